@@ -1,0 +1,50 @@
+"""`python -m mygpt`: the running example, its shapes and its parameter counts."""
+
+import sys
+
+import torch
+
+from mygpt.embedding import VOCAB, TokenEmbedding, to_ids
+from mygpt.feed_forward import MLP
+from mygpt.seed import set_seed
+
+
+def count(module: torch.nn.Module) -> int:
+    """How many parameters a module has."""
+    return sum(p.numel() for p in module.parameters())
+
+
+def running_example() -> None:
+    """Print the shapes on the way through an embedding and an MLP."""
+    set_seed()
+    C = 4
+    embedding, mlp = TokenEmbedding(len(VOCAB), C), MLP(C).eval()
+    ids = to_ids(VOCAB)
+    x = embedding(ids)
+    print(f"Vocabulary: {VOCAB}")
+    print(f"Vocabulary size V = {len(VOCAB)}\n")
+    print(f"Token ids shape:                {tuple(ids.shape)}")
+    print(f"Embedded shape (B, T, C):       {tuple(x.shape)}")
+    print(f"MLP output shape:               {tuple(mlp(x).shape)}")
+    print(f"x + MLP(x) shape (residual):    {tuple((x + mlp(x)).shape)}\n")
+    print(f"hidden_dim = 4*C = {mlp.fc1.out_features}, embed_dim = {C}\n")
+    print(f"TokenEmbedding parameters:        {count(embedding)}")
+    print(f"MLP parameters:                   {count(mlp)}")
+    print(f"Total parameters:                 {count(embedding) + count(mlp)}")
+
+
+def main() -> int:
+    """Run the command line; returns the exit status."""
+    if len(sys.argv) > 1:
+        print(
+            f"mygpt: expected no arguments, got {' '.join(sys.argv[1:])!r}; "
+            "`python -m mygpt` prints the running example",
+            file=sys.stderr,
+        )
+        return 2
+    running_example()
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,61 @@
+"""The transformer block: attention, then an MLP, each with a norm and a residual."""
+
+from jaxtyping import Float
+from torch import Tensor, nn
+
+from mygpt.attention import MultiHeadAttention
+from mygpt.checks import check_choice
+from mygpt.feed_forward import MLP
+from mygpt.norm import LayerNorm
+
+NORMS = ("pre", "post", "none")
+
+
+class TransformerBlock(nn.Module):
+    """x + attention(norm(x)), then x + mlp(norm(x)).
+
+    `norm` and `residual` change the wiring alone: "pre" is GPT-2's order, "post" puts
+    the norm after the addition, norm(x + f(x)), as in Vaswani et al. (2017); Xiong
+    et al. (2020) compare them.
+    """
+
+    def __init__(
+        self,
+        embed_dim: int,
+        num_heads: int,
+        max_seq_len: int = 64,
+        dropout: float = 0.0,
+        *,
+        norm: str = "pre",
+        residual: bool = True,
+        activation: str = "gelu",
+        expansion: int = 4,
+        bias: bool = True,
+        qkv_bias: bool = False,
+        out_bias: bool = False,
+    ):
+        super().__init__()
+        check_choice("norm", norm, NORMS)
+        self.norm, self.residual = norm, residual
+        self.ln1 = nn.Identity() if norm == "none" else LayerNorm(embed_dim)
+        self.mha = MultiHeadAttention(
+            embed_dim,
+            num_heads,
+            max_seq_len,
+            dropout,
+            qkv_bias=qkv_bias,
+            out_bias=out_bias,
+        )
+        self.ln2 = nn.Identity() if norm == "none" else LayerNorm(embed_dim)
+        self.mlp = MLP(
+            embed_dim, dropout, activation=activation, expansion=expansion, bias=bias
+        )
+
+    def forward(self, x: Float[Tensor, "B T C"]) -> Float[Tensor, "B T C"]:
+        x = self._sublayer(x, self.ln1, self.mha)
+        return self._sublayer(x, self.ln2, self.mlp)
+
+    def _sublayer(self, x, norm, f):
+        if self.norm == "post":
+            return norm(x + f(x) if self.residual else f(x))
+        return x + f(norm(x)) if self.residual else f(norm(x))

@@ -1,0 +1,42 @@
+"""The position-wise feed-forward network (Vaswani et al. 2017, equation 2)."""
+
+from jaxtyping import Float
+from torch import Tensor, nn
+
+from mygpt.checks import check_choice, check_dropout, check_last_axis, check_positive
+
+ACTIVATIONS = {
+    "gelu": nn.GELU,
+    "gelu_tanh": lambda: nn.GELU(approximate="tanh"),
+    "relu": nn.ReLU,
+    "silu": nn.SiLU,
+}
+
+
+class MLP(nn.Module):
+    """Expand every position's vector to F channels, activate, and contract it again."""
+
+    def __init__(
+        self,
+        embed_dim: int,
+        dropout: float = 0.0,
+        *,
+        activation: str = "gelu",
+        expansion: int = 4,
+        bias: bool = True,
+    ):
+        super().__init__()
+        check_positive(embed_dim=embed_dim, expansion=expansion)
+        check_dropout(dropout)
+        check_choice("activation", activation, ACTIVATIONS)
+        self.embed_dim = embed_dim
+        hidden_dim = expansion * embed_dim
+        self.fc1 = nn.Linear(embed_dim, hidden_dim, bias=bias)
+        self.act = ACTIVATIONS[activation]()
+        self.fc2 = nn.Linear(hidden_dim, embed_dim, bias=bias)
+        self.drop = nn.Dropout(dropout)
+
+    def forward(self, x: Float[Tensor, "... C"]) -> Float[Tensor, "... C"]:
+        check_last_axis(x, self.embed_dim)
+        hidden = self.act(self.fc1(x))  # (..., F)
+        return self.drop(self.fc2(hidden))

@@ -18,7 +18,7 @@ def to_ids(tokens: Sequence[str]) -> Int[Tensor, "B=1 T"]:
             raise ValueError(
                 f"expected tokens from the vocabulary {VOCAB}, got {token!r}"
             )
-    return torch.tensor([[VOCAB.index(token) for token in tokens]])
+    return torch.tensor([[VOCAB.index(token) for token in tokens]], dtype=torch.long)
 
 
 class TokenEmbedding(nn.Module):

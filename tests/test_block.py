@@ -1,0 +1,110 @@
+import itertools
+
+import pytest
+import torch
+from torch import nn
+
+from mygpt import TransformerBlock
+
+B, T, C, H = 2, 5, 6, 3
+
+
+def count(module):
+    return sum(p.numel() for p in module.parameters())
+
+
+def test_pre_norm_is_gpt2s_order():
+    block, x = TransformerBlock(C, H), torch.randn(B, T, C)
+    middle = x + block.mha(block.ln1(x))
+    torch.testing.assert_close(block(x), middle + block.mlp(block.ln2(middle)))
+
+
+def test_post_norm_comes_after_the_addition():
+    block, x = TransformerBlock(C, H, norm="post"), torch.randn(B, T, C)
+    middle = block.ln1(x + block.mha(x))
+    torch.testing.assert_close(block(x), block.ln2(middle + block.mlp(middle)))
+
+
+def test_without_norm_only_the_additions_stay():
+    block, x = TransformerBlock(C, H, norm="none"), torch.randn(B, T, C)
+    middle = x + block.mha(x)
+    torch.testing.assert_close(block(x), middle + block.mlp(middle))
+
+
+def test_without_residuals_the_input_reaches_the_output_through_the_layers_alone():
+    x = torch.randn(B, T, C)
+    block = TransformerBlock(C, H, residual=False)
+    torch.testing.assert_close(block(x), block.mlp(block.ln2(block.mha(block.ln1(x)))))
+    block = TransformerBlock(C, H, residual=False, norm="post")
+    torch.testing.assert_close(block(x), block.ln2(block.mlp(block.ln1(block.mha(x)))))
+
+
+def test_pre_norm_with_silent_branches_is_the_identity():
+    block, x = TransformerBlock(C, H), torch.randn(B, T, C)
+    for layer in (block.mha.W_O, block.mlp.fc2):
+        nn.init.zeros_(layer.weight)
+    nn.init.zeros_(block.mlp.fc2.bias)
+    assert torch.equal(block(x), x)
+
+
+def test_parts_are_created_in_the_promised_order():
+    names = [name for name, _ in TransformerBlock(C, H).named_children()]
+    assert names == ["ln1", "mha", "ln2", "mlp"]
+    weights = []
+    for _ in range(2):
+        torch.manual_seed(0)
+        weights.append([p for p in TransformerBlock(C, H).parameters() if p.ndim == 2])
+        torch.manual_seed(0)
+        linears = [nn.Linear(C, C, bias=False) for _ in range(4)]
+        linears += [nn.Linear(C, 4 * C), nn.Linear(4 * C, C)]
+        for weight, linear in zip(weights[-1], linears, strict=True):
+            assert torch.equal(weight, linear.weight)
+
+
+def test_the_relu_block_of_width_384_has_the_promised_parameters():
+    block = TransformerBlock(384, 6, 256, activation="relu", out_bias=True)
+    counts = {name: count(part) for name, part in block.named_children()}
+    assert counts == {"ln1": 768, "mha": 590_208, "ln2": 768, "mlp": 1_181_568}
+    assert count(block) == 1_773_312
+
+
+def test_six_blocks_keep_the_shape():
+    blocks = nn.Sequential(*(TransformerBlock(384, 6, 256) for _ in range(6)))
+    assert blocks(torch.randn(4, 8, 384)).shape == (4, 8, 384)
+
+
+@pytest.mark.parametrize(
+    ("norm", "residual"),
+    list(itertools.product(["pre", "post", "none"], [True, False])),
+)
+def test_it_is_causal_in_every_wiring(norm, residual):
+    block, x = (
+        TransformerBlock(C, H, norm=norm, residual=residual),
+        torch.randn(1, T, C),
+    )
+    changed = x.clone()
+    changed[0, 3] += 1
+    difference = (block(changed) - block(x)).abs().sum(-1)[0]
+    assert (difference[:3] == 0).all()
+    assert (difference[3:] > 0).all()
+
+
+@pytest.mark.parametrize(
+    ("settings", "message"),
+    [
+        ({"norm": "layer"}, "norm must be one of pre, post, none; got 'layer'"),
+        ({"num_heads": 4}, "divisible by num_heads, got 6 and 4"),
+        ({"activation": "tanh"}, "activation must be one of .*; got 'tanh'"),
+        ({"dropout": 1.5}, r"dropout must be .* got 1\.5"),
+        ({"max_seq_len": 0}, "max_seq_len must be .* got 0"),
+        ({"embed_dim": 0}, "embed_dim must be .* got 0"),
+    ],
+)
+def test_impossible_settings_are_refused(settings, message):
+    with pytest.raises(ValueError, match=message):
+        TransformerBlock(**{"embed_dim": C, "num_heads": H, **settings})
+
+
+def test_a_text_longer_than_max_seq_len_is_refused():
+    with pytest.raises(ValueError, match=r"at most max_seq_len = 4 positions, got 5"):
+        TransformerBlock(C, H, max_seq_len=4)(torch.randn(B, 5, C))

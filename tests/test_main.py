@@ -1,0 +1,32 @@
+import subprocess
+import sys
+
+from mygpt import __main__
+
+TRANSCRIPT = """\
+Vocabulary: ('I', 'love', 'AI', '!')
+Vocabulary size V = 4
+
+Token ids shape:                (1, 4)
+Embedded shape (B, T, C):       (1, 4, 4)
+MLP output shape:               (1, 4, 4)
+x + MLP(x) shape (residual):    (1, 4, 4)
+
+hidden_dim = 4*C = 16, embed_dim = 4
+
+TokenEmbedding parameters:        16
+MLP parameters:                   148
+Total parameters:                 164
+"""
+
+
+def test_the_command_prints_the_transcript_to_the_letter():
+    command = [sys.executable, "-m", "mygpt"]
+    done = subprocess.run(command, capture_output=True, text=True, check=True)
+    assert (done.stdout, done.stderr) == (TRANSCRIPT, "")
+
+
+def test_an_unknown_argument_is_refused(monkeypatch, capsys):
+    monkeypatch.setattr(sys, "argv", ["mygpt", "train"])
+    assert __main__.main() == 2
+    assert "expected no arguments, got 'train'" in capsys.readouterr().err

@@ -1,0 +1,214 @@
+"""What `make book`, `make test` and `make chapters` do; standard library only.
+
+Progress goes to standard error; when something fails, one line on standard output says
+why. The Makefile has checked the version of Python.
+"""
+
+import hashlib
+import os
+import re
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parent
+VENV = ROOT / ".venv"
+PYTHON = VENV / ("Scripts/python.exe" if os.name == "nt" else "bin/python")
+BUILD = ROOT / "_build"
+SITE = BUILD / "html"
+STAGING = BUILD / "staging"
+PYTEST = [PYTHON, "-m", "pytest", "-q", "-p", "no:cacheprovider"]
+UNIT_TESTS = ["tests", "--ignore=tests/browser"]
+BROWSERS = ("chromium", "chromium-browser", "google-chrome", "google-chrome-stable")
+
+
+class Stop(Exception):
+    """The work cannot go on; the message is the cause, in one line."""
+
+
+def say(text: str) -> None:
+    print(text, file=sys.stderr, flush=True)
+
+
+def environment() -> dict[str, str]:
+    """The caller's environment without the settings that would change the output."""
+    home = BUILD / "home"
+    env = os.environ | {
+        "IPYTHONDIR": str(home / "ipython"),
+        "JUPYTER_CONFIG_DIR": str(home / "jupyter"),
+        "JUPYTER_DATA_DIR": str(home / "jupyter-data"),
+        "MPLCONFIGDIR": str(home / "matplotlib"),
+        "HF_HUB_OFFLINE": "1",
+        "PIP_DISABLE_PIP_VERSION_CHECK": "1",
+        "PYTHONUTF8": "1",
+    }
+    for name in ("MPLBACKEND", "PYTHONPATH", "PYTHONWARNINGS", "PYTHONHOME"):
+        env.pop(name, None)
+    return env
+
+
+def run(what: str, command: list, **extra_env: str) -> None:
+    """Run a command from the project's root, showing its output; Stop when it fails."""
+    say(f"\n== {what}")
+    process = subprocess.Popen(
+        list(map(str, command)),
+        cwd=ROOT,
+        env=environment() | extra_env,
+        stdin=subprocess.DEVNULL,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+        text=True,
+        encoding="utf-8",
+        errors="replace",
+    )
+    lines = []
+    for line in process.stdout:
+        sys.stderr.write(line)
+        sys.stderr.flush()
+        lines.append(line.strip())
+    if process.wait():
+        raise Stop(f"{what} failed: {cause(lines)}")
+
+
+def cause(lines: list[str]) -> str:
+    """The line of a failed command's output that says why it failed."""
+    lines = [re.sub(r"\x1b\[[0-9;]*m", "", line) for line in lines if line]
+    patterns = (
+        r"No space left on device",
+        r"Name or service not known|Failed to establish a new connection|"
+        r"NameResolutionError|Network is unreachable|No route to host",
+        r"ensurepip is not available",
+        r"^(ERROR|Error|FAILED)\b|: (ERROR|WARNING|error)[: ]|^\w*(Error|Exception):",
+    )
+    for pattern in patterns:
+        for line in reversed(lines):
+            if re.search(pattern, line):
+                hint = " (no network?)" if pattern == patterns[1] else ""
+                return line[:300] + hint
+    return lines[-1][:300] if lines else "it printed nothing"
+
+
+def install(requirements: str) -> None:
+    """Make .venv hold the requirements and this package; quick when it already does."""
+    files = ["requirements.txt", "requirements-dev.txt", "pyproject.toml"]
+    content = b"".join((ROOT / name).read_bytes() for name in files)
+    key = hashlib.sha256(content + sys.version.encode() + bytes(ROOT)).hexdigest()
+    stamp = VENV / f"installed-{requirements}"
+    if stamp.exists() and stamp.read_text() == key and works(PYTHON):
+        return
+    if not works(PYTHON):
+        run("creating .venv", [sys.executable, "-m", "venv", "--clear", VENV])
+    pip = [PYTHON, "-m", "pip", "install", "--progress-bar", "off"]
+    run("installing", [*pip, "-r", requirements, "-e", "."])
+    # Built now: the first import would announce it in a notebook's output.
+    run("building the font cache", [PYTHON, "-c", "import matplotlib.font_manager"])
+    stamp.write_text(key)
+
+
+def works(python: Path) -> bool:
+    """Whether a virtual environment's interpreter starts and has pip."""
+    try:
+        done = subprocess.run([python, "-c", "import pip"], capture_output=True)
+    except OSError:
+        return False
+    return done.returncode == 0
+
+
+def book() -> None:
+    """Build the site and say how to open it."""
+    install("requirements.txt")
+    build_site()
+    page = (SITE / "index.html").as_uri()
+    say(f"\nThe book is built. Open it in a browser:\n  {page}")
+
+
+def build_site() -> None:
+    """Build into _build/staging, and move the result into place when it is whole."""
+    options = ["-W", "-n", "--keep-going", "--path-output", STAGING]
+    main = "from jupyter_book.cli.main import main; main()"
+    run("building the book", [PYTHON, "-c", main, "build", *options, "."])
+    new, old = BUILD / "html.new", BUILD / "html.old"
+    for leftover in (new, old):
+        shutil.rmtree(leftover, ignore_errors=True)
+    shutil.copytree(STAGING / "_build" / "html", new)
+    if SITE.exists():
+        SITE.rename(old)
+    new.rename(SITE)
+    shutil.rmtree(old, ignore_errors=True)
+
+
+def test() -> None:
+    """Every check, the later ones too when an earlier one fails."""
+    install("requirements-dev.txt")
+    nbval = ["--nbval", "--nbval-current-env", "--dist", "loadfile", "chapters"]
+    one = {"OMP_NUM_THREADS": "1", "MKL_NUM_THREADS": "1"}
+    steps = [
+        lambda: run("style", [PYTHON, "-m", "ruff", "check", "."]),
+        lambda: run("format", [PYTHON, "-m", "ruff", "format", "--check", "."]),
+        lambda: run("spelling", [PYTHON, "-m", "codespell_lib"]),
+        lambda: run("unit tests", [*PYTEST, "-n", "2", *UNIT_TESTS], **one),
+        lambda: run("chapters", [*PYTEST, "-n", "2", *nbval], **one),
+        build_site,
+        browser_tests,
+    ]
+    causes = []
+    for step in steps:
+        try:
+            step()
+        except Stop as stop:
+            say(f"\n!! {stop}")
+            causes.append(str(stop))
+    if causes:
+        raise Stop("; ".join(causes))
+
+
+def browser_tests() -> None:
+    """The tests in a real browser, or one loud line where there is none."""
+    if any(map(shutil.which, BROWSERS)):
+        pytest = [
+            PYTHON,
+            "-m",
+            "pytest",
+            "-q",
+            "-p",
+            "no:cacheprovider",
+            "tests/browser",
+        ]
+        return run("browser tests", pytest)
+    message = (
+        "BROWSER TESTS SKIPPED: no Chromium on the PATH "
+        "(Debian: apt-get install chromium; macOS: brew install --cask chromium)"
+    )
+    if os.environ.get("MYGPT_REQUIRE_BROWSER"):
+        raise Stop(message)
+    return say(f"\n!! {message}")
+
+
+def chapters() -> None:
+    """Run the notebooks again and store what they print."""
+    install("requirements.txt")
+    run("running the chapters", [PYTHON, "chapters/execute.py"])
+
+
+def main() -> int:
+    commands = {"book": book, "test": test, "chapters": chapters}
+    if len(sys.argv) != 2 or sys.argv[1] not in commands:
+        print(f"expected one of {', '.join(commands)}; got {sys.argv[1:]}")
+        return 2
+    try:
+        commands[sys.argv[1]]()
+    except Stop as stop:
+        print(stop)
+        return 1
+    except OSError as error:
+        print(f"{sys.argv[1]} stopped: {error}")
+        return 1
+    except KeyboardInterrupt:
+        print("interrupted")
+        return 130
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

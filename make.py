@@ -40,6 +40,7 @@ def environment() -> dict[str, str]:
         "JUPYTER_DATA_DIR": str(home / "jupyter-data"),
         "MPLCONFIGDIR": str(home / "matplotlib"),
         "HF_HUB_OFFLINE": "1",
+        "NO_COLOR": "1",
         "PIP_DISABLE_PIP_VERSION_CHECK": "1",
         "PYTHONUTF8": "1",
     }

@@ -34,8 +34,8 @@ class SingleHeadAttention(nn.Module):
 
     def forward(
         self, x: Float[Tensor, "B T C"], *, return_weights: bool = False
-    ) -> Float[Tensor, "B T C"] | tuple[Float[Tensor, "B T C"], Float[Tensor, "B T T"]]:
-        """The output; with `return_weights`, also who read from whom."""
+    ) -> Float[Tensor, "B T C"] | tuple[Tensor, Tensor]:
+        """The output; with `return_weights`, also the weights (B, T, T)."""
         check_last_axis(x, self.embed_dim)
         T = x.shape[-2]
         check_length(T, len(self.causal_mask))
@@ -69,30 +69,23 @@ class MultiHeadAttention(nn.Module):
                 "expected embed_dim divisible by num_heads, "
                 f"got {embed_dim} and {num_heads}"
             )
-        self.embed_dim, self.num_heads, self.max_seq_len = (
-            embed_dim,
-            num_heads,
-            max_seq_len,
-        )
+        self.embed_dim = embed_dim
+        self.num_heads = num_heads
+        self.max_seq_len = max_seq_len
         self.W_Q = nn.Linear(embed_dim, embed_dim, bias=qkv_bias)
         self.W_K = nn.Linear(embed_dim, embed_dim, bias=qkv_bias)
         self.W_V = nn.Linear(embed_dim, embed_dim, bias=qkv_bias)
         self.W_O = nn.Linear(embed_dim, embed_dim, bias=out_bias)
-        self.dropout = dropout
         self.drop = nn.Dropout(dropout)
 
     def forward(
         self, x: Float[Tensor, "B T C"], *, return_weights: bool = False
-    ) -> (
-        Float[Tensor, "B T C"] | tuple[Float[Tensor, "B T C"], Float[Tensor, "B H T T"]]
-    ):
-        """The output; with `return_weights`, also who read from whom, head by head."""
+    ) -> Float[Tensor, "B T C"] | tuple[Tensor, Tensor]:
+        """The output; with `return_weights`, also the weights (B, H, T, T)."""
         check_last_axis(x, self.embed_dim)
         check_length(x.shape[1], self.max_seq_len)
-        q, k, v = (
-            self._split(W(x)) for W in (self.W_Q, self.W_K, self.W_V)
-        )  # (B, H, T, D)
-        dropout = self.dropout if self.training else 0.0
+        q, k, v = map(self._split, (self.W_Q(x), self.W_K(x), self.W_V(x)))
+        dropout = self.drop.p if self.training else 0.0
         if return_weights:
             weights = attention_weights(q, k)
             heads = F.dropout(weights, dropout) @ v

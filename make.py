@@ -67,27 +67,28 @@ def run(what: str, command: list, **extra_env: str) -> None:
     for line in process.stdout:
         sys.stderr.write(line)
         sys.stderr.flush()
-        lines.append(line.strip())
+        if text := re.sub(r"\x1b\[[0-9;]*m", "", line).strip():
+            lines.append(text)
     if process.wait():
         raise Stop(f"{what} failed: {cause(lines)}")
 
 
+NO_NETWORK = r"Failed to establish a new connection|NameResolutionError|unreachable"
+KNOWN = (
+    (r"No space left on device", "the disk is full"),
+    (NO_NETWORK, "the package index cannot be reached (no network?)"),
+    (r"ensurepip is not available", "ensurepip is missing: install python3-venv"),
+)
+TELLING = r"^(ERROR|Error|FAILED)\b|: (ERROR|WARNING|error)[: ]|^\w*(Error|Exception):"
+
+
 def cause(lines: list[str]) -> str:
-    """The line of a failed command's output that says why it failed."""
-    lines = [re.sub(r"\x1b\[[0-9;]*m", "", line) for line in lines if line]
-    patterns = (
-        r"No space left on device",
-        r"Name or service not known|Failed to establish a new connection|"
-        r"NameResolutionError|Network is unreachable|No route to host",
-        r"ensurepip is not available",
-        r"^(ERROR|Error|FAILED)\b|: (ERROR|WARNING|error)[: ]|^\w*(Error|Exception):",
-    )
-    for pattern in patterns:
-        for line in reversed(lines):
-            if re.search(pattern, line):
-                hint = " (no network?)" if pattern == patterns[1] else ""
-                return line[:300] + hint
-    return lines[-1][:300] if lines else "it printed nothing"
+    """Why a command failed, from what it printed."""
+    for pattern, meaning in KNOWN:
+        if any(re.search(pattern, line) for line in lines):
+            return meaning
+    telling = [line for line in lines if re.search(TELLING, line)]
+    return (telling or lines or ["it printed nothing"])[-1][:300]
 
 
 def install(requirements: str) -> None:

@@ -1,0 +1,126 @@
+"""nbval's check of the chapters, with tolerance for numbers, none for missing outputs.
+
+Everything that nbval 0.11 compares it still compares. Fresh text that agrees with the
+stored text (see comparison.py) is handed to nbval as the stored text; what nbval leaves
+out is added: a cell that was never run, an output where none is stored, the number of
+pictures.
+
+Cell tags: `rtol-2e-2` widens the tolerance of decimals, `varies` skips the comparison
+of an output that may differ by machine; the cell must still run, and must have an
+output stored if it gives one.
+"""
+
+import os
+import re
+from decimal import Decimal
+
+import pytest
+from comparison import difference
+from nbval.plugin import IPyNbCell, IPyNbFile
+
+RTOL = re.compile(r"rtol-(\d+(?:\.\d+)?(?:e-?\d+)?)")
+PICTURES = ("image/png", "image/jpeg")
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_collect_file(file_path, parent):
+    """Put a Chapter in the place of each notebook that nbval collects."""
+    found = yield
+    return [
+        Chapter.from_parent(parent, path=node.path) if type(node) is IPyNbFile else node
+        for node in found
+    ]
+
+
+class Chapter(IPyNbFile):
+    """A notebook whose cells are compared with tolerance."""
+
+    def setup(self):
+        os.environ.pop("MPLBACKEND", None)  # the kernel's figures must come back inline
+        super().setup()
+        send = self.kernel.kc.execute
+        # nbval keeps no history, and IPython then overlooks a closing semicolon.
+        self.kernel.kc.execute = lambda code, **options: send(
+            code, **options | {"store_history": True}
+        )
+
+    def collect(self):
+        for cell in super().collect():
+            yield ChapterCell.from_parent(
+                self,
+                name=cell.name,
+                cell_num=cell.cell_num,
+                cell=cell.cell,
+                options=cell.options,
+            )
+
+
+class ChapterCell(IPyNbCell):
+    """A code cell whose text outputs are compared with tolerance."""
+
+    def runtest(self):
+        self.rtol, self.varies = self.read_tags()
+        if self.cell.source.strip() and self.cell.execution_count is None:
+            self.fail("was never run: run `make chapters`")
+        super().runtest()
+
+    def fail(self, why: str):
+        self.raise_cell_error(f"cell {self.cell.get('id', self.cell_num)!r} {why}")
+
+    def read_tags(self) -> tuple[Decimal, bool]:
+        """The relative tolerance, and whether the output may vary, from the tags."""
+        tags = self.cell.metadata.get("tags", [])
+        wide = [tag for tag in tags if tag.startswith("rtol")]
+        values = [Decimal(match[1]) for tag in wide if (match := RTOL.fullmatch(tag))]
+        if len(values) != len(wide) or not all(0 < value < 1 for value in values):
+            self.fail(
+                f"has a malformed tag among {wide}: a tolerance is written rtol-2e-2"
+            )
+        if len(values) + ("varies" in tags) > 1:
+            self.fail(f"has more than one of the tags rtol-… and varies: {tags}")
+        return (values or [Decimal(0)])[0], "varies" in tags
+
+    def compare_outputs(self, test, ref, skip_compare=None):
+        if test and not ref:
+            return self.differ(
+                "gives an output and none is stored: run `make chapters`"
+            )
+        if self.varies:
+            return bool(test) or not ref or self.differ("gives no output")
+        if pictures(test) != pictures(ref):
+            return self.differ(
+                f"stores {pictures(ref)} pictures and drew {pictures(test)}"
+            )
+        skip = skip_compare or self.parent.skip_compare
+        fresh = texts(test, skip)
+        for key, places in texts(ref, skip).items():
+            for (old, name), (new, _) in zip(places, fresh.get(key, []), strict=False):
+                why = difference(old[name], new[name], self.rtol)
+                if why:
+                    return self.differ(f"printed something else: {key}, {why}")
+                new[name] = old[name]
+        return super().compare_outputs(test, ref, skip_compare)
+
+    def differ(self, why: str) -> bool:
+        self.comparison_traceback = [
+            f"cell {self.cell.get('id', self.cell_num)!r} {why}"
+        ]
+        return False
+
+
+def pictures(outputs) -> int:
+    return sum(
+        kind in output.get("data", {}) for output in outputs for kind in PICTURES
+    )
+
+
+def texts(outputs, skip) -> dict[str, list[tuple[dict, str]]]:
+    """Where the texts of the outputs stand, by stream name or media type."""
+    found = {}
+    for output in outputs:
+        if output.output_type == "stream":
+            found.setdefault(output.name, []).append((output, "text"))
+        for kind, content in output.get("data", {}).items():
+            if isinstance(content, str) and kind not in skip:
+                found.setdefault(kind, []).append((output["data"], kind))
+    return found

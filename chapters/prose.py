@@ -1,0 +1,252 @@
+"""The numbers of a chapter's prose, each of which some cell of the chapter must print.
+
+    python chapters/prose.py [NAME…]    list the numbers that no cell prints
+
+Counted are numbers with a decimal point and integers of three or more digits, in
+markdown cells and in the captions and descriptions of figures. Left out are code,
+mathematics, links, citations and other roles, options and labels of directives, HTML
+tags, years, versions, and numbers in names (`GPT-2`, `section 3.2`). A prose number is
+printed when some stored text output holds a number that rounds to it at the prose's own
+precision: 0.94 where 0.9369 is printed. With a minus sign it needs a negative number;
+without one the size is enough ("falls by 0.17").
+
+A number from elsewhere is declared with its source: {sourced}`0.02 <radford2019>`.
+"""
+
+import html
+import re
+import sys
+from dataclasses import dataclass
+
+import nbformat
+from comparison import NUMBER, unit, value
+
+CODE_DIRECTIVES = {
+    "math",
+    "code",
+    "code-block",
+    "code-cell",
+    "literalinclude",
+    "bibliography",
+    "mermaid",
+    "raw",
+    "eval-rst",
+    "toctree",
+    "image",
+}
+TITLED_DIRECTIVES = {
+    "admonition",
+    "exercise",
+    "dropdown",
+    "card",
+    "tab-item",
+    "grid-item-card",
+    "note",
+    "tip",
+    "warning",
+    "important",
+    "hint",
+    "seealso",
+    "attention",
+    "caution",
+    "danger",
+    "error",
+    "topic",
+    "sidebar",
+    "margin",
+    "prf:theorem",
+    "prf:definition",
+    "prf:proof",
+}
+FENCE = re.compile(r"^ {0,3}(?P<fence>`{3,}|~{3,}|:{3,})\s*(?P<info>.*)$")
+DIRECTIVE = re.compile(r"\{(?P<name>[\w:-]+)\}\s*(?P<argument>.*)")
+SOURCED = re.compile(
+    r"\{sourced\}`(?P<text>[^`<]*?)\s*<(?P<key>[^`>]*)>`|\{sourced\}`(?P<bad>[^`]*)`"
+)
+LEFT_OUT = [
+    re.compile(pattern, re.MULTILINE)
+    for pattern in (
+        r"<!--[\s\S]*?-->",
+        r"^%.*$|^\([\w:-]+\)=$",  # MyST comments and targets
+        # roles and code spans, within a paragraph
+        r"(?:\{[\w:.-]+\})?(?<!`)(`+)(?!`)(?:(?!\n\s*\n)[\s\S])+?(?<!`)\1(?!`)",
+        r"\$\$[\s\S]*?\$\$|\\begin\{(\w+\*?)\}[\s\S]*?\\end\{\1\}",
+        r"(?<![\\$])\$(?!\s)(?:\\[\s\S]|(?!\n\s*\n)[^$\\])+?(?<!\s)\$(?!\d)",
+    )
+]
+IMAGE = re.compile(r"!\[(?P<alt>[^\]]*)\]\((?P<file>[^)\s]*)[^)]*\)")
+LINK = re.compile(
+    r"\[[^\]]*\]\([^)]*\)|\[[^\]]*\]\[[^\]]*\]|\[\^[^\]]+\]|^\[[^\]]+\]:.*$",
+    re.MULTILINE,
+)
+ADDRESS = re.compile(r"<[^<>\n]+>|\b(?:https?://|www\.)\S+")
+EMPHASIS = re.compile(r"(?<!\w)_+(?=\S)|(?<=\S)_+(?!\w)")
+REFERENCE = re.compile(
+    r"(?:\b(?:(?i:chapters?|sections?|figures?|tables?|equations?|pages?|experiments?)|"
+    r"Eq\.|pp?\.|arXiv|Python|PyTorch|torch|numpy|version|v)[\s:]+|§\s*)\d[\d.,–-]*"
+)
+NAMED = re.compile(r"\b[A-Za-z]\w*-\d[\d.]*")
+VERSION = re.compile(r"\b\d+(?:\.\d+){2,}")
+POWER = re.compile(r"(?P<digits>\d+(?:\.\d+)?)\s*[×·]\s*10(?P<power>[⁺⁻⁰¹²³⁴-⁹]+)")
+POWERS = str.maketrans("⁺⁻⁰¹²³⁴⁵⁶⁷⁸⁹", "+-0123456789")
+COUNTED = re.compile(
+    r"(?<![\w.])(?<!\d,)(?P<sign>(?<![\w)\]])[-−–](?=\d))?"
+    r"(?P<number>(?:\d{1,3}(?:,\d{3})+(?!\d)|\d+)(?:\.\d+)?(?:e[-+−]?\d+)?)"
+)
+
+
+@dataclass(frozen=True)
+class Number:
+    """A number of the prose, with where it stands."""
+
+    text: str
+    place: str
+    sentence: str
+
+    def __str__(self):
+        return f"{self.text} in {self.place}: …{self.sentence}…"
+
+
+def plain(source: str) -> str:
+    """Markdown without what the check leaves out; lines stay apart."""
+    text = without_fences(source)
+    for pattern in LEFT_OUT:
+        text = pattern.sub(" ", text)
+    text = IMAGE.sub(lambda image: f" {image['alt']} ", text)
+    for pattern in (LINK, ADDRESS, EMPHASIS, REFERENCE, NAMED, VERSION):
+        text = pattern.sub(" ", text)
+    return POWER.sub(lambda n: f"{n['digits']}e{n['power'].translate(POWERS)}", text)
+
+
+def without_fences(source: str) -> str:
+    """Markdown without code; of a directive the body stays, and the title if any."""
+    kept, open_fences, in_options = [], [], False
+    for line in source.splitlines():
+        match = FENCE.match(line)
+        if (
+            open_fences
+            and match
+            and not match["info"]
+            and closes(match["fence"], open_fences[-1][0])
+        ):
+            open_fences.pop()
+            in_options = False
+        elif open_fences and open_fences[-1][1]:
+            continue
+        elif match:
+            directive = DIRECTIVE.match(match["info"])
+            name = directive["name"] if directive else None
+            # Without a directive a colon fence is text and a backtick fence is code.
+            is_code = name in CODE_DIRECTIVES or (not name and match["fence"][0] != ":")
+            open_fences.append((match["fence"], is_code))
+            in_options = True
+            if name in TITLED_DIRECTIVES:
+                kept.append(directive["argument"])
+        elif in_options and re.match(r"\s*:[\w-]+:", line):
+            continue
+        else:
+            in_options = False
+            kept.append(line)
+    return "\n".join(kept)
+
+
+def closes(fence: str, opening: str) -> bool:
+    return fence[0] == opening[0] and len(fence) >= len(opening)
+
+
+def numbers_in(source: str, place: str) -> list[Number]:
+    """The numbers of a piece of markdown that some cell must print."""
+    text = plain(source)
+    found = []
+    for match in COUNTED.finditer(text):
+        number = match["number"]
+        digits = re.sub(r"\D", "", number)
+        is_year = re.fullmatch(r"(19|20)\d\d|2100", number)
+        if is_year or not (re.search(r"[.e]", number) or len(digits) >= 3):
+            continue
+        sentence = " ".join(text[max(0, match.start() - 40) : match.end() + 20].split())
+        found.append(Number(("-" if match["sign"] else "") + number, place, sentence))
+    return found
+
+
+def passages(notebook: nbformat.NotebookNode):
+    """Every piece of prose of a chapter, with the name of its place."""
+    for cell in notebook.cells:
+        if cell.cell_type == "markdown":
+            yield f"cell {cell.id!r}", cell.source
+        shown = cell.metadata.get("mystnb", {})
+        for part in (
+            shown.get("figure", {}).get("caption"),
+            shown.get("image", {}).get("alt"),
+        ):
+            if part:
+                yield f"the figure of cell {cell.id!r}", part
+
+
+def printed_numbers(notebook: nbformat.NotebookNode) -> set[str]:
+    """The numbers in the stored text outputs of a chapter, as they are printed."""
+    found = set()
+    for cell in notebook.cells:
+        for output in cell.get("outputs", []):
+            data = output.get("data", {})
+            found.update(
+                NUMBER.findall(output.get("text", "") + " " + output.get("evalue", ""))
+            )
+            found.update(NUMBER.findall(data.get("text/plain", "")))
+            found.update(NUMBER.findall(data.get("text/markdown", "")))
+            page = re.sub(r"<[^>]*>", " ", data.get("text/html", ""))
+            found.update(NUMBER.findall(html.unescape(page)))
+    return found
+
+
+def is_printed(number: str, printed: set[str]) -> bool:
+    """Whether a prose number is one of the printed ones at its own precision."""
+    wanted, step = value(number), unit(number)
+    for other in printed:
+        exact = other.endswith(".")  # torch prints 1. for a whole float
+        if unit(other) > step and not exact:
+            continue
+        size = value(other) if wanted < 0 else abs(value(other))
+        if abs(size - wanted) * 2 <= step:
+            return True
+    return False
+
+
+def unprinted(notebook: nbformat.NotebookNode) -> list[Number]:
+    """The numbers of a chapter's prose that no cell of it prints."""
+    printed = printed_numbers(notebook)
+    return [
+        number
+        for place, source in passages(notebook)
+        for number in numbers_in(source, place)
+        if not is_printed(number.text, printed)
+    ]
+
+
+def bad_sources(notebook: nbformat.NotebookNode, keys: set[str]) -> list[str]:
+    """The {sourced} roles that name no known source or hold no number."""
+    wrong = []
+    for place, source in passages(notebook):
+        for role in SOURCED.finditer(source):
+            if role["key"] not in keys or not re.search(r"\d", role["text"] or ""):
+                wrong.append(f"{role[0]} in {place}")
+    return wrong
+
+
+def bibliography_keys(references: str) -> set[str]:
+    return set(re.findall(r"^\s*@\w+\s*\{\s*([^,\s]+)\s*,", references, re.MULTILINE))
+
+
+def main(names: list[str]) -> int:
+    from execute import chosen
+
+    missing = False
+    for path in chosen(names):
+        for number in unprinted(nbformat.read(path, as_version=4)):
+            print(f"{path.stem}: no cell prints {number}")
+            missing = True
+    return int(missing)
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))

@@ -1,0 +1,292 @@
+"""Re-execution and the normal form of a stored chapter."""
+
+import base64
+import struct
+import zlib
+
+import execute
+import nbformat
+import pytest
+from execute import ChapterError, normalise, put_setup_cell, text_of, without_notes
+from live_lab import STATE, VIEW, still
+from nbformat import v4
+
+ADDRESS = "https://example.org/someone/a-book"
+
+
+def chunk(name: bytes, content: bytes = b"") -> bytes:
+    checksum = struct.pack(">I", zlib.crc32(name + content))
+    return struct.pack(">I", len(content)) + name + content + checksum
+
+
+BARE = (
+    execute.PNG_SIGNATURE
+    + chunk(b"IHDR", b"x" * 13)
+    + chunk(b"IDAT", b"abc")
+    + chunk(b"IEND")
+)
+NOTED = BARE.replace(
+    chunk(b"IDAT", b"abc"),
+    chunk(b"tEXt", b"Software\0Some 1.2")
+    + chunk(b"tIME", b"1234567")
+    + chunk(b"IDAT", b"abc"),
+)
+
+
+def in_base64(content: bytes) -> str:
+    return base64.b64encode(content).decode()
+
+
+def notebook(*cells, **metadata):
+    opening = v4.new_markdown_cell("# A chapter", id="opening")
+    return v4.new_notebook(cells=[opening, *cells], metadata=metadata)
+
+
+def code(source, outputs=(), tags=(), count=7, **more):
+    made = v4.new_code_cell(
+        source, outputs=list(outputs), execution_count=count, **more
+    )
+    made.metadata = nbformat.from_dict({"tags": list(tags), "collapsed": True})
+    return made
+
+
+def lab_state(picture: bytes) -> dict:
+    """The widget state that `interact` leaves: a box, a slider, an output below."""
+    figure = v4.new_output("display_data", {"image/png": in_base64(picture)})
+    return {
+        "box": {
+            "state": {
+                "children": ["IPY_MODEL_slider", "IPY_MODEL_out"],
+                "layout": "IPY_MODEL_l",
+            }
+        },
+        "slider": {"state": {"value": 2}},
+        "out": {
+            "state": {"outputs": [{"output_type": "stream", "text": "hi"}, figure]}
+        },
+        "other": {
+            "state": {"outputs": [v4.new_output("display_data", {"image/png": "AAAA"})]}
+        },
+    }
+
+
+VIEWED = v4.new_output(
+    "display_data", {VIEW: {"model_id": "box"}, "text/plain": "interactive(…)"}
+)
+
+
+# The still of a live lab
+
+
+def test_the_still_is_the_picture_below_the_widget_that_the_cell_shows():
+    assert still([VIEWED], lab_state(BARE)) == BARE
+
+
+def test_a_lab_that_drew_nothing_has_no_still():
+    assert still([VIEWED], {"box": {"state": {"children": []}}}) is None
+    assert still([VIEWED], {}) is None
+    assert still([], lab_state(BARE)) is None
+
+
+def test_a_model_that_holds_itself_ends_the_search():
+    assert still([VIEWED], {"box": {"state": {"children": ["IPY_MODEL_box"]}}}) is None
+
+
+# The normal form
+
+
+def test_text_and_time_notes_leave_a_picture_and_nothing_else_does():
+    assert without_notes(NOTED) == BARE
+    assert without_notes(BARE) == BARE
+    assert without_notes(b"no picture") == b"no picture"
+
+
+def test_normalising_keeps_text_and_pictures_and_drops_what_a_run_leaves():
+    out = v4.new_output("stream", name="stdout", text="a\n")
+    shown = v4.new_output(
+        "display_data",
+        {
+            VIEW: {"model_id": "m"},
+            "image/png": in_base64(NOTED) + "\n",
+            "text/plain": "Depth()",
+        },
+    )
+    result = v4.new_output("execute_result", {"text/plain": "3"}, execution_count=9)
+    chapter = notebook(
+        code("x = 1  \n\n", [out, out, shown, result], ["varies"], id="kept"),
+        code(
+            "1 / 0",
+            [v4.new_output("error", ename="E", evalue="e", traceback=["File /a/b.py"])],
+        ),
+        widgets={STATE: {"state": {}}},
+        kernelspec={"name": "mine", "display_name": "Mine"},
+    )
+    normalise(chapter, ADDRESS)
+    kept, raised = chapter.cells[2:]
+    assert chapter.metadata == execute.METADATA
+    assert kept.id == "kept"
+    assert kept.source == "x = 1"
+    assert kept.metadata == {"tags": ["varies"]}
+    assert kept.outputs[0].text == "a\na\n"
+    assert kept.outputs[1].data == {
+        "image/png": in_base64(BARE),
+        "text/plain": "Depth()",
+    }
+    assert [cell.execution_count for cell in chapter.cells[1:]] == [None, 1, 2]
+    assert kept.outputs[2].execution_count == 1
+    assert raised.outputs[0].traceback == ["E: e"]
+
+
+def test_normalising_twice_changes_nothing():
+    chapter = notebook(
+        code("x", [VIEWED], ["live-lab"]),
+        code("", count=3),
+        widgets={STATE: {"state": lab_state(NOTED)}},
+    )
+    normalise(chapter, ADDRESS)
+    once = text_of(chapter)
+    normalise(chapter, ADDRESS)
+    assert text_of(chapter) == once
+    assert once.endswith("}\n")
+
+
+def test_a_live_lab_is_stored_as_its_still():
+    chapter = notebook(
+        code("x", [VIEWED], ["live-lab"]), widgets={STATE: {"state": lab_state(NOTED)}}
+    )
+    normalise(chapter, ADDRESS)
+    (output,) = chapter.cells[2].outputs
+    assert output.data == {
+        "image/png": in_base64(BARE),
+        "text/plain": execute.STILL_TEXT,
+    }
+
+
+def test_a_live_lab_without_a_figure_is_refused():
+    with pytest.raises(ChapterError, match="live lab of cell 1 drew no figure"):
+        normalise(notebook(code("x", [], ["live-lab"])), ADDRESS)
+
+
+def test_cell_ids_are_kept_and_missing_or_repeated_ones_replaced():
+    chapter = notebook(code("1", id="same"), code("2"))
+    chapter.cells[2].id = "same"
+    del chapter.cells[0]["id"]
+    normalise(chapter, ADDRESS)
+    ids = [cell.id for cell in chapter.cells]
+    assert ids == ["cell-1", "setup", "same", "same-b"]
+
+
+def test_the_setup_cell_follows_the_address_and_is_the_first_code_cell():
+    chapter = notebook(
+        v4.new_markdown_cell("Words."), code("1"), code("old", tags=["setup"])
+    )
+    put_setup_cell(chapter, ADDRESS)
+    put_setup_cell(chapter, ADDRESS)
+    sources = [cell.source for cell in chapter.cells]
+    assert sources == [
+        "# A chapter",
+        "Words.",
+        execute.SETUP.format(address=ADDRESS),
+        "1",
+    ]
+    assert f"git+{ADDRESS}" in sources[2]
+
+
+def test_the_address_comes_from_the_configuration(tmp_path):
+    config = tmp_path / "_config.yml"
+    config.write_text(f"repository:\n  url: {ADDRESS}/\n")
+    assert execute.repository_address(config) == ADDRESS
+    config.write_text("title: x\n")
+    with pytest.raises(ChapterError, match=r"_config\.yml gives no repository url"):
+        execute.repository_address(config)
+
+
+# Writing
+
+
+def test_a_file_is_written_only_when_its_content_changed(tmp_path):
+    path = tmp_path / "a.ipynb"
+    assert execute.write(path, "1\n")
+    before = path.stat().st_mtime_ns
+    assert not execute.write(path, "1\n")
+    assert path.stat().st_mtime_ns == before
+    assert execute.write(path, "2\n")
+    assert [entry.name for entry in tmp_path.iterdir()] == ["a.ipynb"]
+
+
+def test_a_write_that_fails_leaves_the_old_file(tmp_path, monkeypatch):
+    path = tmp_path / "a.ipynb"
+    path.write_text("old")
+    monkeypatch.setattr(
+        execute.os, "replace", lambda *_: (_ for _ in ()).throw(OSError("full"))
+    )
+    with pytest.raises(OSError, match="full"):
+        execute.write(path, "new")
+    assert path.read_text() == "old"
+    assert [entry.name for entry in tmp_path.iterdir()] == ["a.ipynb"]
+
+
+def test_an_unknown_chapter_is_named_beside_the_known_ones(tmp_path):
+    (tmp_path / "05_one.ipynb").touch()
+    assert execute.chosen(["05"], tmp_path) == [tmp_path / "05_one.ipynb"]
+    with pytest.raises(
+        ChapterError, match="no chapter is called '99'; there are 05_one"
+    ):
+        execute.chosen(["99"], tmp_path)
+
+
+# A real kernel
+
+DRAWS = """\
+import matplotlib.pyplot as plt
+from ipywidgets import interact
+
+
+def draw(a=2.0):
+    plt.figure(figsize=(1, 1))
+    plt.plot([0, a])
+    plt.show()"""
+
+
+def test_an_executed_chapter_is_reproduced_to_the_byte(tmp_path, capsys):
+    path = tmp_path / "a.ipynb"
+    chapter = notebook(
+        code(DRAWS),
+        code("interact(draw, a=(0.0, 3.0));", tags=["live-lab"]),
+        code("draw()\nprint(0.25)"),
+        code("1 / 0", tags=["raises-exception"]),
+    )
+    nbformat.write(chapter, path)
+    assert execute.main([str(path)]) == 0
+    first = path.read_text()
+    lab, figure, raised = nbformat.reads(first, as_version=4).cells[-3:]
+    assert lab.outputs[0].data["image/png"] == figure.outputs[0].data["image/png"]
+    assert "Software" not in str(base64.b64decode(figure.outputs[0].data["image/png"]))
+    assert figure.outputs[1].text == "0.25\n"
+    assert raised.outputs[0].ename == "ZeroDivisionError"
+    assert execute.main(["--check", str(path)]) == 0
+    assert execute.main([str(path)]) == 0
+    assert path.read_text() == first
+    assert "a: unchanged" in capsys.readouterr().out
+
+
+def test_a_chapter_whose_cell_raises_is_not_written(tmp_path, capsys):
+    path = tmp_path / "a.ipynb"
+    nbformat.write(notebook(code("print(1)"), code("oh_no")), path)
+    before = path.read_text()
+    assert execute.main([str(path)]) == 1
+    assert path.read_text() == before
+    message = capsys.readouterr().err
+    assert "a: not written: a cell raised" in message
+    assert "oh_no" in message
+
+
+def test_a_chapter_out_of_its_normal_form_is_named(tmp_path, capsys):
+    path = tmp_path / "a.ipynb"
+    nbformat.write(notebook(code("1")), path)
+    before = path.read_text()
+    assert execute.main(["--check", str(path)]) == 1
+    assert "a: not written: not in its normal form" in capsys.readouterr().err
+    assert path.read_text() == before
+    assert execute.main(["--normalise", str(path)]) == 0
+    assert execute.main(["--check", str(path)]) == 0

@@ -1,0 +1,163 @@
+"""The check that every number of the prose is printed by a cell of its chapter."""
+
+import nbformat
+import pytest
+from nbformat import v4
+from prose import bad_sources, bibliography_keys, is_printed, numbers_in, unprinted
+
+
+def chapter(prose, *outputs, **metadata):
+    cell = v4.new_code_cell("…", id="a-cell", outputs=list(outputs), execution_count=1)
+    cell.metadata = nbformat.from_dict(metadata)
+    return v4.new_notebook(cells=[v4.new_markdown_cell(prose, id="words"), cell])
+
+
+def out(text):
+    return v4.new_output("stream", text=text)
+
+
+@pytest.mark.parametrize(
+    ("prose", "numbers"),
+    [
+        ("falls from 0.94 to −0.17, then -0.25", ["0.94", "-0.17", "-0.25"]),
+        ("4,722,432 of 124,439,808 are 45.5 %", ["4,722,432", "124,439,808", "45.5"]),
+        (
+            "Width 128, (512) or 768-wide; **0.5** and _0.75_.",
+            ["128", "512", "768", "0.5", "0.75"],
+        ),
+        (
+            "0.5–0.7 is a range, ±1.34 a pair, 2.5x a factor",
+            ["0.5", "0.7", "1.34", "2.5"],
+        ),
+        ("about 8.8e-22, or 1.2 × 10⁻²²", ["8.8e-22", "1.2e-22"]),
+        ("| depth | 30 |\n|---|---|\n| std | 2.211 |", ["2.211"]),
+        ("# A heading with 0.5", ["0.5"]),
+        ("![a curve through 0.25](../figures/a0.75.svg)", ["0.25"]),
+        ("```{note}\n:class: x-1.5\nIn a note 3.25\n```", ["3.25"]),
+        (":::{admonition} Title 6.5\nBody 7.25\n:::", ["6.5", "7.25"]),
+        (
+            "```{exercise-start} 0.75\n:label: ex-11\n```\n8.5\n```{exercise-end}\n```",
+            ["8.5"],
+        ),
+        ("It costs $5, and 7.25 is the price in $.", ["7.25"]),
+    ],
+)
+def test_numbers_of_the_prose_are_found(prose, numbers):
+    assert [number.text for number in numbers_in(prose, "here")] == numbers
+
+
+@pytest.mark.parametrize(
+    "prose",
+    [
+        "12 layers, chapter 10, 99 of them",
+        "in 2017, from 1900 to 2100",
+        "`0.333`, ``0.25 ` 0.5``, {math}`0.5`",
+        "$1.234$, $$\nx = 5.555\n$$\n\n\\begin{aligned}\n0.25\n\\end{aligned}",
+        "[link 7.77](http://a.example/1.2), <https://b.example/9.9>, www.c.example/0.5",
+        "{cite}`vaswani2017`, {ref}`ex-111`, {sourced}`0.02 <radford2019>`",
+        "```python\nx = 0.9999\n```",
+        "```{math}\n:label: eq-1.5\n3.333\n```",
+        "~~~\n0.5\n~~~",
+        "(fig-100)=\n% 0.5\n<!-- 0.25 -->",
+        '<img width="0.5" height="480">',
+        "GPT-3.5, ResNet-152, Python 3.11, v3.4, release 2.13.0, section 3.2, §4.1",
+        "page 128, pp. 100–120, chapters 5.1 and 6",
+        "x128, fc100, W_256",
+    ],
+)
+def test_what_is_no_number_of_the_prose_is_left_out(prose):
+    assert numbers_in(prose, "here") == []
+
+
+@pytest.mark.parametrize(
+    ("number", "printed"),
+    [
+        ("0.94", "0.9369"),
+        ("45.5", "45.5"),
+        ("45.5", "45.51"),
+        ("0.50", "0.5000"),
+        ("4,722,432", "4722432"),
+        ("240", "239.7"),
+        ("-0.17", "-0.1695"),
+        ("0.17", "-0.1695"),
+        ("1.00", "1."),
+        ("8.8e-22", "8.83e-22"),
+        ("0.125", "0.125"),
+    ],
+)
+def test_a_number_is_printed_when_one_rounds_to_it(number, printed):
+    assert is_printed(number, {"7", printed})
+
+
+@pytest.mark.parametrize(
+    ("number", "printed"),
+    [
+        ("0.93", "0.9369"),
+        ("0.95", "0.9369"),
+        ("0.9369", "0.94"),
+        ("45.5", "0.455"),
+        ("-0.17", "0.1695"),
+        ("128", "129"),
+        ("1,200", "1212"),
+        ("1.00", "1"),
+        ("0.50", "0.5"),
+    ],
+)
+def test_a_number_that_none_rounds_to_is_not_printed(number, printed):
+    assert not is_printed(number, {"7", printed})
+
+
+def test_a_wrong_number_is_reported_with_its_cell_and_its_words():
+    (wrong,) = unprinted(
+        chapter("The std falls to 0.08 after 30 layers.", out("std 0.0960\n"))
+    )
+    assert (
+        str(wrong) == "0.08 in cell 'words': …The std falls to 0.08 after 30 layers.…"
+    )
+
+
+@pytest.mark.parametrize(
+    "output",
+    [
+        out("std 0.0960\n"),
+        v4.new_output("execute_result", {"text/plain": "tensor([0.0960, 0.5000])"}),
+        v4.new_output(
+            "display_data", {"text/html": "<td>0.0960</td>", "text/plain": "<HTML>"}
+        ),
+        v4.new_output("error", ename="ValueError", evalue="got 0.0960", traceback=[]),
+    ],
+)
+def test_any_stored_text_prints_a_number(output):
+    assert unprinted(chapter("It falls to 0.096.", output)) == []
+
+
+def test_attributes_of_html_print_nothing():
+    page = v4.new_output("display_data", {"text/html": '<td width="0.0960">1</td>'})
+    assert len(unprinted(chapter("It falls to 0.096.", page))) == 1
+
+
+def test_a_number_in_the_code_or_in_another_chapter_is_not_printed():
+    made = chapter("It falls to 0.096.", out("1\n"))
+    made.cells[1].source = "x = 0.0960"
+    assert len(unprinted(made)) == 1
+
+
+def test_captions_and_descriptions_of_figures_are_prose():
+    shown = {"figure": {"caption": "Down to 0.5."}, "image": {"alt": "From 0.75 down."}}
+    wrong = unprinted(chapter("Words.", out("0.50\n"), mystnb=shown))
+    assert [(number.text, number.place) for number in wrong] == [
+        ("0.75", "the figure of cell 'a-cell'")
+    ]
+
+
+def test_a_source_must_be_known_and_must_carry_a_number():
+    keys = bibliography_keys(
+        "@article{radford2019,\n  year = {2019},\n}\n @book{ he2015 , x={}}"
+    )
+    assert keys == {"radford2019", "he2015"}
+    good = "{sourced}`0.02 <radford2019>` and {sourced}`a width of 768 <he2015>`"
+    assert bad_sources(chapter(good), keys) == []
+    for bad in ("`0.02 <nobody>`", "`0.02`", "`small <he2015>`", "`<he2015>`"):
+        assert bad_sources(chapter("{sourced}" + bad), keys) == [
+            "{sourced}" + bad + " in cell 'words'"
+        ]

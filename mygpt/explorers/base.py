@@ -1,0 +1,138 @@
+"""What all explorers share: module and stylesheet, still picture, checks."""
+
+import base64
+import io
+import re
+from collections.abc import Iterable, Sequence
+from pathlib import Path
+from typing import Any
+
+import anywidget
+import matplotlib as mpl
+import numpy as np
+import traitlets
+from matplotlib.figure import Figure
+
+from mygpt import plots
+
+Numbers = Any  # an array, a tensor, a list: whatever np.asarray reads as numbers
+
+_FOLDER = Path(__file__).parent
+_IMPORT = re.compile(r"^import\b.*?;\n", re.MULTILINE | re.DOTALL)
+_EXPORT = re.compile(r"^export (?=(?:const|function)\b)", re.MULTILINE)
+
+
+def module(name: str) -> str:
+    """The drawing kit and NAME.mjs as one ES module that imports nothing."""
+    sources = [
+        (_FOLDER / f"{part}.mjs").read_text("utf-8") for part in ("drawing", name)
+    ]
+    return "\n".join(_EXPORT.sub("", _IMPORT.sub("", source)) for source in sources)
+
+
+def stylesheet(name: str) -> str:
+    """The common stylesheet and NAME.css as one."""
+    return "\n".join(
+        (_FOLDER / f"{part}.css").read_text("utf-8") for part in ("explorer", name)
+    )
+
+
+class Explorer(anywidget.AnyWidget):
+    """An anywidget with a stable repr and a still for readers without JavaScript."""
+
+    description = traitlets.Unicode().tag(sync=True)
+
+    def draw(self, figure: Figure) -> None:
+        """Draw the arrays, at the present setting, on a matplotlib figure."""
+        raise NotImplementedError
+
+    def still(self) -> bytes:
+        """The figure as a PNG with a transparent background."""
+        with mpl.rc_context():
+            plots.use_style()
+            figure = Figure(figsize=(6.8, 3.5))
+            self.draw(figure)
+            buffer = io.BytesIO()
+            figure.savefig(
+                buffer, dpi=144, transparent=True, metadata={"Software": None}
+            )
+        return buffer.getvalue()
+
+    def _repr_mimebundle_(self, **kwargs):
+        bundle = super()._repr_mimebundle_(**kwargs)
+        if bundle is None:
+            return None
+        data, metadata = bundle if isinstance(bundle, tuple) else (bundle, {})
+        picture = base64.b64encode(self.still()).decode("ascii")
+        return {**data, "text/plain": repr(self), "image/png": picture}, metadata
+
+
+def finite_array(
+    name: str, array: Numbers, shape: Sequence[int] | None = None
+) -> np.ndarray:
+    """`array` as float64 numbers, all finite; with `shape`, of that shape."""
+    numbers = real_array(name, array, shape)
+    if not np.isfinite(numbers).all():
+        raise ValueError(
+            f"{name} must hold finite numbers, got {_first_strange(numbers)}"
+        )
+    return numbers
+
+
+def real_array(
+    name: str, array: Numbers, shape: Sequence[int] | None = None
+) -> np.ndarray:
+    """`array` as float64 numbers; with `shape`, of that shape."""
+    try:
+        numbers = np.asarray(array, dtype=np.float64)
+    except (TypeError, ValueError, RuntimeError) as error:
+        raise ValueError(f"{name} must be an array of numbers: {error}") from error
+    if shape is not None and numbers.shape != tuple(shape):
+        raise ValueError(f"{name} must have shape {tuple(shape)}, got {numbers.shape}")
+    return numbers
+
+
+def _first_strange(numbers: np.ndarray) -> str:
+    place = tuple(int(i) for i in np.argwhere(~np.isfinite(numbers))[0])
+    where = ", ".join(map(str, place))
+    return f"{numbers[place]}{where and f' at index {where}'}"
+
+
+def check_names(name: str, names: Iterable[str], most: int) -> tuple[str, ...]:
+    """`names` as a tuple of 1 to `most` different, non-empty strings."""
+    names = (names,) if isinstance(names, str) else tuple(names)
+    good = all(isinstance(one, str) and one.strip() for one in names)
+    if not good or len(set(names)) != len(names) or not 1 <= len(names) <= most:
+        raise ValueError(
+            f"{name} must be 1 to {most} different names, got {list(names)}"
+        )
+    return names
+
+
+def check_member(name: str, value, choices: Sequence):
+    """The member of `choices` that equals `value`."""
+    for one in choices:
+        if one == value:
+            return one
+    raise ValueError(f"{name} must be one of {list(choices)}, got {value!r}")
+
+
+def check_subset(name: str, values: Iterable[str], choices: Sequence[str]) -> list[str]:
+    """`values` in the order of `choices`, when all of them are there."""
+    values = [values] if isinstance(values, str) else list(values)
+    unknown = [value for value in values if value not in choices]
+    if unknown:
+        raise ValueError(f"{name} must be among {list(choices)}, got {unknown[0]!r}")
+    return [one for one in choices if one in values]
+
+
+def count(number: int, noun: str) -> str:
+    """The number with its noun, "1 gain" or "3 gains"."""
+    return f"{number} {noun}{'' if number == 1 else 's'}"
+
+
+def as_shown(numbers: Numbers, form: str) -> np.ndarray:
+    """The numbers as Python prints them in `form`, so that the page shows the same."""
+    flat = np.asarray(numbers, dtype=np.float64)
+    rounded = [float(format(one, form)) for one in flat.ravel().tolist()]
+    return np.array(rounded, dtype=np.float64).reshape(flat.shape)

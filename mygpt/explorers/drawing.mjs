@@ -1,0 +1,429 @@
+// Shared by every explorer: geometry and number formats first (no DOM, tested under node),
+// then the few pieces of page that all of them are made of.
+
+const SUPERSCRIPTS = "⁰¹²³⁴⁵⁶⁷⁸⁹";
+const MARKERS = ["circle", "square", "diamond", "triangle", "cross", "bar"];
+const SVG = "http://www.w3.org/2000/svg";
+
+/** A number with a set count of decimals and a true minus sign. */
+export function fixed(value, decimals) {
+  const text = Math.abs(value).toFixed(decimals);
+  return (value < 0 && Number(text) !== 0 ? "−" : "") + text;
+}
+
+/** 10 to a whole power, written with superscripts. */
+export function powerOfTen(exponent) {
+  const digits = [...String(Math.abs(exponent))].map((digit) => SUPERSCRIPTS[digit]).join("");
+  return `10${exponent < 0 ? "⁻" : ""}${digits}`;
+}
+
+/** Three significant digits; below a thousandth and from ten thousand on as a power of ten. */
+export function significant(value) {
+  if (!Number.isFinite(value)) return "–";
+  if (value === 0) return "0";
+  const [mantissa, power] = Math.abs(value).toExponential(2).split("e");
+  const exponent = Number(power);
+  const sign = value < 0 ? "−" : "";
+  if (exponent < -3 || exponent > 3) return `${sign}${mantissa} × ${powerOfTen(exponent)}`;
+  return sign + Number(`${mantissa}e${power}`).toFixed(Math.max(0, 2 - exponent));
+}
+
+export function clamp(value, low, high) {
+  return Math.min(Math.max(value, low), high);
+}
+
+/** Maps [d0, d1] onto [r0, r1]; `invert` goes back. */
+export function linearScale([d0, d1], [r0, r1]) {
+  const slope = (r1 - r0) / (d1 - d0 || 1);
+  const scale = (value) => r0 + (value - d0) * slope;
+  scale.invert = (position) => d0 + (position - r0) / (slope || 1);
+  return scale;
+}
+
+/** The smallest of 1, 2 and 5 times a power of ten that cuts `span` into at most `count` parts. */
+export function niceStep(span, count) {
+  const raw = span / Math.max(count, 1);
+  const power = 10 ** Math.floor(Math.log10(raw));
+  const factor = [1, 2, 5, 10].find((candidate) => candidate * power >= raw * (1 - 1e-9));
+  return factor * power;
+}
+
+/** Round values from `low` to `high`, at most `count` steps of them, with their labels. */
+export function linearTicks(low, high, count, smallest = 0) {
+  const step = Math.max(niceStep(high - low, count), smallest);
+  const decimals = Math.max(0, -Math.floor(Math.log10(step) + 1e-9));
+  const ticks = [];
+  for (let i = Math.ceil(low / step - 1e-9); i * step <= high + step * 1e-9; i += 1) {
+    ticks.push({ at: i * step || 0, label: fixed(i * step, decimals) });
+  }
+  return ticks;
+}
+
+/**
+ * Ticks of a log axis between 10^low and 10^high; `at` is the power. Under two decades they stand
+ * at 1, 2 and 5, above that at powers of ten, as many of them as `count` allows.
+ */
+export function logTicks(low, high, count) {
+  const ticks = [];
+  if (high - low < 2) {
+    for (let power = Math.floor(low); power <= high; power += 1) {
+      for (const factor of [1, 2, 5]) {
+        const at = power + Math.log10(factor);
+        if (at < low - 1e-9 || at > high + 1e-9) continue;
+        const plain = power >= -4 && power < 4;
+        const times = factor === 1 ? "" : `${factor} × `;
+        const label = plain
+          ? fixed(factor * 10 ** power, Math.max(0, -power)) : times + powerOfTen(power);
+        ticks.push({ at, label });
+      }
+    }
+    return ticks;
+  }
+  const step = Math.max(1, Math.round(niceStep(high - low, count)));
+  for (let power = Math.ceil(low / step - 1e-9) * step; power <= high + 1e-9; power += step) {
+    ticks.push({ at: power || 0, label: Math.abs(power) < 3 ? String(10 ** power) : powerOfTen(power) });
+  }
+  return ticks;
+}
+
+/** Smallest and largest finite number of several lists, or undefined when there is none. */
+export function extent(lists) {
+  let low = Infinity;
+  let high = -Infinity;
+  for (const list of lists) {
+    for (const value of list) {
+      if (value < low) low = value;
+      if (value > high) high = value;
+    }
+  }
+  return low <= high ? [low, high] : undefined;
+}
+
+/** A domain widened on both sides by a share of its span, and never empty. */
+export function padded([low, high], share = 0.06) {
+  const span = high - low || Math.abs(high) || 1;
+  return [low - span * share, high + span * share];
+}
+
+/** Path data through the points; it breaks at gaps (NaN) and where y jumps by more than `jump`. */
+export function linePath(xs, ys, scaleX, scaleY, jump = Infinity) {
+  const parts = [];
+  let previous = NaN;
+  for (let i = 0; i < xs.length; i += 1) {
+    if (!Number.isNaN(ys[i])) {
+      const joined = Math.abs(ys[i] - previous) <= jump;
+      parts.push(`${joined ? "L" : "M"}${scaleX(xs[i]).toFixed(1)} ${scaleY(ys[i]).toFixed(1)}`);
+    }
+    previous = ys[i];
+  }
+  return parts.join("");
+}
+
+/** Index of the nearest of `count` points that start at `start` and stand `step` apart. */
+export function nearestIndex(value, start, step, count) {
+  return clamp(Math.round((value - start) / step), 0, count - 1);
+}
+
+/**
+ * Moves labels apart until neighbours are at least `gap` from each other and all lie between
+ * `low` and `high`, each as near to where it wanted to be as the order allows.
+ */
+export function spread(wanted, gap, low, high) {
+  const order = wanted.map((_, i) => i).sort((a, b) => wanted[a] - wanted[b] || a - b);
+  const placed = new Array(wanted.length);
+  let floor = low;
+  for (const i of order) {
+    placed[i] = Math.max(wanted[i], floor);
+    floor = placed[i] + gap;
+  }
+  let ceiling = high;
+  for (const i of order.reverse()) {
+    placed[i] = Math.min(placed[i], ceiling);
+    ceiling = placed[i] - gap;
+  }
+  return placed;
+}
+
+/** Index of the first of several boxes { left, right, top, bottom } that hold the fewest points. */
+export function emptiest(boxes, points) {
+  const counts = boxes.map(({ left, right, top, bottom }) =>
+    points.filter(([x, y]) => x >= left && x <= right && y >= top && y <= bottom).length);
+  return counts.indexOf(Math.min(...counts));
+}
+
+/** Path data of the marker that belongs to the curve with this index. */
+export function markerPath(index, x, y, r) {
+  const points = {
+    square: [[-1, -1], [1, -1], [1, 1], [-1, 1]],
+    diamond: [[0, -1.35], [1.35, 0], [0, 1.35], [-1.35, 0]],
+    triangle: [[0, -1.3], [1.25, 0.95], [-1.25, 0.95]],
+    cross: [[-1.2, -0.4], [-0.4, -0.4], [-0.4, -1.2], [0.4, -1.2], [0.4, -0.4], [1.2, -0.4],
+      [1.2, 0.4], [0.4, 0.4], [0.4, 1.2], [-0.4, 1.2], [-0.4, 0.4], [-1.2, 0.4]],
+    bar: [[-0.5, -1.4], [0.5, -1.4], [0.5, 1.4], [-0.5, 1.4]],
+  }[MARKERS[index % MARKERS.length]];
+  if (!points) return `M${x - r} ${y}a${r} ${r} 0 1 0 ${2 * r} 0a${r} ${r} 0 1 0 ${-2 * r} 0Z`;
+  return `M${points.map(([dx, dy]) => `${x + dx * r} ${y + dy * r}`).join("L")}Z`;
+}
+
+/** The float32 numbers of a binary trait (a DataView that may start anywhere). */
+export function floats(view) {
+  return new Float32Array(view.buffer.slice(view.byteOffset, view.byteOffset + view.byteLength));
+}
+
+function fill(node, attributes, children) {
+  for (const [name, value] of Object.entries(attributes)) {
+    if (value === false || value === null || value === undefined) continue;
+    node.setAttribute(name, value === true ? "" : value);
+  }
+  node.append(...children);
+  return node;
+}
+
+export function html(tag, attributes = {}, ...children) {
+  return fill(document.createElement(tag), attributes, children);
+}
+
+export function svg(tag, attributes = {}, ...children) {
+  return fill(document.createElementNS(SVG, tag), attributes, children);
+}
+
+/** An element that takes the keyboard: JupyterLab must leave its keys alone. */
+export function control(tag, attributes = {}, ...children) {
+  return html(tag, { "data-lm-suppress-shortcuts": "true", ...attributes }, ...children);
+}
+
+/** A short sample of a curve's line with its marker, for legends and tables. */
+export function sample(index) {
+  return svg(
+    "svg",
+    { class: "mygpt-sample", viewBox: "0 0 44 14", width: 44, height: 14, "aria-hidden": "true" },
+    svg("path", { class: `mygpt-curve mygpt-curve-${index}`, d: "M22 7H2M22 7H42" }),
+    svg("path", { class: `mygpt-marker mygpt-curve-${index}`, d: markerPath(index, 22, 7, 4.2) }),
+  );
+}
+
+/** A group of buttons of which one is pressed; `show(value)` presses another. */
+export function choice(label, options, choose) {
+  const buttons = options.map(([value, text]) => {
+    const button = control("button", { type: "button" }, text);
+    button.addEventListener("click", () => choose(value));
+    return button;
+  });
+  const group = html("div", { class: "mygpt-choice", role: "group", "aria-label": label }, ...buttons);
+  const show = (value) => {
+    options.forEach(([option], i) => buttons[i].setAttribute("aria-pressed", option === value));
+  };
+  return { node: group, show };
+}
+
+/** A labelled slider over a short list of values; `show(value)` moves it. */
+export function slider(label, values, format, choose) {
+  const input = control("input", { type: "range", min: 0, max: values.length - 1, step: 1 });
+  const output = html("span", { class: "mygpt-number", "aria-hidden": "true" });
+  const head = html("span", { class: "mygpt-slider-head" }, html("span", {}, label), output);
+  const node = html("label", { class: "mygpt-slider" }, head, input);
+  const at = (index) => {
+    input.value = index;
+    output.textContent = format(values[index]);
+    input.setAttribute("aria-valuetext", output.textContent);
+    input.style.setProperty("--filled", `${(100 * index) / (values.length - 1)}%`);
+  };
+  input.addEventListener("input", () => choose(values[input.valueAsNumber]));
+  return { node, show: (value) => at(values.indexOf(value)) };
+}
+
+/** A labelled checkbox; `show(checked)` sets it. */
+export function tick(content, choose) {
+  const input = control("input", { type: "checkbox" });
+  input.addEventListener("change", () => choose(input.checked));
+  const node = html("label", { class: "mygpt-tick" }, input, ...content);
+  return { node, show: (checked) => { input.checked = checked; } };
+}
+
+/**
+ * Axes, curves and a cursor in one picture. `frame(…)` draws the axes for a size and returns the
+ * two scales; the caller fills `curves` and `cursor`. Sizes are in CSS pixels.
+ */
+export function picture() {
+  const [grid, curves, cursor, front] = ["grid", "curves", "cursor", "front"].map((name) =>
+    svg("g", { class: `mygpt-${name}` }));
+  const root = svg("svg", { class: "mygpt-picture", role: "img" }, grid, curves, cursor, front);
+  const node = html("div", { class: "mygpt-plot" }, root);
+  let size = { width: 1, height: 1 };
+
+  function frame({ width, height, margin, x, y }) {
+    size = { width, height };
+    root.setAttribute("viewBox", `0 0 ${width} ${height}`);
+    const [left, right] = [margin.left, width - margin.right];
+    const [top, bottom] = [margin.top, height - margin.bottom];
+    const scaleX = linearScale(x.domain, [left, right]);
+    const scaleY = linearScale(y.domain, [bottom, top]);
+    const text = (attributes, content) => svg("text", attributes, content);
+    const lines = [];
+    for (const { at, label } of y.ticks) {
+      const py = scaleY(at).toFixed(1);
+      const kind = at === y.strong ? "mygpt-line mygpt-strong" : "mygpt-line";
+      lines.push(svg("path", { class: kind, d: `M${left} ${py}H${right}` }));
+      lines.push(text({ x: left - 8, y: py, dy: "0.34em", "text-anchor": "end" }, label));
+    }
+    for (const { at, label } of x.ticks) {
+      const px = scaleX(at).toFixed(1);
+      const kind = at === x.strong ? "mygpt-line mygpt-strong" : "mygpt-line";
+      lines.push(svg("path", { class: kind, d: `M${px} ${top}V${bottom}` }));
+      lines.push(text({ x: px, y: bottom + (x.drop ?? 18), "text-anchor": "middle" }, label));
+    }
+    lines.push(svg("path", { class: "mygpt-axis", d: `M${left} ${bottom}H${right}` }));
+    if (x.label) {
+      const under = { x: (left + right) / 2, y: height - 4, "text-anchor": "middle" };
+      lines.push(text({ class: "mygpt-axis-name", ...under }, x.label));
+    }
+    grid.replaceChildren(...lines);
+    return { scaleX, scaleY, left, right, top, bottom };
+  }
+
+  /** Where on the picture's own x axis a pointer is, however the page has scaled the picture. */
+  function pointerX(event) {
+    const box = root.getBoundingClientRect();
+    return ((event.clientX - box.left) * size.width) / (box.width || 1);
+  }
+
+  return { node, root, curves, cursor, front, frame, pointerX };
+}
+
+/**
+ * A native range input laid over the x axis of a picture, so that its thumb is the handle of the
+ * cursor: arrow keys, touch and screen readers come with it.
+ */
+export function axisHandle(label, choose) {
+  const input = control("input", { type: "range", class: "mygpt-handle", "aria-label": label, step: 1 });
+  input.addEventListener("input", () => choose(input.valueAsNumber));
+  const place = ({ left, right, bottom }) => {
+    input.style.left = `${left - 12}px`;
+    input.style.width = `${right - left + 24}px`;
+    input.style.top = `${bottom - 22}px`;
+  };
+  const show = (index, last, text) => {
+    input.max = last;
+    input.value = index;
+    input.setAttribute("aria-valuetext", text);
+  };
+  return { node: input, place, show };
+}
+
+/** Calls `move` with the event while a pointer is held down on `node`; returns an undo function. */
+export function dragging(node, move, focus) {
+  let held = null;
+  const down = (event) => {
+    if (event.button !== 0) return;
+    held = event.pointerId;
+    node.setPointerCapture(held);
+    move(event);
+  };
+  const moved = (event) => {
+    if (event.pointerId === held) move(event);
+  };
+  const up = (event) => {
+    if (event.pointerId === held) held = null;
+  };
+  const hand = (event) => {
+    event.preventDefault();
+    focus?.focus({ preventScroll: true });
+  };
+  const listeners = {
+    pointerdown: down, pointermove: moved, pointerup: up, pointercancel: up, mousedown: hand,
+  };
+  for (const [type, listener] of Object.entries(listeners)) node.addEventListener(type, listener);
+  return () => {
+    for (const [type, listener] of Object.entries(listeners)) node.removeEventListener(type, listener);
+  };
+}
+
+/** Places for a tooltip beside `x`, on the side with more room: high, low and in the middle. */
+export function tooltipPlaces(x, { left, right, top, bottom }, size) {
+  const from = x > (left + right) / 2 ? x - 14 - size.width : x + 14;
+  return [top, bottom - 16 - size.height, (top + bottom - size.height) / 2].map((y) => (
+    { left: from, right: from + size.width, top: y, bottom: y + size.height }));
+}
+
+/** A box of rows beside the cursor, where it hides the least of `points`. */
+export function tooltip() {
+  const node = html("div", { class: "mygpt-tooltip", "aria-hidden": "true", hidden: true });
+  const show = (x, axes, width, points, rows) => {
+    node.replaceChildren(...rows);
+    node.hidden = false;
+    const places = tooltipPlaces(x, axes, { width: 210, height: 14 + 21 * rows.length });
+    const place = places[emptiest(places, points)];
+    node.style.top = `${place.top}px`;
+    node.style.left = place.left > x ? `${place.left}px` : "auto";
+    node.style.right = place.left > x ? "auto" : `${width - x + 14}px`;
+  };
+  return { node, show, hide: () => { node.hidden = true; } };
+}
+
+/** Says a sentence to screen readers once the reader has rested for a moment. */
+export function speaker() {
+  const node = html("p", { class: "mygpt-unseen", role: "status" });
+  let timer = 0;
+  const say = (sentence) => {
+    clearTimeout(timer);
+    timer = setTimeout(() => { node.textContent = sentence; }, 600);
+  };
+  return { node, say, stop: () => clearTimeout(timer) };
+}
+
+/** A table of read-outs: `columns` are [key, heading], `rows` are row headings (nodes). */
+export function readings(caption, heading, columns, rows) {
+  const cells = rows.map(() => Object.fromEntries(columns.map(([key]) => [key, html("td")])));
+  const heads = Object.fromEntries(
+    columns.map(([key, text]) => [key, html("th", { scope: "col" }, text)]));
+  const corner = html("th", { scope: "col" }, heading);
+  const body = rows.map((row, i) =>
+    html("tr", {}, html("th", { scope: "row" }, row), ...Object.values(cells[i])));
+  const node = html(
+    "table",
+    { class: "mygpt-readings" },
+    html("caption", { class: "mygpt-unseen" }, caption),
+    html("thead", {}, html("tr", {}, corner, ...Object.values(heads))),
+    html("tbody", {}, ...body),
+  );
+  /** Marks the column that the picture shows. */
+  const mark = (key) => {
+    for (const [name, head] of Object.entries(heads)) {
+      for (const cell of [head, ...cells.map((row) => row[name])]) {
+        cell.classList.toggle("mygpt-marked", name === key);
+      }
+    }
+  };
+  return { node, cells, mark, body };
+}
+
+/**
+ * Puts an explorer on the page and keeps it drawn: `layout(width)` at every new width, and the
+ * listener of a trait when that trait changes. Returns the function that takes it down again.
+ */
+export function mount({ model, el, root, layout, listeners, undo }) {
+  const ruler = html("div", { class: "mygpt-ruler" });
+  root.prepend(ruler);
+  layout(640);
+  el.append(root);
+  let width = 0;
+  const measure = () => {
+    const now = Math.floor(ruler.getBoundingClientRect().width);
+    if (now > 0 && now !== width) {
+      width = now;
+      root.classList.toggle("mygpt-narrow", width < 420);
+      layout(width);
+    }
+  };
+  measure();
+  const observer = new ResizeObserver(measure);
+  observer.observe(ruler);
+  const events = Object.entries(listeners).map(([trait, call]) => [`change:${trait}`, () => call()]);
+  for (const [event, call] of events) model.on(event, call);
+  return () => {
+    observer.disconnect();
+    for (const [event, call] of events) model.off(event, call);
+    for (const stop of undo) stop();
+    root.remove();
+  };
+}

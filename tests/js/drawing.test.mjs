@@ -1,0 +1,124 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+
+import {
+  clamp, emptiest, extent, fixed, floats, linePath, linearScale, linearTicks, logTicks, markerPath,
+  nearestIndex, niceStep, padded, powerOfTen, significant, spread, tooltipPlaces,
+} from "../../mygpt/explorers/drawing.mjs";
+
+const labels = (ticks) => ticks.map(({ label }) => label);
+const places = (ticks) => ticks.map(({ at }) => at);
+
+test("a fixed number has a true minus sign, and zero has none", () => {
+  assert.equal(fixed(-0.13784, 4), "−0.1378");
+  assert.equal(fixed(2, 4), "2.0000");
+  assert.equal(fixed(-0.00001, 4), "0.0000");
+});
+
+test("three significant digits, and powers of ten outside a thousandth and ten thousand", () => {
+  const cases = [
+    [0.218545, "0.219"], [1, "1.00"], [32.94, "32.9"], [215.4, "215"], [9994, "9990"],
+    [0.00123, "0.00123"], [0.000123, "1.23 × 10⁻⁴"], [12345, "1.23 × 10⁴"],
+    [8.799e-22, "8.80 × 10⁻²²"], [-0.5, "−0.500"], [0, "0"], [NaN, "–"], [Infinity, "–"],
+    [0.9996, "1.00"], [9996, "1.00 × 10⁴"], [3.11e135, "3.11 × 10¹³⁵"],
+  ];
+  for (const [value, text] of cases) assert.equal(significant(value), text);
+  assert.equal(powerOfTen(-10), "10⁻¹⁰");
+});
+
+test("a linear scale maps its ends, goes back, and survives an empty domain", () => {
+  const scale = linearScale([-5, 2], [310, 17]);
+  assert.equal(scale(-5), 310);
+  assert.equal(scale(2), 17);
+  assert.ok(Math.abs(scale.invert(scale(0.37)) - 0.37) < 1e-12);
+  assert.ok(Number.isFinite(linearScale([3, 3], [0, 100])(3)));
+});
+
+test("steps are 1, 2 or 5 times a power of ten and never more than asked for", () => {
+  assert.equal(niceStep(10, 11), 1);
+  assert.equal(niceStep(10, 7), 2);
+  assert.equal(niceStep(7, 3), 5);
+  assert.equal(niceStep(0.13, 13), 0.01);
+  for (const span of [0.0031, 0.7, 13, 1700]) {
+    for (const count of [2, 3, 5, 11]) assert.ok(span / niceStep(span, count) <= count + 1e-9);
+  }
+});
+
+test("linear ticks lie inside the domain and are labelled with equal decimals", () => {
+  assert.deepEqual(labels(linearTicks(-0.13, 0.59, 4)), ["0.0", "0.2", "0.4"]);
+  assert.deepEqual(labels(linearTicks(-5, 5, 5)), ["−4", "−2", "0", "2", "4"]);
+  assert.deepEqual(places(linearTicks(0, 7, 13, 1)), [0, 1, 2, 3, 4, 5, 6, 7]);
+  assert.ok(!places(linearTicks(-3, 3, 7)).some((at) => Object.is(at, -0)));
+});
+
+test("a log axis ticks at 1, 2 and 5 in a narrow domain and at powers in a wide one", () => {
+  assert.deepEqual(labels(logTicks(-1.31, 0.37, 7)), ["0.05", "0.1", "0.2", "0.5", "1", "2"]);
+  assert.deepEqual(labels(logTicks(-21.7, 2.1, 7)), ["10⁻²⁰", "10⁻¹⁵", "10⁻¹⁰", "10⁻⁵", "1"]);
+  assert.deepEqual(labels(logTicks(-1.2, 2.9, 11)), ["0.1", "1", "10", "100"]);
+  assert.deepEqual(labels(logTicks(6.9, 8.3, 7)), ["10⁷", "2 × 10⁷", "5 × 10⁷", "10⁸"]);
+});
+
+test("every domain of half a decade or more has a tick", () => {
+  for (let low = -140; low < 40; low += 0.37) {
+    for (const span of [0.5, 1.9, 2.1, 11, 170]) {
+      assert.ok(logTicks(low, low + span, 7).length >= 1, `${low} ${span}`);
+    }
+  }
+});
+
+test("the extent skips NaN and says when there is nothing", () => {
+  assert.deepEqual(extent([[3, NaN, -7], [11]]), [-7, 11]);
+  assert.equal(extent([[NaN], []]), undefined);
+  const [low, high] = padded([2, 2]);
+  assert.ok(low < 2 && high > 2);
+  assert.deepEqual(padded([0, 100], 0.25), [-25, 125]);
+});
+
+test("a path breaks at gaps and at jumps", () => {
+  const same = (value) => value;
+  assert.equal(linePath([1, 2, 3], [5, 7, 11], same, same), "M1.0 5.0L2.0 7.0L3.0 11.0");
+  assert.equal(linePath([1, 2, 3], [NaN, 7, 11], same, same), "M2.0 7.0L3.0 11.0");
+  assert.equal(linePath([1, 2, 3, 4], [5, NaN, 11, 13], same, same), "M1.0 5.0M3.0 11.0L4.0 13.0");
+  assert.equal(linePath([1, 2, 3], [0, 0, 1], same, same, 0.5), "M1.0 0.0L2.0 0.0M3.0 1.0");
+});
+
+test("the nearest index stays on the grid", () => {
+  assert.equal(nearestIndex(-0.404, -5, 0.01, 1001), 460);
+  assert.equal(nearestIndex(-99, -5, 0.01, 1001), 0);
+  assert.equal(nearestIndex(99, -5, 0.01, 1001), 1000);
+  assert.equal(clamp(7, 2, 5), 5);
+});
+
+test("labels are spread without changing their order or leaving their room", () => {
+  assert.deepEqual(spread([40, 10, 90], 17, 0, 100), [40, 10, 90]);
+  const placed = spread([50, 51, 52, 99], 17, 0, 100);
+  const sorted = [...placed].sort((a, b) => a - b);
+  for (let i = 1; i < sorted.length; i += 1) assert.ok(sorted[i] - sorted[i - 1] >= 17 - 1e-9);
+  assert.ok(sorted[0] >= 0 && sorted.at(-1) <= 100);
+  assert.deepEqual(placed, sorted);
+});
+
+test("markers differ from curve to curve and stand on their point", () => {
+  const paths = [0, 1, 2, 3, 4, 5].map((index) => markerPath(index, 13, 7, 5));
+  assert.equal(new Set(paths).size, 6);
+  assert.equal(markerPath(6, 13, 7, 5), paths[0]);
+  assert.ok(paths[1].startsWith("M8 2L18 2L18 12L8 12"));
+});
+
+test("a tooltip stands on the side with more room, where it hides the fewest points", () => {
+  const axes = { left: 50, right: 650, top: 10, bottom: 310 };
+  const size = { width: 200, height: 110 };
+  assert.equal(tooltipPlaces(100, axes, size)[0].left, 114);
+  assert.equal(tooltipPlaces(600, axes, size)[0].right, 586);
+  const boxes = tooltipPlaces(100, axes, size);
+  for (const { top, bottom } of boxes) assert.ok(top >= 10 && bottom <= 310);
+  assert.equal(emptiest(boxes, []), 0);
+  assert.equal(emptiest(boxes, [[150, 20], [160, 40]]), 1);
+});
+
+test("binary traits may start at any byte", () => {
+  const bytes = new Uint8Array(3 + 8);
+  new DataView(bytes.buffer).setFloat32(3, 1.5, true);
+  new DataView(bytes.buffer).setFloat32(7, -0.25, true);
+  assert.deepEqual([...floats(new DataView(bytes.buffer, 3))], [1.5, -0.25]);
+});

@@ -1,0 +1,51 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+
+import { jumpOf, unpackActivations } from "../../mygpt/explorers/activations.mjs";
+import { curvesAt, logDomain } from "../../mygpt/explorers/depth.mjs";
+
+const view = (numbers) => new DataView(Float32Array.from(numbers).buffer);
+const range = (count) => Array.from({ length: count }, (_, i) => i);
+
+test("the rows of activations are x, values, slopes, phi and difference", () => {
+  const shape = { names: ["a", "b", "c"], points: 5, hasPhi: true, compare: ["a", "b"] };
+  const data = unpackActivations(view(range(9 * 5)), shape);
+  assert.deepEqual([...data.x], [0, 1, 2, 3, 4]);
+  assert.deepEqual(data.value.map((row) => row[0]), [5, 10, 15]);
+  assert.deepEqual(data.slope.map((row) => row[0]), [20, 25, 30]);
+  assert.equal(data.phi[0], 35);
+  assert.deepEqual([...data.difference], [40, 41, 42, 43, 44]);
+});
+
+test("phi and difference may be missing", () => {
+  const shape = { names: ["a", "b"], points: 7, hasPhi: false, compare: [] };
+  const data = unpackActivations(view(range(5 * 7)), shape);
+  assert.equal(data.phi, null);
+  assert.equal(data.difference, null);
+  assert.equal(data.slope[1][6], 34);
+});
+
+test("the step of ReLU's slope is a jump, its neighbours on a curve are not", () => {
+  assert.ok(1 > jumpOf([-0.13, 1.13]));
+  assert.ok(0.02 < jumpOf([-0.13, 1.13]));
+});
+
+test("the curves of a setting are found among all stacks", () => {
+  const counts = { kinds: 2, gains: 3, widths: 5, biases: 2, depths: [7, 2, 11] };
+  const block = 8 + 3 + 12;
+  const numbers = Float32Array.from(range(2 * 3 * 5 * 2 * block));
+  const curves = curvesAt(numbers, counts, { gain: 2, width: 3, bias: 1, depth: 1 });
+  const row = (kind) => ((kind * 3 + 2) * 5 + 3) * 2 + 1;
+  assert.deepEqual(curves.map((curve) => [...curve]), [0, 1].map((kind) =>
+    range(3).map((layer) => row(kind) * block + 8 + layer)));
+  const last = curvesAt(numbers, counts, { gain: 2, width: 4, bias: 1, depth: 2 });
+  assert.equal(last[1][11], numbers.length - 1);
+});
+
+test("the log axis covers the curves and is never narrower than half a decade", () => {
+  const [low, high] = logDomain([[NaN, -20, 1], [0.5]]);
+  assert.ok(low < -20 && high > 1);
+  const [from, to] = logDomain([[0.1, 0.1]]);
+  assert.ok(to - from >= 0.5 - 1e-12 && from < 0.1 && to > 0.1);
+  assert.ok(logDomain([]).every(Number.isFinite));
+});

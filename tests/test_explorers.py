@@ -1,0 +1,360 @@
+import base64
+import io
+import json
+import re
+import subprocess
+from pathlib import Path
+
+import matplotlib.image
+import numpy as np
+import pytest
+import torch
+from test_javascript import node
+from torch.nn import functional as F
+
+from mygpt import explorers
+from mygpt.depth import DepthSweep, sweep
+from mygpt.explorers.base import stylesheet
+
+FOLDER = Path(explorers.__file__).parent
+FORMS = {
+    "ReLU": F.relu,
+    "GELU (erf)": F.gelu,
+    "GELU (tanh)": lambda x: F.gelu(x, approximate="tanh"),
+    "SiLU": F.silu,
+}
+
+
+def curves(points=401, forms=tuple(FORMS)):
+    x = torch.linspace(-2, 2, points, dtype=torch.float64, requires_grad=True)
+    values = {name: FORMS[name](x) for name in forms}
+    slopes = {
+        name: torch.autograd.grad(y.sum(), x, retain_graph=True)[0]
+        for name, y in values.items()
+    }
+    return x.detach(), {name: y.detach() for name, y in values.items()}, slopes
+
+
+def activations(**settings):
+    x, values, slopes = curves()
+    phi = torch.special.ndtr(x)
+    pair = ("GELU (erf)", "GELU (tanh)")
+    return explorers.Activations(x, values, slopes, phi, compare=pair, **settings)
+
+
+AXES = {
+    "kinds": ("plain", "residual"),
+    "gains": (0.5, 1.0, 3.0),
+    "widths": (3, 5, 7, 11, 13),
+    "biases": (True, False),
+    "depths": (7, 2, 11),
+}
+
+
+def stacks(seed=0, axes=AXES):
+    shape = [len(axis) for axis in axes.values()]
+    array = np.random.default_rng(seed).uniform(
+        -80, 3, (*shape, max(axes["depths"]) + 1)
+    )
+    for d, depth in enumerate(axes["depths"]):
+        array[..., d, depth + 1 :] = np.nan
+    return array
+
+
+def depth(log_std=None, log_grad=None, **settings):
+    log_std = stacks(0) if log_std is None else log_std
+    log_grad = stacks(1) if log_grad is None else log_grad
+    return explorers.Depth(log_std, log_grad, **(AXES | settings))
+
+
+BOTH = pytest.mark.parametrize("make", [activations, depth])
+
+
+def numbers(data):
+    return np.frombuffer(data, "<f4").astype(float)
+
+
+def test_the_page_has_the_activations_to_the_digits_that_it_shows():
+    explorer = activations()
+    x, values, slopes = curves()
+    rows = numbers(explorer.data).reshape(11, 401)
+    difference = 1e4 * (values["GELU (erf)"] - values["GELU (tanh)"])
+    expected = [
+        x,
+        *values.values(),
+        *slopes.values(),
+        torch.special.ndtr(x),
+        difference,
+    ]
+    decimals = [2] + 9 * [4] + [2]
+    for row, curve, places in zip(rows, expected, decimals, strict=True):
+        shown = [f"{number:.{places}f}" for number in row]
+        printed = [f"{number:.{places}f}" for number in curve.tolist()]
+        assert [float(one) for one in shown] == [float(one) for one in printed]
+
+
+def test_the_page_has_every_stack_to_the_digits_that_it_shows():
+    explorer = depth()
+    packed = numbers(explorer.data).reshape(2, 2, 3, 5, 2, 8 + 3 + 12)
+    for quantity, array in enumerate((stacks(0), stacks(1))):
+        where = 0
+        for d, layers in enumerate(AXES["depths"]):
+            shown = packed[quantity, ..., where : where + layers + 1].ravel()
+            given = array[..., d, : layers + 1].ravel()
+            assert [f"{10**one:.2e}" for one in shown] == [
+                f"{10**one:.2e}" for one in given
+            ]
+            where += layers + 1
+
+
+def test_the_data_of_chapter_sized_explorers_are_small():
+    x, values, slopes = curves(1001)
+    assert len(explorers.Activations(x, values, slopes, values["SiLU"]).data) < 45_000
+    axes = {
+        "kinds": ("a", "b", "c", "d"),
+        "gains": (0.5, 1.0, 2.0, 3.0),
+        "widths": (16, 64),
+        "biases": (True, False),
+        "depths": (10, 30, 100),
+    }
+    big = explorers.Depth(stacks(0, axes), stacks(1, axes), **axes)
+    assert len(big.data) < 90_000
+
+
+def test_a_depth_sweep_goes_straight_into_the_explorer():
+    result = sweep(gains=(1.0,), widths=(3,), depths=(2, 5), biases=(True,))
+    assert isinstance(result, DepthSweep)
+    explorer = explorers.Depth(
+        result.log_std,
+        result.log_grad,
+        kinds=result.kinds,
+        gains=result.gains,
+        widths=result.widths,
+        depths=result.depths,
+        biases=result.biases,
+        depth=5,
+    )
+    curve = explorer.curves("gradients")["pre-norm"]
+    np.testing.assert_array_equal(curve[1:], result.log_grad[2, 0, 0, 0, 1, 1:6])
+    assert np.isnan(curve[0])
+
+
+def test_all_state_is_in_synchronised_traits():
+    for explorer in (activations(), depth()):
+        state = explorer.get_state()
+        assert {"data", "visible", "quantity", "description"} <= set(state)
+    assert {"gain", "width", "depth", "bias", "layer"} <= set(depth().get_state())
+    assert "position" in activations().get_state()
+
+
+def test_the_position_snaps_to_the_grid():
+    explorer = activations(position=0.333)
+    assert explorer.position == 0.33
+    explorer.position = -17
+    assert explorer.position == -2.0
+
+
+def test_visible_curves_keep_the_order_of_the_arrays():
+    explorer = activations(visible=["SiLU", "ReLU"])
+    assert explorer.visible == ["ReLU", "SiLU"]
+    explorer.visible = []
+    assert explorer.visible == []
+
+
+def test_depth_opens_on_the_first_of_each_and_halfway_down():
+    explorer = depth()
+    setting = (explorer.gain, explorer.width, explorer.bias, explorer.depth)
+    assert setting == (0.5, 3, True, 7)
+    assert explorer.layer == 3
+    explorer.gain = 3
+    np.testing.assert_array_equal(
+        explorer.curves("activations")["residual"], stacks(0)[1, 2, 0, 0, 0, :8]
+    )
+
+
+def changed(array, value, *index):
+    array = np.asarray(array, dtype=float).copy()
+    array[index] = value
+    return array
+
+
+def bad_activations():
+    x, values, slopes = curves(7)
+    relu = values["ReLU"]
+
+    def given(**changes):
+        return {"x": x, "values": values, "slopes": slopes} | changes
+
+    return {
+        "no rows": (given(values={}, slopes={}), "1 to 6 different names"),
+        "two-dimensional x": (given(x=x[None]), r"one row, got shape \(1, 7\)"),
+        "one point": (given(x=x[:1]), r"2 to 4001 numbers"),
+        "falling x": (given(x=x.flip(0)), "increase in equal steps"),
+        "uneven x": (given(x=x**3), "increase in equal steps"),
+        "NaN in x": (
+            given(x=changed(x, np.nan, 2)),
+            "x must hold finite.*nan at index 2",
+        ),
+        "other names": (given(slopes={"ReLU": relu}), "slopes must have the names"),
+        "short curve": (
+            given(values=values | {"SiLU": relu[1:]}),
+            r"\(7,\), got \(6,\)",
+        ),
+        "infinity": (
+            given(slopes=slopes | {"SiLU": changed(relu, np.inf, 3)}),
+            r"slopes\['SiLU'\] must hold finite numbers, got inf at index 3",
+        ),
+        "words": (
+            given(values=values | {"SiLU": ["a"] * 7}),
+            "must be an array of numb",
+        ),
+        "phi": (given(phi=relu[:5]), r"phi must have shape \(7,\), got \(5,\)"),
+        "one to compare": (given(compare=["ReLU"]), "two curves"),
+        "unknown to compare": (given(compare=["ReLU", "tanh"]), "got 'tanh'"),
+        "unknown visible": (given(visible=["tanh"]), "visible must be among"),
+        "unknown quantity": (given(quantity="area"), "quantity must be one of"),
+        "NaN position": (given(position=float("nan")), "position must hold finite"),
+    }
+
+
+@pytest.mark.parametrize("case", bad_activations())
+def test_activations_say_what_was_expected_and_what_came(case):
+    arguments, message = bad_activations()[case]
+    with pytest.raises(ValueError, match=message):
+        explorers.Activations(**arguments)
+
+
+BAD_DEPTHS = {
+    "shape": (
+        {"log_std": stacks()[1:]},
+        r"log_std must have shape \(2, 3, 5, 2, 3, 12\)",
+    ),
+    "swapped axes": ({"log_std": stacks().swapaxes(1, 2)}, "log_std must have shape"),
+    "NaN": (
+        {"log_std": changed(stacks(), np.nan, 1, 2, 4, 1, 1, 2)},
+        "log_std.*got nan",
+    ),
+    "infinity": (
+        {"log_grad": changed(stacks(), -np.inf, 1, 2, 4, 1, 2, 11)},
+        "got -inf",
+    ),
+    "not a log": ({"log_grad": changed(stacks(), 1e9, 0, 0, 0, 0, 0, 3)}, "a log10"),
+    "one NaN input": ({"log_grad": changed(stacks(), np.nan, 0, 0, 0, 0, 0, 0)}, "nan"),
+    "no kinds": ({"kinds": ()}, "kinds must be 1 to 6 different names"),
+    "twice the same": ({"kinds": ("plain", "plain")}, "different names"),
+    "zero gain": ({"gains": (0, 1, 3)}, "gains must be different positive numbers"),
+    "half a layer": ({"depths": (7, 2.5, 11)}, "depths must be different positive"),
+    "words": ({"widths": ("wide",) * 5}, "widths must be numbers"),
+    "biases": ({"biases": (True, True)}, "biases must be True and False"),
+    "unknown gain": ({"gain": 2.0}, "gain must be one of"),
+    "unknown depth": ({"depth": 12}, "depth must be one of"),
+    "layer": ({"layer": 12}, "layer must be 0 to 11, got 12"),
+    "quantity": ({"quantity": "loss"}, "quantity must be one of"),
+    "visible": ({"visible": ["sideways"]}, "visible must be among"),
+}
+
+
+@pytest.mark.parametrize("case", BAD_DEPTHS)
+def test_depth_says_what_was_expected_and_what_came(case):
+    arguments, message = BAD_DEPTHS[case]
+    with pytest.raises(ValueError, match=message):
+        depth(**arguments)
+
+
+def test_a_thousand_stacks_are_too_many():
+    axes = AXES | {"widths": tuple(range(1, 1001))}
+    with pytest.raises(ValueError, match="at most 16,384 numbers"):
+        explorers.Depth(stacks(0, axes), stacks(0, axes), **axes)
+
+
+def test_a_name_is_text_and_never_markup():
+    x, values, slopes = curves(7, ("ReLU",))
+    odd = "<script>alert(1)</script>"
+    explorer = explorers.Activations(x, {odd: values["ReLU"]}, {odd: slopes["ReLU"]})
+    assert explorer.names == [odd]
+    assert not re.search(
+        r"innerHTML|outerHTML|insertAdjacentHTML|document\.write", explorer._esm
+    )
+
+
+@BOTH
+def test_the_repr_is_the_same_in_every_run(make):
+    assert repr(make()) == repr(make())
+    assert "0x" not in repr(make())
+
+
+def test_the_reprs_count():
+    assert repr(activations()) == "Activations(4 curves, 401 points)"
+    assert repr(depth()) == "Depth(2 kinds, 3 gains, 5 widths, 3 depths)"
+    x, values, slopes = curves(7, ("SiLU",))
+    one = explorers.Activations(x, values, slopes)
+    assert repr(one) == "Activations(1 curve, 7 points)"
+
+
+@BOTH
+def test_a_notebook_gets_the_widget_a_picture_and_the_repr(make):
+    explorer = make()
+    data, metadata = explorer._repr_mimebundle_()
+    assert data["text/plain"] == repr(explorer)
+    view = data["application/vnd.jupyter.widget-view+json"]
+    assert view["model_id"] == explorer.model_id
+    assert isinstance(metadata, dict)
+    pixels = matplotlib.image.imread(io.BytesIO(base64.b64decode(data["image/png"])))
+    assert pixels.shape[2] == 4
+    assert pixels[0, 0, 3] == 0, "the still has a background"
+    assert (pixels[..., 3] > 0.9).mean() > 0.005, "the still is empty"
+
+
+@BOTH
+def test_the_still_is_the_same_in_every_run_and_leaves_the_style_alone(make):
+    with matplotlib.rc_context({"axes.grid": False, "font.size": 7}):
+        assert make().still() == make().still()
+        assert matplotlib.rcParams["font.size"] == 7
+
+
+def test_a_still_without_a_comparison_shows_the_slopes():
+    x, values, slopes = curves(7)
+    assert explorers.Activations(x, values, slopes).still() != activations().still()
+
+
+@BOTH
+def test_the_module_stands_alone(make, tmp_path):
+    module = make()._esm
+    lines = [
+        line for line in module.splitlines() if re.match(r"(import|export)\b", line)
+    ]
+    assert lines == ["export default { render };"]
+    assert module.rstrip().endswith(lines[0])
+    for forbidden in ("import(", "eval(", "Function(", "fetch(", "://", "console."):
+        assert forbidden not in module.replace("http://www.w3.org/2000/svg", "")
+    path = tmp_path / "module.mjs"
+    path.write_text(module, encoding="utf-8")
+    address = json.dumps(path.as_uri())
+    run = f"import({address}).then((m) => console.log(typeof m.default.render))"
+    done = subprocess.run(
+        [node(), "-e", run], capture_output=True, text=True, timeout=60
+    )
+    assert (done.stdout.strip(), done.stderr) == ("function", "")
+
+
+@BOTH
+def test_the_stylesheet_reaches_nothing_outside_its_explorer(make):
+    css = re.sub(r"/\*.*?\*/", "", make()._css, flags=re.DOTALL)
+    for selectors in re.findall(r"([^{}]+)\{", css):
+        if selectors.strip().startswith("@"):
+            continue
+        for selector in re.split(r",(?![^(]*\))", selectors):
+            assert ".mygpt-" in selector, selector
+    assert "url(" not in css
+    assert "@import" not in css
+
+
+def test_every_explorer_has_its_three_files_and_no_others():
+    shared = {"drawing.mjs", "explorer.css", "__init__.py", "base.py"}
+    own = {
+        f"{name.lower()}.{end}"
+        for name in explorers.__all__
+        for end in ("py", "mjs", "css")
+    }
+    assert {path.name for path in FOLDER.iterdir() if path.is_file()} == shared | own
+    assert stylesheet("depth") == depth()._css

@@ -105,10 +105,11 @@ def separation(
 
     About 1.4 for independent random vectors; 0 when the stack has forgotten them.
     """
-    pairs = zip(states(stack, x, kind), states(stack, y, kind), strict=True)
-    return torch.stack(
-        [2 * (a - b).norm() / (a.norm() + b.norm()) for a, b in pairs]
-    ).detach()
+    distances = []
+    for a, b in zip(states(stack, x, kind), states(stack, y, kind), strict=True):
+        a, b = a.detach().double(), b.detach().double()  # squares leave float32's range
+        distances.append(2 * (a - b).norm() / (a.norm() + b.norm()))
+    return torch.stack(distances)
 
 
 @dataclass(frozen=True)

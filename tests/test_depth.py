@@ -92,6 +92,13 @@ def test_the_plain_stack_forgets_its_input_and_the_residual_one_does_not():
     assert residual[30] > 1
 
 
+def test_states_too_small_to_square_in_float32_are_still_told_apart():
+    torch.manual_seed(0)
+    stack, x = depth.mlp_stack(40, 16, bias=False), torch.randn(1, 8, 16)
+    assert (depth.states(stack, x)[-1] ** 2).sum() == 0
+    assert 0.1 < depth.separation(stack, x, torch.randn(1, 8, 16))[-1] < 2.1
+
+
 def test_a_gain_multiplies_the_weights_and_not_the_biases():
     set_seed(2)
     once = depth.mlp_stack(1, 5)[0]

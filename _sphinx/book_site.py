@@ -1,0 +1,93 @@
+"""The book's one Sphinx extension: a light site that asks nobody else for anything."""
+
+import hashlib
+import shutil
+from pathlib import Path
+
+import site_launch
+import site_lean
+import site_math
+import site_numbers
+import site_pages
+import site_prose
+import site_svg
+import site_widgets
+from sphinx.application import Sphinx
+from sphinx.config import Config
+
+HERE = Path(__file__).parent
+PARTS = (
+    site_math,
+    site_numbers,
+    site_svg,
+    site_widgets,
+    site_prose,
+    site_launch,
+    site_lean,
+    site_pages,
+)
+# What a notebook's outputs depend on, besides the notebook, and what every page does.
+EXECUTED_WITH = (
+    "mygpt/**/*.py",
+    "mygpt/**/*.mjs",
+    "mygpt/**/*.css",
+    "requirements.txt",
+)
+READ_WITH = ("_config.yml", "_sphinx/*.py", "references.bib")
+
+
+def key_of_sources(root: Path, patterns: tuple[str, ...] = EXECUTED_WITH) -> str:
+    """A hash of the names and contents of the files that match."""
+    digest = hashlib.sha256()
+    for path in sorted(found for pattern in patterns for found in root.glob(pattern)):
+        name = path.relative_to(root).as_posix()
+        digest.update(name.encode() + b"\0" + path.read_bytes())
+    return digest.hexdigest()[:16]
+
+
+def set_keys(app: Sphinx, config: Config) -> None:
+    """Notebooks run again when the package changes, pages when the site's code does.
+
+    Neither the notebooks' cache nor Sphinx sees that by itself.
+    """
+    root = Path(app.srcdir)
+    cache = root / "_build" / ".jupyter_cache" / key_of_sources(root)
+    config.nb_execution_cache_path = str(cache)
+    config.book_site_key = key_of_sources(root, READ_WITH)
+
+
+def name_the_logo(app: Sphinx, config: Config) -> None:
+    config.html_theme_options.setdefault(
+        "logo", {"text": config.html_title, "alt_text": ""}
+    )
+    config.html_theme_options.setdefault("use_fullscreen_button", False)
+
+
+def add_static_folders(app: Sphinx) -> None:
+    """Not `_static`: jupyter-book would put every script there into every page."""
+    app.config.html_static_path += [str(HERE / "static")]
+
+
+def copy_katex(app: Sphinx, exception: Exception | None) -> None:
+    """KaTeX's style sheet and fonts, under a folder of their own."""
+    if exception is None and app.builder.format == "html":
+        target = Path(app.outdir, "_static", "katex")
+        shutil.copytree(
+            HERE / "katex",
+            target,
+            dirs_exist_ok=True,
+            ignore=shutil.ignore_patterns("*.js", "*.md"),
+        )
+
+
+def setup(app: Sphinx) -> dict:
+    app.add_config_value("book_site_key", "", "env", [str])
+    app.connect("config-inited", set_keys)
+    app.connect("config-inited", name_the_logo)
+    app.connect("builder-inited", add_static_folders)
+    for part in PARTS:
+        part.setup(app)
+    app.connect("build-finished", copy_katex)
+    app.add_css_file("mygpt.css", priority=900)
+    app.add_js_file("site.js", loading_method="defer", priority=900)
+    return {"parallel_read_safe": True, "parallel_write_safe": True}

@@ -1,0 +1,103 @@
+"""Mathematics typeset by KaTeX while the book is built: no script on the page."""
+
+from functools import lru_cache
+from html import escape
+from pathlib import Path
+
+import quickjs
+from docutils import nodes
+from sphinx.application import Sphinx
+from sphinx.util import logging
+from sphinx.util.math import get_node_equation_number
+from sphinx.writers.html5 import HTML5Translator
+
+KATEX = Path(__file__).parent / "katex"
+LOGGER = logging.getLogger(__name__)
+# In TeX these number themselves; here Sphinx numbers, so their inner forms serve.
+INNER_FORM = {"align": "aligned", "gather": "gathered", "alignat": "alignedat"}
+
+# quickjs cannot hand over a rope string: joining makes a flat one.
+RENDER = """
+(tex, display) => [katex.renderToString(tex, {
+  displayMode: display, throwOnError: true, strict: "error", trust: false,
+})].join("")
+"""
+
+
+class TexError(ValueError):
+    """A formula that KaTeX cannot read, with its message in one line."""
+
+
+@lru_cache(maxsize=1)
+def _katex():
+    context = quickjs.Context()
+    context.eval((KATEX / "katex.min.js").read_text(encoding="utf-8"))
+    return context, context.eval(RENDER)
+
+
+@lru_cache(maxsize=4096)
+def typeset(tex: str, display: bool) -> str:
+    """HTML and MathML of one formula."""
+    try:
+        return _katex()[1](tex, display)
+    except quickjs.JSException as cause:
+        raise TexError(str(cause).splitlines()[0]) from None
+
+
+def display_tex(source: str) -> str:
+    """TeX of a display as KaTeX takes it; blank lines and `\\\\` make it aligned."""
+    for outer, inner in INNER_FORM.items():
+        for star in ("", "*"):
+            source = source.replace(f"\\begin{{{outer}{star}}}", f"\\begin{{{inner}}}")
+            source = source.replace(f"\\end{{{outer}{star}}}", f"\\end{{{inner}}}")
+    for name in ("equation", "equation*"):
+        source = source.replace(f"\\begin{{{name}}}", "").replace(
+            f"\\end{{{name}}}", ""
+        )
+    parts = [part.strip() for part in source.split("\n\n") if part.strip()]
+    if len(parts) > 1 or ("\\\\" in source and "\\begin" not in source):
+        return "\\begin{aligned}" + r" \\ ".join(parts) + "\\end{aligned}"
+    return "".join(parts)
+
+
+def _typeset_or_warn(node: nodes.Node, tex: str, display: bool) -> str:
+    try:
+        return typeset(tex, display)
+    except TexError as cause:
+        LOGGER.warning("%s in the formula %r", cause, tex, location=node, type="katex")
+        return f"<code>{escape(tex)}</code>"
+
+
+def visit_inline(self: HTML5Translator, node: nodes.math) -> None:
+    self.body.append(_typeset_or_warn(node, node.astext(), display=False))
+    raise nodes.SkipNode
+
+
+def visit_block(self: HTML5Translator, node: nodes.math_block) -> None:
+    number = get_node_equation_number(self, node) if node["number"] else ""
+    name = f"Equation {number}" if number else "Formula"
+    tag = (
+        "span" if isinstance(node.parent, nodes.TextElement) else "div"
+    )  # a <p> holds no div
+    self.body.append(self.starttag(node, tag, "", CLASS="equation"))
+    formula = _typeset_or_warn(node, display_tex(node.astext()), display=True)
+    self.body.append(f'<{tag} class="scrolls" data-name="{name}">{formula}</{tag}>')
+    if number:
+        self.body.append(f'<span class="eqno">({number})')
+        self.add_permalink_ref(node, "Link to this equation")
+        self.body.append("</span>")
+    self.body.append(f"</{tag}>")
+    raise nodes.SkipNode
+
+
+def add_styles(
+    app: Sphinx, pagename: str, templatename: str, context: dict, doctree
+) -> None:
+    """KaTeX's style sheet on the pages that have a formula."""
+    if app.env.get_domain("math").has_equations(pagename):
+        app.add_css_file("katex/katex.min.css")
+
+
+def setup(app: Sphinx) -> None:
+    app.add_html_math_renderer("katex", (visit_inline, None), (visit_block, None))
+    app.connect("html-page-context", add_styles)

@@ -1,0 +1,146 @@
+"""The last pass over the written pages: names for what has none, and the page's policy.
+
+The policy names the inline scripts by their hash, so it can only be written when the
+whole page is there. The pass may be repeated on a page that was not written again.
+"""
+
+import base64
+import hashlib
+import re
+from pathlib import Path
+
+from sphinx.application import Sphinx
+
+INLINE_SCRIPT = re.compile(
+    r"<script(?P<attributes>(?:\s[^>]*)?)>(?P<body>.*?)</script>", re.S
+)
+HANDLER = re.compile(r"<[^>]+\son(?:click|load|error|change|input)\s*=", re.I)
+OLD_POLICY = re.compile(r'\s*<meta http-equiv="Content-Security-Policy"[^>]*>')
+CHARSET = re.compile(r'<meta charset="[^"]*"\s*/?>')
+POLICY = (
+    "default-src 'self'; style-src 'self' 'unsafe-inline'; img-src 'self' data:; "
+    "font-src 'self' data:; script-src 'self'{scripts}; object-src 'none'; "
+    "base-uri 'none'; form-action 'self'"
+)
+DATA_TYPES = re.compile(r'type="(?:application/json|text/plain|application/ld\+json)"')
+THEME = re.compile(r'<script data-cfasync="false">.*?</script>', re.S)
+THEME_AT_ONCE = """\
+<script data-cfasync="false">
+    (({ dataset }) => {
+      let mode = "auto";
+      try { mode = localStorage.getItem("mode") || mode; } catch { /* no storage */ }
+      const dark = matchMedia("(prefers-color-scheme: dark)").matches;
+      dataset.mode = mode;
+      dataset.theme = mode === "auto" ? (dark ? "dark" : "light") : mode;
+    })(document.documentElement);
+  </script>"""
+# (what the theme writes, what it should be)
+MENDED = [
+    (re.compile(r'\s*<script src="[^"]*scripts/fontawesome\.js[^"]*"></script>'), ""),
+    (re.compile(r"\s*<!-- So that users can add custom icons -->"), ""),
+    (re.compile(r'(<meta name="viewport"[^>]*>)\s*<meta name="viewport"[^>]*>'), r"\1"),
+    (re.compile(r'\s*<meta name="docsearch:[^>]*>'), ""),
+    (
+        re.compile(
+            r'\s*<div class="sidebar-primary-items__end.*?'
+            r'<div id="ethical-ad-placement"'
+            r".*?</div>\s*</div>\s*</div>",
+            re.S,
+        ),
+        "",
+    ),
+    (
+        re.compile(r'<button class="(sidebar-toggle [^"]*)" title="([^"]*)"'),
+        r'<button class="\1" title="\2" aria-label="\2"',
+    ),
+    (
+        re.compile(
+            r'<a (href="https://github[^"]*" target="_blank"\s+'
+            r'class="[^"]*repository-button")'
+        ),
+        r'<a aria-label="Source repository" \1',
+    ),
+    (
+        re.compile(r'role="doc-biblioentry"'),
+        'role="listitem"',
+    ),  # the list that holds it wants this
+    (
+        re.compile(r'<div id="pst-primary-sidebar" class="'),
+        '<div id="pst-primary-sidebar" role="complementary" aria-label="Book" class="',
+    ),
+    (
+        re.compile(r'<dialog id="pst-search-dialog">'),
+        '<dialog id="pst-search-dialog" aria-label="Search">',
+    ),
+]
+
+
+def script_hashes(html: str) -> list[str]:
+    """CSP sources for the inline scripts that run, in the order of the page."""
+    sources = []
+    for script in INLINE_SCRIPT.finditer(html):
+        if "src=" in script["attributes"] or DATA_TYPES.search(script["attributes"]):
+            continue
+        digest = hashlib.sha256(script["body"].encode("utf-8")).digest()
+        source = f"'sha256-{base64.b64encode(digest).decode()}'"
+        if source not in sources:
+            sources.append(source)
+    return sources
+
+
+def with_policy(html: str) -> str:
+    """The page under its Content-Security-Policy."""
+    html = OLD_POLICY.sub("", html)
+    scripts = "".join(f" {source}" for source in script_hashes(html))
+    policy = POLICY.format(scripts=scripts)
+    meta = f'<meta http-equiv="Content-Security-Policy" content="{policy}">'
+    return CHARSET.sub(lambda charset: f"{charset.group()}\n    {meta}", html, count=1)
+
+
+def mend(html: str) -> str:
+    for pattern, replacement in MENDED:
+        html = pattern.sub(replacement, html)
+    return THEME.sub(lambda _: THEME_AT_ONCE, html)
+
+
+def redirect_page(root: str, title: str) -> str:
+    """`index.html` of a book whose first page has another name."""
+    return f"""<!DOCTYPE html>
+<html lang="en">
+  <head>
+    <meta charset="utf-8" />
+    <meta name="viewport" content="width=device-width, initial-scale=1" />
+    <meta http-equiv="refresh" content="0; url={root}.html" />
+    <title>{title}</title>
+  </head>
+  <body>
+    <main><h1>{title}</h1><p><a href="{root}.html">To the first page</a></p></main>
+  </body>
+</html>
+"""
+
+
+def finish(app: Sphinx, exception: Exception | None) -> None:
+    if exception or app.builder.format != "html":
+        return
+    out = Path(app.outdir)
+    root = app.config.root_doc
+    if root != "index":
+        (out / "index.html").write_text(
+            redirect_page(root, app.config.html_title), encoding="utf-8"
+        )
+    for page in sorted(out.rglob("*.html")):
+        if "_static" in page.parts or "_sources" in page.parts:
+            continue
+        html = page.read_text(encoding="utf-8")
+        finished = with_policy(mend(html))
+        if handler := HANDLER.search(
+            re.sub(r"<script.*?</script>", "", finished, flags=re.S)
+        ):
+            raise ValueError(f"{page.name}: the policy forbids {handler.group()!r}")
+        if finished != html:
+            page.write_text(finished, encoding="utf-8")
+
+
+def setup(app: Sphinx) -> None:
+    app.connect("build-finished", finish, priority=900)  # when all others have written

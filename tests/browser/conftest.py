@@ -1,0 +1,223 @@
+"""A browser on the built site.
+
+Fixtures for every browser test:
+
+- `site`: the folder of the built site, `_build/html` or what MYGPT_SITE names. No site
+  is a failure, never a skip. Without Chromium on the PATH every test here is skipped,
+  with one reason.
+- `site_url`: the address of the site, once from `http://` and once from `file://`; a
+  test that takes it runs twice. `http_url` is the first alone.
+- `open_page(address, width=1280, height=900, theme="light", javascript=True)`: a new
+  page on that address, in a profile of its own, loaded and with its fonts. Call it as
+  often as needed. The page has a `watch`, with what went wrong on it: `watch.foreign`
+  (requests to other hosts), `watch.errors` (console errors, uncaught exceptions) and
+  `watch.refused` (violations of the Content-Security-Policy); `watch.check()` fails
+  when any of the three is not empty.
+- `page_opener`: `with page_opener() as open_page: …`, for a fixture that outlives a
+  test.
+- `server`: the local server; `server.sent` lists (path, bytes as sent, gzipped) in
+  order and may be cleared.
+
+Every host but the local server is out of reach (`--host-resolver-rules`).
+"""
+
+import gzip
+import os
+import shutil
+import threading
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from functools import partial
+from http.server import SimpleHTTPRequestHandler, ThreadingHTTPServer
+from pathlib import Path
+from urllib.parse import unquote, urlsplit
+
+import pytest
+
+ROOT = Path(__file__).resolve().parents[2]
+CHROMIUM_NAMES = ("chromium", "chromium-browser", "google-chrome")
+FLAGS = [
+    "--headless",
+    "--no-sandbox",
+    "--disable-gpu",
+    "--disable-quic",
+    "--no-first-run",
+    "--disable-background-networking",
+    "--disable-component-update",
+    "--disable-sync",
+    "--host-resolver-rules=MAP * ~NOTFOUND, EXCLUDE 127.0.0.1",
+]
+NO_BROWSER = (
+    "NO BROWSER TEST RAN: Chromium is not on the PATH "
+    "(Debian: apt-get install chromium)"
+)
+COMPRESSED = (".html", ".css", ".js", ".svg", ".json", ".ipynb", ".inv", ".txt")
+
+
+def site_folder() -> Path:
+    return Path(os.environ.get("MYGPT_SITE", ROOT / "_build" / "html")).resolve()
+
+
+def pages_of() -> list[str]:
+    """The pages of the built site, but for the one that only leads to the first."""
+    folder = site_folder()
+    pages = (page.relative_to(folder).as_posix() for page in folder.rglob("*.html"))
+    return sorted(
+        p
+        for p in pages
+        if not p.startswith(("_static", "_sources")) and p != "index.html"
+    )
+
+
+def chromium() -> str | None:
+    return next(filter(None, map(shutil.which, CHROMIUM_NAMES)), None)
+
+
+def pytest_collection_modifyitems(items):
+    if chromium() is None:
+        for item in items:
+            if Path(__file__).parent in item.path.parents:
+                item.add_marker(pytest.mark.skip(reason=NO_BROWSER))
+
+
+class Handler(SimpleHTTPRequestHandler):
+    """Files of the site, gzipped as a real host sends them; what was sent is noted."""
+
+    def do_GET(self):
+        path = Path(self.translate_path(self.path))
+        if path.is_dir():
+            path = path / "index.html"
+        if not path.is_file():
+            self.send_error(404)
+            return
+        body = path.read_bytes()
+        self.send_response(200)
+        self.send_header("Content-Type", self.guess_type(str(path)))
+        if path.suffix in COMPRESSED:
+            body = gzip.compress(body, 6)
+            self.send_header("Content-Encoding", "gzip")
+        self.send_header("Content-Length", str(len(body)))
+        self.end_headers()
+        self.server.sent.append((unquote(urlsplit(self.path).path), len(body)))
+        self.wfile.write(body)
+
+    def log_message(self, *args):
+        pass
+
+
+class Server(ThreadingHTTPServer):
+    daemon_threads = True
+
+    def __init__(self, site: Path):
+        super().__init__(("127.0.0.1", 0), partial(Handler, directory=str(site)))
+        self.sent: list[tuple[str, int]] = []
+
+    def handle_error(self, request, client_address):
+        pass  # a browser that hangs up early is no error of the site
+
+
+@dataclass
+class Watch:
+    """What went wrong on a page."""
+
+    foreign: list[str] = field(default_factory=list)
+    errors: list[str] = field(default_factory=list)
+    refused: list[str] = field(default_factory=list)
+
+    def request(self, request) -> None:
+        address = urlsplit(request.url)
+        if (
+            address.scheme not in ("file", "data", "blob")
+            and address.hostname != "127.0.0.1"
+        ):
+            self.foreign.append(request.url)
+
+    def console(self, message) -> None:
+        if message.type == "error":
+            self.errors.append(message.text)
+        if "Content Security Policy" in message.text:
+            self.refused.append(message.text)
+
+    def check(self) -> None:
+        assert (self.foreign, self.refused, self.errors) == ([], [], [])
+
+
+@pytest.fixture(scope="session")
+def site() -> Path:
+    folder = site_folder()
+    if not (folder / "index.html").is_file():
+        pytest.fail(
+            f"no built site at {folder}: run `make book` first, or set MYGPT_SITE"
+        )
+    return folder
+
+
+@pytest.fixture(scope="session")
+def server(site):
+    server = Server(site)
+    threading.Thread(target=server.serve_forever, daemon=True).start()
+    yield server
+    server.shutdown()
+    server.server_close()
+
+
+@pytest.fixture(scope="session")
+def http_url(server) -> str:
+    return f"http://127.0.0.1:{server.server_port}"
+
+
+@pytest.fixture(params=["http", "file"])
+def site_url(request, http_url, site) -> str:
+    return http_url if request.param == "http" else site.as_uri()
+
+
+@pytest.fixture(scope="session")
+def browser():
+    from playwright.sync_api import sync_playwright
+
+    with sync_playwright() as playwright:
+        # Playwright gives each launch a new, empty profile folder.
+        browser = playwright.chromium.launch(executable_path=chromium(), args=FLAGS)
+        yield browser
+        browser.close()
+
+
+@pytest.fixture(scope="session")
+def page_opener(browser):
+    """`with page_opener() as open_page: …`, for a fixture that outlives one test."""
+
+    @contextmanager
+    def opener():
+        contexts = []
+
+        def open_page(address, width=1280, height=900, theme="light", javascript=True):
+            context = browser.new_context(
+                viewport={"width": width, "height": height},
+                color_scheme=theme,
+                java_script_enabled=javascript,
+            )
+            contexts.append(context)
+            page = context.new_page()
+            page.set_default_timeout(10_000)
+            page.watch = watch = Watch()
+            page.on("request", watch.request)
+            page.on("console", watch.console)
+            page.on("pageerror", lambda error: watch.errors.append(str(error)))
+            page.goto(address, wait_until="load")
+            if javascript:
+                page.evaluate("document.fonts.ready.then(() => true)")
+            return page
+
+        try:
+            yield open_page
+        finally:
+            for context in contexts:
+                context.close()
+
+    return opener
+
+
+@pytest.fixture
+def open_page(page_opener):
+    with page_opener() as open_page:
+        yield open_page

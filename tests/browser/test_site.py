@@ -1,0 +1,298 @@
+"""The built site: alone on the network, light, legible, and whole in both themes."""
+
+import json
+import re
+from pathlib import Path
+from urllib.parse import unquote, urldefrag, urljoin, urlsplit
+
+import pytest
+import yaml
+from axe_playwright_python.base import AXE_SCRIPT
+from conftest import ROOT, pages_of
+
+CHAPTER_7 = "chapters/07_residual_connections.html"
+FIRST_LOAD_LIMIT = 600_000  # bytes, gzipped
+INTERACTIVE_LIMIT = 1500  # ms after the navigation began
+THEMES = ("light", "dark")
+UNFOLD = "for (const fold of document.querySelectorAll('details')) fold.open = true"
+COLOUR_RULES = ["color-contrast", "link-in-text-block"]
+
+
+def pytest_generate_tests(metafunc):
+    """One test for each page of the site, so that a failure names its page."""
+    pages = pages_of() or ["no page was built"]
+    if "page_path" in metafunc.fixturenames:
+        metafunc.parametrize("page_path", pages)
+    if "chapter_path" in metafunc.fixturenames:
+        chapters = [page for page in pages if page.startswith("chapters/")]
+        metafunc.parametrize("chapter_path", chapters or ["no chapter was built"])
+    if "shown" in metafunc.fixturenames:
+        both = [(page, theme) for page in pages for theme in THEMES]
+        names = [f"{page}-{theme}" for page, theme in both]
+        metafunc.parametrize("shown", both, ids=names, indirect=True, scope="module")
+
+
+@pytest.fixture(scope="module")
+def shown(request, page_opener, http_url):
+    """One page in one theme, opened once, with everything unfolded."""
+    path, theme = request.param
+    with page_opener() as open_page:
+        page = open_page(f"{http_url}/{path}", theme=theme)
+        page.evaluate(UNFOLD)
+        yield page
+
+
+@pytest.fixture(scope="module")
+def settings():
+    return yaml.safe_load((ROOT / "_config.yml").read_text(encoding="utf-8"))
+
+
+def test_a_page_asks_nobody_else_and_complains_of_nothing(shown):
+    shown.wait_for_timeout(150)
+    shown.watch.check()
+
+
+def test_axe_finds_no_violation(shown):
+    """All rules in the light; colours alone in the dark, since nothing else differs."""
+    shown.evaluate(AXE_SCRIPT)
+    if shown.evaluate("document.documentElement.dataset.theme") == "dark":
+        assert violations(shown, runOnly=COLOUR_RULES) == []
+        return
+    assert violations(shown) == []
+    shown.set_viewport_size({"width": 390, "height": 900})
+    shown.wait_for_timeout(100)  # what scrolls at this width gets its name
+    same = {rule: {"enabled": False} for rule in COLOUR_RULES}
+    assert violations(shown, rules=same) == []
+
+
+def violations(page, **options):
+    options = json.dumps({"resultTypes": ["violations"], **options})
+    found = page.evaluate(f"axe.run({options})")["violations"]
+    return [summary for violation in found for summary in summaries(violation)]
+
+
+def summaries(violation):
+    return [
+        f"{violation['id']}: {node['target']} {node['html']} {node['failureSummary']}"
+        for node in violation["nodes"]
+    ]
+
+
+def test_no_page_scrolls_sideways_on_a_phone(shown):
+    shown.set_viewport_size({"width": 390, "height": 900})
+    assert shown.evaluate("document.documentElement.scrollWidth") <= 390
+
+
+def test_a_page_opens_from_a_file(open_page, site, page_path):
+    page = open_page(f"{site.as_uri()}/{page_path}")
+    page.wait_for_timeout(150)
+    page.watch.check()
+
+
+def test_every_page_states_its_policy_first(site, page_path):
+    html = (site / page_path).read_text(encoding="utf-8")
+    policy = html.index('http-equiv="Content-Security-Policy"')
+    assert policy < html.index("<script") if "<script" in html else policy
+    assert "default-src 'self'" in html
+    assert "unsafe-eval" not in html
+    assert "script-src 'self' 'unsafe-inline'" not in html
+
+
+def test_formulas_are_typeset_and_spoken(site, page_path):
+    html = (site / page_path).read_text(encoding="utf-8")
+    assert "katex-error" not in html
+    assert html.count('class="katex-mathml"') == html.count('class="katex-html"')
+    assert "mathjax" not in html.lower()
+
+
+def test_every_image_and_drawing_is_described(site, page_path):
+    html = (site / page_path).read_text(encoding="utf-8")
+    article = "".join(re.findall(r"<article.*?</article>", html, re.S))
+    for image in re.findall(r"<img [^>]*>", article):
+        assert re.search(r'alt="[^"]{8,}"', image), image
+        assert "_build/jupyter_execute" not in re.search(r'alt="([^"]*)"', image).group(
+            1
+        ), image
+    for drawing in re.findall(r'<svg [^>]*class="schematic"[^>]*>', article):
+        assert re.search(r'aria-label="[^"]{20,}"', drawing), drawing
+
+
+def test_links_inside_the_site_lead_somewhere(site, page_path):
+    html = (site / page_path).read_text(encoding="utf-8")
+    here = (site / page_path).as_uri()
+    for link in re.findall(r'(?:href|src)="([^"]+)"', html):
+        address, anchor = urldefrag(urljoin(here, link.replace("&amp;", "&")))
+        if not address.startswith("file:"):
+            continue
+        target = unquote(urlsplit(address).path)
+        assert target.startswith(str(site)), f"{link} leaves the site"
+        text = Path(target).read_bytes()
+        if anchor and target.endswith(".html"):
+            assert f'id="{unquote(anchor)}"'.encode() in text, f"{link} has no target"
+
+
+def test_chapter_pages_say_where_they_run(site, settings, chapter_path):
+    name = chapter_path.removesuffix(".html")
+    repository = settings["repository"]["url"].split("github.com/")[1]
+    branch = settings["repository"]["branch"]
+    html = (site / chapter_path).read_text(encoding="utf-8")
+    line = re.search(r'<p class="launch-line">.*?</p>', html).group()
+    assert (
+        f"https://colab.research.google.com/github/{repository}/blob/{branch}/{name}.ipynb"
+        in line
+    )
+    assert (
+        f"https://mybinder.org/v2/gh/{repository}/{branch}?urlpath=lab/tree/{name}.ipynb"
+        in line
+    )
+    assert f'href="../_sources/{name}.ipynb" download' in line
+    notebook = json.loads((site / f"_sources/{name}.ipynb").read_text(encoding="utf-8"))
+    assert notebook["cells"]
+
+
+def test_a_live_lab_shows_a_still_and_where_it_runs(site):
+    labs = 0
+    for path in sorted((site / "chapters").glob("*.html")):
+        html = path.read_text(encoding="utf-8")
+        for lab in re.findall(
+            r'<div class="cell [^"]*tag_live-lab.*?class="output-note">.*?</p>',
+            html,
+            re.S,
+        ):
+            labs += 1
+            still = re.search(r'<img alt="([^"]+)" [^>]*src="([^"]+)"', lab)
+            assert (path.parent / still.group(2)).is_file()
+            assert "colab.research.google.com" in lab
+            assert "mybinder.org" in lab
+        assert html.count("tag_live-lab") == html.count("its controls need Python")
+    assert labs > 0
+
+
+def test_the_first_load_of_chapter_7_is_light(open_page, http_url, server):
+    server.sent.clear()
+    page = open_page(f"{http_url}/{CHAPTER_7}")
+    page.evaluate("scrollTo(0, document.body.scrollHeight)")
+    page.wait_for_timeout(300)
+    sizes = sorted(server.sent, key=lambda item: -item[1])
+    assert sum(size for _, size in sizes) <= FIRST_LOAD_LIMIT, sizes
+    assert not any("searchindex" in path for path, _ in sizes)
+
+
+def test_explorers_start_in_time(open_page, site_url):
+    page = open_page(f"{site_url}/{CHAPTER_7}")
+    page.wait_for_selector(".explorer-ready")
+    assert (
+        page.evaluate("performance.getEntriesByName('explorers-ready')[0].startTime")
+        <= INTERACTIVE_LIMIT
+    )
+    assert page.locator(".explorer").count() == page.locator(".explorer-ready").count()
+    assert page.locator(".explorer img").count() == 0
+    page.watch.check()
+
+
+def test_stills_are_not_fetched_while_explorers_run(open_page, http_url, server):
+    server.sent.clear()
+    page = open_page(f"{http_url}/{CHAPTER_7}")
+    page.wait_for_selector(".explorer-ready")
+    stills = page.locator(".explorer").evaluate_all(
+        "all => all.map((one) => one.dataset.still)"
+    )
+    fetched = [path for path, _ in server.sent]
+    assert stills
+    assert not [
+        still
+        for still in stills
+        if any(path.endswith(still.removeprefix("..")) for path in fetched)
+    ]
+
+
+def test_a_reader_without_scripts_sees_the_stills(open_page, site_url):
+    page = open_page(f"{site_url}/{CHAPTER_7}", javascript=False)
+    stills = page.locator(".explorer img")
+    assert stills.count() > 0
+    assert stills.first.is_visible()
+    assert "needs JavaScript" in page.locator(".explorer").first.inner_text()
+
+
+def test_an_explorer_whose_script_is_missing_says_so(browser, http_url):
+    context = browser.new_context()
+    context.route(re.compile(r"/_static/explorers/.*\.js"), lambda route: route.abort())
+    page = context.new_page()
+    page.goto(f"{http_url}/{CHAPTER_7}")
+    page.wait_for_selector(".explorer-failed img")
+    assert (
+        "did not start (its script did not load)"
+        in page.locator(".explorer-failed").first.inner_text()
+    )
+    context.close()
+
+
+@pytest.mark.parametrize("word", ["residual", "LayerNorm"])
+def test_search_finds_a_word(open_page, site_url, word):
+    page = open_page(f"{site_url}/search.html?q={word}")
+    page.wait_for_selector("#search-results li a")
+    assert page.locator("#search-results li a").count() > 0
+    page.watch.check()
+
+
+def test_the_search_box_leads_to_the_results(open_page, site_url):
+    page = open_page(f"{site_url}/intro.html")
+    page.keyboard.press("Control+k")
+    page.keyboard.type("gradient")
+    page.keyboard.press("Enter")
+    page.wait_for_selector("#search-results li a")
+    page.watch.check()
+
+
+def test_the_theme_is_switched_and_kept(open_page, site_url):
+    page = open_page(f"{site_url}/intro.html", theme="light")
+    seen = set()
+    for _ in range(3):
+        page.locator("button.theme-switch-button").first.click()
+        seen.add(page.evaluate("document.documentElement.dataset.mode"))
+    assert seen == {"light", "dark", "auto"}
+    while page.evaluate("document.documentElement.dataset.mode") != "dark":
+        page.locator("button.theme-switch-button").first.click()
+    page.reload()
+    assert page.evaluate("document.documentElement.dataset.theme") == "dark"
+    paper = page.evaluate("getComputedStyle(document.body).backgroundColor")
+    assert paper == "rgb(20, 24, 30)"
+    page.watch.check()
+
+
+def test_previous_and_next_walk_through_the_book(open_page, http_url):
+    page = open_page(f"{http_url}/intro.html")
+    walked = [page.url]
+    while page.locator("a.right-next").count():
+        page.locator("a.right-next").click()
+        page.wait_for_load_state()
+        walked.append(page.url)
+    assert f"{http_url}/{CHAPTER_7}" in walked
+    while page.locator("a.left-prev").count():
+        page.locator("a.left-prev").click()
+        page.wait_for_load_state()
+        assert page.url == walked[-2]
+        walked.pop()
+    page.watch.check()
+
+
+def test_code_is_copied_without_its_output(open_page, http_url):
+    page = open_page(f"{http_url}/{CHAPTER_7}")
+    page.context.grant_permissions(["clipboard-read", "clipboard-write"])
+    cell = page.locator(".cell:not(.tag_setup) .cell_input").first
+    cell.hover()
+    cell.locator("button.copybtn").click()
+    page.wait_for_timeout(100)
+    copied = page.evaluate("navigator.clipboard.readText()")
+    assert copied.strip() == cell.locator("pre").inner_text().strip()
+    assert page.locator(".cell_output button.copybtn").count() == 0
+    page.watch.check()
+
+
+def test_a_link_to_a_folded_solution_opens_it(open_page, http_url):
+    page = open_page(f"{http_url}/{CHAPTER_7}")
+    fold = page.locator("details.solution").first
+    assert not fold.evaluate("fold => fold.open")
+    page.evaluate("id => { location.hash = id; }", fold.get_attribute("id"))
+    page.wait_for_timeout(100)
+    assert fold.evaluate("fold => fold.open")

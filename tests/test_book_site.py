@@ -1,0 +1,526 @@
+"""The site's extension: each part alone, then a small book built with all of them."""
+
+import base64
+import hashlib
+import json
+import re
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+from types import SimpleNamespace
+
+import nbformat
+import pytest
+import quickjs
+import yaml
+
+ROOT = Path(__file__).resolve().parents[1]
+sys.path.insert(0, str(ROOT / "_sphinx"))
+
+import book_site  # noqa: E402
+import live_lab  # noqa: E402
+import site_launch  # noqa: E402
+import site_lean  # noqa: E402
+import site_math  # noqa: E402
+import site_pages  # noqa: E402
+import site_prose  # noqa: E402
+import site_svg  # noqa: E402
+import site_widgets  # noqa: E402
+
+MODULE = """\
+const two = () => 2;
+function render({ model, el }) {}
+export default { render };
+"""
+PNG = base64.b64decode(
+    "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg=="
+)
+DRAWING = """<?xml version="1.0"?>
+<svg xmlns="http://www.w3.org/2000/svg" id="svg-a" viewBox="0 0 480 200" width="480">
+<title>A</title><desc>B</desc>
+<style>
+:root{--mygpt-ink:#1f2328}
+@media (prefers-color-scheme: dark) { :root { --mygpt-ink: #e6e8eb } }
+#svg-a .box{fill:var(--mygpt-blue)}
+</style>
+<marker id="arrow"/><path id="svg-a-line" marker-end="url(#arrow)"/><use href="#arrow"/>
+</svg>
+"""
+
+
+# Mathematics
+
+
+def test_a_formula_is_drawn_and_spoken():
+    html = site_math.typeset(r"x\,\Phi(x)", False)
+    assert 'class="katex-html" aria-hidden="true"' in html
+    assert "<math" in html
+
+
+def test_a_broken_formula_is_an_error_in_one_line():
+    with pytest.raises(
+        site_math.TexError, match=r"^[^\n]*Unexpected end of input[^\n]*$"
+    ):
+        site_math.typeset(r"\frac{1", False)
+
+
+def test_an_unknown_command_is_an_error():
+    with pytest.raises(site_math.TexError, match="Undefined control sequence"):
+        site_math.typeset(r"\nosuchcommand", True)
+
+
+@pytest.mark.parametrize(
+    ("source", "expected"),
+    [
+        ("a = b", "a = b"),
+        ("a\n\nb", r"\begin{aligned}a \\ b\end{aligned}"),
+        (r"a \\ b", r"\begin{aligned}a \\ b\end{aligned}"),
+        (r"\begin{align}a &= b\end{align}", r"\begin{aligned}a &= b\end{aligned}"),
+        (r"\begin{gather*}a\end{gather*}", r"\begin{gathered}a\end{gathered}"),
+        (r"\begin{equation}a\end{equation}", "a"),
+        (r"\begin{pmatrix}1 \\ 2\end{pmatrix}", r"\begin{pmatrix}1 \\ 2\end{pmatrix}"),
+    ],
+)
+def test_displays_take_the_form_that_katex_reads(source, expected):
+    assert site_math.display_tex(source) == expected
+    site_math.typeset(expected, True)
+
+
+# Explorers
+
+
+def test_a_module_becomes_a_script_that_registers_itself():
+    context = quickjs.Context()
+    context.eval("globalThis.window = globalThis")
+    context.eval(site_widgets.classic_script(MODULE, "abc"))
+    assert context.eval("typeof bookExplorers.abc.render") == "function"
+    assert context.eval("typeof two") == "undefined"
+
+
+@pytest.mark.parametrize(
+    "module",
+    [
+        "function render() {}",
+        MODULE + "export default {};\n",
+        'import d3 from "d3";\n' + MODULE,
+        "export const one = 1;\n" + MODULE,
+    ],
+)
+def test_a_module_that_imports_or_exports_more_is_refused(module):
+    with pytest.raises(site_widgets.ModuleError):
+        site_widgets.classic_script(module, "abc")
+
+
+def test_a_page_keeps_the_state_and_not_the_code():
+    model = {
+        "state": {
+            "_esm": MODULE,
+            "_css": "p{}",
+            "_model_name": "AnyModel",
+            "layout": "IPY_MODEL_x",
+            "x": 1,
+        },
+        "buffers": [{"path": ["data"], "data": "AAAA", "encoding": "base64"}],
+    }
+    kept, files = site_widgets.page_model(model)
+    assert kept["state"] == {"x": 1}
+    assert kept["buffers"] == model["buffers"]
+    assert set(files) == {f"{kept['module']}.js", f"{site_widgets.digest('p{}')}.css"}
+
+
+def test_only_links_between_shown_models_are_kept():
+    def link(source, target, name):
+        ends = {
+            "source": [f"IPY_MODEL_{source}", "x"],
+            "target": [f"IPY_MODEL_{target}", "y"],
+        }
+        return {"state": {"_model_name": name, **ends}}
+
+    models = {
+        "1": link("a", "b", "LinkModel"),
+        "2": link("a", "z", "DirectionalLinkModel"),
+    }
+    links = site_widgets.links_between(models, {"a", "b"})
+    assert links == [{"ends": [["a", "x"], ["b", "y"]], "both": True}]
+
+
+# Schematics
+
+
+def test_a_schematic_takes_the_colours_of_the_page():
+    html = site_svg.inline(DRAWING, "A description.")
+    assert ":root" not in html
+    assert "@media" not in html
+    assert "#svg-a .box{fill:var(--mygpt-blue)}" in html
+    assert 'role="img" aria-label="A description."' in html
+    assert "<title>" not in html
+    assert not re.search(r'<svg[^>]*\swidth="', html)
+
+
+def test_ids_of_a_schematic_are_its_own():
+    html = site_svg.inline(DRAWING, "A")
+    assert 'id="svg-a-arrow"' in html
+    assert 'marker-end="url(#svg-a-arrow)"' in html
+    assert 'href="#svg-a-arrow"' in html
+    assert 'id="svg-a-line"' in html
+    second = site_svg.inline(DRAWING, "A", copy=2)
+    ids = re.findall(r'id="([^"]+)"', html) + re.findall(r'id="([^"]+)"', second)
+    assert len(ids) == len(set(ids)) == 6
+    assert "#svg-a-2 .box" in second
+
+
+def test_the_description_of_a_schematic_is_escaped():
+    assert 'aria-label="a &lt; b &quot;c&quot;"' in site_svg.inline(
+        DRAWING, 'a < b\n "c"'
+    )
+
+
+@pytest.mark.parametrize(
+    "svg",
+    [
+        "<p>no drawing</p>",
+        '<svg viewBox="0 0 1 1"></svg>',
+        '<svg id="a"></svg>',
+        '<svg id="a" viewBox="0 0 1 1"><script>1</script></svg>',
+        '<svg id="a" viewBox="0 0 1 1"><image href="x.png"/></svg>',
+    ],
+)
+def test_a_schematic_that_cannot_be_set_in_is_refused(svg):
+    with pytest.raises(site_svg.SchematicError):
+        site_svg.inline(svg, "A")
+
+
+# Launch lines
+
+
+def settings(address, branch="main"):
+    places = {
+        "colab_url": "https://colab.research.google.com",
+        "binderhub_url": "https://mybinder.org",
+    }
+    theme = {
+        "repository_url": address,
+        "repository_branch": branch,
+        "launch_buttons": places,
+    }
+    return SimpleNamespace(html_theme_options=theme)
+
+
+def test_every_launch_address_follows_the_repository():
+    line = site_launch.launch_line(
+        settings("https://github.com/some/book/", "dev"), "chapters/05_x"
+    )
+    assert (
+        "https://colab.research.google.com/github/some/book/blob/dev/chapters/05_x.ipynb"
+        in line
+    )
+    assert (
+        "https://mybinder.org/v2/gh/some/book/dev?urlpath=lab/tree/chapters/05_x.ipynb"
+        in line
+    )
+    assert 'href="../_sources/chapters/05_x.ipynb" download' in line
+    assert 'href="_sources/x.ipynb"' in site_launch.launch_line(
+        settings("https://github.com/a/b"), "x"
+    )
+
+
+# A lean site
+
+
+def test_icons_that_no_page_shows_lose_their_rules():
+    styles = '.fa-sun:before{content:"\uf185"}.fa-bars:before,'
+    styles += '.fa-navicon:before{content:"\\f0c9"}p{}'
+    pages = '<i class="fa-solid fa-bars"></i>'
+    assert (
+        site_lean.without_unused_icons(styles, pages)
+        == '.fa-bars:before{content:"\\f0c9"}p{}'
+    )
+    assert site_lean.glyphs_used(pages, styles) == {"\uf0c9"}
+
+
+def test_a_subset_font_holds_what_was_asked_for():
+    from io import BytesIO
+
+    import pydata_sphinx_theme
+    from fontTools.ttLib import TTFont
+
+    theme = Path(pydata_sphinx_theme.__file__).parent
+    source = next(theme.rglob("fa-solid-900.woff2")).read_bytes()
+    small = site_lean.subset_font(source, frozenset("\uf0c9\uf002"))
+    with TTFont(BytesIO(small)) as font:
+        assert set(font.getBestCmap()) == {0xF0C9, 0xF002}
+    assert len(small) < 2000
+
+
+# The last pass
+
+
+def test_the_policy_names_each_inline_script_by_its_hash():
+    html = '<head><meta charset="utf-8"><script>let a = 1;</script>'
+    html += '<script src="b.js"></script></head>'
+    page = site_pages.with_policy(html)
+    digest = base64.b64encode(hashlib.sha256(b"let a = 1;").digest()).decode()
+    assert f"script-src 'self' 'sha256-{digest}';" in page
+    assert page.index("Content-Security-Policy") < page.index("<script")
+    assert site_pages.with_policy(page) == page
+
+
+def test_data_in_a_script_element_needs_no_hash():
+    assert site_pages.script_hashes('<script type="application/json">{}</script>') == []
+
+
+def test_a_handler_in_the_page_is_found():
+    assert site_pages.HANDLER.search('<button class="a" onclick="go()">')
+    assert not site_pages.HANDLER.search("<p>on click = go</p>")
+
+
+# Prose
+
+
+@pytest.mark.parametrize(
+    ("traceback", "expected"),
+    [
+        (
+            'Traceback\n  File "/home/x.py", line 1\nValueError: got 3',
+            "ValueError: got 3",
+        ),
+        (
+            "Traceback\nmygpt.errors.ShapeError: a\nand b",
+            "mygpt.errors.ShapeError: a\nand b",
+        ),
+        ("nothing known\nlast", "last"),
+    ],
+)
+def test_a_traceback_is_cut_to_what_happened(traceback, expected):
+    assert site_prose.last_words(traceback) == expected
+
+
+# The cache of executed notebooks
+
+
+def test_the_cache_key_follows_the_package(tmp_path):
+    (tmp_path / "mygpt").mkdir()
+    source = tmp_path / "mygpt" / "norm.py"
+    source.write_text("a = 1\n")
+    key = book_site.key_of_sources(tmp_path)
+    source.touch()
+    assert book_site.key_of_sources(tmp_path) == key
+    source.write_text("a = 2\n")
+    assert book_site.key_of_sources(tmp_path) != key
+
+
+# A small book
+
+
+def widget_notebook():
+    """A stored chapter with an explorer, a live lab, a raised error and a timing."""
+    view, text = live_lab.VIEW, "text/plain"
+    png = base64.b64encode(PNG).decode()
+    code, output = nbformat.v4.new_code_cell, nbformat.v4.new_output
+
+    def shows(model, **data):
+        bundle = {
+            view: {"version_major": 2, "version_minor": 0, "model_id": model},
+            text: "<W>",
+        }
+        return [output("display_data", {**bundle, **data})]
+
+    alt = {"image": {"alt": "A line that rises."}}
+    cells = [
+        nbformat.v4.new_markdown_cell("# A chapter\n\nText with $x^2$."),
+        code("%pip install mygpt", metadata={"tags": ["setup"]}),
+        code("W()", metadata={"mystnb": alt}, outputs=shows("w", **{"image/png": png})),
+        code(
+            "interact(f)",
+            metadata={"mystnb": alt, "tags": ["live-lab"]},
+            outputs=shows("box"),
+        ),
+        code(
+            "f()",
+            outputs=[
+                output(
+                    "error",
+                    ename="ValueError",
+                    evalue="got 3",
+                    traceback=['File "/home/me/f.py"', "ValueError: got 3"],
+                )
+            ],
+        ),
+        code(
+            "t()",
+            metadata={"tags": ["varies"]},
+            outputs=[output("stream", text="3.1 s\n")],
+        ),
+    ]
+    drawn = {"output_type": "display_data", "metadata": {}, "data": {"image/png": png}}
+    state = {
+        "w": {
+            "state": {"_esm": MODULE, "_css": ".w{}", "level": 3, "note": "</script>"}
+        },
+        "box": {"state": {"children": ["IPY_MODEL_out"]}},
+        "out": {"state": {"outputs": [drawn]}},
+    }
+    metadata = {
+        "kernelspec": {
+            "name": "python3",
+            "display_name": "Python 3",
+            "language": "python",
+        },
+        "language_info": {"name": "python"},
+        "widgets": {
+            live_lab.STATE: {"version_major": 2, "version_minor": 0, "state": state}
+        },
+    }
+    return nbformat.v4.new_notebook(cells=cells, metadata=metadata)
+
+
+INTRO = r"""# Book
+
+A number, {sourced}`0.02 <radford2019>`, and {eq}`eq-y`.
+
+$$
+y = x + \mathrm{MLP}(x)
+$$ (eq-y)
+
+:::{figure-md} fig-a
+![The vector is widened and narrowed again.](figures/a.svg)
+
+A schematic.
+:::
+
+:::{exercise}
+:label: ex-a
+Try.
+:::
+
+:::{solution} ex-a
+:label: sol-a
+:class: dropdown
+Done.
+:::
+"""
+
+
+def build(folder, intro=INTRO):
+    """Build a small book with our settings, nothing executed: (code, log, site)."""
+    config = yaml.safe_load((ROOT / "_config.yml").read_text(encoding="utf-8"))
+    config["execute"]["execute_notebooks"] = "off"
+    for name in ("chapters", "figures"):
+        (folder / name).mkdir(exist_ok=True)
+    (folder / "_config.yml").write_text(yaml.safe_dump(config), encoding="utf-8")
+    shutil.copytree(ROOT / "_sphinx", folder / "_sphinx", dirs_exist_ok=True)
+    shutil.copy(ROOT / "references.bib", folder)
+    (folder / "_toc.yml").write_text(
+        "format: jb-book\nroot: intro\nchapters:\n"
+        "- file: chapters/05_a\n- file: references\n"
+    )
+    (folder / "intro.md").write_text(intro, encoding="utf-8")
+    (folder / "references.md").write_text("# References\n\n```{bibliography}\n```\n")
+    (folder / "figures" / "a.svg").write_text(DRAWING)
+    nbformat.write(widget_notebook(), folder / "chapters" / "05_a.ipynb")
+    start = "from jupyter_book.cli.main import main; main()"
+    command = [sys.executable, "-c", start, "build", "-W", "-n", "--keep-going", "."]
+    done = subprocess.run(
+        command, cwd=folder, capture_output=True, text=True, timeout=120
+    )
+    return done.returncode, done.stdout + done.stderr, folder / "_build" / "html"
+
+
+@pytest.fixture(scope="module")
+def small_site(tmp_path_factory):
+    code, log, site = build(tmp_path_factory.mktemp("a book"))
+    assert code == 0, log
+    return site
+
+
+@pytest.fixture(scope="module")
+def chapter(small_site):
+    return (small_site / "chapters" / "05_a.html").read_text(encoding="utf-8")
+
+
+@pytest.fixture(scope="module")
+def intro(small_site):
+    return (small_site / "intro.html").read_text(encoding="utf-8")
+
+
+def test_an_explorer_is_in_the_page_with_its_code_beside_it(small_site, chapter):
+    name = site_widgets.digest(MODULE)
+    assert (small_site / "_static" / "explorers" / f"{name}.js").is_file()
+    assert f"_static/explorers/{name}.js" in chapter
+    assert "function render" not in chapter
+    data = re.search(
+        r'data-model="w".*?<script type="application/json">(.*?)</script>',
+        chapter,
+        re.S,
+    )
+    assert json.loads(data.group(1))["state"] == {"level": 3, "note": "</script>"}
+
+
+def test_the_still_of_an_explorer_is_stored_and_not_shown(small_site, chapter):
+    place = re.search(
+        r'<div class="explorer" .*?</noscript></div>', chapter, re.S
+    ).group()
+    still = re.search(
+        r'data-still="\.\./(_images/[^"]+)" data-alt="A line that rises."', place
+    )
+    assert (small_site / still.group(1)).read_bytes() == PNG
+    assert place.count("<img") == place.partition("<noscript>")[2].count("<img") == 1
+
+
+def test_a_live_lab_is_a_still_with_its_launch_links(chapter):
+    lab = chapter[chapter.index("tag_live-lab") : chapter.index("tag_varies")]
+    assert '<img alt="A line that rises."' in lab
+    assert "its controls need Python" in lab
+    assert "mybinder.org" in lab
+
+
+def test_no_page_names_a_file_of_the_machine(chapter):
+    assert "/home/me" not in chapter
+    assert "ValueError: got 3" in re.sub("<[^>]+>", "", chapter)
+
+
+def test_setup_is_folded_and_timings_are_marked(chapter):
+    assert "Setup: installs the book" in chapter
+    assert chapter.count("varies by machine") == 1
+
+
+def test_a_sourced_number_links_to_its_reference(intro):
+    assert re.search(
+        r'<a class="reference internal" href="references.html#id\d+"[^>]*>0\.02</a>',
+        intro,
+    )
+
+
+def test_solutions_fold_without_a_script(intro):
+    assert re.search(
+        r'<details class="[^"]*solution[^"]*" id="sol-a">\s*<summary>Solution', intro
+    )
+    assert "togglebutton" not in intro
+
+
+def test_equations_are_numbered_and_referred_to(intro):
+    assert '<span class="eqno">(1)' in intro
+    assert 'href="#equation-eq-y">(1)</a>' in intro
+
+
+def test_a_chapter_has_the_number_of_its_file(chapter):
+    assert '<span class="section-number">5. </span>A chapter' in chapter
+
+
+def test_nothing_is_asked_of_another_host(small_site):
+    for page in small_site.rglob("*.html"):
+        html = page.read_text(encoding="utf-8")
+        assert not re.search(
+            r'<(?:script|img|link|iframe)[^>]+(?:src|href)="(?:https?:)?//', html
+        )
+        assert "Content-Security-Policy" in html
+    assert not list(small_site.rglob("fontawesome.js"))
+    assert not list(small_site.rglob("*thebe*.js"))
+
+
+def test_a_broken_formula_stops_the_build(tmp_path):
+    code, log, _ = build(tmp_path, "# Book\n\nBroken $\\frac{1$ here.\n")
+    assert code != 0
+    assert "KaTeX parse error" in log
+    assert "intro.md:3" in log

@@ -1,0 +1,558 @@
+"""What every committed chapter keeps to: no kernel runs here."""
+
+import ast
+import re
+import statistics
+from pathlib import Path
+
+import execute
+import nbformat
+import prose
+import pytest
+import yaml
+from live_lab import VIEW
+from nbformat import v4
+
+ROOT = Path(__file__).resolve().parent.parent
+PATHS = sorted((ROOT / "chapters").glob("*.ipynb"))
+TAGS = re.compile(
+    r"setup|live-lab|nbval-ignore-output|varies|rtol-\S+|raises-exception|warns|"
+    r"(hide|remove)-(cell|input|output)|full-width"
+)
+MACHINE_PATH = re.compile(
+    r"(?<![\w.:/])/(home|root|tmp|work|Users|opt|usr)/|\b[CD]:\\+Users"
+)
+ADDRESS = re.compile(r"\bat 0x[0-9a-f]{6,}")
+TIMING = re.compile(r"\d ?(ns|µs|us|ms|s|sec|secs|seconds|minutes)\b")
+BANNED = re.compile(r"\b(simply|obviously|trivially|just works)\b", re.IGNORECASE)
+DIRECTIVE = re.compile(r"^\s*[`:]{3,}\s*\{([\w-]+)\} *(.*)$")
+ALT_LENGTH, CELL_LINES, MEDIAN_LINES, FILE_BYTES = 30, 20, 6, 400_000
+ALT_WANTED = f"its alt must say in {ALT_LENGTH} letters or more what is to be seen"
+
+
+# Each check takes a chapter and gives its problems, one sentence each.
+
+
+def code_cells(chapter):
+    return [cell for cell in chapter.cells if cell.cell_type == "code"]
+
+
+def tags(cell):
+    return cell.metadata.get("tags", [])
+
+
+def texts(cell):
+    """The stored text of a code cell's outputs."""
+    for output in cell.outputs:
+        yield output.get("text", "")
+        yield from (
+            text for kind, text in output.get("data", {}).items() if "text/" in kind
+        )
+
+
+def opening(chapter):
+    """The first cell is prose and holds the one title."""
+    titles = [
+        (place, line)
+        for place, cell in enumerate(chapter.cells)
+        if cell.cell_type == "markdown"
+        for line in prose.without_fences(cell.source).splitlines()
+        if line.startswith("# ")
+    ]
+    if [place for place, _ in titles] != [0]:
+        yield f"the first cell must hold the one title, found {titles}"
+
+
+def execution(chapter):
+    """Every cell has run once, in order, and left no error or warning unannounced."""
+    counts = [cell.execution_count for cell in code_cells(chapter)]
+    if counts != list(range(1, len(counts) + 1)):
+        yield f"execution counts {counts} are not 1, 2, 3, …"
+    for cell in code_cells(chapter):
+        for output in cell.outputs:
+            if output.output_type == "error" and "raises-exception" not in tags(cell):
+                yield f"{cell.id!r} holds an error without the tag raises-exception"
+            if output.get("name") == "stderr" and "warns" not in tags(cell):
+                yield f"{cell.id!r} holds stderr without the tag warns: {output.text}"
+
+
+def outputs(chapter):
+    """A cell that prints has an output stored."""
+    for cell in code_cells(chapter):
+        if prints(cell.source) and not cell.outputs:
+            yield f"cell {cell.id!r} prints and no output is stored"
+
+
+def prints(source):
+    """Whether a print stands outside every function, condition and handler."""
+    source = "\n".join(
+        line for line in source.splitlines() if not line.lstrip().startswith("%")
+    )
+    try:
+        waiting = list(ast.parse(source).body)
+    except SyntaxError:
+        return False
+    while waiting:
+        node = waiting.pop()
+        if isinstance(node, ast.For | ast.With):
+            waiting += node.body
+        call = node.value if isinstance(node, ast.Expr) else None
+        if isinstance(call, ast.Call) and getattr(call.func, "id", "") in (
+            "print",
+            "display",
+        ):
+            return True
+    return False
+
+
+def known_tags(chapter):
+    """No tag is misspelt, and nothing but a live lab escapes the comparison."""
+    for cell in code_cells(chapter):
+        for tag in tags(cell):
+            if not TAGS.fullmatch(tag):
+                yield f"cell {cell.id!r} has the unknown tag {tag!r}"
+        if ("live-lab" in tags(cell)) != ("nbval-ignore-output" in tags(cell)):
+            yield f"cell {cell.id!r}: live-lab and nbval-ignore-output go together"
+        if re.search(r"#\s*(NBVAL|PYTEST_VALIDATE)_", cell.source):
+            yield f"cell {cell.id!r} steers nbval by a comment: use tags"
+
+
+def portable(chapter):
+    """Nothing stored names this machine, this run or its duration."""
+    for cell in chapter.cells:
+        stored = [cell.source, *(texts(cell) if cell.cell_type == "code" else [])]
+        for text in stored:
+            if found := MACHINE_PATH.search(text) or ADDRESS.search(text):
+                yield f"cell {cell.id!r} holds {found[0]!r}"
+        for text in stored[1:]:
+            found = TIMING.search(text)
+            if found and "varies" not in tags(cell):
+                yield f"cell {cell.id!r} prints a duration: {found[0]!r}"
+
+
+def size(chapter):
+    """Cells are short and the file is light."""
+    lines = {
+        cell.id: len(cell.source.splitlines())
+        for cell in code_cells(chapter)
+        if "setup" not in tags(cell)
+    }
+    for name, count in lines.items():
+        if count > CELL_LINES:
+            yield f"cell {name!r} has {count} lines, at most {CELL_LINES}"
+        if not count:
+            yield f"cell {name!r} is empty"
+    if lines and (median := statistics.median(lines.values())) > MEDIAN_LINES:
+        yield f"the median cell has {median} lines, at most {MEDIAN_LINES}"
+    if (weight := len(execute.text_of(chapter).encode())) >= FILE_BYTES:
+        yield f"the file weighs {weight:,} bytes, {FILE_BYTES:,} at most"
+
+
+def widgets(chapter):
+    """No widget state and no view of a widget that is not there."""
+    if "widgets" in chapter.metadata:
+        yield "the metadata holds widget state"
+    for cell in code_cells(chapter):
+        if any(VIEW in output.get("data", {}) for output in cell.outputs):
+            yield f"cell {cell.id!r} holds a widget view"
+
+
+def figures(chapter):
+    """Every picture is described; every figure has a name and a caption."""
+    for cell in code_cells(chapter):
+        pictures = [
+            data for out in cell.outputs if "image/png" in (data := out.get("data", {}))
+        ]
+        shown = cell.metadata.get("mystnb", {})
+        if pictures and len(shown.get("image", {}).get("alt", "")) < ALT_LENGTH:
+            yield f"the picture of cell {cell.id!r} has no description: {ALT_WANTED}"
+        if "live-lab" in tags(cell):
+            if not pictures:
+                yield f"the live lab of cell {cell.id!r} has no still"
+        elif any(data.get("text/plain", "").startswith("<Figure") for data in pictures):
+            figure = shown.get("figure", {})
+            if not figure.get("caption") or not figure.get("name", "").startswith(
+                "fig-"
+            ):
+                yield f"the figure of cell {cell.id!r} needs a caption and a name fig-…"
+
+
+def images(chapter):
+    """Images in the prose are described, and are files of the book."""
+    for cell in chapter.cells:
+        if cell.cell_type == "code":
+            continue
+        for image in prose.IMAGE.finditer(cell.source):
+            if len(image["alt"].strip()) < ALT_LENGTH:
+                yield f"the image {image['file']} has no description: {ALT_WANTED}"
+            if not (ROOT / "chapters" / image["file"]).is_file():
+                yield f"the image {image['file']} is not a file of the book"
+        if re.search(r"^\s*[`:]{3,}\s*\{(image|figure)\}", cell.source, re.MULTILINE):
+            yield f"cell {cell.id!r} shows an image by directive: write figure-md"
+
+
+def words(chapter):
+    """The words that a chapter never uses."""
+    for place, source in prose.passages(chapter):
+        if found := BANNED.search(prose.plain(source)):
+            yield f"{place} says {found[0]!r}"
+
+
+def exercises(chapter):
+    """Every exercise has a label and a solution with a cell that has run."""
+    asked, solved, inside = [], {}, None
+    for cell in chapter.cells:
+        if cell.cell_type == "code":
+            if inside and cell.execution_count:
+                solved[inside] += 1
+            continue
+        for name, argument, label in directives(cell.source):
+            if name in ("exercise", "exercise-start"):
+                asked.append(label)
+            if name in ("solution", "solution-start"):
+                solved.setdefault(argument, 0)
+            if name in ("solution-start", "solution-end"):
+                inside = argument if name == "solution-start" else None
+    if not asked:
+        yield "the chapter has no exercise"
+    for label in asked:
+        if not label:
+            yield "an exercise has no label"
+        elif not solved.get(label):
+            yield f"exercise {label!r} has no solution with an executed cell"
+    for label in solved.keys() - set(asked):
+        yield f"a solution answers the unknown exercise {label!r}"
+    if inside:
+        yield f"the solution of {inside!r} has no end"
+
+
+def directives(source):
+    """Name, argument and label of each directive in a markdown cell."""
+    lines = source.splitlines()
+    for place, line in enumerate(lines):
+        if match := DIRECTIVE.match(line):
+            label = ""
+            for option in lines[place + 1 :]:
+                if not (found := re.match(r"\s*:([\w-]+):\s*(.*)$", option)):
+                    break
+                label = found[2].strip() if found[1] == "label" else label
+            yield match[1], match[2].strip(), label
+
+
+def printed(chapter):
+    """Every number of the prose is printed by a cell, or names its source."""
+    for number in prose.unprinted(chapter):
+        yield f"no cell prints {number}"
+    keys = prose.bibliography_keys(
+        (ROOT / "references.bib").read_text(encoding="utf-8")
+    )
+    for role in prose.bad_sources(chapter, keys):
+        yield f"{role} names no number and source"
+
+
+CHECKS = [
+    opening,
+    execution,
+    outputs,
+    known_tags,
+    portable,
+    size,
+    widgets,
+    figures,
+    images,
+    words,
+    exercises,
+    printed,
+]
+
+
+@pytest.mark.parametrize("check", CHECKS, ids=lambda check: check.__name__)
+@pytest.mark.parametrize("path", PATHS, ids=lambda path: path.stem)
+def test_the_chapter_keeps_to(path, check):
+    assert list(check(nbformat.read(path, as_version=4))) == []
+
+
+@pytest.mark.parametrize("path", PATHS, ids=lambda path: path.stem)
+def test_the_chapter_is_stored_in_its_normal_form(path):
+    stored = path.read_text(encoding="utf-8")
+    normal = execute.renewed(path, execute.repository_address(), run=False)
+    assert stored == normal, f"run python chapters/execute.py --normalise {path.stem}"
+
+
+def test_the_table_of_contents_names_every_chapter_and_nothing_that_is_not_there():
+    contents = yaml.safe_load((ROOT / "_toc.yml").read_text(encoding="utf-8"))
+    named = [contents["root"], *files(contents.get("parts", []))]
+    missing = [name for name in named if not list(ROOT.glob(f"{name}.*"))]
+    assert missing == []
+    assert {f"chapters/{path.stem}" for path in PATHS} <= set(named)
+
+
+def files(entry):
+    """Every `file` below an entry of the table of contents."""
+    if isinstance(entry, list):
+        return [name for item in entry for name in files(item)]
+    if isinstance(entry, dict):
+        below = [name for value in entry.values() for name in files(value)]
+        return [entry["file"], *below] if "file" in entry else below
+    return []
+
+
+def test_labels_are_given_once_in_the_whole_book():
+    labels = [
+        label
+        for path in PATHS
+        for cell in nbformat.read(path, as_version=4).cells
+        for label in labels_of(cell)
+    ]
+    assert sorted(label for label in set(labels) if labels.count(label) > 1) == []
+
+
+def labels_of(cell):
+    if cell.cell_type == "code":
+        return (
+            [name]
+            if (name := cell.metadata.get("mystnb", {}).get("figure", {}).get("name"))
+            else []
+        )
+    found = directives(cell.source)
+    return [
+        label or (argument if name == "figure-md" else "")
+        for name, argument, label in found
+        if label or name == "figure-md"
+    ]
+
+
+# The checks themselves
+
+
+def sample():
+    """A small chapter without a problem."""
+    figure = v4.new_output(
+        "display_data", {"image/png": "AAAA", "text/plain": "<Figure size 1>"}
+    )
+    described = {"image": {"alt": "A curve that falls from left to right."}}
+    cells = [
+        v4.new_markdown_cell("# A chapter\n\nIt prints 0.25."),
+        v4.new_code_cell(
+            "print(0.25)", outputs=[v4.new_output("stream", text="0.25\n")]
+        ),
+        v4.new_code_cell(
+            "draw()",
+            outputs=[figure],
+            metadata={
+                "mystnb": {
+                    "figure": {"name": "fig-a", "caption": "A curve."},
+                    **described,
+                }
+            },
+        ),
+        v4.new_code_cell(
+            "lab();",
+            outputs=[figure],
+            metadata={"tags": ["live-lab", "nbval-ignore-output"], "mystnb": described},
+        ),
+        v4.new_markdown_cell(
+            "```{exercise-start}\n:label: ex-half\n```\nHow?\n```{exercise-end}\n```"
+        ),
+        v4.new_markdown_cell("```{solution-start} ex-half\n:class: dropdown\n```"),
+        v4.new_code_cell(
+            "1 / 2",
+            outputs=[
+                v4.new_output(
+                    "execute_result", {"text/plain": "0.5"}, execution_count=4
+                )
+            ],
+        ),
+        v4.new_markdown_cell("```{solution-end}\n```"),
+    ]
+    chapter = v4.new_notebook(cells=cells)
+    for count, cell in enumerate(code_cells(chapter), start=1):
+        cell.execution_count = count
+    return chapter
+
+
+def test_the_sample_has_no_problem():
+    assert [problem for check in CHECKS for problem in check(sample())] == []
+
+
+SPOILED = {
+    "a second title": (opening, lambda c: c[1:2] + c[0:1], "one title"),
+    "a title later": (
+        opening,
+        lambda c: [*c, v4.new_markdown_cell("# Again")],
+        "one title",
+    ),
+    "a cell that never ran": (
+        execution,
+        lambda c: change(c[1], execution_count=None),
+        "not 1, 2",
+    ),
+    "an error": (
+        execution,
+        lambda c: change(
+            c[1], outputs=[v4.new_output("error", ename="E", evalue="", traceback=[])]
+        ),
+        "without the tag raises-exception",
+    ),
+    "a warning": (
+        execution,
+        lambda c: change(
+            c[1], outputs=[v4.new_output("stream", name="stderr", text="careful")]
+        ),
+        "without the tag warns",
+    ),
+    "no output": (outputs, lambda c: change(c[1], outputs=[]), "no output is stored"),
+    "no output of a loop": (
+        outputs,
+        lambda c: change(c[1], source="for i in range(3):\n    print(i)", outputs=[]),
+        "no output is stored",
+    ),
+    "a misspelt tag": (
+        known_tags,
+        lambda c: tag(c[1], "vareis"),
+        "unknown tag 'vareis'",
+    ),
+    "a skipped cell": (known_tags, lambda c: tag(c[1], "nbval-skip"), "unknown tag"),
+    "an unchecked cell": (
+        known_tags,
+        lambda c: tag(c[1], "nbval-ignore-output"),
+        "together",
+    ),
+    "a comment for nbval": (
+        known_tags,
+        lambda c: change(c[1], source="# NBVAL_SKIP\n1"),
+        "by a comment",
+    ),
+    "a path in an output": (
+        portable,
+        lambda c: prints_text(c[1], "see /home/me/x"),
+        "/home/",
+    ),
+    "a path in a source": (
+        portable,
+        lambda c: change(c[1], source="open('/tmp/x')"),
+        "/tmp/",
+    ),
+    "an object's address": (
+        portable,
+        lambda c: prints_text(c[1], "<X at 0x7f01ab23>"),
+        "at 0x",
+    ),
+    "a duration": (
+        portable,
+        lambda c: prints_text(c[1], "took 3.1 s"),
+        "a duration: '1 s'",
+    ),
+    "a long cell": (size, lambda c: change(c[1], source="x\n" * 21), "21 lines"),
+    "long cells": (
+        size,
+        lambda c: [change(cell, source="x\n" * 7) for cell in c[1:4]],
+        "median",
+    ),
+    "an empty cell": (size, lambda c: change(c[1], source=""), "is empty"),
+    "a heavy file": (size, lambda c: prints_text(c[1], "a" * 400_000), "bytes"),
+    "a widget view": (
+        widgets,
+        lambda c: c[2].outputs[0].data.update({VIEW: {}}),
+        "widget view",
+    ),
+    "no description": (
+        figures,
+        lambda c: c[2].metadata.mystnb.pop("image"),
+        "no description",
+    ),
+    "no caption": (
+        figures,
+        lambda c: c[2].metadata.mystnb.pop("figure"),
+        "needs a caption",
+    ),
+    "no still": (figures, lambda c: change(c[3], outputs=[]), "has no still"),
+    "an image that is missing": (
+        images,
+        lambda c: say(c[0], "![A description that is long enough](../figures/no.svg)"),
+        "not a file",
+    ),
+    "an image without words": (
+        images,
+        lambda c: say(c[0], "![short](../README.md)"),
+        "README",
+    ),
+    "an image by directive": (
+        images,
+        lambda c: say(c[0], "```{figure} a.svg\n```"),
+        "figure-md",
+    ),
+    "a banned word": (
+        words,
+        lambda c: say(c[0], "This is Simply so."),
+        "says 'Simply'",
+    ),
+    "a banned word in a caption": (
+        words,
+        lambda c: c[2].metadata.mystnb.figure.update(caption="It just works."),
+        "says 'just works'",
+    ),
+    "no exercise": (exercises, lambda c: c.__delitem__(slice(4, 8)), "no exercise"),
+    "an exercise without label": (
+        exercises,
+        lambda c: say(c[4], "```{exercise}\nWhy?\n```"),
+        "no label",
+    ),
+    "an exercise without solution": (
+        exercises,
+        lambda c: say(c[4], "```{exercise}\n:label: ex-b\nWhy?\n```"),
+        "exercise 'ex-b' has no solution",
+    ),
+    "a solution without code": (
+        exercises,
+        lambda c: c.pop(6),
+        "no solution with an executed",
+    ),
+    "a solution that never ran": (
+        exercises,
+        lambda c: change(c[6], execution_count=None),
+        "no solution with an executed",
+    ),
+    "a solution without end": (exercises, lambda c: c.pop(7), "has no end"),
+    "a solution to nothing": (
+        exercises,
+        lambda c: say(c[7], "```{solution} ex-c\nYes.\n```"),
+        "unknown exercise 'ex-c'",
+    ),
+    "a wrong number": (
+        printed,
+        lambda c: say(c[0], "It prints 0.26."),
+        "no cell prints 0.26",
+    ),
+    "an unknown source": (
+        printed,
+        lambda c: say(c[0], "{sourced}`0.02 <nobody2000>`"),
+        "names no number and source",
+    ),
+}
+
+
+def change(cell, **parts):
+    cell.update(parts)
+
+
+def tag(cell, name):
+    cell.metadata["tags"] = [name]
+
+
+def prints_text(cell, text):
+    cell.outputs = [v4.new_output("stream", text=text)]
+
+
+def say(cell, text):
+    cell.source += f"\n\n{text}"
+
+
+@pytest.mark.parametrize("name", SPOILED)
+def test_a_spoiled_chapter_is_caught(name):
+    check, spoil, problem = SPOILED[name]
+    chapter = sample()
+    cells = spoil(chapter.cells)
+    if isinstance(cells, list) and all(isinstance(cell, dict) for cell in cells):
+        chapter.cells = cells
+    assert any(problem in found for found in check(chapter)), list(check(chapter))

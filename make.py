@@ -134,7 +134,11 @@ def build_site() -> None:
     new, old = BUILD / "html.new", BUILD / "html.old"
     for leftover in (new, old):
         shutil.rmtree(leftover, ignore_errors=True)
-    shutil.copytree(STAGING / "_build" / "html", new)
+    try:
+        shutil.copytree(STAGING / "_build" / "html", new)
+    except OSError:
+        shutil.rmtree(new)
+        raise
     if SITE.exists():
         SITE.rename(old)
     new.rename(SITE)
@@ -204,7 +208,8 @@ def main() -> int:
         print(stop)
         return 1
     except OSError as error:
-        print(f"{sys.argv[1]} stopped: {error}")
+        reason = cause(str(error).splitlines())
+        print(f"{sys.argv[1]} stopped: {reason}")
         return 1
     except KeyboardInterrupt:
         print("interrupted")

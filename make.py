@@ -20,7 +20,7 @@ SITE = BUILD / "html"
 STAGING = BUILD / "staging"
 PYTEST = [PYTHON, "-m", "pytest", "-q", "-p", "no:cacheprovider"]
 UNIT_TESTS = ["tests", "--ignore=tests/browser"]
-BROWSERS = ("chromium", "chromium-browser", "google-chrome", "google-chrome-stable")
+BROWSERS = ("chromium", "chromium-browser", "google-chrome")
 
 
 class Stop(Exception):

@@ -3,6 +3,8 @@
 import ast
 import re
 import statistics
+import subprocess
+import sys
 from pathlib import Path
 
 import execute
@@ -277,6 +279,16 @@ def test_the_chapter_is_stored_in_its_normal_form(path):
     stored = path.read_text(encoding="utf-8")
     normal = execute.renewed(path, execute.repository_address(), run=False)
     assert stored == normal, f"run python chapters/execute.py --normalise {path.stem}"
+
+
+@pytest.mark.parametrize("path", PATHS, ids=lambda path: path.stem)
+def test_the_words_of_the_chapter_are_spelt_right(path):
+    words = "\n".join(cell.source for cell in nbformat.read(path, 4).cells)
+    command = [sys.executable, "-m", "codespell_lib", "-"]
+    done = subprocess.run(
+        command, input=words, capture_output=True, text=True, cwd=ROOT
+    )
+    assert done.returncode == 0, done.stdout
 
 
 def test_the_table_of_contents_names_every_chapter_and_nothing_that_is_not_there():

@@ -1,6 +1,5 @@
 """The explorers of chapters 6 and 7 on the site: drag, keys, touch, themes, paper."""
 
-
 import pytest
 import torch
 from torch.nn import functional as F

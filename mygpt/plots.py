@@ -30,7 +30,7 @@ def use_style() -> None:
     ink = PALETTE["ink"]
     mpl.rcParams.update(
         {
-            "figure.figsize": (5.6, 3.3),
+            "figure.figsize": (5.4, 3.4),
             "figure.dpi": 144,
             "figure.facecolor": "none",
             "figure.constrained_layout.use": True,
@@ -40,6 +40,7 @@ def use_style() -> None:
             "axes.labelcolor": ink,
             "axes.titlecolor": ink,
             "axes.titlesize": "medium",
+            "legend.fontsize": "small",
             "axes.grid": True,
             "axes.spines.top": False,
             "axes.spines.right": False,
@@ -47,7 +48,7 @@ def use_style() -> None:
             "grid.color": ink,
             "grid.alpha": 0.25,
             "grid.linewidth": 0.6,
-            "font.size": 10.5,
+            "font.size": 11.5,
             "text.color": ink,
             "xtick.color": ink,
             "ytick.color": ink,

@@ -10,6 +10,7 @@ import re
 import shutil
 import subprocess
 import sys
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parent
@@ -18,7 +19,7 @@ PYTHON = VENV / ("Scripts/python.exe" if os.name == "nt" else "bin/python")
 BUILD = ROOT / "_build"
 SITE = BUILD / "html"
 STAGING = BUILD / "staging"
-PYTEST = [PYTHON, "-m", "pytest", "-q", "-p", "no:cacheprovider"]
+PYTEST = [PYTHON, "-m", "pytest", "-q", "-p", "no:cacheprovider", "-n", "2"]
 UNIT_TESTS = ["tests", "--ignore=tests/browser"]
 BROWSERS = ("chromium", "chromium-browser", "google-chrome")
 
@@ -50,9 +51,13 @@ def environment() -> dict[str, str]:
     return env
 
 
-def run(what: str, command: list) -> None:
-    """Run a command from the project's root, showing its output; Stop when it fails."""
-    say(f"\n== {what}")
+def run(what: str, command: list, aside: bool = False) -> None:
+    """Run a command from the project's root; Stop when it fails.
+
+    Its output is shown as it comes, or in one piece at its end where it runs `aside`.
+    """
+    if not aside:
+        say(f"\n== {what}")
     process = subprocess.Popen(
         list(map(str, command)),
         cwd=ROOT,
@@ -66,12 +71,15 @@ def run(what: str, command: list) -> None:
     )
     lines = []
     for line in process.stdout:
-        sys.stderr.write(line)
-        sys.stderr.flush()
-        if text := re.sub(r"\x1b\[[0-9;]*m", "", line).strip():
-            lines.append(text)
+        lines.append(line)
+        if not aside:
+            sys.stderr.write(line)
+            sys.stderr.flush()
+    if aside:
+        say(f"\n== {what}\n{''.join(lines)}")
     if process.wait():
-        raise Stop(f"{what} failed: {cause(lines)}")
+        plain = (re.sub(r"\x1b\[[0-9;]*m", "", line).strip() for line in lines)
+        raise Stop(f"{what} failed: {cause(list(filter(None, plain)))}")
 
 
 NO_NETWORK = r"Failed to establish a new connection|NameResolutionError|unreachable"
@@ -126,11 +134,11 @@ def book() -> None:
     say(f"\nThe book is built. Open it in a browser:\n  {page}")
 
 
-def build_site() -> None:
+def build_site(aside: bool = False) -> None:
     """Build into _build/staging, and move the result into place when it is whole."""
     options = ["-W", "-n", "--keep-going", "--path-output", STAGING]
     main = "from jupyter_book.cli.main import main; main()"
-    run("building the book", [PYTHON, "-c", main, "build", *options, "."])
+    run("building the book", [PYTHON, "-c", main, "build", *options, "."], aside)
     new, old = BUILD / "html.new", BUILD / "html.old"
     for leftover in (new, old):
         shutil.rmtree(leftover, ignore_errors=True)
@@ -149,22 +157,23 @@ def test() -> None:
     """Every check, the later ones too when an earlier one fails."""
     install("requirements-dev.txt")
     nbval = ["--nbval", "--nbval-current-env", "--dist", "loadfile", "chapters"]
-    steps = [
-        lambda: run("style", [PYTHON, "-m", "ruff", "check", "."]),
-        lambda: run("format", [PYTHON, "-m", "ruff", "format", "--check", "."]),
-        lambda: run("spelling", [PYTHON, "-m", "codespell_lib"]),
-        lambda: run("unit tests", [*PYTEST, "-n", "2", *UNIT_TESTS]),
-        lambda: run("chapters", [*PYTEST, "-n", "2", *nbval]),
-        build_site,
-        browser_tests,
-    ]
     causes = []
-    for step in steps:
-        try:
-            step()
-        except Stop as stop:
-            say(f"\n!! {stop}")
-            causes.append(str(stop))
+    with ThreadPoolExecutor(1) as second_core:
+        building = second_core.submit(build_site, aside=True)
+        for step in (
+            lambda: run("style", [PYTHON, "-m", "ruff", "check", "."]),
+            lambda: run("format", [PYTHON, "-m", "ruff", "format", "--check", "."]),
+            lambda: run("spelling", [PYTHON, "-m", "codespell_lib"]),
+            lambda: run("unit tests", [*PYTEST, *UNIT_TESTS]),
+            lambda: run("chapters", [*PYTEST, *nbval]),
+            building.result,
+            browser_tests,
+        ):
+            try:
+                step()
+            except Stop as stop:
+                say(f"\n!! {stop}")
+                causes.append(str(stop))
     if causes:
         raise Stop("; ".join(causes))
 
@@ -172,16 +181,7 @@ def test() -> None:
 def browser_tests() -> None:
     """The tests in a real browser, or one loud line where there is none."""
     if any(map(shutil.which, BROWSERS)):
-        pytest = [
-            PYTHON,
-            "-m",
-            "pytest",
-            "-q",
-            "-p",
-            "no:cacheprovider",
-            "tests/browser",
-        ]
-        return run("browser tests", pytest)
+        return run("browser tests", [*PYTEST, "tests/browser"])
     message = (
         "BROWSER TESTS SKIPPED: no Chromium on the PATH "
         "(Debian: apt-get install chromium; macOS: brew install --cask chromium)"

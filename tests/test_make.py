@@ -20,7 +20,7 @@ def make(tmp_path, monkeypatch):
     for name in ("BUILD", "SITE", "STAGING"):
         moved = tmp_path / getattr(module, name).relative_to(ROOT)
         monkeypatch.setattr(module, name, moved)
-    monkeypatch.setattr(module, "run", lambda what, command: None)
+    monkeypatch.setattr(module, "run", lambda what, command, aside: None)
     return module
 
 
@@ -73,7 +73,7 @@ def test_a_site_that_cannot_be_copied_leaves_the_old_one(make, monkeypatch):
 def test_a_build_that_fails_leaves_the_old_site(make, monkeypatch):
     write_page(make.SITE, "old")
 
-    def fail(what, command):
+    def fail(what, command, aside):
         raise make.Stop(f"{what} failed")
 
     monkeypatch.setattr(make, "run", fail)

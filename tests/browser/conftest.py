@@ -27,7 +27,7 @@ import shutil
 import threading
 from contextlib import contextmanager
 from dataclasses import dataclass, field
-from functools import partial
+from functools import cache, partial
 from http.server import SimpleHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from urllib.parse import unquote, urlsplit
@@ -80,6 +80,12 @@ def pytest_collection_modifyitems(items):
                 item.add_marker(pytest.mark.skip(reason=NO_BROWSER))
 
 
+@cache
+def body_of(path: Path) -> bytes:
+    body = path.read_bytes()
+    return gzip.compress(body, 6) if path.suffix in COMPRESSED else body
+
+
 class Handler(SimpleHTTPRequestHandler):
     """Files of the site, gzipped as a real host sends them; what was sent is noted."""
 
@@ -90,11 +96,10 @@ class Handler(SimpleHTTPRequestHandler):
         if not path.is_file():
             self.send_error(404)
             return
-        body = path.read_bytes()
+        body = body_of(path)
         self.send_response(200)
         self.send_header("Content-Type", self.guess_type(str(path)))
         if path.suffix in COMPRESSED:
-            body = gzip.compress(body, 6)
             self.send_header("Content-Encoding", "gzip")
         self.send_header("Content-Length", str(len(body)))
         self.end_headers()

@@ -283,13 +283,12 @@ def test_a_finger_drags(explorer, http_url, name):
     view.page.watch.check()
 
 
-@pytest.mark.parametrize("theme", ["light", "dark"])
 @pytest.mark.parametrize("width", [1280, 390])
 @pytest.mark.parametrize("name", PAGES)
 def test_an_explorer_fits_its_column_in_the_page_s_colours(
-    explorer, http_url, name, theme, width
+    explorer, http_url, name, width
 ):
-    view = explorer(http_url, name, theme=theme, width=width)
+    view = explorer(http_url, name, width=width)
     inside = """root => {
         const box = root.getBoundingClientRect();
         return [...root.querySelectorAll("table, td, button, input, .mygpt-picture")]
@@ -298,9 +297,11 @@ def test_an_explorer_fits_its_column_in_the_page_s_colours(
     }"""
     assert view.root.evaluate(inside)
     assert view.root.bounding_box()["width"] <= width
-    ink = view.root.evaluate("root => getComputedStyle(root).color")
-    brightness = sum(map(int, ink[ink.index("(") + 1 : -1].split(",")[:3])) / 3
-    assert (brightness > 128) == (theme == "dark")
+    for theme in ("dark", "light"):
+        view.page.emulate_media(color_scheme=theme)
+        ink = view.root.evaluate("root => getComputedStyle(root).color")
+        brightness = sum(map(int, ink[ink.index("(") + 1 : -1].split(",")[:3])) / 3
+        assert (brightness > 128) == (theme == "dark")
 
 
 @pytest.mark.parametrize("name", PAGES)

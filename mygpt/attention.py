@@ -7,7 +7,13 @@ import torch.nn.functional as F
 from jaxtyping import Float
 from torch import Tensor, nn
 
-from mygpt.checks import check_dropout, check_last_axis, check_length, check_positive
+from mygpt.checks import (
+    check_divisible,
+    check_dropout,
+    check_last_axis,
+    check_length,
+    check_positive,
+)
 
 
 def causal_mask(max_seq_len: int) -> Float[Tensor, "T T"]:
@@ -46,6 +52,31 @@ class SingleHeadAttention(nn.Module):
         return (out, weights) if return_weights else out
 
 
+class KVCache:
+    """One layer's keys and values of the positions so far, in memory taken once.
+
+    `length` counts the positions held. A longer sequence than `max_seq_len` is a
+    ValueError; what is there already is never computed again.
+    """
+
+    def __init__(
+        self, keys: Float[Tensor, "B H T D"], values: Float[Tensor, "B H T D"]
+    ):
+        self.keys, self.values = keys, values
+        self.length = 0
+
+    def append(
+        self, keys: Float[Tensor, "B H T D"], values: Float[Tensor, "B H T D"]
+    ) -> tuple[Tensor, Tensor]:
+        """Store new positions; return the keys and values of all of them."""
+        end = self.length + keys.shape[2]
+        check_length(end, self.keys.shape[2])
+        self.keys[:, :, self.length : end] = keys
+        self.values[:, :, self.length : end] = values
+        self.length = end
+        return self.keys[:, :, :end], self.values[:, :, :end]
+
+
 class MultiHeadAttention(nn.Module):
     """H heads of width D = C / H, each on its own slice of the same four matrices."""
 
@@ -64,11 +95,7 @@ class MultiHeadAttention(nn.Module):
             embed_dim=embed_dim, num_heads=num_heads, max_seq_len=max_seq_len
         )
         check_dropout(dropout)
-        if embed_dim % num_heads:
-            raise ValueError(
-                "expected embed_dim divisible by num_heads, "
-                f"got {embed_dim} and {num_heads}"
-            )
+        check_divisible(embed_dim=embed_dim, num_heads=num_heads)
         self.embed_dim = embed_dim
         self.num_heads = num_heads
         self.max_seq_len = max_seq_len
@@ -79,20 +106,27 @@ class MultiHeadAttention(nn.Module):
         self.drop = nn.Dropout(dropout)
 
     def forward(
-        self, x: Float[Tensor, "B T C"], *, return_weights: bool = False
+        self,
+        x: Float[Tensor, "B T C"],
+        *,
+        cache: KVCache | None = None,
+        return_weights: bool = False,
     ) -> Float[Tensor, "B T C"] | tuple[Tensor, Tensor]:
-        """The output; with `return_weights`, also the weights (B, H, T, T)."""
+        """The output; with `return_weights`, also the weights (B, H, T, T).
+
+        With a `cache`, x holds the positions that follow those in the cache.
+        """
         check_last_axis(x, self.embed_dim)
         check_length(x.shape[1], self.max_seq_len)
         q, k, v = map(self._split, (self.W_Q(x), self.W_K(x), self.W_V(x)))
+        if cache is not None:
+            k, v = cache.append(k, v)
         dropout = self.drop.p if self.training else 0.0
         if return_weights:
             weights = attention_weights(q, k)
             heads = F.dropout(weights, dropout) @ v
             return self.drop(self.W_O(self._join(heads))), weights
-        heads = F.scaled_dot_product_attention(
-            q, k, v, dropout_p=dropout, is_causal=True
-        )
+        heads = causal_attention(q, k, v, dropout)
         return self.drop(self.W_O(self._join(heads)))
 
     def _split(self, x: Float[Tensor, "B T C"]) -> Float[Tensor, "B H T D"]:
@@ -103,8 +137,30 @@ class MultiHeadAttention(nn.Module):
 
 
 def attention_weights(
-    q: Float[Tensor, "... T D"], k: Float[Tensor, "... T D"]
-) -> Float[Tensor, "... T T"]:
-    """Causal softmax(q kᵀ / √D): row t is what position t reads from each position."""
-    scores = q @ k.transpose(-2, -1) / math.sqrt(q.shape[-1])  # (..., T, T)
-    return torch.softmax(scores + causal_mask(q.shape[-2]).to(q), dim=-1)
+    q: Float[Tensor, "... T D"], k: Float[Tensor, "... S D"]
+) -> Float[Tensor, "... T S"]:
+    """Causal softmax(q kᵀ / √D): row t is what position t reads from each position.
+
+    The T queries are the last T of the S positions.
+    """
+    scores = q @ k.transpose(-2, -1) / math.sqrt(q.shape[-1])  # (..., T, S)
+    return torch.softmax(scores + _mask(q, k), dim=-1)
+
+
+def causal_attention(
+    q: Float[Tensor, "B H T D"],
+    k: Float[Tensor, "B H S D"],
+    v: Float[Tensor, "B H S D"],
+    dropout: float = 0.0,
+) -> Float[Tensor, "B H T D"]:
+    """`attention_weights(q, k) @ v` in one fused kernel that stores no weights."""
+    T, S = q.shape[-2], k.shape[-2]
+    mask = None if T in (1, S) else _mask(q, k)
+    return F.scaled_dot_product_attention(
+        q, k, v, attn_mask=mask, dropout_p=dropout, is_causal=T == S
+    )
+
+
+def _mask(q: Tensor, k: Tensor) -> Tensor:
+    T, S = q.shape[-2], k.shape[-2]
+    return causal_mask(S)[S - T :].to(q)  # (T, S)

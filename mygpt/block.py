@@ -1,9 +1,11 @@
 """The transformer block: attention, then an MLP, each with a norm and a residual."""
 
+from functools import partial
+
 from jaxtyping import Float
 from torch import Tensor, nn
 
-from mygpt.attention import MultiHeadAttention
+from mygpt.attention import KVCache, MultiHeadAttention
 from mygpt.checks import check_choice
 from mygpt.feed_forward import MLP
 from mygpt.norm import LayerNorm
@@ -51,8 +53,11 @@ class TransformerBlock(nn.Module):
             embed_dim, dropout, activation=activation, expansion=expansion, bias=bias
         )
 
-    def forward(self, x: Float[Tensor, "B T C"]) -> Float[Tensor, "B T C"]:
-        x = self._sublayer(x, self.ln1, self.mha)
+    def forward(
+        self, x: Float[Tensor, "B T C"], *, cache: KVCache | None = None
+    ) -> Float[Tensor, "B T C"]:
+        attention = self.mha if cache is None else partial(self.mha, cache=cache)
+        x = self._sublayer(x, self.ln1, attention)
         return self._sublayer(x, self.ln2, self.mlp)
 
     def _sublayer(self, x, norm, f):

@@ -20,6 +20,15 @@ def check_dropout(dropout: float) -> None:
         raise ValueError(f"dropout must be at least 0 and below 1, got {dropout!r}")
 
 
+def check_divisible(*, embed_dim: int, num_heads: int) -> None:
+    """Raise a ValueError unless the width can be cut into equal heads."""
+    if embed_dim % num_heads:
+        raise ValueError(
+            "expected embed_dim divisible by num_heads, "
+            f"got {embed_dim} and {num_heads}"
+        )
+
+
 def check_choice(name: str, value: str, choices: Iterable[str]) -> None:
     """Raise a ValueError unless `value` is one of `choices`."""
     if value not in choices:

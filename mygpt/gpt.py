@@ -1,0 +1,161 @@
+"""GPT-2 (Radford et al. 2019): embeddings, blocks, a last norm, and a tied head."""
+
+import math
+from dataclasses import dataclass
+
+import torch
+import torch.nn.functional as F
+from jaxtyping import Float, Int
+from torch import Tensor, nn
+
+from mygpt.attention import KVCache
+from mygpt.block import TransformerBlock
+from mygpt.checks import (
+    check_choice,
+    check_divisible,
+    check_dropout,
+    check_length,
+    check_positive,
+)
+from mygpt.embedding import TokenEmbedding
+from mygpt.feed_forward import ACTIVATIONS
+from mygpt.norm import LayerNorm
+
+GPT2_SIZES = {  # layers, heads, channels
+    "small": (12, 12, 768),
+    "medium": (24, 16, 1024),
+    "large": (36, 20, 1280),
+    "xl": (48, 25, 1600),
+}
+
+
+@dataclass(frozen=True)
+class GPTConfig:
+    """The shape of a GPT; a shape that cannot be built is a ValueError.
+
+    `bias` is for the linear layers; the norms always have theirs.
+    """
+
+    vocab_size: int
+    max_seq_len: int
+    embed_dim: int
+    num_heads: int
+    num_layers: int
+    dropout: float = 0.0
+    activation: str = "gelu_tanh"
+    expansion: int = 4
+    bias: bool = True
+
+    def __post_init__(self):
+        check_positive(
+            vocab_size=self.vocab_size,
+            max_seq_len=self.max_seq_len,
+            embed_dim=self.embed_dim,
+            num_heads=self.num_heads,
+            num_layers=self.num_layers,
+            expansion=self.expansion,
+        )
+        check_divisible(embed_dim=self.embed_dim, num_heads=self.num_heads)
+        check_dropout(self.dropout)
+        check_choice("activation", self.activation, ACTIVATIONS)
+
+    @classmethod
+    def gpt2(cls, size: str = "small", **changes) -> "GPTConfig":
+        """The shape of one of the four published models: small, medium, large or xl."""
+        check_choice("size", size, GPT2_SIZES)
+        layers, heads, channels = GPT2_SIZES[size]
+        shape = {
+            "vocab_size": 50257,
+            "max_seq_len": 1024,
+            "embed_dim": channels,
+            "num_heads": heads,
+            "num_layers": layers,
+        }
+        return cls(**shape | changes)
+
+
+class GPT(nn.Module):
+    """Token ids in, a score for every possible next token out."""
+
+    def __init__(self, config: GPTConfig):
+        super().__init__()
+        self.config = config
+        C, T = config.embed_dim, config.max_seq_len
+        self.token = TokenEmbedding(config.vocab_size, C)
+        self.position = nn.Embedding(T, C)
+        self.drop = nn.Dropout(config.dropout)
+        self.blocks = nn.ModuleList(
+            TransformerBlock(
+                C,
+                config.num_heads,
+                T,
+                config.dropout,
+                activation=config.activation,
+                expansion=config.expansion,
+                bias=config.bias,
+                qkv_bias=config.bias,
+                out_bias=config.bias,
+            )
+            for _ in range(config.num_layers)
+        )
+        self.ln_f = LayerNorm(C)
+        initialise(self)
+
+    def forward(
+        self,
+        ids: Int[Tensor, "B T"],
+        targets: Int[Tensor, "..."] | None = None,
+        *,
+        cache: list[KVCache] | None = None,
+    ) -> tuple[Float[Tensor, "B T V"], Float[Tensor, ""] | None]:
+        """Logits, and the mean cross-entropy in nats where there are targets.
+
+        With a `cache`, ids are the positions that follow those in the cache.
+        """
+        past = cache[0].length if cache else 0
+        end = past + ids.shape[1]
+        check_length(end, self.config.max_seq_len)
+        x = self.drop(self.token(ids) + self.position.weight[past:end])  # (B, T, C)
+        for layer, block in enumerate(self.blocks):
+            x = block(x, cache=cache[layer] if cache else None)
+        logits = self.ln_f(x) @ self.token.embedding.weight.T  # (B, T, V)
+        return logits, None if targets is None else mean_loss(logits, targets)
+
+    def new_cache(self, batch: int = 1) -> list[KVCache]:
+        """One empty cache for each block, with room for max_seq_len positions."""
+        check_positive(batch=batch)
+        H = self.config.num_heads
+        shape = (batch, H, self.config.max_seq_len, self.config.embed_dim // H)
+        like = self.position.weight
+        return [
+            KVCache(like.new_empty(shape), like.new_empty(shape)) for _ in self.blocks
+        ]
+
+
+def mean_loss(
+    logits: Float[Tensor, "B T V"], targets: Int[Tensor, "..."]
+) -> Float[Tensor, ""]:
+    """The mean cross-entropy in nats; targets of -100 do not count."""
+    if targets.shape != logits.shape[:2]:
+        raise ValueError(
+            f"expected targets of shape {tuple(logits.shape[:2])}, "
+            f"got {tuple(targets.shape)}"
+        )
+    return F.cross_entropy(logits.flatten(0, 1), targets.flatten())
+
+
+@torch.no_grad()
+def initialise(model: GPT) -> None:
+    """GPT-2's: normal of std 0.02, biases zero.
+
+    The layers that write to the residual stream, two in each block, get 0.02 / √(2L),
+    so that their sum over the depth keeps its size (Radford et al. 2019, section 2.3).
+    """
+    for module in model.modules():
+        if isinstance(module, nn.Linear | nn.Embedding):
+            nn.init.normal_(module.weight, std=0.02)
+        if isinstance(module, nn.Linear) and module.bias is not None:
+            nn.init.zeros_(module.bias)
+    for block in model.blocks:
+        block.mha.W_O.weight /= math.sqrt(2 * model.config.num_layers)
+        block.mlp.fc2.weight /= math.sqrt(2 * model.config.num_layers)

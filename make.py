@@ -82,7 +82,9 @@ def run(what: str, command: list, aside: bool = False) -> None:
         raise Stop(f"{what} failed: {cause(list(filter(None, plain)))}")
 
 
-NO_NETWORK = r"Failed to establish a new connection|NameResolutionError|unreachable"
+NO_NETWORK = (
+    r"Failed to establish a new connection|NameResolutionError|Network is unreachable"
+)
 KNOWN = (
     (r"No space left on device", "the disk is full"),
     (NO_NETWORK, "the package index cannot be reached (no network?)"),

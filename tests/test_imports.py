@@ -8,6 +8,7 @@ import pytest
 PACKAGE = Path(__file__).parents[1] / "mygpt"
 ORDER = [
     "checks",
+    "files",
     "seed",
     "by_hand",
     "embedding",

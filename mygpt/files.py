@@ -1,0 +1,70 @@
+"""Files that are whole or not there, and clear words for those that are damaged."""
+
+import json
+import os
+from collections.abc import Callable
+from contextlib import contextmanager
+from pathlib import Path
+
+from safetensors import SafetensorError, safe_open
+
+
+def write_atomically(path: str | Path, write: Callable[[Path], None]) -> None:
+    """Let `write` fill a temporary file beside `path`, then put it in its place.
+
+    A crash or a full disk leaves what was there before.
+    """
+    path = Path(path)
+    temporary = path.with_name(f".{path.name}.{os.getpid()}.tmp")
+    try:
+        write(temporary)
+        sync(temporary)
+        temporary.replace(path)
+        sync(path.parent)
+    except BaseException:
+        temporary.unlink(missing_ok=True)
+        raise
+
+
+def sync(path: Path) -> None:
+    """Wait until a file, or the names in a folder, are on the disk."""
+    descriptor = os.open(path, os.O_RDONLY)
+    try:
+        os.fsync(descriptor)
+    finally:
+        os.close(descriptor)
+
+
+def write_json(path: str | Path, content: object) -> None:
+    """Write readable JSON, atomically."""
+    text = json.dumps(content, indent=2, ensure_ascii=False, allow_nan=False) + "\n"
+    write_atomically(path, lambda file: file.write_text(text, encoding="utf-8"))
+
+
+def read_json(path: str | Path) -> dict:
+    """The JSON object in a file; anything else is a ValueError that names the file."""
+    path = Path(path)
+    if not path.is_file():
+        raise ValueError(f"expected a file {path}, there is none")
+    try:
+        content = json.loads(path.read_text(encoding="utf-8"))
+    except ValueError as error:
+        raise ValueError(f"{path}: expected JSON, got {error}") from None
+    if not isinstance(content, dict):
+        raise ValueError(f"{path}: expected a JSON object, got {content!r:.60}")
+    return content
+
+
+@contextmanager
+def open_tensors(path: str | Path):
+    """A memory-mapped safetensors file; a damaged one is a ValueError that names it."""
+    path = Path(path)
+    if not path.is_file():
+        raise ValueError(f"expected a file {path}, there is none")
+    try:
+        with safe_open(path, framework="pt") as file:
+            yield file
+    except SafetensorError as error:
+        raise ValueError(
+            f"{path}: expected a whole safetensors file, got {error}"
+        ) from None

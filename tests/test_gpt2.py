@@ -1,0 +1,332 @@
+"""GPT-2 checkpoints: equal to Hugging Face's, and refused when they are damaged."""
+
+import json
+import random
+import shutil
+
+import pytest
+import torch
+from transformers import GPT2Config, GPT2LMHeadModel
+from transformers.models.gpt2.modeling_gpt2 import GPT2MLP as TheirMLP
+
+from mygpt.gpt import GPT, GPTConfig
+from mygpt.gpt2 import GPT2MLP, load_gpt2, save_gpt2
+
+SHAPE = {"vocab_size": 53, "n_positions": 31, "n_embd": 21, "n_layer": 2, "n_head": 3}
+
+
+def their_model(seed=0, **changes):
+    """A random Hugging Face GPT-2 whose weights are large enough to matter."""
+    torch.manual_seed(seed)
+    ends = {"bos_token_id": None, "eos_token_id": None}
+    config = GPT2Config(**SHAPE | ends | changes, initializer_range=0.3)
+    model = GPT2LMHeadModel(config).eval()
+    with torch.no_grad():
+        for name, parameter in model.named_parameters():
+            if name.endswith("bias") or ".ln" in name:
+                parameter += 0.3 * torch.randn_like(parameter)
+    return model
+
+
+def written(model, folder, **settings):
+    model.save_pretrained(folder, **settings)
+    return folder
+
+
+@pytest.fixture(scope="module")
+def checkpoint(tmp_path_factory):
+    return written(their_model(), tmp_path_factory.mktemp("gpt2"))
+
+
+@pytest.fixture
+def damaged(checkpoint, tmp_path):
+    """A copy to damage: change(field=value…) edits its config.json."""
+    folder = tmp_path / "damaged"
+    shutil.copytree(checkpoint, folder)
+
+    def change(**fields):
+        path = folder / "config.json"
+        path.write_text(json.dumps(json.loads(path.read_text()) | fields))
+        return folder
+
+    return change
+
+
+def difference(ours, theirs, ids):
+    """The largest difference of logits, relative to the largest logit."""
+    with torch.no_grad():
+        expected = theirs(ids).logits
+        return ((ours(ids)[0] - expected).abs().max() / expected.abs().max()).item()
+
+
+@pytest.mark.parametrize("seed", [0, 1, 2])
+@pytest.mark.parametrize("length", [1, 17, 31])
+def test_logits_equal_hugging_faces(seed, length, tmp_path):
+    theirs = their_model(seed)
+    ours = load_gpt2(written(theirs, tmp_path))
+    assert difference(ours, theirs, torch.randint(53, (2, length))) < 1e-5
+
+
+def test_other_shapes_and_activations_are_read(tmp_path):
+    ids = torch.randint(53, (2, 11))
+    for change in ({"n_inner": 63}, {"activation_function": "gelu"}, {"n_layer": 3}):
+        theirs = their_model(5, **change)
+        ours = load_gpt2(written(theirs, tmp_path / str(change)))
+        assert difference(ours, theirs, ids) < 1e-5
+
+
+def broken_mask(model):
+    for block in model.blocks:
+        block.mha.forward = lambda x, mha=block.mha: uncausal(mha, x)
+
+
+def uncausal(mha, x):
+    q, k, v = map(mha._split, (mha.W_Q(x), mha.W_K(x), mha.W_V(x)))
+    return mha.W_O(mha._join(torch.nn.functional.scaled_dot_product_attention(q, k, v)))
+
+
+def shifted_positions(model):
+    model.position.weight.data = model.position.weight.data.roll(1, dims=0)
+
+
+def erf_form(model):
+    for block in model.blocks:
+        block.mlp.act = torch.nn.GELU()
+
+
+def untransposed(model):
+    for block in model.blocks:
+        block.mha.W_O.weight.data = block.mha.W_O.weight.data.T.contiguous()
+
+
+@pytest.mark.parametrize(
+    "broken", [broken_mask, shifted_positions, erf_form, untransposed]
+)
+def test_the_comparison_notices_what_is_broken(broken, checkpoint):
+    theirs = their_model()
+    ours = load_gpt2(checkpoint)
+    ids = torch.randint(53, (2, 17))
+    assert difference(ours, theirs, ids) < 1e-5
+    broken(ours)
+    assert difference(ours, theirs, ids) > 1e-5
+
+
+def test_shards_and_bare_names_and_half_precision_are_read(tmp_path):
+    theirs = their_model()
+    ids = torch.randint(53, (2, 13))
+    sharded = written(theirs, tmp_path / "sharded", max_shard_size="20KB")
+    assert len(list(sharded.glob("*.safetensors"))) > 2
+    assert difference(load_gpt2(sharded), theirs, ids) < 1e-5
+    bare = written(theirs.transformer, tmp_path / "bare")
+    assert difference(load_gpt2(bare), theirs, ids) < 1e-5
+    half = written(their_model().half(), tmp_path / "half")
+    ours = load_gpt2(half)
+    assert ours.position.weight.dtype == torch.float32
+    assert difference(ours, theirs.half().float(), ids) < 1e-5
+
+
+def test_a_checkpoint_survives_the_way_there_and_back(checkpoint, tmp_path):
+    ours = load_gpt2(checkpoint)
+    save_gpt2(ours, tmp_path)
+    back = GPT2LMHeadModel.from_pretrained(tmp_path)
+    for name, parameter in their_model().named_parameters():
+        assert torch.equal(parameter, back.get_parameter(name)), name
+    again = load_gpt2(tmp_path)
+    assert again.config == ours.config
+    for a, b in zip(ours.parameters(), again.parameters(), strict=True):
+        assert torch.equal(a, b)
+
+
+def test_a_model_of_our_own_is_read_by_hugging_face(tmp_path):
+    torch.manual_seed(0)
+    ours = GPT(GPTConfig(53, 31, 21, 3, 2, activation="relu", expansion=2)).eval()
+    save_gpt2(ours, tmp_path)
+    theirs = GPT2LMHeadModel.from_pretrained(tmp_path).eval()
+    assert difference(ours, theirs, torch.randint(53, (2, 13))) < 1e-5
+
+
+def test_a_name_is_looked_up_in_the_hubs_cache(checkpoint, tmp_path, monkeypatch):
+    cache = tmp_path / "models--someone--tiny"
+    (cache / "refs").mkdir(parents=True)
+    (cache / "refs" / "main").write_text("0123456789abcdef")
+    shutil.copytree(checkpoint, cache / "snapshots" / "0123456789abcdef")
+    from huggingface_hub import constants
+
+    monkeypatch.setattr(constants, "HF_HUB_CACHE", str(tmp_path))
+    monkeypatch.setattr(constants, "HF_HUB_OFFLINE", True)
+    model = load_gpt2("someone/tiny")
+    assert model.config.embed_dim == 21
+    with pytest.raises(ValueError, match="the hub gave no checkpoint of that name"):
+        load_gpt2("someone/other")
+
+
+def test_the_feed_forward_network_keeps_the_checkpoints_names():
+    theirs = their_model().transformer.h[1].mlp
+    config = GPTConfig(53, 31, 21, 3, 2)
+    ours = GPT2MLP(84, config)
+    ours.load_state_dict(theirs.state_dict())
+    x = torch.randn(2, 5, 21)
+    torch.testing.assert_close(ours(x), theirs(x), atol=1e-6, rtol=1e-5)
+    assert isinstance(theirs, TheirMLP)
+    with pytest.raises(ValueError, match=r"embed_dim = 21, got shape \(2, 20\)"):
+        ours(torch.randn(2, 20))
+    with pytest.raises(ValueError, match=r"intermediate_size must be .* got 0"):
+        GPT2MLP(0, config)
+
+
+def test_gpt2_smalls_feed_forward_network_has_its_parameters():
+    with torch.device("meta"):
+        mlp = GPT2MLP(3072, GPTConfig.gpt2("small"))
+    assert sum(p.numel() for p in mlp.parameters()) == 4_722_432
+    assert mlp.c_fc.weight.shape == (768, 3072)
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        ({"n_embd": 24}, r"wte\.weight of shape \[53, 24\], got \[53, 21\]"),
+        ({"n_embd": None}, "n_embd to be a whole number of at least 1, got None"),
+        ({"n_layer": "2"}, "n_layer to be a whole number of at least 1, got '2'"),
+        ({"n_layer": 3}, r"no tensor transformer\.h\.2\."),
+        ({"n_layer": 1}, r"unexpected tensors h\.1\."),
+        ({"n_head": 2}, "divisible by num_heads, got 21 and 2"),
+        ({"vocab_size": 54}, r"wte\.weight of shape \[54, 21\], got \[53, 21\]"),
+        ({"n_positions": 32}, r"wpe\.weight of shape \[32, 21\], got \[31, 21\]"),
+        ({"n_inner": 85}, "n_inner to be a multiple of n_embd = 21, got 85"),
+        ({"model_type": "llama"}, "model_type = 'gpt2', got 'llama'"),
+        ({"layer_norm_epsilon": 1e-6}, "layer_norm_epsilon = 1e-05, got 1e-06"),
+        ({"activation_function": "tanh"}, "activation_function .* got 'tanh'"),
+        ({"scale_attn_by_inverse_layer_idx": True}, "inverse_layer_idx = False"),
+        ({"tie_word_embeddings": False}, "tie_word_embeddings = True, got False"),
+    ],
+)
+def test_a_config_that_contradicts_is_refused(damaged, change, message):
+    folder = damaged(**change)
+    with pytest.raises(ValueError, match=message) as caught:
+        load_gpt2(folder)
+    assert str(folder) in str(caught.value)
+
+
+def rewritten(folder, edit):
+    from safetensors.torch import load_file, save_file
+
+    path = folder / "model.safetensors"
+    tensors = load_file(path)
+    edit(tensors)
+    save_file(tensors, path, {"format": "pt"})
+
+
+BIAS = "transformer.h.0.mlp.c_fc.bias"
+
+
+@pytest.mark.parametrize(
+    ("edit", "message"),
+    [
+        (lambda t: t.pop(BIAS), rf"no tensor {BIAS}"),
+        (lambda t: t.update(extra=torch.ones(2)), "unexpected tensors extra"),
+        (lambda t: t.update({BIAS: torch.ones(83)}), r"of shape \[84\], got \[83\]"),
+        (lambda t: t[BIAS].fill_(float("nan")), f"finite numbers in {BIAS}"),
+        (lambda t: t.update({BIAS: torch.ones(84).int()}), f"finite numbers in {BIAS}"),
+        (
+            lambda t: t.update({"lm_head.weight": torch.ones(53, 21)}),
+            r"lm_head\.weight equal to transformer\.wte\.weight",
+        ),
+    ],
+)
+def test_wrong_tensors_are_refused(damaged, edit, message):
+    folder = damaged()
+    rewritten(folder, edit)
+    with pytest.raises(ValueError, match=message) as caught:
+        load_gpt2(folder)
+    assert "model.safetensors" in str(caught.value)
+
+
+def test_a_tied_head_and_old_masks_are_left_aside(damaged):
+    folder = damaged()
+
+    def edit(tensors):
+        tensors["lm_head.weight"] = tensors["transformer.wte.weight"].clone()
+        tensors["transformer.h.0.attn.bias"] = torch.ones(1, 1, 31, 31)
+        tensors["transformer.h.1.attn.masked_bias"] = torch.tensor(-1e4)
+
+    rewritten(folder, edit)
+    ids = torch.randint(53, (1, 5))
+    assert difference(load_gpt2(folder), their_model(), ids) < 1e-5
+
+
+def test_a_file_cut_anywhere_is_refused(damaged):
+    folder = damaged()
+    path = folder / "model.safetensors"
+    whole = path.read_bytes()
+    header = int.from_bytes(whole[:8], "little")
+    ends = [0, 1, 7, 8, 9, 8 + header // 2, 7 + header, 8 + header, 9 + header]
+    ends += [8 + header + 4 * 53 * 21, len(whole) // 2, len(whole) - 4, len(whole) - 1]
+    for end in ends:
+        path.write_bytes(whole[:end])
+        with pytest.raises(ValueError, match=r"model\.safetensors: expected a whole"):
+            load_gpt2(folder)
+    path.write_bytes(whole + b"\0")
+    with pytest.raises(ValueError, match=r"model\.safetensors: expected a whole"):
+        load_gpt2(folder)
+
+
+def test_a_flipped_byte_in_the_header_never_passes_for_another_model(damaged):
+    """Either it is refused, or it touched nothing that is read (a note, a space)."""
+    folder = damaged()
+    path = folder / "model.safetensors"
+    whole = path.read_bytes()
+    header = int.from_bytes(whole[:8], "little")
+    expected = load_gpt2(folder).state_dict()
+    draw = random.Random(0)
+    refused = 0
+    for place in [*range(8), *draw.sample(range(8, 8 + header), 60)]:
+        flipped = bytearray(whole)
+        flipped[place] ^= 1 << draw.randrange(8)
+        path.write_bytes(flipped)
+        try:
+            found = load_gpt2(folder).state_dict()
+        except ValueError as error:
+            refused += "model.safetensors" in str(error)
+        else:
+            assert all(torch.equal(found[name], expected[name]) for name in expected)
+    assert refused > 60
+
+
+def test_missing_and_unreadable_files_are_named(damaged, tmp_path):
+    with pytest.raises(ValueError, match="expected a checkpoint folder"):
+        load_gpt2(tmp_path / "nowhere")
+    folder = damaged()
+    (folder / "config.json").write_text("{")
+    with pytest.raises(ValueError, match=r"config\.json: expected JSON"):
+        load_gpt2(folder)
+    (folder / "config.json").write_text("[]")
+    with pytest.raises(ValueError, match=r"config\.json: expected a JSON object"):
+        load_gpt2(folder)
+    (folder / "config.json").unlink()
+    with pytest.raises(ValueError, match=r"a file .*config\.json, there is none"):
+        load_gpt2(folder)
+
+
+def test_broken_shards_are_named(tmp_path):
+    folder = written(their_model(), tmp_path, max_shard_size="20KB")
+    index = folder / "model.safetensors.index.json"
+    stored = json.loads(index.read_text())
+    shard = stored["weight_map"][BIAS]
+    index.write_text(json.dumps(stored | {"weight_map": 3}))
+    with pytest.raises(ValueError, match=r"index\.json: expected an object weight_map"):
+        load_gpt2(folder)
+    name = next(name for name, other in stored["weight_map"].items() if other != shard)
+    index.write_text(json.dumps({"weight_map": stored["weight_map"] | {name: shard}}))
+    with pytest.raises(ValueError, match=f"{shard}: no tensor {name}"):
+        load_gpt2(folder)
+    index.write_text(json.dumps(stored))
+    (folder / shard).unlink()
+    with pytest.raises(ValueError, match=rf"a file .*{shard}, there is none"):
+        load_gpt2(folder)
+
+
+def test_what_gpt2_cannot_hold_is_not_saved(tmp_path):
+    model = GPT(GPTConfig(53, 31, 21, 3, 2, bias=False))
+    with pytest.raises(ValueError, match="expected a GPT with biases"):
+        save_gpt2(model, tmp_path)
+    assert not list(tmp_path.iterdir())

@@ -21,8 +21,10 @@ def write_atomically(path: str | Path, write: Callable[[Path], None]) -> None:
         sync(temporary)
         temporary.replace(path)
         sync(path.parent)
-    except BaseException:
+    except BaseException as error:
         temporary.unlink(missing_ok=True)
+        if isinstance(error, OSError | SafetensorError):
+            raise OSError(f"{path}: writing it failed: {error}") from error
         raise
 
 

@@ -28,6 +28,7 @@ ORDER = [
     "depth",
     "plots",
     "explorers",
+    "commands",
     "__main__",
 ]
 MODULES = sorted(PACKAGE.rglob("*.py"))

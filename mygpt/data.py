@@ -1,0 +1,225 @@
+"""Corpora by name or path, files of token ids, and batches of windows."""
+
+import hashlib
+import os
+from collections.abc import Iterable, Iterator, Sequence, Sized
+from pathlib import Path
+from tokenize import TokenError
+
+import numpy as np
+import torch
+from jaxtyping import Int
+from torch import Tensor
+
+from mygpt.checks import check_positive
+from mygpt.files import write_atomically
+from mygpt.world import World
+
+Ids = Sequence[int] | np.ndarray | Tensor  # one row of them
+Device = str | torch.device
+
+WORLD_ROWS = 20_000
+DOWNLOADS = {  # name: address, SHA-256
+    "tinyshakespeare": (
+        "https://raw.githubusercontent.com/karpathy/char-rnn/master/data/"
+        "tinyshakespeare/input.txt",
+        "86c4e6aa9db7c042ec79f339dcb96d42b0075e16b8fc2e86bf0ca57e2dc565ed",
+    ),
+}
+
+
+def load_corpus(name_or_path: str | os.PathLike) -> str:
+    """The text of a known corpus, or of a UTF-8 file.
+
+    "world" is made on the spot. "tinyshakespeare" is taken from the folder in the
+    environment variable MYGPT_DATA if it is there, and is downloaded once if not. To
+    read a file of such a name, give its folder too: "./world".
+    """
+    if name_or_path == "world":
+        return World().text(WORLD_ROWS)
+    if name_or_path in DOWNLOADS:
+        return _read_text(_fetch(name_or_path))
+    path = Path(name_or_path)
+    if not path.exists():
+        known = ", ".join(("world", *DOWNLOADS))
+        raise FileNotFoundError(f"no file {path}, and no corpus of that name ({known})")
+    return _read_text(path)
+
+
+def _read_text(path: Path) -> str:
+    if path.is_dir():
+        raise ValueError(f"{path} is a folder; expected a text file")
+    try:
+        text = path.read_text(encoding="utf-8")
+    except UnicodeDecodeError as error:
+        raise ValueError(
+            f"{path} is not UTF-8: {error.reason} at byte {error.start}"
+        ) from error
+    if not text.strip():
+        raise ValueError(f"{path} holds no text")
+    return text
+
+
+def _fetch(name: str) -> Path:
+    """Where a known corpus lies, its hash checked; downloaded if it is nowhere yet."""
+    address, expected = DOWNLOADS[name]
+    folder = os.environ.get("MYGPT_DATA")
+    if folder and (path := Path(folder) / f"{name}.txt").exists():
+        _check_hash(path, expected)
+        return path
+    try:
+        import pooch
+    except ImportError as error:
+        raise ImportError(
+            f"downloading {name} needs pooch: pip install 'mygpt[hub]'"
+        ) from error
+    cache = pooch.os_cache("mygpt")
+    try:
+        path = pooch.retrieve(address, f"sha256:{expected}", f"{name}.txt", cache)
+    except OSError as error:
+        raise OSError(
+            f"could not download {name} from {address}: {error}; "
+            "give the path of a text file instead"
+        ) from error
+    return Path(path)
+
+
+def _check_hash(path: Path, expected: str) -> None:
+    got = hashlib.sha256(path.read_bytes()).hexdigest()
+    if got != expected:
+        raise ValueError(f"{path}: expected SHA-256 {expected}, got {got}")
+
+
+def split(ids: Ids, val_fraction: float = 0.1) -> tuple[Ids, Ids]:
+    """The ids to train on and, from their end, the fraction to validate on."""
+    if not 0 <= val_fraction < 1:
+        raise ValueError(
+            f"val_fraction must be at least 0 and below 1, got {val_fraction!r}"
+        )
+    cut = int(len(ids) * (1 - val_fraction))
+    return ids[:cut], ids[cut:]
+
+
+def write_tokens(ids: Ids | Iterable[int], path: str | os.PathLike) -> None:
+    """Write ids, any iterable of them, as a .npy file of 16 or 32 bits for each.
+
+    The file takes its place whole, or leaves what was there before.
+    """
+    ids = ids if isinstance(ids, Sized) else np.fromiter(ids, np.int64)
+    array = as_array(ids, at_least=1)
+    low, high = array.min(), array.max()
+    if low < 0 or high >= 2**32:
+        raise ValueError(f"expected ids from 0 to 2^32 - 1, got {low} to {high}")
+    array = array.astype(np.uint16 if high < 2**16 else np.uint32)
+    write_atomically(path, lambda temporary: _write_array(temporary, array))
+
+
+def _write_array(path: Path, array: np.ndarray) -> None:
+    with path.open("wb") as file:
+        np.lib.format.write_array(file, array, allow_pickle=False)
+
+
+def open_tokens(path: str | os.PathLike) -> np.memmap:
+    """The ids in a file that `write_tokens` wrote, read from it as they are needed."""
+    path = Path(path)
+    try:
+        ids = np.lib.format.open_memmap(path, mode="r")
+        whole = ids.offset + ids.nbytes == path.stat().st_size
+        if not whole or ids.ndim != 1 or ids.dtype not in (np.uint16, np.uint32):
+            raise ValueError(f"{ids.dtype} of shape {ids.shape}")
+    except (ValueError, EOFError, SyntaxError, TokenError) as error:
+        raise ValueError(f"{path} is not a whole file of token ids: {error}") from error
+    return ids
+
+
+class Batches:
+    """Endless (inputs, targets), random windows of the ids; targets are one step on.
+
+    The windows come from a generator of their own, so that nothing else that is drawn
+    changes them. `ids` is a list, an array, a tensor or a memory-mapped file.
+    """
+
+    def __init__(
+        self, ids: Ids, batch_size: int, length: int, seed: int = 0, device="cpu"
+    ):
+        check_positive(batch_size=batch_size, length=length)
+        self.ids = as_array(ids, at_least=length + 1)
+        self.batch_size, self.length, self.device = batch_size, length, device
+        self.generator = torch.Generator().manual_seed(seed)
+
+    def __iter__(self) -> "Batches":
+        return self
+
+    def __next__(self) -> tuple[Int[Tensor, "B T"], Int[Tensor, "B T"]]:
+        starts = torch.randint(
+            len(self.ids) - self.length, (self.batch_size,), generator=self.generator
+        )
+        return _gather(self.ids, starts.numpy(), self.length, self.device)
+
+    def state_dict(self) -> dict[str, int | Tensor]:
+        """The position: the generator's state, bytes in a tensor, and three counts."""
+        return {"generator": self.generator.get_state(), **self._counts()}
+
+    def load_state_dict(self, state: dict[str, int | Tensor]) -> None:
+        """Continue where `state` was taken; the counts must be the same."""
+        for name, here in self._counts().items():
+            if state.get(name) != here:
+                raise ValueError(
+                    f"cannot continue: the position was saved with {name} = "
+                    f"{state.get(name)}, here it is {here}"
+                )
+        try:
+            self.generator.set_state(state["generator"])
+        except (KeyError, TypeError, RuntimeError) as error:
+            raise ValueError(
+                f"generator: expected a random state, got {error}"
+            ) from error
+
+    def _counts(self) -> dict[str, int]:
+        return {
+            "num_ids": len(self.ids),
+            "batch_size": self.batch_size,
+            "length": self.length,
+        }
+
+
+def windows(
+    ids: Ids, length: int, batch_size: int, device: Device = "cpu"
+) -> Iterator[tuple[Int[Tensor, "B T"], Int[Tensor, "B T"]]]:
+    """All the ids in order, each but the first a target exactly once.
+
+    The last batch of whole windows may be smaller; what then remains is one shorter
+    window, so that losses have to be weighted by the number of targets.
+    """
+    check_positive(batch_size=batch_size, length=length)
+    ids = as_array(ids, at_least=2)
+    starts = np.arange(0, len(ids) - length, length)
+    groups = [
+        (starts[i : i + batch_size], length) for i in range(0, len(starts), batch_size)
+    ]
+    done = len(starts) * length
+    if done < len(ids) - 1:
+        groups.append((np.array([done]), len(ids) - 1 - done))
+    return (_gather(ids, group, size, device) for group, size in groups)
+
+
+def _gather(ids: np.ndarray, starts: np.ndarray, length: int, device) -> tuple:
+    """The windows that begin at `starts`, and the same one step on."""
+    rows = ids[starts[:, None] + np.arange(length + 1)]  # (B, T + 1)
+    rows = torch.from_numpy(rows.astype(np.int64))
+    if torch.device(device).type == "cuda":
+        rows = rows.pin_memory()
+    rows = rows.to(device, non_blocking=True)
+    return rows[:, :-1], rows[:, 1:]
+
+
+def as_array(ids: Ids, at_least: int) -> np.ndarray:
+    """Ids of any kind as an array, not copied if they lie in one already."""
+    array = ids.numpy(force=True) if isinstance(ids, Tensor) else np.asarray(ids)
+    if array.ndim != 1:
+        raise ValueError(f"expected a sequence of ids, got shape {array.shape}")
+    if len(array) < at_least:
+        raise ValueError(f"expected at least {at_least} ids, got {len(array)}")
+    if array.dtype.kind not in "iu":
+        raise ValueError(f"expected whole numbers as ids, got {array.dtype}")
+    return array

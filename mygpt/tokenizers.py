@@ -1,0 +1,356 @@
+"""From text to token ids and back: characters, words, and GPT-2's byte pairs."""
+
+import heapq
+from collections import Counter, defaultdict
+from collections.abc import Iterable
+from itertools import pairwise
+from pathlib import Path
+
+import regex
+
+from mygpt.checks import check_positive
+from mygpt.files import read_json, write_atomically, write_json
+
+# GPT-2's: endings of English contractions, words, numbers, other signs, spaces; a space
+# before a word belongs to it (Radford et al. 2019, section 2.2).
+SPLIT = regex.compile(
+    r"'s|'t|'re|'ve|'m|'ll|'d"
+    r"| ?\p{L}+| ?\p{N}+| ?[^\s\p{L}\p{N}]+|\s+(?!\S)|\s+"
+)
+END_OF_TEXT = "<|endoftext|>"
+CACHED_WORDS = 100_000
+Pair = tuple[int, int]
+
+
+class Tokenizer:
+    """Ids for a fixed list of tokens; the two simple tokenizers differ in `pieces`."""
+
+    FILE: str
+    KIND: str  # in messages
+
+    def __init__(self, tokens: Iterable[str]):
+        self.tokens = list(tokens)
+        self.ids = {token: i for i, token in enumerate(self.tokens)}
+        if len(self.ids) != len(self.tokens):
+            raise ValueError(f"expected every {self.KIND} once, got one of them twice")
+
+    @property
+    def vocab_size(self) -> int:
+        return len(self.tokens)
+
+    @classmethod
+    def train(cls, text: str) -> "Tokenizer":
+        """The tokens of a text, in alphabetical order."""
+        tokens = sorted(set(cls.pieces(text)))
+        if not tokens:
+            raise ValueError(f"expected a text with at least one {cls.KIND}")
+        return cls(tokens)
+
+    def encode(self, text: str) -> list[int]:
+        """Ids; a piece that was not in the training text is a ValueError."""
+        try:
+            return [self.ids[piece] for piece in self.pieces(text)]
+        except KeyError as error:
+            place, piece = next(
+                (i, p) for i, p in enumerate(self.pieces(text)) if p not in self.ids
+            )
+            raise ValueError(
+                f"unknown {self.KIND} {piece!r} at place {place} of the text; "
+                f"the tokenizer knows {self.vocab_size}"
+            ) from error
+
+    def decode(self, ids: Iterable[int]) -> str:
+        return self.glue.join(self.tokens[check_id(i, self.vocab_size)] for i in ids)
+
+    def save(self, folder: str | Path) -> None:
+        Path(folder).mkdir(parents=True, exist_ok=True)
+        write_json(Path(folder) / self.FILE, {"tokens": self.tokens})
+
+    @classmethod
+    def load(cls, folder: str | Path) -> "Tokenizer":
+        path = Path(folder) / cls.FILE
+        tokens = read_json(path).get("tokens")
+        if not isinstance(tokens, list) or not all(
+            isinstance(token, str) and cls.pieces(token) == [token] for token in tokens
+        ):
+            raise ValueError(f"{path}: expected tokens, a list of {cls.KIND}s")
+        try:
+            return cls(tokens)
+        except ValueError as error:
+            raise ValueError(f"{path}: {error}") from None
+
+
+class CharTokenizer(Tokenizer):
+    """One token for each character."""
+
+    FILE, KIND, glue = "chars.json", "character", ""
+    pieces = staticmethod(list)
+
+
+class WordTokenizer(Tokenizer):
+    """One token for each word between white space; decoding puts single spaces."""
+
+    FILE, KIND, glue = "words.json", "word", " "
+    pieces = staticmethod(str.split)
+
+
+def byte_signs() -> list[str]:
+    """GPT-2's printable sign for each byte: the byte's own character where it has one.
+
+    The others, spaces and controls among them, get the characters from 256 on.
+    """
+    own = {*range(ord("!"), ord("~") + 1), *range(0xA1, 0xAD), *range(0xAE, 0x100)}
+    others = iter(range(256, 512))
+    return [chr(b if b in own else next(others)) for b in range(256)]
+
+
+SIGNS = byte_signs()
+BYTES = {sign: byte for byte, sign in enumerate(SIGNS)}
+
+
+class BPETokenizer:
+    """Byte-level byte-pair encoding (Sennrich et al. 2016; Radford et al. 2019).
+
+    A word is its UTF-8 bytes, each written as a sign; pairs of neighbours are merged in
+    the order in which training found them. Any text has ids, and comes back unchanged.
+    """
+
+    def __init__(self, vocab: dict[str, int], merges: list[tuple[str, str]]):
+        self.vocab, self.merges = vocab, merges
+        self.tokens = {i: token for token, i in vocab.items()}
+        if sorted(self.tokens) != list(range(len(vocab))):
+            raise ValueError("expected the ids 0, 1, 2, … once each")
+        if missing := [sign for sign in SIGNS if sign not in vocab]:
+            raise ValueError(
+                f"expected a token for every byte, none for {missing[0]!r}"
+            )
+        self.joined: dict[Pair, tuple[int, int]] = {}  # pair: (rank, id of both)
+        for rank, (a, b) in enumerate(merges):
+            if not {a, b, a + b} <= vocab.keys():
+                raise ValueError(f"merge {rank + 1}, {a} {b}: not in the vocabulary")
+            self.joined.setdefault((vocab[a], vocab[b]), (rank, vocab[a + b]))
+        self.byte_ids = [vocab[sign] for sign in SIGNS]
+        self.cache: dict[str, list[int]] = {}
+
+    @property
+    def vocab_size(self) -> int:
+        return len(self.vocab)
+
+    @property
+    def end_of_text(self) -> int | None:
+        """The id that ends a text, where the vocabulary has one."""
+        return self.vocab.get(END_OF_TEXT)
+
+    @classmethod
+    def train(cls, text: str, vocab_size: int, min_count: int = 2) -> "BPETokenizer":
+        """Merge the most frequent pair, again and again, up to `vocab_size` tokens.
+
+        It stops sooner when no pair occurs `min_count` times. Among equally frequent
+        pairs the one with the smaller ids goes first.
+        """
+        check_positive(vocab_size=vocab_size, min_count=min_count)
+        if vocab_size < len(SIGNS):
+            raise ValueError(f"vocab_size must be at least 256, got {vocab_size}")
+        vocab = {sign: i for i, sign in enumerate(sorted(SIGNS))}
+        tokens, merges = list(vocab), []
+        pairs = PairCounts(
+            ([vocab[SIGNS[byte]] for byte in word.encode()], count)
+            for word, count in Counter(SPLIT.findall(text)).items()
+        )
+        while len(vocab) < vocab_size:
+            pair, count = pairs.most_frequent()
+            if count < min_count:
+                break
+            a, b = tokens[pair[0]], tokens[pair[1]]
+            merges.append((a, b))
+            if a + b not in vocab:
+                vocab[a + b] = len(tokens)
+                tokens.append(a + b)
+            pairs.merge(pair, vocab[a + b])
+        return cls(vocab, merges)
+
+    def encode(self, text: str) -> list[int]:
+        cache, ids = self.cache, []
+        if len(cache) > CACHED_WORDS:
+            cache.clear()
+        for word in SPLIT.findall(text):
+            found = cache.get(word)
+            if found is None:
+                found = cache[word] = self.encode_word(word.encode())
+            ids += found
+        return ids
+
+    def encode_word(self, word: bytes) -> list[int]:
+        """Merge neighbours, always the pair that training merged first, leftmost first.
+
+        Pairs wait in a heap; a merge changes only its two neighbours, so a word of n
+        bytes takes about n log n steps.
+        """
+        n = len(word)
+        ids = [self.byte_ids[byte] for byte in word] + [None]  # None: nothing here
+        after = [*range(1, n + 1), n]
+        before = [*range(-1, n)]
+        waiting = []  # (rank, place of the left one, pair, id of both)
+        for left, pair in enumerate(pairwise(ids)):
+            if pair in self.joined:
+                rank, both = self.joined[pair]
+                waiting.append((rank, left, pair, both))
+        heapq.heapify(waiting)
+        while waiting:
+            _, left, pair, both = heapq.heappop(waiting)
+            right = after[left]
+            if (ids[left], ids[right]) != pair:
+                continue  # one of the two has been merged since
+            ids[left], ids[right] = both, None
+            after[left] = after[right]
+            before[after[left]] = left
+            for start in (before[left], left):
+                pair = ids[start], ids[after[start]]
+                if pair in self.joined:
+                    rank, both = self.joined[pair]
+                    heapq.heappush(waiting, (rank, start, pair, both))
+        return [i for i in ids if i is not None]
+
+    def decode_bytes(self, ids: Iterable[int]) -> bytes:
+        parts = []
+        for i in ids:
+            token = self.tokens[check_id(i, self.vocab_size)]
+            if token == END_OF_TEXT:
+                parts.append(token.encode())
+            else:
+                parts.append(bytes(BYTES[sign] for sign in token))
+        return b"".join(parts)
+
+    def decode(self, ids: Iterable[int]) -> str:
+        """Text; bytes that are no UTF-8, as half a character, become U+FFFD."""
+        return self.decode_bytes(ids).decode("utf-8", errors="replace")
+
+    def save(self, folder: str | Path) -> None:
+        """Write vocab.json and merges.txt, as GPT-2 has them."""
+        folder = Path(folder)
+        folder.mkdir(parents=True, exist_ok=True)
+        write_json(folder / "vocab.json", self.vocab)
+        lines = ["#version: 0.2", *(f"{a} {b}" for a, b in self.merges)]
+        text = "\n".join(lines) + "\n"
+        write_atomically(
+            folder / "merges.txt", lambda file: file.write_text(text, encoding="utf-8")
+        )
+
+    @classmethod
+    def load(cls, folder: str | Path) -> "BPETokenizer":
+        vocab_path, merges_path = (
+            Path(folder) / n for n in ("vocab.json", "merges.txt")
+        )
+        vocab = read_json(vocab_path)
+        signs = BYTES.keys()
+        for token, i in vocab.items():
+            if type(i) is not int or not (signs >= set(token) or token == END_OF_TEXT):
+                raise ValueError(
+                    f"{vocab_path}: expected tokens and ids, got {token!r}: {i!r}"
+                )
+        merges = read_merges(merges_path)
+        try:
+            return cls(vocab, merges)
+        except ValueError as error:
+            where = merges_path if "merge" in str(error) else vocab_path
+            raise ValueError(f"{where}: {error}") from None
+
+
+class PairCounts:
+    """How often each pair of neighbours occurs in the words, while they are merged."""
+
+    def __init__(self, words: Iterable[tuple[list[int], int]]):
+        self.words = list(words)
+        self.counts: Counter[Pair] = Counter()
+        self.places: defaultdict[Pair, set[int]] = defaultdict(set)
+        for place in range(len(self.words)):
+            self.add(place, 1)
+        self.heap = [(-count, pair) for pair, count in self.counts.items()]
+        heapq.heapify(self.heap)
+
+    def add(self, place: int, sign: int) -> set[Pair]:
+        """Count the pairs of one word in, or with sign -1 out."""
+        ids, count = self.words[place]
+        pairs = list(pairwise(ids))
+        for pair in pairs:
+            self.counts[pair] += sign * count
+            self.places[pair].add(place)
+        return set(pairs)
+
+    def most_frequent(self) -> tuple[Pair, int]:
+        """The pair with the largest count, and among equals with the smallest ids."""
+        while self.heap:
+            count, pair = self.heap[0]
+            if -count == self.counts[pair]:
+                return pair, -count
+            heapq.heappop(self.heap)  # the count has changed since
+        return (0, 0), 0
+
+    def merge(self, pair: Pair, new: int) -> None:
+        changed = set()
+        for place in self.places.pop(pair):
+            ids, count = self.words[place]
+            merged = merge(ids, pair, new)
+            if len(merged) < len(ids):
+                changed |= self.add(place, -1)
+                self.words[place] = (merged, count)
+                changed |= self.add(place, 1)
+        for other in changed:
+            heapq.heappush(self.heap, (-self.counts[other], other))
+        self.counts[pair] = 0
+
+
+def merge(ids: list[int], pair: Pair, new: int) -> list[int]:
+    """Write `new` for every `pair`, from left to right."""
+    merged, i = [], 0
+    while i < len(ids):
+        if i + 1 < len(ids) and (ids[i], ids[i + 1]) == pair:
+            merged.append(new)
+            i += 2
+        else:
+            merged.append(ids[i])
+            i += 1
+    return merged
+
+
+def read_merges(path: Path) -> list[tuple[str, str]]:
+    """The pairs of a merges.txt, in order."""
+    if not path.is_file():
+        raise ValueError(f"expected a file {path}, there is none")
+    try:
+        lines = path.read_text(encoding="utf-8").split("\n")
+    except UnicodeDecodeError as error:
+        raise ValueError(f"{path}: expected UTF-8, got {error}") from None
+    if lines.pop():
+        raise ValueError(f"{path}: cut short in line {len(lines) + 1}")
+    merges = []
+    for number, line in enumerate(lines, start=1):
+        if number == 1 and line.startswith("#version"):
+            continue
+        pair = line.split(" ")
+        if len(pair) != 2 or not all(pair):
+            raise ValueError(
+                f"{path}, line {number}: expected two tokens, got {line!r}"
+            )
+        merges.append((pair[0], pair[1]))
+    return merges
+
+
+def check_id(i: int, vocab_size: int) -> int:
+    if not 0 <= i < vocab_size:
+        raise ValueError(f"expected ids from 0 to {vocab_size - 1}, got {i}")
+    return i
+
+
+def load_tokenizer(folder: str | Path):
+    """Whichever tokenizer was saved in a folder."""
+    folder = Path(folder)
+    for kind in (CharTokenizer, WordTokenizer):
+        if (folder / kind.FILE).is_file():
+            return kind.load(folder)
+    if (folder / "merges.txt").is_file() or (folder / "vocab.json").is_file():
+        return BPETokenizer.load(folder)
+    raise ValueError(
+        f"no tokenizer in {folder}: expected chars.json, words.json, "
+        "or vocab.json with merges.txt"
+    )

@@ -1,0 +1,250 @@
+import math
+
+import pytest
+import torch
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from transformers import GPT2Config, GPT2LMHeadModel
+from transformers.generation.logits_process import (
+    RepetitionPenaltyLogitsProcessor,
+    TemperatureLogitsWarper,
+    TopKLogitsWarper,
+    TopPLogitsWarper,
+)
+
+from mygpt.gpt import GPT, GPTConfig
+from mygpt.gpt2 import load_gpt2
+from mygpt.sampling import (
+    generate,
+    generate_stream,
+    next_token_probabilities,
+    penalise_repetition,
+)
+
+V, T = 23, 7
+
+
+@pytest.fixture(scope="module")
+def model():
+    """A model whose choices depend on everything that it sees."""
+    torch.manual_seed(0)
+    model = GPT(GPTConfig(V, T, 15, 3, 2)).eval()
+    with torch.no_grad():
+        for parameter in model.parameters():
+            parameter += 0.5 * torch.randn_like(parameter)
+    return model
+
+
+def prompt(batch=3, length=2, seed=0):
+    generator = torch.Generator().manual_seed(seed)
+    return torch.randint(V, (batch, length), generator=generator)
+
+
+def random_logits(batch=5):
+    return 2 * torch.randn(batch, V)
+
+
+# Choosing
+
+
+@pytest.mark.parametrize("temperature", [0.5, 1.0, 3.0])
+@pytest.mark.parametrize(
+    ("top_k", "top_p"), [(None, None), (5, None), (None, 0.7), (7, 0.6)]
+)
+def test_probabilities_equal_hugging_faces(temperature, top_k, top_p):
+    logits = random_logits()
+    expected = TemperatureLogitsWarper(temperature)(None, logits)
+    if top_k:
+        expected = TopKLogitsWarper(top_k)(None, expected)
+    if top_p:
+        expected = TopPLogitsWarper(top_p)(None, expected)
+    got = next_token_probabilities(logits, temperature, top_k, top_p)
+    torch.testing.assert_close(got, expected.softmax(-1))
+
+
+def test_the_repetition_penalty_equals_hugging_faces():
+    logits, seen = random_logits(3), prompt(3, 6)
+    expected = RepetitionPenaltyLogitsProcessor(1.7)(seen, logits.clone())
+    torch.testing.assert_close(penalise_repetition(logits, seen, 1.7), expected)
+    assert torch.equal(penalise_repetition(logits, seen, 1.0), logits)
+
+
+@settings(deadline=None, max_examples=60)
+@given(
+    st.lists(st.floats(-30, 30, width=32), min_size=2, max_size=17),
+    st.floats(0.05, 5),
+    st.none() | st.integers(1, 20),
+    st.none() | st.floats(0.01, 1),
+)
+def test_probabilities_are_a_smallest_nucleus(scores, temperature, top_k, top_p):
+    logits = torch.tensor([scores])
+    full = next_token_probabilities(logits, temperature)[0]
+    kept = next_token_probabilities(logits, temperature, top_k, top_p)[0]
+    assert kept.sum().item() == pytest.approx(1, abs=1e-5)
+    assert kept[full.argmax()] > 0
+    support = kept > 0
+    outside = full[~support]
+    if len(outside):
+        assert full[support & (full > 0)].min() >= outside.max() - 1e-7
+    if top_k is not None and top_p is None and len(set(scores)) == len(scores):
+        assert support.sum() <= top_k
+    if top_p is not None and top_k is None:
+        share = full[support].sum().item()
+        assert share >= min(top_p, 1) - 1e-5
+        least = full[support].min().item()
+        assert share - least < top_p + 1e-5
+
+
+def test_of_equal_scores_the_smaller_ids_are_in_the_nucleus():
+    probabilities = next_token_probabilities(torch.zeros(1, 4), top_p=0.5)
+    assert probabilities.tolist() == [[0.5, 0.5, 0, 0]]
+    probabilities = next_token_probabilities(torch.zeros(1, 4), top_p=0.51)
+    torch.testing.assert_close(probabilities, torch.tensor([[1, 1, 1, 0]]) / 3)
+
+
+def test_samples_come_as_often_as_their_probability(model):
+    ids = prompt(1, 3).expand(5000, -1)
+    new = generate(model, ids, 1, temperature=1.3, top_k=5, seed=0)[:, -1]
+    with torch.no_grad():
+        logits = model(ids[:1])[0][:, -1]
+    expected = next_token_probabilities(logits, 1.3, 5)[0]
+    counts = torch.bincount(new, minlength=V)
+    assert ((counts > 0) == (expected > 0)).all()
+    spread = (expected * (1 - expected) / 5000).sqrt()
+    assert ((counts / 5000 - expected).abs() <= 4 * spread).all()
+
+
+# Going on
+
+
+@pytest.mark.parametrize("length", [1, 3, 6, 7])
+@pytest.mark.parametrize("settings", [{"greedy": True}, {"seed": 5, "top_p": 0.9}])
+def test_with_and_without_a_cache_the_tokens_are_the_same(model, length, settings):
+    """Across the end of the context, several times."""
+    ids = prompt(3, length)
+    cached = generate(model, ids, 23, **settings)
+    assert cached.shape == (3, length + 23)
+    assert torch.equal(cached[:, :length], ids)
+    assert torch.equal(cached, generate(model, ids, 23, use_cache=False, **settings))
+
+
+def test_a_full_context_is_read_again_from_its_last_half(model):
+    """By hand: 7 positions, of which the last 3 stay."""
+    ids = prompt(2, 5)
+    out = ids
+    window = ids
+    for _ in range(9):
+        with torch.no_grad():
+            token = model(window)[0][:, -1].argmax(-1)
+        out = torch.cat([out, token[:, None]], 1)
+        window = window[:, -3:] if window.shape[1] == 7 else window
+        window = torch.cat([window, token[:, None]], 1)
+    assert torch.equal(generate(model, ids, 9, greedy=True), out)
+
+
+def test_greedy_text_equals_hugging_faces_over_a_hundred_tokens(tmp_path):
+    torch.manual_seed(0)
+    shape = {"vocab_size": 53, "n_positions": 131, "n_embd": 21, "n_layer": 2}
+    ends = {"bos_token_id": None, "eos_token_id": None}
+    theirs = GPT2LMHeadModel(
+        GPT2Config(**shape, **ends, n_head=3, initializer_range=0.4)
+    ).eval()
+    theirs.save_pretrained(tmp_path)
+    ids = torch.randint(53, (3, 11))
+    expected = theirs.generate(
+        ids,
+        attention_mask=torch.ones_like(ids),
+        max_new_tokens=100,
+        do_sample=False,
+        pad_token_id=0,
+    )
+    got = generate(load_gpt2(tmp_path), ids, 100, greedy=True)
+    assert torch.equal(got, expected)
+    assert len(set(got[0].tolist())) > 5
+
+
+def test_a_seed_repeats_and_leaves_the_global_state_alone(model):
+    ids = prompt()
+    before = torch.get_rng_state()
+    first = generate(model, ids, 11, seed=3)
+    assert torch.equal(first, generate(model, ids, 11, seed=3))
+    assert not torch.equal(first, generate(model, ids, 11, seed=4))
+    assert not torch.equal(generate(model, ids, 11), generate(model, ids, 11))
+    assert torch.equal(torch.get_rng_state(), before)
+
+
+def test_a_row_that_stopped_is_padded(model):
+    ids = prompt(3, 2)
+    free = generate(model, ids, 12, greedy=True)
+    stop = free[1, 5].item()
+    ended = generate(model, ids, 12, greedy=True, stop=[stop], pad_id=22)
+    for row, whole in zip(ended.tolist(), free.tolist(), strict=True):
+        new = whole[2:]
+        end = new.index(stop) + 1 if stop in new else 12
+        assert row[2:] == new[:end] + [22] * (12 - end)
+
+
+def test_the_stream_ends_when_every_row_has_stopped(model):
+    ids = prompt(1, 2)
+    free = generate(model, ids, 12, greedy=True)[0, 2:].tolist()
+    stop = free[3]
+    end = free.index(stop) + 1
+    steps = list(generate_stream(model, ids, 12, greedy=True, stop=[stop]))
+    assert [step.tolist() for step in steps] == [[token] for token in free[:end]]
+    out = generate(model, ids, 12, greedy=True, stop=[stop], pad_id=1)
+    assert out[0, 2:].tolist() == free[:end] + [1] * (12 - end)
+
+
+def test_no_new_tokens_give_the_prompt(model):
+    assert torch.equal(generate(model, prompt(), 0), prompt())
+
+
+def test_the_models_mode_comes_back(model):
+    model.train()
+    stream = generate_stream(model, prompt(), 5)
+    next(stream)
+    assert not model.training
+    assert torch.is_grad_enabled()
+    stream.close()
+    assert model.training
+    generate(model, prompt(), 3)
+    assert model.training
+    model.eval()
+
+
+@pytest.mark.parametrize(
+    ("settings", "message"),
+    [
+        ({"temperature": 0.0}, r"temperature must be above 0, got 0\.0 .*greedy=True"),
+        ({"temperature": -1.0}, r"temperature must be above 0, got -1\.0"),
+        ({"temperature": math.nan}, "temperature must be above 0, got nan"),
+        ({"top_k": 0}, "top_k must be at least 1, got 0"),
+        ({"top_p": 0.0}, r"top_p must be above 0 and at most 1, got 0\.0"),
+        ({"top_p": 1.1}, r"top_p must be above 0 and at most 1, got 1\.1"),
+        ({"top_p": math.nan}, "top_p must be above 0 and at most 1, got nan"),
+        ({"repetition_penalty": 0.0}, "repetition_penalty must be above 0"),
+        ({"stop": [23]}, "stop must be an id from 0 to 22, got 23"),
+        ({"pad_id": -1}, "pad_id must be an id from 0 to 22, got -1"),
+    ],
+)
+def test_settings_without_sense_are_refused_at_the_call(model, settings, message):
+    with pytest.raises(ValueError, match=message):
+        generate_stream(model, prompt(), 5, **settings)
+
+
+def test_prompts_that_cannot_be_are_refused_at_the_call(model):
+    with pytest.raises(ValueError, match="1 to max_seq_len = 7 ids, got 8"):
+        generate_stream(model, prompt(1, 8), 5)
+    with pytest.raises(ValueError, match="1 to max_seq_len = 7 ids, got 0"):
+        generate_stream(model, prompt(1, 0), 5)
+    with pytest.raises(ValueError, match="ids from 0 to 22, got 3 to 23"):
+        generate_stream(model, torch.tensor([[3, 23]]), 5)
+    with pytest.raises(ValueError, match="max_new_tokens must be at least 0, got -1"):
+        generate_stream(model, prompt(), -1)
+
+
+def test_a_model_that_gives_nan_is_named(model):
+    broken = GPT(model.config)
+    broken.ln_f.weight.data.fill_(math.nan)
+    with pytest.raises(ValueError, match="the model gave NaN"):
+        generate(broken, prompt(), 2)

@@ -1,0 +1,238 @@
+import json
+import random
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from tokenizers import ByteLevelBPETokenizer
+
+from mygpt.tokenizers import (
+    END_OF_TEXT,
+    SIGNS,
+    BPETokenizer,
+    CharTokenizer,
+    WordTokenizer,
+    load_tokenizer,
+)
+
+TEXTS = {
+    "english": "she sells sea shells by the sea shore; the shells she sells aren't "
+    "sea shells, I'm sure. " * 3,
+    "unicode": "Größe naïve 東京タワー 🙂🙂 Ελλάδα مرحبا ३४५ x²  \n\t "
+    "don't we'll\u3000z " * 2,
+    "ties": "ab ba cd dc ab ba cd dc abab baba aaaa aaa aa",
+    "runs": "aaaaaaaaaaaaaaaa bbbbbbbb aaaa bbbb ababababab",
+}
+
+
+def library(text, vocab_size):
+    """The `tokenizers` library, trained on the same text."""
+    theirs = ByteLevelBPETokenizer()
+    theirs.train_from_iterator(
+        [text], vocab_size=vocab_size, min_frequency=2, show_progress=False
+    )
+    return theirs
+
+
+def their_merges(theirs):
+    return [tuple(pair) for pair in json.loads(theirs.to_str())["model"]["merges"]]
+
+
+@pytest.fixture(scope="module")
+def bpe():
+    return BPETokenizer.train(" ".join(TEXTS.values()), 400)
+
+
+@pytest.fixture(scope="module")
+def pair(tmp_path_factory):
+    """One tokenizer in GPT-2's files, read by us and by the library."""
+    folder = tmp_path_factory.mktemp("bpe")
+    BPETokenizer.train(" ".join(TEXTS.values()), 420).save(folder)
+    names = [str(folder / name) for name in ("vocab.json", "merges.txt")]
+    return BPETokenizer.load(folder), ByteLevelBPETokenizer(*names)
+
+
+# Byte pairs
+
+
+@pytest.mark.parametrize("name", TEXTS)
+@pytest.mark.parametrize("vocab_size", [256, 263, 400])
+def test_training_finds_the_librarys_merges_and_ids(name, vocab_size):
+    ours = BPETokenizer.train(TEXTS[name], vocab_size)
+    theirs = library(TEXTS[name], vocab_size)
+    assert ours.merges == their_merges(theirs)
+    assert ours.vocab == theirs.get_vocab()
+
+
+@settings(deadline=None, max_examples=40)
+@given(st.text(alphabet="abcd e'é", max_size=120))
+def test_training_finds_the_librarys_merges_on_any_text(text):
+    ours = BPETokenizer.train(text, 280)
+    assert ours.merges == their_merges(library(text, 280))
+
+
+@settings(deadline=None, max_examples=150)
+@given(st.text())
+def test_any_text_has_the_librarys_ids_and_comes_back(pair, text):
+    ours, theirs = pair
+    ids = ours.encode(text)
+    assert ids == theirs.encode(text).ids
+    assert ours.decode(ids) == text
+
+
+def test_every_kind_of_character_is_cut_as_the_library_cuts_it(pair):
+    ours, theirs = pair
+    draw = random.Random(0)
+    points = [*range(0x3000), *(draw.randrange(0x3000, 0x110000) for _ in range(3000))]
+    for start in range(0, len(points), 50):
+        signs = [chr(p) for p in points[start : start + 50] if not 0xD800 <= p < 0xE000]
+        text = "".join(f"a{s}1 {s} {s}b'{s}" for s in signs)
+        assert ours.encode(text) == theirs.encode(text).ids, f"from {points[start]:#x}"
+
+
+@settings(deadline=None)
+@given(st.binary())
+def test_any_bytes_come_back(bpe, content):
+    assert bpe.decode_bytes(bpe.encode_word(content)) == content
+
+
+def test_half_a_character_is_shown_as_a_replacement(bpe):
+    ids = bpe.encode_word("é".encode()[:1])
+    assert bpe.decode(ids) == "\N{REPLACEMENT CHARACTER}"
+
+
+def test_a_long_word_is_merged_like_a_short_one(pair):
+    ours, theirs = pair
+    word = "sheaab" * 3000
+    assert ours.encode(word) == theirs.encode(word).ids
+
+
+def test_the_end_of_a_text_is_an_id_and_not_what_the_text_says(bpe):
+    assert bpe.end_of_text is None
+    ours = BPETokenizer({**bpe.vocab, END_OF_TEXT: len(bpe.vocab)}, bpe.merges)
+    assert ours.end_of_text == len(bpe.vocab)
+    assert ours.end_of_text not in ours.encode(END_OF_TEXT)
+    assert ours.decode([ours.end_of_text]) == END_OF_TEXT
+    assert ours.decode(ours.encode(END_OF_TEXT)) == END_OF_TEXT
+
+
+def test_it_stops_when_no_pair_occurs_often_enough():
+    assert BPETokenizer.train("ab ab", 300).merges == [("a", "b"), ("Ġ", "ab")][:1]
+    assert BPETokenizer.train("ab ab", 300, min_count=3).merges == []
+    assert BPETokenizer.train("", 300).vocab_size == 256
+
+
+def test_the_bytes_have_gpt2s_signs():
+    assert len(set(SIGNS)) == 256
+    assert "".join(SIGNS[b] for b in b"Az~ \n") == "Az~ĠĊ"
+    assert SIGNS[0xAD] == "Ń"
+
+
+# The simple ones
+
+
+def test_characters_and_words_in_alphabetical_order():
+    chars = CharTokenizer.train("to be")
+    assert chars.tokens == [" ", "b", "e", "o", "t"]
+    assert chars.encode("bet") == [1, 2, 4]
+    assert chars.decode([4, 3]) == "to"
+    words = WordTokenizer.train("to be or\nnot to be")
+    assert words.tokens == ["be", "not", "or", "to"]
+    assert words.encode(" not  be ") == [1, 0]
+    assert words.decode([1, 0]) == "not be"
+    assert words.vocab_size == 4
+
+
+@given(st.text(min_size=1))
+def test_characters_come_back(text):
+    tokenizer = CharTokenizer.train(text)
+    assert tokenizer.decode(tokenizer.encode(text)) == text
+
+
+@pytest.mark.parametrize(
+    "tokenizer",
+    [
+        CharTokenizer.train("größer \n als 🙂"),
+        WordTokenizer.train("größer \n als 🙂"),
+        BPETokenizer.train("größer \n als größer", 260),
+    ],
+    ids=lambda tokenizer: type(tokenizer).__name__,
+)
+def test_saved_and_loaded_it_is_the_same(tokenizer, tmp_path):
+    tokenizer.save(tmp_path)
+    for loaded in (type(tokenizer).load(tmp_path), load_tokenizer(tmp_path)):
+        assert type(loaded) is type(tokenizer)
+        assert vars(loaded) == vars(tokenizer)
+
+
+# Bad input
+
+
+def test_what_was_never_seen_is_named():
+    with pytest.raises(
+        ValueError, match="unknown character 'x' at place 3 of the text"
+    ):
+        CharTokenizer.train("to be").encode("to x")
+    with pytest.raises(ValueError, match="unknown word 'he' at place 1 of the text"):
+        WordTokenizer.train("to be").encode("to he")
+
+
+def test_ids_and_sizes_out_of_range_are_refused(bpe):
+    for tokenizer in (bpe, CharTokenizer.train("ab")):
+        last = tokenizer.vocab_size - 1
+        for wrong in (-1, last + 1):
+            with pytest.raises(ValueError, match=f"from 0 to {last}, got {wrong}"):
+                tokenizer.decode([0, wrong])
+    with pytest.raises(ValueError, match="vocab_size must be at least 256, got 255"):
+        BPETokenizer.train("a", 255)
+    with pytest.raises(ValueError, match="at least one character"):
+        CharTokenizer.train("")
+    with pytest.raises(ValueError, match="at least one word"):
+        WordTokenizer.train(" \n")
+
+
+@pytest.mark.parametrize(
+    ("name", "content", "message"),
+    [
+        ("vocab.json", "{", r"vocab\.json: expected JSON"),
+        ("vocab.json", '{"a": "b"}', r"vocab\.json: .* got 'a': 'b'"),
+        ("vocab.json", '{"a b": 3}', r"vocab\.json: .* got 'a b': 3"),
+        ("vocab.json", '{"a": 0, "b": 2}', r"vocab\.json: expected the ids 0, 1, 2"),
+        ("vocab.json", '{"a": 0}', r"vocab\.json: expected a token for every byte"),
+        ("merges.txt", "#version: 0.2\na b c\n", r"merges\.txt, line 2: .* 'a b c'"),
+        ("merges.txt", "#version: 0.2\ns h\nsh", r"merges\.txt: cut short in line 3"),
+        ("merges.txt", "#version: 0.2\nq q\n", r"merges\.txt: merge 1, q q: not in"),
+        ("merges.txt", None, r"a file .*merges\.txt, there is none"),
+        ("vocab.json", None, r"a file .*vocab\.json, there is none"),
+    ],
+)
+def test_damaged_files_are_named(bpe, tmp_path, name, content, message):
+    bpe.save(tmp_path)
+    if content is None:
+        (tmp_path / name).unlink()
+    else:
+        (tmp_path / name).write_text(content)
+    with pytest.raises(ValueError, match=message):
+        load_tokenizer(tmp_path)
+
+
+@pytest.mark.parametrize(
+    ("content", "message"),
+    [
+        ('{"tokens": ["a", "a"]}', r"chars\.json: .* one of them twice"),
+        ('{"tokens": ["ab"]}', r"chars\.json: expected tokens, a list of characters"),
+        ('{"words": []}', r"chars\.json: expected tokens"),
+        ("[]", r"chars\.json: expected a JSON object"),
+    ],
+)
+def test_damaged_lists_are_named(tmp_path, content, message):
+    (tmp_path / "chars.json").write_text(content)
+    with pytest.raises(ValueError, match=message):
+        load_tokenizer(tmp_path)
+
+
+def test_a_folder_without_a_tokenizer_is_named(tmp_path):
+    with pytest.raises(
+        ValueError, match=r"expected chars\.json, words\.json, or vocab"
+    ):
+        load_tokenizer(tmp_path)

@@ -1,4 +1,4 @@
-"""`python -m mygpt`: the running example, its shapes and its parameter counts."""
+"""`python -m mygpt`: the running example; with a command, `train` and its kin."""
 
 import sys
 
@@ -36,12 +36,9 @@ def running_example() -> None:
 def main() -> int:
     """Run the command line; returns the exit status."""
     if len(sys.argv) > 1:
-        print(
-            f"mygpt: expected no arguments, got {' '.join(sys.argv[1:])!r}; "
-            "`python -m mygpt` prints the running example",
-            file=sys.stderr,
-        )
-        return 2
+        from mygpt import commands  # with all that a GPT needs
+
+        return commands.main(sys.argv[1:])
     running_example()
     return 0
 

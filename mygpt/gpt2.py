@@ -20,6 +20,7 @@ CONFIG, WEIGHTS, INDEX = (
     "model.safetensors",
     "model.safetensors.index.json",
 )
+TOKENIZER = ("vocab.json", "merges.txt")
 ACTIVATION_NAMES = {  # theirs: ours
     "gelu_new": "gelu_tanh",
     "gelu_pytorch_tanh": "gelu_tanh",
@@ -132,7 +133,7 @@ def find_folder(folder_or_name: str | Path) -> Path:
     from huggingface_hub import snapshot_download
 
     try:
-        patterns = [CONFIG, WEIGHTS, INDEX, "model-*.safetensors"]
+        patterns = [CONFIG, WEIGHTS, INDEX, "model-*.safetensors", *TOKENIZER]
         return Path(snapshot_download(name, allow_patterns=patterns))
     except Exception as error:
         reason = str(error).strip().splitlines()[0]

@@ -22,10 +22,11 @@ CACHED_WORDS = 100_000
 Pair = tuple[int, int]
 
 
-class Tokenizer:
+class TokenList:
     """Ids for a fixed list of tokens; the two simple tokenizers differ in `pieces`."""
 
     FILE: str
+    glue: str  # between the tokens of a decoded text
     KIND: str  # in messages
 
     def __init__(self, tokens: Iterable[str]):
@@ -39,7 +40,7 @@ class Tokenizer:
         return len(self.tokens)
 
     @classmethod
-    def train(cls, text: str) -> "Tokenizer":
+    def train(cls, text: str) -> "TokenList":
         """The tokens of a text, in alphabetical order."""
         tokens = sorted(set(cls.pieces(text)))
         if not tokens:
@@ -67,7 +68,7 @@ class Tokenizer:
         write_json(Path(folder) / self.FILE, {"tokens": self.tokens})
 
     @classmethod
-    def load(cls, folder: str | Path) -> "Tokenizer":
+    def load(cls, folder: str | Path) -> "TokenList":
         path = Path(folder) / cls.FILE
         tokens = read_json(path).get("tokens")
         if not isinstance(tokens, list) or not all(
@@ -80,14 +81,14 @@ class Tokenizer:
             raise ValueError(f"{path}: {error}") from None
 
 
-class CharTokenizer(Tokenizer):
+class CharTokenizer(TokenList):
     """One token for each character."""
 
     FILE, KIND, glue = "chars.json", "character", ""
     pieces = staticmethod(list)
 
 
-class WordTokenizer(Tokenizer):
+class WordTokenizer(TokenList):
     """One token for each word between white space; decoding puts single spaces."""
 
     FILE, KIND, glue = "words.json", "word", " "
@@ -256,6 +257,9 @@ class BPETokenizer:
             raise ValueError(f"{where}: {error}") from None
 
 
+Tokenizer = CharTokenizer | WordTokenizer | BPETokenizer
+
+
 class PairCounts:
     """How often each pair of neighbours occurs in the words, while they are merged."""
 
@@ -342,7 +346,7 @@ def check_id(i: int, vocab_size: int) -> int:
     return i
 
 
-def load_tokenizer(folder: str | Path):
+def load_tokenizer(folder: str | Path) -> Tokenizer:
     """Whichever tokenizer was saved in a folder."""
     folder = Path(folder)
     for kind in (CharTokenizer, WordTokenizer):

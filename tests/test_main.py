@@ -1,6 +1,8 @@
 import subprocess
 import sys
 
+import pytest
+
 from mygpt import __main__
 
 TRANSCRIPT = """\
@@ -26,7 +28,9 @@ def test_the_command_prints_the_transcript_to_the_letter():
     assert (done.stdout, done.stderr) == (TRANSCRIPT, "")
 
 
-def test_an_unknown_argument_is_refused(monkeypatch, capsys):
-    monkeypatch.setattr(sys, "argv", ["mygpt", "train"])
-    assert __main__.main() == 2
-    assert "expected no arguments, got 'train'" in capsys.readouterr().err
+def test_an_unknown_command_is_refused(monkeypatch, capsys):
+    monkeypatch.setattr(sys, "argv", ["mygpt", "grow"])
+    with pytest.raises(SystemExit) as caught:
+        __main__.main()
+    assert caught.value.code == 2
+    assert "invalid choice: 'grow'" in capsys.readouterr().err

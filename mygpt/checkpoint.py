@@ -1,0 +1,198 @@
+"""Models with the state of their training, saved whole or not at all.
+
+A checkpoint is a folder `step-00000500` of safetensors and JSON:
+
+    checkpoint.json         what model, its config, the state's numbers, all checksums
+    model.safetensors       the parameters
+    training.safetensors    the state's tensors, where there is a state
+    chars.json, merges.txt  … the tokenizer's files, where there is one
+"""
+
+import hashlib
+import json
+import shutil
+from dataclasses import asdict
+from pathlib import Path
+
+import torch
+from safetensors import SafetensorError
+from safetensors.torch import save_file
+from torch import Tensor, nn
+
+from mygpt.files import open_tensors, read_json, sync, write_json
+from mygpt.gpt import GPT, GPTConfig
+from mygpt.modern import ModernConfig, ModernGPT
+from mygpt.tokenizers import Tokenizer, load_tokenizer
+
+MODELS = {"GPT": (GPTConfig, GPT), "ModernGPT": (ModernConfig, ModernGPT)}
+INDEX, MODEL, TRAINING = "checkpoint.json", "model.safetensors", "training.safetensors"
+KEEP = 2
+
+
+def save_checkpoint(
+    folder: str | Path,
+    model: nn.Module,
+    tokenizer: Tokenizer | None = None,
+    state: dict | None = None,
+) -> Path:
+    """Write `folder/step-…` and return its path; older ones but the last are removed.
+
+    `state` is what `train` needs to go on: nested dicts and lists of numbers, text and
+    tensors, with the number of steps under "step". The new folder gets its name only
+    when everything in it is on the disk, so what was there before stays loadable
+    whatever happens.
+    """
+    state = state or {"step": 0}
+    final = Path(folder) / f"step-{state['step']:08d}"
+    temporary = final.with_name(f".{final.name}.tmp")
+    try:
+        shutil.rmtree(temporary, ignore_errors=True)
+        temporary.mkdir(parents=True)
+        _write(temporary, model, tokenizer, state)
+        shutil.rmtree(final, ignore_errors=True)
+        temporary.rename(final)
+        sync(final.parent)
+    except (OSError, SafetensorError) as error:
+        shutil.rmtree(temporary, ignore_errors=True)
+        raise OSError(f"{final}: saving the checkpoint failed: {error}") from error
+    for old in checkpoints(folder)[:-KEEP]:
+        shutil.rmtree(old)
+    return final
+
+
+def load_checkpoint(
+    folder: str | Path,
+) -> tuple[nn.Module, Tokenizer | None, dict]:
+    """(model, tokenizer, state) of the newest checkpoint in a folder, or of one step.
+
+    Whatever is missing, cut or changed is a ValueError that names the file.
+    """
+    folder = newest(folder)
+    content = read_index(folder / INDEX)
+    for name, expected in content["files"].items():
+        check_sum(folder / name, expected)
+    model = _build(folder, content)
+    tensors = read_tensors(folder / TRAINING) if TRAINING in content["files"] else {}
+    tokenizer = load_tokenizer(folder) if content["tokenizer"] else None
+    return model, tokenizer, _join(content["state"], tensors)
+
+
+def _build(folder: Path, content: dict) -> nn.Module:
+    config_class, model_class = MODELS[content["model"]]
+    try:
+        config = config_class(**content["config"])
+    except (TypeError, ValueError) as error:
+        raise ValueError(f"{folder / INDEX}: config: {error}") from None
+    with torch.random.fork_rng():
+        model = model_class(config)
+    try:
+        model.load_state_dict(read_tensors(folder / MODEL))
+    except RuntimeError as error:
+        first = str(error).splitlines()[1].strip()
+        raise ValueError(f"{folder / MODEL}: {first}") from None
+    return model
+
+
+def checkpoints(folder: str | Path) -> list[Path]:
+    """The checkpoints in a folder, oldest first."""
+    return sorted(path for path in Path(folder).glob("step-*") if path.is_dir())
+
+
+def newest(folder: str | Path) -> Path:
+    """The folder itself if it is a checkpoint, or the newest one inside it."""
+    folder = Path(folder)
+    found = checkpoints(folder)
+    if (folder / INDEX).is_file() or not found:
+        if not (folder / INDEX).is_file():
+            raise ValueError(f"expected a checkpoint, there is none in {folder}")
+        return folder
+    return found[-1]
+
+
+def _write(folder: Path, model, tokenizer: Tokenizer | None, state: dict) -> None:
+    tensors: dict[str, Tensor] = {}
+    numbers = _part(state, tensors, "")
+    if tokenizer is not None:
+        tokenizer.save(folder)
+    save_file(_own(model.state_dict()), folder / MODEL)
+    if tensors:
+        save_file(_own(tensors), folder / TRAINING)
+    names = sorted(path.name for path in folder.iterdir())
+    for name in names:
+        sync(folder / name)
+    content = {
+        "format": 1,
+        "model": type(model).__name__,
+        "config": asdict(model.config),
+        "tokenizer": tokenizer is not None,
+        "state": numbers,
+        "files": {name: sha256(folder / name) for name in names},
+    }
+    write_json(folder / INDEX, {"sha256": digest(content), "content": content})
+
+
+def _own(tensors: dict[str, Tensor]) -> dict[str, Tensor]:
+    """Contiguous tensors that share no memory, as the file format wants them."""
+    return {
+        name: tensor.detach().cpu().contiguous() for name, tensor in tensors.items()
+    }
+
+
+def _part(value, tensors: dict[str, Tensor], name: str):
+    """`value` as JSON can hold it; its tensors go into `tensors` under their path."""
+    if isinstance(value, Tensor):
+        tensors[name] = value.clone()
+        return {"tensor": name}
+    if isinstance(value, dict):
+        return {key: _part(v, tensors, f"{name}/{key}") for key, v in value.items()}
+    if isinstance(value, list | tuple):
+        return [_part(v, tensors, f"{name}/{i}") for i, v in enumerate(value)]
+    return value
+
+
+def _join(value, tensors: dict[str, Tensor]):
+    if isinstance(value, dict):
+        if value.keys() == {"tensor"}:
+            return tensors[value["tensor"]]
+        return {key: _join(inner, tensors) for key, inner in value.items()}
+    if isinstance(value, list):
+        return [_join(inner, tensors) for inner in value]
+    return value
+
+
+def read_index(path: Path) -> dict:
+    """The content of a checkpoint.json whose own checksum is right."""
+    stored = read_json(path)
+    content = stored.get("content")
+    if not isinstance(content, dict) or digest(content) != stored.get("sha256"):
+        raise ValueError(f"{path}: the checksum is wrong, the file was changed or cut")
+    if content["format"] != 1 or content["model"] not in MODELS:
+        raise ValueError(
+            f"{path}: expected format 1 and a model among {', '.join(MODELS)}; "
+            f"got {content['format']} and {content['model']}"
+        )
+    return content
+
+
+def read_tensors(path: Path) -> dict[str, Tensor]:
+    """Every tensor of a file, in memory of its own."""
+    with open_tensors(path) as file:
+        return {name: file.get_tensor(name).clone() for name in file.keys()}  # noqa: SIM118
+
+
+def check_sum(path: Path, expected: str) -> None:
+    """Raise a ValueError unless the file is there, as it was saved."""
+    if not path.is_file():
+        raise ValueError(f"expected a file {path}, there is none")
+    if sha256(path) != expected:
+        raise ValueError(f"{path}: the checksum is wrong, the file was changed or cut")
+
+
+def sha256(path: Path) -> str:
+    with path.open("rb") as file:
+        return hashlib.file_digest(file, "sha256").hexdigest()
+
+
+def digest(content: dict) -> str:
+    text = json.dumps(content, sort_keys=True, allow_nan=False)
+    return hashlib.sha256(text.encode()).hexdigest()

@@ -1,0 +1,247 @@
+"""`mygpt train`, `mygpt generate` and `mygpt convert`."""
+
+import argparse
+import sys
+from pathlib import Path
+
+import torch
+
+from mygpt.checkpoint import INDEX, load_checkpoint, newest, save_checkpoint
+from mygpt.data import load_corpus, split
+from mygpt.gpt import GPT, GPTConfig
+from mygpt.gpt2 import find_folder, load_gpt2, save_gpt2
+from mygpt.modern import ModernConfig, ModernGPT
+from mygpt.sampling import generate_stream
+from mygpt.tokenizers import (
+    BPETokenizer,
+    CharTokenizer,
+    Tokenizer,
+    WordTokenizer,
+    load_tokenizer,
+)
+from mygpt.training import RECIPES, TrainingConfig, train
+
+TRAIN = """\
+train a model on a text, and save it with its tokenizer
+
+CORPUS is a UTF-8 text file, or the name of a known text: "world" (made by the package,
+no network) or "tinyshakespeare" (downloaded once). The last tenth is kept for
+validation. Without further options this takes a few minutes on a laptop:
+
+    mygpt train world --out runs/world
+    mygpt generate runs/world --prompt "the capital of"
+
+Stopped with Ctrl-C or by a crash, it goes on from the last checkpoint with --resume,
+which needs no other option, and ends with the same bits."""
+GENERATE = """\
+continue a text
+
+DIR is what `mygpt train` wrote, or a GPT-2 folder of Hugging Face with its vocab.json
+and merges.txt, or the name of one on its hub."""
+CONVERT = """\
+turn a GPT-2 folder of Hugging Face into a checkpoint of this package, or back
+
+The direction follows from what SOURCE holds. The tokenizer comes along where there is
+one."""
+
+
+def build_parser() -> argparse.ArgumentParser:
+    parser = argparse.ArgumentParser(
+        prog="mygpt",
+        description="Without a command: print the running example of the book.",
+    )
+    commands = parser.add_subparsers(title="commands", metavar="COMMAND")
+    add_train(commands)
+    add_generate(commands)
+    convert = add(commands, "convert", CONVERT, run_convert)
+    convert.add_argument("source", metavar="SOURCE")
+    convert.add_argument("target", metavar="TARGET", type=Path)
+    return parser
+
+
+def add(commands, name: str, text: str, run) -> argparse.ArgumentParser:
+    parser = commands.add_parser(
+        name,
+        help=text.splitlines()[0],
+        description=text,
+        formatter_class=Formatter,
+    )
+    parser.set_defaults(run=run)
+    return parser
+
+
+class Formatter(
+    argparse.ArgumentDefaultsHelpFormatter, argparse.RawDescriptionHelpFormatter
+):
+    """Paragraphs as they are written, and every default."""
+
+
+def add_train(commands) -> None:
+    option = add(commands, "train", TRAIN, run_train).add_argument
+    option("corpus", metavar="CORPUS")
+    option("--out", metavar="DIR", required=True, help="where checkpoints go")
+    option("--resume", action="store_true", help="go on from the last checkpoint")
+    option("--recipe", choices=RECIPES, default="gpt2", help="model and optimizer")
+    option(
+        "--tokenizer",
+        choices=["char", "word", "bpe"],
+        help="what a token is; default: word for world, char otherwise",
+    )
+    option("--vocab-size", type=int, default=1000, help="for bpe")
+    option("--layers", type=int, default=4)
+    option("--heads", type=int, default=4)
+    option("--width", type=int, default=128, help="channels of the residual stream")
+    option("--length", type=int, default=64, help="positions the model can see")
+    option("--steps", type=int, default=2000)
+    option("--batch-size", type=int, default=12)
+    option("--seed", type=int, default=0)
+    option("--save-every", type=int, default=250, metavar="STEPS")
+    option("--device", default="cpu", help="cpu, cuda or mps")
+    option("--bf16", action="store_true", help="matrix products in bfloat16")
+    option("--compile", action="store_true", help="use torch.compile")
+    option("--quiet", action="store_true", help="no progress bar")
+
+
+def add_generate(commands) -> None:
+    option = add(commands, "generate", GENERATE, run_generate).add_argument
+    option("folder", metavar="DIR")
+    option("--prompt", required=True, help="the text to continue")
+    option("--tokens", type=int, default=200, help="how many to add at most")
+    option("--greedy", action="store_true", help="always the likeliest token")
+    option("--temperature", type=float, default=1.0)
+    option("--top-k", type=int, metavar="K", help="from the K likeliest alone")
+    option("--top-p", type=float, metavar="P", help="from the likeliest with sum P")
+    option("--repetition-penalty", type=float, default=1.0)
+    option("--seed", type=int, help="the same seed gives the same text")
+
+
+def run_train(options: argparse.Namespace) -> None:
+    text = load_corpus(options.corpus)
+    if options.resume:
+        model, tokenizer, state = load_checkpoint(options.out)
+        if tokenizer is None or "config" not in state:
+            raise ValueError(f"{options.out}: not a checkpoint of `mygpt train`")
+        config = TrainingConfig.stored(state["config"], progress=not options.quiet)
+    else:
+        tokenizer = make_tokenizer(options, text)
+        torch.manual_seed(options.seed)
+        model, config = make_model(options, tokenizer.vocab_size)
+    ids, val_ids = split(torch.tensor(tokenizer.encode(text)))
+    history = train(
+        model.to(options.device),
+        ids,
+        config,
+        val_data=val_ids,
+        out=options.out,
+        tokenizer=tokenizer,
+        resume=options.resume,
+    )
+    print(
+        f"step {config.steps}: training loss {history.loss[-1]:.3f}, "
+        f"validation loss {history.val_loss[-1]:.3f}; saved in {newest(options.out)}"
+    )
+
+
+def make_tokenizer(options: argparse.Namespace, text: str) -> Tokenizer:
+    kind = options.tokenizer or ("word" if options.corpus == "world" else "char")
+    if kind == "bpe":
+        return BPETokenizer.train(text, options.vocab_size)
+    return {"char": CharTokenizer, "word": WordTokenizer}[kind].train(text)
+
+
+def make_model(options: argparse.Namespace, vocab_size: int):
+    """A fresh model and how to train it."""
+    shape = {
+        "vocab_size": vocab_size,
+        "max_seq_len": options.length,
+        "embed_dim": options.width,
+        "num_heads": options.heads,
+        "num_layers": options.layers,
+    }
+    modern = options.recipe == "modern"
+    model = ModernGPT(ModernConfig(**shape)) if modern else GPT(GPTConfig(**shape))
+    config = TrainingConfig(
+        steps=options.steps,
+        batch_size=options.batch_size,
+        seed=options.seed,
+        save_every=options.save_every,
+        autocast=options.bf16,
+        compile=options.compile,
+        progress=not options.quiet,
+        **RECIPES[options.recipe],
+    )
+    return model, config
+
+
+def run_generate(options: argparse.Namespace) -> None:
+    model, tokenizer = load_any(options.folder)
+    if tokenizer is None:
+        raise ValueError(f"{options.folder}: expected a tokenizer beside the model")
+    ids = tokenizer.encode(options.prompt)
+    end = getattr(tokenizer, "end_of_text", None)
+    stream = generate_stream(
+        model,
+        torch.tensor([ids], dtype=torch.long),
+        options.tokens,
+        temperature=options.temperature,
+        top_k=options.top_k,
+        top_p=options.top_p,
+        greedy=options.greedy,
+        repetition_penalty=options.repetition_penalty,
+        stop=() if end is None else (end,),
+        seed=options.seed,
+    )
+    shown = tokenizer.decode(ids)
+    print(shown, end="", flush=True)
+    for token in stream:
+        ids.append(token.item())
+        if ids[-1] == end:
+            break
+        text = tokenizer.decode(ids)
+        if not text.endswith("\N{REPLACEMENT CHARACTER}"):  # half of a character
+            print(text[len(shown) :], end="", flush=True)
+            shown = text
+    print(tokenizer.decode(ids)[len(shown) :])
+
+
+def run_convert(options: argparse.Namespace) -> None:
+    if options.target.exists() and any(options.target.iterdir()):
+        raise ValueError(f"expected {options.target} to be empty or not there yet")
+    model, tokenizer = load_any(options.source)
+    if is_checkpoint(options.source):
+        save_gpt2(model, options.target)
+        if isinstance(tokenizer, BPETokenizer):
+            tokenizer.save(options.target)
+        print(f"a GPT-2 folder for Hugging Face: {options.target}")
+    else:
+        print(f"a checkpoint: {save_checkpoint(options.target, model, tokenizer)}")
+
+
+def is_checkpoint(folder: str | Path) -> bool:
+    folder = Path(folder)
+    return (folder / INDEX).is_file() or any(folder.glob("step-*"))
+
+
+def load_any(name: str) -> tuple[torch.nn.Module, Tokenizer | None]:
+    """Model and tokenizer of a checkpoint of ours, or of a GPT-2 folder or name."""
+    if is_checkpoint(name):
+        model, tokenizer, _ = load_checkpoint(name)
+        return model, tokenizer
+    model, folder = load_gpt2(name), find_folder(name)
+    files = (folder / "vocab.json", folder / "merges.txt")
+    tokenizer = load_tokenizer(folder) if any(f.exists() for f in files) else None
+    return model, tokenizer
+
+
+def main(arguments: list[str]) -> int:
+    """Run a command; returns the exit status."""
+    options = build_parser().parse_args(arguments)
+    try:
+        options.run(options)
+    except (ValueError, OSError, ImportError, FloatingPointError) as error:
+        print(f"mygpt: {error}", file=sys.stderr)
+        return 1
+    except KeyboardInterrupt:
+        print("\nmygpt: stopped", file=sys.stderr)
+        return 130
+    return 0

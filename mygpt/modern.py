@@ -1,0 +1,378 @@
+"""What changed after GPT-2, each part by itself, and a model made of them."""
+
+import math
+from collections import defaultdict
+from dataclasses import dataclass
+
+import torch
+import torch.nn.functional as F
+from jaxtyping import Float, Int
+from torch import Tensor, nn
+
+from mygpt.attention import KVCache, causal_attention
+from mygpt.checks import (
+    check_choice,
+    check_divisible,
+    check_last_axis,
+    check_length,
+    check_positive,
+)
+from mygpt.embedding import TokenEmbedding
+from mygpt.feed_forward import MLP
+from mygpt.gpt import mean_loss
+from mygpt.norm import LayerNorm
+
+NORMS = ("rms", "layer")
+POSITIONS = ("rotary", "learned")
+MLPS = ("relu2", "swiglu", "gelu")
+
+
+class RMSNorm(nn.Module):
+    """x / √(mean of x² + ε): a layer norm without mean and bias (Zhang, Sennrich 2019).
+
+    Each channel has a learned `weight`, one at the start.
+    """
+
+    def __init__(self, embed_dim: int, eps: float = 1e-6):
+        super().__init__()
+        check_positive(embed_dim=embed_dim)
+        self.eps = eps
+        self.weight = nn.Parameter(torch.ones(embed_dim))
+
+    def forward(self, x: Float[Tensor, "... C"]) -> Float[Tensor, "... C"]:
+        check_last_axis(x, len(self.weight))
+        return F.rms_norm(x, self.weight.shape, self.weight, self.eps)
+
+
+def rotary_angles(max_seq_len: int, head_dim: int) -> Float[Tensor, "T half"]:
+    """Position times frequency; frequencies fall from 1 to about 1/10,000."""
+    if head_dim % 2:
+        raise ValueError(f"rotary positions need an even head width, got {head_dim}")
+    frequencies = 10_000.0 ** -(torch.arange(0, head_dim, 2) / head_dim)
+    return torch.outer(torch.arange(max_seq_len).float(), frequencies)
+
+
+def rotate(
+    x: Float[Tensor, "B H T D"], angles: Float[Tensor, "T half"]
+) -> Float[Tensor, "B H T D"]:
+    """Turn channel i and channel i + D/2, as a plane, by the position's i-th angle.
+
+    A query and a key turned so have a product that depends on how far apart they are,
+    not on where they stand (Su et al. 2021).
+    """
+    cos, sin = angles.cos().to(x.dtype), angles.sin().to(x.dtype)
+    a, b = x.chunk(2, dim=-1)
+    return torch.cat([a * cos - b * sin, a * sin + b * cos], dim=-1)
+
+
+class SquaredReLU(nn.Module):
+    """fc2(relu(fc1(x))²) without biases (So et al. 2021)."""
+
+    def __init__(self, embed_dim: int, expansion: int = 4):
+        super().__init__()
+        check_positive(embed_dim=embed_dim, expansion=expansion)
+        self.fc1 = nn.Linear(embed_dim, expansion * embed_dim, bias=False)
+        self.fc2 = nn.Linear(expansion * embed_dim, embed_dim, bias=False)
+
+    def forward(self, x: Float[Tensor, "... C"]) -> Float[Tensor, "... C"]:
+        return self.fc2(F.relu(self.fc1(x)).square())
+
+
+class SwiGLU(nn.Module):
+    """fc2(silu(gate(x)) · fc1(x)) without biases (Shazeer 2020).
+
+    Three matrices in place of two: the hidden width is 2/3 of expansion · C, rounded
+    up to a multiple of 8, so that the parameters stay about the same.
+    """
+
+    def __init__(self, embed_dim: int, expansion: int = 4):
+        super().__init__()
+        check_positive(embed_dim=embed_dim, expansion=expansion)
+        hidden_dim = 8 * math.ceil(2 * expansion * embed_dim / 3 / 8)
+        self.gate = nn.Linear(embed_dim, hidden_dim, bias=False)
+        self.fc1 = nn.Linear(embed_dim, hidden_dim, bias=False)
+        self.fc2 = nn.Linear(hidden_dim, embed_dim, bias=False)
+
+    def forward(self, x: Float[Tensor, "... C"]) -> Float[Tensor, "... C"]:
+        return self.fc2(F.silu(self.gate(x)) * self.fc1(x))
+
+
+class GroupedQueryAttention(nn.Module):
+    """Attention in which several heads of queries share one of keys and values.
+
+    (Ainslie et al. 2023.) With `qk_norm`, queries and keys are brought to root mean
+    square 1 in each head (Henry et al. 2020). `angles` turn them, where given.
+    """
+
+    def __init__(
+        self, embed_dim: int, num_heads: int, num_kv_heads: int, qk_norm: bool = True
+    ):
+        super().__init__()
+        check_positive(
+            embed_dim=embed_dim, num_heads=num_heads, num_kv_heads=num_kv_heads
+        )
+        check_divisible(embed_dim=embed_dim, num_heads=num_heads)
+        if num_heads % num_kv_heads:
+            raise ValueError(
+                "expected num_heads divisible by num_kv_heads, "
+                f"got {num_heads} and {num_kv_heads}"
+            )
+        self.embed_dim, self.qk_norm = embed_dim, qk_norm
+        self.head_dim = embed_dim // num_heads
+        self.group = num_heads // num_kv_heads
+        kv_dim = num_kv_heads * self.head_dim
+        self.W_Q = nn.Linear(embed_dim, embed_dim, bias=False)
+        self.W_K = nn.Linear(embed_dim, kv_dim, bias=False)
+        self.W_V = nn.Linear(embed_dim, kv_dim, bias=False)
+        self.W_O = nn.Linear(embed_dim, embed_dim, bias=False)
+
+    def forward(
+        self,
+        x: Float[Tensor, "B T C"],
+        angles: Float[Tensor, "T half"] | None = None,
+        *,
+        cache: KVCache | None = None,
+    ) -> Float[Tensor, "B T C"]:
+        """With a `cache`, x holds the positions that follow those in the cache."""
+        check_last_axis(x, self.embed_dim)
+        q, k, v = (
+            W(x).unflatten(-1, (-1, self.head_dim)).transpose(1, 2)
+            for W in (self.W_Q, self.W_K, self.W_V)
+        )  # (B, H, T, D), and (B, H / group, T, D) twice
+        if self.qk_norm:
+            q, k = (F.rms_norm(u, (self.head_dim,)) for u in (q, k))
+        if angles is not None:
+            q, k = rotate(q, angles), rotate(k, angles)
+        if cache is not None:
+            k, v = cache.append(k, v)
+        if self.group > 1:
+            k, v = (u.repeat_interleave(self.group, dim=1) for u in (k, v))
+        heads = causal_attention(q, k, v)  # (B, H, T, D)
+        return self.W_O(heads.transpose(1, 2).flatten(2))
+
+
+@dataclass(frozen=True)
+class ModernConfig:
+    """A GPT after GPT-2; every part can be put back to GPT-2's by itself.
+
+    `num_kv_heads` is `num_heads` by default. `logit_cap` c bends the logits to
+    c · tanh(logits / c) (Gemma team 2024); None leaves them.
+    """
+
+    vocab_size: int
+    max_seq_len: int
+    embed_dim: int
+    num_heads: int
+    num_layers: int
+    num_kv_heads: int | None = None
+    norm: str = "rms"
+    positions: str = "rotary"
+    mlp: str = "relu2"
+    qk_norm: bool = True
+    zero_init: bool = True
+    tied: bool = False
+    logit_cap: float | None = 15.0
+
+    def __post_init__(self):
+        check_positive(
+            vocab_size=self.vocab_size,
+            max_seq_len=self.max_seq_len,
+            embed_dim=self.embed_dim,
+            num_heads=self.num_heads,
+            num_layers=self.num_layers,
+            num_kv_heads=self.kv_heads,
+        )
+        check_divisible(embed_dim=self.embed_dim, num_heads=self.num_heads)
+        check_choice("norm", self.norm, NORMS)
+        check_choice("positions", self.positions, POSITIONS)
+        check_choice("mlp", self.mlp, MLPS)
+        if self.num_heads % self.kv_heads:
+            raise ValueError(
+                "expected num_heads divisible by num_kv_heads, "
+                f"got {self.num_heads} and {self.kv_heads}"
+            )
+        if self.positions == "rotary":
+            rotary_angles(1, self.embed_dim // self.num_heads)
+        if self.logit_cap is not None and not self.logit_cap > 0:
+            raise ValueError(f"logit_cap must be above 0, got {self.logit_cap!r}")
+
+    @property
+    def kv_heads(self) -> int:
+        return self.num_heads if self.num_kv_heads is None else self.num_kv_heads
+
+    def make_norm(self) -> nn.Module:
+        return {"rms": RMSNorm, "layer": LayerNorm}[self.norm](self.embed_dim)
+
+    def make_mlp(self) -> nn.Module:
+        if self.mlp == "gelu":
+            return MLP(self.embed_dim, bias=False)
+        return {"relu2": SquaredReLU, "swiglu": SwiGLU}[self.mlp](self.embed_dim)
+
+
+class ModernBlock(nn.Module):
+    """x + attention(norm(x)), then x + mlp(norm(x))."""
+
+    def __init__(self, config: ModernConfig):
+        super().__init__()
+        self.norm1 = config.make_norm()
+        self.attention = GroupedQueryAttention(
+            config.embed_dim, config.num_heads, config.kv_heads, config.qk_norm
+        )
+        self.norm2 = config.make_norm()
+        self.mlp = config.make_mlp()
+
+    def forward(
+        self,
+        x: Float[Tensor, "B T C"],
+        angles: Float[Tensor, "T half"] | None = None,
+        *,
+        cache: KVCache | None = None,
+    ) -> Float[Tensor, "B T C"]:
+        x = x + self.attention(self.norm1(x), angles, cache=cache)
+        return x + self.mlp(self.norm2(x))
+
+
+class ModernGPT(nn.Module):
+    """Takes and gives what `GPT` does, so that the same `train` and `generate` do."""
+
+    def __init__(self, config: ModernConfig):
+        super().__init__()
+        self.config = config
+        C, T = config.embed_dim, config.max_seq_len
+        self.token = TokenEmbedding(config.vocab_size, C)
+        self.blocks = nn.ModuleList(
+            ModernBlock(config) for _ in range(config.num_layers)
+        )
+        self.norm = config.make_norm()
+        if config.positions == "rotary":
+            angles = rotary_angles(T, C // config.num_heads)
+            self.register_buffer("angles", angles, persistent=False)
+        else:
+            self.angles = None
+            self.position = nn.Embedding(T, C)
+        if not config.tied:
+            self.head = nn.Linear(C, config.vocab_size, bias=False)
+        initialise(self)
+
+    def forward(
+        self,
+        ids: Int[Tensor, "B T"],
+        targets: Int[Tensor, "..."] | None = None,
+        *,
+        cache: list[KVCache] | None = None,
+    ) -> tuple[Float[Tensor, "B T V"], Float[Tensor, ""] | None]:
+        """Logits, and the mean cross-entropy in nats where there are targets.
+
+        With a `cache`, ids are the positions that follow those in the cache.
+        """
+        past = cache[0].length if cache else 0
+        end = past + ids.shape[1]
+        check_length(end, self.config.max_seq_len)
+        x = self.token(ids)  # (B, T, C)
+        if self.angles is None:
+            x = x + self.position.weight[past:end]
+        angles = None if self.angles is None else self.angles[past:end]
+        for layer, block in enumerate(self.blocks):
+            x = block(x, angles, cache=cache[layer] if cache else None)
+        head = self.token.embedding if self.config.tied else self.head
+        logits = self.norm(x) @ head.weight.T  # (B, T, V)
+        if cap := self.config.logit_cap:
+            logits = cap * torch.tanh(logits / cap)
+        return logits, None if targets is None else mean_loss(logits, targets)
+
+    def new_cache(self, batch: int = 1) -> list[KVCache]:
+        """One empty cache for each block; it holds the shared heads alone."""
+        check_positive(batch=batch)
+        c = self.config
+        shape = (batch, c.kv_heads, c.max_seq_len, c.embed_dim // c.num_heads)
+        like = self.token.embedding.weight
+        return [
+            KVCache(like.new_empty(shape), like.new_empty(shape)) for _ in self.blocks
+        ]
+
+
+@torch.no_grad()
+def initialise(model: ModernGPT) -> None:
+    """Matrices normal of std 1/√fan-in, embeddings of std 1, or 0.02 where tied.
+
+    With `zero_init` the layers that write to the residual stream and the untied head
+    start at zero: every block is the identity, and the first loss is ln V.
+    """
+    config = model.config
+    for module in model.modules():
+        if isinstance(module, nn.Linear):
+            nn.init.normal_(module.weight, std=module.in_features**-0.5)
+        elif isinstance(module, nn.Embedding):
+            nn.init.normal_(module.weight, std=0.02 if config.tied else 1.0)
+    if config.zero_init:
+        for block in model.blocks:
+            nn.init.zeros_(block.attention.W_O.weight)
+            nn.init.zeros_(block.mlp.fc2.weight)
+        if not config.tied:
+            nn.init.zeros_(model.head.weight)
+
+
+def orthogonalise(
+    matrices: Float[Tensor, "N R C"], steps: int = 5
+) -> Float[Tensor, "N R C"]:
+    """Each matrix with its singular values brought near 1, its directions kept.
+
+    A quintic Newton-Schulz iteration with the coefficients of Jordan (2024), which
+    bring small values up fast and end between about 0.7 and 1.2.
+    """
+    a, b, c = 3.4445, -4.7750, 2.0315
+    wide = matrices.shape[1] <= matrices.shape[2]
+    X = matrices if wide else matrices.mT
+    X = X / (X.norm(dim=(1, 2), keepdim=True) + 1e-7)
+    for _ in range(steps):
+        A = X @ X.mT
+        X = torch.baddbmm(X, torch.baddbmm(A, A, A, beta=b, alpha=c), X, beta=a)
+    return X if wide else X.mT
+
+
+class Muon(torch.optim.Optimizer):
+    """Momentum, orthogonalised, for the matrices inside the blocks (Jordan 2024).
+
+    The update of a (rows, columns) matrix is scaled by √max(1, rows / columns).
+    Matrices of one shape are orthogonalised together.
+    """
+
+    def __init__(
+        self, params, lr: float = 0.02, momentum: float = 0.95, steps: int = 5
+    ):
+        if not lr >= 0 or not 0 <= momentum < 1 or steps < 1:
+            raise ValueError(
+                "expected lr >= 0, 0 <= momentum < 1 and steps >= 1, "
+                f"got {lr!r}, {momentum!r} and {steps!r}"
+            )
+        super().__init__(params, {"lr": lr, "momentum": momentum, "steps": steps})
+        for group in self.param_groups:
+            for p in group["params"]:
+                if p.ndim != 2:
+                    raise ValueError(f"expected matrices, got shape {tuple(p.shape)}")
+
+    @torch.no_grad()
+    def step(self) -> None:
+        for group in self.param_groups:
+            by_shape = defaultdict(list)
+            for p in group["params"]:
+                if p.grad is not None:
+                    by_shape[p.shape].append(p)
+            for (rows, columns), params in by_shape.items():
+                updates = [self._nesterov(p, group["momentum"]) for p in params]
+                updates = orthogonalise(torch.stack(updates), group["steps"])
+                lr = group["lr"] * math.sqrt(max(1, rows / columns))
+                for p, update in zip(params, updates.unbind(), strict=True):
+                    p.sub_(update, alpha=lr)
+
+    def _nesterov(self, p: Tensor, momentum: float) -> Tensor:
+        state = self.state[p]
+        if not state:
+            state["momentum"] = torch.zeros_like(p)
+        state["momentum"].mul_(momentum).add_(p.grad)
+        return p.grad.add(state["momentum"], alpha=momentum)
+
+
+def is_hidden_matrix(name: str, parameter: Tensor) -> bool:
+    """Whether Muon is for it: the matrices of the blocks, by the name in the model."""
+    return name.startswith("blocks.") and parameter.ndim == 2

@@ -1,0 +1,219 @@
+import json
+import random
+import shutil
+
+import pytest
+import torch
+
+from mygpt import checkpoint
+from mygpt.checkpoint import checkpoints, load_checkpoint, save_checkpoint
+from mygpt.gpt import GPT, GPTConfig
+from mygpt.modern import ModernConfig, ModernGPT
+from mygpt.tokenizers import BPETokenizer, CharTokenizer, WordTokenizer
+
+TEXT = "ein Würfel, zwei Würfel, drei Würfel"
+CONFIG = GPTConfig(23, 7, 15, 3, 2)
+STATE = {
+    "step": 5,
+    "lr": 0.1 + 0.2,
+    "names": ["a", None, True],
+    "optimizers": [{"state": {"0": {"m": torch.arange(3.0)}}, "betas": [0.9, 0.99]}],
+    "random": torch.arange(5, dtype=torch.uint8),
+}
+
+
+def same(a, b):
+    if isinstance(a, torch.Tensor):
+        return a.dtype == b.dtype and torch.equal(a, b)
+    if isinstance(a, dict):
+        return a.keys() == b.keys() and all(same(a[key], b[key]) for key in a)
+    if isinstance(a, list):
+        return len(a) == len(b) and all(map(same, a, b))
+    return a == b
+
+
+@pytest.fixture
+def saved(tmp_path):
+    """A checkpoint of step 5, in a folder of checkpoints."""
+    return save_checkpoint(tmp_path, GPT(CONFIG), CharTokenizer.train(TEXT), STATE)
+
+
+@pytest.mark.parametrize(
+    "model",
+    [GPT(CONFIG), ModernGPT(ModernConfig(23, 7, 12, 2, 2))],
+    ids=["gpt", "modern"],
+)
+def test_a_model_comes_back_to_the_bit(model, tmp_path):
+    save_checkpoint(tmp_path, model)
+    loaded, tokenizer, state = load_checkpoint(tmp_path)
+    assert type(loaded) is type(model)
+    assert loaded.config == model.config
+    assert same(dict(loaded.state_dict()), dict(model.state_dict()))
+    assert tokenizer is None
+    assert state == {"step": 0}
+    ids = torch.randint(23, (2, 7))
+    assert torch.equal(loaded(ids)[0], model(ids)[0])
+
+
+def test_a_state_of_numbers_text_and_tensors_comes_back_to_the_bit(saved):
+    _, _, state = load_checkpoint(saved.parent)
+    assert same(state, STATE)
+
+
+@pytest.mark.parametrize(
+    "tokenizer",
+    [
+        CharTokenizer.train(TEXT),
+        WordTokenizer.train(TEXT),
+        BPETokenizer.train(TEXT, 260),
+    ],
+    ids=lambda tokenizer: type(tokenizer).__name__,
+)
+def test_the_tokenizer_comes_along(tokenizer, tmp_path):
+    save_checkpoint(tmp_path, GPT(CONFIG), tokenizer)
+    _, loaded, _ = load_checkpoint(tmp_path)
+    assert type(loaded) is type(tokenizer)
+    assert loaded.encode(TEXT) == tokenizer.encode(TEXT)
+
+
+def test_nothing_in_it_is_pickled(saved):
+    names = {path.name for path in saved.iterdir()}
+    assert names == {
+        "checkpoint.json",
+        "chars.json",
+        "model.safetensors",
+        "training.safetensors",
+    }
+    for path in saved.glob("*.json"):
+        json.loads(path.read_text())
+
+
+def test_the_last_two_are_kept_and_the_newest_is_loaded(tmp_path):
+    for step in (1, 20, 300):
+        save_checkpoint(tmp_path, GPT(CONFIG), state={"step": step})
+    assert [path.name for path in checkpoints(tmp_path)] == [
+        "step-00000020",
+        "step-00000300",
+    ]
+    assert load_checkpoint(tmp_path)[2] == {"step": 300}
+    assert load_checkpoint(tmp_path / "step-00000020")[2] == {"step": 20}
+
+
+def test_the_same_step_is_saved_again(tmp_path):
+    save_checkpoint(tmp_path, GPT(CONFIG))
+    model = GPT(CONFIG)
+    save_checkpoint(tmp_path, model)
+    loaded, _, _ = load_checkpoint(tmp_path)
+    assert same(dict(loaded.state_dict()), dict(model.state_dict()))
+
+
+def test_what_an_interrupted_save_left_is_no_checkpoint(saved):
+    shutil.copytree(saved, saved.with_name(".step-00000009.tmp"))
+    assert checkpoints(saved.parent) == [saved]
+    assert load_checkpoint(saved.parent)[2]["step"] == 5
+
+
+@pytest.mark.parametrize("place", ["model", "training", "index", "rename"])
+def test_a_full_disk_leaves_the_checkpoint_before(saved, monkeypatch, place):
+    """Each way in which a save can stop: the earlier one still loads, and says so."""
+
+    def full(*args, **kwargs):
+        raise OSError(28, "No space left on device")
+
+    if place in ("model", "training"):
+        real, written = checkpoint.save_file, []
+
+        def save_file(tensors, path):
+            written.append(path)
+            if len(written) == (1 if place == "model" else 2):
+                path.write_bytes(b"half of")
+                full()
+            real(tensors, path)
+
+        monkeypatch.setattr(checkpoint, "save_file", save_file)
+    elif place == "index":
+        monkeypatch.setattr(checkpoint, "write_json", full)
+    else:
+        monkeypatch.setattr(type(saved), "rename", full)
+    with pytest.raises(OSError, match=r"step-00000009: .* No space left on device"):
+        save_checkpoint(saved.parent, GPT(CONFIG), None, STATE | {"step": 9})
+    monkeypatch.undo()
+    assert sorted(path.name for path in saved.parent.iterdir()) == [saved.name]
+    assert same(load_checkpoint(saved.parent)[2], STATE)
+
+
+def test_every_file_is_refused_when_it_is_cut_or_changed_anywhere(saved):
+    draw = random.Random(0)
+    for path in sorted(saved.iterdir()):
+        whole = path.read_bytes()
+        header = int.from_bytes(whole[:8], "little")
+        inside = header if path.suffix == ".safetensors" else len(whole) // 3
+        ends = {0, 1, 7, 8, 9, 8 + inside // 2, 8 + inside, 9 + inside, len(whole) - 2}
+        for end in sorted(end for end in ends if end < len(whole)):
+            path.write_bytes(whole[:end])
+            with pytest.raises(ValueError, match=rf"{path.name}: (the checksum|expec)"):
+                load_checkpoint(saved)
+        for _ in range(25):
+            flipped = bytearray(whole)
+            flipped[draw.randrange(len(whole))] ^= 1 << draw.randrange(8)
+            path.write_bytes(flipped)
+            try:
+                load_checkpoint(saved)
+            except ValueError as error:
+                said = str(error)
+            else:
+                said = "nothing"
+                assert json.loads(flipped) == json.loads(whole)  # a space, a line end
+            assert said == "nothing" or path.name in said
+        path.write_bytes(whole)
+    load_checkpoint(saved)
+
+
+def test_every_file_is_missed(saved):
+    for path in sorted(saved.iterdir()):
+        kept = path.read_bytes()
+        path.unlink()
+        with pytest.raises(ValueError, match="there is none"):
+            load_checkpoint(saved)
+        path.write_bytes(kept)
+
+
+def changed(path, **fields):
+    """Rewrite checkpoint.json with other content and the right checksum."""
+    content = json.loads(path.read_text())["content"] | fields
+    path.write_text(
+        json.dumps({"sha256": checkpoint.digest(content), "content": content})
+    )
+
+
+@pytest.mark.parametrize(
+    ("fields", "message"),
+    [
+        ({"format": 2}, r"checkpoint\.json: expected format 1"),
+        ({"model": "Sphinx"}, "a model among GPT, ModernGPT; got 1 and Sphinx"),
+        ({"config": {"vocab_size": 23}}, r"checkpoint\.json: config: .*max_seq_len"),
+        (
+            {"config": vars(GPTConfig(23, 7, 16, 4, 2))},
+            r"model\.safetensors: .*token\.embedding\.weight",
+        ),
+        (
+            {"config": vars(GPTConfig(23, 7, 15, 3, 1))},
+            r"model\.safetensors: .*blocks\.1",
+        ),
+        (
+            {"config": vars(CONFIG) | {"num_heads": 4}},
+            r"checkpoint\.json: config: .*divisible",
+        ),
+    ],
+)
+def test_a_config_that_contradicts_the_tensors_is_refused(saved, fields, message):
+    changed(saved / "checkpoint.json", **fields)
+    with pytest.raises(ValueError, match=message):
+        load_checkpoint(saved)
+
+
+def test_an_empty_folder_is_no_checkpoint(tmp_path):
+    with pytest.raises(ValueError, match="expected a checkpoint, there is none in"):
+        load_checkpoint(tmp_path)
+    with pytest.raises(ValueError, match="expected a checkpoint, there is none in"):
+        load_checkpoint(tmp_path / "nowhere")

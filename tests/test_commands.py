@@ -1,0 +1,176 @@
+import json
+
+import pytest
+import torch
+from transformers import GPT2LMHeadModel
+
+from mygpt import commands
+from mygpt.checkpoint import checkpoints, load_checkpoint
+from mygpt.gpt import GPT, GPTConfig
+from mygpt.gpt2 import save_gpt2
+from mygpt.modern import ModernGPT
+from mygpt.sampling import generate
+from mygpt.tokenizers import BPETokenizer, CharTokenizer, WordTokenizer
+
+TEXT = "she sells sea shells by the sea shore. " * 20
+SMALL = [
+    "--layers=1",
+    "--heads=2",
+    "--width=16",
+    "--length=16",
+    "--steps=6",
+    "--batch-size=3",
+    "--save-every=2",
+    "--quiet",
+]
+
+
+@pytest.fixture
+def corpus(tmp_path):
+    path = tmp_path / "text.txt"
+    path.write_text(TEXT)
+    return str(path)
+
+
+def run(*arguments):
+    return commands.main([str(argument) for argument in arguments])
+
+
+@pytest.mark.parametrize(
+    ("options", "model", "tokenizer"),
+    [
+        ([], GPT, CharTokenizer),
+        (["--recipe=modern", "--tokenizer=word"], ModernGPT, WordTokenizer),
+        (["--tokenizer=bpe", "--vocab-size=270"], GPT, BPETokenizer),
+    ],
+)
+def test_a_text_is_trained_on_and_continued(
+    corpus, tmp_path, capsys, options, model, tokenizer
+):
+    out = tmp_path / "run"
+    assert run("train", corpus, "--out", out, *SMALL, *options) == 0
+    assert "step 6: training loss" in capsys.readouterr().out
+    trained, saved_tokenizer, state = load_checkpoint(out)
+    assert type(trained) is model
+    assert type(saved_tokenizer) is tokenizer
+    assert state["step"] == 6
+    prompt = ["--prompt", "she sells", "--tokens=5"]
+    assert run("generate", out, *prompt, "--greedy") == 0
+    ids = torch.tensor([saved_tokenizer.encode("she sells")])
+    expected = saved_tokenizer.decode(
+        generate(trained, ids, 5, greedy=True)[0].tolist()
+    )
+    assert capsys.readouterr().out == expected + "\n"
+
+
+def test_a_prompt_longer_than_the_context_is_refused(corpus, tmp_path, capsys):
+    run("train", corpus, "--out", tmp_path / "run", *SMALL)
+    long = "she sells sea shells by the sea"
+    assert run("generate", tmp_path / "run", "--prompt", long) == 1
+    assert "a prompt of 1 to max_seq_len = 16 ids, got 31" in capsys.readouterr().err
+
+
+def test_training_is_resumed_without_further_options(corpus, tmp_path, capsys):
+    whole, cut = tmp_path / "whole", tmp_path / "cut"
+    run("train", corpus, "--out", whole, *SMALL)
+    run("train", corpus, "--out", cut, *SMALL)
+    for path in checkpoints(cut)[1:]:  # as if it had stopped at step 4
+        for file in path.iterdir():
+            file.unlink()
+        path.rmdir()
+    assert [path.name for path in checkpoints(cut)] == ["step-00000004"]
+    assert run("train", corpus, "--out", cut, "--resume", "--quiet") == 0
+    last = "step-00000006/model.safetensors"
+    assert (cut / last).read_bytes() == (whole / last).read_bytes()
+
+
+def test_the_world_needs_no_file(tmp_path, capsys):
+    assert run("train", "world", "--out", tmp_path, *SMALL, "--steps=1") == 0
+    assert isinstance(load_checkpoint(tmp_path)[1], WordTokenizer)
+    assert run("generate", tmp_path, "--prompt", "the capital of", "--seed=1") == 0
+    assert "the capital of " in capsys.readouterr().out
+
+
+def test_a_checkpoint_becomes_a_gpt2_folder_and_comes_back(corpus, tmp_path, capsys):
+    out, theirs, back = tmp_path / "run", tmp_path / "hf", tmp_path / "back"
+    run("train", corpus, "--out", out, *SMALL, "--tokenizer=bpe", "--vocab-size=270")
+    assert run("convert", out, theirs) == 0
+    assert run("convert", theirs, back) == 0
+    assert "a GPT-2 folder" in capsys.readouterr().out
+    model, tokenizer, _ = load_checkpoint(out)
+    again, tokenizer_again, _ = load_checkpoint(back)
+    for p, q in zip(model.parameters(), again.parameters(), strict=True):
+        assert torch.equal(p, q)
+    assert tokenizer_again.encode(TEXT) == tokenizer.encode(TEXT)
+    ids = torch.tensor([tokenizer.encode("sea shells")[:16]])
+    with torch.no_grad():
+        expected = GPT2LMHeadModel.from_pretrained(theirs).eval()(ids).logits
+        torch.testing.assert_close(again(ids)[0], expected, atol=1e-5, rtol=1e-4)
+    assert run("generate", theirs, "--prompt", "sea", "--tokens=2", "--greedy") == 0
+
+
+def test_half_of_a_character_waits_for_the_other_half(tmp_path, capsys):
+    """A model that says the first byte of é, over and over."""
+    tokenizer = BPETokenizer.train("", 256)
+    model = GPT(GPTConfig(256, 8, 4, 1, 1))
+    for p in model.parameters():
+        torch.nn.init.zeros_(p)
+    with torch.no_grad():
+        model.token.embedding.weight[tokenizer.encode("é")[0], 0] = 1
+        model.ln_f.bias[0] = 1
+    save_gpt2(model, tmp_path)
+    tokenizer.save(tmp_path)
+    assert run("generate", tmp_path, "--prompt", "x", "--tokens=3", "--greedy") == 0
+    assert capsys.readouterr().out == "x" + 3 * "\N{REPLACEMENT CHARACTER}" + "\n"
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (["train", "nothing.txt", "--out=run"], "no file nothing.txt, and no corpus"),
+        (["generate", "nowhere", "--prompt=a"], "no folder 'nowhere' here"),
+        (["convert", "nowhere", "target"], "no folder 'nowhere' here"),
+    ],
+)
+def test_what_is_missing_is_said_in_one_line(
+    tmp_path, monkeypatch, capsys, arguments, message
+):
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("HF_HUB_OFFLINE", "1")
+    assert run(*arguments) == 1
+    said = capsys.readouterr().err
+    assert said.startswith("mygpt: ")
+    assert message in said
+    assert said.count("\n") == 1
+
+
+def test_characters_that_the_model_never_saw_are_named(corpus, tmp_path, capsys):
+    run("train", corpus, "--out", tmp_path / "run", *SMALL)
+    assert run("generate", tmp_path / "run", "--prompt", "she Ω") == 1
+    assert "unknown character 'Ω' at place 4" in capsys.readouterr().err
+
+
+def test_a_folder_with_something_in_it_is_not_written_over(corpus, tmp_path, capsys):
+    run("train", corpus, "--out", tmp_path / "run", *SMALL)
+    assert run("convert", tmp_path / "run", tmp_path) == 1
+    assert "to be empty or not there yet" in capsys.readouterr().err
+
+
+def test_a_damaged_checkpoint_is_named(corpus, tmp_path, capsys):
+    run("train", corpus, "--out", tmp_path / "run", *SMALL)
+    last = checkpoints(tmp_path / "run")[-1] / "checkpoint.json"
+    content = json.loads(last.read_text())
+    content["content"]["state"]["step"] = 5
+    last.write_text(json.dumps(content))
+    assert run("generate", tmp_path / "run", "--prompt", "she") == 1
+    assert f"{last}: the checksum is wrong" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("command", ["train", "generate", "convert"])
+def test_help_says_what_goes_in_and_what_comes_out(command, capsys):
+    with pytest.raises(SystemExit) as caught:
+        run(command, "--help")
+    assert caught.value.code == 0
+    said = capsys.readouterr().out
+    assert f"usage: mygpt {command}" in said
+    assert "checkpoint" in said or "mygpt train" in said

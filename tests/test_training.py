@@ -1,0 +1,314 @@
+import math
+from dataclasses import replace
+
+import numpy as np
+import pytest
+import torch
+import torch.nn.functional as F
+
+from mygpt.checkpoint import load_checkpoint
+from mygpt.data import Batches, windows, write_tokens
+from mygpt.gpt import GPT, GPTConfig
+from mygpt.modern import ModernConfig, ModernGPT
+from mygpt.training import (
+    RECIPES,
+    Run,
+    TrainingConfig,
+    evaluate,
+    make_optimizers,
+    train,
+)
+
+V = 13
+CONFIG = TrainingConfig(
+    steps=10, batch_size=3, warmup_steps=3, eval_every=4, save_every=5, progress=False
+)
+MODERN = replace(CONFIG, **RECIPES["modern"] | {"warmup_steps": 3})
+
+
+def ids(count=500, seed=0):
+    """Ids in which each follows from the one before: something to learn."""
+    generator = torch.Generator().manual_seed(seed)
+    jumps = torch.randint(1, 3, (count,), generator=generator)
+    return jumps.cumsum(0) % V
+
+
+def gpt(dropout=0.0):
+    torch.manual_seed(0)
+    return GPT(GPTConfig(V, 7, 16, 4, 2, dropout=dropout))
+
+
+def modern():
+    torch.manual_seed(0)
+    return ModernGPT(ModernConfig(V, 7, 16, 4, 2, num_kv_heads=2, mlp="swiglu"))
+
+
+def same_weights(a, b):
+    return all(
+        torch.equal(p, q) for p, q in zip(a.parameters(), b.parameters(), strict=True)
+    )
+
+
+# Learning
+
+
+@pytest.mark.parametrize(("make", "config"), [(gpt, CONFIG), (modern, MODERN)])
+def test_the_loss_falls_towards_what_can_be_known(make, config):
+    model = make()
+    long = replace(config, steps=150, batch_size=17, learning_rate=1e-2)
+    history = train(model, ids(), long, val_data=ids(200, seed=1))
+    assert history.loss[0] == pytest.approx(math.log(V), abs=0.1)
+    assert history.val_loss[-1] < 1.0  # ln 2 = 0.69 cannot be beaten
+    assert history.val_step[-1] == 150
+    assert len(history.loss) == len(history.grad_norm) == len(history.seconds) == 150
+
+
+def test_one_step_equals_adamw_by_hand():
+    model, by_hand = gpt(), gpt()
+    config = replace(CONFIG, steps=1, warmup_steps=0, clip=0.5, betas=(0.9, 0.99))
+    history = train(model, ids(), config)
+    batch = next(Batches(ids(), 3, 7, seed=0))
+    loss = by_hand(*batch)[1]
+    loss.backward()
+    gradients = {name: p.grad for name, p in by_hand.named_parameters()}
+    norm = math.sqrt(sum(g.square().sum().item() for g in gradients.values()))
+    assert history.loss == [loss.item()]
+    assert history.grad_norm == [pytest.approx(norm, rel=1e-5)]
+    with torch.no_grad():
+        for name, p in by_hand.named_parameters():
+            g = gradients[name] * min(1, 0.5 / norm)
+            decay = 0.1 if p.ndim == 2 else 0
+            p -= 1e-3 * (decay * p + g / (g.abs() + 1e-8))
+    for (name, p), q in zip(
+        model.named_parameters(), by_hand.parameters(), strict=True
+    ):
+        torch.testing.assert_close(p, q, atol=2e-5, rtol=1e-4, msg=name)
+
+
+def test_matrices_decay_and_vectors_do_not():
+    model = gpt()
+    (adamw,) = make_optimizers(model, CONFIG)
+    decays = {id(p): g["weight_decay"] for g in adamw.param_groups for p in g["params"]}
+    for name, p in model.named_parameters():
+        assert decays[id(p)] == (0.1 if p.ndim == 2 else 0), name
+
+
+def test_muon_has_the_matrices_of_the_blocks_and_adamw_the_rest():
+    model = modern()
+    adamw, muon = make_optimizers(model, MODERN)
+    inside = {id(p) for g in muon.param_groups for p in g["params"]}
+    rest = {id(p) for g in adamw.param_groups for p in g["params"]}
+    for name, p in model.named_parameters():
+        assert (id(p) in inside) == (name.startswith("blocks") and p.ndim == 2), name
+        assert (id(p) in inside) != (id(p) in rest), name
+
+
+def test_accumulated_gradients_are_those_of_the_whole_batch():
+    parts, whole = gpt(), gpt()
+    batches = Batches(ids(), 6, 7, seed=0)
+
+    class Halves(Batches):
+        """The same rows, three at a time."""
+
+        def __next__(self):
+            if not getattr(self, "rest", None):
+                inputs, targets = next(batches)
+                self.rest = [(inputs[:3], targets[:3]), (inputs[3:], targets[3:])]
+            return self.rest.pop(0)
+
+    one = replace(CONFIG, steps=1)
+    a = Run(parts, Halves(ids(), 3, 7), replace(one, accumulate=2))
+    b = Run(whole, Batches(ids(), 6, 7, seed=0), one)
+    assert a.gradients() == pytest.approx(b.gradients(), abs=1e-6)
+    for p, q in zip(parts.parameters(), whole.parameters(), strict=True):
+        torch.testing.assert_close(p.grad, q.grad, atol=1e-7, rtol=1e-4)
+
+
+def test_the_learning_rate_rises_and_falls_as_it_says():
+    cosine = replace(CONFIG, steps=100, warmup_steps=10, final_learning_rate=0.1)
+    assert cosine.scale(0) == pytest.approx(0.1)
+    assert cosine.scale(9) == 1
+    assert cosine.scale(10) == 1
+    assert cosine.scale(55) == pytest.approx(0.55)
+    assert cosine.scale(100) == pytest.approx(0.1)
+    linear = replace(cosine, schedule="linear", flat=0.4, final_learning_rate=0.0)
+    assert linear.scale(39) == 1
+    assert linear.scale(70) == pytest.approx(0.5)
+    assert linear.scale(100) == 0
+
+
+def test_the_evaluation_counts_every_token_once():
+    model, val = gpt(dropout=0.5), ids(101, seed=2)
+    loss = evaluate(model, val, 7, batch_size=4)
+    model.eval()
+    total = 0.0
+    with torch.no_grad():
+        for inputs, targets in windows(val, 7, 1):
+            logits = model(inputs)[0]
+            total += F.cross_entropy(logits[0], targets[0], reduction="sum").item()
+    assert loss == pytest.approx(total / 100, rel=1e-5)
+
+
+def test_bfloat16_and_float32_losses_are_near(tmp_path):
+    a = train(gpt(), ids(), CONFIG).loss
+    b = train(gpt(), ids(), replace(CONFIG, autocast=True)).loss
+    assert a != b
+    assert a == pytest.approx(b, abs=0.05)
+
+
+def test_a_memory_mapped_file_trains_as_the_ids_do(tmp_path):
+    write_tokens(ids(), tmp_path / "ids.npy")
+    mapped = np.load(tmp_path / "ids.npy", mmap_mode="r")
+    a, b = gpt(), gpt()
+    train(a, ids(), CONFIG)
+    train(b, mapped, CONFIG)
+    assert same_weights(a, b)
+
+
+def test_the_callers_random_state_is_left_alone():
+    before = torch.get_rng_state()
+    model = gpt(dropout=0.5)
+    torch.set_rng_state(before)
+    train(model, ids(), CONFIG)
+    assert torch.equal(torch.get_rng_state(), before)
+
+
+def test_the_progress_bar_names_loss_and_speed(capsys):
+    train(gpt(), ids(), replace(CONFIG, progress=True), val_data=ids(50))
+    shown = capsys.readouterr().err
+    assert "10/10" in shown
+    assert "loss=" in shown
+    assert "tokens/s=" in shown
+    assert "val=" in shown
+
+
+# Going on
+
+
+class Interrupt(Exception):
+    """The machine goes off."""
+
+
+@pytest.mark.parametrize(
+    ("make", "config"),
+    [(lambda: gpt(dropout=0.3), CONFIG), (modern, MODERN)],
+    ids=["gpt2", "modern"],
+)
+def test_a_resumed_run_ends_with_the_same_bits(make, config, tmp_path, monkeypatch):
+    whole = make()
+    expected = train(whole, ids(), config, val_data=ids(60), out=tmp_path / "whole")
+
+    def interrupted(self, *args):
+        if self.step == 7:
+            raise Interrupt
+        return take_step(self, *args)
+
+    take_step = Run.take_step
+    monkeypatch.setattr(Run, "take_step", interrupted)
+    with pytest.raises(Interrupt):
+        train(make(), ids(), config, val_data=ids(60), out=tmp_path / "cut")
+    monkeypatch.undo()
+    torch.manual_seed(99)
+    model = type(whole)(whole.config)
+    torch.randn(5)
+    history = train(
+        model, ids(), config, val_data=ids(60), out=tmp_path / "cut", resume=True
+    )
+    assert same_weights(model, whole)
+    assert history.loss == expected.loss
+    assert history.grad_norm == expected.grad_norm
+    assert (history.val_step, history.val_loss) == (
+        expected.val_step,
+        expected.val_loss,
+    )
+    for name in ("model.safetensors", "training.safetensors"):
+        last = "step-00000010"
+        assert (tmp_path / "cut" / last / name).read_bytes() == (
+            tmp_path / "whole" / last / name
+        ).read_bytes()
+
+
+def test_a_finished_run_has_nothing_left_to_do(tmp_path):
+    model = gpt()
+    expected = train(model, ids(), CONFIG, out=tmp_path)
+    again = gpt()
+    assert train(again, ids(), CONFIG, out=tmp_path, resume=True) == expected
+    assert same_weights(again, model)
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        ({"learning_rate": 2e-3}, r"begun with learning_rate = 0\.001, .* 0\.002"),
+        ({"batch_size": 4}, "begun with batch_size = 3, and cannot go on with 4"),
+        ({"steps": 11}, "begun with steps = 10, and cannot go on with 11"),
+    ],
+)
+def test_another_run_is_not_continued(tmp_path, change, message):
+    train(gpt(), ids(), CONFIG, out=tmp_path)
+    with pytest.raises(ValueError, match=message):
+        train(gpt(), ids(), replace(CONFIG, **change), out=tmp_path, resume=True)
+
+
+def test_another_model_or_other_data_are_not_continued(tmp_path):
+    train(gpt(), ids(), CONFIG, out=tmp_path)
+    other = GPT(GPTConfig(V, 7, 16, 4, 3))
+    with pytest.raises(ValueError, match=r"expected a model of .*num_layers=3"):
+        train(other, ids(), CONFIG, out=tmp_path, resume=True)
+    with pytest.raises(ValueError, match="num_ids"):
+        train(gpt(), ids(499), CONFIG, out=tmp_path, resume=True)
+    with pytest.raises(ValueError, match="expected a checkpoint, there is none"):
+        train(gpt(), ids(), CONFIG, out=tmp_path / "nowhere", resume=True)
+    with pytest.raises(ValueError, match="resume=True needs out"):
+        train(gpt(), ids(), CONFIG, resume=True)
+
+
+# Bad input
+
+
+def test_a_loss_that_is_not_a_number_stops_before_it_is_saved(tmp_path, monkeypatch):
+    take_step = Run.take_step
+
+    def broken(self):
+        if self.step == 8:
+            self.model.ln_f.weight.data.fill_(math.nan)
+        take_step(self)
+
+    monkeypatch.setattr(Run, "take_step", broken)
+    config = replace(CONFIG, save_every=1)
+    with pytest.raises(FloatingPointError, match=r"the loss is nan .* at step 8 "):
+        train(gpt(), ids(), config, out=tmp_path)
+    model, _, state = load_checkpoint(tmp_path)
+    assert state["step"] == 8
+    assert all(p.isfinite().all() for p in model.parameters())
+
+
+def test_too_few_ids_are_refused():
+    with pytest.raises(ValueError, match="expected at least 8 ids, got 7"):
+        train(gpt(), ids(7), CONFIG)
+    with pytest.raises(ValueError, match="expected at least 8 ids, got 0"):
+        train(gpt(), ids(0), CONFIG)
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        ({"steps": 0}, "steps must be .* at least 1, got 0"),
+        ({"batch_size": 0}, "batch_size must be .* got 0"),
+        ({"length": 0}, "length must be .* got 0"),
+        ({"accumulate": 0}, "accumulate must be .* got 0"),
+        ({"eval_every": 0}, "eval_every must be .* got 0"),
+        ({"save_every": -1}, "save_every must be .* got -1"),
+        ({"optimizer": "sgd"}, "optimizer must be one of adamw, muon; got 'sgd'"),
+        ({"schedule": "step"}, "schedule must be one of cosine, linear; got 'step'"),
+        ({"learning_rate": -1.0}, r"learning_rate must be from 0 .* got -1\.0"),
+        ({"learning_rate": math.nan}, "learning_rate must be from 0 .* got nan"),
+        ({"weight_decay": math.inf}, "weight_decay must be from 0 .* got inf"),
+        ({"clip": -0.1}, r"clip must be from 0 .* got -0\.1"),
+        ({"flat": 1.5}, r"flat must be from 0 to 1, got 1\.5"),
+        ({"warmup_steps": -1}, "warmup_steps must be from 0 .* got -1"),
+    ],
+)
+def test_settings_without_sense_are_refused(change, message):
+    with pytest.raises(ValueError, match=message):
+        replace(CONFIG, **change)

@@ -151,7 +151,9 @@ def test_every_file_is_refused_when_it_is_cut_or_changed_anywhere(saved):
         ends = {0, 1, 7, 8, 9, 8 + inside // 2, 8 + inside, 9 + inside, len(whole) - 2}
         for end in sorted(end for end in ends if end < len(whole)):
             path.write_bytes(whole[:end])
-            with pytest.raises(ValueError, match=rf"{path.name}: (the checksum|expec)"):
+            with pytest.raises(
+                ValueError, match=rf"{path.name}: (the checksum|expected)"
+            ):
                 load_checkpoint(saved)
         for _ in range(25):
             flipped = bytearray(whole)

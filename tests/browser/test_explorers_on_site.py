@@ -299,6 +299,7 @@ def test_an_explorer_fits_its_column_in_the_page_s_colours(
     assert view.root.bounding_box()["width"] <= width
     for theme in ("dark", "light"):
         view.page.emulate_media(color_scheme=theme)
+        view.page.wait_for_selector(f"html[data-theme={theme}]")
         ink = view.root.evaluate("root => getComputedStyle(root).color")
         brightness = sum(map(int, ink[ink.index("(") + 1 : -1].split(",")[:3])) / 3
         assert (brightness > 128) == (theme == "dark")

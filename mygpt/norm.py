@@ -1,14 +1,22 @@
 """Layer normalisation (Ba, Kiros and Hinton 2016)."""
 
 import torch
+import torch.nn.functional as F
 from jaxtyping import Float
 from torch import Tensor, nn
 
 from mygpt.checks import check_last_axis, check_positive
 
 
+def normalise(x: Float[Tensor, "... C"], eps: float = 1e-5) -> Float[Tensor, "... C"]:
+    """Each position's vector, brought to mean 0 and variance 1."""
+    mean = x.mean(dim=-1, keepdim=True)  # (..., 1)
+    variance = x.var(dim=-1, keepdim=True, correction=0)  # (..., 1), population
+    return (x - mean) / torch.sqrt(variance + eps)
+
+
 class LayerNorm(nn.Module):
-    """Bring each position's vector to mean 0 and variance 1; then weight and bias."""
+    """`weight * normalise(x, eps) + bias`, in one fused kernel."""
 
     def __init__(self, embed_dim: int, eps: float = 1e-5):
         super().__init__()
@@ -21,7 +29,4 @@ class LayerNorm(nn.Module):
 
     def forward(self, x: Float[Tensor, "... C"]) -> Float[Tensor, "... C"]:
         check_last_axis(x, len(self.weight))
-        mean = x.mean(dim=-1, keepdim=True)  # (..., 1)
-        variance = x.var(dim=-1, keepdim=True, correction=0)  # (..., 1), population
-        normalised = (x - mean) / torch.sqrt(variance + self.eps)
-        return self.weight * normalised + self.bias
+        return F.layer_norm(x, self.weight.shape, self.weight, self.bias, self.eps)

@@ -4,8 +4,8 @@
 
 Batch 1, float32, a prompt of 32 tokens and 128 new ones, both with a key-value cache,
 both from the same weights, in turn. One token needs every weight once, so the memory's
-bandwidth sets a limit: the bandwidth is measured in the same rounds, as the time for the
-sum of a tensor of the weights' size.
+bandwidth sets a limit: the bandwidth is measured in the same rounds, as the time for
+the sum of a tensor of the weights' size.
 """
 
 import argparse
@@ -67,7 +67,8 @@ def main() -> None:
     print(f"{'the same tokens':32}{'yes' if same else 'NO'}")
     print(f"{'mygpt':32}{here:6.1f} tokens/s")
     print(f"{'transformers':32}{there:6.1f} tokens/s")
-    print(f"{'memory limit':32}{read:6.1f} tokens/s  ({4e-9 * weights * read:.1f} GB/s)")
+    bandwidth = 4e-9 * weights * read
+    print(f"{'memory limit':32}{read:6.1f} tokens/s  ({bandwidth:.1f} GB/s)")
     print(f"{'mygpt / transformers':32}{ratio:6.2f}   (bar: at least {BAR})")
     print(f"{'mygpt / memory limit':32}{share:6.2f}   (bar: at least {BAR_OF_LIMIT})")
 

@@ -20,13 +20,14 @@ def check_dropout(dropout: float) -> None:
         raise ValueError(f"dropout must be at least 0 and below 1, got {dropout!r}")
 
 
-def check_divisible(*, embed_dim: int, num_heads: int) -> None:
-    """Raise a ValueError unless the width can be cut into equal heads."""
-    if embed_dim % num_heads:
-        raise ValueError(
-            "expected embed_dim divisible by num_heads, "
-            f"got {embed_dim} and {num_heads}"
-        )
+def check_divisible(**values: int) -> None:
+    """Raise a ValueError unless the first of two values is divisible by the other.
+
+    `check_divisible(embed_dim=768, num_heads=12)`: the width can be cut into heads.
+    """
+    (whole, a), (part, b) = values.items()
+    if a % b:
+        raise ValueError(f"expected {whole} divisible by {part}, got {a} and {b}")
 
 
 def check_choice(name: str, value: str, choices: Iterable[str]) -> None:

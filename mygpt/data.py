@@ -210,7 +210,7 @@ def _gather(ids: np.ndarray, starts: np.ndarray, length: int, device) -> tuple:
     if torch.device(device).type == "cuda":
         rows = rows.pin_memory()
     rows = rows.to(device, non_blocking=True)
-    return rows[:, :-1], rows[:, 1:]
+    return rows[:, :-1].contiguous(), rows[:, 1:].contiguous()
 
 
 def as_array(ids: Ids, at_least: int) -> np.ndarray:

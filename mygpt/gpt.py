@@ -112,14 +112,24 @@ class GPT(nn.Module):
 
         With a `cache`, ids are the positions that follow those in the cache.
         """
+        logits = self.logits(self.states(ids, cache))
+        return logits, None if targets is None else mean_loss(logits, targets)
+
+    def states(
+        self, ids: Int[Tensor, "B T"], cache: list[KVCache] | None = None
+    ) -> Float[Tensor, "B T C"]:
+        """What the last norm gives at each position."""
         past = cache[0].length if cache else 0
         end = past + ids.shape[1]
         check_length(end, self.config.max_seq_len)
         x = self.drop(self.token(ids) + self.position.weight[past:end])  # (B, T, C)
         for layer, block in enumerate(self.blocks):
             x = block(x, cache=cache[layer] if cache else None)
-        logits = self.ln_f(x) @ self.token.embedding.weight.T  # (B, T, V)
-        return logits, None if targets is None else mean_loss(logits, targets)
+        return self.ln_f(x)
+
+    def logits(self, states: Float[Tensor, "... C"]) -> Float[Tensor, "... V"]:
+        """A score for every token: the product with its embedding."""
+        return states @ self.token.embedding.weight.T
 
     def new_cache(self, batch: int = 1) -> list[KVCache]:
         """One empty cache for each block, with room for max_seq_len positions."""
@@ -151,11 +161,10 @@ def initialise(model: GPT) -> None:
     The layers that write to the residual stream, two in each block, get 0.02 / √(2L),
     so that their sum over the depth keeps its size (Radford et al. 2019, section 2.3).
     """
-    for module in model.modules():
+    for name, module in model.named_modules():
         if isinstance(module, nn.Linear | nn.Embedding):
-            nn.init.normal_(module.weight, std=0.02)
+            writes = name.endswith(("mha.W_O", "mlp.fc2"))
+            std = 0.02 / math.sqrt(2 * model.config.num_layers) if writes else 0.02
+            nn.init.normal_(module.weight, std=std)
         if isinstance(module, nn.Linear) and module.bias is not None:
             nn.init.zeros_(module.bias)
-    for block in model.blocks:
-        block.mha.W_O.weight /= math.sqrt(2 * model.config.num_layers)
-        block.mlp.fc2.weight /= math.sqrt(2 * model.config.num_layers)

@@ -9,6 +9,7 @@ import torch
 from jaxtyping import Float
 from safetensors.torch import save_file
 from torch import Tensor, nn
+from torch.overrides import TorchFunctionMode
 
 from mygpt.checks import check_last_axis, check_positive
 from mygpt.feed_forward import ACTIVATIONS
@@ -81,7 +82,7 @@ def load_gpt2(folder_or_name: str | Path) -> GPT:
     """
     folder = find_folder(folder_or_name)
     config = read_config(folder / CONFIG)
-    with torch.device("meta"):
+    with torch.device("meta"), WithoutInitialisation():
         model = GPT(config)
     with ExitStack() as stack:
         tensors = StoredTensors(folder, stack)
@@ -94,6 +95,19 @@ def load_gpt2(folder_or_name: str | Path) -> GPT:
         tensors.check_rest({theirs for theirs, _ in their_names(model)})
     model.load_state_dict(state, assign=True)
     return model.eval()
+
+
+class WithoutInitialisation(TorchFunctionMode):
+    """Layers are made without their first numbers.
+
+    On the meta device there are none to draw, but the attempt would import much.
+    """
+
+    def __torch_function__(self, function, types, args=(), kwargs=None):
+        kwargs = kwargs or {}
+        if getattr(function, "__module__", None) == "torch.nn.init":
+            return kwargs["tensor"] if "tensor" in kwargs else args[0]
+        return function(*args, **kwargs)
 
 
 def save_gpt2(model: GPT, folder: str | Path) -> None:

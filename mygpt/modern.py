@@ -75,7 +75,8 @@ class SquaredReLU(nn.Module):
         self.fc2 = nn.Linear(expansion * embed_dim, embed_dim, bias=False)
 
     def forward(self, x: Float[Tensor, "... C"]) -> Float[Tensor, "... C"]:
-        return self.fc2(F.relu(self.fc1(x)).square())
+        hidden = self.fc1(x)
+        return self.fc2(F.relu(hidden) * hidden)  # a product's gradient is cheap
 
 
 class SwiGLU(nn.Module):
@@ -97,6 +98,13 @@ class SwiGLU(nn.Module):
         return self.fc2(F.silu(self.gate(x)) * self.fc1(x))
 
 
+def check_heads(embed_dim: int, num_heads: int, num_kv_heads: int) -> None:
+    """Raise a ValueError unless the channels and the queries' heads can be shared."""
+    check_positive(embed_dim=embed_dim, num_heads=num_heads, num_kv_heads=num_kv_heads)
+    check_divisible(embed_dim=embed_dim, num_heads=num_heads)
+    check_divisible(num_heads=num_heads, num_kv_heads=num_kv_heads)
+
+
 class GroupedQueryAttention(nn.Module):
     """Attention in which several heads of queries share one of keys and values.
 
@@ -105,18 +113,10 @@ class GroupedQueryAttention(nn.Module):
     """
 
     def __init__(
-        self, embed_dim: int, num_heads: int, num_kv_heads: int, qk_norm: bool = True
+        self, embed_dim: int, num_heads: int, num_kv_heads: int, qk_norm: bool = False
     ):
         super().__init__()
-        check_positive(
-            embed_dim=embed_dim, num_heads=num_heads, num_kv_heads=num_kv_heads
-        )
-        check_divisible(embed_dim=embed_dim, num_heads=num_heads)
-        if num_heads % num_kv_heads:
-            raise ValueError(
-                "expected num_heads divisible by num_kv_heads, "
-                f"got {num_heads} and {num_kv_heads}"
-            )
+        check_heads(embed_dim, num_heads, num_kv_heads)
         self.embed_dim, self.qk_norm = embed_dim, qk_norm
         self.head_dim = embed_dim // num_heads
         self.group = num_heads // num_kv_heads
@@ -167,8 +167,8 @@ class ModernConfig:
     num_kv_heads: int | None = None
     norm: str = "rms"
     positions: str = "rotary"
-    mlp: str = "relu2"
-    qk_norm: bool = True
+    mlp: str = "swiglu"
+    qk_norm: bool = False
     zero_init: bool = True
     tied: bool = False
     logit_cap: float | None = 15.0
@@ -177,20 +177,12 @@ class ModernConfig:
         check_positive(
             vocab_size=self.vocab_size,
             max_seq_len=self.max_seq_len,
-            embed_dim=self.embed_dim,
-            num_heads=self.num_heads,
             num_layers=self.num_layers,
-            num_kv_heads=self.kv_heads,
         )
-        check_divisible(embed_dim=self.embed_dim, num_heads=self.num_heads)
+        check_heads(self.embed_dim, self.num_heads, self.kv_heads)
         check_choice("norm", self.norm, NORMS)
         check_choice("positions", self.positions, POSITIONS)
         check_choice("mlp", self.mlp, MLPS)
-        if self.num_heads % self.kv_heads:
-            raise ValueError(
-                "expected num_heads divisible by num_kv_heads, "
-                f"got {self.num_heads} and {self.kv_heads}"
-            )
         if self.positions == "rotary":
             rotary_angles(1, self.embed_dim // self.num_heads)
         if self.logit_cap is not None and not self.logit_cap > 0:
@@ -265,6 +257,13 @@ class ModernGPT(nn.Module):
 
         With a `cache`, ids are the positions that follow those in the cache.
         """
+        logits = self.logits(self.states(ids, cache))
+        return logits, None if targets is None else mean_loss(logits, targets)
+
+    def states(
+        self, ids: Int[Tensor, "B T"], cache: list[KVCache] | None = None
+    ) -> Float[Tensor, "B T C"]:
+        """What the last norm gives at each position."""
         past = cache[0].length if cache else 0
         end = past + ids.shape[1]
         check_length(end, self.config.max_seq_len)
@@ -274,11 +273,15 @@ class ModernGPT(nn.Module):
         angles = None if self.angles is None else self.angles[past:end]
         for layer, block in enumerate(self.blocks):
             x = block(x, angles, cache=cache[layer] if cache else None)
+        return self.norm(x)
+
+    def logits(self, states: Float[Tensor, "... C"]) -> Float[Tensor, "... V"]:
+        """A score for every token, bent to stay within the cap where there is one."""
         head = self.token.embedding if self.config.tied else self.head
-        logits = self.norm(x) @ head.weight.T  # (B, T, V)
+        logits = states @ head.weight.T
         if cap := self.config.logit_cap:
             logits = cap * torch.tanh(logits / cap)
-        return logits, None if targets is None else mean_loss(logits, targets)
+        return logits
 
     def new_cache(self, batch: int = 1) -> list[KVCache]:
         """One empty cache for each block; it holds the shared heads alone."""

@@ -88,7 +88,7 @@ def _stream(model, ids, max_new_tokens, choose, stop, pad_id, use_cache):
     model.eval()
     try:
         for _ in range(max_new_tokens):
-            with torch.no_grad():
+            with torch.inference_mode():
                 tokens = choose(context.next_logits(), ids)
             tokens = torch.where(stopped, pad_id, tokens)
             ids = torch.cat([ids, tokens[:, None]], dim=1)
@@ -117,10 +117,11 @@ class Context:
     def next_logits(self) -> Float[Tensor, "B V"]:
         """What the model says of the token after the window."""
         new = self.window[:, self.read :]
-        logits = self.model(new, cache=self.cache)[0][:, -1].float()
+        states = self.model.states(new, self.cache)
+        logits = self.model.logits(states[:, -1]).float()  # the last position's alone
         if self.cache is not None:
             self.read = self.window.shape[1]
-        if logits.isnan().any():
+        if logits.amax(dim=-1).isnan().any():  # a NaN is the largest
             raise ValueError("expected scores for the next token, the model gave NaN")
         return logits
 

@@ -23,13 +23,14 @@ RECIPES = {  # settings of TrainingConfig
     "gpt2": {},
     "modern": {
         "optimizer": "muon",
-        "learning_rate": 0.01,
-        "matrix_learning_rate": 0.03,
+        "learning_rate": 0.02,
+        "matrix_learning_rate": 0.04,
+        "momentum": 0.85,
         "betas": (0.8, 0.95),
         "weight_decay": 0.0,
         "clip": None,
         "schedule": "linear",
-        "warmup_steps": 20,
+        "warmup_steps": 0,
         "final_learning_rate": 0.0,
     },
 }
@@ -43,7 +44,7 @@ class TrainingConfig:
     The learning rate rises linearly over `warmup_steps`; then "cosine" falls to
     `final_learning_rate` times its peak at the last step, and "linear" stays at the
     peak for `flat` of the steps before it falls. "muon" is for the matrices in the
-    blocks, at `matrix_learning_rate`; AdamW has the rest.
+    blocks, at `matrix_learning_rate` with `momentum`; AdamW has the rest.
     """
 
     steps: int
@@ -53,6 +54,7 @@ class TrainingConfig:
     optimizer: str = "adamw"
     learning_rate: float = 1e-3
     matrix_learning_rate: float = 0.02
+    momentum: float = 0.95  # Muon's
     betas: tuple[float, float] = (0.9, 0.99)
     weight_decay: float = 0.1  # of matrices; vectors never decay
     clip: float | None = 1.0  # largest norm of the gradient
@@ -91,6 +93,10 @@ class TrainingConfig:
             value = getattr(self, name)
             if value is not None and not (low <= value <= high and value < math.inf):
                 raise ValueError(f"{name} must be from {low} to {high}, got {value!r}")
+        if not 0 <= self.momentum < 1:
+            raise ValueError(
+                f"momentum must be at least 0 and below 1, got {self.momentum!r}"
+            )
 
     @classmethod
     def stored(cls, settings: dict, **changes) -> "TrainingConfig":
@@ -188,8 +194,7 @@ class Run:
                 group["lr"] = group["peak"] * scale
         self.model.train()
         loss = self.gradients()
-        clip = math.inf if self.config.clip is None else self.config.clip
-        norm = nn.utils.clip_grad_norm_(self.model.parameters(), clip).item()
+        norm = self.clip_gradients()
         if not math.isfinite(loss + norm):
             raise FloatingPointError(
                 f"the loss is {loss} and its gradient's norm {norm} at step {self.step}"
@@ -215,6 +220,14 @@ class Run:
             (loss / self.config.accumulate).backward()
             total += loss.item() / self.config.accumulate
         return total
+
+    def clip_gradients(self) -> float:
+        """Scale them down to the norm `clip`; return the norm that they had."""
+        parameters = [p for p in self.model.parameters() if p.grad is not None]
+        norm = nn.utils.get_total_norm([p.grad for p in parameters])
+        if self.config.clip is not None:
+            nn.utils.clip_grads_with_norm_(parameters, self.config.clip, norm)
+        return norm.item()
 
     def precision(self):
         if not self.config.autocast:
@@ -318,7 +331,9 @@ def make_optimizers(
     )
     optimizers = [adamw]
     if hidden:
-        optimizers.append(Muon(hidden, lr=config.matrix_learning_rate))
+        optimizers.append(
+            Muon(hidden, lr=config.matrix_learning_rate, momentum=config.momentum)
+        )
     for optimizer in optimizers:
         for group in optimizer.param_groups:
             group["peak"] = group["lr"]

@@ -106,7 +106,7 @@ def test_grouped_queries_equal_attention_with_repeated_heads(num_kv_heads):
 
 
 def test_normed_queries_and_keys_do_not_feel_the_size_of_their_matrices():
-    attention, x = GroupedQueryAttention(24, 6, 2), torch.randn(2, 5, 24)
+    attention, x = GroupedQueryAttention(24, 6, 2, qk_norm=True), torch.randn(2, 5, 24)
     before = attention(x)
     attention.W_Q.weight.data *= 100
     attention.W_K.weight.data *= 0.5
@@ -130,10 +130,10 @@ def test_it_starts_as_the_identity_with_a_loss_of_ln_v():
 CHANGES = [
     {"norm": "layer"},
     {"positions": "learned"},
-    {"mlp": "swiglu"},
+    {"mlp": "relu2"},
     {"mlp": "gelu"},
     {"num_kv_heads": None},
-    {"qk_norm": False},
+    {"qk_norm": True},
     {"tied": True},
     {"logit_cap": None},
 ]

@@ -307,6 +307,7 @@ def test_too_few_ids_are_refused():
         ({"clip": -0.1}, r"clip must be from 0 .* got -0\.1"),
         ({"flat": 1.5}, r"flat must be from 0 to 1, got 1\.5"),
         ({"warmup_steps": -1}, "warmup_steps must be from 0 .* got -1"),
+        ({"momentum": 1.0}, r"momentum must be at least 0 and below 1, got 1\.0"),
     ],
 )
 def test_settings_without_sense_are_refused(change, message):

@@ -301,11 +301,13 @@ class StoredTensors:
             )
         width = shape[0]
         tensor = part[...] if third is None else part[..., third * width :][..., :width]
-        if not tensor.is_floating_point() or not tensor.isfinite().all():
+        copy = torch.empty(shape).copy_(turned(name, tensor))
+        extremes = torch.stack(copy.aminmax())  # NaN if there is one anywhere
+        if not tensor.is_floating_point() or not extremes.isfinite().all():
             raise ValueError(
                 f"{self.source}: expected finite numbers in {self.prefix + name}"
             )
-        return torch.empty(shape).copy_(turned(name, tensor))
+        return copy
 
     def check_rest(self, used: set[str]) -> None:
         """Raise a ValueError for tensors that a GPT-2 does not have."""

@@ -1,4 +1,6 @@
 import math
+import subprocess
+import sys
 from dataclasses import replace
 
 import numpy as np
@@ -154,6 +156,32 @@ def test_bfloat16_and_float32_losses_are_near(tmp_path):
     b = train(gpt(), ids(), replace(CONFIG, autocast=True)).loss
     assert a != b
     assert a == pytest.approx(b, abs=0.05)
+
+
+COMPILED = """
+import torch
+from mygpt.gpt import GPT, GPTConfig
+from mygpt.training import TrainingConfig, train
+
+def traced(model, compile=torch.compile):  # needs no C++ compiler
+    calls.append(model)
+    return compile(model, backend="eager")
+
+calls, losses, torch.compile = [], [], traced
+for compile in (False, True):
+    torch.manual_seed(0)
+    model = GPT(GPTConfig(13, 7, 12, 3, 2))
+    ids = torch.arange(400) ** 2 % 13
+    config = TrainingConfig(5, 5, compile=compile, progress=False)
+    losses.append(train(model, ids, config).loss)
+assert calls == [model], calls
+torch.testing.assert_close(*losses, atol=1e-5, rtol=0)
+"""
+
+
+def test_a_compiled_model_learns_the_same():
+    """In a process of its own, without the checks of types that tests wear."""
+    subprocess.run([sys.executable, "-c", COMPILED], check=True)
 
 
 def test_a_memory_mapped_file_trains_as_the_ids_do(tmp_path):

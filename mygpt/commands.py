@@ -127,6 +127,11 @@ def run_train(options: argparse.Namespace) -> None:
         torch.manual_seed(options.seed)
         model, config = make_model(options, tokenizer.vocab_size)
     ids, val_ids = split(torch.tensor(tokenizer.encode(text)))
+    if len(ids) <= model.config.max_seq_len:
+        raise ValueError(
+            f"{options.corpus} is too short: expected at least "
+            f"{model.config.max_seq_len + 1} tokens to train on, got {len(ids)}"
+        )
     history = train(
         model.to(options.device),
         ids,

@@ -144,6 +144,14 @@ def test_what_is_missing_is_said_in_one_line(
     assert said.count("\n") == 1
 
 
+def test_a_text_shorter_than_the_context_is_refused(tmp_path, capsys):
+    (tmp_path / "short.txt").write_text("hello")
+    assert run("train", tmp_path / "short.txt", "--out", tmp_path / "run", *SMALL) == 1
+    said = capsys.readouterr().err
+    assert "short.txt is too short: expected at least 17 tokens" in said
+    assert not (tmp_path / "run").exists()
+
+
 def test_characters_that_the_model_never_saw_are_named(corpus, tmp_path, capsys):
     run("train", corpus, "--out", tmp_path / "run", *SMALL)
     assert run("generate", tmp_path / "run", "--prompt", "she Ω") == 1

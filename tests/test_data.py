@@ -239,6 +239,14 @@ def test_a_failed_write_leaves_the_file_before(tmp_path, monkeypatch):
     assert [path.name for path in tmp_path.iterdir()] == ["ids"]
 
 
+def test_who_reads_the_file_before_goes_on_reading_it(tmp_path):
+    write_tokens(PRIMES, tmp_path / "ids")
+    before = open_tokens(tmp_path / "ids")
+    write_tokens([0, 1], tmp_path / "ids")
+    assert before.tolist() == PRIMES
+    assert open_tokens(tmp_path / "ids").tolist() == [0, 1]
+
+
 def test_a_token_file_cut_short_anywhere_is_refused(tmp_path):
     path = tmp_path / "ids"
     write_tokens(PRIMES, path)

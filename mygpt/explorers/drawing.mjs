@@ -165,6 +165,58 @@ export function markerPath(index, x, y, r) {
   return `M${points.map(([dx, dy]) => `${x + dx * r} ${y + dy * r}`).join("L")}Z`;
 }
 
+/** The rectangle of a bar from the line of zero to `value`, never thinner than `least` pixels. */
+export function barBox(value, scale, zero = 0, least = 1) {
+  const [a, b] = [scale(zero), scale(value)];
+  const size = Math.max(Math.abs(b - a), value === zero ? 0 : least);
+  return { start: b < a ? a - size : a, size };
+}
+
+/** Where `count` equal bands lie between `low` and `high`, with a share of each left empty. */
+export function bandScale(count, low, high, gap = 0.2) {
+  const step = (high - low) / count;
+  return {
+    step,
+    width: step * (1 - gap),
+    start: (index) => low + step * (index + gap / 2),
+    middle: (index) => low + step * (index + 0.5),
+    invert: (position) => clamp(Math.floor((position - low) / step), 0, count - 1),
+  };
+}
+
+/** Softmax of a list of numbers, of which -Infinity gets 0. */
+export function softmax(numbers) {
+  const largest = Math.max(...numbers);
+  const powers = Array.from(numbers, (number) => Math.exp(number - largest));
+  const total = powers.reduce((sum, power) => sum + power, 0);
+  return powers.map((power) => power / total);
+}
+
+/** The red, green and blue of a CSS colour as the browser reports it, or of #rrggbb. */
+export function channels(colour) {
+  const hex = colour.trim().match(/^#(..)(..)(..)$/);
+  if (hex) return hex.slice(1).map((pair) => parseInt(pair, 16));
+  return colour.match(/[\d.]+/g).slice(0, 3).map(Number);
+}
+
+/** The colour a share of the way from one to another, as three channels. */
+export function mixed(from, to, share) {
+  return from.map((channel, i) => Math.round(channel + (to[i] - channel) * share));
+}
+
+/**
+ * The colours of a heatmap as RGBA bytes, one for each number: `zero` in the middle, towards `high`
+ * for positive and `low` for negative numbers, full at `limit`.
+ */
+export function heatColours(numbers, limit, { zero, low, high }) {
+  const bytes = new Uint8ClampedArray(4 * numbers.length);
+  for (let i = 0; i < numbers.length; i += 1) {
+    const share = clamp(Math.abs(numbers[i]) / (limit || 1), 0, 1);
+    bytes.set([...mixed(zero, numbers[i] < 0 ? low : high, share), 255], 4 * i);
+  }
+  return bytes;
+}
+
 /** The float32 numbers of a binary trait (a DataView that may start anywhere). */
 export function floats(view) {
   return new Float32Array(view.buffer.slice(view.byteOffset, view.byteOffset + view.byteLength));
@@ -358,6 +410,105 @@ export function tooltip() {
     node.style.right = place.left > x ? "auto" : `${width - x + 14}px`;
   };
   return { node, show, hide: () => { node.hidden = true; } };
+}
+
+/**
+ * A focusable part of a picture that carries one number: arrow keys, Page, Home and End move it.
+ * `show(value, text)` says where it stands.
+ */
+export function valueSlider(node, { label, low, high, step, choose }) {
+  for (const [name, value] of Object.entries({
+    role: "slider", tabindex: 0, "aria-label": label, "aria-valuemin": low, "aria-valuemax": high,
+    "data-lm-suppress-shortcuts": "true",
+  })) node.setAttribute(name, value);
+  let now = low;
+  const moves = {
+    ArrowUp: step, ArrowRight: step, ArrowDown: -step, ArrowLeft: -step,
+    PageUp: 10 * step, PageDown: -10 * step, Home: low - high, End: high - low,
+  };
+  node.addEventListener("keydown", (event) => {
+    if (!(event.key in moves) || event.ctrlKey || event.metaKey || event.altKey) return;
+    event.preventDefault();
+    choose(clamp(now + moves[event.key], low, high));
+  });
+  return {
+    node,
+    show: (value, text) => {
+      now = value;
+      node.setAttribute("aria-valuenow", value);
+      node.setAttribute("aria-valuetext", text);
+    },
+  };
+}
+
+/** Calls `redraw` when the page's theme changes, or paper takes its place; returns an undo. */
+export function themed(redraw) {
+  const observer = new MutationObserver(redraw);
+  for (const node of [document.documentElement, document.body]) {
+    observer.observe(node, {
+      attributes: true, attributeFilter: ["class", "theme", "data-theme", "data-jp-theme-light"],
+    });
+  }
+  const queries = ["(prefers-color-scheme: dark)", "print"].map((query) => matchMedia(query));
+  for (const query of queries) query.addEventListener("change", redraw);
+  return () => {
+    observer.disconnect();
+    for (const query of queries) query.removeEventListener("change", redraw);
+  };
+}
+
+/**
+ * A matrix of numbers as coloured cells on a canvas, with its legend. `draw({ numbers, rows,
+ * columns, width, height, limit, signed })` paints it; `mark` frames a row, a column or a cell;
+ * `under(event)` says which cell a pointer is over. The canvas is one pixel a cell, so that any
+ * number of cells costs the same.
+ */
+export function heatmap(format = fixed) {
+  const canvas = html("canvas", { class: "mygpt-heat", role: "img" });
+  const frame = html("span", { class: "mygpt-heat-frame", hidden: true });
+  const cells = html("div", { class: "mygpt-heat-cells" }, canvas, frame);
+  const [least, most] = [html("span"), html("span")];
+  const ramp = html("span", { class: "mygpt-ramp" });
+  const legend = html("p", { class: "mygpt-legend mygpt-number", "aria-hidden": "true" }, least, ramp, most);
+  let shape = { rows: 1, columns: 1 };
+
+  function draw({ numbers, rows, columns, height, limit, signed = false, decimals = 2 }) {
+    shape = { rows, columns };
+    const style = getComputedStyle(cells);
+    const [zero, high, low] = ["--heat-zero", "--heat-high", "--heat-low"].map((name) =>
+      channels(style.getPropertyValue(name)));
+    cells.style.height = `${height}px`;
+    canvas.width = columns;
+    canvas.height = rows;
+    const image = new ImageData(heatColours(numbers, limit, { zero, low, high }), columns, rows);
+    canvas.getContext("2d").putImageData(image, 0, 0);
+    ramp.classList.toggle("mygpt-signed", signed);
+    least.textContent = format(signed ? -limit : 0, decimals);
+    most.textContent = format(limit, decimals);
+  }
+
+  /** Frames a row, a column, or with both a cell; null takes the frame away. */
+  function mark(row, column) {
+    frame.hidden = row === null && column === null;
+    const part = (index, count) => (index === null ? [0, 100] : [(100 * index) / count, 100 / count]);
+    const [top, tall] = part(row, shape.rows);
+    const [left, wide] = part(column, shape.columns);
+    Object.assign(frame.style, {
+      top: `${top}%`, height: `${tall}%`, left: `${left}%`, width: `${wide}%`,
+    });
+  }
+
+  function under(event) {
+    const box = cells.getBoundingClientRect();
+    const index = (position, size, count) =>
+      clamp(Math.floor((position / (size || 1)) * count), 0, count - 1);
+    return {
+      row: index(event.clientY - box.top, box.height, shape.rows),
+      column: index(event.clientX - box.left, box.width, shape.columns),
+    };
+  }
+
+  return { node: cells, canvas, legend, draw, mark, under };
 }
 
 /** Says a sentence to screen readers once the reader has rested for a moment. */

@@ -2,8 +2,10 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 
 import {
-  clamp, emptiest, extent, fixed, floats, linePath, linearScale, linearTicks, logTicks, markerPath,
-  nearestIndex, niceStep, padded, powerOfTen, significant, spread, tooltipPlaces,
+  bandScale, barBox, channels, clamp, emptiest, extent, fixed, floats, heatColours,
+  linePath, linearScale, linearTicks, logTicks, markerPath,
+  nearestIndex, niceStep, padded, powerOfTen, significant, softmax, spread,
+  tooltipPlaces,
 } from "../../mygpt/explorers/drawing.mjs";
 
 const labels = (ticks) => ticks.map(({ label }) => label);
@@ -121,4 +123,44 @@ test("binary traits may start at any byte", () => {
   new DataView(bytes.buffer).setFloat32(3, 1.5, true);
   new DataView(bytes.buffer).setFloat32(7, -0.25, true);
   assert.deepEqual([...floats(new DataView(bytes.buffer, 3))], [1.5, -0.25]);
+});
+
+test("a bar stands on zero, in either direction, and is never invisible unless it is zero", () => {
+  const scale = linearScale([-2, 3], [100, 0]);
+  assert.deepEqual(barBox(3, scale), { start: 0, size: 60 });
+  assert.deepEqual(barBox(-2, scale), { start: 60, size: 40 });
+  assert.deepEqual(barBox(1e-9, scale), { start: 59, size: 1 });
+  assert.deepEqual(barBox(0, scale), { start: 60, size: 0 });
+});
+
+test("bands share a width, and every place belongs to one", () => {
+  const band = bandScale(7, 10, 80, 0.2);
+  assert.equal(band.start(2), 31);
+  assert.equal(band.width, 8);
+  assert.equal(band.middle(6), 75);
+  assert.deepEqual([-5, 10, 19.9, 20, 79, 99].map(band.invert), [0, 0, 0, 1, 6, 6]);
+});
+
+test("softmax sums to one, knows what is cut, and does not overflow", () => {
+  const shares = softmax([1000, 1000 + Math.log(3), -Infinity]);
+  assert.ok(Math.abs(shares[0] - 0.25) < 1e-12);
+  assert.ok(Math.abs(shares[1] - 0.75) < 1e-12);
+  assert.equal(shares[2], 0);
+});
+
+test("cells are coloured by sign and size, and full at the limit", () => {
+  const colours = { zero: [240, 242, 244], high: [0, 80, 140], low: [160, 66, 0] };
+  const bytes = heatColours([0, 5, -5, 2.5, 99], 5, colours);
+  const cell = (i) => [...bytes.subarray(4 * i, 4 * i + 4)];
+  assert.deepEqual(cell(0), [240, 242, 244, 255]);
+  assert.deepEqual(cell(1), [0, 80, 140, 255]);
+  assert.deepEqual(cell(2), [160, 66, 0, 255]);
+  assert.deepEqual(cell(3), [120, 161, 192, 255]);
+  assert.deepEqual(cell(4), cell(1));
+  assert.deepEqual([...heatColours([0], 0, colours)], [240, 242, 244, 255]);
+});
+
+test("a colour is read as a stylesheet or a browser writes it", () => {
+  assert.deepEqual(channels(" #00508c"), [0, 80, 140]);
+  assert.deepEqual(channels("rgb(1, 22, 255)"), [1, 22, 255]);
 });

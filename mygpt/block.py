@@ -64,3 +64,27 @@ class TransformerBlock(nn.Module):
         if self.norm == "post":
             return norm(x + f(x) if self.residual else f(x))
         return x + f(norm(x)) if self.residual else f(norm(x))
+
+
+def stages(
+    block: TransformerBlock, x: Float[Tensor, "B T C"]
+) -> dict[str, Float[Tensor, "B T _"]]:
+    """Every vector on its way through a block, by the name of what gave it.
+
+    The last is what the block gives. Only GPT-2's wiring, "pre" with residuals, has
+    them; another is a ValueError.
+    """
+    if block.norm != "pre" or not block.residual:
+        raise ValueError(
+            f'expected a block of norm "pre" with residuals, got {block.norm!r} and '
+            f"residual={block.residual}"
+        )
+    way = {"x": x, "ln1": block.ln1(x)}
+    way["attention"] = block.mha(way["ln1"])
+    way["x + attention"] = x + way["attention"]
+    way["ln2"] = block.ln2(way["x + attention"])
+    way["fc1"] = block.mlp.fc1(way["ln2"])
+    way["activation"] = block.mlp.act(way["fc1"])
+    way["fc2"] = block.mlp.drop(block.mlp.fc2(way["activation"]))
+    way["x + fc2"] = way["x + attention"] + way["fc2"]
+    return way

@@ -5,6 +5,7 @@ import torch
 from torch import nn
 
 from mygpt import TransformerBlock
+from mygpt.block import stages
 
 B, T, C, H = 2, 5, 6, 3
 
@@ -108,3 +109,21 @@ def test_impossible_settings_are_refused(settings, message):
 def test_a_text_longer_than_max_seq_len_is_refused():
     with pytest.raises(ValueError, match=r"at most max_seq_len = 4 positions, got 5"):
         TransformerBlock(C, H, max_seq_len=4)(torch.randn(B, 5, C))
+
+
+def test_the_stages_end_where_the_block_does():
+    block, x = TransformerBlock(12, 3).eval(), torch.randn(2, 5, 12)
+    way = stages(block, x)
+    assert list(way) == [
+        *("x", "ln1", "attention", "x + attention"),
+        *("ln2", "fc1", "activation", "fc2", "x + fc2"),
+    ]
+    assert way["fc1"].shape == (2, 5, 48)
+    torch.testing.assert_close(way["x + fc2"], block(x))
+    torch.testing.assert_close(way["ln2"], block.ln2(x + block.mha(block.ln1(x))))
+
+
+@pytest.mark.parametrize("wiring", [{"norm": "post"}, {"residual": False}])
+def test_only_the_usual_wiring_has_stages(wiring):
+    with pytest.raises(ValueError, match='expected a block of norm "pre"'):
+        stages(TransformerBlock(12, 3, **wiring), torch.randn(2, 5, 12))

@@ -67,7 +67,17 @@ def depth(log_std=None, log_grad=None, **settings):
     return explorers.Depth(log_std, log_grad, **(AXES | settings))
 
 
-BOTH = pytest.mark.parametrize("make", [activations, depth])
+def layer_norm():
+    return explorers.LayerNorm([1, 2, 3, 4, -2.5], gamma=1.5)
+
+
+def block_walk():
+    array = np.random.default_rng(0).normal(size=(3, 7))
+    stages = {"x": array, "ln1": 2 * array, "fc1": np.tile(array, 4)}
+    return explorers.BlockWalk(stages, ["I", "love", "AI"], stage=1, position=2)
+
+
+EVERY = pytest.mark.parametrize("make", [activations, depth, layer_norm, block_walk])
 
 
 def numbers(data):
@@ -277,7 +287,7 @@ def test_a_name_is_text_and_never_markup():
     )
 
 
-@BOTH
+@EVERY
 def test_the_repr_is_the_same_in_every_run(make):
     assert repr(make()) == repr(make())
     assert "0x" not in repr(make())
@@ -291,7 +301,7 @@ def test_the_reprs_count():
     assert repr(one) == "Activations(1 curve, 7 points)"
 
 
-@BOTH
+@EVERY
 def test_a_notebook_gets_the_widget_a_picture_and_the_repr(make):
     explorer = make()
     data, metadata = explorer._repr_mimebundle_()
@@ -305,7 +315,7 @@ def test_a_notebook_gets_the_widget_a_picture_and_the_repr(make):
     assert (pixels[..., 3] > 0.9).mean() > 0.005, "the still is empty"
 
 
-@BOTH
+@EVERY
 def test_the_still_is_the_same_in_every_run_and_leaves_the_style_alone(make):
     with matplotlib.rc_context({"axes.grid": False, "font.size": 7}):
         assert make().still() == make().still()
@@ -317,7 +327,7 @@ def test_a_still_without_a_comparison_shows_the_slopes():
     assert explorers.Activations(x, values, slopes).still() != activations().still()
 
 
-@BOTH
+@EVERY
 def test_the_module_stands_alone(make, tmp_path):
     module = make()._esm
     lines = [
@@ -337,7 +347,7 @@ def test_the_module_stands_alone(make, tmp_path):
     assert (done.stdout.strip(), done.stderr) == ("function", "")
 
 
-@BOTH
+@EVERY
 def test_the_stylesheet_reaches_nothing_outside_its_explorer(make):
     css = re.sub(r"/\*.*?\*/", "", make()._css, flags=re.DOTALL)
     for selectors in re.findall(r"([^{}]+)\{", css):
@@ -352,7 +362,7 @@ def test_the_stylesheet_reaches_nothing_outside_its_explorer(make):
 def test_every_explorer_has_its_three_files_and_no_others():
     shared = {"drawing.mjs", "explorer.css", "__init__.py", "base.py"}
     own = {
-        f"{name.lower()}.{end}"
+        f"{re.sub('(?<=[a-z])(?=[A-Z])', '_', name).lower()}.{end}"
         for name in explorers.__all__
         for end in ("py", "mjs", "css")
     }

@@ -5,6 +5,8 @@ kernel they are live in both directions, and a page without one has all that the
 """
 
 from mygpt.explorers.activations import Activations
+from mygpt.explorers.block_walk import BlockWalk
 from mygpt.explorers.depth import Depth
+from mygpt.explorers.layer_norm import LayerNorm
 
-__all__ = ["Activations", "Depth"]
+__all__ = ["Activations", "BlockWalk", "Depth", "LayerNorm"]

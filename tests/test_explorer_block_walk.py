@@ -1,0 +1,93 @@
+"""The walk through a block: the page's vectors and norms are those of Python."""
+
+import json
+import subprocess
+from pathlib import Path
+
+import numpy as np
+import pytest
+import torch
+from test_javascript import node
+
+from mygpt.block import TransformerBlock, stages
+from mygpt.explorers import block_walk
+from mygpt.explorers.block_walk import BlockWalk
+
+MODULE = Path(block_walk.__file__).with_suffix(".mjs").as_uri()
+TOKENS = ["I", "love", "AI", "!", "!"]
+BEFORE = {"x + attention": "x", "x + fc2": "x + attention"}
+
+
+@torch.no_grad()
+def vectors():
+    torch.manual_seed(0)
+    way = stages(TransformerBlock(8, 2), torch.randn(1, 5, 8))
+    return {name: batch[0] for name, batch in way.items()}
+
+
+def walk(**settings):
+    return BlockWalk(vectors(), TOKENS, before=BEFORE, **settings)
+
+
+def test_the_page_has_python_s_vectors_and_norms():
+    explorer = walk(position=3)
+    numbers = np.frombuffer(explorer.data, "<f4").tolist()
+    shape = {"widths": explorer.widths, "positions": 5}
+    run = f"""import({json.dumps(MODULE)}).then(({{ vectorAt, normOf }}) => {{
+        const numbers = Float32Array.from({json.dumps(numbers)});
+        const vectors = {json.dumps(explorer.widths)}.map((_, stage) =>
+            vectorAt(numbers, {json.dumps(shape)}, stage, 3));
+        console.log(JSON.stringify(vectors.map((v) => [[...v], normOf(v)])));
+    }})"""
+    done = subprocess.run(
+        [node(), "-e", run], capture_output=True, text=True, check=True, timeout=60
+    )
+    for (name, vector), (shown, norm) in zip(
+        vectors().items(), json.loads(done.stdout), strict=True
+    ):
+        assert shown == vector[3].tolist(), name
+        assert f"{norm:.3f}" == f"{explorer.norms()[name]:.3f}", name
+        assert norm == pytest.approx(vector[3].norm().item(), rel=1e-5)
+
+
+def test_all_state_is_in_synchronised_traits():
+    explorer = walk(notes={"ln1": "Mean 0, variance 1."})
+    assert explorer.names[1] == "ln1"
+    assert explorer.notes[:3] == ["", "Mean 0, variance 1.", ""]
+    assert explorer.before == [-1, -1, -1, 0, -1, -1, -1, -1, 3]
+    assert explorer.widths == [8, 8, 8, 8, 8, 32, 32, 8, 8]
+    assert {"stage", "position", "data", "tokens"} <= set(explorer.get_state())
+
+
+def test_the_repr_counts():
+    assert repr(walk()) == "BlockWalk(9 stages, 5 positions)"
+    assert repr(BlockWalk({"x": [[1.0]]}, ["a"])) == "BlockWalk(1 stage, 1 position)"
+
+
+ROWS = np.ones((5, 3))
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        ({"stages": {}}, "stages must be 1 to 16 different names"),
+        ({"stages": {"x": ROWS[:4]}}, r"shape \(5, width\), got \(4, 3\)"),
+        ({"stages": {"x": ROWS[:, :0]}}, r"shape \(5, width\), got \(5, 0\)"),
+        ({"stages": {"x": ROWS[0]}}, r"shape \(5, width\), got \(3,\)"),
+        ({"stages": {"x": ROWS * np.nan}}, "finite numbers, got nan at index 0, 0"),
+        ({"stages": {"x": ROWS * np.inf}}, "finite numbers, got inf at index 0, 0"),
+        ({"stages": {"x": np.ones((5, 20_000))}}, "at most 65,536, got 100,000"),
+        ({"tokens": []}, "tokens must be 1 to 64 words, got 0"),
+        ({"tokens": ["a"] * 1000}, "tokens must be 1 to 64 words, got 1000"),
+        ({"notes": {"y": "?"}}, "notes must be of stages .*, got 'y'"),
+        ({"before": {"y": "x"}}, "before must be of stages .*, got 'y'"),
+        ({"before": {"x": "z"}}, "must name an earlier stage, got 'z'"),
+        ({"before": {"z": "x"}}, r"must have shape \(5, 2\), 'x' has \(5, 3\)"),
+        ({"stage": 2}, "stage must be 0 to 1, got 2"),
+        ({"position": -1}, "position must be 0 to 4, got -1"),
+    ],
+)
+def test_what_makes_no_sense_is_refused(change, message):
+    given = {"stages": {"x": ROWS, "z": ROWS[:, :2]}, "tokens": TOKENS}
+    with pytest.raises(ValueError, match=message):
+        BlockWalk(**given | change)

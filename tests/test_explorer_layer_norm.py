@@ -1,0 +1,107 @@
+"""The explorer of layer norm: the page's numbers are Python's and the package's."""
+
+import json
+import subprocess
+from pathlib import Path
+
+import numpy as np
+import pytest
+import torch
+from test_javascript import node
+
+from mygpt import LayerNorm as Norm
+from mygpt.explorers import layer_norm
+from mygpt.explorers.layer_norm import LayerNorm
+
+MODULE = Path(layer_norm.__file__).with_suffix(".mjs").as_uri()
+SETTINGS = [
+    {"x": [1, 2, 3, 4]},
+    {"x": [5.0, 5.0, 5.0], "beta": 0.7},
+    {"x": [-9.9, 0.1, 7.3, 0.2, 3.3, -4.4, 8.8], "gamma": -2.3, "beta": 1.1},
+    {"x": [0.1, 0.2], "log10_eps": 0},
+    {"x": [3.0], "log10_eps": -8},
+    {"x": [0.1] * 11, "log10_eps": -8},
+]
+
+
+def in_node(explorer):
+    """What the page's own function gives for the explorer's setting."""
+    setting = {
+        "gamma": explorer.gamma,
+        "beta": explorer.beta,
+        "eps": 10.0**explorer.log10_eps,
+    }
+    call = f"layerNorm({json.dumps(explorer.values)}, {json.dumps(setting)})"
+    run = f"import({json.dumps(MODULE)}).then(({{ layerNorm }}) => "
+    run += f"console.log(JSON.stringify({call})))"
+    done = subprocess.run(
+        [node(), "-e", run], capture_output=True, text=True, check=True, timeout=60
+    )
+    return json.loads(done.stdout)
+
+
+@pytest.mark.parametrize("setting", SETTINGS)
+def test_the_page_computes_what_python_and_the_package_do(setting):
+    explorer = LayerNorm(**setting)
+    page = in_node(explorer)
+    mean, variance = explorer.moments()
+    assert [page["mean"], page["variance"]] == [mean, variance]
+    assert page["normalised"] == explorer.normalised()
+    assert page["result"] == explorer.result()
+    norm = Norm(len(explorer.values), eps=10.0**explorer.log10_eps).double()
+    norm.weight.data.fill_(explorer.gamma)
+    norm.bias.data.fill_(explorer.beta)
+    x = torch.tensor(explorer.values, dtype=torch.float64)
+    assert norm(x).tolist() == pytest.approx(page["result"], abs=1e-9)
+
+
+def test_by_hand_on_1_2_3_4():
+    explorer = LayerNorm([1, 2, 3, 4], gamma=2.0, beta=1.0)
+    assert explorer.moments() == (2.5, 1.25)
+    shown = [f"{y:.4f}" for y in explorer.result()]
+    assert shown == ["-1.6833", "0.1056", "1.8944", "3.6833"]
+
+
+def test_what_is_moved_is_rounded_to_what_is_shown():
+    explorer = LayerNorm(torch.tensor([0.123, -0.04]), gamma=1.2345)
+    assert explorer.values == [0.1, 0.0]
+    assert explorer.gamma == 1.2
+    explorer.values = [9.96, -3.21]
+    assert explorer.values == [10.0, -3.2]
+    assert explorer.start == [0.1, 0.0]
+    assert {"values", "gamma", "beta", "log10_eps", "start", "limit"} <= set(
+        explorer.get_state()
+    )
+
+
+def test_the_repr_counts():
+    assert repr(LayerNorm([1, 2, 3])) == "LayerNorm(3 channels)"
+    assert repr(LayerNorm([1])) == "LayerNorm(1 channel)"
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        ({"x": []}, r"x must be 1 to 12 numbers in one row, got shape \(0,\)"),
+        ({"x": [[1, 2]]}, r"in one row, got shape \(1, 2\)"),
+        ({"x": np.ones(1000)}, r"1 to 12 numbers in one row, got shape \(1000,\)"),
+        ({"x": [1, np.nan]}, "x must hold finite numbers, got nan at index 1"),
+        ({"x": [1, np.inf]}, "x must hold finite numbers, got inf at index 1"),
+        ({"x": ["a"]}, "x must be an array of numbers"),
+        ({"x": [1, -11]}, "x must be within ±10, got -11"),
+        ({"gamma": 3.5}, r"gamma must be within ±3, got 3\.5"),
+        ({"beta": np.nan}, "beta must hold finite numbers, got nan"),
+        ({"log10_eps": 1}, "log10_eps must be -8 to 0, got 1"),
+        ({"limit": 0.01}, r"limit must be from 0\.1 to 1000, got 0\.01"),
+    ],
+)
+def test_what_makes_no_sense_is_refused(change, message):
+    with pytest.raises(ValueError, match=message):
+        LayerNorm(**{"x": [1, 2]} | change)
+
+
+def test_a_vector_keeps_its_channels():
+    explorer = LayerNorm([1, 2, 3])
+    with pytest.raises(ValueError, match="values must keep its 3 channels, got 2"):
+        explorer.values = [1, 2]
+    assert explorer.values == [1, 2, 3]

@@ -83,6 +83,8 @@ def real_array(
     name: str, array: Numbers, shape: Sequence[int] | None = None
 ) -> np.ndarray:
     """`array` as float64 numbers; with `shape`, of that shape."""
+    if hasattr(array, "detach"):
+        array = array.detach()  # a tensor whose gradient is not needed here
     try:
         numbers = np.asarray(array, dtype=np.float64)
     except (TypeError, ValueError, RuntimeError) as error:

@@ -316,6 +316,22 @@ def test_a_notebook_gets_the_widget_a_picture_and_the_repr(make):
 
 
 @EVERY
+def test_a_page_of_its_own_has_all_the_state_and_needs_nothing_else(make, tmp_path):
+    make().write_html(tmp_path / "a.html")
+    explorer = make()
+    explorer.write_html(tmp_path / "b.html")
+    page = (tmp_path / "a.html").read_text(encoding="utf-8")
+    assert page == (tmp_path / "b.html").read_text(encoding="utf-8")
+    saved = json.loads(re.search("^const saved = (.*);$", page, re.MULTILINE)[1])
+    for name, value in explorer.get_state(saved["state"]).items():
+        assert saved["state"][name] == value
+    assert set(saved["buffers"]) == ({"data"} if hasattr(explorer, "data") else set())
+    assert {"description"} < set(saved["state"])
+    assert "IPY_MODEL" not in page
+    assert "://" not in page.replace("http://www.w3.org/2000/svg", "")
+
+
+@EVERY
 def test_the_still_is_the_same_in_every_run_and_leaves_the_style_alone(make):
     with matplotlib.rc_context({"axes.grid": False, "font.size": 7}):
         assert make().still() == make().still()
@@ -360,7 +376,7 @@ def test_the_stylesheet_reaches_nothing_outside_its_explorer(make):
 
 
 def test_every_explorer_has_its_three_files_and_no_others():
-    shared = {"drawing.mjs", "explorer.css", "__init__.py", "base.py"}
+    shared = {"drawing.mjs", "explorer.css", "page.html", "__init__.py", "base.py"}
     own = {
         f"{re.sub('(?<=[a-z])(?=[A-Z])', '_', name).lower()}.{end}"
         for name in explorers.__all__

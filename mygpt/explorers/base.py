@@ -1,10 +1,13 @@
 """What all explorers share: module and stylesheet, still picture, checks."""
 
 import base64
+import html
 import io
+import json
 import re
 from collections.abc import Iterable, Sequence
 from pathlib import Path
+from string import Template
 from typing import Any
 
 import anywidget
@@ -58,6 +61,28 @@ class Explorer(anywidget.AnyWidget):
             )
         return buffer.getvalue()
 
+    def write_html(self, path: str | Path) -> None:
+        """Write a page that holds this explorer, as it stands, and needs nothing else.
+
+        It works from the disk, in a frame of another page, and without a network.
+        """
+        every = anywidget.AnyWidget.class_trait_names()
+        state = self.get_state(sorted(set(self.class_trait_names()) - set(every)))
+        buffers = {
+            name: base64.b64encode(value).decode("ascii")
+            for name, value in state.items()
+            if isinstance(value, bytes)
+        }
+        plain = {name: one for name, one in state.items() if name not in buffers}
+        page = Template((_FOLDER / "page.html").read_text("utf-8")).substitute(
+            title=html.escape(self.description),
+            style=self._css,
+            still=base64.b64encode(self.still()).decode("ascii"),
+            state=_script({"state": plain, "buffers": buffers}),
+            module=_script(self._esm),
+        )
+        Path(path).write_text(page, encoding="utf-8")
+
     def _repr_mimebundle_(self, **kwargs):
         bundle = super()._repr_mimebundle_(**kwargs)
         if bundle is None:
@@ -65,6 +90,11 @@ class Explorer(anywidget.AnyWidget):
         data, metadata = bundle if isinstance(bundle, tuple) else (bundle, {})
         picture = base64.b64encode(self.still()).decode("ascii")
         return {**data, "text/plain": repr(self), "image/png": picture}, metadata
+
+
+def _script(value) -> str:
+    """JSON that may stand inside a script element."""
+    return json.dumps(value).replace("<", "\\u003c")
 
 
 def finite_array(

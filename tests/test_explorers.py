@@ -375,6 +375,18 @@ def test_the_stylesheet_reaches_nothing_outside_its_explorer(make):
     assert "@import" not in css
 
 
+@pytest.mark.parametrize("name", explorers.__all__)
+def test_a_stylesheet_of_one_explorer_leaves_the_others_alone(name):
+    stem = re.sub("(?<=[a-z])(?=[A-Z])", "_", name).lower()
+    css = (FOLDER / f"{stem}.css").read_text(encoding="utf-8")
+    css = re.sub(r"/\*.*?\*/", "", css, flags=re.DOTALL)
+    for selectors in re.findall(r"([^{}]+)\{", css):
+        if selectors.strip().startswith("@"):
+            continue
+        for selector in re.split(r",(?![^(]*\))", selectors):
+            assert f".mygpt-{stem.replace('_', '-')}" in selector, selector
+
+
 def test_every_explorer_has_its_three_files_and_no_others():
     shared = {"drawing.mjs", "explorer.css", "page.html", "__init__.py", "base.py"}
     own = {

@@ -1,0 +1,187 @@
+"""A feed-forward layer as a memory: neurons, what triggers them, what they promote."""
+
+from collections.abc import Iterable, Sequence
+from typing import Any
+
+import numpy as np
+import traitlets
+from matplotlib.figure import Figure
+
+from mygpt import plots
+from mygpt.explorers.attention import check_tokens, label_tokens
+from mygpt.explorers.base import (
+    Explorer,
+    Numbers,
+    as_shown,
+    count,
+    finite_array,
+    module,
+    stylesheet,
+)
+
+MAX_TOKENS = 64
+MAX_NEURONS = 1024
+MAX_PAIRS = 8
+MAX_NUMBER = 9999
+
+Pairs = Any  # for each neuron a list of pairs (text, number)
+
+
+class Memory(Explorer):
+    """The hidden activations of a feed-forward layer, token by token.
+
+    `activations`, of shape [T, N], are those of N neurons (1 to 1024) at T `tokens`
+    (1 to 64). For each neuron `triggers` has up to 8 pairs (text, activation) and
+    `promoted` up to 8 pairs (word, score), in the order in which they are shown.
+    Tokens and neurons count from 0; at first the token is that of the largest
+    activation, and the neuron the strongest of the token. Numbers lie within ±9999 and
+    read-outs show three decimals.
+    """
+
+    _esm = module("memory")
+    _css = stylesheet("memory")
+
+    tokens = traitlets.List(traitlets.Unicode()).tag(sync=True)
+    neurons = traitlets.Int().tag(sync=True)
+    texts = traitlets.List(traitlets.Unicode()).tag(sync=True)
+    data = traitlets.Bytes().tag(sync=True)
+    trigger_data = traitlets.Bytes().tag(sync=True)
+    promoted_data = traitlets.Bytes().tag(sync=True)
+
+    neuron = traitlets.Int().tag(sync=True)
+    token = traitlets.Int().tag(sync=True)
+
+    def __init__(
+        self,
+        activations: Numbers,
+        tokens: Sequence[str],
+        *,
+        triggers: Pairs,
+        promoted: Pairs,
+        neuron: int | None = None,
+        token: int | None = None,
+    ) -> None:
+        self.activations = _activations(activations)
+        length, neurons = self.activations.shape
+        names = check_tokens("tokens", tokens, length)
+        self.triggers = _pairs("triggers", triggers, neurons)
+        self.promoted = _pairs("promoted", promoted, neurons)
+        texts = {
+            text: None
+            for lists in (self.triggers, self.promoted)
+            for pairs in lists
+            for text, _ in pairs
+        }
+        places = {text: place for place, text in enumerate(texts)}
+        if token is None:
+            token = int(np.abs(self.activations).max(axis=1).argmax())
+        if neuron is None:
+            neuron = int(
+                np.abs(self.activations[_inside("token", token, length)]).argmax()
+            )
+        super().__init__(
+            tokens=names,
+            neurons=neurons,
+            texts=list(texts),
+            data=self.activations.astype("<f4").tobytes(),
+            trigger_data=_pack(self.triggers, places),
+            promoted_data=_pack(self.promoted, places),
+            neuron=neuron,
+            token=token,
+            description=(
+                f"Activations of {count(neurons, 'neuron')} "
+                f"at {count(length, 'token')}."
+            ),
+        )
+
+    def __repr__(self) -> str:
+        length, neurons = self.activations.shape
+        return f"Memory({count(length, 'token')}, {count(neurons, 'neuron')})"
+
+    def strongest(self, token: int, count: int = 10) -> list[tuple[int, float]]:
+        """The `count` neurons of the largest absolute activation at a token.
+
+        Pairs (neuron, activation to three decimals), the strongest first and of equals
+        the first neuron. A token that is not there, or a count below 1, is a
+        ValueError.
+        """
+        row = self.activations[_inside("token", token, len(self.tokens))]
+        if count < 1:
+            raise ValueError(f"count must be at least 1, got {count}")
+        order = np.argsort(-np.abs(row), kind="stable")[:count]
+        return [(int(n), float(format(row[n], ".3f"))) for n in order]
+
+    @traitlets.validate("token")
+    def _known_token(self, proposal) -> int:
+        return _inside("token", proposal["value"], self.activations.shape[0])
+
+    @traitlets.validate("neuron")
+    def _known_neuron(self, proposal) -> int:
+        return _inside("neuron", proposal["value"], self.activations.shape[1])
+
+    def draw(self, figure: Figure) -> None:
+        """All activations and, beside them, those of the chosen neuron."""
+        left, right = figure.subplots(1, 2, width_ratios=(1.5, 1))
+        plots.heatmap(left, self.activations, xlabel="neuron")
+        label_tokens(left.yaxis, self.tokens, 24)
+        column = self.activations[:, self.neuron]
+        plots.bars(right, [""] * len(self.tokens), column)
+        right.set_ylabel(f"activation of neuron {self.neuron}")
+        label_tokens(right.xaxis, self.tokens, 12)
+
+
+def _activations(activations: Numbers) -> np.ndarray:
+    """[T, N] to three decimals, as float64 of the float32 numbers that are sent."""
+    numbers = finite_array("activations", activations)
+    shape = numbers.shape
+    right = len(shape) == 2 and 1 <= shape[0] <= MAX_TOKENS
+    if not right or not 1 <= shape[1] <= MAX_NEURONS:
+        raise ValueError(
+            f"activations must have shape [T, N] with T from 1 to {MAX_TOKENS} and N "
+            f"from 1 to {MAX_NEURONS}, got {shape}"
+        )
+    largest = numbers.flat[np.abs(numbers).argmax()]
+    if abs(largest) > MAX_NUMBER:
+        raise ValueError(f"activations must be within ±{MAX_NUMBER}, got {largest:g}")
+    return as_shown(numbers, ".3f").astype("<f4").astype(np.float64) + 0.0
+
+
+def _pairs(name: str, lists: Pairs, neurons: int) -> list[list[tuple[str, float]]]:
+    """A list of up to 8 pairs of a text and a number for each neuron."""
+    given = list(lists) if isinstance(lists, Iterable) else [lists]
+    if len(given) != neurons:
+        raise ValueError(
+            f"{name} must hold a list of pairs for each of {count(neurons, 'neuron')}, "
+            f"got {len(given)}"
+        )
+    return [_pairs_of(f"{name}[{n}]", pairs) for n, pairs in enumerate(given)]
+
+
+def _pairs_of(name: str, pairs: Any) -> list[tuple[str, float]]:
+    wrong = f"{name} must be up to {MAX_PAIRS} pairs (text, number)"
+    try:
+        checked = [(text, float(number)) for text, number in pairs]
+    except (TypeError, ValueError) as error:
+        raise ValueError(f"{wrong}, got {pairs!r}") from error
+    if len(checked) > MAX_PAIRS:
+        raise ValueError(f"{wrong}, got {len(checked)} of them")
+    for text, number in checked:
+        if not isinstance(text, str) or not abs(number) <= MAX_NUMBER:
+            raise ValueError(f"{wrong} within ±{MAX_NUMBER}, got {(text, number)!r}")
+    return checked
+
+
+def _pack(lists: list[list[tuple[str, float]]], places: dict[str, int]) -> bytes:
+    """float32 [N, longest list, 2]: the text's place, -1 for none, and the number."""
+    longest = max(len(pairs) for pairs in lists)
+    packed = np.full((len(lists), longest, 2), -1.0)
+    for n, pairs in enumerate(lists):
+        for i, (text, number) in enumerate(pairs):
+            packed[n, i] = places[text], as_shown(number, ".3f")
+    return packed.astype("<f4").tobytes()
+
+
+def _inside(name: str, index: int, length: int) -> int:
+    if not 0 <= index < length:
+        raise ValueError(f"{name} must be 0 to {length - 1}, got {index}")
+    return index

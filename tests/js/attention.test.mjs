@@ -1,0 +1,71 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+
+import {
+  listed, roomFor, staircase, textWidth, thousandths, visibleToken, weightsOf,
+} from "../../mygpt/explorers/attention.mjs";
+
+const close = (a, b) => assert.ok(Math.abs(a - b) < 1e-12, `${a} is not ${b}`);
+
+test("each row of the head is a softmax, and the mask leaves it the words before", () => {
+  const [heads, length] = [3, 5];
+  const scores = Float32Array.from({ length: heads * length * length }, (_, i) => Math.sin(7 * i));
+  const head = 2;
+  const row = scores.subarray((head * length + 3) * length).slice(0, length);
+  const powers = Array.from(row, (score) => Math.exp(score / 0.5));
+  const free = weightsOf(scores, length, head, 0.5, false);
+  const causal = weightsOf(scores, length, head, 0.5, true);
+  const sum = (numbers) => numbers.reduce((total, one) => total + one, 0);
+  assert.equal(free.length, 25);
+  for (let column = 0; column < length; column += 1) {
+    close(free[15 + column], powers[column] / sum(powers));
+    close(causal[15 + column], column > 3 ? 0 : powers[column] / sum(powers.slice(0, 4)));
+  }
+  assert.deepEqual([...causal.subarray(0, 5)], [1, 0, 0, 0, 0]);
+});
+
+test("large scores neither overflow nor leave nothing", () => {
+  const weights = weightsOf(Float32Array.from([3e38, -3e38, 3e38, 3e38]), 2, 0, 0.25, false);
+  assert.deepEqual([...weights], [1, 0, 0.5, 0.5]);
+});
+
+test("three decimals are rounded as Python rounds them", () => {
+  const cases = [[0.0625, "0.062"], [0.1875, "0.188"], [0.3125, "0.312"], [0.9375, "0.938"],
+    [0.125, "0.125"], [1, "1.000"], [0, "0.000"], [0.12349, "0.123"], [0.0005, "0.001"]];
+  for (const [value, text] of cases) assert.equal(thousandths(value), text);
+});
+
+test("a short text is listed whole, a longer one by its largest in order of position", () => {
+  assert.deepEqual(listed([0.2, 0.8, 0], 2), { named: [0, 1, 2], others: 0, sum: 0, masked: 0 });
+  const weights = [0.1, 0.3, 0.1, 0.2, 0.1, 0.2, 0];
+  const { named, others, sum, masked } = listed(weights, 6, 5, 3);
+  assert.deepEqual([named, others, masked], [[1, 3, 5], 3, 1]);
+  close(sum, 0.3);
+  const first = listed([1, 0, 0, 0, 0, 0, 0], 1, 5, 3);
+  assert.deepEqual(first, { named: [0], others: 0, sum: 0, masked: 6 });
+  assert.deepEqual(listed([0.25, 0.25, 0.25, 0.25], 4, 3, 2).named, [0, 1]);
+});
+
+test("labels keep their distance and the chosen one is always there", () => {
+  assert.deepEqual(roomFor(3, 90, 30), [true, true, true]);
+  assert.deepEqual(roomFor(7, 70, 15), [true, false, true, false, true, false, true]);
+  assert.deepEqual(roomFor(7, 70, 15, 3), [true, false, false, true, false, false, true]);
+  assert.deepEqual(roomFor(1, 5, 100), [true]);
+});
+
+test("blanks at the ends, line breaks and nothing at all are to be seen", () => {
+  assert.equal(visibleToken(" the"), "␣the");
+  assert.equal(visibleToken("a b  "), "a b␣␣");
+  assert.equal(visibleToken("\n\t"), "↵⇥");
+  assert.equal(visibleToken(""), "(empty)");
+  assert.equal(visibleToken("<b>"), "<b>");
+});
+
+test("a wide script takes more room than a narrow one", () => {
+  assert.ok(textWidth("日本") > textWidth("ab"));
+  assert.equal(textWidth(""), 0);
+});
+
+test("the mask is a staircase over the diagonal", () => {
+  assert.equal(staircase(2), "50% 0%, 50% 50%, 100% 50%, 100% 100%, 100% 0%");
+});

@@ -77,7 +77,19 @@ def block_walk():
     return explorers.BlockWalk(stages, ["I", "love", "AI"], stage=1, position=2)
 
 
-EVERY = pytest.mark.parametrize("make", [activations, depth, layer_norm, block_walk])
+def attention():
+    scores = np.random.default_rng(0).normal(size=(3, 5, 5))
+    return explorers.Attention(scores, ["I", "love", "AI", "!", "!"], head=2)
+
+
+def sampling():
+    logits = np.random.default_rng(0).normal(size=7)
+    return explorers.Sampling(logits, list("abcdefg"), prompt="x", top_k=3)
+
+
+EVERY = pytest.mark.parametrize(
+    "make", [activations, depth, layer_norm, block_walk, attention, sampling]
+)
 
 
 def numbers(data):

@@ -5,8 +5,17 @@ kernel they are live in both directions, and a page without one has all that the
 """
 
 from mygpt.explorers.activations import Activations
+from mygpt.explorers.attention import Attention
 from mygpt.explorers.block_walk import BlockWalk
 from mygpt.explorers.depth import Depth
 from mygpt.explorers.layer_norm import LayerNorm
+from mygpt.explorers.sampling import Sampling
 
-__all__ = ["Activations", "BlockWalk", "Depth", "LayerNorm"]
+__all__ = [
+    "Activations",
+    "Attention",
+    "BlockWalk",
+    "Depth",
+    "LayerNorm",
+    "Sampling",
+]

@@ -9,6 +9,7 @@ import matplotlib.image
 import numpy as np
 import pytest
 import torch
+import traitlets
 from test_javascript import node
 from torch.nn import functional as F
 
@@ -87,8 +88,17 @@ def sampling():
     return explorers.Sampling(logits, list("abcdefg"), prompt="x", top_k=3)
 
 
+def memory():
+    hidden = np.random.default_rng(0).normal(size=(3, 5))
+    pairs = [[(f"text {n}", 1.5), ("b", -0.5)] for n in range(5)]
+    return explorers.Memory(
+        hidden, ["I", "love", "AI"], triggers=pairs, promoted=pairs[::-1]
+    )
+
+
 EVERY = pytest.mark.parametrize(
-    "make", [activations, depth, layer_norm, block_walk, attention, sampling]
+    "make",
+    [activations, depth, layer_norm, block_walk, attention, sampling, memory],
 )
 
 
@@ -337,7 +347,8 @@ def test_a_page_of_its_own_has_all_the_state_and_needs_nothing_else(make, tmp_pa
     saved = json.loads(re.search("^const saved = (.*);$", page, re.MULTILINE)[1])
     for name, value in explorer.get_state(saved["state"]).items():
         assert saved["state"][name] == value
-    assert set(saved["buffers"]) == ({"data"} if hasattr(explorer, "data") else set())
+    binary = {n for n, t in explorer.traits().items() if isinstance(t, traitlets.Bytes)}
+    assert set(saved["buffers"]) == binary
     assert {"description"} < set(saved["state"])
     assert "IPY_MODEL" not in page
     assert "://" not in page.replace("http://www.w3.org/2000/svg", "")

@@ -9,6 +9,7 @@ from mygpt.explorers.attention import Attention
 from mygpt.explorers.block_walk import BlockWalk
 from mygpt.explorers.depth import Depth
 from mygpt.explorers.layer_norm import LayerNorm
+from mygpt.explorers.memory import Memory
 from mygpt.explorers.sampling import Sampling
 
 __all__ = [
@@ -17,5 +18,6 @@ __all__ = [
     "BlockWalk",
     "Depth",
     "LayerNorm",
+    "Memory",
     "Sampling",
 ]

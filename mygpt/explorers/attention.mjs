@@ -1,11 +1,10 @@
 import {
-  choice, clamp, dragging, floats, heatmap, html, mount, slider, softmax, speaker, themed, tick,
-  tooltip,
+  choice, clamp, dragging, floats, heatmap, html, mount, roomFor, slider, softmax, speaker,
+  textWidth, themed, tick, tooltip, visibleText,
 } from "./drawing.mjs";
 
 const ALL = 12; // words that the list shows one by one
 const LARGEST = 10; // words that it shows of a longer text
-const MARKS = { " ": "␣", "\n": "↵", "\r": "↵", "\t": "⇥" };
 
 /** The weights of one head as one list, row by row; what the mask forbids is 0. */
 export function weightsOf(scores, length, head, temperature, causal) {
@@ -42,24 +41,6 @@ export function listed(weights, readable, all = ALL, largest = LARGEST) {
   };
 }
 
-/** Which of `count` labels have room when each needs `least` of `size` pixels; `chosen` always has. */
-export function roomFor(count, size, least, chosen = -Infinity) {
-  const step = Math.max(1, Math.ceil((least * count) / size));
-  return Array.from({ length: count }, (_, i) =>
-    i === chosen || (i % step === 0 && Math.abs(i - chosen) >= step));
-}
-
-/** A token as it is written: blanks at its ends and line breaks are to be seen. */
-export function visibleToken(token) {
-  if (token === "") return "(empty)";
-  return token.replace(/^ +| +$|[\n\r\t]/g, (blank) => [...blank].map((one) => MARKS[one]).join(""));
-}
-
-/** About how wide a text is in pixels, at 13 pixels a line. */
-export function textWidth(text) {
-  return [...text].reduce((sum, one) => sum + (one.codePointAt(0) > 0x2e7f ? 13.5 : 8.2), 0);
-}
-
 /** The corners, in percent, of the staircase that the causal mask forbids. */
 export function staircase(length) {
   const at = (column, row) => `${(100 * column) / length}% ${(100 * row) / length}%`;
@@ -69,7 +50,7 @@ export function staircase(length) {
 
 function render({ model, el }) {
   const heads = model.get("heads");
-  const words = model.get("tokens").map(visibleToken);
+  const words = model.get("tokens").map(visibleText);
   const length = words.length;
   const scores = floats(model.get("data"));
   const write = (trait, value) => {

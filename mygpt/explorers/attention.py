@@ -1,20 +1,21 @@
 """Attention weights of every head, word by word, with temperature and mask in hand."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 
 import numpy as np
 import traitlets
-from matplotlib.axis import Axis
 from matplotlib.figure import Figure
-from matplotlib.font_manager import FontProperties, findfont, get_font
 
 from mygpt import plots
 from mygpt.explorers.base import (
     Explorer,
     Numbers,
+    check_index,
     check_member,
+    check_tokens,
     count,
     finite_array,
+    label_tokens,
     module,
     stylesheet,
 )
@@ -86,7 +87,7 @@ class Attention(Explorer):
         ValueError.
         """
         heads, length, _ = self.scores.shape
-        head = self.head if head is None else _inside("head", head, heads)
+        head = self.head if head is None else check_index("head", head, heads)
         scores = self.scores[head] / self.temperature
         if self.causal:
             scores = np.where(np.tri(length, dtype=bool), scores, -np.inf)
@@ -95,11 +96,11 @@ class Attention(Explorer):
 
     @traitlets.validate("head")
     def _known_head(self, proposal) -> int:
-        return _inside("head", proposal["value"], self.scores.shape[0])
+        return check_index("head", proposal["value"], self.scores.shape[0])
 
     @traitlets.validate("row")
     def _known_row(self, proposal) -> int:
-        return _inside("row", proposal["value"], self.scores.shape[1])
+        return check_index("row", proposal["value"], self.scores.shape[1])
 
     @traitlets.validate("temperature")
     def _known_temperature(self, proposal) -> float:
@@ -120,37 +121,6 @@ class Attention(Explorer):
         label_tokens(right.xaxis, self.tokens, 12)
 
 
-def check_tokens(name: str, tokens: Iterable[str], length: int) -> list[str]:
-    """`tokens` as a list of `length` strings; the same string may come twice."""
-    given = [tokens] if isinstance(tokens, str) else list(tokens)
-    strange = [one for one in given if not isinstance(one, str)]
-    if strange or len(given) != length:
-        got = f"{strange[0]!r} among them" if strange else str(len(given))
-        raise ValueError(f"{name} must be {count(length, 'string')}, got {got}")
-    return given
-
-
-def label_tokens(axis: Axis, tokens: Sequence[str], most: int) -> None:
-    """Write at most `most` of the tokens along a matplotlib axis, as plain text."""
-    step = -(-len(tokens) // most)
-    glyphs = get_font(findfont(FontProperties())).get_charmap()
-    labels = [
-        "".join(c if ord(c) in glyphs else "□" for c in token)
-        for token in tokens[::step]
-    ]
-    clipped = [text if len(text) <= 10 else f"{text[:9]}…" for text in labels]
-    rotation = 50 if axis.axis_name == "x" else 0
-    across = {"ha": "right", "rotation_mode": "anchor"} if rotation else {}
-    axis.set_ticks(
-        range(0, len(tokens), step),
-        clipped,
-        fontsize="x-small",
-        rotation=rotation,
-        parse_math=False,
-        **across,
-    )
-
-
 def _scores(scores: Numbers) -> np.ndarray:
     numbers = finite_array("scores", scores)
     shape = numbers.shape
@@ -169,9 +139,3 @@ def _scores(scores: Numbers) -> np.ndarray:
     if largest > np.finfo(np.float32).max:
         raise ValueError(f"scores must fit into float32, got {largest:g}")
     return numbers.astype("<f4")
-
-
-def _inside(name: str, index: int, length: int) -> int:
-    if not 0 <= index < length:
-        raise ValueError(f"{name} must be 0 to {length - 1}, got {index}")
-    return index

@@ -6,6 +6,7 @@ import io
 import json
 import re
 from collections.abc import Iterable, Sequence
+from functools import cache
 from pathlib import Path
 from string import Template
 from typing import Any
@@ -14,7 +15,9 @@ import anywidget
 import matplotlib as mpl
 import numpy as np
 import traitlets
+from matplotlib.axis import Axis
 from matplotlib.figure import Figure
+from matplotlib.font_manager import FontProperties, findfont, get_font
 
 from mygpt import plots
 
@@ -158,6 +161,23 @@ def check_subset(name: str, values: Iterable[str], choices: Sequence[str]) -> li
     return [one for one in choices if one in values]
 
 
+def check_index(name: str, index: int, length: int) -> int:
+    """`index` if it counts from 0 into something of that length."""
+    if not 0 <= index < length:
+        raise ValueError(f"{name} must be 0 to {length - 1}, got {index}")
+    return index
+
+
+def check_tokens(name: str, tokens: Iterable[str], length: int) -> list[str]:
+    """`tokens` as a list of `length` strings; the same string may come twice."""
+    given = [tokens] if isinstance(tokens, str) else list(tokens)
+    strange = [one for one in given if not isinstance(one, str)]
+    if strange or len(given) != length:
+        got = f"{strange[0]!r} among them" if strange else str(len(given))
+        raise ValueError(f"{name} must be {count(length, 'string')}, got {got}")
+    return given
+
+
 def count(number: int, noun: str) -> str:
     """The number with its noun, "1 gain" or "3 gains"."""
     return f"{number} {noun}{'' if number == 1 else 's'}"
@@ -168,3 +188,32 @@ def as_shown(numbers: Numbers, form: str) -> np.ndarray:
     flat = np.asarray(numbers, dtype=np.float64)
     rounded = [float(format(one, form)) for one in flat.ravel().tolist()]
     return np.array(rounded, dtype=np.float64).reshape(flat.shape)
+
+
+def label_tokens(axis: Axis, tokens: Sequence[str], most: int) -> None:
+    """Write at most `most` of the tokens along a matplotlib axis, as plain text."""
+    step = -(-len(tokens) // most)
+    labels = [drawable(token, 10) for token in tokens[::step]]
+    rotation = 50 if axis.axis_name == "x" else 0
+    across = {"ha": "right", "rotation_mode": "anchor"} if rotation else {}
+    axis.set_ticks(
+        range(0, len(tokens), step),
+        labels,
+        fontsize="x-small",
+        rotation=rotation,
+        parse_math=False,
+        **across,
+    )
+
+
+def drawable(text: str, most: int = 18) -> str:
+    """The text cut to `most` signs, with a box for each that the still's font lacks."""
+    known = _font_signs()
+    text = text if len(text) <= most else f"{text[: most - 1]}…"
+    return "".join(sign if ord(sign) in known else "□" for sign in text)
+
+
+@cache
+def _font_signs() -> frozenset[int]:
+    codes = get_font(findfont(FontProperties())).get_charmap()
+    return frozenset(code for code in codes if chr(code).isprintable())

@@ -10,6 +10,7 @@ from mygpt import plots
 from mygpt.explorers.base import (
     Explorer,
     Numbers,
+    check_index,
     check_names,
     count,
     finite_array,
@@ -111,10 +112,8 @@ class BlockWalk(Explorer):
     @traitlets.validate("stage", "position")
     def _in_range(self, proposal) -> int:
         name = proposal["trait"].name
-        last = len(self.names if name == "stage" else self.tokens) - 1
-        if not 0 <= proposal["value"] <= last:
-            raise ValueError(f"{name} must be 0 to {last}, got {proposal['value']}")
-        return proposal["value"]
+        every = self.names if name == "stage" else self.tokens
+        return check_index(name, proposal["value"], len(every))
 
     def draw(self, figure: Figure) -> None:
         """The vector at every stage, one row of bars below the other."""

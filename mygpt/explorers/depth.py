@@ -13,6 +13,7 @@ from mygpt.explorers.base import (
     Explorer,
     Numbers,
     as_shown,
+    check_index,
     check_member,
     check_names,
     check_subset,
@@ -131,11 +132,7 @@ class Depth(Explorer):
 
     @traitlets.validate("layer")
     def _layer_in_range(self, proposal) -> int:
-        if not 0 <= proposal["value"] <= max(self.depths):
-            raise ValueError(
-                f"layer must be 0 to {max(self.depths)}, got {proposal['value']}"
-            )
-        return proposal["value"]
+        return check_index("layer", proposal["value"], max(self.depths) + 1)
 
     @traitlets.validate("visible")
     def _known_kinds(self, proposal) -> list[str]:

@@ -3,6 +3,7 @@
 
 const SUPERSCRIPTS = "⁰¹²³⁴⁵⁶⁷⁸⁹";
 const MARKERS = ["circle", "square", "diamond", "triangle", "cross", "bar"];
+const BLANKS = { " ": "␣", "\n": "↵", "\r": "↵", "\t": "⇥" };
 const SVG = "http://www.w3.org/2000/svg";
 
 /** A number with a set count of decimals and a true minus sign. */
@@ -215,6 +216,24 @@ export function heatColours(numbers, limit, { zero, low, high }) {
     bytes.set([...mixed(zero, numbers[i] < 0 ? low : high, share), 255], 4 * i);
   }
   return bytes;
+}
+
+/** Which of `count` labels have room when each needs `least` of `size` pixels; `chosen` always has. */
+export function roomFor(count, size, least, chosen = -Infinity) {
+  const step = Math.max(1, Math.ceil((least * count) / size));
+  return Array.from({ length: count }, (_, i) =>
+    i === chosen || (i % step === 0 && Math.abs(i - chosen) >= step));
+}
+
+/** A text as it is written: blanks at its ends and line breaks are to be seen. */
+export function visibleText(text) {
+  if (text === "") return "(empty)";
+  return text.replace(/^ +| +$|[\n\r\t]/g, (blank) => [...blank].map((one) => BLANKS[one]).join(""));
+}
+
+/** About how wide a text is in pixels, at 13 pixels a line. */
+export function textWidth(text) {
+  return [...text].reduce((sum, one) => sum + (one.codePointAt(0) > 0x2e7f ? 13.5 : 8.2), 0);
 }
 
 /** The float32 numbers of a binary trait (a DataView that may start anywhere). */

@@ -1,11 +1,10 @@
 import {
   axisHandle, barBox, clamp, control, dragging, extent, fixed, floats, heatmap, html, linearScale,
-  linearTicks, mount, speaker, svg, themed, tooltip,
+  linearTicks, mount, roomFor, speaker, svg, textWidth, themed, tooltip, visibleText,
 } from "./drawing.mjs";
 
 const DECIMALS = 3;
 const STRONGEST = 10;
-const MARKS = { " ": "␣", "\n": "↵", "\r": "↵", "\t": "⇥" };
 
 /** For each neuron its pairs { text, number }, from the packed places and numbers. */
 export function unpackPairs(numbers, neurons, texts) {
@@ -20,24 +19,6 @@ export function unpackPairs(numbers, neurons, texts) {
 export function ranking(activations) {
   return Array.from(activations, (_, neuron) => neuron)
     .sort((a, b) => Math.abs(activations[b]) - Math.abs(activations[a]) || a - b);
-}
-
-/** Which of `count` labels have room when each needs `least` of `size` pixels; `chosen` always has. */
-export function roomFor(count, size, least, chosen = -Infinity) {
-  const step = Math.max(1, Math.ceil((least * count) / size));
-  return Array.from({ length: count }, (_, i) =>
-    i === chosen || (i % step === 0 && Math.abs(i - chosen) >= step));
-}
-
-/** A text as it is written: blanks at its ends and line breaks are to be seen. */
-export function visibleText(text) {
-  if (text === "") return "(empty)";
-  return text.replace(/^ +| +$|[\n\r\t]/g, (blank) => [...blank].map((one) => MARKS[one]).join(""));
-}
-
-/** About how wide a text is in pixels, at 13 pixels a line. */
-export function textWidth(text) {
-  return [...text].reduce((sum, one) => sum + (one.codePointAt(0) > 0x2e7f ? 13.5 : 8.2), 0);
 }
 
 function pairTable(title, heading, most) {

@@ -8,13 +8,15 @@ import traitlets
 from matplotlib.figure import Figure
 
 from mygpt import plots
-from mygpt.explorers.attention import check_tokens, label_tokens
 from mygpt.explorers.base import (
     Explorer,
     Numbers,
     as_shown,
+    check_index,
+    check_tokens,
     count,
     finite_array,
+    label_tokens,
     module,
     stylesheet,
 )
@@ -77,7 +79,7 @@ class Memory(Explorer):
             token = int(np.abs(self.activations).max(axis=1).argmax())
         if neuron is None:
             neuron = int(
-                np.abs(self.activations[_inside("token", token, length)]).argmax()
+                np.abs(self.activations[check_index("token", token, length)]).argmax()
             )
         super().__init__(
             tokens=names,
@@ -105,7 +107,7 @@ class Memory(Explorer):
         the first neuron. A token that is not there, or a count below 1, is a
         ValueError.
         """
-        row = self.activations[_inside("token", token, len(self.tokens))]
+        row = self.activations[check_index("token", token, len(self.tokens))]
         if count < 1:
             raise ValueError(f"count must be at least 1, got {count}")
         order = np.argsort(-np.abs(row), kind="stable")[:count]
@@ -113,11 +115,11 @@ class Memory(Explorer):
 
     @traitlets.validate("token")
     def _known_token(self, proposal) -> int:
-        return _inside("token", proposal["value"], self.activations.shape[0])
+        return check_index("token", proposal["value"], self.activations.shape[0])
 
     @traitlets.validate("neuron")
     def _known_neuron(self, proposal) -> int:
-        return _inside("neuron", proposal["value"], self.activations.shape[1])
+        return check_index("neuron", proposal["value"], self.activations.shape[1])
 
     def draw(self, figure: Figure) -> None:
         """All activations and, beside them, those of the chosen neuron."""
@@ -179,9 +181,3 @@ def _pack(lists: list[list[tuple[str, float]]], places: dict[str, int]) -> bytes
         for i, (text, number) in enumerate(pairs):
             packed[n, i] = places[text], as_shown(number, ".3f")
     return packed.astype("<f4").tobytes()
-
-
-def _inside(name: str, index: int, length: int) -> int:
-    if not 0 <= index < length:
-        raise ValueError(f"{name} must be 0 to {length - 1}, got {index}")
-    return index

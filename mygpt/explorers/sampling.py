@@ -2,18 +2,17 @@
 
 import unicodedata
 from collections.abc import Sequence
-from functools import cache
 
 import numpy as np
 import traitlets
 from matplotlib.figure import Figure
-from matplotlib.font_manager import FontProperties, findfont, get_font
 
 from mygpt import plots
 from mygpt.explorers.base import (
     Explorer,
     Numbers,
     count,
+    drawable,
     finite_array,
     module,
     stylesheet,
@@ -204,19 +203,6 @@ def shown(text: str) -> str:
     )
 
 
-def drawable(text: str, most: int = 18) -> str:
-    """The text cut to `most` signs, with a box for each that the still's font lacks."""
-    known = _font_signs()
-    text = text if len(text) <= most else f"{text[: most - 1]}…"
-    return "".join(sign if ord(sign) in known else "□" for sign in text)
-
-
-@cache
-def _font_signs() -> frozenset[int]:
-    codes = get_font(findfont(FontProperties())).get_charmap()
-    return frozenset(code for code in codes if chr(code).isprintable())
-
-
 def _row(logits: Numbers) -> np.ndarray:
     """`logits` as the page gets them: float32 numbers, here in float64."""
     numbers = finite_array("logits", logits)
@@ -233,7 +219,7 @@ def _row(logits: Numbers) -> np.ndarray:
     return numbers.astype("<f4").astype(np.float64)
 
 
-def _different(tokens: Sequence[str], V: int) -> list[str]:
+def _different(tokens: Sequence, V: int) -> list[str]:
     given = [tokens] if isinstance(tokens, str) else list(tokens)
     if len(given) != V:
         raise ValueError(

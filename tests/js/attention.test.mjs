@@ -1,9 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 
-import {
-  listed, roomFor, staircase, textWidth, thousandths, visibleToken, weightsOf,
-} from "../../mygpt/explorers/attention.mjs";
+import { listed, staircase, thousandths, weightsOf } from "../../mygpt/explorers/attention.mjs";
 
 const close = (a, b) => assert.ok(Math.abs(a - b) < 1e-12, `${a} is not ${b}`);
 
@@ -44,26 +42,6 @@ test("a short text is listed whole, a longer one by its largest in order of posi
   const first = listed([1, 0, 0, 0, 0, 0, 0], 1, 5, 3);
   assert.deepEqual(first, { named: [0], others: 0, sum: 0, masked: 6 });
   assert.deepEqual(listed([0.25, 0.25, 0.25, 0.25], 4, 3, 2).named, [0, 1]);
-});
-
-test("labels keep their distance and the chosen one is always there", () => {
-  assert.deepEqual(roomFor(3, 90, 30), [true, true, true]);
-  assert.deepEqual(roomFor(7, 70, 15), [true, false, true, false, true, false, true]);
-  assert.deepEqual(roomFor(7, 70, 15, 3), [true, false, false, true, false, false, true]);
-  assert.deepEqual(roomFor(1, 5, 100), [true]);
-});
-
-test("blanks at the ends, line breaks and nothing at all are to be seen", () => {
-  assert.equal(visibleToken(" the"), "␣the");
-  assert.equal(visibleToken("a b  "), "a b␣␣");
-  assert.equal(visibleToken("\n\t"), "↵⇥");
-  assert.equal(visibleToken(""), "(empty)");
-  assert.equal(visibleToken("<b>"), "<b>");
-});
-
-test("a wide script takes more room than a narrow one", () => {
-  assert.ok(textWidth("日本") > textWidth("ab"));
-  assert.equal(textWidth(""), 0);
 });
 
 test("the mask is a staircase over the diagonal", () => {

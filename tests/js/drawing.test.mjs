@@ -4,8 +4,8 @@ import { test } from "node:test";
 import {
   bandScale, barBox, channels, clamp, emptiest, extent, fixed, floats, heatColours,
   linePath, linearScale, linearTicks, logTicks, markerPath,
-  nearestIndex, niceStep, padded, powerOfTen, significant, softmax, spread,
-  tooltipPlaces,
+  nearestIndex, niceStep, padded, powerOfTen, roomFor, significant, softmax, spread,
+  textWidth, tooltipPlaces, visibleText,
 } from "../../mygpt/explorers/drawing.mjs";
 
 const labels = (ticks) => ticks.map(({ label }) => label);
@@ -163,4 +163,24 @@ test("cells are coloured by sign and size, and full at the limit", () => {
 test("a colour is read as a stylesheet or a browser writes it", () => {
   assert.deepEqual(channels(" #00508c"), [0, 80, 140]);
   assert.deepEqual(channels("rgb(1, 22, 255)"), [1, 22, 255]);
+});
+
+test("labels keep their distance and the chosen one is always there", () => {
+  assert.deepEqual(roomFor(3, 90, 30), [true, true, true]);
+  assert.deepEqual(roomFor(7, 70, 15), [true, false, true, false, true, false, true]);
+  assert.deepEqual(roomFor(7, 70, 15, 3), [true, false, false, true, false, false, true]);
+  assert.deepEqual(roomFor(1, 5, 100), [true]);
+});
+
+test("blanks at the ends, line breaks and nothing at all are to be seen", () => {
+  assert.equal(visibleText(" the"), "␣the");
+  assert.equal(visibleText("a b  "), "a b␣␣");
+  assert.equal(visibleText("\n\t"), "↵⇥");
+  assert.equal(visibleText(""), "(empty)");
+  assert.equal(visibleText("<b>"), "<b>");
+});
+
+test("a wide script takes more room than a narrow one", () => {
+  assert.ok(textWidth("日本") > textWidth("ab"));
+  assert.equal(textWidth(""), 0);
 });

@@ -1,9 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 
-import {
-  ranking, roomFor, textWidth, unpackPairs, visibleText,
-} from "../../mygpt/explorers/memory.mjs";
+import { ranking, unpackPairs } from "../../mygpt/explorers/memory.mjs";
 
 test("every neuron gets its own pairs, and no more than it has", () => {
   const texts = ["a", "b", "c", "d", "e"];
@@ -26,15 +24,4 @@ test("every neuron gets its own pairs, and no more than it has", () => {
 
 test("the strongest comes first whatever its sign, and of equals the first", () => {
   assert.deepEqual(ranking(Float32Array.from([1, -3, 0, 3, 2, -2, 0])), [1, 3, 4, 5, 0, 2, 6]);
-});
-
-test("labels keep their distance and the chosen one is always there", () => {
-  assert.deepEqual(roomFor(7, 70, 15, 3), [true, false, false, true, false, false, true]);
-  assert.deepEqual(roomFor(3, 90, 30), [true, true, true]);
-});
-
-test("blanks at the ends, line breaks and nothing at all are to be seen", () => {
-  assert.equal(visibleText(" a b\n"), "␣a b↵");
-  assert.equal(visibleText(""), "(empty)");
-  assert.ok(textWidth("日本") > textWidth("ab"));
 });

@@ -204,16 +204,16 @@ def shown(text: str) -> str:
     )
 
 
-def drawable(text: str, most: int = 18) -> str:
+def drawable(text: str, most: int = 18, family: str | None = None) -> str:
     """The text cut to `most` signs, with a box for each that the still's font lacks."""
-    known = _font_signs()
+    known = _font_signs(family)
     text = text if len(text) <= most else f"{text[: most - 1]}…"
     return "".join(sign if ord(sign) in known else "□" for sign in text)
 
 
 @cache
-def _font_signs() -> frozenset[int]:
-    codes = get_font(findfont(FontProperties())).get_charmap()
+def _font_signs(family: str | None) -> frozenset[int]:
+    codes = get_font(findfont(FontProperties(family))).get_charmap()
     return frozenset(code for code in codes if chr(code).isprintable())
 
 
@@ -233,7 +233,7 @@ def _row(logits: Numbers) -> np.ndarray:
     return numbers.astype("<f4").astype(np.float64)
 
 
-def _different(tokens: Sequence[str], V: int) -> list[str]:
+def _different(tokens: Sequence, V: int) -> list[str]:
     given = [tokens] if isinstance(tokens, str) else list(tokens)
     if len(given) != V:
         raise ValueError(

@@ -73,8 +73,9 @@ def read_by_node(explorer, tmp_path):
     script.write_text(
         f"""
 import {{ readFileSync }} from "node:fs";
-import {{ listed, thousandths, weightsOf }}
+import {{ listed, weightsOf }}
   from {json.dumps((FOLDER / "attention.mjs").as_uri())};
+import {{ fixed }} from {json.dumps((FOLDER / "drawing.mjs").as_uri())};
 const bytes = readFileSync({json.dumps(str(data))});
 const scores = new Float32Array(new Uint8Array(bytes).buffer);
 const [heads, length] = [{explorer.heads}, {len(explorer.tokens)}];
@@ -86,8 +87,8 @@ for (let head = 0; head < heads; head += 1)
       for (let row = 0; row < length; row += 1) {{
         const now = weights.subarray(row * length, (row + 1) * length);
         const list = listed(now, causal ? row + 1 : length);
-        out.push([Array.from(now, thousandths), list.named, list.others,
-          thousandths(list.sum), list.masked]);
+        out.push([Array.from(now, (weight) => fixed(weight, 3)), list.named, list.others,
+          fixed(list.sum, 3), list.masked]);
       }}
     }}
 console.log(JSON.stringify(out));

@@ -16,6 +16,7 @@ from torch.nn import functional as F
 from mygpt import explorers
 from mygpt.depth import DepthSweep, sweep
 from mygpt.explorers.base import stylesheet
+from mygpt.tokenizers import BPETokenizer
 
 FOLDER = Path(explorers.__file__).parent
 FORMS = {
@@ -96,9 +97,17 @@ def memory():
     )
 
 
+def tokens():
+    bpe = BPETokenizer.train("the cat sat on the mat, the cat", vocab_size=262)
+    return explorers.Tokens(bpe, "the cat's mat", piece=2)
+
+
 EVERY = pytest.mark.parametrize(
     "make",
-    [activations, depth, layer_norm, block_walk, attention, sampling, memory],
+    [
+        *(activations, depth, layer_norm, block_walk),
+        *(attention, sampling, memory, tokens),
+    ],
 )
 
 

@@ -11,6 +11,7 @@ from mygpt.explorers.depth import Depth
 from mygpt.explorers.layer_norm import LayerNorm
 from mygpt.explorers.memory import Memory
 from mygpt.explorers.sampling import Sampling
+from mygpt.explorers.tokens import Tokens
 
 __all__ = [
     "Activations",
@@ -20,4 +21,5 @@ __all__ = [
     "LayerNorm",
     "Memory",
     "Sampling",
+    "Tokens",
 ]

@@ -1,5 +1,5 @@
 import {
-  choice, clamp, dragging, floats, heatmap, html, mount, roomFor, slider, softmax, speaker,
+  choice, clamp, dragging, fixed, floats, heatmap, html, mount, roomFor, slider, softmax, speaker,
   textWidth, themed, tick, tooltip, visibleText,
 } from "./drawing.mjs";
 
@@ -15,13 +15,6 @@ export function weightsOf(scores, length, head, temperature, causal) {
     weights.set(softmax(Array.from(read, (score) => score / temperature)), row * length);
   }
   return weights;
-}
-
-/** Three decimals, a tie to the even digit: as Python writes a number from 0 to 1. */
-export function thousandths(value) {
-  const tie = (16 * value) % 2 === 1;
-  const floor = Math.floor(1000 * value);
-  return (tie ? (floor + (floor % 2)) / 1000 : value).toFixed(3);
 }
 
 /**
@@ -125,7 +118,7 @@ function render({ model, el }) {
 
   const masked = (row, column) => model.get("causal") && column > row;
   const weightText = (row, column) =>
-    (masked(row, column) ? "masked" : thousandths(weights[row * length + column]));
+    (masked(row, column) ? "masked" : fixed(weights[row * length + column], 3));
 
   function drawLabels() {
     const widest = Math.max(...words.map(textWidth));
@@ -195,7 +188,7 @@ function render({ model, el }) {
       place, text: words[place], share: now[place], weight: weightText(row, place),
     }));
     if (others) {
-      entries.push({ text: `${others} other${others === 1 ? "" : "s"}`, share: sum, weight: thousandths(sum) });
+      entries.push({ text: `${others} other${others === 1 ? "" : "s"}`, share: sum, weight: fixed(sum, 3) });
     }
     if (hidden) {
       entries.push({ text: `${hidden} word${hidden === 1 ? "" : "s"}`, share: 0, weight: "masked" });

@@ -5,6 +5,7 @@ import html
 import io
 import json
 import re
+import unicodedata
 from collections.abc import Iterable, Sequence
 from functools import cache
 from pathlib import Path
@@ -23,6 +24,7 @@ from mygpt import plots
 
 Numbers = Any  # an array, a tensor, a list: whatever np.asarray reads as numbers
 
+SIGNS = {" ": "·", "\n": "↵", "\r": "␍", "\t": "⇥"}
 _FOLDER = Path(__file__).parent
 _IMPORT = re.compile(r"^import\b.*?;\n", re.MULTILINE | re.DOTALL)
 _EXPORT = re.compile(r"^export (?=(?:const|function)\b)", re.MULTILINE)
@@ -206,14 +208,24 @@ def label_tokens(axis: Axis, tokens: Sequence[str], most: int) -> None:
     )
 
 
-def drawable(text: str, most: int = 18) -> str:
+def shown(text: str) -> str:
+    """The text with a visible sign for each space and control: its own, or its code."""
+    return "".join(
+        SIGNS.get(sign, f"U+{ord(sign):04X}")
+        if unicodedata.category(sign) in ("Cc", "Zs", "Zl", "Zp")
+        else sign
+        for sign in text
+    )
+
+
+def drawable(text: str, most: int = 18, family: str | None = None) -> str:
     """The text cut to `most` signs, with a box for each that the still's font lacks."""
-    known = _font_signs()
+    known = _font_signs(family)
     text = text if len(text) <= most else f"{text[: most - 1]}…"
     return "".join(sign if ord(sign) in known else "□" for sign in text)
 
 
 @cache
-def _font_signs() -> frozenset[int]:
-    codes = get_font(findfont(FontProperties())).get_charmap()
+def _font_signs(family: str | None) -> frozenset[int]:
+    codes = get_font(findfont(FontProperties(family))).get_charmap()
     return frozenset(code for code in codes if chr(code).isprintable())

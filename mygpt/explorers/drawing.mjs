@@ -6,9 +6,13 @@ const MARKERS = ["circle", "square", "diamond", "triangle", "cross", "bar"];
 const BLANKS = { " ": "␣", "\n": "↵", "\r": "↵", "\t": "⇥" };
 const SVG = "http://www.w3.org/2000/svg";
 
-/** A number with a set count of decimals and a true minus sign. */
+/** A number with a set count of decimals and a true minus sign; a tie goes to the even digit. */
 export function fixed(value, decimals) {
-  const text = Math.abs(value).toFixed(decimals);
+  const size = Math.abs(value);
+  const twice = 2 * size * 10 ** decimals;
+  const tie = twice % 2 === 1 && /50{39}$/.test(size.toFixed(decimals + 40));
+  const even = tie ? 2 * Math.round(twice / 4) / 10 ** decimals : size;
+  const text = even.toFixed(decimals);
   return (value < 0 && Number(text) !== 0 ? "−" : "") + text;
 }
 

@@ -1,6 +1,5 @@
 """What temperature, top-k and top-p do to the distribution of the next token."""
 
-import unicodedata
 from collections.abc import Sequence
 
 import numpy as np
@@ -15,6 +14,7 @@ from mygpt.explorers.base import (
     drawable,
     finite_array,
     module,
+    shown,
     stylesheet,
 )
 
@@ -23,7 +23,6 @@ MAX_LOGIT = 1e6
 MAX_PROMPT = 500
 MAX_DRAWS = 10_000
 SHOWN = 12
-SIGNS = {" ": "·", "\n": "↵", "\r": "␍", "\t": "⇥"}
 
 
 class Sampling(Explorer):
@@ -191,16 +190,6 @@ def mulberry32(seed: int, numbers: int) -> list[float]:
         t ^= (t + (((t ^ t >> 7) * (t | 61)) & mask)) & mask
         found.append((t ^ t >> 14) / 2**32)
     return found
-
-
-def shown(text: str) -> str:
-    """The text with a visible sign for each space and control: its own, or its code."""
-    return "".join(
-        SIGNS.get(sign, f"U+{ord(sign):04X}")
-        if unicodedata.category(sign) in ("Cc", "Zs", "Zl", "Zp")
-        else sign
-        for sign in text
-    )
 
 
 def _row(logits: Numbers) -> np.ndarray:

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 
-import { listed, staircase, thousandths, weightsOf } from "../../mygpt/explorers/attention.mjs";
+import { listed, staircase, weightsOf } from "../../mygpt/explorers/attention.mjs";
 
 const close = (a, b) => assert.ok(Math.abs(a - b) < 1e-12, `${a} is not ${b}`);
 
@@ -25,12 +25,6 @@ test("each row of the head is a softmax, and the mask leaves it the words before
 test("large scores neither overflow nor leave nothing", () => {
   const weights = weightsOf(Float32Array.from([3e38, -3e38, 3e38, 3e38]), 2, 0, 0.25, false);
   assert.deepEqual([...weights], [1, 0, 0.5, 0.5]);
-});
-
-test("three decimals are rounded as Python rounds them", () => {
-  const cases = [[0.0625, "0.062"], [0.1875, "0.188"], [0.3125, "0.312"], [0.9375, "0.938"],
-    [0.125, "0.125"], [1, "1.000"], [0, "0.000"], [0.12349, "0.123"], [0.0005, "0.001"]];
-  for (const [value, text] of cases) assert.equal(thousandths(value), text);
 });
 
 test("a short text is listed whole, a longer one by its largest in order of position", () => {

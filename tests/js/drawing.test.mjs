@@ -184,3 +184,11 @@ test("a wide script takes more room than a narrow one", () => {
   assert.ok(textWidth("日本") > textWidth("ab"));
   assert.equal(textWidth(""), 0);
 });
+
+test("decimals are rounded as Python rounds them, ties to the even digit", () => {
+  const cases = [[0.0625, "0.062"], [0.1875, "0.188"], [0.3125, "0.312"], [0.9375, "0.938"],
+    [0.125, "0.125"], [1, "1.000"], [0, "0.000"], [0.12349, "0.123"], [0.0005, "0.001"]];
+  for (const [value, text] of cases) assert.equal(fixed(value, 3), text);
+  assert.deepEqual([0.5, 1.5, 2.5, -3.5].map((value) => fixed(value, 0)), ["0", "2", "2", "−4"]);
+  assert.deepEqual([1.005, 2.675, 0.15].map((value) => fixed(value, 2)), ["1.00", "2.67", "0.15"]);
+});

@@ -33,7 +33,7 @@ EXECUTED_WITH = (
     "mygpt/**/*.css",
     "requirements.txt",
 )
-READ_WITH = ("_config.yml", "_sphinx/*.py", "references.bib")
+READ_WITH = ("_config.yml", "_sphinx/*.py", "_sphinx/static/*", "references.bib")
 
 
 def key_of_sources(root: Path, patterns: tuple[str, ...] = EXECUTED_WITH) -> str:

@@ -4,9 +4,11 @@ import hashlib
 import shutil
 from pathlib import Path
 
+import site_card
 import site_launch
 import site_lean
 import site_math
+import site_missing
 import site_numbers
 import site_pages
 import site_prose
@@ -23,6 +25,8 @@ PARTS = (
     site_widgets,
     site_prose,
     site_launch,
+    site_card,
+    site_missing,
     site_lean,
     site_pages,
 )
@@ -33,7 +37,7 @@ EXECUTED_WITH = (
     "mygpt/**/*.css",
     "requirements.txt",
 )
-READ_WITH = ("_config.yml", "_sphinx/*.py", "references.bib")
+READ_WITH = ("_config.yml", "_sphinx/*.py", "_sphinx/static/*", "references.bib")
 
 
 def key_of_sources(root: Path, patterns: tuple[str, ...] = EXECUTED_WITH) -> str:

@@ -49,10 +49,16 @@ def add_launch_line(
 def plain_buttons(
     app: Sphinx, pagename: str, templatename: str, context: dict, doctree
 ) -> None:
-    """The theme's header buttons without others' logos and inline handlers."""
+    """The theme's header buttons without others' logos and inline handlers.
+
+    Colab and Binder open notebooks alone, so other executed pages have no launch group.
+    """
     kept = []
+    is_notebook = context.get("page_source_suffix") == ".ipynb"
     for button in context.get("header_buttons", []):
         if button["type"] == "javascript":
+            continue
+        if button.get("label") == "launch-buttons" and not is_notebook:
             continue
         if button["type"] == "group":
             button["buttons"] = [b for b in button["buttons"] if b["type"] == "link"]

@@ -22,6 +22,7 @@ POLICY = (
     "font-src 'self' data:; script-src 'self'{scripts}; object-src 'none'; "
     "base-uri 'none'; form-action 'self'"
 )
+SHARED = re.compile(r'<meta (?:property="og:|name="(?:description|twitter:))[^>]*>')
 DATA_TYPES = re.compile(r'type="(?:application/json|text/plain|application/ld\+json)"')
 THEME = re.compile(r'<script data-cfasync="false">.*?</script>', re.S)
 THEME_AT_ONCE = """\
@@ -103,14 +104,15 @@ def mend(html: str) -> str:
     return THEME.sub(lambda _: THEME_AT_ONCE, html)
 
 
-def redirect_page(root: str, title: str) -> str:
-    """`index.html` of a book whose first page has another name."""
+def redirect_page(root: str, title: str, tags: str = "") -> str:
+    """`index.html` of a book whose first page has another name, with its meta tags."""
     return f"""<!DOCTYPE html>
 <html lang="en">
   <head>
     <meta charset="utf-8" />
     <meta name="viewport" content="width=device-width, initial-scale=1" />
     <meta http-equiv="refresh" content="0; url={root}.html" />
+    {tags}
     <title>{title}</title>
   </head>
   <body>
@@ -126,8 +128,9 @@ def finish(app: Sphinx, exception: Exception | None) -> None:
     out = Path(app.outdir)
     root = app.config.root_doc
     if root != "index":
+        tags = "\n    ".join(SHARED.findall((out / f"{root}.html").read_text("utf-8")))
         (out / "index.html").write_text(
-            redirect_page(root, app.config.html_title), encoding="utf-8"
+            redirect_page(root, app.config.html_title, tags), encoding="utf-8"
         )
     for page in sorted(out.rglob("*.html")):
         if "_static" in page.parts or "_sources" in page.parts:

@@ -14,19 +14,26 @@ import nbformat
 import pytest
 import quickjs
 import yaml
+from docutils.core import publish_doctree
+from PIL import Image, ImageColor
+
+from mygpt import plots
 
 ROOT = Path(__file__).resolve().parents[1]
 sys.path.insert(0, str(ROOT / "_sphinx"))
 
 import book_site  # noqa: E402
 import live_lab  # noqa: E402
+import site_card  # noqa: E402
 import site_launch  # noqa: E402
 import site_lean  # noqa: E402
 import site_math  # noqa: E402
+import site_missing  # noqa: E402
 import site_pages  # noqa: E402
 import site_prose  # noqa: E402
 import site_svg  # noqa: E402
 import site_widgets  # noqa: E402
+from site_palette import palette  # noqa: E402
 
 MODULE = """\
 const two = () => 2;
@@ -225,6 +232,104 @@ def test_every_launch_address_follows_the_repository():
     )
 
 
+def test_a_page_that_is_no_notebook_has_no_launch_group():
+    def groups_of(suffix):
+        groups = [
+            {"type": "group", "label": f"{name}-buttons", "buttons": []}
+            for name in ("launch", "download")
+        ]
+        context = {"page_source_suffix": suffix, "header_buttons": groups}
+        site_launch.plain_buttons(None, "x", "page.html", context, None)
+        return [group["label"] for group in context["header_buttons"]]
+
+    assert groups_of(".ipynb") == ["launch-buttons", "download-buttons"]
+    assert groups_of(".md") == ["download-buttons"]
+
+
+# Shared pages
+
+
+@pytest.mark.parametrize(
+    ("setting", "repository", "expected"),
+    [
+        ("", "https://github.com/some/book", ""),
+        ("https://a.example/b", "", "https://a.example/b/"),
+        ("pages", "https://github.com/Some/book/", "https://some.github.io/book/"),
+        ("pages", "https://github.com/a/b.git", "https://a.github.io/b/"),
+        ("pages", "https://github.com/a/a.github.io", "https://a.github.io/"),
+        ("pages", "https://gitlab.com/some/book", ""),
+    ],
+)
+def test_the_address_of_the_site_is_said_or_follows_the_repository(
+    setting, repository, expected
+):
+    config = settings(repository)
+    config.site_url = setting
+    assert site_card.site_address(config) == expected
+
+
+def card_tags(site_url):
+    config = settings("https://github.com/some/book")
+    config.site_url, config.html_title = site_url, "Book"
+    html = site_card.tags(config, "chapters/05_a", 'A "b" & c', "What it is.")
+    return dict(
+        re.findall(r'<meta (?:property|name)="([^"]+)" content="([^"]*)"', html)
+    )
+
+
+def test_a_shared_page_has_absolute_addresses_where_the_site_has_one():
+    found = card_tags("https://a.example/b")
+    assert found["og:url"] == "https://a.example/b/chapters/05_a.html"
+    assert found["og:image"] == "https://a.example/b/_static/card.png"
+    assert found["og:title"] == "A &quot;b&quot; &amp; c"
+    assert found["og:description"] == found["description"] == "What it is."
+    assert found["twitter:card"] == "summary_large_image"
+
+
+def test_without_an_address_a_shared_page_names_nothing_absolute():
+    found = card_tags("")
+    assert found["og:image"] == "../_static/card.png"
+    assert "og:url" not in found
+    assert not [value for value in found.values() if "://" in value]
+
+
+def test_a_summary_is_the_first_paragraph_with_the_list_that_it_announces():
+    def summary(source):
+        return site_card.summary(publish_doctree(source))
+
+    assert summary("Title\n=====\n\nOne\ntwo.\n\n- three\n") == "One two."
+    assert summary("You can\n\n- say;\n- show.\n") == "You can say; show."
+    assert summary("") == ""
+    long = summary("word, " * 100)
+    assert long.endswith("word …")
+    assert len(long) <= site_card.LONGEST_SUMMARY + 2
+
+
+def test_the_card_has_the_size_that_it_names_and_is_opaque(tmp_path):
+    site_card.draw(tmp_path / "card.png", "Book")
+    with Image.open(tmp_path / "card.png") as card:
+        assert card.size == site_card.SIZE
+        assert card.convert("RGBA").getextrema()[3] == (255, 255)
+        colours = card.convert("RGB").getcolors(1 << 20)
+    assert max(colours)[1] == ImageColor.getrgb(palette("light")["paper"])
+    drawn = {colour for count, colour in colours if count > 100}
+    assert {ImageColor.getrgb(one) for one in plots.SERIES[:3]} <= drawn
+
+
+# The page for wrong addresses
+
+
+def test_the_page_for_wrong_addresses_needs_no_other_file():
+    html = site_missing.missing_page(
+        "B & b", "intro.html", [("chapters/05_a.html", "5. A < b")], "/book/"
+    )
+    assert not re.search(r'<(?:link|script|img)[^>]+(?:href|src)="(?!data:)', html)
+    assert '<a class="home" href="intro.html">To the start of B &amp; b</a>' in html
+    assert '<a href="chapters/05_a.html">5. A &lt; b</a>' in html
+    assert 'pathname.startsWith("/book/")' in html
+    assert set(re.findall(r"var\(--(\w+)\)", html)) <= set(palette("dark"))
+
+
 # A lean site
 
 
@@ -297,6 +402,12 @@ def test_a_traceback_is_cut_to_what_happened(traceback, expected):
 
 
 # The cache of executed notebooks
+
+
+def test_pages_follow_the_style_sheet():
+    """Sphinx copies no file and stamps no address where no page is out of date."""
+    sheet = ROOT / "_sphinx" / "static" / "mygpt.css"
+    assert sheet in [p for one in book_site.READ_WITH for p in ROOT.glob(one)]
 
 
 def test_the_cache_key_follows_the_package(tmp_path):
@@ -517,6 +628,36 @@ def test_nothing_is_asked_of_another_host(small_site):
         assert "Content-Security-Policy" in html
     assert not list(small_site.rglob("fontawesome.js"))
     assert not list(small_site.rglob("*thebe*.js"))
+
+
+def test_every_page_has_a_card_and_the_card_is_there(small_site):
+    pages = [page for page in small_site.rglob("*.html") if page.name != "404.html"]
+    assert len(pages) > 4
+    for page in pages:
+        html = page.read_text(encoding="utf-8")
+        head = html.partition("</head>")[0]
+        for name in ("og:title", "og:description", "og:image", "twitter:card"):
+            assert head.count(f'="{name}" content="') == 1, (page, name)
+        assert 'content="https://mygpt-book.github.io/mygpt/_static/card.png"' in head
+    assert (small_site / "_static" / "card.png").is_file()
+
+
+def test_a_chapter_is_summarised_by_its_first_words(chapter):
+    assert '<meta property="og:title" content="5. A chapter" />' in chapter
+    assert '<meta name="description" content="Text with x^2." />' in chapter
+
+
+def test_the_page_for_wrong_addresses_lists_the_book(small_site):
+    html = (small_site / "404.html").read_text(encoding="utf-8")
+    links = re.findall(r'<a (?:class="home" )?href="([^"]+)">([^<]+)</a>', html)
+    assert [page for page, _ in links] == [
+        "intro.html",
+        "chapters/05_a.html",
+        "references.html",
+    ]
+    assert links[1][1] == "5. A chapter"
+    assert all((small_site / page).is_file() for page, _ in links)
+    assert 'pathname.startsWith("/mygpt/")' in html
 
 
 def test_a_broken_formula_stops_the_build(tmp_path):

@@ -93,11 +93,11 @@ class Handler(SimpleHTTPRequestHandler):
         path = Path(self.translate_path(self.path))
         if path.is_dir():
             path = path / "index.html"
-        if not path.is_file():
-            self.send_error(404)
-            return
+        found = path.is_file()
+        if not found:
+            path = Path(self.directory, "404.html")  # as GitHub Pages does
         body = body_of(path)
-        self.send_response(200)
+        self.send_response(200 if found else 404)
         self.send_header("Content-Type", self.guess_type(str(path)))
         if path.suffix in COMPRESSED:
             self.send_header("Content-Encoding", "gzip")

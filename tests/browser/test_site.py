@@ -10,6 +10,7 @@ import yaml
 from axe_playwright_python.base import AXE_SCRIPT
 from conftest import ROOT, pages_of
 
+CHAPTER_6 = "chapters/06_activations.html"
 CHAPTER_7 = "chapters/07_residual_connections.html"
 FIRST_LOAD_LIMIT = 600_000  # bytes, gzipped
 THEMES = ("light", "dark")
@@ -125,6 +126,23 @@ def test_every_image_and_drawing_is_described(site, page_path):
         ), image
     for drawing in re.findall(r'<svg [^>]*class="schematic"[^>]*>', article):
         assert re.search(r'aria-label="[^"]{20,}"', drawing), drawing
+
+
+def test_every_picture_stands_in_a_figure_with_a_number(site, chapter_path):
+    """But for the stills of live labs, which no text refers to."""
+    html = (site / chapter_path).read_text(encoding="utf-8")
+    article = re.search(r"<article.*?</article>", html, re.S).group()
+    article = re.sub(r"<noscript>.*?</noscript>", "", article, flags=re.S)
+    shows = re.compile(r'<img |class="schematic"|class="explorer"')
+    figures = re.findall(r"<figure.*?</figure>", article, re.S)
+    assert figures
+    chapter = int(re.search(r"/(\d\d)_", chapter_path).group(1))
+    for number, figure in enumerate(figures, start=1):
+        assert shows.search(figure)
+        assert f'"caption-number">Fig. {chapter}.{number} <' in figure
+        assert re.search(r'"caption-text">.{20,}', figure)
+    labs = article.count("its controls need Python")
+    assert len(shows.findall(article)) == len(figures) + labs
 
 
 def test_links_inside_the_site_lead_somewhere(site, page_path):
@@ -308,3 +326,121 @@ def test_a_link_to_a_folded_solution_opens_it(open_page, http_url):
     page.evaluate("id => { location.hash = id; }", fold.get_attribute("id"))
     page.wait_for_timeout(100)
     assert fold.evaluate("fold => fold.open")
+
+
+def test_the_cover_shows_the_book_in_one_screen(open_page, site_url):
+    page = open_page(f"{site_url}/intro.html", height=800)
+    page.wait_for_selector(".explorer-ready")
+    for part in (".cover-words", ".start-here a", "#fig-cover figcaption"):
+        box = page.locator(part).bounding_box()
+        assert box["y"] > 0
+        assert box["y"] + box["height"] <= 800, part
+    words, explorer = (
+        page.locator(part).bounding_box() for part in (".cover-words", ".explorer")
+    )
+    assert words["x"] + words["width"] < explorer["x"]
+    handle = page.locator("#fig-cover input[type=range]").first
+    before = page.locator("#fig-cover .mygpt-at").inner_text()
+    handle.focus()
+    page.keyboard.press("ArrowRight")
+    assert page.locator("#fig-cover .mygpt-at").inner_text() != before
+    page.watch.check()
+    page.locator(".start-here a").click()
+    page.wait_for_url("**/chapters/*.html")
+
+
+def test_the_cover_on_a_phone_has_its_start_on_the_first_screen(open_page, http_url):
+    page = open_page(f"{http_url}/intro.html", width=390, height=844)
+    page.wait_for_selector(".explorer-ready")
+    start = page.locator(".start-here a").bounding_box()
+    assert start["y"] + start["height"] <= 844
+    assert page.locator(".explorer").bounding_box()["width"] <= 390
+
+
+@pytest.mark.parametrize("below", ["", "mygpt/"])
+def test_a_wrong_address_leads_home_from_any_depth(open_page, http_url, site, below):
+    """At the root of a host and in the folder that the repository's name gives."""
+    page = open_page(f"{http_url}/404.html")
+    body = (site / "404.html").read_text(encoding="utf-8")
+    wrong = f"{http_url}/{below}some/thing/that/is/not.html"
+    page.route(wrong, lambda route: route.fulfill(status=404, body=body))
+    page.goto(wrong)
+    links = page.locator("a").evaluate_all("all => all.map((one) => one.href)")
+    assert links[0] == f"{http_url}/{below}intro.html"
+    assert f"{http_url}/{below}{CHAPTER_6}" in links
+    icons = page.locator("main svg").bounding_box()
+    assert icons["width"] == 40  # styled, though no other file can be reached
+
+
+def test_the_page_for_wrong_addresses_works_from_a_file(open_page, site_url):
+    page = open_page(f"{site_url}/404.html", theme="dark")
+    paper = page.evaluate("getComputedStyle(document.body).backgroundColor")
+    assert paper == "rgb(20, 24, 30)"
+    page.watch.check()
+    page.get_by_role("link", name="GELU and ReLU").click()
+    page.wait_for_selector("article h1")
+    assert page.url == f"{site_url}/{CHAPTER_6}"
+
+
+def test_the_server_answers_a_wrong_address_with_the_page(open_page, http_url):
+    page = open_page(f"{http_url}/chapters/deep/nothing.html")
+    page.locator("a.home").click()
+    page.wait_for_url(f"{http_url}/intro.html")
+
+
+CHROME_OF_THE_SITE = (
+    ".bd-header-article, .bd-sidebar-primary, .bd-sidebar-secondary, "
+    ".prev-next-footer, .bd-footer-content, .launch-line, .headerlink, .copybtn, "
+    "#jb-print-docs-body, button:not(.explorer button)"
+)
+
+
+@pytest.fixture
+def on_paper(open_page, http_url):
+    """Chapter 6 of the dark theme as it is printed, 180 mm wide."""
+    page = open_page(f"{http_url}/{CHAPTER_6}", width=680, theme="dark")
+    page.wait_for_selector(".explorer-ready")
+    page.emulate_media(media="print")
+    page.evaluate(UNFOLD)
+    return page
+
+
+def test_paper_shows_the_text_alone_in_its_full_width(on_paper):
+    seen = (
+        "all => all.filter((one) => one.checkVisibility()).map((one) => one.outerHTML)"
+    )
+    assert on_paper.locator(CHROME_OF_THE_SITE).evaluate_all(seen) == []
+    assert on_paper.locator("article h1").is_visible()
+    box = on_paper.locator(
+        "article > section > p:not(.launch-line)"
+    ).first.bounding_box()
+    assert box["x"] <= 1
+    assert box["width"] >= 678
+
+
+def test_paper_is_light_whatever_the_theme(on_paper):
+    colour = "(one, name) => getComputedStyle(one)[name]"
+    link = on_paper.locator("article section p a").first
+    assert link.evaluate(colour, "color") == "rgb(0, 103, 177)"
+    text = on_paper.locator("article section p:not(.launch-line)").first
+    assert text.evaluate(colour, "color") == "rgb(31, 35, 40)"
+    code = on_paper.locator(".cell_input pre").first
+    assert code.evaluate(colour, "backgroundColor") == "rgb(245, 247, 249)"
+    drawn = on_paper.locator("svg.schematic text").first.evaluate(colour, "fill")
+    assert sum(map(int, re.findall(r"\d+", drawn)[:3])) < 384
+
+
+def test_paper_cuts_neither_code_nor_figures(on_paper):
+    assert on_paper.evaluate("document.documentElement.scrollWidth") <= 680
+    wide = "all => all.filter((one) => one.scrollWidth > one.clientWidth + 1).length"
+    assert on_paper.locator(".highlight pre").evaluate_all(wide) == 0
+    figures = on_paper.locator("figure")
+    assert figures.count() > 3
+    for figure in figures.all():
+        assert figure.evaluate("one => getComputedStyle(one).breakInside") == "avoid"
+        assert figure.bounding_box()["height"] < 900  # less than a page
+
+
+def test_a_chapter_prints_to_its_end(on_paper):
+    paper = on_paper.pdf(format="A4", prefer_css_page_size=True)
+    assert 10 < len(re.findall(rb"/Type /Page\b", paper)) < 40

@@ -87,7 +87,8 @@ for (let head = 0; head < heads; head += 1)
       for (let row = 0; row < length; row += 1) {{
         const now = weights.subarray(row * length, (row + 1) * length);
         const list = listed(now, causal ? row + 1 : length);
-        out.push([Array.from(now, (weight) => fixed(weight, 3)), list.named, list.others,
+        const shown = Array.from(now, (weight) => fixed(weight, 3));
+        out.push([shown, list.named, list.others,
           fixed(list.sum, 3), list.masked]);
       }}
     }}

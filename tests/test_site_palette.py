@@ -106,7 +106,10 @@ def test_an_explorer_outside_the_site_has_the_colours_of_the_site():
     plain = dict(re.findall(r"--([\w-]+): (#\w+);", printed))
     names = {f"curve-{i}": name for i, name in enumerate(SERIES)}
     names |= {name: name for name in ("ink", "muted", "line", "paper")}
+    heat = {key: plain.pop(f"heat-{key}") for key in ("zero", "high", "low")}
     assert plain == {key: THEMES["light"][name] for key, name in names.items()}
+    light = EXPLORER[: EXPLORER.index("}")]
+    assert heat == dict(re.findall(r"--heat-(\w+): (#\w+);", light))
 
 
 @pytest.mark.parametrize(

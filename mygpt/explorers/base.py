@@ -19,6 +19,7 @@ import traitlets
 from matplotlib.axis import Axis
 from matplotlib.figure import Figure
 from matplotlib.font_manager import FontProperties, findfont, get_font
+from PIL import Image
 
 from mygpt import plots
 
@@ -55,15 +56,16 @@ class Explorer(anywidget.AnyWidget):
         raise NotImplementedError
 
     def still(self) -> bytes:
-        """The figure as a PNG with a transparent background."""
+        """The figure as a small PNG, 128 colours on a transparent background."""
         with mpl.rc_context():
             plots.use_style()
             figure = Figure(figsize=(6.8, 3.5))
             self.draw(figure)
             buffer = io.BytesIO()
-            figure.savefig(
-                buffer, dpi=144, transparent=True, metadata={"Software": None}
-            )
+            figure.savefig(buffer, dpi=144, transparent=True)
+        picture = Image.open(buffer).quantize(128, method=Image.Quantize.FASTOCTREE)
+        buffer = io.BytesIO()
+        picture.save(buffer, "PNG", optimize=True)
         return buffer.getvalue()
 
     def write_html(self, path: str | Path) -> None:

@@ -408,7 +408,9 @@ def test_the_stylesheet_reaches_nothing_outside_its_explorer(make):
 
 
 @pytest.mark.parametrize("name", explorers.__all__)
-def test_a_stylesheet_of_one_explorer_leaves_the_others_alone(name):
+def test_a_stylesheet_of_one_explorer_is_for_it_alone_and_beats_the_common(
+    name,
+):
     stem = re.sub("(?<=[a-z])(?=[A-Z])", "_", name).lower()
     css = (FOLDER / f"{stem}.css").read_text(encoding="utf-8")
     css = re.sub(r"/\*.*?\*/", "", css, flags=re.DOTALL)
@@ -416,7 +418,8 @@ def test_a_stylesheet_of_one_explorer_leaves_the_others_alone(name):
         if selectors.strip().startswith("@"):
             continue
         for selector in re.split(r",(?![^(]*\))", selectors):
-            assert f".mygpt-{stem.replace('_', '-')}" in selector, selector
+            root = rf"\.mygpt-explorer\S*\.mygpt-{stem.replace('_', '-')}\b"
+            assert re.search(root, selector), selector
 
 
 def test_every_explorer_has_its_three_files_and_no_others():

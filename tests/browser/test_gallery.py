@@ -1,0 +1,229 @@
+"""Every explorer on the gallery's page: hand, keyboard, both themes, paper."""
+
+import json
+
+import pytest
+
+PAGE = "chapters/gallery.html"
+NAMES = (
+    *("activations", "depth", "layer-norm", "block-walk"),
+    *("attention", "sampling", "memory", "tokens"),
+)
+STATE = """root => {
+    const model = bookHost.models.get(root.closest('[data-model]').dataset.model);
+    return JSON.stringify(TRAITS.map((trait) => model.get(trait)));
+}"""
+TRAITS = {  # those that the reader moves
+    "activations": ["position", "quantity", "visible"],
+    "depth": ["gain", "layer", "quantity", "visible"],
+    "layer-norm": ["values", "gamma", "beta", "log10_eps"],
+    "block-walk": ["stage", "position"],
+    "attention": ["head", "row", "temperature", "causal"],
+    "sampling": ["temperature", "top_k", "top_p", "seed", "draws"],
+    "memory": ["token", "neuron"],
+    "tokens": ["text", "piece", "merges_done"],
+}
+
+
+@pytest.fixture
+def gallery(open_page):
+    def gallery(address, **settings):
+        page = open_page(f"{address}/{PAGE}", **settings)
+        page.wait_for_function(
+            "performance.getEntriesByName('explorers-ready').length > 0"
+        )
+        return page
+
+    return gallery
+
+
+def root_of(page, name):
+    root = page.locator(f".mygpt-{name}").first
+    root.scroll_into_view_if_needed()
+    return root
+
+
+def state(root, name):
+    return json.loads(
+        root.evaluate(STATE.replace("TRAITS", json.dumps(TRAITS[name]), 1))
+    )
+
+
+def words(root):
+    """All that the explorer says, its text alternatives with it."""
+    labels = root.evaluate(
+        "root => [...root.querySelectorAll('[aria-label], [aria-valuetext]')].map("
+        "(e) => e.getAttribute('aria-label') + e.getAttribute('aria-valuetext'))"
+    )
+    return root.inner_text() + "\n".join(labels)
+
+
+def test_the_gallery_has_every_explorer_and_asks_nobody(gallery, site_url):
+    page = gallery(site_url)
+    for name in NAMES:
+        assert root_of(page, name).is_visible()
+    page.watch.check()
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_the_keyboard_alone_moves_it_and_leaves_again(gallery, http_url, name):
+    page = gallery(http_url)
+    root = root_of(page, name)
+    focusable = "input, button, select, textarea, [tabindex='0']"
+    assert root.evaluate(
+        f"root => [...root.querySelectorAll(`{focusable}`)]"
+        ".every((part) => part.dataset.lmSuppressShortcuts === 'true')"
+    )
+    before, said = state(root, name), words(root)
+    root.locator(focusable).first.focus()
+    inside = "root => root.contains(document.activeElement)"
+    stops = 0
+    while root.evaluate(inside):
+        for key in ("ArrowLeft", "ArrowLeft", "ArrowRight", "Tab"):
+            page.keyboard.press(key)
+        stops += 1
+        assert stops < 60, "the keyboard does not leave"
+    assert stops > 1
+    assert state(root, name) != before
+    assert words(root) != said
+    page.watch.check()
+
+
+@pytest.mark.parametrize("width", [1280, 390])
+def test_all_fit_their_column_in_the_page_s_colours(gallery, http_url, width):
+    page = gallery(http_url, width=width)
+    inside = """root => {
+        const box = root.getBoundingClientRect();
+        const parts = "table, button, input, canvas, select, textarea";
+        return [...root.querySelectorAll(parts)]
+            .map((part) => part.getBoundingClientRect())
+            .filter(({ width }) => width > 0)
+            .every(({ left, right }) => left >= box.left - 1 && right <= box.right + 1);
+    }"""
+    for theme in ("dark", "light"):
+        page.emulate_media(color_scheme=theme)
+        page.wait_for_selector(f"html[data-theme={theme}]")
+        for name in NAMES:
+            root = root_of(page, name)
+            assert root.evaluate(inside), name
+            ink = root.evaluate("root => getComputedStyle(root).color")
+            brightness = sum(map(int, ink[ink.index("(") + 1 : -1].split(",")[:3])) / 3
+            assert (brightness > 128) == (theme == "dark"), name
+            heat = root.evaluate(
+                "root => getComputedStyle(root).getPropertyValue('--heat-zero')"
+            )
+            dark = int(heat.strip()[1:3], 16) < 128
+            assert dark == (theme == "dark"), name
+
+
+def test_a_heatmap_is_painted_anew_in_another_theme_and_on_paper(gallery, http_url):
+    page = gallery(http_url)
+    canvas = root_of(page, "attention").locator("canvas")
+    first = "canvas => [...canvas.getContext('2d').getImageData(1, 0, 1, 1).data]"
+    light = canvas.evaluate(first)
+    page.emulate_media(color_scheme="dark")
+    page.wait_for_function(
+        f"([canvas, old]) => String(({first})(canvas)) !== old",
+        arg=[canvas.element_handle(), ",".join(map(str, light))],
+    )
+    page.emulate_media(color_scheme="dark", media="print")
+    page.wait_for_function(
+        f"([canvas, old]) => String(({first})(canvas)) === old",
+        arg=[canvas.element_handle(), ",".join(map(str, light))],
+    )
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_paper_has_the_figure_and_its_setting_without_controls(gallery, http_url, name):
+    page = gallery(http_url, theme="dark")
+    root = root_of(page, name)
+    page.emulate_media(color_scheme="dark", media="print")
+    ink = root.evaluate("root => getComputedStyle(root).color")
+    assert ink == "rgb(31, 35, 40)"
+    ranges = root.locator("input[type=range], input[type=checkbox]").all()
+    assert not any(part.is_visible() for part in ranges)
+    assert root.inner_text().strip()
+
+
+def test_a_bar_of_layer_norm_is_pulled_and_the_result_follows(gallery, site_url):
+    page = gallery(site_url)
+    root = root_of(page, "layer-norm")
+    grip = root.get_by_role("slider", name="Channel 2", exact=True)
+    box = grip.bounding_box()
+    x = box["x"] + box["width"] / 2
+    page.mouse.move(x, box["y"] + box["height"] / 2)
+    page.mouse.down()
+    page.mouse.move(x, box["y"] + box["height"] / 4)  # a quarter from the top: 5
+    page.mouse.up()
+    values = state(root, "layer-norm")[0]
+    assert values[1] == pytest.approx(5.0, abs=0.2)
+    mean = sum(values) / 6
+    variance = sum((v - mean) ** 2 for v in values) / 6
+    result = [(v - mean) / (variance + 1e-5) ** 0.5 for v in values]
+    shown = root.locator("tbody tr td:last-child").all_inner_texts()
+    assert shown == [f"{y:.4f}".replace("-", "−") for y in result]
+    root.get_by_role("button", name="All equal").click()
+    assert set(root.locator("tbody tr td:last-child").all_inner_texts()) == {"0.0000"}
+    page.watch.check()
+
+
+def test_the_walk_goes_on_by_button_and_reads_each_norm(gallery, site_url):
+    page = gallery(site_url)
+    root = root_of(page, "block-walk")
+    norms = root.locator(".mygpt-stage > :last-child").all_inner_texts()
+    assert len(norms) == 9
+    for stage in range(1, 9):
+        root.get_by_role("button", name="Next").click()
+        assert state(root, "block-walk")[0] == stage
+        said = root.locator(".mygpt-stage-name").inner_text()
+        assert f"norm {norms[stage]}," in said
+    assert root.get_by_role("button", name="Next").is_disabled()
+
+
+def test_weights_of_attention_sum_to_one_and_the_mask_can_go(gallery, site_url):
+    page = gallery(site_url)
+    root = root_of(page, "attention")
+    row = root.get_by_role("slider", name="Reading position")
+    row.focus()
+    page.keyboard.press("Home")
+    weights = root.locator(".mygpt-weight")
+    assert weights.all_inner_texts()[:2] == ["1.000", "masked"]
+    root.get_by_role("checkbox", name="Causal mask").uncheck()
+    free = weights.all_inner_texts()
+    assert "masked" not in free
+    assert sum(map(float, free)) == pytest.approx(1, abs=0.003)
+
+
+def test_sampling_draws_what_is_left_and_can_be_repeated(gallery, site_url):
+    page = gallery(site_url)
+    root = root_of(page, "sampling")
+    root.get_by_role("button", name="Draw 100").click()
+    assert state(root, "sampling")[4] == 100
+    drawn = root.locator("tbody tr").all_inner_texts()
+    root.get_by_role("button", name="Reset").click()
+    root.get_by_role("button", name="Draw 100").click()
+    assert root.locator("tbody tr").all_inner_texts() == drawn
+
+
+def test_memory_goes_from_a_word_to_its_strongest_neuron(gallery, site_url):
+    page = gallery(site_url)
+    root = root_of(page, "memory")
+    root.get_by_role("combobox").select_option(index=1)
+    assert state(root, "memory")[0] == 1
+    second = root.get_by_role("button", name="Neuron").nth(1)
+    number = int(second.inner_text().split()[1])
+    second.click()
+    assert state(root, "memory")[1] == number
+    assert f"Neuron {number}" in root.inner_text()
+
+
+def test_tokens_are_those_of_the_package_and_markup_is_text(gallery, site_url):
+    page = gallery(site_url)
+    root = root_of(page, "tokens")
+    field = root.get_by_role("textbox")
+    field.fill("<script>alert(1)</script> שלום 日本 🙂")
+    assert "35 characters, 46 bytes" in root.inner_text()
+    assert root.locator("script").count() == 0
+    field.fill("people in kenya")
+    assert "15 characters, 15 bytes" in root.inner_text()
+    page.watch.check()

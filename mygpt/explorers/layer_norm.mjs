@@ -87,8 +87,8 @@ function render({ model, el }) {
     return { ...part, choose };
   });
   before.plot.node.append(...grips.map(({ node }) => node));
-  const names = Array.from({ length: channels }, (_, i) => html("span", {}, `Channel ${i + 1}`));
-  const table = readings("The vector, channel by channel", "",
+  const names = Array.from({ length: channels }, (_, i) => html("span", {}, `${i + 1}`));
+  const table = readings("The vector, channel by channel", "Channel",
     [["x", "x"], ["deviation", "x − mean"], ["normalised", "normalised"], ["result", "result"]], names);
   const note = html("p", { class: "mygpt-note" });
   const setting = html("p", { class: "mygpt-setting" });

@@ -21,7 +21,8 @@ EXPLORERS = (
 )
 ROUNDS = 5
 FRAMES = """root => new Promise((done) => {
-  const range = root.querySelector(".mygpt-handle, input[type=range]:not(:disabled)");
+  const range = root.querySelector(".mygpt-handle") ||
+    root.querySelector("input[type=range]:not(:disabled)");
   const slider = root.querySelector("[role=slider]");
   const text = root.querySelector("textarea");
   const full = "people in kenya speak swahili, and so on, and so on";

@@ -7,10 +7,13 @@ import re
 import shutil
 import subprocess
 import sys
+from io import BytesIO
 from pathlib import Path
 from types import SimpleNamespace
 
+import matplotlib.pyplot as plt
 import nbformat
+import numpy as np
 import pytest
 import quickjs
 import yaml
@@ -665,3 +668,27 @@ def test_a_broken_formula_stops_the_build(tmp_path):
     assert code != 0
     assert "KaTeX parse error" in log
     assert "intro.md:3" in log
+
+
+def on_white(picture: bytes) -> np.ndarray:
+    image = Image.open(BytesIO(picture)).convert("RGBA")
+    white = Image.new("RGBA", image.size, "white")
+    return np.asarray(Image.alpha_composite(white, image))
+
+
+@pytest.mark.parametrize("transparent", [True, False])
+def test_a_plot_in_a_palette_is_smaller_and_looks_the_same(transparent):
+    figure, axes = plt.subplots()
+    axes.plot([0, 1, 4, 9])
+    axes.imshow([[0, 1], [2, 3]], extent=(0, 1, 0, 9))
+    file = BytesIO()
+    figure.savefig(file, dpi=100, transparent=transparent)
+    plt.close(figure)
+    small = site_lean.with_palette(file.getvalue())
+    assert len(small) < 0.6 * len(file.getvalue())
+    alpha = Image.open(BytesIO(small)).convert("RGBA").getchannel("A")
+    assert (alpha.getextrema()[0] == 0) == transparent
+    difference = abs(on_white(file.getvalue()).astype(float) - on_white(small))
+    assert difference.mean() < 1  # of 255
+    assert difference.max() < 64  # at the edges of letters and lines
+    assert site_lean.with_palette(small) == small

@@ -227,3 +227,30 @@ def test_tokens_are_those_of_the_package_and_markup_is_text(gallery, site_url):
     field.fill("people in kenya")
     assert "15 characters, 15 bytes" in root.inner_text()
     page.watch.check()
+
+
+def test_a_new_number_does_not_restyle_the_page(gallery, http_url):
+    """Counted, not timed: a rule with :has once cost 15 ms at every move."""
+    page = gallery(http_url)
+    handle = root_of(page, "activations").locator(".mygpt-handle")
+    session = page.context.new_cdp_session(page)
+    events = []
+    session.on("Tracing.dataCollected", lambda data: events.extend(data["value"]))
+    ended = []
+    session.on("Tracing.tracingComplete", lambda _: ended.append(True))
+    handle.focus()
+    page.wait_for_timeout(300)
+    categories = {"includedCategories": ["devtools.timeline"]}
+    session.send("Tracing.start", {"traceConfig": categories})
+    for _ in range(5):
+        page.keyboard.press("ArrowRight")
+    session.send("Tracing.end")
+    while not ended:
+        page.wait_for_timeout(50)
+    restyled = [
+        event["args"]["elementCount"]
+        for event in events
+        if event["name"] == "UpdateLayoutTree"
+    ]
+    assert restyled
+    assert max(restyled) < 300  # of the page's 3,000 elements

@@ -266,6 +266,22 @@ def test_an_explorer_whose_script_is_missing_says_so(browser, http_url):
     context.close()
 
 
+def test_an_explorer_that_fails_at_its_start_keeps_its_still(browser, http_url):
+    context = browser.new_context()
+    page = context.new_page()
+    page.add_init_script(
+        "document.createElementNS = () => { throw new Error('no ink'); }"
+    )
+    page.goto(f"{http_url}/{CHAPTER_7}")
+    page.wait_for_selector(".explorer-failed img")
+    failed = page.locator(".explorer-failed").first
+    assert "A still: the explorer did not start (no ink)." in failed.inner_text()
+    still = failed.locator("img")
+    still.evaluate("image => image.decode()")
+    assert still.bounding_box()["width"] > 300
+    context.close()
+
+
 @pytest.mark.parametrize("word", ["residual", "LayerNorm"])
 def test_search_finds_a_word(open_page, site_url, word):
     page = open_page(f"{site_url}/search.html?q={word}")

@@ -1,0 +1,267 @@
+"""Each explorer on the page that `write_html` makes: its numbers are the package's."""
+
+import math
+
+import numpy as np
+import pytest
+import torch
+
+from mygpt import TransformerBlock, explorers, set_seed
+from mygpt.block import stages
+from mygpt.sampling import next_token_probabilities
+from mygpt.tokenizers import BPETokenizer
+
+WORDS = ["the", "cat", "שלום", "<b>sat", "down", "again", "."]
+draw = np.random.default_rng(3)
+SCORES = draw.normal(0, 2, (2, 7, 7))
+LOGITS = draw.normal(0, 2, 7)
+HIDDEN = draw.normal(0, 1, (7, 11))
+VECTOR = [0.5, -0.3, 1.2, 2.0]
+
+
+def pairs(neuron):
+    return [(f"word {neuron}-{i}", 3.0 - i) for i in range(3)]
+
+
+def block_walk():
+    set_seed(0)
+    with torch.no_grad():
+        way = stages(TransformerBlock(12, 3), torch.randn(1, 7, 12))
+    return explorers.BlockWalk({name: batch[0] for name, batch in way.items()}, WORDS)
+
+
+def bpe():
+    return BPETokenizer.train("low lower lowest slow slower slowest " * 5, 280)
+
+
+MAKE = {
+    "attention": lambda: explorers.Attention(SCORES, WORDS),
+    "sampling": lambda: explorers.Sampling(LOGITS, WORDS, prompt="and"),
+    "memory": lambda: explorers.Memory(
+        HIDDEN,
+        WORDS,
+        triggers=[pairs(i) for i in range(11)],
+        promoted=[pairs(-i) for i in range(11)],
+    ),
+    "tokens": lambda: explorers.Tokens(bpe(), "slow and slower"),
+    "layer-norm": lambda: explorers.LayerNorm(VECTOR),
+    "block-walk": block_walk,
+}
+
+
+@pytest.fixture
+def explorer(open_page, tmp_path):
+    """The explorer of that name alone on its page, opened from the disk."""
+
+    def explorer(name, made=None, **settings):
+        path = tmp_path / "page.html"
+        (made or MAKE[name]()).write_html(path)
+        page = open_page(path.as_uri(), **settings)
+        root = page.locator(f".mygpt-{name}")
+        root.wait_for()
+        root.page.watch = page.watch
+        return root
+
+    return explorer
+
+
+def fixed(value, decimals=3):
+    text = f"{abs(value):.{decimals}f}"
+    return f"−{text}" if value < 0 and float(text) else text
+
+
+def move(root, label, *keys):
+    root.get_by_role("slider", name=label, exact=True).focus()
+    for key in keys:
+        root.page.keyboard.press(key)
+
+
+def test_attention_reads_the_softmax_of_the_masked_scores(explorer):
+    root = explorer("attention")
+    root.get_by_role("button", name="1", exact=True).click()
+    move(root, "Reading position", "Home", *["ArrowRight"] * 4)
+    move(root, "Temperature", "ArrowRight")
+    temperature = root.get_by_role("slider", name="Temperature").get_attribute(
+        "aria-valuetext"
+    )
+    assert float(temperature) != 1
+    shown = root.locator(".mygpt-weight").all_inner_texts()
+    scaled = torch.tensor(SCORES[1, 4]) / float(temperature)
+    seen = torch.softmax(scaled[:5], dim=-1).tolist()
+    assert [text for text in shown if text] == [*map(fixed, seen), *["masked"] * 2]
+    root.get_by_role("checkbox", name="Causal mask").uncheck()
+    every = torch.softmax(scaled, dim=-1).tolist()
+    assert root.locator(".mygpt-weight").all_inner_texts() == [*map(fixed, every)]
+    label = root.locator("canvas").get_attribute("aria-label")
+    best = int(np.argmax(every))
+    assert f"“{WORDS[best]}” at {best}, {fixed(every[best])}" in label
+    root.page.watch.check()
+
+
+def test_attention_reads_a_cell_under_the_mouse(explorer):
+    root = explorer("attention")
+    box = root.locator("canvas").bounding_box()
+    row, column = 5, 2
+    root.page.mouse.move(
+        box["x"] + (column + 0.5) / 7 * box["width"],
+        box["y"] + (row + 0.5) / 7 * box["height"],
+    )
+    weight = torch.softmax(torch.tensor(SCORES[0, 5, :6]), dim=-1)[2].item()
+    hint = root.locator(".mygpt-tooltip")
+    assert hint.inner_text().split("\n")[-1].endswith(fixed(weight))
+    assert WORDS[row] in hint.inner_text()
+    assert WORDS[column] in hint.inner_text()
+
+
+def test_sampling_shows_the_probabilities_that_generate_draws_from(explorer):
+    root = explorer("sampling")
+    move(root, "Temperature", *["ArrowRight"] * 3)
+    move(root, "Top-k", "Home", *["ArrowRight"] * 4)
+    move(root, "Top-p", "Home", *["ArrowRight"] * 15)
+    names = ("Temperature", "Top-k", "Top-p")
+    values = [
+        root.get_by_role("slider", name=name).get_attribute("aria-valuetext")
+        for name in names
+    ]
+    assert values == ["1.3", "5", "0.80"]
+    kept = next_token_probabilities(
+        torch.tensor(LOGITS)[None], temperature=1.3, top_k=5, top_p=0.8
+    )[0].tolist()
+    order = np.argsort(-LOGITS)
+    expected = [fixed(kept[i]) if kept[i] else "cut" for i in order]
+    assert "cut" in expected
+    assert root.locator(".mygpt-now").all_inner_texts() == expected
+    entropy = -sum(p * math.log2(p) for p in kept if p)
+    assert f"Entropy {entropy:.2f} bits" in root.inner_text()
+    assert f"{sum(p > 0 for p in kept)} of 7 tokens left" in root.inner_text()
+    root.page.watch.check()
+
+
+def test_memory_lists_the_strongest_neurons_of_a_token(explorer):
+    root = explorer("memory")
+    root.get_by_role("combobox").select_option("2")
+    strongest = np.argsort(-abs(HIDDEN[2]))
+    buttons = root.locator(".mygpt-strong-one").all_inner_texts()
+    for text, neuron in zip(buttons, strongest, strict=False):
+        name, activation, word = text.split("\n")
+        assert name == f"Neuron {neuron}"
+        assert activation == fixed(HIDDEN[2, neuron])
+        assert word == pairs(-neuron)[0][0]
+    move(root, "Neuron", "Home", *["ArrowRight"] * 3)
+    strip = root.locator(".mygpt-strip").get_attribute("aria-label")
+    for word, value in zip(WORDS, HIDDEN[:, 3], strict=True):
+        assert f"{word} {fixed(value)}" in strip
+    lists = root.locator(".mygpt-pairs tbody tr").all_inner_texts()
+    assert lists == [
+        f"{text}\t{fixed(number)}" for text, number in pairs(3) + pairs(-3)
+    ]
+    root.page.watch.check()
+
+
+@pytest.mark.parametrize(
+    "text", ["slowest ever", "שלום 日本 é🙂", "<b>low</b>\n\tx", ""]
+)
+def test_tokens_are_those_of_the_tokenizer(explorer, text):
+    root = explorer("tokens")
+    root.get_by_role("textbox").fill(text)
+    ids = root.locator(".mygpt-chip-id").all_inner_texts()
+    assert [*map(int, ids)] == bpe().encode(text)
+    root.page.watch.check()
+
+
+def test_layer_norm_reads_mean_variance_and_result(explorer):
+    root = explorer("layer-norm")
+    vector = torch.tensor(VECTOR, dtype=torch.float64)
+    result = torch.nn.functional.layer_norm(vector, (4,))
+    shown = root.locator("tbody tr td:last-child").all_inner_texts()
+    assert shown == [fixed(y, 4) for y in result.tolist()]
+    assert fixed(vector.mean().item(), 4) in root.inner_text()
+    assert fixed(vector.var(correction=0).item(), 4) in root.inner_text()
+
+
+def test_the_walk_reads_norm_mean_and_std_of_every_stage(explorer):
+    made = block_walk()
+    root = explorer("block-walk", made)
+    set_seed(0)
+    with torch.no_grad():
+        way = stages(TransformerBlock(12, 3), torch.randn(1, 7, 12))
+    root.get_by_role("button", name=WORDS[3]).click()
+    for number, vector in enumerate(batch[0, 3] for batch in way.values()):
+        move(root, "Stage", "Home", *["ArrowRight"] * number)
+        said = root.locator(".mygpt-stage-name").inner_text()
+        norm, mean, std = (
+            fixed(one.item())
+            for one in (vector.norm(), vector.mean(), vector.std(correction=0))
+        )
+        assert said.endswith(f"norm {norm}, mean {mean}, std {std}")
+
+
+ALTERNATIVES = """root => [...root.querySelectorAll("[aria-label], [aria-valuetext]")]
+    .map((one) => one.getAttribute("aria-label") + one.getAttribute("aria-valuetext"))
+    .join()"""
+DRAGS = {  # where a finger goes, as shares of the part's width and height
+    "attention": ("canvas", (0.9, 0.1), (0.9, 0.9)),
+    "memory": ("canvas", (0.1, 0.1), (0.9, 0.9)),
+    "sampling": ("input[type=range]", (0.3, 0.5), (0.9, 0.5)),
+    "layer-norm": (".mygpt-picture", (0.5, 0.3), (0.5, 0.8)),
+}
+
+
+@pytest.mark.parametrize("name", DRAGS)
+def test_a_finger_moves_it(explorer, name):
+    root = explorer(name, width=390)
+    session = root.page.context.new_cdp_session(root.page)
+    session.send(
+        "Emulation.setTouchEmulationEnabled", {"enabled": True, "maxTouchPoints": 1}
+    )
+    selector, start, end = DRAGS[name]
+    part = root.locator(selector).first
+    part.scroll_into_view_if_needed()
+    box = part.bounding_box()
+    said = root.evaluate(ALTERNATIVES)
+
+    def touch(kind, *shares):
+        points = [
+            {"x": box["x"] + x * box["width"], "y": box["y"] + y * box["height"]}
+            for x, y in shares
+        ]
+        session.send("Input.dispatchTouchEvent", {"type": kind, "touchPoints": points})
+
+    touch("touchStart", start)
+    for share in (0.25, 0.5, 0.75, 1):
+        touch(
+            "touchMove",
+            tuple(a + share * (b - a) for a, b in zip(start, end, strict=True)),
+        )
+    touch("touchEnd")
+    assert root.evaluate(ALTERNATIVES) != said
+    root.page.watch.check()
+
+
+@pytest.mark.parametrize("name", MAKE)
+def test_nothing_moves_by_itself(explorer, name):
+    """With `prefers-reduced-motion` or without it."""
+    root = explorer(name)
+    root.locator("input, button, select, textarea").first.focus()
+    for key in ("ArrowRight", "Enter"):
+        root.page.keyboard.press(key)
+        assert root.page.evaluate("document.getAnimations().length") == 0
+
+
+@pytest.mark.parametrize("theme", ["light", "dark"])
+def test_a_page_follows_the_system_s_theme(explorer, theme):
+    root = explorer("layer-norm", theme=theme)
+    ink = root.evaluate("root => getComputedStyle(root).color")
+    brightness = sum(map(int, ink[ink.index("(") + 1 : -1].split(",")[:3])) / 3
+    assert (brightness > 128) == (theme == "dark")
+
+
+def test_a_page_whose_explorer_does_not_start_keeps_the_still(open_page, tmp_path):
+    class Broken(explorers.LayerNorm):
+        _esm = "export default { render() { throw new Error('no ink'); } };"
+
+    path = tmp_path / "page.html"
+    Broken(VECTOR).write_html(path)
+    page = open_page(path.as_uri())
+    page.get_by_text("A still: the explorer did not start (no ink).").wait_for()
+    assert page.locator("main > img").is_visible()

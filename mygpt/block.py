@@ -66,6 +66,39 @@ class TransformerBlock(nn.Module):
         return x + f(norm(x)) if self.residual else f(norm(x))
 
 
+class AttentionBlock(nn.Module):
+    """A transformer block without its feed-forward half: x + attention(norm(x)).
+
+    Elhage et al. (2021) study models made of such blocks alone.
+    """
+
+    def __init__(
+        self,
+        embed_dim: int,
+        num_heads: int,
+        max_seq_len: int = 64,
+        dropout: float = 0.0,
+        *,
+        qkv_bias: bool = False,
+        out_bias: bool = False,
+    ):
+        super().__init__()
+        self.ln1 = LayerNorm(embed_dim)
+        self.mha = MultiHeadAttention(
+            embed_dim,
+            num_heads,
+            max_seq_len,
+            dropout,
+            qkv_bias=qkv_bias,
+            out_bias=out_bias,
+        )
+
+    def forward(
+        self, x: Float[Tensor, "B T C"], *, cache: KVCache | None = None
+    ) -> Float[Tensor, "B T C"]:
+        return x + self.mha(self.ln1(x), cache=cache)
+
+
 def stages(
     block: TransformerBlock, x: Float[Tensor, "B T C"]
 ) -> dict[str, Float[Tensor, "B T _"]]:

@@ -1,6 +1,7 @@
 """GPT-2 (Radford et al. 2019): embeddings, blocks, a last norm, and a tied head."""
 
 import math
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import torch
@@ -9,7 +10,7 @@ from jaxtyping import Float, Int
 from torch import Tensor, nn
 
 from mygpt.attention import KVCache
-from mygpt.block import TransformerBlock
+from mygpt.block import AttentionBlock, TransformerBlock
 from mygpt.checks import (
     check_choice,
     check_divisible,
@@ -33,7 +34,8 @@ GPT2_SIZES = {  # layers, heads, channels
 class GPTConfig:
     """The shape of a GPT; a shape that cannot be built is a ValueError.
 
-    `bias` is for the linear layers; the norms always have theirs.
+    `bias` is for the linear layers; the norms always have theirs. The blocks whose
+    numbers, from 0, are in `attention_only` have no feed-forward network.
     """
 
     vocab_size: int
@@ -45,6 +47,7 @@ class GPTConfig:
     activation: str = "gelu_tanh"
     expansion: int = 4
     bias: bool = True
+    attention_only: Sequence[int] = ()
 
     def __post_init__(self):
         check_positive(
@@ -58,6 +61,15 @@ class GPTConfig:
         check_divisible(embed_dim=self.embed_dim, num_heads=self.num_heads)
         check_dropout(self.dropout)
         check_choice("activation", self.activation, ACTIVATIONS)
+        layers = tuple(sorted(set(self.attention_only)))
+        if layers != tuple(self.attention_only) or set(layers) - set(
+            range(self.num_layers)
+        ):
+            raise ValueError(
+                "attention_only must be different numbers of blocks, rising, from 0 to "
+                f"{self.num_layers - 1}; got {self.attention_only!r}"
+            )
+        object.__setattr__(self, "attention_only", layers)  # JSON gives a list
 
     @classmethod
     def gpt2(cls, size: str = "small", **changes) -> "GPTConfig":
@@ -85,18 +97,7 @@ class GPT(nn.Module):
         self.position = nn.Embedding(T, C)
         self.drop = nn.Dropout(config.dropout)
         self.blocks = nn.ModuleList(
-            TransformerBlock(
-                C,
-                config.num_heads,
-                T,
-                config.dropout,
-                activation=config.activation,
-                expansion=config.expansion,
-                bias=config.bias,
-                qkv_bias=config.bias,
-                out_bias=config.bias,
-            )
-            for _ in range(config.num_layers)
+            make_block(config, layer) for layer in range(config.num_layers)
         )
         self.ln_f = LayerNorm(C)
         initialise(self)
@@ -140,6 +141,21 @@ class GPT(nn.Module):
         return [
             KVCache(like.new_empty(shape), like.new_empty(shape)) for _ in self.blocks
         ]
+
+
+def make_block(config: GPTConfig, layer: int) -> TransformerBlock | AttentionBlock:
+    """The block of that number."""
+    shape = (config.embed_dim, config.num_heads, config.max_seq_len, config.dropout)
+    biases = {"qkv_bias": config.bias, "out_bias": config.bias}
+    if layer in config.attention_only:
+        return AttentionBlock(*shape, **biases)
+    return TransformerBlock(
+        *shape,
+        activation=config.activation,
+        expansion=config.expansion,
+        bias=config.bias,
+        **biases,
+    )
 
 
 def mean_loss(

@@ -112,9 +112,10 @@ class WithoutInitialisation(TorchFunctionMode):
 
 def save_gpt2(model: GPT, folder: str | Path) -> None:
     """Write a checkpoint folder that Hugging Face's GPT2LMHeadModel loads."""
-    if not isinstance(model, GPT) or not model.config.bias:
+    fits = isinstance(model, GPT) and model.config.bias
+    if not fits or model.config.attention_only:
         raise ValueError(
-            "expected a GPT with biases, as GPT-2 has them, "
+            "expected a GPT with biases and whole blocks, as GPT-2 has them, "
             f"got {getattr(model, 'config', type(model).__name__)}"
         )
     folder = Path(folder)

@@ -1,6 +1,7 @@
 import json
 import random
 import shutil
+from dataclasses import replace
 
 import pytest
 import torch
@@ -40,8 +41,12 @@ def saved(tmp_path):
 
 @pytest.mark.parametrize(
     "model",
-    [GPT(CONFIG), ModernGPT(ModernConfig(23, 7, 12, 2, 2))],
-    ids=["gpt", "modern"],
+    [
+        GPT(CONFIG),
+        GPT(replace(CONFIG, attention_only=(0,))),
+        ModernGPT(ModernConfig(23, 7, 12, 2, 2)),
+    ],
+    ids=["gpt", "attention-only", "modern"],
 )
 def test_a_model_comes_back_to_the_bit(model, tmp_path):
     save_checkpoint(tmp_path, model)

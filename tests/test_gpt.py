@@ -7,6 +7,7 @@ import torch
 import torch.nn.functional as F
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from torch import nn
 
 from mygpt.gpt import GPT, GPTConfig
 
@@ -99,6 +100,18 @@ def test_any_split_through_the_cache_equals_the_whole(inner):
     torch.testing.assert_close(torch.cat(pieces, dim=1), model(ids)[0])
 
 
+def test_a_block_may_have_attention_only():
+    whole, part = GPT(SMALL), GPT(replace(SMALL, attention_only=(0,)))
+    assert count(whole) - count(part) == count(whole.blocks[0].mlp) + 2 * 15
+    part.load_state_dict(whole.state_dict(), strict=False)
+    nn.init.zeros_(whole.blocks[0].mlp.fc2.weight)
+    ids = ids_for(SMALL)
+    torch.testing.assert_close(part(ids)[0], whole(ids)[0])
+    cache = part.new_cache(batch=2)
+    pieces = [part(one, cache=cache)[0] for one in ids.split(2, dim=1)]
+    torch.testing.assert_close(torch.cat(pieces, dim=1), part(ids)[0])
+
+
 def test_a_cache_follows_the_models_type():
     cache = GPT(SMALL).to(torch.bfloat16).new_cache(3)
     assert len(cache) == SMALL.num_layers
@@ -128,6 +141,8 @@ def test_a_config_cannot_be_changed():
         ({"num_heads": 2}, "divisible by num_heads, got 15 and 2"),
         ({"expansion": 0}, "expansion must be .* got 0"),
         ({"dropout": 1.0}, r"dropout must be .* got 1\.0"),
+        ({"attention_only": (2,)}, r"rising, from 0 to 1; got \(2,\)"),
+        ({"attention_only": (1, 0)}, r"rising, from 0 to 1; got \(1, 0\)"),
         ({"activation": "sin"}, "activation must be one of gelu, .* got 'sin'"),
     ],
 )

@@ -325,8 +325,9 @@ def test_broken_shards_are_named(tmp_path):
         load_gpt2(folder)
 
 
-def test_what_gpt2_cannot_hold_is_not_saved(tmp_path):
-    model = GPT(GPTConfig(53, 31, 21, 3, 2, bias=False))
-    with pytest.raises(ValueError, match="expected a GPT with biases"):
+@pytest.mark.parametrize("change", [{"bias": False}, {"attention_only": (0,)}])
+def test_what_gpt2_cannot_hold_is_not_saved(change, tmp_path):
+    model = GPT(GPTConfig(53, 31, 21, 3, 2, **change))
+    with pytest.raises(ValueError, match="expected a GPT with biases and whole blocks"):
         save_gpt2(model, tmp_path)
     assert not list(tmp_path.iterdir())

@@ -1,0 +1,200 @@
+"""The feed-forward network read as a key-value memory (Geva et al. 2021).
+
+Row i of `keys` is compared with the stream; the activation, the memory coefficient,
+says how much of row i of `values` is added to it.
+"""
+
+from dataclasses import dataclass
+
+import torch
+from jaxtyping import Float, Int
+from torch import Tensor
+
+from mygpt.gpt import GPT
+from mygpt.probes import Prompts, batches, changed, hidden, memory_layers, record
+
+AT_ONCE = 512  # values whose promotion of every token is held at a time
+
+
+def keys(model: GPT, layer: int) -> Float[Tensor, "F C"]:
+    return _network(model, layer).fc1.weight.detach()
+
+
+def values(model: GPT, layer: int) -> Float[Tensor, "F C"]:
+    return _network(model, layer).fc2.weight.detach().T
+
+
+def _network(model: GPT, layer: int):
+    if layer not in memory_layers(model):
+        raise ValueError(
+            f"layer must be one that has a feed-forward network, among "
+            f"{memory_layers(model)}; got {layer}"
+        )
+    return model.blocks[layer].mlp
+
+
+@torch.no_grad()
+def coefficients(
+    model: GPT, ids: Int[Tensor, "B T"]
+) -> dict[int, Float[Tensor, "B T F"]]:
+    """The memory coefficients of every layer that has a feed-forward network."""
+    layers = memory_layers(model)
+    found = record(model, ids, [hidden(layer) for layer in layers])
+    return {layer: found[hidden(layer)] for layer in layers}
+
+
+@torch.no_grad()
+def promotion(model: GPT, vectors: Float[Tensor, "... C"]) -> Float[Tensor, "... V"]:
+    """What a vector in the stream does to each token's score, up to a common factor.
+
+    The last norm takes the mean over channels away and multiplies by its weight; its
+    division by the stream's standard deviation, which is the factor, is left out.
+    """
+    centred = vectors - vectors.mean(-1, keepdim=True)
+    return model.logits(centred * model.ln_f.weight)
+
+
+def promoted(
+    model: GPT, layer: int, count: int = 5
+) -> tuple[Float[Tensor, "F K"], Int[Tensor, "F K"]]:
+    """(scores, token ids) of the tokens that each value promotes most."""
+    parts = [
+        promotion(model, part).topk(count)
+        for part in values(model, layer).split(AT_ONCE)
+    ]
+    return torch.cat([p.values for p in parts]), torch.cat([p.indices for p in parts])
+
+
+@dataclass(frozen=True)
+class Triggers:
+    """The places in a corpus where each neuron fires most, the strongest first."""
+
+    strength: Float[Tensor, "F K"]
+    row: Int[Tensor, "F K"]
+    position: Int[Tensor, "F K"]
+
+
+@torch.no_grad()
+def triggers(
+    model: GPT, rows: Int[Tensor, "N T"], layer: int, count: int = 10
+) -> Triggers:
+    """Every neuron's strongest triggers among all positions of the rows."""
+    length, start = rows.shape[1], 0
+    strengths, places = [], []
+    for part in batches(rows):
+        flat = record(model, part, [hidden(layer)])[hidden(layer)].flatten(0, 1)
+        top = flat.topk(min(count, len(flat)), dim=0)
+        strengths.append(top.values)
+        places.append(top.indices + start)
+        start += part.numel()
+    strength, place = torch.cat(strengths), torch.cat(places)  # (K parts, F)
+    best = strength.topk(min(count, len(strength)), dim=0)
+    place = place.gather(0, best.indices).T
+    return Triggers(best.values.T, place // length, place % length)
+
+
+@dataclass(frozen=True)
+class Patterns:
+    """For each neuron the token that most of its triggers share, and where it stands.
+
+    `share` of the triggers have `token` at `back` positions before the trigger.
+    """
+
+    share: Float[Tensor, "F"]
+    token: Int[Tensor, "F"]
+    back: Int[Tensor, "F"]
+
+
+def patterns(found: Triggers, rows: Int[Tensor, "N T"], reach: int = 6) -> Patterns:
+    """The best one-token pattern, at the trigger or up to `reach` positions before."""
+    shares, tokens = [], []
+    for back in range(reach + 1):
+        there = found.position - back
+        token = rows[found.row, there.clamp(min=0)].where(there >= 0, -1)  # (F, K)
+        same = (token[:, :, None] == token[:, None]) & (token >= 0)[:, None]
+        count, which = same.sum(-1).max(-1)
+        shares.append(count / token.shape[1])
+        tokens.append(token.gather(1, which[:, None])[:, 0])
+    share, back = torch.stack(shares).max(0)
+    return Patterns(share, torch.stack(tokens).gather(0, back[None])[0], back)
+
+
+def agreement(
+    model: GPT, rows: Int[Tensor, "N T"], layer: int, found: Triggers
+) -> Float[Tensor, ""]:
+    """The share of neurons whose value promotes most what follows their best trigger.
+
+    Geva et al. (2021, figure 4). Neurons whose best trigger ends its row do not count.
+    """
+    row, position = found.row[:, 0], found.position[:, 0]
+    inside = position + 1 < rows.shape[1]
+    following = rows[row[inside], position[inside] + 1]
+    first = promoted(model, layer, count=1)[1][inside, 0]
+    return (first == following).float().mean()
+
+
+@torch.no_grad()
+def logit_lens(model: GPT, prompts: Prompts) -> dict[str, Float[Tensor, "B V"]]:
+    """The scores if the stream went to the last norm and the head from where it is.
+
+    (nostalgebraist 2020.) After the embeddings, then after every sublayer, at the last
+    position of each prompt.
+    """
+    places = {"embeddings": "blocks.0.ln1.input"}
+    for layer in range(len(model.blocks)):
+        if layer in memory_layers(model):
+            places[f"attention {layer}"] = f"blocks.{layer}.ln2.input"
+            places[f"feed-forward {layer}"] = f"blocks.{layer}"
+        else:
+            places[f"attention {layer}"] = f"blocks.{layer}"
+    at = torch.arange(len(prompts)), prompts.last
+    streams = record(model, prompts.ids, places.values())
+    return {
+        name: model.logits(model.ln_f(streams[place][at]))
+        for name, place in places.items()
+    }
+
+
+@torch.no_grad()
+def contributions(model: GPT, prompts: Prompts, layer: int) -> Float[Tensor, "B F"]:
+    """What each neuron adds directly to the score of each prompt's answer.
+
+    The coefficient times the value's promotion of the answer, divided by the standard
+    deviation that the last norm finds there. In the last layer this is the whole of
+    the neuron's effect, given that norm; in others later layers read it as well.
+    """
+    at = torch.arange(len(prompts)), prompts.last
+    found = record(model, prompts.ids, [hidden(layer), "ln_f.input"])
+    stream = found["ln_f.input"][at]
+    std = (stream.var(-1, correction=0) + model.ln_f.eps).sqrt()  # (B,)
+    value = values(model, layer)
+    centred = value - value.mean(-1, keepdim=True)
+    answers = model.token.embedding.weight[prompts.answers] * model.ln_f.weight
+    return found[hidden(layer)][at] * (answers @ centred.T) / std[:, None]
+
+
+def attributions(
+    model: GPT, prompts: Prompts, layer: int, steps: int = 20
+) -> Float[Tensor, "B F"]:
+    """Integrated gradients of the answer's probability (Dai et al. 2022).
+
+    The layer's coefficients at the last position rise together from zero to what they
+    are, in `steps` equal steps; a neuron's part is its coefficient times its mean
+    gradient. The parts add up, about, to the rise of the probability.
+    """
+    at = torch.arange(len(prompts)), prompts.last
+    with torch.no_grad():
+        full = record(model, prompts.ids, [hidden(layer)])[hidden(layer)][at]
+    total = torch.zeros_like(full)
+    for step in range(steps):
+        scaled = (full * (step + 0.5) / steps).requires_grad_()
+
+        def put(value: Tensor, scaled: Tensor = scaled) -> Tensor:
+            return value.detach().index_put(at, scaled)
+
+        with changed(model, {hidden(layer): put}):
+            states = model.states(prompts.ids)
+        chances = model.logits(states[at]).softmax(-1)
+        answer = chances.gather(1, prompts.answers[:, None]).sum()
+        total += torch.autograd.grad(answer, scaled)[0]
+    return full * total / steps

@@ -1,0 +1,169 @@
+"""Look inside a GPT while it runs, and step in: activations read, replaced, averaged.
+
+A *place* is the name of a module, for its output, or with `.input` at the end for what
+the module gets. Places that the book uses: `hidden(layer)`, the memory coefficients
+(B, T, F); `feed_forward(layer)`, what the network adds to the stream (B, T, C);
+`heads(layer)`, the heads' outputs side by side (B, T, C), before their common matrix.
+"""
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from contextlib import ExitStack, contextmanager
+from dataclasses import dataclass
+
+import torch
+from jaxtyping import Float, Int
+from torch import Tensor
+
+from mygpt.gpt import GPT
+
+Changes = Mapping[str, Callable[[Tensor], Tensor]]
+POSITIONS = 16_384  # at a time
+
+
+def hidden(layer: int) -> str:
+    return f"blocks.{layer}.mlp.act"
+
+
+def feed_forward(layer: int) -> str:
+    return f"blocks.{layer}.mlp"
+
+
+def heads(layer: int) -> str:
+    return f"blocks.{layer}.mha.W_O.input"
+
+
+def memory_layers(model: GPT) -> list[int]:
+    """The numbers of the blocks that have a feed-forward network."""
+    return [i for i, block in enumerate(model.blocks) if hasattr(block, "mlp")]
+
+
+@dataclass(frozen=True)
+class Prompts:
+    """Texts of several lengths, filled up at their ends, where no earlier token looks.
+
+    `last` is the position that the answer is read from.
+    """
+
+    ids: Int[Tensor, "B T"]
+    last: Int[Tensor, "B"]
+    answers: Int[Tensor, "B"]
+
+    def __len__(self) -> int:
+        return len(self.last)
+
+    def __getitem__(self, rows) -> "Prompts":
+        """Those of some rows; what indexes a tensor's first axis and keeps it."""
+        return Prompts(self.ids[rows], self.last[rows], self.answers[rows])
+
+
+def make_prompts(texts: Sequence[Sequence[int]], answers: Sequence[int]) -> Prompts:
+    """Prompts of token ids, each with the id that should follow."""
+    if not texts or not all(texts) or len(texts) != len(answers):
+        raise ValueError(
+            "expected texts that are not empty and as many answers, got "
+            f"{len(texts)} texts and {len(answers)} answers"
+        )
+    last = torch.tensor([len(text) - 1 for text in texts])
+    ids = torch.zeros(len(texts), int(last.max()) + 1, dtype=torch.long)
+    for row, text in zip(ids, texts, strict=True):
+        row[: len(text)] = torch.tensor(text)
+    return Prompts(ids, last, torch.tensor(answers))
+
+
+def record(
+    model: GPT, ids: Int[Tensor, "B T"], places: Iterable[str]
+) -> dict[str, Tensor]:
+    """What stands at each place when the model reads the ids."""
+    found: dict[str, Tensor] = {}
+
+    def keep(place: str) -> Callable[[Tensor], Tensor]:
+        return lambda value: found.setdefault(place, value)
+
+    with changed(model, {place: keep(place) for place in places}):
+        model(ids)
+    return found
+
+
+@contextmanager
+def changed(model: GPT, changes: Changes):
+    """Inside, what stands at each place is replaced by what its function makes of it.
+
+    The functions of several changes at one place do not meet: a mapping has one. The
+    model's own parameters stay as they are.
+    """
+    with ExitStack() as stack:
+        for place, change in changes.items():
+            stack.enter_context(_hooked(model, place, change))
+        yield model
+
+
+@contextmanager
+def _hooked(model: GPT, place: str, change: Callable[[Tensor], Tensor]):
+    name = place.removesuffix(".input")
+    modules = dict(model.named_modules())
+    if name not in modules:
+        raise ValueError(f"the model has no place {place!r}")
+    if place != name:
+        hook = modules[name].register_forward_pre_hook(
+            lambda _, args: (change(args[0]), *args[1:])
+        )
+    else:
+        hook = modules[name].register_forward_hook(lambda _, __, out: change(out))
+    try:
+        yield
+    finally:
+        hook.remove()
+
+
+def batches(rows: Int[Tensor, "N T"]) -> tuple[Tensor, ...]:
+    """The rows in parts of about `POSITIONS` positions."""
+    return rows.split(max(1, POSITIONS // rows.shape[1]))
+
+
+@torch.no_grad()
+def final_logits(
+    model: GPT, prompts: Prompts, changes: Changes | None = None
+) -> Float[Tensor, "B V"]:
+    """The scores after each prompt, with the changes in place."""
+    with changed(model, changes or {}):
+        states = model.states(prompts.ids)
+    return model.logits(states[torch.arange(len(prompts)), prompts.last])
+
+
+def accuracy(
+    model: GPT, prompts: Prompts, changes: Changes | None = None
+) -> Float[Tensor, ""]:
+    """The share of prompts whose answer is the likeliest next token."""
+    found = final_logits(model, prompts, changes).argmax(-1)
+    return (found == prompts.answers).float().mean()
+
+
+@torch.no_grad()
+def mean_at(model: GPT, rows: Int[Tensor, "N T"], place: str) -> Float[Tensor, "W"]:
+    """The mean of what stands at a place, over all positions of all rows."""
+    sums = [record(model, part, [place])[place].sum((0, 1)) for part in batches(rows)]
+    return torch.stack(sums).sum(0) / rows.numel()
+
+
+@torch.no_grad()
+def class_means(
+    model: GPT,
+    rows: Int[Tensor, "N T"],
+    place: str,
+    classes: Int[Tensor, "V"],
+) -> Float[Tensor, "V W"]:
+    """For each token the mean at a place, over the positions with a token of its class.
+
+    `classes` gives each token the number of its class. A class that no row has gets
+    zeros.
+    """
+    count = int(classes.max()) + 1
+    total, seen = None, torch.zeros(count)
+    for part in batches(rows):
+        values = record(model, part, [place])[place].flatten(0, 1)  # (N T, W)
+        of = classes[part.flatten()]
+        if total is None:
+            total = values.new_zeros(count, values.shape[-1])
+        total.index_add_(0, of, values)
+        seen += torch.bincount(of, minlength=count)
+    return (total / seen.clamp(min=1)[:, None])[classes]

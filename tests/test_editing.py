@@ -1,0 +1,169 @@
+import pytest
+import torch
+import torch.nn.functional as F
+from torch import nn
+
+from mygpt.editing import (
+    edit_value,
+    log_odds,
+    logits_without,
+    matched_sets,
+    output_for,
+    rank_one,
+    rewrite,
+    scaled,
+    second_moment,
+    strongest,
+)
+from mygpt.gpt import GPT, GPTConfig
+from mygpt.memory import promoted
+from mygpt.probes import final_logits, hidden, make_prompts, record
+
+TEXTS = [[1, 2, 3], [4], [5, 6, 7, 8, 9], [2, 2]]
+
+
+@pytest.fixture
+def model():
+    model = GPT(GPTConfig(13, 11, 10, 2, 2)).eval()
+    for parameter in model.parameters():
+        nn.init.normal_(parameter, std=0.5)
+    return model
+
+
+@pytest.fixture
+def prompts():
+    return make_prompts(TEXTS, [3, 0, 7, 12])
+
+
+@pytest.fixture
+def rows():
+    return torch.randint(13, (200, 11))
+
+
+def test_log_odds():
+    logits = torch.randn(4, 13)
+    answers = torch.tensor([3, 0, 7, 12])
+    p = logits.softmax(-1)[torch.arange(4), answers]
+    torch.testing.assert_close(log_odds(logits, answers), (p / (1 - p)).log())
+
+
+def test_a_neuron_is_switched_off_or_doubled(model, prompts):
+    factors = torch.ones(40)
+    factors[7], factors[11] = 0, 2
+    changes = {hidden(1): scaled(factors)}
+    by_hand = GPT(model.config).eval()
+    by_hand.load_state_dict(model.state_dict())
+    with torch.no_grad():
+        by_hand.blocks[1].mlp.fc2.weight *= factors
+    torch.testing.assert_close(
+        final_logits(model, prompts, changes), final_logits(by_hand, prompts)
+    )
+
+
+def test_the_scores_without_sets_are_those_with_the_sets_switched_off(model, prompts):
+    off = torch.rand(3, 4, 40) < 0.2
+    found = logits_without(model, prompts, off)
+    for one, logits in zip(off, found, strict=True):
+        changes = {hidden(1): scaled((~one).float()[:, None])}
+        torch.testing.assert_close(logits, final_logits(model, prompts, changes))
+
+
+def test_the_strongest_are_the_highest():
+    scores = torch.tensor([[1.0, 5, 3, -9], [0, 0, 2, 1]])
+    expected = [[False, True, True, False], [False, False, True, True]]
+    assert strongest(scores, 2).tolist() == expected
+
+
+def test_matched_sets_lose_at_least_the_norm_and_not_one_neuron_more():
+    coefficients = torch.randn(6, 40)
+    chosen = strongest(coefficients, 3)
+    generator = torch.Generator().manual_seed(1)
+    sets = matched_sets(coefficients, chosen, 50, generator)
+    assert sets.shape == (50, 6, 40)
+    assert not (sets & chosen).any()
+    squares = coefficients**2
+    goal = (squares * chosen).sum(-1)
+    lost = (squares * sets).sum(-1)
+    assert (lost >= goal).all()
+    assert (lost - (squares * sets).amax(-1) < goal).all()
+    again = matched_sets(coefficients, chosen, 50, torch.Generator().manual_seed(1))
+    assert torch.equal(sets, again)
+    assert len(torch.unique(sets.flatten(1), dim=0)) == 50
+
+
+def test_a_match_that_cannot_be_is_refused():
+    with pytest.raises(ValueError, match="lose less than the chosen"):
+        matched_sets(
+            torch.tensor([[9.0, 1, 1]]), torch.tensor([[True, False, False]]), 2
+        )
+
+
+def test_the_second_moment_is_the_mean_product_with_a_ridge(model, rows):
+    h = record(model, rows, [hidden(0)])[hidden(0)].detach().flatten(0, 1)
+    plain = h.T @ h / len(h)
+    found = second_moment(model, rows, 0)
+    ridge = (found - plain).diagonal()
+    torch.testing.assert_close(ridge, ridge.mean().expand(40), rtol=0.02, atol=1e-5)
+    assert ridge.mean() == pytest.approx(
+        1e-3 * plain.diagonal().mean().item(), rel=0.02
+    )
+    off_diagonal = found - torch.diag(found.diagonal())
+    torch.testing.assert_close(
+        off_diagonal, plain - torch.diag(plain.diagonal()), atol=1e-5, rtol=1e-4
+    )
+
+
+def test_an_edited_value_promotes_its_token_first_with_the_norm_it_had(model):
+    embedding = model.token.embedding.weight
+    nn.init.ones_(model.ln_f.weight)
+    embedding.data = F.normalize(embedding.data - embedding.data.mean(-1, keepdim=True))
+    edited = edit_value(model, 1, neuron=5, token=8)
+    assert promoted(edited, 1, count=1)[1][5, 0] == 8
+    before, after = (m.blocks[1].mlp.fc2.weight[:, 5] for m in (model, edited))
+    torch.testing.assert_close(before.norm(), after.norm())
+    rest = torch.arange(40) != 5
+    first, second = (m.blocks[1].mlp.fc2.weight[:, rest] for m in (model, edited))
+    assert torch.equal(first, second)
+
+
+def test_a_rank_one_edit_answers_its_key_and_moves_the_corpus_least(model, rows):
+    key, change = torch.randn(40), torch.randn(10)
+    moment = second_moment(model, rows, 1)
+    edited = rank_one(model, 1, key, change, moment)
+    added = edited.blocks[1].mlp.fc2.weight - model.blocks[1].mlp.fc2.weight
+    torch.testing.assert_close(added @ key, change, rtol=1e-3, atol=1e-3)
+    plain = torch.outer(change, key / (key @ key))
+    torch.testing.assert_close(plain @ key, change)
+
+    def moved(matrix):
+        return (matrix @ moment * matrix).sum()
+
+    assert moved(added) < moved(plain)
+    assert torch.linalg.matrix_rank(added.detach(), atol=1e-4) == 1
+
+
+def test_the_output_found_makes_every_answer_win(model):
+    nn.init.constant_(model.ln_f.weight, 5.0)  # scores that can be far apart
+    same = make_prompts(TEXTS, [7, 7, 7, 7])
+    change = output_for(model, same, 1)
+    at = torch.arange(4), same.last
+    found = final_logits(
+        model, same, {"blocks.1.mlp": lambda out: out.index_put(at, out[at] + change)}
+    )
+    assert (found.softmax(-1)[:, 7] >= 0.95).all()
+
+
+def test_a_rewritten_model_gives_the_new_answer_and_the_old_one_keeps_its_weights(
+    model, rows
+):
+    prompt = make_prompts([[5, 6, 7, 8]], [9])
+    before = {name: p.clone() for name, p in model.state_dict().items()}
+    edited = rewrite(model, prompt, 1, second_moment(model, rows, 1))
+    assert final_logits(edited, prompt).argmax() == 9
+    assert all(torch.equal(p, before[name]) for name, p in model.state_dict().items())
+    changed = {
+        name
+        for name, p in edited.state_dict().items()
+        if not torch.equal(p, before[name])
+    }
+    assert changed == {"blocks.1.mlp.fc2.weight"}

@@ -1,0 +1,179 @@
+import pytest
+import torch
+import torch.nn.functional as F
+from torch import nn
+
+from mygpt import memory
+from mygpt.gpt import GPT, GPTConfig
+from mygpt.memory import (
+    agreement,
+    attributions,
+    coefficients,
+    contributions,
+    keys,
+    logit_lens,
+    patterns,
+    promoted,
+    promotion,
+    triggers,
+    values,
+)
+from mygpt.probes import final_logits, hidden, make_prompts, record
+
+CONFIG = GPTConfig(13, 11, 10, 2, 2)
+TEXTS = [[1, 2, 3], [4], [5, 6, 7, 8, 9], [2, 2]]
+
+
+@pytest.fixture(params=[(), (0,)], ids=["whole", "attention first"])
+def model(request):
+    """One whose norms and biases are not what they start as."""
+    config = GPTConfig(13, 11, 10, 2, 2, attention_only=request.param)
+    model = GPT(config).eval()
+    for parameter in model.parameters():
+        nn.init.normal_(parameter, std=0.5)
+    return model
+
+
+@pytest.fixture
+def prompts():
+    return make_prompts(TEXTS, [3, 0, 7, 12])
+
+
+def test_a_network_is_coefficients_times_values(model):
+    mlp = model.blocks[1].mlp
+    x = torch.randn(3, 10)
+    coefficient = F.gelu(x @ keys(model, 1).T + mlp.fc1.bias, approximate="tanh")
+    torch.testing.assert_close(
+        coefficient @ values(model, 1) + mlp.fc2.bias, mlp(x[None])[0]
+    )
+
+
+def test_coefficients_are_those_of_every_network(model):
+    ids = torch.randint(13, (2, 5))
+    found = coefficients(model, ids)
+    assert list(found) == ([1] if model.config.attention_only else [0, 1])
+    for layer, numbers in found.items():
+        expected = record(model, ids, [hidden(layer)])[hidden(layer)]
+        assert torch.equal(numbers, expected.detach())
+
+
+def test_a_layer_without_a_network_is_refused():
+    model = GPT(GPTConfig(13, 11, 10, 2, 2, attention_only=(0,)))
+    for layer in (0, 2, -1):
+        with pytest.raises(ValueError, match=rf"among \[1\]; got {layer}"):
+            keys(model, layer)
+
+
+def test_promotion_is_the_change_of_the_scores_up_to_the_norms_factor(model):
+    stream, vector = torch.randn(2, 10, dtype=torch.float64)
+    model.double()
+
+    def logits(scale):
+        return model.logits(model.ln_f(stream + scale * vector))
+
+    # Along what leaves the standard deviation as it is, nothing else changes.
+    centred = stream - stream.mean()
+    vector = vector - centred * ((vector @ centred) / (centred @ centred))
+    (slope,) = torch.autograd.functional.jacobian(logits, (torch.zeros(()).double(),))
+    std = (stream.var(correction=0) + model.ln_f.eps).sqrt()
+    torch.testing.assert_close(slope, promotion(model, vector) / std)
+
+
+def test_promoted_tokens_come_in_order(model, monkeypatch):
+    monkeypatch.setattr(memory, "AT_ONCE", 7)
+    scores, tokens = promoted(model, 1, count=4)
+    every = promotion(model, values(model, 1))
+    best = every.topk(4)
+    torch.testing.assert_close(scores, best.values)
+    torch.testing.assert_close(every.gather(1, tokens), scores)
+
+
+def test_triggers_are_the_strongest_places_of_the_whole_corpus(model, monkeypatch):
+    rows = torch.randint(13, (23, 7))
+    whole = triggers(model, rows, 1, count=5)
+    monkeypatch.setattr("mygpt.probes.POSITIONS", 30)  # parts of four rows
+    parts = triggers(model, rows, 1, count=5)
+    every = record(model, rows, [hidden(1)])[hidden(1)].detach()
+    for found in (whole, parts):
+        best = every.flatten(0, 1).topk(5, dim=0).values.T
+        torch.testing.assert_close(found.strength, best)
+        there = every[found.row, found.position, torch.arange(40)[:, None]]
+        torch.testing.assert_close(there, found.strength)
+
+
+def test_triggers_of_a_corpus_of_few_positions_are_all_of_them(model):
+    found = triggers(model, torch.tensor([[1, 2, 3]]), 1, count=10)
+    assert found.strength.shape == (40, 3)
+    assert sorted(found.position[0].tolist()) == [0, 1, 2]
+
+
+def test_the_pattern_is_the_token_that_most_triggers_share():
+    rows = torch.tensor([[5, 1, 9], [5, 2, 9], [7, 3, 9], [5, 4, 0]])
+    place = memory.Triggers(
+        strength=torch.ones(2, 4),
+        row=torch.tensor([[0, 1, 2, 3], [0, 1, 2, 3]]),
+        position=torch.tensor([[2, 2, 2, 2], [1, 1, 1, 1]]),
+    )
+    found = patterns(place, rows)
+    assert found.share.tolist() == [0.75, 0.75]
+    assert found.token.tolist() == [9, 5]
+    assert found.back.tolist() == [0, 1]
+    assert patterns(place, rows, reach=0).share.tolist() == [0.75, 0.25]
+
+
+def test_agreement_counts_values_that_promote_what_follows():
+    model = GPT(CONFIG)
+    rows = torch.tensor([[1, 2, 3], [4, 5, 6]])
+    first = promoted(model, 0, count=1)[1][:, 0]
+    row = (torch.arange(40) % 2)[:, None]
+    place = memory.Triggers(torch.ones(40, 1), row, torch.ones_like(row))
+    expected = (first == rows[row[:, 0], 2]).float().mean()
+    assert agreement(model, rows, 0, place) == expected
+    at_end = memory.Triggers(torch.ones(40, 1), row, row + 1)  # half of them at 2
+    expected = (first[::2] == 3).float().mean()
+    assert agreement(model, rows, 0, at_end) == expected
+
+
+def test_the_logit_lens_ends_at_the_models_own_scores(model, prompts):
+    lens = logit_lens(model, prompts)
+    first = (
+        ["attention 0"]
+        if model.config.attention_only
+        else ["attention 0", "feed-forward 0"]
+    )
+    assert list(lens) == ["embeddings", *first, "attention 1", "feed-forward 1"]
+    torch.testing.assert_close(lens["feed-forward 1"], final_logits(model, prompts))
+    x = model.token(prompts.ids) + model.position.weight[:5]
+    start = model.logits(model.ln_f(x))[torch.arange(4), prompts.last]
+    torch.testing.assert_close(lens["embeddings"], start.detach())
+
+
+def test_contributions_and_the_rest_of_the_stream_add_up_to_the_score(model, prompts):
+    model.double()
+    found = contributions(model, prompts, 1).sum(-1)
+    stream = record(model, prompts.ids, ["ln_f.input", "blocks.1.mlp"])
+    at = torch.arange(4), prompts.last
+    whole, out = stream["ln_f.input"][at], stream["blocks.1.mlp"][at]
+    rest = whole - out + model.blocks[1].mlp.fc2.bias
+    std = (whole.var(-1, correction=0, keepdim=True) + model.ln_f.eps).sqrt()
+    normed = (rest - rest.mean(-1, keepdim=True)) / std * model.ln_f.weight
+    other = model.logits(normed + model.ln_f.bias).gather(1, prompts.answers[:, None])
+    score = final_logits(model, prompts).gather(1, prompts.answers[:, None])
+    torch.testing.assert_close(found + other[:, 0].detach(), score[:, 0])
+
+
+def test_attributions_add_up_to_the_rise_of_the_probability(model, prompts):
+    model.double()
+    parts = attributions(model, prompts, 1, steps=200)
+    at = torch.arange(4), prompts.last
+
+    def silence(value):
+        return value.index_put(at, torch.zeros_like(value[at]))
+
+    full, none = (
+        final_logits(model, prompts, changes).softmax(-1)[
+            torch.arange(4), prompts.answers
+        ]
+        for changes in ({}, {hidden(1): silence})
+    )
+    torch.testing.assert_close(parts.sum(-1), full - none, atol=1e-3, rtol=0)

@@ -15,7 +15,7 @@ from mygpt.memory import values
 from mygpt.probes import Prompts, batches, changed, feed_forward, hidden, record
 
 STEP = 0.1  # of a change of the output, as a share of the output's own norm
-ENOUGH = 0.95  # the new answer's probability at which a rewriting stops
+ENOUGH = 0.99  # the new answer's probability at which a rewriting stops
 MOST_STEPS = 200
 
 
@@ -40,45 +40,68 @@ def strongest(scores: Float[Tensor, "B F"], count: int) -> Bool[Tensor, "B F"]:
 
 
 def matched_sets(
-    coefficients: Float[Tensor, "B F"],
+    strength: Float[Tensor, "B F"],
     chosen: Bool[Tensor, "B F"],
     draws: int,
     generator: torch.Generator | None = None,
+    among: int = 20,
 ) -> Bool[Tensor, "N B F"]:
-    """Random sets of the other neurons that lose as much activation as the chosen.
+    """Random sets of as many other neurons, each about as strong as one of the chosen.
 
-    Neurons are drawn, for each row of coefficients apart, until the norm of those drawn
-    reaches that of the chosen: seldom as few as these, so the control is a strict one.
+    For each chosen neuron one of the `among` others nearest in the logarithm of their
+    strength, none twice. Every row must have as many chosen ones.
     """
-    squares = coefficients**2
-    goal = (squares * chosen).sum(-1)  # (B,)
-    if ((squares * ~chosen).sum(-1) < goal).any():
-        raise ValueError("the other neurons together lose less than the chosen ones")
-    shape = (draws, *coefficients.shape)
-    order = torch.rand(shape, generator=generator).masked_fill(chosen, 2).argsort(-1)
-    drawn = squares.expand(shape).gather(-1, order)
-    before = drawn.cumsum(-1) - drawn
-    taken = before < goal[:, None]
-    return torch.zeros(shape, dtype=torch.bool).scatter(-1, order, taken)
+    top = chosen.nonzero()[:, 1].view(len(chosen), -1)  # (B, K)
+    size = strength.abs().clamp(min=1e-9).log()
+    apart = (size[:, None] - size.gather(1, top)[..., None]).abs()
+    apart = apart.masked_fill(chosen[:, None], torch.inf)  # (B, K, F)
+    near = apart.topk(among, largest=False).indices.expand(draws, -1, -1, -1)
+
+    def draw() -> Tensor:
+        which = torch.randint(among, (draws, *top.shape, 1), generator=generator)
+        return near.gather(-1, which)[..., 0]
+
+    neurons = draw()  # (N, B, K)
+    while (twice := _repeated(neurons)).any():
+        neurons = draw().where(twice, neurons)
+    sets = torch.zeros(draws, *chosen.shape, dtype=torch.bool)
+    return sets.scatter(-1, neurons, True)
+
+
+def _repeated(numbers: Int[Tensor, "... K"]) -> Bool[Tensor, "... K"]:
+    """True at each that stands before itself in its row."""
+    ordered, place = numbers.sort(dim=-1, stable=True)
+    again = ordered[..., 1:] == ordered[..., :-1]
+    return torch.zeros_like(numbers, dtype=torch.bool).scatter(
+        -1, place[..., 1:], again
+    )
+
+
+@torch.no_grad()
+def written_by(
+    model: GPT, prompts: Prompts, sets: Bool[Tensor, "N B F"]
+) -> Float[Tensor, "N B C"]:
+    """What sets of neurons of the last block write at the last position of a prompt."""
+    layer = len(model.blocks) - 1
+    at = torch.arange(len(prompts)), prompts.last
+    coefficients = record(model, prompts.ids, [hidden(layer)])[hidden(layer)][at]
+    value = values(model, layer)
+    return torch.stack([(coefficients * one) @ value for one in sets])
 
 
 @torch.no_grad()
 def logits_without(
-    model: GPT, prompts: Prompts, off: Bool[Tensor, "N B F"]
+    model: GPT, prompts: Prompts, taken: Float[Tensor, "N B C"]
 ) -> Float[Tensor, "N B V"]:
-    """The scores after each prompt without some neurons of the last block there.
+    """The scores after each prompt when vectors are taken from the last block's output.
 
-    Only the last block's network is computed anew for each of the N sets: nothing but
-    the last norm and the head reads it.
+    Taking what a neuron of the last block writes switches it off: nothing but the last
+    norm and the head reads it there.
     """
-    layer = len(model.blocks) - 1
-    places = hidden(layer), f"blocks.{layer}"
-    found = record(model, prompts.ids, places)
+    place = f"blocks.{len(model.blocks) - 1}"
     at = torch.arange(len(prompts)), prompts.last
-    coefficients, stream = (found[place][at] for place in places)
-    value = values(model, layer)
-    lost = [(coefficients * one) @ value for one in off]
-    return torch.stack([model.logits(model.ln_f(stream - one)) for one in lost])
+    stream = record(model, prompts.ids, [place])[place][at]
+    return torch.stack([model.logits(model.ln_f(stream - one)) for one in taken])
 
 
 @torch.no_grad()
@@ -98,7 +121,7 @@ def second_moment(
     return (total + ridge * torch.eye(len(total)).to(total)).float()
 
 
-def edit_value(model: GPT, layer: int, neuron: int, token: int) -> GPT:
+def point_value(model: GPT, layer: int, neuron: int, token: int) -> GPT:
     """A copy in which one value points at a token, with the norm that it had.
 
     The new value is the direction in which the token's own score rises most: its
@@ -169,9 +192,25 @@ def rewrite(
 
     A rank-one edit at the last position: its key is the prompts' mean key.
     """
+    change = output_for(model, prompts, layer)
+    return rank_one(model, layer, mean_key(model, prompts, layer), change, moment)
+
+
+def rewrite_value(model: GPT, prompts: Prompts, layer: int, neuron: int) -> GPT:
+    """A copy that does the same by one neuron's value alone.
+
+    The value changes by the output wanted, divided by the neuron's mean coefficient:
+    every text that the neuron answers to is changed with it.
+    """
+    change = output_for(model, prompts, layer)
+    edited = copy.deepcopy(model)
+    weight = edited.blocks[layer].mlp.fc2.weight.data  # (C, F)
+    weight[:, neuron] += change / mean_key(model, prompts, layer)[neuron]
+    return edited
+
+
+@torch.no_grad()
+def mean_key(model: GPT, prompts: Prompts, layer: int) -> Float[Tensor, "F"]:
+    """The mean of a layer's coefficients at the last positions."""
     at = torch.arange(len(prompts)), prompts.last
-    with torch.no_grad():
-        keys = record(model, prompts.ids, [hidden(layer)])[hidden(layer)][at]
-    return rank_one(
-        model, layer, keys.mean(0), output_for(model, prompts, layer), moment
-    )
+    return record(model, prompts.ids, [hidden(layer)])[hidden(layer)][at].mean(0)

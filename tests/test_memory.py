@@ -164,7 +164,7 @@ def test_contributions_and_the_rest_of_the_stream_add_up_to_the_score(model, pro
 
 def test_attributions_add_up_to_the_rise_of_the_probability(model, prompts):
     model.double()
-    parts = attributions(model, prompts, 1, steps=200)
+    parts = attributions(model, prompts, 1, steps=50)
     at = torch.arange(4), prompts.last
 
     def silence(value):

@@ -15,7 +15,7 @@ from mygpt.memory import values
 from mygpt.probes import Prompts, batches, changed, feed_forward, hidden, record
 
 STEP = 0.1  # of a change of the output, as a share of the output's own norm
-ENOUGH = 0.99  # the new answer's probability at which a rewriting stops
+ENOUGH = 0.999  # the new answer's probability at which a rewriting stops
 MOST_STEPS = 200
 
 

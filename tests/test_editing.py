@@ -152,7 +152,7 @@ def test_the_output_found_makes_every_answer_win(model):
     found = final_logits(
         model, same, {"blocks.1.mlp": lambda out: out.index_put(at, out[at] + change)}
     )
-    assert (found.softmax(-1)[:, 7] >= 0.99).all()
+    assert (found.softmax(-1)[:, 7] >= 0.998).all()
 
 
 def test_a_rewritten_model_gives_the_new_answer_and_the_old_one_keeps_its_weights(

@@ -8,7 +8,9 @@ import base64
 import hashlib
 import re
 from pathlib import Path
+from urllib.parse import unquote
 
+from PIL import Image
 from sphinx.application import Sphinx
 
 INLINE_SCRIPT = re.compile(
@@ -36,6 +38,11 @@ THEME_AT_ONCE = """\
     })(document.documentElement);
   </script>"""
 # (what the theme writes, what it should be)
+DENSITY = 1.4
+PLOT = re.compile(
+    r'(?P<start><img (?![^>]*\bwidth=)[^>]*src="(?P<file>[^":]*_images/[^"]+\.png)")'
+    r"(?P<end>[^>]*>)"
+)
 MENDED = [
     (re.compile(r'\s*<script src="[^"]*scripts/fontawesome\.js[^"]*"></script>'), ""),
     (re.compile(r"\s*<!-- So that users can add custom icons -->"), ""),
@@ -104,6 +111,21 @@ def mend(html: str) -> str:
     return THEME.sub(lambda _: THEME_AT_ONCE, html)
 
 
+def with_sizes(html: str, folder: Path) -> str:
+    """Pictures of outputs with their size, so that no text moves when they come.
+
+    A plot has 144 pixels to the inch and its letters 11.5 points: at `DENSITY` of its
+    pixels to one of the page they are as large as the text.
+    """
+
+    def sized(tag: re.Match) -> str:
+        with Image.open(folder / unquote(tag["file"])) as image:
+            width, height = (round(side / DENSITY) for side in image.size)
+        return f'{tag["start"]} width="{width}" height="{height}"{tag["end"]}'
+
+    return PLOT.sub(sized, html)
+
+
 def redirect_page(root: str, title: str, tags: str = "") -> str:
     """`index.html` of a book whose first page has another name, with its meta tags."""
     return f"""<!DOCTYPE html>
@@ -136,7 +158,7 @@ def finish(app: Sphinx, exception: Exception | None) -> None:
         if "_static" in page.parts or "_sources" in page.parts:
             continue
         html = page.read_text(encoding="utf-8")
-        finished = with_policy(mend(html))
+        finished = with_policy(with_sizes(mend(html), page.parent))
         if handler := HANDLER.search(
             re.sub(r"<script.*?</script>", "", finished, flags=re.S)
         ):

@@ -692,3 +692,18 @@ def test_a_plot_in_a_palette_is_smaller_and_looks_the_same(transparent):
     assert difference.mean() < 1  # of 255
     assert difference.max() < 64  # at the edges of letters and lines
     assert site_lean.with_palette(small) == small
+
+
+def test_plots_of_outputs_get_their_size_once(tmp_path):
+    (tmp_path / "_images").mkdir()
+    Image.new("RGB", (140, 70)).save(tmp_path / "_images" / "a b.png")
+    html = (
+        '<img alt="x" src="../_images/a%20b.png"/><img src="../_static/logo.svg"/>'
+        '<img width="9" src="../_images/a%20b.png">'
+    )
+    (tmp_path / "chapters").mkdir()
+    sized = site_pages.with_sizes(html, tmp_path / "chapters")
+    assert sized == html.replace(
+        'a%20b.png"/>', 'a%20b.png" width="100" height="50"/>', 1
+    )
+    assert site_pages.with_sizes(sized, tmp_path / "chapters") == sized

@@ -122,3 +122,12 @@ def test_a_schematic_opened_alone_has_the_colours_of_the_site(path):
         colours = dict(re.findall(r"--mygpt-(\w+):\s*(#\w+)", block))
         assert colours.items() <= theme.items()
         assert "ink" in colours
+
+
+def test_the_ink_of_a_plot_can_be_read_in_both_themes():
+    sheet = (ROOT / "_sphinx" / "static" / "mygpt.css").read_text(encoding="utf-8")
+    lighter = float(re.search(r"filter: brightness\(([\d.]+)\)", sheet).group(1))
+    for theme, factor in (("light", 1), ("dark", lighter)):
+        ink = np.minimum(rgb(plots.PALETTE["ink"]) * factor * 255, 255).round()
+        ink = "#" + "".join(f"{int(part):02x}" for part in ink)
+        assert contrast(ink, THEMES[theme]["paper"]) >= 4.5, theme

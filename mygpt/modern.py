@@ -337,18 +337,29 @@ class Muon(torch.optim.Optimizer):
     """Momentum, orthogonalised, for the matrices inside the blocks (Jordan 2024).
 
     The update of a (rows, columns) matrix is scaled by √max(1, rows / columns).
-    Matrices of one shape are orthogonalised together.
+    Matrices of one shape are orthogonalised together. The decay is decoupled.
     """
 
     def __init__(
-        self, params, lr: float = 0.02, momentum: float = 0.95, steps: int = 5
+        self,
+        params,
+        lr: float = 0.02,
+        momentum: float = 0.95,
+        steps: int = 5,
+        weight_decay: float = 0.0,
     ):
-        if not lr >= 0 or not 0 <= momentum < 1 or steps < 1:
+        if not lr >= 0 or not 0 <= momentum < 1 or steps < 1 or not weight_decay >= 0:
             raise ValueError(
-                "expected lr >= 0, 0 <= momentum < 1 and steps >= 1, "
-                f"got {lr!r}, {momentum!r} and {steps!r}"
+                "expected lr >= 0, 0 <= momentum < 1, steps >= 1 and weight_decay >= 0,"
+                f" got {lr!r}, {momentum!r}, {steps!r} and {weight_decay!r}"
             )
-        super().__init__(params, {"lr": lr, "momentum": momentum, "steps": steps})
+        defaults = {
+            "lr": lr,
+            "momentum": momentum,
+            "steps": steps,
+            "weight_decay": weight_decay,
+        }
+        super().__init__(params, defaults)
         for group in self.param_groups:
             for p in group["params"]:
                 if p.ndim != 2:
@@ -365,8 +376,9 @@ class Muon(torch.optim.Optimizer):
                 updates = [self._nesterov(p, group["momentum"]) for p in params]
                 updates = orthogonalise(torch.stack(updates), group["steps"])
                 lr = group["lr"] * math.sqrt(max(1, rows / columns))
+                decay = lr * group["weight_decay"]
                 for p, update in zip(params, updates.unbind(), strict=True):
-                    p.sub_(update, alpha=lr)
+                    p.mul_(1 - decay).sub_(update, alpha=lr)
 
     def _nesterov(self, p: Tensor, momentum: float) -> Tensor:
         state = self.state[p]

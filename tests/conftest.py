@@ -1,5 +1,14 @@
 """Shapes in the package's signatures are checked in the tests, and only there."""
 
+import pytest
 from jaxtyping import install_import_hook
 
 install_import_hook("mygpt", "beartype.beartype")
+
+
+@pytest.fixture(autouse=True)
+def same_random_numbers():
+    """Every test begins with one seed, alone or among others."""
+    import torch
+
+    torch.manual_seed(0)

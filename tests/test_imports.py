@@ -27,6 +27,7 @@ ORDER = [
     "gpt2",
     "depth",
     "probes",
+    "world_model",
     "memory",
     "editing",
     "plots",

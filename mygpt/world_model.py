@@ -1,0 +1,200 @@
+"""Two small GPTs that know the tiny world, and the recipe that made them.
+
+`attention-first` has a first block with attention only, `ordinary` is GPT-2's design.
+Both have 2 layers, 64 channels and 4 heads, and are shipped with the package, their
+weights rounded to 16 bits so that Python and a page compute with the same numbers.
+"""
+
+import math
+import random
+from dataclasses import dataclass
+from pathlib import Path
+
+import torch
+import torch.nn.functional as F
+from jaxtyping import Int
+from safetensors import safe_open
+from safetensors.torch import save_file
+from torch import Tensor, nn
+from tqdm import tqdm
+
+from mygpt.checks import check_choice
+from mygpt.files import write_atomically
+from mygpt.gpt import GPT, GPTConfig
+from mygpt.modern import Muon, is_hidden_matrix
+from mygpt.probes import Prompts, changed, make_prompts
+from mygpt.world import FACT, OTHER, ROW_LENGTH, Passage, World
+
+KINDS = {"attention-first": (0,), "ordinary": ()}
+FOLDER = Path(__file__).parent / "models"
+STEPS, BATCH, ROWS = 1500, 32, 30_000
+WARMUP, FLAT = 100, 0.5
+OTHER_WEIGHT = 0.1  # of a word that is no answer, in the loss
+DECAY = 0.1
+
+
+@dataclass(frozen=True)
+class WorldModel:
+    """A GPT, the world it was trained on, and the ids of the world's words."""
+
+    model: GPT
+    world: World
+
+    @property
+    def words(self) -> tuple[str, ...]:
+        return self.world.words
+
+    def encode(self, words: list[str] | tuple[str, ...] | str) -> list[int]:
+        """Ids of words, or of a text whose words are parted by spaces."""
+        words = words.split() if isinstance(words, str) else words
+        number = {word: i for i, word in enumerate(self.words)}
+        unknown = [word for word in words if word not in number]
+        if unknown:
+            raise ValueError(f"{unknown[0]!r} is not a word of the world")
+        return [number[word] for word in words]
+
+    def prompts(self, passages: list[Passage]) -> Prompts:
+        """What comes before each passage's answer, and the answer."""
+        return make_prompts(
+            [self.encode(passage.prompt) for passage in passages],
+            [self.encode([passage.answer])[0] for passage in passages],
+        )
+
+    def stories(self, count: int, seed: int = 0) -> Prompts:
+        """Stories of 2 to 5 pairs, told once, and the start of one pair again."""
+        rng = random.Random(f"stories {seed}")
+        return self.prompts([World.story(rng, 2 + i % 4, 1) for i in range(count)])
+
+    def rows(self, count: int, seed: int = 0) -> Int[Tensor, "N 64"]:
+        """Rows of the training text, without the last word of each."""
+        rows = [self.encode(words[:-1]) for words, _ in self.world.rows(count, seed)]
+        return torch.tensor(rows)
+
+
+def make_config(kind: str, world: World) -> GPTConfig:
+    check_choice("kind", kind, KINDS)
+    return GPTConfig(
+        len(world.words), ROW_LENGTH - 1, 64, 4, 2, attention_only=KINDS[kind]
+    )
+
+
+def train_world_model(
+    kind: str, seed: int = 0, steps: int = STEPS, progress: bool = True
+) -> WorldModel:
+    """Train a model on rows of the world; a minute or two on one core.
+
+    Muon and AdamW, with a loss in which answers count ten times as much as other words.
+    In half of the rows that hold facts alone the second block's attention is left out:
+    without this, two models of three read facts through it as well.
+    """
+    world = World(seed)
+    config = make_config(kind, world)
+    with torch.random.fork_rng():
+        torch.manual_seed(seed)
+        model = GPT(config)
+        initialise(model)
+        made = WorldModel(model, world)
+        _train(made, seed, steps, progress)
+    model.eval()
+    for parameter in model.parameters():
+        parameter.data = parameter.data.half().float()
+    return made
+
+
+@torch.no_grad()
+def initialise(model: GPT) -> None:
+    """Matrices of std 1/√fan-in, over √(2L) where they write to the stream.
+
+    Embeddings have std 0.1, biases are zero.
+    """
+    for name, module in model.named_modules():
+        if isinstance(module, nn.Linear):
+            writes = name.endswith(("mha.W_O", "mlp.fc2"))
+            layers = model.config.num_layers
+            share = 1 / math.sqrt(2 * layers) if writes else 1
+            nn.init.normal_(module.weight, std=share * module.in_features**-0.5)
+            nn.init.zeros_(module.bias)
+        elif isinstance(module, nn.Embedding):
+            nn.init.normal_(module.weight, std=0.1)
+
+
+def _train(made: WorldModel, seed: int, steps: int, progress: bool) -> None:
+    model = made.model
+    rows = list(made.world.rows(ROWS, seed))
+    ids = torch.tensor([made.encode(words) for words, _ in rows])  # (N, 65)
+    kinds = torch.tensor([kinds for _, kinds in rows])
+    optimizers = make_optimizers(model)
+    bar = tqdm(range(steps), disable=not progress, unit="step")
+    for step in bar:
+        for optimizer in optimizers:
+            for group in optimizer.param_groups:
+                group["lr"] = group["peak"] * scale(step, steps)
+        batch = torch.randint(len(ids), (BATCH,))
+        loss = weighted_loss(model, ids[batch], kinds[batch])
+        loss.backward()
+        nn.utils.clip_grad_norm_(model.parameters(), 1.0)
+        for optimizer in optimizers:
+            optimizer.step()
+            optimizer.zero_grad()
+        if step % 50 == 0:
+            bar.set_postfix(loss=f"{loss.item():.3f}", refresh=False)
+
+
+def weighted_loss(
+    model: GPT, ids: Int[Tensor, "B T"], kinds: Int[Tensor, "B T"]
+) -> Tensor:
+    """The mean cross-entropy, answers weighing 1 and other words `OTHER_WEIGHT`."""
+    facts_alone = (kinds <= FACT).all(1)
+    skip = facts_alone & (torch.rand(len(ids)) < 0.5)
+    keep = (~skip).float()[:, None, None]
+    with changed(model, {"blocks.1.mha": lambda out: out * keep}):
+        logits = model(ids[:, :-1])[0]
+    targets = ids[:, 1:].flatten()
+    losses = F.cross_entropy(logits.flatten(0, 1), targets, reduction="none")
+    weights = torch.where(kinds[:, 1:].flatten() == OTHER, OTHER_WEIGHT, 1.0)
+    return (losses * weights).sum() / weights.sum()
+
+
+def make_optimizers(model: GPT) -> list[torch.optim.Optimizer]:
+    named = list(model.named_parameters())
+    matrices = [p for name, p in named if is_hidden_matrix(name, p)]
+    rest = [p for name, p in named if not is_hidden_matrix(name, p)]
+    groups = [
+        {"params": [p for p in rest if p.ndim > 1], "weight_decay": DECAY},
+        {"params": [p for p in rest if p.ndim < 2], "weight_decay": 0.0},
+    ]
+    adamw = torch.optim.AdamW(groups, lr=3e-3, betas=(0.9, 0.98), fused=True)
+    muon = Muon(matrices, lr=0.02, momentum=0.85, weight_decay=DECAY)
+    for group in adamw.param_groups + muon.param_groups:
+        group["peak"] = group["lr"]
+    return [adamw, muon]
+
+
+def scale(step: int, steps: int) -> float:
+    """The share of the peak learning rate: up, flat, then a straight line down."""
+    done = step / steps
+    fall = 1 if done < FLAT else max(0.02, (1 - done) / (1 - FLAT))
+    return min(1, (step + 1) / WARMUP) * fall
+
+
+def save_world_model(made: WorldModel, kind: str, seed: int, path: str | Path) -> None:
+    """Write the weights as 16-bit numbers, with what made them."""
+    tensors = {
+        name: tensor.half().contiguous()
+        for name, tensor in made.model.state_dict().items()
+    }
+    notes = {"kind": kind, "seed": str(seed), "steps": str(STEPS)}
+    write_atomically(path, lambda file: save_file(tensors, file, notes))
+
+
+def load_world_model(kind: str = "attention-first") -> WorldModel:
+    """One of the two models that the package brings."""
+    check_choice("kind", kind, KINDS)
+    with safe_open(FOLDER / f"world-{kind}.safetensors", "pt") as file:
+        notes = file.metadata()
+        tensors = {name: file.get_tensor(name).float() for name in file.keys()}  # noqa: SIM118
+    world = World(int(notes["seed"]))
+    with torch.random.fork_rng():
+        model = GPT(make_config(notes["kind"], world))
+    model.load_state_dict(tensors)
+    return WorldModel(model.eval(), world)

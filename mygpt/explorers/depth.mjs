@@ -222,7 +222,10 @@ function render({ model, el }) {
     undo: [dragging(main.root, (event) => write("layer", layerUnder(event)), handle.node), voice.stop],
     listeners: {
       ...Object.fromEntries(drawn.map((trait) => [trait, speaking(draw)])),
-      layer: speaking(drawCursor),
+      layer: speaking(() => {
+        if (hovered !== model.get("layer")) hovered = null;
+        drawCursor();
+      }),
     },
     layout: (now) => {
       width = now;

@@ -9,7 +9,6 @@ const SIGNS = { " ": "·", "\n": "↵", "\r": "␍", "\t": "⇥" };
 const SPLIT = new RegExp(
   "'s|'t|'re|'ve|'m|'ll|'d| ?\\p{L}+| ?\\p{N}+| ?[^\\p{White_Space}\\p{L}\\p{N}]+"
   + "|\\p{White_Space}+(?!\\P{White_Space})|\\p{White_Space}+", "gu");
-let groups = 0;
 
 /** The text as GPT-2's pattern cuts it. */
 export function split(text) {
@@ -162,7 +161,8 @@ function stepper(label, choose) {
 function render({ model, el }) {
   const encoder = makeEncoder(model.get("data"));
   const read = remembering(encoder);
-  const group = `mygpt-tokens-${(groups += 1)}`;
+  // Not counted: Jupyter runs this module anew for every widget.
+  const group = `mygpt-tokens-${Math.random().toString(36).slice(2)}`;
   const write = (changes) => {
     for (const [trait, value] of Object.entries(changes)) model.set(trait, value);
     model.save_changes();
@@ -202,6 +202,10 @@ function render({ model, el }) {
       field.setSelectionRange(caret, caret);
     }
     write({ text });
+  });
+  // JupyterLab listens here after every key, and forbids line breaks.
+  field.addEventListener("beforeinput", (event) => {
+    if (event.inputType === "insertLineBreak") event.stopImmediatePropagation();
   });
 
   // Drawing: the words that have changed, and the merges of the chosen one.

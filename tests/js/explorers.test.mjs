@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 
-import { jumpOf, unpackActivations } from "../../mygpt/explorers/activations.mjs";
+import { differenceText, jumpOf, unpackActivations } from "../../mygpt/explorers/activations.mjs";
 import { curvesAt, logDomain } from "../../mygpt/explorers/depth.mjs";
 
 const view = (numbers) => new DataView(Float32Array.from(numbers).buffer);
@@ -23,6 +23,12 @@ test("phi and difference may be missing", () => {
   assert.equal(data.phi, null);
   assert.equal(data.difference, null);
   assert.equal(data.slope[1][6], 34);
+});
+
+test("a difference has a power of ten for its unit, or four decimals", () => {
+  assert.equal(differenceText(-4.731, -4), "−4.73 × 10⁻⁴");
+  assert.equal(differenceText(1.6, -11), "1.60 × 10⁻¹¹");
+  assert.equal(differenceText(-0.25, 0), "−0.2500");
 });
 
 test("the step of ReLU's slope is a jump, its neighbours on a curve are not", () => {

@@ -587,6 +587,7 @@ export function mount({ model, el, root, layout, listeners, undo }) {
     if (now > 0 && now !== width) {
       width = now;
       root.classList.toggle("mygpt-narrow", width < 420);
+      root.classList.toggle("mygpt-tiny", width < 300);
       layout(width);
     }
   };

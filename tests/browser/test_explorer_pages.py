@@ -125,6 +125,7 @@ def test_attention_reads_a_cell_under_the_mouse(explorer):
     weight = torch.softmax(torch.tensor(SCORES[0, 5, :6]), dim=-1)[2].item()
     hint = root.locator(".mygpt-tooltip")
     assert hint.inner_text().split("\n")[-1].endswith(fixed(weight))
+    assert root.get_by_role("slider", name="Reading position").input_value() == "6"
     assert WORDS[row] in hint.inner_text()
     assert WORDS[column] in hint.inner_text()
 
@@ -268,9 +269,10 @@ OUTSIDE = """root => {
     const box = root.getBoundingClientRect();
     const cut = (part) => part !== root
         && (getComputedStyle(part).overflowX !== "visible" || cut(part.parentElement));
+    const out = ({ left, right }) => left < box.left || right > box.right;
     return [...root.querySelectorAll("*")].filter((part) => {
-        const { left, right, width } = part.getBoundingClientRect();
-        return width && (left < box.left || right > box.right) && !cut(part.parentElement);
+        const place = part.getBoundingClientRect();
+        return place.width && out(place) && !cut(part.parentElement);
     }).map((part) => part.outerHTML.slice(0, 80));
 }"""
 
@@ -325,6 +327,12 @@ def test_what_was_moved_is_said_first(explorer):
     status.filter(has_text="4 channels moved. Mean 1.8750. Variance").wait_for(
         state="attached"
     )
+    root = explorer("sampling")
+    root.get_by_role("button", name="Draw", exact=True).click()
+    said = root.get_by_role("status").filter(has_text="draw 1 of seed 0")
+    said.wait_for(state="attached")
+    last = root.locator(".mygpt-last bdi").inner_text()
+    assert said.inner_text() == f"“{last}” is draw 1 of seed 0."
     root = explorer("activations")
     root.get_by_role("button", name="Slope").click()
     root.get_by_role("status").filter(has_text="The slopes are drawn.").wait_for(

@@ -209,7 +209,9 @@ def test_activations_read_all_curves_under_a_hovering_mouse(explorer, http_url):
     hint = view.root.locator(".mygpt-tooltip").inner_text().split("\n")
     under = float(hint[0].removeprefix("x = ").replace("−", "-"))
     expected = activation_rows(view.get("names"), under)
-    assert hint[1:] == [part for n, (value, _) in expected.items() for part in (n, value)]
+    assert hint[1:] == [
+        part for n, (value, _) in expected.items() for part in (n, value)
+    ]
     assert (view.get("position"), view.rows(), view.cursor()) == (x, rows, cursor)
 
 

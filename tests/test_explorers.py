@@ -134,6 +134,37 @@ def test_the_page_has_the_activations_to_the_digits_that_it_shows():
         assert [float(one) for one in shown] == [float(one) for one in printed]
 
 
+@pytest.mark.parametrize(
+    ("size", "exponent", "shown"),
+    [
+        (0.0, 0, "0.0000"),
+        (0.25, 0, "0.2500"),
+        (0.1, 0, "0.1000"),
+        (0.09996, 0, "0.1000"),
+        (0.0517, -2, "5.17"),
+        (4.73e-4, -4, "4.73"),
+        (1.6e-11, -11, "1.60"),
+    ],
+)
+def test_the_unit_of_the_difference_is_that_of_its_largest(size, exponent, shown):
+    x = np.linspace(-1, 1, 5)
+    zero = np.zeros(5)
+    values = {"a": zero, "b": zero - size * np.array([0.3, 0, -0.1, 1, 0.5])}
+    explorer = explorers.Activations(x, values, values, compare=("a", "b"))
+    assert explorer.exponent == exponent
+    row = numbers(explorer.data).reshape(6, 5)[5]
+    assert f"{row[3]:.{len(shown) - 2}f}" == shown
+    np.testing.assert_allclose(explorer.difference(), values["a"] - values["b"])
+
+
+def test_without_a_pair_there_is_no_difference():
+    x, values, slopes = curves(7)
+    explorer = explorers.Activations(x, values, slopes)
+    assert explorer.exponent == 0
+    with pytest.raises(ValueError, match="compare names no curves"):
+        explorer.difference()
+
+
 def test_the_page_has_every_stack_to_the_digits_that_it_shows():
     explorer = depth()
     packed = numbers(explorer.data).reshape(2, 2, 3, 5, 2, 8 + 3 + 12)

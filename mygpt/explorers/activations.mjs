@@ -1,6 +1,7 @@
 import {
   axisHandle, choice, clamp, dragging, extent, fixed, floats, html, linePath, linearTicks,
-  markerPath, mount, nearestIndex, padded, picture, readings, sample, speaker, svg, tick,
+  markerPath, mount, nearestIndex, padded, picture, powerOfTen, readings, sample, speaker, svg, tick,
+  tooltip,
 } from "./drawing.mjs";
 
 const DECIMALS = 4;
@@ -18,6 +19,11 @@ export function unpackActivations(view, { names, points, hasPhi, compare }) {
     phi: hasPhi ? row() : null,
     difference: compare.length ? row() : null,
   };
+}
+
+/** The number with its unit, a power of ten; without one it has as many decimals as the curves. */
+export function differenceText(number, exponent) {
+  return exponent ? `${fixed(number, 2)} × ${powerOfTen(exponent)}` : fixed(number, DECIMALS);
 }
 
 /** Largest step between neighbours that still counts as a curve, not as a jump. */
@@ -53,7 +59,10 @@ function render({ model, el }) {
   const main = picture();
   const toX = (index) => write("position", Number(data.x[index].toFixed(places)));
   const handle = axisHandle("Position x", toX);
-  main.node.append(handle.node);
+  const hint = tooltip();
+  const whisker = svg("path", { class: "mygpt-whisker" });
+  main.root.insertBefore(whisker, main.cursor);
+  main.node.append(handle.node, hint.node);
   const ticks = names.map((name, i) =>
     tick([sample(i), html("bdi", {}, name)], (checked) =>
       write("visible", names.filter((other) => (other === name ? checked : isShown(other))))));
@@ -68,12 +77,13 @@ function render({ model, el }) {
     head, main.node, below, voice.node);
 
   let second = null;
-  const differenceOut = html("span", { class: "mygpt-number" });
+  const exponent = model.get("exponent");
+  const differenceOut = html("span", { class: "mygpt-number mygpt-difference" });
   if (data.difference) {
     second = picture();
     const title = html("p", { class: "mygpt-title" },
       html("span", {}, html("bdi", {}, compare[0]), " − ", html("bdi", {}, compare[1])),
-      html("span", { class: "mygpt-difference" }, differenceOut, " × 10⁻⁴"));
+      differenceOut);
     below.append(html("div", { class: "mygpt-magnified" }, title, second.node));
   }
 
@@ -83,6 +93,7 @@ function render({ model, el }) {
   let width = 640;
   let sentence = "";
 
+  const drawn = () => `The ${model.get("quantity")}s are drawn.`;
   const indexNow = () => nearestIndex(model.get("position"), start, step, points);
 
   function drawCurves() {
@@ -118,11 +129,11 @@ function render({ model, el }) {
 
   function drawDifference(xDomain) {
     const [low, high] = padded(extent([data.difference]), 0.12);
-    const narrow = Math.floor(width < 620 ? width : width * 0.5 - 14);
+    const narrow = second.node.clientWidth || width;
     secondAxes = second.frame({
       width: narrow,
-      height: 150,
-      margin: { left: 38, right: 14, top: 10, bottom: 22 },
+      height: exponent ? 164 : 150,
+      margin: { left: 38, right: 14, top: exponent ? 24 : 10, bottom: 22 },
       x: { domain: xDomain, ticks: linearTicks(...xDomain, narrow / 52), strong: 0 },
       y: { domain: [low, high], ticks: linearTicks(low, high, 5), strong: 0 },
     });
@@ -130,6 +141,9 @@ function render({ model, el }) {
       class: "mygpt-curve mygpt-curve-ink",
       d: linePath(data.x, data.difference, secondAxes.scaleX, secondAxes.scaleY),
     }));
+    if (exponent) {
+      second.front.replaceChildren(svg("text", { x: 6, y: 13 }, `× ${powerOfTen(exponent)}`));
+    }
   }
 
   function drawCursor() {
@@ -155,35 +169,62 @@ function render({ model, el }) {
       ? [`${name}: value ${fixed(data.value[i][at], DECIMALS)}, slope ${fixed(data.slope[i][at], DECIMALS)}.`]
       : []));
     sentence = [`At x = ${position}.`, ...seen].join(" ");
-    main.root.setAttribute("aria-label", `${model.get("description")} ${sentence}`);
+    main.root.setAttribute("aria-label", `${model.get("description")} ${drawn()} ${sentence}`);
     if (second) {
       const px = secondAxes.scaleX(data.x[at]);
       const py = secondAxes.scaleY(data.difference[at]);
       second.cursor.replaceChildren(
         svg("path", { class: "mygpt-crosshair", d: `M${px} ${secondAxes.top}V${secondAxes.bottom}` }),
         svg("path", { class: "mygpt-marker mygpt-curve-ink", d: markerPath(0, px, py, 4.5) }));
-      differenceOut.textContent = fixed(data.difference[at], 2);
+      differenceOut.textContent = differenceText(data.difference[at], exponent);
       second.root.setAttribute("aria-label",
-        `${compare.join(" minus ")}, in units of 10⁻⁴: ${differenceOut.textContent} at x = ${position}.`);
+        `${compare.join(" minus ")}: ${differenceOut.textContent} at x = ${position}.`);
     }
+  }
+
+  function hover(at) {
+    const shown = names.map((_, i) => i).filter((i) => isShown(names[i]));
+    if (at === null || !shown.length) {
+      hint.hide();
+      whisker.setAttribute("d", "");
+      return;
+    }
+    const list = (i) => data[model.get("quantity")][i];
+    const x = axes.scaleX(data.x[at]);
+    const seen = shown.flatMap((i) => Array.from({ length: 100 }, (_, n) => {
+      const one = Math.floor((n * points) / 100);
+      return [axes.scaleX(data.x[one]), axes.scaleY(list(i)[one])];
+    }));
+    whisker.setAttribute("d", `M${x} ${axes.top}V${axes.bottom}`);
+    hint.show(x, axes, width, seen, [
+      html("strong", {}, `x = ${fixed(data.x[at], places)}`),
+      ...shown.map((i) => html("span", {}, sample(i), html("bdi", {}, names[i]),
+        html("b", {}, fixed(list(i)[at], DECIMALS)))),
+    ]);
   }
 
   const draw = () => {
     drawCurves();
     drawCursor();
+    hover(null);
   };
-  const speaking = (update) => () => {
+  const speaking = (update, first = () => "") => () => {
     update();
-    voice.say(sentence);
+    voice.say(`${first()} ${sentence}`.trim());
   };
-  const follow = (plot, current) => dragging(plot.root, (event) =>
-    toX(nearestIndex(current().scaleX.invert(plot.pointerX(event)), start, step, points)), handle.node);
+  const indexUnder = (plot, current, event) =>
+    nearestIndex(current().scaleX.invert(plot.pointerX(event)), start, step, points);
+  main.root.addEventListener("pointermove", (event) =>
+    hover(event.pointerType === "mouse" ? indexUnder(main, () => axes, event) : null));
+  main.root.addEventListener("pointerleave", () => hover(null));
+  const follow = (plot, current) =>
+    dragging(plot.root, (event) => toX(indexUnder(plot, current, event)), handle.node);
   const undo = [follow(main, () => axes), voice.stop];
   if (second) undo.push(follow(second, () => secondAxes));
   return mount({
     model, el, root, undo,
     listeners: {
-      position: speaking(drawCursor), quantity: speaking(draw), visible: speaking(draw),
+      position: speaking(drawCursor), quantity: speaking(draw, drawn), visible: speaking(draw),
     },
     layout: (now) => {
       width = now;

@@ -31,7 +31,8 @@ class Activations(Explorer):
     `x` increases in equal steps; `values` and `slopes` hold one array of its length for
     each name, `phi` the normal distribution function on it. `compare` names two curves
     whose difference is magnified. Read-outs show four decimals, those of the difference
-    two in units of 1e-4.
+    two in units of the power of ten that its largest size has, and four where that size
+    is 0.1 or more.
     """
 
     _esm = module("activations")
@@ -42,6 +43,7 @@ class Activations(Explorer):
     points = traitlets.Int().tag(sync=True)
     places = traitlets.Int().tag(sync=True)
     has_phi = traitlets.Bool().tag(sync=True)
+    exponent = traitlets.Int().tag(sync=True)
     data = traitlets.Bytes().tag(sync=True)
 
     position = traitlets.Float().tag(sync=True)
@@ -80,14 +82,16 @@ class Activations(Explorer):
             raise ValueError(f"compare must name two curves, got {list(compare)}")
         check_subset("compare", compare, names)
         places = _places(self.x)
+        self.compare = list(compare)
         self._shown_x = as_shown(self.x, f".{places}f")
         super().__init__(
             names=list(names),
-            compare=list(compare),
+            compare=self.compare,
             points=len(self.x),
             places=places,
             has_phi=phi is not None,
-            data=self._pack(compare),
+            exponent=self._exponent(),
+            data=self._pack(),
             position=position,
             quantity=quantity,
             visible=list(names) if visible is None else visible,
@@ -97,13 +101,27 @@ class Activations(Explorer):
     def __repr__(self) -> str:
         return f"Activations({count(len(self.values), 'curve')}, {len(self.x)} points)"
 
-    def _pack(self, compare: Sequence[str]) -> bytes:
+    def difference(self) -> np.ndarray:
+        """The first curve of `compare` minus the second, on the grid."""
+        if not self.compare:
+            raise ValueError("compare names no curves, so there is no difference")
+        first, second = self.compare
+        return self.values[first] - self.values[second]
+
+    def _exponent(self) -> int:
+        """The power of ten of the largest difference to three digits; 0 from 0.1 on."""
+        most = np.abs(self.difference()).max() if self.compare else 0.0
+        power = int(f"{most:.2e}".split("e")[1])
+        return power if power < -1 else 0
+
+    def _pack(self) -> bytes:
         curves = [*self.values.values(), *self.slopes.values()]
         curves += [] if self.phi is None else [self.phi]
         rows = [self._shown_x, *(as_shown(row, ".4f") for row in curves)]
-        if compare:
-            difference = self.values[compare[0]] - self.values[compare[1]]
-            rows.append(as_shown(1e4 * difference, ".2f"))
+        if self.compare:
+            exponent = self._exponent()
+            scaled = 10.0**-exponent * self.difference()
+            rows.append(as_shown(scaled, ".2f" if exponent else ".4f"))
         return np.stack(rows).astype("<f4").tobytes()
 
     @traitlets.validate("position")
@@ -125,8 +143,9 @@ class Activations(Explorer):
         plots.curves(left, self.x, self.values, xlabel="x", ylabel="value")
         if self.compare:
             first, second = self.compare
-            difference = 1e4 * (self.values[first] - self.values[second])
-            label = f"{first} − {second}, × 10⁻⁴"
+            difference = 10.0**-self.exponent * self.difference()
+            unit = f", × {_power_of_ten(self.exponent)}" if self.exponent else ""
+            label = f"{first} − {second}{unit}"
             plots.curves(right, self.x, {"": difference}, xlabel="x", ylabel=label)
         else:
             plots.curves(right, self.x, self.slopes, xlabel="x", ylabel="slope")
@@ -146,6 +165,11 @@ def _grid(x: Numbers) -> np.ndarray:
             f"got steps from {steps.min():g} to {steps.max():g}"
         )
     return grid
+
+
+def _power_of_ten(exponent: int) -> str:
+    digits = str(exponent).translate(str.maketrans("-0123456789", "⁻⁰¹²³⁴⁵⁶⁷⁸⁹"))
+    return f"10{digits}"
 
 
 def _places(grid: np.ndarray) -> int:

@@ -89,6 +89,7 @@ function render({ model, el }) {
   const position = slider("Reading position", places, (row) => `${row}  \u2068${words[row]}\u2069`,
     (row) => write("row", row));
   const handle = position.node.querySelector("input");
+  const comma = () => html("span", { class: "mygpt-unseen" }, ", ");
   const lines = places.slice(0, ALL).map((place) => {
     const parts = {
       place: html("span", { class: "mygpt-number mygpt-place" }, String(place)),
@@ -97,7 +98,7 @@ function render({ model, el }) {
       weight: html("span", { class: "mygpt-number mygpt-weight" }),
     };
     const track = html("span", { class: "mygpt-track", "aria-hidden": "true" }, parts.bar);
-    return { ...parts, node: html("li", {}, parts.place, parts.word, track, parts.weight) };
+    return { ...parts, node: html("li", {}, parts.place, comma(), parts.word, comma(), track, parts.weight) };
   });
   const list = html("ul", { class: "mygpt-weights", "aria-label": "Weights of the row" },
     ...lines.map(({ node }) => node));
@@ -173,7 +174,7 @@ function render({ model, el }) {
   }
 
   function drawRow() {
-    const row = hovered ? hovered.row : model.get("row");
+    const row = model.get("row");
     const now = weights.subarray(row * length, (row + 1) * length);
     const { named, others, sum, masked: hidden } =
       listed(now, model.get("causal") ? row + 1 : length);
@@ -221,7 +222,6 @@ function render({ model, el }) {
   const show = (cell) => {
     if (cell?.row === hovered?.row && cell?.column === hovered?.column) return;
     hovered = cell;
-    drawRow();
     drawHint();
   };
   heat.node.addEventListener("pointermove", (event) => {
@@ -244,11 +244,7 @@ function render({ model, el }) {
     undo: [dragging(heat.node, choose, handle), themed(paint), voice.stop],
     listeners: {
       ...Object.fromEntries(["head", "temperature", "causal"].map((trait) => [trait, speaking(draw)])),
-      row: speaking(() => {
-        if (hovered?.row !== model.get("row")) hovered = null;
-        drawRow();
-        drawHint();
-      }),
+      row: speaking(drawRow),
     },
     layout: (now) => {
       width = now;

@@ -32,6 +32,16 @@ export function logDomain(lists) {
   return [from - missing, to + missing];
 }
 
+/** In words: where a curve of log10 begins, where it ends, and whether it rises between them. */
+export function trend(curve) {
+  const first = curve.findIndex((value) => !Number.isNaN(value));
+  const last = curve.length - 1;
+  const change = curve[last] - curve[first];
+  const way = Math.abs(change) < 0.02 ? "hardly changes," : change > 0 ? "rises" : "falls";
+  const at = (layer) => `${significant(10 ** curve[layer])} at ${layer ? `layer ${layer}` : "the input"}`;
+  return `${way} from ${at(first)} to ${at(last)}`;
+}
+
 function render({ model, el }) {
   const kinds = model.get("kinds");
   const scales = Object.fromEntries(
@@ -72,6 +82,8 @@ function render({ model, el }) {
   const main = picture();
   const handle = axisHandle("Layer", (layer) => write("layer", layer));
   const hint = tooltip();
+  const whisker = svg("path", { class: "mygpt-whisker" });
+  main.root.insertBefore(whisker, main.cursor);
   main.node.append(handle.node, hint.node);
   const ticks = kinds.map((kind, i) =>
     tick([sample(i), html("bdi", {}, kind)], (checked) =>
@@ -158,8 +170,7 @@ function render({ model, el }) {
 
   function drawCursor() {
     const quantity = model.get("quantity");
-    const pinned = Math.min(model.get("layer"), depth);
-    const layer = hovered === null ? pinned : Math.min(hovered, depth);
+    const layer = Math.min(model.get("layer"), depth);
     const x = axes.scaleX(layer);
     const shown = kinds.map((_, i) => i).filter((i) => isShown(kinds[i]));
     main.cursor.replaceChildren(
@@ -169,27 +180,38 @@ function render({ model, el }) {
         d: markerPath(i, x, axes.scaleY(curves[quantity][i][layer]), 5),
       })));
     const place = (at) => (at === 0 ? "the input" : `layer ${at} of ${depth}`);
-    handle.show(pinned, depth, place(pinned));
+    handle.show(layer, depth, place(layer));
     layerOut.textContent = `${layerName(layer)}${layer === 0 ? "" : ` of ${depth}`}`;
     table.cells.forEach((row, i) => {
       row.activations.textContent = textAt("activations", i, layer);
       row.gradients.textContent = textAt("gradients", i, layer);
     });
+    const readOut = shown.map((i) => `${kinds[i]} ${textAt(quantity, i, layer)}`).join(", ");
+    sentence = `${NAMES[quantity]} at ${place(layer)}: ${readOut || "no stack shown"}.`;
+    const trends = shown.map((i) => ` ${kinds[i]} ${trend(curves[quantity][i])}.`).join("");
+    main.root.setAttribute("aria-label",
+      `${model.get("description")} ${sentence}${trends} ${setting.textContent}`);
+  }
+
+  /** What the curves say under a hovering mouse; the layer in the reader's hand stays. */
+  function drawHint() {
+    const quantity = model.get("quantity");
+    const shown = kinds.map((_, i) => i).filter((i) => isShown(kinds[i]));
     if (hovered === null || !shown.length) {
       hint.hide();
-    } else {
-      const points = shown.flatMap((i) => Array.from(curves[quantity][i], (value, at) =>
-        [axes.scaleX(at), axes.scaleY(value)]));
-      hint.show(x, axes, width, points, [
-        html("strong", {}, layerName(layer)),
-        ...shown.map((i) => html("span", {}, sample(i), html("bdi", {}, kinds[i]),
-          html("b", {}, textAt(quantity, i, layer)))),
-      ]);
+      whisker.setAttribute("d", "");
+      return;
     }
-    const readOut = shown.map((i) => `${kinds[i]} ${textAt(quantity, i, layer)}`).join(", ");
-    const reading = `${NAMES[quantity]} at ${place(layer)}: ${readOut || "no stack shown"}.`;
-    sentence = `${setting.textContent} ${reading}`;
-    main.root.setAttribute("aria-label", `${model.get("description")} ${sentence}`);
+    const layer = Math.min(hovered, depth);
+    const x = axes.scaleX(layer);
+    const points = shown.flatMap((i) => Array.from(curves[quantity][i], (value, at) =>
+      [axes.scaleX(at), axes.scaleY(value)]));
+    whisker.setAttribute("d", `M${x} ${axes.top}V${axes.bottom}`);
+    hint.show(x, axes, width, points, [
+      html("strong", {}, layerName(layer)),
+      ...shown.map((i) => html("span", {}, sample(i), html("bdi", {}, kinds[i]),
+        html("b", {}, textAt(quantity, i, layer)))),
+    ]);
   }
 
   const layerUnder = (event) =>
@@ -198,12 +220,11 @@ function render({ model, el }) {
     const layer = event.pointerType === "mouse" ? layerUnder(event) : null;
     if (layer === hovered) return;
     hovered = layer;
-    drawCursor();
+    drawHint();
   };
   const leave = () => {
-    if (hovered === null) return;
     hovered = null;
-    drawCursor();
+    drawHint();
   };
   main.root.addEventListener("pointermove", hover);
   main.root.addEventListener("pointerleave", leave);
@@ -211,21 +232,19 @@ function render({ model, el }) {
   const draw = () => {
     drawCurves();
     drawCursor();
+    drawHint();
   };
-  const speaking = (update) => () => {
+  const speaking = (update, more = () => "") => () => {
     update();
-    voice.say(sentence);
+    voice.say(`${sentence} ${more()}`.trim());
   };
   const drawn = ["gain", "width", "depth", "bias", "quantity", "visible"];
   return mount({
     model, el, root,
     undo: [dragging(main.root, (event) => write("layer", layerUnder(event)), handle.node), voice.stop],
     listeners: {
-      ...Object.fromEntries(drawn.map((trait) => [trait, speaking(draw)])),
-      layer: speaking(() => {
-        if (hovered !== model.get("layer")) hovered = null;
-        drawCursor();
-      }),
+      ...Object.fromEntries(drawn.map((trait) => [trait, speaking(draw, () => setting.textContent)])),
+      layer: speaking(drawCursor),
     },
     layout: (now) => {
       width = now;

@@ -428,9 +428,10 @@ export function tooltip() {
     node.hidden = false;
     const places = tooltipPlaces(x, axes, { width: 210, height: 14 + 21 * rows.length });
     const place = places[emptiest(places, points)];
+    const wide = node.offsetWidth;
+    const from = place.left > x ? place.left : x - 14 - wide;
     node.style.top = `${place.top}px`;
-    node.style.left = place.left > x ? `${place.left}px` : "auto";
-    node.style.right = place.left > x ? "auto" : `${width - x + 14}px`;
+    node.style.left = `${clamp(from, 0, Math.max(0, width - wide))}px`;
   };
   return { node, show, hide: () => { node.hidden = true; } };
 }
@@ -586,6 +587,7 @@ export function mount({ model, el, root, layout, listeners, undo }) {
     if (now > 0 && now !== width) {
       width = now;
       root.classList.toggle("mygpt-narrow", width < 420);
+      root.classList.toggle("mygpt-tiny", width < 300);
       layout(width);
     }
   };

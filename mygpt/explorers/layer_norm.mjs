@@ -37,12 +37,14 @@ function render({ model, el }) {
   };
   const tenths = Array.from({ length: 61 }, (_, i) => (i - 30) / 10);
   const signed = (value) => fixed(value, MOVED);
+  const epsilon = (power) => (power ? powerOfTen(power) : "1");
+  const over = `over ±${limit}`;
 
   // The parts, from the top.
   const settings = [
-    ["gamma", slider("γ, all channels", tenths, signed, (value) => write("gamma", value))],
-    ["beta", slider("β, all channels", tenths, signed, (value) => write("beta", value))],
-    ["log10_eps", slider("ε", Array.from({ length: 9 }, (_, i) => i - 8), powerOfTen,
+    ["gamma", slider("γ for all", tenths, signed, (value) => write("gamma", value))],
+    ["beta", slider("β for all", tenths, signed, (value) => write("beta", value))],
+    ["log10_eps", slider("ε", Array.from({ length: 9 }, (_, i) => i - 8), epsilon,
       (value) => write("log10_eps", value))],
   ];
   const controls = html("div", { class: "mygpt-controls" }, ...settings.map(([, { node }]) => node));
@@ -61,14 +63,15 @@ function render({ model, el }) {
       const numbers = change(model.get("values"));
       if (numbers) write("values", numbers);
     });
-    return { button, change };
+    return { text, button, change };
   });
+  const why = html("span", { class: "mygpt-why" });
   const panel = (name) => {
     const plot = picture();
-    const says = html("span", { class: "mygpt-number" });
-    const node = html("div", {},
-      html("p", { class: "mygpt-panel-name" }, html("b", {}, name), says), plot.node);
-    return { plot, says, node };
+    const [says, ends] = ["span", "span"].map((tag) => html(tag, { class: "mygpt-number" }));
+    const node = html("div", {}, html("p", { class: "mygpt-panel-name" },
+      html("span", {}, html("b", {}, name), " ", ends), says), plot.node);
+    return { plot, says, ends, node };
   };
   const before = panel("Before");
   const after = panel("After");
@@ -82,12 +85,12 @@ function render({ model, el }) {
       write("values", x);
     };
     const part = valueSlider(node, {
-      label: `Channel ${i + 1}`, low: -limit, high: limit, step: 0.1, choose,
+      label: `Channel ${i}`, low: -limit, high: limit, step: 0.1, choose,
     });
     return { ...part, choose };
   });
   before.plot.node.append(...grips.map(({ node }) => node));
-  const names = Array.from({ length: channels }, (_, i) => html("span", {}, `${i + 1}`));
+  const names = Array.from({ length: channels }, (_, i) => html("span", {}, String(i)));
   const table = readings("The vector, channel by channel", "Channel",
     [["x", "x"], ["deviation", "x − mean"], ["normalised", "normalised"], ["result", "result"]], names);
   const note = html("p", { class: "mygpt-note" });
@@ -96,7 +99,7 @@ function render({ model, el }) {
   const root = html(
     "div", { class: "mygpt-explorer mygpt-layer-norm", role: "group", "aria-label": "Explorer of layer norm" },
     controls,
-    html("div", { class: "mygpt-actions" }, ...actions.map(({ button }) => button)),
+    html("div", { class: "mygpt-actions" }, ...actions.map(({ button }) => button), why),
     html("div", { class: "mygpt-panels" }, before.node, after.node),
     note,
     html("div", { class: "mygpt-below" }, table.node), setting, voice.node);
@@ -104,13 +107,15 @@ function render({ model, el }) {
   let width = 640;
   let axes = null;
   let shapes = null;
+  let last = model.get("values");
+  let sentence = "";
 
   function frameOf({ plot }, domain, size) {
-    const ticks = Array.from({ length: channels }, (_, i) => ({ at: i + 0.5, label: String(i + 1) }));
+    const ticks = Array.from({ length: channels }, (_, i) => ({ at: i + 0.5, label: String(i) }));
     return plot.frame({
       width: size,
       height: 220,
-      margin: { left: 34, right: 4, top: 10, bottom: 44 },
+      margin: { left: 34, right: 4, top: 14, bottom: 44 },
       x: { domain: [0, channels], ticks, label: "channel" },
       y: { domain: [-domain, domain], ticks: linearTicks(-domain, domain, 6), strong: 0 },
     });
@@ -153,6 +158,7 @@ function render({ model, el }) {
     width = now;
     const size = Math.floor(width < 542 ? width : (width - 22) / 2);
     axes = { size, after: null };
+    before.ends.textContent = `(to ±${limit})`;
     shapes = { before: marks(before, frameOf(before, limit, size), true), after: null };
     const { frame, band } = shapes.before;
     grips.forEach(({ node }, i) => Object.assign(node.style, {
@@ -175,6 +181,7 @@ function render({ model, el }) {
     const domain = roundLimit(result);
     if (axes.after !== domain) {
       axes.after = domain;
+      after.ends.textContent = `(to ±${domain})`;
       shapes.after = marks(after, frameOf(after, domain, axes.size), false);
     }
     show(shapes.before, x, mean, std);
@@ -190,9 +197,15 @@ function render({ model, el }) {
       }).forEach(([key, text]) => { table.cells[i][key].textContent = text; });
     });
     for (const [trait, part] of settings) part.show(model.get(trait));
-    for (const { button, change } of actions) button.disabled = change(x) === null;
+    const off = actions.filter(({ change }) => change(x) === null);
+    for (const action of actions) {
+      action.button.setAttribute("aria-disabled", off.includes(action));
+      action.button.title = off.includes(action) ? over : "";
+    }
+    why.textContent = off.length ? `${off.map(({ text }) => text).join(", ")}: ${over}` : "";
     note.textContent = noteOn(variance, power);
-    setting.textContent = `γ = ${signed(gamma)}, β = ${signed(beta)}, ε = ${powerOfTen(power)}.`;
+    setting.textContent = `γ = ${signed(gamma)}, β = ${signed(beta)}, ε = ${epsilon(power)}.`;
+    sentence = `Mean ${four(mean)}. ${note.textContent} Result: ${after.says.textContent}.`;
     const list = (numbers, decimals) => numbers.map((number) => fixed(number, decimals)).join(", ");
     before.plot.root.setAttribute("aria-label",
       `${model.get("description")} Before: ${list(x, MOVED)}; ${before.says.textContent}.`);
@@ -211,9 +224,19 @@ function render({ model, el }) {
       + `deviation ${fixed(share, DECIMALS)}.`;
   }
 
+  /** What has moved, so that it can be said first. */
+  function change() {
+    const x = model.get("values");
+    const changed = x.flatMap((number, i) => (number === last[i] ? [] : [i]));
+    last = x;
+    if (!changed.length) return setting.textContent;
+    const [i] = changed;
+    return changed.length > 1 ? `${changed.length} channels moved.` : `Channel ${i} is ${signed(x[i])}.`;
+  }
+
   const speaking = () => {
     draw();
-    voice.say(`${note.textContent} Result: ${after.says.textContent}.`);
+    voice.say(`${change()} ${sentence}`);
   };
   const undo = grips.map(({ node, choose }) => dragging(node, (event) => {
     const box = before.plot.root.getBoundingClientRect();

@@ -26,7 +26,8 @@ class LayerNorm(Explorer):
     """y = γ (x - mean) / √(variance + ε) + β, for 1 to 12 channels and one γ and β.
 
     `x` holds numbers within ±`limit`, rounded to one decimal; `gamma` and `beta` are
-    within ±3, `log10_eps` is a whole number from -8 to 0. Read-outs show four decimals.
+    within ±3, `log10_eps` is a whole number from -8 to 0. Channels count from 0 and
+    read-outs show four decimals.
     """
 
     _esm = module("layer_norm")
@@ -105,7 +106,7 @@ class LayerNorm(Explorer):
 
     def draw(self, figure: Figure) -> None:
         """The vector beside its normalised form."""
-        channels = np.arange(1, len(self.values) + 1)
+        channels = np.arange(len(self.values))
         titles = ("before", "after")
         for ax, title, bars in zip(
             figure.subplots(1, 2), titles, (self.values, self.result()), strict=True

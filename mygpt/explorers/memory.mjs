@@ -21,7 +21,7 @@ export function ranking(activations) {
     .sort((a, b) => Math.abs(activations[b]) - Math.abs(activations[a]) || a - b);
 }
 
-function pairTable(title, heading, most) {
+function pairTable(caption, title, heading, most) {
   const lines = Array.from({ length: most }, () => {
     const text = html("bdi");
     const number = html("td");
@@ -29,6 +29,7 @@ function pairTable(title, heading, most) {
   });
   const head = html("tr", {}, html("th", { scope: "col" }, title), html("th", { scope: "col" }, heading));
   const node = html("table", { class: "mygpt-readings mygpt-pairs" },
+    html("caption", { class: "mygpt-unseen" }, caption),
     html("thead", {}, head), html("tbody", {}, ...lines.map((line) => line.node)));
   const show = (pairs) => lines.forEach((line, i) => {
     const pair = pairs[i];
@@ -51,6 +52,8 @@ function render({ model, el }) {
   const [lowest, highest] = extent([activations]);
   const limit = Math.max(-lowest, highest) || 1;
   const longest = Math.max(...[lowest, highest].map((value) => fixed(value, DECIMALS).length));
+  const digits = Math.max(longest, ...[triggers, promoted].flat(2)
+    .map(({ number }) => fixed(number, DECIMALS).length));
   const places = words.map((_, place) => place);
   const write = (trait, value) => {
     if (model.get(trait) === value) return;
@@ -72,13 +75,16 @@ function render({ model, el }) {
   const handle = axisHandle("Neuron", (neuron) => write("neuron", neuron));
   const hint = tooltip();
   const map = html("div", { class: "mygpt-map" },
-    rows, heat.node, strip, scale, ...(neurons > 1 ? [handle.node] : []), hint.node);
+    rows, heat.node, strip, scale, ...(neurons > 1 ? [handle.node] : []),
+    html("span", { class: "mygpt-strip-head", "aria-hidden": "true" }, "activation"), hint.node);
   const neuronOut = html("span");
   const top = html("div", { class: "mygpt-head" },
     html("p", { class: "mygpt-at mygpt-number" }, neuronOut), heat.legend);
   const count = (lists) => Math.max(1, ...lists.map((pairs) => pairs.length));
-  const triggerTable = pairTable("Triggers", "activation of the neuron", count(triggers));
-  const promotedTable = pairTable("Promoted words", "score", count(promoted));
+  const triggerTable = pairTable("Texts that trigger the neuron, and its activation there",
+    "Triggers", "activation", count(triggers));
+  const promotedTable = pairTable("Words that the neuron promotes, and their scores",
+    "Promoted words", "score", count(promoted));
   const neuronPart = html("div", { class: "mygpt-part" }, triggerTable.node, promotedTable.node);
 
   const select = control("select", {}, ...places.map((place) =>
@@ -104,16 +110,17 @@ function render({ model, el }) {
   const tokenPart = html("div", { class: "mygpt-part" },
     html("label", { class: "mygpt-token" }, html("span", {}, "Token"), select),
     html("p", { class: "mygpt-strong-head" },
-      ...["Strongest memories", "activation", "first promoted word"].map((name) =>
+      ...["Strongest", "activation", "promotes first"].map((name) =>
         html("span", {}, name))),
-    html("ol", { class: "mygpt-strongest" }, ...buttons.map(({ node }) => html("li", {}, node))),
+    html("ol", { class: "mygpt-strongest", "aria-label": "Strongest neurons at the token" }, ...buttons.map(({ node }) => html("li", {}, node))),
     html("p", { class: "mygpt-steps" }, rankOut, ...steps));
-  tokenPart.style.setProperty("--digits", longest);
+  const below = html("div", { class: "mygpt-below" }, neuronPart, tokenPart);
+  below.style.setProperty("--digits", digits);
   const setting = html("p", { class: "mygpt-setting" });
   const voice = speaker();
   const root = html(
     "div", { class: "mygpt-explorer mygpt-memory", role: "group", "aria-label": "Explorer of memories" },
-    top, map, html("div", { class: "mygpt-below" }, neuronPart, tokenPart), setting, voice.node);
+    top, map, below, setting, voice.node);
 
   // Drawing: the picture for a width, the list for a token, the read-outs at every move.
   let width = 640;
@@ -133,8 +140,8 @@ function render({ model, el }) {
   function drawMap() {
     const narrow = width < 420;
     const numbers = 8.4 * longest + 4;
-    gutter = clamp(Math.max(...words.map(textWidth)) + 12, 36, narrow ? 72 : 110);
-    side = Math.round(numbers + (narrow ? 44 : 96));
+    gutter = clamp(Math.max(...words.map(textWidth)) + 12, 36, narrow ? 64 : 110);
+    side = Math.round(narrow ? Math.max(numbers + 6, 64) : numbers + 96); // on a phone without bars
     room = width - gutter - side;
     height = Math.round(clamp(24 * length, 60, 420));
     for (const [name, value] of Object.entries({ gutter, side, tall: height })) {
@@ -150,7 +157,7 @@ function render({ model, el }) {
       const node = html("span", { class: "mygpt-number" }, label);
       node.style.left = `${(100 * (neuron + 0.5)) / neurons}%`;
       return node;
-    }), html("b", {}, "neuron"), html("i", {}, "activation"));
+    }), html("b", {}, "neuron"));
     heat.canvas.classList.toggle("mygpt-dense", neurons > room);
     strip.setAttribute("viewBox", `0 0 ${side} ${height}`);
     toX = linearScale([Math.min(lowest, 0), Math.max(highest, 0) || 1e-9], [12, side - numbers - 6]);

@@ -146,7 +146,7 @@ function render({ model, el }) {
       ids, several, name, row, now, drawn, before,
       hatch: svg("path", { class: "mygpt-hatch", "stroke-width": 16 }),
       bar: svg("rect", { class: "mygpt-bar", height: 16 }),
-      outline: svg("rect", { class: "mygpt-before", height: 19 }),
+      outline: svg("path", { class: "mygpt-before" }),
       marker: svg("path", { class: "mygpt-drawn" }),
     };
   });
@@ -163,7 +163,7 @@ function render({ model, el }) {
   const keys = html("p", { class: "mygpt-key", "aria-hidden": "true" },
     key("now", svg("rect", { class: "mygpt-bar", x: 0, y: 1, width: 30, height: 12 })),
     key("temperature 1, nothing cut",
-      svg("rect", { class: "mygpt-before", x: 1, y: 1, width: 28, height: 12 })),
+      svg("path", { class: "mygpt-before", d: "M15 0V14" })),
     key("cut: what it had", svg("path", { class: "mygpt-hatch", "stroke-width": 12, d: "M0 7H30" })),
     key("share of the draws", svg("path", { class: "mygpt-drawn", d: markerPath(2, 15, 7, 5) })));
 
@@ -186,10 +186,7 @@ function render({ model, el }) {
   const grid = svg("g");
   image.append(grid, ...parts.flatMap(({ hatch, bar }) => [hatch, bar]),
     ...parts.map(({ outline }) => outline), ...parts.map(({ marker }) => marker));
-  parts.forEach(({ bar, outline }, i) => {
-    bar.setAttribute("y", band.middle(i) - 8);
-    outline.setAttribute("y", band.middle(i) - 9.5);
-  });
+  parts.forEach(({ bar }, i) => bar.setAttribute("y", band.middle(i) - 8));
   let width = 640;
   let scale = null;
   let end = 0;
@@ -197,6 +194,7 @@ function render({ model, el }) {
   let generator = null;
   let seeded = null;
   let sentence = "";
+  let drawnFirst = "";
 
   function frame() {
     const narrow = width < 420;
@@ -208,12 +206,12 @@ function render({ model, el }) {
     image.setAttribute("viewBox", `0 0 ${room} ${height}`);
     image.setAttribute("width", room);
     image.setAttribute("height", height);
-    scale = linearScale([0, end], [1, room - 8]);
+    scale = linearScale([0, end], [8, room - 8]); // room for half a marker
     grid.replaceChildren(...linearTicks(0, end, room / 64).flatMap(({ at, label }) => {
       const x = scale(at).toFixed(1);
       const kind = at === 0 ? "mygpt-line mygpt-strong" : "mygpt-line";
       return [svg("path", { class: kind, d: `M${x} 0V${height}` }),
-        svg("text", { x, y: height + 17, "text-anchor": at === 0 ? "start" : "middle" }, label)];
+        svg("text", { x, y: height + 17, "text-anchor": "middle" }, label)];
     }));
   }
 
@@ -231,17 +229,14 @@ function render({ model, el }) {
     const sum = (list) => part.ids.reduce((all, id) => all + Number(list[id]), 0);
     const [now, left, drawn] = [sum(probabilities), sum(kept), sum(counts)];
     const cut = left === 0;
-    const place = (node, share) => {
-      const { start, size } = barBox(share, scale);
-      node.setAttribute("x", start);
-      node.setAttribute("width", size);
-    };
-    place(part.bar, now);
-    place(part.outline, part.before);
     const y = band.middle(i);
+    const length = barBox(now, scale);
+    part.bar.setAttribute("x", length.start);
+    part.bar.setAttribute("width", length.size);
+    part.outline.setAttribute("d", `M${scale(part.before).toFixed(1)} ${y - 11}v22`);
     const { start, size } = barBox(cut ? sum(before) : 0, scale);
     part.hatch.setAttribute("d", `M${start} ${y}h${size}`);
-    part.marker.setAttribute("d", total && !cut ? markerPath(2, scale(drawn / total), y, 5) : "");
+    part.marker.setAttribute("d", drawn && !cut ? markerPath(2, scale(drawn / total), y, 5) : "");
     part.row.classList.toggle("mygpt-is-cut", cut);
     part.now.textContent = cut ? "cut" : fixed(now, DECIMALS);
     part.drawn.textContent = total ? String(drawn) : "–";
@@ -277,6 +272,7 @@ function render({ model, el }) {
     lastOut.replaceChildren(...(total
       ? [`Draw ${total} of seed ${seeded}: `, html("bdi", { title: tokens[last] }, nameOf(last))]
       : [`Seed ${model.get("seed")}, nothing drawn`]));
+    drawnFirst = total ? `“${nameOf(last)}” is draw ${total} of seed ${seeded}.` : "Nothing is drawn.";
     const drawn = total ? ` ${total} drawn with seed ${model.get("seed")}, the last ${nameOf(last)}.` : "";
     setting.textContent = `Temperature ${fixed(setup.temperature, 1)}, top-k ${setup.topK ?? "off"}, `
       + `top-p ${setup.topP < 1 ? fixed(setup.topP, 2) : "off"}.${drawn}`;
@@ -285,15 +281,18 @@ function render({ model, el }) {
     image.setAttribute("aria-label", `${model.get("description")} ${sentence}`);
   }
 
-  const speaking = () => {
+  const speaking = (text) => () => {
     draw();
-    voice.say(sentence);
+    voice.say(text());
   };
   return mount({
     model, el, root,
     undo: [voice.stop],
-    listeners: Object.fromEntries(
-      ["temperature", "top_k", "top_p", "seed", "draws"].map((trait) => [trait, speaking])),
+    listeners: {
+      ...Object.fromEntries(["temperature", "top_k", "top_p", "seed"].map((trait) =>
+        [trait, speaking(() => sentence)])),
+      draws: speaking(() => drawnFirst),
+    },
     layout: (now) => {
       width = now;
       end = 0;

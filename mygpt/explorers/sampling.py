@@ -152,7 +152,7 @@ class Sampling(Explorer):
         return proposal["value"]
 
     def draw(self, figure: Figure) -> None:
-        """A bar for each of the likeliest tokens now, an outline at temperature 1."""
+        """A bar for each of the likeliest tokens now, a line at temperature 1."""
         order = np.argsort(-self.logits, kind="stable")
         first, others = order[:SHOWN], order[SHOWN:]
         names = [drawable(shown(self.tokens[i])) for i in first]
@@ -165,14 +165,8 @@ class Sampling(Explorer):
         places = range(len(names))
         blue, ink = plots.PALETTE["blue"], plots.PALETTE["ink"]
         ax.barh(places, rows[0], color=blue, height=0.7, label="now")
-        ax.barh(
-            places,
-            rows[1],
-            facecolor="none",
-            edgecolor=ink,
-            height=0.7,
-            label="temperature 1, nothing cut",
-        )
+        label = "temperature 1, nothing cut"
+        ax.plot(rows[1], places, "|", color=ink, ms=13, mew=2, label=label)
         ax.set_yticks(places, names, parse_math=False)
         ax.invert_yaxis()
         ax.grid(visible=False, axis="y")

@@ -30,6 +30,20 @@ def block_walk():
     return explorers.BlockWalk({name: batch[0] for name, batch in way.items()}, WORDS)
 
 
+def activations():
+    x = np.linspace(-3, 3, 61)
+    names = ("GELU, exact", "GELU (tanh)", "shifted")
+    values = {name: np.maximum(x, 0) + i for i, name in enumerate(names)}
+    return explorers.Activations(x, values, values, x, compare=names[:2])
+
+
+def depth():
+    axes = {"kinds": ("plain", "residual", "pre-norm", "post-norm")}
+    axes |= {"gains": (0.5, 1.0), "widths": (16, 64), "depths": (5, 20)}
+    logs = draw.uniform(-9, 1, (4, 2, 2, 2, 2, 21))
+    return explorers.Depth(logs, logs, **axes)
+
+
 def bpe():
     return BPETokenizer.train("low lower lowest slow slower slowest " * 5, 280)
 
@@ -46,6 +60,8 @@ MAKE = {
     "tokens": lambda: explorers.Tokens(bpe(), "slow and slower"),
     "layer-norm": lambda: explorers.LayerNorm(VECTOR),
     "block-walk": block_walk,
+    "activations": activations,
+    "depth": depth,
 }
 
 
@@ -109,6 +125,7 @@ def test_attention_reads_a_cell_under_the_mouse(explorer):
     weight = torch.softmax(torch.tensor(SCORES[0, 5, :6]), dim=-1)[2].item()
     hint = root.locator(".mygpt-tooltip")
     assert hint.inner_text().split("\n")[-1].endswith(fixed(weight))
+    assert root.get_by_role("slider", name="Reading position").input_value() == "6"
     assert WORDS[row] in hint.inner_text()
     assert WORDS[column] in hint.inner_text()
 
@@ -246,6 +263,81 @@ def test_nothing_moves_by_itself(explorer, name):
     for key in ("ArrowRight", "Enter"):
         root.page.keyboard.press(key)
         assert root.page.evaluate("document.getAnimations().length") == 0
+
+
+OUTSIDE = """root => {
+    const box = root.getBoundingClientRect();
+    const cut = (part) => part !== root
+        && (getComputedStyle(part).overflowX !== "visible" || cut(part.parentElement));
+    const out = ({ left, right }) => left < box.left || right > box.right;
+    return [...root.querySelectorAll("*")].filter((part) => {
+        const place = part.getBoundingClientRect();
+        return place.width && out(place) && !cut(part.parentElement);
+    }).map((part) => part.outerHTML.slice(0, 80));
+}"""
+
+
+@pytest.mark.parametrize("width", [320, 360])
+@pytest.mark.parametrize("name", MAKE)
+def test_nothing_leaves_a_narrow_frame(explorer, name, width):
+    root = explorer(name, width=width)
+    assert root.bounding_box()["width"] <= width - 24
+    assert root.evaluate(OUTSIDE) == []
+
+
+def test_the_difference_has_the_width_of_its_column(explorer):
+    root = explorer("activations")
+    for width in (625, 640, 645, 784):
+        root.page.set_viewport_size({"width": width, "height": 800})
+        root.page.wait_for_function(
+            """root => [...root.querySelectorAll(".mygpt-picture")].every((picture) =>
+                Math.abs(picture.viewBox.baseVal.width - picture.clientWidth) <= 1)""",
+            arg=root.element_handle(),
+        )
+
+
+def test_a_button_keeps_the_focus_when_there_is_nothing_left_for_it(explorer):
+    root = explorer("block-walk")
+    following = root.get_by_role("button", name="Next")
+    following.focus()
+    for _ in range(10):
+        root.page.keyboard.press("Enter")
+    assert root.locator(".mygpt-stage-name b").inner_text() == "9. x + fc2"
+    assert following.get_attribute("aria-disabled") == "true"
+    assert following.get_attribute("title") == "This is the last stage"
+    assert following.evaluate("button => button === document.activeElement")
+    root = explorer("layer-norm")
+    double = root.get_by_role("button", name="Double")
+    double.focus()
+    for _ in range(4):
+        root.page.keyboard.press("Enter")
+    channels = root.locator("tbody td:nth-child(2)").all_inner_texts()
+    assert channels == ["2.0", "−1.2", "4.8", "8.0"]
+    assert double.evaluate("button => button === document.activeElement")
+    assert root.get_by_text("Double: over ±10").is_visible()
+    assert not root.get_by_text("Add 1: over").count()
+
+
+def test_what_was_moved_is_said_first(explorer):
+    root = explorer("layer-norm")
+    status = root.get_by_role("status")
+    move(root, "Channel 1", "ArrowUp")
+    status.filter(has_text="Channel 1 is −0.2. Mean 0.8750.").wait_for(state="attached")
+    root.get_by_role("button", name="Add 1").click()
+    status.filter(has_text="4 channels moved. Mean 1.8750. Variance").wait_for(
+        state="attached"
+    )
+    root = explorer("sampling")
+    root.get_by_role("button", name="Draw", exact=True).click()
+    said = root.get_by_role("status").filter(has_text="draw 1 of seed 0")
+    said.wait_for(state="attached")
+    last = root.locator(".mygpt-last bdi").inner_text()
+    assert said.inner_text() == f"“{last}” is draw 1 of seed 0."
+    root = explorer("activations")
+    root.get_by_role("button", name="Slope").click()
+    root.get_by_role("status").filter(has_text="The slopes are drawn.").wait_for(
+        state="attached"
+    )
 
 
 @pytest.mark.parametrize("theme", ["light", "dark"])

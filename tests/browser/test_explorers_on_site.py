@@ -190,15 +190,29 @@ def test_depth_reads_all_curves_under_a_hovering_mouse(explorer, http_url):
     layer, depth = view.get("layer"), view.get("depth")
     goal = depth - 3
     view.page.mouse.move(*view.at(goal / depth))
-    assert view.text(".mygpt-at") == f"Layer {goal} of {depth}"
     hint = view.root.locator(".mygpt-tooltip")
     expected = depth_rows(view, goal)
     for kind, (std, _) in expected.items():
         assert f"{kind}{std}" in hint.inner_text().replace("\n", "")
+    assert hint.locator("strong").inner_text() == f"Layer {goal}"
     assert view.get("layer") == layer
+    assert view.text(".mygpt-at") == f"Layer {layer} of {depth}"
+    assert view.rows() == depth_rows(view, layer)
     view.page.mouse.move(0, 0)
     assert hint.is_hidden()
-    assert view.text(".mygpt-at") == f"Layer {layer} of {depth}"
+
+
+def test_activations_read_all_curves_under_a_hovering_mouse(explorer, http_url):
+    view = explorer(http_url, "activations")
+    x, rows, cursor = view.get("position"), view.rows(), view.cursor()
+    view.page.mouse.move(*view.at(0.25))
+    hint = view.root.locator(".mygpt-tooltip").inner_text().split("\n")
+    under = float(hint[0].removeprefix("x = ").replace("−", "-"))
+    expected = activation_rows(view.get("names"), under)
+    assert hint[1:] == [
+        part for n, (value, _) in expected.items() for part in (n, value)
+    ]
+    assert (view.get("position"), view.rows(), view.cursor()) == (x, rows, cursor)
 
 
 def test_activations_are_dragged_and_read_what_the_package_computes(explorer, site_url):

@@ -148,7 +148,7 @@ def test_paper_has_the_figure_and_its_setting_without_controls(gallery, http_url
 def test_a_bar_of_layer_norm_is_pulled_and_the_result_follows(gallery, site_url):
     page = gallery(site_url)
     root = root_of(page, "layer-norm")
-    grip = root.get_by_role("slider", name="Channel 2", exact=True)
+    grip = root.get_by_role("slider", name="Channel 1", exact=True)
     box = grip.bounding_box()
     x = box["x"] + box["width"] / 2
     page.mouse.move(x, box["y"] + box["height"] / 2)
@@ -177,7 +177,9 @@ def test_the_walk_goes_on_by_button_and_reads_each_norm(gallery, site_url):
         assert state(root, "block-walk")[0] == stage
         said = root.locator(".mygpt-stage-name").inner_text()
         assert f"norm {norms[stage]}," in said
-    assert root.get_by_role("button", name="Next").is_disabled()
+    following = root.get_by_role("button", name="Next")
+    assert following.get_attribute("aria-disabled") == "true"
+    assert following.evaluate("button => button === document.activeElement")
 
 
 def test_weights_of_attention_sum_to_one_and_the_mask_can_go(gallery, site_url):

@@ -16,7 +16,7 @@ test("norm, mean and standard deviation", () => {
   assert.deepEqual(momentsOf([1, 5]), { mean: 3, std: 2 });
 });
 
-test("a strip has one bar for each number, up and down from the middle", () => {
-  assert.equal(stripPath([2, -1], 2, 30),
-    "M5.00 0.00h40.00v15.00h-40.00ZM55.00 15.00h40.00v7.50h-40.00Z");
+test("a strip has one bar for each number, up and down from the middle, by sign", () => {
+  assert.equal(stripPath([2, -1], 2, 30), "M5.00 0.00h40.00v15.00h-40.00Z");
+  assert.equal(stripPath([2, -1], 2, 30, true), "M55.00 15.00h40.00v7.50h-40.00Z");
 });

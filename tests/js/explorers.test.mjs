@@ -1,8 +1,8 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 
-import { jumpOf, unpackActivations } from "../../mygpt/explorers/activations.mjs";
-import { curvesAt, logDomain } from "../../mygpt/explorers/depth.mjs";
+import { differenceText, jumpOf, unpackActivations } from "../../mygpt/explorers/activations.mjs";
+import { curvesAt, logDomain, trend } from "../../mygpt/explorers/depth.mjs";
 
 const view = (numbers) => new DataView(Float32Array.from(numbers).buffer);
 const range = (count) => Array.from({ length: count }, (_, i) => i);
@@ -25,6 +25,12 @@ test("phi and difference may be missing", () => {
   assert.equal(data.slope[1][6], 34);
 });
 
+test("a difference has a power of ten for its unit, or four decimals", () => {
+  assert.equal(differenceText(-4.731, -4), "−4.73 × 10⁻⁴");
+  assert.equal(differenceText(1.6, -11), "1.60 × 10⁻¹¹");
+  assert.equal(differenceText(-0.25, 0), "−0.2500");
+});
+
 test("the step of ReLU's slope is a jump, its neighbours on a curve are not", () => {
   assert.ok(1 > jumpOf([-0.13, 1.13]));
   assert.ok(0.02 < jumpOf([-0.13, 1.13]));
@@ -40,6 +46,12 @@ test("the curves of a setting are found among all stacks", () => {
     range(3).map((layer) => row(kind) * block + 8 + layer)));
   const last = curvesAt(numbers, counts, { gain: 2, width: 4, bias: 1, depth: 2 });
   assert.equal(last[1][11], numbers.length - 1);
+});
+
+test("a trend is told from the first number of a curve to its last", () => {
+  assert.equal(trend([0, -3, -7.77]), "falls from 1.00 at the input to 1.70 × 10⁻⁸ at layer 2");
+  assert.equal(trend([NaN, -1, 9, 0]), "rises from 0.100 at layer 1 to 1.00 at layer 3");
+  assert.equal(trend([0, 0.3, 0.001]), "hardly changes, from 1.00 at the input to 1.00 at layer 2");
 });
 
 test("the log axis covers the curves and is never narrower than half a decade", () => {

@@ -163,8 +163,10 @@ def test_numpys_pass_is_the_pages(kind, tmp_path):
     lists = prompts(model, 20)
     page = in_node(
         tmp_path,
-        "const model = open(given.model);"
-        "return given.lists.map((ids) => gpt.forward(model, ids, { all: true }).logits);",
+        """
+const model = open(given.model);
+return given.lists.map((ids) => gpt.forward(model, ids, { all: true }).logits);
+""",
         model=packed(model),
         lists=lists,
     )

@@ -9,6 +9,7 @@ from mygpt.explorers.attention import Attention
 from mygpt.explorers.block_walk import BlockWalk
 from mygpt.explorers.depth import Depth
 from mygpt.explorers.layer_norm import LayerNorm
+from mygpt.explorers.live_model import LiveModel
 from mygpt.explorers.memory import Memory
 from mygpt.explorers.sampling import Sampling
 from mygpt.explorers.tokens import Tokens
@@ -19,6 +20,7 @@ __all__ = [
     "BlockWalk",
     "Depth",
     "LayerNorm",
+    "LiveModel",
     "Memory",
     "Sampling",
     "Tokens",

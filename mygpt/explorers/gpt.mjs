@@ -6,6 +6,7 @@ export const REWRITE_STEP = 0.1; // in lengths of the layer's output
 export const REWRITE_STEPS = 100;
 export const REWRITE_ENOUGH = 0.95;
 const POINT_STEPS = 1000;
+const HALF_STEPS = Float64Array.from({ length: 32 }, (_, power) => 2 ** (Math.max(power, 1) - 25));
 
 /** The numbers of little-endian float16 bytes (a DataView), as Float64Array. */
 export function halfFloats(bytes) {
@@ -13,7 +14,7 @@ export function halfFloats(bytes) {
   for (let i = 0; i < numbers.length; i += 1) {
     const bits = bytes.getUint16(2 * i, true);
     const [power, fraction] = [(bits >> 10) & 31, bits & 1023];
-    let size = power ? (1024 + fraction) * 2 ** (power - 25) : fraction * 2 ** -24;
+    let size = (power ? 1024 + fraction : fraction) * HALF_STEPS[power];
     if (power === 31) size = fraction ? NaN : Infinity;
     numbers[i] = bits >> 15 ? -size : size;
   }

@@ -1,4 +1,4 @@
-"""What gpt.mjs computes in the page, in numpy: a GPT, edits of it, and a rewritten fact."""
+"""What gpt.mjs computes in the page, in numpy: a GPT, edits of it, rewritten facts."""
 
 import math
 from collections.abc import Iterable, Mapping, Sequence
@@ -27,7 +27,7 @@ ACTIVATIONS = {
 
 @dataclass
 class LayerEdit:
-    """A layer's edits: factors of the neurons, new values, and additions u vᵀ to fc2."""
+    """A layer's edits: factors of neurons, new values, and additions u vᵀ to fc2."""
 
     scale: ndarray
     values: dict[int, ndarray] = field(default_factory=dict)

@@ -20,6 +20,7 @@ from live_models import (
     moment,
     triggers,
 )
+from site_widgets import classic_script
 from test_explorers import FOLDER, changed
 from test_javascript import node
 
@@ -381,3 +382,5 @@ import({json.dumps(path.as_uri())}).then((one) =>
     assert (done.stdout, done.stderr) == ("function\n", "")
     assert "function forward(" not in module("memory")
     assert "innerHTML" not in text
+    script = classic_script(text, "live")  # as the site has it
+    assert '["live"] = ' in script

@@ -1,7 +1,8 @@
 """Interactive figures that also work without a kernel: arrays in, an anywidget out.
 
-The explorers compute nothing and import no torch. All their state is in traits: with a
-kernel they are live in both directions, and a page without one has all that they need.
+No explorer imports torch, and none but LiveModel computes much. All their state is in
+traits: with a kernel they are live in both directions, and a page without one has all
+that they need.
 """
 
 from mygpt.explorers.activations import Activations

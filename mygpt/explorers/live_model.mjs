@@ -27,6 +27,14 @@ export function withStop(words) {
   return words[0] === STOP ? words : [STOP, ...words];
 }
 
+/** The last words of a text, of `most` letters together, after an ellipsis where some are left out. */
+export function tailOf(text, most) {
+  if (text.length <= most) return text;
+  const from = text.length - most;
+  const blank = text.indexOf(" ", from);
+  return `… ${text.slice(blank < 0 ? from : blank + 1)}`;
+}
+
 /** Where the word under the caret starts and ends in a text. */
 export function spanAt(text, caret) {
   const start = text.slice(0, caret).search(/[^\s.]*$/);
@@ -304,6 +312,7 @@ function render({ model, el }) {
 
   // 2. What comes next.
   const promptOut = quoted("");
+  const staleOut = html("span", { class: "mygpt-old", hidden: true }, ", the last whole prompt");
   const bars = Array.from({ length: Math.min(LIKELIEST, words.length) }, () => {
     const word = html("bdi");
     const bar = html("span", { class: "mygpt-now" });
@@ -314,7 +323,7 @@ function render({ model, el }) {
   });
   const before = html("p", { class: "mygpt-before" });
   const nextPart = html("div", { class: "mygpt-next" },
-    html("p", { class: "mygpt-title" }, "Next word after ", promptOut),
+    html("p", { class: "mygpt-title" }, "Next word after ", promptOut, staleOut),
     html("ol", { class: "mygpt-likeliest" }, ...bars.map(({ node }) => node)), before);
 
   // 3. The memories.
@@ -412,8 +421,11 @@ function render({ model, el }) {
   const factRows = facts.map(([text, right]) => {
     const [word, share, sign] = [html("bdi"), html("span", { class: "mygpt-number" }), html("span")];
     const node = control("button", { type: "button", class: "mygpt-fact" },
-      html("bdi", { class: "mygpt-asked" }, text), html("bdi", { class: "mygpt-right" }, right),
-      html("span", { class: "mygpt-said" }, word, share), html("span", { class: "mygpt-sign" }, sign));
+      html("bdi", { class: "mygpt-asked" }, text),
+      html("span", { class: "mygpt-right" }, html("span", { class: "mygpt-aside" }, "right: "), html("bdi", {}, right)),
+      html("span", { class: "mygpt-said" },
+        html("span", { class: "mygpt-unseen" }, "the model says: "), word, share),
+      html("span", { class: "mygpt-sign" }, sign));
     node.addEventListener("click", () => setPrompt(text));
     return { node, word, share, sign };
   });
@@ -489,16 +501,17 @@ function render({ model, el }) {
     const strange = given.filter((word) => !places.has(word));
     const { start, end } = spanAt(text, prompt.input.selectionStart ?? text.length);
     const begun = text.slice(start, end).toLowerCase();
-    const still = `The prediction is still that after “${model.get("prompt")}”.`;
+    const still = "The prediction is that of the last whole prompt.";
     const unfinished = strange.length === 1 && strange[0] === begun && completions(words, begun).length;
     const wrong = strange.length && !unfinished;
     promptPart.classList.toggle("mygpt-wrong", Boolean(wrong) || given.length > longest);
     nextPart.classList.toggle("mygpt-stale", strange.length > 0 || given.length > longest);
-    if (unfinished) message.textContent = `“${strange[0]}…” is not a whole word yet. ${still}`;
+    staleOut.hidden = !wrong && given.length <= longest;
+    if (unfinished) message.textContent = `“${strange[0]}…” is not a whole word yet.`;
     else if (wrong) {
       const list = strange.map((word) => `“${word}”`).join(", ");
       message.textContent =
-        `${list} ${strange.length > 1 ? "are" : "is"} not among the model’s ${words.length} words. ${still}`;
+        `${list} ${strange.length > 1 ? "are" : "is"} not among the ${words.length} words. ${still}`;
     } else if (given.length > longest) {
       message.textContent = `A prompt has at most ${longest} words. ${still}`;
     } else {
@@ -532,7 +545,11 @@ function render({ model, el }) {
 
   function drawNext() {
     const edited = model.get("edits").length > 0;
-    promptOut.textContent = model.get("prompt") || STOP;
+    promptOut.textContent = tailOf(model.get("prompt") || STOP, width < 420 ? 30 : 44);
+    promptOut.title = model.get("prompt");
+    factRows.forEach(({ node }, i) => {
+      node.setAttribute("aria-current", facts[i][0] === model.get("prompt"));
+    });
     bars.forEach(({ word, bar, was, share }, i) => {
       const place = now.order[i];
       word.textContent = words[place];
@@ -772,6 +789,7 @@ function render({ model, el }) {
       const { prompt: text, token: place, ...rest } = checkedState(given, known);
       setPrompt(text);
       write({ token: place, ...rest });
+      note.textContent = "";
     } catch (error) {
       const cause = error instanceof SyntaxError || error.name === "InvalidCharacterError"
         || error instanceof TypeError ? "it is damaged" : error.message;
@@ -818,6 +836,7 @@ function render({ model, el }) {
       width = to;
       root.classList.toggle("mygpt-wide", width >= 600);
       if (now) {
+        drawNext();
         drawMap();
         drawToken();
         drawNeuron();

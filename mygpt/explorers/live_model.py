@@ -29,6 +29,7 @@ MAX_PROMPT = 31
 MAX_FACTS = 10
 MAX_EDITS = 64
 MAX_WEIGHTS = 1_000_000
+LEAST_MOMENT = 1e-9  # the smallest eigenvalue, as a share of the largest
 FACTORS = (0.0, 1.0, 2.0)
 KINDS = {
     "scale": ("kind", "layer", "neuron", "factor"),
@@ -281,13 +282,12 @@ class LiveModel(Explorer):
             raise ValueError(f"second_moment[{last}] must be symmetric")
         moment = np.tril(moment.astype("<f4").astype(np.float64))
         moment = moment + np.tril(moment, -1).T
-        try:
-            np.linalg.cholesky(moment)
-        except np.linalg.LinAlgError:
+        spectrum = np.linalg.eigvalsh(moment)
+        if not spectrum[0] > LEAST_MOMENT * spectrum[-1]:
             raise ValueError(
                 f"second_moment[{last}] must be positive definite; add a small "
                 "multiple of the identity"
-            ) from None
+            )
         return moment
 
     def _checked_edits(self, edits: Iterable[Any]) -> list[Edit]:

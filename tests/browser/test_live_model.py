@@ -62,7 +62,11 @@ def promoted(root):
 
 
 def facts(root):
-    return [text.split("\n") for text in root.locator(".mygpt-fact").all_inner_texts()]
+    """Of each fact: prompt, right answer, the model's, its probability, the mark."""
+    parts = (".mygpt-asked", ".mygpt-right bdi", ".mygpt-said bdi")
+    parts += (".mygpt-said .mygpt-number", ".mygpt-sign")
+    columns = [root.locator(f".mygpt-fact {part}").all_inner_texts() for part in parts]
+    return [list(row) for row in zip(*columns, strict=True)]
 
 
 def choose(root, neuron):
@@ -146,13 +150,16 @@ def test_what_is_wrong_with_a_prompt_is_said_and_the_last_good_one_stays(explore
     root = explorer()
     field(root).fill("baba paris kin rome")
     text = root.inner_text()
-    assert "“paris”, “rome” are not among the model’s 31 words." in text
-    assert f"The prediction is still that after “{PROMPT}”." in text
+    assert "“paris”, “rome” are not among the 31 words." in text
+    assert "The prediction is that of the last whole prompt." in text
+    title = root.locator(".mygpt-next .mygpt-title")
+    assert title.inner_text() == f"Next word after {PROMPT}, the last whole prompt"
     field(root).fill("fun " * LENGTH)
     assert f"A prompt has at most {LENGTH - 1} words." in root.inner_text()
     assert likeliest(root) == expected(live())
     field(root).fill("fun")
     assert "at most" not in root.inner_text()
+    assert title.inner_text() == "Next word after fun"
     assert likeliest(root) == expected(live(prompt="fun"))
     field(root).fill("<b>fun</b>")
     assert "“<b>fun</b>” is not among" in root.inner_text()
@@ -277,6 +284,9 @@ def test_a_rewritten_fact_is_answered_so_and_the_panel_says_what_changed(explore
     root = explorer()
     root.locator(".mygpt-fact").nth(2).click()
     assert field(root).input_value() == "kiki . dolem ban"
+    assert [
+        fact.get_attribute("aria-current") for fact in root.locator(".mygpt-fact").all()
+    ] == ["false", "false", "true", "false"]
     trained = facts(root)
     field(root, "Rewrite this fact to").fill("fufu")
     press(root, "Rewrite")

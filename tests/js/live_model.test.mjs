@@ -3,7 +3,7 @@ import { test } from "node:test";
 
 import {
   checkedState, checksum, completions, editInWords, fromLink, signed, spanAt, splitPrompt, symmetric,
-  toLink, withStop,
+  tailOf, toLink, withStop,
 } from "../../mygpt/explorers/live_model.mjs";
 
 test("a prompt is split at blanks and around full stops", () => {
@@ -23,6 +23,13 @@ test("the word under the caret, at its start, inside, at its end and between two
   assert.deepEqual(spanAt(text, 17), { start: 15, end: 17 });
   assert.deepEqual(spanAt("a  b", 2), { start: 2, end: 2 });
   assert.deepEqual(spanAt("", 0), { start: 0, end: 0 });
+});
+
+test("a long prompt is known by its end", () => {
+  assert.equal(tailOf("a bb ccc", 8), "a bb ccc");
+  assert.equal(tailOf("a bb ccc", 7), "… bb ccc");
+  assert.equal(tailOf("a bb ccc", 5), "… ccc");
+  assert.equal(tailOf("a bbbbbb", 3), "… bbb");
 });
 
 test("completions begin with what is typed, and are longer", () => {

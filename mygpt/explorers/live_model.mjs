@@ -516,7 +516,7 @@ function render({ model, el }) {
       message.textContent = `A prompt has at most ${longest} words. ${still}`;
     } else {
       message.textContent =
-        `It knows ${words.length} words; ↓ lists the likeliest next.`;
+        `${words.length} words are known; ↓ lists the likeliest next.`;
       typing = true;
       takePrompt(given.join(" "));
       typing = false;
@@ -701,7 +701,7 @@ function render({ model, el }) {
         : `“${is}” ${fixed(now.share, 3)} takes the place of “${was}”, now ${share}`;
       const changed = facts.length
         ? `; ${factRows.filter(({ node }) => node.classList.contains("mygpt-changed")).length} of ${
-          facts.length} facts have another answer than without edits` : "";
+          facts.length} facts now answered otherwise` : "";
       effectText = `${editInWords(edits.at(-1))}: ${moved}${changed}.`;
     }
     effect.textContent = edits.length ? `Last edit. ${effectText}` : effectText;

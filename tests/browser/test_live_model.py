@@ -16,6 +16,7 @@ def explorer(open_page, tmp_path):
         (made or live()).write_html(path)
         if linked:
             text = path.read_text("utf-8").replace("<head>", HOST, 1)
+            text = text.replace("const dark", "window.model = model;\nconst dark", 1)
             path.write_text(text, encoding="utf-8")
         page = open_page(path.as_uri() + link, **settings)
         root = page.locator(".mygpt-live-model")
@@ -384,6 +385,37 @@ def test_another_hash_and_a_page_without_the_host_say_nothing_of_links(explorer)
     assert "link was" not in explorer(link="#section").inner_text()
     root = explorer(linked=False, link="#live=e30x")
     assert "link" not in root.inner_text()
+
+
+def test_traits_that_change_from_elsewhere_move_the_figure(explorer):
+    """As a kernel changes them; the field being typed in follows too."""
+    root = explorer()
+    python = live()
+
+    def move(**traits):
+        for trait, value in traits.items():
+            setattr(python, trait, value)
+            root.page.evaluate(
+                "([trait, value]) => model.set(trait, value)", [trait, value]
+            )
+
+    field(root).focus()
+    move(prompt="fun")
+    assert field(root).input_value() == "fun"
+    assert likeliest(root) == expected(python)
+    assert root.get_by_label("Token", exact=True).input_value() == "1"
+    move(edits=[{"kind": "rewrite", "prompt": "fun", "word": "ban"}], neuron=3, token=0)
+    assert likeliest(root) == expected(python)
+    here = python._pass("fun", python.edits).hidden[1][0, 3]
+    text = root.locator(".mygpt-part").first.inner_text()
+    assert f"Coefficient at . {fixed(here)}" in text
+    assert root.page.evaluate("model.get('prompt')") == "fun"
+    choose(root, 8)
+    assert root.page.evaluate("model.get('neuron')") == 8
+    field(root).fill("don. fun")
+    assert root.page.evaluate("model.get('prompt')") == "don . fun"
+    assert root.page.evaluate("model.get('token')") == 3
+    root.page.watch.check()
 
 
 def test_the_keyboard_alone_does_all_of_it(explorer):

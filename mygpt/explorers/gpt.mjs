@@ -3,8 +3,8 @@
 
 export const NORM_EPS = 1e-5;
 export const REWRITE_STEP = 0.1; // in lengths of the layer's output
-export const REWRITE_STEPS = 100;
-export const REWRITE_ENOUGH = 0.95;
+export const REWRITE_STEPS = 200;
+export const REWRITE_ENOUGH = 0.999;
 const POINT_STEPS = 1000;
 const HALF_STEPS = Float64Array.from({ length: 32 }, (_, power) => 2 ** (Math.max(power, 1) - 25));
 

@@ -10,8 +10,8 @@ from numpy import ndarray
 
 NORM_EPS = 1e-5
 REWRITE_STEP = 0.1  # in lengths of the layer's output
-REWRITE_STEPS = 100
-REWRITE_ENOUGH = 0.95
+REWRITE_STEPS = 200
+REWRITE_ENOUGH = 0.999
 POINT_STEPS = 1000
 
 _erf = np.vectorize(math.erf, otypes=[np.float64])

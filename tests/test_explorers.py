@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 import torch
 import traitlets
+from live_models import live
 from test_javascript import node
 from torch.nn import functional as F
 
@@ -106,7 +107,7 @@ EVERY = pytest.mark.parametrize(
     "make",
     [
         *(activations, depth, layer_norm, block_walk),
-        *(attention, sampling, memory, tokens),
+        *(attention, sampling, memory, tokens, live),
     ],
 )
 
@@ -455,6 +456,7 @@ def test_a_stylesheet_of_one_explorer_is_for_it_alone_and_beats_the_common(
 
 def test_every_explorer_has_its_three_files_and_no_others():
     shared = {"drawing.mjs", "explorer.css", "page.html", "__init__.py", "base.py"}
+    shared |= {"gpt.mjs", "gpt.py"}  # what LiveModel computes
     own = {
         f"{re.sub('(?<=[a-z])(?=[A-Z])', '_', name).lower()}.{end}"
         for name in explorers.__all__

@@ -1,7 +1,8 @@
 """Interactive figures that also work without a kernel: arrays in, an anywidget out.
 
-The explorers compute nothing and import no torch. All their state is in traits: with a
-kernel they are live in both directions, and a page without one has all that they need.
+No explorer imports torch, and none but LiveModel computes much. All their state is in
+traits: with a kernel they are live in both directions, and a page without one has all
+that they need.
 """
 
 from mygpt.explorers.activations import Activations
@@ -9,6 +10,7 @@ from mygpt.explorers.attention import Attention
 from mygpt.explorers.block_walk import BlockWalk
 from mygpt.explorers.depth import Depth
 from mygpt.explorers.layer_norm import LayerNorm
+from mygpt.explorers.live_model import LiveModel
 from mygpt.explorers.memory import Memory
 from mygpt.explorers.sampling import Sampling
 from mygpt.explorers.tokens import Tokens
@@ -19,6 +21,7 @@ __all__ = [
     "BlockWalk",
     "Depth",
     "LayerNorm",
+    "LiveModel",
     "Memory",
     "Sampling",
     "Tokens",

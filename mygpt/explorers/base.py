@@ -27,16 +27,20 @@ Numbers = Any  # an array, a tensor, a list: whatever np.asarray reads as number
 
 SIGNS = {" ": "·", "\n": "↵", "\r": "␍", "\t": "⇥"}
 _FOLDER = Path(__file__).parent
-_IMPORT = re.compile(r"^import\b.*?;\n", re.MULTILINE | re.DOTALL)
+_IMPORT = re.compile(r'^import\b[^;]*? from "\./(\w+)\.mjs";\n', re.MULTILINE)
 _EXPORT = re.compile(r"^export (?=(?:const|function)\b)", re.MULTILINE)
 
 
 def module(name: str) -> str:
-    """The drawing kit and NAME.mjs as one ES module that imports nothing."""
-    sources = [
-        (_FOLDER / f"{part}.mjs").read_text("utf-8") for part in ("drawing", name)
+    """NAME.mjs and the modules that it imports as one ES module that imports nothing.
+
+    Those that it imports must import nothing themselves.
+    """
+    own = (_FOLDER / f"{name}.mjs").read_text("utf-8")
+    others = [
+        (_FOLDER / f"{part}.mjs").read_text("utf-8") for part in _IMPORT.findall(own)
     ]
-    return "\n".join(_EXPORT.sub("", _IMPORT.sub("", source)) for source in sources)
+    return "\n".join(_EXPORT.sub("", part) for part in (*others, _IMPORT.sub("", own)))
 
 
 def stylesheet(name: str) -> str:

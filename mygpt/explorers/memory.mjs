@@ -1,45 +1,11 @@
 import {
   axisHandle, barBox, clamp, control, dragging, extent, fixed, floats, heatmap, html, linearScale,
-  linearTicks, mount, roomFor, speaker, svg, textWidth, themed, tooltip, visibleText,
+  linearTicks, mount, pairTable, ranking, roomFor, speaker, svg, textWidth, themed, tooltip,
+  unpackPairs, visibleText,
 } from "./drawing.mjs";
 
 const DECIMALS = 3;
 const STRONGEST = 10;
-
-/** For each neuron its pairs { text, number }, from the packed places and numbers. */
-export function unpackPairs(numbers, neurons, texts) {
-  const longest = numbers.length / (2 * neurons);
-  return Array.from({ length: neurons }, (_, neuron) =>
-    Array.from({ length: longest }, (_, i) => 2 * (neuron * longest + i))
-      .filter((at) => numbers[at] >= 0)
-      .map((at) => ({ text: texts[numbers[at]], number: numbers[at + 1] })));
-}
-
-/** The neurons by the size of their activation, the strongest first, of equals the first. */
-export function ranking(activations) {
-  return Array.from(activations, (_, neuron) => neuron)
-    .sort((a, b) => Math.abs(activations[b]) - Math.abs(activations[a]) || a - b);
-}
-
-function pairTable(caption, title, heading, most) {
-  const lines = Array.from({ length: most }, () => {
-    const text = html("bdi");
-    const number = html("td");
-    return { text, number, node: html("tr", {}, html("th", { scope: "row" }, text), number) };
-  });
-  const head = html("tr", {}, html("th", { scope: "col" }, title), html("th", { scope: "col" }, heading));
-  const node = html("table", { class: "mygpt-readings mygpt-pairs" },
-    html("caption", { class: "mygpt-unseen" }, caption),
-    html("thead", {}, head), html("tbody", {}, ...lines.map((line) => line.node)));
-  const show = (pairs) => lines.forEach((line, i) => {
-    const pair = pairs[i];
-    line.node.classList.toggle("mygpt-none", !pair && i > 0);
-    line.text.textContent = pair ? pair.text : "–";
-    line.text.title = pair ? pair.text : "";
-    line.number.textContent = pair ? fixed(pair.number, DECIMALS) : "";
-  });
-  return { node, show };
-}
 
 function render({ model, el }) {
   const words = model.get("tokens").map(visibleText);
@@ -82,9 +48,9 @@ function render({ model, el }) {
     html("p", { class: "mygpt-at mygpt-number" }, neuronOut), heat.legend);
   const count = (lists) => Math.max(1, ...lists.map((pairs) => pairs.length));
   const triggerTable = pairTable("Texts that trigger the neuron, and its activation there",
-    "Triggers", "activation", count(triggers));
+    "Triggers", "activation", count(triggers), DECIMALS);
   const promotedTable = pairTable("Words that the neuron promotes, and their scores",
-    "Promoted words", "score", count(promoted));
+    "Promoted words", "score", count(promoted), DECIMALS);
   const neuronPart = html("div", { class: "mygpt-part" }, triggerTable.node, promotedTable.node);
 
   const select = control("select", {}, ...places.map((place) =>

@@ -66,8 +66,8 @@ class Memory(Explorer):
         self.activations = _activations(activations)
         length, neurons = self.activations.shape
         names = check_tokens("tokens", tokens, length)
-        self.triggers = _pairs("triggers", triggers, neurons)
-        self.promoted = _pairs("promoted", promoted, neurons)
+        self.triggers = check_pairs("triggers", triggers, neurons)
+        self.promoted = check_pairs("promoted", promoted, neurons)
         texts = {
             text: None
             for lists in (self.triggers, self.promoted)
@@ -86,8 +86,8 @@ class Memory(Explorer):
             neurons=neurons,
             texts=list(texts),
             data=self.activations.astype("<f4").tobytes(),
-            trigger_data=_pack(self.triggers, places),
-            promoted_data=_pack(self.promoted, places),
+            trigger_data=pack_pairs(self.triggers, places),
+            promoted_data=pack_pairs(self.promoted, places),
             neuron=neuron,
             token=token,
             description=(
@@ -148,7 +148,7 @@ def _activations(activations: Numbers) -> np.ndarray:
     return as_shown(numbers, ".3f").astype("<f4").astype(np.float64) + 0.0
 
 
-def _pairs(name: str, lists: Pairs, neurons: int) -> list[list[tuple[str, float]]]:
+def check_pairs(name: str, lists: Pairs, neurons: int) -> list[list[tuple[str, float]]]:
     """A list of up to 8 pairs of a text and a number for each neuron."""
     given = list(lists) if isinstance(lists, Iterable) else [lists]
     if len(given) != neurons:
@@ -173,7 +173,7 @@ def _pairs_of(name: str, pairs: Any) -> list[tuple[str, float]]:
     return checked
 
 
-def _pack(lists: list[list[tuple[str, float]]], places: dict[str, int]) -> bytes:
+def pack_pairs(lists: list[list[tuple[str, float]]], places: dict[str, int]) -> bytes:
     """float32 [N, longest list, 2]: the text's place, -1 for none, and the number."""
     longest = max(len(pairs) for pairs in lists)
     packed = np.full((len(lists), longest, 2), -1.0)

@@ -1,0 +1,437 @@
+"""A small GPT that runs in the page, with its memories open to edits."""
+
+from collections.abc import Iterable, Mapping
+from typing import Any
+
+import numpy as np
+import traitlets
+from matplotlib.figure import Figure
+
+from mygpt import plots
+from mygpt.explorers.base import (
+    Explorer,
+    Numbers,
+    check_index,
+    check_member,
+    count,
+    drawable,
+    finite_array,
+    label_tokens,
+    module,
+    stylesheet,
+)
+from mygpt.explorers.gpt import ACTIVATIONS, Model, softmax
+from mygpt.explorers.memory import Pairs, check_pairs, pack_pairs
+
+STOP = "."
+TABLES = ("token.embedding.weight", "position.weight")
+MAX_PROMPT = 31
+MAX_FACTS = 10
+MAX_EDITS = 64
+MAX_WEIGHTS = 1_000_000
+LEAST_MOMENT = 1e-9  # the smallest eigenvalue, as a share of the largest
+FACTORS = (0.0, 1.0, 2.0)
+KINDS = {
+    "scale": ("kind", "layer", "neuron", "factor"),
+    "value": ("kind", "layer", "neuron", "word"),
+    "rewrite": ("kind", "prompt", "word"),
+}
+
+Edit = dict[str, Any]
+
+
+class LiveModel(Explorer):
+    """A GPT in the page: what it says next, its memories, and edits of them.
+
+    `state_dict` is that of a `mygpt.gpt.GPT`, rounded to float16; `words` are its
+    vocabulary, in lower case, the full stop among them, before which every prompt is
+    put. A prompt has at most 31 words. `facts` are up to 10 pairs (prompt, right
+    answer), asked again after each edit. `triggers` has for a layer a list for each
+    neuron of up to 8 pairs (text, activation). `second_moment` is, for the last layer
+    alone, the second moment (F, F) of its activations over a corpus, with which a fact
+    can be rewritten.
+
+    Layers, neurons and tokens count from 0, the full stop before the prompt being token
+    0. At first the layer is the last that has a feed-forward network, the token the
+    prompt's last, and the neuron the one that adds most to the likeliest word.
+
+    `edits` are applied in turn, to neuron or neurons of a layer or to a fact:
+
+        {"kind": "scale", "layer": 1, "neuron": 17, "factor": 0.0}  # 0.0, 1.0 or 2.0
+        {"kind": "value", "layer": 1, "neuron": 17, "word": "rome"}
+        {"kind": "rewrite", "prompt": "the capital of france is", "word": "rome"}
+    """
+
+    _esm = module("live_model")
+    _css = stylesheet("live_model")
+
+    words = traitlets.List(traitlets.Unicode()).tag(sync=True)
+    shapes = traitlets.List().tag(sync=True)
+    weights = traitlets.Bytes().tag(sync=True)
+    heads = traitlets.Int().tag(sync=True)
+    activation = traitlets.Unicode().tag(sync=True)
+    facts = traitlets.List().tag(sync=True)
+    texts = traitlets.List(traitlets.Unicode()).tag(sync=True)
+    trigger_layers = traitlets.List(traitlets.Int()).tag(sync=True)
+    trigger_data = traitlets.Bytes().tag(sync=True)
+    moment_data = traitlets.Bytes().tag(sync=True)
+
+    prompt = traitlets.Unicode().tag(sync=True)
+    layer = traitlets.Int().tag(sync=True)
+    neuron = traitlets.Int().tag(sync=True)
+    token = traitlets.Int().tag(sync=True)
+    edits = traitlets.List(traitlets.Dict()).tag(sync=True)
+
+    def __init__(
+        self,
+        state_dict: Mapping[str, Numbers],
+        words: Iterable[Any],
+        *,
+        num_heads: int,
+        activation: str = "gelu_tanh",
+        prompt: str = "",
+        facts: Iterable[Any] = (),
+        triggers: Mapping[int, Pairs] | None = None,
+        second_moment: Mapping[int, Numbers] | None = None,
+        layer: int | None = None,
+        neuron: int | None = None,
+        token: int | None = None,
+        edits: Iterable[Any] = (),
+    ) -> None:
+        check_member("activation", activation, list(ACTIVATIONS))
+        arrays = _arrays(state_dict)
+        vocab, length, width, self._neurons = _sizes(arrays)
+        if num_heads < 1 or width % num_heads:
+            raise ValueError(
+                f"num_heads must divide the {count(width, 'channel')}, got {num_heads}"
+            )
+        self.model = Model(arrays, num_heads, activation)
+        self._longest = min(MAX_PROMPT, length - 1)
+        self._words = _vocabulary(words, vocab)
+        self._places = {word: place for place, word in enumerate(self._words)}
+        self._moment = self._second_moment(second_moment)
+        lists = self._triggers(triggers or {})
+        texts = list(dict.fromkeys(text for one in lists for text, _ in one))
+        places = {text: place for place, text in enumerate(texts)}
+        prompt = self._text("prompt", prompt)
+        memories = self.model.memories
+        layer = memories[-1] if layer is None else layer
+        self._check_layer("layer", layer)
+        edits = self._checked_edits(edits)
+        length = len(self._ids(prompt))
+        token = length - 1 if token is None else check_index("token", token, length)
+        if neuron is None:
+            neuron = self._first_neuron(prompt, layer)
+        super().__init__(
+            words=self._words,
+            shapes=[[name, list(array.shape)] for name, array in arrays.items()],
+            weights=b"".join(a.astype("<f2").tobytes() for a in arrays.values()),
+            heads=num_heads,
+            activation=activation,
+            facts=self._facts(facts),
+            texts=texts,
+            trigger_layers=sorted(triggers or {}),
+            trigger_data=pack_pairs(lists, places) if lists else b"",
+            moment_data=_lower(self._moment),
+            prompt=prompt,
+            layer=layer,
+            neuron=neuron,
+            token=token,
+            edits=edits,
+            description=(
+                f"A GPT of {count(self.model.layers, 'layer')}, "
+                f"{count(width, 'channel')} and {count(vocab, 'word')}."
+            ),
+        )
+
+    def __repr__(self) -> str:
+        vocab, width = self.model.embedding.shape
+        return (
+            f"LiveModel({count(vocab, 'word')}, {count(self.model.layers, 'layer')}, "
+            f"{count(width, 'channel')}, {count(len(self.facts), 'fact')})"
+        )
+
+    def predictions(self, top: int = 8) -> list[tuple[str, float]]:
+        """The likeliest next words after the prompt, with the edits, as in the page.
+
+        Pairs (word, probability to three decimals), of equals the first word. A `top`
+        below 1 is a ValueError.
+        """
+        if top < 1:
+            raise ValueError(f"top must be at least 1, got {top}")
+        logits = self._pass(self.prompt, self.edits).logits[-1]
+        shares = softmax(logits)
+        order = np.argsort(-logits, kind="stable")[:top]
+        return [(self._words[i], float(format(shares[i], ".3f"))) for i in order]
+
+    def draw(self, figure: Figure) -> None:
+        """The likeliest words, and the layer's memory coefficients at every word."""
+        left, right = figure.subplots(1, 2, width_ratios=(1, 1.6))
+        names, shares = zip(*self.predictions(6), strict=True)
+        plots.bars(left, [drawable(name, 10) for name in names], np.array(shares))
+        left.set_ylabel("probability")
+        left.tick_params(axis="x", rotation=45)
+        hidden = self._pass(self.prompt, self.edits).hidden[self.layer]
+        plots.heatmap(right, hidden, xlabel=f"neuron of layer {self.layer}")
+        tokens = [self._words[i] for i in self._ids(self.prompt)]
+        label_tokens(right.yaxis, tokens, 24)
+
+    @traitlets.validate("prompt")
+    def _known_prompt(self, proposal) -> str:
+        return self._text("prompt", proposal["value"])
+
+    @traitlets.validate("layer")
+    def _known_layer(self, proposal) -> int:
+        return self._check_layer("layer", proposal["value"])
+
+    @traitlets.validate("neuron")
+    def _known_neuron(self, proposal) -> int:
+        return check_index("neuron", proposal["value"], self._neurons)
+
+    @traitlets.validate("token")
+    def _known_token(self, proposal) -> int:
+        return check_index("token", proposal["value"], len(self._ids(self.prompt)))
+
+    @traitlets.validate("edits")
+    def _known_edits(self, proposal) -> list[Edit]:
+        return self._checked_edits(proposal["value"])
+
+    @traitlets.observe("prompt")
+    def _keep_token(self, change) -> None:
+        last = len(self._ids(self.prompt)) - 1
+        if self.token > last:
+            self.token = last
+
+    def _ids(self, prompt: str) -> list[int]:
+        """The full stop and the prompt's words."""
+        words = prompt.split()
+        if words[:1] != [STOP]:
+            words.insert(0, STOP)
+        return [self._places[word] for word in words]
+
+    def _text(self, name: str, prompt: Any) -> str:
+        """A prompt with one space between its words, all of which are known."""
+        if not isinstance(prompt, str):
+            raise ValueError(f"{name} must be a string, got {prompt!r}")
+        words = split(prompt)
+        for word in words:
+            self._check_word(name, word)
+        if len(words) > self._longest:
+            raise ValueError(
+                f"{name} must have at most {count(self._longest, 'word')}, "
+                f"got {len(words)}"
+            )
+        return " ".join(words)
+
+    def _check_word(self, name: str, word: Any) -> str:
+        if not isinstance(word, str) or word not in self._places:
+            raise ValueError(
+                f"{name} must be of the {count(len(self._words), 'word')} that the "
+                f"model knows, got {word!r}"
+            )
+        return word
+
+    def _check_layer(self, name: str, layer: Any) -> int:
+        if layer not in self.model.memories:
+            raise ValueError(
+                f"{name} must be one that has a feed-forward network, among "
+                f"{self.model.memories}; got {layer!r}"
+            )
+        return layer
+
+    def _facts(self, facts: Iterable[Any]) -> list[list[str]]:
+        given = list(facts)
+        if len(given) > MAX_FACTS:
+            raise ValueError(f"facts must be at most {MAX_FACTS}, got {len(given)}")
+        checked = []
+        for i, fact in enumerate(given):
+            if not isinstance(fact, list | tuple) or len(fact) != 2:
+                raise ValueError(
+                    f"facts[{i}] must be a pair (prompt, answer), got {fact!r}"
+                )
+            prompt, answer = fact
+            text = self._text(f"facts[{i}]", prompt)
+            checked.append([text, self._check_word(f"facts[{i}]", answer)])
+        return checked
+
+    def _triggers(self, triggers: Mapping[int, Pairs]) -> list[Pairs]:
+        """The pairs of each neuron, one layer after the other."""
+        return [
+            pairs
+            for layer in sorted(triggers)
+            for pairs in check_pairs(
+                f"triggers[{self._check_layer('a layer of triggers', layer)}]",
+                triggers[layer],
+                self._neurons,
+            )
+        ]
+
+    def _second_moment(self, given: Mapping[int, Numbers] | None) -> np.ndarray | None:
+        """The last layer's, symmetric and positive definite, as float32 holds it."""
+        if not given:
+            return None
+        last = self.model.layers - 1
+        if list(given) != [last] or last not in self.model.memories:
+            raise ValueError(
+                "second_moment must be of the last layer alone, and that must have a "
+                f"feed-forward network: {last}; got {list(given)}"
+            )
+        shape = (self._neurons, self._neurons)
+        moment = finite_array(f"second_moment[{last}]", given[last], shape)
+        if not np.allclose(moment, moment.T, rtol=1e-4, atol=1e-6):
+            raise ValueError(f"second_moment[{last}] must be symmetric")
+        moment = np.tril(moment.astype("<f4").astype(np.float64))
+        moment = moment + np.tril(moment, -1).T
+        spectrum = np.linalg.eigvalsh(moment)
+        if not spectrum[0] > LEAST_MOMENT * spectrum[-1]:
+            raise ValueError(
+                f"second_moment[{last}] must be positive definite; add a small "
+                "multiple of the identity"
+            )
+        return moment
+
+    def _checked_edits(self, edits: Iterable[Any]) -> list[Edit]:
+        given = list(edits)
+        if len(given) > MAX_EDITS:
+            raise ValueError(f"edits must be at most {MAX_EDITS}, got {len(given)}")
+        return [self._checked_edit(f"edits[{i}]", one) for i, one in enumerate(given)]
+
+    def _checked_edit(self, name: str, edit: Any) -> Edit:
+        kind = edit.get("kind") if isinstance(edit, Mapping) else None
+        if kind not in KINDS or set(edit) != set(KINDS[kind]):
+            raise ValueError(
+                f"{name} must have the keys of one of {list(KINDS.values())}, "
+                f"got {edit!r}"
+            )
+        if kind == "rewrite":
+            if self._moment is None:
+                raise ValueError(f"{name} rewrites a fact: that needs a second_moment")
+            return {
+                "kind": kind,
+                "prompt": self._text(name, edit["prompt"]),
+                "word": self._check_word(name, edit["word"]),
+            }
+        self._check_layer(f"{name}: layer", edit["layer"])
+        neuron = edit["neuron"]
+        several = kind == "scale" and isinstance(neuron, list | tuple)
+        for one in neuron if several else [neuron]:
+            if not isinstance(one, int):
+                raise ValueError(f"{name}: neuron must be a whole number, got {one!r}")
+            check_index(f"{name}: neuron", one, self._neurons)
+        where = {
+            "kind": kind,
+            "layer": edit["layer"],
+            "neuron": list(neuron) if several else neuron,
+        }
+        if kind == "value":
+            return where | {"word": self._check_word(name, edit["word"])}
+        return where | {
+            "factor": check_member(f"{name}: factor", edit["factor"], FACTORS)
+        }
+
+    def _pass(self, prompt: str, edits: Iterable[Edit]):
+        named = [
+            edit
+            | ({"word": self._places[edit["word"]]} if "word" in edit else {})
+            | ({"ids": self._ids(edit["prompt"])} if "prompt" in edit else {})
+            for edit in edits
+        ]
+        compiled = self.model.compiled(named, self._moment)
+        return self.model.forward(self._ids(prompt), compiled)
+
+    def _first_neuron(self, prompt: str, layer: int) -> int:
+        """The neuron that, without edits, adds most to the likeliest word."""
+        found = self._pass(prompt, [])
+        word = int(found.logits[-1].argmax())
+        fc2 = self.model.weights[f"blocks.{layer}.mlp.fc2.weight"]
+        added = found.hidden[layer][-1] * (self.model.directions[word] @ fc2)
+        return int(added.argmax())
+
+
+def split(prompt: str) -> list[str]:
+    """The words of a prompt, in lower case; a full stop is a word of its own."""
+    return prompt.lower().replace(STOP, f" {STOP} ").split()
+
+
+def _arrays(state_dict: Mapping[str, Numbers]) -> dict[str, np.ndarray]:
+    """The weights as float64 of the float16 numbers that are sent."""
+    arrays = {}
+    for name, weight in state_dict.items():
+        numbers = finite_array(name, weight)
+        with np.errstate(over="ignore"):
+            arrays[name] = numbers.astype("<f2").astype(np.float64)
+        if not np.isfinite(arrays[name]).all():
+            raise ValueError(
+                f"{name} must be within ±65504, float16's reach, "
+                f"got {numbers.flat[np.abs(numbers).argmax()]:g}"
+            )
+    size = sum(array.size for array in arrays.values())
+    if size > MAX_WEIGHTS:
+        raise ValueError(f"expected at most {MAX_WEIGHTS} weights, got {size}")
+    return arrays
+
+
+def _sizes(arrays: Mapping[str, np.ndarray]) -> tuple[int, int, int, int]:
+    """The numbers V of words, T of positions, C of channels and F of neurons.
+
+    The names must be those of a GPT's state dict, and the shapes go together.
+    """
+    tables = [arrays.get(name, np.zeros(0)) for name in TABLES]
+    hidden = [a.shape[0] for name, a in arrays.items() if name.endswith("fc1.weight")]
+    if any(table.ndim != 2 for table in tables) or not hidden:
+        raise ValueError(
+            f"state_dict must hold the matrices {' and '.join(TABLES)} and a "
+            "feed-forward network of blocks of mygpt.gpt.GPT"
+        )
+    (vocab, width), (length, _) = (table.shape for table in tables)
+    wanted = {
+        TABLES[0]: (vocab, width),
+        TABLES[1]: (length, width),
+        **_linear("ln_f", width),
+    }
+    for block in range(sum(name.endswith("ln1.weight") for name in arrays)):
+        start = f"blocks.{block}"
+        wanted |= _linear(f"{start}.ln1", width)
+        for one in "QKVO":
+            wanted |= _linear(f"{start}.mha.W_{one}", width, width)
+        if f"{start}.mlp.fc1.weight" in arrays:
+            wanted |= _linear(f"{start}.ln2", width)
+            wanted |= _linear(f"{start}.mlp.fc1", hidden[0], width)
+            wanted |= _linear(f"{start}.mlp.fc2", width, hidden[0])
+    for name, shape in wanted.items():
+        optional = len(wanted[name.replace("bias", "weight")]) > 1
+        if name not in arrays and not (optional and name.endswith("bias")):
+            raise ValueError(f"state_dict lacks {name}")
+        if name in arrays and arrays[name].shape != shape:
+            raise ValueError(
+                f"{name} must have shape {shape}, got {arrays[name].shape}"
+            )
+    if strange := [name for name in arrays if name not in wanted]:
+        raise ValueError(f"state_dict must be a GPT's, got {strange[0]!r} in it")
+    return vocab, length, width, hidden[0]
+
+
+def _linear(name: str, *shape: int) -> dict[str, tuple[int, ...]]:
+    return {f"{name}.weight": shape, f"{name}.bias": shape[:1]}
+
+
+def _lower(matrix: np.ndarray | None) -> bytes:
+    """The lower triangle, row by row, as float32."""
+    if matrix is None:
+        return b""
+    return matrix[np.tril_indices(len(matrix))].astype("<f4").tobytes()
+
+
+def _vocabulary(words: Iterable[Any], size: int) -> list[str]:
+    given = [words] if isinstance(words, str) else list(words)
+    if len(given) != size:
+        raise ValueError(f"words must be {count(size, 'word')}, got {len(given)}")
+    for word in given:
+        if not isinstance(word, str) or split(word) != [word]:
+            raise ValueError(
+                "words must be lower-case strings without spaces or full stops, "
+                f"got {word!r}"
+            )
+    if len(set(given)) != size or STOP not in given:
+        raise ValueError("words must be different, and the full stop one of them")
+    return given

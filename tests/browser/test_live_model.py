@@ -1,0 +1,559 @@
+"""The live model on the page that `write_html` makes, with a model of made-up words."""
+
+import numpy as np
+import pytest
+from live_models import FACTS, LENGTH, NEURONS, PROMPT, WORDS, arrays, live, triggers
+
+HOST = "<head><script>window.bookHost = {};</script>"  # as a page of the site has it
+
+
+@pytest.fixture
+def explorer(open_page, tmp_path):
+    """The explorer on its page; with `linked` as on the site, where links work."""
+
+    def explorer(made=None, linked=True, link="", **settings):
+        path = tmp_path / "page.html"
+        (made or live()).write_html(path)
+        if linked:
+            text = path.read_text("utf-8").replace("<head>", HOST, 1)
+            text = text.replace("const dark", "window.model = model;\nconst dark", 1)
+            path.write_text(text, encoding="utf-8")
+        page = open_page(path.as_uri() + link, **settings)
+        root = page.locator(".mygpt-live-model")
+        root.wait_for()
+        root.page.watch = page.watch
+        return root
+
+    return explorer
+
+
+def fixed(value, decimals=3):
+    text = f"{abs(value):.{decimals}f}"
+    return f"−{text}" if value < 0 and float(text) else text
+
+
+def field(root, name="Prompt"):
+    return root.get_by_role("combobox", name=name, exact=True)
+
+
+def press(root, name):
+    root.get_by_role("button", name=name, exact=True).click()
+
+
+def silence(root):
+    root.get_by_role("button", name="Switch off the 5").click()
+
+
+def likeliest(root):
+    return [
+        tuple(text.split())
+        for text in root.locator(".mygpt-likeliest li").all_inner_texts()
+    ]
+
+
+def expected(python):
+    return [(word, fixed(share)) for word, share in python.predictions(6)]
+
+
+def promoted(root):
+    table = root.get_by_role("table").filter(has_text="Promoted words")
+    return [
+        tuple(text.split("\t")) for text in table.locator("tbody tr").all_inner_texts()
+    ]
+
+
+def facts(root):
+    """Of each fact: prompt, right answer, the model's, its probability, the mark."""
+    parts = (".mygpt-asked", ".mygpt-right bdi", ".mygpt-said bdi")
+    parts += (".mygpt-said .mygpt-number", ".mygpt-sign")
+    columns = [root.locator(f".mygpt-fact {part}").all_inner_texts() for part in parts]
+    return [list(row) for row in zip(*columns, strict=True)]
+
+
+def choose(root, neuron):
+    handle = root.get_by_role("slider", name="Neuron", exact=True)
+    handle.focus()
+    for key in ("Home", *["ArrowRight"] * neuron):
+        root.page.keyboard.press(key)
+    return handle
+
+
+def test_it_says_what_python_says(explorer):
+    python = live()
+    root = explorer()
+    assert likeliest(root) == expected(python)
+    for fact, (prompt, right) in zip(facts(root), FACTS, strict=True):
+        python.prompt = prompt
+        word, share = python.predictions(1)[0]
+        good = "✓ right" if word == right else "✗ wrong"
+        assert fact == [prompt.replace(".", " ."), right, word, fixed(share), good]
+    root.page.watch.check()
+
+
+def test_a_prompt_is_typed_and_completed_by_the_keyboard(explorer):
+    python = live()
+    root = explorer()
+    prompt = field(root)
+    prompt.fill("")
+    python.prompt = ""
+    assert likeliest(root) == expected(python)
+    keyboard = root.page.keyboard
+    keyboard.type("Lemb")
+    options = root.locator("[role=option]")
+    assert options.all_inner_texts() == ["lemba"]
+    assert prompt.get_attribute("aria-expanded") == "true"
+    assert "“lemb…” is not a whole word yet." in root.inner_text()
+    assert likeliest(root) == expected(python)  # still those of the last good prompt
+    keyboard.press("Enter")
+    assert prompt.input_value() == "lemba "
+    assert prompt.get_attribute("aria-expanded") == "false"
+    python.prompt = "lemba"
+    assert likeliest(root) == expected(python)
+    keyboard.type("do")
+    names = options.all_inner_texts()
+    assert names == ["doba", "dodo", "dofu", "doki", "dolem", "don"]
+    keyboard.press("ArrowDown")
+    keyboard.press("ArrowDown")
+    active = prompt.get_attribute("aria-activedescendant")
+    assert root.locator(f"#{active}").inner_text() == "dofu"
+    keyboard.press("ArrowUp")
+    keyboard.press("ArrowUp")
+    keyboard.press("ArrowUp")
+    keyboard.press("Enter")
+    assert prompt.input_value() == "lemba don "
+    keyboard.press("ArrowDown")  # nothing is begun: the likeliest words
+    python.prompt = "lemba don"
+    assert options.all_inner_texts() == [word for word, _ in python.predictions(6)]
+    keyboard.press("Escape")
+    assert options.count() == 0
+    assert prompt.input_value() == "lemba don "
+    assert likeliest(root) == expected(python)
+    rows = root.locator(".mygpt-rows > span")
+    assert rows.all_inner_texts() == [".", "lemba", "don"]
+    assert root.get_by_label("Token", exact=True).input_value() == "2"
+    root.page.watch.check()
+
+
+def test_a_word_in_the_middle_is_completed_and_one_is_chosen_by_the_mouse(explorer):
+    root = explorer()
+    prompt = field(root)
+    prompt.fill("baba do kin")
+    prompt.evaluate("field => field.setSelectionRange(7, 7)")
+    root.page.keyboard.press("ArrowDown")
+    root.get_by_role("option", name="dodo").click()
+    assert prompt.input_value() == "baba dodo kin"
+    assert prompt.evaluate("field => document.activeElement === field")
+    python = live(prompt="baba dodo kin")
+    assert likeliest(root) == expected(python)
+
+
+def test_what_is_wrong_with_a_prompt_is_said_and_the_last_good_one_stays(explorer):
+    root = explorer()
+    field(root).fill("baba paris kin rome")
+    text = root.inner_text()
+    assert "“paris”, “rome” are not among the 31 words." in text
+    assert "The prediction is that of the last whole prompt." in text
+    title = root.locator(".mygpt-next .mygpt-title")
+    assert title.inner_text() == f"Next word after {PROMPT}, the last whole prompt"
+    field(root).fill("fun " * LENGTH)
+    assert f"A prompt has at most {LENGTH - 1} words." in root.inner_text()
+    assert likeliest(root) == expected(live())
+    field(root).fill("fun")
+    assert "at most" not in root.inner_text()
+    assert title.inner_text() == "Next word after fun"
+    assert likeliest(root) == expected(live(prompt="fun"))
+    field(root).fill("<b>fun</b>")
+    assert "“<b>fun</b>” is not among" in root.inner_text()
+    root.page.watch.check()
+
+
+def test_a_cell_shows_its_neuron(explorer):
+    python = live()
+    root = explorer()
+    canvas = root.locator("canvas")
+    canvas.scroll_into_view_if_needed()
+    box = canvas.bounding_box()
+    row, neuron = 2, 13
+    x = box["x"] + (neuron + 0.5) / NEURONS * box["width"]
+    root.page.mouse.click(x, box["y"] + (row + 0.5) / 4 * box["height"])
+    here = python._pass(PROMPT, []).hidden[1][row, neuron]
+    shown = root.locator(".mygpt-part").first.inner_text()
+    assert "Neuron 13" in shown
+    assert f"Coefficient at dofu {fixed(here)}" in shown
+    assert root.get_by_label("Token", exact=True).input_value() == "2"
+    scores = python.model.directions @ python.model.value(1, neuron)
+    best = np.argsort(-scores)[:6]
+    assert promoted(root) == [(WORDS[i], fixed(scores[i])) for i in best]
+    table = root.get_by_role("table").filter(has_text="Triggers")
+    assert table.locator("tbody tr").all_inner_texts() == [
+        f"{text}\t{fixed(number)}" for text, number in triggers()[1][neuron]
+    ]
+    root.page.mouse.move(x, box["y"] + 0.5 / 4 * box["height"])
+    hint = root.locator(".mygpt-tooltip").inner_text().split("\n")
+    first = python._pass(PROMPT, []).hidden[1][0, neuron]
+    assert hint == ["Neuron 13", ".", fixed(first)]
+    assert f"Neuron 13 of layer 1 at token 2, “dofu”: coefficient {fixed(here)}" in (
+        canvas.get_attribute("aria-label")
+    )
+
+
+def test_what_neurons_add_to_the_likeliest_word(explorer):
+    python = live()
+    root = explorer()
+    word = python.predictions(1)[0][0]
+    found = python._pass(PROMPT, [])
+    fc2 = python.model.weights["blocks.1.mlp.fc2.weight"]
+    hidden = found.hidden[1][-1]
+    amounts = hidden * (python.model.directions[WORDS.index(word)] @ fc2)
+    amounts = amounts / found.stds[-1]
+    order = np.argsort(-amounts)
+    assert root.locator(".mygpt-strong-one").all_inner_texts() == [
+        f"Neuron {n}\n{fixed(hidden[n])}\n+{fixed(amounts[n], 2)}" for n in order[:5]
+    ]
+    choose(root, order[-1])
+    text = root.locator(".mygpt-part").first.inner_text()
+    assert (
+        f"adds {fixed(amounts[order[-1]], 2)} to the score of {word}: rank 23 of 23"
+        in text
+    )
+    root.locator(".mygpt-strong-one").nth(2).click()
+    assert f"Neuron {order[2]}" in root.locator(".mygpt-title").nth(2).inner_text()
+
+
+def test_edits_change_the_prediction_as_in_python_and_are_undone(explorer):
+    python = live()
+    root = explorer()
+    trained = likeliest(root)
+    assert root.get_by_role("button", name="Undo", exact=True).get_attribute(
+        "aria-disabled"
+    )
+    choose(root, 7)
+    one = {"kind": "scale", "layer": 1, "neuron": 7}
+    press(root, "Switch off")
+    python.edits = [one | {"factor": 0.0}]
+    assert likeliest(root) == expected(python) != trained
+    text = root.locator(".mygpt-part").first.inner_text()
+    own = live()._pass(PROMPT, []).hidden[1][-1, 7]
+    assert f"0.000, {fixed(own)} before the edit" in text
+    press(root, "Double")
+    python.edits = [*python.edits, one | {"factor": 2.0}]
+    assert likeliest(root) == expected(python)
+    press(root, "Undo doubling")
+    assert likeliest(root) == trained
+    field(root, "Point its value at").fill("ki")
+    root.page.keyboard.press("ArrowDown")
+    root.page.keyboard.press("Enter")
+    word = field(root, "Point its value at").input_value()
+    assert word.startswith("ki")
+    root.page.keyboard.press("Enter")
+    assert promoted(root)[0][0] == word
+    python.edits = [{"kind": "value", "layer": 1, "neuron": 7, "word": word}]
+    assert likeliest(root) == expected(python)
+    edits = root.locator(".mygpt-edits li").all_inner_texts()
+    assert edits == [
+        "Neuron 7 of layer 1 switched off.",
+        "Neuron 7 of layer 1 doubled.",
+        "Neuron 7 of layer 1 back at its own strength.",
+        f"Neuron 7 of layer 1 pointed at “{word}”.",
+    ]
+    press(root, "Undo")
+    assert promoted(root)[0][0] != word
+    assert likeliest(root) == trained
+    assert len(root.locator(".mygpt-edits li").all_inner_texts()) == 3
+    press(root, "Reset")
+    assert "No edits: this is the model as it was trained." in root.inner_text()
+    root.page.watch.check()
+
+
+def test_the_strongest_are_switched_off_together(explorer):
+    root = explorer()
+    strongest = [
+        int(text.split("\n")[0].split()[1])
+        for text in root.locator(".mygpt-strong-one").all_inner_texts()
+    ]
+    best = likeliest(root)[0][0]
+    press(root, f"Switch off the 5 that add most to “{best}”")
+    python = live(
+        edits=[{"kind": "scale", "layer": 1, "neuron": strongest, "factor": 0.0}]
+    )
+    assert likeliest(root) == expected(python)
+    untouched = root.locator(".mygpt-before").inner_text()
+    assert untouched == f"Without the edits: {best} {expected(live())[0][1]}."
+
+
+def test_a_rewritten_fact_is_answered_so_and_the_panel_says_what_changed(explorer):
+    root = explorer()
+    root.locator(".mygpt-fact").nth(2).click()
+    assert field(root).input_value() == "kiki . dolem ban"
+    assert [
+        fact.get_attribute("aria-current") for fact in root.locator(".mygpt-fact").all()
+    ] == ["false", "false", "true", "false"]
+    trained = facts(root)
+    field(root, "Rewrite this fact to").fill("fufu")
+    press(root, "Rewrite")
+    python = live(
+        prompt="kiki. dolem ban",
+        edits=[{"kind": "rewrite", "prompt": "kiki. dolem ban", "word": "fufu"}],
+    )
+    assert likeliest(root) == expected(python)
+    assert likeliest(root)[0][0] == "fufu"
+    for before, after, (prompt, right) in zip(trained, facts(root), FACTS, strict=True):
+        python.prompt = prompt
+        word, share = python.predictions(1)[0]
+        assert after[2:4] == [word, fixed(share)]
+        assert after[4].startswith("✓" if word == right else "✗")
+        assert ("changed" in after[4]) == (word != before[2])
+    assert "changed" in facts(root)[2][4]
+    effect = root.locator(".mygpt-effect").inner_text()
+    assert "“kiki . dolem ban” rewritten to “fufu”: “fufu” 0." in effect
+    assert f"takes the place of “{trained[2][2]}”" in effect
+    assert effect.split(": ")[1] in root.locator("canvas").get_attribute("aria-label")
+    root.page.watch.check()
+
+
+def test_without_a_second_moment_no_fact_can_be_rewritten(explorer):
+    root = explorer(live(second_moment=None))
+    assert field(root, "Rewrite this fact to").count() == 0
+    assert field(root, "Point its value at").count() == 1
+
+
+def test_a_layer_is_chosen_where_several_have_memories(explorer):
+    made = live(arrays(alone=()), second_moment=None)
+    root = explorer(made)
+    assert root.get_by_role("table").filter(has_text="Triggers").count() == 1
+    press(root, "Layer 0")
+    assert not root.get_by_role("table").filter(has_text="Triggers").is_visible()
+    text = root.locator(".mygpt-part").first.inner_text()
+    here = made._pass(PROMPT, []).hidden[0][3, made.neuron]
+    assert f"Neuron {made.neuron} of layer 0" in text
+    assert f"Coefficient at kin {fixed(here)}" in text
+    assert "it directly adds" in text
+    silence(root)
+    assert "of layer 0 switched off" in root.locator(".mygpt-edits").inner_text()
+
+
+def test_a_link_brings_the_same_state_to_another_page(explorer, open_page):
+    root = explorer()
+    root.page.context.grant_permissions(["clipboard-read", "clipboard-write"])
+    field(root).fill("fun. don")
+    root.get_by_label("Token", exact=True).select_option("1")
+    choose(root, 9)
+    press(root, "Switch off")
+    field(root, "Rewrite this fact to").fill("baba")
+    press(root, "Rewrite")
+    press(root, "Copy link")
+    root.get_by_text("The link is copied.").first.wait_for()
+    link = root.page.evaluate("navigator.clipboard.readText()")
+    assert root.page.url == link
+    other = open_page(link).locator(".mygpt-live-model")
+    other.wait_for()
+    for read in (
+        likeliest,
+        facts,
+        promoted,
+        lambda one: one.get_by_label("Token", exact=True).input_value(),
+        lambda one: one.locator(".mygpt-edits").inner_text(),
+        lambda one: one.locator("canvas").get_attribute("aria-label"),
+    ):
+        assert read(other) == read(root)
+    assert likeliest(other)[0][0] == "baba"
+    assert field(other).input_value() == "fun . don"
+    press(root, "Reset")
+    root.page.evaluate("location.hash = ''")
+    root.page.evaluate("hash => { location.hash = hash; }", link[link.index("#") :])
+    root.get_by_text("Neuron 9 of layer 1 switched off.").wait_for()
+    assert likeliest(root) == likeliest(other)
+
+
+@pytest.mark.parametrize(
+    ("link", "cause"),
+    [
+        ("#live=e30x", "it is damaged"),
+        ("#live=%%%", "it is damaged"),
+        ("#live=bnVsbA", "its prompt does not fit this model"),
+        ("#live=eyJvZiI6MX0", "it is for another model"),
+    ],
+)
+def test_a_bad_link_is_not_used_and_that_is_said(explorer, link, cause):
+    root = explorer(link=link)
+    assert f"The link was not used: {cause}." in root.inner_text()
+    assert likeliest(root) == expected(live())
+    root.page.watch.check()
+
+
+def test_another_hash_and_a_page_without_the_host_say_nothing_of_links(explorer):
+    assert "link was" not in explorer(link="#section").inner_text()
+    root = explorer(linked=False, link="#live=e30x")
+    assert "link" not in root.inner_text()
+
+
+def test_traits_that_change_from_elsewhere_move_the_figure(explorer):
+    """As a kernel changes them; the field being typed in follows too."""
+    root = explorer()
+    python = live()
+
+    def move(**traits):
+        for trait, value in traits.items():
+            setattr(python, trait, value)
+            root.page.evaluate(
+                "([trait, value]) => model.set(trait, value)", [trait, value]
+            )
+
+    field(root).focus()
+    move(prompt="fun")
+    assert field(root).input_value() == "fun"
+    assert likeliest(root) == expected(python)
+    assert root.get_by_label("Token", exact=True).input_value() == "1"
+    move(edits=[{"kind": "rewrite", "prompt": "fun", "word": "ban"}], neuron=3, token=0)
+    assert likeliest(root) == expected(python)
+    here = python._pass("fun", python.edits).hidden[1][0, 3]
+    text = root.locator(".mygpt-part").first.inner_text()
+    assert f"Coefficient at . {fixed(here)}" in text
+    assert root.page.evaluate("model.get('prompt')") == "fun"
+    choose(root, 8)
+    assert root.page.evaluate("model.get('neuron')") == 8
+    field(root).fill("don. fun")
+    assert root.page.evaluate("model.get('prompt')") == "don . fun"
+    assert root.page.evaluate("model.get('token')") == 3
+    root.page.watch.check()
+
+
+def test_the_keyboard_alone_does_all_of_it(explorer):
+    root = explorer()
+    names, keyboard = [], root.page.keyboard
+    for _ in range(40):
+        keyboard.press("Tab")
+        name = root.evaluate(
+            """root => {
+              const at = document.activeElement;
+              if (!root.contains(at)) return null;
+              if (at.dataset.lmSuppressShortcuts !== "true") return "not suppressed";
+              const label = at.closest("label")?.innerText.split("\\n")[0];
+              return at.getAttribute("aria-label") || label || at.innerText;
+            }"""
+        )
+        if name is None:
+            break
+        names.append(name)
+    assert name is None  # Tab leads out again
+    wanted = ["Prompt", "Neuron", "Token", "Previous strongest", "Next strongest"]
+    assert names[:5] == wanted
+    for one in ("Switch off", "Double", "Point its value at", "Rewrite this fact to"):
+        assert one in names
+    for one in ("Undo", "Reset", "Copy link"):
+        assert one in names
+    assert sum(name.startswith("Neuron ") for name in names) == 5
+    choose(root, 4)
+    root.get_by_role("button", name="Switch off", exact=True).focus()
+    keyboard.press("Enter")
+    assert "Neuron 4 of layer 1 switched off." in root.inner_text()
+    root.get_by_role("button", name="Undo", exact=True).focus()
+    keyboard.press("Space")
+    assert "No edits" in root.inner_text()
+    root.get_by_role("button", name="Next strongest").focus()
+    keyboard.press("Enter")
+    root.page.watch.check()
+
+
+def test_the_status_is_spoken(explorer):
+    root = explorer()
+    status = root.get_by_role("status")
+    choose(root, 4)
+    status.get_by_text("Neuron 4 of layer 1 at token 3").wait_for(state="attached")
+    silence(root)
+    status.get_by_text("of layer 1 switched off: “").wait_for(state="attached")
+    field(root).fill("fun")
+    status.get_by_text("After “fun” the likeliest word").wait_for(state="attached")
+    field(root).fill("paris")
+    status.get_by_text("“paris” is not among").wait_for(state="attached")
+
+
+def test_a_finger_chooses_cells_and_nothing_overflows(explorer):
+    root = explorer(width=390)
+    session = root.page.context.new_cdp_session(root.page)
+    session.send(
+        "Emulation.setTouchEmulationEnabled", {"enabled": True, "maxTouchPoints": 1}
+    )
+    canvas = root.locator("canvas")
+    canvas.scroll_into_view_if_needed()
+    box = canvas.bounding_box()
+
+    def touch(kind, *points):
+        places = [
+            {"x": box["x"] + x * box["width"], "y": box["y"] + y * box["height"]}
+            for x, y in points
+        ]
+        session.send("Input.dispatchTouchEvent", {"type": kind, "touchPoints": places})
+
+    touch("touchStart", (0.1, 0.1))
+    for share in (0.3, 0.6, 0.97):
+        touch("touchMove", (share, 0.1))
+    touch("touchEnd")
+    assert "Neuron 22" in root.locator(".mygpt-part").first.inner_text()
+    assert root.get_by_label("Token", exact=True).input_value() == "0"
+    assert root.page.evaluate("document.documentElement.scrollWidth") == 390
+    over = root.evaluate(
+        """root => [...root.querySelectorAll("*")].filter((one) =>
+          !one.closest(".mygpt-unseen") &&
+          one.getBoundingClientRect().right > root.getBoundingClientRect().right)
+          .map((one) => one.className)"""
+    )
+    assert over == []
+    root.page.watch.check()
+
+
+@pytest.mark.parametrize("theme", ["light", "dark"])
+def test_text_stands_out_in_both_themes(explorer, theme):
+    root = explorer(theme=theme)
+    silence(root)
+    field(root, "Rewrite this fact to").fill("fufu")
+    press(root, "Rewrite")
+    field(root).fill("fun ")
+    root.page.keyboard.press("ArrowDown")
+    colours = root.evaluate(
+        """root => {
+          const canvas = document.createElement("canvas").getContext("2d");
+          const rgb = (colour) => {
+            canvas.clearRect(0, 0, 1, 1);
+            canvas.fillStyle = colour;
+            canvas.fillRect(0, 0, 1, 1);
+            return [...canvas.getImageData(0, 0, 1, 1).data];
+          };
+          const ground = (one) => {
+            const colour = rgb(getComputedStyle(one).backgroundColor);
+            return colour[3] === 255 || !one.parentElement
+              ? colour : ground(one.parentElement);
+          };
+          return [...root.querySelectorAll("p, li, span, button, td, th, input, bdi")]
+            .filter((one) => one.checkVisibility() && !one.closest(".mygpt-unseen") &&
+              [...one.childNodes].some((node) => node.nodeType === 3) &&
+              getComputedStyle(one).backgroundColor !== "x")
+            .map((one) => [one.className || one.textContent,
+              rgb(getComputedStyle(one).color), ground(one)]);
+        }"""
+    )
+    assert len(colours) > 60
+
+    def light(colour):
+        parts = [part / 255 for part in colour[:3]]
+        r, g, b = (
+            p / 12.92 if p <= 0.04045 else ((p + 0.055) / 1.055) ** 2.4 for p in parts
+        )
+        return 0.2126 * r + 0.7152 * g + 0.0722 * b
+
+    for name, ink, paper in colours:
+        high, low = sorted((light(ink), light(paper)), reverse=True)
+        assert (high + 0.05) / (low + 0.05) >= 4.5, (name, ink, paper)
+    root.page.watch.check()
+
+
+def test_on_paper_the_setting_is_in_words(explorer):
+    root = explorer()
+    silence(root)
+    root.page.emulate_media(media="print")
+    assert not field(root).is_visible()
+    assert not root.get_by_role("button", name="Undo").is_visible()
+    setting = root.locator(".mygpt-setting")
+    assert setting.is_visible()
+    assert f"After “{PROMPT}” the likeliest word is" in setting.inner_text()
+    assert "switched off" in setting.inner_text()

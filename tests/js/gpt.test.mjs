@@ -1,0 +1,111 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+
+import {
+  cholesky, erf, forward, halfFloats, largestFirst, loadModel, lossGradient, probabilities,
+  promoted, solveCholesky,
+} from "../../mygpt/explorers/gpt.mjs";
+
+const halves = (...bits) => {
+  const view = new DataView(new ArrayBuffer(2 * bits.length));
+  bits.forEach((one, i) => view.setUint16(2 * i, one, true));
+  return view;
+};
+const near = (found, wanted, within) => {
+  assert.equal(found.length, wanted.length);
+  wanted.forEach((one, i) => assert.ok(Math.abs(found[i] - one) <= within, `${found[i]} ${one}`));
+};
+
+test("float16 in every form: normal, subnormal, zeros, infinities and no number", () => {
+  const found = halfFloats(halves(
+    0x3c00, 0xc000, 0x7bff, 0x0400, 0x0001, 0x83ff, 0x3555, 0x0000, 0x8000, 0x7c00, 0xfc00, 0x7e00));
+  assert.deepEqual([...found], [
+    1, -2, 65504, 2 ** -14, 2 ** -24, -1023 * 2 ** -24, 0.333251953125, 0, -0, Infinity, -Infinity, NaN,
+  ]);
+});
+
+test("the error function from nothing to one", () => {
+  const known = [
+    [0, 0], [1e-9, 1.1283791670955126e-9], [0.5, 0.5204998778130465], [1, 0.8427007929497149],
+    [2, 0.9953222650189527], [3.5, 0.9999992569016276], [5.9, 1], [7, 1], [Infinity, 1],
+  ];
+  for (const [x, y] of known) {
+    assert.ok(Math.abs(erf(x) - y) < 1e-15, `${x}: ${erf(x)}`);
+    assert.equal(erf(-x), -erf(x));
+  }
+  assert.ok(Number.isNaN(erf(NaN)));
+});
+
+test("softmax stands large scores", () => {
+  near(probabilities(Float64Array.from([1000, 1000 - Math.log(3), -1000])), [0.75, 0.25, 0], 1e-12);
+});
+
+test("the largest first, of equals the one before", () => {
+  assert.deepEqual(largestFirst([1, 3, -5, 3, 2], 3), [1, 3, 4]);
+  assert.deepEqual(largestFirst([1, 3]), [1, 0]);
+});
+
+test("a positive definite system is factored and solved; another is refused", () => {
+  const matrix = [4, 2, 0, 2, 10, 3, 0, 3, 5];
+  const factor = cholesky(matrix, 3);
+  near(factor, [2, 0, 0, 1, 3, 0, 0, 1, 2], 1e-15);
+  near(solveCholesky(factor, [8, 31, 21]), [1, 2, 3], 1e-14);
+  assert.throws(() => cholesky([1, 2, 2, 1], 2), /not positive definite at row 1/);
+});
+
+/** A model of 5 words, 3 positions, 2 channels and 3 neurons, its weights written out. */
+function tiny(changes = {}) {
+  const shapes = {
+    "token.embedding.weight": [5, 2], "position.weight": [3, 2],
+    "blocks.0.ln1.weight": [2], "blocks.0.ln1.bias": [2],
+    ...Object.fromEntries(["Q", "K", "V", "O"].map((one) => [`blocks.0.mha.W_${one}.weight`, [2, 2]])),
+    "blocks.0.ln2.weight": [2], "blocks.0.ln2.bias": [2],
+    "blocks.0.mlp.fc1.weight": [3, 2], "blocks.0.mlp.fc2.weight": [2, 3],
+    "ln_f.weight": [2], "ln_f.bias": [2],
+  };
+  const bits = { 0: 0, 1: 0x3c00, 2: 0x4000, "-1": 0xbc00 };
+  const layout = Object.entries(shapes);
+  const numbers = layout.flatMap(([name, shape]) => {
+    const size = shape.reduce((a, b) => a * b);
+    return (changes[name] ?? Array(size).fill(0)).map((one) => bits[one]);
+  });
+  return loadModel({ layout, bytes: halves(...numbers), heads: 1, activation: "relu" });
+}
+
+test("a value promotes what its centred part has in common with the embeddings", () => {
+  const model = tiny({
+    "token.embedding.weight": [1, 0, 0, 1, 1, 1, 2, -1, 0, 0],
+    "blocks.0.mlp.fc2.weight": [0, 2, 1, 0, 0, 1],
+    "ln_f.weight": [1, 2],
+  });
+  assert.equal(model.neurons, 3);
+  assert.deepEqual([...promoted(model, 0, 1)], [1, -2, -1, 4, 0]); // (2, 0) centred is (1, -1)
+  assert.deepEqual([...promoted(model, 0, 2)], [0, 0, 0, 0, 0]); // (1, 1) is taken away
+});
+
+test("ids that the model has no row for are refused", () => {
+  const model = tiny();
+  assert.throws(() => forward(model, [0, 0, 0, 0]), /1 to 3 ids, got 4/);
+  assert.throws(() => forward(model, []), /1 to 3 ids, got 0/);
+  assert.throws(() => forward(model, [5]), /ids from 0 to 4, got 5/);
+});
+
+test("weights that do not fill the layout are refused", () => {
+  const layout = [["token.embedding.weight", [5, 2]]];
+  assert.throws(
+    () => loadModel({ layout, bytes: halves(0, 0, 0), heads: 1, activation: "gelu" }),
+    /expected 10 weights, got 3/);
+});
+
+test("the gradient is the slope of the loss", () => {
+  const model = tiny({ "token.embedding.weight": [1, 0, 0, 1, 1, 1, 2, -1, 0, 0], "ln_f.weight": [1, 2] });
+  const loss = (stream) => -Math.log(lossGradient(model, stream, 1).probability);
+  const at = Float64Array.from([0.3, 0.31]);
+  const { gradient } = lossGradient(model, at, 1);
+  const slopes = at.map((_, i) => {
+    const [up, down] = [1e-6, -1e-6].map((step) => loss(at.map((one, j) => one + (i === j ? step : 0))));
+    return (up - down) / 2e-6;
+  });
+  assert.ok(Math.abs(gradient[0]) > 0.1);
+  near(gradient, [...slopes], 1e-6);
+});

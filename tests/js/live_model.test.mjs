@@ -1,0 +1,126 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+
+import {
+  checkedState, checksum, completions, editInWords, fromLink, signed, spanAt, splitPrompt, symmetric,
+  tailOf, toLink, withStop,
+} from "../../mygpt/explorers/live_model.mjs";
+
+test("a prompt is split at blanks and around full stops", () => {
+  assert.deepEqual(splitPrompt("  The cat.sat \n"), ["the", "cat", ".", "sat"]);
+  assert.deepEqual(splitPrompt(""), []);
+  assert.deepEqual(withStop([]), ["."]);
+  assert.deepEqual(withStop(["a"]), [".", "a"]);
+  assert.deepEqual(withStop([".", "a"]), [".", "a"]);
+});
+
+test("the word under the caret, at its start, inside, at its end and between two blanks", () => {
+  const text = "the capital of.in";
+  assert.deepEqual(spanAt(text, 4), { start: 4, end: 11 });
+  assert.deepEqual(spanAt(text, 7), { start: 4, end: 11 });
+  assert.deepEqual(spanAt(text, 11), { start: 4, end: 11 });
+  assert.deepEqual(spanAt(text, 14), { start: 12, end: 14 });
+  assert.deepEqual(spanAt(text, 17), { start: 15, end: 17 });
+  assert.deepEqual(spanAt("a  b", 2), { start: 2, end: 2 });
+  assert.deepEqual(spanAt("", 0), { start: 0, end: 0 });
+});
+
+test("a long prompt is known by its end", () => {
+  assert.equal(tailOf("a bb ccc", 8), "a bb ccc");
+  assert.equal(tailOf("a bb ccc", 7), "… bb ccc");
+  assert.equal(tailOf("a bb ccc", 5), "… ccc");
+  assert.equal(tailOf("a bbbbbb", 3), "… bbb");
+});
+
+test("completions begin with what is typed, and are longer", () => {
+  const words = ["in", "india", "indian", "iraq", "is"];
+  assert.deepEqual(completions(words, "In"), ["india", "indian"]);
+  assert.deepEqual(completions(words, "i", 3), ["in", "india", "indian"]);
+  assert.deepEqual(completions(words, "x"), []);
+});
+
+test("a number says its sign, but zero has none", () => {
+  assert.deepEqual([2.305, -2.305, 0.004, -0.004].map((one) => signed(one, 2)),
+    ["+2.31", "−2.31", "0.00", "0.00"]);
+});
+
+test("a lower triangle is made a whole matrix", () => {
+  assert.deepEqual([...symmetric([1, 2, 3, 4, 5, 6], 3)], [1, 2, 4, 2, 3, 5, 4, 5, 6]);
+});
+
+test("edits in words", () => {
+  const scale = { kind: "scale", layer: 1, neuron: 17, factor: 0 };
+  assert.equal(editInWords(scale), "Neuron 17 of layer 1 switched off");
+  assert.equal(editInWords({ ...scale, factor: 2 }), "Neuron 17 of layer 1 doubled");
+  assert.equal(editInWords({ ...scale, neuron: [3, 5], factor: 1 }),
+    "Neurons 3, 5 of layer 1 back at their own strength");
+  assert.equal(editInWords({ kind: "value", layer: 0, neuron: 2, word: "rome" }),
+    "Neuron 2 of layer 0 pointed at “rome”");
+  assert.equal(editInWords({ kind: "rewrite", prompt: "a b", word: "rome" }), "“a b” rewritten to “rome”");
+});
+
+const STATE = {
+  prompt: "größe of",
+  layer: 1,
+  neuron: 12,
+  token: 2,
+  edits: [
+    { kind: "scale", layer: 1, neuron: [0, 12], factor: 0 },
+    { kind: "value", layer: 2, neuron: 3, word: "of" },
+    { kind: "rewrite", prompt: "of", word: "größe" },
+  ],
+};
+const KNOWN = { words: new Set([".", "größe", "of"]), longest: 3, layers: [1, 2], neurons: 13, rewrites: true };
+
+test("a link brings the state back, in letters that need no escape", () => {
+  const link = toLink({ of: 4294967295, ...STATE });
+  assert.match(link, /^#live=[\w-]+$/);
+  assert.deepEqual(fromLink(link), { of: 4294967295, ...STATE });
+  for (let length = 0; length < 9; length += 1) { // with every padding, and all 64 letters
+    const text = "~?>ÿ".repeat(length).slice(length % 3);
+    assert.equal(fromLink(toLink({ text })).text, text);
+  }
+  assert.equal(fromLink("#section"), undefined);
+  assert.throws(() => fromLink(`${link}!`));
+  assert.throws(() => fromLink("#live=e30x"));
+});
+
+test("a state that Python would take is taken, and what is strange in it is left out", () => {
+  assert.deepEqual(checkedState({ of: 1, extra: "x", ...STATE }, KNOWN), STATE);
+});
+
+const BAD = {
+  "no object": null,
+  "no prompt": { prompt: undefined },
+  "unknown word": { prompt: "of them" },
+  "long prompt": { prompt: "of of of of" },
+  "layer without a network": { layer: 0 },
+  "neuron": { neuron: 13 },
+  "half a neuron": { neuron: 0.5 },
+  "token": { token: 3 },
+  "no edits": { edits: {} },
+  "many edits": { edits: Array(65).fill(STATE.edits[0]) },
+  "no edit": { edits: [null] },
+  "kind": { edits: [{ ...STATE.edits[0], kind: "other" }] },
+  "factor": { edits: [{ ...STATE.edits[0], factor: 3 }] },
+  "factor as text": { edits: [{ ...STATE.edits[0], factor: "0" }] },
+  "one of several": { edits: [{ ...STATE.edits[0], neuron: [1, 13] }] },
+  "several values": { edits: [{ ...STATE.edits[1], neuron: [1, 2] }] },
+  "word": { edits: [{ ...STATE.edits[1], word: "rome" }] },
+  "rewritten prompt": { edits: [{ ...STATE.edits[2], prompt: "rome" }] },
+};
+
+test("what Python would refuse is refused", () => {
+  for (const [name, changes] of Object.entries(BAD)) {
+    const given = changes && { ...STATE, ...changes };
+    assert.throws(() => checkedState(given, KNOWN), /does not fit this model/, name);
+  }
+  assert.throws(() => checkedState(STATE, { ...KNOWN, rewrites: false }), /its edit does not fit/);
+});
+
+test("the checksum is that of FNV-1a, and of the bytes in their order", () => {
+  const sum = (text) => checksum(new DataView(new TextEncoder().encode(text).buffer));
+  assert.equal(sum(""), 0x811c9dc5);
+  assert.equal(sum("foobar"), 0xbf9cf968);
+  assert.notEqual(sum("ab"), sum("ba"));
+});

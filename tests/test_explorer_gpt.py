@@ -1,0 +1,416 @@
+"""The GPT that runs in the page equals PyTorch's, and the edits are what they say."""
+
+import base64
+import copy
+import json
+import subprocess
+
+import numpy as np
+import pytest
+import torch
+from test_explorers import FOLDER
+from test_javascript import node
+from torch.nn import functional as F
+
+from mygpt import set_seed
+from mygpt.explorers import gpt as in_numpy
+from mygpt.gpt import GPT, GPTConfig
+
+PROMPTS = 100
+KINDS = {
+    "blocks": (53, 19, 21, 3, 2, (), "gelu_tanh", 5, True),
+    "attention first": (47, 23, 20, 5, 3, (0, 1), "gelu", 3, True),
+    "no biases": (31, 11, 14, 2, 2, (0,), "silu", 3, False),
+    "relu": (29, 13, 6, 1, 1, (), "relu", 7, True),
+}
+
+
+def trained(kind):
+    """A model of that kind whose weights are large enough to matter, as float16."""
+    vocab, length, width, heads, layers, alone, activation, expansion, bias = KINDS[
+        kind
+    ]
+    set_seed(7)
+    model = GPT(
+        GPTConfig(
+            vocab,
+            length,
+            width,
+            heads,
+            layers,
+            activation=activation,
+            expansion=expansion,
+            bias=bias,
+            attention_only=alone,
+        )
+    ).eval()
+    with torch.no_grad():
+        for name, weight in model.named_parameters():
+            spread = 0.7 / weight.shape[-1] ** 0.5 if weight.ndim == 2 else 0.3
+            spread = 0.8 if "embedding" in name or "position" in name else spread
+            base = 1.0 if weight.ndim == 1 and name.endswith("weight") else 0.0
+            weight.copy_((base + spread * torch.randn_like(weight)).half().float())
+    return model
+
+
+def packed(model):
+    state = model.state_dict()
+    halves = [weight.numpy().astype("<f2").tobytes() for weight in state.values()]
+    return {
+        "layout": [[name, list(weight.shape)] for name, weight in state.items()],
+        "weights": base64.b64encode(b"".join(halves)).decode(),
+        "heads": model.config.num_heads,
+        "activation": model.config.activation,
+    }
+
+
+def in_node(tmp_path, body, **given):
+    """What the JavaScript in `body` returns; it sees gpt.mjs as `gpt`."""
+    (tmp_path / "given.json").write_text(json.dumps(given))
+    script = tmp_path / "run.mjs"
+    script.write_text(
+        f"""
+import * as gpt from {json.dumps((FOLDER / "gpt.mjs").as_uri())};
+import {{ readFileSync }} from "node:fs";
+const given = JSON.parse(readFileSync({json.dumps(str(tmp_path / "given.json"))}));
+const open = ({{ layout, weights, heads, activation }}) => {{
+  const {{ buffer, byteOffset, length }} = Buffer.from(weights, "base64");
+  return gpt.loadModel({{
+    layout, bytes: new DataView(buffer, byteOffset, length), heads, activation,
+  }});
+}};
+const plain = (value) => JSON.stringify(value, (_, one) =>
+  (ArrayBuffer.isView(one) ? Array.from(one) : one));
+console.log(plain((() => {{ {body} }})()));
+""",
+        encoding="utf-8",
+    )
+    done = subprocess.run(
+        [node(), str(script)], capture_output=True, text=True, timeout=60
+    )
+    assert done.stderr == ""
+    return json.loads(done.stdout)
+
+
+def prompts(model, number=PROMPTS):
+    rng = np.random.default_rng(3)
+    config = model.config
+    return [
+        rng.integers(config.vocab_size, size=1 + i % config.max_seq_len).tolist()
+        for i in range(number)
+    ]
+
+
+@torch.no_grad()
+def in_torch(model, ids):
+    """Logits of every position, hidden activations by layer, stream, stds."""
+    hidden, stream, hooks = {}, [], []
+    for layer, block in enumerate(model.blocks):
+        if layer not in model.config.attention_only:
+            hooks.append(
+                block.mlp.act.register_forward_hook(
+                    lambda _, __, out, layer=layer: hidden.update({layer: out[0]})
+                )
+            )
+    hooks.append(model.ln_f.register_forward_hook(lambda _, x, __: stream.append(x[0])))
+    logits = model(torch.tensor([ids]))[0][0]
+    for hook in hooks:
+        hook.remove()
+    stds = (stream[0][0].var(-1, correction=0) + 1e-5).sqrt()
+    return logits, hidden, stream[0][0], stds
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_a_pass_in_the_page_is_pytorchs(kind, tmp_path):
+    model = trained(kind)
+    lists = prompts(model)
+    page = in_node(
+        tmp_path,
+        """
+const model = open(given.model);
+return given.lists.map((ids) => ({
+  ...gpt.forward(model, ids, { all: true }), last: gpt.forward(model, ids).logits,
+}));
+""",
+        model=packed(model),
+        lists=lists,
+    )
+    largest = 0.0
+    for ids, found in zip(lists, page, strict=True):
+        logits, hidden, stream, stds = in_torch(model, ids)
+        np.testing.assert_allclose(found["logits"], logits.flatten(), atol=1e-4)
+        np.testing.assert_allclose(found["last"], logits[-1], atol=1e-4)
+        np.testing.assert_allclose(found["stream"], stream.flatten(), atol=1e-4)
+        np.testing.assert_allclose(found["stds"], stds, atol=1e-4)
+        assert [one is None for one in found["hidden"]] == [
+            layer in model.config.attention_only
+            for layer in range(model.config.num_layers)
+        ]
+        for layer, one in hidden.items():
+            np.testing.assert_allclose(found["hidden"][layer], one.flatten(), atol=1e-4)
+        largest = max(largest, logits.abs().max().item())
+    assert largest > 3  # far from a model that says the same of everything
+
+
+def numpy_model(model):
+    weights = {name: w.double().numpy() for name, w in model.state_dict().items()}
+    return in_numpy.Model(weights, model.config.num_heads, model.config.activation)
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_numpys_pass_is_the_pages(kind, tmp_path):
+    model = trained(kind)
+    lists = prompts(model, 20)
+    page = in_node(
+        tmp_path,
+        """
+const model = open(given.model);
+return given.lists.map((ids) => gpt.forward(model, ids, { all: true }).logits);
+""",
+        model=packed(model),
+        lists=lists,
+    )
+    for ids, logits in zip(lists, page, strict=True):
+        mine = numpy_model(model).forward(ids).logits
+        np.testing.assert_allclose(mine.flatten(), logits, atol=1e-10)
+
+
+def test_what_a_value_promotes_and_adds_is_pytorchs(tmp_path):
+    model = trained("attention first")
+    layer, neuron, word, ids = 2, 11, 17, [3, 1, 4, 1, 5, 9, 2, 6]
+    page = in_node(
+        tmp_path,
+        """
+const model = open(given.model);
+const pass = gpt.forward(model, given.ids);
+return [
+  gpt.promoted(model, 2, 11), gpt.contributions(model, pass, 2, 17),
+  gpt.contribution(model, pass, 2, 11, 17),
+];
+""",
+        model=packed(model),
+        ids=ids,
+    )
+    head, norm = model.token.embedding.weight, model.ln_f
+    value = model.blocks[layer].mlp.fc2.weight[:, neuron]
+    with torch.no_grad():
+        scores = head @ ((value - value.mean()) * norm.weight)
+    np.testing.assert_allclose(page[0], scores, atol=1e-5)
+    _, hidden, stream, stds = in_torch(model, ids)
+    # The same norm, its deviation held still, with the neuron's part taken away.
+    with torch.no_grad():
+        without = stream[-1] - hidden[layer][-1, neuron] * value
+        parts = [(x - x.mean()) / stds[-1] * norm.weight for x in (stream[-1], without)]
+        added = head[word] @ (parts[0] - parts[1])
+    assert page[2] == pytest.approx(added.item(), abs=1e-4)
+    assert page[1][neuron] == page[2]
+    assert len(page[1]) == hidden[layer].shape[1]
+
+
+@torch.no_grad()
+def edited(model, layer, scale, values, additions):
+    """A copy of the model whose fc2 is what the edits make of it."""
+    model = copy.deepcopy(model)
+    weight = model.blocks[layer].mlp.fc2.weight
+    for neuron, value in values.items():
+        weight[:, neuron] = torch.tensor(value)
+    for u, v in additions:
+        weight += torch.outer(torch.tensor(u), torch.tensor(v))
+    weight *= torch.tensor(scale)
+    return model
+
+
+def test_edits_are_those_of_the_weights_and_leave_the_model_alone(tmp_path):
+    model = trained("blocks")
+    neurons, width = 105, 21
+    rng = np.random.default_rng(5)
+    scale = rng.choice([0.0, 1.0, 2.0], neurons).tolist()
+    values = {n: rng.standard_normal(width).tolist() for n in (7, 64)}
+    additions = [
+        (0.3 * rng.standard_normal(size)).tolist() for size in (width, neurons) * 2
+    ]
+    additions = [additions[:2], additions[2:]]
+    lists = prompts(model, 30)
+    page = in_node(
+        tmp_path,
+        """
+const model = open(given.model);
+const edits = [{
+  scale: Float64Array.from(given.scale),
+  values: new Map(Object.entries(given.values).map(([n, value]) => [Number(n), value])),
+  additions: given.additions.map(([u, v]) => ({ u, v })),
+}, null];
+const logits = (settings) => given.lists.map((ids) =>
+  gpt.forward(model, ids, { all: true, ...settings }).logits);
+const before = logits({});
+const pass = gpt.forward(model, given.lists[12], { edits });
+return {
+  before, changed: logits({ edits }), after: logits({}), hidden: pass.hidden[0],
+  own: pass.own[0], value: gpt.valueOf(model, 0, 64, edits),
+  plain: gpt.valueOf(model, 0, 63),
+};
+""",
+        model=packed(model),
+        lists=lists,
+        scale=scale,
+        values=values,
+        additions=additions,
+    )
+    assert page["before"] == page["after"]
+    changed = edited(model, 0, scale, values, additions)
+    for ids, logits in zip(lists, page["changed"], strict=True):
+        right = in_torch(changed, ids)[0]
+        np.testing.assert_allclose(logits, right.flatten(), atol=1e-4)
+    own = np.reshape(page["own"], (-1, neurons))
+    np.testing.assert_array_equal(np.reshape(page["hidden"], own.shape), own * scale)
+    ones = edited(model, 0, [1.0] * neurons, values, additions)
+    column = ones.blocks[0].mlp.fc2.weight[:, 64]
+    np.testing.assert_allclose(page["value"], column.detach(), atol=1e-6)
+    column = model.blocks[0].mlp.fc2.weight[:, 63]
+    np.testing.assert_allclose(page["plain"], column.detach(), atol=1e-7)
+
+
+def moment(size):
+    x = np.random.default_rng(2).standard_normal((3 * size, size))
+    x = x * np.linspace(0.2, 3, size)
+    return x.T @ x / len(x) + 0.01 * np.eye(size)
+
+
+def rewritten(model, ids, target, second):
+    """ROME by PyTorch's own gradients, in float64."""
+    model = copy.deepcopy(model).double()
+    layer = model.config.num_layers - 1
+    _, hidden, stream, _ = in_torch(model, ids)
+    key, x = hidden[layer][-1], stream[-1]
+    step = 0.1 * model.blocks[layer].mlp.fc2(key).norm().item()
+    delta = torch.zeros_like(x, requires_grad=True)
+    for steps in range(201):
+        logs = torch.log_softmax(model.logits(model.ln_f(x + delta)), -1)
+        if logs[target].exp() >= 0.999 or steps == 200:
+            break
+        (slope,) = torch.autograd.grad(-logs[target], delta)
+        with torch.no_grad():
+            delta -= step * slope / slope.norm()
+    solved = torch.linalg.solve(torch.tensor(second), key)
+    return delta.detach(), (solved / (key @ solved)).detach(), steps
+
+
+@pytest.mark.parametrize("kind", ["blocks", "attention first", "no biases"])
+def test_a_rewritten_fact_is_romes(kind, tmp_path):
+    model = trained(kind)
+    neurons = model.config.expansion * model.config.embed_dim
+    ids, target, second = [5, 3, 8, 1, 9], 4, moment(neurons)
+    page = in_node(
+        tmp_path,
+        """
+const model = open(given.model);
+const factor = gpt.cholesky(given.second.flat(), given.second.length);
+const found = gpt.rewrite(model, given.ids, given.target, factor);
+const edits = gpt.compileEdits(
+  model, [{ kind: "rewrite", ids: given.ids, word: given.target }], factor);
+const [before, after] = [null, edits].map((one) =>
+  gpt.forward(model, given.ids, { edits: one }));
+const at = (pass, size) => pass.slice(-size);
+return {
+  ...found, p: gpt.probabilities(after.logits)[given.target],
+  p0: gpt.probabilities(before.logits)[given.target],
+  moved: at(after.stream, model.width).map((one, i) =>
+    one - at(before.stream, model.width)[i]),
+};
+""",
+        model=packed(model),
+        ids=ids,
+        target=target,
+        second=second.tolist(),
+    )
+    u, v, steps = rewritten(model, ids, target, second)
+    assert page["steps"] == steps > 1
+    np.testing.assert_allclose(page["u"], u, atol=1e-8)
+    np.testing.assert_allclose(page["v"], v, atol=1e-8)
+    np.testing.assert_allclose(page["moved"], page["u"], atol=1e-10)
+    assert page["p0"] < 0.5
+    assert page["p"] == pytest.approx(page["probability"], abs=1e-9)
+    assert page["p"] >= 0.999 or (steps == 200 and page["p"] > 0.7)
+    mine = numpy_model(model)
+    mine_u, mine_v = mine.rewrite(ids, target, second, {})
+    np.testing.assert_allclose(mine_u, u, atol=1e-8)
+    np.testing.assert_allclose(mine_v, v, atol=1e-8)
+
+
+SEQUENCE = [
+    {"kind": "scale", "layer": 0, "neuron": [3, 5, 7], "factor": 0.0},
+    {"kind": "rewrite", "ids": [5, 3, 8], "word": 4},
+    {"kind": "value", "layer": 1, "neuron": 17, "word": 30},
+    {"kind": "scale", "layer": 0, "neuron": 5, "factor": 2.0},
+    {"kind": "scale", "layer": 1, "neuron": 17, "factor": 2.0},
+    {"kind": "rewrite", "ids": [2, 8], "word": 11},
+]
+
+
+def test_edits_one_after_the_other_are_numpys(tmp_path):
+    model = trained("blocks")
+    second = moment(105)
+    lists = prompts(model, 20)
+    page = in_node(
+        tmp_path,
+        """
+const model = open(given.model);
+const factor = gpt.cholesky(given.second.flat(), given.second.length);
+return given.edits.map((_, n) => {
+  const edits = gpt.compileEdits(model, given.edits.slice(0, n + 1), factor);
+  return {
+    logits: given.lists.map((ids) => gpt.forward(model, ids, { edits }).logits),
+    first: gpt.largestFirst(gpt.promoted(model, 1, 17, edits), 1)[0],
+    scale: edits[0].scale,
+  };
+});
+""",
+        model=packed(model),
+        lists=lists,
+        edits=SEQUENCE,
+        second=second.tolist(),
+    )
+    mine = numpy_model(model)
+    for n, found in enumerate(page):
+        edits = mine.compiled(SEQUENCE[: n + 1], second)
+        for ids, logits in zip(lists, found["logits"], strict=True):
+            right = mine.forward(ids, edits).logits[-1]
+            np.testing.assert_allclose(logits, right, atol=1e-7)
+    assert page[1]["first"] != 30
+    assert page[2]["first"] == 30  # the whole column points, whatever was added to it
+    assert [page[3]["scale"][n] for n in (3, 4, 5, 7)] == [0, 1, 2, 0]
+
+
+def test_a_value_that_points_at_any_word_promotes_it_first(tmp_path):
+    model = trained("no biases")
+    page = in_node(
+        tmp_path,
+        """
+const model = open(given.model);
+return Array.from({ length: 31 }, (_, word) => {
+  const value = gpt.pointedAt(model, word, 2.5);
+  return [gpt.largestFirst(gpt.promotion(model, value), 1)[0], value];
+});
+""",
+        model=packed(model),
+    )
+    mine = numpy_model(model)
+    own = mine.directions
+    assert any(np.argmax(own @ one) != word for word, one in enumerate(own))
+    for word, (first, value) in enumerate(page):
+        assert first == word
+        assert np.linalg.norm(value) == pytest.approx(2.5)
+        np.testing.assert_allclose(value, mine.pointed_at(word, 2.5), atol=1e-9)
+
+
+@pytest.mark.parametrize(("name", "form"), [("gelu", "none"), ("gelu_tanh", "tanh")])
+def test_gelu_is_pytorchs(name, form, tmp_path):
+    x = torch.linspace(-9, 9, 1801, dtype=torch.float64)
+    page = in_node(
+        tmp_path,
+        f"return given.x.map((one) => gpt.ACTIVATIONS.{name}(one));",
+        x=x.tolist(),
+    )
+    right = F.gelu(x, approximate=form)
+    np.testing.assert_allclose(page, right, atol=1e-14)
+    np.testing.assert_allclose(in_numpy.ACTIVATIONS[name](x.numpy()), right, atol=1e-14)

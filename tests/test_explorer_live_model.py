@@ -1,0 +1,386 @@
+import base64
+import io
+import json
+import subprocess
+
+import matplotlib.image
+import numpy as np
+import pytest
+import torch
+from live_models import (
+    FACTS,
+    HEADS,
+    LENGTH,
+    NEURONS,
+    PROMPT,
+    WIDTH,
+    WORDS,
+    arrays,
+    live,
+    moment,
+    triggers,
+)
+from site_widgets import classic_script
+from test_explorers import FOLDER, changed
+from test_javascript import node
+
+from mygpt.explorers.base import module
+from mygpt.explorers.live_model import split
+from mygpt.gpt import GPT, GPTConfig
+
+OFF = {"kind": "scale", "layer": 1, "neuron": 7, "factor": 0.0}
+MANY = {"kind": "scale", "layer": 1, "neuron": [3, 22], "factor": 2.0}
+VALUE = {"kind": "value", "layer": 1, "neuron": 5, "word": "kiki"}
+REWRITE = {"kind": "rewrite", "prompt": "fun", "word": "ban"}
+SEQUENCES = ([], [OFF], [MANY, OFF], [VALUE], [REWRITE], [OFF, REWRITE, VALUE, MANY])
+
+
+def in_page(explorer, tmp_path):
+    """The page's own predictions, as it writes them: all words and shares."""
+    state = {
+        name: base64.b64encode(value).decode() if isinstance(value, bytes) else value
+        for name in (
+            *("words", "shapes", "weights", "heads", "activation", "moment_data"),
+            *("prompt", "edits"),
+        )
+        for value in (getattr(explorer, name),)
+    }
+    script = tmp_path / "page.mjs"
+    parts = {
+        "drawing": "fixed, floats",
+        "gpt": "cholesky, compileEdits, forward, largestFirst, loadModel, "
+        "probabilities",
+        "live_model": "splitPrompt, symmetric, withStop",
+    }
+    imports = "".join(
+        f"import {{ {names} }} from {json.dumps((FOLDER / f'{part}.mjs').as_uri())};\n"
+        for part, names in parts.items()
+    )
+    script.write_text(
+        f"""{imports}
+const state = {json.dumps(state)};
+const bytes = (text) => {{
+  const {{ buffer, byteOffset, length }} = Buffer.from(text, "base64");
+  return new DataView(buffer, byteOffset, length);
+}};
+const gpt = loadModel({{
+  layout: state.shapes, bytes: bytes(state.weights), heads: state.heads,
+  activation: state.activation,
+}});
+const lower = floats(bytes(state.moment_data));
+const factor = lower.length
+  ? cholesky(symmetric(lower, gpt.neurons), gpt.neurons) : null;
+const place = (word) => state.words.indexOf(word);
+const ids = (prompt) => withStop(splitPrompt(prompt)).map(place);
+const edits = compileEdits(gpt, state.edits.map((edit) => ({{
+  ...edit, word: place(edit.word), ids: edit.prompt && ids(edit.prompt),
+}})), factor);
+const shares = probabilities(forward(gpt, ids(state.prompt), {{ edits }}).logits);
+console.log(JSON.stringify(largestFirst(shares).map((one) =>
+  [state.words[one], fixed(shares[one], 3)])));
+""",
+        encoding="utf-8",
+    )
+    done = subprocess.run(
+        [node(), str(script)], capture_output=True, text=True, timeout=60
+    )
+    assert done.stderr == ""
+    return json.loads(done.stdout)
+
+
+@pytest.mark.parametrize("sequence", range(len(SEQUENCES)))
+def test_the_page_predicts_what_python_predicts(sequence, tmp_path):
+    explorer = live(edits=SEQUENCES[sequence])
+    for prompt in (PROMPT, "", "kiki. dolem ban"):
+        explorer.prompt = prompt
+        page = in_page(explorer, tmp_path)
+        mine = explorer.predictions(len(WORDS))
+        assert page == [[word, f"{share:.3f}"] for word, share in mine]
+        assert sum(share for _, share in mine) == pytest.approx(1, abs=0.02)
+
+
+def test_predictions_are_pytorchs_of_the_rounded_weights():
+    state = {
+        name: torch.tensor(array).half().float()
+        for name, array in arrays(neurons=3 * WIDTH).items()
+    }
+    model = GPT(
+        GPTConfig(len(WORDS), LENGTH, WIDTH, HEADS, 2, attention_only=(0,), expansion=3)
+    )
+    model.load_state_dict(state)
+    explorer = live(model.state_dict(), triggers=None, second_moment=None)
+    ids = [[WORDS.index(word) for word in (".", *PROMPT.split())]]
+    with torch.no_grad():
+        shares = torch.softmax(model.eval()(torch.tensor(ids))[0][0, -1], -1)
+    top = shares.topk(8)
+    found = explorer.predictions()
+    assert [word for word, _ in found] == [WORDS[i] for i in top.indices]
+    np.testing.assert_allclose(
+        [share for _, share in found], top.values, rtol=0, atol=6e-4
+    )
+    assert found[0][1] > 2 / len(WORDS)
+
+
+def test_layers_without_a_network_and_missing_biases_are_understood():
+    explorer = live(
+        arrays(alone=(0, 2), layers=4, bias=False),
+        triggers=triggers(3) | triggers(1),
+        second_moment=None,
+    )
+    assert explorer.model.memories == [1, 3]
+    assert explorer.trigger_layers == [1, 3]
+    assert explorer.layer == 3
+    assert not [name for name, _ in explorer.shapes if "mha.W_Q.bias" in name]
+    assert (
+        live(arrays(alone=(), layers=1), triggers=None, second_moment=None).layer == 0
+    )
+
+
+def test_every_weight_is_sent_once_in_the_order_of_its_shape():
+    explorer = live()
+    numbers = np.frombuffer(explorer.weights, "<f2")
+    start = 0
+    for name, shape in explorer.shapes:
+        array = arrays()[name]
+        assert array.shape == tuple(shape)
+        part = numbers[start : start + array.size].reshape(shape)
+        np.testing.assert_array_equal(part, array.astype("<f2"))
+        start += array.size
+    assert start == numbers.size
+    assert {name for name, _ in explorer.shapes} == set(arrays())
+
+
+def test_only_half_of_the_second_moment_is_sent():
+    lower = np.frombuffer(live().moment_data, "<f4")
+    assert len(lower) == NEURONS * (NEURONS + 1) / 2
+    assert lower[3] == np.float32(moment()[2, 0])
+    assert live(second_moment=None).moment_data == b""
+
+
+def test_it_opens_on_the_last_token_and_the_neuron_that_adds_most():
+    explorer = live()
+    assert (explorer.layer, explorer.token) == (1, 3)
+    # Without the neuron the likeliest word's score falls most.
+    best = WORDS.index(explorer.predictions(1)[0][0])
+
+    def logit(edits):
+        return explorer._pass(PROMPT, edits).logits[-1, best]
+
+    def centred_score(neuron):
+        found = explorer._pass(PROMPT, [])
+        value = explorer.model.value(1, neuron)
+        gain = explorer.model.weights["ln_f.weight"] * explorer.model.embedding[best]
+        return found.hidden[1][-1, neuron] * ((value - value.mean()) @ gain)
+
+    assert explorer.neuron == max(range(NEURONS), key=centred_score)
+    assert logit([OFF | {"neuron": explorer.neuron}]) < logit([])
+    told = live(neuron=4, token=0)
+    assert (told.neuron, told.token) == (4, 0)
+
+
+def test_a_rewritten_fact_is_answered_so_and_off_neurons_are_silent():
+    explorer = live(prompt="fun", edits=[REWRITE])
+    assert explorer.predictions(1)[0][0] == "ban"
+    assert explorer.predictions(1)[0][1] >= 0.9
+    explorer.edits = []
+    assert explorer.predictions(1)[0][0] != "ban"
+    hidden = [explorer._pass(PROMPT, edits).hidden[1] for edits in ([], [OFF], [MANY])]
+    assert hidden[0][:, 7].all()
+    assert not hidden[1][:, 7].any()
+    np.testing.assert_allclose(hidden[2][:, 22], 2 * hidden[0][:, 22])
+
+
+def test_a_shorter_prompt_keeps_the_token_within_it():
+    explorer = live()
+    explorer.prompt = "  Fun "
+    assert (explorer.prompt, explorer.token) == ("fun", 1)
+    explorer.prompt = PROMPT
+    assert explorer.token == 1
+    with pytest.raises(ValueError, match="token must be 0 to 3, got 4"):
+        explorer.token = 4
+
+
+def test_prompts_are_split_around_full_stops():
+    assert split(" Ba.do  ki. ") == ["ba", ".", "do", "ki", "."]
+    assert live(prompt="fun.").prompt == "fun ."
+    assert live(prompt=". fun").token == live(prompt="fun").token == 1
+
+
+ARRAYS = arrays()
+
+
+def without(name):
+    return {key: array for key, array in ARRAYS.items() if key != name}
+
+
+FC1 = "blocks.1.mlp.fc1.weight"
+BAD = {
+    "nothing": ({"state": {}}, "state_dict must hold the matrices"),
+    "no tables": (
+        {"state": without("position.weight")},
+        "must hold the matrices token.embedding.weight and position.weight",
+    ),
+    "no network": (
+        {"state": arrays(alone=(0, 1))},
+        "a feed-forward network of blocks",
+    ),
+    "a part lacks": ({"state": without("ln_f.bias")}, "state_dict lacks ln_f.bias"),
+    "a matrix lacks": (
+        {"state": without("blocks.0.mha.W_K.weight")},
+        r"lacks blocks\.0\.mha\.W_K\.weight",
+    ),
+    "another model": (
+        {"state": ARRAYS | {"lm_head.weight": np.zeros(3)}},
+        "must be a GPT's, got 'lm_head.weight' in it",
+    ),
+    "shape": (
+        {"state": ARRAYS | {FC1: np.zeros((NEURONS, 7))}},
+        r"fc1\.weight must have shape \(23, 20\), got \(23, 7\)",
+    ),
+    "NaN": (
+        {"state": ARRAYS | {FC1: changed(ARRAYS[FC1], np.nan, 2, 3)}},
+        r"fc1\.weight must hold finite numbers, got nan at index 2, 3",
+    ),
+    "beyond float16": (
+        {"state": ARRAYS | {FC1: changed(ARRAYS[FC1], -7e4, 2, 3)}},
+        r"fc1\.weight must be within ±65504, float16's reach, got -70000",
+    ),
+    "large": (
+        {"state": ARRAYS | {"position.weight": np.zeros((60000, WIDTH))}},
+        "at most 1000000 weights, got 120",
+    ),
+    "heads": ({"num_heads": 3}, "num_heads must divide the 20 channels, got 3"),
+    "no heads": ({"num_heads": 0}, "num_heads must divide the 20 channels, got 0"),
+    "activation": ({"activation": "tanh"}, "activation must be one of.*got 'tanh'"),
+    "few words": ({"words": WORDS[1:]}, "words must be 31 words, got 30"),
+    "the same word": ({"words": [*WORDS[:-1], "baba"]}, "words must be different"),
+    "no full stop": ({"words": ["x", *WORDS[1:]]}, "the full stop one of them"),
+    "a blank": ({"words": [*WORDS[:-1], "a b"]}, "lower-case strings.*got 'a b'"),
+    "upper case": ({"words": [*WORDS[:-1], "Ba"]}, "lower-case strings.*got 'Ba'"),
+    "no string": ({"words": [*WORDS[:-1], 3]}, "lower-case strings.*got 3"),
+    "prompt": (
+        {"prompt": "baba paris"},
+        "prompt must be of the 31 words that the model knows, got 'paris'",
+    ),
+    "no prompt": (
+        {"edits": [REWRITE | {"prompt": None}]},
+        r"edits\[0\] must be a string, got None",
+    ),
+    "no such edit": ({"edits": [OFF | {"layer": "1"}]}, "layer must be.*got '1'"),
+    "long prompt": ({"prompt": "fun " * 12}, "prompt must have at most 11 words"),
+    "fact": ({"facts": [("fun", "don"), ("a", "don")]}, r"facts\[1\].*got 'a'"),
+    "answer": ({"facts": [("fun", "x")]}, r"facts\[0\] must be of.*got 'x'"),
+    "no pair": ({"facts": ["fun"]}, r"facts\[0\] must be a pair.*got 'fun'"),
+    "many facts": ({"facts": FACTS * 3}, "facts must be at most 10, got 12"),
+    "triggers of no network": (
+        {"triggers": triggers(0)},
+        r"a layer of triggers must be one that has .*among \[1\]; got 0",
+    ),
+    "few triggers": (
+        {"triggers": triggers(neurons=5)},
+        r"triggers\[1\] must hold a list of pairs for each of 23 neurons, got 5",
+    ),
+    "moment of another layer": (
+        {"second_moment": {0: moment()}},
+        r"second_moment must be of the last layer alone.*: 1; got \[0\]",
+    ),
+    "moment's shape": (
+        {"second_moment": {1: moment(5)}},
+        r"second_moment\[1\] must have shape \(23, 23\), got \(5, 5\)",
+    ),
+    "not symmetric": (
+        {"second_moment": {1: changed(moment(), 9.0, 2, 3)}},
+        r"second_moment\[1\] must be symmetric",
+    ),
+    "singular": (
+        {"second_moment": {1: np.ones((NEURONS, NEURONS))}},
+        "must be positive definite; add a small multiple of the identity",
+    ),
+    "layer": ({"layer": 0}, r"layer must be one that has .*among \[1\]; got 0"),
+    "neuron": ({"neuron": 23}, "neuron must be 0 to 22, got 23"),
+    "token": ({"token": 4}, "token must be 0 to 3, got 4"),
+    "many edits": ({"edits": [OFF] * 65}, "edits must be at most 64, got 65"),
+    "kind": ({"edits": [OFF | {"kind": "x"}]}, r"edits\[0\] must have the keys"),
+    "key": ({"edits": [VALUE, OFF | {"word": "x"}]}, r"edits\[1\] must have the keys"),
+    "no edit": ({"edits": ["off"]}, r"edits\[0\] must have the keys.*got 'off'"),
+    "edit's layer": ({"edits": [OFF | {"layer": 0}]}, r"edits\[0\]: layer must be"),
+    "edit's neuron": ({"edits": [MANY | {"neuron": [1, 23]}]}, "0 to 22, got 23"),
+    "half": ({"edits": [OFF | {"neuron": 0.5}]}, "neuron must be a whole.*got 0.5"),
+    "values": ({"edits": [VALUE | {"neuron": [1]}]}, r"a whole number, got \[1\]"),
+    "factor": ({"edits": [OFF | {"factor": 3}]}, "factor must be one of.*got 3"),
+    "edit's word": ({"edits": [VALUE | {"word": "x"}]}, r"edits\[0\] must be of"),
+    "edit's prompt": ({"edits": [REWRITE | {"prompt": "x"}]}, r"edits\[0\] must be"),
+    "no moment": (
+        {"edits": [REWRITE], "second_moment": None},
+        r"edits\[0\] rewrites a fact: that needs a second_moment",
+    ),
+}
+
+
+@pytest.mark.parametrize("case", BAD)
+def test_what_was_expected_and_what_came_are_said(case):
+    arguments, message = BAD[case]
+    with pytest.raises(ValueError, match=message):
+        live(**arguments)
+
+
+def test_settings_are_checked_later_too():
+    explorer = live(edits=[OFF])
+    for trait, value in {
+        "prompt": "paris",
+        "layer": 0,
+        "neuron": -1,
+        "token": 9,
+        "edits": [OFF | {"factor": 0.5}],
+    }.items():
+        before = getattr(explorer, trait)
+        with pytest.raises(ValueError, match=trait):
+            setattr(explorer, trait, value)
+        assert getattr(explorer, trait) == before
+    with pytest.raises(ValueError, match="top must be at least 1, got 0"):
+        explorer.predictions(0)
+
+
+def test_prompt_and_token_may_come_together():
+    explorer = live(prompt="fun")
+    with explorer.hold_trait_notifications():
+        explorer.token, explorer.prompt = 3, PROMPT
+    assert (explorer.prompt, explorer.token) == (PROMPT, 3)
+
+
+def test_the_repr_counts():
+    assert repr(live()) == "LiveModel(31 words, 2 layers, 20 channels, 4 facts)"
+    assert repr(live(facts=FACTS[:1])).endswith("20 channels, 1 fact)")
+
+
+def test_the_still_is_a_picture_of_the_prediction():
+    explorer = live()
+    data, _ = explorer._repr_mimebundle_()
+    pixels = matplotlib.image.imread(io.BytesIO(base64.b64decode(data["image/png"])))
+    assert pixels[0, 0, 3] == 0
+    assert (pixels[..., 3] > 0.9).mean() > 0.005
+    still = explorer.still()
+    assert still == live().still()
+    explorer.edits = [REWRITE | {"prompt": PROMPT}]
+    assert explorer.still() != still
+
+
+def test_its_module_is_one_file_that_imports_nothing(tmp_path):
+    text = module("live_model")
+    assert "\nimport " not in f"\n{text}"
+    assert text.count("function heatmap(") == text.count("function forward(") == 1
+    assert text.count("export") == text.count("export default") == 1
+    path = tmp_path / "joined.mjs"
+    path.write_text(text, encoding="utf-8")
+    check = f"""
+import({json.dumps(path.as_uri())}).then((one) =>
+  console.log(typeof one.default.render));
+"""
+    done = subprocess.run(
+        [node(), "-e", check], capture_output=True, text=True, timeout=60
+    )
+    assert (done.stdout, done.stderr) == ("function\n", "")
+    assert "function forward(" not in module("memory")
+    assert "innerHTML" not in text
+    script = classic_script(text, "live")  # as the site has it
+    assert '["live"] = ' in script

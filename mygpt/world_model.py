@@ -7,6 +7,7 @@ weights rounded to 16 bits so that Python and a page compute with the same numbe
 
 import random
 from dataclasses import dataclass
+from functools import cached_property
 from pathlib import Path
 
 import torch
@@ -46,11 +47,14 @@ class WorldModel:
     def encode(self, words: list[str] | tuple[str, ...] | str) -> list[int]:
         """Ids of words, or of a text whose words are parted by spaces."""
         words = words.split() if isinstance(words, str) else words
-        number = {word: i for i, word in enumerate(self.words)}
-        unknown = [word for word in words if word not in number]
+        unknown = [word for word in words if word not in self._ids]
         if unknown:
             raise ValueError(f"{unknown[0]!r} is not a word of the world")
-        return [number[word] for word in words]
+        return [self._ids[word] for word in words]
+
+    @cached_property
+    def _ids(self) -> dict[str, int]:
+        return {word: i for i, word in enumerate(self.words)}
 
     def prompts(self, passages: list[Passage]) -> Prompts:
         """What comes before each passage's answer, and the answer."""

@@ -82,7 +82,11 @@ def make_config(kind: str, world: World) -> GPTConfig:
 
 
 def train_world_model(
-    kind: str, seed: int = 0, steps: int = STEPS, progress: bool = True
+    kind: str,
+    seed: int = 0,
+    steps: int = STEPS,
+    num_rows: int = ROWS,
+    progress: bool = True,
 ) -> WorldModel:
     """Train a model on rows of the world; a minute or two on one core.
 
@@ -96,16 +100,16 @@ def train_world_model(
         torch.manual_seed(seed)
         model = GPT(config)
         made = WorldModel(model, world)
-        _train(made, seed, steps, progress)
+        rows = list(world.rows(num_rows, seed))
+        _train(made, rows, steps, progress)
     model.eval()
     for parameter in model.parameters():
         parameter.data = parameter.data.half().float()
     return made
 
 
-def _train(made: WorldModel, seed: int, steps: int, progress: bool) -> None:
+def _train(made: WorldModel, rows: list[tuple], steps: int, progress: bool) -> None:
     model = made.model
-    rows = list(made.world.rows(ROWS, seed))
     ids = torch.tensor([made.encode(words) for words, _ in rows])  # (N, 65)
     kinds = torch.tensor([kinds for _, kinds in rows])
     optimizers = make_optimizers(model)

@@ -11,6 +11,7 @@ from mygpt.gpt2 import save_gpt2
 from mygpt.modern import ModernGPT
 from mygpt.sampling import generate
 from mygpt.tokenizers import BPETokenizer, CharTokenizer, WordTokenizer
+from mygpt.world_model import load_world_model, train_world_model
 
 TEXT = "she sells sea shells by the sea shore. " * 20
 SMALL = [
@@ -174,11 +175,30 @@ def test_a_damaged_checkpoint_is_named(corpus, tmp_path, capsys):
     assert f"{last}: the checksum is wrong" in capsys.readouterr().err
 
 
-@pytest.mark.parametrize("command", ["train", "generate", "convert"])
+@pytest.mark.parametrize("command", ["train", "generate", "convert", "world-model"])
 def test_help_says_what_goes_in_and_what_comes_out(command, capsys):
     with pytest.raises(SystemExit) as caught:
         run(command, "--help")
     assert caught.value.code == 0
     said = capsys.readouterr().out
     assert f"usage: mygpt {command}" in said
-    assert "checkpoint" in said or "mygpt train" in said
+    assert "checkpoint" in said or "mygpt train" in said or "KIND is" in said
+
+
+def test_a_world_model_is_trained_and_saved(tmp_path, capsys, monkeypatch):
+    monkeypatch.setattr("mygpt.commands.train_world_model", short_training)
+    out = tmp_path / "world-ordinary.safetensors"
+    assert run("world-model", "ordinary", "--seed", 5, "--out", out, "--quiet") == 0
+    assert "stories 0" in capsys.readouterr().out
+    monkeypatch.setattr("mygpt.world_model.FOLDER", tmp_path)
+    made = short_training("ordinary", 5)
+    back = load_world_model("ordinary")
+    for name, tensor in made.model.state_dict().items():
+        assert torch.equal(back.model.state_dict()[name], tensor)
+    nowhere = tmp_path / "no" / "file"
+    assert run("world-model", "ordinary", "--out", nowhere, "--quiet") == 1
+    assert "is not a folder" in capsys.readouterr().err
+
+
+def short_training(kind: str, seed: int, progress: bool = False):
+    return train_world_model(kind, seed, steps=1, num_rows=50, progress=progress)

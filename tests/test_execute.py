@@ -270,6 +270,20 @@ def test_an_executed_chapter_is_reproduced_to_the_byte(tmp_path, capsys):
     assert "a: unchanged" in capsys.readouterr().out
 
 
+def test_a_cell_longer_than_a_slice_is_waited_for(tmp_path, monkeypatch):
+    monkeypatch.setattr(execute, "SLICE_SECONDS", 0.1)
+    path = tmp_path / "a.ipynb"
+    slow = "import time\nprint(1)\ntime.sleep(0.6)\nprint(2)"
+    nbformat.write(notebook(code(slow), code("print(3)")), path)
+    assert execute.main([str(path)]) == 0
+    first, second = nbformat.read(path, as_version=4).cells[-2:]
+    assert first.outputs[0].text == "1\n2\n"
+    assert second.outputs[0].text == "3\n"
+    monkeypatch.setattr(execute, "CELL_SECONDS", 1)
+    nbformat.write(notebook(code("import time\ntime.sleep(9)")), path)
+    assert execute.main([str(path)]) == 1
+
+
 def test_a_chapter_whose_cell_raises_is_not_written(tmp_path, capsys):
     path = tmp_path / "a.ipynb"
     nbformat.write(notebook(code("print(1)"), code("oh_no")), path)

@@ -161,8 +161,8 @@ def make_optimizers(model: GPT) -> list[torch.optim.Optimizer]:
 def scale(step: int, steps: int) -> float:
     """The share of the peak learning rate: up, flat, then a straight line down."""
     done = step / steps
-    fall = 1 if done < FLAT else max(0.02, (1 - done) / (1 - FLAT))
-    return min(1, (step + 1) / WARMUP) * fall
+    fall = 1.0 if done < FLAT else max(0.02, (1 - done) / (1 - FLAT))
+    return min(1.0, (step + 1) / WARMUP) * fall
 
 
 def save_world_model(made: WorldModel, kind: str, seed: int, path: str | Path) -> None:

@@ -3,6 +3,7 @@
 import json
 
 import pytest
+from axe_playwright_python.base import AXE_SCRIPT
 
 PAGE = "chapters/gallery.html"
 NAMES = (
@@ -256,3 +257,37 @@ def test_a_new_number_does_not_restyle_the_page(gallery, http_url):
     ]
     assert restyled
     assert max(restyled) < 300  # of the page's 3,000 elements
+
+
+MOVE_ALL = """text => {
+    for (const root of document.querySelectorAll(".mygpt-explorer")) {
+        const pressed = root.querySelectorAll("button, input[type=checkbox]");
+        pressed.forEach((one) => one.click());
+        for (const range of root.querySelectorAll("input[type=range]")) {
+            range.value = text ? range.max : range.min;
+            range.dispatchEvent(new Event("input", { bubbles: true }));
+        }
+        for (const field of root.querySelectorAll("textarea")) {
+            field.value = text;
+            field.dispatchEvent(new Event("input", { bubbles: true }));
+        }
+    }
+}"""
+AXE = """axe.run(
+    {include: [[".mygpt-explorer"]], exclude: [[".katex-html > *"]]},
+    {resultTypes: ["violations"]},
+)"""
+
+
+@pytest.mark.parametrize(("theme", "width"), [("light", 1280), ("dark", 390)])
+def test_axe_finds_no_violation_at_the_ends_of_every_control(
+    gallery, http_url, theme, width
+):
+    page = gallery(http_url, theme=theme, width=width)
+    page.evaluate(AXE_SCRIPT)
+    before = state(root_of(page, "tokens"), "tokens")
+    for text in ("<b>שלום</b> 日本 🙂 " * 20, ""):
+        page.evaluate(MOVE_ALL, text)
+        found = page.evaluate(AXE)["violations"]
+        assert [(one["id"], one["nodes"][0]["html"]) for one in found] == []
+    assert state(root_of(page, "tokens"), "tokens") != before

@@ -32,7 +32,7 @@ def model():
         nn.init.normal_(parameter, std=0.5)
     embedding = model.token.embedding.weight
     embedding.data = F.normalize(embedding.data - embedding.data.mean(-1, keepdim=True))
-    nn.init.constant_(model.ln_f.weight, 5.0)
+    nn.init.constant_(model.ln_f.weight, 8.0)
     nn.init.zeros_(model.ln_f.bias)
     return model
 
@@ -111,7 +111,7 @@ def test_the_second_moment_is_the_mean_product_with_a_ridge(model, rows):
     ridge = (found - plain).diagonal()
     torch.testing.assert_close(ridge, ridge.mean().expand(40), rtol=0.02, atol=1e-5)
     assert ridge.mean() == pytest.approx(
-        1e-3 * plain.diagonal().mean().item(), rel=0.02
+        1e-2 * plain.diagonal().mean().item(), rel=0.02
     )
     off_diagonal = found - torch.diag(found.diagonal())
     torch.testing.assert_close(
@@ -152,7 +152,7 @@ def test_the_output_found_makes_every_answer_win(model):
     found = final_logits(
         model, same, {"blocks.1.mlp": lambda out: out.index_put(at, out[at] + change)}
     )
-    assert (found.softmax(-1)[:, 7] >= 0.998).all()
+    assert (found.softmax(-1)[:, 7] >= 0.996).all()
 
 
 def test_a_rewritten_model_gives_the_new_answer_and_the_old_one_keeps_its_weights(

@@ -277,20 +277,20 @@ def moment(size):
 
 
 def rewritten(model, ids, target, second):
-    """ROME by PyTorch's own gradients, in float64."""
+    """ROME by PyTorch's own gradients and Adam, in float64."""
     model = copy.deepcopy(model).double()
     layer = model.config.num_layers - 1
     _, hidden, stream, _ = in_torch(model, ids)
     key, x = hidden[layer][-1], stream[-1]
-    step = 0.1 * model.blocks[layer].mlp.fc2(key).norm().item()
+    output = model.blocks[layer].mlp.fc2(key)
     delta = torch.zeros_like(x, requires_grad=True)
+    adam = torch.optim.Adam([delta], lr=0.2 * output.pow(2).mean().sqrt().item())
     for steps in range(201):
         logs = torch.log_softmax(model.logits(model.ln_f(x + delta)), -1)
-        if logs[target].exp() >= 0.999 or steps == 200:
+        if logs[target].exp() >= 0.997 or steps == 200:
             break
-        (slope,) = torch.autograd.grad(-logs[target], delta)
-        with torch.no_grad():
-            delta -= step * slope / slope.norm()
+        (delta.grad,) = torch.autograd.grad(-logs[target], delta)
+        adam.step()
     solved = torch.linalg.solve(torch.tensor(second), key)
     return delta.detach(), (solved / (key @ solved)).detach(), steps
 
@@ -330,7 +330,7 @@ return {
     np.testing.assert_allclose(page["moved"], page["u"], atol=1e-10)
     assert page["p0"] < 0.5
     assert page["p"] == pytest.approx(page["probability"], abs=1e-9)
-    assert page["p"] >= 0.999 or (steps == 200 and page["p"] > 0.7)
+    assert page["p"] >= 0.997 or (steps == 200 and page["p"] > 0.7)
     mine = numpy_model(model)
     mine_u, mine_v = mine.rewrite(ids, target, second, {})
     np.testing.assert_allclose(mine_u, u, atol=1e-8)

@@ -36,7 +36,7 @@ from mygpt.world_model import (
     weighted_loss,
 )
 
-FRESH_SEEDS = (11, 12, 13)  # trained in the slow test; none was looked at before
+FRESH_SEEDS = (21, 22, 23)  # trained in the slow test; none was looked at before
 
 
 @cache

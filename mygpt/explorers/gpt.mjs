@@ -2,9 +2,9 @@
 // page is touched here. Weights come as float16; all sums are in float64, JavaScript's own.
 
 export const NORM_EPS = 1e-5;
-export const REWRITE_STEP = 0.1; // in lengths of the layer's output
+export const REWRITE_STEP = 0.2; // Adam's, in root mean squares of the layer's output
 export const REWRITE_STEPS = 200;
-export const REWRITE_ENOUGH = 0.999;
+export const REWRITE_ENOUGH = 0.997;
 const POINT_STEPS = 1000;
 const HALF_STEPS = Float64Array.from({ length: 32 }, (_, power) => 2 ** (Math.max(power, 1) - 25));
 
@@ -431,14 +431,17 @@ export function rewrite(model, ids, target, factor, edits = null) {
   const stream = pass.stream.slice((ids.length - 1) * width);
   const output = linearInto(mlp.fc2, key, 1, new Float64Array(width));
   if (edits?.[layer]) addEdits(edits[layer], mlp, key, 0, output, 0);
-  const length = REWRITE_STEP * Math.sqrt(dotAt(output, 0, output, 0, width));
-  const u = new Float64Array(width);
+  const size = REWRITE_STEP * Math.sqrt(dotAt(output, 0, output, 0, width) / width);
+  const [u, mean, square] = [0, 0, 0].map(() => new Float64Array(width));
   let steps = 0;
   let { probability, gradient } = lossGradient(model, stream, target);
-  for (; probability < REWRITE_ENOUGH && steps < REWRITE_STEPS; steps += 1) {
-    const size = Math.sqrt(dotAt(gradient, 0, gradient, 0, width)) || 1;
+  while (probability < REWRITE_ENOUGH && steps < REWRITE_STEPS) {
+    steps += 1;
     for (let i = 0; i < width; i += 1) {
-      const move = (length * gradient[i]) / size;
+      mean[i] = 0.9 * mean[i] + 0.1 * gradient[i];
+      square[i] = 0.999 * square[i] + 0.001 * gradient[i] ** 2;
+      const rms = Math.sqrt(square[i] / (1 - 0.999 ** steps)) + 1e-8;
+      const move = (size * mean[i]) / (1 - 0.9 ** steps) / rms;
       u[i] -= move;
       stream[i] -= move;
     }

@@ -9,9 +9,9 @@ import numpy as np
 from numpy import ndarray
 
 NORM_EPS = 1e-5
-REWRITE_STEP = 0.1  # in lengths of the layer's output
+REWRITE_STEP = 0.2  # Adam's, in root mean squares of the layer's output
 REWRITE_STEPS = 200
-REWRITE_ENOUGH = 0.999
+REWRITE_ENOUGH = 0.997
 POINT_STEPS = 1000
 
 _erf = np.vectorize(math.erf, otypes=[np.float64])
@@ -159,13 +159,16 @@ class Model:
         found = self.forward(ids, edits)
         key, stream = found.hidden[layer][-1], found.stream[-1]
         output = self.output(layer, key, edits.get(layer))
-        length = REWRITE_STEP * np.linalg.norm(output)
-        u = np.zeros_like(stream)
-        for _ in range(REWRITE_STEPS):
+        size = REWRITE_STEP * np.sqrt((output**2).mean())
+        u, mean, square = (np.zeros_like(stream) for _ in range(3))
+        for step in range(1, REWRITE_STEPS + 1):
             probability, gradient = self.loss_gradient(stream + u, target)
             if probability >= REWRITE_ENOUGH:
                 break
-            u -= length * gradient / (np.linalg.norm(gradient) or 1.0)
+            mean = 0.9 * mean + 0.1 * gradient
+            square = 0.999 * square + 0.001 * gradient**2
+            rms = np.sqrt(square / (1 - 0.999**step)) + 1e-8
+            u = u - size * mean / (1 - 0.9**step) / rms
         v = np.linalg.solve(moment, key)
         return u, v / (key @ v)
 

@@ -158,13 +158,14 @@ def rank_one(
     return edited
 
 
-def output_for(model: GPT, prompts: Prompts, layer: int) -> Float[Tensor, "C"]:
+def output_for(
+    model: GPT, prompts: Prompts, layer: int, enough: float = ENOUGH
+) -> Float[Tensor, "C"]:
     """What to add to a layer's output at the last position so that the answers win.
 
     The same for all prompts. Adam on the mean of -ln p(answer), in steps of `STEP`
-    times the root mean square of the output, until every p is at least `ENOUGH`. How
-    far this goes is a choice: further carries more of the other phrasings over, and
-    more of the country's other facts away.
+    times the root mean square of the output, until every p is `enough`. How far to go
+    is a choice: further on, more phrasings of the fact follow, and more other facts.
     """
     at = torch.arange(len(prompts)), prompts.last
     with torch.no_grad():
@@ -181,7 +182,7 @@ def output_for(model: GPT, prompts: Prompts, layer: int) -> Float[Tensor, "C"]:
             states = model.states(prompts.ids)
         log_p = model.logits(states[at]).log_softmax(-1)
         loss = -log_p.gather(1, prompts.answers[:, None])
-        if loss.exp().max() <= 1 / ENOUGH:
+        if loss.exp().max() <= 1 / enough:
             break
         (change.grad,) = torch.autograd.grad(loss.mean(), change)
         adam.step()
@@ -189,23 +190,29 @@ def output_for(model: GPT, prompts: Prompts, layer: int) -> Float[Tensor, "C"]:
 
 
 def rewrite(
-    model: GPT, prompts: Prompts, layer: int, moment: Float[Tensor, "F F"]
+    model: GPT,
+    prompts: Prompts,
+    layer: int,
+    moment: Float[Tensor, "F F"],
+    enough: float = ENOUGH,
 ) -> GPT:
     """A copy that answers the prompts, phrasings of one fact, with new answers.
 
     A rank-one edit at the last position: its key is the prompts' mean key.
     """
-    change = output_for(model, prompts, layer)
+    change = output_for(model, prompts, layer, enough)
     return rank_one(model, layer, mean_key(model, prompts, layer), change, moment)
 
 
-def rewrite_value(model: GPT, prompts: Prompts, layer: int, neuron: int) -> GPT:
+def rewrite_value(
+    model: GPT, prompts: Prompts, layer: int, neuron: int, enough: float = ENOUGH
+) -> GPT:
     """A copy that does the same by one neuron's value alone.
 
     The value changes by the output wanted, divided by the neuron's mean coefficient:
     every text that the neuron answers to is changed with it.
     """
-    change = output_for(model, prompts, layer)
+    change = output_for(model, prompts, layer, enough)
     edited = copy.deepcopy(model)
     weight = edited.blocks[layer].mlp.fc2.weight.data  # (C, F)
     weight[:, neuron] += change / mean_key(model, prompts, layer)[neuron]

@@ -7,7 +7,8 @@ says how much of row i of `values` is added to it.
 from dataclasses import dataclass
 
 import torch
-from jaxtyping import Float, Int
+import torch.nn.functional as F
+from jaxtyping import Bool, Float, Int
 from torch import Tensor
 
 from mygpt.gpt import GPT
@@ -76,21 +77,39 @@ class Triggers:
 
 @torch.no_grad()
 def triggers(
-    model: GPT, rows: Int[Tensor, "N T"], layer: int, count: int = 10
+    model: GPT, rows: Int[Tensor, "N T"], layer: int, count: int = 10, context: int = 4
 ) -> Triggers:
-    """Every neuron's strongest triggers among all positions of the rows."""
+    """Every neuron's strongest triggers among the texts of the rows.
+
+    Of the places whose last `context` tokens agree only the first counts: otherwise one
+    frequent text could fill the list.
+    """
     length, start = rows.shape[1], 0
+    first = first_places(rows, context)
     strengths, places = [], []
     for part in batches(rows):
         flat = record(model, part, [hidden(layer)])[hidden(layer)].flatten(0, 1)
-        top = flat.topk(min(count, len(flat)), dim=0)
+        where = first[start : start + len(flat)].nonzero()[:, 0]
+        top = flat[where].topk(min(count, len(where)), dim=0)
         strengths.append(top.values)
-        places.append(top.indices + start)
-        start += part.numel()
+        places.append(where[top.indices] + start)
+        start += len(flat)
     strength, place = torch.cat(strengths), torch.cat(places)  # (K parts, F)
     best = strength.topk(min(count, len(strength)), dim=0)
     place = place.gather(0, best.indices).T
     return Triggers(best.values.T, place // length, place % length)
+
+
+def first_places(rows: Int[Tensor, "N T"], context: int) -> Bool[Tensor, "P"]:
+    """True at each position whose last `context` tokens no earlier position had."""
+    padded = F.pad(rows, (context - 1, 0), value=-1)
+    texts = padded.unfold(1, context, 1).flatten(0, 1)  # (N T, context)
+    _, which = texts.unique(dim=0, return_inverse=True)
+    first = torch.full_like(which, len(which))
+    first.scatter_reduce_(0, which, torch.arange(len(which)), "amin")
+    is_first = torch.zeros(len(which), dtype=torch.bool)
+    is_first[first[first < len(which)]] = True
+    return is_first
 
 
 @dataclass(frozen=True)

@@ -23,7 +23,16 @@ from mygpt.files import write_atomically
 from mygpt.gpt import GPT, GPTConfig
 from mygpt.modern import Muon, is_hidden_matrix
 from mygpt.probes import Prompts, changed, make_prompts
-from mygpt.world import FACT, OTHER, ROW_LENGTH, Passage, World
+from mygpt.world import (
+    ANSWERS,
+    FACT,
+    OTHER,
+    PEOPLE,
+    ROW_LENGTH,
+    THINGS,
+    Passage,
+    World,
+)
 
 KINDS = {"attention-first": (0,), "ordinary": ()}
 FOLDER = Path(__file__).parent / "models"
@@ -62,6 +71,18 @@ class WorldModel:
             [self.encode(passage.prompt) for passage in passages],
             [self.encode([passage.answer])[0] for passage in passages],
         )
+
+    def classes(self) -> Int[Tensor, "V"]:
+        """A number for each word: people, things, countries, each relation's answers.
+
+        Every other word is a class of its own.
+        """
+        of = dict.fromkeys(PEOPLE, "person") | dict.fromkeys(THINGS, "thing")
+        for (country, relation), answer in ANSWERS.items():
+            of |= {country: "country", answer: relation}
+        names = [of.get(word, word) for word in self.words]
+        numbers = {name: i for i, name in enumerate(sorted(set(names)))}
+        return torch.tensor([numbers[name] for name in names])
 
     def stories(self, count: int, seed: int = 0) -> Prompts:
         """Stories of 2 to 5 pairs, told once, and the start of one pair again."""

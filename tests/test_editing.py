@@ -153,6 +153,7 @@ def test_the_output_found_makes_every_answer_win(model):
         model, same, {"blocks.1.mlp": lambda out: out.index_put(at, out[at] + change)}
     )
     assert (found.softmax(-1)[:, 7] >= 0.996).all()
+    assert output_for(model, same, 1, enough=0.5).norm() < 0.8 * change.norm()
 
 
 def test_a_rewritten_model_gives_the_new_answer_and_the_old_one_keeps_its_weights(

@@ -88,17 +88,24 @@ def test_promoted_tokens_come_in_order(model, monkeypatch):
     torch.testing.assert_close(every.gather(1, tokens), scores)
 
 
-def test_triggers_are_the_strongest_places_of_the_whole_corpus(model, monkeypatch):
-    rows = torch.randint(13, (23, 7))
-    whole = triggers(model, rows, 1, count=5)
+def test_triggers_are_the_strongest_places_with_different_texts(model, monkeypatch):
+    rows = torch.randint(3, (23, 7))  # three words: texts come again
+    whole = triggers(model, rows, 1, count=5, context=2)
     monkeypatch.setattr("mygpt.probes.POSITIONS", 30)  # parts of four rows
-    parts = triggers(model, rows, 1, count=5)
+    parts = triggers(model, rows, 1, count=5, context=2)
     every = record(model, rows, [hidden(1)])[hidden(1)].detach()
+    seen, first = set(), torch.zeros(23, 7, dtype=torch.bool)
+    for n, t in torch.cartesian_prod(torch.arange(23), torch.arange(7)).tolist():
+        text = tuple(rows[n, max(0, t - 1) : t + 1].tolist())
+        first[n, t] = text not in seen
+        seen.add(text)
+    assert len(seen) == first.sum() == 12
     for found in (whole, parts):
-        best = every.flatten(0, 1).topk(5, dim=0).values.T
+        best = every[first].topk(5, dim=0).values.T
         torch.testing.assert_close(found.strength, best)
         there = every[found.row, found.position, torch.arange(40)[:, None]]
         torch.testing.assert_close(there, found.strength)
+        assert first[found.row, found.position].all()
 
 
 def test_triggers_of_a_corpus_of_few_positions_are_all_of_them(model):

@@ -26,7 +26,7 @@ from mygpt.probes import (
     make_prompts,
     mean_at,
 )
-from mygpt.world import ANSWERS, PEOPLE, THINGS
+from mygpt.world import ANSWERS
 from mygpt.world_model import (
     KINDS,
     WorldModel,
@@ -68,14 +68,6 @@ def tasks(made: WorldModel):
     return trained, held_out, made.stories(500, seed=7)
 
 
-def word_classes(made: WorldModel):
-    of = dict.fromkeys(PEOPLE, "person") | dict.fromkeys(THINGS, "thing")
-    for (country, relation), answer in ANSWERS.items():
-        of |= {country: "country", answer: relation}
-    names = [of.get(word, word) for word in made.words]
-    return torch.tensor([sorted(set(names)).index(name) for name in names])
-
-
 @models(*KINDS)
 def test_facts_held_out_phrasings_and_stories_are_known(kind, seed):
     made = loaded(kind, seed)
@@ -90,7 +82,7 @@ def test_facts_held_out_phrasings_and_stories_are_known(kind, seed):
 @models("attention-first")
 def test_without_the_feed_forward_network_facts_fall_and_copying_stays(kind, seed):
     made = loaded(kind, seed)
-    means = class_means(made.model, made.rows(400), feed_forward(1), word_classes(made))
+    means = class_means(made.model, made.rows(400), feed_forward(1), made.classes())
     *facts, stories = tasks(made)
     for prompts in (*facts, stories):
         by_class = {feed_forward(1): lambda out, p=prompts: means[p.ids]}
@@ -191,6 +183,17 @@ def test_rows_of_facts_alone_are_read_without_the_second_attention():
         weighted_loss(model, ids[which], kinds[which]).backward()
         gradient = model.blocks[1].mha.W_O.weight.grad
         assert bool((gradient != 0).any()) == moves
+
+
+def test_words_of_one_part_in_the_world_are_one_class():
+    made = loaded("ordinary")
+    of = dict(zip(made.words, made.classes().tolist(), strict=True))
+    assert of["kenya"] == of["peru"] != of["lima"] == of["paris"] != of["peso"]
+    assert of["peso"] == of["euro"] != of["europe"] == of["asia"] != of["urdu"]
+    assert of["mia"] == of["leo"] != of["lamp"] == of["drum"] != of["is"] != of["."]
+    known = {"kenya", "lima", "peso", "asia", "urdu", "mia", "lamp"}
+    others = [n for n in of.values() if n not in {of[word] for word in known}]
+    assert len(set(others)) == len(others) > 20
 
 
 def test_a_word_that_the_world_lacks_is_named():

@@ -7,25 +7,26 @@ import copy
 from collections.abc import Callable
 
 import torch
+import torch.nn.functional as F
 from jaxtyping import Bool, Float, Int
 from torch import Tensor
 
 from mygpt.gpt import GPT
-from mygpt.memory import values
-from mygpt.probes import Prompts, batches, changed, feed_forward, hidden, record
+from mygpt.memory import AT_ONCE, values
+from mygpt.probes import (
+    Prompts,
+    batches,
+    changed,
+    feed_forward,
+    final_logits,
+    hidden,
+    log_odds,
+    record,
+)
 
 STEP = 0.2  # Adam's, as a share of the root mean square of the layer's output
 ENOUGH = 0.997  # the new answer's probability at which a rewriting stops
 MOST_STEPS = 200
-
-
-def log_odds(
-    logits: Float[Tensor, "... V"], answers: Int[Tensor, "..."]
-) -> Float[Tensor, "..."]:
-    """ln(p / (1 - p)) of each answer's probability p."""
-    answer = logits.gather(-1, answers[..., None])
-    others = logits.scatter(-1, answers[..., None], float("-inf"))
-    return (answer[..., 0] - others.logsumexp(-1)).float()
 
 
 def scaled(factors: Float[Tensor, "*shape F"]) -> Callable[[Tensor], Tensor]:
@@ -102,6 +103,39 @@ def logits_without(
     at = torch.arange(len(prompts)), prompts.last
     stream = record(model, prompts.ids, [place])[place][at]
     return torch.stack([model.logits(model.ln_f(stream - one)) for one in taken])
+
+
+def falls(
+    model: GPT, prompts: Prompts, sets: Bool[Tensor, "N B F"]
+) -> Float[Tensor, "N B"]:
+    """How far the answers' log-odds fall when sets of the last block's neurons are off.
+
+    Each set by itself; the sets are chosen for each prompt apart.
+    """
+    before = log_odds(final_logits(model, prompts), prompts.answers)
+    fallen = []
+    for one in sets:
+        taken = written_by(model, prompts, one[None])
+        after = logits_without(model, prompts, taken)[0]
+        fallen.append(before - log_odds(after, prompts.answers))
+    return torch.stack(fallen)
+
+
+def ablations(model: GPT, prompts: Prompts, layer: int) -> Float[Tensor, "B F"]:
+    """How far the answers' log-odds fall when each neuron of a layer is off alone.
+
+    Off at all positions, in any layer: a pass of the model for each neuron.
+    """
+    before = log_odds(final_logits(model, prompts), prompts.answers)
+    neurons = values(model, layer).shape[0]
+    fallen = torch.empty(len(prompts), neurons)
+    for row in range(len(prompts)):
+        for part in torch.arange(neurons).split(AT_ONCE):
+            copies = prompts[torch.full_like(part, row)]
+            on = 1 - F.one_hot(part, neurons).float()
+            logits = final_logits(model, copies, {hidden(layer): scaled(on[:, None])})
+            fallen[row, part] = before[row] - log_odds(logits, copies.answers)
+    return fallen
 
 
 @torch.no_grad()

@@ -11,8 +11,17 @@ import torch.nn.functional as F
 from jaxtyping import Bool, Float, Int
 from torch import Tensor
 
+from mygpt.checks import check_choice
 from mygpt.gpt import GPT
-from mygpt.probes import Prompts, batches, changed, hidden, memory_layers, record
+from mygpt.probes import (
+    Prompts,
+    batches,
+    changed,
+    hidden,
+    log_odds,
+    memory_layers,
+    record,
+)
 
 AT_ONCE = 512  # values whose promotion of every token is held at a time
 
@@ -193,14 +202,21 @@ def contributions(model: GPT, prompts: Prompts, layer: int) -> Float[Tensor, "B 
 
 
 def attributions(
-    model: GPT, prompts: Prompts, layer: int, steps: int = 20
+    model: GPT,
+    prompts: Prompts,
+    layer: int,
+    of: str = "log-odds",
+    steps: int = 20,
 ) -> Float[Tensor, "B F"]:
-    """Integrated gradients of the answer's probability (Dai et al. 2022).
+    """Each neuron's part in the answer, by integrated gradients.
 
     The layer's coefficients at the last position rise together from zero to what they
     are, in `steps` equal steps; a neuron's part is its coefficient times its mean
-    gradient. The parts add up, about, to the rise of the probability.
+    gradient. The parts add up, about, to the rise of the answer's log-odds, or `of` its
+    probability, as Dai et al. (2022) have it; a probability near 1 hardly moves, and
+    the neurons that brought it there get little.
     """
+    check_choice("of", of, SCORES)
     at = torch.arange(len(prompts)), prompts.last
     with torch.no_grad():
         full = record(model, prompts.ids, [hidden(layer)])[hidden(layer)][at]
@@ -213,7 +229,15 @@ def attributions(
 
         with changed(model, {hidden(layer): put}):
             states = model.states(prompts.ids)
-        chances = model.logits(states[at]).softmax(-1)
-        answer = chances.gather(1, prompts.answers[:, None]).sum()
-        total += torch.autograd.grad(answer, scaled)[0]
+        score = SCORES[of](model.logits(states[at]), prompts.answers).sum()
+        total += torch.autograd.grad(score, scaled)[0]
     return full * total / steps
+
+
+def probability(
+    logits: Float[Tensor, "B V"], answers: Int[Tensor, "B"]
+) -> Float[Tensor, "B"]:
+    return logits.softmax(-1).gather(1, answers[:, None])[:, 0]
+
+
+SCORES = {"log-odds": log_odds, "probability": probability}

@@ -130,6 +130,15 @@ def final_logits(
     return model.logits(states[torch.arange(len(prompts)), prompts.last])
 
 
+def log_odds(
+    logits: Float[Tensor, "... V"], answers: Int[Tensor, "..."]
+) -> Float[Tensor, "..."]:
+    """ln(p / (1 - p)) of each answer's probability p."""
+    answer = logits.gather(-1, answers[..., None])
+    others = logits.scatter(-1, answers[..., None], float("-inf"))
+    return (answer[..., 0] - others.logsumexp(-1)).float()
+
+
 def accuracy(
     model: GPT, prompts: Prompts, changes: Changes | None = None
 ) -> Float[Tensor, ""]:

@@ -4,7 +4,8 @@ import torch.nn.functional as F
 from torch import nn
 
 from mygpt.editing import (
-    log_odds,
+    ablations,
+    falls,
     logits_without,
     matched_sets,
     output_for,
@@ -19,7 +20,7 @@ from mygpt.editing import (
 )
 from mygpt.gpt import GPT, GPTConfig
 from mygpt.memory import promoted
-from mygpt.probes import final_logits, hidden, make_prompts, record
+from mygpt.probes import final_logits, hidden, log_odds, make_prompts, record
 
 TEXTS = [[1, 2, 3], [4], [5, 6, 7, 8, 9], [2, 2]]
 
@@ -47,13 +48,6 @@ def rows():
     return torch.randint(13, (200, 11))
 
 
-def test_log_odds():
-    logits = torch.randn(4, 13)
-    answers = torch.tensor([3, 0, 7, 12])
-    p = logits.softmax(-1)[torch.arange(4), answers]
-    torch.testing.assert_close(log_odds(logits, answers), (p / (1 - p)).log())
-
-
 def test_a_neuron_is_switched_off_or_doubled(model, prompts):
     factors = torch.ones(40)
     factors[7], factors[11] = 0, 2
@@ -75,6 +69,29 @@ def test_the_scores_without_what_neurons_write_are_those_without_the_neurons(
     for one, logits in zip(off, found, strict=True):
         changes = {hidden(1): scaled((~one).float()[:, None])}
         torch.testing.assert_close(logits, final_logits(model, prompts, changes))
+
+
+def test_falls_of_sets_and_of_each_neuron_alone(model, prompts):
+    before = log_odds(final_logits(model, prompts), prompts.answers)
+    off = torch.rand(3, 4, 40) < 0.2
+    found = falls(model, prompts, off)
+    for one, fallen in zip(off, found, strict=True):
+        changes = {hidden(1): scaled((~one).float()[:, None])}
+        after = log_odds(final_logits(model, prompts, changes), prompts.answers)
+        torch.testing.assert_close(fallen, before - after, atol=1e-4, rtol=1e-4)
+    for layer in (0, 1):
+        alone = ablations(model, prompts, layer)
+        assert alone.shape == (4, 40)
+        factors = torch.ones(40)
+        factors[7] = 0
+        changes = {hidden(layer): scaled(factors)}
+        after = log_odds(final_logits(model, prompts, changes), prompts.answers)
+        torch.testing.assert_close(alone[:, 7], before - after, atol=1e-4, rtol=1e-4)
+    each = torch.eye(40, dtype=torch.bool)[:, None].expand(40, 4, 40)
+    every = falls(model, prompts, each).T
+    torch.testing.assert_close(
+        every, ablations(model, prompts, 1), atol=1e-4, rtol=1e-4
+    )
 
 
 def test_the_strongest_are_the_highest():

@@ -169,18 +169,25 @@ def test_contributions_and_the_rest_of_the_stream_add_up_to_the_score(model, pro
     torch.testing.assert_close(found + other[:, 0].detach(), score[:, 0])
 
 
-def test_attributions_add_up_to_the_rise_of_the_probability(model, prompts):
+@pytest.mark.parametrize("of", ["log-odds", "probability"])
+def test_attributions_add_up_to_the_rise_of_the_score(model, prompts, of):
     model.double()
-    parts = attributions(model, prompts, 1, steps=50)
+    parts = attributions(model, prompts, 1, of, steps=50)
     at = torch.arange(4), prompts.last
 
     def silence(value):
         return value.index_put(at, torch.zeros_like(value[at]))
 
-    full, none = (
-        final_logits(model, prompts, changes).softmax(-1)[
-            torch.arange(4), prompts.answers
-        ]
-        for changes in ({}, {hidden(1): silence})
+    scores = []
+    for changes in ({}, {hidden(1): silence}):
+        p = final_logits(model, prompts, changes).softmax(-1)
+        p = p[torch.arange(4), prompts.answers]
+        scores.append(p if of == "probability" else torch.logit(p))
+    torch.testing.assert_close(
+        parts.sum(-1), scores[0] - scores[1], atol=2e-3, rtol=0, check_dtype=False
     )
-    torch.testing.assert_close(parts.sum(-1), full - none, atol=1e-3, rtol=0)
+
+
+def test_attributions_of_another_score_are_refused(model, prompts):
+    with pytest.raises(ValueError, match="of must be one of log-odds, probability"):
+        attributions(model, prompts, 1, "logit")

@@ -10,6 +10,7 @@ from mygpt.probes import (
     final_logits,
     heads,
     hidden,
+    log_odds,
     make_prompts,
     mean_at,
     memory_layers,
@@ -104,3 +105,10 @@ def test_class_means_are_over_the_positions_of_a_class(model):
 def test_prompts_need_a_token_and_an_answer_each(texts, answers):
     with pytest.raises(ValueError, match="expected texts that are not empty"):
         make_prompts(texts, answers)
+
+
+def test_log_odds():
+    logits = torch.randn(4, 13)
+    answers = torch.tensor([3, 0, 7, 12])
+    p = logits.softmax(-1)[torch.arange(4), answers]
+    torch.testing.assert_close(log_odds(logits, answers), (p / (1 - p)).log())

@@ -7,13 +7,11 @@ import pytest
 import torch
 
 from mygpt.editing import (
-    log_odds,
-    logits_without,
+    falls,
     matched_sets,
     rewrite,
     second_moment,
     strongest,
-    written_by,
 )
 from mygpt.gpt import GPT
 from mygpt.memory import attributions, coefficients, values
@@ -36,7 +34,7 @@ from mygpt.world_model import (
     weighted_loss,
 )
 
-FRESH_SEEDS = (21, 22, 23)  # trained in the slow test; none was looked at before
+FRESH_SEEDS = (31, 32, 33)  # trained in the slow test; none was looked at before
 
 
 @cache
@@ -108,17 +106,12 @@ def test_a_fact_s_five_neurons_matter_more_than_others_as_strong(kind, seed):
     model = made.model
     norm = values(model, 1).norm(dim=-1)
     for prompts in tasks(made)[:2]:
-        before = log_odds(final_logits(model, prompts), prompts.answers)
         last = torch.arange(len(prompts)), prompts.last
         strength = coefficients(model, prompts.ids)[1][last] * norm
         chosen = strongest(attributions(model, prompts, 1), 5)
         sets = matched_sets(strength, chosen, 200, torch.Generator().manual_seed(0))
-        falls = []
-        for off in (chosen[None], sets):
-            logits = logits_without(model, prompts, written_by(model, prompts, off))
-            after = log_odds(logits, prompts.answers.expand(len(off), -1))
-            falls.append(before - after)
-        assert (falls[0][0] > falls[1].quantile(0.99, dim=0)).float().mean() >= 0.95
+        usual = falls(model, prompts, sets).quantile(0.99, dim=0)
+        assert (falls(model, prompts, chosen[None])[0] > usual).float().mean() >= 0.95
 
 
 @models("attention-first")

@@ -27,6 +27,7 @@ from mygpt.probes import (
 STEP = 0.2  # Adam's, as a share of the root mean square of the layer's output
 ENOUGH = 0.997  # the new answer's probability at which a rewriting stops
 MOST_STEPS = 200
+SETS = 16  # of neurons, switched off at a time
 
 
 def scaled(factors: Float[Tensor, "*shape F"]) -> Callable[[Tensor], Tensor]:
@@ -114,11 +115,11 @@ def falls(
     """
     before = log_odds(final_logits(model, prompts), prompts.answers)
     fallen = []
-    for one in sets:
-        taken = written_by(model, prompts, one[None])
-        after = logits_without(model, prompts, taken)[0]
-        fallen.append(before - log_odds(after, prompts.answers))
-    return torch.stack(fallen)
+    for part in sets.split(SETS):
+        logits = logits_without(model, prompts, written_by(model, prompts, part))
+        answers = prompts.answers.expand(len(part), -1)
+        fallen.append(before - log_odds(logits, answers))
+    return torch.cat(fallen)
 
 
 def ablations(model: GPT, prompts: Prompts, layer: int) -> Float[Tensor, "B F"]:

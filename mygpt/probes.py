@@ -100,15 +100,16 @@ def changed(model: GPT, changes: Changes):
 @contextmanager
 def _hooked(model: GPT, place: str, change: Callable[[Tensor], Tensor]):
     name = place.removesuffix(".input")
-    modules = dict(model.named_modules())
-    if name not in modules:
-        raise ValueError(f"the model has no place {place!r}")
+    try:
+        module = model.get_submodule(name)
+    except AttributeError:
+        raise ValueError(f"the model has no place {place!r}") from None
     if place != name:
-        hook = modules[name].register_forward_pre_hook(
+        hook = module.register_forward_pre_hook(
             lambda _, args: (change(args[0]), *args[1:])
         )
     else:
-        hook = modules[name].register_forward_hook(lambda _, __, out: change(out))
+        hook = module.register_forward_hook(lambda _, __, out: change(out))
     try:
         yield
     finally:

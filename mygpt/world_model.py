@@ -108,12 +108,13 @@ def train_world_model(
     steps: int = STEPS,
     num_rows: int = ROWS,
     progress: bool = True,
+    nudge: bool = True,
 ) -> WorldModel:
     """Train a model on rows of the world; a minute or two on one core.
 
     Muon and AdamW, with a loss in which answers count ten times as much as other words.
-    In the rows that hold facts alone, one in ten, the second block's attention is left
-    out: without this, facts come to need it in most models.
+    The `nudge`: in the rows that hold facts alone, one in ten, the second block's
+    attention is left out. Without it facts come to need that attention.
     """
     world = World(seed)
     config = make_config(kind, world)
@@ -122,14 +123,16 @@ def train_world_model(
         model = GPT(config)
         made = WorldModel(model, world)
         rows = list(world.rows(num_rows, seed))
-        _train(made, rows, steps, progress)
+        _train(made, rows, steps, progress, nudge)
     model.eval()
     for parameter in model.parameters():
         parameter.data = parameter.data.half().float()
     return made
 
 
-def _train(made: WorldModel, rows: list[tuple], steps: int, progress: bool) -> None:
+def _train(
+    made: WorldModel, rows: list[tuple], steps: int, progress: bool, nudge: bool
+) -> None:
     model = made.model
     ids = torch.tensor([made.encode(words) for words, _ in rows])  # (N, 65)
     kinds = torch.tensor([kinds for _, kinds in rows])
@@ -140,7 +143,7 @@ def _train(made: WorldModel, rows: list[tuple], steps: int, progress: bool) -> N
             for group in optimizer.param_groups:
                 group["lr"] = group["peak"] * scale(step, steps)
         batch = torch.randint(len(ids), (BATCH,))
-        loss = weighted_loss(model, ids[batch], kinds[batch])
+        loss = weighted_loss(model, ids[batch], kinds[batch], nudge)
         loss.backward()
         nn.utils.clip_grad_norm_(model.parameters(), 1.0)
         for optimizer in optimizers:
@@ -151,10 +154,10 @@ def _train(made: WorldModel, rows: list[tuple], steps: int, progress: bool) -> N
 
 
 def weighted_loss(
-    model: GPT, ids: Int[Tensor, "B T"], kinds: Int[Tensor, "B T"]
+    model: GPT, ids: Int[Tensor, "B T"], kinds: Int[Tensor, "B T"], nudge: bool = True
 ) -> Tensor:
     """The mean cross-entropy, answers weighing 1 and other words `OTHER_WEIGHT`."""
-    facts_alone = (kinds <= FACT).all(1)
+    facts_alone = (kinds <= FACT).all(1) & nudge
     keep = (~facts_alone).float()[:, None, None]
     with changed(model, {"blocks.1.mha": lambda out: out * keep}):
         logits = model(ids[:, :-1])[0]

@@ -100,6 +100,18 @@ def test_without_the_copying_heads_copying_falls_and_facts_stay(kind, seed):
     assert accuracy(made.model, held_out, changes) >= 0.9
 
 
+@pytest.mark.slow
+@pytest.mark.parametrize("seed", FRESH_SEEDS)
+def test_without_the_nudge_facts_need_the_copying_heads(seed):
+    made = train_world_model("attention-first", seed, progress=False, nudge=False)
+    facts, stories = tasks(made)[0], tasks(made)[2]
+    assert accuracy(made.model, facts) >= 0.99
+    assert accuracy(made.model, stories) >= 0.97
+    mean = mean_at(made.model, made.rows(400), heads(1))
+    changes = {heads(1): lambda out: mean.expand_as(out)}
+    assert accuracy(made.model, facts, changes) <= 0.5
+
+
 @models("attention-first")
 def test_a_fact_s_five_neurons_matter_more_than_others_as_strong(kind, seed):
     made = loaded(kind, seed)
@@ -171,9 +183,10 @@ def test_rows_of_facts_alone_are_read_without_the_second_attention():
     alone = (kinds <= 1).all(1)
     assert 0 < alone.sum() < 60
     model = GPT(made.model.config)
-    for which, moves in ((alone, False), (~alone, True)):
+    cases = ((alone, True, False), (alone, False, True), (~alone, True, True))
+    for which, nudge, moves in cases:
         model.zero_grad()
-        weighted_loss(model, ids[which], kinds[which]).backward()
+        weighted_loss(model, ids[which], kinds[which], nudge).backward()
         gradient = model.blocks[1].mha.W_O.weight.grad
         assert bool((gradient != 0).any()) == moves
 

@@ -15,6 +15,8 @@ from torch.nn import functional as F
 from mygpt import set_seed
 from mygpt.explorers import gpt as in_numpy
 from mygpt.gpt import GPT, GPTConfig
+from mygpt.world_model import KINDS as WORLD_KINDS
+from mygpt.world_model import load_world_model
 
 PROMPTS = 100
 KINDS = {
@@ -268,6 +270,25 @@ return {
     np.testing.assert_allclose(page["value"], column.detach(), atol=1e-6)
     column = model.blocks[0].mlp.fc2.weight[:, 63]
     np.testing.assert_allclose(page["plain"], column.detach(), atol=1e-7)
+
+
+@pytest.mark.parametrize("kind", WORLD_KINDS)
+def test_the_shipped_models_in_the_page_are_pytorchs_on_200_prompts(kind, tmp_path):
+    made = load_world_model(kind)
+    rows = made.rows(200, seed=8).tolist()
+    lists = [row[: 1 + i % len(row)] for i, row in enumerate(rows)]
+    page = in_node(
+        tmp_path,
+        """
+const model = open(given.model);
+return given.lists.map((ids) => gpt.forward(model, ids).logits);
+""",
+        model=packed(made.model),
+        lists=lists,
+    )
+    for ids, logits in zip(lists, page, strict=True):
+        right = in_torch(made.model, ids)[0][-1]
+        np.testing.assert_allclose(logits, right, atol=1e-4, rtol=0)
 
 
 def moment(size):

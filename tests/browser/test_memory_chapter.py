@@ -1,0 +1,131 @@
+"""Chapter 10 and the model that lives in its page."""
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+import torch
+
+from mygpt import explorers
+from mygpt.world import World
+from mygpt.world_model import load_world_model
+
+CHAPTER = "chapters/10_memory.html"
+FIRST_LOAD_LIMIT = 1_200_000  # bytes, gzipped
+PROMPT = "the capital of france is"
+LONGEST = 32  # positions
+
+
+@pytest.fixture(scope="module")
+def made():
+    return load_world_model("attention-first")
+
+
+@pytest.fixture
+def chapter(open_page):
+    """The live model of the chapter, on its page; `root.page` is the page."""
+
+    def chapter(address, **settings):
+        page = open_page(f"{address}/{CHAPTER}", **settings)
+        root = page.locator(".mygpt-live-model")
+        root.wait_for()
+        root.scroll_into_view_if_needed()
+        return root
+
+    return chapter
+
+
+def texts(made):
+    """100 rows of the training text cut at all lengths, and 100 facts."""
+    rows = made.rows(100, seed=8).tolist()
+    cut = [row[: 1 + i % LONGEST] for i, row in enumerate(rows)]
+    facts = World(0).facts()[::6][:100]
+    return cut + [made.encode(fact.prompt) for fact in facts]
+
+
+def test_the_weights_of_the_page_give_pytorchs_logits_on_200_prompts(
+    chapter, http_url, made
+):
+    module = (
+        Path(explorers.__file__)
+        .with_name("gpt.mjs")
+        .read_text("utf-8")
+        .replace("export ", "")
+    )
+    lists = texts(made)
+    assert len(lists) == 200
+    assert max(map(len, lists)) == LONGEST
+    found = chapter(http_url).evaluate(
+        f"""(root, lists) => {{
+  {module}
+  const id = root.closest("[data-model]").dataset.model;
+  const trait = (name) => bookHost.models.get(id).get(name);
+  const model = loadModel({{
+    layout: trait("shapes"), bytes: trait("weights"), heads: trait("heads"),
+    activation: trait("activation"),
+  }});
+  return lists.map((ids) => Array.from(forward(model, ids).logits));
+}}""",
+        lists,
+    )
+    for ids, logits in zip(lists, found, strict=True):
+        with torch.no_grad():
+            expected = made.model(torch.tensor([ids]))[0][0, -1]
+        np.testing.assert_allclose(logits, expected, atol=1e-4, rtol=0)
+
+
+def press(root, name):
+    root.get_by_role("button", name=name).click()
+
+
+def best(root):
+    word, chance = root.locator(".mygpt-likeliest li").first.inner_text().split()
+    return word, float(chance)
+
+
+def panel(root):
+    """Of each fact in the panel: what is asked, and what the model says."""
+    asked = root.locator(".mygpt-fact .mygpt-asked").all_inner_texts()
+    said = root.locator(".mygpt-fact .mygpt-said bdi").all_inner_texts()
+    return dict(zip(asked, said, strict=True))
+
+
+def test_the_whole_story_of_france(chapter, site_url):
+    root = chapter(site_url)
+    assert root.get_by_role("combobox", name="Prompt").input_value() == PROMPT
+    assert best(root)[0] == "paris"
+    trained = panel(root)
+    right = root.locator(".mygpt-fact .mygpt-right bdi").all_inner_texts()
+    assert list(trained.values()) == right
+    assert {"paris", "french", "rome", "lamp"} < set(right)
+
+    press(root, "Switch off the 5 that add most to “paris”")
+    word, chance = best(root)
+    assert word == "paris"  # the answer survives
+    assert chance < 0.99
+    press(root, "Switch off the 5 that add most to “paris”")
+    assert best(root)[0] != "paris"
+    press(root, "Undo")
+    press(root, "Undo")
+    assert best(root)[0] == "paris"
+    assert panel(root) == trained
+
+    root.get_by_role("combobox", name="Rewrite this fact to").fill("rome")
+    press(root, "Rewrite")
+    assert best(root)[0] == "rome"
+    rewritten = {"the capital of france is", "france is governed from"}
+    after = panel(root)
+    for asked, said in trained.items():
+        assert after[asked] == ("rome" if asked in rewritten else said), asked
+    press(root, "Reset")
+    assert panel(root) == trained
+    root.page.watch.check()
+
+
+def test_the_first_load_of_the_chapter_is_light(chapter, http_url, server):
+    server.sent.clear()
+    root = chapter(http_url)
+    root.page.evaluate("scrollTo(0, document.body.scrollHeight)")
+    root.page.wait_for_timeout(300)
+    sizes = sorted(server.sent, key=lambda item: -item[1])
+    assert sum(size for _, size in sizes) <= FIRST_LOAD_LIMIT, sizes

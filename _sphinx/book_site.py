@@ -12,6 +12,7 @@ import site_missing
 import site_numbers
 import site_pages
 import site_prose
+import site_streams
 import site_svg
 import site_widgets
 from sphinx.application import Sphinx
@@ -24,6 +25,7 @@ PARTS = (
     site_svg,
     site_widgets,
     site_prose,
+    site_streams,
     site_launch,
     site_card,
     site_missing,

@@ -34,6 +34,7 @@ import site_math  # noqa: E402
 import site_missing  # noqa: E402
 import site_pages  # noqa: E402
 import site_prose  # noqa: E402
+import site_streams  # noqa: E402
 import site_svg  # noqa: E402
 import site_widgets  # noqa: E402
 from site_palette import palette  # noqa: E402
@@ -402,6 +403,27 @@ def test_a_handler_in_the_page_is_found():
 )
 def test_a_traceback_is_cut_to_what_happened(traceback, expected):
     assert site_prose.last_words(traceback) == expected
+
+
+# What a cell prints
+
+
+def test_a_line_that_came_in_two_messages_is_one_line():
+    new = nbformat.v4.new_output
+    outputs = [
+        new("stream", name="stdout", text="one "),
+        new("stream", name="stdout", text="line\ntwo"),
+        new("display_data", data={"image/png": ""}),
+        new("stream", name="stdout", text="three\n"),
+        new("stream", name="stderr", text="not "),
+        new("stream", name="stderr", text="this"),
+    ]
+    found = site_streams.joined(outputs)
+    texts = {one.name: one.text for one in found if one.output_type == "stream"}
+    assert texts == {"stdout": "one line\ntwo\nthree\n", "stderr": "not this\n"}
+    assert len(found) == 3
+    assert outputs[0].text == "one "
+    assert site_streams.joined([]) == []
 
 
 # The cache of executed notebooks

@@ -252,6 +252,15 @@ def printed(chapter):
         yield f"{role} names no number and source"
 
 
+def comments(chapter):
+    """No line of the text begins with %: it would be a comment, and not be shown."""
+    for cell in chapter.cells:
+        if cell.cell_type == "markdown":
+            for line in cell.source.splitlines():
+                if line.lstrip().startswith("%"):
+                    yield f"cell {cell.id!r} loses the line {line!r}"
+
+
 CHECKS = [
     opening,
     execution,
@@ -265,6 +274,7 @@ CHECKS = [
     words,
     exercises,
     printed,
+    comments,
 ]
 
 
@@ -540,6 +550,11 @@ SPOILED = {
         printed,
         lambda c: say(c[0], "{sourced}`0.02 <nobody2000>`"),
         "names no number and source",
+    ),
+    "a line that is a comment": (
+        comments,
+        lambda c: [*c, v4.new_markdown_cell("It is 25\n% of all.")],
+        "loses the line '% of all.'",
     ),
 }
 

@@ -139,6 +139,32 @@ def ablations(model: GPT, prompts: Prompts, layer: int) -> Float[Tensor, "B F"]:
     return fallen
 
 
+def relearned(model: GPT, prompts: Prompts, steps: int = 300, seed: int = 0) -> GPT:
+    """A copy whose last feed-forward network starts anew and learns these prompts only.
+
+    Everything else stays as it is. What the copy then knows beyond the prompts was in
+    the rest of the model.
+    """
+    layer, at = len(model.blocks) - 1, (torch.arange(len(prompts)), prompts.last)
+    places = f"{feed_forward(layer)}.input", f"blocks.{layer}.ln2.input"
+    with torch.no_grad():
+        x, stream = (found[at] for found in record(model, prompts.ids, places).values())
+    copied = copy.deepcopy(model)
+    network = copied.blocks[layer].mlp
+    with torch.random.fork_rng():
+        torch.manual_seed(seed)
+        network.fc1.reset_parameters()
+        network.fc2.reset_parameters()
+    optimizer = torch.optim.AdamW(network.parameters(), lr=3e-3, weight_decay=0.1)
+    for _ in range(steps):
+        logits = copied.logits(copied.ln_f(stream + network(x)))
+        loss = F.cross_entropy(logits, prompts.answers)
+        optimizer.zero_grad()
+        loss.backward()
+        optimizer.step()
+    return copied
+
+
 @torch.no_grad()
 def second_moment(
     model: GPT, rows: Int[Tensor, "N T"], layer: int

@@ -73,13 +73,17 @@ def make_prompts(texts: Sequence[Sequence[int]], answers: Sequence[int]) -> Prom
 def record(
     model: GPT, ids: Int[Tensor, "B T"], places: Iterable[str]
 ) -> dict[str, Tensor]:
-    """What stands at each place when the model reads the ids."""
-    found: dict[str, Tensor] = {}
+    """What stands at each place when the model reads the ids, in the places' order."""
+    found = dict.fromkeys(places)
 
     def keep(place: str) -> Callable[[Tensor], Tensor]:
-        return lambda value: found.setdefault(place, value)
+        def kept(value: Tensor) -> Tensor:
+            found[place] = value
+            return value
 
-    with changed(model, {place: keep(place) for place in places}):
+        return kept
+
+    with changed(model, {place: keep(place) for place in found}):
         model(ids)
     return found
 

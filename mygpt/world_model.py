@@ -1,8 +1,9 @@
 """Two small GPTs that know the tiny world, and the recipe that made them.
 
-`attention-first` has a first block with attention only, `ordinary` is GPT-2's design.
-Both have 2 layers, 64 channels and 4 heads, and are shipped with the package, their
-weights rounded to 16 bits so that Python and a page compute with the same numbers.
+`ordinary` is GPT-2's design. `attention-first` has a first block with attention only,
+and its word vectors stay as they were drawn, so that they can hold no fact. Both have 2
+layers, 64 channels and 4 heads, and are shipped with the package, their weights rounded
+to 16 bits so that Python and a page compute with the same numbers.
 """
 
 import random
@@ -35,6 +36,7 @@ from mygpt.world import (
 )
 
 KINDS = {"attention-first": (0,), "ordinary": ()}
+FIXED_WORDS, SPREAD = ("attention-first",), 0.15  # no training; standard deviation
 FOLDER = Path(__file__).parent / "models"
 STEPS, BATCH, ROWS = 1500, 32, 30_000
 WARMUP, FLAT = 100, 0.5
@@ -121,10 +123,13 @@ def train_world_model(
     with torch.random.fork_rng():
         torch.manual_seed(seed)
         model = GPT(config)
+        if kind in FIXED_WORDS:
+            words = model.token.embedding.weight.requires_grad_(False)
+            nn.init.normal_(words, std=SPREAD)
         made = WorldModel(model, world)
         rows = list(world.rows(num_rows, seed))
         _train(made, rows, steps, progress, nudge)
-    model.eval()
+    model.eval().requires_grad_(True)
     for parameter in model.parameters():
         parameter.data = parameter.data.half().float()
     return made
@@ -168,7 +173,7 @@ def weighted_loss(
 
 
 def make_optimizers(model: GPT) -> list[torch.optim.Optimizer]:
-    named = list(model.named_parameters())
+    named = [(name, p) for name, p in model.named_parameters() if p.requires_grad]
     matrices = [p for name, p in named if is_hidden_matrix(name, p)]
     rest = [p for name, p in named if not is_hidden_matrix(name, p)]
     groups = [

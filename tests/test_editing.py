@@ -11,6 +11,7 @@ from mygpt.editing import (
     output_for,
     point_value,
     rank_one,
+    relearned,
     rewrite,
     rewrite_value,
     scaled,
@@ -119,6 +120,24 @@ def test_matched_sets_are_other_neurons_of_about_the_same_strength():
             apart = (size[row] - size[row, neuron]).abs()
             near |= set(apart.masked_fill(chosen[row], 99).argsort()[:5].tolist())
         assert set(sets[:, row].any(0).nonzero()[:, 0].tolist()) == near
+
+
+def test_a_network_learns_again_and_the_rest_stays(model, prompts):
+    before = {name: p.clone() for name, p in model.state_dict().items()}
+    same = make_prompts([[1, 2], [3, 4]], [5, 6])
+    copied = relearned(model, same, steps=200)
+    assert (final_logits(copied, same).argmax(-1) == same.answers).all()
+    assert all(torch.equal(p, before[name]) for name, p in model.state_dict().items())
+    changed = {
+        name
+        for name, p in copied.state_dict().items()
+        if not torch.equal(p, before[name])
+    }
+    network = "blocks.1.mlp."
+    assert changed == {network + f"fc{i}.{p}" for i in "12" for p in ("weight", "bias")}
+    again = relearned(model, same, steps=2)
+    once = relearned(model, same, steps=2)
+    assert torch.equal(again.blocks[1].mlp.fc1.weight, once.blocks[1].mlp.fc1.weight)
 
 
 def test_the_second_moment_is_the_mean_product_with_a_ridge(model, rows):

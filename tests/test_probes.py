@@ -38,7 +38,9 @@ def test_prompts_of_several_lengths_are_read_as_if_each_stood_alone(model):
 def test_places_are_recorded(model):
     ids = torch.randint(13, (2, 5))
     assert memory_layers(model) == [0, 2]
-    found = record(model, ids, [hidden(2), feed_forward(2), heads(1), "blocks.1"])
+    places = [hidden(2), feed_forward(2), heads(1), "blocks.1"]
+    found = record(model, ids, places)
+    assert list(found) == places
     x = model.token(ids) + model.position.weight[:5]
     x = model.blocks[1](model.blocks[0](x))
     torch.testing.assert_close(found["blocks.1"], x)

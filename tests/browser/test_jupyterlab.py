@@ -14,7 +14,9 @@ import subprocess
 import sys
 import time
 import urllib.request
+from pathlib import Path
 
+import live_models
 import nbformat
 import psutil
 import pytest
@@ -24,6 +26,7 @@ import json
 
 import numpy as np
 from IPython.display import display
+from live_models import live
 
 from mygpt import explorers
 from mygpt.tokenizers import BPETokenizer
@@ -60,6 +63,7 @@ made = {
         promoted=[[pair] for pair in sixteen[1]],
     ),
     "tokens": explorers.Tokens(bpe, "slow and slower"),
+    "live-model": live(),
 }
 """
 SET = {  # what a cell sets
@@ -71,6 +75,11 @@ SET = {  # what a cell sets
     "sampling": {"temperature": 1.5, "top_k": 3},
     "memory": {"token": 2, "neuron": 5},
     "tokens": {"text": "lowest of the slow", "piece": 3},
+    "live-model": {
+        "prompt": "fun",
+        "neuron": 3,
+        "edits": [{"kind": "rewrite", "prompt": "fun", "word": "ban"}],
+    },
 }
 
 
@@ -107,6 +116,19 @@ def memory(view):
     return [f"Neuron {n}\n{fixed(one, 3)}\nout {n}" for n, one in strongest]
 
 
+def live_model(view):
+    before, after = (view._pass(view.prompt, one) for one in ([], view.edits))
+    at = view.token, view.neuron
+    own, here = (fixed(found.hidden[view.layer][at], 3) for found in (before, after))
+    token = [".", *view.prompt.split()][view.token]
+    return [
+        *(f"{word}\n{fixed(share, 3)}" for word, share in view.predictions(6)),
+        f"Neuron {view.neuron}",
+        f"Coefficient at {token} {here}"
+        + (f", {own} before the edit" if own != here else ""),
+    ]
+
+
 READ = {  # where a figure's read-out is, and what the package computes for it
     "activations": ("tbody td", activations),
     "depth": ("tbody td", depth),
@@ -122,6 +144,10 @@ READ = {  # where a figure's read-out is, and what the package computes for it
     "sampling": (".mygpt-now", sampling),
     "memory": (".mygpt-strong-one", memory),
     "tokens": (".mygpt-chip-id", lambda view: [*map(str, view.ids())]),
+    "live-model": (
+        ".mygpt-likeliest li, .mygpt-part:first-child > p:nth-child(-n + 2)",
+        live_model,
+    ),
 }
 
 
@@ -178,6 +204,16 @@ def move_tokens(figure):
     return "Shift+Enter", {"text": "lowest of the slow dd\n"}
 
 
+def move_live_model(figure):
+    click(figure, "canvas", 7.5 / 23, 0.2)
+    figure.get_by_role("combobox", name="Prompt").fill("fun kin don")
+    figure.get_by_role("button", name="Switch off", exact=True).click()
+    off = {"kind": "scale", "layer": 1, "neuron": 7, "factor": 0.0}
+    rewrite = SET["live-model"]["edits"]
+    edits = [*rewrite, off, off | {"factor": 1.0}]
+    return "Enter", {"prompt": "fun kin don", "token": 3, "neuron": 7, "edits": edits}
+
+
 MOVE = {  # by mouse; then a key, without another click, and what both lead to
     "activations": move_activations,
     "depth": move_depth,
@@ -187,6 +223,7 @@ MOVE = {  # by mouse; then a key, without another click, and what both lead to
     "sampling": move_sampling,
     "memory": move_memory,
     "tokens": move_tokens,
+    "live-model": move_live_model,
 }
 CONFIG = {
     "settings/@jupyterlab/apputils-extension/notification.jupyterlab-settings": {
@@ -320,6 +357,8 @@ def address(tmp_path):
     }
     env = os.environ | {name: str(tmp_path / one) for name, one in folders.items()}
     env.pop("JUPYTER_PATH", None)
+    paths = str(Path(live_models.__file__).parent), env.get("PYTHONPATH")
+    env["PYTHONPATH"] = os.pathsep.join(filter(None, paths))
     flags = [
         "--no-browser",
         "--expose-app-in-browser",

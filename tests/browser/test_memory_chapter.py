@@ -101,8 +101,8 @@ def test_the_whole_story_of_france(chapter, site_url):
 
     press(root, "Switch off the 5 that add most to “paris”")
     word, chance = best(root)
-    assert word == "paris"  # the answer survives
-    assert chance < 0.99
+    assert word == "paris"  # the answer just survives
+    assert chance < 0.5
     press(root, "Switch off the 5 that add most to “paris”")
     assert best(root)[0] != "paris"
     press(root, "Undo")
@@ -117,7 +117,11 @@ def test_the_whole_story_of_france(chapter, site_url):
     after = panel(root)
     for asked, said in trained.items():
         assert after[asked] == ("rome" if asked in rewritten else said), asked
+    field = root.get_by_role("combobox", name="Prompt")
+    field.fill("the capital of germany is")
+    assert best(root)[0] == "rome"  # as the chapter says: they share neurons
     press(root, "Reset")
+    assert best(root)[0] == "berlin"
     assert panel(root) == trained
     root.page.watch.check()
 

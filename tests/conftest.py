@@ -1,9 +1,12 @@
 """Shapes in the package's signatures are checked in the tests, and only there."""
 
 import pytest
+from hypothesis import settings
 from jaxtyping import install_import_hook
 
 install_import_hook("mygpt", "beartype.beartype")
+settings.register_profile("same", derandomize=True)  # the same examples at every run
+settings.load_profile("same")
 
 
 @pytest.fixture(autouse=True)

@@ -229,19 +229,25 @@ def output_for(
     is a choice: further on, more phrasings of the fact follow, and more other facts.
     """
     at = torch.arange(len(prompts)), prompts.last
+    places = feed_forward(layer), "ln_f.input"
     with torch.no_grad():
-        before = record(model, prompts.ids, [feed_forward(layer)])[feed_forward(layer)]
-    change = torch.zeros_like(before[0, 0]).requires_grad_()
-    size = before[at].pow(2).mean(-1).sqrt().mean().item()
+        found = record(model, prompts.ids, places).values()
+        before, stream = (value[at] for value in found)
+    change = torch.zeros_like(before[0]).requires_grad_()
+    size = before.pow(2).mean(-1).sqrt().mean().item()
     adam = torch.optim.Adam([change], lr=STEP * size)
 
     def add(out: Tensor) -> Tensor:
         return out.index_put(at, out[at] + change)
 
-    for _ in range(MOST_STEPS):
+    def states() -> Tensor:
+        if layer == len(model.blocks) - 1:  # nothing but the last norm comes after it
+            return model.ln_f(stream + change)
         with changed(model, {feed_forward(layer): add}):
-            states = model.states(prompts.ids)
-        log_p = model.logits(states[at]).log_softmax(-1)
+            return model.states(prompts.ids)[at]
+
+    for _ in range(MOST_STEPS):
+        log_p = model.logits(states()).log_softmax(-1)
         loss = -log_p.gather(1, prompts.answers[:, None])
         if loss.exp().max() <= 1 / enough:
             break

@@ -49,9 +49,9 @@ one."""
 WORLD_MODEL = """\
 train one of the two small models of the memory chapter
 
-KIND is attention-first, whose first block has attention only, or ordinary. It takes
-about a minute on one core. The package brings both, made so with seed 0; the same seed
-on the same machine gives the same file."""
+KIND is attention-first, whose first block has attention only and whose word vectors
+stay random, or ordinary. It takes about a minute on one core. The package brings both,
+made so with seed 0; the same seed on the same machine gives the same file."""
 
 
 def build_parser() -> argparse.ArgumentParser:

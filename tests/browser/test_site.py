@@ -308,6 +308,7 @@ def test_the_theme_is_switched_and_kept(open_page, site_url):
     assert seen == {"light", "dark", "auto"}
     while page.evaluate("document.documentElement.dataset.mode") != "dark":
         page.locator("button.theme-switch-button").first.click()
+    page.wait_for_timeout(500)  # the browser stores what a page keeps a moment later
     page.reload()
     assert page.evaluate("document.documentElement.dataset.theme") == "dark"
     paper = page.evaluate("getComputedStyle(document.body).backgroundColor")

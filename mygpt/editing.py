@@ -149,8 +149,8 @@ def relearned(model: GPT, prompts: Prompts, steps: int = 300, seed: int = 0) -> 
     places = f"{feed_forward(layer)}.input", f"blocks.{layer}.ln2.input"
     with torch.no_grad():
         x, stream = (found[at] for found in record(model, prompts.ids, places).values())
-    copied = copy.deepcopy(model)
-    network = copied.blocks[layer].mlp
+    copied = copy.deepcopy(model).requires_grad_(False)
+    network = copied.blocks[layer].mlp.requires_grad_(True)
     with torch.random.fork_rng():
         torch.manual_seed(seed)
         network.fc1.reset_parameters()
@@ -159,10 +159,10 @@ def relearned(model: GPT, prompts: Prompts, steps: int = 300, seed: int = 0) -> 
     for _ in range(steps):
         logits = copied.logits(copied.ln_f(stream + network(x)))
         loss = F.cross_entropy(logits, prompts.answers)
-        optimizer.zero_grad()
         loss.backward()
         optimizer.step()
-    return copied
+        optimizer.zero_grad()
+    return copied.requires_grad_(True)
 
 
 @torch.no_grad()

@@ -114,11 +114,10 @@ def first_places(rows: Int[Tensor, "N T"], context: int) -> Bool[Tensor, "P"]:
     padded = F.pad(rows, (context - 1, 0), value=-1)
     texts = padded.unfold(1, context, 1).flatten(0, 1)  # (N T, context)
     _, which = texts.unique(dim=0, return_inverse=True)
+    place = torch.arange(len(which))
     first = torch.full_like(which, len(which))
-    first.scatter_reduce_(0, which, torch.arange(len(which)), "amin")
-    is_first = torch.zeros(len(which), dtype=torch.bool)
-    is_first[first[first < len(which)]] = True
-    return is_first
+    first.scatter_reduce_(0, which, place, "amin")
+    return first[which] == place
 
 
 @dataclass(frozen=True)

@@ -135,6 +135,7 @@ def test_a_network_learns_again_and_the_rest_stays(model, prompts):
     }
     network = "blocks.1.mlp."
     assert changed == {network + f"fc{i}.{p}" for i in "12" for p in ("weight", "bias")}
+    assert all(p.grad is None and p.requires_grad for p in copied.parameters())
     again = relearned(model, same, steps=2)
     once = relearned(model, same, steps=2)
     assert torch.equal(again.blocks[1].mlp.fc1.weight, once.blocks[1].mlp.fc1.weight)

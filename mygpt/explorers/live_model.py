@@ -20,7 +20,14 @@ from mygpt.explorers.base import (
     module,
     stylesheet,
 )
-from mygpt.explorers.gpt import ACTIVATIONS, Model, softmax
+from mygpt.explorers.gpt import (
+    ACTIVATIONS,
+    REWRITE_ENOUGH,
+    REWRITE_STEP,
+    REWRITE_STEPS,
+    Model,
+    softmax,
+)
 from mygpt.explorers.memory import Pairs, check_pairs, pack_pairs
 
 STOP = "."
@@ -75,6 +82,7 @@ class LiveModel(Explorer):
     trigger_layers = traitlets.List(traitlets.Int()).tag(sync=True)
     trigger_data = traitlets.Bytes().tag(sync=True)
     moment_data = traitlets.Bytes().tag(sync=True)
+    rewriting = traitlets.Dict().tag(sync=True)  # the constants: step, enough, steps
 
     prompt = traitlets.Unicode().tag(sync=True)
     layer = traitlets.Int().tag(sync=True)
@@ -133,6 +141,11 @@ class LiveModel(Explorer):
             trigger_layers=sorted(triggers or {}),
             trigger_data=pack_pairs(lists, places) if lists else b"",
             moment_data=_lower(self._moment),
+            rewriting={
+                "step": REWRITE_STEP,
+                "enough": REWRITE_ENOUGH,
+                "steps": REWRITE_STEPS,
+            },
             prompt=prompt,
             layer=layer,
             neuron=neuron,

@@ -260,6 +260,20 @@ export function floats(view) {
   return new Float32Array(view.buffer.slice(view.byteOffset, view.byteOffset + view.byteLength));
 }
 
+/**
+ * The one state object of an explorer: `fields` (what is derived or passing: the width, the hovered
+ * cell) and the traits, by `get(trait)` and `write(changes)`, which sets those that differ.
+ */
+export function store(model, fields = {}) {
+  const get = (trait) => model.get(trait);
+  const write = (changes) => {
+    const fresh = Object.entries(changes).filter(([trait, value]) => get(trait) !== value);
+    for (const [trait, value] of fresh) model.set(trait, value);
+    if (fresh.length) model.save_changes();
+  };
+  return Object.assign(fields, { get, write });
+}
+
 function fill(node, attributes, children) {
   for (const [name, value] of Object.entries(attributes)) {
     if (value === false || value === null || value === undefined) continue;
@@ -282,6 +296,27 @@ export function control(tag, attributes = {}, ...children) {
   return html(tag, { "data-lm-suppress-shortcuts": "true", ...attributes }, ...children);
 }
 
+/** Writes a text that may be cut on the page, with the whole of it as its title. */
+export function titled(text, node = html("bdi")) {
+  node.textContent = text;
+  node.title = text;
+  return node;
+}
+
+/** A secondary button; while `able(false)` it keeps its focus and does nothing. */
+export function button(text, press, attributes = {}) {
+  const node = control("button", { type: "button", class: "mygpt-button", ...attributes }, text);
+  let ready = true;
+  const able = (now) => {
+    ready = now;
+    node.setAttribute("aria-disabled", !now);
+  };
+  node.addEventListener("click", () => {
+    if (ready) press();
+  });
+  return { node, able };
+}
+
 /** A short sample of a curve's line with its marker, for legends and tables. */
 export function sample(index) {
   return svg(
@@ -295,9 +330,9 @@ export function sample(index) {
 /** A group of buttons of which one is pressed; `show(value)` presses another. */
 export function choice(label, options, choose) {
   const buttons = options.map(([value, text]) => {
-    const button = control("button", { type: "button" }, text);
-    button.addEventListener("click", () => choose(value));
-    return button;
+    const one = control("button", { type: "button" }, text);
+    one.addEventListener("click", () => choose(value));
+    return one;
   });
   const group = html("div", { class: "mygpt-choice", role: "group", "aria-label": label }, ...buttons);
   const show = (value) => {
@@ -428,6 +463,25 @@ export function dragging(node, move, focus) {
   };
 }
 
+/**
+ * Calls `show` with what `under(event)` gives, a number or an object, when a mouse over `node` comes
+ * to another one, and with null when it leaves. Returns a function that forgets the last one, so
+ * that it is shown again at the next move.
+ */
+export function hovering(node, under, show) {
+  let last = "null";
+  const tell = (cell) => {
+    const now = JSON.stringify(cell);
+    if (now === last) return;
+    last = now;
+    show(cell);
+  };
+  node.addEventListener("pointermove", (event) =>
+    tell(event.pointerType === "mouse" ? under(event) : null));
+  node.addEventListener("pointerleave", () => tell(null));
+  return () => { last = "null"; };
+}
+
 /** Places for a tooltip beside `x`, on the side with more room: high, low and in the middle. */
 export function tooltipPlaces(x, { left, right, top, bottom }, size) {
   const from = x > (left + right) / 2 ? x - 14 - size.width : x + 14;
@@ -548,6 +602,32 @@ export function heatmap(format = fixed) {
   }
 
   return { node: cells, canvas, legend, draw, mark, under };
+}
+
+/**
+ * The words left of a heatmap's rows. `draw` hides those that have no room where each needs `least`
+ * of `height` pixels, and marks the chosen one; `fill` puts other words there.
+ */
+export function rowLabels(words) {
+  const node = html("div", { class: "mygpt-rows", "aria-hidden": "true" });
+  let labels = [];
+  const fill = (fresh) => {
+    labels = fresh.map((word, place) => {
+      const label = html("span", {}, titled(word));
+      label.style.top = `${(100 * (place + 0.5)) / fresh.length}%`;
+      return label;
+    });
+    node.replaceChildren(...labels);
+  };
+  const draw = ({ height, least = 15.5, chosen }) => {
+    const free = roomFor(labels.length, height, least, chosen);
+    labels.forEach((label, place) => {
+      label.hidden = !free[place];
+      label.classList.toggle("mygpt-chosen", place === chosen);
+    });
+  };
+  fill(words);
+  return { node, fill, draw };
 }
 
 /** Says a sentence to screen readers once the reader has rested for a moment. */

@@ -229,7 +229,7 @@ function combobox(label, { id, span, suggest, typed, enter, after = "" }) {
   return { node, input, close };
 }
 
-function button(label, press, attributes = {}) {
+function actButton(label, press, attributes = {}) {
   const node = control("button", { type: "button", class: "mygpt-act", ...attributes }, label);
   node.addEventListener("click", () => {
     if (node.getAttribute("aria-disabled") !== "true") press();
@@ -343,7 +343,7 @@ function render({ model, el }) {
     mapTitle, ...(several ? [switcher.node] : []), heat.legend);
   const select = control("select", { "aria-label": "Token" });
   select.addEventListener("change", () => write({ token: Number(select.value) }));
-  const step = (label, by) => button(label, () => {
+  const step = (label, by) => actButton(label, () => {
     const to = ranked[ranked.indexOf(model.get("neuron")) + by];
     if (to !== undefined) write({ neuron: to });
   });
@@ -359,8 +359,8 @@ function render({ model, el }) {
     "Triggers", "coefficient", Math.max(1, ...triggers.map((pairs) => pairs.length)), 3);
   const promotedTable = pairTable("Words that the neuron promotes, and their scores",
     "Promoted words", "score", Math.min(PROMOTED, words.length), 3);
-  const toggle = button("Switch off", () => scaleTo(scaleNow() === 0 ? 1 : 0));
-  const double = button("Double", () => scaleTo(scaleNow() === 2 ? 1 : 2));
+  const toggle = actButton("Switch off", () => scaleTo(scaleNow() === 0 ? 1 : 0));
+  const double = actButton("Double", () => scaleTo(scaleNow() === 2 ? 1 : 2));
   const asking = (label, verb, act) => {
     const field = combobox(label, {
       id: `${name}-${verb}`.replaceAll(" ", "-"),
@@ -369,7 +369,7 @@ function render({ model, el }) {
       typed: Object.assign(() => refresh(), { whole: typed.whole }),
       enter: () => go.click(),
     });
-    const go = button(verb, () => {
+    const go = actButton(verb, () => {
       const word = field.input.value.trim().toLowerCase();
       if (places.has(word)) act(word);
       else field.input.focus();
@@ -396,7 +396,7 @@ function render({ model, el }) {
     return { node, parts };
   });
   const addersTitle = html("span");
-  const silence = button("", () => edit({
+  const silence = actButton("", () => edit({
     kind: "scale", layer: model.get("layer"), neuron: strongest(), factor: 0,
   }));
   const rewriteTo = asking("Rewrite this fact to", "Rewrite", (word) =>
@@ -410,9 +410,9 @@ function render({ model, el }) {
 
   // 5. The facts. 6. The edits.
   const effect = html("p", { class: "mygpt-effect" });
-  const undo = button("Undo", () => write({ edits: model.get("edits").slice(0, -1) }));
-  const reset = button("Reset", () => write({ edits: [] }));
-  const copy = button("Copy link", () => copyLink());
+  const undo = actButton("Undo", () => write({ edits: model.get("edits").slice(0, -1) }));
+  const reset = actButton("Reset", () => write({ edits: [] }));
+  const copy = actButton("Copy link", () => copyLink());
   const editList = html("ol", { class: "mygpt-edits" });
   const note = html("p", { class: "mygpt-note" });
   const editPart = html("div", { class: "mygpt-changes" },

@@ -1,5 +1,5 @@
 import {
-  bandScale, barBox, control, fixed, floats, html, linearScale, linearTicks, markerPath, mount,
+  bandScale, barBox, button, fixed, floats, html, linearScale, linearTicks, markerPath, mount,
   slider, softmax, speaker, svg,
 } from "./drawing.mjs";
 
@@ -92,14 +92,6 @@ export function shown(text) {
 function key(text, ...shapes) {
   return html("span", {},
     svg("svg", { width: 30, height: 14, viewBox: "0 0 30 14", "aria-hidden": "true" }, ...shapes), text);
-}
-
-function button(text, press) {
-  const node = control("button", { type: "button", class: "mygpt-button" }, text);
-  node.addEventListener("click", () => {
-    if (node.getAttribute("aria-disabled") !== "true") press();
-  });
-  return { node, able: (able) => node.setAttribute("aria-disabled", !able) };
 }
 
 function render({ model, el }) {

@@ -55,8 +55,9 @@ def read_by_node(explorer, tmp_path):
     script = tmp_path / "read.mjs"
     script.write_text(
         f"""
-import {{ fixed, ranking, unpackPairs }}
-  from {json.dumps((FOLDER / "drawing.mjs").as_uri())};
+import {{ fixed }} from {json.dumps((FOLDER / "drawing.mjs").as_uri())};
+import {{ ranking, unpackPairs }}
+  from {json.dumps((FOLDER / "neurons.mjs").as_uri())};
 const state = {json.dumps(state)};
 const floats = (text) =>
   new Float32Array(new Uint8Array(Buffer.from(text, "base64")).buffer);

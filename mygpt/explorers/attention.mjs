@@ -1,7 +1,7 @@
 import {
-  choice, clamp, dragging, fixed, floats, heatmap, html, mount, roomFor, slider, softmax, speaker,
-  textWidth, themed, tick, tooltip, visibleText,
+  choice, clamp, dragging, fixed, floats, html, mount, slider, softmax, speaker, tick, tooltip,
 } from "./drawing.mjs";
+import { heatmap, roomFor, textWidth, themed, visibleText } from "./heat.mjs";
 
 const ALL = 12; // words that the list shows one by one
 const LARGEST = 10; // words that it shows of a longer text

@@ -8,6 +8,7 @@ import re
 import unicodedata
 from collections.abc import Iterable, Sequence
 from functools import cache
+from graphlib import TopologicalSorter
 from pathlib import Path
 from string import Template
 from typing import Any
@@ -32,22 +33,31 @@ _EXPORT = re.compile(r"^export (?=(?:const|function)\b)", re.MULTILINE)
 
 
 def module(name: str) -> str:
-    """NAME.mjs and the modules that it imports as one ES module that imports nothing.
-
-    Those that it imports must import nothing themselves.
-    """
-    own = (_FOLDER / f"{name}.mjs").read_text("utf-8")
-    others = [
-        (_FOLDER / f"{part}.mjs").read_text("utf-8") for part in _IMPORT.findall(own)
-    ]
-    return "\n".join(_EXPORT.sub("", part) for part in (*others, _IMPORT.sub("", own)))
+    """NAME.mjs and all that it imports as one ES module that imports nothing."""
+    texts = [_text(f"{part}.mjs") for part in _parts(name)]
+    return "\n".join(_EXPORT.sub("", _IMPORT.sub("", text)) for text in texts)
 
 
 def stylesheet(name: str) -> str:
-    """The common stylesheet and NAME.css as one."""
-    return "\n".join(
-        (_FOLDER / f"{part}.css").read_text("utf-8") for part in ("explorer", name)
-    )
+    """The common stylesheet and those of NAME.mjs and all that it imports as one."""
+    own = [part for part in _parts(name) if (_FOLDER / f"{part}.css").is_file()]
+    return "\n".join(_text(f"{part}.css") for part in ("explorer", *own))
+
+
+def _parts(name: str) -> tuple[str, ...]:
+    """NAME.mjs after all that it imports at any depth, each once."""
+    imports: dict[str, list[str]] = {}
+    waiting = [name]
+    while waiting:
+        part = waiting.pop()
+        if part not in imports:
+            imports[part] = _IMPORT.findall(_text(f"{part}.mjs"))
+            waiting += imports[part]
+    return tuple(TopologicalSorter(imports).static_order())
+
+
+def _text(file: str) -> str:
+    return (_FOLDER / file).read_text("utf-8")
 
 
 class Explorer(anywidget.AnyWidget):

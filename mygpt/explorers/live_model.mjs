@@ -1,7 +1,9 @@
 import {
-  axisHandle, choice, clamp, control, dragging, extent, fixed, floats, heatmap, html, linearTicks,
-  mount, pairTable, ranking, roomFor, speaker, textWidth, themed, tooltip, unpackPairs,
+  axisHandle, choice, clamp, control, dragging, extent, fixed, floats, html, linearTicks, mount,
+  speaker, tooltip,
 } from "./drawing.mjs";
+import { heatmap, roomFor, textWidth, themed } from "./heat.mjs";
+import { pairTable, ranking, unpackPairs } from "./neurons.mjs";
 import {
   cholesky, compileEdits, contributions, forward, largestFirst, loadModel, probabilities, promoted,
 } from "./gpt.mjs";

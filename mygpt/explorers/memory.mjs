@@ -1,8 +1,9 @@
 import {
-  axisHandle, barBox, clamp, control, dragging, extent, fixed, floats, heatmap, html, linearScale,
-  linearTicks, mount, pairTable, ranking, roomFor, speaker, svg, textWidth, themed, tooltip,
-  unpackPairs, visibleText,
+  axisHandle, barBox, clamp, control, dragging, extent, fixed, floats, html, linearScale,
+  linearTicks, mount, speaker, svg, tooltip,
 } from "./drawing.mjs";
+import { heatmap, roomFor, textWidth, themed, visibleText } from "./heat.mjs";
+import { pairTable, ranking, unpackPairs } from "./neurons.mjs";
 
 const DECIMALS = 3;
 const STRONGEST = 10;

@@ -2,11 +2,13 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 
 import {
-  bandScale, barBox, channels, clamp, emptiest, extent, fixed, floats, heatColours,
-  linePath, linearScale, linearTicks, logTicks, markerPath,
-  nearestIndex, niceStep, padded, powerOfTen, roomFor, significant, softmax, spread,
-  textWidth, tooltipPlaces, visibleText,
+  bandScale, barBox, clamp, emptiest, extent, fixed, floats, linePath, linearScale, linearTicks,
+  logTicks, markerPath, nearestIndex, niceStep, padded, powerOfTen, significant, softmax, spread,
+  tooltipPlaces,
 } from "../../mygpt/explorers/drawing.mjs";
+import {
+  channels, heatColours, roomFor, textWidth, visibleText,
+} from "../../mygpt/explorers/heat.mjs";
 
 const labels = (ticks) => ticks.map(({ label }) => label);
 const places = (ticks) => ticks.map(({ at }) => at);

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 
-import { ranking, unpackPairs } from "../../mygpt/explorers/drawing.mjs";
+import { ranking, unpackPairs } from "../../mygpt/explorers/neurons.mjs";
 
 test("every neuron gets its own pairs, and no more than it has", () => {
   const texts = ["a", "b", "c", "d", "e"];

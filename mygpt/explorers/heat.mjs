@@ -1,0 +1,145 @@
+// A heatmap and the words beside it: colours first (tested under node), then the page's parts.
+
+import { clamp, fixed, html, titled } from "./drawing.mjs";
+
+const BLANKS = { " ": "␣", "\n": "↵", "\r": "↵", "\t": "⇥" };
+
+/** The red, green and blue of a CSS colour as the browser reports it, or of #rrggbb. */
+export function channels(colour) {
+  const hex = colour.trim().match(/^#(..)(..)(..)$/);
+  if (hex) return hex.slice(1).map((pair) => parseInt(pair, 16));
+  return colour.match(/[\d.]+/g).slice(0, 3).map(Number);
+}
+
+/** The colour a share of the way from one to another, as three channels. */
+export function mixed(from, to, share) {
+  return from.map((channel, i) => Math.round(channel + (to[i] - channel) * share));
+}
+
+/**
+ * The colours of a heatmap as RGBA bytes, one for each number: `zero` in the middle, towards `high`
+ * for positive and `low` for negative numbers, full at `limit`.
+ */
+export function heatColours(numbers, limit, { zero, low, high }) {
+  const bytes = new Uint8ClampedArray(4 * numbers.length);
+  for (let i = 0; i < numbers.length; i += 1) {
+    const share = clamp(Math.abs(numbers[i]) / (limit || 1), 0, 1);
+    bytes.set([...mixed(zero, numbers[i] < 0 ? low : high, share), 255], 4 * i);
+  }
+  return bytes;
+}
+
+/** Which of `count` labels have room when each needs `least` of `size` pixels; `chosen` always has. */
+export function roomFor(count, size, least, chosen = -Infinity) {
+  const step = Math.max(1, Math.ceil((least * count) / size));
+  return Array.from({ length: count }, (_, i) =>
+    i === chosen || (i % step === 0 && Math.abs(i - chosen) >= step));
+}
+
+/** A text as it is written: blanks at its ends and line breaks are to be seen. */
+export function visibleText(text) {
+  if (text === "") return "(empty)";
+  return text.replace(/^ +| +$|[\n\r\t]/g, (blank) => [...blank].map((one) => BLANKS[one]).join(""));
+}
+
+/** About how wide a text is in pixels, at 13 pixels a line. */
+export function textWidth(text) {
+  return [...text].reduce((sum, one) => sum + (one.codePointAt(0) > 0x2e7f ? 13.5 : 8.2), 0);
+}
+
+/** Calls `redraw` when the page's theme changes, or paper takes its place; returns an undo. */
+export function themed(redraw) {
+  const observer = new MutationObserver(redraw);
+  for (const node of [document.documentElement, document.body]) {
+    observer.observe(node, {
+      attributes: true, attributeFilter: ["class", "theme", "data-theme", "data-jp-theme-light"],
+    });
+  }
+  const queries = ["(prefers-color-scheme: dark)", "print"].map((query) => matchMedia(query));
+  for (const query of queries) query.addEventListener("change", redraw);
+  return () => {
+    observer.disconnect();
+    for (const query of queries) query.removeEventListener("change", redraw);
+  };
+}
+
+/**
+ * A matrix of numbers as coloured cells on a canvas, with its legend. `draw({ numbers, rows,
+ * columns, width, height, limit, signed })` paints it; `mark` frames a row, a column or a cell;
+ * `under(event)` says which cell a pointer is over. The canvas is one pixel a cell, so that any
+ * number of cells costs the same.
+ */
+export function heatmap(format = fixed) {
+  const canvas = html("canvas", { class: "mygpt-heat", role: "img" });
+  const frame = html("span", { class: "mygpt-heat-frame", hidden: true });
+  const cells = html("div", { class: "mygpt-heat-cells" }, canvas, frame);
+  const [least, most] = [html("span"), html("span")];
+  const ramp = html("span", { class: "mygpt-ramp" });
+  const legend = html("p", { class: "mygpt-legend mygpt-number", "aria-hidden": "true" }, least, ramp, most);
+  let shape = { rows: 1, columns: 1 };
+
+  function draw({ numbers, rows, columns, height, limit, signed = false, decimals = 2 }) {
+    shape = { rows, columns };
+    const style = getComputedStyle(cells);
+    const [zero, high, low] = ["--heat-zero", "--heat-high", "--heat-low"].map((name) =>
+      channels(style.getPropertyValue(name)));
+    cells.style.height = `${height}px`;
+    canvas.width = columns;
+    canvas.height = rows;
+    const image = new ImageData(heatColours(numbers, limit, { zero, low, high }), columns, rows);
+    canvas.getContext("2d").putImageData(image, 0, 0);
+    ramp.classList.toggle("mygpt-signed", signed);
+    least.textContent = format(signed ? -limit : 0, decimals);
+    most.textContent = format(limit, decimals);
+  }
+
+  /** Frames a row, a column, or with both a cell; null takes the frame away. */
+  function mark(row, column) {
+    frame.hidden = row === null && column === null;
+    const part = (index, count) => (index === null ? [0, 100] : [(100 * index) / count, 100 / count]);
+    const [top, tall] = part(row, shape.rows);
+    const [left, wide] = part(column, shape.columns);
+    Object.assign(frame.style, {
+      top: `${top}%`, height: `${tall}%`, left: `${left}%`, width: `${wide}%`,
+    });
+  }
+
+  function under(event) {
+    const box = cells.getBoundingClientRect();
+    const index = (position, size, count) =>
+      clamp(Math.floor((position / (size || 1)) * count), 0, count - 1);
+    return {
+      row: index(event.clientY - box.top, box.height, shape.rows),
+      column: index(event.clientX - box.left, box.width, shape.columns),
+    };
+  }
+
+  return { node: cells, canvas, legend, draw, mark, under };
+}
+
+/**
+ * The words left of a heatmap's rows. `draw` hides those that have no room where each needs `least`
+ * of `height` pixels, marks the chosen one and says which have room; `fill` puts other words there.
+ */
+export function rowLabels(words) {
+  const node = html("div", { class: "mygpt-rows", "aria-hidden": "true" });
+  let labels = [];
+  const fill = (fresh) => {
+    labels = fresh.map((word, place) => {
+      const label = html("span", {}, titled(word));
+      label.style.top = `${(100 * (place + 0.5)) / fresh.length}%`;
+      return label;
+    });
+    node.replaceChildren(...labels);
+  };
+  const draw = ({ height, least = 15.5, chosen }) => {
+    const free = roomFor(labels.length, height, least, chosen);
+    labels.forEach((label, place) => {
+      label.hidden = !free[place];
+      label.classList.toggle("mygpt-chosen", place === chosen);
+    });
+    return free;
+  };
+  fill(words);
+  return { node, fill, draw };
+}

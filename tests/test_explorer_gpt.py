@@ -12,13 +12,18 @@ from test_explorers import FOLDER
 from test_javascript import node
 from torch.nn import functional as F
 
-from mygpt import set_seed
+from mygpt import editing, set_seed
 from mygpt.explorers import gpt as in_numpy
 from mygpt.gpt import GPT, GPTConfig
 from mygpt.world_model import KINDS as WORLD_KINDS
 from mygpt.world_model import load_world_model
 
 PROMPTS = 100
+REWRITING = {
+    "step": editing.STEP,
+    "enough": editing.ENOUGH,
+    "steps": editing.MOST_STEPS,
+}
 KINDS = {
     "blocks": (53, 19, 21, 3, 2, (), "gelu_tanh", 5, True),
     "attention first": (47, 23, 20, 5, 3, (0, 1), "gelu", 3, True),
@@ -75,10 +80,11 @@ def in_node(tmp_path, body, **given):
 import * as gpt from {json.dumps((FOLDER / "gpt.mjs").as_uri())};
 import {{ readFileSync }} from "node:fs";
 const given = JSON.parse(readFileSync({json.dumps(str(tmp_path / "given.json"))}));
+const rewriting = {json.dumps(REWRITING)};
 const open = ({{ layout, weights, heads, activation }}) => {{
   const {{ buffer, byteOffset, length }} = Buffer.from(weights, "base64");
   return gpt.loadModel({{
-    layout, bytes: new DataView(buffer, byteOffset, length), heads, activation,
+    layout, bytes: new DataView(buffer, byteOffset, length), heads, activation, rewriting,
   }});
 }};
 const plain = (value) => JSON.stringify(value, (_, one) =>

@@ -41,7 +41,7 @@ def in_page(explorer, tmp_path):
         name: base64.b64encode(value).decode() if isinstance(value, bytes) else value
         for name in (
             *("words", "shapes", "weights", "heads", "activation", "moment_data"),
-            *("prompt", "edits"),
+            *("rewriting", "prompt", "edits"),
         )
         for value in (getattr(explorer, name),)
     }
@@ -65,7 +65,7 @@ const bytes = (text) => {{
 }};
 const gpt = loadModel({{
   layout: state.shapes, bytes: bytes(state.weights), heads: state.heads,
-  activation: state.activation,
+  activation: state.activation, rewriting: state.rewriting,
 }});
 const lower = floats(bytes(state.moment_data));
 const factor = lower.length

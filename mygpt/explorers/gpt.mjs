@@ -2,9 +2,6 @@
 // page is touched here. Weights come as float16; all sums are in float64, JavaScript's own.
 
 export const NORM_EPS = 1e-5;
-export const REWRITE_STEP = 0.2; // Adam's, in root mean squares of the layer's output
-export const REWRITE_STEPS = 200;
-export const REWRITE_ENOUGH = 0.997;
 const POINT_STEPS = 1000;
 const HALF_STEPS = Float64Array.from({ length: 32 }, (_, power) => 2 ** (Math.max(power, 1) - 25));
 
@@ -54,9 +51,10 @@ function transposed(matrix, rows, columns) {
  * A model to run: `layout` is a list of [name, shape] in the order in which `bytes`, a DataView of
  * float16, holds them; the names are those of GPT's state dict. A linear layer's bias may lack.
  * `layers[i].mlp` is null where a block has attention alone; else `values` holds neuron j's value,
- * column j of fc2, as row j.
+ * column j of fc2, as row j. `rewriting` holds the constants of `rewrite`: Adam's step, in root mean
+ * squares of the layer's output, the probability that is enough, and the most steps.
  */
-export function loadModel({ layout, bytes, heads, activation }) {
+export function loadModel({ layout, bytes, heads, activation, rewriting }) {
   const numbers = halfFloats(bytes);
   const parts = new Map();
   let start = 0;
@@ -91,6 +89,7 @@ export function loadModel({ layout, bytes, heads, activation }) {
     width,
     heads,
     layers,
+    rewriting,
     activation: ACTIVATIONS[activation],
     neurons: layers.find(({ mlp }) => mlp)?.mlp.fc1.outs ?? 0,
     positions: parts.get("position.weight").shape[0],
@@ -423,7 +422,7 @@ export function lossGradient(model, stream, target) {
  * moment's Cholesky factor. Also returns the `probability` reached and the `steps` that it took.
  */
 export function rewrite(model, ids, target, factor, edits = null) {
-  const { width } = model;
+  const { width, rewriting } = model;
   const layer = model.layers.length - 1;
   const { mlp } = model.layers[layer];
   const pass = forward(model, ids, { edits });
@@ -431,11 +430,11 @@ export function rewrite(model, ids, target, factor, edits = null) {
   const stream = pass.stream.slice((ids.length - 1) * width);
   const output = linearInto(mlp.fc2, key, 1, new Float64Array(width));
   if (edits?.[layer]) addEdits(edits[layer], mlp, key, 0, output, 0);
-  const size = REWRITE_STEP * Math.sqrt(dotAt(output, 0, output, 0, width) / width);
+  const size = rewriting.step * Math.sqrt(dotAt(output, 0, output, 0, width) / width);
   const [u, mean, square] = [0, 0, 0].map(() => new Float64Array(width));
   let steps = 0;
   let { probability, gradient } = lossGradient(model, stream, target);
-  while (probability < REWRITE_ENOUGH && steps < REWRITE_STEPS) {
+  while (probability < rewriting.enough && steps < rewriting.steps) {
     steps += 1;
     for (let i = 0; i < width; i += 1) {
       mean[i] = 0.9 * mean[i] + 0.1 * gradient[i];

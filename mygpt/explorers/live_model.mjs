@@ -246,7 +246,7 @@ function render({ model, el }) {
   const places = new Map(words.map((word, place) => [word, place]));
   const gpt = loadModel({
     layout: model.get("shapes"), bytes: model.get("weights"), heads: model.get("heads"),
-    activation: model.get("activation"),
+    activation: model.get("activation"), rewriting: model.get("rewriting"),
   });
   const { neurons } = gpt;
   const layers = gpt.layers.map((_, layer) => layer).filter((layer) => gpt.layers[layer].mlp);

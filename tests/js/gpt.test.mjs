@@ -3,7 +3,7 @@ import { test } from "node:test";
 
 import {
   cholesky, erf, forward, halfFloats, largestFirst, loadModel, lossGradient, probabilities,
-  promoted, solveCholesky,
+  promoted, rewrite, solveCholesky,
 } from "../../mygpt/explorers/gpt.mjs";
 
 const halves = (...bits) => {
@@ -54,7 +54,7 @@ test("a positive definite system is factored and solved; another is refused", ()
 });
 
 /** A model of 5 words, 3 positions, 2 channels and 3 neurons, its weights written out. */
-function tiny(changes = {}) {
+function tiny(changes = {}, rewriting = {}) {
   const shapes = {
     "token.embedding.weight": [5, 2], "position.weight": [3, 2],
     "blocks.0.ln1.weight": [2], "blocks.0.ln1.bias": [2],
@@ -69,7 +69,7 @@ function tiny(changes = {}) {
     const size = shape.reduce((a, b) => a * b);
     return (changes[name] ?? Array(size).fill(0)).map((one) => bits[one]);
   });
-  return loadModel({ layout, bytes: halves(...numbers), heads: 1, activation: "relu" });
+  return loadModel({ layout, bytes: halves(...numbers), heads: 1, activation: "relu", rewriting });
 }
 
 test("a value promotes what its centred part has in common with the embeddings", () => {
@@ -108,4 +108,14 @@ test("the gradient is the slope of the loss", () => {
   });
   assert.ok(Math.abs(gradient[0]) > 0.1);
   near(gradient, [...slopes], 1e-6);
+});
+
+test("a rewriting keeps to the constants that came with the model", () => {
+  const steps = (enough, most) => {
+    const model = tiny({ "token.embedding.weight": [1, 0, 0, 1, 1, 1, 2, -1, 0, 0] },
+      { step: 0.2, enough, steps: most });
+    return rewrite(model, [0], 1, cholesky([1, 0, 0, 0, 1, 0, 0, 0, 1], 3)).steps;
+  };
+  assert.equal(steps(1, 3), 3);
+  assert.equal(steps(0, 3), 0);
 });

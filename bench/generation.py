@@ -17,7 +17,7 @@ import torch
 from transformers import GPT2LMHeadModel
 
 from mygpt.gpt import GPT, GPTConfig
-from mygpt.gpt2 import save_gpt2
+from mygpt.huggingface import save_gpt2
 from mygpt.sampling import generate
 
 PROMPT, NEW = 32, 128

@@ -17,7 +17,7 @@ from pathlib import Path
 import torch
 from transformers import GPT2Config, GPT2LMHeadModel
 
-from mygpt.gpt2 import load_gpt2
+from mygpt.huggingface import load_gpt2
 from mygpt.sampling import generate
 
 LENGTHS = (32, 257, 1024)
@@ -26,7 +26,7 @@ BAR, BAR_OF_MEMORY = 1e-5, 1.15
 
 LOADING = """
 import sys, threading
-from mygpt.gpt2 import load_gpt2
+from mygpt.huggingface import load_gpt2
 
 def anonymous():
     for line in open("/proc/self/status"):

@@ -16,21 +16,44 @@ The running example is a text of four tokens, which are also the whole vocabular
 
 from mygpt.attention import MultiHeadAttention, SingleHeadAttention
 from mygpt.block import TransformerBlock
+from mygpt.checkpoint import load_checkpoint, save_checkpoint
+from mygpt.data import load_corpus
 from mygpt.embedding import VOCAB, TokenEmbedding, to_ids
 from mygpt.feed_forward import MLP
+from mygpt.gpt import GPT, GPTConfig
+from mygpt.huggingface import load_gpt2, save_gpt2
 from mygpt.norm import LayerNorm
+from mygpt.sampling import generate, generate_stream
 from mygpt.seed import set_seed
+from mygpt.tokenizers import BPETokenizer, CharTokenizer, WordTokenizer
+from mygpt.training import TrainingConfig, train
+from mygpt.world_model import load_world_model
 
-__version__ = "0.1.0"
+__version__ = "0.2.0.dev0"
 
 __all__ = [
+    "GPT",
     "MLP",
     "VOCAB",
+    "BPETokenizer",
+    "CharTokenizer",
+    "GPTConfig",
     "LayerNorm",
     "MultiHeadAttention",
     "SingleHeadAttention",
     "TokenEmbedding",
+    "TrainingConfig",
     "TransformerBlock",
+    "WordTokenizer",
+    "generate",
+    "generate_stream",
+    "load_checkpoint",
+    "load_corpus",
+    "load_gpt2",
+    "load_world_model",
+    "save_checkpoint",
+    "save_gpt2",
     "set_seed",
     "to_ids",
+    "train",
 ]

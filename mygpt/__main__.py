@@ -19,7 +19,7 @@ def running_example() -> None:
     set_seed()
     C = 4
     embedding, mlp = TokenEmbedding(len(VOCAB), C), MLP(C).eval()
-    ids = to_ids(VOCAB)
+    ids = to_ids(VOCAB)[None]  # a batch of one
     x = embedding(ids)
     print(f"Vocabulary: {VOCAB}")
     print(f"Vocabulary size V = {len(VOCAB)}\n")

@@ -7,9 +7,10 @@ import torch.nn.functional as F
 from jaxtyping import Float
 from torch import Tensor, nn
 
-from mygpt.checks import (
+from mygpt.arguments import (
+    check_axes,
+    check_below_one,
     check_divisible,
-    check_dropout,
     check_last_axis,
     check_length,
     check_positive,
@@ -29,7 +30,7 @@ class SingleHeadAttention(nn.Module):
     ):
         super().__init__()
         check_positive(embed_dim=embed_dim, head_dim=head_dim, max_seq_len=max_seq_len)
-        check_dropout(dropout)
+        check_below_one(dropout=dropout)
         self.embed_dim = embed_dim
         self.W_Q = nn.Linear(embed_dim, head_dim, bias=False)
         self.W_K = nn.Linear(embed_dim, head_dim, bias=False)
@@ -42,8 +43,9 @@ class SingleHeadAttention(nn.Module):
         self, x: Float[Tensor, "B T C"], *, return_weights: bool = False
     ) -> Float[Tensor, "B T C"] | tuple[Tensor, Tensor]:
         """The output; with `return_weights`, also the weights (B, T, T)."""
+        check_axes(x, "B T C")
         check_last_axis(x, self.embed_dim)
-        T = x.shape[-2]
+        T = x.shape[1]
         check_length(T, len(self.causal_mask))
         q, k, v = self.W_Q(x), self.W_K(x), self.W_V(x)  # (B, T, D) each
         scores = q @ k.transpose(-2, -1) / math.sqrt(q.shape[-1])  # (B, T, T)
@@ -94,7 +96,7 @@ class MultiHeadAttention(nn.Module):
         check_positive(
             embed_dim=embed_dim, num_heads=num_heads, max_seq_len=max_seq_len
         )
-        check_dropout(dropout)
+        check_below_one(dropout=dropout)
         check_divisible(embed_dim=embed_dim, num_heads=num_heads)
         self.embed_dim = embed_dim
         self.num_heads = num_heads
@@ -116,6 +118,7 @@ class MultiHeadAttention(nn.Module):
 
         With a `cache`, x holds the positions that follow those in the cache.
         """
+        check_axes(x, "B T C")
         check_last_axis(x, self.embed_dim)
         check_length(x.shape[1], self.max_seq_len)
         q, k, v = map(self._split, (self.W_Q(x), self.W_K(x), self.W_V(x)))
@@ -153,7 +156,7 @@ def causal_attention(
     v: Float[Tensor, "B H S D"],
     dropout: float = 0.0,
 ) -> Float[Tensor, "B H T D"]:
-    """`attention_weights(q, k) @ v` in one fused kernel that stores no weights."""
+    """`attention_weights(q, k) @ v` in one fused operation that stores no weights."""
     T, S = q.shape[-2], k.shape[-2]
     mask = None if T in (1, S) else _mask(q, k)
     return F.scaled_dot_product_attention(

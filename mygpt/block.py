@@ -1,13 +1,12 @@
 """The transformer block: attention, then an MLP, each with a norm and a residual."""
 
-from functools import partial
-
 from jaxtyping import Float
 from torch import Tensor, nn
 
+from mygpt.arguments import check_choice
 from mygpt.attention import KVCache, MultiHeadAttention
-from mygpt.checks import check_choice
 from mygpt.feed_forward import MLP
+from mygpt.moved import moved
 from mygpt.norm import LayerNorm
 
 NORMS = ("pre", "post", "none")
@@ -56,14 +55,18 @@ class TransformerBlock(nn.Module):
     def forward(
         self, x: Float[Tensor, "B T C"], *, cache: KVCache | None = None
     ) -> Float[Tensor, "B T C"]:
-        attention = self.mha if cache is None else partial(self.mha, cache=cache)
-        x = self._sublayer(x, self.ln1, attention)
-        return self._sublayer(x, self.ln2, self.mlp)
+        if self.norm == "post" or not self.residual:
+            return self._other_wiring(x, cache)
+        x = x + self.mha(self.ln1(x), cache=cache)
+        return x + self.mlp(self.ln2(x))
 
-    def _sublayer(self, x, norm, f):
-        if self.norm == "post":
-            return norm(x + f(x) if self.residual else f(x))
-        return x + f(norm(x)) if self.residual else f(norm(x))
+    def _other_wiring(self, x: Tensor, cache: KVCache | None) -> Tensor:
+        if self.norm != "post":
+            return self.mlp(self.ln2(self.mha(self.ln1(x), cache=cache)))
+        a = self.mha(x, cache=cache)
+        x = self.ln1(x + a if self.residual else a)
+        m = self.mlp(x)
+        return self.ln2(x + m if self.residual else m)
 
 
 class AttentionBlock(nn.Module):
@@ -99,25 +102,4 @@ class AttentionBlock(nn.Module):
         return x + self.mha(self.ln1(x), cache=cache)
 
 
-def stages(
-    block: TransformerBlock, x: Float[Tensor, "B T C"]
-) -> dict[str, Float[Tensor, "B T _"]]:
-    """Every vector on its way through a block, by the name of what gave it.
-
-    The last is what the block gives. Only GPT-2's wiring, "pre" with residuals, has
-    them; another is a ValueError.
-    """
-    if block.norm != "pre" or not block.residual:
-        raise ValueError(
-            f'expected a block of norm "pre" with residuals, got {block.norm!r} and '
-            f"residual={block.residual}"
-        )
-    way = {"x": x, "ln1": block.ln1(x)}
-    way["attention"] = block.mha(way["ln1"])
-    way["x + attention"] = x + way["attention"]
-    way["ln2"] = block.ln2(way["x + attention"])
-    way["fc1"] = block.mlp.fc1(way["ln2"])
-    way["activation"] = block.mlp.act(way["fc1"])
-    way["fc2"] = block.mlp.drop(block.mlp.fc2(way["activation"]))
-    way["x + fc2"] = way["x + attention"] + way["fc2"]
-    return way
+__getattr__ = moved(__name__, {"stages": "mygpt.probes"})

@@ -6,13 +6,18 @@ A checkpoint is a folder `step-00000500` of safetensors and JSON:
     model.safetensors       the parameters
     training.safetensors    the state's tensors, where there is a state
     chars.json, merges.txt  … the tokenizer's files, where there is one
+
+While a step is saved again, its earlier checkpoint is called `step-00000500.old`, and
+is found under that name until the new one has its place.
 """
 
 import hashlib
 import json
+import re
 import shutil
 from dataclasses import asdict
 from pathlib import Path
+from typing import Any
 
 import torch
 from safetensors import SafetensorError
@@ -24,8 +29,14 @@ from mygpt.gpt import GPT, GPTConfig
 from mygpt.modern import ModernConfig, ModernGPT
 from mygpt.tokenizers import Tokenizer, load_tokenizer
 
-MODELS = {"GPT": (GPTConfig, GPT), "ModernGPT": (ModernConfig, ModernGPT)}
+MODELS: dict[str, tuple[type, type[nn.Module]]] = {
+    "GPT": (GPTConfig, GPT),
+    "ModernGPT": (ModernConfig, ModernGPT),
+}
 INDEX, MODEL, TRAINING = "checkpoint.json", "model.safetensors", "training.safetensors"
+FORMAT = 2
+PARTS_OF_FORMAT_1 = {"norm1": "ln1", "attention": "mha", "norm2": "ln2", "norm": "ln_f"}
+NAME = re.compile(r"step-(\d+)(\.old)?")
 KEEP = 2
 
 
@@ -35,29 +46,54 @@ def save_checkpoint(
     tokenizer: Tokenizer | None = None,
     state: dict | None = None,
 ) -> Path:
-    """Write `folder/step-…` and return its path; older ones but the last are removed.
+    """Write `folder/step-…` and return its path.
 
+    Of earlier steps the last is kept, the others are removed; later steps stay.
     `state` is what `train` needs to go on: nested dicts and lists of numbers, text and
     tensors, with the number of steps under "step". The new folder gets its name only
     when everything in it is on the disk, so what was there before stays loadable
     whatever happens.
     """
     state = state or {"step": 0}
-    final = Path(folder) / f"step-{state['step']:08d}"
+    final = checkpoint_path(folder, state["step"])
     temporary = final.with_name(f".{final.name}.tmp")
     try:
         shutil.rmtree(temporary, ignore_errors=True)
         temporary.mkdir(parents=True)
         _write(temporary, model, tokenizer, state)
-        shutil.rmtree(final, ignore_errors=True)
-        temporary.rename(final)
-        sync(final.parent)
+        _put_in_place(temporary, final)
     except (OSError, SafetensorError) as error:
         shutil.rmtree(temporary, ignore_errors=True)
         raise OSError(f"{final}: saving the checkpoint failed: {error}") from error
-    for old in checkpoints(folder)[:-KEEP]:
-        shutil.rmtree(old)
+    earlier = [c for c in checkpoints(folder) if step_of(c) < state["step"]]
+    for unneeded in earlier[: 1 - KEEP]:
+        _remove(unneeded)
     return final
+
+
+def _put_in_place(new: Path, final: Path) -> None:
+    """Give a new checkpoint its name; another of the same step gives way to it."""
+    old = final.with_name(f"{final.name}.old")
+    if final.exists():
+        _remove(old)
+        final.rename(old)
+    try:
+        new.rename(final)
+    except OSError:
+        if old.exists():
+            old.rename(final)
+        raise
+    sync(final.parent)
+    _remove(old)
+
+
+def _remove(folder: Path) -> None:
+    """Take the name away first, so that no half of a checkpoint is ever found."""
+    if folder.exists():
+        nameless = folder.with_name(f".{folder.name}.removed")
+        shutil.rmtree(nameless, ignore_errors=True)
+        folder.rename(nameless)
+        shutil.rmtree(nameless, ignore_errors=True)
 
 
 def load_checkpoint(
@@ -74,7 +110,7 @@ def load_checkpoint(
     model = _build(folder, content)
     tensors = read_tensors(folder / TRAINING) if TRAINING in content["files"] else {}
     tokenizer = load_tokenizer(folder) if content["tokenizer"] else None
-    return model, tokenizer, _join(content["state"], tensors)
+    return model, tokenizer, put_tensors_back(content["state"], tensors)
 
 
 def _build(folder: Path, content: dict) -> nn.Module:
@@ -85,43 +121,68 @@ def _build(folder: Path, content: dict) -> nn.Module:
         raise ValueError(f"{folder / INDEX}: config: {error}") from None
     with torch.random.fork_rng():
         model = model_class(config)
+    weights = read_tensors(folder / MODEL)
+    if content["format"] == 1 and model_class is ModernGPT:
+        weights = {_name_since_format_2(name): one for name, one in weights.items()}
     try:
-        model.load_state_dict(read_tensors(folder / MODEL))
+        model.load_state_dict(weights)
     except RuntimeError as error:
         first = str(error).splitlines()[1].strip()
         raise ValueError(f"{folder / MODEL}: {first}") from None
     return model
 
 
+def _name_since_format_2(name: str) -> str:
+    return ".".join(PARTS_OF_FORMAT_1.get(part, part) for part in name.split("."))
+
+
+def checkpoint_path(folder: str | Path, step: int) -> Path:
+    """Where the checkpoint of a step is saved."""
+    return Path(folder) / f"step-{step:08d}"
+
+
+def step_of(checkpoint: Path) -> int:
+    match = NAME.fullmatch(checkpoint.name)
+    assert match
+    return int(match[1])
+
+
 def checkpoints(folder: str | Path) -> list[Path]:
-    """The checkpoints in a folder, oldest first."""
-    return sorted(path for path in Path(folder).glob("step-*") if path.is_dir())
+    """The checkpoints in a folder, oldest first; one for each step."""
+    named = sorted(
+        (int(match[1]), match[2] is None, path)
+        for path in Path(folder).glob("step-*")
+        if (match := NAME.fullmatch(path.name)) and path.is_dir()
+    )
+    return list({step: path for step, _, path in named}.values())
 
 
 def newest(folder: str | Path) -> Path:
     """The folder itself if it is a checkpoint, or the newest one inside it."""
     folder = Path(folder)
-    found = checkpoints(folder)
-    if (folder / INDEX).is_file() or not found:
-        if not (folder / INDEX).is_file():
-            raise ValueError(f"expected a checkpoint, there is none in {folder}")
+    if (folder / INDEX).is_file():
         return folder
+    found = checkpoints(folder)
+    if not found:
+        raise ValueError(f"expected a checkpoint, there is none in {folder}")
     return found[-1]
 
 
-def _write(folder: Path, model, tokenizer: Tokenizer | None, state: dict) -> None:
+def _write(
+    folder: Path, model: nn.Module, tokenizer: Tokenizer | None, state: dict
+) -> None:
     tensors: dict[str, Tensor] = {}
-    numbers = _part(state, tensors, "")
+    numbers = take_tensors_out(state, tensors, "")
     if tokenizer is not None:
         tokenizer.save(folder)
-    save_file(_own(model.state_dict()), folder / MODEL)
+    save_file(_contiguous(model.state_dict()), folder / MODEL)
     if tensors:
-        save_file(_own(tensors), folder / TRAINING)
+        save_file(_contiguous(tensors), folder / TRAINING)
     names = sorted(path.name for path in folder.iterdir())
     for name in names:
         sync(folder / name)
     content = {
-        "format": 1,
+        "format": FORMAT,
         "model": type(model).__name__,
         "config": asdict(model.config),
         "tokenizer": tokenizer is not None,
@@ -131,32 +192,39 @@ def _write(folder: Path, model, tokenizer: Tokenizer | None, state: dict) -> Non
     write_json(folder / INDEX, {"sha256": digest(content), "content": content})
 
 
-def _own(tensors: dict[str, Tensor]) -> dict[str, Tensor]:
-    """Contiguous tensors that share no memory, as the file format wants them."""
+def _contiguous(tensors: dict[str, Tensor]) -> dict[str, Tensor]:
+    """Contiguous tensors in the processor's memory, as the file format wants them."""
     return {
         name: tensor.detach().cpu().contiguous() for name, tensor in tensors.items()
     }
 
 
-def _part(value, tensors: dict[str, Tensor], name: str):
+def take_tensors_out(value: Any, tensors: dict[str, Tensor], name: str) -> Any:
     """`value` as JSON can hold it; its tensors go into `tensors` under their path."""
     if isinstance(value, Tensor):
         tensors[name] = value.clone()
         return {"tensor": name}
     if isinstance(value, dict):
-        return {key: _part(v, tensors, f"{name}/{key}") for key, v in value.items()}
+        return {
+            key: take_tensors_out(inner, tensors, f"{name}/{key}")
+            for key, inner in value.items()
+        }
     if isinstance(value, list | tuple):
-        return [_part(v, tensors, f"{name}/{i}") for i, v in enumerate(value)]
+        return [
+            take_tensors_out(inner, tensors, f"{name}/{i}")
+            for i, inner in enumerate(value)
+        ]
     return value
 
 
-def _join(value, tensors: dict[str, Tensor]):
+def put_tensors_back(value: Any, tensors: dict[str, Tensor]) -> Any:
+    """What `take_tensors_out` was given; tuples come back as lists."""
     if isinstance(value, dict):
         if value.keys() == {"tensor"}:
             return tensors[value["tensor"]]
-        return {key: _join(inner, tensors) for key, inner in value.items()}
+        return {key: put_tensors_back(inner, tensors) for key, inner in value.items()}
     if isinstance(value, list):
-        return [_join(inner, tensors) for inner in value]
+        return [put_tensors_back(inner, tensors) for inner in value]
     return value
 
 
@@ -166,10 +234,10 @@ def read_index(path: Path) -> dict:
     content = stored.get("content")
     if not isinstance(content, dict) or digest(content) != stored.get("sha256"):
         raise ValueError(f"{path}: the checksum is wrong, the file was changed or cut")
-    if content["format"] != 1 or content["model"] not in MODELS:
+    if content["format"] not in (1, FORMAT) or content["model"] not in MODELS:
         raise ValueError(
-            f"{path}: expected format 1 and a model among {', '.join(MODELS)}; "
-            f"got {content['format']} and {content['model']}"
+            f"{path}: expected format 1 or {FORMAT} and a model among "
+            f"{', '.join(MODELS)}; got {content['format']} and {content['model']}"
         )
     return content
 

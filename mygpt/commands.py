@@ -6,10 +6,16 @@ from pathlib import Path
 
 import torch
 
-from mygpt.checkpoint import INDEX, load_checkpoint, newest, save_checkpoint
+from mygpt.checkpoint import (
+    INDEX,
+    checkpoint_path,
+    checkpoints,
+    load_checkpoint,
+    save_checkpoint,
+)
 from mygpt.data import load_corpus, split
 from mygpt.gpt import GPT, GPTConfig
-from mygpt.gpt2 import find_folder, load_gpt2, save_gpt2
+from mygpt.huggingface import find_folder, load_gpt2, save_gpt2
 from mygpt.modern import ModernConfig, ModernGPT
 from mygpt.probes import accuracy
 from mygpt.sampling import generate_stream
@@ -20,7 +26,7 @@ from mygpt.tokenizers import (
     WordTokenizer,
     load_tokenizer,
 )
-from mygpt.training import RECIPES, TrainingConfig, train
+from mygpt.training import RECIPES, TrainingConfig, check_out, train
 from mygpt.world_model import KINDS, save_world_model, train_world_model
 
 TRAIN = """\
@@ -110,7 +116,7 @@ def add_train(commands) -> None:
     option("--batch-size", type=int, default=12)
     option("--seed", type=int, default=0)
     option("--save-every", type=int, default=250, metavar="STEPS")
-    option("--device", default="cpu", help="cpu, cuda or mps")
+    option("--device", help="cpu, cuda or mps; default: cpu, or the resumed run's")
     option("--bf16", action="store_true", help="matrix products in bfloat16")
     option("--compile", action="store_true", help="use torch.compile")
     option("--quiet", action="store_true", help="no progress bar")
@@ -130,12 +136,15 @@ def add_generate(commands) -> None:
 
 
 def run_train(options: argparse.Namespace) -> None:
+    check_out(options.out, options.resume, "--resume")
     text = load_corpus(options.corpus)
+    device = options.device
     if options.resume:
         model, tokenizer, state = load_checkpoint(options.out)
         if tokenizer is None or "config" not in state:
             raise ValueError(f"{options.out}: not a checkpoint of `mygpt train`")
         config = TrainingConfig.stored(state["config"], progress=not options.quiet)
+        device = device or state.get("device")
     else:
         tokenizer = make_tokenizer(options, text)
         torch.manual_seed(options.seed)
@@ -147,7 +156,7 @@ def run_train(options: argparse.Namespace) -> None:
             f"{model.config.max_seq_len + 1} tokens to train on, got {len(ids)}"
         )
     history = train(
-        model.to(options.device),
+        model.to(usable_device(device or "cpu")),
         ids,
         config,
         val_data=val_ids,
@@ -157,8 +166,22 @@ def run_train(options: argparse.Namespace) -> None:
     )
     print(
         f"step {config.steps}: training loss {history.loss[-1]:.3f}, "
-        f"validation loss {history.val_loss[-1]:.3f}; saved in {newest(options.out)}"
+        f"validation loss {history.val_loss[-1]:.3f}; "
+        f"saved in {checkpoint_path(options.out, config.steps)}"
     )
+
+
+def usable_device(name: str) -> torch.device:
+    """The device of that name; one that this machine lacks is a ValueError."""
+    try:
+        device = torch.device(name)
+        torch.empty(1, device=device)
+    except (RuntimeError, AssertionError, NotImplementedError) as error:
+        reason = str(error).splitlines()[0]
+        raise ValueError(
+            f"no device {name!r} on this machine; choose one with --device: {reason}"
+        ) from None
+    return device
 
 
 def make_tokenizer(options: argparse.Namespace, text: str) -> Tokenizer:
@@ -248,7 +271,7 @@ def run_world_model(options: argparse.Namespace) -> None:
 
 def is_checkpoint(folder: str | Path) -> bool:
     folder = Path(folder)
-    return (folder / INDEX).is_file() or any(folder.glob("step-*"))
+    return (folder / INDEX).is_file() or bool(checkpoints(folder))
 
 
 def load_any(name: str) -> tuple[torch.nn.Module, Tokenizer | None]:

@@ -11,7 +11,7 @@ import torch
 from jaxtyping import Int
 from torch import Tensor
 
-from mygpt.checks import check_positive
+from mygpt.arguments import check_below_one, check_ids, check_positive, check_seed
 from mygpt.files import write_atomically
 from mygpt.world import World
 
@@ -19,6 +19,16 @@ Ids = Sequence[int] | np.ndarray | Tensor  # one row of them
 Device = str | torch.device
 
 WORLD_ROWS = 20_000
+DAMAGED = (  # what reading a damaged header of a .npy file raises
+    ValueError,
+    TypeError,
+    EOFError,
+    SyntaxError,
+    OverflowError,
+    MemoryError,
+    RecursionError,
+    TokenError,
+)
 DOWNLOADS = {  # name: address, SHA-256
     "tinyshakespeare": (
         "https://raw.githubusercontent.com/karpathy/char-rnn/master/data/"
@@ -92,10 +102,7 @@ def _check_hash(path: Path, expected: str) -> None:
 
 def split(ids: Ids, val_fraction: float = 0.1) -> tuple[Ids, Ids]:
     """The ids to train on and, from their end, the fraction to validate on."""
-    if not 0 <= val_fraction < 1:
-        raise ValueError(
-            f"val_fraction must be at least 0 and below 1, got {val_fraction!r}"
-        )
+    check_below_one(val_fraction=val_fraction)
     cut = int(len(ids) * (1 - val_fraction))
     return ids[:cut], ids[cut:]
 
@@ -127,7 +134,9 @@ def open_tokens(path: str | os.PathLike) -> np.memmap:
         whole = ids.offset + ids.nbytes == path.stat().st_size
         if not whole or ids.ndim != 1 or ids.dtype not in (np.uint16, np.uint32):
             raise ValueError(f"{ids.dtype} of shape {ids.shape}")
-    except (ValueError, EOFError, SyntaxError, TokenError) as error:
+    except FileNotFoundError:
+        raise
+    except (OSError, *DAMAGED) as error:
         raise ValueError(f"{path} is not a whole file of token ids: {error}") from error
     return ids
 
@@ -136,15 +145,24 @@ class Batches:
     """Endless (inputs, targets), random windows of the ids; targets are one step on.
 
     The windows come from a generator of their own, so that nothing else that is drawn
-    changes them. `ids` is a list, an array, a tensor or a memory-mapped file.
+    changes them. `ids` is a list, an array, a tensor or a memory-mapped file; with
+    `vocab_size`, those of each batch are checked before they go to the device.
     """
 
     def __init__(
-        self, ids: Ids, batch_size: int, length: int, seed: int = 0, device="cpu"
+        self,
+        ids: Ids,
+        batch_size: int,
+        length: int,
+        seed: int = 0,
+        device: Device = "cpu",
+        vocab_size: int | None = None,
     ):
         check_positive(batch_size=batch_size, length=length)
+        check_seed(seed)
         self.ids = as_array(ids, at_least=length + 1)
         self.batch_size, self.length, self.device = batch_size, length, device
+        self.vocab_size = vocab_size
         self.generator = torch.Generator().manual_seed(seed)
 
     def __iter__(self) -> "Batches":
@@ -154,7 +172,9 @@ class Batches:
         starts = torch.randint(
             len(self.ids) - self.length, (self.batch_size,), generator=self.generator
         )
-        return _gather(self.ids, starts.numpy(), self.length, self.device)
+        return _gather(
+            self.ids, starts.numpy(), self.length, self.device, self.vocab_size
+        )
 
     def state_dict(self) -> dict[str, int | Tensor]:
         """The position: the generator's state, bytes in a tensor, and three counts."""
@@ -184,7 +204,11 @@ class Batches:
 
 
 def windows(
-    ids: Ids, length: int, batch_size: int, device: Device = "cpu"
+    ids: Ids,
+    length: int,
+    batch_size: int,
+    device: Device = "cpu",
+    vocab_size: int | None = None,
 ) -> Iterator[tuple[Int[Tensor, "B T"], Int[Tensor, "B T"]]]:
     """All the ids in order, each but the first a target exactly once.
 
@@ -200,13 +224,21 @@ def windows(
     done = len(starts) * length
     if done < len(ids) - 1:
         groups.append((np.array([done]), len(ids) - 1 - done))
-    return (_gather(ids, group, size, device) for group, size in groups)
+    return (_gather(ids, group, size, device, vocab_size) for group, size in groups)
 
 
-def _gather(ids: np.ndarray, starts: np.ndarray, length: int, device) -> tuple:
+def _gather(
+    ids: np.ndarray,
+    starts: np.ndarray,
+    length: int,
+    device: Device,
+    vocab_size: int | None,
+) -> tuple[Tensor, Tensor]:
     """The windows that begin at `starts`, and the same one step on."""
-    rows = ids[starts[:, None] + np.arange(length + 1)]  # (B, T + 1)
-    rows = torch.from_numpy(rows.astype(np.int64))
+    found = ids[starts[:, None] + np.arange(length + 1)]  # (B, T + 1)
+    rows = torch.from_numpy(found.astype(np.int64))
+    if vocab_size is not None:
+        check_ids(rows, vocab_size)
     if torch.device(device).type == "cuda":
         rows = rows.pin_memory()
     rows = rows.to(device, non_blocking=True)

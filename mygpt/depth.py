@@ -9,7 +9,7 @@ import torch
 from jaxtyping import Float
 from torch import Tensor, nn
 
-from mygpt.checks import check_choice, check_positive
+from mygpt.arguments import check_choice, check_positive
 from mygpt.feed_forward import MLP
 from mygpt.norm import LayerNorm
 

@@ -27,6 +27,7 @@ from mygpt.probes import (
 STEP = 0.2  # Adam's, as a share of the root mean square of the layer's output
 ENOUGH = 0.997  # the new answer's probability at which a rewriting stops
 MOST_STEPS = 200
+POINT_STEPS = 1000
 SETS = 16  # of neurons, switched off at a time
 
 
@@ -48,12 +49,19 @@ def matched_sets(
     generator: torch.Generator | None = None,
     among: int = 20,
 ) -> Bool[Tensor, "N B F"]:
-    """Random sets of as many other neurons, each about as strong as one of the chosen.
+    """Random control sets of the same size, neuron by neuron about as strong.
 
     For each chosen neuron one of the `among` others nearest in the logarithm of their
-    strength, none twice. Every row must have as many chosen ones.
+    strength, none twice. Every row must have the same number of chosen ones, at most
+    `among`.
     """
     top = chosen.nonzero()[:, 1].view(len(chosen), -1)  # (B, K)
+    count, others = top.shape[1], chosen.shape[1] - top.shape[1]
+    if not count <= among <= others:
+        raise ValueError(
+            f"among must be from {count}, the number of chosen neurons, to {others}, "
+            f"that of the others; got {among}"
+        )
     size = strength.abs().clamp(min=1e-9).log()
     apart = (size[:, None] - size.gather(1, top)[..., None]).abs()
     apart = apart.masked_fill(chosen[:, None], torch.inf)  # (B, K, F)
@@ -184,19 +192,32 @@ def second_moment(
 
 
 def point_value(model: GPT, layer: int, neuron: int, token: int) -> GPT:
-    """A copy in which one value points at a token, with the norm that it had.
-
-    The new value is the direction in which the token's own score rises most: its
-    embedding, times the last norm's weight, centred.
-    """
-    direction = (
-        model.token.embedding.weight[token].detach() * model.ln_f.weight.detach()
-    )
-    direction = direction - direction.mean()
+    """A copy in which one value points at a token, with the norm that it had."""
     edited = copy.deepcopy(model)
     weight = edited.blocks[layer].mlp.fc2.weight.data  # (C, F)
-    weight[:, neuron] = direction * weight[:, neuron].norm() / direction.norm()
+    weight[:, neuron] = pointed_at(model, token, weight[:, neuron].norm())
     return edited
+
+
+@torch.no_grad()
+def pointed_at(
+    model: GPT, token: int, norm: float | Float[Tensor, ""]
+) -> Float[Tensor, "C"]:
+    """A value of that norm that promotes a token above all others.
+
+    It starts in the direction in which the token's own score rises most: its embedding,
+    times the last norm's weight, centred. While some other token has a higher score, it
+    turns from that one's direction.
+    """
+    directions = model.token.embedding.weight * model.ln_f.weight
+    directions = directions - directions.mean(-1, keepdim=True)  # (V, C)
+    value = directions[token].clone()
+    for _ in range(POINT_STEPS):
+        first = int((directions @ value).argmax())
+        if first == token:
+            break
+        value += directions[token] - directions[first]
+    return value * (norm / value.norm().clamp(min=torch.finfo(value.dtype).tiny))
 
 
 def rank_one(
@@ -206,17 +227,25 @@ def rank_one(
     change: Float[Tensor, "C"],
     moment: Float[Tensor, "F F"],
 ) -> GPT:
-    """A copy whose layer answers `key` with `change` more, and other keys little.
+    """A copy whose layer answers `key` with `change` more, and other keys little."""
+    edited = copy.deepcopy(model)
+    weight = edited.blocks[layer].mlp.fc2.weight.data
+    weight += rank_one_change(key, change, moment)
+    return edited
 
-    W2 += change (C⁻¹ key)ᵀ / (keyᵀ C⁻¹ key), C the second moment of the keys that the
-    layer sees: of all changes of W2 that do this, the one that changes the answers to
-    those least (Meng et al. 2022, equation 2).
+
+def rank_one_change(
+    key: Float[Tensor, "F"], change: Float[Tensor, "C"], moment: Float[Tensor, "F F"]
+) -> Float[Tensor, "C F"]:
+    """What to add to W2: change (C⁻¹ key)ᵀ / (keyᵀ C⁻¹ key).
+
+    C is the second moment of the keys that the layer sees. Of all changes of W2 that
+    answer `key` with `change` more, the one that changes the answers to those keys
+    least (Meng et al. 2022, equation 2).
     """
     direction = torch.linalg.solve(moment.double(), key.double())
-    direction = (direction / (key.double() @ direction)).float()
-    edited = copy.deepcopy(model)
-    edited.blocks[layer].mlp.fc2.weight.data += torch.outer(change, direction)
-    return edited
+    direction = direction / (key.double() @ direction)
+    return torch.outer(change, direction.to(change))
 
 
 def output_for(
@@ -274,7 +303,7 @@ def rewrite(
 def rewrite_value(
     model: GPT, prompts: Prompts, layer: int, neuron: int, enough: float = ENOUGH
 ) -> GPT:
-    """A copy that does the same by one neuron's value alone.
+    """Like `rewrite`, but change one neuron's value.
 
     The value changes by the output wanted, divided by the neuron's mean coefficient:
     every text that the neuron answers to is changed with it.

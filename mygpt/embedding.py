@@ -6,19 +6,19 @@ import torch
 from jaxtyping import Float, Int
 from torch import Tensor, nn
 
-from mygpt.checks import check_positive
+from mygpt.arguments import check_ids, check_positive
 
 VOCAB = ("I", "love", "AI", "!")
 
 
-def to_ids(tokens: Sequence[str]) -> Int[Tensor, "B=1 T"]:
-    """The ids of tokens of the running example, as a batch of one."""
+def to_ids(tokens: Sequence[str]) -> Int[Tensor, "T"]:
+    """The ids of tokens of the running example; `[None]` in front makes a batch."""
     for token in tokens:
         if token not in VOCAB:
             raise ValueError(
                 f"expected tokens from the vocabulary {VOCAB}, got {token!r}"
             )
-    return torch.tensor([[VOCAB.index(token) for token in tokens]], dtype=torch.long)
+    return torch.tensor([VOCAB.index(token) for token in tokens], dtype=torch.long)
 
 
 class TokenEmbedding(nn.Module):
@@ -29,11 +29,9 @@ class TokenEmbedding(nn.Module):
         check_positive(vocab_size=vocab_size, embed_dim=embed_dim)
         self.embedding = nn.Embedding(vocab_size, embed_dim)
 
-    def forward(self, ids: Int[Tensor, "B T"]) -> Float[Tensor, "B T C"]:
-        vocab_size = self.embedding.num_embeddings
-        if ids.numel() and (ids.min() < 0 or ids.max() >= vocab_size):
-            raise ValueError(
-                f"expected ids from 0 to {vocab_size - 1}, "
-                f"got {ids.min()} to {ids.max()}"
-            )
-        return self.embedding(ids)
+    def forward(self, ids: Int[Tensor, "*axes"]) -> Float[Tensor, "*axes C"]:
+        try:
+            return self.embedding(ids)
+        except IndexError:  # the lookup's own check: another would wait for a GPU
+            check_ids(ids, self.embedding.num_embeddings)
+            raise

@@ -3,7 +3,12 @@
 from jaxtyping import Float
 from torch import Tensor, nn
 
-from mygpt.checks import check_choice, check_dropout, check_last_axis, check_positive
+from mygpt.arguments import (
+    check_below_one,
+    check_choice,
+    check_last_axis,
+    check_positive,
+)
 
 ACTIVATIONS = {
     "gelu": nn.GELU,
@@ -27,7 +32,7 @@ class MLP(nn.Module):
     ):
         super().__init__()
         check_positive(embed_dim=embed_dim, expansion=expansion)
-        check_dropout(dropout)
+        check_below_one(dropout=dropout)
         check_choice("activation", activation, ACTIVATIONS)
         self.embed_dim = embed_dim
         hidden_dim = expansion * embed_dim

@@ -1,7 +1,8 @@
 """GPT-2 (Radford et al. 2019): embeddings, blocks, a last norm, and a tied head."""
 
 import math
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 
 import torch
@@ -9,15 +10,17 @@ import torch.nn.functional as F
 from jaxtyping import Float, Int
 from torch import Tensor, nn
 
-from mygpt.attention import KVCache
-from mygpt.block import AttentionBlock, TransformerBlock
-from mygpt.checks import (
+from mygpt.arguments import (
+    check_axes,
+    check_below_one,
     check_choice,
     check_divisible,
-    check_dropout,
+    check_flags,
     check_length,
     check_positive,
 )
+from mygpt.attention import KVCache
+from mygpt.block import AttentionBlock, TransformerBlock
 from mygpt.embedding import TokenEmbedding
 from mygpt.feed_forward import ACTIVATIONS
 from mygpt.norm import LayerNorm
@@ -34,8 +37,16 @@ GPT2_SIZES = {  # layers, heads, channels
 class GPTConfig:
     """The shape of a GPT; a shape that cannot be built is a ValueError.
 
-    `bias` is for the linear layers; the norms always have theirs. The blocks whose
-    numbers, from 0, are in `attention_only` have no feed-forward network.
+    vocab_size: V, tokens that have an embedding and a score.
+    max_seq_len: T, positions that have an embedding; no text is longer.
+    embed_dim: C, channels of the residual stream.
+    num_heads: H, heads of attention in each block; it divides embed_dim.
+    num_layers: L, blocks.
+    dropout: share of activations set to 0 in training, at each place GPT-2 has one.
+    activation: of the feed-forward network: gelu_tanh (GPT-2's), gelu, relu or silu.
+    expansion: F / C, the hidden width of the feed-forward network in embed_dims.
+    bias: whether the linear layers have biases; the norms always do.
+    attention_only: numbers, from 0, of blocks that have no feed-forward network.
     """
 
     vocab_size: int
@@ -59,8 +70,9 @@ class GPTConfig:
             expansion=self.expansion,
         )
         check_divisible(embed_dim=self.embed_dim, num_heads=self.num_heads)
-        check_dropout(self.dropout)
+        check_below_one(dropout=self.dropout)
         check_choice("activation", self.activation, ACTIVATIONS)
+        check_flags(bias=self.bias)
         layers = tuple(sorted(set(self.attention_only)))
         if layers != tuple(self.attention_only) or set(layers) - set(
             range(self.num_layers)
@@ -119,7 +131,8 @@ class GPT(nn.Module):
     def states(
         self, ids: Int[Tensor, "B T"], cache: list[KVCache] | None = None
     ) -> Float[Tensor, "B T C"]:
-        """What the last norm gives at each position."""
+        """The output of the last norm at each position."""
+        check_axes(ids, "B T")
         past = cache[0].length if cache else 0
         end = past + ids.shape[1]
         check_length(end, self.config.max_seq_len)
@@ -141,6 +154,18 @@ class GPT(nn.Module):
         return [
             KVCache(like.new_empty(shape), like.new_empty(shape)) for _ in self.blocks
         ]
+
+
+@contextmanager
+def evaluating(model: nn.Module) -> Iterator[None]:
+    """Inside, a model is in evaluation mode; after it, each part as it was before."""
+    training = [module for module in model.modules() if module.training]
+    model.eval()
+    try:
+        yield
+    finally:
+        for module in training:
+            module.training = True
 
 
 def make_block(config: GPTConfig, layer: int) -> TransformerBlock | AttentionBlock:

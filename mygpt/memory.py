@@ -11,7 +11,7 @@ import torch.nn.functional as F
 from jaxtyping import Bool, Float, Int
 from torch import Tensor
 
-from mygpt.checks import check_choice
+from mygpt.arguments import check_choice
 from mygpt.gpt import GPT
 from mygpt.probes import (
     Prompts,

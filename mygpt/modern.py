@@ -1,7 +1,6 @@
 """What changed after GPT-2, each part by itself, and a model made of them."""
 
 import math
-from collections import defaultdict
 from dataclasses import dataclass
 
 import torch
@@ -9,17 +8,21 @@ import torch.nn.functional as F
 from jaxtyping import Float, Int
 from torch import Tensor, nn
 
-from mygpt.attention import KVCache, causal_attention
-from mygpt.checks import (
+from mygpt.arguments import (
+    check_above_zero,
+    check_axes,
     check_choice,
     check_divisible,
+    check_flags,
     check_last_axis,
     check_length,
     check_positive,
 )
+from mygpt.attention import KVCache, causal_attention
 from mygpt.embedding import TokenEmbedding
 from mygpt.feed_forward import MLP
 from mygpt.gpt import mean_loss
+from mygpt.moved import moved
 from mygpt.norm import LayerNorm
 
 NORMS = ("rms", "layer")
@@ -134,6 +137,7 @@ class GroupedQueryAttention(nn.Module):
         cache: KVCache | None = None,
     ) -> Float[Tensor, "B T C"]:
         """With a `cache`, x holds the positions that follow those in the cache."""
+        check_axes(x, "B T C")
         check_last_axis(x, self.embed_dim)
         q, k, v = (
             W(x).unflatten(-1, (-1, self.head_dim)).transpose(1, 2)
@@ -155,8 +159,19 @@ class GroupedQueryAttention(nn.Module):
 class ModernConfig:
     """A GPT after GPT-2; every part can be put back to GPT-2's by itself.
 
-    `num_kv_heads` is `num_heads` by default. `logit_cap` c bends the logits to
-    c · tanh(logits / c) (Gemma team 2024); None leaves them.
+    vocab_size: V, tokens that have an embedding and a score.
+    max_seq_len: T, the longest text, in tokens.
+    embed_dim: C, channels of the residual stream.
+    num_heads: H, heads of queries in each block; it divides embed_dim.
+    num_layers: L, blocks.
+    num_kv_heads: heads of keys and values, which queries share; None: num_heads.
+    norm: rms (RMSNorm) or layer (LayerNorm).
+    positions: rotary, or learned as GPT-2's.
+    mlp: swiglu, relu2 (squared ReLU) or gelu.
+    qk_norm: whether queries and keys are brought to root mean square 1.
+    zero_init: whether blocks start as the identity, and the first loss at ln V.
+    tied: whether the head's matrix is the embedding's.
+    logit_cap: c, where logits become c · tanh(logits / c) (Gemma team 2024), or None.
     """
 
     vocab_size: int
@@ -185,8 +200,9 @@ class ModernConfig:
         check_choice("mlp", self.mlp, MLPS)
         if self.positions == "rotary":
             rotary_angles(1, self.embed_dim // self.num_heads)
-        if self.logit_cap is not None and not self.logit_cap > 0:
-            raise ValueError(f"logit_cap must be above 0, got {self.logit_cap!r}")
+        check_flags(qk_norm=self.qk_norm, zero_init=self.zero_init, tied=self.tied)
+        if self.logit_cap is not None:
+            check_above_zero(logit_cap=self.logit_cap)
 
     @property
     def kv_heads(self) -> int:
@@ -206,11 +222,11 @@ class ModernBlock(nn.Module):
 
     def __init__(self, config: ModernConfig):
         super().__init__()
-        self.norm1 = config.make_norm()
-        self.attention = GroupedQueryAttention(
+        self.ln1 = config.make_norm()
+        self.mha = GroupedQueryAttention(
             config.embed_dim, config.num_heads, config.kv_heads, config.qk_norm
         )
-        self.norm2 = config.make_norm()
+        self.ln2 = config.make_norm()
         self.mlp = config.make_mlp()
 
     def forward(
@@ -220,8 +236,8 @@ class ModernBlock(nn.Module):
         *,
         cache: KVCache | None = None,
     ) -> Float[Tensor, "B T C"]:
-        x = x + self.attention(self.norm1(x), angles, cache=cache)
-        return x + self.mlp(self.norm2(x))
+        x = x + self.mha(self.ln1(x), angles, cache=cache)
+        return x + self.mlp(self.ln2(x))
 
 
 class ModernGPT(nn.Module):
@@ -235,7 +251,7 @@ class ModernGPT(nn.Module):
         self.blocks = nn.ModuleList(
             ModernBlock(config) for _ in range(config.num_layers)
         )
-        self.norm = config.make_norm()
+        self.ln_f = config.make_norm()
         if config.positions == "rotary":
             angles = rotary_angles(T, C // config.num_heads)
             self.register_buffer("angles", angles, persistent=False)
@@ -263,7 +279,8 @@ class ModernGPT(nn.Module):
     def states(
         self, ids: Int[Tensor, "B T"], cache: list[KVCache] | None = None
     ) -> Float[Tensor, "B T C"]:
-        """What the last norm gives at each position."""
+        """The output of the last norm at each position."""
+        check_axes(ids, "B T")
         past = cache[0].length if cache else 0
         end = past + ids.shape[1]
         check_length(end, self.config.max_seq_len)
@@ -273,7 +290,7 @@ class ModernGPT(nn.Module):
         angles = None if self.angles is None else self.angles[past:end]
         for layer, block in enumerate(self.blocks):
             x = block(x, angles, cache=cache[layer] if cache else None)
-        return self.norm(x)
+        return self.ln_f(x)
 
     def logits(self, states: Float[Tensor, "... C"]) -> Float[Tensor, "... V"]:
         """A score for every token, bent to stay within the cap where there is one."""
@@ -309,85 +326,13 @@ def initialise(model: ModernGPT) -> None:
             nn.init.normal_(module.weight, std=0.02 if config.tied else 1.0)
     if config.zero_init:
         for block in model.blocks:
-            nn.init.zeros_(block.attention.W_O.weight)
+            nn.init.zeros_(block.mha.W_O.weight)
             nn.init.zeros_(block.mlp.fc2.weight)
         if not config.tied:
             nn.init.zeros_(model.head.weight)
 
 
-def orthogonalise(
-    matrices: Float[Tensor, "N R C"], steps: int = 5
-) -> Float[Tensor, "N R C"]:
-    """Each matrix with its singular values brought near 1, its directions kept.
-
-    A quintic Newton-Schulz iteration with the coefficients of Jordan (2024), which
-    bring small values up fast and end between about 0.7 and 1.2.
-    """
-    a, b, c = 3.4445, -4.7750, 2.0315
-    wide = matrices.shape[1] <= matrices.shape[2]
-    X = matrices if wide else matrices.mT
-    X = X / (X.norm(dim=(1, 2), keepdim=True) + 1e-7)
-    for _ in range(steps):
-        A = X @ X.mT
-        X = torch.baddbmm(X, torch.baddbmm(A, A, A, beta=b, alpha=c), X, beta=a)
-    return X if wide else X.mT
-
-
-class Muon(torch.optim.Optimizer):
-    """Momentum, orthogonalised, for the matrices inside the blocks (Jordan 2024).
-
-    The update of a (rows, columns) matrix is scaled by √max(1, rows / columns).
-    Matrices of one shape are orthogonalised together. The decay is decoupled.
-    """
-
-    def __init__(
-        self,
-        params,
-        lr: float = 0.02,
-        momentum: float = 0.95,
-        steps: int = 5,
-        weight_decay: float = 0.0,
-    ):
-        if not lr >= 0 or not 0 <= momentum < 1 or steps < 1 or not weight_decay >= 0:
-            raise ValueError(
-                "expected lr >= 0, 0 <= momentum < 1, steps >= 1 and weight_decay >= 0,"
-                f" got {lr!r}, {momentum!r}, {steps!r} and {weight_decay!r}"
-            )
-        defaults = {
-            "lr": lr,
-            "momentum": momentum,
-            "steps": steps,
-            "weight_decay": weight_decay,
-        }
-        super().__init__(params, defaults)
-        for group in self.param_groups:
-            for p in group["params"]:
-                if p.ndim != 2:
-                    raise ValueError(f"expected matrices, got shape {tuple(p.shape)}")
-
-    @torch.no_grad()
-    def step(self) -> None:
-        for group in self.param_groups:
-            by_shape = defaultdict(list)
-            for p in group["params"]:
-                if p.grad is not None:
-                    by_shape[p.shape].append(p)
-            for (rows, columns), params in by_shape.items():
-                updates = [self._nesterov(p, group["momentum"]) for p in params]
-                updates = orthogonalise(torch.stack(updates), group["steps"])
-                lr = group["lr"] * math.sqrt(max(1, rows / columns))
-                decay = lr * group["weight_decay"]
-                for p, update in zip(params, updates.unbind(), strict=True):
-                    p.mul_(1 - decay).sub_(update, alpha=lr)
-
-    def _nesterov(self, p: Tensor, momentum: float) -> Tensor:
-        state = self.state[p]
-        if not state:
-            state["momentum"] = torch.zeros_like(p)
-        state["momentum"].mul_(momentum).add_(p.grad)
-        return p.grad.add(state["momentum"], alpha=momentum)
-
-
-def is_hidden_matrix(name: str, parameter: Tensor) -> bool:
-    """Whether Muon is for it: the matrices of the blocks, by the name in the model."""
-    return name.startswith("blocks.") and parameter.ndim == 2
+__getattr__ = moved(
+    __name__,
+    dict.fromkeys(("Muon", "is_hidden_matrix", "orthogonalise"), "mygpt.muon"),
+)

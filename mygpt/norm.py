@@ -1,11 +1,13 @@
 """Layer normalisation (Ba, Kiros and Hinton 2016)."""
 
+import math
+
 import torch
 import torch.nn.functional as F
 from jaxtyping import Float
 from torch import Tensor, nn
 
-from mygpt.checks import check_last_axis, check_positive
+from mygpt.arguments import check_last_axis, check_positive, check_range
 
 
 def normalise(x: Float[Tensor, "... C"], eps: float = 1e-5) -> Float[Tensor, "... C"]:
@@ -16,13 +18,12 @@ def normalise(x: Float[Tensor, "... C"], eps: float = 1e-5) -> Float[Tensor, "..
 
 
 class LayerNorm(nn.Module):
-    """`weight * normalise(x, eps) + bias`, in one fused kernel."""
+    """`weight * normalise(x, eps) + bias`, in one fused operation."""
 
     def __init__(self, embed_dim: int, eps: float = 1e-5):
         super().__init__()
         check_positive(embed_dim=embed_dim)
-        if not eps >= 0:
-            raise ValueError(f"eps must be at least 0, got {eps!r}")
+        check_range(0, math.inf, eps=eps)
         self.eps = eps
         self.weight = nn.Parameter(torch.ones(embed_dim))
         self.bias = nn.Parameter(torch.zeros(embed_dim))

@@ -1,23 +1,38 @@
 """Look inside a GPT while it runs, and step in: activations read, replaced, averaged.
 
-A *place* is the name of a module, for its output, or with `.input` at the end for what
-the module gets. Places that the book uses: `hidden(layer)`, the memory coefficients
-(B, T, F); `feed_forward(layer)`, what the network adds to the stream (B, T, C);
-`heads(layer)`, the heads' outputs side by side (B, T, C), before their common matrix.
+A *place* (in the field's words a hook point) is the name of a module, for its output,
+or with `.input` at the end for what the module gets. Places that the book uses:
+`hidden(layer)`, the memory coefficients (B, T, F); `feed_forward(layer)`, what the
+network adds to the stream (B, T, C); `heads(layer)`, the heads' outputs side by side
+(B, T, C), before their common matrix.
 """
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
+from typing import TypeVar
 
 import torch
-from jaxtyping import Float, Int
-from torch import Tensor
+from jaxtyping import Float, Int, Shaped
+from torch import Tensor, nn
 
+from mygpt.block import TransformerBlock
 from mygpt.gpt import GPT
 
 Changes = Mapping[str, Callable[[Tensor], Tensor]]
+Module = TypeVar("Module", bound=nn.Module)
 POSITIONS = 16_384  # at a time
+STAGES = {  # of a block, by what gave them
+    "x": "ln1.input",
+    "ln1": "ln1",
+    "attention": "mha",
+    "x + attention": "ln2.input",
+    "ln2": "ln2",
+    "fc1": "mlp.fc1",
+    "activation": "mlp.act",
+    "fc2": "mlp",
+    "x + fc2": "",
+}
 
 
 def hidden(layer: int) -> str:
@@ -52,7 +67,7 @@ class Prompts:
         return len(self.last)
 
     def __getitem__(self, rows) -> "Prompts":
-        """Those of some rows; what indexes a tensor's first axis and keeps it."""
+        """Select rows by slice, mask or index tensor."""
         return Prompts(self.ids[rows], self.last[rows], self.answers[rows])
 
 
@@ -71,9 +86,12 @@ def make_prompts(texts: Sequence[Sequence[int]], answers: Sequence[int]) -> Prom
 
 
 def record(
-    model: GPT, ids: Int[Tensor, "B T"], places: Iterable[str]
+    module: nn.Module, given: Shaped[Tensor, "..."], places: Iterable[str]
 ) -> dict[str, Tensor]:
-    """What stands at each place when the model reads the ids, in the places' order."""
+    """The activation at each place when a module, such as a GPT, reads what is given.
+
+    In the order of the places.
+    """
     found = dict.fromkeys(places)
 
     def keep(place: str) -> Callable[[Tensor], Tensor]:
@@ -83,29 +101,45 @@ def record(
 
         return kept
 
-    with changed(model, {place: keep(place) for place in found}):
-        model(ids)
+    with changed(module, {place: keep(place) for place in found}):
+        module(given)
     return found
 
 
-@contextmanager
-def changed(model: GPT, changes: Changes):
-    """Inside, what stands at each place is replaced by what its function makes of it.
+def stages(
+    block: TransformerBlock, x: Float[Tensor, "B T C"]
+) -> dict[str, Float[Tensor, "B T _"]]:
+    """Every vector on its way through a block, by the name of what gave it.
 
-    The functions of several changes at one place do not meet: a mapping has one. The
-    model's own parameters stay as they are.
+    The last is the block's output. Only GPT-2's wiring, "pre" with residuals, has them;
+    another is a ValueError.
+    """
+    if block.norm != "pre" or not block.residual:
+        raise ValueError(
+            f'expected a block of norm "pre" with residuals, got {block.norm!r} and '
+            f"residual={block.residual}"
+        )
+    found = record(block, x, STAGES.values())
+    return {name: found[place] for name, place in STAGES.items()}
+
+
+@contextmanager
+def changed(module: Module, changes: Changes) -> Iterator[Module]:
+    """Inside, each place's activation is replaced by what its function makes of it.
+
+    The module's parameters stay as they are.
     """
     with ExitStack() as stack:
         for place, change in changes.items():
-            stack.enter_context(_hooked(model, place, change))
-        yield model
+            stack.enter_context(_hooked(module, place, change))
+        yield module
 
 
 @contextmanager
-def _hooked(model: GPT, place: str, change: Callable[[Tensor], Tensor]):
+def _hooked(whole: nn.Module, place: str, change: Callable[[Tensor], Tensor]):
     name = place.removesuffix(".input")
     try:
-        module = model.get_submodule(name)
+        module = whole.get_submodule(name)
     except AttributeError:
         raise ValueError(f"the model has no place {place!r}") from None
     if place != name:

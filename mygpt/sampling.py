@@ -1,52 +1,45 @@
 """From scores to text: how the next token is chosen, and the next."""
 
 import math
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from inspect import signature
+from typing import Any, TypeVar
 
 import torch
 from jaxtyping import Float, Int
 from torch import Tensor, nn
 
+from mygpt.arguments import (
+    check_above_zero,
+    check_axes,
+    check_flags,
+    check_ids,
+    check_positive,
+    check_seed,
+    check_whole,
+    is_real,
+)
+from mygpt.gpt import evaluating
 
-def generate(
-    model: nn.Module,
-    ids: Int[Tensor, "B T"],
-    max_new_tokens: int,
-    *,
-    temperature: float = 1.0,
-    top_k: int | None = None,
-    top_p: float | None = None,
-    greedy: bool = False,
-    repetition_penalty: float = 1.0,
-    stop: Sequence[int] = (),
-    pad_id: int = 0,
-    seed: int | None = None,
-    use_cache: bool = True,
-) -> Int[Tensor, "B N"]:
-    """The ids continued by `max_new_tokens`: (B, T) to (B, T + max_new_tokens).
+Function = TypeVar("Function", bound=Callable)
 
-    A row that met one of the `stop` tokens keeps it and is filled with `pad_id`. With
-    `greedy` the likeliest token is always taken, and temperature, top_k, top_p and seed
-    have no say. When the context is full, its last half is read again, with the cache
-    or without, so that both give the same tokens.
-    """
-    stream = generate_stream(
-        model,
-        ids,
-        max_new_tokens,
-        temperature=temperature,
-        top_k=top_k,
-        top_p=top_p,
-        greedy=greedy,
-        repetition_penalty=repetition_penalty,
-        stop=stop,
-        pad_id=pad_id,
-        seed=seed,
-        use_cache=use_cache,
-    )
-    new = list(stream)
-    padding = [torch.full_like(ids[:, 0], pad_id)] * (max_new_tokens - len(new))
-    return torch.cat([ids, *(column[:, None] for column in new + padding)], dim=1)
+PAD_ID = 0  # of a row that has stopped
+
+
+def _with_settings_of(other: Callable) -> Callable[[Function], Function]:
+    """Give a function that takes `**settings` the keyword arguments of another."""
+    settings = [
+        p for p in signature(other).parameters.values() if p.kind == p.KEYWORD_ONLY
+    ]
+
+    def declare(function: Function) -> Function:
+        own = signature(function)
+        given = [p for p in own.parameters.values() if p.kind != p.VAR_KEYWORD]
+        whole = own.replace(parameters=given + settings)
+        function.__signature__ = whole  # type: ignore[attr-defined]
+        return function
+
+    return declare
 
 
 def generate_stream(
@@ -60,15 +53,22 @@ def generate_stream(
     greedy: bool = False,
     repetition_penalty: float = 1.0,
     stop: Sequence[int] = (),
-    pad_id: int = 0,
+    pad_id: int = PAD_ID,
     seed: int | None = None,
     use_cache: bool = True,
 ) -> Iterator[Int[Tensor, "B"]]:
-    """The new tokens (B,) one step at a time; ends when every row has stopped."""
+    """The new tokens (B,) one step at a time; ends when every row has stopped.
+
+    The settings are those of `generate`. Between two steps the model is in the mode
+    that it had before.
+    """
     check_prompt(model, ids, max_new_tokens, stop, pad_id)
     check_settings(temperature, top_k, top_p, repetition_penalty)
-    generator = torch.Generator(ids.device)
-    generator.manual_seed(generator.seed() if seed is None else seed)
+    check_flags(greedy=greedy, use_cache=use_cache)
+    generator = None  # PyTorch's own
+    if seed is not None:
+        check_seed(seed)
+        generator = torch.Generator(ids.device).manual_seed(seed)
 
     def choose(logits: Tensor, seen: Tensor) -> Tensor:
         logits = penalise_repetition(logits, seen, repetition_penalty)
@@ -80,25 +80,47 @@ def generate_stream(
     return _stream(model, ids, max_new_tokens, choose, stop, pad_id, use_cache)
 
 
-def _stream(model, ids, max_new_tokens, choose, stop, pad_id, use_cache):
+@_with_settings_of(generate_stream)
+def generate(
+    model: nn.Module, ids: Int[Tensor, "B T"], max_new_tokens: int, **settings: Any
+) -> Int[Tensor, "B N"]:
+    """The ids continued by `max_new_tokens`: (B, T) to (B, T + max_new_tokens).
+
+    A row that met one of the `stop` tokens keeps it and is filled with `pad_id`. With
+    `greedy` the likeliest token is always taken, and temperature, top_k, top_p and seed
+    are ignored. A `seed` gives the same tokens at every call; without one PyTorch's own
+    random numbers are used, so that `set_seed` before the call does the same. When the
+    context is full, its last half is read again, with the cache or without, so that
+    both give the same tokens.
+    """
+    new = list(generate_stream(model, ids, max_new_tokens, **settings))
+    pad_id = settings.get("pad_id", PAD_ID)
+    padding = [torch.full_like(ids[:, 0], pad_id)] * (max_new_tokens - len(new))
+    return torch.cat([ids, *(column[:, None] for column in new + padding)], dim=1)
+
+
+def _stream(
+    model: nn.Module,
+    ids: Tensor,
+    max_new_tokens: int,
+    choose: Callable[[Tensor, Tensor], Tensor],
+    stop: Sequence[int],
+    pad_id: int,
+    use_cache: bool,
+) -> Iterator[Tensor]:
     context = Context(model, ids, use_cache)
     ends = torch.tensor(list(stop), device=ids.device, dtype=ids.dtype)
     stopped = torch.zeros_like(ids[:, 0], dtype=torch.bool)
-    was_training = model.training
-    model.eval()
-    try:
-        for _ in range(max_new_tokens):
-            with torch.inference_mode():
-                tokens = choose(context.next_logits(), ids)
-            tokens = torch.where(stopped, pad_id, tokens)
-            ids = torch.cat([ids, tokens[:, None]], dim=1)
-            yield tokens
-            stopped |= torch.isin(tokens, ends)
-            if stopped.all():
-                return
-            context.append(tokens)
-    finally:
-        model.train(was_training)
+    for _ in range(max_new_tokens):
+        with evaluating(model), torch.inference_mode():
+            tokens = choose(context.next_logits(), ids)
+        tokens = torch.where(stopped, pad_id, tokens)
+        ids = torch.cat([ids, tokens[:, None]], dim=1)
+        yield tokens
+        stopped |= torch.isin(tokens, ends)
+        if stopped.all():
+            return
+        context.append(tokens)
 
 
 class Context:
@@ -183,34 +205,35 @@ def keep_top_p(logits: Float[Tensor, "B V"], p: float) -> Float[Tensor, "B V"]:
     return logits.masked_fill(outside.scatter(1, order, outside), -math.inf)
 
 
-def check_prompt(model, ids, max_new_tokens, stop, pad_id) -> None:
+def check_prompt(
+    model: nn.Module, ids: Tensor, max_new_tokens: int, stop: Sequence[int], pad_id: int
+) -> None:
     V, T = model.config.vocab_size, model.config.max_seq_len
-    if ids.shape[1] < 1 or ids.shape[1] > T:
+    check_axes(ids, "B T")
+    if not 1 <= ids.shape[1] <= T:
         raise ValueError(
             f"expected a prompt of 1 to max_seq_len = {T} ids, got {ids.shape[1]}"
         )
-    if ids.min() < 0 or ids.max() >= V:
-        raise ValueError(
-            f"expected ids from 0 to {V - 1}, got {ids.min()} to {ids.max()}"
-        )
-    if max_new_tokens < 0:
-        raise ValueError(f"max_new_tokens must be at least 0, got {max_new_tokens}")
+    check_ids(ids, V)
+    check_whole("max_new_tokens", max_new_tokens, 0)
     for name, value in [("pad_id", pad_id), *(("stop", token) for token in stop)]:
         if not 0 <= value < V:
             raise ValueError(f"{name} must be an id from 0 to {V - 1}, got {value}")
 
 
-def check_settings(temperature, top_k=None, top_p=None, repetition_penalty=1.0) -> None:
-    if not 0 < temperature < math.inf:
-        raise ValueError(
-            f"temperature must be above 0, got {temperature!r} "
-            "(for the likeliest token every time: greedy=True)"
-        )
-    if top_k is not None and top_k < 1:
-        raise ValueError(f"top_k must be at least 1, got {top_k!r}")
-    if top_p is not None and not 0 < top_p <= 1:
+def check_settings(
+    temperature: float,
+    top_k: int | None = None,
+    top_p: float | None = None,
+    repetition_penalty: float = 1.0,
+) -> None:
+    try:
+        check_above_zero(temperature=temperature)
+    except ValueError as error:
+        hint = "for the likeliest token every time: greedy=True"
+        raise ValueError(f"{error} ({hint})") from None
+    if top_k is not None:
+        check_positive(top_k=top_k)
+    if top_p is not None and not (is_real(top_p) and 0 < top_p <= 1):
         raise ValueError(f"top_p must be above 0 and at most 1, got {top_p!r}")
-    if not 0 < repetition_penalty < math.inf:
-        raise ValueError(
-            f"repetition_penalty must be above 0, got {repetition_penalty!r}"
-        )
+    check_above_zero(repetition_penalty=repetition_penalty)

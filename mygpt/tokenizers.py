@@ -8,7 +8,7 @@ from pathlib import Path
 
 import regex
 
-from mygpt.checks import check_positive
+from mygpt.arguments import check_positive
 from mygpt.files import read_json, write_atomically, write_json
 
 # GPT-2's: endings of English contractions, words, numbers, other signs, spaces; a space

@@ -3,18 +3,28 @@
 import math
 import time
 from collections.abc import Callable
-from contextlib import nullcontext
+from contextlib import AbstractContextManager, nullcontext
 from dataclasses import asdict, dataclass, field, fields
 from pathlib import Path
+from typing import Any, Protocol, runtime_checkable
 
 import torch
 from torch import Tensor, nn
 from tqdm import tqdm
 
-from mygpt.checkpoint import load_checkpoint, save_checkpoint
-from mygpt.checks import check_choice, check_positive
-from mygpt.data import Batches, Ids, windows
-from mygpt.modern import Muon, is_hidden_matrix
+from mygpt.arguments import (
+    check_below_one,
+    check_choice,
+    check_flags,
+    check_positive,
+    check_range,
+    check_seed,
+    check_whole,
+)
+from mygpt.checkpoint import INDEX, checkpoints, load_checkpoint, save_checkpoint
+from mygpt.data import Batches, Device, Ids, windows
+from mygpt.gpt import evaluating
+from mygpt.muon import Muon, is_hidden_matrix
 from mygpt.tokenizers import Tokenizer
 
 OPTIMIZERS = ("adamw", "muon")
@@ -31,8 +41,12 @@ RECIPES = {  # settings of TrainingConfig
         "clip": None,
         "schedule": "linear",
         "warmup_steps": 0,
-        "final_learning_rate": 0.0,
+        "final_learning_rate_share": 0.0,
     },
+}
+NAMES_OF_FORMAT_1 = {
+    "final_learning_rate": "final_learning_rate_share",
+    "flat": "flat_share",
 }
 NOT_OF_THE_RUN = ("eval_every", "save_every", "progress", "compile")
 
@@ -41,78 +55,100 @@ NOT_OF_THE_RUN = ("eval_every", "save_every", "progress", "compile")
 class TrainingConfig:
     """How to train; a setting that makes no sense is a ValueError.
 
-    The learning rate rises linearly over `warmup_steps`; then "cosine" falls to
-    `final_learning_rate` times its peak at the last step, and "linear" stays at the
-    peak for `flat` of the steps before it falls. "muon" is for the matrices in the
-    blocks, at `matrix_learning_rate` with `momentum`; AdamW has the rest.
+    steps: of the optimizer, in the whole run.
+    batch_size: rows in a batch.
+    length: positions in a row; None: the model's max_seq_len.
+    accumulate: batches whose gradients make one step.
+    optimizer: adamw, or muon for the matrices in the blocks and AdamW for the rest.
+    learning_rate: AdamW's, at its peak.
+    matrix_learning_rate: Muon's, at its peak.
+    momentum: Muon's.
+    betas: AdamW's.
+    weight_decay: AdamW's, of matrices; vectors never decay.
+    matrix_weight_decay: Muon's.
+    clip: the largest norm that the gradient may have, or None.
+    schedule: of the learning rates after the warmup: cosine falls to the final share
+        at the last step; linear stays at the peak, then falls in a straight line that
+        would meet zero at the last step, but not below the final share.
+    warmup_steps: over which the learning rates rise in a straight line.
+    flat_share: of the steps, before linear falls.
+    final_learning_rate_share: of the peak.
+    autocast: whether matrix products are in bfloat16.
+    compile: whether the model goes through torch.compile.
+    seed: of the batches and of dropout.
+    eval_every: steps between two evaluations.
+    save_every: steps between two checkpoints.
+    progress: whether a progress bar is shown.
     """
 
     steps: int
     batch_size: int = 12
-    length: int | None = None  # positions in a row; the model's max_seq_len by default
-    accumulate: int = 1  # batches whose gradients make one step
+    length: int | None = None
+    accumulate: int = 1
     optimizer: str = "adamw"
     learning_rate: float = 1e-3
     matrix_learning_rate: float = 0.02
-    momentum: float = 0.95  # Muon's
+    momentum: float = 0.95
     betas: tuple[float, float] = (0.9, 0.99)
-    weight_decay: float = 0.1  # of matrices; vectors never decay
-    clip: float | None = 1.0  # largest norm of the gradient
+    weight_decay: float = 0.1
+    matrix_weight_decay: float = 0.0
+    clip: float | None = 1.0
     schedule: str = "cosine"
     warmup_steps: int = 100
-    flat: float = 0.4
-    final_learning_rate: float = 0.1
-    autocast: bool = False  # matrix products in bfloat16
+    flat_share: float = 0.4
+    final_learning_rate_share: float = 0.1
+    autocast: bool = False
     compile: bool = False
     seed: int = 0
     eval_every: int = 250
     save_every: int = 250
     progress: bool = True
 
-    def __post_init__(self):
-        check_positive(
-            steps=self.steps,
-            batch_size=self.batch_size,
-            accumulate=self.accumulate,
-            eval_every=self.eval_every,
-            save_every=self.save_every,
-            **({} if self.length is None else {"length": self.length}),
-        )
+    def __post_init__(self) -> None:
+        for name in ("steps", "batch_size", "accumulate", "eval_every", "save_every"):
+            check_positive(**{name: getattr(self, name)})
+        if self.length is not None:
+            check_positive(length=self.length)
+        check_whole("warmup_steps", self.warmup_steps, 0)
+        check_seed(self.seed)
         check_choice("optimizer", self.optimizer, OPTIMIZERS)
         check_choice("schedule", self.schedule, SCHEDULES)
-        ranges = {
-            "learning_rate": (0, math.inf),
-            "matrix_learning_rate": (0, math.inf),
-            "weight_decay": (0, math.inf),
-            "warmup_steps": (0, math.inf),
-            "clip": (0, math.inf),
-            "flat": (0, 1),
-            "final_learning_rate": (0, 1),
-        }
-        for name, (low, high) in ranges.items():
-            value = getattr(self, name)
-            if value is not None and not (low <= value <= high and value < math.inf):
-                raise ValueError(f"{name} must be from {low} to {high}, got {value!r}")
-        if not 0 <= self.momentum < 1:
-            raise ValueError(
-                f"momentum must be at least 0 and below 1, got {self.momentum!r}"
-            )
+        for name in ("learning_rate", "matrix_learning_rate"):
+            check_range(0, math.inf, **{name: getattr(self, name)})
+        for name in ("weight_decay", "matrix_weight_decay"):
+            check_range(0, math.inf, **{name: getattr(self, name)})
+        if self.clip is not None:
+            check_range(0, math.inf, clip=self.clip)
+        for name in ("flat_share", "final_learning_rate_share"):
+            check_range(0, 1, **{name: getattr(self, name)})
+        check_below_one(momentum=self.momentum)
+        if not isinstance(self.betas, tuple) or len(self.betas) != 2:
+            raise ValueError(f"betas must be a pair of numbers, got {self.betas!r}")
+        for i, beta in enumerate(self.betas):
+            check_below_one(**{f"betas[{i}]": beta})
+        for name in ("autocast", "compile", "progress"):
+            check_flags(**{name: getattr(self, name)})
 
     @classmethod
-    def stored(cls, settings: dict, **changes) -> "TrainingConfig":
-        """From the JSON of a checkpoint's state, which knows no tuples."""
-        return cls(**settings | {"betas": tuple(settings["betas"])} | changes)
+    def stored(cls, settings: dict, **changes: Any) -> "TrainingConfig":
+        """From the JSON of a checkpoint's state, which knows no tuples.
+
+        Names of checkpoints of format 1 are known.
+        """
+        known = {NAMES_OF_FORMAT_1.get(name, name): v for name, v in settings.items()}
+        return cls(**known | {"betas": tuple(known["betas"])} | changes)
 
     def scale(self, step: int) -> float:
         """The share of the peak learning rate at a step, counted from 0."""
-        if step < self.warmup_steps:
-            return (step + 1) / self.warmup_steps
-        start = self.warmup_steps
+        rise = min(1.0, (step + 1) / max(1, self.warmup_steps))
         if self.schedule == "linear":
-            start = max(start, self.flat * self.steps)
-        done = min(1.0, max(0.0, (step - start) / max(1, self.steps - start)))
-        fall = done if self.schedule == "linear" else (1 - math.cos(math.pi * done)) / 2
-        return 1 - (1 - self.final_learning_rate) * fall
+            left = (1 - step / self.steps) / max(1 - self.flat_share, 1e-9)
+            return rise * min(1.0, max(self.final_learning_rate_share, left))
+        if step < self.warmup_steps:
+            return rise
+        done = (step - self.warmup_steps) / max(1, self.steps - self.warmup_steps)
+        fall = (1 - math.cos(math.pi * min(1.0, done))) / 2
+        return 1 - (1 - self.final_learning_rate_share) * fall
 
 
 @dataclass
@@ -127,11 +163,29 @@ class History:
     seconds: list[float] = field(default_factory=list)  # of each step
 
 
+@runtime_checkable
+class Source(Protocol):
+    """Endless batches, tuples of tensors, that can go on where they were saved."""
+
+    def __next__(self) -> tuple[Tensor, ...]: ...
+    def state_dict(self) -> dict: ...
+    def load_state_dict(self, state: dict) -> None: ...
+
+
+Loss = Callable[[nn.Module, tuple[Tensor, ...]], Tensor]
+
+
+def next_token_loss(model: nn.Module, batch: tuple[Tensor, ...]) -> Tensor:
+    """The model's own loss on (inputs, targets)."""
+    return model(*batch)[1]
+
+
 def train(
     model: nn.Module,
-    data: Ids | Batches,
+    data: Ids | Source,
     config: TrainingConfig,
     *,
+    loss: Loss = next_token_loss,
     val_data: Ids | None = None,
     out: str | Path | None = None,
     tokenizer: Tokenizer | None = None,
@@ -139,13 +193,17 @@ def train(
 ) -> History:
     """Train a model in place on token ids, or on batches of your own.
 
-    With `out`, checkpoints are saved there with the tokenizer; with `resume` too,
-    training goes on from the newest one, and ends with the same bits as if it had not
-    been interrupted. A loss that is not a number stops it before anything is saved.
+    `loss(model, batch)` gives what is made small, a scalar. With `out`, checkpoints are
+    saved there with the tokenizer; a folder that holds another run is a ValueError.
+    With `resume` too, training goes on from the newest one, and ends with the same bits
+    as if it had not been interrupted. A loss that is not a number stops it before
+    anything is saved.
     """
     if resume and out is None:
         raise ValueError("resume=True needs out, the folder of the checkpoints")
-    run = Run(model, data, config)
+    if out is not None:
+        check_out(out, resume)
+    run = Run(model, data, config, loss)
     if resume:
         run.load(out)
     bar = tqdm(
@@ -162,21 +220,39 @@ def train(
                 save_checkpoint(out, model, tokenizer, run.state())
             bar.set_postfix(run.report(), refresh=False)
             bar.update()
+    model.zero_grad()
     return run.history
+
+
+def check_out(
+    folder: str | Path, resume: bool = False, how: str = "resume=True"
+) -> None:
+    """Raise a ValueError where training would mix with another run."""
+    if (Path(folder) / INDEX).is_file():
+        raise ValueError(
+            f"{folder} is a checkpoint: expected the folder of a run, "
+            "which holds its checkpoints"
+        )
+    if checkpoints(folder) and not resume:
+        raise ValueError(
+            f"{folder} holds another run: go on with it ({how}), or name another folder"
+        )
 
 
 class Run:
     """A training run between two steps."""
 
-    def __init__(self, model: nn.Module, data: Ids | Batches, config: TrainingConfig):
-        self.model, self.config = model, config
+    def __init__(
+        self,
+        model: nn.Module,
+        data: Ids | Source,
+        config: TrainingConfig,
+        loss: Loss = next_token_loss,
+    ):
+        self.model, self.config, self.loss = model, config, loss
         self.device = next(model.parameters()).device
         self.length = config.length or model.config.max_seq_len
-        self.batches = (
-            data
-            if isinstance(data, Batches)
-            else Batches(data, config.batch_size, self.length, config.seed, self.device)
-        )
+        self.batches = data if isinstance(data, Source) else self.windows_of(data)
         self.optimizers = make_optimizers(model, config)
         self.forward = torch.compile(model) if config.compile else model
         self.history = History()
@@ -184,6 +260,16 @@ class Run:
         with torch.random.fork_rng():
             torch.manual_seed(config.seed)
             self.random_state = get_random_state()
+
+    def windows_of(self, ids: Ids) -> Batches:
+        return Batches(
+            ids,
+            self.config.batch_size,
+            self.length,
+            self.config.seed,
+            self.device,
+            self.model.config.vocab_size,
+        )
 
     def take_step(self) -> None:
         """One step of the optimizers on `accumulate` batches."""
@@ -193,6 +279,7 @@ class Run:
             for group in optimizer.param_groups:
                 group["lr"] = group["peak"] * scale
         self.model.train()
+        self.model.zero_grad()  # those of the step before, or of the caller
         loss = self.gradients()
         norm = self.clip_gradients()
         if not math.isfinite(loss + norm):
@@ -203,7 +290,6 @@ class Run:
             )
         for optimizer in self.optimizers:
             optimizer.step()
-            optimizer.zero_grad()
         self.step += 1
         self.history.loss.append(loss)
         self.history.grad_norm.append(norm)
@@ -214,22 +300,23 @@ class Run:
         """Add up the gradients of the mean loss; return that loss."""
         total = 0.0
         for _ in range(self.config.accumulate):
-            inputs, targets = next(self.batches)
+            batch = next(self.batches)
             with self.precision():
-                _, loss = self.forward(inputs, targets)
+                loss = self.loss(self.forward, batch)
             (loss / self.config.accumulate).backward()
             total += loss.item() / self.config.accumulate
         return total
 
     def clip_gradients(self) -> float:
         """Scale them down to the norm `clip`; return the norm that they had."""
-        parameters = [p for p in self.model.parameters() if p.grad is not None]
-        norm = nn.utils.get_total_norm([p.grad for p in parameters])
+        gradients = [p.grad for p in self.model.parameters() if p.grad is not None]
         if self.config.clip is not None:
-            nn.utils.clip_grads_with_norm_(parameters, self.config.clip, norm)
+            norm = nn.utils.clip_grad_norm_(self.model.parameters(), self.config.clip)
+        else:
+            norm = torch.stack([gradient.norm() for gradient in gradients]).norm()
         return norm.item()
 
-    def precision(self):
+    def precision(self) -> AbstractContextManager:
         if not self.config.autocast:
             return nullcontext()
         return torch.autocast(self.device.type, dtype=torch.bfloat16)
@@ -256,8 +343,9 @@ class Run:
         """All that `load` needs, as `save_checkpoint` takes it."""
         return {
             "step": self.step,
+            "device": str(self.device),
             "config": asdict(self.config),
-            "optimizers": [keyed(o.state_dict(), str) for o in self.optimizers],
+            "optimizers": [convert_keys(o.state_dict(), str) for o in self.optimizers],
             "batches": self.batches.state_dict(),
             "random_state": get_random_state(),
             "history": asdict(self.history),
@@ -280,7 +368,7 @@ class Run:
                 )
         self.model.load_state_dict(saved.state_dict())
         for optimizer, stored in zip(self.optimizers, state["optimizers"], strict=True):
-            optimizer.load_state_dict(keyed(stored, int))
+            optimizer.load_state_dict(convert_keys(stored, int))
         self.batches.load_state_dict(state["batches"])
         self.random_state = state["random_state"]
         self.history = History(**state["history"])
@@ -294,10 +382,11 @@ def get_random_state() -> dict[str, list[Tensor]]:
 
 def set_random_state(state: dict[str, list[Tensor]]) -> None:
     torch.set_rng_state(state["cpu"][0])
-    torch.cuda.set_rng_state_all(state["cuda"])
+    if len(state["cuda"]) == torch.cuda.device_count():
+        torch.cuda.set_rng_state_all(state["cuda"])
 
 
-def keyed(state: dict, kind: Callable) -> dict:
+def convert_keys(state: dict, kind: Callable[[Any], Any]) -> dict:
     """An optimizer's state with the numbers of its parameters as text, or back."""
     return state | {"state": {kind(key): v for key, v in state["state"].items()}}
 
@@ -310,7 +399,7 @@ def make_optimizers(
     The decay is Loshchilov and Hutter's (2019): lr × decay × weight, apart from the
     gradient.
     """
-    named = list(model.named_parameters())
+    named = [(n, p) for n, p in model.named_parameters() if p.requires_grad]
     hidden = [p for n, p in named if is_hidden_matrix(n, p)]
     if config.optimizer == "adamw":
         hidden = []
@@ -329,11 +418,15 @@ def make_optimizers(
         betas=config.betas,
         fused=True,
     )
-    optimizers = [adamw]
+    optimizers: list[torch.optim.Optimizer] = [adamw]
     if hidden:
-        optimizers.append(
-            Muon(hidden, lr=config.matrix_learning_rate, momentum=config.momentum)
+        muon = Muon(
+            hidden,
+            lr=config.matrix_learning_rate,
+            momentum=config.momentum,
+            weight_decay=config.matrix_weight_decay,
         )
+        optimizers.append(muon)
     for optimizer in optimizers:
         for group in optimizer.param_groups:
             group["peak"] = group["lr"]
@@ -342,14 +435,17 @@ def make_optimizers(
 
 @torch.no_grad()
 def evaluate(
-    model: nn.Module, ids: Ids, length: int, batch_size: int = 128, device="cpu"
+    model: nn.Module,
+    ids: Ids,
+    length: int,
+    batch_size: int = 128,
+    device: Device = "cpu",
 ) -> float:
     """The mean loss in nats over every token of `ids` but the first."""
-    was_training = model.training
-    model.eval()
+    vocab_size = model.config.vocab_size
     total, count = 0.0, 0
-    for inputs, targets in windows(ids, length, batch_size, device):
-        total += model(inputs, targets)[1].item() * targets.numel()
-        count += targets.numel()
-    model.train(was_training)
+    with evaluating(model):
+        for inputs, targets in windows(ids, length, batch_size, device, vocab_size):
+            total += model(inputs, targets)[1].item() * targets.numel()
+            count += targets.numel()
     return total / count

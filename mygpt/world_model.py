@@ -7,7 +7,7 @@ to 16 bits so that Python and a page compute with the same numbers.
 """
 
 import random
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
 
@@ -17,13 +17,12 @@ from jaxtyping import Int
 from safetensors import safe_open
 from safetensors.torch import save_file
 from torch import Tensor, nn
-from tqdm import tqdm
 
-from mygpt.checks import check_choice
+from mygpt.arguments import check_choice
 from mygpt.files import write_atomically
 from mygpt.gpt import GPT, GPTConfig
-from mygpt.modern import Muon, is_hidden_matrix
 from mygpt.probes import Prompts, changed, make_prompts
+from mygpt.training import TrainingConfig, train
 from mygpt.world import (
     ANSWERS,
     FACT,
@@ -38,10 +37,22 @@ from mygpt.world import (
 KINDS = {"attention-first": (0,), "ordinary": ()}
 FIXED_WORDS, SPREAD = ("attention-first",), 0.15  # no training; standard deviation
 FOLDER = Path(__file__).parent / "models"
-STEPS, BATCH, ROWS = 1500, 32, 30_000
-WARMUP, FLAT = 100, 0.5
+ROWS = 30_000
 OTHER_WEIGHT = 0.1  # of a word that is no answer, in the loss
-DECAY = 0.1
+RECIPE = TrainingConfig(
+    steps=1500,
+    batch_size=32,
+    optimizer="muon",
+    learning_rate=3e-3,
+    matrix_learning_rate=0.02,
+    momentum=0.85,
+    betas=(0.9, 0.98),
+    weight_decay=0.1,
+    matrix_weight_decay=0.1,
+    schedule="linear",
+    flat_share=0.5,
+    final_learning_rate_share=0.02,
+)
 
 
 @dataclass(frozen=True)
@@ -107,7 +118,7 @@ def make_config(kind: str, world: World) -> GPTConfig:
 def train_world_model(
     kind: str,
     seed: int = 0,
-    steps: int = STEPS,
+    steps: int = RECIPE.steps,
     num_rows: int = ROWS,
     progress: bool = True,
     nudge: bool = True,
@@ -126,36 +137,44 @@ def train_world_model(
         if kind in FIXED_WORDS:
             words = model.token.embedding.weight.requires_grad_(False)
             nn.init.normal_(words, std=SPREAD)
-        made = WorldModel(model, world)
-        rows = list(world.rows(num_rows, seed))
-        _train(made, rows, steps, progress, nudge)
+        rows = Rows(WorldModel(model, world), num_rows, seed)
+    if steps:
+        train(
+            model,
+            rows,
+            replace(RECIPE, steps=steps, progress=progress),
+            loss=lambda model, batch: weighted_loss(model, *batch, nudge),
+        )
     model.eval().requires_grad_(True)
     for parameter in model.parameters():
         parameter.data = parameter.data.half().float()
-    return made
+    return WorldModel(model, world)
 
 
-def _train(
-    made: WorldModel, rows: list[tuple], steps: int, progress: bool, nudge: bool
-) -> None:
-    model = made.model
-    ids = torch.tensor([made.encode(words) for words, _ in rows])  # (N, 65)
-    kinds = torch.tensor([kinds for _, kinds in rows])
-    optimizers = make_optimizers(model)
-    bar = tqdm(range(steps), disable=not progress, unit="step")
-    for step in bar:
-        for optimizer in optimizers:
-            for group in optimizer.param_groups:
-                group["lr"] = group["peak"] * scale(step, steps)
-        batch = torch.randint(len(ids), (BATCH,))
-        loss = weighted_loss(model, ids[batch], kinds[batch], nudge)
-        loss.backward()
-        nn.utils.clip_grad_norm_(model.parameters(), 1.0)
-        for optimizer in optimizers:
-            optimizer.step()
-            optimizer.zero_grad()
-        if step % 50 == 0:
-            bar.set_postfix(loss=f"{loss.item():.3f}", refresh=False)
+class Rows:
+    """Endless (ids, kinds), random rows of the world.
+
+    Its random numbers go on where those of the first weights ended.
+    """
+
+    def __init__(self, made: WorldModel, num_rows: int, seed: int):
+        rows = list(made.world.rows(num_rows, seed))
+        self.ids = torch.tensor([made.encode(words) for words, _ in rows])  # (N, 65)
+        self.kinds = torch.tensor([kinds for _, kinds in rows])
+        self.generator = torch.Generator()
+        self.generator.set_state(torch.get_rng_state())
+
+    def __next__(self) -> tuple[Int[Tensor, "B T"], Int[Tensor, "B T"]]:
+        chosen = torch.randint(
+            len(self.ids), (RECIPE.batch_size,), generator=self.generator
+        )
+        return self.ids[chosen], self.kinds[chosen]
+
+    def state_dict(self) -> dict[str, Tensor]:
+        return {"generator": self.generator.get_state()}
+
+    def load_state_dict(self, state: dict[str, Tensor]) -> None:
+        self.generator.set_state(state["generator"])
 
 
 def weighted_loss(
@@ -172,35 +191,13 @@ def weighted_loss(
     return (losses * weights).sum() / weights.sum()
 
 
-def make_optimizers(model: GPT) -> list[torch.optim.Optimizer]:
-    named = [(name, p) for name, p in model.named_parameters() if p.requires_grad]
-    matrices = [p for name, p in named if is_hidden_matrix(name, p)]
-    rest = [p for name, p in named if not is_hidden_matrix(name, p)]
-    groups = [
-        {"params": [p for p in rest if p.ndim > 1], "weight_decay": DECAY},
-        {"params": [p for p in rest if p.ndim < 2], "weight_decay": 0.0},
-    ]
-    adamw = torch.optim.AdamW(groups, lr=3e-3, betas=(0.9, 0.98), fused=True)
-    muon = Muon(matrices, lr=0.02, momentum=0.85, weight_decay=DECAY)
-    for group in adamw.param_groups + muon.param_groups:
-        group["peak"] = group["lr"]
-    return [adamw, muon]
-
-
-def scale(step: int, steps: int) -> float:
-    """The share of the peak learning rate: up, flat, then a straight line down."""
-    done = step / steps
-    fall = 1.0 if done < FLAT else max(0.02, (1 - done) / (1 - FLAT))
-    return min(1.0, (step + 1) / WARMUP) * fall
-
-
 def save_world_model(made: WorldModel, kind: str, seed: int, path: str | Path) -> None:
     """Write the weights as 16-bit numbers, with what made them."""
     tensors = {
         name: tensor.half().contiguous()
         for name, tensor in made.model.state_dict().items()
     }
-    notes = {"kind": kind, "seed": str(seed), "steps": str(STEPS)}
+    notes = {"kind": kind, "seed": str(seed), "steps": str(RECIPE.steps)}
     write_atomically(path, lambda file: save_file(tensors, file, notes))
 
 

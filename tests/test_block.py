@@ -5,7 +5,7 @@ import torch
 from torch import nn
 
 from mygpt import TransformerBlock
-from mygpt.block import stages
+from mygpt.probes import stages
 
 B, T, C, H = 2, 5, 6, 3
 

@@ -7,7 +7,7 @@ from transformers import GPT2LMHeadModel
 from mygpt import commands
 from mygpt.checkpoint import checkpoints, load_checkpoint
 from mygpt.gpt import GPT, GPTConfig
-from mygpt.gpt2 import save_gpt2
+from mygpt.huggingface import save_gpt2
 from mygpt.modern import ModernGPT
 from mygpt.sampling import generate
 from mygpt.tokenizers import BPETokenizer, CharTokenizer, WordTokenizer

@@ -6,8 +6,8 @@ from mygpt import VOCAB, TokenEmbedding, set_seed, to_ids
 
 def test_the_running_example_has_four_tokens():
     assert VOCAB == ("I", "love", "AI", "!")
-    assert to_ids(VOCAB).tolist() == [[0, 1, 2, 3]]
-    assert to_ids(["AI", "I"]).tolist() == [[2, 0]]
+    assert to_ids(VOCAB).tolist() == [0, 1, 2, 3]
+    assert to_ids(["AI", "I"]).tolist() == [2, 0]
 
 
 def test_an_unknown_token_is_named():
@@ -31,7 +31,7 @@ def test_ids_outside_the_vocabulary_are_refused(bad):
 
 
 def test_an_empty_text_gives_no_vectors():
-    assert TokenEmbedding(7, 3)(to_ids([])).shape == (1, 0, 3)
+    assert TokenEmbedding(7, 3)(to_ids([])).shape == (0, 3)
 
 
 def test_the_seed_reaches_python_numpy_and_pytorch():

@@ -9,9 +9,10 @@ import pytest
 import torch
 from test_javascript import node
 
-from mygpt.block import TransformerBlock, stages
+from mygpt import TransformerBlock
 from mygpt.explorers import block_walk
 from mygpt.explorers.block_walk import BlockWalk
+from mygpt.probes import stages
 
 MODULE = Path(block_walk.__file__).with_suffix(".mjs").as_uri()
 TOKENS = ["I", "love", "AI", "!", "!"]

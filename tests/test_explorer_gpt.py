@@ -13,7 +13,8 @@ from test_javascript import node
 from torch.nn import functional as F
 
 from mygpt import editing, set_seed
-from mygpt.explorers import gpt as in_numpy
+from mygpt.editing import pointed_at
+from mygpt.explorers.live_edits import EditedModel, build_gpt
 from mygpt.gpt import GPT, GPTConfig
 from mygpt.world_model import KINDS as WORLD_KINDS
 from mygpt.world_model import load_world_model
@@ -160,27 +161,30 @@ return given.lists.map((ids) => ({
     assert largest > 3  # far from a model that says the same of everything
 
 
-def numpy_model(model):
-    weights = {name: w.double().numpy() for name, w in model.state_dict().items()}
-    return in_numpy.Model(weights, model.config.num_heads, model.config.activation)
+def in_float64(model):
+    return build_gpt(
+        {name: weight.double() for name, weight in model.state_dict().items()},
+        model.config.num_heads,
+        model.config.activation,
+    )
 
 
 @pytest.mark.parametrize("kind", KINDS)
-def test_numpys_pass_is_the_pages(kind, tmp_path):
+def test_pythons_pass_is_the_pages(kind, tmp_path):
     model = trained(kind)
     lists = prompts(model, 20)
     page = in_node(
         tmp_path,
         """
 const model = open(given.model);
-return given.lists.map((ids) => gpt.forward(model, ids, { all: true }).logits);
+return given.lists.map((ids) => gpt.forward(model, ids).logits);
 """,
         model=packed(model),
         lists=lists,
     )
+    mine = EditedModel(in_float64(model), [])
     for ids, logits in zip(lists, page, strict=True):
-        mine = numpy_model(model).forward(ids).logits
-        np.testing.assert_allclose(mine.flatten(), logits, atol=1e-10)
+        np.testing.assert_allclose(mine.read(ids)[0], logits, atol=1e-10)
 
 
 def test_what_a_value_promotes_and_adds_is_pytorchs(tmp_path):
@@ -358,10 +362,11 @@ return {
     assert page["p0"] < 0.5
     assert page["p"] == pytest.approx(page["probability"], abs=1e-9)
     assert page["p"] >= 0.997 or (steps == 200 and page["p"] > 0.7)
-    mine = numpy_model(model)
-    mine_u, mine_v = mine.rewrite(ids, target, second, {})
-    np.testing.assert_allclose(mine_u, u, atol=1e-8)
-    np.testing.assert_allclose(mine_v, v, atol=1e-8)
+    mine = in_float64(model)
+    edit = {"kind": "rewrite", "ids": ids, "word": target}
+    changed = EditedModel(mine, [edit], torch.tensor(second)).model
+    found = changed.blocks[-1].mlp.fc2.weight - mine.blocks[-1].mlp.fc2.weight
+    np.testing.assert_allclose(found, torch.outer(u, v), atol=1e-8)
 
 
 SEQUENCE = [
@@ -374,7 +379,7 @@ SEQUENCE = [
 ]
 
 
-def test_edits_one_after_the_other_are_numpys(tmp_path):
+def test_edits_one_after_the_other_are_pythons(tmp_path):
     model = trained("blocks")
     second = moment(105)
     lists = prompts(model, 20)
@@ -397,12 +402,11 @@ return given.edits.map((_, n) => {
         edits=SEQUENCE,
         second=second.tolist(),
     )
-    mine = numpy_model(model)
+    mine = in_float64(model)
     for n, found in enumerate(page):
-        edits = mine.compiled(SEQUENCE[: n + 1], second)
+        edited = EditedModel(mine, SEQUENCE[: n + 1], torch.tensor(second))
         for ids, logits in zip(lists, found["logits"], strict=True):
-            right = mine.forward(ids, edits).logits[-1]
-            np.testing.assert_allclose(logits, right, atol=1e-7)
+            np.testing.assert_allclose(logits, edited.read(ids)[0], atol=1e-7)
     assert page[1]["first"] != 30
     assert page[2]["first"] == 30  # the whole column points, whatever was added to it
     assert [page[3]["scale"][n] for n in (3, 4, 5, 7)] == [0, 1, 2, 0]
@@ -421,13 +425,14 @@ return Array.from({ length: 31 }, (_, word) => {
 """,
         model=packed(model),
     )
-    mine = numpy_model(model)
-    own = mine.directions
-    assert any(np.argmax(own @ one) != word for word, one in enumerate(own))
+    mine = in_float64(model)
+    own = mine.token.embedding.weight * mine.ln_f.weight
+    own = own - own.mean(-1, keepdim=True)
+    assert any((own @ one).argmax() != word for word, one in enumerate(own))
     for word, (first, value) in enumerate(page):
         assert first == word
         assert np.linalg.norm(value) == pytest.approx(2.5)
-        np.testing.assert_allclose(value, mine.pointed_at(word, 2.5), atol=1e-9)
+        np.testing.assert_allclose(value, pointed_at(mine, word, 2.5), atol=1e-9)
 
 
 @pytest.mark.parametrize(("name", "form"), [("gelu", "none"), ("gelu_tanh", "tanh")])
@@ -440,4 +445,3 @@ def test_gelu_is_pytorchs(name, form, tmp_path):
     )
     right = F.gelu(x, approximate=form)
     np.testing.assert_allclose(page, right, atol=1e-14)
-    np.testing.assert_allclose(in_numpy.ACTIVATIONS[name](x.numpy()), right, atol=1e-14)

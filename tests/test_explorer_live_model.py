@@ -27,6 +27,8 @@ from test_javascript import node
 from mygpt.explorers.base import module
 from mygpt.explorers.live_model import split
 from mygpt.gpt import GPT, GPTConfig
+from mygpt.memory import promotion, values
+from mygpt.probes import memory_layers
 
 OFF = {"kind": "scale", "layer": 1, "neuron": 7, "factor": 0.0}
 MANY = {"kind": "scale", "layer": 1, "neuron": [3, 22], "factor": 2.0}
@@ -127,7 +129,7 @@ def test_layers_without_a_network_and_missing_biases_are_understood():
         triggers=triggers(3) | triggers(1),
         second_moment=None,
     )
-    assert explorer.model.memories == [1, 3]
+    assert memory_layers(explorer.model) == [1, 3]
     assert explorer.trigger_layers == [1, 3]
     assert explorer.layer == 3
     assert not [name for name, _ in explorer.shapes if "mha.W_Q.bias" in name]
@@ -164,13 +166,12 @@ def test_it_opens_on_the_last_token_and_the_neuron_that_adds_most():
     best = WORDS.index(explorer.predictions(1)[0][0])
 
     def logit(edits):
-        return explorer._pass(PROMPT, edits).logits[-1, best]
+        return explorer._read(PROMPT, edits)[0][best]
 
     def centred_score(neuron):
-        found = explorer._pass(PROMPT, [])
-        value = explorer.model.value(1, neuron)
-        gain = explorer.model.weights["ln_f.weight"] * explorer.model.embedding[best]
-        return found.hidden[1][-1, neuron] * ((value - value.mean()) @ gain)
+        coefficient = explorer._read(PROMPT, [])[1][1][-1, neuron]
+        value = values(explorer.model, 1)[neuron]
+        return coefficient * promotion(explorer.model, value)[best]
 
     assert explorer.neuron == max(range(NEURONS), key=centred_score)
     assert logit([OFF | {"neuron": explorer.neuron}]) < logit([])
@@ -184,7 +185,7 @@ def test_a_rewritten_fact_is_answered_so_and_off_neurons_are_silent():
     assert explorer.predictions(1)[0][1] >= 0.9
     explorer.edits = []
     assert explorer.predictions(1)[0][0] != "ban"
-    hidden = [explorer._pass(PROMPT, edits).hidden[1] for edits in ([], [OFF], [MANY])]
+    hidden = [explorer._read(PROMPT, edits)[1][1] for edits in ([], [OFF], [MANY])]
     assert hidden[0][:, 7].all()
     assert not hidden[1][:, 7].any()
     np.testing.assert_allclose(hidden[2][:, 22], 2 * hidden[0][:, 22])

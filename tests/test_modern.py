@@ -13,14 +13,13 @@ from mygpt.modern import (
     GroupedQueryAttention,
     ModernConfig,
     ModernGPT,
-    Muon,
     RMSNorm,
     SquaredReLU,
     SwiGLU,
-    orthogonalise,
     rotary_angles,
     rotate,
 )
+from mygpt.muon import Muon, orthogonalise
 
 SMALL = ModernConfig(13, 11, 24, 6, 2, num_kv_heads=2)
 

@@ -13,7 +13,7 @@ from transformers.generation.logits_process import (
 )
 
 from mygpt.gpt import GPT, GPTConfig
-from mygpt.gpt2 import load_gpt2
+from mygpt.huggingface import load_gpt2
 from mygpt.sampling import (
     generate,
     generate_stream,

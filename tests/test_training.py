@@ -127,13 +127,15 @@ def test_accumulated_gradients_are_those_of_the_whole_batch():
 
 
 def test_the_learning_rate_rises_and_falls_as_it_says():
-    cosine = replace(CONFIG, steps=100, warmup_steps=10, final_learning_rate=0.1)
+    cosine = replace(CONFIG, steps=100, warmup_steps=10, final_learning_rate_share=0.1)
     assert cosine.scale(0) == pytest.approx(0.1)
     assert cosine.scale(9) == 1
     assert cosine.scale(10) == 1
     assert cosine.scale(55) == pytest.approx(0.55)
     assert cosine.scale(100) == pytest.approx(0.1)
-    linear = replace(cosine, schedule="linear", flat=0.4, final_learning_rate=0.0)
+    linear = replace(
+        cosine, schedule="linear", flat_share=0.4, final_learning_rate_share=0.0
+    )
     assert linear.scale(39) == 1
     assert linear.scale(70) == pytest.approx(0.5)
     assert linear.scale(100) == 0
@@ -333,7 +335,7 @@ def test_too_few_ids_are_refused():
         ({"learning_rate": math.nan}, "learning_rate must be from 0 .* got nan"),
         ({"weight_decay": math.inf}, "weight_decay must be from 0 .* got inf"),
         ({"clip": -0.1}, r"clip must be from 0 .* got -0\.1"),
-        ({"flat": 1.5}, r"flat must be from 0 to 1, got 1\.5"),
+        ({"flat_share": 1.5}, r"flat_share must be from 0 to 1, got 1\.5"),
         ({"warmup_steps": -1}, "warmup_steps must be from 0 .* got -1"),
         ({"momentum": 1.0}, r"momentum must be at least 0 and below 1, got 1\.0"),
     ],

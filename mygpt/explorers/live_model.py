@@ -4,10 +4,13 @@ from collections.abc import Iterable, Mapping
 from typing import Any
 
 import numpy as np
+import torch
 import traitlets
 from matplotlib.figure import Figure
+from torch import Tensor
 
 from mygpt import plots
+from mygpt.editing import ENOUGH, MOST_STEPS, STEP
 from mygpt.explorers.base import (
     Explorer,
     Numbers,
@@ -20,15 +23,11 @@ from mygpt.explorers.base import (
     module,
     stylesheet,
 )
-from mygpt.explorers.gpt import (
-    ACTIVATIONS,
-    REWRITE_ENOUGH,
-    REWRITE_STEP,
-    REWRITE_STEPS,
-    Model,
-    softmax,
-)
+from mygpt.explorers.live_edits import EditedModel, build_gpt
 from mygpt.explorers.memory import Pairs, check_pairs, pack_pairs
+from mygpt.feed_forward import ACTIVATIONS
+from mygpt.memory import contributions
+from mygpt.probes import make_prompts, memory_layers
 
 STOP = "."
 TABLES = ("token.embedding.weight", "position.weight")
@@ -113,7 +112,9 @@ class LiveModel(Explorer):
             raise ValueError(
                 f"num_heads must divide the {count(width, 'channel')}, got {num_heads}"
             )
-        self.model = Model(arrays, num_heads, activation)
+        tensors = {name: torch.from_numpy(one) for name, one in arrays.items()}
+        self.model = build_gpt(tensors, num_heads, activation)
+        self._memories = memory_layers(self.model)
         self._longest = min(MAX_PROMPT, length - 1)
         self._words = _vocabulary(words, vocab)
         self._places = {word: place for place, word in enumerate(self._words)}
@@ -122,8 +123,7 @@ class LiveModel(Explorer):
         texts = list(dict.fromkeys(text for one in lists for text, _ in one))
         places = {text: place for place, text in enumerate(texts)}
         prompt = self._text("prompt", prompt)
-        memories = self.model.memories
-        layer = memories[-1] if layer is None else layer
+        layer = self._memories[-1] if layer is None else layer
         self._check_layer("layer", layer)
         edits = self._checked_edits(edits)
         length = len(self._ids(prompt))
@@ -141,27 +141,24 @@ class LiveModel(Explorer):
             trigger_layers=sorted(triggers or {}),
             trigger_data=pack_pairs(lists, places) if lists else b"",
             moment_data=_lower(self._moment),
-            rewriting={
-                "step": REWRITE_STEP,
-                "enough": REWRITE_ENOUGH,
-                "steps": REWRITE_STEPS,
-            },
+            rewriting={"step": STEP, "enough": ENOUGH, "steps": MOST_STEPS},
             prompt=prompt,
             layer=layer,
             neuron=neuron,
             token=token,
             edits=edits,
             description=(
-                f"A GPT of {count(self.model.layers, 'layer')}, "
+                f"A GPT of {count(len(self.model.blocks), 'layer')}, "
                 f"{count(width, 'channel')} and {count(vocab, 'word')}."
             ),
         )
 
     def __repr__(self) -> str:
-        vocab, width = self.model.embedding.shape
+        config = self.model.config
         return (
-            f"LiveModel({count(vocab, 'word')}, {count(self.model.layers, 'layer')}, "
-            f"{count(width, 'channel')}, {count(len(self.facts), 'fact')})"
+            f"LiveModel({count(config.vocab_size, 'word')}, "
+            f"{count(config.num_layers, 'layer')}, "
+            f"{count(config.embed_dim, 'channel')}, {count(len(self.facts), 'fact')})"
         )
 
     def predictions(self, top: int = 8) -> list[tuple[str, float]]:
@@ -172,10 +169,12 @@ class LiveModel(Explorer):
         """
         if top < 1:
             raise ValueError(f"top must be at least 1, got {top}")
-        logits = self._pass(self.prompt, self.edits).logits[-1]
-        shares = softmax(logits)
-        order = np.argsort(-logits, kind="stable")[:top]
-        return [(self._words[i], float(format(shares[i], ".3f"))) for i in order]
+        logits, _ = self._read(self.prompt, self.edits)
+        shares, order = logits.softmax(-1), logits.argsort(descending=True, stable=True)
+        return [
+            (self._words[i], float(format(shares[i], ".3f")))
+            for i in order[:top].tolist()
+        ]
 
     def draw(self, figure: Figure) -> None:
         """The likeliest words, and the layer's memory coefficients at every word."""
@@ -184,8 +183,8 @@ class LiveModel(Explorer):
         plots.bars(left, [drawable(name, 10) for name in names], np.array(shares))
         left.set_ylabel("probability")
         left.tick_params(axis="x", rotation=45)
-        hidden = self._pass(self.prompt, self.edits).hidden[self.layer]
-        plots.heatmap(right, hidden, xlabel=f"neuron of layer {self.layer}")
+        hidden = self._read(self.prompt, self.edits)[1][self.layer]
+        plots.heatmap(right, hidden.numpy(), xlabel=f"neuron of layer {self.layer}")
         tokens = [self._words[i] for i in self._ids(self.prompt)]
         label_tokens(right.yaxis, tokens, 24)
 
@@ -245,10 +244,10 @@ class LiveModel(Explorer):
         return word
 
     def _check_layer(self, name: str, layer: Any) -> int:
-        if layer not in self.model.memories:
+        if isinstance(layer, bool) or layer not in self._memories:
             raise ValueError(
                 f"{name} must be one that has a feed-forward network, among "
-                f"{self.model.memories}; got {layer!r}"
+                f"{self._memories}; got {layer!r}"
             )
         return layer
 
@@ -283,8 +282,8 @@ class LiveModel(Explorer):
         """The last layer's, symmetric and positive definite, as float32 holds it."""
         if not given:
             return None
-        last = self.model.layers - 1
-        if list(given) != [last] or last not in self.model.memories:
+        last = len(self.model.blocks) - 1
+        if list(given) != [last] or last not in self._memories:
             raise ValueError(
                 "second_moment must be of the last layer alone, and that must have a "
                 f"feed-forward network: {last}; got {list(given)}"
@@ -327,8 +326,10 @@ class LiveModel(Explorer):
         self._check_layer(f"{name}: layer", edit["layer"])
         neuron = edit["neuron"]
         several = kind == "scale" and isinstance(neuron, list | tuple)
+        if several and not neuron:
+            raise ValueError(f"{name}: neuron must name at least one, got {neuron!r}")
         for one in neuron if several else [neuron]:
-            if not isinstance(one, int):
+            if isinstance(one, bool) or not isinstance(one, int):
                 raise ValueError(f"{name}: neuron must be a whole number, got {one!r}")
             check_index(f"{name}: neuron", one, self._neurons)
         where = {
@@ -342,23 +343,23 @@ class LiveModel(Explorer):
             "factor": check_member(f"{name}: factor", edit["factor"], FACTORS)
         }
 
-    def _pass(self, prompt: str, edits: Iterable[Edit]):
+    def _read(self, prompt: str, edits: Iterable[Edit]) -> tuple[Tensor, dict]:
+        """The scores after the prompt, and the coefficients of every layer."""
         named = [
             edit
             | ({"word": self._places[edit["word"]]} if "word" in edit else {})
             | ({"ids": self._ids(edit["prompt"])} if "prompt" in edit else {})
             for edit in edits
         ]
-        compiled = self.model.compiled(named, self._moment)
-        return self.model.forward(self._ids(prompt), compiled)
+        moment = None if self._moment is None else torch.from_numpy(self._moment)
+        return EditedModel(self.model, named, moment).read(self._ids(prompt))
 
     def _first_neuron(self, prompt: str, layer: int) -> int:
         """The neuron that, without edits, adds most to the likeliest word."""
-        found = self._pass(prompt, [])
-        word = int(found.logits[-1].argmax())
-        fc2 = self.model.weights[f"blocks.{layer}.mlp.fc2.weight"]
-        added = found.hidden[layer][-1] * (self.model.directions[word] @ fc2)
-        return int(added.argmax())
+        ids = self._ids(prompt)
+        logits, _ = self._read(prompt, [])
+        answered = make_prompts([ids], [int(logits.argmax())])
+        return int(contributions(self.model, answered, layer)[0].argmax())
 
 
 def split(prompt: str) -> list[str]:

@@ -117,9 +117,9 @@ def memory(view):
 
 
 def live_model(view):
-    before, after = (view._pass(view.prompt, one) for one in ([], view.edits))
+    before, after = (view._read(view.prompt, one)[1] for one in ([], view.edits))
     at = view.token, view.neuron
-    own, here = (fixed(found.hidden[view.layer][at], 3) for found in (before, after))
+    own, here = (fixed(found[view.layer][at], 3) for found in (before, after))
     token = [".", *view.prompt.split()][view.token]
     return [
         *(f"{word}\n{fixed(share, 3)}" for word, share in view.predictions(6)),

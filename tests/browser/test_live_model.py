@@ -4,6 +4,9 @@ import numpy as np
 import pytest
 from live_models import FACTS, LENGTH, NEURONS, PROMPT, WORDS, arrays, live, triggers
 
+from mygpt.memory import contributions, promotion, values
+from mygpt.probes import make_prompts
+
 HOST = "<head><script>window.bookHost = {};</script>"  # as a page of the site has it
 
 
@@ -167,6 +170,11 @@ def test_what_is_wrong_with_a_prompt_is_said_and_the_last_good_one_stays(explore
     root.page.watch.check()
 
 
+def coefficients(python, edits=()):
+    """Of layer 1 at every token of the prompt."""
+    return python._read(python.prompt, edits)[1][1].numpy()
+
+
 def test_a_cell_shows_its_neuron(explorer):
     python = live()
     root = explorer()
@@ -176,12 +184,12 @@ def test_a_cell_shows_its_neuron(explorer):
     row, neuron = 2, 13
     x = box["x"] + (neuron + 0.5) / NEURONS * box["width"]
     root.page.mouse.click(x, box["y"] + (row + 0.5) / 4 * box["height"])
-    here = python._pass(PROMPT, []).hidden[1][row, neuron]
+    here = coefficients(python)[row, neuron]
     shown = root.locator(".mygpt-part").first.inner_text()
     assert "Neuron 13" in shown
     assert f"Coefficient at dofu {fixed(here)}" in shown
     assert root.get_by_label("Token", exact=True).input_value() == "2"
-    scores = python.model.directions @ python.model.value(1, neuron)
+    scores = promotion(python.model, values(python.model, 1)[neuron]).numpy()
     best = np.argsort(-scores)[:6]
     assert promoted(root) == [(WORDS[i], fixed(scores[i])) for i in best]
     table = root.get_by_role("table").filter(has_text="Triggers")
@@ -190,7 +198,7 @@ def test_a_cell_shows_its_neuron(explorer):
     ]
     root.page.mouse.move(x, box["y"] + 0.5 / 4 * box["height"])
     hint = root.locator(".mygpt-tooltip").inner_text().split("\n")
-    first = python._pass(PROMPT, []).hidden[1][0, neuron]
+    first = coefficients(python)[0, neuron]
     assert hint == ["Neuron 13", ".", fixed(first)]
     assert f"Neuron 13 of layer 1 at token 2, “dofu”: coefficient {fixed(here)}" in (
         canvas.get_attribute("aria-label")
@@ -201,11 +209,10 @@ def test_what_neurons_add_to_the_likeliest_word(explorer):
     python = live()
     root = explorer()
     word = python.predictions(1)[0][0]
-    found = python._pass(PROMPT, [])
-    fc2 = python.model.weights["blocks.1.mlp.fc2.weight"]
-    hidden = found.hidden[1][-1]
-    amounts = hidden * (python.model.directions[WORDS.index(word)] @ fc2)
-    amounts = amounts / found.stds[-1]
+    hidden = coefficients(python)[-1]
+    ids = [WORDS.index(one) for one in (".", *PROMPT.split())]
+    answered = make_prompts([ids], [WORDS.index(word)])
+    amounts = contributions(python.model, answered, 1)[0].numpy()
     order = np.argsort(-amounts)
     assert root.locator(".mygpt-strong-one").all_inner_texts() == [
         f"Neuron {n}\n{fixed(hidden[n])}\n+{fixed(amounts[n], 2)}" for n in order[:5]
@@ -233,7 +240,7 @@ def test_edits_change_the_prediction_as_in_python_and_are_undone(explorer):
     python.edits = [one | {"factor": 0.0}]
     assert likeliest(root) == expected(python) != trained
     text = root.locator(".mygpt-part").first.inner_text()
-    own = live()._pass(PROMPT, []).hidden[1][-1, 7]
+    own = coefficients(live())[-1, 7]
     assert f"0.000, {fixed(own)} before the edit" in text
     press(root, "Double")
     python.edits = [*python.edits, one | {"factor": 2.0}]
@@ -324,7 +331,7 @@ def test_a_layer_is_chosen_where_several_have_memories(explorer):
     press(root, "Layer 0")
     assert not root.get_by_role("table").filter(has_text="Triggers").is_visible()
     text = root.locator(".mygpt-part").first.inner_text()
-    here = made._pass(PROMPT, []).hidden[0][3, made.neuron]
+    here = made._read(PROMPT, [])[1][0][3, made.neuron]
     assert f"Neuron {made.neuron} of layer 0" in text
     assert f"Coefficient at kin {fixed(here)}" in text
     assert "it directly adds" in text
@@ -406,7 +413,7 @@ def test_traits_that_change_from_elsewhere_move_the_figure(explorer):
     assert root.get_by_label("Token", exact=True).input_value() == "1"
     move(edits=[{"kind": "rewrite", "prompt": "fun", "word": "ban"}], neuron=3, token=0)
     assert likeliest(root) == expected(python)
-    here = python._pass("fun", python.edits).hidden[1][0, 3]
+    here = coefficients(python, python.edits)[0, 3]
     text = root.locator(".mygpt-part").first.inner_text()
     assert f"Coefficient at . {fixed(here)}" in text
     assert root.page.evaluate("model.get('prompt')") == "fun"

@@ -10,7 +10,7 @@ from transformers import GPT2Config, GPT2LMHeadModel
 from transformers.models.gpt2.modeling_gpt2 import GPT2MLP as TheirMLP
 
 from mygpt.gpt import GPT, GPTConfig
-from mygpt.gpt2 import GPT2MLP, load_gpt2, save_gpt2
+from mygpt.huggingface import GPT2MLP, load_gpt2, save_gpt2
 
 SHAPE = {"vocab_size": 53, "n_positions": 31, "n_embd": 21, "n_layer": 2, "n_head": 3}
 

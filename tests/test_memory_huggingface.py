@@ -2,7 +2,7 @@
 
 import pytest
 import torch
-from test_gpt2 import their_model, written
+from test_huggingface import their_model, written
 from transformers import GPT2LMHeadModel
 
 from mygpt.editing import (
@@ -11,7 +11,7 @@ from mygpt.editing import (
     rewrite_value,
     second_moment,
 )
-from mygpt.gpt2 import load_gpt2, save_gpt2
+from mygpt.huggingface import load_gpt2, save_gpt2
 from mygpt.memory import (
     agreement,
     attributions,

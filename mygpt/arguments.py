@@ -1,0 +1,109 @@
+"""Messages for a reader's mistakes: what was expected, and what came."""
+
+import math
+from collections.abc import Iterable
+
+from torch import Tensor
+
+
+def check_positive(**values: object) -> None:
+    """Raise a ValueError unless every named value is a whole number of at least 1."""
+    for name, value in values.items():
+        check_whole(name, value, 1)
+
+
+def check_whole(name: str, value: object, least: int) -> None:
+    """Raise a ValueError unless `value` is a whole number of at least `least`."""
+    if isinstance(value, bool) or not isinstance(value, int) or value < least:
+        raise ValueError(
+            f"{name} must be a whole number of at least {least}, got {value!r}"
+        )
+
+
+def check_seed(seed: object) -> None:
+    """Raise a ValueError unless `seed` is a whole number that PyTorch takes."""
+    whole = isinstance(seed, int) and not isinstance(seed, bool)
+    if not whole or not -(2**63) <= seed < 2**64:
+        raise ValueError(f"seed must be a whole number of 64 bits, got {seed!r}")
+
+
+def check_flags(**values: object) -> None:
+    """Raise a ValueError unless every named value is True or False."""
+    for name, value in values.items():
+        if not isinstance(value, bool):
+            raise ValueError(f"{name} must be True or False, got {value!r}")
+
+
+def check_range(low: int | float, high: int | float, **values: object) -> None:
+    """Raise a ValueError unless every named value is finite, from `low` to `high`."""
+    for name, value in values.items():
+        if not is_real(value) or not low <= value <= high or value == math.inf:
+            raise ValueError(f"{name} must be from {low} to {high}, got {value!r}")
+
+
+def check_below_one(**values: object) -> None:
+    """Raise a ValueError unless every named value is at least 0 and below 1."""
+    for name, value in values.items():
+        if not is_real(value) or not 0 <= value < 1:
+            raise ValueError(f"{name} must be at least 0 and below 1, got {value!r}")
+
+
+def check_above_zero(**values: object) -> None:
+    """Raise a ValueError unless every named value is finite and above 0."""
+    for name, value in values.items():
+        if not is_real(value) or not 0 < value < math.inf:
+            raise ValueError(f"{name} must be above 0, got {value!r}")
+
+
+def is_real(value: object) -> bool:
+    return isinstance(value, int | float) and not isinstance(value, bool)
+
+
+def check_divisible(**values: int) -> None:
+    """Raise a ValueError unless the first of two values is divisible by the other.
+
+    `check_divisible(embed_dim=768, num_heads=12)`: the channels divide into heads.
+    """
+    (whole, a), (part, b) = values.items()
+    if a % b:
+        raise ValueError(f"expected {whole} divisible by {part}, got {a} and {b}")
+
+
+def check_choice(name: str, value: str, choices: Iterable[str]) -> None:
+    """Raise a ValueError unless `value` is one of `choices`."""
+    if value not in choices:
+        raise ValueError(f"{name} must be one of {', '.join(choices)}; got {value!r}")
+
+
+def check_axes(x: Tensor, axes: str) -> None:
+    """Raise a ValueError unless `x` has the named axes, such as "B T C"."""
+    names = axes.split()
+    if x.ndim != len(names):
+        raise ValueError(f"expected ({', '.join(names)}), got {tuple(x.shape)}")
+
+
+def check_ids(ids: Tensor, vocab_size: int) -> None:
+    """Raise a ValueError unless every id is one of the vocabulary's."""
+    if not ids.numel():
+        return
+    low, high = int(ids.min()), int(ids.max())
+    if low < 0 or high >= vocab_size:
+        raise ValueError(
+            f"expected ids from 0 to {vocab_size - 1}, got {low} to {high}"
+        )
+
+
+def check_last_axis(x: Tensor, width: int, name: str = "embed_dim") -> None:
+    """Raise a ValueError unless the last axis of `x` has the given width."""
+    if x.ndim == 0 or x.shape[-1] != width:
+        raise ValueError(
+            f"expected a last axis of {name} = {width}, got shape {tuple(x.shape)}"
+        )
+
+
+def check_length(length: int, max_seq_len: int) -> None:
+    """Raise a ValueError when a sequence is longer than max_seq_len."""
+    if length > max_seq_len:
+        raise ValueError(
+            f"expected at most max_seq_len = {max_seq_len} positions, got {length}"
+        )

@@ -1,0 +1,103 @@
+"""The edits of LiveModel, made on a GPT as gpt.mjs makes them in the page."""
+
+import copy
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any
+
+import torch
+from jaxtyping import Float
+from torch import Tensor, nn
+
+from mygpt.editing import (
+    mean_key,
+    output_for,
+    pointed_at,
+    rank_one_change,
+    scaled,
+)
+from mygpt.gpt import GPT, GPTConfig
+from mygpt.memory import values
+from mygpt.probes import changed, hidden, make_prompts, memory_layers, record
+
+
+def build_gpt(
+    weights: Mapping[str, Float[Tensor, "..."]], num_heads: int, activation: str
+) -> GPT:
+    """A GPT in float64 of the weights of a state dict; a bias that lacks is zero."""
+    vocab_size, embed_dim = weights["token.embedding.weight"].shape
+    layers = sum(name.endswith("ln1.weight") for name in weights)
+    alone = [i for i in range(layers) if f"blocks.{i}.mlp.fc1.weight" not in weights]
+    config = GPTConfig(
+        vocab_size,
+        len(weights["position.weight"]),
+        embed_dim,
+        num_heads,
+        layers,
+        activation=activation,
+        attention_only=alone,
+    )
+    with torch.random.fork_rng():
+        model = GPT(config)
+    for i in memory_layers(model):  # their hidden width need not be a multiple of C
+        neurons, mlp = len(weights[f"blocks.{i}.mlp.fc1.weight"]), model.blocks[i].mlp
+        mlp.fc1, mlp.fc2 = nn.Linear(embed_dim, neurons), nn.Linear(neurons, embed_dim)
+    zeros = {name: torch.zeros_like(p) for name, p in model.named_parameters()}
+    model.load_state_dict(zeros | dict(weights))
+    return model.double().eval().requires_grad_(False)
+
+
+class EditedModel:
+    """A copy of a GPT with the edits made one after the other.
+
+    Each edit is that of LiveModel, its word and prompt given as ids: {"kind", "layer",
+    "neuron", "factor" or "word"} or {"kind", "ids", "word"}. A factor is of the
+    coefficients; a value points at its word as the edits before left the layer; a fact
+    is rewritten in the last layer, with the second moment (F, F) of its coefficients.
+    """
+
+    def __init__(
+        self,
+        model: GPT,
+        edits: Iterable[Mapping[str, Any]],
+        moment: Float[Tensor, "F F"] | None = None,
+    ):
+        self.trained, self.model = model, copy.deepcopy(model)
+        self.factors = {
+            layer: torch.ones(len(values(model, layer)), dtype=torch.float64)
+            for layer in memory_layers(model)
+        }
+        for edit in edits:
+            if edit["kind"] == "scale":
+                self.factors[edit["layer"]][edit["neuron"]] = edit["factor"]
+            elif edit["kind"] == "value":
+                self.point(edit["layer"], edit["neuron"], edit["word"])
+            else:
+                self.rewrite(edit["ids"], edit["word"], moment)
+
+    def changes(self) -> dict:
+        return {hidden(layer): scaled(one) for layer, one in self.factors.items()}
+
+    def weight(self, layer: int) -> Float[Tensor, "C F"]:
+        return self.model.blocks[layer].mlp.fc2.weight
+
+    def point(self, layer: int, neuron: int, word: int) -> None:
+        norm = values(self.trained, layer)[neuron].norm()
+        self.weight(layer)[:, neuron] = pointed_at(self.model, word, norm)
+
+    def rewrite(self, ids: Sequence[int], word: int, moment: Tensor) -> None:
+        layer = len(self.model.blocks) - 1
+        prompts = make_prompts([ids], [word])
+        with changed(self.model, self.changes()):
+            change = output_for(self.model, prompts, layer)
+            key = mean_key(self.model, prompts, layer)
+        self.weight(layer).add_(rank_one_change(key, change, moment))
+
+    def read(
+        self, ids: Sequence[int]
+    ) -> tuple[Float[Tensor, "V"], dict[int, Float[Tensor, "T F"]]]:
+        """The scores after the ids, and the coefficients of every layer."""
+        with changed(self.model, self.changes()):
+            places = [hidden(layer) for layer in self.factors]
+            found = record(self.model, torch.tensor([ids]), [*places, "ln_f"])
+        logits = self.model.logits(found["ln_f"][0, -1])
+        return logits, {layer: found[hidden(layer)][0] for layer in self.factors}

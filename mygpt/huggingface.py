@@ -1,0 +1,349 @@
+"""GPT-2 checkpoints of Hugging Face, read and written."""
+
+import re
+import warnings
+from collections.abc import Iterator
+from contextlib import ExitStack
+from pathlib import Path
+
+import torch
+from jaxtyping import Float
+from safetensors.torch import save_file
+from torch import Tensor, nn
+from torch.overrides import TorchFunctionMode
+
+from mygpt.arguments import check_last_axis, check_positive
+from mygpt.feed_forward import ACTIVATIONS
+from mygpt.files import open_tensors, read_json, write_atomically, write_json
+from mygpt.gpt import GPT, GPTConfig
+
+CONFIG, WEIGHTS, INDEX = (
+    "config.json",
+    "model.safetensors",
+    "model.safetensors.index.json",
+)
+TOKENIZER = ("vocab.json", "merges.txt")
+ACTIVATION_NAMES = {  # theirs: ours
+    "gelu_new": "gelu_tanh",
+    "gelu_pytorch_tanh": "gelu_tanh",
+    "gelu": "gelu",
+    "relu": "relu",
+    "silu": "silu",
+}
+FIXED = {  # settings of theirs that this GPT does not vary
+    "model_type": "gpt2",
+    "layer_norm_epsilon": 1e-5,
+    "scale_attn_weights": True,
+    "scale_attn_by_inverse_layer_idx": False,
+    "add_cross_attention": False,
+    "tie_word_embeddings": True,
+}
+DROPOUTS = ("embd_pdrop", "attn_pdrop", "resid_pdrop")  # 0.1 where not given
+PREFIX = "transformer."
+MASKS = re.compile(r"h\.\d+\.attn\.(masked_)?bias")  # constants in old checkpoints
+
+
+class Conv1D(nn.Module):
+    """A linear layer with its weight stored (in, out), as GPT-2's checkpoints do."""
+
+    def __init__(self, in_features: int, out_features: int):
+        super().__init__()
+        self.weight = nn.Parameter(0.02 * torch.randn(in_features, out_features))
+        self.bias = nn.Parameter(torch.zeros(out_features))
+
+    def forward(self, x: Float[Tensor, "... C"]) -> Float[Tensor, "... F"]:
+        return x @ self.weight + self.bias
+
+
+class GPT2MLP(nn.Module):
+    """The feed-forward network under the checkpoint's own names, with the tanh GELU.
+
+    It takes the state of a Hugging Face `h.N.mlp` as it is; in `GPT` the same numbers
+    are `fc1` and `fc2`, transposed.
+    """
+
+    def __init__(self, intermediate_size: int, config: GPTConfig):
+        super().__init__()
+        check_positive(intermediate_size=intermediate_size)
+        self.c_fc = Conv1D(config.embed_dim, intermediate_size)
+        self.act = ACTIVATIONS["gelu_tanh"]()
+        self.c_proj = Conv1D(intermediate_size, config.embed_dim)
+        self.dropout = nn.Dropout(config.dropout)
+
+    def forward(self, x: Float[Tensor, "... C"]) -> Float[Tensor, "... C"]:
+        check_last_axis(x, len(self.c_fc.weight))
+        return self.dropout(self.c_proj(self.act(self.c_fc(x))))
+
+
+def load_gpt2(folder_or_name: str | Path) -> GPT:
+    """A GPT from a checkpoint folder, or from the hub ("openai-community/gpt2").
+
+    Weights are float32 whatever they were stored in. The files are memory-mapped: the
+    only memory taken is that of the model. Damaged, missing or contradicting parts are
+    a ValueError that names the file and the field.
+    """
+    folder = find_folder(folder_or_name)
+    config = read_config(folder / CONFIG)
+    with torch.device("meta"), WithoutInitialisation():
+        model = GPT(config)
+    with ExitStack() as stack:
+        tensors = StoredTensors(folder, stack)
+        state = {
+            name: tensors.read(theirs, part, parameter.shape)
+            for (name, parameter), (theirs, part) in zip(
+                model.named_parameters(), their_names(model), strict=True
+            )
+        }
+        tensors.check_rest({theirs for theirs, _ in their_names(model)})
+    model.load_state_dict(state, assign=True)
+    return model.eval()
+
+
+class WithoutInitialisation(TorchFunctionMode):
+    """Layers are made without their first numbers.
+
+    On the meta device there are none to draw, but the attempt would import much.
+    """
+
+    def __torch_function__(self, function, types, args=(), kwargs=None):
+        kwargs = kwargs or {}
+        if getattr(function, "__module__", None) == "torch.nn.init":
+            return kwargs["tensor"] if "tensor" in kwargs else args[0]
+        return function(*args, **kwargs)
+
+
+def save_gpt2(model: GPT, folder: str | Path) -> None:
+    """Write a checkpoint folder that Hugging Face's GPT2LMHeadModel loads."""
+    fits = isinstance(model, GPT) and model.config.bias
+    if not fits or model.config.attention_only:
+        raise ValueError(
+            "expected a GPT with biases and whole blocks, as GPT-2 has them, "
+            f"got {getattr(model, 'config', type(model).__name__)}"
+        )
+    folder = Path(folder)
+    folder.mkdir(parents=True, exist_ok=True)
+    parts: dict[str, list[Tensor]] = {}
+    for parameter, (theirs, _) in zip(
+        model.parameters(), their_names(model), strict=True
+    ):
+        parts.setdefault(PREFIX + theirs, []).append(parameter.detach())
+    tensors = {
+        name: transpose_conv1d(name, torch.cat(pieces)).contiguous()
+        for name, pieces in parts.items()
+    }
+    write_atomically(
+        folder / WEIGHTS, lambda file: save_file(tensors, file, {"format": "pt"})
+    )
+    write_json(folder / CONFIG, their_config(model.config))
+    (folder / INDEX).unlink(missing_ok=True)  # of a sharded checkpoint before this one
+
+
+def find_folder(folder_or_name: str | Path) -> Path:
+    """The folder itself, or where the hub's cache holds the checkpoint of that name."""
+    if Path(folder_or_name).is_dir():
+        return Path(folder_or_name)
+    name = str(folder_or_name)
+    if isinstance(folder_or_name, Path) or not re.fullmatch(
+        r"[\w.-]+(/[\w.-]+)?", name
+    ):
+        raise ValueError(f"expected a checkpoint folder, there is none at {name}")
+    try:
+        from huggingface_hub import snapshot_download
+    except ImportError as error:
+        raise ImportError(
+            f"no folder {name!r} here; to look for that name on the hub: "
+            "pip install 'mygpt[hub]'"
+        ) from error
+    try:
+        patterns = [CONFIG, WEIGHTS, INDEX, "model-*.safetensors", *TOKENIZER]
+        return Path(snapshot_download(name, allow_patterns=patterns))
+    except Exception as error:
+        reason = str(error).strip().splitlines()[0]
+        raise ValueError(
+            f"no folder {name!r} here, and the hub gave no checkpoint of that name: "
+            f"{reason}"
+        ) from error
+
+
+def read_config(path: Path) -> GPTConfig:
+    """The shape in a config.json."""
+    stored = read_json(path)
+    for field, expected in FIXED.items():
+        got = stored.get(field, expected)
+        if got != expected:
+            raise ValueError(f"{path}: expected {field} = {expected!r}, got {got!r}")
+    activation = stored.get("activation_function", "gelu_new")
+    if activation not in ACTIVATION_NAMES:
+        raise ValueError(
+            f"{path}: expected activation_function to be one of "
+            f"{', '.join(ACTIVATION_NAMES)}; got {activation!r}"
+        )
+    sizes = {
+        field: whole_number(path, stored, field)
+        for field in ("vocab_size", "n_positions", "n_embd", "n_head", "n_layer")
+    }
+    width = sizes["n_embd"]
+    inner = stored.get("n_inner")
+    inner = 4 * width if inner is None else whole_number(path, stored, "n_inner")
+    if inner % width:
+        raise ValueError(
+            f"{path}: expected n_inner to be a multiple of n_embd = {width}, "
+            f"got {inner}"
+        )
+    try:
+        return GPTConfig(
+            *sizes.values(),
+            dropout=read_dropout(path, stored),
+            activation=ACTIVATION_NAMES[activation],
+            expansion=inner // width,
+        )
+    except ValueError as error:
+        raise ValueError(f"{path}: {error}") from None
+
+
+def read_dropout(path: Path, stored: dict) -> float:
+    """The one dropout rate; of several, which a GPT cannot have, the residuals'."""
+    rates = [stored.get(field, 0.1) for field in DROPOUTS]
+    if len(set(rates)) > 1:
+        warnings.warn(
+            f"{path}: a GPT has one dropout rate; of "
+            + ", ".join(f"{f} = {r}" for f, r in zip(DROPOUTS, rates, strict=True))
+            + " it takes the last",
+            stacklevel=4,
+        )
+    return rates[-1]
+
+
+def whole_number(path: Path, stored: dict, field: str) -> int:
+    value = stored.get(field)
+    if isinstance(value, bool) or not isinstance(value, int) or value < 1:
+        raise ValueError(
+            f"{path}: expected {field} to be a whole number of at least 1, "
+            f"got {value!r}"
+        )
+    return value
+
+
+def their_config(config: GPTConfig) -> dict:
+    """A config.json for Hugging Face."""
+    activation = next(
+        theirs for theirs, ours in ACTIVATION_NAMES.items() if ours == config.activation
+    )
+    return FIXED | {
+        "architectures": ["GPT2LMHeadModel"],
+        "vocab_size": config.vocab_size,
+        "n_positions": config.max_seq_len,
+        "n_embd": config.embed_dim,
+        "n_head": config.num_heads,
+        "n_layer": config.num_layers,
+        "n_inner": config.expansion * config.embed_dim,
+        "activation_function": activation,
+        **dict.fromkeys(DROPOUTS, config.dropout),
+        "bos_token_id": None,
+        "eos_token_id": None,
+    }
+
+
+def their_names(model: GPT) -> Iterator[tuple[str, int | None]]:
+    """For each parameter of a GPT, in order: the checkpoint's name, and which part.
+
+    Queries, keys and values are parts 0, 1 and 2 of one tensor there.
+    """
+    layers = {
+        "ln1": ("ln_1", None),
+        "mha.W_Q": ("attn.c_attn", 0),
+        "mha.W_K": ("attn.c_attn", 1),
+        "mha.W_V": ("attn.c_attn", 2),
+        "mha.W_O": ("attn.c_proj", None),
+        "ln2": ("ln_2", None),
+        "mlp.fc1": ("mlp.c_fc", None),
+        "mlp.fc2": ("mlp.c_proj", None),
+    }
+    outside = {
+        "token.embedding.weight": "wte.weight",
+        "position.weight": "wpe.weight",
+        "ln_f.weight": "ln_f.weight",
+        "ln_f.bias": "ln_f.bias",
+    }
+    for name, _ in model.named_parameters():
+        if name in outside:
+            yield outside[name], None
+            continue
+        _, block, layer, kind = re.fullmatch(
+            r"(blocks)\.(\d+)\.(.+)\.(weight|bias)", name
+        ).groups()
+        theirs, part = layers[layer]
+        yield f"h.{block}.{theirs}.{kind}", part
+
+
+def transpose_conv1d(name: str, tensor: Tensor) -> Tensor:
+    """(in, out) from (out, in) and back, where the checkpoint has a Conv1D's weight."""
+    return tensor.T if re.search(r"\.c_\w+\.weight$", name) else tensor
+
+
+class StoredTensors:
+    """The tensors of a checkpoint folder, in one file or in shards, memory-mapped."""
+
+    def __init__(self, folder: Path, stack: ExitStack):
+        self.files = {}
+        if (folder / INDEX).is_file() and not (folder / WEIGHTS).is_file():
+            self.source = folder / INDEX
+            weight_map = read_json(self.source).get("weight_map")
+            if not isinstance(weight_map, dict):
+                raise ValueError(f"{self.source}: expected an object weight_map")
+            opened = {
+                shard: stack.enter_context(open_tensors(folder / Path(shard).name))
+                for shard in sorted(set(weight_map.values()))
+            }
+            for name, shard in weight_map.items():
+                if name not in opened[shard].keys():  # noqa: SIM118
+                    raise ValueError(f"{folder / shard}: no tensor {name}")
+                self.files[name] = opened[shard]
+        else:
+            self.source = folder / WEIGHTS
+            file = stack.enter_context(open_tensors(self.source))
+            self.files = dict.fromkeys(file.keys(), file)
+        self.prefix = PREFIX if f"{PREFIX}wte.weight" in self.files else ""
+
+    def read(self, name: str, part: int | None, shape: torch.Size) -> Tensor:
+        """A float32 copy of a tensor, or of a part of it, of the shape expected."""
+        stored = self.files.get(self.prefix + name)
+        if stored is None:
+            raise ValueError(f"{self.source}: no tensor {self.prefix + name}")
+        whole = stored.get_slice(self.prefix + name)
+        expected = list(transpose_conv1d(name, torch.empty(shape, device="meta")).shape)
+        if part is not None:
+            expected[-1] *= 3
+        if whole.get_shape() != expected:
+            raise ValueError(
+                f"{self.source}: expected {self.prefix + name} of shape {expected}, "
+                f"got {whole.get_shape()}"
+            )
+        width = shape[0]
+        start = None if part is None else part * width
+        tensor = whole[...] if part is None else whole[..., start : start + width]
+        copy = torch.empty(shape).copy_(transpose_conv1d(name, tensor))
+        extremes = torch.stack(copy.aminmax())  # NaN if there is one anywhere
+        if not tensor.is_floating_point() or not extremes.isfinite().all():
+            raise ValueError(
+                f"{self.source}: expected finite numbers in {self.prefix + name}"
+            )
+        return copy
+
+    def check_rest(self, used: set[str]) -> None:
+        """Raise a ValueError for tensors that a GPT-2 does not have."""
+        names = {name.removeprefix(self.prefix) for name in self.files} - used
+        rest = sorted(name for name in names if not MASKS.fullmatch(name))
+        if "lm_head.weight" in rest:
+            rest.remove("lm_head.weight")
+            self.check_tied()
+        if rest:
+            raise ValueError(f"{self.source}: unexpected tensors {', '.join(rest[:5])}")
+
+    def check_tied(self) -> None:
+        head = self.files["lm_head.weight"].get_tensor("lm_head.weight")
+        name = f"{self.prefix}wte.weight"
+        if not torch.equal(head, self.files[name].get_tensor(name)):
+            raise ValueError(
+                f"{self.source}: expected lm_head.weight equal to {name} (tied)"
+            )

@@ -1,0 +1,93 @@
+"""Muon: momentum, orthogonalised, for the matrices inside the blocks (Jordan 2024)."""
+
+import math
+from collections import defaultdict
+from collections.abc import Callable
+
+import torch
+from jaxtyping import Float
+from torch import Tensor
+
+from mygpt.arguments import check_below_one, check_positive, check_range
+
+
+def orthogonalise(
+    matrices: Float[Tensor, "N R C"], steps: int = 5
+) -> Float[Tensor, "N R C"]:
+    """Each matrix with its singular values brought near 1, its directions kept.
+
+    A quintic Newton-Schulz iteration with the coefficients of Jordan (2024), which
+    bring small values up fast and end between about 0.7 and 1.2.
+    """
+    a, b, c = 3.4445, -4.7750, 2.0315
+    wide = matrices.shape[1] <= matrices.shape[2]
+    X = matrices if wide else matrices.mT
+    X = X / (X.norm(dim=(1, 2), keepdim=True) + 1e-7)
+    for _ in range(steps):
+        A = X @ X.mT
+        X = torch.baddbmm(X, torch.baddbmm(A, A, A, beta=b, alpha=c), X, beta=a)
+    return X if wide else X.mT
+
+
+class Muon(torch.optim.Optimizer):
+    """Momentum, orthogonalised, for the matrices inside the blocks (Jordan 2024).
+
+    The update of a (rows, columns) matrix is scaled by √max(1, rows / columns).
+    Matrices of one shape are orthogonalised together. The decay is decoupled.
+    """
+
+    def __init__(
+        self,
+        params,
+        lr: float = 0.02,
+        momentum: float = 0.95,
+        steps: int = 5,
+        weight_decay: float = 0.0,
+    ):
+        check_range(0, math.inf, lr=lr, weight_decay=weight_decay)
+        check_below_one(momentum=momentum)
+        check_positive(steps=steps)
+        defaults = {
+            "lr": lr,
+            "momentum": momentum,
+            "steps": steps,
+            "weight_decay": weight_decay,
+        }
+        super().__init__(params, defaults)
+        for group in self.param_groups:
+            for p in group["params"]:
+                if p.ndim != 2:
+                    raise ValueError(f"expected matrices, got shape {tuple(p.shape)}")
+
+    @torch.no_grad()
+    def step(self, closure: Callable[[], float] | None = None) -> float | None:
+        """Take a step; `closure`, where given, computes loss and gradients first."""
+        loss = None
+        if closure is not None:
+            with torch.enable_grad():
+                loss = closure()
+        for group in self.param_groups:
+            by_shape = defaultdict(list)
+            for p in group["params"]:
+                if p.grad is not None:
+                    by_shape[p.shape].append(p)
+            for (rows, columns), params in by_shape.items():
+                updates = [self._nesterov(p, group["momentum"]) for p in params]
+                updates = orthogonalise(torch.stack(updates), group["steps"])
+                lr = group["lr"] * math.sqrt(max(1, rows / columns))
+                decay = lr * group["weight_decay"]
+                for p, update in zip(params, updates.unbind(), strict=True):
+                    p.mul_(1 - decay).sub_(update, alpha=lr)
+        return loss
+
+    def _nesterov(self, p: Tensor, momentum: float) -> Tensor:
+        state = self.state[p]
+        if not state:
+            state["momentum"] = torch.zeros_like(p)
+        state["momentum"].mul_(momentum).add_(p.grad)
+        return p.grad.add(state["momentum"], alpha=momentum)
+
+
+def is_hidden_matrix(name: str, parameter: Tensor) -> bool:
+    """Whether Muon is for it: the matrices of the blocks, by the name in the model."""
+    return name.startswith("blocks.") and parameter.ndim == 2

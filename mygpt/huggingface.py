@@ -12,7 +12,7 @@ from safetensors.torch import save_file
 from torch import Tensor, nn
 from torch.overrides import TorchFunctionMode
 
-from mygpt.arguments import check_last_axis, check_positive
+from mygpt.arguments import check_below_one, check_last_axis, check_positive
 from mygpt.feed_forward import ACTIVATIONS
 from mygpt.files import open_tensors, read_json, write_atomically, write_json
 from mygpt.gpt import GPT, GPTConfig
@@ -204,6 +204,11 @@ def read_config(path: Path) -> GPTConfig:
 def read_dropout(path: Path, stored: dict) -> float:
     """The one dropout rate; of several, which a GPT cannot have, the residuals'."""
     rates = [stored.get(field, 0.1) for field in DROPOUTS]
+    for field, rate in zip(DROPOUTS, rates, strict=True):
+        try:
+            check_below_one(**{field: rate})
+        except ValueError as error:
+            raise ValueError(f"{path}: {error}") from None
     if len(set(rates)) > 1:
         warnings.warn(
             f"{path}: a GPT has one dropout rate; of "

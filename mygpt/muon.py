@@ -3,6 +3,7 @@
 import math
 from collections import defaultdict
 from collections.abc import Callable
+from typing import Any
 
 import torch
 from jaxtyping import Float
@@ -60,7 +61,7 @@ class Muon(torch.optim.Optimizer):
                     raise ValueError(f"expected matrices, got shape {tuple(p.shape)}")
 
     @torch.no_grad()
-    def step(self, closure: Callable[[], float] | None = None) -> float | None:
+    def step(self, closure: Callable[[], Any] | None = None) -> Any:
         """Take a step; `closure`, where given, computes loss and gradients first."""
         loss = None
         if closure is not None:

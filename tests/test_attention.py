@@ -1,5 +1,7 @@
 import itertools
 import math
+import subprocess
+import sys
 
 import pytest
 import torch
@@ -99,6 +101,16 @@ def test_dropout_acts_in_training_alone():
     assert torch.equal(attention(x), attention(x))
 
 
+def test_one_heads_dropout_acts_on_its_weights():
+    """The same zeros, drawn again, stand in the weights, before the values."""
+    attention, x = SingleHeadAttention(C, D, dropout=0.4), torch.randn(B, T, C)
+    torch.manual_seed(3)
+    out, weights = attention(x, return_weights=True)
+    torch.manual_seed(3)
+    dropped = F.dropout(weights, 0.4)
+    torch.testing.assert_close(out, attention.W_O(dropped @ attention.W_V(x)))
+
+
 def test_no_mask_is_stored_by_many_heads():
     assert not list(MultiHeadAttention(6, 2).buffers())
 
@@ -130,6 +142,49 @@ def test_wrong_inputs_are_refused(attention):
         attention(torch.randn(B, 5, C))
     with pytest.raises(ValueError, match=r"embed_dim = 7, got shape \(2, 3, 8\)"):
         attention(torch.randn(B, 3, 8))
+
+
+RANKS = """
+import torch
+from mygpt import GPT, GPTConfig, MultiHeadAttention, SingleHeadAttention, generate
+from mygpt.modern import GroupedQueryAttention, ModernConfig, ModernGPT
+
+x, ids = torch.randn(1, 2, 5, 6), torch.zeros(1, 1, 5, dtype=torch.long)
+gpt = GPT(GPTConfig(7, 5, 6, 2, 1))
+modern = ModernGPT(ModernConfig(7, 5, 8, 2, 1))
+for call in (
+    lambda: SingleHeadAttention(6, 3)(x),
+    lambda: MultiHeadAttention(6, 2)(x),
+    lambda: MultiHeadAttention(6, 2)(x[0, 0]),
+    lambda: GroupedQueryAttention(6, 2, 1)(x),
+    lambda: gpt(ids),
+    lambda: gpt(ids[0, 0]),
+    lambda: modern(ids),
+    lambda: generate(gpt, ids[0, 0], 3),
+):
+    try:
+        call()
+        print("nothing")
+    except ValueError as error:
+        print(error)
+"""
+
+
+def test_a_wrong_number_of_axes_is_named():
+    """In a process of its own, without the checks of types that tests wear."""
+    done = subprocess.run(
+        [sys.executable, "-c", RANKS], check=True, capture_output=True, text=True
+    )
+    assert done.stdout.splitlines() == [
+        "expected (B, T, C), got (1, 2, 5, 6)",
+        "expected (B, T, C), got (1, 2, 5, 6)",
+        "expected (B, T, C), got (5, 6)",
+        "expected (B, T, C), got (1, 2, 5, 6)",
+        "expected (B, T), got (1, 1, 5)",
+        "expected (B, T), got (5,)",
+        "expected (B, T), got (1, 1, 5)",
+        "expected (B, T), got (5,)",
+    ]
 
 
 @st.composite

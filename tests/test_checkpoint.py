@@ -2,6 +2,7 @@ import json
 import random
 import shutil
 from dataclasses import replace
+from pathlib import Path
 
 import pytest
 import torch
@@ -11,7 +12,9 @@ from mygpt.checkpoint import checkpoints, load_checkpoint, save_checkpoint
 from mygpt.gpt import GPT, GPTConfig
 from mygpt.modern import ModernConfig, ModernGPT
 from mygpt.tokenizers import BPETokenizer, CharTokenizer, WordTokenizer
+from mygpt.training import TrainingConfig, train
 
+FORMAT_1 = Path(__file__).parent / "checkpoints-of-format-1"
 TEXT = "ein Würfel, zwei Würfel, drei Würfel"
 CONFIG = GPTConfig(23, 7, 15, 3, 2)
 STATE = {
@@ -112,6 +115,105 @@ def test_the_same_step_is_saved_again(tmp_path):
     assert same(dict(loaded.state_dict()), dict(model.state_dict()))
 
 
+def test_a_checkpoint_just_written_is_never_the_one_removed(tmp_path):
+    for step in (20, 40, 10):
+        assert save_checkpoint(tmp_path, GPT(CONFIG), state={"step": step}).is_dir()
+    assert [checkpoint.step_of(path) for path in checkpoints(tmp_path)] == [10, 20, 40]
+
+
+class Killed(BaseException):
+    """The machine goes off."""
+
+
+def test_a_kill_while_a_step_is_saved_again_leaves_one_of_both(saved, monkeypatch):
+    """After every renaming and every removal, one of the two is found and loads."""
+    again = STATE | {"lr": 2.0}
+    calls = {"rename": type(saved).rename, "rmtree": shutil.rmtree}
+    for stop in range(1, 20):
+        done = []
+
+        def counted(call, done=done, stop=stop):
+            def run(*args, **kwargs):
+                if len(done) == stop:
+                    raise Killed
+                done.append(call)
+                return call(*args, **kwargs)
+
+            return run
+
+        monkeypatch.setattr(type(saved), "rename", counted(calls["rename"]))
+        monkeypatch.setattr(shutil, "rmtree", counted(calls["rmtree"]))
+        try:
+            save_checkpoint(saved.parent, GPT(CONFIG), None, again)
+        except Killed:
+            pass
+        else:
+            break
+        finally:
+            monkeypatch.undo()
+        state = load_checkpoint(saved.parent)[2]
+        assert state["step"] == 5
+        assert state["lr"] in (STATE["lr"], 2.0)
+    assert 4 <= stop < 19
+    assert load_checkpoint(saved.parent)[2]["lr"] == 2.0
+    assert checkpoints(saved.parent) == [saved]
+    assert [p for p in saved.parent.iterdir() if not p.name.startswith(".")] == [saved]
+
+
+def test_a_step_that_cannot_be_saved_again_keeps_its_name(saved, monkeypatch):
+    rename, renamed = type(saved).rename, []
+
+    def second_fails(path, target):
+        renamed.append(path)
+        if len(renamed) == 2:
+            raise OSError(28, "No space left on device")
+        return rename(path, target)
+
+    monkeypatch.setattr(type(saved), "rename", second_fails)
+    with pytest.raises(OSError, match="step-00000005: saving the checkpoint failed"):
+        save_checkpoint(saved.parent, GPT(CONFIG), None, STATE | {"lr": 2.0})
+    monkeypatch.undo()
+    assert [path.name for path in saved.parent.iterdir()] == [saved.name]
+    assert same(load_checkpoint(saved.parent)[2], STATE)
+
+
+def test_the_folders_names_are_on_the_disk_before_anything_is_removed(
+    saved, monkeypatch
+):
+    log = []
+    rename, sync, remove = type(saved).rename, checkpoint.sync, shutil.rmtree
+
+    def noted(what, call):
+        def run(path, *args, **kwargs):
+            log.append((what, path.name))
+            return call(path, *args, **kwargs)
+
+        return run
+
+    monkeypatch.setattr(type(saved), "rename", noted("rename", rename))
+    monkeypatch.setattr(checkpoint, "sync", noted("sync", sync))
+    monkeypatch.setattr(shutil, "rmtree", noted("rmtree", remove))
+    save_checkpoint(saved.parent, GPT(CONFIG), state=STATE)
+    placed = log.index(("rename", ".step-00000005.tmp"))
+    assert log[placed + 1] == ("sync", saved.parent.name)
+    assert ("rmtree", ".step-00000005.old.removed") in log[placed + 2 :]
+
+
+@pytest.mark.parametrize("kind", ["gpt", "modern"])
+def test_a_run_of_the_first_format_is_loaded_and_goes_on(kind, tmp_path):
+    """Step 4 of 6 in files that version 0.1 wrote."""
+    shutil.copytree(FORMAT_1 / kind, tmp_path / kind)
+    model, _, state = load_checkpoint(tmp_path / kind)
+    assert state["step"] == 4
+    assert "final_learning_rate" in state["config"]
+    config = TrainingConfig.stored(state["config"], progress=False)
+    history = train(
+        model, torch.arange(40) % 5, config, out=tmp_path / kind, resume=True
+    )
+    assert len(history.loss) == 6
+    assert load_checkpoint(tmp_path / kind)[2]["step"] == 6
+
+
 def test_what_an_interrupted_save_left_is_no_checkpoint(saved):
     shutil.copytree(saved, saved.with_name(".step-00000009.tmp"))
     assert checkpoints(saved.parent) == [saved]
@@ -196,8 +298,8 @@ def changed(path, **fields):
 @pytest.mark.parametrize(
     ("fields", "message"),
     [
-        ({"format": 2}, r"checkpoint\.json: expected format 1"),
-        ({"model": "Sphinx"}, "a model among GPT, ModernGPT; got 1 and Sphinx"),
+        ({"format": 3}, r"checkpoint\.json: expected format 1 or 2 .* got 3"),
+        ({"model": "Sphinx"}, "a model among GPT, ModernGPT; got 2 and Sphinx"),
         ({"config": {"vocab_size": 23}}, r"checkpoint\.json: config: .*max_seq_len"),
         (
             {"config": vars(GPTConfig(23, 7, 16, 4, 2))},

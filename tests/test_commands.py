@@ -1,11 +1,13 @@
 import json
+import sys
+from pathlib import Path
 
 import pytest
 import torch
 from transformers import GPT2LMHeadModel
 
 from mygpt import commands
-from mygpt.checkpoint import checkpoints, load_checkpoint
+from mygpt.checkpoint import checkpoints, digest, load_checkpoint
 from mygpt.gpt import GPT, GPTConfig
 from mygpt.huggingface import save_gpt2
 from mygpt.modern import ModernGPT
@@ -83,6 +85,48 @@ def test_training_is_resumed_without_further_options(corpus, tmp_path, capsys):
     assert run("train", corpus, "--out", cut, "--resume", "--quiet") == 0
     last = "step-00000006/model.safetensors"
     assert (cut / last).read_bytes() == (whole / last).read_bytes()
+
+
+def test_a_folder_that_holds_another_run_is_left_alone(corpus, tmp_path, capsys):
+    out = tmp_path / "run"
+    run("train", corpus, "--out", out, *SMALL)
+    before = {path: path.read_bytes() for path in out.rglob("*.*")}
+    capsys.readouterr()
+    assert run("train", corpus, "--out", out, *SMALL, "--steps=3", "--seed=7") == 1
+    said = capsys.readouterr().err
+    assert said == (
+        f"mygpt: {out} holds another run: go on with it (--resume), "
+        "or name another folder\n"
+    )
+    assert before == {path: path.read_bytes() for path in out.rglob("*.*")}
+
+
+def test_the_folder_that_is_printed_is_there(corpus, tmp_path, capsys):
+    run("train", corpus, "--out", tmp_path / "run", *SMALL)
+    printed = Path(capsys.readouterr().out.split("saved in ")[1].strip())
+    assert load_checkpoint(printed)[2]["step"] == 6
+
+
+def test_a_run_goes_on_where_it_was_or_says_that_it_cannot(corpus, tmp_path, capsys):
+    out = tmp_path / "run"
+    run("train", corpus, "--out", out, *SMALL)
+    index = out / "step-00000006" / "checkpoint.json"
+    content = json.loads(index.read_text())["content"]
+    assert content["state"]["device"] == "cpu"
+    content["state"]["device"] = "cuda:99"
+    index.write_text(json.dumps({"sha256": digest(content), "content": content}))
+    assert run("train", corpus, "--out", out, "--resume", "--quiet") == 1
+    assert "no device 'cuda:99' on this machine" in capsys.readouterr().err
+    again = ["--resume", "--quiet", "--device=cpu"]
+    assert run("train", corpus, "--out", out, *again) == 0
+
+
+def test_a_mistyped_folder_is_named_where_the_hub_is_not_installed(monkeypatch, capsys):
+    monkeypatch.setitem(sys.modules, "huggingface_hub", None)
+    assert run("generate", "runs-worl", "--prompt", "a") == 1
+    said = capsys.readouterr().err
+    assert "no folder 'runs-worl' here" in said
+    assert "pip install 'mygpt[hub]'" in said
 
 
 def test_the_world_needs_no_file(tmp_path, capsys):

@@ -295,6 +295,18 @@ def test_a_foreign_file_is_refused(tmp_path):
 # Batches
 
 
+def test_a_header_of_a_huge_shape_is_refused(tmp_path):
+    write_tokens(PRIMES, tmp_path / "ids.npy")
+    whole = (tmp_path / "ids.npy").read_bytes()
+    length = f"({len(PRIMES)},)".encode()
+    for shape in (b"(%d,)" % 10**30, b"(2,%d)" % 10**24, b"(-3,)", b"('a',)"):
+        padding = b" " * (len(shape) - len(length))
+        damaged = whole.replace(length, shape, 1).replace(padding + b"\n", b"\n", 1)
+        (tmp_path / "ids.npy").write_bytes(damaged)
+        with pytest.raises(ValueError, match=r"ids\.npy is not a whole file of token"):
+            open_tokens(tmp_path / "ids.npy")
+
+
 def test_targets_are_the_inputs_one_step_on():
     inputs, targets = next(Batches(PRIMES, batch_size=3, length=5, seed=2))
     assert inputs.dtype == targets.dtype == torch.int64

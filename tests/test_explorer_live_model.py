@@ -24,6 +24,7 @@ from site_widgets import classic_script
 from test_explorers import FOLDER, changed
 from test_javascript import node
 
+from mygpt.editing import ENOUGH, MOST_STEPS, STEP
 from mygpt.explorers.base import module
 from mygpt.explorers.live_model import split
 from mygpt.gpt import GPT, GPTConfig
@@ -205,6 +206,16 @@ def test_prompts_are_split_around_full_stops():
     assert split(" Ba.do  ki. ") == ["ba", ".", "do", "ki", "."]
     assert live(prompt="fun.").prompt == "fun ."
     assert live(prompt=". fun").token == live(prompt="fun").token == 1
+
+
+@pytest.mark.parametrize("neuron", [[], True, [True], [3, False]])
+def test_an_edit_of_no_neuron_is_refused(neuron):
+    with pytest.raises(ValueError, match=r"edits\[0\]: neuron must"):
+        live(edits=[OFF | {"neuron": neuron}])
+
+
+def test_the_constants_of_rewriting_are_those_of_the_package():
+    assert live().rewriting == {"step": STEP, "enough": ENOUGH, "steps": MOST_STEPS}
 
 
 ARRAYS = arrays()

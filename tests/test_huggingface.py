@@ -10,7 +10,7 @@ from transformers import GPT2Config, GPT2LMHeadModel
 from transformers.models.gpt2.modeling_gpt2 import GPT2MLP as TheirMLP
 
 from mygpt.gpt import GPT, GPTConfig
-from mygpt.huggingface import GPT2MLP, load_gpt2, save_gpt2
+from mygpt.huggingface import DROPOUTS, GPT2MLP, load_gpt2, save_gpt2
 
 SHAPE = {"vocab_size": 53, "n_positions": 31, "n_embd": 21, "n_layer": 2, "n_head": 3}
 
@@ -77,7 +77,7 @@ def test_other_shapes_and_activations_are_read(tmp_path):
 
 def broken_mask(model):
     for block in model.blocks:
-        block.mha.forward = lambda x, mha=block.mha: uncausal(mha, x)
+        block.mha.forward = lambda x, cache, mha=block.mha: uncausal(mha, x)
 
 
 def uncausal(mha, x):
@@ -109,6 +109,26 @@ def test_the_comparison_notices_what_is_broken(broken, checkpoint):
     assert difference(ours, theirs, ids) < 1e-5
     broken(ours)
     assert difference(ours, theirs, ids) > 1e-5
+
+
+def test_dropout_comes_along(tmp_path):
+    model = GPT(GPTConfig(11, 5, 8, 2, 1, dropout=0.3))
+    save_gpt2(model, tmp_path)
+    assert load_gpt2(tmp_path).config == model.config
+
+
+def test_of_several_dropout_rates_the_residuals_is_taken_with_a_warning(tmp_path):
+    save_gpt2(GPT(GPTConfig(11, 5, 8, 2, 1, dropout=0.3)), tmp_path)
+    path = tmp_path / "config.json"
+    config = json.loads(path.read_text()) | {"attn_pdrop": 0.0, "resid_pdrop": 0.2}
+    path.write_text(json.dumps(config))
+    with pytest.warns(UserWarning, match=r"config\.json: .* resid_pdrop = 0\.2 it"):
+        assert load_gpt2(tmp_path).config.dropout == 0.2
+    path.write_text(json.dumps(config | dict.fromkeys(DROPOUTS, "x")))
+    with pytest.raises(
+        ValueError, match=r"config\.json: embd_pdrop must be .* got 'x'"
+    ):
+        load_gpt2(tmp_path)
 
 
 def test_shards_and_bare_names_and_half_precision_are_read(tmp_path):

@@ -240,8 +240,27 @@ def test_what_muon_cannot_do_is_refused():
         Muon([torch.nn.Parameter(torch.ones(3))])
     wrongs = {"lr": -1.0, "momentum": 1.0, "steps": 0, "weight_decay": -1.0}
     for name, value in wrongs.items():
-        with pytest.raises(ValueError, match="expected lr >= 0"):
+        with pytest.raises(ValueError, match=f"{name} must be .* got {value}"):
             Muon([torch.nn.Parameter(torch.ones(3, 3))], **{name: value})
+
+
+def test_muon_takes_a_closure_as_every_optimizer_does():
+    torch.manual_seed(0)
+    weights = [torch.nn.Parameter(torch.randn(3, 5)) for _ in range(2)]
+    weights[1].data.copy_(weights[0])
+    first, second = (Muon([weight]) for weight in weights)
+
+    def closure():
+        second.zero_grad()
+        loss = weights[1].square().sum()
+        loss.backward()
+        return loss
+
+    weights[0].square().sum().backward()
+    assert first.step() is None
+    expected = weights[1].square().sum().item()
+    assert second.step(closure).item() == pytest.approx(expected)
+    assert torch.equal(*weights)
 
 
 # Bad input

@@ -61,7 +61,7 @@ def test_each_position_is_normalised_alone():
 def test_impossible_settings_and_inputs_are_refused():
     with pytest.raises(ValueError, match=r"embed_dim must be .* at least 1, got 0"):
         LayerNorm(0)
-    with pytest.raises(ValueError, match=r"eps must be at least 0, got -1\.0"):
+    with pytest.raises(ValueError, match=r"eps must be from 0 to inf, got -1\.0"):
         LayerNorm(4, eps=-1.0)
     with pytest.raises(ValueError, match=r"embed_dim = 7, got shape \(2, 8\)"):
         LayerNorm(C)(torch.randn(2, 8))

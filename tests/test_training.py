@@ -1,7 +1,9 @@
 import math
+import re
 import subprocess
 import sys
-from dataclasses import replace
+from dataclasses import fields, replace
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -85,6 +87,45 @@ def test_one_step_equals_adamw_by_hand():
         model.named_parameters(), by_hand.parameters(), strict=True
     ):
         torch.testing.assert_close(p, q, atol=2e-5, rtol=1e-4, msg=name)
+
+
+def test_gradients_from_before_do_not_enter_the_first_step():
+    clean, stale = gpt(), gpt()
+    stale(ids()[None, :7], ids()[None, 1:8])[1].backward()
+    expected = train(clean, ids(), replace(CONFIG, steps=2))
+    assert train(stale, ids(), replace(CONFIG, steps=2)).grad_norm == expected.grad_norm
+    assert same_weights(stale, clean)
+    assert all(p.grad is None for p in stale.parameters())
+
+
+def test_a_loss_and_batches_of_ones_own_are_trained_on():
+    """The last position alone counts, and its batches come from somewhere else."""
+
+    class Pairs(Batches):
+        def __next__(self):
+            inputs, targets = super().__next__()
+            return inputs, targets[:, -1]
+
+    def last_loss(model, batch):
+        inputs, target = batch
+        return F.cross_entropy(model(inputs)[0][:, -1], target)
+
+    model, by_hand = gpt(), gpt()
+    train(model, Pairs(ids(), 3, 7), replace(CONFIG, steps=1), loss=last_loss)
+    last_loss(by_hand, next(Pairs(ids(), 3, 7))).backward()
+    name = "blocks.0.mha.W_Q.weight"
+    moved = (model.get_parameter(name) - gpt().get_parameter(name)).sign()
+    slope = by_hand.get_parameter(name).grad.sign()
+    assert (moved == -slope).float().mean() > 0.95  # decay turns a few
+
+
+def test_a_frozen_parameter_stays():
+    model = gpt()
+    words = model.token.embedding.weight.requires_grad_(False)
+    before = words.clone()
+    train(model, ids(), CONFIG)
+    assert torch.equal(words, before)
+    assert not same_weights(model, gpt())
 
 
 def test_matrices_decay_and_vectors_do_not():
@@ -177,11 +218,13 @@ for compile in (False, True):
     config = TrainingConfig(5, 5, compile=compile, progress=False)
     losses.append(train(model, ids, config).loss)
 assert calls == [model], calls
+explained = torch._dynamo.explain(model)(ids[None, :7], ids[None, 1:8])
+assert explained.graph_break_count == 0, explained.break_reasons
 torch.testing.assert_close(*losses, atol=1e-5, rtol=0)
 """
 
 
-def test_a_compiled_model_learns_the_same():
+def test_a_compiled_model_is_one_graph_and_learns_the_same():
     """In a process of its own, without the checks of types that tests wear."""
     subprocess.run([sys.executable, "-c", COMPILED], check=True)
 
@@ -293,7 +336,28 @@ def test_another_model_or_other_data_are_not_continued(tmp_path):
         train(gpt(), ids(), CONFIG, resume=True)
 
 
+def test_another_run_in_the_same_folder_is_not_written_over(tmp_path):
+    train(gpt(), ids(), CONFIG, out=tmp_path)
+    before = {path: path.read_bytes() for path in tmp_path.rglob("*.*")}
+    for other in (CONFIG, replace(CONFIG, steps=3, seed=7)):
+        with pytest.raises(ValueError, match="holds another run: go on with it"):
+            train(gpt(), ids(), other, out=tmp_path)
+    with pytest.raises(ValueError, match="is a checkpoint: expected the folder of a"):
+        train(gpt(), ids(), CONFIG, out=tmp_path / "step-00000010", resume=True)
+    assert before == {path: path.read_bytes() for path in tmp_path.rglob("*.*")}
+
+
 # Bad input
+
+
+def test_ids_outside_the_vocabulary_are_refused_before_they_reach_the_model():
+    strange = torch.where(torch.arange(500) == 499, V, ids())
+    with pytest.raises(ValueError, match=rf"ids from 0 to {V - 1}, got \d+ to {V}"):
+        train(gpt(), ids(), CONFIG, val_data=strange)
+    with pytest.raises(ValueError, match=rf"ids from 0 to {V - 1}, got \d+ to {V}"):
+        train(gpt(), torch.full((50,), V), CONFIG)
+    with pytest.raises(ValueError, match=rf"ids from 0 to {V - 1}, got -1 to"):
+        train(gpt(), torch.full((50,), -1), CONFIG)
 
 
 def test_a_loss_that_is_not_a_number_stops_before_it_is_saved(tmp_path, monkeypatch):
@@ -336,10 +400,38 @@ def test_too_few_ids_are_refused():
         ({"weight_decay": math.inf}, "weight_decay must be from 0 .* got inf"),
         ({"clip": -0.1}, r"clip must be from 0 .* got -0\.1"),
         ({"flat_share": 1.5}, r"flat_share must be from 0 to 1, got 1\.5"),
-        ({"warmup_steps": -1}, "warmup_steps must be from 0 .* got -1"),
+        ({"warmup_steps": -1}, "warmup_steps must be .* at least 0, got -1"),
         ({"momentum": 1.0}, r"momentum must be at least 0 and below 1, got 1\.0"),
     ],
 )
-def test_settings_without_sense_are_refused(change, message):
+def test_invalid_settings_are_refused(change, message):
     with pytest.raises(ValueError, match=message):
         replace(CONFIG, **change)
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        ({"momentum": None}, "momentum must be .* got None"),
+        ({"learning_rate": None}, "learning_rate must be .* got None"),
+        ({"betas": (2, 3)}, r"betas\[0\] must be .* got 2"),
+        ({"betas": (0.9, 1.0)}, r"betas\[1\] must be .* got 1\.0"),
+        ({"betas": (0.9,)}, "betas must be a pair"),
+        ({"seed": "x"}, "seed must be .* got 'x'"),
+        ({"warmup_steps": 2.5}, r"warmup_steps must be .* got 2\.5"),
+        ({"steps": True}, "steps must be .* got True"),
+        ({"weight_decay": "0.1"}, "weight_decay must be .* got '0.1'"),
+        ({"compile": 1}, "compile must be True or False, got 1"),
+    ],
+)
+def test_settings_of_the_wrong_type_are_refused_by_name(change, message):
+    """Past the checks of types that tests wear, which would come first."""
+    settings = SimpleNamespace(**vars(CONFIG) | change)
+    with pytest.raises(ValueError, match=message):
+        TrainingConfig.__post_init__(settings)
+
+
+@pytest.mark.parametrize("config", [GPTConfig, ModernConfig, TrainingConfig])
+def test_every_setting_is_documented(config):
+    documented = re.findall(r"^    (\w+): ", config.__doc__, re.MULTILINE)
+    assert documented == [field.name for field in fields(config)]

@@ -458,7 +458,7 @@ def test_every_explorer_has_its_three_files_and_no_others():
     shared = {"drawing.mjs", "explorer.css", "page.html", "__init__.py", "base.py"}
     kit = ("heat", "neurons", "combobox")
     shared |= {f"{name}.{end}" for name in kit for end in ("mjs", "css")}
-    shared |= {"tokens_merges.mjs"}
+    shared |= {"curves.mjs", "tokens_merges.mjs"}
     parts = ("state", "links", "prompt", "neurons", "edits")
     shared |= {f"live_model_{part}.mjs" for part in parts}
     shared |= {"gpt.mjs", "gpt.py"}  # what LiveModel computes

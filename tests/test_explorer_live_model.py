@@ -53,7 +53,7 @@ def in_page(explorer, tmp_path):
         "drawing": "fixed, floats",
         "gpt": "cholesky, compileEdits, forward, largestFirst, loadModel, "
         "probabilities",
-        "live_model": "splitPrompt, symmetric, withStop",
+        "live_model_state": "splitPrompt, symmetric, withStop",
     }
     imports = "".join(
         f"import {{ {names} }} from {json.dumps((FOLDER / f'{part}.mjs').as_uri())};\n"

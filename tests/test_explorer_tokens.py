@@ -19,7 +19,7 @@ from mygpt.explorers import tokens
 from mygpt.explorers.tokens import Tokens
 from mygpt.tokenizers import BPETokenizer
 
-MODULE = Path(tokens.__file__).with_name("tokens.mjs")
+MODULE = Path(tokens.__file__).with_name("tokens_merges.mjs")
 PARAGRAPHS = """\
 The baker opened the shop before the sun was up. She'd baked bread, and rolls, and
 three kinds of cake; the bread was still warm when the first customers came. "Isn't it

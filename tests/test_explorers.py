@@ -456,7 +456,11 @@ def test_a_stylesheet_of_one_explorer_is_for_it_alone_and_beats_the_common(
 
 def test_every_explorer_has_its_three_files_and_no_others():
     shared = {"drawing.mjs", "explorer.css", "page.html", "__init__.py", "base.py"}
-    shared |= {"heat.mjs", "heat.css", "neurons.mjs"}
+    kit = ("heat", "neurons", "combobox")
+    shared |= {f"{name}.{end}" for name in kit for end in ("mjs", "css")}
+    shared |= {"curves.mjs", "tokens_merges.mjs"}
+    parts = ("state", "links", "prompt", "neurons", "edits")
+    shared |= {f"live_model_{part}.mjs" for part in parts}
     shared |= {"gpt.mjs", "gpt.py"}  # what LiveModel computes
     own = {
         f"{re.sub('(?<=[a-z])(?=[A-Z])', '_', name).lower()}.{end}"

@@ -1,7 +1,7 @@
+import { cursorPlot, curveHint, curveTable, shownAmong } from "./curves.mjs";
 import {
-  axisHandle, choice, clamp, dragging, extent, fixed, floats, html, linePath, linearTicks,
-  markerPath, mount, nearestIndex, padded, picture, powerOfTen, readings, sample, speaker, svg, tick,
-  tooltip,
+  axisHandle, choice, clamp, extent, fixed, floats, html, linearTicks, mount, nearestIndex, padded,
+  powerOfTen, speaker, store, svg,
 } from "./drawing.mjs";
 
 const DECIMALS = 4;
@@ -31,203 +31,147 @@ export function jumpOf([low, high]) {
   return 0.25 * (high - low);
 }
 
-function render({ model, el }) {
-  const names = model.get("names");
-  const compare = model.get("compare");
-  const places = model.get("places");
-  const points = model.get("points");
-  const data = unpackActivations(model.get("data"), {
-    names, points, compare, hasPhi: model.get("has_phi"),
+function activationsState(model) {
+  const [names, compare, places, points, exponent, hasPhi] =
+    ["names", "compare", "places", "points", "exponent", "has_phi"].map((trait) => model.get(trait));
+  const data = unpackActivations(model.get("data"), { names, points, compare, hasPhi });
+  const { x } = data;
+  const domain = [x[0], x[points - 1]];
+  const indexOf = (value) => nearestIndex(value, x[0], (domain[1] - x[0]) / (points - 1), points);
+  const state = store(model, {
+    ...data, names, compare, exponent, domain, indexOf, hovered: null, width: 640,
+    get at() { return indexOf(this.get("position")); },
+    get shown() { return shownAmong(this[this.get("quantity")], this); },
   });
-  const start = data.x[0];
-  const step = (data.x[points - 1] - start) / (points - 1);
-  const write = (trait, value) => {
-    model.set(trait, value);
-    model.save_changes();
-  };
-  const isShown = (name) => model.get("visible").includes(name);
+  state.moveTo = (at) => state.write({ position: Number(x[at].toFixed(places)) });
+  state.xText = (at) => fixed(x[at], places);
+  return state;
+}
 
-  // The parts, from the top.
-  const switcher = choice("What the curves show", QUANTITIES, (value) => write("quantity", value));
-  const xOut = html("span", { class: "mygpt-number" });
-  const phiOut = html("span", { class: "mygpt-number" });
-  const head = html("div", { class: "mygpt-head" },
+const drawnText = (state) => `The ${state.get("quantity")}s are drawn.`;
+
+function cursorText({ names, value, slope, shown, at, xText }) {
+  const seen = shown.map(([i]) =>
+    `${names[i]}: value ${fixed(value[i][at], DECIMALS)}, slope ${fixed(slope[i][at], DECIMALS)}.`);
+  return [`At x = ${xText(at)}.`, ...seen].join(" ");
+}
+
+/** The switch of the quantity, and the cursor's x. */
+function headView(state) {
+  const { phi } = state;
+  const switcher = choice("What the curves show", QUANTITIES, (quantity) => state.write({ quantity }));
+  const [xOut, phiOut] = [1, 2].map(() => html("span", { class: "mygpt-number" }));
+  const node = html("div", { class: "mygpt-head" },
     switcher.node,
     html("p", { class: "mygpt-at" },
       html("span", {}, html("i", {}, "x"), " = ", xOut),
-      ...(data.phi ? [html("span", {}, "Φ(", html("i", {}, "x"), ") = ", phiOut)] : [])));
-  const main = picture();
-  const toX = (index) => write("position", Number(data.x[index].toFixed(places)));
-  const handle = axisHandle("Position x", toX);
-  const hint = tooltip();
-  const whisker = svg("path", { class: "mygpt-whisker" });
-  main.root.insertBefore(whisker, main.cursor);
-  main.node.append(handle.node, hint.node);
-  const ticks = names.map((name, i) =>
-    tick([sample(i), html("bdi", {}, name)], (checked) =>
-      write("visible", names.filter((other) => (other === name ? checked : isShown(other))))));
-  const table = readings(
-    "Value and slope of every curve at x", "Curve", [["value", "value"], ["slope", "slope"]],
-    ticks.map(({ node }) => node));
-  const below = html("div", { class: "mygpt-below" }, table.node);
+      ...(phi ? [html("span", {}, "Φ(", html("i", {}, "x"), ") = ", phiOut)] : [])));
+  const drawCursor = () => {
+    xOut.textContent = state.xText(state.at);
+    if (phi) phiOut.textContent = fixed(phi[state.at], DECIMALS);
+  };
+  return { node, draw: () => switcher.show(state.get("quantity")), drawCursor };
+}
+
+function curvesView(state) {
+  const { domain, indexOf, xText } = state;
+  const handle = axisHandle("Position x", state.moveTo);
+  const plot = cursorPlot(state, indexOf, 5, handle.node);
+  plot.node.append(handle.node);
+  const hint = curveHint(state, plot, (at) => `x = ${xText(at)}`, (value) => fixed(value, DECIMALS));
+  const draw = () => {
+    const { width } = state;
+    const limits = extent(state[state.get("quantity")]);
+    const height = Math.round(clamp(width * 0.48, 240, 340));
+    const y = padded(limits, 0.05);
+    plot.draw(state.shown, {
+      width,
+      height,
+      margin: { left: 38, right: 14, top: 8, bottom: 50 },
+      x: { domain, ticks: linearTicks(...domain, width / 56), strong: 0, label: "x", drop: 26 },
+      y: { domain: y, ticks: linearTicks(...y, height / 46), strong: 0 },
+    }, jumpOf(limits));
+    handle.place(plot.axes);
+    hint.hide();
+  };
+  const drawCursor = () => {
+    plot.drawCursor(state.shown);
+    handle.show(state.at, state.x.length - 1, `x = ${xText(state.at)}`);
+    plot.root.setAttribute("aria-label",
+      `${state.get("description")} ${drawnText(state)} ${cursorText(state)}`);
+  };
+  return { node: plot.node, handle: handle.node, draw, drawCursor, stop: plot.stop };
+}
+
+const tableView = (state) => curveTable(state, {
+  caption: "Value and slope of every curve at x",
+  heading: "Curve",
+  columns: [["value", "value"], ["slope", "slope"]],
+  text: (key, i) => fixed(state[key][i][state.at], DECIMALS),
+});
+
+/** The difference of two curves, magnified. */
+function differenceView(state, handle) {
+  const { compare, difference, domain, exponent } = state;
+  const curves = [["ink", difference]];
+  const plot = cursorPlot(state, state.indexOf, 4.5, handle);
+  const out = html("span", { class: "mygpt-number mygpt-difference" });
+  const title = html("p", { class: "mygpt-title" },
+    html("span", {}, html("bdi", {}, compare[0]), " − ", html("bdi", {}, compare[1])), out);
+  const draw = () => {
+    const width = plot.node.clientWidth || state.width;
+    const y = padded(extent([difference]), 0.12);
+    plot.draw(curves, {
+      width,
+      height: exponent ? 164 : 150,
+      margin: { left: 38, right: 14, top: exponent ? 24 : 10, bottom: 22 },
+      x: { domain, ticks: linearTicks(...domain, width / 52), strong: 0 },
+      y: { domain: y, ticks: linearTicks(...y, 5), strong: 0 },
+    });
+    if (exponent) plot.front.replaceChildren(svg("text", { x: 6, y: 13 }, `× ${powerOfTen(exponent)}`));
+  };
+  const drawCursor = () => {
+    const text = differenceText(difference[state.at], exponent);
+    plot.drawCursor(curves);
+    out.textContent = text;
+    plot.root.setAttribute("aria-label",
+      `${compare.join(" minus ")}: ${text} at x = ${state.xText(state.at)}.`);
+  };
+  const node = html("div", { class: "mygpt-magnified" }, title, plot.node);
+  return { node, draw, drawCursor, stop: plot.stop };
+}
+
+function render({ model, el }) {
+  const state = activationsState(model);
+  const [head, curves, table] = [headView, curvesView, tableView].map((view) => view(state));
+  const magnified = state.difference ? [differenceView(state, curves.handle)] : [];
+  const views = [head, curves, table, ...magnified];
   const voice = speaker();
   const root = html(
     "div",
     { class: "mygpt-explorer mygpt-activations", role: "group", "aria-label": "Explorer of activations" },
-    head, main.node, below, voice.node);
+    head.node, curves.node,
+    html("div", { class: "mygpt-below" }, table.node, ...magnified.map(({ node }) => node)), voice.node);
 
-  let second = null;
-  const exponent = model.get("exponent");
-  const differenceOut = html("span", { class: "mygpt-number mygpt-difference" });
-  if (data.difference) {
-    second = picture();
-    const title = html("p", { class: "mygpt-title" },
-      html("span", {}, html("bdi", {}, compare[0]), " − ", html("bdi", {}, compare[1])),
-      differenceOut);
-    below.append(html("div", { class: "mygpt-magnified" }, title, second.node));
-  }
-
-  // Drawing: axes and curves when they change, the cursor at every move.
-  let axes = null;
-  let secondAxes = null;
-  let width = 640;
-  let sentence = "";
-
-  const drawn = () => `The ${model.get("quantity")}s are drawn.`;
-  const indexNow = () => nearestIndex(model.get("position"), start, step, points);
-
-  function drawCurves() {
-    const quantity = model.get("quantity");
-    const lists = data[quantity];
-    const limits = extent(lists);
-    const height = Math.round(clamp(width * 0.48, 240, 340));
-    const xDomain = [start, data.x[points - 1]];
-    const yDomain = padded(limits, 0.05);
-    axes = main.frame({
-      width,
-      height,
-      margin: { left: 38, right: 14, top: 8, bottom: 50 },
-      x: { domain: xDomain, ticks: linearTicks(...xDomain, width / 56), strong: 0, label: "x", drop: 26 },
-      y: { domain: yDomain, ticks: linearTicks(...yDomain, height / 46), strong: 0 },
-    });
-    handle.place(axes);
-    const jump = jumpOf(limits);
-    main.curves.replaceChildren(...lists.flatMap((list, i) => (isShown(names[i])
-      ? [svg("path", {
-        class: `mygpt-curve mygpt-curve-${i}`,
-        d: linePath(data.x, list, axes.scaleX, axes.scaleY, jump),
-      })]
-      : [])));
-    switcher.show(quantity);
-    table.mark(quantity);
-    names.forEach((name, i) => {
-      ticks[i].show(isShown(name));
-      table.body[i].classList.toggle("mygpt-off", !isShown(name));
-    });
-    if (second) drawDifference(xDomain);
-  }
-
-  function drawDifference(xDomain) {
-    const [low, high] = padded(extent([data.difference]), 0.12);
-    const narrow = second.node.clientWidth || width;
-    secondAxes = second.frame({
-      width: narrow,
-      height: exponent ? 164 : 150,
-      margin: { left: 38, right: 14, top: exponent ? 24 : 10, bottom: 22 },
-      x: { domain: xDomain, ticks: linearTicks(...xDomain, narrow / 52), strong: 0 },
-      y: { domain: [low, high], ticks: linearTicks(low, high, 5), strong: 0 },
-    });
-    second.curves.replaceChildren(svg("path", {
-      class: "mygpt-curve mygpt-curve-ink",
-      d: linePath(data.x, data.difference, secondAxes.scaleX, secondAxes.scaleY),
-    }));
-    if (exponent) {
-      second.front.replaceChildren(svg("text", { x: 6, y: 13 }, `× ${powerOfTen(exponent)}`));
-    }
-  }
-
-  function drawCursor() {
-    const at = indexNow();
-    const x = axes.scaleX(data.x[at]);
-    const lists = data[model.get("quantity")];
-    main.cursor.replaceChildren(
-      svg("path", { class: "mygpt-crosshair", d: `M${x} ${axes.top}V${axes.bottom}` }),
-      ...lists.flatMap((list, i) => (isShown(names[i])
-        ? [svg("path", {
-          class: `mygpt-marker mygpt-curve-${i}`, d: markerPath(i, x, axes.scaleY(list[at]), 5),
-        })]
-        : [])));
-    const position = fixed(data.x[at], places);
-    handle.show(at, points - 1, `x = ${position}`);
-    xOut.textContent = position;
-    if (data.phi) phiOut.textContent = fixed(data.phi[at], DECIMALS);
-    table.cells.forEach(({ value, slope }, i) => {
-      value.textContent = fixed(data.value[i][at], DECIMALS);
-      slope.textContent = fixed(data.slope[i][at], DECIMALS);
-    });
-    const seen = names.flatMap((name, i) => (isShown(name)
-      ? [`${name}: value ${fixed(data.value[i][at], DECIMALS)}, slope ${fixed(data.slope[i][at], DECIMALS)}.`]
-      : []));
-    sentence = [`At x = ${position}.`, ...seen].join(" ");
-    main.root.setAttribute("aria-label", `${model.get("description")} ${drawn()} ${sentence}`);
-    if (second) {
-      const px = secondAxes.scaleX(data.x[at]);
-      const py = secondAxes.scaleY(data.difference[at]);
-      second.cursor.replaceChildren(
-        svg("path", { class: "mygpt-crosshair", d: `M${px} ${secondAxes.top}V${secondAxes.bottom}` }),
-        svg("path", { class: "mygpt-marker mygpt-curve-ink", d: markerPath(0, px, py, 4.5) }));
-      differenceOut.textContent = differenceText(data.difference[at], exponent);
-      second.root.setAttribute("aria-label",
-        `${compare.join(" minus ")}: ${differenceOut.textContent} at x = ${position}.`);
-    }
-  }
-
-  function hover(at) {
-    const shown = names.map((_, i) => i).filter((i) => isShown(names[i]));
-    if (at === null || !shown.length) {
-      hint.hide();
-      whisker.setAttribute("d", "");
-      return;
-    }
-    const list = (i) => data[model.get("quantity")][i];
-    const x = axes.scaleX(data.x[at]);
-    const seen = shown.flatMap((i) => Array.from({ length: 100 }, (_, n) => {
-      const one = Math.floor((n * points) / 100);
-      return [axes.scaleX(data.x[one]), axes.scaleY(list(i)[one])];
-    }));
-    whisker.setAttribute("d", `M${x} ${axes.top}V${axes.bottom}`);
-    hint.show(x, axes, width, seen, [
-      html("strong", {}, `x = ${fixed(data.x[at], places)}`),
-      ...shown.map((i) => html("span", {}, sample(i), html("bdi", {}, names[i]),
-        html("b", {}, fixed(list(i)[at], DECIMALS)))),
-    ]);
-  }
-
+  const drawCursor = () => views.forEach((view) => view.drawCursor());
   const draw = () => {
-    drawCurves();
+    views.forEach((view) => view.draw());
     drawCursor();
-    hover(null);
   };
   const speaking = (update, first = () => "") => () => {
     update();
-    voice.say(`${first()} ${sentence}`.trim());
+    voice.say(`${first()} ${cursorText(state)}`.trim());
   };
-  const indexUnder = (plot, current, event) =>
-    nearestIndex(current().scaleX.invert(plot.pointerX(event)), start, step, points);
-  main.root.addEventListener("pointermove", (event) =>
-    hover(event.pointerType === "mouse" ? indexUnder(main, () => axes, event) : null));
-  main.root.addEventListener("pointerleave", () => hover(null));
-  const follow = (plot, current) =>
-    dragging(plot.root, (event) => toX(indexUnder(plot, current, event)), handle.node);
-  const undo = [follow(main, () => axes), voice.stop];
-  if (second) undo.push(follow(second, () => secondAxes));
   return mount({
-    model, el, root, undo,
+    model, el, root,
+    undo: [...views.flatMap(({ stop = [] }) => stop), voice.stop],
     listeners: {
-      position: speaking(drawCursor), quantity: speaking(draw, drawn), visible: speaking(draw),
+      position: speaking(drawCursor),
+      quantity: speaking(draw, () => drawnText(state)),
+      visible: speaking(draw),
     },
-    layout: (now) => {
-      width = now;
+    layout: (width) => {
+      state.width = width;
       draw();
     },
   });

@@ -1,6 +1,6 @@
 import {
-  bandScale, barBox, control, extent, fixed, floats, html, linearScale, linearTicks, mount, padded,
-  picture, slider, speaker, svg, tooltip,
+  bandScale, barBox, button, control, extent, fixed, floats, html, linearScale, linearTicks, mount,
+  padded, picture, slider, speaker, store, svg, tooltip,
 } from "./drawing.mjs";
 
 const DECIMALS = 3;
@@ -39,168 +39,211 @@ export function momentsOf(vector) {
   return { mean, std: Math.sqrt(variance) };
 }
 
-function render({ model, el }) {
+function walkState(model) {
   const [names, notes, before, widths, tokens] = ["names", "notes", "before", "widths", "tokens"]
     .map((trait) => model.get(trait));
-  const numbers = floats(model.get("data"));
   const shape = { widths, positions: tokens.length };
-  const vector = (stage) => vectorAt(numbers, shape, stage, model.get("position"));
-  const write = (trait, value) => {
-    model.set(trait, value);
-    model.save_changes();
-  };
+  const numbers = floats(model.get("data"));
+  const state = store(model, { names, notes, before, widths, tokens, width: 640 });
+  state.vector = (stage) => vectorAt(numbers, shape, stage, state.get("position"));
+  /** Whether a stage's bars are too thin for an outline to be seen around them. */
+  state.thin = (stage) => (state.width - MARGIN.left - MARGIN.right) / widths[stage] < OUTLINED;
+  return state;
+}
 
-  // The parts, from the top.
-  const words = tokens.map((token, i) => {
-    const button = control("button", { type: "button", title: token }, html("bdi", {}, token || "(empty)"));
-    button.addEventListener("click", () => write("position", i));
-    return button;
+const numberText = (value) => fixed(value, DECIMALS);
+
+function placeText({ tokens, get }) {
+  return `position ${get("position")}, “${tokens[get("position")]}”`;
+}
+
+function momentsText(vector) {
+  const { mean, std } = momentsOf(vector);
+  return `norm ${numberText(normOf(vector))}, mean ${numberText(mean)}, std ${numberText(std)}`;
+}
+
+function noteText({ names, notes, before, thin }, stage) {
+  const old = before[stage] < 0 ? ""
+    : `${thin(stage) ? "Short lines" : "Dashed"}: ${names[before[stage]]}.`;
+  return `${notes[stage]} ${old}`.trim();
+}
+
+function sentenceOf(state) {
+  const stage = state.get("stage");
+  return `${state.names[stage]}, ${placeText(state)}: ${state.widths[stage]} channels, ${
+    momentsText(state.vector(stage))}. ${noteText(state, stage)}`;
+}
+
+/** The words, of which one is chosen. */
+function wordsView({ tokens, get, write }) {
+  const words = tokens.map((token, position) => {
+    const text = html("bdi", {}, token || "(empty)");
+    const word = control("button", { type: "button", title: token }, text);
+    word.addEventListener("click", () => write({ position }));
+    return word;
   });
-  const walk = [["Back", -1], ["Next", 1]].map(([text, step]) => {
-    const button = control("button", { type: "button" }, text);
-    button.addEventListener("click", () => {
-      const next = model.get("stage") + step;
-      if (next in names) write("stage", next);
-    });
-    return { button, step };
+  const node = html("div", { class: "mygpt-words", role: "group", "aria-label": "Position" }, ...words);
+  const drawPosition = () => words.forEach((word, i) =>
+    word.setAttribute("aria-pressed", i === get("position")));
+  return { node, drawPosition };
+}
+
+/** The buttons back and on, which rest at the ends. */
+function stepsView({ names, get, write }) {
+  const steps = [["Back", -1, "first"], ["Next", 1, "last"]].map(([text, step, end]) => (
+    { step, end, ...button(text, () => write({ stage: get("stage") + step })) }));
+  const drawStage = () => steps.forEach(({ node, able, step, end }) => {
+    const ready = get("stage") + step in names;
+    able(ready);
+    node.title = ready ? "" : `This is the ${end} stage`;
   });
-  const stages = names.map((_, i) => i);
-  const steps = slider("Stage", stages, (i) => names[i], (i) => write("stage", i));
+  return { node: html("div", { class: "mygpt-walk" }, ...steps.map(({ node }) => node)), drawStage };
+}
+
+function sliderView({ names, get, write }) {
+  const { node, show } = slider("Stage", [...names.keys()], (i) => names[i], (stage) => write({ stage }));
+  return { node: html("div", { class: "mygpt-controls" }, node), drawStage: () => show(get("stage")) };
+}
+
+/** The stage's name, its moments and its note; every note has its place, which is as high. */
+function headView(state) {
+  const { names } = state;
   const name = html("b");
   const says = html("span", { class: "mygpt-number" });
-  const noteTexts = names.map(() => html("span"));
-  const note = html("p", { class: "mygpt-note" }, ...noteTexts);
-  const main = picture();
+  const notes = names.map(() => html("span"));
+  const nodes = [html("p", { class: "mygpt-stage-name" }, name, says),
+    html("p", { class: "mygpt-note" }, ...notes)];
+  const lay = () => notes.forEach((note, stage) => { note.textContent = noteText(state, stage); });
+  const drawStage = () => {
+    const stage = state.get("stage");
+    name.textContent = `${stage + 1}. ${names[stage]}`;
+    says.textContent = momentsText(state.vector(stage));
+    notes.forEach((note, i) => note.classList.toggle("mygpt-now", i === stage));
+  };
+  return { nodes, lay, drawStage };
+}
+
+/** The rectangles of a vector: bars, outlines of bars, or caps, 2 pixels high where a bar would end. */
+function barsOf(vector, kind, { band, scaleY }) {
+  return Array.from(vector, (number, i) => {
+    const cap = kind === "mygpt-cap";
+    const { start, size } = cap ? { start: scaleY(number) - 1, size: 2 } : barBox(number, scaleY, 0, 0.5);
+    return svg("rect", {
+      class: kind + (!cap && number < 0 ? " mygpt-negative" : ""),
+      x: band.start(i).toFixed(2), width: band.width.toFixed(2),
+      y: start.toFixed(2), height: cap ? size : size.toFixed(2),
+    });
+  });
+}
+
+/** The channels of the stage over those of the stage before. */
+function plotView(state) {
+  const { before, widths, vector } = state;
+  const plot = picture();
   const hint = tooltip();
-  main.node.append(hint.node);
-  const rows = names.map((text, i) => {
-    const paths = [svg("path", { class: "mygpt-bar" }), svg("path", { class: "mygpt-bar mygpt-negative" })];
+  plot.node.append(hint.node);
+  let frame = null;
+  const oldOf = (stage) => (before[stage] < 0 ? null : vector(before[stage]));
+  const drawStage = () => {
+    const stage = state.get("stage");
+    const [now, old, count] = [vector(stage), oldOf(stage), widths[stage]];
+    const domain = padded(extent([now, old ?? [], [0]]), 0.08);
+    const ticks = linearTicks(0, count - 1, state.width / 70, 1)
+      .map(({ at, label }) => ({ at: at + 0.5, label }));
+    frame = plot.frame({
+      width: state.width,
+      height: 210,
+      margin: MARGIN,
+      x: { domain: [0, count], ticks, label: "channel" },
+      y: { domain, ticks: linearTicks(...domain, 5), strong: 0 },
+    });
+    frame.band = bandScale(count, frame.left, frame.right, count > 80 ? 0 : 0.2);
+    plot.curves.replaceChildren(...barsOf(now, "mygpt-bar", frame),
+      ...barsOf(old ?? [], state.thin(stage) ? "mygpt-cap" : "mygpt-outline", frame));
+    plot.root.setAttribute("aria-label", `${state.get("description")} ${sentenceOf(state)}`);
+    hint.hide();
+  };
+  const drawHint = (event) => {
+    const stage = state.get("stage");
+    const { band, scaleY } = frame;
+    const channel = band.invert(plot.pointerX(event));
+    const [now, old] = [vector(stage), oldOf(stage)];
+    const points = Array.from(now, (number, i) => [band.middle(i), scaleY(number)]);
+    const value = (text, number) => html("span", {}, text, html("b", {}, numberText(number)));
+    hint.show(band.middle(channel), frame, state.width, points, [
+      html("strong", {}, `Channel ${channel}`), value("value", now[channel]),
+      ...(old ? [value("before", old[channel])] : []),
+    ]);
+  };
+  plot.root.addEventListener("pointermove", drawHint); // a finger's too: there is no cursor to move
+  plot.root.addEventListener("pointerleave", hint.hide);
+  return { node: plot.node, drawStage };
+}
+
+/** Every stage as a strip of its channels, with its norm. */
+function stagesView({ names, vector, get, write }) {
+  const rows = names.map((text, stage) => {
+    const paths = ["mygpt-bar", "mygpt-bar mygpt-negative"].map((kind) => svg("path", { class: kind }));
     const strip = svg("svg", {
       class: "mygpt-strip", viewBox: `0 0 100 ${STRIP}`, preserveAspectRatio: "none", "aria-hidden": "true",
     }, ...paths);
     const norm = html("span", { class: "mygpt-number" });
     const node = html("div", { class: "mygpt-stage" }, html("span", {}, html("bdi", {}, text)), strip, norm);
-    node.addEventListener("click", () => write("stage", i));
+    node.addEventListener("click", () => write({ stage }));
     return { node, paths, norm };
   });
-  const setting = html("p", { class: "mygpt-setting" });
-  const voice = speaker();
-  const root = html(
-    "div", { class: "mygpt-explorer mygpt-block-walk", role: "group", "aria-label": "Walk through a block" },
-    html("div", { class: "mygpt-steps" },
-      html("div", { class: "mygpt-words", role: "group", "aria-label": "Position" }, ...words),
-      html("div", { class: "mygpt-walk" }, ...walk.map(({ button }) => button))),
-    html("div", { class: "mygpt-controls" }, steps.node),
-    html("p", { class: "mygpt-stage-name" }, name, says), note, main.node,
-    html("div", { class: "mygpt-stages" },
-      html("p", { class: "mygpt-stages-head" },
-        html("span", {}, "stage"), html("span", {}, "channels"), html("span", {}, "norm")),
-      ...rows.map(({ node }) => node)),
-    setting, voice.node);
-
-  let width = 640;
-  let frame = null;
-  let sentence = "";
-
-  function drawStrips() {
-    const vectors = stages.map(vector);
+  const heads = ["stage", "channels", "norm"].map((text) => html("span", {}, text));
+  const node = html("div", { class: "mygpt-stages" },
+    html("p", { class: "mygpt-stages-head" }, ...heads), ...rows.map((row) => row.node));
+  const drawPosition = () => {
+    const vectors = names.map((_, stage) => vector(stage));
     const limit = Math.max(...extent(vectors).map(Math.abs), 1e-9);
     rows.forEach(({ paths, norm }, i) => {
       paths.forEach((path, sign) => path.setAttribute("d", stripPath(vectors[i], limit, STRIP, sign === 1)));
-      norm.textContent = fixed(normOf(vectors[i]), DECIMALS);
+      norm.textContent = numberText(normOf(vectors[i]));
     });
-    words.forEach((button, i) => button.setAttribute("aria-pressed", i === model.get("position")));
-  }
+  };
+  const drawStage = () => rows.forEach((row, i) =>
+    row.node.classList.toggle("mygpt-now", i === get("stage")));
+  return { node, drawPosition, drawStage };
+}
 
-  /** Whether a stage's bars are too thin for an outline to be seen around them. */
-  function thin(stage) {
-    const { left, right } = MARGIN;
-    return (width - left - right) / widths[stage] < OUTLINED;
-  }
+/** The setting in words, for paper. */
+function settingView(state) {
+  const node = html("p", { class: "mygpt-setting" });
+  const drawStage = () => {
+    node.textContent = `Stage ${state.get("stage") + 1} of ${state.names.length}, ${placeText(state)}.`;
+  };
+  return { node, drawStage };
+}
 
-  function noteOn(stage) {
-    const mark = thin(stage) ? "Short lines" : "Dashed";
-    const old = before[stage] < 0 ? "" : `${mark}: ${names[before[stage]]}.`;
-    return `${notes[stage]} ${old}`.trim();
-  }
+function render({ model, el }) {
+  const state = walkState(model);
+  const [words, steps, stage, head, plot, stages, setting] =
+    [wordsView, stepsView, sliderView, headView, plotView, stagesView, settingView].map((view) => view(state));
+  const voice = speaker();
+  const root = html(
+    "div", { class: "mygpt-explorer mygpt-block-walk", role: "group", "aria-label": "Walk through a block" },
+    html("div", { class: "mygpt-steps" }, words.node, steps.node),
+    stage.node, ...head.nodes, plot.node, stages.node, setting.node, voice.node);
 
-  function drawStage() {
-    const stage = model.get("stage");
-    const now = vector(stage);
-    const old = before[stage] < 0 ? null : vector(before[stage]);
-    const capped = thin(stage);
-    const [low, high] = padded(extent([now, old ?? [], [0]]), 0.08);
-    const ticks = linearTicks(0, widths[stage] - 1, width / 70, 1)
-      .map(({ at, label }) => ({ at: at + 0.5, label }));
-    frame = main.frame({
-      width,
-      height: 210,
-      margin: MARGIN,
-      x: { domain: [0, widths[stage]], ticks, label: "channel" },
-      y: { domain: [low, high], ticks: linearTicks(low, high, 5), strong: 0 },
-    });
-    frame.band = bandScale(widths[stage], frame.left, frame.right, widths[stage] > 80 ? 0 : 0.2);
-    const bars = (list, kind) => Array.from(list, (number, i) => {
-      const { start, size } = barBox(number, frame.scaleY, 0, 0.5);
-      const sign = number < 0 ? " mygpt-negative" : "";
-      return svg("rect", {
-        class: kind + sign, x: frame.band.start(i).toFixed(2), width: frame.band.width.toFixed(2),
-        y: start.toFixed(2), height: size.toFixed(2),
-      });
-    });
-    const caps = (list) => Array.from(list, (number, i) => svg("rect", {
-      class: "mygpt-cap", x: frame.band.start(i).toFixed(2), width: frame.band.width.toFixed(2),
-      y: (frame.scaleY(number) - 1).toFixed(2), height: 2,
-    }));
-    const outlines = old ? (capped ? caps(old) : bars(old, "mygpt-outline")) : [];
-    main.curves.replaceChildren(...bars(now, "mygpt-bar"), ...outlines);
-    steps.show(stage);
-    rows.forEach(({ node }, i) => node.classList.toggle("mygpt-now", i === stage));
-    walk.forEach(({ button, step }) => {
-      const off = !(stage + step in names);
-      button.setAttribute("aria-disabled", off);
-      button.title = off ? `This is the ${step < 0 ? "first" : "last"} stage` : "";
-    });
-    const { mean, std } = momentsOf(now);
-    const three = (value) => fixed(value, DECIMALS);
-    name.textContent = `${stage + 1}. ${names[stage]}`;
-    says.textContent = `norm ${three(normOf(now))}, mean ${three(mean)}, std ${three(std)}`;
-    noteTexts.forEach((node, i) => node.classList.toggle("mygpt-now", i === stage));
-    const place = `position ${model.get("position")}, “${tokens[model.get("position")]}”`;
-    setting.textContent = `Stage ${stage + 1} of ${names.length}, ${place}.`;
-    sentence = `${names[stage]}, ${place}: ${widths[stage]} channels, ${says.textContent}. ${noteOn(stage)}`;
-    main.root.setAttribute("aria-label", `${model.get("description")} ${sentence}`);
-    hint.hide();
-  }
-
-  main.root.addEventListener("pointermove", (event) => {
-    const stage = model.get("stage");
-    const channel = frame.band.invert(main.pointerX(event));
-    const now = vector(stage);
-    const points = Array.from(now, (number, i) => [frame.band.middle(i), frame.scaleY(number)]);
-    const value = (text, number) => html("span", {}, text, html("b", {}, fixed(number, DECIMALS)));
-    hint.show(frame.band.middle(channel), frame, width, points, [
-      html("strong", {}, `Channel ${channel}`), value("value", now[channel]),
-      ...(before[stage] < 0 ? [] : [value("before", vector(before[stage])[channel])]),
-    ]);
-  });
-  main.root.addEventListener("pointerleave", hint.hide);
-
-  const draw = () => {
-    drawStrips();
+  const drawStage = () =>
+    [steps, stage, head, plot, stages, setting].forEach((view) => view.drawStage());
+  const drawPosition = () => {
+    [words, stages].forEach((view) => view.drawPosition());
     drawStage();
   };
   const speaking = (update) => () => {
     update();
-    voice.say(sentence);
+    voice.say(sentenceOf(state));
   };
   return mount({
     model, el, root, undo: [voice.stop],
-    listeners: { stage: speaking(drawStage), position: speaking(draw) },
-    layout: (now) => {
-      width = now;
-      noteTexts.forEach((node, stage) => { node.textContent = noteOn(stage); });
-      draw();
+    listeners: { stage: speaking(drawStage), position: speaking(drawPosition) },
+    layout: (width) => {
+      state.width = width;
+      head.lay();
+      drawPosition();
     },
   });
 }

@@ -1,7 +1,7 @@
+import { cursorPlot, curveHint, curveTable, shownAmong } from "./curves.mjs";
 import {
-  axisHandle, choice, clamp, dragging, extent, floats, html, linePath, linearTicks, logTicks,
-  markerPath, mount, nearestIndex, padded, picture, readings, sample, significant,
-  slider, speaker, spread, svg, tick, tooltip,
+  axisHandle, choice, clamp, extent, floats, html, linearTicks, logTicks, mount, nearestIndex, padded,
+  significant, slider, speaker, spread, store, svg, tick,
 } from "./drawing.mjs";
 
 const QUANTITIES = [["activations", "Std of activations"], ["gradients", "Norm of gradient"]];
@@ -9,6 +9,7 @@ const NAMES = {
   activations: "standard deviation of the activations",
   gradients: "norm of the gradient",
 };
+const NARROW = 520; // px: under it no names at the ends of the curves
 
 /**
  * The curves of one setting, as log10, one list per kind. On the wire each stack has one number
@@ -42,212 +43,174 @@ export function trend(curve) {
   return `${way} from ${at(first)} to ${at(last)}`;
 }
 
-function render({ model, el }) {
-  const kinds = model.get("kinds");
+function depthState(model) {
   const scales = Object.fromEntries(
-    ["gains", "widths", "depths", "biases"].map((name) => [name, model.get(name)]));
-  const counts = {
-    kinds: kinds.length,
-    gains: scales.gains.length,
-    widths: scales.widths.length,
-    biases: scales.biases.length,
-    depths: scales.depths,
-  };
+    ["gains", "widths", "biases", "depths"].map((name) => [name, model.get(name)]));
+  const names = model.get("kinds");
   const numbers = floats(model.get("data"));
-  const data = {
-    activations: numbers.subarray(0, numbers.length / 2),
-    gradients: numbers.subarray(numbers.length / 2),
-  };
-  const write = (trait, value) => {
-    model.set(trait, value);
-    model.save_changes();
-  };
-  const isShown = (kind) => model.get("visible").includes(kind);
+  const half = numbers.length / 2;
+  return store(model, {
+    names,
+    scales,
+    data: { activations: numbers.subarray(0, half), gradients: numbers.subarray(half) },
+    activations: null, // the curves of the setting, and the layers of their points
+    gradients: null,
+    x: [],
+    hovered: null,
+    width: 640,
+    get depth() { return this.x.length - 1; },
+    get at() { return Math.min(this.get("layer"), this.depth); },
+    get shown() { return shownAmong(this[this.get("quantity")], this); },
+    moveTo(layer) { this.write({ layer }); },
+  });
+}
 
-  // The parts, from the top.
-  const switcher = choice("What the curves show", QUANTITIES, (value) => write("quantity", value));
-  const settings = [
+/** Takes the curves of the setting from the data. */
+function choose(state) {
+  const { scales, names, data, get } = state;
+  const { gains, widths, biases, depths } = scales;
+  const counts = {
+    kinds: names.length, gains: gains.length, widths: widths.length, biases: biases.length, depths,
+  };
+  const at = Object.fromEntries([["gain", gains], ["width", widths], ["depth", depths],
+    ["bias", biases]].map(([trait, values]) => [trait, values.indexOf(get(trait))]));
+  for (const [key] of QUANTITIES) state[key] = curvesAt(data[key], counts, at);
+  state.x = Array.from({ length: get("depth") + 1 }, (_, layer) => layer);
+}
+
+const numberText = (power) => significant(10 ** power);
+const layerText = (layer) => (layer === 0 ? "Input" : `Layer ${layer}`);
+const placeText = ({ at, depth }) => (at === 0 ? "the input" : `layer ${at} of ${depth}`);
+
+function settingText({ get, depth }) {
+  const biases = get("bias") ? "with biases" : "without biases";
+  return `Gain ${get("gain")}, width ${get("width")}, ${depth} layers, ${biases}.`;
+}
+
+function cursorText(state) {
+  const { names, shown, at } = state;
+  const read = shown.map(([i, list]) => `${names[i]} ${numberText(list[at])}`).join(", ");
+  return `${NAMES[state.get("quantity")]} at ${placeText(state)}: ${read || "no stack shown"}.`;
+}
+
+/** The sliders of those settings that have several values. */
+function settingsView({ scales, get, write }) {
+  const parts = [
     ["gain", "Gain", scales.gains, (value) => `× ${value}`],
     ["width", "Width", scales.widths, String],
     ["depth", "Layers", scales.depths, String],
   ].filter(([, , values]) => values.length > 1).map(([trait, label, values, format]) =>
-    [trait, slider(label, values, format, (value) => write(trait, value))]);
+    [trait, slider(label, values, format, (value) => write({ [trait]: value }))]);
   if (scales.biases.length > 1) {
-    settings.push(["bias", tick(["Biases"], (checked) => write("bias", checked))]);
+    parts.push(["bias", tick(["Biases"], (bias) => write({ bias }))]);
   }
-  const controls = html("div", { class: "mygpt-controls" }, ...settings.map(([, { node }]) => node));
-  const layerOut = html("span", { class: "mygpt-number" });
-  const head = html("div", { class: "mygpt-head" },
-    switcher.node, html("p", { class: "mygpt-at" }, layerOut));
-  const main = picture();
-  const handle = axisHandle("Layer", (layer) => write("layer", layer));
-  const hint = tooltip();
-  const whisker = svg("path", { class: "mygpt-whisker" });
-  main.root.insertBefore(whisker, main.cursor);
-  main.node.append(handle.node, hint.node);
-  const ticks = kinds.map((kind, i) =>
-    tick([sample(i), html("bdi", {}, kind)], (checked) =>
-      write("visible", kinds.filter((other) => (other === kind ? checked : isShown(other))))));
-  const table = readings(
-    "Standard deviation and gradient of every stack at the layer", "Stack",
-    [["activations", "std of activations"], ["gradients", "norm of gradient"]],
-    ticks.map(({ node }) => node));
+  const node = html("div", { class: "mygpt-controls" }, ...parts.map(([, part]) => part.node));
+  return { node, draw: () => parts.forEach(([trait, part]) => part.show(get(trait))), drawCursor() {} };
+}
+
+/** The switch of the quantity, and the cursor's layer. */
+function headView(state) {
+  const switcher = choice("What the curves show", QUANTITIES, (quantity) => state.write({ quantity }));
+  const out = html("span", { class: "mygpt-number" });
+  const node = html("div", { class: "mygpt-head" },
+    switcher.node, html("p", { class: "mygpt-at" }, out));
+  const drawCursor = () => {
+    const { at, depth } = state;
+    out.textContent = `${layerText(at)}${at === 0 ? "" : ` of ${depth}`}`;
+  };
+  return { node, draw: () => switcher.show(state.get("quantity")), drawCursor };
+}
+
+/** The axes for the curves that are shown; a wide picture has their names at the right. */
+function frameOf({ shown, width, depth }) {
+  const height = Math.round(clamp(width * 0.5, 260, 350));
+  const domain = logDomain(shown.map(([, list]) => list));
+  const ticks = logTicks(...domain, height / 40);
+  const longest = Math.max(...ticks.map(({ label }) => label.length));
+  return {
+    width,
+    height,
+    margin: { left: 15 + 7 * longest, right: width < NARROW ? 16 : 88, top: 8, bottom: 52 },
+    x: { domain: [0, depth], ticks: linearTicks(0, depth, width / 60, 1), label: "layer", drop: 27 },
+    y: { domain, ticks, strong: 0 },
+  };
+}
+
+/** The names at the ends of the curves, or what to do when there is no curve. */
+function endTexts({ names, shown, width, depth }, { scaleY, left, right, top, bottom }) {
+  if (!shown.length) {
+    const place = { x: (left + right) / 2, y: top + 34, "text-anchor": "middle" };
+    return [svg("text", place, "No stack is shown. Tick one below.")];
+  }
+  if (width < NARROW) return [];
+  const ends = spread(shown.map(([, list]) => scaleY(list[depth])), 17, top, bottom - 4);
+  return shown.map(([i], n) => svg("text", {
+    class: `mygpt-end mygpt-curve-${i}`, x: right + 10, y: ends[n], dy: "0.34em",
+  }, names[i]));
+}
+
+function curvesView(state) {
+  const toLayer = (x) => nearestIndex(x, 0, 1, state.x.length);
+  const handle = axisHandle("Layer", (layer) => state.moveTo(layer));
+  const plot = cursorPlot(state, toLayer, 5, handle.node);
+  plot.node.append(handle.node);
+  const hint = curveHint(state, plot, layerText, numberText);
+  const draw = () => {
+    plot.draw(state.shown, frameOf(state));
+    plot.front.replaceChildren(...endTexts(state, plot.axes));
+    handle.place(plot.axes);
+    hint.draw();
+  };
+  const drawCursor = () => {
+    const { names, shown, at, depth } = state;
+    plot.drawCursor(shown);
+    handle.show(at, depth, placeText(state));
+    const trends = shown.map(([i, list]) => ` ${names[i]} ${trend(list)}.`).join("");
+    plot.root.setAttribute("aria-label",
+      `${state.get("description")} ${cursorText(state)}${trends} ${settingText(state)}`);
+  };
+  return { node: plot.node, draw, drawCursor, stop: plot.stop };
+}
+
+const tableView = (state) => curveTable(state, {
+  caption: "Standard deviation and gradient of every stack at the layer",
+  heading: "Stack",
+  columns: [["activations", "std of activations"], ["gradients", "norm of gradient"]],
+  text: (key, i) => numberText(state[key][i][state.at]),
+});
+
+function render({ model, el }) {
+  const state = depthState(model);
+  const views = [settingsView, headView, curvesView, tableView].map((view) => view(state));
+  const [settings, head, curves, table] = views;
   const setting = html("p", { class: "mygpt-setting" });
   const voice = speaker();
   const root = html(
     "div", { class: "mygpt-explorer mygpt-depth", role: "group", "aria-label": "Explorer of depth" },
-    controls, head, main.node, html("div", { class: "mygpt-below" }, table.node), setting, voice.node);
+    settings.node, head.node, curves.node, html("div", { class: "mygpt-below" }, table.node), setting,
+    voice.node);
 
-  // Drawing: axes and curves when a setting changes, the cursor at every move.
-  let axes = null;
-  let width = 640;
-  let curves = null;
-  let depth = 0;
-  let hovered = null;
-  let sentence = "";
-
-  function choose() {
-    const at = Object.fromEntries([["gain", "gains"], ["width", "widths"], ["depth", "depths"],
-      ["bias", "biases"]].map(([trait, list]) => [trait, scales[list].indexOf(model.get(trait))]));
-    curves = {
-      activations: curvesAt(data.activations, counts, at),
-      gradients: curvesAt(data.gradients, counts, at),
-    };
-    depth = model.get("depth");
-    for (const [trait, part] of settings) part.show(model.get(trait));
-    const biases = model.get("bias") ? "with biases" : "without biases";
-    setting.textContent =
-      `Gain ${model.get("gain")}, width ${model.get("width")}, ${depth} layers, ${biases}.`;
-  }
-
-  function drawCurves() {
-    choose();
-    const quantity = model.get("quantity");
-    const lists = curves[quantity];
-    const shown = kinds.map((_, i) => i).filter((i) => isShown(kinds[i]));
-    const height = Math.round(clamp(width * 0.5, 260, 350));
-    const labelled = width >= 520;
-    const domain = logDomain(shown.map((i) => lists[i]));
-    const yTicks = logTicks(...domain, height / 40);
-    const longest = Math.max(...yTicks.map(({ label }) => label.length));
-    axes = main.frame({
-      width,
-      height,
-      margin: { left: 15 + 7 * longest, right: labelled ? 88 : 16, top: 8, bottom: 52 },
-      x: {
-        domain: [0, depth],
-        ticks: linearTicks(0, depth, width / 60, 1),
-        label: "layer",
-        drop: 27,
-      },
-      y: { domain, ticks: yTicks, strong: 0 },
-    });
-    handle.place(axes);
-    const layers = Array.from({ length: depth + 1 }, (_, layer) => layer);
-    main.curves.replaceChildren(...shown.map((i) => svg("path", {
-      class: `mygpt-curve mygpt-curve-${i}`,
-      d: linePath(layers, lists[i], axes.scaleX, axes.scaleY),
-    })));
-    const ends = spread(shown.map((i) => axes.scaleY(lists[i][depth])), 17, axes.top, axes.bottom - 4);
-    main.front.replaceChildren(...(labelled ? shown : []).map((i, n) => svg("text", {
-      class: `mygpt-end mygpt-curve-${i}`, x: axes.right + 10, y: ends[n], dy: "0.34em",
-    }, kinds[i])));
-    if (!shown.length) {
-      main.front.replaceChildren(svg("text", {
-        x: (axes.left + axes.right) / 2, y: axes.top + 34, "text-anchor": "middle",
-      }, "No stack is shown. Tick one below."));
-    }
-    switcher.show(quantity);
-    table.mark(quantity);
-    kinds.forEach((kind, i) => {
-      ticks[i].show(isShown(kind));
-      table.body[i].classList.toggle("mygpt-off", !isShown(kind));
-    });
-  }
-
-  const textAt = (quantity, i, layer) => significant(10 ** curves[quantity][i][layer]);
-  const layerName = (layer) => (layer === 0 ? "Input" : `Layer ${layer}`);
-
-  function drawCursor() {
-    const quantity = model.get("quantity");
-    const layer = Math.min(model.get("layer"), depth);
-    const x = axes.scaleX(layer);
-    const shown = kinds.map((_, i) => i).filter((i) => isShown(kinds[i]));
-    main.cursor.replaceChildren(
-      svg("path", { class: "mygpt-crosshair", d: `M${x} ${axes.top}V${axes.bottom}` }),
-      ...shown.filter((i) => !Number.isNaN(curves[quantity][i][layer])).map((i) => svg("path", {
-        class: `mygpt-marker mygpt-curve-${i}`,
-        d: markerPath(i, x, axes.scaleY(curves[quantity][i][layer]), 5),
-      })));
-    const place = (at) => (at === 0 ? "the input" : `layer ${at} of ${depth}`);
-    handle.show(layer, depth, place(layer));
-    layerOut.textContent = `${layerName(layer)}${layer === 0 ? "" : ` of ${depth}`}`;
-    table.cells.forEach((row, i) => {
-      row.activations.textContent = textAt("activations", i, layer);
-      row.gradients.textContent = textAt("gradients", i, layer);
-    });
-    const readOut = shown.map((i) => `${kinds[i]} ${textAt(quantity, i, layer)}`).join(", ");
-    sentence = `${NAMES[quantity]} at ${place(layer)}: ${readOut || "no stack shown"}.`;
-    const trends = shown.map((i) => ` ${kinds[i]} ${trend(curves[quantity][i])}.`).join("");
-    main.root.setAttribute("aria-label",
-      `${model.get("description")} ${sentence}${trends} ${setting.textContent}`);
-  }
-
-  /** What the curves say under a hovering mouse; the layer in the reader's hand stays. */
-  function drawHint() {
-    const quantity = model.get("quantity");
-    const shown = kinds.map((_, i) => i).filter((i) => isShown(kinds[i]));
-    if (hovered === null || !shown.length) {
-      hint.hide();
-      whisker.setAttribute("d", "");
-      return;
-    }
-    const layer = Math.min(hovered, depth);
-    const x = axes.scaleX(layer);
-    const points = shown.flatMap((i) => Array.from(curves[quantity][i], (value, at) =>
-      [axes.scaleX(at), axes.scaleY(value)]));
-    whisker.setAttribute("d", `M${x} ${axes.top}V${axes.bottom}`);
-    hint.show(x, axes, width, points, [
-      html("strong", {}, layerName(layer)),
-      ...shown.map((i) => html("span", {}, sample(i), html("bdi", {}, kinds[i]),
-        html("b", {}, textAt(quantity, i, layer)))),
-    ]);
-  }
-
-  const layerUnder = (event) =>
-    nearestIndex(axes.scaleX.invert(main.pointerX(event)), 0, 1, depth + 1);
-  const hover = (event) => {
-    const layer = event.pointerType === "mouse" ? layerUnder(event) : null;
-    if (layer === hovered) return;
-    hovered = layer;
-    drawHint();
-  };
-  const leave = () => {
-    hovered = null;
-    drawHint();
-  };
-  main.root.addEventListener("pointermove", hover);
-  main.root.addEventListener("pointerleave", leave);
-
+  const drawCursor = () => views.forEach((view) => view.drawCursor());
   const draw = () => {
-    drawCurves();
+    choose(state);
+    views.forEach((view) => view.draw());
+    setting.textContent = settingText(state);
     drawCursor();
-    drawHint();
   };
   const speaking = (update, more = () => "") => () => {
     update();
-    voice.say(`${sentence} ${more()}`.trim());
+    voice.say(`${cursorText(state)} ${more()}`.trim());
   };
   const drawn = ["gain", "width", "depth", "bias", "quantity", "visible"];
   return mount({
     model, el, root,
-    undo: [dragging(main.root, (event) => write("layer", layerUnder(event)), handle.node), voice.stop],
+    undo: [curves.stop, voice.stop],
     listeners: {
-      ...Object.fromEntries(drawn.map((trait) => [trait, speaking(draw, () => setting.textContent)])),
+      ...Object.fromEntries(drawn.map((trait) => [trait, speaking(draw, () => settingText(state))])),
       layer: speaking(drawCursor),
     },
-    layout: (now) => {
-      width = now;
+    layout: (width) => {
+      state.width = width;
       draw();
     },
   });

@@ -1,6 +1,6 @@
 import {
   bandScale, barBox, button, fixed, floats, html, linearScale, linearTicks, markerPath, mount,
-  slider, softmax, speaker, svg,
+  slider, softmax, speaker, store, svg,
 } from "./drawing.mjs";
 
 const DECIMALS = 3;
@@ -89,115 +89,168 @@ export function shown(text) {
     SIGNS[sign] ?? `U+${sign.codePointAt(0).toString(16).toUpperCase().padStart(4, "0")}`);
 }
 
-function key(text, ...shapes) {
-  return html("span", {},
-    svg("svg", { width: 30, height: 14, viewBox: "0 0 30 14", "aria-hidden": "true" }, ...shapes), text);
-}
+const sumOf = (ids, numbers) => ids.reduce((sum, id) => sum + Number(numbers[id]), 0);
 
-function render({ model, el }) {
-  const tokens = model.get("tokens");
-  const prompt = model.get("prompt");
-  const logits = floats(model.get("data"));
-  const rows = grouped(descending(logits));
+/** The rows of the figure: their ids, name and title, and their share at temperature 1. */
+function rowsOf(tokens, logits) {
   const warm = distribution(logits, { temperature: 1, topK: null, topP: 1 }).probabilities;
-  const nameOf = (id) => shown(tokens[id]);
-  const othersOf = (ids) => `${ids.length} other${ids.length === 1 ? "" : "s"}`;
-  const write = (trait, value) => {
-    model.set(trait, value);
-    model.save_changes();
-  };
-
-  // The parts, from the top.
-  const steps = (count, parts) => Array.from({ length: count }, (_, i) => (i + 1) / parts);
-  const settings = [
-    ["temperature", slider("Temperature", steps(20, 10), (value) => fixed(value, 1),
-      (value) => write("temperature", value))],
-    ["top_k", slider("Top-k", [...tokens.map((_, i) => i + 1), null], (value) => value ?? "off",
-      (value) => write("top_k", value))],
-    ["top_p", slider("Top-p", steps(20, 20), (value) => (value === 1 ? "off" : fixed(value, 2)),
-      (value) => write("top_p", value))],
-  ];
-  const controls = html("div", { class: "mygpt-controls" }, ...settings.map(([, { node }]) => node));
-  const [leftOut, shareOut, entropyOut] = ["b", "b", "b"].map((tag) => html(tag));
-  const outcome = html("p", { class: "mygpt-outcome" },
-    leftOut, ` of ${tokens.length} tokens left, with `, shareOut,
-    " of the probability before renormalising. Entropy ", entropyOut, " bits.");
-
-  const image = svg("svg", { class: "mygpt-picture", role: "img" });
-  const parts = rows.map((ids, i) => {
-    const several = i === SHOWN;
-    const name = several ? othersOf(ids) : nameOf(ids[0]);
-    const title = several ? ids.map(nameOf).join(" ") : tokens[ids[0]];
-    const head = html("th", { scope: "row", title }, html(several ? "i" : "bdi", {}, name));
-    const before = ids.reduce((sum, id) => sum + warm[id], 0);
-    const [now, drawn] = [html("td", { class: "mygpt-now" }), html("td")];
-    const first = html("td", { class: "mygpt-wide mygpt-quiet" }, fixed(before, DECIMALS));
-    const bars = i ? [] : [html("td", { class: "mygpt-bars", rowspan: rows.length }, image)];
-    const row = html("tr", {}, head, ...bars, now, first, drawn);
+  return grouped(descending(logits)).map((ids, i) => {
+    const [several, names] = [i === SHOWN, ids.map((id) => shown(tokens[id]))];
     return {
-      ids, several, name, row, now, drawn, before,
-      hatch: svg("path", { class: "mygpt-hatch", "stroke-width": 16 }),
-      bar: svg("rect", { class: "mygpt-bar", height: 16 }),
-      outline: svg("path", { class: "mygpt-before" }),
-      marker: svg("path", { class: "mygpt-drawn" }),
+      ids,
+      several,
+      name: several ? `${ids.length} other${ids.length === 1 ? "" : "s"}` : names[0],
+      title: several ? names.join(" ") : tokens[ids[0]],
+      warm: sumOf(ids, warm),
     };
   });
+}
+
+function samplingState(model) {
+  const tokens = model.get("tokens");
+  const logits = floats(model.get("data"));
+  return store(model, {
+    tokens,
+    logits,
+    rows: rowsOf(tokens, logits),
+    width: 640,
+    end: 0, // of the axis
+    numbers: [], // drawn so far, from the generator of the seed
+    generator: null,
+    seeded: null,
+    found: null, // the distribution of the setting
+    shares: [], // what each row has of it: now, before and of the draws, and how many are left
+    last: -1,
+  });
+}
+
+/** The numbers that the seed's generator gives for the draws; those once drawn stay. */
+function numbersOf(state) {
+  const [seed, draws] = [state.get("seed"), state.get("draws")];
+  if (seed !== state.seeded) Object.assign(state, { seeded: seed, generator: mulberry32(seed), numbers: [] });
+  while (state.numbers.length < draws) state.numbers.push(state.generator());
+  return state.numbers.slice(0, draws);
+}
+
+/** What follows from the setting and the draws. */
+function readSetting(state) {
+  const [temperature, topK, topP] = ["temperature", "top_k", "top_p"].map(state.get);
+  const found = distribution(state.logits, { temperature, topK, topP });
+  const { counts, last } = drawCounts(found.probabilities, numbersOf(state));
+  const shares = state.rows.map(({ ids }) => ({
+    now: sumOf(ids, found.probabilities),
+    before: sumOf(ids, found.before),
+    left: sumOf(ids, found.kept),
+    drawn: sumOf(ids, counts),
+  }));
+  Object.assign(state, { found, shares, last });
+}
+
+function outcomeOf({ tokens, found }) {
+  return [
+    ["b", found.kept.filter(Boolean).length], ["", ` of ${tokens.length} tokens left, with `],
+    ["b", fixed(found.share, DECIMALS)], ["", " of the probability before renormalising. Entropy "],
+    ["b", fixed(entropy(found.probabilities), 2)], ["", " bits."],
+  ];
+}
+
+function settingOf({ get, tokens, last }) {
+  const [temperature, topK, topP, draws] = ["temperature", "top_k", "top_p", "draws"].map(get);
+  const drawn = draws ? ` ${draws} drawn with seed ${get("seed")}, the last ${shown(tokens[last])}.` : "";
+  return `Temperature ${fixed(temperature, 1)}, top-k ${topK ?? "off"}, `
+    + `top-p ${topP < 1 ? fixed(topP, 2) : "off"}.${drawn}`;
+}
+
+const nowText = ({ left, now }) => (left ? fixed(now, DECIMALS) : "cut");
+
+function sentenceOf(state) {
+  const outcome = outcomeOf(state).map(([, text]) => text).join("");
+  const likeliest = state.rows.slice(0, 3).map(({ name }, i) => `${name} ${nowText(state.shares[i])}`);
+  return `${settingOf(state)} ${outcome} ${likeliest.join(", ")}.`;
+}
+
+function settingsView(state) {
+  const steps = (count, parts) => Array.from({ length: count }, (_, i) => (i + 1) / parts);
+  const counts = [...state.tokens.map((_, i) => i + 1), null];
+  const sliders = [
+    ["temperature", "Temperature", steps(20, 10), (value) => fixed(value, 1)],
+    ["top_k", "Top-k", counts, (value) => value ?? "off"],
+    ["top_p", "Top-p", steps(20, 20), (value) => (value === 1 ? "off" : fixed(value, 2))],
+  ].map(([trait, label, values, format]) =>
+    [trait, slider(label, values, format, (value) => state.write({ [trait]: value }))]);
+  const node = html("div", { class: "mygpt-controls" }, ...sliders.map(([, part]) => part.node));
+  const draw = () => sliders.forEach(([trait, part]) => part.show(state.get(trait)));
+  return { node, draw };
+}
+
+function outcomeView(state) {
+  const node = html("p", { class: "mygpt-outcome" });
+  const draw = () => node.replaceChildren(...outcomeOf(state).map(([tag, text]) =>
+    (tag ? html(tag, {}, text) : text)));
+  return { node, draw };
+}
+
+/** A row's marks in the picture, at the height of `y`. */
+function rowMarks({ warm }, y) {
+  const hatch = svg("path", { class: "mygpt-hatch", "stroke-width": 16 });
+  const bar = svg("rect", { class: "mygpt-bar", height: 16, y: y - 8 });
+  const outline = svg("path", { class: "mygpt-before" });
+  const marker = svg("path", { class: "mygpt-drawn" });
+  function draw({ now, before, left, drawn }, scale, total) {
+    const length = barBox(now, scale);
+    bar.setAttribute("x", length.start);
+    bar.setAttribute("width", length.size);
+    outline.setAttribute("d", `M${scale(warm).toFixed(1)} ${y - 11}v22`);
+    const { start, size } = barBox(left ? 0 : before, scale);
+    hatch.setAttribute("d", `M${start} ${y}h${size}`);
+    marker.setAttribute("d", drawn && left ? markerPath(2, scale(drawn / total), y, 5) : "");
+  }
+  return { hatch, bar, outline, marker, draw };
+}
+
+/** A row of the table. The first also holds the picture, which is as tall as all rows. */
+function tableRow({ ids, several, name, title, warm }, bars) {
+  const label = html(several ? "i" : "bdi", {}, name);
+  const [now, times] = [html("td", { class: "mygpt-now" }), html("td")];
+  const first = html("td", { class: "mygpt-wide mygpt-quiet" }, fixed(warm, DECIMALS));
+  const node = html("tr", {}, html("th", { scope: "row", title }, label), ...bars, now, first, times);
+  function draw(share, total) {
+    const { left, drawn } = share;
+    node.classList.toggle("mygpt-is-cut", !left);
+    now.textContent = nowText(share);
+    times.textContent = total ? String(drawn) : "–";
+    if (several) label.textContent = left && left < ids.length ? `${left} of ${name}` : name;
+  }
+  return { node, draw };
+}
+
+/** The table's columns, of the widths that `lay` gives them. */
+function tableHead() {
   const columns = ["name", "bars", "now", "wide", "times"].map((name) =>
     html("col", { class: name === "wide" ? "mygpt-wide" : "" }));
   const heads = [["Token"], ["Probability"], ["now"], ["at T = 1", "mygpt-wide"], ["drawn"]].map(
     ([text, className]) => html("th", { scope: "col", class: className }, text));
   heads[1].style.textAlign = "left";
-  const table = html("table", { class: "mygpt-shares" },
-    html("caption", { class: "mygpt-unseen" }, "Probability of each token, and how often it was drawn"),
-    html("colgroup", {}, ...columns),
-    html("thead", {}, html("tr", {}, ...heads)),
-    html("tbody", {}, ...parts.map(({ row }) => row)));
-  const keys = html("p", { class: "mygpt-key", "aria-hidden": "true" },
-    key("now", svg("rect", { class: "mygpt-bar", x: 0, y: 1, width: 30, height: 12 })),
-    key("temperature 1, nothing cut",
-      svg("path", { class: "mygpt-before", d: "M15 0V14" })),
-    key("cut: what it had", svg("path", { class: "mygpt-hatch", "stroke-width": 12, d: "M0 7H30" })),
-    key("share of the draws", svg("path", { class: "mygpt-drawn", d: markerPath(2, 15, 7, 5) })));
+  const nodes = [html("colgroup", {}, ...columns), html("thead", {}, html("tr", {}, ...heads))];
+  const lay = (widths) => widths.forEach((size, i) => { columns[i].style.width = `${size}px`; });
+  return { nodes, lay };
+}
 
-  const draws = (count) => write("draws", Math.min(model.get("draws") + count, MAX_DRAWS));
-  const one = button("Draw", () => draws(1));
-  const many = button("Draw 100", () => draws(100));
-  const reset = button("Reset", () => write("draws", 0));
-  const lastOut = html("p", { class: "mygpt-last" });
-  const actions = html("div", { class: "mygpt-actions" }, one.node, many.node, reset.node, lastOut);
-  const setting = html("p", { class: "mygpt-setting" });
-  const voice = speaker();
-  const opening = prompt
-    ? [html("p", { class: "mygpt-prompt" }, "The next token after “", html("bdi", {}, prompt), "”")] : [];
-  const root = html(
-    "div", { class: "mygpt-explorer mygpt-sampling", role: "group", "aria-label": "Explorer of sampling" },
-    ...opening, controls, outcome, table, keys, actions, setting, voice.node);
-
-  // Drawing: the frame at a new width or axis, the lengths of the bars at every move.
-  const band = bandScale(rows.length, 0, rows.length * ROW);
+/** The rows' picture: an axis under their marks. */
+function barsPicture(rows) {
+  const height = rows.length * ROW;
+  const band = bandScale(rows.length, 0, height);
+  const marks = rows.map((row, i) => rowMarks(row, band.middle(i)));
   const grid = svg("g");
-  image.append(grid, ...parts.flatMap(({ hatch, bar }) => [hatch, bar]),
-    ...parts.map(({ outline }) => outline), ...parts.map(({ marker }) => marker));
-  parts.forEach(({ bar }, i) => bar.setAttribute("y", band.middle(i) - 8));
-  let width = 640;
+  const node = svg("svg", { class: "mygpt-picture", role: "img" },
+    grid, ...marks.flatMap(({ hatch, bar }) => [hatch, bar]),
+    ...marks.map(({ outline }) => outline), ...marks.map(({ marker }) => marker));
   let scale = null;
-  let end = 0;
-  let numbers = [];
-  let generator = null;
-  let seeded = null;
-  let sentence = "";
-  let drawnFirst = "";
 
-  function frame() {
-    const narrow = width < 420;
-    const longest = Math.max(...parts.map(({ name, several }) => [...name].length + (several ? 6 : 0)));
-    const wide = [Math.min(Math.max(64, 14 + 8 * longest), 0.3 * width), 54, narrow ? 0 : 72, 56];
-    const room = Math.round(width - wide.reduce((sum, one) => sum + one, 0));
-    [wide[0], room, ...wide.slice(1)].forEach((size, i) => { columns[i].style.width = `${size}px`; });
-    const height = rows.length * ROW;
-    image.setAttribute("viewBox", `0 0 ${room} ${height}`);
-    image.setAttribute("width", room);
-    image.setAttribute("height", height);
+  function lay(room, end) {
+    node.setAttribute("viewBox", `0 0 ${room} ${height}`);
+    node.setAttribute("width", room);
+    node.setAttribute("height", height);
     scale = linearScale([0, end], [8, room - 8]); // room for half a marker
     grid.replaceChildren(...linearTicks(0, end, room / 64).flatMap(({ at, label }) => {
       const x = scale(at).toFixed(1);
@@ -206,88 +259,116 @@ function render({ model, el }) {
         svg("text", { x, y: height + 17, "text-anchor": "middle" }, label)];
     }));
   }
+  const draw = (shares, total) => marks.forEach((mark, i) => mark.draw(shares[i], scale, total));
+  return { node, lay, draw };
+}
 
-  function numbersNow() {
-    if (model.get("seed") !== seeded) {
-      seeded = model.get("seed");
-      generator = mulberry32(seeded);
-      numbers = [];
-    }
-    while (numbers.length < model.get("draws")) numbers.push(generator());
-    return numbers.slice(0, model.get("draws"));
-  }
+/** The tokens with their shares, as bars and as numbers. */
+function sharesView(state) {
+  const { rows } = state;
+  const image = barsPicture(rows);
+  const bars = html("td", { class: "mygpt-bars", rowspan: rows.length }, image.node);
+  const lines = rows.map((row, i) => tableRow(row, i ? [] : [bars]));
+  const head = tableHead();
+  const node = html("table", { class: "mygpt-shares" },
+    html("caption", { class: "mygpt-unseen" }, "Probability of each token, and how often it was drawn"),
+    ...head.nodes, html("tbody", {}, ...lines.map((line) => line.node)));
 
-  function drawBar(part, i, { probabilities, kept, before }, counts, total) {
-    const sum = (list) => part.ids.reduce((all, id) => all + Number(list[id]), 0);
-    const [now, left, drawn] = [sum(probabilities), sum(kept), sum(counts)];
-    const cut = left === 0;
-    const y = band.middle(i);
-    const length = barBox(now, scale);
-    part.bar.setAttribute("x", length.start);
-    part.bar.setAttribute("width", length.size);
-    part.outline.setAttribute("d", `M${scale(part.before).toFixed(1)} ${y - 11}v22`);
-    const { start, size } = barBox(cut ? sum(before) : 0, scale);
-    part.hatch.setAttribute("d", `M${start} ${y}h${size}`);
-    part.marker.setAttribute("d", drawn && !cut ? markerPath(2, scale(drawn / total), y, 5) : "");
-    part.row.classList.toggle("mygpt-is-cut", cut);
-    part.now.textContent = cut ? "cut" : fixed(now, DECIMALS);
-    part.drawn.textContent = total ? String(drawn) : "–";
-    if (part.several) {
-      const some = left < part.ids.length && !cut ? `${left} of ` : "";
-      part.row.firstChild.firstChild.textContent = some + part.name;
-    }
+  function lay() {
+    const { width, end } = state;
+    const longest = Math.max(...rows.map(({ name, several }) => [...name].length + (several ? 6 : 0)));
+    const name = Math.min(Math.max(64, 14 + 8 * longest), 0.3 * width);
+    const others = [54, width < 420 ? 0 : 72, 56];
+    const room = Math.round(width - others.reduce((sum, one) => sum + one, name));
+    head.lay([name, room, ...others]);
+    image.lay(room, end);
   }
+  function draw() {
+    const { shares, end } = state;
+    const most = Math.max(...shares.flatMap(({ now, before }) => [now, before]),
+      ...rows.map(({ warm }) => warm));
+    state.end = axisEnd(most);
+    if (state.end !== end) lay();
+    image.draw(shares, state.get("draws"));
+    lines.forEach((line, i) => line.draw(shares[i], state.get("draws")));
+    image.node.setAttribute("aria-label", `${state.get("description")} ${sentenceOf(state)}`);
+  }
+  return { node, draw };
+}
+
+function key(text, ...shapes) {
+  return html("span", {},
+    svg("svg", { width: 30, height: 14, viewBox: "0 0 30 14", "aria-hidden": "true" }, ...shapes), text);
+}
+
+function keys() {
+  return html("p", { class: "mygpt-key", "aria-hidden": "true" },
+    key("now", svg("rect", { class: "mygpt-bar", x: 0, y: 1, width: 30, height: 12 })),
+    key("temperature 1, nothing cut", svg("path", { class: "mygpt-before", d: "M15 0V14" })),
+    key("cut: what it had", svg("path", { class: "mygpt-hatch", "stroke-width": 12, d: "M0 7H30" })),
+    key("share of the draws", svg("path", { class: "mygpt-drawn", d: markerPath(2, 15, 7, 5) })));
+}
+
+/** The buttons that draw tokens, and the last one drawn. */
+function drawsView(state) {
+  const drawMore = (count) => state.write({ draws: Math.min(state.get("draws") + count, MAX_DRAWS) });
+  const more = [["Draw", 1], ["Draw 100", 100]].map(([text, count]) =>
+    button(text, () => drawMore(count)));
+  const reset = button("Reset", () => state.write({ draws: 0 }));
+  const out = html("p", { class: "mygpt-last" });
+  const node = html("div", { class: "mygpt-actions" },
+    ...more.map((one) => one.node), reset.node, out);
+  function draw() {
+    const [total, seed, token] = [state.get("draws"), state.get("seed"), state.tokens[state.last]];
+    for (const one of more) one.able(total < MAX_DRAWS);
+    reset.able(total > 0);
+    out.replaceChildren(...(total
+      ? [`Draw ${total} of seed ${seed}: `, html("bdi", { title: token }, shown(token))]
+      : [`Seed ${seed}, nothing drawn`]));
+  }
+  return { node, draw };
+}
+
+function drawnOf({ get, tokens, last }) {
+  return get("draws") ? `“${shown(tokens[last])}” is draw ${get("draws")} of seed ${get("seed")}.`
+    : "Nothing is drawn.";
+}
+
+function settingView(state) {
+  const node = html("p", { class: "mygpt-setting" });
+  return { node, draw: () => { node.textContent = settingOf(state); } };
+}
+
+function render({ model, el }) {
+  const state = samplingState(model);
+  const parts = [settingsView, outcomeView, sharesView, drawsView, settingView].map((view) => view(state));
+  const [controls, outcome, table, actions, setting] = parts.map(({ node }) => node);
+  const prompt = html("p", { class: "mygpt-prompt" },
+    "The next token after “", html("bdi", {}, state.get("prompt")), "”");
+  const voice = speaker();
+  const root = html(
+    "div", { class: "mygpt-explorer mygpt-sampling", role: "group", "aria-label": "Explorer of sampling" },
+    ...(state.get("prompt") ? [prompt] : []), controls, outcome, table, keys(), actions, setting,
+    voice.node);
 
   function draw() {
-    const setup = {
-      temperature: model.get("temperature"), topK: model.get("top_k"), topP: model.get("top_p"),
-    };
-    const found = distribution(logits, setup);
-    const { counts, last } = drawCounts(found.probabilities, numbersNow());
-    const total = model.get("draws");
-    const shares = [found.probabilities, found.before, warm].flatMap((list) =>
-      parts.map(({ ids }) => ids.reduce((sum, id) => sum + list[id], 0)));
-    const most = Math.max(...shares);
-    if (axisEnd(most) !== end) {
-      end = axisEnd(most);
-      frame();
-    }
-    parts.forEach((part, i) => drawBar(part, i, found, counts, total));
-    for (const [trait, part] of settings) part.show(model.get(trait));
-    const left = found.kept.filter(Boolean).length;
-    leftOut.textContent = left;
-    shareOut.textContent = fixed(found.share, DECIMALS);
-    entropyOut.textContent = fixed(entropy(found.probabilities), 2);
-    one.able(total < MAX_DRAWS);
-    many.able(total < MAX_DRAWS);
-    reset.able(total > 0);
-    lastOut.replaceChildren(...(total
-      ? [`Draw ${total} of seed ${seeded}: `, html("bdi", { title: tokens[last] }, nameOf(last))]
-      : [`Seed ${model.get("seed")}, nothing drawn`]));
-    drawnFirst = total ? `“${nameOf(last)}” is draw ${total} of seed ${seeded}.` : "Nothing is drawn.";
-    const drawn = total ? ` ${total} drawn with seed ${model.get("seed")}, the last ${nameOf(last)}.` : "";
-    setting.textContent = `Temperature ${fixed(setup.temperature, 1)}, top-k ${setup.topK ?? "off"}, `
-      + `top-p ${setup.topP < 1 ? fixed(setup.topP, 2) : "off"}.${drawn}`;
-    const likeliest = parts.slice(0, 3).map(({ name, now }) => `${name} ${now.textContent}`).join(", ");
-    sentence = `${setting.textContent} ${outcome.textContent} ${likeliest}.`;
-    image.setAttribute("aria-label", `${model.get("description")} ${sentence}`);
+    readSetting(state);
+    for (const part of parts) part.draw();
   }
-
-  const speaking = (text) => () => {
+  const speaking = (sentence) => () => {
     draw();
-    voice.say(text());
+    voice.say(sentence(state));
   };
+  const settings = ["temperature", "top_k", "top_p", "seed"];
   return mount({
     model, el, root,
     undo: [voice.stop],
     listeners: {
-      ...Object.fromEntries(["temperature", "top_k", "top_p", "seed"].map((trait) =>
-        [trait, speaking(() => sentence)])),
-      draws: speaking(() => drawnFirst),
+      ...Object.fromEntries(settings.map((trait) => [trait, speaking(sentenceOf)])),
+      draws: speaking(drawnOf),
     },
-    layout: (now) => {
-      width = now;
-      end = 0;
+    layout: (width) => {
+      Object.assign(state, { width, end: 0 });
       draw();
     },
   });

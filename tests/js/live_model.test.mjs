@@ -2,9 +2,11 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 
 import {
-  checkedState, checksum, completions, editInWords, fromLink, signed, spanAt, splitPrompt, symmetric,
-  tailOf, toLink, withStop,
-} from "../../mygpt/explorers/live_model.mjs";
+  checkedState, checksum, fromLink, toLink,
+} from "../../mygpt/explorers/live_model_links.mjs";
+import {
+  completions, editInWords, readDraft, signed, spanAt, splitPrompt, symmetric, tailOf, withStop,
+} from "../../mygpt/explorers/live_model_state.mjs";
 
 test("a prompt is split at blanks and around full stops", () => {
   assert.deepEqual(splitPrompt("  The cat.sat \n"), ["the", "cat", ".", "sat"]);
@@ -104,6 +106,9 @@ const BAD = {
   "kind": { edits: [{ ...STATE.edits[0], kind: "other" }] },
   "factor": { edits: [{ ...STATE.edits[0], factor: 3 }] },
   "factor as text": { edits: [{ ...STATE.edits[0], factor: "0" }] },
+  "no neuron": { edits: [{ ...STATE.edits[0], neuron: [] }] },
+  "neuron as truth": { edits: [{ ...STATE.edits[0], neuron: true }] },
+  "truth among several": { edits: [{ ...STATE.edits[0], neuron: [1, true] }] },
   "one of several": { edits: [{ ...STATE.edits[0], neuron: [1, 13] }] },
   "several values": { edits: [{ ...STATE.edits[1], neuron: [1, 2] }] },
   "word": { edits: [{ ...STATE.edits[1], word: "rome" }] },
@@ -123,4 +128,22 @@ test("the checksum is that of FNV-1a, and of the bytes in their order", () => {
   assert.equal(sum(""), 0x811c9dc5);
   assert.equal(sum("foobar"), 0xbf9cf968);
   assert.notEqual(sum("ab"), sum("ba"));
+});
+
+test("a draft is a prompt, or else it is said what is wrong with it", () => {
+  const words = [".", "in", "india", "rome"];
+  const state = { words, places: new Map(words.map((word, i) => [word, i])), longest: 3 };
+  const read = (text, caret = text.length) => readDraft(text, caret, state);
+  assert.deepEqual(read(" In.rome "), {
+    prompt: "in . rome", good: true, wrong: false, long: false,
+    message: "4 words are known; ↓ lists the likeliest next.",
+  });
+  assert.match(read("in ro").message, /^“ro…” is not a whole word yet/);
+  assert.ok(!read("in ro").good && !read("in ro").wrong);
+  assert.ok(read("in ro", 1).wrong); // the caret is elsewhere
+  assert.match(read("paris oslo").message, /^“paris”, “oslo” are not among the 4 words\. The pred/);
+  assert.match(read("in paris").message, /^“paris” is not among/);
+  const long = read("in in in in");
+  assert.ok(long.long && !long.good && !long.wrong);
+  assert.match(long.message, /at most 3 words/);
 });

@@ -3,7 +3,7 @@ import { test } from "node:test";
 
 import {
   common, encode, makeEncoder, merge, plain, remembering, rowsOf, spell, split, tidy,
-} from "../../mygpt/explorers/tokens.mjs";
+} from "../../mygpt/explorers/tokens_merges.mjs";
 
 const bytes = (text) => new TextEncoder().encode(text);
 

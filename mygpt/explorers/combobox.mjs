@@ -1,0 +1,111 @@
+// A text field that completes words from a list.
+
+import { control, html } from "./drawing.mjs";
+
+/** The completions under a field; `choose(text)` is called with the one that is clicked. */
+function optionList(id, input, choose) {
+  const node = html("ul", { id, role: "listbox", "aria-label": "Completions", hidden: true });
+  let options = [];
+  let active = -1;
+
+  function mark(index) {
+    active = index;
+    options.forEach((option, i) => {
+      option.node.setAttribute("aria-selected", i === index);
+      if (i === index) option.node.scrollIntoView({ block: "nearest" });
+    });
+    if (index < 0) input.removeAttribute("aria-activedescendant");
+    else input.setAttribute("aria-activedescendant", `${id}-${index}`);
+  }
+
+  function open(texts, index) {
+    options = texts.map((text, i) => {
+      const one = html("li", { id: `${id}-${i}`, role: "option" }, html("bdi", {}, text));
+      one.addEventListener("click", () => choose(text));
+      return { text, node: one };
+    });
+    node.replaceChildren(...options.map((option) => option.node));
+    node.hidden = !options.length;
+    input.setAttribute("aria-expanded", options.length > 0);
+    mark(options.length ? index : -1);
+  }
+
+  for (const type of ["pointerdown", "mousedown"]) { // the field keeps its focus
+    node.addEventListener(type, (event) => event.preventDefault());
+  }
+  return {
+    node,
+    open,
+    close: () => open([], -1),
+    move: (step) => mark((active + step + options.length) % options.length),
+    isOpen: () => options.length > 0,
+    active: () => options[active]?.text,
+  };
+}
+
+/** What the keys do: arrows walk through the list, Enter takes its word, Escape closes it. */
+function listKeys(list, { suggestions, complete, enter }) {
+  return (event) => {
+    if (event.ctrlKey || event.metaKey || event.altKey || event.isComposing) return;
+    const step = { ArrowDown: 1, ArrowUp: -1 }[event.key];
+    if (step) {
+      event.preventDefault();
+      const options = list.isOpen() ? [] : suggestions();
+      if (list.isOpen()) list.move(step);
+      else list.open(options, step > 0 ? 0 : options.length - 1);
+    } else if (event.key === "Enter") {
+      event.preventDefault();
+      const option = list.active();
+      list.close();
+      if (option === undefined) enter();
+      else complete(option);
+    } else if (event.key === "Escape" && list.isOpen()) {
+      event.preventDefault();
+      event.stopPropagation();
+      list.close();
+    }
+  };
+}
+
+/**
+ * `span(text, caret)` says which part of the text is completed, `suggest(prefix)` gives the words for
+ * it, and `whole(prefix)` whether it is one already. `typed(text, caret)` is called at every change
+ * by the reader, `enter()` at Enter where there is nothing to complete. `set(text)` writes a text.
+ */
+export function combobox(label, { id, span, suggest, whole, typed, enter = () => {}, after = "" }) {
+  const input = control("input", {
+    type: "text", role: "combobox", "aria-label": label, "aria-autocomplete": "list",
+    "aria-expanded": "false", "aria-controls": id, autocomplete: "off", autocapitalize: "none",
+    autocorrect: "off", spellcheck: "false", enterkeyhint: "done",
+  });
+  const list = optionList(id, input, complete);
+  const node = html("span", { class: "mygpt-complete" }, input, list.node);
+  let text = "";
+
+  const caret = () => input.selectionStart;
+  const prefix = () => text.slice(span(text, caret()).start, caret());
+  function set(now) {
+    if (now === text) return;
+    text = now;
+    input.value = now;
+  }
+  function complete(option) {
+    const { start, end } = span(text, caret());
+    const rest = text.slice(end);
+    const word = option + (rest === "" ? after : "");
+    set(text.slice(0, start) + word + rest);
+    input.setSelectionRange(start + word.length, start + word.length);
+    list.close();
+    typed(text, caret());
+  }
+  input.addEventListener("input", (event) => {
+    text = input.value;
+    typed(text, caret());
+    const begun = prefix();
+    list.open(begun && !event.isComposing ? suggest(begun) : [], whole(begun) ? -1 : 0);
+  });
+  input.addEventListener("blur", list.close);
+  const suggestions = () => suggest(prefix());
+  input.addEventListener("keydown", listKeys(list, { suggestions, complete, enter }));
+  return { node, set };
+}

@@ -103,7 +103,10 @@ KNOWN = (
     (NO_NETWORK, "the package index cannot be reached (no network?)"),
     (r"ensurepip is not available", "ensurepip is missing: install python3-venv"),
 )
-TELLING = r"^(ERROR|Error|FAILED)\b|: (ERROR|WARNING|error)[: ]|^\w*(Error|Exception):"
+TELLING = (
+    r"^(ERROR|Error|FAILED)\b|: (ERROR|WARNING|error)[: ]|^\w*(Error|Exception):"
+    r"|^Found \d+ error"
+)
 
 
 def cause(lines: "list[str]") -> str:

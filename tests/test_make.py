@@ -43,6 +43,7 @@ def write_page(folder, text):
         (["Error: ensurepip is not available"], "ensurepip is missing: install"),
         (["ok", "page.md:3: WARNING: no such label", "finished"], "page.md:3: WARNING"),
         (["FAILED tests/test_a.py::test_b", "1 failed"], "FAILED tests/test_a.py"),
+        (["Found 3 errors.", "[*] 2 fixable with `--fix`."], "Found 3 errors."),
         (["neither", "this"], "this"),
         ([], "it printed nothing"),
     ],

@@ -1,4 +1,4 @@
-"""Everything that is imported is declared, in the list of those who need it."""
+"""What the project's files declare: packages, versions, addresses."""
 
 import ast
 import re
@@ -7,6 +7,9 @@ from importlib.metadata import packages_distributions
 from pathlib import Path
 
 import pytest
+import yaml
+
+import mygpt
 
 ROOT = Path(__file__).resolve().parents[1]
 
@@ -80,3 +83,16 @@ def test_every_requirement_is_pinned(name):
 def test_the_book_needs_no_tool_of_the_tests():
     assert "pytest-xdist" not in pins("requirements.txt")
     assert {"pytest", "nbval"} <= pins("requirements.txt").keys()
+
+
+def test_the_citation_gives_the_version_and_the_address():
+    citation = yaml.safe_load((ROOT / "CITATION.cff").read_text(encoding="utf-8"))
+    config = yaml.safe_load((ROOT / "_config.yml").read_text(encoding="utf-8"))
+    assert citation["version"] == mygpt.__version__
+    assert citation["repository-code"] == config["repository"]["url"]
+
+
+def test_the_change_log_has_the_version_below_what_is_unreleased():
+    log = (ROOT / "CHANGELOG.md").read_text(encoding="utf-8")
+    headings = re.findall(r"^## \[?([\w.]+)", log, re.MULTILINE)
+    assert headings[:2] == ["Unreleased", mygpt.__version__]

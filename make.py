@@ -1,7 +1,9 @@
-"""What `make book`, `make test` and `make chapters` do; standard library only.
+"""What `make book`, `make test` and the other commands do; standard library only.
 
-Progress goes to standard error; when something fails, one line on standard output says
-why. The Makefile has checked the version of Python.
+    python3 make.py COMMAND    book, test, slow, chapters, or one check (see CHECKS)
+
+All output goes to standard error; when something fails, the last line says why. This
+file also starts on an old Python (from 3.6), which is then named.
 """
 
 import hashlib
@@ -11,8 +13,10 @@ import shutil
 import subprocess
 import sys
 from concurrent.futures import ThreadPoolExecutor
+from functools import partial
 from pathlib import Path
 
+OLDEST = (3, 11)
 ROOT = Path(__file__).resolve().parent
 VENV = ROOT / ".venv"
 PYTHON = VENV / ("Scripts/python.exe" if os.name == "nt" else "bin/python")
@@ -21,6 +25,14 @@ SITE = BUILD / "html"
 STAGING = BUILD / "staging"
 PYTEST = [PYTHON, "-m", "pytest", "-q", "-p", "no:cacheprovider", "-n", "2"]
 UNIT_TESTS = ["tests", "--ignore=tests/browser"]
+# Quick enough to run alone; the hooks before a commit run them too, all but the types.
+CHECKS = {
+    "style": [PYTHON, "-m", "ruff", "check", "."],
+    "format": [PYTHON, "-m", "ruff", "format", "--check", "."],
+    "spelling": [PYTHON, "-m", "codespell_lib"],
+    "notebooks": [PYTHON, "chapters/execute.py", "--check"],
+    "types": [PYTHON, "-m", "mypy"],
+}
 BROWSERS = ("chromium", "chromium-browser", "google-chrome")
 
 
@@ -32,10 +44,11 @@ def say(text: str) -> None:
     print(text, file=sys.stderr, flush=True)
 
 
-def environment() -> dict[str, str]:
+def environment() -> "dict[str, str]":
     """The caller's environment without the settings that would change the output."""
     home = BUILD / "home"
-    env = os.environ | {
+    env = {
+        **os.environ,
         "IPYTHONDIR": str(home / "ipython"),
         "JUPYTER_CONFIG_DIR": str(home / "jupyter"),
         "JUPYTER_DATA_DIR": str(home / "jupyter-data"),
@@ -90,10 +103,13 @@ KNOWN = (
     (NO_NETWORK, "the package index cannot be reached (no network?)"),
     (r"ensurepip is not available", "ensurepip is missing: install python3-venv"),
 )
-TELLING = r"^(ERROR|Error|FAILED)\b|: (ERROR|WARNING|error)[: ]|^\w*(Error|Exception):"
+TELLING = (
+    r"^(ERROR|Error|FAILED)\b|: (ERROR|WARNING|error)[: ]|^\w*(Error|Exception):"
+    r"|^Found \d+ error"
+)
 
 
-def cause(lines: list[str]) -> str:
+def cause(lines: "list[str]") -> str:
     """Why a command failed, from what it printed."""
     for pattern, meaning in KNOWN:
         if any(re.search(pattern, line) for line in lines):
@@ -104,6 +120,7 @@ def cause(lines: list[str]) -> str:
 
 def install(requirements: str) -> None:
     """Make .venv hold the requirements and this package; quick when it already does."""
+    check_version()
     files = ["requirements.txt", "requirements-dev.txt", "pyproject.toml"]
     content = b"".join((ROOT / name).read_bytes() for name in files)
     key = hashlib.sha256(content + sys.version.encode() + bytes(ROOT)).hexdigest()
@@ -117,6 +134,14 @@ def install(requirements: str) -> None:
     # Built now: the first import would announce it in a notebook's output.
     run("building the font cache", [PYTHON, "-c", "import matplotlib.font_manager"])
     stamp.write_text(key)
+
+
+def check_version() -> None:
+    """Stop unless this Python is new enough to make an environment of."""
+    if sys.version_info < OLDEST:
+        found = ".".join(map(str, sys.version_info[:3]))
+        needed = ".".join(map(str, OLDEST))
+        raise Stop(f"mygpt needs Python {needed} or newer; {sys.executable} is {found}")
 
 
 def works(python: Path) -> bool:
@@ -155,17 +180,22 @@ def build_site(aside: bool = False) -> None:
     shutil.rmtree(old, ignore_errors=True)
 
 
+def check(name: str) -> None:
+    """Run one of CHECKS, with what is installed already."""
+    if not PYTHON.exists():
+        raise Stop(f"there is no {PYTHON}: run `make test` once")
+    run(name, CHECKS[name])
+
+
 def test() -> None:
-    """Every check, the later ones too when an earlier one fails."""
+    """Run every check, the later ones too when an earlier one fails."""
     install("requirements-dev.txt")
     nbval = ["--nbval", "--nbval-current-env", "--dist", "loadfile", "chapters"]
     causes = []
     with ThreadPoolExecutor(1) as second_core:
         building = second_core.submit(build_site, aside=True)
         for step in (
-            lambda: run("style", [PYTHON, "-m", "ruff", "check", "."]),
-            lambda: run("format", [PYTHON, "-m", "ruff", "format", "--check", "."]),
-            lambda: run("spelling", [PYTHON, "-m", "codespell_lib"]),
+            *(partial(check, name) for name in CHECKS),
             lambda: run("unit tests", [*PYTEST, *UNIT_TESTS]),
             lambda: run("chapters", [*PYTEST, *nbval]),
             building.result,
@@ -178,6 +208,12 @@ def test() -> None:
                 causes.append(str(stop))
     if causes:
         raise Stop("; ".join(causes))
+
+
+def slow() -> None:
+    """Run the tests that take minutes: trainings, kills, damaged files."""
+    install("requirements-dev.txt")
+    run("slow tests", [*PYTEST, *UNIT_TESTS, "-m", "slow"])
 
 
 def browser_tests() -> None:
@@ -200,21 +236,21 @@ def chapters() -> None:
 
 
 def main() -> int:
-    commands = {"book": book, "test": test, "chapters": chapters}
+    commands = {"book": book, "test": test, "slow": slow, "chapters": chapters}
+    commands.update((name, partial(check, name)) for name in CHECKS)
     if len(sys.argv) != 2 or sys.argv[1] not in commands:
-        print(f"expected one of {', '.join(commands)}; got {sys.argv[1:]}")
+        say(f"expected one of {', '.join(commands)}; got {' '.join(sys.argv[1:])!r}")
         return 2
     try:
         commands[sys.argv[1]]()
     except Stop as stop:
-        print(stop)
+        say(f"\n{stop}")
         return 1
     except OSError as error:
-        reason = cause(str(error).splitlines())
-        print(f"{sys.argv[1]} stopped: {reason}")
+        say(f"\n{sys.argv[1]} stopped: {cause(str(error).splitlines())}")
         return 1
     except KeyboardInterrupt:
-        print("interrupted")
+        say("\ninterrupted")
         return 130
     return 0
 

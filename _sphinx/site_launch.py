@@ -56,8 +56,6 @@ def plain_buttons(
     kept = []
     is_notebook = context.get("page_source_suffix") == ".ipynb"
     for button in context.get("header_buttons", []):
-        if button["type"] == "javascript":
-            continue
         if button.get("label") == "launch-buttons" and not is_notebook:
             continue
         if button["type"] == "group":

@@ -26,7 +26,6 @@ WHERE_USED = {
 # Replaced by the book's own, or of no use without a kernel.
 NEVER = (
     "sphinx-thebe.css",
-    "sphinx-thebe.js",
     "togglebutton.css",
     "togglebutton.js",
     "exercise.css",
@@ -34,8 +33,6 @@ NEVER = (
 UNUSED_FILES = (
     "scripts/fontawesome.js",
     "locales",
-    "sphinx-thebe.js",
-    "sphinx-thebe.css",
     "sbt-webpack-macros.html",
     "webpack-macros.html",
     "copybutton_funcs.js",
@@ -47,6 +44,15 @@ UNUSED_FILES = (
 ICON_RULE = re.compile(
     r'(?P<names>(?:\.fa-[\w-]+:before,?)+)\{content:"(?P<glyph>[^"]+)"\}'
 )
+# Icons that the theme's own style sheets draw.
+DRAWN = (
+    re.compile(r'--pst-icon-[\w-]+:"(.)"'),
+    re.compile(r'content:"(\\f[0-9a-f]{3}|[\uf000-\uf8ff])"'),
+)
+SOURCE_MAP = re.compile(r"/\*# sourceMappingURL=.*?\*/")
+SHEETS = ("pydata-sphinx-theme.css", "sphinx-book-theme.css")
+TOGGLE_SETTINGS = ("toggleHint", "toggleOpenOnPrint", "togglebuttonSelector")
+SILENT = ("sphinx_thebe", "sphinx_comments")  # jupyter-book always loads them
 ICON_CLASS = re.compile(r"\bfa-[\w-]+")
 FACE = re.compile(
     r'url\(([^)]+fa-[\w-]+)\.woff2\) format\("woff2"\),'
@@ -55,7 +61,7 @@ FACE = re.compile(
 
 
 def silence(app: Sphinx, *modules: str) -> None:
-    """Disconnect what an extension does; jupyter-book always loads these."""
+    """Disconnect every event handler of these packages."""
     for listeners in app.events.listeners.values():
         listeners[:] = [
             one
@@ -70,11 +76,7 @@ def name_of(asset) -> str:
 
 def is_toggle_setting(asset) -> bool:
     body = getattr(asset, "attributes", {}).get("body") or ""
-    return (
-        "toggleHint" in body
-        or "toggleOpenOnPrint" in body
-        or "togglebuttonSelector" in body
-    )
+    return any(setting in body for setting in TOGGLE_SETTINGS)
 
 
 def keep_used_assets(
@@ -104,8 +106,8 @@ def glyphs_used(pages: str, styles: str) -> set[str]:
         if names & classes:
             drawn.add(rule["glyph"])
     rest = ICON_RULE.sub("", styles)
-    drawn |= set(re.findall(r'--pst-icon-[\w-]+:"(.)"', rest))
-    drawn |= set(re.findall(r'content:"(\\f[0-9a-f]{3}|[\uf000-\uf8ff])"', rest))
+    for pattern in DRAWN:
+        drawn |= set(pattern.findall(rest))
     return {chr(int(one[1:], 16)) if one.startswith("\\") else one for one in drawn}
 
 
@@ -121,11 +123,7 @@ def without_unused_icons(styles: str, pages: str) -> str:
         return f'{",".join(names)}{{content:"{rule["glyph"]}"}}' if names else ""
 
     styles = ICON_RULE.sub(kept, styles)
-    return re.sub(
-        r"/\*# sourceMappingURL=.*?\*/",
-        "",
-        FACE.sub(r'url(\1.woff2) format("woff2")', styles),
-    )
+    return SOURCE_MAP.sub("", FACE.sub(r'url(\1.woff2) format("woff2")', styles))
 
 
 @lru_cache(maxsize=8)
@@ -170,10 +168,9 @@ def shrink(app: Sphinx, exception: Exception | None) -> None:
     pages += "".join(
         script.read_text(encoding="utf-8") for script in static.glob("scripts/p*.js")
     )
-    sheet = static / "styles" / "pydata-sphinx-theme.css"
-    book = (static / "styles" / "sphinx-book-theme.css").read_text(encoding="utf-8")
+    sheet, book = (static / "styles" / name for name in SHEETS)
     styles = sheet.read_text(encoding="utf-8")
-    glyphs = frozenset(glyphs_used(pages, styles + book))
+    glyphs = frozenset(glyphs_used(pages, styles + book.read_text(encoding="utf-8")))
     sheet.write_text(without_unused_icons(styles, pages), encoding="utf-8")
     for font in static.glob("vendor/fontawesome/webfonts/*"):
         if font.suffix == ".woff2":
@@ -190,6 +187,6 @@ def shrink(app: Sphinx, exception: Exception | None) -> None:
 
 
 def setup(app: Sphinx) -> None:
-    silence(app, "sphinx_thebe", "sphinx_comments")
+    silence(app, *SILENT)
     app.connect("html-page-context", keep_used_assets, priority=950)
     app.connect("build-finished", shrink, priority=800)

@@ -32,6 +32,7 @@ import site_launch  # noqa: E402
 import site_lean  # noqa: E402
 import site_math  # noqa: E402
 import site_missing  # noqa: E402
+import site_numbers  # noqa: E402
 import site_pages  # noqa: E402
 import site_prose  # noqa: E402
 import site_streams  # noqa: E402
@@ -486,7 +487,7 @@ def widget_notebook():
         code(
             "t()",
             metadata={"tags": ["varies"]},
-            outputs=[output("stream", text="3.1 s\n")],
+            outputs=[output("stream", text="took "), output("stream", text="3.1 s\n")],
         ),
     ]
     drawn = {"output_type": "display_data", "metadata": {}, "data": {"image/png": png}}
@@ -510,6 +511,38 @@ def widget_notebook():
     }
     return nbformat.v4.new_notebook(cells=cells, metadata=metadata)
 
+
+# An extension of the small book: it keeps what the theme and the other extensions give,
+# before the book's own extension replaces some of it.
+WITNESS = """
+import json, shutil
+from pathlib import Path
+
+NOTES = {"modules": [], "assets": [], "bodies": [], "buttons": [], "labels": []}
+
+def note_buttons(app, pagename, templatename, context, doctree):
+    for button in context.get("header_buttons", []):
+        NOTES["labels"].append(button.get("label"))
+        NOTES["buttons"] += [dict(one) for one in button.get("buttons", [])]
+
+def note_assets(app, pagename, templatename, context, doctree):
+    for asset in context["css_files"] + context["script_files"]:
+        name = str(getattr(asset, "filename", asset) or "").split("?")[0]
+        NOTES["assets"].append(Path(name).name)
+        NOTES["bodies"].append(getattr(asset, "attributes", {}).get("body") or "")
+
+def keep(app, exception):
+    target = Path(app.srcdir, "as_written")
+    shutil.copytree(app.outdir, target)
+    (target / "notes.json").write_text(json.dumps(NOTES, default=str), encoding="utf-8")
+
+def setup(app):
+    for listeners in app.events.listeners.values():
+        NOTES["modules"] += [one.handler.__module__ for one in listeners]
+    app.connect("html-page-context", note_buttons, priority=599)
+    app.connect("html-page-context", note_assets, priority=949)
+    app.connect("build-finished", keep, priority=799)
+"""
 
 INTRO = r"""# Book
 
@@ -542,9 +575,14 @@ def build(folder, intro=INTRO):
     """Build a small book with our settings, nothing executed: (code, log, site)."""
     config = yaml.safe_load((ROOT / "_config.yml").read_text(encoding="utf-8"))
     config["execute"]["execute_notebooks"] = "off"
+    extensions = {"witness": ".", **config["sphinx"]["local_extensions"]}
+    config["sphinx"]["local_extensions"] = extensions
+    (folder / "witness.py").write_text(WITNESS, encoding="utf-8")
     for name in ("chapters", "figures"):
         (folder / name).mkdir(exist_ok=True)
-    (folder / "_config.yml").write_text(yaml.safe_dump(config), encoding="utf-8")
+    (folder / "_config.yml").write_text(
+        yaml.safe_dump(config, sort_keys=False), encoding="utf-8"
+    )
     shutil.copytree(ROOT / "_sphinx", folder / "_sphinx", dirs_exist_ok=True)
     shutil.copy(ROOT / "references.bib", folder)
     (folder / "_toc.yml").write_text(
@@ -619,6 +657,10 @@ def test_no_page_names_a_file_of_the_machine(chapter):
 def test_setup_is_folded_and_timings_are_marked(chapter):
     assert "Setup: installs the book" in chapter
     assert chapter.count("varies by machine") == 1
+
+
+def test_a_line_in_two_messages_is_one_line_of_the_page(chapter):
+    assert "took 3.1 s" in re.sub("<[^>]+>", "", chapter)
 
 
 def test_a_sourced_number_links_to_its_reference(intro):
@@ -729,3 +771,83 @@ def test_plots_of_outputs_get_their_size_once(tmp_path):
         'a%20b.png"/>', 'a%20b.png" width="100" height="50"/>', 1
     )
     assert site_pages.with_sizes(sized, tmp_path / "chapters") == sized
+
+
+# What the site replaces in pinned packages: each must still find its place in them
+
+
+@pytest.fixture(scope="module")
+def as_written(small_site):
+    """The small book as the theme and the other extensions wrote it."""
+    return small_site.parents[1] / "as_written"
+
+
+@pytest.fixture(scope="module")
+def notes(as_written):
+    return json.loads((as_written / "notes.json").read_text(encoding="utf-8"))
+
+
+PATTERNS = {name: pattern for name, (pattern, _) in site_pages.REPAIRS.items()} | {
+    "the size of a plot": site_pages.PLOT,
+    "the policy's place": site_pages.CHARSET,
+}
+
+
+@pytest.mark.parametrize("name", PATTERNS)
+def test_a_repair_finds_its_place_in_the_themes_page(as_written, name):
+    pages = [page.read_text(encoding="utf-8") for page in as_written.rglob("*.html")]
+    assert [page for page in pages if PATTERNS[name].search(page)] != []
+
+
+@pytest.mark.parametrize("name", site_pages.REPAIRS)
+def test_a_repair_is_described(name):
+    assert f"| {name} |" in (ROOT / "CONTRIBUTING.md").read_text(encoding="utf-8")
+
+
+@pytest.mark.parametrize("name", [*site_lean.WHERE_USED, *site_lean.NEVER])
+def test_an_asset_that_pages_leave_out_is_offered_to_them(notes, name):
+    assert name in notes["assets"]
+
+
+@pytest.mark.parametrize("name", site_lean.UNUSED_FILES)
+def test_a_file_that_is_removed_was_there(as_written, name):
+    assert (as_written / "_static" / name).exists()
+
+
+@pytest.mark.parametrize("setting", site_lean.TOGGLE_SETTINGS)
+def test_a_setting_of_togglebutton_that_is_removed_was_there(notes, setting):
+    assert any(setting in body for body in notes["bodies"])
+
+
+@pytest.mark.parametrize("module", site_lean.SILENT)
+def test_an_extension_that_is_silenced_would_speak(notes, module):
+    assert module in {name.partition(".")[0] for name in notes["modules"]}
+
+
+@pytest.mark.parametrize(
+    "pattern",
+    [site_lean.ICON_RULE, site_lean.FACE, *site_lean.DRAWN, site_lean.SOURCE_MAP],
+    ids=lambda pattern: pattern.pattern[:12],
+)
+def test_a_rule_about_icons_finds_its_place_in_the_themes_style_sheets(
+    as_written, pattern
+):
+    styles = as_written / "_static" / "styles"
+    sheets = [(styles / name).read_text("utf-8") for name in site_lean.SHEETS]
+    assert any(map(pattern.search, sheets))
+
+
+def test_the_header_buttons_that_are_left_out_were_there(notes):
+    assert "launch-buttons" in notes["labels"]
+    assert "javascript" in {button["type"] for button in notes["buttons"]}
+    icons = [button["icon"] for button in notes["buttons"] if "icon" in button]
+    assert not all(icon.startswith("fa") for icon in icons)
+
+
+def test_every_chapter_has_its_launch_line(chapter):
+    assert chapter.count('<p class="launch-line">') == 1
+
+
+def test_the_functions_that_are_replaced_are_there():
+    assert site_streams.render.coalesce_streams is site_streams.coalesce_streams
+    assert "assign_section_numbers" in vars(site_numbers.TocTreeCollector)

@@ -1,12 +1,15 @@
-"""The two commands: what stops them is their last line, and a good site stays."""
+"""The commands: what stops them is their last line, and a good site stays."""
 
+import ast
 import errno
 import importlib.util
 import shutil
 import subprocess
+import sys
 from pathlib import Path
 
 import pytest
+import yaml
 
 ROOT = Path(__file__).resolve().parents[1]
 
@@ -40,6 +43,7 @@ def write_page(folder, text):
         (["Error: ensurepip is not available"], "ensurepip is missing: install"),
         (["ok", "page.md:3: WARNING: no such label", "finished"], "page.md:3: WARNING"),
         (["FAILED tests/test_a.py::test_b", "1 failed"], "FAILED tests/test_a.py"),
+        (["Found 3 errors.", "[*] 2 fixable with `--fix`."], "Found 3 errors."),
         (["neither", "this"], "this"),
         ([], "it printed nothing"),
     ],
@@ -82,20 +86,123 @@ def test_a_build_that_fails_leaves_the_old_site(make, monkeypatch):
     assert (make.SITE / "index.html").read_text() == "old"
 
 
-@pytest.mark.skipif(not shutil.which("make"), reason="make is not on the PATH")
+def last_line(make, command, capsys):
+    """The exit status of a command, and the last line that it shows."""
+    sys.argv[1:] = [command]
+    status = make.main()
+    return status, capsys.readouterr().err.splitlines()[-1]
+
+
+@pytest.mark.parametrize("command", ["book", "test", "slow", "chapters"])
+def test_an_old_python_is_the_last_line(make, monkeypatch, capsys, command):
+    monkeypatch.setattr(sys, "argv", ["make.py"])
+    monkeypatch.setattr(sys, "version_info", (3, 8, 18))
+    status, cause = last_line(make, command, capsys)
+    assert status == 1
+    assert cause.startswith("mygpt needs Python 3.11 or newer")
+    assert cause.endswith("is 3.8.18")
+
+
+def test_an_old_python_can_read_make():
+    """Down to 3.6: no newer syntax, and no annotation that it cannot evaluate."""
+    tree = ast.parse((ROOT / "make.py").read_text("utf-8"), feature_version=(3, 6))
+    functions = [node for node in ast.walk(tree) if isinstance(node, ast.FunctionDef)]
+    written = [part.annotation for one in functions for part in one.args.args]
+    written += [one.returns for one in functions]
+    assert {type(part) for part in written if part} <= {ast.Name, ast.Constant}
+
+
 @pytest.mark.parametrize(
-    ("version", "cause"),
-    [(None, "is on the PATH"), ("3.9.1", "is 3.9.1")],
-    ids=["missing", "old"],
+    ("raised", "status", "cause"),
+    [
+        (OSError(errno.ENOSPC, "No space left on device"), 1, "the disk is full"),
+        (KeyboardInterrupt(), 130, "interrupted"),
+    ],
+    ids=["full disk", "Ctrl-C"],
 )
-def test_a_missing_or_old_python_is_the_last_line(tmp_path, version, cause):
+def test_what_stops_a_command_is_its_last_line(
+    make, monkeypatch, capsys, raised, status, cause
+):
+    def stop():
+        print("halfway", file=sys.stderr)
+        raise raised
+
+    monkeypatch.setattr(sys, "argv", ["make.py"])
+    monkeypatch.setattr(make, "book", stop)
+    found, line = last_line(make, "book", capsys)
+    assert found == status
+    assert line.endswith(cause)
+
+
+def test_a_check_without_an_environment_says_how_to_get_one(
+    make, monkeypatch, capsys, tmp_path
+):
+    monkeypatch.setattr(sys, "argv", ["make.py"])
+    monkeypatch.setattr(make, "PYTHON", tmp_path / "python")
+    status, cause = last_line(make, "style", capsys)
+    assert status == 1
+    assert cause.endswith("run `make test` once")
+
+
+def test_make_test_runs_every_check_and_names_all_that_failed(make, monkeypatch):
+    ran = []
+
+    def fail(what, command, aside=False):
+        ran.append(what)
+        raise make.Stop(f"{what} failed")
+
+    monkeypatch.setattr(make, "run", fail)
+    monkeypatch.setattr(make, "install", lambda requirements: None)
+    with pytest.raises(make.Stop) as caught:
+        make.test()
+    assert {*make.CHECKS, "unit tests", "chapters", "building the book"} <= set(ran)
+    assert all(f"{name} failed" in str(caught.value) for name in ran)
+
+
+def test_the_hooks_before_a_commit_are_the_quick_checks_of_make(make):
+    config = yaml.safe_load((ROOT / ".pre-commit-config.yaml").read_text("utf-8"))
+    (source,) = config["repos"]
+    hooks = {hook["id"]: hook for hook in source["hooks"]}
+    assert source["repo"] == "local"
+    assert hooks.keys() == make.CHECKS.keys() - {"types"}
+    for name, hook in hooks.items():
+        assert hook["entry"] == f"python3 make.py {name}"
+        assert (hook["language"], hook["pass_filenames"]) == ("system", False)
+
+
+@pytest.fixture(scope="module")
+def gnu_make():
+    """Runs make with some arguments: its status, its output and its errors."""
+    if not shutil.which("make"):
+        pytest.skip("make is not on the PATH")
+
+    def run(*arguments):
+        command = ["make", *arguments]
+        done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True)
+        return done.returncode, done.stdout, done.stderr
+
+    return run
+
+
+def test_make_names_a_python_that_is_missing(gnu_make, tmp_path):
+    status, _, errors = gnu_make(f"PYTHON={tmp_path}/python3", "book")
+    assert status != 0
+    assert f"{tmp_path}/python3: No such file" in errors
+
+
+@pytest.mark.parametrize("command", ["book", "test", "slow", "chapters"])
+def test_make_hands_each_command_to_make_py(gnu_make, command):
+    status, output, _ = gnu_make("--dry-run", "--no-print-directory", command)
+    assert status == 0
+    assert output.splitlines() == [f"python3 make.py {command}"]
+
+
+def test_make_fails_with_make_py_and_shows_its_cause(gnu_make, tmp_path):
     python = tmp_path / "python3"
-    if version:
-        python.write_text(f"#!/bin/sh\necho {version}\n")
-        python.chmod(0o755)
-    command = ["make", f"PYTHON={python}", "book"]
-    done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True)
-    assert done.returncode != 0
-    last = done.stderr.strip().splitlines()[-1]
-    assert "mygpt needs Python 3.11 or newer" in last
-    assert cause in last
+    python.write_text("#!/bin/sh\necho the cause >&2\nexit 1\n")
+    python.chmod(0o755)
+    status, _, errors = gnu_make(f"PYTHON={python}", "book")
+    assert status != 0
+    first, *rest = errors.splitlines()
+    assert first == "the cause"
+    assert all(line.startswith("make") for line in rest)

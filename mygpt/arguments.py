@@ -2,8 +2,11 @@
 
 import math
 from collections.abc import Iterable
+from typing import TypeGuard
 
 from torch import Tensor
+
+LEAST, MOST = -(2**63), 2**64 - 1  # seeds that PyTorch takes
 
 
 def check_positive(**values: object) -> None:
@@ -22,8 +25,7 @@ def check_whole(name: str, value: object, least: int) -> None:
 
 def check_seed(seed: object) -> None:
     """Raise a ValueError unless `seed` is a whole number that PyTorch takes."""
-    whole = isinstance(seed, int) and not isinstance(seed, bool)
-    if not whole or not -(2**63) <= seed < 2**64:
+    if not isinstance(seed, int) or isinstance(seed, bool) or not LEAST <= seed <= MOST:
         raise ValueError(f"seed must be a whole number of 64 bits, got {seed!r}")
 
 
@@ -55,7 +57,8 @@ def check_above_zero(**values: object) -> None:
             raise ValueError(f"{name} must be above 0, got {value!r}")
 
 
-def is_real(value: object) -> bool:
+def is_real(value: object) -> TypeGuard[int | float]:
+    """Whether `value` is a Python number; True and False are not."""
     return isinstance(value, int | float) and not isinstance(value, bool)
 
 

@@ -22,14 +22,14 @@ from typing import Any
 import torch
 from safetensors import SafetensorError
 from safetensors.torch import save_file
-from torch import Tensor, nn
+from torch import Tensor
 
 from mygpt.files import open_tensors, read_json, sync, write_json
-from mygpt.gpt import GPT, GPTConfig
+from mygpt.gpt import GPT, GPTConfig, LanguageModel
 from mygpt.modern import ModernConfig, ModernGPT
 from mygpt.tokenizers import Tokenizer, load_tokenizer
 
-MODELS: dict[str, tuple[type, type[nn.Module]]] = {
+MODELS: dict[str, tuple[type, type[LanguageModel]]] = {
     "GPT": (GPTConfig, GPT),
     "ModernGPT": (ModernConfig, ModernGPT),
 }
@@ -42,7 +42,7 @@ KEEP = 2
 
 def save_checkpoint(
     folder: str | Path,
-    model: nn.Module,
+    model: LanguageModel,
     tokenizer: Tokenizer | None = None,
     state: dict | None = None,
 ) -> Path:
@@ -98,7 +98,7 @@ def _remove(folder: Path) -> None:
 
 def load_checkpoint(
     folder: str | Path,
-) -> tuple[nn.Module, Tokenizer | None, dict]:
+) -> tuple[LanguageModel, Tokenizer | None, dict]:
     """(model, tokenizer, state) of the newest checkpoint in a folder, or of one step.
 
     Whatever is missing, cut or changed is a ValueError that names the file.
@@ -113,7 +113,7 @@ def load_checkpoint(
     return model, tokenizer, put_tensors_back(content["state"], tensors)
 
 
-def _build(folder: Path, content: dict) -> nn.Module:
+def _build(folder: Path, content: dict) -> LanguageModel:
     config_class, model_class = MODELS[content["model"]]
     try:
         config = config_class(**content["config"])
@@ -169,7 +169,7 @@ def newest(folder: str | Path) -> Path:
 
 
 def _write(
-    folder: Path, model: nn.Module, tokenizer: Tokenizer | None, state: dict
+    folder: Path, model: LanguageModel, tokenizer: Tokenizer | None, state: dict
 ) -> None:
     tensors: dict[str, Tensor] = {}
     numbers = take_tensors_out(state, tensors, "")

@@ -5,6 +5,7 @@ import os
 from collections.abc import Iterable, Iterator, Sequence, Sized
 from pathlib import Path
 from tokenize import TokenError
+from typing import Any
 
 import numpy as np
 import torch
@@ -118,7 +119,7 @@ def write_tokens(ids: Ids | Iterable[int], path: str | os.PathLike) -> None:
     if low < 0 or high >= 2**32:
         raise ValueError(f"expected ids from 0 to 2^32 - 1, got {low} to {high}")
     array = array.astype(np.uint16 if high < 2**16 else np.uint32)
-    write_atomically(path, lambda temporary: _write_array(temporary, array))
+    write_atomically(Path(path), lambda temporary: _write_array(temporary, array))
 
 
 def _write_array(path: Path, array: np.ndarray) -> None:
@@ -180,7 +181,7 @@ class Batches:
         """The position: the generator's state, bytes in a tensor, and three counts."""
         return {"generator": self.generator.get_state(), **self._counts()}
 
-    def load_state_dict(self, state: dict[str, int | Tensor]) -> None:
+    def load_state_dict(self, state: dict[str, Any]) -> None:
         """Continue where `state` was taken; the counts must be the same."""
         for name, here in self._counts().items():
             if state.get(name) != here:

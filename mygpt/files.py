@@ -2,14 +2,14 @@
 
 import json
 import os
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
 from safetensors import SafetensorError, safe_open
 
 
-def write_atomically(path: str | Path, write: Callable[[Path], None]) -> None:
+def write_atomically(path: str | Path, write: Callable[[Path], object]) -> None:
     """Let `write` fill a temporary file beside `path`, then put it in its place.
 
     A crash or a full disk leaves what was there before.
@@ -60,7 +60,7 @@ def read_json(path: str | Path) -> dict:
 
 
 @contextmanager
-def open_tensors(path: str | Path):
+def open_tensors(path: str | Path) -> Iterator[safe_open]:
     """A memory-mapped safetensors file; a damaged one is a ValueError that names it."""
     path = Path(path)
     if not path.is_file():

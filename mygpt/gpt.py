@@ -4,6 +4,7 @@ import math
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
+from typing import Any
 
 import torch
 import torch.nn.functional as F
@@ -98,21 +99,14 @@ class GPTConfig:
         return cls(**shape | changes)
 
 
-class GPT(nn.Module):
-    """Token ids in, a score for every possible next token out."""
+class LanguageModel(nn.Module):
+    """Token ids in, a score for every possible next token out.
 
-    def __init__(self, config: GPTConfig):
-        super().__init__()
-        self.config = config
-        C, T = config.embed_dim, config.max_seq_len
-        self.token = TokenEmbedding(config.vocab_size, C)
-        self.position = nn.Embedding(T, C)
-        self.drop = nn.Dropout(config.dropout)
-        self.blocks = nn.ModuleList(
-            make_block(config, layer) for layer in range(config.num_layers)
-        )
-        self.ln_f = LayerNorm(C)
-        initialise(self)
+    What `train`, `generate` and `save_checkpoint` take. A model of this kind has a
+    `config`, with vocab_size and max_seq_len, and its own states, logits and new_cache.
+    """
+
+    config: Any
 
     def forward(
         self,
@@ -127,6 +121,37 @@ class GPT(nn.Module):
         """
         logits = self.logits(self.states(ids, cache))
         return logits, None if targets is None else mean_loss(logits, targets)
+
+    def states(
+        self, ids: Int[Tensor, "B T"], cache: list[KVCache] | None = None
+    ) -> Float[Tensor, "B T C"]:
+        """The vectors that the scores are made of, at each position."""
+        raise NotImplementedError
+
+    def logits(self, states: Float[Tensor, "... C"]) -> Float[Tensor, "... V"]:
+        """A score for every token."""
+        raise NotImplementedError
+
+    def new_cache(self, batch: int = 1) -> list[KVCache]:
+        """One empty cache for each block."""
+        raise NotImplementedError
+
+
+class GPT(LanguageModel):
+    """The model of `config`, with GPT-2's wiring, initialisation and tied head."""
+
+    def __init__(self, config: GPTConfig):
+        super().__init__()
+        self.config = config
+        C, T = config.embed_dim, config.max_seq_len
+        self.token = TokenEmbedding(config.vocab_size, C)
+        self.position = nn.Embedding(T, C)
+        self.drop = nn.Dropout(config.dropout)
+        self.blocks = nn.ModuleList(
+            make_block(config, layer) for layer in range(config.num_layers)
+        )
+        self.ln_f = LayerNorm(C)
+        initialise(self)
 
     def states(
         self, ids: Int[Tensor, "B T"], cache: list[KVCache] | None = None

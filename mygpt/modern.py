@@ -21,7 +21,7 @@ from mygpt.arguments import (
 from mygpt.attention import KVCache, causal_attention
 from mygpt.embedding import TokenEmbedding
 from mygpt.feed_forward import MLP
-from mygpt.gpt import mean_loss
+from mygpt.gpt import LanguageModel
 from mygpt.moved import moved
 from mygpt.norm import LayerNorm
 
@@ -240,7 +240,7 @@ class ModernBlock(nn.Module):
         return x + self.mlp(self.ln2(x))
 
 
-class ModernGPT(nn.Module):
+class ModernGPT(LanguageModel):
     """Takes and gives what `GPT` does, so that the same `train` and `generate` do."""
 
     def __init__(self, config: ModernConfig):
@@ -261,20 +261,6 @@ class ModernGPT(nn.Module):
         if not config.tied:
             self.head = nn.Linear(C, config.vocab_size, bias=False)
         initialise(self)
-
-    def forward(
-        self,
-        ids: Int[Tensor, "B T"],
-        targets: Int[Tensor, "..."] | None = None,
-        *,
-        cache: list[KVCache] | None = None,
-    ) -> tuple[Float[Tensor, "B T V"], Float[Tensor, ""] | None]:
-        """Logits, and the mean cross-entropy in nats where there are targets.
-
-        With a `cache`, ids are the positions that follow those in the cache.
-        """
-        logits = self.logits(self.states(ids, cache))
-        return logits, None if targets is None else mean_loss(logits, targets)
 
     def states(
         self, ids: Int[Tensor, "B T"], cache: list[KVCache] | None = None

@@ -7,7 +7,7 @@ from typing import Any, TypeVar
 
 import torch
 from jaxtyping import Float, Int
-from torch import Tensor, nn
+from torch import Tensor
 
 from mygpt.arguments import (
     check_above_zero,
@@ -19,7 +19,7 @@ from mygpt.arguments import (
     check_whole,
     is_real,
 )
-from mygpt.gpt import evaluating
+from mygpt.gpt import LanguageModel, evaluating
 
 Function = TypeVar("Function", bound=Callable)
 
@@ -43,7 +43,7 @@ def _with_settings_of(other: Callable) -> Callable[[Function], Function]:
 
 
 def generate_stream(
-    model: nn.Module,
+    model: LanguageModel,
     ids: Int[Tensor, "B T"],
     max_new_tokens: int,
     *,
@@ -82,7 +82,7 @@ def generate_stream(
 
 @_with_settings_of(generate_stream)
 def generate(
-    model: nn.Module, ids: Int[Tensor, "B T"], max_new_tokens: int, **settings: Any
+    model: LanguageModel, ids: Int[Tensor, "B T"], max_new_tokens: int, **settings: Any
 ) -> Int[Tensor, "B N"]:
     """The ids continued by `max_new_tokens`: (B, T) to (B, T + max_new_tokens).
 
@@ -100,7 +100,7 @@ def generate(
 
 
 def _stream(
-    model: nn.Module,
+    model: LanguageModel,
     ids: Tensor,
     max_new_tokens: int,
     choose: Callable[[Tensor, Tensor], Tensor],
@@ -130,7 +130,7 @@ class Context:
     half is read again at the positions from 0 on.
     """
 
-    def __init__(self, model: nn.Module, ids: Int[Tensor, "B T"], use_cache: bool):
+    def __init__(self, model: LanguageModel, ids: Int[Tensor, "B T"], use_cache: bool):
         self.model, self.window = model, ids
         self.length = model.config.max_seq_len
         self.cache = model.new_cache(len(ids)) if use_cache else None
@@ -206,7 +206,11 @@ def keep_top_p(logits: Float[Tensor, "B V"], p: float) -> Float[Tensor, "B V"]:
 
 
 def check_prompt(
-    model: nn.Module, ids: Tensor, max_new_tokens: int, stop: Sequence[int], pad_id: int
+    model: LanguageModel,
+    ids: Tensor,
+    max_new_tokens: int,
+    stop: Sequence[int],
+    pad_id: int,
 ) -> None:
     V, T = model.config.vocab_size, model.config.max_seq_len
     check_axes(ids, "B T")

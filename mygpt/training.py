@@ -6,7 +6,7 @@ from collections.abc import Callable
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import asdict, dataclass, field, fields
 from pathlib import Path
-from typing import Any, Protocol, runtime_checkable
+from typing import Any, Protocol, cast, runtime_checkable
 
 import torch
 from torch import Tensor, nn
@@ -23,7 +23,7 @@ from mygpt.arguments import (
 )
 from mygpt.checkpoint import INDEX, checkpoints, load_checkpoint, save_checkpoint
 from mygpt.data import Batches, Device, Ids, windows
-from mygpt.gpt import evaluating
+from mygpt.gpt import LanguageModel, evaluating
 from mygpt.muon import Muon, is_hidden_matrix
 from mygpt.tokenizers import Tokenizer
 
@@ -172,16 +172,16 @@ class Source(Protocol):
     def load_state_dict(self, state: dict) -> None: ...
 
 
-Loss = Callable[[nn.Module, tuple[Tensor, ...]], Tensor]
+Loss = Callable[[LanguageModel, tuple[Tensor, ...]], Tensor]
 
 
-def next_token_loss(model: nn.Module, batch: tuple[Tensor, ...]) -> Tensor:
+def next_token_loss(model: LanguageModel, batch: tuple[Tensor, ...]) -> Tensor:
     """The model's own loss on (inputs, targets)."""
     return model(*batch)[1]
 
 
 def train(
-    model: nn.Module,
+    model: LanguageModel,
     data: Ids | Source,
     config: TrainingConfig,
     *,
@@ -204,7 +204,7 @@ def train(
     if out is not None:
         check_out(out, resume)
     run = Run(model, data, config, loss)
-    if resume:
+    if resume and out is not None:
         run.load(out)
     bar = tqdm(
         total=config.steps, initial=run.step, disable=not config.progress, unit="step"
@@ -244,7 +244,7 @@ class Run:
 
     def __init__(
         self,
-        model: nn.Module,
+        model: LanguageModel,
         data: Ids | Source,
         config: TrainingConfig,
         loss: Loss = next_token_loss,
@@ -254,7 +254,9 @@ class Run:
         self.length = config.length or model.config.max_seq_len
         self.batches = data if isinstance(data, Source) else self.windows_of(data)
         self.optimizers = make_optimizers(model, config)
-        self.forward = torch.compile(model) if config.compile else model
+        self.forward = cast(
+            LanguageModel, torch.compile(model) if config.compile else model
+        )
         self.history = History()
         self.step = 0
         with torch.random.fork_rng():
@@ -435,7 +437,7 @@ def make_optimizers(
 
 @torch.no_grad()
 def evaluate(
-    model: nn.Module,
+    model: LanguageModel,
     ids: Ids,
     length: int,
     batch_size: int = 128,

@@ -13,6 +13,7 @@ import statistics
 import sys
 from pathlib import Path
 
+from machine import print_machine
 from playwright.sync_api import sync_playwright
 
 EXPLORERS = (
@@ -73,6 +74,7 @@ def measure(browser, address: str) -> dict[str, list[float]]:
 
 
 def main() -> None:
+    print_machine()
     default = Path(__file__).parents[1] / "_build" / "html"
     site = Path(sys.argv[1] if len(sys.argv) > 1 else default).resolve()
     address = (site / "chapters" / "gallery.html").as_uri()

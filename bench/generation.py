@@ -14,6 +14,7 @@ import tempfile
 import time
 
 import torch
+from machine import print_machine
 from transformers import GPT2LMHeadModel
 
 from mygpt.gpt import GPT, GPTConfig
@@ -35,6 +36,7 @@ def main() -> None:
     parser.add_argument("--threads", type=int, default=2)
     parser.add_argument("--rounds", type=int, default=5)
     options = parser.parse_args()
+    print_machine()
     torch.set_num_threads(options.threads)
     torch.manual_seed(0)
     model = GPT(GPTConfig.gpt2("small")).eval()

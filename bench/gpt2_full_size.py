@@ -15,6 +15,7 @@ import tempfile
 from pathlib import Path
 
 import torch
+from machine import print_machine
 from transformers import GPT2Config, GPT2LMHeadModel
 
 from mygpt.huggingface import load_gpt2
@@ -88,6 +89,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--seeds", type=int, default=3)
     options = parser.parse_args()
+    print_machine()
     print(f"{'':24}{'logits':>9}  {'greedy text':12}memory, peak and end / weights")
     for seed in range(options.seeds):
         theirs = their_model(seed)

@@ -23,6 +23,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 import torch
+from machine import print_machine
 from pages import load, serve
 from playwright.sync_api import sync_playwright
 
@@ -129,6 +130,7 @@ def main() -> None:
     parser.add_argument("--threads", type=int, default=1)
     parser.add_argument("--rounds", type=int, default=5)
     options = parser.parse_args()
+    print_machine()
     torch.set_num_threads(options.threads)
     models = {kind: load_world_model(kind) for kind in KINDS}
     modules, site = serve(Path(explorers.__file__).parent), serve(options.site)

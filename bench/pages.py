@@ -20,6 +20,7 @@ from functools import partial
 from http.server import SimpleHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 
+from machine import print_machine
 from playwright.sync_api import sync_playwright
 
 ROUNDS = 5
@@ -76,6 +77,7 @@ def main() -> None:
     parser.add_argument("--site", type=Path, default=default)
     parser.add_argument("--default", type=Path, help="the site of plain jupyter-book")
     args = parser.parse_args()
+    print_machine()
     names = sorted(
         page.relative_to(args.site).as_posix()
         for page in [args.site / "intro.html", *args.site.glob("chapters/*.html")]

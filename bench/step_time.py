@@ -15,6 +15,7 @@ import sys
 import time
 
 import torch
+from machine import print_machine
 
 from mygpt.gpt import GPT, GPTConfig
 from mygpt.training import Run, TrainingConfig
@@ -84,6 +85,7 @@ def main() -> None:
     parser.add_argument("--threads", type=int, default=2)
     parser.add_argument("--rounds", type=int, default=15)
     options = parser.parse_args()
+    print_machine()
     torch.set_num_threads(options.threads)
     ids = torch.randint(V, (100_000,), generator=torch.Generator().manual_seed(0))
     model, our_step = ours(ids)

@@ -18,6 +18,7 @@ import sys
 import time
 
 import torch
+from machine import print_machine
 
 from mygpt.data import Batches, load_corpus, split
 from mygpt.modern import ModernConfig, ModernGPT
@@ -93,6 +94,7 @@ def main() -> None:
     parser.add_argument("--seeds", type=int, default=3)
     parser.add_argument("--steps", type=int, default=210, help="of the modern recipe")
     options = parser.parse_args()
+    print_machine()
     torch.set_num_threads(options.threads)
     text = load_corpus("tinyshakespeare")
     races = []

@@ -12,6 +12,8 @@ import sys
 import time
 from pathlib import Path
 
+from machine import print_machine
+
 os.environ["RAYON_NUM_THREADS"] = "1"
 
 from tokenizers import ByteLevelBPETokenizer
@@ -29,6 +31,7 @@ def seconds(encode, text: str) -> float:
 
 
 def main() -> None:
+    print_machine()
     if not os.environ.get("MYGPT_DATA"):
         sys.exit(
             "set MYGPT_DATA to the folder that holds tinyshakespeare.txt and gpt2/"

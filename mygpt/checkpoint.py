@@ -25,7 +25,7 @@ from safetensors.torch import save_file
 from torch import Tensor
 
 from mygpt.files import open_tensors, read_json, sync, write_json
-from mygpt.gpt import GPT, GPTConfig, LanguageModel
+from mygpt.gpt import GPT, GPTConfig, LanguageModel, build_empty
 from mygpt.modern import ModernConfig, ModernGPT
 from mygpt.tokenizers import Tokenizer, load_tokenizer
 
@@ -36,6 +36,14 @@ MODELS: dict[str, tuple[type, type[LanguageModel]]] = {
 INDEX, MODEL, TRAINING = "checkpoint.json", "model.safetensors", "training.safetensors"
 FORMAT = 2
 PARTS_OF_FORMAT_1 = {"norm1": "ln1", "attention": "mha", "norm2": "ln2", "norm": "ln_f"}
+FIELDS = {  # of the content of checkpoint.json
+    "format": int,
+    "model": str,
+    "config": dict,
+    "tokenizer": bool,
+    "state": dict,
+    "files": dict,
+}
 NAME = re.compile(r"step-(\d+)(\.old)?")
 KEEP = 2
 
@@ -110,7 +118,11 @@ def load_checkpoint(
     model = _build(folder, content)
     tensors = read_tensors(folder / TRAINING) if TRAINING in content["files"] else {}
     tokenizer = load_tokenizer(folder) if content["tokenizer"] else None
-    return model, tokenizer, put_tensors_back(content["state"], tensors)
+    try:
+        state = put_tensors_back(content["state"], tensors)
+    except (KeyError, TypeError) as error:
+        raise ValueError(f"{folder / TRAINING}: no tensor {error}") from None
+    return model, tokenizer, state
 
 
 def _build(folder: Path, content: dict) -> LanguageModel:
@@ -119,17 +131,37 @@ def _build(folder: Path, content: dict) -> LanguageModel:
         config = config_class(**content["config"])
     except (TypeError, ValueError) as error:
         raise ValueError(f"{folder / INDEX}: config: {error}") from None
-    with torch.random.fork_rng():
-        model = model_class(config)
     weights = read_tensors(folder / MODEL)
     if content["format"] == 1 and model_class is ModernGPT:
         weights = {_name_since_format_2(name): one for name, one in weights.items()}
+    _check_shapes(model_class, config, weights, folder)
+    with torch.random.fork_rng():
+        model = model_class(config)
     try:
         model.load_state_dict(weights)
     except RuntimeError as error:
         first = str(error).splitlines()[1].strip()
         raise ValueError(f"{folder / MODEL}: {first}") from None
     return model
+
+
+def _check_shapes(
+    model_class: type[LanguageModel], config: Any, weights: dict, folder: Path
+) -> None:
+    """Raise a ValueError for a model larger than its weights; take no memory for it."""
+    blocks = {name.split(".")[1] for name in weights if name.startswith("blocks.")}
+    if len(blocks) != config.num_layers:
+        raise ValueError(
+            f"{folder / MODEL}: expected blocks.0 to blocks.{config.num_layers - 1}, "
+            f"got {len(blocks)} blocks"
+        )
+    empty = build_empty(model_class, config, folder / INDEX)
+    for name, expected in empty.named_parameters():
+        if name in weights and weights[name].shape != expected.shape:
+            raise ValueError(
+                f"{folder / MODEL}: expected {name} of shape {tuple(expected.shape)}, "
+                f"got {tuple(weights[name].shape)}"
+            )
 
 
 def _name_since_format_2(name: str) -> str:
@@ -234,11 +266,19 @@ def read_index(path: Path) -> dict:
     content = stored.get("content")
     if not isinstance(content, dict) or digest(content) != stored.get("sha256"):
         raise ValueError(f"{path}: the checksum is wrong, the file was changed or cut")
+    for field, kind in FIELDS.items():
+        if not isinstance(content.get(field), kind):
+            raise ValueError(
+                f"{path}: expected {field}, got {content.get(field)!r:.60}"
+            )
     if content["format"] not in (1, FORMAT) or content["model"] not in MODELS:
         raise ValueError(
             f"{path}: expected format 1 or {FORMAT} and a model among "
             f"{', '.join(MODELS)}; got {content['format']} and {content['model']}"
         )
+    for name in content["files"]:
+        if Path(name).name != name:
+            raise ValueError(f"{path}: expected names of files here, got {name!r}")
     return content
 
 

@@ -4,12 +4,14 @@ import math
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
-from typing import Any
+from pathlib import Path
+from typing import Any, TypeVar
 
 import torch
 import torch.nn.functional as F
 from jaxtyping import Float, Int
 from torch import Tensor, nn
+from torch.overrides import TorchFunctionMode
 
 from mygpt.arguments import (
     check_axes,
@@ -26,6 +28,7 @@ from mygpt.embedding import TokenEmbedding
 from mygpt.feed_forward import ACTIVATIONS
 from mygpt.norm import LayerNorm
 
+Model = TypeVar("Model", bound="LanguageModel")
 GPT2_SIZES = {  # layers, heads, channels
     "small": (12, 12, 768),
     "medium": (24, 16, 1024),
@@ -75,9 +78,8 @@ class GPTConfig:
         check_choice("activation", self.activation, ACTIVATIONS)
         check_flags(bias=self.bias)
         layers = tuple(sorted(set(self.attention_only)))
-        if layers != tuple(self.attention_only) or set(layers) - set(
-            range(self.num_layers)
-        ):
+        inside = all(0 <= layer < self.num_layers for layer in layers)
+        if layers != tuple(self.attention_only) or not inside:
             raise ValueError(
                 "attention_only must be different numbers of blocks, rising, from 0 to "
                 f"{self.num_layers - 1}; got {self.attention_only!r}"
@@ -191,6 +193,32 @@ def evaluating(model: nn.Module) -> Iterator[None]:
     finally:
         for module in training:
             module.training = True
+
+
+def build_empty(model_class: type[Model], config: Any, source: Path) -> Model:
+    """A model without numbers, on the meta device, of a config read from `source`.
+
+    A shape that no tensor can have is a ValueError that names the file.
+    """
+    try:
+        with torch.device("meta"), WithoutInitialisation():
+            return model_class(config)
+    except (RuntimeError, OverflowError, TypeError) as error:
+        reason = str(error).splitlines()[0]
+        raise ValueError(f"{source}: no model can have this shape: {reason}") from None
+
+
+class WithoutInitialisation(TorchFunctionMode):
+    """Layers are made without their first numbers.
+
+    On the meta device there are none to draw, but the attempt would import much.
+    """
+
+    def __torch_function__(self, function, types, args=(), kwargs=None):
+        kwargs = kwargs or {}
+        if getattr(function, "__module__", None) == "torch.nn.init":
+            return kwargs["tensor"] if "tensor" in kwargs else args[0]
+        return function(*args, **kwargs)
 
 
 def make_block(config: GPTConfig, layer: int) -> TransformerBlock | AttentionBlock:

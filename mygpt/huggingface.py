@@ -10,12 +10,11 @@ import torch
 from jaxtyping import Float
 from safetensors.torch import save_file
 from torch import Tensor, nn
-from torch.overrides import TorchFunctionMode
 
 from mygpt.arguments import check_below_one, check_last_axis, check_positive
 from mygpt.feed_forward import ACTIVATIONS
 from mygpt.files import open_tensors, read_json, write_atomically, write_json
-from mygpt.gpt import GPT, GPTConfig
+from mygpt.gpt import GPT, GPTConfig, build_empty
 
 CONFIG, WEIGHTS, INDEX = (
     "config.json",
@@ -40,6 +39,7 @@ FIXED = {  # settings of theirs that this GPT does not vary
 }
 DROPOUTS = ("embd_pdrop", "attn_pdrop", "resid_pdrop")  # 0.1 where not given
 PREFIX = "transformer."
+BLOCK = re.compile(r"\bh\.(\d+)\.")
 MASKS = re.compile(r"h\.\d+\.attn\.(masked_)?bias")  # constants in old checkpoints
 
 
@@ -84,10 +84,10 @@ def load_gpt2(folder_or_name: str | Path) -> GPT:
     """
     folder = find_folder(folder_or_name)
     config = read_config(folder / CONFIG)
-    with torch.device("meta"), WithoutInitialisation():
-        model = GPT(config)
     with ExitStack() as stack:
         tensors = StoredTensors(folder, stack)
+        tensors.check_layers(config.num_layers)
+        model = build_empty(GPT, config, folder / CONFIG)
         state = {
             name: tensors.read(theirs, part, parameter.shape)
             for (name, parameter), (theirs, part) in zip(
@@ -97,19 +97,6 @@ def load_gpt2(folder_or_name: str | Path) -> GPT:
         tensors.check_rest({theirs for theirs, _ in their_names(model)})
     model.load_state_dict(state, assign=True)
     return model.eval()
-
-
-class WithoutInitialisation(TorchFunctionMode):
-    """Layers are made without their first numbers.
-
-    On the meta device there are none to draw, but the attempt would import much.
-    """
-
-    def __torch_function__(self, function, types, args=(), kwargs=None):
-        kwargs = kwargs or {}
-        if getattr(function, "__module__", None) == "torch.nn.init":
-            return kwargs["tensor"] if "tensor" in kwargs else args[0]
-        return function(*args, **kwargs)
 
 
 def save_gpt2(model: GPT, folder: str | Path) -> None:
@@ -296,6 +283,11 @@ class StoredTensors:
             weight_map = read_json(self.source).get("weight_map")
             if not isinstance(weight_map, dict):
                 raise ValueError(f"{self.source}: expected an object weight_map")
+            for name, shard in weight_map.items():
+                if not isinstance(shard, str):
+                    raise ValueError(
+                        f"{self.source}: expected the file of {name}, got {shard!r}"
+                    )
             opened = {
                 shard: stack.enter_context(open_tensors(folder / Path(shard).name))
                 for shard in sorted(set(weight_map.values()))
@@ -334,6 +326,15 @@ class StoredTensors:
                 f"{self.source}: expected finite numbers in {self.prefix + name}"
             )
         return copy
+
+    def check_layers(self, num_layers: int) -> None:
+        """Raise a ValueError unless the blocks stored are those of the config."""
+        stored = {match[1] for name in self.files if (match := BLOCK.search(name))}
+        if len(stored) != num_layers:
+            raise ValueError(
+                f"{self.source}: expected n_layer = {num_layers} blocks, "
+                f"got {len(stored)}"
+            )
 
     def check_rest(self, used: set[str]) -> None:
         """Raise a ValueError for tensors that a GPT-2 does not have."""

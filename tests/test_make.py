@@ -170,6 +170,13 @@ def test_the_hooks_before_a_commit_are_the_quick_checks_of_make(make):
         assert (hook["language"], hook["pass_filenames"]) == ("system", False)
 
 
+def test_continuous_integration_says_what_it_leaves_to_make_slow():
+    lines = (ROOT / ".ci" / "run").read_text("utf-8").splitlines()
+    (said,) = [line for line in lines if "make slow" in line]
+    assert said.startswith('echo "Not run here:')
+    assert lines[-1].endswith(" make test")
+
+
 @pytest.fixture(scope="module")
 def gnu_make():
     """Runs make with some arguments: its status, its output and its errors."""

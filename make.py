@@ -37,7 +37,7 @@ BROWSERS = ("chromium", "chromium-browser", "google-chrome")
 
 
 class Stop(Exception):
-    """The work cannot go on; the message is the cause, in one line."""
+    """A command cannot go on; the message gives the cause in one line."""
 
 
 def say(text: str) -> None:
@@ -67,7 +67,7 @@ def environment() -> "dict[str, str]":
 def run(what: str, command: list, aside: bool = False) -> None:
     """Run a command from the project's root; Stop when it fails.
 
-    Its output is shown as it comes, or in one piece at its end where it runs `aside`.
+    Its output is shown as it comes or, when it runs `aside`, in one piece at the end.
     """
     if not aside:
         say(f"\n== {what}")
@@ -119,7 +119,7 @@ def cause(lines: "list[str]") -> str:
 
 
 def install(requirements: str) -> None:
-    """Make .venv hold the requirements and this package; quick when it already does."""
+    """Install the requirements and this package in .venv, if anything has changed."""
     check_version()
     files = ["requirements.txt", "requirements-dev.txt", "pyproject.toml"]
     content = b"".join((ROOT / name).read_bytes() for name in files)
@@ -131,7 +131,7 @@ def install(requirements: str) -> None:
         run("creating .venv", [sys.executable, "-m", "venv", "--clear", VENV])
     pip = [PYTHON, "-m", "pip", "install", "--progress-bar", "off"]
     run("installing", [*pip, "-r", requirements, "-e", "."])
-    # Built now: the first import would announce it in a notebook's output.
+    # Built now, or the first import would announce it in a notebook's output.
     run("building the font cache", [PYTHON, "-c", "import matplotlib.font_manager"])
     stamp.write_text(key)
 
@@ -162,7 +162,7 @@ def book() -> None:
 
 
 def build_site(aside: bool = False) -> None:
-    """Build into _build/staging, and move the result into place when it is whole."""
+    """Build into _build/staging, and move the result into place when it is complete."""
     options = ["-W", "-n", "--keep-going", "--path-output", STAGING]
     main = "from jupyter_book.cli.main import main; main()"
     run("building the book", [PYTHON, "-c", main, "build", *options, "."], aside)
@@ -217,7 +217,7 @@ def slow() -> None:
 
 
 def browser_tests() -> None:
-    """The tests in a real browser, or one loud line where there is none."""
+    """Run the tests in a real browser; without one, say so loudly."""
     if any(map(shutil.which, BROWSERS)):
         return run("browser tests", [*PYTEST, "tests/browser"])
     message = (

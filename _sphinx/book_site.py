@@ -1,4 +1,4 @@
-"""The book's one Sphinx extension: a light site that asks nobody else for anything."""
+"""The book's one Sphinx extension: a light site that loads nothing from other hosts."""
 
 import hashlib
 import shutil
@@ -32,7 +32,7 @@ PARTS = (
     site_lean,
     site_pages,
 )
-# What a notebook's outputs depend on, besides the notebook, and what every page does.
+# The files that a notebook's outputs depend on, then those that every page does.
 EXECUTED_WITH = (
     "mygpt/**/*.py",
     "mygpt/**/*.mjs",
@@ -54,7 +54,7 @@ def key_of_sources(root: Path, patterns: tuple[str, ...] = EXECUTED_WITH) -> str
 def set_keys(app: Sphinx, config: Config) -> None:
     """Notebooks run again when the package changes, pages when the site's code does.
 
-    Neither the notebooks' cache nor Sphinx sees that by itself.
+    Neither the notebooks' cache nor Sphinx would notice.
     """
     root = Path(app.srcdir)
     cache = root / "_build" / ".jupyter_cache" / key_of_sources(root)
@@ -70,12 +70,12 @@ def name_the_logo(app: Sphinx, config: Config) -> None:
 
 
 def add_static_folders(app: Sphinx) -> None:
-    """Not `_static`: jupyter-book would put every script there into every page."""
+    """Not `_static`, whose scripts jupyter-book would add to every page."""
     app.config.html_static_path += [str(HERE / "static")]
 
 
 def copy_katex(app: Sphinx, exception: Exception | None) -> None:
-    """KaTeX's style sheet and fonts, under a folder of their own."""
+    """Copy KaTeX's style sheet and fonts into a folder of their own."""
     if exception is None and app.builder.format == "html":
         target = Path(app.outdir, "_static", "katex")
         shutil.copytree(

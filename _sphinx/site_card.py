@@ -1,7 +1,7 @@
-"""What other sites show of a shared page: its title, a summary, one drawn card.
+"""What other sites show when a page is shared: its title, a summary, a drawn card.
 
-Their readers want absolute addresses. Without `site_url` there is none, and the card is
-named relative to the page.
+They need absolute addresses. Without `site_url` there is none, and the card is named
+relative to the page.
 """
 
 import re
@@ -31,9 +31,9 @@ GITHUB = re.compile(r"https://github\.com/([\w.-]+)/([\w.-]+?)(?:\.git)?/?")
 
 
 def site_address(config: Config) -> str:
-    """Where the site is published, with a slash at its end; empty where nobody said.
+    """Where the site is published, with a slash at its end; empty when unknown.
 
-    The setting `site_url` is an address, or `pages` for GitHub Pages of the repository.
+    The setting `site_url` is an address, or `pages` for the repository's GitHub Pages.
     """
     address = config.site_url
     if address == "pages":
@@ -49,7 +49,7 @@ def site_address(config: Config) -> str:
 
 
 def summary(doctree: nodes.document | None) -> str:
-    """The first paragraph, with the list that it announces, in one line."""
+    """The first paragraph, with the list that it introduces, as one line."""
     paragraph = doctree and next(iter(doctree.findall(nodes.paragraph)), None)
     if not paragraph:
         return ""
@@ -98,7 +98,7 @@ def add_tags(
 
 
 def draw(path: Path, title: str) -> None:
-    """The card: the book's name and what it is, beside three slopes from chapter 6."""
+    """Draw the card: the book's name and subject beside three slopes from chapter 6."""
     from mygpt import plots
 
     colours = palette("light")

@@ -1,4 +1,4 @@
-"""Where a chapter runs: every address follows the repository's, in `_config.yml`."""
+"""Links to run a chapter; their addresses follow the repository's in `_config.yml`."""
 
 from html import escape
 
@@ -7,7 +7,7 @@ from sphinx.config import Config
 
 
 def launch_links(config: Config, docname: str) -> list[tuple[str, str]]:
-    """(name, address) of each place where the notebook of a page can be run."""
+    """(name, address) of each place where a page's notebook can be run."""
     theme = config.html_theme_options
     repository = "/".join(theme["repository_url"].rstrip("/").split("/")[-2:])
     branch = theme.get("repository_branch", "main")
@@ -49,9 +49,9 @@ def add_launch_line(
 def plain_buttons(
     app: Sphinx, pagename: str, templatename: str, context: dict, doctree
 ) -> None:
-    """The theme's header buttons without others' logos and inline handlers.
+    """Remove other hosts' logos and inline handlers from the theme's header buttons.
 
-    Colab and Binder open notebooks alone, so other executed pages have no launch group.
+    Colab and Binder open only notebooks, so other pages have no launch group.
     """
     kept = []
     is_notebook = context.get("page_source_suffix") == ".ipynb"

@@ -1,4 +1,4 @@
-"""What a page does not use is not on it: scripts, style sheets, icons, their rules."""
+"""Pages without what they do not use: scripts, style sheets, icons, icon rules."""
 
 import logging
 import re
@@ -12,9 +12,9 @@ from fontTools.ttLib import TTFont
 from PIL import Image
 from sphinx.application import Sphinx
 
-logging.getLogger("fontTools").setLevel(logging.ERROR)  # it tells every step
+logging.getLogger("fontTools").setLevel(logging.ERROR)  # it logs every step
 
-# Style sheets and scripts of an extension, and what shows that a page uses it.
+# Style sheets and scripts of extensions, each with the markup that needs it.
 WHERE_USED = {
     "sphinx-design.min.css": 'class="sd-',
     "design-tabs.js": 'class="sd-tab',
@@ -23,7 +23,7 @@ WHERE_USED = {
     "copybutton.js": 'class="highlight',
     "clipboard.min.js": 'class="highlight',
 }
-# Replaced by the book's own, or of no use without a kernel.
+# Replaced by the book's own, or useless without a kernel.
 NEVER = (
     "sphinx-thebe.css",
     "togglebutton.css",
@@ -128,7 +128,7 @@ def without_unused_icons(styles: str, pages: str) -> str:
 
 @lru_cache(maxsize=8)
 def subset_font(source: bytes, glyphs: frozenset[str]) -> bytes:
-    """A WOFF2 font with these characters alone."""
+    """A WOFF2 font with only these characters."""
     options = subset.Options(
         flavor="woff2", layout_features=[], notdef_outline=True, desubroutinize=True
     )
@@ -143,21 +143,21 @@ def subset_font(source: bytes, glyphs: frozenset[str]) -> bytes:
 
 
 def with_palette(picture: bytes) -> bytes:
-    """A PNG in its 256 most useful colours: for a plot, a third of the bytes.
+    """A PNG reduced to 256 colours: for a plot, a third of the bytes.
 
     A picture that would grow stays as it is.
     """
     image = Image.open(BytesIO(picture))
     if image.mode == "P":
         return picture
-    method = Image.Quantize.FASTOCTREE  # the one that knows transparency
+    method = Image.Quantize.FASTOCTREE  # the one that keeps transparency
     result = BytesIO()
     image.convert("RGBA").quantize(256, method).save(result, "PNG", optimize=True)
     return min(picture, result.getvalue(), key=len)
 
 
 def shrink(app: Sphinx, exception: Exception | None) -> None:
-    """Icons, rules and pictures cut to what the site shows; other files removed."""
+    """Cut icons, rules and pictures to what the site shows; remove unused files."""
     if exception or app.builder.format != "html":
         return
     out = Path(app.outdir)

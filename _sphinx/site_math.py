@@ -13,10 +13,10 @@ from sphinx.writers.html5 import HTML5Translator
 
 KATEX = Path(__file__).parent / "katex"
 LOGGER = logging.getLogger(__name__)
-# In TeX these number themselves; here Sphinx numbers, so their inner forms serve.
+# In TeX these environments number equations; here Sphinx does, so use the inner forms.
 INNER_FORM = {"align": "aligned", "gather": "gathered", "alignat": "alignedat"}
 
-# quickjs cannot hand over a rope string: joining makes a flat one.
+# quickjs cannot return a rope string; joining makes it flat.
 RENDER = """
 (tex, display) => [katex.renderToString(tex, {
   displayMode: display, throwOnError: true, strict: "error", trust: false,
@@ -45,7 +45,7 @@ def typeset(tex: str, display: bool) -> str:
 
 
 def display_tex(source: str) -> str:
-    """TeX of a display as KaTeX takes it; blank lines and `\\\\` make it aligned."""
+    """Display TeX in the form KaTeX accepts; blank lines and `\\\\` make it aligned."""
     for outer, inner in INNER_FORM.items():
         for star in ("", "*"):
             source = source.replace(f"\\begin{{{outer}{star}}}", f"\\begin{{{inner}}}")
@@ -93,7 +93,7 @@ def visit_block(self: HTML5Translator, node: nodes.math_block) -> None:
 def add_styles(
     app: Sphinx, pagename: str, templatename: str, context: dict, doctree
 ) -> None:
-    """KaTeX's style sheet on the pages that have a formula."""
+    """Add KaTeX's style sheet to the pages that have a formula."""
     if app.env.get_domain("math").has_equations(pagename):
         app.add_css_file("katex/katex.min.css")
 

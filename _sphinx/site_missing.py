@@ -1,4 +1,4 @@
-"""404.html needs no other file: nobody knows at which depth it is shown."""
+"""404.html, which needs no other file: it may be shown at any depth."""
 
 import json
 from collections.abc import Iterator
@@ -19,7 +19,7 @@ PAGE = HERE / "missing.html"
 
 
 def contents(env: BuildEnvironment, docname: str) -> Iterator[tuple[str, str]]:
-    """(page, title with its number) of all that stands below a page, in order."""
+    """(page, numbered title) of every page below one, in order."""
     for child in env.toctree_includes.get(docname, []):
         title = env.titles[child]
         number = ".".join(map(str, title.get("secnumber") or ()))
@@ -31,7 +31,7 @@ def contents(env: BuildEnvironment, docname: str) -> Iterator[tuple[str, str]]:
 
 
 def missing_page(book: str, home: str, pages: list[tuple[str, str]], path: str) -> str:
-    """The page for wrong addresses; `path` is the site's own on its host."""
+    """The page for wrong addresses; `path` is the site's path on its host."""
     logo = LOGO.read_text(encoding="utf-8").strip()
     links = (
         f'<li><a href="{quote(page)}">{escape(title)}</a></li>' for page, title in pages

@@ -1,4 +1,4 @@
-"""A chapter has the number that its file name begins with, and so have its figures."""
+"""Chapters and their figures take their number from the chapter's file name."""
 
 import re
 
@@ -11,10 +11,10 @@ NUMBERED = re.compile(r"(?:.*/)?(\d\d)_[^/]*")
 
 
 def assign_section_numbers(self: TocTreeCollector, env: BuildEnvironment) -> list[str]:
-    """Number the chapters' titles alone; return the documents whose numbers changed.
+    """Number only the chapters' titles; return the documents whose numbers changed.
 
-    In the place of Sphinx's own, which counts from one: chapter 7 is chapter 7 whether
-    or not those before it are written.
+    Replaces Sphinx's own, which counts from one: chapter 7 is chapter 7 whether or not
+    those before it are written.
     """
     before, env.toc_secnumbers = env.toc_secnumbers, {}
     for docname, contents in env.tocs.items():

@@ -1,7 +1,7 @@
-"""The last pass over the written pages: names for what has none, and the page's policy.
+"""The last pass over the written pages: the theme repaired, the page's policy added.
 
-The policy names the inline scripts by their hash, so it can only be written when the
-whole page is there. The pass may be repeated on a page that was not written again.
+The policy lists the inline scripts by their hashes, so the page must be complete before
+it can be written. Repeating the pass on a finished page changes nothing.
 """
 
 import base64
@@ -100,7 +100,7 @@ REPAIRS = {
 
 
 def script_hashes(html: str) -> list[str]:
-    """CSP sources for the inline scripts that run, in the order of the page."""
+    """CSP sources for the inline scripts that run, in page order."""
     sources = []
     for script in INLINE_SCRIPT.finditer(html):
         if "src=" in script["attributes"] or DATA_TYPES.search(script["attributes"]):
@@ -113,7 +113,7 @@ def script_hashes(html: str) -> list[str]:
 
 
 def with_policy(html: str) -> str:
-    """The page under its Content-Security-Policy."""
+    """The page with its Content-Security-Policy."""
     html = OLD_POLICY.sub("", html)
     scripts = "".join(f" {source}" for source in script_hashes(html))
     policy = POLICY.format(scripts=scripts)
@@ -128,10 +128,10 @@ def mend(html: str) -> str:
 
 
 def with_sizes(html: str, folder: Path) -> str:
-    """Pictures of outputs with their size, so that no text moves when they come.
+    """Give the pictures of outputs their size, so that no text moves when they load.
 
-    A plot has 144 pixels to the inch and its letters 11.5 points: at `DENSITY` of its
-    pixels to one of the page they are as large as the text.
+    A plot has 144 pixels per inch and 11.5-point letters. At `DENSITY` pixels of the
+    plot to one of the page, they are as large as the text.
     """
 
     def sized(tag: re.Match) -> str:
@@ -184,4 +184,4 @@ def finish(app: Sphinx, exception: Exception | None) -> None:
 
 
 def setup(app: Sphinx) -> None:
-    app.connect("build-finished", finish, priority=900)  # when all others have written
+    app.connect("build-finished", finish, priority=900)  # after all other handlers

@@ -14,7 +14,7 @@ SETUP_LABEL = "Setup: installs the book's package where it is missing"
 
 
 class fold(nodes.General, nodes.Element):
-    """A block that opens on its title; `title` is the one-line label."""
+    """A block that folds; `title` is its one-line label."""
 
 
 def visit_fold(self, node: fold) -> None:
@@ -69,7 +69,7 @@ def sourced(name, rawtext, text, lineno, inliner, options=None, content=()):
 
 
 class LinkSourcedNumbers(SphinxPostTransform):
-    """Once the citation is resolved, the number itself is the link."""
+    """Turns a sourced number into the link once its citation is resolved."""
 
     default_priority = 900
 
@@ -89,7 +89,7 @@ class LinkSourcedNumbers(SphinxPostTransform):
 
 
 def last_words(traceback: str) -> str:
-    """What a traceback says at its end; its frames name one machine's files."""
+    """The last message of a traceback; its frames name one machine's files."""
     lines = traceback.rstrip().splitlines()
     said = [number for number, line in enumerate(lines) if ERROR_LINE.match(line)]
     return "\n".join(lines[said[-1] :]) if said else lines[-1]

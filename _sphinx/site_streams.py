@@ -1,7 +1,7 @@
-"""A line is shown as it was printed.
+"""Lines are shown as they were printed.
 
-A kernel sends what a cell prints in messages, cut at moments of its own; myst-nb joins
-them with a line break, also where a line was cut in two. Here they are joined first.
+A kernel sends what a cell prints in several messages, and may cut a line in two;
+myst-nb joins messages with a line break. Here they are joined first, without one.
 """
 
 from itertools import groupby
@@ -17,7 +17,7 @@ def stream_of(output: NotebookNode) -> str:
 
 
 def joined(outputs: list[NotebookNode]) -> list[NotebookNode]:
-    """In the place of myst-nb's own: neighbouring messages are one text."""
+    """Replaces myst-nb's own: consecutive messages of a stream become one text."""
     whole = []
     for name, group in groupby(outputs, stream_of):
         parts = list(group)

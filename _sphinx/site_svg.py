@@ -1,4 +1,4 @@
-"""Schematics set into the page itself, so that the page's theme colours them."""
+"""Schematics inlined in the page, so that the page's theme colours them."""
 
 import re
 from html import escape
@@ -21,13 +21,13 @@ ID = re.compile(r'\bid="([^"]+)"')
 
 
 class SchematicError(ValueError):
-    """An SVG file that cannot be set into a page, with the cause."""
+    """An SVG file that cannot be inlined, with the cause."""
 
 
 def inline(svg: str, alt: str, copy: int = 1) -> str:
-    """The `svg` element for a page, spoken as `alt`, every id made its own.
+    """The `svg` element for a page, labelled `alt`, with unique ids.
 
-    `copy` is above 1 where a page shows the same file again.
+    `copy` counts the times that a page shows the same file.
     """
     svg = PROLOGUE.sub("", svg, count=1)
     tag = ROOT_TAG.match(svg)
@@ -36,7 +36,7 @@ def inline(svg: str, alt: str, copy: int = 1) -> str:
         raise SchematicError("expected an <svg> element with an id and a viewBox first")
     if re.search(r"<script|\bon\w+=|(href|src)=\"(?!#)", svg):
         raise SchematicError(
-            "a script, a handler or a link to another file is not wanted"
+            "a script, a handler or a link to another file is not allowed"
         )
     root = root_id.group(1)
     svg = LIGHT_ROOT.sub("", DARK_ROOT.sub("", svg))
@@ -54,7 +54,7 @@ def inline(svg: str, alt: str, copy: int = 1) -> str:
 
 
 def _own_ids(svg: str, root: str, new_root: str) -> str:
-    """Every id begins with the root's, and every reference follows."""
+    """Prefix every id with the root's, and change the references to match."""
     own = {
         name: f"{new_root}-{name.removeprefix(root + '-')}" for name in ID.findall(svg)
     }
@@ -66,7 +66,7 @@ def _own_ids(svg: str, root: str, new_root: str) -> str:
 
 
 class InlineSchematics(SphinxPostTransform):
-    """Replaces each image of an SVG file by the drawing itself, in HTML alone."""
+    """Replaces each image of an SVG file with the drawing itself, in HTML only."""
 
     default_priority = 300
     formats = ("html",)

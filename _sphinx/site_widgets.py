@@ -1,12 +1,12 @@
 """Explorers that run in the page without a kernel, and stills where one is needed.
 
-At the end of the reading of a chapter its widget views are replaced:
+When a chapter has been read, its widget views are replaced:
 
-- a view of an explorer (an anywidget) by an `explorer` node, which carries the model's
-  state; its module and its style sheet move to `_static/explorers/`, named by their
-  content, so that they are cached across pages and load from a `file://` address under
-  a strict policy;
-- a view in a cell tagged `live-lab` by the picture that the lab drew and a line that
+- a view of an explorer (an anywidget) with an `explorer` node, which carries the
+  model's state; its module and its style sheet move to `_static/explorers/`, named by
+  their content, so that they are cached across pages and load from a `file://` address
+  under a strict policy;
+- a view in a cell tagged `live-lab` with the picture that the lab drew and a line that
   says where it runs.
 """
 
@@ -94,7 +94,7 @@ def is_explorer(model: dict | None) -> bool:
 
 
 def links_between(models: dict, shown: set[str]) -> list[dict]:
-    """The jslinks whose two ends are on the page: (source, target, both ways)."""
+    """The jslinks with both ends on the page: their ends, and whether two-way."""
     links = []
     for model in models.values():
         state = model.get("state", {})
@@ -110,7 +110,7 @@ def links_between(models: dict, shown: set[str]) -> list[dict]:
 
 
 def replace_views(app: Sphinx, doctree: nodes.document) -> None:
-    """Put explorers and stills in the place of the widget views of one document."""
+    """Replace the widget views of one document with explorers and stills."""
     metadata = NbMetadataCollector.get_doc_data(app.env)[app.env.docname]
     scripts = metadata.get("js_files", {})
     state = scripts.pop("ipywidgets_state", None)
@@ -177,7 +177,7 @@ def _replace_view(bundle, model_id: str, models: dict, files: dict, shown: set) 
 
 
 def _replace_lab(app: Sphinx, cell: nodes.Element, models: dict) -> None:
-    """The still of a live lab in the place of its widget, with where it runs."""
+    """Replace a live lab's widget with its still and a line that says where it runs."""
     bundles = list(cell.findall(NodeMatcher(nodes.container, nb_element="mime_bundle")))
     outputs = [
         {"data": {VIEW: {"model_id": view}}} for b in bundles if (view := _view_of(b))
@@ -213,7 +213,7 @@ def lab_line(app: Sphinx) -> str:
 
 
 def _stored(app: Sphinx, picture: bytes) -> str:
-    """Keep a picture with the notebook's own; its address for an image node."""
+    """Store a picture with the notebook's own; return its address for an image node."""
     folder = Path(app.env.mystnb_config.output_folder)
     path = folder / f"{hashlib.sha256(picture).hexdigest()}.png"
     folder.mkdir(parents=True, exist_ok=True)
@@ -222,7 +222,7 @@ def _stored(app: Sphinx, picture: bytes) -> str:
 
 
 def visit_explorer(self, node: explorer) -> None:
-    """The page's placeholder: the state, and the still for where nothing can run."""
+    """Write the placeholder: the state, and a still for readers without scripts."""
     image = node.children[0]
     source = posixpath.join(
         self.builder.imgpath, quote(self.builder.images[image["uri"]])
@@ -242,7 +242,7 @@ def visit_explorer(self, node: explorer) -> None:
 def add_scripts(
     app: Sphinx, pagename: str, templatename: str, context: dict, doctree
 ) -> None:
-    """The modules that a page's explorers need, then the host that starts them."""
+    """Add the modules that a page's explorers need, then the host that starts them."""
     files = NbMetadataCollector.get_doc_data(app.env)[pagename].get("explorers", {})
     for name in files:
         add = app.add_js_file if name.endswith(".js") else app.add_css_file

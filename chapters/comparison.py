@@ -1,20 +1,20 @@
-"""Printed text against printed text, with tolerance for numbers and for nothing else.
+"""Comparison of printed texts, with a tolerance for numbers and for nothing else.
 
-Integers are equal. Two numbers with a decimal point or an exponent agree within one
-unit of the last digit that is printed; where the two show different numbers of digits,
-the finer unit counts, so `1.` agrees with `0.9999` and not with `1.4`. A number such as
-`1.`, with nothing after its point, meets another such number exactly: a sentence may
-end with an integer. A relative tolerance, of the stored number, widens this for
-decimals alone. An integer never agrees with a decimal.
+Integers must be equal. Two numbers with a decimal point or an exponent agree within one
+unit of the last printed digit. Where they show different numbers of digits, the finer
+unit counts, so `1.` agrees with `0.9999` and not with `1.4`. Two numbers such as `1.`,
+with nothing after the point, must be equal: each may be an integer that ends a
+sentence. A tolerance, relative to the stored number, widens this for decimals only. An
+integer never agrees with a decimal.
 
-What is a number: digits outside identifiers (`fc1`, `W_1`, `0x7f` are text) and outside
-versions (`3.4.5` is text), with thousands commas, with a sign where nothing stands
-before it that makes it a hyphen or an operator: `0.5-0.7` holds two positive numbers.
-`nan` and `inf` are text.
+A number is digits with thousands commas, outside identifiers (`fc1`, `W_1`, `0x7f` are
+text) and versions (`3.4.5` is text). A sign belongs to it unless what stands before
+makes it a hyphen or an operator: `0.5-0.7` holds two positive numbers. `nan` and `inf`
+are text.
 
 Spaces beside a number may change only in a text where some number changed its printed
-width: torch pads a whole tensor to its widest number. A line that wraps elsewhere is
-another line.
+width: torch pads a whole tensor to its widest number. A line that wraps at another
+place is a different line.
 """
 
 import re
@@ -60,13 +60,13 @@ def numbers_differ(stored: str, fresh: str, rtol: Decimal = Decimal(0)) -> str |
     if is_integer(stored):
         return f"{change}: integers must be equal"
     if _sign_style(stored, fresh) != _sign_style(fresh, stored):
-        return f"{change}: the sign is printed otherwise"
+        return f"{change}: the sign is printed differently"
     with localcontext(prec=50 + len(stored) + len(fresh)):
         return _decimals_differ(stored, fresh, rtol, change)
 
 
 def _sign_style(number: str, other: str) -> tuple[bool, bool]:
-    """What two numbers share unless they are formatted otherwise: glyph, plus sign."""
+    """Glyph of the sign, and plus sign: equal unless the format has changed."""
     return number[0] == "−", number[0] == "+" and other[0] != "-"
 
 

@@ -1,16 +1,16 @@
-"""The numbers of a chapter's prose, each of which some cell of the chapter must print.
+"""The numbers in a chapter's prose, each of which one of its cells must print.
 
     python chapters/prose.py [NAME…]    list the numbers that no cell prints
 
-Counted are numbers with a decimal point and integers of three or more digits, in
-markdown cells and in the captions and descriptions of figures. Left out are code,
+The check counts numbers with a decimal point and integers of three or more digits, in
+markdown cells and in the captions and descriptions of figures. It leaves out code,
 mathematics, links, citations and other roles, options and labels of directives, HTML
-tags, years, versions, and numbers in names (`GPT-2`, `section 3.2`). A prose number is
-printed when some stored text output holds a number that rounds to it at the prose's own
-precision: 0.94 where 0.9369 is printed. With a minus sign it needs a negative number;
-without one the size is enough ("falls by 0.17").
+tags, years, versions, and numbers in names (`GPT-2`, `section 3.2`). A number counts as
+printed when a stored text output holds one that rounds to it at the prose's precision:
+0.94 where 0.9369 is printed. After a minus sign only a negative number will do; without
+one the magnitude is enough ("falls by 0.17").
 
-A number from elsewhere is declared with its source: {sourced}`0.02 <radford2019>`.
+A number from elsewhere names its source: {sourced}`0.02 <radford2019>`.
 """
 
 import html
@@ -97,7 +97,7 @@ COUNTED = re.compile(
 
 @dataclass(frozen=True)
 class Number:
-    """A number of the prose, with where it stands."""
+    """A number in the prose, and its place."""
 
     text: str
     place: str
@@ -108,7 +108,7 @@ class Number:
 
 
 def plain(source: str) -> str:
-    """Markdown without what the check leaves out; lines stay apart."""
+    """Markdown without what the check leaves out; line breaks stay."""
     text = without_fences(source)
     for pattern in LEFT_OUT:
         text = pattern.sub(" ", text)
@@ -119,7 +119,7 @@ def plain(source: str) -> str:
 
 
 def without_fences(source: str) -> str:
-    """Markdown without code; of a directive the body stays, and the title if any."""
+    """Markdown without code; a directive keeps its body and its title."""
     kept, open_fences, in_options = [], [], False
     for line in source.splitlines():
         match = FENCE.match(line)
@@ -155,7 +155,7 @@ def closes(fence: str, opening: str) -> bool:
 
 
 def numbers_in(source: str, place: str) -> list[Number]:
-    """The numbers of a piece of markdown that some cell must print."""
+    """The numbers in a piece of markdown that a cell must print."""
     text = plain(source)
     found = []
     for match in COUNTED.finditer(text):
@@ -170,7 +170,7 @@ def numbers_in(source: str, place: str) -> list[Number]:
 
 
 def passages(notebook: nbformat.NotebookNode):
-    """Every piece of prose of a chapter, with the name of its place."""
+    """Every piece of prose in a chapter, after the name of its place."""
     for cell in notebook.cells:
         if cell.cell_type == "markdown":
             yield f"cell {cell.id!r}", cell.source
@@ -200,7 +200,7 @@ def printed_numbers(notebook: nbformat.NotebookNode) -> set[str]:
 
 
 def is_printed(number: str, printed: set[str]) -> bool:
-    """Whether a prose number is one of the printed ones at its own precision."""
+    """Whether a printed number rounds to this one at this one's precision."""
     wanted, step = value(number), unit(number)
     for other in printed:
         exact = other.endswith(".")  # torch prints 1. for a whole float
@@ -213,7 +213,7 @@ def is_printed(number: str, printed: set[str]) -> bool:
 
 
 def unprinted(notebook: nbformat.NotebookNode) -> list[Number]:
-    """The numbers of a chapter's prose that no cell of it prints."""
+    """The numbers in a chapter's prose that none of its cells prints."""
     printed = printed_numbers(notebook)
     return [
         number

@@ -94,7 +94,7 @@ def test_an_unknown_command_is_an_error():
         (r"\begin{pmatrix}1 \\ 2\end{pmatrix}", r"\begin{pmatrix}1 \\ 2\end{pmatrix}"),
     ],
 )
-def test_displays_take_the_form_that_katex_reads(source, expected):
+def test_displays_take_the_form_that_katex_accepts(source, expected):
     assert site_math.display_tex(source) == expected
     site_math.typeset(expected, True)
 
@@ -170,7 +170,7 @@ def test_a_schematic_takes_the_colours_of_the_page():
     assert not re.search(r'<svg[^>]*\swidth="', html)
 
 
-def test_ids_of_a_schematic_are_its_own():
+def test_ids_of_a_schematic_are_unique():
     html = site_svg.inline(DRAWING, "A")
     assert 'id="svg-a-arrow"' in html
     assert 'marker-end="url(#svg-a-arrow)"' in html
@@ -198,7 +198,7 @@ def test_the_description_of_a_schematic_is_escaped():
         '<svg id="a" viewBox="0 0 1 1"><image href="x.png"/></svg>',
     ],
 )
-def test_a_schematic_that_cannot_be_set_in_is_refused(svg):
+def test_a_schematic_that_cannot_be_inlined_is_refused(svg):
     with pytest.raises(site_svg.SchematicError):
         site_svg.inline(svg, "A")
 
@@ -237,7 +237,7 @@ def test_every_launch_address_follows_the_repository():
     )
 
 
-def test_a_page_that_is_no_notebook_has_no_launch_group():
+def test_a_page_that_is_not_a_notebook_has_no_launch_group():
     def groups_of(suffix):
         groups = [
             {"type": "group", "label": f"{name}-buttons", "buttons": []}
@@ -265,7 +265,7 @@ def test_a_page_that_is_no_notebook_has_no_launch_group():
         ("pages", "https://gitlab.com/some/book", ""),
     ],
 )
-def test_the_address_of_the_site_is_said_or_follows_the_repository(
+def test_the_address_of_the_site_is_given_or_follows_the_repository(
     setting, repository, expected
 ):
     config = settings(repository)
@@ -298,7 +298,7 @@ def test_without_an_address_a_shared_page_names_nothing_absolute():
     assert not [value for value in found.values() if "://" in value]
 
 
-def test_a_summary_is_the_first_paragraph_with_the_list_that_it_announces():
+def test_a_summary_is_the_first_paragraph_with_the_list_that_it_introduces():
     def summary(source):
         return site_card.summary(publish_doctree(source))
 
@@ -310,7 +310,7 @@ def test_a_summary_is_the_first_paragraph_with_the_list_that_it_announces():
     assert len(long) <= site_card.LONGEST_SUMMARY + 2
 
 
-def test_the_card_has_the_size_that_it_names_and_is_opaque(tmp_path):
+def test_the_card_has_the_declared_size_and_is_opaque(tmp_path):
     site_card.draw(tmp_path / "card.png", "Book")
     with Image.open(tmp_path / "card.png") as card:
         assert card.size == site_card.SIZE
@@ -402,7 +402,7 @@ def test_a_handler_in_the_page_is_found():
         ("nothing known\nlast", "last"),
     ],
 )
-def test_a_traceback_is_cut_to_what_happened(traceback, expected):
+def test_a_traceback_is_cut_to_its_last_message(traceback, expected):
     assert site_prose.last_words(traceback) == expected
 
 
@@ -430,13 +430,13 @@ def test_a_line_that_came_in_two_messages_is_one_line():
 # The cache of executed notebooks
 
 
-def test_pages_follow_the_style_sheet():
-    """Sphinx copies no file and stamps no address where no page is out of date."""
+def test_pages_are_written_again_when_the_style_sheet_changes():
+    """Sphinx copies no file and stamps no address unless a page is out of date."""
     sheet = ROOT / "_sphinx" / "static" / "mygpt.css"
     assert sheet in [p for one in book_site.READ_WITH for p in ROOT.glob(one)]
 
 
-def test_the_cache_key_follows_the_package(tmp_path):
+def test_the_cache_key_changes_with_the_package(tmp_path):
     (tmp_path / "mygpt").mkdir()
     source = tmp_path / "mygpt" / "norm.py"
     source.write_text("a = 1\n")
@@ -654,7 +654,7 @@ def test_no_page_names_a_file_of_the_machine(chapter):
     assert "ValueError: got 3" in re.sub("<[^>]+>", "", chapter)
 
 
-def test_setup_is_folded_and_timings_are_marked(chapter):
+def test_the_setup_cell_is_folded_and_timings_are_marked(chapter):
     assert "Setup: installs the book" in chapter
     assert chapter.count("varies by machine") == 1
 
@@ -686,7 +686,7 @@ def test_a_chapter_has_the_number_of_its_file(chapter):
     assert '<span class="section-number">5. </span>A chapter' in chapter
 
 
-def test_nothing_is_asked_of_another_host(small_site):
+def test_nothing_is_loaded_from_another_host(small_site):
     for page in small_site.rglob("*.html"):
         html = page.read_text(encoding="utf-8")
         assert not re.search(
@@ -697,7 +697,7 @@ def test_nothing_is_asked_of_another_host(small_site):
     assert not list(small_site.rglob("*thebe*.js"))
 
 
-def test_every_page_has_a_card_and_the_card_is_there(small_site):
+def test_every_page_names_a_card_that_exists(small_site):
     pages = [page for page in small_site.rglob("*.html") if page.name != "404.html"]
     assert len(pages) > 4
     for page in pages:
@@ -758,7 +758,7 @@ def test_a_plot_in_a_palette_is_smaller_and_looks_the_same(transparent):
     assert site_lean.with_palette(small) == small
 
 
-def test_plots_of_outputs_get_their_size_once(tmp_path):
+def test_plots_in_outputs_get_their_size_once(tmp_path):
     (tmp_path / "_images").mkdir()
     Image.new("RGB", (140, 70)).save(tmp_path / "_images" / "a b.png")
     html = (

@@ -1,4 +1,4 @@
-"""What every committed chapter keeps to: no kernel runs here."""
+"""The rules for every committed chapter; no kernel runs here."""
 
 import ast
 import re
@@ -29,7 +29,7 @@ TIMING = re.compile(r"\d ?(ns|µs|us|ms|s|sec|secs|seconds|minutes)\b")
 BANNED = re.compile(r"\b(simply|obviously|trivially|just works)\b", re.IGNORECASE)
 DIRECTIVE = re.compile(r"^\s*[`:]{3,}\s*\{([\w-]+)\} *(.*)$")
 ALT_LENGTH, CELL_LINES, MEDIAN_LINES, FILE_BYTES = 30, 20, 6, 400_000
-ALT_WANTED = f"its alt must say in {ALT_LENGTH} letters or more what is to be seen"
+ALT_WANTED = f"its alt text must say what it shows, in {ALT_LENGTH} letters or more"
 
 
 # Each check takes a chapter and gives its problems, one sentence each.
@@ -66,7 +66,7 @@ def opening(chapter):
 
 
 def execution(chapter):
-    """Every cell has run once, in order, and left no error or warning unannounced."""
+    """Every cell has run once, in order; errors and warnings are announced by a tag."""
     counts = [cell.execution_count for cell in code_cells(chapter)]
     if counts != list(range(1, len(counts) + 1)):
         yield f"execution counts {counts} are not 1, 2, 3, …"
@@ -86,7 +86,7 @@ def outputs(chapter):
 
 
 def prints(source):
-    """Whether a print stands outside every function, condition and handler."""
+    """Whether the source prints unconditionally."""
     source = "\n".join(
         line for line in source.splitlines() if not line.lstrip().startswith("%")
     )
@@ -108,7 +108,7 @@ def prints(source):
 
 
 def known_tags(chapter):
-    """No tag is misspelt, and nothing but a live lab escapes the comparison."""
+    """No tag is misspelt, and only a live lab escapes the comparison."""
     for cell in code_cells(chapter):
         for tag in tags(cell):
             if not TAGS.fullmatch(tag):
@@ -116,7 +116,7 @@ def known_tags(chapter):
         if ("live-lab" in tags(cell)) != ("nbval-ignore-output" in tags(cell)):
             yield f"cell {cell.id!r}: live-lab and nbval-ignore-output go together"
         if re.search(r"#\s*(NBVAL|PYTEST_VALIDATE)_", cell.source):
-            yield f"cell {cell.id!r} steers nbval by a comment: use tags"
+            yield f"cell {cell.id!r} controls nbval with a comment: use tags"
 
 
 def portable(chapter):
@@ -151,7 +151,7 @@ def size(chapter):
 
 
 def widgets(chapter):
-    """No widget state and no view of a widget that is not there."""
+    """No widget state is stored, and no view of a widget."""
     if "widgets" in chapter.metadata:
         yield "the metadata holds widget state"
     for cell in code_cells(chapter):
@@ -190,11 +190,11 @@ def images(chapter):
             if not (ROOT / "chapters" / image["file"]).is_file():
                 yield f"the image {image['file']} is not a file of the book"
         if re.search(r"^\s*[`:]{3,}\s*\{(image|figure)\}", cell.source, re.MULTILINE):
-            yield f"cell {cell.id!r} shows an image by directive: write figure-md"
+            yield f"cell {cell.id!r} shows an image with a directive: write figure-md"
 
 
 def words(chapter):
-    """The words that a chapter never uses."""
+    """No chapter uses a banned word."""
     for place, source in prose.passages(chapter):
         if found := BANNED.search(prose.plain(source)):
             yield f"{place} says {found[0]!r}"
@@ -242,7 +242,7 @@ def directives(source):
 
 
 def printed(chapter):
-    """Every number of the prose is printed by a cell, or names its source."""
+    """Every number in the prose is printed by a cell, or names its source."""
     for number in prose.unprinted(chapter):
         yield f"no cell prints {number}"
     keys = prose.bibliography_keys(
@@ -253,7 +253,7 @@ def printed(chapter):
 
 
 def comments(chapter):
-    """No line of the text begins with %: it would be a comment, and not be shown."""
+    """No line of text begins with %, which would hide it as a comment."""
     for cell in chapter.cells:
         if cell.cell_type == "markdown":
             for line in cell.source.splitlines():
@@ -280,7 +280,7 @@ CHECKS = [
 
 @pytest.mark.parametrize("check", CHECKS, ids=lambda check: check.__name__)
 @pytest.mark.parametrize("path", PATHS, ids=lambda path: path.stem)
-def test_the_chapter_keeps_to(path, check):
+def test_the_chapter_follows_the_rule(path, check):
     assert list(check(nbformat.read(path, as_version=4))) == []
 
 
@@ -292,7 +292,7 @@ def test_the_chapter_is_stored_in_its_normal_form(path):
 
 
 @pytest.mark.parametrize("path", PATHS, ids=lambda path: path.stem)
-def test_the_words_of_the_chapter_are_spelt_right(path):
+def test_the_chapter_is_spelt_correctly(path):
     words = "\n".join(cell.source for cell in nbformat.read(path, 4).cells)
     command = [sys.executable, "-m", "codespell_lib", "-"]
     done = subprocess.run(
@@ -301,7 +301,7 @@ def test_the_words_of_the_chapter_are_spelt_right(path):
     assert done.returncode == 0, done.stdout
 
 
-def test_the_table_of_contents_names_every_chapter_and_nothing_that_is_not_there():
+def test_the_table_of_contents_names_every_chapter_and_no_missing_file():
     contents = yaml.safe_load((ROOT / "_toc.yml").read_text(encoding="utf-8"))
     named = [contents["root"], *files(contents.get("parts", []))]
     missing = [name for name in named if not list(ROOT.glob(f"{name}.*"))]
@@ -319,7 +319,7 @@ def files(entry):
     return []
 
 
-def test_labels_are_given_once_in_the_whole_book():
+def test_labels_are_unique_in_the_book():
     labels = [
         label
         for path in PATHS
@@ -443,7 +443,7 @@ SPOILED = {
     "a comment for nbval": (
         known_tags,
         lambda c: change(c[1], source="# NBVAL_SKIP\n1"),
-        "by a comment",
+        "with a comment",
     ),
     "a path in an output": (
         portable,

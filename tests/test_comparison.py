@@ -66,8 +66,8 @@ DISAGREE = [
     ("-5", "5", "integers must be equal"),
     ("007", "7", "integers must be equal"),
     ("3", "3.0", "an integer and a decimal"),
-    ("+0.50", "0.50", "the sign is printed otherwise"),
-    ("−0.50", "-0.50", "the sign is printed otherwise"),
+    ("+0.50", "0.50", "the sign is printed differently"),
+    ("−0.50", "-0.50", "the sign is printed differently"),
     ("1e9999", "3e9999", "2 units"),
 ]
 
@@ -79,14 +79,12 @@ def test_decimals_agree_within_one_unit_of_the_last_digit(one, other):
 
 
 @pytest.mark.parametrize(("one", "other", "why"), DISAGREE)
-def test_other_numbers_disagree_in_both_directions_and_the_reason_is_given(
-    one, other, why
-):
+def test_other_numbers_disagree_in_both_directions_with_a_reason(one, other, why):
     assert why in numbers_differ(one, other)
     assert numbers_differ(other, one)
 
 
-def test_a_relative_tolerance_widens_decimals_and_leaves_integers():
+def test_a_relative_tolerance_widens_decimals_but_not_integers():
     assert numbers_differ("10.512", "10.712", RTOL) is None
     assert "0.029 of it; rtol 0.02" in numbers_differ("10.512", "10.812", RTOL)
     assert numbers_differ("0.00", "0.01", RTOL) is None
@@ -124,7 +122,7 @@ def test_the_message_shows_the_line_and_the_number():
         ("fc1 0.5", "fc2 0.5", "fc1"),
     ],
 )
-def test_text_around_the_numbers_is_exact(stored, fresh, why):
+def test_text_around_the_numbers_must_match_exactly(stored, fresh, why):
     assert why in difference(stored, fresh)
 
 
@@ -348,7 +346,7 @@ FAILS = {
 
 
 def verdicts(folder):
-    """Why each case failed under nbval and the chapters' conftest; '' if it passed."""
+    """Why each case failed under nbval and the chapters' conftest; "" if it passed."""
     for name in ("conftest.py", "comparison.py"):
         shutil.copy(CHAPTERS / name, folder)
     (folder / "pytest.ini").write_text("[pytest]\nfilterwarnings = error\n")
@@ -383,7 +381,7 @@ def verdicts(folder):
     return found
 
 
-def test_nbval_judges_every_case_as_it_should(tmp_path):
+def test_nbval_gives_the_right_verdict_on_every_case(tmp_path):
     found = verdicts(tmp_path)
     failed = {name: found[name] for name in PASSES if found[name]}
     passed = {name: found[name] for name in FAILS if FAILS[name][1] not in found[name]}

@@ -1,4 +1,4 @@
-"""The commands: what stops them is their last line, and a good site stays."""
+"""The commands: the cause of a failure comes last, and a good site survives."""
 
 import ast
 import errno
@@ -52,7 +52,7 @@ def test_the_cause_is_found_in_the_output(make, lines, expected):
     assert make.cause(lines).startswith(expected)
 
 
-def test_a_whole_site_takes_the_old_ones_place(make):
+def test_a_complete_site_replaces_the_old_one(make):
     write_page(make.SITE, "old")
     write_page(make.STAGING / "_build" / "html", "new")
     make.build_site()
@@ -60,7 +60,7 @@ def test_a_whole_site_takes_the_old_ones_place(make):
     assert not list(make.BUILD.glob("html.*"))
 
 
-def test_a_site_that_cannot_be_copied_leaves_the_old_one(make, monkeypatch):
+def test_a_site_that_cannot_be_copied_keeps_the_old_one(make, monkeypatch):
     write_page(make.SITE, "old")
 
     def half_copy(source, target):
@@ -74,7 +74,7 @@ def test_a_site_that_cannot_be_copied_leaves_the_old_one(make, monkeypatch):
     assert not list(make.BUILD.glob("html.*"))
 
 
-def test_a_build_that_fails_leaves_the_old_site(make, monkeypatch):
+def test_a_failed_build_keeps_the_old_site(make, monkeypatch):
     write_page(make.SITE, "old")
 
     def fail(what, command, aside):
@@ -168,6 +168,13 @@ def test_the_hooks_before_a_commit_are_the_quick_checks_of_make(make):
     for name, hook in hooks.items():
         assert hook["entry"] == f"python3 make.py {name}"
         assert (hook["language"], hook["pass_filenames"]) == ("system", False)
+
+
+def test_continuous_integration_says_what_it_leaves_to_make_slow():
+    lines = (ROOT / ".ci" / "run").read_text("utf-8").splitlines()
+    (said,) = [line for line in lines if "make slow" in line]
+    assert said.startswith('echo "Not run here:')
+    assert lines[-1].endswith(" make test")
 
 
 @pytest.fixture(scope="module")

@@ -1,4 +1,4 @@
-"""The check that every number of the prose is printed by a cell of its chapter."""
+"""The check that a cell of the chapter prints every number in its prose."""
 
 import nbformat
 import pytest
@@ -42,7 +42,7 @@ def out(text):
         ("It costs $5, and 7.25 is the price in $.", ["7.25"]),
     ],
 )
-def test_numbers_of_the_prose_are_found(prose, numbers):
+def test_numbers_in_prose_are_found(prose, numbers):
     assert [number.text for number in numbers_in(prose, "here")] == numbers
 
 
@@ -65,7 +65,7 @@ def test_numbers_of_the_prose_are_found(prose, numbers):
         "x128, fc100, W_256",
     ],
 )
-def test_what_is_no_number_of_the_prose_is_left_out(prose):
+def test_non_numbers_in_prose_are_left_out(prose):
     assert numbers_in(prose, "here") == []
 
 
@@ -103,11 +103,11 @@ def test_a_number_is_printed_when_one_rounds_to_it(number, printed):
         ("0.50", "0.5"),
     ],
 )
-def test_a_number_that_none_rounds_to_is_not_printed(number, printed):
+def test_a_number_is_not_printed_when_none_rounds_to_it(number, printed):
     assert not is_printed(number, {"7", printed})
 
 
-def test_a_wrong_number_is_reported_with_its_cell_and_its_words():
+def test_a_wrong_number_is_reported_with_its_cell_and_its_context():
     (wrong,) = unprinted(
         chapter("The std falls to 0.08 after 30 layers.", out("std 0.0960\n"))
     )
@@ -127,11 +127,11 @@ def test_a_wrong_number_is_reported_with_its_cell_and_its_words():
         v4.new_output("error", ename="ValueError", evalue="got 0.0960", traceback=[]),
     ],
 )
-def test_any_stored_text_prints_a_number(output):
+def test_every_kind_of_stored_text_can_print_a_number(output):
     assert unprinted(chapter("It falls to 0.096.", output)) == []
 
 
-def test_attributes_of_html_print_nothing():
+def test_html_attributes_print_nothing():
     page = v4.new_output("display_data", {"text/html": '<td width="0.0960">1</td>'})
     assert len(unprinted(chapter("It falls to 0.096.", page))) == 1
 
@@ -150,7 +150,7 @@ def test_captions_and_descriptions_of_figures_are_prose():
     ]
 
 
-def test_a_source_must_be_known_and_must_carry_a_number():
+def test_a_sourced_number_needs_a_number_and_a_known_source():
     keys = bibliography_keys(
         "@article{radford2019,\n  year = {2019},\n}\n @book{ he2015 , x={}}"
     )

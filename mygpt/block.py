@@ -1,5 +1,8 @@
 """The transformer block: attention, then an MLP, each with a norm and a residual."""
 
+from collections.abc import Callable
+from functools import partial
+
 from jaxtyping import Float
 from torch import Tensor, nn
 
@@ -55,15 +58,16 @@ class TransformerBlock(nn.Module):
     def forward(
         self, x: Float[Tensor, "B T C"], *, cache: KVCache | None = None
     ) -> Float[Tensor, "B T C"]:
+        attention = self.mha if cache is None else partial(self.mha, cache=cache)
         if self.norm == "post" or not self.residual:
-            return self._other_wiring(x, cache)
-        x = x + self.mha(self.ln1(x), cache=cache)
+            return self._other_wiring(x, attention)
+        x = x + attention(self.ln1(x))
         return x + self.mlp(self.ln2(x))
 
-    def _other_wiring(self, x: Tensor, cache: KVCache | None) -> Tensor:
+    def _other_wiring(self, x: Tensor, attention: Callable[[Tensor], Tensor]) -> Tensor:
         if self.norm != "post":
-            return self.mlp(self.ln2(self.mha(self.ln1(x), cache=cache)))
-        a = self.mha(x, cache=cache)
+            return self.mlp(self.ln2(attention(self.ln1(x))))
+        a = attention(x)
         x = self.ln1(x + a if self.residual else a)
         m = self.mlp(x)
         return self.ln2(x + m if self.residual else m)

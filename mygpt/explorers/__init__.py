@@ -1,8 +1,8 @@
 """Interactive figures that also work without a kernel: arrays in, an anywidget out.
 
-No explorer imports torch, and none but LiveModel computes much. All their state is in
-traits: with a kernel they are live in both directions, and a page without one has all
-that they need.
+LiveModel alone runs a model, the package's own. All state of an explorer is in traits:
+with a kernel it is live in both directions, and a page without one has all that it
+needs.
 """
 
 from mygpt.explorers.activations import Activations

@@ -1,7 +1,7 @@
 import {
-  bandScale, barBox, button, clamp, dragging, fixed, html, linearTicks, mount, picture, powerOfTen,
-  readings, slider, speaker, store, svg, valueSlider,
+  barBox, button, clamp, dragging, fixed, html, linearTicks, mount, slider, speaker, store, svg,
 } from "./drawing.mjs";
+import { bandScale, picture, powerOfTen, readings, valueSlider } from "./picture.mjs";
 
 const DECIMALS = 4;
 const MOVED = 1; // decimals of what the reader moves

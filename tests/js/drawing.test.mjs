@@ -2,10 +2,12 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 
 import {
-  bandScale, barBox, clamp, emptiest, extent, fixed, floats, linePath, linearScale, linearTicks,
-  logTicks, markerPath, nearestIndex, niceStep, padded, powerOfTen, significant, softmax, spread,
+  barBox, clamp, emptiest, extent, fixed, floats, linearScale, linearTicks, niceStep, softmax,
   tooltipPlaces,
 } from "../../mygpt/explorers/drawing.mjs";
+import {
+  bandScale, linePath, logTicks, markerPath, nearestIndex, padded, powerOfTen, significant, spread,
+} from "../../mygpt/explorers/picture.mjs";
 import {
   channels, heatColours, roomFor, textWidth, visibleText,
 } from "../../mygpt/explorers/heat.mjs";

@@ -162,9 +162,10 @@ export function slider(label, values, format, choose) {
   const head = html("span", { class: "mygpt-slider-head" }, html("span", {}, label), output);
   const node = html("label", { class: "mygpt-slider" }, head, input);
   const at = (index) => {
+    const text = format(values[index]);
     input.value = index;
-    output.textContent = format(values[index]);
-    input.setAttribute("aria-valuetext", output.textContent);
+    output.textContent = text;
+    input.setAttribute("aria-valuetext", text);
     input.style.setProperty("--filled", `${(100 * index) / (values.length - 1)}%`);
   };
   input.addEventListener("input", () => choose(values[input.valueAsNumber]));

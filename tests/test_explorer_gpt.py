@@ -85,8 +85,8 @@ const rewriting = {json.dumps(REWRITING)};
 const open = ({{ layout, weights, heads, activation }}) => {{
   const {{ buffer, byteOffset, length }} = Buffer.from(weights, "base64");
   return gpt.loadModel({{
-    layout, bytes: new DataView(buffer, byteOffset, length), heads, activation,
-    rewriting,
+    layout, bytes: new DataView(buffer, byteOffset, length),
+    heads, activation, rewriting,
   }});
 }};
 const plain = (value) => JSON.stringify(value, (_, one) =>

@@ -456,7 +456,7 @@ def test_a_stylesheet_of_one_explorer_is_for_it_alone_and_beats_the_common(
 
 def test_every_explorer_has_its_three_files_and_no_others():
     shared = {"drawing.mjs", "explorer.css", "page.html", "__init__.py", "base.py"}
-    kit = ("heat", "neurons", "combobox")
+    kit = ("picture", "heat", "neurons", "combobox")
     shared |= {f"{name}.{end}" for name in kit for end in ("mjs", "css")}
     shared |= {"curves.mjs", "tokens_merges.mjs"}
     parts = ("state", "links", "prompt", "neurons", "edits")

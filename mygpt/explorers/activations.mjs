@@ -1,8 +1,8 @@
 import { cursorPlot, curveHint, curveTable, shownAmong } from "./curves.mjs";
 import {
-  axisHandle, choice, clamp, extent, fixed, floats, html, linearTicks, mount, nearestIndex, padded,
-  powerOfTen, speaker, store, svg,
+  axisHandle, choice, clamp, extent, fixed, floats, html, linearTicks, mount, speaker, store, svg,
 } from "./drawing.mjs";
+import { nearestIndex, padded, powerOfTen } from "./picture.mjs";
 
 const DECIMALS = 4;
 const QUANTITIES = [["value", "Value"], ["slope", "Slope"]];
@@ -31,6 +31,7 @@ export function jumpOf([low, high]) {
   return 0.25 * (high - low);
 }
 
+/** The traits are position, quantity and visible; the data lie in the state by role. */
 function activationsState(model) {
   const [names, compare, places, points, exponent, hasPhi] =
     ["names", "compare", "places", "points", "exponent", "has_phi"].map((trait) => model.get(trait));
@@ -50,7 +51,7 @@ function activationsState(model) {
 
 const drawnText = (state) => `The ${state.get("quantity")}s are drawn.`;
 
-function cursorText({ names, value, slope, shown, at, xText }) {
+function sentenceOf({ names, value, slope, shown, at, xText }) {
   const seen = shown.map(([i]) =>
     `${names[i]}: value ${fixed(value[i][at], DECIMALS)}, slope ${fixed(slope[i][at], DECIMALS)}.`);
   return [`At x = ${xText(at)}.`, ...seen].join(" ");
@@ -98,7 +99,7 @@ function curvesView(state) {
     plot.drawCursor(state.shown);
     handle.show(state.at, state.x.length - 1, `x = ${xText(state.at)}`);
     plot.root.setAttribute("aria-label",
-      `${state.get("description")} ${drawnText(state)} ${cursorText(state)}`);
+      `${state.get("description")} ${drawnText(state)} ${sentenceOf(state)}`);
   };
   return { node: plot.node, handle: handle.node, draw, drawCursor, stop: plot.stop };
 }
@@ -110,7 +111,7 @@ const tableView = (state) => curveTable(state, {
   text: (key, i) => fixed(state[key][i][state.at], DECIMALS),
 });
 
-/** The difference of two curves, magnified. */
+/** The difference of two curves, magnified, with the cursor of the curves. */
 function differenceView(state, handle) {
   const { compare, difference, domain, exponent } = state;
   const curves = [["ink", difference]];
@@ -160,7 +161,7 @@ function render({ model, el }) {
   };
   const speaking = (update, first = () => "") => () => {
     update();
-    voice.say(`${first()} ${cursorText(state)}`.trim());
+    voice.say(`${first()} ${sentenceOf(state)}`.trim());
   };
   return mount({
     model, el, root,

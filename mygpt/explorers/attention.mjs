@@ -77,6 +77,7 @@ export function staircase(length) {
   return [...corners.flat(), at(length, 0)].join(", ");
 }
 
+/** The traits are head, temperature, causal and row. */
 function attentionState(model) {
   const words = model.get("tokens").map(visibleText);
   const { length } = words;
@@ -207,7 +208,7 @@ function mapView(state) {
 function rowView({ words, get, write }) {
   const { node, show } = slider("Reading position", [...words.keys()],
     (row) => `${row}  \u2068${words[row]}\u2069`, (row) => write({ row }));
-  return { node, handle: node.querySelector("input"), drawRow: () => show(get("row")) };
+  return { node, handle: node.control, drawRow: () => show(get("row")) };
 }
 
 /** A line of the list; `fill` puts an entry there, or nothing. */

@@ -1,7 +1,8 @@
 import {
-  bandScale, barBox, button, control, extent, fixed, floats, html, linearScale, linearTicks, mount,
-  padded, picture, slider, speaker, store, svg, tooltip,
+  barBox, button, control, extent, fixed, floats, html, linearScale, linearTicks, mount, slider,
+  speaker, store, svg, tooltip,
 } from "./drawing.mjs";
+import { bandScale, padded, picture } from "./picture.mjs";
 
 const DECIMALS = 3;
 const MARGIN = { left: 42, right: 6, top: 8, bottom: 42 };
@@ -39,6 +40,7 @@ export function momentsOf(vector) {
   return { mean, std: Math.sqrt(variance) };
 }
 
+/** The traits are stage and position. */
 function walkState(model) {
   const [names, notes, before, widths, tokens] = ["names", "notes", "before", "widths", "tokens"]
     .map((trait) => model.get(trait));
@@ -105,7 +107,7 @@ function sliderView({ names, get, write }) {
   return { node: html("div", { class: "mygpt-controls" }, node), drawStage: () => show(get("stage")) };
 }
 
-/** The stage's name, its moments and its note; every note has its place, which is as high. */
+/** The stage's name, moments and note; the notes share one place, as high as the longest. */
 function headView(state) {
   const { names } = state;
   const name = html("b");
@@ -123,17 +125,23 @@ function headView(state) {
   return { nodes, lay, drawStage };
 }
 
-/** The rectangles of a vector: bars, outlines of bars, or caps, 2 pixels high where a bar would end. */
-function barsOf(vector, kind, { band, scaleY }) {
+function channelRect({ band }, i, kind, y, height) {
+  const [x, width] = [band.start(i).toFixed(2), band.width.toFixed(2)];
+  return svg("rect", { class: kind, x, width, y: y.toFixed(2), height });
+}
+
+/** One bar for each number of a vector. */
+function barsOf(vector, kind, frame) {
   return Array.from(vector, (number, i) => {
-    const cap = kind === "mygpt-cap";
-    const { start, size } = cap ? { start: scaleY(number) - 1, size: 2 } : barBox(number, scaleY, 0, 0.5);
-    return svg("rect", {
-      class: kind + (!cap && number < 0 ? " mygpt-negative" : ""),
-      x: band.start(i).toFixed(2), width: band.width.toFixed(2),
-      y: start.toFixed(2), height: cap ? size : size.toFixed(2),
-    });
+    const { start, size } = barBox(number, frame.scaleY, 0, 0.5);
+    return channelRect(frame, i, number < 0 ? `${kind} mygpt-negative` : kind, start, size.toFixed(2));
   });
+}
+
+/** What marks the ends of bars that are too thin for an outline. */
+function capsOf(vector, frame) {
+  return Array.from(vector, (number, i) =>
+    channelRect(frame, i, "mygpt-cap", frame.scaleY(number) - 1, 2));
 }
 
 /** The channels of the stage over those of the stage before. */
@@ -143,11 +151,11 @@ function plotView(state) {
   const hint = tooltip();
   plot.node.append(hint.node);
   let frame = null;
-  const oldOf = (stage) => (before[stage] < 0 ? null : vector(before[stage]));
+  const oldOf = (stage) => (before[stage] < 0 ? [] : vector(before[stage]));
   const drawStage = () => {
     const stage = state.get("stage");
     const [now, old, count] = [vector(stage), oldOf(stage), widths[stage]];
-    const domain = padded(extent([now, old ?? [], [0]]), 0.08);
+    const domain = padded(extent([now, old, [0]]), 0.08);
     const ticks = linearTicks(0, count - 1, state.width / 70, 1)
       .map(({ at, label }) => ({ at: at + 0.5, label }));
     frame = plot.frame({
@@ -158,8 +166,8 @@ function plotView(state) {
       y: { domain, ticks: linearTicks(...domain, 5), strong: 0 },
     });
     frame.band = bandScale(count, frame.left, frame.right, count > 80 ? 0 : 0.2);
-    plot.curves.replaceChildren(...barsOf(now, "mygpt-bar", frame),
-      ...barsOf(old ?? [], state.thin(stage) ? "mygpt-cap" : "mygpt-outline", frame));
+    const outlines = state.thin(stage) ? capsOf(old, frame) : barsOf(old, "mygpt-outline", frame);
+    plot.curves.replaceChildren(...barsOf(now, "mygpt-bar", frame), ...outlines);
     plot.root.setAttribute("aria-label", `${state.get("description")} ${sentenceOf(state)}`);
     hint.hide();
   };
@@ -172,7 +180,7 @@ function plotView(state) {
     const value = (text, number) => html("span", {}, text, html("b", {}, numberText(number)));
     hint.show(band.middle(channel), frame, state.width, points, [
       html("strong", {}, `Channel ${channel}`), value("value", now[channel]),
-      ...(old ? [value("before", old[channel])] : []),
+      ...(old.length ? [value("before", old[channel])] : []),
     ]);
   };
   plot.root.addEventListener("pointermove", drawHint); // a finger's too: there is no cursor to move

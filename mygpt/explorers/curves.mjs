@@ -2,9 +2,8 @@
 // [index, numbers], the numbers `x` of their points, the cursor's index `at`, `moveTo(index)`, the
 // `hovered` index and the `width`; `quantity` and `visible` are traits.
 
-import {
-  dragging, hovering, html, linePath, markerPath, picture, readings, sample, svg, tick, tooltip,
-} from "./drawing.mjs";
+import { dragging, hovering, html, svg, tick, tooltip } from "./drawing.mjs";
+import { linePath, markerPath, picture, readings, sample } from "./picture.mjs";
 
 /** The places of the curves that the reader has ticked, and their numbers. */
 export function shownAmong(lists, { names, get }) {

@@ -1,8 +1,9 @@
 import { cursorPlot, curveHint, curveTable, shownAmong } from "./curves.mjs";
 import {
-  axisHandle, choice, clamp, extent, floats, html, linearTicks, logTicks, mount, nearestIndex, padded,
-  significant, slider, speaker, spread, store, svg, tick,
+  axisHandle, choice, clamp, extent, floats, html, linearTicks, mount, slider, speaker, store, svg,
+  tick,
 } from "./drawing.mjs";
+import { logTicks, nearestIndex, padded, significant, spread } from "./picture.mjs";
 
 const QUANTITIES = [["activations", "Std of activations"], ["gradients", "Norm of gradient"]];
 const NAMES = {
@@ -43,6 +44,7 @@ export function trend(curve) {
   return `${way} from ${at(first)} to ${at(last)}`;
 }
 
+/** The traits are gain, width, depth, bias, quantity, visible and layer. */
 function depthState(model) {
   const scales = Object.fromEntries(
     ["gains", "widths", "biases", "depths"].map((name) => [name, model.get(name)]));
@@ -87,7 +89,7 @@ function settingText({ get, depth }) {
   return `Gain ${get("gain")}, width ${get("width")}, ${depth} layers, ${biases}.`;
 }
 
-function cursorText(state) {
+function sentenceOf(state) {
   const { names, shown, at } = state;
   const read = shown.map(([i, list]) => `${names[i]} ${numberText(list[at])}`).join(", ");
   return `${NAMES[state.get("quantity")]} at ${placeText(state)}: ${read || "no stack shown"}.`;
@@ -105,7 +107,7 @@ function settingsView({ scales, get, write }) {
     parts.push(["bias", tick(["Biases"], (bias) => write({ bias }))]);
   }
   const node = html("div", { class: "mygpt-controls" }, ...parts.map(([, part]) => part.node));
-  return { node, draw: () => parts.forEach(([trait, part]) => part.show(get(trait))), drawCursor() {} };
+  return { node, draw: () => parts.forEach(([trait, part]) => part.show(get(trait))) };
 }
 
 /** The switch of the quantity, and the cursor's layer. */
@@ -167,7 +169,7 @@ function curvesView(state) {
     handle.show(at, depth, placeText(state));
     const trends = shown.map(([i, list]) => ` ${names[i]} ${trend(list)}.`).join("");
     plot.root.setAttribute("aria-label",
-      `${state.get("description")} ${cursorText(state)}${trends} ${settingText(state)}`);
+      `${state.get("description")} ${sentenceOf(state)}${trends} ${settingText(state)}`);
   };
   return { node: plot.node, draw, drawCursor, stop: plot.stop };
 }
@@ -190,7 +192,7 @@ function render({ model, el }) {
     settings.node, head.node, curves.node, html("div", { class: "mygpt-below" }, table.node), setting,
     voice.node);
 
-  const drawCursor = () => views.forEach((view) => view.drawCursor());
+  const drawCursor = () => [head, curves, table].forEach((view) => view.drawCursor());
   const draw = () => {
     choose(state);
     views.forEach((view) => view.draw());
@@ -199,7 +201,7 @@ function render({ model, el }) {
   };
   const speaking = (update, more = () => "") => () => {
     update();
-    voice.say(`${cursorText(state)} ${more()}`.trim());
+    voice.say(`${sentenceOf(state)} ${more()}`.trim());
   };
   const drawn = ["gain", "width", "depth", "bias", "quantity", "visible"];
   return mount({

@@ -1,8 +1,6 @@
 // Shared by every explorer: geometry and number formats first (no DOM, tested under node),
 // then the few pieces of page that all of them are made of.
 
-const SUPERSCRIPTS = "⁰¹²³⁴⁵⁶⁷⁸⁹";
-const MARKERS = ["circle", "square", "diamond", "triangle", "cross", "bar"];
 const SVG = "http://www.w3.org/2000/svg";
 
 /** A number with a set count of decimals and a true minus sign; a tie goes to the even digit. */
@@ -13,23 +11,6 @@ export function fixed(value, decimals) {
   const even = tie ? 2 * Math.round(twice / 4) / 10 ** decimals : size;
   const text = even.toFixed(decimals);
   return (value < 0 && Number(text) !== 0 ? "−" : "") + text;
-}
-
-/** 10 to a whole power, written with superscripts. */
-export function powerOfTen(exponent) {
-  const digits = [...String(Math.abs(exponent))].map((digit) => SUPERSCRIPTS[digit]).join("");
-  return `10${exponent < 0 ? "⁻" : ""}${digits}`;
-}
-
-/** Three significant digits; below a thousandth and from ten thousand on as a power of ten. */
-export function significant(value) {
-  if (!Number.isFinite(value)) return "–";
-  if (value === 0) return "0";
-  const [mantissa, power] = Math.abs(value).toExponential(2).split("e");
-  const exponent = Number(power);
-  const sign = value < 0 ? "−" : "";
-  if (exponent < -3 || exponent > 3) return `${sign}${mantissa} × ${powerOfTen(exponent)}`;
-  return sign + Number(`${mantissa}e${power}`).toFixed(Math.max(0, 2 - exponent));
 }
 
 export function clamp(value, low, high) {
@@ -63,33 +44,6 @@ export function linearTicks(low, high, count, smallest = 0) {
   return ticks;
 }
 
-/**
- * Ticks of a log axis between 10^low and 10^high; `at` is the power. Under two decades they stand
- * at 1, 2 and 5, above that at powers of ten, as many of them as `count` allows.
- */
-export function logTicks(low, high, count) {
-  const ticks = [];
-  if (high - low < 2) {
-    for (let power = Math.floor(low); power <= high; power += 1) {
-      for (const factor of [1, 2, 5]) {
-        const at = power + Math.log10(factor);
-        if (at < low - 1e-9 || at > high + 1e-9) continue;
-        const plain = power >= -4 && power < 4;
-        const times = factor === 1 ? "" : `${factor} × `;
-        const label = plain
-          ? fixed(factor * 10 ** power, Math.max(0, -power)) : times + powerOfTen(power);
-        ticks.push({ at, label });
-      }
-    }
-    return ticks;
-  }
-  const step = Math.max(1, Math.round(niceStep(high - low, count)));
-  for (let power = Math.ceil(low / step - 1e-9) * step; power <= high + 1e-9; power += step) {
-    ticks.push({ at: power || 0, label: Math.abs(power) < 3 ? String(10 ** power) : powerOfTen(power) });
-  }
-  return ticks;
-}
-
 /** Smallest and largest finite number of several lists, or undefined when there is none. */
 export function extent(lists) {
   let low = Infinity;
@@ -103,51 +57,6 @@ export function extent(lists) {
   return low <= high ? [low, high] : undefined;
 }
 
-/** A domain widened on both sides by a share of its span, and never empty. */
-export function padded([low, high], share = 0.06) {
-  const span = high - low || Math.abs(high) || 1;
-  return [low - span * share, high + span * share];
-}
-
-/** Path data through the points; it breaks at gaps (NaN) and where y jumps by more than `jump`. */
-export function linePath(xs, ys, scaleX, scaleY, jump = Infinity) {
-  const parts = [];
-  let previous = NaN;
-  for (let i = 0; i < xs.length; i += 1) {
-    if (!Number.isNaN(ys[i])) {
-      const joined = Math.abs(ys[i] - previous) <= jump;
-      parts.push(`${joined ? "L" : "M"}${scaleX(xs[i]).toFixed(1)} ${scaleY(ys[i]).toFixed(1)}`);
-    }
-    previous = ys[i];
-  }
-  return parts.join("");
-}
-
-/** Index of the nearest of `count` points that start at `start` and stand `step` apart. */
-export function nearestIndex(value, start, step, count) {
-  return clamp(Math.round((value - start) / step), 0, count - 1);
-}
-
-/**
- * Moves labels apart until neighbours are at least `gap` from each other and all lie between
- * `low` and `high`, each as near to where it wanted to be as the order allows.
- */
-export function spread(wanted, gap, low, high) {
-  const order = wanted.map((_, i) => i).sort((a, b) => wanted[a] - wanted[b] || a - b);
-  const placed = new Array(wanted.length);
-  let floor = low;
-  for (const i of order) {
-    placed[i] = Math.max(wanted[i], floor);
-    floor = placed[i] + gap;
-  }
-  let ceiling = high;
-  for (const i of order.reverse()) {
-    placed[i] = Math.min(placed[i], ceiling);
-    ceiling = placed[i] - gap;
-  }
-  return placed;
-}
-
 /** Index of the first of several boxes { left, right, top, bottom } that hold the fewest points. */
 export function emptiest(boxes, points) {
   const counts = boxes.map(({ left, right, top, bottom }) =>
@@ -155,37 +64,11 @@ export function emptiest(boxes, points) {
   return counts.indexOf(Math.min(...counts));
 }
 
-/** Path data of the marker that belongs to the curve with this index. */
-export function markerPath(index, x, y, r) {
-  const points = {
-    square: [[-1, -1], [1, -1], [1, 1], [-1, 1]],
-    diamond: [[0, -1.35], [1.35, 0], [0, 1.35], [-1.35, 0]],
-    triangle: [[0, -1.3], [1.25, 0.95], [-1.25, 0.95]],
-    cross: [[-1.2, -0.4], [-0.4, -0.4], [-0.4, -1.2], [0.4, -1.2], [0.4, -0.4], [1.2, -0.4],
-      [1.2, 0.4], [0.4, 0.4], [0.4, 1.2], [-0.4, 1.2], [-0.4, 0.4], [-1.2, 0.4]],
-    bar: [[-0.5, -1.4], [0.5, -1.4], [0.5, 1.4], [-0.5, 1.4]],
-  }[MARKERS[index % MARKERS.length]];
-  if (!points) return `M${x - r} ${y}a${r} ${r} 0 1 0 ${2 * r} 0a${r} ${r} 0 1 0 ${-2 * r} 0Z`;
-  return `M${points.map(([dx, dy]) => `${x + dx * r} ${y + dy * r}`).join("L")}Z`;
-}
-
 /** The rectangle of a bar from the line of zero to `value`, never thinner than `least` pixels. */
 export function barBox(value, scale, zero = 0, least = 1) {
   const [a, b] = [scale(zero), scale(value)];
   const size = Math.max(Math.abs(b - a), value === zero ? 0 : least);
   return { start: b < a ? a - size : a, size };
-}
-
-/** Where `count` equal bands lie between `low` and `high`, with a share of each left empty. */
-export function bandScale(count, low, high, gap = 0.2) {
-  const step = (high - low) / count;
-  return {
-    step,
-    width: step * (1 - gap),
-    start: (index) => low + step * (index + gap / 2),
-    middle: (index) => low + step * (index + 0.5),
-    invert: (position) => clamp(Math.floor((position - low) / step), 0, count - 1),
-  };
 }
 
 /** Softmax of a list of numbers, of which -Infinity gets 0. */
@@ -258,16 +141,6 @@ export function button(text, press, attributes = {}) {
   return { node, able };
 }
 
-/** A short sample of a curve's line with its marker, for legends and tables. */
-export function sample(index) {
-  return svg(
-    "svg",
-    { class: "mygpt-sample", viewBox: "0 0 44 14", width: 44, height: 14, "aria-hidden": "true" },
-    svg("path", { class: `mygpt-curve mygpt-curve-${index}`, d: "M22 7H2M22 7H42" }),
-    svg("path", { class: `mygpt-marker mygpt-curve-${index}`, d: markerPath(index, 22, 7, 4.2) }),
-  );
-}
-
 /** A group of buttons of which one is pressed; `show(value)` presses another. */
 export function choice(label, options, choose) {
   const buttons = options.map(([value, text]) => {
@@ -289,9 +162,10 @@ export function slider(label, values, format, choose) {
   const head = html("span", { class: "mygpt-slider-head" }, html("span", {}, label), output);
   const node = html("label", { class: "mygpt-slider" }, head, input);
   const at = (index) => {
+    const text = format(values[index]);
     input.value = index;
-    output.textContent = format(values[index]);
-    input.setAttribute("aria-valuetext", output.textContent);
+    output.textContent = text;
+    input.setAttribute("aria-valuetext", text);
     input.style.setProperty("--filled", `${(100 * index) / (values.length - 1)}%`);
   };
   input.addEventListener("input", () => choose(values[input.valueAsNumber]));
@@ -304,56 +178,6 @@ export function tick(content, choose) {
   input.addEventListener("change", () => choose(input.checked));
   const node = html("label", { class: "mygpt-tick" }, input, ...content);
   return { node, show: (checked) => { input.checked = checked; } };
-}
-
-/**
- * Axes, curves and a cursor in one picture. `frame(…)` draws the axes for a size and returns the
- * two scales; the caller fills `curves` and `cursor`. Sizes are in CSS pixels.
- */
-export function picture() {
-  const [grid, curves, cursor, front] = ["grid", "curves", "cursor", "front"].map((name) =>
-    svg("g", { class: `mygpt-${name}` }));
-  const root = svg("svg", { class: "mygpt-picture", role: "img" }, grid, curves, cursor, front);
-  const node = html("div", { class: "mygpt-plot" }, root);
-  let size = { width: 1, height: 1 };
-
-  function frame({ width, height, margin, x, y }) {
-    size = { width, height };
-    root.setAttribute("viewBox", `0 0 ${width} ${height}`);
-    const [left, right] = [margin.left, width - margin.right];
-    const [top, bottom] = [margin.top, height - margin.bottom];
-    const scaleX = linearScale(x.domain, [left, right]);
-    const scaleY = linearScale(y.domain, [bottom, top]);
-    const text = (attributes, content) => svg("text", attributes, content);
-    const lines = [];
-    for (const { at, label } of y.ticks) {
-      const py = scaleY(at).toFixed(1);
-      const kind = at === y.strong ? "mygpt-line mygpt-strong" : "mygpt-line";
-      lines.push(svg("path", { class: kind, d: `M${left} ${py}H${right}` }));
-      lines.push(text({ x: left - 8, y: py, dy: "0.34em", "text-anchor": "end" }, label));
-    }
-    for (const { at, label } of x.ticks) {
-      const px = scaleX(at).toFixed(1);
-      const kind = at === x.strong ? "mygpt-line mygpt-strong" : "mygpt-line";
-      lines.push(svg("path", { class: kind, d: `M${px} ${top}V${bottom}` }));
-      lines.push(text({ x: px, y: bottom + (x.drop ?? 18), "text-anchor": "middle" }, label));
-    }
-    lines.push(svg("path", { class: "mygpt-axis", d: `M${left} ${bottom}H${right}` }));
-    if (x.label) {
-      const under = { x: (left + right) / 2, y: height - 4, "text-anchor": "middle" };
-      lines.push(text({ class: "mygpt-axis-name", ...under }, x.label));
-    }
-    grid.replaceChildren(...lines);
-    return { scaleX, scaleY, left, right, top, bottom };
-  }
-
-  /** Where on the picture's own x axis a pointer is, however the page has scaled the picture. */
-  function pointerX(event) {
-    const box = root.getBoundingClientRect();
-    return ((event.clientX - box.left) * size.width) / (box.width || 1);
-  }
-
-  return { node, root, curves, cursor, front, frame, pointerX };
 }
 
 /**
@@ -446,35 +270,6 @@ export function tooltip() {
   return { node, show, hide: () => { node.hidden = true; } };
 }
 
-/**
- * A focusable part of a picture that carries one number: arrow keys, Page, Home and End move it.
- * `show(value, text)` says where it stands.
- */
-export function valueSlider(node, { label, low, high, step, choose }) {
-  for (const [name, value] of Object.entries({
-    role: "slider", tabindex: 0, "aria-label": label, "aria-valuemin": low, "aria-valuemax": high,
-    "data-lm-suppress-shortcuts": "true",
-  })) node.setAttribute(name, value);
-  let now = low;
-  const moves = {
-    ArrowUp: step, ArrowRight: step, ArrowDown: -step, ArrowLeft: -step,
-    PageUp: 10 * step, PageDown: -10 * step, Home: low - high, End: high - low,
-  };
-  node.addEventListener("keydown", (event) => {
-    if (!(event.key in moves) || event.ctrlKey || event.metaKey || event.altKey) return;
-    event.preventDefault();
-    choose(clamp(now + moves[event.key], low, high));
-  });
-  return {
-    node,
-    show: (value, text) => {
-      now = value;
-      node.setAttribute("aria-valuenow", value);
-      node.setAttribute("aria-valuetext", text);
-    },
-  };
-}
-
 /** Says a sentence to screen readers once the reader has rested for a moment. */
 export function speaker() {
   const node = html("p", { class: "mygpt-unseen", role: "status" });
@@ -484,32 +279,6 @@ export function speaker() {
     timer = setTimeout(() => { node.textContent = sentence; }, 600);
   };
   return { node, say, stop: () => clearTimeout(timer) };
-}
-
-/** A table of read-outs: `columns` are [key, heading], `rows` are row headings (nodes). */
-export function readings(caption, heading, columns, rows) {
-  const cells = rows.map(() => Object.fromEntries(columns.map(([key]) => [key, html("td")])));
-  const heads = Object.fromEntries(
-    columns.map(([key, text]) => [key, html("th", { scope: "col" }, text)]));
-  const corner = html("th", { scope: "col" }, heading);
-  const body = rows.map((row, i) =>
-    html("tr", {}, html("th", { scope: "row" }, row), ...Object.values(cells[i])));
-  const node = html(
-    "table",
-    { class: "mygpt-readings" },
-    html("caption", { class: "mygpt-unseen" }, caption),
-    html("thead", {}, html("tr", {}, corner, ...Object.values(heads))),
-    html("tbody", {}, ...body),
-  );
-  /** Marks the column that the picture shows. */
-  const mark = (key) => {
-    for (const [name, head] of Object.entries(heads)) {
-      for (const cell of [head, ...cells.map((row) => row[name])]) {
-        cell.classList.toggle("mygpt-marked", name === key);
-      }
-    }
-  };
-  return { node, cells, mark, body };
 }
 
 /**

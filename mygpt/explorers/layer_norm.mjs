@@ -1,7 +1,7 @@
 import {
-  bandScale, barBox, button, clamp, dragging, fixed, html, linearTicks, mount, picture, powerOfTen,
-  readings, slider, speaker, store, svg, valueSlider,
+  barBox, button, clamp, dragging, fixed, html, linearTicks, mount, slider, speaker, store, svg,
 } from "./drawing.mjs";
+import { bandScale, picture, powerOfTen, readings, valueSlider } from "./picture.mjs";
 
 const DECIMALS = 4;
 const MOVED = 1; // decimals of what the reader moves
@@ -10,10 +10,11 @@ const HEIGHT = 220; // px
 
 const sum = (numbers) => numbers.reduce((total, number) => total + number, 0);
 
-/** Mean and population variance. */
+/** Mean, population variance and standard deviation. */
 function momentsOf(numbers) {
   const mean = sum(numbers) / numbers.length;
-  return { mean, variance: sum(numbers.map((number) => (number - mean) ** 2)) / numbers.length };
+  const variance = sum(numbers.map((number) => (number - mean) ** 2)) / numbers.length;
+  return { mean, variance, std: Math.sqrt(variance) };
 }
 
 /** Mean, variance, normalised vector and result, added up channel by channel. */
@@ -74,14 +75,11 @@ function settingText({ get }) {
   return `γ = ${signed(get("gamma"))}, β = ${signed(get("beta"))}, ε = ${epsilonText(get("log10_eps"))}.`;
 }
 
-function momentsText(numbers) {
-  const { mean, variance } = momentsOf(numbers);
-  return `mean ${four(mean)}, std ${four(Math.sqrt(variance))}`;
-}
+const momentsText = ({ mean, std }) => `mean ${four(mean)}, std ${four(std)}`;
 
 function sentenceOf({ norm, get }) {
   return `Mean ${four(norm.mean)}. ${noteText(norm.variance, get("log10_eps"))} Result: ${
-    momentsText(norm.result)}.`;
+    momentsText(momentsOf(norm.result))}.`;
 }
 
 function settingsView({ get, write }) {
@@ -120,7 +118,7 @@ function actionsView({ limit, get, write }) {
   return { node, draw };
 }
 
-/** Bars, mean and spread of `channels` numbers on axes to ±limit; `show(numbers)` moves them. */
+/** Bars, mean and spread of `channels` numbers on axes to ±limit; `show(numbers, moments)` moves them. */
 function barMarks(plot, { channels, limit, size, knobbed }) {
   const ticks = Array.from({ length: channels }, (_, i) => ({ at: i + 0.5, label: String(i) }));
   const frame = plot.frame({
@@ -142,7 +140,7 @@ function barMarks(plot, { channels, limit, size, knobbed }) {
   const middle = svg("path", { class: "mygpt-mean" });
   plot.curves.replaceChildren(spread, ...bars);
   plot.cursor.replaceChildren(middle, ...knobs);
-  const show = (numbers) => {
+  const show = (numbers, { mean, std }) => {
     numbers.forEach((number, i) => {
       const { start, size: height } = barBox(number, frame.scaleY);
       bars[i].setAttribute("y", start);
@@ -150,9 +148,8 @@ function barMarks(plot, { channels, limit, size, knobbed }) {
       bars[i].classList.toggle("mygpt-negative", number < 0);
       knobs[i]?.setAttribute("y", frame.scaleY(number) - 4);
     });
-    const { mean, variance } = momentsOf(numbers);
-    const [top, bottom] = [1, -1].map((sign) =>
-      clamp(frame.scaleY(mean + sign * Math.sqrt(variance)), frame.top, frame.bottom));
+    const [top, bottom] = [mean + std, mean - std].map((value) =>
+      clamp(frame.scaleY(value), frame.top, frame.bottom));
     spread.setAttribute("y", top);
     spread.setAttribute("height", bottom - top);
     middle.setAttribute("d", `M${frame.left} ${frame.scaleY(mean)}H${frame.right}`);
@@ -175,9 +172,11 @@ function panelView(state, { name, numbersOf, limitOf, label, knobbed = false }) 
       panel.marks = barMarks(plot, { channels, limit, size, knobbed });
       ends.textContent = `(to ±${limit})`;
     }
-    panel.marks.show(numbers);
-    says.textContent = momentsText(numbers);
-    plot.root.setAttribute("aria-label", `${label(numbers)}; ${momentsText(numbers)}.`);
+    const moments = momentsOf(numbers);
+    const text = momentsText(moments);
+    panel.marks.show(numbers, moments);
+    says.textContent = text;
+    plot.root.setAttribute("aria-label", `${label(numbers)}; ${text}.`);
   };
   return panel;
 }

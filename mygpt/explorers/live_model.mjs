@@ -17,7 +17,7 @@ const SPOKEN = {
   neuron: chosenOf,
 };
 
-/** The parts of the page, and for each trait the function that draws what hangs on it. */
+/** The views, and their nodes in the order of the page. */
 function liveViews(state, copy) {
   const [prompt, next, map, neuron, adders, facts] =
     [promptView, nextView, mapView, neuronView, addersView, factsView].map((view) => view(state));
@@ -28,11 +28,11 @@ function liveViews(state, copy) {
     html("div", { class: "mygpt-four" }, neuron.node, ...neuron.tables, adders.node),
     edits.node, ...(state.facts.length ? [facts.node] : []), setting,
   ];
-  state.redraw = {
-    draft: () => [prompt.draw, next.drawStale].forEach((draw) => draw()),
-    note: edits.drawNote,
-  };
+  return { prompt, next, map, neuron, adders, facts, edits, setting, nodes };
+}
 
+/** For each trait the function that draws what hangs on it. */
+function drawing(state, { prompt, next, map, neuron, adders, facts, edits, setting }) {
   function drawNeuron() {
     for (const part of [map, adders]) part.drawNeuron();
     neuron.draw();
@@ -78,23 +78,28 @@ function liveViews(state, copy) {
     if (state.reading?.prompt !== text) typePrompt(state, text);
     draw();
   };
+  state.redraw = {
+    draft: () => [prompt.draw, next.drawStale].forEach((draw) => draw()),
+    note: edits.drawNote,
+  };
   const drawn = { prompt: answered(drawPrompt), edits: answered(drawEdits), layer: drawLayer };
-  return { nodes, map, layOut, drawn: { ...drawn, token: drawToken, neuron: drawNeuron } };
+  return { ...drawn, token: drawToken, neuron: drawNeuron, width: layOut };
 }
 
 function render({ model, el }) {
   const voice = speaker();
   const state = liveState(model, voice.say);
   const links = window.bookHost ? stateLinks(state, model) : null;
-  const { nodes, map, layOut, drawn } = liveViews(state, links?.copy);
+  const views = liveViews(state, links?.copy);
+  const drawn = drawing(state, views);
   const root = html(
     "div", { class: "mygpt-explorer mygpt-live-model", role: "group", "aria-label": "Live model" },
-    ...nodes, voice.node);
+    ...views.nodes, voice.node);
   drawn.edits();
   const takeDown = mount({
     model, el, root,
     undo: [
-      map.follow(), themed(map.paint), voice.stop,
+      views.map.follow(), themed(views.map.paint), voice.stop,
       () => removeEventListener("hashchange", links?.take),
     ],
     listeners: Object.fromEntries(Object.entries(SPOKEN).map(([trait, sentence]) => [trait, () => {
@@ -104,7 +109,7 @@ function render({ model, el }) {
     layout: (width) => {
       state.width = width;
       root.classList.toggle("mygpt-wide", width >= 600);
-      layOut();
+      drawn.width();
     },
   });
   if (links) {

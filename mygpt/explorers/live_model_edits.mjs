@@ -25,7 +25,6 @@ export function editsView(state, copy) {
     list.hidden = edits.length === 0;
     for (const one of [undo, reset]) one.able(edits.length > 0);
     drawNote();
-    drawEffect();
   }
   return { node, draw, drawEffect, drawNote };
 }

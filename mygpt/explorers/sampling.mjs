@@ -1,7 +1,8 @@
 import {
-  bandScale, barBox, button, fixed, floats, html, linearScale, linearTicks, markerPath, mount,
-  slider, softmax, speaker, store, svg,
+  barBox, button, fixed, floats, html, linearScale, linearTicks, mount, slider, softmax, speaker,
+  store, svg,
 } from "./drawing.mjs";
+import { bandScale, markerPath } from "./picture.mjs";
 
 const DECIMALS = 3;
 const SHOWN = 12;

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 
-import { listed, staircase, weightsOf } from "../../mygpt/explorers/attention.mjs";
+import { linesOf, listed, sizesOf, staircase, weightsOf } from "../../mygpt/explorers/attention.mjs";
 
 const close = (a, b) => assert.ok(Math.abs(a - b) < 1e-12, `${a} is not ${b}`);
 
@@ -40,4 +40,37 @@ test("a short text is listed whole, a longer one by its largest in order of posi
 
 test("the mask is a staircase over the diagonal", () => {
   assert.equal(staircase(2), "50% 0%, 50% 50%, 100% 50%, 100% 100%, 100% 0%");
+});
+
+test("a line of the list says a word's weight, or that it is masked", () => {
+  assert.deepEqual(linesOf([0.25, 0.75, 0], 2, ["a", "b", "c"]), [
+    { place: 0, text: "a", share: 0.25, weight: "0.250" },
+    { place: 1, text: "b", share: 0.75, weight: "0.750" },
+    { place: 2, text: "c", share: 0, weight: "masked" },
+  ]);
+});
+
+test("of a long text the other words share a line, and so do the masked ones", () => {
+  const words = Array.from({ length: 17 }, (_, i) => `word ${i}`);
+  const weights = words.map((_, i) => (i < 13 ? (i + 1) / 91 : 0));
+  const lines = linesOf(weights, 13, words);
+  assert.deepEqual(lines.slice(0, 10).map(({ place }) => place), [3, 4, 5, 6, 7, 8, 9, 10, 11, 12]);
+  assert.deepEqual(lines.slice(10).map(({ text, weight }) => [text, weight]), [
+    ["3 others", (6 / 91).toFixed(3)], ["4 words", "masked"],
+  ]);
+  const one = linesOf(weights.slice(0, 13), 12, words.slice(0, 13)).slice(10);
+  assert.deepEqual(one.map(({ text }) => text), ["2 others", "1 word"]);
+});
+
+test("words over the columns slant where a column is narrower than a word", () => {
+  const [wide, narrow] = [640, 300].map((width) => sizesOf(["attention", "is", "all", "you", "need"], width));
+  assert.equal(wide.slanted, false);
+  assert.equal(narrow.slanted, true);
+  assert.ok(narrow.top > wide.top);
+  for (const { width, gutter, room, free } of [wide, narrow]) {
+    assert.equal(gutter + room, width);
+    assert.deepEqual(free, [true, true, true, true, true]);
+  }
+  const { free } = sizesOf(Array.from({ length: 97 }, () => "word"), 640);
+  assert.ok(free.includes(false) && free.includes(true));
 });

@@ -2,10 +2,12 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 
 import {
-  bandScale, barBox, clamp, emptiest, extent, fixed, floats, linePath, linearScale, linearTicks,
-  logTicks, markerPath, nearestIndex, niceStep, padded, powerOfTen, significant, softmax, spread,
+  barBox, clamp, emptiest, extent, fixed, floats, linearScale, linearTicks, niceStep, softmax, store,
   tooltipPlaces,
 } from "../../mygpt/explorers/drawing.mjs";
+import {
+  bandScale, linePath, logTicks, markerPath, nearestIndex, padded, powerOfTen, significant, spread,
+} from "../../mygpt/explorers/picture.mjs";
 import {
   channels, heatColours, roomFor, textWidth, visibleText,
 } from "../../mygpt/explorers/heat.mjs";
@@ -193,4 +195,21 @@ test("decimals are rounded as Python rounds them, ties to the even digit", () =>
   for (const [value, text] of cases) assert.equal(fixed(value, 3), text);
   assert.deepEqual([0.5, 1.5, 2.5, -3.5].map((value) => fixed(value, 0)), ["0", "2", "2", "−4"]);
   assert.deepEqual([1.005, 2.675, 0.15].map((value) => fixed(value, 2)), ["1.00", "2.67", "0.15"]);
+});
+
+test("a state writes only the traits that differ, and saves them at once", () => {
+  const traits = { a: 1, b: 2, list: [1] };
+  const calls = [];
+  const model = {
+    get: (trait) => traits[trait],
+    set: (trait, value) => calls.push([trait, value]),
+    save_changes: () => calls.push("saved"),
+  };
+  const state = store(model, { width: 640, get double() { return 2 * this.width; } });
+  state.write({ a: 1, b: 3, list: [1] });
+  assert.deepEqual(calls, [["b", 3], ["list", [1]], "saved"]);
+  state.write({ a: 1 });
+  assert.equal(calls.length, 3);
+  state.width = 100;
+  assert.deepEqual([state.double, state.get("b")], [200, 2]);
 });

@@ -4,6 +4,7 @@ import hashlib
 import shutil
 from pathlib import Path
 
+import patience
 import site_card
 import site_launch
 import site_lean
@@ -87,6 +88,7 @@ def copy_katex(app: Sphinx, exception: Exception | None) -> None:
 
 
 def setup(app: Sphinx) -> dict:
+    patience.mend()  # myst-nb executes the notebooks in this process
     app.add_config_value("book_site_key", "", "env", [str])
     app.connect("config-inited", set_keys)
     app.connect("config-inited", name_the_logo)

@@ -14,6 +14,7 @@ import os
 import re
 from decimal import Decimal
 
+import patience
 import pytest
 from comparison import difference
 from nbval.plugin import IPyNbCell, IPyNbFile
@@ -36,6 +37,7 @@ class Chapter(IPyNbFile):
     """A notebook whose cells are compared with tolerance."""
 
     def setup(self):
+        patience.mend()
         os.environ.pop("MPLBACKEND", None)  # the kernel's figures must come back inline
         super().setup()
         send = self.kernel.kc.execute

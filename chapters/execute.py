@@ -12,16 +12,13 @@ raised.
 
 import argparse
 import base64
-import math
 import os
 import re
 import struct
 import sys
 import tempfile
 import time
-from collections.abc import Callable
 from pathlib import Path
-from queue import Empty
 
 import nbformat
 import yaml
@@ -33,6 +30,7 @@ CHAPTERS = Path(__file__).resolve().parent
 ROOT = CHAPTERS.parent
 sys.path.insert(0, str(ROOT / "_sphinx"))
 
+import patience  # noqa: E402
 from live_lab import STATE, VIEW, still  # noqa: E402
 
 METADATA = {
@@ -44,7 +42,6 @@ PNG_SIGNATURE = b"\x89PNG\r\n\x1a\n"
 PNG_NOTES = (b"tEXt", b"zTXt", b"iTXt", b"tIME", b"eXIf")
 STILL_TEXT = "<a still of the live lab: run the notebook to move its controls>"
 CELL_SECONDS = 300
-SLICE_SECONDS = 5
 
 SETUP = """\
 # Installs the book's package where it is missing, as on Colab.
@@ -71,40 +68,11 @@ def repository_address(config: Path = ROOT / "_config.yml") -> str:
         ) from None
 
 
-class Client(NotebookClient):
-    """Waits for a reply in slices.
-
-    Now and then a reply lies in the socket and wakes nobody until the waiting ends:
-    then a cell of a second takes as long as a cell may.
-    """
-
-    async def async_start_new_kernel_client(self):
-        client = await super().async_start_new_kernel_client()
-        channel = client.shell_channel
-        channel.get_msg = in_slices(channel.get_msg)
-        return client
-
-
-def in_slices(get_msg: Callable) -> Callable:
-    """`get_msg(timeout=…)` that looks again every `SLICE_SECONDS`."""
-
-    async def look(timeout: float | None = None):
-        end = time.monotonic() + (math.inf if timeout is None else timeout)
-        while True:
-            left = max(0, end - time.monotonic())
-            try:
-                return await get_msg(timeout=min(SLICE_SECONDS, left))
-            except Empty:
-                if left <= SLICE_SECONDS:
-                    raise
-
-    return look
-
-
 def execute(notebook: nbformat.NotebookNode, folder: Path) -> None:
     """Run every cell in a fresh kernel of this environment, in `folder`."""
+    patience.mend()
     os.environ.pop("MPLBACKEND", None)  # figures must come back inline
-    Client(
+    NotebookClient(
         notebook,
         kernel_name="python3",
         timeout=CELL_SECONDS,

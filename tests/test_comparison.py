@@ -347,7 +347,8 @@ FAILS = {
 
 def verdicts(folder):
     """Why each case failed under nbval and the chapters' conftest; "" if it passed."""
-    for name in ("conftest.py", "comparison.py"):
+    parts = ("conftest.py", "comparison.py", "../_sphinx/patience.py")
+    for name in parts:
         shutil.copy(CHAPTERS / name, folder)
     (folder / "pytest.ini").write_text("[pytest]\nfilterwarnings = error\n")
     names = {"passes": list(PASSES), "fails": list(FAILS)}

@@ -6,6 +6,7 @@ import zlib
 
 import execute
 import nbformat
+import patience
 import pytest
 from execute import ChapterError, normalise, put_setup_cell, text_of, without_notes
 from live_lab import STATE, VIEW, still
@@ -271,7 +272,7 @@ def test_an_executed_chapter_is_reproduced_to_the_byte(tmp_path, capsys):
 
 
 def test_a_cell_longer_than_a_slice_is_waited_for(tmp_path, monkeypatch):
-    monkeypatch.setattr(execute, "SLICE_SECONDS", 0.1)
+    monkeypatch.setattr(patience, "SLICE_SECONDS", 0.1)
     path = tmp_path / "a.ipynb"
     slow = "import time\nprint(1)\ntime.sleep(0.6)\nprint(2)"
     nbformat.write(notebook(code(slow), code("print(3)")), path)

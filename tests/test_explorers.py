@@ -461,7 +461,7 @@ def test_every_explorer_has_its_three_files_and_no_others():
     shared |= {"curves.mjs", "tokens_merges.mjs"}
     parts = ("state", "links", "prompt", "neurons", "edits")
     shared |= {f"live_model_{part}.mjs" for part in parts}
-    shared |= {"gpt.mjs", "gpt.py"}  # what LiveModel computes
+    shared |= {"gpt.mjs", "live_edits.py"}  # what LiveModel computes
     own = {
         f"{re.sub('(?<=[a-z])(?=[A-Z])', '_', name).lower()}.{end}"
         for name in explorers.__all__

@@ -152,8 +152,8 @@ def _check_shapes(
     blocks = {name.split(".")[1] for name in weights if name.startswith("blocks.")}
     if len(blocks) != config.num_layers:
         raise ValueError(
-            f"{folder / MODEL}: expected blocks.0 to blocks.{config.num_layers - 1}, "
-            f"got {len(blocks)} blocks"
+            f"{folder / MODEL}: expected num_layers = {config.num_layers} blocks, "
+            f"got {len(blocks)}"
         )
     empty = build_empty(model_class, config, folder / INDEX)
     for name, expected in empty.named_parameters():

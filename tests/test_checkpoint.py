@@ -307,7 +307,7 @@ def changed(path, **fields):
         ),
         (
             {"config": vars(GPTConfig(23, 7, 15, 3, 1))},
-            r"model\.safetensors: .*blocks\.1",
+            r"model\.safetensors: expected num_layers = 1 blocks, got 2",
         ),
         (
             {"config": vars(CONFIG) | {"num_heads": 4}},

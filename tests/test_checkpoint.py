@@ -282,7 +282,7 @@ def test_every_file_is_missed(saved):
     for path in sorted(saved.iterdir()):
         kept = path.read_bytes()
         path.unlink()
-        with pytest.raises(ValueError, match="there is none"):
+        with pytest.raises(ValueError, match="found none"):
             load_checkpoint(saved)
         path.write_bytes(kept)
 
@@ -322,7 +322,7 @@ def test_a_config_that_contradicts_the_tensors_is_refused(saved, fields, message
 
 
 def test_an_empty_folder_is_no_checkpoint(tmp_path):
-    with pytest.raises(ValueError, match="expected a checkpoint, there is none in"):
+    with pytest.raises(ValueError, match="expected a checkpoint in .*, found none"):
         load_checkpoint(tmp_path)
-    with pytest.raises(ValueError, match="expected a checkpoint, there is none in"):
+    with pytest.raises(ValueError, match="expected a checkpoint in .*, found none"):
         load_checkpoint(tmp_path / "nowhere")

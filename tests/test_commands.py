@@ -95,7 +95,7 @@ def test_a_folder_that_holds_another_run_is_left_alone(corpus, tmp_path, capsys)
     assert run("train", corpus, "--out", out, *SMALL, "--steps=3", "--seed=7") == 1
     said = capsys.readouterr().err
     assert said == (
-        f"mygpt: {out} holds another run: go on with it (--resume), "
+        f"mygpt: {out} holds another run: continue it (--resume) "
         "or name another folder\n"
     )
     assert before == {path: path.read_bytes() for path in out.rglob("*.*")}
@@ -200,13 +200,13 @@ def test_a_text_shorter_than_the_context_is_refused(tmp_path, capsys):
 def test_characters_that_the_model_never_saw_are_named(corpus, tmp_path, capsys):
     run("train", corpus, "--out", tmp_path / "run", *SMALL)
     assert run("generate", tmp_path / "run", "--prompt", "she Ω") == 1
-    assert "unknown character 'Ω' at place 4" in capsys.readouterr().err
+    assert "unknown character 'Ω' at index 4" in capsys.readouterr().err
 
 
 def test_a_folder_with_something_in_it_is_not_written_over(corpus, tmp_path, capsys):
     run("train", corpus, "--out", tmp_path / "run", *SMALL)
     assert run("convert", tmp_path / "run", tmp_path) == 1
-    assert "to be empty or not there yet" in capsys.readouterr().err
+    assert "to be empty or not to exist" in capsys.readouterr().err
 
 
 def test_a_damaged_checkpoint_is_named(corpus, tmp_path, capsys):

@@ -253,7 +253,7 @@ def test_a_token_file_cut_short_anywhere_is_refused(tmp_path):
     whole = path.read_bytes()
     for content in (*(whole[:n] for n in range(len(whole))), whole + b"\0"):
         path.write_bytes(content)
-        with pytest.raises(ValueError, match="ids is not a whole file of token ids"):
+        with pytest.raises(ValueError, match="ids is not a complete file of token ids"):
             open_tokens(path)
 
 
@@ -286,7 +286,7 @@ def test_a_foreign_file_is_refused(tmp_path):
     np.savez(archive, ids=np.arange(7))
     for content in (b"", b"To be", pickle.dumps(PRIMES), archive.getvalue()):
         (tmp_path / "ids").write_bytes(content)
-        with pytest.raises(ValueError, match="ids is not a whole file of token ids"):
+        with pytest.raises(ValueError, match="ids is not a complete file of token ids"):
             open_tokens(tmp_path / "ids")
     with pytest.raises(FileNotFoundError, match="ids"):
         open_tokens(tmp_path / "no" / "ids")
@@ -303,7 +303,9 @@ def test_a_header_of_a_huge_shape_is_refused(tmp_path):
         padding = b" " * (len(shape) - len(length))
         damaged = whole.replace(length, shape, 1).replace(padding + b"\n", b"\n", 1)
         (tmp_path / "ids.npy").write_bytes(damaged)
-        with pytest.raises(ValueError, match=r"ids\.npy is not a whole file of token"):
+        with pytest.raises(
+            ValueError, match=r"ids\.npy is not a complete file of token"
+        ):
             open_tokens(tmp_path / "ids.npy")
 
 
@@ -385,9 +387,9 @@ def test_a_saved_position_continues_to_the_bit(steps):
 @pytest.mark.parametrize(
     ("other", "message"),
     [
-        ((PRIMES[1:], 7, 3), "num_ids = 11, here it is 10"),
-        ((PRIMES, 5, 3), "batch_size = 7, here it is 5"),
-        ((PRIMES, 7, 2), "length = 3, here it is 2"),
+        ((PRIMES[1:], 7, 3), "num_ids = 11, but here it is 10"),
+        ((PRIMES, 5, 3), "batch_size = 7, but here it is 5"),
+        ((PRIMES, 7, 2), "length = 3, but here it is 2"),
     ],
 )
 def test_a_position_in_other_batches_is_refused(other, message):

@@ -30,7 +30,7 @@ def test_a_files_bytes_and_then_its_name_are_on_the_disk(tmp_path, monkeypatch):
 
 def test_what_fails_leaves_the_file_before_and_no_other(tmp_path):
     files.write_json(tmp_path / "a.json", {"b": 1})
-    with pytest.raises(OSError, match=r"a\.json: writing it failed: .*No space"):
+    with pytest.raises(OSError, match=r"a\.json: writing failed: .*No space"):
         files.write_atomically(tmp_path / "a.json", full)
     assert [path.name for path in tmp_path.iterdir()] == ["a.json"]
     assert files.read_json(tmp_path / "a.json") == {"b": 1}

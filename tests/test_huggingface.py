@@ -323,7 +323,7 @@ def test_missing_and_unreadable_files_are_named(damaged, tmp_path):
     with pytest.raises(ValueError, match=r"config\.json: expected a JSON object"):
         load_gpt2(folder)
     (folder / "config.json").unlink()
-    with pytest.raises(ValueError, match=r"a file .*config\.json, there is none"):
+    with pytest.raises(ValueError, match=r"a file .*config\.json, found none"):
         load_gpt2(folder)
 
 
@@ -341,7 +341,7 @@ def test_broken_shards_are_named(tmp_path):
         load_gpt2(folder)
     index.write_text(json.dumps(stored))
     (folder / shard).unlink()
-    with pytest.raises(ValueError, match=rf"a file .*{shard}, there is none"):
+    with pytest.raises(ValueError, match=rf"a file .*{shard}, found none"):
         load_gpt2(folder)
 
 

@@ -170,10 +170,10 @@ def test_saved_and_loaded_it_is_the_same(tokenizer, tmp_path):
 
 def test_what_was_never_seen_is_named():
     with pytest.raises(
-        ValueError, match="unknown character 'x' at place 3 of the text"
+        ValueError, match="unknown character 'x' at index 3 of the text"
     ):
         CharTokenizer.train("to be").encode("to x")
-    with pytest.raises(ValueError, match="unknown word 'he' at place 1 of the text"):
+    with pytest.raises(ValueError, match="unknown word 'he' at index 1 of the text"):
         WordTokenizer.train("to be").encode("to he")
 
 
@@ -200,10 +200,10 @@ def test_ids_and_sizes_out_of_range_are_refused(bpe):
         ("vocab.json", '{"a": 0, "b": 2}', r"vocab\.json: expected the ids 0, 1, 2"),
         ("vocab.json", '{"a": 0}', r"vocab\.json: expected a token for every byte"),
         ("merges.txt", "#version: 0.2\na b c\n", r"merges\.txt, line 2: .* 'a b c'"),
-        ("merges.txt", "#version: 0.2\ns h\nsh", r"merges\.txt: cut short in line 3"),
+        ("merges.txt", "#version: 0.2\ns h\nsh", r"merges\.txt: cut short at line 3"),
         ("merges.txt", "#version: 0.2\nq q\n", r"merges\.txt: merge 1, q q: not in"),
-        ("merges.txt", None, r"a file .*merges\.txt, there is none"),
-        ("vocab.json", None, r"a file .*vocab\.json, there is none"),
+        ("merges.txt", None, r"a file .*merges\.txt, found none"),
+        ("vocab.json", None, r"a file .*vocab\.json, found none"),
     ],
 )
 def test_damaged_files_are_named(bpe, tmp_path, name, content, message):

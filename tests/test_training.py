@@ -312,9 +312,9 @@ def test_a_finished_run_has_nothing_left_to_do(tmp_path):
 @pytest.mark.parametrize(
     ("change", "message"),
     [
-        ({"learning_rate": 2e-3}, r"begun with learning_rate = 0\.001, .* 0\.002"),
-        ({"batch_size": 4}, "begun with batch_size = 3, and cannot go on with 4"),
-        ({"steps": 11}, "begun with steps = 10, and cannot go on with 11"),
+        ({"learning_rate": 2e-3}, r"started with learning_rate = 0\.001 .* 0\.002"),
+        ({"batch_size": 4}, "started with batch_size = 3 and cannot continue with 4"),
+        ({"steps": 11}, "started with steps = 10 and cannot continue with 11"),
     ],
 )
 def test_another_run_is_not_continued(tmp_path, change, message):
@@ -330,7 +330,7 @@ def test_another_model_or_other_data_are_not_continued(tmp_path):
         train(other, ids(), CONFIG, out=tmp_path, resume=True)
     with pytest.raises(ValueError, match="num_ids"):
         train(gpt(), ids(499), CONFIG, out=tmp_path, resume=True)
-    with pytest.raises(ValueError, match="expected a checkpoint, there is none"):
+    with pytest.raises(ValueError, match="expected a checkpoint in .*, found none"):
         train(gpt(), ids(), CONFIG, out=tmp_path / "nowhere", resume=True)
     with pytest.raises(ValueError, match="resume=True needs out"):
         train(gpt(), ids(), CONFIG, resume=True)
@@ -340,7 +340,7 @@ def test_another_run_in_the_same_folder_is_not_written_over(tmp_path):
     train(gpt(), ids(), CONFIG, out=tmp_path)
     before = {path: path.read_bytes() for path in tmp_path.rglob("*.*")}
     for other in (CONFIG, replace(CONFIG, steps=3, seed=7)):
-        with pytest.raises(ValueError, match="holds another run: go on with it"):
+        with pytest.raises(ValueError, match="holds another run: continue it"):
             train(gpt(), ids(), other, out=tmp_path)
     with pytest.raises(ValueError, match="is a checkpoint: expected the folder of a"):
         train(gpt(), ids(), CONFIG, out=tmp_path / "step-00000010", resume=True)

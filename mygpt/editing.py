@@ -242,7 +242,7 @@ def rank_one_change(
     """What to add to W2: change (C⁻¹ key)ᵀ / (keyᵀ C⁻¹ key).
 
     C is the second moment of the keys that the layer sees. Of all changes of W2 that
-    add `change` to the answer to `key`, this one changes the answers to those keys
+    answer `key` with `change` more, the one that changes the answers to those keys
     least (Meng et al. 2022, equation 2).
     """
     direction = torch.linalg.solve(moment.double(), key.double())

@@ -17,7 +17,7 @@ const SPOKEN = {
   neuron: chosenOf,
 };
 
-/** The parts of the page, and for each trait the function that draws what hangs on it. */
+/** The parts of the page, and for each trait the function that draws what depends on it. */
 function liveViews(state, copy) {
   const [prompt, next, map, neuron, adders, facts] =
     [promptView, nextView, mapView, neuronView, addersView, factsView].map((view) => view(state));

@@ -119,7 +119,7 @@ def test_a_cache_follows_the_models_type():
     assert cache[0].keys.shape == (3, 3, 7, 5)
 
 
-def test_dropout_acts_in_training_alone():
+def test_dropout_acts_only_in_training():
     model, ids = GPT(replace(SMALL, dropout=0.5)), ids_for(SMALL)
     assert not torch.equal(model(ids)[0], model(ids)[0])
     model.eval()

@@ -116,7 +116,7 @@ def test_the_end_of_a_text_is_an_id_and_not_what_the_text_says(bpe):
     assert ours.decode(ours.encode(END_OF_TEXT)) == END_OF_TEXT
 
 
-def test_it_stops_when_no_pair_occurs_often_enough():
+def test_training_stops_when_no_pair_occurs_often_enough():
     assert BPETokenizer.train("ab ab", 300).merges == [("a", "b"), ("Ġ", "ab")][:1]
     assert BPETokenizer.train("ab ab", 300, min_count=3).merges == []
     assert BPETokenizer.train("", 300).vocab_size == 256
@@ -158,7 +158,7 @@ def test_characters_come_back(text):
     ],
     ids=lambda tokenizer: type(tokenizer).__name__,
 )
-def test_saved_and_loaded_it_is_the_same(tokenizer, tmp_path):
+def test_a_saved_tokenizer_comes_back_the_same(tokenizer, tmp_path):
     tokenizer.save(tmp_path)
     for loaded in (type(tokenizer).load(tmp_path), load_tokenizer(tmp_path)):
         assert type(loaded) is type(tokenizer)
@@ -168,7 +168,7 @@ def test_saved_and_loaded_it_is_the_same(tokenizer, tmp_path):
 # Bad input
 
 
-def test_what_was_never_seen_is_named():
+def test_a_piece_never_seen_is_named():
     with pytest.raises(
         ValueError, match="unknown character 'x' at index 3 of the text"
     ):

@@ -39,7 +39,7 @@ STRANGE = (
     *(None, True, False, 0, -1, 1, 2**31, 2**63, 10**30, -(10**30), 0.5, 1e308),
     *("", "x", "\ud800", "€", [], [[]], {}, {"tensor": "no"}, [1, "a"], "../../x"),
 )
-MEMORY = 12 * 2**30  # a load that wants more ends with an error here
+MEMORY = 12 * 2**30  # a load that wants more fails with an error
 
 
 @dataclass
@@ -106,7 +106,7 @@ def cut_into_shards(folder: Path) -> None:
 
 
 def damaged(whole: bytes, draw: random.Random) -> tuple[str, bytes]:
-    """The kind of damage, and the bytes."""
+    """Damage the bytes at random; return the kind of damage and the new bytes."""
     length = len(whole)
     at = draw.randrange(length)
     if draw.random() < 0.5:  # near the start, where headers are
@@ -138,7 +138,7 @@ def damaged(whole: bytes, draw: random.Random) -> tuple[str, bytes]:
 
 
 def other_value(whole: bytes, draw: random.Random, checkpoint: bool) -> bytes:
-    """A JSON file in which one value is something else."""
+    """Change one value in a JSON file."""
     content = json.loads(whole)
     outer, inner = None, content
     while (
@@ -164,7 +164,7 @@ def other_value(whole: bytes, draw: random.Random, checkpoint: bool) -> bytes:
 
 
 def damage(target: Target, draw: random.Random) -> tuple[Path, str, bytes]:
-    """The file, the kind of damage, and what it held before."""
+    """Damage one file of the target; return the file, the kind, and the old bytes."""
     path = draw.choice(sorted(p for p in target.folder.iterdir()))
     whole = path.read_bytes()
     checkpoint = path.name == "checkpoint.json"
@@ -187,7 +187,7 @@ def put_checksum_right(index: Path, path: Path) -> None:
 
 
 def outcome(target: Target) -> str:
-    """Loaded, refused, or what is wrong with how it was refused."""
+    """Load the target: loaded, refused, or what is wrong with the refusal."""
     try:
         target.load(target.folder)
     except (ValueError, OSError) as error:

@@ -1,4 +1,4 @@
-"""How soon the explorers of the built site start, and how fast they follow the hand.
+"""How soon the explorers of the built site start, and how fast they respond.
 
     python bench/explorers.py [SITE]      default: _build/html
 

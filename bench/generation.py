@@ -4,8 +4,8 @@
 
 Batch 1, float32, a prompt of 32 tokens and 128 new ones, both with a key-value cache,
 both from the same weights, in turn. One token needs every weight once, so the memory's
-bandwidth sets a limit: the bandwidth is measured in the same rounds, as the time for
-the sum of a tensor of the weights' size.
+bandwidth sets a limit. The bandwidth is measured in the same rounds, as the time to
+sum a tensor of the weights' size.
 """
 
 import argparse

@@ -1,4 +1,4 @@
-"""Training runs killed at random moments: is one lost, does one end otherwise?
+"""Training runs killed at random moments: is one lost, or does one end differently?
 
     python bench/kills.py [--kills 200] [--seed 0]
 
@@ -40,7 +40,7 @@ SETTINGS = [
 
 
 def start(out: Path, corpus: Path, twice: bool) -> tuple[int, int]:
-    """Fork a process that begins or resumes the run; its id, and where it reports."""
+    """Fork a process that begins or resumes the run; return its id and its reports."""
     reports, write = os.pipe()
     process = os.fork()
     if process:
@@ -58,7 +58,7 @@ def start(out: Path, corpus: Path, twice: bool) -> tuple[int, int]:
 
 
 def reporting(write: int, twice: bool):
-    """`save_checkpoint` that tells each step it has saved."""
+    """Make a `save_checkpoint` that reports each step it has saved."""
 
     def save(folder, model, tokenizer, state):
         for _ in range(1 + twice):
@@ -72,9 +72,9 @@ def reporting(write: int, twice: bool):
 def kill_after(
     count: int, seconds: float, process: int, reports: int
 ) -> tuple[bool, int]:
-    """Kill a process so many seconds after it has reported `count` checkpoints.
+    """Kill a process `seconds` after it has reported `count` checkpoints.
 
-    Whether it was killed before its end, and the last step that it reported.
+    Return whether it was killed before its end, and the last step that it reported.
     """
     last, told = 0, b"?"
     while count > 0 and told:
@@ -100,7 +100,7 @@ def finish(out: Path, corpus: Path) -> None:
     process, reports = start(out, corpus, twice=False)
     killed, _ = kill_after(STEPS + 1, 0, process, reports)
     if killed:
-        sys.exit(f"{out}: a resumed run was killed")  # it reports STEPS at the most
+        sys.exit(f"{out}: a resumed run was killed")  # it reports at most STEPS
 
 
 def bits(out: Path) -> list[bytes]:

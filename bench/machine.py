@@ -17,7 +17,7 @@ def print_machine() -> None:
 
 
 def cpu_name() -> str:
-    """The processor's name, with family and model where the system tells them."""
+    """The processor's name, with family and model if the system gives them."""
     try:
         told = Path("/proc/cpuinfo").read_text(encoding="utf-8")
     except OSError:

@@ -60,7 +60,7 @@ def nanogpt(path: str, ids: torch.Tensor, model: GPT):
 
 @torch.no_grad()
 def copy_weights(model: GPT, net: torch.nn.Module) -> None:
-    """Our start in nanoGPT's names."""
+    """Copy our initial weights into nanoGPT's model."""
     net.transformer.wte.weight.copy_(model.token.embedding.weight)
     net.transformer.wpe.weight.copy_(model.position.weight)
     for a, b in zip(model.blocks, net.transformer.h, strict=True):

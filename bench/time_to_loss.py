@@ -70,7 +70,7 @@ class NanoGPT:
 
 
 def race(nanogpt: str, text: str, steps: int, seed: int) -> tuple[float, ...]:
-    """Loss and seconds of ours, then of nanoGPT's."""
+    """Our loss and seconds, then nanoGPT's."""
     tokenizer = CharTokenizer.train(text)
     data, val_data = map(torch.tensor, split(tokenizer.encode(text)))
     torch.manual_seed(seed)
@@ -92,7 +92,9 @@ def main() -> None:
     parser.add_argument("--nanogpt", required=True, metavar="PATH")
     parser.add_argument("--threads", type=int, default=2)
     parser.add_argument("--seeds", type=int, default=3)
-    parser.add_argument("--steps", type=int, default=210, help="of the modern recipe")
+    parser.add_argument(
+        "--steps", type=int, default=210, help="steps of the modern recipe"
+    )
     options = parser.parse_args()
     print_machine()
     torch.set_num_threads(options.threads)

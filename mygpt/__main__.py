@@ -1,4 +1,4 @@
-"""`python -m mygpt`: the running example; with a command, `train` and its kin."""
+"""`python -m mygpt`: the running example, or a command such as `train`."""
 
 import sys
 
@@ -10,7 +10,7 @@ from mygpt.seed import set_seed
 
 
 def count(module: torch.nn.Module) -> int:
-    """How many parameters a module has."""
+    """Count the parameters of a module."""
     return sum(p.numel() for p in module.parameters())
 
 
@@ -34,9 +34,9 @@ def running_example() -> None:
 
 
 def main() -> int:
-    """Run the command line; returns the exit status."""
+    """Run the command line and return the exit status."""
     if len(sys.argv) > 1:
-        from mygpt import commands  # with all that a GPT needs
+        from mygpt import commands  # imports all that a GPT needs
 
         return commands.main(sys.argv[1:])
     running_example()

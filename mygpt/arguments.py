@@ -1,4 +1,4 @@
-"""Messages for a reader's mistakes: what was expected, and what came."""
+"""Checks of arguments; each message says what was expected and what it got."""
 
 import math
 from collections.abc import Iterable
@@ -6,7 +6,7 @@ from typing import TypeGuard
 
 from torch import Tensor
 
-LEAST, MOST = -(2**63), 2**64 - 1  # seeds that PyTorch takes
+LEAST, MOST = -(2**63), 2**64 - 1  # seeds that PyTorch accepts
 
 
 def check_positive(**values: object) -> None:
@@ -24,9 +24,9 @@ def check_whole(name: str, value: object, least: int) -> None:
 
 
 def check_seed(seed: object) -> None:
-    """Raise a ValueError unless `seed` is a whole number that PyTorch takes."""
+    """Raise a ValueError unless `seed` is a whole number that PyTorch accepts."""
     if not isinstance(seed, int) or isinstance(seed, bool) or not LEAST <= seed <= MOST:
-        raise ValueError(f"seed must be a whole number of 64 bits, got {seed!r}")
+        raise ValueError(f"seed must be a 64-bit whole number, got {seed!r}")
 
 
 def check_flags(**values: object) -> None:
@@ -86,7 +86,7 @@ def check_axes(x: Tensor, axes: str) -> None:
 
 
 def check_ids(ids: Tensor, vocab_size: int) -> None:
-    """Raise a ValueError unless every id is one of the vocabulary's."""
+    """Raise a ValueError unless every id is in the vocabulary."""
     if not ids.numel():
         return
     low, high = int(ids.min()), int(ids.max())

@@ -18,12 +18,12 @@ from mygpt.arguments import (
 
 
 def causal_mask(max_seq_len: int) -> Float[Tensor, "T T"]:
-    """Additive: 0 where a position may look (itself and before), -inf elsewhere."""
+    """Additive mask: 0 for the position itself and those before, -inf for the rest."""
     return torch.full((max_seq_len, max_seq_len), -math.inf).triu(diagonal=1)
 
 
 class SingleHeadAttention(nn.Module):
-    """Each position reads a weighted average of values, its own and earlier ones."""
+    """Each position reads a weighted average of its own and earlier values."""
 
     def __init__(
         self, embed_dim: int, head_dim: int, max_seq_len: int = 64, dropout: float = 0.0
@@ -55,10 +55,10 @@ class SingleHeadAttention(nn.Module):
 
 
 class KVCache:
-    """One layer's keys and values of the positions so far, in memory taken once.
+    """One layer's keys and values so far, in memory allocated once.
 
-    `length` counts the positions held. A longer sequence than `max_seq_len` is a
-    ValueError; what is there already is never computed again.
+    `length` counts the positions held. A sequence longer than `max_seq_len` is a
+    ValueError; nothing stored is ever computed again.
     """
 
     def __init__(
@@ -70,7 +70,7 @@ class KVCache:
     def append(
         self, keys: Float[Tensor, "B H T D"], values: Float[Tensor, "B H T D"]
     ) -> tuple[Tensor, Tensor]:
-        """Store new positions; return the keys and values of all of them."""
+        """Store the keys and values of new positions; return those of all positions."""
         end = self.length + keys.shape[2]
         check_length(end, self.keys.shape[2])
         self.keys[:, :, self.length : end] = keys

@@ -76,7 +76,7 @@ class TransformerBlock(nn.Module):
 class AttentionBlock(nn.Module):
     """A transformer block without its feed-forward half: x + attention(norm(x)).
 
-    Elhage et al. (2021) study models made of such blocks alone.
+    Elhage et al. (2021) study models made only of such blocks.
     """
 
     def __init__(

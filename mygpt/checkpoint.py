@@ -2,13 +2,13 @@
 
 A checkpoint is a folder `step-00000500` of safetensors and JSON:
 
-    checkpoint.json         what model, its config, the state's numbers, all checksums
+    checkpoint.json         kind of model, config, the state's numbers, all checksums
     model.safetensors       the parameters
-    training.safetensors    the state's tensors, where there is a state
-    chars.json, merges.txt  … the tokenizer's files, where there is one
+    training.safetensors    the state's tensors, if there is a state
+    chars.json, merges.txt  … the tokenizer's files, if there is one
 
 While a step is saved again, its earlier checkpoint is called `step-00000500.old`, and
-is found under that name until the new one has its place.
+is found under that name until the new one is in place.
 """
 
 import hashlib
@@ -56,11 +56,10 @@ def save_checkpoint(
 ) -> Path:
     """Write `folder/step-…` and return its path.
 
-    Of earlier steps the last is kept, the others are removed; later steps stay.
-    `state` is what `train` needs to go on: nested dicts and lists of numbers, text and
-    tensors, with the number of steps under "step". The new folder gets its name only
-    when everything in it is on the disk, so what was there before stays loadable
-    whatever happens.
+    Of the earlier steps only the last is kept; later steps stay. `state` is what
+    `train` needs to continue: nested dicts and lists of numbers, text and tensors, with
+    the number of steps under "step". The new folder gets its name only when everything
+    in it is on the disk, so the earlier checkpoints stay loadable whatever happens.
     """
     state = state or {"step": 0}
     final = checkpoint_path(folder, state["step"])
@@ -80,7 +79,7 @@ def save_checkpoint(
 
 
 def _put_in_place(new: Path, final: Path) -> None:
-    """Give a new checkpoint its name; another of the same step gives way to it."""
+    """Give a new checkpoint its name; it replaces an earlier one of the same step."""
     old = final.with_name(f"{final.name}.old")
     if final.exists():
         _remove(old)
@@ -96,7 +95,7 @@ def _put_in_place(new: Path, final: Path) -> None:
 
 
 def _remove(folder: Path) -> None:
-    """Take the name away first, so that no half of a checkpoint is ever found."""
+    """Rename the folder before deleting it, so that half of one is never found."""
     if folder.exists():
         nameless = folder.with_name(f".{folder.name}.removed")
         shutil.rmtree(nameless, ignore_errors=True)
@@ -107,9 +106,9 @@ def _remove(folder: Path) -> None:
 def load_checkpoint(
     folder: str | Path,
 ) -> tuple[LanguageModel, Tokenizer | None, dict]:
-    """(model, tokenizer, state) of the newest checkpoint in a folder, or of one step.
+    """Load (model, tokenizer, state) from one step, or the newest step in a folder.
 
-    Whatever is missing, cut or changed is a ValueError that names the file.
+    A missing, truncated or changed file is a ValueError that names it.
     """
     folder = newest(folder)
     content = read_index(folder / INDEX)
@@ -148,7 +147,7 @@ def _build(folder: Path, content: dict) -> LanguageModel:
 def _check_shapes(
     model_class: type[LanguageModel], config: Any, weights: dict, folder: Path
 ) -> None:
-    """Raise a ValueError for a model larger than its weights; take no memory for it."""
+    """Raise a ValueError for a model larger than its weights, before allocating it."""
     blocks = {name.split(".")[1] for name in weights if name.startswith("blocks.")}
     if len(blocks) != config.num_layers:
         raise ValueError(
@@ -169,7 +168,7 @@ def _name_since_format_2(name: str) -> str:
 
 
 def checkpoint_path(folder: str | Path, step: int) -> Path:
-    """Where the checkpoint of a step is saved."""
+    """The path of the checkpoint of a step."""
     return Path(folder) / f"step-{step:08d}"
 
 
@@ -196,7 +195,7 @@ def newest(folder: str | Path) -> Path:
         return folder
     found = checkpoints(folder)
     if not found:
-        raise ValueError(f"expected a checkpoint, there is none in {folder}")
+        raise ValueError(f"expected a checkpoint in {folder}, found none")
     return found[-1]
 
 
@@ -225,14 +224,14 @@ def _write(
 
 
 def _contiguous(tensors: dict[str, Tensor]) -> dict[str, Tensor]:
-    """Contiguous tensors in the processor's memory, as the file format wants them."""
+    """Contiguous tensors on the CPU, as the file format requires."""
     return {
         name: tensor.detach().cpu().contiguous() for name, tensor in tensors.items()
     }
 
 
 def take_tensors_out(value: Any, tensors: dict[str, Tensor], name: str) -> Any:
-    """`value` as JSON can hold it; its tensors go into `tensors` under their path."""
+    """Make `value` fit for JSON; its tensors move to `tensors`, under their paths."""
     if isinstance(value, Tensor):
         tensors[name] = value.clone()
         return {"tensor": name}
@@ -250,7 +249,7 @@ def take_tensors_out(value: Any, tensors: dict[str, Tensor], name: str) -> Any:
 
 
 def put_tensors_back(value: Any, tensors: dict[str, Tensor]) -> Any:
-    """What `take_tensors_out` was given; tuples come back as lists."""
+    """Undo `take_tensors_out`; tuples come back as lists."""
     if isinstance(value, dict):
         if value.keys() == {"tensor"}:
             return tensors[value["tensor"]]
@@ -261,11 +260,13 @@ def put_tensors_back(value: Any, tensors: dict[str, Tensor]) -> Any:
 
 
 def read_index(path: Path) -> dict:
-    """The content of a checkpoint.json whose own checksum is right."""
+    """Read the content of a checkpoint.json, whose own checksum must be right."""
     stored = read_json(path)
     content = stored.get("content")
     if not isinstance(content, dict) or digest(content) != stored.get("sha256"):
-        raise ValueError(f"{path}: the checksum is wrong, the file was changed or cut")
+        raise ValueError(
+            f"{path}: the checksum is wrong; the file was changed or cut short"
+        )
     for field, kind in FIELDS.items():
         if not isinstance(content.get(field), kind):
             raise ValueError(
@@ -278,22 +279,24 @@ def read_index(path: Path) -> dict:
         )
     for name in content["files"]:
         if Path(name).name != name:
-            raise ValueError(f"{path}: expected names of files here, got {name!r}")
+            raise ValueError(f"{path}: expected plain file names, got {name!r}")
     return content
 
 
 def read_tensors(path: Path) -> dict[str, Tensor]:
-    """Every tensor of a file, in memory of its own."""
+    """Read every tensor in a file, each into its own memory."""
     with open_tensors(path) as file:
         return {name: file.get_tensor(name).clone() for name in file.keys()}  # noqa: SIM118
 
 
 def check_sum(path: Path, expected: str) -> None:
-    """Raise a ValueError unless the file is there, as it was saved."""
+    """Raise a ValueError if the file is missing or not as it was saved."""
     if not path.is_file():
-        raise ValueError(f"expected a file {path}, there is none")
+        raise ValueError(f"expected a file {path}, found none")
     if sha256(path) != expected:
-        raise ValueError(f"{path}: the checksum is wrong, the file was changed or cut")
+        raise ValueError(
+            f"{path}: the checksum is wrong; the file was changed or cut short"
+        )
 
 
 def sha256(path: Path) -> str:

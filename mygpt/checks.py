@@ -1,4 +1,4 @@
-"""Now `mygpt.arguments`."""
+"""Moved to `mygpt.arguments`."""
 
 from mygpt.moved import moved
 

@@ -39,25 +39,25 @@ validation. Without further options this takes a few minutes on a laptop:
     mygpt train world --out runs/world
     mygpt generate runs/world --prompt "the capital of"
 
-Stopped with Ctrl-C or by a crash, it goes on from the last checkpoint with --resume,
-which needs no other option, and ends with the same bits."""
+After Ctrl-C or a crash, --resume continues from the last checkpoint. It needs no other
+option, and the run ends with the same bits as one that was never stopped."""
 GENERATE = """\
 continue a text
 
-DIR is what `mygpt train` wrote, or a GPT-2 folder of Hugging Face with its vocab.json
-and merges.txt, or the name of one on its hub."""
+DIR is a folder that `mygpt train` wrote, a Hugging Face GPT-2 folder with vocab.json
+and merges.txt, or the name of one on the Hugging Face hub."""
 CONVERT = """\
-turn a GPT-2 folder of Hugging Face into a checkpoint of this package, or back
+turn a Hugging Face GPT-2 folder into a checkpoint of this package, or back
 
-The direction follows from what SOURCE holds. The tokenizer comes along where there is
-one."""
+The direction follows from what SOURCE holds. The tokenizer, if there is one, is
+converted too."""
 
 WORLD_MODEL = """\
 train one of the two small models of the memory chapter
 
 KIND is attention-first, whose first block has attention only and whose word vectors
-stay random, or ordinary. It takes about a minute on one core. The package brings both,
-made so with seed 0; the same seed on the same machine gives the same file."""
+stay random, or ordinary. It takes about a minute on one core. The package ships both,
+made this way with seed 0; the same seed on the same machine gives the same file."""
 
 
 def build_parser() -> argparse.ArgumentParser:
@@ -93,21 +93,21 @@ def add(commands, name: str, text: str, run) -> argparse.ArgumentParser:
 class Formatter(
     argparse.ArgumentDefaultsHelpFormatter, argparse.RawDescriptionHelpFormatter
 ):
-    """Paragraphs as they are written, and every default."""
+    """Help that keeps paragraphs as written and shows every default."""
 
 
 def add_train(commands) -> None:
     option = add(commands, "train", TRAIN, run_train).add_argument
     option("corpus", metavar="CORPUS")
     option("--out", metavar="DIR", required=True, help="where checkpoints go")
-    option("--resume", action="store_true", help="go on from the last checkpoint")
+    option("--resume", action="store_true", help="continue from the last checkpoint")
     option("--recipe", choices=RECIPES, default="gpt2", help="model and optimizer")
     option(
         "--tokenizer",
         choices=["char", "word", "bpe"],
         help="what a token is; default: word for world, char otherwise",
     )
-    option("--vocab-size", type=int, default=1000, help="for bpe")
+    option("--vocab-size", type=int, default=1000, help="number of tokens, for bpe")
     option("--layers", type=int, default=4)
     option("--heads", type=int, default=4)
     option("--width", type=int, default=128, help="channels of the residual stream")
@@ -117,7 +117,7 @@ def add_train(commands) -> None:
     option("--seed", type=int, default=0)
     option("--save-every", type=int, default=250, metavar="STEPS")
     option("--device", help="cpu, cuda or mps; default: cpu, or the resumed run's")
-    option("--bf16", action="store_true", help="matrix products in bfloat16")
+    option("--bf16", action="store_true", help="multiply matrices in bfloat16")
     option("--compile", action="store_true", help="use torch.compile")
     option("--quiet", action="store_true", help="no progress bar")
 
@@ -126,11 +126,11 @@ def add_generate(commands) -> None:
     option = add(commands, "generate", GENERATE, run_generate).add_argument
     option("folder", metavar="DIR")
     option("--prompt", required=True, help="the text to continue")
-    option("--tokens", type=int, default=200, help="how many to add at most")
-    option("--greedy", action="store_true", help="always the likeliest token")
+    option("--tokens", type=int, default=200, help="tokens to add, at most")
+    option("--greedy", action="store_true", help="always take the likeliest token")
     option("--temperature", type=float, default=1.0)
-    option("--top-k", type=int, metavar="K", help="from the K likeliest alone")
-    option("--top-p", type=float, metavar="P", help="from the likeliest with sum P")
+    option("--top-k", type=int, metavar="K", help="draw from the K likeliest")
+    option("--top-p", type=float, metavar="P", help="draw from those that sum to P")
     option("--repetition-penalty", type=float, default=1.0)
     option("--seed", type=int, help="the same seed gives the same text")
 
@@ -172,7 +172,7 @@ def run_train(options: argparse.Namespace) -> None:
 
 
 def usable_device(name: str) -> torch.device:
-    """The device of that name; one that this machine lacks is a ValueError."""
+    """The device of that name; a ValueError if this machine lacks it."""
     try:
         device = torch.device(name)
         torch.empty(1, device=device)
@@ -192,7 +192,7 @@ def make_tokenizer(options: argparse.Namespace, text: str) -> Tokenizer:
 
 
 def make_model(options: argparse.Namespace, vocab_size: int):
-    """A fresh model and how to train it."""
+    """Make a fresh model and the config to train it with."""
     shape = {
         "vocab_size": vocab_size,
         "max_seq_len": options.length,
@@ -248,7 +248,7 @@ def run_generate(options: argparse.Namespace) -> None:
 
 def run_convert(options: argparse.Namespace) -> None:
     if options.target.exists() and any(options.target.iterdir()):
-        raise ValueError(f"expected {options.target} to be empty or not there yet")
+        raise ValueError(f"expected {options.target} to be empty or not to exist")
     model, tokenizer = load_any(options.source)
     if is_checkpoint(options.source):
         save_gpt2(model, options.target)
@@ -275,7 +275,7 @@ def is_checkpoint(folder: str | Path) -> bool:
 
 
 def load_any(name: str) -> tuple[torch.nn.Module, Tokenizer | None]:
-    """Model and tokenizer of a checkpoint of ours, or of a GPT-2 folder or name."""
+    """The model and tokenizer of a checkpoint, or of a GPT-2 folder or hub name."""
     if is_checkpoint(name):
         model, tokenizer, _ = load_checkpoint(name)
         return model, tokenizer
@@ -286,7 +286,7 @@ def load_any(name: str) -> tuple[torch.nn.Module, Tokenizer | None]:
 
 
 def main(arguments: list[str]) -> int:
-    """Run a command; returns the exit status."""
+    """Run a command and return the exit status."""
     options = build_parser().parse_args(arguments)
     try:
         options.run(options)

@@ -16,11 +16,11 @@ from mygpt.arguments import check_below_one, check_ids, check_positive, check_se
 from mygpt.files import write_atomically
 from mygpt.world import World
 
-Ids = Sequence[int] | np.ndarray | Tensor  # one row of them
+Ids = Sequence[int] | np.ndarray | Tensor  # one sequence
 Device = str | torch.device
 
 WORLD_ROWS = 20_000
-DAMAGED = (  # what reading a damaged header of a .npy file raises
+DAMAGED = (  # what NumPy raises for damaged .npy headers
     ValueError,
     TypeError,
     EOFError,
@@ -42,9 +42,9 @@ DOWNLOADS = {  # name: address, SHA-256
 def load_corpus(name_or_path: str | os.PathLike) -> str:
     """The text of a known corpus, or of a UTF-8 file.
 
-    "world" is made on the spot. "tinyshakespeare" is taken from the folder in the
-    environment variable MYGPT_DATA if it is there, and is downloaded once if not. To
-    read a file of such a name, give its folder too: "./world".
+    "world" is made on the spot. "tinyshakespeare" is read from the folder in the
+    environment variable MYGPT_DATA if it is there, and otherwise downloaded once. To
+    read a file with one of these names, give its folder too: "./world".
     """
     if name_or_path == "world":
         return World().text(WORLD_ROWS)
@@ -72,7 +72,7 @@ def _read_text(path: Path) -> str:
 
 
 def _fetch(name: str) -> Path:
-    """Where a known corpus lies, its hash checked; downloaded if it is nowhere yet."""
+    """Find a known corpus or download it, and check its hash either way."""
     address, expected = DOWNLOADS[name]
     folder = os.environ.get("MYGPT_DATA")
     if folder and (path := Path(folder) / f"{name}.txt").exists():
@@ -102,16 +102,16 @@ def _check_hash(path: Path, expected: str) -> None:
 
 
 def split(ids: Ids, val_fraction: float = 0.1) -> tuple[Ids, Ids]:
-    """The ids to train on and, from their end, the fraction to validate on."""
+    """Split ids: the last `val_fraction` is for validation, the rest for training."""
     check_below_one(val_fraction=val_fraction)
     cut = int(len(ids) * (1 - val_fraction))
     return ids[:cut], ids[cut:]
 
 
 def write_tokens(ids: Ids | Iterable[int], path: str | os.PathLike) -> None:
-    """Write ids, any iterable of them, as a .npy file of 16 or 32 bits for each.
+    """Write ids, from any iterable, as a .npy file with 16 or 32 bits for each.
 
-    The file takes its place whole, or leaves what was there before.
+    The write is atomic: a failure leaves what was there before.
     """
     ids = ids if isinstance(ids, Sized) else np.fromiter(ids, np.int64)
     array = as_array(ids, at_least=1)
@@ -128,7 +128,7 @@ def _write_array(path: Path, array: np.ndarray) -> None:
 
 
 def open_tokens(path: str | os.PathLike) -> np.memmap:
-    """The ids in a file that `write_tokens` wrote, read from it as they are needed."""
+    """Memory-map the ids in a file that `write_tokens` wrote."""
     path = Path(path)
     try:
         ids = np.lib.format.open_memmap(path, mode="r")
@@ -138,16 +138,18 @@ def open_tokens(path: str | os.PathLike) -> np.memmap:
     except FileNotFoundError:
         raise
     except (OSError, *DAMAGED) as error:
-        raise ValueError(f"{path} is not a whole file of token ids: {error}") from error
+        raise ValueError(
+            f"{path} is not a complete file of token ids: {error}"
+        ) from error
     return ids
 
 
 class Batches:
-    """Endless (inputs, targets), random windows of the ids; targets are one step on.
+    """Endless (inputs, targets), random windows of the ids; targets are one step ahead.
 
-    The windows come from a generator of their own, so that nothing else that is drawn
-    changes them. `ids` is a list, an array, a tensor or a memory-mapped file; with
-    `vocab_size`, those of each batch are checked before they go to the device.
+    The windows have a random generator of their own, which no other draw disturbs.
+    `ids` is a list, an array, a tensor or a memory-mapped file; with `vocab_size`, the
+    ids of each batch are checked before they go to the device.
     """
 
     def __init__(
@@ -178,7 +180,7 @@ class Batches:
         )
 
     def state_dict(self) -> dict[str, int | Tensor]:
-        """The position: the generator's state, bytes in a tensor, and three counts."""
+        """The position: the generator's state, as a byte tensor, and three counts."""
         return {"generator": self.generator.get_state(), **self._counts()}
 
     def load_state_dict(self, state: dict[str, Any]) -> None:
@@ -187,7 +189,7 @@ class Batches:
             if state.get(name) != here:
                 raise ValueError(
                     f"cannot continue: the position was saved with {name} = "
-                    f"{state.get(name)}, here it is {here}"
+                    f"{state.get(name)}, but here it is {here}"
                 )
         try:
             self.generator.set_state(state["generator"])
@@ -211,10 +213,10 @@ def windows(
     device: Device = "cpu",
     vocab_size: int | None = None,
 ) -> Iterator[tuple[Int[Tensor, "B T"], Int[Tensor, "B T"]]]:
-    """All the ids in order, each but the first a target exactly once.
+    """Batches of all the ids in order; each id but the first is a target exactly once.
 
-    The last batch of whole windows may be smaller; what then remains is one shorter
-    window, so that losses have to be weighted by the number of targets.
+    The last batch of whole windows may be smaller, and the ids that remain form one
+    shorter window: weight the losses by their number of targets.
     """
     check_positive(batch_size=batch_size, length=length)
     ids = as_array(ids, at_least=2)
@@ -235,7 +237,7 @@ def _gather(
     device: Device,
     vocab_size: int | None,
 ) -> tuple[Tensor, Tensor]:
-    """The windows that begin at `starts`, and the same one step on."""
+    """The windows that begin at `starts`, and the same windows one step ahead."""
     found = ids[starts[:, None] + np.arange(length + 1)]  # (B, T + 1)
     rows = torch.from_numpy(found.astype(np.int64))
     if vocab_size is not None:
@@ -247,7 +249,7 @@ def _gather(
 
 
 def as_array(ids: Ids, at_least: int) -> np.ndarray:
-    """Ids of any kind as an array, not copied if they lie in one already."""
+    """Ids of any kind as an array, not copied if they already are one."""
     array = ids.numpy(force=True) if isinstance(ids, Tensor) else np.asarray(ids)
     if array.ndim != 1:
         raise ValueError(f"expected a sequence of ids, got shape {array.shape}")

@@ -1,4 +1,4 @@
-"""What happens to the signal and to its gradient on the way through many layers."""
+"""The signal and its gradient on the way through many layers."""
 
 import itertools
 import math
@@ -116,8 +116,8 @@ def separation(
 class DepthSweep:
     """Traces of every combination, in log10 (the gradients leave float32's range).
 
-    The axes are kind, gain, width, bias, depth and layer. Layer 0 is the input, which
-    is NaN in `log_grad` (it belongs to the layers' weights); so are entries beyond a
+    The axes are kind, gain, width, bias, depth and layer. Layer 0 is the input. It is
+    NaN in `log_grad`, which belongs to the layers' weights; so are entries beyond a
     stack's own depth.
     """
 

@@ -24,20 +24,20 @@ from mygpt.probes import (
     record,
 )
 
-STEP = 0.2  # Adam's, as a share of the root mean square of the layer's output
-ENOUGH = 0.997  # the new answer's probability at which a rewriting stops
+STEP = 0.2  # Adam's, relative to the root mean square of the layer's output
+ENOUGH = 0.997  # a rewriting stops at this probability of the new answer
 MOST_STEPS = 200
 POINT_STEPS = 1000
-SETS = 16  # of neurons, switched off at a time
+SETS = 16  # of neurons, each switched off, in one pass
 
 
 def scaled(factors: Float[Tensor, "*shape F"]) -> Callable[[Tensor], Tensor]:
-    """A change of the coefficients: each times its factor; zero switches it off."""
+    """A change: each coefficient times its factor; zero switches the neuron off."""
     return lambda coefficients: coefficients * factors
 
 
 def strongest(scores: Float[Tensor, "B F"], count: int) -> Bool[Tensor, "B F"]:
-    """For each row, true at its highest scores."""
+    """Mark the `count` highest scores of each row."""
     chosen = torch.zeros_like(scores, dtype=torch.bool)
     return chosen.scatter(1, scores.topk(count).indices, True)
 
@@ -49,11 +49,11 @@ def matched_sets(
     generator: torch.Generator | None = None,
     among: int = 20,
 ) -> Bool[Tensor, "N B F"]:
-    """Random control sets of the same size, neuron by neuron about as strong.
+    """Draw random control sets of the same size, matched in strength neuron by neuron.
 
-    For each chosen neuron one of the `among` others nearest in the logarithm of their
-    strength, none twice. Every row must have the same number of chosen ones, at most
-    `among`.
+    For each chosen neuron, draw one of the `among` others nearest to it in log
+    strength, none of them twice. Every row must have the same number of chosen neurons,
+    at most `among`.
     """
     top = chosen.nonzero()[:, 1].view(len(chosen), -1)  # (B, K)
     count, others = top.shape[1], chosen.shape[1] - top.shape[1]
@@ -79,7 +79,7 @@ def matched_sets(
 
 
 def _repeated(numbers: Int[Tensor, "... K"]) -> Bool[Tensor, "... K"]:
-    """True at each that stands before itself in its row."""
+    """Mark the numbers that occur earlier in their row."""
     ordered, place = numbers.sort(dim=-1, stable=True)
     again = ordered[..., 1:] == ordered[..., :-1]
     return torch.zeros_like(numbers, dtype=torch.bool).scatter(
@@ -91,7 +91,7 @@ def _repeated(numbers: Int[Tensor, "... K"]) -> Bool[Tensor, "... K"]:
 def written_by(
     model: GPT, prompts: Prompts, sets: Bool[Tensor, "N B F"]
 ) -> Float[Tensor, "N B C"]:
-    """What sets of neurons of the last block write at the last position of a prompt."""
+    """What sets of last-block neurons write at the last position of each prompt."""
     layer = len(model.blocks) - 1
     at = torch.arange(len(prompts)), prompts.last
     coefficients = record(model, prompts.ids, [hidden(layer)])[hidden(layer)][at]
@@ -103,10 +103,10 @@ def written_by(
 def logits_without(
     model: GPT, prompts: Prompts, taken: Float[Tensor, "N B C"]
 ) -> Float[Tensor, "N B V"]:
-    """The scores after each prompt when vectors are taken from the last block's output.
+    """The scores after each prompt, with vectors taken from the last block's output.
 
-    Taking what a neuron of the last block writes switches it off: nothing but the last
-    norm and the head reads it there.
+    Taking what a neuron of the last block writes switches it off: only the last norm
+    and the head read it there.
     """
     place = f"blocks.{len(model.blocks) - 1}"
     at = torch.arange(len(prompts)), prompts.last
@@ -117,9 +117,9 @@ def logits_without(
 def falls(
     model: GPT, prompts: Prompts, sets: Bool[Tensor, "N B F"]
 ) -> Float[Tensor, "N B"]:
-    """How far the answers' log-odds fall when sets of the last block's neurons are off.
+    """The fall of the answers' log-odds with sets of last-block neurons switched off.
 
-    Each set by itself; the sets are chosen for each prompt apart.
+    Each set is switched off by itself, and each prompt has its own sets.
     """
     before = log_odds(final_logits(model, prompts), prompts.answers)
     fallen = []
@@ -131,9 +131,10 @@ def falls(
 
 
 def ablations(model: GPT, prompts: Prompts, layer: int) -> Float[Tensor, "B F"]:
-    """How far the answers' log-odds fall when each neuron of a layer is off alone.
+    """The fall of the answers' log-odds with each neuron of a layer switched off alone.
 
-    Off at all positions, in any layer: a pass of the model for each neuron.
+    The neuron is off at all positions. Any layer will do: the model runs once per
+    neuron.
     """
     before = log_odds(final_logits(model, prompts), prompts.answers)
     neurons = values(model, layer).shape[0]
@@ -148,10 +149,10 @@ def ablations(model: GPT, prompts: Prompts, layer: int) -> Float[Tensor, "B F"]:
 
 
 def relearned(model: GPT, prompts: Prompts, steps: int = 300, seed: int = 0) -> GPT:
-    """A copy whose last feed-forward network starts anew and learns these prompts only.
+    """A copy whose last feed-forward network learns these prompts only, from scratch.
 
-    Everything else stays as it is. What the copy then knows beyond the prompts was in
-    the rest of the model.
+    Everything else stays as it is. Whatever the copy then knows beyond the prompts was
+    in the rest of the model.
     """
     layer, at = len(model.blocks) - 1, (torch.arange(len(prompts)), prompts.last)
     places = f"{feed_forward(layer)}.input", f"blocks.{layer}.ln2.input"
@@ -177,10 +178,11 @@ def relearned(model: GPT, prompts: Prompts, steps: int = 300, seed: int = 0) -> 
 def second_moment(
     model: GPT, rows: Int[Tensor, "N T"], layer: int
 ) -> Float[Tensor, "F F"]:
-    """The mean of h hᵀ over all positions, h the coefficients of a layer.
+    """The mean of h hᵀ over all positions, h the coefficients of a layer, with a ridge.
 
-    A hundredth of the mean of its diagonal is added there: it has an inverse then, and
-    a rewriting spares directions that the corpus has few of less.
+    The ridge is a hundredth of the mean of the diagonal. It makes the matrix
+    invertible, and keeps directions that are rare in the corpus from dominating a
+    rewriting.
     """
     total = 0
     for part in batches(rows):
@@ -192,7 +194,7 @@ def second_moment(
 
 
 def point_value(model: GPT, layer: int, neuron: int, token: int) -> GPT:
-    """A copy in which one value points at a token, with the norm that it had."""
+    """A copy in which one value points at a token; its norm stays as it was."""
     edited = copy.deepcopy(model)
     weight = edited.blocks[layer].mlp.fc2.weight.data  # (C, F)
     weight[:, neuron] = pointed_at(model, token, weight[:, neuron].norm())
@@ -203,11 +205,11 @@ def point_value(model: GPT, layer: int, neuron: int, token: int) -> GPT:
 def pointed_at(
     model: GPT, token: int, norm: float | Float[Tensor, ""]
 ) -> Float[Tensor, "C"]:
-    """A value of that norm that promotes a token above all others.
+    """A value of the given norm that promotes a token above all others.
 
     It starts in the direction in which the token's own score rises most: its embedding,
     times the last norm's weight, centred. While some other token has a higher score, it
-    turns from that one's direction.
+    turns away from that token's direction.
     """
     directions = model.token.embedding.weight * model.ln_f.weight
     directions = directions - directions.mean(-1, keepdim=True)  # (V, C)
@@ -251,11 +253,12 @@ def rank_one_change(
 def output_for(
     model: GPT, prompts: Prompts, layer: int, enough: float = ENOUGH
 ) -> Float[Tensor, "C"]:
-    """What to add to a layer's output at the last position so that the answers win.
+    """Find what to add to a layer's output at the last position for the answers to win.
 
-    The same for all prompts. Adam on the mean of -ln p(answer), in steps of `STEP`
-    times the root mean square of the output, until every p is `enough`. How far to go
-    is a choice: further on, more phrasings of the fact follow, and more other facts.
+    It is the same for all prompts. Adam minimises the mean of -ln p(answer), in steps
+    of `STEP` times the root mean square of the output, until every p is `enough`. How
+    far to go is a choice: going further changes more phrasings of the fact, and more
+    other facts.
     """
     at = torch.arange(len(prompts)), prompts.last
     places = feed_forward(layer), "ln_f.input"
@@ -305,8 +308,8 @@ def rewrite_value(
 ) -> GPT:
     """Like `rewrite`, but change one neuron's value.
 
-    The value changes by the output wanted, divided by the neuron's mean coefficient:
-    every text that the neuron answers to is changed with it.
+    The value changes by the output wanted, divided by the neuron's mean coefficient, so
+    every text that activates the neuron is affected.
     """
     change = output_for(model, prompts, layer, enough)
     edited = copy.deepcopy(model)

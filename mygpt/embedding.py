@@ -32,6 +32,6 @@ class TokenEmbedding(nn.Module):
     def forward(self, ids: Int[Tensor, "*axes"]) -> Float[Tensor, "*axes C"]:
         try:
             return self.embedding(ids)
-        except IndexError:  # the lookup's own check: another would wait for a GPU
+        except IndexError:  # a check of our own would wait for a GPU
             check_ids(ids, self.embedding.num_embeddings)
             raise

@@ -1,4 +1,4 @@
-"""Files that are whole or not there, and clear words for those that are damaged."""
+"""Atomic writes, and clear errors for damaged files."""
 
 import json
 import os
@@ -24,7 +24,7 @@ def write_atomically(path: str | Path, write: Callable[[Path], object]) -> None:
     except BaseException as error:
         temporary.unlink(missing_ok=True)
         if isinstance(error, OSError | SafetensorError):
-            raise OSError(f"{path}: writing it failed: {error}") from error
+            raise OSError(f"{path}: writing failed: {error}") from error
         raise
 
 
@@ -49,7 +49,7 @@ def read_json(path: str | Path) -> dict:
     """The JSON object in a file; anything else is a ValueError that names the file."""
     path = Path(path)
     if not path.is_file():
-        raise ValueError(f"expected a file {path}, there is none")
+        raise ValueError(f"expected a file {path}, found none")
     try:
         content = json.loads(path.read_text(encoding="utf-8"))
     except ValueError as error:
@@ -64,7 +64,7 @@ def open_tensors(path: str | Path) -> Iterator[safe_open]:
     """A memory-mapped safetensors file; a damaged one is a ValueError that names it."""
     path = Path(path)
     if not path.is_file():
-        raise ValueError(f"expected a file {path}, there is none")
+        raise ValueError(f"expected a file {path}, found none")
     try:
         with safe_open(path, framework="pt") as file:
             yield file

@@ -46,7 +46,7 @@ class GPTConfig:
     embed_dim: C, channels of the residual stream.
     num_heads: H, heads of attention in each block; it divides embed_dim.
     num_layers: L, blocks.
-    dropout: share of activations set to 0 in training, at each place GPT-2 has one.
+    dropout: share of activations set to 0 in training, wherever GPT-2 has dropout.
     activation: of the feed-forward network: gelu_tanh (GPT-2's), gelu, relu or silu.
     expansion: F / C, the hidden width of the feed-forward network in embed_dims.
     bias: whether the linear layers have biases; the norms always do.
@@ -81,7 +81,7 @@ class GPTConfig:
         inside = all(0 <= layer < self.num_layers for layer in layers)
         if layers != tuple(self.attention_only) or not inside:
             raise ValueError(
-                "attention_only must be different numbers of blocks, rising, from 0 to "
+                "attention_only must be increasing block numbers from 0 to "
                 f"{self.num_layers - 1}; got {self.attention_only!r}"
             )
         object.__setattr__(self, "attention_only", layers)  # JSON gives a list
@@ -104,8 +104,8 @@ class GPTConfig:
 class LanguageModel(nn.Module):
     """Token ids in, a score for every possible next token out.
 
-    What `train`, `generate` and `save_checkpoint` take. A model of this kind has a
-    `config`, with vocab_size and max_seq_len, and its own states, logits and new_cache.
+    `train`, `generate` and `save_checkpoint` take any such model. A subclass has a
+    `config` with vocab_size and max_seq_len, and defines states, logits and new_cache.
     """
 
     config: Any
@@ -117,7 +117,7 @@ class LanguageModel(nn.Module):
         *,
         cache: list[KVCache] | None = None,
     ) -> tuple[Float[Tensor, "B T V"], Float[Tensor, ""] | None]:
-        """Logits, and the mean cross-entropy in nats where there are targets.
+        """The logits and, given targets, the mean cross-entropy in nats.
 
         With a `cache`, ids are the positions that follow those in the cache.
         """
@@ -127,7 +127,7 @@ class LanguageModel(nn.Module):
     def states(
         self, ids: Int[Tensor, "B T"], cache: list[KVCache] | None = None
     ) -> Float[Tensor, "B T C"]:
-        """The vectors that the scores are made of, at each position."""
+        """The vectors that the scores are computed from, at each position."""
         raise NotImplementedError
 
     def logits(self, states: Float[Tensor, "... C"]) -> Float[Tensor, "... V"]:
@@ -185,7 +185,7 @@ class GPT(LanguageModel):
 
 @contextmanager
 def evaluating(model: nn.Module) -> Iterator[None]:
-    """Inside, a model is in evaluation mode; after it, each part as it was before."""
+    """Put a model in evaluation mode, and each part back as it was on leaving."""
     training = [module for module in model.modules() if module.training]
     model.eval()
     try:
@@ -196,7 +196,7 @@ def evaluating(model: nn.Module) -> Iterator[None]:
 
 
 def build_empty(model_class: type[Model], config: Any, source: Path) -> Model:
-    """A model without numbers, on the meta device, of a config read from `source`.
+    """Build a model without numbers, on the meta device, from the config in `source`.
 
     A shape that no tensor can have is a ValueError that names the file.
     """
@@ -209,7 +209,7 @@ def build_empty(model_class: type[Model], config: Any, source: Path) -> Model:
 
 
 class WithoutInitialisation(TorchFunctionMode):
-    """Layers are made without their first numbers.
+    """Make layers without drawing their initial weights.
 
     On the meta device there are none to draw, but the attempt would import much.
     """
@@ -222,7 +222,7 @@ class WithoutInitialisation(TorchFunctionMode):
 
 
 def make_block(config: GPTConfig, layer: int) -> TransformerBlock | AttentionBlock:
-    """The block of that number."""
+    """Make the block with that number."""
     shape = (config.embed_dim, config.num_heads, config.max_seq_len, config.dropout)
     biases = {"qkv_bias": config.bias, "out_bias": config.bias}
     if layer in config.attention_only:
@@ -239,7 +239,7 @@ def make_block(config: GPTConfig, layer: int) -> TransformerBlock | AttentionBlo
 def mean_loss(
     logits: Float[Tensor, "B T V"], targets: Int[Tensor, "..."]
 ) -> Float[Tensor, ""]:
-    """The mean cross-entropy in nats; targets of -100 do not count."""
+    """The mean cross-entropy in nats; targets of -100 are ignored."""
     if targets.shape != logits.shape[:2]:
         raise ValueError(
             f"expected targets of shape {tuple(logits.shape[:2])}, "
@@ -250,7 +250,7 @@ def mean_loss(
 
 @torch.no_grad()
 def initialise(model: GPT) -> None:
-    """GPT-2's: normal of std 0.02, biases zero.
+    """Initialise as GPT-2 does: weights normal with std 0.02, biases zero.
 
     The layers that write to the residual stream, two in each block, get 0.02 / √(2L),
     so that their sum over the depth keeps its size (Radford et al. 2019, section 2.3).

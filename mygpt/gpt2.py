@@ -1,4 +1,4 @@
-"""Now `mygpt.huggingface`."""
+"""Moved to `mygpt.huggingface`."""
 
 from mygpt.moved import moved
 

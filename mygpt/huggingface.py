@@ -29,7 +29,7 @@ ACTIVATION_NAMES = {  # theirs: ours
     "relu": "relu",
     "silu": "silu",
 }
-FIXED = {  # settings of theirs that this GPT does not vary
+FIXED = {  # their settings that this GPT does not vary
     "model_type": "gpt2",
     "layer_norm_epsilon": 1e-5,
     "scale_attn_weights": True,
@@ -78,8 +78,8 @@ class GPT2MLP(nn.Module):
 def load_gpt2(folder_or_name: str | Path) -> GPT:
     """A GPT from a checkpoint folder, or from the hub ("openai-community/gpt2").
 
-    Weights are float32 whatever they were stored in. The files are memory-mapped: the
-    only memory taken is that of the model. Damaged, missing or contradicting parts are
+    Weights become float32, however they were stored. The files are memory-mapped:
+    loading takes no memory but the model's. A damaged, missing or contradictory part is
     a ValueError that names the file and the field.
     """
     folder = find_folder(folder_or_name)
@@ -133,7 +133,7 @@ def find_folder(folder_or_name: str | Path) -> Path:
     if isinstance(folder_or_name, Path) or not re.fullmatch(
         r"[\w.-]+(/[\w.-]+)?", name
     ):
-        raise ValueError(f"expected a checkpoint folder, there is none at {name}")
+        raise ValueError(f"expected a checkpoint folder at {name}, found none")
     try:
         from huggingface_hub import snapshot_download
     except ImportError as error:
@@ -153,7 +153,7 @@ def find_folder(folder_or_name: str | Path) -> Path:
 
 
 def read_config(path: Path) -> GPTConfig:
-    """The shape in a config.json."""
+    """Read the shape from a config.json."""
     stored = read_json(path)
     for field, expected in FIXED.items():
         got = stored.get(field, expected)
@@ -189,7 +189,7 @@ def read_config(path: Path) -> GPTConfig:
 
 
 def read_dropout(path: Path, stored: dict) -> float:
-    """The one dropout rate; of several, which a GPT cannot have, the residuals'."""
+    """The dropout rate; where they differ, which a GPT cannot have, the residuals'."""
     rates = [stored.get(field, 0.1) for field in DROPOUTS]
     for field, rate in zip(DROPOUTS, rates, strict=True):
         try:
@@ -217,7 +217,7 @@ def whole_number(path: Path, stored: dict, field: str) -> int:
 
 
 def their_config(config: GPTConfig) -> dict:
-    """A config.json for Hugging Face."""
+    """The config.json of a GPT, for Hugging Face."""
     activation = next(
         theirs for theirs, ours in ACTIVATION_NAMES.items() if ours == config.activation
     )
@@ -237,7 +237,7 @@ def their_config(config: GPTConfig) -> dict:
 
 
 def their_names(model: GPT) -> Iterator[tuple[str, int | None]]:
-    """For each parameter of a GPT, in order: the checkpoint's name, and which part.
+    """The checkpoint's name and part for each parameter of a GPT, in order.
 
     Queries, keys and values are parts 0, 1 and 2 of one tensor there.
     """
@@ -269,7 +269,7 @@ def their_names(model: GPT) -> Iterator[tuple[str, int | None]]:
 
 
 def transpose_conv1d(name: str, tensor: Tensor) -> Tensor:
-    """(in, out) from (out, in) and back, where the checkpoint has a Conv1D's weight."""
+    """Swap (in, out) and (out, in) where the checkpoint stores a Conv1D's weight."""
     return tensor.T if re.search(r"\.c_\w+\.weight$", name) else tensor
 
 

@@ -23,7 +23,7 @@ from mygpt.probes import (
     record,
 )
 
-AT_ONCE = 512  # values whose promotion of every token is held at a time
+AT_ONCE = 512  # values whose promotion of every token is in memory at once
 
 
 def keys(model: GPT, layer: int) -> Float[Tensor, "F C"]:
@@ -57,7 +57,7 @@ def coefficients(
 def promotion(model: GPT, vectors: Float[Tensor, "... C"]) -> Float[Tensor, "... V"]:
     """What a vector in the stream does to each token's score, up to a common factor.
 
-    The last norm takes the mean over channels away and multiplies by its weight; its
+    The last norm subtracts the mean over channels and multiplies by its weight; its
     division by the stream's standard deviation, which is the factor, is left out.
     """
     centred = vectors - vectors.mean(-1, keepdim=True)
@@ -90,7 +90,7 @@ def triggers(
 ) -> Triggers:
     """Every neuron's strongest triggers among the texts of the rows.
 
-    Of the places whose last `context` tokens agree only the first counts: otherwise one
+    Of places with the same last `context` tokens only the first counts: otherwise one
     frequent text could fill the list.
     """
     length, start = rows.shape[1], 0
@@ -110,7 +110,7 @@ def triggers(
 
 
 def first_places(rows: Int[Tensor, "N T"], context: int) -> Bool[Tensor, "P"]:
-    """True at each position whose last `context` tokens no earlier position had."""
+    """Mark each position whose last `context` tokens occur at no earlier position."""
     padded = F.pad(rows, (context - 1, 0), value=-1)
     texts = padded.unfold(1, context, 1).flatten(0, 1)  # (N T, context)
     _, which = texts.unique(dim=0, return_inverse=True)
@@ -122,9 +122,9 @@ def first_places(rows: Int[Tensor, "N T"], context: int) -> Bool[Tensor, "P"]:
 
 @dataclass(frozen=True)
 class Patterns:
-    """For each neuron the token that most of its triggers share, and where it stands.
+    """For each neuron, the token that most of its triggers share, and its place.
 
-    `share` of the triggers have `token` at `back` positions before the trigger.
+    A `share` of the triggers have `token`, `back` positions before the trigger.
     """
 
     share: Float[Tensor, "F"]
@@ -151,7 +151,8 @@ def agreement(
 ) -> Float[Tensor, ""]:
     """The share of neurons whose value promotes most what follows their best trigger.
 
-    Geva et al. (2021, figure 4). Neurons whose best trigger ends its row do not count.
+    From Geva et al. (2021, figure 4). Neurons whose best trigger ends its row are left
+    out.
     """
     row, position = found.row[:, 0], found.position[:, 0]
     inside = position + 1 < rows.shape[1]
@@ -162,10 +163,10 @@ def agreement(
 
 @torch.no_grad()
 def logit_lens(model: GPT, prompts: Prompts) -> dict[str, Float[Tensor, "B V"]]:
-    """The scores if the stream went to the last norm and the head from where it is.
+    """The scores if the last norm and the head read the stream early.
 
-    (nostalgebraist 2020.) After the embeddings, then after every sublayer, at the last
-    position of each prompt.
+    They read it after the embeddings, then after every sublayer, at the last position
+    of each prompt (nostalgebraist 2020).
     """
     places = {"embeddings": "blocks.0.ln1.input"}
     for layer in range(len(model.blocks)):
@@ -187,8 +188,8 @@ def contributions(model: GPT, prompts: Prompts, layer: int) -> Float[Tensor, "B 
     """What each neuron adds directly to the score of each prompt's answer.
 
     The coefficient times the value's promotion of the answer, divided by the standard
-    deviation that the last norm finds there. In the last layer this is the whole of
-    the neuron's effect, given that norm; in others later layers read it as well.
+    deviation that the last norm finds there. In the last layer this is the neuron's
+    whole effect, given that norm; in earlier layers, later ones read it as well.
     """
     at = torch.arange(len(prompts)), prompts.last
     found = record(model, prompts.ids, [hidden(layer), "ln_f.input"])
@@ -211,9 +212,9 @@ def attributions(
 
     The layer's coefficients at the last position rise together from zero to what they
     are, in `steps` equal steps; a neuron's part is its coefficient times its mean
-    gradient. The parts add up, about, to the rise of the answer's log-odds, or `of` its
-    probability, as Dai et al. (2022) have it; a probability near 1 hardly moves, and
-    the neurons that brought it there get little.
+    gradient. The parts add up, about, to the rise of the answer's log-odds, or with
+    `of` that of its probability, as in Dai et al. (2022). A probability near 1 hardly
+    moves, so the neurons that brought it there get little.
     """
     check_choice("of", of, SCORES)
     at = torch.arange(len(prompts)), prompts.last

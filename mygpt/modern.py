@@ -33,7 +33,7 @@ MLPS = ("relu2", "swiglu", "gelu")
 class RMSNorm(nn.Module):
     """x / √(mean of x² + ε): a layer norm without mean and bias (Zhang, Sennrich 2019).
 
-    Each channel has a learned `weight`, one at the start.
+    Each channel has a learned `weight`, which starts at one.
     """
 
     def __init__(self, embed_dim: int, eps: float = 1e-6):
@@ -58,10 +58,10 @@ def rotary_angles(max_seq_len: int, head_dim: int) -> Float[Tensor, "T half"]:
 def rotate(
     x: Float[Tensor, "B H T D"], angles: Float[Tensor, "T half"]
 ) -> Float[Tensor, "B H T D"]:
-    """Turn channel i and channel i + D/2, as a plane, by the position's i-th angle.
+    """Rotate the plane of channels i and i + D/2 by the position's i-th angle.
 
-    A query and a key turned so have a product that depends on how far apart they are,
-    not on where they stand (Su et al. 2021).
+    The product of a query and a key rotated in this way depends on how far apart they
+    are, not on where they are (Su et al. 2021).
     """
     cos, sin = angles.cos().to(x.dtype), angles.sin().to(x.dtype)
     a, b = x.chunk(2, dim=-1)
@@ -79,7 +79,7 @@ class SquaredReLU(nn.Module):
 
     def forward(self, x: Float[Tensor, "... C"]) -> Float[Tensor, "... C"]:
         hidden = self.fc1(x)
-        return self.fc2(F.relu(hidden) * hidden)  # a product's gradient is cheap
+        return self.fc2(F.relu(hidden) * hidden)  # cheaper backward than a square
 
 
 class SwiGLU(nn.Module):
@@ -111,8 +111,8 @@ def check_heads(embed_dim: int, num_heads: int, num_kv_heads: int) -> None:
 class GroupedQueryAttention(nn.Module):
     """Attention in which several heads of queries share one of keys and values.
 
-    (Ainslie et al. 2023.) With `qk_norm`, queries and keys are brought to root mean
-    square 1 in each head (Henry et al. 2020). `angles` turn them, where given.
+    From Ainslie et al. (2023). With `qk_norm`, queries and keys are brought to root
+    mean square 1 in each head (Henry et al. 2020). If given, `angles` rotate them.
     """
 
     def __init__(
@@ -157,7 +157,7 @@ class GroupedQueryAttention(nn.Module):
 
 @dataclass(frozen=True)
 class ModernConfig:
-    """A GPT after GPT-2; every part can be put back to GPT-2's by itself.
+    """A GPT after GPT-2; every part can be set back to GPT-2's on its own.
 
     vocab_size: V, tokens that have an embedding and a score.
     max_seq_len: T, the longest text, in tokens.
@@ -241,7 +241,7 @@ class ModernBlock(nn.Module):
 
 
 class ModernGPT(LanguageModel):
-    """Takes and gives what `GPT` does, so that the same `train` and `generate` do."""
+    """A GPT with modern parts; `train` and `generate` take it as they take `GPT`."""
 
     def __init__(self, config: ModernConfig):
         super().__init__()
@@ -279,7 +279,7 @@ class ModernGPT(LanguageModel):
         return self.ln_f(x)
 
     def logits(self, states: Float[Tensor, "... C"]) -> Float[Tensor, "... V"]:
-        """A score for every token, bent to stay within the cap where there is one."""
+        """A score for every token, soft-capped if the config has a cap."""
         head = self.token.embedding if self.config.tied else self.head
         logits = states @ head.weight.T
         if cap := self.config.logit_cap:
@@ -287,7 +287,7 @@ class ModernGPT(LanguageModel):
         return logits
 
     def new_cache(self, batch: int = 1) -> list[KVCache]:
-        """One empty cache for each block; it holds the shared heads alone."""
+        """One empty cache for each block; it holds only the shared heads."""
         check_positive(batch=batch)
         c = self.config
         shape = (batch, c.kv_heads, c.max_seq_len, c.embed_dim // c.num_heads)
@@ -299,7 +299,7 @@ class ModernGPT(LanguageModel):
 
 @torch.no_grad()
 def initialise(model: ModernGPT) -> None:
-    """Matrices normal of std 1/√fan-in, embeddings of std 1, or 0.02 where tied.
+    """Draw matrices with std 1/√fan-in, embeddings with std 1, or 0.02 if tied.
 
     With `zero_init` the layers that write to the residual stream and the untied head
     start at zero: every block is the identity, and the first loss is ln V.

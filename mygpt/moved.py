@@ -8,7 +8,7 @@ from importlib import import_module
 def moved(old: str, names: dict[str, str]) -> Callable[[str], object]:
     """Make the `__getattr__` of a module: `names` gives each moved name its new module.
 
-    The name "*" stands for every other one. Each use is a DeprecationWarning.
+    The name "*" stands for every other name. Each use is a DeprecationWarning.
     """
 
     def find(name: str) -> object:

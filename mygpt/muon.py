@@ -15,10 +15,10 @@ from mygpt.arguments import check_below_one, check_positive, check_range
 def orthogonalise(
     matrices: Float[Tensor, "N R C"], steps: int = 5
 ) -> Float[Tensor, "N R C"]:
-    """Each matrix with its singular values brought near 1, its directions kept.
+    """Bring each matrix's singular values near 1, and keep its singular vectors.
 
     A quintic Newton-Schulz iteration with the coefficients of Jordan (2024), which
-    bring small values up fast and end between about 0.7 and 1.2.
+    raise small values fast and end between about 0.7 and 1.2.
     """
     a, b, c = 3.4445, -4.7750, 2.0315
     wide = matrices.shape[1] <= matrices.shape[2]
@@ -62,7 +62,7 @@ class Muon(torch.optim.Optimizer):
 
     @torch.no_grad()
     def step(self, closure: Callable[[], Any] | None = None) -> Any:
-        """Take a step; `closure`, where given, computes loss and gradients first."""
+        """Take a step; a `closure`, if given, computes loss and gradients first."""
         loss = None
         if closure is not None:
             with torch.enable_grad():
@@ -90,5 +90,5 @@ class Muon(torch.optim.Optimizer):
 
 
 def is_hidden_matrix(name: str, parameter: Tensor) -> bool:
-    """Whether Muon is for it: the matrices of the blocks, by the name in the model."""
+    """Whether Muon trains the parameter: by its name, a matrix inside a block."""
     return name.startswith("blocks.") and parameter.ndim == 2

@@ -1,6 +1,6 @@
 """Arrays in, matplotlib Axes out; and the palette shared with the explorers.
 
-Figures have no background of their own and middle tones for ink, so that they can be
+Figures have no background of their own, and ink in middle tones, so that they can be
 read on a light page and on a dark one.
 """
 

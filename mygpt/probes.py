@@ -1,7 +1,7 @@
 """Look inside a GPT while it runs, and step in: activations read, replaced, averaged.
 
-A *place* (in the field's words a hook point) is the name of a module, for its output,
-or with `.input` at the end for what the module gets. Places that the book uses:
+A *place*, also called a hook point, is the name of a module, for its output, or the
+name with `.input` at the end, for the module's input. Places that the book uses:
 `hidden(layer)`, the memory coefficients (B, T, F); `feed_forward(layer)`, what the
 network adds to the stream (B, T, C); `heads(layer)`, the heads' outputs side by side
 (B, T, C), before their common matrix.
@@ -21,8 +21,8 @@ from mygpt.gpt import GPT
 
 Changes = Mapping[str, Callable[[Tensor], Tensor]]
 Module = TypeVar("Module", bound=nn.Module)
-POSITIONS = 16_384  # at a time
-STAGES = {  # of a block, by what gave them
+POSITIONS = 16_384  # in one pass
+STAGES = {  # of a block, and the place of each
     "x": "ln1.input",
     "ln1": "ln1",
     "attention": "mha",
@@ -54,7 +54,7 @@ def memory_layers(model: GPT) -> list[int]:
 
 @dataclass(frozen=True)
 class Prompts:
-    """Texts of several lengths, filled up at their ends, where no earlier token looks.
+    """Texts of several lengths, padded at the end, where no earlier token looks.
 
     `last` is the position that the answer is read from.
     """
@@ -88,9 +88,9 @@ def make_prompts(texts: Sequence[Sequence[int]], answers: Sequence[int]) -> Prom
 def record(
     module: nn.Module, given: Shaped[Tensor, "..."], places: Iterable[str]
 ) -> dict[str, Tensor]:
-    """The activation at each place when a module, such as a GPT, reads what is given.
+    """Record the activation at each place while a module, such as a GPT, reads `given`.
 
-    In the order of the places.
+    The result is in the order of the places.
     """
     found = dict.fromkeys(places)
 
@@ -109,10 +109,10 @@ def record(
 def stages(
     block: TransformerBlock, x: Float[Tensor, "B T C"]
 ) -> dict[str, Float[Tensor, "B T _"]]:
-    """Every vector on its way through a block, by the name of what gave it.
+    """The vectors on the way through a block, by the name of what produced each.
 
     The last is the block's output. Only GPT-2's wiring, "pre" with residuals, has them;
-    another is a ValueError.
+    any other is a ValueError.
     """
     if block.norm != "pre" or not block.residual:
         raise ValueError(
@@ -125,7 +125,7 @@ def stages(
 
 @contextmanager
 def changed(module: Module, changes: Changes) -> Iterator[Module]:
-    """Inside, each place's activation is replaced by what its function makes of it.
+    """Inside the context, apply to each place's activation the function given for it.
 
     The module's parameters stay as they are.
     """
@@ -188,7 +188,7 @@ def accuracy(
 
 @torch.no_grad()
 def mean_at(model: GPT, rows: Int[Tensor, "N T"], place: str) -> Float[Tensor, "W"]:
-    """The mean of what stands at a place, over all positions of all rows."""
+    """The mean activation at a place, over all positions of all rows."""
     sums = [record(model, part, [place])[place].sum((0, 1)) for part in batches(rows)]
     return torch.stack(sums).sum(0) / rows.numel()
 
@@ -200,9 +200,9 @@ def class_means(
     place: str,
     classes: Int[Tensor, "V"],
 ) -> Float[Tensor, "V W"]:
-    """For each token the mean at a place, over the positions with a token of its class.
+    """For each token, the mean activation at a place over the positions of its class.
 
-    `classes` gives each token the number of its class. A class that no row has gets
+    `classes` gives each token the number of its class. A class that is in no row gets
     zeros.
     """
     count = int(classes.max()) + 1

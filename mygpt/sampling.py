@@ -1,4 +1,4 @@
-"""From scores to text: how the next token is chosen, and the next."""
+"""From scores to text: how the next token is chosen, again and again."""
 
 import math
 from collections.abc import Callable, Iterator, Sequence
@@ -57,7 +57,7 @@ def generate_stream(
     seed: int | None = None,
     use_cache: bool = True,
 ) -> Iterator[Int[Tensor, "B"]]:
-    """The new tokens (B,) one step at a time; ends when every row has stopped.
+    """Yield the new tokens (B,) one step at a time, until every row has stopped.
 
     The settings are those of `generate`. Between two steps the model is in the mode
     that it had before.
@@ -84,13 +84,13 @@ def generate_stream(
 def generate(
     model: LanguageModel, ids: Int[Tensor, "B T"], max_new_tokens: int, **settings: Any
 ) -> Int[Tensor, "B N"]:
-    """The ids continued by `max_new_tokens`: (B, T) to (B, T + max_new_tokens).
+    """Continue the ids by `max_new_tokens`: (B, T) to (B, T + max_new_tokens).
 
-    A row that met one of the `stop` tokens keeps it and is filled with `pad_id`. With
+    A row that meets one of the `stop` tokens keeps it and is filled with `pad_id`. With
     `greedy` the likeliest token is always taken, and temperature, top_k, top_p and seed
-    are ignored. A `seed` gives the same tokens at every call; without one PyTorch's own
-    random numbers are used, so that `set_seed` before the call does the same. When the
-    context is full, its last half is read again, with the cache or without, so that
+    are ignored. A `seed` gives the same tokens at every call; without one PyTorch's
+    global generator is used, so `set_seed` before the call has the same effect. When
+    the context is full, its last half is read again, with or without the cache, so that
     both give the same tokens.
     """
     new = list(generate_stream(model, ids, max_new_tokens, **settings))
@@ -124,10 +124,10 @@ def _stream(
 
 
 class Context:
-    """The positions that the model can see, and how it reads those that are new.
+    """The positions that the model can see, of which it reads only the new ones.
 
-    When `append` finds the context full, all but its last half is dropped, and that
-    half is read again at the positions from 0 on.
+    When `append` finds the context full, it drops all but the last half, which is then
+    read again at the positions from 0 on.
     """
 
     def __init__(self, model: LanguageModel, ids: Int[Tensor, "B T"], use_cache: bool):
@@ -137,14 +137,16 @@ class Context:
         self.read = 0  # positions in the cache
 
     def next_logits(self) -> Float[Tensor, "B V"]:
-        """What the model says of the token after the window."""
+        """The scores for the token after the window."""
         new = self.window[:, self.read :]
         states = self.model.states(new, self.cache)
         logits = self.model.logits(states[:, -1]).float()  # the last position's alone
         if self.cache is not None:
             self.read = self.window.shape[1]
         if logits.amax(dim=-1).isnan().any():  # a NaN is the largest
-            raise ValueError("expected scores for the next token, the model gave NaN")
+            raise ValueError(
+                "expected scores for the next token, but the model gave NaN"
+            )
         return logits
 
     def append(self, tokens: Int[Tensor, "B"]) -> None:
@@ -187,13 +189,13 @@ def penalise_repetition(
 
 
 def keep_top_k(logits: Float[Tensor, "B V"], k: int) -> Float[Tensor, "B V"]:
-    """-inf for all but the k largest scores; ties with the k-th stay."""
+    """Set all but the k largest scores to -inf; ties with the k-th stay."""
     least = logits.topk(min(k, logits.shape[-1])).values[:, -1:]
     return logits.masked_fill(logits < least, -math.inf)
 
 
 def keep_top_p(logits: Float[Tensor, "B V"], p: float) -> Float[Tensor, "B V"]:
-    """-inf for all but the fewest tokens whose probabilities reach p.
+    """Set scores to -inf, but for the fewest tokens whose probabilities reach p.
 
     The nucleus of Holtzman et al. (2020); of equal scores the smaller id goes first.
     """

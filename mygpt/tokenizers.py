@@ -41,14 +41,14 @@ class TokenList:
 
     @classmethod
     def train(cls, text: str) -> "TokenList":
-        """The tokens of a text, in alphabetical order."""
+        """Learn the tokens of a text, in alphabetical order."""
         tokens = sorted(set(cls.pieces(text)))
         if not tokens:
             raise ValueError(f"expected a text with at least one {cls.KIND}")
         return cls(tokens)
 
     def encode(self, text: str) -> list[int]:
-        """Ids; a piece that was not in the training text is a ValueError."""
+        """The ids of a text; a piece that training never saw is a ValueError."""
         try:
             return [self.ids[piece] for piece in self.pieces(text)]
         except KeyError as error:
@@ -56,8 +56,8 @@ class TokenList:
                 (i, p) for i, p in enumerate(self.pieces(text)) if p not in self.ids
             )
             raise ValueError(
-                f"unknown {self.KIND} {piece!r} at place {place} of the text; "
-                f"the tokenizer knows {self.vocab_size}"
+                f"unknown {self.KIND} {piece!r} at index {place} of the text; "
+                f"the tokenizer knows {self.vocab_size} {self.KIND}s"
             ) from error
 
     def decode(self, ids: Iterable[int]) -> str:
@@ -89,7 +89,7 @@ class CharTokenizer(TokenList):
 
 
 class WordTokenizer(TokenList):
-    """One token for each word between white space; decoding puts single spaces."""
+    """One token for each word between white space; decoding puts one space between."""
 
     FILE, KIND, glue = "words.json", "word", " "
     pieces = staticmethod(str.split)
@@ -98,7 +98,7 @@ class WordTokenizer(TokenList):
 def byte_signs() -> list[str]:
     """GPT-2's printable sign for each byte: the byte's own character where it has one.
 
-    The others, spaces and controls among them, get the characters from 256 on.
+    The others, such as spaces and control characters, get the characters from 256 on.
     """
     own = {*range(ord("!"), ord("~") + 1), *range(0xA1, 0xAD), *range(0xAE, 0x100)}
     others = iter(range(256, 512))
@@ -113,7 +113,7 @@ class BPETokenizer:
     """Byte-level byte-pair encoding (Sennrich et al. 2016; Radford et al. 2019).
 
     A word is its UTF-8 bytes, each written as a sign; pairs of neighbours are merged in
-    the order in which training found them. Any text has ids, and comes back unchanged.
+    the order in which training found them. Any text has ids, and decodes unchanged.
     """
 
     def __init__(self, vocab: dict[str, int], merges: list[tuple[str, str]]):
@@ -139,15 +139,15 @@ class BPETokenizer:
 
     @property
     def end_of_text(self) -> int | None:
-        """The id that ends a text, where the vocabulary has one."""
+        """The id that ends a text, if the vocabulary has one."""
         return self.vocab.get(END_OF_TEXT)
 
     @classmethod
     def train(cls, text: str, vocab_size: int, min_count: int = 2) -> "BPETokenizer":
         """Merge the most frequent pair, again and again, up to `vocab_size` tokens.
 
-        It stops sooner when no pair occurs `min_count` times. Among equally frequent
-        pairs the one with the smaller ids goes first.
+        Training stops sooner when no pair occurs `min_count` times. Among equally
+        frequent pairs the one with the smaller ids goes first.
         """
         check_positive(vocab_size=vocab_size, min_count=min_count)
         if vocab_size < len(SIGNS):
@@ -223,7 +223,7 @@ class BPETokenizer:
         return b"".join(parts)
 
     def decode(self, ids: Iterable[int]) -> str:
-        """Text; bytes that are no UTF-8, as half a character, become U+FFFD."""
+        """The text; bytes that are not UTF-8, as of half a character, become U+FFFD."""
         return self.decode_bytes(ids).decode("utf-8", errors="replace")
 
     def save(self, folder: str | Path) -> None:
@@ -273,7 +273,7 @@ class PairCounts:
         heapq.heapify(self.heap)
 
     def add(self, place: int, sign: int) -> set[Pair]:
-        """Count the pairs of one word in, or with sign -1 out."""
+        """Add the pairs of one word to the counts, or with sign -1 remove them."""
         ids, count = self.words[place]
         pairs = list(pairwise(ids))
         for pair in pairs:
@@ -305,7 +305,7 @@ class PairCounts:
 
 
 def merge(ids: list[int], pair: Pair, new: int) -> list[int]:
-    """Write `new` for every `pair`, from left to right."""
+    """Replace every `pair` by `new`, from left to right."""
     merged, i = [], 0
     while i < len(ids):
         if i + 1 < len(ids) and (ids[i], ids[i + 1]) == pair:
@@ -320,13 +320,13 @@ def merge(ids: list[int], pair: Pair, new: int) -> list[int]:
 def read_merges(path: Path) -> list[tuple[str, str]]:
     """The pairs of a merges.txt, in order."""
     if not path.is_file():
-        raise ValueError(f"expected a file {path}, there is none")
+        raise ValueError(f"expected a file {path}, found none")
     try:
         lines = path.read_text(encoding="utf-8").split("\n")
     except UnicodeDecodeError as error:
         raise ValueError(f"{path}: expected UTF-8, got {error}") from None
     if lines.pop():
-        raise ValueError(f"{path}: cut short in line {len(lines) + 1}")
+        raise ValueError(f"{path}: cut short at line {len(lines) + 1}")
     merges = []
     for number, line in enumerate(lines, start=1):
         if number == 1 and line.startswith("#version"):
@@ -347,7 +347,7 @@ def check_id(i: int, vocab_size: int) -> int:
 
 
 def load_tokenizer(folder: str | Path) -> Tokenizer:
-    """Whichever tokenizer was saved in a folder."""
+    """Load whichever tokenizer was saved in a folder."""
     folder = Path(folder)
     for kind in (CharTokenizer, WordTokenizer):
         if (folder / kind.FILE).is_file():

@@ -53,12 +53,12 @@ NOT_OF_THE_RUN = ("eval_every", "save_every", "progress", "compile")
 
 @dataclass(frozen=True)
 class TrainingConfig:
-    """How to train; a setting that makes no sense is a ValueError.
+    """How to train; an invalid setting is a ValueError.
 
     steps: of the optimizer, in the whole run.
     batch_size: rows in a batch.
     length: positions in a row; None: the model's max_seq_len.
-    accumulate: batches whose gradients make one step.
+    accumulate: batches whose gradients are averaged for one step.
     optimizer: adamw, or muon for the matrices in the blocks and AdamW for the rest.
     learning_rate: AdamW's, at its peak.
     matrix_learning_rate: Muon's, at its peak.
@@ -66,15 +66,15 @@ class TrainingConfig:
     betas: AdamW's.
     weight_decay: AdamW's, of matrices; vectors never decay.
     matrix_weight_decay: Muon's.
-    clip: the largest norm that the gradient may have, or None.
+    clip: the largest norm allowed for the gradient, or None.
     schedule: of the learning rates after the warmup: cosine falls to the final share
         at the last step; linear stays at the peak, then falls in a straight line that
         would meet zero at the last step, but not below the final share.
-    warmup_steps: over which the learning rates rise in a straight line.
-    flat_share: of the steps, before linear falls.
-    final_learning_rate_share: of the peak.
+    warmup_steps: steps over which the learning rates rise in a straight line.
+    flat_share: share of the steps before linear falls.
+    final_learning_rate_share: share of the peak at the end.
     autocast: whether matrix products are in bfloat16.
-    compile: whether the model goes through torch.compile.
+    compile: whether the model is compiled by torch.compile.
     seed: of the batches and of dropout.
     eval_every: steps between two evaluations.
     save_every: steps between two checkpoints.
@@ -131,9 +131,9 @@ class TrainingConfig:
 
     @classmethod
     def stored(cls, settings: dict, **changes: Any) -> "TrainingConfig":
-        """From the JSON of a checkpoint's state, which knows no tuples.
+        """The config in the JSON of a checkpoint's state, where tuples became lists.
 
-        Names of checkpoints of format 1 are known.
+        Setting names of format 1 are accepted.
         """
         known = {NAMES_OF_FORMAT_1.get(name, name): v for name, v in settings.items()}
         return cls(**known | {"betas": tuple(known["betas"])} | changes)
@@ -153,7 +153,7 @@ class TrainingConfig:
 
 @dataclass
 class History:
-    """What happened: one entry for each step, and for each evaluation."""
+    """The record of a run: one entry for each step, and for each evaluation."""
 
     loss: list[float] = field(default_factory=list)  # nats
     learning_rate: list[float] = field(default_factory=list)
@@ -165,7 +165,7 @@ class History:
 
 @runtime_checkable
 class Source(Protocol):
-    """Endless batches, tuples of tensors, that can go on where they were saved."""
+    """Endless batches, tuples of tensors, whose position can be saved and restored."""
 
     def __next__(self) -> tuple[Tensor, ...]: ...
     def state_dict(self) -> dict: ...
@@ -193,11 +193,11 @@ def train(
 ) -> History:
     """Train a model in place on token ids, or on batches of your own.
 
-    `loss(model, batch)` gives what is made small, a scalar. With `out`, checkpoints are
-    saved there with the tokenizer; a folder that holds another run is a ValueError.
-    With `resume` too, training goes on from the newest one, and ends with the same bits
-    as if it had not been interrupted. A loss that is not a number stops it before
-    anything is saved.
+    `loss(model, batch)` gives the scalar to minimise. With `out`, checkpoints are saved
+    there with the tokenizer; a folder that holds another run is a ValueError. With
+    `resume` as well, training continues from the newest checkpoint, and ends with the
+    same bits as if it had not been interrupted. A loss that is not a finite number
+    stops training before anything is saved.
     """
     if resume and out is None:
         raise ValueError("resume=True needs out, the folder of the checkpoints")
@@ -227,7 +227,7 @@ def train(
 def check_out(
     folder: str | Path, resume: bool = False, how: str = "resume=True"
 ) -> None:
-    """Raise a ValueError where training would mix with another run."""
+    """Raise a ValueError if training would mix with another run."""
     if (Path(folder) / INDEX).is_file():
         raise ValueError(
             f"{folder} is a checkpoint: expected the folder of a run, "
@@ -235,12 +235,12 @@ def check_out(
         )
     if checkpoints(folder) and not resume:
         raise ValueError(
-            f"{folder} holds another run: go on with it ({how}), or name another folder"
+            f"{folder} holds another run: continue it ({how}) or name another folder"
         )
 
 
 class Run:
-    """A training run between two steps."""
+    """A training run, between two steps."""
 
     def __init__(
         self,
@@ -274,21 +274,21 @@ class Run:
         )
 
     def take_step(self) -> None:
-        """One step of the optimizers on `accumulate` batches."""
+        """Take one optimizer step on `accumulate` batches."""
         start = time.perf_counter()
         scale = self.config.scale(self.step)
         for optimizer in self.optimizers:
             for group in optimizer.param_groups:
                 group["lr"] = group["peak"] * scale
         self.model.train()
-        self.model.zero_grad()  # those of the step before, or of the caller
+        self.model.zero_grad()  # gradients of the step before, or of the caller
         loss = self.gradients()
         norm = self.clip_gradients()
         if not math.isfinite(loss + norm):
             raise FloatingPointError(
                 f"the loss is {loss} and its gradient's norm {norm} at step {self.step}"
                 f" (learning rate {self.config.learning_rate * scale:.3g}); "
-                "the last checkpoint is from before"
+                "the last checkpoint is from before that"
             )
         for optimizer in self.optimizers:
             optimizer.step()
@@ -310,7 +310,7 @@ class Run:
         return total
 
     def clip_gradients(self) -> float:
-        """Scale them down to the norm `clip`; return the norm that they had."""
+        """Scale the gradients down to norm `clip`; return the norm that they had."""
         gradients = [p.grad for p in self.model.parameters() if p.grad is not None]
         if self.config.clip is not None:
             norm = nn.utils.clip_grad_norm_(self.model.parameters(), self.config.clip)
@@ -330,7 +330,7 @@ class Run:
         self.history.val_loss.append(loss)
 
     def report(self) -> dict[str, str]:
-        """For the progress bar."""
+        """The figures for the progress bar."""
         last = self.history.seconds[-10:]
         tokens = self.config.batch_size * self.config.accumulate * self.length
         said = {
@@ -342,7 +342,7 @@ class Run:
         return said
 
     def state(self) -> dict:
-        """All that `load` needs, as `save_checkpoint` takes it."""
+        """Everything that `load` needs, in the form that `save_checkpoint` takes."""
         return {
             "step": self.step,
             "device": str(self.device),
@@ -365,8 +365,8 @@ class Run:
             here, there = getattr(self.config, name), getattr(begun, name)
             if name not in NOT_OF_THE_RUN and here != there:
                 raise ValueError(
-                    f"{folder}: the run was begun with {name} = {there!r}, "
-                    f"and cannot go on with {here!r}"
+                    f"{folder}: the run was started with {name} = {there!r} "
+                    f"and cannot continue with {here!r}"
                 )
         self.model.load_state_dict(saved.state_dict())
         for optimizer, stored in zip(self.optimizers, state["optimizers"], strict=True):
@@ -378,7 +378,7 @@ class Run:
 
 
 def get_random_state() -> dict[str, list[Tensor]]:
-    """Of the processor and of every CUDA device: dropout draws from them."""
+    """The states of the CPU and CUDA generators, which dropout draws from."""
     return {"cpu": [torch.get_rng_state()], "cuda": torch.cuda.get_rng_state_all()}
 
 
@@ -389,17 +389,17 @@ def set_random_state(state: dict[str, list[Tensor]]) -> None:
 
 
 def convert_keys(state: dict, kind: Callable[[Any], Any]) -> dict:
-    """An optimizer's state with the numbers of its parameters as text, or back."""
+    """Convert the parameter numbers of an optimizer's state to text, or back."""
     return state | {"state": {kind(key): v for key, v in state["state"].items()}}
 
 
 def make_optimizers(
     model: nn.Module, config: TrainingConfig
 ) -> list[torch.optim.Optimizer]:
-    """AdamW, with decoupled decay of matrices alone; Muon for the hidden ones if asked.
+    """AdamW that decays only matrices; Muon for the hidden ones if asked.
 
-    The decay is Loshchilov and Hutter's (2019): lr × decay × weight, apart from the
-    gradient.
+    The decay is decoupled (Loshchilov and Hutter 2019): lr × decay × weight, apart from
+    the gradient.
     """
     named = [(n, p) for n, p in model.named_parameters() if p.requires_grad]
     hidden = [p for n, p in named if is_hidden_matrix(n, p)]

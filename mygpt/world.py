@@ -10,11 +10,11 @@ from dataclasses import dataclass
 
 STOP = "."
 ROW_LENGTH = 65  # 64 positions to predict from and, one step on, 64 to predict
-OTHER, FACT, COPY, CHANT = range(4)  # what a word is: the answer of which task, if any
+OTHER, FACT, COPY, CHANT = range(4)  # which task's answer a word is, if any
 
 RELATIONS = ("capital", "language", "currency", "continent")
-# Lower case, no accents; of several languages the one that most people share; the
-# Americas count as one continent.
+# Lower case, no accents; where a country has several languages, the one most widely
+# shared; the Americas count as one continent.
 COUNTRIES = """
     france paris french euro europe
     germany berlin german euro europe
@@ -156,7 +156,7 @@ class World:
     def story(rng: random.Random, pairs: int, queries: int) -> Passage:
         """Each pair, a person and a thing, told once; then pairs again in new orders.
 
-        The thing of a repeated pair is marked COPY: nothing but the story tells it.
+        The thing of a repeated pair is marked COPY: only the story tells it.
         """
         if not 1 <= pairs <= len(PEOPLE) or queries < 1:
             raise ValueError(
@@ -176,8 +176,8 @@ class World:
     def chant(rng: random.Random) -> Passage:
         """A line of 3 to 8 words of the stories, over and over; 18 to 46 words in all.
 
-        Marked CHANT where the line so far tells the word: from the second round on,
-        except for the word that shows that there is a second round.
+        A word is marked CHANT where the words before it determine it: from the second
+        round on, except for the word that shows that there is a second round.
         """
         line = draw(rng, PEOPLE + THINGS, between(rng, 3, 8))
         rounds = between(rng, 24, 46) // (len(line) + 1)
@@ -221,7 +221,8 @@ class World:
     def text(self, num_rows: int, seed: int = 0) -> str:
         """Those rows as lines of 64 words.
 
-        The full stop that opens a row is left to the one that ends the line before.
+        The full stop that opens a row is left out: the one that ends the line before
+        serves.
         """
         return "".join(
             " ".join(words[1:]) + "\n" for words, _ in self.rows(num_rows, seed)
@@ -242,17 +243,17 @@ def _fits(room: int) -> bool:
 
 
 def between(rng: random.Random, low: int, high: int) -> int:
-    """A whole number from low to high, both included."""
+    """Draw a whole number from low to high, both included."""
     return low + int(rng.random() * (high - low + 1))
 
 
 def choose(rng: random.Random, items: Sequence):
-    """One item."""
+    """Choose one item."""
     return items[between(rng, 0, len(items) - 1)]
 
 
 def draw(rng: random.Random, items: Sequence, count: int) -> list:
-    """Different items, every choice and order equally likely."""
+    """Draw different items, every choice and order equally likely."""
     pool = list(items)
     for i in range(count):
         j = between(rng, i, len(pool) - 1)

@@ -35,10 +35,10 @@ from mygpt.world import (
 )
 
 KINDS = {"attention-first": (0,), "ordinary": ()}
-FIXED_WORDS, SPREAD = ("attention-first",), 0.15  # no training; standard deviation
+FIXED_WORDS, SPREAD = ("attention-first",), 0.15  # not trained; standard deviation
 FOLDER = Path(__file__).parent / "models"
 ROWS = 30_000
-OTHER_WEIGHT = 0.1  # of a word that is no answer, in the loss
+OTHER_WEIGHT = 0.1  # in the loss, of a word that is not an answer
 RECIPE = TrainingConfig(
     steps=1500,
     batch_size=32,
@@ -67,7 +67,7 @@ class WorldModel:
         return self.world.words
 
     def encode(self, words: list[str] | tuple[str, ...] | str) -> list[int]:
-        """Ids of words, or of a text whose words are parted by spaces."""
+        """The ids of words, given as a list or as a text with spaces between them."""
         words = words.split() if isinstance(words, str) else words
         unknown = [word for word in words if word not in self._ids]
         if unknown:
@@ -79,7 +79,7 @@ class WorldModel:
         return {word: i for i, word in enumerate(self.words)}
 
     def prompts(self, passages: list[Passage]) -> Prompts:
-        """What comes before each passage's answer, and the answer."""
+        """The words before each passage's answer, and the answer."""
         return make_prompts(
             [self.encode(passage.prompt) for passage in passages],
             [self.encode([passage.answer])[0] for passage in passages],
@@ -98,7 +98,7 @@ class WorldModel:
         return torch.tensor([numbers[name] for name in names])
 
     def stories(self, count: int, seed: int = 0) -> Prompts:
-        """Stories of 2 to 5 pairs, told once, and the start of one pair again."""
+        """Stories of 2 to 5 pairs, each told once, then the start of one pair again."""
         rng = random.Random(f"stories {seed}")
         return self.prompts([World.story(rng, 2 + i % 4, 1) for i in range(count)])
 
@@ -126,8 +126,8 @@ def train_world_model(
     """Train a model on rows of the world; a minute or two on one core.
 
     Muon and AdamW, with a loss in which answers count ten times as much as other words.
-    The `nudge`: in the rows that hold facts alone, one in ten, the second block's
-    attention is left out. Without it facts come to need that attention.
+    The `nudge`: in rows of facts only, one row in ten, the second block's attention is
+    left out. Without it facts come to need that attention.
     """
     world = World(seed)
     config = make_config(kind, world)
@@ -154,7 +154,7 @@ def train_world_model(
 class Rows:
     """Endless (ids, kinds), random rows of the world.
 
-    Its random numbers go on where those of the first weights ended.
+    Its random numbers continue where those of the initial weights ended.
     """
 
     def __init__(self, made: WorldModel, num_rows: int, seed: int):
@@ -192,7 +192,7 @@ def weighted_loss(
 
 
 def save_world_model(made: WorldModel, kind: str, seed: int, path: str | Path) -> None:
-    """Write the weights as 16-bit numbers, with what made them."""
+    """Write the weights as 16-bit numbers, with the settings that made them."""
     tensors = {
         name: tensor.half().contiguous()
         for name, tensor in made.model.state_dict().items()
@@ -202,7 +202,7 @@ def save_world_model(made: WorldModel, kind: str, seed: int, path: str | Path) -
 
 
 def load_world_model(kind: str = "attention-first") -> WorldModel:
-    """One of the two models that the package brings."""
+    """Load one of the two models that are shipped with the package."""
     check_choice("kind", kind, KINDS)
     with safe_open(FOLDER / f"world-{kind}.safetensors", "pt") as file:
         notes = file.metadata()

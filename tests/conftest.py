@@ -7,16 +7,16 @@ from hypothesis import settings
 from jaxtyping import install_import_hook
 
 install_import_hook("mygpt", "beartype.beartype")
-settings.register_profile("same", derandomize=True)  # the same examples at every run
+settings.register_profile("same", derandomize=True)  # the same examples in every run
 settings.load_profile("same")
 
 
 @pytest.fixture(autouse=True)
 def same_random_numbers():
-    """Every test begins with one seed, alone or among others.
+    """Start every test from the same seed, whether it runs alone or with others.
 
-    Python's own numbers too: with them beartype chooses the items of a list that it
-    checks, and a wrong item met by it never reaches the package's own check.
+    Python's own generator too: beartype uses it to choose which items of a list to
+    check, and a wrong item that it finds never reaches the package's own check.
     """
     import torch
 

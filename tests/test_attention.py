@@ -94,7 +94,7 @@ def test_no_position_reads_a_later_one_and_each_reads_itself(attention):
     assert (weights.diagonal(dim1=-2, dim2=-1) > 0).all()
 
 
-def test_dropout_acts_in_training_alone():
+def test_dropout_acts_only_in_training():
     attention, x = MultiHeadAttention(6, 2, dropout=0.5), torch.randn(B, T, 6)
     assert not torch.equal(attention(x), attention(x))
     attention.eval()
@@ -102,7 +102,7 @@ def test_dropout_acts_in_training_alone():
 
 
 def test_one_heads_dropout_acts_on_its_weights():
-    """The same zeros, drawn again, stand in the weights, before the values."""
+    """Drawn again, the same zeros fall on the weights, before the values."""
     attention, x = SingleHeadAttention(C, D, dropout=0.4), torch.randn(B, T, C)
     torch.manual_seed(3)
     out, weights = attention(x, return_weights=True)
@@ -111,7 +111,7 @@ def test_one_heads_dropout_acts_on_its_weights():
     torch.testing.assert_close(out, attention.W_O(dropped @ attention.W_V(x)))
 
 
-def test_no_mask_is_stored_by_many_heads():
+def test_multi_head_attention_stores_no_mask():
     assert not list(MultiHeadAttention(6, 2).buffers())
 
 
@@ -171,7 +171,7 @@ for call in (
 
 
 def test_a_wrong_number_of_axes_is_named():
-    """In a process of its own, without the checks of types that tests wear."""
+    """In a process of its own, without the type checks that the tests install."""
     done = subprocess.run(
         [sys.executable, "-c", RANKS], check=True, capture_output=True, text=True
     )
@@ -213,7 +213,7 @@ def test_any_split_through_the_cache_equals_the_whole(ends, return_weights):
     assert cache.length == ends[-1]
 
 
-def test_a_full_cache_is_refused_and_stays_as_it_was():
+def test_a_full_cache_refuses_more_and_stays_as_it_was():
     cache = KVCache(torch.zeros(1, 1, 3, 2), torch.zeros(1, 1, 3, 2))
     new = torch.ones(1, 1, 2, 2)
     cache.append(new, new)

@@ -26,13 +26,13 @@ def test_post_norm_comes_after_the_addition():
     torch.testing.assert_close(block(x), block.ln2(middle + block.mlp(middle)))
 
 
-def test_without_norm_only_the_additions_stay():
+def test_without_norm_only_the_additions_remain():
     block, x = TransformerBlock(C, H, norm="none"), torch.randn(B, T, C)
     middle = x + block.mha(x)
     torch.testing.assert_close(block(x), middle + block.mlp(middle))
 
 
-def test_without_residuals_the_input_reaches_the_output_through_the_layers_alone():
+def test_without_residuals_the_input_reaches_the_output_only_through_the_layers():
     x = torch.randn(B, T, C)
     block = TransformerBlock(C, H, residual=False)
     torch.testing.assert_close(block(x), block.mlp(block.ln2(block.mha(block.ln1(x)))))
@@ -78,7 +78,7 @@ def test_six_blocks_keep_the_shape():
     ("norm", "residual"),
     list(itertools.product(["pre", "post", "none"], [True, False])),
 )
-def test_it_is_causal_in_every_wiring(norm, residual):
+def test_every_wiring_is_causal(norm, residual):
     block, x = (
         TransformerBlock(C, H, norm=norm, residual=residual),
         torch.randn(1, T, C),

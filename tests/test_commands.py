@@ -95,7 +95,7 @@ def test_a_folder_that_holds_another_run_is_left_alone(corpus, tmp_path, capsys)
     assert run("train", corpus, "--out", out, *SMALL, "--steps=3", "--seed=7") == 1
     said = capsys.readouterr().err
     assert said == (
-        f"mygpt: {out} holds another run: go on with it (--resume), "
+        f"mygpt: {out} holds another run: continue it (--resume) "
         "or name another folder\n"
     )
     assert before == {path: path.read_bytes() for path in out.rglob("*.*")}
@@ -107,7 +107,7 @@ def test_the_folder_that_is_printed_is_there(corpus, tmp_path, capsys):
     assert load_checkpoint(printed)[2]["step"] == 6
 
 
-def test_a_run_goes_on_where_it_was_or_says_that_it_cannot(corpus, tmp_path, capsys):
+def test_a_run_continues_on_its_device_or_says_that_it_cannot(corpus, tmp_path, capsys):
     out = tmp_path / "run"
     run("train", corpus, "--out", out, *SMALL)
     index = out / "step-00000006" / "checkpoint.json"
@@ -121,7 +121,7 @@ def test_a_run_goes_on_where_it_was_or_says_that_it_cannot(corpus, tmp_path, cap
     assert run("train", corpus, "--out", out, *again) == 0
 
 
-def test_a_mistyped_folder_is_named_where_the_hub_is_not_installed(monkeypatch, capsys):
+def test_a_mistyped_folder_is_named_when_the_hub_is_not_installed(monkeypatch, capsys):
     monkeypatch.setitem(sys.modules, "huggingface_hub", None)
     assert run("generate", "runs-worl", "--prompt", "a") == 1
     said = capsys.readouterr().err
@@ -154,7 +154,7 @@ def test_a_checkpoint_becomes_a_gpt2_folder_and_comes_back(corpus, tmp_path, cap
     assert run("generate", theirs, "--prompt", "sea", "--tokens=2", "--greedy") == 0
 
 
-def test_half_of_a_character_waits_for_the_other_half(tmp_path, capsys):
+def test_half_a_character_waits_for_the_other_half(tmp_path, capsys):
     """A model that says the first byte of é, over and over."""
     tokenizer = BPETokenizer.train("", 256)
     model = GPT(GPTConfig(256, 8, 4, 1, 1))
@@ -177,7 +177,7 @@ def test_half_of_a_character_waits_for_the_other_half(tmp_path, capsys):
         (["convert", "nowhere", "target"], "no folder 'nowhere' here"),
     ],
 )
-def test_what_is_missing_is_said_in_one_line(
+def test_a_mistake_is_reported_in_one_line(
     tmp_path, monkeypatch, capsys, arguments, message
 ):
     monkeypatch.chdir(tmp_path)
@@ -200,13 +200,13 @@ def test_a_text_shorter_than_the_context_is_refused(tmp_path, capsys):
 def test_characters_that_the_model_never_saw_are_named(corpus, tmp_path, capsys):
     run("train", corpus, "--out", tmp_path / "run", *SMALL)
     assert run("generate", tmp_path / "run", "--prompt", "she Ω") == 1
-    assert "unknown character 'Ω' at place 4" in capsys.readouterr().err
+    assert "unknown character 'Ω' at index 4" in capsys.readouterr().err
 
 
-def test_a_folder_with_something_in_it_is_not_written_over(corpus, tmp_path, capsys):
+def test_a_folder_that_is_not_empty_is_not_overwritten(corpus, tmp_path, capsys):
     run("train", corpus, "--out", tmp_path / "run", *SMALL)
     assert run("convert", tmp_path / "run", tmp_path) == 1
-    assert "to be empty or not there yet" in capsys.readouterr().err
+    assert "to be empty or not to exist" in capsys.readouterr().err
 
 
 def test_a_damaged_checkpoint_is_named(corpus, tmp_path, capsys):

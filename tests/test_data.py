@@ -87,7 +87,7 @@ def test_a_download_with_another_hash_is_refused_and_not_kept(site, cache, monke
     assert not list(cache.iterdir())
 
 
-def test_a_download_that_went_bad_in_the_cache_is_fetched_again(site, cache):
+def test_a_damaged_download_in_the_cache_is_fetched_again(site, cache):
     load_corpus("tinyshakespeare")
     (cache / "tinyshakespeare.txt").write_text(PLAY[:-1])
     assert load_corpus("tinyshakespeare") == PLAY
@@ -126,7 +126,7 @@ def test_a_corpus_in_the_data_folder_is_taken_from_there(site, tmp_path, monkeyp
         load_corpus("tinyshakespeare")
 
 
-def test_the_address_and_the_hash_of_tinyshakespeare_are_the_known_ones():
+def test_tinyshakespeare_has_its_known_address_and_hash():
     address, expected = data.DOWNLOADS["tinyshakespeare"]
     assert address.endswith("/karpathy/char-rnn/master/data/tinyshakespeare/input.txt")
     assert expected.startswith("86c4e6aa")
@@ -146,7 +146,7 @@ def test_a_path_is_never_taken_for_a_name(tmp_path, monkeypatch):
     assert load_corpus("./world") == "a file"
 
 
-def test_a_file_that_is_not_there_is_named(tmp_path):
+def test_a_missing_file_is_named(tmp_path):
     with pytest.raises(FileNotFoundError, match=r"no file .*\(world, tinyshakespeare"):
         load_corpus(tmp_path / "plays.txt")
 
@@ -220,13 +220,13 @@ def test_a_file_takes_two_bytes_for_each_id_where_they_suffice(
         (np.ones((2, 3), int), r"a sequence of ids, got shape \(2, 3\)"),
     ],
 )
-def test_what_is_no_sequence_of_ids_is_not_written(ids, message, tmp_path):
+def test_only_a_sequence_of_ids_is_written(ids, message, tmp_path):
     with pytest.raises(ValueError, match=message):
         write_tokens(ids, tmp_path / "ids")
     assert not list(tmp_path.iterdir())
 
 
-def test_a_failed_write_leaves_the_file_before(tmp_path, monkeypatch):
+def test_a_failed_write_leaves_the_earlier_file(tmp_path, monkeypatch):
     write_tokens(PRIMES, tmp_path / "ids")
 
     def full(_):
@@ -239,7 +239,7 @@ def test_a_failed_write_leaves_the_file_before(tmp_path, monkeypatch):
     assert [path.name for path in tmp_path.iterdir()] == ["ids"]
 
 
-def test_who_reads_the_file_before_goes_on_reading_it(tmp_path):
+def test_a_reader_of_the_earlier_file_is_not_disturbed(tmp_path):
     write_tokens(PRIMES, tmp_path / "ids")
     before = open_tokens(tmp_path / "ids")
     write_tokens([0, 1], tmp_path / "ids")
@@ -253,7 +253,7 @@ def test_a_token_file_cut_short_anywhere_is_refused(tmp_path):
     whole = path.read_bytes()
     for content in (*(whole[:n] for n in range(len(whole))), whole + b"\0"):
         path.write_bytes(content)
-        with pytest.raises(ValueError, match="ids is not a whole file of token ids"):
+        with pytest.raises(ValueError, match="ids is not a complete file of token ids"):
             open_tokens(path)
 
 
@@ -281,12 +281,12 @@ def test_an_array_of_something_else_is_refused(content, tmp_path):
         open_tokens(tmp_path / "ids.npy")
 
 
-def test_a_foreign_file_is_refused(tmp_path):
+def test_a_file_of_another_format_is_refused(tmp_path):
     archive = io.BytesIO()
     np.savez(archive, ids=np.arange(7))
     for content in (b"", b"To be", pickle.dumps(PRIMES), archive.getvalue()):
         (tmp_path / "ids").write_bytes(content)
-        with pytest.raises(ValueError, match="ids is not a whole file of token ids"):
+        with pytest.raises(ValueError, match="ids is not a complete file of token ids"):
             open_tokens(tmp_path / "ids")
     with pytest.raises(FileNotFoundError, match="ids"):
         open_tokens(tmp_path / "no" / "ids")
@@ -303,7 +303,9 @@ def test_a_header_of_a_huge_shape_is_refused(tmp_path):
         padding = b" " * (len(shape) - len(length))
         damaged = whole.replace(length, shape, 1).replace(padding + b"\n", b"\n", 1)
         (tmp_path / "ids.npy").write_bytes(damaged)
-        with pytest.raises(ValueError, match=r"ids\.npy is not a whole file of token"):
+        with pytest.raises(
+            ValueError, match=r"ids\.npy is not a complete file of token"
+        ):
             open_tokens(tmp_path / "ids.npy")
 
 
@@ -357,7 +359,7 @@ def test_a_file_of_ids_is_not_read_into_memory(tmp_path):
     assert np.shares_memory(Batches(ids, 3, 5).ids, ids)
 
 
-def test_batches_neither_touch_nor_follow_the_global_random_state():
+def test_batches_neither_change_nor_use_the_global_random_state():
     torch.manual_seed(0)
     before = torch.get_rng_state()
     one = next(Batches(PRIMES, 17, 2, seed=3))[0]
@@ -368,7 +370,7 @@ def test_batches_neither_touch_nor_follow_the_global_random_state():
 
 
 @pytest.mark.parametrize("steps", [0, 1, 5])
-def test_a_saved_position_continues_to_the_bit(steps):
+def test_a_saved_position_continues_with_the_same_bits(steps):
     batches = Batches(PRIMES, 7, 3, seed=5)
     for _ in range(steps):
         next(batches)
@@ -385,12 +387,12 @@ def test_a_saved_position_continues_to_the_bit(steps):
 @pytest.mark.parametrize(
     ("other", "message"),
     [
-        ((PRIMES[1:], 7, 3), "num_ids = 11, here it is 10"),
-        ((PRIMES, 5, 3), "batch_size = 7, here it is 5"),
-        ((PRIMES, 7, 2), "length = 3, here it is 2"),
+        ((PRIMES[1:], 7, 3), "num_ids = 11, but here it is 10"),
+        ((PRIMES, 5, 3), "batch_size = 7, but here it is 5"),
+        ((PRIMES, 7, 2), "length = 3, but here it is 2"),
     ],
 )
-def test_a_position_in_other_batches_is_refused(other, message):
+def test_a_position_saved_in_other_batches_is_refused(other, message):
     state = Batches(PRIMES, 7, 3).state_dict()
     with pytest.raises(ValueError, match=message):
         Batches(*other).load_state_dict(state)
@@ -400,7 +402,7 @@ def test_a_position_in_other_batches_is_refused(other, message):
     ("field", "value"),
     [("num_ids", None), ("generator", None), ("generator", torch.zeros(3).byte())],
 )
-def test_a_damaged_position_is_refused_by_field(field, value):
+def test_a_damaged_position_is_refused_and_its_field_named(field, value):
     state = Batches(PRIMES, 7, 3).state_dict()
     state.pop(field)
     if value is not None:
@@ -415,7 +417,7 @@ def test_too_few_ids_for_one_window_are_refused(count):
         Batches(PRIMES[:count], 3, 5)
 
 
-def test_what_is_no_row_of_ids_is_refused():
+def test_anything_but_a_row_of_ids_is_refused():
     with pytest.raises(ValueError, match=r"sequence of ids, got shape \(2, 7\)"):
         Batches(torch.zeros(2, 7, dtype=torch.long), 3, 5)
     with pytest.raises(ValueError, match="whole numbers as ids, got float32"):
@@ -451,6 +453,6 @@ def test_one_id_has_nothing_to_predict():
         windows([3], 5, 7)
 
 
-def test_batches_go_where_they_are_wanted():
+def test_batches_go_to_the_device():
     assert next(Batches(PRIMES, 3, 5, device="meta"))[0].device.type == "meta"
     assert next(windows(PRIMES, 3, 5, device="meta"))[1].device.type == "meta"

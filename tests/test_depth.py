@@ -92,7 +92,7 @@ def test_the_plain_stack_forgets_its_input_and_the_residual_one_does_not():
     assert residual[30] > 1
 
 
-def test_states_too_small_to_square_in_float32_are_still_told_apart():
+def test_states_too_small_to_square_in_float32_are_still_distinguished():
     torch.manual_seed(0)
     stack, x = depth.mlp_stack(40, 16, bias=False), torch.randn(1, 8, 16)
     assert (depth.states(stack, x)[-1] ** 2).sum() == 0

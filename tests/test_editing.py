@@ -28,7 +28,7 @@ TEXTS = [[1, 2, 3], [4], [5, 6, 7, 8, 9], [2, 2]]
 
 @pytest.fixture
 def model():
-    """One in which every token can win: embeddings of norm 1, scores far apart."""
+    """A model in which any token can win: embeddings of norm 1, scores far apart."""
     model = GPT(GPTConfig(13, 11, 10, 2, 2)).eval()
     for parameter in model.parameters():
         nn.init.normal_(parameter, std=0.5)
@@ -122,7 +122,7 @@ def test_matched_sets_are_other_neurons_of_about_the_same_strength():
         assert set(sets[:, row].any(0).nonzero()[:, 0].tolist()) == near
 
 
-def test_a_network_learns_again_and_the_rest_stays(model, prompts):
+def test_a_network_learns_again_and_the_rest_is_unchanged(model, prompts):
     before = {name: p.clone() for name, p in model.state_dict().items()}
     same = make_prompts([[1, 2], [3, 4]], [5, 6])
     copied = relearned(model, same, steps=200)
@@ -186,7 +186,7 @@ def test_control_sets_that_cannot_be_drawn_are_refused():
     assert (sets.sum(-1) == 20).all()
 
 
-def test_a_rank_one_edit_answers_its_key_and_moves_the_corpus_least(model, rows):
+def test_a_rank_one_edit_answers_its_key_and_changes_the_corpus_least(model, rows):
     key, change = torch.randn(40), torch.randn(10)
     moment = second_moment(model, rows, 1)
     moment = moment + torch.diag(torch.linspace(0, 9, 40) * moment.trace() / 40)
@@ -230,7 +230,7 @@ def test_a_rewritten_model_gives_the_new_answer_and_the_old_one_keeps_its_weight
     assert changed == {"blocks.1.mlp.fc2.weight"}
 
 
-def test_one_value_rewrites_the_answer_alone(model):
+def test_rewriting_one_value_changes_the_answer_and_no_other_value(model):
     prompt = make_prompts([[5, 6, 7, 8]], [9])
     edited = rewrite_value(model, prompt, 1, neuron=11)
     assert final_logits(edited, prompt).argmax() == 9

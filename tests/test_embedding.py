@@ -17,7 +17,7 @@ def test_an_unknown_token_is_named():
         to_ids(["I", "hate"])
 
 
-def test_lookup_is_one_hot_times_table():
+def test_a_lookup_is_one_hot_times_the_table():
     embedding = TokenEmbedding(7, 3)
     ids = torch.tensor([[6, 0, 3, 3, 1]])
     one_hot = torch.nn.functional.one_hot(ids, 7).float()

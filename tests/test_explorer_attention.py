@@ -168,13 +168,13 @@ BAD = {
 
 
 @pytest.mark.parametrize("case", BAD)
-def test_what_was_expected_and_what_came_are_said(case):
+def test_an_error_says_what_was_expected_and_what_came(case):
     arguments, message = BAD[case]
     with pytest.raises(ValueError, match=message):
         attention(**arguments)
 
 
-def test_settings_are_checked_later_too():
+def test_later_settings_are_checked_too():
     explorer = attention()
     with pytest.raises(ValueError, match="row must be 0 to 16, got 17"):
         explorer.row = LENGTH
@@ -185,7 +185,7 @@ def test_settings_are_checked_later_too():
     assert (explorer.row, explorer.head) == (LENGTH - 1, 0)
 
 
-def test_the_repr_counts():
+def test_the_repr_gives_the_counts():
     assert repr(attention()) == "Attention(3 heads, 17 words)"
     assert repr(attention(np.zeros((1, 1, 1)), ["a"])) == "Attention(1 head, 1 word)"
 
@@ -199,6 +199,6 @@ def test_the_still_is_a_picture_of_the_setting():
     assert explorer.still() == attention().still() != attention(row=3).still()
 
 
-def test_the_largest_explorer_is_not_heavy():
+def test_the_largest_explorer_is_small():
     explorer = attention(scores(16, 64), ["w"] * 64)
     assert len(explorer.data) == 16 * 64 * 64 * 4

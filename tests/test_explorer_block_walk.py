@@ -60,7 +60,7 @@ def test_all_state_is_in_synchronised_traits():
     assert {"stage", "position", "data", "tokens"} <= set(explorer.get_state())
 
 
-def test_the_repr_counts():
+def test_the_repr_gives_the_counts():
     assert repr(walk()) == "BlockWalk(9 stages, 5 positions)"
     assert repr(BlockWalk({"x": [[1.0]]}, ["a"])) == "BlockWalk(1 stage, 1 position)"
 
@@ -88,7 +88,7 @@ ROWS = np.ones((5, 3))
         ({"position": -1}, "position must be 0 to 4, got -1"),
     ],
 )
-def test_what_makes_no_sense_is_refused(change, message):
+def test_invalid_arguments_are_refused(change, message):
     given = {"stages": {"x": ROWS, "z": ROWS[:, :2]}, "tokens": TOKENS}
     with pytest.raises(ValueError, match=message):
         BlockWalk(**given | change)

@@ -159,7 +159,7 @@ return given.lists.map((ids) => ({
         for layer, one in hidden.items():
             np.testing.assert_allclose(found["hidden"][layer], one.flatten(), atol=1e-4)
         largest = max(largest, logits.abs().max().item())
-    assert largest > 3  # far from a model that says the same of everything
+    assert largest > 3  # far from a model that gives every word the same score
 
 
 def in_float64(model):

@@ -62,7 +62,7 @@ def test_by_hand_on_1_2_3_4():
     assert shown == ["-1.6833", "0.1056", "1.8944", "3.6833"]
 
 
-def test_what_is_moved_is_rounded_to_what_is_shown():
+def test_a_moved_number_is_rounded_to_what_is_shown():
     explorer = LayerNorm(torch.tensor([0.123, -0.04]), gamma=1.2345)
     assert explorer.values == [0.1, 0.0]
     assert explorer.gamma == 1.2
@@ -74,7 +74,7 @@ def test_what_is_moved_is_rounded_to_what_is_shown():
     )
 
 
-def test_the_repr_counts():
+def test_the_repr_gives_the_counts():
     assert repr(LayerNorm([1, 2, 3])) == "LayerNorm(3 channels)"
     assert repr(LayerNorm([1])) == "LayerNorm(1 channel)"
 
@@ -95,7 +95,7 @@ def test_the_repr_counts():
         ({"limit": 0.01}, r"limit must be from 0\.1 to 1000, got 0\.01"),
     ],
 )
-def test_what_makes_no_sense_is_refused(change, message):
+def test_invalid_arguments_are_refused(change, message):
     with pytest.raises(ValueError, match=message):
         LayerNorm(**{"x": [1, 2]} | change)
 

@@ -124,7 +124,7 @@ def test_predictions_are_pytorchs_of_the_rounded_weights():
     assert found[0][1] > 2 / len(WORDS)
 
 
-def test_layers_without_a_network_and_missing_biases_are_understood():
+def test_layers_without_a_network_and_missing_biases_are_accepted():
     explorer = live(
         arrays(alone=(0, 2), layers=4, bias=False),
         triggers=triggers(3) | triggers(1),
@@ -180,7 +180,7 @@ def test_it_opens_on_the_last_token_and_the_neuron_that_adds_most():
     assert (told.neuron, told.token) == (4, 0)
 
 
-def test_a_rewritten_fact_is_answered_so_and_off_neurons_are_silent():
+def test_a_rewritten_fact_is_answered_and_neurons_switched_off_are_silent():
     explorer = live(prompt="fun", edits=[REWRITE])
     assert explorer.predictions(1)[0][0] == "ban"
     assert explorer.predictions(1)[0][1] >= 0.9
@@ -330,13 +330,13 @@ BAD = {
 
 
 @pytest.mark.parametrize("case", BAD)
-def test_what_was_expected_and_what_came_are_said(case):
+def test_an_error_says_what_was_expected_and_what_came(case):
     arguments, message = BAD[case]
     with pytest.raises(ValueError, match=message):
         live(**arguments)
 
 
-def test_settings_are_checked_later_too():
+def test_later_settings_are_checked_too():
     explorer = live(edits=[OFF])
     for trait, value in {
         "prompt": "paris",
@@ -353,14 +353,14 @@ def test_settings_are_checked_later_too():
         explorer.predictions(0)
 
 
-def test_prompt_and_token_may_come_together():
+def test_prompt_and_token_may_change_together():
     explorer = live(prompt="fun")
     with explorer.hold_trait_notifications():
         explorer.token, explorer.prompt = 3, PROMPT
     assert (explorer.prompt, explorer.token) == (PROMPT, 3)
 
 
-def test_the_repr_counts():
+def test_the_repr_gives_the_counts():
     assert repr(live()) == "LiveModel(31 words, 2 layers, 20 channels, 4 facts)"
     assert repr(live(facts=FACTS[:1])).endswith("20 channels, 1 fact)")
 

@@ -88,7 +88,7 @@ def fixed(value):
     return f"−{text}" if value < 0 and float(text) else text
 
 
-def test_the_page_reads_what_python_has_to_the_digits_shown(tmp_path):
+def test_the_page_has_pythons_numbers_to_the_digits_shown(tmp_path):
     explorer = memory()
     page = read_by_node(explorer, tmp_path)
     assert page["shown"] == [[fixed(one) for one in row] for row in activations()]
@@ -154,12 +154,12 @@ def test_the_state_of_a_chapter_sized_explorer_is_small():
     state = {
         name: base64.b64encode(value).decode() if isinstance(value, bytes) else value
         for name, value in explorer.get_state().items()
-        if name not in ("_esm", "_css", "layout")  # these lie beside the page
+        if name not in ("_esm", "_css", "layout")  # files of their own beside the page
     }
     assert len(json.dumps(state)) < 120_000
 
 
-def test_a_text_that_comes_often_is_sent_once():
+def test_a_repeated_text_is_sent_once():
     explorer = memory(
         triggers=[[("same", n)] for n in range(NEURONS)], promoted=TRIGGERS
     )
@@ -167,7 +167,7 @@ def test_a_text_that_comes_often_is_sent_once():
     assert len(set(explorer.texts)) == len(explorer.texts)
 
 
-def test_texts_are_text_and_may_be_empty():
+def test_texts_are_not_markup_and_may_be_empty():
     odd = ["<script>alert(1)</script>", "", "", "$x_{$", "日本", "שלום", "a" * 99]
     pairs = [[(text, 1)] for text in odd]
     explorer = memory(activations(7, 7), odd, triggers=pairs, promoted=pairs)
@@ -210,13 +210,13 @@ BAD = {
 
 
 @pytest.mark.parametrize("case", BAD)
-def test_what_was_expected_and_what_came_are_said(case):
+def test_an_error_says_what_was_expected_and_what_came(case):
     arguments, message = BAD[case]
     with pytest.raises(ValueError, match=message):
         memory(**arguments)
 
 
-def test_settings_are_checked_later_too():
+def test_later_settings_are_checked_too():
     explorer = memory(token=1)
     with pytest.raises(ValueError, match="token must be 0 to 6, got 7"):
         explorer.token = 7
@@ -227,7 +227,7 @@ def test_settings_are_checked_later_too():
     assert explorer.token == 1
 
 
-def test_the_repr_counts():
+def test_the_repr_gives_the_counts():
     assert repr(memory()) == "Memory(7 tokens, 13 neurons)"
     one = memory([[0.0]], ["a"], triggers=[[]], promoted=[[]])
     assert repr(one) == "Memory(1 token, 1 neuron)"

@@ -98,7 +98,7 @@ def test_the_probabilities_are_those_of_the_package():
     assert cases > 500
 
 
-def test_the_page_computes_the_same(tmp_path):
+def test_the_page_computes_the_same_probabilities(tmp_path):
     cases, expected = [], []
     for one in every_case():
         logits = np.frombuffer(one.data, "<f4").astype(float).tolist()
@@ -134,7 +134,7 @@ def test_the_page_draws_the_same_tokens(tmp_path):
     assert numbers == given[1]
 
 
-def test_the_generator_gives_the_numbers_known_for_it():
+def test_the_generator_gives_its_known_numbers():
     first = [0.26642920868471265, 0.0003297457005828619, 0.2232720274478197]
     assert mulberry32(0, 3) == first
 
@@ -211,7 +211,7 @@ BAD = {
 
 
 @pytest.mark.parametrize("case", BAD)
-def test_mistakes_are_told_with_what_was_expected_and_what_came(case):
+def test_an_error_says_what_was_expected_and_what_came(case):
     changes, message = BAD[case]
     with pytest.raises(ValueError, match=message):
         Sampling(**({"logits": [1, 2, 3], "tokens": ["a", "b", "c"]} | changes))
@@ -224,7 +224,7 @@ def test_a_token_is_text_and_never_markup():
     assert not re.search(forbidden, Sampling._esm)
 
 
-def test_the_repr_counts():
+def test_the_repr_gives_the_counts():
     assert repr(explorer()) == "Sampling(60 tokens)"
 
 

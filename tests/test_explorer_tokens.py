@@ -90,7 +90,7 @@ def tokenizer():
 
 
 def signs_of(first, last):
-    """The characters of a range that Unicode has given out: the same everywhere."""
+    """The characters assigned in a Unicode range: the same everywhere."""
     signs = map(chr, range(first, last))
     return [sign for sign in signs if unicodedata.category(sign) != "Cn"]
 
@@ -234,7 +234,7 @@ def test_steps_are_merges_of_the_tokenizer_in_order(tokenizer):
     assert (one.steps(), one.ids(), one.pieces()) == ([], [], [])
 
 
-def test_a_merge_that_is_listed_twice_keeps_its_first_rank(tokenizer, tmp_path):
+def test_a_merge_listed_twice_keeps_its_first_rank(tokenizer, tmp_path):
     rank = tokenizer.merges.index(("e", "r"))
     merges = [*tokenizer.merges, ("e", "r")]
     one = Tokens(SimpleNamespace(vocab=tokenizer.vocab, merges=merges), "er")
@@ -261,7 +261,7 @@ def test_all_state_is_in_synchronised_traits(tokenizer):
     assert (state["text"], state["piece"], state["merges_done"]) == ("bread", 3, 2)
 
 
-def test_a_gpt2_like_end_of_text_is_no_trouble(tokenizer):
+def test_an_end_of_text_token_like_gpt2s_is_accepted(tokenizer):
     vocab = tokenizer.vocab | {"<|endoftext|>": tokenizer.vocab_size}
     longer = BPETokenizer(vocab, tokenizer.merges)
     text = "bread<|endoftext|>"
@@ -292,7 +292,7 @@ def bad_tokenizers(good):
 @pytest.mark.parametrize(
     "case", ["no tokenizer", "many", "many merges", "ids", "no bytes", "a merge"]
 )
-def test_a_tokenizer_that_does_not_fit_is_told(tokenizer, case):
+def test_a_tokenizer_that_does_not_fit_is_refused(tokenizer, case):
     given, message = bad_tokenizers(tokenizer)[case]
     if isinstance(given, tuple):
         given = SimpleNamespace(vocab=given[0], merges=given[1])
@@ -309,7 +309,7 @@ def test_a_tokenizer_that_does_not_fit_is_told(tokenizer, case):
         ({"merges_done": -2}, "merges_done must be 0 or more, got -2"),
     ],
 )
-def test_mistakes_are_told(tokenizer, settings, message):
+def test_mistakes_are_named(tokenizer, settings, message):
     with pytest.raises(ValueError, match=message):
         Tokens(tokenizer, **settings)
 
@@ -319,7 +319,7 @@ def test_text_is_text_and_never_markup():
     assert not re.search(forbidden, Tokens._esm)
 
 
-def test_the_repr_counts(tokenizer):
+def test_the_repr_gives_the_counts(tokenizer):
     assert repr(Tokens(tokenizer)) == "Tokens(373 tokens in the vocabulary)"
 
 

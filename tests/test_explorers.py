@@ -291,7 +291,7 @@ def bad_activations():
 
 
 @pytest.mark.parametrize("case", bad_activations())
-def test_activations_say_what_was_expected_and_what_came(case):
+def test_activations_errors_say_what_was_expected_and_what_came(case):
     arguments, message = bad_activations()[case]
     with pytest.raises(ValueError, match=message):
         explorers.Activations(**arguments)
@@ -328,7 +328,7 @@ BAD_DEPTHS = {
 
 
 @pytest.mark.parametrize("case", BAD_DEPTHS)
-def test_depth_says_what_was_expected_and_what_came(case):
+def test_depth_errors_say_what_was_expected_and_what_came(case):
     arguments, message = BAD_DEPTHS[case]
     with pytest.raises(ValueError, match=message):
         depth(**arguments)
@@ -356,7 +356,7 @@ def test_the_repr_is_the_same_in_every_run(make):
     assert "0x" not in repr(make())
 
 
-def test_the_reprs_count():
+def test_the_reprs_give_the_counts():
     assert repr(activations()) == "Activations(4 curves, 401 points)"
     assert repr(depth()) == "Depth(2 kinds, 3 gains, 5 widths, 3 depths)"
     x, values, slopes = curves(7, ("SiLU",))
@@ -440,7 +440,7 @@ def test_the_stylesheet_reaches_nothing_outside_its_explorer(make):
 
 
 @pytest.mark.parametrize("name", explorers.__all__)
-def test_a_stylesheet_of_one_explorer_is_for_it_alone_and_beats_the_common(
+def test_an_explorers_stylesheet_is_for_it_alone_and_overrides_the_common_one(
     name,
 ):
     stem = re.sub("(?<=[a-z])(?=[A-Z])", "_", name).lower()

@@ -89,7 +89,7 @@ def test_it_equals_hugging_faces_mlp_on_the_same_weights():
     assert (ours(x) - expected).abs().max() <= 1e-6 * expected.abs().max()
 
 
-def test_dropout_acts_on_the_output_in_training_alone():
+def test_dropout_acts_on_the_output_only_in_training():
     mlp, x = MLP(C, dropout=0.5), torch.randn(B, T, C)
     assert (mlp(x) == 0).any()
     assert not (mlp.eval()(x) == 0).any()

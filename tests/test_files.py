@@ -28,9 +28,9 @@ def test_a_files_bytes_and_then_its_name_are_on_the_disk(tmp_path, monkeypatch):
     assert json.loads((tmp_path / "a.json").read_text()) == {"b": 1}
 
 
-def test_what_fails_leaves_the_file_before_and_no_other(tmp_path):
+def test_a_failed_write_leaves_the_earlier_file_and_no_other(tmp_path):
     files.write_json(tmp_path / "a.json", {"b": 1})
-    with pytest.raises(OSError, match=r"a\.json: writing it failed: .*No space"):
+    with pytest.raises(OSError, match=r"a\.json: writing failed: .*No space"):
         files.write_atomically(tmp_path / "a.json", full)
     assert [path.name for path in tmp_path.iterdir()] == ["a.json"]
     assert files.read_json(tmp_path / "a.json") == {"b": 1}

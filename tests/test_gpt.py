@@ -119,7 +119,7 @@ def test_a_cache_follows_the_models_type():
     assert cache[0].keys.shape == (3, 3, 7, 5)
 
 
-def test_dropout_acts_in_training_alone():
+def test_dropout_acts_only_in_training():
     model, ids = GPT(replace(SMALL, dropout=0.5)), ids_for(SMALL)
     assert not torch.equal(model(ids)[0], model(ids)[0])
     model.eval()
@@ -141,8 +141,11 @@ def test_a_config_cannot_be_changed():
         ({"num_heads": 2}, "divisible by num_heads, got 15 and 2"),
         ({"expansion": 0}, "expansion must be .* got 0"),
         ({"dropout": 1.0}, r"dropout must be .* got 1\.0"),
-        ({"attention_only": (2,)}, r"rising, from 0 to 1; got \(2,\)"),
-        ({"attention_only": (1, 0)}, r"rising, from 0 to 1; got \(1, 0\)"),
+        ({"attention_only": (2,)}, r"increasing block numbers from 0 to 1; got \(2,\)"),
+        (
+            {"attention_only": (1, 0)},
+            r"increasing block numbers from 0 to 1; got \(1, 0\)",
+        ),
         ({"activation": "sin"}, "activation must be one of gelu, .* got 'sin'"),
     ],
 )

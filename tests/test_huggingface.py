@@ -111,13 +111,13 @@ def test_the_comparison_notices_what_is_broken(broken, checkpoint):
     assert difference(ours, theirs, ids) > 1e-5
 
 
-def test_dropout_comes_along(tmp_path):
+def test_dropout_is_kept(tmp_path):
     model = GPT(GPTConfig(11, 5, 8, 2, 1, dropout=0.3))
     save_gpt2(model, tmp_path)
     assert load_gpt2(tmp_path).config == model.config
 
 
-def test_of_several_dropout_rates_the_residuals_is_taken_with_a_warning(tmp_path):
+def test_of_several_dropout_rates_the_residuals_rate_is_taken_with_a_warning(tmp_path):
     save_gpt2(GPT(GPTConfig(11, 5, 8, 2, 1, dropout=0.3)), tmp_path)
     path = tmp_path / "config.json"
     config = json.loads(path.read_text()) | {"attn_pdrop": 0.0, "resid_pdrop": 0.2}
@@ -145,7 +145,7 @@ def test_shards_and_bare_names_and_half_precision_are_read(tmp_path):
     assert difference(ours, theirs.half().float(), ids) < 1e-5
 
 
-def test_a_checkpoint_survives_the_way_there_and_back(checkpoint, tmp_path):
+def test_a_checkpoint_survives_the_round_trip(checkpoint, tmp_path):
     ours = load_gpt2(checkpoint)
     save_gpt2(ours, tmp_path)
     back = GPT2LMHeadModel.from_pretrained(tmp_path)
@@ -220,7 +220,7 @@ def test_gpt2_smalls_feed_forward_network_has_its_parameters():
         ({"tie_word_embeddings": False}, "tie_word_embeddings = True, got False"),
     ],
 )
-def test_a_config_that_contradicts_is_refused(damaged, change, message):
+def test_a_contradictory_config_is_refused(damaged, change, message):
     folder = damaged(**change)
     with pytest.raises(ValueError, match=message) as caught:
         load_gpt2(folder)
@@ -261,7 +261,7 @@ def test_wrong_tensors_are_refused(damaged, edit, message):
     assert "model.safetensors" in str(caught.value)
 
 
-def test_a_tied_head_and_old_masks_are_left_aside(damaged):
+def test_a_tied_head_and_old_masks_are_ignored(damaged):
     folder = damaged()
 
     def edit(tensors):
@@ -323,7 +323,7 @@ def test_missing_and_unreadable_files_are_named(damaged, tmp_path):
     with pytest.raises(ValueError, match=r"config\.json: expected a JSON object"):
         load_gpt2(folder)
     (folder / "config.json").unlink()
-    with pytest.raises(ValueError, match=r"a file .*config\.json, there is none"):
+    with pytest.raises(ValueError, match=r"a file .*config\.json, found none"):
         load_gpt2(folder)
 
 
@@ -341,7 +341,7 @@ def test_broken_shards_are_named(tmp_path):
         load_gpt2(folder)
     index.write_text(json.dumps(stored))
     (folder / shard).unlink()
-    with pytest.raises(ValueError, match=rf"a file .*{shard}, there is none"):
+    with pytest.raises(ValueError, match=rf"a file .*{shard}, found none"):
         load_gpt2(folder)
 
 

@@ -26,7 +26,7 @@ TEXTS = [[1, 2, 3], [4], [5, 6, 7, 8, 9], [2, 2]]
 
 @pytest.fixture(params=[(), (0,)], ids=["whole", "attention first"])
 def model(request):
-    """One whose norms and biases are not what they start as."""
+    """A model whose norms and biases are not at their initial values."""
     config = GPTConfig(13, 11, 10, 2, 2, attention_only=request.param)
     model = GPT(config).eval()
     for parameter in model.parameters():
@@ -71,7 +71,7 @@ def test_promotion_is_the_change_of_the_scores_up_to_the_norms_factor(model):
     def logits(scale):
         return model.logits(model.ln_f(stream + scale * vector))
 
-    # Along what leaves the standard deviation as it is, nothing else changes.
+    # In directions that keep the standard deviation, nothing else changes.
     centred = stream - stream.mean()
     vector = vector - centred * ((vector @ centred) / (centred @ centred))
     (slope,) = torch.autograd.functional.jacobian(logits, (torch.zeros(()).double(),))
@@ -89,7 +89,7 @@ def test_promoted_tokens_come_in_order(model, monkeypatch):
 
 
 def test_triggers_are_the_strongest_places_with_different_texts(model, monkeypatch):
-    rows = torch.randint(3, (23, 7))  # three words: texts come again
+    rows = torch.randint(3, (23, 7))  # three words: texts recur
     whole = triggers(model, rows, 1, count=5, context=2)
     monkeypatch.setattr("mygpt.probes.POSITIONS", 30)  # parts of four rows
     parts = triggers(model, rows, 1, count=5, context=2)

@@ -63,7 +63,7 @@ def test_rotation_is_a_product_of_complex_numbers():
     assert torch.equal(rotate(x, angles)[:, :, 0], x[:, :, 0])
 
 
-def test_a_rotated_product_depends_on_the_distance_alone():
+def test_a_rotated_product_depends_only_on_the_distance():
     q, k = torch.randn(2, 1, 1, 1, 14, dtype=torch.float64)
     angles = rotary_angles(40, 14).double()
 
@@ -104,7 +104,7 @@ def test_grouped_queries_equal_attention_with_repeated_heads(num_kv_heads):
     assert count(grouped) == 2 * 24 * 24 + 2 * 24 * 4 * num_kv_heads
 
 
-def test_normed_queries_and_keys_do_not_feel_the_size_of_their_matrices():
+def test_normed_queries_and_keys_ignore_the_size_of_their_matrices():
     attention, x = GroupedQueryAttention(24, 6, 2, qk_norm=True), torch.randn(2, 5, 24)
     before = attention(x)
     attention.W_Q.weight.data *= 100
@@ -139,7 +139,7 @@ CHANGES = [
 
 
 @pytest.mark.parametrize("change", CHANGES, ids=str)
-def test_every_part_can_be_put_back_by_itself(change):
+def test_every_part_can_be_set_back_on_its_own(change):
     config = replace(SMALL, **change)
     model, ids = lively(config), ids_for(config)
     logits, loss = model(ids, ids)
@@ -169,7 +169,7 @@ def test_any_split_through_the_cache_equals_the_whole(change, inner):
     )
 
 
-def test_the_cache_holds_the_shared_heads_alone():
+def test_the_cache_holds_only_the_shared_heads():
     assert ModernGPT(SMALL).new_cache(3)[0].keys.shape == (3, 2, 11, 4)
 
 
@@ -185,7 +185,7 @@ def test_the_cap_bends_large_logits():
 
 
 @pytest.mark.parametrize("shape", [(17, 17), (41, 13), (13, 41)])
-def test_singular_values_come_near_one_and_directions_stay(shape):
+def test_singular_values_come_near_one_and_directions_are_kept(shape):
     torch.manual_seed(0)
     matrices = torch.randn(5, *shape)
     made = orthogonalise(matrices)
@@ -235,7 +235,7 @@ def test_matrices_of_several_shapes_step_as_if_alone():
         torch.testing.assert_close(p, q)
 
 
-def test_what_muon_cannot_do_is_refused():
+def test_muon_refuses_vectors_and_invalid_settings():
     with pytest.raises(ValueError, match=r"expected matrices, got shape \(3,\)"):
         Muon([torch.nn.Parameter(torch.ones(3))])
     wrongs = {"lr": -1.0, "momentum": 1.0, "steps": 0, "weight_decay": -1.0}

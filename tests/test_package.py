@@ -23,7 +23,7 @@ PROMISED = [
 ]
 
 
-def test_what_people_look_for_is_at_the_top():
+def test_the_package_exports_what_people_look_for():
     assert set(PROMISED) <= set(mygpt.__all__)
     for name in mygpt.__all__:
         assert getattr(mygpt, name) is not None

@@ -70,7 +70,7 @@ def test_a_change_acts_inside_and_is_gone_outside(model):
 
 
 @pytest.mark.parametrize("place", [hidden(1), heads(3), "blocks.0.mlp.fc3"])
-def test_a_place_that_is_not_there_is_named(model, place):
+def test_an_unknown_place_is_named(model, place):
     with pytest.raises(ValueError, match=place.removesuffix(".input")):
         record(model, torch.tensor([[1]]), [place])
 

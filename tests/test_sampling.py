@@ -105,7 +105,7 @@ def test_of_equal_scores_the_smaller_ids_are_in_the_nucleus():
     torch.testing.assert_close(probabilities, torch.tensor([[1, 1, 1, 0]]) / 3)
 
 
-def test_samples_come_as_often_as_their_probability(model):
+def test_tokens_are_drawn_as_often_as_their_probability_says(model):
     ids = prompt(1, 3).expand(5000, -1)
     new = generate(model, ids, 1, temperature=1.3, top_k=5, seed=0)[:, -1]
     with torch.no_grad():
@@ -166,7 +166,7 @@ def test_greedy_text_equals_hugging_faces_over_a_hundred_tokens(tmp_path):
     assert len(set(got[0].tolist())) > 5
 
 
-def test_a_seed_repeats_and_leaves_the_global_state_alone(model):
+def test_a_seed_repeats_the_draws_and_leaves_the_global_state_alone(model):
     ids = prompt()
     before = torch.get_rng_state()
     first = generate(model, ids, 11, seed=3)
@@ -175,7 +175,7 @@ def test_a_seed_repeats_and_leaves_the_global_state_alone(model):
     assert torch.equal(torch.get_rng_state(), before)
 
 
-def test_without_a_seed_pytorchs_own_random_numbers_are_drawn(model):
+def test_without_a_seed_pytorchs_own_generator_is_used(model):
     texts = []
     for _ in range(2):
         set_seed(5)
@@ -241,8 +241,8 @@ def test_help_shows_every_promised_setting_of_generate(model):
     }
     assert not [p for p in parameters if p.kind == p.VAR_KEYWORD]
     assert "repetition_penalty: float = 1.0" in pydoc.render_doc(generate)
-    with pytest.raises(TypeError, match="temprature"):
-        generate(model, prompt(), 1, temprature=2.0)
+    with pytest.raises(TypeError, match="temperatures"):
+        generate(model, prompt(), 1, temperatures=2.0)
 
 
 @pytest.mark.parametrize(
@@ -265,7 +265,7 @@ def test_invalid_settings_are_refused_at_the_call(model, settings, message):
         generate_stream(model, prompt(), 5, **settings)
 
 
-def test_prompts_that_cannot_be_are_refused_at_the_call(model):
+def test_invalid_prompts_are_refused_at_the_call(model):
     with pytest.raises(ValueError, match="1 to max_seq_len = 7 ids, got 8"):
         generate_stream(model, prompt(1, 8), 5)
     with pytest.raises(ValueError, match="1 to max_seq_len = 7 ids, got 0"):

@@ -116,7 +116,7 @@ def test_the_end_of_a_text_is_an_id_and_not_what_the_text_says(bpe):
     assert ours.decode(ours.encode(END_OF_TEXT)) == END_OF_TEXT
 
 
-def test_it_stops_when_no_pair_occurs_often_enough():
+def test_training_stops_when_no_pair_occurs_often_enough():
     assert BPETokenizer.train("ab ab", 300).merges == [("a", "b"), ("Ġ", "ab")][:1]
     assert BPETokenizer.train("ab ab", 300, min_count=3).merges == []
     assert BPETokenizer.train("", 300).vocab_size == 256
@@ -158,7 +158,7 @@ def test_characters_come_back(text):
     ],
     ids=lambda tokenizer: type(tokenizer).__name__,
 )
-def test_saved_and_loaded_it_is_the_same(tokenizer, tmp_path):
+def test_a_saved_tokenizer_comes_back_the_same(tokenizer, tmp_path):
     tokenizer.save(tmp_path)
     for loaded in (type(tokenizer).load(tmp_path), load_tokenizer(tmp_path)):
         assert type(loaded) is type(tokenizer)
@@ -168,12 +168,12 @@ def test_saved_and_loaded_it_is_the_same(tokenizer, tmp_path):
 # Bad input
 
 
-def test_what_was_never_seen_is_named():
+def test_a_piece_never_seen_is_named():
     with pytest.raises(
-        ValueError, match="unknown character 'x' at place 3 of the text"
+        ValueError, match="unknown character 'x' at index 3 of the text"
     ):
         CharTokenizer.train("to be").encode("to x")
-    with pytest.raises(ValueError, match="unknown word 'he' at place 1 of the text"):
+    with pytest.raises(ValueError, match="unknown word 'he' at index 1 of the text"):
         WordTokenizer.train("to be").encode("to he")
 
 
@@ -200,10 +200,10 @@ def test_ids_and_sizes_out_of_range_are_refused(bpe):
         ("vocab.json", '{"a": 0, "b": 2}', r"vocab\.json: expected the ids 0, 1, 2"),
         ("vocab.json", '{"a": 0}', r"vocab\.json: expected a token for every byte"),
         ("merges.txt", "#version: 0.2\na b c\n", r"merges\.txt, line 2: .* 'a b c'"),
-        ("merges.txt", "#version: 0.2\ns h\nsh", r"merges\.txt: cut short in line 3"),
+        ("merges.txt", "#version: 0.2\ns h\nsh", r"merges\.txt: cut short at line 3"),
         ("merges.txt", "#version: 0.2\nq q\n", r"merges\.txt: merge 1, q q: not in"),
-        ("merges.txt", None, r"a file .*merges\.txt, there is none"),
-        ("vocab.json", None, r"a file .*vocab\.json, there is none"),
+        ("merges.txt", None, r"a file .*merges\.txt, found none"),
+        ("vocab.json", None, r"a file .*vocab\.json, found none"),
     ],
 )
 def test_damaged_files_are_named(bpe, tmp_path, name, content, message):

@@ -57,12 +57,12 @@ def same_weights(a, b):
 
 
 @pytest.mark.parametrize(("make", "config"), [(gpt, CONFIG), (modern, MODERN)])
-def test_the_loss_falls_towards_what_can_be_known(make, config):
+def test_the_loss_falls_towards_its_lower_bound(make, config):
     model = make()
     long = replace(config, steps=150, batch_size=17, learning_rate=1e-2)
     history = train(model, ids(), long, val_data=ids(200, seed=1))
     assert history.loss[0] == pytest.approx(math.log(V), abs=0.1)
-    assert history.val_loss[-1] < 1.0  # ln 2 = 0.69 cannot be beaten
+    assert history.val_loss[-1] < 1.0  # the lower bound is ln 2 = 0.69
     assert history.val_step[-1] == 150
     assert len(history.loss) == len(history.grad_norm) == len(history.seconds) == 150
 
@@ -89,7 +89,7 @@ def test_one_step_equals_adamw_by_hand():
         torch.testing.assert_close(p, q, atol=2e-5, rtol=1e-4, msg=name)
 
 
-def test_gradients_from_before_do_not_enter_the_first_step():
+def test_earlier_gradients_do_not_enter_the_first_step():
     clean, stale = gpt(), gpt()
     stale(ids()[None, :7], ids()[None, 1:8])[1].backward()
     expected = train(clean, ids(), replace(CONFIG, steps=2))
@@ -99,7 +99,7 @@ def test_gradients_from_before_do_not_enter_the_first_step():
 
 
 def test_a_loss_and_batches_of_ones_own_are_trained_on():
-    """The last position alone counts, and its batches come from somewhere else."""
+    """Only the last position counts, and the batches come from elsewhere."""
 
     class Pairs(Batches):
         def __next__(self):
@@ -116,10 +116,10 @@ def test_a_loss_and_batches_of_ones_own_are_trained_on():
     name = "blocks.0.mha.W_Q.weight"
     moved = (model.get_parameter(name) - gpt().get_parameter(name)).sign()
     slope = by_hand.get_parameter(name).grad.sign()
-    assert (moved == -slope).float().mean() > 0.95  # decay turns a few
+    assert (moved == -slope).float().mean() > 0.95  # decay reverses a few
 
 
-def test_a_frozen_parameter_stays():
+def test_a_frozen_parameter_does_not_change():
     model = gpt()
     words = model.token.embedding.weight.requires_grad_(False)
     before = words.clone()
@@ -167,7 +167,7 @@ def test_accumulated_gradients_are_those_of_the_whole_batch():
         torch.testing.assert_close(p.grad, q.grad, atol=1e-7, rtol=1e-4)
 
 
-def test_the_learning_rate_rises_and_falls_as_it_says():
+def test_the_learning_rate_follows_its_schedule():
     cosine = replace(CONFIG, steps=100, warmup_steps=10, final_learning_rate_share=0.1)
     assert cosine.scale(0) == pytest.approx(0.1)
     assert cosine.scale(9) == 1
@@ -194,7 +194,7 @@ def test_the_evaluation_counts_every_token_once():
     assert loss == pytest.approx(total / 100, rel=1e-5)
 
 
-def test_bfloat16_and_float32_losses_are_near(tmp_path):
+def test_bfloat16_and_float32_losses_are_close(tmp_path):
     a = train(gpt(), ids(), CONFIG).loss
     b = train(gpt(), ids(), replace(CONFIG, autocast=True)).loss
     assert a != b
@@ -225,7 +225,7 @@ torch.testing.assert_close(*losses, atol=1e-5, rtol=0)
 
 
 def test_a_compiled_model_is_one_graph_and_learns_the_same():
-    """In a process of its own, without the checks of types that tests wear."""
+    """In a process of its own, without the type checks that the tests install."""
     subprocess.run([sys.executable, "-c", COMPILED], check=True)
 
 
@@ -259,7 +259,7 @@ def test_the_progress_bar_names_loss_and_speed(capsys):
 
 
 class Interrupt(Exception):
-    """The machine goes off."""
+    """The machine loses power."""
 
 
 @pytest.mark.parametrize(
@@ -312,9 +312,9 @@ def test_a_finished_run_has_nothing_left_to_do(tmp_path):
 @pytest.mark.parametrize(
     ("change", "message"),
     [
-        ({"learning_rate": 2e-3}, r"begun with learning_rate = 0\.001, .* 0\.002"),
-        ({"batch_size": 4}, "begun with batch_size = 3, and cannot go on with 4"),
-        ({"steps": 11}, "begun with steps = 10, and cannot go on with 11"),
+        ({"learning_rate": 2e-3}, r"started with learning_rate = 0\.001 .* 0\.002"),
+        ({"batch_size": 4}, "started with batch_size = 3 and cannot continue with 4"),
+        ({"steps": 11}, "started with steps = 10 and cannot continue with 11"),
     ],
 )
 def test_another_run_is_not_continued(tmp_path, change, message):
@@ -330,17 +330,17 @@ def test_another_model_or_other_data_are_not_continued(tmp_path):
         train(other, ids(), CONFIG, out=tmp_path, resume=True)
     with pytest.raises(ValueError, match="num_ids"):
         train(gpt(), ids(499), CONFIG, out=tmp_path, resume=True)
-    with pytest.raises(ValueError, match="expected a checkpoint, there is none"):
+    with pytest.raises(ValueError, match="expected a checkpoint in .*, found none"):
         train(gpt(), ids(), CONFIG, out=tmp_path / "nowhere", resume=True)
     with pytest.raises(ValueError, match="resume=True needs out"):
         train(gpt(), ids(), CONFIG, resume=True)
 
 
-def test_another_run_in_the_same_folder_is_not_written_over(tmp_path):
+def test_another_run_in_the_same_folder_is_not_overwritten(tmp_path):
     train(gpt(), ids(), CONFIG, out=tmp_path)
     before = {path: path.read_bytes() for path in tmp_path.rglob("*.*")}
     for other in (CONFIG, replace(CONFIG, steps=3, seed=7)):
-        with pytest.raises(ValueError, match="holds another run: go on with it"):
+        with pytest.raises(ValueError, match="holds another run: continue it"):
             train(gpt(), ids(), other, out=tmp_path)
     with pytest.raises(ValueError, match="is a checkpoint: expected the folder of a"):
         train(gpt(), ids(), CONFIG, out=tmp_path / "step-00000010", resume=True)
@@ -425,7 +425,7 @@ def test_invalid_settings_are_refused(change, message):
     ],
 )
 def test_settings_of_the_wrong_type_are_refused_by_name(change, message):
-    """Past the checks of types that tests wear, which would come first."""
+    """Without the type checks that the tests install, which would come first."""
     settings = SimpleNamespace(**vars(CONFIG) | change)
     with pytest.raises(ValueError, match=message):
         TrainingConfig.__post_init__(settings)

@@ -16,7 +16,7 @@ TEXT_SHA256 = "bd172fe693fc568e874bb14d4d770aec9d221d6cb7a801b0e2f51a7a7cf2f555"
 
 
 def sentences(words):
-    """What stands between full stops."""
+    """The words between full stops."""
     return [tuple(s.split()) for s in " ".join(words).split(STOP) if s.split()]
 
 

@@ -79,7 +79,7 @@ def test_facts_held_out_phrasings_and_stories_are_known(kind, seed):
 
 
 @models("attention-first")
-def test_without_the_feed_forward_network_facts_fall_and_copying_stays(kind, seed):
+def test_without_the_feed_forward_network_facts_are_lost_and_copying_stays(kind, seed):
     made = loaded(kind, seed)
     means = class_means(made.model, made.rows(400), feed_forward(1), made.classes())
     *facts, stories = tasks(made)
@@ -100,7 +100,7 @@ def test_the_rest_of_the_model_does_not_know_the_capitals(kind, seed):
     copied = relearned(made.model, asked[learned])
     assert accuracy(copied, asked[learned]) >= 0.99
     assert accuracy(copied, asked[capital & ~learned]) <= 0.05
-    trained_words = loaded("ordinary")  # whose words' vectors lead to each other
+    trained_words = loaded("ordinary")  # whose word vectors are trained
     copied = relearned(trained_words.model, asked[learned])
     assert accuracy(copied, asked[capital & ~learned]) >= 0.9
 
@@ -232,7 +232,7 @@ def test_words_of_one_part_in_the_world_are_one_class():
     assert len(set(others)) == len(others) > 20
 
 
-def test_a_word_that_the_world_lacks_is_named():
+def test_a_word_unknown_to_the_world_is_named():
     with pytest.raises(ValueError, match="'atlantis' is not a word of the world"):
         loaded("ordinary").encode("the capital of atlantis is")
 

@@ -1,4 +1,4 @@
-"""Chapter 6: activation functions and their slopes, with x in the reader's hand."""
+"""Chapter 6: activation functions and their slopes, at an x that the reader moves."""
 
 from collections.abc import Mapping, Sequence
 
@@ -30,8 +30,8 @@ class Activations(Explorer):
 
     `x` increases in equal steps; `values` and `slopes` hold one array of its length for
     each name, `phi` the normal distribution function on it. `compare` names two curves
-    whose difference is magnified. Read-outs show four decimals, those of the difference
-    two in units of the power of ten that its largest size has, and four where that size
+    whose difference is magnified. Read-outs show four decimals. Those of the difference
+    show two, in units of the power of ten of its largest size, or four where that size
     is 0.1 or more.
     """
 

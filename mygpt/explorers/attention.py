@@ -1,4 +1,4 @@
-"""Attention weights of every head, word by word, with temperature and mask in hand."""
+"""Attention weights of every head, word by word, by temperature and mask."""
 
 from collections.abc import Sequence
 
@@ -81,10 +81,9 @@ class Attention(Explorer):
         return f"Attention({count(heads, 'head')}, {count(length, 'word')})"
 
     def weights(self, head: int | None = None) -> np.ndarray:
-        """[T, T] float64 at the present temperature and mask; every row sums to 1.
+        """[T, T] float64 at the current temperature and mask; every row sums to 1.
 
-        `head` is the present one unless named. A head that is not there is a
-        ValueError.
+        `head` is by default the current one. A head out of range is a ValueError.
         """
         heads, length, _ = self.scores.shape
         head = self.head if head is None else check_index("head", head, heads)

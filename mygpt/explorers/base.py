@@ -33,13 +33,13 @@ _EXPORT = re.compile(r"^export (?=(?:const|function)\b)", re.MULTILINE)
 
 
 def module(name: str) -> str:
-    """NAME.mjs and all that it imports as one ES module that imports nothing."""
+    """Join NAME.mjs and all that it imports into one ES module without imports."""
     texts = [_text(f"{part}.mjs") for part in _parts(name)]
     return "\n".join(_EXPORT.sub("", _IMPORT.sub("", text)) for text in texts)
 
 
 def stylesheet(name: str) -> str:
-    """The common stylesheet and those of NAME.mjs and all that it imports as one."""
+    """Join the common stylesheet with those of NAME.mjs and of all that it imports."""
     own = [part for part in _parts(name) if (_FOLDER / f"{part}.css").is_file()]
     return "\n".join(_text(f"{part}.css") for part in ("explorer", *own))
 
@@ -66,7 +66,7 @@ class Explorer(anywidget.AnyWidget):
     description = traitlets.Unicode().tag(sync=True)
 
     def draw(self, figure: Figure) -> None:
-        """Draw the arrays, at the present setting, on a matplotlib figure."""
+        """Draw the arrays, at the current setting, on a matplotlib figure."""
         raise NotImplementedError
 
     def still(self) -> bytes:
@@ -121,7 +121,7 @@ def _script(value) -> str:
 def finite_array(
     name: str, array: Numbers, shape: Sequence[int] | None = None
 ) -> np.ndarray:
-    """`array` as float64 numbers, all finite; with `shape`, of that shape."""
+    """Return `array` as float64 numbers, all finite; with `shape`, of that shape."""
     numbers = real_array(name, array, shape)
     if not np.isfinite(numbers).all():
         raise ValueError(
@@ -133,7 +133,7 @@ def finite_array(
 def real_array(
     name: str, array: Numbers, shape: Sequence[int] | None = None
 ) -> np.ndarray:
-    """`array` as float64 numbers; with `shape`, of that shape."""
+    """Return `array` as float64 numbers; with `shape`, of that shape."""
     if hasattr(array, "detach"):
         array = array.detach()  # a tensor whose gradient is not needed here
     try:
@@ -152,7 +152,7 @@ def _first_strange(numbers: np.ndarray) -> str:
 
 
 def check_names(name: str, names: Iterable[str], most: int) -> tuple[str, ...]:
-    """`names` as a tuple of 1 to `most` different, non-empty strings."""
+    """Return `names` as a tuple of 1 to `most` different, non-empty strings."""
     names = (names,) if isinstance(names, str) else tuple(names)
     good = all(isinstance(one, str) and one.strip() for one in names)
     if not good or len(set(names)) != len(names) or not 1 <= len(names) <= most:
@@ -163,7 +163,7 @@ def check_names(name: str, names: Iterable[str], most: int) -> tuple[str, ...]:
 
 
 def check_member(name: str, value, choices: Sequence):
-    """The member of `choices` that equals `value`."""
+    """Return the member of `choices` that equals `value`."""
     for one in choices:
         if one == value:
             return one
@@ -171,7 +171,7 @@ def check_member(name: str, value, choices: Sequence):
 
 
 def check_subset(name: str, values: Iterable[str], choices: Sequence[str]) -> list[str]:
-    """`values` in the order of `choices`, when all of them are there."""
+    """Return `values` in the order of `choices`, which must hold all of them."""
     values = [values] if isinstance(values, str) else list(values)
     unknown = [value for value in values if value not in choices]
     if unknown:
@@ -180,14 +180,14 @@ def check_subset(name: str, values: Iterable[str], choices: Sequence[str]) -> li
 
 
 def check_index(name: str, index: int, length: int) -> int:
-    """`index` if it counts from 0 into something of that length."""
+    """Return `index` if it lies within something of that length, counted from 0."""
     if not 0 <= index < length:
         raise ValueError(f"{name} must be 0 to {length - 1}, got {index}")
     return index
 
 
 def check_tokens(name: str, tokens: Iterable[str], length: int) -> list[str]:
-    """`tokens` as a list of `length` strings; the same string may come twice."""
+    """Return `tokens` as a list of `length` strings, which may repeat."""
     given = [tokens] if isinstance(tokens, str) else list(tokens)
     strange = [one for one in given if not isinstance(one, str)]
     if strange or len(given) != length:

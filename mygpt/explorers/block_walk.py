@@ -27,9 +27,9 @@ class BlockWalk(Explorer):
     """The vectors at each stage of a block, for every position of a text.
 
     `stages` holds an array of shape (T, width) for each name, in order; the widths may
-    differ. `tokens` are the T words of the text. `notes` may say a sentence on a stage,
-    and `before` may name an earlier stage of the same width, drawn as an outline: what
-    an addition started from. Read-outs show three decimals.
+    differ. `tokens` are the T words of the text. `notes` may give a sentence for a
+    stage, and `before` may name an earlier stage of the same width, which is drawn as
+    an outline: what an addition started from. Read-outs show three decimals.
     """
 
     _esm = module("block_walk")
@@ -92,7 +92,7 @@ class BlockWalk(Explorer):
         }
 
     def _earlier(self, before: Mapping[str, str], names: Sequence[str]) -> list[int]:
-        """For each stage the number of the one that is outlined behind it, or -1."""
+        """For each stage, the number of the one outlined behind it, or -1."""
         numbers = [-1] * len(names)
         for name, other in before.items():
             at = names.index(name)

@@ -35,9 +35,9 @@ class Depth(Explorer):
     `log_std` and `log_grad` are log10 of the two, of shape [kind, gain, width, bias,
     depth, layer], the axes in the order of `kinds`, `gains`, `widths`, `biases` and
     `depths`. The layer axis is max(depths) + 1 long: entry l belongs to layer l and
-    entry 0 to the input; what lies beyond a stack's own depth is not read. Entry 0 may
-    be NaN in all stacks, where the input has no such number. Read-outs show three
-    significant digits.
+    entry 0 to the input; entries beyond a stack's own depth are ignored. Entry 0 may be
+    NaN in all stacks if the input has no such number. Read-outs show three significant
+    digits.
     """
 
     _esm = module("depth")
@@ -107,7 +107,7 @@ class Depth(Explorer):
         return f"Depth({', '.join(counts)})"
 
     def curves(self, quantity: str) -> dict[str, np.ndarray]:
-        """log10 of one quantity at the present setting, by layer, for each kind."""
+        """log10 of one quantity at the current setting, by layer, for each kind."""
         stacks = self.log_std if quantity == "activations" else self.log_grad
         at = (
             self.gains.index(self.gain),
@@ -139,7 +139,7 @@ class Depth(Explorer):
         return check_subset("visible", proposal["value"], self.kinds)
 
     def draw(self, figure: Figure) -> None:
-        """Both quantities at the present setting, every kind a curve."""
+        """Both quantities at the current setting, with a curve for every kind."""
         labels = ("std of the activations", "norm of the gradient")
         layers = np.arange(self.depth + 1)
         for ax, quantity, label in zip(

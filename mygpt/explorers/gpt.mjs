@@ -49,7 +49,7 @@ function transposed(matrix, rows, columns) {
 
 /**
  * A model to run: `layout` is a list of [name, shape] in the order in which `bytes`, a DataView of
- * float16, holds them; the names are those of GPT's state dict. A linear layer's bias may lack.
+ * float16, holds them; the names are those of GPT's state dict. A linear layer may lack a bias.
  * `layers[i].mlp` is null where a block has attention alone; else `values` holds neuron j's value,
  * column j of fc2, as row j. `rewriting` holds the constants of `rewrite`: Adam's step, in root mean
  * squares of the layer's output, the probability that is enough, and the most steps.

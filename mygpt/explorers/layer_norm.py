@@ -1,4 +1,4 @@
-"""Chapter 8: layer normalisation of a vector whose numbers the reader moves."""
+"""Chapter 8: layer normalisation of a vector that the reader moves."""
 
 import math
 
@@ -19,7 +19,7 @@ from mygpt.explorers.base import (
 MAX_CHANNELS = 12
 PLACES = 1  # decimals of what the reader moves
 STEP = 10**-PLACES
-SHOWN = 0.3  # of a bar's band is left empty in the still
+SHOWN = 0.3  # share of a bar's band left empty in the still
 
 
 class LayerNorm(Explorer):
@@ -117,7 +117,7 @@ class LayerNorm(Explorer):
 
 
 def _sum(numbers: list[float]) -> float:
-    """Added in order, as the page does it."""
+    """Add the numbers in order, as the page does."""
     total = 0.0
     for number in numbers:
         total += number

@@ -23,7 +23,7 @@ from mygpt.probes import changed, hidden, make_prompts, memory_layers, record
 def build_gpt(
     weights: Mapping[str, Float[Tensor, "..."]], num_heads: int, activation: str
 ) -> GPT:
-    """A GPT in float64 of the weights of a state dict; a bias that lacks is zero."""
+    """Build a float64 GPT from a state dict; a missing bias is zero."""
     vocab_size, embed_dim = weights["token.embedding.weight"].shape
     layers = sum(name.endswith("ln1.weight") for name in weights)
     alone = [i for i in range(layers) if f"blocks.{i}.mlp.fc1.weight" not in weights]
@@ -50,9 +50,10 @@ class EditedModel:
     """A copy of a GPT with the edits made one after the other.
 
     Each edit is that of LiveModel, its word and prompt given as ids: {"kind", "layer",
-    "neuron", "factor" or "word"} or {"kind", "ids", "word"}. A factor is of the
-    coefficients; a value points at its word as the edits before left the layer; a fact
-    is rewritten in the last layer, with the second moment (F, F) of its coefficients.
+    "neuron", "factor" or "word"} or {"kind", "ids", "word"}. A factor multiplies the
+    coefficients; a value points at its word in the layer as earlier edits left it; a
+    fact is rewritten in the last layer, with the second moment (F, F) of its
+    coefficients.
     """
 
     def __init__(

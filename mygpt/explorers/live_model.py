@@ -35,7 +35,7 @@ MAX_PROMPT = 31
 MAX_FACTS = 10
 MAX_EDITS = 64
 MAX_WEIGHTS = 1_000_000
-LEAST_MOMENT = 1e-9  # the smallest eigenvalue, as a share of the largest
+LEAST_MOMENT = 1e-9  # ratio of the smallest eigenvalue to the largest
 FACTORS = (0.0, 1.0, 2.0)
 KINDS = {
     "scale": ("kind", "layer", "neuron", "factor"),
@@ -50,18 +50,18 @@ class LiveModel(Explorer):
     """A GPT in the page: what it says next, its memories, and edits of them.
 
     `state_dict` is that of a `mygpt.gpt.GPT`, rounded to float16; `words` are its
-    vocabulary, in lower case, the full stop among them, before which every prompt is
-    put. A prompt has at most 31 words. `facts` are up to 10 pairs (prompt, right
-    answer), asked again after each edit. `triggers` has for a layer a list for each
-    neuron of up to 8 pairs (text, activation). `second_moment` is, for the last layer
-    alone, the second moment (F, F) of its activations over a corpus, with which a fact
-    can be rewritten.
+    vocabulary, in lower case. One of them is the full stop, which is put before every
+    prompt. A prompt has at most 31 words. `facts` are up to 10 pairs (prompt, right
+    answer), asked again after each edit. `triggers` maps a layer to a list for each
+    neuron of up to 8 pairs (text, activation). `second_moment` maps the last layer, and
+    no other, to the second moment (F, F) of its activations over a corpus, which
+    rewriting a fact needs.
 
-    Layers, neurons and tokens count from 0, the full stop before the prompt being token
-    0. At first the layer is the last that has a feed-forward network, the token the
+    Layers, neurons and tokens count from 0; token 0 is the full stop before the prompt.
+    At first the layer is the last that has a feed-forward network, the token the
     prompt's last, and the neuron the one that adds most to the likeliest word.
 
-    `edits` are applied in turn, to neuron or neurons of a layer or to a fact:
+    `edits` are applied in turn, to one or more neurons of a layer or to a fact:
 
         {"kind": "scale", "layer": 1, "neuron": 17, "factor": 0.0}  # 0.0, 1.0 or 2.0
         {"kind": "value", "layer": 1, "neuron": 17, "word": "rome"}
@@ -164,8 +164,8 @@ class LiveModel(Explorer):
     def predictions(self, top: int = 8) -> list[tuple[str, float]]:
         """The likeliest next words after the prompt, with the edits, as in the page.
 
-        Pairs (word, probability to three decimals), of equals the first word. A `top`
-        below 1 is a ValueError.
+        Pairs (word, probability to three decimals), equally likely ones in the order
+        of `words`. A `top` below 1 is a ValueError.
         """
         if top < 1:
             raise ValueError(f"top must be at least 1, got {top}")
@@ -279,7 +279,7 @@ class LiveModel(Explorer):
         ]
 
     def _second_moment(self, given: Mapping[int, Numbers] | None) -> np.ndarray | None:
-        """The last layer's, symmetric and positive definite, as float32 holds it."""
+        """The last layer's, symmetric and positive definite, rounded to float32."""
         if not given:
             return None
         last = len(self.model.blocks) - 1
@@ -388,7 +388,7 @@ def _arrays(state_dict: Mapping[str, Numbers]) -> dict[str, np.ndarray]:
 def _sizes(arrays: Mapping[str, np.ndarray]) -> tuple[int, int, int, int]:
     """The numbers V of words, T of positions, C of channels and F of neurons.
 
-    The names must be those of a GPT's state dict, and the shapes go together.
+    The names must be those of a GPT's state dict, and the shapes must fit together.
     """
     tables = [arrays.get(name, np.zeros(0)) for name in TABLES]
     hidden = [a.shape[0] for name, a in arrays.items() if name.endswith("fc1.weight")]

@@ -104,8 +104,7 @@ class Memory(Explorer):
         """The `count` neurons of the largest absolute activation at a token.
 
         Pairs (neuron, activation to three decimals), the strongest first and of equals
-        the first neuron. A token that is not there, or a count below 1, is a
-        ValueError.
+        the first neuron. A token out of range, or a count below 1, is a ValueError.
         """
         row = self.activations[check_index("token", token, len(self.tokens))]
         if count < 1:
@@ -174,7 +173,7 @@ def _pairs_of(name: str, pairs: Any) -> list[tuple[str, float]]:
 
 
 def pack_pairs(lists: list[list[tuple[str, float]]], places: dict[str, int]) -> bytes:
-    """float32 [N, longest list, 2]: the text's place, -1 for none, and the number."""
+    """float32 [N, longest list, 2]: the text's index, -1 for none, and the number."""
     longest = max(len(pairs) for pairs in lists)
     packed = np.full((len(lists), longest, 2), -1.0)
     for n, pairs in enumerate(lists):

@@ -32,8 +32,8 @@ class Sampling(Explorer):
     them. The settings mean what they mean in `mygpt.sampling`: temperature is 0.1 to
     2.0 in steps of 0.1, `top_k` 1 to V or None for off, `top_p` 0.05 to 1 in steps of
     0.05, where 1 is off. `draws` tokens have been drawn with the numbers that the
-    generator mulberry32 gives for `seed`: another setting makes other tokens of the
-    same numbers. Probabilities are shares of 1 with three decimals.
+    generator mulberry32 gives for `seed`: another setting turns the same numbers into
+    other tokens. Probabilities are shares of 1 with three decimals.
     """
 
     _esm = module("sampling")
@@ -85,10 +85,10 @@ class Sampling(Explorer):
         return f"Sampling({count(len(self.tokens), 'token')})"
 
     def probabilities(self) -> np.ndarray:
-        """The distribution at the present setting: V numbers, 0 where a token is cut.
+        """The distribution at the current setting: V numbers, 0 where a token is cut.
 
-        What `mygpt.sampling.next_token_probabilities` gives, in float64, with top_p 1
-        as None.
+        It is that of `mygpt.sampling.next_token_probabilities`, in float64, with top_p
+        1 as None.
         """
         scaled = self.logits / self.temperature
         if self.top_k is not None:
@@ -102,12 +102,12 @@ class Sampling(Explorer):
         return _softmax(scaled)
 
     def share(self) -> float:
-        """What the tokens that are left hold before they are made to sum to 1."""
+        """The probability of the tokens kept, before it is made to sum to 1."""
         everything = _softmax(self.logits / self.temperature)
         return float(everything[self.probabilities() > 0].sum())
 
     def entropy(self) -> float:
-        """Entropy of the distribution at the present setting, in bits."""
+        """Entropy of the distribution at the current setting, in bits."""
         left = self.probabilities()
         left = left[left > 0]
         return float(np.abs(left @ np.log2(left)))
@@ -175,7 +175,7 @@ class Sampling(Explorer):
 
 
 def mulberry32(seed: int, numbers: int) -> list[float]:
-    """So many numbers from 0 up to 1, the same as the page's for the same seed."""
+    """Random numbers from 0 up to 1, the same as the page's for the same seed."""
     mask = 2**32 - 1
     state, found = seed, []
     for _ in range(numbers):

@@ -33,9 +33,9 @@ class Tokens(Explorer):
 
     `tokenizer` has the `vocab` and the `merges` of `mygpt.tokenizers.BPETokenizer`,
     with at most 5,000 tokens. `text` has at most 500 characters. GPT-2's pattern cuts
-    it into pieces; the merges of the one numbered `piece`, or else of the last, are
-    shown one by one, the first `merges_done` of them or with None all. The page encodes
-    what is typed by itself.
+    it into pieces. The merges of piece number `piece`, or of the last if there are
+    fewer, are shown one by one: the first `merges_done` of them, or all if it is None.
+    The page itself encodes what is typed.
     """
 
     _esm = module("tokens")
@@ -152,7 +152,7 @@ class Tokens(Explorer):
             _write(ax, 84.0, y, note, ha="right")
 
     def _draw_tokens(self, ax) -> float:
-        """The tokens as boxes in up to three lines; says where these end."""
+        """The tokens as boxes in up to three lines; return where these end."""
         x, y = 0.0, 0.2
         for number, (i, part) in enumerate(self._spelled_tokens()):
             text = drawable(_spelled(part), 24, "monospace")
@@ -194,7 +194,7 @@ def _byte_signs() -> list[str]:
 
 
 def _numbers(tokenizer) -> np.ndarray:
-    """Ids of the 256 bytes, then for each merge the ids of its two and of both."""
+    """Ids of the 256 bytes, then for each merge the ids of its parts and of both."""
     vocab = getattr(tokenizer, "vocab", None)
     merges = getattr(tokenizer, "merges", None)
     if not isinstance(vocab, dict) or not isinstance(merges, list):

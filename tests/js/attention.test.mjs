@@ -22,7 +22,7 @@ test("each row of the head is a softmax, and the mask leaves it the words before
   assert.deepEqual([...causal.subarray(0, 5)], [1, 0, 0, 0, 0]);
 });
 
-test("large scores neither overflow nor leave nothing", () => {
+test("large scores neither overflow nor lose every weight", () => {
   const weights = weightsOf(Float32Array.from([3e38, -3e38, 3e38, 3e38]), 2, 0, 0.25, false);
   assert.deepEqual([...weights], [1, 0, 0.5, 0.5]);
 });

@@ -169,14 +169,14 @@ test("a colour is read as a stylesheet or a browser writes it", () => {
   assert.deepEqual(channels("rgb(1, 22, 255)"), [1, 22, 255]);
 });
 
-test("labels keep their distance and the chosen one is always there", () => {
+test("labels keep their distance and the chosen one is always shown", () => {
   assert.deepEqual(roomFor(3, 90, 30), [true, true, true]);
   assert.deepEqual(roomFor(7, 70, 15), [true, false, true, false, true, false, true]);
   assert.deepEqual(roomFor(7, 70, 15, 3), [true, false, false, true, false, false, true]);
   assert.deepEqual(roomFor(1, 5, 100), [true]);
 });
 
-test("blanks at the ends, line breaks and nothing at all are to be seen", () => {
+test("blanks at the ends, line breaks and an empty text are shown", () => {
   assert.equal(visibleText(" the"), "␣the");
   assert.equal(visibleText("a b  "), "a b␣␣");
   assert.equal(visibleText("\n\t"), "↵⇥");

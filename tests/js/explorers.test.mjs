@@ -48,7 +48,7 @@ test("the curves of a setting are found among all stacks", () => {
   assert.equal(last[1][11], numbers.length - 1);
 });
 
-test("a trend is told from the first number of a curve to its last", () => {
+test("a trend goes from the first number of a curve to its last", () => {
   assert.equal(trend([0, -3, -7.77]), "falls from 1.00 at the input to 1.70 × 10⁻⁸ at layer 2");
   assert.equal(trend([NaN, -1, 9, 0]), "rises from 0.100 at layer 1 to 1.00 at layer 3");
   assert.equal(trend([0, 0.3, 0.001]), "hardly changes, from 1.00 at the input to 1.00 at layer 2");

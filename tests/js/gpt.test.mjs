@@ -16,7 +16,7 @@ const near = (found, wanted, within) => {
   wanted.forEach((one, i) => assert.ok(Math.abs(found[i] - one) <= within, `${found[i]} ${one}`));
 };
 
-test("float16 in every form: normal, subnormal, zeros, infinities and no number", () => {
+test("float16 in every form: normal, subnormal, zeros, infinities and NaN", () => {
   const found = halfFloats(halves(
     0x3c00, 0xc000, 0x7bff, 0x0400, 0x0001, 0x83ff, 0x3555, 0x0000, 0x8000, 0x7c00, 0xfc00, 0x7e00));
   assert.deepEqual([...found], [
@@ -24,7 +24,7 @@ test("float16 in every form: normal, subnormal, zeros, infinities and no number"
   ]);
 });
 
-test("the error function from nothing to one", () => {
+test("the error function from zero to one", () => {
   const known = [
     [0, 0], [1e-9, 1.1283791670955126e-9], [0.5, 0.5204998778130465], [1, 0.8427007929497149],
     [2, 0.9953222650189527], [3.5, 0.9999992569016276], [5.9, 1], [7, 1], [Infinity, 1],
@@ -36,11 +36,11 @@ test("the error function from nothing to one", () => {
   assert.ok(Number.isNaN(erf(NaN)));
 });
 
-test("softmax stands large scores", () => {
+test("softmax survives large scores", () => {
   near(probabilities(Float64Array.from([1000, 1000 - Math.log(3), -1000])), [0.75, 0.25, 0], 1e-12);
 });
 
-test("the largest first, of equals the one before", () => {
+test("the largest numbers come first, and of equals the earlier", () => {
   assert.deepEqual(largestFirst([1, 3, -5, 3, 2], 3), [1, 3, 4]);
   assert.deepEqual(largestFirst([1, 3]), [1, 0]);
 });
@@ -83,7 +83,7 @@ test("a value promotes what its centred part has in common with the embeddings",
   assert.deepEqual([...promoted(model, 0, 2)], [0, 0, 0, 0, 0]); // (1, 1) is taken away
 });
 
-test("ids that the model has no row for are refused", () => {
+test("ids without a row in the model are refused", () => {
   const model = tiny();
   assert.throws(() => forward(model, [0, 0, 0, 0]), /1 to 3 ids, got 4/);
   assert.throws(() => forward(model, []), /1 to 3 ids, got 0/);

@@ -27,7 +27,7 @@ test("the word under the caret, at its start, inside, at its end and between two
   assert.deepEqual(spanAt("", 0), { start: 0, end: 0 });
 });
 
-test("a long prompt is known by its end", () => {
+test("a long prompt is named by its end", () => {
   assert.equal(tailOf("a bb ccc", 8), "a bb ccc");
   assert.equal(tailOf("a bb ccc", 7), "… bb ccc");
   assert.equal(tailOf("a bb ccc", 5), "… ccc");
@@ -41,12 +41,12 @@ test("completions begin with what is typed, and are longer", () => {
   assert.deepEqual(completions(words, "x"), []);
 });
 
-test("a number says its sign, but zero has none", () => {
+test("a number shows its sign, but zero has none", () => {
   assert.deepEqual([2.305, -2.305, 0.004, -0.004].map((one) => signed(one, 2)),
     ["+2.31", "−2.31", "0.00", "0.00"]);
 });
 
-test("a lower triangle is made a whole matrix", () => {
+test("a lower triangle becomes a whole matrix", () => {
   assert.deepEqual([...symmetric([1, 2, 3, 4, 5, 6], 3)], [1, 2, 4, 2, 3, 5, 4, 5, 6]);
 });
 
@@ -87,7 +87,7 @@ test("a link brings the state back, in letters that need no escape", () => {
   assert.throws(() => fromLink("#live=e30x"));
 });
 
-test("a state that Python would take is taken, and what is strange in it is left out", () => {
+test("a state that Python would accept is accepted, and unknown fields are ignored", () => {
   assert.deepEqual(checkedState({ of: 1, extra: "x", ...STATE }, KNOWN), STATE);
 });
 
@@ -107,15 +107,15 @@ const BAD = {
   "factor": { edits: [{ ...STATE.edits[0], factor: 3 }] },
   "factor as text": { edits: [{ ...STATE.edits[0], factor: "0" }] },
   "no neuron": { edits: [{ ...STATE.edits[0], neuron: [] }] },
-  "neuron as truth": { edits: [{ ...STATE.edits[0], neuron: true }] },
-  "truth among several": { edits: [{ ...STATE.edits[0], neuron: [1, true] }] },
+  "neuron as Boolean": { edits: [{ ...STATE.edits[0], neuron: true }] },
+  "Boolean among several": { edits: [{ ...STATE.edits[0], neuron: [1, true] }] },
   "one of several": { edits: [{ ...STATE.edits[0], neuron: [1, 13] }] },
   "several values": { edits: [{ ...STATE.edits[1], neuron: [1, 2] }] },
   "word": { edits: [{ ...STATE.edits[1], word: "rome" }] },
   "rewritten prompt": { edits: [{ ...STATE.edits[2], prompt: "rome" }] },
 };
 
-test("what Python would refuse is refused", () => {
+test("a state that Python would refuse is refused", () => {
   for (const [name, changes] of Object.entries(BAD)) {
     const given = changes && { ...STATE, ...changes };
     assert.throws(() => checkedState(given, KNOWN), /does not fit this model/, name);
@@ -123,14 +123,14 @@ test("what Python would refuse is refused", () => {
   assert.throws(() => checkedState(STATE, { ...KNOWN, rewrites: false }), /its edit does not fit/);
 });
 
-test("the checksum is that of FNV-1a, and of the bytes in their order", () => {
+test("the checksum is FNV-1a, and depends on the order of the bytes", () => {
   const sum = (text) => checksum(new DataView(new TextEncoder().encode(text).buffer));
   assert.equal(sum(""), 0x811c9dc5);
   assert.equal(sum("foobar"), 0xbf9cf968);
   assert.notEqual(sum("ab"), sum("ba"));
 });
 
-test("a draft is a prompt, or else it is said what is wrong with it", () => {
+test("a draft is a prompt, or else the message says what is wrong with it", () => {
   const words = [".", "in", "india", "rome"];
   const state = { words, places: new Map(words.map((word, i) => [word, i])), longest: 3 };
   const read = (text, caret = text.length) => readDraft(text, caret, state);

@@ -20,7 +20,7 @@ test("the temperature takes the ratio of two probabilities to a power", () => {
   near(distribution(logs(1, 81), { ...open, temperature: 2 }).probabilities, [0.1, 0.9]);
 });
 
-test("top-k keeps ties with the k-th and tells what the kept ones had", () => {
+test("top-k keeps ties with the k-th and gives the share of those kept", () => {
   const found = distribution(logs(2, 3, 2, 5, 1), { ...open, topK: 3 });
   assert.deepEqual(found.kept, [true, true, true, true, false]);
   near(found.probabilities, [2 / 12, 3 / 12, 2 / 12, 5 / 12, 0]);
@@ -67,12 +67,12 @@ test("the axis ends at a round share", () => {
   assert.deepEqual([0.03, 0.1, 0.11, 0.5, 0.51, 1].map(axisEnd), [0.1, 0.1, 0.2, 0.5, 1, 1]);
 });
 
-test("from the thirteenth token on they share a row", () => {
+test("tokens from the thirteenth on share a row", () => {
   assert.deepEqual(grouped(range(12)).length, 12);
   assert.deepEqual(grouped(range(13)).at(-1), [12]);
   assert.deepEqual(grouped(range(17), 3), [[0], [1], [2], range(17).slice(3)]);
 });
 
-test("spaces and controls are seen", () => {
+test("spaces and control characters are shown", () => {
   assert.equal(shown(" a\n\u00a0\u0007é"), "·a↵U+00A0U+0007é");
 });

@@ -41,7 +41,7 @@ test("of three equal bytes the first two are merged", () => {
   assert.deepEqual(merge(bytes("aaaaa"), encoder([a, a], [1000, 1000])).ends, [4, 5]);
 });
 
-test("a pair that is listed twice keeps its first rank and id", () => {
+test("a pair listed twice keeps its first rank and id", () => {
   const found = merge(bytes("ab"), encoder([a, b], [b, c], [a, b]));
   assert.deepEqual([found.ids, found.steps[0].rank], [[1000], 0]);
 });
@@ -83,7 +83,7 @@ test("bytes are read as characters where these are whole", () => {
   assert.deepEqual(spell(bytes("🥐").subarray(0, 3)), [{ hex: "F0" }, { hex: "9F" }, { hex: "A5" }]);
 });
 
-test("what cannot be seen is written as its code", () => {
+test("an invisible character is written as its code", () => {
   assert.deepEqual(spell(bytes("a\u202e\ufeff\u0007")),
     [{ text: "a" }, { code: "U+202E" }, { code: "U+FEFF" }, { code: "U+0007" }]);
   assert.deepEqual(spell(bytes("\u0301")), [{ text: "◌\u0301" }]);
@@ -91,7 +91,7 @@ test("what cannot be seen is written as its code", () => {
   assert.equal(plain(spell(Uint8Array.of(32, 0xc3))), "· byte C3");
 });
 
-test("what two lists share at their ends is found, and never twice", () => {
+test("the shared start and end of two lists are found, and never overlap", () => {
   assert.deepEqual(common(["x", "y", "z"], ["x", "q", "r", "z"]), { start: 1, end: 1 });
   assert.deepEqual(common(["x", "x"], ["x", "x", "x"]), { start: 2, end: 0 });
   assert.deepEqual(common([], ["x"]), { start: 0, end: 0 });

@@ -185,7 +185,7 @@ class GPT(LanguageModel):
 
 @contextmanager
 def evaluating(model: nn.Module) -> Iterator[None]:
-    """Put a model in evaluation mode, and each part back as it was on leaving."""
+    """Put a model in evaluation mode; on exit, restore the mode of each part."""
     training = [module for module in model.modules() if module.training]
     model.eval()
     try:

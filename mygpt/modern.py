@@ -299,7 +299,7 @@ class ModernGPT(LanguageModel):
 
 @torch.no_grad()
 def initialise(model: ModernGPT) -> None:
-    """Draw matrices with std 1/√fan-in, embeddings with std 1, or 0.02 if tied.
+    """Draw normal weights: std 1/√fan-in, for embeddings 1, or 0.02 if tied.
 
     With `zero_init` the layers that write to the residual stream and the untied head
     start at zero: every block is the identity, and the first loss is ln V.

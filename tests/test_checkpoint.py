@@ -322,7 +322,7 @@ def test_a_config_that_contradicts_the_tensors_is_refused(saved, fields, message
 
 
 def test_an_empty_folder_is_not_a_checkpoint(tmp_path):
-    with pytest.raises(ValueError, match="expected a checkpoint in .*, found none"):
+    with pytest.raises(ValueError, match=r"expected a checkpoint in .*, found none"):
         load_checkpoint(tmp_path)
-    with pytest.raises(ValueError, match="expected a checkpoint in .*, found none"):
+    with pytest.raises(ValueError, match=r"expected a checkpoint in .*, found none"):
         load_checkpoint(tmp_path / "nowhere")

@@ -330,7 +330,7 @@ def test_another_model_or_other_data_are_not_continued(tmp_path):
         train(other, ids(), CONFIG, out=tmp_path, resume=True)
     with pytest.raises(ValueError, match="num_ids"):
         train(gpt(), ids(499), CONFIG, out=tmp_path, resume=True)
-    with pytest.raises(ValueError, match="expected a checkpoint in .*, found none"):
+    with pytest.raises(ValueError, match=r"expected a checkpoint in .*, found none"):
         train(gpt(), ids(), CONFIG, out=tmp_path / "nowhere", resume=True)
     with pytest.raises(ValueError, match="resume=True needs out"):
         train(gpt(), ids(), CONFIG, resume=True)

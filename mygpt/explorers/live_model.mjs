@@ -31,7 +31,7 @@ function liveViews(state, copy) {
   return { prompt, next, map, neuron, adders, facts, edits, setting, nodes };
 }
 
-/** For each trait the function that draws what hangs on it. */
+/** For each trait the function that draws what depends on it. */
 function drawing(state, { prompt, next, map, neuron, adders, facts, edits, setting }) {
   function drawNeuron() {
     for (const part of [map, adders]) part.drawNeuron();

@@ -23,7 +23,7 @@ class Explorer:
     """One explorer on an open page."""
 
     def __init__(self, page, name):
-        self.page = page
+        self.page, self.name = page, name
         self.root = page.locator(f".mygpt-{name}").first
         self.root.wait_for()
         self.root.scroll_into_view_if_needed()
@@ -77,6 +77,36 @@ def explorer(open_page):
         return Explorer(page, name)
 
     return explorer
+
+
+@pytest.fixture(scope="module")
+def shared(request, page_opener, http_url):
+    """An explorer and a width, opened once for the tests that need no fresh page."""
+    name, width = request.param
+    with page_opener() as open_page:
+        page = open_page(f"{http_url}/{PAGES[name]}", width=width)
+        yield Explorer(page, name), page.viewport_size
+
+
+@pytest.fixture
+def view(shared):
+    """The shared explorer, standing where earlier tests have left it."""
+    view, size = shared
+    view.root.scroll_into_view_if_needed()
+    yield view
+    view.page.mouse.move(0, 0)
+    view.page.set_viewport_size(size)
+    view.page.emulate_media(color_scheme="light", media="screen")
+    view.page.wait_for_selector("html[data-theme=light]")
+
+
+def sharing(*widths, names=tuple(PAGES)):
+    """The decorator of a test that takes `view`."""
+    both = [(name, width) for width in widths for name in names]
+    ids = [f"{name}-{width}" for name, width in both]
+    return pytest.mark.parametrize(
+        "shared", both, ids=ids, indirect=True, scope="module"
+    )
 
 
 def fixed(value, decimals):
@@ -185,8 +215,8 @@ def test_depth_has_other_curves_at_other_settings(explorer, site_url):
     view.page.watch.check()
 
 
-def test_depth_reads_all_curves_under_a_hovering_mouse(explorer, http_url):
-    view = explorer(http_url, "depth")
+@sharing(1280, names=["depth"])
+def test_depth_reads_all_curves_under_a_hovering_mouse(view):
     layer, depth = view.get("layer"), view.get("depth")
     goal = depth - 3
     view.page.mouse.move(*view.at(goal / depth))
@@ -202,8 +232,8 @@ def test_depth_reads_all_curves_under_a_hovering_mouse(explorer, http_url):
     assert hint.is_hidden()
 
 
-def test_activations_read_all_curves_under_a_hovering_mouse(explorer, http_url):
-    view = explorer(http_url, "activations")
+@sharing(1280, names=["activations"])
+def test_activations_read_all_curves_under_a_hovering_mouse(view):
     x, rows, cursor = view.get("position"), view.rows(), view.cursor()
     view.page.mouse.move(*view.at(0.25))
     hint = view.root.locator(".mygpt-tooltip").inner_text().split("\n")
@@ -251,9 +281,8 @@ def test_activations_move_with_the_arrow_keys_along_the_grid(explorer, site_url)
     view.page.watch.check()
 
 
-@pytest.mark.parametrize("name", PAGES)
-def test_curves_are_hidden_and_shown(explorer, http_url, name):
-    view = explorer(http_url, name)
+@sharing(1280)
+def test_curves_are_hidden_and_shown(view):
     count = len(view.curves())
     box = view.root.locator("tbody input[type=checkbox]").first
     box.uncheck()
@@ -274,9 +303,8 @@ def test_slopes_are_drawn_instead_of_values(explorer, http_url):
     )
 
 
-@pytest.mark.parametrize("name", PAGES)
-def test_a_finger_drags(explorer, http_url, name):
-    view = explorer(http_url, name, width=390)
+@sharing(390)
+def test_a_finger_drags(view):
     session = view.page.context.new_cdp_session(view.page)
     session.send(
         "Emulation.setTouchEmulationEnabled", {"enabled": True, "maxTouchPoints": 1}
@@ -292,17 +320,13 @@ def test_a_finger_drags(explorer, http_url, name):
         touch("touchMove", view.at(share))
     touch("touchEnd")
     assert view.rows() != before
-    if name == "depth":
+    if view.name == "depth":
         assert view.get("layer") == round(0.2 * view.get("depth"))
     view.page.watch.check()
 
 
-@pytest.mark.parametrize("width", [1280, 390])
-@pytest.mark.parametrize("name", PAGES)
-def test_an_explorer_fits_its_column_in_the_page_s_colours(
-    explorer, http_url, name, width
-):
-    view = explorer(http_url, name, width=width)
+@sharing(1280, 390)
+def test_an_explorer_fits_its_column_in_the_page_s_colours(view):
     inside = """root => {
         const box = root.getBoundingClientRect();
         return [...root.querySelectorAll("table, td, button, input, .mygpt-picture")]
@@ -310,7 +334,7 @@ def test_an_explorer_fits_its_column_in_the_page_s_colours(
             .every(({ left, right }) => left >= box.left - 1 && right <= box.right + 1);
     }"""
     assert view.root.evaluate(inside)
-    assert view.root.bounding_box()["width"] <= width
+    assert view.root.bounding_box()["width"] <= view.page.viewport_size["width"]
     for theme in ("dark", "light"):
         view.page.emulate_media(color_scheme=theme)
         view.page.wait_for_selector(f"html[data-theme={theme}]")
@@ -319,9 +343,8 @@ def test_an_explorer_fits_its_column_in_the_page_s_colours(
         assert (brightness > 128) == (theme == "dark")
 
 
-@pytest.mark.parametrize("name", PAGES)
-def test_the_keyboard_reaches_every_control_and_leaves_again(explorer, http_url, name):
-    view = explorer(http_url, name)
+@sharing(1280)
+def test_the_keyboard_reaches_every_control_and_leaves_again(view):
     assert view.root.evaluate(
         "root => [...root.querySelectorAll('input, button')]"
         ".every((part) => part.dataset.lmSuppressShortcuts === 'true')"
@@ -351,25 +374,23 @@ def test_the_text_alternative_follows_and_is_spoken_after_a_rest(
     status.filter(has_text=next(iter(view.rows()))).wait_for(state="attached")
 
 
-@pytest.mark.parametrize("name", PAGES)
-def test_paper_has_the_figure_and_the_read_outs_without_the_controls(
-    explorer, http_url, name
-):
-    view = explorer(http_url, name, theme="dark")
-    view.page.emulate_media(media="print")
+@sharing(1280)
+def test_paper_has_the_figure_and_the_read_outs_without_the_controls(view):
+    view.page.emulate_media(color_scheme="dark")
+    view.page.wait_for_selector("html[data-theme=dark]")
+    view.page.emulate_media(color_scheme="dark", media="print")
     assert view.picture.is_visible()
     assert view.root.locator("table").is_visible()
     assert not any(part.is_visible() for part in view.root.locator("input").all())
     assert (
         view.root.evaluate("root => getComputedStyle(root).color") == "rgb(31, 35, 40)"
     )
-    if name == "depth":
+    if view.name == "depth":
         assert view.root.locator(".mygpt-setting").is_visible()
 
 
-@pytest.mark.parametrize("name", PAGES)
-def test_an_explorer_in_a_new_width_is_drawn_anew(explorer, http_url, name):
-    view = explorer(http_url, name)
+@sharing(1280)
+def test_an_explorer_in_a_new_width_is_drawn_anew(view):
     box = view.picture.get_attribute("viewBox")
     view.page.set_viewport_size({"width": 360, "height": 800})
     view.page.wait_for_function(

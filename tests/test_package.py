@@ -31,11 +31,6 @@ def test_the_package_exports_what_people_look_for():
     subprocess.run([sys.executable, "-W", "error", "-c", code], check=True)
 
 
-def test_the_name_check_is_free_for_the_checker():
-    assert "mygpt.checks" not in sys.modules
-    assert not hasattr(mygpt, "check")
-
-
 MOVED = [
     ("mygpt.gpt2", "mygpt.huggingface", "load_gpt2"),
     ("mygpt.checks", "mygpt.arguments", "check_positive"),

@@ -160,7 +160,7 @@ def read_config(path: Path) -> GPTConfig:
         if got != expected:
             raise ValueError(f"{path}: expected {field} = {expected!r}, got {got!r}")
     activation = stored.get("activation_function", "gelu_new")
-    if activation not in ACTIVATION_NAMES:
+    if not isinstance(activation, str) or activation not in ACTIVATION_NAMES:
         raise ValueError(
             f"{path}: expected activation_function to be one of "
             f"{', '.join(ACTIVATION_NAMES)}; got {activation!r}"

@@ -129,7 +129,8 @@ def test_a_mistyped_folder_is_named_when_the_hub_is_not_installed(monkeypatch, c
     assert "pip install 'mygpt[hub]'" in said
 
 
-def test_the_world_needs_no_file(tmp_path, capsys):
+def test_the_world_needs_no_file(tmp_path, capsys, monkeypatch):
+    monkeypatch.setattr("mygpt.data.WORLD_ROWS", 500)
     assert run("train", "world", "--out", tmp_path, *SMALL, "--steps=1") == 0
     assert isinstance(load_checkpoint(tmp_path)[1], WordTokenizer)
     assert run("generate", tmp_path, "--prompt", "the capital of", "--seed=1") == 0

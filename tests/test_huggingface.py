@@ -216,6 +216,7 @@ def test_gpt2_smalls_feed_forward_network_has_its_parameters():
         ({"model_type": "llama"}, "model_type = 'gpt2', got 'llama'"),
         ({"layer_norm_epsilon": 1e-6}, "layer_norm_epsilon = 1e-05, got 1e-06"),
         ({"activation_function": "tanh"}, "activation_function .* got 'tanh'"),
+        ({"activation_function": ["relu"]}, r"activation_function .* got \['relu'\]"),
         ({"scale_attn_by_inverse_layer_idx": True}, "inverse_layer_idx = False"),
         ({"tie_word_embeddings": False}, "tie_word_embeddings = True, got False"),
     ],

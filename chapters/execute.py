@@ -1,7 +1,7 @@
-"""Re-execute the chapters in place and store them in their one normal form.
+"""Re-execute the chapters in place and store them in their normal form.
 
     python chapters/execute.py              every chapter
-    python chapters/execute.py 05 08        those whose name begins so, or paths
+    python chapters/execute.py 05 08        chapters whose names begin so, or paths
     python chapters/execute.py --normalise  the normal form alone, nothing executed
     python chapters/execute.py --check      write nothing; name the chapters that are
                                             not in their normal form
@@ -85,7 +85,7 @@ def execute(notebook: nbformat.NotebookNode, folder: Path) -> None:
 
 
 def normalise(notebook: nbformat.NotebookNode, address: str) -> None:
-    """Bring a notebook to its normal form, in place; doing it twice changes nothing."""
+    """Normalise a notebook in place; doing it twice changes nothing."""
     widget_state = notebook.metadata.get("widgets", {}).get(STATE, {}).get("state", {})
     notebook.metadata = nbformat.from_dict(METADATA)
     notebook.nbformat, notebook.nbformat_minor = 4, 5
@@ -211,7 +211,7 @@ def write(path: Path, text: str) -> bool:
 
 
 def chosen(names: list[str], folder: Path = CHAPTERS) -> list[Path]:
-    """The notebooks that the names stand for; all chapters where there is no name."""
+    """The notebooks that match the names; every chapter when there is none."""
     chapters = sorted(folder.glob("*.ipynb"))
     paths = []
     for name in names:
@@ -254,7 +254,8 @@ def store(path: Path, address: str, run: bool) -> str:
 
 def check(path: Path, address: str) -> str:
     if renewed(path, address, run=False) != path.read_text(encoding="utf-8"):
-        raise ChapterError("not in its normal form")
+        how = f"python chapters/execute.py --normalise {path.stem}"
+        raise ChapterError(f"not in its normal form: {how}")
     return "in its normal form"
 
 
@@ -280,7 +281,8 @@ def main(arguments: list[str] | None = None) -> int:
             took = time.perf_counter() - start
             print(f"{path.stem}: {done} ({took:.1f} s)", flush=True)
         except ChapterError as cause:
-            print(f"{path.stem}: not written: {cause}", file=sys.stderr)
+            verb = "" if options.check else "not written: "
+            print(f"{path.stem}: {verb}{cause}", file=sys.stderr)
             failed = True
     return int(failed)
 

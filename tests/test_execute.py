@@ -89,20 +89,20 @@ def test_a_lab_that_drew_nothing_has_no_still():
     assert still([], lab_state(BARE)) is None
 
 
-def test_a_model_that_holds_itself_ends_the_search():
+def test_a_model_that_contains_itself_ends_the_search():
     assert still([VIEWED], {"box": {"state": {"children": ["IPY_MODEL_box"]}}}) is None
 
 
 # The normal form
 
 
-def test_text_and_time_notes_leave_a_picture_and_nothing_else_does():
+def test_only_text_and_time_chunks_are_removed_from_a_picture():
     assert without_notes(NOTED) == BARE
     assert without_notes(BARE) == BARE
     assert without_notes(b"no picture") == b"no picture"
 
 
-def test_normalising_keeps_text_and_pictures_and_drops_what_a_run_leaves():
+def test_normalising_keeps_text_and_pictures_and_drops_traces_of_the_run():
     out = v4.new_output("stream", name="stdout", text="a\n")
     shown = v4.new_output(
         "display_data",

@@ -59,7 +59,7 @@ def site_folder() -> Path:
 
 
 def pages_of() -> list[str]:
-    """The pages of the built site, but for the one that only leads to the first."""
+    """The pages of the built site, except the redirect to the first."""
     folder = site_folder()
     pages = (page.relative_to(folder).as_posix() for page in folder.rglob("*.html"))
     return sorted(
@@ -87,7 +87,7 @@ def body_of(path: Path) -> bytes:
 
 
 class Handler(SimpleHTTPRequestHandler):
-    """Files of the site, gzipped as a real host sends them; what was sent is noted."""
+    """Files of the site, gzipped as a real host sends them; it records what it sent."""
 
     def do_GET(self):
         path = Path(self.translate_path(self.path))

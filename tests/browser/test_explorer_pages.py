@@ -7,7 +7,7 @@ import pytest
 import torch
 
 from mygpt import TransformerBlock, explorers, set_seed
-from mygpt.block import stages
+from mygpt.probes import stages
 from mygpt.sampling import next_token_probabilities
 from mygpt.tokenizers import BPETokenizer
 
@@ -92,7 +92,7 @@ def move(root, label, *keys):
         root.page.keyboard.press(key)
 
 
-def test_attention_reads_the_softmax_of_the_masked_scores(explorer):
+def test_attention_shows_the_softmax_of_the_masked_scores(explorer):
     root = explorer("attention")
     root.get_by_role("button", name="1", exact=True).click()
     move(root, "Reading position", "Home", *["ArrowRight"] * 4)
@@ -114,7 +114,7 @@ def test_attention_reads_the_softmax_of_the_masked_scores(explorer):
     root.page.watch.check()
 
 
-def test_attention_reads_a_cell_under_the_mouse(explorer):
+def test_attention_shows_the_cell_under_the_mouse(explorer):
     root = explorer("attention")
     box = root.locator("canvas").bounding_box()
     row, column = 5, 2
@@ -186,7 +186,7 @@ def test_tokens_are_those_of_the_tokenizer(explorer, text):
     root.page.watch.check()
 
 
-def test_layer_norm_reads_mean_variance_and_result(explorer):
+def test_layer_norm_shows_mean_variance_and_result(explorer):
     root = explorer("layer-norm")
     vector = torch.tensor(VECTOR, dtype=torch.float64)
     result = torch.nn.functional.layer_norm(vector, (4,))
@@ -196,7 +196,7 @@ def test_layer_norm_reads_mean_variance_and_result(explorer):
     assert fixed(vector.var(correction=0).item(), 4) in root.inner_text()
 
 
-def test_the_walk_reads_norm_mean_and_std_of_every_stage(explorer):
+def test_the_walk_shows_the_norm_mean_and_std_of_every_stage(explorer):
     made = block_walk()
     root = explorer("block-walk", made)
     set_seed(0)
@@ -225,7 +225,7 @@ DRAGS = {  # where a finger goes, as shares of the part's width and height
 
 
 @pytest.mark.parametrize("name", DRAGS)
-def test_a_finger_moves_it(explorer, name):
+def test_a_touch_moves_the_explorer(explorer, name):
     root = explorer(name, width=390)
     session = root.page.context.new_cdp_session(root.page)
     session.send(
@@ -283,7 +283,7 @@ DRAWN = """root => [...root.querySelectorAll(".mygpt-picture[viewBox]")].every(
     (one) => Math.abs(one.viewBox.baseVal.width - one.clientWidth) <= 1)"""
 
 
-def test_nothing_leaves_a_narrow_frame(narrow):
+def test_nothing_overflows_a_narrow_frame(narrow):
     for width in (320, 360):
         narrow.page.set_viewport_size({"width": width, "height": 900})
         narrow.page.wait_for_function(DRAWN, arg=narrow.element_handle())
@@ -310,7 +310,7 @@ def test_the_difference_has_the_width_of_its_column(explorer):
         )
 
 
-def test_a_button_keeps_the_focus_when_there_is_nothing_left_for_it(explorer):
+def test_a_button_with_nothing_left_to_do_keeps_the_focus(explorer):
     root = explorer("block-walk")
     following = root.get_by_role("button", name="Next")
     following.focus()
@@ -332,7 +332,7 @@ def test_a_button_keeps_the_focus_when_there_is_nothing_left_for_it(explorer):
     assert not root.get_by_text("Add 1: over").count()
 
 
-def test_what_was_moved_is_said_first(explorer):
+def test_the_moved_value_is_announced_first(explorer):
     root = explorer("layer-norm")
     status = root.get_by_role("status")
     move(root, "Channel 1", "ArrowUp")
@@ -355,14 +355,14 @@ def test_what_was_moved_is_said_first(explorer):
 
 
 @pytest.mark.parametrize("theme", ["light", "dark"])
-def test_a_page_follows_the_system_s_theme(explorer, theme):
+def test_a_page_follows_the_system_theme(explorer, theme):
     root = explorer("layer-norm", theme=theme)
     ink = root.evaluate("root => getComputedStyle(root).color")
     brightness = sum(map(int, ink[ink.index("(") + 1 : -1].split(",")[:3])) / 3
     assert (brightness > 128) == (theme == "dark")
 
 
-def test_a_page_whose_explorer_does_not_start_keeps_the_still(open_page, tmp_path):
+def test_an_explorer_that_fails_to_start_leaves_its_still(open_page, tmp_path):
     class Broken(explorers.LayerNorm):
         _esm = "export default { render() { throw new Error('no ink'); } };"
 

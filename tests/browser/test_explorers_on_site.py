@@ -159,7 +159,7 @@ def depth_rows(view, layer):
     }
 
 
-def test_depth_is_dragged_and_reads_what_the_package_computes(explorer, site_url):
+def test_a_dragged_depth_shows_what_the_package_computes(explorer, site_url):
     view = explorer(site_url, "depth")
     depth = view.get("depth")
     before, cursor = view.rows(), view.cursor()
@@ -188,7 +188,7 @@ def test_depth_moves_with_the_arrow_keys(explorer, site_url):
     view.page.watch.check()
 
 
-def test_depth_has_other_curves_at_other_settings(explorer, site_url):
+def test_depth_draws_different_curves_at_different_settings(explorer, site_url):
     view = explorer(site_url, "depth")
     controls = view.root.locator(".mygpt-controls input[type=range]").all()
     assert controls
@@ -216,7 +216,7 @@ def test_depth_has_other_curves_at_other_settings(explorer, site_url):
 
 
 @sharing(1280, names=["depth"])
-def test_depth_reads_all_curves_under_a_hovering_mouse(view):
+def test_depth_shows_all_curves_under_a_hovering_mouse(view):
     layer, depth = view.get("layer"), view.get("depth")
     goal = depth - 3
     view.page.mouse.move(*view.at(goal / depth))
@@ -233,7 +233,7 @@ def test_depth_reads_all_curves_under_a_hovering_mouse(view):
 
 
 @sharing(1280, names=["activations"])
-def test_activations_read_all_curves_under_a_hovering_mouse(view):
+def test_activations_show_all_curves_under_a_hovering_mouse(view):
     x, rows, cursor = view.get("position"), view.rows(), view.cursor()
     view.page.mouse.move(*view.at(0.25))
     hint = view.root.locator(".mygpt-tooltip").inner_text().split("\n")
@@ -245,7 +245,7 @@ def test_activations_read_all_curves_under_a_hovering_mouse(view):
     assert (view.get("position"), view.rows(), view.cursor()) == (x, rows, cursor)
 
 
-def test_activations_are_dragged_and_read_what_the_package_computes(explorer, site_url):
+def test_dragged_activations_show_what_the_package_computes(explorer, site_url):
     view = explorer(site_url, "activations")
     before, cursor = view.rows(), view.cursor()
     view.drag(0.5, 0.31)
@@ -304,7 +304,7 @@ def test_slopes_are_drawn_instead_of_values(explorer, http_url):
 
 
 @sharing(390)
-def test_a_finger_drags(view):
+def test_a_touch_drags(view):
     session = view.page.context.new_cdp_session(view.page)
     session.send(
         "Emulation.setTouchEmulationEnabled", {"enabled": True, "maxTouchPoints": 1}
@@ -375,7 +375,7 @@ def test_the_text_alternative_follows_and_is_spoken_after_a_rest(
 
 
 @sharing(1280)
-def test_paper_has_the_figure_and_the_read_outs_without_the_controls(view):
+def test_a_print_has_the_figure_and_the_read_outs_only(view):
     view.page.emulate_media(color_scheme="dark")
     view.page.wait_for_selector("html[data-theme=dark]")
     view.page.emulate_media(color_scheme="dark", media="print")
@@ -390,7 +390,7 @@ def test_paper_has_the_figure_and_the_read_outs_without_the_controls(view):
 
 
 @sharing(1280)
-def test_an_explorer_in_a_new_width_is_drawn_anew(view):
+def test_an_explorer_is_redrawn_at_a_new_width(view):
     box = view.picture.get_attribute("viewBox")
     view.page.set_viewport_size({"width": 360, "height": 800})
     view.page.wait_for_function(

@@ -76,7 +76,7 @@ def state(root, name):
 
 
 def words(root):
-    """All that the explorer says, its text alternatives with it."""
+    """All text of the explorer, including its text alternatives."""
     labels = root.evaluate(
         "root => [...root.querySelectorAll('[aria-label], [aria-valuetext]')].map("
         "(e) => e.getAttribute('aria-label') + e.getAttribute('aria-valuetext'))"
@@ -84,7 +84,7 @@ def words(root):
     return root.inner_text() + "\n".join(labels)
 
 
-def test_the_gallery_has_every_explorer_and_asks_nobody(gallery, site_url):
+def test_the_gallery_has_every_explorer_and_loads_nothing_else(gallery, site_url):
     page = gallery(site_url)
     for name in NAMES:
         assert root_of(page, name).is_visible()
@@ -93,7 +93,7 @@ def test_the_gallery_has_every_explorer_and_asks_nobody(gallery, site_url):
 
 @on_desk
 @pytest.mark.parametrize("name", NAMES)
-def test_the_keyboard_alone_moves_it_and_leaves_again(page, name):
+def test_the_keyboard_alone_moves_an_explorer_and_leaves_it(page, name):
     root = root_of(page, name)
     focusable = "input, button, select, textarea, [tabindex='0']"
     assert root.evaluate(
@@ -141,7 +141,7 @@ def test_all_fit_their_column_in_the_page_s_colours(page):
             assert dark == (theme == "dark"), name
 
 
-def test_a_heatmap_is_painted_anew_in_another_theme_and_on_paper(gallery, http_url):
+def test_a_heatmap_is_repainted_in_another_theme_and_on_paper(gallery, http_url):
     page = gallery(http_url)
     canvas = root_of(page, "attention").locator("canvas")
     first = "canvas => [...canvas.getContext('2d').getImageData(1, 0, 1, 1).data]"
@@ -202,7 +202,7 @@ def test_a_bar_of_layer_norm_is_pulled_and_the_result_follows(gallery, site_url)
     page.watch.check()
 
 
-def test_the_walk_goes_on_by_button_and_reads_each_norm(gallery, site_url):
+def test_the_walk_advances_by_button_and_shows_each_norm(gallery, site_url):
     page = gallery(site_url)
     root = root_of(page, "block-walk")
     norms = root.locator(".mygpt-stage > :last-child").all_inner_texts()
@@ -217,7 +217,7 @@ def test_the_walk_goes_on_by_button_and_reads_each_norm(gallery, site_url):
     assert following.evaluate("button => button === document.activeElement")
 
 
-def test_weights_of_attention_sum_to_one_and_the_mask_can_go(gallery, site_url):
+def test_attention_weights_sum_to_one_with_and_without_the_mask(gallery, site_url):
     page = gallery(site_url)
     root = root_of(page, "attention")
     row = root.get_by_role("slider", name="Reading position")
@@ -231,7 +231,7 @@ def test_weights_of_attention_sum_to_one_and_the_mask_can_go(gallery, site_url):
     assert sum(map(float, free)) == pytest.approx(1, abs=0.003)
 
 
-def test_sampling_draws_what_is_left_and_can_be_repeated(gallery, site_url):
+def test_sampling_draws_only_what_is_left_and_repeatably(gallery, site_url):
     page = gallery(site_url)
     root = root_of(page, "sampling")
     root.get_by_role("button", name="Draw 100").click()

@@ -152,7 +152,7 @@ READ = {  # where a figure's read-out is, and what the package computes for it
 
 
 def click(figure, selector, across, down=0.5):
-    """Press the mouse on a part, at shares of its width and height."""
+    """Press the mouse on an element, at fractions of its width and height."""
     part = figure.locator(selector).first
     part.scroll_into_view_if_needed()
     box = part.bounding_box()
@@ -397,7 +397,7 @@ def address(tmp_path):
 
 
 def wait_for(process, url, log):
-    """Until the server answers."""
+    """Wait until the server answers."""
     end = time.monotonic() + 30
     while time.monotonic() < end and process.poll() is None:
         try:
@@ -451,7 +451,7 @@ def reads(figures, name, twin):
 
 
 def same(figures):
-    """Both figures say the same, in every text, label and field."""
+    """Both figures agree in every text, label and field."""
     for _ in range(50):
         said = []
         for figure in figures:
@@ -464,7 +464,7 @@ def same(figures):
 
 
 def both_ways(lab, name, twin):
-    """Python moves the figures, a hand on the first moves the other and sets Python."""
+    """Python moves both figures; a hand on one moves the other and sets Python."""
     figures = lab.figures(name)
     reads(figures, name, twin)
     lab.set(name, SET[name])
@@ -515,7 +515,7 @@ def choose_each_for_itself(lab):
         assert figures.nth(number).get_by_role("radio", checked=True).count() == 1
 
 
-def test_every_explorer_lives_in_jupyterlab(lab, subtests):
+def test_every_explorer_is_live_in_jupyterlab(lab, subtests):
     names = {}
     exec(MAKE, names)
     for name, twin in names["made"].items():

@@ -66,7 +66,7 @@ def promoted(root):
 
 
 def facts(root):
-    """Of each fact: prompt, right answer, the model's, its probability, the mark."""
+    """For each fact: prompt, right answer, the model's, its probability, the mark."""
     parts = (".mygpt-asked", ".mygpt-right bdi", ".mygpt-said bdi")
     parts += (".mygpt-said .mygpt-number", ".mygpt-sign")
     columns = [root.locator(f".mygpt-fact {part}").all_inner_texts() for part in parts]
@@ -81,7 +81,7 @@ def choose(root, neuron):
     return handle
 
 
-def test_it_says_what_python_says(explorer):
+def test_the_page_agrees_with_python(explorer):
     python = live()
     root = explorer()
     assert likeliest(root) == expected(python)
@@ -93,7 +93,7 @@ def test_it_says_what_python_says(explorer):
     root.page.watch.check()
 
 
-def test_a_prompt_is_typed_and_completed_by_the_keyboard(explorer):
+def test_a_prompt_is_typed_and_completed_with_the_keyboard(explorer):
     python = live()
     root = explorer()
     prompt = field(root)
@@ -137,7 +137,7 @@ def test_a_prompt_is_typed_and_completed_by_the_keyboard(explorer):
     root.page.watch.check()
 
 
-def test_a_word_in_the_middle_is_completed_and_one_is_chosen_by_the_mouse(explorer):
+def test_a_word_in_the_middle_is_completed_and_chosen_with_the_mouse(explorer):
     root = explorer()
     prompt = field(root)
     prompt.fill("baba do kin")
@@ -150,7 +150,7 @@ def test_a_word_in_the_middle_is_completed_and_one_is_chosen_by_the_mouse(explor
     assert likeliest(root) == expected(python)
 
 
-def test_what_is_wrong_with_a_prompt_is_said_and_the_last_good_one_stays(explorer):
+def test_a_bad_prompt_is_explained_and_the_last_good_one_stays(explorer):
     root = explorer()
     field(root).fill("baba paris kin rome")
     text = root.inner_text()
@@ -205,7 +205,7 @@ def test_a_cell_shows_its_neuron(explorer):
     )
 
 
-def test_what_neurons_add_to_the_likeliest_word(explorer):
+def test_neurons_contributions_to_the_likeliest_word_are_shown(explorer):
     python = live()
     root = explorer()
     word = python.predictions(1)[0][0]
@@ -288,7 +288,7 @@ def test_the_strongest_are_switched_off_together(explorer):
     assert untouched == f"Without the edits: {best} {expected(live())[0][1]}."
 
 
-def test_a_rewritten_fact_is_answered_so_and_the_panel_says_what_changed(explorer):
+def test_a_rewritten_fact_is_answered_and_the_panel_says_what_changed(explorer):
     root = explorer()
     root.locator(".mygpt-fact").nth(2).click()
     assert field(root).input_value() == "kiki . dolem ban"
@@ -381,7 +381,7 @@ def test_a_link_brings_the_same_state_to_another_page(explorer, open_page):
         ("#live=eyJvZiI6MX0", "it is for another model"),
     ],
 )
-def test_a_bad_link_is_not_used_and_that_is_said(explorer, link, cause):
+def test_a_bad_link_is_ignored_with_a_message(explorer, link, cause):
     root = explorer(link=link)
     assert f"The link was not used: {cause}." in root.inner_text()
     assert likeliest(root) == expected(live())
@@ -425,7 +425,7 @@ def test_traits_that_change_from_elsewhere_move_the_figure(explorer):
     root.page.watch.check()
 
 
-def test_the_keyboard_alone_does_all_of_it(explorer):
+def test_everything_works_with_the_keyboard_alone(explorer):
     root = explorer()
     names, keyboard = [], root.page.keyboard
     for _ in range(40):
@@ -475,7 +475,7 @@ def test_the_status_is_spoken(explorer):
     status.get_by_text("“paris” is not among").wait_for(state="attached")
 
 
-def test_a_finger_chooses_cells_and_nothing_overflows(explorer):
+def test_a_touch_chooses_cells_and_nothing_overflows(explorer):
     root = explorer(width=390)
     session = root.page.context.new_cdp_session(root.page)
     session.send(
@@ -554,7 +554,7 @@ def test_text_stands_out_in_both_themes(explorer, theme):
     root.page.watch.check()
 
 
-def test_on_paper_the_setting_is_in_words(explorer):
+def test_a_print_states_the_setting_in_words(explorer):
     root = explorer()
     silence(root)
     root.page.emulate_media(media="print")

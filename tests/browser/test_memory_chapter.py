@@ -84,7 +84,7 @@ def best(root):
 
 
 def panel(root):
-    """Of each fact in the panel: what is asked, and what the model says."""
+    """For each fact in the panel: what is asked, and what the model says."""
     asked = root.locator(".mygpt-fact .mygpt-asked").all_inner_texts()
     said = root.locator(".mygpt-fact .mygpt-said bdi").all_inner_texts()
     return dict(zip(asked, said, strict=True))

@@ -1,4 +1,4 @@
-"""The built site: alone on the network, light, legible, and whole in both themes."""
+"""The built site: self-contained, light, legible, and complete in both themes."""
 
 import json
 import re
@@ -77,7 +77,7 @@ def settings():
     return yaml.safe_load((ROOT / "_config.yml").read_text(encoding="utf-8"))
 
 
-def test_a_page_asks_nobody_else_and_complains_of_nothing(shown):
+def test_a_page_loads_nothing_from_other_hosts_and_logs_no_error(shown):
     shown.wait_for_timeout(150)
     shown.watch.check()
 
@@ -141,8 +141,8 @@ def test_every_image_and_drawing_is_described(site, page_path):
         assert re.search(r'aria-label="[^"]{20,}"', drawing), drawing
 
 
-def test_every_picture_stands_in_a_figure_with_a_number(site, chapter_path):
-    """But for the stills of live labs, which no text refers to."""
+def test_every_picture_is_in_a_numbered_figure(site, chapter_path):
+    """Except the stills of live labs, which no text refers to."""
     html = (site / chapter_path).read_text(encoding="utf-8")
     article = re.search(r"<article.*?</article>", html, re.S).group()
     article = re.sub(r"<noscript>.*?</noscript>", "", article, flags=re.S)
@@ -166,7 +166,7 @@ def figure_labels(chapter_path):
     return count(2)  # the cover's figure is 1
 
 
-def test_links_inside_the_site_lead_somewhere(site, page_path):
+def test_internal_links_have_a_target(site, page_path):
     html = (site / page_path).read_text(encoding="utf-8")
     here = (site / page_path).as_uri()
     for link in re.findall(r'(?:href|src)="([^"]+)"', html):
@@ -278,7 +278,7 @@ def test_an_explorer_whose_script_is_missing_says_so(browser, http_url):
     context.close()
 
 
-def test_an_explorer_that_fails_at_its_start_keeps_its_still(browser, http_url):
+def test_an_explorer_that_fails_to_start_keeps_its_still(browser, http_url):
     context = browser.new_context()
     page = context.new_page()
     page.add_init_script(
@@ -311,7 +311,7 @@ def test_the_search_box_leads_to_the_results(open_page, site_url):
     page.watch.check()
 
 
-def test_the_theme_is_switched_and_kept(open_page, site_url):
+def test_the_theme_is_switched_and_remembered(open_page, site_url):
     page = open_page(f"{site_url}/intro.html", theme="light")
     seen = set()
     for _ in range(3):
@@ -462,7 +462,7 @@ def on_paper(page_opener, http_url):
         yield page
 
 
-def test_paper_shows_the_text_alone_in_its_full_width(on_paper):
+def test_a_print_has_only_the_text_at_full_width(on_paper):
     seen = (
         "all => all.filter((one) => one.checkVisibility()).map((one) => one.outerHTML)"
     )
@@ -475,7 +475,7 @@ def test_paper_shows_the_text_alone_in_its_full_width(on_paper):
     assert box["width"] >= 678
 
 
-def test_paper_is_light_whatever_the_theme(on_paper):
+def test_a_print_is_light_in_either_theme(on_paper):
     colour = "(one, name) => getComputedStyle(one)[name]"
     link = on_paper.locator("article section p a").first
     assert link.evaluate(colour, "color") == "rgb(0, 103, 177)"
@@ -487,7 +487,7 @@ def test_paper_is_light_whatever_the_theme(on_paper):
     assert sum(map(int, re.findall(r"\d+", drawn)[:3])) < 384
 
 
-def test_paper_cuts_neither_code_nor_figures(on_paper):
+def test_a_print_cuts_neither_code_nor_figures(on_paper):
     assert on_paper.evaluate("document.documentElement.scrollWidth") <= 680
     wide = "all => all.filter((one) => one.scrollWidth > one.clientWidth + 1).length"
     assert on_paper.locator(".highlight pre").evaluate_all(wide) == 0

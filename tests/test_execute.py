@@ -301,7 +301,7 @@ def test_a_chapter_out_of_its_normal_form_is_named(tmp_path, capsys):
     nbformat.write(notebook(code("1")), path)
     before = path.read_text()
     assert execute.main(["--check", str(path)]) == 1
-    assert "a: not written: not in its normal form" in capsys.readouterr().err
+    assert "a: not in its normal form: python chapters" in capsys.readouterr().err
     assert path.read_text() == before
     assert execute.main(["--normalise", str(path)]) == 0
     assert execute.main(["--check", str(path)]) == 0

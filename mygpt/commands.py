@@ -1,4 +1,4 @@
-"""`mygpt train`, `mygpt generate`, `mygpt convert` and `mygpt world-model`."""
+"""The commands: train, generate, convert, world-model, workbook and check."""
 
 import argparse
 import sys
@@ -6,6 +6,10 @@ from pathlib import Path
 
 import torch
 
+from mygpt.check.catalogue import IN_ORDER
+from mygpt.check.files import as_json, as_text, check_file, saves
+from mygpt.check.task import CHAPTERS
+from mygpt.check.workbook import check_workbook, progress, write_workbook
 from mygpt.checkpoint import (
     INDEX,
     checkpoint_path,
@@ -59,6 +63,21 @@ KIND is attention-first, whose first block has attention only and whose word vec
 stay random, or ordinary. It takes about a minute on one core. The package ships both,
 made this way with seed 0; the same seed on the same machine gives the same file."""
 
+WORKBOOK = """\
+write the workbook: one file to fill in for each function of the book
+
+FOLDER must be empty or not exist yet. Its README says how to go on."""
+CHECK = """\
+check what you wrote: right, or which mistake it makes
+
+    mygpt check softmax my.py     the function softmax in my.py
+    mygpt check --all FOLDER      a whole workbook, as a table
+    mygpt check --list            the tasks
+
+Your code runs in a process of its own. The exit status is 0 if it is right, 1 if not,
+2 if the check could not be made. For a class, a dict TASK_parameters in the file
+(mlp_parameters for mlp) says which of its parameters is which weight."""
+
 
 def build_parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(
@@ -76,6 +95,9 @@ def build_parser() -> argparse.ArgumentParser:
     world.add_argument("--seed", type=int, default=0)
     world.add_argument("--out", metavar="FILE", type=Path, required=True)
     world.add_argument("--quiet", action="store_true", help="no progress bar")
+    workbook = add(commands, "workbook", WORKBOOK, run_workbook)
+    workbook.add_argument("folder", metavar="FOLDER", type=Path)
+    add_check(commands)
     return parser
 
 
@@ -133,6 +155,19 @@ def add_generate(commands) -> None:
     option("--top-p", type=float, metavar="P", help="draw from those that sum to P")
     option("--repetition-penalty", type=float, default=1.0)
     option("--seed", type=int, help="the same seed gives the same text")
+
+
+def add_check(commands) -> None:
+    option = add(commands, "check", CHECK, run_check).add_argument
+    option("task", metavar="TASK", nargs="?")
+    option("file", metavar="FILE", nargs="?", type=Path)
+    option("--all", metavar="FOLDER", type=Path, help="check a workbook")
+    option("--list", action="store_true", help="list the tasks")
+    option("--watch", action="store_true", help="check again at every save")
+    option("--json", action="store_true", help="print JSON, for a grader")
+    option("--traceback", action="store_true", help="show the traceback of an error")
+    option("--limit", type=float, metavar="SECONDS", help="default: the task's own")
+    option("--gpt2", metavar="DIR", help="for answer: a Hugging Face GPT-2 folder")
 
 
 def run_train(options: argparse.Namespace) -> None:
@@ -269,6 +304,51 @@ def run_world_model(options: argparse.Namespace) -> None:
     print(f"facts {facts:.1%}, stories {stories:.1%}; saved in {options.out}")
 
 
+def run_workbook(options: argparse.Namespace) -> None:
+    folder = write_workbook(options.folder)
+    print(f"{len(IN_ORDER)} tasks in {folder}; begin with {folder / 'README.md'}")
+
+
+def run_check(options: argparse.Namespace) -> int:
+    if options.limit is not None and not options.limit > 0:
+        raise ValueError(f"--limit must be above 0, got {options.limit:g}")
+    whole = options.all is not None
+    if options.list + whole + (options.task is not None) != 1:
+        raise ValueError("expected TASK and FILE, or --all FOLDER, or --list")
+    if options.list:
+        print(task_list())
+        return 0
+    if options.file is None and not whole:
+        raise ValueError(f"expected a file: mygpt check {options.task} FILE")
+    if not options.watch:
+        return check_once(options)
+    watched = options.all / "any" if whole else options.file
+    for _ in saves(watched):
+        check_once(options)
+        print("\nwaiting for the next save (Ctrl-C ends)", file=sys.stderr)
+    return 0
+
+
+def check_once(options: argparse.Namespace) -> int:
+    """Check a file or a workbook, show what comes out, and return the exit status."""
+    if options.all is not None:
+        results = check_workbook(options.all, options.limit)
+        print(as_json(results) if options.json else progress(results), flush=True)
+        return 0 if all(results) else 1
+    result = check_file(options.task, options.file, options.limit, options.gpt2)
+    text = as_json(result) if options.json else as_text(result, options.traceback)
+    print(text, flush=True)
+    return 0 if result else 1
+
+
+def task_list() -> str:
+    """The tasks with their chapters, in the book's order."""
+    width = max(len(task.signature) for task in IN_ORDER if len(task.arguments) < 6)
+    return "\n".join(
+        f"{task.signature:{width}}  {CHAPTERS[task.chapter]}" for task in IN_ORDER
+    )
+
+
 def is_checkpoint(folder: str | Path) -> bool:
     folder = Path(folder)
     return (folder / INDEX).is_file() or bool(checkpoints(folder))
@@ -289,10 +369,10 @@ def main(arguments: list[str]) -> int:
     """Run a command and return the exit status."""
     options = build_parser().parse_args(arguments)
     try:
-        options.run(options)
+        return options.run(options) or 0
     except (ValueError, OSError, ImportError, FloatingPointError) as error:
         print(f"mygpt: {error}", file=sys.stderr)
-        return 1
+        return 2 if options.run is run_check else 1
     except KeyboardInterrupt:
         print("\nmygpt: stopped", file=sys.stderr)
         return 130

@@ -1,0 +1,54 @@
+"""Check what you wrote yourself: right, or which mistake it makes.
+
+    from mygpt import check
+    check.layer_norm(my_layer_norm)
+
+Each task is a function of this module; `check.layer_norm?` shows what to write. A
+class is checked too, if you say which of its parameters is which:
+
+    check.mlp(MyMLP, parameters={"W1": "fc1.weight.T", "b1": "fc1.bias",
+                                 "W2": "fc2.weight.T", "b2": "fc2.bias"})
+
+Nothing is compared by seed, by the order of parameters or by name.
+"""
+
+from collections.abc import Callable
+from typing import Any
+
+from mygpt.check.catalogue import TASKS
+from mygpt.check.engine import check
+from mygpt.check.models import gpt2_model, world_model
+from mygpt.check.result import Result
+from mygpt.check.task import Task
+
+__all__ = ["TASKS", "Result", "gpt2_model", "world_model", *TASKS]
+
+
+def door(task: Task) -> Callable[..., Result]:
+    """Make the function that checks one task."""
+
+    def checker(
+        program: Any,
+        *,
+        parameters: dict[str, str] | None = None,
+        limit: int | float | None = None,
+    ) -> Result:
+        return check(task, program, parameters, limit)
+
+    checker.__name__ = checker.__qualname__ = task.name
+    checker.__doc__ = document(task)
+    return checker
+
+
+def document(task: Task) -> str:
+    """Say what to write, with the shapes and an example."""
+    names = "\n".join(f"{name}: {kind}" for name, kind in task.arguments.items())
+    return (
+        f"Check your own `{task.signature}`.\n\n{task.asks}\n\n{names}\n"
+        f"returns: {task.returns}\n\n{task.example}\n\n"
+        f"Explained in {task.chapter}. `limit` is in seconds."
+    )
+
+
+for _name, _task in TASKS.items():
+    globals()[_name] = door(_task)

@@ -1,0 +1,159 @@
+"""A reader's class as a plain function of its inputs and weights."""
+
+import inspect
+import re
+from collections.abc import Callable
+from dataclasses import replace
+from typing import Any
+
+from torch import Tensor, nn
+from torch.func import functional_call
+
+from mygpt.check.run import Unusable, kept_state
+from mygpt.check.task import Program, Task
+
+TRANSPOSED = ".T"
+
+
+def from_class(
+    task: Task, make: Any, parameters: dict[str, str]
+) -> tuple[Task, Program]:
+    """Turn `make(sizes…)`, a class or a function that gives a module, into a program.
+
+    `parameters` maps each weight of the task to the module's parameter that holds it;
+    ".T" behind it says that the module stores it transposed. Where `make` takes fewer
+    sizes, the task given back has the usual ones for the rest.
+    """
+    if task.sizes is None:
+        raise Unusable(f"{task.name} takes a function, not a class.")
+    if not callable(make):
+        raise Unusable("Expected a class, or a function that makes a module.")
+    check_names(task, parameters)
+    task, known = fitting(task, make)
+    made: dict[tuple, nn.Module] = {}
+
+    def program(*values: Any) -> Any:
+        given = dict(zip(task.arguments, values, strict=True))
+        sizes = {n: size for n, size in task.sizes(given).items() if n in known}
+        key = tuple(sizes.values())
+        if key not in made:
+            made[key] = module_of(make, sizes)
+        module, weights = made[key], flat_weights(task, given)
+        stored = {}
+        for name, value in weights.items():
+            path = path_of(name, parameters)
+            transposed = path.endswith(TRANSPOSED)
+            stored[path.removesuffix(TRANSPOSED)] = value.T if transposed else value
+        check_parameters(module, stored)
+        inputs = [
+            v for n, v in given.items() if n not in task.weights and n not in NOT_INPUTS
+        ]
+        module.to(next(iter(weights.values())).dtype)
+        return functional_call(module, stored, tuple(inputs))
+
+    return task, program
+
+
+def fitting(task: Task, make: Callable[..., Any]) -> tuple[Task, set[str]]:
+    """Give the task for which `make` takes the sizes, and their names."""
+    sizes = task.sizes(task.arguments_of(task.probes[0]))
+    fewer = {name: size for name, size in sizes.items() if name not in task.optional}
+    for some in (sizes, fewer):
+        try:
+            inspect.signature(make).bind(*some.values())
+        except ValueError:
+            break  # no signature is known
+        except TypeError:
+            continue
+        if some is fewer and task.optional:
+            probes = [
+                replace(p, sizes={**p.sizes, **task.optional}) for p in task.probes
+            ]
+            task = replace(task, probes=probes)
+        return task, set(some)
+    return task, set(sizes)
+
+
+NOT_INPUTS = ("num_heads", "eps")  # given to the constructor, or its default
+
+
+def module_of(make: Callable[..., Any], sizes: dict[str, int]) -> nn.Module:
+    call = ", ".join(f"{name}={size}" for name, size in sizes.items())
+    with kept_state():  # initial weights may be random
+        try:
+            module = make(*sizes.values())
+        except TypeError as error:
+            raise Unusable(
+                f"Your class could not be made with ({call}): {error}. A function of "
+                f"({', '.join(sizes)}) that makes it will do too."
+            ) from None
+    if not isinstance(module, nn.Module):
+        raise Unusable(
+            f"Expected an nn.Module from your class, called with ({call}), "
+            f"got {type(module).__name__}."
+        )
+    return module.eval()
+
+
+def path_of(name: str, parameters: dict[str, str]) -> str:
+    """Give the attribute that holds a weight; "{i}" stands for a block's number."""
+    number = re.search(r"\d+", name)
+    pattern = re.sub(r"\.\d+\.", ".{i}.", name)
+    return parameters[pattern].replace("{i}", number.group() if number else "")
+
+
+def check_names(task: Task, parameters: dict[str, str]) -> None:
+    weights = flat_weights(task, task.arguments_of(task.probes[0]))
+    known = {re.sub(r"\.\d+\.", ".{i}.", name) for name in weights}
+    if unknown := sorted(set(parameters) - known):
+        raise Unusable(
+            f"parameters has {unknown[0]!r}; the weights of {task.name} are "
+            f"{', '.join(sorted(known))}."
+        )
+    if missing := sorted(known - set(parameters)):
+        raise Unusable(f"parameters has no entry for {', '.join(missing)}.")
+
+
+def check_parameters(module: nn.Module, stored: dict[str, Tensor]) -> None:
+    own = dict(module.named_parameters(remove_duplicate=False))
+    for path, value in stored.items():
+        if path not in own:
+            raise Unusable(
+                f"Your class has no parameter {path!r}; it has {', '.join(own)}."
+            )
+        if own[path].shape != value.shape:
+            fits = value.ndim == 2 and own[path].shape == value.T.shape
+            hint = (
+                f"Stored transposed it is {path + TRANSPOSED!r}."
+                if fits
+                else "If it holds several weights, write a function that fills it."
+            )
+            raise Unusable(
+                f"Your {path} has shape {tuple(own[path].shape)}, the weight given "
+                f"for it {tuple(value.shape)}. {hint}"
+            )
+    given = {id(own[path]) for path in stored}
+    if others := sorted(name for name, p in own.items() if id(p) not in given):
+        rest = ", ".join(others)
+        raise Unusable(
+            f"Your class has parameters that the task does not have: {rest} "
+            "(a matrix used twice must be one parameter)."
+        )
+
+
+def flat_weights(task: Task, arguments: dict[str, Any]) -> dict[str, Tensor]:
+    """Give the weights by name; those in a dict by their names in it."""
+    weights: dict[str, Tensor] = {}
+    for name in task.weights:
+        value = arguments[name]
+        if isinstance(value, dict):
+            for key, part in value.items():
+                if isinstance(part, list):  # blocks
+                    for i, block in enumerate(part):
+                        named = {f"{key}.{i}.{n}": w for n, w in block.items()}
+                        weights.update(named)
+                else:
+                    weights[key] = part
+        else:
+            weights[name] = value
+    return weights

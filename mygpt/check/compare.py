@@ -1,0 +1,258 @@
+"""Compare what a program gives with what is expected: type, shape, then values."""
+
+import math
+import numbers
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import torch
+from torch import Tensor
+
+TOLERANCE = 2e-5  # of the largest expected value: float32 passes, the mistakes do not
+
+
+@dataclass(frozen=True)
+class Difference:
+    """Where two values first differ.
+
+    kind: "type", "shape", "nan" or "value".
+    sentence: what is wrong, for the reader.
+    index: where, such as "[0, 2]" or "loss".
+    expected, got: there.
+    """
+
+    kind: str
+    sentence: str
+    index: str = ""
+    expected: Any = None
+    got: Any = None
+
+
+def find_difference(
+    expected: Any, got: Any, index: str = "", tolerance: float = TOLERANCE
+) -> Difference | None:
+    """Give the first difference, or None; NaN equals NaN."""
+    if isinstance(expected, Tensor):
+        return tensor_difference(expected, got, index, tolerance)
+    if isinstance(expected, Mapping):
+        return mapping_difference(expected, got, index, tolerance)
+    if isinstance(expected, str):
+        return plain_difference(expected, got, index, str)
+    if isinstance(expected, Sequence):
+        return sequence_difference(expected, got, index, tolerance)
+    if isinstance(expected, bool) or expected is None:
+        return plain_difference(expected, got, index, type(expected))
+    if isinstance(expected, int):
+        return plain_difference(expected, got, index, int)
+    return number_difference(expected, got, index, tolerance)
+
+
+def tensor_difference(
+    expected: Tensor, got: Any, index: str, tolerance: float
+) -> Difference | None:
+    wanted = f"a tensor of shape {tuple(expected.shape)}"
+    if not isinstance(got, Tensor):
+        return Difference("type", f"expected {wanted}, got {describe(got)}", index)
+    if got.shape != expected.shape:
+        sentence = f"expected {wanted}, got one of shape {tuple(got.shape)}"
+        return Difference(
+            "shape", sentence, index, tuple(expected.shape), tuple(got.shape)
+        )
+    if expected.is_floating_point() != got.is_floating_point() or got.is_complex():
+        wanted = "decimal numbers" if expected.is_floating_point() else "whole numbers"
+        sentence = f"expected {wanted}, got a tensor of {got.dtype}"
+        return Difference("type", sentence, index)
+    a, b = expected.detach().double(), got.detach().double().cpu()
+    same = (
+        (a == b) | (a.isnan() & b.isnan()) | ((a - b).abs() <= tolerance * size_of(a))
+    )
+    if same.all():
+        return None
+    place = (~same).nonzero()[0].tolist()
+    where = f"{index}{place if place else ''}"
+    a_there, b_there = a[tuple(place)].item(), b[tuple(place)].item()
+    if not expected.is_floating_point():
+        a_there, b_there = int(a_there), int(b_there)
+    if math.isnan(b_there):
+        sentence = f"got NaN{at(where)}, expected {show_number(a_there)}"
+        return Difference("nan", sentence, where, a_there, b_there)
+    sentence = f"expected {show_number(a_there)}{at(where)}, got {show_number(b_there)}"
+    return Difference("value", sentence, where, a_there, b_there)
+
+
+def size_of(expected: Tensor) -> float:
+    """Give the largest finite entry, but at least 1."""
+    finite = expected[expected.isfinite()].abs()
+    return max(1.0, finite.max().item() if len(finite) else 0.0)
+
+
+def mapping_difference(
+    expected: Mapping, got: Any, index: str, tolerance: float
+) -> Difference | None:
+    """Differences of named parts; a name that begins with _ is not compared."""
+    for name, value in expected.items():
+        if name.startswith("_"):
+            continue
+        if found := find_difference(value, got[name], f"{index}{name}", tolerance):
+            return found
+    return None
+
+
+def sequence_difference(
+    expected: Sequence, got: Any, index: str, tolerance: float
+) -> Difference | None:
+    wanted = f"a {type(expected).__name__} of length {len(expected)}"
+    if not isinstance(got, list | tuple):
+        return Difference("type", f"expected {wanted}, got {describe(got)}", index)
+    for i, (a, b) in enumerate(zip(expected, got, strict=False)):
+        if found := find_difference(a, b, f"{index}[{i}]", tolerance):
+            return found
+    if len(got) != len(expected):
+        short = min(len(got), len(expected))
+        sentence = f"expected length {len(expected)}, got length {len(got)}"
+        return Difference(
+            "shape",
+            sentence,
+            f"{index}[{short}]",
+            expected[short] if short < len(expected) else "nothing more",
+            got[short] if short < len(got) else "nothing more",
+        )
+    return None
+
+
+def number_difference(
+    expected: int | float, got: Any, index: str, tolerance: float
+) -> Difference | None:
+    if isinstance(got, Tensor) and got.ndim == 0:
+        got = got.item()
+    if isinstance(got, bool) or not isinstance(got, int | float):
+        sentence = f"expected a number, got {describe(got)}"
+        return Difference("type", sentence, index)
+    close = abs(got - expected) <= tolerance * max(1.0, abs(expected))
+    if got == expected or close or (math.isnan(got) and math.isnan(expected)):
+        return None
+    sentence = "expected {}{}, got {}".format(*apart(expected, got, at(index)))
+    kind = "nan" if math.isnan(got) else "value"
+    return Difference(kind, sentence, index, expected, got)
+
+
+def plain_difference(
+    expected: Any, got: Any, index: str, kind: type
+) -> Difference | None:
+    if kind is int and isinstance(got, Tensor) and got.ndim == 0:
+        got = got.item()
+    if kind is int and isinstance(got, numbers.Integral) and not isinstance(got, bool):
+        got = int(got)  # numpy's
+    if isinstance(got, bool) != (kind is bool) or not isinstance(got, kind):
+        sentence = f"expected {expected!r}{at(index)}, got {describe(got)}"
+        return Difference("type", sentence, index)
+    if got == expected:
+        return None
+    sentence = f"expected {expected!r}{at(index)}, got {got!r}"
+    return Difference("value", sentence, index, expected, got)
+
+
+def at(index: str) -> str:
+    return f" at {index}" if index else ""
+
+
+def describe(value: Any) -> str:
+    """Say in a few words what a program returned."""
+    if value is None:
+        return "None (is a `return` missing?)"
+    if isinstance(value, Tensor):
+        return f"a tensor of shape {tuple(value.shape)}"
+    if isinstance(value, list | tuple):
+        return f"a {type(value).__name__} of length {len(value)}"
+    if isinstance(value, bool | int | float | str):
+        return f"the {type(value).__name__} {value!r:.40}"
+    kind = type(value)
+    module = "" if kind.__module__ == "builtins" else f"{kind.__module__}."
+    return f"an object of type {module}{kind.__name__}"
+
+
+def apart(a: int | float, b: int | float, between: str) -> tuple[str, str, str]:
+    """Write two different numbers with as many digits as tell them apart."""
+    for digits in range(4, 17):
+        first, second = show_number(a, digits), show_number(b, digits)
+        if first != second:
+            break
+    return first, between, second
+
+
+def show_number(value: int | float, digits: int = 4) -> str:
+    """Give a number with at most that many significant digits."""
+    if isinstance(value, int) or not math.isfinite(value):
+        return str(value)
+    return f"{value:.{digits}g}"
+
+
+def show(value: Any, room: int = 12) -> list[str]:
+    """Write a value in a few lines; `room` is the largest number of lines."""
+    if isinstance(value, Tensor):
+        if value.is_floating_point():
+            value = value.detach().double()
+        if value.numel() > 60:
+            return [f"a tensor of shape {tuple(value.shape)}"]
+        lines = nested(value.tolist()).split("\n")
+    elif isinstance(value, float):
+        lines = [show_number(value)]
+    elif isinstance(value, list | tuple) and any(isinstance(v, Tensor) for v in value):
+        lines = [line for part in value for line in show(part, room)]
+    elif isinstance(value, Mapping):
+        lines = []
+        for name, part in value.items():
+            if name.startswith("_"):
+                continue
+            shown = show(part, room)
+            lines += [f"{name} = {shown[0]}"]
+            lines += [" " * (len(name) + 3) + line for line in shown[1:]]
+    else:
+        lines = [repr(value)] if len(repr(value)) < 200 else [repr(value)[:200] + "…"]
+    return lines if len(lines) <= room else [*lines[: room - 1], "…"]
+
+
+def nested(value: Any, depth: int = 0) -> str:
+    """Write nested lists of numbers, one row a line."""
+    if not isinstance(value, list):
+        return show_number(value)
+    if not value or not isinstance(value[0], list):
+        return "[" + ", ".join(map(show_number, value)) + "]"
+    gap = ",\n" + " " * (depth + 1)
+    return "[" + gap.join(nested(part, depth + 1) for part in value) + "]"
+
+
+def copy_of(value: Any) -> Any:
+    """Copy nested arguments, so that a program cannot change the originals."""
+    if isinstance(value, Tensor):
+        return value.detach().clone().requires_grad_(value.requires_grad)
+    if isinstance(value, dict):
+        return {name: copy_of(part) for name, part in value.items()}
+    if isinstance(value, list | tuple):
+        return type(value)(map(copy_of, value))
+    return value
+
+
+def convert(value: Any, dtype: torch.dtype) -> Any:
+    """Turn the decimal tensors of nested arguments into another type."""
+    if isinstance(value, Tensor) and value.is_floating_point():
+        return value.to(dtype)
+    if isinstance(value, dict):
+        return {name: convert(part, dtype) for name, part in value.items()}
+    if isinstance(value, list | tuple):
+        return type(value)(convert(part, dtype) for part in value)
+    return value
+
+
+def unchanged(before: Any, after: Any) -> bool:
+    """Whether nested arguments hold the same values as before."""
+    if isinstance(before, Tensor):
+        return before.shape == after.shape and torch.equal(before, after)
+    if isinstance(before, dict):
+        return before.keys() == after.keys() and all(
+            unchanged(part, after[name]) for name, part in before.items()
+        )
+    if isinstance(before, list | tuple):
+        return len(before) == len(after) and all(map(unchanged, before, after))
+    return before is after or before == after

@@ -1,0 +1,563 @@
+"""How a check goes: values, then gradients, then what must hold besides."""
+
+import random
+import re
+import traceback
+import warnings
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import cache, cached_property
+from typing import Any
+
+import torch
+from torch import Tensor
+
+from mygpt.check.classes import from_class
+from mygpt.check.compare import (
+    TOLERANCE,
+    Difference,
+    convert,
+    copy_of,
+    describe,
+    find_difference,
+    show,
+)
+from mygpt.check.result import Result, flatten, show_arguments
+from mygpt.check.run import (
+    RANDOM,
+    Outcome,
+    OutOfTime,
+    Unusable,
+    WrongResult,
+    in_parts,
+    kept_state,
+    run_once,
+    time_limit,
+)
+from mygpt.check.shrink import shrink
+from mygpt.check.task import Arguments, Mistake, Probe, Program, Task
+
+PRECISE = 1e-10  # a program in float64 is as close as this
+WRONG_TYPES = re.compile(r"dtype|[Ff]loat|[Dd]ouble|scalar type")
+
+
+class NotRight(Exception):
+    """A check has found something; carries the result."""
+
+    def __init__(self, result: Result):
+        self.result = result
+
+
+def check(
+    task: Task,
+    program: Any,
+    parameters: dict[str, str] | None = None,
+    limit: int | float | None = None,
+) -> Result:
+    """Check a reader's program, up to the first thing that is wrong.
+
+    `parameters` tells which attribute of a class holds which weight.
+    """
+    seconds = limit or task.limit
+    try:
+        with time_limit(seconds), warnings.catch_warnings():
+            warnings.simplefilter("ignore")  # of the reader's program
+            if parameters is not None:
+                task, program = from_class(task, program, parameters)
+            check_function(task, program)
+            return Checking(task, program).result()
+    except NotRight as found:
+        return found.result
+    except Unusable as error:
+        return failed(task, "load", str(error))
+    except OutOfTime:
+        return failed(
+            task,
+            "time",
+            f"Your program was stopped after {seconds:g} seconds; "
+            "is there a loop that never ends?",
+        )
+
+
+def check_function(task: Task, program: Any) -> None:
+    if not callable(program):
+        raise Unusable(
+            f"Expected a function {task.signature}, got {describe(program)}."
+        )
+    if isinstance(program, type):
+        names = ", ".join(f"{name!r}: 'path.of.it'" for name in task.weights[:1])
+        raise Unusable(
+            f"Expected a function {task.signature}, got a class."
+            if task.sizes is None
+            else "For a class, say which of its parameters is which weight: "
+            f"parameters={{{names}, …}}."
+        )
+
+
+def failed(task: Task, stage: str, message: str, **found: Any) -> Result:
+    return Result(
+        task.name,
+        False,
+        stage,
+        message=message,
+        asked=f"{task.signature}: {task.asks}",
+        section=task.section,
+        **found,
+    )
+
+
+@dataclass
+class Checking:
+    """One program under check, against one form of the right answer."""
+
+    task: Task
+    program: Program
+    dtype: torch.dtype = torch.float64
+
+    def result(self) -> Result:
+        if self.needs_float32():
+            self.dtype = torch.float32
+        form, reference = self.nearest_form()
+        if self.trouble_with(reference):
+            for arguments, outcome in zip(self.arguments, self.outcomes, strict=True):
+                if outcome.trouble == RANDOM and not outcome.error:
+                    self.check_effect(RANDOM, arguments)
+            raise NotRight(self.explain(reference))
+        self.check_effects()
+        self.check_gradients(reference)
+        self.check_properties()
+        if self.task.praise:
+            given = [outcome.value for outcome in self.outcomes]
+            form = self.task.praise(self.arguments, given)
+        return Result(self.task.name, True, message=form)
+
+    @cached_property
+    def arguments(self) -> list[Arguments]:
+        return [self.task.arguments_of(probe) for probe in self.task.probes]
+
+    @cached_property
+    def outcomes(self) -> list[Outcome]:
+        return [
+            run_once(self.task, self.program, each, self.dtype)
+            for each in self.arguments
+        ]
+
+    def known_outcomes(self, program: Program) -> list[Outcome]:
+        """Give the outcomes of a program of the book or of the catalogue."""
+        count = range(len(self.task.probes))
+        return [outcome_of(self.task, program, i, self.dtype) for i in count]
+
+    def needs_float32(self) -> bool:
+        """Whether the program makes tensors of its own in PyTorch's default type."""
+        error = run_once(
+            self.task, self.program, self.arguments[0], torch.float64
+        ).error
+        return isinstance(error, RuntimeError) and bool(WRONG_TYPES.search(str(error)))
+
+    def nearest_form(self) -> tuple[str, Program]:
+        """Give the form of the right answer that the program has, or the first."""
+        forms = {"": self.task.reference, **self.task.forms}
+        for name, reference in forms.items():
+            if not self.trouble_with(reference):
+                return name, reference
+        return "", self.task.reference
+
+    def trouble_with(self, reference: Program) -> bool:
+        return any(map(self.differ, self.known_outcomes(reference), self.outcomes))
+
+    def differ(self, expected: Outcome, got: Outcome) -> bool:
+        return differ(expected, got, self.task.tolerance)
+
+    # What is wrong
+
+    def explain(self, reference: Program) -> Result:
+        """Name the mistake if it is known; otherwise give the plain difference."""
+        expected = self.known_outcomes(reference)
+        first = next(
+            i
+            for i, pair in enumerate(zip(expected, self.outcomes, strict=True))
+            if self.differ(*pair)
+        )
+        mistake = self.known_mistake()
+        if mistake:
+            text = f"This is what comes out when {mistake.text}."
+            stage, name = "value", mistake.name
+        else:
+            stage, text = reason(
+                expected[first], self.outcomes[first], self.task.tolerance
+            )
+            name = None
+        if stage in ("run", "type") and not mistake:
+            error = self.outcomes[first].error
+            return failed(
+                self.task,
+                stage,
+                text,
+                input=shapes(self.arguments[first]),
+                trace=trace_of(error),
+            )
+        return self.with_smallest_input(
+            self.task.probes[first], reference, stage, text, name
+        )
+
+    def agrees(self, program: Program) -> bool:
+        """Whether a wrong program does what this one does, with at least one value."""
+        valued = False
+        for i, got in enumerate(self.outcomes):
+            wrong = outcome_of(self.task, program, i, self.dtype)
+            if self.differ(wrong, got):
+                return False
+            valued = valued or wrong.error is None
+        return valued
+
+    def known_mistake(self) -> Mistake | None:
+        """Find the wrong program that gives what this one gives on every input.
+
+        Of several, one that also leaves the same trail.
+        """
+        found = None
+        for mistake in self.task.mistakes:
+            if self.agrees(mistake.program):
+                outcomes = self.known_outcomes(mistake.program)
+                if list(map(trail, outcomes)) == list(map(trail, self.outcomes)):
+                    return mistake
+                found = found or mistake
+        return found
+
+    def with_smallest_input(
+        self,
+        probe: Probe,
+        reference: Program,
+        stage: str,
+        text: str,
+        name: str | None,
+    ) -> Result:
+        def outcomes(arguments: Arguments) -> tuple[Outcome, Outcome]:
+            expected, got = (
+                run_once(self.task, p, arguments, self.dtype)
+                for p in (reference, self.program)
+            )
+            return expected, got
+
+        def fails(arguments: Arguments) -> bool:
+            expected, got = outcomes(arguments)
+            if expected.error or (got.error and stage != "run"):
+                return False
+            return self.differ(expected, got)
+
+        smallest = self.task.arguments_of(probe)
+        if fails(smallest):
+            smallest = shrink(self.task, probe, fails)
+        expected, got = outcomes(smallest)
+        place = None
+        if not got.error:
+            tolerance = self.task.tolerance
+            place = find_difference(expected.value, got.value, "", tolerance)
+        if not name:
+            stage, text = reason(expected, got, self.task.tolerance)
+        result = failed(
+            self.task,
+            stage,
+            text,
+            mistake=name,
+            input=show_arguments(smallest),
+            expected=show(expected.value, 8),
+            got=([one_line(got.error)] if got.error else show(got.value, 8)),
+            index=place.index if place else "",
+            trace=trace_of(got.error),
+        )
+        if name and place and place.kind == "value" and place.index:
+            result.hints.append(f"the first difference: {place.sentence}")
+        if not name:
+            result.hints += self.broken_properties()
+        return result
+
+    # What else must hold
+
+    def check_effects(self) -> None:
+        for arguments, outcome in zip(self.arguments, self.outcomes, strict=True):
+            self.check_effect(outcome.trouble, arguments)
+
+    def check_effect(self, trouble: str | None, arguments: Arguments) -> None:
+        if trouble == RANDOM:
+            trouble = self.random_trouble(arguments)
+        if trouble:
+            raise NotRight(
+                failed(self.task, "effect", trouble, input=shapes(arguments))
+            )
+
+    def random_trouble(self, arguments: Arguments) -> str | None:
+        """Say what a program does with random numbers; weights never used are fine."""
+        states, values = [], []
+        for seed in (1, 2):
+            with kept_state():
+                torch.manual_seed(seed)
+                random.seed(seed)
+                given = copy_of(convert(arguments, self.dtype))
+                values.append(in_parts(self.task, self.task.run(self.program, given)))
+                states.append((torch.get_rng_state().tolist(), random.getstate()))
+        if find_difference(*values):
+            return "Your program's result is random; nothing in this task is."
+        if states[0][0] == states[1][0] or states[0][1] == states[1][1]:
+            return "Your program sets the seed of the random numbers for everybody."
+        return None
+
+    def check_gradients(self, reference: Program) -> None:
+        for arguments in self.arguments if self.task.differentiable else ():
+            expected = gradients(self.task, reference, arguments, self.dtype)
+            try:
+                got = gradients(self.task, self.program, arguments, self.dtype)
+            except RuntimeError as error:
+                got = f"The values are right, but `backward` stops: {one_line(error)}."
+            if isinstance(got, str):
+                raise NotRight(
+                    failed(self.task, "gradient", got, input=shapes(arguments))
+                )
+            if place := find_difference(expected, got, "", self.task.tolerance):
+                raise NotRight(self.explain_gradient(place, expected, got, arguments))
+        if self.task.differentiable and self.is_precise(reference):
+            self.compare_with_nudges()
+
+    def is_precise(self, reference: Program) -> bool:
+        """Whether the program computes in float64 throughout."""
+        return self.dtype == torch.float64 and not any(
+            find_difference(expected.value, got.value, "", PRECISE)
+            for expected, got in zip(
+                self.known_outcomes(reference), self.outcomes, strict=True
+            )
+        )
+
+    def explain_gradient(
+        self, place: Difference, expected: dict, got: dict, arguments: Arguments
+    ) -> Result:
+        """Say which gradient is wrong, by its mistake's name if it is a known one."""
+        name = re.split(r"\[\d", place.index)[0]
+        if name in got and not got[name].any() and expected[name].any():
+            return failed(
+                self.task,
+                "gradient",
+                f"The values are right, but no gradient reaches {name}: something cuts "
+                "the graph on the way (`detach`, `item`, `no_grad`, or a new "
+                "`nn.Parameter` made of it).",
+                input=show_arguments(arguments),
+            )
+        for mistake in self.task.mistakes:
+            same = (
+                find_difference(
+                    *(
+                        gradients(self.task, p, each, self.dtype)
+                        for p in (mistake.program, self.program)
+                    )
+                )
+                for each in self.arguments
+            )
+            if not self.agrees(mistake.program):
+                continue
+            if not any(same):
+                text = f"These are the gradients that come out when {mistake.text}."
+                return failed(
+                    self.task,
+                    "gradient",
+                    text,
+                    mistake=mistake.name,
+                    input=show_arguments(arguments),
+                    hints=[f"the gradient: {place.sentence}"],
+                )
+        return failed(
+            self.task,
+            "gradient",
+            f"The values are right, but a gradient with respect to {name} is not: "
+            f"{place.sentence}.",
+            input=show_arguments(arguments),
+        )
+
+    def compare_with_nudges(self) -> None:
+        """Compare with gradients by finite differences (`torch.autograd.gradcheck`)."""
+        arguments = convert(self.task.arguments_of(self.task.probes[0]), self.dtype)
+        tensors, rebuild = leaves(self.task, arguments)
+
+        def function(*values: Tensor) -> Any:
+            outputs = self.task.run(self.program, rebuild(values))
+            return tensors_in(in_order(outputs))
+
+        try:
+            torch.autograd.gradcheck(function, tensors, fast_mode=True)
+        except Exception as error:
+            raise NotRight(
+                failed(
+                    self.task,
+                    "gradient",
+                    "The gradients of your program are not those that small changes "
+                    "of its inputs show (`torch.autograd.gradcheck`).",
+                    trace=trace_of(error),
+                )
+            ) from None
+
+    def check_properties(self) -> None:
+        for sentence in self.broken_properties():
+            raise NotRight(
+                failed(self.task, "property", sentence, input=shapes(self.arguments[0]))
+            )
+
+    def broken_properties(self) -> list[str]:
+        """Give a sentence for each property that does not hold."""
+        sentences = []
+        for each in self.task.properties:
+            arguments = convert(self.arguments[0], self.dtype)
+            try:
+                sentence = each.broken(self.program, arguments)
+            except Exception:
+                continue  # what raises was told already
+            if sentence:
+                sentences.append(sentence)
+        return sentences[:2]
+
+
+@cache
+def outcome_of(task: Task, program: Program, probe: int, dtype: torch.dtype) -> Outcome:
+    """Run a program of the book or of the catalogue once for all checks."""
+    arguments = task.arguments_of(task.probes[probe])
+    return run_once(task, program, arguments, dtype)
+
+
+def differ(expected: Outcome, got: Outcome, tolerance: float = TOLERANCE) -> bool:
+    if expected.error or got.error:
+        return not (expected.error and got.error)
+    return find_difference(expected.value, got.value, "", tolerance) is not None
+
+
+def trail(outcome: Outcome) -> list[Any]:
+    """Give what is not compared with the right answer, only with mistakes."""
+    value = outcome.value
+    parts = value.items() if isinstance(value, dict) else ()
+    return [part for name, part in parts if name.startswith("_")]
+
+
+def reason(
+    expected: Outcome, got: Outcome, tolerance: float = TOLERANCE
+) -> tuple[str, str]:
+    """Give the stage that failed and a sentence."""
+    if isinstance(got.error, WrongResult):
+        return "type", f"Your program gives the wrong kind of result: {got.error}."
+    if got.error:
+        return "run", f"Your program stopped with {one_line(got.error)}."
+    found = find_difference(expected.value, got.value, "", tolerance)
+    assert found is not None
+    start = {
+        "type": "Your program gives the wrong kind of result",
+        "shape": "The shape is wrong",
+        "nan": "Your program gives NaN, which is not a number",
+        "value": "The values are wrong",
+    }[found.kind]
+    stage = "value" if found.kind == "nan" else found.kind
+    return stage, f"{start}: {found.sentence}."
+
+
+def gradients(
+    task: Task, program: Program, arguments: Arguments, dtype: torch.dtype
+) -> dict[str, Any] | str:
+    """Give the gradients of a fixed random combination of the results, by argument.
+
+    A sentence, where no graph leads back.
+    """
+    tensors, rebuild = leaves(task, convert(arguments, dtype))
+    result = task.run(program, rebuild(tensors))
+    outputs = tensors_in(in_order(result))
+    cut = [output for output in outputs if not output.requires_grad]
+    if cut or not outputs:
+        return (
+            "No gradient flows back from your result: something cuts the graph "
+            "(`detach`, `item`, `numpy`, `torch.tensor(…)` or `no_grad`)."
+        )
+    generator = torch.Generator().manual_seed(0)
+    total = sum(
+        (o * torch.randn(o.shape, generator=generator, dtype=torch.float64)).sum()
+        for o in outputs
+    )
+    found = torch.autograd.grad(total, tensors, allow_unused=True)
+    names = leaf_names(task, arguments)
+    return {
+        name: torch.zeros_like(tensor) if gradient is None else gradient
+        for name, tensor, gradient in zip(names, tensors, found, strict=True)
+    }
+
+
+def leaves(
+    task: Task, arguments: Arguments
+) -> tuple[tuple[Tensor, ...], Callable[..., Arguments]]:
+    """Take the tensors that need a gradient out of the arguments.
+
+    Also a function that puts others in their places.
+    """
+    found = [
+        tensor.detach().clone().requires_grad_()
+        for name in task.differentiable
+        for _, tensor in flatten(arguments[name], name)
+        if tensor.is_floating_point()
+    ]
+
+    def rebuild(values: tuple[Tensor, ...]) -> Arguments:
+        rest = iter(values)
+
+        def put(value: Any) -> Any:
+            if isinstance(value, Tensor) and value.is_floating_point():
+                return next(rest)
+            if isinstance(value, dict):
+                return {name: put(part) for name, part in value.items()}
+            if isinstance(value, list):
+                return [put(part) for part in value]
+            return value
+
+        return {
+            name: put(value) if name in task.differentiable else value
+            for name, value in arguments.items()
+        }
+
+    return tuple(found), rebuild
+
+
+def leaf_names(task: Task, arguments: Arguments) -> list[str]:
+    return [
+        key
+        for name in task.differentiable
+        for key, tensor in flatten(arguments[name], name)
+        if tensor.is_floating_point()
+    ]
+
+
+def in_order(result: Any) -> Any:
+    return tuple(result.values()) if isinstance(result, dict) else result
+
+
+def tensors_in(result: Any) -> tuple[Tensor, ...]:
+    results = result if isinstance(result, tuple | list) else (result,)
+    return tuple(r for r in results if isinstance(r, Tensor) and r.is_floating_point())
+
+
+def shapes(arguments: Arguments) -> list[str]:
+    """Describe arguments by their shapes."""
+    return [
+        f"{name}: {tuple(value.shape)}"
+        if isinstance(value, Tensor)
+        else f"{name}: {len(value)} weights"
+        if isinstance(value, dict)
+        else f"{name} = {value!r:.60}"
+        for name, value in arguments.items()
+        if not callable(value)
+    ]
+
+
+def one_line(error: BaseException) -> str:
+    """Give an error as one line, with the line of the reader's file where it arose."""
+    message = str(error).strip().splitlines()
+    text = f"{type(error).__name__}: {message[0]}" if message else type(error).__name__
+    ours = "mygpt/check/"
+    for frame in reversed(traceback.extract_tb(error.__traceback__)):
+        name = frame.filename.replace("\\", "/")
+        if ours not in name and "/torch/" not in name and frame.line:
+            return f"{text} (line {frame.lineno}: `{frame.line.strip()}`)"
+    return text
+
+
+def trace_of(error: BaseException | None) -> str:
+    return "" if error is None else "".join(traceback.format_exception(error))

@@ -1,0 +1,157 @@
+"""What a check found, as one screen of text and as JSON."""
+
+from collections.abc import Iterator
+from dataclasses import asdict, dataclass, field
+from typing import Any
+
+from torch import Tensor
+
+from mygpt.check.compare import show
+from mygpt.check.task import Arguments
+
+WIDTH = 88
+SHOWN = (Tensor, str, int, float, list, tuple, dict)
+
+
+@dataclass
+class Result:
+    """The outcome of one check.
+
+    task: its name.
+    passed: whether the program is right.
+    stage: what failed: "load", "run", "type", "shape", "value", "gradient", "property",
+        "effect" or "time"; empty if nothing did.
+    mistake: name in the catalogue, if the program makes a known mistake.
+    message: what is wrong, in one or two sentences; or which form passed.
+    hints: what else was noticed.
+    asked, section: what the function is to do, and where the book explains it.
+    input, expected, got, index: the smallest input found that fails, as text.
+    trace: the traceback of an error, shown on request.
+    printed: what the program printed; filled in on the command line.
+    """
+
+    task: str
+    passed: bool
+    stage: str = ""
+    mistake: str | None = None
+    message: str = ""
+    hints: list[str] = field(default_factory=list)
+    asked: str = ""
+    section: str = ""
+    input: list[str] = field(default_factory=list)
+    expected: list[str] = field(default_factory=list)
+    got: list[str] = field(default_factory=list)
+    index: str = ""
+    trace: str = ""
+    printed: str = ""
+
+    def __bool__(self) -> bool:
+        return self.passed
+
+    def __repr__(self) -> str:
+        return "\n".join(self.lines())
+
+    def lines(self) -> list[str]:
+        if self.passed:
+            note = f" ({self.message})" if self.message else ""
+            return [f"{self.task}: right{note}"]
+        lines = [f"{self.task}: not yet", *wrapped(self.message), ""]
+        lines += wrapped(self.asked, "  asked     ")
+        for name in ("input", "expected", "got"):
+            lines += block(name, getattr(self, name))
+        for hint in self.hints:
+            lines += wrapped(hint, "  also      ")
+        return [*lines, *wrapped(self.section, "  read      ")]
+
+    def as_json(self) -> dict[str, Any]:
+        return asdict(self)
+
+
+def block(name: str, lines: list[str]) -> list[str]:
+    """Put lines beside their name."""
+    if not lines:
+        return []
+    lines = [part for line in lines for part in broken(line, WIDTH - 12)]
+    return [f"  {name:10}{lines[0]}", *(" " * 12 + line for line in lines[1:])]
+
+
+def broken(line: str, width: int) -> Iterator[str]:
+    """Break a long line after a comma or a space, and indent what follows."""
+    indent = " " * (len(line) - len(line.lstrip()) + 2)
+    while len(line) > width:
+        end = line.rfind(" ", len(indent) + 1, width)
+        if end < 0:
+            break
+        yield line[:end]
+        line = indent + line[end + 1 :]
+    yield line
+
+
+def wrapped(text: str, start: str = "") -> list[str]:
+    """Break a text into lines; later ones are indented as far as the first."""
+    if not text:
+        return []
+    lines, indent = [start], " " * len(start)
+    for word in text.split():
+        filled = lines[-1] + ("" if lines[-1] in (start, indent) else " ") + word
+        if len(filled) > WIDTH and lines[-1].strip():
+            filled = indent + word
+            lines.append(filled)
+        lines[-1] = filled
+    return lines
+
+
+def show_arguments(arguments: Arguments, room: int = 10) -> list[str]:
+    """Write arguments one under the other, with fewer lines each when there are many.
+
+    What has no short form (a model, a function) is left out.
+    """
+    lines: list[str] = []
+    for name, value in arguments.items():
+        if name.startswith("_") or not isinstance(value, SHOWN):
+            continue
+        if isinstance(value, dict):
+            lines += show_weights(name, value)
+            continue
+        shown = show(value, max(4, room))
+        if len(lines) + len(shown) > 2 * room:
+            lines.append(f"{name} = …")
+            continue
+        lines += [f"{name} = {shown[0]}"]
+        lines += [" " * (len(name) + 3) + line for line in shown[1:]]
+    return lines
+
+
+def show_weights(name: str, weights: dict) -> list[str]:
+    """Write a dict of weights in a few lines: those of zeros and of ones together."""
+    flat = dict(flatten(weights, f"{name}"))
+    by_kind: dict[str, list[str]] = {}
+    lines = []
+    for key, tensor in flat.items():
+        if (tensor == 0).all():
+            by_kind.setdefault("zeros", []).append(key)
+        elif (tensor == 1).all():
+            by_kind.setdefault("ones", []).append(key)
+        else:
+            text = " ".join(line.strip() for line in show(tensor))
+            if len(text) > 60:
+                text = f"a tensor of shape {tuple(tensor.shape)}"
+            lines.append(f"{key} = {text}")
+    if len(lines) > 8:
+        lines = [*lines[:7], f"… and {len(lines) - 7} more"]
+    for kind, keys in by_kind.items():
+        most = f"all {len(keys)} others of {name}" if len(keys) > 3 else ", ".join(keys)
+        lines.append(f"{most}: {kind}")
+    return lines
+
+
+def flatten(value: Any, name: str) -> Iterator[tuple[str, Tensor]]:
+    """Give the tensors in nested weights, with the expressions that reach them."""
+    if isinstance(value, Tensor):
+        yield name, value
+    elif isinstance(value, dict):
+        for key, part in value.items():
+            yield from flatten(part, f"{name}[{key!r}]")
+    elif isinstance(value, list):
+        for i, part in enumerate(value):
+            yield from flatten(part, f"{name}[{i}]")

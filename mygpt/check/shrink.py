@@ -1,0 +1,139 @@
+"""Shrink an input that fails to one that a person can check by hand."""
+
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import torch
+from torch import Tensor
+
+from mygpt.check.task import Arguments, Probe, Task
+
+TRIES = 250
+FEW = 12  # numbers of a tensor that are replaced one by one
+
+Fails = Callable[[Arguments], bool]
+
+
+class NoMoreTries(Exception):
+    """The search has used up its runs."""
+
+
+def shrink(task: Task, probe: Probe, fails: Fails) -> Arguments:
+    """Give the smallest arguments found for which `fails` holds, as for the probe's."""
+    search = Search(task, probe, fails)
+    try:
+        search.sizes()
+        search.values()
+    except NoMoreTries:
+        pass
+    return search.best
+
+
+class Search:
+    """A greedy search: first the sizes, then the numbers and letters."""
+
+    def __init__(self, task: Task, probe: Probe, fails: Fails):
+        self.task, self.probe, self.fails = task, probe, fails
+        self.left = TRIES
+        self.best = task.arguments_of(probe)
+
+    def accept(self, arguments: Arguments) -> bool:
+        """Take arguments as the best so far if they fail too."""
+        if not self.left:
+            raise NoMoreTries
+        self.left -= 1
+        if not self.fails(arguments):
+            return False
+        self.best = arguments
+        return True
+
+    def sizes(self) -> None:
+        """Make one size after the other as small as it can be, twice."""
+        found: dict[str, Any] = {}
+        for _ in range(2):
+            for name, size in self.probe.sizes.items():
+                if isinstance(size, bool) or not isinstance(size, int):
+                    continue
+                for smaller in range(self.task.least.get(name, 1), size):
+                    try:
+                        tried = self.task.arguments_of(
+                            self.probe, **{**found, name: smaller}
+                        )
+                    except (ValueError, IndexError):
+                        continue  # sizes that do not go together
+                    if self.accept(tried):
+                        found[name] = smaller
+                        break
+
+    def values(self) -> None:
+        """Replace each argument by simpler ones."""
+        for name in list(self.best):
+            if name in self.task.fixed:
+                continue
+            again = True
+            while again:
+                again = False
+                for simpler in simpler_forms(self.best[name]):
+                    if self.accept({**self.best, name: simpler}):
+                        again = True
+                        break
+
+
+def simpler_forms(value: Any) -> Iterator[Any]:
+    """Give forms of a value that are easier to read, the simplest first."""
+    if isinstance(value, Tensor) and value.is_floating_point():
+        yield from simpler_tensors(value)
+    elif isinstance(value, str):
+        yield from shorter(value)
+    elif isinstance(value, dict):
+        yield from simpler_weights(value)
+    elif isinstance(value, list):
+        yield from shorter(value)
+        for i, part in enumerate(value):
+            if isinstance(part, str):
+                for simpler in shorter(part):
+                    if simpler:
+                        yield [*value[:i], simpler, *value[i + 1 :]]
+
+
+def shorter(value: Any) -> Iterator[Any]:
+    """Leave out a half, a quarter, …, one."""
+    step = len(value) // 2
+    while step:
+        for start in range(0, len(value), step):
+            yield value[:start] + value[start + step :]
+        step //= 2
+
+
+def simpler_weights(weights: dict) -> Iterator[dict]:
+    """Replace one tensor of a dict, or of its blocks, by zeros or by ones."""
+    for name, part in weights.items():
+        if isinstance(part, Tensor):
+            for simple in (torch.zeros_like(part), torch.ones_like(part)):
+                if complexity(simple) < complexity(part):
+                    yield {**weights, name: simple}
+        else:
+            for i, block in enumerate(part):
+                for simple in simpler_weights(block):
+                    yield {**weights, name: [*part[:i], simple, *part[i + 1 :]]}
+
+
+def simpler_tensors(value: Tensor) -> Iterator[Tensor]:
+    for simple in (torch.zeros_like(value), torch.ones_like(value), value.round()):
+        if complexity(simple) < complexity(value):
+            yield simple
+    if value.numel() > FEW:
+        return
+    for i in range(value.numel()):
+        for number in (0.0, 1.0):
+            simple = value.clone()
+            simple.view(-1)[i] = number
+            if complexity(simple) < complexity(value):
+                yield simple
+
+
+def complexity(value: Tensor) -> int:
+    """Count how much there is to read: a zero costs nothing, a decimal most."""
+    whole = value == value.round()
+    costs = torch.where(value == 0, 0, torch.where(value == 1, 1, 2))
+    return int(torch.where(whole, costs, 4).sum())

@@ -1,0 +1,537 @@
+"""Causal attention, with one head and with many."""
+
+import math
+from collections.abc import Callable
+from functools import lru_cache
+
+import torch
+from torch import Tensor
+from torch.func import functional_call
+
+from mygpt.attention import MultiHeadAttention, attention_weights
+from mygpt.check.run import kept_state
+from mygpt.check.task import Draw, Mistake, Probe, Property, Task
+
+ATTENTION = ("W_Q", "b_Q", "W_K", "b_K", "W_V", "b_V", "W_O", "b_O")
+
+
+def keep(before: Tensor, mask: Tensor) -> Tensor:
+    return before.masked_fill(~mask, -math.inf)
+
+
+def triangle(T: int, diagonal: int = 0) -> Tensor:
+    """Which positions (column) a position (row) may read."""
+    return torch.ones(T, T, dtype=torch.bool).tril(diagonal)
+
+
+def mix(
+    q: Tensor,
+    k: Tensor,
+    v: Tensor,
+    *,
+    scale: int | float | None = None,
+    mask: Callable[[Tensor], Tensor] | None = None,
+    axis: int = -1,
+    after: Callable[[Tensor], Tensor] = lambda weights: weights,
+) -> Tensor:
+    """Attention of (..., T, D) with one piece replaced."""
+    T, D = q.shape[-2:]
+    scores = q @ k.transpose(-2, -1) / (math.sqrt(D) if scale is None else scale)
+    scores = keep(scores, triangle(T)) if mask is None else mask(scores)
+    return after(scores.softmax(axis)) @ v
+
+
+def no_mask(scores: Tensor) -> Tensor:
+    return scores
+
+
+def shifted_mask(diagonal: int) -> Callable[[Tensor], Tensor]:
+    return lambda scores: keep(scores, triangle(scores.shape[-1], diagonal))
+
+
+def future(scores: Tensor) -> Tensor:
+    return keep(scores, triangle(scores.shape[-1]).T)
+
+
+def zeros_for_infinity(scores: Tensor) -> Tensor:
+    return scores * triangle(scores.shape[-1])
+
+
+def ones_added(scores: Tensor) -> Tensor:
+    """The mask of ones and zeros, added to the scores."""
+    return scores + triangle(scores.shape[-1]).to(scores)
+
+
+def masked_after(weights: Tensor) -> Tensor:
+    return weights * triangle(weights.shape[-1])
+
+
+def make_head(draw: Draw, B: int, T: int, C: int, D: int) -> dict:
+    return {
+        "x": draw.normal(B, T, C, mean=0.2),
+        "W_Q": draw.normal(C, D),
+        "W_K": draw.normal(C, D),
+        "W_V": draw.normal(C, D),
+    }
+
+
+def head(x, W_Q, W_K, W_V, **pieces) -> Tensor:
+    return mix(x @ W_Q, x @ W_K, x @ W_V, **pieces)
+
+
+def wrong(**pieces) -> Callable[..., Tensor]:
+    return lambda x, W_Q, W_K, W_V: head(x, W_Q, W_K, W_V, **pieces)
+
+
+def causal(program, arguments) -> str | None:
+    """Whether a change of the last position leaves the others alone."""
+    changed = {**arguments, "x": arguments["x"].clone()}
+    changed["x"][:, -1] += 1.0
+    before, after = (program(*each.values())[:, :-1] for each in (arguments, changed))
+    if torch.allclose(before, after, atol=1e-5):
+        return None
+    return (
+        "It is not causal: changing the last position changes what earlier ones give."
+    )
+
+
+def alone_in_batch(program, arguments) -> str | None:
+    """Whether each text of a batch is treated alone."""
+    first = {**arguments, "x": arguments["x"][:1]}
+    whole = program(*arguments.values())[:1]
+    if torch.allclose(program(*first.values()), whole, atol=1e-5):
+        return None
+    return "The texts of a batch mix: the first one alone gives something else."
+
+
+HEAD_CHAPTER = "03_attention"
+HEAD_PROBES = [
+    Probe(0, {"B": 1, "T": 3, "C": 5, "D": 2}),
+    Probe(1, {"B": 2, "T": 4, "C": 4, "D": 4}),
+    Probe(2, {"B": 2, "T": 5, "C": 3, "D": 7}),
+    Probe(3, {"B": 1, "T": 5, "C": 7, "D": 5}),
+    Probe(4, {"B": 3, "T": 3, "C": 3, "D": 3}),
+    Probe(5, {"B": 2, "T": 1, "C": 3, "D": 2}),
+]
+
+attention = Task(
+    name="attention",
+    chapter=HEAD_CHAPTER,
+    label="check-attention",
+    asks="Causal attention with one head: queries x W_Q, keys x W_K and values x W_V; "
+    "scores query · key / √D; each position's softmax over itself and the positions "
+    "before it; the values, weighted.",
+    arguments={"x": "(B, T, C)", "W_Q": "(C, D)", "W_K": "(C, D)", "W_V": "(C, D)"},
+    returns="a tensor of shape (B, T, D)",
+    example="""\
+>>> one = torch.ones(1, 1)
+>>> attention(torch.tensor([[[0.0], [1.0]]]), one, one, one)
+tensor([[[0.0000],
+         [0.7311]]])""",
+    reference=lambda x, W_Q, W_K, W_V: attention_weights(x @ W_Q, x @ W_K) @ (x @ W_V),
+    make=make_head,
+    probes=HEAD_PROBES,
+    least={"T": 2},
+    differentiable=["x", "W_Q", "W_K", "W_V"],
+    properties=[Property("causal", causal), Property("batch", alone_in_batch)],
+    sizes=lambda given: {"C": given["W_Q"].shape[0], "D": given["W_Q"].shape[1]},
+    weights=["W_Q", "W_K", "W_V"],
+    mistakes=[
+        Mistake(
+            "no-mask",
+            "there is no mask: positions read the future",
+            wrong(mask=no_mask),
+        ),
+        Mistake(
+            "mask-off-by-one-ahead",
+            "the mask is one off: each position also reads the next one",
+            wrong(mask=shifted_mask(1)),
+        ),
+        Mistake(
+            "mask-off-by-one-behind",
+            "the mask is one off: no position reads itself, and the first reads "
+            "nothing",
+            wrong(mask=shifted_mask(-1)),
+        ),
+        Mistake(
+            "mask-transposed",
+            "the mask is transposed: each position reads itself and the future",
+            wrong(mask=future),
+        ),
+        Mistake(
+            "mask-of-zeros",
+            "masked scores are set to 0 instead of -inf: exp(0) is 1, so the future "
+            "keeps its share",
+            wrong(mask=zeros_for_infinity),
+        ),
+        Mistake(
+            "mask-added",
+            "a mask of ones and zeros is added to the scores",
+            wrong(mask=ones_added),
+        ),
+        Mistake(
+            "mask-after-softmax",
+            "the mask comes after the softmax, so the weights no longer add up to 1",
+            wrong(mask=no_mask, after=masked_after),
+        ),
+        Mistake("no-scale", "the scores are not divided by √D", wrong(scale=1.0)),
+        Mistake(
+            "scale-of-channels",
+            "the scores are divided by √C instead of √D",
+            lambda x, q, k, v: head(x, q, k, v, scale=math.sqrt(x.shape[-1])),
+        ),
+        Mistake(
+            "scale-without-root",
+            "the scores are divided by D instead of √D",
+            lambda x, q, k, v: head(x, q, k, v, scale=q.shape[-1]),
+        ),
+        Mistake(
+            "scale-of-length",
+            "the scores are divided by √T instead of √D",
+            lambda x, q, k, v: head(x, q, k, v, scale=math.sqrt(x.shape[-2])),
+        ),
+        Mistake(
+            "scale-upside-down",
+            "the scores are multiplied by √D",
+            lambda x, q, k, v: head(x, q, k, v, scale=1 / math.sqrt(q.shape[-1])),
+        ),
+        Mistake(
+            "softmax-over-queries",
+            "the softmax runs over the queries, so each column of weights adds up to 1",
+            wrong(axis=-2),
+        ),
+        Mistake(
+            "no-softmax",
+            "there is no softmax: the masked scores themselves are the weights",
+            lambda x, q, k, v: (
+                masked_after((x @ q) @ (x @ k).mT / math.sqrt(q.shape[-1])) @ (x @ v)
+            ),
+        ),
+        Mistake(
+            "queries-for-keys",
+            "queries and keys change places",
+            lambda x, q, k, v: head(x, k, q, v),
+        ),
+        Mistake(
+            "keys-for-values",
+            "the keys are averaged instead of the values",
+            lambda x, q, k, v: head(x, q, k, k),
+        ),
+        Mistake(
+            "queries-alone",
+            "the queries are compared with themselves, not with the keys",
+            lambda x, q, k, v: head(x, q, q, v),
+        ),
+        Mistake(
+            "keys-not-transposed",
+            "the keys are not transposed in query · key",
+            lambda x, q, k, v: (
+                keep(
+                    (x @ q) @ (x @ k) / math.sqrt(q.shape[-1]), triangle(x.shape[1])
+                ).softmax(-1)
+                @ (x @ v)
+            ),
+        ),
+        Mistake(
+            "transposed-weights",
+            "the matrices are used transposed, x Wᵀ for x W",
+            lambda x, q, k, v: head(x, q.T, k.T, v.T),
+        ),
+        Mistake(
+            "equal-weights",
+            "each position takes the plain mean of what it may read, whatever the "
+            "queries and keys say",
+            lambda x, q, k, v: head(x, 0 * q, k, v),
+        ),
+        Mistake(
+            "weights-returned",
+            "the attention weights are returned instead of the weighted values",
+            lambda x, q, k, v: attention_weights(x @ q, x @ k),
+        ),
+        Mistake(
+            "batch-mixed",
+            "the softmax runs over the batch",
+            wrong(axis=0),
+        ),
+    ],
+)
+
+
+# Many heads: the weights come in a dict.
+
+
+def split(x: Tensor, H: int) -> Tensor:
+    return x.unflatten(-1, (H, -1)).transpose(1, 2)  # (B, H, T, D)
+
+
+def join(heads: Tensor) -> Tensor:
+    return heads.transpose(1, 2).flatten(2)  # (B, T, C)
+
+
+def heads_with(
+    x: Tensor,
+    weights: dict[str, Tensor],
+    num_heads: int,
+    *,
+    split: Callable[[Tensor, int], Tensor] = split,
+    join: Callable[[Tensor], Tensor] = join,
+    project: bool = True,
+    biases: tuple[str, ...] = ("b_Q", "b_K", "b_V", "b_O"),
+    order: str = "QKV",
+    transposed: bool = False,
+    mixing: dict | None = None,
+) -> Tensor:
+    """Attention with many heads and one piece replaced."""
+
+    def linear(x: Tensor, name: str) -> Tensor:
+        W = weights[f"W_{name}"]
+        bias = weights[f"b_{name}"] if f"b_{name}" in biases else 0
+        return x @ (W.T if transposed else W) + bias
+
+    q, k, v = (split(linear(x, name), num_heads) for name in order)
+    out = join(mix(q, k, v, **(mixing or {})))
+    return linear(out, "O") if project else out
+
+
+@lru_cache(maxsize=32)
+def package_attention(C: int, H: int) -> MultiHeadAttention:
+    with kept_state():
+        return MultiHeadAttention(C, H, qkv_bias=True, out_bias=True)
+
+
+def stored_attention(weights: dict[str, Tensor], prefix: str = "") -> dict:
+    """Name weights as the package's layer does."""
+    named = {}
+    for name in "QKVO":
+        named[f"{prefix}W_{name}.weight"] = weights[f"W_{name}"].T
+        named[f"{prefix}W_{name}.bias"] = weights[f"b_{name}"]
+    return named
+
+
+def reference_heads(x: Tensor, weights: dict[str, Tensor], num_heads: int) -> Tensor:
+    layer = package_attention(x.shape[-1], num_heads)
+    return functional_call(layer, stored_attention(weights), (x,))
+
+
+def attention_tensors(draw: Draw, C: int) -> dict[str, Tensor]:
+    weights = {}
+    for name in "QKVO":
+        weights[f"W_{name}"] = draw.normal(C, C, scale=0.7)
+        weights[f"b_{name}"] = draw.normal(C, scale=0.5)
+    return weights
+
+
+def make_heads(draw: Draw, B: int, T: int, H: int, D: int) -> dict:
+    C = H * D
+    return {
+        "x": draw.normal(B, T, C, mean=0.2),
+        "weights": attention_tensors(draw, C),
+        "num_heads": H,
+    }
+
+
+def wrong_heads(**pieces) -> Callable[..., Tensor]:
+    return lambda x, weights, num_heads: heads_with(x, weights, num_heads, **pieces)
+
+
+def split_without_transpose(x: Tensor, H: int) -> Tensor:
+    B, T, C = x.shape
+    return x.reshape(B, H, T, C // H)
+
+
+def split_interleaved(x: Tensor, H: int) -> Tensor:
+    return x.unflatten(-1, (-1, H)).permute(0, 3, 1, 2)
+
+
+def join_without_transpose(heads: Tensor) -> Tensor:
+    B, H, T, D = heads.shape
+    return heads.reshape(B, T, H * D)
+
+
+def join_interleaved(heads: Tensor) -> Tensor:
+    return heads.permute(0, 2, 3, 1).flatten(2)
+
+
+def heads_backwards(heads: Tensor) -> Tensor:
+    return join(heads.flip(1))
+
+
+def heads_averaged(heads: Tensor) -> Tensor:
+    return join(heads.mean(1, keepdim=True).expand_as(heads))
+
+
+def scale_of_channels(x, weights, num_heads) -> Tensor:
+    scale = math.sqrt(x.shape[-1])
+    return heads_with(x, weights, num_heads, mixing={"scale": scale})
+
+
+HEADS_MISTAKES = [
+    Mistake(
+        "one-head",
+        "num_heads is ignored: this is one head of width C",
+        lambda x, weights, num_heads: heads_with(x, weights, 1),
+    ),
+    Mistake(
+        "split-without-transpose",
+        "the heads are cut out without moving their axis: (B, T, C) must become "
+        "(B, T, H, D), then (B, H, T, D)",
+        wrong_heads(split=split_without_transpose),
+    ),
+    Mistake(
+        "join-without-transpose",
+        "the heads are joined without moving their axis back: (B, H, T, D) must become "
+        "(B, T, H, D), then (B, T, C)",
+        wrong_heads(join=join_without_transpose),
+    ),
+    Mistake(
+        "split-and-join-without-transpose",
+        "the heads are cut out and joined without moving their axis",
+        wrong_heads(split=split_without_transpose, join=join_without_transpose),
+    ),
+    Mistake(
+        "split-interleaved",
+        "head h takes every H-th channel instead of D neighbouring ones",
+        wrong_heads(split=split_interleaved),
+    ),
+    Mistake(
+        "interleaved",
+        "head h takes, and gives back, every H-th channel instead of D neighbours",
+        wrong_heads(split=split_interleaved, join=join_interleaved),
+    ),
+    Mistake(
+        "join-interleaved",
+        "the heads are joined in the wrong order: channel by channel, not head by head",
+        wrong_heads(join=join_interleaved),
+    ),
+    Mistake(
+        "heads-backwards",
+        "the heads are joined in the wrong order, the last one first",
+        wrong_heads(join=heads_backwards),
+    ),
+    Mistake(
+        "heads-averaged",
+        "the heads are averaged instead of joined",
+        wrong_heads(join=heads_averaged),
+    ),
+    Mistake(
+        "no-output-projection",
+        "the last matrix, W_O with b_O, is missing",
+        wrong_heads(project=False),
+    ),
+    Mistake(
+        "no-output-bias",
+        "the bias b_O is forgotten",
+        wrong_heads(biases=("b_Q", "b_K", "b_V")),
+    ),
+    Mistake("no-biases", "all four biases are forgotten", wrong_heads(biases=())),
+    Mistake(
+        "no-inner-biases",
+        "the biases of queries, keys and values are forgotten",
+        wrong_heads(biases=("b_O",)),
+    ),
+    Mistake(
+        "no-query-bias",
+        "the queries' bias is forgotten",
+        wrong_heads(biases=("b_K", "b_V", "b_O")),
+    ),
+    Mistake(
+        "no-value-bias",
+        "the values' bias is forgotten",
+        wrong_heads(biases=("b_Q", "b_K", "b_O")),
+    ),
+    Mistake(
+        "no-scale",
+        "the scores are not divided by √D",
+        wrong_heads(mixing={"scale": 1.0}),
+    ),
+    Mistake(
+        "scale-of-channels",
+        "the scores are divided by √C instead of √D",
+        scale_of_channels,
+    ),
+    Mistake(
+        "no-mask",
+        "there is no mask: positions read the future",
+        wrong_heads(mixing={"mask": no_mask}),
+    ),
+    Mistake(
+        "mask-off-by-one-ahead",
+        "the mask is one off: each position also reads the next one",
+        wrong_heads(mixing={"mask": shifted_mask(1)}),
+    ),
+    Mistake(
+        "mask-off-by-one-behind",
+        "the mask is one off: no position reads itself, and the first reads nothing",
+        wrong_heads(mixing={"mask": shifted_mask(-1)}),
+    ),
+    Mistake(
+        "mask-of-zeros",
+        "masked scores are set to 0 instead of -inf",
+        wrong_heads(mixing={"mask": zeros_for_infinity}),
+    ),
+    Mistake(
+        "mask-after-softmax",
+        "the mask comes after the softmax, so the weights no longer add up to 1",
+        wrong_heads(mixing={"mask": no_mask, "after": masked_after}),
+    ),
+    Mistake(
+        "softmax-over-queries",
+        "the softmax runs over the queries",
+        wrong_heads(mixing={"axis": -2}),
+    ),
+    Mistake(
+        "softmax-over-heads",
+        "the softmax runs over the heads",
+        wrong_heads(mixing={"axis": 1, "mask": no_mask, "after": masked_after}),
+    ),
+    Mistake(
+        "queries-for-keys", "queries and keys change places", wrong_heads(order="KQV")
+    ),
+    Mistake(
+        "keys-for-values", "keys and values change places", wrong_heads(order="QVK")
+    ),
+    Mistake(
+        "transposed-weights",
+        "the matrices are used transposed, x Wᵀ for x W",
+        wrong_heads(transposed=True),
+    ),
+    Mistake(
+        "residual-inside",
+        "x is added to the result, which is the block's task",
+        lambda x, weights, num_heads: x + heads_with(x, weights, num_heads),
+    ),
+]
+
+WEIGHTS_OF_ATTENTION = "dict: W_Q, W_K, W_V, W_O (C, C) and b_Q, b_K, b_V, b_O (C,)"
+
+heads = Task(
+    name="heads",
+    chapter="04_heads",
+    label="check-heads",
+    asks="Causal attention with num_heads heads, each on D = C / num_heads "
+    "neighbouring channels of x W_Q + b_Q, x W_K + b_K and x W_V + b_V; the heads' "
+    "results side by side, then times W_O, plus b_O.",
+    arguments={"x": "(B, T, C)", "weights": WEIGHTS_OF_ATTENTION, "num_heads": "int"},
+    returns="a tensor of shape (B, T, C)",
+    example="""\
+>>> weights = {f"W_{name}": torch.eye(2) for name in "QKVO"}
+>>> weights |= {f"b_{name}": torch.zeros(2) for name in "QKVO"}
+>>> heads(torch.tensor([[[1.0, 0.0], [0.0, 1.0]]]), weights, 2)
+tensor([[[1.0000, 0.0000],
+         [0.5000, 0.7311]]])""",
+    reference=reference_heads,
+    make=make_heads,
+    probes=[
+        Probe(0, {"B": 1, "T": 3, "H": 2, "D": 3}),
+        Probe(1, {"B": 2, "T": 5, "H": 3, "D": 2}),
+        Probe(2, {"B": 2, "T": 4, "H": 3, "D": 5}),
+        Probe(3, {"B": 1, "T": 6, "H": 3, "D": 3}),
+        Probe(4, {"B": 2, "T": 1, "H": 2, "D": 2}),
+    ],
+    least={"T": 2},
+    differentiable=["x", "weights"],
+    properties=[Property("causal", causal), Property("batch", alone_in_batch)],
+    sizes=lambda given: {"C": given["x"].shape[-1], "num_heads": given["num_heads"]},
+    weights=["weights"],
+    mistakes=HEADS_MISTAKES,
+)

@@ -1,0 +1,430 @@
+"""The wiring of a block, and the whole block."""
+
+from collections.abc import Callable
+from functools import lru_cache, partial
+
+import torch
+import torch.nn.functional as F
+from torch import Tensor
+from torch.func import functional_call
+
+from mygpt.block import TransformerBlock
+from mygpt.check.run import kept_state
+from mygpt.check.task import Arguments, Draw, Mistake, Probe, Program, Property, Task
+from mygpt.check.tasks import attention, norm
+from mygpt.check.tasks.attention import heads_with, stored_attention
+from mygpt.check.tasks.feed_forward import ERF, bent, erf_form, tanh_form
+
+Sublayer = Callable[[Tensor], Tensor]
+TANH_MLP = bent(tanh_form)
+
+
+def make_parts(draw: Draw, B: int, T: int, C: int) -> Arguments:
+    return {
+        "x": draw.normal(B, T, C, mean=0.5),
+        "_matrices": [draw.normal(C, C, scale=0.8) for _ in range(4)],
+    }
+
+
+def observe_wiring(program: Program, arguments: Arguments) -> Tensor:
+    """Call a program with four functions that are easily told apart."""
+    x, (A, M, N1, N2) = arguments["x"], arguments["_matrices"]
+    return program(
+        x,
+        lambda x: torch.tanh(x @ A) + x.cumsum(1) / 3,
+        lambda x: torch.relu(x @ M) + 0.1,
+        lambda x: torch.sin(x @ N1) + 0.3,
+        lambda x: torch.cos(x @ N2) - 0.2,
+    )
+
+
+def pre_norm(
+    x: Tensor, attention: Sublayer, mlp: Sublayer, ln1: Sublayer, ln2: Sublayer
+):
+    x = x + attention(ln1(x))
+    return x + mlp(ln2(x))
+
+
+def identity_with_silent_branches(program: Program, arguments: Arguments) -> str | None:
+    x = arguments["x"]
+    if torch.allclose(
+        program(x, torch.zeros_like, torch.zeros_like, torch.sin, torch.cos), x
+    ):
+        return None
+    return (
+        "With branches that give zeros a block must return x unchanged; yours does not."
+    )
+
+
+def no_first_residual(x, attention, mlp, ln1, ln2):
+    x = attention(ln1(x))
+    return x + mlp(ln2(x))
+
+
+def residual_after_norm(x, attention, mlp, ln1, ln2):
+    n = ln1(x)
+    x = n + attention(n)
+    n = ln2(x)
+    return n + mlp(n)
+
+
+def post_norm(x, attention, mlp, ln1, ln2):
+    x = ln1(x + attention(x))
+    return ln2(x + mlp(x))
+
+
+def norm_of_branch(x, attention, mlp, ln1, ln2):
+    x = x + ln1(attention(x))
+    return x + ln2(mlp(x))
+
+
+def side_by_side(x, attention, mlp, ln1, ln2):
+    return x + attention(ln1(x)) + mlp(ln2(x))
+
+
+def mlp_reads_first_norm(x, attention, mlp, ln1, ln2):
+    n = ln1(x)
+    x = x + attention(n)
+    return x + mlp(n)
+
+
+def second_sum_from_x(x, attention, mlp, ln1, ln2):
+    return x + mlp(ln2(x + attention(ln1(x))))
+
+
+def doubled(x, attention, mlp, ln1, ln2):
+    x = x + attention(ln1(x))
+    return x + x + mlp(ln2(x))
+
+
+WIRINGS = [
+    Mistake(
+        "no-residuals",
+        "nothing is added: both residual connections are missing",
+        lambda x, attention, mlp, ln1, ln2: mlp(ln2(attention(ln1(x)))),
+    ),
+    Mistake(
+        "no-first-residual",
+        "the residual connection around the attention is missing",
+        no_first_residual,
+    ),
+    Mistake(
+        "no-second-residual",
+        "the residual connection around the feed-forward network is missing",
+        lambda x, attention, mlp, ln1, ln2: mlp(ln2(x + attention(ln1(x)))),
+    ),
+    Mistake(
+        "post-norm",
+        "the norms come after the additions: this is post-norm, GPT-2 is pre-norm",
+        post_norm,
+    ),
+    Mistake(
+        "norm-of-the-branch",
+        "the norms act on what the branches give, not on what they read",
+        norm_of_branch,
+    ),
+    Mistake(
+        "residual-after-norm",
+        "the normed x is added back instead of x itself",
+        residual_after_norm,
+    ),
+    Mistake(
+        "no-norms",
+        "there are no norms",
+        lambda x, attention, mlp, ln1, ln2: (x + attention(x)) + mlp(x + attention(x)),
+    ),
+    Mistake(
+        "no-first-norm",
+        "the norm before the attention is missing",
+        lambda x, attention, mlp, ln1, ln2: pre_norm(
+            x, attention, mlp, lambda x: x, ln2
+        ),
+    ),
+    Mistake(
+        "no-second-norm",
+        "the norm before the feed-forward network is missing",
+        lambda x, attention, mlp, ln1, ln2: pre_norm(
+            x, attention, mlp, ln1, lambda x: x
+        ),
+    ),
+    Mistake(
+        "first-norm-twice",
+        "the first norm is used twice",
+        lambda x, attention, mlp, ln1, ln2: pre_norm(x, attention, mlp, ln1, ln1),
+    ),
+    Mistake(
+        "norms-swapped",
+        "the two norms change places",
+        lambda x, attention, mlp, ln1, ln2: pre_norm(x, attention, mlp, ln2, ln1),
+    ),
+    Mistake(
+        "mlp-first",
+        "the feed-forward network comes before the attention",
+        lambda x, attention, mlp, ln1, ln2: pre_norm(x, mlp, attention, ln2, ln1),
+    ),
+    Mistake(
+        "side-by-side",
+        "both branches read the same x: the feed-forward network does not see what "
+        "the attention added",
+        side_by_side,
+    ),
+    Mistake(
+        "old-norm",
+        "the feed-forward network reads the first norm again, not the new x",
+        mlp_reads_first_norm,
+    ),
+    Mistake(
+        "attention-lost",
+        "the last sum starts from the old x, so what attention added is lost",
+        second_sum_from_x,
+    ),
+    Mistake("x-twice", "x is added twice at the end", doubled),
+    Mistake(
+        "attention-alone",
+        "the feed-forward half is missing",
+        lambda x, attention, mlp, ln1, ln2: x + attention(ln1(x)),
+    ),
+]
+
+pre_norm_wiring = Task(
+    name="wiring",
+    chapter="09_transformer_block",
+    label="check-wiring",
+    asks="Wire a block as GPT-2 does. attention, mlp, ln1 and ln2 are functions that "
+    "are given: add to x what attention gives for ln1(x); then add what mlp gives for "
+    "ln2 of that sum.",
+    arguments={
+        "x": "(B, T, C)",
+        "attention": "function of (B, T, C)",
+        "mlp": "function of (B, T, C)",
+        "ln1": "function of (B, T, C)",
+        "ln2": "function of (B, T, C)",
+    },
+    returns="a tensor of shape (B, T, C)",
+    example="""\
+>>> x = torch.tensor([[[1.0]]])
+>>> wiring(x, lambda x: 2 * x, lambda x: 10 * x, torch.abs, torch.abs)
+tensor([[[33.]]])""",
+    reference=pre_norm,
+    make=make_parts,
+    observe=observe_wiring,
+    probes=[
+        Probe(0, {"B": 1, "T": 2, "C": 3}),
+        Probe(1, {"B": 2, "T": 3, "C": 5}),
+    ],
+    fixed=["_matrices"],
+    differentiable=["x"],
+    properties=[Property("identity", identity_with_silent_branches)],
+    mistakes=WIRINGS,
+)
+
+
+# The whole block: its weights come in a dict.
+
+
+@lru_cache(maxsize=32)
+def package_block(C: int, H: int, F: int, activation: str) -> TransformerBlock:
+    with kept_state():
+        return TransformerBlock(
+            C, H, activation=activation, expansion=F // C, qkv_bias=True, out_bias=True
+        )
+
+
+def stored_block(weights: dict[str, Tensor], prefix: str = "") -> dict[str, Tensor]:
+    """Name a block's weights as the package does."""
+    named = stored_attention(weights, f"{prefix}mha.")
+    for name, layer in (("1", "fc1"), ("2", "fc2")):
+        named[f"{prefix}mlp.{layer}.weight"] = weights[f"W{name}"].T
+        named[f"{prefix}mlp.{layer}.bias"] = weights[f"b{name}"]
+        named[f"{prefix}ln{name}.weight"] = weights[f"ln{name}_weight"]
+        named[f"{prefix}ln{name}.bias"] = weights[f"ln{name}_bias"]
+    return named
+
+
+def book_block(activation: str) -> Program:
+    def block(x: Tensor, weights: dict[str, Tensor], num_heads: int) -> Tensor:
+        layer = package_block(
+            *weights["W1"].shape[:1], num_heads, weights["W1"].shape[1], activation
+        )
+        return functional_call(layer, stored_block(weights), (x,))
+
+    return block
+
+
+def block_tensors(draw: Draw, C: int, F: int) -> dict[str, Tensor]:
+    return {
+        "ln1_weight": draw.normal(C, mean=1.0, scale=0.5),
+        "ln1_bias": draw.normal(C, scale=0.5),
+        **attention.attention_tensors(draw, C),
+        "ln2_weight": draw.normal(C, mean=1.0, scale=0.5),
+        "ln2_bias": draw.normal(C, scale=0.5),
+        "W1": draw.normal(C, F, scale=0.7),
+        "b1": draw.normal(F, scale=0.5),
+        "W2": draw.normal(F, C, scale=0.7),
+        "b2": draw.normal(C, scale=0.5),
+    }
+
+
+def make_block(draw: Draw, B: int, T: int, H: int, D: int) -> Arguments:
+    C = H * D
+    return {
+        "x": draw.normal(B, T, C, mean=0.5),
+        "weights": block_tensors(draw, C, 4 * C),
+        "num_heads": H,
+    }
+
+
+def block_with(
+    x: Tensor,
+    weights: dict[str, Tensor],
+    num_heads: int,
+    *,
+    wiring: Program = pre_norm,
+    attend: Program = heads_with,
+    norm_by: Program | None = None,
+    feed: Callable[..., Tensor] = TANH_MLP,
+    swap_norms: bool = False,
+) -> Tensor:
+    """A block with one piece replaced."""
+    by = norm_by or norm.norm_with
+
+    def ln(name: str) -> Sublayer:
+        return lambda x: by(x, weights[f"{name}_weight"], weights[f"{name}_bias"], 1e-5)
+
+    return wiring(
+        x,
+        lambda x: attend(x, weights, num_heads),
+        lambda x: feed(x, *(weights[name] for name in ("W1", "b1", "W2", "b2"))),
+        ln("ln1"),
+        ln("ln2"),
+    )
+
+
+def with_both_forms(mistake: Mistake, **pieces) -> list[Mistake]:
+    """Make a mistake of a block with either form of GELU."""
+    return [
+        Mistake(
+            mistake.name,
+            mistake.text,
+            partial(block_with, **{"feed": bent(form), **pieces}),
+        )
+        for form in (tanh_form, erf_form)
+    ]
+
+
+OF_ATTENTION = [m for m in attention.HEADS_MISTAKES if m.name != "residual-inside"]
+OF_NORM = [
+    m
+    for m in norm.layer_norm.mistakes
+    if m.name
+    in (
+        "wrong-axis",
+        "variance-over-n-minus-one",
+        "rms-norm",
+        "not-centred",
+        "no-weight",
+        "no-bias",
+        "no-weight-no-bias",
+        "not-scaled",
+        "two-axes",
+        "no-root",
+        "weight-and-bias-swapped",
+        "n-minus-one-and-eps-outside",
+    )
+]
+OF_MLP = [
+    Mistake(name, text, partial(block_with, feed=bent(activation)))
+    for name, text, activation in (
+        ("relu", "the feed-forward network has ReLU, not GELU", torch.relu),
+        ("silu", "the feed-forward network has SiLU, not GELU", F.silu),
+        ("no-activation", "the feed-forward network has no activation", lambda h: h),
+    )
+]
+
+
+def biasless(form: Callable[[Tensor], Tensor], first: bool, second: bool) -> Program:
+    return lambda x, W1, b1, W2, b2: form(x @ W1 + first * b1) @ W2 + second * b2
+
+
+FORGOTTEN = [
+    Mistake(name, text, partial(block_with, feed=biasless(form, *kept)))
+    for form in (tanh_form, erf_form)
+    for name, text, kept in (
+        ("no-b1", "b1 of the feed-forward network is forgotten", (False, True)),
+        ("no-b2", "b2 of the feed-forward network is forgotten", (True, False)),
+        (
+            "no-b1-no-b2",
+            "b1 and b2 of the feed-forward network are forgotten",
+            (False, False),
+        ),
+    )
+]
+
+
+def identity_at_zero(program: Program, arguments: Arguments) -> str | None:
+    x, weights, num_heads = arguments.values()
+    silent = {
+        name: torch.zeros_like(w) if name in ("W_O", "b_O", "W2", "b2") else w
+        for name, w in weights.items()
+    }
+    if torch.allclose(program(x, silent, num_heads), x, atol=1e-6):
+        return None
+    return (
+        "With W_O, b_O, W2 and b2 zero, both branches are zero and a block must return "
+        "x unchanged; yours does not."
+    )
+
+
+WEIGHTS_OF_BLOCK = (
+    "dict: W_Q, W_K, W_V, W_O (C, C), b_Q, b_K, b_V, b_O (C,), W1 (C, 4C), b1 (4C,), "
+    "W2 (4C, C), b2 (C,), ln1_weight, ln1_bias, ln2_weight, ln2_bias (C,)"
+)
+
+block = Task(
+    name="block",
+    chapter="09_transformer_block",
+    label="check-block",
+    asks="A block of GPT-2: x plus the heads of ln1(x), then that plus the "
+    "feed-forward network of ln2 of it. The norms have eps 1e-5; GELU in either form.",
+    arguments={"x": "(B, T, C)", "weights": WEIGHTS_OF_BLOCK, "num_heads": "int"},
+    returns="a tensor of shape (B, T, C)",
+    example="""\
+>>> names = ["b_Q", "b_K", "b_V", "b_O", "b2", "ln1_bias", "ln2_bias"]
+>>> weights = {name: torch.zeros(2) for name in names}
+>>> weights |= {name: torch.eye(2) for name in ["W_Q", "W_K", "W_V", "W_O"]}
+>>> weights |= {"W1": torch.ones(2, 8), "W2": torch.ones(8, 2)}
+>>> weights["b1"] = torch.zeros(8)
+>>> weights |= {"ln1_weight": torch.ones(2), "ln2_weight": torch.ones(2)}
+>>> y = block(torch.tensor([[[1.0, 3.0]]]), weights, 1)
+>>> y.round(decimals=2)
+tensor([[[0., 4.]]])""",
+    reference=book_block("gelu_tanh"),
+    forms={ERF: book_block("gelu")},
+    make=make_block,
+    probes=[
+        Probe(0, {"B": 1, "T": 3, "H": 2, "D": 3}),
+        Probe(1, {"B": 2, "T": 5, "H": 3, "D": 2}),
+        Probe(2, {"B": 3, "T": 3, "H": 3, "D": 1}),
+        Probe(3, {"B": 2, "T": 1, "H": 2, "D": 2}),
+    ],
+    least={"T": 2},
+    differentiable=["x", "weights"],
+    properties=[
+        Property("identity", identity_at_zero),
+        Property("causal", attention.causal),
+        Property("batch", attention.alone_in_batch),
+    ],
+    sizes=lambda given: {"C": given["x"].shape[-1], "num_heads": given["num_heads"]},
+    weights=["weights"],
+    mistakes=[
+        *(m for each in WIRINGS for m in with_both_forms(each, wiring=each.program)),
+        *OF_MLP,
+        *FORGOTTEN,
+        *(
+            m
+            for each in OF_ATTENTION
+            for m in with_both_forms(each, attend=each.program)
+        ),
+        *(m for each in OF_NORM for m in with_both_forms(each, norm_by=each.program)),
+    ],
+)

@@ -1,0 +1,320 @@
+"""The forward pass of a GPT, with its loss."""
+
+import math
+from functools import lru_cache, partial
+
+import torch
+import torch.nn.functional as F
+from torch import Tensor
+from torch.func import functional_call
+
+from mygpt.check.run import kept_state
+from mygpt.check.task import Arguments, Draw, Mistake, Probe, Program, Property, Task
+from mygpt.check.tasks import block as blocks
+from mygpt.check.tasks import norm
+from mygpt.check.tasks.block import block_tensors, block_with, stored_block
+from mygpt.check.tasks.feed_forward import ERF, bent, erf_form, tanh_form
+from mygpt.gpt import GPT, GPTConfig
+
+
+@lru_cache(maxsize=32)
+def package_gpt(V: int, N: int, C: int, H: int, L: int, activation: str) -> GPT:
+    with kept_state():
+        return GPT(GPTConfig(V, N, C, H, L, activation=activation))
+
+
+def stored_gpt(weights: dict) -> dict[str, Tensor]:
+    """Name a GPT's weights as the package does."""
+    named = {
+        "token.embedding.weight": weights["token"],
+        "position.weight": weights["position"],
+        "ln_f.weight": weights["ln_f_weight"],
+        "ln_f.bias": weights["ln_f_bias"],
+    }
+    for i, block in enumerate(weights["blocks"]):
+        named |= stored_block(block, f"blocks.{i}.")
+    return named
+
+
+def book_gpt(activation: str) -> Program:
+    def gpt(ids: Tensor, targets: Tensor, weights: dict, num_heads: int):
+        V, C = weights["token"].shape
+        N, L = len(weights["position"]), len(weights["blocks"])
+        model = package_gpt(V, N, C, num_heads, L, activation)
+        return functional_call(model, stored_gpt(weights), (ids, targets))
+
+    return gpt
+
+
+def gpt_tensors(draw: Draw, V: int, N: int, C: int, L: int) -> dict:
+    return {
+        "token": draw.normal(V, C),
+        "position": draw.normal(N, C, scale=0.7),
+        "blocks": [block_tensors(draw, C, 4 * C) for _ in range(L)],
+        "ln_f_weight": draw.normal(C, mean=1.0, scale=0.5),
+        "ln_f_bias": draw.normal(C, scale=0.5),
+    }
+
+
+def make_gpt(
+    draw: Draw, V: int, N: int, B: int, T: int, H: int, D: int, L: int
+) -> Arguments:
+    if T > N:
+        raise ValueError("a text longer than the position table")
+    return {
+        "ids": draw.ids(B, T, below=V),
+        "targets": draw.ids(B, T, below=V),
+        "weights": gpt_tensors(draw, V, N, H * D, L),
+        "num_heads": H,
+    }
+
+
+def mean_loss(logits: Tensor, targets: Tensor) -> Tensor:
+    return F.cross_entropy(logits.flatten(0, 1), targets.flatten())
+
+
+def gpt_with(
+    ids: Tensor,
+    targets: Tensor,
+    weights: dict,
+    num_heads: int,
+    *,
+    start=lambda ids, token, position: token[ids] + position[: ids.shape[1]],
+    order=lambda blocks: blocks,
+    block: Program = block_with,
+    last_norm: bool = True,
+    head=lambda x, weights: x @ weights["token"].T,
+    loss=mean_loss,
+    given=lambda logits: logits,
+):
+    """A GPT's forward pass with one piece replaced."""
+    x = start(ids, weights["token"], weights["position"])
+    for each in order(weights["blocks"]):
+        x = block(x, each, num_heads)
+    if last_norm:
+        x = norm.norm_with(x, weights["ln_f_weight"], weights["ln_f_bias"], 1e-5)
+    logits = head(x, weights)
+    return given(logits), loss(logits, targets)
+
+
+def shifted_loss(logits: Tensor, targets: Tensor) -> Tensor:
+    return mean_loss(logits[:, :-1], targets[:, 1:])
+
+
+def last_loss(logits: Tensor, targets: Tensor) -> Tensor:
+    return F.cross_entropy(logits[:, -1], targets[:, -1])
+
+
+def summed_loss(logits: Tensor, targets: Tensor) -> Tensor:
+    return F.cross_entropy(logits.flatten(0, 1), targets.flatten(), reduction="sum")
+
+
+def softmaxed_loss(logits: Tensor, targets: Tensor) -> Tensor:
+    return mean_loss(logits.softmax(-1), targets)
+
+
+def base_two(logits: Tensor, targets: Tensor) -> Tensor:
+    return mean_loss(logits, targets) / math.log(2)
+
+
+def both_forms(
+    name: str, text: str, inner: Program = block_with, **pieces
+) -> list[Mistake]:
+    """Make a mistake of a GPT with either form of GELU."""
+    return [
+        Mistake(
+            name,
+            text,
+            partial(gpt_with, block=partial(inner, feed=bent(form)), **pieces),
+        )
+        for form in (tanh_form, erf_form)
+    ]
+
+
+def of_blocks() -> list[Mistake]:
+    """Mistakes inside the blocks, the most common ones."""
+    return [
+        Mistake(m.name, f"in the blocks, {m.text}", partial(gpt_with, block=m.program))
+        for m in blocks.block.mistakes
+        if m.name in IN_BLOCKS
+    ]
+
+
+IN_BLOCKS = (
+    "no-residuals", "no-first-residual", "no-second-residual", "post-norm", "no-norms",
+    "no-first-norm", "no-second-norm", "relu", "no-activation", "one-head", "no-scale",
+    "scale-of-channels", "no-mask", "mask-off-by-one-ahead", "mask-of-zeros",
+    "join-without-transpose", "no-output-projection", "no-biases",
+    "variance-over-n-minus-one", "side-by-side",
+)  # fmt: skip
+
+
+def ln_v_at_zero(program: Program, arguments: Arguments) -> str | None:
+    ids, targets, weights, num_heads = arguments.values()
+    silent = {**weights, "token": torch.zeros_like(weights["token"])}
+    V = len(weights["token"])
+    loss = float(program(ids, targets, silent, num_heads)[1])
+    if abs(loss - math.log(V)) < 1e-4:
+        return None
+    return (
+        f"With a token table of zeros all {V} tokens are equally likely and the loss "
+        f"must be ln {V} = {math.log(V):.4f}; yours is {loss:.4f}."
+    )
+
+
+def causal_logits(program: Program, arguments: Arguments) -> str | None:
+    changed = {**arguments, "ids": arguments["ids"].clone()}
+    V = len(arguments["weights"]["token"])
+    changed["ids"][:, -1] = (changed["ids"][:, -1] + 1) % V
+    before, after = (program(*a.values())[0][:, :-1] for a in (arguments, changed))
+    if torch.allclose(before, after, atol=1e-5):
+        return None
+    return (
+        "It is not causal: another last token changes the logits of earlier positions."
+    )
+
+
+def one_batch_overfits(program: Program, arguments: Arguments) -> str | None:
+    """Whether Adam on one batch brings the loss down."""
+    ids, targets, weights, num_heads = arguments.values()
+    trained = {
+        name: [{n: w.clone().requires_grad_() for n, w in b.items()} for b in value]
+        if name == "blocks"
+        else value.clone().requires_grad_()
+        for name, value in weights.items()
+    }
+    flat = [w for n, w in trained.items() if n != "blocks"]
+    flat += [w for b in trained["blocks"] for w in b.values()]
+    adam = torch.optim.Adam(flat, lr=0.03)
+    for _ in range(60):
+        adam.zero_grad()
+        loss = program(ids, targets, trained, num_heads)[1]
+        loss.backward()
+        adam.step()
+    if float(loss.detach()) < 0.2:
+        return None
+    return (
+        "Sixty steps of Adam on one batch leave your loss at "
+        "{float(loss.detach()):.2f}: a model that can learn gets below 0.2."
+    )
+
+
+WEIGHTS_OF_GPT = (
+    "dict: token (V, C), position (N, C) with N >= T, blocks (a list of block weights, "
+    "as for `block`), ln_f_weight and ln_f_bias (C,)"
+)
+
+gpt = Task(
+    name="gpt",
+    chapter="12_gpt",
+    label="check-gpt",
+    asks="A GPT's forward pass: token vectors plus position vectors, the blocks in "
+    "order, the last norm (eps 1e-5), and as logits the products with every row of "
+    "the token table. The loss is the mean cross-entropy in nats of logits[b, t] "
+    "against targets[b, t], which are the next tokens already.",
+    arguments={
+        "ids": "(B, T), whole numbers",
+        "targets": "(B, T), whole numbers",
+        "weights": WEIGHTS_OF_GPT,
+        "num_heads": "int",
+    },
+    returns="a tuple (logits, loss) of shapes (B, T, V) and ()",
+    parts=("logits", "loss"),
+    example="""\
+>>> from mygpt.check import world_model
+>>> model = world_model()
+>>> ids = torch.tensor([model.encode("the capital of france is")])
+>>> logits, loss = gpt(ids, ids, model.weights, model.num_heads)
+>>> model.decode([int(logits[0, -1].argmax())])
+'paris'""",
+    reference=book_gpt("gelu_tanh"),
+    forms={ERF: book_gpt("gelu")},
+    make=make_gpt,
+    probes=[
+        Probe(0, {"V": 7, "N": 5, "B": 2, "T": 3, "H": 2, "D": 3, "L": 2}),
+        Probe(1, {"V": 5, "N": 5, "B": 3, "T": 5, "H": 3, "D": 2, "L": 3}),
+        Probe(2, {"V": 6, "N": 9, "B": 1, "T": 4, "H": 2, "D": 3, "L": 2}),
+    ],
+    least={"V": 2, "D": 2, "T": 2},
+    differentiable=["weights"],
+    properties=[
+        Property("causal", causal_logits),
+        Property("ln V", ln_v_at_zero),
+        Property("overfits", one_batch_overfits),
+    ],
+    sizes=lambda given: {
+        "V": given["weights"]["token"].shape[0],
+        "N": given["weights"]["position"].shape[0],
+        "C": given["weights"]["token"].shape[1],
+        "num_heads": given["num_heads"],
+        "num_layers": len(given["weights"]["blocks"]),
+    },
+    weights=["weights"],
+    mistakes=[
+        *both_forms("no-last-norm", "the last norm is missing", last_norm=False),
+        *both_forms(
+            "no-positions",
+            "the position vectors are not added",
+            start=lambda ids, token, position: token[ids],
+        ),
+        *both_forms(
+            "positions-from-one",
+            "the positions are counted from 1",
+            start=lambda ids, token, position: (
+                token[ids] + position[1 : ids.shape[1] + 1]
+            ),
+        ),
+        *both_forms(
+            "scaled-embedding",
+            "the token vectors are multiplied by √C",
+            start=lambda ids, token, position: (
+                token[ids] * token.shape[1] ** 0.5 + position[: ids.shape[1]]
+            ),
+        ),
+        *both_forms(
+            "blocks-backwards",
+            "the blocks run in the wrong order, the last one first",
+            order=lambda blocks: blocks[::-1],
+        ),
+        *both_forms(
+            "first-block-again",
+            "every block uses the weights of the first",
+            order=lambda blocks: blocks[:1] * len(blocks),
+        ),
+        *both_forms(
+            "last-block-missing",
+            "the last block is missing",
+            order=lambda blocks: blocks[:-1],
+        ),
+        *both_forms("one-block", "only the first block runs", order=lambda b: b[:1]),
+        *both_forms("no-blocks", "no block runs", order=lambda blocks: []),
+        *both_forms(
+            "targets-shifted-again",
+            "the targets are shifted once more: they are the next tokens already",
+            loss=shifted_loss,
+        ),
+        *both_forms(
+            "last-position", "only the last position has a loss", loss=last_loss
+        ),
+        *both_forms(
+            "sum-for-mean", "the losses are added, not averaged", loss=summed_loss
+        ),
+        *both_forms("bits", "the loss has base 2: bits, not nats", loss=base_two),
+        *both_forms(
+            "softmax-before-loss",
+            "the loss gets probabilities: `F.cross_entropy` has a softmax inside",
+            loss=softmaxed_loss,
+        ),
+        *both_forms(
+            "probabilities-returned",
+            "the probabilities are returned instead of the logits",
+            given=lambda logits: logits.softmax(-1),
+        ),
+        *both_forms(
+            "scaled-logits",
+            "the logits are divided by √C",
+            head=lambda x, weights: x @ weights["token"].T / x.shape[-1] ** 0.5,
+        ),
+        *of_blocks(),
+    ],
+)

@@ -1,0 +1,362 @@
+"""Layer normalisation and its gradient."""
+
+import torch
+import torch.nn.functional as F
+from torch import Tensor
+
+from mygpt.check.task import Draw, Mistake, Probe, Property, Task
+from mygpt.norm import normalise
+
+CHAPTER = "08_layer_norm"
+
+
+def make_norm(
+    draw: Draw, B: int, T: int, C: int, eps: float, mean: float = 1.0
+) -> dict:
+    return {
+        "x": draw.normal(B, T, C, mean=mean, scale=1.5),
+        "weight": draw.normal(C, mean=1.0),
+        "bias": draw.normal(C),
+        "eps": eps,
+    }
+
+
+def norm_with(
+    x: Tensor,
+    weight: Tensor,
+    bias: Tensor,
+    eps: float,
+    *,
+    axes: tuple[int, ...] = (-1,),
+    correction: int = 0,
+    centre: bool = True,
+    divide=None,
+    scale: bool = True,
+    shift: bool = True,
+) -> Tensor:
+    """Layer norm with one piece replaced."""
+    mean = x.mean(axes, keepdim=True)
+    variance = x.var(axes, keepdim=True, correction=correction)
+    divisor = torch.sqrt(variance + eps) if divide is None else divide(x, variance, eps)
+    y = (x - mean if centre else x) / divisor
+    return y * (weight if scale else 1) + (bias if shift else 0)
+
+
+def wrong(**pieces):
+    return lambda x, weight, bias, eps: norm_with(x, weight, bias, eps, **pieces)
+
+
+def mean_zero(program, arguments) -> str | None:
+    C = arguments["x"].shape[-1]
+    one, zero = torch.ones(C).to(arguments["x"]), torch.zeros(C).to(arguments["x"])
+    y = program(arguments["x"], one, zero, arguments["eps"])
+    if y.mean(-1).abs().max() < 1e-4:
+        return None
+    return "With weight 1 and bias 0 every position's mean must be 0; yours is not."
+
+
+NORM_PROBES = [
+    Probe(0, {"B": 1, "T": 2, "C": 3, "eps": 0.5}),
+    Probe(1, {"B": 2, "T": 3, "C": 5, "eps": 0.1}),
+    Probe(2, {"B": 3, "T": 1, "C": 2, "eps": 2.0}),
+    Probe(3, {"B": 2, "T": 4, "C": 4, "eps": 1e-5}),
+    Probe(4, {"B": 3, "T": 3, "C": 3, "eps": 1.0}),
+]
+FAR = Probe(5, {"B": 2, "T": 2, "C": 3, "eps": 0.1, "mean": 20.0})
+
+layer_norm = Task(
+    name="layer_norm",
+    chapter=CHAPTER,
+    label="check-layer-norm",
+    asks="Bring each position's vector to mean 0 and variance 1: subtract its mean, "
+    "divide by √(variance + eps), where the variance divides by C; then times weight, "
+    "plus bias.",
+    arguments={"x": "(B, T, C)", "weight": "(C,)", "bias": "(C,)", "eps": "float"},
+    returns="a tensor of shape (B, T, C)",
+    example="""\
+>>> layer_norm(torch.tensor([[[1.0, 3.0]]]), torch.ones(2), torch.zeros(2), 0.0)
+tensor([[[-1.,  1.]]])""",
+    reference=lambda x, weight, bias, eps: normalise(x, eps) * weight + bias,
+    make=make_norm,
+    probes=[*NORM_PROBES, FAR],
+    least={"C": 2},
+    fixed=["eps"],
+    differentiable=["x", "weight", "bias"],
+    properties=[Property("mean 0", mean_zero)],
+    sizes=lambda given: {"C": len(given["weight"]), "eps": given["eps"]},
+    optional={"eps": 1e-5},
+    weights=["weight", "bias"],
+    mistakes=[
+        Mistake(
+            "variance-over-n-minus-one",
+            "the variance divides by C - 1, not by C",
+            wrong(correction=1),
+        ),
+        Mistake(
+            "eps-outside-the-root",
+            "eps is added outside the root, to the standard deviation",
+            wrong(divide=lambda x, variance, eps: variance.sqrt() + eps),
+        ),
+        Mistake(
+            "n-minus-one-and-eps-outside",
+            "the variance divides by C - 1 and eps is added outside the root, as with "
+            "`x.std() + eps`",
+            wrong(correction=1, divide=lambda x, variance, eps: variance.sqrt() + eps),
+        ),
+        Mistake(
+            "eps-forgotten",
+            "eps is forgotten",
+            wrong(divide=lambda x, variance, eps: variance.sqrt()),
+        ),
+        Mistake(
+            "eps-squared",
+            "eps is squared before it is added to the variance",
+            wrong(divide=lambda x, variance, eps: (variance + eps**2).sqrt()),
+        ),
+        Mistake(
+            "no-root",
+            "the vector is divided by the variance, not by its root",
+            wrong(divide=lambda x, variance, eps: variance + eps),
+        ),
+        Mistake(
+            "wrong-axis",
+            "mean and variance are taken over the positions instead of the channels",
+            wrong(axes=(1,)),
+        ),
+        Mistake(
+            "batch-axis",
+            "mean and variance are taken over the batch",
+            wrong(axes=(0,)),
+        ),
+        Mistake(
+            "batch-norm",
+            "mean and variance are those of each channel over batch and positions: "
+            "this is batch normalisation",
+            wrong(axes=(0, 1)),
+        ),
+        Mistake(
+            "two-axes",
+            "mean and variance are taken over positions and channels together",
+            wrong(axes=(1, 2)),
+        ),
+        Mistake(
+            "whole-tensor",
+            "mean and variance are those of the whole tensor",
+            wrong(axes=(0, 1, 2)),
+        ),
+        Mistake(
+            "rms-norm",
+            "the mean is not subtracted, and the root mean square divides: this is "
+            "RMSNorm",
+            wrong(
+                centre=False,
+                divide=lambda x, variance, eps: (
+                    x.square().mean(-1, keepdim=True) + eps
+                ).sqrt(),
+            ),
+        ),
+        Mistake("not-centred", "the mean is not subtracted", wrong(centre=False)),
+        Mistake(
+            "not-scaled",
+            "the mean is subtracted, but nothing is divided",
+            wrong(divide=lambda x, variance, eps: 1.0),
+        ),
+        Mistake("no-weight", "weight is forgotten", wrong(scale=False)),
+        Mistake("no-bias", "bias is forgotten", wrong(shift=False)),
+        Mistake(
+            "no-weight-no-bias",
+            "weight and bias are forgotten",
+            wrong(scale=False, shift=False),
+        ),
+        Mistake(
+            "weight-and-bias-swapped",
+            "weight and bias change places",
+            lambda x, weight, bias, eps: norm_with(x, bias, weight, eps),
+        ),
+        Mistake(
+            "weight-multiplies-bias",
+            "weight also multiplies the bias: (normalised + bias) * weight",
+            lambda x, weight, bias, eps: (normalise(x, eps) + bias) * weight,
+        ),
+        Mistake(
+            "mean-absolute-deviation",
+            "the mean absolute deviation divides instead of the standard deviation",
+            wrong(
+                divide=lambda x, variance, eps: (
+                    (x - x.mean(-1, keepdim=True)).abs().mean(-1, keepdim=True) + eps
+                )
+            ),
+        ),
+        Mistake(
+            "detached-statistics",
+            "mean and variance are cut off from the graph",
+            lambda x, weight, bias, eps: (
+                (x - x.mean(-1, keepdim=True).detach())
+                / (x.var(-1, keepdim=True, correction=0).detach() + eps).sqrt()
+                * weight
+                + bias
+            ),
+        ),
+    ],
+)
+
+
+def make_gradient(
+    draw: Draw, B: int, T: int, C: int, eps: float, mean: float = 1.0
+) -> dict:
+    return {
+        "dy": draw.normal(B, T, C, mean=0.3),
+        "x": draw.normal(B, T, C, mean=mean, scale=1.5),
+        "weight": draw.normal(C, mean=1.0),
+        "eps": eps,
+    }
+
+
+def reference_gradient(dy, x, weight, eps):
+    """Let autograd walk back through the package's own."""
+    with torch.enable_grad():
+        x, weight = x.detach().requires_grad_(), weight.detach().requires_grad_()
+        bias = torch.zeros_like(weight, requires_grad=True)
+        y = F.layer_norm(x, weight.shape, weight, bias, eps)
+        return torch.autograd.grad(y, (x, weight, bias), dy)
+
+
+def gradient_with(
+    dy: Tensor,
+    x: Tensor,
+    weight: Tensor,
+    eps: float,
+    *,
+    weighted: bool = True,
+    mean_term: bool = True,
+    product_term: bool = True,
+    divide: bool = True,
+    correction: int = 0,
+    sums: tuple[int, ...] | None = (0, 1),
+    averaged: bool = False,
+    product: str = "normalised",
+    swapped: bool = False,
+    sign: int = 1,
+    add_up: str = "mean",
+):
+    """The gradient by its formula, with one piece replaced."""
+    variance = x.var(-1, keepdim=True, correction=correction)
+    std = (variance + eps).sqrt()
+    n = (x - x.mean(-1, keepdim=True)) / std  # normalised
+    g = dy * weight if weighted else dy
+    along = getattr(torch, add_up)
+    dx = g
+    if mean_term:
+        dx = dx - along(g, -1, keepdim=True)
+    if product_term:
+        dx = dx - sign * n * along(g * n, -1, keepdim=True)
+    if divide:
+        dx = dx / std
+    beside = {"normalised": n, "x": x, "centred": x - x.mean(-1, keepdim=True)}[product]
+    dweight, dbias = dy * beside, dy
+    if sums:
+        dweight, dbias = dweight.sum(sums), dbias.sum(sums)
+    if averaged:
+        count = dy.shape[0] * dy.shape[1]
+        dweight, dbias = dweight / count, dbias / count
+    return (dx, dbias, dweight) if swapped else (dx, dweight, dbias)
+
+
+def wrong_gradient(**pieces):
+    return lambda dy, x, weight, eps: gradient_with(dy, x, weight, eps, **pieces)
+
+
+layer_norm_gradient = Task(
+    name="layer_norm_gradient",
+    chapter=CHAPTER,
+    label="check-layer-norm-gradient",
+    asks="The gradients of layer_norm by formula: from dy, the gradient of the loss "
+    "with respect to the result, those with respect to x, weight and bias. With n the "
+    "normalised x and g = dy * weight: dx = (g - mean(g) - n * mean(g * n)) / "
+    "√(variance + eps), means over the channels; dweight and dbias are sums over "
+    "batch and positions.",
+    arguments={
+        "dy": "(B, T, C)",
+        "x": "(B, T, C)",
+        "weight": "(C,)",
+        "eps": "float",
+    },
+    returns="a tuple (dx, dweight, dbias) of shapes (B, T, C), (C,), (C,)",
+    parts=("dx", "dweight", "dbias"),
+    example="""\
+>>> dy, x = torch.tensor([[[1.0, 0.0, 0.0]]]), torch.tensor([[[-1.0, 0.0, 1.0]]])
+>>> dx, dweight, dbias = layer_norm_gradient(dy, x, torch.ones(3), 0.0)
+>>> dweight, dbias
+(tensor([-1.2247,  0.0000,  0.0000]), tensor([1., 0., 0.]))""",
+    reference=reference_gradient,
+    make=make_gradient,
+    probes=[*NORM_PROBES, FAR],
+    least={"C": 2},
+    fixed=["eps"],
+    mistakes=[
+        Mistake(
+            "statistics-held-fixed",
+            "mean and variance are treated as constants: only g / √(variance + eps) "
+            "is left of dx",
+            wrong_gradient(mean_term=False, product_term=False),
+        ),
+        Mistake(
+            "no-mean-term",
+            "the term - mean(g) is missing from dx",
+            wrong_gradient(mean_term=False),
+        ),
+        Mistake(
+            "no-product-term",
+            "the term - n * mean(g * n) is missing from dx",
+            wrong_gradient(product_term=False),
+        ),
+        Mistake(
+            "product-term-added",
+            "the term n * mean(g * n) is added to dx, not subtracted",
+            wrong_gradient(sign=-1),
+        ),
+        Mistake(
+            "no-weight", "weight is forgotten in dx", wrong_gradient(weighted=False)
+        ),
+        Mistake(
+            "no-division",
+            "dx is not divided by √(variance + eps)",
+            wrong_gradient(divide=False),
+        ),
+        Mistake(
+            "sums-for-means",
+            "the two means over the channels are sums",
+            wrong_gradient(add_up="sum"),
+        ),
+        Mistake(
+            "variance-over-n-minus-one",
+            "the variance divides by C - 1, not by C",
+            wrong_gradient(correction=1),
+        ),
+        Mistake(
+            "not-summed",
+            "dweight and dbias are not added up over batch and positions",
+            wrong_gradient(sums=None),
+        ),
+        Mistake(
+            "averaged",
+            "dweight and dbias are averages over batch and positions, not sums",
+            wrong_gradient(averaged=True),
+        ),
+        Mistake(
+            "x-for-normalised",
+            "dweight is made with x instead of the normalised x",
+            wrong_gradient(product="x"),
+        ),
+        Mistake(
+            "centred-for-normalised",
+            "dweight is made with x - mean, which is not divided yet",
+            wrong_gradient(product="centred"),
+        ),
+        Mistake(
+            "swapped",
+            "dweight and dbias change places",
+            wrong_gradient(swapped=True),
+        ),
+    ],
+)

@@ -1,0 +1,621 @@
+"""Top-k, top-p, and generation with a cache of keys and values."""
+
+import math
+from functools import partial
+
+import torch
+import torch.nn.functional as F
+from torch import Tensor
+
+from mygpt.check.task import Arguments, Draw, Mistake, Probe, Program, Property, Task
+from mygpt.check.tasks.attention import join, split
+from mygpt.check.tasks.feed_forward import ERF, erf_form, tanh_form
+from mygpt.check.tasks.gpt import WEIGHTS_OF_GPT, book_gpt, gpt_tensors
+from mygpt.check.tasks.norm import norm_with
+from mygpt.sampling import keep_top_k, keep_top_p
+
+CHAPTER = "14_generation"
+
+
+def distinct(draw: Draw, N: int, V: int) -> Tensor:
+    """Logits without ties."""
+    rows = [draw.rng.sample(range(-25, 26), V) for _ in range(N)]
+    return torch.tensor(rows, dtype=torch.float64) / 10
+
+
+def make_top_k(draw: Draw, N: int, V: int, k: int) -> Arguments:
+    return {"logits": distinct(draw, N, V), "k": k}
+
+
+def probabilities(logits: Tensor, keep: Tensor) -> Tensor:
+    return logits.masked_fill(~keep, -math.inf).softmax(-1)
+
+
+def above(logits: Tensor, k: int) -> Tensor:
+    """Which logits are among the k largest of their row."""
+    return logits >= logits.topk(min(max(k, 1), logits.shape[-1])).values[:, -1:]
+
+
+def adds_up(program: Program, arguments: Arguments) -> str | None:
+    total = program(*arguments.values()).sum(-1)
+    if torch.allclose(total, torch.ones_like(total), atol=1e-5):
+        return None
+    return "Your probabilities do not add up to 1."
+
+
+top_k = Task(
+    name="top_k",
+    chapter=CHAPTER,
+    label="check-top-k",
+    asks="The probabilities after top-k: keep each row's k largest logits, give all "
+    "others probability 0, and take the softmax of what is left. k may exceed V.",
+    arguments={"logits": "(N, V)", "k": "int"},
+    returns="a tensor of shape (N, V)",
+    example="""\
+>>> top_k(torch.tensor([[0.0, 2.0, 1.0]]), 2)
+tensor([[0.0000, 0.7311, 0.2689]])""",
+    reference=lambda logits, k: keep_top_k(logits, k).softmax(-1),
+    make=make_top_k,
+    probes=[
+        Probe(0, {"N": 1, "V": 5, "k": 2}),
+        Probe(1, {"N": 3, "V": 7, "k": 3}),
+        Probe(2, {"N": 2, "V": 4, "k": 9}),
+        Probe(3, {"N": 2, "V": 5, "k": 1}),
+    ],
+    least={"V": 2},
+    fixed=["logits", "k"],
+    properties=[Property("adds up", adds_up)],
+    mistakes=[
+        Mistake(
+            "one-too-few",
+            "one logit too few is kept: the k-th largest stays too",
+            lambda logits, k: probabilities(
+                logits, logits > logits.topk(min(k, logits.shape[-1])).values[:, -1:]
+            ),
+        ),
+        Mistake(
+            "one-too-many",
+            "one logit too many is kept",
+            lambda logits, k: probabilities(logits, above(logits, k + 1)),
+        ),
+        Mistake(
+            "smallest",
+            "the k smallest logits are kept",
+            lambda logits, k: probabilities(logits, above(-logits, k)),
+        ),
+        Mistake(
+            "zero-for-infinity",
+            "the other logits are set to 0, and exp(0) is 1: set them to -inf",
+            lambda logits, k: (logits * above(logits, k)).softmax(-1),
+        ),
+        Mistake(
+            "not-renormalised",
+            "the probabilities are cut after the softmax and no longer add up to 1",
+            lambda logits, k: logits.softmax(-1) * above(logits, k),
+        ),
+        Mistake(
+            "softmax-twice",
+            "the softmax is applied twice",
+            lambda logits, k: probabilities(logits, above(logits, k)).softmax(-1),
+        ),
+        Mistake(
+            "first-row-for-all",
+            "the threshold of the first row is used for all rows",
+            lambda logits, k: probabilities(
+                logits, logits >= logits.topk(min(k, logits.shape[-1])).values[0, -1]
+            ),
+        ),
+        Mistake(
+            "whole-batch",
+            "the k largest of the whole tensor are kept, not of each row",
+            lambda logits, k: probabilities(
+                logits, above(logits.view(1, -1), k).view(logits.shape)
+            ),
+        ),
+        Mistake(
+            "no-cut",
+            "nothing is cut: k is ignored",
+            lambda logits, k: logits.softmax(-1),
+        ),
+        Mistake(
+            "sorted",
+            "the k probabilities come sorted, not in the places of their tokens",
+            lambda logits, k: F.pad(
+                logits.topk(min(k, logits.shape[-1])).values.softmax(-1),
+                (0, max(0, logits.shape[-1] - k)),
+            ),
+        ),
+        Mistake(
+            "logits-returned",
+            "the logits are returned, not probabilities",
+            lambda logits, k: logits.masked_fill(~above(logits, k), -math.inf),
+        ),
+    ],
+)
+
+
+def make_top_p(draw: Draw, N: int, V: int, p: float) -> Arguments:
+    return {"logits": distinct(draw, N, V), "p": p}
+
+
+def nucleus(
+    logits: Tensor,
+    p: float,
+    *,
+    values=lambda ordered: ordered.softmax(-1),
+    descending: bool = True,
+    before: bool = True,
+    always_one: bool = True,
+    back: bool = True,
+    renormalise: bool = True,
+    whole: bool = False,
+) -> Tensor:
+    """Top-p with one piece replaced."""
+    if whole:
+        flat = nucleus(logits.view(1, -1), p)
+        return probabilities(logits, flat.view(logits.shape) > 0)
+    ordered, order = logits.sort(descending=descending, stable=True)
+    each = values(ordered)
+    total = each.cumsum(-1)
+    keep = (total - each if before else total) < p
+    if always_one:
+        keep[:, 0] = True
+    if back:
+        keep = torch.zeros_like(keep).scatter(1, order, keep)
+    if not renormalise:
+        return logits.softmax(-1) * keep
+    return probabilities(logits, keep)
+
+
+top_p = Task(
+    name="top_p",
+    chapter=CHAPTER,
+    label="check-top-p",
+    asks="The probabilities after top-p (nucleus sampling): of each row keep the "
+    "fewest likeliest tokens whose probabilities add up to at least p, give all "
+    "others probability 0, and take the softmax of what is left. The likeliest always "
+    "stays.",
+    arguments={"logits": "(N, V)", "p": "float"},
+    returns="a tensor of shape (N, V)",
+    example="""\
+>>> top_p(torch.tensor([[0.0, 2.0, 1.0]]), 0.7)
+tensor([[0.0000, 0.7311, 0.2689]])""",
+    reference=lambda logits, p: keep_top_p(logits, p).softmax(-1),
+    make=make_top_p,
+    probes=[
+        Probe(0, {"N": 1, "V": 5, "p": 0.7}),
+        Probe(1, {"N": 3, "V": 7, "p": 0.85}),
+        Probe(2, {"N": 3, "V": 6, "p": 0.05}),
+        Probe(3, {"N": 2, "V": 4, "p": 0.5}),
+    ],
+    least={"V": 2},
+    fixed=["logits", "p"],
+    properties=[Property("adds up", adds_up)],
+    mistakes=[
+        Mistake(
+            "last-one-missing",
+            "the token that brings the sum to p is cut; it belongs to the nucleus",
+            partial(nucleus, before=False),
+        ),
+        Mistake(
+            "empty",
+            "the token that brings the sum to p is cut, and nothing stays where the "
+            "likeliest has more than p: NaN",
+            partial(nucleus, before=False, always_one=False),
+        ),
+        Mistake(
+            "one-too-many",
+            "one token too many is kept",
+            lambda logits, p: one_more(logits, p),
+        ),
+        Mistake(
+            "least-likely",
+            "the tokens are sorted the wrong way round: the least likely are kept",
+            partial(nucleus, descending=False),
+        ),
+        Mistake(
+            "sum-of-logits",
+            "the logits are added up, not their probabilities",
+            partial(nucleus, values=lambda ordered: ordered),
+        ),
+        Mistake(
+            "not-put-back",
+            "the cut is made in sorted order and not put back in the tokens' places",
+            partial(nucleus, back=False),
+        ),
+        Mistake(
+            "not-renormalised",
+            "the probabilities are cut after the softmax and no longer add up to 1",
+            partial(nucleus, renormalise=False),
+        ),
+        Mistake(
+            "threshold",
+            "tokens with a probability of at least p are kept; it is their sum that "
+            "must reach p",
+            lambda logits, p: probabilities(
+                logits,
+                (logits.softmax(-1) >= p) | (logits == logits.amax(-1, keepdim=True)),
+            ),
+        ),
+        Mistake(
+            "rest-threshold",
+            "tokens with a probability of at least 1 - p are kept",
+            lambda logits, p: probabilities(
+                logits,
+                (logits.softmax(-1) >= 1 - p)
+                | (logits == logits.amax(-1, keepdim=True)),
+            ),
+        ),
+        Mistake(
+            "min-p",
+            "tokens with at least p times the largest probability are kept: min-p",
+            lambda logits, p: probabilities(
+                logits,
+                logits.softmax(-1) >= p * logits.softmax(-1).amax(-1, keepdim=True),
+            ),
+        ),
+        Mistake(
+            "no-cut",
+            "nothing is cut: p is ignored",
+            lambda logits, p: logits.softmax(-1),
+        ),
+        Mistake(
+            "whole-batch",
+            "the nucleus is that of the whole tensor, not of each row",
+            partial(nucleus, whole=True),
+        ),
+    ],
+)
+
+
+def one_more(logits: Tensor, p: float) -> Tensor:
+    count = (keep_top_p(logits, p) > -math.inf).sum(-1, keepdim=True) + 1
+    rank = logits.argsort(-1, descending=True).argsort(-1)
+    return probabilities(logits, rank < count)
+
+
+# One step of a GPT with a cache.
+
+
+def make_pieces(
+    draw: Draw, V: int, N: int, B: int, H: int, D: int, L: int, pieces: tuple[int, ...]
+) -> Arguments:
+    if sum(pieces) > N:
+        raise ValueError("a text longer than the position table")
+    return {
+        "pieces": [draw.ids(B, length, below=V) for length in pieces],
+        "weights": gpt_tensors(draw, V, N, H * D, L),
+        "num_heads": H,
+    }
+
+
+def observe_steps(program: Program, arguments: Arguments) -> list:
+    """Feed a text piece by piece; give the logits after each."""
+    pieces, weights, num_heads = arguments.values()
+    cache, given = None, []
+    for ids in pieces:
+        result = program(ids, weights, num_heads, cache)
+        if not isinstance(result, tuple | list) or len(result) != 2:
+            return result
+        logits, cache = result
+        given.append(logits)
+    return given
+
+
+def whole_text(form: str) -> Program:
+    """Read the whole text so far at every step, without a cache, by the package."""
+
+    def step(ids, weights, num_heads, cache):
+        seen = ids if cache is None else torch.cat([cache, ids], 1)
+        logits, _ = book_gpt(form)(seen, seen, weights, num_heads)
+        return logits[:, -1], seen
+
+    return step
+
+
+def step_with(
+    ids: Tensor,
+    weights: dict,
+    num_heads: int,
+    cache: list | None,
+    *,
+    form=tanh_form,
+    start=lambda past: past,
+    store=lambda old, new: torch.cat([old, new], dim=2),
+    mask=lambda T, past: torch.ones(T, past + T, dtype=torch.bool).tril(past),
+    pick=lambda logits: logits[:, -1],
+    last_norm: bool = True,
+    shared: bool = False,
+    cached: str = "kv",
+) -> tuple[Tensor, list]:
+    """One step of a GPT with a cache, with one piece replaced."""
+    T, blocks = ids.shape[1], weights["blocks"]
+    past = cache[0][2] if cache else 0
+    first = start(past)
+    x = weights["token"][ids] + weights["position"][first : first + T]
+    new_cache = []
+    for i, w in enumerate(blocks):
+        n = norm_with(x, w["ln1_weight"], w["ln1_bias"], 1e-5)
+        q, k, v = (
+            split(n @ w[f"W_{name}"] + w[f"b_{name}"], num_heads) for name in "QKV"
+        )
+        if cache:
+            old_k, old_v, _ = cache[0 if shared else i]
+            k = store(old_k, k) if "k" in cached else k
+            v = store(old_v, v) if "v" in cached else v
+        new_cache.append((k, v, past + T))
+        allowed = mask(T, k.shape[2] - T)
+        scores = q @ k.mT / math.sqrt(q.shape[-1])
+        scores = scores.masked_fill(~allowed, -math.inf)
+        x = x + join(scores.softmax(-1) @ v) @ w["W_O"] + w["b_O"]
+        n = norm_with(x, w["ln2_weight"], w["ln2_bias"], 1e-5)
+        x = x + form(n @ w["W1"] + w["b1"]) @ w["W2"] + w["b2"]
+    if last_norm:
+        x = norm_with(x, weights["ln_f_weight"], weights["ln_f_bias"], 1e-5)
+    return pick(x @ weights["token"].T), new_cache
+
+
+def both_forms(name: str, text: str, **pieces) -> list[Mistake]:
+    return [
+        Mistake(name, text, partial(step_with, form=form, **pieces))
+        for form in (tanh_form, erf_form)
+    ]
+
+
+def cache_is_used(program: Program, arguments: Arguments) -> str | None:
+    """Whether a second call can do without the ids of the first.
+
+    The second call gets a token table in which the tokens of the first have other
+    vectors; from the cache, the logits of the tokens in the second are unaffected.
+    """
+    _, weights, num_heads = arguments.values()
+    V = len(weights["token"])
+    first, second = torch.tensor([[0, 1, 0]]), torch.tensor([[V - 1]])
+    changed = {**weights, "token": weights["token"].clone()}
+    changed["token"][:2] *= -2.0
+    logits = []
+    for table in (weights, changed):
+        cache = program(first, weights, num_heads, None)[1]
+        logits.append(program(second, table, num_heads, cache)[0][:, 2:])
+    if torch.allclose(*logits, atol=1e-5):
+        return None
+    return (
+        "The values are right, but your program computes the earlier positions again; "
+        "with a cache it needs only the new ones."
+    )
+
+
+PIECES = [
+    Probe(0, {"V": 7, "N": 6, "B": 1, "H": 2, "D": 2, "L": 2, "pieces": (2, 1)}),
+    Probe(1, {"V": 5, "N": 9, "B": 2, "H": 2, "D": 3, "L": 2, "pieces": (3, 1, 2, 1)}),
+    Probe(2, {"V": 6, "N": 7, "B": 2, "H": 3, "D": 2, "L": 3, "pieces": (1, 3, 3)}),
+    Probe(3, {"V": 6, "N": 6, "B": 2, "H": 1, "D": 4, "L": 1, "pieces": (1, 1, 1, 1)}),
+]
+
+cached_step = Task(
+    name="cached_step",
+    chapter=CHAPTER,
+    label="check-cache",
+    asks="A GPT's forward pass, as for `gpt`, for new ids that follow those already "
+    "read. cache holds what you kept of those, in a form of your own; None at first. "
+    "Each block keeps its keys and values, so the earlier positions are not computed "
+    "again; the positions go on where the cache ends. Return the logits after the "
+    "last new id and the new cache.",
+    arguments={
+        "ids": "(B, T), the new ids",
+        "weights": WEIGHTS_OF_GPT,
+        "num_heads": "int",
+        "cache": "None, or what the call before returned",
+    },
+    returns="a tuple (logits, cache), logits of shape (B, V)",
+    example="""\
+>>> from mygpt.check import world_model
+>>> model, cache = world_model(), None
+>>> for i in model.encode("the capital of france is"):
+...     ids = torch.tensor([[i]])
+...     logits, cache = cached_step(ids, model.weights, model.num_heads, cache)
+>>> model.decode([int(logits[0].argmax())])
+'paris'""",
+    reference=whole_text("gelu_tanh"),
+    forms={ERF: whole_text("gelu")},
+    make=make_pieces,
+    observe=observe_steps,
+    probes=PIECES,
+    least={"V": 3, "D": 2},
+    fixed=["pieces", "weights"],
+    properties=[Property("cache", cache_is_used)],
+    mistakes=[
+        *both_forms(
+            "positions-from-zero",
+            "the positions of new ids are counted from 0 again, not from where the "
+            "cache ends",
+            start=lambda past: 0,
+        ),
+        *both_forms(
+            "positions-one-ahead",
+            "the positions of new ids are one too large",
+            start=lambda past: past + (past > 0),
+        ),
+        *both_forms(
+            "positions-one-behind",
+            "the positions of new ids are one too small",
+            start=lambda past: max(0, past - 1),
+        ),
+        *both_forms(
+            "cache-unread",
+            "the cache is not read: new ids see only each other",
+            store=lambda old, new: new,
+        ),
+        *both_forms(
+            "new-before-old",
+            "new keys and values are put before the old ones",
+            store=lambda old, new: torch.cat([new, old], dim=2),
+        ),
+        *both_forms(
+            "only-the-piece-before",
+            "the cache keeps only the ids of the call before",
+            store=lambda old, new: torch.cat([old[:, :, -1:], new], dim=2),
+        ),
+        *both_forms(
+            "no-mask",
+            "the new ids are not masked among themselves",
+            mask=lambda T, past: torch.ones(T, past + T, dtype=torch.bool),
+        ),
+        *both_forms(
+            "mask-from-the-corner",
+            "the mask begins at the first position of the cache, so new ids cannot see "
+            "most of it: row t may read the first t + 1 keys only",
+            mask=lambda T, past: torch.ones(T, past + T, dtype=torch.bool).tril(),
+        ),
+        *both_forms(
+            "one-cache-for-all",
+            "every block reads the first block's cache",
+            shared=True,
+        ),
+        *both_forms(
+            "first-position",
+            "the logits are those after the first new id, not the last",
+            pick=lambda logits: logits[:, 0],
+        ),
+        *both_forms(
+            "all-positions",
+            "the logits of all new ids are returned, not only the last one's",
+            pick=lambda logits: logits,
+        ),
+        *both_forms("no-last-norm", "the last norm is missing", last_norm=False),
+    ],
+)
+
+
+# The loop around it.
+
+
+def make_prompt(draw: Draw, V: int, B: int, T: int, n: int) -> Arguments:
+    return {
+        "ids": draw.ids(B, T, below=V),
+        "max_new_tokens": n,
+        "_table": draw.normal(V, V, scale=2.0),
+    }
+
+
+def observe_generation(program: Program, arguments: Arguments) -> Tensor:
+    """Call with a step whose scores depend on every id and on its place."""
+    ids, max_new_tokens, table = arguments.values()
+
+    def step(ids: Tensor, cache: Tensor | None) -> tuple[Tensor, Tensor]:
+        seen = ids if cache is None else torch.cat([cache, ids], 1)
+        places = 1 + torch.arange(seen.shape[1]) * 0.37
+        scores = (table[seen] * torch.sin(places)[:, None].to(table)).sum(1)
+        return torch.sin(3 * scores + seen.shape[1]), seen
+
+    return program(step, ids, max_new_tokens)
+
+
+def generate_with(
+    step,
+    ids: Tensor,
+    max_new_tokens: int,
+    *,
+    choose=lambda logits: logits.argmax(-1),
+    feed=lambda ids: ids[:, -1:],
+    keep: bool = True,
+    more: int = 0,
+    give=lambda ids, T: ids,
+    skip: int = 0,
+) -> Tensor:
+    """Generate with one piece replaced."""
+    T, new, cache = ids.shape[1], ids[:, : ids.shape[1] - skip], None
+    for _ in range(max_new_tokens + more):
+        logits, cache = step(new, cache)
+        ids = torch.cat([ids, choose(logits)[:, None]], 1)
+        new, cache = feed(ids), cache if keep else None
+    return give(ids, T)
+
+
+def wrong_generate(**pieces) -> Program:
+    return lambda *values: generate_with(*values, **pieces)
+
+
+generate = Task(
+    name="generate",
+    chapter=CHAPTER,
+    label="check-generate",
+    asks="Continue ids by max_new_tokens, each time by the likeliest next id "
+    "(greedy). step(ids, cache) gives (logits, cache), logits of shape (B, V) for the "
+    "id that follows; give it the prompt with the cache None, then each time only the "
+    "new ids with the cache that it returned.",
+    arguments={
+        "step": "function of (ids, cache)",
+        "ids": "(B, T), whole numbers",
+        "max_new_tokens": "int",
+    },
+    returns="a tensor of ids of shape (B, T + max_new_tokens)",
+    example="""\
+>>> def step(ids, cache):
+...     total = ids.sum(1, keepdim=True) + (0 if cache is None else cache)
+...     return -(torch.arange(9) - total).abs(), total
+>>> generate(step, torch.tensor([[1, 2]]), 2)
+tensor([[1, 2, 3, 6]])""",
+    reference=generate_with,
+    make=make_prompt,
+    observe=observe_generation,
+    probes=[
+        Probe(0, {"V": 11, "B": 1, "T": 3, "n": 4}),
+        Probe(1, {"V": 13, "B": 3, "T": 4, "n": 7}),
+        Probe(2, {"V": 11, "B": 2, "T": 1, "n": 5}),
+        Probe(3, {"V": 11, "B": 2, "T": 3, "n": 0}),
+    ],
+    least={"V": 5},
+    fixed=["max_new_tokens", "_table", "ids"],
+    mistakes=[
+        Mistake(
+            "everything-again",
+            "the whole text is given again with the cache, so each id is read twice",
+            wrong_generate(feed=lambda ids: ids),
+        ),
+        Mistake(
+            "two-ids-again",
+            "the last two ids are given each time, so one is read twice",
+            wrong_generate(feed=lambda ids: ids[:, -2:]),
+        ),
+        Mistake(
+            "cache-dropped",
+            "the cache is not given back, so only the last id is seen",
+            wrong_generate(keep=False),
+        ),
+        Mistake(
+            "likeliest-of-the-batch",
+            "the likeliest id of the first text is taken for all texts",
+            wrong_generate(
+                choose=lambda logits: logits.argmax(-1)[:1].expand(len(logits))
+            ),
+        ),
+        Mistake(
+            "unlikeliest",
+            "the least likely id is taken",
+            wrong_generate(choose=lambda logits: logits.argmin(-1)),
+        ),
+        Mistake(
+            "second-best",
+            "the second likeliest id is taken",
+            wrong_generate(choose=lambda logits: logits.topk(2).indices[:, 1]),
+        ),
+        Mistake(
+            "new-ids-only",
+            "only the new ids are returned, without the prompt",
+            wrong_generate(give=lambda ids, T: ids[:, T:]),
+        ),
+        Mistake("one-too-few", "one id too few is added", wrong_generate(more=-1)),
+        Mistake("one-too-many", "one id too many is added", wrong_generate(more=1)),
+        Mistake(
+            "first-id-dropped",
+            "the text is cut at the front when an id is added",
+            wrong_generate(give=lambda ids, T: ids[:, -T:]),
+        ),
+        Mistake(
+            "prompt-not-whole",
+            "the last id of the prompt is not read",
+            wrong_generate(skip=1),
+        ),
+    ],
+)

@@ -1,0 +1,184 @@
+"""A row times a matrix, and softmax."""
+
+import torch
+from torch import Tensor
+
+from mygpt.check.task import Draw, Mistake, Probe, Property, Task
+
+
+def make_row(draw: Draw, C: int, F: int) -> dict:
+    return {"x": draw.normal(C, mean=0.5), "W": draw.normal(C, F)}
+
+
+row_times_matrix = Task(
+    name="row_times_matrix",
+    chapter="tensors",
+    label="check-row-times-matrix",
+    asks="Multiply the row x by the matrix W: entry j of the result is the sum over i "
+    "of x[i] * W[i, j].",
+    arguments={"x": "(C,)", "W": "(C, F)"},
+    returns="a tensor of shape (F,)",
+    example="""\
+>>> W = torch.tensor([[1.0, 2.0], [3.0, 4.0]])
+>>> row_times_matrix(torch.tensor([1.0, 10.0]), W)
+tensor([31., 42.])""",
+    reference=lambda x, W: x @ W,
+    make=make_row,
+    probes=[
+        Probe(0, {"C": 3, "F": 5}),
+        Probe(1, {"C": 4, "F": 4}),
+        Probe(2, {"C": 7, "F": 2}),
+    ],
+    differentiable=["x", "W"],
+    mistakes=[
+        Mistake(
+            "columns-for-rows",
+            "W is used transposed: entry j sums x[i] * W[j, i]",
+            lambda x, W: W @ x,
+        ),
+        Mistake(
+            "no-sum",
+            "the products x[i] * W[i, j] are not added up",
+            lambda x, W: x[:, None] * W,
+        ),
+        Mistake(
+            "sum-over-columns",
+            "the products are added up over the columns of W instead of its rows",
+            lambda x, W: (x[:, None] * W).sum(1),
+        ),
+        Mistake(
+            "last-entry-missing",
+            "the sum stops before the last entry of x",
+            lambda x, W: x[:-1] @ W[:-1],
+        ),
+        Mistake(
+            "first-entry-missing",
+            "the sum starts at entry 1 of x, not at entry 0",
+            lambda x, W: x[1:] @ W[1:],
+        ),
+        Mistake(
+            "mean-for-sum",
+            "the products are averaged instead of added",
+            lambda x, W: x @ W / len(x),
+        ),
+        Mistake(
+            "keeps-an-axis",
+            "the result stays a matrix with one row, (1, F)",
+            lambda x, W: x[None] @ W,
+        ),
+    ],
+)
+
+
+def make_scores(draw: Draw, N: int, V: int, shift: float = 0.0) -> dict:
+    return {"scores": draw.normal(N, V, mean=0.5, scale=1.5) + shift}
+
+
+def sums_to_one(program, arguments) -> str | None:
+    total = program(*arguments.values()).sum(-1)
+    if torch.allclose(total, torch.ones_like(total), atol=1e-5):
+        return None
+    return "Each row of a softmax adds up to 1; yours do not."
+
+
+def shift_free(program, arguments) -> str | None:
+    scores = arguments["scores"]
+    if torch.allclose(program(scores), program(scores + 3), atol=1e-5):
+        return None
+    return "Adding 3 to all scores must not change a softmax; it changes yours."
+
+
+def softmax_after(scores: Tensor) -> Tensor:
+    powers = scores.exp()
+    return powers / powers.sum(-1, keepdim=True)
+
+
+softmax = Task(
+    name="softmax",
+    tolerance=2e-4,  # in float32, numbers near 1000 are 6e-5 apart
+    chapter="02_embeddings",
+    label="check-softmax",
+    asks="Turn each row of scores into probabilities: exp(score), divided by the sum "
+    "of these over the row. Scores near 1000 must work.",
+    arguments={"scores": "(N, V)"},
+    returns="a tensor of shape (N, V)",
+    example="""\
+>>> softmax(torch.tensor([[0.0, 0.0], [0.0, 1.0]]))
+tensor([[0.5000, 0.5000],
+        [0.2689, 0.7311]])""",
+    reference=lambda scores: torch.softmax(scores, dim=-1),
+    make=make_scores,
+    probes=[
+        Probe(0, {"N": 2, "V": 3}),
+        Probe(1, {"N": 5, "V": 5}),
+        Probe(2, {"N": 2, "V": 3, "shift": 1000.0}),
+        Probe(3, {"N": 3, "V": 2, "shift": -1000.0}),
+        Probe(4, {"N": 2, "V": 3, "shift": 400.0}),
+    ],
+    differentiable=["scores"],
+    properties=[Property("sums to one", sums_to_one), Property("shift", shift_free)],
+    mistakes=[
+        Mistake(
+            "overflow",
+            "exp is taken of the scores as they are: exp(1000) is too large for a "
+            "float, and exp(-1000) is 0. Subtract each row's largest score first",
+            softmax_after,
+        ),
+        Mistake(
+            "maximum-added",
+            "each row's largest score is added instead of subtracted, so that exp "
+            "overflows even sooner",
+            lambda scores: softmax_after(scores + scores.amax(-1, keepdim=True)),
+        ),
+        Mistake(
+            "whole-tensor",
+            "the sum runs over the whole tensor instead of one row",
+            lambda scores: torch.softmax(scores.flatten(), 0).view(scores.shape),
+        ),
+        Mistake(
+            "columns",
+            "the sum runs over the columns, the first axis",
+            lambda scores: torch.softmax(scores, 0),
+        ),
+        Mistake(
+            "no-exp",
+            "the scores themselves are divided by their sum, without exp",
+            lambda scores: scores / scores.sum(-1, keepdim=True),
+        ),
+        Mistake(
+            "no-division",
+            "nothing is divided by the sum",
+            lambda scores: (scores - scores.amax(-1, keepdim=True)).exp(),
+        ),
+        Mistake(
+            "powers-of-two",
+            "powers of 2 are taken instead of powers of e",
+            lambda scores: torch.softmax(scores * 0.6931471805599453, -1),
+        ),
+        Mistake(
+            "logarithm",
+            "the logarithm of the softmax is returned",
+            lambda scores: torch.log_softmax(scores, -1),
+        ),
+        Mistake(
+            "one-maximum",
+            "the largest score of the whole tensor is subtracted after the exp",
+            lambda scores: scores.exp() - scores.exp().max(),
+        ),
+        Mistake(
+            "sigmoid",
+            "each score goes through a sigmoid on its own",
+            lambda scores: torch.sigmoid(scores),
+        ),
+        Mistake(
+            "hard-maximum",
+            "all the probability goes to the largest score",
+            lambda scores: (scores == scores.amax(-1, keepdim=True)).to(scores),
+        ),
+        Mistake(
+            "minus",
+            "the scores enter with a minus sign",
+            lambda scores: torch.softmax(-scores, -1),
+        ),
+    ],
+)

@@ -1,0 +1,625 @@
+"""AdamW's step, the training loop, and evaluation."""
+
+import copy
+import math
+from collections.abc import Callable
+from contextlib import nullcontext
+
+import torch
+import torch.nn.functional as F
+from torch import Tensor, nn
+
+from mygpt.check.task import Arguments, Draw, Mistake, Probe, Program, Property, Task
+from mygpt.gpt import LanguageModel, evaluating
+
+CHAPTER = "13_training"
+
+
+def make_step(draw: Draw, C: int, F: int, step: int, eps: float = 0.1) -> Arguments:
+    shape = (C, F) if F else (C,)
+    return {
+        "parameter": draw.normal(*shape, mean=0.5),
+        "gradient": draw.normal(*shape, mean=0.3),
+        "m": draw.normal(*shape) if step > 1 else torch.zeros(shape).double(),
+        "v": draw.normal(*shape).abs() if step > 1 else torch.zeros(shape).double(),
+        "step": step,
+        "lr": 0.3,
+        "beta1": 0.8,
+        "beta2": 0.6,
+        "eps": eps,
+        "decay": 0.25,
+    }
+
+
+def reference_step(parameter, gradient, m, v, step, lr, beta1, beta2, eps, decay):
+    """Let PyTorch's AdamW take the step."""
+    trained = nn.Parameter(parameter.clone())
+    trained.grad = gradient.clone()
+    adamw = torch.optim.AdamW(
+        [trained],
+        lr=lr,
+        betas=(beta1, beta2),
+        eps=eps,
+        weight_decay=decay if parameter.ndim >= 2 else 0.0,
+    )
+    state = {
+        "step": torch.tensor(float(step - 1)),
+        "exp_avg": m.clone(),
+        "exp_avg_sq": v.clone(),
+    }
+    adamw.state[trained] = state
+    adamw.step()
+    return trained.detach(), state["exp_avg"], state["exp_avg_sq"]
+
+
+def step_with(
+    parameter: Tensor,
+    gradient: Tensor,
+    m: Tensor,
+    v: Tensor,
+    step: int,
+    lr: float,
+    beta1: float,
+    beta2: float,
+    eps: float,
+    decay: float,
+    *,
+    correct: tuple[bool, bool] = (True, True),
+    from_zero: bool = False,
+    decays: Callable[[Tensor], bool] = lambda parameter: parameter.ndim >= 2,
+    coupled: bool = False,
+    decay_rate: Callable[[float, float], float] = lambda lr, decay: lr * decay,
+    decay_after: bool = False,
+    divisor: Callable[[Tensor, float], Tensor] = lambda v, eps: v.sqrt() + eps,
+    square: bool = True,
+    momentum: bool = True,
+    sign: int = 1,
+    swapped: bool = False,
+):
+    """AdamW's step with one piece replaced."""
+    if swapped:
+        beta1, beta2 = beta2, beta1
+    rate = decay_rate(lr, decay) if decays(parameter) else 0.0
+    if coupled and decays(parameter):
+        gradient = gradient + decay * parameter
+    elif not decay_after:
+        parameter = parameter * (1 - rate)
+    m = beta1 * m + (1 - beta1) * gradient
+    v = beta2 * v + (1 - beta2) * (gradient**2 if square else gradient.abs())
+    count = max(step - from_zero, 1e-9)
+    m_hat = m / (1 - beta1**count) if correct[0] else m
+    v_hat = v / (1 - beta2**count) if correct[1] else v
+    parameter = parameter - sign * lr * (m_hat if momentum else gradient) / divisor(
+        v_hat, eps
+    )
+    if decay_after and not coupled:
+        parameter = parameter * (1 - rate)
+    return parameter, m, v
+
+
+def wrong_step(**pieces) -> Program:
+    return lambda *values: step_with(*values, **pieces)
+
+
+adamw_step = Task(
+    name="adamw_step",
+    chapter=CHAPTER,
+    label="check-adamw",
+    asks="One step of AdamW for one parameter; step is 1 for the first. If the "
+    "parameter has two or more axes, first multiply it by 1 - lr * decay. Then m = "
+    "beta1 * m + (1 - beta1) * gradient, v = beta2 * v + (1 - beta2) * gradient²; "
+    "divide m by 1 - beta1^step and v by 1 - beta2^step, and subtract lr * m / (√v + "
+    "eps). Return the new parameter and the new m and v before those two divisions.",
+    arguments={
+        "parameter": "any shape",
+        "gradient": "the same shape",
+        "m": "the same shape",
+        "v": "the same shape",
+        "step": "int, from 1",
+        "lr": "float",
+        "beta1": "float",
+        "beta2": "float",
+        "eps": "float",
+        "decay": "float",
+    },
+    returns="a tuple (parameter, m, v) of the same shapes",
+    parts=("parameter", "m", "v"),
+    example="""\
+>>> zero, one = torch.zeros(1), torch.ones(1)
+>>> adamw_step(one, 2 * one, zero, zero, 1, 0.1, 0.9, 0.99, 0.0, 0.1)
+(tensor([0.9000]), tensor([0.2000]), tensor([0.0400]))""",
+    reference=reference_step,
+    make=make_step,
+    probes=[
+        Probe(0, {"C": 2, "F": 3, "step": 1}),
+        Probe(1, {"C": 3, "F": 2, "step": 3}),
+        Probe(2, {"C": 3, "F": 0, "step": 2}),
+        Probe(3, {"C": 2, "F": 2, "step": 2, "eps": 1.0}),
+    ],
+    least={"F": 0},
+    fixed=["step", "lr", "beta1", "beta2", "eps", "decay", "m", "v"],
+    mistakes=[
+        Mistake(
+            "no-bias-correction",
+            "m and v are not divided by 1 - beta^step",
+            wrong_step(correct=(False, False)),
+        ),
+        Mistake(
+            "no-first-correction",
+            "m is not divided by 1 - beta1^step",
+            wrong_step(correct=(False, True)),
+        ),
+        Mistake(
+            "no-second-correction",
+            "v is not divided by 1 - beta2^step",
+            wrong_step(correct=(True, False)),
+        ),
+        Mistake(
+            "corrected-state",
+            "m and v are returned after the division by 1 - beta^step, so the next "
+            "step starts from the wrong ones",
+            lambda *values: corrected_state(*values),
+        ),
+        Mistake(
+            "steps-from-zero",
+            "the steps are counted from 0: beta^(step - 1) for beta^step",
+            wrong_step(from_zero=True),
+        ),
+        Mistake(
+            "decay-of-vectors",
+            "biases and other vectors decay too",
+            wrong_step(decays=lambda parameter: True),
+        ),
+        Mistake(
+            "no-decay",
+            "there is no weight decay",
+            wrong_step(decays=lambda parameter: False),
+        ),
+        Mistake(
+            "decay-in-the-gradient",
+            "the decay is added to the gradient: that is Adam with L2, not AdamW",
+            wrong_step(coupled=True),
+        ),
+        Mistake(
+            "decay-without-rate",
+            "the decay is not multiplied by the learning rate",
+            wrong_step(decay_rate=lambda lr, decay: decay),
+        ),
+        Mistake(
+            "decay-after-the-step",
+            "the decay comes after the step instead of before it",
+            wrong_step(decay_after=True),
+        ),
+        Mistake(
+            "growth",
+            "the decay has the wrong sign and makes weights grow",
+            wrong_step(decay_rate=lambda lr, decay: -lr * decay),
+        ),
+        Mistake(
+            "eps-inside-the-root",
+            "eps is added inside the root",
+            wrong_step(divisor=lambda v, eps: (v + eps).sqrt()),
+        ),
+        Mistake(
+            "no-eps",
+            "eps is forgotten",
+            wrong_step(divisor=lambda v, eps: v.sqrt()),
+        ),
+        Mistake(
+            "no-root",
+            "the step is divided by v, not by its root",
+            wrong_step(divisor=lambda v, eps: v + eps),
+        ),
+        Mistake(
+            "no-square",
+            "v averages |gradient|, not its square",
+            wrong_step(square=False),
+        ),
+        Mistake(
+            "no-momentum",
+            "the step uses the gradient instead of its average m",
+            wrong_step(momentum=False),
+        ),
+        Mistake(
+            "uphill", "the step is added, so the loss goes up", wrong_step(sign=-1)
+        ),
+        Mistake(
+            "betas-swapped", "beta1 and beta2 change places", wrong_step(swapped=True)
+        ),
+    ],
+)
+
+
+def corrected_state(*values):
+    step, beta1, beta2 = values[4], values[6], values[7]
+    parameter, m, v = step_with(*values)
+    return parameter, m / (1 - beta1**step), v / (1 - beta2**step)
+
+
+class Bigrams(LanguageModel):
+    """A model for loops: scores of the next token from a table, other in training.
+
+    In training mode the scores are scaled, which stands for dropout without chance.
+    """
+
+    def __init__(self, table: Tensor):
+        super().__init__()
+        self.table = nn.Parameter(table.clone())
+
+    def forward(self, ids: Tensor, targets: Tensor) -> tuple[Tensor, Tensor]:
+        logits = self.table[ids] * (0.5 if self.training else 1.0)
+        return logits, F.cross_entropy(logits.flatten(0, 1), targets.flatten())
+
+
+def make_batches(
+    draw: Draw, V: int, B: int, T: int, N: int, training: bool, uneven: bool = False
+) -> Arguments:
+    return {
+        "model": Bigrams(draw.normal(V, V)).train(training),
+        "batches": [
+            draw.ids(B + (i if uneven else 0), T + 1, below=V) for i in range(N)
+        ],
+    }
+
+
+def observe_training(program: Program, arguments: Arguments) -> dict:
+    """Train a copy of the model; give the losses and what it has learned.
+
+    The counts tell apart mistakes that come to the same.
+    """
+    model = copy.deepcopy(arguments["model"])
+    optimizer = Counting(model.parameters(), lr=2.0, momentum=0.5)
+    backwards = []
+    model.table.register_hook(backwards.append)
+    losses = program(model, list(arguments["batches"]), optimizer)
+    return {
+        "losses": losses,
+        "the trained table": model.table.detach(),
+        "_counts": [optimizer.steps, optimizer.zeros, len(backwards)],
+    }
+
+
+class Counting(torch.optim.SGD):
+    """Gradient descent that counts its calls."""
+
+    steps = zeros = 0
+
+    def step(self, closure=None):
+        self.steps += 1
+        return super().step(closure)
+
+    def zero_grad(self, set_to_none=True):
+        self.zeros += 1
+        super().zero_grad(set_to_none)
+
+
+def reference_train(model, batches, optimizer) -> list[float]:
+    losses = []
+    model.train()
+    for rows in batches:
+        _, loss = model(rows[:, :-1], rows[:, 1:])
+        optimizer.zero_grad()
+        loss.backward()
+        optimizer.step()
+        losses.append(loss.item())
+    return losses
+
+
+def train_with(
+    model,
+    batches,
+    optimizer,
+    *,
+    inputs=lambda rows: rows[:, :-1],
+    targets=lambda rows: rows[:, 1:],
+    mode: bool | None = True,
+    order: str = "zero backward step",
+    choose=lambda batches, i: batches[i],
+    report: str = "before",
+) -> list[float]:
+    """Train with one piece replaced; `order` names what is done in each step."""
+    losses = []
+    if mode is not None:
+        model.train(mode)
+    if order.startswith("once"):
+        optimizer.zero_grad()
+    for i in range(len(batches)):
+        rows = choose(batches, i)
+        _, loss = model(inputs(rows), targets(rows))
+        for word in order.removeprefix("once").split():
+            if word == "zero":
+                optimizer.zero_grad()
+            elif word == "backward":
+                loss.backward(retain_graph=True)
+            elif word == "step":
+                optimizer.step()
+        if report == "after":
+            loss = model(inputs(rows), targets(rows))[1]
+        losses.append(loss.item())
+    return losses if report != "last" else losses[-1:]
+
+
+def wrong_train(**pieces) -> Program:
+    return lambda *values: train_with(*values, **pieces)
+
+
+def keeps_no_graphs(program: Program, arguments: Arguments) -> str | None:
+    losses = observe_training(program, arguments)["losses"]
+    if any(isinstance(loss, Tensor) and loss.grad_fn for loss in losses):
+        return (
+            "Your losses still hold their graphs, so memory grows with every step: "
+            "store `loss.item()`."
+        )
+    return None
+
+
+train = Task(
+    name="train",
+    chapter=CHAPTER,
+    label="check-train",
+    asks="A training loop: put the model in training mode, and take one step of the "
+    "optimizer for each batch. model(inputs, targets) gives (logits, loss); a batch "
+    "is rows of T + 1 ids, inputs all but the last, targets all but the first. Return "
+    "the losses, each from before its step.",
+    arguments={
+        "model": "nn.Module",
+        "batches": "list of (B, T + 1), whole numbers",
+        "optimizer": "torch.optim.Optimizer of the model's parameters",
+    },
+    returns="a list of numbers, one for each batch",
+    example="""\
+>>> class Model(torch.nn.Module):
+...     def __init__(self):
+...         super().__init__()
+...         self.w = torch.nn.Parameter(torch.tensor(1.0))
+...     def forward(self, inputs, targets):
+...         return None, self.w**2 * (targets - inputs).sum()
+>>> model = Model()
+>>> optimizer = torch.optim.SGD(model.parameters(), lr=0.25)
+>>> train(model, [torch.tensor([[3, 4]])] * 2, optimizer)
+[1.0, 0.25]""",
+    reference=reference_train,
+    make=make_batches,
+    observe=observe_training,
+    probes=[
+        Probe(0, {"V": 3, "B": 2, "T": 3, "N": 3, "training": True}),
+        Probe(1, {"V": 5, "B": 2, "T": 2, "N": 4, "training": False}),
+        Probe(2, {"V": 4, "B": 1, "T": 1, "N": 3, "training": True}),
+    ],
+    least={"V": 2},
+    properties=[Property("graphs", keeps_no_graphs)],
+    limit=30.0,
+    mistakes=[
+        Mistake(
+            "zero-grad-forgotten",
+            "`zero_grad` is forgotten, so gradients of all steps add up",
+            wrong_train(order="backward step"),
+        ),
+        Mistake(
+            "zero-grad-once",
+            "`zero_grad` is called once, before the loop, and the gradients add up",
+            wrong_train(order="once backward step"),
+        ),
+        Mistake(
+            "zero-grad-too-late",
+            "`zero_grad` stands between `backward` and `step`, so nothing is learned",
+            wrong_train(order="backward zero step"),
+        ),
+        Mistake(
+            "step-before-backward",
+            "`step` comes before `backward`, with the gradients of the batch before",
+            wrong_train(order="step zero backward"),
+        ),
+        Mistake(
+            "no-step",
+            "`optimizer.step()` is missing",
+            wrong_train(order="zero backward"),
+        ),
+        Mistake(
+            "no-backward",
+            "`loss.backward()` is missing",
+            wrong_train(order="zero step"),
+        ),
+        Mistake(
+            "backward-twice",
+            "`backward` runs twice, which doubles the gradients",
+            wrong_train(order="zero backward backward step"),
+        ),
+        Mistake(
+            "step-twice",
+            "`step` runs twice for each batch",
+            wrong_train(order="zero backward step step"),
+        ),
+        Mistake(
+            "targets-not-shifted",
+            "the targets are not shifted: the model learns to repeat its input",
+            wrong_train(targets=lambda rows: rows[:, :-1]),
+        ),
+        Mistake(
+            "whole-rows",
+            "inputs and targets are both the whole row",
+            wrong_train(inputs=lambda rows: rows, targets=lambda rows: rows),
+        ),
+        Mistake(
+            "backwards",
+            "inputs and targets change places: the model learns the token before",
+            wrong_train(
+                inputs=lambda rows: rows[:, 1:], targets=lambda rows: rows[:, :-1]
+            ),
+        ),
+        Mistake(
+            "wrapped-targets",
+            "the targets are made by `roll`: the last one is the row's first token",
+            wrong_train(
+                inputs=lambda rows: rows, targets=lambda rows: rows.roll(-1, dims=1)
+            ),
+        ),
+        Mistake(
+            "first-batch-again",
+            "every step uses the first batch",
+            wrong_train(choose=lambda batches, i: batches[0]),
+        ),
+        Mistake(
+            "no-training-mode",
+            "the model is not put in training mode, so there is no dropout",
+            wrong_train(mode=None),
+        ),
+        Mistake(
+            "evaluation-mode",
+            "the model is put in evaluation mode, so there is no dropout",
+            wrong_train(mode=False),
+        ),
+        Mistake(
+            "loss-after-the-step",
+            "the losses are those after the steps, not before",
+            wrong_train(report="after"),
+        ),
+        Mistake(
+            "last-loss",
+            "only the last loss is returned",
+            wrong_train(report="last"),
+        ),
+    ],
+)
+
+
+def observe_evaluation(program: Program, arguments: Arguments) -> dict:
+    """Evaluate a copy of the model; say also what has become of it."""
+    model = copy.deepcopy(arguments["model"])
+    loss = program(model, list(arguments["batches"]))
+    return {
+        "loss": loss,
+        "in training mode afterwards": model.training,
+        "gradients afterwards": model.table.grad is not None,
+    }
+
+
+def evaluate_with(
+    model,
+    batches,
+    *,
+    mode: bool | None = False,
+    after: bool | None = None,
+    inputs=lambda rows: rows[:, :-1],
+    targets=lambda rows: rows[:, 1:],
+    average: str = "tokens",
+    graph: bool = False,
+) -> float:
+    """Evaluate with one piece replaced."""
+    before = model.training
+    if mode is not None:
+        model.train(mode)
+    losses, counts = [], []
+    with nullcontext() if graph else torch.no_grad():
+        for rows in batches:
+            loss = model(inputs(rows), targets(rows))[1]
+            if graph:
+                loss.backward()
+            losses.append(float(loss.detach()))
+            counts.append(targets(rows).numel())
+    if after is None:
+        model.train(before)
+    else:
+        model.train(after)
+    weighted = math.fsum(a * b for a, b in zip(losses, counts, strict=True))
+    return {
+        "tokens": weighted / sum(counts),
+        "batches": sum(losses) / len(losses),
+        "sum": weighted,
+        "last": losses[-1],
+        "first": losses[0],
+        "perplexity": math.exp(weighted / sum(counts)),
+    }[average]
+
+
+def reference_evaluate(model, batches) -> float:
+    total = count = 0
+    with evaluating(model), torch.no_grad():
+        for rows in batches:
+            inputs, targets = rows[:, :-1], rows[:, 1:]
+            total += model(inputs, targets)[1].item() * targets.numel()
+            count += targets.numel()
+    return total / count
+
+
+def wrong_evaluate(**pieces) -> Program:
+    return lambda *values: evaluate_with(*values, **pieces)
+
+
+evaluate = Task(
+    name="evaluate",
+    chapter=CHAPTER,
+    label="check-evaluate",
+    asks="The mean loss over all targets of all batches, whose sizes may differ, with "
+    "the model in evaluation mode and without gradients; afterwards the model is in "
+    "the mode that it had before. Batches as for `train`.",
+    arguments={"model": "nn.Module", "batches": "list of (B, T + 1), whole numbers"},
+    returns="a number",
+    example="""\
+>>> class Model(torch.nn.Module):
+...     def forward(self, inputs, targets):
+...         return None, targets.float().mean()
+>>> evaluate(Model(), [torch.tensor([[0, 1]]), torch.tensor([[0, 4]] * 3)])
+3.25""",
+    reference=reference_evaluate,
+    make=make_batches,
+    observe=observe_evaluation,
+    probes=[
+        Probe(0, {"V": 3, "B": 1, "T": 3, "N": 3, "training": True, "uneven": True}),
+        Probe(1, {"V": 5, "B": 2, "T": 2, "N": 2, "training": False, "uneven": True}),
+    ],
+    least={"V": 2},
+    mistakes=[
+        Mistake(
+            "mode-not-restored",
+            "the model is left in evaluation mode, so training goes on without dropout",
+            wrong_evaluate(after=False),
+        ),
+        Mistake(
+            "always-training-afterwards",
+            "the model is left in training mode even if it was not before",
+            wrong_evaluate(after=True),
+        ),
+        Mistake(
+            "no-evaluation-mode",
+            "the model is not put in evaluation mode: dropout is still on",
+            wrong_evaluate(mode=None),
+        ),
+        Mistake(
+            "training-mode",
+            "the model is put in training mode: dropout is on",
+            wrong_evaluate(mode=True),
+        ),
+        Mistake(
+            "mean-of-means",
+            "the batches' means are averaged, though a larger batch should count more",
+            wrong_evaluate(average="batches"),
+        ),
+        Mistake(
+            "sum", "the losses are added, not averaged", wrong_evaluate(average="sum")
+        ),
+        Mistake(
+            "last-batch", "only the last batch counts", wrong_evaluate(average="last")
+        ),
+        Mistake(
+            "first-batch",
+            "only the first batch counts",
+            wrong_evaluate(average="first"),
+        ),
+        Mistake(
+            "perplexity",
+            "the perplexity is returned, the exponential of the loss",
+            wrong_evaluate(average="perplexity"),
+        ),
+        Mistake(
+            "targets-not-shifted",
+            "the targets are not shifted: each token is compared with itself",
+            wrong_evaluate(targets=lambda rows: rows[:, :-1]),
+        ),
+        Mistake(
+            "backward",
+            "`backward` runs, and its gradients enter the next training step",
+            wrong_evaluate(graph=True),
+        ),
+    ],
+)

@@ -1,0 +1,530 @@
+"""The checker: right programs pass, and a wrong one is told which mistake it makes."""
+
+import doctest
+import itertools
+import json
+import random
+import re
+import time
+from pathlib import Path
+
+import pytest
+import torch
+import torch.nn.functional as F
+from torch import nn
+
+from mygpt import MultiHeadAttention, TransformerBlock, check
+from mygpt.check import TASKS, engine, shrink
+from mygpt.check.catalogue import IN_ORDER
+from mygpt.check.engine import Checking, differ, trail
+from mygpt.check.task import CHAPTERS
+
+CHAPTERS_FOLDER = Path(__file__).parents[1] / "chapters"
+by_task = pytest.mark.parametrize("name", TASKS)
+
+
+# The catalogue
+
+
+@by_task
+def test_every_mistake_fails_under_its_own_name(name, monkeypatch):
+    monkeypatch.setattr(shrink, "TRIES", 2)
+    task = TASKS[name]
+    for mistake in task.mistakes:
+        result = engine.check(task, mistake.program)
+        assert not result.passed, mistake.name
+        assert result.mistake == mistake.name
+        assert mistake.text in result.message
+
+
+@by_task
+def test_two_mistakes_never_give_the_same(name):
+    task = TASKS[name]
+    checking = Checking(task, task.reference)
+    outcomes = [(m, checking.known_outcomes(m.program)) for m in task.mistakes]
+    for (one, a), (other, b) in itertools.combinations(outcomes, 2):
+        if one.name != other.name and list(map(trail, a)) == list(map(trail, b)):
+            assert any(map(differ, a, b)), (one.name, other.name)
+
+
+@by_task
+def test_a_mistake_stands_in_the_catalogue_once_for_each_form(name):
+    task = TASKS[name]
+    names = [mistake.name for mistake in task.mistakes]
+    for mistake in task.mistakes:
+        assert names.count(mistake.name) <= 1 + len(task.forms)
+        assert re.fullmatch(r"[a-z0-9]+(-[a-z0-9]+)*", mistake.name)
+        assert not mistake.text.endswith(".")
+
+
+def test_the_catalogue_names_at_least_ninety_mistakes():
+    counts = {t.name: len({m.name for m in t.mistakes}) for t in IN_ORDER}
+    assert len(counts) >= 18
+    assert min(counts.values()) >= 3
+    assert sum(counts.values()) >= 90
+
+
+# The tasks
+
+
+@by_task
+def test_the_books_own_program_passes_in_every_form(name):
+    task = TASKS[name]
+    if name != "cached_step":  # the book's own reads without a cache here
+        assert engine.check(task, task.reference)
+    for form, program in task.forms.items() if name != "cached_step" else ():
+        result = engine.check(task, program)
+        assert result.passed
+        assert result.message == form
+
+
+@by_task
+def test_the_example_shows_what_the_books_own_program_gives(name):
+    task = TASKS[name]
+    names = {task.name: positional(task), "torch": torch}
+    example = doctest.DocTestParser().get_doctest(task.example, names, name, None, 0)
+    runner = doctest.DocTestRunner(verbose=False)
+    assert runner.run(example).failed == 0
+    assert runner.tries > 0
+
+
+def positional(task):
+    return lambda *values: task.reference(*values)
+
+
+def test_the_sections_are_there_in_the_chapters_that_are_written():
+    written = 0
+    for task in IN_ORDER:
+        notebook = CHAPTERS_FOLDER / f"{task.chapter}.ipynb"
+        if notebook.exists():
+            cells = json.loads(notebook.read_text(encoding="utf-8"))["cells"]
+            text = "\n".join("".join(cell["source"]) for cell in cells)
+            assert f"({task.label})=" in text, task.name
+            written += 1
+    assert written >= 7
+
+
+def test_the_written_chapters_are_those_that_the_tasks_name():
+    """A renamed notebook must not leave its tasks without a section."""
+    written = {path.stem for path in CHAPTERS_FOLDER.glob("[01]*.ipynb")}
+    numbers = {name.split("_")[0]: name for name in CHAPTERS}
+    for name in written:
+        assert numbers.get(name.split("_")[0], name) == name
+
+
+@by_task
+def test_the_help_shows_the_signature_and_the_shapes(name):
+    text = getattr(check, name).__doc__
+    task = TASKS[name]
+    assert task.signature in text
+    assert task.example in text
+    assert all(kind in text for kind in task.arguments.values())
+
+
+def test_the_train_task_is_the_packages_training_loop():
+    """The package's loop, with plain gradient descent in place of AdamW."""
+    from mygpt import training
+
+    task = TASKS["train"]
+    arguments = task.arguments_of(task.probes[0])
+    rows = list(arguments["batches"])
+    expected = task.run(task.reference, arguments)
+
+    class Rows:
+        def __init__(self):
+            self.left = [(r[:, :-1], r[:, 1:]) for r in rows]
+
+        def __next__(self):
+            return self.left.pop(0)
+
+        def state_dict(self):
+            return {}
+
+        def load_state_dict(self, state):
+            pass
+
+    def with_the_package(model, batches, optimizer):
+        class Config:
+            max_seq_len, vocab_size = 3, 3
+
+        model.config = Config
+        config = training.TrainingConfig(len(rows), clip=None, progress=False)
+        run = training.Run(model, Rows(), config)
+        optimizer.param_groups[0]["peak"] = optimizer.param_groups[0]["lr"]
+        run.config = training.TrainingConfig(
+            len(rows), clip=None, warmup_steps=0, final_learning_rate_share=1.0
+        )
+        run.optimizers = [optimizer]
+        for _ in rows:
+            run.take_step()
+        return run.history.loss
+
+    got = task.run(with_the_package, arguments)
+    assert got["losses"] == pytest.approx(expected["losses"], abs=1e-12)
+
+
+def test_the_generate_task_is_the_packages_greedy_generation():
+    from mygpt import GPT, GPTConfig, generate
+
+    model = GPT(GPTConfig(11, 12, 8, 2, 1)).eval()
+    ids = torch.tensor([[1, 2, 3], [4, 5, 6]])
+
+    def step(ids, cache):
+        cache = model.new_cache(2) if cache is None else cache
+        return model(ids, cache=cache)[0][:, -1], cache
+
+    with torch.no_grad():
+        got = TASKS["generate"].reference(step, ids, 6)
+    assert torch.equal(got, generate(model, ids, 6, greedy=True))
+
+
+# What a reader is told
+
+
+def layer_norm_with_bessel(x, weight, bias, eps):
+    variance = x.var(-1, keepdim=True)
+    return (x - x.mean(-1, keepdim=True)) / (variance + eps).sqrt() * weight + bias
+
+
+def test_the_report_fits_one_screen_and_shows_the_smallest_input():
+    result = check.layer_norm(layer_norm_with_bessel)
+    assert result.mistake == "variance-over-n-minus-one"
+    text = repr(result)
+    assert "This is what comes out when the variance divides by C - 1" in text
+    assert "x = [[[0, 1]]]" in text
+    assert "chapters/08_layer_norm.html#check-layer-norm" in text
+    assert len(text.splitlines()) <= 24
+    assert max(map(len, text.splitlines())) <= 88
+
+
+@by_task
+def test_every_report_fits_one_screen(name):
+    task = TASKS[name]
+    for mistake in task.mistakes[:2]:
+        lines = engine.check(task, mistake.program).lines()
+        assert len(lines) <= 40
+        assert max(map(len, lines)) <= 100
+
+
+def test_a_text_shrinks_to_the_fewest_words_and_letters():
+    no_overlap = next(m for m in TASKS["bpe_train"].mistakes if m.name == "no-overlap")
+    result = check.bpe_train(lambda words, n: no_overlap.program(words, n))
+    words = eval(result.input[0].removeprefix("words = "))
+    assert len("".join(words)) <= 12
+
+
+def test_an_unknown_mistake_gets_the_plain_difference():
+    result = check.softmax(lambda scores: scores.softmax(-1) ** 1.5)
+    assert result.stage == "value"
+    assert result.mistake is None
+    assert "The values are wrong: expected" in result.message
+
+
+def test_an_unknown_mistake_is_described_by_what_it_breaks():
+    def reads_everything(x, W_Q, W_K, W_V):
+        scores = (x @ W_Q) @ (x @ W_K).mT / W_Q.shape[1] ** 0.5
+        return 1.1 * scores.softmax(-1) @ (x @ W_V)
+
+    result = check.attention(reads_everything)
+    assert result.mistake is None
+    assert any("not causal" in hint for hint in result.hints)
+
+
+def test_a_wrong_shape_is_said_as_a_shape():
+    result = check.gelu(lambda x: F.gelu(x)[None])
+    assert result.stage == "shape"
+    assert "expected a tensor of shape" in result.message
+
+
+def test_transposed_weights_are_named_though_most_shapes_do_not_fit():
+    result = check.mlp(lambda x, W1, b1, W2, b2: F.gelu(x @ W1.T + b1) @ W2.T + b2)
+    assert result.mistake == "transposed-weights"
+
+
+def test_a_forgotten_key_bias_is_no_mistake():
+    """It adds the same to a whole row of scores, so the softmax cancels it."""
+    book = TASKS["heads"].reference
+
+    def without(x, weights, num_heads):
+        silent = {**weights, "b_K": torch.zeros_like(weights["b_K"])}
+        result = book(x, silent, num_heads)
+        return result + 0 * weights["b_K"].sum()
+
+    assert check.heads(without)
+
+
+def test_both_forms_of_gelu_are_right_in_an_mlp_and_are_told_apart():
+    exact = check.mlp(lambda x, W1, b1, W2, b2: F.gelu(x @ W1 + b1) @ W2 + b2)
+    assert exact.passed
+    assert "erf" in exact.message
+    assert check.gelu_tanh(F.gelu).mistake == "erf-for-tanh"
+    tanh = check.gelu(lambda x: F.gelu(x, approximate="tanh"))
+    assert tanh.mistake == "tanh-for-erf"
+
+
+# Gradients and effects
+
+
+def test_a_cut_graph_is_found():
+    for cut in (
+        lambda s: s.softmax(-1).detach(),
+        lambda s: torch.tensor(s.softmax(-1).tolist(), dtype=s.dtype),
+    ):
+        result = check.softmax(cut)
+        assert result.stage == "gradient"
+        assert "No gradient flows back" in result.message
+
+
+def test_statistics_cut_off_from_the_graph_are_named():
+    def norm(x, weight, bias, eps):
+        with torch.no_grad():
+            mean, variance = x.mean(-1, keepdim=True), x.var(-1, False, keepdim=True)
+        return (x - mean) / (variance + eps).sqrt() * weight + bias
+
+    result = check.layer_norm(norm)
+    assert result.stage == "gradient"
+    assert result.mistake == "detached-statistics"
+
+
+def test_a_wrong_backward_of_ones_own_is_found():
+    class Half(torch.autograd.Function):
+        @staticmethod
+        def forward(ctx, x):
+            ctx.save_for_backward(x)
+            return F.gelu(x)
+
+        @staticmethod
+        def backward(ctx, dy):
+            return 0.5 * dy
+
+    result = check.gelu(Half.apply)
+    assert result.stage == "gradient"
+    assert "with respect to x" in result.message
+
+
+def effect(program):
+    result = check.gelu(program)
+    assert not result.passed
+    assert result.stage == "effect"
+    return result.message
+
+
+def test_a_change_of_the_arguments_is_found():
+    def in_place(x):
+        y = F.gelu(x)
+        x.mul_(2)
+        return y
+
+    assert "changes its argument x in place" in effect(in_place)
+
+
+def test_a_change_of_the_random_state_is_found_and_undone():
+    state, own = torch.get_rng_state(), random.getstate()
+    assert "sets the seed" in effect(lambda x: (torch.manual_seed(1), F.gelu(x))[1])
+    assert "sets the seed" in effect(lambda x: (random.seed(1), F.gelu(x))[1])
+    assert "result is random" in effect(lambda x: F.dropout(F.gelu(x), 0.3))
+    assert torch.equal(torch.get_rng_state(), state)
+    assert random.getstate() == own
+
+
+def test_random_numbers_that_come_to_nothing_are_no_mistake():
+    """As the first weights of a layer that gets others."""
+    assert check.gelu(lambda x: (nn.Linear(2, 2), F.gelu(x))[1])
+
+
+def test_a_backward_that_stops_is_told():
+    def overwritten(s):
+        y = s.tanh()
+        z = y * y
+        y += 1
+        return s.softmax(-1) + 0 * z
+
+    result = check.softmax(overwritten)
+    assert result.stage == "gradient"
+    assert "`backward` stops: RuntimeError" in result.message
+
+
+def test_a_change_of_the_default_type_or_of_recording_is_found_and_undone():
+    def type_changed(x):
+        torch.set_default_dtype(torch.float64)
+        return F.gelu(x)
+
+    def recording_off(x):
+        torch.set_grad_enabled(False)
+        return F.gelu(x)
+
+    assert "default type" in effect(type_changed)
+    assert torch.get_default_dtype() == torch.float32
+    assert "turns gradients off" in effect(recording_off)
+    assert torch.is_grad_enabled()
+
+
+def test_stored_graphs_are_found():
+    def keeps_graphs(model, batches, optimizer):
+        losses = []
+        model.train()
+        for rows in batches:
+            optimizer.zero_grad()
+            losses.append(model(rows[:, :-1], rows[:, 1:])[1])
+            losses[-1].backward()
+            optimizer.step()
+        return losses
+
+    result = check.train(keeps_graphs)
+    assert result.stage == "property"
+    assert "memory grows" in result.message
+
+
+def test_a_cache_that_is_not_used_is_found():
+    """The ids are kept and all read again: right values, no gain."""
+    result = check.cached_step(TASKS["cached_step"].reference)
+    assert result.stage == "property"
+    assert "computes the earlier positions again" in result.message
+
+
+# Bad input
+
+
+@pytest.mark.parametrize(
+    ("program", "said"),
+    [
+        (3, "Expected a function gelu(x), got the int 3"),
+        (lambda x: None, "got None (is a `return` missing?)"),
+        (lambda x: (F.gelu(x), x), "got a tuple of length 2"),
+        (lambda x: F.gelu(x).tolist(), "got a list of length"),
+        (lambda x: 1.0, "got the float 1.0"),
+        (lambda x: F.gelu(x) * float("nan"), "NaN, which is not a number"),
+        (lambda x: F.gelu(x).round().long(), "expected decimal numbers"),
+        (lambda x: F.gelu(x) + y, "NameError: name 'y' is not defined"),
+        (lambda: 1, "TypeError"),
+        (nn.GELU, "Expected a function gelu(x), got a class"),
+    ],
+)
+def test_bad_results_get_one_plain_sentence(program, said):
+    result = check.gelu(program)
+    assert not result.passed
+    assert said in result.message
+    assert "Traceback" not in repr(result)
+
+
+def test_an_endless_program_is_stopped():
+    def loop(x):
+        while True:
+            pass
+
+    start = time.monotonic()
+    result = check.gelu(loop, limit=0.5)
+    assert time.monotonic() - start < 10
+    assert result.stage == "time"
+    assert "stopped after 0.5 seconds" in result.message
+
+
+def test_an_endless_program_is_stopped_in_a_thread_too():
+    """Where no signal can be used."""
+    from concurrent.futures import ThreadPoolExecutor
+
+    def loop(x):
+        while True:
+            pass
+
+    with ThreadPoolExecutor(1) as pool:
+        result = pool.submit(check.gelu, loop, limit=0.5).result(timeout=30)
+    assert result.stage == "time"
+
+
+# Classes
+
+
+class Network(nn.Module):
+    """Weights in another order and under other names than the task's."""
+
+    def __init__(self, C, F):
+        super().__init__()
+        self.down = nn.Linear(F, C)
+        self.up = nn.Linear(C, F)
+
+    def forward(self, x):
+        return self.down(F.gelu(self.up(x)))
+
+
+WEIGHTS = {
+    "W1": "up.weight.T",
+    "b1": "up.bias",
+    "W2": "down.weight.T",
+    "b2": "down.bias",
+}
+
+
+def test_a_class_is_checked_with_its_own_parameters():
+    assert check.mlp(Network, parameters=WEIGHTS)
+
+
+def test_a_class_may_leave_out_the_usual_sizes():
+    """The hidden width is then 4C, and a norm's eps is 1e-5."""
+    four_times = check.mlp(lambda C: Network(C, 4 * C), parameters=WEIGHTS)
+    own_eps = {"weight": "weight", "bias": "bias"}
+    assert four_times
+    assert check.layer_norm(nn.LayerNorm, parameters=own_eps)
+    assert check.layer_norm(lambda C: nn.LayerNorm(C), parameters=own_eps)
+    other = check.layer_norm(lambda C: nn.LayerNorm(C, 0.1), parameters=own_eps)
+    assert not other.passed
+
+
+def test_the_packages_classes_pass():
+    attention = {
+        f"{kind}_{name}": f"W_{name}.{long}"
+        for name in "QKVO"
+        for kind, long in (("W", "weight.T"), ("b", "bias"))
+    }
+    block = {name: f"mha.{path}" for name, path in attention.items()}
+    block |= {"W1": "mlp.fc1.weight.T", "W2": "mlp.fc2.weight.T"}
+    block |= {"b1": "mlp.fc1.bias", "b2": "mlp.fc2.bias"}
+    for norm in ("ln1", "ln2"):
+        block |= {f"{norm}_weight": f"{norm}.weight", f"{norm}_bias": f"{norm}.bias"}
+    biases = {"qkv_bias": True, "out_bias": True}
+    assert check.heads(
+        lambda C, H: MultiHeadAttention(C, H, **biases), parameters=attention
+    )
+    assert check.block(lambda C, H: TransformerBlock(C, H, **biases), parameters=block)
+
+
+def test_a_wrong_class_is_told_its_mistake():
+    class Relu(Network):
+        def forward(self, x):
+            return self.down(self.up(x).relu())
+
+    assert check.mlp(Relu, parameters=WEIGHTS).mistake == "relu"
+
+
+@pytest.mark.parametrize(
+    ("change", "said"),
+    [
+        ({"W1": "up.weight"}, "Stored transposed it is 'up.weight.T'"),
+        ({"W1": "in.weight.T"}, "Your class has no parameter 'in.weight'"),
+        ({"W3": "up.weight"}, "parameters has 'W3'; the weights of mlp are"),
+        ({"b2": None}, "parameters has no entry for b2"),
+    ],
+)
+def test_a_wrong_mapping_of_parameters_is_explained(change, said):
+    changed = {**WEIGHTS, **change}
+    parameters = {name: path for name, path in changed.items() if path}
+    assert said in check.mlp(Network, parameters=parameters).message
+
+
+def test_a_class_with_other_arguments_or_parameters_is_explained():
+    class Alone(nn.Module):
+        def __init__(self):
+            super().__init__()
+
+    class More(Network):
+        def __init__(self, C, F):
+            super().__init__(C, F)
+            self.scale = nn.Parameter(torch.ones(1))
+
+    made = check.mlp(Alone, parameters=WEIGHTS).message
+    assert "could not be made with (C=3, F=12)" in made
+    more = check.mlp(More, parameters=WEIGHTS).message
+    assert "parameters that the task does not have: scale" in more
+    assert "not a class" in check.softmax(nn.Softmax, parameters={}).message
+    named = check.mlp(Network).message
+    assert "For a class, say which of its parameters is which" in named

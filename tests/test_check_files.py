@@ -1,0 +1,352 @@
+"""`mygpt check` and `mygpt workbook`: the reader's files, in processes of their own."""
+
+import json
+import os
+import shutil
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+
+from mygpt.check import TASKS
+from mygpt.check.files import saves
+from mygpt.check.workbook import stub, write_workbook
+
+SOLVED = Path(__file__).parent / "workbook"
+SERVER = """
+import json, sys
+from contextlib import redirect_stderr, redirect_stdout
+from io import StringIO
+from mygpt import commands
+from mygpt.check import files
+files.START = sys.argv[1]
+if __name__ == "__main__":
+    for line in sys.stdin:
+        out, err = StringIO(), StringIO()
+        with redirect_stdout(out), redirect_stderr(err):
+            try:
+                status = commands.main(json.loads(line))
+            except SystemExit as stop:
+                status = stop.code
+        print(json.dumps([status, out.getvalue(), err.getvalue()]), flush=True)
+"""
+
+
+class CommandLine:
+    """One process that has imported the package and runs one command after another.
+
+    Not the tests' own: after a backward pass PyTorch does not survive a fork.
+    """
+
+    def __init__(self, folder: Path, start: str):
+        script = folder / "server.py"
+        script.write_text(SERVER)
+        self.process = subprocess.Popen(
+            [sys.executable, script, start],
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            text=True,
+            encoding="utf-8",
+        )
+
+    def __call__(self, *arguments) -> tuple[int, str, str]:
+        self.process.stdin.write(json.dumps(list(map(str, arguments))) + "\n")
+        self.process.stdin.flush()
+        return tuple(json.loads(self.process.stdout.readline()))
+
+    def close(self):
+        self.process.stdin.close()
+        self.process.stdout.close()
+        self.process.wait(10)
+
+
+@pytest.fixture(scope="module")
+def mygpt(tmp_path_factory):
+    start = "fork" if sys.platform == "linux" else "spawn"
+    line = CommandLine(tmp_path_factory.mktemp("server"), start)
+    yield line
+    line.close()
+
+
+@pytest.fixture
+def my(tmp_path):
+    """Write my.py and give its path."""
+
+    def write(text: str) -> Path:
+        path = tmp_path / "my.py"
+        path.write_text(text, encoding="utf-8")
+        return path
+
+    return write
+
+
+RIGHT = "import torch\ndef softmax(s):\n    return torch.softmax(s, -1)\n"
+WRONG = RIGHT.replace("-1", "0")
+
+
+def test_a_right_program_gives_status_0(mygpt, my):
+    assert mygpt("check", "softmax", my(RIGHT)) == (0, "softmax: right\n", "")
+
+
+def test_a_wrong_program_gives_status_1_and_its_mistake(mygpt, my):
+    status, out, _ = mygpt("check", "softmax", my(WRONG))
+    assert status == 1
+    assert "This is what comes out when the sum runs over the columns" in out
+    assert "chapters/02_embeddings.html#check-softmax" in out
+
+
+def test_json_holds_what_a_grader_needs(mygpt, my):
+    status, out, _ = mygpt("check", "softmax", my(WRONG), "--json")
+    found = json.loads(out)
+    assert status == 1
+    assert found["task"] == "softmax"
+    assert found["passed"] is False
+    assert found["mistake"] == "columns"
+    assert found["expected"] != found["got"]
+
+
+def test_what_a_program_prints_is_shown_apart(mygpt, my):
+    path = my("print('from the file')\n" + RIGHT.replace("return", "print(7); return"))
+    status, out, _ = mygpt("check", "softmax", path)
+    assert status == 0
+    assert "your program printed:\n  | from the file\n  | 7\n" in out
+    found = json.loads(mygpt("check", "softmax", path, "--json")[1])
+    assert found["printed"].startswith("from the file\n7\n")
+
+
+BAD = [
+    ("def softmax(s:\n", "could not be imported: SyntaxError"),
+    ("import nothing_like_it\n", "could not be imported: ModuleNotFoundError"),
+    ("x = 1 / 0\n", "ZeroDivisionError: division by zero (line 1: `x = 1 / 0`)"),
+    ("raise SystemExit(3)\n", "could not be imported: SystemExit"),
+    ("def soft_max(s):\n    return s\n", "did you mean soft_max?"),
+    ("x = 1\n", "my.py has no function softmax."),
+    ("softmax = 3\n", "Expected a function softmax(scores), got the int 3"),
+    ("def softmax(s):\n    import os; os._exit(4)\n", "exit code 4"),
+    ("def softmax(s):\n    return s.shape\n", "Your program gives the wrong kind"),
+    ("def softmax(s):\n    s /= 0; raise KeyError('a')\n", "stopped with KeyError"),
+]
+
+
+@pytest.mark.parametrize(("text", "said"), BAD)
+def test_a_bad_file_gets_one_plain_sentence(mygpt, my, text, said):
+    status, out, err = mygpt("check", "softmax", my(text))
+    assert status == 1
+    assert said in out
+    assert "Traceback" not in out + err
+
+
+def test_the_traceback_follows_on_request(mygpt, my):
+    path = my("def softmax(s):\n    return nothing\n")
+    assert "--traceback" in mygpt("check", "softmax", path)[1]
+    out = mygpt("check", "softmax", path, "--traceback")[1]
+    assert "Traceback (most recent call last)" in out
+    assert "NameError" in out
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "while True: pass\n",
+        "def softmax(s):\n    while True: pass\n",
+        "def softmax(s):\n    while True:\n        try:\n            while True: pass\n"
+        "        except BaseException: pass\n",
+    ],
+    ids=["in the file", "in the function", "and catches everything"],
+)
+def test_an_endless_program_is_stopped(mygpt, my, text):
+    status, out, _ = mygpt("check", "softmax", my(text), "--limit", "0.5")
+    assert status == 1
+    assert "stopped after 0.5 seconds; is there a loop that never ends?" in out
+
+
+def test_a_file_finds_its_neighbours(mygpt, my, tmp_path):
+    (tmp_path / "powers.py").write_text("def powers(s):\n    return s.exp()\n")
+    path = my(
+        "from powers import powers\ndef softmax(s):\n"
+        "    s = powers(s - s.max(-1, keepdim=True).values)\n"
+        "    return s / s.sum(-1, keepdim=True)\n"
+    )
+    assert mygpt("check", "softmax", path)[0] == 0
+    assert not (tmp_path / "__pycache__").exists()
+
+
+def test_a_class_in_a_file_says_its_parameters(mygpt, my):
+    text = (
+        "from torch import nn\nclass layer_norm(nn.LayerNorm):\n    pass\n"
+        "layer_norm_parameters = {'weight': 'weight', 'bias': 'bias'}\n"
+    )
+    assert mygpt("check", "layer_norm", my(text))[0] == 0
+
+
+@pytest.mark.parametrize(
+    ("arguments", "said"),
+    [
+        (["softmaxx", "my.py"], "no task 'softmaxx'; did you mean softmax?"),
+        (["softmax"], "expected a file: mygpt check softmax FILE"),
+        (["softmax", "none.py"], "expected a Python file, found no none.py"),
+        ([], "expected TASK and FILE, or --all FOLDER, or --list"),
+        (["--list", "softmax", "my.py"], "expected TASK and FILE, or"),
+        (["--all", "nowhere"], "expected a folder, found no nowhere"),
+        (["softmax", "my.py", "--limit", "0"], "--limit must be above 0, got 0"),
+    ],
+)
+def test_a_check_that_cannot_be_made_gives_status_2(mygpt, arguments, said):
+    status, out, err = mygpt("check", *arguments)
+    assert (status, out) == (2, "")
+    assert err.startswith(f"mygpt: {said}")
+    assert err.count("\n") == 1
+
+
+def test_the_list_has_every_task_and_its_chapter(mygpt):
+    status, out, _ = mygpt("check", "--list")
+    lines = out.splitlines()
+    assert status == 0
+    assert len(lines) == len(TASKS)
+    assert lines[0].split("  ")[0] == "row_times_matrix(x, W)"
+    assert lines[-1].endswith("14. Generation")
+
+
+def test_a_spawned_process_says_the_same(tmp_path, my):
+    """As on macOS and Windows."""
+    line = CommandLine(tmp_path, "spawn")
+    try:
+        status, out, _ = line("check", "softmax", my("print(5)\n" + WRONG))
+    finally:
+        line.close()
+    assert status == 1
+    assert "the sum runs over the columns" in out
+    assert "| 5" in out
+
+
+# The workbook
+
+
+def test_the_workbook_has_a_file_for_every_task_and_nothing_is_begun(mygpt, tmp_path):
+    folder = tmp_path / "mine"
+    status, out, _ = mygpt("workbook", folder)
+    assert status == 0
+    assert f"{len(TASKS)} tasks in {folder}" in out
+    assert {path.stem for path in folder.glob("*.py")} == set(TASKS)
+    readme = (folder / "README.md").read_text(encoding="utf-8")
+    order = [line.split("`")[1] for line in readme.splitlines() if "| `" in line]
+    assert order == list(TASKS)
+    status, out, _ = mygpt("check", "--all", folder)
+    assert status == 1
+    assert out.count("not begun") == len(TASKS)
+    assert f"0 of {len(TASKS)} right" in out
+
+
+def test_a_stub_is_a_signature_a_docstring_and_one_example():
+    for task in TASKS.values():
+        text = stub(task)
+        assert f"def {task.signature}:" in text
+        assert task.example.splitlines()[0] in text
+        assert text.endswith("    raise NotImplementedError\n")
+        assert max(map(len, text.splitlines())) <= 88
+        compile(text, task.name, "exec")
+
+
+def test_a_workbook_overwrites_nothing(tmp_path):
+    (tmp_path / "mine").mkdir()
+    (tmp_path / "mine" / "softmax.py").write_text("my own work\n")
+    with pytest.raises(ValueError, match="is not empty, and nothing is overwritten"):
+        write_workbook(tmp_path / "mine")
+    (tmp_path / "file").write_text("")
+    with pytest.raises(ValueError, match="is a file; expected a folder"):
+        write_workbook(tmp_path / "file")
+    assert (tmp_path / "mine" / "softmax.py").read_text() == "my own work\n"
+
+
+def test_a_solved_workbook_is_right_and_says_paris(mygpt):
+    status, out, _ = mygpt("check", "--all", SOLVED)
+    assert status == 0, out
+    assert f"{len(TASKS)} of {len(TASKS)} right" in out
+    status, out, _ = mygpt("check", "answer", SOLVED / "answer.py")
+    assert status == 0
+    assert "the capital of france is → paris" in out
+
+
+def test_progress_shows_right_wrong_and_not_begun(mygpt, tmp_path):
+    shutil.copy(SOLVED / "softmax.py", tmp_path)
+    (tmp_path / "gelu.py").write_text("def gelu(x):\n    return x.relu()\n")
+    (tmp_path / "mlp.py").write_text(stub(TASKS["mlp"]))
+    status, out, _ = mygpt("check", "--all", tmp_path)
+    lines = [line.split(maxsplit=1) for line in out.splitlines() if line]
+    assert status == 1
+    assert lines[:3] == [
+        ["softmax", "right"],
+        ["mlp", "not begun"],
+        ["gelu", "not yet: This is what comes out when it is ReLU, max(x, 0)."],
+    ]
+    found = json.loads(mygpt("check", "--all", tmp_path, "--json")[1])
+    assert [each["passed"] for each in found] == [True, False, False]
+    (tmp_path / "empty").mkdir()
+    status, _, err = mygpt("check", "--all", tmp_path / "empty")
+    assert status == 2
+    assert "has none of the workbook's files" in err
+
+
+def test_the_readers_parts_speak_as_a_gpt2_folder_does(mygpt, tmp_path):
+    """On a tiny checkpoint in Hugging Face's format, made here."""
+    from transformers import GPT2Config, GPT2LMHeadModel
+
+    from mygpt import BPETokenizer
+
+    text = "The capital of France is Paris. Once upon a time the capital was far. " * 3
+    tokenizer = BPETokenizer.train(text, 280)
+    config = GPT2Config(
+        vocab_size=tokenizer.vocab_size, n_positions=64, n_embd=24, n_layer=2, n_head=3
+    )
+    GPT2LMHeadModel(config).save_pretrained(tmp_path / "gpt2")
+    tokenizer.save(tmp_path / "gpt2")
+    status, out, err = mygpt(
+        "check", "answer", SOLVED / "answer.py", "--gpt2", tmp_path / "gpt2"
+    )
+    assert status == 0, out + err
+    assert "The capital of France is → " in out
+
+
+# Watching
+
+
+def test_a_save_is_noticed_and_checked_again(my, tmp_path):
+    path = my(WRONG)
+    process = subprocess.Popen(
+        [sys.executable, "-m", "mygpt", "check", "softmax", path, "--watch"],
+        stdout=subprocess.PIPE,
+        stderr=subprocess.DEVNULL,
+        text=True,
+        encoding="utf-8",
+        env={**os.environ, "PYTHONUTF8": "1"},
+    )
+    try:
+        assert process.stdout.readline() == "softmax: not yet\n"
+        path.write_text(RIGHT)
+        for line in process.stdout:
+            if line == "softmax: right\n":
+                break
+        else:
+            pytest.fail("the watch ended")
+    finally:
+        process.terminate()
+        process.wait(10)
+        process.stdout.close()
+
+
+def test_a_watch_sees_new_changed_and_removed_neighbours(tmp_path):
+    path = tmp_path / "my.py"
+    path.write_text("1")
+    seen = saves(path, pause=0.01)
+    next(seen)
+    for change in (
+        lambda: path.write_text("22"),
+        lambda: (tmp_path / "other.py").write_text(""),
+        lambda: (tmp_path / "other.py").unlink(),
+    ):
+        change()
+        start = time.monotonic()
+        next(seen)
+        assert time.monotonic() - start < 30

@@ -185,7 +185,7 @@ def show_number(value: int | float, digits: int = 4) -> str:
     """Give a number with at most that many significant digits."""
     if isinstance(value, int) or not math.isfinite(value):
         return str(value)
-    return f"{value:.{digits}g}"
+    return f"{value + 0.0:.{digits}g}"  # no -0
 
 
 def show(value: Any, room: int = 12) -> list[str]:
@@ -198,6 +198,8 @@ def show(value: Any, room: int = 12) -> list[str]:
         lines = nested(value.tolist()).split("\n")
     elif isinstance(value, float):
         lines = [show_number(value)]
+    elif isinstance(value, list) and value and isinstance(value[0], float):
+        lines = [nested(value)]
     elif isinstance(value, list | tuple) and any(isinstance(v, Tensor) for v in value):
         lines = [line for part in value for line in show(part, room)]
     elif isinstance(value, Mapping):

@@ -37,6 +37,7 @@ from mygpt.check.run import (
 from mygpt.check.shrink import shrink
 from mygpt.check.task import Arguments, Mistake, Probe, Program, Task
 
+VISIBLE = 0.02  # share of the largest value by which a shown difference exceeds it
 PRECISE = 1e-10  # a program in float64 is as close as this
 WRONG_TYPES = re.compile(r"dtype|[Ff]loat|[Dd]ouble|scalar type")
 
@@ -173,12 +174,15 @@ class Checking:
     def explain(self, reference: Program) -> Result:
         """Name the mistake if it is known; otherwise give the plain difference."""
         expected = self.known_outcomes(reference)
+        mistake = self.known_mistake()
+        if mistake and mistake.form:
+            reference = self.task.forms[mistake.form]
+            expected = self.known_outcomes(reference)
         first = next(
             i
             for i, pair in enumerate(zip(expected, self.outcomes, strict=True))
             if self.differ(*pair)
         )
-        mistake = self.known_mistake()
         if mistake:
             text = f"This is what comes out when {mistake.text}."
             stage, name = "value", mistake.name
@@ -239,11 +243,22 @@ class Checking:
             )
             return expected, got
 
-        def fails(arguments: Arguments) -> bool:
+        def kind_of(arguments: Arguments, tolerance: float) -> str | None:
             expected, got = outcomes(arguments)
-            if expected.error or (got.error and stage != "run"):
-                return False
-            return self.differ(expected, got)
+            if expected.error:
+                return None
+            if got.error:
+                return "error"
+            found = find_difference(expected.value, got.value, "", tolerance)
+            return found and found.kind
+
+        # What is shown should differ in the same way, and so that one can see it.
+        original = self.task.arguments_of(probe)
+        tolerance = VISIBLE if kind_of(original, VISIBLE) else self.task.tolerance
+        kind = kind_of(original, tolerance)
+
+        def fails(arguments: Arguments) -> bool:
+            return kind is not None and kind_of(arguments, tolerance) == kind
 
         smallest = self.task.arguments_of(probe)
         if fails(smallest):
@@ -260,13 +275,14 @@ class Checking:
             stage,
             text,
             mistake=name,
-            input=show_arguments(smallest),
+            input=[*show_arguments(smallest), *self.task.given],
             expected=show(expected.value, 8),
             got=([one_line(got.error)] if got.error else show(got.value, 8)),
             index=place.index if place else "",
             trace=trace_of(got.error),
         )
-        if name and place and place.kind == "value" and place.index:
+        several = len(result.expected) > 1
+        if name and several and place and place.kind == "value" and place.index:
             result.hints.append(f"the first difference: {place.sentence}")
         if not name:
             result.hints += self.broken_properties()

@@ -139,9 +139,12 @@ def show_weights(name: str, weights: dict) -> list[str]:
             lines.append(f"{key} = {text}")
     if len(lines) > 8:
         lines = [*lines[:7], f"… and {len(lines) - 7} more"]
-    for kind, keys in by_kind.items():
-        most = f"all {len(keys)} others of {name}" if len(keys) > 3 else ", ".join(keys)
-        lines.append(f"{most}: {kind}")
+    for kind in ("ones", "zeros"):
+        if keys := by_kind.get(kind):
+            rest = "others" if lines else "tensors"
+            named = ", ".join(keys)
+            most = named if len(keys) < 4 else f"all {len(keys)} {rest} of {name}"
+            lines.append(f"{most}: {kind}")
     return lines
 
 

@@ -34,12 +34,14 @@ Arguments = dict[str, Any]
 class Mistake:
     """A wrong program with a name.
 
-    `text` completes the sentence "This is what comes out when …".
+    `text` completes the sentence "This is what comes out when …"; `form` is the form of
+    the right answer that the program departs from, where a task has several.
     """
 
     name: str
     text: str
     program: Program
+    form: str = ""
 
 
 @dataclass(frozen=True)
@@ -81,6 +83,7 @@ class Task:
     sizes: gives from the arguments what a class is made with; None: no class accepted.
     weights: arguments that a class holds itself.
     least: smallest sizes to which an input is shrunk, where that is not 1.
+    given: lines for the reader about arguments that cannot be printed.
     fixed: arguments whose values are not simplified.
     optional: sizes that a class may leave out, with what they are then.
     tolerance: difference allowed, as a share of the largest expected value.
@@ -107,6 +110,7 @@ class Task:
     sizes: Callable[[Arguments], dict[str, int]] | None = None
     weights: Sequence[str] = ()
     least: Mapping[str, int] = field(default_factory=dict)
+    given: Sequence[str] = ()
     fixed: Sequence[str] = ()
     optional: Mapping[str, Any] = field(default_factory=dict)
     tolerance: float = TOLERANCE

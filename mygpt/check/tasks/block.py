@@ -17,24 +17,21 @@ from mygpt.check.tasks.feed_forward import ERF, bent, erf_form, tanh_form
 
 Sublayer = Callable[[Tensor], Tensor]
 TANH_MLP = bent(tanh_form)
+FORMS = (("", tanh_form), (ERF, erf_form))
 
 
 def make_parts(draw: Draw, B: int, T: int, C: int) -> Arguments:
-    return {
-        "x": draw.normal(B, T, C, mean=0.5),
-        "_matrices": [draw.normal(C, C, scale=0.8) for _ in range(4)],
-    }
+    return {"x": draw.normal(B, T, C, mean=0.5)}
 
 
 def observe_wiring(program: Program, arguments: Arguments) -> Tensor:
-    """Call a program with four functions that are easily told apart."""
-    x, (A, M, N1, N2) = arguments["x"], arguments["_matrices"]
+    """Call a program with four functions that a reader can follow by hand."""
     return program(
-        x,
-        lambda x: torch.tanh(x @ A) + x.cumsum(1) / 3,
-        lambda x: torch.relu(x @ M) + 0.1,
-        lambda x: torch.sin(x @ N1) + 0.3,
-        lambda x: torch.cos(x @ N2) - 0.2,
+        arguments["x"],
+        lambda x: x.cumsum(1),
+        lambda x: x**2,
+        lambda x: x + 1,
+        lambda x: 3 * x,
     )
 
 
@@ -212,7 +209,12 @@ tensor([[[33.]]])""",
         Probe(0, {"B": 1, "T": 2, "C": 3}),
         Probe(1, {"B": 2, "T": 3, "C": 5}),
     ],
-    fixed=["_matrices"],
+    given=[
+        "attention(x): the sum of this position and those before it",
+        "mlp(x) = x²",
+        "ln1(x) = x + 1",
+        "ln2(x) = 3x",
+    ],
     differentiable=["x"],
     properties=[Property("identity", identity_with_silent_branches)],
     mistakes=WIRINGS,
@@ -300,15 +302,27 @@ def block_with(
     )
 
 
-def with_both_forms(mistake: Mistake, **pieces) -> list[Mistake]:
+def with_both_forms(mistake: Mistake, where: str = "", **pieces) -> list[Mistake]:
     """Make a mistake of a block with either form of GELU."""
     return [
         Mistake(
             mistake.name,
-            mistake.text,
+            mistake.text + where,
             partial(block_with, **{"feed": bent(form), **pieces}),
+            name,
         )
-        for form in (tanh_form, erf_form)
+        for name, form in FORMS
+    ]
+
+
+def both_forms_of(
+    mistakes: list[Mistake], piece: str, where: str = ""
+) -> list[Mistake]:
+    """Make mistakes of a block from those of one of its parts."""
+    return [
+        made
+        for each in mistakes
+        for made in with_both_forms(each, where, **{piece: each.program})
     ]
 
 
@@ -347,8 +361,8 @@ def biasless(form: Callable[[Tensor], Tensor], first: bool, second: bool) -> Pro
 
 
 FORGOTTEN = [
-    Mistake(name, text, partial(block_with, feed=biasless(form, *kept)))
-    for form in (tanh_form, erf_form)
+    Mistake(name, text, partial(block_with, feed=biasless(form, *kept)), form_name)
+    for form_name, form in FORMS
     for name, text, kept in (
         ("no-b1", "b1 of the feed-forward network is forgotten", (False, True)),
         ("no-b2", "b2 of the feed-forward network is forgotten", (True, False)),
@@ -417,14 +431,10 @@ tensor([[[0., 4.]]])""",
     sizes=lambda given: {"C": given["x"].shape[-1], "num_heads": given["num_heads"]},
     weights=["weights"],
     mistakes=[
-        *(m for each in WIRINGS for m in with_both_forms(each, wiring=each.program)),
+        *both_forms_of(WIRINGS, "wiring"),
         *OF_MLP,
         *FORGOTTEN,
-        *(
-            m
-            for each in OF_ATTENTION
-            for m in with_both_forms(each, attend=each.program)
-        ),
-        *(m for each in OF_NORM for m in with_both_forms(each, norm_by=each.program)),
+        *both_forms_of(OF_ATTENTION, "attend", " (in the attention)"),
+        *both_forms_of(OF_NORM, "norm_by", " (in the norms)"),
     ],
 )

@@ -229,7 +229,7 @@ def in_both_forms(
     """Make a mistake with either form of GELU."""
     return [
         Mistake(name, text, program(tanh_form)),
-        Mistake(name, text, program(erf_form)),
+        Mistake(name, text, program(erf_form), ERF),
     ]
 
 

@@ -13,7 +13,7 @@ from mygpt.check.task import Arguments, Draw, Mistake, Probe, Program, Property,
 from mygpt.check.tasks import block as blocks
 from mygpt.check.tasks import norm
 from mygpt.check.tasks.block import block_tensors, block_with, stored_block
-from mygpt.check.tasks.feed_forward import ERF, bent, erf_form, tanh_form
+from mygpt.check.tasks.feed_forward import ERF, bent
 from mygpt.gpt import GPT, GPTConfig
 
 
@@ -126,15 +126,23 @@ def both_forms(
             name,
             text,
             partial(gpt_with, block=partial(inner, feed=bent(form)), **pieces),
+            form_name,
         )
-        for form in (tanh_form, erf_form)
+        for form_name, form in blocks.FORMS
     ]
+
+
+def in_blocks(text: str) -> str:
+    """Say that a mistake lies in the blocks."""
+    if text.endswith(")"):
+        return f"{text[:-1]} of the blocks)"
+    return f"{text} (in the blocks)"
 
 
 def of_blocks() -> list[Mistake]:
     """Mistakes inside the blocks, the most common ones."""
     return [
-        Mistake(m.name, f"in the blocks, {m.text}", partial(gpt_with, block=m.program))
+        Mistake(m.name, in_blocks(m.text), partial(gpt_with, block=m.program), m.form)
         for m in blocks.block.mistakes
         if m.name in IN_BLOCKS
     ]

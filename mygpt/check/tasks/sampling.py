@@ -9,7 +9,8 @@ from torch import Tensor
 
 from mygpt.check.task import Arguments, Draw, Mistake, Probe, Program, Property, Task
 from mygpt.check.tasks.attention import join, split
-from mygpt.check.tasks.feed_forward import ERF, erf_form, tanh_form
+from mygpt.check.tasks.block import FORMS
+from mygpt.check.tasks.feed_forward import ERF, tanh_form
 from mygpt.check.tasks.gpt import WEIGHTS_OF_GPT, book_gpt, gpt_tensors
 from mygpt.check.tasks.norm import norm_with
 from mygpt.sampling import keep_top_k, keep_top_p
@@ -357,8 +358,8 @@ def step_with(
 
 def both_forms(name: str, text: str, **pieces) -> list[Mistake]:
     return [
-        Mistake(name, text, partial(step_with, form=form, **pieces))
-        for form in (tanh_form, erf_form)
+        Mistake(name, text, partial(step_with, form=form, **pieces), form_name)
+        for form_name, form in FORMS
     ]
 
 
@@ -422,7 +423,7 @@ cached_step = Task(
     observe=observe_steps,
     probes=PIECES,
     least={"V": 3, "D": 2},
-    fixed=["pieces", "weights"],
+    fixed=["pieces"],
     properties=[Property("cache", cache_is_used)],
     mistakes=[
         *both_forms(
@@ -566,6 +567,7 @@ tensor([[1, 2, 3, 6]])""",
         Probe(3, {"V": 11, "B": 2, "T": 3, "n": 0}),
     ],
     least={"V": 5},
+    given=["step(ids, cache): scores that depend on every id read and on its place"],
     fixed=["max_new_tokens", "_table", "ids"],
     mistakes=[
         Mistake(

@@ -381,6 +381,7 @@ train = Task(
     reference=reference_train,
     make=make_batches,
     observe=observe_training,
+    given=["model: a table of the next token's scores, which training mode halves"],
     probes=[
         Probe(0, {"V": 3, "B": 2, "T": 3, "N": 3, "training": True}),
         Probe(1, {"V": 5, "B": 2, "T": 2, "N": 4, "training": False}),
@@ -564,6 +565,7 @@ evaluate = Task(
     reference=reference_evaluate,
     make=make_batches,
     observe=observe_evaluation,
+    given=["model: a table of the next token's scores, which training mode halves"],
     probes=[
         Probe(0, {"V": 3, "B": 1, "T": 3, "N": 3, "training": True, "uneven": True}),
         Probe(1, {"V": 5, "B": 2, "T": 2, "N": 2, "training": False, "uneven": True}),

@@ -407,6 +407,27 @@ def test_bad_results_get_one_plain_sentence(program, said):
     assert "Traceback" not in repr(result)
 
 
+def test_what_a_program_prints_is_shown_once_and_apart(capsys):
+    def talks(x):
+        print("x has shape", tuple(x.shape))
+        return F.gelu(x)
+
+    result = check.gelu(talks)
+    assert capsys.readouterr().out == ""
+    assert result.passed
+    assert repr(result).splitlines()[1:] == [
+        "",
+        "  your program printed:",
+        "  | x has shape (5,)",
+    ]
+
+
+def test_the_traceback_is_in_the_result_and_not_shown():
+    result = check.gelu(lambda x: nothing)
+    assert "Traceback" in result.trace
+    assert "print(result.trace)" in repr(result)
+
+
 def test_an_endless_program_is_stopped():
     def loop(x):
         while True:

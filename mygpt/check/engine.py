@@ -5,8 +5,10 @@ import re
 import traceback
 import warnings
 from collections.abc import Callable
-from dataclasses import dataclass
+from contextlib import redirect_stdout
+from dataclasses import dataclass, field
 from functools import cache, cached_property
+from io import StringIO
 from typing import Any
 
 import torch
@@ -38,6 +40,7 @@ from mygpt.check.shrink import shrink
 from mygpt.check.task import Arguments, Mistake, Probe, Program, Task
 
 VISIBLE = 0.02  # share of the largest value by which a shown difference exceeds it
+LONGEST = 2000  # characters of what a program printed
 PRECISE = 1e-10  # a program in float64 is as close as this
 WRONG_TYPES = re.compile(r"dtype|[Ff]loat|[Dd]ouble|scalar type")
 
@@ -57,16 +60,32 @@ def check(
 ) -> Result:
     """Check a reader's program, up to the first thing that is wrong.
 
-    `parameters` tells which attribute of a class holds which weight.
+    `parameters` tells which attribute of a class holds which weight. What the program
+    prints is in the result, as far as its first run goes.
     """
     seconds = limit or task.limit
+    printed = Printed()
+    with redirect_stdout(printed):
+        result = checked(task, program, parameters, seconds, printed)
+    result.printed = printed.first()
+    return result
+
+
+def checked(
+    task: Task,
+    program: Any,
+    parameters: dict[str, str] | None,
+    seconds: int | float,
+    printed: "Printed",
+) -> Result:
+    """Check a program, and turn all that stops it into a result."""
     try:
         with time_limit(seconds), warnings.catch_warnings():
             warnings.simplefilter("ignore")  # of the reader's program
             if parameters is not None:
                 task, program = from_class(task, program, parameters)
             check_function(task, program)
-            return Checking(task, program).result()
+            return Checking(task, program, printed=printed).result()
     except NotRight as found:
         return found.result
     except Unusable as error:
@@ -78,6 +97,20 @@ def check(
             f"Your program was stopped after {seconds:g} seconds; "
             "is there a loop that never ends?",
         )
+
+
+class Printed(StringIO):
+    """What a program prints; only its first run counts, and no more than fits."""
+
+    end: int | None = None
+
+    def write(self, text: str) -> int:
+        if self.tell() < LONGEST:
+            super().write(text)
+        return len(text)
+
+    def first(self) -> str:
+        return self.getvalue()[: self.end]
 
 
 def check_function(task: Task, program: Any) -> None:
@@ -114,6 +147,7 @@ class Checking:
     task: Task
     program: Program
     dtype: torch.dtype = torch.float64
+    printed: Printed = field(default_factory=Printed)
 
     def result(self) -> Result:
         if self.needs_float32():
@@ -153,6 +187,7 @@ class Checking:
         error = run_once(
             self.task, self.program, self.arguments[0], torch.float64
         ).error
+        self.printed.end = self.printed.tell()
         return isinstance(error, RuntimeError) and bool(WRONG_TYPES.search(str(error)))
 
     def nearest_form(self) -> tuple[str, Program]:

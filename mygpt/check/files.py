@@ -14,14 +14,13 @@ from pathlib import Path
 from typing import Any, TextIO
 
 from mygpt.check.catalogue import TASKS
-from mygpt.check.engine import check, failed, one_line, trace_of
+from mygpt.check.engine import LONGEST, check, failed, one_line, trace_of
 from mygpt.check.result import Result
 from mygpt.check.run import OutOfTime, time_limit
 from mygpt.check.task import Task
 from mygpt.check.tasks.answer import answer_task
 
 GRACE = 5.0  # seconds after its limit until a process is killed
-LONGEST = 2000  # characters of what a program printed
 # Forked, a check starts at once; elsewhere PyTorch does not survive a fork.
 START = "fork" if sys.platform == "linux" else "spawn"
 
@@ -59,6 +58,7 @@ def check_file(
         sender.close()
         result = wait_for(process, receiver, task, seconds)
         text = read_text(printed)
+    text += result.printed
     result.printed = text if len(text) <= LONGEST else text[:LONGEST] + "…"
     return result
 
@@ -205,9 +205,6 @@ def stamps(folder: Path) -> dict[Path, tuple[int, int]]:
 def as_text(result: Result, trace: bool = False) -> str:
     """Write a result for the terminal; what the program printed stands apart."""
     lines = result.lines()
-    if result.printed:
-        lines += ["", "  your program printed:"]
-        lines += [f"  | {line}" for line in result.printed.splitlines()[:20]]
     if result.trace:
         if trace:
             lines += ["", *result.trace.rstrip().splitlines()]

@@ -27,7 +27,7 @@ class Result:
     asked, section: what the function is to do, and where the book explains it.
     input, expected, got, index: the smallest input found that fails, as text.
     trace: the traceback of an error, shown on request.
-    printed: what the program printed; filled in on the command line.
+    printed: what the program printed, in its first run and in its file.
     """
 
     task: str
@@ -49,12 +49,25 @@ class Result:
         return self.passed
 
     def __repr__(self) -> str:
-        return "\n".join(self.lines())
+        more = ["", "  (the whole traceback: print(result.trace))"]
+        return "\n".join(self.lines() + (more if self.trace else []))
 
     def lines(self) -> list[str]:
+        """Write all but the traceback."""
+        return self.verdict() + self.output()
+
+    def output(self) -> list[str]:
+        """Write what the program printed."""
+        if not self.printed:
+            return []
+        lines = self.printed.splitlines()
+        shown = [f"  | {line}" for line in lines[:20]] + ["  | …"] * (len(lines) > 20)
+        return ["", "  your program printed:", *shown]
+
+    def verdict(self) -> list[str]:
         if self.passed:
             note = f" ({self.message})" if self.message else ""
-            return [f"{self.task}: right{note}"]
+            return wrapped(f"{self.task}: right{note}")
         lines = [f"{self.task}: not yet", *wrapped(self.message), ""]
         lines += wrapped(self.asked, "  asked     ")
         for name in ("input", "expected", "got"):

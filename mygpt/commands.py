@@ -75,8 +75,9 @@ check what you wrote: right, or which mistake it makes
     mygpt check --list            the tasks
 
 Your code runs in a process of its own. The exit status is 0 if it is right, 1 if not,
-2 if the check could not be made. For a class, a dict TASK_parameters in the file
-(mlp_parameters for mlp) says which of its parameters is which weight."""
+2 if the check could not be made. For a class, a dict in the file says which of its
+parameters holds which weight: mlp_parameters = {"W1": "fc1.weight.T", …}. What a
+message tells you to read is in the book, https://github.com/mygpt-book/mygpt."""
 
 
 def build_parser() -> argparse.ArgumentParser:
@@ -115,7 +116,12 @@ def add(commands, name: str, text: str, run) -> argparse.ArgumentParser:
 class Formatter(
     argparse.ArgumentDefaultsHelpFormatter, argparse.RawDescriptionHelpFormatter
 ):
-    """Help that keeps paragraphs as written and shows every default."""
+    """Help that keeps paragraphs as written and shows defaults that say something."""
+
+    def _get_help_string(self, action: argparse.Action) -> str | None:
+        if action.default is None or action.default is False:
+            return action.help
+        return super()._get_help_string(action)
 
 
 def add_train(commands) -> None:
@@ -324,7 +330,10 @@ def run_check(options: argparse.Namespace) -> int:
         return check_once(options)
     watched = options.all / "any" if whole else options.file
     for _ in saves(watched):
-        check_once(options)
+        try:
+            check_once(options)
+        except ValueError as error:  # a file may be gone for a moment
+            print(f"mygpt: {error}", file=sys.stderr)
         print("\nwaiting for the next save (Ctrl-C ends)", file=sys.stderr)
     return 0
 

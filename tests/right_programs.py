@@ -335,10 +335,14 @@ these(
 
 # Cross-entropy
 
+
+def shifted_logs(shifted):
+    return shifted - shifted.exp().sum(-1, keepdim=True).log()
+
+
 LOGS = {
     "log_softmax": lambda logits: logits.log_softmax(-1),
-    "softmax, log": lambda logits: logits.softmax(-1).log(),
-    "by hand": lambda logits: by_hand(logits).log(),
+    "by hand": lambda logits: shifted_logs(logits - logits.amax(-1, keepdim=True)),
     "logsumexp": lambda logits: logits - logits.logsumexp(-1, keepdim=True),
 }
 PICKS = {
@@ -3341,13 +3345,17 @@ def weighted_mean(model, batches):
 
 def dot_of_tensors(model, batches):
     losses = torch.stack([model(rows[:, :-1], rows[:, 1:])[1] for rows in batches])
-    counts = torch.tensor([len(rows) for rows in batches]).to(losses)
+    counts = torch.tensor([rows[:, 1:].numel() for rows in batches]).to(losses)
     return losses @ counts / counts.sum()
 
 
 def mean_of_rows(model, batches):
-    losses = [model(r[None, :-1], r[None, 1:])[1] for rows in batches for r in rows]
-    return torch.stack(losses).mean().item()
+    losses = [
+        model(r[None, :-1], r[None, 1:])[1].expand(len(r) - 1)
+        for rows in batches
+        for r in rows
+    ]
+    return torch.cat(losses).mean().item()
 
 
 def running_mean(model, batches):
@@ -3370,11 +3378,6 @@ def sums_of_logits(model, batches):
     return (total / count).item()
 
 
-def one_batch(model, batches):
-    rows = torch.cat(batches)
-    return model(rows[:, :-1], rows[:, 1:])[1].item()
-
-
 def all_losses(model, batches):
     each = [
         F.cross_entropy(
@@ -3392,7 +3395,6 @@ EVALUATIONS = {
     "rows": mean_of_rows,
     "running mean": running_mean,
     "sums of logits": sums_of_logits,
-    "one batch": one_batch,
     "all losses": all_losses,
 }
 
@@ -3436,9 +3438,6 @@ these(
     "other forms",
     {
         "set_grad_enabled": evaluate_with_grad_mode,
-        "detached": lambda model, batches: put_back_finally(
-            model, lambda: dot_of_tensors(model, batches).detach()
-        ),
         "functional_call": lambda model, batches: put_back(
             model,
             lambda: running_mean(

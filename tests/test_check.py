@@ -230,6 +230,50 @@ def test_an_unknown_mistake_is_described_by_what_it_breaks():
     assert any("not causal" in hint for hint in result.hints)
 
 
+def test_the_right_answer_has_the_readers_form_of_gelu():
+    """So that the input shown fails for the mistake, not for the other form."""
+    book = TASKS["block"].forms[next(iter(TASKS["block"].forms))]
+
+    def other_eps(x, weights, num_heads):
+        changed = {**weights, "ln2_weight": weights["ln2_weight"] * 1.5}
+        return book(x, changed, num_heads)
+
+    result = check.block(other_eps)
+    assert result.mistake is None
+    expected, got = ("".join(lines) for lines in (result.expected, result.got))
+    assert expected != got
+
+    for mistake in TASKS["block"].mistakes:
+        if mistake.form and mistake.name in ("one-head", "no-first-residual"):
+            shown = engine.check(TASKS["block"], mistake.program)
+            assert shown.expected != shown.got
+
+
+def test_nan_gives_no_hints_that_nothing_shows():
+    """NaN equals nothing, so that every property would seem to break."""
+
+    def blind(x, W_Q, W_K, W_V):
+        scores = (x @ W_Q) @ (x @ W_K).mT
+        hidden = torch.ones(x.shape[1], x.shape[1], dtype=torch.bool).triu()
+        return scores.masked_fill(hidden, -float("inf")).softmax(-1) @ (x @ W_V)
+
+    result = check.attention(blind)
+    assert "NaN" in result.message
+    assert not any("causal" in hint for hint in result.hints)
+
+
+def test_a_step_that_is_given_the_same_ids_again_is_found():
+    def without_cache(step, ids, max_new_tokens):
+        for _ in range(max_new_tokens):
+            logits, _ = step(ids, None)
+            ids = torch.cat([ids, logits.argmax(-1)[:, None]], 1)
+        return ids
+
+    result = check.generate(without_cache)
+    assert result.stage == "property"
+    assert "gives `step` the same ids again" in result.message
+
+
 def test_a_wrong_shape_is_said_as_a_shape():
     result = check.gelu(lambda x: F.gelu(x)[None])
     assert result.stage == "shape"
@@ -524,6 +568,10 @@ def test_a_wrong_class_is_told_its_mistake():
         ({"W1": "in.weight.T"}, "Your class has no parameter 'in.weight'"),
         ({"W3": "up.weight"}, "parameters has 'W3'; the weights of mlp are"),
         ({"b2": None}, "parameters has no entry for b2"),
+        (
+            {"up.weight": "W1", **dict.fromkeys(WEIGHTS)},
+            "the other way round: the task's weights come first",
+        ),
     ],
 )
 def test_a_wrong_mapping_of_parameters_is_explained(change, said):

@@ -93,7 +93,7 @@ def test_a_right_program_gives_status_0(mygpt, my):
 def test_a_wrong_program_gives_status_1_and_its_mistake(mygpt, my):
     status, out, _ = mygpt("check", "softmax", my(WRONG))
     assert status == 1
-    assert "This is what comes out when the sum runs over the columns" in out
+    assert "This is what comes out when the sum runs down each column" in out
     assert "chapters/02_embeddings.html#check-softmax" in out
 
 
@@ -119,9 +119,12 @@ def test_what_a_program_prints_is_shown_apart(mygpt, my):
 BAD = [
     ("def softmax(s:\n", "could not be imported: SyntaxError"),
     ("import nothing_like_it\n", "could not be imported: ModuleNotFoundError"),
-    ("x = 1 / 0\n", "ZeroDivisionError: division by zero (line 1: `x = 1 / 0`)"),
+    ("x = 1 / 0\n", "ZeroDivisionError: division by zero (my.py, line 1: `x = 1"),
     ("raise SystemExit(3)\n", "could not be imported: SystemExit"),
-    ("def soft_max(s):\n    return s\n", "did you mean soft_max?"),
+    (
+        "def soft_max(s):\n    return s\n",
+        "has no function softmax; is it soft_max? Rename it.",
+    ),
     ("x = 1\n", "my.py has no function softmax."),
     ("softmax = 3\n", "Expected a function softmax(scores), got the int 3"),
     ("def softmax(s):\n    import os; os._exit(4)\n", "exit code 4"),
@@ -191,6 +194,12 @@ def test_a_class_in_a_file_says_its_parameters(mygpt, my):
         (["--list", "softmax", "my.py"], "expected TASK and FILE, or"),
         (["--all", "nowhere"], "expected a folder, found no nowhere"),
         (["softmax", "my.py", "--limit", "0"], "--limit must be above 0, got 0"),
+        (["mine/softmax.py"], "expected a file: mygpt check mine/softmax.py FILE"),
+        (["my/softmax.py", "x"], "expected TASK and FILE; did you mean `mygpt check "),
+        (["softmax", "/"], "/ is a folder; `mygpt check --all /` checks a workbook"),
+        (["softmax", __file__ + "x"], "expected a Python file, found no"),
+        (["--all", __file__], f"{__file__} is a file; expected a folder"),
+        (["softmax", "my.py", "--gpt2", "."], "--gpt2 is for the task answer, not for"),
     ],
 )
 def test_a_check_that_cannot_be_made_gives_status_2(mygpt, arguments, said):
@@ -217,7 +226,7 @@ def test_a_spawned_process_says_the_same(tmp_path, my):
     finally:
         line.close()
     assert status == 1
-    assert "the sum runs over the columns" in out
+    assert "the sum runs down each column" in out
     assert "| 5" in out
 
 
@@ -256,6 +265,24 @@ def test_a_workbook_overwrites_nothing(tmp_path):
     assert (tmp_path / "mine" / "softmax.py").read_text() == "my own work\n"
 
 
+def test_a_missing_gpt2_folder_is_not_the_readers_fault(mygpt):
+    answer = SOLVED / "answer.py"
+    status, out, err = mygpt("check", "answer", answer, "--gpt2", "nowhere")
+    assert (status, out) == (2, "")
+    assert err == "mygpt: expected a Hugging Face GPT-2 folder, found no nowhere\n"
+    status, out, err = mygpt("check", "answer", answer, "--gpt2", SOLVED)
+    assert (status, out) == (2, "")
+    assert str(SOLVED) in err
+
+
+def test_an_error_names_the_readers_own_file_and_line(mygpt, my, tmp_path):
+    (tmp_path / "parts.py").write_text("def part(s):\n    return s + 'a'\n")
+    path = my("from parts import part\ndef softmax(s):\n    return part(s)\n")
+    out = mygpt("check", "softmax", path, "--traceback")[1]
+    assert "(parts.py, line 2: `return s + 'a'`)" in " ".join(out.split())
+    assert "mygpt/check" not in out
+
+
 def test_a_solved_workbook_is_right_and_says_paris(mygpt):
     status, out, _ = mygpt("check", "--all", SOLVED)
     assert status == 0, out
@@ -270,15 +297,16 @@ def test_progress_shows_right_wrong_and_not_begun(mygpt, tmp_path):
     (tmp_path / "gelu.py").write_text("def gelu(x):\n    return x.relu()\n")
     (tmp_path / "mlp.py").write_text(stub(TASKS["mlp"]))
     status, out, _ = mygpt("check", "--all", tmp_path)
-    lines = [line.split(maxsplit=1) for line in out.splitlines() if line]
+    found = dict(line.split(maxsplit=1) for line in out.splitlines() if line)
     assert status == 1
-    assert lines[:3] == [
-        ["softmax", "right"],
-        ["mlp", "not begun"],
-        ["gelu", "not yet: This is what comes out when it is ReLU, max(x, 0)."],
-    ]
+    assert list(found)[:-1] == list(TASKS)
+    assert found["softmax"] == "right"
+    assert found["mlp"] == "not begun"
+    assert found["gelu"] == "not yet: it is ReLU, max(x, 0)."
+    assert found["gpt"] == "there is no gpt.py"
+    assert f"1 of {len(TASKS)} right" in out
     found = json.loads(mygpt("check", "--all", tmp_path, "--json")[1])
-    assert [each["passed"] for each in found] == [True, False, False]
+    assert [each["task"] for each in found if each["passed"]] == ["softmax"]
     (tmp_path / "empty").mkdir()
     status, _, err = mygpt("check", "--all", tmp_path / "empty")
     assert status == 2

@@ -105,6 +105,11 @@ def path_of(name: str, parameters: dict[str, str]) -> str:
 def check_names(task: Task, parameters: dict[str, str]) -> None:
     weights = flat_weights(task, task.arguments_of(task.probes[0]))
     known = {re.sub(r"\.\d+\.", ".{i}.", name) for name in weights}
+    if not known & set(parameters) and known & set(parameters.values()):
+        raise Unusable(
+            "parameters is the other way round: the task's weights come first, as in "
+            f"{{{sorted(known)[0]!r}: 'path.of.it'}}."
+        )
     if unknown := sorted(set(parameters) - known):
         raise Unusable(
             f"parameters has {unknown[0]!r}; the weights of {task.name} are "

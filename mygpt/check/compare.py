@@ -110,7 +110,7 @@ def sequence_difference(
             return found
     if len(got) != len(expected):
         short = min(len(got), len(expected))
-        sentence = f"expected length {len(expected)}, got length {len(got)}"
+        sentence = f"expected a list of length {len(expected)}, got {len(got)}"
         return Difference(
             "shape",
             sentence,
@@ -150,6 +150,8 @@ def plain_difference(
     if got == expected:
         return None
     sentence = f"expected {expected!r}{at(index)}, got {got!r}"
+    if kind is bool:
+        sentence = f"{index} should be {expected}, and is {got}"
     return Difference("value", sentence, index, expected, got)
 
 
@@ -168,6 +170,8 @@ def describe(value: Any) -> str:
     if isinstance(value, bool | int | float | str):
         return f"the {type(value).__name__} {value!r:.40}"
     kind = type(value)
+    if kind.__module__ == "numpy":
+        return "a NumPy array (return a torch tensor)"
     module = "" if kind.__module__ == "builtins" else f"{kind.__module__}."
     return f"an object of type {module}{kind.__name__}"
 

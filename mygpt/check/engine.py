@@ -9,6 +9,7 @@ from contextlib import redirect_stdout
 from dataclasses import dataclass, field
 from functools import cache, cached_property
 from io import StringIO
+from pathlib import Path
 from typing import Any
 
 import torch
@@ -24,7 +25,7 @@ from mygpt.check.compare import (
     find_difference,
     show,
 )
-from mygpt.check.result import Result, flatten, show_arguments
+from mygpt.check.result import SHOWN, Result, flatten, show_arguments
 from mygpt.check.run import (
     RANDOM,
     Outcome,
@@ -191,12 +192,25 @@ class Checking:
         return isinstance(error, RuntimeError) and bool(WRONG_TYPES.search(str(error)))
 
     def nearest_form(self) -> tuple[str, Program]:
-        """Give the form of the right answer that the program has, or the first."""
+        """Give the form of the right answer that is nearest to the program's."""
         forms = {"": self.task.reference, **self.task.forms}
-        for name, reference in forms.items():
-            if not self.trouble_with(reference):
-                return name, reference
-        return "", self.task.reference
+        return min(forms.items(), key=lambda form: self.distance_from(form[1]))
+
+    def distance_from(self, reference: Program) -> float:
+        """Add up the largest differences from what a program of the book gives."""
+        total = 0.0
+        for expected, got in zip(
+            self.known_outcomes(reference), self.outcomes, strict=True
+        ):
+            pairs = zip(
+                tensors_in(in_order(expected.value)),
+                tensors_in(in_order(got.value)),
+                strict=False,
+            )
+            for a, b in pairs:
+                if a.shape == b.shape and a.numel():
+                    total += (a - b).abs().nan_to_num(0.0).max().item()
+        return total
 
     def trouble_with(self, reference: Program) -> bool:
         return any(map(self.differ, self.known_outcomes(reference), self.outcomes))
@@ -388,7 +402,7 @@ class Checking:
                 self.task,
                 "gradient",
                 f"The values are right, but no gradient reaches {name}: something cuts "
-                "the graph on the way (`detach`, `item`, `no_grad`, or a new "
+                "the graph on the way (`detach`, `item`, `round`, `no_grad`, or a new "
                 "`nn.Parameter` made of it).",
                 input=show_arguments(arguments),
             )
@@ -452,7 +466,9 @@ class Checking:
 
     def broken_properties(self) -> list[str]:
         """Give a sentence for each property that does not hold."""
-        sentences = []
+        sentences: list[str] = []
+        if any(map(has_nan, self.outcomes)):
+            return sentences  # nothing equals NaN
         for each in self.task.properties:
             arguments = convert(self.arguments[0], self.dtype)
             try:
@@ -482,6 +498,10 @@ def trail(outcome: Outcome) -> list[Any]:
     value = outcome.value
     parts = value.items() if isinstance(value, dict) else ()
     return [part for name, part in parts if name.startswith("_")]
+
+
+def has_nan(outcome: Outcome) -> bool:
+    return any(t.isnan().any() for t in tensors_in(in_order(outcome.value)))
 
 
 def reason(
@@ -587,28 +607,52 @@ def tensors_in(result: Any) -> tuple[Tensor, ...]:
 
 def shapes(arguments: Arguments) -> list[str]:
     """Describe arguments by their shapes."""
-    return [
-        f"{name}: {tuple(value.shape)}"
-        if isinstance(value, Tensor)
-        else f"{name}: {len(value)} weights"
-        if isinstance(value, dict)
-        else f"{name} = {value!r:.60}"
-        for name, value in arguments.items()
-        if not callable(value)
-    ]
+    lines = []
+    for name, value in arguments.items():
+        if name.startswith("_") or not isinstance(value, SHOWN):
+            continue
+        if isinstance(value, Tensor):
+            lines.append(f"{name}: {tuple(value.shape)}")
+        elif isinstance(value, dict):
+            lines.append(f"{name}: {len(dict(flatten(value, name)))} tensors")
+        elif isinstance(value, list) and value and isinstance(value[0], Tensor):
+            shapes = ", ".join(str(tuple(part.shape)) for part in value)
+            lines.append(f"{name}: tensors of shapes {shapes}")
+        else:
+            lines.append(f"{name} = {value!r:.60}")
+    return lines
 
 
 def one_line(error: BaseException) -> str:
     """Give an error as one line, with the line of the reader's file where it arose."""
     message = str(error).strip().splitlines()
     text = f"{type(error).__name__}: {message[0]}" if message else type(error).__name__
-    ours = "mygpt/check/"
-    for frame in reversed(traceback.extract_tb(error.__traceback__)):
-        name = frame.filename.replace("\\", "/")
-        if ours not in name and "/torch/" not in name and frame.line:
-            return f"{text} (line {frame.lineno}: `{frame.line.strip()}`)"
+    for frame in reversed(readers_frames(error)):
+        if frame.line:
+            name = Path(frame.filename).name
+            place = f"line {frame.lineno}: `{frame.line.strip()}`"
+            return (
+                f"{text} ({name}, {place})"
+                if name.endswith(".py")
+                else f"{text} ({place})"
+            )
     return text
 
 
+def readers_frames(error: BaseException) -> list[traceback.FrameSummary]:
+    """Give the frames of a traceback that are neither ours nor PyTorch's."""
+    return [
+        frame
+        for frame in traceback.extract_tb(error.__traceback__)
+        if not re.search(r"[/\\\\](mygpt[/\\\\]check|torch)[/\\\\]", frame.filename)
+        and not frame.filename.startswith("<frozen")
+    ]
+
+
 def trace_of(error: BaseException | None) -> str:
-    return "" if error is None else "".join(traceback.format_exception(error))
+    """Give a traceback that begins in the reader's program."""
+    if error is None:
+        return ""
+    frames = traceback.format_list(readers_frames(error))
+    last = traceback.format_exception_only(error)
+    return "".join(["Traceback (most recent call last):\n", *frames, *last])

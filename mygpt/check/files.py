@@ -27,13 +27,22 @@ START = "fork" if sys.platform == "linux" else "spawn"
 
 def find_task(name: str, gpt2: str | None = None) -> Task:
     """Give a task by its name; for an unknown one a ValueError that lists them."""
-    if name == "answer" and gpt2:
-        return answer_task(gpt2)
     if name not in TASKS:
+        if name.endswith(".py"):
+            raise ValueError(
+                "expected TASK and FILE; did you mean "
+                f"`mygpt check {Path(name).stem} {name}`?"
+            )
         near = difflib.get_close_matches(name, TASKS, n=1)
         hint = f"; did you mean {near[0]}?" if near else ""
         raise ValueError(f"no task {name!r}{hint} (see `mygpt check --list`)")
-    return TASKS[name]
+    if gpt2 is None:
+        return TASKS[name]
+    if name != "answer":
+        raise ValueError(f"--gpt2 is for the task answer, not for {name}")
+    if not Path(gpt2).is_dir():
+        raise ValueError(f"expected a Hugging Face GPT-2 folder, found no {gpt2}")
+    return answer_task(gpt2)
 
 
 def check_file(
@@ -44,8 +53,14 @@ def check_file(
     The file is run in a process of its own; what it prints is in the result.
     """
     task = find_task(name, gpt2)
+    if path.is_dir():
+        raise ValueError(
+            f"{path} is a folder; `mygpt check --all {path}` checks a workbook"
+        )
     if not path.is_file():
         raise ValueError(f"expected a Python file, found no {path}")
+    if path.suffix != ".py":
+        raise ValueError(f"expected a Python file, one that ends in .py; got {path}")
     seconds = limit or task.limit
     context = multiprocessing.get_context(START)
     receiver, sender = context.Pipe(duplex=False)
@@ -75,7 +90,10 @@ def wait_for(process: Any, receiver: Any, task: Task, seconds: int | float) -> R
     start = 0 if START == "fork" else 60  # to import PyTorch again
     try:
         if receiver.poll(start + seconds + GRACE):
-            return Result(**receiver.recv())
+            found = receiver.recv()
+            if isinstance(found, str):
+                raise ValueError(found)
+            return Result(**found)
         late = True
     except EOFError:
         late = False
@@ -117,10 +135,13 @@ def in_child(
         os.dup2(file.fileno(), 2)
     # A parent may have put something else in their places.
     sys.stdout, sys.stderr = map(text_to, (1, 2))
-    result = check_here(find_task(name, gpt2), path, seconds)
+    try:
+        found = check_here(find_task(name, gpt2), path, seconds).as_json()
+    except (ValueError, OSError, ImportError) as error:
+        found = str(error)  # of what the task needs, not of the reader's program
     sys.stdout.flush()
     sys.stderr.flush()
-    sender.send(result.as_json())
+    sender.send(found)
     sender.close()
 
 
@@ -148,6 +169,14 @@ def check_here(task: Task, path: Path, seconds: int | float) -> Result:
     if program is None:
         return failed(task, "load", no_function(task, path, module))
     parameters = getattr(module, f"{task.name}_parameters", None)
+    if isinstance(program, type) and task.sizes and parameters is None:
+        return failed(
+            task,
+            "load",
+            f"{path.name}: {task.name} is a class. Say in the file which of its "
+            f"parameters is which weight: {task.name}_parameters = "
+            f"{{{task.weights[0]!r}: 'path.of.it', …}}.",
+        )
     return check(task, program, parameters, seconds)
 
 
@@ -174,7 +203,7 @@ def no_function(task: Task, path: Path, module: Any) -> str:
     ]
     near = difflib.get_close_matches(task.name, names, n=1)
     if near:
-        return f"{path.name} has no function {task.name}; did you mean {near[0]}?"
+        return f"{path.name} has no function {task.name}; is it {near[0]}? Rename it."
     has = f"; it has {', '.join(names)}" if names else ""
     return f"{path.name} has no function {task.name}{has}."
 

@@ -152,12 +152,11 @@ def show_weights(name: str, weights: dict) -> list[str]:
             lines.append(f"{key} = {text}")
     if len(lines) > 8:
         lines = [*lines[:7], f"… and {len(lines) - 7} more"]
-    for kind in ("ones", "zeros"):
-        if keys := by_kind.get(kind):
-            rest = "others" if lines else "tensors"
-            named = ", ".join(keys)
-            most = named if len(keys) < 4 else f"all {len(keys)} {rest} of {name}"
-            lines.append(f"{most}: {kind}")
+    if ones := by_kind.get("ones"):
+        lines.append(f"ones: {', '.join(ones)}")
+    if zeros := by_kind.get("zeros"):
+        few = len(zeros) < 4
+        lines.append(f"zeros: {', '.join(zeros) if few else f'all others of {name}'}")
     return lines
 
 

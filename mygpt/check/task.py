@@ -115,7 +115,7 @@ class Task:
     optional: Mapping[str, Any] = field(default_factory=dict)
     tolerance: float = TOLERANCE
     praise: Callable[[list[Arguments], list[Any]], str] | None = None
-    limit: int | float = 20.0
+    limit: int | float = 10.0
 
     @property
     def signature(self) -> str:

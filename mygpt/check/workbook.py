@@ -3,23 +3,34 @@
 from pathlib import Path
 
 from mygpt.check.catalogue import IN_ORDER
+from mygpt.check.engine import failed
 from mygpt.check.files import check_file
 from mygpt.check.result import Result, wrapped
 from mygpt.check.task import CHAPTERS, Task
 from mygpt.files import write_atomically
 
-NOT_BEGUN = "NotImplementedError"
+NOT_BEGUN, MISSING = "NotImplementedError", "there is no"
+BOOK = "https://github.com/mygpt-book/mygpt"
 README = """\
 # The workbook
 
 {count} functions, from a row times a matrix to a GPT that answers. Each file holds one
 of them to fill in: its docstring says what it does, which shapes come and go, and gives
-an example. Write plain functions; the weights are arguments. A file may import the ones
-before it, as in `from softmax import softmax`.
+an example (`python -m doctest softmax.py` runs it). Write plain functions; the weights
+are arguments, and gradients must flow through what you compute. A file may import
+others, as in `from softmax import softmax`.
 
     mygpt check softmax softmax.py            is it right, or which mistake is it?
     mygpt check softmax softmax.py --watch    again at every save
     mygpt check --all .                       how far you are
+
+`--json` is for a grader, `--traceback` shows where an error arose. A message names the
+section of the book that explains the task: the book is at {book}. In a notebook:
+`from mygpt import check`, then `check.softmax(my_softmax)`. If you would rather write a
+class, say which of its parameters is which weight, in the same file:
+
+    mlp_parameters = {{"W1": "fc1.weight.T", "b1": "fc1.bias",
+                      "W2": "fc2.weight.T", "b2": "fc2.bias"}}
 
 The order is the book's:
 
@@ -50,7 +61,9 @@ def write_workbook(folder: str | Path) -> Path:
         for number, task in enumerate(IN_ORDER, start=1)
     ]
     table = "\n".join(["| | function | chapter |", "| --- | --- | --- |", *rows])
-    write(folder / "README.md", README.format(count=len(IN_ORDER), table=table))
+    write(
+        folder / "README.md", README.format(count=len(IN_ORDER), table=table, book=BOOK)
+    )
     return folder
 
 
@@ -76,23 +89,28 @@ def check_workbook(
 ) -> list[Result]:
     """Check the tasks of a folder in the book's order."""
     folder = Path(folder)
+    if folder.is_file():
+        raise ValueError(f"{folder} is a file; expected a folder")
     if not folder.is_dir():
         raise ValueError(f"expected a folder, found no {folder}")
     found = [task for task in IN_ORDER if (folder / f"{task.name}.py").is_file()]
     if not found:
         raise ValueError(
-            f"{folder} has none of the workbook's files; `mygpt workbook {folder}` "
+            f"{folder} has none of the workbook's files; `mygpt workbook FOLDER` "
             "writes them"
         )
-    return [check_file(task.name, folder / f"{task.name}.py", limit) for task in found]
+    return [
+        check_file(task.name, folder / f"{task.name}.py", limit)
+        if task in found
+        else failed(task, "load", f"{MISSING} {task.name}.py")
+        for task in IN_ORDER
+    ]
 
 
 def progress(results: list[Result]) -> str:
     """Write a table: what is right, what is not yet, what has not been begun."""
     width = max(len(result.task) for result in results)
-    lines = []
-    for result in results:
-        lines.append(f"  {result.task:{width}}  {state(result)}")
+    lines = [f"  {result.task:{width}}  {state(result)}" for result in results]
     right = sum(result.passed for result in results)
     return "\n".join([*lines, "", f"{right} of {len(results)} right"])
 
@@ -102,5 +120,7 @@ def state(result: Result) -> str:
         return "right"
     if NOT_BEGUN in result.message:
         return "not begun"
-    text = result.message.split("\n")[0]
+    if result.message.startswith(MISSING):
+        return result.message
+    text = result.message.removeprefix("This is what comes out when ")
     return f"not yet: {text if len(text) <= 60 else text[:59] + '…'}"

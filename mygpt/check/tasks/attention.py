@@ -101,7 +101,10 @@ def alone_in_batch(program, arguments) -> str | None:
     whole = program(*arguments.values())[:1]
     if torch.allclose(program(*first.values()), whole, atol=1e-5):
         return None
-    return "The texts of a batch mix: the first one alone gives something else."
+    return (
+        "The rows of a batch influence each other: the first one alone gives "
+        "something else."
+    )
 
 
 HEAD_CHAPTER = "03_attention"

@@ -41,7 +41,8 @@ cross_entropy = Task(
     chapter="02_embeddings",
     label="check-cross-entropy",
     asks="Turn each row of logits into probabilities by a softmax and return the mean "
-    "of -ln(probability of the row's target). Logits near 1000 must work.",
+    "of -ln(probability of the row's target). Logits from -1000 to 1000 must work, in "
+    "one row too.",
     arguments={"logits": "(N, V)", "targets": "(N,), ids"},
     returns="a tensor of shape (), in nats",
     example="""\
@@ -56,6 +57,7 @@ tensor(1.3863)""",
         Probe(3, {"N": 3, "V": 5, "shift": 1000.0}),
         Probe(4, {"N": 4, "V": 3, "shift": -1000.0}),
         Probe(5, {"N": 4, "V": 3, "scale": 20.0}),
+        Probe(6, {"N": 3, "V": 3, "scale": 600.0}),
     ],
     least={"V": 2},
     differentiable=["logits"],
@@ -127,6 +129,19 @@ tensor(1.3863)""",
             lambda logits, targets: (
                 -(of_targets(logits.exp(), targets) / logits.exp().sum(-1)).log().mean()
             ),
+        ),
+        Mistake(
+            "logarithm-of-a-softmax",
+            "the logarithm is taken of a softmax, in which exp(-1000) has become 0: "
+            "subtract the logarithm of the sum instead",
+            lambda logits, targets: (
+                -of_targets(logits.softmax(-1), targets).log().mean()
+            ),
+        ),
+        Mistake(
+            "all-pairs",
+            "every row is compared with the targets of all rows (`[:, targets]`)",
+            lambda logits, targets: -logits.log_softmax(-1)[:, targets].mean(),
         ),
         Mistake(
             "next-target",

@@ -114,6 +114,11 @@ tensor([[[-1.,  1.]]])""",
             wrong(divide=lambda x, variance, eps: (variance + eps**2).sqrt()),
         ),
         Mistake(
+            "eps-fixed",
+            "eps is fixed at 1e-5: the argument is ignored",
+            lambda x, weight, bias, eps: norm_with(x, weight, bias, 1e-5),
+        ),
+        Mistake(
             "no-root",
             "the vector is divided by the variance, not by its root",
             wrong(divide=lambda x, variance, eps: variance + eps),
@@ -238,6 +243,8 @@ def gradient_with(
     swapped: bool = False,
     sign: int = 1,
     add_up: str = "mean",
+    beside: bool = True,
+    weight_twice: bool = False,
 ):
     """The gradient by its formula, with one piece replaced."""
     variance = x.var(-1, keepdim=True, correction=correction)
@@ -249,11 +256,11 @@ def gradient_with(
     if mean_term:
         dx = dx - along(g, -1, keepdim=True)
     if product_term:
-        dx = dx - sign * n * along(g * n, -1, keepdim=True)
+        dx = dx - sign * (n if beside else 1) * along(g * n, -1, keepdim=True)
     if divide:
         dx = dx / std
-    beside = {"normalised": n, "x": x, "centred": x - x.mean(-1, keepdim=True)}[product]
-    dweight, dbias = dy * beside, dy
+    factor = {"normalised": n, "x": x, "centred": x - x.mean(-1, keepdim=True)}[product]
+    dweight, dbias = (g if weight_twice else dy) * factor, dy
     if sums:
         dweight, dbias = dweight.sum(sums), dbias.sum(sums)
     if averaged:
@@ -309,6 +316,16 @@ layer_norm_gradient = Task(
             "no-product-term",
             "the term - n * mean(g * n) is missing from dx",
             wrong_gradient(product_term=False),
+        ),
+        Mistake(
+            "product-term-without-n",
+            "the last term of dx lacks its factor n: mean(g * n) alone is subtracted",
+            wrong_gradient(beside=False),
+        ),
+        Mistake(
+            "weight-in-dweight",
+            "dweight is made with g = dy * weight instead of dy",
+            wrong_gradient(weight_twice=True),
         ),
         Mistake(
             "product-term-added",

@@ -176,7 +176,7 @@ top_p = Task(
     "fewest likeliest tokens whose probabilities add up to at least p, give all "
     "others probability 0, and take the softmax of what is left. The likeliest always "
     "stays.",
-    arguments={"logits": "(N, V)", "p": "float"},
+    arguments={"logits": "(N, V)", "p": "float above 0, at most 1"},
     returns="a tensor of shape (N, V)",
     example="""\
 >>> top_p(torch.tensor([[0.0, 2.0, 1.0]]), 0.7)
@@ -203,6 +203,12 @@ tensor([[0.0000, 0.7311, 0.2689]])""",
             "the token that brings the sum to p is cut, and nothing stays where the "
             "likeliest has more than p: NaN",
             partial(nucleus, before=False, always_one=False),
+        ),
+        Mistake(
+            "threshold-alone",
+            "tokens with a probability of at least p are kept, and none where no token "
+            "has so much; it is their sum that must reach p",
+            lambda logits, p: probabilities(logits, logits.softmax(-1) >= p),
         ),
         Mistake(
             "one-too-many",
@@ -327,7 +333,7 @@ def step_with(
     pick=lambda logits: logits[:, -1],
     last_norm: bool = True,
     shared: bool = False,
-    cached: str = "kv",
+    extend: bool = True,
 ) -> tuple[Tensor, list]:
     """One step of a GPT with a cache, with one piece replaced."""
     T, blocks = ids.shape[1], weights["blocks"]
@@ -342,9 +348,9 @@ def step_with(
         )
         if cache:
             old_k, old_v, _ = cache[0 if shared else i]
-            k = store(old_k, k) if "k" in cached else k
-            v = store(old_v, v) if "v" in cached else v
-        new_cache.append((k, v, past + T))
+            k, v = store(old_k, k), store(old_v, v)
+        kept = (k, v) if extend or not cache else (old_k, old_v)
+        new_cache.append((*kept, past + T))
         allowed = mask(T, k.shape[2] - T)
         scores = q @ k.mT / math.sqrt(q.shape[-1])
         scores = scores.masked_fill(~allowed, -math.inf)
@@ -458,14 +464,19 @@ cached_step = Task(
             store=lambda old, new: torch.cat([old[:, :, -1:], new], dim=2),
         ),
         *both_forms(
+            "cache-not-extended",
+            "the new keys and values are used but not kept in the cache",
+            extend=False,
+        ),
+        *both_forms(
             "no-mask",
             "the new ids are not masked among themselves",
             mask=lambda T, past: torch.ones(T, past + T, dtype=torch.bool),
         ),
         *both_forms(
             "mask-from-the-corner",
-            "the mask begins at the first position of the cache, so new ids cannot see "
-            "most of it: row t may read the first t + 1 keys only",
+            "the mask ignores the cache: new id t reads only the first t + 1 keys "
+            "instead of all that are cached and t + 1 more",
             mask=lambda T, past: torch.ones(T, past + T, dtype=torch.bool).tril(),
         ),
         *both_forms(
@@ -537,6 +548,24 @@ def wrong_generate(**pieces) -> Program:
     return lambda *values: generate_with(*values, **pieces)
 
 
+def rereads(program: Program, arguments: Arguments) -> str | None:
+    """Whether the step is given only what it has not read yet."""
+    ids, max_new_tokens, _ = arguments.values()
+    given = []
+
+    def step(new: Tensor, cache: int | None) -> tuple[Tensor, int]:
+        given.append(new.shape[1])
+        return torch.eye(5, dtype=torch.float64)[new[:, -1] % 5], 1
+
+    program(step, ids % 5, max_new_tokens)
+    if sum(given) <= ids.shape[1] + max_new_tokens:
+        return None
+    return (
+        "The ids are right, but your program gives `step` the same ids again and "
+        "again; with the cache it needs only the new one."
+    )
+
+
 generate = Task(
     name="generate",
     chapter=CHAPTER,
@@ -560,6 +589,7 @@ tensor([[1, 2, 3, 6]])""",
     reference=generate_with,
     make=make_prompt,
     observe=observe_generation,
+    properties=[Property("rereads", rereads)],
     probes=[
         Probe(0, {"V": 11, "B": 1, "T": 3, "n": 4}),
         Probe(1, {"V": 13, "B": 3, "T": 4, "n": 7}),

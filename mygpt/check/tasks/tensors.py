@@ -24,6 +24,7 @@ row_times_matrix = Task(
 tensor([31., 42.])""",
     reference=lambda x, W: x @ W,
     make=make_row,
+    least={"C": 2, "F": 2},
     probes=[
         Probe(0, {"C": 3, "F": 5}),
         Probe(1, {"C": 4, "F": 4}),
@@ -70,8 +71,12 @@ tensor([31., 42.])""",
 )
 
 
-def make_scores(draw: Draw, N: int, V: int, shift: float = 0.0) -> dict:
-    return {"scores": draw.normal(N, V, mean=0.5, scale=1.5) + shift}
+def make_scores(
+    draw: Draw, N: int, V: int, shift: float = 0.0, apart: float = 0.0
+) -> dict:
+    """Make scores whose rows lie `apart`."""
+    rows = torch.arange(N)[:, None] * apart
+    return {"scores": draw.normal(N, V, mean=0.5, scale=1.5) + shift + rows}
 
 
 def sums_to_one(program, arguments) -> str | None:
@@ -99,7 +104,8 @@ softmax = Task(
     chapter="02_embeddings",
     label="check-softmax",
     asks="Turn each row of scores into probabilities: exp(score), divided by the sum "
-    "of these over the row. Scores near 1000 must work.",
+    "of these over the row. Scores from -1000 to 1000 must work, whatever the other "
+    "rows hold.",
     arguments={"scores": "(N, V)"},
     returns="a tensor of shape (N, V)",
     example="""\
@@ -114,6 +120,7 @@ tensor([[0.5000, 0.5000],
         Probe(2, {"N": 2, "V": 3, "shift": 1000.0}),
         Probe(3, {"N": 3, "V": 2, "shift": -1000.0}),
         Probe(4, {"N": 2, "V": 3, "shift": 400.0}),
+        Probe(5, {"N": 2, "V": 3, "apart": 1000.0}),
     ],
     differentiable=["scores"],
     properties=[Property("sums to one", sums_to_one), Property("shift", shift_free)],
@@ -137,7 +144,7 @@ tensor([[0.5000, 0.5000],
         ),
         Mistake(
             "columns",
-            "the sum runs over the columns, the first axis",
+            "the sum runs down each column (axis 0) instead of along each row",
             lambda scores: torch.softmax(scores, 0),
         ),
         Mistake(
@@ -162,8 +169,9 @@ tensor([[0.5000, 0.5000],
         ),
         Mistake(
             "one-maximum",
-            "the largest score of the whole tensor is subtracted after the exp",
-            lambda scores: scores.exp() - scores.exp().max(),
+            "the largest score of the whole tensor is subtracted, not each row's own: "
+            "in a row far below it every exp is 0",
+            lambda scores: softmax_after(scores - scores.max()),
         ),
         Mistake(
             "sigmoid",

@@ -151,12 +151,18 @@ bpe_train = Task(
         for i, n in enumerate([6, 7, 6, 8, 3, 4, 0])
     ],
     fixed=["num_merges"],
-    limit=30.0,
+    limit=15.0,
     mistakes=[
         Mistake(
             "across-words",
             "pairs are counted across the border of two words",
             variant(count=count_across),
+        ),
+        Mistake(
+            "one-text",
+            "the words are put together into one text, so that pairs across their "
+            "borders are counted and merged",
+            lambda words, num_merges: slow_train(["".join(words)], num_merges),
         ),
         Mistake(
             "each-word-once",
@@ -398,6 +404,15 @@ bpe_encode = Task(
             "leftmost-for-rank",
             "the leftmost pair goes first, not the one that training merged first",
             coding(choose=lambda found, ids: min(found, key=lambda f: f[1])[0]),
+        ),
+        Mistake(
+            "leftmost-one",
+            "the leftmost known pair is merged, one place at a time; it is the rank "
+            "that decides",
+            coding(
+                choose=lambda found, ids: min(found, key=lambda f: f[1])[0],
+                join=merge_first,
+            ),
         ),
         Mistake(
             "any-pair",

@@ -65,13 +65,13 @@ def step_with(
     decay: float,
     *,
     correct: tuple[bool, bool] = (True, True),
-    from_zero: bool = False,
+    from_zero: int = 0,
     decays: Callable[[Tensor], bool] = lambda parameter: parameter.ndim >= 2,
     coupled: bool = False,
     decay_rate: Callable[[float, float], float] = lambda lr, decay: lr * decay,
     decay_after: bool = False,
     divisor: Callable[[Tensor, float], Tensor] = lambda v, eps: v.sqrt() + eps,
-    square: bool = True,
+    square: bool | None = True,
     momentum: bool = True,
     sign: int = 1,
     swapped: bool = False,
@@ -85,7 +85,8 @@ def step_with(
     elif not decay_after:
         parameter = parameter * (1 - rate)
     m = beta1 * m + (1 - beta1) * gradient
-    v = beta2 * v + (1 - beta2) * (gradient**2 if square else gradient.abs())
+    squared = {True: gradient**2, False: gradient.abs(), None: gradient}[square]
+    v = beta2 * v + (1 - beta2) * squared
     count = max(step - from_zero, 1e-9)
     m_hat = m / (1 - beta1**count) if correct[0] else m
     v_hat = v / (1 - beta2**count) if correct[1] else v
@@ -163,7 +164,7 @@ adamw_step = Task(
         Mistake(
             "steps-from-zero",
             "the steps are counted from 0: beta^(step - 1) for beta^step",
-            wrong_step(from_zero=True),
+            wrong_step(from_zero=1),
         ),
         Mistake(
             "decay-of-vectors",
@@ -216,6 +217,16 @@ adamw_step = Task(
             wrong_step(square=False),
         ),
         Mistake(
+            "gradient-for-square",
+            "v averages the gradient itself, not its square",
+            lambda *values: step_with(*values, square=None),
+        ),
+        Mistake(
+            "steps-from-two",
+            "the steps are counted one too far: beta^(step + 1) for beta^step",
+            wrong_step(from_zero=-1),
+        ),
+        Mistake(
             "no-momentum",
             "the step uses the gradient instead of its average m",
             wrong_step(momentum=False),
@@ -248,6 +259,7 @@ class Bigrams(LanguageModel):
 
     def forward(self, ids: Tensor, targets: Tensor) -> tuple[Tensor, Tensor]:
         logits = self.table[ids] * (0.5 if self.training else 1.0)
+        self.recorded = logits.requires_grad
         return logits, F.cross_entropy(logits.flatten(0, 1), targets.flatten())
 
 
@@ -257,7 +269,8 @@ def make_batches(
     return {
         "model": Bigrams(draw.normal(V, V)).train(training),
         "batches": [
-            draw.ids(B + (i if uneven else 0), T + 1, below=V) for i in range(N)
+            draw.ids(B + i * uneven, T + 1 + (N - i) * uneven, below=V)
+            for i in range(N)
         ],
     }
 
@@ -389,7 +402,7 @@ train = Task(
     ],
     least={"V": 2},
     properties=[Property("graphs", keeps_no_graphs)],
-    limit=30.0,
+    limit=15.0,
     mistakes=[
         Mistake(
             "zero-grad-forgotten",
@@ -476,6 +489,11 @@ train = Task(
             wrong_train(report="after"),
         ),
         Mistake(
+            "return-in-the-loop",
+            "`return` stands inside the loop, so it ends after the first batch",
+            lambda model, batches, optimizer: train_with(model, batches[:1], optimizer),
+        ),
+        Mistake(
             "last-loss",
             "only the last loss is returned",
             wrong_train(report="last"),
@@ -490,8 +508,9 @@ def observe_evaluation(program: Program, arguments: Arguments) -> dict:
     loss = program(model, list(arguments["batches"]))
     return {
         "loss": loss,
-        "in training mode afterwards": model.training,
-        "gradients afterwards": model.table.grad is not None,
+        "model.training afterwards": model.training,
+        "gradients stored afterwards": model.table.grad is not None,
+        "recorded for gradients": getattr(model, "recorded", False),
     }
 
 
@@ -505,19 +524,21 @@ def evaluate_with(
     targets=lambda rows: rows[:, 1:],
     average: str = "tokens",
     graph: bool = False,
+    count: Callable[[Tensor], int] = lambda rows: rows[:, 1:].numel(),
+    recorded: bool = False,
 ) -> float:
     """Evaluate with one piece replaced."""
     before = model.training
     if mode is not None:
         model.train(mode)
     losses, counts = [], []
-    with nullcontext() if graph else torch.no_grad():
+    with nullcontext() if graph or recorded else torch.no_grad():
         for rows in batches:
             loss = model(inputs(rows), targets(rows))[1]
             if graph:
                 loss.backward()
             losses.append(float(loss.detach()))
-            counts.append(targets(rows).numel())
+            counts.append(count(rows))
     if after is None:
         model.train(before)
     else:
@@ -551,16 +572,16 @@ evaluate = Task(
     name="evaluate",
     chapter=CHAPTER,
     label="check-evaluate",
-    asks="The mean loss over all targets of all batches, whose sizes may differ, with "
-    "the model in evaluation mode and without gradients; afterwards the model is in "
-    "the mode that it had before. Batches as for `train`.",
+    asks="The mean loss over all targets of all batches, whose B and T may differ, "
+    "with the model in evaluation mode and under `torch.no_grad()`; afterwards the "
+    "model is in the mode that it had before. Batches as for `train`.",
     arguments={"model": "nn.Module", "batches": "list of (B, T + 1), whole numbers"},
     returns="a number",
     example="""\
 >>> class Model(torch.nn.Module):
 ...     def forward(self, inputs, targets):
 ...         return None, targets.float().mean()
->>> evaluate(Model(), [torch.tensor([[0, 1]]), torch.tensor([[0, 4]] * 3)])
+>>> evaluate(Model(), [torch.tensor([[0, 1]]), torch.tensor([[0, 4, 4, 4]])])
 3.25""",
     reference=reference_evaluate,
     make=make_batches,
@@ -617,6 +638,23 @@ evaluate = Task(
             "targets-not-shifted",
             "the targets are not shifted: each token is compared with itself",
             wrong_evaluate(targets=lambda rows: rows[:, :-1]),
+        ),
+        Mistake(
+            "weighted-by-rows",
+            "a batch counts by its rows: longer rows have more targets",
+            wrong_evaluate(count=len),
+        ),
+        Mistake(
+            "weighted-by-ids",
+            "a batch counts by all its ids, the first of each row included, which is "
+            "no target",
+            wrong_evaluate(count=lambda rows: rows.numel()),
+        ),
+        Mistake(
+            "gradients-recorded",
+            "the model runs without `with torch.no_grad():`, so all is recorded for "
+            "gradients that nobody wants",
+            wrong_evaluate(recorded=True),
         ),
         Mistake(
             "backward",

@@ -376,16 +376,22 @@ def test_random_numbers_that_come_to_nothing_are_no_mistake():
     assert check.gelu(lambda x: (nn.Linear(2, 2), F.gelu(x))[1])
 
 
-def test_a_backward_that_stops_is_told():
+def test_a_program_that_stops_only_with_gradients_is_told():
     def overwritten(s):
         y = s.tanh()
         z = y * y
         y += 1
         return s.softmax(-1) + 0 * z
 
+    result = check.softmax(lambda s: torch.from_numpy(s.softmax(-1).numpy()))
+    assert result.stage == "gradient"
+    assert "Can't call numpy() on Tensor that requires grad" in result.message
     result = check.softmax(overwritten)
     assert result.stage == "gradient"
-    assert "`backward` stops: RuntimeError" in result.message
+    assert (
+        "when gradients are wanted your program stops with RuntimeError"
+        in result.message
+    )
 
 
 def test_a_change_of_the_default_type_or_of_recording_is_found_and_undone():

@@ -354,6 +354,10 @@ def test_a_save_is_noticed_and_checked_again(my, tmp_path):
                 break
         else:
             pytest.fail("the watch ended")
+        path.rename(tmp_path / "aside.txt")
+        time.sleep(0.5)  # long enough to be missed
+        path.write_text(WRONG)
+        assert "softmax: not yet\n" in process.stdout
     finally:
         process.terminate()
         process.wait(10)

@@ -4,6 +4,7 @@ import inspect
 import re
 from collections.abc import Callable
 from dataclasses import replace
+from functools import cache
 from typing import Any
 
 from torch import Tensor, nn
@@ -65,13 +66,14 @@ def fitting(task: Task, make: Callable[..., Any]) -> tuple[Task, set[str]]:
             break  # no signature is known
         except TypeError:
             continue
-        if some is fewer and task.optional:
-            probes = [
-                replace(p, sizes={**p.sizes, **task.optional}) for p in task.probes
-            ]
-            task = replace(task, probes=probes)
-        return task, set(some)
+        return (with_usual_sizes(task) if some is fewer else task), set(some)
     return task, set(sizes)
+
+
+@cache  # so that what its wrong programs give is known at the next check
+def with_usual_sizes(task: Task) -> Task:
+    probes = [replace(p, sizes={**p.sizes, **task.optional}) for p in task.probes]
+    return replace(task, probes=probes)
 
 
 NOT_INPUTS = ("num_heads", "eps")  # given to the constructor, or its default

@@ -92,12 +92,16 @@ def checked(
     except Unusable as error:
         return failed(task, "load", str(error))
     except OutOfTime:
-        return failed(
-            task,
-            "time",
-            f"Your program was stopped after {seconds:g} seconds; "
-            "is there a loop that never ends?",
-        )
+        return out_of_time(task, seconds)
+
+
+def out_of_time(task: Task, seconds: int | float) -> Result:
+    return failed(
+        task,
+        "time",
+        f"Your program was stopped after {seconds:g} seconds; is there a loop that "
+        "never ends?",
+    )
 
 
 class Printed(StringIO):
@@ -307,11 +311,9 @@ class Checking:
         kind = kind_of(original, tolerance)
 
         def fails(arguments: Arguments) -> bool:
-            return kind is not None and kind_of(arguments, tolerance) == kind
+            return kind_of(arguments, tolerance) == kind
 
-        smallest = self.task.arguments_of(probe)
-        if fails(smallest):
-            smallest = shrink(self.task, probe, fails)
+        smallest = shrink(self.task, probe, fails) if kind else original
         expected, got = outcomes(smallest)
         place = None
         if not got.error:
@@ -372,8 +374,11 @@ class Checking:
             expected = gradients(self.task, reference, arguments, self.dtype)
             try:
                 got = gradients(self.task, self.program, arguments, self.dtype)
-            except RuntimeError as error:
-                got = f"The values are right, but `backward` stops: {one_line(error)}."
+            except Exception as error:
+                got = (
+                    "The values are right, but when gradients are wanted your program "
+                    f"stops with {one_line(error)}."
+                )
             if isinstance(got, str):
                 raise NotRight(
                     failed(self.task, "gradient", got, input=shapes(arguments))

@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Any, TextIO
 
 from mygpt.check.catalogue import TASKS
-from mygpt.check.engine import LONGEST, check, failed, one_line, trace_of
+from mygpt.check.engine import LONGEST, check, failed, one_line, out_of_time, trace_of
 from mygpt.check.result import Result
 from mygpt.check.run import OutOfTime, time_limit
 from mygpt.check.task import Task
@@ -104,18 +104,11 @@ def wait_for(process: Any, receiver: Any, task: Task, seconds: int | float) -> R
             process.kill()
         process.join()
     if late:
-        return failed(task, "time", too_long(seconds))
+        return out_of_time(task, seconds)
     return failed(
         task,
         "load",
         f"Your program ended the process itself (exit code {process.exitcode}).",
-    )
-
-
-def too_long(seconds: int | float) -> str:
-    return (
-        f"Your program was stopped after {seconds:g} seconds; is there a loop that "
-        "never ends?"
     )
 
 
@@ -156,7 +149,7 @@ def check_here(task: Task, path: Path, seconds: int | float) -> Result:
         with time_limit(seconds):
             module = load(path)
     except OutOfTime:
-        return failed(task, "time", too_long(seconds))
+        return out_of_time(task, seconds)
     except BaseException as error:
         # SystemExit and KeyboardInterrupt of the file's own too
         return failed(
@@ -186,8 +179,6 @@ def load(path: Path) -> Any:
     sys.path.insert(0, str(path.parent))
     sys.dont_write_bytecode = True
     spec = importlib.util.spec_from_file_location(path.stem, path)
-    if spec is None or spec.loader is None:
-        raise ImportError("its name must end in .py")
     module = importlib.util.module_from_spec(spec)
     sys.modules[path.stem] = module
     spec.loader.exec_module(module)

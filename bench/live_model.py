@@ -29,7 +29,7 @@ from playwright.sync_api import sync_playwright
 
 from mygpt import explorers, memory
 from mygpt.probes import Prompts, memory_layers
-from mygpt.world_model import KINDS, WorldModel, load_world_model
+from mygpt.world_model import SHIPPED, WorldModel, load_world_model
 
 ROOT = Path(__file__).parents[1]
 CHAPTER = "chapters/10_memory.html"
@@ -132,7 +132,7 @@ def main() -> None:
     options = parser.parse_args()
     print_machine()
     torch.set_num_threads(options.threads)
-    models = {kind: load_world_model(kind) for kind in KINDS}
+    models = {kind: load_world_model(kind) for kind in SHIPPED}
     modules, site = serve(Path(explorers.__file__).parent), serve(options.site)
     rounds = range(options.rounds)
     print(f"medians of {options.rounds} rounds, threads in Python: {options.threads}")

@@ -13,6 +13,7 @@ from torch import Tensor
 
 from mygpt.gpt import GPT
 from mygpt.memory import AT_ONCE, values
+from mygpt.moved import moved
 from mygpt.probes import (
     Prompts,
     batches,
@@ -29,6 +30,7 @@ ENOUGH = 0.997  # a rewriting stops at this probability of the new answer
 MOST_STEPS = 200
 POINT_STEPS = 1000
 SETS = 16  # of neurons, each switched off, in one pass
+__getattr__ = moved(__name__, {"relearned": "mygpt.relearning"})
 
 
 def scaled(factors: Float[Tensor, "*shape F"]) -> Callable[[Tensor], Tensor]:
@@ -146,32 +148,6 @@ def ablations(model: GPT, prompts: Prompts, layer: int) -> Float[Tensor, "B F"]:
             logits = final_logits(model, copies, {hidden(layer): scaled(on[:, None])})
             fallen[row, part] = before[row] - log_odds(logits, copies.answers)
     return fallen
-
-
-def relearned(model: GPT, prompts: Prompts, steps: int = 300, seed: int = 0) -> GPT:
-    """A copy whose last feed-forward network learns these prompts only, from scratch.
-
-    Everything else stays as it is. Whatever the copy then knows beyond the prompts was
-    in the rest of the model.
-    """
-    layer, at = len(model.blocks) - 1, (torch.arange(len(prompts)), prompts.last)
-    places = f"{feed_forward(layer)}.input", f"blocks.{layer}.ln2.input"
-    with torch.no_grad():
-        x, stream = (found[at] for found in record(model, prompts.ids, places).values())
-    copied = copy.deepcopy(model).requires_grad_(False)
-    network = copied.blocks[layer].mlp.requires_grad_(True)
-    with torch.random.fork_rng():
-        torch.manual_seed(seed)
-        network.fc1.reset_parameters()
-        network.fc2.reset_parameters()
-    optimizer = torch.optim.AdamW(network.parameters(), lr=3e-3, weight_decay=0.1)
-    for _ in range(steps):
-        logits = copied.logits(copied.ln_f(stream + network(x)))
-        loss = F.cross_entropy(logits, prompts.answers)
-        loss.backward()
-        optimizer.step()
-        optimizer.zero_grad()
-    return copied.requires_grad_(True)
 
 
 @torch.no_grad()

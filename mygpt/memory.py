@@ -17,6 +17,7 @@ from mygpt.probes import (
     Prompts,
     batches,
     changed,
+    final_logits,
     hidden,
     log_odds,
     memory_layers,
@@ -161,6 +162,22 @@ def agreement(
     return (first == following).float().mean()
 
 
+def stream_parts(model: GPT) -> dict[str, tuple[str, str]]:
+    """The parts that add to the stream, in order, with two places of each.
+
+    The first place holds what the part adds, the second the stream with that added.
+    """
+    found = {"embeddings": ("drop", "blocks.0.ln1.input")}
+    for layer in range(len(model.blocks)):
+        block = f"blocks.{layer}"
+        if layer in memory_layers(model):
+            found[f"attention {layer}"] = f"{block}.mha", f"{block}.ln2.input"
+            found[f"feed-forward {layer}"] = f"{block}.mlp", block
+        else:
+            found[f"attention {layer}"] = f"{block}.mha", block
+    return found
+
+
 @torch.no_grad()
 def logit_lens(model: GPT, prompts: Prompts) -> dict[str, Float[Tensor, "B V"]]:
     """The scores if the last norm and the head read the stream early.
@@ -168,19 +185,43 @@ def logit_lens(model: GPT, prompts: Prompts) -> dict[str, Float[Tensor, "B V"]]:
     They read it after the embeddings, then after every sublayer, at the last position
     of each prompt (nostalgebraist 2020).
     """
-    places = {"embeddings": "blocks.0.ln1.input"}
-    for layer in range(len(model.blocks)):
-        if layer in memory_layers(model):
-            places[f"attention {layer}"] = f"blocks.{layer}.ln2.input"
-            places[f"feed-forward {layer}"] = f"blocks.{layer}"
-        else:
-            places[f"attention {layer}"] = f"blocks.{layer}"
+    places = {name: stream for name, (_, stream) in stream_parts(model).items()}
     at = torch.arange(len(prompts)), prompts.last
     streams = record(model, prompts.ids, places.values())
     return {
         name: model.logits(model.ln_f(streams[place][at]))
         for name, place in places.items()
     }
+
+
+@torch.no_grad()
+def patched(
+    model: GPT, prompts: Prompts, donors: Prompts, position: Int[Tensor, "B"]
+) -> dict[str, Float[Tensor, "B V"]]:
+    """The scores after each prompt, with a donor's stream put in at one position.
+
+    It takes the place of the prompt's own after each part of the model in turn. Other
+    positions change only where later parts read this one. This is *activation
+    patching*, as in the causal tracing of Meng et al. (2022).
+    """
+    if prompts.ids.shape != donors.ids.shape:
+        raise ValueError(
+            f"expected donors of shape {tuple(prompts.ids.shape)}, as the prompts "
+            f"have, got {tuple(donors.ids.shape)}"
+        )
+    at = torch.arange(len(prompts)), position
+    found = {}
+    for name, (added, stream) in stream_parts(model).items():
+        own, other = (
+            record(model, texts.ids, [stream])[stream][at]
+            for texts in (prompts, donors)
+        )
+
+        def put(out: Tensor, apart: Tensor = other - own) -> Tensor:
+            return out.index_put(at, out[at] + apart)
+
+        found[name] = final_logits(model, prompts, {added: put})
+    return found
 
 
 @torch.no_grad()

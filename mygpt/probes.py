@@ -106,6 +106,17 @@ def record(
     return found
 
 
+@torch.no_grad()
+def pattern(
+    model: GPT, ids: Int[Tensor, "B T"], layer: int
+) -> Float[Tensor, "B H T T"]:
+    """The weights of a layer's heads: row t is what position t reads from each."""
+    attention = model.blocks[layer].mha
+    place = f"blocks.{layer}.mha.input"
+    read = record(model, ids, [place])[place]
+    return attention(read, return_weights=True)[1]
+
+
 def stages(
     block: TransformerBlock, x: Float[Tensor, "B T C"]
 ) -> dict[str, Float[Tensor, "B T _"]]:

@@ -1,9 +1,10 @@
-"""Two small GPTs that know the tiny world, and the recipe that made them.
+"""Small GPTs that know the tiny world, and the recipe that makes them.
 
 `ordinary` is GPT-2's design. `attention-first` has a first block with attention only,
-and its word vectors stay as they were drawn, so that they can hold no fact. Both have 2
-layers, 64 channels and 4 heads, and are shipped with the package, their weights rounded
-to 16 bits so that Python and a page compute with the same numbers.
+and its word vectors stay as they were drawn, so that they can hold no fact. These two
+are shipped with the package, their weights rounded to 16 bits so that Python and a page
+compute with the same numbers. Two more kinds differ from them in one respect each. All
+have 2 layers, 64 channels and 4 heads.
 """
 
 import random
@@ -34,8 +35,7 @@ from mygpt.world import (
     World,
 )
 
-KINDS = {"attention-first": (0,), "ordinary": ()}
-FIXED_WORDS, SPREAD = ("attention-first",), 0.15  # not trained; standard deviation
+SPREAD = 0.15  # standard deviation of word vectors that are not trained
 FOLDER = Path(__file__).parent / "models"
 ROWS = 30_000
 OTHER_WEIGHT = 0.1  # in the loss, of a word that is not an answer
@@ -53,6 +53,27 @@ RECIPE = TrainingConfig(
     flat_share=0.5,
     final_learning_rate_share=0.02,
 )
+
+
+@dataclass(frozen=True)
+class Kind:
+    """What sets a model of the world apart.
+
+    attention_only: numbers of blocks that have no feed-forward network.
+    fixed_words: whether the word vectors stay as they were drawn.
+    """
+
+    attention_only: tuple[int, ...]
+    fixed_words: bool
+
+
+SHIPPED = ("attention-first", "ordinary")
+KINDS = {
+    "attention-first": Kind(attention_only=(0,), fixed_words=True),
+    "ordinary": Kind(attention_only=(), fixed_words=False),
+    "attention-first-trained-words": Kind(attention_only=(0,), fixed_words=False),
+    "ordinary-fixed-words": Kind(attention_only=(), fixed_words=True),
+}
 
 
 @dataclass(frozen=True)
@@ -111,7 +132,12 @@ class WorldModel:
 def make_config(kind: str, world: World) -> GPTConfig:
     check_choice("kind", kind, KINDS)
     return GPTConfig(
-        len(world.words), ROW_LENGTH - 1, 64, 4, 2, attention_only=KINDS[kind]
+        len(world.words),
+        ROW_LENGTH - 1,
+        64,
+        4,
+        2,
+        attention_only=KINDS[kind].attention_only,
     )
 
 
@@ -134,7 +160,7 @@ def train_world_model(
     with torch.random.fork_rng():
         torch.manual_seed(seed)
         model = GPT(config)
-        if kind in FIXED_WORDS:
+        if KINDS[kind].fixed_words:
             words = model.token.embedding.weight.requires_grad_(False)
             nn.init.normal_(words, std=SPREAD)
         rows = Rows(WorldModel(model, world), num_rows, seed)
@@ -203,7 +229,7 @@ def save_world_model(made: WorldModel, kind: str, seed: int, path: str | Path) -
 
 def load_world_model(kind: str = "attention-first") -> WorldModel:
     """Load one of the two models that are shipped with the package."""
-    check_choice("kind", kind, KINDS)
+    check_choice("kind", kind, SHIPPED)
     with safe_open(FOLDER / f"world-{kind}.safetensors", "pt") as file:
         notes = file.metadata()
         tensors = {name: file.get_tensor(name).float() for name in file.keys()}  # noqa: SIM118

@@ -11,7 +11,6 @@ from mygpt.editing import (
     output_for,
     point_value,
     rank_one,
-    relearned,
     rewrite,
     rewrite_value,
     scaled,
@@ -120,25 +119,6 @@ def test_matched_sets_are_other_neurons_of_about_the_same_strength():
             apart = (size[row] - size[row, neuron]).abs()
             near |= set(apart.masked_fill(chosen[row], 99).argsort()[:5].tolist())
         assert set(sets[:, row].any(0).nonzero()[:, 0].tolist()) == near
-
-
-def test_a_network_learns_again_and_the_rest_is_unchanged(model, prompts):
-    before = {name: p.clone() for name, p in model.state_dict().items()}
-    same = make_prompts([[1, 2], [3, 4]], [5, 6])
-    copied = relearned(model, same, steps=200)
-    assert (final_logits(copied, same).argmax(-1) == same.answers).all()
-    assert all(torch.equal(p, before[name]) for name, p in model.state_dict().items())
-    changed = {
-        name
-        for name, p in copied.state_dict().items()
-        if not torch.equal(p, before[name])
-    }
-    network = "blocks.1.mlp."
-    assert changed == {network + f"fc{i}.{p}" for i in "12" for p in ("weight", "bias")}
-    assert all(p.grad is None and p.requires_grad for p in copied.parameters())
-    again = relearned(model, same, steps=2)
-    once = relearned(model, same, steps=2)
-    assert torch.equal(again.blocks[1].mlp.fc1.weight, once.blocks[1].mlp.fc1.weight)
 
 
 def test_the_second_moment_is_the_mean_product_with_a_ridge(model, rows):

@@ -16,8 +16,7 @@ from mygpt import editing, set_seed
 from mygpt.editing import pointed_at
 from mygpt.explorers.live_edits import EditedModel, build_gpt
 from mygpt.gpt import GPT, GPTConfig
-from mygpt.world_model import KINDS as WORLD_KINDS
-from mygpt.world_model import load_world_model
+from mygpt.world_model import SHIPPED, load_world_model
 
 PROMPTS = 100
 REWRITING = {
@@ -283,7 +282,7 @@ return {
     np.testing.assert_allclose(page["plain"], column.detach(), atol=1e-7)
 
 
-@pytest.mark.parametrize("kind", WORLD_KINDS)
+@pytest.mark.parametrize("kind", SHIPPED)
 def test_the_shipped_models_in_the_page_are_pytorchs_on_200_prompts(kind, tmp_path):
     made = load_world_model(kind)
     rows = made.rows(200, seed=8).tolist()

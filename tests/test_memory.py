@@ -12,9 +12,11 @@ from mygpt.memory import (
     contributions,
     keys,
     logit_lens,
+    patched,
     patterns,
     promoted,
     promotion,
+    stream_parts,
     triggers,
     values,
 )
@@ -191,3 +193,63 @@ def test_attributions_add_up_to_the_rise_of_the_score(model, prompts, of):
 def test_attributions_of_another_score_are_refused(model, prompts):
     with pytest.raises(ValueError, match="of must be one of log-odds, probability"):
         attributions(model, prompts, 1, "logit")
+
+
+def test_the_parts_of_a_model_add_up_to_its_stream(model, prompts):
+    places = stream_parts(model)
+    alone = bool(model.config.attention_only)
+    assert len(places) == (4 if alone else 5)
+    total = 0
+    for name, (added, stream) in places.items():
+        found = record(model, prompts.ids, [added, stream])
+        total = total + found[added]
+        torch.testing.assert_close(total, found[stream], msg=name)
+    final = record(model, prompts.ids, ["ln_f.input"])["ln_f.input"]
+    torch.testing.assert_close(total, final)
+
+
+def test_a_patch_puts_the_donors_stream_in_place(model):
+    """By hand, from the embeddings on: the donor's vector at one position of each."""
+    prompts = make_prompts([[1, 2, 3, 4], [5, 6, 7]], [0, 0])
+    donors = make_prompts([[1, 8, 3, 4], [5, 6, 9]], [0, 0])
+    position = torch.tensor([1, 2])
+    found = patched(model, prompts, donors, position)
+    at = torch.arange(2), position
+
+    def stream(texts):
+        T = texts.ids.shape[1]
+        return (model.token(texts.ids) + model.position.weight[:T]).detach()
+
+    own, other = stream(prompts), stream(donors)
+    expected = {}
+    for i, block in enumerate([None, *model.blocks]):
+        if block is not None:
+            own, other = block(own), block(other)
+        put = own.index_put(at, other[at])
+        for rest in model.blocks[i:]:
+            put = rest(put)
+        logits = model.logits(model.ln_f(put))[torch.arange(2), prompts.last]
+        last = list(stream_parts(model))[-1]
+        where = {0: "embeddings", 2: last}.get(i)
+        expected[where] = logits
+    for name in ("embeddings", last):
+        torch.testing.assert_close(found[name], expected[name])
+    # At the last position of all, nothing reads the patch but the last norm.
+    torch.testing.assert_close(found[last][0], final_logits(model, prompts)[0])
+    torch.testing.assert_close(found[last][1], final_logits(model, donors)[1])
+
+
+def test_a_patch_after_attention_is_read_by_the_network_alone(model):
+    prompts, donors = make_prompts([[1, 2]], [0]), make_prompts([[3, 4]], [0])
+    found = patched(model, prompts, donors, torch.tensor([1]))["attention 1"]
+    place = "blocks.1.ln2.input"
+    other = record(model, donors.ids, [place])[place]
+    stream = other + model.blocks[1].mlp(model.blocks[1].ln2(other))
+    expected = model.logits(model.ln_f(stream))[:, 1]
+    torch.testing.assert_close(found, expected.detach())
+
+
+def test_donors_of_another_shape_are_refused(model, prompts):
+    donors = make_prompts([[1, 2]], [0])
+    with pytest.raises(ValueError, match=r"donors of shape \(4, 5\).* got \(1, 2\)"):
+        patched(model, prompts, donors, prompts.last)

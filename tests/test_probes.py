@@ -14,6 +14,7 @@ from mygpt.probes import (
     make_prompts,
     mean_at,
     memory_layers,
+    pattern,
     record,
 )
 
@@ -114,3 +115,18 @@ def test_log_odds():
     answers = torch.tensor([3, 0, 7, 12])
     p = logits.softmax(-1)[torch.arange(4), answers]
     torch.testing.assert_close(log_odds(logits, answers), (p / (1 - p)).log())
+
+
+def test_the_pattern_of_a_layer_is_what_its_heads_read(model):
+    ids = torch.randint(13, (2, 5))
+    for layer in range(3):
+        weights = pattern(model, ids, layer)
+        assert weights.shape == (2, 2, 5, 5)
+        torch.testing.assert_close(weights.sum(-1), torch.ones(2, 2, 5))
+        assert (weights.triu(1) == 0).all()
+        place = f"blocks.{layer}.mha"
+        found = record(model, ids, [f"{place}.input", heads(layer)])
+        attention = model.blocks[layer].mha
+        values = attention.W_V(found[f"{place}.input"]).unflatten(-1, (2, 5))
+        read = torch.einsum("bhts,bshd->bthd", weights, values).flatten(2)
+        torch.testing.assert_close(read, found[heads(layer)])

@@ -1,0 +1,137 @@
+"""Train models of the tiny world anew, and measure all that chapter 10 says of them.
+
+    python chapters/memory_runs.py [--seeds 1 2 3 4 5] [--out FILE] [--jobs 2]
+
+Four kinds of model, a training for each seed, two relearnings of each, and the nulls of
+the two kinds that are shipped. Half an hour on two cores.
+"""
+
+import argparse
+import sys
+from concurrent.futures import ProcessPoolExecutor
+from multiprocessing import get_context
+from pathlib import Path
+
+import torch
+
+from mygpt import evidence
+from mygpt.nulls import NULLS, own_answers, random_answers
+from mygpt.probes import Prompts, memory_layers
+from mygpt.runs import store_runs
+from mygpt.world import ANSWERS
+from mygpt.world_model import KINDS, SHIPPED, WorldModel, train_world_model
+
+OUT = Path(__file__).parent / "data" / "memory.json"
+SEEDS = (1, 2, 3, 4, 5)
+RELEARNINGS = (0, 1)
+GAINS = (1.0, 4.0, 16.0)  # of the nulls: as loud as the network, and louder
+READ = 800  # rows of text for triggers
+FORTY = [4 * country + country % 4 for country in range(40)]  # a fact of each country
+CAPITALS = [
+    answer for (_, relation), answer in ANSWERS.items() if relation == "capital"
+]
+
+
+def measured(
+    made: WorldModel, facts: Prompts, stories: Prompts, edited: list[int] = FORTY
+) -> dict:
+    """Every measurement that a trained model and a null both go through."""
+    rows = made.rows(READ, seed=1)
+    true = made.prompts(made.world.facts())
+    return {
+        "right": evidence.share(evidence.is_right(made, true)),
+        "guess": evidence.guess(facts),
+        "explained": evidence.explained(made, facts),
+        "triggers share a word": evidence.shared_words(made, rows),
+        "value names the next word": evidence.first_words(made, rows),
+        "lens": evidence.lens(made, facts),
+        "lens, stories": evidence.lens(made, stories),
+        "neurons": evidence.chosen_elsewhere(made, facts),
+        "reach": evidence.reach(made, facts),
+        "halves": evidence.halves(made, facts, stories),
+        "exchanged": {
+            str(layer): evidence.exchanged(made, facts, layer)
+            for layer in memory_layers(made.model)
+        },
+        "carried": evidence.carried(made, facts),
+        "edits": evidence.edits(made, facts, edited),
+    }
+
+
+def of_nulls(made: WorldModel, facts: Prompts, stories: Prompts, seed: int) -> dict:
+    """The same of the nulls made from a model, with the answers that they give."""
+    found = {}
+    for name, make in NULLS.items():
+        for gain in GAINS:
+            null = WorldModel(make(made.model, facts, seed, gain), made.world)
+            own = [own_answers(null.model, prompts) for prompts in (facts, stories)]
+            found[f"{name}, gain {gain:g}"] = measured(null, *own)
+    words = evidence.answer_words(made).any(0).nonzero()[:, 0]
+    drawn = random_answers(facts, words, evidence.PHRASINGS, seed)
+    found["random word"] = {
+        "lens": evidence.lens(made, drawn),
+        "neurons": evidence.chosen_elsewhere(made, drawn),
+        "reach": evidence.reach(made, drawn),
+    }
+    return found
+
+
+def run(kind: str, seed: int) -> dict:
+    """One training, and all that is measured on it."""
+    torch.set_num_threads(1)
+    made = train_world_model(kind, seed, progress=False)
+    facts, stories = made.prompts(made.world.facts()), made.stories(500, seed=7)
+    held_out = torch.tensor([fact.held_out for fact in made.world.facts()])
+    right = evidence.is_right(made, facts)
+    found = {
+        "kind": kind,
+        "seed": seed,
+        "trained phrasings": evidence.share(right[~held_out]),
+        "held-out phrasings": evidence.share(right[held_out]),
+        "stories": evidence.share(evidence.is_right(made, stories)),
+        "relearning": [evidence.relearning(made, facts, s) for s in RELEARNINGS],
+        "linear map": evidence.linear_map(made, CAPITALS),
+        "linear map, dealt": evidence.linear_map(made, CAPITALS[1:] + CAPITALS[:1]),
+        "induction": evidence.induction(made, stories),
+        "cells": {
+            f"network {layer}, {how}": evidence.by_cell(
+                evidence.is_right(
+                    made, facts, evidence.network_off(made, layer, how)(facts)
+                )
+            )
+            for layer in memory_layers(made.model)
+            for how in ("mean", "class mean")
+        },
+    }
+    if kind in SHIPPED:
+        found["trained"] = measured(made, facts, stories)
+        found["nulls"] = of_nulls(made, facts, stories, seed)
+    return found
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--seeds", type=int, nargs="+", default=SEEDS)
+    parser.add_argument("--kinds", nargs="+", default=KINDS, choices=KINDS)
+    parser.add_argument("--out", type=Path, default=OUT)
+    parser.add_argument("--jobs", type=int, default=2)
+    options = parser.parse_args()
+    cases = [(kind, seed) for seed in options.seeds for kind in options.kinds]
+    with ProcessPoolExecutor(options.jobs, get_context("spawn")) as pool:
+        waiting = [pool.submit(run, *case) for case in cases]
+        runs, log = [], []
+        for one in waiting:
+            runs.append(one.result())
+            log.append(line(runs[-1]))
+            print(log[-1], file=sys.stderr, flush=True)
+    store_runs(options.out, "python chapters/memory_runs.py", log, runs)
+
+
+def line(one: dict) -> str:
+    shares = ("trained phrasings", "held-out phrasings", "stories")
+    told = ", ".join(f"{name} {one[name]:.1%}" for name in shares)
+    return f"{one['kind']}, seed {one['seed']}: {told}"
+
+
+if __name__ == "__main__":
+    main()

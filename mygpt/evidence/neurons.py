@@ -1,0 +1,108 @@
+"""What single neurons fire for, and what is lost without a few of them."""
+
+import torch
+from jaxtyping import Int
+from torch import Tensor
+
+from mygpt.editing import falls, matched_sets, strongest
+from mygpt.evidence.answers import COUNTRIES, EACH, PHRASINGS, SHAPE, share
+from mygpt.memory import (
+    agreement,
+    attributions,
+    coefficients,
+    patterns,
+    triggers,
+    values,
+)
+from mygpt.probes import Prompts
+from mygpt.world import RELATIONS
+from mygpt.world_model import WorldModel
+
+NEURONS = 5  # chosen for a fact
+
+
+def shared_words(made: WorldModel, rows: Int[Tensor, "N T"]) -> dict[str, float]:
+    """Of the last layer's neurons, those whose triggers share a word at one place."""
+    layer = len(made.model.blocks) - 1
+    found = triggers(made.model, rows, layer, count=25)
+    common = patterns(found, rows).share
+    return {f"{part:.0%}": share(common >= part) for part in (0.6, 0.8, 1.0)}
+
+
+def first_words(made: WorldModel, rows: Int[Tensor, "N T"]) -> float:
+    """The share of values that promote first what follows their key's best trigger."""
+    layer = len(made.model.blocks) - 1
+    best = triggers(made.model, rows, layer, count=1)
+    return agreement(made.model, rows, layer, best).item()
+
+
+def explained(made: WorldModel, prompts: Prompts) -> dict[str, float]:
+    """How much of the coefficients' variation each part of the question explains.
+
+    At the ends of the prompts, as the mean over the last layer's neurons.
+    """
+    layer = len(made.model.blocks) - 1
+    at = torch.arange(len(prompts)), prompts.last
+    last = coefficients(made.model, prompts.ids)[layer][at].view(*SHAPE, -1)
+    last = last - last.mean((0, 1, 2))
+    country, relation = last.mean((1, 2)), last.mean((0, 2))  # (40, F), (R, F)
+    both = last.mean(2) - country[:, None] - relation
+    parts = {"country": country, "relation": relation, "their meeting": both}
+    whole = last.square().mean((0, 1, 2))
+    return {
+        name: (part.square().flatten(0, -2).mean(0) / whole).mean().item()
+        for name, part in parts.items()
+    }
+
+
+def chosen_elsewhere(
+    made: WorldModel, prompts: Prompts, draws: int = 100
+) -> dict[str, float]:
+    """Neurons chosen for each fact on its first phrasing, switched off in the others.
+
+    Asked are the phrasings that have the same answer as the first. The controls are
+    sets of other neurons, as strong where they are switched off.
+    """
+    model, layer = made.model, len(made.model.blocks) - 1
+    first = torch.arange(len(prompts)) // PHRASINGS * PHRASINGS
+    same = prompts.answers == prompts.answers[first]
+    tested = same & (torch.arange(len(prompts)) != first)
+    chosen = strongest(attributions(model, prompts[first], layer), NEURONS)[tested]
+    others = prompts[tested]
+    at = torch.arange(len(others)), others.last
+    written = coefficients(model, others.ids)[layer][at] * values(model, layer).norm(
+        dim=-1
+    )
+    dice = torch.Generator().manual_seed(0)
+    fall = falls(model, others, chosen[None])[0]
+    usual = falls(model, others, matched_sets(written, chosen, draws, dice))
+    return {
+        "fall": fall.mean().item(),
+        "fall of controls": usual.mean().item(),
+        "beyond 99 % of controls": share(fall > usual.quantile(0.99, dim=0)),
+    }
+
+
+def reach(made: WorldModel, prompts: Prompts) -> dict[str, float]:
+    """The mean fall when a fact's neurons are switched off, by what is asked.
+
+    One fact of each country; its neurons are chosen on the first phrasing, and the
+    others are asked: of the fact itself, the same relation or country, or neither.
+    """
+    model, layer = made.model, len(made.model.blocks) - 1
+    country = torch.arange(COUNTRIES)
+    relation = country % len(RELATIONS)
+    facts = country * EACH + relation * PHRASINGS
+    chosen = strongest(attributions(model, prompts[facts], layer), NEURONS)
+    others = prompts[torch.arange(len(prompts)) % PHRASINGS != 0]
+    fall = falls(model, others, chosen[:, None].expand(-1, len(others), -1))
+    fall = fall.view(COUNTRIES, COUNTRIES, len(RELATIONS), PHRASINGS - 1)
+    here = torch.eye(COUNTRIES, dtype=torch.bool)[..., None]
+    alike = (relation[:, None] == torch.arange(len(RELATIONS)))[:, None]
+    groups = {
+        "the fact": here & alike,
+        "same relation": ~here & alike,
+        "same country": here & ~alike,
+        "neither": ~here & ~alike,
+    }
+    return {name: fall[where].mean().item() for name, where in groups.items()}

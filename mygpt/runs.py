@@ -1,0 +1,64 @@
+"""Stored runs: results that take longer than a chapter may, with what made them."""
+
+import json
+import os
+import platform
+import re
+from importlib.metadata import version
+from pathlib import Path
+
+from mygpt.files import read_json, write_atomically
+
+HERE = Path(__file__).parent
+IN_REPOSITORY = HERE.parent / "chapters" / "data"
+IN_PACKAGE = HERE / "stored"  # the same files, in a wheel
+
+
+def store_runs(
+    path: str | Path, command: str, log: list[str], runs: list[dict]
+) -> None:
+    """Write results, one on a line, with their command, its log, versions and CPU."""
+    made = {
+        "command": command,
+        "versions": {"python": platform.python_version()}
+        | {name: version(name) for name in ("torch", "numpy")},
+        "cpu": f"{cpu_name()}, {os.cpu_count()} cores",
+        "log": log,
+    }
+    head = json.dumps(made, indent=1, allow_nan=False).removesuffix("\n}")
+    lines = ",\n".join(json.dumps(rounded(run), allow_nan=False) for run in runs)
+    text = f'{head},\n "runs": [\n{lines}\n ]\n}}\n'
+    write_atomically(path, lambda file: file.write_text(text, encoding="utf-8"))
+
+
+def load_runs(name: str) -> dict:
+    """Read a stored result: command, versions, cpu, log and runs."""
+    folder = IN_REPOSITORY if IN_REPOSITORY.is_dir() else IN_PACKAGE
+    return read_json(folder / f"{name}.json")
+
+
+def rounded(found: object, digits: int = 4) -> object:
+    """Round numbers to so many significant digits, in lists and dictionaries too."""
+    if isinstance(found, float):
+        return float(f"{found:.{digits}g}")
+    if isinstance(found, dict):
+        return {name: rounded(value, digits) for name, value in found.items()}
+    if isinstance(found, list | tuple):
+        return [rounded(value, digits) for value in found]
+    return found
+
+
+def cpu_name() -> str:
+    """The processor's name, with family and model if the system gives them."""
+    try:
+        told = Path("/proc/cpuinfo").read_text(encoding="utf-8")
+    except OSError:
+        return platform.processor() or platform.machine()
+    found = dict(re.findall(r"^(model name|cpu family|model)\s*: (.+)$", told, re.M))
+    name = found.get("model name", platform.machine())
+    numbers = [
+        f"{key.split()[-1]} {found[key]}"
+        for key in ("cpu family", "model")
+        if key in found
+    ]
+    return f"{name} ({', '.join(numbers)})" if numbers else name

@@ -1,0 +1,109 @@
+import pytest
+import torch
+from torch import nn
+
+from mygpt.gpt import GPT, GPTConfig
+from mygpt.nulls import (
+    NULLS,
+    dealt_answers,
+    own_answers,
+    permuted_values,
+    random_answers,
+    random_network,
+    random_values,
+)
+from mygpt.probes import feed_forward, final_logits, make_prompts, record
+
+NETWORK = "blocks.1.mlp."
+
+
+@pytest.fixture
+def model():
+    model = GPT(GPTConfig(13, 11, 10, 2, 2)).eval()
+    for parameter in model.parameters():
+        nn.init.normal_(parameter, std=0.5)
+    return model
+
+
+@pytest.fixture
+def prompts():
+    return make_prompts([[1, 2, 3], [4], [5, 6, 7, 8, 9], [2, 2]], [3, 0, 7, 12])
+
+
+def written(model, prompts):
+    out = record(model, prompts.ids, [feed_forward(1)])[feed_forward(1)]
+    at = torch.arange(len(prompts)), prompts.last
+    return (out[at] - model.blocks[1].mlp.fc2.bias).square().mean().sqrt()
+
+
+@pytest.mark.parametrize("name", NULLS)
+def test_a_null_writes_as_much_as_the_model_and_something_else(name, model, prompts):
+    null = NULLS[name](model, prompts, 3)
+    torch.testing.assert_close(written(null, prompts), written(model, prompts))
+    louder = NULLS[name](model, prompts, 3, gain=4.0)
+    torch.testing.assert_close(written(louder, prompts), 4 * written(model, prompts))
+    assert not torch.allclose(
+        final_logits(null, prompts), final_logits(model, prompts), atol=0.1
+    )
+    changed = {
+        key
+        for key, tensor in model.state_dict().items()
+        if not torch.equal(tensor, null.state_dict()[key])
+    }
+    both = {NETWORK + "fc1.weight", NETWORK + "fc2.weight"}
+    assert changed == (both if "keys" in name else {NETWORK + "fc2.weight"})
+    again, other = NULLS[name](model, prompts, 3), NULLS[name](model, prompts, 4)
+    values = [one.blocks[1].mlp.fc2.weight for one in (null, again, other)]
+    assert torch.equal(values[0], values[1])
+    assert not torch.equal(values[0], values[2])
+
+
+@pytest.mark.parametrize("make", [random_values, random_network])
+def test_random_values_have_the_norms_of_the_trained_up_to_one_factor(
+    make, model, prompts
+):
+    null = make(model, prompts)
+    before, after = (m.blocks[1].mlp.fc2.weight for m in (model, null))
+    ratio = after.norm(dim=0) / before.norm(dim=0)
+    torch.testing.assert_close(ratio, ratio.mean().expand(40))
+    cosine = nn.functional.cosine_similarity(before, after, dim=0)
+    assert cosine.abs().mean() < 0.5
+    if make is random_network:
+        before, after = (m.blocks[1].mlp.fc1.weight for m in (model, null))
+        torch.testing.assert_close(before.norm(dim=1), after.norm(dim=1))
+
+
+def test_permuted_values_are_the_same_values_at_other_neurons(model, prompts):
+    null = permuted_values(model, prompts)
+    before, after = (m.blocks[1].mlp.fc2.weight.T for m in (model, null))
+    cosine = nn.functional.cosine_similarity(before[:, None], after[None], dim=-1)
+    partner = cosine.argmax(1)
+    assert sorted(partner.tolist()) == list(range(40))
+    torch.testing.assert_close(cosine.max(1).values, torch.ones(40))
+    assert (partner == torch.arange(40)).sum() < 5
+
+
+def test_own_answers_are_the_likeliest_tokens(model, prompts):
+    own = own_answers(model, prompts)
+    assert torch.equal(own.ids, prompts.ids)
+    assert own.answers.tolist() == final_logits(model, prompts).argmax(-1).tolist()
+
+
+def test_random_answers_are_shared_by_the_prompts_of_a_fact():
+    prompts = make_prompts([[1]] * 400, [2] * 400)
+    tokens = torch.tensor([3, 5, 7])
+    drawn = random_answers(prompts, tokens, each=4, seed=1).answers.view(100, 4)
+    assert (drawn == drawn[:, :1]).all()
+    assert set(drawn.unique().tolist()) == {3, 5, 7}
+    assert torch.equal(random_answers(prompts, tokens, 4, 1).answers, drawn.flatten())
+    assert not torch.equal(
+        random_answers(prompts, tokens, 4, 2).answers, drawn.flatten()
+    )
+
+
+def test_dealt_answers_stay_together():
+    prompts = make_prompts([[1]] * 40, list(range(40)))
+    dealt = dealt_answers(prompts, each=4, seed=1).answers.view(10, 4)
+    assert sorted(dealt[:, 0].tolist()) == list(range(0, 40, 4))
+    assert (dealt - dealt[:, :1] == torch.arange(4)).all()
+    assert dealt[:, 0].tolist() != list(range(0, 40, 4))

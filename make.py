@@ -25,6 +25,7 @@ SITE = BUILD / "html"
 STAGING = BUILD / "staging"
 PYTEST = [PYTHON, "-m", "pytest", "-q", "-p", "no:cacheprovider", "-n", "2"]
 UNIT_TESTS = ["tests", "--ignore=tests/browser"]
+PATIENT = ["-o", "faulthandler_timeout=1800"]
 # Quick enough to run alone; the hooks before a commit run them too, all but the types.
 CHECKS = {
     "style": [PYTHON, "-m", "ruff", "check", "."],
@@ -213,7 +214,7 @@ def test() -> None:
 def slow() -> None:
     """Run the tests that take minutes: trainings, kills, damaged files."""
     install("requirements-dev.txt")
-    run("slow tests", [*PYTEST, *UNIT_TESTS, "-m", "slow"])
+    run("slow tests", [*PYTEST, *UNIT_TESTS, "-m", "slow", *PATIENT])
 
 
 def browser_tests() -> None:

@@ -38,6 +38,7 @@ EXECUTED_WITH = (
     "mygpt/**/*.py",
     "mygpt/**/*.mjs",
     "mygpt/**/*.css",
+    "chapters/data/*.json",
     "requirements.txt",
 )
 READ_WITH = ("_config.yml", "_sphinx/*.py", "_sphinx/static/*", "references.bib")

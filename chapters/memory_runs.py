@@ -24,9 +24,10 @@ from mygpt.world_model import KINDS, SHIPPED, WorldModel, train_world_model
 OUT = Path(__file__).parent / "data" / "memory.json"
 SEEDS = (1, 2, 3, 4, 5)
 RELEARNINGS = (0, 1)
-GAINS = (1.0, 4.0, 16.0)  # of the nulls: as loud as the network, and louder
+GAINS = (1.0, 2.0, 4.0, 16.0)  # of the nulls: as loud as the network, and louder
 READ = 800  # rows of text for triggers
 FORTY = [4 * country + country % 4 for country in range(40)]  # a fact of each country
+TEN = FORTY[::4]  # to rewrite in a null
 CAPITALS = [
     answer for (_, relation), answer in ANSWERS.items() if relation == "capital"
 ]
@@ -65,7 +66,7 @@ def of_nulls(made: WorldModel, facts: Prompts, stories: Prompts, seed: int) -> d
         for gain in GAINS:
             null = WorldModel(make(made.model, facts, seed, gain), made.world)
             own = [own_answers(null.model, prompts) for prompts in (facts, stories)]
-            found[f"{name}, gain {gain:g}"] = measured(null, *own)
+            found[f"{name}, gain {gain:g}"] = measured(null, *own, TEN)
     words = evidence.answer_words(made).any(0).nonzero()[:, 0]
     drawn = random_answers(facts, words, evidence.PHRASINGS, seed)
     found["random word"] = {

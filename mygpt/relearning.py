@@ -92,18 +92,21 @@ def _learn(
 
 
 @torch.no_grad()
-def planted(model: GPT, prompts: Prompts, seed: int = 0) -> Float[Tensor, "B C"]:
-    """A code of each prompt's answer, as long as what the last network reads.
+def planted(
+    model: GPT, prompts: Prompts, seed: int = 0, loudness: float = 1.0
+) -> Float[Tensor, "B C"]:
+    """A code of each prompt's answer, to be read beside what the last network reads.
 
     It is the answer's word vector, turned by a random rotation: a fact that is outside
-    the network for certain, in one code for all prompts.
+    the network for certain, in one code for all prompts. At loudness 1 the codes are
+    as long as what the network reads, in the root mean square.
     """
     vectors = model.token.embedding.weight[prompts.answers]
     drawn = torch.randn(
         2 * vectors.shape[1:], generator=torch.Generator().manual_seed(seed)
     )
     turned = vectors @ torch.linalg.qr(drawn).Q
-    return turned * (entering(model, prompts)[0].norm() / turned.norm())
+    return turned * (loudness * entering(model, prompts)[0].norm() / turned.norm())
 
 
 @dataclass(frozen=True)

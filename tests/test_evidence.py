@@ -1,23 +1,38 @@
 """What the memory chapters claim, asked of trained models and of nulls.
 
-A measurement is evidence only if no null passes it. Those that a null passes are listed
-as well, and tested to be passed: what they show is not that a network stores facts.
+What some null passes as well is listed apart, and tested to be passed: whatever it
+shows, it is not that a network stores facts.
 """
 
+import json
+import subprocess
+import sys
 from functools import cache
+from pathlib import Path
+from xml.etree import ElementTree
 
 import memory_runs
 import pytest
 import torch
 from memory_runs import SEEDS, measured
 
-from mygpt import evidence
+from mygpt import evidence, memory
 from mygpt.nulls import NULLS, own_answers
-from mygpt.probes import feed_forward, final_logits, heads, mean_at, record
+from mygpt.probes import (
+    Prompts,
+    feed_forward,
+    final_logits,
+    heads,
+    mean_at,
+    record,
+)
+from mygpt.relearning import planted
 from mygpt.runs import load_runs
 from mygpt.world import ANSWERS, RELATIONS
 from mygpt.world_model import KINDS, SHIPPED, WorldModel, load_world_model
 
+ROOT = Path(__file__).parents[1]
+SVG = "{http://www.w3.org/2000/svg}"
 FRESH = 41  # a seed that no stored run has
 FEW = [4 * country + country % 4 for country in range(0, 40, 5)]  # facts to rewrite
 
@@ -28,28 +43,20 @@ def asked(kind="attention-first"):
     return made, made.prompts(made.world.facts()), made.stories(500, seed=7)
 
 
-@cache
-def trained(kind="attention-first"):
-    return measured(*asked(kind), FEW)
-
-
-@cache
-def null(name, gain):
-    made, facts, stories = asked()
-    one = WorldModel(NULLS[name](made.model, facts, 3, gain), made.world)
+def null(kind, name, gain):
+    made, facts, stories = asked(kind)
+    one = WorldModel(NULLS[name](made.model, facts, 1, gain), made.world)
     own = [own_answers(one.model, prompts) for prompts in (facts, stories)]
     return measured(one, *own, FEW)
 
 
 def dissociated(found):
     halves = found["halves"]
-    network = [halves[f"network 1, {how}"] for how in ("zero", "class mean")]
-    copying = halves["heads of layer 1, mean"]
-    return (
-        all(one["facts"] <= 0.15 and one["stories"] >= 0.85 for one in network)
-        and copying["facts"] >= 0.85
-        and copying["stories"] <= 0.15
-    )
+    network = [halves[f"network 1, {how}"] for how in ("zero", "mean", "class mean")]
+    copying = [halves[f"heads of layer 1, {how}"] for how in ("zero", "mean")]
+    return all(
+        one["facts"] <= 0.15 and one["stories"] >= 0.85 for one in network
+    ) and all(one["facts"] >= 0.85 and one["stories"] <= 0.15 for one in copying)
 
 
 def read_by_the_lens(found):
@@ -66,17 +73,27 @@ def exchanged(found):
     return last["own"] <= 0.1 and last["other's"] >= 0.85
 
 
-# A network that stores facts passes these, and one that stores nothing passes none.
-EVIDENCE = {
+def carried_to_the_last_word(found):
+    carried = found["carried"]
+    return (
+        carried["country"]["embeddings"] >= 0.95
+        and carried["country"]["attention 0"] <= 0.2
+        and carried["last"]["attention 0"] >= 0.5
+        and max(carried["word after"].values()) <= 0.05
+    )
+
+
+# No null passes these. They tell a trained network from a random one; they do not tell
+# a store from a translator, which the ordinary model is.
+NULLS_FAIL = {
     "the answers are right": lambda found: found["right"] >= 0.95,
     "facts are lost without the network, stories without heads": dissociated,
-    "the lens reads stories early and facts late": read_by_the_lens,
     "values name the next word": lambda found: (
         found["value names the next word"] >= 0.15
     ),
 }
-# Some network that stores nothing passes each of these as well.
-NO_EVIDENCE = {
+NULLS_PASS = {
+    "the lens reads stories early and facts late": read_by_the_lens,
     "neurons chosen in one phrasing matter in the others": lambda found: (
         found["neurons"]["beyond 99 % of controls"] >= 0.9
     ),
@@ -93,35 +110,32 @@ NO_EVIDENCE = {
     "country and relation explain the coefficients": lambda found: (
         found["explained"]["country"] + found["explained"]["relation"] >= 0.5
     ),
-    "the last word carries the answer after attention 0": lambda found: (
-        found["carried"]["last"]["attention 0"]
-        > 4 * found["carried"]["country"]["attention 0"]
-    ),
+    "the last word carries the answer after attention 0": carried_to_the_last_word,
 }
-CASES = [("random values", 1.0), ("random values", 16.0)]
+CASES = [
+    ("attention-first", "random values", 1.0),
+    ("attention-first", "random keys and values", 16.0),
+    ("ordinary", "random values", 2.0),
+]
 
 
-@pytest.mark.parametrize("claim", EVIDENCE)
-def test_a_trained_model_passes_what_every_null_fails(claim):
-    assert EVIDENCE[claim](trained())
-    for case in CASES:
-        assert not EVIDENCE[claim](null(*case)), case
-
-
-@pytest.mark.parametrize("claim", NO_EVIDENCE)
-def test_what_a_null_passes_is_no_evidence_of_storing(claim):
-    assert NO_EVIDENCE[claim](trained())
-    assert any(NO_EVIDENCE[claim](null(*case)) for case in CASES)
-
-
-def stored():
-    return [pytest.param(run, id=f"{run['kind']}-{run['seed']}") for run in RUNS]
+def test_each_measurement_on_the_shipped_model_and_on_nulls():
+    trained = measured(*asked(), FEW)
+    of_nulls = {case: null(*case) for case in CASES}
+    claims = NULLS_FAIL | NULLS_PASS
+    assert [name for name, passes in claims.items() if not passes(trained)] == []
+    passed = {
+        name: [case for case in CASES if passes(of_nulls[case])]
+        for name, passes in claims.items()
+    }
+    assert [(name, passed[name]) for name in NULLS_FAIL if passed[name]] == []
+    assert [name for name in NULLS_PASS if not passed[name]] == []
 
 
 RUNS = load_runs("memory")["runs"]
 
 
-@pytest.mark.parametrize("run", stored())
+@pytest.mark.parametrize("run", RUNS, ids=lambda run: f"{run['kind']}-{run['seed']}")
 def test_the_stored_runs_bear_out_the_claims(run):
     check_claims(run)
 
@@ -129,9 +143,13 @@ def test_the_stored_runs_bear_out_the_claims(run):
 @pytest.mark.slow
 @pytest.mark.parametrize("seed", [*SEEDS, FRESH])
 @pytest.mark.parametrize("kind", KINDS)
-def test_models_trained_again_bear_out_the_claims(kind, seed):
+def test_models_trained_again_bear_out_the_claims(kind, seed, tmp_path):
     """All stored trainings again, and one of each kind that was never looked at."""
-    check_claims(memory_runs.run(kind, seed))
+    command = [sys.executable, memory_runs.__file__, "--out", tmp_path / "runs.json"]
+    chosen = ["--kinds", kind, "--seeds", str(seed), "--jobs", "1"]
+    subprocess.run([*command, *chosen], check=True)
+    (run,) = json.loads((tmp_path / "runs.json").read_text(encoding="utf-8"))["runs"]
+    check_claims(run)
 
 
 def test_the_stored_runs_are_whole():
@@ -143,20 +161,44 @@ def test_the_stored_runs_are_whole():
         assert ("nulls" in run) == (run["kind"] in SHIPPED)
 
 
+@pytest.mark.parametrize("claim", NULLS_PASS)
+def test_nulls_of_most_stored_trainings_pass_what_is_no_evidence(claim):
+    passed = [
+        run["seed"]
+        for run in RUNS
+        if "nulls" in run and any(map(NULLS_PASS[claim], whole_nulls(run)))
+    ]
+    assert len(set(passed)) >= 4
+
+
 def check_claims(run):
     """What chapter 10 says of a training."""
     assert run["trained phrasings"] >= 0.99
     assert run["held-out phrasings"] >= 0.95
     assert run["stories"] >= 0.97
+    check_controls(run)
+    CLAIMS[run["kind"]](run)
+    if run["kind"] in SHIPPED:
+        check_trained(run["trained"])
+        check_nulls(run)
+        check_induction(run["induction"])
+
+
+def check_controls(run):
+    """The relearning test finds what was planted, and nothing in dealt answers."""
     beside, dealt = recovered(run, "beside"), recovered(run, "dealt")
+    quiet = recovered(run, "beside, 0.05")
     assert beside["named"] >= 0.4
     assert beside["chosen"] >= 0.9
     assert beside["right"] >= 0.95
+    assert quiet["named"] <= beside["named"]
     assert dealt["named"] <= 0.05
-    assert dealt["chosen"] <= 2 * dealt["chance"]
+    assert dealt["chosen"] <= 1.7 * dealt["chance"]
     assert dealt["right"] <= dealt["guess"]
     assert run["linear map, dealt"] <= 4
-    CLAIMS[run["kind"]](run)
+
+
+UNMET = ("named", "chosen", "chance")
 
 
 def recovered(run, source, relations=RELATIONS):
@@ -170,39 +212,93 @@ def recovered(run, source, relations=RELATIONS):
     return {name: total[name] / max(1, of[name]) for name in total}
 
 
-UNMET = ("named", "chosen", "chance")
+def check_trained(found):
+    """What both shipped kinds have in common."""
+    for claim in ("the answers are right", "values name the next word"):
+        assert NULLS_FAIL[claim](found), claim
+    carried, edits = found["carried"], found["edits"]
+    assert carried["country"]["attention 0"] <= 0.05
+    assert carried["last"]["attention 0"] >= 0.95
+    assert max(carried["word after"].values()) <= 0.02
+    assert carried["last"]["embeddings"] == 0
+    assert found["exchanged"]["1"]["other's"] >= 0.9
+    assert found["exchanged"]["1"]["own"] <= 0.05
+    assert edits["prompt"] >= 0.99
+    assert edits["phrasings"] >= 0.85
+    assert min(edits["country"], edits["relation"]) >= 0.9
+    assert edits["rest"] >= 0.99
+    heads_off = [
+        found["halves"][f"heads of layer 1, {how}"] for how in ("zero", "mean")
+    ]
+    for one in heads_off:
+        assert one["facts"] >= 0.95
+        assert one["stories"] <= 0.1
+    assert found["halves"]["heads of layer 0, mean"]["facts"] <= 0.35
+    assert found["halves"]["heads of layer 0, mean"]["stories"] <= 0.2
+
+
+def check_nulls(run):
+    for claim, passes in NULLS_FAIL.items():
+        assert not any(map(passes, whole_nulls(run))), claim
+    drawn = run["nulls"]["random word"]  # which the model never says
+    assert drawn["lens"]["feed-forward 1"] <= 0.05
+    assert drawn["neurons"]["beyond 99 % of controls"] >= 0.7
+
+
+def whole_nulls(run):
+    return [found for name, found in run["nulls"].items() if name != "random word"]
+
+
+def check_induction(found):
+    """One head looks back from a thing to its person, and one ahead to the thing."""
+    assert max(found["layer 0, thing to person"]) >= 0.75
+    ahead = found["layer 1, person to thing"]
+    others = found["layer 1, person to other things"]
+    assert max(ahead) >= 0.75
+    assert others[ahead.index(max(ahead))] <= 0.1
 
 
 def check_attention_first(run):
-    """Capitals are mostly in the network; other answers lie partly outside it."""
-    for claim, passes in EVIDENCE.items():
-        assert passes(run["trained"]), claim
-        for name, found in whole_nulls(run).items():
-            assert not passes(found), (claim, name)
-    for claim, passes in NO_EVIDENCE.items():
-        assert passes(run["trained"]), claim
+    """The network is needed to name capitals; other answers lie partly outside it."""
+    trained = run["trained"]
+    for claim, passes in (NULLS_FAIL | NULLS_PASS).items():
+        assert passes(trained), claim
     capital = recovered(run, "facts", ["capital"])
     assert capital["named"] <= 0.06
-    assert capital["chosen"] <= 0.6
-    assert recovered(run, "facts", ["continent"])["right"] > 0.6
+    assert 1.5 * capital["chance"] <= capital["chosen"] <= 0.6
+    for relation in ("language", "currency", "continent"):
+        found = recovered(run, "facts", [relation])
+        assert found["right"] > found["guess"] + 0.1, relation
     assert run["linear map"] <= 3
-    check_induction(run)
+    assert trained["halves"]["network 1, zero"]["of its kind"] <= 0.3
+    random_keys = run["nulls"]["random keys and values, gain 1"]
+    assert (
+        trained["explained"]["their meeting"]
+        > random_keys["explained"]["their meeting"] + 0.03
+    )
+    assert (
+        trained["triggers share a word"]["100%"]
+        > random_keys["triggers share a word"]["100%"] + 0.05
+    )
 
 
 def check_ordinary(run):
-    """The answers are in the word vectors, and either network may lead to them."""
-    trained = run["trained"]
-    for claim in ("the answers are right", "values name the next word"):
-        assert EVIDENCE[claim](trained), claim
-        for name, found in whole_nulls(run).items():
-            assert not EVIDENCE[claim](found), (claim, name)
-    assert recovered(run, "facts", ["capital"])["named"] >= 0.9
+    """The answers are in the word vectors, and the last network need only translate."""
+    halves, capital = run["trained"]["halves"], recovered(run, "facts", ["capital"])
+    assert capital["named"] >= 0.9
     assert run["linear map"] >= 36
-    assert trained["exchanged"]["0"]["own"] >= 0.95  # network 0 decides nothing
-    off = trained["halves"]["network 1, zero"]
-    assert off["facts"] <= 0.25
-    assert off["of its kind"] >= 0.3  # above the guess, without the last network
-    check_induction(run)
+    assert run["trained"]["exchanged"]["0"]["own"] >= 0.95
+    for how in ("zero", "mean", "class mean"):
+        off = halves[f"network 1, {how}"]
+        assert off["facts"] <= 0.35
+        assert off["stories"] >= 0.9
+        assert off["of its kind"] >= 0.3  # above the guess, without the last network
+    assert halves["network 0, zero"]["facts"] <= 0.1
+    assert halves["network 0, mean"]["facts"] >= 0.6
+    assert halves["network 0, class mean"]["facts"] >= 0.5
+    assert halves["both networks, zero"]["facts"] <= 0.1
+    for how in ("mean", "class mean"):
+        assert halves[f"network 0, {how}"]["stories"] >= 0.95
 
 
 def check_trained_words(run):
@@ -212,23 +308,11 @@ def check_trained_words(run):
 
 
 def check_fixed_words(run):
-    """With network 0 but fixed word vectors, capitals are not outside the last."""
-    assert recovered(run, "facts", ["capital"])["named"] <= 0.15
+    """With network 0 but fixed word vectors, few capitals can be named outside."""
+    capital = recovered(run, "facts", ["capital"])
+    assert capital["named"] <= 0.15
+    assert capital["chosen"] >= 2 * capital["chance"]
     assert run["linear map"] <= 3
-
-
-def check_induction(run):
-    """One head looks back from a thing to its person, and one ahead to the thing."""
-    found = run["induction"]
-    assert max(found["layer 0, thing to person"]) >= 0.75
-    assert max(found["layer 1, person to thing"]) >= 0.75
-    ahead = found["layer 1, person to thing"]
-    others = found["layer 1, person to other things"]
-    assert others[ahead.index(max(ahead))] <= 0.1
-
-
-def whole_nulls(run):
-    return {name: it for name, it in run["nulls"].items() if name != "random word"}
 
 
 CLAIMS = {
@@ -239,15 +323,21 @@ CLAIMS = {
 }
 
 
-@pytest.mark.parametrize("claim", NO_EVIDENCE)
-def test_some_null_of_the_stored_runs_passes_what_is_withdrawn(claim):
-    """In most trainings, so that nothing hangs on one null."""
-    passed = [
-        any(NO_EVIDENCE[claim](found) for found in whole_nulls(run).values())
-        for run in RUNS
-        if run["kind"] == "attention-first"
-    ]
-    assert sum(passed) >= 4
+def test_a_code_is_as_loud_as_asked():
+    made, facts, _ = asked()
+    loud, quiet = (planted(made.model, facts, 2, loudness) for loudness in (1.0, 0.05))
+    torch.testing.assert_close(quiet, 0.05 * loud)
+    x = record(made.model, facts.ids, ["blocks.1.mlp.input"])["blocks.1.mlp.input"]
+    ends = x[torch.arange(640), facts.last]
+    torch.testing.assert_close(loud.norm(), ends.norm())
+
+
+def test_prompts_with_another_answer_than_the_first_phrasing_are_left_out():
+    made, facts, _ = asked()
+    few = Prompts(facts.ids, facts.last, facts.answers.clone())
+    assert evidence.chosen_elsewhere(made, few, draws=5)["prompts"] == 480
+    few.answers[1] = (few.answers[1] + 1) % len(made.words)
+    assert evidence.chosen_elsewhere(made, few, draws=5)["prompts"] == 479
 
 
 def test_results_by_relation_and_phrasing():
@@ -381,3 +471,22 @@ def test_an_edit_is_scored_by_what_follows_and_what_stays():
     right = evidence.edits(made, facts, [0])
     assert right["rest"] - one_off["rest"] == pytest.approx(1 / (39 * 12), rel=1e-3)
     assert one_off["relation"] == right["relation"]
+
+
+def test_the_figure_shows_what_fires_each_card_and_what_it_promotes():
+    """For each neuron the two strongest questions, and the two words promoted most."""
+    made, facts, _ = asked()
+    figure = ElementTree.parse(ROOT / "figures" / "fact_lookup.svg")
+    texts = ["".join(one.itertext()) for one in figure.iter(f"{SVG}text")]
+    at = torch.arange(len(facts)), facts.last
+    fired = memory.coefficients(made.model, facts.ids)[1][at]  # (640, 256)
+    strongest = fired.view(160, 4, 256).amax(1).topk(2, dim=0).indices
+    promoted = memory.promoted(made.model, layer=1, count=2)[1]
+    names = list(ANSWERS)
+    start = texts.index("back: value") + 1
+    for i, neuron in enumerate((37, 16, 127)):
+        relation, countries, *words = texts[start + 4 * i : start + 4 * i + 4]
+        asked_of = {names[fact] for fact in strongest[:, neuron].tolist()}
+        named = {(one, relation.split()[0]) for one in countries.split(", ")}
+        assert named == asked_of
+        assert words == [made.words[word] for word in promoted[neuron]]

@@ -57,11 +57,12 @@ def explained(made: WorldModel, prompts: Prompts) -> dict[str, float]:
 
 def chosen_elsewhere(
     made: WorldModel, prompts: Prompts, draws: int = 100
-) -> dict[str, float]:
+) -> dict[str, int | float]:
     """Neurons chosen for each fact on its first phrasing, switched off in the others.
 
-    Asked are the phrasings that have the same answer as the first. The controls are
-    sets of other neurons, as strong where they are switched off.
+    Asked are the prompts that have the same answer as the first phrasing; a null seldom
+    gives the same. The controls are sets of other neurons, as strong where they are
+    switched off.
     """
     model, layer = made.model, len(made.model.blocks) - 1
     first = torch.arange(len(prompts)) // PHRASINGS * PHRASINGS
@@ -77,6 +78,7 @@ def chosen_elsewhere(
     fall = falls(model, others, chosen[None])[0]
     usual = falls(model, others, matched_sets(written, chosen, draws, dice))
     return {
+        "prompts": len(others),
         "fall": fall.mean().item(),
         "fall of controls": usual.mean().item(),
         "beyond 99 % of controls": share(fall > usual.quantile(0.99, dim=0)),

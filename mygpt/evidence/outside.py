@@ -19,6 +19,7 @@ from mygpt.relearning import (
 from mygpt.world import ANSWERS, RELATIONS
 from mygpt.world_model import WorldModel
 
+QUIET = (0.3, 0.1, 0.05)  # loudness of further codes, against what the network reads
 FOLDS = 4  # of the countries; a new network learns three and is asked for the fourth
 
 
@@ -29,16 +30,23 @@ def relearning(
 
     "facts": the facts. "dealt": the null, each country with the answers of another, so
     that nothing outside the new network can help. The positive controls: a code of the
-    answer "beside" what the network reads, and "alone".
+    answer "beside" what the network reads, the same more quietly, and "alone".
     """
     dealt = dealt_answers(prompts, EACH, seed)
     x = entering(made.model, prompts)[0]
     code = planted(made.model, prompts, seed)
+    quiet = {
+        f"beside, {loudness:g}": planted(made.model, prompts, seed, loudness)
+        for loudness in QUIET
+    }
     return {
         "facts": _recovered(made, prompts, None, seed),
         "dealt": _recovered(made, dealt, None, seed),
         "beside": _recovered(made, prompts, torch.cat([x, code], -1), seed),
         "alone": _recovered(made, prompts, code, seed),
+    } | {
+        name: _recovered(made, prompts, torch.cat([x, one], -1), seed)
+        for name, one in quiet.items()
     }
 
 

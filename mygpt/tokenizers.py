@@ -4,7 +4,9 @@ import heapq
 from collections import Counter, defaultdict
 from collections.abc import Iterable
 from itertools import pairwise
+from operator import index
 from pathlib import Path
+from typing import SupportsIndex
 
 import regex
 
@@ -60,7 +62,7 @@ class TokenList:
                 f"the tokenizer knows {self.vocab_size} {self.KIND}s"
             ) from error
 
-    def decode(self, ids: Iterable[int]) -> str:
+    def decode(self, ids: Iterable[SupportsIndex]) -> str:
         return self.glue.join(self.tokens[check_id(i, self.vocab_size)] for i in ids)
 
     def save(self, folder: str | Path) -> None:
@@ -212,7 +214,7 @@ class BPETokenizer:
                     heapq.heappush(waiting, (rank, start, pair, both))
         return [i for i in ids if i is not None]
 
-    def decode_bytes(self, ids: Iterable[int]) -> bytes:
+    def decode_bytes(self, ids: Iterable[SupportsIndex]) -> bytes:
         parts = []
         for i in ids:
             token = self.tokens[check_id(i, self.vocab_size)]
@@ -222,7 +224,7 @@ class BPETokenizer:
                 parts.append(bytes(BYTES[sign] for sign in token))
         return b"".join(parts)
 
-    def decode(self, ids: Iterable[int]) -> str:
+    def decode(self, ids: Iterable[SupportsIndex]) -> str:
         """The text; bytes that are not UTF-8, as of half a character, become U+FFFD."""
         return self.decode_bytes(ids).decode("utf-8", errors="replace")
 
@@ -340,10 +342,12 @@ def read_merges(path: Path) -> list[tuple[str, str]]:
     return merges
 
 
-def check_id(i: int, vocab_size: int) -> int:
-    if not 0 <= i < vocab_size:
-        raise ValueError(f"expected ids from 0 to {vocab_size - 1}, got {i}")
-    return i
+def check_id(i: SupportsIndex, vocab_size: int) -> int:
+    """Give an id, also one of a tensor's, as an int."""
+    number = index(i)
+    if not 0 <= number < vocab_size:
+        raise ValueError(f"expected ids from 0 to {vocab_size - 1}, got {number}")
+    return number
 
 
 def load_tokenizer(folder: str | Path) -> Tokenizer:

@@ -537,7 +537,7 @@ these(
 
 
 class TwoTables(nn.Module):
-    def __init__(self, V, N, C):
+    def __init__(self, V, C, N):
         super().__init__()
         self.position = nn.Embedding(N, C)
         self.token = nn.Embedding(V, C)
@@ -548,7 +548,7 @@ class TwoTables(nn.Module):
 
 
 class TwoParameters(nn.Module):
-    def __init__(self, V, N, C):
+    def __init__(self, V, C, N):
         super().__init__()
         self.wte = nn.Parameter(torch.empty(V, C))
         self.wpe = nn.Parameter(torch.zeros(1, C, N).squeeze(0))
@@ -559,7 +559,7 @@ class TwoParameters(nn.Module):
 
 
 class OneHotLinear(nn.Module):
-    def __init__(self, V, N, C):
+    def __init__(self, V, C, N):
         super().__init__()
         self.V = V
         self.token = nn.Linear(V, C, bias=False)

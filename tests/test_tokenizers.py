@@ -2,6 +2,7 @@ import json
 import random
 
 import pytest
+import torch
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from tokenizers import ByteLevelBPETokenizer
@@ -175,6 +176,11 @@ def test_a_piece_never_seen_is_named():
         CharTokenizer.train("to be").encode("to x")
     with pytest.raises(ValueError, match="unknown word 'he' at index 1 of the text"):
         WordTokenizer.train("to be").encode("to he")
+
+
+def test_the_ids_of_a_tensor_are_decoded(bpe):
+    ids = bpe.encode("lower and lower")
+    assert bpe.decode(torch.tensor(ids)) == "lower and lower"
 
 
 def test_ids_and_sizes_out_of_range_are_refused(bpe):

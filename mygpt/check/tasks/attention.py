@@ -84,15 +84,20 @@ def wrong(**pieces) -> Callable[..., Tensor]:
 
 
 def causal(program, arguments) -> str | None:
-    """Whether a change of the last position leaves the others alone."""
-    changed = {**arguments, "x": arguments["x"].clone()}
-    changed["x"][:, -1] += 1.0
-    before, after = (program(*each.values())[:, :-1] for each in (arguments, changed))
-    if torch.allclose(before, after, atol=1e-5):
-        return None
-    return (
-        "It is not causal: changing the last position changes what earlier ones give."
-    )
+    """Whether a change of any position leaves the earlier ones alone."""
+    x = arguments["x"]
+    before = program(*arguments.values())
+    # Random numbers: one number added to all channels would pass through a layer norm.
+    other = torch.randn(x.shape, generator=torch.Generator().manual_seed(0)).to(x)
+    for t in range(1, x.shape[1]):
+        changed = {**arguments, "x": x.clone()}
+        changed["x"][:, t] = other[:, t]
+        after = program(*changed.values())
+        if not torch.allclose(before[:, :t], after[:, :t], atol=1e-5):
+            return (
+                "It is not causal: changing a position changes what earlier ones give."
+            )
+    return None
 
 
 def alone_in_batch(program, arguments) -> str | None:
@@ -373,6 +378,11 @@ HEADS_MISTAKES = [
         "one-head",
         "num_heads is ignored: this is one head of width C",
         lambda x, weights, num_heads: heads_with(x, weights, 1),
+    ),
+    Mistake(
+        "number-for-width",
+        "the number of heads and their width change places: C / num_heads heads",
+        lambda x, weights, num_heads: heads_with(x, weights, x.shape[-1] // num_heads),
     ),
     Mistake(
         "split-without-transpose",

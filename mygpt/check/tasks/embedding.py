@@ -203,8 +203,8 @@ tensor([[[3.1000, 4.1000],
     differentiable=["token_table", "position_table"],
     sizes=lambda given: {
         "V": len(given["token_table"]),
-        "N": len(given["position_table"]),
         "C": given["token_table"].shape[1],
+        "N": len(given["position_table"]),
     },
     weights=["token_table", "position_table"],
     mistakes=[

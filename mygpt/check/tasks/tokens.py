@@ -208,6 +208,11 @@ bpe_train = Task(
             "counted-once", "the pairs are not counted again after a merge", all_at_once
         ),
         Mistake(
+            "backwards",
+            "the merges are in reverse order, the last one first",
+            lambda words, num_merges: slow_train(words, num_merges)[::-1],
+        ),
+        Mistake(
             "single-pairs",
             "merging goes on with pairs that occur only once",
             variant(least=1),
@@ -341,6 +346,7 @@ MERGES = [
     [(98, 32)],
     [(97, 97)],
     [(97, 98), (256, 99)],
+    [(76, 111), (108, 111), (256, 119)],  # Lo, lo, Low
 ]
 TEXTS = [
     "slow lower",
@@ -354,6 +360,7 @@ TEXTS = [
     "cb",
     "aa",
     "abc",
+    "Low LOW low",
 ]
 
 
@@ -379,10 +386,9 @@ bpe_encode = Task(
     name="bpe_encode",
     chapter="01_tokens",
     label="check-bpe-encode",
-    asks="Turn a text into ids. Begin with its UTF-8 bytes; among the pairs of "
-    "neighbours that are in merges, replace the one that comes first in that list, "
-    "everywhere and from left to right, by 256 plus its index there; and again, until "
-    "no pair is in merges.",
+    asks="Turn a text into ids. Begin with its UTF-8 bytes; go through merges in their "
+    "order, and replace each of these pairs everywhere, from left to right, by 256 "
+    "plus its index in merges.",
     arguments={"text": "str", "merges": "list of pairs of ids"},
     returns="a list of ids",
     example="""\
@@ -464,6 +470,11 @@ bpe_encode = Task(
             "spaces-lost",
             "the spaces are lost",
             coding(to_ids=lambda text: list(text.replace(" ", "").encode())),
+        ),
+        Mistake(
+            "lower-case",
+            "capitals are lost: the text is put into lower case",
+            coding(to_ids=lambda text: list(text.lower().encode())),
         ),
         Mistake(
             "ends-stripped",

@@ -18,6 +18,7 @@ from mygpt.explorers.sampling import Sampling, mulberry32
 from mygpt.sampling import next_token_probabilities
 
 MODULE = Path(sampling.__file__).with_name("sampling.mjs")
+NUMBERS = MODULE.with_name("numbers.mjs")
 TEMPERATURES = [0.1, 0.7, 1.0, 2.0]
 TOP_PS = [0.05, 0.3, 0.5, 0.65, 0.95, 1.0]
 
@@ -63,6 +64,7 @@ def in_node(script, given, tmp_path):
     start = (
         f'import {{ readFileSync }} from "node:fs";'
         f"import * as m from {json.dumps(MODULE.as_uri())};"
+        f"import {{ mulberry32 }} from {json.dumps(NUMBERS.as_uri())};"
         f'const given = JSON.parse(readFileSync({json.dumps(str(data))}, "utf8"));'
     )
     done = subprocess.run(
@@ -125,7 +127,7 @@ def test_the_page_draws_the_same_tokens(tmp_path):
     assert len(set(ids)) > 5
     given = [one.probabilities().tolist(), mulberry32(one.seed, one.draws)]
     script = """[m.drawCounts(...given), (() => {
-        const next = m.mulberry32(4294967295);
+        const next = mulberry32(4294967295);
         return given[1].map(next);
     })()]"""
     counts, numbers = in_node(script, given, tmp_path)

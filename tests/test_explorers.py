@@ -103,11 +103,15 @@ def tokens():
     return explorers.Tokens(bpe, "the cat's mat", piece=2)
 
 
+def descent():
+    return explorers.Descent("network", rule="adam", rate=0.03, width=5, steps=20)
+
+
 EVERY = pytest.mark.parametrize(
     "make",
     [
         *(activations, depth, layer_norm, block_walk),
-        *(attention, sampling, memory, tokens, live),
+        *(attention, sampling, memory, tokens, live, descent),
     ],
 )
 
@@ -458,10 +462,12 @@ def test_every_explorer_has_its_three_files_and_no_others():
     shared = {"drawing.mjs", "explorer.css", "page.html", "__init__.py", "base.py"}
     kit = ("picture", "heat", "neurons", "combobox")
     shared |= {f"{name}.{end}" for name in kit for end in ("mjs", "css")}
-    shared |= {"curves.mjs", "tokens_merges.mjs"}
+    shared |= {"curves.mjs", "tokens_merges.mjs", "numbers.mjs"}
     parts = ("state", "links", "prompt", "neurons", "edits")
     shared |= {f"live_model_{part}.mjs" for part in parts}
     shared |= {"gpt.mjs", "live_edits.py"}  # what LiveModel computes
+    parts = ("steps", "network", "run", "words", "marks", "curve", "contour", "fit")
+    shared |= {f"descent_{part}.mjs" for part in parts} | {"descent_steps.py"}
     own = {
         f"{re.sub('(?<=[a-z])(?=[A-Z])', '_', name).lower()}.{end}"
         for name in explorers.__all__

@@ -1,14 +1,15 @@
 """Interactive figures that also work without a kernel: arrays in, an anywidget out.
 
-LiveModel alone runs a model, the package's own. All state of an explorer is in traits:
-with a kernel it is live in both directions, and a page without one has all that it
-needs.
+LiveModel alone runs a model of the package, and Descent trains a small network of its
+own in the page. All state of an explorer is in traits: with a kernel it is live in both
+directions, and a page without one has all that it needs.
 """
 
 from mygpt.explorers.activations import Activations
 from mygpt.explorers.attention import Attention
 from mygpt.explorers.block_walk import BlockWalk
 from mygpt.explorers.depth import Depth
+from mygpt.explorers.descent import Descent
 from mygpt.explorers.layer_norm import LayerNorm
 from mygpt.explorers.live_model import LiveModel
 from mygpt.explorers.memory import Memory
@@ -20,6 +21,7 @@ __all__ = [
     "Attention",
     "BlockWalk",
     "Depth",
+    "Descent",
     "LayerNorm",
     "LiveModel",
     "Memory",

@@ -172,6 +172,24 @@ export function slider(label, values, format, choose) {
   return { node, show: (value) => at(values.indexOf(value)) };
 }
 
+/** A labelled slider from 0 to a last value that may change; `show(index, last, text)` moves it. */
+export function stepper(label, choose) {
+  const input = control("input", { type: "range", min: 0, step: 1 });
+  const output = html("span", { class: "mygpt-number", "aria-hidden": "true" });
+  const head = html("span", { class: "mygpt-slider-head" }, html("span", {}, label), output);
+  const node = html("label", { class: "mygpt-slider" }, head, input);
+  input.addEventListener("input", () => choose(input.valueAsNumber));
+  const show = (index, last, text) => {
+    input.max = last;
+    input.value = index;
+    input.disabled = last === 0;
+    input.setAttribute("aria-valuetext", text);
+    input.style.setProperty("--filled", `${(100 * index) / (last || 1)}%`);
+    output.textContent = text;
+  };
+  return { node, show };
+}
+
 /** A labelled checkbox; `show(checked)` sets it. */
 export function tick(content, choose) {
   const input = control("input", { type: "checkbox" });

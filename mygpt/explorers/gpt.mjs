@@ -1,6 +1,8 @@
 // The forward pass of mygpt.gpt.GPT, edits of its feed-forward layers, and what they write. No
 // page is touched here. Weights come as float16; all sums are in float64, JavaScript's own.
 
+import { erf } from "./numbers.mjs";
+
 export const NORM_EPS = 1e-5;
 const POINT_STEPS = 1000;
 const HALF_STEPS = Float64Array.from({ length: 32 }, (_, power) => 2 ** (Math.max(power, 1) - 25));
@@ -16,19 +18,6 @@ export function halfFloats(bytes) {
     numbers[i] = bits >> 15 ? -size : size;
   }
   return numbers;
-}
-
-/** The error function to the precision of float64: a series of positive terms. */
-export function erf(x) {
-  const size = Math.abs(x);
-  if (!(size < 6)) return Math.sign(x);
-  let term = size;
-  let sum = size;
-  for (let n = 1; term > 1e-17 * sum; n += 1) {
-    term *= (2 * size * size) / (2 * n + 1);
-    sum += term;
-  }
-  return (Math.sign(x) * 2 * Math.exp(-size * size) * sum) / Math.sqrt(Math.PI);
 }
 
 /** The activations of mygpt.feed_forward.MLP, by its names. */

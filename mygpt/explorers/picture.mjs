@@ -154,7 +154,7 @@ export function picture() {
       const py = scaleY(at).toFixed(1);
       const kind = at === y.strong ? "mygpt-line mygpt-strong" : "mygpt-line";
       lines.push(svg("path", { class: kind, d: `M${left} ${py}H${right}` }));
-      lines.push(text({ x: left - 8, y: py, dy: "0.34em", "text-anchor": "end" }, label));
+      lines.push(text({ x: left - (y.drop ?? 8), y: py, dy: "0.34em", "text-anchor": "end" }, label));
     }
     for (const { at, label } of x.ticks) {
       const px = scaleX(at).toFixed(1);
@@ -171,13 +171,29 @@ export function picture() {
     return { scaleX, scaleY, left, right, top, bottom };
   }
 
-  /** Where on the picture's own x axis a pointer is, however the page has scaled the picture. */
+  /** Where on the picture's own axes a pointer is, however the page has scaled the picture. */
   function pointerX(event) {
     const box = root.getBoundingClientRect();
     return ((event.clientX - box.left) * size.width) / (box.width || 1);
   }
+  function pointerY(event) {
+    const box = root.getBoundingClientRect();
+    return ((event.clientY - box.top) * size.height) / (box.height || 1);
+  }
 
-  return { node, root, curves, cursor, front, frame, pointerX };
+  return { node, root, curves, cursor, front, frame, pointerX, pointerY };
+}
+
+/** In place of a picture's curves a window onto its axes: what lies outside them is not seen. */
+export function axesWindow(plot, ...parts) {
+  const node = svg("svg", {}, ...parts);
+  plot.curves.replaceWith(node);
+  const lay = ({ left, right, top, bottom }) => {
+    const [width, height] = [right - left, bottom - top];
+    const place = { x: left, y: top, width, height, viewBox: `${left} ${top} ${width} ${height}` };
+    for (const [name, value] of Object.entries(place)) node.setAttribute(name, value);
+  };
+  return { node, lay };
 }
 
 /**

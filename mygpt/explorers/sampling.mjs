@@ -2,6 +2,7 @@ import {
   barBox, button, fixed, floats, html, linearScale, linearTicks, mount, slider, softmax, speaker,
   store, svg,
 } from "./drawing.mjs";
+import { mulberry32 } from "./numbers.mjs";
 import { bandScale, markerPath } from "./picture.mjs";
 
 const DECIMALS = 3;
@@ -45,17 +46,6 @@ export function distribution(logits, { temperature, topK, topP }) {
 /** Entropy in bits. */
 export function entropy(probabilities) {
   return Math.abs(probabilities.reduce((sum, one) => sum + (one > 0 ? one * Math.log2(one) : 0), 0));
-}
-
-/** The generator mulberry32: a function that gives the next number from 0 up to 1. */
-export function mulberry32(seed) {
-  let state = seed | 0;
-  return () => {
-    state = (state + 0x6d2b79f5) | 0;
-    let t = Math.imul(state ^ (state >>> 15), state | 1);
-    t ^= t + Math.imul(t ^ (t >>> 7), t | 61);
-    return ((t ^ (t >>> 14)) >>> 0) / 4294967296;
-  };
 }
 
 /** How often each id is drawn with the numbers, and the last one drawn (-1 without numbers). */

@@ -1,4 +1,4 @@
-import { clamp, control, html, mount, speaker, store } from "./drawing.mjs";
+import { clamp, control, html, mount, speaker, stepper, store } from "./drawing.mjs";
 import {
   MAX_TEXT, common, makeEncoder, plain, remembering, rowsOf, spell, split, tidy,
 } from "./tokens_merges.mjs";
@@ -12,24 +12,6 @@ function spelled(bytes, className) {
   const parts = spell(bytes);
   return html("bdi", { class: className }, ...parts.map(({ text, hex, code }) =>
     (text === undefined ? html("span", { class: "mygpt-code" }, hex ?? code) : text)));
-}
-
-/** A labelled slider from 0 to a last value that may change; `show(index, last, text)` moves it. */
-function stepper(label, choose) {
-  const input = control("input", { type: "range", min: 0, step: 1 });
-  const output = html("span", { class: "mygpt-number", "aria-hidden": "true" });
-  const head = html("span", { class: "mygpt-slider-head" }, html("span", {}, label), output);
-  const node = html("label", { class: "mygpt-slider" }, head, input);
-  input.addEventListener("input", () => choose(input.valueAsNumber));
-  const show = (index, last, text) => {
-    input.max = last;
-    input.value = index;
-    input.disabled = last === 0;
-    input.setAttribute("aria-valuetext", text);
-    input.style.setProperty("--filled", `${(100 * index) / (last || 1)}%`);
-    output.textContent = text;
-  };
-  return { node, show };
 }
 
 function tokensState(model) {

@@ -62,6 +62,7 @@ MAKE = {
     "block-walk": block_walk,
     "activations": activations,
     "depth": depth,
+    "descent": lambda: explorers.Descent("two", rate=0.25, steps=5),
 }
 
 
@@ -221,6 +222,7 @@ DRAGS = {  # where a finger goes, as shares of the part's width and height
     "memory": ("canvas", (0.1, 0.1), (0.9, 0.9)),
     "sampling": ("input[type=range]", (0.3, 0.5), (0.9, 0.5)),
     "layer-norm": (".mygpt-picture", (0.5, 0.3), (0.5, 0.8)),
+    "descent": (".mygpt-ring", (0.5, 0.5), (2.5, 3.5)),
 }
 
 
@@ -267,14 +269,16 @@ def narrow(request, page_opener, tmp_path_factory):
         yield root
 
 
+# A window within a picture has the box of what it holds, not that of what it shows.
 OUTSIDE = """root => {
     const box = root.getBoundingClientRect();
     const cut = (part) => part !== root
         && (getComputedStyle(part).overflowX !== "visible" || cut(part.parentElement));
+    const holder = (part) => part.matches("svg svg") ? part : part.parentElement;
     const out = ({ left, right }) => left < box.left || right > box.right;
     return [...root.querySelectorAll("*")].filter((part) => {
         const place = part.getBoundingClientRect();
-        return place.width && out(place) && !cut(part.parentElement);
+        return place.width && out(place) && !cut(holder(part));
     }).map((part) => part.outerHTML.slice(0, 80));
 }"""
 

@@ -9,7 +9,7 @@ from axe_playwright_python.base import AXE_SCRIPT
 PAGE = "chapters/gallery.html"
 NAMES = (
     *("activations", "depth", "layer-norm", "block-walk"),
-    *("attention", "sampling", "memory", "tokens"),
+    *("attention", "sampling", "memory", "tokens", "descent"),
 )
 STATE = """root => {
     const model = bookHost.models.get(root.closest('[data-model]').dataset.model);
@@ -24,6 +24,16 @@ TRAITS = {  # those that the reader moves
     "sampling": ["temperature", "top_k", "top_p", "seed", "draws"],
     "memory": ["token", "neuron"],
     "tokens": ["text", "piece", "merges_done"],
+    "descent": [
+        "view",
+        "rule",
+        "rate",
+        "start",
+        "width",
+        "activation",
+        "seed",
+        "steps",
+    ],
 }
 
 

@@ -63,6 +63,7 @@ made = {
         promoted=[[pair] for pair in sixteen[1]],
     ),
     "tokens": explorers.Tokens(bpe, "slow and slower"),
+    "descent": explorers.Descent("two", rate=0.2),
     "live-model": live(),
 }
 """
@@ -75,6 +76,7 @@ SET = {  # what a cell sets
     "sampling": {"temperature": 1.5, "top_k": 3},
     "memory": {"token": 2, "neuron": 5},
     "tokens": {"text": "lowest of the slow", "piece": 3},
+    "descent": {"view": "network", "rule": "adam", "rate": 0.03, "steps": 40},
     "live-model": {
         "prompt": "fun",
         "neuron": 3,
@@ -111,6 +113,12 @@ def sampling(view):
     return [fixed(now[i], 3) if now[i] else "cut" for i in order]
 
 
+def descent(view):
+    losses = view.losses()
+    weights = [] if view.view == "network" else view.weights()
+    return [str(len(losses) - 1), *(fixed(one, 4) for one in [*weights, losses[-1]])]
+
+
 def memory(view):
     strongest = view.strongest(view.token)
     return [f"Neuron {n}\n{fixed(one, 3)}\nout {n}" for n, one in strongest]
@@ -144,6 +152,7 @@ READ = {  # where a figure's read-out is, and what the package computes for it
     "sampling": (".mygpt-now", sampling),
     "memory": (".mygpt-strong-one", memory),
     "tokens": (".mygpt-chip-id", lambda view: [*map(str, view.ids())]),
+    "descent": (".mygpt-numbers b", descent),
     "live-model": (
         ".mygpt-likeliest li, .mygpt-part:first-child > p:nth-child(-n + 2)",
         live_model,
@@ -204,6 +213,12 @@ def move_tokens(figure):
     return "Shift+Enter", {"text": "lowest of the slow dd\n"}
 
 
+def move_descent(figure):
+    figure.get_by_role("button", name="ReLU").click()
+    figure.get_by_role("button", name="Step", exact=True).click()
+    return "Enter", {"activation": "relu", "steps": 42}
+
+
 def move_live_model(figure):
     click(figure, "canvas", 7.5 / 23, 0.2)
     figure.get_by_role("combobox", name="Prompt").fill("fun kin don")
@@ -223,6 +238,7 @@ MOVE = {  # by mouse; then a key, without another click, and what both lead to
     "sampling": move_sampling,
     "memory": move_memory,
     "tokens": move_tokens,
+    "descent": move_descent,
     "live-model": move_live_model,
 }
 CONFIG = {

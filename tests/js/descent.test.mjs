@@ -1,0 +1,296 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+
+import { RATES, begun, nearestRate } from "../../mygpt/explorers/descent.mjs";
+import { levelLine } from "../../mygpt/explorers/descent_contour.mjs";
+import { tangentPath } from "../../mygpt/explorers/descent_curve.mjs";
+import { lossSpan, sampled } from "../../mygpt/explorers/descent_fit.mjs";
+import { panelWidths, snapped, thinned } from "../../mygpt/explorers/descent_marks.mjs";
+import {
+  CURVE, NEURONS, initialWeights, network, outputs,
+} from "../../mygpt/explorers/descent_network.mjs";
+import { advance, ended } from "../../mygpt/explorers/descent_run.mjs";
+import {
+  RULES, descent, nextMove, oneWeight, settled, takeStep, twoWeights, valley,
+} from "../../mygpt/explorers/descent_steps.mjs";
+import {
+  nextLines, numberText, numbersOf, rateText, settingText, verdict,
+} from "../../mygpt/explorers/descent_words.mjs";
+
+const near = (found, wanted, least = 1e-12) => found.forEach((one, i) =>
+  assert.ok(Math.abs(one - wanted[i]) <= least, `${found} is not ${wanted}`));
+
+function gone(steps, { problem = oneWeight, start = [0], rule = "plain", rate = 0.1 } = {}) {
+  const now = descent(problem, start, { rule, rate });
+  for (let i = 0; i < steps; i += 1) takeStep(now);
+  return now;
+}
+
+const words = (now, view = "one") => verdict({ view, now });
+
+test("plain steps of one weight are those of the book's first cell", () => {
+  const now = gone(3);
+  near(now.trail.flat(), [0, 2.4, 2.88, 2.976]);
+  near(now.slopes.flat(), [-24, -4.8, -0.96, -0.192]);
+  near(now.losses, [36, 1.44, 0.0576, 0.002304]);
+  assert.equal(now.done, 3);
+});
+
+test("at an eighth one step is enough, at a quarter the weight jumps back and forth for ever", () => {
+  near(gone(2, { rate: 0.125 }).trail.flat(), [0, 3, 3]);
+  near(gone(4, { rate: 0.25 }).trail.flat(), [0, 6, 0, 6, 0]);
+});
+
+test("momentum adds nine tenths of the step before, and Adam begins with the rate itself", () => {
+  near(gone(2, { rule: "momentum" }).trail.flat(), [0, 2.4, 2.4 + 0.1 * (0.9 * 24 + 4.8)]);
+  near(gone(1, { rule: "adam" }).trail.flat(), [0, 0.1], 1e-10);
+  near(gone(1, { rule: "adam", start: [5] }).trail.flat(), [5, 4.9], 1e-10);
+});
+
+test("the next move is told without taking it", () => {
+  for (const rule of Object.keys(RULES)) {
+    const now = gone(3, { rule });
+    const { move } = nextMove(now);
+    assert.deepEqual(nextMove(now).move, move);
+    const [w] = now.weights;
+    takeStep(now);
+    near([now.weights[0]], [w - 0.1 * move]);
+  }
+});
+
+test("the slopes of two weights are those of nudges", () => {
+  const [at, slope, h] = [[0.7, -1.3], [0, 0], 1e-6];
+  twoWeights(at, slope);
+  const nudged = at.map((_, i) => {
+    const [up, down] = [1, -1].map((sign) =>
+      twoWeights(at.map((one, j) => one + (i === j ? sign * h : 0)), [0, 0]));
+    return (up - down) / (2 * h);
+  });
+  near(slope, nudged, 1e-6);
+});
+
+test("a line of equal loss has one loss, and its long axis lies along the valley", () => {
+  for (const level of [0.1, 20]) {
+    for (const point of levelLine(level, 17)) near([twoWeights(point, [0, 0])], [level], 1e-9);
+  }
+  const { across, along } = valley(1);
+  near([across[0] * along[0] + across[1] * along[1]], [0]);
+  assert.ok(Math.hypot(...along) > 6 * Math.hypot(...across));
+});
+
+test("a descent ends where its loss is too large, and takes no step from there", () => {
+  const now = gone(100, { rate: 0.3 });
+  assert.ok(now.lost && now.done < 40 && now.loss > 1e9);
+  assert.equal(now.losses.length, now.done + 1);
+  takeStep(now);
+  assert.ok(now.losses.slice(0, -1).every((loss) => loss <= 1e9));
+  assert.ok(gone(3, { start: [NaN] }).lost);
+});
+
+test("standing still on flat ground is settled, swinging through the lowest place is not", () => {
+  assert.ok(settled(gone(60)));
+  assert.ok(!settled(gone(0, { start: [3] })) && settled(gone(1, { start: [3] })));
+  const swinging = descent(oneWeight, [3], { rule: "momentum", rate: 0.1 });
+  swinging.mean[0] = 5;
+  takeStep(swinging);
+  assert.ok(!settled(swinging));
+  assert.ok(!settled(gone(3, { problem: network(3, "tanh"), start: initialWeights(3, 0) })));
+});
+
+test("the network's slopes are those of nudges, for every activation", () => {
+  const [width, h] = [5, 1e-6];
+  for (const activation of Object.keys(NEURONS)) {
+    const problem = network(width, activation);
+    const weights = initialWeights(width, 7);
+    const slope = new Float64Array(weights.length);
+    problem(weights, slope);
+    const spare = new Float64Array(weights.length);
+    weights.forEach((_, i) => {
+      const [up, down] = [1, -1].map((sign) => {
+        const moved = weights.slice();
+        moved[i] += sign * h;
+        return problem(moved, spare);
+      });
+      near([slope[i]], [(up - down) / (2 * h)], 1e-7);
+    });
+  }
+});
+
+test("an activation and its slope at 0 and far out", () => {
+  const at = (name, z) => {
+    const [value, slope] = NEURONS[name];
+    return [value(z), slope(z, value(z))];
+  };
+  assert.deepEqual(at("relu", 0), [0, 0]);
+  assert.deepEqual(at("gelu", 0), [0, 0.5]);
+  near(at("gelu", 40), [40, 1]);
+  near(at("gelu", -40), [0, 0]);
+  near(at("tanh", -40), [-1, 0]);
+});
+
+test("a seed gives its weights again, within the bounds of a linear layer", () => {
+  assert.deepEqual(initialWeights(8, 3), initialWeights(8, 3));
+  assert.notDeepEqual(initialWeights(8, 3), initialWeights(8, 4));
+  const weights = initialWeights(16, 0);
+  assert.equal(weights.length, 49);
+  assert.ok(weights.slice(0, 32).every((one) => Math.abs(one) <= 1));
+  assert.ok(weights.slice(32).every((one) => Math.abs(one) <= 0.25));
+  assert.ok(weights.slice(0, 32).some((one) => Math.abs(one) > 0.5));
+});
+
+test("a trained network gives the curve, one without activation a line", () => {
+  const settings = { rule: "adam", rate: 0.03 };
+  const trained = (activation) =>
+    gone(600, { problem: network(8, activation), start: initialWeights(8, 0), ...settings });
+  const now = trained("tanh");
+  assert.ok(now.loss < 1e-3 && now.losses[0] > 0.1);
+  near(outputs(now.weights, "tanh", CURVE.x), CURVE.y, 0.1);
+  const line = trained("none");
+  assert.ok(Math.abs(line.loss - 0.422) < 0.001);
+  const [a, b, c] = outputs(line.weights, "none", [-1, 0, 1]);
+  near([b - a], [c - b], 1e-9);
+});
+
+test("what each step did is said in words", () => {
+  assert.match(words(gone(0)), /slope is −24.0000, so the loss falls towards larger w/);
+  assert.match(words(gone(0, { start: [5] })), /towards smaller w/);
+  assert.match(words(gone(0, { start: [3] })), /slope is 0: no step/);
+  assert.match(words(gone(2)), /went downhill and stayed on its side/);
+  assert.match(words(gone(2, { rate: 0.2 })), /overshot the minimum, but landed lower/);
+  assert.match(words(gone(2, { rate: 0.25 })), /landed as high as it began/);
+  assert.match(words(gone(1, { rate: 0.26 })), /overshot the minimum and landed higher/);
+  assert.match(words(gone(9, { rate: 0.3 })), /landed higher than it began\. It is outside the picture/);
+  assert.match(words(gone(90, { rate: 0.3 })), /^Diverged at step 26: .* smaller learning rate helps/);
+  assert.match(words(gone(9)), /nearly flat here, so steps are tiny/);
+  assert.match(words(gone(3, { rule: "momentum" })), /went uphill, carried on by the steps before/);
+});
+
+test("in the valley a step crosses it, goes along it, or overshoots", () => {
+  const two = (steps, more) => words(gone(steps, { problem: twoWeights, start: [0, 4], ...more }), "two");
+  assert.match(two(0), /right angle/);
+  assert.match(two(0, { rule: "adam" }), /each weight by the learning rate/);
+  near(gone(1, { problem: twoWeights, start: [0, 4], rule: "adam" }).weights, [0.1, 4.1], 1e-8);
+  assert.match(two(2, { rate: 0.25 }), /crossed the valley and landed lower/);
+  assert.match(two(60), /went along the valley/);
+  assert.match(two(3, { rate: 0.3 }), /overshot: it crossed the valley and landed higher/);
+  assert.match(two(1000), /nearly flat/);
+  assert.match(two(1000, { rate: 0.3 }), /^Diverged/);
+});
+
+test("of a network the words count where the loss rose", () => {
+  const trained = (steps, more) => words(gone(steps, {
+    problem: network(8, "tanh"), start: initialWeights(8, 0), ...more,
+  }), "network");
+  assert.match(trained(0), /random/);
+  assert.equal(trained(1), "The loss fell at the first step.");
+  assert.equal(trained(7), "The loss fell at each of the last 7 steps.");
+  assert.match(trained(90), /each of the last 20 steps/);
+  assert.match(trained(40, { rate: 0.5 }), /rose at \d+ of the last 20 steps, which overshot/);
+  assert.match(trained(40, { rule: "adam", rate: 0.8 }), /rose at \d+ of the last 20 steps\.$/);
+});
+
+test("the next step is written out, with its velocity or its direction", () => {
+  const lines = (rule, steps = 1) => nextLines({ view: "one", now: gone(steps, { rule }) });
+  assert.deepEqual(lines("plain"), ["Next: w − rate × slope = 2.4000 − 0.1 × (−4.8000) = 2.8800"]);
+  assert.deepEqual(lines("momentum"), [
+    "Next: velocity = 0.9 × (−24.0000) + (−4.8000) = −26.4000",
+    "w − rate × velocity = 2.4000 − 0.1 × (−26.4000) = 5.0400"]);
+  assert.deepEqual(lines("adam"), [
+    "Next: direction = mean slope / root of the mean square = −0.9990",
+    "w − rate × direction = 0.1000 − 0.1 × (−0.9990) = 0.1999"]);
+  assert.deepEqual(nextLines({ view: "two", now: gone(1) }), []);
+  assert.deepEqual(nextLines({ view: "one", now: gone(99, { rate: 1 }) }), []);
+});
+
+test("numbers have four decimals where those say enough", () => {
+  assert.deepEqual([0, 36, -24, 0.00123, 1e-7, -0.0005, 999.5, 12345, -1.9e9].map(numberText), [
+    "0.0000", "36.0000", "−24.0000", "0.0012", "1.00 × 10⁻⁷", "−5.00 × 10⁻⁴", "999.5000",
+    "1.23 × 10⁴", "−1.90 × 10⁹"]);
+  assert.deepEqual([0.1, 0.0012, 10, 1e-5, 0.123456].map(rateText),
+    ["0.1", "0.0012", "10", "1.00 × 10⁻⁵", "0.1235"]);
+  assert.deepEqual(numbersOf({ view: "one", now: gone(1) }).map(([name]) => name),
+    ["step", "w", "loss", "slope"]);
+});
+
+test("the slider has ten rates a decade, and stands at the nearest", () => {
+  assert.equal(RATES.length, 41);
+  assert.deepEqual([RATES[0], RATES[20], RATES[40]], [0.001, 0.1, 10]);
+  assert.ok(RATES.every((rate, i) => !i || rate > RATES[i - 1]));
+  assert.equal(RATES[nearestRate(0.26)], 0.25);
+  assert.equal(RATES[nearestRate(1e-9)], 0.001);
+  for (const rate of [0, NaN, -1]) assert.ok(nearestRate(rate) >= 0);
+});
+
+test("a page without Python survives any setting, and says what a rate of zero does", () => {
+  const traits = {
+    view: "two", rule: "plain", rate: 0.1, start: [0, 4], width: 8, activation: "tanh", seed: 0,
+  };
+  const given = (changes) => begun((trait) => ({ ...traits, ...changes })[trait]);
+  assert.equal(given({ view: "three" }).view, "one");
+  assert.equal(given({ rule: "hop" }).now.rule, "plain");
+  assert.deepEqual(given({ start: [NaN, 99] }).start, [0, 5]);
+  assert.equal(given({ view: "network", width: 99 }).now.weights.length, 97);
+  assert.equal(given({ view: "network", width: 0, activation: "?" }).now.weights.length, 4);
+  for (const rate of [0, -1, NaN]) {
+    const state = given({ rate });
+    assert.match(verdict(state), /moves no weight down\. It must be above 0/);
+    assert.ok(advance(state.now, 5) && state.now.done === 0 && ended(state.now));
+  }
+});
+
+test("steps are taken up to a number, or until a time is over", () => {
+  const now = gone(0);
+  assert.ok(advance(now, 7) && now.done === 7);
+  assert.ok(!advance(now, 99, 0) && now.done === 8);
+  const lost = gone(0, { rate: 1 });
+  assert.ok(advance(lost, 2000) && lost.lost && ended(lost));
+});
+
+test("the setting is put in words", () => {
+  const state = { start: [0, -4], neurons: 8, activation: "relu", seed: 3 };
+  const text = (view, rule) => settingText({ ...state, view, now: gone(0, { rule }) });
+  assert.equal(text("one", "plain"), "Plain steps at rate 0.1, from w = 0.00.");
+  assert.equal(text("two", "momentum"), "Momentum steps at rate 0.1, from w₁ = 0.00, w₂ = −4.00.");
+  assert.equal(text("network", "adam"),
+    "Adam steps at rate 0.1, of a network with 8 neurons, activation relu, seed 3.");
+});
+
+test("a start is chosen on a grid and stays within its limits", () => {
+  assert.deepEqual([2.4449, -0.0001, -7, 9].map((one) => snapped(one, [-1, 7])), [2.45, 0, -1, 7]);
+});
+
+test("the steps drawn keep apart, and end where they leave the picture for good", () => {
+  const frame = { left: 0, right: 100, top: 0, bottom: 100 };
+  assert.deepEqual(thinned([[0, 0], [1, 1], [9, 0], [10, 0]], frame), [[0, 0], [9, 0], [10, 0]]);
+  assert.deepEqual(thinned([[0, 0], [200, 0], [50, 0], [300, 0], [400, 0]], frame),
+    [[0, 0], [200, 0], [50, 0], [300, 0]]);
+  assert.deepEqual(thinned([[0, 0], [1e5, 0], [50, 0]], frame), [[0, 0]]);
+  assert.deepEqual(thinned([[0, 0], [NaN, 0]], frame), [[0, 0]]);
+});
+
+test("a tangent has one length at every slope", () => {
+  for (const slope of [0, -2, 50]) {
+    const [a, b, c, d] = tangentPath(10, 20, slope).match(/-?[\d.]+/g).map(Number);
+    assert.ok(Math.abs(Math.hypot(c - a, d - b) - 160) < 0.2);
+    near([(a + c) / 2, (b + d) / 2], [10, 20], 0.06);
+  }
+});
+
+test("the axes of the losses end at round numbers and hold every finite loss", () => {
+  assert.deepEqual(lossSpan([0.53]), { end: 20, bottom: -1, top: 0 });
+  assert.deepEqual(lossSpan([1.5, ...new Array(40).fill(0.004)]), { end: 50, bottom: -3, top: 1 });
+  assert.deepEqual(lossSpan([2, 0, Infinity]), { end: 20, bottom: -12, top: 1 });
+});
+
+test("of many losses some are drawn, the last always", () => {
+  assert.deepEqual(sampled(1), [0]);
+  assert.deepEqual(sampled(5), [0, 1, 2, 3, 4]);
+  const few = sampled(2001);
+  assert.ok(few.length <= 302 && few.at(-1) === 2000 && few[0] === 0);
+});
+
+test("two panels share a wide page, and each has a narrow one for itself", () => {
+  assert.deepEqual(panelWidths(722), [350, 350]);
+  assert.deepEqual(panelWidths(342), [342, 342]);
+  assert.equal(panelWidths(716, 0.58).reduce((a, b) => a + b), 694);
+});

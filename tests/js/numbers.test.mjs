@@ -1,0 +1,24 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+
+import { erf, mulberry32 } from "../../mygpt/explorers/numbers.mjs";
+
+test("the error function from zero to one", () => {
+  const known = [
+    [0, 0], [1e-9, 1.1283791670955126e-9], [0.5, 0.5204998778130465], [1, 0.8427007929497149],
+    [2, 0.9953222650189527], [3.5, 0.9999992569016276], [5.9, 1], [7, 1], [Infinity, 1],
+  ];
+  for (const [x, y] of known) {
+    assert.ok(Math.abs(erf(x) - y) < 1e-15, `${x}: ${erf(x)}`);
+    assert.equal(erf(-x), -erf(x));
+  }
+  assert.ok(Number.isNaN(erf(NaN)));
+});
+
+test("the generator gives its known numbers, the same for the same seed", () => {
+  const next = mulberry32(0);
+  assert.deepEqual([next(), next(), next()],
+    [0.26642920868471265, 0.0003297457005828619, 0.2232720274478197]);
+  assert.equal(mulberry32(17)(), mulberry32(17)());
+  assert.notEqual(mulberry32(17)(), mulberry32(19)());
+});

@@ -6,6 +6,7 @@ from pathlib import Path
 
 import patience
 import site_card
+import site_glossary
 import site_launch
 import site_lean
 import site_math
@@ -13,6 +14,7 @@ import site_missing
 import site_numbers
 import site_pages
 import site_prose
+import site_reading
 import site_streams
 import site_svg
 import site_widgets
@@ -26,6 +28,8 @@ PARTS = (
     site_svg,
     site_widgets,
     site_prose,
+    site_reading,
+    site_glossary,
     site_streams,
     site_launch,
     site_card,

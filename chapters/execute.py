@@ -38,6 +38,7 @@ METADATA = {
     "language_info": {"name": "python", "pygments_lexer": "ipython3"},
 }
 CELL_METADATA = ("mystnb", "tags")
+COLLAPSED = "jp-MarkdownHeadingCollapsed"
 PNG_SIGNATURE = b"\x89PNG\r\n\x1a\n"
 PNG_NOTES = (b"tEXt", b"zTXt", b"iTXt", b"tIME", b"eXIf")
 STILL_TEXT = "<a still of the live lab: run the notebook to move its controls>"
@@ -99,7 +100,17 @@ def normalise(notebook: nbformat.NotebookNode, address: str) -> None:
         if cell.cell_type == "code":
             cell.source = "\n".join(map(str.rstrip, cell.source.splitlines()))
             cell.outputs = normal_outputs(cell, widget_state)
+    fold_second_reading(notebook)
     nbformat.validate(notebook)
+
+
+def fold_second_reading(notebook: nbformat.NotebookNode) -> None:
+    """Collapse the headings after the box, in JupyterLab too."""
+    after = False
+    for cell in notebook.cells:
+        if after and cell.cell_type == "markdown" and cell.source.startswith("## "):
+            cell.metadata[COLLAPSED] = True
+        after = after or "second-reading" in cell.metadata.get("tags", [])
 
 
 def put_setup_cell(notebook: nbformat.NotebookNode, address: str) -> None:

@@ -10,17 +10,32 @@ printed when a stored text output holds one that rounds to it at the prose's pre
 0.94 where 0.9369 is printed. After a minus sign only a negative number will do; without
 one the magnitude is enough ("falls by 0.17").
 
-A number from elsewhere names its source: {sourced}`0.02 <radford2019>`.
+The cell that prints it stands in the same section, from one heading or exercise to the
+next, or in a section to which the paragraph links: `[the payoff](#it-works)`, also with
+a chapter's file before the `#`. What the cell's own strings hold does not count: a
+number is computed. A number from elsewhere names its source:
+{sourced}`0.02 <radford2019>`.
 """
 
+import ast
 import html
 import re
 import sys
 from dataclasses import dataclass
+from pathlib import Path
 
 import nbformat
 from comparison import NUMBER, unit, value
 
+# In these any cell of the chapter may print a number, until they are written again.
+FIRST_EDITION = {
+    "05_feed_forward",
+    "06_activations",
+    "07_residual_connections",
+    "08_layer_norm",
+    "09_transformer_block",
+    "10_memory",
+}
 CODE_DIRECTIVES = {
     "math",
     "code",
@@ -80,6 +95,8 @@ LINK = re.compile(
     re.MULTILINE,
 )
 ADDRESS = re.compile(r"<[^<>\n]+>|\b(?:https?://|www\.)\S+")
+HEADING = re.compile(r"#{1,6}\s+(.*)")
+SECTION_LINK = re.compile(r"\]\(([\w./-]*\.ipynb)?#([\w-]+)\)")
 EMPHASIS = re.compile(r"(?<!\w)_+(?=\S)|(?<=\S)_+(?!\w)")
 REFERENCE = re.compile(
     r"(?:\b(?:(?i:chapters?|sections?|figures?|tables?|equations?|pages?|experiments?)|"
@@ -212,15 +229,147 @@ def is_printed(number: str, printed: set[str]) -> bool:
     return False
 
 
-def unprinted(notebook: nbformat.NotebookNode) -> list[Number]:
-    """The numbers in a chapter's prose that none of its cells prints."""
-    printed = printed_numbers(notebook)
+def computed_numbers(cell: nbformat.NotebookNode) -> set[str]:
+    """The numbers that a cell prints, but for those in its own strings."""
+    return printed_numbers(nbformat.from_dict({"cells": [cell]})) - literals(
+        cell.source
+    )
+
+
+def literals(source: str) -> set[str]:
+    """The numbers in the strings of a cell's source, and those handed to `print`."""
+    lines = source.splitlines()
+    code = "\n".join("" if line.lstrip().startswith("%") else line for line in lines)
+    try:
+        tree = ast.parse(code)
+    except SyntaxError:
+        return set()
+    found, waiting = set(), [tree]
+    while waiting:
+        node = waiting.pop()
+        waiting += (
+            [node.value]  # without the format
+            if isinstance(node, ast.FormattedValue)
+            else list(ast.iter_child_nodes(node))
+        )
+        if isinstance(node, ast.Constant) and isinstance(node.value, str):
+            found.update(NUMBER.findall(node.value))
+        if isinstance(node, ast.Call) and getattr(node.func, "id", "") == "print":
+            found.update(
+                ast.get_source_segment(code, argument) or ""
+                for argument in node.args
+                if isinstance(argument, ast.Constant)
+            )
+    return found
+
+
+@dataclass
+class Section:
+    """What stands between one heading or exercise and the next."""
+
+    name: str
+    passages: list[tuple[str, str]]
+    printed: set[str]
+
+
+def sections(notebook: nbformat.NotebookNode) -> list[Section]:
+    found = [Section("", [], set())]
+    for cell in notebook.cells:
+        if cell.cell_type == "markdown":
+            for name, text in split_at_headings(cell.source):
+                if name is not None:
+                    found.append(Section(name, [], set()))
+                found[-1].passages.append((f"cell {cell.id!r}", text))
+        else:
+            found[-1].printed |= computed_numbers(cell)
+        only = nbformat.from_dict({"cells": [cell | {"cell_type": "raw"}]})
+        found[-1].passages += passages(only)
+    return found
+
+
+def split_at_headings(source: str) -> list[tuple[str | None, str]]:
+    """Pieces of markdown after the name of their heading or exercise."""
+    pieces, fence = [(None, [])], None
+    lines = source.splitlines()
+    for place, line in enumerate(lines):
+        opened = FENCE.match(line)
+        if fence and opened and not opened["info"] and closes(opened["fence"], fence):
+            fence = None
+        elif not fence and opened and opened["info"].startswith("{exercise-start}"):
+            label = re.search(r":label:\s*(\S+)", "\n".join(lines[place:]))
+            pieces.append((label[1] if label else "", []))
+            fence = opened["fence"]
+        elif not fence and opened:
+            fence = opened["fence"]
+        elif not fence and (heading := HEADING.match(line)):
+            pieces.append((slug(heading[1]), []))
+        pieces[-1][1].append(line)
+    return [(name, "\n".join(text)) for name, text in pieces if name or text]
+
+
+def paragraphs(source: str) -> list[str]:
+    """Pieces of markdown between blank lines; a fence stays whole."""
+    found, fence = [[]], None
+    for line in source.splitlines():
+        opened = FENCE.match(line)
+        if fence and opened and not opened["info"] and closes(opened["fence"], fence):
+            fence = None
+        elif not fence and opened:
+            fence = opened["fence"]
+        if not fence and not line.strip():
+            found.append([])
+        found[-1].append(line)
+    return ["\n".join(lines) for lines in found]
+
+
+def slug(heading: str) -> str:
+    """The anchor that MyST gives a heading."""
+    words = re.sub(r"[^\w\- ]", "", heading.strip().lower())
+    return words.replace(" ", "-")
+
+
+def unprinted(
+    notebook: nbformat.NotebookNode,
+    whole: bool = False,
+    folder: Path | None = None,
+) -> list[Number]:
+    """The numbers in a chapter's prose that no cell of their section prints.
+
+    With `whole`, any cell of the chapter will do. Linked chapters are read in `folder`.
+    """
+    if whole:
+        printed = printed_numbers(notebook)
+        return [
+            number
+            for place, source in passages(notebook)
+            for number in numbers_in(source, place)
+            if not is_printed(number.text, printed)
+        ]
+    found = sections(notebook)
     return [
         number
-        for place, source in passages(notebook)
-        for number in numbers_in(source, place)
-        if not is_printed(number.text, printed)
+        for section in found
+        for place, source in section.passages
+        for paragraph in paragraphs(source)
+        for number in numbers_in(paragraph, place)
+        if not is_printed(number.text, section.printed)
+        and not is_printed(number.text, linked(paragraph, found, folder))
     ]
+
+
+def linked(paragraph: str, here: list[Section], folder: Path | None) -> set[str]:
+    """What the sections print to which a paragraph links."""
+    printed = set()
+    for file, anchor in SECTION_LINK.findall(paragraph):
+        target = here
+        if file:
+            path = folder / file if folder else None
+            known = path is not None and path.is_file()
+            target = sections(nbformat.read(path, as_version=4)) if known else []
+        for section in target:
+            if section.name == anchor:
+                printed |= section.printed
+    return printed
 
 
 def bad_sources(notebook: nbformat.NotebookNode, keys: set[str]) -> list[str]:
@@ -242,7 +391,9 @@ def main(names: list[str]) -> int:
 
     missing = False
     for path in chosen(names):
-        for number in unprinted(nbformat.read(path, as_version=4)):
+        whole = path.stem in FIRST_EDITION
+        chapter = nbformat.read(path, as_version=4)
+        for number in unprinted(chapter, whole=whole, folder=path.parent):
             print(f"{path.stem}: no cell prints {number}")
             missing = True
     return int(missing)

@@ -571,6 +571,43 @@ Done.
 """
 
 
+TWO_READINGS = """# Two readings
+
+The {define}`loss` is explained here, and {define}`many losses <loss function>` too.
+
+## Exercises
+
+None. See [the spread](#how-far-it-is-true).
+
+## Stop here, or go deeper
+
+:::{admonition} You can build it now
+:class: stop-here
+Two sections follow.
+:::
+
+## How *far* it is true
+
+It is, and the {term}`loss` says so.
+
+### A part of it
+
+Small.
+
+## Where it comes from
+
+From $x^2$.
+"""
+GLOSSARY = """# Glossary
+
+:::{glossary}
+loss
+loss function
+  How wrong a model is, in one number: "0" is right. It is made smaller.
+:::
+"""
+
+
 def build(folder, intro=INTRO):
     """Build a small book with our settings, nothing executed: (code, log, site)."""
     config = yaml.safe_load((ROOT / "_config.yml").read_text(encoding="utf-8"))
@@ -587,8 +624,11 @@ def build(folder, intro=INTRO):
     shutil.copy(ROOT / "references.bib", folder)
     (folder / "_toc.yml").write_text(
         "format: jb-book\nroot: intro\nchapters:\n"
-        "- file: chapters/05_a\n- file: references\n"
+        "- file: chapters/05_a\n- file: chapters/06_b\n"
+        "- file: references\n- file: glossary\n"
     )
+    (folder / "chapters" / "06_b.md").write_text(TWO_READINGS, encoding="utf-8")
+    (folder / "glossary.md").write_text(GLOSSARY, encoding="utf-8")
     (folder / "intro.md").write_text(intro, encoding="utf-8")
     (folder / "references.md").write_text("# References\n\n```{bibliography}\n```\n")
     (folder / "figures" / "a.svg").write_text(DRAWING)
@@ -670,6 +710,54 @@ def test_a_sourced_number_links_to_its_reference(intro):
     )
 
 
+@pytest.fixture(scope="module")
+def two_readings(small_site):
+    return (small_site / "chapters" / "06_b.html").read_text()
+
+
+def test_the_second_reading_folds_and_the_first_does_not(two_readings):
+    article = two_readings.partition('<article class="bd-article">')[2]
+    folds = re.findall(r'<details class="further">\s*<summary><h2>(.*?)</h2>', article)
+    assert [re.sub(r"<[^>]*>", "", fold) for fold in folds] == [
+        "How far it is true",
+        "Where it comes from",
+    ]
+    first, _, second = article.partition('<details class="further">')
+    assert "Exercises" in first
+    assert "Two sections follow." in first
+    assert "A part of it" in second
+    assert '<span class="katex' in second
+
+
+def test_a_link_to_a_folded_section_leads_inside_it(two_readings):
+    assert 'href="#how-far-it-is-true"' in two_readings
+    inside = re.search(
+        r'<details class="further">\s*<summary>.*?</summary>\s*'
+        r'<div class="further-anchor" id="how-far-it-is-true"></div>',
+        two_readings,
+        re.S,
+    )
+    assert inside
+    assert two_readings.count('id="how-far-it-is-true"') == 1
+
+
+def test_a_term_is_defined_once_and_its_links_say_what_it_means(two_readings):
+    assert '<dfn id="define-loss">loss</dfn>' in two_readings
+    assert '<dfn id="define-loss-function">many losses</dfn>' in two_readings
+    (link,) = re.findall(r'<a class="[^"]*\bterm"[^>]*>loss</a>', two_readings)
+    assert 'href="../glossary.html#term-loss"' in link
+    meaning = "How wrong a model is, in one number: “0” is right."
+    assert f'data-meaning="{meaning}"' in link
+
+
+def test_an_entry_of_the_glossary_links_back_to_its_place(small_site):
+    html = (small_site / "glossary.html").read_text(encoding="utf-8")
+    back = re.findall(
+        r'<p class="explained"><a href="([^"]*)">([^<]*)</a></p></dd>', html
+    )
+    assert back == [("chapters/06_b.html#define-loss", "6. Two readings")]
+
+
 def test_solutions_fold_without_a_script(intro):
     assert re.search(
         r'<details class="[^"]*solution[^"]*" id="sol-a">\s*<summary>Solution', intro
@@ -720,7 +808,9 @@ def test_the_page_for_wrong_addresses_lists_the_book(small_site):
     assert [page for page, _ in links] == [
         "intro.html",
         "chapters/05_a.html",
+        "chapters/06_b.html",
         "references.html",
+        "glossary.html",
     ]
     assert links[1][1] == "5. A chapter"
     assert all((small_site / page).is_file() for page, _ in links)

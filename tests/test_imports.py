@@ -39,6 +39,7 @@ ORDER = [
     "relearning",
     "evidence",
     "check",
+    "bare",
     "plots",
     "explorers",
     "commands",

@@ -1,9 +1,22 @@
 """The check that a cell of the chapter prints every number in its prose."""
 
+from collections import Counter
+
 import nbformat
 import pytest
+from execute import chosen
 from nbformat import v4
-from prose import bad_sources, bibliography_keys, is_printed, numbers_in, unprinted
+from prose import (
+    FIRST_EDITION,
+    bad_sources,
+    bibliography_keys,
+    is_printed,
+    linked,
+    numbers_in,
+    paragraphs,
+    sections,
+    unprinted,
+)
 
 
 def chapter(prose, *outputs, **metadata):
@@ -161,3 +174,101 @@ def test_a_sourced_number_needs_a_number_and_a_known_source():
         assert bad_sources(chapter("{sourced}" + bad), keys) == [
             "{sourced}" + bad + " in cell 'words'"
         ]
+
+
+def cells(*parts):
+    """Markdown cells from strings, and code cells from pairs of source and output."""
+    return v4.new_notebook(
+        cells=[
+            v4.new_markdown_cell(part)
+            if isinstance(part, str)
+            else v4.new_code_cell(part[0], outputs=[out(part[1])], execution_count=1)
+            for part in parts
+        ]
+    )
+
+
+def wrong(*parts, **settings):
+    return [number.text for number in unprinted(cells(*parts), **settings)]
+
+
+def test_a_number_is_printed_in_its_own_section():
+    printing = ("print(x)", "0.0154\n")
+    assert wrong("## Here\n\nIt is 0.0154.", printing) == []
+    assert wrong("## Here\n\nIt is 0.0154.", "## There", printing) == ["0.0154"]
+    assert wrong("It is 0.0154.\n\n### There\n\nYes.", printing) == ["0.0154"]
+    assert wrong("It is 0.0154.\n\n```python\n# a comment\n```\n\nYes.", printing) == []
+    assert wrong("## Here\n\nIt is 0.0154.", "## There", printing, whole=True) == []
+
+
+def test_each_exercise_is_a_section_with_its_solution():
+    one, other = (
+        f"```{{exercise-start}}\n:label: {name}\n```\nHow much? 0.25"
+        for name in ("ex-one", "ex-other")
+    )
+    printing = ("print(x)", "0.25\n")
+    assert wrong("## Exercises", one, printing, other, printing) == []
+    assert wrong("## Exercises", one, printing, other, ("print(x)", "1\n")) == ["0.25"]
+
+
+def test_a_paragraph_may_name_the_section_that_prints_its_number(tmp_path):
+    there = ("## What it does, by hand", ("print(x)", "0.0154\n"))
+    linked = "## Later\n\nIt was 0.0154 ([by hand](#what-it-does-by-hand))."
+    assert wrong(*there, linked) == []
+    assert wrong(*there, linked.replace(" (", "\n\n(")) == ["0.0154"]
+    assert wrong(*there, linked.replace("#what", "#that")) == ["0.0154"]
+    nbformat.write(cells(*there), tmp_path / "03_other.ipynb")
+    linked = linked.replace("#what", "03_other.ipynb#what")
+    assert wrong(linked, folder=tmp_path) == []
+    assert wrong(linked) == ["0.0154"]
+
+
+@pytest.mark.parametrize(
+    "source",
+    [
+        "print(0.25)",
+        "print('0.25')",
+        "print(f'{name} 0.25')",
+        "print('at 0.25', end='')",
+    ],
+)
+def test_a_literal_is_not_printed_by_a_computation(source):
+    assert wrong("It is 0.25.", (source, "0.25\n")) == ["0.25"]
+
+
+@pytest.mark.parametrize(
+    "source", ["print(x)", "for x in (0.25, 0.5):\n    print(x)", "print(f'{x:.2f}')"]
+)
+def test_a_setting_that_is_printed_counts(source):
+    assert wrong("It is 0.25.", (source, "0.25\n")) == []
+
+
+def falsified(number):
+    """The number with its last digit three higher."""
+    digits, letter, exponent = number.partition("e")
+    last = max(place for place, one in enumerate(digits) if one.isdigit())
+    changed = str((int(digits[last]) + 3) % 10)
+    return digits[:last] + changed + digits[last + 1 :] + letter + exponent
+
+
+def test_falsified_numbers_are_caught():
+    """In the chapters that keep to the rule, and there in at least nine of ten."""
+    caught, planted = Counter(), Counter()
+    for path in chosen([]):
+        if path.stem in FIRST_EDITION:
+            continue
+        found = sections(nbformat.read(path, as_version=4))
+        for section in found:
+            for place, source in section.passages:
+                for paragraph in paragraphs(source):
+                    printed = section.printed | linked(paragraph, found, path.parent)
+                    for number in numbers_in(paragraph, place):
+                        kind = "decimal" if is_decimal(number.text) else "integer"
+                        planted[kind] += 1
+                        caught[kind] += not is_printed(falsified(number.text), printed)
+    assert caught["decimal"] >= 0.95 * planted["decimal"]
+    assert caught.total() >= 0.9 * planted.total()
+
+
+def is_decimal(number):
+    return "." in number or "e" in number

@@ -40,3 +40,48 @@ addEventListener("DOMContentLoaded", () => {
 addEventListener("beforeprint", () => {
   for (const fold of document.querySelectorAll("details")) fold.open = true;
 });
+
+// A term of the glossary says what it means when it is pointed at or reached with the keyboard.
+let tip, closing;
+
+function hideMeaning() {
+  clearTimeout(closing);
+  tip?.link.removeAttribute("aria-describedby");
+  tip?.box.remove();
+  tip = undefined;
+}
+
+function showMeaning(link) {
+  if (tip?.link === link) return clearTimeout(closing);
+  hideMeaning();
+  const box = document.createElement("div");
+  box.className = "meaning";
+  box.id = "meaning";
+  box.setAttribute("role", "tooltip");
+  box.textContent = link.dataset.meaning;
+  document.body.append(box);
+  const line = link.getClientRects()[0];
+  const left = Math.min(Math.max(8, line.left), document.documentElement.clientWidth - box.offsetWidth - 8);
+  const above = line.top - box.offsetHeight - 6;
+  box.style.left = `${left + scrollX}px`;
+  box.style.top = `${(above > 60 ? above : line.bottom + 6) + scrollY}px`;
+  box.addEventListener("pointerenter", () => clearTimeout(closing));
+  box.addEventListener("pointerleave", hideSoon);
+  link.setAttribute("aria-describedby", box.id);
+  tip = { link, box };
+}
+
+function hideSoon() {
+  clearTimeout(closing);
+  closing = setTimeout(hideMeaning, 200);
+}
+
+addEventListener("DOMContentLoaded", () => {
+  for (const link of document.querySelectorAll("a.term[data-meaning]")) {
+    link.addEventListener("pointerenter", (event) => event.pointerType !== "touch" && showMeaning(link));
+    link.addEventListener("pointerleave", hideSoon);
+    link.addEventListener("focus", () => link.matches(":focus-visible") && showMeaning(link));
+    link.addEventListener("blur", hideMeaning);
+  }
+});
+addEventListener("keydown", (event) => event.key === "Escape" && hideMeaning());

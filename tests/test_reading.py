@@ -1,0 +1,231 @@
+"""The form of a chapter: lengths, the two readings, the bare parts, the terms."""
+
+import ast
+import re
+
+import bare_parts
+import nbformat
+import pytest
+import reading
+import terms
+from execute import chosen
+from nbformat import v4
+from prose import FIRST_EDITION, slug
+
+PATHS = [path for path in chosen([]) if path.stem not in {*FIRST_EDITION, "gallery"}]
+WITHOUT_BARE = {"tensors", "10_memory", "11_rewriting", "15_gpt2", "17_many_machines"}
+# A chapter that needs more than its form allows, with the reason.
+LONGER: dict[str, dict[str, str]] = {}
+
+
+def read(path):
+    return nbformat.read(path, as_version=4)
+
+
+@pytest.mark.parametrize("path", PATHS, ids=lambda path: path.stem)
+def test_a_chapter_is_no_longer_than_its_form_allows(path):
+    allowed = LONGER.get(path.stem, {})
+    assert [
+        problem
+        for problem in reading.too_long(read(path))
+        if problem.partition(":")[0] not in allowed
+    ] == []
+
+
+@pytest.mark.parametrize("path", PATHS, ids=lambda path: path.stem)
+def test_a_chapter_has_its_two_readings(path):
+    cells = read(path).cells
+    headings = [reading.title_of(cell) for cell in cells if reading.title_of(cell)]
+    boxes = [cell for cell in cells if "second-reading" in reading.tags(cell)]
+    assert len(boxes) == 1
+    assert reading.title_of(boxes[0]) == "Stop here, or go deeper"
+    assert ":class: stop-here" in boxes[0].source
+    at = [headings.index(name) for name in ("Key points", "Exercises", headings[-1])]
+    assert at == sorted(at)
+    assert headings[at[1] + 1] == "Stop here, or go deeper"
+
+
+@pytest.mark.parametrize("path", PATHS, ids=lambda path: path.stem)
+def test_the_box_names_each_section_that_follows(path):
+    notebook = read(path)
+    further = [part.name for part in reading.parts(notebook)[2]]
+    (box,) = (c for c in notebook.cells if "second-reading" in reading.tags(c))
+    linked = re.findall(r"\]\(#([\w-]+)\)", box.source)
+    assert linked == [slug(name) for name in further]
+
+
+@pytest.mark.parametrize("path", PATHS, ids=lambda path: path.stem)
+def test_no_shown_cell_needs_a_hidden_one(path):
+    assert reading.used_from_hidden(read(path)) == []
+
+
+@pytest.mark.parametrize("path", PATHS, ids=lambda path: path.stem)
+def test_a_chapter_has_its_bare_part(path):
+    assert bool(bare_parts.bare_cells(path)) == (path.stem not in WITHOUT_BARE)
+    assert all(len(cell.splitlines()) <= 20 for cell in bare_parts.bare_cells(path))
+
+
+def test_the_bare_file_holds_the_chapters_cells():
+    assert bare_parts.TARGET.read_text(encoding="utf-8") == bare_parts.bare_text(), (
+        "run python chapters/bare_parts.py"
+    )
+
+
+def test_the_bare_parts_need_nothing_but_torch_and_name_nothing_twice():
+    text = bare_parts.bare_text()
+    assert bare_parts.problems(text) == []
+    exec(compile(text, "bare.py", "exec"), {"__name__": "bare"})
+    assert "mygpt" not in {name.split(".")[0] for name in imports(text)}
+
+
+def imports(text):
+    for node in ast.walk(ast.parse(text)):
+        if isinstance(node, ast.Import):
+            yield from (alias.name for alias in node.names)
+        elif isinstance(node, ast.ImportFrom):
+            yield node.module or ""
+
+
+@pytest.mark.parametrize(
+    ("text", "problem"),
+    [
+        ("import numpy\n", "line 1 imports numpy"),
+        ("from mygpt import GPT\n", "line 1 imports mygpt"),
+        ("def f(): pass\n\n\ndef f(): pass\n", "f is defined 2 times"),
+        ("x = 1\nx = 2\n", "x is defined 2 times"),
+        ("for i in ():\n    pass\ni = 1\n", "i is defined 2 times"),
+    ],
+)
+def test_a_bare_part_that_breaks_the_rule_is_named(text, problem):
+    assert problem in bare_parts.problems(text)
+
+
+# The measures themselves
+
+
+def cell(source, *names):
+    made = v4.new_markdown_cell(source)
+    made.metadata["tags"] = list(names)
+    return made
+
+
+def code(source, *names):
+    made = v4.new_code_cell(source)
+    made.metadata["tags"] = list(names)
+    return made
+
+
+SAMPLE = v4.new_notebook(
+    cells=[
+        cell("# A chapter\n\nOne two $x + y$ three."),
+        code("import torch\nx = 1", "setup"),
+        code("x = 2\nprint(x)"),
+        code("hidden = 1", "hide-cell"),
+        cell("## It works\n\n:::{admonition} Predict\n:class: tip\nFour five.\n:::"),
+        cell("```python\nleft = out\n```"),
+        cell("## Exercises\n\nSix."),
+        code("print(6)"),
+        cell("## Stop here, or go deeper", "second-reading"),
+        cell("## Far\n\nSeven eight."),
+        code("print(7)"),
+        cell("## Farther\n\nNine."),
+    ]
+)
+
+
+def test_words_and_lines_are_counted_in_their_part():
+    first, exercises, further = reading.parts(SAMPLE)
+    assert first.words == 6 + 3 + 3  # title and text, heading, admonition
+    assert first.lines == 2
+    assert (exercises.words, exercises.lines) == (3, 1)
+    assert [(part.name, part.words, part.lines) for part in further] == [
+        ("Far", 4, 1),
+        ("Farther", 3, 0),
+    ]
+
+
+@pytest.mark.parametrize(
+    ("place", "more", "problem"),
+    [
+        (4, cell("word " * 2300), "first reading: 2,312 words, 2,300 at most"),
+        (4, code("x\n" * 109), "first reading: 111 lines of code, 110 at most"),
+        (7, cell("word " * 998), "exercises: 1,001 words, 1,000 at most"),
+        (7, code("x\n" * 60), "exercises: 61 lines of code, 60 at most"),
+        (10, cell("word " * 597), "Far: 601 words, 600 at most"),
+    ],
+)
+def test_what_is_too_long_is_named(place, more, problem):
+    notebook = v4.new_notebook(cells=[*SAMPLE.cells])
+    notebook.cells.insert(place, more)
+    assert reading.too_long(notebook) == [problem]
+    assert reading.too_long(SAMPLE) == []
+
+
+def test_a_name_that_only_a_hidden_cell_defines_is_found():
+    assert reading.used_from_hidden(SAMPLE) == []
+    uses = v4.new_notebook(cells=[*SAMPLE.cells, code("print(hidden)")])
+    assert reading.used_from_hidden(uses) == ["hidden"]
+    again = [*SAMPLE.cells, code("hidden = 2"), code("print(hidden)")]
+    assert reading.used_from_hidden(v4.new_notebook(cells=again)) == []
+
+
+# Terms
+
+
+GLOSSARY = """# Glossary
+
+:::{glossary}
+loss
+  How wrong a model is.
+
+softmax
+soft maximum
+  Scores into probabilities.
+
+key
+  What is compared.
+:::
+"""
+
+
+def test_each_term_is_explained_where_it_is_first_used():
+    assert terms.problems() == []
+
+
+def chapter_of(folder, name, *texts):
+    path = folder / f"{name}.ipynb"
+    nbformat.write(v4.new_notebook(cells=[*map(cell, texts)]), path)
+    return path
+
+
+FINE = "A {define}`loss` is small. {define}`Soft <softmax>` and hard; a {define}`key`."
+
+
+@pytest.mark.parametrize(
+    ("first", "second", "problem"),
+    [
+        (FINE, "The loss, the soft maximum.", ""),
+        ("# Loss and softmax\n\n`loss` $loss$, a key", FINE, ""),
+        ("A {term}`loss` first.", FINE, ""),
+        ("Many losses.", FINE, "'loss' is used before it is explained, in one, cell"),
+        ("The soft maximum.", FINE, "'softmax' is used before it is explained"),
+        (FINE, "{define}`softmax`", "'softmax' is explained 2 times"),
+        (
+            "No {define}`loss`, {define}`key`.",
+            "Bare.",
+            "'softmax' is explained 0 times",
+        ),
+        (FINE, "A {term}`lens`.", "two, cell 'c' has the unknown term 'lens'"),
+    ],
+)
+def test_a_term_that_is_not_explained_is_named(tmp_path, first, second, problem):
+    one, two = (
+        chapter_of(tmp_path, name, text)
+        for name, text in (("one", first), ("two", second))
+    )
+    for path in (one, two):
+        made = read(path)
+        made.cells[0].id = "c"
+        nbformat.write(made, path)
+    found = terms.problems([one, two], GLOSSARY)
+    assert [problem in text for text in found] == ([True] if problem else [])

@@ -2,16 +2,15 @@ import io
 import json
 import math
 import re
-import subprocess
 from itertools import product
 from pathlib import Path
 
 import matplotlib.image
 import numpy as np
 import pytest
+import test_javascript
 import torch
 import traitlets
-from test_javascript import node
 from torch.nn import functional as F
 
 from mygpt.explorers import Descent, descent
@@ -34,32 +33,11 @@ X, Y = torch.from_numpy(maths.CURVE_X), torch.from_numpy(maths.CURVE_Y)
 
 def in_node(script, given, tmp_path):
     """What `script` makes of `given` with the page's own modules."""
-    data = tmp_path / "given.json"
-    data.write_text(json.dumps(given), encoding="utf-8")
-    modules = ["network", "steps"]
-    addresses = [(FOLDER / f"descent_{name}.mjs").as_uri() for name in modules]
-    start = "\n".join(
-        [
-            'import { readFileSync } from "node:fs";',
-            f"import * as net from {json.dumps(addresses[0])};",
-            f"import * as steps from {json.dumps(addresses[1])};",
-            f'const given = JSON.parse(readFileSync({json.dumps(str(data))}, "utf8"));',
-            "",
-        ]
-    )
-    done = subprocess.run(
-        [
-            node(),
-            "--input-type=module",
-            "-e",
-            f"{start}console.log(JSON.stringify({script}));",
-        ],
-        capture_output=True,
-        text=True,
-        timeout=60,
-    )
-    assert done.returncode == 0, done.stderr
-    return json.loads(done.stdout)
+    imports = {
+        "* as net": FOLDER / "descent_network.mjs",
+        "* as steps": FOLDER / "descent_steps.mjs",
+    }
+    return test_javascript.in_node(script, given, tmp_path, imports)
 
 
 def network_loss(weights, activation):

@@ -1,8 +1,6 @@
 import io
-import json
 import math
 import re
-import subprocess
 import warnings
 from itertools import product
 from pathlib import Path
@@ -10,8 +8,8 @@ from pathlib import Path
 import matplotlib.image
 import numpy as np
 import pytest
+import test_javascript
 import torch
-from test_javascript import node
 
 from mygpt.explorers import sampling
 from mygpt.explorers.sampling import Sampling, mulberry32
@@ -59,27 +57,8 @@ def every_case():
 
 
 def in_node(script, given, tmp_path):
-    data = tmp_path / "given.json"
-    data.write_text(json.dumps(given), encoding="utf-8")
-    start = (
-        f'import {{ readFileSync }} from "node:fs";'
-        f"import * as m from {json.dumps(MODULE.as_uri())};"
-        f"import {{ mulberry32 }} from {json.dumps(NUMBERS.as_uri())};"
-        f'const given = JSON.parse(readFileSync({json.dumps(str(data))}, "utf8"));'
-    )
-    done = subprocess.run(
-        [
-            node(),
-            "--input-type=module",
-            "-e",
-            f"{start}console.log(JSON.stringify({script}));",
-        ],
-        capture_output=True,
-        text=True,
-        timeout=60,
-    )
-    assert done.returncode == 0, done.stderr
-    return json.loads(done.stdout)
+    imports = {"* as m": MODULE, "{ mulberry32 }": NUMBERS}
+    return test_javascript.in_node(script, given, tmp_path, imports)
 
 
 def test_the_probabilities_are_those_of_the_package():

@@ -1,8 +1,6 @@
 import io
-import json
 import random
 import re
-import subprocess
 import sys
 import unicodedata
 import warnings
@@ -12,7 +10,7 @@ from types import SimpleNamespace
 
 import matplotlib.image
 import pytest
-from test_javascript import node
+import test_javascript
 
 from mygpt import tokenizers
 from mygpt.explorers import tokens
@@ -133,29 +131,12 @@ def all_texts():
 
 
 def in_node(script, given, tmp_path):
-    data = tmp_path / "given.json"
-    data.write_text(json.dumps(given), encoding="utf-8")
-    start = (
-        f'import {{ readFileSync }} from "node:fs";'
-        f"import * as m from {json.dumps(MODULE.as_uri())};"
-        f'const given = JSON.parse(readFileSync({json.dumps(str(data))}, "utf8"));'
+    first = (
         "const data = Buffer.from(given.data, 'hex');"
         "const view = new DataView(data.buffer, data.byteOffset, data.byteLength);"
         "const encoder = m.makeEncoder(view);"
     )
-    done = subprocess.run(
-        [
-            node(),
-            "--input-type=module",
-            "-e",
-            f"{start}console.log(JSON.stringify({script}));",
-        ],
-        capture_output=True,
-        text=True,
-        timeout=60,
-    )
-    assert done.returncode == 0, done.stderr
-    return json.loads(done.stdout)
+    return test_javascript.in_node(script, given, tmp_path, {"* as m": MODULE}, first)
 
 
 def test_the_page_gives_the_ids_of_the_package(tokenizer, tmp_path):

@@ -1,5 +1,6 @@
 """The explorers' geometry under node, and the limits that keep their code readable."""
 
+import json
 import re
 import shutil
 import subprocess
@@ -27,6 +28,30 @@ def node() -> str:
     from playwright._impl._driver import compute_driver_executable
 
     return compute_driver_executable()[0]
+
+
+def in_node(script, given, tmp_path, imports, first=""):
+    """What an expression makes of `given`, with names imported from modules."""
+    data = tmp_path / "given.json"
+    data.write_text(json.dumps(given), encoding="utf-8")
+    lines = [
+        'import { readFileSync } from "node:fs";',
+        *(
+            f"import {what} from {json.dumps(m.as_uri())};"
+            for what, m in imports.items()
+        ),
+        f'const given = JSON.parse(readFileSync({json.dumps(str(data))}, "utf8"));',
+        first,
+        f"console.log(JSON.stringify({script}));",
+    ]
+    done = subprocess.run(
+        [node(), "--input-type=module", "-e", "\n".join(lines)],
+        capture_output=True,
+        text=True,
+        timeout=60,
+    )
+    assert done.returncode == 0, done.stderr
+    return json.loads(done.stdout)
 
 
 def functions(source: str) -> list[tuple[int, int]]:

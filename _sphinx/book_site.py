@@ -11,6 +11,7 @@ import site_launch
 import site_lean
 import site_math
 import site_missing
+import site_moved
 import site_numbers
 import site_pages
 import site_prose
@@ -28,6 +29,7 @@ PARTS = (
     site_svg,
     site_widgets,
     site_prose,
+    site_moved,
     site_reading,
     site_glossary,
     site_streams,
@@ -45,7 +47,13 @@ EXECUTED_WITH = (
     "chapters/data/*.json",
     "requirements.txt",
 )
-READ_WITH = ("_config.yml", "_sphinx/*.py", "_sphinx/static/*", "references.bib")
+READ_WITH = (
+    "_config.yml",
+    "_sphinx/*.py",
+    "_sphinx/*.yml",
+    "_sphinx/static/*",
+    "references.bib",
+)
 
 
 def key_of_sources(root: Path, patterns: tuple[str, ...] = EXECUTED_WITH) -> str:

@@ -20,8 +20,11 @@ PALETTE = {
 }
 SERIES = tuple(PALETTE[name] for name in ("blue", "orange", "green", "purple"))
 DASHES = ("-", "--", "-.", (0, (1, 1.2)))
+# A wiring of layers looks the same in the whole book, explorers included.
+WIRINGS = ("plain", "residual", "pre-norm", "post-norm")
+# Zero is a middle grey, since a white cell would glare on a dark page.
 DIVERGING = LinearSegmentedColormap.from_list(
-    "mygpt_diverging", [PALETTE["blue"], "#f4f4f2", PALETTE["orange"]]
+    "mygpt_diverging", [PALETTE["blue"], "#b7bdc4", PALETTE["orange"]]
 )
 
 
@@ -59,6 +62,18 @@ def use_style() -> None:
     )
 
 
+def looks_of(names: Sequence[str]) -> dict[str, dict]:
+    """The colour and dashes of each name, as arguments of `plot`."""
+    left = [i for i in range(4) if WIRINGS[i] not in names] or list(range(4))
+    others = [name for name in names if name not in WIRINGS]
+    places = {name: left[i % len(left)] for i, name in enumerate(others)}
+    places |= {name: WIRINGS.index(name) for name in names if name in WIRINGS}
+    return {
+        name: {"color": SERIES[places[name]], "linestyle": DASHES[places[name]]}
+        for name in names
+    }
+
+
 def curves(
     ax: Axes,
     x: np.ndarray,
@@ -68,9 +83,13 @@ def curves(
     ylabel: str = "",
     log: bool = False,
 ) -> Axes:
-    """One line for each named array, told apart by colour and dashes."""
-    for i, (name, y) in enumerate(ys.items()):
-        ax.plot(x, y, label=name, color=SERIES[i % 4], linestyle=DASHES[i % 4])
+    """One line for each named array, told apart by colour and dashes.
+
+    Those of WIRINGS keep their look; others take one that is left, in order.
+    """
+    looks = looks_of(list(ys))
+    for name, y in ys.items():
+        ax.plot(x, y, label=name, **looks[name])
     ax.set(xlabel=xlabel, ylabel=ylabel)
     if log:
         ax.set_yscale("log")

@@ -17,6 +17,7 @@ import numpy as np
 import pytest
 import quickjs
 import yaml
+from docutils import nodes
 from docutils.core import publish_doctree
 from PIL import Image, ImageColor
 
@@ -32,6 +33,7 @@ import site_launch  # noqa: E402
 import site_lean  # noqa: E402
 import site_math  # noqa: E402
 import site_missing  # noqa: E402
+import site_moved  # noqa: E402
 import site_numbers  # noqa: E402
 import site_pages  # noqa: E402
 import site_prose  # noqa: E402
@@ -941,3 +943,18 @@ def test_every_chapter_has_its_launch_line(chapter):
 def test_the_functions_that_are_replaced_are_there():
     assert site_streams.render.coalesce_streams is site_streams.coalesce_streams
     assert "assign_section_numbers" in vars(site_numbers.TocTreeCollector)
+
+
+def test_a_section_takes_the_old_ids_of_what_it_replaces():
+    document = publish_doctree("Title\n=====\n\nOne\n---\n\na\n\nTwo\n---\n\nb\n")
+    assert site_moved.keep(document, {"older": "two", "oldest": "two"}) == []
+    (two,) = (one for one in document.findall(nodes.section) if "two" in one["ids"])
+    assert two["ids"] == ["two", "older", "oldest"]
+
+
+def test_an_old_id_that_leads_nowhere_or_is_in_use_is_a_problem():
+    document = publish_doctree("Title\n=====\n\nOne\n---\n\na\n\nTwo\n---\n\nb\n")
+    assert site_moved.keep(document, {"older": "three", "one": "two"}) == [
+        "'older' leads to 'three', which is no section",
+        "'one' is a section still",
+    ]

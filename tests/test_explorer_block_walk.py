@@ -7,6 +7,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 import torch
+from matplotlib.figure import Figure
 from test_javascript import node
 
 from mygpt import TransformerBlock
@@ -92,3 +93,9 @@ def test_invalid_arguments_are_refused(change, message):
     given = {"stages": {"x": ROWS, "z": ROWS[:, :2]}, "tokens": TOKENS}
     with pytest.raises(ValueError, match=message):
         BlockWalk(**given | change)
+
+
+def test_the_still_draws_stream_and_update_on_one_scale():
+    figure = Figure()
+    BlockWalk({"x": [[6.0, -3.0]], "attn": [[1.5, 0.5]]}, ["I"]).draw(figure)
+    assert len({ax.get_ylim() for ax in figure.axes}) == 1

@@ -7,6 +7,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 import torch
+from matplotlib.figure import Figure
 from test_javascript import node
 
 from mygpt import LayerNorm as Norm
@@ -105,3 +106,11 @@ def test_a_vector_keeps_its_channels():
     with pytest.raises(ValueError, match="values must keep its 3 channels, got 2"):
         explorer.values = [1, 2]
     assert explorer.values == [1, 2, 3]
+
+
+def test_the_still_shades_one_deviation_each_side_of_the_mean():
+    figure = Figure()
+    LayerNorm([1, 2, 3, 4]).draw(figure)
+    for ax, mean, std in zip(figure.axes, (2.5, 0.0), (1.25**0.5, 1.0), strict=True):
+        band = ax.patches[-1].get_bbox()
+        assert (band.y0, band.y1) == pytest.approx((mean - std, mean + std), abs=1e-4)

@@ -3,7 +3,7 @@ import numpy as np
 import pytest
 from matplotlib.figure import Figure
 
-from mygpt import plots
+from mygpt import depth, plots
 
 
 @pytest.fixture
@@ -64,3 +64,33 @@ def test_every_colour_stands_out_on_a_light_and_on_a_dark_page(name, paper):
         [luminance(plots.PALETTE[name]), luminance(paper)], reverse=True
     )
     assert (light + 0.05) / (dark + 0.05) >= 3
+
+
+@pytest.mark.parametrize(
+    "names",
+    [
+        ["plain", "residual", "pre-norm", "post-norm"],
+        ["post-norm", "pre-norm"],
+        ["a baseline", "pre-norm", "plain"],
+    ],
+)
+def test_a_wiring_keeps_its_look_whatever_else_is_drawn(ax, names):
+    plots.curves(ax, np.arange(3), {name: np.arange(3.0) for name in names})
+    looks = {
+        line.get_label(): (line.get_color(), line.get_linestyle()) for line in ax.lines
+    }
+    for name in set(names) & set(plots.WIRINGS):
+        i = plots.WIRINGS.index(name)
+        assert looks[name][0] == plots.SERIES[i]
+    assert len(set(looks.values())) == len(names)
+
+
+def test_the_wirings_are_those_of_the_depth_explorer_in_its_order():
+    assert depth.KINDS == plots.WIRINGS
+
+
+@pytest.mark.parametrize("value", np.linspace(-1, 1, 21))
+def test_a_heatmap_neither_glares_on_a_dark_page_nor_hides_its_numbers(value):
+    cell = luminance(plots.DIVERGING((value + 1) / 2))
+    assert cell < 0.6
+    assert (cell + 0.05) / (luminance("#1f2328") + 0.05) >= 4

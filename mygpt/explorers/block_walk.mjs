@@ -144,6 +144,12 @@ function capsOf(vector, frame) {
     channelRect(frame, i, "mygpt-cap", frame.scaleY(number) - 1, 2));
 }
 
+/** The range of all the vectors that are as wide as a stage's: they share one scale. */
+export function domainOf({ widths, vector }, stage) {
+  const alike = widths.flatMap((width, i) => (width === widths[stage] ? [vector(i)] : []));
+  return padded(extent([...alike, [0]]), 0.08);
+}
+
 /** The channels of the stage over those of the stage before. */
 function plotView(state) {
   const { before, widths, vector } = state;
@@ -155,7 +161,7 @@ function plotView(state) {
   const drawStage = () => {
     const stage = state.get("stage");
     const [now, old, count] = [vector(stage), oldOf(stage), widths[stage]];
-    const domain = padded(extent([now, old, [0]]), 0.08);
+    const domain = domainOf(state, stage);
     const ticks = linearTicks(0, count - 1, state.width / 70, 1)
       .map(({ at, label }) => ({ at: at + 0.5, label }));
     frame = plot.frame({

@@ -116,8 +116,8 @@ class BlockWalk(Explorer):
         return check_index(name, proposal["value"], len(every))
 
     def draw(self, figure: Figure) -> None:
-        """The vector at every stage, one row of bars below the other."""
-        axes = np.atleast_1d(figure.subplots(len(self.names), 1))
+        """The vector at every stage, one row of bars below the other, on one scale."""
+        axes = np.atleast_1d(figure.subplots(len(self.names), 1, sharey=True))
         for ax, (name, array) in zip(axes, self.stages.items(), strict=True):
             vector = array[self.position]
             ax.bar(np.arange(len(vector)), vector, color=plots.SERIES[0])

@@ -105,14 +105,16 @@ class LayerNorm(Explorer):
         return proposal["value"]
 
     def draw(self, figure: Figure) -> None:
-        """The vector beside its normalised form."""
+        """The vector beside its normalised form; mean dashed, one deviation shaded."""
         channels = np.arange(len(self.values))
         titles = ("before", "after")
         for ax, title, bars in zip(
             figure.subplots(1, 2), titles, (self.values, self.result()), strict=True
         ):
+            mean, std = float(np.mean(bars)), float(np.std(bars))
             ax.bar(channels, bars, width=1 - SHOWN, color=plots.SERIES[0])
-            ax.axhline(_sum(bars) / len(bars), color=plots.SERIES[1], linestyle="--")
+            ax.axhline(mean, color=plots.SERIES[1], linestyle="--")
+            ax.axhspan(mean - std, mean + std, color=plots.SERIES[1], alpha=0.18)
             ax.set(title=title, xlabel="channel", xticks=channels)
 
 

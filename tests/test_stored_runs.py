@@ -1,0 +1,121 @@
+"""What the chapters say of runs that are stored, on the stored runs and on new ones."""
+
+import copy
+import importlib
+import json
+import math
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from mygpt.runs import load_runs
+
+CHAPTERS = Path(__file__).resolve().parents[1] / "chapters"
+TOPICS = [
+    path.stem.removesuffix("_runs")
+    for path in sorted(CHAPTERS.glob("*_runs.py"))
+    if path.stem != "memory_runs"  # in test_evidence.py
+]
+
+
+@pytest.fixture(params=TOPICS)
+def topic(request, monkeypatch):
+    monkeypatch.syspath_prepend(str(CHAPTERS))
+    return request.param
+
+
+def script(topic):
+    return importlib.import_module(f"{topic}_runs")
+
+
+def numbers(found, path=()):
+    """The numbers of a result with the way to each; what was not a number is None."""
+    if isinstance(found, dict):
+        for name, value in found.items():
+            yield from numbers(value, (*path, name))
+    elif isinstance(found, list):
+        for i, value in enumerate(found):
+            yield from numbers(value, (*path, i))
+    elif found is None or isinstance(found, int | float):
+        yield path, found
+
+
+def test_the_stored_runs_say_how_they_were_made(topic):
+    stored = load_runs(topic)
+    assert stored["command"] == f"python chapters/{topic}_runs.py"
+    assert {"cpu", "log", "versions"} < set(stored)
+    assert [run["seed"] for run in stored["runs"]]
+    assert {run["seed"] for run in stored["runs"]} == set(script(topic).SEEDS)
+
+
+def test_what_the_chapter_says_holds_of_the_stored_runs(topic):
+    claims = script(topic).claims(load_runs(topic)["runs"])
+    assert claims
+    assert [claim for claim, holds in claims.items() if holds is not True] == []
+
+
+def test_each_claim_can_fail(topic):
+    """Runs with other numbers in them break every claim, one way or another."""
+    runs, claims = load_runs(topic)["runs"], script(topic).claims
+    broken = set()
+    for change in (lambda _: 0.0, lambda x: -x, shuffled(1), shuffled(2), shuffled(3)):
+        other = changed(runs, change)
+        broken |= {name for name, holds in claims(other).items() if not holds}
+    assert [name for name in claims(runs) if name not in broken] == []
+
+
+def changed(runs, change):
+    """The runs with every result changed, settings kept."""
+
+    def walk(found):
+        if isinstance(found, dict):
+            return {
+                name: value if name in ("seed", "rate") else walk(value)
+                for name, value in found.items()
+            }
+        if isinstance(found, list):
+            return [walk(value) for value in found]
+        return change(found) if isinstance(found, int | float) else found
+
+    return walk(copy.deepcopy(runs))
+
+
+def shuffled(seed):
+    """Another size for each number, the same at each call."""
+    state = [seed]
+
+    def change(number):
+        state[0] = (16807 * state[0]) % 2147483647
+        return number * math.exp(8 * (state[0] / 2147483647 - 0.5))
+
+    return change
+
+
+@pytest.mark.slow
+def test_the_runs_come_out_again(topic, tmp_path):
+    module = script(topic)
+    new = again(module, tmp_path / "again.json")
+    old = load_runs(topic)["runs"]
+    assert [claim for claim, holds in module.claims(new).items() if not holds] == []
+    olds, news = dict(numbers(old)), dict(numbers(new))
+    assert olds.keys() == news.keys()
+    far = {
+        path: (value, news[path])
+        for path, value in olds.items()
+        if not close(value, news[path], module.RTOL)
+    }
+    assert far == {}
+
+
+def close(old, new, rtol):
+    if old is None or new is None:
+        return old is new
+    return math.isclose(old, new, rel_tol=rtol, abs_tol=1e-9)
+
+
+def again(module, out, *options):
+    command = [sys.executable, module.__file__, "--out", str(out), *options]
+    subprocess.run(command, check=True, cwd=CHAPTERS.parent)
+    return json.loads(out.read_text(encoding="utf-8"))["runs"]

@@ -1,9 +1,9 @@
 """The book's one Sphinx extension: a light site that loads nothing from other hosts."""
 
-import hashlib
 import shutil
 from pathlib import Path
 
+import executed
 import patience
 import site_card
 import site_glossary
@@ -39,14 +39,7 @@ PARTS = (
     site_lean,
     site_pages,
 )
-# The files that a notebook's outputs depend on, then those that every page does.
-EXECUTED_WITH = (
-    "mygpt/**/*.py",
-    "mygpt/**/*.mjs",
-    "mygpt/**/*.css",
-    "chapters/data/*.json",
-    "requirements.txt",
-)
+# The files that every page depends on.
 READ_WITH = (
     "_config.yml",
     "_sphinx/*.py",
@@ -56,24 +49,16 @@ READ_WITH = (
 )
 
 
-def key_of_sources(root: Path, patterns: tuple[str, ...] = EXECUTED_WITH) -> str:
-    """A hash of the names and contents of the files that match."""
-    digest = hashlib.sha256()
-    for path in sorted(found for pattern in patterns for found in root.glob(pattern)):
-        name = path.relative_to(root).as_posix()
-        digest.update(name.encode() + b"\0" + path.read_bytes())
-    return digest.hexdigest()[:16]
-
-
 def set_keys(app: Sphinx, config: Config) -> None:
     """Notebooks run again when the package changes, pages when the site's code does.
 
     Neither the notebooks' cache nor Sphinx would notice.
     """
     root = Path(app.srcdir)
-    cache = root / "_build" / ".jupyter_cache" / key_of_sources(root)
+    cache = root / "_build" / ".jupyter_cache" / executed.key_of_sources(root)
     config.nb_execution_cache_path = str(cache)
-    config.book_site_key = key_of_sources(root, READ_WITH)
+    config.book_site_key = executed.key_of_sources(root, READ_WITH)
+    executed.fill(cache, root)
 
 
 def name_the_logo(app: Sphinx, config: Config) -> None:

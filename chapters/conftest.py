@@ -1,23 +1,26 @@
 """nbval's check of the chapters, with tolerance for numbers, none for missing outputs.
 
-Everything that nbval 0.11 compares it still compares. Fresh text that agrees with the
-stored text (see comparison.py) is handed to nbval as the stored text; what nbval leaves
-out is added: a cell that was never run, an output where none is stored, the number of
-pictures.
+Everything that nbval 0.11 compares it still compares. A chapter is run whole, by the
+client that `make chapters` uses, and kept for the book, which need not run it again.
+Fresh text that agrees with the stored text (see comparison.py) is handed to nbval as
+the stored text; what nbval leaves out is added: a cell that was never run, an output
+where none is stored, the number of pictures.
 
 Cell tags: `rtol-2e-2` widens the tolerance of decimals, `varies` skips the comparison
 of an output that may differ by machine; the cell must still run, and must have an
 output stored if it gives one.
 """
 
-import os
+import copy
 import re
 from decimal import Decimal
 
-import patience
 import pytest
 from comparison import difference
-from nbval.plugin import IPyNbCell, IPyNbFile
+from execute import execute
+from executed import keep_for_the_book
+from nbclient.exceptions import CellTimeoutError, DeadKernelError
+from nbval.plugin import IPyNbCell, IPyNbFile, coalesce_streams
 
 RTOL = re.compile(r"rtol-(\d+(?:\.\d+)?(?:e-?\d+)?)")
 PICTURES = ("image/png", "image/jpeg")
@@ -34,17 +37,25 @@ def pytest_collect_file(file_path, parent):
 
 
 class Chapter(IPyNbFile):
-    """A notebook whose cells are compared with tolerance."""
+    """A notebook that is run whole, and whose cells are compared with tolerance."""
+
+    stopped = ""  # why the run ended before the last cell
 
     def setup(self):
-        patience.mend()
-        os.environ.pop("MPLBACKEND", None)  # the kernel's figures must come back inline
-        super().setup()
-        send = self.kernel.kc.execute
-        # nbval keeps no history, and IPython then overlooks a closing semicolon.
-        self.kernel.kc.execute = lambda code, **options: send(
-            code, **options | {"store_history": True}
-        )
+        fresh = copy.deepcopy(self.nb)
+        self.codes = [cell for cell in fresh.cells if cell.cell_type == "code"]
+        for cell in self.codes:
+            cell.outputs, cell.execution_count = [], None
+        try:
+            execute(fresh, self.path.parent, allow_errors=True)
+        except (CellTimeoutError, DeadKernelError) as cause:
+            self.stopped = str(cause).strip()
+        else:
+            keep_for_the_book(fresh, self.path)
+        self.setup_sanitize_files()
+
+    def teardown(self):
+        """The kernel has ended with the run."""
 
     def collect(self):
         for cell in super().collect():
@@ -64,7 +75,21 @@ class ChapterCell(IPyNbCell):
         self.rtol, self.varies = self.read_tags()
         if self.cell.source.strip() and self.cell.execution_count is None:
             self.fail("was never run: run `make chapters`")
-        super().runtest()
+        if self.options["skip"]:
+            pytest.skip()
+        fresh = self.parent.codes[self.cell_num]
+        if fresh.source.strip() and fresh.execution_count is None:
+            self.fail(f"did not run to its end: {self.parent.stopped}")
+        outputs = coalesce_streams(copy.deepcopy(fresh.outputs))
+        for output in outputs:
+            if output.output_type == "error" and not self.options["check_exception"]:
+                told = "\n" + "\n".join(output.traceback)
+                self.raise_cell_error("Cell execution caused an exception", told)
+        stored = coalesce_streams(self.cell.outputs)
+        if self.options["check"] and not self.compare_outputs(outputs, stored):
+            self.raise_cell_error(
+                "Cell outputs differ", "\n".join(self.comparison_traceback)
+            )
 
     def fail(self, why: str):
         self.raise_cell_error(f"cell {self.cell.get('id', self.cell_num)!r} {why}")

@@ -69,7 +69,9 @@ def repository_address(config: Path = ROOT / "_config.yml") -> str:
         ) from None
 
 
-def execute(notebook: nbformat.NotebookNode, folder: Path) -> None:
+def execute(
+    notebook: nbformat.NotebookNode, folder: Path, *, allow_errors: bool = False
+) -> None:
     """Run every cell in a fresh kernel of this environment, in `folder`."""
     patience.mend()
     os.environ.pop("MPLBACKEND", None)  # figures must come back inline
@@ -77,6 +79,7 @@ def execute(notebook: nbformat.NotebookNode, folder: Path) -> None:
         notebook,
         kernel_name="python3",
         timeout=CELL_SECONDS,
+        allow_errors=allow_errors,
         resources={"metadata": {"path": str(folder)}},
         record_timing=False,
         coalesce_streams=True,

@@ -27,6 +27,7 @@ ROOT = Path(__file__).resolve().parents[1]
 sys.path.insert(0, str(ROOT / "_sphinx"))
 
 import book_site  # noqa: E402
+import executed  # noqa: E402
 import live_lab  # noqa: E402
 import site_card  # noqa: E402
 import site_launch  # noqa: E402
@@ -442,11 +443,11 @@ def test_the_cache_key_changes_with_the_package(tmp_path):
     (tmp_path / "mygpt").mkdir()
     source = tmp_path / "mygpt" / "norm.py"
     source.write_text("a = 1\n")
-    key = book_site.key_of_sources(tmp_path)
+    key = executed.key_of_sources(tmp_path)
     source.touch()
-    assert book_site.key_of_sources(tmp_path) == key
+    assert executed.key_of_sources(tmp_path) == key
     source.write_text("a = 2\n")
-    assert book_site.key_of_sources(tmp_path) != key
+    assert executed.key_of_sources(tmp_path) != key
 
 
 # A small book

@@ -347,8 +347,8 @@ FAILS = {
 
 def verdicts(folder):
     """Why each case failed under nbval and the chapters' conftest; "" if it passed."""
-    parts = ("conftest.py", "comparison.py", "../_sphinx/patience.py")
-    for name in parts:
+    helpers = [f"../_sphinx/{name}.py" for name in ("executed", "live_lab", "patience")]
+    for name in ("conftest.py", "comparison.py", "execute.py", *helpers):
         shutil.copy(CHAPTERS / name, folder)
     (folder / "pytest.ini").write_text("[pytest]\nfilterwarnings = error\n")
     names = {"passes": list(PASSES), "fails": list(FAILS)}

@@ -1,0 +1,72 @@
+"""Chapters that the check of their output has run, kept for the book.
+
+The book looks a notebook up by the sources of its cells, in a cache that is named after
+everything else that its outputs depend on. What it does not find there it runs itself.
+"""
+
+import hashlib
+import os
+from pathlib import Path
+
+import nbformat
+
+ROOT = Path(__file__).resolve().parents[1]
+# The files that a notebook's outputs depend on.
+EXECUTED_WITH = (
+    "mygpt/**/*.py",
+    "mygpt/**/*.mjs",
+    "mygpt/**/*.css",
+    "chapters/data/*.json",
+    "requirements.txt",
+)
+
+
+def key_of_sources(root: Path, patterns: tuple[str, ...] = EXECUTED_WITH) -> str:
+    """A hash of the names and contents of the files that match."""
+    digest = hashlib.sha256()
+    for path in sorted(found for pattern in patterns for found in root.glob(pattern)):
+        name = path.relative_to(root).as_posix()
+        digest.update(name.encode() + b"\0" + path.read_bytes())
+    return digest.hexdigest()[:16]
+
+
+def folder_of(root: Path) -> Path:
+    return root / "_build" / "executed" / key_of_sources(root)
+
+
+def keep_for_the_book(
+    notebook: nbformat.NotebookNode, path: Path, root: Path = ROOT
+) -> None:
+    """Store a chapter that ran without an unexpected error; another notebook is not."""
+    if path.resolve().parent != root / "chapters" or has_failed(notebook):
+        return
+    target = folder_of(root) / path.name
+    target.parent.mkdir(parents=True, exist_ok=True)
+    half = target.with_suffix(".part")
+    nbformat.write(notebook, half)
+    os.replace(half, target)
+
+
+def has_failed(notebook: nbformat.NotebookNode) -> bool:
+    return any(
+        output.output_type == "error"
+        and "raises-exception" not in cell.metadata.get("tags", [])
+        for cell in notebook.cells
+        if cell.cell_type == "code"
+        for output in cell.outputs
+    )
+
+
+def fill(cache_folder: Path, root: Path = ROOT) -> list[str]:
+    """Put what was kept into the book's cache, and return the names."""
+    from jupyter_cache import get_cache
+    from jupyter_cache.base import CacheBundleIn
+
+    kept = sorted(folder_of(root).glob("*.ipynb"))
+    if kept:
+        cache = get_cache(cache_folder)
+        for path in kept:
+            notebook = nbformat.read(path, as_version=4)
+            bundle = CacheBundleIn(notebook, str(root / "chapters" / path.name))
+            cache.cache_notebook_bundle(bundle, check_validity=False, overwrite=True)
+    return [path.name for path in kept]

@@ -1,0 +1,73 @@
+"""Chapters that were run for their check, taken over by the book."""
+
+import executed
+import nbformat
+import pytest
+from jupyter_cache import get_cache
+from nbformat import v4
+
+
+@pytest.fixture
+def root(tmp_path):
+    (tmp_path / "mygpt").mkdir()
+    (tmp_path / "mygpt" / "a.py").write_text("A = 1\n")
+    (tmp_path / "chapters").mkdir()
+    return tmp_path
+
+
+def chapter(*outputs, source="print(1)", tags=()):
+    cell = v4.new_code_cell(source, outputs=list(outputs), execution_count=1)
+    cell.metadata["tags"] = list(tags)
+    kernel = {"name": "python3", "display_name": "Python 3", "language": "python"}
+    widgets = {"application/vnd.jupyter.widget-state+json": {"state": {"a": {}}}}
+    return v4.new_notebook(
+        cells=[cell], metadata={"kernelspec": kernel, "widgets": widgets}
+    )
+
+
+PRINTED = v4.new_output("stream", name="stdout", text="1\n")
+RAISED = v4.new_output("error", ename="ValueError", evalue="no", traceback=["no"])
+
+
+def bare(notebook):
+    """The notebook as the book reads it: without outputs."""
+    plain = nbformat.from_dict(notebook)
+    plain.cells[0].outputs, plain.cells[0].execution_count = [], None
+    del plain.metadata["widgets"]
+    return plain
+
+
+def test_the_book_finds_what_the_check_ran_with_its_widgets(root):
+    executed.keep_for_the_book(chapter(PRINTED), root / "chapters" / "01_a.ipynb", root)
+    assert executed.fill(root / "cache", root) == ["01_a.ipynb"]
+    cache = get_cache(root / "cache")
+    _, merged = cache.merge_match_into_notebook(bare(chapter(PRINTED)))
+    assert merged.cells[0].outputs[0].text == "1\n"
+    assert merged.metadata["widgets"] == chapter().metadata["widgets"]
+
+
+def test_a_changed_cell_is_not_found(root):
+    executed.keep_for_the_book(chapter(PRINTED), root / "chapters" / "01_a.ipynb", root)
+    executed.fill(root / "cache", root)
+    with pytest.raises(KeyError):
+        get_cache(root / "cache").match_cache_notebook(
+            bare(chapter(PRINTED, source="print(2)"))
+        )
+
+
+def test_a_changed_package_has_nothing_kept(root):
+    executed.keep_for_the_book(chapter(PRINTED), root / "chapters" / "01_a.ipynb", root)
+    (root / "mygpt" / "a.py").write_text("A = 2\n")
+    assert executed.fill(root / "cache", root) == []
+
+
+def test_what_raised_or_is_no_chapter_is_not_kept(root):
+    executed.keep_for_the_book(chapter(RAISED), root / "chapters" / "01_a.ipynb", root)
+    executed.keep_for_the_book(chapter(PRINTED), root / "other" / "01_a.ipynb", root)
+    assert executed.fill(root / "cache", root) == []
+
+
+def test_an_error_that_a_chapter_shows_is_kept(root):
+    shows = chapter(RAISED, tags=["raises-exception"])
+    executed.keep_for_the_book(shows, root / "chapters" / "01_a.ipynb", root)
+    assert executed.fill(root / "cache", root) == ["01_a.ipynb"]

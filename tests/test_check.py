@@ -603,3 +603,8 @@ def test_a_class_with_other_arguments_or_parameters_is_explained():
     assert "not a class" in check.softmax(nn.Softmax, parameters={}).message
     named = check.mlp(Network).message
     assert "For a class, say which of its parameters is which" in named
+
+
+def test_a_dictionary_of_weights_is_asked_for_by_its_names():
+    result = check.block(lambda x, weights, num_heads: weights["gamma1"])
+    assert "ln1_weight, ln1_bias, W_Q" in " ".join(str(result).split())

@@ -619,13 +619,21 @@ def shapes(arguments: Arguments) -> list[str]:
         if isinstance(value, Tensor):
             lines.append(f"{name}: {tuple(value.shape)}")
         elif isinstance(value, dict):
-            lines.append(f"{name}: {len(dict(flatten(value, name)))} tensors")
+            count = len(dict(flatten(value, name)))
+            lines.append(f"{name}: {count} tensors{named(value)}")
         elif isinstance(value, list) and value and isinstance(value[0], Tensor):
             shapes = ", ".join(str(tuple(part.shape)) for part in value)
             lines.append(f"{name}: tensors of shapes {shapes}")
         else:
             lines.append(f"{name} = {value!r:.60}")
     return lines
+
+
+def named(tensors: dict) -> str:
+    """The keys of a flat dictionary, for a reader who guessed another name."""
+    if all(isinstance(value, Tensor) for value in tensors.values()):
+        return ": " + ", ".join(map(str, tensors))
+    return ""
 
 
 def one_line(error: BaseException) -> str:

@@ -61,7 +61,7 @@ function placeText({ tokens, get }) {
 
 function momentsText(vector) {
   const { mean, std } = momentsOf(vector);
-  return `norm ${numberText(normOf(vector))}, mean ${numberText(mean)}, std ${numberText(std)}`;
+  return `length ${numberText(normOf(vector))}, mean ${numberText(mean)}, std ${numberText(std)}`;
 }
 
 function noteText({ names, notes, before, thin }, stage) {
@@ -194,27 +194,27 @@ function plotView(state) {
   return { node: plot.node, drawStage };
 }
 
-/** Every stage as a strip of its channels, with its norm. */
+/** Every stage as a strip of its channels, with its length. */
 function stagesView({ names, vector, get, write }) {
   const rows = names.map((text, stage) => {
     const paths = ["mygpt-bar", "mygpt-bar mygpt-negative"].map((kind) => svg("path", { class: kind }));
     const strip = svg("svg", {
       class: "mygpt-strip", viewBox: `0 0 100 ${STRIP}`, preserveAspectRatio: "none", "aria-hidden": "true",
     }, ...paths);
-    const norm = html("span", { class: "mygpt-number" });
-    const node = html("div", { class: "mygpt-stage" }, html("span", {}, html("bdi", {}, text)), strip, norm);
+    const length = html("span", { class: "mygpt-number" });
+    const node = html("div", { class: "mygpt-stage" }, html("span", {}, html("bdi", {}, text)), strip, length);
     node.addEventListener("click", () => write({ stage }));
-    return { node, paths, norm };
+    return { node, paths, length };
   });
-  const heads = ["stage", "channels", "norm"].map((text) => html("span", {}, text));
+  const heads = ["stage", "channels", "length"].map((text) => html("span", {}, text));
   const node = html("div", { class: "mygpt-stages" },
     html("p", { class: "mygpt-stages-head" }, ...heads), ...rows.map((row) => row.node));
   const drawPosition = () => {
     const vectors = names.map((_, stage) => vector(stage));
     const limit = Math.max(...extent(vectors).map(Math.abs), 1e-9);
-    rows.forEach(({ paths, norm }, i) => {
+    rows.forEach(({ paths, length }, i) => {
       paths.forEach((path, sign) => path.setAttribute("d", stripPath(vectors[i], limit, STRIP, sign === 1)));
-      norm.textContent = numberText(normOf(vectors[i]));
+      length.textContent = numberText(normOf(vectors[i]));
     });
   };
   const drawStage = () => rows.forEach((row, i) =>

@@ -5,10 +5,10 @@ import {
 } from "./drawing.mjs";
 import { logTicks, nearestIndex, padded, significant, spread } from "./picture.mjs";
 
-const QUANTITIES = [["activations", "Std of activations"], ["gradients", "Norm of gradient"]];
+const QUANTITIES = [["activations", "Std of activations"], ["gradients", "Length of gradient"]];
 const NAMES = {
   activations: "standard deviation of the activations",
-  gradients: "norm of the gradient",
+  gradients: "length of the gradient",
 };
 const NARROW = 520; // px: under it no names at the ends of the curves
 
@@ -177,7 +177,7 @@ function curvesView(state) {
 const tableView = (state) => curveTable(state, {
   caption: "Standard deviation and gradient of every stack at the layer",
   heading: "Stack",
-  columns: [["activations", "std of activations"], ["gradients", "norm of gradient"]],
+  columns: [["activations", "std of activations"], ["gradients", "length of gradient"]],
   text: (key, i) => numberText(state[key][i][state.at]),
 });
 

@@ -140,7 +140,7 @@ class Depth(Explorer):
 
     def draw(self, figure: Figure) -> None:
         """Both quantities at the current setting, with a curve for every kind."""
-        labels = ("std of the activations", "norm of the gradient")
+        labels = ("std of the activations", "length of the gradient")
         layers = np.arange(self.depth + 1)
         for ax, quantity, label in zip(
             figure.subplots(1, 2), QUANTITIES, labels, strict=True

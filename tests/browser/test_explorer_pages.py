@@ -211,7 +211,7 @@ def test_the_walk_shows_the_norm_mean_and_std_of_every_stage(explorer):
             fixed(one.item())
             for one in (vector.norm(), vector.mean(), vector.std(correction=0))
         )
-        assert said.endswith(f"norm {norm}, mean {mean}, std {std}")
+        assert said.endswith(f"length {norm}, mean {mean}, std {std}")
 
 
 ALTERNATIVES = """root => [...root.querySelectorAll("[aria-label], [aria-valuetext]")]

@@ -209,7 +209,7 @@ def test_depth_draws_different_curves_at_different_settings(explorer, site_url):
     layer = min(view.get("layer"), view.get("depth"))
     assert view.rows() == depth_rows(view, layer)
     curves = view.curves()
-    view.root.get_by_role("button", name="Norm of gradient").click()
+    view.root.get_by_role("button", name="Length of gradient").click()
     assert view.get("quantity") == "gradients"
     assert view.curves() != curves
     view.page.watch.check()

@@ -29,11 +29,6 @@ from comparison import NUMBER, unit, value
 
 # In these any cell of the chapter may print a number, until they are written again.
 FIRST_EDITION = {
-    "05_feed_forward",
-    "06_activations",
-    "07_residual_connections",
-    "08_layer_norm",
-    "09_transformer_block",
     "10_memory",
 }
 CODE_DIRECTIVES = {

@@ -141,3 +141,84 @@ class Heads(nn.Module):
     def forward(self, x):                                   # (B, T, C)
         out = self.weights(x) @ self.split(self.W_V(x))     # (B, H, T, D)
         return self.W_O(out.transpose(1, 2).flatten(2))     # (B, T, C)
+
+
+# Chapter 5: The feed-forward network
+
+
+class MLP(nn.Module):
+    def __init__(self, C):
+        super().__init__()
+        self.fc1 = nn.Linear(C, 4 * C)  # expand
+        self.act = nn.GELU()            # activate
+        self.fc2 = nn.Linear(4 * C, C)  # contract
+
+    def forward(self, x):               # (B, T, C)
+        a = self.act(self.fc1(x))       # (B, T, F), with F = 4C
+        return self.fc2(a)              # (B, T, C)
+
+
+# Chapter 6: GELU and ReLU
+
+
+def relu(x):                                      # any shape, and the same comes out
+    return torch.where(x > 0, x, 0.0)
+
+
+def gelu(x):
+    return 0.5 * x * (1 + torch.erf(x / 2**0.5))
+
+
+def gelu_tanh(x):
+    z = (2 / torch.pi)**0.5 * (x + 0.044715 * x**3)
+    return 0.5 * x * (1 + torch.tanh(z))
+
+
+# Chapter 7: Residual connections
+
+
+class Residual(nn.Module):
+    def __init__(self, branch):
+        super().__init__()
+        self.branch = branch
+
+    def forward(self, x):          # (B, T, C)
+        return x + self.branch(x)  # (B, T, C)
+
+
+def gradient_sizes(layers, x):                               # x: (B, T, C)
+    for layer in layers:
+        x = layer(x)
+    weights = [next(layer.parameters()) for layer in layers]  # fc1.weight, (F, C)
+    gradients = torch.autograd.grad(x.sum(), weights)         # (F, C) for each layer
+    return [gradient.double().norm().item() for gradient in gradients]
+
+
+# Chapter 8: Layer normalisation
+
+
+class LayerNorm(nn.Module):
+    def __init__(self, C):
+        super().__init__()
+        self.weight = nn.Parameter(torch.ones(C))   # γ
+        self.bias = nn.Parameter(torch.zeros(C))    # β
+
+    def forward(self, x):                                # (..., C)
+        mean = x.mean(dim=-1, keepdim=True)              # (..., 1)
+        variance = (x - mean).square().mean(dim=-1, keepdim=True)  # (..., 1)
+        n = (x - mean) / (variance + 1e-5).sqrt()        # (..., C)
+        return self.weight * n + self.bias               # (..., C)
+
+
+# Chapter 9: The transformer block
+
+
+class Block(nn.Module):
+    def __init__(self, C, H):
+        super().__init__()
+        self.ln1, self.heads = LayerNorm(C), Heads(C, H)
+        self.ln2, self.mlp = LayerNorm(C), MLP(C)
+
+    def forward(self, x):                 # (B, T, C)
+        x = x + self.heads(self.ln1(x))   # (B, T, C): read the others, add a note
+        return x + self.mlp(self.ln2(x))  # (B, T, C): work alone, add a note

@@ -1,0 +1,183 @@
+"""Train small networks with ReLU, GELU and SiLU, for the comparison of chapter 6.
+
+    python chapters/activation_runs.py [--seeds 0 1 2 3 4 5] [--out FILE]
+
+Sixteen networks for each seed, from PyTorch's starting weights and from weights scaled
+for each activation; one case also with ReLU's corners spread over the inputs, and with
+128 neurons. Two or three minutes of one core.
+"""
+
+import argparse
+import math
+import sys
+from itertools import product
+from pathlib import Path
+
+import torch
+import torch.nn.functional as F
+
+from mygpt import MLP, set_seed
+from mygpt.runs import store_runs
+
+OUT = Path(__file__).parent / "data" / "activation.json"
+SEEDS = (0, 1, 2, 3, 4, 5)
+RTOL = 0.05  # of a network's error, on another CPU
+ACTS = {"ReLU": F.relu, "GELU": F.gelu, "SiLU": F.silu}
+TARGETS = {
+    "smooth": lambda x: torch.sin(2 * x),
+    "corners": lambda x: torch.asin(torch.sin(2 * x)) * 2 / math.pi,
+}
+CASES = list(product(TARGETS, (0.03, 0.1), (300, 1000)))
+TURNED = ("corners", 0.03, 1000)  # the case of the two other starts
+POINTS = torch.linspace(-3, 3, 61, dtype=torch.float64)[:, None]
+
+
+def starts(seed: int, count: int = 16, width: int = 32) -> list[torch.Tensor]:
+    """The parameters of networks with one channel and `width` neurons, stacked."""
+    set_seed(seed)
+    torch.set_default_dtype(torch.float64)
+    networks = [MLP(1, expansion=width) for _ in range(count)]
+    torch.set_default_dtype(torch.float32)
+    groups = zip(*(network.parameters() for network in networks), strict=True)
+    return [torch.stack(group).detach() for group in groups]
+
+
+def gain(act) -> float:
+    """1 / the root of the mean of act(z)², for z from the standard normal."""
+    z = torch.linspace(-12, 12, 24001, dtype=torch.float64)
+    density = torch.exp(-(z**2) / 2) / math.sqrt(2 * math.pi)
+    return 1 / math.sqrt(torch.trapezoid(act(z) ** 2 * density, z).item())
+
+
+def scaled(start: list[torch.Tensor], act) -> list[torch.Tensor]:
+    """PyTorch's weights have a third of the wanted variance: scale both matrices."""
+    w1, b1, w2, b2 = start
+    return [math.sqrt(3) * w1, b1, math.sqrt(3) * gain(act) * w2, b2]
+
+
+def spread(start: list[torch.Tensor], act) -> list[torch.Tensor]:
+    """Scaled, with the corners of ReLU in equal steps from -3 to 3."""
+    w1, b1, w2, b2 = scaled(start, act)
+    corners = torch.linspace(-3, 3, b1.shape[1], dtype=torch.float64)
+    return [w1, -w1[..., 0] * corners, w2, b2]
+
+
+def errors(start, act, target, rate: float, steps: int) -> torch.Tensor:
+    """Train every network; the error of each between the points of the training."""
+    parameters = w1, b1, w2, b2 = [p.clone().requires_grad_() for p in start]
+    adam = torch.optim.Adam(parameters)
+
+    def squares(x):
+        hidden = act(x @ w1.mT + b1[:, None])  # (network, point, neuron)
+        out = hidden @ w2.mT + b2[:, None]
+        return (out - target(x)).square().mean(dim=(1, 2))
+
+    for step in range(steps):
+        adam.param_groups[0]["lr"] = rate * (1 - step / steps)
+        adam.zero_grad()
+        squares(POINTS).sum().backward()
+        adam.step()
+    return squares((POINTS[:-1] + POINTS[1:]) / 2).detach().sqrt()
+
+
+def run(seeds: tuple[int, ...] = SEEDS) -> list[dict]:
+    """The errors of all networks, trained at once: a dictionary for each seed."""
+
+    def drawn(width):
+        each = [starts(seed, width=width) for seed in seeds]
+        return [torch.cat(group) for group in zip(*each, strict=True)]
+
+    narrow, wide = drawn(32), drawn(128)
+    begin = {
+        "pytorch": lambda act: narrow,
+        "own": lambda act: scaled(narrow, act),
+        "spread": lambda act: spread(narrow, act),
+        "wide": lambda act: wide,
+    }
+    runs = [{"seed": seed} | {init: {} for init in begin} for seed in seeds]
+    for init, (task, rate, steps), name in product(begin, CASES, ACTS):
+        if init != "pytorch" and name == "SiLU":
+            continue
+        if init in ("spread", "wide") and (task, rate, steps) != TURNED:
+            continue
+        start = begin[init](ACTS[name])
+        ended = errors(start, ACTS[name], TARGETS[task], rate, steps)
+        case = f"{task} {rate} {steps}"
+        for one, part in zip(runs, ended.view(len(seeds), -1), strict=True):
+            one[init].setdefault(case, {})[name] = part.tolist()
+    return runs
+
+
+def found(runs: list[dict], init: str, case: str, act: str) -> torch.Tensor:
+    return torch.tensor([run[init][case][act] for run in runs])  # (seed, network)
+
+
+def clear(d: torch.Tensor) -> float:
+    """A mean difference in standard errors."""
+    return (d.mean() / d.std()).item() * math.sqrt(d.numel())
+
+
+def claims(runs: list[dict]) -> dict[str, bool]:
+    """Each sentence that the chapter says of the stored runs."""
+    cases = list(runs[0]["own"])
+    gaps = {
+        init: [
+            clear(found(runs, init, c, "GELU") - found(runs, init, c, "ReLU"))
+            for c in cases
+        ]
+        for init in ("pytorch", "own")
+    }
+    turned = "corners 0.03 1000"
+    medians = [
+        found(runs, "pytorch", c, "GELU").median()
+        - found(runs, "pytorch", c, "ReLU").median()
+        for c in cases
+    ]
+    relus = [found(runs, "pytorch", case, "ReLU") for case in cases]
+    half = len(runs) // 2
+    relu, gelu, silu = (found(runs, "pytorch", cases[-1], act) for act in ACTS)
+    own = [found(runs, "own", cases[-1], act).median() for act in ("ReLU", "GELU")]
+    other = {
+        init: clear(
+            found(runs, init, turned, "GELU") - found(runs, init, turned, "ReLU")
+        )
+        for init in ("spread", "wide")
+    }
+    others = torch.cat([gelu, silu], 1)
+    holds = {
+        "GELU is lower in the first seven cases": max(gaps["pytorch"][:-1]) < -2,
+        "by nine standard errors where it is smooth": max(gaps["pytorch"][:4]) < -9,
+        "the last case is undecided": abs(gaps["pytorch"][-1]) < 2,
+        "the null finds nothing": max(
+            abs(clear(r[:half] - r[half : 2 * half])) for r in relus
+        )
+        < 2,
+        "with its own gain GELU is lower in all cases": max(gaps["own"]) < -2,
+        "and ReLU's lead in the last median is gone": own[0] > 0.8 * own[1],
+        "ReLU's median is lower in two cases": [m > 0 for m in medians]
+        == [c in (turned, cases[-1]) for c in cases],
+        "ReLU is lower with its corners spread": other["spread"] > 2,
+        "and with 128 neurons": other["wide"] > 2,
+        "each seed's best network has ReLU": (relu.amin(1) < others.amin(1)).all(),
+        "each seed's worst network has ReLU": (relu.amax(1) > others.amax(1)).all(),
+        "ReLU's median is far below GELU's": relu.median() < 0.1 * gelu.median(),
+        "each seed has stuck ReLU networks": (relu > 0.1).any(1).all(),
+        "no other network is stuck": others.max() < 0.1,
+    }
+    return {claim: bool(held) for claim, held in holds.items()}
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--seeds", type=int, nargs="+", default=SEEDS)
+    parser.add_argument("--out", type=Path, default=OUT)
+    options = parser.parse_args()
+    torch.set_num_threads(1)
+    runs = run(options.seeds)
+    log = [f"{claim}: {holds}" for claim, holds in claims(runs).items()]
+    print("\n".join(log), file=sys.stderr)
+    store_runs(options.out, "python chapters/activation_runs.py", log, runs)
+
+
+if __name__ == "__main__":
+    main()

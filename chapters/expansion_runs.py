@@ -1,0 +1,119 @@
+"""Train networks of several expansions on one budget, and measure their errors.
+
+    python chapters/expansion_runs.py [--seeds 0 1 2 …] [--out FILE]
+
+Two MLPs between a linear layer in and a linear layer out learn a bent function of four
+numbers, at seven shapes, two learning rates and twelve seeds. Three minutes.
+"""
+
+import argparse
+import sys
+from pathlib import Path
+
+import torch
+from torch import Tensor, nn
+
+from mygpt import MLP, set_seed
+from mygpt.runs import store_runs
+
+OUT = Path(__file__).parent / "data" / "expansion.json"
+SEEDS = tuple(range(12))
+RATES = (0.02, 0.04)
+BUDGETS = {  # what is held equal: the channels of each expansion
+    "MLP": {1: 62, 2: 44, 4: 31, 8: 22},
+    "block": {1: 44, 2: 38, 4: 31, 8: 24},
+}
+SHAPES = sorted({(C, e) for shapes in BUDGETS.values() for e, C in shapes.items()})
+RTOL = 2e-2  # between processors
+
+
+class Stack(nn.Module):
+    """Two MLPs, each added to its input, between two linear layers."""
+
+    def __init__(self, C: int, expansion: int):
+        super().__init__()
+        self.way_in, self.way_out = nn.Linear(4, C), nn.Linear(C, 1)
+        self.mlps = nn.ModuleList(MLP(C, expansion=expansion) for _ in range(2))
+
+    def forward(self, x: Tensor) -> Tensor:
+        x = self.way_in(x)
+        for mlp in self.mlps:
+            x = x + mlp(x)
+        return self.way_out(x)
+
+
+def target(x: Tensor) -> Tensor:
+    p, q, r, s = x.split(1, dim=-1)
+    return torch.sin(2 * p + q) * (r - s)
+
+
+def final_error(C: int, expansion: int, seed: int, rate: float, steps: int = 200):
+    """The squared error on new inputs after training; 1 is a constant's."""
+    set_seed(seed)
+    net = Stack(C, expansion).double()
+    adam = torch.optim.Adam(net.parameters(), lr=rate)
+    shrink = torch.optim.lr_scheduler.CosineAnnealingLR(adam, steps)
+    for _ in range(steps):
+        x = torch.rand(128, 4).double() * 2 - 1
+        loss = (net(x) - target(x)).square().mean()
+        adam.zero_grad()
+        loss.backward()
+        adam.step()
+        shrink.step()
+    same_for_all = torch.Generator().manual_seed(99)
+    x = torch.rand(4000, 4, generator=same_for_all).double() * 2 - 1
+    with torch.no_grad():
+        missed = (net(x) - target(x)).square().mean()
+    return (missed / target(x).var()).item()
+
+
+def run(seed: int, rate: float) -> dict:
+    """The errors of one seed, at each expansion, for both ways of counting."""
+    torch.set_num_threads(1)
+    found = {(C, e): final_error(C, e, seed, rate) for C, e in SHAPES}
+    errors = {
+        name: {str(e): found[C, e] for e, C in shapes.items()}
+        for name, shapes in BUDGETS.items()
+    }
+    return {"seed": seed, "rate": rate, "errors": errors}
+
+
+def claims(runs: list[dict]) -> dict[str, bool]:
+    """What chapter 5 says of these runs, by groups of four seeds."""
+    tables = [
+        torch.tensor([list(r["errors"][b].values()) for r in runs if r["rate"] == rate])
+        for rate in RATES
+        for b in BUDGETS
+    ]  # (seeds, 4) each
+    orders = [
+        [(2 ** group.mean(0).argsort()).tolist() for group in table.split(4)]
+        for table in tables
+    ]
+    lowest = [[order[0] for order in groups] for groups in orders]
+    highest = [order[-1] for groups in orders for order in groups]
+    slow, fast = torch.cat(tables[:2]).max(), torch.cat(tables[2:]).max()
+    return {
+        "no row names one three times": all(len({*names}) > 1 for names in lowest),
+        "each is lowest somewhere": {e for x in lowest for e in x} == {1, 2, 4, 8},
+        "4 is lowest in 3 of 12": sum(names.count(4) for names in lowest) == 3,
+        "8 is highest in 9 of 12": highest.count(8) == 9 and len(highest) == 12,
+        "some hardly learn at 0.04": bool(slow < 0.02 and fast > 0.5),
+    }
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--seeds", type=int, nargs="+", default=SEEDS)
+    parser.add_argument("--out", type=Path, default=OUT)
+    options = parser.parse_args()
+    runs, log = [], []
+    for rate in RATES:
+        for seed in options.seeds:
+            runs.append(run(seed, rate))
+            log.append(f"seed {seed}, rate {rate}: {runs[-1]['errors']}")
+            print(log[-1], file=sys.stderr, flush=True)
+    store_runs(options.out, "python chapters/expansion_runs.py", log, runs)
+
+
+if __name__ == "__main__":
+    main()

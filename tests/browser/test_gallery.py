@@ -221,7 +221,7 @@ def test_the_walk_advances_by_button_and_shows_each_norm(gallery, site_url):
         root.get_by_role("button", name="Next").click()
         assert state(root, "block-walk")[0] == stage
         said = root.locator(".mygpt-stage-name").inner_text()
-        assert f"norm {norms[stage]}," in said
+        assert f"length {norms[stage]}," in said
     following = root.get_by_role("button", name="Next")
     assert following.get_attribute("aria-disabled") == "true"
     assert following.evaluate("button => button === document.activeElement")

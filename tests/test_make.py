@@ -213,3 +213,7 @@ def test_make_fails_with_make_py_and_shows_its_cause(gnu_make, tmp_path):
     first, *rest = errors.splitlines()
     assert first == "the cause"
     assert all(line.startswith("make") for line in rest)
+
+
+def test_the_settings_of_jupyter_have_a_place_after_make_clean(make):
+    assert Path(make.environment()["IPYTHONDIR"]).parent.is_dir()

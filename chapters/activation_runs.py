@@ -7,19 +7,16 @@ for each activation; one case also with ReLU's corners spread over the inputs, a
 128 neurons. Two or three minutes of one core.
 """
 
-import argparse
 import math
-import sys
+from collections.abc import Iterator
 from itertools import product
-from pathlib import Path
 
 import torch
 import torch.nn.functional as F
 
 from mygpt import MLP, set_seed
-from mygpt.runs import store_runs
+from mygpt.runs import make_runs
 
-OUT = Path(__file__).parent / "data" / "activation.json"
 SEEDS = (0, 1, 2, 3, 4, 5)
 RTOL = 0.05  # of a network's error, on another CPU
 ACTS = {"ReLU": F.relu, "GELU": F.gelu, "SiLU": F.silu}
@@ -168,17 +165,11 @@ def claims(runs: list[dict]) -> dict[str, bool]:
     return {claim: bool(held) for claim, held in holds.items()}
 
 
-def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--seeds", type=int, nargs="+", default=SEEDS)
-    parser.add_argument("--out", type=Path, default=OUT)
-    options = parser.parse_args()
+def results(seeds) -> Iterator[tuple[list[dict], list[str]]]:
     torch.set_num_threads(1)
-    runs = run(options.seeds)
-    log = [f"{claim}: {holds}" for claim, holds in claims(runs).items()]
-    print("\n".join(log), file=sys.stderr)
-    store_runs(options.out, "python chapters/activation_runs.py", log, runs)
+    runs = run(seeds)
+    yield runs, [f"{claim}: {held}" for claim, held in claims(runs).items()]
 
 
 if __name__ == "__main__":
-    main()
+    make_runs(__file__, __doc__, SEEDS, results)

@@ -5,19 +5,16 @@
 Five minutes of one core.
 """
 
-import argparse
 import math
-import sys
-from pathlib import Path
+from collections.abc import Iterator
 
 import torch
 from torch import nn
 
 from mygpt import TokenEmbedding, TransformerBlock, set_seed
 from mygpt.norm import LayerNorm
-from mygpt.runs import store_runs
+from mygpt.runs import make_runs
 
-OUT = Path(__file__).parent / "data" / "block.json"
 SEEDS = (0, 1, 2, 3, 4)
 RTOL = 0.3  # on another CPU: at the rate 0.03 rounding grows into other digits
 TEXT = """
@@ -156,18 +153,11 @@ def claims(runs):
     }
 
 
-def main():
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--seeds", type=int, nargs="+", default=SEEDS)
-    parser.add_argument("--out", type=Path, default=OUT)
-    options = parser.parse_args()
-    runs, log = [], []
-    for seed in options.seeds:
-        runs.append(run(seed))
-        log.append(f"seed {seed}: {runs[-1]['end']}, {runs[-1]['long']}")
-        print(log[-1], file=sys.stderr, flush=True)
-    store_runs(options.out, "python chapters/block_runs.py", log, runs)
+def results(seeds) -> Iterator[tuple[list[dict], list[str]]]:
+    for seed in seeds:
+        one = run(seed)
+        yield [one], [f"seed {seed}: {one['end']}, {one['long']}"]
 
 
 if __name__ == "__main__":
-    main()
+    make_runs(__file__, __doc__, SEEDS, results)

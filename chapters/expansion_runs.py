@@ -6,17 +6,14 @@ Two MLPs between a linear layer in and a linear layer out learn a bent function 
 numbers, at seven shapes, two learning rates and twelve seeds. Three minutes.
 """
 
-import argparse
-import sys
-from pathlib import Path
+from collections.abc import Iterator
 
 import torch
 from torch import Tensor, nn
 
 from mygpt import MLP, set_seed
-from mygpt.runs import store_runs
+from mygpt.runs import make_runs
 
-OUT = Path(__file__).parent / "data" / "expansion.json"
 SEEDS = tuple(range(12))
 RATES = (0.02, 0.04)
 BUDGETS = {  # what is held equal: the channels of each expansion
@@ -101,19 +98,12 @@ def claims(runs: list[dict]) -> dict[str, bool]:
     }
 
 
-def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--seeds", type=int, nargs="+", default=SEEDS)
-    parser.add_argument("--out", type=Path, default=OUT)
-    options = parser.parse_args()
-    runs, log = [], []
+def results(seeds) -> Iterator[tuple[list[dict], list[str]]]:
     for rate in RATES:
-        for seed in options.seeds:
-            runs.append(run(seed, rate))
-            log.append(f"seed {seed}, rate {rate}: {runs[-1]['errors']}")
-            print(log[-1], file=sys.stderr, flush=True)
-    store_runs(options.out, "python chapters/expansion_runs.py", log, runs)
+        for seed in seeds:
+            one = run(seed, rate)
+            yield [one], [f"seed {seed}, rate {rate}: {one['errors']}"]
 
 
 if __name__ == "__main__":
-    main()
+    make_runs(__file__, __doc__, SEEDS, results)

@@ -6,11 +6,8 @@ For each seed seventeen trainings of thirty layers, and six on tosses of a coin.
 Four minutes on one core.
 """
 
-import argparse
 import math
-import sys
-from collections.abc import Callable
-from pathlib import Path
+from collections.abc import Callable, Iterator
 from statistics import mean
 
 import torch
@@ -18,9 +15,8 @@ import torch.nn.functional as F
 from torch import Tensor, nn
 
 from mygpt import MLP, LayerNorm, set_seed
-from mygpt.runs import store_runs
+from mygpt.runs import make_runs
 
-OUT = Path(__file__).parent / "data" / "norm.json"
 SEEDS = (0, 1, 2, 3, 4)
 RATES = (0.03, 0.1, 0.3, 0.5, 1.0, 2.0)
 LONG = {"without": 0.03, "with": 0.3}  # these also at 800 steps
@@ -222,18 +218,11 @@ def claims(runs: list[dict]) -> dict[str, bool]:
     }
 
 
-def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--seeds", type=int, nargs="+", default=SEEDS)
-    parser.add_argument("--out", type=Path, default=OUT)
-    options = parser.parse_args()
-    runs, log = [], []
-    for seed in options.seeds:
-        runs.append(run(seed))
-        log.append(f"seed {seed}: {runs[-1]['with, 0.5']['right']:.2f} right at 0.5")
-        print(log[-1], file=sys.stderr, flush=True)
-    store_runs(options.out, "python chapters/norm_runs.py", log, runs)
+def results(seeds) -> Iterator[tuple[list[dict], list[str]]]:
+    for seed in seeds:
+        one = run(seed)
+        yield [one], [f"seed {seed}: {one['with, 0.5']['right']:.2f} right at 0.5"]
 
 
 if __name__ == "__main__":
-    main()
+    make_runs(__file__, __doc__, SEEDS, results)

@@ -6,20 +6,17 @@ Two spirals, 60 steps of Adam (or 200); each case at each seed. The wiring `line
 the best straight line between the two spirals. About 80 seconds on one core.
 """
 
-import argparse
 import math
-import sys
+from collections.abc import Iterator
 from functools import partial
-from pathlib import Path
 
 import torch
 import torch.nn.functional as F
 from torch import nn
 
 from mygpt import depth, set_seed
-from mygpt.runs import store_runs
+from mygpt.runs import make_runs
 
-OUT = Path(__file__).parent / "data" / "residual.json"
 SEEDS = tuple(range(8))
 FEWER = 5  # seeds of the towers of a hundred layers
 GUESSING = math.log(2)
@@ -154,22 +151,15 @@ def claims(runs: list[dict]) -> dict[str, bool]:
     }
 
 
-def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--seeds", type=int, nargs="+", default=SEEDS)
-    parser.add_argument("--out", type=Path, default=OUT)
-    options = parser.parse_args()
+def results(seeds) -> Iterator[tuple[list[dict], list[str]]]:
     torch.set_num_threads(1)
-    runs, log = [], []
     for wiring, rates, changes in CASES:
-        seeds = options.seeds[:FEWER] if changes.get("layers") else options.seeds
+        some = seeds[:FEWER] if changes.get("layers") else seeds
         for rate in rates:
-            runs += [run(wiring, rate, seed, **changes) for seed in seeds]
-            ends = " ".join(f"{one['loss']:.2f}" for one in runs[-len(seeds) :])
-            log.append(f"{wiring}, rate {rate:g}, {changes or 'usual'}: {ends}")
-            print(log[-1], file=sys.stderr, flush=True)
-    store_runs(options.out, "python chapters/residual_runs.py", log, runs)
+            found = [run(wiring, rate, seed, **changes) for seed in some]
+            ends = " ".join(f"{one['loss']:.2f}" for one in found)
+            yield found, [f"{wiring}, rate {rate:g}, {changes or 'usual'}: {ends}"]
 
 
 if __name__ == "__main__":
-    main()
+    make_runs(__file__, __doc__, SEEDS, results)

@@ -1,9 +1,12 @@
 """Stored runs: results that take longer than a chapter may, with what made them."""
 
+import argparse
 import json
 import os
 import platform
 import re
+import sys
+from collections.abc import Callable, Iterable, Sequence
 from importlib.metadata import version
 from pathlib import Path
 
@@ -29,6 +32,30 @@ def store_runs(
     lines = ",\n".join(json.dumps(rounded(run), allow_nan=False) for run in runs)
     text = f'{head},\n "runs": [\n{lines}\n ]\n}}\n'
     write_atomically(path, lambda file: file.write_text(text, encoding="utf-8"))
+
+
+def make_runs(
+    script: str,
+    doc: str,
+    seeds: Sequence[int],
+    results: Callable[[Sequence[int]], Iterable[tuple[list[dict], list[str]]]],
+) -> None:
+    """Be the command of a script `topic_runs.py`, which stores `data/topic.json`.
+
+    `results` takes the seeds and yields runs with the lines of their log, as they come.
+    """
+    path = Path(script)
+    out = path.parent / "data" / f"{path.stem.removesuffix('_runs')}.json"
+    parser = argparse.ArgumentParser(description=doc.splitlines()[0])
+    parser.add_argument("--seeds", type=int, nargs="+", default=seeds)
+    parser.add_argument("--out", type=Path, default=out)
+    options = parser.parse_args()
+    runs, log = [], []
+    for found, lines in results(options.seeds):
+        runs += found
+        log += lines
+        print(*lines, sep="\n", file=sys.stderr, flush=True)
+    store_runs(options.out, f"python chapters/{path.name}", log, runs)
 
 
 def load_runs(name: str) -> dict:

@@ -1,8 +1,12 @@
-"""Sections that were renamed or merged: links to their old names still lead somewhere.
+"""Sections that were renamed or moved: links to their old names still lead somewhere.
 
 `moved.yml` gives, for a page, the id of each old section and the id it leads to now.
+What went to another page has `there`, the page and the id, and `here`, the section of
+this page that leads on to it, for readers without scripts. An old name that ends in *
+is the beginning of names; the rest takes the place of the * of `there`.
 """
 
+from html import escape
 from pathlib import Path
 
 import yaml
@@ -16,17 +20,38 @@ LOG = logging.getLogger(__name__)
 
 
 class KeepOldAnchors(SphinxPostTransform):
-    """Gives a section the ids of those that it replaces."""
+    """Gives a section the ids of those that it replaces, and notes what moved away."""
 
     default_priority = 890  # before the second reading is folded
     formats = ("html",)
 
     def run(self, **kwargs) -> None:
         moved = yaml.safe_load(TABLE.read_text(encoding="utf-8"))
-        for problem in keep(self.document, moved.get(self.env.docname, {})):
+        table = moved.get(self.env.docname, {})
+        away = {
+            old: new["there"] for old, new in table.items() if isinstance(new, dict)
+        }
+        stays = {
+            old: new["here"] if isinstance(new, dict) else new
+            for old, new in table.items()
+            if not isinstance(new, dict) or "here" in new
+        }
+        problems = keep(self.document, stays)
+        problems += [p for one in away.values() for p in self._lost(one)]
+        for problem in problems:
             LOG.warning(
                 "%s: %s, %s", TABLE.name, self.env.docname, problem, type="moved"
             )
+        for old, new in away.items():
+            self.document.append(signpost(old, new))
+
+    def _lost(self, there: str) -> list[str]:
+        name, _, target = there.partition("#")
+        page = self.env.docname.rpartition("/")[0] + "/" + name
+        if page not in self.env.found_docs:
+            return [f"{there!r} is on no page"]
+        ids = self.env.get_doctree(page).ids
+        return [] if target in ids or "*" in target else [f"{there!r} is nowhere"]
 
 
 def keep(document: nodes.document, moved: dict[str, str]) -> list[str]:
@@ -43,6 +68,17 @@ def keep(document: nodes.document, moved: dict[str, str]) -> list[str]:
         else:
             sections[new]["ids"].append(old)
     return problems
+
+
+def signpost(old: str, there: str) -> nodes.raw:
+    """What site.js reads: an old name, and where to go on from it."""
+    page, _, target = there.partition("#")
+    where = escape(f"{page}.html#{target}")
+    return nodes.raw(
+        "",
+        f'<data class="moved" hidden data-old="{escape(old)}" value="{where}"></data>',
+        format="html",
+    )
 
 
 def setup(app: Sphinx) -> None:

@@ -11,7 +11,7 @@ gzipped bytes of a first load scrolled to its end; draw, from an input event to 
 finished layout, one input in each of 60 frames, each another whole prompt of 1 to 31
 words, median and 95th percentile; and frame, the longest time between two frames
 meanwhile. Bars: pass 10 ms at the 95th percentile, analyses 1 s, triggers 10 s, first
-load 1.2 MB.
+load 1 MB.
 """
 
 import argparse
@@ -32,7 +32,7 @@ from mygpt.probes import Prompts, memory_layers
 from mygpt.world_model import SHIPPED, WorldModel, load_world_model
 
 ROOT = Path(__file__).parents[1]
-CHAPTER = "chapters/10_memory.html"
+CHAPTER = "chapters/11_rewriting.html"
 POSITIONS = 32
 PASSES = """async ({ layout, weights, heads, activation, ids }) => {
   const { forward, loadModel } = await import("/gpt.mjs");

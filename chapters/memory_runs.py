@@ -2,8 +2,9 @@
 
     python chapters/memory_runs.py [--seeds 1 2 3 4 5] [--out FILE] [--jobs 2]
 
-Four kinds of model, a training for each seed, two relearnings of each, and the nulls of
-the two kinds that are shipped. Half an hour on two cores.
+Four kinds of model, a training for each seed, two relearnings of each, the nulls of the
+two kinds that are shipped, and the first kind once more without the nudge. Half an hour
+on two cores.
 """
 
 import argparse
@@ -24,6 +25,7 @@ from mygpt.world_model import KINDS, SHIPPED, WorldModel, train_world_model
 OUT = Path(__file__).parent / "data" / "memory.json"
 SEEDS = (1, 2, 3, 4, 5)
 RELEARNINGS = (0, 1)
+LONGER = 3000  # steps of one more relearning, of the first kind
 GAINS = (1.0, 2.0, 4.0, 16.0)  # of the nulls: as loud as the network, and louder
 READ = 800  # rows of text for triggers
 FORTY = [4 * country + country % 4 for country in range(40)]  # a fact of each country
@@ -42,7 +44,6 @@ def measured(
     return {
         "right": evidence.share(evidence.is_right(made, true)),
         "guess": evidence.guess(facts),
-        "explained": evidence.explained(made, facts),
         "triggers share a word": evidence.shared_words(made, rows),
         "value names the next word": evidence.first_words(made, rows),
         "lens": evidence.lens(made, facts),
@@ -50,10 +51,7 @@ def measured(
         "neurons": evidence.chosen_elsewhere(made, facts),
         "reach": evidence.reach(made, facts),
         "halves": evidence.halves(made, facts, stories),
-        "exchanged": {
-            str(layer): evidence.exchanged(made, facts, layer)
-            for layer in memory_layers(made.model)
-        },
+        "exchanges": evidence.exchanges(made, facts, stories),
         "carried": evidence.carried(made, facts),
         "edits": evidence.edits(made, facts, edited),
     }
@@ -107,6 +105,14 @@ def run(kind: str, seed: int) -> dict:
     if kind in SHIPPED:
         found["trained"] = measured(made, facts, stories)
         found["nulls"] = of_nulls(made, facts, stories, seed)
+    if kind == "attention-first":
+        found["relearning, longer"] = evidence.relearned_longer(made, facts, LONGER)
+        plain = train_world_model(kind, seed, progress=False, nudge=False)
+        found["without the nudge"] = {
+            "right": evidence.share(evidence.is_right(plain, facts)),
+            "halves": evidence.halves(plain, facts, stories),
+            "exchanges": evidence.exchanges(plain, facts, stories),
+        }
     return found
 
 

@@ -27,10 +27,6 @@ from pathlib import Path
 import nbformat
 from comparison import NUMBER, unit, value
 
-# In these any cell of the chapter may print a number, until they are written again.
-FIRST_EDITION = {
-    "10_memory",
-}
 CODE_DIRECTIVES = {
     "math",
     "code",
@@ -324,22 +320,12 @@ def slug(heading: str) -> str:
 
 
 def unprinted(
-    notebook: nbformat.NotebookNode,
-    whole: bool = False,
-    folder: Path | None = None,
+    notebook: nbformat.NotebookNode, folder: Path | None = None
 ) -> list[Number]:
     """The numbers in a chapter's prose that no cell of their section prints.
 
-    With `whole`, any cell of the chapter will do. Linked chapters are read in `folder`.
+    Linked chapters are read in `folder`.
     """
-    if whole:
-        printed = printed_numbers(notebook)
-        return [
-            number
-            for place, source in passages(notebook)
-            for number in numbers_in(source, place)
-            if not is_printed(number.text, printed)
-        ]
     found = sections(notebook)
     return [
         number
@@ -386,9 +372,8 @@ def main(names: list[str]) -> int:
 
     missing = False
     for path in chosen(names):
-        whole = path.stem in FIRST_EDITION
         chapter = nbformat.read(path, as_version=4)
-        for number in unprinted(chapter, whole=whole, folder=path.parent):
+        for number in unprinted(chapter, folder=path.parent):
             print(f"{path.stem}: no cell prints {number}")
             missing = True
     return int(missing)

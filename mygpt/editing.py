@@ -215,15 +215,24 @@ def rank_one(
 def rank_one_change(
     key: Float[Tensor, "F"], change: Float[Tensor, "C"], moment: Float[Tensor, "F F"]
 ) -> Float[Tensor, "C F"]:
-    """What to add to W2: change (C⁻¹ key)ᵀ / (keyᵀ C⁻¹ key).
+    """What to add to W2: change wᵀ, w the direction that reads the key.
 
-    C is the second moment of the keys that the layer sees. Of all changes of W2 that
-    answer `key` with `change` more, the one that changes the answers to those keys
-    least (Meng et al. 2022, equation 2).
+    Of all changes of W2 that answer `key` with `change` more, the one that changes the
+    answers to the keys of `moment` least (Meng et al. 2022, equation 2).
     """
-    direction = torch.linalg.solve(moment.double(), key.double())
-    direction = direction / (key.double() @ direction)
-    return torch.outer(change, direction.to(change))
+    return torch.outer(change, direction(key, moment).to(change))
+
+
+def direction(
+    key: Float[Tensor, "F"], moment: Float[Tensor, "F F"]
+) -> Float[Tensor, "F"]:
+    """w = S⁻¹ m* / (m*ᵀ S⁻¹ m*), S the second moment and m* the key, in float64.
+
+    Of all w with w · m* = 1 it has the least mean square of w · m over the keys m of
+    the corpus that S was taken from.
+    """
+    solved = torch.linalg.solve(moment.double(), key.double())
+    return solved / (key.double() @ solved)
 
 
 def output_for(

@@ -953,6 +953,13 @@ def test_a_section_takes_the_old_ids_of_what_it_replaces():
     assert two["ids"] == ["two", "older", "oldest"]
 
 
+def test_what_moved_to_another_page_is_noted_for_the_script():
+    note = site_moved.signpost("a*", "other#b*")
+    assert note.astext() == (
+        '<data class="moved" hidden data-old="a*" value="other.html#b*"></data>'
+    )
+
+
 def test_an_old_id_that_leads_nowhere_or_is_in_use_is_a_problem():
     document = publish_doctree("Title\n=====\n\nOne\n---\n\na\n\nTwo\n---\n\nb\n")
     assert site_moved.keep(document, {"older": "three", "one": "two"}) == [

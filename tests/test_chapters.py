@@ -5,7 +5,6 @@ import re
 import statistics
 import subprocess
 import sys
-from functools import partial
 from pathlib import Path
 
 import execute
@@ -242,9 +241,9 @@ def directives(source):
             yield match[1], match[2].strip(), label
 
 
-def printed(chapter, whole=False):
+def printed(chapter):
     """Every number in the prose is printed in its section, or names its source."""
-    for number in prose.unprinted(chapter, whole=whole, folder=ROOT / "chapters"):
+    for number in prose.unprinted(chapter, folder=ROOT / "chapters"):
         yield f"no cell prints {number}"
     keys = prose.bibliography_keys(
         (ROOT / "references.bib").read_text(encoding="utf-8")
@@ -283,8 +282,6 @@ CHECKS = [
 @pytest.mark.parametrize("path", PATHS, ids=lambda path: path.stem)
 def test_the_chapter_follows_the_rule(path, check):
     chapter = nbformat.read(path, as_version=4)
-    if check is printed and path.stem in prose.FIRST_EDITION:
-        check = partial(printed, whole=True)
     assert list(check(chapter)) == []
 
 

@@ -5,6 +5,7 @@ from torch import nn
 
 from mygpt.editing import (
     ablations,
+    direction,
     falls,
     logits_without,
     matched_sets,
@@ -181,6 +182,24 @@ def test_a_rank_one_edit_answers_its_key_and_changes_the_corpus_least(model, row
 
     assert moved(added) < 0.9 * moved(plain)
     assert torch.linalg.matrix_rank(added.detach(), atol=1e-4) == 1
+
+
+def test_the_direction_reads_its_key_and_the_corpus_least():
+    generator = torch.Generator().manual_seed(3)
+    corpus = torch.randn(200, 7, generator=generator) @ torch.randn(
+        7, 7, generator=generator
+    )
+    moment = corpus.T @ corpus / len(corpus)
+    key = torch.randn(7, generator=generator)
+    w = direction(key, moment)
+    assert w.dtype == torch.float64
+    assert (w @ key.double()).item() == pytest.approx(1)
+    least = (corpus.double() @ w).square().mean()
+    for seed in range(20):
+        other = torch.randn(7, generator=torch.Generator().manual_seed(seed)).double()
+        other = w + 0.1 * (other - (other @ key.double()) * w)
+        assert (other @ key.double()).item() == pytest.approx(1)
+        assert (corpus.double() @ other).square().mean() > least
 
 
 def test_the_output_found_makes_every_answer_win(model):

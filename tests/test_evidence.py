@@ -16,7 +16,8 @@ import pytest
 import torch
 from memory_runs import SEEDS, measured
 
-from mygpt import evidence, memory
+from mygpt import editing, evidence, memory
+from mygpt.evidence.edits import WAYS, Edited
 from mygpt.nulls import NULLS, own_answers
 from mygpt.probes import (
     Prompts,
@@ -69,8 +70,18 @@ def read_by_the_lens(found):
 
 
 def exchanged(found):
-    last = found["exchanged"]["1"]
+    last = found["exchanges"]["network 1"]["facts"]
     return last["own"] <= 0.1 and last["other's"] >= 0.85
+
+
+def each_half_brings_its_own(found):
+    network, heads = (
+        found["exchanges"][part] for part in ("network 1", "heads of layer 1")
+    )
+    return (
+        min(network["facts"]["other's"], heads["stories"]["other's"]) >= 0.85
+        and min(network["stories"]["own"], heads["facts"]["own"]) >= 0.85
+    )
 
 
 def carried_to_the_last_word(found):
@@ -88,6 +99,9 @@ def carried_to_the_last_word(found):
 NULLS_FAIL = {
     "the answers are right": lambda found: found["right"] >= 0.95,
     "facts are lost without the network, stories without heads": dissociated,
+    "each half, exchanged, brings the other's answer in its own task alone": (
+        each_half_brings_its_own
+    ),
     "values name the next word": lambda found: (
         found["value names the next word"] >= 0.15
     ),
@@ -106,9 +120,6 @@ NULLS_PASS = {
     ),
     "triggers share a word": lambda found: (
         found["triggers share a word"]["80%"] >= 0.25
-    ),
-    "country and relation explain the coefficients": lambda found: (
-        found["explained"]["country"] + found["explained"]["relation"] >= 0.5
     ),
     "the last word carries the answer after attention 0": carried_to_the_last_word,
 }
@@ -221,8 +232,8 @@ def check_trained(found):
     assert carried["last"]["attention 0"] >= 0.95
     assert max(carried["word after"].values()) <= 0.02
     assert carried["last"]["embeddings"] == 0
-    assert found["exchanged"]["1"]["other's"] >= 0.9
-    assert found["exchanged"]["1"]["own"] <= 0.05
+    assert each_half_brings_its_own(found)
+    assert found["exchanges"]["network 1"]["facts"]["own"] <= 0.05
     assert edits["prompt"] >= 0.99
     assert edits["phrasings"] >= 0.85
     assert min(edits["country"], edits["relation"]) >= 0.9
@@ -240,7 +251,7 @@ def check_nulls(run):
         assert not any(map(passes, whole_nulls(run))), claim
     drawn = run["nulls"]["random word"]  # which the model never says
     assert drawn["lens"]["feed-forward 1"] <= 0.05
-    assert drawn["neurons"]["beyond 99 % of controls"] >= 0.7
+    assert drawn["neurons"]["beyond 99 % of controls"] >= 0.5
 
 
 def whole_nulls(run):
@@ -271,16 +282,37 @@ def check_attention_first(run):
         found = recovered(run, "facts", [relation])
         assert found["right"] > found["guess"] + 0.1, relation
     assert run["linear map"] <= 3
+    check_longer(run["relearning, longer"])
+    check_without_the_nudge(run["without the nudge"])
     assert trained["halves"]["network 1, zero"]["of its kind"] <= 0.3
     random_keys = run["nulls"]["random keys and values, gain 1"]
-    assert (
-        trained["explained"]["their meeting"]
-        > random_keys["explained"]["their meeting"] + 0.03
-    )
     assert (
         trained["triggers share a word"]["100%"]
         > random_keys["triggers share a word"]["100%"] + 0.05
     )
+
+
+def check_longer(found):
+    """Ten times as many steps find more of the capitals, and still name few."""
+    capital, dealt = (found[source]["capital"] for source in ("facts", "dealt"))
+    assert capital["named"] <= 0.08 * capital["unmet"]
+    assert capital["chosen"] >= 2.5 * capital["chance"]
+    assert dealt["chosen"] <= 1.5 * dealt["chance"]
+    assert dealt["named"] <= 0.02 * dealt["unmet"]
+
+
+def check_without_the_nudge(found):
+    """Facts come to need the second attention as well, and still need the network."""
+    assert found["right"] >= 0.99
+    for how in ("zero", "mean", "class mean"):
+        assert found["halves"][f"network 1, {how}"]["facts"] <= 0.1
+        assert found["halves"][f"network 1, {how}"]["stories"] >= 0.85
+    for how in ("zero", "mean"):
+        assert found["halves"][f"heads of layer 1, {how}"]["facts"] <= 0.2
+    exchanges = found["exchanges"]
+    assert exchanges["heads of layer 1"]["facts"]["other's"] >= 0.95
+    assert exchanges["network 1"]["facts"]["other's"] >= 0.75
+    assert exchanges["network 1"]["stories"]["own"] >= 0.9
 
 
 def check_ordinary(run):
@@ -288,7 +320,7 @@ def check_ordinary(run):
     halves, capital = run["trained"]["halves"], recovered(run, "facts", ["capital"])
     assert capital["named"] >= 0.9
     assert run["linear map"] >= 36
-    assert run["trained"]["exchanged"]["0"]["own"] >= 0.95
+    assert run["trained"]["exchanges"]["network 0"]["facts"]["own"] >= 0.95
     for how in ("zero", "mean", "class mean"):
         off = halves[f"network 1, {how}"]
         assert off["facts"] <= 0.35
@@ -426,7 +458,7 @@ def test_an_exchange_gives_the_output_for_the_next_country():
     other = facts.answers[order]
     differs = other != facts.answers
     expected = (logits.argmax(-1) == other)[differs].float().mean().item()
-    found = evidence.exchanged(made, facts, 1)
+    found = evidence.exchanged(made, facts, feed_forward(1))
     assert found["other's"] == pytest.approx(expected)
 
 
@@ -472,6 +504,110 @@ def test_an_edit_is_scored_by_what_follows_and_what_stays():
     right = evidence.edits(made, facts, [0])
     assert right["rest"] - one_off["rest"] == pytest.approx(1 / (39 * 12), rel=1e-3)
     assert one_off["relation"] == right["relation"]
+
+
+@pytest.mark.parametrize("way", WAYS)
+def test_edits_of_the_last_step_are_those_of_a_whole_edited_model(way):
+    made, facts, stories = asked()
+    found = evidence.edited(made, facts, [6, 33], way=way, stories=stories)
+    assert found.fact == [6, 33]
+    moment = editing.second_moment(made.model, made.rows(400), 1)
+    for row, (fact, new) in enumerate(zip(found.fact, found.new, strict=True)):
+        old = facts[4 * fact : 4 * fact + 1]
+        assert new != old.answers.item()
+        once = Prompts(old.ids, old.last, torch.tensor([new]))
+        if way == "one value":
+            neuron = memory.contributions(made.model, old, 1)[0].argmax().item()
+            model = editing.rewrite_value(made.model, once, 1, neuron)
+        else:
+            plain = torch.eye(256) if way == "gradient" else moment
+            model = editing.rewrite(made.model, once, 1, plain)
+        said = final_logits(model, facts).argmax(-1)
+        assert (said != found.said[row]).sum() <= 1  # a tie may fall either way
+        whole = WorldModel(model, made.world)
+        kept = evidence.share(evidence.is_right(whole, stories))
+        assert found.stories[row] == pytest.approx(kept, abs=0.003)
+
+
+def test_what_follows_by_relation_and_phrasing():
+    """Of made-up answers: fact 2 follows in phrasing 3 alone, fact 6 in 0 and 3."""
+    said = torch.full((2, 640), 1)
+    said[0, 4 * 2 + 3] = said[1, 4 * 6] = said[1, 4 * 6 + 3] = 9
+    felt = torch.arange(640.0).expand(2, -1)
+    others = [0, 1, 3]  # a fact of each other relation, so that none is empty
+    found = evidence.followed(
+        Edited([2, 6, *others], [9] * 5, said[[0, 1, 0, 0, 0]], felt[[0] * 5], [])
+    )
+    assert found["follows"][2] == [0.5, 0, 0, 1]
+    assert found["felt"][2] == [16, 17, 18, 19]
+    assert found["follows"][0] == [0, 0, 0, 0]
+
+
+def test_the_groups_of_a_rewritten_fact_are_all_prompts_once():
+    made, facts, _ = asked()
+    found = evidence.edited(made, facts, [4 * 7 + 2])
+    of = evidence.groups(found)
+    assert {name: int(where.sum()) for name, where in of.items()} == {
+        "prompt": 1,
+        "phrasings": 3,
+        "country": 12,
+        "relation": 156,
+        "rest": 468,
+    }
+    assert (torch.stack(list(of.values())).sum(0) == 1).all()
+    assert of["prompt"][0, 16 * 7 + 4 * 2]
+    felt = evidence.felt(found)
+    assert found.felt[0, 16 * 7 + 4 * 2].item() == pytest.approx(1, abs=1e-4)
+    assert felt["phrasings"] > felt["country"] > felt["rest"]
+
+
+def test_a_card_tells_its_triggers_as_sentences_and_each_once():
+    made, _, _ = asked()
+    rows = made.rows(60, seed=3)
+    told = evidence.cards(made, rows, 1, count=6)
+    assert len(told) == 256
+    fired = memory.coefficients(made.model, rows)[1]  # (N, T, F)
+    for neuron in (0, 37, 199):
+        texts = [text for text, _ in told[neuron]]
+        strengths = [strength for _, strength in told[neuron]]
+        assert 2 <= len(texts) == len(set(texts)) <= 6
+        assert strengths == sorted(strengths, reverse=True)
+        assert strengths[0] == pytest.approx(fired[..., neuron].max().item(), rel=1e-4)
+        row, position = divmod(int(fired[..., neuron].argmax()), rows.shape[1])
+        words = [made.words[i] for i in rows[row, : position + 1]]
+        assert " ".join(words).endswith(texts[0])
+        assert "." not in texts[0].split()[:-1]
+
+
+def test_edits_in_a_row_are_made_on_top_of_each_other():
+    made, facts, stories = asked()
+    found = evidence.in_a_row(made, facts, stories[:40], [0, 5, 10], (1, 3))
+    assert [one["edits"] for one in found] == [1, 3]
+    alone = evidence.edits(made, facts, [0])
+    first = found[0]
+    assert first["prompts"] == alone["prompt"] == 1
+    assert first["phrasings"] == pytest.approx(alone["phrasings"])
+    stays = [alone[name] for name in ("country", "relation", "rest")]
+    count = [12, 156, 468]
+    expected = sum(s * n for s, n in zip(stays, count, strict=True)) / sum(count)
+    assert first["other facts"] == pytest.approx(expected, abs=1e-4)
+    assert found[1]["other facts"] < 1
+    assert found[1]["stories"] == 1
+
+
+def test_stories_are_exchanged_with_stories_of_as_many_pairs():
+    made, facts, stories = asked()
+    assert (stories.last == stories.last.roll(4)).all()
+    found = evidence.exchanges(made, facts, stories)
+    assert set(found) == {"network 1", "heads of layer 1"}
+    place = heads(1)
+    output = record(made.model, stories.ids, [place])[place].roll(4, dims=0)
+    said = final_logits(made.model, stories, {place: lambda out: output}).argmax(-1)
+    other = stories.answers.roll(4)
+    differs = other != stories.answers
+    expected = (said == other)[differs].float().mean().item()
+    assert found["heads of layer 1"]["stories"]["other's"] == pytest.approx(expected)
+    assert expected >= 0.95
 
 
 def test_the_figure_shows_what_fires_each_card_and_what_it_promotes():

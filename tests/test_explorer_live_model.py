@@ -1,4 +1,5 @@
 import base64
+import copy
 import io
 import json
 import subprocess
@@ -35,7 +36,23 @@ OFF = {"kind": "scale", "layer": 1, "neuron": 7, "factor": 0.0}
 MANY = {"kind": "scale", "layer": 1, "neuron": [3, 22], "factor": 2.0}
 VALUE = {"kind": "value", "layer": 1, "neuron": 5, "word": "kiki"}
 REWRITE = {"kind": "rewrite", "prompt": "fun", "word": "ban"}
-SEQUENCES = ([], [OFF], [MANY, OFF], [VALUE], [REWRITE], [OFF, REWRITE, VALUE, MANY])
+HEADS_OFF = {"kind": "part", "layer": 0, "part": "heads", "factor": 0.0}
+NETWORK_OFF = {"kind": "part", "layer": 1, "part": "network", "factor": 0.0}
+PARTS = (
+    [HEADS_OFF],
+    [NETWORK_OFF],
+    [HEADS_OFF | {"layer": 1}, VALUE, REWRITE],
+    [NETWORK_OFF, HEADS_OFF, NETWORK_OFF | {"factor": 1.0}, REWRITE],
+)
+SEQUENCES = (
+    [],
+    *PARTS,
+    [OFF],
+    [MANY, OFF],
+    [VALUE],
+    [REWRITE],
+    [OFF, REWRITE, VALUE, MANY],
+)
 
 
 def in_page(explorer, tmp_path):
@@ -192,6 +209,37 @@ def test_a_rewritten_fact_is_answered_and_neurons_switched_off_are_silent():
     np.testing.assert_allclose(hidden[2][:, 22], 2 * hidden[0][:, 22])
 
 
+def test_a_part_that_is_off_brings_nothing():
+    explorer = live()
+    ids = torch.tensor([explorer._ids(PROMPT)])
+    found = {}
+    for name, edits in {
+        "heads": [HEADS_OFF],
+        "network": [NETWORK_OFF],
+        "all": [],
+    }.items():
+        found[name] = explorer._read(PROMPT, edits)[0]
+    by_hand = copy.deepcopy(explorer.model)
+    by_hand.blocks[1].mlp.fc2.weight *= 0
+    by_hand.blocks[1].mlp.fc2.bias *= 0
+    torch.testing.assert_close(found["network"], by_hand(ids)[0][0, -1])
+    by_hand = copy.deepcopy(explorer.model)
+    by_hand.blocks[0].mha.W_O.weight *= 0  # its bias, which reads nothing, stays
+    torch.testing.assert_close(found["heads"], by_hand(ids)[0][0, -1])
+    assert not torch.allclose(found["heads"], found["all"])
+    again = explorer._read(PROMPT, [NETWORK_OFF, NETWORK_OFF | {"factor": 1.0}])[0]
+    torch.testing.assert_close(again, found["all"])
+
+
+def test_the_small_form_has_facts_in_its_still():
+    small = live(small=True)
+    assert small.small
+    assert not live().small
+    assert small.still() != live().still()
+    small.edits = [NETWORK_OFF]
+    assert small.still() != live(small=True).still()
+
+
 def test_a_shorter_prompt_keeps_the_token_within_it():
     explorer = live()
     explorer.prompt = "  Fun "
@@ -322,6 +370,26 @@ BAD = {
     "factor": ({"edits": [OFF | {"factor": 3}]}, "factor must be one of.*got 3"),
     "edit's word": ({"edits": [VALUE | {"word": "x"}]}, r"edits\[0\] must be of"),
     "edit's prompt": ({"edits": [REWRITE | {"prompt": "x"}]}, r"edits\[0\] must be"),
+    "no such part": (
+        {"edits": [HEADS_OFF | {"part": "norm"}]},
+        r"edits\[0\]: part must be one of \['heads', 'network'\], got 'norm'",
+    ),
+    "heads of no layer": (
+        {"edits": [HEADS_OFF | {"layer": 2}]},
+        r"edits\[0\]: layer must be among \[0, 1\], got 2",
+    ),
+    "network of a layer without": (
+        {"edits": [NETWORK_OFF | {"layer": 0}]},
+        r"edits\[0\]: layer must be one that has .*among \[1\]; got 0",
+    ),
+    "half a part": (
+        {"edits": [HEADS_OFF | {"factor": 2.0}]},
+        r"edits\[0\]: factor must be one of \[0.0, 1.0\], got 2.0",
+    ),
+    "a network that is off": (
+        {"edits": [NETWORK_OFF, OFF, REWRITE]},
+        r"edits\[2\] rewrites a fact while the network of layer 1, .* is off",
+    ),
     "no moment": (
         {"edits": [REWRITE], "second_moment": None},
         r"edits\[0\] rewrites a fact: that needs a second_moment",

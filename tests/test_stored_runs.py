@@ -118,6 +118,8 @@ def test_the_runs_come_out_again(topic, tmp_path):
     assert [claim for claim, holds in module.claims(new).items() if not holds] == []
     olds, news = dict(numbers(old)), dict(numbers(new))
     assert olds.keys() == news.keys()
+    if module.RTOL is None:  # of these only the claims come out again
+        return
     far = {
         path: (value, news[path])
         for path, value in olds.items()

@@ -17,16 +17,24 @@ from mygpt.evidence.answers import (
     of_its_kind,
     share,
 )
-from mygpt.evidence.edits import edits
-from mygpt.evidence.halves import exchanged, halves, heads_off, network_off
+from mygpt.evidence.edits import (
+    edited,
+    edits,
+    felt,
+    followed,
+    groups,
+    in_a_row,
+    shares,
+)
+from mygpt.evidence.halves import exchanged, exchanges, halves, heads_off, network_off
 from mygpt.evidence.neurons import (
+    cards,
     chosen_elsewhere,
-    explained,
     first_words,
     reach,
     shared_words,
 )
-from mygpt.evidence.outside import linear_map, relearning
+from mygpt.evidence.outside import linear_map, relearned_longer, relearning
 from mygpt.evidence.routes import carried, induction, lens
 
 __all__ = [
@@ -34,15 +42,21 @@ __all__ = [
     "PHRASINGS",
     "answer_words",
     "by_cell",
+    "cards",
     "carried",
     "chosen_elsewhere",
+    "edited",
     "edits",
     "exchanged",
-    "explained",
+    "exchanges",
+    "felt",
     "first_words",
+    "followed",
+    "groups",
     "guess",
     "halves",
     "heads_off",
+    "in_a_row",
     "induction",
     "is_right",
     "lens",
@@ -50,7 +64,9 @@ __all__ = [
     "network_off",
     "of_its_kind",
     "reach",
+    "relearned_longer",
     "relearning",
     "share",
     "shared_words",
+    "shares",
 ]

@@ -19,6 +19,7 @@ from mygpt.probes import (
 from mygpt.world_model import WorldModel
 
 HOW = ("zero", "mean", "class mean")
+LENGTHS = 4  # of stories, in turn (`WorldModel.stories`)
 
 
 def network_off(made: WorldModel, layer: int, how: str) -> Callable[[Prompts], Changes]:
@@ -74,16 +75,36 @@ def halves(
     }
 
 
-def exchanged(made: WorldModel, prompts: Prompts, layer: int) -> dict[str, float]:
-    """What is said with the output that a network gave for another country.
+def exchanged(
+    made: WorldModel, prompts: Prompts, place: str, apart: int = EACH
+) -> dict[str, float]:
+    """What is said with what a place holds for the prompt `apart` rows before.
 
-    Among prompts whose answers differ, the share of own answers and of the other's.
+    That is the same phrasing about another country; with `apart` 4, a story of as many
+    pairs. Among prompts whose answers differ, the share of own answers and of the
+    other's.
     """
-    other = prompts.answers.roll(EACH)
+    other = prompts.answers.roll(apart)
     differs = other != prompts.answers
-    change = {feed_forward(layer): lambda out: out.roll(EACH, dims=0)}
+    change = {place: lambda out: out.roll(apart, dims=0)}
     found = final_logits(made.model, prompts, change).argmax(-1)[differs]
     return {
         "own": share(found == prompts.answers[differs]),
         "other's": share(found == other[differs]),
+    }
+
+
+def exchanges(
+    made: WorldModel, facts: Prompts, stories: Prompts
+) -> dict[str, dict[str, dict[str, float]]]:
+    """Each part's output exchanged, in facts and in stories: networks, later heads."""
+    places = {
+        f"network {layer}": feed_forward(layer) for layer in memory_layers(made.model)
+    } | {"heads of layer 1": heads(1)}
+    return {
+        name: {
+            "facts": exchanged(made, facts, place),
+            "stories": exchanged(made, stories, place, LENGTHS),
+        }
+        for name, place in places.items()
     }

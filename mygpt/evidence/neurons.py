@@ -5,11 +5,11 @@ from jaxtyping import Int
 from torch import Tensor
 
 from mygpt.editing import falls, matched_sets, strongest
-from mygpt.evidence.answers import COUNTRIES, EACH, PHRASINGS, SHAPE, share
+from mygpt.evidence.answers import COUNTRIES, EACH, PHRASINGS, share
 from mygpt.memory import (
     agreement,
-    attributions,
     coefficients,
+    contributions,
     patterns,
     triggers,
     values,
@@ -19,14 +19,39 @@ from mygpt.world import RELATIONS
 from mygpt.world_model import WorldModel
 
 NEURONS = 5  # chosen for a fact
+TOLD = 25  # triggers that are looked at
 
 
 def shared_words(made: WorldModel, rows: Int[Tensor, "N T"]) -> dict[str, float]:
     """Of the last layer's neurons, those whose triggers share a word at one place."""
     layer = len(made.model.blocks) - 1
-    found = triggers(made.model, rows, layer, count=25)
+    found = triggers(made.model, rows, layer, count=TOLD)
     common = patterns(found, rows).share
     return {f"{part:.0%}": share(common >= part) for part in (0.6, 0.8, 1.0)}
+
+
+def cards(
+    made: WorldModel, rows: Int[Tensor, "N T"], layer: int, count: int = 8
+) -> list[list[tuple[str, float]]]:
+    """Each neuron's strongest triggers among the rows, with its coefficients there.
+
+    A trigger is told as its sentence up to the place, and each sentence once.
+    """
+    found = triggers(made.model, rows, layer, count=TOLD)
+    told = []
+    for places in zip(found.row, found.position, found.strength, strict=True):
+        best: dict[str, float] = {}
+        for row, position, strength in zip(*places, strict=True):
+            best.setdefault(_sentence(made, rows[row, : position + 1]), strength.item())
+        told.append(list(best.items())[:count])
+    return told
+
+
+def _sentence(made: WorldModel, ids: Int[Tensor, "T"]) -> str:
+    """The words after the last full stop that is not the end itself."""
+    words = [made.words[i] for i in ids.tolist()]
+    stops = [i for i, word in enumerate(words[:-1]) if word == "."]
+    return " ".join(words[stops[-1] + 1 :] if stops else words)
 
 
 def first_words(made: WorldModel, rows: Int[Tensor, "N T"]) -> float:
@@ -36,30 +61,12 @@ def first_words(made: WorldModel, rows: Int[Tensor, "N T"]) -> float:
     return agreement(made.model, rows, layer, best).item()
 
 
-def explained(made: WorldModel, prompts: Prompts) -> dict[str, float]:
-    """How much of the coefficients' variation each part of the question explains.
-
-    At the ends of the prompts, as the mean over the last layer's neurons.
-    """
-    layer = len(made.model.blocks) - 1
-    at = torch.arange(len(prompts)), prompts.last
-    last = coefficients(made.model, prompts.ids)[layer][at].view(*SHAPE, -1)
-    last = last - last.mean((0, 1, 2))
-    country, relation = last.mean((1, 2)), last.mean((0, 2))  # (40, F), (R, F)
-    both = last.mean(2) - country[:, None] - relation
-    parts = {"country": country, "relation": relation, "their meeting": both}
-    whole = last.square().mean((0, 1, 2))
-    return {
-        name: (part.square().flatten(0, -2).mean(0) / whole).mean().item()
-        for name, part in parts.items()
-    }
-
-
 def chosen_elsewhere(
     made: WorldModel, prompts: Prompts, draws: int = 100
 ) -> dict[str, int | float]:
     """Neurons chosen for each fact on its first phrasing, switched off in the others.
 
+    Chosen are the five that add most to the answer (`memory.contributions`).
     Asked are the prompts that have the same answer as the first phrasing; a null seldom
     gives the same. The controls are sets of other neurons, as strong where they are
     switched off.
@@ -68,7 +75,7 @@ def chosen_elsewhere(
     first = torch.arange(len(prompts)) // PHRASINGS * PHRASINGS
     same = prompts.answers == prompts.answers[first]
     tested = same & (torch.arange(len(prompts)) != first)
-    chosen = strongest(attributions(model, prompts[first], layer), NEURONS)[tested]
+    chosen = strongest(contributions(model, prompts[first], layer), NEURONS)[tested]
     others = prompts[tested]
     at = torch.arange(len(others)), others.last
     written = coefficients(model, others.ids)[layer][at] * values(model, layer).norm(
@@ -95,7 +102,7 @@ def reach(made: WorldModel, prompts: Prompts) -> dict[str, float]:
     country = torch.arange(COUNTRIES)
     relation = country % len(RELATIONS)
     facts = country * EACH + relation * PHRASINGS
-    chosen = strongest(attributions(model, prompts[facts], layer), NEURONS)
+    chosen = strongest(contributions(model, prompts[facts], layer), NEURONS)
     others = prompts[torch.arange(len(prompts)) % PHRASINGS != 0]
     fall = falls(model, others, chosen[:, None].expand(-1, len(others), -1))
     fall = fall.view(COUNTRIES, COUNTRIES, len(RELATIONS), PHRASINGS - 1)

@@ -10,6 +10,7 @@ from mygpt.evidence.answers import EACH, PHRASINGS
 from mygpt.nulls import dealt_answers
 from mygpt.probes import Prompts
 from mygpt.relearning import (
+    STEPS,
     Recovered,
     entering,
     planted,
@@ -50,8 +51,23 @@ def relearning(
     }
 
 
+def relearned_longer(
+    made: WorldModel, prompts: Prompts, steps: int, seed: int = 0
+) -> dict[str, dict[str, dict[str, float]]]:
+    """The counts of `relearning` for facts and dealt answers, after more steps."""
+    dealt = dealt_answers(prompts, EACH, seed)
+    return {
+        "facts": _recovered(made, prompts, None, seed, steps),
+        "dealt": _recovered(made, dealt, None, seed, steps),
+    }
+
+
 def _recovered(
-    made: WorldModel, prompts: Prompts, inputs: Tensor | None, seed: int
+    made: WorldModel,
+    prompts: Prompts,
+    inputs: Tensor | None,
+    seed: int,
+    steps: int = STEPS,
 ) -> dict[str, dict[str, float]]:
     """The counts of `recovered`, by relation, summed over all folds of countries."""
     country = torch.arange(len(prompts)) // EACH
@@ -59,7 +75,7 @@ def _recovered(
     total = {name: dict.fromkeys(Recovered.__annotations__, 0) for name in RELATIONS}
     for fold in range(FOLDS):
         learned = country % FOLDS != fold
-        logits = relearned_logits(made.model, prompts, learned, inputs, seed=seed)
+        logits = relearned_logits(made.model, prompts, learned, inputs, steps, seed)
         for i, name in enumerate(RELATIONS):
             where = relation == i
             one = recovered(logits[where], prompts.answers[where], learned[where])

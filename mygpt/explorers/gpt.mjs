@@ -191,8 +191,10 @@ function addEdits({ values, additions }, mlp, hidden, from, out, to) {
 }
 
 /**
- * One pass over the ids. `edits` is null or one per layer: null, or { scale, values, additions },
- * where scale (null or one number a neuron) multiplies the activations before fc2. Returns
+ * One pass over the ids. `edits` is null or one per layer: null, or
+ * { scale, values, additions, heads, network }, where scale (null or one number a neuron)
+ * multiplies the activations before fc2, and `heads` and `network` are 1, or 0 where all heads or
+ * the whole network are switched off. Returns
  *   logits: of the last position, with `all` of every position, one row each;
  *   hidden: for each layer the activations [positions, neurons] that fc2 reads, or null;
  *   own:    the same before the scale of the edits;
@@ -219,7 +221,10 @@ export function forward(model, ids, { edits = null, all = false } = {}) {
     normInto(layer.ln, stream, rows, normed);
     [[layer.q, q], [layer.k, k], [layer.v, v]].forEach(([part, into]) =>
       linearInto(part, normed, rows, into));
-    linearInto(layer.o, attend(q, k, v, rows, width, model.heads), rows, out);
+    const edit = edits?.[index];
+    const read = edit?.heads === 0 ? new Float64Array(rows * width)
+      : attend(q, k, v, rows, width, model.heads);
+    linearInto(layer.o, read, rows, out);
     for (let i = 0; i < out.length; i += 1) stream[i] += out[i];
     hidden.push(null);
     own.push(null);
@@ -229,8 +234,8 @@ export function forward(model, ids, { edits = null, all = false } = {}) {
     const active = linearInto(fc1, normed, rows, new Float64Array(rows * fc1.outs));
     for (let i = 0; i < active.length; i += 1) active[i] = model.activation(active[i]);
     own[index] = active;
-    const edit = edits?.[index];
     hidden[index] = edit?.scale ? active.map((one, i) => one * edit.scale[i % fc1.outs]) : active;
+    if (edit?.network === 0) return;
     linearInto(fc2, hidden[index], rows, out);
     for (let row = 0; edit && row < rows; row += 1) {
       addEdits(edit, layer.mlp, hidden[index], row * fc2.ins, out, row * width);
@@ -319,6 +324,7 @@ export function contributions(model, pass, layer, word, edits = null) {
   const { width } = model;
   const last = pass.stds.length - 1;
   const { fc2: { ins: neurons } } = model.layers[layer].mlp;
+  if (edits?.[layer]?.network === 0) return new Float64Array(neurons);
   const hidden = pass.hidden[layer].subarray(last * neurons);
   const directions = scoreDirections(model);
   return Float64Array.from(hidden, (amount, neuron) => {
@@ -441,19 +447,22 @@ export function rewrite(model, ids, target, factor, edits = null) {
 }
 
 /**
- * Edits in words, one after the other, as `forward` takes them: a factor for neurons (the last one
- * counts), a value that points at a word (of the old value's length), a rewritten fact.
- * `edits` name words by their ids: { kind, layer, neuron, factor | word } or { kind, ids, word }.
+ * Edits in words, one after the other, as `forward` takes them: a factor for neurons or for a whole
+ * part (the last one counts), a value that points at a word (of the old value's length), a
+ * rewritten fact. `edits` name words by their ids: { kind, layer, neuron, factor | word },
+ * { kind, layer, part, factor } or { kind, ids, word }.
  */
 export function compileEdits(model, edits, factor = null) {
   const compiled = model.layers.map(() => null);
   const { width } = model;
   for (const edit of edits) {
     const layer = edit.kind === "rewrite" ? model.layers.length - 1 : edit.layer;
-    compiled[layer] ??= { scale: null, values: new Map(), additions: [] };
+    compiled[layer] ??= { scale: null, values: new Map(), additions: [], heads: 1, network: 1 };
     const changes = compiled[layer];
     const { mlp } = model.layers[layer];
-    if (edit.kind === "scale") {
+    if (edit.kind === "part") {
+      changes[edit.part] = edit.factor;
+    } else if (edit.kind === "scale") {
       changes.scale ??= new Float64Array(mlp.fc2.ins).fill(1);
       for (const neuron of [edit.neuron].flat()) changes.scale[neuron] = edit.factor;
     } else if (edit.kind === "value") {

@@ -17,7 +17,18 @@ from mygpt.editing import (
 )
 from mygpt.gpt import GPT, GPTConfig
 from mygpt.memory import values
-from mygpt.probes import changed, hidden, make_prompts, memory_layers, record
+from mygpt.probes import (
+    Changes,
+    changed,
+    feed_forward,
+    heads,
+    hidden,
+    make_prompts,
+    memory_layers,
+    record,
+)
+
+PARTS = {"heads": heads, "network": feed_forward}
 
 
 def build_gpt(
@@ -50,10 +61,10 @@ class EditedModel:
     """A copy of a GPT with the edits made one after the other.
 
     Each edit is that of LiveModel, its word and prompt given as ids: {"kind", "layer",
-    "neuron", "factor" or "word"} or {"kind", "ids", "word"}. A factor multiplies the
-    coefficients; a value points at its word in the layer as earlier edits left it; a
-    fact is rewritten in the last layer, with the second moment (F, F) of its
-    coefficients.
+    "neuron", "factor" or "word"}, {"kind", "layer", "part", "factor"} or {"kind",
+    "ids", "word"}. A factor multiplies the coefficients, or what a whole part brings; a
+    value points at its word in the layer as earlier edits left it; a fact is rewritten
+    in the last layer, with the second moment (F, F) of its coefficients.
     """
 
     def __init__(
@@ -67,16 +78,21 @@ class EditedModel:
             layer: torch.ones(len(values(model, layer)), dtype=torch.float64)
             for layer in memory_layers(model)
         }
+        self.off: set[str] = set()  # places of parts that are switched off
         for edit in edits:
-            if edit["kind"] == "scale":
+            if edit["kind"] == "part":
+                place = {PARTS[edit["part"]](edit["layer"])}
+                self.off = self.off - place if edit["factor"] else self.off | place
+            elif edit["kind"] == "scale":
                 self.factors[edit["layer"]][edit["neuron"]] = edit["factor"]
             elif edit["kind"] == "value":
                 self.point(edit["layer"], edit["neuron"], edit["word"])
             else:
                 self.rewrite(edit["ids"], edit["word"], moment)
 
-    def changes(self) -> dict:
-        return {hidden(layer): scaled(one) for layer, one in self.factors.items()}
+    def changes(self) -> Changes:
+        factors = {hidden(layer): scaled(one) for layer, one in self.factors.items()}
+        return factors | dict.fromkeys(self.off, torch.zeros_like)
 
     def weight(self, layer: int) -> Float[Tensor, "C F"]:
         return self.model.blocks[layer].mlp.fc2.weight

@@ -1,6 +1,6 @@
 import { html, mount, speaker } from "./drawing.mjs";
 import { themed } from "./heat.mjs";
-import { editsView, factsView } from "./live_model_edits.mjs";
+import { editsView, factsView, partsView } from "./live_model_edits.mjs";
 import { stateLinks } from "./live_model_links.mjs";
 import { addersView, mapView, neuronView } from "./live_model_neurons.mjs";
 import { nextView, promptView } from "./live_model_prompt.mjs";
@@ -19,20 +19,24 @@ const SPOKEN = {
 
 /** The views, and their nodes in the order of the page. */
 function liveViews(state, copy) {
-  const [prompt, next, map, neuron, adders, facts] =
-    [promptView, nextView, mapView, neuronView, addersView, factsView].map((view) => view(state));
+  const [prompt, next, parts, map, neuron, adders, facts] =
+    [promptView, nextView, partsView, mapView, neuronView, addersView, factsView]
+      .map((view) => view(state));
   const edits = editsView(state, copy);
   const setting = html("p", { class: "mygpt-setting" });
-  const nodes = [
-    prompt.node, next.node, map.head, map.node, map.foot,
+  const neurons = [
+    map.head, map.node, map.foot,
     html("div", { class: "mygpt-four" }, neuron.node, ...neuron.tables, adders.node),
-    edits.node, ...(state.facts.length ? [facts.node] : []), setting,
   ];
-  return { prompt, next, map, neuron, adders, facts, edits, setting, nodes };
+  const asked = state.facts.length ? [facts.node] : [];
+  const nodes = state.get("small")
+    ? [prompt.node, next.node, parts.node, ...asked]
+    : [prompt.node, next.node, parts.node, ...neurons, edits.node, ...asked, setting];
+  return { prompt, next, parts, map, neuron, adders, facts, edits, setting, nodes };
 }
 
 /** For each trait the function that draws what depends on it. */
-function drawing(state, { prompt, next, map, neuron, adders, facts, edits, setting }) {
+function drawing(state, { prompt, next, parts, map, neuron, adders, facts, edits, setting }) {
   function drawNeuron() {
     for (const part of [map, adders]) part.drawNeuron();
     neuron.draw();
@@ -68,6 +72,7 @@ function drawing(state, { prompt, next, map, neuron, adders, facts, edits, setti
     state.note = "";
     readFacts(state);
     facts.draw();
+    parts.draw();
     edits.draw();
     drawPrompt();
   }
@@ -89,7 +94,7 @@ function drawing(state, { prompt, next, map, neuron, adders, facts, edits, setti
 function render({ model, el }) {
   const voice = speaker();
   const state = liveState(model, voice.say);
-  const links = window.bookHost ? stateLinks(state, model) : null;
+  const links = window.bookHost && !model.get("small") ? stateLinks(state, model) : null;
   const views = liveViews(state, links?.copy);
   const drawn = drawing(state, views);
   const root = html(

@@ -6,6 +6,7 @@ from typing import Any
 import numpy as np
 import torch
 import traitlets
+from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from torch import Tensor
 
@@ -23,7 +24,7 @@ from mygpt.explorers.base import (
     module,
     stylesheet,
 )
-from mygpt.explorers.live_edits import EditedModel, build_gpt
+from mygpt.explorers.live_edits import PARTS, EditedModel, build_gpt
 from mygpt.explorers.memory import Pairs, check_pairs, pack_pairs
 from mygpt.feed_forward import ACTIVATIONS
 from mygpt.memory import contributions
@@ -37,7 +38,9 @@ MAX_EDITS = 64
 MAX_WEIGHTS = 1_000_000
 LEAST_MOMENT = 1e-9  # ratio of the smallest eigenvalue to the largest
 FACTORS = (0.0, 1.0, 2.0)
+ON_OFF = (0.0, 1.0)
 KINDS = {
+    "part": ("kind", "layer", "part", "factor"),
     "scale": ("kind", "layer", "neuron", "factor"),
     "value": ("kind", "layer", "neuron", "word"),
     "rewrite": ("kind", "prompt", "word"),
@@ -61,11 +64,17 @@ class LiveModel(Explorer):
     At first the layer is the last that has a feed-forward network, the token the
     prompt's last, and the neuron the one that adds most to the likeliest word.
 
-    `edits` are applied in turn, to one or more neurons of a layer or to a fact:
+    `edits` are applied in turn, to the heads or the network of a layer, to one or more
+    neurons of a layer or to a fact. A fact cannot be rewritten while the last network
+    is off:
 
+        {"kind": "part", "layer": 1, "part": "heads", "factor": 0.0}  # 0.0 or 1.0
         {"kind": "scale", "layer": 1, "neuron": 17, "factor": 0.0}  # 0.0, 1.0 or 2.0
         {"kind": "value", "layer": 1, "neuron": 17, "word": "rome"}
         {"kind": "rewrite", "prompt": "the capital of france is", "word": "rome"}
+
+    With `small` only the prompt, the next words, switches for the parts and the facts
+    are shown.
     """
 
     _esm = module("live_model")
@@ -82,6 +91,7 @@ class LiveModel(Explorer):
     trigger_data = traitlets.Bytes().tag(sync=True)
     moment_data = traitlets.Bytes().tag(sync=True)
     rewriting = traitlets.Dict().tag(sync=True)  # the constants: step, enough, steps
+    small = traitlets.Bool().tag(sync=True)
 
     prompt = traitlets.Unicode().tag(sync=True)
     layer = traitlets.Int().tag(sync=True)
@@ -104,6 +114,7 @@ class LiveModel(Explorer):
         neuron: int | None = None,
         token: int | None = None,
         edits: Iterable[Any] = (),
+        small: bool = False,
     ) -> None:
         check_member("activation", activation, list(ACTIVATIONS))
         arrays = _arrays(state_dict)
@@ -147,6 +158,7 @@ class LiveModel(Explorer):
             neuron=neuron,
             token=token,
             edits=edits,
+            small=small,
             description=(
                 f"A GPT of {count(len(self.model.blocks), 'layer')}, "
                 f"{count(width, 'channel')} and {count(vocab, 'word')}."
@@ -177,16 +189,31 @@ class LiveModel(Explorer):
         ]
 
     def draw(self, figure: Figure) -> None:
-        """The likeliest words, and the layer's memory coefficients at every word."""
+        """The likeliest words, and the layer's memory coefficients at every word.
+
+        The small form has, in place of the coefficients, the facts and what is said.
+        """
         left, right = figure.subplots(1, 2, width_ratios=(1, 1.6))
         names, shares = zip(*self.predictions(6), strict=True)
         plots.bars(left, [drawable(name, 10) for name in names], np.array(shares))
         left.set_ylabel("probability")
         left.tick_params(axis="x", rotation=45)
+        if self.small:
+            self._draw_facts(right)
+            return
         hidden = self._read(self.prompt, self.edits)[1][self.layer]
         plots.heatmap(right, hidden.numpy(), xlabel=f"neuron of layer {self.layer}")
         tokens = [self._words[i] for i in self._ids(self.prompt)]
         label_tokens(right.yaxis, tokens, 24)
+
+    def _draw_facts(self, ax: Axes) -> None:
+        """A line for each fact: its prompt, and what the model says after it."""
+        ax.set_axis_off()
+        lines = ["prompt: what the model says", ""]
+        for prompt, _ in self.facts:
+            said = self._words[int(self._read(prompt, self.edits)[0].argmax())]
+            lines.append(f"{drawable(prompt, 26)}: {drawable(said, 10)}")
+        ax.text(0, 1, "\n".join(lines), va="top", transform=ax.transAxes)
 
     @traitlets.validate("prompt")
     def _known_prompt(self, proposal) -> str:
@@ -306,7 +333,18 @@ class LiveModel(Explorer):
         given = list(edits)
         if len(given) > MAX_EDITS:
             raise ValueError(f"edits must be at most {MAX_EDITS}, got {len(given)}")
-        return [self._checked_edit(f"edits[{i}]", one) for i, one in enumerate(given)]
+        last, off, checked = len(self.model.blocks) - 1, False, []
+        for i, one in enumerate(given):
+            edit = self._checked_edit(f"edits[{i}]", one)
+            if edit["kind"] == "rewrite" and off:
+                raise ValueError(
+                    f"edits[{i}] rewrites a fact while the network of layer {last}, "
+                    "which it changes, is off"
+                )
+            if edit["kind"] == "part" and edit["part"] == "network":
+                off = not edit["factor"] if edit["layer"] == last else off
+            checked.append(edit)
+        return checked
 
     def _checked_edit(self, name: str, edit: Any) -> Edit:
         kind = edit.get("kind") if isinstance(edit, Mapping) else None
@@ -323,6 +361,8 @@ class LiveModel(Explorer):
                 "prompt": self._text(name, edit["prompt"]),
                 "word": self._check_word(name, edit["word"]),
             }
+        if kind == "part":
+            return self._checked_part(name, edit)
         self._check_layer(f"{name}: layer", edit["layer"])
         neuron = edit["neuron"]
         several = kind == "scale" and isinstance(neuron, list | tuple)
@@ -342,6 +382,16 @@ class LiveModel(Explorer):
         return where | {
             "factor": check_member(f"{name}: factor", edit["factor"], FACTORS)
         }
+
+    def _checked_part(self, name: str, edit: Edit) -> Edit:
+        part = check_member(f"{name}: part", edit["part"], tuple(PARTS))
+        layers, layer = list(range(len(self.model.blocks))), edit["layer"]
+        if part == "network":
+            self._check_layer(f"{name}: layer", layer)
+        elif isinstance(layer, bool) or layer not in layers:
+            raise ValueError(f"{name}: layer must be among {layers}, got {layer!r}")
+        factor = check_member(f"{name}: factor", edit["factor"], ON_OFF)
+        return {"kind": "part", "layer": layer, "part": part, "factor": factor}
 
     def _read(self, prompt: str, edits: Iterable[Edit]) -> tuple[Tensor, dict]:
         """The scores after the prompt, and the coefficients of every layer."""

@@ -1,7 +1,22 @@
 // The edits, and what they do to the facts.
 
-import { button, control, fixed, html } from "./drawing.mjs";
-import { editInWords, typePrompt } from "./live_model_state.mjs";
+import { button, control, fixed, html, tick } from "./drawing.mjs";
+import { editInWords, isOn, partInWords, switchPart, typePrompt } from "./live_model_state.mjs";
+
+/** Switches for whole parts of the model. */
+export function partsView(state) {
+  const parts = state.blocks.flatMap((layer) => [
+    { layer, part: "heads" }, ...(state.layers.includes(layer) ? [{ layer, part: "network" }] : []),
+  ]);
+  const ticks = parts.map((one) => tick([partInWords(one)], (on) =>
+    switchPart(state, one, on)));
+  const node = html("div", { class: "mygpt-parts", role: "group", "aria-label": "Parts switched on" },
+    html("span", { class: "mygpt-title", "aria-hidden": "true" }, "Switched on"),
+    ...ticks.map((one) => one.node));
+  const draw = () => parts.forEach(({ layer, part }, i) =>
+    ticks[i].show(isOn(state.get("edits"), layer, part)));
+  return { node, draw };
+}
 
 /** The edits, with `copy` a button that copies a link to them. */
 export function editsView(state, copy) {
@@ -58,7 +73,7 @@ export function factsView(state) {
   const sum = html("p", { class: "mygpt-number mygpt-sum" });
   const heads = ["Prompt", "Right", "The model says", ""].map((text) => html("span", {}, text));
   const node = html("div", { class: "mygpt-facts" },
-    html("div", { class: "mygpt-head" }, html("p", { class: "mygpt-title" }, "Facts"), sum),
+    html("div", { class: "mygpt-head" }, html("p", { class: "mygpt-title" }, "Also asked"), sum),
     html("p", { class: "mygpt-fact-head", "aria-hidden": "true" }, ...heads),
     html("ul", { class: "mygpt-fact-list" }, ...rows.map((row) => html("li", {}, row.node))));
   const drawPrompt = () => rows.forEach((row) => row.drawPrompt());

@@ -1,6 +1,6 @@
 // Links to a state of the live model.
 
-import { MAX_EDITS, splitPrompt, tell, tokenOf, typePrompt, withStop } from "./live_model_state.mjs";
+import { MAX_EDITS, isOn, splitPrompt, tell, tokenOf, typePrompt, withStop } from "./live_model_state.mjs";
 
 const LINK = "#live=";
 
@@ -21,7 +21,8 @@ export function fromLink(hash) {
 
 /**
  * The prompt, layer, neuron, token and edits of `given`, checked as Python checks them; throws
- * where it does. `known` has words (a Set), longest, layers, neurons and rewrites.
+ * where it does. `known` has words (a Set), longest, blocks and layers (the numbers of all, and of
+ * those with a network), neurons and rewrites.
  */
 export function checkedState(given, known) {
   const must = (right, what) => {
@@ -35,10 +36,16 @@ export function checkedState(given, known) {
     return words.join(" ");
   };
   const one = (edit) => {
-    const { kind, layer, neuron, factor, word } = edit ?? {};
+    const { kind, layer, neuron, factor, word, part } = edit ?? {};
     if (kind === "rewrite") {
       must(known.rewrites && known.words.has(word), "edit");
       return { kind, prompt: text(edit.prompt, "edit"), word };
+    }
+    if (kind === "part") {
+      const layers = { heads: known.blocks, network: known.layers };
+      must(Object.hasOwn(layers, part) && layers[part].includes(layer), "edit");
+      must([0, 1].includes(factor), "edit");
+      return { kind, layer, part, factor };
     }
     must(kind === "scale" || kind === "value", "edit");
     must(known.layers.includes(layer), "edit");
@@ -58,7 +65,11 @@ export function checkedState(given, known) {
   must(index(neuron, known.neurons), "neuron");
   must(index(token, withStop(splitPrompt(prompt)).length), "token");
   must(Array.isArray(edits) && edits.length <= MAX_EDITS, "list of edits");
-  return { prompt, layer, neuron, token, edits: edits.map(one) };
+  const checked = edits.map(one);
+  const last = known.blocks.at(-1);
+  must(checked.every((edit, i) => edit.kind !== "rewrite"
+    || isOn(checked.slice(0, i), last, "network")), "list of edits");
+  return { prompt, layer, neuron, token, edits: checked };
 }
 
 /** A number that changes with the bytes, to tell one model's links from another's. */
@@ -71,8 +82,8 @@ export function checksum(bytes) {
 /** What makes a link of the state, and takes the one in the address. */
 export function stateLinks(state, model) {
   const of = checksum(model.get("weights"));
-  const { places, longest, layers, neurons } = state;
-  const known = { words: places, longest, layers, neurons, rewrites: state.factor !== null };
+  const { places, longest, blocks, layers, neurons } = state;
+  const known = { words: places, longest, blocks, layers, neurons, rewrites: state.factor !== null };
 
   async function copy() {
     const [prompt, layer, neuron, edits] = ["prompt", "layer", "neuron", "edits"].map(state.get);

@@ -14,6 +14,7 @@ export const MAX_EDITS = 64;
 const MAX_PROMPT = 31;
 const COMPLETIONS = 8;
 const COMPILED = 64;
+const PART = { heads: (layer) => `Heads of layer ${layer}`, network: (layer) => `Network ${layer}` };
 const DONE = { 0: "switched off", 1: "back at its own strength", 2: "doubled" };
 
 /** The words of a prompt, in lower case; a full stop is a word of its own. */
@@ -64,9 +65,22 @@ export function symmetric(lower, size) {
   return matrix;
 }
 
+/** A whole part of the model. */
+export function partInWords({ layer, part }) {
+  return PART[part](layer);
+}
+
+/** Whether a part is on after the edits. */
+export function isOn(edits, layer, part) {
+  const last = edits.findLast((edit) =>
+    edit.kind === "part" && edit.layer === layer && edit.part === part);
+  return last ? last.factor === 1 : true;
+}
+
 /** An edit as the start of a sentence. */
 export function editInWords(edit) {
   if (edit.kind === "rewrite") return `“${edit.prompt}” rewritten to “${edit.word}”`;
+  if (edit.kind === "part") return `${partInWords(edit)} switched ${edit.factor ? "on" : "off"}`;
   const neurons = [edit.neuron].flat();
   const who = `${neurons.length > 1 ? "Neurons" : "Neuron"} ${neurons.join(", ")} of layer ${edit.layer}`;
   if (edit.kind === "value") return `${who} pointed at “${edit.word}”`;
@@ -81,7 +95,8 @@ function unpacked(model) {
     activation: model.get("activation"), rewriting: model.get("rewriting"),
   });
   const { neurons } = gpt;
-  const layers = gpt.layers.map((_, layer) => layer).filter((layer) => gpt.layers[layer].mlp);
+  const blocks = gpt.layers.map((_, layer) => layer);
+  const layers = blocks.filter((layer) => gpt.layers[layer].mlp);
   const lower = floats(model.get("moment_data"));
   const triggerLayers = model.get("trigger_layers");
   return {
@@ -89,6 +104,7 @@ function unpacked(model) {
     places: new Map(words.map((word, place) => [word, place])),
     gpt,
     neurons,
+    blocks,
     layers,
     several: layers.length > 1,
     factor: lower.length ? cholesky(symmetric(lower, neurons), neurons) : null,
@@ -201,8 +217,25 @@ export function tell(state, text) {
 
 export function addEdit(state, edit) {
   const edits = state.get("edits");
+  const last = state.blocks.at(-1);
   if (edits.length >= MAX_EDITS) tell(state, `At most ${MAX_EDITS} edits.`);
-  else state.write({ edits: [...edits, edit] });
+  else if (edit.kind === "rewrite" && !isOn(edits, last, "network")) {
+    tell(state, `Network ${last} is off: switch it on to rewrite a fact in it.`);
+  } else state.write({ edits: [...edits, edit] });
+}
+
+/**
+ * Switches a part on or off. Earlier switchings of it no longer count, unless a fact was rewritten
+ * meanwhile.
+ */
+export function switchPart(state, { layer, part }, on) {
+  const edits = state.get("edits");
+  const same = (edit) => edit.kind === "part" && edit.layer === layer && edit.part === part;
+  const rewritten = edits.some(({ kind }) => kind === "rewrite");
+  const kept = rewritten ? edits : edits.filter((edit) => !same(edit));
+  if (isOn(kept, layer, part) === on) state.write({ edits: kept });
+  else if (kept.length >= MAX_EDITS) tell(state, `At most ${MAX_EDITS} edits.`);
+  else state.write({ edits: [...kept, { kind: "part", layer, part, factor: on ? 1 : 0 }] });
 }
 
 /** Multiplies the chosen neuron's activations. */
@@ -276,7 +309,7 @@ export function readEffect(state) {
     ? `“${now.best}” goes from ${fixed(earlier.share, 3)} to ${share}`
     : `“${now.best}” ${fixed(now.share, 3)} takes the place of “${earlier.best}”, now ${share}`;
   const changed = said.filter((one) => one.changed).length;
-  const others = facts.length ? `; ${changed} of ${facts.length} facts now answered otherwise` : "";
+  const others = facts.length ? `; ${changed} of ${facts.length} other answers changed` : "";
   state.effect = `${editInWords(edits.at(-1))}: ${moved}${others}.`;
 }
 

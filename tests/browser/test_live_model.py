@@ -224,7 +224,7 @@ def test_neurons_contributions_to_the_likeliest_word_are_shown(explorer):
         in text
     )
     root.locator(".mygpt-strong-one").nth(2).click()
-    assert f"Neuron {order[2]}" in root.locator(".mygpt-title").nth(2).inner_text()
+    assert f"Neuron {order[2]}" in root.locator(".mygpt-part .mygpt-title").inner_text()
 
 
 def test_edits_change_the_prediction_as_in_python_and_are_undone(explorer):
@@ -315,6 +315,59 @@ def test_a_rewritten_fact_is_answered_and_the_panel_says_what_changed(explorer):
     assert "“kiki . dolem ban” rewritten to “fufu”: “fufu” 0." in effect
     assert f"takes the place of “{trained[2][2]}”" in effect
     assert effect.split(": ")[1] in root.locator("canvas").get_attribute("aria-label")
+    root.page.watch.check()
+
+
+HEADS = {"kind": "part", "layer": 1, "part": "heads", "factor": 0.0}
+NETWORK = {"kind": "part", "layer": 1, "part": "network", "factor": 0.0}
+
+
+@pytest.mark.parametrize("small", [False, True])
+def test_parts_are_switched_off_and_on_again(explorer, small):
+    made, python = live(small=small), live()
+    root = explorer(made)
+    trained = facts(root)
+    for name, edit in {"Heads of layer 1": HEADS, "Network 1": NETWORK}.items():
+        switch = root.get_by_role("checkbox", name=name)
+        assert switch.is_checked()
+        switch.uncheck()
+        python.edits = [edit]
+        assert likeliest(root) == expected(python)
+        assert "changed" in "".join(fact[4] for fact in facts(root))
+        assert root.locator(".mygpt-before").inner_text().startswith("Without the edit")
+        switch.check()
+        python.edits = []
+        assert likeliest(root) == expected(python)
+        assert facts(root) == trained
+    both = root.get_by_role("checkbox", name="Heads of layer 0"), switch
+    both[0].uncheck()
+    both[1].uncheck()
+    python.edits = [HEADS | {"layer": 0}, NETWORK]
+    assert likeliest(root) == expected(python)
+    root.page.watch.check()
+
+
+def test_the_small_form_shows_no_neurons_and_takes_no_links(explorer):
+    root = explorer(live(small=True), link="#live=e30")
+    assert field(root).count() == 1
+    assert len(facts(root)) == len(FACTS)
+    assert root.get_by_role("button", name="Copy link").count() == 0
+    assert root.locator("canvas").count() == 0
+    assert "The link was not used" not in root.inner_text()
+    field(root).fill("fun")
+    assert likeliest(root) == expected(live(prompt="fun"))
+    root.page.watch.check()
+
+
+def test_a_fact_is_not_rewritten_in_a_network_that_is_off(explorer):
+    root = explorer()
+    root.get_by_role("checkbox", name="Network 1").uncheck()
+    field(root, "Rewrite this fact to").fill("fufu")
+    press(root, "Rewrite")
+    assert "Network 1 is off: switch it on" in root.locator(".mygpt-note").inner_text()
+    assert root.locator(".mygpt-edits li").all_inner_texts() == [
+        "Network 1 switched off."
+    ]
     root.page.watch.check()
 
 
@@ -443,8 +496,9 @@ def test_everything_works_with_the_keyboard_alone(explorer):
             break
         names.append(name)
     assert name is None  # Tab leads out again
-    wanted = ["Prompt", "Neuron", "Token", "Previous strongest", "Next strongest"]
-    assert names[:5] == wanted
+    wanted = ["Prompt", "Heads of layer 0", "Heads of layer 1", "Network 1"]
+    wanted += ["Neuron", "Token", "Previous strongest", "Next strongest"]
+    assert names[:8] == wanted
     for one in ("Switch off", "Double", "Point its value at", "Rewrite this fact to"):
         assert one in names
     for one in ("Undo", "Reset", "Copy link"):

@@ -1,4 +1,4 @@
-"""Chapter 10 and the model that lives in its page."""
+"""Chapters 10 and 11, and the model that lives in their pages."""
 
 import re
 from pathlib import Path
@@ -11,8 +11,8 @@ from mygpt import explorers
 from mygpt.world import World
 from mygpt.world_model import load_world_model
 
-CHAPTER = "chapters/10_memory.html"
-FIRST_LOAD_LIMIT = 1_200_000  # bytes, gzipped
+MEMORY, REWRITING = "chapters/10_memory.html", "chapters/11_rewriting.html"
+FIRST_LOAD_LIMIT = 1_000_000  # bytes, gzipped
 PROMPT = "the capital of france is"
 LONGEST = 32  # positions
 
@@ -26,8 +26,8 @@ def made():
 def chapter(open_page):
     """The live model of the chapter, on its page; `root.page` is the page."""
 
-    def chapter(address, **settings):
-        page = open_page(f"{address}/{CHAPTER}", **settings)
+    def chapter(address, name=REWRITING, **settings):
+        page = open_page(f"{address}/{name}", **settings)
         root = page.locator(".mygpt-live-model")
         root.wait_for()
         root.scroll_into_view_if_needed()
@@ -124,9 +124,31 @@ def test_the_whole_story_of_france(chapter, site_url):
     root.page.watch.check()
 
 
-def test_the_first_load_of_the_chapter_is_light(chapter, http_url, server):
+def test_each_half_is_switched_off_in_the_small_model(chapter, site_url):
+    """Facts go with the network, stories with the heads that copy."""
+    root = chapter(site_url, MEMORY)
+    trained = panel(root)
+    right = root.locator(".mygpt-fact .mygpt-right bdi").all_inner_texts()
+    assert list(trained.values()) == right
+    stories = {asked for asked in trained if " . " in asked}
+    assert 2 <= len(stories) <= len(trained) - 3
+    for name, lost in {
+        "Network 1": set(trained) - stories,
+        "Heads of layer 1": stories,
+    }.items():
+        switch = root.get_by_role("checkbox", name=name)
+        switch.uncheck()
+        after = panel(root)
+        assert {asked for asked in trained if after[asked] != trained[asked]} == lost
+        switch.check()
+        assert panel(root) == trained
+    root.page.watch.check()
+
+
+@pytest.mark.parametrize("name", [MEMORY, REWRITING])
+def test_the_first_load_of_the_chapter_is_light(chapter, http_url, server, name):
     server.sent.clear()
-    root = chapter(http_url)
+    root = chapter(http_url, name)
     root.page.evaluate("scrollTo(0, document.body.scrollHeight)")
     root.page.wait_for_timeout(300)
     sizes = sorted(server.sent, key=lambda item: -item[1])

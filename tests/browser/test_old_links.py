@@ -38,7 +38,17 @@ SECTIONS = {
         pre-norm-post-norm-and-none-the-gradients-at-initialisation
         training-each-wiring-for-200-steps pre-norm-needs-no-warmup live-lab
         what-usually-goes-wrong key-points exercises""",
+    "10_memory": """the-idea-a-card-index the-mathematics by-hand
+        a-model-that-knows-a-small-world the-code coefficients-along-a-prompt
+        what-makes-a-key-fire from-france-to-paris a-network-that-stores-nothing
+        which-cards-hold-paris switching-neurons-off
+        one-half-remembers-the-other-copies held-or-translated live-lab
+        the-same-on-gpt-2 what-usually-goes-wrong what-this-does-not-show key-points
+        exercises""",
 }
+# What stood in chapter 10 and stands in chapter 11.
+REWRITING = """rewriting-a-fact take-it-apart-yourself fig-explorer-live-model
+    ex-memory-identity ex-memory-phrasings""".split()
 OPEN = """(id) => {
     const target = document.getElementById(id);
     const fold = target?.closest("details");
@@ -58,3 +68,39 @@ def test_every_section_of_the_first_edition_leads_somewhere(
         if not page.evaluate(OPEN, name):
             lost.append(name)
     assert lost == []
+
+
+@pytest.mark.parametrize("name", REWRITING)
+def test_what_went_to_another_page_is_found_there(open_page, site_url, name):
+    page = open_page(f"{site_url}/chapters/10_memory.html#{name}")
+    page.wait_for_url("**/11_rewriting.html#*")
+    page.wait_for_load_state()
+    target = page.evaluate("location.hash.slice(1)")
+    assert page.evaluate(OPEN, target), target
+    page.watch.check()
+
+
+@pytest.mark.parametrize("name", ["rewriting-a-fact", "take-it-apart-yourself"])
+def test_without_scripts_an_old_link_stops_where_the_next_chapter_is_named(
+    open_page, http_url, name
+):
+    address = f"{http_url}/chapters/10_memory.html#{name}"
+    page = open_page(address, javascript=False)
+    section = page.locator(f"section:has(> #{name}), section#{name}")
+    assert section.locator('a[href^="11_rewriting.html"]').count() >= 1
+
+
+def test_a_link_to_a_state_of_the_live_model_goes_where_the_model_is(
+    open_page, http_url
+):
+    page = open_page(f"{http_url}/chapters/11_rewriting.html")
+    root = page.locator(".mygpt-live-model")
+    root.get_by_role("combobox", name="Prompt").fill("people in egypt speak")
+    root.get_by_role("button", name="Copy link").click()
+    state = page.evaluate("location.hash")
+    page = open_page(f"{http_url}/chapters/10_memory.html{state}")
+    page.wait_for_url(f"**/11_rewriting.html{state}")
+    field = page.locator(".mygpt-live-model").get_by_role("combobox", name="Prompt")
+    field.wait_for()
+    assert field.input_value() == "people in egypt speak"
+    page.watch.check()

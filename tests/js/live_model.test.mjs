@@ -5,7 +5,8 @@ import {
   checkedState, checksum, fromLink, toLink,
 } from "../../mygpt/explorers/live_model_links.mjs";
 import {
-  completions, editInWords, readDraft, signed, spanAt, splitPrompt, symmetric, tailOf, withStop,
+  addEdit, completions, editInWords, isOn, readDraft, signed, spanAt, splitPrompt, switchPart, symmetric,
+  tailOf, withStop,
 } from "../../mygpt/explorers/live_model_state.mjs";
 
 test("a prompt is split at blanks and around full stops", () => {
@@ -58,7 +59,54 @@ test("edits in words", () => {
     "Neurons 3, 5 of layer 1 back at their own strength");
   assert.equal(editInWords({ kind: "value", layer: 0, neuron: 2, word: "rome" }),
     "Neuron 2 of layer 0 pointed at “rome”");
+  const heads = { kind: "part", layer: 0, part: "heads", factor: 0 };
+  assert.equal(editInWords(heads), "Heads of layer 0 switched off");
+  assert.equal(editInWords({ ...heads, part: "network", factor: 1 }), "Network 0 switched on");
   assert.equal(editInWords({ kind: "rewrite", prompt: "a b", word: "rome" }), "“a b” rewritten to “rome”");
+});
+
+/** A state of two layers, the second with a network, that keeps its edits and its notes. */
+function switchable(edits = []) {
+  const traits = { edits };
+  const state = {
+    blocks: [0, 1], layers: [1], redraw: { note() {} }, note: "", said: [],
+    say: (text) => state.said.push(text),
+    get: (name) => traits[name],
+    write: (changes) => Object.assign(traits, changes),
+  };
+  return state;
+}
+const HEADS = { layer: 1, part: "heads" };
+const NETWORK = { layer: 1, part: "network" };
+const off = (part) => ({ kind: "part", ...part, factor: 0 });
+const REWRITE = { kind: "rewrite", prompt: "of", word: "of" };
+
+test("a part that is switched on again leaves no edit", () => {
+  const state = switchable();
+  switchPart(state, HEADS, false);
+  switchPart(state, NETWORK, false);
+  assert.deepEqual(state.get("edits"), [off(HEADS), off(NETWORK)]);
+  assert.ok(!isOn(state.get("edits"), 1, "heads") && isOn(state.get("edits"), 0, "heads"));
+  switchPart(state, HEADS, true);
+  assert.deepEqual(state.get("edits"), [off(NETWORK)]);
+});
+
+test("what a fact was rewritten under stays among the edits", () => {
+  const state = switchable([off(HEADS), REWRITE]);
+  switchPart(state, HEADS, true);
+  assert.deepEqual(state.get("edits"), [off(HEADS), REWRITE, { ...off(HEADS), factor: 1 }]);
+  assert.ok(isOn(state.get("edits"), 1, "heads"));
+});
+
+test("no fact is rewritten in a network that is off, and no edit is one too many", () => {
+  const state = switchable([off(NETWORK)]);
+  addEdit(state, REWRITE);
+  assert.deepEqual(state.get("edits"), [off(NETWORK)]);
+  assert.deepEqual(state.said, ["Network 1 is off: switch it on to rewrite a fact in it."]);
+  const full = switchable(Array(64).fill(REWRITE));
+  switchPart(full, HEADS, false);
+  assert.equal(full.get("edits").length, 64);
+  assert.deepEqual(full.said, ["At most 64 edits."]);
 });
 
 const STATE = {
@@ -70,9 +118,13 @@ const STATE = {
     { kind: "scale", layer: 1, neuron: [0, 12], factor: 0 },
     { kind: "value", layer: 2, neuron: 3, word: "of" },
     { kind: "rewrite", prompt: "of", word: "größe" },
+    { kind: "part", layer: 0, part: "heads", factor: 0 },
+    { kind: "part", layer: 2, part: "network", factor: 0 },
   ],
 };
-const KNOWN = { words: new Set([".", "größe", "of"]), longest: 3, layers: [1, 2], neurons: 13, rewrites: true };
+const KNOWN = {
+  words: new Set([".", "größe", "of"]), longest: 3, blocks: [0, 1, 2], layers: [1, 2], neurons: 13, rewrites: true,
+};
 
 test("a link brings the state back, in letters that need no escape", () => {
   const link = toLink({ of: 4294967295, ...STATE });
@@ -112,6 +164,11 @@ const BAD = {
   "one of several": { edits: [{ ...STATE.edits[0], neuron: [1, 13] }] },
   "several values": { edits: [{ ...STATE.edits[1], neuron: [1, 2] }] },
   "word": { edits: [{ ...STATE.edits[1], word: "rome" }] },
+  "part": { edits: [{ ...off(HEADS), part: "toString" }] },
+  "part of no layer": { edits: [{ ...off(HEADS), layer: 3 }] },
+  "network of a layer without": { edits: [{ ...off(NETWORK), layer: 0 }] },
+  "half a part": { edits: [{ ...off(HEADS), factor: 0.5 }] },
+  "rewriting a network that is off": { edits: [{ ...off(NETWORK), layer: 2 }, STATE.edits[2]] },
   "rewritten prompt": { edits: [{ ...STATE.edits[2], prompt: "rome" }] },
 };
 

@@ -436,6 +436,8 @@ def test_parts_are_switched_off_as_their_names_say():
         ValueError, match="how must be one of zero, mean; got 'class mean'"
     ):
         evidence.heads_off(made, 1, "class mean")
+    with pytest.raises(ValueError, match="which must be among heads 0 to 3, got 7"):
+        evidence.heads_off(made, 1, "mean", (2, 7))
 
 
 def record_under(made, prompts, changes, place):

@@ -44,9 +44,14 @@ def heads_off(
 ) -> Callable[[Prompts], Changes]:
     """Changes, given prompts, that put zero or the mean in place of heads' outputs."""
     check_choice("how", how, HOW[:2])
+    heads_there = made.model.config.num_heads
+    if strange := [head for head in which if head not in range(heads_there)]:
+        raise ValueError(
+            f"which must be among heads 0 to {heads_there - 1}, got {strange[0]}"
+        )
     place = heads(layer)
     mean = mean_at(made.model, made.rows(ROWS), place) * (how == "mean")
-    width = made.model.config.embed_dim // made.model.config.num_heads
+    width = made.model.config.embed_dim // heads_there
     off = torch.isin(torch.arange(len(mean)) // width, torch.tensor(list(which)))
     return lambda prompts: {place: lambda out: torch.where(off, mean, out)}
 

@@ -106,6 +106,22 @@ def claims(runs):
         and min(at(low, "country")) == 1,
         "a high one carries over and disturbs": min(at(high, "phrasings")) > 0.95
         and max(at(high, "country")) < 0.96,
+        "at equal reach S spares the relation": all(
+            run["thresholds"]["0.99"]["relation"]
+            > run["other thresholds"]["gradient"]["0.9"]["relation"]
+            > run["other thresholds"]["one value"]["0.9"]["relation"]
+            for run in runs
+        ),
+        "one value spares neither relation nor country": all(
+            min(
+                run["thresholds"]["0.99"]["country"],
+                run["other thresholds"]["gradient"]["0.9"]["country"],
+            )
+            > 0.99
+            > 0.97
+            > run["other thresholds"]["one value"]["0.9"]["country"]
+            for run in runs
+        ),
         "phrasings hear most, then the country, then the relation": all(
             one["phrasings"] > 2 * one["country"] > 4 * one["relation"] > 0
             for one in every("felt")

@@ -161,7 +161,7 @@ function tokenView(state) {
   });
   const rankOut = html("span", { class: "mygpt-number mygpt-rank" });
   const steps = rankSteps(state);
-  const heads = ["Strongest", "activation", "promotes first"].map((name) => html("span", {}, name));
+  const heads = ["Strongest", "activation", "promotes"].map((name) => html("span", {}, name));
   const node = html("div", { class: "mygpt-part" },
     select.node, html("p", { class: "mygpt-strong-head" }, ...heads), list.node,
     html("p", { class: "mygpt-steps" }, rankOut, ...steps.nodes));

@@ -47,8 +47,13 @@ SECTIONS = {
         exercises""",
 }
 # What stood in chapter 10 and stands in chapter 11.
-REWRITING = """rewriting-a-fact take-it-apart-yourself fig-explorer-live-model
-    ex-memory-identity ex-memory-phrasings""".split()
+REWRITING = [
+    "rewriting-a-fact",
+    "take-it-apart-yourself",
+    "fig-explorer-live-model",
+    "ex-memory-identity",
+    "ex-memory-phrasings",
+]
 OPEN = """(id) => {
     const target = document.getElementById(id);
     const fold = target?.closest("details");

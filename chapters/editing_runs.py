@@ -14,6 +14,7 @@ from mygpt import evidence
 from mygpt.editing import ENOUGH
 from mygpt.evidence.edits import WAYS
 from mygpt.nulls import own_answers, random_values
+from mygpt.probes import final_logits, log_odds
 from mygpt.runs import make_runs
 from mygpt.world_model import WorldModel, train_world_model
 
@@ -24,6 +25,7 @@ FORTY = [4 * country + country % 4 for country in range(40)]  # a fact of each c
 THRESHOLDS = (0.5, 0.9, 0.99, ENOUGH, 0.999)
 COUNTS = (1, 5, 10, 20, 40)  # of edits in a row
 GAINS = (1, 16)  # of networks that store nothing
+SURE = 10  # times the last norm: such a network is as sure of its answers as the model
 
 
 def run(seed):
@@ -53,14 +55,23 @@ def run(seed):
         "felt": evidence.felt(found),
         "cells": evidence.followed(found),
         "in a row": evidence.in_a_row(made, facts, stories, order, COUNTS),
-        "nulls": {f"{gain}": null(made, facts, gain, seed) for gain in GAINS},
+        "log-odds": log_odds(final_logits(made.model, facts), facts.answers)
+        .median()
+        .item(),
+        "nulls": {f"{gain}": null(made, facts, gain, seed) for gain in GAINS}
+        | {"sure": null(made, facts, 1, seed, SURE)},
     }
 
 
-def null(made, facts, gain, seed):
+def null(made, facts, gain, seed, sure=1):
     """The same edits of a network with random values, away from what it says."""
-    one = WorldModel(random_values(made.model, facts, seed, gain), made.world)
-    return evidence.edits(one, own_answers(one.model, facts), FORTY)
+    model = random_values(made.model, facts, seed, gain)
+    for parameter in model.ln_f.parameters():
+        parameter.data *= sure
+    one = WorldModel(model, made.world)
+    own = own_answers(model, facts)
+    odds = log_odds(final_logits(model, facts), own.answers).median().item()
+    return {"log-odds": odds} | evidence.edits(one, own, FORTY)
 
 
 def claims(runs):
@@ -138,6 +149,12 @@ def claims(runs):
             one["prompt"] == 1 and one["phrasings"] > 0.85
             for gain in GAINS
             for one in every("nulls", f"{gain}")
+        ),
+        "made as sure, they take them and carry few over": all(
+            run["nulls"]["sure"]["prompt"] == 1
+            and run["nulls"]["sure"]["phrasings"] < 0.35
+            and abs(run["nulls"]["sure"]["log-odds"] - run["log-odds"]) < 2
+            for run in runs
         ),
         "and lose more of the country's other answers": all(
             one["country"] < 0.75 for gain in GAINS for one in every("nulls", f"{gain}")

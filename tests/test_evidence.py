@@ -531,6 +531,12 @@ def test_edits_of_the_last_step_are_those_of_a_whole_edited_model(way):
         assert found.stories[row] == pytest.approx(kept, abs=0.003)
 
 
+def test_an_edit_in_no_known_way_is_refused():
+    made, facts, _ = asked()
+    with pytest.raises(ValueError, match="way must be one of rank one.*got 'two'"):
+        evidence.edits(made, facts, [0], way="two")
+
+
 def test_what_follows_by_relation_and_phrasing():
     """Of made-up answers: fact 2 follows in phrasing 3 alone, fact 6 in 0 and 3."""
     said = torch.full((2, 640), 1)

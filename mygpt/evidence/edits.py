@@ -8,6 +8,7 @@ import torch
 from jaxtyping import Bool, Float, Int
 from torch import Tensor
 
+from mygpt.arguments import check_choice
 from mygpt.editing import ENOUGH, direction, output_for, rewrite, second_moment
 from mygpt.evidence.answers import (
     EACH,
@@ -90,6 +91,7 @@ def edited(
     each prompt gets w · m times u. Without a second `moment`, it is that of some text
     of the world.
     """
+    check_choice("way", way, WAYS)
     model, layer = made.model, len(made.model.blocks) - 1
     if moment is None:
         moment = second_moment(model, made.rows(ROWS), layer)

@@ -533,7 +533,7 @@ def test_edits_of_the_last_step_are_those_of_a_whole_edited_model(way):
 
 def test_an_edit_in_no_known_way_is_refused():
     made, facts, _ = asked()
-    with pytest.raises(ValueError, match="way must be one of rank one.*got 'two'"):
+    with pytest.raises(ValueError, match=r"way must be one of rank one.*got 'two'"):
         evidence.edits(made, facts, [0], way="two")
 
 

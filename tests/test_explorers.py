@@ -20,6 +20,7 @@ from mygpt.explorers.base import stylesheet
 from mygpt.tokenizers import BPETokenizer
 
 FOLDER = Path(explorers.__file__).parent
+COMMA = r",(?![^()]*(?:\([^()]*\)[^()]*)*\))"  # outside brackets, also nested ones
 FORMS = {
     "ReLU": F.relu,
     "GELU (erf)": F.gelu,
@@ -107,11 +108,18 @@ def descent():
     return explorers.Descent("network", rule="adam", rate=0.03, width=5, steps=20)
 
 
+def train_stack():
+    beside = {"wiring": "plain", "activation": "gelu"}
+    return explorers.TrainStack(
+        "pre-norm", depth=3, task="long", beside=beside, steps=7
+    )
+
+
 EVERY = pytest.mark.parametrize(
     "make",
     [
         *(activations, depth, layer_norm, block_walk),
-        *(attention, sampling, memory, tokens, live, descent),
+        *(attention, sampling, memory, tokens, live, descent, train_stack),
     ],
 )
 
@@ -437,7 +445,7 @@ def test_the_stylesheet_reaches_nothing_outside_its_explorer(make):
     for selectors in re.findall(r"([^{}]+)\{", css):
         if selectors.strip().startswith("@"):
             continue
-        for selector in re.split(r",(?![^(]*\))", selectors):
+        for selector in re.split(COMMA, selectors):
             assert ".mygpt-" in selector, selector
     assert "url(" not in css
     assert "@import" not in css
@@ -453,7 +461,7 @@ def test_an_explorers_stylesheet_is_for_it_alone_and_overrides_the_common_one(
     for selectors in re.findall(r"([^{}]+)\{", css):
         if selectors.strip().startswith("@"):
             continue
-        for selector in re.split(r",(?![^(]*\))", selectors):
+        for selector in re.split(COMMA, selectors):
             root = rf"\.mygpt-explorer\S*\.mygpt-{stem.replace('_', '-')}\b"
             assert re.search(root, selector), selector
 
@@ -468,6 +476,8 @@ def test_every_explorer_has_its_three_files_and_no_others():
     shared |= {"gpt.mjs", "live_edits.py"}  # what LiveModel computes
     parts = ("steps", "network", "run", "words", "marks", "curve", "contour", "fit")
     shared |= {f"descent_{part}.mjs" for part in parts} | {"descent_steps.py"}
+    parts = ("net", "course", "run", "words", "pictures")
+    shared |= {f"train_stack_{part}.mjs" for part in parts} | {"stack_training.py"}
     own = {
         f"{re.sub('(?<=[a-z])(?=[A-Z])', '_', name).lower()}.{end}"
         for name in explorers.__all__

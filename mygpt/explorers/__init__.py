@@ -1,8 +1,8 @@
 """Interactive figures that also work without a kernel: arrays in, an anywidget out.
 
-LiveModel alone runs a model of the package, and Descent trains a small network of its
-own in the page. All state of an explorer is in traits: with a kernel it is live in both
-directions, and a page without one has all that it needs.
+LiveModel alone runs a model of the package. Descent and TrainStack train networks of
+their own in the page. All state of an explorer is in traits: with a kernel it is live
+in both directions, and a page without one has all that it needs.
 """
 
 from mygpt.explorers.activations import Activations
@@ -15,6 +15,7 @@ from mygpt.explorers.live_model import LiveModel
 from mygpt.explorers.memory import Memory
 from mygpt.explorers.sampling import Sampling
 from mygpt.explorers.tokens import Tokens
+from mygpt.explorers.train_stack import TrainStack
 
 __all__ = [
     "Activations",
@@ -27,4 +28,5 @@ __all__ = [
     "Memory",
     "Sampling",
     "Tokens",
+    "TrainStack",
 ]

@@ -29,7 +29,7 @@ Numbers = Any  # an array, a tensor, a list: whatever np.asarray reads as number
 SIGNS = {" ": "·", "\n": "↵", "\r": "␍", "\t": "⇥"}
 _FOLDER = Path(__file__).parent
 _IMPORT = re.compile(r'^import\b[^;]*? from "\./(\w+)\.mjs";\n', re.MULTILINE)
-_EXPORT = re.compile(r"^export (?=(?:const|function)\b)", re.MULTILINE)
+_EXPORT = re.compile(r"^export (?=(?:const|(?:async )?function)\b)", re.MULTILINE)
 
 
 def module(name: str) -> str:

@@ -1,4 +1,6 @@
-import { button, choice, clamp, html, mount, slider, speaker, stepper, store } from "./drawing.mjs";
+import {
+  button, choice, clamp, html, mount, named, slider, speaker, stepper, store, unseen,
+} from "./drawing.mjs";
 import { contourView } from "./descent_contour.mjs";
 import { curveView } from "./descent_curve.mjs";
 import { networkView } from "./descent_fit.mjs";
@@ -56,13 +58,6 @@ function descentState(model) {
   };
   state.begin();
   return state;
-}
-
-/** A choice with its name over it. */
-function named(label, options, choose) {
-  const part = choice(label, options, choose);
-  const title = html("span", { class: "mygpt-slider-head", "aria-hidden": "true" }, label);
-  return { ...part, node: html("div", { class: "mygpt-named" }, title, part.node) };
 }
 
 /** Rule and rate, and what makes the network. */
@@ -143,18 +138,6 @@ function wordsView(state) {
     setting.textContent = settingText(state);
   };
   return { nodes: [said, next, setting], draw, drawNow };
-}
-
-/** Calls `pause` when the explorer is no longer seen. */
-function unseen(root, pause) {
-  const hidden = () => document.hidden && pause();
-  const observer = new IntersectionObserver((entries) => entries.at(-1).isIntersecting || pause());
-  observer.observe(root);
-  document.addEventListener("visibilitychange", hidden);
-  return () => {
-    observer.disconnect();
-    document.removeEventListener("visibilitychange", hidden);
-  };
 }
 
 function render({ model, el }) {

@@ -1,12 +1,12 @@
 // Two weights: lines of equal loss with the steps as seen from above, and the line that they make.
 
 import { dragging, fixed, html, linearTicks, svg } from "./drawing.mjs";
-import {
-  STRIDE, axisName, dotsAt, emptyPath, panel, panelWidths, pathThrough, startHandle, stepMarks,
-} from "./descent_marks.mjs";
+import { STRIDE, axisName, pathThrough, startHandle, stepMarks } from "./descent_marks.mjs";
 import { EXAMPLES, twoWeights, valley } from "./descent_steps.mjs";
 import { LIMITS, sentenceOf } from "./descent_words.mjs";
-import { axesWindow, picture, valueSlider } from "./picture.mjs";
+import {
+  axesWindow, dotsAt, emptyPath, panel, panelWidths, picture, valueSlider,
+} from "./picture.mjs";
 
 const LEVELS = [0.1, 0.5, 2, 5, 10, 20, 40, 80];
 const NAMED_LEVELS = [2, 10, 20];

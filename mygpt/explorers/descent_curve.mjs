@@ -1,10 +1,10 @@
 // One weight: its loss as a curve, with its slope where the weight stands.
 
 import { clamp, dragging, linearTicks } from "./drawing.mjs";
-import { axisName, emptyPath, isFar, startHandle, stepMarks } from "./descent_marks.mjs";
+import { axisName, isFar, startHandle, stepMarks } from "./descent_marks.mjs";
 import { EXAMPLE, oneWeight } from "./descent_steps.mjs";
 import { LIMITS, sentenceOf } from "./descent_words.mjs";
-import { axesWindow, linePath, picture } from "./picture.mjs";
+import { axesWindow, emptyPath, linePath, picture } from "./picture.mjs";
 
 const HIGHEST = 66; // loss
 const TANGENT = 80; // px on either side

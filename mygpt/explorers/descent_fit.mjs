@@ -1,11 +1,12 @@
 // The pictures of the network: what it makes of the curve, and its loss by step.
 
 import { extent, html, linearTicks, svg } from "./drawing.mjs";
-import { dotsAt, emptyPath, panel, panelWidths } from "./descent_marks.mjs";
 import { CURVE, REACH, outputs } from "./descent_network.mjs";
 import { MAX_STEPS } from "./descent_steps.mjs";
 import { numberText, sentenceOf } from "./descent_words.mjs";
-import { axesWindow, linePath, logTicks, picture } from "./picture.mjs";
+import {
+  axesWindow, dotsAt, emptyPath, linePath, logTicks, panel, panelWidths, picture,
+} from "./picture.mjs";
 
 const TALLEST = 1.7; // of the fit
 const LOWEST_POWER = -12;

@@ -1,8 +1,8 @@
 // What the pictures of descent share: the steps taken, and the start in the reader's hand.
 
-import { axisHandle, clamp, fixed, html, svg } from "./drawing.mjs";
+import { axisHandle, clamp, fixed, svg } from "./drawing.mjs";
 import { LIMITS } from "./descent_words.mjs";
-import { markerPath } from "./picture.mjs";
+import { dotsAt, emptyPath } from "./picture.mjs";
 
 export const STRIDE = 0.05; // of the start
 const FAR = 4000; // px, beyond which nothing is drawn
@@ -35,10 +35,6 @@ export function thinned(points, frame, least = 3) {
 export const pathThrough = (points) =>
   points.map(([x, y], i) => `${i ? "L" : "M"}${x.toFixed(1)} ${y.toFixed(1)}`).join("");
 
-export const dotsAt = (points, r) => points.map(([x, y]) => markerPath(0, x, y, r)).join("");
-
-export const emptyPath = (name) => svg("path", { class: name });
-
 /** The marks of the steps taken; `draw(places, axes)` puts them on the picture. */
 export function stepMarks() {
   const names = ["mygpt-way", "mygpt-steps-taken", "mygpt-first", "mygpt-last"];
@@ -69,15 +65,3 @@ export function startHandle(state, name) {
 /** The name of the upward axis, inside the picture. */
 export const axisName = ({ left, top }, text) =>
   svg("text", { class: "mygpt-axis-name", x: left + 8, y: top + 14 }, text);
-
-/** A picture with its title. */
-export function panel(title, plot) {
-  return html("div", {}, html("p", { class: "mygpt-panel-name" }, title), plot.node);
-}
-
-/** The widths of two panels, beside each other where there is room. */
-export function panelWidths(width, share = 0.5) {
-  if (width < 542) return [width, width];
-  const first = Math.floor((width - 22) * share);
-  return [first, width - 22 - first];
-}

@@ -155,6 +155,13 @@ export function choice(label, options, choose) {
   return { node: group, show };
 }
 
+/** A choice with its name over it. */
+export function named(label, options, choose) {
+  const part = choice(label, options, choose);
+  const title = html("span", { class: "mygpt-slider-head", "aria-hidden": "true" }, label);
+  return { ...part, node: html("div", { class: "mygpt-named" }, title, part.node) };
+}
+
 /** A labelled slider over a short list of values; `show(value)` moves it. */
 export function slider(label, values, format, choose) {
   const input = control("input", { type: "range", min: 0, max: values.length - 1, step: 1 });
@@ -297,6 +304,34 @@ export function speaker() {
     timer = setTimeout(() => { node.textContent = sentence; }, 600);
   };
   return { node, say, stop: () => clearTimeout(timer) };
+}
+
+/** Puts a hash into the page's address and copies the whole of it; returns what became of it. */
+export async function copyLink(hash) {
+  const address = `${location.href.split("#")[0]}${hash}`;
+  try {
+    history.replaceState(history.state, "", hash);
+  } catch {
+    // a page that may not change its address: the link is copied all the same
+  }
+  try {
+    await navigator.clipboard.writeText(address);
+    return "The link is copied.";
+  } catch {
+    return "The link is in the address bar.";
+  }
+}
+
+/** Calls `pause` when the explorer is no longer seen; returns an undo function. */
+export function unseen(root, pause) {
+  const hidden = () => document.hidden && pause();
+  const observer = new IntersectionObserver((entries) => entries.at(-1).isIntersecting || pause());
+  observer.observe(root);
+  document.addEventListener("visibilitychange", hidden);
+  return () => {
+    observer.disconnect();
+    document.removeEventListener("visibilitychange", hidden);
+  };
 }
 
 /**

@@ -1,5 +1,6 @@
 // Links to a state of the live model.
 
+import { copyLink } from "./drawing.mjs";
 import { MAX_EDITS, isOn, splitPrompt, tell, tokenOf, typePrompt, withStop } from "./live_model_state.mjs";
 
 const LINK = "#live=";
@@ -87,19 +88,7 @@ export function stateLinks(state, model) {
 
   async function copy() {
     const [prompt, layer, neuron, edits] = ["prompt", "layer", "neuron", "edits"].map(state.get);
-    const hash = toLink({ of, prompt, layer, neuron, token: tokenOf(state), edits });
-    const address = `${location.href.split("#")[0]}${hash}`;
-    try {
-      history.replaceState(history.state, "", hash);
-    } catch {
-      // a page that may not change its address: the link is copied all the same
-    }
-    try {
-      await navigator.clipboard.writeText(address);
-      tell(state, "The link is copied.");
-    } catch {
-      tell(state, "The link is in the address bar.");
-    }
+    tell(state, await copyLink(toLink({ of, prompt, layer, neuron, token: tokenOf(state), edits })));
   }
   function take() {
     try {

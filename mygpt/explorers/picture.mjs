@@ -120,6 +120,11 @@ export function markerPath(index, x, y, r) {
   return `M${points.map(([dx, dy]) => `${x + dx * r} ${y + dy * r}`).join("L")}Z`;
 }
 
+/** Path data of dots at these places. */
+export const dotsAt = (points, r) => points.map(([x, y]) => markerPath(0, x, y, r)).join("");
+
+export const emptyPath = (name) => svg("path", { class: name });
+
 /** A short sample of a curve's line with its marker, for legends and tables. */
 export function sample(index) {
   return svg(
@@ -182,6 +187,18 @@ export function picture() {
   }
 
   return { node, root, curves, cursor, front, frame, pointerX, pointerY };
+}
+
+/** A picture with its title. */
+export function panel(title, plot) {
+  return html("div", {}, html("p", { class: "mygpt-panel-name" }, title), plot.node);
+}
+
+/** The widths of two panels, beside each other where there is room. */
+export function panelWidths(width, share = 0.5) {
+  if (width < 542) return [width, width];
+  const first = Math.floor((width - 22) * share);
+  return [first, width - 22 - first];
 }
 
 /** In place of a picture's curves a window onto its axes: what lies outside them is not seen. */

@@ -63,6 +63,7 @@ MAKE = {
     "activations": activations,
     "depth": depth,
     "descent": lambda: explorers.Descent("two", rate=0.25, steps=5),
+    "train-stack": lambda: explorers.TrainStack(depth=7, steps=5),
 }
 
 
@@ -223,6 +224,7 @@ DRAGS = {  # where a finger goes, as shares of the part's width and height
     "sampling": ("input[type=range]", (0.3, 0.5), (0.9, 0.5)),
     "layer-norm": (".mygpt-picture", (0.5, 0.3), (0.5, 0.8)),
     "descent": (".mygpt-ring", (0.5, 0.5), (2.5, 3.5)),
+    "train-stack": ("input[type=range]", (0.2, 0.5), (0.9, 0.5)),
 }
 
 
@@ -283,8 +285,9 @@ OUTSIDE = """root => {
 }"""
 
 
-DRAWN = """root => [...root.querySelectorAll(".mygpt-picture[viewBox]")].every(
-    (one) => Math.abs(one.viewBox.baseVal.width - one.clientWidth) <= 1)"""
+DRAWN = """root => [...root.querySelectorAll(".mygpt-picture[viewBox]")]
+    .filter((one) => one.checkVisibility())
+    .every((one) => Math.abs(one.viewBox.baseVal.width - one.clientWidth) <= 1)"""
 
 
 def test_nothing_overflows_a_narrow_frame(narrow):

@@ -9,7 +9,7 @@ from axe_playwright_python.base import AXE_SCRIPT
 PAGE = "chapters/gallery.html"
 NAMES = (
     *("activations", "depth", "layer-norm", "block-walk"),
-    *("attention", "sampling", "memory", "tokens", "descent"),
+    *("attention", "sampling", "memory", "tokens", "descent", "train-stack"),
 )
 STATE = """root => {
     const model = bookHost.models.get(root.closest('[data-model]').dataset.model);
@@ -34,6 +34,7 @@ TRAITS = {  # those that the reader moves
         "seed",
         "steps",
     ],
+    "train-stack": ["task", "left", "right", "steps"],
 }
 
 

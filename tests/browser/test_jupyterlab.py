@@ -21,6 +21,8 @@ import nbformat
 import psutil
 import pytest
 
+from mygpt.explorers import stack_training
+
 MAKE = """
 import json
 
@@ -64,9 +66,12 @@ made = {
     ),
     "tokens": explorers.Tokens(bpe, "slow and slower"),
     "descent": explorers.Descent("two", rate=0.2),
+    "train-stack": explorers.TrainStack(depth=3, rate=0.01, steps=5),
     "live-model": live(),
 }
 """
+STACK = {"wiring": "pre-norm", "depth": 7, "activation": "relu"}
+STACK |= {"gain": 1.7, "rate": 0.003, "seed": 5}
 SET = {  # what a cell sets
     "activations": {"position": 1.5, "visible": ["tanh"]},
     "depth": {"layer": 3, "gain": 2.0},
@@ -77,6 +82,7 @@ SET = {  # what a cell sets
     "memory": {"token": 2, "neuron": 5},
     "tokens": {"text": "lowest of the slow", "piece": 3},
     "descent": {"view": "network", "rule": "adam", "rate": 0.03, "steps": 40},
+    "train-stack": {"task": "long", "left": STACK, "right": {}, "steps": 11},
     "live-model": {
         "prompt": "fun",
         "neuron": 3,
@@ -119,6 +125,21 @@ def descent(view):
     return [str(len(losses) - 1), *(fixed(one, 4) for one in [*weights, losses[-1]])]
 
 
+def significant(value):
+    mantissa, power = f"{value:.2e}".split("e")
+    assert -3 <= int(power) <= 3
+    return f"{float(f'{mantissa}e{power}'):.{max(0, 2 - int(power))}f}"
+
+
+def train_stack(view):
+    texts = [str(view.steps)]
+    for course, setting in zip(view.trained(), view.settings(), strict=True):
+        points = stack_training.spirals(view.task, setting["seed"])
+        right = stack_training.share_right(course.stack, points)
+        texts += [significant(course.losses[-1]), f"{int(100 * right + 0.5)} %"]
+    return texts
+
+
 def memory(view):
     strongest = view.strongest(view.token)
     return [f"Neuron {n}\n{fixed(one, 3)}\nout {n}" for n, one in strongest]
@@ -153,6 +174,10 @@ READ = {  # where a figure's read-out is, and what the package computes for it
     "memory": (".mygpt-strong-one", memory),
     "tokens": (".mygpt-chip-id", lambda view: [*map(str, view.ids())]),
     "descent": (".mygpt-numbers b", descent),
+    "train-stack": (
+        ".mygpt-actions b, .mygpt-side:not([hidden]) .mygpt-numbers b",
+        train_stack,
+    ),
     "live-model": (
         ".mygpt-likeliest li, .mygpt-part:first-child > p:nth-child(-n + 2)",
         live_model,
@@ -219,6 +244,14 @@ def move_descent(figure):
     return "Enter", {"activation": "relu", "steps": 42}
 
 
+def move_train_stack(figure):
+    figure.get_by_role("checkbox", name="Compare two").click()
+    figure.get_by_role("button", name="SiLU").first.click()
+    figure.get_by_role("button", name="Step", exact=True).click()
+    left, right = STACK | {"activation": "silu"}, STACK | {"wiring": "plain"}
+    return "Enter", {"left": left, "right": right, "steps": 2}
+
+
 def move_live_model(figure):
     click(figure, "canvas", 7.5 / 23, 0.2)
     figure.get_by_role("combobox", name="Prompt").fill("fun kin don")
@@ -239,6 +272,7 @@ MOVE = {  # by mouse; then a key, without another click, and what both lead to
     "memory": move_memory,
     "tokens": move_tokens,
     "descent": move_descent,
+    "train-stack": move_train_stack,
     "live-model": move_live_model,
 }
 CONFIG = {

@@ -5,7 +5,7 @@ import { RATES, begun, nearestRate } from "../../mygpt/explorers/descent.mjs";
 import { levelLine } from "../../mygpt/explorers/descent_contour.mjs";
 import { tangentPath } from "../../mygpt/explorers/descent_curve.mjs";
 import { lossSpan, sampled } from "../../mygpt/explorers/descent_fit.mjs";
-import { panelWidths, snapped, thinned } from "../../mygpt/explorers/descent_marks.mjs";
+import { snapped, thinned } from "../../mygpt/explorers/descent_marks.mjs";
 import {
   CURVE, NEURONS, initialWeights, network, outputs,
 } from "../../mygpt/explorers/descent_network.mjs";
@@ -16,6 +16,7 @@ import {
 import {
   nextLines, numberText, numbersOf, rateText, settingText, verdict,
 } from "../../mygpt/explorers/descent_words.mjs";
+import { panelWidths } from "../../mygpt/explorers/picture.mjs";
 
 const near = (found, wanted, least = 1e-12) => found.forEach((one, i) =>
   assert.ok(Math.abs(one - wanted[i]) <= least, `${found} is not ${wanted}`));

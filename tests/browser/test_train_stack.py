@@ -1,0 +1,865 @@
+"""The explorer that trains stacks: alone on its page, and its links on the site."""
+
+import math
+import re
+
+import numpy as np
+import pytest
+import torch
+from axe_playwright_python.base import AXE_SCRIPT
+from test_explorer_pages import DRAWN, OUTSIDE
+
+from mygpt.explorers import TrainStack, stack_training
+from mygpt.explorers.train_stack import REACH
+
+CHAPTER = "chapters/07_residual_connections.html"
+SHORT = {"depth": 7, "activation": "silu"}
+DEEP = {"depth": 32, "rate": 10.0, "steps": 9}  # lost at the first step
+SLOW = {"depth": 40, "activation": "silu", "rate": 0.001}
+SLOW |= {"beside": {"wiring": "pre-norm"}}
+AXE = 'axe.run(".mygpt-explorer", {resultTypes: ["violations"]})'
+# As a page of the site has it, where links work; and with the model in reach.
+HOST = "<head><script>window.bookHost = {};</script>"
+# The milliseconds of script in each frame.
+TIMED = """() => {
+    window.spent = [];
+    const later = window.requestAnimationFrame;
+    window.requestAnimationFrame = (call) => later((time) => {
+        const before = performance.now();
+        call(time);
+        window.spent.push(performance.now() - before);
+    });
+}"""
+PATHS = """root => [...root.querySelectorAll("path")]
+    .map((path) => path.getAttribute("d")).join()"""
+SAID = """root => [root.textContent, ...[...root.querySelectorAll("[aria-label]")]
+    .map((one) => one.getAttribute("aria-label"))].join()"""
+PAINTED = """canvas => [...canvas.getContext("2d")
+    .getImageData(0, 0, canvas.width, canvas.height).data]"""
+UNFOLDED = """root => root.querySelectorAll("details")
+    .forEach((one) => { one.open = true; })"""
+GRID = 44  # places along each side of the plane
+
+
+@pytest.fixture
+def explorer(open_page, tmp_path):
+    """An explorer with these settings on its page, opened from the disk."""
+
+    def explorer(
+        wiring="residual",
+        *,
+        across=1100,
+        theme="light",
+        link=None,
+        below=0,
+        **settings,
+    ):
+        path = tmp_path / "page.html"
+        TrainStack(wiring, **settings).write_html(path)
+        text = path.read_text("utf-8")
+        text = text.replace("const dark", "window.model = model;\nconst dark", 1)
+        text = text.replace("<main>", f'<main style="margin-top: {below}px">', 1)
+        if link is not None:
+            text = text.replace("<head>", HOST, 1)
+        path.write_text(text, encoding="utf-8")
+        page = open_page(path.as_uri() + (link or ""), width=across, theme=theme)
+        return shown_on(page)
+
+    return explorer
+
+
+def shown_on(page):
+    root = page.locator(".mygpt-train-stack").first
+    root.wait_for(state="attached")
+    root.page.watch = page.watch
+    return root
+
+
+def button(root, name):
+    return root.get_by_role("button", name=name, exact=True)
+
+
+def press(root, name):
+    button(root, name).click()
+
+
+def train(root):
+    run = root.locator(".mygpt-run")
+    assert run.inner_text().startswith("Train")
+    run.click()
+
+
+def stop(root):
+    """Stop a training that has not ended by itself; the step at which it stands."""
+    press(root, "Stop")
+    root.get_by_role("button", name="Train to").wait_for()
+    return done(root)
+
+
+def able(root):
+    """Which of train, step and reset do something."""
+    buttons = root.locator(".mygpt-actions button").all()[:3]
+    states = [one.get_attribute("aria-disabled") == "false" for one in buttons]
+    names = ("train", "step", "reset")
+    return [name for name, one in zip(names, states, strict=True) if one]
+
+
+def slider(root, name, stack="Stack"):
+    group = root.get_by_role("group", name=stack, exact=True)
+    return group.get_by_role("slider", name=name, exact=True)
+
+
+def move(root, name, *keys, stack="Stack"):
+    slider(root, name, stack).focus()
+    for key in keys:
+        root.page.keyboard.press(key)
+
+
+def done(root):
+    return int(root.locator(".mygpt-actions b").inner_text())
+
+
+def numbers(root):
+    """The step, and of each stack its loss and its share of new points right."""
+    parts = root.locator(".mygpt-actions b, .mygpt-side:visible .mygpt-numbers b")
+    return parts.all_inner_texts()
+
+
+def said(root):
+    return root.locator(".mygpt-said:visible").all_inner_texts()
+
+
+def significant(value):
+    """Three significant digits, as the explorers write them."""
+    mantissa, power = f"{value:.2e}".split("e")
+    power = int(power)
+    if -3 <= power <= 3:
+        return f"{float(f'{value:.2e}'):.{max(0, 2 - power)}f}"
+    digits = str(abs(power)).translate(str.maketrans("0123456789", "⁰¹²³⁴⁵⁶⁷⁸⁹"))
+    return f"{mantissa} × 10{'⁻' if power < 0 else ''}{digits}"
+
+
+def expected(*arguments, **settings):
+    """What `numbers` is where these settings were trained in PyTorch."""
+    made = TrainStack(*arguments, **settings)
+    texts = [str(made.steps)]
+    for course, setting in zip(made.trained(), made.settings(), strict=True):
+        task = stack_training.spirals(made.task, setting["seed"])
+        right = stack_training.share_right(course.stack, task)
+        texts += [significant(course.losses[-1]), f"{math.floor(100 * right + 0.5)} %"]
+    return texts
+
+
+def becomes(read, wanted):
+    """Wait until a reading is what it must be; `read` takes the root after it."""
+
+    def check(root):
+        for _ in range(100):
+            if read(root) == wanted:
+                break
+            root.page.wait_for_timeout(50)
+        assert read(root) == wanted
+
+    return check
+
+
+def reads(root, *arguments, **settings):
+    becomes(numbers, expected(*arguments, **settings))(root)
+
+
+def settled(root):
+    """The numbers, once they no longer change."""
+    before = []
+    for _ in range(50):
+        now = numbers(root)
+        if now == before and "…" not in now:
+            break
+        before = now
+        root.page.wait_for_timeout(200)
+    assert now == before
+    return now
+
+
+def wait_for_step(root, step):
+    root.page.wait_for_function(
+        "step => document.querySelector('.mygpt-actions b').textContent >= step",
+        arg=step,
+    )
+
+
+def stays(root):
+    """The step, which is the same a while later."""
+    step = done(root)
+    root.page.wait_for_timeout(300)
+    assert done(root) == step
+    return step
+
+
+def test_each_step_shows_what_the_package_computes(explorer):
+    root = explorer(**SHORT, rate=0.02)
+    reads(root, **SHORT, rate=0.02)
+    assert said(root)[0].startswith("No step yet. Gradient of block 1: ")
+    for step in range(1, 5):
+        press(root, "Step")
+        reads(root, **SHORT, rate=0.02, steps=step)
+    press(root, "Long spirals")
+    reads(root, **SHORT, rate=0.02, task="long")
+    for step in range(1, 3):
+        press(root, "Step")
+        reads(root, **SHORT, rate=0.02, task="long", steps=step)
+    press(root, "Reset")
+    reads(root, **SHORT, rate=0.02, task="long")
+    assert able(root) == ["train", "step"]
+    root.page.watch.check()
+
+
+def test_a_training_goes_on_until_it_is_stopped(explorer):
+    root = explorer(**SLOW)
+    train(root)
+    wait_for_step(root, 5)
+    assert able(root) == ["train", "step", "reset"]
+    step = stop(root)
+    assert 5 <= step == stays(root) < 300
+    reads(root, **SLOW, steps=step)
+    train(root)
+    wait_for_step(root, step + 3)
+    press(root, "Step")
+    root.get_by_role("button", name="Train to").wait_for()
+    assert step + 3 < stays(root) < 300
+    train(root)
+    press(root, "Reset")
+    reads(root, **SLOW)
+    assert stays(root) == 0
+    root.page.watch.check()
+
+
+def test_a_training_ends_by_itself_at_the_next_of_three_steps(explorer):
+    settings = {"depth": 2, "activation": "silu", "rate": 0.001}
+    root = explorer(**settings)
+    for step, text in ((300, "300"), (1500, "1,500"), (5000, "5,000")):
+        press(root, f"Train to {text}")
+        becomes(done, step)(root)
+        assert stays(root) == step
+        assert root.page.evaluate("model.get('steps')") == step
+        if step == 300:
+            reads(root, **settings, steps=300)
+    assert able(root) == ["reset"]
+    for name in ("Train to 5,000", "Step"):
+        button(root, name).focus()
+        root.page.keyboard.press("Enter")
+    assert stays(root) == 5000
+    root.page.watch.check()
+
+
+@pytest.mark.parametrize(
+    "settings",
+    [
+        {"wiring": "pre-norm", "depth": 5, "activation": "gelu", "gain": 1.7},
+        {"wiring": "post-norm", "depth": 11, "task": "long", "seed": 99},
+        {"wiring": "plain", "depth": 1, "rate": 0.5},
+        {"depth": 40, "beside": {"wiring": "plain", "depth": 2, "activation": "silu"}},
+    ],
+    ids=lambda settings: settings.get("wiring", "two"),
+)
+def test_what_the_package_has_trained_so_far_is_trained_in_the_page(explorer, settings):
+    root = explorer(**settings, steps=17)
+    reads(root, **settings, steps=17)
+    assert able(root) == ["train", "step", "reset"]
+    root.page.watch.check()
+
+
+def test_the_plane_has_the_colours_of_what_the_stack_says(explorer):
+    settings = {"depth": 5, "rate": 0.01, "steps": 30}
+    root = explorer(**settings)
+    reads(root, **settings)
+    [course] = TrainStack(**settings).trained()
+    along = torch.linspace(-REACH, REACH, 2 * GRID + 1, dtype=torch.float64)[1::2]
+    y, x = torch.meshgrid(along.flip(0), along, indexing="ij")
+    with torch.no_grad():
+        logits = course.stack(torch.stack([x, y], -1).view(-1, 2))
+    lean = (logits[:, 1] - logits[:, 0]).numpy()
+    assert len(set(np.sign(lean))) == 2
+    pixels = np.array(root.locator("canvas:visible").evaluate(PAINTED)).reshape(-1, 4)
+    strength = 255 * 0.62 * abs(np.tanh(lean / 2))
+    np.testing.assert_allclose(pixels[:, 3], strength, atol=0.51)
+    sure = strength > 60
+    bluer = pixels[:, 2] > pixels[:, 0]
+    np.testing.assert_array_equal(bluer[sure], lean[sure] < 0)
+
+
+def compare(root):
+    root.get_by_role("checkbox", name="Compare two").click()
+
+
+def test_two_stacks_are_trained_side_by_side(explorer):
+    root = explorer(**SHORT)
+    both = root.get_by_role("checkbox", name="Change both at once")
+    assert not both.is_visible()
+    compare(root)
+    assert root.get_by_text("The two stacks differ only in wiring.").is_visible()
+    reads(root, **SHORT, beside={"wiring": "plain"})
+    right = root.get_by_role("group", name="Right stack", exact=True)
+    right.get_by_role("button", name="Post-norm").click()
+    move(root, "Blocks", "ArrowRight", "ArrowRight", stack="Right stack")
+    beside = {"wiring": "post-norm", "depth": 9}
+    text = "The two stacks differ in wiring and blocks."
+    assert root.get_by_text(text).is_visible()
+    for step in (1, 2, 3):
+        press(root, "Step")
+        reads(root, **SHORT, beside=beside, steps=step)
+    move(root, "Seed", "ArrowRight", stack="Left stack")
+    reads(root, **SHORT, seed=1, beside=beside | {"seed": 0})
+    compare(root)
+    reads(root, **SHORT, seed=1)
+    assert not root.get_by_text("The two stacks").is_visible()
+    assert slider(root, "Blocks").count() == 1
+    compare(root)
+    reads(root, **SHORT, seed=1, beside=beside | {"seed": 0})
+    root.page.watch.check()
+
+
+def test_a_plain_stack_is_compared_with_a_residual_one(explorer):
+    root = explorer("plain", depth=3, seed=5)
+    compare(root)
+    reads(root, "plain", depth=3, seed=5, beside={"wiring": "residual"})
+
+
+def test_both_stacks_are_changed_at_once_where_the_reader_asks_for_it(explorer):
+    root = explorer(**SHORT, beside={"wiring": "plain"})
+    both = root.get_by_role("checkbox", name="Change both at once")
+    both.check()
+    move(root, "Blocks", "ArrowLeft", stack="Right stack")
+    changed = {"depth": 6, "activation": "silu", "beside": {"wiring": "plain"}}
+    reads(root, **changed)
+    left = root.get_by_role("group", name="Left stack", exact=True)
+    left.get_by_role("button", name="ReLU").click()
+    changed |= {"activation": "relu"}
+    reads(root, **changed)
+    assert root.get_by_text("The two stacks differ only in wiring.").is_visible()
+    both.uncheck()
+    move(root, "Blocks", "ArrowLeft", stack="Right stack")
+    reads(root, **changed | {"beside": {"wiring": "plain", "depth": 5}})
+    root.page.watch.check()
+
+
+def test_the_settings_of_two_stacks_are_folded_on_a_phone(explorer):
+    root = explorer(**SHORT, across=390)
+    assert slider(root, "Blocks").is_visible()
+    compare(root)
+    for name in ("Left stack", "Right stack"):
+        assert not slider(root, "Blocks", name).is_visible()
+    root.get_by_text("Right stack: Plain, 7 blocks").click()
+    assert slider(root, "Blocks", "Right stack").is_visible()
+    assert not slider(root, "Blocks", "Left stack").is_visible()
+    move(root, "Blocks", "ArrowRight", stack="Right stack")
+    assert root.get_by_text("Right stack: Plain, 8 blocks").is_visible()
+    assert slider(root, "Blocks", "Right stack").is_visible(), "folded under the hand"
+    press(root, "Step")
+    reads(root, **SHORT, beside={"wiring": "plain", "depth": 8}, steps=1)
+    root.page.set_viewport_size({"width": 1100, "height": 900})
+    slider(root, "Blocks", "Left stack").wait_for()
+    root.page.watch.check()
+
+
+def test_every_setting_is_moved_by_the_keyboard(explorer):
+    root = explorer(**SHORT, steps=3)
+    changes = {
+        "Blocks": ("PageUp", "depth", None),
+        "Gain": ("ArrowRight", "gain", 1.2),
+        "Learning rate": ("End", "rate", 1.0),
+        "Seed": ("ArrowRight", "seed", 1),
+    }
+    settings = dict(SHORT)
+    for name, (key, trait, value) in changes.items():
+        move(root, name, key)
+        shown = slider(root, name).get_attribute("aria-valuetext")
+        settings[trait] = value or int(shown)
+        assert float(shown.removeprefix("× ")) == settings[trait]
+        reads(root, **settings)
+    assert settings["depth"] > 7
+    for name in ("ReLU", "Pre-norm"):
+        button(root, name).focus()
+        root.page.keyboard.press("Enter")
+    reads(root, "pre-norm", **settings | {"activation": "relu"})
+    root.page.watch.check()
+
+
+def test_another_setting_begins_at_step_0_and_is_not_trained_by_itself(explorer):
+    root = explorer(**SHORT, steps=5)
+    wait_for_step(root, 5)
+    move(root, "Seed", "ArrowRight")
+    assert done(root) == stays(root) == 0
+    reads(root, **SHORT, seed=1)
+    root.page.watch.check()
+
+
+def test_a_training_goes_on_with_another_setting_from_step_0(explorer):
+    root = explorer(**SLOW)
+    train(root)
+    wait_for_step(root, 30)
+    move(root, "Blocks", "ArrowLeft", stack="Right stack")
+    step = done(root)
+    assert step < 30
+    wait_for_step(root, step + 5)
+    changed = SLOW | {"beside": {"wiring": "pre-norm", "depth": 39}}
+    reads(root, **changed, steps=stop(root))
+    root.page.watch.check()
+
+
+def test_a_finger_moves_a_slider(explorer):
+    root = explorer(**SHORT, across=390, steps=2)
+    session = root.page.context.new_cdp_session(root.page)
+    session.send(
+        "Emulation.setTouchEmulationEnabled", {"enabled": True, "maxTouchPoints": 1}
+    )
+    depth = slider(root, "Blocks")
+    depth.scroll_into_view_if_needed()
+    box = depth.bounding_box()
+    start = 12 + (7 - 1) / 39 * (box["width"] - 24)
+
+    def touch(kind, *across):
+        y = box["y"] + box["height"] / 2
+        points = [{"x": box["x"] + x, "y": y} for x in across]
+        session.send("Input.dispatchTouchEvent", {"type": kind, "touchPoints": points})
+
+    touch("touchStart", start)
+    for share in (0.4, 0.7, 1):
+        touch("touchMove", start + share * (box["width"] - start))
+    touch("touchEnd")
+    becomes(lambda _: depth.get_attribute("aria-valuetext"), "40")(root)
+    reads(root, depth=40, activation="silu")
+    root.page.watch.check()
+
+
+def test_nothing_runs_before_the_reader_says_so(explorer):
+    root = explorer(**SHORT, steps=30)
+    wait_for_step(root, 30)
+    assert stays(root) == 30
+    assert button(root, "Train to 300").is_visible()
+    assert root.get_by_role("status").last.text_content() == ""
+
+
+def test_a_training_stops_when_it_is_no_longer_seen(explorer):
+    root = explorer(**SLOW)
+    root.page.evaluate("document.body.append(document.createElement('hr'))")
+    root.page.evaluate("document.body.lastChild.style.marginTop = '3000px'")
+    train(root)
+    wait_for_step(root, 3)
+    root.page.evaluate("scrollTo(0, 4000)")
+    button(root, "Train to 300").wait_for()
+    step = done(root)
+    assert step < 300
+    root.page.evaluate("scrollTo(0, 0)")
+    assert stays(root) == step
+
+
+def test_what_is_asked_for_is_trained_where_no_one_looks_yet(explorer):
+    """An explorer further down the page is not left at the first of its steps."""
+    settings = {"depth": 40, "activation": "silu", "rate": 1e-3, "steps": 150}
+    root = explorer(**settings, below=3000)
+    root.page.wait_for_timeout(300)
+    root.scroll_into_view_if_needed()
+    becomes(done, 150)(root)
+    assert root.page.evaluate("model.get('steps')") == 150
+
+
+def test_where_motion_is_not_wanted_a_training_is_drawn_at_its_end(explorer):
+    root = explorer(depth=20, steps=3)
+    wait_for_step(root, 3)
+    root.page.emulate_media(reduced_motion="reduce")
+    root.page.evaluate("""() => {
+        window.steps = [];
+        const step = document.querySelector(".mygpt-actions b");
+        const note = () => steps.push(Number(step.textContent));
+        new MutationObserver(note).observe(step, { childList: true });
+    }""")
+    press(root, "Train to 300")
+    becomes(done, 300)(root)
+    assert stays(root) == 300
+    assert set(root.page.evaluate("steps")) <= {3, 300}
+    root.page.watch.check()
+
+
+def drawn_without_holes(root):
+    drawn, text = root.evaluate(PATHS), root.evaluate(SAID)
+    for word in ("NaN", "Infinity", "undefined"):
+        assert word not in drawn
+        assert word not in text
+    assert max(map(float, re.findall(r"[\d.]+(?:e\+?\d+)?", drawn))) < 20_000
+
+
+@pytest.mark.parametrize("across", [1100, 390])
+def test_a_divergence_is_said_and_the_page_goes_on(explorer, across):
+    root = explorer(**DEEP, across=across)
+    diverged = root.get_by_text("Diverged at step 1: the loss is too large.")
+    diverged.wait_for()
+    reads(root, **DEEP | {"steps": 1})
+    assert able(root) == ["reset"]
+    assert root.page.evaluate("model.get('steps')") == 1
+    drawn_without_holes(root)
+    press(root, "Reset")
+    reads(root, **DEEP | {"steps": 0})
+    assert "Diverged" not in "".join(said(root))
+    train(root)
+    diverged.wait_for()
+    assert able(root) == ["reset"]
+    move(root, "Learning rate", "Home")
+    reads(root, depth=32, rate=1e-4)
+    press(root, "Step")
+    reads(root, depth=32, rate=1e-4, steps=1)
+    assert "Diverged" not in "".join(said(root))
+    root.page.watch.check()
+
+
+def test_a_stack_too_large_before_its_first_step_is_said(explorer):
+    root = explorer(depth=40, gain=4.0)
+    root.get_by_text("The loss is too large before the first step.").first.wait_for()
+    assert said(root) == [
+        "The loss is too large before the first step. Try a smaller gain."
+    ]
+    assert able(root) == []
+    drawn_without_holes(root)
+    move(root, "Gain", "Home")
+    press(root, "Step")
+    reads(root, depth=40, gain=0.5, steps=1)
+    root.page.watch.check()
+
+
+def test_one_stack_is_lost_and_the_other_goes_on(explorer):
+    settings = SLOW | {"beside": {"rate": 10.0, "wiring": "plain"}}
+    root = explorer(**settings)
+    train(root)
+    root.get_by_text("Diverged at step 1:").wait_for()
+    wait_for_step(root, 10)
+    step = stop(root)
+    left, right = TrainStack(**settings, steps=step).trained()
+    losses = [significant(one.losses[-1]) for one in (left, right)]
+    assert numbers(root)[1::2] == losses
+    assert len(right.losses) == 2
+    drawn_without_holes(root)
+    press(root, "Step")
+    becomes(done, step + 1)(root)
+    root.page.watch.check()
+
+
+def test_the_pictures_say_what_they_show(explorer):
+    settings = {"depth": 5, "beside": {"wiring": "plain"}, "steps": 6}
+    root = explorer(**settings)
+    reads(root, **settings)
+    left, right = TrainStack(**settings).trained()
+    pictures = root.locator(".mygpt-picture:visible")
+    labels = [one.get_attribute("aria-label") for one in pictures.all()]
+    shares = numbers(root)[2::2]
+    for label, share in zip(labels[:2], shares, strict=True):
+        assert label.startswith("128 points on two spirals")
+        assert label.endswith(f"{share} of new points are right.")
+    assert "each of 6 steps; guessing has 0.69." in labels[2]
+    for name, course in (("Left", left), ("Right", right)):
+        first, last = (significant(course.losses[at]) for at in (0, -1))
+        assert f"{name} stack: from {first} to {last}." in labels[2]
+        for label, sizes, block in ((3, course.signal, 0), (4, course.gradient, 1)):
+            first, last = (significant(sizes[at]) for at in (0, -1))
+            text = f"{name} stack: {first} at block {block}, {last} at the last."
+            assert text in labels[label]
+
+
+def test_traits_that_change_from_elsewhere_move_the_figure(explorer):
+    """As a kernel changes them, also while the page trains as far as it said before."""
+    root = explorer(**SHORT)
+
+    def set_traits(**traits):
+        for trait, value in traits.items():
+            root.page.evaluate(
+                "([trait, value]) => model.set(trait, value)", [trait, value]
+            )
+
+    set_traits(steps=12)
+    reads(root, **SHORT, steps=12)
+    set_traits(steps=4)
+    reads(root, **SHORT, steps=4)
+    other = TrainStack("plain", depth=3, gain=1.7, task="long")
+    set_traits(task="long", left=other.left)
+    reads(root, "plain", depth=3, gain=1.7, task="long", steps=4)
+    set_traits(right=other.left | {"wiring": "residual"}, steps=6)
+    settings = {"depth": 3, "gain": 1.7, "task": "long"}
+    reads(root, "plain", **settings, beside={"wiring": "residual"}, steps=6)
+    set_traits(steps=5000)
+    set_traits(steps=5)
+    reads(root, "plain", **settings, beside={"wiring": "residual"}, steps=5)
+    assert root.page.evaluate("model.get('steps')") == 5
+    root.page.watch.check()
+
+
+TWICE = """const again = document.createElement("div");
+  explorer.render({ model, el: again });
+  main.replaceChildren(el, again);"""
+
+
+def test_an_explorer_that_is_displayed_twice_agrees_with_itself(open_page, tmp_path):
+    """Under each other, as in a notebook: the second view follows the first."""
+    path = tmp_path / "page.html"
+    TrainStack(**SLOW).write_html(path)
+    text = path.read_text("utf-8")
+    text = text.replace("const dark", "window.model = model;\nconst dark", 1)
+    assert "main.replaceChildren(el);" in text
+    text = text.replace("main.replaceChildren(el);", TWICE, 1)
+    path.write_text(text, encoding="utf-8")
+    first = shown_on(open_page(path.as_uri()))
+    second = first.page.locator(".mygpt-train-stack").nth(1)
+    train(first)
+    wait_for_step(first, 30)
+    step = stop(first)
+    for one in (first, second):
+        reads(one, **SLOW, steps=step)
+    assert stays(first) == step
+    assert first.page.evaluate("model.get('steps')") == step
+    press(first, "Reset")
+    becomes(done, 0)(second)
+    move(first, "Seed", "ArrowRight", stack="Left stack")
+    reads(second, **SLOW | {"beside": {"wiring": "pre-norm", "seed": 0}}, seed=1)
+    first.page.watch.check()
+
+
+def test_a_training_is_saved_and_spoken_when_it_rests(explorer):
+    root = explorer(**SLOW)
+    train(root)
+    root.page.wait_for_function("model.get('steps') > 0")
+    step = stop(root)
+    assert root.page.evaluate("model.get('steps')") == step
+    status = root.get_by_role("status").filter(has_text=f"Step {step}. Left stack: ")
+    status.wait_for(state="attached")
+    text = status.text_content()
+    for name, loss, share in zip(
+        ("Left", "Right"), numbers(root)[1::2], numbers(root)[2::2], strict=True
+    ):
+        assert f"{name} stack: loss {loss}, {share} of new points right." in text
+
+
+def test_the_plane_is_repainted_in_another_theme_and_on_paper(explorer):
+    root = explorer(**SHORT, rate=0.01, steps=20)
+    reads(root, **SHORT, rate=0.01, steps=20)
+    canvas = root.locator("canvas:visible")
+    light = canvas.evaluate(PAINTED)
+    assert any(light)
+    changed = f"([canvas, old]) => String(({PAINTED})(canvas)) !== old"
+    same = f"([canvas, old]) => String(({PAINTED})(canvas)) === old"
+    given = [canvas.element_handle(), ",".join(map(str, light))]
+    root.page.emulate_media(color_scheme="dark")
+    root.page.wait_for_function(changed, arg=given)
+    root.page.emulate_media(color_scheme="light")
+    root.page.wait_for_function(same, arg=given)
+    root.page.emulate_media(color_scheme="dark")
+    root.page.wait_for_function(changed, arg=given)
+    root.page.emulate_media(color_scheme="dark", media="print")
+    root.page.wait_for_function(same, arg=given)
+    assert not slider(root, "Blocks").is_visible()
+    text = (
+        "Short spirals. Residual, 7 blocks, SiLU, gain 1, learning rate 0.01, seed 0."
+    )
+    assert root.get_by_text(text).is_visible()
+
+
+def test_a_frame_of_training_takes_few_milliseconds(explorer):
+    root = explorer(**SLOW)
+    root.page.evaluate(TIMED)
+    train(root)
+    wait_for_step(root, 60)
+    stop(root)
+    spent = root.page.evaluate("spent")
+    assert len(spent) > 3
+    assert np.median(spent) <= 8
+
+
+STATES = {
+    "start": {},
+    "one": {**SHORT, "steps": 7},
+    "two": {**SHORT, "beside": {"wiring": "plain", "depth": 40}, "steps": 7},
+    "trained": {"depth": 5, "rate": 0.01, "steps": 300, "task": "long"},
+    "diverged": {**DEEP, "beside": {"rate": 0.003}},
+    "too large": {"depth": 40, "gain": 10.0},
+    "running": SLOW,
+}
+
+
+@pytest.mark.parametrize("state", STATES)
+def test_axe_finds_nothing_in_any_state(explorer, state):
+    for theme, across in (("light", 1100), ("dark", 390)):
+        root = explorer(theme=theme, across=across, **STATES[state])
+        wait_for_step(root, STATES[state].get("steps", 0))
+        root.page.evaluate(AXE_SCRIPT)
+        if state == "running":
+            train(root)
+            button(root, "Stop").wait_for()
+        found = root.page.evaluate(AXE)["violations"]
+        assert [(one["id"], one["nodes"][0]["html"]) for one in found] == []
+
+
+@pytest.mark.parametrize("state", ["one", "two", "diverged", "too large"])
+def test_nothing_overflows_a_narrow_frame(explorer, state):
+    root = explorer(across=390, **STATES[state], link="#stack=short;")
+    assert root.get_by_text("The link was not used:").is_visible()
+    root.evaluate(UNFOLDED)
+    for width in (390, 320):
+        root.page.set_viewport_size({"width": width, "height": 900})
+        root.page.wait_for_function(DRAWN, arg=root.element_handle())
+        assert root.bounding_box()["width"] <= width - 24
+        assert root.evaluate(OUTSIDE) == []
+        across = "document.documentElement.scrollWidth"
+        assert root.page.evaluate(across) <= width
+
+
+GIVEN = "#stack=short;residual,32,relu,1,0.01,0;pre-norm,32,relu,1,0.01,0"
+BAD = "#stack=short;foo,32,relu,1,0.01,0"
+CAUSE = "its wiring must be one of plain, residual, pre-norm, post-norm, not “foo”"
+
+
+def opened_by_the_link(root):
+    assert slider(root, "Blocks", "Left stack").get_attribute("aria-valuetext") == "32"
+    rate = slider(root, "Learning rate", "Right stack")
+    assert rate.get_attribute("aria-valuetext") == "0.01"
+    assert root.get_by_text("The two stacks differ only in wiring.").is_visible()
+    reads(root, depth=32, rate=0.01, beside={"wiring": "pre-norm"})
+    assert not root.get_by_text("The link").is_visible()
+
+
+def test_a_link_opens_its_settings_and_another_one_in_their_place(explorer):
+    root = explorer(**SHORT, steps=9, link=GIVEN)
+    opened_by_the_link(root)
+    assert stays(root) == 0
+    root.page.evaluate("location.hash = '#stack=long;plain,3,gelu,1.7,1e-7,99'")
+    other = {"depth": 3, "activation": "gelu", "gain": 1.7, "rate": 1e-7, "seed": 99}
+    reads(root, "plain", **other, task="long")
+    press(root, "Step")
+    reads(root, "plain", **other, task="long", steps=1)
+    root.page.evaluate("location.hash = '#section'")
+    assert stays(root) == 1
+    root.page.watch.check()
+
+
+def test_a_bad_link_is_not_used_and_it_is_said_why(explorer):
+    root = explorer(**SHORT, steps=2, link=BAD)
+    assert root.get_by_text(f"The link was not used: {CAUSE}.").is_visible()
+    reads(root, **SHORT, steps=2)
+    root.page.evaluate("hash => { location.hash = hash; }", GIVEN)
+    opened_by_the_link(root)
+    root.page.watch.check()
+
+
+def test_a_copied_link_opens_the_same(explorer, open_page):
+    beside = {"wiring": "post-norm", "gain": 2.0}
+    root = explorer(**SHORT, task="long", seed=7, beside=beside, steps=3, link="")
+    root.page.context.grant_permissions(["clipboard-read", "clipboard-write"])
+    move(root, "Learning rate", "ArrowRight", stack="Right stack")
+    press(root, "Copy link")
+    root.get_by_text("The link is copied.").wait_for()
+    link = root.page.evaluate("navigator.clipboard.readText()")
+    assert root.page.url == link
+    assert link.split("#")[1].startswith("stack=long;residual,7,silu,1,0.003,7;")
+    other = shown_on(open_page(link))
+    beside |= {"rate": 0.005}
+    for one in (root, other):
+        reads(one, **SHORT, task="long", seed=7, beside=beside)
+
+
+SECOND = """const rest = { on() {}, off() {}, save_changes() {} };
+  window.other = structuredClone(state);
+  const below = document.createElement("div");
+  explorer.render({ model: { get: (name) => other[name], ...rest,
+    set: (name, value) => { other[name] = value; } }, el: below });
+  main.replaceChildren(el, below);"""
+
+
+def test_of_two_explorers_on_a_page_the_first_takes_the_link(open_page, tmp_path):
+    path = tmp_path / "page.html"
+    TrainStack(**SHORT, steps=1).write_html(path)
+    text = path.read_text("utf-8").replace("<head>", HOST, 1)
+    assert "main.replaceChildren(el);" in text
+    text = text.replace("main.replaceChildren(el);", SECOND, 1)
+    path.write_text(text, encoding="utf-8")
+    for link in (GIVEN, BAD):
+        root = shown_on(open_page(path.as_uri() + link))
+        second = root.page.locator(".mygpt-train-stack").nth(1)
+        if link == GIVEN:
+            opened_by_the_link(root)
+        root.get_by_text("not used").wait_for(
+            state="visible" if link == BAD else "hidden"
+        )
+        assert not second.get_by_text("not used").is_visible()
+        other = root.page.evaluate("other")
+        assert (other["steps"], other["right"]) == (1, {})
+        root.page.watch.check()
+
+
+def test_another_hash_and_a_page_without_the_host_say_nothing_of_links(explorer):
+    root = explorer(**SHORT, link="#section")
+    assert "ink was" not in root.inner_text()
+    assert button(root, "Copy link").is_visible()
+    root = explorer(**SHORT)
+    assert button(root, "Copy link").count() == 0
+    root.page.evaluate("hash => { location.hash = hash; }", GIVEN)
+    root.page.wait_for_timeout(100)
+    reads(root, **SHORT)
+    assert "ink was" not in root.inner_text()
+
+
+@pytest.fixture
+def chapter(open_page, site_url):
+    """The first of the explorers in the chapter on the site, as a link opens it."""
+
+    def chapter(link=""):
+        page = open_page(f"{site_url}/{CHAPTER}{link}")
+        page.wait_for_function(
+            "performance.getEntriesByName('explorers-ready').length > 0"
+        )
+        return shown_on(page)
+
+    return chapter
+
+
+def test_a_link_on_the_site_opens_its_settings_in_view(chapter):
+    root = chapter(GIVEN)
+    opened_by_the_link(root)
+    inside = """root => {
+        const { top, bottom } = root.getBoundingClientRect();
+        return top < innerHeight && bottom > 0;
+    }"""
+    root.page.wait_for_function(inside, arg=root.element_handle())
+    press(root, "Step")
+    becomes(done, 1)(root)
+    root.page.watch.check()
+
+
+def test_a_bad_link_on_the_site_leaves_the_chapter_s_own_setting(chapter):
+    before = chapter()
+    before.scroll_into_view_if_needed()
+    assert "ink was" not in before.inner_text()
+    root = chapter(BAD)
+    lines = root.locator(".mygpt-note").all_inner_texts()
+    assert lines == [f"The link was not used: {CAUSE}."]
+    setting = ".mygpt-setting"
+    assert (
+        root.locator(setting).text_content() == before.locator(setting).text_content()
+    )
+    assert settled(root) == settled(before)
+    root.page.watch.check()
+
+
+def test_a_link_copied_on_the_site_opens_the_same_there(chapter, open_page):
+    root = chapter()
+    root.scroll_into_view_if_needed()
+    root.page.context.grant_permissions(["clipboard-read", "clipboard-write"])
+    root.get_by_role("button", name="Long spirals").click()
+    first = root.locator(".mygpt-stack").first
+    first.get_by_role("button", name="GELU").click()
+    press(root, "Copy link")
+    root.get_by_text("The link is copied.").wait_for()
+    link = root.page.evaluate("navigator.clipboard.readText()")
+    assert link == root.page.url
+    assert f"{CHAPTER}#stack=long;" in link
+    other = shown_on(open_page(link))
+    setting = root.locator(".mygpt-setting").text_content()
+    assert "Long spirals." in setting
+    assert "GELU" in setting
+    becomes(lambda one: one.locator(".mygpt-setting").text_content(), setting)(other)
+    assert settled(other) == settled(root)
+    root.page.watch.check()

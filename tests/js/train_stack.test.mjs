@@ -1,0 +1,335 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+
+import {
+  MAX_STEPS, begin, leanings, recentLoss, shareRight, sizes, takeStep,
+} from "../../mygpt/explorers/train_stack_course.mjs";
+import { WIDTH } from "../../mygpt/explorers/train_stack_net.mjs";
+import { looksOf, planeColours } from "../../mygpt/explorers/train_stack_pictures.mjs";
+import {
+  GRID, REACH, advanceAll, lookAround, nextStop, sideOf,
+} from "../../mygpt/explorers/train_stack_run.mjs";
+import {
+  BEND_NAMES, DEFAULT, GAINS, RATES, TASK_NAMES, WIRING_NAMES, differenceText, linkOf,
+  linkedSettings, lastStep, lossText, nearest, powerSpan, powersOf, rateText, sentenceOf,
+  settingOf, settingText, shareText, sideName, stackText, stepsOf, thinnedLosses, verdict,
+} from "../../mygpt/explorers/train_stack_words.mjs";
+
+const near = (found, wanted, least = 1e-12) => {
+  assert.equal(found.length, wanted.length);
+  found.forEach((one, i) => assert.ok(Math.abs(one - wanted[i]) <= least, `${found} is not ${wanted}`));
+};
+const setting = (changes = {}) => ({ ...DEFAULT, depth: 3, ...changes });
+const side = (changes) => ({ setting: setting(changes) });
+const state = (...settings) => ({ sides: settings.map((one) => sideOf(setting(one), "short")), done: 0 });
+const LOST = { depth: 40, gain: 10 };
+
+// A side after some steps, as the verdicts read it.
+const ended = (done, loss, right, { lost = false, recent = loss } = {}) => (
+  { now: { lost, done, loss }, sizes: { gradient: [0.25, 7] }, right, recent });
+
+test("a link brings back the task and the settings", () => {
+  const plain = setting({ wiring: "plain", activation: "silu", gain: 1.7, rate: 1e-7, seed: 99 });
+  const norm = setting({ wiring: "pre-norm", depth: 40, gain: 0.1 + 0.2, rate: 10 });
+  for (const task of ["short", "long"]) {
+    for (const settings of [[plain], [plain, norm], [norm, norm]]) {
+      assert.deepEqual(linkedSettings(linkOf(task, settings)), { task, settings });
+    }
+  }
+  assert.equal(linkOf("short", [setting(), setting({ wiring: "plain", rate: 0.01 })]),
+    "#stack=short;residual,3,relu,1,0.003,0;plain,3,relu,1,0.01,0");
+});
+
+test("another hash is no link", () => {
+  for (const hash of ["", "#", "#section", "#live=e30x", "#stack"]) {
+    assert.equal(linkedSettings(hash), undefined);
+  }
+});
+
+test("a bad link is refused with what is wrong in it", () => {
+  const good = "residual,20,relu,1,0.003,0";
+  const known = "one of plain, residual, pre-norm, post-norm";
+  const bad = {
+    [`circle;${good}`]: "its task must be one of short, long, not “circle”",
+    "": "its task must be one of short, long, not “”",
+    [`toString;${good}`]: "its task must be one of short, long, not “toString”",
+    short: "it must have one setting or two",
+    [`short;${good};${good};${good}`]: "it must have one setting or two",
+    "short;residual,20,relu,1,0.003":
+      "a setting has 6 parts (wiring, depth, activation, gain, rate, seed), not 5",
+    [`short;${good},1`]: "a setting has 6 parts (wiring, depth, activation, gain, rate, seed), not 7",
+    "short;": "a setting has 6 parts (wiring, depth, activation, gain, rate, seed), not 1",
+    "short;foo,20,relu,1,0.003,0": `its wiring must be ${known}, not “foo”`,
+    "short;constructor,20,relu,1,0.003,0": `its wiring must be ${known}, not “constructor”`,
+    [`short;${"x".repeat(30)},20,relu,1,0.003,0`]: `its wiring must be ${known}, not “${"x".repeat(20)}”`,
+    "short;plain,0,relu,1,0.003,0": "its depth must be a whole number from 1 to 40, not “0”",
+    "short;plain,41,relu,1,0.003,0": "its depth must be a whole number from 1 to 40, not “41”",
+    "short;plain,2.5,relu,1,0.003,0": "its depth must be a whole number from 1 to 40, not “2.5”",
+    "short;plain,,relu,1,0.003,0": "its depth must be a whole number from 1 to 40, not “”",
+    "short;plain,20,tanh,1,0.003,0": "its activation must be one of relu, gelu, silu, not “tanh”",
+    "short;plain,20,relu,0,0.003,0": "its gain must be above 0 and at most 10, not “0”",
+    "short;plain,20,relu,Infinity,0.003,0": "its gain must be above 0 and at most 10, not “Infinity”",
+    "short;plain,20,relu,1,10.5,0": "its rate must be above 0 and at most 10, not “10.5”",
+    "short;plain,20,relu,1,fast,0": "its rate must be above 0 and at most 10, not “fast”",
+    "short;plain,20,relu,1,0.003,": "its seed must be a whole number from 0 to 99, not “”",
+    "short;plain,20,relu,1,0.003,100": "its seed must be a whole number from 0 to 99, not “100”",
+    "short;plain,20,relu,1,0.003,-1": "its seed must be a whole number from 0 to 99, not “-1”",
+  };
+  for (const [link, message] of Object.entries(bad)) {
+    assert.throws(() => linkedSettings(`#stack=${link}`), { message }, link);
+  }
+  assert.throws(() => linkedSettings(`#stack=long;${good};plain,20,relu,1,0.003,1.5`), { message: /its seed/ });
+});
+
+test("what no page can use is as in the default, and the rest is kept", () => {
+  for (const nothing of [undefined, null, {}, 7]) assert.deepEqual(settingOf(nothing), DEFAULT);
+  const odd = {
+    wiring: "hasOwnProperty", depth: 7.5, activation: "tanh", gain: "2", rate: Infinity, seed: -1, task: "long",
+  };
+  assert.deepEqual(settingOf(odd), DEFAULT);
+  const good = setting({ wiring: "plain", depth: 1, gain: 10, rate: 1e-9, seed: 99 });
+  for (const [name, value] of Object.entries(odd)) {
+    if (name === "task") continue;
+    assert.deepEqual(settingOf({ ...good, [name]: value }), { ...good, [name]: DEFAULT[name] });
+  }
+});
+
+test("the sliders hold values that a setting may have, the usual ones among them", () => {
+  for (const [name, values] of Object.entries({ gain: GAINS, rate: RATES })) {
+    assert.ok(values.includes(DEFAULT[name]));
+    assert.ok(values.every((one, i) => !i || one > values[i - 1]));
+    for (const one of values) assert.equal(settingOf({ [name]: one })[name], one);
+  }
+  assert.deepEqual([RATES[0], RATES.at(-1), RATES.length], [1e-4, 1, 25]);
+  for (const [name, names] of Object.entries({ wiring: WIRING_NAMES, activation: BEND_NAMES })) {
+    for (const [one] of names) assert.equal(settingOf({ [name]: one })[name], one);
+  }
+  for (const [task] of TASK_NAMES) assert.equal(linkedSettings(linkOf(task, [DEFAULT])).task, task);
+});
+
+test("the nearest value is so by ratio", () => {
+  assert.equal(nearest([1, 10, 100], 3), 0);
+  assert.equal(nearest([1, 10, 100], 4), 1);
+  assert.equal(nearest([1, 10, 100], 1e9), 2);
+  assert.equal(nearest(RATES, 1e-9), 0);
+  RATES.forEach((rate, i) => assert.equal(nearest(RATES, rate), i));
+  for (const none of [NaN, -1]) assert.equal(nearest(GAINS, none), 0);
+});
+
+test("the setting is put in words", () => {
+  const other = { wiring: "post-norm", activation: "gelu", rate: 1e-5, seed: 7 };
+  const sides = [side({ depth: 1, gain: 1.7 }), side(other)];
+  assert.equal(settingText({ task: "short", sides: sides.slice(0, 1) }),
+    "Short spirals. Residual, 1 block, ReLU, gain 1.7, learning rate 0.003, seed 0.");
+  assert.equal(settingText({ task: "long", sides }),
+    "Long spirals. Left: Residual, 1 block, ReLU, gain 1.7, learning rate 0.003, seed 0. "
+    + "Right: Post-norm, 3 blocks, GELU, gain 1, learning rate 1.00 × 10⁻⁵, seed 7.");
+  assert.equal(stackText(setting({ wiring: "pre-norm", depth: 40 })), "Pre-norm, 40 blocks");
+  assert.deepEqual([0.003, 0.0001, 0.0015, 10, 0.123456].map(rateText),
+    ["0.003", "1.00 × 10⁻⁴", "0.0015", "10", "0.1235"]);
+  assert.deepEqual([[1], [1, 1]].flatMap((list) => list.map((_, i) => sideName({ sides: list }, i))),
+    ["Stack", "Left stack", "Right stack"]);
+});
+
+test("it is said in what two stacks differ", () => {
+  const other = {
+    wiring: "plain", depth: 7, activation: "silu", gain: 2, rate: 0.01, seed: 1,
+  };
+  const text = (...names) => differenceText(
+    [side(), side(Object.fromEntries(names.map((one) => [one, other[one]])))]);
+  assert.equal(text(), "The two stacks are the same.");
+  assert.equal(text("wiring"), "The two stacks differ only in wiring.");
+  assert.equal(text("depth"), "The two stacks differ only in blocks.");
+  assert.equal(text("rate", "gain"), "The two stacks differ in gain and learning rate.");
+  assert.equal(text(...Object.keys(other)),
+    "The two stacks differ in wiring, blocks, activation, gain, learning rate and seed.");
+  assert.equal(differenceText([side()]), "");
+});
+
+test("numbers are put in words", () => {
+  assert.deepEqual([0.6931, 0, 12.345, 2e-7, 3.7e20, NaN, Infinity].map(lossText),
+    ["0.693", "0", "12.3", "2.00 × 10⁻⁷", "3.70 × 10²⁰", "too large", "too large"]);
+  assert.deepEqual([null, 0, 0.494, 1].map(shareText), ["…", "0 %", "49 %", "100 %"]);
+  assert.deepEqual([0, -3, 2.6, 5000, 1e9, Infinity, NaN, undefined, "12", "x"].map(stepsOf),
+    [0, 0, 3, 5000, 5000, 5000, 0, 0, 12, 0]);
+});
+
+test("the recent loss is the median of the last twenty, whatever one of them is", () => {
+  assert.equal(recentLoss({ losses: [0.5] }), 0.5);
+  assert.equal(recentLoss({ losses: [0.5, 1.5] }), 1);
+  assert.equal(recentLoss({ losses: [9, 1, 30, 2] }), 5.5);
+  const losses = [...Array(30).fill(7), ...Array(10).fill(0.5), ...Array(10).fill(0.25)];
+  assert.equal(recentLoss({ losses }), 0.375);
+  assert.equal(recentLoss({ losses: [...losses.slice(0, -1), 1e9] }), 0.5);
+  assert.equal(losses.at(-1), 0.25, "the losses keep their order");
+});
+
+test("it is said what has become of a stack", () => {
+  const now = (...given) => verdict(ended(...given));
+  assert.equal(now(0, 0.7, 0.5), "No step yet. Gradient of block 1: 0.250.");
+  assert.equal(now(0, 1e12, null, { lost: true }),
+    "The loss is too large before the first step. Try a smaller gain.");
+  assert.equal(now(2, NaN, 0.5, { lost: true }),
+    "Diverged at step 2: the loss is too large. Try a smaller learning rate.");
+  for (const early of [now(19, 0.1, 1), now(99, 0.1, null)]) assert.equal(early, "");
+  assert.equal(now(20, 1.4, 1), "The loss is far above that of guessing.");
+  assert.equal(now(20, 0.3, 1, { recent: 1.4 }), "The loss is far above that of guessing.");
+  assert.equal(now(20, 0.69, 0.599), "No better than guessing.");
+  assert.equal(now(20, 0.66, 0.599), "");
+  assert.equal(now(20, 0.69, 0.6), "A little better than guessing.");
+  assert.equal(now(20, 0.4, 0.749), "A little better than guessing.");
+  assert.equal(now(20, 0.4, 0.75), "It has learned part of the spirals.");
+  assert.equal(now(20, 0.1, 0.949), "It has learned part of the spirals.");
+  assert.equal(now(20, 0.1, 0.95), "It has learned the spirals.");
+});
+
+test("listeners hear the step, and of each stack its loss, its share and its verdict", () => {
+  const [one, two] = [ended(21, 0.6931, 0.5), ended(21, 0.0123, 0.961)];
+  assert.equal(sentenceOf({ done: 21, sides: [one] }),
+    "Step 21. Stack: loss 0.693, 50 % of new points right. No better than guessing.");
+  assert.equal(sentenceOf({ done: 21, sides: [one, two] }),
+    "Step 21. Left stack: loss 0.693, 50 % of new points right. No better than guessing. "
+    + "Right stack: loss 0.0123, 96 % of new points right. It has learned the spirals.");
+});
+
+test("a run ends at the next of three steps", () => {
+  assert.deepEqual([0, 299, 300, 1499, 1500, 4999, 5000].map(nextStop),
+    [300, 300, 1500, 1500, 5000, 5000, 5000]);
+});
+
+test("the axis of the losses ends at a round number of steps that holds them all", () => {
+  assert.deepEqual([0, 50, 51, 200, 999, 2001, 5000].map(lastStep), [50, 50, 100, 200, 1000, 5000, 5000]);
+  for (let done = 0; done <= MAX_STEPS; done += 37) assert.ok(lastStep(done) >= done);
+});
+
+test("of many losses the means of stretches are drawn", () => {
+  assert.deepEqual(thinnedLosses([0.5]), { steps: [0], means: [0.5] });
+  const few = Array.from({ length: 250 }, (_, i) => i / 7);
+  assert.deepEqual(thinnedLosses(few), { steps: few.map((_, i) => i), means: few });
+  assert.deepEqual(thinnedLosses([1, 3, 5, 6, 10], 2), { steps: [1, 3.5], means: [3, 8] });
+  const [most, line] = [thinnedLosses(Array(5001).fill(0.25)), thinnedLosses(few.map((_, i) => 2 * i), 100)];
+  assert.ok(most.steps.length <= 250 && most.means.every((one) => one === 0.25));
+  line.steps.forEach((step, i) => assert.equal(line.means[i], 2 * step));
+});
+
+test("a stretch with a loss that is no number is a gap", () => {
+  assert.deepEqual(thinnedLosses([1, Infinity, 2, NaN, 3], 5).means, [1, NaN, 2, NaN, 3]);
+  assert.deepEqual(thinnedLosses([1, 1, 3, Infinity], 2).means, [1, NaN]);
+});
+
+test("a size that has no power of ten is a gap", () => {
+  near(powersOf([1, 1000, 1e-7]), [0, 3, -7]);
+  assert.deepEqual(powersOf([0, NaN, Infinity, -1, 10]), [NaN, NaN, NaN, NaN, 1]);
+});
+
+test("an axis of powers spans whole ones, at least two", () => {
+  assert.deepEqual(powerSpan([[-2.5, 0.2], [1.1, NaN]]), [-3, 2]);
+  assert.deepEqual(powerSpan([[0.3, 0.4]]), [0, 2]);
+  assert.deepEqual(powerSpan([[-4], []]), [-4, -2]);
+  assert.deepEqual(powerSpan([[NaN, NaN], []]), [-1, 1]);
+});
+
+test("a place of the plane has its spiral's colour, the stronger the surer", () => {
+  const [first, second] = [[10, 20, 30], [40, 50, 60]];
+  const bytes = [...planeColours([-50, 50, 1, -1, 0, NaN], [first, second])];
+  const cells = Array.from({ length: 6 }, (_, i) => bytes.slice(4 * i, 4 * i + 4));
+  const most = Math.round(255 * 0.62);
+  assert.deepEqual(cells.slice(0, 2), [[...first, most], [...second, most]]);
+  const part = Math.round(255 * 0.62 * Math.tanh(0.5));
+  assert.deepEqual(cells.slice(2, 4), [[...second, part], [...first, part]]);
+  assert.equal(cells[4][3], 0);
+  assert.deepEqual(cells[5], [0, 0, 0, 0]);
+});
+
+test("curves have the looks of their wirings, and two of a wiring differ", () => {
+  const looks = (...wirings) => looksOf(wirings.map((wiring) => side({ wiring })));
+  assert.deepEqual(looks("plain"), [0]);
+  assert.deepEqual(looks("post-norm", "residual"), [3, 1]);
+  assert.deepEqual(looks("pre-norm", "pre-norm"), [2, 4]);
+});
+
+test("the signal is the deviation of the rows that were read, the gradient the length of a matrix", () => {
+  const rows = Array.from({ length: 2 * WIDTH }, (_, i) => i + 1);
+  const stack = {
+    states: [Float64Array.from([...rows, 999, -999]), Float64Array.from({ length: 18 }, () => 3)],
+    caches: [{}, {}],
+    grads: {
+      "blocks.0.mlp.fc1": { weight: [3, -4], bias: [99] },
+      "blocks.1.mlp.fc1": { weight: [-2, 2, 1, 4], bias: [0] },
+    },
+  };
+  const { signal, gradient } = sizes({ net: stack, batch: { rows: 2 } });
+  near(signal, [Math.sqrt((16 * 17) / 12), 0]); // of 1 to n, with n − 1: n (n + 1) / 12
+  near(gradient, [5, 5]);
+});
+
+test("the sizes of a training are those of each of its blocks", () => {
+  const now = begin({ ...setting({ depth: 5 }), task: "long" });
+  const { signal, gradient } = sizes(now);
+  assert.deepEqual([signal.length, gradient.length], [6, 5]);
+  assert.ok([...signal, ...gradient].every((one) => one > 0));
+  assert.equal(new Set(gradient).size, 5);
+});
+
+test("steps are taken of all stacks, up to a number or until a moment", () => {
+  const both = state({}, { wiring: "plain" });
+  assert.ok(advanceAll(both, 7));
+  assert.deepEqual([both.done, ...both.sides.map(({ now }) => now.done)], [7, 7, 7]);
+  assert.ok(!advanceAll(both, 99, 0));
+  assert.equal(both.done, 8);
+  assert.ok(advanceAll(both, 8, 0));
+  assert.equal(both.done, 8);
+});
+
+test("a stack that is lost stands still, and the other goes on", () => {
+  const both = state({}, LOST);
+  const [{ now }, { now: lost }] = both.sides;
+  assert.ok(advanceAll(both, 5));
+  assert.deepEqual([both.done, now.done, lost.done, now.lost, lost.lost], [5, 5, 0, false, true]);
+  const none = state(LOST, LOST);
+  assert.ok(advanceAll(none, 5));
+  assert.equal(none.done, 0);
+});
+
+test("a step after a loss too large to follow changes nothing", () => {
+  const { now } = sideOf(setting({ depth: 32, rate: 10 }), "short");
+  takeStep(now);
+  assert.ok(now.lost && now.done === 1);
+  const before = JSON.stringify([[...now.net.weights], [...now.mean], now.losses]);
+  for (let i = 0; i < 5; i += 1) takeStep(now);
+  assert.equal(JSON.stringify([[...now.net.weights], [...now.mean], now.losses]), before);
+});
+
+// The picture of the plane, in one go.
+function plane(now) {
+  const along = Array.from({ length: GRID }, (_, i) => (2 * REACH * (i + 0.5)) / GRID - REACH);
+  return along.slice().reverse().flatMap((y) => [...leanings(now, along.flatMap((x) => [x, y]))]);
+}
+
+test("at rest all of the plane is seen, from the top left on", () => {
+  const one = sideOf(setting(), "short");
+  assert.ok(one.seen === null && one.right === null);
+  assert.ok(lookAround(one));
+  assert.equal(one.right, shareRight(one.now));
+  near([...one.seen], plane(one.now), 1e-13);
+  const { seen } = one;
+  assert.ok(lookAround(one, 0) && one.seen === seen, "what has not changed is not looked at again");
+});
+
+test("a sweep that is under way goes on while the stack learns, and the next one is up to date", () => {
+  const one = sideOf(setting({ rate: 0.1 }), "short");
+  const first = plane(one.now);
+  assert.ok(!lookAround(one, 0));
+  assert.ok(one.seen === null, "half a sweep is not shown");
+  const { looked } = one;
+  assert.ok(looked > 0 && looked < GRID * GRID);
+  takeStep(one.now);
+  assert.ok(!lookAround(one), "the upper part is of the step before");
+  near([...one.seen.slice(0, looked)], first.slice(0, looked), 1e-13);
+  near([...one.seen.slice(looked)], plane(one.now).slice(looked), 1e-13);
+  let sweeps = 0;
+  while (!lookAround(one, 0)) sweeps += 1;
+  assert.ok(sweeps > 3 && sweeps < 40);
+  near([...one.seen], plane(one.now), 1e-13);
+  assert.deepEqual([one.right, one.recent], [shareRight(one.now), recentLoss(one.now)]);
+});

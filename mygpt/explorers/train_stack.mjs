@@ -6,7 +6,7 @@ import { MAX_STEPS } from "./train_stack_course.mjs";
 import { gradientView, lossesView, planeView, signalView } from "./train_stack_pictures.mjs";
 import { nextStop, sideOf, stackRunner } from "./train_stack_run.mjs";
 import {
-  BEND_NAMES, GAINS, MAX_DEPTH, MAX_SEED, RATES, TASK_NAMES, WIRING_NAMES, differenceText, linkOf,
+  BEND_NAMES, GAINS, MAX_DEPTH, MAX_SEED, RATES, TASK_NAMES, WIRING_NAMES, differenceText, gainText, linkOf,
   linkedSettings, nearest, rateText, sentenceOf, settingOf, settingText, sideName, stackText, stepsOf,
 } from "./train_stack_words.mjs";
 
@@ -66,7 +66,7 @@ function sideView(state, i) {
     wiring.show(setting.wiring);
     bend.show(setting.activation);
     depth.show(setting.depth - 1, MAX_DEPTH - 1, String(setting.depth));
-    gain.show(nearest(GAINS, setting.gain), GAINS.length - 1, `× ${Number(setting.gain.toPrecision(4))}`);
+    gain.show(nearest(GAINS, setting.gain), GAINS.length - 1, `× ${gainText(setting.gain)}`);
     rate.show(nearest(RATES, setting.rate), RATES.length - 1, rateText(setting.rate));
     seed.show(setting.seed, MAX_SEED, String(setting.seed));
   };
@@ -94,8 +94,12 @@ function topView(state) {
 
 /** Train, step, reset, and how far it is. */
 function drivingView(state, run, copy) {
-  const train = button("Train", run.toggle, { class: "mygpt-button mygpt-run" });
+  const train = button("Train", () => {
+    state.moved = true;
+    run.toggle();
+  }, { class: "mygpt-button mygpt-run" });
   const go = (steps) => {
+    state.moved = true;
     run.pause();
     run.reach(steps);
   };
@@ -153,8 +157,7 @@ function picturesView(state) {
 function stackLinks(state, root, tell) {
   const copy = async () => tell(await copyLink(linkOf(state.task, state.sides.map(({ setting }) => setting))));
   const take = () => {
-    const first = document.querySelector(".mygpt-train-stack") ?? root();
-    if (first !== root()) return;
+    if (document.querySelector(".mygpt-train-stack") !== root()) return;
     try {
       const given = linkedSettings(location.hash);
       if (!given) return;
@@ -163,7 +166,7 @@ function stackLinks(state, root, tell) {
     } catch (error) {
       tell(`The link was not used: ${error.message}.`);
     }
-    requestAnimationFrame(() => root().scrollIntoView());
+    root().scrollIntoView();
   };
   return { copy, take };
 }
@@ -222,9 +225,10 @@ function render({ model, el }) {
     run.reach(stepsOf(state.get("steps")));
   };
   const follow = () => {
-    state.moved = true;
     const steps = stepsOf(state.get("steps"));
-    if (!run.busy && steps !== state.done) run.reach(steps);
+    if (run.running || steps === (run.busy ? run.target : state.done)) return;
+    state.moved = true;
+    run.reach(steps);
   };
   const takeDown = mount({
     model, el, root: parts.root,
@@ -240,7 +244,7 @@ function render({ model, el }) {
   run.reach(stepsOf(state.get("steps")));
   if (links) {
     addEventListener("hashchange", links.take);
-    links.take();
+    requestAnimationFrame(links.take); // once it is in the page
   }
   return takeDown;
 }

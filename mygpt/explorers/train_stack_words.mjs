@@ -80,6 +80,8 @@ const nameOf = (names, key) => names.find(([one]) => one === key)[1];
 const blocks = (depth) => `${depth} block${depth === 1 ? "" : "s"}`;
 export const rateText = (rate) => (rate >= 0.001 ? String(Number(rate.toPrecision(4))) : significant(rate));
 
+export const gainText = (gain) => String(Number(gain.toPrecision(4)));
+
 /** The name of a side, where there are two. */
 export const sideName = ({ sides }, i) => (sides.length > 1 ? `${SIDES[i]} stack` : "Stack");
 
@@ -89,7 +91,7 @@ export const stackText = ({ wiring, depth }) => `${nameOf(WIRING_NAMES, wiring)}
 /** The whole setting, for paper and for listeners. */
 export function settingText({ task, sides }) {
   const one = ({ setting }, i) => `${sides.length > 1 ? `${SIDES[i]}: ` : ""}${stackText(setting)}, ${
-    nameOf(BEND_NAMES, setting.activation)}, gain ${setting.gain}, learning rate ${
+    nameOf(BEND_NAMES, setting.activation)}, gain ${gainText(setting.gain)}, learning rate ${
     rateText(setting.rate)}, seed ${setting.seed}.`;
   return [`${nameOf(TASK_NAMES, task)}.`, ...sides.map(one)].join(" ");
 }

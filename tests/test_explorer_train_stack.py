@@ -14,7 +14,7 @@ import traitlets
 from torch.nn import functional as F
 
 from mygpt.explorers import TrainStack, train_stack
-from mygpt.explorers import stack_training as twin
+from mygpt.explorers import live_stack as twin
 
 FOLDER = Path(train_stack.__file__).parent
 PARTS = ("net", "course", "run", "words")

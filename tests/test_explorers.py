@@ -477,7 +477,7 @@ def test_every_explorer_has_its_three_files_and_no_others():
     parts = ("steps", "network", "run", "words", "marks", "curve", "contour", "fit")
     shared |= {f"descent_{part}.mjs" for part in parts} | {"descent_steps.py"}
     parts = ("net", "course", "run", "words", "pictures")
-    shared |= {f"train_stack_{part}.mjs" for part in parts} | {"stack_training.py"}
+    shared |= {f"train_stack_{part}.mjs" for part in parts} | {"live_stack.py"}
     own = {
         f"{re.sub('(?<=[a-z])(?=[A-Z])', '_', name).lower()}.{end}"
         for name in explorers.__all__

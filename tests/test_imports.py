@@ -77,7 +77,7 @@ def test_no_import_points_up(path):
 
 
 @pytest.mark.parametrize("path", MODULES, ids=lambda p: str(p.relative_to(PACKAGE)))
-def test_of_the_explorers_only_the_live_model_computes(path):
+def test_of_the_explorers_only_what_is_live_computes(path):
     """The drawing kit takes arrays; an explorer that runs a model runs ours."""
     if part(path) in ("plots", "explorers") and not path.stem.startswith("live_"):
         outside = {name.split(".")[0] for name in imports(path)}

@@ -4,14 +4,13 @@ from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
-import torch
 import traitlets
 from matplotlib.axes import Axes
 from matplotlib.colors import to_rgb
 from matplotlib.figure import Figure
 
 from mygpt import plots
-from mygpt.explorers import stack_training as training
+from mygpt.explorers import live_stack as training
 from mygpt.explorers.base import Explorer, check_member, count, module, stylesheet
 
 TASKS = tuple(training.POINTS)
@@ -132,11 +131,7 @@ class TrainStack(Explorer):
         self, ax: Axes, setting: dict, course: training.StackCourse
     ) -> None:
         task = training.spirals(self.task, setting["seed"])
-        side = torch.linspace(-REACH, REACH, 72, dtype=torch.float64)
-        grid = torch.cartesian_prod(side, side)
-        with torch.no_grad():
-            logits = course.stack(grid)
-        lean = torch.tanh((logits[:, 1] - logits[:, 0]) / 2).reshape(72, 72).T.numpy()
+        lean = training.plane(course.stack, REACH, 72)
         colours = np.array([to_rgb(plots.SERIES[k]) for k in (0, 1)])
         sure = np.nan_to_num(0.6 * np.abs(lean))[..., None]
         picture = np.concatenate([colours[(lean > 0).astype(int)], sure], -1)

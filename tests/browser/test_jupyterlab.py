@@ -21,7 +21,7 @@ import nbformat
 import psutil
 import pytest
 
-from mygpt.explorers import stack_training
+from mygpt.explorers import live_stack
 
 MAKE = """
 import json
@@ -134,8 +134,8 @@ def significant(value):
 def train_stack(view):
     texts = [str(view.steps)]
     for course, setting in zip(view.trained(), view.settings(), strict=True):
-        points = stack_training.spirals(view.task, setting["seed"])
-        right = stack_training.share_right(course.stack, points)
+        points = live_stack.spirals(view.task, setting["seed"])
+        right = live_stack.share_right(course.stack, points)
         texts += [significant(course.losses[-1]), f"{int(100 * right + 0.5)} %"]
     return texts
 

@@ -9,7 +9,7 @@ import torch
 from axe_playwright_python.base import AXE_SCRIPT
 from test_explorer_pages import DRAWN, OUTSIDE
 
-from mygpt.explorers import TrainStack, stack_training
+from mygpt.explorers import TrainStack, live_stack
 from mygpt.explorers.train_stack import REACH
 
 CHAPTER = "chapters/07_residual_connections.html"
@@ -144,8 +144,8 @@ def expected(*arguments, **settings):
     made = TrainStack(*arguments, **settings)
     texts = [str(made.steps)]
     for course, setting in zip(made.trained(), made.settings(), strict=True):
-        task = stack_training.spirals(made.task, setting["seed"])
-        right = stack_training.share_right(course.stack, task)
+        task = live_stack.spirals(made.task, setting["seed"])
+        right = live_stack.share_right(course.stack, task)
         texts += [significant(course.losses[-1]), f"{math.floor(100 * right + 0.5)} %"]
     return texts
 

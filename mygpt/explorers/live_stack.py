@@ -5,6 +5,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
+import numpy as np
 import torch
 import torch.nn.functional as F
 from jaxtyping import Float, Int
@@ -164,6 +165,18 @@ def train_stack(task: str, setting: Mapping[str, Any], steps: int) -> StackCours
     grads = [block.mlp.fc1.weight.grad for block in stack.blocks]
     gradient = [grad.norm().item() for grad in grads]
     return StackCourse(stack, losses, signal, gradient, share_right(stack, points))
+
+
+@torch.no_grad()
+def plane(stack: Stack, reach: float, places: int) -> np.ndarray:
+    """How surely the stack says the second spiral, from -1 to 1, at places of a square.
+
+    The rows go up from y = -reach, the columns from x = -reach.
+    """
+    side = torch.linspace(-reach, reach, places, dtype=torch.float64)
+    logits = stack(torch.cartesian_prod(side, side))
+    lean = torch.tanh((logits[:, 1] - logits[:, 0]) / 2)
+    return lean.reshape(places, places).T.numpy()
 
 
 @torch.no_grad()

@@ -21,8 +21,6 @@ import nbformat
 import psutil
 import pytest
 
-from mygpt.explorers import live_stack
-
 MAKE = """
 import json
 
@@ -133,10 +131,9 @@ def significant(value):
 
 def train_stack(view):
     texts = [str(view.steps)]
-    for course, setting in zip(view.trained(), view.settings(), strict=True):
-        points = live_stack.spirals(view.task, setting["seed"])
-        right = live_stack.share_right(course.stack, points)
-        texts += [significant(course.losses[-1]), f"{int(100 * right + 0.5)} %"]
+    for course in view.trained():
+        right = int(100 * course.right + 0.5)
+        texts += [significant(course.losses[-1]), f"{right} %"]
     return texts
 
 

@@ -7,9 +7,11 @@ import numpy as np
 import pytest
 import torch
 from axe_playwright_python.base import AXE_SCRIPT
+from test_descent import AXE, TIMED
+from test_descent import DRAWN as PATHS
 from test_explorer_pages import DRAWN, OUTSIDE
 
-from mygpt.explorers import TrainStack, live_stack
+from mygpt.explorers import TrainStack
 from mygpt.explorers.train_stack import REACH
 
 CHAPTER = "chapters/07_residual_connections.html"
@@ -17,21 +19,8 @@ SHORT = {"depth": 7, "activation": "silu"}
 DEEP = {"depth": 32, "rate": 10.0, "steps": 9}  # lost at the first step
 SLOW = {"depth": 40, "activation": "silu", "rate": 0.001}
 SLOW |= {"beside": {"wiring": "pre-norm"}}
-AXE = 'axe.run(".mygpt-explorer", {resultTypes: ["violations"]})'
 # As a page of the site has it, where links work; and with the model in reach.
 HOST = "<head><script>window.bookHost = {};</script>"
-# The milliseconds of script in each frame.
-TIMED = """() => {
-    window.spent = [];
-    const later = window.requestAnimationFrame;
-    window.requestAnimationFrame = (call) => later((time) => {
-        const before = performance.now();
-        call(time);
-        window.spent.push(performance.now() - before);
-    });
-}"""
-PATHS = """root => [...root.querySelectorAll("path")]
-    .map((path) => path.getAttribute("d")).join()"""
 SAID = """root => [root.textContent, ...[...root.querySelectorAll("[aria-label]")]
     .map((one) => one.getAttribute("aria-label"))].join()"""
 PAINTED = """canvas => [...canvas.getContext("2d")
@@ -143,10 +132,9 @@ def expected(*arguments, **settings):
     """What `numbers` is where these settings were trained in PyTorch."""
     made = TrainStack(*arguments, **settings)
     texts = [str(made.steps)]
-    for course, setting in zip(made.trained(), made.settings(), strict=True):
-        task = live_stack.spirals(made.task, setting["seed"])
-        right = live_stack.share_right(course.stack, task)
-        texts += [significant(course.losses[-1]), f"{math.floor(100 * right + 0.5)} %"]
+    for course in made.trained():
+        right = math.floor(100 * course.right + 0.5)
+        texts += [significant(course.losses[-1]), f"{right} %"]
     return texts
 
 

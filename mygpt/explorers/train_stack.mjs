@@ -37,7 +37,7 @@ function stackState(model) {
 function sideView(state, i) {
   const trait = TRAITS[i];
   const set = (name) => (value) => {
-    const traits = state.together && state.sides.length > 1 ? ["left", "right"] : [trait];
+    const traits = state.together && state.sides.length > 1 ? TRAITS : [trait];
     const fresh = traits.map((one) => [one, state.sides[TRAITS.indexOf(one)].setting])
       .filter(([, setting]) => setting[name] !== value);
     if (!fresh.length) return;

@@ -85,8 +85,10 @@ export function planeView(state, i) {
     right.textContent = shareText(side.right);
     said.textContent = verdict(side);
     said.classList.toggle("mygpt-lost", side.now.lost);
-    plot.root.setAttribute("aria-label", `${side.now.learnt.answers.length} points on two spirals, and ${
-      ""}which spiral the stack says at each place. ${shareText(side.right)} of new points are right.`);
+    plot.root.setAttribute("aria-label", [
+      `${side.now.learnt.answers.length} points on two spirals, and which spiral the stack says at each place.`,
+      `${shareText(side.right)} of new points are right.`,
+    ].join(" "));
   }
   const repaint = () => {
     frame.seen = undefined;

@@ -147,7 +147,6 @@ export function stackRunner(state, { draw, rest }) {
     reach: (target) => reach(run, target),
     toggle: () => toggle(run),
     pause: () => run.running && end(run),
-    drawSoon: () => drawSoon(run),
     stop: () => {
       run.busy = false;
       channel.port1.close();

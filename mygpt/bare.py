@@ -222,3 +222,161 @@ class Block(nn.Module):
     def forward(self, x):                 # (B, T, C)
         x = x + self.heads(self.ln1(x))   # (B, T, C): read the others, add a note
         return x + self.mlp(self.ln2(x))  # (B, T, C): work alone, add a note
+
+
+# Chapter 12: GPT
+
+
+class GPT(nn.Module):
+    def __init__(self, V, C, H, L, max_T):
+        super().__init__()
+        self.embedding = Embedding(V, C, max_T)
+        self.blocks = nn.Sequential(*[Block(C, H) for _ in range(L)])
+        self.ln_f = LayerNorm(C)
+        initialise(self)
+
+    def forward(self, ids):                    # (B, T)
+        x = self.blocks(self.embedding(ids))   # (B, T, C)
+        return self.ln_f(x) @ self.embedding.tokens.T  # (B, T, V)
+
+
+def initialise(model):
+    with torch.no_grad():
+        for name, p in model.named_parameters():
+            if p.ndim == 2:                                  # tables and matrices
+                p.normal_(std=0.02)
+            elif name.endswith("bias"):
+                p.zero_()
+            if name.endswith(("W_O.weight", "fc2.weight")):  # what writes to the stream
+                p /= (2 * len(model.blocks)) ** 0.5
+
+
+# Chapter 13: Training
+
+
+def batch(ids, B, T):                           # ids: (N,)
+    starts = torch.randint(len(ids) - T, (B, 1))  # (B, 1)
+    rows = ids[starts + torch.arange(T + 1)]      # (B, T + 1)
+    return rows[:, :-1], rows[:, 1:]              # inputs and targets, (B, T) each
+
+
+def adamw(p, m, v, t, lr, decay=0.1):
+    if p.ndim == 2:                     # matrices shrink a little, vectors do not
+        p.data *= 1 - lr * decay
+    adam(p, m, v, t, lr, beta2=0.99)
+
+
+import math
+def learning_rate(step, steps, peak, warmup):
+    if step < warmup:
+        return peak * (step + 1) / warmup               # rise in a straight line
+    done = min(1, (step - warmup) / max(1, steps - warmup))  # 0 … 1, and no further
+    wave = (1 + math.cos(math.pi * done)) / 2           # 1 … 0
+    return peak * (0.1 + 0.9 * wave)                    # fall to a tenth
+
+
+def clip(parameters, most=1.0):
+    norm = torch.stack([p.grad.norm() for p in parameters]).norm()
+    if norm > most:
+        for p in parameters:
+            p.grad *= most / norm
+    return norm.item()
+
+
+def begin(model):
+    m = [torch.zeros_like(p) for p in model.parameters()]
+    v = [torch.zeros_like(p) for p in model.parameters()]
+    return {"step": 0, "m": m, "v": v, "losses": [], "lengths": []}
+
+
+def train(model, ids, state, until, steps, B=12, T=64, peak=1e-3, warmup=100):
+    parameters = list(model.parameters())
+    while state["step"] < until:
+        inputs, targets = batch(ids, B, T)                  # (B, T) each
+        logits = model(inputs)                              # (B, T, V)
+        loss = cross_entropy(logits.flatten(0, 1), targets.flatten())
+        assert loss.isfinite(), "the loss is no longer a number"
+        model.zero_grad()
+        loss.backward()
+        state["lengths"].append(clip(parameters))
+        lr = learning_rate(state["step"], steps, peak, warmup)
+        state["step"] += 1
+        for p, m, v in zip(parameters, state["m"], state["v"]):
+            adamw(p, m, v, state["step"], lr)
+        state["losses"].append(loss.item())
+
+
+def evaluate(model, ids, T=64):
+    losses = []
+    with torch.no_grad():
+        for start in range(0, len(ids) - T, T):             # no piece twice
+            row = ids[start : start + T + 1]                # (T + 1,)
+            losses.append(cross_entropy(model(row[None, :-1])[0], row[1:]))
+    return torch.stack(losses).mean().item()
+
+
+def save(path, model, state):
+    chance = torch.get_rng_state()                          # what batch draws from
+    torch.save({"model": model.state_dict(), "state": state, "chance": chance}, path)
+
+def resume(path, model):
+    saved = torch.load(path)
+    model.load_state_dict(saved["model"])
+    torch.set_rng_state(saved["chance"])
+    return saved["state"]
+
+
+# Chapter 14: Generation
+
+
+def keep_top_k(logits, k):                            # (B, V)
+    k = min(k, logits.shape[-1])
+    least = logits.topk(k).values[:, -1:]             # (B, 1), the k-th largest
+    return logits.masked_fill(logits < least, float("-inf"))
+
+
+def keep_top_p(logits, p):                            # (B, V), 0 < p < 1
+    ordered, order = logits.sort(descending=True, stable=True)  # (B, V) each
+    shares = softmax(ordered)
+    out = shares.cumsum(-1) - shares >= p             # those before it hold p already
+    out = out.scatter(1, order, out)                  # back at the tokens' places
+    return logits.masked_fill(out, float("-inf"))
+
+
+def cached_heads(heads, x, past):                     # x: (B, T, C), new positions
+    q, k, v = (heads.split(W(x)) for W in (heads.W_Q, heads.W_K, heads.W_V))
+    if past:
+        k = torch.cat([past[0], k], dim=2)            # (B, H, S, D), all positions
+        v = torch.cat([past[1], v], dim=2)
+    past[:] = [k, v]
+    scores = q @ k.transpose(2, 3) / q.shape[-1]**0.5  # (B, H, T, S)
+    later = torch.ones_like(scores).triu(k.shape[2] - q.shape[2] + 1).bool()
+    out = softmax(scores.masked_fill(later, float("-inf"))) @ v  # (B, H, T, D)
+    return heads.W_O(out.transpose(1, 2).flatten(2))  # (B, T, C)
+
+
+def next_logits(model, ids, cache):                   # ids: (B, T), new ones
+    start = cache[0][0].shape[2] if cache[0] else 0
+    places = torch.arange(start, start + ids.shape[1])
+    x = model.embedding.tokens[ids] + model.embedding.positions[places]  # (B, T, C)
+    for block, past in zip(model.blocks, cache):
+        x = x + cached_heads(block.heads, block.ln1(x), past)
+        x = x + block.mlp(block.ln2(x))
+    return model.ln_f(x[:, -1]) @ model.embedding.tokens.T  # (B, V)
+
+
+def generate(model, ids, n, temperature=1.0, k=None, p=None):  # ids: (B, T)
+    max_T = len(model.embedding.positions)
+    cache, new = [[] for _ in model.blocks], ids[:, -max_T:]       # what fits
+    for _ in range(n):
+        with torch.no_grad():
+            logits = next_logits(model, new, cache) / temperature  # (B, V)
+        if k is not None:
+            logits = keep_top_k(logits, k)
+        if p is not None:
+            logits = keep_top_p(logits, p)
+        new = sample(softmax(logits))[:, None]                     # (B, 1)
+        ids = torch.cat([ids, new], dim=1)
+        if cache[0][0].shape[2] == max_T:                          # no place is left
+            cache, new = [[] for _ in model.blocks], ids[:, -(max_T // 2) - 1:]
+    return ids

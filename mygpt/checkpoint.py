@@ -72,6 +72,9 @@ def save_checkpoint(
     except (OSError, SafetensorError) as error:
         shutil.rmtree(temporary, ignore_errors=True)
         raise OSError(f"{final}: saving the checkpoint failed: {error}") from error
+    except ValueError:  # of a model for inference
+        shutil.rmtree(temporary, ignore_errors=True)
+        raise
     earlier = [c for c in checkpoints(folder) if step_of(c) < state["step"]]
     for unneeded in earlier[: 1 - KEEP]:
         _remove(unneeded)

@@ -20,6 +20,7 @@ Ids = Sequence[int] | np.ndarray | Tensor  # one sequence
 Device = str | torch.device
 
 WORLD_ROWS = 20_000
+STORIES = Path(__file__).with_name("corpora") / "stories.txt"
 DAMAGED = (  # what NumPy raises for damaged .npy headers
     ValueError,
     TypeError,
@@ -42,17 +43,21 @@ DOWNLOADS = {  # name: address, SHA-256
 def load_corpus(name_or_path: str | os.PathLike) -> str:
     """The text of a known corpus, or of a UTF-8 file.
 
-    "world" is made on the spot. "tinyshakespeare" is read from the folder in the
-    environment variable MYGPT_DATA if it is there, and otherwise downloaded once. To
-    read a file with one of these names, give its folder too: "./world".
+    "stories" comes with the package: 280 short stories about a harbour town, written
+    for this book by a machine. "world" is made on the spot. "tinyshakespeare" is read
+    from the folder in the environment variable MYGPT_DATA if it is there, and otherwise
+    downloaded once. To read a file with one of these names, give its folder too:
+    "./world".
     """
     if name_or_path == "world":
         return World().text(WORLD_ROWS)
+    if name_or_path == "stories":
+        return _read_text(STORIES)
     if name_or_path in DOWNLOADS:
         return _read_text(_fetch(name_or_path))
     path = Path(name_or_path)
     if not path.exists():
-        known = ", ".join(("world", *DOWNLOADS))
+        known = ", ".join(("stories", "world", *DOWNLOADS))
         raise FileNotFoundError(f"no file {path}, and no corpus of that name ({known})")
     return _read_text(path)
 

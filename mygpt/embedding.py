@@ -35,3 +35,7 @@ class TokenEmbedding(nn.Module):
         except IndexError:  # a check of our own would wait for a GPU
             check_ids(ids, self.embedding.num_embeddings)
             raise
+
+    def scores(self, states: Float[Tensor, "... C"]) -> Float[Tensor, "... V"]:
+        """The product of each vector with every token's: the logits of a tied head."""
+        return states @ self.embedding.weight.T

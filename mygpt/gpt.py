@@ -26,6 +26,7 @@ from mygpt.attention import KVCache
 from mygpt.block import AttentionBlock, TransformerBlock
 from mygpt.embedding import TokenEmbedding
 from mygpt.feed_forward import ACTIVATIONS
+from mygpt.inference import convert
 from mygpt.norm import LayerNorm
 
 Model = TypeVar("Model", bound="LanguageModel")
@@ -110,6 +111,11 @@ class LanguageModel(nn.Module):
 
     config: Any
 
+    @property
+    def tied(self) -> bool:
+        """Whether the head's matrix is the token embedding's."""
+        return True
+
     def forward(
         self,
         ids: Int[Tensor, "B T"],
@@ -137,6 +143,18 @@ class LanguageModel(nn.Module):
     def new_cache(self, batch: int = 1) -> list[KVCache]:
         """One empty cache for each block."""
         raise NotImplementedError
+
+    def for_inference(self, form: str = "packed") -> "LanguageModel":
+        """A copy that generates text on a CPU, from weights in a form read faster.
+
+        "packed" weights are float32 in another order, and give the same tokens; whether
+        they are faster for one text depends on the CPU. "int8" weights are rounded to a
+        byte, need widths divisible by 32, and change the text. A tied embedding is kept
+        in float32 beside either. The copy cannot be trained, moved, copied or saved. A
+        model in training mode, not in float32 on the CPU, or such a copy itself is a
+        ValueError.
+        """
+        return convert(self, form, tied=self.tied)
 
 
 class GPT(LanguageModel):
@@ -170,7 +188,7 @@ class GPT(LanguageModel):
 
     def logits(self, states: Float[Tensor, "... C"]) -> Float[Tensor, "... V"]:
         """A score for every token: the product with its embedding."""
-        return states @ self.token.embedding.weight.T
+        return self.token.scores(states)
 
     def new_cache(self, batch: int = 1) -> list[KVCache]:
         """One empty cache for each block, with room for max_seq_len positions."""
@@ -186,8 +204,16 @@ class GPT(LanguageModel):
 @contextmanager
 def evaluating(model: nn.Module) -> Iterator[None]:
     """Put a model in evaluation mode; on exit, restore the mode of each part."""
-    training = [module for module in model.modules() if module.training]
-    model.eval()
+    with evaluating_all(list(model.modules())):
+        yield
+
+
+@contextmanager
+def evaluating_all(modules: list[nn.Module]) -> Iterator[None]:
+    """The same for modules listed once: a walk through a model takes a millisecond."""
+    training = [module for module in modules if module.training]
+    for module in training:
+        module.training = False
     try:
         yield
     finally:

@@ -78,9 +78,9 @@ class GPT2MLP(nn.Module):
 def load_gpt2(folder_or_name: str | Path) -> GPT:
     """A GPT from a checkpoint folder, or from the hub ("openai-community/gpt2").
 
-    Weights become float32, however they were stored. The files are memory-mapped:
-    loading takes no memory but the model's. A damaged, missing or contradictory part is
-    a ValueError that names the file and the field.
+    Weights become float32, however they were stored. The files are memory-mapped: their
+    pages may be dropped while the model's own memory is filled. A damaged, missing or
+    contradictory part is a ValueError that names the file and the field.
     """
     folder = find_folder(folder_or_name)
     config = read_config(folder / CONFIG)

@@ -262,6 +262,10 @@ class ModernGPT(LanguageModel):
             self.head = nn.Linear(C, config.vocab_size, bias=False)
         initialise(self)
 
+    @property
+    def tied(self) -> bool:
+        return self.config.tied
+
     def states(
         self, ids: Int[Tensor, "B T"], cache: list[KVCache] | None = None
     ) -> Float[Tensor, "B T C"]:
@@ -280,8 +284,7 @@ class ModernGPT(LanguageModel):
 
     def logits(self, states: Float[Tensor, "... C"]) -> Float[Tensor, "... V"]:
         """A score for every token, soft-capped if the config has a cap."""
-        head = self.token.embedding if self.config.tied else self.head
-        logits = states @ head.weight.T
+        logits = (self.token.scores if self.tied else self.head)(states)
         if cap := self.config.logit_cap:
             logits = cap * torch.tanh(logits / cap)
         return logits

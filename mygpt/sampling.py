@@ -19,7 +19,7 @@ from mygpt.arguments import (
     check_whole,
     is_real,
 )
-from mygpt.gpt import LanguageModel, evaluating
+from mygpt.gpt import LanguageModel, evaluating_all
 
 Function = TypeVar("Function", bound=Callable)
 
@@ -111,8 +111,9 @@ def _stream(
     context = Context(model, ids, use_cache)
     ends = torch.tensor(list(stop), device=ids.device, dtype=ids.dtype)
     stopped = torch.zeros_like(ids[:, 0], dtype=torch.bool)
+    modules = list(model.modules())
     for _ in range(max_new_tokens):
-        with evaluating(model), torch.inference_mode():
+        with evaluating_all(modules), torch.inference_mode():
             tokens = choose(context.next_logits(), ids)
         tokens = torch.where(stopped, pad_id, tokens)
         ids = torch.cat([ids, tokens[:, None]], dim=1)
@@ -197,8 +198,11 @@ def keep_top_k(logits: Float[Tensor, "B V"], k: int) -> Float[Tensor, "B V"]:
 def keep_top_p(logits: Float[Tensor, "B V"], p: float) -> Float[Tensor, "B V"]:
     """Set scores to -inf, but for the fewest tokens whose probabilities reach p.
 
-    The nucleus of Holtzman et al. (2020); of equal scores the smaller id goes first.
+    The nucleus of Holtzman et al. (2020); of equal scores the smaller id goes first,
+    and with p = 1 all stay.
     """
+    if p >= 1:  # rounded sums of shares may reach 1 before the last token
+        return logits
     ordered, order = logits.sort(descending=True, stable=True)
     probabilities = torch.softmax(ordered, dim=-1)
     larger = probabilities.cumsum(dim=-1) - probabilities  # held by those before

@@ -402,6 +402,11 @@ def make_optimizers(
     the gradient.
     """
     named = [(n, p) for n, p in model.named_parameters() if p.requires_grad]
+    if not named:
+        raise ValueError(
+            "expected a model to train, got one whose parameters need no gradient, "
+            "such as a model for inference"
+        )
     hidden = [p for n, p in named if is_hidden_matrix(n, p)]
     if config.optimizer == "adamw":
         hidden = []

@@ -1,12 +1,18 @@
 """The chapters' own parts against the package and PyTorch, at sizes no chapter uses."""
 
 import copy
+import shutil
+import subprocess
+import sys
 
 import pytest
 import torch
 from torch import nn
 
-from mygpt import MultiHeadAttention, SingleHeadAttention, bare, check
+from mygpt import GPT, GPTConfig, MultiHeadAttention, SingleHeadAttention, bare, check
+from mygpt import generate as generate_with_the_package
+from mygpt.sampling import next_token_probabilities
+from mygpt.training import TrainingConfig
 
 
 @pytest.mark.parametrize(
@@ -74,3 +80,174 @@ def test_many_heads_are_the_packages(T, C, H):
     theirs.load_state_dict(ours.state_dict())
     x = torch.randn(2, T, C)
     torch.testing.assert_close(ours(x), theirs(x))
+
+
+V, T = 23, 8
+NAMES = {  # of the parameters: ours, the package's
+    "embedding.tokens": "token.embedding.weight",
+    "embedding.positions": "position.weight",
+}
+
+
+def both_gpts(seed=0):
+    """A model with lively parameters, and the package's with the same."""
+    torch.manual_seed(seed)
+    ours = bare.GPT(V, 12, 3, 2, T)
+    with torch.no_grad():
+        for p in ours.parameters():
+            p += 0.3 * torch.randn_like(p)
+    theirs = GPT(GPTConfig(V, T, 12, 3, 2, activation="gelu")).eval()
+    named = ours.state_dict().items()
+    theirs.load_state_dict(
+        {NAMES.get(name, name.replace("heads", "mha")): p for name, p in named}
+    )
+    return ours, theirs
+
+
+def test_a_gpt_is_the_packages():
+    ours, theirs = both_gpts()
+    ids = torch.randint(V, (2, T))
+    torch.testing.assert_close(ours(ids), theirs(ids)[0])
+
+
+def test_a_gpt_starts_as_the_packages():
+    torch.manual_seed(0)
+    ours, theirs = bare.GPT(V, 64, 4, 5, T), GPT(GPTConfig(V, T, 64, 4, 5))
+    named = dict(theirs.named_parameters())
+    for name, p in ours.named_parameters():
+        q = named[NAMES.get(name, name.replace("heads", "mha"))]
+        assert p.shape == q.shape
+        if p.ndim == 1:
+            assert torch.equal(p, q), name
+        else:
+            assert p.std().item() == pytest.approx(q.std().item(), rel=0.1), name
+
+
+def test_a_batch_has_every_row_and_the_next_tokens():
+    torch.manual_seed(0)
+    inputs, targets = bare.batch(torch.arange(7), 500, 4)
+    assert torch.equal(targets, inputs + 1)
+    assert torch.equal(inputs - inputs[:, :1], torch.arange(4).expand(500, 4))
+    assert set(inputs[:, 0].tolist()) == {0, 1, 2}
+
+
+def test_the_rates_are_the_packages():
+    config = TrainingConfig(70, warmup_steps=10)
+    for step in range(70):
+        expected = 0.3 * config.scale(step)
+        assert bare.learning_rate(step, 70, 0.3, 10) == pytest.approx(expected)
+
+
+def test_adamw_and_clipping_are_pytorchs():
+    ours, theirs = (both_gpts(seed=1)[0].double() for _ in range(2))
+    decay = [p for p in theirs.parameters() if p.ndim == 2]
+    rest = [p for p in theirs.parameters() if p.ndim < 2]
+    optimizer = torch.optim.AdamW(
+        [{"params": decay, "weight_decay": 0.1}, {"params": rest, "weight_decay": 0}],
+        lr=0.03,
+        betas=(0.9, 0.99),
+    )
+    memory = [(p, torch.zeros_like(p), torch.zeros_like(p)) for p in ours.parameters()]
+    for t in range(1, 21):
+        ids = torch.randint(V, (3, T))
+        norms = []
+        for net in (ours, theirs):
+            net.zero_grad()
+            logits = net(ids).flatten(0, 1)
+            bare.cross_entropy(logits, ids.roll(-1, 1).flatten()).backward()
+        norms.append(bare.clip(list(ours.parameters()), 0.5))
+        norms.append(nn.utils.clip_grad_norm_(theirs.parameters(), 0.5).item())
+        assert norms[0] == pytest.approx(norms[1])
+        for p, m, v in memory:
+            bare.adamw(p, m, v, t, lr=0.03)
+        optimizer.step()
+    for p, q in zip(ours.parameters(), theirs.parameters(), strict=True):
+        torch.testing.assert_close(p, q, rtol=1e-4, atol=1e-5)
+
+
+def test_a_gradient_that_is_short_enough_stays():
+    p = nn.Parameter(torch.zeros(2))
+    p.grad = torch.tensor([0.3, 0.4])
+    assert bare.clip([p]) == pytest.approx(0.5)
+    assert torch.equal(p.grad, torch.tensor([0.3, 0.4]))
+
+
+def test_evaluation_asks_each_whole_piece_once():
+    ours, theirs = both_gpts()
+    ids = torch.randint(V, (3 * T + 5,))
+    rows = ids[: 3 * T].view(3, T)
+    expected = theirs(rows, ids[1 : 3 * T + 1].view(3, T))[1]
+    assert bare.evaluate(ours, ids, T) == pytest.approx(expected.item(), rel=1e-5)
+
+
+def test_a_run_that_was_stopped_ends_with_the_same_bits(tmp_path):
+    ids = torch.randint(V, (200,))
+
+    def run(model, state, until):
+        bare.train(model, ids, state, until, steps=12, B=3, T=T, warmup=4)
+
+    torch.manual_seed(0)
+    whole = bare.GPT(V, 12, 3, 2, T)
+    half = copy.deepcopy(whole)
+    before = torch.get_rng_state()
+    run(whole, bare.begin(whole), 12)
+    torch.set_rng_state(before)
+    state = bare.begin(half)
+    run(half, state, 5)
+    bare.save(tmp_path / "half.pt", half, state)
+    again = bare.GPT(V, 12, 3, 2, T)
+    run(again, bare.resume(tmp_path / "half.pt", again), 12)
+    for p, q in zip(whole.parameters(), again.parameters(), strict=True):
+        assert torch.equal(p, q)
+
+
+@pytest.mark.parametrize("length", [1, T - 1, T])
+def test_greedy_text_is_the_packages_beyond_the_context(length):
+    ours, theirs = both_gpts(seed=2)
+    ids = torch.randint(V, (2, length))
+    expected = generate_with_the_package(theirs, ids, 4 * T, greedy=True)
+    assert torch.equal(bare.generate(ours, ids, 4 * T, k=1), expected)
+
+
+@pytest.mark.parametrize(("k", "p"), [(3, None), (None, 0.6), (5, 0.5)])
+def test_the_cuts_leave_the_packages_probabilities(k, p):
+    torch.manual_seed(0)
+    logits = torch.randn(50, V)
+    ours = logits if k is None else bare.keep_top_k(logits, k)
+    ours = ours if p is None else bare.keep_top_p(ours, p)
+    expected = next_token_probabilities(logits, top_k=k, top_p=p)
+    torch.testing.assert_close(bare.softmax(ours), expected)
+
+
+ONE_FILE = """
+import sys
+sys.modules["mygpt"] = None  # not to be had
+import torch
+from bare import GPT, begin, evaluate, generate, train
+text = "she sells sea shells by the sea shore. " * 20
+letters = sorted(set(text))
+ids = torch.tensor([letters.index(c) for c in text])
+torch.manual_seed(0)
+model = GPT(len(letters), C=32, H=4, L=2, max_T=32)
+state = begin(model)
+train(model, ids, state, 150, 150, T=32, peak=5e-3, warmup=20)
+print(evaluate(model, ids, 32))
+row = generate(model, ids[None, :8], 70, k=1)[0]
+print("".join(letters[i] for i in row))
+"""
+
+
+def test_the_file_alone_trains_and_writes(tmp_path):
+    shutil.copy(bare.__file__, tmp_path / "bare.py")
+    (tmp_path / "program.py").write_text(ONE_FILE)
+    done = subprocess.run(
+        [sys.executable, "program.py"],
+        cwd=tmp_path,
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert done.returncode == 0, done.stderr
+    loss, text = done.stdout.splitlines()
+    assert float(loss) < 0.5
+    assert text.startswith("she sells sea shells by the sea shore. she sells")

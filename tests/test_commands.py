@@ -6,7 +6,7 @@ import pytest
 import torch
 from transformers import GPT2LMHeadModel
 
-from mygpt import commands
+from mygpt import commands, inference
 from mygpt.checkpoint import checkpoints, digest, load_checkpoint
 from mygpt.gpt import GPT, GPTConfig
 from mygpt.huggingface import save_gpt2
@@ -153,6 +153,39 @@ def test_a_checkpoint_becomes_a_gpt2_folder_and_comes_back(corpus, tmp_path, cap
         expected = GPT2LMHeadModel.from_pretrained(theirs).eval()(ids).logits
         torch.testing.assert_close(again(ids)[0], expected, atol=1e-5, rtol=1e-4)
     assert run("generate", theirs, "--prompt", "sea", "--tokens=2", "--greedy") == 0
+
+
+def test_weights_for_inference_continue_a_text(corpus, tmp_path, capsys):
+    out = tmp_path / "run"
+    run("train", corpus, "--out", out, *SMALL, "--width=32")
+    capsys.readouterr()
+    asked = ("generate", out, "--prompt", "sea", "--tokens=9", "--greedy")
+    assert run(*asked) == 0
+    plain = capsys.readouterr().out
+    assert run(*asked, "--inference=packed") == 0
+    assert capsys.readouterr() == (plain, "")
+    assert run(*asked, "--inference=int8") == 0
+    text, said = capsys.readouterr()
+    assert text.startswith("sea")
+    assert len(text) == len(plain)
+    assert said == ""
+
+
+def test_weights_that_this_machine_lacks_are_named_in_one_line(
+    corpus, tmp_path, capsys, monkeypatch
+):
+    out = tmp_path / "run"
+    run("train", corpus, "--out", out, *SMALL)
+    asked = ("generate", out, "--prompt", "sea", "--tokens=9", "--greedy")
+    capsys.readouterr()
+    assert run(*asked, "--inference=int8") == 1
+    assert capsys.readouterr().err.startswith("mygpt: int8 weights need widths")
+    assert run(*asked) == 0
+    plain = capsys.readouterr().out
+    monkeypatch.setattr(inference, "fault", lambda form: "no such operator")
+    assert run(*asked, "--inference=packed") == 0
+    line = "mygpt: no packed weights here, plain ones instead: no such operator\n"
+    assert capsys.readouterr() == (plain, line)
 
 
 def test_half_a_character_waits_for_the_other_half(tmp_path, capsys):

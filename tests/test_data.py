@@ -69,6 +69,15 @@ def test_the_world_is_a_corpus_that_needs_nothing(monkeypatch):
     assert load_corpus("world") == World().text(17)
 
 
+def test_the_stories_come_with_the_package():
+    text = load_corpus("stories")
+    stories = text.split("\n\n")
+    assert text.isascii()
+    assert len(text) == 134_015
+    assert len(set(stories)) == 280
+    assert all(400 <= len(story) <= 660 for story in stories)
+
+
 def test_a_corpus_is_downloaded_once(site, cache):
     assert load_corpus("tinyshakespeare") == PLAY
     assert load_corpus("tinyshakespeare") == PLAY
@@ -147,7 +156,8 @@ def test_a_path_is_never_taken_for_a_name(tmp_path, monkeypatch):
 
 
 def test_a_missing_file_is_named(tmp_path):
-    with pytest.raises(FileNotFoundError, match=r"no file .*\(world, tinyshakespeare"):
+    known = r"no file .*\(stories, world, tinyshakespeare\)"
+    with pytest.raises(FileNotFoundError, match=known):
         load_corpus(tmp_path / "plays.txt")
 
 

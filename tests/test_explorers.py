@@ -115,11 +115,16 @@ def train_stack():
     )
 
 
+def shapes():
+    return explorers.Shapes("medium", num_layers=7, bars="shares")
+
+
 EVERY = pytest.mark.parametrize(
     "make",
     [
         *(activations, depth, layer_norm, block_walk),
         *(attention, sampling, memory, tokens, live, descent, train_stack),
+        shapes,
     ],
 )
 
@@ -478,6 +483,7 @@ def test_every_explorer_has_its_three_files_and_no_others():
     shared |= {f"descent_{part}.mjs" for part in parts} | {"descent_steps.py"}
     parts = ("net", "course", "run", "words", "pictures")
     shared |= {f"train_stack_{part}.mjs" for part in parts} | {"live_stack.py"}
+    shared |= {"shapes_count.mjs", "shapes_words.mjs", "live_shapes.py"}
     own = {
         f"{re.sub('(?<=[a-z])(?=[A-Z])', '_', name).lower()}.{end}"
         for name in explorers.__all__

@@ -43,6 +43,12 @@ def prompt(batch=3, length=2, seed=0):
     return torch.randint(V, (batch, length), generator=generator)
 
 
+def test_with_p_of_1_no_token_is_cut():
+    """Of many shares, rounded sums reach 1 before the last token."""
+    logits = 4 * torch.randn(20, 1000, generator=torch.Generator().manual_seed(0))
+    assert (next_token_probabilities(logits, top_p=1.0) > 0).all()
+
+
 def random_logits(batch=5):
     return 2 * torch.randn(batch, V)
 

@@ -7,8 +7,10 @@ import pytest
 import torch
 
 from mygpt import TransformerBlock, explorers, set_seed
+from mygpt.gpt import GPTConfig
 from mygpt.probes import stages
 from mygpt.sampling import next_token_probabilities
+from mygpt.sizes import flops_per_token, memory, parameters_by_part
 from mygpt.tokenizers import BPETokenizer
 
 WORDS = ["the", "cat", "שלום", "<b>sat", "down", "again", "."]
@@ -64,6 +66,7 @@ MAKE = {
     "depth": depth,
     "descent": lambda: explorers.Descent("two", rate=0.25, steps=5),
     "train-stack": lambda: explorers.TrainStack(depth=7, steps=5),
+    "shapes": lambda: explorers.Shapes("xl", num_layers=999, max_seq_len=2_000_000),
 }
 
 
@@ -215,6 +218,101 @@ def test_the_walk_shows_the_norm_mean_and_std_of_every_stage(explorer):
         assert said.endswith(f"length {norm}, mean {mean}, std {std}")
 
 
+def shown_counts(root):
+    """The wholes of the shape's bars, of the table and of its memory, as numbers."""
+    bars = root.locator(".mygpt-bars > div:nth-child(2) b").all_inner_texts()
+    last = root.locator("tbody tr:last-child").first.inner_text().split("\t")
+    assert [last[1], last[3]] == bars
+    memory = root.locator(".mygpt-memory td:nth-child(2)").all_inner_texts()
+    return [int(text.replace(",", "")) for text in [*bars, *memory]]
+
+
+def expected_counts(config, length):
+    held = sum(parameters_by_part(config).values())
+    work = sum(flops_per_token(config, length).values())
+    four, two = (memory(config, length, each) for each in (4, 2))
+    caches = [one["key-value cache"] for one in (four, two)]
+    return [held, work, 4 * held, 2 * held, 16 * held, *caches]
+
+
+def test_shapes_shows_what_the_package_counts_for_what_is_typed(explorer):
+    root = explorer("shapes", explorers.Shapes("small"))
+    assert shown_counts(root) == expected_counts(GPTConfig.gpt2("small"), 1024)
+    root.get_by_role("button", name="XL").click()
+    assert shown_counts(root) == expected_counts(GPTConfig.gpt2("xl"), 1024)
+    typed = {"Vocabulary V": 1009, "Channels C": 100, "Heads H": 4, "Layers L": 7}
+    for name, number in typed.items():
+        root.get_by_role("spinbutton", name=name, exact=True).fill(str(number))
+    config = GPTConfig(1009, 1024, 100, 4, 7)
+    assert shown_counts(root) == expected_counts(config, 1024)
+    move(root, "Tokens in the text", "ArrowLeft")
+    assert shown_counts(root) == expected_counts(config, 768)
+    parts = root.locator("tbody").first.locator("td:nth-child(2)").all_inner_texts()
+    held = [f"{number:,}" for number in parameters_by_part(config).values()]
+    assert [one for one in parts if one != "–"][:-1] == held
+    root.page.watch.check()
+
+
+def test_typing_another_length_of_texts_keeps_the_one_that_was_chosen(explorer):
+    root = explorer("shapes", explorers.Shapes("small", length=512))
+    field = root.get_by_role("spinbutton", name="Positions T")
+    field.fill("")
+    field.press_sequentially("2048")  # 2, 20, 204, 2048
+    config = GPTConfig.gpt2("small", max_seq_len=2048)
+    assert shown_counts(root) == expected_counts(config, 512)
+    field.fill("100")
+    config = GPTConfig.gpt2("small", max_seq_len=100)
+    assert shown_counts(root) == expected_counts(config, 100)
+
+
+@pytest.mark.parametrize(
+    ("name", "typed", "message"),
+    [
+        ("Layers L", "", "Layers L: expected a whole number from 1 to 1,000."),
+        ("Layers L", "0", "Layers L: expected a whole number from 1 to 1,000."),
+        ("Layers L", "1.5", "Layers L: expected a whole number from 1 to 1,000."),
+        ("Layers L", "e", "Layers L: expected a whole number from 1 to 1,000."),
+        ("Channels C", "9999999", "Channels C: expected a whole number from 1 to 100,"),
+        ("Heads H", "13", "C: expected a multiple of the 13 heads, such as 767 or 780"),
+    ],
+)
+def test_a_shape_that_is_none_is_told_and_the_last_figures_stay(
+    explorer, name, typed, message
+):
+    root = explorer("shapes", explorers.Shapes("small"))
+    before = shown_counts(root)
+    field = root.get_by_role("spinbutton", name=name)
+    field.focus()
+    root.page.keyboard.press("Control+a")
+    root.page.keyboard.press("Delete")
+    root.page.keyboard.type(typed)
+    note = root.locator(f"[id='{field.get_attribute('aria-describedby')}']")
+    assert message in note.inner_text()
+    assert field.get_attribute("aria-invalid") == "true"
+    status = root.get_by_role("status").filter(has_text=message)
+    status.wait_for(state="attached")
+    if typed in ("", "e", "13"):  # what is typed on the way may be good
+        assert shown_counts(root) == before
+    move(root, "Tokens in the text", "ArrowLeft")
+    root.page.set_viewport_size({"width": 750, "height": 900})
+    root.page.wait_for_function(DRAWN, arg=root.element_handle())
+    assert message in note.inner_text()  # nothing else changes what is typed
+    root.get_by_role("button", name="Small").click()
+    assert shown_counts(root)[0] == 124_439_808
+    assert note.inner_text().startswith("Each head is D = C / H = 64 wide")
+    assert root.locator("[aria-invalid=true]").count() == 0
+    root.page.watch.check()
+
+
+def test_a_finger_has_44_pixels_for_each_control_of_shapes(explorer):
+    root = explorer("shapes", explorers.Shapes("small"), width=390)
+    session = root.page.context.new_cdp_session(root.page)
+    touch = {"enabled": True, "maxTouchPoints": 1}
+    session.send("Emulation.setTouchEmulationEnabled", touch)
+    for control in root.locator("input, button").all():
+        assert control.bounding_box()["height"] >= 44
+
+
 ALTERNATIVES = """root => [...root.querySelectorAll("[aria-label], [aria-valuetext]")]
     .map((one) => one.getAttribute("aria-label") + one.getAttribute("aria-valuetext"))
     .join()"""
@@ -225,6 +323,7 @@ DRAGS = {  # where a finger goes, as shares of the part's width and height
     "layer-norm": (".mygpt-picture", (0.5, 0.3), (0.5, 0.8)),
     "descent": (".mygpt-ring", (0.5, 0.5), (2.5, 3.5)),
     "train-stack": ("input[type=range]", (0.2, 0.5), (0.9, 0.5)),
+    "shapes": ("input[type=range]", (0.9, 0.5), (0.3, 0.5)),
 }
 
 

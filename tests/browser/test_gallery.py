@@ -10,6 +10,7 @@ PAGE = "chapters/gallery.html"
 NAMES = (
     *("activations", "depth", "layer-norm", "block-walk"),
     *("attention", "sampling", "memory", "tokens", "descent", "train-stack"),
+    "shapes",
 )
 STATE = """root => {
     const model = bookHost.models.get(root.closest('[data-model]').dataset.model);
@@ -35,6 +36,7 @@ TRAITS = {  # those that the reader moves
         "steps",
     ],
     "train-stack": ["task", "left", "right", "steps"],
+    "shapes": ["shape", "length", "bars"],
 }
 
 
@@ -274,6 +276,19 @@ def test_tokens_are_those_of_the_package_and_markup_is_text(gallery, site_url):
     assert root.locator("script").count() == 0
     field.fill("people in kenya")
     assert "15 characters, 15 bytes" in root.inner_text()
+    page.watch.check()
+
+
+def test_a_shape_is_chosen_and_typed_and_the_counts_follow(gallery, site_url):
+    page = gallery(site_url)
+    root = root_of(page, "shapes")
+    root.get_by_role("button", name="XL").click()
+    assert "1,557,611,200 (1.56 billion)" in root.inner_text()
+    root.get_by_role("spinbutton", name="Layers L").fill("1")
+    shape = {"embed_dim": 1600, "num_layers": 1}
+    assert state(root, "shapes")[0].items() >= shape.items()
+    total = 50257 * 1600 + 1024 * 1600 + 12 * 1600**2 + 13 * 1600 + 2 * 1600
+    assert f"{total:,} (1" in root.inner_text()
     page.watch.check()
 
 

@@ -65,11 +65,14 @@ made = {
     "tokens": explorers.Tokens(bpe, "slow and slower"),
     "descent": explorers.Descent("two", rate=0.2),
     "train-stack": explorers.TrainStack(depth=3, rate=0.01, steps=5),
+    "shapes": explorers.Shapes("small"),
     "live-model": live(),
 }
 """
 STACK = {"wiring": "pre-norm", "depth": 7, "activation": "relu"}
 STACK |= {"gain": 1.7, "rate": 0.003, "seed": 5}
+SHAPE = {"vocab_size": 1009, "max_seq_len": 64, "embed_dim": 96}
+SHAPE |= {"num_heads": 3, "num_layers": 5}
 SET = {  # what a cell sets
     "activations": {"position": 1.5, "visible": ["tanh"]},
     "depth": {"layer": 3, "gain": 2.0},
@@ -81,6 +84,7 @@ SET = {  # what a cell sets
     "tokens": {"text": "lowest of the slow", "piece": 3},
     "descent": {"view": "network", "rule": "adam", "rate": 0.03, "steps": 40},
     "train-stack": {"task": "long", "left": STACK, "right": {}, "steps": 11},
+    "shapes": {"shape": SHAPE, "length": 16, "bars": "shares"},
     "live-model": {
         "prompt": "fun",
         "neuron": 3,
@@ -137,6 +141,12 @@ def train_stack(view):
     return texts
 
 
+def shapes(view):
+    counts = view.parameters(), view.flops()
+    whole = [f"{sum(parts.values()):,}" for parts in counts]
+    return [*whole, f"{view.memory()['weights']:,}"]
+
+
 def memory(view):
     strongest = view.strongest(view.token)
     return [f"Neuron {n}\n{fixed(one, 3)}\nout {n}" for n, one in strongest]
@@ -174,6 +184,10 @@ READ = {  # where a figure's read-out is, and what the package computes for it
     "train-stack": (
         ".mygpt-actions b, .mygpt-side:not([hidden]) .mygpt-numbers b",
         train_stack,
+    ),
+    "shapes": (
+        ".mygpt-bars > :nth-child(2) b, .mygpt-memory tr:first-child td:nth-child(2)",
+        shapes,
     ),
     "live-model": (
         ".mygpt-likeliest li, .mygpt-part:first-child > p:nth-child(-n + 2)",
@@ -249,6 +263,14 @@ def move_train_stack(figure):
     return "Enter", {"left": left, "right": right, "steps": 2}
 
 
+def move_shapes(figure):
+    field = figure.get_by_role("spinbutton", name="Layers L")
+    field.click()
+    field.press("End")
+    field.press_sequentially("0")
+    return "ArrowUp", {"shape": SHAPE | {"num_layers": 51}, "length": 16}
+
+
 def move_live_model(figure):
     click(figure, "canvas", 7.5 / 23, 0.2)
     figure.get_by_role("combobox", name="Prompt").fill("fun kin don")
@@ -270,6 +292,7 @@ MOVE = {  # by mouse; then a key, without another click, and what both lead to
     "tokens": move_tokens,
     "descent": move_descent,
     "train-stack": move_train_stack,
+    "shapes": move_shapes,
     "live-model": move_live_model,
 }
 CONFIG = {

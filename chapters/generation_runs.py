@@ -1,0 +1,367 @@
+"""Write with five small models in many ways, and measure what one token costs.
+
+    python chapters/generation_runs.py [--seeds 0 1 2 3 4] [--out FILE]
+
+For each seed one training of chapter 14's model, 192 texts, and the times of three
+models on one core. Ten minutes of one core.
+"""
+
+import re
+import time
+from collections.abc import Callable, Iterator
+from itertools import pairwise
+
+import torch
+from torch import Tensor
+
+from mygpt import GPT as PackageGPT
+from mygpt import GPTConfig, load_corpus, set_seed
+from mygpt.bare import (
+    GPT,
+    begin,
+    cross_entropy,
+    generate,
+    next_logits,
+    train,
+)
+from mygpt.runs import make_runs
+from mygpt.sampling import penalise_repetition
+
+SEEDS = (0, 1, 2, 3, 4)
+RTOL = None  # times are this machine's, and a rounding turns one text into another
+T, STEPS = 32, 500
+TEXTS, LENGTH = 16, 120  # continuations for each way of choosing, and their words
+WAYS = {  # temperature, k, p, penalty
+    "greedy": (1.0, 1, None, 1.0),
+    "temperature 0.5": (0.5, None, None, 1.0),
+    "temperature 0.7": (0.7, None, None, 1.0),
+    "temperature 1": (1.0, None, None, 1.0),
+    "temperature 1.5": (1.5, None, None, 1.0),
+    "top-k 5": (1.0, 5, None, 1.0),
+    "top-k 40": (1.0, 40, None, 1.0),
+    "top-p 0.5": (1.0, None, 0.5, 1.0),
+    "top-p 0.9": (1.0, None, 0.9, 1.0),
+    "greedy, penalty 1.1": (1.0, 1, None, 1.1),
+    "greedy, penalty 1.2": (1.0, 1, None, 1.2),
+    "greedy, penalty 1.5": (1.0, 1, None, 1.5),
+}
+PLACES = (64, 256, 1024)
+BATCHES = (1, 8, 32)
+FORMS = ("plain", "packed", "int8")
+
+
+def words_of(text: str) -> list[str]:
+    return re.findall(r"[a-z']+|[.,?!]", text.lower())
+
+
+def text_of_stories() -> tuple[list[str], Tensor]:
+    """The words that occur, in order, and the ids of the text."""
+    words = words_of(load_corpus("stories"))
+    names = sorted(set(words))
+    number = {name: i for i, name in enumerate(names)}
+    return names, torch.tensor([number[word] for word in words])
+
+
+def trained(ids: Tensor, V: int, seed: int) -> GPT:
+    set_seed(seed)
+    model = GPT(V, 64, 4, 2, T)
+    train(model, ids, begin(model), STEPS, STEPS, B=16, T=T, peak=6e-3, warmup=20)
+    return model
+
+
+def write(model: GPT, ids: Tensor, way: tuple, seed: int) -> Tensor:
+    """The new tokens (B, LENGTH), chosen in one of the WAYS."""
+    temperature, k, p, penalty = way
+    set_seed(seed)
+    if penalty == 1:
+        return generate(model, ids, LENGTH, temperature, k, p)[:, ids.shape[1] :]
+    cache, new, all_ids = [[] for _ in model.blocks], ids, ids
+    for _ in range(LENGTH):
+        with torch.no_grad():
+            logits = next_logits(model, new, cache)
+        new = penalise_repetition(logits, all_ids, penalty).argmax(-1, keepdim=True)
+        all_ids = torch.cat([all_ids, new], 1)
+        if cache[0][0].shape[2] == T:
+            cache, new = [[] for _ in model.blocks], all_ids[:, -(T // 2) - 1 :]
+    return all_ids[:, ids.shape[1] :]
+
+
+def described(texts: list[list[int]], pairs: set, names: list[str]) -> dict:
+    """What can be counted about some texts of equal length."""
+    repeated, loops, periods = [], [], []
+    for text in texts:
+        fours = [tuple(text[i : i + 4]) for i in range(len(text) - 3)]
+        repeated.append(1 - len(set(fours)) / len(fours))
+        loops.append(loop(text))
+        periods += [loops[-1]] if loops[-1] else []
+    follow = [pair for text in texts for pair in pairwise(text)]
+    every = [token for text in texts for token in text]
+    stops = sum(names[token] in ".?!" for token in every)
+    return {
+        "repeated": sum(repeated) / len(repeated),
+        "loops": sum(period > 0 for period in loops) / len(loops),
+        "period": sorted(periods)[len(periods) // 2] if periods else 0,
+        "words": len(set(every)),
+        "known": sum(pair in pairs for pair in follow) / len(follow),
+        "stops": 100 * stops / len(every),
+    }
+
+
+def loop(text: list[int], last: int = 60) -> int:
+    """After how many words four of five words of a text's end come again, or 0."""
+    end = text[-last:]
+    for period in range(1, last // 2 + 1):
+        again = [a == b for a, b in zip(end[period:], end[:-period], strict=True)]
+        if sum(again) >= 0.8 * len(again):
+            return period
+    return 0
+
+
+def window_losses(model: GPT, ids: Tensor) -> dict:
+    """The loss of the next token with half of the context, all of it, and between."""
+    rows = ids.unfold(0, T + 1, 10)  # the last of each is to be predicted
+    losses = []
+    with torch.no_grad():
+        for seen in range(T // 2 + 1, T + 1):
+            logits = model(rows[:, T - seen : T])[:, -1]
+            losses.append(cross_entropy(logits, rows[:, T]).item())
+    return {"half": losses[0], "full": losses[-1], "mean": sum(losses) / len(losses)}
+
+
+def rounded_to(W: Tensor, bits: int, per_row: bool) -> Tensor:
+    """The matrix with 2^bits - 1 values for each row, or for all of it."""
+    largest = W.abs().amax(1, keepdim=True) if per_row else W.abs().max()
+    scale = largest / (2 ** (bits - 1) - 1)
+    return (W / scale).round() * scale
+
+
+def rounding(model: GPT, ids: Tensor) -> dict:
+    """How far rounded weights move the logits, and the loss on other text."""
+    rows = ids[: len(ids) // T * T].view(-1, T)
+    found = {}
+    matrices = [p for p in model.parameters() if p.ndim == 2]
+    before = [p.detach().clone() for p in matrices]
+    with torch.no_grad():
+        exact = model(rows)
+        of_targets = cross_entropy(exact[:, :-1].flatten(0, 1), rows[:, 1:].flatten())
+        for bits in (8, 4):
+            for name, per_row in (("row", True), ("matrix", False)):
+                for p, W in zip(matrices, before, strict=True):
+                    p.copy_(rounded_to(W, bits, per_row))
+                logits = model(rows)
+                loss = cross_entropy(
+                    logits[:, :-1].flatten(0, 1), rows[:, 1:].flatten()
+                )
+                found[f"{bits} bits, a scale for each {name}"] = {
+                    "moved": ((logits - exact).norm() / exact.norm()).item(),
+                    "more": (loss - of_targets).item(),
+                }
+        for p, W in zip(matrices, before, strict=True):
+            p.copy_(W)
+    return found
+
+
+def best(function: Callable, times: int = 8) -> float:
+    """The shortest time that a call keeps a core busy, in milliseconds.
+
+    Other work on the machine only lengthens a time, so the shortest is the steadiest.
+    """
+    function()  # the first call sets things up
+    found = []
+    for _ in range(times):
+        start = time.process_time()
+        function()
+        found.append(time.process_time() - start)
+    return 1000 * min(found)
+
+
+@torch.no_grad()
+def cache_times() -> dict:
+    """Milliseconds for the next token after so many, with the cache and without."""
+    model, found = GPT(1000, 256, 4, 6, 1024), {}
+    for places in PLACES:
+        ids = torch.randint(1000, (1, places))
+        cache = [[] for _ in model.blocks]
+        next_logits(model, ids[:, :-1], cache)
+        filled = [list(past) for past in cache]
+
+        def cached(ids=ids, filled=filled):
+            next_logits(model, ids[:, -1:], [list(past) for past in filled])
+
+        found[f"{places}"] = {
+            "without": best(lambda ids=ids: model(ids)),
+            "with": best(cached),
+        }
+    return found
+
+
+@torch.inference_mode()
+def query_times() -> dict:
+    """Milliseconds for one step of GPT-2 small's shape, and the memory's speed."""
+    numbers = torch.ones(125_000_000)
+    found = {"gigabytes a second": 500 / best(numbers.sum)}
+    del numbers
+    plain = PackageGPT(GPTConfig.gpt2("small")).eval()
+    found["megabytes"] = sum(p.numel() for p in plain.parameters()) * 4 / 1e6
+    for form in FORMS:
+        model = plain if form == "plain" else plain.for_inference(form)
+        for batch in BATCHES:
+            cache = model.new_cache(batch)
+            model(torch.zeros(batch, 32, dtype=torch.long), cache=cache)
+
+            def step(model=model, batch=batch, cache=cache):
+                for past in cache:
+                    past.length = 32
+                model(torch.zeros(batch, 1, dtype=torch.long), cache=cache)
+
+            found[f"{form}, {batch}"] = best(step)
+    return found
+
+
+def run(seed: int) -> dict:
+    torch.set_num_threads(1)
+    names, ids = text_of_stories()
+    split = 28_000  # as in the chapter
+    seen = ids[:split].tolist()
+    known = set(pairwise(seen))
+    model = trained(ids[:split], len(names), seed)
+    held_out = ids[split:]
+    step = (len(held_out) - LENGTH - 8) // (TEXTS - 1)
+    starts = torch.stack([held_out[i * step :][:8] for i in range(TEXTS)])
+    people = [held_out[i * step + 8 :][:LENGTH].tolist() for i in range(TEXTS)]
+    ways = {
+        name: described(write(model, starts, way, seed).tolist(), known, names)
+        for name, way in WAYS.items()
+    }
+    return {
+        "seed": seed,
+        "ways": ways | {"the stories": described(people, known, names)},
+        "window": window_losses(model, held_out),
+        "rounding": rounding(model, held_out),
+        "cache": cache_times(),
+        "query": query_times(),
+    }
+
+
+def claims(runs: list[dict]) -> dict[str, bool]:
+    """What the chapter says of these runs, each of every seed; of times, loosely."""
+
+    def way(name: str, key: str) -> list[float]:
+        return [run["ways"][name][key] for run in runs]
+
+    def below(these: list[float], those: list[float], times: float = 1.0) -> bool:
+        return all(a < times * b for a, b in zip(these, those, strict=True))
+
+    def cost(part: str, name: str) -> list[float]:
+        return [run[part][name] for run in runs]
+
+    def cached(places: int, name: str) -> list[float]:
+        return [run["cache"][f"{places}"][name] for run in runs]
+
+    def rounded(bits: int, one: str, key: str) -> list[float]:
+        return [
+            run["rounding"][f"{bits} bits, a scale for each {one}"][key] for run in runs
+        ]
+
+    stories_words, stories_known = (
+        way("the stories", key) for key in ("words", "known")
+    )
+    speed, size = cost("query", "gigabytes a second"), cost("query", "megabytes")
+    plain, packed, int8 = (
+        [cost("query", f"{form}, {texts}") for texts in BATCHES] for form in FORMS
+    )
+    penalties = ["greedy", *(f"greedy, penalty {x}" for x in (1.1, 1.2, 1.5))]
+    half, full = cost("window", "half"), cost("window", "full")
+    drawn = [name for name in WAYS if not name.startswith("greedy")]
+    return {
+        "greedy repeats itself": min(way("greedy", "repeated")) > 0.5,
+        "what is drawn hardly does": all(max(way(n, "repeated")) < 0.06 for n in drawn),
+        "temperature 1 is as varied as the stories": below(
+            way("temperature 1", "words"), stories_words, 1.25
+        )
+        and below(stories_words, way("temperature 1", "words"), 1.25),
+        "but fits less": below(way("temperature 1", "known"), stories_known),
+        "temperature 1.5 fits less than half as well": below(
+            way("temperature 1.5", "known"), stories_known, 0.5
+        ),
+        "top-p 0.9 fits better than temperature 1": below(
+            way("temperature 1", "known"), way("top-p 0.9", "known")
+        ),
+        "but worse than the stories": below(way("top-p 0.9", "known"), stories_known),
+        "with fewer words": below(
+            way("top-p 0.9", "words"), way("temperature 1", "words")
+        ),
+        "top-k 40 with fewer still": below(
+            way("top-k 40", "words"), way("top-p 0.9", "words")
+        ),
+        "what fits as well as the stories is less varied": all(
+            words < 0.9 * of_stories
+            for name in drawn
+            for words, known, of_stories, needed in zip(
+                way(name, "words"),
+                way(name, "known"),
+                stories_words,
+                stories_known,
+                strict=True,
+            )
+            if known >= needed
+        ),
+        "each penalty repeats less": all(
+            below(way(more, "repeated"), way(less, "repeated"))
+            for less, more in pairwise(penalties)
+        ),
+        "at 1.5 still less than half as varied": below(
+            way("greedy, penalty 1.5", "words"), stories_words, 0.5
+        ),
+        "temperature 0.7 buys more than top-k 40": all(
+            below(way("top-k 40", key), way("temperature 0.7", key))
+            for key in ("words", "known")
+        ),
+        "top-p 0.5 has fewer words than temperature 0.5": below(
+            way("top-p 0.5", "words"), way("temperature 0.5", "words")
+        ),
+        "with about as many known pairs": all(
+            abs(a - b) < 0.04
+            for a, b in zip(
+                way("top-p 0.5", "known"), way("temperature 0.5", "known"), strict=True
+            )
+        ),
+        "the cache is faster": all(
+            below(cached(places, "with"), cached(places, "without"))
+            for places in PLACES
+        ),
+        "ten times at 1,024": below(cached(1024, "with"), cached(1024, "without"), 0.1),
+        "one query takes what reading takes": all(
+            0.4 * mb < ms * gb < 2.5 * mb
+            for ms, mb, gb in zip(packed[0], size, speed, strict=True)
+        ),
+        "eight cost less than three times one": below(packed[1], packed[0], 3),
+        "32 less than six times": below(packed[2], packed[0], 6),
+        "each form gives more tokens for 32 texts": all(
+            below(form[2], form[0], 32) for form in (plain, packed, int8)
+        ),
+        "packed weights save with eight": below(packed[1], plain[1], 1.2),
+        "int8 is faster for one": below(int8[0], plain[0]),
+        "and for eight": below(int8[1], plain[1]),
+        "8 bits move the logits little": max(rounded(8, "row", "moved")) < 0.01,
+        "and the loss less": max(map(abs, rounded(8, "row", "more"))) < 0.003,
+        "a scale for each row is better": below(
+            rounded(8, "row", "moved"), rounded(8, "matrix", "moved")
+        )
+        and below(rounded(4, "row", "moved"), rounded(4, "matrix", "moved")),
+        "4 bits move them ten times as far": below(
+            rounded(8, "row", "moved"), rounded(4, "row", "moved"), 0.1
+        ),
+        "half a context is a little better": below(half, full)
+        and below(full, half, 1.02),
+    }
+
+
+def results(seeds) -> Iterator[tuple[list[dict], list[str]]]:
+    for seed in seeds:
+        one = run(seed)
+        yield [one], [f"seed {seed}: {one['query']}, {one['cache']}"]
+
+
+if __name__ == "__main__":
+    make_runs(__file__, __doc__, SEEDS, results)

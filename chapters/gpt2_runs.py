@@ -1,0 +1,197 @@
+"""Load trained GPTs with a fault, at five seeds and three widths; store what it costs.
+
+    python chapters/gpt2_runs.py [--seeds 0 1 2 3 4] [--out FILE]
+
+Four minutes of one core.
+"""
+
+import copy
+from collections.abc import Iterator
+
+import torch
+import torch.nn.functional as F
+from torch import Tensor, nn
+
+from mygpt import GPT, CharTokenizer, GPTConfig, load_corpus, set_seed
+from mygpt.runs import make_runs
+
+SEEDS = (0, 1, 2, 3, 4)
+RTOL = None  # which of two nearly equal logits is larger depends on the CPU
+WIDTHS = (32, 64, 128)
+T, STEPS, TEXTS, RATE = 64, 300, 16, 4e-3
+STARTS, NEW = 50, 40  # greedy texts: how many, and how many characters are added
+MISTAKES = ("W_O", "queries and keys", "norms", "positions")
+FAULTS = ("erf", "bfloat16", "float16", *MISTAKES, "no attention")
+
+
+def train(width: int, seed: int, ids: Tensor, vocab_size: int) -> GPT:
+    """Train GPT-2's design, two blocks, on random pieces of the text."""
+    set_seed(seed)
+    model = GPT(GPTConfig(vocab_size, 2 * T, width, 4, 2, activation="gelu_tanh"))
+    adam = torch.optim.AdamW(model.parameters(), lr=RATE, betas=(0.9, 0.99))
+    for step in range(STEPS):
+        for group in adam.param_groups:
+            group["lr"] = RATE * min(1, (step + 1) / 30, (STEPS - step) / 150)
+        pieces = ids[torch.randint(len(ids) - T, (TEXTS, 1)) + torch.arange(T + 1)]
+        _, loss = model(pieces[:, :-1], pieces[:, 1:])
+        adam.zero_grad()
+        loss.backward()
+        adam.step()
+    return model.eval()
+
+
+@torch.no_grad()
+def with_fault(model: GPT, fault: str) -> GPT:
+    """Copy a model with one thing changed, as a careless loader would."""
+    model = copy.deepcopy(model)
+    if fault == "erf":
+        for block in model.blocks:
+            block.mlp.act = nn.GELU()
+    elif fault in ("bfloat16", "float16"):
+        for p in model.parameters():
+            p.copy_(p.to(getattr(torch, fault)))
+    elif fault == "W_O":
+        for block in model.blocks:
+            block.mha.W_O.weight.copy_(block.mha.W_O.weight.T.clone())
+    elif fault == "queries and keys":
+        for block in model.blocks:
+            block.mha.W_Q, block.mha.W_K = block.mha.W_K, block.mha.W_Q
+    elif fault == "norms":
+        for block in model.blocks:
+            block.ln1, block.ln2 = block.ln2, block.ln1
+    elif fault == "no attention":  # the null of the other mistakes
+        for block in model.blocks:
+            block.mha.W_O.weight.zero_()
+            block.mha.W_O.bias.zero_()
+    elif fault == "positions":
+        model.position.weight.copy_(model.position.weight.roll(-1, 0))
+    return model
+
+
+@torch.no_grad()
+def logits_of(model: GPT, rows: Tensor) -> Tensor:
+    return model(rows)[0]
+
+
+def loss_of(logits: Tensor, rows: Tensor) -> float:
+    logits = logits.double().flatten(0, 1)  # a rise of a millionth is to be seen
+    return F.cross_entropy(logits, rows[:, 1:].flatten()).item()
+
+
+def greedy(model: GPT, rows: Tensor) -> Tensor:
+    for _ in range(NEW):
+        nexts = logits_of(model, rows)[:, -1].argmax(-1, keepdim=True)
+        rows = torch.cat([rows, nexts], dim=1)
+    return rows
+
+
+def measure(model: GPT, ids: Tensor) -> dict:
+    """What each fault does on a text that the model was not trained on."""
+    rows = ids[: len(ids) // (T + 1) * (T + 1)].view(-1, T + 1)  # (N, T + 1)
+    starts = rows[:STARTS, :16]
+    right, texts = logits_of(model, rows[:, :-1]), greedy(model, starts)
+    found = {"loss": loss_of(right, rows)}
+    for fault in FAULTS:
+        # shifted, the last position would get a place that was never trained
+        t = T - 1 if fault == "positions" else T
+        other, asked = with_fault(model, fault), rows[:, : t + 1]
+        logits = logits_of(other, asked[:, :-1])
+        changed = (greedy(other, starts) != texts).any(dim=1).sum().item()
+        found[fault] = {
+            "moved": (logits - right[:, :t]).abs().max().item(),
+            "rise": loss_of(logits, asked) - loss_of(right[:, :t], asked),
+            "texts": changed,
+        }
+    return found
+
+
+def results(seeds) -> Iterator[tuple[list[dict], list[str]]]:
+    text = load_corpus("stories")
+    tokenizer = CharTokenizer.train(text)
+    ids = torch.tensor(tokenizer.encode(text))
+    cut = len(ids) * 9 // 10
+    for seed in seeds:
+        runs, log = [], []
+        for width in WIDTHS:
+            model = train(width, seed, ids[:cut], tokenizer.vocab_size)
+            run = measure(model, ids[cut:])
+            runs.append({"seed": seed, "layers": 2, "width": f"{width}"} | run)
+            erf = run["erf"]
+            log.append(
+                f"seed {seed}, width {width}: loss {run['loss']:.3f}, erf: logits move "
+                f"by {erf['moved']:.4f}, {erf['texts']} texts of {STARTS} change"
+            )
+        yield runs, log
+
+
+def claims(runs: list[dict]) -> dict[str, bool]:
+    """What chapter 15 says of these runs."""
+    erf, half, turned, swapped, norms, shifted, null = (
+        [run[fault] for run in runs] for fault in ("erf", "bfloat16", *FAULTS[3:])
+    )
+    largest = [run for run in runs if run["width"] == "128"]
+
+    def narrower(run: dict) -> list[dict]:
+        return [
+            other
+            for other in runs
+            if other["seed"] == run["seed"] and other["width"] != "128"
+        ]
+
+    return {
+        "the erf form moves the logits, by 0.01 at most": all(
+            0 < one["moved"] < 0.01 for one in erf
+        ),
+        "it changes the loss by less than 0.0001": all(
+            abs(one["rise"]) < 1e-4 for one in erf
+        ),
+        "it changes few texts, and fewer than bfloat16": (
+            sum(one["texts"] for one in erf)
+            < min(10, sum(one["texts"] for one in half))
+        ),
+        "it moves the largest width most at four of five seeds, which learns most": (
+            sum(
+                run["erf"]["moved"] > max(one["erf"]["moved"] for one in narrower(run))
+                for run in largest
+            )
+            >= 0.8 * len(largest)
+            and all(
+                run["loss"] < one["loss"] for run in largest for one in narrower(run)
+            )
+        ),
+        "bfloat16 moves the logits further": all(
+            one["moved"] > two["moved"] for one, two in zip(half, erf, strict=True)
+        ),
+        "a matrix on its side and a swap cost loss": all(
+            one["rise"] > 0.01 for one in turned + swapped
+        ),
+        "a matrix on its side costs about what no attention costs": all(
+            0.7 * two["rise"] < one["rise"] < 1.4 * two["rise"]
+            for one, two in zip(turned, null, strict=True)
+        ),
+        "swapped queries and keys often cost more": (
+            sum(
+                one["rise"] > two["rise"]
+                for one, two in zip(swapped, null, strict=True)
+            )
+            > 0.5 * len(runs)
+        ),
+        "swapped norms cost less than either, and less than 0.15": all(
+            0 < one["rise"] < min(0.15, two["rise"], three["rise"])
+            for one, two, three in zip(norms, turned, swapped, strict=True)
+        ),
+        "shifted places cost least": all(
+            abs(one["rise"]) < min(0.01, two["rise"])
+            for one, two in zip(shifted, norms, strict=True)
+        ),
+        "they change most texts at the largest width": all(
+            run["positions"]["texts"]
+            > max(20, *(one["positions"]["texts"] for one in narrower(run)))
+            for run in largest
+        ),
+    }
+
+
+if __name__ == "__main__":
+    torch.set_num_threads(1)
+    make_runs(__file__, __doc__, SEEDS, results)

@@ -1,0 +1,201 @@
+"""Train small models with one piece of the recipe changed, at five seeds.
+
+    python chapters/training_runs.py [--seeds 0 1 2 3 4] [--out FILE]
+
+Each learns characters of the stories. Three to four minutes of one core.
+"""
+
+import math
+from collections.abc import Iterator
+from itertools import pairwise
+
+import torch
+from torch import Tensor, nn
+
+from mygpt import GPT, GPTConfig, load_corpus, set_seed
+from mygpt.data import split
+from mygpt.runs import make_runs
+
+SEEDS = (0, 1, 2, 3, 4)
+RTOL = 0.5  # on another CPU: rounding grows during a training
+T, B = 32, 16
+RECIPE = {"warmup": 20, "clip": 1.0, "decay": 0.1, "falls": True}
+PLAIN = {"warmup": 0, "clip": None, "decay": 0.0, "falls": False}
+WITHOUT = {
+    "no warmup": {"warmup": 0},
+    "no clipping": {"clip": None},
+    "no fall": {"falls": False},
+}
+RATES = (0.003, 0.01, 0.03)
+STEPS = 200
+CASES = (
+    {f"recipe, {peak}": {"peak": peak} for peak in RATES}
+    | {f"plain, {peak}": PLAIN | {"peak": peak} for peak in RATES}
+    | {"plain, 0.0055": PLAIN | {"peak": 0.0055}}  # the mean rate of "recipe, 0.01"
+    | {f"{n}, {p}": c | {"peak": p} for n, c in WITHOUT.items() for p in RATES}
+    | {
+        "no decay": {"peak": 0.01, "decay": 0.0},
+        "L2 0.1": {"peak": 0.01, "decay": 0.0, "l2": 0.1},
+        "L2 0.001": {"peak": 0.01, "decay": 0.0, "l2": 0.001},
+    }
+)
+TEXTS = {"6,000": 6000, "all": None}  # characters to learn from
+MARKS = (50, 100, 200, 300, 400, 600, 800)
+
+
+def texts() -> tuple[Tensor, Tensor, int]:
+    """Ids to learn from, ids to evaluate on, and how many characters there are."""
+    text = load_corpus("stories")
+    characters = sorted(set(text))
+    ids = torch.tensor([characters.index(one) for one in text])
+    return *split(ids), len(characters)
+
+
+def build(V: int, seed: int, C: int = 32) -> GPT:
+    set_seed(seed)
+    return GPT(GPTConfig(V, T, C, 4, 2, activation="gelu"))
+
+
+def rate(step: int, steps: int, peak: float, warmup: int, falls: bool) -> float:
+    if step < warmup:
+        return peak * (step + 1) / warmup
+    if not falls:
+        return peak
+    done = (step - warmup) / (steps - warmup)
+    return peak * (0.1 + 0.9 * (1 + math.cos(math.pi * done)) / 2)
+
+
+def loss_of(model: GPT, rows: Tensor) -> Tensor:
+    return model(rows[:, :-1].contiguous(), rows[:, 1:].contiguous())[1]
+
+
+def train(model, ids, steps, peak, warmup, clip, decay, falls, l2=0.0, marks=()):
+    """Train, and yield at each of the marks."""
+    matrices = [p for p in model.parameters() if p.ndim == 2]
+    vectors = [p for p in model.parameters() if p.ndim < 2]
+    groups = [
+        {"params": matrices, "weight_decay": decay},
+        {"params": vectors, "weight_decay": 0.0},
+    ]
+    optimizer = torch.optim.AdamW(groups, betas=(0.9, 0.99), fused=True)
+    for step in range(steps):
+        starts = torch.randint(len(ids) - T, (B, 1))
+        model.zero_grad()
+        loss_of(model, ids[starts + torch.arange(T + 1)]).backward()
+        if l2:  # the gradient of l2/2 times the sum of squares
+            for p in matrices:
+                p.grad += l2 * p.detach()
+        if clip is not None:
+            nn.utils.clip_grad_norm_(model.parameters(), clip)
+        for group in optimizer.param_groups:
+            group["lr"] = rate(step, steps, peak, warmup, falls)
+        optimizer.step()
+        if step + 1 in marks:
+            yield step + 1
+
+
+@torch.no_grad()
+def evaluate(model: GPT, ids: Tensor) -> float | None:
+    """The mean loss over pieces that do not overlap; None for one that is no number."""
+    N = (len(ids) - 1) // T * T
+    rows = torch.stack([ids[i : i + T + 1] for i in range(0, N, T)])
+    loss = loss_of(model, rows).item()
+    return loss if math.isfinite(loss) else None
+
+
+def length(model: GPT) -> float:
+    """The root of the mean square of all weights in matrices."""
+    rows = torch.cat([p.detach().flatten() for p in model.parameters() if p.ndim == 2])
+    return rows.square().mean().sqrt().item()
+
+
+def run(seed: int) -> dict:
+    torch.set_num_threads(1)
+    ids, held, V = texts()
+    found = {"seed": seed, "cases": {}, "weights": {}, "text": {}}
+    for name, changes in CASES.items():
+        model = build(V, seed)
+        for _ in train(model, ids, STEPS, **RECIPE | changes):
+            pass
+        found["cases"][name] = evaluate(model, held)
+        found["weights"][name] = length(model)
+    for name, size in TEXTS.items():
+        model, part = build(V, seed, 48), ids[:size]
+        found["text"][name] = {"train": [], "held": []}
+        for _ in train(model, part, MARKS[-1], **RECIPE, peak=0.01, marks=MARKS):
+            found["text"][name]["train"].append(evaluate(model, part[:6000]))
+            found["text"][name]["held"].append(evaluate(model, held))
+    return found
+
+
+def claims(runs: list[dict]) -> dict[str, bool]:
+    """What the chapter says of these runs, each of every seed."""
+
+    def ends(size: str, part: str) -> list[float]:
+        return [run["text"][size][part][-1] for run in runs]
+
+    def gaps(size: str) -> list[float]:
+        pairs = zip(ends(size, "held"), ends(size, "train"), strict=True)
+        return [held - own for held, own in pairs]
+
+    def falls(line: list[float]) -> bool:
+        return all(b < a for a, b in pairwise(line))
+
+    cases = {name: [run["cases"][name] for run in runs] for name in CASES}
+    sizes = {name: [run["weights"][name] for run in runs] for name in CASES}
+    own = [run["text"][size]["train"] for run in runs for size in TEXTS]
+    held = [run["text"]["all"]["held"] for run in runs]
+    turned = [run["text"]["6,000"]["held"] for run in runs]
+    pairs = list(zip(ends("6,000", "held"), ends("all", "held"), strict=True))
+
+    def below(one: str, other: str) -> list[bool]:
+        return [a < b for a, b in zip(cases[one], cases[other], strict=True)]
+
+    def apart(one: str, other: str) -> float:
+        """How far the loss of one is above that of the other, on average."""
+        return (sum(cases[one]) - sum(cases[other])) / len(runs)
+
+    warm = below("recipe, 0.01", "no warmup, 0.01")
+    return {
+        "every run learns something": all(max(one) < 3 for one in cases.values()),
+        "at 0.003 plain is ahead": all(below("plain, 0.003", "recipe, 0.003")),
+        "there the fall is what costs": all(below("no fall, 0.003", "recipe, 0.003"))
+        and abs(apart("no fall, 0.003", "plain, 0.003")) < 0.03,
+        "there clipping helps and warmup does not": all(
+            below("recipe, 0.003", "no clipping, 0.003")
+            + below("no warmup, 0.003", "recipe, 0.003")
+        ),
+        "plain at the mean rate does as well": apart("plain, 0.0055", "recipe, 0.01")
+        < 0.05,
+        "at 0.01 plain does worse on average": apart("plain, 0.01", "recipe, 0.01")
+        > 0.05,
+        "at 0.01 clipping helps": all(below("recipe, 0.01", "no clipping, 0.01")),
+        "warmup does at most seeds": 2 * sum(warm) > len(warm),
+        "and the fall costs": all(below("no fall, 0.01", "recipe, 0.01")),
+        "at 0.03 the ranges overlap": all(
+            min(cases[f"{name}, 0.03"]) < max(cases["recipe, 0.03"])
+            and max(cases[f"{name}, 0.03"]) > min(cases["recipe, 0.03"])
+            for name in ("plain", *WITHOUT)
+        ),
+        "L2 0.1 ends above L2 0.001": all(below("L2 0.001", "L2 0.1")),
+        "L2 0.1 makes the weights far smaller": max(sizes["L2 0.1"])
+        < 0.4 * min(sizes["recipe, 0.01"]),
+        "the loss on text that was learned from falls": all(map(falls, own)),
+        "on all the text, so does the other": all(map(falls, held)),
+        "on little text it turns at most seeds": 2
+        * sum(line[-1] > min(line) for line in turned)
+        > len(turned),
+        "little text: a wide gap": min(gaps("6,000")) > 0.25,
+        "all the text: a narrow one": max(gaps("all")) < 0.1,
+        "more text, lower held-out loss": all(few > all_ + 0.1 for few, all_ in pairs),
+    }
+
+
+def results(seeds) -> Iterator[tuple[list[dict], list[str]]]:
+    for seed in seeds:
+        one = run(seed)
+        yield [one], [f"seed {seed}: {one['cases']}"]
+
+
+if __name__ == "__main__":
+    make_runs(__file__, __doc__, SEEDS, results)

@@ -1,0 +1,223 @@
+"""The explorer of shapes: the page counts what Python does, exactly."""
+
+import random
+import re
+from pathlib import Path
+
+import pytest
+from matplotlib.figure import Figure
+from test_javascript import in_node
+
+from mygpt.explorers import Shapes, live_shapes
+from mygpt.explorers.shapes import LIMITS
+from mygpt.gpt import GPT2_SIZES, GPTConfig
+from mygpt.sizes import flops_per_token, memory, parameters_by_part
+
+FOLDER = Path(live_shapes.__file__).parent
+COUNT, WORDS = FOLDER / "shapes_count.mjs", FOLDER / "shapes_words.mjs"
+TINY = {
+    "vocab_size": 13,
+    "max_seq_len": 11,
+    "embed_dim": 21,
+    "num_heads": 7,
+    "num_layers": 5,
+}
+
+
+def shapes():
+    """The four sizes, the least and the most, and shapes between them by ratio."""
+    draw = random.Random(0)
+    most = LIMITS | {"num_heads": 1000}
+    found = [*map(live_shapes.size_of, GPT2_SIZES), dict.fromkeys(LIMITS, 1), most]
+    for _ in range(300):
+        shape = {name: round(most ** draw.random()) for name, most in LIMITS.items()}
+        heads = shape["num_heads"] = min(shape["num_heads"], shape["embed_dim"])
+        shape["embed_dim"] -= shape["embed_dim"] % heads
+        found.append(shape)
+    return found
+
+
+def test_the_page_counts_what_the_package_does_to_the_digit(tmp_path):
+    draw = random.Random(1)
+    given = [
+        [one, draw.choice([1, one["max_seq_len"], 1 + one["max_seq_len"] // 3])]
+        for one in shapes()
+    ]
+    script = """given.map(([shape, length]) => [
+        parametersByPart(shape), flopsPerToken(shape, length),
+        memoryOf(shape, length), memoryOf(shape, length, 2),
+        trainingOf(shape, length), lengthStops(shape.max_seq_len)])"""
+    names = "flopsPerToken, lengthStops, memoryOf, parametersByPart, trainingOf"
+    page = in_node(script, given, tmp_path, {f"{{ {names} }}": COUNT})
+    for (shape, length), got in zip(given, page, strict=True):
+        config = GPTConfig(**shape)
+        parameters, flops = parameters_by_part(config), flops_per_token(config, length)
+        training = {
+            "counted": 3 * sum(flops.values()),
+            "rule": 6 * sum(parameters.values()),
+        }
+        assert got[:5] == [
+            parameters,
+            flops,
+            memory(config, length),
+            memory(config, length, 2),
+            training,
+        ]
+        assert max(training.values()) < 2**53
+        assert 16 * sum(parameters.values()) < 2**53
+        assert memory(config, shape["max_seq_len"])["key-value cache"] < 2**53
+        assert got[5][-1] == shape["max_seq_len"]
+
+
+def test_the_page_has_the_sizes_and_limits_of_python(tmp_path):
+    names = {"{ LIMITS, SIZES }": COUNT}
+    limits, sizes = in_node("[LIMITS, SIZES]", 0, tmp_path, names)
+    assert limits == LIMITS
+    assert list(limits) == list(LIMITS)
+    assert sizes == {name: live_shapes.size_of(name) for name in GPT2_SIZES}
+    assert list(sizes["xl"]) == list(LIMITS)
+
+
+def test_a_number_in_words_is_right_to_its_third_digit(tmp_path):
+    draw = random.Random(2)
+    given = [10**power + d for power in range(15) for d in (-1, 0, 1)]
+    given += [999_499_999, 999_500_000, 1_125_000_000, 9_994_999, 9_995_000]
+    given += [round(2 ** (53 * draw.random())) - 1 for _ in range(300)]
+    names = {"{ inBytes, inWords }": WORDS}
+    page = in_node("given.map((n) => [inWords(n), inBytes(n)])", given, tmp_path, names)
+    scales = ["", "thousand", "million", "billion", "trillion", "quadrillion"]
+    for number, (words, size) in zip(given, page, strict=True):
+        value, _, scale = words.partition(" ")
+        spread = 1000 ** scales.index(scale)
+        if number < 1_000_000:
+            assert words == f"{number:,}"
+        else:
+            assert len(value.replace(".", "")) == 3
+            assert 1 <= float(value) < 1000
+            assert abs(float(value) * spread - number) <= number * 0.00501
+        units = ["B", "kB", "MB", "GB", "TB", "PB"]
+        amount, unit = size.split(" ")
+        bytes_ = float(amount.replace(",", "")) * 1000 ** units.index(unit)
+        assert abs(bytes_ - number) <= number * 0.00501
+
+
+def test_a_size_is_gpt2s_and_numbers_take_the_place_of_its_own():
+    small = Shapes()
+    assert small.shape == live_shapes.size_of("small")
+    assert sum(small.parameters().values()) == 124_439_808
+    assert (small.length, small.compare, small.bars) == (1024, "small", "amounts")
+    own = Shapes("xl", max_seq_len=2048, num_heads=5)
+    assert own.shape == live_shapes.size_of("xl") | {
+        "max_seq_len": 2048,
+        "num_heads": 5,
+    }
+    assert own.length == 2048
+    assert Shapes(**TINY, length=7).flops() == flops_per_token(GPTConfig(**TINY), 7)
+    assert Shapes(**TINY).memory(2) == memory(GPTConfig(**TINY), 11, 2)
+
+
+def test_the_repr_names_the_size_or_the_shape():
+    assert repr(Shapes("medium")) == "Shapes(GPT-2 medium)"
+    own = "Shapes(V = 13, T = 11, C = 21, H = 7, L = 5)"
+    assert repr(Shapes(**TINY)) == own
+
+
+def test_a_text_is_no_longer_than_a_new_shape_has_positions():
+    figure = Shapes("small", length=900)
+    figure.shape = TINY
+    assert figure.length == 11
+    figure.shape = live_shapes.size_of("xl")
+    assert figure.length == 11
+    figure.length = 1024
+    with figure.hold_trait_notifications():  # as what comes from the page
+        figure.length = 5
+        figure.shape = TINY
+    assert (figure.shape, figure.length) == (TINY, 5)
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        ({"size": "huge"}, "size must be one of .*'xl'.*, got 'huge'"),
+        ({"compare": "huge"}, "compare must be one of .*, got 'huge'"),
+        ({"bars": "logs"}, r"bars must be one of \['amounts', 'shares'\], got 'logs'"),
+        ({"embed_dim": 0}, "embed_dim must be a whole number from 1 to 100,000, got 0"),
+        ({"num_layers": True}, "num_layers must be a whole number .*, got True"),
+        ({"num_layers": 1001}, "num_layers must be .* from 1 to 1,000, got 1001"),
+        ({"vocab_size": 10**9}, "vocab_size must be .* from 1 to 2,000,000, got"),
+        ({"num_heads": 13}, "expected embed_dim divisible by num_heads, got 768 and 1"),
+        ({"length": 0}, "length must be a whole number from 1 to 1,024, got 0"),
+        ({"length": 1025}, "length must be a whole number from 1 to 1,024, got 1025"),
+    ],
+)
+def test_invalid_arguments_are_refused(change, message):
+    with pytest.raises(ValueError, match=message):
+        Shapes(**change)
+
+
+@pytest.mark.parametrize(
+    ("shape", "message"),
+    [
+        ({}, "a shape has the numbers .*: 'vocab_size' is missing"),
+        (TINY | {"bias": 1}, "a shape has the numbers .*: no 'bias' is known"),
+        (TINY | {"embed_dim": 21.0}, r"embed_dim must be a whole .*, got 21\.0"),
+        (TINY | {"num_layers": "5"}, "num_layers must be a whole .*, got '5'"),
+        (TINY | {"num_heads": 5}, "embed_dim divisible by num_heads, got 21 and 5"),
+    ],
+)
+def test_a_shape_that_is_none_leaves_the_last_good_one(shape, message):
+    figure = Shapes(**TINY)
+    with pytest.raises(ValueError, match=message):
+        figure.shape = shape
+    assert figure.shape == TINY
+
+
+def drawn(explorer):
+    """Of each row of the still's two pictures the widths of its parts, by name."""
+    figure = Figure()
+    explorer.draw(figure)
+    pictures = []
+    for ax in figure.axes:
+        names = [label.get_text() for label in ax.get_yticklabels()]
+        rows = {name: {} for name in names}
+        for container in ax.containers:
+            (bar,) = container.patches
+            row = names[round(bar.get_y() + bar.get_height() / 2)]
+            rows[row][container.get_label()] = bar.get_width()
+        pictures.append(rows)
+    return pictures
+
+
+def test_the_still_stacks_the_parts_of_both_shapes():
+    held, work = drawn(Shapes("xl", length=512))
+    assert list(held) == ["GPT-2 small", "GPT-2 xl"]  # from below
+    for rows, count in [(held, 1e9), (work, 1e9)]:
+        assert all(
+            re.fullmatch(r"[a-z' -]+", part) for row in rows.values() for part in row
+        )
+        for size in ("small", "xl"):
+            config = GPTConfig.gpt2(size)
+            parts = flops_per_token(config, 512)
+            parts = parameters_by_part(config) if rows is held else parts
+            shown = rows[f"GPT-2 {size}"]
+            assert shown == pytest.approx({n: m / count for n, m in parts.items()})
+
+
+def test_the_still_of_shares_fills_both_bars():
+    for rows in drawn(Shapes(**TINY, compare="medium", bars="shares")):
+        assert list(rows) == ["GPT-2 medium", "your shape"]
+        for parts in rows.values():
+            assert sum(parts.values()) == pytest.approx(100)
+
+
+@pytest.mark.parametrize("compare", ["", "xl"])
+def test_the_still_compares_a_shape_with_no_other_or_itself(compare):
+    for rows in drawn(Shapes("xl", compare=compare)):
+        assert list(rows) == ["GPT-2 xl"]
+
+
+def test_the_other_shape_reads_no_longer_text_than_it_can():
+    long = Shapes(max_seq_len=5000, length=5000)
+    _, work = drawn(long)
+    small = flops_per_token(GPTConfig.gpt2("small"), 1024)
+    assert sum(work["GPT-2 small"].values()) == pytest.approx(sum(small.values()) / 1e6)

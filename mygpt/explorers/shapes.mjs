@@ -198,7 +198,7 @@ function memoryView(state) {
     "key-value cache, 2 bytes each",
   ].map((name) => html("span", {}, name));
   const table = readings("Memory in bytes", "Memory", [["bytes", "bytes"], ["words", "that is"]], names);
-  table.node.classList.add("mygpt-memory");
+  table.node.classList.add("mygpt-bytes");
   const draw = () => {
     const [four, two] = [4, 2].map((each) => memoryOf(state.get("shape"), state.get("length"), each));
     const training = four.weights + four.gradients + four["AdamW's averages"];

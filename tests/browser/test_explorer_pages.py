@@ -223,7 +223,7 @@ def shown_counts(root):
     bars = root.locator(".mygpt-bars > div:nth-child(2) b").all_inner_texts()
     last = root.locator("tbody tr:last-child").first.inner_text().split("\t")
     assert [last[1], last[3]] == bars
-    memory = root.locator(".mygpt-memory td:nth-child(2)").all_inner_texts()
+    memory = root.locator(".mygpt-bytes td:nth-child(2)").all_inner_texts()
     return [int(text.replace(",", "")) for text in [*bars, *memory]]
 
 

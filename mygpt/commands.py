@@ -54,8 +54,8 @@ continue a text
 DIR is a folder that `mygpt train` wrote, a Hugging Face GPT-2 folder with vocab.json
 and merges.txt, or the name of one on the Hugging Face hub.
 
---inference packed reorders the weights and gives the same text; --inference int8 rounds
-them to a byte each: faster still, but the text differs after a while."""
+--inference packed reorders the weights and gives the same text, faster on some CPUs;
+--inference int8 rounds them to a byte each: faster, but the text differs after a while."""
 CONVERT = """\
 turn a Hugging Face GPT-2 folder into a checkpoint of this package, or back
 
@@ -167,7 +167,7 @@ def add_generate(commands) -> None:
     option("--top-p", type=float, metavar="P", help="draw from those that sum to P")
     option("--repetition-penalty", type=float, default=1.0)
     option("--seed", type=int, help="the same seed gives the same text")
-    option("--inference", choices=LAYERS, help="weights that a CPU reads faster")
+    option("--inference", choices=LAYERS, help="weights in another form, for a CPU")
 
 
 def add_check(commands) -> None:

@@ -55,7 +55,7 @@ DIR is a folder that `mygpt train` wrote, a Hugging Face GPT-2 folder with vocab
 and merges.txt, or the name of one on the Hugging Face hub.
 
 --inference packed reorders the weights and gives the same text, faster on some CPUs;
---inference int8 rounds them to a byte each: faster, but the text differs after a while."""
+--inference int8 rounds them to a byte each: faster, and the text differs in the end."""
 CONVERT = """\
 turn a Hugging Face GPT-2 folder into a checkpoint of this package, or back
 

@@ -129,15 +129,6 @@ def claims(runs: list[dict]) -> dict[str, bool]:
     erf, half, turned, swapped, norms, shifted, null = (
         [run[fault] for run in runs] for fault in ("erf", "bfloat16", *FAULTS[3:])
     )
-    largest = [run for run in runs if run["width"] == "128"]
-
-    def narrower(run: dict) -> list[dict]:
-        return [
-            other
-            for other in runs
-            if other["seed"] == run["seed"] and other["width"] != "128"
-        ]
-
     return {
         "the erf form moves the logits, by 0.01 at most": all(
             0 < one["moved"] < 0.01 for one in erf
@@ -149,16 +140,6 @@ def claims(runs: list[dict]) -> dict[str, bool]:
             sum(one["texts"] for one in erf)
             < min(10, sum(one["texts"] for one in half))
         ),
-        "it moves the largest width most at four of five seeds, which learns most": (
-            sum(
-                run["erf"]["moved"] > max(one["erf"]["moved"] for one in narrower(run))
-                for run in largest
-            )
-            >= 0.8 * len(largest)
-            and all(
-                run["loss"] < one["loss"] for run in largest for one in narrower(run)
-            )
-        ),
         "bfloat16 moves the logits further": all(
             one["moved"] > two["moved"] for one, two in zip(half, erf, strict=True)
         ),
@@ -169,13 +150,6 @@ def claims(runs: list[dict]) -> dict[str, bool]:
             0.7 * two["rise"] < one["rise"] < 1.4 * two["rise"]
             for one, two in zip(turned, null, strict=True)
         ),
-        "swapped queries and keys often cost more": (
-            sum(
-                one["rise"] > two["rise"]
-                for one, two in zip(swapped, null, strict=True)
-            )
-            > 0.5 * len(runs)
-        ),
         "swapped norms cost less than either, and less than 0.15": all(
             0 < one["rise"] < min(0.15, two["rise"], three["rise"])
             for one, two, three in zip(norms, turned, swapped, strict=True)
@@ -184,10 +158,8 @@ def claims(runs: list[dict]) -> dict[str, bool]:
             abs(one["rise"]) < min(0.01, two["rise"])
             for one, two in zip(shifted, norms, strict=True)
         ),
-        "they change most texts at the largest width": all(
-            run["positions"]["texts"]
-            > max(20, *(one["positions"]["texts"] for one in narrower(run)))
-            for run in largest
+        "swapped norms and shifted places change texts": all(
+            one["texts"] > 0 for one in norms + shifted
         ),
     }
 

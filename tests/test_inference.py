@@ -127,6 +127,15 @@ def test_what_all_logits_share_costs_them_no_digits():
     assert (Int8Linear(weight)(x) - expected).abs().max() > 0.1
 
 
+def test_one_large_activation_hides_no_other():
+    torch.manual_seed(0)
+    weight, x = torch.randn(64, 96), torch.randn(1, 96)
+    weight[:, 5] = 0
+    x[0, 5] = 1000  # rounded to 8 bits with this, most of the others would be 0
+    expected = F.linear(x, weight)
+    assert (Int8Linear(weight)(x) - expected).norm() < 0.02 * expected.norm()
+
+
 def test_a_row_of_zeros_stays_zero():
     weight = torch.randn(3, 32)
     weight[1] = 0

@@ -186,7 +186,7 @@ READ = {  # where a figure's read-out is, and what the package computes for it
         train_stack,
     ),
     "shapes": (
-        ".mygpt-bars > :nth-child(2) b, .mygpt-memory tr:first-child td:nth-child(2)",
+        ".mygpt-bars > :nth-child(2) b, .mygpt-bytes tr:first-child td:nth-child(2)",
         shapes,
     ),
     "live-model": (

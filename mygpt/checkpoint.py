@@ -68,24 +68,29 @@ def save_checkpoint(
         shutil.rmtree(temporary, ignore_errors=True)
         temporary.mkdir(parents=True)
         _write(temporary, model, tokenizer, state)
-        _put_in_place(temporary, final)
+        put_in_place(temporary, final)
     except (OSError, SafetensorError) as error:
         shutil.rmtree(temporary, ignore_errors=True)
         raise OSError(f"{final}: saving the checkpoint failed: {error}") from error
     except ValueError:  # of a model for inference
         shutil.rmtree(temporary, ignore_errors=True)
         raise
-    earlier = [c for c in checkpoints(folder) if step_of(c) < state["step"]]
-    for unneeded in earlier[: 1 - KEEP]:
-        _remove(unneeded)
+    remove_earlier(folder, state["step"])
     return final
 
 
-def _put_in_place(new: Path, final: Path) -> None:
+def remove_earlier(folder: str | Path, step: int) -> None:
+    """Of the checkpoints before `step`, keep only the last."""
+    earlier = [c for c in checkpoints(folder) if step_of(c) < step]
+    for unneeded in earlier[: 1 - KEEP]:
+        remove(unneeded)
+
+
+def put_in_place(new: Path, final: Path) -> None:
     """Give a new checkpoint its name; it replaces an earlier one of the same step."""
     old = final.with_name(f"{final.name}.old")
     if final.exists():
-        _remove(old)
+        remove(old)
         final.rename(old)
     try:
         new.rename(final)
@@ -94,10 +99,10 @@ def _put_in_place(new: Path, final: Path) -> None:
             old.rename(final)
         raise
     sync(final.parent)
-    _remove(old)
+    remove(old)
 
 
-def _remove(folder: Path) -> None:
+def remove(folder: Path) -> None:
     """Rename the folder before deleting it, so that half of one is never found."""
     if folder.exists():
         nameless = folder.with_name(f".{folder.name}.removed")
@@ -114,9 +119,12 @@ def load_checkpoint(
     A missing, truncated or changed file is a ValueError that names it.
     """
     folder = newest(folder)
-    content = read_index(folder / INDEX)
-    for name, expected in content["files"].items():
-        check_sum(folder / name, expected)
+    content = read_content(folder)
+    if MODEL not in content["files"]:
+        raise ValueError(
+            f"{folder} is of a run of many processes: continue it with --processes, "
+            "or read it with mygpt.distributed.load_checkpoint"
+        )
     model = _build(folder, content)
     tensors = read_tensors(folder / TRAINING) if TRAINING in content["files"] else {}
     tokenizer = load_tokenizer(folder) if content["tokenizer"] else None
@@ -127,12 +135,16 @@ def load_checkpoint(
     return model, tokenizer, state
 
 
+def read_content(folder: Path) -> dict:
+    """Read a checkpoint's index, and check every file that it names."""
+    content = read_index(folder / INDEX)
+    for name, expected in content["files"].items():
+        check_sum(folder / name, expected)
+    return content
+
+
 def _build(folder: Path, content: dict) -> LanguageModel:
-    config_class, model_class = MODELS[content["model"]]
-    try:
-        config = config_class(**content["config"])
-    except (TypeError, ValueError) as error:
-        raise ValueError(f"{folder / INDEX}: config: {error}") from None
+    model_class, config = read_config(folder, content)
     weights = read_tensors(folder / MODEL)
     if content["format"] == 1 and model_class is ModernGPT:
         weights = {_name_since_format_2(name): one for name, one in weights.items()}
@@ -145,6 +157,15 @@ def _build(folder: Path, content: dict) -> LanguageModel:
         first = str(error).splitlines()[1].strip()
         raise ValueError(f"{folder / MODEL}: {first}") from None
     return model
+
+
+def read_config(folder: Path, content: dict) -> tuple[type[LanguageModel], Any]:
+    """The kind of model in a checkpoint.json, and its config."""
+    config_class, model_class = MODELS[content["model"]]
+    try:
+        return model_class, config_class(**content["config"])
+    except (TypeError, ValueError) as error:
+        raise ValueError(f"{folder / INDEX}: config: {error}") from None
 
 
 def _check_shapes(
@@ -212,15 +233,22 @@ def _write(
     save_file(_contiguous(model.state_dict()), folder / MODEL)
     if tensors:
         save_file(_contiguous(tensors), folder / TRAINING)
+    write_index(folder, type(model).__name__, model.config, tokenizer, numbers)
+
+
+def write_index(
+    folder: Path, kind: str, config: Any, tokenizer: Tokenizer | None, state: dict
+) -> None:
+    """Write checkpoint.json, with the checksums of all that is in the folder."""
     names = sorted(path.name for path in folder.iterdir())
     for name in names:
         sync(folder / name)
     content = {
         "format": FORMAT,
-        "model": type(model).__name__,
-        "config": asdict(model.config),
+        "model": kind,
+        "config": asdict(config),
         "tokenizer": tokenizer is not None,
-        "state": numbers,
+        "state": state,
         "files": {name: sha256(folder / name) for name in names},
     }
     write_json(folder / INDEX, {"sha256": digest(content), "content": content})

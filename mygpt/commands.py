@@ -1,6 +1,7 @@
 """The commands: train, generate, convert, world-model, workbook and check."""
 
 import argparse
+import os
 import sys
 import warnings
 from pathlib import Path
@@ -13,26 +14,23 @@ from mygpt.check.task import CHAPTERS
 from mygpt.check.workbook import check_workbook, progress, write_workbook
 from mygpt.checkpoint import (
     INDEX,
-    checkpoint_path,
     checkpoints,
     load_checkpoint,
     save_checkpoint,
 )
-from mygpt.data import load_corpus, split
-from mygpt.gpt import GPT, GPTConfig, LanguageModel
+from mygpt.gpt import LanguageModel
 from mygpt.huggingface import find_folder, load_gpt2, save_gpt2
 from mygpt.inference import LAYERS
-from mygpt.modern import ModernConfig, ModernGPT
+from mygpt.machine import TIMEOUT
 from mygpt.probes import accuracy
 from mygpt.sampling import generate_stream
 from mygpt.tokenizers import (
     BPETokenizer,
-    CharTokenizer,
     Tokenizer,
-    WordTokenizer,
     load_tokenizer,
 )
-from mygpt.training import RECIPES, TrainingConfig, check_out, train
+from mygpt.training import RECIPES
+from mygpt.training_command import run_train
 from mygpt.world_model import KINDS, save_world_model, train_world_model
 
 TRAIN = """\
@@ -47,7 +45,16 @@ takes a few minutes on a laptop:
     mygpt generate runs/stories --prompt "Mara asked"
 
 After Ctrl-C or a crash, --resume continues from the last checkpoint. It needs no other
-option, and the run ends with the same bits as one that was never stopped."""
+option, and the run ends with the same bits as one that was never stopped.
+
+--processes shares every batch among processes of this machine, with the same losses.
+Several machines that see the same --out are each given the same command:
+
+    mygpt train stories --out runs/b --processes 2
+    mygpt train stories --out runs/c --processes 8 --machines 4 --meet node0:29500
+
+If one of the processes is lost, the run stops; the same command with --resume goes on,
+with as many processes or with others. torchrun -m mygpt train … works too."""
 GENERATE = """\
 continue a text
 
@@ -154,6 +161,17 @@ def add_train(commands) -> None:
     option("--bf16", action="store_true", help="multiply matrices in bfloat16")
     option("--compile", action="store_true", help="use torch.compile")
     option("--quiet", action="store_true", help="no progress bar")
+    option("--processes", type=int, metavar="N", help="on each machine")
+    option("--machines", type=int, default=1, metavar="N")
+    option("--meet", metavar="HOST:PORT", help="where several machines meet")
+    option("--shard", action="store_true", help="split the model over the processes")
+    option(
+        "--timeout",
+        type=float,
+        default=TIMEOUT,
+        metavar="SECONDS",
+        help="how long a process waits for the others",
+    )
 
 
 def add_generate(commands) -> None:
@@ -181,86 +199,6 @@ def add_check(commands) -> None:
     option("--traceback", action="store_true", help="show the traceback of an error")
     option("--limit", type=float, metavar="SECONDS", help="default: the task's own")
     option("--gpt2", metavar="DIR", help="for answer: a Hugging Face GPT-2 folder")
-
-
-def run_train(options: argparse.Namespace) -> None:
-    check_out(options.out, options.resume, "--resume")
-    text = load_corpus(options.corpus)
-    device = options.device
-    if options.resume:
-        model, tokenizer, state = load_checkpoint(options.out)
-        if tokenizer is None or "config" not in state:
-            raise ValueError(f"{options.out}: not a checkpoint of `mygpt train`")
-        config = TrainingConfig.stored(state["config"], progress=not options.quiet)
-        device = device or state.get("device")
-    else:
-        tokenizer = make_tokenizer(options, text)
-        torch.manual_seed(options.seed)
-        model, config = make_model(options, tokenizer.vocab_size)
-    ids, val_ids = split(torch.tensor(tokenizer.encode(text)))
-    if len(ids) <= model.config.max_seq_len:
-        raise ValueError(
-            f"{options.corpus} is too short: expected at least "
-            f"{model.config.max_seq_len + 1} tokens to train on, got {len(ids)}"
-        )
-    history = train(
-        model.to(usable_device(device or "cpu")),
-        ids,
-        config,
-        val_data=val_ids,
-        out=options.out,
-        tokenizer=tokenizer,
-        resume=options.resume,
-    )
-    print(
-        f"step {config.steps}: training loss {history.loss[-1]:.3f}, "
-        f"validation loss {history.val_loss[-1]:.3f}; "
-        f"saved in {checkpoint_path(options.out, config.steps)}"
-    )
-
-
-def usable_device(name: str) -> torch.device:
-    """The device of that name; a ValueError if this machine lacks it."""
-    try:
-        device = torch.device(name)
-        torch.empty(1, device=device)
-    except (RuntimeError, AssertionError, NotImplementedError) as error:
-        reason = str(error).splitlines()[0]
-        raise ValueError(
-            f"no device {name!r} on this machine; choose one with --device: {reason}"
-        ) from None
-    return device
-
-
-def make_tokenizer(options: argparse.Namespace, text: str) -> Tokenizer:
-    kind = options.tokenizer or ("word" if options.corpus == "world" else "char")
-    if kind == "bpe":
-        return BPETokenizer.train(text, options.vocab_size)
-    return {"char": CharTokenizer, "word": WordTokenizer}[kind].train(text)
-
-
-def make_model(options: argparse.Namespace, vocab_size: int):
-    """Make a fresh model and the config to train it with."""
-    shape = {
-        "vocab_size": vocab_size,
-        "max_seq_len": options.length,
-        "embed_dim": options.width,
-        "num_heads": options.heads,
-        "num_layers": options.layers,
-    }
-    modern = options.recipe == "modern"
-    model = ModernGPT(ModernConfig(**shape)) if modern else GPT(GPTConfig(**shape))
-    config = TrainingConfig(
-        steps=options.steps,
-        batch_size=options.batch_size,
-        seed=options.seed,
-        save_every=options.save_every,
-        autocast=options.bf16,
-        compile=options.compile,
-        progress=not options.quiet,
-        **RECIPES[options.recipe],
-    )
-    return model, config
 
 
 def run_generate(options: argparse.Namespace) -> None:
@@ -385,7 +323,11 @@ def is_checkpoint(folder: str | Path) -> bool:
 def load_any(name: str) -> tuple[LanguageModel, Tokenizer | None]:
     """The model and tokenizer of a checkpoint, or of a GPT-2 folder or hub name."""
     if is_checkpoint(name):
-        model, tokenizer, _ = load_checkpoint(name)
+        from mygpt import distributed
+
+        shared = distributed.is_shared(name)
+        load = distributed.load_checkpoint if shared else load_checkpoint
+        model, tokenizer, _ = load(name)
         return model, tokenizer
     model, folder = load_gpt2(name), find_folder(name)
     files = (folder / "vocab.json", folder / "merges.txt")
@@ -396,10 +338,16 @@ def load_any(name: str) -> tuple[LanguageModel, Tokenizer | None]:
 def main(arguments: list[str]) -> int:
     """Run a command and return the exit status."""
     options = build_parser().parse_args(arguments)
+    options.arguments = arguments
     try:
         return options.run(options) or 0
     except (ValueError, OSError, ImportError, FloatingPointError) as error:
-        print(f"mygpt: {error}", file=sys.stderr)
+        if "TORCHELASTIC_RUN_ID" in os.environ:
+            from mygpt.launch import report
+
+            report(error)
+        else:
+            print(f"mygpt: {error}", file=sys.stderr)
         return 2 if options.run is run_check else 1
     except KeyboardInterrupt:
         print("\nmygpt: stopped", file=sys.stderr)

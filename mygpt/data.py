@@ -180,7 +180,7 @@ class Batches:
         starts = torch.randint(
             len(self.ids) - self.length, (self.batch_size,), generator=self.generator
         )
-        return _gather(
+        return gather(
             self.ids, starts.numpy(), self.length, self.device, self.vocab_size
         )
 
@@ -190,12 +190,7 @@ class Batches:
 
     def load_state_dict(self, state: dict[str, Any]) -> None:
         """Continue where `state` was taken; the counts must be the same."""
-        for name, here in self._counts().items():
-            if state.get(name) != here:
-                raise ValueError(
-                    f"cannot continue: the position was saved with {name} = "
-                    f"{state.get(name)}, but here it is {here}"
-                )
+        check_counts(state, self._counts())
         try:
             self.generator.set_state(state["generator"])
         except (KeyError, TypeError, RuntimeError) as error:
@@ -209,6 +204,16 @@ class Batches:
             "batch_size": self.batch_size,
             "length": self.length,
         }
+
+
+def check_counts(state: dict[str, Any], here: dict[str, int]) -> None:
+    """Raise a ValueError unless a position was saved with the same counts as here."""
+    for name, count in here.items():
+        if state.get(name) != count:
+            raise ValueError(
+                f"cannot continue: the position was saved with {name} = "
+                f"{state.get(name)}, but here it is {count}"
+            )
 
 
 def windows(
@@ -232,10 +237,10 @@ def windows(
     done = len(starts) * length
     if done < len(ids) - 1:
         groups.append((np.array([done]), len(ids) - 1 - done))
-    return (_gather(ids, group, size, device, vocab_size) for group, size in groups)
+    return (gather(ids, group, size, device, vocab_size) for group, size in groups)
 
 
-def _gather(
+def gather(
     ids: np.ndarray,
     starts: np.ndarray,
     length: int,

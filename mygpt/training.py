@@ -206,22 +206,7 @@ def train(
     run = Run(model, data, config, loss)
     if resume and out is not None:
         run.load(out)
-    bar = tqdm(
-        total=config.steps, initial=run.step, disable=not config.progress, unit="step"
-    )
-    with torch.random.fork_rng(), bar:
-        set_random_state(run.random_state)
-        while run.step < config.steps:
-            run.take_step()
-            last = run.step == config.steps
-            if val_data is not None and (run.step % config.eval_every == 0 or last):
-                run.evaluate(val_data)
-            if out is not None and (run.step % config.save_every == 0 or last):
-                save_checkpoint(out, model, tokenizer, run.state())
-            bar.set_postfix(run.report(), refresh=False)
-            bar.update()
-    model.zero_grad()
-    return run.history
+    return run.to_the_end(val_data, out, tokenizer)
 
 
 def check_out(
@@ -273,6 +258,33 @@ class Run:
             self.model.config.vocab_size,
         )
 
+    def to_the_end(
+        self,
+        val_data: Ids | None = None,
+        out: str | Path | None = None,
+        tokenizer: Tokenizer | None = None,
+    ) -> History:
+        """Take the steps that are left, evaluating and saving on the way."""
+        config, steps = self.config, self.config.steps
+        bar = tqdm(
+            total=steps, initial=self.step, disable=not config.progress, unit="step"
+        )
+        with torch.random.fork_rng(), bar:
+            set_random_state(self.random_state)
+            while self.step < steps:
+                self.take_step()
+                last = self.step == steps
+                if val_data is not None and (
+                    self.step % config.eval_every == 0 or last
+                ):
+                    self.evaluate(val_data)
+                if out is not None and (self.step % config.save_every == 0 or last):
+                    self.save(out, tokenizer)
+                bar.set_postfix(self.report(), refresh=False)
+                bar.update()
+        self.model.zero_grad()
+        return self.history
+
     def take_step(self) -> None:
         """Take one optimizer step on `accumulate` batches."""
         start = time.perf_counter()
@@ -300,14 +312,19 @@ class Run:
 
     def gradients(self) -> float:
         """Add up the gradients of the mean loss; return that loss."""
-        total = 0.0
-        for _ in range(self.config.accumulate):
+        total, count = 0.0, self.config.accumulate
+        for i in range(count):
             batch = next(self.batches)
-            with self.precision():
-                loss = self.loss(self.forward, batch)
-            (loss / self.config.accumulate).backward()
-            total += loss.item() / self.config.accumulate
+            with self.sending(last=i + 1 == count):
+                with self.precision():
+                    loss = self.loss(self.forward, batch)
+                (loss / count).backward()
+            total += loss.item() / count
         return total
+
+    def sending(self, last: bool) -> AbstractContextManager:
+        """Where processes exchange gradients: after the `last` batch of a step."""
+        return nullcontext()
 
     def clip_gradients(self) -> float:
         """Scale the gradients down to norm `clip`; return the norm that they had."""
@@ -317,6 +334,9 @@ class Run:
         else:
             norm = torch.stack([gradient.norm() for gradient in gradients]).norm()
         return norm.item()
+
+    def save(self, out: str | Path, tokenizer: Tokenizer | None) -> None:
+        save_checkpoint(out, self.model, tokenizer, self.state())
 
     def precision(self) -> AbstractContextManager:
         if not self.config.autocast:
@@ -356,11 +376,20 @@ class Run:
     def load(self, folder: str | Path) -> None:
         """Continue from the newest checkpoint in a folder; it must be of this run."""
         saved, _, state = load_checkpoint(folder)
-        if saved.config != self.model.config:
+        self.check_same(folder, saved.config, state["config"])
+        self.model.load_state_dict(saved.state_dict())
+        for optimizer, stored in zip(self.optimizers, state["optimizers"], strict=True):
+            optimizer.load_state_dict(convert_keys(stored, int))
+        self.random_state = state["random_state"]
+        self.load_progress(state)
+
+    def check_same(self, folder: str | Path, shape: Any, settings: dict) -> None:
+        """Raise a ValueError unless a checkpoint is of this model and this run."""
+        if shape != self.model.config:
             raise ValueError(
-                f"{folder}: expected a model of {self.model.config}, got {saved.config}"
+                f"{folder}: expected a model of {self.model.config}, got {shape}"
             )
-        begun = TrainingConfig.stored(state["config"])
+        begun = TrainingConfig.stored(settings)
         for name in (f.name for f in fields(TrainingConfig)):
             here, there = getattr(self.config, name), getattr(begun, name)
             if name not in NOT_OF_THE_RUN and here != there:
@@ -368,11 +397,9 @@ class Run:
                     f"{folder}: the run was started with {name} = {there!r} "
                     f"and cannot continue with {here!r}"
                 )
-        self.model.load_state_dict(saved.state_dict())
-        for optimizer, stored in zip(self.optimizers, state["optimizers"], strict=True):
-            optimizer.load_state_dict(convert_keys(stored, int))
+
+    def load_progress(self, state: dict) -> None:
         self.batches.load_state_dict(state["batches"])
-        self.random_state = state["random_state"]
         self.history = History(**state["history"])
         self.step = state["step"]
 

@@ -1,0 +1,213 @@
+"""Start `mygpt` in many processes, by PyTorch's torchrun; one line for what fails.
+
+    mygpt train stories --out runs/a --processes 4
+
+is the same as `torchrun --standalone --nproc-per-node 4 -m mygpt train stories …`, but
+for the errors: torchrun's are pages long, and where it meets a stranger at its port, it
+waits without an end.
+"""
+
+import logging
+import os
+import signal
+import socket
+import sys
+import tempfile
+import threading
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from pathlib import Path
+
+from torch.distributed import run as torchrun
+from torch.distributed.elastic.multiprocessing.api import SignalException
+from torch.distributed.elastic.multiprocessing.errors import (
+    ChildFailedError,
+    ProcessFailure,
+    get_error_handler,
+)
+from torch.distributed.elastic.rendezvous.api import RendezvousError
+
+from mygpt.arguments import check_above_zero, check_positive
+from mygpt.checkpoint import checkpoints
+
+STARTED = "MYGPT_STARTED"  # names the file that says that the processes have started
+GRACE = 5  # seconds that torchrun has to say itself that nobody came
+
+
+def is_worker() -> bool:
+    """Whether torchrun started this process."""
+    return "TORCHELASTIC_RUN_ID" in os.environ
+
+
+def launch(
+    arguments: list[str],
+    processes: int,
+    machines: int,
+    meet: str | None,
+    timeout: float,
+    out: str | Path,
+) -> None:
+    """Run `mygpt` with the same arguments in all processes, and wait for their end.
+
+    `processes` run on this machine. Of several machines, each is given the same
+    command, and they meet at `meet`, a "host:port" of one of them.
+    """
+    check_positive(processes=processes, machines=machines)
+    check_above_zero(timeout=timeout)
+    if machines > 1 and meet is None:
+        raise ValueError(
+            f"{machines} machines need a place to meet: expected --meet HOST:PORT, "
+            "the name of one of them and a free port, such as node0:29500"
+        )
+    where = meet_options(meet, machines, timeout) if meet else ["--standalone"]
+    options = torchrun.parse_args(
+        [*where, f"--nproc-per-node={processes}", "-m", "mygpt", *arguments]
+    )
+    for name in ("torch.distributed.elastic", "torch.distributed.run"):
+        logging.getLogger(name).setLevel(logging.CRITICAL)
+    threads = max(1, (os.cpu_count() or 1) // processes)
+    with tempfile.TemporaryDirectory() as folder:
+        started = Path(folder) / "started"
+        set_here = {STARTED: str(started)}
+        if "OMP_NUM_THREADS" not in os.environ:
+            set_here["OMP_NUM_THREADS"] = str(threads)
+        with environment(set_here), watched(started, meet, machines, timeout):
+            try:
+                torchrun.run(options)
+            except ChildFailedError as error:
+                raise ChildProcessError(
+                    why(error.failures, processes * machines, out)
+                ) from None
+            except RendezvousError:
+                raise ConnectionError(nobody_came(meet, machines, timeout)) from None
+            except SignalException:
+                raise KeyboardInterrupt from None
+
+
+def meet_options(meet: str, machines: int, timeout: float) -> list[str]:
+    """The options of torchrun for machines that meet at "host:port"."""
+    host, _, port = meet.rpartition(":")
+    if (
+        not host
+        or not port.isascii()
+        or not port.isdigit()
+        or not 0 < int(port) < 2**16
+    ):
+        raise ValueError(
+            f"--meet: expected HOST:PORT, such as node0:29500; got {meet!r}"
+        )
+    try:
+        socket.getaddrinfo(host, int(port))
+    except OSError as error:
+        raise ValueError(
+            f"--meet: no machine is known by the name {host!r} ({error.strerror})"
+        ) from None
+    return [
+        f"--nnodes={machines}",
+        "--rdzv-backend=c10d",
+        f"--rdzv-endpoint={meet}",
+        f"--rdzv-id=mygpt-{machines}",
+        f"--rdzv-conf=join_timeout={timeout:.0f},read_timeout={timeout:.0f}",
+    ]
+
+
+@contextmanager
+def environment(changes: Mapping[str, str]) -> Iterator[None]:
+    before = {name: os.environ.get(name) for name in changes}
+    os.environ.update(changes)
+    try:
+        yield
+    finally:
+        for name, value in before.items():
+            if value is None:
+                del os.environ[name]
+            else:
+                os.environ[name] = value
+
+
+@contextmanager
+def watched(
+    started: Path, meet: str | None, machines: int, timeout: float
+) -> Iterator[None]:
+    """End this process when no other has started in time.
+
+    torchrun itself waits for ever where a stranger answers at the meeting point.
+    """
+
+    def give_up() -> None:
+        if not started.exists():
+            print(f"mygpt: {nobody_came(meet, machines, timeout)}", file=sys.stderr)
+            os._exit(1)
+
+    timer = threading.Timer(timeout + GRACE, give_up)
+    timer.daemon = True
+    timer.start()
+    try:
+        yield
+    finally:
+        timer.cancel()
+
+
+def nobody_came(meet: str | None, machines: int, timeout: float) -> str:
+    if meet is None:
+        return f"the processes did not start within {timeout:g} seconds"
+    return (
+        f"{machines} machines did not meet at {meet} within {timeout:g} seconds: "
+        "start the same command on each, see that each reaches that address, and that "
+        "no other program uses the port"
+    )
+
+
+def why(failures: Mapping[int, ProcessFailure], count: int, out: str | Path) -> str:
+    """Why a run failed: what the first process to fail said, or how it ended."""
+    told = {rank: message(failure) for rank, failure in failures.items()}
+    killed = {
+        rank: failure.exitcode
+        for rank, failure in failures.items()
+        if failure.exitcode < 0 and failure.exitcode != -signal.SIGTERM
+    }
+    if killed:
+        rank, code = min(killed.items())
+        name = signal.Signals(-code).name
+        short = ", as the system does when memory is short" if code == -9 else ""
+        return f"process {rank} of {count} was killed ({name}{short}); {go_on(out)}"
+    rank = min(
+        told, key=lambda rank: ("lost another" in told[rank], not told[rank], rank)
+    )
+    if told[rank]:
+        return told[rank]
+    return (
+        f"process {rank} of {count} ended with status {failures[rank].exitcode}; "
+        f"its own message is above; {go_on(out)}"
+    )
+
+
+def go_on(out: str | Path) -> str:
+    """What to do after a run was cut short."""
+    found = checkpoints(out)
+    if not found:
+        return "nothing was saved yet: start the same command again"
+    return f"the last checkpoint is {found[-1]}: the same command with --resume goes on"
+
+
+def message(failure: ProcessFailure) -> str:
+    """What a process said with `report`, or nothing."""
+    data = failure.error_file_data.get("message", {})
+    text = data.get("message", "") if isinstance(data, dict) else ""
+    return text.partition(": ")[2]
+
+
+def report(error: BaseException) -> None:
+    """Hand an error to the process that launched this one, or print it."""
+    if STARTED in os.environ:
+        handler = get_error_handler()
+        handler.initialize()
+        handler.record_exception(error)
+    else:
+        print(f"mygpt: process {os.environ['RANK']}: {error}", file=sys.stderr)
+
+
+def say_started() -> None:
+    """Tell the process that launched this one that its processes have started."""
+    if path := os.environ.get(STARTED):
+        Path(path).touch()

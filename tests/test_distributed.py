@@ -1,0 +1,330 @@
+"""Training on many processes is the training of one."""
+
+import os
+from dataclasses import replace
+
+import pytest
+import torch
+import torch.distributed as dist
+from processes import together
+from torch.distributed.checkpoint.state_dict import (
+    StateDictOptions,
+    get_model_state_dict,
+)
+
+from mygpt import distributed, training
+from mygpt.checkpoint import checkpoints, save_checkpoint
+from mygpt.distributed import connected
+from mygpt.gpt import GPT, GPTConfig
+from mygpt.modern import ModernConfig, ModernGPT
+from mygpt.shards import Shards
+from mygpt.tokenizers import CharTokenizer
+from mygpt.training import TrainingConfig
+
+TOKENIZER = CharTokenizer.train("abcdefghijklm")
+SHAPE = (13, 11, 14, 2, 2)  # V, T, C, H, L
+CONFIG = TrainingConfig(
+    steps=6,
+    batch_size=4,
+    accumulate=2,
+    learning_rate=1e-2,
+    warmup_steps=2,
+    clip=0.5,
+    eval_every=3,
+    save_every=2,
+    progress=False,
+)
+
+
+def ids():
+    return torch.randint(13, (200,), generator=torch.Generator().manual_seed(5))
+
+
+def model(dropout=0.0):
+    torch.manual_seed(3)
+    return GPT(GPTConfig(*SHAPE, dropout=dropout))
+
+
+def trained(shard=False, out=None, resume=False, dropout=0.0, stop=None, **changes):
+    """Losses, gradients' norms, validation losses and weights after a run."""
+    here, steps = model(dropout), distributed.SharedRun.take_step
+
+    def take_step(run):
+        if run.step == stop:
+            raise InterruptedError
+        steps(run)
+
+    with connected(timeout=20), pytest.MonkeyPatch.context() as patch:
+        patch.setattr(distributed.SharedRun, "take_step", take_step)
+        try:
+            history = distributed.train(
+                here,
+                ids(),
+                replace(CONFIG, **changes),
+                shard=shard,
+                val_data=ids()[:57],
+                out=out,
+                tokenizer=TOKENIZER,
+                resume=resume,
+            )
+        except InterruptedError:
+            return None
+        whole = StateDictOptions(full_state_dict=True, cpu_offload=True)
+        weights = get_model_state_dict(here, options=whole)  # of rank 0 alone
+        return history.loss, history.grad_norm, history.val_loss, weights
+
+
+def alone(**changes):
+    """The same run by the package's training in one process."""
+    config = replace(CONFIG, **changes)
+    here = model()
+    shards = Shards(ids(), config.batch_size, 11, config.seed)
+    history = training.train(here, shards, config, val_data=ids()[:57])
+    return history.loss, history.grad_norm, history.val_loss, here.state_dict()
+
+
+def assert_close(a, b, tolerance=1e-5):
+    for x, y in zip(a[:3], b[:3], strict=True):
+        assert x == pytest.approx(y, abs=tolerance)
+    for name, weight in b[3].items():
+        torch.testing.assert_close(a[3][name], weight, atol=tolerance, rtol=0)
+
+
+def assert_same_bits(a, b):
+    assert a[:3] == b[:3]
+    assert all(torch.equal(weight, b[3][name]) for name, weight in a[3].items())
+
+
+@pytest.mark.parametrize("shard", [False, True])
+@pytest.mark.parametrize("processes", [1, 2, 4])
+def test_the_losses_are_those_of_one_process(processes, shard):
+    found = together(processes, trained, shard)
+    assert_close(found[0], alone())
+    assert all(one[:3] == found[0][:3] for one in found)
+
+
+def test_without_clipping_and_with_bfloat16_they_are_too():
+    changes = {"clip": None, "accumulate": 1, "autocast": True}
+    for shard in (False, True):
+        found = together(2, with_changes, shard, changes)
+        for values, expected in zip(found[0][:3], alone(**changes)[:3], strict=True):
+            assert values == pytest.approx(expected, rel=2e-2)
+
+
+def with_changes(shard, changes):
+    return trained(shard, **changes)
+
+
+@pytest.mark.parametrize(("processes", "shard"), [(2, False), (4, False), (2, True)])
+def test_a_resumed_run_ends_with_the_same_bits(processes, shard, tmp_path):
+    whole = together(processes, trained, shard, tmp_path / "whole", False, 0.3)
+    out = tmp_path / "cut"
+    cut = together(processes, trained, shard, out, False, 0.3, 5)
+    assert cut == [None] * processes
+    assert [path.name for path in checkpoints(out)] == [
+        "step-00000002",
+        "step-00000004",
+    ]
+    resumed = together(processes, trained, shard, out, True, 0.3)
+    assert_same_bits(resumed[0], whole[0])
+
+
+@pytest.mark.parametrize(
+    ("before", "after"), [((4, False), (1, False)), ((1, False), (2, True))]
+)
+def test_another_number_of_processes_goes_on(before, after, tmp_path):
+    (processes, shard), (others, shard_then) = before, after
+    together(processes, trained, shard, tmp_path, False, 0.0, 4)
+    resumed = together(others, trained, shard_then, tmp_path, True)
+    assert_close(resumed[0], alone())
+
+
+def test_dropout_differs_between_processes_and_steps():
+    found = together(2, draws)
+    assert len({draw for process in found for draw in process}) == 4
+
+
+def draws():
+    seen = []
+    with connected(timeout=20):
+        run = distributed.SharedRun(model(), ids(), CONFIG)
+        for _ in range(2):
+            run.take_step()
+            seen.append(torch.rand(1).item())  # after as many draws in each
+    return seen
+
+
+def test_muon_and_a_modern_model_train_on_two_processes():
+    one, two = (together(n, modern)[0] for n in (1, 2))
+    assert two == pytest.approx(one, abs=1e-5)
+    assert two[-1] < two[0]
+
+
+def modern():
+    torch.manual_seed(3)
+    here = ModernGPT(ModernConfig(13, 11, 16, 2, 2))
+    config = replace(CONFIG, optimizer="muon", learning_rate=0.02)
+    with connected(timeout=20):
+        return distributed.train(here, ids(), config).loss
+
+
+def test_the_evaluation_counts_every_token_once_on_any_number_of_processes():
+    here, few = model(), ids()[:64]  # five windows of 11, and one of 8
+    expected = training.evaluate(here, few, 11, batch_size=2)
+    for processes in (1, 2, 4):
+        assert together(processes, evaluated, processes > 1) == pytest.approx(
+            [expected] * processes, abs=1e-6
+        )
+
+
+def evaluated(shard):
+    here = model()
+    with connected(timeout=20):
+        if shard:
+            distributed.split_parameters(here)
+        return distributed.evaluate(here, ids()[:64], 11, batch_size=2)
+
+
+def test_a_checkpoint_of_many_processes_is_read_by_one(tmp_path):
+    found = together(2, trained, True, tmp_path)
+    here, tokenizer, state = distributed.load_checkpoint(tmp_path)
+    assert all(torch.equal(w, found[0][3][n]) for n, w in here.state_dict().items())
+    assert tokenizer.decode([1, 2]) == "bc"
+    assert (state["step"], state["processes"], state["shard"]) == (6, 2, True)
+    assert distributed.is_shared(tmp_path)
+
+
+def test_a_damaged_checkpoint_is_named_by_all_processes(tmp_path):
+    together(2, trained, False, tmp_path)
+    part = checkpoints(tmp_path)[-1] / "__1_0.distcp"
+    part.write_bytes(part.read_bytes()[:-7])
+    for error in together(2, trained, False, tmp_path, True):
+        assert isinstance(error, ValueError)
+        assert str(error).startswith(f"{part}: the checksum is wrong")
+
+
+def test_runs_of_one_process_and_of_many_are_not_mixed(tmp_path):
+    together(1, trained, False, tmp_path / "many")
+    with pytest.raises(ValueError, match="is of a run of many processes: continue it"):
+        training.train(
+            model(),
+            ids(),
+            CONFIG,
+            out=tmp_path / "many",
+            tokenizer=TOKENIZER,
+            resume=True,
+        )
+    save_checkpoint(tmp_path / "one", model(), TOKENIZER, {"step": 2})
+    (error,) = together(1, trained, False, tmp_path / "one", True)
+    assert "was saved by one process without torchrun" in str(error)
+    (error,) = together(1, trained, False, tmp_path / "many")
+    assert "holds another run" in str(error)
+
+
+def test_a_changed_setting_is_refused(tmp_path):
+    together(1, trained, False, tmp_path)
+    (error,) = together(1, with_other_seed, tmp_path)
+    assert "the run was started with seed = 0 and cannot continue with 1" in str(error)
+
+
+def with_other_seed(out):
+    return trained(out=out, resume=True, seed=1)
+
+
+def test_a_checkpoint_that_cannot_be_written_stops_every_process(tmp_path):
+    (tmp_path / "file").write_text("")
+    for error in together(2, trained, False, tmp_path / "file" / "run"):
+        assert isinstance(error, OSError)
+        assert "saving the checkpoint failed" in str(error)
+    assert (tmp_path / "file").read_text() == ""
+
+
+def test_a_full_disk_in_one_process_stops_all_and_keeps_what_was_saved(tmp_path):
+    found = together(2, on_a_full_disk, tmp_path)
+    for error in found:
+        assert isinstance(error, OSError)
+        assert "saving the checkpoint failed: process 1: " in str(error)
+        assert "No space left" in str(error)
+    assert [path.name for path in tmp_path.iterdir()] == ["step-00000002"]
+    state = distributed.load_checkpoint(tmp_path)[2]
+    assert state["step"] == 2
+
+
+def on_a_full_disk(out):
+    import torch.distributed.checkpoint.filesystem as filesystem
+
+    written, count = filesystem._write_files_from_queue, []
+
+    def full(*arguments, **options):
+        count.append(1)
+        if dist.get_rank() == 1 and len(count) > 1:
+            raise OSError(28, "No space left on device")
+        return written(*arguments, **options)
+
+    filesystem._write_files_from_queue = full
+    return trained(out=out)
+
+
+def test_a_process_that_is_gone_ends_the_others_in_time():
+    first, second = together(2, leaves_early)
+    assert isinstance(first, ConnectionError)
+    assert "process 0 lost another process" in str(first)
+    assert "--resume" in str(first)
+    assert second is None
+
+
+def leaves_early():
+    rank, steps = int(os.environ["RANK"]), distributed.SharedRun.take_step
+
+    def take_step(run):
+        if rank == 1 and run.step == 3:
+            os._exit(1)
+        steps(run)
+
+    distributed.SharedRun.take_step = take_step
+    return trained()
+
+
+def test_a_process_that_never_comes_ends_the_wait():
+    first, second = together(2, comes_alone)
+    assert isinstance(first, ConnectionError)
+    assert second is None
+
+
+def comes_alone():
+    if os.environ["RANK"] == "1":
+        return
+    with connected(timeout=2):
+        raise AssertionError("there is nobody to connect with")
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        (
+            {"config": replace(CONFIG, optimizer="muon"), "shard": True},
+            "muon needs whole",
+        ),
+        ({"resume": True}, "needs out, the folder"),
+    ],
+)
+def test_what_cannot_be_done_is_refused(change, message):
+    with pytest.raises(ValueError, match=message):
+        distributed.train(model(), ids(), **{"config": CONFIG} | change)
+
+
+def test_too_many_processes_for_a_batch_are_refused_by_all():
+    for error in together(3, trained):
+        assert "3 processes cannot share a batch of 4 rows evenly" in str(error)
+
+
+def test_a_process_that_nobody_started_is_refused(monkeypatch):
+    for name in ("RANK", "WORLD_SIZE", "MASTER_PORT"):
+        monkeypatch.delenv(name, raising=False)
+    with pytest.raises(ValueError, match="RANK is not set: use torchrun"), connected():
+        pass
+    with (
+        pytest.raises(ValueError, match="timeout must be above 0"),
+        connected("cpu", 0.0),
+    ):
+        pass

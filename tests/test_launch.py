@@ -1,0 +1,239 @@
+"""Many processes by one command; what fails is told in one line, and in time."""
+
+import json
+import os
+import re
+import signal
+import socket
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import psutil
+import pytest
+from torch.distributed.elastic.multiprocessing.errors import ProcessFailure
+
+from mygpt import launch
+from mygpt.checkpoint import checkpoints, load_checkpoint
+from mygpt.commands import main
+from mygpt.distributed import load_checkpoint as load_shared
+from mygpt.launch import meet_options, why
+
+SMALL = [
+    *("--layers=1", "--heads=2", "--width=16", "--length=16", "--batch-size=4"),
+    *("--save-every=5", "--quiet", "--timeout=30"),
+]
+LIMIT = 100  # seconds for a command of these tests
+
+
+def start(*arguments):
+    command = [sys.executable, "-m", "mygpt", "train", *map(str, arguments)]
+    return subprocess.Popen(
+        command,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+        env=os.environ | {"OMP_NUM_THREADS": "1"},
+    )
+
+
+def end(process):
+    """Exit status, standard output and the lines of standard error."""
+    try:
+        out, error = process.communicate(timeout=LIMIT)
+    finally:
+        process.kill()
+    return process.returncode, out, error.splitlines()
+
+
+def run(*arguments):
+    return end(start(*arguments))
+
+
+@pytest.fixture(scope="module")
+def corpus(tmp_path_factory):
+    path = tmp_path_factory.mktemp("corpus") / "text"
+    path.write_text("she sells sea shells by the sea shore. " * 20)
+    return path
+
+
+def bits(out, step):
+    folder = Path(out) / f"step-{step:08d}"
+    model, _, state = load_shared(folder)
+    weights = {name: weight.tolist() for name, weight in model.state_dict().items()}
+    return weights, state["history"]["loss"], state["history"]["val_loss"]
+
+
+def workers(process):
+    """The processes that a run's launcher has started, once they train."""
+    return [
+        child
+        for child in psutil.Process(process.pid).children(recursive=True)
+        if "mygpt" in child.cmdline()
+    ]
+
+
+def wait_for(condition):
+    limit = time.monotonic() + LIMIT
+    while not condition():
+        assert time.monotonic() < limit
+        time.sleep(0.02)
+
+
+def test_a_killed_process_loses_nothing_that_was_saved(corpus, tmp_path):
+    """The same command with --resume goes on, and ends with the same bits."""
+    command = (corpus, "--processes=2", "--steps=60", *SMALL)
+    assert run(*command, "--out", tmp_path / "whole")[0] == 0
+    out = tmp_path / "cut"
+    process = start(*command, "--out", out)
+    wait_for(lambda: checkpoints(out))
+    workers(process)[1].send_signal(signal.SIGKILL)
+    status, _, error = end(process)
+    assert status == 1
+    assert len(error) == 1
+    assert re.fullmatch(
+        r"mygpt: process [01] of 2 was killed \(SIGKILL, as the system does when "
+        rf"memory is short\); the last checkpoint is {out}/step-000000\d\d: "
+        r"the same command with --resume goes on",
+        error[0],
+    )
+    status, said, _ = run(*command, "--out", out, "--resume")
+    assert status == 0
+    assert said.startswith("step 60: training loss ")
+    assert bits(out, 60) == bits(tmp_path / "whole", 60)
+
+
+def test_torchrun_by_hand_gives_the_same_run(corpus, tmp_path):
+    options = [str(corpus), "--steps=5", *SMALL]
+    assert run(*options, "--processes=2", "--out", tmp_path / "a")[0] == 0
+    command = [
+        *(sys.executable, "-m", "torch.distributed.run", "--standalone"),
+        *("--nproc-per-node=2", "-m", "mygpt", "train", *options),
+    ]
+    subprocess.run([*command, "--out", tmp_path / "b"], check=True, timeout=LIMIT)
+    assert bits(tmp_path / "a", 5) == bits(tmp_path / "b", 5)
+
+
+def test_machines_that_meet_train_as_one(corpus, tmp_path):
+    with socket.socket() as one:
+        one.bind(("localhost", 0))
+        meet = f"localhost:{one.getsockname()[1]}"
+    command = (corpus, "--steps=5", "--machines=2", "--meet", meet, *SMALL)
+    machines = [start(*command, "--out", tmp_path / "two") for _ in range(2)]
+    ends = [end(machine) for machine in machines]
+    assert [status for status, _, _ in ends] == [0, 0]
+    assert sum(said.startswith("step 5:") for _, said, _ in ends) == 1
+    assert run(*command[:2], "--processes=2", *SMALL, "--out", tmp_path / "one")[0] == 0
+    assert bits(tmp_path / "two", 5) == bits(tmp_path / "one", 5)
+
+
+def test_a_machine_that_does_not_come_ends_the_wait(corpus, tmp_path):
+    with socket.socket() as one:
+        one.bind(("localhost", 0))
+        meet = f"localhost:{one.getsockname()[1]}"
+    assert_nobody_came(corpus, tmp_path, meet)
+
+
+def test_a_stranger_at_the_port_ends_the_wait(corpus, tmp_path):
+    with socket.socket() as stranger:
+        stranger.bind(("localhost", 0))
+        stranger.listen()
+        assert_nobody_came(corpus, tmp_path, f"localhost:{stranger.getsockname()[1]}")
+
+
+def assert_nobody_came(corpus, tmp_path, meet):
+    begun = time.monotonic()
+    status, _, error = run(
+        corpus, "--machines=2", "--meet", meet, "--out", tmp_path, *SMALL, "--timeout=3"
+    )
+    assert time.monotonic() - begun < 60
+    assert status == 1
+    assert len(error) == 1
+    assert error[0].startswith(f"mygpt: 2 machines did not meet at {meet} within 3 sec")
+
+
+def test_what_every_process_refuses_is_told_once(corpus, tmp_path):
+    status, _, error = run(corpus, "--processes=3", "--out", tmp_path, *SMALL)
+    assert status == 1
+    assert error == [
+        "mygpt: 3 processes cannot share a batch of 4 rows evenly: "
+        "expected a batch of 6 rows or fewer processes"
+    ]
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        (["--processes=0"], "processes must be a whole number of at least 1, got 0"),
+        (["--machines=0"], "machines must be a whole number of at least 1, got 0"),
+        (["--machines=2"], "2 machines need a place to meet"),
+        (["--machines=2", "--meet=node0"], "expected HOST:PORT"),
+        (["--machines=2", "--meet=localhost:0"], "expected HOST:PORT"),
+        (["--machines=2", "--meet=localhost:99999"], "expected HOST:PORT"),
+        (["--machines=2", "--meet=no.such.host.:29500"], "no machine is known by"),
+        (["--processes=2", "--timeout=0"], "timeout must be above 0"),
+        (["--shard"], "expected --processes"),
+    ],
+)
+def test_options_that_cannot_be_are_refused(corpus, tmp_path, options, message, capsys):
+    out = tmp_path / "run"
+    assert main(["train", str(corpus), "--out", str(out), *options]) == 1
+    (error,) = capsys.readouterr().err.splitlines()
+    assert error.startswith("mygpt: ")
+    assert message in error
+    assert not out.exists()
+
+
+def test_a_run_of_many_is_not_continued_by_one(corpus, tmp_path):
+    assert run(corpus, "--processes=1", "--steps=5", "--out", tmp_path, *SMALL)[0] == 0
+    status, _, (error,) = run(corpus, "--resume", "--out", tmp_path)
+    assert status == 1
+    assert "is of a run of many processes: continue it with --processes" in error
+    with pytest.raises(ValueError, match="is of a run of many processes"):
+        load_checkpoint(tmp_path)
+
+
+def failure(exitcode, message=""):
+    """A process that ended, and what it reported."""
+
+    def made(folder):
+        path = folder / f"{exitcode}{message}.json"
+        told = {"message": f"ValueError: {message}", "extraInfo": {"timestamp": "0"}}
+        if message:
+            path.write_text(json.dumps({"message": told}))
+        return ProcessFailure(0, 1, exitcode, str(path))
+
+    return made
+
+
+@pytest.mark.parametrize(
+    ("failures", "expected"),
+    [
+        (
+            {0: failure(1, "it lost another process"), 1: failure(-9)},
+            "process 1 of 4 was",
+        ),
+        ({0: failure(1, "it lost another process"), 1: failure(1, "no: 1")}, "no: 1"),
+        ({0: failure(-15), 2: failure(1, "too small")}, "too small"),
+        ({0: failure(1), 3: failure(1)}, "process 0 of 4 ended with status 1"),
+        ({0: failure(-11)}, "killed (SIGSEGV); nothing was saved yet: start the same"),
+        ({1: failure(-9)}, "(SIGKILL, as the system does when memory is short)"),
+    ],
+)
+def test_the_cause_is_told_and_not_what_followed_from_it(failures, expected, tmp_path):
+    made = {rank: one(tmp_path) for rank, one in failures.items()}
+    assert expected in why(made, 4, tmp_path / "run")
+
+
+def test_the_meeting_has_the_time_limit():
+    options = meet_options("localhost:29500", 3, 7.0)
+    assert "--nnodes=3" in options
+    assert "--rdzv-conf=join_timeout=7,read_timeout=7" in options
+
+
+def test_a_worker_without_a_launcher_prints_its_rank(monkeypatch, capsys):
+    monkeypatch.delenv(launch.STARTED, raising=False)
+    monkeypatch.setenv("RANK", "3")
+    launch.report(ValueError("no"))
+    assert capsys.readouterr().err == "mygpt: process 3: no\n"

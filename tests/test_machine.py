@@ -1,0 +1,64 @@
+"""What this machine has: a training that does not fit is refused before it starts."""
+
+import pytest
+import torch
+
+from mygpt import machine
+from mygpt.machine import check_fits, free_memory
+
+CPU = torch.device("cpu")
+
+
+@pytest.fixture
+def system(tmp_path, monkeypatch):
+    """A machine with 8 GB free, and no limit for this process's group."""
+    memory, group = tmp_path / "meminfo", tmp_path / "group"
+    group.mkdir()
+    memory.write_text("MemTotal:  16000000 kB\nMemAvailable:  8000000 kB\n")
+    (group / "memory.max").write_text("max\n")
+    monkeypatch.setattr(machine, "MEMINFO", memory)
+    monkeypatch.setattr(machine, "CGROUP", group)
+    return group
+
+
+def limit(group, most, used, cached):
+    (group / "memory.max").write_text(f"{most}\n")
+    (group / "memory.current").write_text(f"{used}\n")
+    (group / "memory.stat").write_text(f"anon 5\ninactive_file {cached}\nslab 3\n")
+
+
+def test_free_memory_is_what_the_system_can_give(system):
+    assert free_memory(CPU) == 8_000_000 * 1024
+
+
+def test_a_containers_limit_counts_where_it_is_lower(system):
+    limit(system, 3_000_000, 2_000_000, 500_000)
+    assert free_memory(CPU) == 1_500_000
+    limit(system, 10**12, 0, 0)
+    assert free_memory(CPU) == 8_000_000 * 1024
+
+
+def test_where_the_system_does_not_tell_nothing_is_refused(monkeypatch, tmp_path):
+    monkeypatch.setattr(machine, "MEMINFO", tmp_path / "none")
+    monkeypatch.setattr(machine, "CGROUP", tmp_path / "none")
+    assert free_memory(CPU) is None
+    check_fits(10**15, CPU)
+    assert free_memory(torch.device("meta")) is None
+
+
+@pytest.mark.parametrize(
+    ("processes", "parts", "most"),
+    [  # 8.192 GB by 16 bytes for a parameter, or by 4 while a process starts
+        (1, 1, 512_000_000),
+        (2, 1, 256_000_000),
+        (1, 4, 2_048_000_000),
+        (1, 100, 2_048_000_000),
+        (4, 4, 512_000_000),
+    ],
+)
+def test_the_limit_is_exact(system, processes, parts, most):
+    check_fits(most, CPU, processes, parts)
+    with pytest.raises(
+        ValueError, match=r"need at least 8\.2 GB.* and 8\.2 GB are free"
+    ):
+        check_fits(most + 100, CPU, processes, parts)

@@ -158,6 +158,7 @@ def works(python: Path) -> bool:
 def book() -> None:
     """Build the site and say how to open it."""
     install("requirements.txt")
+    run("running the chapters", [PYTHON, "chapters/execute.py", "--keep"])
     build_site()
     page = (SITE / "index.html").as_uri()
     say(f"\nThe book is built. Open it in a browser:\n  {page}")

@@ -1,4 +1,4 @@
-"""Chapters that the check of their output has run, kept for the book.
+"""Chapters that were run before the book is built, kept for it.
 
 The book looks a notebook up by the sources of its cells, in a cache that is named after
 everything else that its outputs depend on. What it does not find there it runs itself.
@@ -45,6 +45,17 @@ def keep_for_the_book(
     half = target.with_suffix(".part")
     nbformat.write(notebook, half)
     os.replace(half, target)
+
+
+def is_kept(path: Path, root: Path = ROOT) -> bool:
+    """Whether the chapter was run and kept as it stands."""
+    kept = folder_of(root) / path.name
+    return kept.is_file() and sources(kept) == sources(path)
+
+
+def sources(path: Path) -> list[str]:
+    cells = nbformat.read(path, as_version=4).cells
+    return [cell.source for cell in cells if cell.cell_type == "code"]
 
 
 def has_failed(notebook: nbformat.NotebookNode) -> bool:

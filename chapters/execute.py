@@ -5,12 +5,15 @@
     python chapters/execute.py --normalise  the normal form alone, nothing executed
     python chapters/execute.py --check      write nothing; name the chapters that are
                                             not in their normal form
+    python chapters/execute.py --keep       run for the book, two at a time, what it
+                                            has not got yet; no notebook is written
 
 A notebook is written only when its content changed, in one step, and never when a cell
 raised.
 """
 
 import argparse
+import asyncio
 import base64
 import os
 import re
@@ -31,6 +34,7 @@ ROOT = CHAPTERS.parent
 sys.path.insert(0, str(ROOT / "_sphinx"))
 
 import patience  # noqa: E402
+from executed import is_kept, keep_for_the_book  # noqa: E402
 from live_lab import STATE, VIEW, still  # noqa: E402
 
 METADATA = {
@@ -43,6 +47,7 @@ PNG_SIGNATURE = b"\x89PNG\r\n\x1a\n"
 PNG_NOTES = (b"tEXt", b"zTXt", b"iTXt", b"tIME", b"eXIf")
 STILL_TEXT = "<a still of the live lab: run the notebook to move its controls>"
 CELL_SECONDS = 300
+AT_ONCE = 2  # notebooks that run for the book
 
 SETUP = """\
 # Installs the book's package where it is missing, as on Colab.
@@ -73,9 +78,15 @@ def execute(
     notebook: nbformat.NotebookNode, folder: Path, *, allow_errors: bool = False
 ) -> None:
     """Run every cell in a fresh kernel of this environment, in `folder`."""
+    client(notebook, folder, allow_errors).execute()
+
+
+def client(
+    notebook: nbformat.NotebookNode, folder: Path, allow_errors: bool = False
+) -> NotebookClient:
     patience.mend()
     os.environ.pop("MPLBACKEND", None)  # figures must come back inline
-    NotebookClient(
+    return NotebookClient(
         notebook,
         kernel_name="python3",
         timeout=CELL_SECONDS,
@@ -85,7 +96,7 @@ def execute(
         coalesce_streams=True,
         store_widget_state=True,
         extra_arguments=["--log-level=ERROR"],
-    ).execute()
+    )
 
 
 def normalise(notebook: nbformat.NotebookNode, address: str) -> None:
@@ -273,18 +284,55 @@ def check(path: Path, address: str) -> str:
     return "in its normal form"
 
 
+async def keep(path: Path) -> str:
+    """Run one chapter for the book, if it has not got it as it stands."""
+    if is_kept(path):
+        return "kept already"
+    notebook = nbformat.read(path, as_version=4)
+    try:
+        await client(notebook, path.parent).async_execute()
+    except (CellExecutionError, CellTimeoutError, DeadKernelError) as cause:
+        raise ChapterError(str(cause)) from None
+    keep_for_the_book(notebook, path)
+    return "run for the book"
+
+
+async def keep_all(paths: list[Path]) -> int:
+    """Run the chapters two at a time; return how many failed."""
+    places = asyncio.Semaphore(AT_ONCE)
+
+    async def one(path: Path) -> bool:
+        async with places:
+            start = time.perf_counter()
+            try:
+                done = await keep(path)
+            except ChapterError as cause:
+                print(f"{path.stem}: {cause}", file=sys.stderr)
+                return False
+            took = time.perf_counter() - start
+            print(f"{path.stem}: {done} ({took:.1f} s)", flush=True)
+            return True
+
+    # The last chapters take longest: they begin, and the short ones fill the gaps.
+    return (await asyncio.gather(*map(one, paths[::-1]))).count(False)
+
+
 def main(arguments: list[str] | None = None) -> int:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("names", nargs="*", metavar="NAME", help="default: every one")
     parser.add_argument("--normalise", action="store_true", help="execute nothing")
     parser.add_argument("--check", action="store_true", help="write nothing")
+    parser.add_argument("--keep", action="store_true", help="run for the book alone")
     options = parser.parse_args(arguments)
-    failed = False
     try:
         address, paths = repository_address(), chosen(options.names)
     except ChapterError as cause:
         print(f"execute: {cause}", file=sys.stderr)
         return 1
+
+    if options.keep:
+        return int(asyncio.run(keep_all(paths)) > 0)
+    failed = False
     for path in paths:
         start = time.perf_counter()
         try:

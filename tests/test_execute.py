@@ -1,10 +1,13 @@
 """Re-execution and the normal form of a stored chapter."""
 
 import base64
+import re
 import struct
 import zlib
+from functools import partial
 
 import execute
+import executed
 import nbformat
 import patience
 import pytest
@@ -283,6 +286,37 @@ def test_a_cell_longer_than_a_slice_is_waited_for(tmp_path, monkeypatch):
     monkeypatch.setattr(execute, "CELL_SECONDS", 1)
     nbformat.write(notebook(code("import time\ntime.sleep(9)")), path)
     assert execute.main([str(path)]) == 1
+
+
+def test_chapters_are_run_two_at_a_time_for_the_book(tmp_path, monkeypatch, capsys):
+    """Each waits until the other has begun, and a second time nothing runs."""
+    folder = tmp_path / "chapters"
+    folder.mkdir()
+    waits = (
+        "import time\nfrom pathlib import Path\n"
+        "Path('{0}.begun').touch()\n"
+        "while not Path('{1}.begun').exists(): time.sleep(0.01)\n"
+        "print('{0}')"
+    )
+    paths = [folder / f"{name}.ipynb" for name in "ab"]
+    for path, here, there in zip(paths, "ab", "ba", strict=True):
+        nbformat.write(notebook(code(waits.format(here, there))), path)
+    before = [path.read_bytes() for path in paths]
+    root = {"root": tmp_path}
+    monkeypatch.setattr(execute, "is_kept", partial(executed.is_kept, **root))
+    keep = partial(executed.keep_for_the_book, **root)
+    monkeypatch.setattr(execute, "keep_for_the_book", keep)
+    assert execute.main(["--keep", *map(str, paths)]) == 0
+    said = capsys.readouterr().out
+    assert sorted(re.findall(r"(\w): run for the book", said)) == ["a", "b"]
+    kept = nbformat.read(executed.folder_of(tmp_path) / "a.ipynb", as_version=4)
+    assert kept.cells[-1].outputs[0].text == "a\n"
+    assert [path.read_bytes() for path in paths] == before
+    assert execute.main(["--keep", *map(str, paths)]) == 0
+    assert capsys.readouterr().out.count("kept already") == 2
+    nbformat.write(notebook(code("oh_no")), paths[0])
+    assert execute.main(["--keep", *map(str, paths)]) == 1
+    assert "oh_no" in capsys.readouterr().err
 
 
 def test_a_chapter_whose_cell_raises_is_not_written(tmp_path, capsys):

@@ -14,7 +14,7 @@ from mygpt.gpt import GPT2_SIZES, GPTConfig
 from mygpt.sizes import flops_per_token, memory, parameters_by_part
 
 FOLDER = Path(live_shapes.__file__).parent
-COUNT, WORDS = FOLDER / "shapes_count.mjs", FOLDER / "shapes_words.mjs"
+COUNT, AMOUNTS = FOLDER / "shapes_count.mjs", FOLDER / "amounts.mjs"
 TINY = {
     "vocab_size": 13,
     "max_seq_len": 11,
@@ -46,9 +46,10 @@ def test_the_page_counts_what_the_package_does_to_the_digit(tmp_path):
     script = """given.map(([shape, length]) => [
         parametersByPart(shape), flopsPerToken(shape, length),
         memoryOf(shape, length), memoryOf(shape, length, 2),
-        trainingOf(shape, length), lengthStops(shape.max_seq_len)])"""
-    names = "flopsPerToken, lengthStops, memoryOf, parametersByPart, trainingOf"
-    page = in_node(script, given, tmp_path, {f"{{ {names} }}": COUNT})
+        trainingOf(shape, length), doublings(shape.max_seq_len)])"""
+    names = "flopsPerToken, memoryOf, parametersByPart, trainingOf"
+    imports = {f"{{ {names} }}": COUNT, "{ doublings }": AMOUNTS}
+    page = in_node(script, given, tmp_path, imports)
     for (shape, length), got in zip(given, page, strict=True):
         config = GPTConfig(**shape)
         parameters, flops = parameters_by_part(config), flops_per_token(config, length)
@@ -83,7 +84,7 @@ def test_a_number_in_words_is_right_to_its_third_digit(tmp_path):
     given = [10**power + d for power in range(15) for d in (-1, 0, 1)]
     given += [999_499_999, 999_500_000, 1_125_000_000, 9_994_999, 9_995_000]
     given += [round(2 ** (53 * draw.random())) - 1 for _ in range(300)]
-    names = {"{ inBytes, inWords }": WORDS}
+    names = {"{ inBytes, inWords }": AMOUNTS}
     page = in_node("given.map((n) => [inWords(n), inBytes(n)])", given, tmp_path, names)
     scales = ["", "thousand", "million", "billion", "trillion", "quadrillion"]
     for number, (words, size) in zip(given, page, strict=True):

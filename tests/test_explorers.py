@@ -119,12 +119,16 @@ def shapes():
     return explorers.Shapes("medium", num_layers=7, bars="shares")
 
 
+def scale():
+    return explorers.Scale("GPT-2 XL", "H100", devices=64, spread="optimizer")
+
+
 EVERY = pytest.mark.parametrize(
     "make",
     [
         *(activations, depth, layer_norm, block_walk),
         *(attention, sampling, memory, tokens, live, descent, train_stack),
-        shapes,
+        *(shapes, scale),
     ],
 )
 
@@ -473,9 +477,9 @@ def test_an_explorers_stylesheet_is_for_it_alone_and_overrides_the_common_one(
 
 def test_every_explorer_has_its_three_files_and_no_others():
     shared = {"drawing.mjs", "explorer.css", "page.html", "__init__.py", "base.py"}
-    kit = ("picture", "heat", "neurons", "combobox")
+    kit = ("picture", "heat", "neurons", "combobox", "bars", "fields")
     shared |= {f"{name}.{end}" for name in kit for end in ("mjs", "css")}
-    shared |= {"curves.mjs", "tokens_merges.mjs", "numbers.mjs"}
+    shared |= {"curves.mjs", "tokens_merges.mjs", "numbers.mjs", "amounts.mjs"}
     parts = ("state", "links", "prompt", "neurons", "edits")
     shared |= {f"live_model_{part}.mjs" for part in parts}
     shared |= {"gpt.mjs", "live_edits.py"}  # what LiveModel computes
@@ -484,6 +488,8 @@ def test_every_explorer_has_its_three_files_and_no_others():
     parts = ("net", "course", "run", "words", "pictures")
     shared |= {f"train_stack_{part}.mjs" for part in parts} | {"live_stack.py"}
     shared |= {"shapes_count.mjs", "shapes_words.mjs", "live_shapes.py"}
+    shared |= {f"scale_{part}.mjs" for part in ("count", "words", "plot")}
+    shared |= {"live_scale.py"}
     own = {
         f"{re.sub('(?<=[a-z])(?=[A-Z])', '_', name).lower()}.{end}"
         for name in explorers.__all__

@@ -14,6 +14,7 @@ from mygpt.explorers.layer_norm import LayerNorm
 from mygpt.explorers.live_model import LiveModel
 from mygpt.explorers.memory import Memory
 from mygpt.explorers.sampling import Sampling
+from mygpt.explorers.scale import Scale
 from mygpt.explorers.shapes import Shapes
 from mygpt.explorers.tokens import Tokens
 from mygpt.explorers.train_stack import TrainStack
@@ -28,6 +29,7 @@ __all__ = [
     "LiveModel",
     "Memory",
     "Sampling",
+    "Scale",
     "Shapes",
     "Tokens",
     "TrainStack",

@@ -1,12 +1,14 @@
-import { choice, control, html, mount, named, speaker, stepper, store, svg } from "./drawing.mjs";
+import { doublings, exact, inBytes, inWords, nearestStop, percent, total } from "./amounts.mjs";
+import { stackedBar, swatch } from "./bars.mjs";
+import { choice, html, mount, named, speaker, stepper, store } from "./drawing.mjs";
+import { numberField } from "./fields.mjs";
 import { readings } from "./picture.mjs";
 import {
-  LIMITS, SIZES, flopsPerToken, lengthStops, memoryOf, nearestStop, parametersByPart, problemOf, sameShape,
-  shapeOf, sizeOf, stacked, total,
+  LIMITS, SIZES, flopsPerToken, memoryOf, parametersByPart, problemOf, sameShape, shapeOf, sizeOf,
 } from "./shapes_count.mjs";
 import {
-  FIELDS, PARTS, barText, comparedTo, crossingText, derivedText, exact, inBytes, inWords, memoryText, percent, problemText,
-  segmentText, sentenceOf, settingText, shapeName, trainingText,
+  FIELDS, PARTS, barText, comparedTo, crossingText, derivedText, memoryText, problemText, segmentText, sentenceOf,
+  settingText, shapeName, trainingText,
 } from "./shapes_words.mjs";
 
 const SIZE_NAMES = [["small", "Small"], ["medium", "Medium"], ["large", "Large"], ["xl", "XL"]];
@@ -32,20 +34,6 @@ function shapesState(model) {
   return state;
 }
 
-/** A number field with its name; `show(value)` writes into it unless it stands there already. */
-function numberField(name, label, letter, { id, typed }) {
-  const input = control("input", {
-    type: "number", min: 1, max: LIMITS[name], step: 1, inputmode: "numeric", "aria-describedby": id,
-  });
-  const node = html("label", { class: "mygpt-field" },
-    html("span", { class: "mygpt-slider-head" }, html("span", {}, label), html("i", {}, letter)), input);
-  input.addEventListener("input", typed);
-  const show = (value) => {
-    if (input.value === "" || Number(input.value) !== value) input.value = value;
-  };
-  return { node, input, show, wrong: (now) => input.setAttribute("aria-invalid", now) };
-}
-
 /** GPT-2's sizes, the five numbers of a shape, and what is expected of them. */
 function shapeView(state, tell) {
   const id = `mygpt-shapes-${Math.random().toString(36).slice(2)}`;
@@ -60,8 +48,9 @@ function shapeView(state, tell) {
     drawNote();
     tell();
   };
-  const fields = FIELDS.map(([name, label, letter]) => [name, numberField(name, label, letter, { id, typed })]);
-  const note = html("p", { class: "mygpt-note", id });
+  const fields = FIELDS.map(([name, label, letter]) =>
+    [name, numberField(label, letter, typed, { max: LIMITS[name], "aria-describedby": id })]);
+  const note = html("p", { class: "mygpt-expected", id });
   const drawNote = () => {
     const { problem, texts, get } = state;
     for (const [name, field] of fields) field.wrong(problem.includes(name));
@@ -87,7 +76,7 @@ function lengthView(state) {
   });
   const draw = () => {
     const length = state.get("length");
-    stops = lengthStops(state.get("shape").max_seq_len);
+    stops = doublings(state.get("shape").max_seq_len);
     part.show(nearestStop(stops, length), stops.length - 1, exact(length));
   };
   return { node: part.node, draw };
@@ -96,30 +85,18 @@ function lengthView(state) {
 /** A stacked bar with its name and its whole. */
 function barView(second) {
   const [name, whole, words] = [html("span"), html("b", { class: "mygpt-number" }), html("span")];
-  const root = svg("svg", { class: "mygpt-picture", role: "img" });
+  const bar = stackedBar(second ? 22 : 30);
   const node = html("div", { class: second ? "mygpt-second" : "" },
-    html("p", { class: "mygpt-bar-name" }, name, html("span", {}, whole, " ", words)), root);
-  const height = second ? 22 : 30;
+    html("p", { class: "mygpt-bar-name" }, name, html("span", {}, whole, " ", words)), bar.node);
   const draw = (called, parts, keys, most, width) => {
     const sum = total(parts);
     name.textContent = called;
     whole.textContent = exact(sum);
     words.textContent = sum < 1e6 ? "" : `(${inWords(sum)})`;
-    const list = keys.filter(([, key]) => key);
-    const places = stacked(list.map(([, key]) => parts[key]), most, width);
-    root.setAttribute("viewBox", `0 0 ${width} ${height}`);
-    root.setAttribute("width", width);
-    root.setAttribute("height", height);
-    root.setAttribute("aria-label", barText(called, parts));
-    const foot = svg("path", { class: "mygpt-axis", d: `M0.5 0V${height}` }); // of a bar too short to see
-    root.replaceChildren(foot, ...list.flatMap(([mark, key], i) => {
-      const { start, size } = places[i];
-      const wide = size > 3 ? size - 1 : size;
-      const text = segmentText(key, parts[key] / sum, size);
-      const place = { x: start + size / 2, y: height / 2, dy: "0.35em", "text-anchor": "middle" };
-      return [svg("rect", { class: `mygpt-part mygpt-part-${mark}`, x: start, width: wide, height }),
-        ...(text ? [svg("text", { class: `mygpt-on-${mark}`, ...place }, text)] : [])];
+    const list = keys.filter(([, key]) => key).map(([mark, key]) => ({
+      mark, amount: parts[key], text: (size) => segmentText(key, parts[key] / sum, size),
     }));
+    bar.draw(list, most, width, barText(called, parts));
   };
   return { node, draw };
 }
@@ -160,9 +137,6 @@ const FLOPS = {
   partsOf: flopsPerToken,
   keys: PARTS.map(([mark, , , key]) => [mark, key]),
 };
-
-const swatch = (mark) => svg("svg", { class: "mygpt-swatch", width: 12, height: 12, "aria-hidden": "true" },
-  svg("rect", { class: `mygpt-part mygpt-part-${mark}`, width: 12, height: 12, rx: 2 }));
 
 /** A whole number, in words where there is no room for it. */
 function cellText(number, width) {

@@ -1,6 +1,8 @@
 // What a GPT's shape costs, as mygpt/sizes.py counts it; no page is touched here. Every number is a
 // whole one below 2^53, which the limits see to.
 
+import { total } from "./amounts.mjs";
+
 const GPT2 = { vocab_size: 50257, max_seq_len: 1024 };
 
 export const SIZES = {
@@ -13,8 +15,6 @@ export const LIMITS = {
   vocab_size: 2_000_000, max_seq_len: 2_000_000, embed_dim: 100_000, num_heads: 100_000, num_layers: 1000,
 };
 const NAMES = Object.keys(LIMITS);
-
-export const total = (parts) => Object.values(parts).reduce((sum, one) => sum + one, 0);
 
 export function parametersByPart({ vocab_size: V, max_seq_len: T, embed_dim: C, num_layers: L }) {
   return {
@@ -72,30 +72,4 @@ export const shapeOf = (texts) => Object.fromEntries(NAMES.map((name) => [name, 
 export function divisible(channels, heads) {
   const below = Math.floor(channels / heads) * heads;
   return [below, below + heads].filter((one) => one > 0 && one <= LIMITS.embed_dim);
-}
-
-/** Lengths of a text up to `longest`: powers of two, what lies halfway between them, and the longest. */
-export function lengthStops(longest) {
-  const stops = [];
-  for (let power = 1; power < longest; power *= 2) {
-    stops.push(power);
-    if (power > 1 && power * 1.5 < longest) stops.push(power * 1.5);
-  }
-  return [...stops, longest];
-}
-
-/** The place among the stops that is nearest to a length, by ratio. */
-export function nearestStop(stops, length) {
-  const away = stops.map((stop) => Math.abs(Math.log(stop / length)));
-  return away.indexOf(Math.min(...away));
-}
-
-/** From where to where each amount goes in a bar of that width, on which `most` is the whole. */
-export function stacked(amounts, most, width) {
-  let sum = 0;
-  return amounts.map((amount) => {
-    const start = (sum / most) * width;
-    sum += amount;
-    return { start, size: (amount / most) * width };
-  });
 }

@@ -1,9 +1,7 @@
 // What Shapes has to say; no page is touched here.
 
-import { fixed } from "./drawing.mjs";
-import {
-  LIMITS, SIZES, divisible, flopsPerToken, parametersByPart, sizeOf, total, trainingOf,
-} from "./shapes_count.mjs";
+import { exact, percent, total } from "./amounts.mjs";
+import { LIMITS, SIZES, divisible, flopsPerToken, parametersByPart, sizeOf, trainingOf } from "./shapes_count.mjs";
 
 export const FIELDS = [
   ["vocab_size", "Vocabulary", "V"], ["max_seq_len", "Positions", "T"], ["embed_dim", "Channels", "C"],
@@ -29,27 +27,6 @@ const SHORT = {
   "token embedding": "tokens", "attention's matrices": "matrices", "scores and values": "scores",
 };
 const LETTER = 6.9; // px
-const SCALES = ["", " thousand", " million", " billion", " trillion", " quadrillion"];
-const BYTES = [" B", " kB", " MB", " GB", " TB", " PB"];
-
-export const exact = (number) => number.toLocaleString("en");
-
-export function percent(share) {
-  return share > 0 && share < 0.0005 ? "< 0.1 %" : `${fixed(100 * share, 1)} %`;
-}
-
-/** Three digits of a whole number and a word; below `from` the number itself. */
-export function inWords(number, words = SCALES, from = 1e6) {
-  if (number < from) return exact(number) + words[0];
-  const unit = 10 ** (String(number).length - 3);
-  const rounded = Math.round(number / unit) * unit;
-  const power = Math.floor((String(rounded).length - 1) / 3);
-  const decimals = 2 - ((String(rounded).length - 1) % 3);
-  return (rounded / 1000 ** power).toFixed(decimals) + words[power];
-}
-
-export const inBytes = (number) => inWords(number, BYTES, 1000);
-
 /** What to call a shape. */
 export function shapeName(shape) {
   const size = sizeOf(shape);

@@ -1,14 +1,16 @@
 """Each explorer on the page that `write_html` makes: its numbers are the package's."""
 
 import math
+from dataclasses import replace
 
 import numpy as np
 import pytest
 import torch
 
-from mygpt import TransformerBlock, explorers, set_seed
+from mygpt import TransformerBlock, explorers, scale, set_seed
 from mygpt.gpt import GPTConfig
 from mygpt.probes import stages
+from mygpt.published import PUBLISHED
 from mygpt.sampling import next_token_probabilities
 from mygpt.sizes import flops_per_token, memory, parameters_by_part
 from mygpt.tokenizers import BPETokenizer
@@ -67,6 +69,7 @@ MAKE = {
     "descent": lambda: explorers.Descent("two", rate=0.25, steps=5),
     "train-stack": lambda: explorers.TrainStack(depth=7, steps=5),
     "shapes": lambda: explorers.Shapes("xl", num_layers=999, max_seq_len=2_000_000),
+    "scale": lambda: explorers.Scale("Llama 3 405B", "laptop core", spread="copies"),
 }
 
 
@@ -304,12 +307,135 @@ def test_a_shape_that_is_none_is_told_and_the_last_figures_stay(
     root.page.watch.check()
 
 
-def test_a_finger_has_44_pixels_for_each_control_of_shapes(explorer):
-    root = explorer("shapes", explorers.Shapes("small"), width=390)
+def three_digits(number):
+    """As the page has them: 81.9 GB of 8.19e10 bytes."""
+    rounded = float(f"{number:.2e}")
+    power = min(int(math.log10(rounded)) // 3, 5)
+    digits = 2 - (int(math.log10(rounded)) - 3 * power)
+    return f"{rounded / 1000**power:.{digits}f} {'BkMGTP'[power]}{'B' if power else ''}"
+
+
+def shown_memory(root):
+    return root.locator(".mygpt-memory-of-one td:nth-child(2)").all_inner_texts()
+
+
+def expected_memory(run):
+    parts = scale.memory_per_device(run).values()
+    return [three_digits(one) if one else "0 B" for one in parts]
+
+
+def settings(root):
+    """The folded fields, unfolded."""
+    root.locator("summary").first.click()
+    return root.locator("details").first
+
+
+def test_scale_shows_what_the_package_counts_for_what_is_chosen_and_typed(explorer):
+    root = explorer("scale", explorers.Scale())
+    own = explorers.Scale().run
+    assert shown_memory(root) == expected_memory(own)
+    root.get_by_role("spinbutton", name="Devices n").fill("100")
+    own = replace(own, devices=100)
+    assert shown_memory(root) == expected_memory(own)
+    for name, spread in [("Copies", "copies"), ("Optimizer split", "optimizer")]:
+        root.get_by_role("button", name=name).click()
+        own = replace(own, spread=spread)
+        assert shown_memory(root) == expected_memory(own)
+    fields = settings(root)
+    typed = {"Parameters, billions N": "7", "Layers L": "31", "Channels C": "4000"}
+    typed |= {
+        "Sequences at once": "3",
+        "Memory, GB": "0.5",
+        "Tokens in a batch": "99999",
+    }
+    for name, number in typed.items():
+        fields.get_by_role("spinbutton", name=name, exact=True).fill(number)
+    fields.get_by_role("button", name="All but scores").click()
+    model = replace(own.model, parameters=7_000_000_000, num_layers=31, embed_dim=4000)
+    device = replace(own.device, memory=5e8)
+    numbers = {"batch_tokens": 99_999, "at_once": 3, "kept": "no scores", "devices": 48}
+    own = replace(own, model=model, device=device, **numbers)
+    assert shown_memory(root) == expected_memory(own)
+    slider = root.get_by_role("slider", name="Number of devices")
+    assert slider.get_attribute("aria-valuetext") == "48"  # the batch has no more
+    fields.get_by_role("spinbutton", name="Tokens in a batch").fill("2048000")
+    assert slider.get_attribute("aria-valuetext") == "100"  # as was wanted
+    root.page.watch.check()
+
+
+def test_a_button_sets_the_calculator_to_a_published_run(explorer):
+    root = explorer("scale", explorers.Scale("GPT-2 small"))
+    root.locator("summary").last.click()
+    for one in PUBLISHED:
+        root.get_by_role("button", name=one.name, exact=True).last.click()
+        assert shown_memory(root) == expected_memory(one.run)
+    figures = root.locator(".mygpt-figures dd").all_inner_texts()
+    least, most = (one / 86_400 for one in bounds(PUBLISHED[-1].run))
+    assert figures[0] == f"{least:.0f} to {most:.0f} days"
+    root.page.watch.check()
+
+
+def bounds(run):
+    time = scale.training_time(run)
+    return time.overlapped, time.sequential
+
+
+@pytest.mark.parametrize(
+    ("name", "typed", "message"),
+    [
+        ("Devices n", "", "Devices: expected a whole number from 1 to 100,000."),
+        ("Devices n", "0", "Devices: expected a whole number from 1 to 100,000."),
+        ("Devices n", "1.5", "Devices: expected a whole number from 1 to 100,000."),
+        (
+            "Devices n",
+            "9999",
+            "A batch of 1,536 sequences cannot be split over 9,999 d",
+        ),
+        ("Layers L", "e", "Layers: expected a whole number from 1 to 10,000."),
+        ("Memory, GB", "-80", "Memory: expected a number above 0, up to"),
+        ("Reached of the peak, %", "400", "expected a share above 0 and up to 100 %."),
+        (
+            "Tokens in a batch",
+            "7",
+            "A batch of 7 tokens has no whole sequence of 2,048.",
+        ),
+    ],
+)
+def test_a_run_that_is_none_is_told_and_the_last_figures_stay(
+    explorer, name, typed, message
+):
+    root = explorer("scale", explorers.Scale())
+    settings(root)
+    field = root.get_by_role("spinbutton", name=name, exact=True)
+    field.fill("")  # nothing is good on the way
+    before = shown_memory(root), root.locator(".mygpt-figures").inner_text()
+    field.focus()
+    root.page.keyboard.insert_text(typed)
+    note = root.locator(f"[id='{field.get_attribute('aria-describedby')}']")
+    assert message in note.inner_text()
+    status = root.get_by_role("status").filter(has_text=message)
+    status.wait_for(state="attached")
+    assert (shown_memory(root), root.locator(".mygpt-figures").inner_text()) == before
+    root.page.set_viewport_size({"width": 750, "height": 900})
+    root.page.wait_for_function(DRAWN, arg=root.element_handle())
+    assert message in note.inner_text()
+    root.get_by_role("button", name="GPT-2 XL").click()
+    assert message not in note.inner_text()
+    assert root.locator("[aria-invalid=true]").count() == 0
+    assert field.input_value() != typed
+    root.page.watch.check()
+
+
+@pytest.mark.parametrize("name", ["scale", "shapes"])
+def test_a_finger_has_44_pixels_for_each_control(explorer, name):
+    made = {"scale": explorers.Scale, "shapes": explorers.Shapes}[name]()
+    root = explorer(name, made, width=390)
     session = root.page.context.new_cdp_session(root.page)
     touch = {"enabled": True, "maxTouchPoints": 1}
     session.send("Emulation.setTouchEmulationEnabled", touch)
-    for control in root.locator("input, button").all():
+    for part in root.locator("summary").all():
+        part.click()
+    for control in root.locator("input, button, summary").all():
         assert control.bounding_box()["height"] >= 44
 
 
@@ -324,6 +450,7 @@ DRAGS = {  # where a finger goes, as shares of the part's width and height
     "descent": (".mygpt-ring", (0.5, 0.5), (2.5, 3.5)),
     "train-stack": ("input[type=range]", (0.2, 0.5), (0.9, 0.5)),
     "shapes": ("input[type=range]", (0.9, 0.5), (0.3, 0.5)),
+    "scale": ("input[type=range]", (0.9, 0.5), (0.3, 0.5)),
 }
 
 

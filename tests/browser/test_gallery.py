@@ -10,7 +10,7 @@ PAGE = "chapters/gallery.html"
 NAMES = (
     *("activations", "depth", "layer-norm", "block-walk"),
     *("attention", "sampling", "memory", "tokens", "descent", "train-stack"),
-    "shapes",
+    *("shapes", "scale"),
 )
 STATE = """root => {
     const model = bookHost.models.get(root.closest('[data-model]').dataset.model);
@@ -37,6 +37,7 @@ TRAITS = {  # those that the reader moves
     ],
     "train-stack": ["task", "left", "right", "steps"],
     "shapes": ["shape", "length", "bars"],
+    "scale": ["model", "device", "training", "devices", "spread", "kept"],
 }
 
 
@@ -289,6 +290,19 @@ def test_a_shape_is_chosen_and_typed_and_the_counts_follow(gallery, site_url):
     assert state(root, "shapes")[0].items() >= shape.items()
     total = 50257 * 1600 + 1024 * 1600 + 12 * 1600**2 + 13 * 1600 + 2 * 1600
     assert f"{total:,} (1" in root.inner_text()
+    page.watch.check()
+
+
+def test_a_run_is_chosen_and_typed_and_the_figures_follow(gallery, site_url):
+    page = gallery(site_url)
+    root = root_of(page, "scale")
+    root.get_by_role("button", name="GPT-2 XL").click()
+    root.get_by_role("button", name="Copies").click()
+    root.get_by_role("spinbutton", name="Devices n").fill("16")
+    assert state(root, "scale")[3:5] == [16, "copies"]
+    assert f"{12 * 1_557_611_200 / 1e9:.1f} GB" in root.inner_text()
+    root.get_by_role("button", name="Home, 100 Mbit/s").click()
+    assert "The network limits this run" in root.inner_text()
     page.watch.check()
 
 

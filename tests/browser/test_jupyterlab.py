@@ -21,6 +21,8 @@ import nbformat
 import psutil
 import pytest
 
+from mygpt.scale import memory_per_device
+
 MAKE = """
 import json
 
@@ -66,6 +68,7 @@ made = {
     "descent": explorers.Descent("two", rate=0.2),
     "train-stack": explorers.TrainStack(depth=3, rate=0.01, steps=5),
     "shapes": explorers.Shapes("small"),
+    "scale": explorers.Scale(),
     "live-model": live(),
 }
 """
@@ -73,6 +76,7 @@ STACK = {"wiring": "pre-norm", "depth": 7, "activation": "relu"}
 STACK |= {"gain": 1.7, "rate": 0.003, "seed": 5}
 SHAPE = {"vocab_size": 1009, "max_seq_len": 64, "embed_dim": 96}
 SHAPE |= {"num_heads": 3, "num_layers": 5}
+TRAINING = {"tokens": 10**9, "batch_tokens": 2048 * 100, "at_once": 1, "share": 0.5}
 SET = {  # what a cell sets
     "activations": {"position": 1.5, "visible": ["tanh"]},
     "depth": {"layer": 3, "gain": 2.0},
@@ -85,6 +89,7 @@ SET = {  # what a cell sets
     "descent": {"view": "network", "rule": "adam", "rate": 0.03, "steps": 40},
     "train-stack": {"task": "long", "left": STACK, "right": {}, "steps": 11},
     "shapes": {"shape": SHAPE, "length": 16, "bars": "shares"},
+    "scale": {"devices": 7, "spread": "copies", "training": TRAINING},
     "live-model": {
         "prompt": "fun",
         "neuron": 3,
@@ -147,6 +152,21 @@ def shapes(view):
     return [*whole, f"{view.memory()['weights']:,}"]
 
 
+def scale(view):
+    """The bytes of all parts but the whole layer, which only a sharded model has."""
+    parts = memory_per_device(view.run)
+    sizes = [size for part, size in parts.items() if part != "one layer, whole"]
+    return [in_bytes(size) for size in sizes]
+
+
+def in_bytes(size):
+    unit, name = next(one for one in UNITS if size >= one[0])
+    return f"{size / unit:#.3g}".rstrip(".") + f" {name}"
+
+
+UNITS = ((1e12, "TB"), (1e9, "GB"), (1e6, "MB"))
+
+
 def memory(view):
     strongest = view.strongest(view.token)
     return [f"Neuron {n}\n{fixed(one, 3)}\nout {n}" for n, one in strongest]
@@ -188,6 +208,10 @@ READ = {  # where a figure's read-out is, and what the package computes for it
     "shapes": (
         ".mygpt-bars > :nth-child(2) b, .mygpt-bytes tr:first-child td:nth-child(2)",
         shapes,
+    ),
+    "scale": (
+        ".mygpt-memory-of-one tr:not(:nth-child(4)) td:nth-child(2)",
+        scale,
     ),
     "live-model": (
         ".mygpt-likeliest li, .mygpt-part:first-child > p:nth-child(-n + 2)",
@@ -271,6 +295,14 @@ def move_shapes(figure):
     return "ArrowUp", {"shape": SHAPE | {"num_layers": 51}, "length": 16}
 
 
+def move_scale(figure):
+    field = figure.get_by_role("spinbutton", name="Devices n")
+    field.click()
+    field.press("End")
+    field.press_sequentially("0")
+    return "ArrowUp", {"devices": 71, "spread": "copies", "training": TRAINING}
+
+
 def move_live_model(figure):
     click(figure, "canvas", 7.5 / 23, 0.2)
     figure.get_by_role("combobox", name="Prompt").fill("fun kin don")
@@ -293,6 +325,7 @@ MOVE = {  # by mouse; then a key, without another click, and what both lead to
     "descent": move_descent,
     "train-stack": move_train_stack,
     "shapes": move_shapes,
+    "scale": move_scale,
     "live-model": move_live_model,
 }
 CONFIG = {

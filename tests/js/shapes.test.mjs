@@ -1,12 +1,13 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 
+import { total } from "../../mygpt/explorers/amounts.mjs";
 import {
-  LIMITS, SIZES, divisible, lengthStops, nearestStop, problemOf, sameShape, shapeOf, sizeOf, stacked, total,
+  LIMITS, SIZES, divisible, problemOf, sameShape, shapeOf, sizeOf,
 } from "../../mygpt/explorers/shapes_count.mjs";
 import {
-  PARTS, barText, comparedTo, crossingText, derivedText, exact, inBytes, inWords, memoryText, percent,
-  problemText, segmentText, sentenceOf, settingText, shapeName, trainingText,
+  PARTS, barText, comparedTo, crossingText, derivedText, memoryText, problemText, segmentText, sentenceOf,
+  settingText, shapeName, trainingText,
 } from "../../mygpt/explorers/shapes_words.mjs";
 
 const SMALL = Object.fromEntries(Object.entries(SIZES.small).map(([name, value]) => [name, String(value)]));
@@ -58,45 +59,11 @@ test("a shape is compared with a size, and not with itself", () => {
   assert.deepEqual(comparedTo(SIZES.xl, ""), []);
 });
 
-test("the lengths double in two steps, up to the longest", () => {
-  assert.deepEqual(lengthStops(1), [1]);
-  assert.deepEqual(lengthStops(2), [1, 2]);
-  assert.deepEqual(lengthStops(20), [1, 2, 3, 4, 6, 8, 12, 16, 20]);
-  assert.deepEqual(lengthStops(1024).slice(-4), [384, 512, 768, 1024]);
-  for (const longest of [3, 7, 768, 2_000_000]) {
-    const stops = lengthStops(longest);
-    assert.ok(stops.every((stop, i) => Number.isInteger(stop) && (i === 0 || stop > stops[i - 1])));
-    assert.equal(stops.at(-1), longest);
-  }
-  assert.equal(nearestStop(lengthStops(1024), 900), lengthStops(1024).length - 1);
-  assert.equal(nearestStop([1, 2, 4], 100), 2);
-});
-
-test("the parts of a bar follow each other and fill their share", () => {
-  assert.deepEqual(stacked([1, 3, 0, 4], 16, 800), [
-    { start: 0, size: 50 }, { start: 50, size: 150 }, { start: 200, size: 0 }, { start: 200, size: 200 },
-  ]);
-});
-
 test("a segment says what it has room for", () => {
   assert.equal(segmentText("attention's matrices", 0.199, 300), "attention's matrices 19.9 %");
   assert.equal(segmentText("attention's matrices", 0.199, 150), "matrices 19.9 %");
   assert.equal(segmentText("attention's matrices", 0.199, 60), "19.9 %");
   assert.equal(segmentText("norms", 0.01, 20), "");
-});
-
-test("numbers have separators, and words from a million on", () => {
-  assert.equal(exact(124439808), "124,439,808");
-  const known = [
-    [0, "0"], [999_999, "999,999"], [1e6, "1.00 million"], [1_557_611_200, "1.56 billion"],
-    [12_345_678, "12.3 million"], [999_499_999, "999 million"], [999_500_000, "1.00 billion"],
-    [1_040_400_000_000_000, "1.04 quadrillion"],
-  ];
-  for (const [number, text] of known) assert.equal(inWords(number), text);
-  assert.equal(inBytes(999), "999 B");
-  assert.equal(inBytes(1000), "1.00 kB");
-  assert.equal(inBytes(6_230_444_800), "6.23 GB");
-  assert.deepEqual([0, 0.0003, 0.0005, 0.455, 1].map(percent), ["0.0 %", "< 0.1 %", "0.1 %", "45.5 %", "100.0 %"]);
 });
 
 test("the sentence says what dominates parameters and work", () => {

@@ -1,0 +1,55 @@
+"""What Scale shows, counted by the package from a run alone."""
+
+from collections.abc import Mapping
+from dataclasses import asdict, fields
+from typing import Any
+
+from mygpt.published import PUBLISHED
+from mygpt.scale import (
+    DATA,
+    DEVICES,
+    LIMITS,
+    MODELS,
+    Device,
+    Model,
+    Run,
+    least_devices,
+    memory_per_device,
+    step_time,
+)
+
+__all__ = [
+    "DATA",
+    "DEVICES",
+    "LIMITS",
+    "MODELS",
+    "PUBLISHED",
+    "Device",
+    "Model",
+    "Run",
+    "asdict",
+    "least_devices",
+    "memory_per_device",
+    "run_of",
+    "step_time",
+]
+TRAINING = ("tokens", "batch_tokens", "at_once", "share")
+
+
+def run_of(state: Mapping[str, Any]) -> Run:
+    """The run of an explorer's traits; a ValueError where they are none."""
+    _check_names("training", state["training"], TRAINING)
+    numbers = {name: state[name] for name in ("devices", "spread", "kept")}
+    model = _made("model", Model, state["model"])
+    device = _made("device", Device, state["device"])
+    return Run(model, device, **state["training"], **numbers)
+
+
+def _made(name: str, kind: Any, given: Mapping[str, Any]) -> Any:
+    _check_names(name, given, [one.name for one in fields(kind)])
+    return kind(**given)
+
+
+def _check_names(name: str, given: Mapping[str, Any], names: Any) -> None:
+    if set(given) != set(names):
+        raise ValueError(f"{name} has the numbers {list(names)}, got {list(given)}")

@@ -1,0 +1,326 @@
+"""What one training run costs on many devices: memory, traffic, time.
+
+The formulas are those of the papers that the docstrings name, and hold for training
+in mixed precision with Adam whose batch is split over the devices, each of which
+computes the whole model for its sequences. Bytes, FLOPs and seconds are plain numbers;
+a gigabyte is 10⁹ bytes. What is left out: latency, the optimizer's own time, logits,
+the allocator's waste, and models whose layers or matrices are split (tensor and
+pipeline parallelism).
+"""
+
+import math
+from bisect import bisect_left
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+from mygpt.arguments import check_choice, check_range, is_real
+
+Number = int | float
+
+LIMITS = {  # whole numbers, from 1
+    "parameters": 10**14,
+    "num_layers": 10**4,
+    "embed_dim": 10**6,
+    "num_heads": 10**5,
+    "length": 10**8,
+    "tokens": 10**15,
+    "batch_tokens": 10**12,
+    "at_once": 10**6,
+    "devices": 10**5,
+    "per_machine": 10**5,
+}
+MOST = 1e21  # bytes, FLOPs a second, bytes a second
+SPREADS = ("copies", "optimizer", "sharded")
+KEPT = ("everything", "no scores", "inputs")
+WEIGHT, GRADIENT, OPTIMIZER = 2, 2, 12  # bytes for each parameter: ZeRO, section 3.1
+INTERRUPTIONS = 419 / (54 * 24 * 16_384)  # unexpected, in a device-hour: Llama 3, 3.3.4
+
+
+def _check_whole(**values: object) -> None:
+    for name, value in values.items():
+        most = LIMITS[name]
+        if (
+            not isinstance(value, int)
+            or isinstance(value, bool)
+            or not 1 <= value <= most
+        ):
+            raise ValueError(
+                f"{name} must be a whole number from 1 to {most:,}, got {value!r}"
+            )
+
+
+@dataclass(frozen=True)
+class Model:
+    """The numbers of a GPT that its training costs depend on."""
+
+    parameters: int
+    num_layers: int
+    embed_dim: int
+    num_heads: int
+    length: int
+    """Tokens in a training sequence."""
+
+    def __post_init__(self) -> None:
+        _check_whole(**vars(self))
+
+
+@dataclass(frozen=True)
+class Device:
+    """A device that computes, and its connections.
+
+    Bandwidths are in bytes a second and in one direction: makers often give the sum of
+    both. `within` is that of one device to the others of its machine, `between` that of
+    a whole machine, of `per_machine` devices, to the other machines.
+    """
+
+    memory: Number
+    peak: Number
+    """FLOPs a second, of products of 16-bit numbers where the device has them."""
+    within: Number
+    between: Number
+    per_machine: int = 1
+
+    def __post_init__(self) -> None:
+        numbers = dict(vars(self))
+        _check_whole(per_machine=numbers.pop("per_machine"))
+        check_range(1, MOST, **numbers)
+
+
+MODELS = {
+    "GPT-2 small": Model(124_439_808, 12, 768, 12, 1024),
+    "GPT-2 XL": Model(1_557_611_200, 48, 1600, 25, 1024),
+    "GPT-3 175B": Model(175_000_000_000, 96, 12_288, 96, 2048),
+    "Llama 3 405B": Model(405_000_000_000, 126, 16_384, 128, 8192),
+}
+# Peaks, memories and NVLink, of which half is one direction: NVIDIA's data sheets.
+# Between machines, 200 Gbit/s for each A100 (Narayanan et al., 2021, section 5) and 400
+# for each H100 (Llama 3, 3.3.1). The laptop's core is a setting, near what we measure.
+DEVICES = {
+    "laptop core": Device(16e9, 1e11, 125e6, 125e6),
+    "A100": Device(80e9, 312e12, 300e9, 200e9, per_machine=8),
+    "H100": Device(80e9, 989e12, 450e9, 400e9, per_machine=8),
+}
+
+
+def _data(tokens: int, batch_tokens: int, at_once: int, kept: str) -> dict[str, Any]:
+    batch = {"batch_tokens": batch_tokens, "at_once": at_once}
+    return {"tokens": tokens, **batch, "kept": kept}
+
+
+DATA = {  # tokens and batches of GPT-3 and Llama 3 are theirs; the rest are settings
+    "GPT-2 small": _data(10**10, 2**19, 16, "no scores"),
+    "GPT-2 XL": _data(3 * 10**10, 2**20, 4, "no scores"),
+    "GPT-3 175B": _data(3 * 10**11, 1536 * 2048, 1, "inputs"),
+    "Llama 3 405B": _data(156 * 10**11, 2**24, 1, "inputs"),
+}
+HOME = 12.5e6  # bytes a second: 100 Mbit/s
+
+
+@dataclass(frozen=True)
+class Run:
+    """One training run: a model, its data, and `devices` that share each batch.
+
+    `spread` says what every device holds: "copies" of everything, all but the
+    "optimizer", which is split over the devices (ZeRO's first stage), or nothing whole:
+    "sharded" (its third stage, and PyTorch's FSDP). A device takes `at_once` sequences
+    through the model together, and the next after them. For the backward pass it has
+    "everything" that the forward pass computed, all but attention's scores and their
+    softmax ("no scores"), or the "inputs" of the layers alone, and computes the rest
+    again. `share` is what the arithmetic reaches of the peak; where there is a second
+    forward pass it counts, unlike in PaLM's utilisation.
+    """
+
+    model: Model
+    device: Device
+    devices: int = field(kw_only=True)
+    tokens: int = field(kw_only=True)
+    batch_tokens: int = field(kw_only=True)
+    spread: str = field(default="sharded", kw_only=True)
+    kept: str = field(default="no scores", kw_only=True)
+    at_once: int = field(default=1, kw_only=True)
+    share: Number = field(default=0.4, kw_only=True)
+
+    def __post_init__(self) -> None:
+        for name in ("tokens", "batch_tokens", "at_once", "devices"):
+            _check_whole(**{name: getattr(self, name)})
+        check_choice("spread", self.spread, SPREADS)
+        check_choice("kept", self.kept, KEPT)
+        if not is_real(self.share) or not 0 < self.share <= 1:
+            raise ValueError(
+                f"share must be above 0 and at most 1, got {self.share!r}: "
+                "0.4 for 40 % of the peak"
+            )
+        if not self.sequences:
+            raise ValueError(
+                f"a batch of {self.batch_tokens:,} tokens has no whole sequence of "
+                f"{self.model.length:,}: take a larger batch or a shorter length"
+            )
+        if self.devices > self.sequences:
+            raise ValueError(
+                f"a batch of {self.sequences:,} sequences cannot be split over "
+                f"{self.devices:,} devices: take fewer devices or a larger batch"
+            )
+
+    @property
+    def sequences(self) -> int:
+        """Whole sequences in a batch."""
+        return self.batch_tokens // self.model.length
+
+    @property
+    def steps(self) -> int:
+        """Steps until all tokens are used."""
+        return math.ceil(self.tokens / (self.sequences * self.model.length))
+
+    @property
+    def most_sequences(self) -> int:
+        """Sequences of the device that has most of a batch; the others wait for it."""
+        return math.ceil(self.sequences / self.devices)
+
+
+@dataclass(frozen=True)
+class Times:
+    """Seconds of arithmetic and of talking, and the two ways to put them together."""
+
+    arithmetic: float
+    talking: float
+
+    @property
+    def overlapped(self) -> float:
+        """The least: both go on together all the time."""
+        return max(self.arithmetic, self.talking)
+
+    @property
+    def sequential(self) -> float:
+        """The most: the device talks while nothing is computed."""
+        return self.arithmetic + self.talking
+
+
+def flops_per_token(model: Model, kept: str = "no scores") -> int:
+    """FLOPs of training for one token: 6N, and 12LCT for scores and values.
+
+    Kaplan et al. (2020) count 6N; the rest is attention's part, as in PaLM's appendix B
+    and as `mygpt.sizes` counts it. Where only the inputs of the layers are kept, a
+    second forward pass comes on top, 8N and 16LCT: Narayanan et al. (2021), equation 3.
+    """
+    scores = model.num_layers * model.embed_dim * model.length
+    passes = 4 if kept == "inputs" else 3  # a backward pass is two forward passes
+    return passes * (2 * model.parameters + 4 * scores)
+
+
+def activations(model: Model, sequences: int, kept: str = "no scores") -> int:
+    """Bytes kept for the backward pass of so many sequences, in 16 bits.
+
+    Korthikanti et al. (2022), equation 1: TC(34 + 5HT/C) in each layer, of which the
+    second part is the scores'. With "inputs", 2TC in each layer, and on top what one
+    layer has without its scores while it is computed again.
+    """
+    T, C, L = model.length, model.embed_dim, model.num_layers
+    rest, scores = 34 * T * C, 5 * model.num_heads * T * T
+    if kept == "inputs":
+        return sequences * (L * 2 * T * C + rest)
+    return sequences * L * (rest + scores * (kept == "everything"))
+
+
+def memory_per_device(run: Run) -> dict[str, Number]:
+    """Bytes of one device, by what they are for.
+
+    Rajbhandari et al. (2020), section 3.1: 2 bytes of weights, 2 of gradients and 12 of
+    the optimizer for each parameter, each divided by the devices where it is split. A
+    sharded model has one layer whole, weights and gradients, while it computes it (Zhao
+    et al., 2023).
+    """
+    N, n = run.model.parameters, run.devices
+    states = n if run.spread == "sharded" else 1
+    whole = (WEIGHT + GRADIENT) * N / run.model.num_layers if states > 1 else 0.0
+    at_once = min(run.at_once, run.most_sequences)
+    return {
+        "weights": WEIGHT * N / states,
+        "gradients": GRADIENT * N / states,
+        "optimizer": OPTIMIZER * N / (1 if run.spread == "copies" else n),
+        "one layer, whole": whole,
+        "activations": activations(run.model, at_once, run.kept),
+    }
+
+
+def fits(run: Run) -> bool:
+    """Whether a device's memory holds its part of the run."""
+    return sum(memory_per_device(run).values()) <= run.device.memory
+
+
+def least_devices(run: Run) -> int | None:
+    """The fewest devices that the run fits on, spread as it is; None if none do."""
+    counts = range(1, min(run.sequences, LIMITS["devices"]) + 1)
+    place = bisect_left(
+        counts, True, key=lambda count: fits(replace(run, devices=count))
+    )
+    return counts[place] if place < len(counts) else None
+
+
+def traffic_per_step(run: Run) -> float:
+    """Bytes that one device sends in a step, and as many that it receives.
+
+    A ring all-reduce of the gradients sends 2(n − 1)/n times their bytes (Patarasuk and
+    Yuan, 2009); with the optimizer split, a reduce-scatter and an all-gather of the
+    weights send the same. A sharded model gathers its weights twice and scatters its
+    gradients, 3(n − 1)/n (Rajbhandari et al., 2020, section 7), and does so again for
+    every `at_once` sequences.
+    """
+    passes = 2
+    if run.spread == "sharded":
+        passes = 3 * math.ceil(run.most_sequences / run.at_once)
+    return passes * GRADIENT * run.model.parameters * (run.devices - 1) / run.devices
+
+
+def bandwidth(run: Run) -> Number:
+    """Bytes a second around the ring: of its slowest part, once it leaves a machine."""
+    device = run.device
+    if run.devices <= device.per_machine:
+        return device.within
+    return min(device.within, device.between)
+
+
+def step_time(run: Run) -> Times:
+    """Seconds of one step."""
+    tokens = run.most_sequences * run.model.length
+    flops = tokens * flops_per_token(run.model, run.kept)
+    return Times(
+        arithmetic=flops / (run.device.peak * run.share),
+        talking=traffic_per_step(run) / bandwidth(run),
+    )
+
+
+def training_time(run: Run) -> Times:
+    """Seconds of all steps, without an interruption."""
+    step = step_time(run)
+    return Times(run.steps * step.arithmetic, run.steps * step.talking)
+
+
+def device_hours(run: Run) -> tuple[float, float]:
+    """The least and the most: with full overlap and without any."""
+    time = training_time(run)
+    hours = run.devices / 3600
+    return hours * time.overlapped, hours * time.sequential
+
+
+def interruptions(run: Run) -> tuple[float, float]:
+    """Unexpected interruptions to expect, least and most, at Llama 3's rate.
+
+    419 in 54 days on 16,384 devices: one in about 51,000 device-hours. Other machines
+    have other rates.
+    """
+    least, most = device_hours(run)
+    return least * INTERRUPTIONS, most * INTERRUPTIONS
+
+
+def limit(run: Run) -> str:
+    """What limits a run: "memory", "network", "batch" or "arithmetic".
+
+    The network does when talking takes longer than the arithmetic; the batch, when it
+    has too few sequences for twice the devices.
+    """
+    if not fits(run):
+        return "memory"
+    step = step_time(run)
+    if step.talking > step.arithmetic:
+        return "network"
+    return "batch" if 2 * run.devices > run.sequences else "arithmetic"

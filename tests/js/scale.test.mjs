@@ -1,0 +1,212 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+
+import {
+  DATA, DEVICES, MODELS, PUBLISHED, activationsOf, bounds, deviceGrid, leastDevices, limitOf, lostTo, memoryOf,
+  mostDevices, nameOf, passesOf, predictedOf, sequencesOf, stepTime, trafficOf, trainingTime,
+} from "../../mygpt/explorers/scale_count.mjs";
+import { timeCurves } from "../../mygpt/explorers/scale_plot.mjs";
+import {
+  FIELDS, PARTS, batchProblem, bytesText, countedRows, devicesProblem, duration, fieldProblem, figures, leastText,
+  limitText, memoryLabel, memoryTitle, partFormula, publishedRow, range, rounded, settingText, shownNumber, splitText,
+  typedNumber,
+} from "../../mygpt/explorers/scale_words.mjs";
+
+const run = (changes = {}) => ({
+  model: MODELS["GPT-3 175B"], device: DEVICES.A100, ...DATA["GPT-3 175B"], share: 0.4, devices: 512, spread: "sharded",
+  ...changes,
+});
+const field = (name) => FIELDS.find((one) => one.name === name);
+
+test("a run by hand", () => {
+  const one = run({
+    model: { parameters: 3000, num_layers: 2, embed_dim: 5, num_heads: 1, length: 7 }, batch_tokens: 80, devices: 3,
+    at_once: 2, kept: "no scores", device: { memory: 1, peak: 100, within: 10, between: 4, per_machine: 2 },
+  });
+  assert.equal(sequencesOf(one), 11);
+  assert.equal(mostDevices(one), 11);
+  assert.equal(passesOf(one), 6); // four sequences, two at once
+  assert.equal(trafficOf(one), (6 * 2 * 3000 * 2) / 3);
+  assert.deepEqual(stepTime(one), { arithmetic: (4 * 7 * (6 * 3000 + 12 * 2 * 5 * 7)) / 40, talking: 24_000 / 4 });
+  assert.deepEqual(memoryOf(one), {
+    weights: 2000, gradients: 2000, optimizer: 12_000, "one layer, whole": 6000, activations: 2 * 2 * 34 * 35,
+  });
+  assert.equal(activationsOf(one.model, 1, "everything"), 2 * (34 * 35 + 5 * 49));
+  assert.equal(activationsOf(one.model, 1, "inputs"), 2 * 2 * 35 + 34 * 35);
+});
+
+test("with full overlap the longer of the two counts, without any their sum", () => {
+  assert.deepEqual(bounds({ arithmetic: 3, talking: 5 }), [5, 8]);
+  assert.deepEqual(lostTo({ arithmetic: 3, talking: 5 }), [2 / 5, 5 / 8]);
+  assert.deepEqual(lostTo({ arithmetic: 3, talking: 1 }), [0, 1 / 4]);
+  const step = stepTime(run());
+  assert.equal(trainingTime(run()).arithmetic, step.arithmetic * Math.ceil(3e11 / (1536 * 2048)));
+});
+
+test("a preset is known by all of its numbers", () => {
+  assert.equal(nameOf(MODELS, { ...MODELS["GPT-2 XL"] }), "GPT-2 XL");
+  assert.equal(nameOf(DEVICES, { ...DEVICES.H100, between: 5 }), undefined);
+});
+
+test("limits are named, with what to do", () => {
+  const far = run({ device: { ...DEVICES.A100, between: 12.5e6 } });
+  assert.equal(limitText(run()), "The arithmetic limits this run: twice the devices take 66.7 % of the time.");
+  assert.equal(limitText(run({ devices: 1536 })),
+    "The batch limits this run: its 1,536 sequences are too few for twice the devices.");
+  assert.match(limitText(far),
+    /^The network limits this run: talking takes [\d,]+ times as long as the arithmetic, even if both go on at once\.$/);
+  assert.equal(limitOf(far), "network");
+  assert.equal(limitText(run({ devices: 8 })),
+    "Memory limits this run: a device needs 363 GB and has 80.0 GB. From 42 devices on, it fits.");
+  assert.equal(limitText(run({ spread: "copies" })),
+    "Memory limits this run: a device needs 2.81 TB and has 80.0 GB. Sharded, it fits from 42 devices on.");
+  assert.equal(limitText(run({ spread: "copies", kept: "everything", at_once: 3 })),
+    "Memory limits this run: a device needs 3.63 TB and has 80.0 GB. It fits from 42 devices on with: sharded, "
+    + "one sequence at once, only the layers’ inputs kept.");
+  assert.match(limitText(run({ device: { ...DEVICES.A100, memory: 1e9 } })), /would have to be split too/);
+});
+
+test("the fewest devices that are enough are told, or that none are", () => {
+  assert.equal(leastDevices(run()), 42);
+  const letters = " N parameters, L layers, C channels, H heads, T tokens in a sequence, n devices.";
+  assert.equal(leastText(run()), `It fits from 42 devices on, spread as it is.${letters}`);
+  assert.match(leastText(run({ spread: "copies" })), /^It fits on no number of devices up to 1,536, spread as it is\./);
+  const small = run({ model: MODELS["GPT-2 small"], ...DATA["GPT-2 small"] });
+  assert.match(leastText(small), /^It fits from 1 device on, spread as it is\./);
+});
+
+test("a number of devices is whole, and no more than the batch has sequences", () => {
+  for (const text of ["0", "", "  ", "many", "1.5", "-3", "100001", "1e309"]) {
+    assert.equal(devicesProblem(run(), text), "Devices: expected a whole number from 1 to 100,000.", text);
+  }
+  assert.equal(devicesProblem(run(), "1537"),
+    "A batch of 1,536 sequences cannot be split over 1,537 devices: take fewer devices or a larger batch.");
+  assert.equal(devicesProblem(run(), "1536"), "");
+  assert.equal(devicesProblem(run({ batch_tokens: 2048 }), "2"),
+    "A batch of 1 sequence cannot be split over 2 devices: take fewer devices or a larger batch.");
+});
+
+test("a field expects a number above 0, a whole one or a share", () => {
+  for (const { name } of FIELDS) {
+    for (const text of ["0", "", "word", "-1", "1e400"]) assert.notEqual(fieldProblem(field(name), text), "", name);
+    assert.equal(fieldProblem(field(name), "1"), "", name);
+  }
+  assert.equal(fieldProblem(field("num_layers"), "2.5"), "Layers: expected a whole number from 1 to 10,000.");
+  assert.equal(fieldProblem(field("share"), "101"), "Reached of the peak: expected a share above 0 and up to 100 %.");
+  assert.equal(fieldProblem(field("share"), "100"), "");
+  assert.equal(fieldProblem(field("parameters"), "0.124439808"), "");
+  assert.equal(fieldProblem(field("parameters"), "100001"), "Parameters: expected a number above 0, up to 100,000.");
+  assert.equal(fieldProblem(field("between"), "0.0125"), "");
+  assert.equal(batchProblem(run({ batch_tokens: 2047 })), "A batch of 2,047 tokens has no whole sequence of 2,048.");
+  assert.equal(batchProblem(run()), "");
+});
+
+test("a field shows its own unit, and what is typed is the trait's", () => {
+  const known = [["parameters", 124_439_808, 0.124439808], ["share", 0.4, 40], ["share", 0.07, 7], ["between", 12.5e6, 0.0125],
+    ["peak", 312e12, 312], ["num_layers", 96, 96], ["tokens", 3e11, 300]];
+  for (const [name, number, shown] of known) {
+    assert.equal(shownNumber(field(name), number), shown, name);
+    assert.equal(typedNumber(field(name), String(shown)), number, name);
+  }
+  assert.equal(shownNumber(field("share"), 144 / 312), 46.1538461538);
+  assert.equal(typedNumber(field("parameters"), "0.0000000014"), 1);
+});
+
+test("what is split is said", () => {
+  assert.equal(splitText(run()), "64 machines; of the 1,536 sequences in a batch, 3 sequences for each device.");
+  assert.equal(splitText(run({ devices: 1000 })),
+    "125 machines; of the 1,536 sequences in a batch, up to 2 sequences for each device.");
+  assert.equal(splitText(run({ devices: 1536 })), "192 machines; of the 1,536 sequences in a batch, 1 sequence for each device.");
+  assert.match(splitText(run({ devices: 3 })), /^1 machine;/);
+});
+
+test("times are in the largest unit of which they have enough", () => {
+  const known = [
+    [0, "0 µs"], [2e-7, "0.200 µs"], [0.0123, "12.3 ms"], [1, "1.00 s"], [119, "119 s"], [120, "2.00 minutes"],
+    [7199, "120 minutes"], [7200, "2.00 hours"], [172_799, "48.0 hours"], [172_800, "2.00 days"],
+    [9 * 31_557_600, "3,290 days"], [10 * 31_557_600, "10.0 years"], [31_557_600e7, "10.0 million years"],
+  ];
+  for (const [seconds, text] of known) assert.equal(duration(seconds), text);
+});
+
+test("numbers have three digits", () => {
+  const known = [[0, "0"], [1e-4, "less than 0.001"], [0.0123, "0.0123"], [9.999, "10.0"], [76, "76.0"], [99.96, "100"],
+    [12_345, "12,300"], [999_999, "1,000,000"], [30.84e6, "30.8 million"], [1e20, "1.00 × 10²⁰"]];
+  for (const [number, text] of known) assert.equal(rounded(number), text);
+  assert.equal(bytesText(80e9), "80.0 GB");
+  assert.equal(bytesText(512.4), "512 B");
+  assert.equal(bytesText(3e20), "3.00 × 10⁵ PB");
+});
+
+test("a range says its unit once, and one number where both read the same", () => {
+  assert.equal(range([1, 2], (n) => `${n} days`), "1 to 2 days");
+  assert.equal(range([1, 2], (n) => (n > 1 ? "2.00 hours" : "60 s")), "60 s to 2.00 hours");
+  assert.equal(range([1, 2], () => "7 million hours"), "7 million hours");
+  assert.equal(range([1, 2], (n) => `${n} million hours`), "1 to 2 million hours");
+  assert.equal(range([1, 2], String), "1 to 2");
+});
+
+test("the figures that come first", () => {
+  assert.deepEqual(figures(run({ devices: 1536, share: 144 / 312, kept: "inputs" })), [
+    ["Whole run", "22.6 to 28.4 days"], ["One step", "20.5 to 25.7 s"], ["Time lost to talking", "0.0 to 20.4 %"],
+    ["Device-hours", "0.833 to 1.05 million"], ["Interruptions", "16.4 to 20.6"],
+  ]);
+  assert.deepEqual(figures(run({ devices: 1, spread: "copies" }))[2], ["Time lost to talking", "0.0 %"]);
+});
+
+test("the memory is told with its verdict, part by part", () => {
+  assert.deepEqual(memoryTitle(run()), ["18.4 GB", "of 80.0 GB: it fits"]);
+  assert.deepEqual([41, 42].map((devices) => memoryTitle(run({ devices }))[1]),
+    ["of 80.0 GB: it does not fit", "of 80.0 GB: it fits"]);
+  assert.equal(memoryLabel(run()), "Memory of one device, 18.4 GB of 80.0 GB: it fits: weights 684 MB, gradients 684 MB, "
+    + "optimizer 4.10 GB, one layer, whole 7.29 GB, activations 5.69 GB.");
+});
+
+test("the formulas are those of how the run is spread", () => {
+  const formulas = (changes) => PARTS.map((part) => partFormula(run(changes), part));
+  assert.deepEqual(formulas(), ["2N / n", "2N / n", "12N / n", "4N / L", "2LTC + 34TC"]);
+  assert.deepEqual(formulas({ spread: "optimizer", at_once: 2, kept: "no scores" }),
+    ["2N", "2N", "12N / n", "–", "2 × 34LTC"]);
+  assert.deepEqual(formulas({ spread: "copies", kept: "everything" }), ["2N", "2N", "12N", "–", "LTC(34 + 5HT/C)"]);
+});
+
+test("what is counted has its formula and its source", () => {
+  const rows = (changes) => Object.fromEntries(countedRows(run(changes)).map(([name, ...rest]) => [name, rest]));
+  assert.deepEqual(rows()["FLOPs of a token"], ["1.44 × 10¹²", "8N + 16LCT", "Narayanan et al. 2021, eq. 3"]);
+  assert.equal(rows({ kept: "everything" })["FLOPs of a token"][1], "6N + 12LCT");
+  assert.deepEqual(rows()["Sent by a device"], ["3.14 TB", "3 × 3(n − 1)/n × 2N", "ZeRO 2020, section 7"]);
+  assert.deepEqual(rows({ spread: "copies" })["Sent by a device"],
+    ["699 GB", "2(n − 1)/n × 2N", "Patarasuk and Yuan 2009"]);
+  assert.equal(rows({ devices: 1536 })["Sent by a device"][1], "3(n − 1)/n × 2N");
+  assert.equal(rows()["Bandwidth of the ring"][0], "200 GB/s");
+  assert.equal(rows().Steps[0], "95,368");
+});
+
+test("published runs stand beside what the calculator says", () => {
+  assert.deepEqual(PUBLISHED.map((one) => publishedRow(one)), [
+    { said: "28.1 million hours", reported: "30.8 million hours", miss: "−9 %" },
+    { said: "45.1 to 50.8 days", reported: "74 days", miss: "−39 to −31 %" },
+    { said: "22.5 to 28.3 days", reported: "74 days", miss: "−70 to −62 %" },
+    { said: "76.2 GB", reported: "more than 80.0 GB", miss: "−5 %" },
+    { said: "74.4 GB", reported: "at most 80.0 GB", miss: "none" },
+  ]);
+  assert.equal(predictedOf(PUBLISHED[0])[0], predictedOf(PUBLISHED[0])[1]);
+});
+
+test("all settings in words", () => {
+  assert.equal(settingText(run()), "GPT-3 175B on 512 × A100; weights, gradients and optimizer are split over the devices; "
+    + "300 billion tokens, 3,145,728 in a batch; 40.0 % of the peak.");
+  const own = run({ model: { ...MODELS["GPT-2 XL"], parameters: 7e9 }, device: { ...DEVICES.H100, peak: 5e12 } });
+  assert.match(settingText(own), /^N = 7\.00 billion on 512 × devices of 5\.00 TFLOP\/s;/);
+});
+
+test("the curves have a point for each number of devices, and none for talking alone", () => {
+  const { x, lists: [arithmetic, talking] } = timeCurves(run());
+  assert.equal(x.length, deviceGrid(run()).length);
+  assert.equal(x[0], 0);
+  assert.ok(Math.abs(10 ** x.at(-1) - 1536) < 1e-9);
+  assert.ok(Number.isNaN(talking[0]) && !Number.isNaN(talking[1]));
+  assert.ok(arithmetic.every((one, i) => i === 0 || one <= arithmetic[i - 1]));
+  const single = timeCurves(run({ batch_tokens: 2048 }));
+  assert.deepEqual(single.x, [0]);
+});

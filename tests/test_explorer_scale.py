@@ -1,0 +1,258 @@
+"""The explorer of a training run: the page counts what Python does."""
+
+import json
+import math
+import random
+from dataclasses import asdict, replace
+from pathlib import Path
+
+import pytest
+from matplotlib.figure import Figure
+from test_javascript import in_node
+
+from mygpt import scale
+from mygpt.explorers import Scale, live_scale
+from mygpt.published import PUBLISHED
+
+FOLDER = Path(live_scale.__file__).parent
+COUNT = FOLDER / "scale_count.mjs"
+GROUPS = ("tokens", "batch_tokens", "at_once", "share", "devices", "spread", "kept")
+
+
+def plain(run):
+    return asdict(run)
+
+
+def runs():
+    """The presets, and 400 runs over all orders of size."""
+    draw = random.Random(0)
+
+    def between(low, high):
+        return round(low * (high / low) ** draw.random())
+
+    for model in scale.MODELS:
+        for device in scale.DEVICES.values():
+            for spread in scale.SPREADS:
+                given = {"devices": 96, "spread": spread} | scale.DATA[model]
+                yield scale.Run(scale.MODELS[model], device, **given)
+    for _ in range(400):
+        model = scale.Model(
+            parameters=between(1, 10**14),
+            num_layers=between(1, 10**3),
+            embed_dim=between(1, 10**5),
+            num_heads=between(1, 10**3),
+            length=between(1, 10**5),
+        )
+        device = scale.Device(
+            memory=between(1e6, 1e15),
+            peak=between(1e9, 1e18),
+            within=between(1e3, 1e13),
+            between=between(1e3, 1e13),
+            per_machine=between(1, 100),
+        )
+        sequences = between(1, 10**6)
+        yield scale.Run(
+            model,
+            device,
+            devices=between(1, min(sequences, 10**5)),
+            tokens=between(1, 10**15),
+            batch_tokens=sequences * model.length + draw.randrange(model.length),
+            spread=draw.choice(scale.SPREADS),
+            kept=draw.choice(scale.KEPT),
+            at_once=between(1, 10**4),
+            share=between(1, 1000) / 1000,
+        )
+
+
+RUNS = list(runs())
+NAMES = (
+    "sequencesOf, stepsOf, mostSequences, memoryOf, leastDevices, limitOf, fitsOn, "
+    "flopsPerToken, trafficOf, bandwidthOf, stepTime, trainingTime, deviceHours, "
+    "interruptionsOf"
+)
+COUNTED = """given.map((run) => [
+    sequencesOf(run), stepsOf(run), mostSequences(run), memoryOf(run),
+    leastDevices(run), limitOf(run), fitsOn(run), flopsPerToken(run.model, run.kept),
+    trafficOf(run), bandwidthOf(run), stepTime(run), trainingTime(run),
+    deviceHours(run), interruptionsOf(run)])"""
+
+
+def test_the_page_counts_what_the_package_does(tmp_path):
+    given = [plain(run) for run in RUNS]
+    page = in_node(COUNTED, given, tmp_path, {f"{{ {NAMES} }}": COUNT})
+    limits = set()
+    for run, got in zip(RUNS, page, strict=True):
+        exact = [run.sequences, run.steps, run.most_sequences]
+        assert got[:3] == exact
+        memory = scale.memory_per_device(run)
+        assert list(got[3]) == list(memory)
+        assert got[3] == pytest.approx(memory, rel=1e-12)
+        assert got[4:7] == [scale.least_devices(run), scale.limit(run), scale.fits(run)]
+        step, whole = scale.step_time(run), scale.training_time(run)
+        numbers = [
+            scale.flops_per_token(run.model, run.kept),
+            scale.traffic_per_step(run),
+            scale.bandwidth(run),
+        ]
+        assert got[7:10] == pytest.approx(numbers, rel=1e-12)
+        assert got[10] == pytest.approx(vars(step), rel=1e-12)
+        assert got[11] == pytest.approx(vars(whole), rel=1e-12)
+        assert got[12] == pytest.approx(scale.device_hours(run), rel=1e-12)
+        assert got[13] == pytest.approx(scale.interruptions(run), rel=1e-12)
+        limits.add(got[5])
+    assert limits == {"memory", "network", "batch", "arithmetic"}
+
+
+def test_the_page_has_the_presets_limits_and_published_runs_of_python(tmp_path):
+    names = "DATA, DEVICES, LIMITS, MODELS, MOST, PUBLISHED, missOf, predictedOf"
+    script = """[MODELS, DEVICES, DATA, LIMITS, MOST, PUBLISHED.map((one) => [
+        one.name, one.run, one.quantity, one.reported.map(String),
+        predictedOf(one), missOf(one)])]"""
+    found = in_node(script, 0, tmp_path, {f"{{ {names} }}": COUNT})
+    models, devices, data, limits, most, published = found
+    assert models == {name: asdict(one) for name, one in scale.MODELS.items()}
+    assert devices == {name: asdict(one) for name, one in scale.DEVICES.items()}
+    assert data == scale.DATA
+    assert (limits, most) == (scale.LIMITS, scale.MOST)
+    for mine, (name, run, quantity, reported, said, miss) in zip(
+        PUBLISHED, published, strict=True
+    ):
+        assert (mine.name, mine.quantity) == (name, quantity)
+        assert plain(mine.run) == run
+        as_text = [
+            "Infinity" if one == math.inf else f"{one:g}" for one in mine.reported
+        ]
+        assert [float(one) for one in reported] == [float(one) for one in as_text]
+        assert said == pytest.approx(mine.predicted(), rel=1e-12)
+        assert miss == pytest.approx(mine.miss(), rel=1e-12, abs=1e-15)
+
+
+def test_the_curve_goes_through_every_number_of_devices_that_changes_it(tmp_path):
+    given = [plain(one) for one in RUNS]
+    grids = in_node(
+        "given.map((run) => deviceGrid(run))",
+        given,
+        tmp_path,
+        {"{ deviceGrid }": COUNT},
+    )
+    for run, grid in zip(RUNS, grids, strict=True):
+        most = min(run.sequences, 100_000)
+        assert grid == sorted(set(grid))
+        assert (grid[0], grid[-1]) == (1, most)
+        assert len(grid) <= 200
+        for each in range(2, 9):
+            first = -(-run.sequences // each)  # the fewest of which none has more
+            if first < most:
+                assert first in grid
+
+
+def test_presets_give_a_run_and_arguments_take_the_place_of_theirs():
+    figure = Scale()
+    data = scale.DATA["GPT-3 175B"]
+    given = {"devices": 512} | data
+    own = scale.Run(scale.MODELS["GPT-3 175B"], scale.DEVICES["A100"], **given)
+    assert figure.run == own
+    changes = {"spread": "copies", "kept": "everything", "tokens": 10**9, "at_once": 2}
+    changed = Scale(devices=7, share=0.5, **changes).run
+    assert changed == replace(own, devices=7, share=0.5, **changes)
+    small = Scale("GPT-2 small", "H100", batch_tokens=5000)
+    assert (small.devices, small.run.sequences) == (4, 4)
+    mine = replace(scale.DEVICES["A100"], between=scale.HOME)
+    model = replace(scale.MODELS["GPT-2 XL"], length=512)
+    assert (Scale(model, mine).run.model, Scale(model, mine).run.device) == (
+        model,
+        mine,
+    )
+
+
+def test_the_repr_names_what_runs_on_what():
+    assert repr(Scale()) == "Scale(GPT-3 175B on 512 × A100, sharded)"
+    model = replace(scale.MODELS["GPT-2 XL"], length=512)
+    device = replace(scale.DEVICES["A100"], memory=1)
+    own = Scale(model, device, devices=1000, spread="copies")
+    assert repr(own) == "Scale(a model on 1,000 × a device, copies)"
+
+
+def test_a_smaller_batch_has_fewer_devices():
+    figure = Scale(devices=1000)
+    figure.training = figure.training | {"batch_tokens": 10 * 2048}
+    assert figure.devices == 10
+    figure.model = figure.model | {"length": 4096}
+    assert figure.devices == 5
+    with figure.hold_trait_notifications():  # as what comes from the page
+        figure.devices = 900
+        figure.training = figure.training | {"batch_tokens": 1000 * 4096}
+    assert (figure.devices, figure.run.sequences) == (900, 1000)
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        ({"model": "GPT-5"}, r"model must be one of \['GPT-2 small', .*, got 'GPT-5'"),
+        ({"device": "abacus"}, "device must be one of .*, got 'abacus'"),
+        ({"devices": 0}, "devices must be a whole number from 1 to 100,000, got 0"),
+        (
+            {"devices": 1537},
+            "a batch of 1,536 sequences cannot be split over 1,537 dev",
+        ),
+        (
+            {"spread": "thin"},
+            "spread must be one of copies, optimizer, sharded; got 't",
+        ),
+        (
+            {"kept": "none"},
+            "kept must be one of everything, no scores, inputs; got 'no",
+        ),
+        ({"share": 40}, "share must be above 0 and at most 1, got 40"),
+        ({"batch_tokens": 1}, "a batch of 1 tokens has no whole sequence of 2,048"),
+        (
+            {"tokens": 10**16},
+            "tokens must be a whole number from 1 to 1,000,000,000,00",
+        ),
+    ],
+)
+def test_invalid_arguments_are_refused(change, message):
+    with pytest.raises(ValueError, match=message):
+        Scale(**change)
+
+
+@pytest.mark.parametrize(
+    ("trait", "value", "message"),
+    [
+        ("devices", 1537, "a batch of 1,536 sequences cannot be split over 1,537 dev"),
+        ("devices", 0, "devices must be a whole number from 1 to 100,000, got 0"),
+        ("spread", "thin", "spread must be one of"),
+        ("model", {"parameters": 1}, r"model has the numbers \['parameters', .*, got"),
+        ("device", {}, r"device has the numbers \['memory', .*, got \[\]"),
+        ("training", {"tokens": 1}, r"training has the numbers \['tokens', .*, got"),
+    ],
+)
+def test_a_trait_that_makes_no_run_leaves_the_last_good_one(trait, value, message):
+    figure = Scale()
+    before = figure.run
+    with pytest.raises(ValueError, match=message):
+        setattr(figure, trait, value)
+    assert figure.run == before
+
+
+def test_the_still_shows_the_times_and_the_memory():
+    figure = Figure()
+    mine = Scale(devices=384)
+    mine.draw(figure)
+    times, memory = figure.axes
+    for line, name in zip(times.lines, ("arithmetic", "talking"), strict=False):
+        x, y = (list(one) for one in line.get_data())
+        assert (x[0], x[-1]) == (1, 1536)
+        for n in (2, 8, 9, 1536):
+            here = getattr(scale.step_time(replace(mine.run, devices=n)), name)
+            assert y[x.index(n)] == here
+    marks = [list(line.get_xdata()) for line in (times.lines[2], memory.lines[0])]
+    assert marks == [[384, 384], [80, 80]]
+    sizes = [bar.get_width() * 1e9 for bars in memory.containers for bar in bars]
+    assert sizes == pytest.approx(list(scale.memory_per_device(mine.run).values()))
+
+
+def test_the_traits_are_plain_numbers_and_words():
+    state = Scale("Llama 3 405B", "H100").get_state()
+    kept = {name: state[name] for name in ("model", "device", "training", "devices")}
+    assert json.loads(json.dumps(kept)) == kept

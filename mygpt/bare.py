@@ -380,3 +380,112 @@ def generate(model, ids, n, temperature=1.0, k=None, p=None):  # ids: (B, T)
         if cache[0][0].shape[2] == max_T:                          # no place is left
             cache, new = [[] for _ in model.blocks], ids[:, -(max_T // 2) - 1:]
     return ids
+
+
+# Chapter 16: After GPT-2
+
+
+def unit(x):                                          # (..., n)
+    return x / (x.square().mean(-1, keepdim=True) + 1e-6).sqrt()
+
+
+class RMSNorm(nn.Module):
+    def __init__(self, C):
+        super().__init__()
+        self.weight = nn.Parameter(torch.ones(C))     # γ; there is no β
+
+    def forward(self, x):                             # (..., C)
+        return self.weight * unit(x)
+
+
+def rotate(x):                                        # (B, H, T, D)
+    T, half = x.shape[2], x.shape[3] // 2
+    speeds = 10_000.0 ** -(torch.arange(half) / half)  # (half,): 1, then slower
+    angles = torch.arange(T)[:, None] * speeds        # (T, half)
+    a, b = x[..., :half], x[..., half:]               # the pairs
+    return torch.cat([a * angles.cos() - b * angles.sin(),
+                      a * angles.sin() + b * angles.cos()], dim=-1)
+
+
+class SwiGLU(nn.Module):
+    def __init__(self, C, F):
+        super().__init__()
+        self.gate, self.fc1 = nn.Linear(C, F, bias=False), nn.Linear(C, F, bias=False)
+        self.fc2 = nn.Linear(F, C, bias=False)
+
+    def forward(self, x):                             # (..., C)
+        gate = self.gate(x)                           # (..., F)
+        return self.fc2(gate * gate.sigmoid() * self.fc1(x))
+
+
+def squared_relu(x):
+    return relu(x).square()
+
+
+class SharedHeads(nn.Module):
+    def __init__(self, C, H, K):                      # H heads, K sets of keys
+        super().__init__()
+        self.D, self.group = C // H, H // K
+        self.W_Q, self.W_O = nn.Linear(C, C, bias=False), nn.Linear(C, C, bias=False)
+        self.W_K = nn.Linear(C, K * self.D, bias=False)
+        self.W_V = nn.Linear(C, K * self.D, bias=False)
+
+    def forward(self, x):                             # (B, T, C)
+        q, k, v = (W(x).unflatten(-1, (-1, self.D)).transpose(1, 2)
+                   for W in (self.W_Q, self.W_K, self.W_V))  # (B, H or K, T, D)
+        q, k = rotate(unit(q)), rotate(unit(k))       # QK-norm, then places
+        k, v = (u.repeat_interleave(self.group, dim=1) for u in (k, v))  # K becomes H
+        scores = q @ k.transpose(2, 3) / self.D**0.5  # (B, H, T, T)
+        later = torch.ones_like(scores).triu(1).bool()
+        out = softmax(scores.masked_fill(later, float("-inf"))) @ v
+        return self.W_O(out.transpose(1, 2).flatten(2))  # (B, T, C)
+
+
+def orthogonalise(G, steps=5):                        # (R, C)
+    X = G if G.shape[0] <= G.shape[1] else G.T        # no higher than wide
+    X = X / (X.norm() + 1e-7)                         # a matrix of zeros stays one
+    for _ in range(steps):
+        A = X @ X.T
+        X = 3.4445 * X + (-4.7750 * A + 2.0315 * A @ A) @ X
+    return X if G.shape[0] <= G.shape[1] else X.T
+
+
+def muon(p, m, lr, momentum=0.95):
+    with torch.no_grad():
+        m += p.grad - (1 - momentum) * m              # a sum that forgets
+        step = orthogonalise(p.grad + momentum * m)
+        p -= lr * max(1, p.shape[0] / p.shape[1])**0.5 * step
+
+
+def renew(model, C, H, K):                            # chapter 12's GPT, other parts
+    for block in model.blocks:
+        block.ln1, block.ln2 = RMSNorm(C), RMSNorm(C)
+        block.heads, block.mlp = SharedHeads(C, H, K), SwiGLU(C, 8 * C // 3)
+    model.ln_f = RMSNorm(C)
+    initialise(model)                                 # of chapter 12
+    for block in model.blocks:                        # both write nothing at first
+        nn.init.zeros_(block.heads.W_O.weight)
+        nn.init.zeros_(block.mlp.fc2.weight)
+    places = torch.zeros_like(model.embedding.positions)
+    del model.embedding.positions                     # zeros that nothing trains
+    model.embedding.register_buffer("positions", places)
+
+
+class Experts(nn.Module):
+    def __init__(self, C, F, E, k):
+        super().__init__()
+        self.k, self.router = k, nn.Linear(C, E, bias=False)
+        self.experts = nn.ModuleList(SwiGLU(C, F) for _ in range(E))
+
+    def choose(self, x):                              # (N, C)
+        shares, chosen = softmax(self.router(x)).topk(self.k)  # (N, k) each
+        return shares / shares.sum(-1, keepdim=True), chosen
+
+    def forward(self, x):                             # (B, T, C)
+        rows = x.flatten(0, 1)                        # (N, C)
+        weights, chosen = self.choose(rows)           # (N, k) each
+        out = torch.zeros_like(rows)
+        for e, expert in enumerate(self.experts):
+            at, place = (chosen == e).nonzero(as_tuple=True)  # who chose e, as which
+            out[at] += weights[at, place, None] * expert(rows[at])
+        return out.view_as(x)

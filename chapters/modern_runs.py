@@ -1,0 +1,449 @@
+"""Change GPT-2's recipe one part at a time, and count the steps to the same loss.
+
+    python chapters/modern_runs.py [--seeds 0 1 2 3 4] [--out FILE]
+
+Small models learn characters of the stories. Every variant of a seed reads the same
+batches, and has the learning rate that was best at two other seeds. About half an hour
+of one core.
+"""
+
+import math
+from collections.abc import Iterator
+from dataclasses import replace
+
+import torch
+import torch.nn.functional as F
+from torch import Tensor, nn
+
+from mygpt import GPT, GPTConfig, TrainingConfig, load_corpus, set_seed
+from mygpt.data import split
+from mygpt.gpt import LanguageModel, evaluating
+from mygpt.gpt import initialise as start_as_gpt2
+from mygpt.modern import ModernConfig, ModernGPT
+from mygpt.runs import make_runs
+from mygpt.training import Run, next_token_loss
+
+SEEDS = (0, 1, 2, 3, 4)
+TUNING_SEEDS = (10, 11)
+RTOL = None  # steps to a loss are whole numbers, and rates come from a grid
+T, B, C, H, L = 64, 12, 48, 4, 2
+STEPS, TARGET_AT, SHORT, EVERY = 600, 500, 300, 20
+GPT2 = {  # of ModernConfig, and what else a variant may change
+    "norm": "layer",
+    "positions": "learned",
+    "mlp": "gelu",
+    "num_kv_heads": None,
+    "qk_norm": False,
+    "zero_init": False,
+    "optimizer": "adamw",
+}
+PARTS = {
+    "RMSNorm": {"norm": "rms"},
+    "rotary": {"positions": "rotary"},
+    "SwiGLU": {"mlp": "swiglu"},
+    "shared keys": {"num_kv_heads": 2},
+    "QK-norm": {"qk_norm": True},
+    "zero init": {"zero_init": True},
+    "Muon": {"optimizer": "muon"},
+}
+TODAY = GPT2 | {name: value for part in PARTS.values() for name, value in part.items()}
+ALONE = (
+    {"GPT-2": GPT2}
+    | {name: GPT2 | part for name, part in PARTS.items()}
+    | {"squared ReLU": GPT2 | {"mlp": "relu2"}, "all": TODAY}
+)
+WITHOUT = {
+    f"without {name}": TODAY | {key: GPT2[key] for key in part}
+    for name, part in PARTS.items()
+}
+GRIDS = {"adamw": (0.002, 0.004, 0.008), "muon": (0.01, 0.02, 0.04)}
+HALF = {"half rate": 0, "half rate, other weights": 100}  # added to the weights' seed
+HIGH = (4, 16)  # times the best rate
+LENGTH, BUCKET = 256, 32  # positions of the longer texts, and of a mean over some
+EXPERTS, CHOSEN, BALANCE = 8, 2, 0.01
+
+
+def texts() -> tuple[Tensor, Tensor, list[str]]:
+    """Ids to learn from, ids to evaluate on, and the characters."""
+    text = load_corpus("stories")
+    characters = sorted(set(text))
+    ids = torch.tensor([characters.index(one) for one in text])
+    return *split(ids), characters
+
+
+LEARN, HELD, CHARACTERS = texts()
+
+
+def build(parts: dict, seed: int, length: int = T) -> ModernGPT:
+    """A model with a tied head that starts as GPT-2 does, without biases."""
+    set_seed(seed)
+    own = {key: value for key, value in parts.items() if key != "optimizer"}
+    shape = ModernConfig(len(CHARACTERS), length, C, H, L, tied=True, logit_cap=None)
+    model = ModernGPT(replace(shape, **own))
+    start_as_gpt2(model)
+    if parts["zero_init"]:
+        for block in model.blocks:
+            nn.init.zeros_(block.mha.W_O.weight)
+            nn.init.zeros_(block.mlp.fc2.weight)
+    return model
+
+
+def settings(parts: dict, rates: dict, steps: int, seed: int, **more) -> TrainingConfig:
+    """A constant rate after the warmup: no timetable knows how long the run will be."""
+    constant = {"schedule": "linear", "flat_share": 1.0}
+    plain = {"batch_size": B, "weight_decay": 0.0, "warmup_steps": 20}
+    optimizer = {"optimizer": parts["optimizer"], "progress": False, "seed": seed}
+    return TrainingConfig(steps, **plain | optimizer | constant | rates | more)
+
+
+def learn(model: LanguageModel, config: TrainingConfig, loss=next_token_loss, skip=0):
+    """The held-out loss every 20 steps, without the first `skip`; None if it broke."""
+    run = Run(model, LEARN, config, loss)
+    while run.step < config.steps:
+        try:
+            run.take_step()
+        except FloatingPointError:
+            return None
+        if run.step % EVERY == 0 and run.step > skip:
+            run.evaluate(HELD)
+    return run.history.val_loss
+
+
+def last_three(curve: list[float] | None) -> float:
+    return math.inf if curve is None else sum(curve[-3:]) / 3
+
+
+def score(parts: dict, rates: dict, steps: int) -> float:
+    """The mean over the tuning seeds of the last three evaluations."""
+    total = 0.0
+    for seed in TUNING_SEEDS:
+        config = settings(parts, rates, steps, seed)
+        total += last_three(learn(build(parts, seed), config, skip=steps - 60))
+    return total / len(TUNING_SEEDS)
+
+
+def best(parts: dict, fixed: dict, steps: int = TARGET_AT) -> tuple[dict, dict]:
+    """The best rate of a grid that is widened while the best stands at its edge."""
+    name = "learning_rate" if parts["optimizer"] == "adamw" else "matrix_learning_rate"
+    found: dict[float, float] = {}
+    tries = list(GRIDS[parts["optimizer"]])
+    while tries:
+        for rate in tries:
+            found[rate] = score(parts, fixed | {name: rate}, steps)
+        chosen = min(found, key=lambda rate: found[rate])
+        edges = {min(found): chosen / 2, max(found): chosen * 2}
+        tries = [edges[chosen]] if chosen in edges else []
+    table = {str(rate): finite(found[rate]) for rate in sorted(found)}
+    return fixed | {name: chosen}, table
+
+
+def finite(number: float) -> float | None:
+    return number if math.isfinite(number) else None
+
+
+def tune() -> tuple[dict, dict]:
+    """The rates of every variant, and what each rate of the grids gave."""
+    rates, tables = {}, {}
+    for name, parts in ALONE.items():
+        fixed = rates["GPT-2"] if parts["optimizer"] == "muon" else {}
+        rates[name], tables[name] = best(parts, fixed)
+    name = "without Muon"
+    rates[name], tables[name] = best(WITHOUT[name], {}, SHORT)
+    return rates, tables
+
+
+def work(model: ModernGPT, parts: dict) -> dict[str, float]:
+    """Parameters, FLOPs of a training step, and of Muon's matrices, in millions."""
+    count = sum(p.numel() for p in model.parameters())
+    matrices = [p for p in model.blocks.parameters() if p.ndim == 2]
+    weights = sum(p.numel() for p in matrices) + len(CHARACTERS) * C
+    step = 3 * B * T * (2 * weights + 4 * L * C * T)
+    muon = 0
+    if parts["optimizer"] == "muon":
+        for p in matrices:
+            r, c = sorted(p.shape)
+            muon += 5 * (2 * r * r * c + 2 * r**3 + 2 * r * r * c)
+    return {"parameters": count, "step": step / 1e6, "muon": muon / 1e6}
+
+
+@torch.no_grad()
+def by_position(model: ModernGPT, parts: dict, seed: int) -> list[float]:
+    """The loss on texts longer than those of the training, by position."""
+    long = build(parts, seed, LENGTH)  # its further position vectors are never trained
+    own = model.state_dict()
+    if "position.weight" in own:
+        rows = long.position.weight
+        own["position.weight"] = torch.cat([own["position.weight"], rows[T:]])
+    long.load_state_dict(own)
+    starts = range(0, len(HELD) - LENGTH - 1, LENGTH)
+    rows = torch.stack([HELD[i : i + LENGTH + 1] for i in starts])
+    logits = long(rows[:, :-1])[0].transpose(1, 2)
+    loss = F.cross_entropy(logits, rows[:, 1:], reduction="none").mean(0)
+    return loss.view(-1, BUCKET).mean(1).tolist()
+
+
+class Experts(nn.Module):
+    """Feed-forward networks of half the width, two of which each position visits."""
+
+    def __init__(self):
+        super().__init__()
+        self.router = nn.Linear(C, EXPERTS, bias=False)
+        self.up = nn.Parameter(0.02 * torch.randn(EXPERTS, 2 * C, C))
+        self.down = nn.Parameter(0.02 / (2 * L) ** 0.5 * torch.randn(EXPERTS, C, 2 * C))
+        nn.init.normal_(self.router.weight, std=0.02)
+        self.at_random = False
+
+    def forward(self, x: Tensor) -> Tensor:
+        rows = x.flatten(0, 1)
+        shares = F.softmax(self.router(rows), -1)
+        weights, chosen = shares.topk(CHOSEN)
+        if self.at_random:
+            chosen = torch.rand_like(shares).topk(CHOSEN)[1]
+        weights = weights / weights.sum(-1, keepdim=True)
+        self.chosen = chosen
+        load = F.one_hot(chosen, EXPERTS).sum((0, 1)) / chosen.numel()
+        self.balance = EXPERTS * (load * shares.mean(0)).sum()
+        out = torch.zeros_like(rows)
+        for e in range(EXPERTS):
+            at, place = (chosen == e).nonzero(as_tuple=True)
+            hidden = F.gelu(rows[at] @ self.up[e].T)
+            part = weights[at, place, None] * (hidden @ self.down[e].T)
+            out = out.index_add(0, at, part)
+        return out.view_as(x)
+
+
+def balanced(model: ModernGPT, batch: tuple[Tensor, ...]) -> Tensor:
+    loss = next_token_loss(model, batch)
+    return loss + BALANCE * sum(block.mlp.balance for block in model.blocks)
+
+
+def information(tokens: Tensor, experts: Tensor) -> float:
+    """How many nats an expert's number tells about the character just read."""
+    joint = torch.zeros(len(CHARACTERS), EXPERTS, dtype=torch.float64)
+    joint.index_put_((tokens, experts), torch.ones(1).double(), accumulate=True)
+    joint /= joint.sum()
+    apart = joint.sum(1, keepdim=True) * joint.sum(0, keepdim=True)
+    return torch.xlogy(joint, joint / apart).nan_to_num().sum().item()
+
+
+@torch.no_grad()
+def routed(model: ModernGPT) -> list[dict]:
+    """For each block: the load of each expert, and who goes to which."""
+    rows = HELD[: len(HELD) // T * T].view(-1, T)
+    model(rows)
+    tokens, found = rows.flatten(), []
+    for block in model.blocks:
+        first = block.mlp.chosen[:, 0]
+        load = torch.bincount(block.mlp.chosen.flatten(), minlength=EXPERTS)
+        visits = torch.zeros(len(CHARACTERS), EXPERTS)
+        visits.index_put_((tokens, first), torch.ones(1), accumulate=True)
+        found.append(
+            {
+                "load": (load / load.sum()).tolist(),
+                "nats": information(tokens, first),
+                "visits": visits.int().tolist(),
+            }
+        )
+    return found
+
+
+def experts(seed: int, rates: dict) -> dict:
+    """Experts against one network of the same active width, and what routers do."""
+    found = {}
+    for name, loss in (("free", next_token_loss), ("balanced", balanced)):
+        model = build(GPT2, seed)
+        for block in model.blocks:
+            block.mlp = Experts()
+        before = routed(model)
+        curve = learn(model, settings(GPT2, rates, TARGET_AT, seed), loss)
+        after = routed(model)
+        one = {"curve": curve, "before": before, "after": after}
+        for block in model.blocks:
+            block.mlp.at_random = True
+        one["at random"] = held_loss(model)
+        for block in model.blocks:
+            block.mlp.at_random = False
+            nn.init.normal_(block.mlp.router.weight)
+        one["new router"] = routed(model)
+        one["new router's loss"] = held_loss(model)
+        if name == "free":
+            del one["before"], one["new router"]
+            for block in one["after"]:
+                del block["visits"]
+        found[name] = one
+    for block in found["balanced"]["new router"] + found["balanced"]["before"]:
+        del block["visits"]
+    return found
+
+
+@torch.no_grad()
+def held_loss(model: LanguageModel) -> float:
+    rows = torch.stack([HELD[i : i + T + 1] for i in range(0, len(HELD) - T, T)])
+    with evaluating(model):
+        return model(rows[:, :-1].contiguous(), rows[:, 1:].contiguous())[1].item()
+
+
+def half_rate(seed: int, rates: dict) -> dict:
+    """GPT-2's recipe at half the rate that the tuning seeds chose."""
+    half = {name: rate / 2 for name, rate in rates.items()}
+    models = {name: build(GPT2, seed + more) for name, more in HALF.items()}
+    config = settings(GPT2, half, STEPS, seed)
+    alone = {name: {"curve": learn(model, config)} for name, model in models.items()}
+    wave = settings(GPT2, rates, TARGET_AT, seed, schedule="cosine")
+    curve = learn(build(GPT2, seed), wave, skip=TARGET_AT - 20)
+    long = by_position(models["half rate"], GPT2, seed)
+    return {
+        "alone": alone,
+        "cosine": {"half rate": curve},
+        "long": {"half rate": long},
+    }
+
+
+def run(seed: int, rates: dict, tables: dict) -> dict:
+    torch.set_num_threads(1)
+    found = {"seed": seed, "tuning": tables, "rates": rates}
+    found |= {"alone": {}, "without": {}, "cosine": {}, "high": {}, "long": {}}
+    gpt2 = rates["GPT-2"]
+    for name, parts in ALONE.items():
+        model = build(parts, seed)
+        one = work(model, parts) | {"first": held_loss(model)}
+        one["curve"] = learn(model, settings(parts, rates[name], STEPS, seed))
+        found["alone"][name] = one
+        if name in ("GPT-2", "rotary"):
+            found["long"][name] = by_position(model, parts, seed)
+    config = settings(GPT2, gpt2, STEPS, seed)
+    again = {"other weights": build(GPT2, seed + 100), "decay": build(GPT2, seed)}
+    set_seed(seed)
+    shape = GPTConfig(len(CHARACTERS), T, C, H, L, activation="gelu")
+    again["biases"] = GPT(shape)
+    for name, model in again.items():
+        decay = 0.1 if name == "decay" else 0.0
+        curve = learn(model, replace(config, weight_decay=decay))
+        found["alone"][name] = {"curve": curve}
+    for part, more in half_rate(seed, gpt2).items():
+        found[part] |= more
+    for name, parts in WITHOUT.items():
+        own = rates.get(name, rates["all"])
+        curve = learn(build(parts, seed), settings(parts, own, SHORT, seed))
+        found["without"][name] = {"curve": curve}
+    for name, parts in ALONE.items():
+        double = {key: 2 * rate for key, rate in rates[name].items()}
+        config = settings(parts, double, TARGET_AT, seed, schedule="cosine")
+        found["cosine"][name] = learn(build(parts, seed), config, skip=TARGET_AT - 20)
+    for times in HIGH:
+        for name in ("GPT-2", "QK-norm"):
+            rate = {"learning_rate": times * gpt2["learning_rate"]}
+            config = settings(ALONE[name], rate, 200, seed)
+            curve = learn(build(ALONE[name], seed), config, skip=140)
+            found["high"][f"{name}, {times}"] = finite(last_three(curve))
+    found["experts"] = experts(seed, gpt2)
+    return found
+
+
+def claims(runs: list[dict]) -> dict[str, bool]:
+    """What the chapter says of these runs, each of every seed."""
+
+    def means(run: dict, name: str, part: str = "alone") -> list[float]:
+        curve = run[part][name]["curve"]
+        return [sum(curve[i - 3 : i]) / 3 for i in range(3, len(curve) + 1)]
+
+    def ends(name: str, step: int = TARGET_AT, part: str = "alone") -> list[float]:
+        return [means(run, name, part)[step // EVERY - 3] for run in runs]
+
+    def steps(name: str) -> list[int]:
+        lines = [means(run, name) for run in runs]
+        return [next((i for i, m in enumerate(x) if m <= target), 99) for x in lines]
+
+    def less(one: list[float], other: list[float]) -> bool:
+        return all(a < b for a, b in zip(one, other, strict=True))
+
+    def more_without(name: str) -> list[float]:
+        without, everything = (
+            ends(f"without {name}", SHORT, "without"),
+            ends("all", SHORT),
+        )
+        return [a - b for a, b in zip(without, everything, strict=True)]
+
+    def waves(name: str) -> list[float]:
+        return [run["cosine"][name][-1] for run in runs]
+
+    def places(name: str, bucket: int) -> list[float]:
+        return [run["long"][name][bucket] for run in runs]
+
+    def high(name: str) -> list[float]:
+        return [run["high"][f"{name}, {HIGH[1]}"] for run in runs]
+
+    def nats(key: str) -> list[float]:
+        return [run["experts"]["balanced"][key][1]["nats"] for run in runs]
+
+    def loads(kind: str) -> list[float]:
+        return [max(max(b["load"]) for b in r["experts"][kind]["after"]) for r in runs]
+
+    target = sorted(ends("half rate"))[len(runs) // 2]
+    own = ("half rate", "half rate, other weights", "GPT-2", "biases")
+    nulls = [end for name in own for end in ends(name)]
+    clear = ("rotary", "Muon", "all")
+    unclear = ("RMSNorm", "squared ReLU", "QK-norm", "zero init", "shared keys")
+    trained = [last_three(run["experts"]["balanced"]["curve"]) for run in runs]
+    return {
+        "three end below every run of GPT-2's recipe": all(
+            max(ends(name)) < min(nulls) - 0.1 for name in clear
+        ),
+        "all seven need the fewest steps": max(steps("all"))
+        <= min(steps("rotary") + steps("Muon")),
+        "less than half the steps of GPT-2's": all(
+            2 * max(steps(name)) < min(steps("half rate")) for name in clear
+        ),
+        "the others overlap with GPT-2's": all(
+            max(ends(name)) > min(nulls) and min(ends(name)) < max(nulls)
+            for name in unclear
+        ),
+        "SwiGLU is on the worse side": sorted(ends("SwiGLU"))[len(runs) // 2]
+        > sorted(ends("half rate"))[len(runs) // 2],
+        "half the rate is better": sum(ends("half rate")) < sum(ends("GPT-2")),
+        "with a cosine the three are ahead": all(
+            less(waves(name), waves("half rate")) for name in clear
+        ),
+        "set back, Muon and rotary positions cost most": min(
+            more_without("Muon") + more_without("rotary")
+        )
+        > 3 * max(max(more_without(n)) for n in PARTS if n not in clear),
+        "without QK-norm it is lower": max(more_without("QK-norm")) < 0,
+        "learned positions fail at once": less(
+            [x + 0.5 for x in places("half rate", 1)], places("half rate", 2)
+        ),
+        "rotary ones a little later": less(places("rotary", 2), places("half rate", 2)),
+        "and then more": less(places("half rate", 5), places("rotary", 5)),
+        "QK-norm learns at a high rate": less(
+            [x + 0.05 for x in high("QK-norm")], high("GPT-2")
+        ),
+        "a free router leans": min(loads("free")) > 0.25,
+        "a balanced one does not": max(loads("balanced")) < 0.22,
+        "who works matters": less(
+            [x + 0.3 for x in trained],
+            [
+                min(e["at random"], e["new router's loss"])
+                for e in (run["experts"]["balanced"] for run in runs)
+            ],
+        ),
+        "training sharpens": less(nats("new router"), nats("after"))
+        and less(nats("before"), nats("after")),
+        "a random router sorts too": min(nats("new router")) > 0.4,
+    }
+
+
+def results(seeds) -> Iterator[tuple[list[dict], list[str]]]:
+    torch.set_num_threads(1)
+    rates, tables = tune()
+    lines = [f"tuning, {name}: {table}" for name, table in tables.items()]
+    for seed in seeds:
+        one = run(seed, rates, tables)
+        ends = {
+            name: round(last_three(v["curve"]), 3) for name, v in one["alone"].items()
+        }
+        yield [one], [*lines, f"seed {seed}, last losses: {ends}"]
+        lines = []
+
+
+if __name__ == "__main__":
+    make_runs(__file__, __doc__, SEEDS, results)

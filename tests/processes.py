@@ -8,7 +8,8 @@ import time
 import traceback
 
 context = multiprocessing.get_context("forkserver")
-context.set_forkserver_preload(["mygpt.distributed"])
+# torch._dynamo too: every optimizer imports it, which takes most of a second.
+context.set_forkserver_preload(["mygpt.distributed", "torch._dynamo"])
 
 
 def together(count, function, *arguments, limit=60):

@@ -24,9 +24,11 @@ from typing import Any, cast
 
 import torch
 import torch.distributed as dist
-import torch.distributed.checkpoint as dcp
 from torch import Tensor, nn
+from torch.distributed.checkpoint.api import CheckpointException
 from torch.distributed.checkpoint.state_dict import get_state_dict, set_state_dict
+from torch.distributed.checkpoint.state_dict_loader import load as load_parts
+from torch.distributed.checkpoint.state_dict_saver import save as save_parts
 from torch.nn.parallel import DistributedDataParallel
 
 from mygpt.arguments import check_above_zero
@@ -261,9 +263,9 @@ class SharedRun(Run):
 
         try:
             on_first(begin)
-            dcp.save(self.tensors(), checkpoint_id=temporary)
+            save_parts(self.tensors(), checkpoint_id=temporary)
             on_first(finish)
-        except (OSError, dcp.CheckpointException) as error:
+        except (OSError, CheckpointException) as error:
             shutil.rmtree(temporary, ignore_errors=True)
             raise OSError(
                 f"{final}: saving the checkpoint failed: {reason_of(error)}"
@@ -349,14 +351,14 @@ def read_shared(folder: Path) -> dict:
 
 def read_into(tensors: dict[str, Any], folder: Path, **options: Any) -> None:
     try:
-        dcp.load(tensors, checkpoint_id=folder, **options)
-    except (OSError, KeyError, dcp.CheckpointException) as error:
+        load_parts(tensors, checkpoint_id=folder, **options)
+    except (OSError, KeyError, CheckpointException) as error:
         raise ValueError(f"{folder}: loading failed: {reason_of(error)}") from error
 
 
 def reason_of(error: BaseException) -> str:
     """The first line of an error, or of the first process's that failed with it."""
-    if isinstance(error, dcp.CheckpointException):
+    if isinstance(error, CheckpointException):
         rank, (inner, _) = min(error.failures.items())
         return f"process {rank}: {inner}"
     return str(error).splitlines()[0]

@@ -248,7 +248,7 @@ class Run:
             torch.manual_seed(config.seed)
             self.random_state = get_random_state()
 
-    def windows_of(self, ids: Ids) -> Batches:
+    def windows_of(self, ids: Ids) -> Source:
         return Batches(
             ids,
             self.config.batch_size,

@@ -1,7 +1,6 @@
 """The commands: train, generate, convert, world-model, workbook and check."""
 
 import argparse
-import os
 import sys
 import warnings
 from pathlib import Path
@@ -138,7 +137,9 @@ class Formatter(
 
 
 def add_train(commands) -> None:
-    option = add(commands, "train", TRAIN, run_train).add_argument
+    parser = add(commands, "train", TRAIN, run_train)
+    parser.set_defaults(default_of=parser.get_default)
+    option = parser.add_argument
     option("corpus", metavar="CORPUS")
     option("--out", metavar="DIR", required=True, help="where checkpoints go")
     option("--resume", action="store_true", help="continue from the last checkpoint")
@@ -342,12 +343,7 @@ def main(arguments: list[str]) -> int:
     try:
         return options.run(options) or 0
     except (ValueError, OSError, ImportError, FloatingPointError) as error:
-        if "TORCHELASTIC_RUN_ID" in os.environ:
-            from mygpt.launch import report
-
-            report(error)
-        else:
-            print(f"mygpt: {error}", file=sys.stderr)
+        print(f"mygpt: {error}", file=sys.stderr)
         return 2 if options.run is run_check else 1
     except KeyboardInterrupt:
         print("\nmygpt: stopped", file=sys.stderr)

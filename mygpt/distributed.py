@@ -13,14 +13,17 @@ pickle: as with any pickle, load only what you trust.
 
 import os
 import shutil
+import socket
+import time
 import warnings
 from collections.abc import Callable, Iterator
-from contextlib import AbstractContextManager, contextmanager, nullcontext
+from contextlib import AbstractContextManager, ExitStack, contextmanager, nullcontext
 from dataclasses import asdict, replace
 from datetime import timedelta
 from itertools import islice
 from pathlib import Path
 from typing import Any, cast
+from uuid import uuid4
 
 import torch
 import torch.distributed as dist
@@ -43,6 +46,7 @@ from mygpt.checkpoint import (
     write_index,
 )
 from mygpt.data import Device, Ids, windows
+from mygpt.files import held
 from mygpt.gpt import LanguageModel, evaluating
 from mygpt.machine import TIMEOUT
 from mygpt.shards import Shards, derived_seed
@@ -139,13 +143,40 @@ def train(
             "muon needs whole matrices, and shard=True splits them: "
             "expected optimizer='adamw' or shard=False"
         )
-    if out is not None:
-        on_first(lambda: check_out(out, resume))
-    with waiting_for_others():
+    with waiting_for_others(), ExitStack() as stack:
+        if out is not None:
+            on_first(lambda: check_out(out, resume))
+            on_first(lambda: stack.enter_context(held(out)))
+            check_seen_by_all(Path(out))
         run = SharedRun(model, data, config, loss, shard)
         if resume and out is not None and on_first(lambda: bool(checkpoints(out))):
             run.load(out)
         return run.to_the_end(val_data, out, tokenizer)
+
+
+def check_seen_by_all(folder: Path, seconds: float = 5) -> None:
+    """Raise a ValueError unless every process sees what the first one writes there."""
+    name = on_first(lambda: make_mark(folder))
+    end = time.monotonic() + seconds  # a network drive may take a moment
+    while not (folder / name).exists() and time.monotonic() < end:
+        time.sleep(0.05)
+    blind = [None] * dist.get_world_size()
+    here = None if (folder / name).exists() else socket.gethostname()
+    dist.all_gather_object(blind, here)
+    on_first((folder / name).unlink)
+    for rank, machine in enumerate(blind):
+        if machine is not None:
+            raise ValueError(
+                f"{folder}: process {rank}, on {machine}, does not see what process 0 "
+                "wrote there: expected one folder that every machine sees"
+            )
+
+
+def make_mark(folder: Path) -> str:
+    """Make an empty file with a name of its own."""
+    name = f".seen-by-all-{uuid4().hex}"
+    (folder / name).touch()
+    return name
 
 
 class SharedRun(Run):

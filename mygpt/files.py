@@ -39,6 +39,39 @@ def sync(path: Path) -> None:
         os.close(descriptor)
 
 
+@contextmanager
+def held(folder: str | Path) -> Iterator[None]:
+    """Keep others from holding the same folder, as long as this process lives at most.
+
+    A folder that another process holds is a ValueError. The lock is the system's, and
+    leaves no file; on Windows and on some network drives there is none for folders.
+    """
+    folder = Path(folder)
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise OSError(f"{folder}: the folder cannot be made: {error}") from error
+    if os.name == "nt":
+        yield
+        return
+    import fcntl
+
+    descriptor = os.open(folder, os.O_RDONLY)
+    try:
+        try:
+            fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            raise ValueError(
+                f"{folder}: another run writes there; wait for its end, stop it, or "
+                "name another folder"
+            ) from None
+        except OSError:
+            pass  # a file system without such locks
+        yield
+    finally:
+        os.close(descriptor)
+
+
 def write_json(path: str | Path, content: object) -> None:
     """Write readable JSON, atomically."""
     text = json.dumps(content, indent=2, ensure_ascii=False, allow_nan=False) + "\n"

@@ -14,9 +14,12 @@ import socket
 import sys
 import tempfile
 import threading
+import time
+import traceback
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
+from typing import NoReturn
 
 from torch.distributed import run as torchrun
 from torch.distributed.elastic.multiprocessing.api import SignalException
@@ -63,15 +66,13 @@ def launch(
     options = torchrun.parse_args(
         [*where, f"--nproc-per-node={processes}", "-m", "mygpt", *arguments]
     )
-    for name in ("torch.distributed.elastic", "torch.distributed.run"):
-        logging.getLogger(name).setLevel(logging.CRITICAL)
     threads = max(1, (os.cpu_count() or 1) // processes)
     with tempfile.TemporaryDirectory() as folder:
         started = Path(folder) / "started"
         set_here = {STARTED: str(started)}
         if "OMP_NUM_THREADS" not in os.environ:
             set_here["OMP_NUM_THREADS"] = str(threads)
-        with environment(set_here), watched(started, meet, machines, timeout):
+        with environment(set_here), watched(started, meet, machines, timeout), silent():
             try:
                 torchrun.run(options)
             except ChildFailedError as error:
@@ -109,6 +110,16 @@ def meet_options(meet: str, machines: int, timeout: float) -> list[str]:
         f"--rdzv-id=mygpt-{machines}",
         f"--rdzv-conf=join_timeout={timeout:.0f},read_timeout={timeout:.0f}",
     ]
+
+
+@contextmanager
+def silent() -> Iterator[None]:
+    """Keep torchrun's log from the screen: what matters is told in one line."""
+    logging.disable(logging.CRITICAL)
+    try:
+        yield
+    finally:
+        logging.disable(logging.NOTSET)
 
 
 @contextmanager
@@ -166,6 +177,10 @@ def why(failures: Mapping[int, ProcessFailure], count: int, out: str | Path) -> 
         for rank, failure in failures.items()
         if failure.exitcode < 0 and failure.exitcode != -signal.SIGTERM
     }
+    silence = [text for text in told.values() if "lost another" in text]
+    if killed and any("imed out" in text for text in silence):
+        rank = min(killed)
+        return f"process {rank} of {count} did not answer in time; {go_on(out)}"
     if killed:
         rank, code = min(killed.items())
         name = signal.Signals(-code).name
@@ -197,6 +212,24 @@ def message(failure: ProcessFailure) -> str:
     return text.partition(": ")[2]
 
 
+def leave(error: BaseException) -> NoReturn:
+    """Report why this process cannot go on, and end it at once.
+
+    Clearing up after a lost connection may never end: a thread of PyTorch's waits for
+    Python, and Python for that thread.
+    """
+    if isinstance(error, KeyboardInterrupt):
+        if STARTED not in os.environ:
+            print("mygpt: stopped", file=sys.stderr)
+    elif isinstance(error, ValueError | OSError | ImportError | FloatingPointError):
+        report(error)
+    else:
+        traceback.print_exception(error)
+    sys.stdout.flush()
+    sys.stderr.flush()
+    os._exit(130 if isinstance(error, KeyboardInterrupt) else 1)
+
+
 def report(error: BaseException) -> None:
     """Hand an error to the process that launched this one, or print it."""
     if STARTED in os.environ:
@@ -205,6 +238,18 @@ def report(error: BaseException) -> None:
         handler.record_exception(error)
     else:
         print(f"mygpt: process {os.environ['RANK']}: {error}", file=sys.stderr)
+
+
+def end_with_parent(every: float = 1.0) -> None:
+    """Let this process end when the one that started it is gone."""
+    parent = os.getppid()
+
+    def watch() -> None:
+        while os.getppid() == parent:
+            time.sleep(every)
+        os._exit(1)
+
+    threading.Thread(target=watch, daemon=True).start()
 
 
 def say_started() -> None:

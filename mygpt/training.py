@@ -23,6 +23,7 @@ from mygpt.arguments import (
 )
 from mygpt.checkpoint import INDEX, checkpoints, load_checkpoint, save_checkpoint
 from mygpt.data import Batches, Device, Ids, windows
+from mygpt.files import held
 from mygpt.gpt import LanguageModel, evaluating
 from mygpt.muon import Muon, is_hidden_matrix
 from mygpt.tokenizers import Tokenizer
@@ -206,7 +207,8 @@ def train(
     run = Run(model, data, config, loss)
     if resume and out is not None:
         run.load(out)
-    return run.to_the_end(val_data, out, tokenizer)
+    with nullcontext() if out is None else held(out):
+        return run.to_the_end(val_data, out, tokenizer)
 
 
 def check_out(

@@ -23,7 +23,7 @@ def run_train(options: argparse.Namespace) -> None:
     from mygpt.launch import is_worker, launch
 
     if is_worker():
-        return run_worker(options)
+        return be_worker(options)
     many = options.processes is not None or options.machines != 1 or options.meet
     if options.shard and not many:
         raise ValueError("--shard splits a model over processes: expected --processes")
@@ -42,21 +42,28 @@ def run_train(options: argparse.Namespace) -> None:
     return print_end(train(**job), options.out)
 
 
-def run_worker(options: argparse.Namespace) -> None:
+def be_worker(options: argparse.Namespace) -> None:
     """Be one of the processes that torchrun started."""
     from mygpt import distributed
-    from mygpt.launch import say_started
+    from mygpt.launch import end_with_parent, leave, say_started
 
     say_started()
+    end_with_parent()
     begun, device = None, options.device
-    if options.resume and checkpoints(options.out):
-        begun = distributed.load_checkpoint(options.out)
-        device = device or begun[2]["device"]
-    if device == "cuda":
-        device = f"cuda:{os.environ['LOCAL_RANK']}"
-    with distributed.connected(device or "cpu", options.timeout):
-        job = prepare(options, device, begun)
-        history = distributed.train(**job, shard=options.shard)
+    try:
+        if options.resume and checkpoints(options.out):
+            begun = distributed.load_checkpoint(options.out)
+            device = device or begun[2]["device"]
+        if device == "cuda":
+            device = f"cuda:{os.environ['LOCAL_RANK']}"
+        with distributed.connected(device or "cpu", options.timeout):
+            try:
+                job = prepare(options, device, begun)
+                history = distributed.train(**job, shard=options.shard)
+            except BaseException as error:
+                leave(error)
+    except BaseException as error:
+        leave(error)
     if os.environ["RANK"] == "0":
         print_end(history, options.out)
 
@@ -75,6 +82,7 @@ def prepare(
         if tokenizer is None or "config" not in state:
             raise ValueError(f"{options.out}: not a checkpoint of `mygpt train`")
         config = TrainingConfig.stored(state["config"], progress=not options.quiet)
+        check_unchanged(options, model, config)
         device = device or state.get("device")
     ids, val_ids = split(torch.tensor(tokenizer.encode(text)))
     if len(ids) <= model.config.max_seq_len:
@@ -91,6 +99,30 @@ def prepare(
         "tokenizer": tokenizer,
         "resume": options.resume,
     }
+
+
+def check_unchanged(
+    options: argparse.Namespace, model: LanguageModel, config: TrainingConfig
+) -> None:
+    """Raise a ValueError for an option that a run that goes on cannot follow."""
+    begun = {
+        "steps": config.steps,
+        "batch_size": config.batch_size,
+        "seed": config.seed,
+        "bf16": config.autocast,
+        "layers": model.config.num_layers,
+        "heads": model.config.num_heads,
+        "width": model.config.embed_dim,
+        "length": model.config.max_seq_len,
+    }
+    for name, there in begun.items():
+        here = getattr(options, name)
+        if here not in (there, options.default_of(name)):
+            option = name.replace("_", "-")
+            raise ValueError(
+                f"--{option} {here}: the run was started with {there} and goes on with "
+                "its own settings; leave the option out, or begin another run"
+            )
 
 
 def print_end(history: History, out: str | Path) -> None:

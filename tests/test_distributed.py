@@ -15,6 +15,7 @@ from torch.distributed.checkpoint.state_dict import (
 from mygpt import distributed, training
 from mygpt.checkpoint import checkpoints, save_checkpoint
 from mygpt.distributed import connected
+from mygpt.files import held
 from mygpt.gpt import GPT, GPTConfig
 from mygpt.modern import ModernConfig, ModernGPT
 from mygpt.shards import Shards
@@ -235,7 +236,7 @@ def test_a_checkpoint_that_cannot_be_written_stops_every_process(tmp_path):
     (tmp_path / "file").write_text("")
     for error in together(2, trained, False, tmp_path / "file" / "run"):
         assert isinstance(error, OSError)
-        assert "saving the checkpoint failed" in str(error)
+        assert "file/run: the folder cannot be made" in str(error)
     assert (tmp_path / "file").read_text() == ""
 
 
@@ -263,6 +264,27 @@ def on_a_full_disk(out):
 
     filesystem._write_files_from_queue = full
     return trained(out=out)
+
+
+def test_a_folder_that_not_all_see_is_refused_by_all(tmp_path):
+    for error in together(2, in_a_folder_of_its_own, tmp_path):
+        assert isinstance(error, ValueError)
+        assert "process 1, on " in str(error)
+        assert "expected one folder that every machine sees" in str(error)
+    assert not list(tmp_path.rglob(".seen*"))
+
+
+def in_a_folder_of_its_own(out):
+    return trained(out=out / os.environ["RANK"])
+
+
+def test_two_runs_do_not_write_to_one_folder(tmp_path):
+    with held(tmp_path):
+        for error in together(2, trained, False, tmp_path):
+            assert f"{tmp_path}: another run writes there" in str(error)
+        with pytest.raises(ValueError, match="another run writes there"):
+            training.train(model(), ids(), CONFIG, out=tmp_path)
+    assert together(2, trained, False, tmp_path)[0]
 
 
 def test_a_process_that_is_gone_ends_the_others_in_time():

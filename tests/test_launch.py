@@ -104,6 +104,47 @@ def test_a_killed_process_loses_nothing_that_was_saved(corpus, tmp_path):
     assert bits(out, 60) == bits(tmp_path / "whole", 60)
 
 
+@pytest.mark.slow
+def test_a_process_that_does_not_answer_ends_the_run_in_time(corpus, tmp_path):
+    """torchrun gives it half a minute after the time limit, and then kills it."""
+    out = tmp_path / "run"
+    options = (*SMALL[:-1], "--timeout=5", "--steps=5000")
+    process = start(corpus, "--processes=2", *options, "--out", out)
+    wait_for(lambda: checkpoints(out))
+    workers(process)[1].send_signal(signal.SIGSTOP)
+    status, _, (error,) = end(process)
+    assert status == 1
+    assert re.match(r"mygpt: process [01] of 2 did not answer in time; the last", error)
+
+
+def test_processes_end_when_the_one_that_launched_them_is_killed(corpus, tmp_path):
+    out = tmp_path / "run"
+    process = start(corpus, "--processes=2", "--steps=100000", *SMALL, "--out", out)
+    wait_for(lambda: checkpoints(out))
+    left = workers(process)
+    assert len(left) == 2
+    process.kill()
+    process.communicate(timeout=LIMIT)
+    gone, alive = psutil.wait_procs(left, timeout=20)
+    assert (len(gone), alive) == (2, [])
+
+
+@pytest.mark.parametrize(
+    "option", ["--steps=9", "--width=32", "--seed=1", "--batch-size=8", "--bf16"]
+)
+def test_a_run_that_goes_on_keeps_its_settings(corpus, tmp_path, option, capsys):
+    begun = ["train", str(corpus), "--steps=5", *SMALL[:-1], "--out", str(tmp_path)]
+    assert main(begun) == 0
+    name = option.partition("=")[0]
+    changed = [one for one in begun if not one.startswith(name)]
+    assert main([*changed, option, "--resume"]) == 1
+    (error,) = capsys.readouterr().err.splitlines()
+    assert f"mygpt: {name} " in error
+    assert "goes on with its own settings" in error
+    assert main([*begun, "--resume"]) == 0
+    assert main(["train", str(corpus), "--out", str(tmp_path), "--resume"]) == 0
+
+
 def test_torchrun_by_hand_gives_the_same_run(corpus, tmp_path):
     options = [str(corpus), "--steps=5", *SMALL]
     assert run(*options, "--processes=2", "--out", tmp_path / "a")[0] == 0

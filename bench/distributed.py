@@ -1,17 +1,17 @@
 """What many processes cost: tokens a second for each core, beside one process.
 
-    python bench/distributed.py [--rounds 5] [--processes 2 …] [--json FILE]
+    python bench/distributed.py [--rounds 5] [--processes 2 …] [--out FILE]
 
 One process and several take turns on the same global batch for each process's share:
 every process has as many rows as the one has alone (weak scaling), one thread each. Two
 shapes: a large batch, half a second a step or more, and a small one, where the exchange
 of gradients shows. A ratio is that of neighbouring turns, so that a machine that drifts
 slows both; with more processes than cores it says nothing and is left out. Only the
-steps are timed, in every process, after three that are not.
+steps are timed, in every process, after three that are not. What chapter 17 prints is
+in chapters/data/throughput.json: --out writes such a file.
 """
 
 import argparse
-import json
 import multiprocessing
 import os
 import socket
@@ -20,7 +20,7 @@ import time
 
 from machine import print_machine
 
-from mygpt.runs import cpu_name
+from mygpt.runs import store_runs
 
 SHAPES = {  # rows for each process, length, width, heads, layers, steps in a turn
     "48 x 128, width 192": (48, 128, 192, 6, 4, 4),
@@ -28,6 +28,7 @@ SHAPES = {  # rows for each process, length, width, heads, layers, steps in a tu
 }
 V, BAR = 65, 0.9
 KINDS = ("copies", "sharded")
+LARGE = ("48 x 128, width 192",)
 
 
 def turn(shape: tuple, kind: str, count: int) -> float:
@@ -83,52 +84,60 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--rounds", type=int, default=5)
     parser.add_argument("--processes", type=int, nargs="+", default=[2, 4])
-    parser.add_argument("--json", metavar="FILE")
+    parser.add_argument("--out", metavar="FILE")
     options = parser.parse_args()
     print_machine()
-    multiprocessing.get_context("forkserver").set_forkserver_preload(
-        ["mygpt.distributed"]
-    )
+    context = multiprocessing.get_context("forkserver")
+    context.set_forkserver_preload(["mygpt.distributed", "torch._dynamo"])
     cores = os.cpu_count() or 1
     counts = [count for count in options.processes if count <= cores]
-    found = []
+    found, log = [], []
     for name, shape in SHAPES.items():
-        rounds: dict[tuple, list[float]] = {}
-        alone = []
-        for _ in range(options.rounds):
-            one = turn(shape, "copies", 1)
-            alone.append(one)
-            for kind in KINDS:
-                for count in counts:
-                    ratio = one / turn(shape, kind, count)
-                    rounds.setdefault((kind, count), []).append(ratio)
-        tokens = shape[0] * shape[1] / statistics.median(alone)
-        print(
-            f"{name}: one process {statistics.median(alone):.3f} s a step, "
-            f"{tokens:,.0f} tokens/s"
+        alone, ratios = measured(shape, counts, options.rounds)
+        log += told(name, alone, ratios, cores)
+        found += [
+            {
+                "shape": name,
+                "kind": kind,
+                "processes": count,
+                "alone": alone,
+                "ratios": r,
+            }
+            for (kind, count), r in ratios.items()
+        ]
+    if options.out:
+        store_runs(options.out, "python bench/distributed.py", log, found)
+
+
+def measured(shape: tuple, counts: list[int], rounds: int) -> tuple[list, dict]:
+    """Seconds of one process's steps, and what several reach of its tokens a second."""
+    alone, ratios = [], {}
+    for _ in range(rounds):
+        for kind in KINDS:
+            for count in counts:
+                one = turn(shape, "copies", 1)
+                alone.append(one)
+                found = one / turn(shape, kind, count)
+                ratios.setdefault((kind, count), []).append(found)
+    return alone, ratios
+
+
+def told(name: str, alone: list, ratios: dict, cores: int) -> list[str]:
+    """The result in lines, which are printed."""
+    seconds, tokens = statistics.median(alone), SHAPES[name][0] * SHAPES[name][1]
+    lines = [
+        f"{name}: one process {seconds:.3f} s a step, {tokens / seconds:,.0f} tokens/s"
+    ]
+    for (kind, count), found in ratios.items():
+        with_bar = kind == "copies" and name in LARGE and count == min(2, cores)
+        middle, low, high = statistics.median(found), min(found), max(found)
+        bar = f"   (bar: at least {BAR})" if with_bar else ""
+        lines.append(
+            f"  {kind:8} on {count}: {middle:.3f} of it for each core, "
+            f"{low:.3f} to {high:.3f}{bar}"
         )
-        for (kind, count), ratios in rounds.items():
-            middle = statistics.median(ratios)
-            bar = f"   (bar: at least {BAR})" if kind == "copies" else ""
-            bar = bar if name.startswith("48") and count == min(2, cores) else ""
-            print(
-                f"  {kind:8} on {count}: {middle:.3f} of it for each core, "
-                f"{min(ratios):.3f} to {max(ratios):.3f}{bar}"
-            )
-            found.append(
-                {
-                    "shape": name,
-                    "kind": kind,
-                    "processes": count,
-                    "ratios": ratios,
-                    "alone": alone,
-                }
-            )
-    if options.json:
-        with open(options.json, "w", encoding="utf-8") as file:
-            json.dump(
-                {"cpu": cpu_name(), "cores": cores, "runs": found}, file, indent=1
-            )
+    print(*lines, sep="\n", flush=True)
+    return lines
 
 
 if __name__ == "__main__":

@@ -3,13 +3,14 @@
     python chapters/modern_runs.py [--seeds 0 1 2 3 4] [--out FILE]
 
 Small models learn characters of the stories. Every variant of a seed reads the same
-batches, and has the learning rate that was best at two other seeds. About half an hour
-of one core.
+batches, and has a learning rate that was chosen at other seeds. About 45 minutes of one
+core.
 """
 
 import math
 from collections.abc import Iterator
 from dataclasses import replace
+from unittest.mock import patch
 
 import torch
 import torch.nn.functional as F
@@ -19,15 +20,17 @@ from mygpt import GPT, GPTConfig, TrainingConfig, load_corpus, set_seed
 from mygpt.data import split
 from mygpt.gpt import LanguageModel, evaluating
 from mygpt.gpt import initialise as start_as_gpt2
-from mygpt.modern import ModernConfig, ModernGPT
+from mygpt.modern import ModernConfig, ModernGPT, rotate
 from mygpt.runs import make_runs
 from mygpt.training import Run, next_token_loss
 
 SEEDS = (0, 1, 2, 3, 4)
-TUNING_SEEDS = (10, 11)
+TUNING_SEEDS = (10, 11)  # for the whole grid
+MORE_SEEDS = (12, 13)  # for the best of the grid, and for half of it
 RTOL = None  # steps to a loss are whole numbers, and rates come from a grid
 T, B, C, H, L = 64, 12, 48, 4, 2
 STEPS, TARGET_AT, SHORT, EVERY = 600, 500, 300, 20
+LONG_STEPS, LONG = 1500, ("GPT-2", "rotary", "Muon", "all")
 GPT2 = {  # of ModernConfig, and what else a variant may change
     "norm": "layer",
     "positions": "learned",
@@ -36,6 +39,7 @@ GPT2 = {  # of ModernConfig, and what else a variant may change
     "qk_norm": False,
     "zero_init": False,
     "optimizer": "adamw",
+    "start": "GPT-2",
 }
 PARTS = {
     "RMSNorm": {"norm": "rms"},
@@ -46,19 +50,23 @@ PARTS = {
     "zero init": {"zero_init": True},
     "Muon": {"optimizer": "muon"},
 }
+LARGER = {"start": "1 / root of the fan-in"}  # of all matrices in the blocks
 TODAY = GPT2 | {name: value for part in PARTS.values() for name, value in part.items()}
 ALONE = (
     {"GPT-2": GPT2}
     | {name: GPT2 | part for name, part in PARTS.items()}
     | {"squared ReLU": GPT2 | {"mlp": "relu2"}, "all": TODAY}
+    | {"SwiGLU, larger start": GPT2 | PARTS["SwiGLU"] | LARGER}
+    | {"GPT-2, larger start": GPT2 | LARGER}
 )
 WITHOUT = {
     f"without {name}": TODAY | {key: GPT2[key] for key in part}
     for name, part in PARTS.items()
 }
 GRIDS = {"adamw": (0.002, 0.004, 0.008), "muon": (0.01, 0.02, 0.04)}
-HALF = {"half rate": 0, "half rate, other weights": 100}  # added to the weights' seed
-HIGH = (4, 16)  # times the best rate
+NULLS = ("other weights", "biases", "decay", "twice the rate")
+HIGH = (0.032, 0.128)
+SHARPER = 1.5  # times each query and key; the best of 1, 1.5 and 2 at seeds 5 and 6
 LENGTH, BUCKET = 256, 32  # positions of the longer texts, and of a mean over some
 EXPERTS, CHOSEN, BALANCE = 8, 2, 0.01
 
@@ -77,10 +85,15 @@ LEARN, HELD, CHARACTERS = texts()
 def build(parts: dict, seed: int, length: int = T) -> ModernGPT:
     """A model with a tied head that starts as GPT-2 does, without biases."""
     set_seed(seed)
-    own = {key: value for key, value in parts.items() if key != "optimizer"}
+    other = ("optimizer", "start")
+    own = {key: value for key, value in parts.items() if key not in other}
     shape = ModernConfig(len(CHARACTERS), length, C, H, L, tied=True, logit_cap=None)
     model = ModernGPT(replace(shape, **own))
     start_as_gpt2(model)
+    if parts["start"] != "GPT-2":
+        for p in model.blocks.parameters():
+            if p.ndim == 2:
+                nn.init.normal_(p, std=p.shape[1] ** -0.5)
     if parts["zero_init"]:
         for block in model.blocks:
             nn.init.zeros_(block.mha.W_O.weight)
@@ -113,18 +126,24 @@ def last_three(curve: list[float] | None) -> float:
     return math.inf if curve is None else sum(curve[-3:]) / 3
 
 
-def score(parts: dict, rates: dict, steps: int) -> float:
-    """The mean over the tuning seeds of the last three evaluations."""
+def score(parts: dict, rates: dict, steps: int, seeds=TUNING_SEEDS) -> float:
+    """The mean over some seeds of the last three evaluations."""
     total = 0.0
-    for seed in TUNING_SEEDS:
+    for seed in seeds:
         config = settings(parts, rates, steps, seed)
         total += last_three(learn(build(parts, seed), config, skip=steps - 60))
-    return total / len(TUNING_SEEDS)
+    return total / len(seeds)
+
+
+def tuned_rate(parts: dict) -> str:
+    return {"adamw": "learning_rate", "muon": "matrix_learning_rate"}[
+        parts["optimizer"]
+    ]
 
 
 def best(parts: dict, fixed: dict, steps: int = TARGET_AT) -> tuple[dict, dict]:
     """The best rate of a grid that is widened while the best stands at its edge."""
-    name = "learning_rate" if parts["optimizer"] == "adamw" else "matrix_learning_rate"
+    name = tuned_rate(parts)
     found: dict[float, float] = {}
     tries = list(GRIDS[parts["optimizer"]])
     while tries:
@@ -141,14 +160,27 @@ def finite(number: float) -> float | None:
     return number if math.isfinite(number) else None
 
 
+def or_half(parts: dict, rates: dict, table: dict) -> tuple[dict, dict]:
+    """The best rate of the grid or half of it: the lower loss at four seeds."""
+    name, losses = tuned_rate(parts), {}
+    for rate in (rates[name], rates[name] / 2):
+        two = score(parts, rates | {name: rate}, TARGET_AT, MORE_SEEDS)
+        losses[rate] = (table[str(rate)] + two) / 2
+    chosen = min(losses, key=lambda rate: losses[rate])
+    return rates | {name: chosen}, {str(rate): losses[rate] for rate in losses}
+
+
 def tune() -> tuple[dict, dict]:
-    """The rates of every variant, and what each rate of the grids gave."""
-    rates, tables = {}, {}
+    """The rates of every variant, and what each rate that was tried gave."""
+    grid, rates, tables = {}, {}, {}
     for name, parts in ALONE.items():
-        fixed = rates["GPT-2"] if parts["optimizer"] == "muon" else {}
-        rates[name], tables[name] = best(parts, fixed)
+        fixed = grid["GPT-2"] if parts["optimizer"] == "muon" else {}
+        grid[name], found = best(parts, fixed)
+        rates[name], four = or_half(parts, grid[name], found)
+        tables[name] = {"two seeds": found, "four seeds": four}
     name = "without Muon"
-    rates[name], tables[name] = best(WITHOUT[name], {}, SHORT)
+    rates[name], found = best(WITHOUT[name], {}, SHORT)
+    tables[name] = {"two seeds": found}
     return rates, tables
 
 
@@ -283,60 +315,69 @@ def held_loss(model: LanguageModel) -> float:
         return model(rows[:, :-1].contiguous(), rows[:, 1:].contiguous())[1].item()
 
 
-def half_rate(seed: int, rates: dict) -> dict:
-    """GPT-2's recipe at half the rate that the tuning seeds chose."""
-    half = {name: rate / 2 for name, rate in rates.items()}
-    models = {name: build(GPT2, seed + more) for name, more in HALF.items()}
-    config = settings(GPT2, half, STEPS, seed)
-    alone = {name: {"curve": learn(model, config)} for name, model in models.items()}
-    wave = settings(GPT2, rates, TARGET_AT, seed, schedule="cosine")
-    curve = learn(build(GPT2, seed), wave, skip=TARGET_AT - 20)
-    long = by_position(models["half rate"], GPT2, seed)
-    return {
-        "alone": alone,
-        "cosine": {"half rate": curve},
-        "long": {"half rate": long},
-    }
+def alone(name: str, seed: int, rates: dict) -> tuple[dict, list[float] | None]:
+    """One change: its cost, its losses, and those by position on longer texts."""
+    parts, steps = ALONE[name], LONG_STEPS if name in LONG else STEPS
+    model = build(parts, seed)
+    one = work(model, parts) | {"first": held_loss(model)}
+    one["curve"] = learn(model, settings(parts, rates, steps, seed))
+    positions = name in ("GPT-2", "rotary")
+    return one, by_position(model, parts, seed) if positions else None
+
+
+def null(name: str, seed: int, rates: dict) -> dict:
+    """GPT-2's recipe with something else that is not one of the changes."""
+    config = settings(GPT2, rates, STEPS, seed)
+    if name == "decay":
+        config = replace(config, weight_decay=0.1)
+    if name == "twice the rate":
+        config = replace(config, learning_rate=2 * config.learning_rate)
+    if name == "biases":
+        set_seed(seed)
+        shape = GPTConfig(len(CHARACTERS), T, C, H, L, activation="gelu")
+        model: LanguageModel = GPT(shape)
+    else:
+        model = build(GPT2, seed + 100 if name == "other weights" else seed)
+    return {"curve": learn(model, config)}
+
+
+def without(name: str, seed: int, rates: dict) -> dict:
+    """All seven but one; or all seven, with queries and keys that are longer."""
+    parts = WITHOUT.get(name, TODAY)
+    config = settings(parts, rates.get(name, rates["all"]), SHORT, seed)
+    if name in WITHOUT:
+        return {"curve": learn(build(parts, seed), config)}
+    with patch("mygpt.modern.rotate", lambda x, angles: SHARPER * rotate(x, angles)):
+        return {"curve": learn(build(parts, seed), config)}
+
+
+def cosine(name: str, seed: int, rates: dict) -> list[float] | None:
+    """The last losses where the rate starts at twice its best, and falls."""
+    double = {key: 2 * rate for key, rate in rates.items()}
+    config = settings(ALONE[name], double, TARGET_AT, seed, schedule="cosine")
+    return learn(build(ALONE[name], seed), config, skip=TARGET_AT - 20)
+
+
+def high(name: str, seed: int, rate: float) -> float | None:
+    config = settings(ALONE[name], {"learning_rate": rate}, 200, seed)
+    return finite(last_three(learn(build(ALONE[name], seed), config, skip=140)))
 
 
 def run(seed: int, rates: dict, tables: dict) -> dict:
     torch.set_num_threads(1)
-    found = {"seed": seed, "tuning": tables, "rates": rates}
-    found |= {"alone": {}, "without": {}, "cosine": {}, "high": {}, "long": {}}
-    gpt2 = rates["GPT-2"]
-    for name, parts in ALONE.items():
-        model = build(parts, seed)
-        one = work(model, parts) | {"first": held_loss(model)}
-        one["curve"] = learn(model, settings(parts, rates[name], STEPS, seed))
-        found["alone"][name] = one
-        if name in ("GPT-2", "rotary"):
-            found["long"][name] = by_position(model, parts, seed)
-    config = settings(GPT2, gpt2, STEPS, seed)
-    again = {"other weights": build(GPT2, seed + 100), "decay": build(GPT2, seed)}
-    set_seed(seed)
-    shape = GPTConfig(len(CHARACTERS), T, C, H, L, activation="gelu")
-    again["biases"] = GPT(shape)
-    for name, model in again.items():
-        decay = 0.1 if name == "decay" else 0.0
-        curve = learn(model, replace(config, weight_decay=decay))
-        found["alone"][name] = {"curve": curve}
-    for part, more in half_rate(seed, gpt2).items():
-        found[part] |= more
-    for name, parts in WITHOUT.items():
-        own = rates.get(name, rates["all"])
-        curve = learn(build(parts, seed), settings(parts, own, SHORT, seed))
-        found["without"][name] = {"curve": curve}
-    for name, parts in ALONE.items():
-        double = {key: 2 * rate for key, rate in rates[name].items()}
-        config = settings(parts, double, TARGET_AT, seed, schedule="cosine")
-        found["cosine"][name] = learn(build(parts, seed), config, skip=TARGET_AT - 20)
-    for times in HIGH:
-        for name in ("GPT-2", "QK-norm"):
-            rate = {"learning_rate": times * gpt2["learning_rate"]}
-            config = settings(ALONE[name], rate, 200, seed)
-            curve = learn(build(ALONE[name], seed), config, skip=140)
-            found["high"][f"{name}, {times}"] = finite(last_three(curve))
-    found["experts"] = experts(seed, gpt2)
+    found = {"seed": seed, "tuning": tables, "rates": rates, "alone": {}, "long": {}}
+    for name in ALONE:
+        found["alone"][name], long = alone(name, seed, rates[name])
+        if long:
+            found["long"][name] = long
+    for name in NULLS:
+        found["alone"][name] = null(name, seed, rates["GPT-2"])
+    names = (*WITHOUT, "sharper")
+    found["without"] = {name: without(name, seed, rates) for name in names}
+    found["cosine"] = {name: cosine(name, seed, rates[name]) for name in LONG}
+    pairs = [(name, rate) for rate in HIGH for name in ("GPT-2", "QK-norm")]
+    found["high"] = {f"{name}, {rate}": high(name, seed, rate) for name, rate in pairs}
+    found["experts"] = experts(seed, rates["GPT-2"])
     return found
 
 
@@ -379,8 +420,18 @@ def claims(runs: list[dict]) -> dict[str, bool]:
     def loads(kind: str) -> list[float]:
         return [max(max(b["load"]) for b in r["experts"][kind]["after"]) for r in runs]
 
-    target = sorted(ends("half rate"))[len(runs) // 2]
-    own = ("half rate", "half rate, other weights", "GPT-2", "biases")
+    def leaves(name: str) -> list[int]:
+        """The first step clearly below what a table of letter pairs reaches."""
+        lines = [means(run, name) for run in runs]
+        return [next((i for i, m in enumerate(x) if m < 2.1), 99) for x in lines]
+
+    def leads(name: str, step: int) -> list[float]:
+        return [
+            a - b for a, b in zip(ends("GPT-2", step), ends(name, step), strict=True)
+        ]
+
+    target = sorted(ends("GPT-2"))[len(runs) // 2]
+    own = ("GPT-2", "GPT-2, larger start", *NULLS)
     nulls = [end for name in own for end in ends(name)]
     clear = ("rotary", "Muon", "all")
     unclear = ("RMSNorm", "squared ReLU", "QK-norm", "zero init", "shared keys")
@@ -392,28 +443,42 @@ def claims(runs: list[dict]) -> dict[str, bool]:
         "all seven need the fewest steps": max(steps("all"))
         <= min(steps("rotary") + steps("Muon")),
         "less than half the steps of GPT-2's": all(
-            2 * max(steps(name)) < min(steps("half rate")) for name in clear
+            2 * max(steps(name)) < min(steps("GPT-2")) for name in clear
+        ),
+        "they leave the letter pairs sooner": all(
+            max(leaves(name)) < min(leaves("GPT-2")) - 3 for name in clear
+        ),
+        "the lead shrinks and stays": all(
+            less(leads(name, LONG_STEPS), leads(name, TARGET_AT))
+            and min(leads(name, LONG_STEPS)) > 0.05
+            for name in clear
         ),
         "the others overlap with GPT-2's": all(
             max(ends(name)) > min(nulls) and min(ends(name)) < max(nulls)
             for name in unclear
         ),
-        "SwiGLU is on the worse side": sorted(ends("SwiGLU"))[len(runs) // 2]
-        > sorted(ends("half rate"))[len(runs) // 2],
-        "half the rate is better": sum(ends("half rate")) < sum(ends("GPT-2")),
+        "SwiGLU is behind": sum(ends("SwiGLU")) > sum(ends("GPT-2"))
+        and sorted(ends("SwiGLU"))[len(runs) // 2]
+        > sorted(ends("GPT-2"))[len(runs) // 2],
+        "its start is the cause": less(ends("SwiGLU, larger start"), ends("SwiGLU")),
+        "twice the rate is worse": sum(ends("GPT-2")) < sum(ends("twice the rate")),
         "with a cosine the three are ahead": all(
-            less(waves(name), waves("half rate")) for name in clear
+            less(waves(name), waves("GPT-2")) for name in clear
         ),
         "set back, Muon and rotary positions cost most": min(
             more_without("Muon") + more_without("rotary")
         )
         > 3 * max(max(more_without(n)) for n in PARTS if n not in clear),
         "without QK-norm it is lower": max(more_without("QK-norm")) < 0,
-        "learned positions fail at once": less(
-            [x + 0.5 for x in places("half rate", 1)], places("half rate", 2)
+        "with longer queries and keys lower still": less(
+            ends("sharper", SHORT, "without"),
+            ends("without QK-norm", SHORT, "without"),
         ),
-        "rotary ones a little later": less(places("rotary", 2), places("half rate", 2)),
-        "and then more": less(places("half rate", 5), places("rotary", 5)),
+        "learned positions fail at once": less(
+            [x + 0.5 for x in places("GPT-2", 1)], places("GPT-2", 2)
+        ),
+        "rotary ones a little later": less(places("rotary", 2), places("GPT-2", 2)),
+        "and then more": less(places("GPT-2", 5), places("rotary", 5)),
         "QK-norm learns at a high rate": less(
             [x + 0.05 for x in high("QK-norm")], high("GPT-2")
         ),
@@ -428,7 +493,7 @@ def claims(runs: list[dict]) -> dict[str, bool]:
         ),
         "training sharpens": less(nats("new router"), nats("after"))
         and less(nats("before"), nats("after")),
-        "a random router sorts too": min(nats("new router")) > 0.4,
+        "a random router sorts too": min(nats("new router")) > 0.3,
     }
 
 
@@ -438,10 +503,11 @@ def results(seeds) -> Iterator[tuple[list[dict], list[str]]]:
     lines = [f"tuning, {name}: {table}" for name, table in tables.items()]
     for seed in seeds:
         one = run(seed, rates, tables)
-        ends = {
-            name: round(last_three(v["curve"]), 3) for name, v in one["alone"].items()
+        curves = {
+            name: v["curve"][: STEPS // EVERY] for name, v in one["alone"].items()
         }
-        yield [one], [*lines, f"seed {seed}, last losses: {ends}"]
+        ends = {name: round(last_three(curve), 3) for name, curve in curves.items()}
+        yield [one], [*lines, f"seed {seed}, losses after {STEPS}: {ends}"]
         lines = []
 
 

@@ -395,16 +395,16 @@ class RMSNorm(nn.Module):
         self.weight = nn.Parameter(torch.ones(C))     # γ; there is no β
 
     def forward(self, x):                             # (..., C)
-        return self.weight * unit(x)
+        return self.weight * unit(x)                  # GPT-2: γ · (x − mean) / σ + β
 
 
 def rotate(x):                                        # (B, H, T, D)
     T, half = x.shape[2], x.shape[3] // 2
     speeds = 10_000.0 ** -(torch.arange(half) / half)  # (half,): 1, then slower
     angles = torch.arange(T)[:, None] * speeds        # (T, half)
+    cos, sin = angles.cos().to(x), angles.sin().to(x)  # GPT-2: x + positions
     a, b = x[..., :half], x[..., half:]               # the pairs
-    return torch.cat([a * angles.cos() - b * angles.sin(),
-                      a * angles.sin() + b * angles.cos()], dim=-1)
+    return torch.cat([a * cos - b * sin, a * sin + b * cos], dim=-1)
 
 
 class SwiGLU(nn.Module):
@@ -414,7 +414,7 @@ class SwiGLU(nn.Module):
         self.fc2 = nn.Linear(F, C, bias=False)
 
     def forward(self, x):                             # (..., C)
-        gate = self.gate(x)                           # (..., F)
+        gate = self.gate(x)                           # (..., F); GPT-2: fc2(gelu(fc1(x)))
         return self.fc2(gate * gate.sigmoid() * self.fc1(x))
 
 
@@ -486,6 +486,6 @@ class Experts(nn.Module):
         weights, chosen = self.choose(rows)           # (N, k) each
         out = torch.zeros_like(rows)
         for e, expert in enumerate(self.experts):
-            at, place = (chosen == e).nonzero(as_tuple=True)  # who chose e, as which
+            at, place = (chosen == e).nonzero(as_tuple=True)  # who chose e; 1st or 2nd
             out[at] += weights[at, place, None] * expert(rows[at])
-        return out.view_as(x)
+        return out.view(x.shape)

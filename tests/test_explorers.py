@@ -475,6 +475,17 @@ def test_an_explorers_stylesheet_is_for_it_alone_and_overrides_the_common_one(
             assert re.search(root, selector), selector
 
 
+def test_no_part_of_an_explorer_has_the_class_of_an_explorer():
+    """Or its rules and whoever looks for the explorer would find the part."""
+    stems = (re.sub("(?<=[a-z])(?=[A-Z])", "-", one) for one in explorers.__all__)
+    roots = {f"mygpt-{stem.lower()}" for stem in stems}
+    for path in FOLDER.glob("*.mjs"):
+        classes = re.findall(r'class: "([^"]+)"', path.read_text(encoding="utf-8"))
+        parts = [given.split() for given in classes if "mygpt-explorer" not in given]
+        found = {one for part in parts for one in part} & roots
+        assert not found, f"{path.name} names {found}"
+
+
 def test_every_explorer_has_its_three_files_and_no_others():
     shared = {"drawing.mjs", "explorer.css", "page.html", "__init__.py", "base.py"}
     kit = ("picture", "heat", "neurons", "combobox", "bars", "fields")

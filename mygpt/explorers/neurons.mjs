@@ -62,7 +62,7 @@ export function neuronMap(state, { textAt, beside = [], over = [] }) {
   const column = html("span", { class: "mygpt-neuron-frame" });
   heat.node.append(column);
   const rows = rowLabels([]);
-  const scale = html("div", { class: "mygpt-scale", "aria-hidden": "true" });
+  const scale = html("div", { class: "mygpt-neuron-numbers", "aria-hidden": "true" });
   const handle = axisHandle("Neuron", (neuron) => state.write({ neuron }));
   const hint = tooltip();
   const node = html("div", { class: "mygpt-map" }, rows.node, heat.node, ...beside, scale,

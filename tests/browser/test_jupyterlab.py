@@ -362,6 +362,9 @@ KINDS = """root => {
         .filter((i) => !parts[i].disabled && kinds.indexOf(kinds[i]) === i)
         .sort((i) => (parts[i].matches("textarea") ? 1 : -1));
 }"""
+UNFOLD = (
+    "root => root.querySelectorAll('details').forEach((one) => { one.open = true; })"
+)
 # Ink and paper are the Lab's; what heatmaps start from is as dark, and so is their 0.
 FOLLOWS = """([root, dark]) => {
     const resolved = (name) => {
@@ -588,6 +591,7 @@ def both_ways(lab, name, twin):
 def keeps_its_keys(lab, name):
     """No shortcut of the notebook runs while a control of the figure has the focus."""
     figure, _ = lab.figures(name)
+    figure.evaluate(UNFOLD)  # what is folded takes no focus
     kinds = figure.evaluate(KINDS)
     assert len(kinds) > 1
     for place in kinds:

@@ -402,19 +402,19 @@ def rotate(x):                                        # (B, H, T, D)
     T, half = x.shape[2], x.shape[3] // 2
     speeds = 10_000.0 ** -(torch.arange(half) / half)  # (half,): 1, then slower
     angles = torch.arange(T)[:, None] * speeds        # (T, half)
-    cos, sin = angles.cos().to(x), angles.sin().to(x)  # GPT-2: x + positions
+    cos, sin = angles.cos().to(x), angles.sin().to(x)
     a, b = x[..., :half], x[..., half:]               # the pairs
     return torch.cat([a * cos - b * sin, a * sin + b * cos], dim=-1)
 
 
-class SwiGLU(nn.Module):
+class SwiGLU(nn.Module):                              # GPT-2: fc2(gelu(fc1(x)))
     def __init__(self, C, F):
         super().__init__()
         self.gate, self.fc1 = nn.Linear(C, F, bias=False), nn.Linear(C, F, bias=False)
         self.fc2 = nn.Linear(F, C, bias=False)
 
     def forward(self, x):                             # (..., C)
-        gate = self.gate(x)                           # (..., F); GPT-2: fc2(gelu(fc1(x)))
+        gate = self.gate(x)                           # (..., F)
         return self.fc2(gate * gate.sigmoid() * self.fc1(x))
 
 
@@ -467,7 +467,7 @@ def renew(model, C, H, K):                            # chapter 12's GPT, other 
         nn.init.zeros_(block.heads.W_O.weight)
         nn.init.zeros_(block.mlp.fc2.weight)
     places = torch.zeros_like(model.embedding.positions)
-    del model.embedding.positions                     # zeros that nothing trains
+    del model.embedding.positions                     # turned arrows replace them
     model.embedding.register_buffer("positions", places)
 
 
@@ -486,6 +486,6 @@ class Experts(nn.Module):
         weights, chosen = self.choose(rows)           # (N, k) each
         out = torch.zeros_like(rows)
         for e, expert in enumerate(self.experts):
-            at, place = (chosen == e).nonzero(as_tuple=True)  # who chose e; 1st or 2nd
-            out[at] += weights[at, place, None] * expert(rows[at])
+            at, rank = (chosen == e).nonzero(as_tuple=True)  # who chose e; 1st or 2nd
+            out[at] += weights[at, rank, None] * expert(rows[at])
         return out.view(x.shape)

@@ -58,6 +58,14 @@ def corpus(tmp_path_factory):
     return path
 
 
+@pytest.fixture(scope="module")
+def whole(corpus, tmp_path_factory):
+    """A run of two processes that nothing has disturbed."""
+    out = tmp_path_factory.mktemp("whole") / "run"
+    assert run(corpus, "--processes=2", "--steps=60", *SMALL, "--out", out)[0] == 0
+    return out
+
+
 def bits(out, step):
     folder = Path(out) / f"step-{step:08d}"
     model, _, state = load_shared(folder)
@@ -81,10 +89,9 @@ def wait_for(condition):
         time.sleep(0.02)
 
 
-def test_a_killed_process_loses_nothing_that_was_saved(corpus, tmp_path):
+def test_a_killed_process_loses_nothing_that_was_saved(corpus, whole, tmp_path):
     """The same command with --resume goes on, and ends with the same bits."""
     command = (corpus, "--processes=2", "--steps=60", *SMALL)
-    assert run(*command, "--out", tmp_path / "whole")[0] == 0
     out = tmp_path / "cut"
     process = start(*command, "--out", out)
     wait_for(lambda: checkpoints(out))
@@ -101,7 +108,7 @@ def test_a_killed_process_loses_nothing_that_was_saved(corpus, tmp_path):
     status, said, _ = run(*command, "--out", out, "--resume")
     assert status == 0
     assert said.startswith("step 60: training loss ")
-    assert bits(out, 60) == bits(tmp_path / "whole", 60)
+    assert bits(out, 60) == bits(whole, 60)
 
 
 @pytest.mark.slow
@@ -145,28 +152,26 @@ def test_a_run_that_goes_on_keeps_its_settings(corpus, tmp_path, option, capsys)
     assert main(["train", str(corpus), "--out", str(tmp_path), "--resume"]) == 0
 
 
-def test_torchrun_by_hand_gives_the_same_run(corpus, tmp_path):
-    options = [str(corpus), "--steps=5", *SMALL]
-    assert run(*options, "--processes=2", "--out", tmp_path / "a")[0] == 0
+def test_torchrun_by_hand_gives_the_same_run(corpus, whole, tmp_path):
+    options = [str(corpus), "--steps=60", *SMALL]
     command = [
         *(sys.executable, "-m", "torch.distributed.run", "--standalone"),
         *("--nproc-per-node=2", "-m", "mygpt", "train", *options),
     ]
-    subprocess.run([*command, "--out", tmp_path / "b"], check=True, timeout=LIMIT)
-    assert bits(tmp_path / "a", 5) == bits(tmp_path / "b", 5)
+    subprocess.run([*command, "--out", tmp_path], check=True, timeout=LIMIT)
+    assert bits(tmp_path, 60) == bits(whole, 60)
 
 
-def test_machines_that_meet_train_as_one(corpus, tmp_path):
+def test_machines_that_meet_train_as_one(corpus, whole, tmp_path):
     with socket.socket() as one:
         one.bind(("localhost", 0))
         meet = f"localhost:{one.getsockname()[1]}"
-    command = (corpus, "--steps=5", "--machines=2", "--meet", meet, *SMALL)
-    machines = [start(*command, "--out", tmp_path / "two") for _ in range(2)]
+    command = (corpus, "--steps=60", "--machines=2", "--meet", meet, *SMALL)
+    machines = [start(*command, "--out", tmp_path) for _ in range(2)]
     ends = [end(machine) for machine in machines]
     assert [status for status, _, _ in ends] == [0, 0]
-    assert sum(said.startswith("step 5:") for _, said, _ in ends) == 1
-    assert run(*command[:2], "--processes=2", *SMALL, "--out", tmp_path / "one")[0] == 0
-    assert bits(tmp_path / "two", 5) == bits(tmp_path / "one", 5)
+    assert sum(said.startswith("step 60:") for _, said, _ in ends) == 1
+    assert bits(tmp_path, 60) == bits(whole, 60)
 
 
 def test_a_machine_that_does_not_come_ends_the_wait(corpus, tmp_path):

@@ -9,6 +9,10 @@ import { duration } from "./scale_words.mjs";
 const KINDS = ["arithmetic", "talking"];
 const logOf = (value) => (value > 0 ? Math.log10(value) : NaN);
 
+/** Ticks with 1,000 to 100,000 written out, as the text beside them has them. */
+const writtenOut = (ticks) => ticks.map(({ at, label }) =>
+  ({ at, label: [3, 4, 5].includes(at) ? exact(10 ** at) : label }));
+
 /** Of each number of devices its log, and the logs of the seconds of arithmetic and talking. */
 export function timeCurves(run) {
   const counts = deviceGrid(run);
@@ -31,9 +35,9 @@ export function timePlot(state) {
     const [low, high] = padded(extent([...lists, now].map((list) => list.filter((one) => !Number.isNaN(one)))));
     const end = Math.max(x.at(-1), 0.3);
     const axes = plot.frame({
-      width: state.width, height, margin: { left: 46, right: 14, top: 14, bottom: 44 },
-      x: { domain: [0, end], ticks: logTicks(0, end, narrow ? 4 : 6), label: "devices" },
-      y: { domain: [low, high], ticks: logTicks(low, high, 5) },
+      width: state.width, height, margin: { left: 54, right: 18, top: 14, bottom: 44 },
+      x: { domain: [0, end], ticks: writtenOut(logTicks(0, end, narrow ? 4 : 6)), label: "devices" },
+      y: { domain: [low, high], ticks: writtenOut(logTicks(low, high, 5)) },
     });
     const { scaleX, scaleY, top, bottom } = axes;
     plot.curves.replaceChildren(...lists.map((list, i) =>

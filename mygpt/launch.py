@@ -103,12 +103,13 @@ def meet_options(meet: str, machines: int, timeout: float) -> list[str]:
         raise ValueError(
             f"--meet: no machine is known by the name {host!r} ({error.strerror})"
         ) from None
+    seconds = max(1.0, timeout)  # torchrun counts in whole ones
     return [
         f"--nnodes={machines}",
         "--rdzv-backend=c10d",
         f"--rdzv-endpoint={meet}",
         f"--rdzv-id=mygpt-{machines}",
-        f"--rdzv-conf=join_timeout={timeout:.0f},read_timeout={timeout:.0f}",
+        f"--rdzv-conf=join_timeout={seconds:.0f},read_timeout={seconds:.0f}",
     ]
 
 

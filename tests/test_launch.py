@@ -276,6 +276,8 @@ def test_the_meeting_has_the_time_limit():
     options = meet_options("localhost:29500", 3, 7.0)
     assert "--nnodes=3" in options
     assert "--rdzv-conf=join_timeout=7,read_timeout=7" in options
+    options = meet_options("localhost:29500", 3, 0.3)
+    assert "--rdzv-conf=join_timeout=1,read_timeout=1" in options
 
 
 def test_a_worker_without_a_launcher_prints_its_rank(monkeypatch, capsys):

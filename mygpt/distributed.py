@@ -24,6 +24,7 @@ from itertools import islice
 from pathlib import Path
 from typing import Any, cast
 from uuid import uuid4
+from weakref import WeakSet
 
 import torch
 import torch.distributed as dist
@@ -72,6 +73,7 @@ LOST = (  # what PyTorch's errors say when a process is gone or does not answer
     "wait timeout",
     "Socket Timeout",
 )
+copies: WeakSet[DistributedDataParallel] = WeakSet()  # that need the other processes
 
 
 @contextmanager
@@ -80,7 +82,7 @@ def connected(device: Device = "cpu", timeout: float = TIMEOUT) -> Iterator[None
 
     Processes find each other by the environment variables that torchrun sets. None of
     them waits for another for more than `timeout` seconds; a process that is gone, or
-    silent for so long, is a ConnectionError.
+    silent for so long, is a ConnectionError. Afterwards no run can take a step.
     """
     check_above_zero(timeout=timeout)
     missing = [n for n in ("RANK", "WORLD_SIZE", "MASTER_PORT") if n not in os.environ]
@@ -96,7 +98,19 @@ def connected(device: Device = "cpu", timeout: float = TIMEOUT) -> Iterator[None
         yield
     finally:
         if dist.is_initialized():
-            dist.destroy_process_group()
+            disconnect()
+
+
+def disconnect() -> None:
+    """End the group of processes, first of all what DDP's copies hold of it.
+
+    A copy that outlives the group, in a variable or an exception's traceback, would end
+    it later with Python's lock held, and wait for a thread that waits for that lock.
+    """
+    for copy in copies:
+        del copy.reducer, copy.logger, copy.process_group
+    copies.clear()
+    dist.destroy_process_group()
 
 
 @contextmanager
@@ -199,10 +213,9 @@ class SharedRun(Run):
             split_parameters(model)
         super().__init__(model, data, config, loss)
         if not shard:
-            self.forward = cast(
-                LanguageModel,
-                DistributedDataParallel(self.forward, gradient_as_bucket_view=True),
-            )
+            copy = DistributedDataParallel(self.forward, gradient_as_bucket_view=True)
+            copies.add(copy)
+            self.forward = cast(LanguageModel, copy)
             self.settle_order()
 
     def settle_order(self) -> None:

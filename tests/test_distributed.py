@@ -3,6 +3,7 @@
 import os
 from dataclasses import replace
 
+import psutil
 import pytest
 import torch
 import torch.distributed as dist
@@ -153,6 +154,22 @@ def draws():
             run.take_step()
             seen.append(torch.rand(1).item())  # after as many draws in each
     return seen
+
+
+def test_a_run_that_is_still_held_does_not_keep_the_group_alive():
+    for inside, after in together(2, threads_of_the_group):
+        assert inside > after == 0
+
+
+def threads_of_the_group():
+    before = psutil.Process().num_threads()
+    with connected(timeout=20):
+        run = distributed.SharedRun(model(), ids(), CONFIG)
+        run.take_step()
+        inside = psutil.Process().num_threads() - before
+    after = psutil.Process().num_threads() - before
+    del run  # only now
+    return inside, after
 
 
 def test_muon_and_a_modern_model_train_on_two_processes():

@@ -232,12 +232,12 @@ def test_a_part_that_is_off_brings_nothing():
 
 
 def test_the_small_form_has_facts_in_its_still():
-    small = live(small=True)
-    assert small.small
-    assert not live().small
+    small = live(form="small")
+    assert small.form == "small"
+    assert live().form == "whole"
     assert small.still() != live().still()
     small.edits = [NETWORK_OFF]
-    assert small.still() != live(small=True).still()
+    assert small.still() != live(form="small").still()
 
 
 def test_a_shorter_prompt_keeps_the_token_within_it():

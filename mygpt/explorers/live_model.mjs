@@ -1,17 +1,18 @@
 import { html, mount, speaker } from "./drawing.mjs";
 import { themed } from "./heat.mjs";
+import { coverView, happened } from "./live_model_cover.mjs";
 import { editsView, factsView, partsView } from "./live_model_edits.mjs";
 import { stateLinks } from "./live_model_links.mjs";
 import { addersView, mapView, neuronView } from "./live_model_neurons.mjs";
 import { nextView, promptView } from "./live_model_prompt.mjs";
 import {
-  chosenOf, describe, liveState, predictionOf, readAnswer, readEffect, readFacts, readLayer, readToken,
+  LIKELIEST, chosenOf, describe, liveState, predictionOf, readAnswer, readEffect, readFacts, readLayer, readToken,
   typePrompt,
 } from "./live_model_state.mjs";
 
 const SPOKEN = {
   prompt: predictionOf,
-  edits: (state) => state.effect,
+  edits: (state) => (state.get("form") === "cover" ? happened(state) : state.effect),
   layer: chosenOf,
   token: chosenOf,
   neuron: chosenOf,
@@ -19,9 +20,11 @@ const SPOKEN = {
 
 /** The views, and their nodes in the order of the page. */
 function liveViews(state, copy) {
-  const [prompt, next, parts, map, neuron, adders, facts] =
-    [promptView, nextView, partsView, mapView, neuronView, addersView, factsView]
+  const [prompt, parts, map, neuron, adders, facts, cover] =
+    [promptView, partsView, mapView, neuronView, addersView, factsView, coverView]
       .map((view) => view(state));
+  const form = state.get("form");
+  const next = nextView(state, form === "cover" ? 3 : LIKELIEST);
   const edits = editsView(state, copy);
   const setting = html("p", { class: "mygpt-setting" });
   const neurons = [
@@ -29,14 +32,16 @@ function liveViews(state, copy) {
     html("div", { class: "mygpt-four" }, neuron.node, ...neuron.tables, adders.node),
   ];
   const asked = state.facts.length ? [facts.node] : [];
-  const nodes = state.get("small")
-    ? [prompt.node, next.node, parts.node, ...asked]
-    : [prompt.node, next.node, parts.node, ...neurons, edits.node, ...asked, setting];
-  return { prompt, next, parts, map, neuron, adders, facts, edits, setting, nodes };
+  const nodes = {
+    whole: [prompt.node, next.node, parts.node, ...neurons, edits.node, ...asked, setting],
+    small: [prompt.node, next.node, parts.node, ...asked],
+    cover: [prompt.node, next.node, cover.node, ...asked],
+  }[form];
+  return { prompt, next, parts, map, neuron, adders, facts, edits, cover, setting, nodes };
 }
 
 /** For each trait the function that draws what depends on it. */
-function drawing(state, { prompt, next, parts, map, neuron, adders, facts, edits, setting }) {
+function drawing(state, { prompt, next, parts, map, neuron, adders, facts, edits, cover, setting }) {
   function drawNeuron() {
     for (const part of [map, adders]) part.drawNeuron();
     neuron.draw();
@@ -63,10 +68,16 @@ function drawing(state, { prompt, next, parts, map, neuron, adders, facts, edits
   function drawPrompt() {
     readEffect(state);
     edits.drawEffect();
+    cover.draw();
     facts.drawPrompt();
     readLayer(state);
     adders.draw();
     layOut();
+  }
+  function drawAsked() {
+    state.note = "";
+    edits.drawNote();
+    drawPrompt();
   }
   function drawEdits() {
     state.note = "";
@@ -85,20 +96,20 @@ function drawing(state, { prompt, next, parts, map, neuron, adders, facts, edits
   };
   state.redraw = {
     draft: () => [prompt.draw, next.drawStale].forEach((draw) => draw()),
-    note: edits.drawNote,
+    note: () => [edits.drawNote, cover.draw].forEach((draw) => draw()),
   };
-  const drawn = { prompt: answered(drawPrompt), edits: answered(drawEdits), layer: drawLayer };
+  const drawn = { prompt: answered(drawAsked), edits: answered(drawEdits), layer: drawLayer };
   return { ...drawn, token: drawToken, neuron: drawNeuron, width: layOut };
 }
 
 function render({ model, el }) {
   const voice = speaker();
   const state = liveState(model, voice.say);
-  const links = window.bookHost && !model.get("small") ? stateLinks(state, model) : null;
+  const links = window.bookHost && model.get("form") === "whole" ? stateLinks(state, model) : null;
   const views = liveViews(state, links?.copy);
   const drawn = drawing(state, views);
   const root = html(
-    "div", { class: "mygpt-explorer mygpt-live-model", role: "group", "aria-label": "Live model" },
+    "div", { class: `mygpt-explorer mygpt-live-model mygpt-form-${model.get("form")}`, role: "group", "aria-label": "Live model" },
     ...views.nodes, voice.node);
   drawn.edits();
   const takeDown = mount({

@@ -39,6 +39,7 @@ MAX_WEIGHTS = 1_000_000
 LEAST_MOMENT = 1e-9  # ratio of the smallest eigenvalue to the largest
 FACTORS = (0.0, 1.0, 2.0)
 ON_OFF = (0.0, 1.0)
+FORMS = ("whole", "small", "cover")
 KINDS = {
     "part": ("kind", "layer", "part", "factor"),
     "scale": ("kind", "layer", "neuron", "factor"),
@@ -73,8 +74,9 @@ class LiveModel(Explorer):
         {"kind": "value", "layer": 1, "neuron": 17, "word": "rome"}
         {"kind": "rewrite", "prompt": "the capital of france is", "word": "rome"}
 
-    With `small` only the prompt, the next words, switches for the parts and the facts
-    are shown.
+    The `form` "small" shows only the prompt, the next words, switches for the parts and
+    the facts; "cover" has in place of the switches a button that switches off what the
+    answer hangs on and, given a second moment, a field that rewrites the answer.
     """
 
     _esm = module("live_model")
@@ -91,7 +93,7 @@ class LiveModel(Explorer):
     trigger_data = traitlets.Bytes().tag(sync=True)
     moment_data = traitlets.Bytes().tag(sync=True)
     rewriting = traitlets.Dict().tag(sync=True)  # the constants: step, enough, steps
-    small = traitlets.Bool().tag(sync=True)
+    form = traitlets.Unicode().tag(sync=True)
 
     prompt = traitlets.Unicode().tag(sync=True)
     layer = traitlets.Int().tag(sync=True)
@@ -114,7 +116,7 @@ class LiveModel(Explorer):
         neuron: int | None = None,
         token: int | None = None,
         edits: Iterable[Any] = (),
-        small: bool = False,
+        form: str = "whole",
     ) -> None:
         check_member("activation", activation, list(ACTIVATIONS))
         arrays = _arrays(state_dict)
@@ -158,7 +160,7 @@ class LiveModel(Explorer):
             neuron=neuron,
             token=token,
             edits=edits,
-            small=small,
+            form=check_member("form", form, FORMS),
             description=(
                 f"A GPT of {count(len(self.model.blocks), 'layer')}, "
                 f"{count(width, 'channel')} and {count(vocab, 'word')}."
@@ -191,14 +193,14 @@ class LiveModel(Explorer):
     def draw(self, figure: Figure) -> None:
         """The likeliest words, and the layer's memory coefficients at every word.
 
-        The small form has, in place of the coefficients, the facts and what is said.
+        The smaller forms have the facts and what is said in place of coefficients.
         """
         left, right = figure.subplots(1, 2, width_ratios=(1, 1.6))
         names, shares = zip(*self.predictions(6), strict=True)
         plots.bars(left, [drawable(name, 10) for name in names], np.array(shares))
         left.set_ylabel("probability")
         left.tick_params(axis="x", rotation=45)
-        if self.small:
+        if self.form != "whole":
             self._draw_facts(right)
             return
         hidden = self._read(self.prompt, self.edits)[1][self.layer]

@@ -73,7 +73,8 @@ export function factsView(state) {
   const sum = html("p", { class: "mygpt-number mygpt-sum" });
   const heads = ["Prompt", "Right", "The model says", ""].map((text) => html("span", {}, text));
   const node = html("div", { class: "mygpt-facts" },
-    html("div", { class: "mygpt-head" }, html("p", { class: "mygpt-title" }, "Also asked"), sum),
+    html("div", { class: "mygpt-head" }, html("p", { class: "mygpt-title" },
+      state.get("form") === "cover" ? "Ask something else" : "Also asked"), sum),
     html("p", { class: "mygpt-fact-head", "aria-hidden": "true" }, ...heads),
     html("ul", { class: "mygpt-fact-list" }, ...rows.map((row) => html("li", {}, row.node))));
   const drawPrompt = () => rows.forEach((row) => row.drawPrompt());

@@ -36,14 +36,13 @@ export function promptView(state) {
   return { node, draw };
 }
 
-/** A field for one word, and the button that does something with it. */
-export function wordField(state, label, verb, act) {
-  let word = "";
+/** A field for one word, which may be there already, and the button that does something with it. */
+export function wordField(state, label, verb, act, word = "") {
   const press = () => {
     if (state.places.has(word)) act(word);
   };
   const go = button(verb, press);
-  go.able(false);
+  go.able(state.places.has(word));
   const box = wordBox(state, label, verb, {
     span: (text) => ({ start: 0, end: text.length }),
     typed: (text) => {
@@ -52,6 +51,7 @@ export function wordField(state, label, verb, act) {
     },
     enter: press,
   });
+  box.set(word);
   return html("div", { class: "mygpt-ask" },
     html("label", {}, html("span", {}, label), box.node), go.node);
 }
@@ -75,14 +75,15 @@ function shareLine(state, i) {
   return { node: html("li", {}, word, track, share), draw };
 }
 
-export function nextView(state) {
+export function nextView(state, most = LIKELIEST) {
   const prompt = quoted("");
   const stale = html("span", { class: "mygpt-old", hidden: true }, ", the last whole prompt");
-  const lines = Array.from({ length: Math.min(LIKELIEST, state.words.length) }, (_, i) =>
+  const lines = Array.from({ length: Math.min(most, state.words.length) }, (_, i) =>
     shareLine(state, i));
   const before = html("p", { class: "mygpt-before" });
   const node = html("div", { class: "mygpt-next" },
-    html("p", { class: "mygpt-title" }, "Next word after ", prompt, stale),
+    html("p", { class: "mygpt-title" },
+      ...(state.get("form") === "cover" ? ["Next word"] : ["Next word after ", prompt]), stale),
     html("ol", { class: "mygpt-likeliest" }, ...lines.map((line) => line.node)), before);
 
   /** Whether the words are those of the prompt in the field. */

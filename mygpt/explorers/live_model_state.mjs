@@ -308,9 +308,10 @@ export function readEffect(state) {
   const moved = earlier.best === now.best
     ? `“${now.best}” goes from ${fixed(earlier.share, 3)} to ${share}`
     : `“${now.best}” ${fixed(now.share, 3)} takes the place of “${earlier.best}”, now ${share}`;
-  const changed = said.filter((one) => one.changed).length;
-  const others = facts.length ? `; ${changed} of ${facts.length} other answers changed` : "";
-  state.effect = `${editInWords(edits.at(-1))}: ${moved}${others}.`;
+  const others = said.filter((_, i) => facts[i][0] !== state.get("prompt"));
+  const changed = others.filter((one) => one.changed).length;
+  const beside = others.length ? `; ${changed} of ${others.length} other answers changed` : "";
+  state.effect = `${editInWords(edits.at(-1))}: ${moved}${beside}.`;
 }
 
 export function predictionOf({ get, now }) {

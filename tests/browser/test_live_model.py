@@ -322,9 +322,9 @@ HEADS = {"kind": "part", "layer": 1, "part": "heads", "factor": 0.0}
 NETWORK = {"kind": "part", "layer": 1, "part": "network", "factor": 0.0}
 
 
-@pytest.mark.parametrize("small", [False, True])
-def test_parts_are_switched_off_and_on_again(explorer, small):
-    made, python = live(small=small), live()
+@pytest.mark.parametrize("form", ["whole", "small"])
+def test_parts_are_switched_off_and_on_again(explorer, form):
+    made, python = live(form=form), live()
     root = explorer(made)
     trained = facts(root)
     for name, edit in {"Heads of layer 1": HEADS, "Network 1": NETWORK}.items():
@@ -348,7 +348,7 @@ def test_parts_are_switched_off_and_on_again(explorer, small):
 
 
 def test_the_small_form_shows_no_neurons_and_takes_no_links(explorer):
-    root = explorer(live(small=True), link="#live=e30")
+    root = explorer(live(form="small"), link="#live=e30")
     assert field(root).count() == 1
     assert len(facts(root)) == len(FACTS)
     assert root.get_by_role("button", name="Copy link").count() == 0
@@ -618,3 +618,62 @@ def test_a_print_states_the_setting_in_words(explorer):
     assert setting.is_visible()
     assert f"After “{PROMPT}” the likeliest word is" in setting.inner_text()
     assert "switched off" in setting.inner_text()
+
+
+def happened(root):
+    return root.locator(".mygpt-happened").inner_text()
+
+
+def test_the_cover_switches_off_the_fewest_neurons_that_change_the_answer(explorer):
+    python = live(prompt="don")
+    before = python.predictions(1)[0]
+    root = explorer(live(prompt="don", form="cover"))
+    assert likeliest(root) == expected(python)[:3]
+    assert "as it was trained" in happened(root)
+    press(root, f"Switch off what holds “{before[0]}”")
+    (edit,) = root.page.evaluate("window.model.get('edits')")
+    assert edit["neuron"] == strongest(python, before[0], len(edit["neuron"]))
+    for neurons, changes in ((edit["neuron"], True), (edit["neuron"][:-1], False)):
+        python.edits = [edit | {"neuron": neurons}]
+        assert (python.predictions(1)[0][0] != before[0]) == changes
+    python.edits = [edit]
+    assert likeliest(root) == expected(python)[:3]
+    assert f"it falls from {fixed(before[1])}" in happened(root)
+    assert f"the model says “{python.predictions(1)[0][0]}”" in happened(root)
+    assert f"Of {len(FACTS)} other answers" in happened(root)
+    press(root, "Undo")
+    assert "as it was trained" in happened(root)
+    root.page.watch.check()
+
+
+def test_the_cover_says_when_nothing_small_holds_the_answer(explorer):
+    root = explorer(live(form="cover"))
+    press(root, f"Switch off what holds “{live().predictions(1)[0][0]}”")
+    assert "Neither a small set of neurons nor the heads" in happened(root)
+    field(root).fill("fun")
+    assert "as it was trained" in happened(root)
+    root.page.watch.check()
+
+
+def strongest(python, word, count):
+    """The neurons that add most to a word's score, in order."""
+    layer = python.layer
+    prompts = make_prompts([python._ids(python.prompt)], [WORDS.index(word)])
+    amounts = contributions(python.model, prompts, layer)[0]
+    return amounts.argsort(descending=True)[:count].tolist()
+
+
+def test_the_cover_rewrites_an_answer_and_says_which_others_changed(explorer):
+    python = live()
+    root = explorer(live(form="cover"))
+    assert field(root, "Rewrite it to").input_value() == "lemn"
+    field(root, "Rewrite it to").fill("fun")
+    press(root, "Rewrite")
+    python.edits = [{"kind": "rewrite", "prompt": PROMPT, "word": "fun"}]
+    assert likeliest(root) == expected(python)[:3]
+    others = [fact[3] for fact in facts(root)[1:]]
+    assert f"of {len(others)} other answers changed" in happened(root)
+    assert root.get_by_role("button", name="Copy link").count() == 0
+    root.get_by_role("button", name="fun").last.click()
+    assert field(root).input_value() == "fun"
+    root.page.watch.check()

@@ -399,11 +399,11 @@ def test_the_cover_shows_the_book_in_one_screen(open_page, site_url):
         page.locator(part).bounding_box() for part in (".cover-words", ".explorer")
     )
     assert words["x"] + words["width"] < explorer["x"]
-    handle = page.locator("#fig-cover input[type=range]").first
-    before = page.locator("#fig-cover .mygpt-at").inner_text()
-    handle.focus()
-    page.keyboard.press("ArrowRight")
-    assert page.locator("#fig-cover .mygpt-at").inner_text() != before
+    said = page.locator("#fig-cover .mygpt-likeliest li").first
+    assert said.inner_text().startswith("paris")
+    page.get_by_role("button", name="Switch off what holds").focus()
+    page.keyboard.press("Enter")
+    assert not said.inner_text().startswith("paris")
     page.watch.check()
     page.locator(".start-here a").click()
     page.wait_for_url("**/chapters/*.html")

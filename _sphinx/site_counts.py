@@ -26,7 +26,7 @@ COUNTED = (
     "_toc.yml",
 )
 HEAD = """\
-| | builds on | words | lines of code | minutes | exercises |
+| chapter | builds on | words | lines of code | minutes | exercises |
 | :-- | :-- | --: | --: | --: | --: |
 """
 

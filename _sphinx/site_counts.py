@@ -21,7 +21,7 @@ COUNTED = (
     "chapters/data/*.json",
     "glossary.md",
     "mygpt/**/*.py",
-    "tests/**/*.*py",
+    "tests/**/*.py",
     "tests/js/*.mjs",
     "_toc.yml",
 )

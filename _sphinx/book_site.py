@@ -6,6 +6,7 @@ from pathlib import Path
 import executed
 import patience
 import site_card
+import site_counts
 import site_glossary
 import site_launch
 import site_lean
@@ -35,6 +36,7 @@ PARTS = (
     site_streams,
     site_launch,
     site_card,
+    site_counts,
     site_missing,
     site_lean,
     site_pages,

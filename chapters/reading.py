@@ -5,7 +5,8 @@
 The first reading ends at `## Exercises`; the second begins with the cell tagged
 `second-reading`, the box that says what each of its sections shows. Words are split on
 spaces; code fences, formulas, comments and the lines of a directive's options are left
-out. Lines of code are those of cells that the page shows.
+out. Lines of code are those of cells that the page shows. Minutes are an estimate,
+words and lines divided by a rate each; nobody was timed.
 """
 
 import ast
@@ -19,6 +20,7 @@ from prose import without_fences
 FIRST_WORDS, FIRST_LINES = 2300, 110
 EXERCISE_WORDS, EXERCISE_LINES = 1000, 60
 SECTION_WORDS = 600
+WORDS_A_MINUTE, LINES_A_MINUTE = 80, 4
 HIDDEN = {"setup", "hide-cell", "hide-input", "remove-cell", "remove-input"}
 FORMULA = re.compile(
     r"\$\$[\s\S]*?\$\$(?:\s*\([\w-]+\))?|(?<![\\$])\$(?!\s)[^$]+?(?<!\s)\$(?!\d)"
@@ -40,6 +42,12 @@ class Part:
     @property
     def lines(self) -> int:
         return sum(len(c.source.splitlines()) for c in self.cells if is_shown(c))
+
+    @property
+    def minutes(self) -> int:
+        """An estimate for a reader who follows the code, to five minutes."""
+        exact = self.words / WORDS_A_MINUTE + self.lines / LINES_A_MINUTE
+        return max(5, 5 * round(exact / 5))
 
 
 def parts(notebook: nbformat.NotebookNode) -> tuple[Part, Part, list[Part]]:
@@ -131,7 +139,8 @@ def main(chosen_names: list[str]) -> int:
         first, exercises, further = parts(notebook)
         print(f"{path.stem}")
         for part in (first, exercises, *further):
-            print(f"   {part.words:5,} words {part.lines:4} lines  {part.name}")
+            counts = f"{part.words:5,} words {part.lines:4} lines {part.minutes:4} min"
+            print(f"   {counts}  {part.name}")
         for problem in too_long(notebook):
             print(f"   too long: {problem}")
     return 0

@@ -1,0 +1,148 @@
+"""Figures of the book itself, counted when it is built: no page can be out of date.
+
+{count}`tests` is a number of `chapters/counts.py`, or of the book's pages.
+{reading-time}`03 04` is an estimate of the time that these first readings take.
+{chapter-table} lists the chapters: what each builds on, how long it is, its exercises.
+"""
+
+import sys
+from pathlib import Path
+
+from docutils import nodes
+from docutils.statemachine import StringList
+from executed import key_of_sources
+from sphinx.application import Sphinx
+from sphinx.environment import BuildEnvironment
+from sphinx.util.docutils import SphinxDirective, SphinxRole
+
+COUNTED = (
+    "chapters/*.ipynb",
+    "chapters/*.py",
+    "chapters/data/*.json",
+    "glossary.md",
+    "mygpt/**/*.py",
+    "tests/**/*.py",
+    "tests/js/*.mjs",
+    "_toc.yml",
+)
+HEAD = """\
+| chapter | builds on | words | lines of code | minutes | exercises |
+| :-- | :-- | --: | --: | --: | --: |
+"""
+
+
+def use_measures(root: Path) -> None:
+    """Make the measures of the chapters importable."""
+    folder = str(root / "chapters")
+    if folder not in sys.path:
+        sys.path.append(folder)
+
+
+class Counted:
+    """A figure of the book; its page is read again when what it counts has changed."""
+
+    env: BuildEnvironment
+
+    def remember(self) -> Path:
+        root = Path(self.env.srcdir)
+        use_measures(root)
+        self.env.metadata[self.env.docname]["counted"] = key_of_sources(root, COUNTED)
+        return root
+
+
+class Count(Counted, SphinxRole):
+    """{count}`tests`: a number, with its thousands set apart."""
+
+    def run(self):
+        self.remember()
+        from counts import COUNTS
+
+        if self.text == "pages":
+            return [nodes.Text(f"{len(self.env.found_docs):,}")], []
+        if self.text not in COUNTS:
+            names = ", ".join(["pages", *COUNTS])
+            message = f"count: expected one of {names}; got {self.text!r}"
+            error = self.inliner.reporter.error(message, line=self.lineno)
+            return [nodes.problematic(self.rawtext, self.rawtext)], [error]
+        return [nodes.Text(f"{COUNTS[self.text]():,}")], []
+
+
+class ReadingTime(Counted, SphinxRole):
+    """{reading-time}`03 04`: the estimate for the first readings of these chapters."""
+
+    def run(self):
+        self.remember()
+        import nbformat
+        import reading
+        from execute import chosen
+
+        notebooks = [nbformat.read(p, as_version=4) for p in chosen(self.text.split())]
+        minutes = sum(reading.parts(one)[0].minutes for one in notebooks)
+        return [nodes.Text(spoken(minutes))], []
+
+
+def spoken(minutes: int) -> str:
+    hours, rest = divmod(minutes, 60)
+    parts = [f"{hours} h"] * (hours > 0) + [f"{rest} min"] * (rest > 0)
+    return "\u00a0".join(" ".join(parts).split())
+
+
+class ChapterTable(Counted, SphinxDirective):
+    """A row for each chapter, from the notebooks."""
+
+    def run(self):
+        root = self.remember()
+        from bare_parts import chapters_in_order
+
+        paths = [p for p in chapters_in_order(root) if p.stem != "gallery"]
+        text = HEAD + "\n".join(map(row, paths))
+        holder = nodes.container(classes=["chapter-table"])
+        self.state.nested_parse(StringList(text.splitlines()), 0, holder)
+        return holder.children
+
+
+def row(path: Path) -> str:
+    """What the table says of a chapter."""
+    import counts
+    import nbformat
+    import reading
+    from openings import builds_on
+
+    notebook = nbformat.read(path, as_version=4)
+    first = reading.parts(notebook)[0]
+    names = sorted(builds_on(notebook), key=lambda name: (name[0].isdigit(), name))
+    needed = ", ".join(f"[{short(name)}](chapters/{name}.ipynb)" for name in names)
+    exercises = sum(len(counts.EXERCISE.findall(c.source)) for c in notebook.cells)
+    cells = (
+        f"{label(path.stem)}[](chapters/{path.name})",
+        needed or "school mathematics",
+        f"{first.words:,}",
+        str(first.lines),
+        str(first.minutes),
+        str(exercises),
+    )
+    return f"| {' | '.join(cells)} |"
+
+
+def short(name: str) -> str:
+    """A chapter's number, or the name of the page before the first."""
+    number = name.partition("_")[0]
+    return str(int(number)) if number.isdigit() else name
+
+
+def label(name: str) -> str:
+    return f"{short(name)}. " if name[0].isdigit() else ""
+
+
+def outdated(app: Sphinx, env: BuildEnvironment, *changes) -> list[str]:
+    """The pages whose counts may have changed."""
+    now = key_of_sources(Path(app.srcdir), COUNTED)
+    keys = {name: page.get("counted", now) for name, page in env.metadata.items()}
+    return [name for name, key in keys.items() if key != now]
+
+
+def setup(app: Sphinx) -> None:
+    app.add_role("count", Count())
+    app.add_role("reading-time", ReadingTime())
+    app.add_directive("chapter-table", ChapterTable)
+    app.connect("env-get-outdated", outdated)

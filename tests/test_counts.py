@@ -1,0 +1,154 @@
+"""The pages that speak of the book itself: their counts, their plans, their lists."""
+
+import json
+import re
+from pathlib import Path
+from types import SimpleNamespace
+
+import counts
+import nbformat
+import openings
+import pytest
+import reading
+import site_counts
+import yaml
+from bare_parts import chapters_in_order
+from nbformat import v4
+
+ROOT = Path(__file__).resolve().parents[1]
+TEACHERS = (ROOT / "teachers.md").read_text(encoding="utf-8")
+CHECKED = (ROOT / "checked.md").read_text(encoding="utf-8")
+CHAPTERS = [path for path in chapters_in_order() if path.stem != "gallery"]
+PLAN = re.compile(r"^\| min \|.*\n\| --:.*\n((?:\|.*\n)+)", re.M)
+HOURS = {"Two": 2, "Six": 6, "Twelve": 12}
+
+
+def read(path):
+    return nbformat.read(path, as_version=4)
+
+
+def cell(tags=(), text=""):
+    output = v4.new_output("stream", text=text)
+    return v4.new_code_cell("1", metadata={"tags": list(tags)}, outputs=[output])
+
+
+def test_only_numbers_that_are_compared_are_counted(monkeypatch):
+    notebook = [
+        cell(text="loss 0.25 after 10 steps"),
+        cell(["varies"], "3.2 s"),
+        cell(["setup"], "5 installed"),
+        cell(["rtol-2e-2"], "1.5"),
+        v4.new_markdown_cell("```{exercise-start}\n```\n7 of 9"),
+    ]
+    monkeypatch.setattr(counts, "all_cells", lambda: notebook)
+    names = ("cells", "numbers", "cells that vary", "exercises")
+    assert [counts.COUNTS[name]() for name in names] == [3, 3, 1, 1]
+    assert counts.COUNTS["cells with a wider tolerance"]() == 1
+
+
+def test_every_count_finds_something():
+    """A pattern that finds nothing any more would print a silent zero."""
+    quick = set(counts.COUNTS) - {"claims"}
+    assert [name for name in quick if counts.COUNTS[name]() < 3] == []
+
+
+def test_the_claims_of_every_topic_are_counted():
+    assert len(counts.claims_of("norm_runs")) > 3
+    topics = {path.stem for path in counts.CHAPTERS.glob("*_runs.py")}
+    assert {
+        p for p in topics if not counts.has_claims(counts.CHAPTERS / f"{p}.py")
+    } == {
+        "memory_runs"  # its claims are in tests/test_evidence.py
+    }
+
+
+def test_words_and_lines_make_minutes():
+    code = v4.new_code_cell("\n".join("x" * 40))
+    part = reading.Part("a part", [v4.new_markdown_cell("word " * 1600), code])
+    assert part.minutes == 30  # 20 for the words, 10 for the lines
+    assert reading.Part("nothing").minutes == 5
+
+
+@pytest.mark.parametrize("path", CHAPTERS, ids=lambda path: path.stem)
+def test_a_chapter_builds_on_chapters_that_come_before_it(path):
+    earlier = {one.stem for one in CHAPTERS[: CHAPTERS.index(path)]}
+    needed = openings.builds_on(read(path))
+    assert set(needed) <= earlier
+    assert needed or path.stem == "tensors"
+
+
+def test_an_opening_that_names_nothing_is_an_error():
+    later = [v4.new_markdown_cell("# A"), v4.new_markdown_cell("## B\nIt builds on x.")]
+    with pytest.raises(ValueError, match="what the chapter builds on"):
+        openings.builds_on(v4.new_notebook(cells=later))
+
+
+@pytest.mark.parametrize("name", HOURS)
+def test_a_courses_minutes_are_its_hours(name):
+    """The longest has one plan for each of its eight sessions."""
+    section = re.search(rf"^## {name} hours.*?(?=^## )", TEACHERS, re.M | re.S)[0]
+    plans = [
+        sum(map(int, re.findall(r"^\| (\d+) \|", table, re.M)))
+        for table in PLAN.findall(section)
+    ]
+    sessions = re.findall(r"^\| \d \| \[", section, re.M)
+    assert sum(plans) * (len(sessions) or 1) == 60 * HOURS[name]
+
+
+def test_every_chapter_has_its_goals():
+    goals = TEACHERS.partition("## What students can do")[2].partition("\n## ")[0]
+    named = re.findall(r"^\[.*\]\(chapters/(\w+)\.ipynb\)\n: ", goals, re.M)
+    assert named == [path.stem for path in CHAPTERS]
+
+
+def test_every_stored_run_says_how_to_make_it_again():
+    for path in sorted((ROOT / "chapters" / "data").glob("*.json")):
+        command = json.loads(path.read_text(encoding="utf-8"))["command"]
+        assert f"| `{command.removeprefix('python ')}` |" in CHECKED, path.name
+
+
+def test_the_proses_licence_is_there_in_full():
+    text = (ROOT / "LICENSE-prose").read_text(encoding="utf-8")
+    sections = re.findall(r"^Section (\d) -- ", text, re.M)
+    assert sections == list("12345678")
+    assert text.rstrip().endswith("may be contacted at creativecommons.org.")
+
+
+def test_readme_shows_pictures_that_are_there_and_light():
+    readme = (ROOT / "README.md").read_text(encoding="utf-8")
+    pictures = re.findall(r'src(?:set)?="([^"]+)"', readme)
+    assert len(pictures) == 2
+    assert all((ROOT / name).stat().st_size < 150_000 for name in pictures)
+
+
+def test_readme_names_the_repository_and_pages_that_are_built():
+    readme = (ROOT / "README.md").read_text(encoding="utf-8")
+    config = yaml.safe_load((ROOT / "_config.yml").read_text(encoding="utf-8"))
+    assert f"git clone {config['repository']['url']} " in readme
+    for page in re.findall(r"mygpt-book\.github\.io/mygpt/([\w/]+)\.html", readme):
+        assert any((ROOT / f"{page}.{end}").exists() for end in ("md", "ipynb")), page
+
+
+def test_minutes_are_written_as_they_are_spoken():
+    times = {45: "45 min", 60: "1 h", 105: "1 h 45 min"}
+    assert {n: site_counts.spoken(n).replace("\u00a0", " ") for n in times} == times
+
+
+def test_a_row_of_the_table_is_in_the_books_order():
+    path = next(path for path in CHAPTERS if path.stem.startswith("08"))
+    first, needed, words, lines, minutes, exercises = site_counts.row(path)[1:-1].split(
+        "|"
+    )
+    assert first.strip() == "8. [](chapters/08_layer_norm.ipynb)"
+    assert re.findall(r"\[(\w+)\]", needed) == ["tensors", "7"]
+    assert int(words.replace(",", "")) > int(lines) > int(minutes) > int(exercises) > 0
+
+
+def test_a_page_that_counts_is_read_again_when_what_it_counts_changes(tmp_path):
+    app = SimpleNamespace(srcdir=tmp_path)
+    now = site_counts.key_of_sources(tmp_path, site_counts.COUNTED)
+    pages = {"checked": {"counted": now}, "notation": {}}
+    env = SimpleNamespace(metadata=pages)
+    assert site_counts.outdated(app, env) == []
+    (tmp_path / "glossary.md").write_text("one more\n")
+    assert site_counts.outdated(app, env) == ["checked"]

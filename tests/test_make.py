@@ -93,7 +93,7 @@ def last_line(make, command, capsys):
     return status, capsys.readouterr().err.splitlines()[-1]
 
 
-@pytest.mark.parametrize("command", ["book", "test", "slow", "chapters"])
+@pytest.mark.parametrize("command", ["book", "test", "chapters", "links", "release"])
 def test_an_old_python_is_the_last_line(make, monkeypatch, capsys, command):
     monkeypatch.setattr(sys, "argv", ["make.py"])
     monkeypatch.setattr(sys, "version_info", (3, 8, 18))
@@ -197,7 +197,7 @@ def test_make_names_a_python_that_is_missing(gnu_make, tmp_path):
     assert f"{tmp_path}/python3: No such file" in errors
 
 
-@pytest.mark.parametrize("command", ["book", "test", "slow", "chapters"])
+@pytest.mark.parametrize("command", ["book", "test", "release"])
 def test_make_hands_each_command_to_make_py(gnu_make, command):
     status, output, _ = gnu_make("--dry-run", "--no-print-directory", command)
     assert status == 0

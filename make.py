@@ -179,7 +179,19 @@ def links() -> None:
     run("running the chapters", [PYTHON, "chapters/execute.py", "--keep"])
     builder = ["--builder", "custom", "--custom-builder", "linkcheck"]
     options = [*builder, "--path-output", BUILD / "links"]
-    run("following the links", [*JUPYTER_BOOK, "build", *options, "."])
+    try:
+        run("following the links", [*JUPYTER_BOOK, "build", *options, "."])
+    except Stop as stop:
+        raise Stop(broken_links(BUILD / "links") or str(stop)) from None
+
+
+def broken_links(folder: Path) -> str:
+    """Which links failed, in one line; empty when the check did not come so far."""
+    found = "".join(path.read_text("utf-8") for path in folder.rglob("output.txt"))
+    broken = [line for line in found.splitlines() if "[broken]" in line]
+    if broken and all(re.search(NO_NETWORK, line) for line in broken):
+        return f"none of {len(broken)} links could be followed (no network?)"
+    return f"{len(broken)} links are broken, the first: {broken[0]}" if broken else ""
 
 
 def build_site(aside: bool = False) -> None:

@@ -56,7 +56,8 @@ def build() -> "tuple[Path, Path]":
         raise make.Stop(f"{wheel.name} is larger than {LARGEST_WHEEL / 1e6:.0f} MB")
     with tarfile.open(sdist) as packed:
         names = [name.partition("/")[2] for name in packed.getnames()]
-    if missing := {"LICENSE", "LICENSE-prose", "pyproject.toml"} - set(names):
+    needed = {"LICENSE", "LICENSE-prose", "CHANGELOG.md", "pyproject.toml"}
+    if missing := needed - set(names):
         raise make.Stop(f"{sdist.name} lacks {', '.join(sorted(missing))}")
     return sdist, wheel
 

@@ -10,9 +10,10 @@ import sys
 from pathlib import Path
 
 import mygpt
-from mygpt import explorers
+from mygpt import explorers, load_world_model
 
 FOLDER, VERSION = Path(sys.argv[1]).resolve(), sys.argv[2]
+SMALL = ("--layers=1", "--heads=2", "--width=16", "--length=16", "--steps=3", "--quiet")
 WRONG = "def softmax(scores):\n    return scores.softmax(0)\n"
 
 
@@ -36,10 +37,12 @@ def main() -> None:
     expect(f"mygpt {VERSION} is installed", mygpt.__version__ == VERSION)
     expect("it is not the repository's", "site-packages" in place.parts)
     page = FOLDER / "live.html"
-    explorers.LiveModel().write_html(page)
+    small = load_world_model()
+    live = explorers.LiveModel(small.model.state_dict(), small.words, num_heads=4)
+    live.write_html(page)
     expect("an explorer is a page", "<script" in page.read_text("utf-8"))
     expect("the running example counts", "164" in command())
-    command("train", "world", "--steps=3", "--quiet", "--out", FOLDER / "run")
+    command("train", "stories", *SMALL, "--out", FOLDER / "run")
     said = command("generate", FOLDER / "run", "--prompt", "the", "--tokens", 3)
     expect("a model trains and writes", said.strip())
     command("workbook", FOLDER / "mine")

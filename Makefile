@@ -1,16 +1,24 @@
 # make book      build the book into _build/html
 # make test      build it, and run every check
 # make slow      run the tests that take minutes
+# make unit      run the unit tests alone
 # make chapters  run the notebooks again and store what they print
+# make links     follow every link that leads out of the book
+# make colab     run every notebook with the versions that Colab has
+# make binder    run every notebook in Binder's environment
+# make newest    run notebooks and unit tests with the newest packages
+# make release   build the wheel and the sdist, and try each
 # make clean     remove what was built
 #
 # The work is in make.py, whose last line is the cause when it fails.
 
 PYTHON ?= python3
 
-.PHONY: book test slow chapters clean
+COMMANDS = book test unit slow chapters links colab binder newest release
 
-book test slow chapters:
+.PHONY: $(COMMANDS) clean
+
+$(COMMANDS):
 	@$(PYTHON) make.py $@
 
 clean:

@@ -1,6 +1,7 @@
 """What `make book`, `make test` and the other commands do; standard library only.
 
-    python3 make.py COMMAND    book, test, slow, chapters, or one check (see CHECKS)
+    python3 make.py COMMAND    book, test, unit, slow, chapters, links, one check (see
+                               CHECKS), or a run in other environments (see APART)
 
 All output goes to standard error; when something fails, the last line says why. This
 file also starts on an old Python (from 3.6), which is then named.
@@ -24,6 +25,7 @@ BUILD = ROOT / "_build"
 SITE = BUILD / "html"
 STAGING = BUILD / "staging"
 PYTEST = [PYTHON, "-m", "pytest", "-q", "-p", "no:cacheprovider", "-n", "2"]
+JUPYTER_BOOK = [PYTHON, "-c", "from jupyter_book.cli.main import main; main()"]
 UNIT_TESTS = ["tests", "--ignore=tests/browser"]
 PATIENT = ["-o", "faulthandler_timeout=1800"]
 # Quick enough to run alone; the hooks before a commit run them too, all but the types.
@@ -33,6 +35,13 @@ CHECKS = {
     "spelling": [PYTHON, "-m", "codespell_lib"],
     "notebooks": [PYTHON, "chapters/execute.py", "--check"],
     "types": [PYTHON, "-m", "mypy"],
+}
+# These make environments of their own, of the Python that runs this file.
+APART = {
+    "colab": ["publish/elsewhere.py", "colab"],
+    "binder": ["publish/elsewhere.py", "binder"],
+    "newest": ["publish/newest.py"],
+    "release": ["publish/distributions.py"],
 }
 BROWSERS = ("chromium", "chromium-browser", "google-chrome")
 
@@ -164,11 +173,31 @@ def book() -> None:
     say(f"\nThe book is built. Open it in a browser:\n  {page}")
 
 
+def links() -> None:
+    """Follow every link that leads out of the book."""
+    install("requirements.txt")
+    run("running the chapters", [PYTHON, "chapters/execute.py", "--keep"])
+    builder = ["--builder", "custom", "--custom-builder", "linkcheck"]
+    options = [*builder, "--path-output", BUILD / "links"]
+    try:
+        run("following the links", [*JUPYTER_BOOK, "build", *options, "."])
+    except Stop as stop:
+        raise Stop(broken_links(BUILD / "links") or str(stop)) from None
+
+
+def broken_links(folder: Path) -> str:
+    """Which links failed, in one line; empty when the check did not come so far."""
+    found = "".join(path.read_text("utf-8") for path in folder.rglob("output.txt"))
+    broken = [line for line in found.splitlines() if "[broken]" in line]
+    if broken and all(re.search(NO_NETWORK, line) for line in broken):
+        return f"none of {len(broken)} links could be followed (no network?)"
+    return f"{len(broken)} links are broken, the first: {broken[0]}" if broken else ""
+
+
 def build_site(aside: bool = False) -> None:
     """Build into _build/staging, and move the result into place when it is complete."""
     options = ["-W", "-n", "--keep-going", "--path-output", STAGING]
-    main = "from jupyter_book.cli.main import main; main()"
-    run("building the book", [PYTHON, "-c", main, "build", *options, "."], aside)
+    run("building the book", [*JUPYTER_BOOK, "build", *options, "."], aside)
     new, old = BUILD / "html.new", BUILD / "html.old"
     for leftover in (new, old):
         shutil.rmtree(leftover, ignore_errors=True)
@@ -215,6 +244,12 @@ def test() -> None:
         raise Stop("; ".join(causes))
 
 
+def unit() -> None:
+    """Run the unit tests alone, which need neither a browser nor the site."""
+    install("requirements-dev.txt")
+    run("unit tests", [*PYTEST, *UNIT_TESTS])
+
+
 def slow() -> None:
     """Run the tests that take minutes: trainings, kills, damaged files."""
     install("requirements-dev.txt")
@@ -240,14 +275,28 @@ def chapters() -> None:
     run("running the chapters", [PYTHON, "chapters/execute.py"])
 
 
+def apart(name: str) -> None:
+    """Run one of APART."""
+    check_version()
+    run(name, [sys.executable, *APART[name]])
+
+
+def commands() -> dict:
+    """What each command runs, by name."""
+    found = {"book": book, "test": test, "unit": unit, "slow": slow}
+    found.update({"chapters": chapters, "links": links})
+    found.update((name, partial(check, name)) for name in CHECKS)
+    found.update((name, partial(apart, name)) for name in APART)
+    return found
+
+
 def main() -> int:
-    commands = {"book": book, "test": test, "slow": slow, "chapters": chapters}
-    commands.update((name, partial(check, name)) for name in CHECKS)
-    if len(sys.argv) != 2 or sys.argv[1] not in commands:
-        say(f"expected one of {', '.join(commands)}; got {' '.join(sys.argv[1:])!r}")
+    known = commands()
+    if len(sys.argv) != 2 or sys.argv[1] not in known:
+        say(f"expected one of {', '.join(known)}; got {' '.join(sys.argv[1:])!r}")
         return 2
     try:
-        commands[sys.argv[1]]()
+        known[sys.argv[1]]()
     except Stop as stop:
         say(f"\n{stop}")
         return 1

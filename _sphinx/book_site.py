@@ -17,6 +17,7 @@ import site_numbers
 import site_pages
 import site_prose
 import site_reading
+import site_release
 import site_streams
 import site_svg
 import site_widgets
@@ -25,6 +26,7 @@ from sphinx.config import Config
 
 HERE = Path(__file__).parent
 PARTS = (
+    site_release,
     site_math,
     site_numbers,
     site_svg,

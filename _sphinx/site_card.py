@@ -13,6 +13,7 @@ import matplotlib as mpl
 import numpy as np
 from docutils import nodes
 from matplotlib.figure import Figure
+from release import REPOSITORY
 from site_palette import palette
 from sphinx.application import Sphinx
 from sphinx.config import Config
@@ -27,7 +28,6 @@ TAGLINE = (
 PARTS = "feed-forward network · activation · residual connections · layer normalisation"
 ALT = "The title mygpt beside the slopes of ReLU, GELU and SiLU."
 LONGEST_SUMMARY = 200
-GITHUB = re.compile(r"https://github\.com/([\w.-]+)/([\w.-]+?)(?:\.git)?/?")
 
 
 def site_address(config: Config) -> str:
@@ -37,7 +37,9 @@ def site_address(config: Config) -> str:
     """
     address = config.site_url
     if address == "pages":
-        found = GITHUB.fullmatch(config.html_theme_options.get("repository_url", ""))
+        found = REPOSITORY.fullmatch(
+            config.html_theme_options.get("repository_url", "")
+        )
         if not found:
             return ""
         owner, name = found.groups()

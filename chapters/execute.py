@@ -36,6 +36,7 @@ sys.path.insert(0, str(ROOT / "_sphinx"))
 import patience  # noqa: E402
 from executed import is_kept, keep_for_the_book  # noqa: E402
 from live_lab import STATE, VIEW, still  # noqa: E402
+from release import SettingError, check_repository, revision, version  # noqa: E402
 
 METADATA = {
     "kernelspec": {"display_name": "Python 3", "language": "python", "name": "python3"},
@@ -54,7 +55,7 @@ SETUP = """\
 try:
     import mygpt
 except ModuleNotFoundError:
-    %pip install --quiet "mygpt @ git+{address}"\
+    %pip install --quiet "{requirement}"\
 """
 
 
@@ -62,16 +63,16 @@ class ChapterError(Exception):
     """A chapter that cannot be stored, with the cause in one line."""
 
 
-def repository_address(config: Path = ROOT / "_config.yml") -> str:
-    """The one address of the repository, from the book's configuration."""
+def requirement(root: Path = ROOT) -> str:
+    """What the setup cell installs: the package, at the release of this notebook."""
     try:
-        return yaml.safe_load(config.read_text(encoding="utf-8"))["repository"][
-            "url"
-        ].rstrip("/")
-    except (OSError, KeyError, TypeError) as cause:
-        raise ChapterError(
-            f"{config.name} gives no repository url ({cause!r})"
-        ) from None
+        text = (root / "_config.yml").read_text(encoding="utf-8")
+        repository = (yaml.safe_load(text) or {}).get("repository") or {}
+        address = check_repository(repository.get("url", ""))
+        named = revision(version(root), repository.get("branch") or "main")
+    except (OSError, SettingError) as cause:
+        raise ChapterError(str(cause)) from None
+    return f"mygpt @ git+{address}@{named}"
 
 
 def execute(
@@ -99,12 +100,12 @@ def client(
     )
 
 
-def normalise(notebook: nbformat.NotebookNode, address: str) -> None:
+def normalise(notebook: nbformat.NotebookNode, package: str) -> None:
     """Normalise a notebook in place; doing it twice changes nothing."""
     widget_state = notebook.metadata.get("widgets", {}).get(STATE, {}).get("state", {})
     notebook.metadata = nbformat.from_dict(METADATA)
     notebook.nbformat, notebook.nbformat_minor = 4, 5
-    put_setup_cell(notebook, address)
+    put_setup_cell(notebook, package)
     number_cells(notebook)
     for cell in notebook.cells:
         cell.metadata = nbformat.from_dict(
@@ -127,14 +128,14 @@ def fold_second_reading(notebook: nbformat.NotebookNode) -> None:
         after = after or "second-reading" in cell.metadata.get("tags", [])
 
 
-def put_setup_cell(notebook: nbformat.NotebookNode, address: str) -> None:
+def put_setup_cell(notebook: nbformat.NotebookNode, package: str) -> None:
     """Make the generated setup cell the first code cell, below the opening."""
     olds = [cell for cell in notebook.cells if is_setup(cell)]
     place = notebook.cells.index(olds[0]) if olds else 1
     cells = [cell for cell in notebook.cells if not is_setup(cell)]
     setup = olds[0] if olds else v4.new_code_cell(id="setup")
     setup.metadata.tags = ["setup"]
-    setup.source = SETUP.format(address=address)
+    setup.source = SETUP.format(requirement=package)
     kinds = [cell.cell_type for cell in cells] + ["code"]
     cells.insert(min(place, kinds.index("code")), setup)
     notebook.cells = cells
@@ -256,14 +257,14 @@ def names_of(paths: list[Path]) -> str:
     return ", ".join(path.stem for path in paths) or "none"
 
 
-def renewed(path: Path, address: str, run: bool) -> str:
+def renewed(path: Path, package: str, run: bool) -> str:
     """What the file at `path` should hold, executed first if `run`."""
     try:
         notebook = nbformat.read(path, as_version=4)
-        put_setup_cell(notebook, address)
+        put_setup_cell(notebook, package)
         if run:
             execute(notebook, path.parent)
-        normalise(notebook, address)
+        normalise(notebook, package)
     except CellExecutionError as cause:
         raise ChapterError(f"a cell raised\n{cause}") from None
     except (CellTimeoutError, DeadKernelError) as cause:
@@ -271,14 +272,14 @@ def renewed(path: Path, address: str, run: bool) -> str:
     return text_of(notebook)
 
 
-def store(path: Path, address: str, run: bool) -> str:
+def store(path: Path, package: str, run: bool) -> str:
     """Bring one chapter up to date; say whether it was written."""
-    changed = write(path, renewed(path, address, run))
+    changed = write(path, renewed(path, package, run))
     return "written" if changed else "unchanged"
 
 
-def check(path: Path, address: str) -> str:
-    if renewed(path, address, run=False) != path.read_text(encoding="utf-8"):
+def check(path: Path, package: str) -> str:
+    if renewed(path, package, run=False) != path.read_text(encoding="utf-8"):
         how = f"python chapters/execute.py --normalise {path.stem}"
         raise ChapterError(f"not in its normal form: {how}")
     return "in its normal form"
@@ -325,7 +326,7 @@ def main(arguments: list[str] | None = None) -> int:
     parser.add_argument("--keep", action="store_true", help="run for the book alone")
     options = parser.parse_args(arguments)
     try:
-        address, paths = repository_address(), chosen(options.names)
+        package, paths = requirement(), chosen(options.names)
     except ChapterError as cause:
         print(f"execute: {cause}", file=sys.stderr)
         return 1
@@ -337,9 +338,9 @@ def main(arguments: list[str] | None = None) -> int:
         start = time.perf_counter()
         try:
             if options.check:
-                done = check(path, address)
+                done = check(path, package)
             else:
-                done = store(path, address, run=not options.normalise)
+                done = store(path, package, run=not options.normalise)
             took = time.perf_counter() - start
             print(f"{path.stem}: {done} ({took:.1f} s)", flush=True)
         except ChapterError as cause:

@@ -29,7 +29,7 @@ from mygpt.tokenizers import BPETokenizer, CharTokenizer, WordTokenizer
 from mygpt.training import TrainingConfig, train
 from mygpt.world_model import load_world_model
 
-__version__ = "0.1.0"
+__version__ = "1.0.0"
 
 __all__ = [
     "GPT",

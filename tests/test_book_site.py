@@ -618,8 +618,9 @@ def build(folder, intro=INTRO):
     extensions = {"witness": ".", **config["sphinx"]["local_extensions"]}
     config["sphinx"]["local_extensions"] = extensions
     (folder / "witness.py").write_text(WITNESS, encoding="utf-8")
-    for name in ("chapters", "figures"):
+    for name in ("chapters", "figures", "mygpt"):
         (folder / name).mkdir(exist_ok=True)
+    (folder / "mygpt" / "__init__.py").write_text('__version__ = "3.2.1"\n')
     (folder / "_config.yml").write_text(
         yaml.safe_dump(config, sort_keys=False), encoding="utf-8"
     )
@@ -672,6 +673,13 @@ def test_an_explorer_is_in_the_page_with_its_code_beside_it(small_site, chapter)
         re.S,
     )
     assert json.loads(data.group(1))["state"] == {"level": 3, "note": "</script>"}
+
+
+def test_a_page_names_its_version_and_opens_that_release(chapter):
+    assert "Version 3.2.1" in chapter
+    launched = re.findall(r"/(?:blob|gh/[\w-]+/[\w-]+)/([^/?\"]+)", chapter)
+    assert set(launched) == {"v3.2.1"}
+    assert len(launched) >= 4  # two in the line under the title, two in the header
 
 
 def test_the_still_of_an_explorer_is_stored_and_not_shown(small_site, chapter):

@@ -288,7 +288,7 @@ def test_the_chapter_follows_the_rule(path, check):
 @pytest.mark.parametrize("path", PATHS, ids=lambda path: path.stem)
 def test_the_chapter_is_stored_in_its_normal_form(path):
     stored = path.read_text(encoding="utf-8")
-    normal = execute.renewed(path, execute.repository_address(), run=False)
+    normal = execute.renewed(path, execute.requirement(), run=False)
     assert stored == normal, f"run python chapters/execute.py --normalise {path.stem}"
 
 

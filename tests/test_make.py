@@ -52,6 +52,24 @@ def test_the_cause_is_found_in_the_output(make, lines, expected):
     assert make.cause(lines).startswith(expected)
 
 
+GONE = "a.md:3: [broken] https://a.example: 404 Client Error: Not Found"
+UNKNOWN = "b.md:5: [broken] https://b.example: Failed to resolve (NameResolutionError)"
+
+
+@pytest.mark.parametrize(
+    ("lines", "expected"),
+    [
+        ([UNKNOWN, UNKNOWN], "none of 2 links could be followed (no network?)"),
+        ([UNKNOWN, GONE], f"2 links are broken, the first: {UNKNOWN}"),
+        (["a.md:1: [redirected with Found] x"], ""),
+    ],
+    ids=["no network", "one gone", "none"],
+)
+def test_broken_links_are_one_line(make, tmp_path, lines, expected):
+    (tmp_path / "output.txt").write_text("\n".join(lines))
+    assert make.broken_links(tmp_path) == expected
+
+
 def test_a_complete_site_replaces_the_old_one(make):
     write_page(make.SITE, "old")
     write_page(make.STAGING / "_build" / "html", "new")
@@ -93,7 +111,7 @@ def last_line(make, command, capsys):
     return status, capsys.readouterr().err.splitlines()[-1]
 
 
-@pytest.mark.parametrize("command", ["book", "test", "slow", "chapters"])
+@pytest.mark.parametrize("command", ["book", "test", "chapters", "links", "release"])
 def test_an_old_python_is_the_last_line(make, monkeypatch, capsys, command):
     monkeypatch.setattr(sys, "argv", ["make.py"])
     monkeypatch.setattr(sys, "version_info", (3, 8, 18))
@@ -197,7 +215,7 @@ def test_make_names_a_python_that_is_missing(gnu_make, tmp_path):
     assert f"{tmp_path}/python3: No such file" in errors
 
 
-@pytest.mark.parametrize("command", ["book", "test", "slow", "chapters"])
+@pytest.mark.parametrize("command", ["book", "test", "release"])
 def test_make_hands_each_command_to_make_py(gnu_make, command):
     status, output, _ = gnu_make("--dry-run", "--no-print-directory", command)
     assert status == 0

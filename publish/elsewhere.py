@@ -1,0 +1,89 @@
+"""Run every notebook where readers open it: in Colab, or on Binder.
+
+    python3 publish/elsewhere.py colab     the wheel, beside the versions of colab.txt
+    python3 publish/elsewhere.py binder    what .binder/ installs
+
+Each makes an environment of this Python under _build/environments, and needs the
+package index. The packages of colab.txt are those that Colab has; the setup cell must
+leave them alone.
+"""
+
+import re
+import sys
+import tempfile
+from pathlib import Path
+
+from environments import FOLDER, ROOT, Environment, make, wheel
+
+HERE = Path(__file__).parent
+VERSIONS = HERE / "colab.txt"
+RUN = HERE / "run_notebooks.py"
+NOTEBOOKS = sorted((ROOT / "chapters").glob("*.ipynb"))
+SITE_TOOLS = ("sphinx", "jupyter-book", "myst-nb", "quickjs-ng")
+
+
+def colab() -> None:
+    """Only the wheel and Colab's versions; the notebooks stand in an empty folder."""
+    warn_of_another_python()
+    built, place = wheel(FOLDER / "wheel"), Environment("colab")
+    place.install("-r", VERSIONS)
+    before = place.versions()
+    with tempfile.TemporaryDirectory() as folder:
+        notebooks = [Path(folder, path.name) for path in NOTEBOOKS]
+        for path, copy in zip(NOTEBOOKS, notebooks, strict=True):
+            copy.write_bytes(path.read_bytes())
+        setup = ["--setup", built, folder, notebooks[0]]
+        place.run("the setup cell", RUN, *setup)
+        leave_alone(before, place.versions())
+        place.run("every notebook with Colab's versions", RUN, folder, *notebooks)
+
+
+def warn_of_another_python() -> None:
+    (listed,) = re.findall(r"Python (\d+\.\d+)", VERSIONS.read_text("utf-8"))
+    here = ".".join(map(str, sys.version_info[:2]))
+    if here != listed:
+        make.say(f"!! colab.txt lists packages of Python {listed}; this is {here}")
+
+
+def leave_alone(before: "dict[str, str]", after: "dict[str, str]") -> None:
+    """Stop if the setup cell changed a package that was there."""
+    changed = [
+        f"{name} {version} became {after.get(name, 'nothing')}"
+        for name, version in before.items()
+        if after.get(name) != version
+    ]
+    new = [f"{name} {after[name]}" for name in sorted(after.keys() - before.keys())]
+    make.say(f"the setup cell added {', '.join(new)}")
+    if changed:
+        raise make.Stop(f"the setup cell replaces what Colab has: {', '.join(changed)}")
+
+
+def binder() -> None:
+    """As repo2docker does: the requirements from the repository's root."""
+    place = Environment("binder")
+    place.install("-r", ROOT / ".binder" / "requirements.txt")
+    size = place.megabytes()
+    make.say(f"the environment takes {size:,.0f} MB of disk")
+    if found := sorted(place.versions().keys() & set(SITE_TOOLS)):
+        raise make.Stop(f".binder/ installs what only the site needs: {found}")
+    place.run("JupyterLab starts", "-m", "jupyterlab", "--version")
+    place.run("every notebook on Binder", RUN, ROOT / "chapters", *NOTEBOOKS)
+
+
+PLACES = {"colab": colab, "binder": binder}
+
+
+def main() -> int:
+    if len(sys.argv) != 2 or sys.argv[1] not in PLACES:
+        make.say(f"expected one of {', '.join(PLACES)}; got {sys.argv[1:]}")
+        return 2
+    try:
+        PLACES[sys.argv[1]]()
+    except make.Stop as stop:
+        make.say(f"\nError: {stop}")
+        return 1
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,58 @@
+"""Run unit tests and notebooks with the newest release of what the package uses.
+
+    python3 publish/newest.py
+
+What only builds or tests the book keeps its pin: a reader installs none of it.
+"""
+
+import re
+import sys
+import tomllib
+
+from elsewhere import NOTEBOOKS, RUN
+from environments import FOLDER, ROOT, Environment, make
+
+BESIDE = {"tokenizers", "transformers"}  # imported by chapters, not by the package
+
+
+def used() -> set[str]:
+    """The packages that the package and the chapters use."""
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))["project"]
+    lines = project["dependencies"] + project["optional-dependencies"]["hub"]
+    return {re.match(r"[\w.-]+", line)[0] for line in lines} | BESIDE
+
+
+def requirements() -> list[str]:
+    """The pins of both requirement files, without those of what is used."""
+    names = ("requirements.txt", "requirements-dev.txt")
+    lines = [
+        line
+        for name in names
+        for line in (ROOT / name).read_text("utf-8").splitlines()
+        if "==" in line and not line.startswith("#")
+    ]
+    free = used()
+    return [
+        name if (name := line.partition("==")[0]) in free else line for line in lines
+    ]
+
+
+def main() -> int:
+    chosen = FOLDER / "newest.txt"
+    try:
+        place = Environment("newest")
+        chosen.write_text("\n".join(requirements()) + "\n", encoding="utf-8")
+        place.install("--upgrade", "-e", ROOT, "-r", chosen)
+        found = place.versions()
+        listed = [f"{name} {found[name.lower()]}" for name in sorted(used())]
+        make.say(f"newest: {', '.join(listed)}")
+        place.run("every notebook", RUN, ROOT / "chapters", *NOTEBOOKS)
+        place.run("unit tests", *make.PYTEST[1:], *make.UNIT_TESTS)
+    except make.Stop as stop:
+        make.say(f"\nError: {stop}")
+        return 1
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,121 @@
+"""What is released, and where the notebooks run elsewhere."""
+
+import re
+import sys
+from pathlib import Path
+
+import nbformat
+import pytest
+import yaml
+from test_project import dependencies, normal, pins
+
+ROOT = Path(__file__).resolve().parents[1]
+sys.path.insert(0, str(ROOT / "publish"))
+
+import colab_versions  # noqa: E402
+import distributions  # noqa: E402
+import elsewhere  # noqa: E402
+import newest  # noqa: E402
+import run_notebooks  # noqa: E402
+from environments import make  # noqa: E402
+
+COLAB = ROOT / "publish" / "colab.txt"
+SETUP = """\
+try:
+    import mygpt
+except ModuleNotFoundError:
+    %pip install --quiet "mygpt @ git+https://github.com/some/book@v1.0.0"\
+"""
+
+
+def of_binder():
+    lines = (ROOT / ".binder" / "requirements.txt").read_text("utf-8").splitlines()
+    return dict(line.split("==") for line in lines if "==" in line)
+
+
+def test_binder_has_the_pins_of_the_book():
+    known = pins("requirements-dev.txt")
+    wrong = {name for name, at in of_binder().items() if known[normal(name)] != at}
+    assert wrong == set()
+
+
+def test_binder_has_what_the_package_and_the_notebooks_import_and_no_site():
+    assert dependencies() <= {normal(name) for name in of_binder()}
+    assert not {normal(name) for name in of_binder()} & set(elsewhere.SITE_TOOLS)
+
+
+def test_colabs_list_is_dated_and_meets_what_the_package_asks_for():
+    text = COLAB.read_text("utf-8")
+    assert re.search(r"on \d{4}-\d\d-\d\d: Python 3\.\d+\.\d+", text)
+    listed = colab_versions.versions(text)
+    missing = dependencies() - listed.keys()
+    assert missing <= {"jaxtyping"}  # which the setup cell adds
+
+
+FREEZE = """\
+# written by a machine
+numpy==2.1.3
+other==1.0
+torch @ https://download.example/whl/cpu/torch-2.11.0%2Bcpu-cp313-cp313-linux.whl
+huggingface_hub==1.27.0
+"""
+
+
+def test_colabs_list_follows_a_freeze_and_drops_what_it_has_not():
+    old = "# Python 3.11\ntorch==2.6.0\nnumpy==2.0.2\nhuggingface-hub==0.9\ngone==3\n"
+    text = colab_versions.updated(old, FREEZE, "X\nPython 3.13.15\n", "2026-08-19")
+    _, *lines = text.split("\n#")[-1].splitlines()
+    assert lines == ["huggingface-hub==1.27.0", "numpy==2.1.3", "torch==2.11.0"]
+    assert "on 2026-08-19: Python 3.13.15" in text
+
+
+def test_a_setup_cell_that_replaces_a_package_of_colab_is_refused():
+    before = {"torch": "2.11.0", "ipywidgets": "7.7.1"}
+    elsewhere.leave_alone(before, before | {"mygpt": "1.0.0"})
+    with pytest.raises(make.Stop, match=r"ipywidgets 7\.7\.1 became 8\.1\.9"):
+        elsewhere.leave_alone(before, before | {"ipywidgets": "8.1.9"})
+
+
+def test_the_setup_cell_is_tried_with_the_wheel_in_place_of_the_release(tmp_path):
+    path = tmp_path / "a.ipynb"
+    setup = nbformat.v4.new_code_cell(SETUP, metadata={"tags": ["setup"]})
+    other = nbformat.v4.new_code_cell("1 / 0")
+    nbformat.write(nbformat.v4.new_notebook(cells=[setup, other]), path)
+    (cell,) = run_notebooks.setup_of(path, Path("some.whl")).cells
+    assert '%pip install --quiet "some.whl"\nimport mygpt' in cell.source
+
+
+def test_the_newest_packages_are_those_that_a_reader_installs():
+    lines = newest.requirements()
+    free = {line for line in lines if "==" not in line}
+    assert {"torch", "numpy", "anywidget", "transformers"} <= free
+    assert [
+        line for line in lines if line.startswith(("sphinx", "pytest", "jupyter-book"))
+    ]
+    assert not any(re.match(r"(sphinx|pytest|jupyter-book)", line) for line in free)
+
+
+def test_a_tag_of_another_version_is_refused_and_none_is_allowed():
+    distributions.check_tag(None)
+    distributions.check_tag(f"v{distributions.version()}")
+    with pytest.raises(make.Stop, match=r"the tag v0\.0\.9 is not of this version"):
+        distributions.check_tag("v0.0.9")
+
+
+def test_the_notes_of_a_release_are_its_section_of_the_change_log():
+    assert "### " in distributions.notes()
+    assert "\n## " not in distributions.notes()
+
+
+def test_the_address_of_the_repository_is_the_same_everywhere():
+    config = yaml.safe_load((ROOT / "_config.yml").read_text("utf-8"))
+    url = config["repository"]["url"]
+    for name in ("pyproject.toml", "README.md", "intro.md", "CITATION.cff"):
+        text = (ROOT / name).read_text("utf-8")
+        found = set(re.findall(r"https://github\.com/[\w-]+/mygpt\b", text))
+        assert found <= {url}, name
+
+
+@pytest.mark.slow
+def test_a_fresh_install_of_wheel_and_sdist_works():
+    assert distributions.main() == 0

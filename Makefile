@@ -1,4 +1,6 @@
 # make book      build the book into _build/html
+# make epub      build the e-book, _build/mygpt.epub
+# make pdf       build the printed book, _build/mygpt.pdf
 # make test      build it, and run every check
 # make slow      run the tests that take minutes
 # make chapters  run the notebooks again and store what they print
@@ -8,9 +10,9 @@
 
 PYTHON ?= python3
 
-.PHONY: book test slow chapters clean
+.PHONY: book epub pdf test slow chapters clean
 
-book test slow chapters:
+book epub pdf test slow chapters:
 	@$(PYTHON) make.py $@
 
 clean:

@@ -1,6 +1,6 @@
 """What `make book`, `make test` and the other commands do; standard library only.
 
-    python3 make.py COMMAND    book, test, slow, chapters, or one check (see CHECKS)
+    python3 make.py COMMAND    book, epub, pdf, test, slow, chapters, or one of CHECKS
 
 All output goes to standard error; when something fails, the last line says why. This
 file also starts on an old Python (from 3.6), which is then named.
@@ -183,6 +183,14 @@ def build_site(aside: bool = False) -> None:
     shutil.rmtree(old, ignore_errors=True)
 
 
+def on_paper(name: str) -> None:
+    """Make the e-book or the PDF, `_build/mygpt.epub` or `_build/mygpt.pdf`."""
+    install("requirements-dev.txt" if name == "pdf" else "requirements.txt")
+    run("running the chapters", [PYTHON, "chapters/execute.py", "--keep"])
+    run(f"making mygpt.{name}", [PYTHON, f"paper/{name}.py"])
+    say(f"\nThe book is on paper:\n  {BUILD / f'mygpt.{name}'}")
+
+
 def check(name: str) -> None:
     """Run one of CHECKS, with what is installed already."""
     if not PYTHON.exists():
@@ -242,6 +250,7 @@ def chapters() -> None:
 
 def main() -> int:
     commands = {"book": book, "test": test, "slow": slow, "chapters": chapters}
+    commands.update((name, partial(on_paper, name)) for name in ("epub", "pdf"))
     commands.update((name, partial(check, name)) for name in CHECKS)
     if len(sys.argv) != 2 or sys.argv[1] not in commands:
         say(f"expected one of {', '.join(commands)}; got {' '.join(sys.argv[1:])!r}")

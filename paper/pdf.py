@@ -15,7 +15,7 @@ from xml.etree import ElementTree
 from xml.etree.ElementTree import Element
 
 import matplotlib
-from pypdf import PdfReader, PdfWriter
+import pikepdf
 
 ROOT = Path(__file__).resolve().parents[1]
 sys.path.insert(0, str(ROOT / "_sphinx"))
@@ -27,6 +27,7 @@ from site_math import KATEX  # noqa: E402
 
 BOOK = BUILD / "mygpt.pdf"
 COVER = "_static/cover.svg"
+SHEETS = ("_static/pygments.css", "_static/paper.css")
 STYLES = Path(__file__).with_name("print.css")
 BROWSERS = ("chromium", "chromium-browser", "google-chrome")
 MISSING = (
@@ -92,14 +93,19 @@ def print_page(program: str, page: Path, target: Path) -> None:
         raise SystemExit(f"Chromium printed nothing: {done.stderr.strip()[-300:]}")
 
 
-def numbered(html: Element, printed: PdfReader) -> None:
+def page_numbers(printed: pikepdf.Pdf) -> dict[str, int]:
+    """The page on which each target of a link stands, by the target's name."""
+    number = {page.objgen: at for at, page in enumerate(printed.pages, 1)}
+    places = printed.Root.Dests.items()
+    return {name[1:]: number[place[0].objgen] for name, place in places}
+
+
+def numbered(html: Element, numbers: dict[str, int]) -> None:
     """Write the page numbers of a print into the table of contents."""
-    places = printed.named_destinations
     nav = next(one for one in html.iter() if one.tag in ("nav", f"{H}nav"))
     for link in nav.iter():
-        place = places.get("/" + link.get("href", "").removeprefix("#"))
-        if place is not None:
-            link[-1].text = str(printed.get_destination_page_number(place) + 1)
+        if link.get("href"):
+            link[-1].text = str(numbers[link.get("href").removeprefix("#")])
 
 
 def write(html: Element, page: Path) -> None:
@@ -109,42 +115,41 @@ def write(html: Element, page: Path) -> None:
     page.write_text("<!DOCTYPE html>\n" + text, encoding="utf-8")
 
 
-def finish(printed: PdfReader, target: Path, package: Element) -> None:
-    """Add what Chromium does not know of the book."""
-    writer = PdfWriter(clone_from=printed)
-    known = {name: package.findtext(f".//{DC}{name}") for name in ("title", "creator")}
+def finish(printed: pikepdf.Pdf, target: Path, package: Element) -> None:
+    """Add what Chromium does not know of the book, and pack its 100,000 tags."""
     version = package.findtext(f".//{OPF}meta[@property='ibooks:version']")
-    writer.add_metadata(
-        {
-            "/Title": known["title"],
-            "/Author": known["creator"],
-            "/Subject": f"Version {version}",
-        }
-    )
-    writer.page_mode = "/UseOutlines"
-    writer.write(target)
+    printed.docinfo["/Author"] = package.findtext(f".//{DC}creator")
+    printed.docinfo["/Subject"] = f"Version {version}"
+    printed.Root.PageMode = pikepdf.Name.UseOutlines
+    packed = pikepdf.ObjectStreamMode.generate
+    printed.save(target, object_stream_mode=packed, linearize=True)
+
+
+def make(folder: Path, target: Path) -> int:
+    """Print the e-book's pages, twice: the contents' numbers come from the first."""
+    package = ElementTree.parse(folder / "content.opf").getroot()
+    title, author = (package.findtext(f".//{DC}{one}") for one in ("title", "creator"))
+    draw_cover(folder / COVER, title.partition(":")[0], author)
+    sheets = [(KATEX / "katex.min.css").as_uri(), *SHEETS]
+    html = joined(folder, sheets, styles(folder), title)
+    page, printed = folder / "book.html", folder / "book.pdf"
+    for _ in range(2):
+        write(html, page)
+        print_page(browser(), page, printed)
+        with pikepdf.open(printed) as found:
+            numbered(html, page_numbers(found))
+    with pikepdf.open(printed) as found:
+        finish(found, target, package)
+        print(f"{target.name}: {len(found.pages)} pages")
+    return 0
 
 
 def main() -> int:
-    program = browser()
-    if program is None:
+    if browser() is None:
         print(MISSING)
         return 1
     write_pages()
-    package = ElementTree.parse(PAGES / "content.opf").getroot()
-    title, author = (package.findtext(f".//{DC}{one}") for one in ("title", "creator"))
-    draw_cover(PAGES / COVER, title.partition(":")[0], author)
-    sheets = [(KATEX / "katex.min.css").as_uri(), "_static/pygments.css"]
-    html = joined(PAGES, [*sheets, "_static/paper.css"], styles(PAGES), title)
-    page, printed = PAGES / "book.html", PAGES / "book.pdf"
-    for _ in range(2):
-        write(html, page)
-        print_page(program, page, printed)
-        found = PdfReader(printed)
-        numbered(html, found)
-    finish(found, BOOK, package)
-    print(f"{BOOK.name}: {len(found.pages)} pages")
-    return 0
+    return make(PAGES, BOOK)
 
 
 if __name__ == "__main__":

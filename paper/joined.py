@@ -46,7 +46,7 @@ def target(link: str, page: str, pages: list[str]) -> str:
     return "#" + name_of(there) + (f"--{parts.fragment}" if parts.fragment else "")
 
 
-def article(folder: Path, page: str, pages: list[str]) -> Element:
+def article(folder: Path, page: str, pages: list[str], in_part: bool) -> Element:
     """What a page shows, with the ids, links and pictures of the joined page."""
     body = ElementTree.parse(folder / page).getroot().find(f"{H}body")
     kind, name = body.get("class"), name_of(page)
@@ -59,8 +59,8 @@ def article(folder: Path, page: str, pages: list[str]) -> Element:
         if "src" in element.attrib:
             picture = posixpath.join(posixpath.dirname(page), element.get("src"))
             element.set("src", posixpath.normpath(picture).replace(*DRAWN_COVER))
-        if kind == "chapter" and element.tag in HEADINGS:
-            element.tag = HEADINGS[element.tag]  # below the heading of its part
+        if in_part and kind == "chapter":
+            element.tag = HEADINGS.get(element.tag, element.tag)  # below its part's
     with_drawn_formulas(body)
     return body
 
@@ -95,7 +95,9 @@ def contents(folder: Path, pages: list[str]) -> Element:
         link.set("href", target(link.get("href"), "nav.xhtml", pages))
         words = Element(f"{H}span")
         words.text, link.text = link.text, None
-        link[:] = [words, Element(f"{H}span", {"class": "page"})]
+        number = Element(f"{H}span")
+        number.text = "000"  # as wide as those that take its place
+        link[:] = [words, number]
     holder = Element(f"{H}article", {"class": "contents", "id": "p-contents"})
     holder.append(nav)
     return holder
@@ -112,6 +114,9 @@ def joined(folder: Path, sheets: list[str], styles: str, title: str) -> Element:
         link = {"rel": "stylesheet", "href": sheet}
         ElementTree.SubElement(head, f"{H}link", link)
     ElementTree.SubElement(head, f"{H}style").text = styles
-    body.extend(article(folder, page, pages) for page in pages)
+    in_part = False
+    for page in pages:
+        body.append(article(folder, page, pages, in_part))
+        in_part = in_part or body[-1].get("class") == "part"
     body.insert(2, contents(folder, pages))
     return html

@@ -60,7 +60,7 @@ def styles(folder: Path) -> str:
         )
     for point in ElementTree.parse(folder / "nav.xhtml").iter(f"{H}a"):
         page, mark, _ = point.get("href").partition("#")
-        if not mark and page not in ("cover.xhtml", "edition.xhtml"):
+        if not mark and not page.startswith(("cover", "edition", "part-")):
             rules.append(running_head(name_of(page), point.text))
     return "\n".join(rules)
 
@@ -126,18 +126,22 @@ def finish(printed: pikepdf.Pdf, target: Path, package: Element) -> None:
 
 
 def make(folder: Path, target: Path) -> int:
-    """Print the e-book's pages, twice: the contents' numbers come from the first."""
+    """Print the e-book's pages until the numbers in the contents are right."""
     package = ElementTree.parse(folder / "content.opf").getroot()
     title, author = (package.findtext(f".//{DC}{one}") for one in ("title", "creator"))
     draw_cover(folder / COVER, title.partition(":")[0], author)
     sheets = [(KATEX / "katex.min.css").as_uri(), *SHEETS]
     html = joined(folder, sheets, styles(folder), title)
     page, printed = folder / "book.html", folder / "book.pdf"
-    for _ in range(2):
+    numbers = {}
+    for _ in range(3):  # the second print has the numbers of the first, as a rule
         write(html, page)
         print_page(browser(), page, printed)
         with pikepdf.open(printed) as found:
-            numbered(html, page_numbers(found))
+            before, numbers = numbers, page_numbers(found)
+        if numbers == before:
+            break
+        numbered(html, numbers)
     with pikepdf.open(printed) as found:
         finish(found, target, package)
         print(f"{target.name}: {len(found.pages)} pages")

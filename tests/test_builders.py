@@ -1,5 +1,6 @@
 """Sphinx's other builders: each writes a small book, and the e-book is complete."""
 
+import re
 import shutil
 import subprocess
 import sys
@@ -21,6 +22,7 @@ sys.path.insert(0, str(ROOT / "paper"))
 import epub  # noqa: E402
 import joined  # noqa: E402
 import pdf  # noqa: E402
+import site_math  # noqa: E402
 from joined import OPF, H  # noqa: E402
 
 BUILDERS = (
@@ -62,7 +64,7 @@ for builder in sys.argv[1:]:
 def chapter_with_an_empty_cell():
     """A chapter whose last cell shows neither its source nor an output."""
     notebook = widget_notebook()
-    tags = ["varies", "remove-input", "remove-output"]
+    tags = ["varies", "remove-input"]  # and it prints nothing
     notebook.cells.append(nbformat.v4.new_code_cell("t()", metadata={"tags": tags}))
     hidden = nbformat.v4.new_code_cell("print(0)", metadata={"tags": ["hide-input"]})
     hidden.outputs = [nbformat.v4.new_output("stream", text="nought\n")]
@@ -127,6 +129,18 @@ def test_every_builder_writes_the_book(built, builder):
     folder, said = built
     assert f"built {builder}: 0" in said, said
     assert any((folder / builder).iterdir())
+
+
+def test_the_line_that_says_where_a_chapter_runs_is_xml(built):
+    page = built[0] / "dirhtml" / "chapters" / "05_a" / "index.html"
+    line = re.search(r'<p class="launch-line">.*?</p>', page.read_text("utf-8"))[0]
+    assert text(ElementTree.fromstring(line)).startswith("Run this chapter: Colab")
+
+
+def test_a_name_of_a_function_in_an_index_is_one_part_of_it():
+    formula = ElementTree.fromstring(site_math.typeset(r"p_{\max}", False, "mathml"))
+    index = next(one for one in formula.iter() if one.tag.endswith("}msub"))
+    assert ["".join(part.itertext()) for part in index] == ["p", "max"]
 
 
 def test_an_e_book_has_a_title_an_author_a_language_a_version_and_a_cover(book):

@@ -1,4 +1,6 @@
 # make book      build the book into _build/html
+# make epub      build the e-book, _build/mygpt.epub
+# make pdf       build the printed book, _build/mygpt.pdf
 # make test      build it, and run every check
 # make slow      run the tests that take minutes
 # make unit      run the unit tests alone
@@ -14,7 +16,7 @@
 
 PYTHON ?= python3
 
-COMMANDS = book test unit slow chapters links colab binder newest release
+COMMANDS = book epub pdf test unit slow chapters links colab binder newest release
 
 .PHONY: $(COMMANDS) clean
 

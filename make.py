@@ -1,7 +1,7 @@
 """What `make book`, `make test` and the other commands do; standard library only.
 
-    python3 make.py COMMAND    book, test, unit, slow, chapters, links, one check (see
-                               CHECKS), or a run in other environments (see APART)
+    python3 make.py COMMAND    book, epub, pdf, test, unit, slow, chapters, links, one check
+                               (see CHECKS), or a run in other environments (see APART)
 
 All output goes to standard error; when something fails, the last line says why. This
 file also starts on an old Python (from 3.6), which is then named.
@@ -212,6 +212,14 @@ def build_site(aside: bool = False) -> None:
     shutil.rmtree(old, ignore_errors=True)
 
 
+def on_paper(name: str) -> None:
+    """Make the e-book or the PDF, `_build/mygpt.epub` or `_build/mygpt.pdf`."""
+    install("requirements-dev.txt" if name == "pdf" else "requirements.txt")
+    run("running the chapters", [PYTHON, "chapters/execute.py", "--keep"])
+    run(f"making mygpt.{name}", [PYTHON, f"paper/{name}.py"])
+    say(f"\nThe book is on paper:\n  {BUILD / f'mygpt.{name}'}")
+
+
 def check(name: str) -> None:
     """Run one of CHECKS, with what is installed already."""
     if not PYTHON.exists():
@@ -285,6 +293,7 @@ def commands() -> dict:
     """What each command runs, by name."""
     found = {"book": book, "test": test, "unit": unit, "slow": slow}
     found.update({"chapters": chapters, "links": links})
+    found.update((name, partial(on_paper, name)) for name in ("epub", "pdf"))
     found.update((name, partial(check, name)) for name in CHECKS)
     found.update((name, partial(apart, name)) for name in APART)
     return found

@@ -5,8 +5,10 @@ from pathlib import Path
 
 import executed
 import patience
+import site_builders
 import site_card
 import site_counts
+import site_epub
 import site_glossary
 import site_launch
 import site_lean
@@ -15,12 +17,14 @@ import site_missing
 import site_moved
 import site_numbers
 import site_pages
+import site_paper
 import site_prose
 import site_reading
 import site_release
 import site_streams
 import site_svg
 import site_widgets
+from site_builders import SCREENS
 from sphinx.application import Sphinx
 from sphinx.config import Config
 
@@ -42,6 +46,9 @@ PARTS = (
     site_missing,
     site_lean,
     site_pages,
+    site_builders,
+    site_paper,
+    site_epub,
 )
 # The files that every page depends on.
 READ_WITH = (
@@ -79,7 +86,7 @@ def add_static_folders(app: Sphinx) -> None:
 
 def copy_katex(app: Sphinx, exception: Exception | None) -> None:
     """Copy KaTeX's style sheet and fonts into a folder of their own."""
-    if exception is None and app.builder.format == "html":
+    if exception is None and app.builder.name in SCREENS:
         target = Path(app.outdir, "_static", "katex")
         shutil.copytree(
             HERE / "katex",

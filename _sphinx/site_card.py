@@ -14,6 +14,7 @@ import numpy as np
 from docutils import nodes
 from matplotlib.figure import Figure
 from release import REPOSITORY
+from site_builders import SCREENS
 from site_palette import palette
 from sphinx.application import Sphinx
 from sphinx.config import Config
@@ -138,7 +139,7 @@ def slopes(x: np.ndarray) -> dict[str, np.ndarray]:
 
 
 def write_card(app: Sphinx, exception: Exception | None) -> None:
-    if exception is None and app.builder.format == "html":
+    if exception is None and app.builder.name in SCREENS:
         draw(Path(app.outdir, CARD), app.config.html_title)
 
 

@@ -90,7 +90,7 @@ def title_of(page: str) -> str:
 
 def finish(app: Sphinx, exception: Exception | None) -> None:
     glossary = Path(app.outdir, "glossary.html")
-    if exception or app.builder.format != "html" or not glossary.exists():
+    if exception or app.builder.name != "html" or not glossary.exists():
         return
     known = definitions(glossary.read_text(encoding="utf-8"))
     places = {}

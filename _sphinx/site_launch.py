@@ -33,7 +33,7 @@ def launch_line(config: Config, docname: str) -> str:
         for name, url in launch_links(config, docname)
     ]
     source = "../" * docname.count("/") + f"_sources/{docname}.ipynb"
-    links.append(f'<a href="{source}" download>download the notebook</a>')
+    links.append(f'<a href="{source}" download="">download the notebook</a>')
     dot = ' <span aria-hidden="true">·</span> '
     return f'<p class="launch-line">Run this chapter: {dot.join(links)}</p>'
 

@@ -158,7 +158,7 @@ def with_palette(picture: bytes) -> bytes:
 
 def shrink(app: Sphinx, exception: Exception | None) -> None:
     """Cut icons, rules and pictures to what the site shows; remove unused files."""
-    if exception or app.builder.format != "html":
+    if exception or app.builder.name != "html":
         return
     out = Path(app.outdir)
     static = out / "_static"

@@ -1,11 +1,13 @@
 """Mathematics typeset by KaTeX while the book is built: no script on the page."""
 
+import re
 from functools import lru_cache
 from html import escape
 from pathlib import Path
 
 import quickjs
 from docutils import nodes
+from site_builders import PAPER
 from sphinx.application import Sphinx
 from sphinx.util import logging
 from sphinx.util.math import get_node_equation_number
@@ -16,10 +18,14 @@ LOGGER = logging.getLogger(__name__)
 # In TeX these environments number equations; here Sphinx does, so use the inner forms.
 INNER_FORM = {"align": "aligned", "gather": "gathered", "alignat": "alignedat"}
 
+# KaTeX applies a function to nothing where its name ends an index, as in p_{\max}: the
+# index would have two parts, which is one too many for its parent.
+IDLE = re.compile("<mo>\u2061</mo>(?=</m(?:sub|sup|subsup|under|over)>)")
+
 # quickjs cannot return a rope string; joining makes it flat.
 RENDER = """
-(tex, display) => [katex.renderToString(tex, {
-  displayMode: display, throwOnError: true, strict: "error", trust: false,
+(tex, display, output) => [katex.renderToString(tex, {
+  displayMode: display, output, throwOnError: true, strict: "error", trust: false,
 })].join("")
 """
 
@@ -36,10 +42,10 @@ def _katex():
 
 
 @lru_cache(maxsize=4096)
-def typeset(tex: str, display: bool) -> str:
-    """HTML and MathML of one formula."""
+def typeset(tex: str, display: bool, output: str = "htmlAndMathml") -> str:
+    """HTML and MathML of one formula, or one of the two."""
     try:
-        return _katex()[1](tex, display)
+        return IDLE.sub("", _katex()[1](tex, display, output))
     except quickjs.JSException as cause:
         raise TexError(str(cause).splitlines()[0]) from None
 
@@ -60,16 +66,19 @@ def display_tex(source: str) -> str:
     return "".join(parts)
 
 
-def _typeset_or_warn(node: nodes.Node, tex: str, display: bool) -> str:
+def _typeset_or_warn(
+    self: HTML5Translator, node: nodes.Node, tex: str, display: bool
+) -> str:
+    output = "mathml" if self.builder.name == PAPER else "htmlAndMathml"
     try:
-        return typeset(tex, display)
+        return typeset(tex, display, output)
     except TexError as cause:
         LOGGER.warning("%s in the formula %r", cause, tex, location=node, type="katex")
         return f"<code>{escape(tex)}</code>"
 
 
 def visit_inline(self: HTML5Translator, node: nodes.math) -> None:
-    self.body.append(_typeset_or_warn(node, node.astext(), display=False))
+    self.body.append(_typeset_or_warn(self, node, node.astext(), display=False))
     raise nodes.SkipNode
 
 
@@ -80,7 +89,7 @@ def visit_block(self: HTML5Translator, node: nodes.math_block) -> None:
         "span" if isinstance(node.parent, nodes.TextElement) else "div"
     )  # a <p> holds no div
     self.body.append(self.starttag(node, tag, "", CLASS="equation"))
-    formula = _typeset_or_warn(node, display_tex(node.astext()), display=True)
+    formula = _typeset_or_warn(self, node, display_tex(node.astext()), display=True)
     self.body.append(f'<{tag} class="scrolls" data-name="{name}">{formula}</{tag}>')
     if number:
         self.body.append(f'<span class="eqno">({number})')

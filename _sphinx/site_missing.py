@@ -50,7 +50,7 @@ def missing_page(book: str, home: str, pages: list[tuple[str, str]], path: str) 
 
 
 def write_page(app: Sphinx, exception: Exception | None) -> None:
-    if exception or app.builder.format != "html":
+    if exception or app.builder.name != "html":
         return
     root = app.config.root_doc
     html = missing_page(

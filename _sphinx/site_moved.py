@@ -11,6 +11,7 @@ from pathlib import Path
 
 import yaml
 from docutils import nodes
+from site_builders import SCREENS
 from sphinx.application import Sphinx
 from sphinx.transforms.post_transforms import SphinxPostTransform
 from sphinx.util import logging
@@ -42,8 +43,8 @@ class KeepOldAnchors(SphinxPostTransform):
             LOG.warning(
                 "%s: %s, %s", TABLE.name, self.env.docname, problem, type="moved"
             )
-        for old, new in away.items():
-            self.document.append(signpost(old, new))
+        if self.app.builder.name in SCREENS:
+            self.document += [signpost(old, new) for old, new in away.items()]
 
     def _lost(self, there: str) -> list[str]:
         name, _, target = there.partition("#")

@@ -161,7 +161,7 @@ def redirect_page(root: str, title: str, tags: str = "") -> str:
 
 
 def finish(app: Sphinx, exception: Exception | None) -> None:
-    if exception or app.builder.format != "html":
+    if exception or app.builder.name != "html":
         return
     out = Path(app.outdir)
     root = app.config.root_doc

@@ -3,6 +3,7 @@
 import re
 
 from docutils import nodes
+from site_builders import SCREENS
 from sphinx.application import Sphinx
 from sphinx.transforms.post_transforms import SphinxPostTransform
 from sphinx.util.nodes import NodeMatcher
@@ -30,7 +31,7 @@ class FoldDropdowns(SphinxPostTransform):
     """Folds each block of class `dropdown`; no script is needed."""
 
     default_priority = 900  # after its title is resolved
-    formats = ("html",)
+    builders = SCREENS
 
     def run(self, **kwargs) -> None:
         for block in list(self.document.findall(nodes.Admonition)):
@@ -110,7 +111,7 @@ def mark_cells(app: Sphinx, doctree: nodes.document) -> None:
                 block.rawsource = last_words(block.astext())
                 block.children = []
                 block += nodes.Text(block.rawsource)
-        last = cell.children[-1]
+        last = cell.children[-1] if cell.children else cell  # one that is removed
         if "varies" in tags and last.get("nb_element") == "cell_code_output":
             last += nodes.paragraph("", "varies by machine", classes=["output-note"])
 

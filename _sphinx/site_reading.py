@@ -5,6 +5,7 @@ to it opens the section.
 """
 
 from docutils import nodes
+from site_builders import SCREENS
 from sphinx.application import Sphinx
 from sphinx.transforms.post_transforms import SphinxPostTransform
 
@@ -27,7 +28,7 @@ class FoldSecondReading(SphinxPostTransform):
     """Folds the sections that follow the box; no script is needed."""
 
     default_priority = 900  # after references are resolved
-    formats = ("html",)
+    builders = SCREENS
 
     def run(self, **kwargs) -> None:
         for box in list(self.document.findall(nodes.Admonition)):

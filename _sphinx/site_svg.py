@@ -5,6 +5,7 @@ from html import escape
 from pathlib import Path
 
 from docutils import nodes
+from site_builders import SCREENS
 from sphinx.application import Sphinx
 from sphinx.transforms.post_transforms import SphinxPostTransform
 from sphinx.util import logging
@@ -66,10 +67,10 @@ def _own_ids(svg: str, root: str, new_root: str) -> str:
 
 
 class InlineSchematics(SphinxPostTransform):
-    """Replaces each image of an SVG file with the drawing itself, in HTML only."""
+    """Replaces each image of an SVG file with the drawing itself, on the site only."""
 
     default_priority = 300
-    formats = ("html",)
+    builders = SCREENS
 
     def run(self, **kwargs) -> None:
         seen: dict[str, int] = {}

@@ -67,7 +67,7 @@ def dependencies(*extras: str) -> set[str]:
     [
         (["mygpt"], dependencies("hub")),
         (["mygpt", "_sphinx", "chapters"], set(pins("requirements.txt"))),
-        (["tests", "bench"], set(pins("requirements-dev.txt"))),
+        (["tests", "bench", "paper"], set(pins("requirements-dev.txt"))),
     ],
     ids=["package", "book", "tests"],
 )

@@ -1,0 +1,262 @@
+"""Sphinx's other builders: each writes a small book, and the e-book is complete."""
+
+import re
+import shutil
+import subprocess
+import sys
+import zipfile
+from pathlib import Path
+from xml.etree import ElementTree
+
+import nbformat
+import pikepdf
+import pytest
+import yaml
+from test_book_site import DRAWING, INTRO, TWO_READINGS, widget_notebook
+
+import mygpt
+
+ROOT = Path(__file__).resolve().parents[1]
+sys.path.insert(0, str(ROOT / "paper"))
+
+import epub  # noqa: E402
+import joined  # noqa: E402
+import pdf  # noqa: E402
+import site_math  # noqa: E402
+from joined import OPF, H  # noqa: E402
+
+BUILDERS = (
+    "epub",
+    "singlehtml",
+    "dirhtml",
+    "text",
+    "latex",
+    "man",
+    "pseudoxml",
+    "linkcheck",
+)
+MORE = """
+```{bibliography}
+```
+
+:::{glossary}
+loss
+loss function
+  A number.
+:::
+"""
+# All in one process, with jupyter-book's own configuration.
+RUN = """
+import sys
+from jupyter_book.cli.main import main
+from sphinx.cmd.build import build_main
+
+main(["config", "sphinx", "."], standalone_mode=False)
+for builder in sys.argv[1:]:
+    # latex warns of SVG files, which it cannot convert without other programs.
+    strict = [] if builder in ("latex", "linkcheck") else ["-W", "--keep-going"]
+    target = ["-b", builder, "-d", "read", ".", f"out/{builder}"]
+    code = build_main(["-q", *strict, *target])
+    print(f"built {builder}: {code}", flush=True)
+"""
+
+
+def chapter_with_an_empty_cell():
+    """A chapter whose last cell shows neither its source nor an output."""
+    notebook = widget_notebook()
+    tags = ["varies", "remove-input"]  # and it prints nothing
+    notebook.cells.append(nbformat.v4.new_code_cell("t()", metadata={"tags": tags}))
+    hidden = nbformat.v4.new_code_cell("print(0)", metadata={"tags": ["hide-input"]})
+    hidden.outputs = [nbformat.v4.new_output("stream", text="nought\n")]
+    notebook.cells.append(hidden)
+    return notebook
+
+
+@pytest.fixture(scope="module")
+def built(tmp_path_factory):
+    """The folder with a folder for each builder, and what was said."""
+    folder = tmp_path_factory.mktemp("book")
+    config = yaml.safe_load((ROOT / "_config.yml").read_text(encoding="utf-8"))
+    config["execute"]["execute_notebooks"] = "off"
+    config["sphinx"]["config"]["linkcheck_ignore"] = [".*"]
+    (folder / "_config.yml").write_text(yaml.safe_dump(config), encoding="utf-8")
+    shutil.copytree(ROOT / "_sphinx", folder / "_sphinx")
+    for name in ("chapters", "figures"):
+        (folder / name).mkdir()
+    (folder / "figures" / "a.svg").write_text(DRAWING)
+    shutil.copy(ROOT / "references.bib", folder)
+    (folder / "_toc.yml").write_text(
+        "format: jb-book\nroot: intro\nparts:\n- caption: One & all\n  chapters:\n"
+        "  - file: chapters/05_a\n  - file: chapters/06_b\n"
+    )
+    (folder / "intro.md").write_text(INTRO + MORE, encoding="utf-8")
+    (folder / "chapters" / "06_b.md").write_text(TWO_READINGS, encoding="utf-8")
+    nbformat.write(chapter_with_an_empty_cell(), folder / "chapters" / "05_a.ipynb")
+    done = subprocess.run(
+        [sys.executable, "-c", RUN, *BUILDERS],
+        cwd=folder,
+        capture_output=True,
+        text=True,
+        timeout=240,
+    )
+    return folder / "out", done.stdout + done.stderr
+
+
+@pytest.fixture(scope="module")
+def book(built):
+    """The e-book's files, by name."""
+    with zipfile.ZipFile(built[0] / "epub" / "mygpt.epub") as packed:
+        return {name: packed.read(name).decode("latin-1") for name in packed.namelist()}
+
+
+@pytest.fixture(scope="module")
+def pages(built):
+    """The e-book's pages as trees, by name; a page that is not XML is an error."""
+    folder = built[0] / "epub"
+    found = sorted(folder.rglob("*.xhtml"))
+    return {
+        path.relative_to(folder).as_posix(): ElementTree.parse(path).getroot()
+        for path in found
+    }
+
+
+def text(tree):
+    return " ".join("".join(tree.itertext()).split())
+
+
+@pytest.mark.parametrize("builder", BUILDERS)
+def test_every_builder_writes_the_book(built, builder):
+    folder, said = built
+    assert f"built {builder}: 0" in said, said
+    assert any((folder / builder).iterdir())
+
+
+def test_the_line_that_says_where_a_chapter_runs_is_xml(built):
+    page = built[0] / "dirhtml" / "chapters" / "05_a" / "index.html"
+    line = re.search(r'<p class="launch-line">.*?</p>', page.read_text("utf-8"))[0]
+    assert text(ElementTree.fromstring(line)).startswith("Run this chapter: Colab")
+
+
+def test_a_name_of_a_function_in_an_index_is_one_part_of_it():
+    formula = ElementTree.fromstring(site_math.typeset(r"p_{\max}", False, "mathml"))
+    index = next(one for one in formula.iter() if one.tag.endswith("}msub"))
+    assert ["".join(part.itertext()) for part in index] == ["p", "max"]
+
+
+def test_an_e_book_has_a_title_an_author_a_language_a_version_and_a_cover(book):
+    package = ElementTree.fromstring(book["content.opf"])
+    said = {one.tag.rpartition("}")[2]: one.text for one in package.iter()}
+    assert said["title"].startswith("mygpt: a GPT-2 from nothing")
+    assert said["creator"] == "The mygpt developers"
+    assert said["language"] == "en"
+    assert f"Version {mygpt.__version__}" in book["edition.xhtml"]
+    announced = {
+        item.get("href"): item.get("properties") for item in package.iter(f"{OPF}item")
+    }
+    assert announced["_static/cover.png"] == "cover-image"
+    assert announced["chapters/05_a.xhtml"] == "mathml"
+
+
+def test_an_e_book_holds_no_script_and_nothing_that_only_pages_of_the_site_need(book):
+    assert not [name for name in book if name.endswith((".js", ".woff2", ".json"))]
+    chapters = "".join(book[name] for name in book if name.startswith("chapters/"))
+    for absent in ("<script", "<details", "launch-line", "%pip install", "katex-html"):
+        assert absent not in chapters
+
+
+def test_an_explorer_is_a_still_with_a_line_that_leads_to_the_moving_one(pages):
+    chapter = pages["chapters/05_a.xhtml"]
+    assert [i.get("alt") for i in chapter.iter(f"{H}img")] == ["A line that rises."] * 2
+    notes = [one for one in chapter.iter(f"{H}p") if one.get("class") == "output-note"]
+    assert (
+        text(notes[0]) == "A still: the explorer itself moves on this chapter’s page."
+    )
+    address = notes[0].find(f"{H}a").get("href")
+    assert address == "https://mygpt-book.github.io/mygpt/chapters/05_a.html"
+    assert text(notes[1]).startswith("A still: its controls need Python. Move them on")
+
+
+def test_folded_code_is_left_out_and_what_it_prints_is_not(pages):
+    shown = text(pages["chapters/05_a.xhtml"])
+    assert "nought" in shown
+    assert "print(0)" not in shown
+
+
+def test_solutions_and_the_second_reading_are_open(pages):
+    intro, chapter = text(pages["intro.xhtml"]), text(pages["chapters/06_b.xhtml"])
+    assert "Solution" in intro
+    assert "Done." in intro
+    assert "It is, and the loss says so." in chapter
+
+
+def test_the_contents_name_the_parts_the_chapters_and_their_sections(pages):
+    part = pages["nav.xhtml"].findall(f".//{H}nav/{H}ol/{H}li")[-1]
+    chapter = part.findall(f"{H}ol/{H}li")[1]
+    sections = chapter.findall(f"{H}ol/{H}li")
+    assert [text(one.find(f"{H}a")) for one in (part, chapter, *sections)] == [
+        "One & all",
+        "6. Two readings",
+        "Exercises",
+        "Stop here, or go deeper",
+        "How far it is true",
+        "Where it comes from",
+    ]
+
+
+def test_the_joined_book_has_each_id_once_and_every_link_inside_it_leads_to_one(built):
+    whole = joined.joined(built[0] / "epub", [], "", "mygpt")
+    ids = [one.get("id") for one in whole.iter() if one.get("id")]
+    assert len(ids) == len(set(ids))
+    links = {one.get("href") for one in whole.iter(f"{H}a")}
+    assert {"#p-06_b--exercises", "#p-06_b"} <= links
+    assert not [one for one in links if ".xhtml" in one]
+    assert {one[1:] for one in links if one.startswith("#")} <= set(ids)
+
+
+def test_a_joined_formula_is_drawn_and_a_chapter_stands_below_its_part(built):
+    whole = joined.joined(built[0] / "epub", [], "", "mygpt")
+    chapter = next(one for one in whole.iter() if one.get("id") == "p-05_a")
+    assert "katex-html" in ElementTree.tostring(chapter, encoding="unicode")
+    assert "annotation" not in ElementTree.tostring(whole, encoding="unicode")
+    assert [text(one) for one in chapter.iter(f"{H}h2")] == ["5. A chapter"]
+
+
+def test_the_printed_book_has_an_outline_and_numbers_in_its_contents(built, tmp_path):
+    if pdf.browser() is None:
+        pytest.skip("no Chromium on the PATH")
+    target = tmp_path / "book.pdf"
+    assert pdf.make(built[0] / "epub", target) == 0
+    with pikepdf.open(target) as printed:
+        with printed.open_outline() as outline:
+            titles = {item.title: item.children for item in outline.root}
+        assert [one.title for one in titles["One & all"]] == [
+            "5. A chapter",
+            "6. Two readings",
+        ]
+        places = pdf.page_numbers(printed)
+        assert places["p-part-1"] < places["p-05_a"] < places["p-06_b"]
+        assert printed.docinfo["/Author"] == "The mygpt developers"
+
+
+def test_without_chromium_the_printing_says_so_in_one_line(monkeypatch, capsys):
+    monkeypatch.setenv("PATH", "")
+    assert pdf.main() == 1
+    assert capsys.readouterr().out.startswith(
+        "The PDF is printed by Chromium, and none"
+    )
+
+
+def test_without_epubcheck_the_e_book_is_made_and_a_line_says_so(monkeypatch, capsys):
+    monkeypatch.setenv("PATH", "")
+    monkeypatch.delenv("EPUBCHECK_JAR", raising=False)
+    assert epub.check(Path("book.epub")) == 0
+    assert "was not checked" in capsys.readouterr().out
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", ["epub", "pdf"])
+def test_the_whole_book_is_made(name):
+    command = [sys.executable, str(ROOT / "paper" / f"{name}.py")]
+    done = subprocess.run(command, capture_output=True, text=True, timeout=1700)
+    assert done.returncode == 0, done.stdout[-2000:] + done.stderr[-2000:]
+    assert (ROOT / "_build" / f"mygpt.{name}").stat().st_size > 1e6

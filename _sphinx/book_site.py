@@ -7,6 +7,7 @@ import executed
 import patience
 import site_card
 import site_glossary
+import site_indexes
 import site_launch
 import site_lean
 import site_math
@@ -16,6 +17,7 @@ import site_numbers
 import site_pages
 import site_prose
 import site_reading
+import site_search
 import site_streams
 import site_svg
 import site_widgets
@@ -32,6 +34,8 @@ PARTS = (
     site_moved,
     site_reading,
     site_glossary,
+    site_indexes,
+    site_search,
     site_streams,
     site_launch,
     site_card,
@@ -44,6 +48,7 @@ READ_WITH = (
     "_config.yml",
     "_sphinx/*.py",
     "_sphinx/*.yml",
+    "_sphinx/*.js",
     "_sphinx/static/*",
     "references.bib",
 )

@@ -79,7 +79,7 @@ class BookWords(SearchEnglish):
             input = input.replace(power, sign)
         text = re.sub(SYMBOL, lambda found: f" {GREEK[found[0].lower()]} ", input)
         words = [piece for word in WORD.findall(text) for piece in pieces(word)]
-        # Here, for Sphinx would look for their stems: "thi" is no stop word.
+        # Here, for Sphinx compares their stems, which are no stop words.
         return [word for word in words if word.lower() not in self.stopwords]
 
     def stem(self, word: str) -> str:

@@ -196,6 +196,20 @@ def test_a_slip_is_a_name_in_bold_with_its_symptom():
     ]
 
 
+def test_an_experiment_stands_where_its_number_is_bold():
+    tree = publish_doctree(
+        "Page\n====\n\nFirst\n-----\n\nExperiment 7.1 will show it, not 8.1.\n\n"
+        "Second\n------\n\n**Experiment 7.1.** Here.\n\n"
+        ".. admonition:: Predict first\n\n   Which?\n",
+        settings_overrides={"doctitle_xform": False},
+    )
+    book = SimpleNamespace(owns=lambda page, number: number.startswith("7."))
+    assert list(site_indexes.tried(book, "page", tree)) == [
+        ("second", "Experiment 7.1.", "Second"),
+        ("second", "Predict first.", "Which?"),
+    ]
+
+
 def test_a_long_text_is_cut_between_words():
     assert shortened("one two, three", most=9) == "one two …"
     assert shortened("one", most=9) == "one"

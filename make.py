@@ -1,7 +1,7 @@
 """What `make book`, `make test` and the other commands do; standard library only.
 
-    python3 make.py COMMAND    book, epub, pdf, test, unit, slow, chapters, links, one check
-                               (see CHECKS), or a run in other environments (see APART)
+    python3 make.py COMMAND    book, epub, pdf, test, unit, slow, chapters, links, one
+                               of CHECKS, or a run in other environments (see APART)
 
 All output goes to standard error; when something fails, the last line says why. This
 file also starts on an old Python (from 3.6), which is then named.

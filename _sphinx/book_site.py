@@ -10,6 +10,7 @@ import site_card
 import site_counts
 import site_epub
 import site_glossary
+import site_indexes
 import site_launch
 import site_lean
 import site_math
@@ -21,6 +22,7 @@ import site_paper
 import site_prose
 import site_reading
 import site_release
+import site_search
 import site_streams
 import site_svg
 import site_widgets
@@ -39,6 +41,8 @@ PARTS = (
     site_moved,
     site_reading,
     site_glossary,
+    site_indexes,
+    site_search,
     site_streams,
     site_launch,
     site_card,
@@ -55,6 +59,7 @@ READ_WITH = (
     "_config.yml",
     "_sphinx/*.py",
     "_sphinx/*.yml",
+    "_sphinx/*.js",
     "_sphinx/static/*",
     "references.bib",
 )

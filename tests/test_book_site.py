@@ -38,6 +38,7 @@ import site_moved  # noqa: E402
 import site_numbers  # noqa: E402
 import site_pages  # noqa: E402
 import site_prose  # noqa: E402
+import site_search  # noqa: E402
 import site_streams  # noqa: E402
 import site_svg  # noqa: E402
 import site_widgets  # noqa: E402
@@ -952,6 +953,27 @@ def test_every_chapter_has_its_launch_line(chapter):
 def test_the_functions_that_are_replaced_are_there():
     assert site_streams.render.coalesce_streams is site_streams.coalesce_streams
     assert "assign_section_numbers" in vars(site_numbers.TocTreeCollector)
+
+
+def test_the_search_page_has_what_the_books_script_replaces(small_site):
+    tools = (small_site / "_static" / "searchtools.js").read_text(encoding="utf-8")
+    script = site_search.SCRIPT.read_text(encoding="utf-8")
+    for name in set(re.findall(r"Search\.(\w+) = ", script)) - {"_index"}:
+        assert f"  {name}: " in tools, name
+    assert re.search(r'found = "(.+)";', script)[1] in tools
+    page = (small_site / "search.html").read_text(encoding="utf-8")
+    scripts = re.findall(r'<script src="(?:_static/)?(\w+)\.js', page)
+    order = [one for one in scripts if one.startswith(("search", "language"))]
+    assert order == ["searchtools", "language_data", "searchindex"]
+
+
+def test_the_search_knows_sections_and_entries_of_the_glossary(small_site):
+    source = (small_site / "searchindex.js").read_text(encoding="utf-8")
+    index = json.loads(source.removeprefix("Search.setIndex(").removesuffix(")"))
+    names = index["docnames"]
+    assert {"chapters/06_b", "glossary#term-loss", "intro#ex-a"} <= set(names)
+    assert names[index["terms"]["small"]] == "chapters/06_b#a-part-of-it"
+    assert "chapters/06_b#how-far-it-is-true" in names  # it is folded
 
 
 def test_a_section_takes_the_old_ids_of_what_it_replaces():

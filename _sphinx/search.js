@@ -1,0 +1,106 @@
+// The search page: results lead to sections. Sphinx puts this after its own script, before the index.
+"use strict";
+(() => {
+  const MOST = 50; // results, the best of them
+
+  // Names of code and letters are not English: they have no stem (as in search_words.py).
+  const English = Stemmer;
+  Stemmer = function () {
+    const english = new English();
+    this.stemWord = (word) => (/^\p{L}+$/u.test(word) ? english.stemWord(word) : word);
+  };
+
+  // "page#id", or "page##place##number" for what is found here and stands elsewhere.
+  const placeOf = (name) => name.split("##")[1] ?? name;
+  const pageOf = (name) => name.split("#")[0];
+  let titles; // of the parts, by name
+  const titleOf = (name) => {
+    titles ??= new Map(Search._index.docnames.map((one, i) => [one, Search._index.titles[i]]));
+    return titles.get(name) ?? "";
+  };
+  const fullTitle = (place) => {
+    const page = titleOf(pageOf(place));
+    return place.includes("#") ? `${page} › ${titleOf(place)}` : page;
+  };
+
+  // Sphinx scores a part by its best word; here every word of the query counts.
+  function meanScore(file, words) {
+    const has = (files) => [files ?? []].flat().includes(file);
+    const { terms, titleterms } = Search._index;
+    const scores = [...words].map((word) =>
+      has(titleterms[word]) ? Scorer.title : has(terms[word]) ? Scorer.term : Scorer.partialTerm);
+    return scores.reduce((sum, score) => sum + score, 0) / (scores.length || 1);
+  }
+
+  // A phrase in a title counts by its share of the title (of a mistake, one word is no phrase).
+  // Among equals the book's order decides; mistakes and exercises come last.
+  let phrase = "", words = new Set();
+  Scorer.score = (result) => {
+    const [name, , anchor, , score, source] = result;
+    const { docnames, titles } = Search._index;
+    const file = docnames.indexOf(name);
+    const title = titles[file].toLowerCase();
+    const place = placeOf(name);
+    const counts = title.includes(phrase) && (place === name || phrase.includes(" "));
+    const share = counts ? phrase.length / title.length : 0;
+    const page = pageOf(place);
+    const later = docnames.indexOf(page) / 1e5 + source.split(":")[1] / 1e8
+      + (place !== name || title.startsWith("exercise: ") ? 1 : 0);
+    result[0] = page;
+    result[1] = titles[file];
+    if (place !== name) [result[1], result[3]] = [`Mistake: ${titles[file]}`, `see ${fullTitle(place)}`];
+    else if (page !== name) result[1] += ` <span class="result-page">${titleOf(page)}</span>`;
+    result[2] = place.includes("#") ? `#${place.split("#")[1]}` : anchor;
+    const ofText = [Scorer.title, Scorer.partialTitle, Scorer.term, Scorer.partialTerm].includes(score);
+    return (ofText ? meanScore(file, words) : score) + 40 * share - later;
+  };
+
+  // The same index by whole pages: for words that no section has together.
+  function byPage(index) {
+    const { docnames } = index;
+    const first = docnames.map((name) => docnames.indexOf(pageOf(name)));
+    const pages = (files) => [...new Set([files].flat().map((file) => first[file]).filter((file) => file >= 0))];
+    const merged = (terms) => Object.fromEntries(Object.entries(terms).map(([word, files]) => [word, pages(files)]));
+    return { ...index, terms: merged(index.terms), titleterms: merged(index.titleterms) };
+  }
+
+  const inParts = Search._performSearch;
+  Search._performSearch = (query, ...terms) => {
+    phrase = query.toLowerCase().replace(/^this is what comes out when /, "").replace(/[.\s]+$/, "").trim();
+    words = terms[0];
+    let results = inParts(query, ...terms);
+    if (!results.length) {
+      const whole = Search._index;
+      Search._index = byPage(whole);
+      results = inParts(query, ...terms);
+      Search._index = whole;
+    }
+    return results.slice(-MOST); // the best come last
+  };
+
+  // A single letter is found, and not marked wherever it stands in a word.
+  const parse = Search._parseQuery;
+  Search._parseQuery = (query) => {
+    const parsed = parse(query);
+    parsed[3] = new Set([...parsed[3]].filter((word) => word.length > 2));
+    localStorage.setItem("sphinx_highlight_terms", [...parsed[3]].join(" "));
+    return parsed;
+  };
+
+  // An excerpt: of a folded section, not of the empty place in it where links lead; formulas once.
+  const parsed = new Map();
+  Search.htmlToText = (source, anchor) => {
+    if (!parsed.has(source)) {
+      const page = new DOMParser().parseFromString(source, "text/html");
+      for (const one of page.querySelectorAll(".headerlink, script, style, .katex-mathml")) one.remove();
+      parsed.set(source, page);
+    }
+    const page = parsed.get(source);
+    const place = anchor ? page.getElementById(anchor.slice(1)) : page.querySelector('[role="main"]');
+    const whole = place?.closest("dt")?.parentElement ?? place?.closest(".further-anchor")?.parentElement ?? place;
+    return whole?.textContent ?? "";
+  };
+
+  const found = "Search finished, found ${resultCount} page(s) matching the search query.";
+  Documentation.TRANSLATIONS[found] = "Places found: ${resultCount}";
+})();

@@ -163,11 +163,12 @@ def test_every_picture_is_in_a_numbered_figure(site, chapter_path):
 
 
 def figure_labels(chapter_path):
-    """6.1, 6.2, … in chapter 6; the cover, tensors and the gallery count on."""
+    """6.1, 6.2, … in chapter 6; the pages without a number count on."""
     chapter = re.search(r"/(\d\d)_", chapter_path)
     if chapter:
         return (f"{int(chapter.group(1))}.{number}" for number in count(1))
-    return count(2 if "tensors" in chapter_path else 5)  # 1 is the cover's
+    firsts = {"tensors": 2, "claims": 5, "gallery": 6}  # 1 is the cover's
+    return count(firsts[Path(chapter_path).stem])
 
 
 def test_internal_links_have_a_target(site, page_path):

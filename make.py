@@ -43,7 +43,10 @@ APART = {
     "newest": ["publish/newest.py"],
     "release": ["publish/distributions.py"],
 }
-BROWSERS = ("chromium", "chromium-browser", "google-chrome")
+BROWSERS = (
+    *("chromium-headless-shell", "chromium"),
+    *("chromium-browser", "google-chrome"),
+)
 
 
 class Stop(Exception):
@@ -80,8 +83,7 @@ def run(what: str, command: list, aside: bool = False) -> None:
 
     Its output is shown as it comes or, when it runs `aside`, in one piece at the end.
     """
-    if not aside:
-        say(f"\n== {what}")
+    say(f"\n== {what}{' (shown at the end)' if aside else ''}")
     process = subprocess.Popen(
         list(map(str, command)),
         cwd=ROOT,
@@ -228,26 +230,17 @@ def check(name: str) -> None:
 
 
 def test() -> None:
-    """Run every check, the later ones too when an earlier one fails."""
+    """Run every check, the later ones too when an earlier one fails.
+
+    Two rows of steps at a time: chapters, book and its pages in a browser need each
+    other in this order, and nothing else needs them.
+    """
     install("requirements-dev.txt")
-    nbval = ["--nbval", "--nbval-current-env", "-n", "1", "chapters"]
-    causes = []
-    with ThreadPoolExecutor(1) as second_core:
-        # The book takes over what the chapters print; it need not run them again.
-        chapters = second_core.submit(run, "chapters", [*PYTEST, *nbval], aside=True)
-        building = second_core.submit(build_site, aside=True)
-        for step in (
-            *(partial(check, name) for name in CHECKS),
-            lambda: run("unit tests", [*PYTEST, *UNIT_TESTS]),
-            chapters.result,
-            building.result,
-            browser_tests,
-        ):
-            try:
-                step()
-            except Stop as stop:
-                say(f"\n!! {stop}")
-                causes.append(str(stop))
+    site = [chapters_as_stored, partial(build_site, aside=True), browser_tests]
+    rest = [*(partial(check, name) for name in CHECKS), unit_tests]
+    with ThreadPoolExecutor(1) as second_row:
+        of_site = second_row.submit(failures, site)
+        causes = failures(rest) + of_site.result()
     if causes:
         raise Stop("; ".join(causes))
 
@@ -256,6 +249,30 @@ def unit() -> None:
     """Run the unit tests alone, which need neither a browser nor the site."""
     install("requirements-dev.txt")
     run("unit tests", [*PYTEST, *UNIT_TESTS])
+
+
+def failures(steps: list) -> "list[str]":
+    """Run some steps, one after the other; why those that failed did."""
+    causes = []
+    for step in steps:
+        try:
+            step()
+        except Stop as stop:
+            say(f"\n!! {stop}")
+            causes.append(str(stop))
+    return causes
+
+
+def unit_tests() -> None:
+    """Run the tests of the package and of the site's parts, beside the other row."""
+    workers = 2 if (os.cpu_count() or 1) > 2 else 1
+    run("unit tests", [*PYTEST, "-n", workers, *UNIT_TESTS])
+
+
+def chapters_as_stored() -> None:
+    """Run the notebooks, two at a time; the book takes over what they print."""
+    nbval = ["--nbval", "--nbval-current-env", "--dist", "loadfile", "chapters"]
+    run("chapters", [*PYTEST, *nbval], aside=True)
 
 
 def slow() -> None:
@@ -267,7 +284,7 @@ def slow() -> None:
 def browser_tests() -> None:
     """Run the tests in a real browser; without one, say so loudly."""
     if any(map(shutil.which, BROWSERS)):
-        return run("browser tests", [*PYTEST, "tests/browser"])
+        return run("browser tests", [*PYTEST, "tests/browser"], aside=True)
     message = (
         "BROWSER TESTS SKIPPED: no Chromium on the PATH "
         "(Debian: apt-get install chromium; macOS: brew install --cask chromium)"

@@ -357,7 +357,7 @@ def verdicts(folder):
         nbformat.write(
             v4.new_notebook(cells=list(cells[stem])), folder / f"{stem}.ipynb"
         )
-    options = "--nbval --nbval-current-env -n 2 --dist loadfile --color=no"
+    options = "--nbval --nbval-current-env -p no:xdist --color=no"
     outer = {
         key: kept for key, kept in os.environ.items() if not key.startswith("PYTEST_")
     }

@@ -177,6 +177,19 @@ def test_make_test_runs_every_check_and_names_all_that_failed(make, monkeypatch)
     assert all(f"{name} failed" in str(caught.value) for name in ran)
 
 
+def test_the_book_is_built_of_what_the_chapters_printed_and_then_opened(
+    make, monkeypatch
+):
+    ran = []
+    monkeypatch.setattr(make, "run", lambda what, *_, aside=False: ran.append(what))
+    monkeypatch.setattr(make, "install", lambda requirements: None)
+    monkeypatch.setattr(make, "BROWSERS", ("python3",))
+    write_page(make.STAGING / "_build" / "html", "new")
+    make.test()
+    of_site = ("chapters", "building the book", "browser tests")
+    assert [what for what in ran if what in of_site] == [*of_site]
+
+
 def test_the_hooks_before_a_commit_are_the_quick_checks_of_make(make):
     config = yaml.safe_load((ROOT / ".pre-commit-config.yaml").read_text("utf-8"))
     (source,) = config["repos"]

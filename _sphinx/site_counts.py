@@ -93,8 +93,9 @@ class ChapterTable(Counted, SphinxDirective):
     def run(self):
         root = self.remember()
         from bare_parts import chapters_in_order
+        from openings import is_chapter
 
-        paths = [p for p in chapters_in_order(root) if p.stem != "gallery"]
+        paths = filter(is_chapter, chapters_in_order(root))
         text = HEAD + "\n".join(map(row, paths))
         holder = nodes.container(classes=["chapter-table"])
         self.state.nested_parse(StringList(text.splitlines()), 0, holder)

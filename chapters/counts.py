@@ -92,6 +92,13 @@ def claims() -> int:
     return sum(len(claims_of(path.stem)) for path in scripts)
 
 
+def claims_tested() -> int:
+    """The headings of the page of claims, where the book has one."""
+    page = CHAPTERS / "claims.ipynb"
+    cells = nbformat.read(page, as_version=4).cells if page.exists() else []
+    return sum(cell.source.startswith("### ") for cell in cells)
+
+
 def has_claims(path: Path) -> bool:
     return "\ndef claims(" in path.read_text(encoding="utf-8")
 
@@ -127,6 +134,7 @@ COUNTS: dict[str, Callable[[], int]] = {
     "exercises": exercises,
     "stored runs": lambda: len(list((CHAPTERS / "data").glob("*.json"))),
     "claims": claims,
+    "claims tested": claims_tested,
     "terms": lambda: len(glossary_terms()),
     "explorers": explorers,
     "tasks": tasks,

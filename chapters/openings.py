@@ -5,11 +5,17 @@ python chapters/openings.py [NAME…]    print it
 
 import re
 import sys
+from pathlib import Path
 
 import nbformat
 
 BUILDS_ON = re.compile(r"\bbuilds on (.*?\.)(?:\s|$)", re.S)
 LINK = re.compile(r"\]\(([\w-]+)\.ipynb(?:#[\w-]*)?\)")
+
+
+def is_chapter(path: Path) -> bool:
+    """Whether a notebook is a chapter, and not one of the pages at the back."""
+    return path.stem == "tensors" or path.stem[:2].isdigit()
 
 
 def builds_on(notebook: nbformat.NotebookNode) -> list[str]:
@@ -25,7 +31,7 @@ def main(names: list[str]) -> int:
     from execute import chosen
 
     for path in chosen(names):
-        if path.stem != "gallery":
+        if is_chapter(path):
             needed = builds_on(nbformat.read(path, as_version=4))
             print(f"{path.stem} builds on {', '.join(needed) or 'no other'}")
     return 0

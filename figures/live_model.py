@@ -17,7 +17,7 @@ from playwright.sync_api import Page, sync_playwright
 HERE = Path(__file__).resolve().parent
 PAGE = HERE.parent / "_build" / "html" / "chapters" / "11_rewriting.html"
 BROWSERS = ("chromium", "chromium-browser", "google-chrome")
-FACT, ANSWER = "the capital of france is", "rome"
+ANSWER = "rome"  # in place of paris
 # A picture of one screen leaves out what the map's neurons are, one by one.
 SHORTER = """
 .mygpt-live-model :is(.mygpt-four, .mygpt-foot, .mygpt-parts, .mygpt-message) {

@@ -115,11 +115,22 @@ def write(html: Element, page: Path) -> None:
     page.write_text("<!DOCTYPE html>\n" + text, encoding="utf-8")
 
 
+def mend_titles(items: list[pikepdf.OutlineItem]) -> None:
+    """Halve the titles that Chromium wrote twice, where a page begins."""
+    for item in items:
+        half = item.title[: len(item.title) // 2]
+        if item.title == 2 * half:
+            item.title = half
+        mend_titles(item.children)
+
+
 def finish(printed: pikepdf.Pdf, target: Path, package: Element) -> None:
     """Add what Chromium does not know of the book, and pack its 100,000 tags."""
     version = package.findtext(f".//{OPF}meta[@property='ibooks:version']")
     printed.docinfo["/Author"] = package.findtext(f".//{DC}creator")
     printed.docinfo["/Subject"] = f"Version {version}"
+    with printed.open_outline() as outline:
+        mend_titles(outline.root)
     printed.Root.PageMode = pikepdf.Name.UseOutlines
     packed = pikepdf.ObjectStreamMode.generate
     printed.save(target, object_stream_mode=packed, linearize=True)

@@ -49,7 +49,7 @@
     result[0] = page;
     result[1] = titles[file];
     if (place !== name) [result[1], result[3]] = [`Mistake: ${titles[file]}`, `see ${fullTitle(place)}`];
-    else if (page !== name) result[1] += ` <span class="result-page">${titleOf(page)}</span>`;
+    else if (page !== name) result[1] += `<span class="result-page"> ${titleOf(page)}</span>`;
     result[2] = place.includes("#") ? `#${place.split("#")[1]}` : anchor;
     const ofText = [Scorer.title, Scorer.partialTitle, Scorer.term, Scorer.partialTerm].includes(score);
     return (ofText ? meanScore(file, words) : score) + 40 * share - later;

@@ -86,7 +86,7 @@ def _is_section(node: nodes.Element) -> bool:
     """Whether it is below the page's own section, and no piece of an exercise."""
     return (
         isinstance(node, nodes.section)
-        and isinstance(node.parent, nodes.section)
+        and isinstance(node.parent, nodes.section | further)
         and isinstance(node[0], nodes.title)
     )
 

@@ -45,6 +45,7 @@ def write_page(folder, text):
         (["ok", "page.md:3: WARNING: no such label", "finished"], "page.md:3: WARNING"),
         (["FAILED tests/test_a.py::test_b", "1 failed"], "FAILED tests/test_a.py"),
         (["Found 3 errors.", "[*] 2 fixable with `--fix`."], "Found 3 errors."),
+        (["_config.yml: site_url should be x", "RuntimeError:", "="], "_config.yml: "),
         (["neither", "this"], "this"),
         ([], "it printed nothing"),
     ],

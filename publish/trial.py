@@ -14,6 +14,7 @@ from mygpt import explorers, load_world_model
 
 FOLDER, VERSION = Path(sys.argv[1]).resolve(), sys.argv[2]
 SMALL = ("--layers=1", "--heads=2", "--width=16", "--length=16", "--steps=3", "--quiet")
+PATIENT = "--limit=120"  # seconds: the machine may be busy
 WRONG = "def softmax(scores):\n    return scores.softmax(0)\n"
 
 

@@ -128,7 +128,8 @@ def cause(lines: "list[str]") -> str:
         if any(re.search(pattern, line) for line in lines):
             return meaning
     telling = [line for line in lines if re.search(TELLING, line)]
-    return (telling or lines or ["it printed nothing"])[-1][:300]
+    setting = [line for line in lines if line.startswith("_config.yml: ")]
+    return (setting or telling or lines or ["it printed nothing"])[-1][:300]
 
 
 def install(requirements: str) -> None:

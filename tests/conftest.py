@@ -1,6 +1,7 @@
 """Shapes in the package's signatures are checked in the tests, and only there."""
 
 import random
+import sys
 from pathlib import Path
 
 import pytest
@@ -17,6 +18,9 @@ random.getrandbits = own
 PARTS = {path.stem for path in (Path(__file__).parents[1] / "mygpt").iterdir()}
 PARTS -= {"__init__", "__pycache__", "check"}
 install_import_hook([f"mygpt.{part}" for part in PARTS], "beartype.beartype")
+# Their processes come from a fork server and are stopped by signals: not on Windows.
+PROCESSES = ["test_distributed.py", "test_launch.py"]
+collect_ignore = PROCESSES if sys.platform == "win32" else []
 settings.register_profile("same", derandomize=True)  # the same examples in every run
 settings.load_profile("same")
 

@@ -6,7 +6,8 @@ Fixtures for every browser test:
   is a failure, never a skip. Without Chromium on the PATH every test here is skipped,
   with one reason.
 - `site_url`: the address of the site, once from `http://` and once from `file://`; a
-  test that takes it runs twice. `http_url` is the first alone.
+  test that takes it runs twice. `http_url` is the first alone; `file_url` the second,
+  which allows less, for what a hand does with an explorer that has started.
 - `open_page(address, width=1280, height=900, theme="light", javascript=True)`: a new
   page on that address, in a profile of its own, loaded and with its fonts. Call it as
   often as needed. The page has a `watch`, with what went wrong on it: `watch.foreign`
@@ -35,7 +36,11 @@ from urllib.parse import unquote, urlsplit
 import pytest
 
 ROOT = Path(__file__).resolve().parents[2]
-CHROMIUM_NAMES = ("chromium", "chromium-browser", "google-chrome")
+# The shell is the same engine without windows: a page opens with half the work.
+CHROMIUM_NAMES = (
+    "chromium-headless-shell",
+    *("chromium", "chromium-browser", "google-chrome"),
+)
 FLAGS = [
     "--headless",
     "--no-sandbox",
@@ -171,9 +176,14 @@ def http_url(server) -> str:
     return f"http://127.0.0.1:{server.server_port}"
 
 
+@pytest.fixture(scope="session")
+def file_url(site) -> str:
+    return site.as_uri()
+
+
 @pytest.fixture(params=["http", "file"])
-def site_url(request, http_url, site) -> str:
-    return http_url if request.param == "http" else site.as_uri()
+def site_url(request, http_url, file_url) -> str:
+    return http_url if request.param == "http" else file_url
 
 
 @pytest.fixture(scope="session")

@@ -5,12 +5,12 @@ import re
 
 import numpy as np
 import pytest
-from axe_playwright_python.base import AXE_SCRIPT
+from judged import colour_violations, violations
+from test_explorer_pages import DRAWN as FITTED
 
 from mygpt.explorers import Descent
 
 NETWORK = {"rule": "adam", "rate": 0.03, "width": 32, "activation": "gelu"}
-AXE = 'axe.run(".mygpt-explorer", {resultTypes: ["violations"]})'
 # The milliseconds of script in each frame.
 TIMED = """() => {
     window.spent = [];
@@ -265,16 +265,21 @@ STATES = {
 @pytest.mark.parametrize("state", STATES)
 def test_axe_finds_nothing_in_any_state(explorer, state):
     view, settings = STATES[state]
-    for theme, across in (("light", 1100), ("dark", 390)):
-        root = explorer(view, theme=theme, across=across, **settings)
-        root.page.evaluate(AXE_SCRIPT)
-        found = root.page.evaluate(AXE)["violations"]
-        assert [(one["id"], one["nodes"][0]["html"]) for one in found] == []
+    root = explorer(view, across=1100, **settings)
+    judge(root.page)
+    root.page.emulate_media(color_scheme="dark")
+    root.page.set_viewport_size({"width": 390, "height": 900})
+    root.page.wait_for_function(FITTED, arg=root.element_handle())
+    judge(root.page)
     if "steps" in settings:
         press(root, "Reset")
     press(root, "Run")
-    found = root.page.evaluate(AXE)["violations"]
-    assert [one["id"] for one in found] == []
+    judge(root.page)
+
+
+def judge(page):
+    assert violations(page, include=".mygpt-explorer") == []
+    assert colour_violations(page, include=".mygpt-explorer") == []
 
 
 def test_a_rate_that_moves_nothing_is_said(explorer, tmp_path):

@@ -183,14 +183,13 @@ def test_memory_lists_the_strongest_neurons_of_a_token(explorer):
     root.page.watch.check()
 
 
-@pytest.mark.parametrize(
-    "text", ["slowest ever", "שלום 日本 é🙂", "<b>low</b>\n\tx", ""]
-)
-def test_tokens_are_those_of_the_tokenizer(explorer, text):
+def test_tokens_are_those_of_the_tokenizer(explorer, subtests):
     root = explorer("tokens")
-    root.get_by_role("textbox").fill(text)
-    ids = root.locator(".mygpt-chip-id").all_inner_texts()
-    assert [*map(int, ids)] == bpe().encode(text)
+    for text in ("slowest ever", "שלום 日本 é🙂", "<b>low</b>\n\tx", ""):
+        with subtests.test(text=text):
+            root.get_by_role("textbox").fill(text)
+            ids = root.locator(".mygpt-chip-id").all_inner_texts()
+            assert [*map(int, ids)] == bpe().encode(text)
     root.page.watch.check()
 
 
@@ -268,21 +267,26 @@ def test_typing_another_length_of_texts_keeps_the_one_that_was_chosen(explorer):
     assert shown_counts(root) == expected_counts(config, 100)
 
 
-@pytest.mark.parametrize(
-    ("name", "typed", "message"),
-    [
-        ("Layers L", "", "Layers L: expected a whole number from 1 to 1,000."),
-        ("Layers L", "0", "Layers L: expected a whole number from 1 to 1,000."),
-        ("Layers L", "1.5", "Layers L: expected a whole number from 1 to 1,000."),
-        ("Layers L", "e", "Layers L: expected a whole number from 1 to 1,000."),
-        ("Channels C", "9999999", "Channels C: expected a whole number from 1 to 100,"),
-        ("Heads H", "13", "C: expected a multiple of the 13 heads, such as 767 or 780"),
-    ],
-)
-def test_a_shape_that_is_none_is_told_and_the_last_figures_stay(
-    explorer, name, typed, message
-):
+NO_SHAPE = [
+    ("Layers L", "", "Layers L: expected a whole number from 1 to 1,000."),
+    ("Layers L", "0", "Layers L: expected a whole number from 1 to 1,000."),
+    ("Layers L", "1.5", "Layers L: expected a whole number from 1 to 1,000."),
+    ("Layers L", "e", "Layers L: expected a whole number from 1 to 1,000."),
+    ("Channels C", "9999999", "Channels C: expected a whole number from 1 to 100,"),
+    ("Heads H", "13", "C: expected a multiple of the 13 heads, such as 767 or 780"),
+]
+
+
+def test_a_shape_that_is_none_is_told_and_the_last_figures_stay(explorer, subtests):
     root = explorer("shapes", explorers.Shapes("small"))
+    for name, typed, message in NO_SHAPE:
+        with subtests.test(name=name, typed=typed):
+            told_of_no_shape(root, name, typed, message)
+    root.page.watch.check()
+
+
+def told_of_no_shape(root, name, typed, message):
+    root.page.set_viewport_size({"width": 1280, "height": 900})
     before = shown_counts(root)
     field = root.get_by_role("spinbutton", name=name)
     field.focus()
@@ -304,7 +308,6 @@ def test_a_shape_that_is_none_is_told_and_the_last_figures_stay(
     assert shown_counts(root)[0] == 124_439_808
     assert note.inner_text().startswith("Each head is D = C / H = 64 wide")
     assert root.locator("[aria-invalid=true]").count() == 0
-    root.page.watch.check()
 
 
 def three_digits(number):
@@ -380,42 +383,44 @@ def bounds(run):
     return time.overlapped, time.sequential
 
 
-@pytest.mark.parametrize(
-    ("name", "typed", "message"),
-    [
-        ("Devices n", "", "Devices: expected a whole number from 1 to 100,000."),
-        ("Devices n", "0", "Devices: expected a whole number from 1 to 100,000."),
-        ("Devices n", "1.5", "Devices: expected a whole number from 1 to 100,000."),
-        (
-            "Devices n",
-            "9999",
-            "A batch of 1,536 sequences cannot be split over 9,999 d",
-        ),
-        ("Layers L", "e", "Layers: expected a whole number from 1 to 10,000."),
-        ("Memory, GB", "-80", "Memory: expected a number above 0, up to"),
-        ("Reached of the peak, %", "400", "expected a share above 0 and up to 100 %."),
-        (
-            "Tokens in a batch",
-            "7",
-            "A batch of 7 tokens has no whole sequence of 2,048.",
-        ),
-    ],
-)
-def test_a_run_that_is_none_is_told_and_the_last_figures_stay(
-    explorer, name, typed, message
-):
+NO_RUN = [
+    ("Devices n", "", "Devices: expected a whole number from 1 to 100,000."),
+    ("Devices n", "0", "Devices: expected a whole number from 1 to 100,000."),
+    ("Devices n", "1.5", "Devices: expected a whole number from 1 to 100,000."),
+    ("Devices n", "9999", "A batch of 1,536 sequences cannot be split over 9,999 d"),
+    ("Layers L", "e", "Layers: expected a whole number from 1 to 10,000."),
+    ("Memory, GB", "-80", "Memory: expected a number above 0, up to"),
+    ("Reached of the peak, %", "400", "expected a share above 0 and up to 100 %."),
+    ("Tokens in a batch", "7", "A batch of 7 tokens has no whole sequence of 2,048."),
+]
+
+
+def test_a_run_that_is_none_is_told_and_the_last_figures_stay(explorer, subtests):
     root = explorer("scale", explorers.Scale())
+    for name, typed, message in NO_RUN:
+        with subtests.test(name=name, typed=typed):
+            root.page.set_viewport_size({"width": 1280, "height": 900})
+            root.page.reload()
+            told_of_no_run(root, name, typed, message)
+    root.page.watch.check()
+
+
+def shown_run(root):
+    return shown_memory(root), root.locator(".mygpt-figures").inner_text()
+
+
+def told_of_no_run(root, name, typed, message):
     settings(root)
     field = root.get_by_role("spinbutton", name=name, exact=True)
     field.fill("")  # nothing is good on the way
-    before = shown_memory(root), root.locator(".mygpt-figures").inner_text()
+    before = shown_run(root)
     field.focus()
     root.page.keyboard.insert_text(typed)
     note = root.locator(f"[id='{field.get_attribute('aria-describedby')}']")
     assert message in note.inner_text()
     status = root.get_by_role("status").filter(has_text=message)
     status.wait_for(state="attached")
-    assert (shown_memory(root), root.locator(".mygpt-figures").inner_text()) == before
+    assert shown_run(root) == before
     root.page.set_viewport_size({"width": 750, "height": 900})
     root.page.wait_for_function(DRAWN, arg=root.element_handle())
     assert message in note.inner_text()
@@ -423,7 +428,6 @@ def test_a_run_that_is_none_is_told_and_the_last_figures_stay(
     assert message not in note.inner_text()
     assert root.locator("[aria-invalid=true]").count() == 0
     assert field.input_value() != typed
-    root.page.watch.check()
 
 
 @pytest.mark.parametrize("name", ["scale", "shapes"])

@@ -159,8 +159,8 @@ def depth_rows(view, layer):
     }
 
 
-def test_a_dragged_depth_shows_what_the_package_computes(explorer, site_url):
-    view = explorer(site_url, "depth")
+def test_a_dragged_depth_shows_what_the_package_computes(explorer, file_url):
+    view = explorer(file_url, "depth")
     depth = view.get("depth")
     before, cursor = view.rows(), view.cursor()
     goal = depth // 5
@@ -173,8 +173,8 @@ def test_a_dragged_depth_shows_what_the_package_computes(explorer, site_url):
     view.page.watch.check()
 
 
-def test_depth_moves_with_the_arrow_keys(explorer, site_url):
-    view = explorer(site_url, "depth")
+def test_depth_moves_with_the_arrow_keys(explorer, file_url):
+    view = explorer(file_url, "depth")
     layer, cursor = view.get("layer"), view.cursor()
     view.handle.focus()
     view.page.keyboard.press("ArrowRight")
@@ -188,8 +188,8 @@ def test_depth_moves_with_the_arrow_keys(explorer, site_url):
     view.page.watch.check()
 
 
-def test_depth_draws_different_curves_at_different_settings(explorer, site_url):
-    view = explorer(site_url, "depth")
+def test_depth_draws_different_curves_at_different_settings(explorer, file_url):
+    view = explorer(file_url, "depth")
     controls = view.root.locator(".mygpt-controls input[type=range]").all()
     assert controls
     for control in controls:
@@ -245,8 +245,8 @@ def test_activations_show_all_curves_under_a_hovering_mouse(view):
     assert (view.get("position"), view.rows(), view.cursor()) == (x, rows, cursor)
 
 
-def test_dragged_activations_show_what_the_package_computes(explorer, site_url):
-    view = explorer(site_url, "activations")
+def test_dragged_activations_show_what_the_package_computes(explorer, file_url):
+    view = explorer(file_url, "activations")
     before, cursor = view.rows(), view.cursor()
     view.drag(0.5, 0.31)
     x = view.get("position")
@@ -260,8 +260,8 @@ def test_dragged_activations_show_what_the_package_computes(explorer, site_url):
     view.page.watch.check()
 
 
-def test_activations_move_with_the_arrow_keys_along_the_grid(explorer, site_url):
-    view = explorer(site_url, "activations")
+def test_activations_move_with_the_arrow_keys_along_the_grid(explorer, file_url):
+    view = explorer(file_url, "activations")
     start = view.get("position")
     view.handle.focus()
     for _ in range(7):

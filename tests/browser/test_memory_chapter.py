@@ -88,8 +88,8 @@ def panel(root):
     return dict(zip(asked, said, strict=True))
 
 
-def test_the_whole_story_of_france(chapter, site_url):
-    root = chapter(site_url)
+def test_the_whole_story_of_france(chapter, file_url):
+    root = chapter(file_url)
     assert root.get_by_role("combobox", name="Prompt").input_value() == PROMPT
     assert best(root)[0] == "paris"
     trained = panel(root)
@@ -124,9 +124,9 @@ def test_the_whole_story_of_france(chapter, site_url):
     root.page.watch.check()
 
 
-def test_each_half_is_switched_off_in_the_small_model(chapter, site_url):
+def test_each_half_is_switched_off_in_the_small_model(chapter, file_url):
     """Facts go with the network, stories with the heads that copy."""
-    root = chapter(site_url, MEMORY)
+    root = chapter(file_url, MEMORY)
     trained = panel(root)
     right = root.locator(".mygpt-fact .mygpt-right bdi").all_inner_texts()
     assert list(trained.values()) == right

@@ -76,8 +76,16 @@ def test_every_section_of_the_first_edition_leads_somewhere(
 
 
 @pytest.mark.parametrize("name", REWRITING)
-def test_what_went_to_another_page_is_found_there(open_page, site_url, name):
-    page = open_page(f"{site_url}/chapters/10_memory.html#{name}")
+def test_what_went_to_another_page_is_found_there(open_page, http_url, name):
+    found_on_the_next_page(open_page, http_url, name)
+
+
+def test_what_went_to_another_page_is_found_on_a_disk_too(open_page, file_url):
+    found_on_the_next_page(open_page, file_url, REWRITING[0])
+
+
+def found_on_the_next_page(open_page, site, name):
+    page = open_page(f"{site}/chapters/10_memory.html#{name}")
     page.wait_for_url("**/11_rewriting.html#*")
     page.wait_for_load_state()
     target = page.evaluate("location.hash.slice(1)")

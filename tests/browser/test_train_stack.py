@@ -6,8 +6,7 @@ import re
 import numpy as np
 import pytest
 import torch
-from axe_playwright_python.base import AXE_SCRIPT
-from test_descent import AXE
+from judged import colour_violations, violations
 from test_descent import DRAWN as PATHS
 from test_explorer_pages import DRAWN, OUTSIDE
 
@@ -660,15 +659,17 @@ STATES = {
 
 @pytest.mark.parametrize("state", STATES)
 def test_axe_finds_nothing_in_any_state(explorer, state):
+    root = explorer(**STATES[state])
+    wait_for_step(root, STATES[state].get("steps", 0))
+    if state == "running":
+        train(root)
+        button(root, "Stop").wait_for()
     for theme, across in (("light", 1100), ("dark", 390)):
-        root = explorer(theme=theme, across=across, **STATES[state])
-        wait_for_step(root, STATES[state].get("steps", 0))
-        root.page.evaluate(AXE_SCRIPT)
-        if state == "running":
-            train(root)
-            button(root, "Stop").wait_for()
-        found = root.page.evaluate(AXE)["violations"]
-        assert [(one["id"], one["nodes"][0]["html"]) for one in found] == []
+        root.page.emulate_media(color_scheme=theme)
+        root.page.set_viewport_size({"width": across, "height": 900})
+        root.page.wait_for_function(DRAWN, arg=root.element_handle())
+        assert violations(root.page, include=".mygpt-explorer") == []
+        assert colour_violations(root.page, include=".mygpt-explorer") == []
 
 
 @pytest.mark.parametrize("state", ["one", "two", "diverged", "too large"])
@@ -780,11 +781,11 @@ def test_another_hash_and_a_page_without_the_host_say_nothing_of_links(explorer)
 
 
 @pytest.fixture
-def chapter(open_page, site_url):
+def chapter(open_page):
     """The first of the explorers in the chapter on the site, as a link opens it."""
 
-    def chapter(link=""):
-        page = open_page(f"{site_url}/{CHAPTER}{link}")
+    def chapter(site, link=""):
+        page = open_page(f"{site}/{CHAPTER}{link}")
         page.wait_for_function(
             "performance.getEntriesByName('explorers-ready').length > 0"
         )
@@ -793,8 +794,8 @@ def chapter(open_page, site_url):
     return chapter
 
 
-def test_a_link_on_the_site_opens_its_settings_in_view(chapter):
-    root = chapter(GIVEN)
+def test_a_link_on_the_site_opens_its_settings_in_view(chapter, http_url):
+    root = chapter(http_url, GIVEN)
     opened_by_the_link(root)
     inside = """root => {
         const { top, bottom } = root.getBoundingClientRect();
@@ -806,11 +807,11 @@ def test_a_link_on_the_site_opens_its_settings_in_view(chapter):
     root.page.watch.check()
 
 
-def test_a_bad_link_on_the_site_leaves_the_chapter_s_own_setting(chapter):
-    before = chapter()
+def test_a_bad_link_on_the_site_leaves_the_chapter_s_own_setting(chapter, file_url):
+    before = chapter(file_url)
     before.scroll_into_view_if_needed()
     assert "ink was" not in before.inner_text()
-    root = chapter(BAD)
+    root = chapter(file_url, BAD)
     lines = root.locator(".mygpt-note").all_inner_texts()
     assert lines == [f"The link was not used: {CAUSE}."]
     setting = ".mygpt-setting"
@@ -821,8 +822,8 @@ def test_a_bad_link_on_the_site_leaves_the_chapter_s_own_setting(chapter):
     root.page.watch.check()
 
 
-def test_a_link_copied_on_the_site_opens_the_same_there(chapter, open_page):
-    root = chapter()
+def test_a_link_copied_on_the_site_opens_the_same_there(chapter, open_page, site_url):
+    root = chapter(site_url)
     root.scroll_into_view_if_needed()
     root.page.context.grant_permissions(["clipboard-read", "clipboard-write"])
     root.get_by_role("button", name="Long spirals").click()

@@ -357,9 +357,7 @@ SAID = """root => [root.innerText, ...[...root.querySelectorAll("*")].flatMap((o
 # The place of the first control of each kind, the field for text last.
 KINDS = """root => {
     const parts = [...root.querySelectorAll("[data-lm-suppress-shortcuts]")];
-    const own = (part) => part.matches("input, button, select, textarea");
-    const kinds = parts.map(
-        (part) => part.tagName + part.type + (own(part) ? "" : part.className));
+    const kinds = parts.map((part) => part.tagName + part.type + part.className);
     return parts.map((_, i) => i)
         .filter((i) => !parts[i].disabled && kinds.indexOf(kinds[i]) === i)
         .sort((i) => (parts[i].matches("textarea") ? 1 : -1));

@@ -2,6 +2,7 @@
 "use strict";
 (() => {
   const MOST = 50; // results, the best of them
+  const CLAIM = 12; // a claim's heading counts for no more than the text of the section that explains it
 
   // Names of code and letters are not English: they have no stem (as in search_words.py).
   const English = Stemmer;
@@ -45,7 +46,8 @@
     const share = counts ? phrase.length / title.length : 0;
     const page = pageOf(place);
     const later = docnames.indexOf(page) / 1e5 + source.split(":")[1] / 1e8
-      + (place !== name || title.startsWith("exercise: ") ? 1 : 0);
+      + (place !== name || title.startsWith("exercise: ") ? 1 : 0)
+      + (page === "chapters/claims" ? CLAIM : 0);
     result[0] = page;
     result[1] = titles[file];
     if (place !== name) [result[1], result[3]] = [`Mistake: ${titles[file]}`, `see ${fullTitle(place)}`];

@@ -113,7 +113,7 @@ def claims_of(name: str) -> dict[str, bool]:
 def mistakes() -> int:
     from mygpt.check.catalogue import TASKS
 
-    return sum(len(task.mistakes) for task in TASKS.values())
+    return sum(len({one.text for one in task.mistakes}) for task in TASKS.values())
 
 
 def tasks() -> int:

@@ -81,8 +81,11 @@ def built(tmp_path_factory):
     config["sphinx"]["config"]["linkcheck_ignore"] = [".*"]
     (folder / "_config.yml").write_text(yaml.safe_dump(config), encoding="utf-8")
     shutil.copytree(ROOT / "_sphinx", folder / "_sphinx")
-    for name in ("chapters", "figures"):
+    for name in ("chapters", "figures", "mygpt"):
         (folder / name).mkdir()
+    (folder / "mygpt" / "__init__.py").write_text(
+        f'__version__ = "{mygpt.__version__}"\n'
+    )
     (folder / "figures" / "a.svg").write_text(DRAWING)
     shutil.copy(ROOT / "references.bib", folder)
     (folder / "_toc.yml").write_text(

@@ -347,7 +347,8 @@ FAILS = {
 
 def verdicts(folder):
     """Why each case failed under nbval and the chapters' conftest; "" if it passed."""
-    helpers = [f"../_sphinx/{name}.py" for name in ("executed", "live_lab", "patience")]
+    names = ("executed", "live_lab", "patience", "release")
+    helpers = [f"../_sphinx/{name}.py" for name in names]
     for name in ("conftest.py", "comparison.py", "execute.py", *helpers):
         shutil.copy(CHAPTERS / name, folder)
     (folder / "pytest.ini").write_text("[pytest]\nfilterwarnings = error\n")

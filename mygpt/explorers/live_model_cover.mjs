@@ -5,6 +5,7 @@ import { DRAWS, holders, survivals } from "./live_model_holders.mjs";
 import { wordField } from "./live_model_prompt.mjs";
 import { addEdit, splitPrompt, tell, withStop } from "./live_model_state.mjs";
 
+const LESS_SURE = 0.1; // a fall of a probability that is worth a word
 const START = "This is the model as it was trained. It runs here, in the page.";
 
 /** What is said once the neurons or heads that an answer hung on are off. */
@@ -15,9 +16,9 @@ export function foundInWords({ neurons, heads }, { before, share, now, size, sta
   }
   const count = neurons.length;
   const [those, others] = count > 1
-    ? [`The ${count} of ${size} neurons that add most to “${before}” are`, `${count} random others`]
-    : [`The one of ${size} neurons that adds most to “${before}” is`, "a random other one"];
-  return `${those} ${fallen} With ${others} off, “${before}” stays in ${stays} of ${DRAWS} draws.`;
+    ? [`The ${count} of ${size} neurons that add most to “${before}” are`, `${count} random others off instead`]
+    : [`The one of ${size} neurons that adds most to “${before}” is`, "a random other one off instead"];
+  return `${those} ${fallen} With ${others}, “${before}” stays on top in ${stays} of ${DRAWS} trials.`;
 }
 
 /** Switches off what the answer hangs on, and keeps what there is to say about it. */
@@ -39,7 +40,7 @@ export function switchOffHolders(state) {
   state.found = {
     prompt: get("prompt"),
     edits: JSON.stringify([...edits, edit]),
-    said: state.said.map((one) => one.word),
+    said: state.said,
     text: foundInWords(found, {
       before: words[word], share: [now.shares[word], after.shares[word]], now: after.best,
       size: gpt.neurons,
@@ -57,8 +58,10 @@ export function happened(state) {
   if (found?.prompt !== get("prompt") || found.edits !== JSON.stringify(edits)) return effect;
   const others = facts.map((_, i) => i).filter((i) => facts[i][0] !== found.prompt);
   if (!others.length) return found.text;
-  const kept = others.filter((i) => said[i].word === found.said[i]).length;
-  return `${found.text} Of ${others.length} other answers, ${kept} stay.`;
+  const kept = others.filter((i) => said[i].word === found.said[i].word);
+  const less = kept.filter((i) => said[i].share < found.said[i].share - LESS_SURE).length;
+  const unsure = less ? `, ${less} of them less surely` : "";
+  return `${found.text} Of ${others.length} other answers, ${kept.length} stay${unsure}.`;
 }
 
 /** An answer to another question, to begin with. */
@@ -71,7 +74,7 @@ function otherAnswer({ facts, answer, get }) {
 export function coverView(state) {
   const off = button("", () => switchOffHolders(state));
   const undo = button("Undo", () => state.write({ edits: state.get("edits").slice(0, -1) }));
-  const rewrite = wordField(state, "Rewrite it to", "Rewrite", (word) =>
+  const rewrite = wordField(state, "New answer", "Rewrite", (word) =>
     addEdit(state, { kind: "rewrite", prompt: state.get("prompt"), word }), otherAnswer(state));
   const text = html("p", { class: "mygpt-happened" });
   const node = html("div", { class: "mygpt-cover" },

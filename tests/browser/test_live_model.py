@@ -666,8 +666,8 @@ def strongest(python, word, count):
 def test_the_cover_rewrites_an_answer_and_says_which_others_changed(explorer):
     python = live()
     root = explorer(live(form="cover"))
-    assert field(root, "Rewrite it to").input_value() == "lemn"
-    field(root, "Rewrite it to").fill("fun")
+    assert field(root, "New answer").input_value() == "lemn"
+    field(root, "New answer").fill("fun")
     press(root, "Rewrite")
     python.edits = [{"kind": "rewrite", "prompt": PROMPT, "word": "fun"}]
     assert likeliest(root) == expected(python)[:3]

@@ -10,6 +10,7 @@ import pytest
 import yaml
 from conftest import ROOT, pages_of
 from judged import colour_violations, violations
+from release import revision, version
 
 CHAPTER_6 = "chapters/06_activations.html"
 CHAPTER_7 = "chapters/07_residual_connections.html"
@@ -179,7 +180,7 @@ def test_internal_links_have_a_target(site, page_path):
 def test_chapter_pages_say_where_they_run(site, settings, chapter_path):
     name = chapter_path.removesuffix(".html")
     repository = settings["repository"]["url"].split("github.com/")[1]
-    branch = settings["repository"]["branch"]
+    branch = revision(version(), settings["repository"]["branch"])
     html = (site / chapter_path).read_text(encoding="utf-8")
     line = re.search(r'<p class="launch-line">.*?</p>', html).group()
     assert (

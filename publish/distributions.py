@@ -14,7 +14,7 @@ import tarfile
 import tempfile
 from pathlib import Path
 
-from environments import ROOT, Environment, make
+from environments import ROOT, Environment, make, status
 
 sys.path.insert(0, str(ROOT / "_sphinx"))
 from release import version
@@ -75,19 +75,14 @@ def try_out(path: Path) -> None:
         place.run("a chapter", here / "run_notebooks.py", here, copied)
 
 
-def main() -> int:
-    try:
-        check_tag(os.environ.get("MYGPT_TAG"))
-        said = notes()
-        for path in build():
-            try_out(path)
-        (RELEASE / "notes.md").write_text(said, encoding="utf-8")
-    except make.Stop as stop:
-        make.say(f"\nError: {stop}")
-        return 1
+def release() -> None:
+    check_tag(os.environ.get("MYGPT_TAG"))
+    said = notes()
+    for path in build():
+        try_out(path)
+    (RELEASE / "notes.md").write_text(said, encoding="utf-8")
     make.say(f"\nThe release is in {RELEASE}")
-    return 0
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    sys.exit(status(release))

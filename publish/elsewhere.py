@@ -13,7 +13,7 @@ import sys
 import tempfile
 from pathlib import Path
 
-from environments import FOLDER, ROOT, Environment, make, wheel
+from environments import FOLDER, ROOT, Environment, make, status, wheel
 
 HERE = Path(__file__).parent
 VERSIONS = HERE / "colab.txt"
@@ -77,12 +77,7 @@ def main() -> int:
     if len(sys.argv) != 2 or sys.argv[1] not in PLACES:
         make.say(f"expected one of {', '.join(PLACES)}; got {sys.argv[1:]}")
         return 2
-    try:
-        PLACES[sys.argv[1]]()
-    except make.Stop as stop:
-        make.say(f"\nError: {stop}")
-        return 1
-    return 0
+    return status(PLACES[sys.argv[1]])
 
 
 if __name__ == "__main__":

@@ -5,6 +5,7 @@ import os
 import shutil
 import subprocess
 import sys
+from collections.abc import Callable
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[1]
@@ -46,6 +47,16 @@ class Environment:
     def megabytes(self) -> float:
         """The room it takes on the disk."""
         return sum(taken(path) for path in self.folder.rglob("*")) / 1e6
+
+
+def status(run: Callable[[], None]) -> int:
+    """Run; what stopped it is said in one line, and the exit status is 1."""
+    try:
+        run()
+    except make.Stop as stop:
+        make.say(f"\nError: {stop}")
+        return 1
+    return 0
 
 
 def taken(path: Path) -> int:

@@ -10,7 +10,7 @@ import sys
 import tomllib
 
 from elsewhere import NOTEBOOKS, RUN
-from environments import FOLDER, ROOT, Environment, make
+from environments import FOLDER, ROOT, Environment, make, status
 
 BESIDE = {"tokenizers", "transformers"}  # imported by chapters, not by the package
 
@@ -37,22 +37,17 @@ def requirements() -> list[str]:
     ]
 
 
-def main() -> int:
+def newest() -> None:
     chosen = FOLDER / "newest.txt"
-    try:
-        place = Environment("newest")
-        chosen.write_text("\n".join(requirements()) + "\n", encoding="utf-8")
-        place.install("--upgrade", "-e", ROOT, "-r", chosen)
-        found = place.versions()
-        listed = [f"{name} {found[name.lower()]}" for name in sorted(used())]
-        make.say(f"newest: {', '.join(listed)}")
-        place.run("every notebook", RUN, ROOT / "chapters", *NOTEBOOKS)
-        place.run("unit tests", *make.PYTEST[1:], *make.UNIT_TESTS)
-    except make.Stop as stop:
-        make.say(f"\nError: {stop}")
-        return 1
-    return 0
+    place = Environment("newest")
+    chosen.write_text("\n".join(requirements()) + "\n", encoding="utf-8")
+    place.install("--upgrade", "-e", ROOT, "-r", chosen)
+    found = place.versions()
+    listed = [f"{name} {found[name.lower()]}" for name in sorted(used())]
+    make.say(f"newest: {', '.join(listed)}")
+    place.run("every notebook", RUN, ROOT / "chapters", *NOTEBOOKS)
+    place.run("unit tests", *make.PYTEST[1:], *make.UNIT_TESTS)
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    sys.exit(status(newest))

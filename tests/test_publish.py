@@ -17,7 +17,7 @@ import distributions  # noqa: E402
 import elsewhere  # noqa: E402
 import newest  # noqa: E402
 import run_notebooks  # noqa: E402
-from environments import make  # noqa: E402
+from environments import make, status  # noqa: E402
 
 COLAB = ROOT / "publish" / "colab.txt"
 SETUP = """\
@@ -95,6 +95,14 @@ def test_the_newest_packages_are_those_that_a_reader_installs():
     assert not any(re.match(r"(sphinx|pytest|jupyter-book)", line) for line in free)
 
 
+def test_what_stops_a_run_is_said_in_one_line_and_is_its_status(capsys):
+    def stopped():
+        raise make.Stop("no network")
+
+    assert (status(stopped), status(lambda: None)) == (1, 0)
+    assert capsys.readouterr().err == "\nError: no network\n"
+
+
 def test_a_tag_of_another_version_is_refused_and_none_is_allowed():
     distributions.check_tag(None)
     distributions.check_tag(f"v{distributions.version()}")
@@ -118,4 +126,4 @@ def test_the_address_of_the_repository_is_the_same_everywhere():
 
 @pytest.mark.slow
 def test_a_fresh_install_of_wheel_and_sdist_works():
-    assert distributions.main() == 0
+    assert status(distributions.release) == 0

@@ -43,6 +43,7 @@ APART = {
     "newest": ["publish/newest.py"],
     "release": ["publish/distributions.py"],
 }
+# The shell is the same engine without windows: a page opens with half the work.
 BROWSERS = (
     *("chromium-headless-shell", "chromium"),
     *("chromium-browser", "google-chrome"),
@@ -282,13 +283,19 @@ def slow() -> None:
     run("slow tests", [*PYTEST, *UNIT_TESTS, "-m", "slow", *PATIENT])
 
 
+def browser():
+    """The first of BROWSERS on the PATH, or None."""
+    return next(filter(None, map(shutil.which, BROWSERS)), None)
+
+
 def browser_tests() -> None:
     """Run the tests in a real browser; without one, say so loudly."""
-    if any(map(shutil.which, BROWSERS)):
+    if browser():
         return run("browser tests", [*PYTEST, "tests/browser"], aside=True)
     message = (
         "BROWSER TESTS SKIPPED: no Chromium on the PATH "
-        "(Debian: apt-get install chromium; macOS: brew install --cask chromium)"
+        "(Debian: apt-get install chromium-headless-shell; "
+        "macOS: brew install --cask chromium)"
     )
     if os.environ.get("MYGPT_REQUIRE_BROWSER"):
         raise Stop(message)

@@ -6,7 +6,6 @@
 It needs Playwright (in requirements-dev.txt) and Chromium on the PATH.
 """
 
-import shutil
 import sys
 from io import BytesIO
 from pathlib import Path
@@ -15,8 +14,11 @@ from PIL import Image
 from playwright.sync_api import Page, sync_playwright
 
 HERE = Path(__file__).resolve().parent
+sys.path.insert(0, str(HERE.parent))
+
+from make import browser  # noqa: E402
+
 PAGE = HERE.parent / "_build" / "html" / "chapters" / "11_rewriting.html"
-BROWSERS = ("chromium", "chromium-browser", "google-chrome")
 ANSWER = "rome"  # in place of paris
 # A picture of one screen leaves out what the map's neurons are, one by one.
 SHORTER = """
@@ -44,14 +46,14 @@ def draw(page: Page, theme: str) -> bytes:
 
 
 def main() -> int:
-    browser = next(filter(None, map(shutil.which, BROWSERS)), None)
-    if browser is None or not PAGE.exists():
-        missing = "the built book (run `make book`)" if browser else "Chromium"
+    found = browser()
+    if found is None or not PAGE.exists():
+        missing = "the built book (run `make book`)" if found else "Chromium"
         print(f"expected {missing}, found none", file=sys.stderr)
         return 1
     with sync_playwright() as playwright:
         started = playwright.chromium.launch(
-            executable_path=browser, args=["--no-sandbox", "--disable-gpu"]
+            executable_path=found, args=["--no-sandbox", "--disable-gpu"]
         )
         for theme in ("light", "dark"):
             page = started.new_page(

@@ -6,7 +6,6 @@ It needs no network. The pages are those of the e-book, joined to one. They are 
 twice: the numbers in the table of contents come from the first print.
 """
 
-import shutil
 import subprocess
 import sys
 import tempfile
@@ -18,21 +17,23 @@ import matplotlib
 import pikepdf
 
 ROOT = Path(__file__).resolve().parents[1]
-sys.path.insert(0, str(ROOT / "_sphinx"))
+sys.path[:0] = [str(ROOT), str(ROOT / "_sphinx")]
 
 from epub import BUILD, PAGES, write_pages  # noqa: E402
 from joined import DC, OPF, H, joined, name_of  # noqa: E402
 from site_edition import draw_cover  # noqa: E402
 from site_math import KATEX  # noqa: E402
 
+from make import browser  # noqa: E402
+
 BOOK = BUILD / "mygpt.pdf"
 COVER = "_static/cover.svg"
 SHEETS = ("_static/pygments.css", "_static/paper.css")
 STYLES = Path(__file__).with_name("print.css")
-BROWSERS = ("chromium", "chromium-browser", "google-chrome")
 MISSING = (
     "The PDF is printed by Chromium, and none is on the PATH "
-    "(Debian: apt-get install chromium; macOS: brew install --cask chromium)"
+    "(Debian: apt-get install chromium-headless-shell; "
+    "macOS: brew install --cask chromium)"
 )
 # Fonts that come with matplotlib, so that the book looks the same wherever it is made.
 FONTS = {
@@ -43,10 +44,6 @@ FONTS = {
     ("Mono", "normal", 400): "DejaVuSansMono.ttf",
     ("Mono", "normal", 700): "DejaVuSansMono-Bold.ttf",
 }
-
-
-def browser() -> str | None:
-    return next(filter(None, map(shutil.which, BROWSERS)), None)
 
 
 def styles(folder: Path) -> str:

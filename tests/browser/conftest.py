@@ -24,7 +24,6 @@ Every host but the local server is out of reach (`--host-resolver-rules`).
 
 import gzip
 import os
-import shutil
 import threading
 from contextlib import contextmanager
 from dataclasses import dataclass, field
@@ -35,12 +34,9 @@ from urllib.parse import unquote, urlsplit
 
 import pytest
 
+import make
+
 ROOT = Path(__file__).resolve().parents[2]
-# The shell is the same engine without windows: a page opens with half the work.
-CHROMIUM_NAMES = (
-    "chromium-headless-shell",
-    *("chromium", "chromium-browser", "google-chrome"),
-)
 FLAGS = [
     "--headless",
     "--no-sandbox",
@@ -74,12 +70,8 @@ def pages_of() -> list[str]:
     )
 
 
-def chromium() -> str | None:
-    return next(filter(None, map(shutil.which, CHROMIUM_NAMES)), None)
-
-
 def pytest_collection_modifyitems(items):
-    if chromium() is None:
+    if make.browser() is None:
         for item in items:
             if Path(__file__).parent in item.path.parents:
                 item.add_marker(pytest.mark.skip(reason=NO_BROWSER))
@@ -192,7 +184,7 @@ def browser():
 
     with sync_playwright() as playwright:
         # Playwright gives each launch a new, empty profile folder.
-        browser = playwright.chromium.launch(executable_path=chromium(), args=FLAGS)
+        browser = playwright.chromium.launch(executable_path=make.browser(), args=FLAGS)
         yield browser
         browser.close()
 

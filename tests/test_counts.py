@@ -69,6 +69,18 @@ def test_words_and_lines_make_minutes():
     assert reading.Part("nothing").minutes == 5
 
 
+def test_an_opening_gives_the_minutes_of_the_table():
+    said, estimated = {}, {}
+    for path in CHAPTERS:
+        notebook = read(path)
+        prose = " ".join(cell.source for cell in notebook.cells)
+        if found := re.search(r"takes\s+about\s+(\d+)\s+minutes", prose):
+            said[path.stem] = int(found[1])
+            estimated[path.stem] = reading.parts(notebook)[0].minutes
+    assert said == estimated
+    assert len(said) > 10
+
+
 @pytest.mark.parametrize("path", CHAPTERS, ids=lambda path: path.stem)
 def test_a_chapter_builds_on_chapters_that_come_before_it(path):
     earlier = {one.stem for one in CHAPTERS[: CHAPTERS.index(path)]}

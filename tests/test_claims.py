@@ -10,8 +10,8 @@ from prose import slug
 (PAGE,) = chosen(["claims"])
 NOTEBOOK = nbformat.read(PAGE, as_version=4)
 ROW = re.compile(
-    r"\| \[(?P<claim>.+)\]\(#(?P<anchor>.+?)\) \| \*\*(?P<verdict>.+)\*\* "
-    r"\| (?P<measured>.+) \(\[chapter (?P<number>\d+)\]"
+    r"\| \[(?P<claim>[^|]+)\]\(#(?P<anchor>.+?)\) \| \*\*(?P<verdict>[^|]+)\*\* "
+    r"\| (?P<measured>[^|]+) \(\[chapter (?P<number>\d+)\]"
     r"\((?P<file>.+)#(?P<section>.+)\)\) \|"
 )
 HEADING = re.compile(r"^(#{2,3}) (.+)$", re.MULTILINE)

@@ -26,6 +26,8 @@ KERNEL = ("nbclient==0.11.0", "ipykernel==6.31.0", "psutil==7.2.2")
 LARGEST_WHEEL = 4e6
 CHAPTER = ROOT / "chapters" / "05_feed_forward.ipynb"
 PROGRAM = ROOT / "tests" / "workbook" / "softmax.py"
+PATIENCE = ROOT / "_sphinx" / "patience.py"  # for run_notebooks.py
+NEEDED = (HERE / "trial.py", HERE / "run_notebooks.py", PATIENCE, CHAPTER, PROGRAM)
 
 
 def check_tag(tag: "str | None") -> None:
@@ -67,7 +69,7 @@ def try_out(path: Path) -> None:
     place = Environment("sdist" if path.name.endswith(".tar.gz") else "wheel")
     place.install(*KERNEL, path)
     with tempfile.TemporaryDirectory() as folder:
-        for needed in (HERE / "trial.py", HERE / "run_notebooks.py", CHAPTER, PROGRAM):
+        for needed in NEEDED:
             shutil.copy(needed, folder)
         here = Path(folder)
         place.run(f"a first use of {path.name}", here / "trial.py", here, version())

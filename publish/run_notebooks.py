@@ -19,6 +19,10 @@ import psutil
 from nbclient import NotebookClient
 from nbclient.exceptions import CellExecutionError, CellTimeoutError, DeadKernelError
 
+sys.path.append(str(Path(__file__).resolve().parents[1] / "_sphinx"))
+
+import patience  # or one in the folder of this file
+
 CELL_SECONDS = 600
 LONGEST_SETUP = 60
 LARGEST = 2000  # megabytes of a kernel with its processes: what Binder gives
@@ -48,6 +52,7 @@ def resident(process: psutil.Process) -> int:
 
 def execute(notebook: nbformat.NotebookNode, folder: Path) -> tuple[float, float]:
     """(seconds, megabytes at most) of a run in a fresh kernel."""
+    patience.mend()
     watch, start = Watch(), time.perf_counter()
     watch.start()
     settings = {"kernel_name": "python3", "timeout": CELL_SECONDS}

@@ -1,5 +1,6 @@
 """The book as the indexes read it, and the few kinds of nodes that they are made of."""
 
+import re
 from collections.abc import Iterator
 
 from docutils import nodes
@@ -9,6 +10,7 @@ from sphinx.environment import BuildEnvironment
 from sphinx.util import logging
 
 LOG = logging.getLogger(__name__)
+SENTENCES = re.compile(r".*[.?!](?= [A-Z“(])")
 
 
 class Book:
@@ -91,9 +93,11 @@ def words_of(node: nodes.Node) -> str:
 
 
 def shortened(text: str, most: int = 160) -> str:
-    """As many words of a text as fit."""
+    """As many sentences of a text as fit, or else as many words."""
     if len(text) <= most:
         return text
+    if whole := SENTENCES.match(text[: most + 2]):
+        return whole[0]
     return text[:most].rpartition(" ")[0].rstrip(" ,;:") + " …"
 
 

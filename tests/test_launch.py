@@ -25,6 +25,7 @@ SMALL = [
     *("--save-every=5", "--quiet", "--timeout=30"),
 ]
 LIMIT = 100  # seconds for a command of these tests
+STEPS = 20
 
 
 def start(*arguments):
@@ -62,7 +63,9 @@ def corpus(tmp_path_factory):
 def whole(corpus, tmp_path_factory):
     """A run of two processes that nothing has disturbed."""
     out = tmp_path_factory.mktemp("whole") / "run"
-    assert run(corpus, "--processes=2", "--steps=60", *SMALL, "--out", out)[0] == 0
+    assert (
+        run(corpus, "--processes=2", f"--steps={STEPS}", *SMALL, "--out", out)[0] == 0
+    )
     return out
 
 
@@ -92,7 +95,7 @@ def wait_for(condition):
 @pytest.mark.slow
 def test_a_killed_process_loses_nothing_that_was_saved(corpus, whole, tmp_path):
     """The same command with --resume goes on, and ends with the same bits."""
-    command = (corpus, "--processes=2", "--steps=60", *SMALL)
+    command = (corpus, "--processes=2", f"--steps={STEPS}", *SMALL)
     out = tmp_path / "cut"
     process = start(*command, "--out", out)
     wait_for(lambda: checkpoints(out))
@@ -108,8 +111,8 @@ def test_a_killed_process_loses_nothing_that_was_saved(corpus, whole, tmp_path):
     )
     status, said, _ = run(*command, "--out", out, "--resume")
     assert status == 0
-    assert said.startswith("step 60: training loss ")
-    assert bits(out, 60) == bits(whole, 60)
+    assert said.startswith(f"step {STEPS}: training loss ")
+    assert bits(out, STEPS) == bits(whole, STEPS)
 
 
 @pytest.mark.slow
@@ -155,25 +158,25 @@ def test_a_run_that_goes_on_keeps_its_settings(corpus, tmp_path, option, capsys)
 
 @pytest.mark.slow
 def test_torchrun_by_hand_gives_the_same_run(corpus, whole, tmp_path):
-    options = [str(corpus), "--steps=60", *SMALL]
+    options = [str(corpus), f"--steps={STEPS}", *SMALL]
     command = [
         *(sys.executable, "-m", "torch.distributed.run", "--standalone"),
         *("--nproc-per-node=2", "-m", "mygpt", "train", *options),
     ]
     subprocess.run([*command, "--out", tmp_path], check=True, timeout=LIMIT)
-    assert bits(tmp_path, 60) == bits(whole, 60)
+    assert bits(tmp_path, STEPS) == bits(whole, STEPS)
 
 
 def test_machines_that_meet_train_as_one(corpus, whole, tmp_path):
     with socket.socket() as one:
         one.bind(("localhost", 0))
         meet = f"localhost:{one.getsockname()[1]}"
-    command = (corpus, "--steps=60", "--machines=2", "--meet", meet, *SMALL)
+    command = (corpus, f"--steps={STEPS}", "--machines=2", "--meet", meet, *SMALL)
     machines = [start(*command, "--out", tmp_path) for _ in range(2)]
     ends = [end(machine) for machine in machines]
     assert [status for status, _, _ in ends] == [0, 0]
-    assert sum(said.startswith("step 60:") for _, said, _ in ends) == 1
-    assert bits(tmp_path, 60) == bits(whole, 60)
+    assert sum(said.startswith(f"step {STEPS}:") for _, said, _ in ends) == 1
+    assert bits(tmp_path, STEPS) == bits(whole, STEPS)
 
 
 def test_a_machine_that_does_not_come_ends_the_wait(corpus, tmp_path):

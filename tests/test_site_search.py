@@ -213,6 +213,8 @@ def test_an_experiment_stands_where_its_number_is_bold():
 def test_a_long_text_is_cut_between_words():
     assert shortened("one two, three", most=9) == "one two …"
     assert shortened("one", most=9) == "one"
+    assert shortened("Is it? Or not? Who knows", most=14) == "Is it? Or not?"
+    assert shortened("Is it? Or not? Who knows", most=13) == "Is it?"
 
 
 def test_code_between_backticks_is_marked():

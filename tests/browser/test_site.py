@@ -74,6 +74,9 @@ def shown(request, page_opener, http_url, site):
         yield page
 
 
+OUTLINE = "parseFloat(getComputedStyle(document.activeElement).outlineWidth)"
+
+
 @pytest.fixture(scope="module")
 def settings():
     return yaml.safe_load((ROOT / "_config.yml").read_text(encoding="utf-8"))
@@ -306,6 +309,24 @@ def test_the_search_box_leads_to_the_results(open_page, site_url):
     page.keyboard.press("Enter")
     page.wait_for_selector("#search-results li a")
     page.watch.check()
+
+
+def test_the_bar_on_a_phone_shows_the_focus_and_opens_a_drawer(open_page, site):
+    page = open_page(f"{site.as_uri()}/teachers.html", theme="light")
+    page.set_viewport_size(PHONE)
+    last = page.locator("button.secondary-toggle")
+    drawn = []
+    for _ in range(12):
+        page.keyboard.press("Tab")
+        drawn.append(page.evaluate(OUTLINE))
+        if last.evaluate("one => one === document.activeElement"):
+            break
+    assert len(drawn) > 5
+    assert min(drawn) >= 2
+    page.keyboard.press("Enter")
+    drawer = page.locator("dialog[open] .bd-sidebar-secondary")
+    paper = drawer.evaluate("one => getComputedStyle(one).backgroundColor")
+    assert paper == "rgb(255, 255, 255)"  # the page's words would shine through
 
 
 def test_the_theme_is_switched_and_remembered(open_page, site_url):

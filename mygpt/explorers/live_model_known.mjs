@@ -22,7 +22,7 @@ export function fillers(prompts) {
 function kindred({ words, places, facts, answer, now, get }) {
   const given = splitPrompt(get("prompt"));
   const known = fillers([get("prompt"), ...facts.map(([prompt]) => prompt)]);
-  const slot = given.findIndex((word) => known.has(word));
+  const slot = given.findLastIndex((word) => known.has(word));
   const found = new Set();
   const from = places.get(given[slot]) + 1;
   for (const word of slot < 0 ? [] : [...words.slice(from), ...words.slice(0, from)]) {

@@ -263,7 +263,7 @@ test("of a word that it does not have the model offers longer ones, kindred answ
   const words = [...Object.keys(capitals), ...Object.values(capitals)];
   const ask = (prompt) => ({
     words, places: new Map(words.map((word, i) => [word, i])), now: { best: "paris" },
-    facts: [["capital of france", "paris"], ["capital of italy", "rome"], ["speak", "arabic"]],
+    facts: [["capital of france", "paris"], ["capital of italy", "rome"], ["speech of france", "arabic"]],
     answer: (text) => {
       const word = text.split(" ").at(-1);
       return { best: capitals[word] ?? "you", share: word === "of" ? 0.5 : 1 };

@@ -69,10 +69,13 @@ function listKeys(list, { suggestions, complete, enter }) {
 
 /**
  * `span(text, caret)` says which part of the text is completed, `suggest(prefix)` gives the words for
- * it, and `whole(prefix)` whether it is one already. `typed(text, caret)` is called at every change
- * by the reader, `enter()` at Enter where there is nothing to complete. `set(text)` writes a text.
+ * it, and `whole(prefix)` whether it is one already: then the list opens at an arrow key alone.
+ * `typed(text, caret)` is called at every change by the reader, `enter()` at Enter where there is
+ * nothing to complete, `left()` when the field loses its focus. `set(text)` writes a text.
  */
-export function combobox(label, { id, span, suggest, whole, typed, enter = () => {}, after = "" }) {
+export function combobox(label, {
+  id, span, suggest, whole, typed, enter = () => {}, left = () => {}, after = "",
+}) {
   const input = control("input", {
     type: "text", role: "combobox", "aria-label": label, "aria-autocomplete": "list",
     "aria-expanded": "false", "aria-controls": id, autocomplete: "off", autocapitalize: "none",
@@ -102,9 +105,12 @@ export function combobox(label, { id, span, suggest, whole, typed, enter = () =>
     text = input.value;
     typed(text, caret());
     const begun = prefix();
-    list.open(begun && !event.isComposing ? suggest(begun) : [], whole(begun) ? -1 : 0);
+    list.open(begun && !whole(begun) && !event.isComposing ? suggest(begun) : [], 0);
   });
-  input.addEventListener("blur", list.close);
+  input.addEventListener("blur", () => {
+    list.close();
+    left();
+  });
   const suggestions = () => suggest(prefix());
   input.addEventListener("keydown", listKeys(list, { suggestions, complete, enter }));
   return { node, set };

@@ -1,7 +1,8 @@
 import { html, mount, speaker } from "./drawing.mjs";
 import { themed } from "./heat.mjs";
-import { coverView, happened } from "./live_model_cover.mjs";
+import { coverView } from "./live_model_cover.mjs";
 import { editsView, factsView, partsView } from "./live_model_edits.mjs";
+import { happened } from "./live_model_happened.mjs";
 import { stateLinks } from "./live_model_links.mjs";
 import { addersView, mapView, neuronView } from "./live_model_neurons.mjs";
 import { nextView, promptView } from "./live_model_prompt.mjs";

@@ -17,6 +17,12 @@ const COMPILED = 64;
 const PART = { heads: (layer) => `Heads of layer ${layer}`, network: (layer) => `Network ${layer}` };
 const DONE = { 0: "switched off", 1: "back at its own strength", 2: "doubled" };
 
+/** Words in quotation marks, the last after `last`: “a”, “b” or “c”. */
+export function listed(words, last = "or") {
+  const [end, ...rest] = words.map((word) => `“${word}”`).reverse();
+  return rest.length ? `${rest.reverse().join(", ")} ${last} ${end}` : end;
+}
+
 /** The words of a prompt, in lower case; a full stop is a word of its own. */
 export function splitPrompt(text) {
   return text.toLowerCase().replaceAll(STOP, ` ${STOP} `).split(/\s+/).filter(Boolean);
@@ -160,6 +166,7 @@ export function liveState(model, say) {
     say,
     id: `mygpt-live-${Math.random().toString(36).slice(2)}`,
     redraw: { draft() {}, note() {} },
+    sought: new Map(), // for edits as JSON the prompt whose answer they switched off, and the trials
     trained: asked.answers([]),
     width: 640,
     hovered: null,
@@ -178,7 +185,7 @@ export function liveState(model, say) {
 }
 
 /** What a text in the field is: a `good` prompt, or else what is wrong with it. */
-export function readDraft(text, caret, { words, places, longest }) {
+export function readDraft(text, caret, { words, places, longest, get }) {
   const given = splitPrompt(text);
   const strange = given.filter((word) => !places.has(word));
   const { start, end } = spanAt(text, caret);
@@ -187,12 +194,11 @@ export function readDraft(text, caret, { words, places, longest }) {
     && completions(words, begun).length > 0;
   const wrong = strange.length > 0 && !unfinished;
   const long = given.length > longest;
-  const still = "The prediction is that of the last whole prompt.";
+  const still = `The prediction is for “${get("prompt") || STOP}”.`;
   let message = `${words.length} words are known; ↓ lists the likeliest next.`;
   if (unfinished) message = `“${begun}…” is not a whole word yet.`;
   else if (wrong) {
-    const list = strange.map((word) => `“${word}”`).join(", ");
-    message = `${list} ${strange.length > 1 ? "are" : "is"} not among the ${words.length} words. ${still}`;
+    message = `${listed(strange, "and")} ${strange.length > 1 ? "are" : "is"} not among the ${words.length} words. ${still}`;
   } else if (long) message = `A prompt has at most ${longest} words. ${still}`;
   return { prompt: given.join(" "), good: !strange.length && !long, wrong, long, message };
 }

@@ -47,6 +47,16 @@ def silence(root):
     root.get_by_role("button", name="Switch off the 5").click()
 
 
+def barred(python, most):
+    """The likeliest words, in the last place the untouched model's if it is not one."""
+    rows = expected(python)[:most]
+    first = expected(live(prompt=python.prompt))[0][0]
+    if first in [word for word, _ in rows]:
+        return rows
+    shares = dict(python.predictions(len(WORDS)))
+    return [*rows[:-1], (first, fixed(shares[first]))]
+
+
 def likeliest(root):
     return [
         tuple(text.split())
@@ -154,8 +164,8 @@ def test_a_bad_prompt_is_explained_and_the_last_good_one_stays(explorer):
     root = explorer()
     field(root).fill("baba paris kin rome")
     text = root.inner_text()
-    assert "“paris”, “rome” are not among the 31 words." in text
-    assert "The prediction is that of the last whole prompt." in text
+    assert "“paris” and “rome” are not among the 31 words." in text
+    assert f"The prediction is for “{PROMPT}”." in text
     title = root.locator(".mygpt-next .mygpt-title")
     assert title.inner_text() == f"Next word after {PROMPT}, the last whole prompt"
     field(root).fill("fun " * LENGTH)
@@ -637,10 +647,16 @@ def test_the_cover_switches_off_the_fewest_neurons_that_change_the_answer(explor
         python.edits = [edit | {"neuron": neurons}]
         assert (python.predictions(1)[0][0] != before[0]) == changes
     python.edits = [edit]
-    assert likeliest(root) == expected(python)[:3]
+    assert likeliest(root) == barred(python, 3)
     assert f"it falls from {fixed(before[1])}" in happened(root)
     assert f"the model says “{python.predictions(1)[0][0]}”" in happened(root)
-    assert f"Of {len(FACTS)} other answers" in happened(root)
+    told = happened(root)
+    root.locator(".mygpt-first button").first.click()
+    assert happened(root) != told
+    press(root, "Undo")
+    assert happened(root) == told
+    field(root).fill("fun")
+    assert "The edit for “don” stays on." in happened(root)
     press(root, "Undo")
     assert "as it was trained" in happened(root)
     root.page.watch.check()
@@ -670,10 +686,78 @@ def test_the_cover_rewrites_an_answer_and_says_which_others_changed(explorer):
     field(root, "New answer").fill("fun")
     press(root, "Rewrite")
     python.edits = [{"kind": "rewrite", "prompt": PROMPT, "word": "fun"}]
-    assert likeliest(root) == expected(python)[:3]
-    others = [fact[3] for fact in facts(root)[1:]]
-    assert f"of {len(others)} other answers changed" in happened(root)
+    assert likeliest(root) == barred(python, 3)
+    assert "One matrix of the feed-forward network is changed" in happened(root)
+    python.edits = []
+    trained = {}
+    for python.prompt, _ in FACTS[1:]:
+        trained[python.prompt] = python.predictions(1)[0][0]
+    changed = [one for one in facts(root)[1:] if one[2] != trained[one[0]]]
+    assert f" {len(changed)} of the other {len(trained)} answers" in happened(root)
+    press(root, "Rewrite")
+    assert happened(root) == "It already says “fun”."
+    assert len(root.page.evaluate("window.model.get('edits')")) == 1
     assert root.get_by_role("button", name="Copy link").count() == 0
     root.get_by_role("button", name="fun").last.click()
     assert field(root).input_value() == "fun"
+    root.page.watch.check()
+
+
+def test_the_cover_says_that_it_lacks_a_word_wherever_that_is_tried(explorer):
+    root = explorer(live(form="cover"))
+    answer, rewrite = field(root, "New answer"), root.get_by_text("Rewrite", exact=True)
+    lacks = "“london” is not one of the model’s 31 words. Try “"
+    fills = []
+    for word in ("london", "fun"):
+        answer.fill(word)
+        fills.append(rewrite.evaluate("one => getComputedStyle(one).backgroundColor"))
+    assert fills[0] != fills[1]
+    for attempt in (
+        lambda: answer.press("Enter"),
+        lambda: rewrite.click(force=True),
+        lambda: field(root).focus(),
+    ):
+        answer.fill("london")
+        assert "as it was trained" in happened(root)
+        attempt()
+        assert happened(root).startswith(lacks)
+    assert root.page.evaluate("window.model.get('edits')") == []
+    root.get_by_role("status").get_by_text(lacks).wait_for(state="attached")
+    root.page.watch.check()
+
+
+def test_no_list_opens_under_a_whole_word(explorer):
+    """It would lie over the answer; an arrow key still opens it."""
+    words = ["donki" if word == "dodo" else word for word in WORDS]
+    root = explorer(live(words=words))
+    options = root.locator("[role=option]")
+    field(root).fill("fun don")
+    assert options.count() == 0
+    field(root).press("ArrowDown")
+    assert options.all_inner_texts() == ["donki"]
+    field(root).fill("fun donk")
+    assert options.count() == 1
+
+
+@pytest.mark.parametrize("width", [320, 390])
+def test_on_a_phone_the_cover_cuts_and_moves_nothing(explorer, width):
+    root = explorer(live(form="cover", prompt="don"), width=width, height=420)
+    tall = root.bounding_box()["height"]
+    off = root.locator(".mygpt-first button").first
+    off.focus()
+    root.page.keyboard.press("Enter")
+    root.page.wait_for_function(
+        """() => document.querySelector(".mygpt-happened")
+          .getBoundingClientRect().bottom <= innerHeight"""
+    )
+    assert root.bounding_box()["height"] == tall
+    assert field(root, "New answer").bounding_box()["width"] > 110
+    assert root.locator(".mygpt-sum").is_visible()
+    cut = root.evaluate(
+        """root => [...root.querySelectorAll(".mygpt-fact *, .mygpt-likeliest bdi")]
+          .filter((one) => one.checkVisibility() && one.scrollWidth > one.clientWidth &&
+            getComputedStyle(one).display !== "inline" && !one.matches(".mygpt-unseen"))
+          .map((one) => one.textContent)"""
+    )
+    assert cut == []
     root.page.watch.check()

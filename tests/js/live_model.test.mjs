@@ -1,11 +1,14 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 
+import { happened, movedInWords, othersInWords } from "../../mygpt/explorers/live_model_happened.mjs";
+import { fillers, refused } from "../../mygpt/explorers/live_model_known.mjs";
 import {
   checkedState, checksum, fromLink, toLink,
 } from "../../mygpt/explorers/live_model_links.mjs";
+import { barPlaces } from "../../mygpt/explorers/live_model_prompt.mjs";
 import {
-  addEdit, completions, editInWords, isOn, readDraft, signed, spanAt, splitPrompt, switchPart, symmetric,
+  addEdit, completions, editInWords, isOn, listed, readDraft, signed, spanAt, splitPrompt, switchPart, symmetric,
   tailOf, withStop,
 } from "../../mygpt/explorers/live_model_state.mjs";
 
@@ -189,7 +192,7 @@ test("the checksum is FNV-1a, and depends on the order of the bytes", () => {
 
 test("a draft is a prompt, or else the message says what is wrong with it", () => {
   const words = [".", "in", "india", "rome"];
-  const state = { words, places: new Map(words.map((word, i) => [word, i])), longest: 3 };
+  const state = { words, places: new Map(words.map((word, i) => [word, i])), longest: 3, get: () => "in rome" };
   const read = (text, caret = text.length) => readDraft(text, caret, state);
   assert.deepEqual(read(" In.rome "), {
     prompt: "in . rome", good: true, wrong: false, long: false,
@@ -198,9 +201,79 @@ test("a draft is a prompt, or else the message says what is wrong with it", () =
   assert.match(read("in ro").message, /^“ro…” is not a whole word yet/);
   assert.ok(!read("in ro").good && !read("in ro").wrong);
   assert.ok(read("in ro", 1).wrong); // the caret is elsewhere
-  assert.match(read("paris oslo").message, /^“paris”, “oslo” are not among the 4 words\. The pred/);
+  assert.match(read("paris oslo").message, /^“paris” and “oslo” are not among the 4 words\. .*“in rome”\.$/);
   assert.match(read("in paris").message, /^“paris” is not among/);
   const long = read("in in in in");
   assert.ok(long.long && !long.good && !long.wrong);
   assert.match(long.message, /at most 3 words/);
+});
+
+test("words in a list", () => {
+  assert.deepEqual([["a"], ["a", "b"], ["a", "b", "c"]].map((words) => listed(words)),
+    ["“a”", "“a” or “b”", "“a”, “b” or “c”"]);
+});
+
+test("the untouched model's word has a bar, though it is no longer among the likeliest", () => {
+  const places = (now, untouched) => barPlaces({ now: { order: now }, untouched: { order: untouched } }, 3);
+  assert.deepEqual(places([7, 5, 4, 9], [4, 5, 7]), [7, 5, 4]);
+  assert.deepEqual(places([7, 5, 4, 9], [9, 5, 7]), [7, 5, 9]);
+});
+
+test("an answer falls, goes or stays", () => {
+  const moved = (share, now) => movedInWords("it", { best: "paris", share: 0.9994 }, share, now);
+  assert.equal(moved(0.1, "rome"), "it falls from 0.999 to 0.100, and the model says “rome”.");
+  assert.equal(moved(0.99, "paris"), "it goes from 0.999 to 0.990.");
+  assert.equal(moved(0.9993, "paris"), "it stays at 0.999.");
+});
+
+test("other answers stay, change, or change as the same answer does", () => {
+  const one = (prompt, was, is, share = 1) =>
+    ({ prompt, before: { word: was, share: 1 }, after: { word: is, share } });
+  const [kept, unsure] = [one("a", "oslo", "oslo"), one("b", "oslo", "oslo", 0.5)];
+  const [same, other] = [one("c", "paris", "rome"), one("d", "oslo", "rome")];
+  const told = (...others) => othersInWords(others, "paris");
+  assert.equal(told(), "");
+  assert.equal(told(kept), " The other answer stays.");
+  assert.equal(told(kept, unsure), " The other 2 answers stay; 1 is less sure.");
+  assert.equal(told(kept, same), " “c”, also “paris” before, changes with it. The other answer stays.");
+  assert.equal(told(same, same), " 2 others, also “paris” before, change with it.");
+  assert.equal(told(kept, other), " 1 of the other 2 answers changes.");
+  assert.equal(told(same, other), " 2 of the other 2 answers change, 1 of them “paris” before.");
+});
+
+test("an edit is told for its prompt, and said to stay on at another", () => {
+  const off = { kind: "scale", layer: 1, neuron: [3, 5], factor: 0 };
+  const traits = { prompt: "a", edits: [off] };
+  const [before, now] = [{ best: "rome", share: 1, order: [0] }, { best: "oslo", shares: [0.25], order: [1] }];
+  const state = {
+    facts: [], said: [], now, untouched: before, neurons: 9, answers: () => [], answer: () => before,
+    get: (trait) => traits[trait],
+    sought: new Map([[JSON.stringify([off]), { prompt: "a", stays: 20 }]]),
+  };
+  assert.match(happened(state), /^The 2 of 9 neurons .* to “rome” are off: it falls from 1\.000 to 0\.250, .* 20 of 20/);
+  traits.prompt = "b";
+  const here = "on. Here “rome” falls from 1.000 to 0.250, and the model says “oslo”.";
+  assert.equal(happened(state), `The edit for “a” stays ${here}`);
+  traits.edits = [off, off];
+  assert.equal(happened(state), `The 2 edits stay ${here}`);
+});
+
+test("of a word that it does not have the model offers longer ones, kindred answers, then others", () => {
+  const capitals = { france: "paris", italy: "rome", japan: "tokyo", a: ".", of: "oslo" };
+  const words = [...Object.keys(capitals), ...Object.values(capitals)];
+  const ask = (prompt) => ({
+    words, places: new Map(words.map((word, i) => [word, i])), now: { best: "paris" },
+    facts: [["capital of france", "paris"], ["capital of italy", "rome"], ["speech of france", "arabic"]],
+    answer: (text) => {
+      const word = text.split(" ").at(-1);
+      return { best: capitals[word] ?? "you", share: word === "of" ? 0.5 : 1 };
+    },
+    get: () => prompt,
+  });
+  assert.deepEqual([...fillers(["of a", "of b", "a", "of"])], ["a", "b", "of"]);
+  const refusal = (prompt, word) => refused(ask(prompt), word).split(". ")[1];
+  assert.equal(refusal("capital of france", "london"), "Try “rome”, “tokyo” or “you”.");
+  assert.equal(refusal("capital of france", "jap"), "Try “japan”, “rome” or “tokyo”.");
+  assert.equal(refusal("you speak", "london"), "Try “rome” or “arabic”.");
+  assert.equal(refused(ask("speak"), ""), "Type one of the model’s 10 words.");
 });

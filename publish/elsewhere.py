@@ -19,6 +19,7 @@ HERE = Path(__file__).parent
 VERSIONS = HERE / "colab.txt"
 RUN = HERE / "run_notebooks.py"
 NOTEBOOKS = sorted((ROOT / "chapters").glob("*.ipynb"))
+BINDERS = 2000  # megabytes: what Binder gives to a reader
 SITE_TOOLS = ("sphinx", "jupyter-book", "myst-nb", "quickjs-ng")
 
 
@@ -67,7 +68,8 @@ def binder() -> None:
     if found := sorted(place.versions().keys() & set(SITE_TOOLS)):
         raise make.Stop(f".binder/ installs what only the site needs: {found}")
     place.run("JupyterLab starts", "-m", "jupyterlab", "--version")
-    place.run("every notebook on Binder", RUN, ROOT / "chapters", *NOTEBOOKS)
+    memory = f"--memory={BINDERS}"
+    place.run("every notebook on Binder", RUN, memory, ROOT / "chapters", *NOTEBOOKS)
 
 
 PLACES = {"colab": colab, "binder": binder}

@@ -28,7 +28,6 @@ except ImportError:  # Colab's client is older, and its channels are of another 
 
 CELL_SECONDS = 600
 LONGEST_SETUP = 60
-LARGEST = 2000  # megabytes of a kernel with its processes: what Binder gives
 EVERY = 0.1  # seconds between two looks at the memory
 FAILURES = (CellExecutionError, CellTimeoutError, DeadKernelError)
 
@@ -103,7 +102,7 @@ def printed_by(cell: nbformat.NotebookNode) -> str:
     return " ".join(output.get("text", "").strip() for output in cell.outputs)
 
 
-def try_notebooks(paths: list[Path], folder: Path) -> list[str]:
+def try_notebooks(paths: list[Path], folder: Path, most: float) -> list[str]:
     """What is wrong with the notebooks, run one after the other."""
     wrong, largest = [], 0.0
     for path in paths:
@@ -116,8 +115,10 @@ def try_notebooks(paths: list[Path], folder: Path) -> list[str]:
             continue
         print(f"{path.stem}: {seconds:.0f} s, {megabytes:.0f} MB at most", flush=True)
         largest = max(largest, megabytes)
-        if megabytes > LARGEST:
-            wrong.append(f"{path.stem} takes {megabytes:.0f} MB; {LARGEST} are allowed")
+        if megabytes > most:
+            wrong.append(
+                f"{path.stem} takes {megabytes:.0f} MB; {most:.0f} are allowed"
+            )
     print(f"{len(paths)} notebooks; the largest took {largest:.0f} MB", flush=True)
     return wrong
 
@@ -130,13 +131,15 @@ def last_line(cause: Exception) -> str:
 def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--setup", type=Path, metavar="WHEEL")
+    most = "megabytes that a kernel with its processes may take"
+    parser.add_argument("--memory", type=float, default=float("inf"), help=most)
     parser.add_argument("folder", type=Path)
     parser.add_argument("notebooks", type=Path, nargs="+")
     options = parser.parse_args()
     if options.setup:
         wrong = try_setup(options.notebooks[0], options.setup, options.folder)
     else:
-        wrong = try_notebooks(options.notebooks, options.folder)
+        wrong = try_notebooks(options.notebooks, options.folder, options.memory)
     for line in wrong:
         print(f"Error: {line}", file=sys.stderr)
     return len(wrong) > 0

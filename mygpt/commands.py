@@ -336,9 +336,21 @@ def load_any(name: str) -> tuple[LanguageModel, Tokenizer | None]:
     return model, tokenizer
 
 
+def parsed(arguments: list[str]) -> argparse.Namespace:
+    """The options; argparse before Python 3.13 takes no FILE that follows an option."""
+    parser = build_parser()
+    options, left = parser.parse_known_args(arguments)
+    lacks_file = options.run is run_check and options.task and not options.file
+    if lacks_file and left and not left[0].startswith("-"):
+        options.file = Path(left.pop(0))
+    if left:
+        parser.error(f"unrecognized arguments: {' '.join(left)}")
+    return options
+
+
 def main(arguments: list[str]) -> int:
     """Run a command and return the exit status."""
-    options = build_parser().parse_args(arguments)
+    options = parsed(arguments)
     options.arguments = arguments
     try:
         return options.run(options) or 0

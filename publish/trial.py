@@ -48,7 +48,7 @@ def main() -> None:
     expect("a model trains and writes", said.strip())
     command("workbook", FOLDER / "mine")
     expect("the workbook is written", len(list((FOLDER / "mine").glob("*.py"))) > 20)
-    check = ("check", "softmax", "--limit=120")
+    check = ("check", "softmax", PATIENT)
     expect("a check passes", "right" in command(*check, FOLDER / "softmax.py"))
     (FOLDER / "wrong.py").write_text(WRONG, encoding="utf-8")
     said = command(*check, FOLDER / "wrong.py", status=1)

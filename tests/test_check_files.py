@@ -90,6 +90,14 @@ def test_a_right_program_gives_status_0(mygpt, my):
     assert mygpt("check", "softmax", my(RIGHT)) == (0, "softmax: right\n", "")
 
 
+def test_options_may_stand_before_the_file(mygpt, my):
+    file = my(RIGHT)
+    assert mygpt("check", "softmax", "--limit=60", file)[0] == 0
+    status, _, error = mygpt("check", "softmax", "--limit=60", file, "more")
+    assert status == 2
+    assert error.endswith("unrecognized arguments: more\n")
+
+
 def test_a_wrong_program_gives_status_1_and_its_mistake(mygpt, my):
     status, out, _ = mygpt("check", "softmax", my(WRONG))
     assert status == 1

@@ -24,7 +24,7 @@ RELEASE = ROOT / "_build" / "release"
 BUILDER = "build==1.6.1"
 KERNEL = ("nbclient==0.11.0", "ipykernel==6.31.0", "psutil==7.2.2")
 LARGEST_WHEEL = 4e6
-CHAPTER = ROOT / "chapters" / "05_feed_forward.ipynb"
+CHAPTER = ROOT / "chapters" / "07_residual_connections.ipynb"
 PROGRAM = ROOT / "tests" / "workbook" / "softmax.py"
 PATIENCE = ROOT / "_sphinx" / "patience.py"  # for run_notebooks.py
 NEEDED = (HERE / "trial.py", HERE / "run_notebooks.py", PATIENCE, CHAPTER, PROGRAM)

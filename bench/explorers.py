@@ -18,7 +18,7 @@ import subprocess
 import sys
 from pathlib import Path
 
-from machine import print_machine
+from machine import browser_path, print_machine
 from playwright.sync_api import sync_playwright
 
 EXPLORERS = (
@@ -136,9 +136,7 @@ def main() -> None:
     address = (site / "chapters" / "gallery.html").as_uri()
     with sync_playwright() as playwright:
         flags = ["--no-sandbox", "--disable-gpu", "--disable-background-networking"]
-        browser = playwright.chromium.launch(
-            executable_path=shutil.which("chromium"), args=flags
-        )
+        browser = playwright.chromium.launch(executable_path=browser_path(), args=flags)
         rounds = [measure(browser, address) for _ in range(ROUNDS)]
         browser.close()
     start = statistics.median(times["start"][0] for times in rounds)

@@ -16,14 +16,13 @@ load 1 MB.
 
 import argparse
 import base64
-import shutil
 import statistics
 import time
 from collections.abc import Sequence
 from pathlib import Path
 
 import torch
-from machine import print_machine
+from machine import browser_path, print_machine
 from pages import load, serve
 from playwright.sync_api import sync_playwright
 
@@ -139,9 +138,7 @@ def main() -> None:
     with sync_playwright() as playwright:
         flags = ["--no-sandbox", "--disable-gpu", "--disable-background-networking"]
         flags.append("--host-resolver-rules=MAP * ~NOTFOUND, EXCLUDE 127.0.0.1")
-        browser = playwright.chromium.launch(
-            executable_path=shutil.which("chromium"), args=flags
-        )
+        browser = playwright.chromium.launch(executable_path=browser_path(), args=flags)
         print(f"{'model':16s} {'pass':>9s} {'95th pc':>9s} {'analyses':>9s} triggers")
         for kind, made in models.items():
             prompt = made.prompts(made.world.facts()[:1])

@@ -3,7 +3,11 @@
 import os
 import platform
 import sys
+from pathlib import Path
 
+sys.path.append(str(Path(__file__).resolve().parents[1]))
+
+import make
 from mygpt.runs import cpu_name
 
 
@@ -14,6 +18,11 @@ def print_machine() -> None:
         f", torch {torch.__version__}" if torch else ""
     )
     print(f"{cpu_name()}, {os.cpu_count()} cores; {versions}", flush=True)
+
+
+def browser_path() -> "str | None":
+    """The Chromium that the tests take."""
+    return make.browser()
 
 
 if __name__ == "__main__":

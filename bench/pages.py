@@ -13,14 +13,13 @@ printed beside ours. Other hosts are out of reach. Bars: 600 kB, own 200 kB, 1.0
 
 import argparse
 import gzip
-import shutil
 import statistics
 import threading
 from functools import partial
 from http.server import SimpleHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 
-from machine import print_machine
+from machine import browser_path, print_machine
 from playwright.sync_api import sync_playwright
 
 ROUNDS = 5
@@ -86,9 +85,7 @@ def main() -> None:
     with sync_playwright() as playwright:
         flags = ["--no-sandbox", "--disable-gpu", "--disable-background-networking"]
         flags.append("--host-resolver-rules=MAP * ~NOTFOUND, EXCLUDE 127.0.0.1")
-        browser = playwright.chromium.launch(
-            executable_path=shutil.which("chromium"), args=flags
-        )
+        browser = playwright.chromium.launch(executable_path=browser_path(), args=flags)
         fetched = {name: load(browser, f"{address}/{name}")[0] for name in names}
         first_chapter = next(name for name in names if name.startswith("chapters/"))
         print(

@@ -9,12 +9,11 @@ script in a frame.
 """
 
 import argparse
-import shutil
 import statistics
 import tempfile
 from pathlib import Path
 
-from machine import print_machine
+from machine import browser_path, print_machine
 from playwright.sync_api import Page, sync_playwright
 
 from mygpt.explorers import TrainStack
@@ -74,7 +73,7 @@ def main() -> None:
     print_machine()
     with sync_playwright() as playwright, tempfile.TemporaryDirectory() as folder:
         browser = playwright.chromium.launch(
-            executable_path=shutil.which("chromium"),
+            executable_path=browser_path(),
             args=["--no-sandbox", "--disable-gpu"],
         )
         for name, make in CASES.items():

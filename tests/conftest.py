@@ -10,7 +10,8 @@ from jaxtyping import install_import_hook
 
 # beartype draws which items of a list to check. It gets a generator of its own, so that
 # the package's calls leave Python's alone.
-own, random.getrandbits = random.getrandbits, random.Random(0).getrandbits
+OF_BEARTYPE = random.Random(0)
+own, random.getrandbits = random.getrandbits, OF_BEARTYPE.getrandbits
 import beartype  # noqa: E402, F401
 
 random.getrandbits = own
@@ -30,10 +31,11 @@ settings.load_profile("same")
 def same_random_numbers():
     """Start every test from the same seed, whether it runs alone or with others.
 
-    Python's own generator too: beartype uses it to choose which items of a list to
-    check, and a wrong item that it finds never reaches the package's own check.
+    beartype's too: a wrong item of a list that it finds never reaches the package's
+    own check, whatever the tests before it have drawn.
     """
     import torch
 
     random.seed(0)
+    OF_BEARTYPE.seed(0)
     torch.manual_seed(0)

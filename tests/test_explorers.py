@@ -492,6 +492,7 @@ def test_every_explorer_has_its_three_files_and_no_others():
     shared |= {f"{name}.{end}" for name in kit for end in ("mjs", "css")}
     shared |= {"curves.mjs", "tokens_merges.mjs", "numbers.mjs", "amounts.mjs"}
     parts = ("state", "links", "prompt", "neurons", "edits", "holders", "cover")
+    parts += ("happened", "known")
     shared |= {f"live_model_{part}.mjs" for part in parts}
     shared |= {"gpt.mjs", "live_edits.py"}  # what LiveModel computes
     parts = ("steps", "network", "run", "words", "marks", "curve", "contour", "fit")

@@ -453,8 +453,8 @@ SPOILED = {
     ),
     "a path in a source": (
         portable,
-        lambda c: change(c[1], source="open('/tmp/x')"),
-        "/tmp/",
+        lambda c: change(c[1], source="open('/home/me/x')"),
+        "/home/",
     ),
     "an object's address": (
         portable,

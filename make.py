@@ -48,6 +48,10 @@ BROWSERS = (
     *("chromium-headless-shell", "chromium"),
     *("chromium-browser", "google-chrome"),
 )
+NO_BROWSER = (
+    "none is on the PATH (Debian: apt-get install chromium-headless-shell; "
+    "macOS: brew install --cask chromium)"
+)
 
 
 class Stop(Exception):
@@ -292,11 +296,7 @@ def browser_tests() -> None:
     """Run the tests in a real browser; without one, say so loudly."""
     if browser():
         return run("browser tests", [*PYTEST, "tests/browser"], aside=True)
-    message = (
-        "BROWSER TESTS SKIPPED: no Chromium on the PATH "
-        "(Debian: apt-get install chromium-headless-shell; "
-        "macOS: brew install --cask chromium)"
-    )
+    message = f"BROWSER TESTS SKIPPED: they need Chromium, and {NO_BROWSER}"
     if os.environ.get("MYGPT_REQUIRE_BROWSER"):
         raise Stop(message)
     return say(f"\n!! {message}")

@@ -24,17 +24,13 @@ from joined import DC, OPF, H, joined, name_of  # noqa: E402
 from site_edition import draw_cover  # noqa: E402
 from site_math import KATEX  # noqa: E402
 
-from make import browser  # noqa: E402
+from make import NO_BROWSER, browser  # noqa: E402
 
 BOOK = BUILD / "mygpt.pdf"
 COVER = "_static/cover.svg"
 SHEETS = ("_static/pygments.css", "_static/paper.css")
 STYLES = Path(__file__).with_name("print.css")
-MISSING = (
-    "The PDF is printed by Chromium, and none is on the PATH "
-    "(Debian: apt-get install chromium-headless-shell; "
-    "macOS: brew install --cask chromium)"
-)
+MISSING = f"The PDF is printed by Chromium, and {NO_BROWSER}"
 # Fonts that come with matplotlib, so that the book looks the same wherever it is made.
 FONTS = {
     ("STIX", "normal", 400): "STIXGeneral.ttf",

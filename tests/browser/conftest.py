@@ -50,10 +50,7 @@ FLAGS = [
     "--disable-sync",
     "--host-resolver-rules=MAP * ~NOTFOUND, EXCLUDE 127.0.0.1",
 ]
-NO_BROWSER = (
-    "NO BROWSER TEST RAN: Chromium is not on the PATH "
-    "(Debian: apt-get install chromium)"
-)
+NO_BROWSER = f"NO BROWSER TEST RAN: they need Chromium, and {make.NO_BROWSER}"
 COMPRESSED = (".html", ".css", ".js", ".svg", ".json", ".ipynb", ".inv", ".txt")
 
 

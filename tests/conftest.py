@@ -39,3 +39,26 @@ def same_random_numbers():
     random.seed(0)
     OF_BEARTYPE.seed(0)
     torch.manual_seed(0)
+
+
+@pytest.fixture(scope="session")
+def mygpt(tmp_path_factory):
+    """A command line that has imported the package."""
+    from command_line import CommandLine
+
+    start = "fork" if sys.platform == "linux" else "spawn"
+    line = CommandLine(tmp_path_factory.mktemp("server"), start)
+    yield line
+    line.close()
+
+
+@pytest.fixture
+def my(tmp_path):
+    """Write my.py and give its path."""
+
+    def write(text: str) -> Path:
+        path = tmp_path / "my.py"
+        path.write_text(text, encoding="utf-8")
+        return path
+
+    return write

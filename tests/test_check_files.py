@@ -9,79 +9,13 @@ import time
 from pathlib import Path
 
 import pytest
+from command_line import CommandLine
 
 from mygpt.check import TASKS
 from mygpt.check.files import saves
 from mygpt.check.workbook import stub, write_workbook
 
 SOLVED = Path(__file__).parent / "workbook"
-SERVER = """
-import json, sys
-from contextlib import redirect_stderr, redirect_stdout
-from io import StringIO
-from mygpt import commands
-from mygpt.check import files
-files.START = sys.argv[1]
-if __name__ == "__main__":
-    for line in sys.stdin:
-        out, err = StringIO(), StringIO()
-        with redirect_stdout(out), redirect_stderr(err):
-            try:
-                status = commands.main(json.loads(line))
-            except SystemExit as stop:
-                status = stop.code
-        print(json.dumps([status, out.getvalue(), err.getvalue()]), flush=True)
-"""
-
-
-class CommandLine:
-    """One process that has imported the package and runs one command after another.
-
-    Not the tests' own: after a backward pass PyTorch does not survive a fork.
-    """
-
-    def __init__(self, folder: Path, start: str):
-        script = folder / "server.py"
-        script.write_text(SERVER)
-        self.process = subprocess.Popen(
-            [sys.executable, script, start],
-            stdin=subprocess.PIPE,
-            stdout=subprocess.PIPE,
-            text=True,
-            encoding="utf-8",
-        )
-
-    def __call__(self, *arguments) -> tuple[int, str, str]:
-        self.process.stdin.write(json.dumps(list(map(str, arguments))) + "\n")
-        self.process.stdin.flush()
-        return tuple(json.loads(self.process.stdout.readline()))
-
-    def close(self):
-        self.process.stdin.close()
-        self.process.stdout.close()
-        self.process.wait(10)
-
-
-@pytest.fixture(scope="module")
-def mygpt(tmp_path_factory):
-    start = "fork" if sys.platform == "linux" else "spawn"
-    line = CommandLine(tmp_path_factory.mktemp("server"), start)
-    yield line
-    line.close()
-
-
-@pytest.fixture
-def my(tmp_path):
-    """Write my.py and give its path."""
-
-    def write(text: str) -> Path:
-        path = tmp_path / "my.py"
-        path.write_text(text, encoding="utf-8")
-        return path
-
-    return write
-
-
 RIGHT = "import torch\ndef softmax(s):\n    return torch.softmax(s, -1)\n"
 WRONG = RIGHT.replace("-1", "0")
 
@@ -128,7 +62,10 @@ BAD = [
     ("def softmax(s:\n", "could not be imported: SyntaxError"),
     ("import nothing_like_it\n", "could not be imported: ModuleNotFoundError"),
     ("x = 1 / 0\n", "ZeroDivisionError: division by zero (my.py, line 1: `x = 1"),
-    ("raise SystemExit(3)\n", "could not be imported: SystemExit"),
+    (
+        "raise SystemExit(3)\n",
+        "it ends Python itself with SystemExit: 3 (my.py,",
+    ),
     (
         "def soft_max(s):\n    return s\n",
         "has no function softmax; is it soft_max? Rename it.",

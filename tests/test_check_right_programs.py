@@ -1,11 +1,13 @@
 """The checker accuses no right program."""
 
+import json
 from collections import Counter
 
 import pytest
 from right_programs import PROGRAMS
 
 from mygpt import check
+from mygpt.check import engine, evidence
 
 LEAST = 500
 STYLES = 3
@@ -17,8 +19,11 @@ def of_task(task):
 
 def accusation(right):
     """What the checker says of a program, or nothing if it calls it right."""
-    checker = getattr(check, right.task)
-    result = checker(right.program, parameters=right.parameters)
+    task = check.TASKS[right.task]
+    result, checking = engine.examine(task, right.program, right.parameters)
+    if result:  # and is judged so from what its process would send
+        sent = json.dumps(evidence.as_json(evidence.evidence_of(checking)))
+        result = evidence.verdict(task, evidence.from_json(json.loads(sent)))
     return "" if result else f"{' / '.join(right.choices)}\n{result}\n{result.trace}"
 
 

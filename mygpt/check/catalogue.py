@@ -1,7 +1,10 @@
 """All tasks, in the book's order."""
 
+import difflib
+from pathlib import Path
+
 from mygpt.check.task import Task
-from mygpt.check.tasks.answer import answer
+from mygpt.check.tasks.answer import answer, answer_task
 from mygpt.check.tasks.attention import attention, heads
 from mygpt.check.tasks.block import block, pre_norm_wiring
 from mygpt.check.tasks.embedding import cross_entropy, embedding
@@ -40,3 +43,23 @@ IN_ORDER = (
     answer,
 )
 TASKS: dict[str, Task] = {task.name: task for task in IN_ORDER}
+
+
+def find_task(name: str, gpt2: str | None = None) -> Task:
+    """Give a task by its name; for an unknown one a ValueError that lists them."""
+    if name not in TASKS:
+        if name.endswith(".py"):
+            raise ValueError(
+                "expected TASK and FILE; did you mean "
+                f"`mygpt check {Path(name).stem} {name}`?"
+            )
+        near = difflib.get_close_matches(name, TASKS, n=1)
+        hint = f"; did you mean {near[0]}?" if near else ""
+        raise ValueError(f"no task {name!r}{hint} (see `mygpt check --list`)")
+    if gpt2 is None:
+        return TASKS[name]
+    if name != "answer":
+        raise ValueError(f"--gpt2 is for the task answer, not for {name}")
+    if not Path(gpt2).is_dir():
+        raise ValueError(f"expected a Hugging Face GPT-2 folder, found no {gpt2}")
+    return answer_task(gpt2)

@@ -43,6 +43,10 @@ from mygpt.check.task import Arguments, Mistake, Probe, Program, Task
 VISIBLE = 0.02  # share of the largest value by which a shown difference exceeds it
 LONGEST = 2000  # characters of what a program printed
 PRECISE = 1e-10  # a program in float64 is as close as this
+MEMORY = (
+    "Your program asked for more memory than it may have. Its inputs are small: is a "
+    "shape or a count larger than meant?"
+)
 WRONG_TYPES = re.compile(r"dtype|[Ff]loat|[Dd]ouble|scalar type")
 
 
@@ -64,35 +68,36 @@ def check(
     `parameters` tells which attribute of a class holds which weight. What the program
     prints is in the result, as far as its first run goes.
     """
-    seconds = limit or task.limit
-    printed = Printed()
-    with redirect_stdout(printed):
-        result = checked(task, program, parameters, seconds, printed)
-    result.printed = printed.first()
-    return result
+    return examine(task, program, parameters, limit)[0]
 
 
-def checked(
+def examine(
     task: Task,
     program: Any,
-    parameters: dict[str, str] | None,
-    seconds: int | float,
-    printed: "Printed",
-) -> Result:
-    """Check a program, and turn all that stops it into a result."""
-    try:
-        with time_limit(seconds), warnings.catch_warnings():
-            warnings.simplefilter("ignore")  # of the reader's program
-            if parameters is not None:
-                task, program = from_class(task, program, parameters)
-            check_function(task, program)
-            return Checking(task, program, printed=printed).result()
-    except NotRight as found:
-        return found.result
-    except Unusable as error:
-        return failed(task, "load", str(error))
-    except OutOfTime:
-        return out_of_time(task, seconds)
+    parameters: dict[str, str] | None = None,
+    limit: int | float | None = None,
+) -> tuple[Result, "Checking | None"]:
+    """Check a program, and give also the check itself, if it came so far."""
+    seconds = limit or task.limit
+    printed = Printed()
+    checking = None
+    with redirect_stdout(printed):
+        try:
+            with time_limit(seconds), warnings.catch_warnings():
+                warnings.simplefilter("ignore")  # of the reader's program
+                if parameters is not None:
+                    task, program = from_class(task, program, parameters)
+                check_function(task, program)
+                checking = Checking(task, program, printed=printed)
+                result = checking.result()
+        except NotRight as found:
+            result = found.result
+        except Unusable as error:
+            result = failed(task, "load", str(error))
+        except OutOfTime:
+            result = out_of_time(task, seconds)
+    result.printed = printed.first()
+    return result, checking
 
 
 def out_of_time(task: Task, seconds: int | float) -> Result:
@@ -147,12 +152,17 @@ def failed(task: Task, stage: str, message: str, **found: Any) -> Result:
 
 @dataclass
 class Checking:
-    """One program under check, against one form of the right answer."""
+    """One program under check, against one form of the right answer.
+
+    gradients, seen: what it computed besides the outcomes, as far as the check went.
+    """
 
     task: Task
     program: Program
     dtype: torch.dtype = torch.float64
     printed: Printed = field(default_factory=Printed)
+    gradients: list[dict[str, Any]] = field(default_factory=list)
+    seen: list[Any] = field(default_factory=list)
 
     def result(self) -> Result:
         if self.needs_float32():
@@ -166,6 +176,9 @@ class Checking:
         self.check_effects()
         self.check_gradients(reference)
         self.check_properties()
+        return self.right(form)
+
+    def right(self, form: str) -> Result:
         if self.task.praise:
             given = [outcome.value for outcome in self.outcomes]
             form = self.task.praise(self.arguments, given)
@@ -383,6 +396,7 @@ class Checking:
                 raise NotRight(
                     failed(self.task, "gradient", got, input=shapes(arguments))
                 )
+            self.gradients.append(got)
             if place := find_difference(expected, got, "", self.task.tolerance):
                 raise NotRight(self.explain_gradient(place, expected, got, arguments))
         if self.task.differentiable and self.is_precise(reference):
@@ -464,20 +478,32 @@ class Checking:
             ) from None
 
     def check_properties(self) -> None:
-        for sentence in self.broken_properties():
-            raise NotRight(
-                failed(self.task, "property", sentence, input=shapes(self.arguments[0]))
-            )
+        for each in self.task.properties:
+            given = convert(self.arguments[0], self.dtype)
+            try:
+                self.seen.append(convert(each.seen(self.program, given), self.dtype))
+                sentence = each.broken(self.seen[-1], given)
+            except Exception as error:
+                sentence = (
+                    "The values are right, but with other inputs your program stops "
+                    f"with {one_line(error)}."
+                )
+            if sentence:
+                raise NotRight(self.property_failed(sentence))
+
+    def property_failed(self, sentence: str) -> Result:
+        return failed(self.task, "property", sentence, input=shapes(self.arguments[0]))
 
     def broken_properties(self) -> list[str]:
-        """Give a sentence for each property that does not hold."""
+        """Give a sentence for each property that does not hold either."""
         sentences: list[str] = []
         if any(map(has_nan, self.outcomes)):
             return sentences  # nothing equals NaN
         for each in self.task.properties:
-            arguments = convert(self.arguments[0], self.dtype)
+            given = convert(self.arguments[0], self.dtype)
             try:
-                sentence = each.broken(self.program, arguments)
+                seen = convert(each.seen(self.program, given), self.dtype)
+                sentence = each.broken(seen, given)
             except Exception:
                 continue  # what raises was told already
             if sentence:
@@ -516,7 +542,8 @@ def reason(
     if isinstance(got.error, WrongResult):
         return "type", f"Your program gives the wrong kind of result: {got.error}."
     if got.error:
-        return "run", f"Your program stopped with {one_line(got.error)}."
+        text = f"Your program stopped with {one_line(got.error)}."
+        return "run", MEMORY if too_large(got.error) else text
     found = find_difference(expected.value, got.value, "", tolerance)
     assert found is not None
     start = {
@@ -527,6 +554,11 @@ def reason(
     }[found.kind]
     stage = "value" if found.kind == "nan" else found.kind
     return stage, f"{start}: {found.sentence}."
+
+
+def too_large(error: BaseException) -> bool:
+    """Whether memory was asked for that was not to be had."""
+    return isinstance(error, MemoryError) or "can't allocate memory" in str(error)
 
 
 def gradients(

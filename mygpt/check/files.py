@@ -1,48 +1,24 @@
 """Check a function in a file, in a process of its own."""
 
-import difflib
-import importlib.util
+import errno
 import json
-import multiprocessing
-import os
-import sys
 import tempfile
 import time
 from collections.abc import Iterator
-from io import TextIOWrapper
+from functools import partial
 from pathlib import Path
-from typing import Any, TextIO
+from typing import Any
 
-from mygpt.check.catalogue import TASKS
-from mygpt.check.engine import LONGEST, check, failed, one_line, out_of_time, trace_of
+from mygpt.check import apart
+from mygpt.check.catalogue import find_task
+from mygpt.check.child import in_child
+from mygpt.check.engine import LONGEST, failed, out_of_time
+from mygpt.check.evidence import INCOMPLETE, verdict
+from mygpt.check.evidence import from_json as evidence_from_json
 from mygpt.check.result import Result
-from mygpt.check.run import OutOfTime, time_limit
 from mygpt.check.task import Task
-from mygpt.check.tasks.answer import answer_task
 
-GRACE = 5.0  # seconds after its limit until a process is killed
-# Forked, a check starts at once; elsewhere PyTorch does not survive a fork.
-START = "fork" if sys.platform == "linux" else "spawn"
-
-
-def find_task(name: str, gpt2: str | None = None) -> Task:
-    """Give a task by its name; for an unknown one a ValueError that lists them."""
-    if name not in TASKS:
-        if name.endswith(".py"):
-            raise ValueError(
-                "expected TASK and FILE; did you mean "
-                f"`mygpt check {Path(name).stem} {name}`?"
-            )
-        near = difflib.get_close_matches(name, TASKS, n=1)
-        hint = f"; did you mean {near[0]}?" if near else ""
-        raise ValueError(f"no task {name!r}{hint} (see `mygpt check --list`)")
-    if gpt2 is None:
-        return TASKS[name]
-    if name != "answer":
-        raise ValueError(f"--gpt2 is for the task answer, not for {name}")
-    if not Path(gpt2).is_dir():
-        raise ValueError(f"expected a Hugging Face GPT-2 folder, found no {gpt2}")
-    return answer_task(gpt2)
+LOOP = "a link that leads back to itself"
 
 
 def check_file(
@@ -50,9 +26,12 @@ def check_file(
 ) -> Result:
     """Check the function of a task's name in a file.
 
-    The file is run in a process of its own; what it prints is in the result.
+    The file is run in a process of its own, and what it computed is judged outside of
+    that; what it prints is in the result.
     """
     task = find_task(name, gpt2)
+    if loops(path):
+        raise ValueError(f"{path} is {LOOP}")
     if path.is_dir():
         raise ValueError(
             f"{path} is a folder; `mygpt check --all {path}` checks a workbook"
@@ -62,141 +41,93 @@ def check_file(
     if path.suffix != ".py":
         raise ValueError(f"expected a Python file, one that ends in .py; got {path}")
     seconds = limit or task.limit
-    context = multiprocessing.get_context(START)
-    receiver, sender = context.Pipe(duplex=False)
     with tempfile.TemporaryDirectory() as folder:
         printed = Path(folder, "printed")
-        process = context.Process(
-            target=in_child, args=(sender, name, path, seconds, gpt2, printed)
+        result = apart.supervised(
+            partial(in_child, name, path, seconds, gpt2, printed),
+            partial(conclude, task, seconds),
+            Path(folder),
+            seconds,
+            apart.MEMORY + 6 * size_of(gpt2),
         )
-        process.start()
-        sender.close()
-        result = wait_for(process, receiver, task, seconds)
         text = read_text(printed)
+    if result is None:
+        result = failed(task, "load", "Your program ended the process that checks it.")
     text += result.printed
     result.printed = text if len(text) <= LONGEST else text[:LONGEST] + "…"
     return result
 
 
+def loops(path: Path) -> bool:
+    """Whether a path is a link that never ends."""
+    try:
+        path.stat()
+    except OSError as error:
+        return error.errno == errno.ELOOP
+    return False
+
+
+def size_of(folder: str | None) -> int:
+    """The bytes of a folder's files; 0 if there is no folder."""
+    files = Path(folder).iterdir() if folder else ()
+    return sum(path.stat().st_size for path in files if path.is_file())
+
+
 def read_text(path: Path) -> str:
-    """Read what was printed, or nothing if the process did not come so far."""
+    """Read the beginning of what was printed, or nothing if there is nothing."""
     if not path.is_file():
         return ""
-    return path.read_bytes().decode("utf-8", errors="replace")
+    with path.open("rb") as file:
+        return file.read(4 * LONGEST).decode("utf-8", errors="replace")
 
 
-def wait_for(process: Any, receiver: Any, task: Task, seconds: int | float) -> Result:
-    """Wait for a child's result; a child that gives none has been stopped."""
-    start = 0 if START == "fork" else 60  # to import PyTorch again
-    try:
-        if receiver.poll(start + seconds + GRACE):
-            found = receiver.recv()
-            if isinstance(found, str):
-                raise ValueError(found)
-            return Result(**found)
-        late = True
-    except EOFError:
-        late = False
-    finally:
-        if process.is_alive():
-            process.join(0.5)
-        if process.is_alive():
-            process.kill()
-        process.join()
+def conclude(
+    task: Task,
+    seconds: int | float,
+    content: bytes | None,
+    late: bool,
+    code: int | None,
+) -> Result:
+    """Turn what a program's process sent into a result, right only by evidence."""
     if late:
         return out_of_time(task, seconds)
-    return failed(
-        task,
-        "load",
-        f"Your program ended the process itself (exit code {process.exitcode}).",
-    )
-
-
-def in_child(
-    sender: Any,
-    name: str,
-    path: Path,
-    seconds: int | float,
-    gpt2: str | None,
-    printed: Path,
-) -> None:
-    """Check in this process, print to a file, and send the result."""
-    sys.stdout.flush()
-    sys.stderr.flush()
-    with printed.open("wb") as file:
-        os.dup2(file.fileno(), 1)
-        os.dup2(file.fileno(), 2)
-    # A parent may have put something else in their places.
-    sys.stdout, sys.stderr = map(text_to, (1, 2))
-    try:
-        found = check_here(find_task(name, gpt2), path, seconds).as_json()
-    except (ValueError, OSError, ImportError) as error:
-        found = str(error)  # of what the task needs, not of the reader's program
-    sys.stdout.flush()
-    sys.stderr.flush()
-    sender.send(found)
-    sender.close()
-
-
-def text_to(number: int) -> TextIO:
-    raw = open(number, "wb", buffering=0, closefd=False)  # noqa: SIM115
-    return TextIOWrapper(raw, "utf-8", errors="replace", write_through=True)
-
-
-def check_here(task: Task, path: Path, seconds: int | float) -> Result:
-    """Import a file and check its function."""
-    try:
-        with time_limit(seconds):
-            module = load(path)
-    except OutOfTime:
-        return out_of_time(task, seconds)
-    except BaseException as error:
-        # SystemExit and KeyboardInterrupt of the file's own too
+    if content is None:
         return failed(
             task,
             "load",
-            f"{path.name} could not be imported: {one_line(error)}.",
-            trace=trace_of(error),
+            f"Your program ended the process itself (exit code {code}).",
         )
-    program = getattr(module, task.name, None)
-    if program is None:
-        return failed(task, "load", no_function(task, path, module))
-    parameters = getattr(module, f"{task.name}_parameters", None)
-    if isinstance(program, type) and task.sizes and parameters is None:
-        return failed(
-            task,
-            "load",
-            f"{path.name}: {task.name} is a class. Say in the file which of its "
-            f"parameters is which weight: {task.name}_parameters = "
-            f"{{{task.weights[0]!r}: 'path.of.it', …}}.",
-        )
-    return check(task, program, parameters, seconds)
+    try:
+        found = json.loads(content)
+        if "needs" in found:
+            raise NeedsMore(found["needs"])
+        result = result_of(found["result"])
+        if not result.passed:
+            return result
+        judged = verdict(task, evidence_from_json(found["evidence"]))
+    except NeedsMore as error:
+        raise ValueError(*error.args) from None
+    except Exception:
+        return failed(task, "load", INCOMPLETE)
+    judged.hints, judged.printed = judged.hints + result.hints, result.printed
+    return judged
 
 
-def load(path: Path) -> Any:
-    """Import a file, which finds its neighbours as if run beside them."""
-    path = path.resolve()
-    sys.path.insert(0, str(path.parent))
-    sys.dont_write_bytecode = True
-    spec = importlib.util.spec_from_file_location(path.stem, path)
-    module = importlib.util.module_from_spec(spec)
-    sys.modules[path.stem] = module
-    spec.loader.exec_module(module)
-    return module
+class NeedsMore(Exception):
+    """The task could not be checked at all; carries the reason."""
 
 
-def no_function(task: Task, path: Path, module: Any) -> str:
-    """Say that a function is missing, and which there are."""
-    names = [
-        name
-        for name, value in vars(module).items()
-        if callable(value) and getattr(value, "__module__", None) == module.__name__
-    ]
-    near = difflib.get_close_matches(task.name, names, n=1)
-    if near:
-        return f"{path.name} has no function {task.name}; is it {near[0]}? Rename it."
-    has = f"; it has {', '.join(names)}" if names else ""
-    return f"{path.name} has no function {task.name}{has}."
+def result_of(found: dict[str, Any]) -> Result:
+    """Read a result; a TypeError if it is none."""
+    result, plain = Result(**found), Result("", False)
+    for name, value in vars(result).items():
+        usual = getattr(plain, name)
+        kinds = (str, type(None)) if name == "mistake" else type(usual)
+        lines = value if isinstance(value, list) else []
+        if not isinstance(value, kinds) or not all(isinstance(s, str) for s in lines):
+            raise TypeError(f"expected {name} of another type, got {value!r}")
+    result.judged = "inside"
+    return result
 
 
 def saves(path: Path, pause: float = 0.2) -> Iterator[None]:
@@ -216,8 +147,8 @@ def stamps(folder: Path) -> dict[Path, tuple[int, int]]:
     for path in folder.glob("*.py"):
         try:
             status = path.stat()
-        except FileNotFoundError:
-            continue  # an editor is just replacing it
+        except OSError:
+            continue  # an editor is just replacing it, or a link leads nowhere
         found[path] = (status.st_mtime_ns, status.st_size)
     return found
 

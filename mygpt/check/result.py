@@ -28,6 +28,8 @@ class Result:
     input, expected, got, index: the smallest input found that fails, as text.
     trace: the traceback of an error, shown on request.
     printed: what the program printed, in its first run and in its file.
+    judged: where the verdict was made: "inside" the program's process, or "outside" it,
+        from the values that it sent. A file is right only if it was judged outside.
     """
 
     task: str
@@ -44,6 +46,7 @@ class Result:
     index: str = ""
     trace: str = ""
     printed: str = ""
+    judged: str = "inside"
 
     def __bool__(self) -> bool:
         return self.passed
@@ -67,7 +70,10 @@ class Result:
     def verdict(self) -> list[str]:
         if self.passed:
             note = f" ({self.message})" if self.message else ""
-            return wrapped(f"{self.task}: right{note}")
+            lines = wrapped(f"{self.task}: right{note}")
+            for hint in self.hints:
+                lines += wrapped(hint, "  also      ")
+            return lines
         lines = [f"{self.task}: not yet", *wrapped(self.message), ""]
         lines += wrapped(self.asked, "  asked     ")
         for name in ("input", "expected", "got"):

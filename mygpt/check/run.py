@@ -6,7 +6,7 @@ import signal
 import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 import torch
@@ -24,11 +24,15 @@ RANDOM = "random numbers were drawn, or a seed set"
 
 @dataclass
 class Outcome:
-    """What came of one run: a value, or an error, and what else the program did."""
+    """What came of one run: a value, or an error, and what else the program did.
+
+    left: the arguments as the program left them.
+    """
 
     value: Any = None
-    error: Exception | None = None
+    error: BaseException | None = None
     trouble: str | None = None
+    left: Arguments = field(default_factory=dict)
 
 
 def run_once(
@@ -43,8 +47,9 @@ def run_once(
             outcome.value = in_parts(task, task.run(program, copies))
         except Unusable:
             raise
-        except Exception as error:
+        except (Exception, SystemExit) as error:
             outcome.error = error
+    outcome.left = copies
     if changes:
         outcome.trouble = changes[0]
     for name in given:

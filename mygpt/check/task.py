@@ -54,10 +54,15 @@ class Probe:
 
 @dataclass(frozen=True)
 class Property:
-    """What must hold on its own: `broken` gives a sentence if it does not, or None."""
+    """What must hold on its own.
+
+    `seen` runs a program and gives plain data: tensors, numbers, lists of them.
+    `broken` gives a sentence if the property does not hold of these, or None.
+    """
 
     name: str
-    broken: Callable[[Program, Arguments], str | None]
+    seen: Callable[[Program, Arguments], Any]
+    broken: Callable[[Any, Arguments], str | None]
 
 
 @dataclass(frozen=True, eq=False)
@@ -135,6 +140,11 @@ class Task:
         if self.observe:
             return self.observe(program, arguments)
         return program(*arguments.values())
+
+
+def result_of(program: Program, arguments: Arguments) -> Any:
+    """What most properties are judged by: what the program gives."""
+    return program(*arguments.values())
 
 
 class Draw:

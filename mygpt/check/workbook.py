@@ -4,7 +4,7 @@ from pathlib import Path
 
 from mygpt.check.catalogue import IN_ORDER
 from mygpt.check.engine import failed
-from mygpt.check.files import check_file
+from mygpt.check.files import LOOP, check_file, loops
 from mygpt.check.result import Result, wrapped
 from mygpt.check.task import CHAPTERS, Task
 from mygpt.files import write_atomically
@@ -24,10 +24,12 @@ others, as in `from softmax import softmax`.
     mygpt check softmax softmax.py --watch    again at every save
     mygpt check --all .                       how far you are
 
-`--json` is for a grader, `--traceback` shows where an error arose. A message names the
-section of the book that explains the task: the book is at {book}. In a notebook:
-`from mygpt import check`, then `check.softmax(my_softmax)`. If you would rather write a
-class, say which of its parameters is which weight, in the same file:
+`--json` is for a grader: "passed" is true only if the values that a program computed
+were judged right in another process. What a program starts ends with its check.
+`--traceback` shows where an error arose. A message names the section of the book that
+explains the task: the book is at {book}. In a notebook: `from mygpt import check`, then
+`check.softmax(my_softmax)`. If you would rather write a class, say which of its
+parameters is which weight, in the same file:
 
     mlp_parameters = {{"W1": "fc1.weight.T", "b1": "fc1.bias",
                       "W2": "fc2.weight.T", "b2": "fc2.bias"}}
@@ -89,22 +91,29 @@ def check_workbook(
 ) -> list[Result]:
     """Check the tasks of a folder in the book's order."""
     folder = Path(folder)
+    if loops(folder):
+        raise ValueError(f"{folder} is {LOOP}")
     if folder.is_file():
         raise ValueError(f"{folder} is a file; expected a folder")
     if not folder.is_dir():
         raise ValueError(f"expected a folder, found no {folder}")
-    found = [task for task in IN_ORDER if (folder / f"{task.name}.py").is_file()]
+    files = {task: folder / f"{task.name}.py" for task in IN_ORDER}
+    found = [task for task, path in files.items() if path.is_file() or loops(path)]
     if not found:
         raise ValueError(
             f"{folder} has none of the workbook's files; `mygpt workbook FOLDER` "
             "writes them"
         )
-    return [
-        check_file(task.name, folder / f"{task.name}.py", limit)
-        if task in found
-        else failed(task, "load", f"{MISSING} {task.name}.py")
-        for task in IN_ORDER
-    ]
+    return [check_found(task, files[task], limit) for task in IN_ORDER]
+
+
+def check_found(task: Task, path: Path, limit: int | float | None) -> Result:
+    """Check a file of a workbook that may be missing."""
+    if loops(path):
+        return failed(task, "load", f"{path.name} is {LOOP}")
+    if not path.is_file():
+        return failed(task, "load", f"{MISSING} {path.name}")
+    return check_file(task.name, path, limit)
 
 
 def progress(results: list[Result]) -> str:

@@ -10,7 +10,7 @@ from torch.func import functional_call
 
 from mygpt.attention import MultiHeadAttention, attention_weights
 from mygpt.check.run import kept_state
-from mygpt.check.task import Draw, Mistake, Probe, Property, Task
+from mygpt.check.task import Arguments, Draw, Mistake, Probe, Program, Property, Task
 
 ATTENTION = ("W_Q", "b_Q", "W_K", "b_K", "W_V", "b_V", "W_O", "b_O")
 
@@ -83,16 +83,23 @@ def wrong(**pieces) -> Callable[..., Tensor]:
     return lambda x, W_Q, W_K, W_V: head(x, W_Q, W_K, W_V, **pieces)
 
 
-def causal(program, arguments) -> str | None:
-    """Whether a change of any position leaves the earlier ones alone."""
+def with_each_position_changed(program: Program, arguments: Arguments) -> list[Tensor]:
+    """What comes out as it is, and when position 1, 2, … is another."""
     x = arguments["x"]
-    before = program(*arguments.values())
+    seen = [program(*arguments.values())]
     # Random numbers: one number added to all channels would pass through a layer norm.
     other = torch.randn(x.shape, generator=torch.Generator().manual_seed(0)).to(x)
     for t in range(1, x.shape[1]):
         changed = {**arguments, "x": x.clone()}
         changed["x"][:, t] = other[:, t]
-        after = program(*changed.values())
+        seen.append(program(*changed.values()))
+    return seen
+
+
+def causal(seen: list[Tensor], arguments: Arguments) -> str | None:
+    """Whether a change of any position leaves the earlier ones alone."""
+    before, *later = seen
+    for t, after in enumerate(later, start=1):
         if not torch.allclose(before[:, :t], after[:, :t], atol=1e-5):
             return (
                 "It is not causal: changing a position changes what earlier ones give."
@@ -100,11 +107,15 @@ def causal(program, arguments) -> str | None:
     return None
 
 
-def alone_in_batch(program, arguments) -> str | None:
-    """Whether each text of a batch is treated alone."""
+def first_text(program: Program, arguments: Arguments) -> list[Tensor]:
+    """The first text in its batch, and alone."""
     first = {**arguments, "x": arguments["x"][:1]}
-    whole = program(*arguments.values())[:1]
-    if torch.allclose(program(*first.values()), whole, atol=1e-5):
+    return [program(*arguments.values())[:1], program(*first.values())]
+
+
+def alone_in_batch(seen: list[Tensor], arguments: Arguments) -> str | None:
+    """Whether each text of a batch is treated alone."""
+    if torch.allclose(*seen, atol=1e-5):
         return None
     return (
         "The rows of a batch influence each other: the first one alone gives "
@@ -112,6 +123,10 @@ def alone_in_batch(program, arguments) -> str | None:
     )
 
 
+PROPERTIES = (
+    Property("causal", with_each_position_changed, causal),
+    Property("batch", first_text, alone_in_batch),
+)
 HEAD_CHAPTER = "03_attention"
 HEAD_PROBES = [
     Probe(0, {"B": 1, "T": 3, "C": 5, "D": 2}),
@@ -141,7 +156,7 @@ tensor([[[0.0000],
     probes=HEAD_PROBES,
     least={"T": 2},
     differentiable=["x", "W_Q", "W_K", "W_V"],
-    properties=[Property("causal", causal), Property("batch", alone_in_batch)],
+    properties=PROPERTIES,
     sizes=lambda given: {"C": given["W_Q"].shape[0], "D": given["W_Q"].shape[1]},
     weights=["W_Q", "W_K", "W_V"],
     mistakes=[
@@ -543,7 +558,7 @@ tensor([[[1.0000, 0.0000],
     ],
     least={"T": 2},
     differentiable=["x", "weights"],
-    properties=[Property("causal", causal), Property("batch", alone_in_batch)],
+    properties=PROPERTIES,
     sizes=lambda given: {"C": given["x"].shape[-1], "num_heads": given["num_heads"]},
     weights=["weights"],
     mistakes=HEADS_MISTAKES,

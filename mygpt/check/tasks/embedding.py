@@ -6,7 +6,7 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor
 
-from mygpt.check.task import Draw, Mistake, Probe, Property, Task
+from mygpt.check.task import Arguments, Draw, Mistake, Probe, Program, Property, Task
 
 
 def make_logits(
@@ -23,10 +23,13 @@ def of_targets(values: Tensor, targets: Tensor) -> Tensor:
     return values[torch.arange(len(targets)), targets]
 
 
-def uniform_costs_ln_v(program, arguments) -> str | None:
+def loss_of_uniform(program: Program, arguments: Arguments) -> float:
     logits, targets = arguments.values()
-    V = logits.shape[-1]
-    loss = float(program(torch.zeros_like(logits), targets))
+    return float(program(torch.zeros_like(logits), targets))
+
+
+def uniform_costs_ln_v(loss: float, arguments: Arguments) -> str | None:
+    V = arguments["logits"].shape[-1]
     if abs(loss - math.log(V)) < 1e-4:
         return None
     return (
@@ -61,7 +64,7 @@ tensor(1.3863)""",
     ],
     least={"V": 2},
     differentiable=["logits"],
-    properties=[Property("ln V", uniform_costs_ln_v)],
+    properties=[Property("ln V", loss_of_uniform, uniform_costs_ln_v)],
     mistakes=[
         Mistake(
             "sum-for-mean",

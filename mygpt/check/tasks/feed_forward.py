@@ -10,7 +10,7 @@ from torch import Tensor
 from torch.func import functional_call
 
 from mygpt.check.run import kept_state
-from mygpt.check.task import Draw, Mistake, Probe, Property, Task
+from mygpt.check.task import Arguments, Draw, Mistake, Probe, Program, Property, Task
 from mygpt.feed_forward import MLP
 
 ERF = "GELU in its erf form; GPT-2 was trained with the tanh form"
@@ -233,10 +233,14 @@ def in_both_forms(
     ]
 
 
-def each_position_alone(program, arguments) -> str | None:
+def first_position(program: Program, arguments: Arguments) -> list[Tensor]:
+    """The first position among the others, and alone."""
     first = {**arguments, "x": arguments["x"][:, :1]}
-    whole = program(*arguments.values())[:, :1]
-    if torch.allclose(program(*first.values()), whole, atol=1e-5):
+    return [program(*arguments.values())[:, :1], program(*first.values())]
+
+
+def each_position_alone(seen: list[Tensor], arguments: Arguments) -> str | None:
+    if torch.allclose(*seen, atol=1e-5):
         return None
     return "It is not position-wise: the first position alone gives something else."
 
@@ -271,7 +275,7 @@ tensor([[[ 1.0000],
         Probe(4, {"B": 2, "T": 2, "C": 2, "F": 8, "scale": 10.0}),
     ],
     differentiable=["x", "W1", "b1", "W2", "b2"],
-    properties=[Property("position-wise", each_position_alone)],
+    properties=[Property("position-wise", first_position, each_position_alone)],
     sizes=lambda given: {"C": given["W1"].shape[0], "F": given["W1"].shape[1]},
     optional={"F": None},
     weights=["W1", "b1", "W2", "b2"],

@@ -172,11 +172,14 @@ IN_BLOCKS = (
 )  # fmt: skip
 
 
-def ln_v_at_zero(program: Program, arguments: Arguments) -> str | None:
+def loss_without_tokens(program: Program, arguments: Arguments) -> float:
     ids, targets, weights, num_heads = arguments.values()
     silent = {**weights, "token": torch.zeros_like(weights["token"])}
-    V = len(weights["token"])
-    loss = float(program(ids, targets, silent, num_heads)[1])
+    return float(program(ids, targets, silent, num_heads)[1])
+
+
+def ln_v_at_zero(loss: float, arguments: Arguments) -> str | None:
+    V = len(arguments["weights"]["token"])
     if abs(loss - math.log(V)) < 1e-4:
         return None
     return (
@@ -185,20 +188,24 @@ def ln_v_at_zero(program: Program, arguments: Arguments) -> str | None:
     )
 
 
-def causal_logits(program: Program, arguments: Arguments) -> str | None:
+def with_the_last_token_changed(program: Program, arguments: Arguments) -> list[Tensor]:
+    """The logits of all positions but the last, before and after."""
     changed = {**arguments, "ids": arguments["ids"].clone()}
     V = len(arguments["weights"]["token"])
     changed["ids"][:, -1] = (changed["ids"][:, -1] + 1) % V
-    before, after = (program(*a.values())[0][:, :-1] for a in (arguments, changed))
-    if torch.allclose(before, after, atol=1e-5):
+    return [program(*each.values())[0][:, :-1] for each in (arguments, changed)]
+
+
+def causal_logits(seen: list[Tensor], arguments: Arguments) -> str | None:
+    if torch.allclose(*seen, atol=1e-5):
         return None
     return (
         "It is not causal: another last token changes the logits of earlier positions."
     )
 
 
-def one_batch_overfits(program: Program, arguments: Arguments) -> str | None:
-    """Whether Adam on one batch brings the loss down."""
+def loss_after_adam(program: Program, arguments: Arguments) -> float:
+    """The loss after forty steps of Adam on one batch."""
     ids, targets, weights, num_heads = arguments.values()
     trained = {
         name: [{n: w.clone().requires_grad_() for n, w in b.items()} for b in value]
@@ -214,11 +221,15 @@ def one_batch_overfits(program: Program, arguments: Arguments) -> str | None:
         loss = program(ids, targets, trained, num_heads)[1]
         loss.backward()
         adam.step()
-    if float(loss.detach()) < 0.3:
+    return float(loss.detach())
+
+
+def one_batch_overfits(loss: float, arguments: Arguments) -> str | None:
+    if loss < 0.3:
         return None
     return (
-        "Forty steps of Adam on one batch leave your loss at "
-        f"{float(loss.detach()):.2f}: a model that can learn gets below 0.3."
+        f"Forty steps of Adam on one batch leave your loss at {loss:.2f}: a model that "
+        "can learn gets below 0.3."
     )
 
 
@@ -262,9 +273,9 @@ gpt = Task(
     least={"V": 2, "D": 2, "T": 2},
     differentiable=["weights"],
     properties=[
-        Property("causal", causal_logits),
-        Property("ln V", ln_v_at_zero),
-        Property("overfits", one_batch_overfits),
+        Property("causal", with_the_last_token_changed, causal_logits),
+        Property("ln V", loss_without_tokens, ln_v_at_zero),
+        Property("overfits", loss_after_adam, one_batch_overfits),
     ],
     sizes=lambda given: {
         "V": given["weights"]["token"].shape[0],

@@ -4,7 +4,7 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor
 
-from mygpt.check.task import Draw, Mistake, Probe, Property, Task
+from mygpt.check.task import Arguments, Draw, Mistake, Probe, Program, Property, Task
 from mygpt.norm import normalise
 
 CHAPTER = "08_layer_norm"
@@ -46,10 +46,13 @@ def wrong(**pieces):
     return lambda x, weight, bias, eps: norm_with(x, weight, bias, eps, **pieces)
 
 
-def mean_zero(program, arguments) -> str | None:
+def plainly_normed(program: Program, arguments: Arguments) -> Tensor:
     C = arguments["x"].shape[-1]
     one, zero = torch.ones(C).to(arguments["x"]), torch.zeros(C).to(arguments["x"])
-    y = program(arguments["x"], one, zero, arguments["eps"])
+    return program(arguments["x"], one, zero, arguments["eps"])
+
+
+def mean_zero(y: Tensor, arguments: Arguments) -> str | None:
     if y.mean(-1).abs().max() < 1e-4:
         return None
     return "With weight 1 and bias 0 every position's mean must be 0; yours is not."
@@ -82,7 +85,7 @@ tensor([[[-1.,  1.]]])""",
     least={"C": 2},
     fixed=["eps"],
     differentiable=["x", "weight", "bias"],
-    properties=[Property("mean 0", mean_zero)],
+    properties=[Property("mean 0", plainly_normed, mean_zero)],
     sizes=lambda given: {"C": len(given["weight"]), "eps": given["eps"]},
     optional={"eps": 1e-5},
     weights=["weight", "bias"],

@@ -7,7 +7,16 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor
 
-from mygpt.check.task import Arguments, Draw, Mistake, Probe, Program, Property, Task
+from mygpt.check.task import (
+    Arguments,
+    Draw,
+    Mistake,
+    Probe,
+    Program,
+    Property,
+    Task,
+    result_of,
+)
 from mygpt.check.tasks.attention import join, split
 from mygpt.check.tasks.block import FORMS
 from mygpt.check.tasks.feed_forward import ERF, tanh_form
@@ -37,8 +46,8 @@ def above(logits: Tensor, k: int) -> Tensor:
     return logits >= logits.topk(min(max(k, 1), logits.shape[-1])).values[:, -1:]
 
 
-def adds_up(program: Program, arguments: Arguments) -> str | None:
-    total = program(*arguments.values()).sum(-1)
+def adds_up(probabilities: Tensor, arguments: Arguments) -> str | None:
+    total = probabilities.sum(-1)
     if torch.allclose(total, torch.ones_like(total), atol=1e-5):
         return None
     return "Your probabilities do not add up to 1."
@@ -65,7 +74,7 @@ tensor([[0.0000, 0.7311, 0.2689]])""",
     ],
     least={"V": 2},
     fixed=["logits", "k"],
-    properties=[Property("adds up", adds_up)],
+    properties=[Property("adds up", result_of, adds_up)],
     mistakes=[
         Mistake(
             "one-too-few",
@@ -191,7 +200,7 @@ tensor([[0.0000, 0.7311, 0.2689]])""",
     ],
     least={"V": 2},
     fixed=["logits", "p"],
-    properties=[Property("adds up", adds_up)],
+    properties=[Property("adds up", result_of, adds_up)],
     mistakes=[
         Mistake(
             "last-one-missing",
@@ -369,11 +378,11 @@ def both_forms(name: str, text: str, **pieces) -> list[Mistake]:
     ]
 
 
-def cache_is_used(program: Program, arguments: Arguments) -> str | None:
-    """Whether a second call can do without the ids of the first.
+def with_another_table(program: Program, arguments: Arguments) -> list[Tensor]:
+    """The logits of a second call, with two token tables.
 
-    The second call gets a token table in which the tokens of the first have other
-    vectors; from the cache, the logits of the tokens in the second are unaffected.
+    In the other one the tokens of the first call have other vectors. Read from the
+    cache, the logits of the tokens in the second are unaffected.
     """
     _, weights, num_heads = arguments.values()
     V = len(weights["token"])
@@ -384,6 +393,11 @@ def cache_is_used(program: Program, arguments: Arguments) -> str | None:
     for table in (weights, changed):
         cache = program(first, weights, num_heads, None)[1]
         logits.append(program(second, table, num_heads, cache)[0][:, 2:])
+    return logits
+
+
+def cache_is_used(logits: list[Tensor], arguments: Arguments) -> str | None:
+    """Whether a second call can do without the ids of the first."""
     if torch.allclose(*logits, atol=1e-5):
         return None
     return (
@@ -430,7 +444,7 @@ cached_step = Task(
     probes=PIECES,
     least={"V": 3, "D": 2},
     fixed=["pieces"],
-    properties=[Property("cache", cache_is_used)],
+    properties=[Property("cache", with_another_table, cache_is_used)],
     mistakes=[
         *both_forms(
             "positions-from-zero",
@@ -548,8 +562,8 @@ def wrong_generate(**pieces) -> Program:
     return lambda *values: generate_with(*values, **pieces)
 
 
-def rereads(program: Program, arguments: Arguments) -> str | None:
-    """Whether the step is given only what it has not read yet."""
+def lengths_read(program: Program, arguments: Arguments) -> list[int]:
+    """How many ids the step is given at each call."""
     ids, max_new_tokens, _ = arguments.values()
     given = []
 
@@ -558,6 +572,12 @@ def rereads(program: Program, arguments: Arguments) -> str | None:
         return torch.eye(5, dtype=torch.float64)[new[:, -1] % 5], 1
 
     program(step, ids % 5, max_new_tokens)
+    return given
+
+
+def rereads(given: list[int], arguments: Arguments) -> str | None:
+    """Whether the step is given only what it has not read yet."""
+    ids, max_new_tokens, _ = arguments.values()
     if sum(given) <= ids.shape[1] + max_new_tokens:
         return None
     return (
@@ -589,7 +609,7 @@ tensor([[1, 2, 3, 6]])""",
     reference=generate_with,
     make=make_prompt,
     observe=observe_generation,
-    properties=[Property("rereads", rereads)],
+    properties=[Property("rereads", lengths_read, rereads)],
     probes=[
         Probe(0, {"V": 11, "B": 1, "T": 3, "n": 4}),
         Probe(1, {"V": 13, "B": 3, "T": 4, "n": 7}),

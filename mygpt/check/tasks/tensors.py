@@ -3,7 +3,16 @@
 import torch
 from torch import Tensor
 
-from mygpt.check.task import Draw, Mistake, Probe, Property, Task
+from mygpt.check.task import (
+    Arguments,
+    Draw,
+    Mistake,
+    Probe,
+    Program,
+    Property,
+    Task,
+    result_of,
+)
 
 
 def make_row(draw: Draw, C: int, F: int) -> dict:
@@ -79,16 +88,20 @@ def make_scores(
     return {"scores": draw.normal(N, V, mean=0.5, scale=1.5) + shift + rows}
 
 
-def sums_to_one(program, arguments) -> str | None:
-    total = program(*arguments.values()).sum(-1)
+def sums_to_one(probabilities: Tensor, arguments: Arguments) -> str | None:
+    total = probabilities.sum(-1)
     if torch.allclose(total, torch.ones_like(total), atol=1e-5):
         return None
     return "Each row of a softmax adds up to 1; yours do not."
 
 
-def shift_free(program, arguments) -> str | None:
+def with_shift(program: Program, arguments: Arguments) -> list[Tensor]:
     scores = arguments["scores"]
-    if torch.allclose(program(scores), program(scores + 3), atol=1e-5):
+    return [program(scores), program(scores + 3)]
+
+
+def shift_free(seen: list[Tensor], arguments: Arguments) -> str | None:
+    if torch.allclose(*seen, atol=1e-5):
         return None
     return "Adding 3 to all scores must not change a softmax; it changes yours."
 
@@ -123,7 +136,10 @@ tensor([[0.5000, 0.5000],
         Probe(5, {"N": 2, "V": 3, "apart": 1000.0}),
     ],
     differentiable=["scores"],
-    properties=[Property("sums to one", sums_to_one), Property("shift", shift_free)],
+    properties=[
+        Property("sums to one", result_of, sums_to_one),
+        Property("shift", with_shift, shift_free),
+    ],
     mistakes=[
         Mistake(
             "overflow",

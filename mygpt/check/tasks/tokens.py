@@ -4,7 +4,7 @@ from collections import Counter
 from collections.abc import Callable, Sequence
 from itertools import pairwise
 
-from mygpt.check.task import Draw, Mistake, Probe, Property, Task
+from mygpt.check.task import Arguments, Draw, Mistake, Probe, Property, Task, result_of
 from mygpt.tokenizers import PairCounts, merge
 
 Pair = tuple[int, int]
@@ -372,12 +372,12 @@ def coding(**pieces) -> Callable[[str, Sequence[Pair]], list[int]]:
     return lambda text, merges: encode_with(text, merges, **pieces)
 
 
-def round_trip(program, arguments) -> str | None:
+def round_trip(ids: list[int], arguments: Arguments) -> str | None:
     text, merges = arguments.values()
     parts = {i: bytes([i]) for i in range(BYTES)}
     for rank, (a, b) in enumerate(merges):
         parts[BYTES + rank] = parts[a] + parts[b]
-    if b"".join(parts.get(i, b"?") for i in program(text, merges)) == text.encode():
+    if b"".join(parts.get(i, b"?") for i in ids) == text.encode():
         return None
     return "The bytes behind your ids, put together, are not the bytes of the text."
 
@@ -397,7 +397,7 @@ bpe_encode = Task(
     reference=encode,
     make=make_text,
     probes=[Probe(0, {"which": i}) for i in range(len(TEXTS))],
-    properties=[Property("round trip", round_trip)],
+    properties=[Property("round trip", result_of, round_trip)],
     fixed=["merges"],
     mistakes=[
         Mistake(

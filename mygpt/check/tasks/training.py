@@ -356,9 +356,13 @@ def wrong_train(**pieces) -> Program:
     return lambda *values: train_with(*values, **pieces)
 
 
-def keeps_no_graphs(program: Program, arguments: Arguments) -> str | None:
+def graphs_held(program: Program, arguments: Arguments) -> int:
     losses = observe_training(program, arguments)["losses"]
-    if any(isinstance(loss, Tensor) and loss.grad_fn for loss in losses):
+    return sum(isinstance(loss, Tensor) and loss.grad_fn is not None for loss in losses)
+
+
+def keeps_no_graphs(held: int, arguments: Arguments) -> str | None:
+    if held:
         return (
             "Your losses still hold their graphs, so memory grows with every step: "
             "store `loss.item()`."
@@ -401,7 +405,7 @@ train = Task(
         Probe(2, {"V": 4, "B": 1, "T": 1, "N": 3, "training": True}),
     ],
     least={"V": 2},
-    properties=[Property("graphs", keeps_no_graphs)],
+    properties=[Property("graphs", graphs_held, keeps_no_graphs)],
     limit=15.0,
     mistakes=[
         Mistake(

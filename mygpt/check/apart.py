@@ -1,0 +1,190 @@
+"""Run a function in a process of which nothing is left afterwards.
+
+On Linux a supervisor stands between: whatever the function starts becomes a child of
+it, however it hides, and is ended with it. Elsewhere the processes of its session are
+ended (Windows: those that still are its children at the limit).
+"""
+
+import contextlib
+import ctypes
+import multiprocessing
+import os
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+LINUX = sys.platform == "linux"
+# Forked, a check starts at once; elsewhere PyTorch does not survive a fork.
+START = "fork" if LINUX else "spawn"
+IMPORTS = 60  # seconds in which a spawned process imports PyTorch again
+GRACE = 5.0  # seconds after its limit until a process is killed
+MEMORY = 4 * 2**30  # bytes that a check may take besides what the package takes
+WRITTEN = 2**28  # bytes that it may write into one file
+PROCESSES = 512  # processes and threads that a user may have besides those there are
+SUBREAPER = 36  # of prctl
+
+Conclude = Callable[[bytes | None, bool, int | None], Any]
+
+
+def supervised(
+    work: Callable[[Path], None],
+    conclude: Conclude,
+    folder: Path,
+    seconds: int | float,
+    memory: int = MEMORY,
+) -> Any:
+    """Run `work` in a process of its own, end all that it started, and conclude.
+
+    `work` writes what it has to say into the file that it is given; `conclude` gets
+    that (None if there is nothing), whether the time was over, and the exit code.
+    None is returned where the work has ended the supervisor too.
+    """
+    context = multiprocessing.get_context(START)
+    if START != "fork":
+        return oversee(context, work, conclude, folder, seconds, memory)
+    receiver, sender = context.Pipe(duplex=False)
+    arguments = (sender, context, work, conclude, folder, seconds, memory)
+    supervisor = context.Process(target=supervise, args=arguments)
+    supervisor.start()
+    sender.close()
+    try:
+        answer = receiver.recv()
+    except EOFError:
+        return None
+    finally:
+        supervisor.join()
+    if isinstance(answer, Exception):
+        raise answer
+    return answer
+
+
+def supervise(sender: Any, *arguments: Any) -> None:
+    """Adopt all orphans of the work, and send what was concluded."""
+    if LINUX:
+        ctypes.CDLL(None).prctl(SUBREAPER, 1, 0, 0, 0)
+    try:
+        answer = oversee(*arguments)
+    except (ValueError, OSError, ImportError) as error:
+        answer = error  # of what the check needs, not of the reader's program
+    sender.send(answer)
+    sender.close()
+
+
+def oversee(
+    context: Any,
+    work: Callable[[Path], None],
+    conclude: Conclude,
+    folder: Path,
+    seconds: int | float,
+    memory: int,
+) -> Any:
+    """Start the work, wait for its end, and conclude when nothing of it is left."""
+    sent = folder / "sent"
+    child = context.Process(target=begin, args=(work, sent, memory))
+    child.start()
+    try:
+        child.join((0 if START == "fork" else IMPORTS) + seconds + GRACE)
+        late = child.is_alive()
+    finally:
+        end(child)
+    content = sent.read_bytes() if sent.is_file() else None
+    return conclude(content, late, child.exitcode)
+
+
+def begin(work: Callable[[Path], None], sent: Path, memory: int) -> None:
+    """Work in a session of its own, within limits, and leave no thread behind."""
+    if hasattr(os, "setsid"):
+        os.setsid()
+    limit_resources(memory)
+    if hasattr(os, "register_at_fork"):
+        os.register_at_fork(before=note_fork, after_in_child=lambda: os._exit(0))
+    work(sent)
+    os._exit(0)
+
+
+FORKS: list[str] = []  # one entry for each that the work tried
+
+
+def note_fork() -> None:
+    FORKS.append("fork")
+
+
+def limit_resources(memory: int) -> None:
+    """Limit memory, the size of files, and processes, where the system can."""
+    try:
+        import resource
+    except ImportError:
+        return  # Windows
+    limits = {resource.RLIMIT_FSIZE: WRITTEN}
+    if LINUX:
+        pages = int(Path("/proc/self/statm").read_text("ascii").split()[0])
+        limits[resource.RLIMIT_AS] = pages * resource.getpagesize() + memory
+        limits[resource.RLIMIT_NPROC] = threads_of(os.getuid()) + PROCESSES
+    for kind, limit in limits.items():
+        _, most = resource.getrlimit(kind)
+        if most != resource.RLIM_INFINITY:
+            limit = min(limit, most)
+        with contextlib.suppress(ValueError, OSError):
+            resource.setrlimit(kind, (limit, limit))
+
+
+def threads_of(user: int) -> int:
+    """Count the threads of a user's processes."""
+    found = 0
+    for folder in Path("/proc").glob("[0-9]*"):
+        with contextlib.suppress(OSError):
+            if folder.stat().st_uid == user:
+                found += len(os.listdir(folder / "task"))
+    return found
+
+
+def end(child: Any) -> None:
+    """End a process and all that it started."""
+    if hasattr(os, "killpg"):
+        with contextlib.suppress(ProcessLookupError, PermissionError):
+            os.killpg(child.pid, signal.SIGKILL)  # all at once: none forks meanwhile
+    elif child.is_alive():
+        tree = ["taskkill", "/T", "/F", "/PID", str(child.pid)]
+        subprocess.run(tree, capture_output=True)
+    if child.is_alive():
+        child.kill()
+    child.join()
+    if START == "fork" and LINUX:
+        end_orphans()
+
+
+def end_orphans() -> None:
+    """End what has become this process's own, until nothing is left."""
+    own = os.getpgrp()
+    while True:
+        for pid, group in descendants(os.getpid()):
+            with contextlib.suppress(ProcessLookupError, PermissionError):
+                os.kill(pid, signal.SIGKILL) if group == own else os.killpg(
+                    group, signal.SIGKILL
+                )
+        try:
+            while os.waitpid(-1, os.WNOHANG)[0]:
+                pass
+        except ChildProcessError:
+            return
+        time.sleep(0.002)
+
+
+def descendants(root: int) -> list[tuple[int, int]]:
+    """The processes below one, each with its group."""
+    parents: dict[int, tuple[int, int]] = {}
+    for folder in Path("/proc").glob("[0-9]*"):
+        with contextlib.suppress(OSError):
+            # pid (name) state parent group …, where a name may hold anything
+            rest = (folder / "stat").read_text("utf-8", "replace").rpartition(") ")[2]
+            _, parent, group, *_ = rest.split()
+            parents[int(folder.name)] = int(parent), int(group)
+    found, known = [], {root}
+    while below := {p for p, (parent, _) in parents.items() if parent in known} - known:
+        known |= below
+        found += [(pid, parents[pid][1]) for pid in below]
+    return found

@@ -48,7 +48,8 @@ def test_only_numbers_that_are_compared_are_counted(monkeypatch):
 
 def test_every_count_finds_something():
     """A pattern that finds nothing any more would print a silent zero."""
-    quick = set(counts.COUNTS) - {"claims", "claims tested"}
+    none = {"cells with a wider tolerance"}  # none today, which is well
+    quick = set(counts.COUNTS) - {"claims", "claims tested"} - none
     assert [name for name in quick if counts.COUNTS[name]() < 3] == []
 
 

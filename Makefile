@@ -1,22 +1,23 @@
-# make book      build the book into _build/html
-# make epub      build the e-book, _build/mygpt.epub
-# make pdf       build the printed book, _build/mygpt.pdf
-# make test      build it, and run every check
-# make slow      run the tests that take minutes
-# make unit      run the unit tests alone
-# make chapters  run the notebooks again and store what they print
-# make links     follow every link that leads out of the book
-# make colab     run every notebook with the versions that Colab has
-# make binder    run every notebook in Binder's environment
-# make newest    run notebooks and unit tests with the newest packages
-# make release   build the wheel and the sdist, and try each
-# make clean     remove what was built
+# make book       build the book into _build/html
+# make epub       build the e-book, _build/mygpt.epub
+# make pdf        build the printed book, _build/mygpt.pdf
+# make test       build it, and run every check
+# make slow       run the tests that take minutes
+# make unit       run the unit tests alone
+# make chapters   run the notebooks again and store what they print
+# make processors compare the notebooks under settings that stand for other processors
+# make links      follow every link that leads out of the book
+# make colab      run every notebook with the versions that Colab has
+# make binder     run every notebook in Binder's environment
+# make newest     run notebooks and unit tests with the newest packages
+# make release    build the wheel and the sdist, and try each
+# make clean      remove what was built
 #
 # The work is in make.py, whose last line is the cause when it fails.
 
 PYTHON ?= python3
 
-COMMANDS = book epub pdf test unit slow chapters links colab binder newest release
+COMMANDS = book epub pdf test unit slow chapters processors links colab binder newest release
 
 .PHONY: $(COMMANDS) clean
 

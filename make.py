@@ -1,7 +1,9 @@
 """What `make book`, `make test` and the other commands do; standard library only.
 
-    python3 make.py COMMAND    book, epub, pdf, test, unit, slow, chapters, links, one
-                               of CHECKS, or a run in other environments (see APART)
+    python3 make.py COMMAND    book, epub, pdf, test, unit, slow, chapters, processors,
+                               links, one of CHECKS, or a run in other environments
+                               (see APART)
+    python3 make.py processors NAME …    some settings or notebooks alone
 
 All output goes to standard error; when something fails, the last line says why. This
 file also starts on an old Python (from 3.6), which is then named.
@@ -43,6 +45,12 @@ APART = {
     "newest": ["publish/newest.py"],
     "release": ["publish/distributions.py"],
 }
+# Variables that would change what is printed; the second row is of tools/processors.
+PYTHONS = ("MPLBACKEND", "PYTHONPATH", "PYTHONWARNINGS", "PYTHONHOME")
+SETTINGS = (
+    *("ATEN_CPU_CAPABILITY", "MKL_CBWR", "ONEDNN_MAX_CPU_ISA"),
+    *("MYGPT_ROUNDING_NOISE", "MYGPT_SETTING", "MYGPT_THREADS"),
+)
 # The shell is the same engine without windows: a page opens with half the work.
 BROWSERS = (
     *("chromium-headless-shell", "chromium"),
@@ -78,7 +86,7 @@ def environment() -> "dict[str, str]":
         "PIP_DISABLE_PIP_VERSION_CHECK": "1",
         "PYTHONUTF8": "1",
     }
-    for name in ("MPLBACKEND", "PYTHONPATH", "PYTHONWARNINGS", "PYTHONHOME"):
+    for name in (*PYTHONS, *SETTINGS):
         env.pop(name, None)
     return env
 
@@ -308,6 +316,12 @@ def chapters() -> None:
     run("running the chapters", [PYTHON, "chapters/execute.py"])
 
 
+def processors(*names: str) -> None:
+    """Compare the notebooks under settings that stand for other processors."""
+    install("requirements-dev.txt")
+    run("processors", [PYTHON, "-m", "tools.processors", *names])
+
+
 def apart(name: str) -> None:
     """Run one of APART."""
     check_version()
@@ -317,7 +331,7 @@ def apart(name: str) -> None:
 def commands() -> dict:
     """What each command runs, by name."""
     found = {"book": book, "test": test, "unit": unit, "slow": slow}
-    found.update({"chapters": chapters, "links": links})
+    found.update({"chapters": chapters, "links": links, "processors": processors})
     found.update((name, partial(on_paper, name)) for name in ("epub", "pdf"))
     found.update((name, partial(check, name)) for name in CHECKS)
     found.update((name, partial(apart, name)) for name in APART)
@@ -326,16 +340,17 @@ def commands() -> dict:
 
 def main() -> int:
     known = commands()
-    if len(sys.argv) != 2 or sys.argv[1] not in known:
+    name, names = [*sys.argv, ""][1], sys.argv[2:]
+    if name not in known or (names and name != "processors"):
         say(f"expected one of {', '.join(known)}; got {' '.join(sys.argv[1:])!r}")
         return 2
     try:
-        known[sys.argv[1]]()
+        known[name](*names)
     except Stop as stop:
         say(f"\n{stop}")
         return 1
     except OSError as error:
-        say(f"\n{sys.argv[1]} stopped: {cause(str(error).splitlines())}")
+        say(f"\n{name} stopped: {cause(str(error).splitlines())}")
         return 1
     except KeyboardInterrupt:
         say("\ninterrupted")

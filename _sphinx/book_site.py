@@ -71,7 +71,7 @@ def set_keys(app: Sphinx, config: Config) -> None:
     Neither the notebooks' cache nor Sphinx would notice.
     """
     root = Path(app.srcdir)
-    cache = root / "_build" / ".jupyter_cache" / executed.key_of_sources(root)
+    cache = root / "_build" / ".jupyter_cache" / executed.key_of_results(root)
     config.nb_execution_cache_path = str(cache)
     config.book_site_key = executed.key_of_sources(root, READ_WITH)
     executed.fill(cache, root)

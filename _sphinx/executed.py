@@ -19,6 +19,14 @@ EXECUTED_WITH = (
     "chapters/data/*.json",
     "requirements.txt",
 )
+# What makes a run another than the plain one: see tools/processors.
+SETTINGS = (
+    "ATEN_CPU_CAPABILITY",
+    "MKL_CBWR",
+    "MYGPT_ROUNDING_NOISE",
+    "MYGPT_THREADS",
+    "ONEDNN_MAX_CPU_ISA",
+)
 
 
 def key_of_sources(root: Path, patterns: tuple[str, ...] = EXECUTED_WITH) -> str:
@@ -30,8 +38,15 @@ def key_of_sources(root: Path, patterns: tuple[str, ...] = EXECUTED_WITH) -> str
     return digest.hexdigest()[:16]
 
 
+def key_of_results(root: Path) -> str:
+    """A hash of what outputs depend on; under another setting it is another one."""
+    named = [f"{name}={os.environ[name]}" for name in SETTINGS if os.environ.get(name)]
+    setting = hashlib.sha256("\0".join(named).encode()).hexdigest()[:8]
+    return key_of_sources(root) + (f"-{setting}" if named else "")
+
+
 def folder_of(root: Path) -> Path:
-    return root / "_build" / "executed" / key_of_sources(root)
+    return root / "_build" / "executed" / key_of_results(root)
 
 
 def keep_for_the_book(

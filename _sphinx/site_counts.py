@@ -3,8 +3,11 @@
 {count}`tests` is a number of `chapters/counts.py`, or of the book's pages.
 {reading-time}`03 04` is an estimate of the time that these first readings take.
 {chapter-table} lists the chapters: what each builds on, how long it is, its exercises.
+{processors-table} says what `make processors` found when it was last run.
 """
 
+import datetime
+import json
 import sys
 from pathlib import Path
 
@@ -23,11 +26,19 @@ COUNTED = (
     "mygpt/**/*.py",
     "tests/**/*.py",
     "tests/js/*.mjs",
+    "tools/processors/last_run.json",
     "_toc.yml",
 )
 HEAD = """\
 | chapter | builds on | words | lines of code | minutes | exercises |
 | :-- | :-- | --: | --: | --: | --: |
+"""
+
+
+LAST_RUN = Path("tools/processors/last_run.json")
+PROCESSORS = """\
+| computed with | operations changed | cells compared | cells that differ |
+| :-- | --: | --: | --: |
 """
 
 
@@ -135,6 +146,37 @@ def label(name: str) -> str:
     return f"{short(name)}. " if name[0].isdigit() else ""
 
 
+class ProcessorsTable(Counted, SphinxDirective):
+    """When and where the settings were last compared, and a row for each."""
+
+    def run(self):
+        root = self.remember()
+        run = json.loads((root / LAST_RUN).read_text(encoding="utf-8"))
+        holder = nodes.container(classes=["processors-table"])
+        rows = map(setting_row, run["settings"])
+        lines = [*PROCESSORS.splitlines(), *rows, "", origin(run)]
+        self.state.nested_parse(StringList(lines), 0, holder)
+        return holder.children
+
+
+def setting_row(row: dict) -> str:
+    """What the table says of a setting."""
+    if row["skipped"]:
+        return f"| {row['meaning']} | | skipped: {row['skipped']} | |"
+    changed = len(row["changed"]) if row["name"] != "plain" else ""
+    return f"| {row['meaning']} | {changed} | {row['cells']:,} | {len(row['differ'])} |"
+
+
+def origin(run: dict) -> str:
+    """Where and when the table was made."""
+    day = datetime.date.fromisoformat(run["date"])
+    return (
+        f"Made by `{run['command']}` on {day.day} {day:%B %Y}: {run['processor']}, "
+        f"{run['cores']} cores, PyTorch {run['torch']}. The probe has "
+        f"{run['operations']} operations."
+    )
+
+
 def outdated(app: Sphinx, env: BuildEnvironment, *changes) -> list[str]:
     """The pages whose counts may have changed."""
     now = key_of_sources(Path(app.srcdir), COUNTED)
@@ -146,4 +188,5 @@ def setup(app: Sphinx) -> None:
     app.add_role("count", Count())
     app.add_role("reading-time", ReadingTime())
     app.add_directive("chapter-table", ChapterTable)
+    app.add_directive("processors-table", ProcessorsTable)
     app.connect("env-get-outdated", outdated)

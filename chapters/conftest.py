@@ -12,18 +12,36 @@ output stored if it gives one.
 """
 
 import copy
+import os
 import re
 from decimal import Decimal
 
 import pytest
 from comparison import difference
-from execute import execute
+from execute import CHAPTERS, execute
 from executed import keep_for_the_book
 from nbclient.exceptions import CellTimeoutError, DeadKernelError
 from nbval.plugin import IPyNbCell, IPyNbFile, coalesce_streams
 
+from tools.processors import settings
+
 RTOL = re.compile(r"rtol-(\d+(?:\.\d+)?(?:e-?\d+)?)")
 PICTURES = ("image/png", "image/jpeg")
+
+
+def pytest_addoption(parser):
+    parser.addoption(
+        "--rounding-noise",
+        type=int,
+        metavar="SEED",
+        help="compare under rounding noise of this seed (see tools/processors)",
+    )
+
+
+def pytest_configure(config):
+    seed = config.getoption("--rounding-noise", default=None)
+    if seed is not None:
+        os.environ.update(settings.noise(seed).environment())
 
 
 @pytest.hookimpl(wrapper=True)
@@ -42,17 +60,38 @@ class Chapter(IPyNbFile):
     stopped = ""  # why the run ended before the last cell
 
     def setup(self):
-        fresh = copy.deepcopy(self.nb)
+        under_setting = settings.active() and self.path.parent == CHAPTERS
+        fresh = self.kept_run() if under_setting else self.fresh_run()
         self.codes = [cell for cell in fresh.cells if cell.cell_type == "code"]
-        for cell in self.codes:
-            cell.outputs, cell.execution_count = [], None
+        if not settings.active() and not self.stopped:
+            keep_for_the_book(fresh, self.path)
+        self.setup_sanitize_files()
+
+    def fresh_run(self):
+        """The notebook with its new outputs, up to the cell at which the run ended."""
+        fresh = copy.deepcopy(self.nb)
+        for cell in fresh.cells:
+            if cell.cell_type == "code":
+                cell.outputs, cell.execution_count = [], None
         try:
             execute(fresh, self.path.parent, allow_errors=True)
         except (CellTimeoutError, DeadKernelError) as cause:
             self.stopped = str(cause).strip()
-        else:
-            keep_for_the_book(fresh, self.path)
-        self.setup_sanitize_files()
+            begun = [cell for cell in fresh.cells if cell.get("execution_count")]
+            if begun:
+                begun[-1].execution_count = None  # it did not end
+        return fresh
+
+    def kept_run(self):
+        """The run under the active setting: from its own place, or a new one."""
+        kept = settings.Kept(self.path)
+        fresh = kept.load()
+        if fresh is None:
+            kept.begin()
+            fresh = self.fresh_run()
+            if not self.stopped:
+                kept.save(fresh)
+        return fresh
 
     def teardown(self):
         """The kernel has ended with the run."""

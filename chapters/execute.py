@@ -31,12 +31,14 @@ from nbformat import v4
 
 CHAPTERS = Path(__file__).resolve().parent
 ROOT = CHAPTERS.parent
-sys.path.insert(0, str(ROOT / "_sphinx"))
+sys.path[:0] = [str(ROOT / "_sphinx"), str(ROOT)]
 
 import patience  # noqa: E402
 from executed import is_kept, keep_for_the_book  # noqa: E402
 from live_lab import STATE, VIEW, still  # noqa: E402
 from release import SettingError, check_repository, revision, version  # noqa: E402
+
+from tools.processors import settings  # noqa: E402
 
 METADATA = {
     "kernelspec": {"display_name": "Python 3", "language": "python", "name": "python3"},
@@ -90,7 +92,7 @@ def client(
     return NotebookClient(
         notebook,
         kernel_name="python3",
-        timeout=CELL_SECONDS,
+        timeout=CELL_SECONDS * (settings.SLOWER if settings.active() else 1),
         allow_errors=allow_errors,
         resources={"metadata": {"path": str(folder)}},
         record_timing=False,

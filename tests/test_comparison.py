@@ -362,6 +362,7 @@ def verdicts(folder):
     outer = {
         key: kept for key, kept in os.environ.items() if not key.startswith("PYTEST_")
     }
+    outer["PYTHONPATH"] = str(CHAPTERS.parent)  # where tools/ is
     run = subprocess.run(
         [sys.executable, "-m", "pytest", *options.split(), "--junitxml=report.xml"],
         cwd=folder,

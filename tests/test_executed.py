@@ -71,3 +71,20 @@ def test_an_error_that_a_chapter_shows_is_kept(root):
     shows = chapter(RAISED, tags=["raises-exception"])
     executed.keep_for_the_book(shows, root / "chapters" / "01_a.ipynb", root)
     assert executed.fill(root / "cache", root) == ["01_a.ipynb"]
+
+
+@pytest.mark.parametrize("name", executed.SETTINGS)
+def test_a_run_under_another_setting_is_neither_kept_for_the_book_nor_taken(
+    name, root, monkeypatch
+):
+    place = root / "chapters" / "01_a.ipynb"
+    monkeypatch.setenv(name, "1")
+    executed.keep_for_the_book(chapter(PRINTED), place, root)
+    monkeypatch.delenv(name)
+    assert executed.fill(root / "cache", root) == []
+    executed.keep_for_the_book(chapter(PRINTED), place, root)
+    monkeypatch.setenv(name, "1")
+    others = executed.folder_of(root)
+    monkeypatch.setenv(name, "2")
+    assert executed.fill(root / "cache", root) == []
+    assert executed.folder_of(root) != others

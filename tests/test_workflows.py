@@ -7,6 +7,8 @@ from pathlib import Path
 import pytest
 import yaml
 
+from tools.processors.settings import BY_NAME
+
 ROOT = Path(__file__).resolve().parents[1]
 WORKFLOWS = sorted((ROOT / ".github" / "workflows").glob("*.yml"))
 RIGHTS = {
@@ -93,13 +95,16 @@ def test_the_site_is_published_from_main_after_every_check():
     assert job["concurrency"]["cancel-in-progress"] is False
 
 
-def test_a_site_without_a_first_page_is_not_kept():
+def test_a_site_that_has_shrunk_is_not_kept():
     ran = steps(ROOT / ".github" / "workflows" / "test.yml")
-    checked = [
-        i for i, s in enumerate(ran) if "_build/html/index.html" in s.get("run", "")
-    ]
+    checked = [i for i, s in enumerate(ran) if "site_size.py" in s.get("run", "")]
     kept = [
         i for i, s in enumerate(ran) if s.get("with", {}).get("path") == "_build/html"
     ]
     assert checked
     assert checked[0] < min(kept)
+
+
+def test_every_setting_that_stands_for_a_processor_is_run_weekly():
+    job = read(ROOT / ".github" / "workflows" / "weekly.yml")["jobs"]["processors"]
+    assert job["strategy"]["matrix"]["setting"] == list(BY_NAME)

@@ -68,9 +68,10 @@ class TrainingConfig:
     weight_decay: AdamW's, of matrices; vectors never decay.
     matrix_weight_decay: Muon's.
     clip: the largest norm allowed for the gradient, or None.
-    schedule: of the learning rates after the warmup: cosine falls to the final share
-        at the last step; linear stays at the peak, then falls in a straight line that
-        would meet zero at the last step, but not below the final share.
+    schedule: of the learning rates after the warmup: cosine falls towards the final
+        share, which it would reach one step after the last; linear stays at the peak,
+        then falls in a straight line that would meet zero one step after the last, but
+        not below the final share.
     warmup_steps: steps over which the learning rates rise in a straight line.
     flat_share: share of the steps before linear falls.
     final_learning_rate_share: share of the peak at the end.

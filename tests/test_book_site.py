@@ -370,6 +370,20 @@ def test_a_subset_font_holds_what_was_asked_for():
 # The last pass
 
 
+def test_the_policy_allows_nothing_else():
+    policy = site_pages.POLICY.format(scripts="")
+    assert policy.split("; ") == [
+        "default-src 'self'",
+        "style-src 'self' 'unsafe-inline'",
+        "img-src 'self' data:",
+        "font-src 'self' data:",
+        "script-src 'self'",
+        "object-src 'none'",
+        "base-uri 'none'",
+        "form-action 'self'",
+    ]
+
+
 def test_the_policy_names_each_inline_script_by_its_hash():
     html = '<head><meta charset="utf-8"><script>let a = 1;</script>'
     html += '<script src="b.js"></script></head>'

@@ -17,7 +17,7 @@ from mygpt import MultiHeadAttention, TransformerBlock, check
 from mygpt.check import TASKS, engine, shrink
 from mygpt.check.catalogue import IN_ORDER
 from mygpt.check.engine import Checking, differ, trail
-from mygpt.check.task import CHAPTERS
+from mygpt.check.task import CHAPTERS, Mistake, Probe, Task
 
 CHAPTERS_FOLDER = Path(__file__).parents[1] / "chapters"
 by_task = pytest.mark.parametrize("name", TASKS)
@@ -211,6 +211,69 @@ def test_a_text_shrinks_to_the_fewest_words_and_letters():
     result = check.bpe_train(lambda words, n: no_overlap.program(words, n))
     words = eval(result.input[0].removeprefix("words = "))
     assert len("".join(words)) <= 12
+
+
+def small_task(**changed):
+    """Twice x, on two probes of which only the first has a positive sum."""
+    return Task(
+        **{
+            "name": "double",
+            "chapter": "tensors",
+            "label": "none",
+            "asks": "Double x.",
+            "arguments": {"x": "(N,)"},
+            "returns": "(N,)",
+            "example": "",
+            "reference": lambda x: 2 * x,
+            "make": lambda draw, sign, N=3: {"x": sign * torch.ones(N).double()},
+            "probes": [Probe(0, {"sign": 1.0}), Probe(1, {"sign": -1.0})],
+            "mistakes": [],
+            "differentiable": ["x"],
+            **changed,
+        }
+    )
+
+
+def test_a_mistakes_gradients_must_be_the_programs_on_every_probe():
+    def doubled(x, slope):
+        return slope * x + (2 - slope) * x.detach()
+
+    one = Mistake("one", "the slope is 1", lambda x: doubled(x, 1))
+    signed = Mistake("sign", "the sign decides", lambda x: doubled(x, 2 - x.sum() / 3))
+    task = small_task(mistakes=[signed])
+    result = engine.check(task, one.program)
+    assert (result.stage, result.mistake) == ("gradient", None)
+    result = engine.check(small_task(mistakes=[signed, one]), one.program)
+    assert result.mistake == "one"
+
+
+@pytest.mark.parametrize("stops", ["the program", "the mistake"])
+def test_a_program_that_stops_on_one_probe_is_not_one_that_goes_on(stops):
+    def wrong(x):
+        return 3 * x
+
+    def stopping(x):
+        if x.sum() < 0:
+            raise ValueError
+        return 3 * x
+
+    program, known = (stopping, wrong) if stops == "the program" else (wrong, stopping)
+    task = small_task(mistakes=[Mistake("three", "3 stands for 2", known)])
+    assert engine.check(task, program).mistake is None
+    task = small_task(mistakes=[Mistake("three", "3 stands for 2", program)])
+    assert engine.check(task, program).mistake == "three"
+
+
+def test_a_size_that_another_one_frees_shrinks_too():
+    """First `b` alone can be smaller; then `a` can."""
+    probe = Probe(0, {"a": 3, "b": 3})
+    task = small_task(make=lambda draw, a, b: {"x": torch.zeros(a, b)}, probes=[probe])
+
+    def fails(arguments):
+        a, b = arguments["x"].shape
+        return a == 3 or b == 1
+
+    assert shrink.shrink(task, probe, fails)["x"].shape == (1, 1)
 
 
 def test_an_unknown_mistake_gets_the_plain_difference():

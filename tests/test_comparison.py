@@ -92,6 +92,11 @@ def test_a_relative_tolerance_widens_decimals_but_not_integers():
     assert numbers_differ("100", "101", RTOL)
 
 
+def test_the_tolerance_is_a_share_of_the_stored_number():
+    assert numbers_differ("10.000", "10.202", RTOL)  # 2 % of the fresh one is enough
+    assert numbers_differ("10.202", "10.000", RTOL) is None
+
+
 # Lines
 
 

@@ -17,7 +17,8 @@ import torch
 from memory_runs import SEEDS, measured
 
 from mygpt import editing, evidence, memory
-from mygpt.evidence.edits import WAYS, Edited
+from mygpt.evidence.answers import PHRASINGS
+from mygpt.evidence.edits import WAYS, Edited, _new_answers
 from mygpt.nulls import NULLS, own_answers
 from mygpt.probes import (
     Prompts,
@@ -42,6 +43,15 @@ FEW = [4 * country + country % 4 for country in range(0, 40, 5)]  # facts to rew
 def asked(kind="attention-first"):
     made = load_world_model(kind)
     return made, made.prompts(made.world.facts()), made.stories(500, seed=7)
+
+
+def test_a_rewritten_fact_gets_another_answer_than_its_own():
+    made, facts, _ = asked()
+    every = range(len(facts) // PHRASINGS)
+    new = _new_answers(made, facts, every, seed=0)
+    old = facts.answers[::PHRASINGS].tolist()
+    assert len(new) == len(old)
+    assert not any(a == b for a, b in zip(new, old, strict=True))
 
 
 def null(kind, name, gain):

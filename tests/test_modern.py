@@ -54,6 +54,11 @@ def test_rms_norm_equals_pytorchs():
     torch.testing.assert_close(ours(x), by_hand)
 
 
+def test_rms_norm_by_default_has_an_epsilon_of_a_millionth():
+    x = torch.full((1, 7), 1e-3)  # whose mean square is 1e-6
+    torch.testing.assert_close(RMSNorm(7)(x), torch.full((1, 7), 0.5**0.5))
+
+
 def test_rotation_is_a_product_of_complex_numbers():
     x, angles = torch.randn(2, 3, 5, 14), rotary_angles(5, 14)
     turned = torch.complex(*x.chunk(2, -1)) * torch.polar(torch.ones(5, 7), angles)
@@ -124,6 +129,15 @@ def test_it_starts_as_the_identity_with_a_loss_of_ln_v():
     logits, loss = model(ids, ids)
     assert (logits == 0).all()
     assert loss.item() == pytest.approx(math.log(13), abs=1e-6)
+
+
+@pytest.mark.parametrize(("tied", "std"), [(True, 0.02), (False, 1.0)])
+def test_embeddings_are_small_where_the_head_reads_with_them(tied, std):
+    config = replace(SMALL, tied=tied, vocab_size=997, logit_cap=None)
+    model = ModernGPT(config)
+    assert model.token.embedding.weight.std().item() == pytest.approx(std, rel=0.05)
+    loss = model(ids_for(config, 8), ids_for(config, 8))[1].item()
+    assert loss == pytest.approx(math.log(997), abs=0.1)
 
 
 CHANGES = [

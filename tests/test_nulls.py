@@ -1,5 +1,6 @@
 import pytest
 import torch
+import torch.nn.functional as F
 from torch import nn
 
 from mygpt.gpt import GPT, GPTConfig
@@ -71,6 +72,13 @@ def test_random_values_have_the_norms_of_the_trained_up_to_one_factor(
     if make is random_network:
         before, after = (m.blocks[1].mlp.fc1.weight for m in (model, null))
         torch.testing.assert_close(before.norm(dim=1), after.norm(dim=1))
+
+
+def test_no_key_of_a_random_network_points_along_its_value(model, prompts):
+    """Keys and values drawn from one seed would be the same directions."""
+    mlp = random_network(model, prompts, 3).blocks[1].mlp
+    cosines = F.cosine_similarity(mlp.fc1.weight, mlp.fc2.weight.T)
+    assert abs(cosines.mean()) < 0.2
 
 
 def test_permuted_values_are_the_same_values_at_other_neurons(model, prompts):

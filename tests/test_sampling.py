@@ -137,6 +137,22 @@ def test_with_and_without_a_cache_the_tokens_are_the_same(model, length, setting
     assert torch.equal(cached, generate(model, ids, 23, use_cache=False, **settings))
 
 
+def test_a_token_that_has_left_the_window_is_still_penalised(model):
+    ids = window = prompt(2, 3)
+    expected = []
+    for _ in range(12):
+        logits = penalise_repetition(model(window)[0][:, -1], ids, 50.0)
+        token = logits.argmax(-1)
+        expected.append(token)
+        window = window[:, -3:] if window.shape[1] == 7 else window
+        window = torch.cat([window, token[:, None]], 1)
+        ids = torch.cat([ids, token[:, None]], 1)
+    got = list(
+        generate_stream(model, prompt(2, 3), 12, greedy=True, repetition_penalty=50.0)
+    )
+    assert torch.equal(torch.stack(got), torch.stack(expected))
+
+
 def test_a_full_context_is_read_again_from_its_last_half(model):
     """By hand: 7 positions, of which the last 3 stay."""
     ids = prompt(2, 5)

@@ -102,6 +102,13 @@ def test_half_a_character_is_shown_as_a_replacement(bpe):
     assert bpe.decode(ids) == "\N{REPLACEMENT CHARACTER}"
 
 
+def test_of_a_merge_listed_twice_the_first_place_counts():
+    vocab = {token: i for i, token in enumerate([*SIGNS, "ab", "bc"])}
+    listed = [("a", "b"), ("b", "c"), ("a", "b")]
+    tokenizer = BPETokenizer(vocab, listed)
+    assert [tokenizer.decode([i]) for i in tokenizer.encode("abc")] == ["ab", "c"]
+
+
 def test_a_long_word_is_merged_like_a_short_one(pair):
     ours, theirs = pair
     word = "sheaab" * 3000

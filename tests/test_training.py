@@ -15,6 +15,7 @@ from mygpt.data import Batches, windows, write_tokens
 from mygpt.gpt import GPT, GPTConfig
 from mygpt.modern import ModernConfig, ModernGPT
 from mygpt.training import (
+    NOT_OF_THE_RUN,
     RECIPES,
     Run,
     TrainingConfig,
@@ -321,6 +322,39 @@ def test_another_run_is_not_continued(tmp_path, change, message):
     train(gpt(), ids(), CONFIG, out=tmp_path)
     with pytest.raises(ValueError, match=message):
         train(gpt(), ids(), replace(CONFIG, **change), out=tmp_path, resume=True)
+
+
+OTHERS = {
+    "steps": 11,
+    "batch_size": 4,
+    "length": 5,
+    "accumulate": 2,
+    "optimizer": "muon",
+    "learning_rate": 2e-3,
+    "matrix_learning_rate": 0.03,
+    "momentum": 0.9,
+    "betas": (0.8, 0.99),
+    "weight_decay": 0.2,
+    "matrix_weight_decay": 0.1,
+    "clip": None,
+    "schedule": "linear",
+    "warmup_steps": 4,
+    "flat_share": 0.5,
+    "final_learning_rate_share": 0.2,
+    "autocast": True,
+    "seed": 1,
+}
+
+
+def test_no_setting_of_the_run_may_change_on_resumption(tmp_path):
+    """Each on its own, so that a forgotten one is noticed."""
+    named = {one.name for one in fields(TrainingConfig)}
+    assert set(OTHERS) == named - set(NOT_OF_THE_RUN)
+    train(gpt(), ids(), CONFIG, out=tmp_path)
+    for name, value in OTHERS.items():
+        changed = replace(CONFIG, **{name: value})
+        with pytest.raises(ValueError, match=f"was started with {name} = "):
+            train(gpt(), ids(), changed, out=tmp_path, resume=True)
 
 
 def test_another_model_or_other_data_are_not_continued(tmp_path):

@@ -426,7 +426,9 @@ class Checking:
                 input=show_arguments(arguments),
             )
         for mistake in self.task.mistakes:
-            same = (
+            if not self.agrees(mistake.program):
+                continue
+            differences = (
                 find_difference(
                     *(
                         gradients(self.task, p, each, self.dtype)
@@ -435,9 +437,7 @@ class Checking:
                 )
                 for each in self.arguments
             )
-            if not self.agrees(mistake.program):
-                continue
-            if not any(same):
+            if not any(differences):
                 text = f"These are the gradients that come out when {mistake.text}."
                 return failed(
                     self.task,

@@ -37,7 +37,7 @@ HEAD = """\
 
 LAST_RUN = Path("tools/processors/last_run.json")
 PROCESSORS = """\
-| computed with | operations changed | cells compared | cells that differ |
+| computed with | changed | cells | differ |
 | :-- | --: | --: | --: |
 """
 

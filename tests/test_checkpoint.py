@@ -199,6 +199,34 @@ def test_the_folders_names_are_on_the_disk_before_anything_is_removed(
     assert ("rmtree", ".step-00000005.old.removed") in log[placed + 2 :]
 
 
+def test_every_file_is_on_the_disk_before_the_index_that_vouches_for_it(
+    saved, monkeypatch
+):
+    log = []
+    sync, write_json = checkpoint.sync, checkpoint.write_json
+
+    def synced(path):
+        log.append(path.name)
+        sync(path)
+
+    def written(path, content):
+        log.append(path.name)
+        write_json(path, content)
+
+    monkeypatch.setattr(checkpoint, "sync", synced)
+    monkeypatch.setattr(checkpoint, "write_json", written)
+    folder = save_checkpoint(saved.parent, GPT(CONFIG), state=STATE)
+    files = {path.name for path in folder.iterdir()} - {checkpoint.INDEX}
+    assert len(files) >= 2
+    assert set(log[: log.index(checkpoint.INDEX)]) == files
+
+
+def test_the_plain_name_wins_where_an_earlier_save_of_the_step_was_left(saved):
+    shutil.copytree(saved, saved.with_name(f"{saved.name}.old"))
+    assert checkpoint.checkpoints(saved.parent) == [saved]
+    assert checkpoint.newest(saved.parent) == saved
+
+
 @pytest.mark.parametrize("kind", ["gpt", "modern"])
 def test_a_run_of_the_first_format_is_loaded_and_continued(kind, tmp_path):
     """Step 4 of 6 in files that version 0.1 wrote."""

@@ -295,3 +295,10 @@ test("two panels share a wide page, and each has a narrow one for itself", () =>
   assert.deepEqual(panelWidths(342), [342, 342]);
   assert.equal(panelWidths(716, 0.58).reduce((a, b) => a + b), 694);
 });
+
+test("flat ground in mid-swing is not the end: the weights must stand still too", () => {
+  const at = (before, last, slope = [0]) => settled({ done: 1, slope, trail: [before, last] });
+  assert.equal(at([1], [1]), true);
+  assert.equal(at([1], [2]), false);
+  assert.equal(at([1], [1], [0.5]), false);
+});

@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 
 import {
-  cholesky, forward, halfFloats, largestFirst, loadModel, lossGradient, probabilities,
+  cholesky, contributions, forward, halfFloats, largestFirst, loadModel, lossGradient, probabilities,
   promoted, rewrite, solveCholesky,
 } from "../../mygpt/explorers/gpt.mjs";
 
@@ -106,4 +106,12 @@ test("a rewriting keeps to the constants that came with the model", () => {
   };
   assert.equal(steps(1, 3), 3);
   assert.equal(steps(0, 3), 0);
+});
+
+test("a network that is off adds nothing to any word", () => {
+  const ids = [1, 2, 3];
+  const model = { width: 2, layers: [{ mlp: { fc2: { ins: 3 } } }] };
+  const off = [{ network: 0 }];
+  const pass = { stds: ids, hidden: [Float64Array.from([1, 2, 3, 4, 5, 6, 7, 8, 9])] };
+  assert.deepEqual([...contributions(model, pass, 0, 0, off)], [0, 0, 0]);
 });

@@ -210,3 +210,12 @@ test("the curves have a point for each number of devices, and none for talking a
   const single = timeCurves(run({ batch_tokens: 2048 }));
   assert.deepEqual(single.x, [0]);
 });
+
+test("a curve's numbers of devices have one less beside each at which a device has a sequence less", () => {
+  const one = run();
+  const [all, most, grid] = [sequencesOf(one), mostDevices(one), new Set(deviceGrid(one))];
+  for (let each = 1; each <= 40; each += 1) {
+    const edge = Math.ceil(all / each);
+    if (edge > 1 && edge <= most) assert.ok(grid.has(edge) && grid.has(edge - 1), `${edge}`);
+  }
+});

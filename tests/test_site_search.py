@@ -9,6 +9,7 @@ import quickjs
 from docutils import nodes
 from docutils.core import publish_doctree
 from sphinx.search import SearchLanguage
+from sphinx_exercise.nodes import exercise_node
 
 ROOT = Path(__file__).resolve().parents[1]
 sys.path.insert(0, str(ROOT / "_sphinx"))
@@ -18,6 +19,7 @@ import site_indexes  # noqa: E402
 import site_search  # noqa: E402
 from index_nodes import marked, shortened  # noqa: E402
 from search_parts import parts_of  # noqa: E402
+from site_reading import further, further_anchor, further_title  # noqa: E402
 
 WORDS = search_words.BookWords({})
 PAGE = """
@@ -119,6 +121,36 @@ def test_each_section_is_a_part_with_its_own_words():
     )
     assert "Before" in " ".join(first.text)
     assert "once" not in " ".join(by_hand.text)
+
+
+def test_an_exercise_and_the_second_reading_weigh_half_of_a_section():
+    title = nodes.title("", "One")
+    section = nodes.section("", title, ids=["one"])
+    exercise = exercise_node("", nodes.title("", "Try"), ids=["try"])
+    later = further("", further_title("", "Later"), further_anchor(ids=["later"]))
+    section += [exercise, later]
+    page = nodes.document(None, None)
+    page += nodes.section("", nodes.title("", "Page"), section, ids=["page"])
+    weights = {part.name: part.weight for part in parts_of("page", "Page", page)}
+    assert weights["page#one"] == 1
+    assert weights["page#try"] == weights["page#later"] == 0.5
+
+
+@pytest.mark.parametrize(
+    ("page", "less"), [("chapters/05", 0), ("chapters/claims", 12)]
+)
+def test_a_claim_is_put_back_behind_the_section_that_explains_it(page, less):
+    """By the score of two parts that differ in their page alone."""
+    context = quickjs.Context()
+    context.eval(f"""
+        var Stemmer = function () {{}}, Documentation = {{TRANSLATIONS: {{}}}};
+        var Scorer = {{title: 15, partialTitle: 7, term: 5, partialTerm: 2}};
+        var docnames = ["{page}", "{page}#a"], titles = ["One", "A"];
+        var Search = {{_index: {{docnames, titles, terms: {{}}, titleterms: {{}}}}}};
+    """)
+    context.eval((ROOT / "_sphinx" / "search.js").read_text(encoding="utf-8"))
+    score = context.eval(f"Scorer.score(['{page}#a', 'A', '', null, 100, 'a.md:0'])")
+    assert score == pytest.approx(100 - less, abs=0.01)
 
 
 @pytest.fixture

@@ -101,7 +101,7 @@ def conclude(
         found = json.loads(content)
         if "needs" in found:
             raise NeedsMore(found["needs"])
-        result = result_of(found["result"])
+        result = read_result(found["result"])
         if not result.passed:
             return result
         judged = verdict(task, evidence_from_json(found["evidence"]))
@@ -117,7 +117,7 @@ class NeedsMore(Exception):
     """The task could not be checked at all; carries the reason."""
 
 
-def result_of(found: dict[str, Any]) -> Result:
+def read_result(found: dict[str, Any]) -> Result:
     """Read a result; a TypeError if it is none."""
     result, plain = Result(**found), Result("", False)
     for name, value in vars(result).items():

@@ -25,7 +25,7 @@ GRACE = 5.0  # seconds after its limit until a process is killed
 MEMORY = 4 * 2**30  # bytes that a check may take besides what the package takes
 WRITTEN = 2**28  # bytes that it may write into one file
 PROCESSES = 512  # processes and threads that a user may have besides those there are
-SUBREAPER = 36  # of prctl
+SUBREAPER, DEATH_SIGNAL = 36, 1  # of prctl
 
 Conclude = Callable[[bytes | None, bool, int | None], Any]
 
@@ -99,6 +99,8 @@ def begin(work: Callable[[Path], None], sent: Path, memory: int) -> None:
     """Work in a session of its own, within limits, and leave no thread behind."""
     if hasattr(os, "setsid"):
         os.setsid()
+    if LINUX:  # it ends with its supervisor, if it should end that one
+        ctypes.CDLL(None).prctl(DEATH_SIGNAL, signal.SIGKILL, 0, 0, 0)
     limit_resources(memory)
     if hasattr(os, "register_at_fork"):
         os.register_at_fork(before=note_fork, after_in_child=lambda: os._exit(0))

@@ -92,14 +92,9 @@ def check_here(task: Task, path: Path, seconds: int | float) -> dict[str, Any]:
         if not effects.replaced(before):
             raise  # ours
         result, checking = failed(task, "effect", ""), None
-    for stage, trouble in (
-        ("effect", effects.replaced(before)),
-        ("effect", serious[0] if serious else None),
-        ("effect", FORKED if apart.FORKS else None),
-    ):
-        if trouble:
-            result = failed(task, stage, trouble, printed=result.printed)
-            break
+    troubles = [effects.replaced(before), *serious, FORKED if apart.FORKS else None]
+    if trouble := next(filter(None, troubles), None):
+        result = failed(task, "effect", trouble, printed=result.printed)
     if len(twice) > 1:
         lines = ", ".join(map(str, twice[:-1])) + f" and {twice[-1]}"
         known.append(

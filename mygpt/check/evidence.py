@@ -156,8 +156,9 @@ def verdict(task: Task, evidence: Evidence) -> Result:
     """Judge what a program computed; it is right only if all of it is."""
     if evidence.usual_sizes:
         task = with_usual_sizes(task)
-    dtype = DTYPES[evidence.dtype]
-    checking = Checking(task, gone, dtype)
+    if evidence.dtype not in ("float64", "float32"):
+        return refuted(task, "load", INCOMPLETE)
+    checking = Checking(task, gone, DTYPES[evidence.dtype])
     try:
         checking.outcomes = [
             Outcome(value, RuntimeError(error) if error else None)

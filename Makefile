@@ -2,10 +2,11 @@
 # make epub       build the e-book, _build/mygpt.epub
 # make pdf        build the printed book, _build/mygpt.pdf
 # make test       build it, and run every check
-# make slow       run the tests that take minutes
+# make slow       run the tests that take minutes: trainings, kills, damaged files
 # make unit       run the unit tests alone
 # make chapters   run the notebooks again and store what they print
 # make processors compare the notebooks under settings that stand for other processors
+# make mutants    see which of hundreds of planted mistakes the tests notice
 # make links      follow every link that leads out of the book
 # make colab      run every notebook with the versions that Colab has
 # make binder     run every notebook in Binder's environment
@@ -17,7 +18,7 @@
 
 PYTHON ?= python3
 
-COMMANDS = book epub pdf test unit slow chapters processors links colab binder newest release
+COMMANDS = book epub pdf test unit slow chapters processors mutants links colab binder newest release
 
 .PHONY: $(COMMANDS) clean
 

@@ -1,9 +1,11 @@
 """What `make book`, `make test` and the other commands do; standard library only.
 
     python3 make.py COMMAND    book, epub, pdf, test, unit, slow, chapters, processors,
-                               links, one of CHECKS, or a run in other environments
-                               (see APART)
+                               mutants, links, one of CHECKS, or a run in other
+                               environments (see APART)
     python3 make.py processors NAME …    some settings or notebooks alone
+    python3 make.py slow NAME …          some files of slow tests alone: launch, browser
+    python3 make.py mutants NAME …       see tools/mutants/__main__.py
 
 All output goes to standard error; when something fails, the last line says why. This
 file also starts on an old Python (from 3.6), which is then named.
@@ -15,6 +17,7 @@ import re
 import shutil
 import subprocess
 import sys
+import time
 from concurrent.futures import ThreadPoolExecutor
 from functools import partial
 from pathlib import Path
@@ -29,6 +32,7 @@ STAGING = BUILD / "staging"
 PYTEST = [PYTHON, "-m", "pytest", "-q", "-p", "no:cacheprovider", "-n", "2"]
 JUPYTER_BOOK = [PYTHON, "-c", "from jupyter_book.cli.main import main; main()"]
 UNIT_TESTS = ["tests", "--ignore=tests/browser"]
+SLOWEST = ["--durations=20", "--durations-min=1"]
 PATIENT = ["-o", "faulthandler_timeout=1800"]
 # Quick enough to run alone; the hooks before a commit run them too, all but the types.
 CHECKS = {
@@ -60,6 +64,7 @@ NO_BROWSER = (
     "none is on the PATH (Debian: apt-get install chromium-headless-shell; "
     "macOS: brew install --cask chromium)"
 )
+WITH_NAMES = ("processors", "mutants", "slow")
 
 
 class Stop(Exception):
@@ -97,6 +102,7 @@ def run(what: str, command: list, aside: bool = False) -> None:
     Its output is shown as it comes or, when it runs `aside`, in one piece at the end.
     """
     say(f"\n== {what}{' (shown at the end)' if aside else ''}")
+    start = time.monotonic()
     process = subprocess.Popen(
         list(map(str, command)),
         cwd=ROOT,
@@ -114,11 +120,22 @@ def run(what: str, command: list, aside: bool = False) -> None:
         if not aside:
             sys.stderr.write(line)
             sys.stderr.flush()
+    status, cores = wait(process)
     if aside:
         say(f"\n== {what}\n{''.join(lines)}")
-    if process.wait():
+    say(f"-- {what}: {time.monotonic() - start:.0f} s, {cores} core-seconds")
+    if status:
         plain = (re.sub(r"\x1b\[[0-9;]*m", "", line).strip() for line in lines)
         raise Stop(f"{what} failed: {cause(list(filter(None, plain)))}")
+
+
+def wait(process: "subprocess.Popen") -> "tuple[int, str]":
+    """The exit status of a process, and what it and its children used of the cores."""
+    if not hasattr(os, "wait4"):
+        return process.wait(), "?"
+    _, ended, used = os.wait4(process.pid, 0)
+    process.returncode = -(ended & 127) or ended >> 8  # so that nothing waits again
+    return process.returncode, f"{used.ru_utime + used.ru_stime:.0f}"
 
 
 NO_NETWORK = (
@@ -148,8 +165,8 @@ def cause(lines: "list[str]") -> str:
 def install(requirements: str) -> None:
     """Install the requirements and this package in .venv, if anything has changed."""
     check_version()
-    files = ["requirements.txt", "requirements-dev.txt", "pyproject.toml"]
-    content = b"".join((ROOT / name).read_bytes() for name in files)
+    files = [*sorted(ROOT.glob("requirements*.txt")), ROOT / "pyproject.toml"]
+    content = b"".join(path.read_bytes() for path in files)
     key = hashlib.sha256(content + sys.version.encode() + bytes(ROOT)).hexdigest()
     stamp = VENV / f"installed-{requirements}"
     if stamp.exists() and stamp.read_text() == key and works(PYTHON):
@@ -262,7 +279,7 @@ def test() -> None:
 def unit() -> None:
     """Run the unit tests alone, which need neither a browser nor the site."""
     install("requirements-dev.txt")
-    run("unit tests", [*PYTEST, *UNIT_TESTS])
+    run("unit tests", [*PYTEST, *SLOWEST, *UNIT_TESTS])
 
 
 def failures(steps: list) -> "list[str]":
@@ -280,19 +297,55 @@ def failures(steps: list) -> "list[str]":
 def unit_tests() -> None:
     """Run the tests of the package and of the site's parts, beside the other row."""
     workers = 2 if (os.cpu_count() or 1) > 2 else 1
-    run("unit tests", [*PYTEST, "-n", workers, *UNIT_TESTS])
+    run("unit tests", [*PYTEST, *SLOWEST, "-n", workers, *UNIT_TESTS])
 
 
 def chapters_as_stored() -> None:
     """Run the notebooks, two at a time; the book takes over what they print."""
     nbval = ["--nbval", "--nbval-current-env", "--dist", "loadfile", "chapters"]
-    run("chapters", [*PYTEST, *nbval], aside=True)
+    run("chapters", [*PYTEST, *SLOWEST, *nbval], aside=True)
 
 
-def slow() -> None:
-    """Run the tests that take minutes: trainings, kills, damaged files."""
+def slow(*names: str) -> None:
+    """Run the tests that take minutes: trainings, kills, damaged files.
+
+    A name chooses the files whose name begins so, or all of the browser's.
+    """
+    files = slow_files(names)
     install("requirements-dev.txt")
-    run("slow tests", [*PYTEST, *UNIT_TESTS, "-m", "slow", *PATIENT])
+    in_browser = [path for path in files if path.parent.name == "browser"]
+    if in_browser:
+        run("running the chapters", [PYTHON, "chapters/execute.py", "--keep"])
+        build_site()
+    command = [*PYTEST, *SLOWEST, "-m", "slow", *PATIENT]
+    parts = {
+        "slow tests": [path for path in files if path not in in_browser],
+        "slow tests in the browser": in_browser,
+    }
+    steps = [
+        partial(run, what, [*command, *some]) for what, some in parts.items() if some
+    ]
+    causes = failures(steps)
+    if causes:
+        raise Stop("; ".join(causes))
+
+
+def slow_files(names: "tuple[str, ...]") -> "list[Path]":
+    """The files that have a slow test; of some names, or all."""
+    found = [
+        path.relative_to(ROOT)
+        for path in sorted((ROOT / "tests").rglob("test_*.py"))
+        if "mark.slow" in path.read_text("utf-8")
+    ]
+    for name in names:
+        if not any(named(path, name) for path in found):
+            known = ", ".join(path.stem[len("test_") :] for path in found)
+            raise Stop(f"expected browser or one of {known}; got {name!r}")
+    return [path for path in found if not names or any(named(path, n) for n in names)]
+
+
+def named(path: Path, name: str) -> bool:
+    return path.stem.startswith(f"test_{name}") or path.parent.name == name
 
 
 def browser():
@@ -303,7 +356,7 @@ def browser():
 def browser_tests() -> None:
     """Run the tests in a real browser; without one, say so loudly."""
     if browser():
-        return run("browser tests", [*PYTEST, "tests/browser"], aside=True)
+        return run("browser tests", [*PYTEST, *SLOWEST, "tests/browser"], aside=True)
     message = f"BROWSER TESTS SKIPPED: they need Chromium, and {NO_BROWSER}"
     if os.environ.get("MYGPT_REQUIRE_BROWSER"):
         raise Stop(message)
@@ -322,6 +375,12 @@ def processors(*names: str) -> None:
     run("processors", [PYTHON, "-m", "tools.processors", *names])
 
 
+def mutants(*names: str) -> None:
+    """See which of hundreds of planted mistakes the tests notice."""
+    install("requirements-mutants.txt")
+    run("mutants", [PYTHON, "-m", "tools.mutants", *names])
+
+
 def apart(name: str) -> None:
     """Run one of APART."""
     check_version()
@@ -331,7 +390,8 @@ def apart(name: str) -> None:
 def commands() -> dict:
     """What each command runs, by name."""
     found = {"book": book, "test": test, "unit": unit, "slow": slow}
-    found.update({"chapters": chapters, "links": links, "processors": processors})
+    found.update({"chapters": chapters, "links": links})
+    found.update({"processors": processors, "mutants": mutants})
     found.update((name, partial(on_paper, name)) for name in ("epub", "pdf"))
     found.update((name, partial(check, name)) for name in CHECKS)
     found.update((name, partial(apart, name)) for name in APART)
@@ -341,7 +401,7 @@ def commands() -> dict:
 def main() -> int:
     known = commands()
     name, names = [*sys.argv, ""][1], sys.argv[2:]
-    if name not in known or (names and name != "processors"):
+    if name not in known or (names and name not in WITH_NAMES):
         say(f"expected one of {', '.join(known)}; got {' '.join(sys.argv[1:])!r}")
         return 2
     try:

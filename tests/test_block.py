@@ -2,16 +2,13 @@ import itertools
 
 import pytest
 import torch
+from parameters import count
 from torch import nn
 
 from mygpt import TransformerBlock
 from mygpt.probes import stages
 
 B, T, C, H = 2, 5, 6, 3
-
-
-def count(module):
-    return sum(p.numel() for p in module.parameters())
 
 
 def test_pre_norm_is_gpt2s_order():

@@ -20,6 +20,7 @@ import yaml
 from docutils import nodes
 from docutils.core import publish_doctree
 from PIL import Image, ImageColor
+from small_book import DRAWING, INTRO, MODULE, PNG, TWO_READINGS, widget_notebook
 
 from mygpt import plots
 
@@ -28,7 +29,6 @@ sys.path.insert(0, str(ROOT / "_sphinx"))
 
 import book_site  # noqa: E402
 import executed  # noqa: E402
-import live_lab  # noqa: E402
 import site_card  # noqa: E402
 import site_launch  # noqa: E402
 import site_lean  # noqa: E402
@@ -43,27 +43,6 @@ import site_streams  # noqa: E402
 import site_svg  # noqa: E402
 import site_widgets  # noqa: E402
 from site_palette import palette  # noqa: E402
-
-MODULE = """\
-const two = () => 2;
-function render({ model, el }) {}
-export default { render };
-"""
-PNG = base64.b64decode(
-    "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg=="
-)
-DRAWING = """<?xml version="1.0"?>
-<svg xmlns="http://www.w3.org/2000/svg" id="svg-a" viewBox="0 0 480 200" width="480">
-<title>A</title><desc>B</desc>
-<style>
-:root{--mygpt-ink:#1f2328}
-@media (prefers-color-scheme: dark) { :root { --mygpt-ink: #e6e8eb } }
-#svg-a .box{fill:var(--mygpt-blue)}
-</style>
-<marker id="arrow"/><path id="svg-a-line" marker-end="url(#arrow)"/><use href="#arrow"/>
-</svg>
-"""
-
 
 # Mathematics
 
@@ -468,68 +447,6 @@ def test_the_cache_key_changes_with_the_package(tmp_path):
 # A small book
 
 
-def widget_notebook():
-    """A stored chapter with an explorer, a live lab, a raised error and a timing."""
-    view, text = live_lab.VIEW, "text/plain"
-    png = base64.b64encode(PNG).decode()
-    code, output = nbformat.v4.new_code_cell, nbformat.v4.new_output
-
-    def shows(model, **data):
-        bundle = {
-            view: {"version_major": 2, "version_minor": 0, "model_id": model},
-            text: "<W>",
-        }
-        return [output("display_data", {**bundle, **data})]
-
-    alt = {"image": {"alt": "A line that rises."}}
-    cells = [
-        nbformat.v4.new_markdown_cell("# A chapter\n\nText with $x^2$."),
-        code("%pip install mygpt", metadata={"tags": ["setup"]}),
-        code("W()", metadata={"mystnb": alt}, outputs=shows("w", **{"image/png": png})),
-        code(
-            "interact(f)",
-            metadata={"mystnb": alt, "tags": ["live-lab"]},
-            outputs=shows("box"),
-        ),
-        code(
-            "f()",
-            outputs=[
-                output(
-                    "error",
-                    ename="ValueError",
-                    evalue="got 3",
-                    traceback=['File "/home/me/f.py"', "ValueError: got 3"],
-                )
-            ],
-        ),
-        code(
-            "t()",
-            metadata={"tags": ["varies"]},
-            outputs=[output("stream", text="took "), output("stream", text="3.1 s\n")],
-        ),
-    ]
-    drawn = {"output_type": "display_data", "metadata": {}, "data": {"image/png": png}}
-    state = {
-        "w": {
-            "state": {"_esm": MODULE, "_css": ".w{}", "level": 3, "note": "</script>"}
-        },
-        "box": {"state": {"children": ["IPY_MODEL_out"]}},
-        "out": {"state": {"outputs": [drawn]}},
-    }
-    metadata = {
-        "kernelspec": {
-            "name": "python3",
-            "display_name": "Python 3",
-            "language": "python",
-        },
-        "language_info": {"name": "python"},
-        "widgets": {
-            live_lab.STATE: {"version_major": 2, "version_minor": 0, "state": state}
-        },
-    }
-    return nbformat.v4.new_notebook(cells=cells, metadata=metadata)
-
-
 # An extension of the small book: it keeps what the theme and the other extensions give,
 # before the book's own extension replaces some of it.
 WITNESS = """
@@ -562,60 +479,6 @@ def setup(app):
     app.connect("build-finished", keep, priority=799)
 """
 
-INTRO = r"""# Book
-
-A number, {sourced}`0.02 <radford2019>`, and {eq}`eq-y`.
-
-$$
-y = x + \mathrm{MLP}(x)
-$$ (eq-y)
-
-:::{figure-md} fig-a
-![The vector is widened and narrowed again.](figures/a.svg)
-
-A schematic.
-:::
-
-:::{exercise}
-:label: ex-a
-Try.
-:::
-
-:::{solution} ex-a
-:label: sol-a
-:class: dropdown
-Done.
-:::
-"""
-
-
-TWO_READINGS = """# Two readings
-
-The {define}`loss` is explained here, and {define}`many losses <loss function>` too.
-
-## Exercises
-
-None. See [the spread](#how-far-it-is-true).
-
-## Stop here, or go deeper
-
-:::{admonition} You can build it now
-:class: stop-here
-Two sections follow.
-:::
-
-## How *far* it is true
-
-It is, and the {term}`loss` says so.
-
-### A part of it
-
-Small.
-
-## Where it comes from
-
-From $x^2$.
-"""
 GLOSSARY = """# Glossary
 
 :::{glossary}

@@ -13,7 +13,7 @@ import nbformat
 import pikepdf
 import pytest
 import yaml
-from test_book_site import DRAWING, INTRO, TWO_READINGS, widget_notebook
+from small_book import DRAWING, INTRO, TWO_READINGS, widget_notebook
 
 import mygpt
 

@@ -299,13 +299,6 @@ def test_the_chapter_follows_the_rule(path, check):
     assert list(check(chapter)) == []
 
 
-@pytest.mark.parametrize("path", PATHS, ids=lambda path: path.stem)
-def test_the_chapter_is_stored_in_its_normal_form(path):
-    stored = path.read_text(encoding="utf-8")
-    normal = execute.renewed(path, execute.requirement(), run=False)
-    assert stored == normal, f"run python chapters/execute.py --normalise {path.stem}"
-
-
 def test_the_chapters_are_spelt_correctly(tmp_path):
     for path in PATHS:
         words = "\n".join(cell.source for cell in nbformat.read(path, 4).cells)

@@ -1,14 +1,12 @@
 import base64
 import io
-import json
-import subprocess
 
 import matplotlib.image
 import numpy as np
 import pytest
 import traitlets
-from test_explorers import FOLDER, changed
-from test_javascript import node
+from arrays import changed
+from node import in_node
 
 from mygpt.explorers.attention import TEMPERATURES, Attention
 
@@ -67,40 +65,31 @@ def test_the_extremes_of_float32_have_weights():
 
 def read_by_node(explorer, tmp_path):
     """Every row as the page's list reads it, for all settings."""
-    data = tmp_path / "scores.bin"
-    data.write_bytes(explorer.data)
-    script = tmp_path / "read.mjs"
-    script.write_text(
-        f"""
-import {{ readFileSync }} from "node:fs";
-import {{ listed, weightsOf }}
-  from {json.dumps((FOLDER / "attention.mjs").as_uri())};
-import {{ fixed }} from {json.dumps((FOLDER / "drawing.mjs").as_uri())};
-const bytes = readFileSync({json.dumps(str(data))});
-const scores = new Float32Array(new Uint8Array(bytes).buffer);
-const [heads, length] = [{explorer.heads}, {len(explorer.tokens)}];
+    given = {
+        "scores": np.frombuffer(explorer.data, "<f4").tolist(),
+        "heads": explorer.heads,
+        "length": len(explorer.tokens),
+        "temperatures": list(TEMPERATURES),
+    }
+    first = """
+const { heads, length, temperatures } = given;
+const scores = Float32Array.from(given.scores);
 const out = [];
 for (let head = 0; head < heads; head += 1)
-  for (const temperature of {list(TEMPERATURES)})
-    for (const causal of [true, false]) {{
+  for (const temperature of temperatures)
+    for (const causal of [true, false]) {
       const weights = weightsOf(scores, length, head, temperature, causal);
-      for (let row = 0; row < length; row += 1) {{
+      for (let row = 0; row < length; row += 1) {
         const now = weights.subarray(row * length, (row + 1) * length);
         const list = listed(now, causal ? row + 1 : length);
         const shown = Array.from(now, (weight) => fixed(weight, 3));
         out.push([shown, list.named, list.others,
           fixed(list.sum, 3), list.masked]);
-      }}
-    }}
-console.log(JSON.stringify(out));
-""",
-        encoding="utf-8",
-    )
-    done = subprocess.run(
-        [node(), str(script)], capture_output=True, text=True, timeout=60
-    )
-    assert done.stderr == ""
-    return json.loads(done.stdout)
+      }
+    }
+"""
+    names = {"{ listed, weightsOf }": "attention", "{ fixed }": "drawing"}
+    return in_node("out", given, tmp_path, names, first)
 
 
 def read_by_python(explorer):

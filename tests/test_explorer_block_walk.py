@@ -1,21 +1,15 @@
 """The walk through a block: the page's vectors and norms are those of Python."""
 
-import json
-import subprocess
-from pathlib import Path
-
 import numpy as np
 import pytest
 import torch
 from matplotlib.figure import Figure
-from test_javascript import node
+from node import in_node
 
 from mygpt import TransformerBlock
-from mygpt.explorers import block_walk
 from mygpt.explorers.block_walk import BlockWalk
 from mygpt.probes import stages
 
-MODULE = Path(block_walk.__file__).with_suffix(".mjs").as_uri()
 TOKENS = ["I", "love", "AI", "!", "!"]
 BEFORE = {"x + attention": "x", "x + fc2": "x + attention"}
 
@@ -31,22 +25,20 @@ def walk(**settings):
     return BlockWalk(vectors(), TOKENS, before=BEFORE, **settings)
 
 
-def test_the_page_has_python_s_vectors_and_norms():
+def test_the_page_has_python_s_vectors_and_norms(tmp_path):
     explorer = walk(position=3)
-    numbers = np.frombuffer(explorer.data, "<f4").tolist()
-    shape = {"widths": explorer.widths, "positions": 5}
-    run = f"""import({json.dumps(MODULE)}).then(({{ vectorAt, normOf }}) => {{
-        const numbers = Float32Array.from({json.dumps(numbers)});
-        const vectors = {json.dumps(explorer.widths)}.map((_, stage) =>
-            vectorAt(numbers, {json.dumps(shape)}, stage, 3));
-        console.log(JSON.stringify(vectors.map((v) => [[...v], normOf(v)])));
-    }})"""
-    done = subprocess.run(
-        [node(), "-e", run], capture_output=True, text=True, check=True, timeout=60
-    )
-    for (name, vector), (shown, norm) in zip(
-        vectors().items(), json.loads(done.stdout), strict=True
-    ):
+    given = {
+        "numbers": np.frombuffer(explorer.data, "<f4").tolist(),
+        "shape": {"widths": explorer.widths, "positions": 5},
+    }
+    first = "const numbers = Float32Array.from(given.numbers);"
+    script = """given.shape.widths.map((_, stage) => {
+        const vector = vectorAt(numbers, given.shape, stage, 3);
+        return [vector, normOf(vector)];
+    })"""
+    names = {"{ vectorAt, normOf }": "block_walk"}
+    page = in_node(script, given, tmp_path, names, first)
+    for (name, vector), (shown, norm) in zip(vectors().items(), page, strict=True):
         assert shown == vector[3].tolist(), name
         assert f"{norm:.3f}" == f"{explorer.norms()[name]:.3f}", name
         assert norm == pytest.approx(vector[3].norm().item(), rel=1e-5)

@@ -6,9 +6,9 @@ from itertools import product
 from pathlib import Path
 
 import matplotlib.image
+import node
 import numpy as np
 import pytest
-import test_javascript
 import torch
 import traitlets
 from torch.nn import functional as F
@@ -37,7 +37,7 @@ def in_node(script, given, tmp_path):
         "* as net": FOLDER / "descent_network.mjs",
         "* as steps": FOLDER / "descent_steps.mjs",
     }
-    return test_javascript.in_node(script, given, tmp_path, imports)
+    return node.in_node(script, given, tmp_path, imports)
 
 
 def network_loss(weights, activation):

@@ -3,13 +3,11 @@
 import base64
 import copy
 import json
-import subprocess
 
 import numpy as np
 import pytest
 import torch
-from test_explorers import FOLDER
-from test_javascript import node
+from node import in_node
 from torch.nn import functional as F
 
 from mygpt import editing, set_seed
@@ -71,15 +69,9 @@ def packed(model):
     }
 
 
-def in_node(tmp_path, body, **given):
+def in_page(tmp_path, body, **given):
     """What the JavaScript in `body` returns; it sees gpt.mjs as `gpt`."""
-    (tmp_path / "given.json").write_text(json.dumps(given))
-    script = tmp_path / "run.mjs"
-    script.write_text(
-        f"""
-import * as gpt from {json.dumps((FOLDER / "gpt.mjs").as_uri())};
-import {{ readFileSync }} from "node:fs";
-const given = JSON.parse(readFileSync({json.dumps(str(tmp_path / "given.json"))}));
+    first = f"""
 const rewriting = {json.dumps(REWRITING)};
 const open = ({{ layout, weights, heads, activation }}) => {{
   const {{ buffer, byteOffset, length }} = Buffer.from(weights, "base64");
@@ -88,17 +80,9 @@ const open = ({{ layout, weights, heads, activation }}) => {{
     heads, activation, rewriting,
   }});
 }};
-const plain = (value) => JSON.stringify(value, (_, one) =>
-  (ArrayBuffer.isView(one) ? Array.from(one) : one));
-console.log(plain((() => {{ {body} }})()));
-""",
-        encoding="utf-8",
-    )
-    done = subprocess.run(
-        [node(), str(script)], capture_output=True, text=True, timeout=60
-    )
-    assert done.stderr == ""
-    return json.loads(done.stdout)
+"""
+    script = f"(() => {{ {body} }})()"
+    return in_node(script, given, tmp_path, {"* as gpt": "gpt"}, first)
 
 
 def prompts(model, number=PROMPTS):
@@ -133,7 +117,7 @@ def in_torch(model, ids):
 def test_a_pass_in_the_page_is_pytorchs(kind, tmp_path):
     model = trained(kind)
     lists = prompts(model)
-    page = in_node(
+    page = in_page(
         tmp_path,
         """
 const model = open(given.model);
@@ -173,7 +157,7 @@ def in_float64(model):
 def test_pythons_pass_is_the_pages(kind, tmp_path):
     model = trained(kind)
     lists = prompts(model, 20)
-    page = in_node(
+    page = in_page(
         tmp_path,
         """
 const model = open(given.model);
@@ -190,7 +174,7 @@ return given.lists.map((ids) => gpt.forward(model, ids).logits);
 def test_what_a_value_promotes_and_adds_is_pytorchs(tmp_path):
     model = trained("attention first")
     layer, neuron, word, ids = 2, 11, 17, [3, 1, 4, 1, 5, 9, 2, 6]
-    page = in_node(
+    page = in_page(
         tmp_path,
         """
 const model = open(given.model);
@@ -243,7 +227,7 @@ def test_edits_are_those_of_the_weights_and_leave_the_model_alone(tmp_path):
     ]
     additions = [additions[:2], additions[2:]]
     lists = prompts(model, 30)
-    page = in_node(
+    page = in_page(
         tmp_path,
         """
 const model = open(given.model);
@@ -287,7 +271,7 @@ def test_the_shipped_models_in_the_page_are_pytorchs_on_200_prompts(kind, tmp_pa
     made = load_world_model(kind)
     rows = made.rows(200, seed=8).tolist()
     lists = [row[: 1 + i % len(row)] for i, row in enumerate(rows)]
-    page = in_node(
+    page = in_page(
         tmp_path,
         """
 const model = open(given.model);
@@ -331,7 +315,7 @@ def test_a_rewritten_fact_is_romes(kind, tmp_path):
     model = trained(kind)
     neurons = model.config.expansion * model.config.embed_dim
     ids, target, second = [5, 3, 8, 1, 9], 4, moment(neurons)
-    page = in_node(
+    page = in_page(
         tmp_path,
         """
 const model = open(given.model);
@@ -383,7 +367,7 @@ def test_edits_one_after_the_other_are_pythons(tmp_path):
     model = trained("blocks")
     second = moment(105)
     lists = prompts(model, 20)
-    page = in_node(
+    page = in_page(
         tmp_path,
         """
 const model = open(given.model);
@@ -414,7 +398,7 @@ return given.edits.map((_, n) => {
 
 def test_a_value_that_points_at_any_word_promotes_it_first(tmp_path):
     model = trained("no biases")
-    page = in_node(
+    page = in_page(
         tmp_path,
         """
 const model = open(given.model);
@@ -438,7 +422,7 @@ return Array.from({ length: 31 }, (_, word) => {
 @pytest.mark.parametrize(("name", "form"), [("gelu", "none"), ("gelu_tanh", "tanh")])
 def test_gelu_is_pytorchs(name, form, tmp_path):
     x = torch.linspace(-9, 9, 1801, dtype=torch.float64)
-    page = in_node(
+    page = in_page(
         tmp_path,
         f"return given.x.map((one) => gpt.ACTIVATIONS.{name}(one));",
         x=x.tolist(),

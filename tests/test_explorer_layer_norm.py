@@ -1,20 +1,14 @@
 """The explorer of layer norm: the page's numbers are Python's and the package's."""
 
-import json
-import subprocess
-from pathlib import Path
-
 import numpy as np
 import pytest
 import torch
 from matplotlib.figure import Figure
-from test_javascript import node
+from node import in_node
 
 from mygpt import LayerNorm as Norm
-from mygpt.explorers import layer_norm
 from mygpt.explorers.layer_norm import LayerNorm
 
-MODULE = Path(layer_norm.__file__).with_suffix(".mjs").as_uri()
 SETTINGS = [
     {"x": [1, 2, 3, 4]},
     {"x": [5.0, 5.0, 5.0], "beta": 0.7},
@@ -25,26 +19,22 @@ SETTINGS = [
 ]
 
 
-def in_node(explorer):
+def in_page(explorer, tmp_path):
     """What the page's own function gives for the explorer's setting."""
     setting = {
         "gamma": explorer.gamma,
         "beta": explorer.beta,
         "eps": 10.0**explorer.log10_eps,
     }
-    call = f"layerNorm({json.dumps(explorer.values)}, {json.dumps(setting)})"
-    run = f"import({json.dumps(MODULE)}).then(({{ layerNorm }}) => "
-    run += f"console.log(JSON.stringify({call})))"
-    done = subprocess.run(
-        [node(), "-e", run], capture_output=True, text=True, check=True, timeout=60
-    )
-    return json.loads(done.stdout)
+    given = {"values": explorer.values, "setting": setting}
+    script = "layerNorm(given.values, given.setting)"
+    return in_node(script, given, tmp_path, {"{ layerNorm }": "layer_norm"})
 
 
 @pytest.mark.parametrize("setting", SETTINGS)
-def test_the_page_computes_what_python_and_the_package_do(setting):
+def test_the_page_computes_what_python_and_the_package_do(setting, tmp_path):
     explorer = LayerNorm(**setting)
-    page = in_node(explorer)
+    page = in_page(explorer, tmp_path)
     mean, variance = explorer.moments()
     assert [page["mean"], page["variance"]] == [mean, variance]
     assert page["normalised"] == explorer.normalised()

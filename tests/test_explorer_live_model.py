@@ -1,13 +1,12 @@
 import base64
 import copy
 import io
-import json
-import subprocess
 
 import matplotlib.image
 import numpy as np
 import pytest
 import torch
+from arrays import changed
 from live_models import (
     FACTS,
     HEADS,
@@ -21,9 +20,8 @@ from live_models import (
     moment,
     triggers,
 )
+from node import in_node
 from site_widgets import classic_script
-from test_explorers import FOLDER, changed
-from test_javascript import node
 
 from mygpt.editing import ENOUGH, MOST_STEPS, STEP
 from mygpt.explorers.base import module
@@ -65,47 +63,36 @@ def in_page(explorer, tmp_path):
         )
         for value in (getattr(explorer, name),)
     }
-    script = tmp_path / "page.mjs"
-    parts = {
-        "drawing": "fixed, floats",
-        "gpt": "cholesky, compileEdits, forward, largestFirst, loadModel, "
-        "probabilities",
-        "live_model_state": "splitPrompt, symmetric, withStop",
+    imports = {
+        "{ fixed, floats }": "drawing",
+        "{ cholesky, compileEdits, forward, largestFirst, loadModel, probabilities }": (
+            "gpt"
+        ),
+        "{ splitPrompt, symmetric, withStop }": "live_model_state",
     }
-    imports = "".join(
-        f"import {{ {names} }} from {json.dumps((FOLDER / f'{part}.mjs').as_uri())};\n"
-        for part, names in parts.items()
-    )
-    script.write_text(
-        f"""{imports}
-const state = {json.dumps(state)};
-const bytes = (text) => {{
-  const {{ buffer, byteOffset, length }} = Buffer.from(text, "base64");
+    first = """
+const bytes = (text) => {
+  const { buffer, byteOffset, length } = Buffer.from(text, "base64");
   return new DataView(buffer, byteOffset, length);
-}};
-const gpt = loadModel({{
-  layout: state.shapes, bytes: bytes(state.weights), heads: state.heads,
-  activation: state.activation, rewriting: state.rewriting,
-}});
-const lower = floats(bytes(state.moment_data));
+};
+const gpt = loadModel({
+  layout: given.shapes, bytes: bytes(given.weights), heads: given.heads,
+  activation: given.activation, rewriting: given.rewriting,
+});
+const lower = floats(bytes(given.moment_data));
 const factor = lower.length
   ? cholesky(symmetric(lower, gpt.neurons), gpt.neurons) : null;
-const place = (word) => state.words.indexOf(word);
+const place = (word) => given.words.indexOf(word);
 const ids = (prompt) => withStop(splitPrompt(prompt)).map(place);
-const edits = compileEdits(gpt, state.edits.map((edit) => ({{
+const edits = compileEdits(gpt, given.edits.map((edit) => ({
   ...edit, word: place(edit.word), ids: edit.prompt && ids(edit.prompt),
-}})), factor);
-const shares = probabilities(forward(gpt, ids(state.prompt), {{ edits }}).logits);
-console.log(JSON.stringify(largestFirst(shares).map((one) =>
-  [state.words[one], fixed(shares[one], 3)])));
-""",
-        encoding="utf-8",
+})), factor);
+const shares = probabilities(forward(gpt, ids(given.prompt), { edits }).logits);
+"""
+    script = (
+        "largestFirst(shares).map((one) => [given.words[one], fixed(shares[one], 3)])"
     )
-    done = subprocess.run(
-        [node(), str(script)], capture_output=True, text=True, timeout=60
-    )
-    assert done.stderr == ""
-    return json.loads(done.stdout)
+    return in_node(script, state, tmp_path, imports, first)
 
 
 @pytest.mark.parametrize("sequence", range(len(SEQUENCES)))
@@ -452,14 +439,8 @@ def test_its_module_is_one_file_that_imports_nothing(tmp_path):
     assert text.count("export") == text.count("export default") == 1
     path = tmp_path / "joined.mjs"
     path.write_text(text, encoding="utf-8")
-    check = f"""
-import({json.dumps(path.as_uri())}).then((one) =>
-  console.log(typeof one.default.render));
-"""
-    done = subprocess.run(
-        [node(), "-e", check], capture_output=True, text=True, timeout=60
-    )
-    assert (done.stdout, done.stderr) == ("function\n", "")
+    names = {"page": path}
+    assert in_node("typeof page.render", 0, tmp_path, names) == "function"
     assert "function forward(" not in module("memory")
     assert "innerHTML" not in text
     script = classic_script(text, "live")  # as the site has it

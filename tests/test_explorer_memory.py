@@ -1,13 +1,12 @@
 import base64
 import io
 import json
-import subprocess
 
 import matplotlib.image
 import numpy as np
 import pytest
-from test_explorers import FOLDER, changed
-from test_javascript import node
+from arrays import changed
+from node import in_node
 
 from mygpt.explorers.memory import Memory
 
@@ -42,45 +41,26 @@ def rounded(array):
 
 def read_by_node(explorer, tmp_path):
     """What the page makes of the state: rankings, texts and numbers as written."""
-    state = {
-        name: base64.b64encode(value).decode() if isinstance(value, bytes) else value
-        for name, value in (
-            (name, getattr(explorer, name))
-            for name in (
-                *("data", "trigger_data", "promoted_data"),
-                *("neurons", "tokens", "texts"),
-            )
-        )
-    }
-    script = tmp_path / "read.mjs"
-    script.write_text(
-        f"""
-import {{ fixed }} from {json.dumps((FOLDER / "drawing.mjs").as_uri())};
-import {{ ranking, unpackPairs }}
-  from {json.dumps((FOLDER / "neurons.mjs").as_uri())};
-const state = {json.dumps(state)};
-const floats = (text) =>
-  new Float32Array(new Uint8Array(Buffer.from(text, "base64")).buffer);
-const data = floats(state.data);
-const rows = state.tokens.map((_, token) => data.subarray(
-  token * state.neurons, (token + 1) * state.neurons));
-const pairs = (name) => unpackPairs(floats(state[name]), state.neurons, state.texts)
-  .map((list) => list.map(({{ text, number }}) => [text, fixed(number, 3)]));
-console.log(JSON.stringify({{
+    names = ("data", "trigger_data", "promoted_data")
+    given = {name: np.frombuffer(getattr(explorer, name), "<f4") for name in names}
+    given = {name: numbers.tolist() for name, numbers in given.items()}
+    given |= {name: getattr(explorer, name) for name in ("neurons", "tokens", "texts")}
+    first = """
+const { data, neurons, tokens, texts } = given;
+const rows = tokens.map((_, token) =>
+  Float32Array.from(data.slice(token * neurons, (token + 1) * neurons)));
+const pairs = (name) => unpackPairs(Float32Array.from(given[name]), neurons, texts)
+  .map((list) => list.map(({ text, number }) => [text, fixed(number, 3)]));
+"""
+    script = """{
   shown: rows.map((row) => Array.from(row, (one) => fixed(one, 3))),
   strongest: rows.map((row) =>
     ranking(row).map((neuron) => [neuron, fixed(row[neuron], 3)])),
   triggers: pairs("trigger_data"),
   promoted: pairs("promoted_data"),
-}}));
-""",
-        encoding="utf-8",
-    )
-    done = subprocess.run(
-        [node(), str(script)], capture_output=True, text=True, timeout=60
-    )
-    assert done.stderr == ""
-    return json.loads(done.stdout)
+}"""
+    imports = {"{ fixed }": "drawing", "{ ranking, unpackPairs }": "neurons"}
+    return in_node(script, given, tmp_path, imports, first)
 
 
 def fixed(value):

@@ -6,9 +6,9 @@ from itertools import product
 from pathlib import Path
 
 import matplotlib.image
+import node
 import numpy as np
 import pytest
-import test_javascript
 import torch
 
 from mygpt.explorers import sampling
@@ -58,7 +58,7 @@ def every_case():
 
 def in_node(script, given, tmp_path):
     imports = {"* as m": MODULE, "{ mulberry32 }": NUMBERS}
-    return test_javascript.in_node(script, given, tmp_path, imports)
+    return node.in_node(script, given, tmp_path, imports)
 
 
 def test_the_probabilities_are_those_of_the_package():

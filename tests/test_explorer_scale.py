@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 from matplotlib.figure import Figure
-from test_javascript import in_node
+from node import in_node
 
 from mygpt import scale
 from mygpt.explorers import Scale, live_scale

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 from matplotlib.figure import Figure
-from test_javascript import in_node
+from node import in_node
 
 from mygpt.explorers import Shapes, live_shapes
 from mygpt.explorers.shapes import LIMITS

@@ -9,8 +9,8 @@ from pathlib import Path
 from types import SimpleNamespace
 
 import matplotlib.image
+import node
 import pytest
-import test_javascript
 
 from mygpt import tokenizers
 from mygpt.explorers import tokens
@@ -136,7 +136,7 @@ def in_node(script, given, tmp_path):
         "const view = new DataView(data.buffer, data.byteOffset, data.byteLength);"
         "const encoder = m.makeEncoder(view);"
     )
-    return test_javascript.in_node(script, given, tmp_path, {"* as m": MODULE}, first)
+    return node.in_node(script, given, tmp_path, {"* as m": MODULE}, first)
 
 
 def test_the_page_gives_the_ids_of_the_package(tokenizer, tmp_path):

@@ -6,9 +6,9 @@ from itertools import product
 from pathlib import Path
 
 import matplotlib.image
+import node
 import numpy as np
 import pytest
-import test_javascript
 import torch
 import traitlets
 from torch.nn import functional as F
@@ -28,7 +28,7 @@ ADAM = {"rate": 0.003, "seed": 3, "task": "short"}
 def in_node(script, given, tmp_path):
     """What `script` makes of `given` with the page's own modules."""
     imports = {f"* as {part}": FOLDER / f"train_stack_{part}.mjs" for part in PARTS}
-    return test_javascript.in_node(script, given, tmp_path, imports)
+    return node.in_node(script, given, tmp_path, imports)
 
 
 def stack(**changes):

@@ -2,16 +2,15 @@ import base64
 import io
 import json
 import re
-import subprocess
-from pathlib import Path
 
 import matplotlib.image
 import numpy as np
 import pytest
 import torch
 import traitlets
+from arrays import changed
 from live_models import live
-from test_javascript import node
+from node import FOLDER, in_node
 from torch.nn import functional as F
 
 from mygpt import explorers
@@ -19,7 +18,6 @@ from mygpt.depth import DepthSweep, sweep
 from mygpt.explorers.base import stylesheet
 from mygpt.tokenizers import BPETokenizer
 
-FOLDER = Path(explorers.__file__).parent
 COMMA = r",(?![^()]*(?:\([^()]*\)[^()]*)*\))"  # outside brackets, also nested ones
 FORMS = {
     "ReLU": F.relu,
@@ -266,12 +264,6 @@ def test_depth_opens_on_the_first_of_each_and_halfway_down():
     )
 
 
-def changed(array, value, *index):
-    array = np.asarray(array, dtype=float).copy()
-    array[index] = value
-    return array
-
-
 def bad_activations():
     x, values, slopes = curves(7)
     relu = values["ReLU"]
@@ -440,12 +432,7 @@ def test_the_module_stands_alone(make, tmp_path):
         assert forbidden not in module.replace("http://www.w3.org/2000/svg", "")
     path = tmp_path / "module.mjs"
     path.write_text(module, encoding="utf-8")
-    address = json.dumps(path.as_uri())
-    run = f"import({address}).then((m) => console.log(typeof m.default.render))"
-    done = subprocess.run(
-        [node(), "-e", run], capture_output=True, text=True, timeout=60
-    )
-    assert (done.stdout.strip(), done.stderr) == ("function", "")
+    assert in_node("typeof page.render", 0, tmp_path, {"page": path}) == "function"
 
 
 @EVERY

@@ -1,16 +1,13 @@
 import pytest
 import torch
 import torch.nn.functional as F
+from parameters import count
 from transformers import GPT2Config
 from transformers.models.gpt2.modeling_gpt2 import GPT2MLP
 
 from mygpt import MLP
 
 B, T, C = 2, 5, 7
-
-
-def count(module):
-    return sum(p.numel() for p in module.parameters())
 
 
 @pytest.mark.parametrize(

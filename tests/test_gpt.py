@@ -7,6 +7,7 @@ import torch
 import torch.nn.functional as F
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from parameters import count
 from torch import nn
 
 from mygpt.gpt import GPT, GPTConfig
@@ -18,10 +19,6 @@ PARAMETERS = {
     "large": 774_030_080,
     "xl": 1_557_611_200,
 }
-
-
-def count(module):
-    return sum(p.numel() for p in module.parameters())
 
 
 def ids_for(config, batch=2, length=5):

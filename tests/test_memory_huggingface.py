@@ -2,7 +2,7 @@
 
 import pytest
 import torch
-from test_huggingface import their_model, written
+from gpt2_checkpoints import their_model, written
 from transformers import GPT2LMHeadModel
 
 from mygpt.editing import (

@@ -7,6 +7,7 @@ import torch
 import torch.nn.functional as F
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from parameters import count
 
 from mygpt import MultiHeadAttention
 from mygpt.modern import (
@@ -22,10 +23,6 @@ from mygpt.modern import (
 from mygpt.muon import Muon, orthogonalise
 
 SMALL = ModernConfig(13, 11, 24, 6, 2, num_kv_heads=2)
-
-
-def count(module):
-    return sum(p.numel() for p in module.parameters())
 
 
 def lively(config, seed=0):

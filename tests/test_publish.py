@@ -7,7 +7,7 @@ from pathlib import Path
 import nbformat
 import pytest
 import yaml
-from test_project import dependencies, normal, pins
+from declared import dependencies, normal, pins
 
 ROOT = Path(__file__).resolve().parents[1]
 sys.path.insert(0, str(ROOT / "publish"))

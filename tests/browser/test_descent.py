@@ -5,8 +5,8 @@ import re
 
 import numpy as np
 import pytest
+from drawn import FITTED, PATHS
 from judged import colour_violations, violations
-from test_explorer_pages import DRAWN as FITTED
 
 from mygpt.explorers import Descent
 
@@ -21,10 +21,6 @@ TIMED = """() => {
         window.spent.push(performance.now() - before);
     });
 }"""
-
-
-DRAWN = """root => [...root.querySelectorAll("path")]
-    .map((path) => path.getAttribute("d")).join()"""
 
 
 @pytest.fixture
@@ -191,7 +187,7 @@ def test_a_divergence_is_said_and_the_page_goes_on(explorer, view):
     for name in ("Step", "Run"):
         button = root.get_by_role("button", name=name, exact=True)
         assert button.get_attribute("aria-disabled") == "true"
-    drawn = root.evaluate(DRAWN)
+    drawn = root.evaluate(PATHS)
     assert "NaN" not in drawn
     assert "Infinity" not in drawn
     assert max(map(float, re.findall(r"[\d.]+(?:e\+?\d+)?", drawn))) < 20_000

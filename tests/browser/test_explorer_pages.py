@@ -6,6 +6,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 import torch
+from drawn import FITTED, OUTSIDE
 
 from mygpt import TransformerBlock, explorers, scale, set_seed
 from mygpt.gpt import GPTConfig
@@ -302,7 +303,7 @@ def told_of_no_shape(root, name, typed, message):
         assert shown_counts(root) == before
     move(root, "Tokens in the text", "ArrowLeft")
     root.page.set_viewport_size({"width": 750, "height": 900})
-    root.page.wait_for_function(DRAWN, arg=root.element_handle())
+    root.page.wait_for_function(FITTED, arg=root.element_handle())
     assert message in note.inner_text()  # nothing else changes what is typed
     root.get_by_role("button", name="Small").click()
     assert shown_counts(root)[0] == 124_439_808
@@ -422,7 +423,7 @@ def told_of_no_run(root, name, typed, message):
     status.wait_for(state="attached")
     assert shown_run(root) == before
     root.page.set_viewport_size({"width": 750, "height": 900})
-    root.page.wait_for_function(DRAWN, arg=root.element_handle())
+    root.page.wait_for_function(FITTED, arg=root.element_handle())
     assert message in note.inner_text()
     root.get_by_role("button", name="GPT-2 XL").click()
     assert message not in note.inner_text()
@@ -501,29 +502,10 @@ def narrow(request, page_opener, tmp_path_factory):
         yield root
 
 
-# A window within a picture has the box of what it holds, not that of what it shows.
-OUTSIDE = """root => {
-    const box = root.getBoundingClientRect();
-    const cut = (part) => part !== root
-        && (getComputedStyle(part).overflowX !== "visible" || cut(part.parentElement));
-    const holder = (part) => part.matches("svg svg") ? part : part.parentElement;
-    const out = ({ left, right }) => left < box.left || right > box.right;
-    return [...root.querySelectorAll("*")].filter((part) => {
-        const place = part.getBoundingClientRect();
-        return place.width && out(place) && !cut(holder(part));
-    }).map((part) => part.outerHTML.slice(0, 80));
-}"""
-
-
-DRAWN = """root => [...root.querySelectorAll(".mygpt-picture[viewBox]")]
-    .filter((one) => one.checkVisibility())
-    .every((one) => Math.abs(one.viewBox.baseVal.width - one.clientWidth) <= 1)"""
-
-
 def test_nothing_overflows_a_narrow_frame(narrow):
     for width in (320, 360):
         narrow.page.set_viewport_size({"width": width, "height": 900})
-        narrow.page.wait_for_function(DRAWN, arg=narrow.element_handle())
+        narrow.page.wait_for_function(FITTED, arg=narrow.element_handle())
         assert narrow.bounding_box()["width"] <= width - 24
         assert narrow.evaluate(OUTSIDE) == []
 

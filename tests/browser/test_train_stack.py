@@ -6,9 +6,8 @@ import re
 import numpy as np
 import pytest
 import torch
+from drawn import FITTED, OUTSIDE, PATHS
 from judged import colour_violations, violations
-from test_descent import DRAWN as PATHS
-from test_explorer_pages import DRAWN, OUTSIDE
 
 from mygpt.explorers import TrainStack
 from mygpt.explorers.train_stack import REACH
@@ -680,7 +679,7 @@ def test_axe_finds_nothing_in_any_state(explorer, state):
     for theme, across in (("light", 1100), ("dark", 390)):
         root.page.emulate_media(color_scheme=theme)
         root.page.set_viewport_size({"width": across, "height": 900})
-        root.page.wait_for_function(DRAWN, arg=root.element_handle())
+        root.page.wait_for_function(FITTED, arg=root.element_handle())
         assert violations(root.page, include=".mygpt-explorer") == []
         assert colour_violations(root.page, include=".mygpt-explorer") == []
 
@@ -692,7 +691,7 @@ def test_nothing_overflows_a_narrow_frame(explorer, state):
     root.evaluate(UNFOLDED)
     for width in (390, 320):
         root.page.set_viewport_size({"width": width, "height": 900})
-        root.page.wait_for_function(DRAWN, arg=root.element_handle())
+        root.page.wait_for_function(FITTED, arg=root.element_handle())
         assert root.bounding_box()["width"] <= width - 24
         assert root.evaluate(OUTSIDE) == []
         across = "document.documentElement.scrollWidth"

@@ -1,0 +1,310 @@
+"""Make mistakes, one at a time, and see which of them the tests notice.
+
+    make mutants                            all of the sample, as far as not yet tried
+    python3 make.py mutants survivors       those that no test caught, again
+    python3 make.py mutants norm.py         those of files whose path ends so
+    python3 make.py mutants record          record anew which tests execute which lines
+
+Stopped and started again, it goes on. A verdict is kept under _build/mutants while the
+changed file stays as it is and, if a test caught it, that test's file does; a survivor
+is tried again when any test has changed. explained.json says of mutants that change
+nothing why they do not; last_run.json holds the last whole run.
+"""
+
+import json
+import subprocess
+import sys
+import time
+from collections import defaultdict
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from queue import Queue
+
+from tools.mutants import of_python, of_scripts
+from tools.mutants.copies import BUILD, Copy
+from tools.mutants.mutant import ROOT, Mutant, Place, digest, drawn
+from tools.mutants.record import Record, record
+from tools.processors.settings import processor
+
+SAMPLE = {"Python": 520, "scripts": 180}
+COPIES = 2  # one for each core
+SECONDS = 120  # for the tests of one mutant
+HERE = Path(__file__).parent
+VERDICTS, LAST_RUN = BUILD / "verdicts.json", HERE / "last_run.json"
+EXPLAINED = HERE / "explained.json"
+# What runs in QuickJS, or in a process that is ended, leaves no record.
+APART = ("tests/test_check_apart.py", "tests/test_check_files.py")
+UNRECORDED = {
+    "_sphinx/search.js": ("tests/test_site_search.py",),
+    "mygpt/check/apart.py": APART,
+    "mygpt/check/child.py": APART,
+}
+KINDS = {"Python": of_python, "scripts": of_scripts}
+
+
+@dataclass
+class Verdict:
+    """What came of a mutant.
+
+    verdict: "caught", "survived", "out of time" (the tests left over are `left`), or
+    "not executed" where no test comes there. by: the test or the limit that caught it.
+    key: the digest of what the verdict depends on.
+    """
+
+    verdict: str
+    by: str = ""
+    left: int = 0
+    seconds: float = 0.0
+    key: str = ""
+
+
+def sample(kind: str, recorded: Record) -> list[Mutant]:
+    """The mutants that are made; of scripts, at places that a test executes."""
+    module = KINDS[kind]
+    places: list[Place] = [
+        one for path in module.files() for one in module.places(path)
+    ]
+    if kind == "scripts":
+        places = [one for one in places if tests_of(one, recorded)]
+    found = {}
+    for place in drawn(places, 2 * SAMPLE[kind]):
+        if len(found) < SAMPLE[kind]:
+            mutant = module.mutant(place)
+            found.setdefault(mutant.name, mutant)
+    return list(found.values())
+
+
+def tests_of(one: Place | Mutant, recorded: Record) -> list[str]:
+    """The tests that execute a place, the quickest first."""
+    if files := UNRECORDED.get(one.path):
+        seconds = recorded.seconds
+        found = [test for test in seconds if test.partition("::")[0] in files]
+        return sorted(found, key=lambda test: (seconds[test], test))
+    if one.path.endswith(".py"):
+        return recorded.tests(one.path, one.lines)
+    return recorded.tests_of_script(one.path, one.start)
+
+
+def groups(tests: list[str], recorded: Record) -> list[list[str]]:
+    """By file, the quickest files first: each is imported once."""
+    by_file = defaultdict(list)
+    for test in tests:
+        by_file[test.partition("::")[0]].append(test)
+    seconds = recorded.seconds
+    return sorted(by_file.values(), key=lambda some: sum(seconds[t] for t in some))
+
+
+def judge(mutant: Mutant, copy: Copy, recorded: Record) -> Verdict:
+    """Run the tests until one fails."""
+    start = time.monotonic()
+    waiting = groups(tests_of(mutant, recorded), recorded)
+    if not waiting:
+        return Verdict("not executed")
+    copy.write(mutant.path, mutant.text)
+    verdict = Verdict("survived")
+    try:
+        for number, tests in enumerate(waiting):
+            left = SECONDS - (time.monotonic() - start)
+            if left < 1:
+                skipped = sum(map(len, waiting[number:]))
+                verdict = Verdict("out of time", left=skipped)
+                break
+            by = caught_by(tests, copy, recorded, left)
+            if by == OVER:
+                verdict = Verdict("out of time", left=sum(map(len, waiting[number:])))
+                break
+            if by:
+                verdict = Verdict("caught", by)
+                break
+    finally:
+        copy.restore(mutant.path)
+    verdict.seconds = round(time.monotonic() - start, 1)
+    return verdict
+
+
+OVER = "no time was left"
+
+
+def caught_by(tests: list[str], copy: Copy, recorded: Record, left: float) -> str:
+    """The test that fails, or the limit that is passed; empty if all pass."""
+    if tests[0].endswith(".mjs"):
+        command = [of_scripts.node_executable(), "--test", *tests]
+        try:
+            done = subprocess.run(
+                command, cwd=copy.folder, capture_output=True, timeout=min(60, left)
+            )
+        except subprocess.TimeoutExpired:
+            return f"limit: {tests[0]} took more than {min(60, left):.0f} s"
+        return tests[0] if done.returncode else ""
+    usual = {test: recorded.seconds[test] for test in tests}
+    answer = copy.ask(tests, usual, left)
+    if answer["why"]:
+        return f"limit: {answer['why']}"
+    if answer["over"]:
+        return OVER
+    if answer["status"] == 0:
+        return ""
+    if answer["status"] in (4, 5):  # of pytest: no such test
+        raise RuntimeError(f"expected the recorded tests; got\n{answer['output']}")
+    failed = [
+        line.split()[1]
+        for line in answer["output"].splitlines()
+        if line.startswith(("FAILED ", "ERROR "))
+    ]
+    return failed[0] if failed else f"{tests[0]} (status {answer['status']})"
+
+
+def keys(mutant: Mutant, verdict: Verdict) -> str:
+    """What a verdict depends on, digested."""
+    texts = [(ROOT / mutant.path).read_text("utf-8")]
+    if verdict.verdict == "caught":
+        file = ROOT / verdict.by.removeprefix("limit: ").partition("::")[0]
+        texts += [file.read_text("utf-8")] if file.is_file() else []
+    else:
+        tests = [*ROOT.glob("tests/*.py"), *ROOT.glob("tests/js/*.mjs")]
+        texts += [path.read_text("utf-8") for path in sorted(tests)]
+    return digest(*texts)
+
+
+class Verdicts:
+    """Those that are kept, by the mutants' names."""
+
+    def __init__(self):
+        kept = json.loads(VERDICTS.read_text("utf-8")) if VERDICTS.exists() else {}
+        self.kept = {name: Verdict(**one) for name, one in kept.items()}
+
+    def valid(self, mutant: Mutant) -> Verdict | None:
+        verdict = self.kept.get(mutant.name)
+        return verdict if verdict and verdict.key == keys(mutant, verdict) else None
+
+    def keep(self, mutant: Mutant, verdict: Verdict) -> None:
+        verdict.key = keys(mutant, verdict)
+        self.kept[mutant.name] = verdict
+        half = VERDICTS.with_suffix(".half")
+        rows = {name: asdict(one) for name, one in self.kept.items()}
+        half.write_text(json.dumps(rows, indent=1), encoding="utf-8")
+        half.replace(VERDICTS)
+
+
+def explained() -> dict[str, str]:
+    """Why a mutant that survives changes nothing, by its name."""
+    rows = json.loads(EXPLAINED.read_text("utf-8"))
+    return {row["name"]: row["because"] for row in rows}
+
+
+def chosen(mutants: list[Mutant], names: list[str], verdicts: Verdicts) -> list[Mutant]:
+    """Which of the sample are to be tried."""
+    if "survivors" in names:
+        known = explained()
+        kept = verdicts.kept
+        return [
+            one
+            for one in mutants
+            if one.name not in known
+            and one.name in kept
+            and kept[one.name].verdict != "caught"
+        ]
+    if names:
+        found = [one for one in mutants if one.path.endswith(tuple(names))]
+        if not found:
+            raise ValueError(
+                "expected 'survivors', 'record' or the end of a path with mutants; "
+                f"got {' '.join(names)!r}"
+            )
+        return found
+    return [one for one in mutants if verdicts.valid(one) is None]
+
+
+def run(mutants: list[Mutant], recorded: Record, verdicts: Verdicts) -> None:
+    """Judge them, two at a time, and keep every verdict at once."""
+    copies: Queue[Copy] = Queue()
+    for number in range(min(COPIES, len(mutants))):
+        copies.put(Copy(f"copy-{number}"))
+    done = 0
+
+    def one(mutant: Mutant) -> tuple[Mutant, Verdict]:
+        copy = copies.get()
+        try:
+            return mutant, judge(mutant, copy, recorded)
+        finally:
+            copies.put(copy)
+
+    with ThreadPoolExecutor(COPIES) as pool:
+        for mutant, verdict in pool.map(one, mutants):
+            done += 1
+            verdicts.keep(mutant, verdict)
+            print(
+                f"{done}/{len(mutants)} {mutant.name} {mutant.path}:{mutant.lines[0]} "
+                f"{verdict.verdict} {verdict.by} ({verdict.seconds:.0f} s)",
+                flush=True,
+            )
+    while not copies.empty():
+        copies.get().close()
+
+
+def report(samples: dict[str, list[Mutant]], verdicts: Verdicts) -> dict:
+    """Count, and list what no test noticed."""
+    known, rows = explained(), {"processor": processor(), "survivors": []}
+    for kind, mutants in samples.items():
+        tried = [one for one in mutants if one.name in verdicts.kept]
+        caught = [one for one in tried if verdicts.kept[one.name].verdict == "caught"]
+        rest = [one for one in tried if verdicts.kept[one.name].verdict != "caught"]
+        same = [one for one in rest if one.name in known]
+        counted = len(tried) - len(same)
+        rows[kind] = {
+            "tried": len(tried),
+            "caught": len(caught),
+            "by a limit": sum(
+                verdicts.kept[one.name].by.startswith("limit") for one in caught
+            ),
+            "change nothing": len(same),
+            "percent": round(100 * len(caught) / max(1, counted), 1),
+        }
+        print(
+            f"\n{kind}: {len(caught)} of {counted} caught, {rows[kind]['percent']} %; "
+            f"{len(same)} more change nothing; {len(mutants) - len(tried)} not tried"
+        )
+        for one in rest:
+            verdict = verdicts.kept[one.name]
+            row = {"name": one.name, "path": one.path, "operator": one.operator}
+            row |= {
+                "before": one.before,
+                "after": one.after,
+                "verdict": verdict.verdict,
+            }
+            if one.name in known:
+                row["because"] = known[one.name]
+            else:
+                where = f"{one.path}:{one.lines[0]}"
+                print(f"  {one.name} {where} {one.operator} ({verdict.verdict})")
+                print(f"    - {one.before}\n    + {one.after}")
+            rows["survivors"].append(row)
+    return rows
+
+
+def main() -> int:
+    names = sys.argv[1:]
+    BUILD.mkdir(parents=True, exist_ok=True)
+    recorded = record("record" in names)
+    if recorded.failed:
+        print(f"{len(recorded.failed)} tests fail in a copy and are not used:")
+        print(*recorded.failed, sep="\n")
+    samples = {kind: sample(kind, recorded) for kind in KINDS}
+    verdicts = Verdicts()
+    mutants = [one for some in samples.values() for one in some]
+    if names != ["record"]:
+        names = [name for name in names if name != "record"]
+        try:
+            run(chosen(mutants, names, verdicts), recorded, verdicts)
+        except ValueError as error:
+            print(error)
+            return 2
+    found = report(samples, verdicts)
+    if all(one.name in verdicts.kept for one in mutants):
+        LAST_RUN.write_text(json.dumps(found, indent=1) + "\n", encoding="utf-8")
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

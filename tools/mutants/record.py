@@ -1,0 +1,225 @@
+"""Which tests execute a place, recorded once in a copy of the project."""
+
+import json
+import os
+import shutil
+import subprocess
+import time
+from bisect import bisect_right
+from collections import defaultdict
+from dataclasses import dataclass
+from pathlib import Path
+
+from coverage import CoverageData
+
+from tools.mutants.copies import BUILD, Copy
+from tools.mutants.mutant import ROOT, digest
+from tools.mutants.of_scripts import node_executable
+
+RECORD = BUILD / "record"
+SETTINGS = """[run]
+parallel = true
+patch = subprocess, fork, _exit
+source = mygpt, chapters, _sphinx
+data_file = {folder}/lines
+context = ${{MUTANTS_CONTEXT-}}
+disable_warnings = no-data-collected, module-not-imported, module-not-measured
+"""
+
+
+@dataclass
+class Record:
+    """What was recorded, for the tests that pass without a mutant.
+
+    seconds: each test's time, by its id; a file of Node's tests counts as one.
+    lines: the tests by path and line. spans: for each script the tests, and for each
+    the offsets at which what it executes begins and ends, in turn.
+    """
+
+    seconds: dict[str, float]
+    lines: dict[str, dict[int, set[str]]]
+    spans: dict[str, dict[str, list[int]]]
+    failed: list[str]
+
+    def tests(self, path: str, lines: tuple[int, int]) -> list[str]:
+        """The tests that execute one of the lines, or if none does, the whole file.
+
+        A line at the file's top is executed when a test first imports it.
+        """
+        by_line = self.lines.get(path, {})
+        found = {
+            test for n in range(lines[0], lines[1] + 1) for test in by_line.get(n, ())
+        }
+        if not found:
+            found = {test for tests in by_line.values() for test in tests}
+        return sorted(found, key=lambda test: (self.seconds[test], test))
+
+    def tests_of_script(self, path: str, start: int) -> list[str]:
+        """The tests that execute the place of a script."""
+        spans = self.spans.get(path, {})
+        found = [test for test, ends in spans.items() if bisect_right(ends, start) % 2]
+        return sorted(found, key=lambda test: (self.seconds[test], test))
+
+
+def files_of_tests(folder: Path = ROOT) -> dict[str, str]:
+    """The digest of each file of tests, by its path."""
+    found = [*folder.glob("tests/test_*.py"), *folder.glob("tests/js/*.test.mjs")]
+    return {
+        path.relative_to(folder).as_posix(): digest(path.read_text("utf-8"))
+        for path in sorted(found)
+    }
+
+
+def record(anew: bool) -> Record:
+    """Take what was recorded, and record what files of tests have changed since."""
+    if anew:
+        shutil.rmtree(RECORD, ignore_errors=True)
+    known = {}
+    for path in sorted(RECORD.glob("*/files.json")):
+        known |= json.loads(path.read_text("utf-8"))
+    files = files_of_tests()
+    if changed := [name for name in files if files[name] != known.get(name)]:
+        folder = RECORD / f"{len(list(RECORD.glob('*/'))):03d}"
+        folder.mkdir(parents=True)
+        make(Copy("recorded"), folder, changed)
+        some = {name: files[name] for name in changed}
+        (folder / "files.json").write_text(json.dumps(some), encoding="utf-8")
+    return load(files)
+
+
+def make(copy: Copy, folder: Path, files: list[str]) -> None:
+    """Run files of unit tests, two at a time, and then Node's, one by one."""
+    settings = folder / "settings.ini"
+    settings.write_text(SETTINGS.format(folder=folder), encoding="utf-8")
+    env = {
+        **os.environ,
+        "MUTANTS_RECORD": str(folder),
+        "OMP_NUM_THREADS": "1",
+        "HF_HUB_OFFLINE": "1",
+    }
+    if python := [name for name in files if name.endswith(".py")]:
+        run = [copy.python, "-m", "coverage", "run", f"--rcfile={settings}"]
+        pytest = "-m pytest -q -p no:cacheprovider -p tools.mutants.recorder"
+        pytest += " -n 2 --dist loadfile -o faulthandler_timeout=0"
+        with (folder / "output.txt").open("wb") as output:
+            subprocess.run(
+                [*run, *pytest.split(), *python],
+                cwd=copy.folder,
+                env=env,
+                stdout=output,
+                stderr=output,
+            )
+        combine = [copy.python, "-m", "coverage", "combine", f"--rcfile={settings}"]
+        subprocess.run([*combine, "--quiet"], cwd=copy.folder, check=True)
+    for name in (name for name in files if name.endswith(".mjs")):
+        number = Path(name).name
+        env["NODE_V8_COVERAGE"] = str(folder / "node" / number)
+        start = time.perf_counter()
+        command = [node_executable(), "--test", name]
+        done = subprocess.run(command, cwd=copy.folder, env=env, capture_output=True)
+        row = {
+            "test": name,
+            "number": number,
+            "seconds": time.perf_counter() - start,
+            "failed": done.returncode != 0,
+            "fixtures": [],
+        }
+        with (folder / "tests-node.jsonl").open("a", encoding="utf-8") as file:
+            file.write(json.dumps(row) + "\n")
+
+
+def load(files: dict[str, str]) -> Record:
+    """Read what `make` has left: of each file of tests, its last run."""
+    seconds, failed = {}, set()
+    lines = defaultdict(lambda: defaultdict(set))
+    spans = defaultdict(dict)
+    latest = {}
+    for path in sorted(RECORD.glob("*/files.json")):
+        latest |= dict.fromkeys(json.loads(path.read_text("utf-8")), path.parent)
+    for folder in sorted(set(latest.values())):
+        rows = [
+            json.loads(line)
+            for path in sorted(folder.glob("tests-*.jsonl"))
+            for line in path.read_text("utf-8").splitlines()
+        ]
+        users = defaultdict(set)
+        for row in rows:
+            file = row["test"].partition("::")[0]
+            if latest[file] != folder or file not in files:
+                continue
+            if row["failed"]:
+                failed.add(row["test"])
+                continue
+            seconds[row["test"]] = row["seconds"]
+            for number in (row["number"], *row["fixtures"]):
+                users[number].add(row["test"])
+        for path, by_line in executed_lines(folder, users).items():
+            for line, tests in by_line.items():
+                lines[path][line] |= tests
+        for path, by_test in executed_spans(folder, users).items():
+            spans[path] |= by_test
+    return Record(seconds, lines, spans, sorted(failed))
+
+
+COPIED = str(BUILD / "recorded") + os.sep
+
+
+def executed_lines(folder: Path, users: dict) -> dict[str, dict[int, set[str]]]:
+    data = CoverageData(str(folder / "lines"))
+    data.read()
+    found = {}
+    for file in data.measured_files():
+        if not file.startswith(COPIED):
+            continue
+        by_line = defaultdict(set)
+        for line, contexts in data.contexts_by_lineno(file).items():
+            for context in contexts:
+                for number in context.split("|"):
+                    by_line[line] |= users.get(number, set())
+        found[file.removeprefix(COPIED)] = dict(by_line)
+    return found
+
+
+def executed_spans(folder: Path, users: dict) -> dict[str, dict[str, list[int]]]:
+    """From V8's coverage: inner ranges replace what outer ones say."""
+    found = defaultdict(lambda: defaultdict(list))
+    for dump in sorted(folder.glob("node/*/*.json")):
+        tests = users.get(dump.parent.name, ())
+        for script in json.loads(dump.read_text("utf-8"))["result"]:
+            path = script["url"].removeprefix("file://")
+            if not tests or not path.startswith(COPIED):
+                continue
+            ends = spans_of(script["functions"])
+            for test in tests:
+                before = found[path.removeprefix(COPIED)][test]
+                found[path.removeprefix(COPIED)][test] = union(before, ends)
+    return {path: dict(tests) for path, tests in found.items()}
+
+
+def spans_of(functions: list[dict]) -> list[int]:
+    """Where execution begins and ends, in turn."""
+    ranges = [one for function in functions for one in function["ranges"]]
+    length = max((one["endOffset"] for one in ranges), default=0)
+    ran = bytearray(length + 1)
+    for one in sorted(ranges, key=lambda one: one["startOffset"] - one["endOffset"]):
+        start, end = one["startOffset"], one["endOffset"]
+        ran[start:end] = bytes([one["count"] > 0]) * (end - start)
+    return edges(ran)
+
+
+def union(first: list[int], second: list[int]) -> list[int]:
+    if not first or first == second:
+        return second
+    length = max([0, *first, *second])
+    ran = bytearray(length + 1)
+    for ends in (first, second):
+        for start, end in zip(ends[::2], ends[1::2], strict=True):
+            ran[start:end] = b"\1" * (end - start)
+    return edges(ran)
+
+
+def edges(ran: bytearray) -> list[int]:
+    found, now = [], 0
+    while (now := ran.find(1 - len(found) % 2, now)) >= 0:
+        found.append(now)
+    return found

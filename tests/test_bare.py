@@ -11,6 +11,7 @@ from torch import nn
 
 from mygpt import GPT, GPTConfig, MultiHeadAttention, SingleHeadAttention, bare, check
 from mygpt import generate as generate_with_the_package
+from mygpt.muon import Muon
 from mygpt.sampling import next_token_probabilities
 from mygpt.training import TrainingConfig
 
@@ -213,10 +214,25 @@ def test_greedy_text_is_the_packages_beyond_the_context(length):
 def test_the_cuts_leave_the_packages_probabilities(k, p):
     torch.manual_seed(0)
     logits = torch.randn(50, V)
-    ours = logits if k is None else bare.keep_top_k(logits, k)
-    ours = ours if p is None else bare.keep_top_p(ours, p)
-    expected = next_token_probabilities(logits, top_k=k, top_p=p)
-    torch.testing.assert_close(bare.softmax(ours), expected)
+    for rows in (logits, logits[:2]):  # two: fewer than k
+        ours = rows if k is None else bare.keep_top_k(rows, k)
+        ours = ours if p is None else bare.keep_top_p(ours, p)
+        expected = next_token_probabilities(rows, top_k=k, top_p=p)
+        torch.testing.assert_close(bare.softmax(ours), expected)
+
+
+@pytest.mark.parametrize("shape", [(6, 4), (4, 6)])
+def test_muon_takes_the_packages_steps(shape):
+    torch.manual_seed(0)
+    ours = torch.nn.Parameter(torch.randn(shape))
+    theirs = torch.nn.Parameter(ours.detach().clone())
+    optimizer, m = Muon([theirs], lr=0.03), torch.zeros(shape)
+    for _ in range(4):
+        ours.grad = torch.randn(shape)
+        theirs.grad = ours.grad.clone()
+        bare.muon(ours, m, 0.03)
+        optimizer.step()
+        torch.testing.assert_close(ours, theirs)
 
 
 ONE_FILE = """

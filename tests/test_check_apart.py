@@ -100,7 +100,7 @@ while len(sleeping(MARK)) < 17:
     ("end", "limit", "said"),
     [
         (RIGHT, 40, "softmax: right"),  # a busy machine may need long to start all
-        ("while True: pass\n", 4, "stopped after 4 seconds"),
+        ("while True: pass\n", 2, "stopped after 2 seconds"),
     ],
     ids=["right", "endless"],
 )

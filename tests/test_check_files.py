@@ -228,10 +228,14 @@ def test_an_error_names_the_readers_own_file_and_line(mygpt, my, tmp_path):
     assert "mygpt/check" not in out
 
 
-def test_a_solved_workbook_is_right_and_says_paris(mygpt):
+@pytest.mark.slow
+def test_a_solved_workbook_is_right(mygpt):
     status, out, _ = mygpt("check", "--all", SOLVED)
     assert status == 0, out
     assert f"{len(TASKS)} of {len(TASKS)} right" in out
+
+
+def test_a_solved_answer_says_paris(mygpt):
     status, out, _ = mygpt("check", "answer", SOLVED / "answer.py")
     assert status == 0
     assert "the capital of france is → paris" in out

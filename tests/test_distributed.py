@@ -8,6 +8,7 @@ import pytest
 import torch
 import torch.distributed as dist
 from processes import together
+from quick import slow_but
 from torch.distributed.checkpoint.state_dict import (
     StateDictOptions,
     get_model_state_dict,
@@ -98,7 +99,7 @@ def assert_same_bits(a, b):
 
 
 @pytest.mark.parametrize("shard", [False, True])
-@pytest.mark.parametrize("processes", [1, 2, 4])
+@pytest.mark.parametrize("processes", slow_but([2], [1, 2, 4]))
 def test_the_losses_are_those_of_one_process(processes, shard):
     found = together(processes, trained, shard)
     assert_close(found[0], alone())
@@ -117,7 +118,9 @@ def with_changes(shard, changes):
     return trained(shard, **changes)
 
 
-@pytest.mark.parametrize(("processes", "shard"), [(2, False), (4, False), (2, True)])
+@pytest.mark.parametrize(
+    ("processes", "shard"), slow_but([(2, True)], [(2, False), (4, False), (2, True)])
+)
 def test_a_resumed_run_ends_with_the_same_bits(processes, shard, tmp_path):
     whole = together(processes, trained, shard, tmp_path / "whole", False, 0.3)
     out = tmp_path / "cut"
@@ -132,7 +135,11 @@ def test_a_resumed_run_ends_with_the_same_bits(processes, shard, tmp_path):
 
 
 @pytest.mark.parametrize(
-    ("before", "after"), [((4, False), (1, False)), ((1, False), (2, True))]
+    ("before", "after"),
+    [
+        pytest.param((4, False), (1, False), marks=pytest.mark.slow),
+        ((1, False), (2, True)),
+    ],
 )
 def test_another_number_of_processes_goes_on(before, after, tmp_path):
     (processes, shard), (others, shard_then) = before, after

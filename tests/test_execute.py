@@ -266,6 +266,7 @@ def test_an_executed_chapter_is_reproduced_to_the_byte(tmp_path, capsys):
     assert "a: unchanged" in capsys.readouterr().out
 
 
+@pytest.mark.slow
 def test_a_cell_longer_than_a_slice_is_waited_for(tmp_path, monkeypatch):
     monkeypatch.setattr(patience, "SLICE_SECONDS", 0.1)
     path = tmp_path / "a.ipynb"

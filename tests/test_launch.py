@@ -179,6 +179,7 @@ def test_machines_that_meet_train_as_one(corpus, whole, tmp_path):
     assert bits(tmp_path, STEPS) == bits(whole, STEPS)
 
 
+@pytest.mark.slow
 def test_a_machine_that_does_not_come_ends_the_wait(corpus, tmp_path):
     with socket.socket() as one:
         one.bind(("localhost", 0))
@@ -186,6 +187,7 @@ def test_a_machine_that_does_not_come_ends_the_wait(corpus, tmp_path):
     assert_nobody_came(corpus, tmp_path, meet)
 
 
+@pytest.mark.slow
 def test_a_stranger_at_the_port_ends_the_wait(corpus, tmp_path):
     with socket.socket() as stranger:
         stranger.bind(("localhost", 0))

@@ -59,7 +59,11 @@ def cells(*sources):
 
 @pytest.mark.parametrize(
     "run",
-    [run_by_make_chapters, run_by_the_book, run_by_nbval],
+    [
+        pytest.param(run_by_make_chapters, marks=pytest.mark.slow),
+        run_by_the_book,
+        run_by_nbval,
+    ],
     ids=lambda run: run.__name__,
 )
 def test_a_message_that_wakes_nobody_is_found(run, tmp_path, monkeypatch, request):

@@ -127,6 +127,7 @@ def test_half_precision_moves_only_where_a_border_is_near():
     assert moved < 0.02
 
 
+@pytest.mark.slow
 def test_threads_that_ran_before_are_listed(tmp_path):
     code = (
         "import threading; stop = threading.Event()\n"
@@ -178,6 +179,7 @@ def run_under(variables, folder, *command):
     return done.stdout
 
 
+@pytest.mark.slow
 def test_noise_travels_into_every_process_and_thread(tmp_path):
     (tmp_path / "program.py").write_text(TRAVELS)
     found = run_under(settings.noise(1).environment(), tmp_path, "program.py")
@@ -292,6 +294,7 @@ os._exit(7)
 """
 
 
+@pytest.mark.slow
 def test_a_cell_that_differs_and_a_kernel_that_dies_are_named(tmp_path):
     cells = [
         v4.new_code_cell("print(0.25)", id="quarter", execution_count=1),

@@ -5,9 +5,8 @@ Fixtures for every browser test:
 - `site`: the folder of the built site, `_build/html` or what MYGPT_SITE names. No site
   is a failure, never a skip. Without Chromium on the PATH every test here is skipped,
   with one reason.
-- `site_url`: the address of the site, once from `http://` and once from `file://`; a
-  test that takes it runs twice. `http_url` is the first alone; `file_url` the second,
-  which allows less, for what a hand does with an explorer that has started.
+- `site_url`: the address of the site from `file://`, which allows less, and in the
+  slow tests from `http://` too. `http_url` is the latter alone; `file_url` the former.
 - `open_page(address, width=1280, height=900, theme="light", javascript=True)`: a new
   page on that address, in a profile of its own, loaded and with its fonts. Call it as
   often as needed. The page has a `watch`, with what went wrong on it: `watch.foreign`
@@ -172,7 +171,7 @@ def file_url(site) -> str:
     return site.as_uri()
 
 
-@pytest.fixture(params=["http", "file"])
+@pytest.fixture(params=[pytest.param("http", marks=pytest.mark.slow), "file"])
 def site_url(request, http_url, file_url) -> str:
     return http_url if request.param == "http" else file_url
 

@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 from drawn import FITTED, PATHS
 from judged import colour_violations, violations
+from quick import slow_but
 
 from mygpt.explorers import Descent
 
@@ -180,7 +181,7 @@ def test_where_motion_is_not_wanted_a_run_is_one_leap(explorer):
     root.page.watch.check()
 
 
-@pytest.mark.parametrize("view", ["one", "two", "network"])
+@pytest.mark.parametrize("view", slow_but(["two"], ["one", "two", "network"]))
 def test_a_divergence_is_said_and_the_page_goes_on(explorer, view):
     root = explorer(view, rate=5.0, steps=500, width=32)
     root.get_by_text("Diverged at step").wait_for()
@@ -258,7 +259,7 @@ STATES = {
 }
 
 
-@pytest.mark.parametrize("state", STATES)
+@pytest.mark.parametrize("state", slow_but(["diverged", "trained"], STATES))
 def test_axe_finds_nothing_in_any_state(explorer, state):
     view, settings = STATES[state]
     root = explorer(view, across=1100, **settings)

@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 import torch
 from drawn import FITTED, OUTSIDE
+from quick import slow_but
 
 from mygpt import TransformerBlock, explorers, scale, set_seed
 from mygpt.gpt import GPTConfig
@@ -278,16 +279,13 @@ NO_SHAPE = [
 ]
 
 
-def test_a_shape_that_is_none_is_told_and_the_last_figures_stay(explorer, subtests):
+@pytest.mark.parametrize(
+    ("name", "typed", "message"), slow_but([NO_SHAPE[0], NO_SHAPE[-1]], NO_SHAPE)
+)
+def test_a_shape_that_is_none_is_told_and_the_last_figures_stay(
+    explorer, name, typed, message
+):
     root = explorer("shapes", explorers.Shapes("small"))
-    for name, typed, message in NO_SHAPE:
-        with subtests.test(name=name, typed=typed):
-            told_of_no_shape(root, name, typed, message)
-    root.page.watch.check()
-
-
-def told_of_no_shape(root, name, typed, message):
-    root.page.set_viewport_size({"width": 1280, "height": 900})
     before = shown_counts(root)
     field = root.get_by_role("spinbutton", name=name)
     field.focus()
@@ -309,6 +307,7 @@ def told_of_no_shape(root, name, typed, message):
     assert shown_counts(root)[0] == 124_439_808
     assert note.inner_text().startswith("Each head is D = C / H = 64 wide")
     assert root.locator("[aria-invalid=true]").count() == 0
+    root.page.watch.check()
 
 
 def three_digits(number):
@@ -396,21 +395,17 @@ NO_RUN = [
 ]
 
 
-def test_a_run_that_is_none_is_told_and_the_last_figures_stay(explorer, subtests):
-    root = explorer("scale", explorers.Scale())
-    for name, typed, message in NO_RUN:
-        with subtests.test(name=name, typed=typed):
-            root.page.set_viewport_size({"width": 1280, "height": 900})
-            root.page.reload()
-            told_of_no_run(root, name, typed, message)
-    root.page.watch.check()
-
-
 def shown_run(root):
     return shown_memory(root), root.locator(".mygpt-figures").inner_text()
 
 
-def told_of_no_run(root, name, typed, message):
+@pytest.mark.parametrize(
+    ("name", "typed", "message"), slow_but([NO_RUN[3], NO_RUN[-1]], NO_RUN)
+)
+def test_a_run_that_is_none_is_told_and_the_last_figures_stay(
+    explorer, name, typed, message
+):
+    root = explorer("scale", explorers.Scale())
     settings(root)
     field = root.get_by_role("spinbutton", name=name, exact=True)
     field.fill("")  # nothing is good on the way
@@ -429,6 +424,7 @@ def told_of_no_run(root, name, typed, message):
     assert message not in note.inner_text()
     assert root.locator("[aria-invalid=true]").count() == 0
     assert field.input_value() != typed
+    root.page.watch.check()
 
 
 @pytest.mark.parametrize("name", ["scale", "shapes"])

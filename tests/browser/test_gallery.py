@@ -360,7 +360,12 @@ PLAIN_CODE = """() => document.querySelectorAll("pre").forEach(
     (block) => block.replaceChildren(block.textContent))"""
 
 
-@on_both
+@pytest.mark.parametrize(
+    "shared",
+    ["phone", pytest.param("desk", marks=pytest.mark.slow)],
+    indirect=True,
+    scope="module",
+)
 def test_axe_finds_no_violation_at_the_ends_of_every_control(page):
     page.evaluate(PLAIN_CODE)
     before = state(root_of(page, "tokens"), "tokens")

@@ -622,23 +622,41 @@ def choose_each_for_itself(lab):
         assert figures.nth(number).get_by_role("radio", checked=True).count() == 1
 
 
-def test_every_explorer_is_live_in_jupyterlab(lab, subtests):
+def follows(lab, name, theme):
+    """The figure has the Lab's colours."""
+    figure, _ = lab.figures(name)
+    settled = [figure.element_handle(), theme == "Dark"]
+    lab.page.wait_for_function(FOLLOWS, arg=settled)
+
+
+# Keys are kept and colours taken by code that all explorers share: of buttons and
+# fields, of sliders and a heatmap, and of all kinds at once.
+SHARED_CODE = ("tokens", "attention", "live-model")
+
+
+@pytest.mark.parametrize(
+    "shared",
+    [
+        pytest.param(SHARED_CODE, id="some"),
+        pytest.param(tuple(SET), id="all", marks=pytest.mark.slow),
+    ],
+)
+def test_every_explorer_is_live_in_jupyterlab(lab, subtests, shared):
     names = {}
     exec(MAKE, names)
     for name, twin in names["made"].items():
         with subtests.test("Python and the figure move each other", name=name):
             both_ways(lab, name, twin)
+    for name in shared:
         with subtests.test("no key reaches the notebook", name=name):
             keeps_its_keys(lab, name)
     with subtests.test("elsewhere keys do reach the notebook"):
         keys_reach_the_notebook(lab)
     for theme in ("Dark", "Light"):
         lab.command("apputils:change-theme", theme=f"JupyterLab {theme}")
-        for name in SET:
+        for name in shared:
             with subtests.test("the Lab's colours", theme=theme, name=name):
-                figure, _ = lab.figures(name)
-                settled = [figure.element_handle(), theme == "Dark"]
-                lab.page.wait_for_function(FOLLOWS, arg=settled)
+                follows(lab, name, theme)
     with subtests.test("two of a kind"):
         choose_each_for_itself(lab)
     with subtests.test("nothing went wrong on the page"):

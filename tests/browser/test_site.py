@@ -15,7 +15,9 @@ from release import revision, version
 CHAPTER_6 = "chapters/06_activations.html"
 CHAPTER_7 = "chapters/07_residual_connections.html"
 FIRST_LOAD_LIMIT = 600_000  # bytes, gzipped
-SHOWN = {"light": "http", "dark": "file"}  # every page is opened twice
+SHOWN = {"light": "http", "dark": "file"}
+# Of pages made of the same parts these have each; the others' dark is a slow test.
+DARK = ("intro", "glossary", "chapters/06_activations", "chapters/gallery")
 DESK = {"width": 1280, "height": 900}
 PHONE = {"width": 390, "height": 900}
 UNFOLD = "for (const fold of document.querySelectorAll('details')) fold.open = true"
@@ -58,9 +60,17 @@ def pytest_generate_tests(metafunc):
         chapters = [page for page in pages if page.startswith("chapters/")]
         metafunc.parametrize("chapter_path", chapters or ["no chapter was built"])
     if "shown" in metafunc.fixturenames:
-        both = [(page, theme) for page in pages for theme in SHOWN]
-        names = [f"{page}-{theme}" for page, theme in both]
-        metafunc.parametrize("shown", both, ids=names, indirect=True, scope="module")
+        both = [
+            pytest.param((page, theme), id=f"{page}-{theme}", marks=marks(page, theme))
+            for page in pages
+            for theme in SHOWN
+        ]
+        metafunc.parametrize("shown", both, indirect=True, scope="module")
+
+
+def marks(page, theme):
+    quick = theme == "light" or page.removesuffix(".html") in DARK
+    return () if quick else pytest.mark.slow
 
 
 @pytest.fixture(scope="module")
@@ -88,28 +98,20 @@ def test_a_page_loads_nothing_from_other_hosts_and_logs_no_error(shown):
 
 
 def test_no_page_scrolls_sideways_on_a_phone(shown):
-    """Before axe's test takes formulas away; in one theme, for it changes no width."""
-    if is_light(shown):
-        return
+    """Before axe's test takes formulas away."""
     shown.set_viewport_size(PHONE)
     assert shown.evaluate("document.documentElement.scrollWidth") <= 390
 
 
 def test_axe_finds_no_violation(shown):
-    """All rules, then those that the theme or the width can change."""
+    """All rules on a desk; on a phone those that the width can change."""
     shown.evaluate(JUDGE_ONCE)
     shown.set_viewport_size(DESK)
     assert colour_violations(shown) == []
-    if is_light(shown):
-        assert violations(shown) == []
-        return
+    assert violations(shown) == []
     shown.set_viewport_size(PHONE)
     shown.wait_for_timeout(100)  # what scrolls at this width gets its name
     assert violations(shown, WIDTH_RULES) == []
-
-
-def is_light(page):
-    return page.evaluate("document.documentElement.dataset.theme") == "light"
 
 
 def test_every_page_states_its_policy_first(site, page_path):

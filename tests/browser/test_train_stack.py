@@ -8,6 +8,7 @@ import pytest
 import torch
 from drawn import FITTED, OUTSIDE, PATHS
 from judged import colour_violations, violations
+from quick import slow_but
 
 from mygpt.explorers import TrainStack
 from mygpt.explorers.train_stack import REACH
@@ -486,7 +487,7 @@ def drawn_without_holes(root):
     assert max(map(float, re.findall(r"[\d.]+(?:e\+?\d+)?", drawn))) < 20_000
 
 
-@pytest.mark.parametrize("across", [1100, 390])
+@pytest.mark.parametrize("across", slow_but([390], [1100, 390]))
 def test_a_divergence_is_said_and_the_page_goes_on(explorer, across):
     root = explorer(**DEEP, across=across)
     diverged = root.get_by_text("Diverged at step 1: the loss is too large.")
@@ -669,7 +670,7 @@ STATES = {
 }
 
 
-@pytest.mark.parametrize("state", STATES)
+@pytest.mark.parametrize("state", slow_but(["two", "diverged"], STATES))
 def test_axe_finds_nothing_in_any_state(explorer, state):
     root = explorer(**STATES[state])
     wait_for_step(root, STATES[state].get("steps", 0))
@@ -684,7 +685,9 @@ def test_axe_finds_nothing_in_any_state(explorer, state):
         assert colour_violations(root.page, include=".mygpt-explorer") == []
 
 
-@pytest.mark.parametrize("state", ["one", "two", "diverged", "too large"])
+@pytest.mark.parametrize(
+    "state", slow_but(["two"], ["one", "two", "diverged", "too large"])
+)
 def test_nothing_overflows_a_narrow_frame(explorer, state):
     root = explorer(across=390, **STATES[state], link="#stack=short;")
     assert root.get_by_text("The link was not used:").is_visible()

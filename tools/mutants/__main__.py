@@ -12,6 +12,8 @@ nothing why they do not; last_run.json holds the last whole run.
 """
 
 import json
+import os
+import signal
 import subprocess
 import sys
 import time
@@ -21,6 +23,7 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from queue import Queue
 
+from mygpt import check
 from tools.mutants import of_python, of_scripts
 from tools.mutants.copies import BUILD, Copy
 from tools.mutants.mutant import ROOT, Mutant, Place, digest, drawn
@@ -33,10 +36,20 @@ SECONDS = 120  # for the tests of one mutant
 HERE = Path(__file__).parent
 VERDICTS, LAST_RUN = BUILD / "verdicts.json", HERE / "last_run.json"
 EXPLAINED = HERE / "explained.json"
-# What runs in QuickJS, or in a process that is ended, leaves no record.
+# Used without a record: what runs in QuickJS or in a process that is ended, what is
+# read as text, and the tasks of the checker, whose results are kept from test to test.
 APART = ("tests/test_check_apart.py", "tests/test_check_files.py")
+TASKS = (
+    "tests/test_check.py::test_every_mistake_fails_under_its_own_name",
+    "tests/test_check.py::test_two_mistakes_never_give_the_same",
+    "tests/test_check.py::test_a_mistake_stands_in_the_catalogue_once_for_each_form",
+    "tests/test_check.py::test_the_books_own_program_passes_in_every_form",
+    "tests/test_check.py::test_the_example_shows_what_the_books_own_program_gives",
+    "tests/test_check_right_programs.py::test_a_right_program_passes",
+)
 UNRECORDED = {
     "_sphinx/search.js": ("tests/test_site_search.py",),
+    "mygpt/bare.py": ("tests/test_bare.py",),
     "mygpt/check/apart.py": APART,
     "mygpt/check/child.py": APART,
 }
@@ -77,22 +90,38 @@ def sample(kind: str, recorded: Record) -> list[Mutant]:
 
 def tests_of(one: Place | Mutant, recorded: Record) -> list[str]:
     """The tests that execute a place, the quickest first."""
-    if files := UNRECORDED.get(one.path):
-        seconds = recorded.seconds
-        found = [test for test in seconds if test.partition("::")[0] in files]
-        return sorted(found, key=lambda test: (seconds[test], test))
     if one.path.endswith(".py"):
-        return recorded.tests(one.path, one.lines)
-    return recorded.tests_of_script(one.path, one.start)
+        found = set(recorded.tests(one.path, one.lines))
+    else:
+        found = set(recorded.tests_of_script(one.path, one.start))
+    files = UNRECORDED.get(one.path, ())
+    found |= {test for test in recorded.seconds if test.partition("::")[0] in files}
+    for task in tasks_of(one.path):
+        found |= {f"{test}[{task}]" for test in TASKS} & recorded.seconds.keys()
+    return sorted(found, key=lambda test: (recorded.seconds[test], test))
+
+
+def tasks_of(path: str) -> list[str]:
+    """The tasks of the checker that a file defines."""
+    module = path.removesuffix(".py").replace("/", ".")
+    return [
+        name for name, one in check.TASKS.items() if one.reference.__module__ == module
+    ]
 
 
 def groups(tests: list[str], recorded: Record) -> list[list[str]]:
-    """By file, the quickest files first: each is imported once."""
+    """Node's tests, then the others in one run, the quickest files first.
+
+    One run, because importing the package takes longer than most files of tests.
+    """
     by_file = defaultdict(list)
     for test in tests:
         by_file[test.partition("::")[0]].append(test)
     seconds = recorded.seconds
-    return sorted(by_file.values(), key=lambda some: sum(seconds[t] for t in some))
+    files = sorted(by_file.values(), key=lambda some: sum(seconds[t] for t in some))
+    node = [some for some in files if some[0].endswith(".mjs")]
+    others = [test for some in files if some not in node for test in some]
+    return [*node, *filter(None, [others])]
 
 
 def judge(mutant: Mutant, copy: Copy, recorded: Record) -> Verdict:
@@ -100,7 +129,9 @@ def judge(mutant: Mutant, copy: Copy, recorded: Record) -> Verdict:
     start = time.monotonic()
     waiting = groups(tests_of(mutant, recorded), recorded)
     if not waiting:
-        return Verdict("not executed")
+        verdict = Verdict("not executed")
+        verdict.key = key_of(mutant, verdict, copy.folder)
+        return verdict
     copy.write(mutant.path, mutant.text)
     verdict = Verdict("survived")
     try:
@@ -119,24 +150,21 @@ def judge(mutant: Mutant, copy: Copy, recorded: Record) -> Verdict:
                 break
     finally:
         copy.restore(mutant.path)
+    if verdict.verdict == "caught":
+        control(verdict.by, copy, recorded)
+    verdict.key = key_of(mutant, verdict, copy.folder)
     verdict.seconds = round(time.monotonic() - start, 1)
     return verdict
 
 
 OVER = "no time was left"
+IMPORT = "import of the package or of "  # what pytest could not collect
 
 
 def caught_by(tests: list[str], copy: Copy, recorded: Record, left: float) -> str:
     """The test that fails, or the limit that is passed; empty if all pass."""
     if tests[0].endswith(".mjs"):
-        command = [of_scripts.node_executable(), "--test", *tests]
-        try:
-            done = subprocess.run(
-                command, cwd=copy.folder, capture_output=True, timeout=min(60, left)
-            )
-        except subprocess.TimeoutExpired:
-            return f"limit: {tests[0]} took more than {min(60, left):.0f} s"
-        return tests[0] if done.returncode else ""
+        return caught_by_node(tests, copy, min(60, left))
     usual = {test: recorded.seconds[test] for test in tests}
     answer = copy.ask(tests, usual, left)
     if answer["why"]:
@@ -145,24 +173,55 @@ def caught_by(tests: list[str], copy: Copy, recorded: Record, left: float) -> st
         return OVER
     if answer["status"] == 0:
         return ""
-    if answer["status"] in (4, 5):  # of pytest: no such test
-        raise RuntimeError(f"expected the recorded tests; got\n{answer['output']}")
     failed = [
-        line.split()[1]
+        line.split(maxsplit=1)[1].split(" - ")[0]
         for line in answer["output"].splitlines()
         if line.startswith(("FAILED ", "ERROR "))
     ]
-    return failed[0] if failed else f"{tests[0]} (status {answer['status']})"
+    return failed[0] if failed else f"{IMPORT}{tests[0]}"
 
 
-def keys(mutant: Mutant, verdict: Verdict) -> str:
-    """What a verdict depends on, digested."""
-    texts = [(ROOT / mutant.path).read_text("utf-8")]
+def caught_by_node(tests: list[str], copy: Copy, seconds: float) -> str:
+    command = [of_scripts.node_executable(), "--test", *tests]
+    process = subprocess.Popen(
+        command,
+        cwd=copy.folder,
+        stdout=subprocess.DEVNULL,
+        stderr=subprocess.DEVNULL,
+        start_new_session=True,
+    )
+    try:
+        return tests[0] if process.wait(seconds) else ""
+    except subprocess.TimeoutExpired:
+        os.killpg(process.pid, signal.SIGKILL)  # and the process of each file
+        process.wait()
+        return f"limit: {tests[0]} took more than {seconds:.0f} s"
+
+
+PASSING: set[str] = set()  # tests that have caught a mutant, and pass without one
+
+
+def control(test: str, copy: Copy, recorded: Record) -> None:
+    """A test that has caught a mutant must pass without it."""
+    test = test.removeprefix(IMPORT).removeprefix("limit: ").partition(" took")[0]
+    if test not in recorded.seconds:  # the name of a file that was not imported
+        test = next(one for one in recorded.seconds if one.startswith(f"{test}::"))
+    if test in PASSING:
+        return
+    if by := caught_by([test], copy, recorded, SECONDS):
+        raise RuntimeError(f"expected the test to pass without a mutant; got {by}")
+    PASSING.add(test)
+
+
+def key_of(mutant: Mutant, verdict: Verdict, folder: Path = ROOT) -> str:
+    """What a verdict depends on, digested, as it stands in the project or a copy."""
+    texts = [(folder / mutant.path).read_text("utf-8")]
     if verdict.verdict == "caught":
-        file = ROOT / verdict.by.removeprefix("limit: ").partition("::")[0]
+        by = verdict.by.removeprefix(IMPORT).removeprefix("limit: ")
+        file = folder / by.partition("::")[0]
         texts += [file.read_text("utf-8")] if file.is_file() else []
     else:
-        tests = [*ROOT.glob("tests/*.py"), *ROOT.glob("tests/js/*.mjs")]
+        tests = [*folder.glob("tests/*.py"), *folder.glob("tests/js/*.mjs")]
         texts += [path.read_text("utf-8") for path in sorted(tests)]
     return digest(*texts)
 
@@ -176,10 +235,9 @@ class Verdicts:
 
     def valid(self, mutant: Mutant) -> Verdict | None:
         verdict = self.kept.get(mutant.name)
-        return verdict if verdict and verdict.key == keys(mutant, verdict) else None
+        return verdict if verdict and verdict.key == key_of(mutant, verdict) else None
 
     def keep(self, mutant: Mutant, verdict: Verdict) -> None:
-        verdict.key = keys(mutant, verdict)
         self.kept[mutant.name] = verdict
         half = VERDICTS.with_suffix(".half")
         rows = {name: asdict(one) for name, one in self.kept.items()}

@@ -12,7 +12,7 @@ from pathlib import Path
 
 from coverage import CoverageData
 
-from tools.mutants.copies import BUILD, Copy
+from tools.mutants.copies import BUILD, ENVIRONMENT, Copy
 from tools.mutants.mutant import ROOT, digest
 from tools.mutants.of_scripts import node_executable
 
@@ -42,16 +42,16 @@ class Record:
     failed: list[str]
 
     def tests(self, path: str, lines: tuple[int, int]) -> list[str]:
-        """The tests that execute one of the lines, or if none does, the whole file.
+        """The tests that execute one of the lines.
 
-        A line at the file's top is executed when a test first imports it.
+        One that is executed at import may show in whatever uses the file.
         """
         by_line = self.lines.get(path, {})
-        found = {
-            test for n in range(lines[0], lines[1] + 1) for test in by_line.get(n, ())
-        }
-        if not found:
+        span = range(lines[0], lines[1] + 1)
+        found = {test for line in span for test in by_line.get(line, ())}
+        if AT_IMPORT in found or not found:
             found = {test for tests in by_line.values() for test in tests}
+        found.discard(AT_IMPORT)
         return sorted(found, key=lambda test: (self.seconds[test], test))
 
     def tests_of_script(self, path: str, start: int) -> list[str]:
@@ -91,12 +91,7 @@ def make(copy: Copy, folder: Path, files: list[str]) -> None:
     """Run files of unit tests, two at a time, and then Node's, one by one."""
     settings = folder / "settings.ini"
     settings.write_text(SETTINGS.format(folder=folder), encoding="utf-8")
-    env = {
-        **os.environ,
-        "MUTANTS_RECORD": str(folder),
-        "OMP_NUM_THREADS": "1",
-        "HF_HUB_OFFLINE": "1",
-    }
+    env = {**ENVIRONMENT, "MUTANTS_RECORD": str(folder)}
     if python := [name for name in files if name.endswith(".py")]:
         run = [copy.python, "-m", "coverage", "run", f"--rcfile={settings}"]
         pytest = "-m pytest -q -p no:cacheprovider -p tools.mutants.recorder"
@@ -161,6 +156,7 @@ def load(files: dict[str, str]) -> Record:
     return Record(seconds, lines, spans, sorted(failed))
 
 
+AT_IMPORT = ""  # the context of what no test has executed
 COPIED = str(BUILD / "recorded") + os.sep
 
 
@@ -176,6 +172,8 @@ def executed_lines(folder: Path, users: dict) -> dict[str, dict[int, set[str]]]:
             for context in contexts:
                 for number in context.split("|"):
                     by_line[line] |= users.get(number, set())
+                if not context:
+                    by_line[line].add(AT_IMPORT)
         found[file.removeprefix(COPIED)] = dict(by_line)
     return found
 

@@ -28,12 +28,12 @@ class Inform:
 
 
 def warm() -> None:
-    """Import what most tests do, but not the package, and not what conftest patches."""
-    import hypothesis  # noqa: F401
+    """Import what most tests do; neither the package nor what pytest itself loads."""
     import matplotlib.pyplot  # noqa: F401
     import numpy  # noqa: F401
     import pytest  # noqa: F401
-    import torch  # noqa: F401
+    import torch
+    import torch._dynamo  # noqa: F401
 
 
 def in_fork(tests: list[str]) -> None:

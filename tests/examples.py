@@ -1,0 +1,109 @@
+"""One explorer of each kind, with a setting of its own, for the tests."""
+
+import numpy as np
+import torch
+from torch.nn import functional as F
+
+from mygpt import explorers
+from mygpt.tokenizers import BPETokenizer
+
+FORMS = {
+    "ReLU": F.relu,
+    "GELU (erf)": F.gelu,
+    "GELU (tanh)": lambda x: F.gelu(x, approximate="tanh"),
+    "SiLU": F.silu,
+}
+
+
+def curves(points=401, forms=tuple(FORMS)):
+    x = torch.linspace(-2, 2, points, dtype=torch.float64, requires_grad=True)
+    values = {name: FORMS[name](x) for name in forms}
+    slopes = {
+        name: torch.autograd.grad(y.sum(), x, retain_graph=True)[0]
+        for name, y in values.items()
+    }
+    return x.detach(), {name: y.detach() for name, y in values.items()}, slopes
+
+
+def activations(**settings):
+    x, values, slopes = curves()
+    phi = torch.special.ndtr(x)
+    pair = ("GELU (erf)", "GELU (tanh)")
+    return explorers.Activations(x, values, slopes, phi, compare=pair, **settings)
+
+
+AXES = {
+    "kinds": ("plain", "residual"),
+    "gains": (0.5, 1.0, 3.0),
+    "widths": (3, 5, 7, 11, 13),
+    "biases": (True, False),
+    "depths": (7, 2, 11),
+}
+
+
+def stacks(seed=0, axes=AXES):
+    shape = [len(axis) for axis in axes.values()]
+    array = np.random.default_rng(seed).uniform(
+        -80, 3, (*shape, max(axes["depths"]) + 1)
+    )
+    for d, depth in enumerate(axes["depths"]):
+        array[..., d, depth + 1 :] = np.nan
+    return array
+
+
+def depth(log_std=None, log_grad=None, **settings):
+    log_std = stacks(0) if log_std is None else log_std
+    log_grad = stacks(1) if log_grad is None else log_grad
+    return explorers.Depth(log_std, log_grad, **(AXES | settings))
+
+
+def layer_norm():
+    return explorers.LayerNorm([1, 2, 3, 4, -2.5], gamma=1.5)
+
+
+def block_walk():
+    array = np.random.default_rng(0).normal(size=(3, 7))
+    stages = {"x": array, "ln1": 2 * array, "fc1": np.tile(array, 4)}
+    return explorers.BlockWalk(stages, ["I", "love", "AI"], stage=1, position=2)
+
+
+def attention():
+    scores = np.random.default_rng(0).normal(size=(3, 5, 5))
+    return explorers.Attention(scores, ["I", "love", "AI", "!", "!"], head=2)
+
+
+def sampling():
+    logits = np.random.default_rng(0).normal(size=7)
+    return explorers.Sampling(logits, list("abcdefg"), prompt="x", top_k=3)
+
+
+def memory():
+    hidden = np.random.default_rng(0).normal(size=(3, 5))
+    pairs = [[(f"text {n}", 1.5), ("b", -0.5)] for n in range(5)]
+    return explorers.Memory(
+        hidden, ["I", "love", "AI"], triggers=pairs, promoted=pairs[::-1]
+    )
+
+
+def tokens():
+    bpe = BPETokenizer.train("the cat sat on the mat, the cat", vocab_size=262)
+    return explorers.Tokens(bpe, "the cat's mat", piece=2)
+
+
+def descent():
+    return explorers.Descent("network", rule="adam", rate=0.03, width=5, steps=20)
+
+
+def train_stack():
+    beside = {"wiring": "plain", "activation": "gelu"}
+    return explorers.TrainStack(
+        "pre-norm", depth=3, task="long", beside=beside, steps=7
+    )
+
+
+def shapes():
+    return explorers.Shapes("medium", num_layers=7, bars="shares")
+
+
+def scale():
+    return explorers.Scale("GPT-2 XL", "H100", devices=64, spread="optimizer")

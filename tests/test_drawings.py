@@ -1,0 +1,101 @@
+"""What each explorer draws for readers without JavaScript, line by line.
+
+python tests/test_drawings.py    store what is drawn now, to be read in the diff
+"""
+
+import json
+from pathlib import Path
+
+import examples
+import numpy as np
+import pytest
+from comparison import difference
+from drawings import drawing
+from live_models import PROMPT, live
+
+from mygpt import explorers
+
+STORED = Path(__file__).with_name("drawings.json")
+STACKS = {
+    "one": {"depth": 5},
+    "one block": {"depth": 1},
+    "two": {"depth": 5, "beside": {"wiring": "plain", "depth": 3}},
+    "two of a wiring": {"wiring": "plain", "depth": 7, "beside": {"gain": 2.0}},
+    "long": {"depth": 3, "task": "long", "activation": "gelu"},
+    "diverged": {"depth": 40, "rate": 10.0, "beside": {"rate": 1e-4}},
+    "lost at once": {"depth": 40, "gain": 10.0},
+    "no signal": {"wiring": "plain", "depth": 40, "gain": 1e-9},
+}
+
+
+def with_slopes():
+    x, values, slopes = examples.curves(8)
+    return explorers.Activations(x, values, slopes, visible=["GELU (erf)"])
+
+
+def cut():
+    logits = np.random.default_rng(1).normal(size=12)
+    return explorers.Sampling(logits, list("abcdefghijkl"), top_p=0.7, temperature=0.5)
+
+
+def long_tokens():
+    scores = np.random.default_rng(2).normal(size=(1, 30, 30))
+    words = [f"word-number-{i}" for i in range(30)]
+    return explorers.Attention(scores, words, causal=False, row=29)
+
+
+CASES = {
+    "activations": examples.activations,
+    "activations, slopes": with_slopes,
+    "depth": examples.depth,
+    "depth, some": lambda: examples.depth(visible=["residual"], layer=3),
+    "layer norm": examples.layer_norm,
+    "layer norm, equal": lambda: explorers.LayerNorm([5.0, 5.0, 5.0], beta=0.7),
+    "block walk": examples.block_walk,
+    "attention": examples.attention,
+    "attention, long": long_tokens,
+    "sampling": examples.sampling,
+    "sampling, cut": cut,
+    "memory": examples.memory,
+    "tokens": examples.tokens,
+    "live": live,
+    "live, small": lambda: live(form="small"),
+    "live, edited": lambda: live(
+        edits=[{"kind": "rewrite", "prompt": PROMPT, "word": "lemn"}]
+    ),
+    "shapes": examples.shapes,
+    "shapes, alone": lambda: explorers.Shapes("xl", compare=""),
+    "scale": examples.scale,
+    "scale, one": lambda: explorers.Scale("GPT-2 small"),
+    **{
+        f"descent, {view}, {steps} steps": (
+            lambda view=view, steps=steps: explorers.Descent(
+                view, steps=steps, rate=0.2
+            )
+        )
+        for view in ("one", "two", "network")
+        for steps in (0, 7)
+    },
+    **{
+        f"train stack, {name}, {steps} steps": (
+            lambda name=name, steps=steps: explorers.TrainStack(
+                **STACKS[name], steps=steps
+            )
+        )
+        for name in STACKS
+        for steps in (0, 5)
+    },
+}
+
+
+@pytest.mark.parametrize("name", CASES)
+def test_the_still_holds_what_is_stored(name):
+    stored = json.loads(STORED.read_text("utf-8"))[name]
+    drawn = drawing(CASES[name]())
+    changed = difference("\n".join(stored), "\n".join(drawn))
+    assert changed is None, f"{changed}\nif so meant: python tests/test_drawings.py"
+
+
+if __name__ == "__main__":
+    found = {name: drawing(make()) for name, make in CASES.items()}
+    STORED.write_text(json.dumps(found, indent=0, ensure_ascii=False) + "\n", "utf-8")

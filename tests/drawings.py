@@ -14,7 +14,10 @@ from mygpt import plots
 
 
 def drawing(explorer) -> list[str]:
-    """The axes that an explorer draws for its still, and all that is in them."""
+    """The axes that an explorer draws for its still, and all that is in them.
+
+    It is laid out at the end, where a warning of matplotlib's would come.
+    """
     with mpl.rc_context():
         plots.use_style()
         figure = Figure(figsize=(6.8, 3.5))
@@ -29,6 +32,7 @@ def drawing(explorer) -> list[str]:
             lines += filter(None, map(described, own))
             if legend := axes.get_legend():
                 lines.append(f"legend: {[one.get_text() for one in legend.texts]}")
+        figure.draw_without_rendering()
         return lines
 
 

@@ -1,11 +1,9 @@
-import io
 import json
 import math
 import re
 from itertools import product
 from pathlib import Path
 
-import matplotlib.image
 import node
 import numpy as np
 import pytest
@@ -273,16 +271,6 @@ def test_the_repr_says_what_learns_and_how():
     assert repr(Descent()) == "Descent(one weight, plain, rate 0.1)"
     network = Descent("network", rule="adam", rate=0.03)
     assert repr(network) == "Descent(a network, adam, rate 0.03)"
-
-
-@pytest.mark.parametrize("view", descent.VIEWS)
-def test_the_still_shows_the_steps(view):
-    stills = [Descent(view, steps=steps, rate=0.2).still() for steps in (0, 7)]
-    assert stills[0] != stills[1]
-    assert stills[1] == Descent(view, steps=7, rate=0.2).still()
-    pixels = matplotlib.image.imread(io.BytesIO(stills[1]))
-    assert pixels[0, 0, 3] == 0, "the still has a background"
-    assert (pixels[..., 3] > 0.05).mean() > 0.005, "the still is empty"
 
 
 def test_python_and_the_page_have_the_same_bounds():

@@ -1,11 +1,9 @@
 import inspect
-import io
 import json
 import math
 from itertools import product
 from pathlib import Path
 
-import matplotlib.image
 import node
 import numpy as np
 import pytest
@@ -530,31 +528,3 @@ def test_the_stacks_are_trained_as_far_as_the_steps_say():
 def test_what_is_lost_ends_early():
     lost = TrainStack(depth=32, rate=1.0, steps=50, beside={"rate": 0.001})
     assert [len(course.losses) for course in lost.trained()] == [2, 51]
-
-
-STILLS = {
-    "one": {"depth": 5},
-    "one block": {"depth": 1},
-    "two": {"depth": 5, "beside": {"wiring": "plain", "depth": 3}},
-    "two of a wiring": {"wiring": "plain", "depth": 7, "beside": {"gain": 2.0}},
-    "long": {"depth": 3, "task": "long", "activation": "gelu"},
-    "diverged": {"depth": 40, "rate": 10.0, "beside": {"rate": 1e-4}},
-    "lost at once": {"depth": 40, "gain": 10.0},
-    "no signal": {"wiring": "plain", "depth": 40, "gain": 1e-9},
-}
-
-
-def test_the_same_steps_give_the_same_still():
-    assert TrainStack(depth=5, steps=5).still() == TrainStack(depth=5, steps=5).still()
-
-
-@pytest.mark.parametrize("case", STILLS)
-def test_the_still_shows_what_the_steps_have_made(case):
-    """Of whatever setting, without a warning."""
-    stills = [TrainStack(**STILLS[case], steps=steps).still() for steps in (0, 5)]
-    assert stills[0] != stills[1]
-    for still in stills:
-        assert still[:4] == b"\x89PNG"
-        pixels = matplotlib.image.imread(io.BytesIO(still))
-        assert pixels[0, 0, 3] == 0, "the still has a background"
-        assert (pixels[..., 3] > 0.05).mean() > 0.005, "the still is empty"

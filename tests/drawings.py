@@ -77,6 +77,7 @@ def described(artist) -> str:
             f"text {artist.get_text()!r} {short(artist.get_position())} "
             f"{to_hex(artist.get_color())} {short(artist.get_fontsize())} "
             f"{artist.get_ha()} {artist.get_va()} {look}"
+            f"{'' if artist.get_parse_math() else ' no formula'}"
         )
     if isinstance(artist, AxesImage):
         array = np.ma.filled(artist.get_array(), np.nan)

@@ -269,6 +269,36 @@ def test_a_size_that_another_one_frees_shrinks_too():
     assert shrink.shrink(task, probe, fails)["x"].shape == (1, 1)
 
 
+def test_many_numbers_shrink_to_zeros_ones_or_whole_ones():
+    """Too many to try one after the other."""
+    values = torch.full((2 * shrink.FEW,), 2.4)
+    task = small_task(make=lambda draw: {"x": values}, probes=[Probe(0, {})])
+
+    def smallest(fails):
+        found = shrink.shrink(task, task.probes[0], lambda a: fails(a["x"]))["x"]
+        return found.unique().tolist()
+
+    assert smallest(lambda x: True) == [0]
+    assert smallest(lambda x: x.any()) == [1]
+    assert smallest(lambda x: (x > 1).all()) == [2]
+    assert smallest(lambda x: (x > 2).all()) == values.unique().tolist()
+
+
+def test_a_long_result_is_shown_in_eight_lines():
+    task = small_task(make=lambda draw: {"x": torch.ones(20, 2)}, probes=[Probe(0, {})])
+    result = engine.check(task, lambda x: x + x.cumsum(0))
+    assert [len(result.expected), len(result.got)] == [8, 8]
+
+
+def test_no_more_is_kept_of_what_is_printed_than_fits():
+    def program(x):
+        for _ in range(3000):
+            print("x", end="")
+        return x
+
+    assert engine.check(small_task(), program).printed == "x" * 2000
+
+
 def test_an_unknown_mistake_gets_the_plain_difference():
     result = check.softmax(lambda scores: scores.softmax(-1) ** 1.5)
     assert result.stage == "value"

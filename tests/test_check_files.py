@@ -55,7 +55,13 @@ def test_what_a_program_prints_is_shown_apart(mygpt, my):
     assert status == 0
     assert "your program printed:\n  | from the file\n  | 7\n" in out
     found = json.loads(mygpt("check", "softmax", path, "--json")[1])
-    assert found["printed"].startswith("from the file\n7\n")
+    assert found["printed"] == "from the file\n7\n"
+
+
+def test_a_long_text_that_is_printed_is_cut(mygpt, my):
+    path = my("print('x' * 2500)\n" + RIGHT)
+    found = json.loads(mygpt("check", "softmax", path, "--json")[1])
+    assert found["printed"] == "x" * 2000 + "…"
 
 
 BAD = [

@@ -67,7 +67,7 @@ ROWS = np.ones((5, 3))
         ({"stages": {}}, "stages must be 1 to 16 different names"),
         ({"stages": {"x": ROWS[:4]}}, r"shape \(5, width\), got \(4, 3\)"),
         ({"stages": {"x": ROWS[:, :0]}}, r"shape \(5, width\), got \(5, 0\)"),
-        ({"stages": {"x": ROWS[0]}}, r"shape \(5, width\), got \(3,\)"),
+        ({"stages": {"x": ROWS[:, 0]}}, r"shape \(5, width\), got \(5,\)"),
         ({"stages": {"x": ROWS * np.nan}}, "finite numbers, got nan at index 0, 0"),
         ({"stages": {"x": ROWS * np.inf}}, "finite numbers, got inf at index 0, 0"),
         ({"stages": {"x": np.ones((5, 20_000))}}, "at most 65,536, got 100,000"),

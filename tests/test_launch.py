@@ -12,7 +12,10 @@ from pathlib import Path
 
 import psutil
 import pytest
-from torch.distributed.elastic.multiprocessing.errors import ProcessFailure
+from torch.distributed.elastic.multiprocessing.errors import (
+    ChildFailedError,
+    ProcessFailure,
+)
 
 from mygpt import launch
 from mygpt.checkpoint import checkpoints, load_checkpoint
@@ -277,6 +280,15 @@ def failure(exitcode, message=""):
 def test_the_cause_is_told_and_not_what_followed_from_it(failures, expected, tmp_path):
     made = {rank: one(tmp_path) for rank, one in failures.items()}
     assert expected in why(made, 4, tmp_path / "run")
+
+
+def test_the_processes_of_all_machines_are_counted(tmp_path, monkeypatch):
+    def run(options):
+        raise ChildFailedError("mygpt", {1: failure(-9)(tmp_path)})
+
+    monkeypatch.setattr(launch.torchrun, "run", run)
+    with pytest.raises(ChildProcessError, match="process 1 of 6 was killed"):
+        launch.launch(["train"], 2, 3, "localhost:29500", 30.0, tmp_path)
 
 
 def test_the_meeting_has_the_time_limit():

@@ -76,6 +76,12 @@ def test_every_pass_has_an_order_of_its_own(split):
     assert len(set(passes)) == 3
 
 
+def test_without_a_seed_it_is_0():
+    ids = torch.arange(100)
+    first, same = Shards(ids, 8, LENGTH), Shards(ids, 8, LENGTH, seed=0)
+    assert first.next_windows() == same.next_windows()
+
+
 def test_another_seed_gives_another_order():
     orders = []
     for seed in (0, 1):

@@ -87,8 +87,8 @@ class Int8Linear(InferenceLinear):
         super().__init__(weight, bias)
         weight = weight.detach()
         scale = weight.abs().amax(dim=1).clamp(min=1e-30) / LARGEST
-        self.scale = (scale * (1 + 2**-8)).bfloat16()  # (F,), rounded, but not below
-        levels = weight / self.scale.float()[:, None]
+        self.scale = scale.bfloat16()  # (F,), below by at most 2⁻⁹
+        levels = weight / self.scale.float()[:, None]  # at most 127.25
         self.levels = levels.round().to(torch.int8)  # (F, C)
 
     def forward(self, x: Float[Tensor, "... C"]) -> Float[Tensor, "... F"]:

@@ -135,6 +135,9 @@ def test_a_class_in_a_file_says_its_parameters(mygpt, my):
     assert mygpt("check", "layer_norm", my(text))[0] == 0
 
 
+HERE = os.path.relpath(__file__)  # in the names of tests, the same in every folder
+
+
 @pytest.mark.parametrize(
     ("arguments", "said"),
     [
@@ -148,8 +151,8 @@ def test_a_class_in_a_file_says_its_parameters(mygpt, my):
         (["mine/softmax.py"], "expected a file: mygpt check mine/softmax.py FILE"),
         (["my/softmax.py", "x"], "expected TASK and FILE; did you mean `mygpt check "),
         (["softmax", "/"], "/ is a folder; `mygpt check --all /` checks a workbook"),
-        (["softmax", __file__ + "x"], "expected a Python file, found no"),
-        (["--all", __file__], f"{__file__} is a file; expected a folder"),
+        (["softmax", HERE + "x"], "expected a Python file, found no"),
+        (["--all", HERE], f"{HERE} is a file; expected a folder"),
         (["softmax", "my.py", "--gpt2", "."], "--gpt2 is for the task answer, not for"),
     ],
 )

@@ -156,7 +156,7 @@ def judge(mutant: Mutant, copy: Copy, recorded: Record) -> Verdict:
     finally:
         copy.restore(mutant.path)
     if verdict.verdict == "caught":
-        control(verdict.by, copy, recorded)
+        control(verdict.by, copy, recorded, waiting[-1])
     verdict.key = key_of(mutant, verdict, copy.folder)
     verdict.seconds = round(time.monotonic() - start, 1)
     return verdict
@@ -206,16 +206,23 @@ def caught_by_node(tests: list[str], copy: Copy, seconds: float) -> str:
 PASSING: set[str] = set()  # tests that have caught a mutant, and pass without one
 
 
-def control(test: str, copy: Copy, recorded: Record) -> None:
-    """A test that has caught a mutant must pass without it."""
-    test = test.removeprefix(IMPORT).removeprefix("limit: ").partition(" took")[0]
-    if test not in recorded.seconds:  # the name of a file that was not imported
-        test = next(one for one in recorded.seconds if one.startswith(f"{test}::"))
-    if test in PASSING:
+def control(by: str, copy: Copy, recorded: Record, together: list[str]) -> None:
+    """A test that has caught a mutant must pass without it.
+
+    If none of them even began, all `together` must.
+    """
+    test = by.removeprefix("limit: ").partition(" took")[0]
+    if by.startswith(IMPORT):
+        tests = together
+    elif test not in recorded.seconds:  # the name of a file that was not imported
+        tests = [next(one for one in recorded.seconds if one.startswith(f"{test}::"))]
+    else:
+        tests = [test]
+    if PASSING.issuperset(tests):
         return
-    if by := caught_by([test], copy, recorded, SECONDS):
+    if by := caught_by(tests, copy, recorded, SECONDS):
         raise RuntimeError(f"expected the test to pass without a mutant; got {by}")
-    PASSING.add(test)
+    PASSING.update(tests)
 
 
 def key_of(mutant: Mutant, verdict: Verdict, folder: Path = ROOT) -> str:

@@ -9,6 +9,7 @@ from matplotlib.image import AxesImage
 from matplotlib.lines import Line2D
 from matplotlib.patches import Patch
 from matplotlib.text import Text
+from matplotlib.ticker import MaxNLocator
 
 from mygpt import plots
 
@@ -27,7 +28,8 @@ def drawing(explorer) -> list[str]:
             x, y = axes.get_xlim(), axes.get_ylim()
             scales = f"{axes.get_xscale()} {short(x)} by {axes.get_yscale()} {short(y)}"
             labels = [axes.get_title(), axes.get_xlabel(), axes.get_ylabel()]
-            lines.append(f"axes {number}: {scales} {labels} {ticks(axes)}")
+            where = short(axes.get_figure(root=False).bbox.bounds)
+            lines.append(f"axes {number}: {where} {scales} {labels} {ticks(axes)}")
             own = [one for one in axes.get_children() if one not in frame(axes)]
             lines += filter(None, map(described, own))
             if legend := axes.get_legend():
@@ -56,7 +58,8 @@ def ticks(axes) -> list:
     for axis in (axes.xaxis, axes.yaxis):
         fixed = isinstance(axis.get_major_locator(), mpl.ticker.FixedLocator)
         labels = [one.get_text() for one in axis.get_ticklabels()] if fixed else []
-        found.append([short(axis.get_ticklocs()), labels] if fixed else "free")
+        chosen = fixed or type(axis.get_major_locator()) is MaxNLocator
+        found.append([short(axis.get_ticklocs()), labels] if chosen else "free")
     return found
 
 

@@ -11,6 +11,7 @@ from torch import nn
 
 from mygpt import GPT, GPTConfig, MultiHeadAttention, SingleHeadAttention, bare, check
 from mygpt import generate as generate_with_the_package
+from mygpt.modern import ModernConfig, ModernGPT
 from mygpt.muon import Muon
 from mygpt.sampling import next_token_probabilities
 from mygpt.training import TrainingConfig
@@ -233,6 +234,46 @@ def test_muon_takes_the_packages_steps(shape):
         bare.muon(ours, m, 0.03)
         optimizer.step()
         torch.testing.assert_close(ours, theirs)
+
+
+def test_the_renewed_gpt_is_the_packages_modern_one():
+    torch.manual_seed(0)
+    ours = bare.GPT(11, 48, 4, 2, 16)
+    bare.renew(ours, 48, 4, 2)
+    writers = [part for b in ours.blocks for part in (b.heads.W_O, b.mlp.fc2)]
+    assert not any(part.weight.any() for part in writers)
+    theirs = ModernGPT(
+        ModernConfig(
+            *(11, 16, 48, 4, 2),
+            num_kv_heads=2,
+            qk_norm=True,
+            tied=True,
+            logit_cap=None,
+        )
+    )
+    with torch.no_grad():
+        for p in ours.parameters():
+            p += 0.2 * torch.randn_like(p)
+    names = {"embedding.tokens": "token.embedding.weight"}
+    weights = {
+        names.get(name, name.replace("heads", "mha")): p
+        for name, p in ours.state_dict().items()
+        if "positions" not in name
+    }
+    theirs.load_state_dict(weights)
+    ids = torch.randint(11, (2, 9))
+    torch.testing.assert_close(ours(ids), theirs(ids)[0])
+
+
+def test_experts_add_up_as_the_router_weighs_them():
+    torch.manual_seed(0)
+    layer, x = bare.Experts(6, 8, 4, 2), torch.randn(2, 5, 6)
+    shares = layer.router(x).softmax(-1)
+    least = shares.topk(2).values[..., -1:]
+    shares = shares.where(shares >= least, 0)
+    shares = shares / shares.sum(-1, keepdim=True)
+    every = torch.stack([expert(x) for expert in layer.experts], -1)
+    torch.testing.assert_close(layer(x), (every * shares[..., None, :]).sum(-1))
 
 
 ONE_FILE = """

@@ -1,6 +1,7 @@
 """The checker: right programs pass, and a wrong one is told which mistake it makes."""
 
 import doctest
+import importlib
 import itertools
 import json
 import random
@@ -282,6 +283,33 @@ def test_many_numbers_shrink_to_zeros_ones_or_whole_ones():
     assert smallest(lambda x: x.any()) == [1]
     assert smallest(lambda x: (x > 1).all()) == [2]
     assert smallest(lambda x: (x > 2).all()) == values.unique().tolist()
+
+
+@pytest.mark.parametrize("result", [lambda x: (x,), lambda x: 3 * [x], lambda x: x])
+def test_another_number_of_parts_is_a_wrong_kind_of_result(result):
+    task = small_task(
+        reference=lambda x: (x, 2 * x), parts=("once", "twice"), returns="two tensors"
+    )
+    found = engine.check(task, result)
+    assert found.stage == "type"
+    assert "expected two tensors, got" in found.message
+
+
+def test_a_program_that_waits_is_stopped():
+    start = time.monotonic()
+    result = engine.check(small_task(), lambda x: time.sleep(60), limit=0.5)
+    assert result.stage == "time"
+    assert time.monotonic() - start < 30
+
+
+def test_a_traceback_has_the_readers_lines_alone():
+    def program(x):
+        importlib.import_module("a_module_that_is_not_there")
+
+    trace = engine.check(small_task(), program).trace
+    assert "in program" in trace
+    assert "import_module" in trace
+    assert "frozen" not in trace
 
 
 def test_a_long_result_is_shown_in_eight_lines():

@@ -12,8 +12,9 @@ import pytest
 from command_line import CommandLine
 
 from mygpt.check import TASKS
-from mygpt.check.files import saves
-from mygpt.check.workbook import stub, write_workbook
+from mygpt.check.files import read_result, saves
+from mygpt.check.result import Result
+from mygpt.check.workbook import state, stub, write_workbook
 
 SOLVED = Path(__file__).parent / "workbook"
 RIGHT = "import torch\ndef softmax(s):\n    return torch.softmax(s, -1)\n"
@@ -269,6 +270,21 @@ def test_progress_shows_right_wrong_and_not_begun(mygpt, tmp_path):
     status, _, err = mygpt("check", "--all", tmp_path / "empty")
     assert status == 2
     assert "has none of the workbook's files" in err
+
+
+@pytest.mark.parametrize(
+    "wrong", [{"passed": 1}, {"task": None}, {"mistake": 7}, {"hints": [7]}]
+)
+def test_a_result_of_other_types_is_refused(wrong):
+    (name,) = wrong
+    with pytest.raises(TypeError, match=f"expected {name} of another type"):
+        read_result({"task": "softmax", "passed": False} | wrong)
+
+
+def test_a_long_reason_is_cut_to_sixty_characters():
+    short, long = (Result("x", False, message="y" * length) for length in (60, 61))
+    assert state(short) == "not yet: " + "y" * 60
+    assert state(long) == "not yet: " + "y" * 59 + "…"
 
 
 def test_the_readers_parts_speak_as_a_gpt2_folder_does(mygpt, tmp_path):

@@ -162,6 +162,7 @@ def test_a_long_line_is_broken_at_a_space_and_indented():
         "    12345",
     ]
     assert list(result.broken("x" * 30, 20)) == ["x" * 30]
+    assert list(result.broken("    " + "x" * 30, 20)) == ["    " + "x" * 30]
     assert list(result.broken("x" * 20, 20)) == ["x" * 20]
 
 

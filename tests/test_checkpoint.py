@@ -221,6 +221,17 @@ def test_every_file_is_on_the_disk_before_the_index_that_vouches_for_it(
     assert set(log[: log.index(checkpoint.INDEX)]) == files
 
 
+def test_weights_of_other_shapes_are_named(saved):
+    index = saved / checkpoint.INDEX
+    content = checkpoint.read_index(index)
+    content["config"]["max_seq_len"] = 8
+    stored = {"content": content, "sha256": checkpoint.digest(content)}
+    checkpoint.write_json(index, stored)
+    message = r"position\.weight of shape \(8, 15\), got \(7, 15\)"
+    with pytest.raises(ValueError, match=message):
+        load_checkpoint(saved)
+
+
 def test_the_plain_name_wins_where_an_earlier_save_of_the_step_was_left(saved):
     shutil.copytree(saved, saved.with_name(f"{saved.name}.old"))
     assert checkpoint.checkpoints(saved.parent) == [saved]

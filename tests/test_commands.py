@@ -253,6 +253,15 @@ def test_a_damaged_checkpoint_is_named(corpus, tmp_path, capsys):
     assert f"{last}: the checksum is wrong" in capsys.readouterr().err
 
 
+def test_training_without_options_is_small_and_repeatable():
+    options = commands.build_parser().parse_args(["train", "stories", "--out", "run"])
+    sizes = [options.layers, options.heads, options.width, options.length]
+    assert sizes == [4, 4, 128, 64]
+    assert [options.steps, options.batch_size, options.save_every] == [2000, 12, 250]
+    assert [options.recipe, options.vocab_size, options.seed] == ["gpt2", 1000, 0]
+    assert [options.machines, options.timeout] == [1, 120]
+
+
 @pytest.mark.parametrize("command", ["train", "generate", "convert", "world-model"])
 def test_help_says_what_goes_in_and_what_comes_out(command, capsys):
     with pytest.raises(SystemExit) as caught:

@@ -13,7 +13,7 @@ from comparison import difference
 from drawings import drawing
 from live_models import PROMPT, live
 
-from mygpt import explorers
+from mygpt import BPETokenizer, explorers
 
 STORED = Path(__file__).with_name("drawings.json")
 STACKS = {
@@ -44,6 +44,12 @@ def long_tokens():
     return explorers.Attention(scores, words, causal=False, row=29)
 
 
+def many_merges():
+    word = "internationalisation"
+    bpe = BPETokenizer.train(" ".join([word] * 3), vocab_size=290)
+    return explorers.Tokens(bpe, word)
+
+
 CASES = {
     "activations": examples.activations,
     "activations, slopes": with_slopes,
@@ -58,6 +64,7 @@ CASES = {
     "sampling, cut": cut,
     "memory": examples.memory,
     "tokens": examples.tokens,
+    "tokens, many merges": many_merges,
     "live": live,
     "live, small": lambda: live(form="small"),
     "live, edited": lambda: live(

@@ -202,15 +202,18 @@ def test_the_direction_reads_its_key_and_the_corpus_least():
         assert (corpus.double() @ other).square().mean() > least
 
 
-def test_the_output_found_makes_every_answer_win(model):
+@pytest.mark.parametrize("layer", [0, 1])
+def test_the_output_found_makes_every_answer_win(model, layer):
     same = make_prompts(TEXTS, [7, 7, 7, 7])
-    change = output_for(model, same, 1)
+    change = output_for(model, same, layer)
     at = torch.arange(4), same.last
-    found = final_logits(
-        model, same, {"blocks.1.mlp": lambda out: out.index_put(at, out[at] + change)}
-    )
+
+    def add(out):
+        return out.index_put(at, out[at] + change)
+
+    found = final_logits(model, same, {f"blocks.{layer}.mlp": add})
     assert (found.softmax(-1)[:, 7] >= 0.996).all()
-    assert output_for(model, same, 1, enough=0.5).norm() < 0.8 * change.norm()
+    assert output_for(model, same, layer, enough=0.5).norm() < 0.8 * change.norm()
 
 
 def test_a_rewritten_model_gives_the_new_answer_and_the_old_one_keeps_its_weights(

@@ -102,7 +102,8 @@ def test_int8_rounds_each_weight_to_the_nearest_level(outputs, rows):
     assert (layer.scale.float() <= 1.01 * largest / 127).all()
     expected = F.linear(x, restored, bias)
     size = restored.norm(dim=1) * x.norm(dim=1, keepdim=True) + bias.abs()
-    assert ((layer(x) - expected).abs() < 0.01 * size).all()
+    most = 0.01 if rows <= INT8_ROWS else 1e-5  # in bfloat16, or in float32
+    assert ((layer(x) - expected).abs() < most * size).all()
 
 
 @pytest.mark.parametrize("layer", [PackedLinear, Int8Linear, Int8Head])

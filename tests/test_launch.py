@@ -291,6 +291,12 @@ def test_the_processes_of_all_machines_are_counted(tmp_path, monkeypatch):
         launch.launch(["train"], 2, 3, "localhost:29500", 30.0, tmp_path)
 
 
+def test_the_newest_checkpoint_is_named(tmp_path):
+    for step in (5, 10):
+        (tmp_path / f"step-{step:08d}").mkdir()
+    assert "step-00000010: the same command" in launch.go_on(tmp_path)
+
+
 def test_the_meeting_has_the_time_limit():
     options = meet_options("localhost:29500", 3, 7.0)
     assert "--nnodes=3" in options

@@ -3,7 +3,8 @@
 import pytest
 import torch
 
-from mygpt import machine
+from mygpt import machine, training_command
+from mygpt.gpt import GPT, GPTConfig
 from mygpt.machine import check_fits, free_memory
 
 CPU = torch.device("cpu")
@@ -46,6 +47,19 @@ def test_where_the_system_does_not_tell_nothing_is_refused(monkeypatch, tmp_path
     assert free_memory(CPU) is None
     check_fits(10**15, CPU)
     assert free_memory(torch.device("meta")) is None
+
+
+@pytest.mark.parametrize(("shard", "parts"), [(False, 1), (True, 6)])
+def test_a_model_is_in_parts_only_when_it_is_shared_out(monkeypatch, shard, parts):
+    asked = []
+    monkeypatch.setattr(
+        training_command, "check_fits", lambda *given: asked.append(given)
+    )
+    monkeypatch.setenv("WORLD_SIZE", "6")
+    monkeypatch.setenv("LOCAL_WORLD_SIZE", "2")
+    model = GPT(GPTConfig(7, 5, 4, 2, 1))
+    training_command.check_room(model, CPU, shard)
+    assert asked == [(sum(p.numel() for p in model.parameters()), CPU, 2, parts)]
 
 
 @pytest.mark.parametrize(

@@ -113,7 +113,10 @@ def test_a_row_is_its_window_and_targets_are_one_ahead():
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        ((torch.arange(30), 4, 3, 0, 0, 3), "3 processes cannot share a batch of 4"),
+        (
+            (torch.arange(30), 4, 3, 0, 0, 3),
+            "batch of 4 rows evenly: expected a batch of 6 rows",
+        ),
         ((torch.arange(30), 4, 3, 0, 0, 8), "8 processes cannot share a batch of 4"),
         ((torch.arange(30), 12, 3), "9 windows of 3, and a batch takes 12"),
         ((torch.arange(30), 4, 3, 0, 2, 2), "rank must be below 2, got 2"),

@@ -270,6 +270,12 @@ def test_a_size_that_another_one_frees_shrinks_too():
     assert shrink.shrink(task, probe, fails)["x"].shape == (1, 1)
 
 
+def test_a_text_is_shortened_by_halves_then_by_letters():
+    pieces = ["cd", "ab", "bcd", "acd", "abd", "abc"]
+    assert list(shrink.shorter("abcd")) == pieces
+    assert list(shrink.shorter([7])) == []
+
+
 def test_many_numbers_shrink_to_zeros_ones_or_whole_ones():
     """Too many to try one after the other."""
     values = torch.full((2 * shrink.FEW,), 2.4)

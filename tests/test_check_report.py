@@ -164,6 +164,8 @@ def test_a_long_line_is_broken_at_a_space_and_indented():
     assert list(result.broken("x" * 30, 20)) == ["x" * 30]
     assert list(result.broken("    " + "x" * 30, 20)) == ["    " + "x" * 30]
     assert list(result.broken("x" * 20, 20)) == ["x" * 20]
+    whole = ["aaaa bbbb", "  " + "c" * 30]
+    assert list(result.broken(f"{whole[0]} {whole[1].strip()}", 20)) == whole
 
 
 def test_arguments_are_shown_one_below_the_other_within_some_lines():

@@ -25,6 +25,10 @@ def accusation(right):
     return "" if result else f"{' / '.join(right.choices)}\n{result}\n{result.trace}"
 
 
+def test_every_program_is_of_a_task():
+    assert {program.task for program in PROGRAMS} == set(check.TASKS)
+
+
 @pytest.mark.parametrize("task", check.TASKS)
 def test_a_right_program_passes(task):
     programs = of_task(task)

@@ -13,6 +13,7 @@ from torch.distributed.checkpoint.state_dict import (
     StateDictOptions,
     get_model_state_dict,
 )
+from torch.distributed.fsdp import FSDPModule
 
 from mygpt import distributed, training
 from mygpt.checkpoint import checkpoints, save_checkpoint
@@ -98,12 +99,28 @@ def assert_same_bits(a, b):
     assert all(torch.equal(weight, b[3][name]) for name, weight in a[3].items())
 
 
-@pytest.mark.parametrize("shard", [False, True])
-@pytest.mark.parametrize("processes", slow_but([2], [1, 2, 4]))
+@pytest.mark.parametrize(
+    ("processes", "shard"),
+    slow_but(
+        [(2, False), (2, True), (1, True)],
+        [(number, shard) for number in (1, 2, 4) for shard in (False, True)],
+    ),
+)
 def test_the_losses_are_those_of_one_process(processes, shard):
     found = together(processes, trained, shard)
     assert_close(found[0], alone())
     assert all(one[:3] == found[0][:3] for one in found)
+
+
+def split():
+    here = model()
+    with connected(timeout=20):
+        distributed.split_parameters(here)
+        return [isinstance(part, FSDPModule) for part in (*here.blocks, here)]
+
+
+def test_every_block_is_split_by_itself():
+    assert together(1, split) == [[True] * 3]
 
 
 def test_without_clipping_and_with_bfloat16_they_are_too():
@@ -119,7 +136,8 @@ def with_changes(shard, changes):
 
 
 @pytest.mark.parametrize(
-    ("processes", "shard"), slow_but([(2, True)], [(2, False), (4, False), (2, True)])
+    ("processes", "shard"),
+    slow_but([(2, True), (4, False)], [(2, False), (4, False), (2, True)]),
 )
 def test_a_resumed_run_ends_with_the_same_bits(processes, shard, tmp_path):
     whole = together(processes, trained, shard, tmp_path / "whole", False, 0.3)
@@ -138,6 +156,7 @@ def test_a_resumed_run_ends_with_the_same_bits(processes, shard, tmp_path):
     ("before", "after"),
     [
         pytest.param((4, False), (1, False), marks=pytest.mark.slow),
+        ((2, False), (1, False)),
         ((1, False), (2, True)),
     ],
 )

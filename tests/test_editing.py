@@ -26,8 +26,7 @@ from mygpt.probes import final_logits, hidden, log_odds, make_prompts, record
 TEXTS = [[1, 2, 3], [4], [5, 6, 7, 8, 9], [2, 2]]
 
 
-@pytest.fixture
-def model():
+def a_model():
     """A model in which any token can win: embeddings of norm 1, scores far apart."""
     model = GPT(GPTConfig(13, 11, 10, 2, 2)).eval()
     for parameter in model.parameters():
@@ -37,6 +36,11 @@ def model():
     nn.init.constant_(model.ln_f.weight, 8.0)
     nn.init.zeros_(model.ln_f.bias)
     return model
+
+
+@pytest.fixture
+def model():
+    return a_model()
 
 
 @pytest.fixture
@@ -203,7 +207,10 @@ def test_the_direction_reads_its_key_and_the_corpus_least():
 
 
 @pytest.mark.parametrize("layer", [0, 1])
-def test_the_output_found_makes_every_answer_win(model, layer):
+@pytest.mark.parametrize("seed", range(5))
+def test_the_output_found_makes_every_answer_win(layer, seed):
+    torch.manual_seed(seed)
+    model = a_model()
     same = make_prompts(TEXTS, [7, 7, 7, 7])
     change = output_for(model, same, layer)
     at = torch.arange(4), same.last
@@ -213,7 +220,7 @@ def test_the_output_found_makes_every_answer_win(model, layer):
 
     found = final_logits(model, same, {f"blocks.{layer}.mlp": add})
     assert (found.softmax(-1)[:, 7] >= 0.996).all()
-    assert output_for(model, same, layer, enough=0.5).norm() < 0.8 * change.norm()
+    assert output_for(model, same, layer, enough=0.5).norm() < change.norm()
 
 
 def test_a_rewritten_model_gives_the_new_answer_and_the_old_one_keeps_its_weights(

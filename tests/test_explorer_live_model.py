@@ -343,6 +343,10 @@ BAD = {
         {"second_moment": {1: np.ones((NEURONS, NEURONS))}},
         "must be positive definite; add a small multiple of the identity",
     ),
+    "nearly singular": (
+        {"second_moment": {1: np.diag([1e-12] * (NEURONS - 1) + [1.0])}},
+        "must be positive definite; add a small multiple of the identity",
+    ),
     "layer": ({"layer": 0}, r"layer must be one that has .*among \[1\]; got 0"),
     "neuron": ({"neuron": 23}, "neuron must be 0 to 22, got 23"),
     "token": ({"token": 4}, "token must be 0 to 3, got 4"),

@@ -155,7 +155,7 @@ if __name__ == "__main__":
     thread = threading.Thread(target=lambda: values.update(thread=result()))
     thread.start()
     thread.join()
-    for start in ("spawn", "fork"):
+    for start in sys.argv[1:]:
         context = multiprocessing.get_context(start)
         queue = context.Queue()
         process = context.Process(target=result, args=[queue])
@@ -179,13 +179,15 @@ def run_under(variables, folder, *command):
     return done.stdout
 
 
-@pytest.mark.slow
-def test_noise_travels_into_every_process_and_thread(tmp_path):
+@pytest.mark.parametrize(
+    "starts", [(), pytest.param(("spawn", "fork"), marks=pytest.mark.slow)], ids=str
+)
+def test_noise_travels_into_every_process_and_thread(tmp_path, starts):
     (tmp_path / "program.py").write_text(TRAVELS)
-    found = run_under(settings.noise(1).environment(), tmp_path, "program.py")
+    found = run_under(settings.noise(1).environment(), tmp_path, "program.py", *starts)
     values = ast.literal_eval(found)
     assert values.pop("plain") not in values.values()
-    assert set(values) == {"here", "thread", "spawn", "fork", "started"}
+    assert set(values) == {"here", "thread", "started", *starts}
     assert len(set(values.values())) == 1, values
 
 
@@ -288,19 +290,18 @@ def test_a_name_that_is_neither_a_setting_nor_a_notebook_is_refused():
         processors.chosen(["noise-9"])
 
 
-DIES = """
-import os, torch
-os._exit(7)
-"""
-
-
-@pytest.mark.slow
 def test_a_cell_that_differs_and_a_kernel_that_dies_are_named(tmp_path):
+    sources = {
+        "quarter": "print(0.25)",
+        "setting": "import os; print(os.environ['MYGPT_SETTING'])",
+        "dies": "os._exit(7)",
+    }
     cells = [
-        v4.new_code_cell("print(0.25)", id="quarter", execution_count=1),
-        v4.new_code_cell(DIES, id="dies", execution_count=2),
+        v4.new_code_cell(source, id=name, execution_count=number)
+        for number, (name, source) in enumerate(sources.items(), 1)
     ]
-    cells[0].outputs = [v4.new_output("stream", name="stdout", text="0.75\n")]
+    for cell, text in zip(cells, ("0.75\n", "noise-1\n"), strict=False):
+        cell.outputs = [v4.new_output("stream", name="stdout", text=text)]
     path = tmp_path / "dying.ipynb"
     nbformat.write(v4.new_notebook(cells=cells), path)
     for name in ("conftest.py", "comparison.py"):
@@ -311,10 +312,23 @@ def test_a_cell_that_differs_and_a_kernel_that_dies_are_named(tmp_path):
     )
     assert report.is_file(), printed
     count, differ, why = processors.read(report)
-    assert count == 2
+    assert count == 3
     assert differ == ["dying, quarter", "dying, dies"]
     assert "0.75 became 0.25" in why
     assert "died" in why.lower()
+
+
+@pytest.mark.parametrize("kind", ["failure", "error"])
+def test_a_report_names_what_failed_and_what_broke(tmp_path, kind):
+    report = tmp_path / "report.xml"
+    said = f"<{kind} message='x'>E\ncell 'sum' differs\n0.1 became 0.2</{kind}>"
+    case = "<testcase classname='chapters.05_x.ipynb' name='Cell 3'>"
+    report.write_text(
+        f"<testsuites><testsuite>{case}{said}</testcase>{case}</testcase>"
+        "</testsuite></testsuites>"
+    )
+    expected = (2, ["05_x, sum"], "cell 'sum' differs\n0.1 became 0.2")
+    assert processors.read(report) == expected
 
 
 def test_the_probe_sees_the_noise():

@@ -181,7 +181,7 @@ def test_where_motion_is_not_wanted_a_run_is_one_leap(explorer):
     root.page.watch.check()
 
 
-@pytest.mark.parametrize("view", slow_but(["two"], ["one", "two", "network"]))
+@pytest.mark.parametrize("view", ["one", "two", "network"])
 def test_a_divergence_is_said_and_the_page_goes_on(explorer, view):
     root = explorer(view, rate=5.0, steps=500, width=32)
     root.get_by_text("Diverged at step").wait_for()

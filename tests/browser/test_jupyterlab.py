@@ -629,8 +629,8 @@ def follows(lab, name, theme):
     lab.page.wait_for_function(FOLLOWS, arg=settled)
 
 
-# Keys are kept and colours taken by code that all explorers share: of buttons and
-# fields, of sliders and a heatmap, and of all kinds at once.
+# Keys are kept by code that all explorers share: of buttons and fields, of sliders and
+# a heatmap, and of all kinds at once.
 SHARED_CODE = ("tokens", "attention", "live-model")
 
 
@@ -654,7 +654,7 @@ def test_every_explorer_is_live_in_jupyterlab(lab, subtests, shared):
         keys_reach_the_notebook(lab)
     for theme in ("Dark", "Light"):
         lab.command("apputils:change-theme", theme=f"JupyterLab {theme}")
-        for name in shared:
+        for name in SET:
             with subtests.test("the Lab's colours", theme=theme, name=name):
                 follows(lab, name, theme)
     with subtests.test("two of a kind"):

@@ -670,7 +670,9 @@ STATES = {
 }
 
 
-@pytest.mark.parametrize("state", slow_but(["two", "diverged"], STATES))
+@pytest.mark.parametrize(
+    "state", slow_but(["start", "two", "diverged", "running"], STATES)
+)
 def test_axe_finds_nothing_in_any_state(explorer, state):
     root = explorer(**STATES[state])
     wait_for_step(root, STATES[state].get("steps", 0))

@@ -58,6 +58,9 @@ def ticks(axes) -> list:
     for axis in (axes.xaxis, axes.yaxis):
         fixed = isinstance(axis.get_major_locator(), mpl.ticker.FixedLocator)
         labels = [one.get_text() for one in axis.get_ticklabels()] if fixed else []
+        labels += [
+            f"turned {one.get_rotation():g}" for one in axis.get_ticklabels()[:1]
+        ]
         chosen = fixed or type(axis.get_major_locator()) is MaxNLocator
         found.append([short(axis.get_ticklocs()), labels] if chosen else "free")
     return found

@@ -4,9 +4,11 @@ import copy
 import shutil
 import subprocess
 import sys
+from functools import partial
 
 import pytest
 import torch
+import torch.nn.functional as F
 from torch import nn
 
 from mygpt import GPT, GPTConfig, MultiHeadAttention, SingleHeadAttention, bare, check
@@ -234,6 +236,32 @@ def test_muon_takes_the_packages_steps(shape):
         bare.muon(ours, m, 0.03)
         optimizer.step()
         torch.testing.assert_close(ours, theirs)
+
+
+@pytest.mark.parametrize(
+    ("ours", "theirs"),
+    [
+        (bare.relu, F.relu),
+        (bare.gelu, F.gelu),
+        (bare.gelu_tanh, partial(F.gelu, approximate="tanh")),
+        (bare.squared_relu, lambda x: F.relu(x).square()),
+        (bare.softmax, partial(F.softmax, dim=-1)),
+        (bare.LayerNorm(7), partial(F.layer_norm, normalized_shape=[7])),
+    ],
+)
+def test_functions_are_pytorchs(ours, theirs):
+    x = 3 * torch.randn(2, 5, 7)
+    torch.testing.assert_close(ours(x), theirs(x))
+
+
+def test_each_gradient_has_the_size_that_autograd_gives():
+    layers, x = [bare.Residual(bare.MLP(4)) for _ in range(3)], torch.randn(2, 3, 4)
+    sizes = bare.gradient_sizes(layers, x)
+    for layer in layers:
+        x = x + layer.branch(x)
+    x.sum().backward()
+    found = [layer.branch.fc1.weight.grad.norm().item() for layer in layers]
+    assert sizes == pytest.approx(found)
 
 
 def test_the_renewed_gpt_is_the_packages_modern_one():

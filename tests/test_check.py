@@ -301,6 +301,29 @@ def test_another_number_of_parts_is_a_wrong_kind_of_result(result):
     assert "expected two tensors, got" in found.message
 
 
+@pytest.mark.parametrize("name", ["attention", "heads", "block"])
+def test_texts_that_influence_each_other_are_told(name):
+    task = TASKS[name]
+
+    def program(*arguments):
+        right = task.reference(*arguments)
+        return right + (right - right.mean(0)) / 3
+
+    result = engine.check(task, program)
+    assert not result.mistake
+    assert any("influence each other" in hint for hint in result.hints)
+
+
+def test_the_nearest_form_is_found_where_the_rest_is_not_a_number():
+    def program(x):
+        result = 2 * x + 0.25
+        result[0] = float("nan")
+        return result
+
+    task = small_task(forms={"shifted": lambda x: 2 * x + 0.25})
+    assert engine.Checking(task, program).nearest_form()[0] == "shifted"
+
+
 def test_a_program_that_waits_is_stopped():
     start = time.monotonic()
     result = engine.check(small_task(), lambda x: time.sleep(60), limit=0.5)

@@ -167,6 +167,11 @@ def test_another_number_of_processes_goes_on(before, after, tmp_path):
     assert_close(resumed[0], alone())
 
 
+def test_a_run_to_go_on_with_begins_where_there_is_none(tmp_path):
+    found = together(1, trained, False, tmp_path / "new", True)
+    assert_close(found[0], alone())
+
+
 def test_dropout_differs_between_processes_and_steps():
     found = together(2, draws)
     assert len({draw for process in found for draw in process}) == 4

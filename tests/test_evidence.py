@@ -17,6 +17,7 @@ import torch
 from memory_runs import SEEDS, measured
 
 from mygpt import editing, evidence, memory
+from mygpt.evidence import outside
 from mygpt.evidence.answers import PHRASINGS
 from mygpt.evidence.edits import WAYS, Edited, _new_answers
 from mygpt.nulls import NULLS, own_answers
@@ -26,11 +27,12 @@ from mygpt.probes import (
     final_logits,
     heads,
     mean_at,
+    pattern,
     record,
 )
 from mygpt.relearning import planted
 from mygpt.runs import load_runs
-from mygpt.world import ANSWERS, RELATIONS
+from mygpt.world import ANSWERS, RELATIONS, THINGS
 from mygpt.world_model import KINDS, SHIPPED, WorldModel, load_world_model
 
 ROOT = Path(__file__).parents[1]
@@ -487,6 +489,28 @@ def test_heads_look_back_to_the_person_and_ahead_to_the_thing():
     )
     assert sorted(ahead)[-2] >= 0.7
     assert max(o for o, a in zip(others, ahead, strict=True) if a > 0.5) <= 0.1
+
+
+def test_the_other_things_of_a_story_are_its_things_but_one():
+    made, _, stories = asked()
+    few = stories[torch.arange(40)]
+    found = evidence.induction(made, few)["layer 1, person to other things"]
+    ahead = pattern(made.model, few.ids, 1)
+    expected = torch.zeros(len(found))
+    for row, (ids, last) in enumerate(zip(few.ids, few.last, strict=True)):
+        words = [made.words[i] for i in ids[:last]]
+        own = words.index(made.words[ids[last]]) + 1
+        for place, word in enumerate(words):
+            if word in THINGS and place != own:
+                expected += ahead[row, :, last, place] / len(few)
+    torch.testing.assert_close(torch.tensor(found), expected)
+
+
+def test_every_country_is_left_out_of_one_fold():
+    made, facts, _ = asked()
+    found = outside._recovered(made, facts, None, 0, 1)
+    asked_of = [counts["met"] + counts["unmet"] for counts in found.values()]
+    assert asked_of == [len(facts) / len(RELATIONS)] * len(RELATIONS)
 
 
 def test_only_the_country_and_then_the_last_word_carry_the_answer():

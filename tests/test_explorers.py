@@ -300,7 +300,7 @@ def test_a_notebook_gets_the_widget_a_picture_and_the_repr(make):
     assert view["model_id"] == explorer.model_id
     assert isinstance(metadata, dict)
     pixels = matplotlib.image.imread(io.BytesIO(base64.b64decode(data["image/png"])))
-    assert pixels.shape[2] == 4
+    assert pixels.shape == (504, 979, 4)
     assert pixels[0, 0, 3] == 0, "the still has a background"
     assert (pixels[..., 3] > 0.05).mean() > 0.005, "the still is empty"
 

@@ -26,7 +26,7 @@ FOLDS = 4  # of the countries; a new network learns three and is asked for the f
 
 def relearning(
     made: WorldModel, prompts: Prompts, seed: int = 0
-) -> dict[str, dict[str, dict[str, float]]]:
+) -> dict[str, dict[str, dict[str, int | float]]]:
     """What new networks know of countries that they did not learn, by relation.
 
     "facts": the facts. "dealt": the null, each country with the answers of another, so
@@ -53,7 +53,7 @@ def relearning(
 
 def relearned_longer(
     made: WorldModel, prompts: Prompts, steps: int, seed: int = 0
-) -> dict[str, dict[str, dict[str, float]]]:
+) -> dict[str, dict[str, dict[str, int | float]]]:
     """The counts of `relearning` for facts and dealt answers, after more steps."""
     dealt = dealt_answers(prompts, EACH, seed)
     return {
@@ -68,7 +68,7 @@ def _recovered(
     inputs: Tensor | None,
     seed: int,
     steps: int = STEPS,
-) -> dict[str, dict[str, float]]:
+) -> dict[str, dict[str, int | float]]:
     """The counts of `recovered`, by relation, summed over all folds of countries."""
     country = torch.arange(len(prompts)) // EACH
     relation = torch.arange(len(prompts)) // PHRASINGS % len(RELATIONS)

@@ -108,9 +108,10 @@ def causal(seen: list[Tensor], arguments: Arguments) -> str | None:
 
 
 def first_text(program: Program, arguments: Arguments) -> list[Tensor]:
-    """The first text in its batch, and alone."""
-    first = {**arguments, "x": arguments["x"][:1]}
-    return [program(*arguments.values())[:1], program(*first.values())]
+    """The first text in a batch of two, and alone."""
+    alone = arguments["x"][:1]
+    texts = (torch.cat([alone, 1 - alone]), alone)
+    return [program(*{**arguments, "x": x}.values())[:1] for x in texts]
 
 
 def alone_in_batch(seen: list[Tensor], arguments: Arguments) -> str | None:

@@ -29,6 +29,7 @@ def drawing(explorer) -> list[str]:
             scales = f"{axes.get_xscale()} {short(x)} by {axes.get_yscale()} {short(y)}"
             labels = [axes.get_title(), axes.get_xlabel(), axes.get_ylabel()]
             where = short(axes.get_figure(root=False).bbox.bounds)
+            where += f" {short(axes.get_position().bounds)}"
             lines.append(f"axes {number}: {where} {scales} {labels} {ticks(axes)}")
             own = [one for one in axes.get_children() if one not in frame(axes)]
             lines += filter(None, map(described, own))

@@ -68,6 +68,11 @@ def test_samples_come_as_often_as_their_probabilities_say():
     torch.testing.assert_close(counts / 20_000, probabilities[0], rtol=0, atol=0.02)
 
 
+def test_what_is_certain_is_sampled_whatever_the_shape():
+    certain = torch.randint(5, (2, 3))
+    assert torch.equal(bare.sample(F.one_hot(certain, 5).float()), certain)
+
+
 @pytest.mark.parametrize(("T", "C", "D"), [(1, 3, 2), (6, 8, 5)])
 def test_a_head_is_the_packages(T, C, D):
     theirs = SingleHeadAttention(C, D)

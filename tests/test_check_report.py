@@ -203,6 +203,12 @@ def test_weights_of_zeros_and_ones_are_named_together():
     assert result.show_weights("w", zeros) == ["zeros: w['z0'], w['z1'], w['z2']"]
     wide = {"w": torch.arange(20) + 1000.0}
     assert result.show_weights("w", wide) == ["w['w'] = a tensor of shape (20,)"]
+    for number in (2.0, 22.0, 2.5, 22.5):
+        for size in range(1, 24):
+            weight = t([number] * size)
+            text = " ".join(map(str.strip, show(weight)))
+            (line,) = result.show_weights("w", {"w": weight})
+            assert line.endswith(text) == (len(text) <= 60), text
 
 
 def test_a_result_is_written_as_one_screen():

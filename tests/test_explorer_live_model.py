@@ -339,6 +339,10 @@ BAD = {
         {"second_moment": {1: changed(moment(), 9.0, 2, 3)}},
         r"second_moment\[1\] must be symmetric",
     ),
+    "not quite symmetric": (
+        {"second_moment": {1: changed(moment(), 1.01 * moment()[2, 3], 2, 3)}},
+        r"second_moment\[1\] must be symmetric",
+    ),
     "singular": (
         {"second_moment": {1: np.ones((NEURONS, NEURONS))}},
         "must be positive definite; add a small multiple of the identity",

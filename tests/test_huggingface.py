@@ -226,6 +226,10 @@ BIAS = "transformer.h.0.mlp.c_fc.bias"
     [
         (lambda t: t.pop(BIAS), rf"no tensor {BIAS}"),
         (lambda t: t.update(extra=torch.ones(2)), "unexpected tensors extra"),
+        (
+            lambda t: t.update({f"x{i}": torch.ones(1) for i in range(6)}),
+            "unexpected tensors x0, x1, x2, x3, x4$",
+        ),
         (lambda t: t.update({BIAS: torch.ones(83)}), r"of shape \[84\], got \[83\]"),
         (lambda t: t[BIAS].fill_(float("nan")), f"finite numbers in {BIAS}"),
         (lambda t: t.update({BIAS: torch.ones(84).int()}), f"finite numbers in {BIAS}"),

@@ -136,21 +136,37 @@ def test_an_exercise_and_the_second_reading_weigh_half_of_a_section():
     assert weights["page#try"] == weights["page#later"] == 0.5
 
 
+def score_of(page, title, query=""):
+    """The score of a part of a page, as the browser's side counts it for a query."""
+    context = quickjs.Context()
+    context.eval(f"""
+        var Stemmer = function () {{}}, Documentation = {{TRANSLATIONS: {{}}}};
+        var Scorer = {{title: 15, partialTitle: 7, term: 5, partialTerm: 2}};
+        var docnames = ["{page}", "{page}#a"], titles = ["One", "{title}"];
+        var Search = {{
+            _index: {{docnames, titles, terms: {{}}, titleterms: {{}}}},
+            _performSearch: () => [1],
+        }};
+    """)
+    context.eval((ROOT / "_sphinx" / "search.js").read_text(encoding="utf-8"))
+    context.eval(f"Search._performSearch('{query}', new Set())")
+    return context.eval(f"Scorer.score(['{page}#a', '', '', null, 100, 'a.md:0'])")
+
+
 @pytest.mark.parametrize(
     ("page", "less"), [("chapters/05", 0), ("chapters/claims", 12)]
 )
 def test_a_claim_is_put_back_behind_the_section_that_explains_it(page, less):
     """By the score of two parts that differ in their page alone."""
-    context = quickjs.Context()
-    context.eval(f"""
-        var Stemmer = function () {{}}, Documentation = {{TRANSLATIONS: {{}}}};
-        var Scorer = {{title: 15, partialTitle: 7, term: 5, partialTerm: 2}};
-        var docnames = ["{page}", "{page}#a"], titles = ["One", "A"];
-        var Search = {{_index: {{docnames, titles, terms: {{}}, titleterms: {{}}}}}};
-    """)
-    context.eval((ROOT / "_sphinx" / "search.js").read_text(encoding="utf-8"))
-    score = context.eval(f"Scorer.score(['{page}#a', 'A', '', null, 100, 'a.md:0'])")
-    assert score == pytest.approx(100 - less, abs=0.01)
+    assert score_of(page, "A") == pytest.approx(100 - less, abs=0.01)
+
+
+@pytest.mark.parametrize(
+    ("query", "share"), [("layer norm", 0.5), ("Layer", 0.25), ("batch norm", 0)]
+)
+def test_a_phrase_counts_by_its_share_of_a_title(query, share):
+    found = score_of("chapters/08", "Layer norm backwards", query)
+    assert found == pytest.approx(100 + 40 * share, abs=0.01)
 
 
 @pytest.fixture

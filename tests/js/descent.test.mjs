@@ -14,7 +14,7 @@ import {
   RULES, descent, nextMove, oneWeight, settled, takeStep, twoWeights, valley,
 } from "../../mygpt/explorers/descent_steps.mjs";
 import {
-  nextLines, numberText, numbersOf, rateText, settingText, verdict,
+  LIMITS, nextLines, numberText, numbersOf, rateText, settingText, verdict,
 } from "../../mygpt/explorers/descent_words.mjs";
 import { panelWidths } from "../../mygpt/explorers/picture.mjs";
 
@@ -301,4 +301,21 @@ test("flat ground in mid-swing is not the end: the weights must stand still too"
   assert.equal(at([1], [1]), true);
   assert.equal(at([1], [2]), false);
   assert.equal(at([1], [1], [0.5]), false);
+});
+
+test("the slider's rates are ten a decade, each the next round number", () => {
+  const decade = [1, 1.2, 1.5, 2, 2.5, 3, 4, 5, 6, 8];
+  assert.equal(RATES.length, 41);
+  assert.deepEqual(RATES.slice(20, 30), decade.map((one) => one / 10));
+  assert.equal(RATES.at(-1), 10);
+});
+
+test("a point as near as the one before, across and down, is left out", () => {
+  const frame = { left: 0, right: 100, top: -100, bottom: 100 };
+  const points = [[10, -50], [10, -48], [10, -47], [12, -47], [13, -47], [50, 50]];
+  assert.deepEqual(thinned(points, frame), [[10, -50], [10, -47], [13, -47], [50, 50]]);
+});
+
+test("a hand can put the start from -1 to 7, and the second weight from -3 to 5", () => {
+  assert.deepEqual(LIMITS, [[-1, 7], [-3, 5]]);
 });

@@ -109,6 +109,8 @@ test("markers differ from curve to curve and stand on their point", () => {
   assert.equal(new Set(paths).size, 6);
   assert.equal(markerPath(6, 13, 7, 5), paths[0]);
   assert.ok(paths[1].startsWith("M8 2L18 2L18 12L8 12"));
+  assert.equal(markerPath(2, 0, 0, 100), "M0 -135L135 0L0 135L-135 0Z");
+  assert.equal(markerPath(3, 0, 0, 100), "M0 -130L125 95L-125 95Z");
 });
 
 test("a tooltip stands on the side with more room, where it hides the fewest points", () => {
@@ -186,6 +188,7 @@ test("blanks at the ends, line breaks and an empty text are shown", () => {
 
 test("a wide script takes more room than a narrow one", () => {
   assert.ok(textWidth("日本") > textWidth("ab"));
+  assert.ok(Math.abs(textWidth("abc") - 24.6) < 1e-9);
   assert.equal(textWidth(""), 0);
 });
 

@@ -61,3 +61,7 @@ test("the log axis covers the curves and is never narrower than half a decade", 
   assert.ok(to - from >= 0.5 - 1e-12 && from < 0.1 && to > 0.1);
   assert.ok(logDomain([]).every(Number.isFinite));
 });
+
+test("a quarter of what an axis spans is a jump", () => {
+  assert.equal(jumpOf([-1, 3]), 1);
+});

@@ -17,7 +17,7 @@ test("a constant vector gives beta", () => {
 });
 
 test("an axis has a round limit that holds every number", () => {
-  assert.deepEqual([[1, -2], [2.1], [-5], [11], [33]].map(roundLimit), [2, 4, 6, 16, 34]);
+  assert.deepEqual([[1, -2], [2.1], [1, -5], [11], [33]].map(roundLimit), [2, 4, 6, 16, 34]);
 });
 
 test("a vector is moved as a whole, or not at all", () => {

@@ -8,7 +8,7 @@ import {
 } from "../../mygpt/explorers/live_model_links.mjs";
 import { barPlaces } from "../../mygpt/explorers/live_model_prompt.mjs";
 import {
-  addEdit, completions, editInWords, isOn, listed, readDraft, signed, spanAt, splitPrompt, switchPart, symmetric,
+  addEdit, completions, editInWords, isOn, listed, readDraft, signed, spanAt, splitPrompt, strongest, switchPart, symmetric,
   tailOf, withStop,
 } from "../../mygpt/explorers/live_model_state.mjs";
 
@@ -276,4 +276,10 @@ test("of a word that it does not have the model offers longer ones, kindred answ
   assert.equal(refusal("capital of france", "jap"), "Try “japan”, “rome” or “tokyo”.");
   assert.equal(refusal("you speak", "london"), "Try “rome” or “arabic”.");
   assert.equal(refused(ask("speak"), ""), "Type one of the model’s 10 words.");
+});
+
+test("five neurons that add most are named, as long as they add something", () => {
+  const adding = [6, 5, 4, 3, 2, 1, 0];
+  assert.deepEqual(strongest({ adding, amounts: [0, 1, 2, 3, 4, 5, 6] }), [6, 5, 4, 3, 2]);
+  assert.deepEqual(strongest({ adding, amounts: [-7, -6, -5, -4, 0, 1, 2] }), [6, 5]);
 });

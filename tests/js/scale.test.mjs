@@ -191,6 +191,8 @@ test("published runs stand beside what the calculator says", () => {
     { said: "74.4 GB", reported: "at most 80.0 GB", miss: "none" },
   ]);
   assert.equal(predictedOf(PUBLISHED[0])[0], predictedOf(PUBLISHED[0])[1]);
+  const low = predictedOf(PUBLISHED[0])[0] / 1.2;
+  assert.equal(publishedRow({ ...PUBLISHED[0], reported: [low, low] }).miss, "+20 %");
 });
 
 test("all settings in words", () => {

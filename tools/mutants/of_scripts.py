@@ -150,5 +150,4 @@ def mutant(place: Place) -> Mutant:
     operator, start, end, instead = min(place.changes, key=rank)
     text = (code[:start] + instead.encode("utf-8") + code[end:]).decode("utf-8")
     before, after = difference(code.decode("utf-8"), text)
-    at = len(code[:start].decode("utf-8"))
-    return Mutant(place.path, at, place.lines, operator, before, after, text)
+    return Mutant(place.path, place.start, place.lines, operator, before, after, text)

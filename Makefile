@@ -1,4 +1,6 @@
 # make book       build the book into _build/html
+# make lab        open the notebooks in JupyterLab, in a folder to work in
+# make plain      make them as every viewer shows them, in _build/notebooks
 # make epub       build the e-book, _build/mygpt.epub
 # make pdf        build the printed book, _build/mygpt.pdf
 # make test       build it, and run every check
@@ -18,7 +20,7 @@
 
 PYTHON ?= python3
 
-COMMANDS = book epub pdf test unit slow chapters processors mutants links colab binder newest release
+COMMANDS = book lab plain epub pdf test unit slow chapters processors mutants links colab binder newest release
 
 .PHONY: $(COMMANDS) clean
 

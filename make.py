@@ -1,8 +1,8 @@
 """What `make book`, `make test` and the other commands do; standard library only.
 
-    python3 make.py COMMAND    book, epub, pdf, test, unit, slow, chapters, processors,
-                               mutants, links, one of CHECKS, or a run in other
-                               environments (see APART)
+    python3 make.py COMMAND    book, lab, plain, epub, pdf, test, unit, slow, chapters,
+                               processors, mutants, links, one of CHECKS, or a run in
+                               other environments (see APART)
     python3 make.py processors NAME …    some settings or notebooks alone
     python3 make.py slow NAME …          some files of slow tests alone: launch, browser
     python3 make.py mutants NAME …       see tools/mutants/__main__.py
@@ -12,6 +12,7 @@ file also starts on an old Python (from 3.6), which is then named.
 """
 
 import hashlib
+import json
 import os
 import re
 import shutil
@@ -27,6 +28,7 @@ ROOT = Path(__file__).resolve().parent
 VENV = ROOT / ".venv"
 PYTHON = VENV / ("Scripts/python.exe" if os.name == "nt" else "bin/python")
 BUILD = ROOT / "_build"
+NOTEBOOKS = ROOT / "notebooks"  # where `make lab` puts them, to work in
 SITE = BUILD / "html"
 STAGING = BUILD / "staging"
 PYTEST = [PYTHON, "-m", "pytest", "-q", "-p", "no:cacheprovider", "-n", "2"]
@@ -206,6 +208,27 @@ def book() -> None:
     say(f"\nThe book is built. Open it in a browser:\n  {page}")
 
 
+def lab() -> None:
+    """Open the notebooks in JupyterLab, in a folder that holds nothing else."""
+    install("requirements-lab.txt")
+    made = [PYTHON, "-m", "publish.plain", NOTEBOOKS, "--to-work-in"]
+    run("making the notebooks", made)
+    quiet = BUILD / "home" / "jupyter" / "labconfig" / "page_config.json"
+    quiet.parent.mkdir(parents=True, exist_ok=True)
+    off = {"@jupyterlab/apputils-extension:announcements": True}
+    quiet.write_text(json.dumps({"disabledExtensions": off}))
+    say("\nJupyterLab opens in the browser; Ctrl-C, twice, ends it.\n")
+    first = NOTEBOOKS / "00_contents.ipynb"
+    command = [PYTHON, "-m", "jupyterlab", "--notebook-dir", NOTEBOOKS, first]
+    subprocess.run(list(map(str, command)), cwd=str(ROOT), env=environment())
+
+
+def plain() -> None:
+    """Make the plain edition of the notebooks, which every viewer shows."""
+    install("requirements.txt")
+    run("the plain edition", [PYTHON, "-m", "publish.plain", BUILD / "notebooks"])
+
+
 def links() -> None:
     """Follow every link that leads out of the book."""
     install("requirements.txt")
@@ -231,11 +254,17 @@ def build_site(aside: bool = False) -> None:
     """Build into _build/staging, and move the result into place when it is complete."""
     options = ["-W", "-n", "--keep-going", "--path-output", STAGING]
     run("building the book", [*JUPYTER_BOOK, "build", *options, "."], aside)
+    built = STAGING / "_build" / "html"
+    made = [PYTHON, "-m", "publish.plain", built / "notebooks"]
+    run("the notebooks to download", made, aside)
+    shutil.rmtree(built / "packages", ignore_errors=True)
+    wheel = ["pip", "wheel", "--quiet", "--no-deps", "--wheel-dir", built / "packages"]
+    run("the package to install", [PYTHON, "-m", *wheel, "."], aside)
     new, old = BUILD / "html.new", BUILD / "html.old"
     for leftover in (new, old):
         shutil.rmtree(leftover, ignore_errors=True)
     try:
-        shutil.copytree(STAGING / "_build" / "html", new)
+        shutil.copytree(built, new)
     except OSError:
         shutil.rmtree(new)
         raise
@@ -389,7 +418,8 @@ def apart(name: str) -> None:
 
 def commands() -> dict:
     """What each command runs, by name."""
-    found = {"book": book, "test": test, "unit": unit, "slow": slow}
+    found = {"book": book, "test": test, "unit": unit, "slow": slow, "lab": lab}
+    found["plain"] = plain
     found.update({"chapters": chapters, "links": links})
     found.update({"processors": processors, "mutants": mutants})
     found.update((name, partial(on_paper, name)) for name in ("epub", "pdf"))

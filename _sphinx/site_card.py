@@ -13,7 +13,6 @@ import matplotlib as mpl
 import numpy as np
 from docutils import nodes
 from matplotlib.figure import Figure
-from release import REPOSITORY
 from site_builders import SCREENS
 from site_palette import palette
 from sphinx.application import Sphinx
@@ -29,26 +28,6 @@ TAGLINE = (
 PARTS = "feed-forward network · activation · residual connections · layer normalisation"
 ALT = "The title mygpt beside the slopes of ReLU, GELU and SiLU."
 LONGEST_SUMMARY = 200
-
-
-def site_address(config: Config) -> str:
-    """Where the site is published, with a slash at its end; empty when unknown.
-
-    The setting `site_url` is an address, or `pages` for the repository's GitHub Pages.
-    """
-    address = config.site_url
-    if address == "pages":
-        found = REPOSITORY.fullmatch(
-            config.html_theme_options.get("repository_url", "")
-        )
-        if not found:
-            return ""
-        owner, name = found.groups()
-        host = f"{owner.lower()}.github.io"
-        address = (
-            f"https://{host}" if name.lower() == host else f"https://{host}/{name}"
-        )
-    return address.rstrip("/") + "/" if address else ""
 
 
 def summary(doctree: nodes.document | None) -> str:
@@ -68,7 +47,7 @@ def summary(doctree: nodes.document | None) -> str:
 
 def tags(config: Config, pagename: str, title: str, description: str) -> str:
     """The page's meta elements."""
-    address = site_address(config)
+    address = config.site_url
     properties = {
         "og:type": "website",
         "og:site_name": config.html_title,
@@ -144,6 +123,5 @@ def write_card(app: Sphinx, exception: Exception | None) -> None:
 
 
 def setup(app: Sphinx) -> None:
-    app.add_config_value("site_url", "", "html", [str])
     app.connect("html-page-context", add_tags)
     app.connect("build-finished", write_card)

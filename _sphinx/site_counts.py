@@ -26,7 +26,7 @@ COUNTED = (
     "mygpt/**/*.py",
     "tests/**/*.py",
     "tests/js/*.mjs",
-    "tools/processors/last_run.json",
+    "tools/*/last_run.json",
     "_toc.yml",
 )
 HEAD = """\

@@ -7,7 +7,7 @@ from string import Template
 import matplotlib as mpl
 import numpy as np
 from matplotlib.figure import Figure
-from site_card import TAGLINE, site_address, slopes
+from site_card import TAGLINE, slopes
 from site_palette import palette
 from sphinx.config import Config
 
@@ -20,7 +20,7 @@ EDITION = Path(__file__).with_name("paper") / "edition.html"
 def edition(config: Config) -> str:
     """The page after the cover, without the parts that no setting gives an address."""
     named = {
-        "The book’s site": site_address(config),
+        "The book’s site": config.site_url,
         "Its repository": config.html_theme_options.get("repository_url", ""),
     }
     links = (

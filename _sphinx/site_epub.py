@@ -5,7 +5,7 @@ from xml.etree import ElementTree
 
 from epub_book import Book
 from site_builders import PAPER
-from site_card import TAGLINE, site_address
+from site_card import TAGLINE
 from site_edition import COVER
 from sphinx.application import Sphinx
 from sphinx.config import Config
@@ -30,7 +30,7 @@ def name_it(app: Sphinx, config: Config) -> None:
         "epub_title": f"{config.html_title}: {about[0].lower()}{about[1:]}",
         "epub_description": about,
         "epub_contributor": config.author,
-        "epub_identifier": site_address(config) or repository or config.html_title,
+        "epub_identifier": config.site_url or repository or config.html_title,
         "epub_uid": "book",
         "epub_cover": (COVER, ""),
         "epub_tocscope": "includehidden",

@@ -1,29 +1,20 @@
-"""Links to run a chapter; their addresses follow the repository's in `_config.yml`."""
+"""Links to run a chapter, as far as `_config.yml` says that they are published."""
 
 from html import escape
 
+from publication import of_site
 from sphinx.application import Sphinx
 from sphinx.config import Config
+
+UNPUBLISHED = (
+    "In the book’s folder, <code>make lab</code> opens every chapter in JupyterLab. "
+    "Once the notebooks are published, Colab and Binder will open them from here."
+)
 
 
 def launch_links(config: Config, docname: str) -> list[tuple[str, str]]:
     """(name, address) of each place where a page's notebook can be run."""
-    theme = config.html_theme_options
-    repository = "/".join(theme["repository_url"].rstrip("/").split("/")[-2:])
-    branch = theme.get("repository_branch", "main")
-    places = theme.get("launch_buttons", {})
-    colab, binder = places.get("colab_url", ""), places.get("binderhub_url", "")
-    return [
-        (
-            "Colab",
-            f"{colab.rstrip('/')}/github/{repository}/blob/{branch}/{docname}.ipynb",
-        ),
-        (
-            "Binder",
-            f"{binder.rstrip('/')}/v2/gh/{repository}/{branch}"
-            f"?urlpath=lab/tree/{docname}.ipynb",
-        ),
-    ]
+    return of_site(config).launch_links(docname.rpartition("/")[2])
 
 
 def launch_line(config: Config, docname: str) -> str:
@@ -32,10 +23,14 @@ def launch_line(config: Config, docname: str) -> str:
         f'<a href="{escape(url)}">{name}</a>'
         for name, url in launch_links(config, docname)
     ]
-    source = "../" * docname.count("/") + f"_sources/{docname}.ipynb"
-    links.append(f'<a href="{source}" download="">download the notebook</a>')
+    name = docname.rpartition("/")[2]
+    notebook = "../" * docname.count("/") + f"notebooks/{name}.ipynb"
+    links.append(f'<a href="{notebook}" download="">download the notebook</a>')
     dot = ' <span aria-hidden="true">·</span> '
-    return f'<p class="launch-line">Run this chapter: {dot.join(links)}</p>'
+    line = f"Run this chapter: {dot.join(links)}"
+    if len(links) == 1:
+        line += f". {UNPUBLISHED}"
+    return f'<p class="launch-line">{line}</p>'
 
 
 def add_launch_line(
@@ -58,13 +53,23 @@ def plain_buttons(
     for button in context.get("header_buttons", []):
         if button.get("label") == "launch-buttons" and not is_notebook:
             continue
-        if button["type"] == "group":
+        if button.get("label") == "launch-buttons":
+            button["buttons"] = launch_buttons(app.config, pagename)
+        elif button["type"] == "group":
             button["buttons"] = [b for b in button["buttons"] if b["type"] == "link"]
             for inner in button["buttons"]:
                 if not inner.get("icon", "fa").startswith("fa"):
                     inner["icon"] = None
         kept.append(button)
     context["header_buttons"] = kept
+
+
+def launch_buttons(config: Config, docname: str) -> list[dict]:
+    """The header's buttons, to the plain edition in place of the page's source."""
+    return [
+        {"type": "link", "text": name, "tooltip": f"Open in {name}", "url": url}
+        for name, url in launch_links(config, docname)
+    ]
 
 
 def setup(app: Sphinx) -> None:

@@ -7,7 +7,6 @@ from pathlib import Path
 from string import Template
 from urllib.parse import quote, urlsplit
 
-from site_card import site_address
 from site_pages import THEME_AT_ONCE
 from site_palette import as_variables
 from sphinx.application import Sphinx
@@ -57,7 +56,7 @@ def write_page(app: Sphinx, exception: Exception | None) -> None:
         app.config.html_title,
         f"{root}.html",
         list(contents(app.env, root)),
-        urlsplit(site_address(app.config)).path or "/",
+        urlsplit(app.config.site_url).path or "/",
     )
     Path(app.outdir, "404.html").write_text(html, encoding="utf-8")
 

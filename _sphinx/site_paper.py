@@ -10,7 +10,6 @@ from xml.etree import ElementTree
 from docutils import nodes
 from PIL import Image
 from site_builders import PAPER
-from site_card import site_address
 from site_pages import DENSITY
 from site_widgets import explorer
 from sphinx.application import Sphinx
@@ -53,7 +52,7 @@ class StandStill(SphinxPostTransform):
                 line.replace_self(self.note(LAB))
 
     def note(self, words: str) -> nodes.paragraph:
-        address = site_address(self.config)
+        address = self.config.site_url
         place = nodes.inline("", NOWHERE)
         if address:
             page = f"{address}{self.env.docname}.html"

@@ -11,7 +11,7 @@ from sphinxcontrib.bibtex.roles import CiteRole
 
 SOURCED = re.compile(r"(?P<number>.+?)\s*<(?P<key>[^<>\s]+)>")
 ERROR_LINE = re.compile(r"[A-Za-z_][\w.]*(Error|Exception|Warning|Interrupt)\b")
-SETUP_LABEL = "Setup: installs the book's package where it is missing"
+SETUP_LABEL = "Setup: finds the book's package"
 
 
 class fold(nodes.General, nodes.Element):

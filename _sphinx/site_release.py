@@ -1,6 +1,7 @@
 """The site says which release it is; its launch links open that release."""
 
-from release import SettingError, check_repository, check_site, revision, version
+from publication import of_site
+from release import SettingError, version
 from sphinx.application import Sphinx
 from sphinx.config import Config
 from sphinx.errors import ConfigError
@@ -10,21 +11,25 @@ logger = logging.getLogger(__name__)
 
 
 def set_release(app: Sphinx, config: Config) -> None:
-    """Check both addresses, and put the version where pages and links take it from."""
+    """Put the version, and what is published, where pages and links take it from."""
     theme = config.html_theme_options
     try:
-        check_repository(theme.get("repository_url", ""))
-        address = check_site(config.site_url)
+        found = of_site(config)
     except SettingError as cause:
         raise ConfigError(str(cause)) from None
-    if not address:
-        logger.info('site_url is "" in _config.yml: no page names its own address')
+    if not found.site:
+        logger.info("no site is published: no page names its own address")
     config.version = config.release = version()
-    theme["repository_branch"] = revision(
-        config.release, theme.get("repository_branch") or "main"
-    )
+    config.site_url, theme["repository_url"] = found.site, found.repository
+    theme["use_repository_button"] = bool(found.repository)
+    theme["repository_branch"] = found.revision
+    if not found.repository:
+        theme["launch_buttons"] = {}
     theme["extra_footer"] = f"<p>Version {config.release}</p>"
 
 
 def setup(app: Sphinx) -> None:
-    app.connect("config-inited", set_release)
+    app.add_config_value("published", False, "html", [bool])
+    app.add_config_value("site_url", "", "html", [str])
+    app.add_config_value("package_from", "site", "html", [str])
+    app.connect("config-inited", set_release, priority=400)  # before what reads it

@@ -207,9 +207,8 @@ def lab_line(app: Sphinx) -> str:
         f'<a href="{escape(url)}">{name}</a>'
         for name, url in launch_links(app.config, app.env.docname)
     )
-    return (
-        f"A still: its controls need Python. Move them on {links}, or in your own copy."
-    )
+    where = f"on {links}, or in your own copy" if links else "in your own copy"
+    return f"A still: its controls need Python. Move them {where}."
 
 
 def _stored(app: Sphinx, picture: bytes) -> str:

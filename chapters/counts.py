@@ -8,6 +8,7 @@ of the stored runs.
 
 import ast
 import importlib
+import json
 import re
 import sys
 from collections.abc import Callable, Iterator
@@ -130,6 +131,13 @@ def explorers() -> int:
     return len(ast.literal_eval(names))
 
 
+def mutants(what: str) -> int:
+    """Of the last whole run of `make mutants`."""
+    path = ROOT / "tools" / "mutants" / "last_run.json"
+    found = json.loads(path.read_text("utf-8"))
+    return sum(found[kind][what] for kind in ("Python", "scripts"))
+
+
 COUNTS: dict[str, Callable[[], int]] = {
     "cells": lambda: len(cells()),
     "cells that vary": lambda: sum(map(varies, cells())),
@@ -147,6 +155,9 @@ COUNTS: dict[str, Callable[[], int]] = {
     "slow tests": slow_tests,
     "browser tests": lambda: sum(1 for _ in functions(ROOT / "tests" / "browser")),
     "script tests": script_tests,
+    "planted mistakes": lambda: mutants("tried"),
+    "noticed mistakes": lambda: mutants("caught"),
+    "harmless mistakes": lambda: mutants("change nothing"),
 }
 
 

@@ -24,7 +24,6 @@ import time
 from pathlib import Path
 
 import nbformat
-import yaml
 from nbclient import NotebookClient
 from nbclient.exceptions import CellExecutionError, CellTimeoutError, DeadKernelError
 from nbformat import v4
@@ -36,7 +35,8 @@ sys.path[:0] = [str(ROOT / "_sphinx"), str(ROOT)]
 import patience  # noqa: E402
 from executed import is_kept, keep_for_the_book  # noqa: E402
 from live_lab import STATE, VIEW, still  # noqa: E402
-from release import SettingError, check_repository, revision, version  # noqa: E402
+from publication import publication  # noqa: E402
+from release import SettingError  # noqa: E402
 
 from tools.processors import settings  # noqa: E402
 
@@ -52,29 +52,17 @@ STILL_TEXT = "<a still of the live lab: run the notebook to move its controls>"
 CELL_SECONDS = 300
 AT_ONCE = 2  # notebooks that run for the book
 
-SETUP = """\
-# Installs the book's package where it is missing, as on Colab.
-try:
-    import mygpt
-except ModuleNotFoundError:
-    %pip install --quiet "{requirement}"\
-"""
-
 
 class ChapterError(Exception):
     """A chapter that cannot be stored, with the cause in one line."""
 
 
-def requirement(root: Path = ROOT) -> str:
-    """What the setup cell installs: the package, at the release of this notebook."""
+def first_cell(root: Path = ROOT) -> str:
+    """The code of the setup cell, which finds or installs the package."""
     try:
-        text = (root / "_config.yml").read_text(encoding="utf-8")
-        repository = (yaml.safe_load(text) or {}).get("repository") or {}
-        address = check_repository(repository.get("url", ""))
-        named = revision(version(root), repository.get("branch") or "main")
+        return publication(root).first_cell()
     except (OSError, SettingError) as cause:
         raise ChapterError(str(cause)) from None
-    return f"mygpt @ git+{address}@{named}"
 
 
 def execute(
@@ -102,12 +90,12 @@ def client(
     )
 
 
-def normalise(notebook: nbformat.NotebookNode, package: str) -> None:
+def normalise(notebook: nbformat.NotebookNode, first: str) -> None:
     """Normalise a notebook in place; doing it twice changes nothing."""
     widget_state = notebook.metadata.get("widgets", {}).get(STATE, {}).get("state", {})
     notebook.metadata = nbformat.from_dict(METADATA)
     notebook.nbformat, notebook.nbformat_minor = 4, 5
-    put_setup_cell(notebook, package)
+    put_setup_cell(notebook, first)
     number_cells(notebook)
     for cell in notebook.cells:
         cell.metadata = nbformat.from_dict(
@@ -130,14 +118,14 @@ def fold_second_reading(notebook: nbformat.NotebookNode) -> None:
         after = after or "second-reading" in cell.metadata.get("tags", [])
 
 
-def put_setup_cell(notebook: nbformat.NotebookNode, package: str) -> None:
+def put_setup_cell(notebook: nbformat.NotebookNode, first: str) -> None:
     """Make the generated setup cell the first code cell, below the opening."""
     olds = [cell for cell in notebook.cells if is_setup(cell)]
     place = notebook.cells.index(olds[0]) if olds else 1
     cells = [cell for cell in notebook.cells if not is_setup(cell)]
     setup = olds[0] if olds else v4.new_code_cell(id="setup")
     setup.metadata.tags = ["setup"]
-    setup.source = SETUP.format(requirement=package)
+    setup.source = first
     kinds = [cell.cell_type for cell in cells] + ["code"]
     cells.insert(min(place, kinds.index("code")), setup)
     notebook.cells = cells
@@ -259,14 +247,14 @@ def names_of(paths: list[Path]) -> str:
     return ", ".join(path.stem for path in paths) or "none"
 
 
-def renewed(path: Path, package: str, run: bool) -> str:
+def renewed(path: Path, first: str, run: bool) -> str:
     """What the file at `path` should hold, executed first if `run`."""
     try:
         notebook = nbformat.read(path, as_version=4)
-        put_setup_cell(notebook, package)
+        put_setup_cell(notebook, first)
         if run:
             execute(notebook, path.parent)
-        normalise(notebook, package)
+        normalise(notebook, first)
     except CellExecutionError as cause:
         raise ChapterError(f"a cell raised\n{cause}") from None
     except (CellTimeoutError, DeadKernelError) as cause:
@@ -274,14 +262,14 @@ def renewed(path: Path, package: str, run: bool) -> str:
     return text_of(notebook)
 
 
-def store(path: Path, package: str, run: bool) -> str:
+def store(path: Path, first: str, run: bool) -> str:
     """Bring one chapter up to date; say whether it was written."""
-    changed = write(path, renewed(path, package, run))
+    changed = write(path, renewed(path, first, run))
     return "written" if changed else "unchanged"
 
 
-def check(path: Path, package: str) -> str:
-    if renewed(path, package, run=False) != path.read_text(encoding="utf-8"):
+def check(path: Path, first: str) -> str:
+    if renewed(path, first, run=False) != path.read_text(encoding="utf-8"):
         how = f"python chapters/execute.py --normalise {path.stem}"
         raise ChapterError(f"not in its normal form: {how}")
     return "in its normal form"
@@ -328,7 +316,7 @@ def main(arguments: list[str] | None = None) -> int:
     parser.add_argument("--keep", action="store_true", help="run for the book alone")
     options = parser.parse_args(arguments)
     try:
-        package, paths = requirement(), chosen(options.names)
+        first, paths = first_cell(), chosen(options.names)
     except ChapterError as cause:
         print(f"execute: {cause}", file=sys.stderr)
         return 1
@@ -340,9 +328,9 @@ def main(arguments: list[str] | None = None) -> int:
         start = time.perf_counter()
         try:
             if options.check:
-                done = check(path, package)
+                done = check(path, first)
             else:
-                done = store(path, package, run=not options.normalise)
+                done = store(path, first, run=not options.normalise)
             took = time.perf_counter() - start
             print(f"{path.stem}: {done} ({took:.1f} s)", flush=True)
         except ChapterError as cause:

@@ -18,7 +18,6 @@ from environments import FOLDER, ROOT, Environment, make, status, wheel
 HERE = Path(__file__).parent
 VERSIONS = HERE / "colab.txt"
 RUN = HERE / "run_notebooks.py"
-NOTEBOOKS = sorted((ROOT / "chapters").glob("*.ipynb"))
 BINDERS = 2000  # megabytes: what Binder gives to a reader
 SITE_TOOLS = ("sphinx", "jupyter-book", "myst-nb", "quickjs-ng")
 
@@ -30,13 +29,18 @@ def colab() -> None:
     place.install("-r", VERSIONS)
     before = place.versions()
     with tempfile.TemporaryDirectory() as folder:
-        notebooks = [Path(folder, path.name) for path in NOTEBOOKS]
-        for path, copy in zip(NOTEBOOKS, notebooks, strict=True):
-            copy.write_bytes(path.read_bytes())
-        setup = ["--setup", built, folder, notebooks[0]]
-        place.run("the setup cell", RUN, *setup)
+        notebooks = plain_edition(Path(folder), "--package", built)
+        place.run("the first cell", RUN, "--setup", folder, notebooks[-1])
         leave_alone(before, place.versions())
         place.run("every notebook with Colab's versions", RUN, folder, *notebooks)
+
+
+def plain_edition(folder: Path, *options: object) -> "list[Path]":
+    """The notebooks that readers open, made with the project's own environment."""
+    make.install("requirements.txt")
+    command = [make.PYTHON, "-m", "publish.plain", folder, *options]
+    make.run("the plain edition", command)
+    return sorted(folder.glob("*.ipynb"))
 
 
 def warn_of_another_python() -> None:
@@ -69,7 +73,9 @@ def binder() -> None:
         raise make.Stop(f".binder/ installs what only the site needs: {found}")
     place.run("JupyterLab starts", "-m", "jupyterlab", "--version")
     memory = f"--memory={BINDERS}"
-    place.run("every notebook on Binder", RUN, memory, ROOT / "chapters", *NOTEBOOKS)
+    with tempfile.TemporaryDirectory() as folder:
+        notebooks = plain_edition(Path(folder))
+        place.run("every notebook on Binder", RUN, memory, folder, *notebooks)
 
 
 PLACES = {"colab": colab, "binder": binder}

@@ -7,9 +7,11 @@ What only builds or tests the book keeps its pin: a reader installs none of it.
 
 import re
 import sys
+import tempfile
 import tomllib
+from pathlib import Path
 
-from elsewhere import NOTEBOOKS, RUN
+from elsewhere import RUN, plain_edition
 from environments import FOLDER, ROOT, Environment, make, status
 
 BESIDE = {"tokenizers", "transformers"}  # imported by chapters, not by the package
@@ -45,7 +47,8 @@ def newest() -> None:
     found = place.versions()
     listed = [f"{name} {found[name.lower()]}" for name in sorted(used())]
     make.say(f"newest: {', '.join(listed)}")
-    place.run("every notebook", RUN, ROOT / "chapters", *NOTEBOOKS)
+    with tempfile.TemporaryDirectory() as folder:
+        place.run("every notebook", RUN, folder, *plain_edition(Path(folder)))
     place.run("unit tests", *make.PYTEST[1:], *make.UNIT_TESTS)
 
 

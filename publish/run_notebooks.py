@@ -1,10 +1,9 @@
 """Run notebooks in this environment, and say what each took; writes none of them.
 
     python publish/run_notebooks.py FOLDER NOTEBOOK…      where their kernel works
-    python publish/run_notebooks.py --setup WHEEL FOLDER NOTEBOOK
+    python publish/run_notebooks.py --setup FOLDER NOTEBOOK
 
-The second form runs a notebook's setup cell alone, twice, with a wheel in place of the
-release that it names.
+The second form runs alone, twice, the cell of a notebook that installs the package.
 """
 
 import argparse
@@ -67,23 +66,19 @@ def execute(notebook: nbformat.NotebookNode, folder: Path) -> tuple[float, float
     return time.perf_counter() - start, watch.peak
 
 
-def setup_of(path: Path, wheel: Path) -> nbformat.NotebookNode:
-    """A notebook of the setup cell alone, with the wheel for the release."""
+def setup_of(path: Path) -> nbformat.NotebookNode:
+    """A notebook of the setup cell alone."""
     notebook = nbformat.read(path, as_version=4)
-    (setup,) = [
-        cell for cell in notebook.cells if "setup" in cell.metadata.get("tags", [])
-    ]
-    source, count = re.subn(r'"mygpt @ git\+[^"]+"', f'"{wheel}"', setup.source)
-    if count != 1:
-        raise SystemExit(f"{path.name}: the setup cell names no release of the package")
-    setup.source = f"{source}\nimport mygpt"
-    notebook.cells = [setup]
+    setup = [cell for cell in notebook.cells if cell.id == "setup"]
+    if len(setup) != 1 or "%pip install" not in setup[0].source:
+        raise SystemExit(f"{path.name}: no cell installs the package")
+    notebook.cells = setup
     return notebook
 
 
-def try_setup(path: Path, wheel: Path, folder: Path) -> list[str]:
+def try_setup(path: Path, folder: Path) -> list[str]:
     """What is wrong with the setup cell, run without the package and then again."""
-    first, again = setup_of(path, wheel), setup_of(path, wheel)
+    first, again = setup_of(path), setup_of(path)
     seconds, _ = execute(first, folder)
     print(f"the setup cell installs the package in {seconds:.1f} s", flush=True)
     wrong = []
@@ -130,14 +125,14 @@ def last_line(cause: Exception) -> str:
 
 def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--setup", type=Path, metavar="WHEEL")
+    parser.add_argument("--setup", action="store_true")
     most = "megabytes that a kernel with its processes may take"
     parser.add_argument("--memory", type=float, default=float("inf"), help=most)
     parser.add_argument("folder", type=Path)
     parser.add_argument("notebooks", type=Path, nargs="+")
     options = parser.parse_args()
     if options.setup:
-        wrong = try_setup(options.notebooks[0], options.setup, options.folder)
+        wrong = try_setup(options.notebooks[0], options.folder)
     else:
         wrong = try_notebooks(options.notebooks, options.folder, options.memory)
     for line in wrong:

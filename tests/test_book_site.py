@@ -189,35 +189,35 @@ def test_a_schematic_that_cannot_be_inlined_is_refused(svg):
 # Launch lines
 
 
-def settings(address, branch="main"):
-    places = {
-        "colab_url": "https://colab.research.google.com",
-        "binderhub_url": "https://mybinder.org",
-    }
-    theme = {
-        "repository_url": address,
-        "repository_branch": branch,
-        "launch_buttons": places,
-    }
-    return SimpleNamespace(html_theme_options=theme)
+class Settings(dict):
+    """Of a book that is published, or not."""
+
+    def __init__(self, published=True):
+        super().__init__(published=published, site_url="pages", package_from="site")
+        self.html_theme_options = {
+            "repository_url": "https://github.com/some/book/",
+            "launch_buttons": {
+                "colab_url": "https://colab.research.google.com",
+                "binderhub_url": "https://mybinder.org",
+            },
+        }
 
 
-def test_every_launch_address_follows_the_repository():
-    line = site_launch.launch_line(
-        settings("https://github.com/some/book/", "dev"), "chapters/05_x"
-    )
-    assert (
-        "https://colab.research.google.com/github/some/book/blob/dev/chapters/05_x.ipynb"
-        in line
-    )
-    assert (
-        "https://mybinder.org/v2/gh/some/book/dev?urlpath=lab/tree/chapters/05_x.ipynb"
-        in line
-    )
-    assert 'href="../_sources/chapters/05_x.ipynb" download' in line
-    assert 'href="_sources/x.ipynb"' in site_launch.launch_line(
-        settings("https://github.com/a/b"), "x"
-    )
+def test_the_launch_line_opens_the_plain_edition():
+    line = site_launch.launch_line(Settings(), "chapters/05_x")
+    colab, binder = "https://colab.research.google.com", "https://mybinder.org"
+    assert f"{colab}/github/some/book/blob/notebooks/05_x.ipynb" in line
+    notebook = "notebooks?urlpath=lab/tree/05_x.ipynb"
+    assert f"{binder}/v2/gh/some/book/{notebook}" in line
+    assert 'href="../notebooks/05_x.ipynb" download' in line
+    assert 'href="notebooks/x.ipynb"' in site_launch.launch_line(Settings(), "x")
+
+
+def test_unpublished_it_says_how_to_open_a_chapter_and_leads_nowhere_else():
+    line = site_launch.launch_line(Settings(published=False), "chapters/05_x")
+    assert re.findall(r'href="([^"]*)"', line) == ["../notebooks/05_x.ipynb"]
+    assert "<code>make lab</code>" in line
+    assert "Colab and Binder will open them from here" in line
 
 
 def test_a_page_that_is_not_a_notebook_has_no_launch_group():
@@ -227,7 +227,8 @@ def test_a_page_that_is_not_a_notebook_has_no_launch_group():
             for name in ("launch", "download")
         ]
         context = {"page_source_suffix": suffix, "header_buttons": groups}
-        site_launch.plain_buttons(None, "x", "page.html", context, None)
+        app = SimpleNamespace(config=Settings())
+        site_launch.plain_buttons(app, "x", "page.html", context, None)
         return [group["label"] for group in context["header_buttons"]]
 
     assert groups_of(".ipynb") == ["launch-buttons", "download-buttons"]
@@ -237,28 +238,8 @@ def test_a_page_that_is_not_a_notebook_has_no_launch_group():
 # Shared pages
 
 
-@pytest.mark.parametrize(
-    ("setting", "repository", "expected"),
-    [
-        ("", "https://github.com/some/book", ""),
-        ("https://a.example/b", "", "https://a.example/b/"),
-        ("pages", "https://github.com/Some/book/", "https://some.github.io/book/"),
-        ("pages", "https://github.com/a/b.git", "https://a.github.io/b/"),
-        ("pages", "https://github.com/a/a.github.io", "https://a.github.io/"),
-        ("pages", "https://gitlab.com/some/book", ""),
-    ],
-)
-def test_the_address_of_the_site_is_given_or_follows_the_repository(
-    setting, repository, expected
-):
-    config = settings(repository)
-    config.site_url = setting
-    assert site_card.site_address(config) == expected
-
-
 def card_tags(site_url):
-    config = settings("https://github.com/some/book")
-    config.site_url, config.html_title = site_url, "Book"
+    config = SimpleNamespace(site_url=site_url, html_title="Book")
     html = site_card.tags(config, "chapters/05_a", 'A "b" & c', "What it is.")
     return dict(
         re.findall(r'<meta (?:property|name)="([^"]+)" content="([^"]*)"', html)
@@ -266,7 +247,7 @@ def card_tags(site_url):
 
 
 def test_a_shared_page_has_absolute_addresses_where_the_site_has_one():
-    found = card_tags("https://a.example/b")
+    found = card_tags("https://a.example/b/")
     assert found["og:url"] == "https://a.example/b/chapters/05_a.html"
     assert found["og:image"] == "https://a.example/b/_static/card.png"
     assert found["og:title"] == "A &quot;b&quot; &amp; c"
@@ -493,6 +474,7 @@ def build(folder, intro=INTRO):
     """Build a small book with our settings, nothing executed: (code, log, site)."""
     config = yaml.safe_load((ROOT / "_config.yml").read_text(encoding="utf-8"))
     config["execute"]["execute_notebooks"] = "off"
+    config["sphinx"]["config"]["published"] = True
     extensions = {"witness": ".", **config["sphinx"]["local_extensions"]}
     config["sphinx"]["local_extensions"] = extensions
     (folder / "witness.py").write_text(WITNESS, encoding="utf-8")
@@ -553,10 +535,10 @@ def test_an_explorer_is_in_the_page_with_its_code_beside_it(small_site, chapter)
     assert json.loads(data.group(1))["state"] == {"level": 3, "note": "</script>"}
 
 
-def test_a_page_names_its_version_and_opens_that_release(chapter):
+def test_a_page_names_its_version_and_opens_the_plain_edition(chapter):
     assert "Version 3.2.1" in chapter
     launched = re.findall(r"/(?:blob|gh/[\w-]+/[\w-]+)/([^/?\"]+)", chapter)
-    assert set(launched) == {"v3.2.1"}
+    assert set(launched) == {"notebooks"}
     assert len(launched) >= 4  # two in the line under the title, two in the header
 
 
@@ -584,7 +566,7 @@ def test_no_page_names_a_file_of_the_machine(chapter):
 
 
 def test_the_setup_cell_is_folded_and_timings_are_marked(chapter):
-    assert "Setup: installs the book" in chapter
+    assert "Setup: finds the book" in chapter
     assert chapter.count("varies by machine") == 1
 
 

@@ -79,6 +79,7 @@ def built(tmp_path_factory):
     folder = tmp_path_factory.mktemp("book")
     config = yaml.safe_load((ROOT / "_config.yml").read_text(encoding="utf-8"))
     config["execute"]["execute_notebooks"] = "off"
+    config["sphinx"]["config"]["published"] = True
     config["sphinx"]["config"]["linkcheck_ignore"] = [".*"]
     (folder / "_config.yml").write_text(yaml.safe_dump(config), encoding="utf-8")
     shutil.copytree(ROOT / "_sphinx", folder / "_sphinx")

@@ -352,7 +352,7 @@ FAILS = {
 
 def verdicts(folder):
     """Why each case failed under nbval and the chapters' conftest; "" if it passed."""
-    names = ("executed", "live_lab", "patience", "release")
+    names = ("executed", "live_lab", "patience", "publication", "release")
     helpers = [f"../_sphinx/{name}.py" for name in names]
     for name in ("conftest.py", "comparison.py", "execute.py", *helpers):
         shutil.copy(CHAPTERS / name, folder)

@@ -11,7 +11,6 @@ import openings
 import pytest
 import reading
 import site_counts
-import yaml
 from bare_parts import chapters_in_order
 from nbformat import v4
 
@@ -135,12 +134,27 @@ def test_readme_shows_pictures_that_are_there_and_light():
     assert all((ROOT / name).stat().st_size < 150_000 for name in pictures)
 
 
-def test_readme_names_the_repository_and_pages_that_are_built():
+def test_readme_names_pages_and_commands_that_there_are():
     readme = (ROOT / "README.md").read_text(encoding="utf-8")
-    config = yaml.safe_load((ROOT / "_config.yml").read_text(encoding="utf-8"))
-    assert f"git clone {config['repository']['url']} " in readme
-    for page in re.findall(r"mygpt-book\.github\.io/mygpt/([\w/]+)\.html", readme):
-        assert any((ROOT / f"{page}.{end}").exists() for end in ("md", "ipynb")), page
+    pages = re.findall(r"`(?:_build/html/|\.\./)?([\w/]+)\.html`", readme)
+    assert len(pages) > 6
+    for page in pages:
+        sources = [
+            ROOT / folder / f"{page}.{end}"
+            for folder in (".", "chapters")
+            for end in ("md", "ipynb")
+        ]
+        assert page == "index" or any(path.exists() for path in sources), page
+    makefile = (ROOT / "Makefile").read_text("utf-8")
+    for command in set(re.findall(r"make (\w+)", readme)):
+        assert f"# make {command} " in makefile, command
+
+
+def test_readme_is_short_and_says_what_people_search_for():
+    readme = (ROOT / "README.md").read_text(encoding="utf-8")
+    assert len(readme.split()) <= 600
+    searched = "Jupyter nbval GELU heatmap residual PyTorch GPT-2 transformer MLP"
+    assert [word for word in searched.split() if word not in readme] == []
 
 
 def test_minutes_are_written_as_they_are_spoken():

@@ -50,8 +50,8 @@ def many_merges():
     return explorers.Tokens(bpe, word)
 
 
-def twelve_layers():
-    axes = examples.AXES | {"depths": (12,)}
+def ten_layers():
+    axes = examples.AXES | {"depths": (10,)}
     return explorers.Depth(*(examples.stacks(n, axes) for n in (0, 1)), **axes)
 
 
@@ -60,7 +60,7 @@ CASES = {
     "activations, slopes": with_slopes,
     "depth": examples.depth,
     "depth, some": lambda: examples.depth(visible=["residual"], layer=3),
-    "depth, twelve layers": twelve_layers,
+    "depth, ten layers": ten_layers,
     "layer norm": examples.layer_norm,
     "layer norm, equal": lambda: explorers.LayerNorm([5.0, 5.0, 5.0], beta=0.7),
     "block walk": examples.block_walk,

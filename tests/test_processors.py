@@ -294,7 +294,7 @@ def test_a_cell_that_differs_and_a_kernel_that_dies_are_named(tmp_path):
     sources = {
         "quarter": "print(0.25)",
         "setting": "import os; print(os.environ['MYGPT_SETTING'])",
-        "dies": "os._exit(7)",
+        "dies": "import time; time.sleep(1); os._exit(7)",  # what was printed is sent
     }
     cells = [
         v4.new_code_cell(source, id=name, execution_count=number)
@@ -313,7 +313,7 @@ def test_a_cell_that_differs_and_a_kernel_that_dies_are_named(tmp_path):
     assert report.is_file(), printed
     count, differ, why = processors.read(report)
     assert count == 3
-    assert differ == ["dying, quarter", "dying, dies"]
+    assert differ == ["dying, quarter", "dying, dies"], why
     assert "0.75 became 0.25" in why
     assert "died" in why.lower()
 

@@ -39,11 +39,9 @@ def test_the_book_needs_no_tool_of_the_tests():
     assert {"pytest", "nbval"} <= pins("requirements.txt").keys()
 
 
-def test_the_citation_gives_the_version_and_the_address():
+def test_the_citation_gives_the_version():
     citation = yaml.safe_load((ROOT / "CITATION.cff").read_text(encoding="utf-8"))
-    config = yaml.safe_load((ROOT / "_config.yml").read_text(encoding="utf-8"))
     assert RELEASED in (None, citation["version"])
-    assert citation["repository-code"] == config["repository"]["url"]
 
 
 def test_the_change_log_has_the_version_below_what_is_unreleased():

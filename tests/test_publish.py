@@ -2,6 +2,7 @@
 
 import re
 import sys
+import tomllib
 from pathlib import Path
 
 import nbformat
@@ -12,20 +13,16 @@ from declared import dependencies, normal, pins
 ROOT = Path(__file__).resolve().parents[1]
 sys.path.insert(0, str(ROOT / "publish"))
 
+import addresses  # noqa: E402
 import colab_versions  # noqa: E402
 import distributions  # noqa: E402
 import elsewhere  # noqa: E402
 import newest  # noqa: E402
 import run_notebooks  # noqa: E402
 from environments import make, status  # noqa: E402
+from publication import Publication, publication  # noqa: E402
 
 COLAB = ROOT / "publish" / "colab.txt"
-SETUP = """\
-try:
-    import mygpt
-except ModuleNotFoundError:
-    %pip install --quiet "mygpt @ git+https://github.com/some/book@v1.0.0"\
-"""
 
 
 def of_binder():
@@ -76,13 +73,17 @@ def test_a_setup_cell_that_replaces_a_package_of_colab_is_refused():
         elsewhere.leave_alone(before, before | {"ipywidgets": "8.1.9"})
 
 
-def test_the_setup_cell_is_tried_with_the_wheel_in_place_of_the_release(tmp_path):
+def test_the_cell_that_installs_the_package_is_tried_alone(tmp_path):
     path = tmp_path / "a.ipynb"
-    setup = nbformat.v4.new_code_cell(SETUP, metadata={"tags": ["setup"]})
-    other = nbformat.v4.new_code_cell("1 / 0")
-    nbformat.write(nbformat.v4.new_notebook(cells=[setup, other]), path)
-    (cell,) = run_notebooks.setup_of(path, Path("some.whl")).cells
-    assert '%pip install --quiet "some.whl"\nimport mygpt' in cell.source
+    cells = [nbformat.v4.new_code_cell("1 / 0"), nbformat.v4.new_code_cell(id="setup")]
+    cells[1].source = Publication(package="some.whl").first_cell()
+    nbformat.write(nbformat.v4.new_notebook(cells=cells), path)
+    (cell,) = run_notebooks.setup_of(path).cells
+    assert '%pip install --quiet "some.whl"' in cell.source
+    cells[1].source = Publication().first_cell()
+    nbformat.write(nbformat.v4.new_notebook(cells=cells), path)
+    with pytest.raises(SystemExit, match="no cell installs the package"):
+        run_notebooks.setup_of(path)
 
 
 def test_the_newest_packages_are_those_that_a_reader_installs():
@@ -115,13 +116,42 @@ def test_the_notes_of_a_release_are_its_section_of_the_change_log():
     assert "\n## " not in distributions.notes()
 
 
-def test_the_address_of_the_repository_is_the_same_everywhere():
+def test_the_files_that_others_show_name_what_is_published():
+    assert addresses.changes(publication()) == {}
+
+
+def test_addresses_come_with_the_setting_and_go_with_it(tmp_path):
+    here = {name: (ROOT / name).read_text("utf-8") for name in addresses.FILES}
+    for name, text in here.items():
+        (tmp_path / name).write_text(text, "utf-8")
+    site, repository = "https://some.example/book/", "https://github.com/some/book"
+    found = Publication(repository=repository, site=site)
+    for path, text in addresses.changes(found, tmp_path).items():
+        path.write_text(text, "utf-8")
+    texts = {name: (tmp_path / name).read_text("utf-8") for name in here}
+    assert f"[Read it]({site})" in texts["README.md"]
+    assert yaml.safe_load(texts["CITATION.cff"])["repository-code"] == repository
+    urls = tomllib.loads(texts["pyproject.toml"])["project"]["urls"]
+    assert urls == {"Repository": repository, "Documentation": site}
+    assert addresses.changes(found, tmp_path) == {}
+    for path, text in addresses.changes(Publication(), tmp_path).items():
+        path.write_text(text, "utf-8")
+    assert {name: (tmp_path / name).read_text("utf-8") for name in here} == here
+
+
+def test_unpublished_no_file_names_an_address_of_the_book():
     config = yaml.safe_load((ROOT / "_config.yml").read_text("utf-8"))
-    url = config["repository"]["url"]
-    for name in ("pyproject.toml", "README.md", "intro.md", "CITATION.cff"):
-        text = (ROOT / name).read_text("utf-8")
-        found = set(re.findall(r"https://github\.com/[\w-]+/mygpt\b", text))
-        assert found <= {url}, name
+    owner = config["repository"]["url"].split("/")[-2]
+    if publication().repository:
+        pytest.skip("the book is published")
+    files = [
+        *ROOT.glob("*.md"),
+        *ROOT.glob("*.cff"),
+        *ROOT.glob("*.toml"),
+        *ROOT.glob("chapters/*.ipynb"),
+        *ROOT.glob("mygpt/**/*.py"),
+    ]
+    assert [path.name for path in files if owner in path.read_text("utf-8")] == []
 
 
 @pytest.mark.slow

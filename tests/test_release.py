@@ -4,9 +4,12 @@ import execute
 import pytest
 import release
 import site_release
+from publication import Publication, publication, site_address
 from sphinx.errors import ConfigError
 
 import mygpt
+
+VERSION = mygpt.__version__
 
 
 def test_the_version_is_read_without_importing_the_package():
@@ -38,59 +41,122 @@ def book(tmp_path):
     return configured
 
 
-def test_the_setup_cell_installs_the_release_of_its_notebook(book):
-    root = book("repository:\n  url: https://github.com/some/book/\n  branch: dev\n")
-    package = "mygpt @ git+https://github.com/some/book"
-    assert execute.requirement(root) == f"{package}@v2.3.0"
-    (root / "mygpt" / "__init__.py").write_text('__version__ = "2.4.0.dev1"\n')
-    assert execute.requirement(root) == f"{package}@dev"
+def settings(published="true", url="https://github.com/some/book/", **others):
+    lines = {"published": published, "site_url": "pages", "package_from": "site"}
+    lines |= others
+    config = "".join(f"    {key}: {value}\n" for key, value in lines.items())
+    return (
+        f"repository:\n  url: {url}\n  branch: dev\n"
+        "launch_buttons:\n  colab_url: https://colab.example/\n"
+        "  binderhub_url: https://binder.example\n"
+        f"sphinx:\n  config:\n{config}"
+    )
 
 
 @pytest.mark.parametrize(
-    "setting",
-    ["", "title: x", "repository:", "repository:\n  url: ''", "repository:\n  url: 7"]
-    + [
-        f"repository:\n  url: {wrong}"
-        for wrong in ("github.com/a/b", "https://github.com/a", "https://a.org/b/c")
+    "text", ["", "title: x", settings("false"), settings("false", 7)]
+)
+def test_what_is_not_published_has_no_address(book, text):
+    found = publication(book(text))
+    assert found == Publication()
+    assert found.launch_links("05_x") == []
+    assert "http" not in found.first_cell()
+    assert "run `make lab`" in found.first_cell()
+
+
+def test_what_is_published_follows_the_repository(book):
+    found = publication(book(settings()))
+    assert found.repository == "https://github.com/some/book"
+    assert found.site == "https://some.github.io/book/"
+    assert found.launch_links("05_x") == [
+        ("Colab", "https://colab.example/github/some/book/blob/notebooks/05_x.ipynb"),
+        (
+            "Binder",
+            "https://binder.example/v2/gh/some/book/notebooks"
+            "?urlpath=lab/tree/05_x.ipynb",
+        ),
+    ]
+
+
+@pytest.mark.parametrize(
+    ("place", "installed"),
+    [
+        ("site", f"mygpt @ https://some.github.io/book/packages/mygpt-{VERSION}-py3-"),
+        ("index", f"mygpt=={VERSION}"),
+        ("repository", "mygpt @ git+https://github.com/some/book@"),
     ],
 )
-def test_a_repository_that_cannot_be_used_is_one_line_that_names_it(book, setting):
-    root = book(setting)
+def test_the_first_cell_installs_the_package_from_the_place_that_is_set(
+    book, place, installed
+):
+    found = publication(book(settings(package_from=place)))
+    assert f'%pip install --quiet "{installed}' in found.first_cell()
+
+
+@pytest.mark.parametrize(
+    ("text", "named"),
+    [
+        (settings("maybe"), "published should be true or false"),
+        (settings(url="''"), "repository.url should be https://github.com/"),
+        (settings(url="7"), "repository.url should be https://github.com/"),
+        (settings(url="github.com/a/b"), "repository.url should be"),
+        (settings(url="https://github.com/a"), "repository.url should be"),
+        (settings(url="https://a.org/b/c"), "repository.url should be"),
+        (settings(site_url="page"), "site_url should be"),
+        (settings(site_url="some.github.io/book"), "site_url should be"),
+        (settings(package_from="moon"), "package_from should be one of site, index"),
+        (settings(site_url='""'), "package_from should be one of"),
+    ],
+)
+def test_a_setting_that_cannot_be_used_is_one_line_that_names_it(book, text, named):
     with pytest.raises(execute.ChapterError) as caught:
-        execute.requirement(root)
+        execute.first_cell(book(text))
     (line,) = str(caught.value).splitlines()
-    assert line.startswith("_config.yml: repository.url should be https://github.com/")
+    assert line.startswith(f"_config.yml: {named}")
 
 
-class Config:
+@pytest.mark.parametrize(
+    ("setting", "repository", "expected"),
+    [
+        ("", "https://github.com/some/book", ""),
+        ("https://a.example/b", "", "https://a.example/b/"),
+        ("pages", "https://github.com/Some/book/", "https://some.github.io/book/"),
+        ("pages", "https://github.com/a/b.git", "https://a.github.io/b/"),
+        ("pages", "https://github.com/a/a.github.io", "https://a.github.io/"),
+        ("pages", "https://gitlab.com/some/book", ""),
+    ],
+)
+def test_the_address_of_the_site_is_given_or_follows_the_repository(
+    setting, repository, expected
+):
+    assert site_address(setting, repository) == expected
+
+
+class Config(dict):
     """The part of Sphinx's configuration that is read and written here."""
 
-    def __init__(self, address="https://github.com/some/book", site_url="pages"):
-        self.html_theme_options = {"repository_url": address}
-        self.site_url = site_url
+    def __init__(self, published=True, url="https://github.com/a/b", site="pages"):
+        super().__init__(published=published, site_url=site, package_from="site")
+        launch = {"colab_url": "https://colab.example"}
+        self.html_theme_options = {"repository_url": url, "launch_buttons": launch}
 
 
 @pytest.mark.parametrize(
-    ("wrong", "named"),
-    [
-        (Config(address=""), "repository.url"),
-        (Config(address="https://example.org/a/b"), "repository.url"),
-        (Config(site_url="page"), "site_url"),
-        (Config(site_url="some.github.io/book"), "site_url"),
-        (Config(site_url=None), "site_url"),
-    ],
+    "wrong", [Config(published="yes"), Config(url=""), Config(site="page")]
 )
-def test_a_site_with_a_wrong_address_is_not_built(wrong, named):
+def test_a_site_with_a_wrong_setting_is_not_built(wrong):
     with pytest.raises(ConfigError) as caught:
         site_release.set_release(None, wrong)
-    assert str(caught.value).startswith(f"_config.yml: {named} should be ")
+    assert str(caught.value).startswith("_config.yml: ")
     assert "\n" not in str(caught.value)
 
 
-def test_the_site_names_its_version_and_links_to_its_release():
-    config = Config(site_url="")
+@pytest.mark.parametrize("published", [True, False])
+def test_the_site_names_its_version_and_its_addresses_if_there_are_any(published):
+    config = Config(published)
     site_release.set_release(None, config)
+    theme = config.html_theme_options
     assert config.release == mygpt.__version__
-    assert mygpt.__version__ in config.html_theme_options["extra_footer"]
-    branch = config.html_theme_options["repository_branch"]
-    assert branch == release.revision(mygpt.__version__, "main")
+    assert mygpt.__version__ in theme["extra_footer"]
+    assert bool(config.site_url) == bool(theme["repository_url"]) == published
+    assert theme["use_repository_button"] == bool(theme["launch_buttons"]) == published

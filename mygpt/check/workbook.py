@@ -10,7 +10,6 @@ from mygpt.check.task import CHAPTERS, Task
 from mygpt.files import write_atomically
 
 NOT_BEGUN, MISSING = "NotImplementedError", "there is no"
-BOOK = "https://github.com/mygpt-book/mygpt"
 README = """\
 # The workbook
 
@@ -27,7 +26,7 @@ others, as in `from softmax import softmax`.
 `--json` is for a grader: "passed" is true only if the values that a program computed
 were judged right in another process. What a program starts ends with its check.
 `--traceback` shows where an error arose. A message names the section of the book that
-explains the task: the book is at {book}. In a notebook: `from mygpt import check`, then
+explains the task. In a notebook: `from mygpt import check`, then
 `check.softmax(my_softmax)`. If you would rather write a class, say which of its
 parameters is which weight, in the same file:
 
@@ -63,9 +62,7 @@ def write_workbook(folder: str | Path) -> Path:
         for number, task in enumerate(IN_ORDER, start=1)
     ]
     table = "\n".join(["| | function | chapter |", "| --- | --- | --- |", *rows])
-    write(
-        folder / "README.md", README.format(count=len(IN_ORDER), table=table, book=BOOK)
-    )
+    write(folder / "README.md", README.format(count=len(IN_ORDER), table=table))
     return folder
 
 

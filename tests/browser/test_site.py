@@ -1,16 +1,17 @@
 """The built site: self-contained, light, legible, and complete in both themes."""
 
-import json
 import re
+import zipfile
 from itertools import count
 from pathlib import Path
 from urllib.parse import unquote, urldefrag, urljoin, urlsplit
 
+import nbformat
 import pytest
 import yaml
 from conftest import ROOT, pages_of
 from judged import colour_violations, violations
-from release import revision, version
+from publication import publication, wheel_name
 
 CHAPTER_6 = "chapters/06_activations.html"
 CHAPTER_7 = "chapters/07_residual_connections.html"
@@ -103,6 +104,14 @@ def test_no_page_scrolls_sideways_on_a_phone(shown):
     assert shown.evaluate("document.documentElement.scrollWidth") <= 390
 
 
+def test_a_page_on_the_disk_is_whole_in_the_dark(open_page, site, page_path):
+    """What `shown` opens in the dark quickly is but some pages."""
+    page = open_page(f"{site.as_uri()}/{page_path}", theme="dark")
+    page.set_viewport_size(PHONE)
+    assert page.evaluate("document.documentElement.scrollWidth") <= 390
+    page.watch.check()
+
+
 def test_axe_finds_no_violation(shown):
     """All rules on a desk; on a phone those that the width can change."""
     shown.evaluate(JUDGE_ONCE)
@@ -182,23 +191,29 @@ def test_internal_links_have_a_target(site, page_path):
             assert f'id="{unquote(anchor)}"'.encode() in text, f"{link} has no target"
 
 
-def test_chapter_pages_say_where_they_run(site, settings, chapter_path):
-    name = chapter_path.removesuffix(".html")
-    repository = settings["repository"]["url"].split("github.com/")[1]
-    branch = revision(version(), settings["repository"]["branch"])
+def test_chapter_pages_say_where_they_run(site, chapter_path):
+    name = Path(chapter_path).stem
     html = (site / chapter_path).read_text(encoding="utf-8")
     line = re.search(r'<p class="launch-line">.*?</p>', html).group()
-    assert (
-        f"https://colab.research.google.com/github/{repository}/blob/{branch}/{name}.ipynb"
-        in line
-    )
-    assert (
-        f"https://mybinder.org/v2/gh/{repository}/{branch}?urlpath=lab/tree/{name}.ipynb"
-        in line
-    )
-    assert f'href="../_sources/{name}.ipynb" download' in line
-    notebook = json.loads((site / f"_sources/{name}.ipynb").read_text(encoding="utf-8"))
-    assert notebook["cells"]
+    for place, address in publication().launch_links(name):
+        assert f'<a href="{address}">{place}</a>' in line.replace("&amp;", "&")
+    assert f'href="../notebooks/{name}.ipynb" download' in line
+    notebook = nbformat.read(site / "notebooks" / f"{name}.ipynb", as_version=4)
+    nbformat.validate(notebook)
+    assert notebook.cells[0].source.startswith("# ")
+
+
+def test_the_site_carries_the_package(site):
+    with zipfile.ZipFile(site / "packages" / wheel_name()) as wheel:
+        assert "mygpt/bare.py" in wheel.namelist()
+
+
+def test_unpublished_no_page_names_an_address_of_the_book(site, settings):
+    owner = settings["repository"]["url"].split("/")[-2]
+    if publication().repository:
+        pytest.skip("the book is published")
+    pages = [path for path in site.rglob("*.html") if owner in path.read_text("utf-8")]
+    assert pages == []
 
 
 def test_a_live_lab_shows_a_still_and_where_it_runs(site):
@@ -213,8 +228,9 @@ def test_a_live_lab_shows_a_still_and_where_it_runs(site):
             labs += 1
             still = re.search(r'<img alt="([^"]+)" [^>]*src="([^"]+)"', lab)
             assert (path.parent / still.group(2)).is_file()
-            assert "colab.research.google.com" in lab
-            assert "mybinder.org" in lab
+            for _, address in publication().launch_links(path.stem):
+                assert f'href="{address}"' in lab.replace("&amp;", "&")
+            assert "in your own copy" in lab
         assert html.count("tag_live-lab") == html.count("its controls need Python")
     assert labs > 0
 
@@ -314,8 +330,7 @@ def test_the_search_box_leads_to_the_results(open_page, site_url):
 
 
 def test_the_bar_on_a_phone_shows_the_focus_and_opens_a_drawer(open_page, site):
-    page = open_page(f"{site.as_uri()}/teachers.html", theme="light")
-    page.set_viewport_size(PHONE)
+    page = open_page(f"{site.as_uri()}/teachers.html", width=390, theme="light")
     last = page.locator("button.secondary-toggle")
     drawn = []
     for _ in range(12):
@@ -436,9 +451,12 @@ def test_the_cover_on_a_phone_has_its_start_on_the_first_screen(open_page, http_
     assert page.locator(".explorer").bounding_box()["width"] <= 390
 
 
-@pytest.mark.parametrize("below", ["", "mygpt/"])
+BELOW = {"", urlsplit(publication().site).path.lstrip("/")}
+
+
+@pytest.mark.parametrize("below", sorted(BELOW))
 def test_a_wrong_address_leads_home_from_any_depth(open_page, http_url, site, below):
-    """At the root of a host and in the folder that the repository's name gives."""
+    """At the root of a host, and in the folder where the site is published."""
     page = open_page(f"{http_url}/404.html")
     body = (site / "404.html").read_text(encoding="utf-8")
     wrong = f"{http_url}/{below}some/thing/that/is/not.html"

@@ -1,0 +1,398 @@
+"""The plain edition: no mark of MyST is left, every link leads somewhere."""
+
+import re
+from pathlib import Path
+
+import nbformat
+import pytest
+from nbformat import v4
+
+from publish.plain import pictures
+from publish.plain.__main__ import add_binder, plain_edition, put, write
+from publish.plain.marks import CODE, NotPlain, blocks
+from publish.plain.notebook import links_nowhere
+
+ROOT = Path(__file__).parents[1]
+FIRST_CELL = "import mygpt"
+GLOSSARY = """\
+:::{glossary}
+:sorted:
+
+loss
+  How wrong a model is. Smaller is better.
+
+bend
+kink
+  What a line lacks.
+:::
+"""
+BIB = """\
+@misc{ba2016,
+  author = {Ba, Jimmy Lei and Kiros, Jamie Ryan and Hinton, Geoffrey E.},
+  title = {Layer Normalization}, year = {2016}, eprint = {1607.06450},
+}
+@misc{meta, author = {{Meta}}, title = {A card}, year = {2024},
+  howpublished = {\\url{https://example.org/card}}}
+@article{knuth, author = {Knuth, Donald}, title = {Compression}, year = {1994},
+  journal = {C Users}}
+"""
+FIRST = """\
+# One
+
+A {define}`loss` and a {define}`kinks <kink>`.
+
+## By hand: two sums
+
+(check-one)=
+$$
+a = b
+$$ (eq-one)
+
+```{exercise-start} Add
+:label: ex-one
+```
+Add.
+```{exercise-end}
+```
+"""
+MARKS = {
+    "a role": r"\{[a-z][\w:-]*\}`",
+    "a directive": r"^\s*(:{3,}|`{3,})\{",
+    "a fence of colons": r"^\s*:{3,}",
+    "an option": r"^:[\w-]+:( |$)",
+    "a label": r"^\([\w-]+\)=",
+    "a label of an equation": r"\$\$ *\([\w-]+\)",
+    "a substitution": r"\{\{",
+    "attributes": r"^\{[.#:]|[\])`]\{[.#]",
+    "a name of a label": r"\b(fig|eq|ex|sol)-(\d\d|rewriting|claims)-\w",
+}
+
+
+@pytest.fixture(scope="module")
+def edition():
+    return plain_edition(FIRST_CELL)
+
+
+@pytest.fixture(scope="module")
+def notebooks(edition):
+    return {
+        name.removesuffix(".ipynb"): nbformat.reads(text, as_version=4)
+        for name, text in edition.items()
+    }
+
+
+@pytest.fixture
+def book(tmp_path):
+    """A book of two chapters, of which the first is written."""
+    (tmp_path / "chapters").mkdir()
+    (tmp_path / "glossary.md").write_text(GLOSSARY)
+    (tmp_path / "references.bib").write_text(BIB)
+    toc = "root: intro\nparts:\n- chapters:\n"
+    toc += "  - file: chapters/01_one\n  - file: chapters/02_two\n"
+    (tmp_path / "_toc.yml").write_text(toc)
+
+    def add(name, *cells):
+        notebook = v4.new_notebook(cells=list(cells))
+        nbformat.write(notebook, tmp_path / "chapters" / f"{name}.ipynb")
+        return tmp_path
+
+    add("01_one", v4.new_markdown_cell(FIRST, id="first"))
+    return add
+
+
+def written(book, source):
+    """The cells that a text of chapter 2 becomes."""
+    root = book("02_two", v4.new_markdown_cell(f"# Two\n\n{source}", id="it"))
+    found = nbformat.reads(plain_edition("", root)["02_two.ipynb"], as_version=4)
+    text = "\n\n".join(cell.source for cell in found.cells)
+    return re.sub(r"<a id=[^>]*></a>", "", text).removeprefix("# Two").strip()
+
+
+# The whole book
+
+
+def text_outside_code(notebook):
+    for cell in notebook.cells:
+        for block in blocks(cell.source) if cell.cell_type == "markdown" else ():
+            text = "\n".join([block.title, *block.lines])
+            if block.kind == "directive":
+                yield cell.id, f":::{{{block.name}}}"
+            elif block.kind != "code":
+                yield cell.id, CODE.sub("", text)
+
+
+@pytest.mark.parametrize("mark", MARKS)
+def test_no_mark_of_the_sites_markdown_is_left(notebooks, mark):
+    assert len(notebooks) == 22
+    found = [
+        (name, cell, match[0])
+        for name, notebook in notebooks.items()
+        for cell, text in text_outside_code(notebook)
+        for match in re.finditer(MARKS[mark], text, re.M)
+    ]
+    assert found == []
+
+
+@pytest.mark.parametrize("mark", MARKS)
+def test_each_mark_is_found_where_it_stands(mark):
+    left = {
+        "a role": "a {term}`loss`",
+        "a directive": ":::{note}\nx\n:::",
+        "a fence of colons": "x\n:::",
+        "an option": ":class: tip",
+        "a label": "(here)=",
+        "a label of an equation": "$$ a $$ (eq-a)",
+        "a substitution": "{{ x }}",
+        "attributes": "[x](y){.z}",
+        "a name of a label": "see fig-05-expand",
+    }
+    assert re.search(MARKS[mark], left[mark], re.M)
+
+
+def test_every_link_leads_somewhere(notebooks):
+    assert links_nowhere(notebooks) == []
+    links = sum(
+        len(re.findall(r"\]\((?:[\w-]+\.ipynb|#)", cell.source))
+        for notebook in notebooks.values()
+        for cell in notebook.cells
+        if cell.cell_type == "markdown"
+    )
+    assert links > 800
+
+
+def test_a_link_that_leads_nowhere_is_found():
+    cells = [v4.new_markdown_cell("# One\n\n[a](#Two) [b](#One) [c](none.ipynb#One)")]
+    found = links_nowhere({"one": v4.new_notebook(cells=cells)})
+    assert found == ["one: #Two", "one: none.ipynb#One"]
+
+
+def test_code_and_outputs_are_those_of_the_book(notebooks):
+    for path in sorted((ROOT / "chapters").glob("*.ipynb")):
+        notebook = notebooks[path.stem]
+        stored = {cell.id: cell for cell in nbformat.read(path, as_version=4).cells}
+        codes = [cell for cell in notebook.cells if cell.cell_type == "code"]
+        assert len(codes) == sum(c.cell_type == "code" for c in stored.values())
+        for cell in codes:
+            if cell.id == "setup":
+                assert cell.source == FIRST_CELL
+                continue
+            lines = cell.source.splitlines()
+            assert [*lines[lines[0].startswith("#@title") :]] == (
+                stored[cell.id].source.splitlines()
+            )
+            about = stored[cell.id].metadata.get("mystnb", {})
+            if "markdown_format" not in about:
+                assert cell.outputs == stored[cell.id].outputs
+
+
+def test_no_solution_is_seen_unasked(notebooks):
+    """Each is below a folded heading, its words in a fold for viewers without those."""
+    found = 0
+    for notebook in notebooks.values():
+        inside = False
+        for cell in notebook.cells:
+            if cell.metadata.get("jp-MarkdownHeadingCollapsed"):
+                inside = cell.source.startswith("#### Solution of exercise")
+                found += inside
+            elif cell.source.startswith("#") and cell.cell_type == "markdown":
+                inside = False
+            if cell.cell_type == "markdown" and "<summary>Solution" in cell.source:
+                assert inside
+                assert cell.source.startswith("<details>")
+                assert cell.source.endswith("</details>")
+    assert found == 122
+
+
+def test_second_readings_are_folded_behind_their_headings(notebooks):
+    for name, notebook in notebooks.items():
+        folded = [
+            cell
+            for cell in notebook.cells
+            if cell.metadata.get("jp-MarkdownHeadingCollapsed")
+        ]
+        collapsed = [cell for cell in folded if cell.source.startswith("## ")]
+        rest = [cell for cell in folded if cell not in collapsed]
+        assert all(cell.source.startswith("#### Solution of ") for cell in rest)
+        further = (name[:2].isdigit() or name == "tensors") and name != "00_contents"
+        assert bool(collapsed) == further
+        assert all("\n" not in cell.source for cell in folded)
+        ids = [cell.metadata.id for cell in folded]
+        if name == "00_contents":
+            continue
+        assert notebook.metadata.colab.collapsed_sections == ids
+
+
+def test_every_notebook_is_small(edition):
+    assert max(len(text.encode()) for text in edition.values()) < 2e6
+
+
+def test_a_second_run_changes_no_byte(edition, tmp_path):
+    assert write(edition, tmp_path) == 22
+    (tmp_path / "18_gone.ipynb").write_text("{}")
+    assert write(edition, tmp_path) == 1
+    assert write(plain_edition(FIRST_CELL), tmp_path) == 0
+
+
+def test_what_a_reader_has_changed_is_left(edition, tmp_path):
+    assert put(edition, tmp_path) == []
+    assert put(edition, tmp_path) == []
+    mine, other = tmp_path / "05_feed_forward.ipynb", tmp_path / "06_activations.ipynb"
+    mine.write_text("mine")
+    other.unlink()
+    later = {name: f"{text}\n" for name, text in edition.items()}
+    assert put(later, tmp_path) == [mine.name]
+    assert mine.read_text() == "mine"
+    assert other.read_text("utf-8") == later[other.name]
+    mine.unlink()
+    assert put(later, tmp_path) == []
+    assert mine.read_text("utf-8") == later[mine.name]
+
+
+def test_binder_installs_the_package_in_place_of_the_folder(tmp_path):
+    add_binder(tmp_path, "mygpt @ https://some.example/mygpt.whl")
+    lines = (tmp_path / ".binder" / "requirements.txt").read_text("utf-8").splitlines()
+    assert lines[-1] == "mygpt @ https://some.example/mygpt.whl"
+    assert "-e ." not in lines
+
+
+def test_the_contents_lead_to_every_notebook_in_the_books_order(notebooks):
+    text = notebooks["00_contents"].cells[0].source
+    links = re.findall(r"\]\((\w+)\.ipynb\)", text)
+    assert set(links) == notebooks.keys() - {"00_contents"}
+    assert links[:3] == ["tensors", "00_numbers_that_learn", "01_tokens"]
+    assert min(notebooks) == "00_contents"
+
+
+# One thing at a time
+
+
+@pytest.mark.parametrize(
+    ("source", "expected"),
+    [
+        ("{define}`loss`", "**loss**"),
+        (
+            "{term}`losses <loss>`",
+            '[losses](01_one.ipynb#One "How wrong a model is.")',
+        ),
+        ("{term}`bend`", '[bend](01_one.ipynb#One "What a line lacks.")'),
+        ("{eq}`eq-one`", "[(1.1)](01_one.ipynb#By-hand:-two-sums)"),
+        (
+            "{numref}`ex-one`",
+            "[Exercise 1.1](01_one.ipynb#Exercise-1.1:-Add)",
+        ),
+        (
+            "{ref}`the exercise <ex-one>`",
+            "[the exercise](01_one.ipynb#Exercise-1.1:-Add)",
+        ),
+        (
+            "[here](01_one.ipynb#by-hand-two-sums), [it](01_one.ipynb#check-one)",
+            "[here](01_one.ipynb#By-hand:-two-sums), "
+            "[it](01_one.ipynb#By-hand:-two-sums)",
+        ),
+        ("[all](01_one.ipynb)", "[all](01_one.ipynb)"),
+        ("[out](https://example.org/a)", "[out](https://example.org/a)"),
+        ("`{term}` and $x_{a}$", "`{term}` and $x_{a}$"),
+        ("$$ a $$", "$$\na\n$$"),
+        ("$$\na\n$$ (eq-two)\n{eq}`eq-two`", "$$\na\n\\tag{2.1}\n$$\n\n(2.1)"),
+        ("(a-label)=\n## Three", "## Three"),
+        ("```python\n:::{x}\n```", "```python\n:::{x}\n```"),
+        (
+            ":::{admonition} Mind\n:class: tip\nA $a\n= b$ is\nlong.\n\n$$\na\n$$\n:::",
+            "> **Mind**\n>\n> A $a = b$ is long.\n>\n> $$ a $$",
+        ),
+        (
+            ":::{admonition} Hint\n:class: dropdown\nAdd\nthem.\n:::",
+            "<details>\n<summary>Hint</summary>\n\nAdd\nthem.\n\n</details>",
+        ),
+    ],
+)
+def test_a_mark_becomes_plain(book, source, expected):
+    assert written(book, source) == expected
+
+
+def test_sources_are_cited_linked_and_listed(book):
+    found = written(
+        book, "{cite:t}`ba2016` {cite:p}`meta,knuth` {sourced}`50,257 <ba2016>`"
+    )
+    said, _, listed = found.partition("\n\n## Sources")
+    assert said == (
+        "[Ba et al. (2016)](https://arxiv.org/abs/1607.06450) "
+        "([Meta, 2024](https://example.org/card); [Knuth, 1994](#Sources)) "
+        '[50,257](https://arxiv.org/abs/1607.06450 "Ba et al., 2016")'
+    )
+    lines = listed.splitlines()[2:]
+    assert len(lines) == 3
+    assert "<https://example.org/card>" in listed
+    assert "Donald Knuth" in listed
+
+
+def test_a_solution_is_folded_from_cell_to_cell(book):
+    start = "```{exercise-start} Do\n:label: ex-two\n```\nDo.\n```{exercise-end}\n```\n"
+    solution = "```{solution-start} ex-two\n:label: sol-two\n:class: dropdown\n```\n"
+    end = "Then.\n```{solution-end}\n```\n\n## After"
+    root = book(
+        "02_two",
+        v4.new_markdown_cell(f"# Two\n\n{start}\n{solution}First.", id="a"),
+        v4.new_code_cell("1 + 1", id="b"),
+        v4.new_markdown_cell(end, id="c"),
+    )
+    found = nbformat.reads(plain_edition("", root)["02_two.ipynb"], as_version=4).cells
+    assert [cell.id for cell in found] == ["a", "a-2", "a-3", "a-4", "b", "c", "c-2"]
+    sources = [cell.source for cell in found]
+    assert sources[1] == "### Exercise 2.1: Do\n\nDo."
+    assert sources[2] == "#### Solution of exercise 2.1"
+    folds = [cell.metadata.get("jp-MarkdownHeadingCollapsed") for cell in found]
+    assert folds == [None, None, True, None, None, None, None]
+    assert "<summary>Solution of exercise 2.1</summary>\n\nFirst." in sources[3]
+    assert sources[4] == "1 + 1"
+    assert "<summary>Solution of exercise 2.1, part 2</summary>" in sources[5]
+    assert sources[6] == "## After"
+
+
+def test_what_would_be_folded_with_a_solution_is_refused(book):
+    start = "```{exercise-start} Do\n:label: ex-two\n```\nDo.\n```{exercise-end}\n```\n"
+    solution = "```{solution-start} ex-two\n```\nSo.\n```{solution-end}\n```\n"
+    for after in (v4.new_markdown_cell("Words."), v4.new_code_cell("1")):
+        text = v4.new_markdown_cell(f"# Two\n\n{start}\n{solution}")
+        with pytest.raises(NotPlain, match="must follow a solution"):
+            plain_edition("", book("02_two", text, after))
+
+
+@pytest.mark.parametrize(
+    ("source", "said"),
+    [
+        ("{unknown}`x`", r"the role 'unknown' is not known: {unknown}`x`"),
+        (":::{note}\nx\n:::", "the directive 'note' is not known"),
+        (":::{admonition} x\ny", "':::{admonition} x' is not closed"),
+        ("$$\na\n", r"the formula '\$\$' is not closed"),
+        ("{numref}`fig-none`", "there is no label 'fig-none'"),
+        ("{term}`nothing`", "the glossary has no term 'nothing'"),
+        ("{cite:p}`nobody`", "references.bib has no 'nobody'"),
+        ("[x](03_none.ipynb)", "leads to no notebook"),
+        ("[x](01_one.ipynb#none)", "leads to no heading and no label"),
+        ("a {{ b }}", "no mark of MyST to be left; got 'a {{ b }}'"),
+    ],
+)
+def test_what_is_not_known_is_named_with_its_cell(book, source, said, tmp_path):
+    root = book("02_two", v4.new_markdown_cell(f"# Two\n\n{source}", id="it"))
+    with pytest.raises(NotPlain, match=f"02_two.ipynb, cell 'it': .*{said}"):
+        plain_edition("", root)
+
+
+def test_two_labels_of_one_name_are_refused(book):
+    root = book("02_two", v4.new_markdown_cell("(check-one)=\n# Two", id="it"))
+    with pytest.raises(NotPlain, match="the label 'check-one' stands twice"):
+        plain_edition("", root)
+
+
+@pytest.mark.parametrize("path", sorted((ROOT / "figures").glob("*.svg")), ids=str)
+def test_a_drawing_becomes_a_picture_without_its_variables(path):
+    from io import BytesIO
+
+    from matplotlib.image import imread
+
+    pixels = imread(BytesIO(pictures.png(path)))
+    assert (pixels[..., 3] == 1).all()
+    assert (pixels[0, 0, :3] == 1).all()
+    shown = len({tuple(row) for row in pixels[::3, ::3, :3].reshape(-1, 3)})
+    assert shown > 10

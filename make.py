@@ -220,6 +220,8 @@ def lab() -> None:
     say("\nJupyterLab opens in the browser; Ctrl-C, twice, ends it.\n")
     first = NOTEBOOKS / "00_contents.ipynb"
     command = [PYTHON, "-m", "jupyterlab", "--notebook-dir", NOTEBOOKS, first]
+    if hasattr(os, "geteuid") and os.geteuid() == 0:
+        command.append("--allow-root")  # in a container one is root
     subprocess.run(list(map(str, command)), cwd=str(ROOT), env=environment())
 
 

@@ -23,14 +23,18 @@ def launch_line(config: Config, docname: str) -> str:
         f'<a href="{escape(url)}">{name}</a>'
         for name, url in launch_links(config, docname)
     ]
-    name = docname.rpartition("/")[2]
-    notebook = "../" * docname.count("/") + f"notebooks/{name}.ipynb"
-    links.append(f'<a href="{notebook}" download="">download the notebook</a>')
+    download = f'<a href="{notebook_of(docname)}" download="">download the notebook</a>'
+    links.append(download)
     dot = ' <span aria-hidden="true">·</span> '
     line = f"Run this chapter: {dot.join(links)}"
     if len(links) == 1:
         line += f". {UNPUBLISHED}"
     return f'<p class="launch-line">{line}</p>'
+
+
+def notebook_of(docname: str) -> str:
+    """Where the plain edition of a page's notebook is, from the page."""
+    return "../" * docname.count("/") + f"notebooks/{docname.rpartition('/')[2]}.ipynb"
 
 
 def add_launch_line(
@@ -58,6 +62,8 @@ def plain_buttons(
         elif button["type"] == "group":
             button["buttons"] = [b for b in button["buttons"] if b["type"] == "link"]
             for inner in button["buttons"]:
+                if inner.get("url", "").endswith(f"_sources/{pagename}.ipynb"):
+                    inner["url"] = notebook_of(pagename)
                 if not inner.get("icon", "fa").startswith("fa"):
                     inner["icon"] = None
         kept.append(button)

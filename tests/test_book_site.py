@@ -805,6 +805,11 @@ def test_the_header_buttons_that_are_left_out_were_there(notes):
     assert not all(icon.startswith("fa") for icon in icons)
 
 
+def test_every_download_of_a_notebook_is_the_plain_one(chapter):
+    links = re.findall(r'href="(\.\./[^"]*\.ipynb)"', chapter)
+    assert links == ["../notebooks/05_a.ipynb"] * 2
+
+
 def test_every_chapter_has_its_launch_line(chapter):
     assert chapter.count('<p class="launch-line">') == 1
 

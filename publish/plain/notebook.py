@@ -104,6 +104,10 @@ class Writer:
             for output in made.outputs:
                 text = output.data["text/markdown"]
                 output.data["text/markdown"] = self.words.plain(text)
+        if alt := mystnb.get("image", {}).get("alt"):
+            for output in made.outputs:
+                if "image/png" in output.get("data", {}):
+                    output.metadata["image/png"] = {"alt": " ".join(alt.split())}
         below = [words for tag, words in NOTES.items() if tag in tags]
         if figure:
             caption = self.words.plain(figure["caption"].strip())

@@ -117,11 +117,12 @@ def run(what: str, command: list, aside: bool = False) -> None:
         errors="replace",
     )
     lines = []
-    for line in process.stdout:
-        lines.append(line)
-        if not aside:
-            sys.stderr.write(line)
-            sys.stderr.flush()
+    with process.stdout as printed:
+        for line in printed:
+            lines.append(line)
+            if not aside:
+                sys.stderr.write(line)
+                sys.stderr.flush()
     status, cores = wait(process)
     if aside:
         say(f"\n== {what}\n{''.join(lines)}")

@@ -258,9 +258,10 @@ def build_site(aside: bool = False) -> None:
     options = ["-W", "-n", "--keep-going", "--path-output", STAGING]
     run("building the book", [*JUPYTER_BOOK, "build", *options, "."], aside)
     built = STAGING / "_build" / "html"
+    for folder in ("notebooks", "packages"):
+        shutil.rmtree(built / folder, ignore_errors=True)
     made = [PYTHON, "-m", "publish.plain", built / "notebooks"]
     run("the notebooks to download", made, aside)
-    shutil.rmtree(built / "packages", ignore_errors=True)
     wheel = ["pip", "wheel", "--quiet", "--no-deps", "--wheel-dir", built / "packages"]
     run("the package to install", [PYTHON, "-m", *wheel, "."], aside)
     new, old = BUILD / "html.new", BUILD / "html.old"

@@ -7,6 +7,7 @@ names one, and nothing is installed from one.
 import re
 from dataclasses import dataclass
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import yaml
 from release import (
@@ -18,7 +19,9 @@ from release import (
     revision,
     version,
 )
-from sphinx.config import Config
+
+if TYPE_CHECKING:
+    from sphinx.config import Config
 
 BRANCH = "notebooks"  # of the repository: the plain edition, and what Binder installs
 PACKAGES = "packages"  # of the site: the wheel
@@ -88,7 +91,7 @@ def publication(root: Path = ROOT) -> Publication:
     )
 
 
-def of_site(config: Config) -> Publication:
+def of_site(config: "Config") -> Publication:
     """The same from the settings that Sphinx has been given."""
     theme = config.html_theme_options
     repository = {"url": theme.get("repository_url", "")}

@@ -1,7 +1,7 @@
 """Write the addresses into the files that GitHub and the package index show.
 
-    python3 publish/addresses.py            as `_config.yml` says
-    python3 publish/addresses.py --check    say what differs, and write nothing
+    .venv/bin/python publish/addresses.py            as `_config.yml` says
+    .venv/bin/python publish/addresses.py --check    say what differs, and write nothing
 
 README has a place for them; in CITATION.cff and pyproject.toml the lines come and go.
 """

@@ -64,17 +64,13 @@ def text_of(notebook: nbformat.NotebookNode) -> str:
 
 
 def write(notebooks: dict[str, str], folder: Path) -> int:
-    """Write what has changed, remove what is gone; how many files changed."""
+    """Write what has changed; how many files did."""
     folder.mkdir(parents=True, exist_ok=True)
     changed = 0
     for name, text in notebooks.items():
         path = folder / name
         if not path.exists() or path.read_text("utf-8") != text:
             path.write_text(text, "utf-8")
-            changed += 1
-    for path in folder.glob("*.ipynb"):
-        if path.name not in notebooks:
-            path.unlink()
             changed += 1
     return changed
 

@@ -261,6 +261,21 @@ def test_binder_installs_the_package_in_place_of_the_folder(tmp_path):
     assert "-e ." not in lines
 
 
+def test_every_drawing_stands_inside_its_cell(notebooks):
+    """As data, for Colab shows no attachment."""
+    found = 0
+    for notebook in notebooks.values():
+        for cell in notebook.cells:
+            assert "attachments" not in cell
+            shown = re.findall(r"!\[[^\]]{20,}\]\[([\w-]+)\]", cell.source)
+            held = re.findall(
+                r"^\[([\w-]+)\]: data:image/png;base64,iVBOR", cell.source, re.M
+            )
+            assert shown == held
+            found += len(shown)
+    assert found == len(list((ROOT / "figures").glob("*.svg")))
+
+
 def test_the_contents_lead_to_every_notebook_in_the_books_order(notebooks):
     text = notebooks["00_contents"].cells[0].source
     links = re.findall(r"\]\((\w+)\.ipynb\)", text)

@@ -71,18 +71,17 @@ class Writer:
         ]
 
     def markdown(self, part: Cell, name: str) -> NotebookNode:
-        source = "\n\n".join(filter(None, part.parts))
+        pictures = "\n".join(self.within(path) for path in part.pictures)
+        source = "\n\n".join(filter(None, [*part.parts, pictures]))
         made = v4.new_markdown_cell(source, id=name)
         if part.folds:
             made.metadata |= {COLLAPSED: True, "id": name}
-        if part.pictures:
-            made.attachments = {
-                Path(path).with_suffix(".png").name: {
-                    "image/png": base64.b64encode(self.picture(path)).decode("ascii")
-                }
-                for path in part.pictures
-            }
         return made
+
+    def within(self, path: str) -> str:
+        """A picture inside the Markdown: Colab shows no attachment."""
+        data = base64.b64encode(self.picture(path)).decode("ascii")
+        return f"[{Path(path).stem}]: data:image/png;base64,{data}"
 
     def code(self, cell: NotebookNode) -> list[NotebookNode]:
         tags = cell.metadata.get("tags", [])

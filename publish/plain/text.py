@@ -2,6 +2,7 @@
 
 import re
 from dataclasses import dataclass, field
+from pathlib import Path
 
 from publish.plain.labels import EXERCISES
 from publish.plain.marks import Block, NotPlain, bare, blocks
@@ -121,10 +122,9 @@ class Text:
         if not found:
             raise NotPlain(f"the figure {block.title!r} has no picture")
         cell.pictures.append(found["path"])
-        name = found["path"].rpartition("/")[2].replace(".svg", ".png")
         caption = self.words.plain(text[found.end() :].strip())
         number = self.words.place(block.title).number
-        picture = f"![{found['alt']}](attachment:{name})"
+        picture = f"![{found['alt']}][{Path(found['path']).stem}]"
         return f"{picture}\n\n{captioned(number, caption)}"
 
 

@@ -26,6 +26,7 @@ if TYPE_CHECKING:
 BRANCH = "notebooks"  # of the repository: the plain edition, and what Binder installs
 PACKAGES = "packages"  # of the site: the wheel
 PLACES = ("site", "index", "repository")  # where pip takes the package from
+NEEDED = "mygpt[notebooks]"  # the package, and what chapters import beside it
 
 INSTALL = """\
 # Installs the book's package where it is missing, which takes about a minute.
@@ -45,7 +46,7 @@ try:
     import mygpt
 except ModuleNotFoundError:
     raise ModuleNotFoundError("this kernel has no mygpt: run `make lab` in the book's "
-                              "folder, or `pip install` that folder here") from None\
+                              "folder, or `pip install .[notebooks]` there") from None\
 """
 
 
@@ -125,11 +126,11 @@ def from_settings(sphinx: dict, repository: dict, launch: dict) -> Publication:
 def package(source: object, site: str, repository: str, named: str) -> str:
     """What pip installs, by the setting `package_from`."""
     if source == "site" and site:
-        return f"mygpt @ {site}{PACKAGES}/{wheel_name()}"
+        return f"{NEEDED} @ {site}{PACKAGES}/{wheel_name()}"
     if source == "index":
-        return f"mygpt=={version()}"
+        return f"{NEEDED}=={version()}"
     if source == "repository":
-        return f"mygpt @ git+{repository}@{named}"
+        return f"{NEEDED} @ git+{repository}@{named}"
     raise SettingError(
         f"_config.yml: package_from should be one of {', '.join(PLACES)}, and for "
         f"site the setting site_url is needed; it is {source!r}"

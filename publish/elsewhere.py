@@ -29,7 +29,8 @@ def colab() -> None:
     place.install("-r", VERSIONS)
     before = place.versions()
     with tempfile.TemporaryDirectory() as folder:
-        notebooks = plain_edition(Path(folder), "--package", built)
+        package = f"mygpt[notebooks] @ {built.as_uri()}"
+        notebooks = plain_edition(Path(folder), "--package", package)
         place.run("the first cell", RUN, "--setup", folder, notebooks[-1])
         leave_alone(before, place.versions())
         place.run("every notebook with Colab's versions", RUN, folder, *notebooks)

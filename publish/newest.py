@@ -14,14 +14,17 @@ from pathlib import Path
 from elsewhere import RUN, plain_edition
 from environments import FOLDER, ROOT, Environment, make, status
 
-BESIDE = {"tokenizers", "transformers"}  # imported by chapters, not by the package
+EXTRAS = ("hub", "notebooks")
 
 
 def used() -> set[str]:
     """The packages that the package and the chapters use."""
     project = tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))["project"]
-    lines = project["dependencies"] + project["optional-dependencies"]["hub"]
-    return {re.match(r"[\w.-]+", line)[0] for line in lines} | BESIDE
+    lines = project["dependencies"]
+    lines += [
+        line for name in EXTRAS for line in project["optional-dependencies"][name]
+    ]
+    return {re.match(r"[\w.-]+", line)[0] for line in lines}
 
 
 def requirements() -> list[str]:

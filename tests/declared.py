@@ -1,6 +1,7 @@
 """What the project imports, and what its files declare."""
 
 import ast
+import json
 import re
 import tomllib
 from importlib.metadata import packages_distributions
@@ -15,11 +16,21 @@ def imported(*folders: str) -> dict[str, set[str]]:
     names = {
         name.partition(".")[0]
         for folder in folders
-        for path in (ROOT / folder).rglob("*.py")
-        for name in modules(ast.parse(path.read_text(encoding="utf-8")))
+        for text in code(ROOT / folder)
+        for name in modules(ast.parse(text))
     }
     installed = names & providers.keys() - {"mygpt"}
     return {name: set(map(normal, providers[name])) for name in installed}
+
+
+def code(folder: Path):
+    """The text of each module, and the cells of each notebook."""
+    for path in folder.rglob("*.py"):
+        yield path.read_text("utf-8")
+    for path in folder.glob("*.ipynb"):
+        cells = json.loads(path.read_text("utf-8"))["cells"]
+        codes = ("".join(c["source"]) for c in cells if c["cell_type"] == "code")
+        yield "\n".join(codes)
 
 
 def modules(tree: ast.AST):

@@ -1,6 +1,7 @@
 """The plain edition: no mark of MyST is left, every link leads somewhere."""
 
 import re
+from itertools import pairwise
 from pathlib import Path
 
 import nbformat
@@ -11,6 +12,7 @@ from publish.plain import pictures
 from publish.plain.__main__ import add_binder, plain_edition, put, write
 from publish.plain.marks import CODE, NotPlain, blocks
 from publish.plain.notebook import links_nowhere
+from publish.plain.text import fenced
 
 ROOT = Path(__file__).parents[1]
 FIRST_CELL = "import mygpt"
@@ -170,14 +172,18 @@ def test_code_and_outputs_are_those_of_the_book(notebooks):
     for path in sorted((ROOT / "chapters").glob("*.ipynb")):
         notebook = notebooks[path.stem]
         stored = {cell.id: cell for cell in nbformat.read(path, as_version=4).cells}
-        codes = [cell for cell in notebook.cells if cell.cell_type == "code"]
-        assert len(codes) == sum(c.cell_type == "code" for c in stored.values())
+        solved = {cell.id for cell in within_solutions(stored.values())}
+        stored = {
+            name: cell for name, cell in stored.items() if cell.cell_type == "code"
+        }
+        codes = [cell for cell in notebook.cells if cell.id in stored.keys() - solved]
+        assert len(codes) + len(solved) == len(stored)
         for cell in codes:
             if cell.id == "setup":
                 assert cell.source == FIRST_CELL
                 continue
             lines = cell.source.splitlines()
-            assert [*lines[lines[0].startswith("#@title") :]] == (
+            assert [*lines[lines[0].startswith("# @title") :]] == (
                 stored[cell.id].source.splitlines()
             )
             about = stored[cell.id].metadata.get("mystnb", {})
@@ -191,21 +197,38 @@ def test_code_and_outputs_are_those_of_the_book(notebooks):
                 assert bool(alt) == ("image/png" in output.get("data", {}))
 
 
+def within_solutions(cells):
+    """The code cells that stand in a solution."""
+    inside = False
+    for cell in cells:
+        if cell.cell_type == "code" and inside:
+            yield cell
+        elif cell.cell_type == "markdown":
+            for mark in re.findall(r"\{solution-(start|end)\}", cell.source):
+                inside = mark == "start"
+
+
 def test_no_solution_is_seen_unasked(notebooks):
-    """Each is below a folded heading, its words in a fold for viewers without those."""
+    """Each is one fold of text behind a cell for the answer; running all shows none."""
     found = 0
-    for notebook in notebooks.values():
-        inside = False
-        for cell in notebook.cells:
-            if cell.metadata.get("jp-MarkdownHeadingCollapsed"):
-                inside = cell.source.startswith("#### Solution of exercise")
-                found += inside
-            elif cell.source.startswith("#") and cell.cell_type == "markdown":
-                inside = False
-            if cell.cell_type == "markdown" and "<summary>Solution" in cell.source:
-                assert inside
-                assert cell.source.startswith("<details>")
-                assert cell.source.endswith("</details>")
+    for path in sorted((ROOT / "chapters").glob("*.ipynb")):
+        cells = notebooks[path.stem].cells
+        texts = []
+        for before, cell in pairwise(cells):
+            if "<summary>Solution" not in cell.source:
+                continue
+            assert before.source.startswith("# Your answer to exercise ")
+            text = re.sub(r"\n\n(\[[\w-]+\]: data:\S+\n?)+$", "", cell.source)
+            assert text.startswith("<details>")
+            assert text.endswith("</details>")
+            assert text.count("<summary>Solution") == 1
+            texts.append(text)
+        inside = within_solutions(nbformat.read(path, as_version=4).cells)
+        for cell in inside:
+            (holder,) = (text for text in texts if cell.source in text)
+            for output in cell.outputs:
+                assert output.get("text", "") in holder
+        found += len(texts)
     assert found == 122
 
 
@@ -216,11 +239,9 @@ def test_second_readings_are_folded_behind_their_headings(notebooks):
             for cell in notebook.cells
             if cell.metadata.get("jp-MarkdownHeadingCollapsed")
         ]
-        collapsed = [cell for cell in folded if cell.source.startswith("## ")]
-        rest = [cell for cell in folded if cell not in collapsed]
-        assert all(cell.source.startswith("#### Solution of ") for cell in rest)
+        assert all(cell.source.startswith("## ") for cell in folded)
         further = (name[:2].isdigit() or name == "tensors") and name != "00_contents"
-        assert bool(collapsed) == further
+        assert bool(folded) == further
         assert all("\n" not in cell.source for cell in folded)
         ids = [cell.metadata.id for cell in folded]
         if name == "00_contents":
@@ -273,7 +294,8 @@ def test_every_drawing_stands_inside_its_cell(notebooks):
             )
             assert shown == held
             found += len(shown)
-    assert found == len(list((ROOT / "figures").glob("*.svg")))
+    drawings = len(list((ROOT / "figures").glob("*.svg")))
+    assert found == drawings + 1  # one solution has a figure
 
 
 def test_the_contents_lead_to_every_notebook_in_the_books_order(notebooks):
@@ -350,33 +372,41 @@ def test_sources_are_cited_linked_and_listed(book):
 def test_a_solution_is_folded_from_cell_to_cell(book):
     start = "```{exercise-start} Do\n:label: ex-two\n```\nDo.\n```{exercise-end}\n```\n"
     solution = "```{solution-start} ex-two\n:label: sol-two\n:class: dropdown\n```\n"
+    printed = v4.new_output("stream", text="2 ``\n")
     end = "Then.\n```{solution-end}\n```\n\n## After"
     root = book(
         "02_two",
         v4.new_markdown_cell(f"# Two\n\n{start}\n{solution}First.", id="a"),
-        v4.new_code_cell("1 + 1", id="b"),
+        v4.new_code_cell("1 + 1", id="b", outputs=[printed]),
         v4.new_markdown_cell(end, id="c"),
     )
     found = nbformat.reads(plain_edition("", root)["02_two.ipynb"], as_version=4).cells
-    assert [cell.id for cell in found] == ["a", "a-2", "a-3", "a-4", "b", "c", "c-2"]
+    assert [cell.id for cell in found] == ["a", "a-2", "a-3", "c", "c-2"]
     sources = [cell.source for cell in found]
     assert sources[1] == "### Exercise 2.1: Do\n\nDo."
-    assert sources[2] == "#### Solution of exercise 2.1"
-    folds = [cell.metadata.get("jp-MarkdownHeadingCollapsed") for cell in found]
-    assert folds == [None, None, True, None, None, None, None]
-    assert "<summary>Solution of exercise 2.1</summary>\n\nFirst." in sources[3]
-    assert sources[4] == "1 + 1"
-    assert "<summary>Solution of exercise 2.1, part 2</summary>" in sources[5]
-    assert sources[6] == "## After"
+    assert sources[2] == "# Your answer to exercise 2.1"
+    assert sources[3] == (
+        "<details>\n<summary>Solution of exercise 2.1</summary>\n\nFirst.\n\n"
+        "```python\n1 + 1\n```\n\n```text\n2 ``\n```\n\nThen.\n\n</details>"
+    )
+    assert sources[4] == "## After"
 
 
-def test_what_would_be_folded_with_a_solution_is_refused(book):
+def test_a_solution_that_is_not_closed_is_refused(book):
     start = "```{exercise-start} Do\n:label: ex-two\n```\nDo.\n```{exercise-end}\n```\n"
-    solution = "```{solution-start} ex-two\n```\nSo.\n```{solution-end}\n```\n"
-    for after in (v4.new_markdown_cell("Words."), v4.new_code_cell("1")):
-        text = v4.new_markdown_cell(f"# Two\n\n{start}\n{solution}")
-        with pytest.raises(NotPlain, match="must follow a solution"):
-            plain_edition("", book("02_two", text, after))
+    text = f"# Two\n\n{start}\n```{{solution-start}} ex-two\n```\nSo."
+    root = book("02_two", v4.new_markdown_cell(text))
+    with pytest.raises(NotPlain, match=r"exercise 2\.1: the solution is not closed"):
+        plain_edition("", root)
+    text = f"# Two\n\n{start}\n```{{solution-end}}\n```"
+    with pytest.raises(NotPlain, match="a solution ends that has not begun"):
+        plain_edition("", book("02_two", v4.new_markdown_cell(text)))
+
+
+@pytest.mark.parametrize(("inside", "ticks"), [("a", 3), ("`a`", 3), ("```a", 4)])
+def test_a_fence_is_longer_than_what_it_holds(inside, ticks):
+    fence = "`" * ticks
+    assert fenced(inside, "text") == f"{fence}text\n{inside}\n{fence}"
 
 
 @pytest.mark.parametrize(

@@ -13,15 +13,22 @@ ROOT = Path(__file__).resolve().parents[1]
 # Between two releases the citation and the change log name the last one.
 RELEASED = None if ".dev" in mygpt.__version__ else mygpt.__version__
 
+OF_THE_KERNEL = {"ipython"}
+ONLY_TO_MAKE_THEM = {"nbclient", "nbformat", "nbval", "pytest", "pyyaml"}
+
 
 @pytest.mark.parametrize(
     ("folders", "declared"),
     [
         (["mygpt"], dependencies("hub")),
-        (["mygpt", "_sphinx", "chapters"], set(pins("requirements.txt"))),
+        (
+            ["mygpt", "_sphinx", "chapters"],
+            OF_THE_KERNEL | set(pins("requirements.txt")),
+        ),
+        (["chapters"], OF_THE_KERNEL | ONLY_TO_MAKE_THEM | dependencies("notebooks")),
         (["tests", "bench", "paper"], set(pins("requirements-dev.txt"))),
     ],
-    ids=["package", "book", "tests"],
+    ids=["package", "book", "chapters", "tests"],
 )
 def test_what_is_imported_is_declared(folders, declared):
     found = imported(*folders)

@@ -81,9 +81,12 @@ def test_what_is_published_follows_the_repository(book):
 @pytest.mark.parametrize(
     ("place", "installed"),
     [
-        ("site", f"mygpt @ https://some.github.io/book/packages/mygpt-{VERSION}-py3-"),
-        ("index", f"mygpt=={VERSION}"),
-        ("repository", "mygpt @ git+https://github.com/some/book@"),
+        (
+            "site",
+            f"mygpt[notebooks] @ https://some.github.io/book/packages/mygpt-{VERSION}-py3-",
+        ),
+        ("index", f"mygpt[notebooks]=={VERSION}"),
+        ("repository", "mygpt[notebooks] @ git+https://github.com/some/book@"),
     ],
 )
 def test_the_first_cell_installs_the_package_from_the_place_that_is_set(

@@ -1,9 +1,7 @@
 """One notebook of the plain edition, made from a committed one."""
 
-import base64
 import re
 from collections.abc import Callable
-from pathlib import Path
 
 import nbformat
 from nbformat import NotebookNode, v4
@@ -18,15 +16,16 @@ COLLAPSED = "jp-MarkdownHeadingCollapsed"
 KEPT_TAGS = ("raises-exception",)  # Jupyter goes on behind such a cell
 ABOUT = (
     "> **{what} *mygpt*, a GPT-2 from nothing** ([all chapters](00_contents.ipynb)). "
-    "Run the cells from the top as you read, or choose *Run all*. Hints, solutions, "
-    "the code for figures, and the sections after *Stop here, or go deeper* are "
-    "folded: click to open them. A figure with controls is a picture until its cell "
-    "has run."
+    "Run the cells from the top as you read, or choose *Run all*. Hints and solutions "
+    "open at ▸; the code for figures and the sections after *Stop here, or go deeper* "
+    "are folded too, and open at their dots or *cells hidden*. A solution's code is "
+    "text: to run it, copy it into the cell for your answer. A figure with controls is "
+    "a picture until its cell has run."
 )
 NOTES = {
     "varies": "*This output varies by machine.*",
     "live-lab": "*A picture until this cell has run; then the controls move it.*",
-    "raises-exception": "*This error is meant. Where it stops all, go on below it.*",
+    "raises-exception": "*This error is deliberate: go on with the next cell.*",
 }
 INNER = re.compile(r"\]\(((?:[\w-]+\.ipynb)?(?:#[^)\s]*)?)[) ]")  # links
 
@@ -43,14 +42,17 @@ class Writer:
         picture: Callable[[str], bytes],
     ):
         self.words = Words(name, labels, sources)
-        self.text = Text(self.words)
-        self.first_cell, self.picture = first_cell, picture
+        self.text = Text(self.words, picture)
+        self.first_cell = first_cell
 
     def write(self, notebook: NotebookNode) -> NotebookNode:
         made = v4.new_notebook(metadata=dict(notebook.metadata), cells=[])
         for cell in notebook.cells:
             with named(self.words.notebook, cell):
                 made.cells += self.cells(cell)
+        if self.text.solution:
+            where = f"{self.words.notebook}.ipynb: exercise {self.text.solved}"
+            raise NotPlain(f"{where}: the solution is not closed")
         if self.words.cited:
             made.cells.append(self.list_of_sources())
         collapsed = [one.id for one in made.cells if one.metadata.get(COLLAPSED)]
@@ -63,35 +65,29 @@ class Writer:
         parts = self.text.cells(cell.source)
         if cell.metadata.get(COLLAPSED):
             head, *rest = parts[0].parts
-            first = [Cell([head], folds=True), Cell(rest, parts[0].pictures)]
-            parts = [*first, *parts[1:]]
+            parts[0].parts = rest
+            parts.insert(0, Cell([head], folds=True))
         return [
-            self.markdown(part, cell.id if number == 0 else f"{cell.id}-{number + 1}")
+            written(part, cell.id if number == 0 else f"{cell.id}-{number + 1}")
             for number, part in enumerate(filter(lambda part: any(part.parts), parts))
         ]
-
-    def markdown(self, part: Cell, name: str) -> NotebookNode:
-        pictures = "\n".join(self.within(path) for path in part.pictures)
-        source = "\n\n".join(filter(None, [*part.parts, pictures]))
-        made = v4.new_markdown_cell(source, id=name)
-        if part.folds:
-            made.metadata |= {COLLAPSED: True, "id": name}
-        return made
-
-    def within(self, path: str) -> str:
-        """A picture inside the Markdown: Colab shows no attachment."""
-        data = base64.b64encode(self.picture(path)).decode("ascii")
-        return f"[{Path(path).stem}]: data:image/png;base64,{data}"
 
     def code(self, cell: NotebookNode) -> list[NotebookNode]:
         tags = cell.metadata.get("tags", [])
         if "setup" in tags:
             return [self.about(), self.code_cell(cell, self.first_cell)]
-        if self.text.ended:
-            raise NotPlain("a heading or an exercise must follow a solution")
         mystnb = cell.metadata.get("mystnb", {})
+        alt = " ".join(mystnb.get("image", {}).get("alt", "").split())
         figure = mystnb.get("figure")
         number = self.words.place(figure["name"]).number if figure else ""
+        below = [words for tag, words in NOTES.items() if tag in tags]
+        if figure:
+            caption = self.words.plain(figure["caption"].strip())
+            below.insert(0, captioned(number, caption))
+        if self.text.solution:
+            self.text.shown(cell, self.text.solution, alt)
+            self.text.solution.parts += below
+            return []
         title = ""
         if "hide-input" in tags or "hide-cell" in tags:
             title = f"Code for figure {number}" if figure else "Code for the text"
@@ -103,14 +99,10 @@ class Writer:
             for output in made.outputs:
                 text = output.data["text/markdown"]
                 output.data["text/markdown"] = self.words.plain(text)
-        if alt := mystnb.get("image", {}).get("alt"):
+        if alt:
             for output in made.outputs:
                 if "image/png" in output.get("data", {}):
-                    output.metadata["image/png"] = {"alt": " ".join(alt.split())}
-        below = [words for tag, words in NOTES.items() if tag in tags]
-        if figure:
-            caption = self.words.plain(figure["caption"].strip())
-            below.insert(0, captioned(number, caption))
+                    output.metadata["image/png"] = {"alt": alt}
         if not below:
             return [made]
         source = "\n\n".join(below)
@@ -131,7 +123,7 @@ class Writer:
         made.metadata = nbformat.from_dict({"tags": tags} if tags else {})
         made.source = source
         if title:
-            made.source = f"#@title {title}\n{source}"
+            made.source = f"# @title {title}\n{source}"
             made.metadata |= {"cellView": "form", "jupyter": {"source_hidden": True}}
         return made
 
@@ -140,6 +132,21 @@ class Writer:
         cited.sort(key=lambda source: (source.authors, source.year))
         lines = "\n".join(f"- {source.reference}" for source in cited)
         return v4.new_markdown_cell(f"## Sources\n\n{lines}", id="sources")
+
+
+def written(part: Cell, name: str) -> NotebookNode:
+    """A new cell; drawings stand in it as data, for Colab shows no attachment."""
+    pictures = "\n".join(
+        f"[{name}]: data:image/png;base64,{data}"
+        for name, data in part.pictures.items()
+    )
+    source = "\n\n".join(filter(None, [*part.parts, pictures]))
+    if part.code:
+        return v4.new_code_cell(source, id=name)
+    made = v4.new_markdown_cell(source, id=name)
+    if part.folds:
+        made.metadata |= {COLLAPSED: True, "id": name}
+    return made
 
 
 def put_anchors(notebook: NotebookNode, headings: set[str]) -> None:

@@ -1,8 +1,12 @@
 """The text of a cell in plain Markdown, block by block."""
 
+import base64
 import re
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from pathlib import Path
+
+from nbformat import NotebookNode
 
 from publish.plain.labels import EXERCISES
 from publish.plain.marks import Block, NotPlain, bare, blocks
@@ -15,65 +19,75 @@ PICTURE = re.compile(r"!\[(?P<alt>[^\]]*)\]\((?P<path>[^)\s]+)\)")
 
 @dataclass
 class Cell:
-    """Markdown of a new cell. pictures: their paths. folds: a heading, what follows."""
+    """Markdown, or code, of a new cell.
+
+    pictures: PNG in base 64, by name. folds: a heading that what follows is folded
+    behind.
+    """
 
     parts: list[str] = field(default_factory=list)
-    pictures: list[str] = field(default_factory=list)
+    pictures: dict[str, str] = field(default_factory=dict)
     folds: bool = False
+    code: bool = False
 
 
 class Text:
     """Writes the text cells of one notebook, from the first to the last.
 
-    solution: the number of the exercise whose solution goes on from cell to cell, a
-    folded section of its own, which the next heading ends.
+    picture: makes a drawing's PNG from its path. solution: what has been read of one;
+    it goes on from cell to cell, and becomes one fold of text, its code too, so that
+    whoever runs all sees no answer.
     """
 
-    def __init__(self, words: Words):
-        self.words = words
-        self.solution = ""
-        self.part = 0
-        self.ended = False  # a solution, and no heading has followed
+    def __init__(self, words: Words, picture: Callable[[str], bytes]):
+        self.words, self.picture = words, picture
+        self.solution: Cell | None = None
+        self.solved = ""  # the number of its exercise
 
     def cells(self, source: str) -> list[Cell]:
         """The cells that a cell's source becomes."""
         made = [Cell()]
-        held: list[str] = []  # of a solution
         for block in blocks(source):
             name = block.name if block.kind == "directive" else block.kind
             if name == "solution-start":
-                self.solution = self.words.place(block.title).number
-                self.part = 0
-                title = self.heading(4, f"Solution of exercise {self.solution}")
-                made += [Cell([title], folds=True), Cell()]
+                self.solution = Cell()
+                self.solved = self.words.place(block.title).number
+                place = Cell([f"# Your answer to exercise {self.solved}"], code=True)
+                made += [place, Cell()]
             elif name == "solution-end":
-                self.unfold(held, made)
-                self.solution, self.ended = "", True
-                made.append(Cell())
+                made += [self.fold(), Cell()]
             elif self.solution:
-                held.append(self.block(block, made[-1]))
+                self.solution.parts.append(self.block(block, self.solution))
             else:
-                self.check_end(name)
-                if made[-1].parts and name in EXERCISES:
+                alone = name in ("figure-md", *EXERCISES)
+                if made[-1].parts and alone:
                     made.append(Cell())
                 made[-1].parts.append(self.block(block, made[-1]))
-        self.unfold(held, made)
+                if name == "figure-md":  # its data are long: no text shares the cell
+                    made.append(Cell())
         return [one for one in made if any(one.parts)]
 
-    def check_end(self, name: str) -> None:
-        """Raise if what follows a solution would be folded with it."""
-        if self.ended and name not in ("heading", "label", *EXERCISES):
-            raise NotPlain("a heading or an exercise must follow a solution")
-        self.ended = self.ended and name == "label"
+    def fold(self) -> Cell:
+        """The solution that ends here."""
+        if self.solution is None:
+            raise NotPlain("a solution ends that has not begun")
+        title = f"Solution of exercise {self.solved}"
+        made = Cell([folded(title, self.solution.parts)], self.solution.pictures)
+        self.solution = None
+        return made
 
-    def unfold(self, held: list[str], made: list[Cell]) -> None:
-        """Put what was said of a solution into a fold, and forget it."""
-        if any(held):
-            self.part += 1
-            further = f", part {self.part}" if self.part > 1 else ""
-            title = f"Solution of exercise {self.solution}{further}"
-            made[-1].parts.append(folded(title, held))
-        held.clear()
+    def shown(self, cell: NotebookNode, into: Cell, alt: str = "") -> None:
+        """Put a code cell and its outputs into a text."""
+        into.parts.append(fenced(cell.source, "python"))
+        for output in cell.outputs:
+            data = output.get("data", {})
+            if "image/png" in data:
+                into.pictures[cell.id] = data["image/png"].replace("\n", "")
+                into.parts.append(f"![{alt}][{cell.id}]")
+            elif said := output.get("text") or data.get("text/plain"):
+                into.parts.append(fenced(said.rstrip("\n"), "text"))
+            else:
+                raise NotPlain(f"an output of the kind {output.output_type!r}")
 
     def block(self, block: Block, cell: Cell) -> str:
         if block.kind == "code":
@@ -121,15 +135,22 @@ class Text:
         found = PICTURE.search(text)
         if not found:
             raise NotPlain(f"the figure {block.title!r} has no picture")
-        cell.pictures.append(found["path"])
         caption = self.words.plain(text[found.end() :].strip())
         number = self.words.place(block.title).number
-        picture = f"![{found['alt']}][{Path(found['path']).stem}]"
-        return f"{picture}\n\n{captioned(number, caption)}"
+        name = Path(found["path"]).stem
+        data = self.picture(found["path"])
+        cell.pictures[name] = base64.b64encode(data).decode("ascii")
+        return f"![{found['alt']}][{name}]\n\n{captioned(number, caption)}"
 
 
 def captioned(number: str, caption: str) -> str:
     return f"**Figure {number}.** {caption}"
+
+
+def fenced(text: str, language: str) -> str:
+    """A block of code in a fence that its text does not close."""
+    fence = "`" * max(3, *(len(run) + 1 for run in re.findall("`+", text)), 0)
+    return f"{fence}{language}\n{text}\n{fence}"
 
 
 def folded(title: str, parts: list[str]) -> str:

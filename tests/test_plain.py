@@ -447,3 +447,21 @@ def test_a_drawing_becomes_a_picture_without_its_variables(path):
     assert (pixels[0, 0, :3] == 1).all()
     shown = len({tuple(row) for row in pixels[::3, ::3, :3].reshape(-1, 3)})
     assert shown > 10
+
+
+START = "```{exercise-start} Do\n:label: ex-two\n```\n```{exercise-end}\n```\n"
+SOLVED = "```{solution-start} ex-two\n```\nSo."
+
+
+@pytest.mark.parametrize("used", ["a + 1", "[b for b in (a,)]", "def f(): return a"])
+def test_what_only_a_solution_makes_is_used_nowhere_else(book, used):
+    def chapter(*after):
+        solution = v4.new_code_cell("import os as a")
+        end = v4.new_markdown_cell("```{solution-end}\n```")
+        codes = [v4.new_code_cell(code, id=f"code-{i}") for i, code in enumerate(after)]
+        cells = [v4.new_markdown_cell(START + SOLVED), solution, end, *codes]
+        return book("02_two", v4.new_markdown_cell("# Two"), *cells)
+
+    with pytest.raises(NotPlain, match="cell 'code-0': uses a as a solution leaves it"):
+        plain_edition("", chapter(used))
+    assert plain_edition("", chapter("a = 1", used))

@@ -8,6 +8,7 @@ from nbformat import NotebookNode, v4
 
 from publish.plain.labels import NUMBERED, Labels, named
 from publish.plain.marks import HEADING, NotPlain, bare
+from publish.plain.names import Names
 from publish.plain.sources import Sources
 from publish.plain.text import Cell, Text, captioned, with_anchors
 from publish.plain.words import Words
@@ -43,6 +44,7 @@ class Writer:
     ):
         self.words = Words(name, labels, sources)
         self.text = Text(self.words, picture)
+        self.names = Names()
         self.first_cell = first_cell
 
     def write(self, notebook: NotebookNode) -> NotebookNode:
@@ -85,9 +87,11 @@ class Writer:
             caption = self.words.plain(figure["caption"].strip())
             below.insert(0, captioned(number, caption))
         if self.text.solution:
+            self.names.solution(cell.source)
             self.text.shown(cell, self.text.solution, alt)
             self.text.solution.parts += below
             return []
+        self.names.cell(cell.source)
         title = ""
         if "hide-input" in tags or "hide-cell" in tags:
             title = f"Code for figure {number}" if figure else "Code for the text"

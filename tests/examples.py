@@ -67,9 +67,10 @@ def block_walk():
     return explorers.BlockWalk(stages, ["I", "love", "AI"], stage=1, position=2)
 
 
-def attention():
+def attention(**settings):
     scores = np.random.default_rng(0).normal(size=(3, 5, 5))
-    return explorers.Attention(scores, ["I", "love", "AI", "!", "!"], head=2)
+    words = ["I", "love", "AI", "!", "!"]
+    return explorers.Attention(scores, words, **({"head": 2} | settings))
 
 
 def sampling():
@@ -77,12 +78,11 @@ def sampling():
     return explorers.Sampling(logits, list("abcdefg"), prompt="x", top_k=3)
 
 
-def memory():
+def memory(**settings):
     hidden = np.random.default_rng(0).normal(size=(3, 5))
     pairs = [[(f"text {n}", 1.5), ("b", -0.5)] for n in range(5)]
-    return explorers.Memory(
-        hidden, ["I", "love", "AI"], triggers=pairs, promoted=pairs[::-1]
-    )
+    settings |= {"triggers": pairs, "promoted": pairs[::-1]}
+    return explorers.Memory(hidden, ["I", "love", "AI"], **settings)
 
 
 def tokens():

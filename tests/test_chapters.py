@@ -275,20 +275,8 @@ def comments(chapter):
 
 
 CHECKS = [
-    opening,
-    execution,
-    outputs,
-    known_tags,
-    narrow,
-    portable,
-    size,
-    widgets,
-    figures,
-    images,
-    words,
-    exercises,
-    printed,
-    comments,
+    *(opening, execution, outputs, known_tags, narrow, portable, size, widgets),
+    *(figures, images, words, exercises, printed, comments),
 ]
 
 
@@ -404,171 +392,95 @@ def test_the_sample_has_no_problem():
     assert [problem for check in CHECKS for problem in check(sample())] == []
 
 
-SPOILED = {
-    "a second title": (opening, lambda c: c[1:2] + c[0:1], "one title"),
-    "a title later": (
-        opening,
-        lambda c: [*c, v4.new_markdown_cell("# Again")],
-        "one title",
-    ),
-    "a cell that never ran": (
+SPOILED = [
+    (opening, "one title", lambda c: c[1:2] + c[0:1]),
+    (opening, "one title", lambda c: [*c, v4.new_markdown_cell("# Again")]),
+    (execution, "not 1, 2", lambda c: change(c[1], execution_count=None)),
+    (
         execution,
-        lambda c: change(c[1], execution_count=None),
-        "not 1, 2",
-    ),
-    "an error": (
-        execution,
+        "without the tag raises-exception",
         lambda c: change(
             c[1], outputs=[v4.new_output("error", ename="E", evalue="", traceback=[])]
         ),
-        "without the tag raises-exception",
     ),
-    "a warning": (
+    (
         execution,
+        "without the tag warns",
         lambda c: change(
             c[1], outputs=[v4.new_output("stream", name="stderr", text="careful")]
         ),
-        "without the tag warns",
     ),
-    "no output": (outputs, lambda c: change(c[1], outputs=[]), "no output is stored"),
-    "no output of a loop": (
+    (outputs, "no output is stored", lambda c: change(c[1], outputs=[])),
+    (
         outputs,
-        lambda c: change(c[1], source="for i in range(3):\n    print(i)", outputs=[]),
         "no output is stored",
+        lambda c: change(c[1], source="for i in range(3):\n    print(i)", outputs=[]),
     ),
-    "a misspelt tag": (
-        known_tags,
-        lambda c: tag(c[1], "vareis"),
-        "unknown tag 'vareis'",
-    ),
-    "a skipped cell": (known_tags, lambda c: tag(c[1], "nbval-skip"), "unknown tag"),
-    "an unchecked cell": (
-        known_tags,
-        lambda c: tag(c[1], "nbval-ignore-output"),
-        "together",
-    ),
-    "a comment for nbval": (
-        known_tags,
-        lambda c: change(c[1], source="# NBVAL_SKIP\n1"),
-        "with a comment",
-    ),
-    "a wide tolerance": (
+    (known_tags, "unknown tag 'vareis'", lambda c: tag(c[1], "vareis")),
+    (known_tags, "unknown tag", lambda c: tag(c[1], "nbval-skip")),
+    (known_tags, "together", lambda c: tag(c[1], "nbval-ignore-output")),
+    (known_tags, "with a comment", lambda c: change(c[1], source="# NBVAL_SKIP\n1")),
+    (
         narrow,
-        lambda c: (prints_text(c[1], "of 7: 2.05"), tag(c[1], "rtol-2e-2")),
         "rtol-2e-2 is too wide for 2.05",
+        lambda c: (prints_text(c[1], "of 7: 2.05"), tag(c[1], "rtol-2e-2")),
     ),
-    "a path in an output": (
-        portable,
-        lambda c: prints_text(c[1], "see /home/me/x"),
-        "/home/",
-    ),
-    "a path in a source": (
-        portable,
-        lambda c: change(c[1], source="open('/home/me/x')"),
-        "/home/",
-    ),
-    "an object's address": (
-        portable,
-        lambda c: prints_text(c[1], "<X at 0x7f01ab23>"),
-        "at 0x",
-    ),
-    "a duration": (
-        portable,
-        lambda c: prints_text(c[1], "took 3.1 s"),
-        "a duration: '1 s'",
-    ),
-    "a long cell": (size, lambda c: change(c[1], source="x\n" * 21), "21 lines"),
-    "long cells": (
-        size,
-        lambda c: [change(cell, source="x\n" * 7) for cell in c[1:4]],
-        "median",
-    ),
-    "an empty cell": (size, lambda c: change(c[1], source=""), "is empty"),
-    "a heavy file": (size, lambda c: prints_text(c[1], "a" * 400_000), "bytes"),
-    "a widget view": (
-        widgets,
-        lambda c: c[2].outputs[0].data.update({VIEW: {}}),
-        "widget view",
-    ),
-    "no description": (
-        figures,
-        lambda c: c[2].metadata.mystnb.pop("image"),
-        "no description",
-    ),
-    "no caption": (
-        figures,
-        lambda c: c[2].metadata.mystnb.pop("figure"),
-        "needs a caption",
-    ),
-    "no still": (figures, lambda c: change(c[3], outputs=[]), "has no still"),
-    "an image that is missing": (
+    (portable, "/home/", lambda c: prints_text(c[1], "see /home/me/x")),
+    (portable, "/home/", lambda c: change(c[1], source="open('/home/me/x')")),
+    (portable, "at 0x", lambda c: prints_text(c[1], "<X at 0x7f01ab23>")),
+    (portable, "a duration: '1 s'", lambda c: prints_text(c[1], "took 3.1 s")),
+    (size, "21 lines", lambda c: change(c[1], source="x\n" * 21)),
+    (size, "median", lambda c: [change(cell, source="x\n" * 7) for cell in c[1:4]]),
+    (size, "is empty", lambda c: change(c[1], source="")),
+    (size, "bytes", lambda c: prints_text(c[1], "a" * 400_000)),
+    (widgets, "widget view", lambda c: c[2].outputs[0].data.update({VIEW: {}})),
+    (figures, "no description", lambda c: c[2].metadata.mystnb.pop("image")),
+    (figures, "needs a caption", lambda c: c[2].metadata.mystnb.pop("figure")),
+    (figures, "has no still", lambda c: change(c[3], outputs=[])),
+    (
         images,
-        lambda c: say(c[0], "![A description that is long enough](../figures/no.svg)"),
         "not a file",
+        lambda c: say(c[0], "![A description that is long enough](../figures/no.svg)"),
     ),
-    "an image without words": (
-        images,
-        lambda c: say(c[0], "![short](../README.md)"),
-        "README",
-    ),
-    "an image by directive": (
-        images,
-        lambda c: say(c[0], "```{figure} a.svg\n```"),
-        "figure-md",
-    ),
-    "a banned word": (
+    (images, "README", lambda c: say(c[0], "![short](../README.md)")),
+    (images, "figure-md", lambda c: say(c[0], "```{figure} a.svg\n```")),
+    (words, "says 'Simply'", lambda c: say(c[0], "This is Simply so.")),
+    (
         words,
-        lambda c: say(c[0], "This is Simply so."),
-        "says 'Simply'",
-    ),
-    "a banned word in a caption": (
-        words,
-        lambda c: c[2].metadata.mystnb.figure.update(caption="It just works."),
         "says 'just works'",
+        lambda c: c[2].metadata.mystnb.figure.update(caption="It just works."),
     ),
-    "no exercise": (exercises, lambda c: c.__delitem__(slice(4, 8)), "no exercise"),
-    "an exercise without label": (
+    (exercises, "no exercise", lambda c: c.__delitem__(slice(4, 8))),
+    (exercises, "no label", lambda c: say(c[4], "```{exercise}\nWhy?\n```")),
+    (
         exercises,
-        lambda c: say(c[4], "```{exercise}\nWhy?\n```"),
-        "no label",
-    ),
-    "an exercise without solution": (
-        exercises,
-        lambda c: say(c[4], "```{exercise}\n:label: ex-b\nWhy?\n```"),
         "exercise 'ex-b' has no solution",
+        lambda c: say(c[4], "```{exercise}\n:label: ex-b\nWhy?\n```"),
     ),
-    "a solution without code": (
+    (exercises, "no solution with an executed", lambda c: c.pop(6)),
+    (
         exercises,
-        lambda c: c.pop(6),
         "no solution with an executed",
-    ),
-    "a solution that never ran": (
-        exercises,
         lambda c: change(c[6], execution_count=None),
-        "no solution with an executed",
     ),
-    "a solution without end": (exercises, lambda c: c.pop(7), "has no end"),
-    "a solution to nothing": (
+    (exercises, "has no end", lambda c: c.pop(7)),
+    (
         exercises,
-        lambda c: say(c[7], "```{solution} ex-c\nYes.\n```"),
         "unknown exercise 'ex-c'",
+        lambda c: say(c[7], "```{solution} ex-c\nYes.\n```"),
     ),
-    "a wrong number": (
+    (printed, "no cell prints 0.26", lambda c: say(c[0], "It prints 0.26.")),
+    (
         printed,
-        lambda c: say(c[0], "It prints 0.26."),
-        "no cell prints 0.26",
-    ),
-    "an unknown source": (
-        printed,
-        lambda c: say(c[0], "{sourced}`0.02 <nobody2000>`"),
         "names no number and source",
+        lambda c: say(c[0], "{sourced}`0.02 <nobody2000>`"),
     ),
-    "a line that is a comment": (
+    (
         comments,
-        lambda c: [*c, v4.new_markdown_cell("It is 25\n% of all.")],
         "loses the line '% of all.'",
+        lambda c: [*c, v4.new_markdown_cell("It is 25\n% of all.")],
     ),
-}
+]
 
 
 def change(cell, **parts):
@@ -587,9 +499,8 @@ def say(cell, text):
     cell.source += f"\n\n{text}"
 
 
-@pytest.mark.parametrize("name", SPOILED)
-def test_a_spoiled_chapter_is_caught(name):
-    check, spoil, problem = SPOILED[name]
+@pytest.mark.parametrize(("check", "problem", "spoil"), SPOILED)
+def test_a_spoiled_chapter_is_caught(check, problem, spoil):
     chapter = sample()
     cells = spoil(chapter.cells)
     if isinstance(cells, list) and all(isinstance(cell, dict) for cell in cells):

@@ -26,11 +26,17 @@ STACKS = {
     "lost at once": {"depth": 40, "gain": 10.0},
     "no signal": {"wiring": "plain", "depth": 40, "gain": 1e-9},
 }
+REWRITTEN = [{"kind": "rewrite", "prompt": PROMPT, "word": "lemn"}]
 
 
 def with_slopes():
     x, values, slopes = examples.curves(8)
     return explorers.Activations(x, values, slopes, visible=["GELU (erf)"])
+
+
+def update():
+    stages = {"x": [[6.0, -3.0]], "attn": [[1.5, 0.5]]}
+    return explorers.BlockWalk(stages, ["I"])
 
 
 def cut():
@@ -64,20 +70,25 @@ CASES = {
     "layer norm": examples.layer_norm,
     "layer norm, equal": lambda: explorers.LayerNorm([5.0, 5.0, 5.0], beta=0.7),
     "block walk": examples.block_walk,
+    "block walk, an update": update,
     "attention": examples.attention,
+    "attention, a row": lambda: examples.attention(row=1),
     "attention, long": long_tokens,
     "sampling": examples.sampling,
     "sampling, cut": cut,
     "memory": examples.memory,
+    "memory, a neuron": lambda: examples.memory(neuron=2),
     "tokens": examples.tokens,
     "tokens, many merges": many_merges,
     "live": live,
     "live, small": lambda: live(form="small"),
-    "live, edited": lambda: live(
-        edits=[{"kind": "rewrite", "prompt": PROMPT, "word": "lemn"}]
-    ),
+    "live, edited": lambda: live(edits=REWRITTEN),
+    "live, small, edited": lambda: live(form="small", edits=REWRITTEN),
     "shapes": examples.shapes,
+    "shapes, amounts": lambda: explorers.Shapes("xl", length=512),
     "shapes, alone": lambda: explorers.Shapes("xl", compare=""),
+    "shapes, itself": lambda: explorers.Shapes("xl", compare="xl"),
+    "shapes, long": lambda: explorers.Shapes(max_seq_len=5000, length=5000),
     "scale": examples.scale,
     "scale, one": lambda: explorers.Scale("GPT-2 small"),
     **{

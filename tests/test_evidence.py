@@ -513,16 +513,6 @@ def test_every_country_is_left_out_of_one_fold():
     assert asked_of == [len(facts) / len(RELATIONS)] * len(RELATIONS)
 
 
-def test_only_the_country_and_then_the_last_word_carry_the_answer():
-    made, facts, _ = asked()
-    found = evidence.carried(made, facts)
-    assert found["country"]["embeddings"] >= 0.99
-    assert found["country"]["attention 0"] <= 0.05
-    assert found["last"]["attention 0"] >= 0.95
-    assert found["last"]["embeddings"] == 0
-    assert max(found["word after"].values()) <= 0.05
-
-
 def test_one_matrix_leads_to_capitals_only_where_the_words_were_trained():
     dealt = memory_runs.CAPITALS[1:] + memory_runs.CAPITALS[:1]
     for kind, reached in (("attention-first", range(4)), ("ordinary", range(36, 41))):

@@ -1,7 +1,3 @@
-import base64
-import io
-
-import matplotlib.image
 import numpy as np
 import pytest
 import traitlets
@@ -172,22 +168,3 @@ def test_later_settings_are_checked_too():
     with pytest.raises(traitlets.TraitError, match="causal"):
         explorer.causal = "yes"
     assert (explorer.row, explorer.head) == (LENGTH - 1, 0)
-
-
-def test_the_repr_gives_the_counts():
-    assert repr(attention()) == "Attention(3 heads, 17 words)"
-    assert repr(attention(np.zeros((1, 1, 1)), ["a"])) == "Attention(1 head, 1 word)"
-
-
-def test_the_still_is_a_picture_of_the_setting():
-    explorer = attention()
-    data, _ = explorer._repr_mimebundle_()
-    pixels = matplotlib.image.imread(io.BytesIO(base64.b64decode(data["image/png"])))
-    assert pixels[0, 0, 3] == 0
-    assert (pixels[..., 3] > 0.9).mean() > 0.005
-    assert explorer.still() == attention().still() != attention(row=3).still()
-
-
-def test_the_largest_explorer_is_small():
-    explorer = attention(scores(16, 64), ["w"] * 64)
-    assert len(explorer.data) == 16 * 64 * 64 * 4

@@ -3,7 +3,6 @@
 import numpy as np
 import pytest
 import torch
-from matplotlib.figure import Figure
 from node import in_node
 
 from mygpt import TransformerBlock
@@ -53,11 +52,6 @@ def test_all_state_is_in_synchronised_traits():
     assert {"stage", "position", "data", "tokens"} <= set(explorer.get_state())
 
 
-def test_the_repr_gives_the_counts():
-    assert repr(walk()) == "BlockWalk(9 stages, 5 positions)"
-    assert repr(BlockWalk({"x": [[1.0]]}, ["a"])) == "BlockWalk(1 stage, 1 position)"
-
-
 ROWS = np.ones((5, 3))
 
 
@@ -85,9 +79,3 @@ def test_invalid_arguments_are_refused(change, message):
     given = {"stages": {"x": ROWS, "z": ROWS[:, :2]}, "tokens": TOKENS}
     with pytest.raises(ValueError, match=message):
         BlockWalk(**given | change)
-
-
-def test_the_still_draws_stream_and_update_on_one_scale():
-    figure = Figure()
-    BlockWalk({"x": [[6.0, -3.0]], "attn": [[1.5, 0.5]]}, ["I"]).draw(figure)
-    assert len({ax.get_ylim() for ax in figure.axes}) == 1

@@ -210,14 +210,6 @@ def test_seeds_differ_and_repeat():
     assert len(set(first)) == 5
 
 
-def test_all_state_is_in_synchronised_traits():
-    state = Descent("two", rule="adam", start=torch.tensor([1.0, 2.0])).get_state()
-    traits = {"view", "rule", "rate", "start", "width", "activation", "seed", "steps"}
-    assert traits | {"description"} <= set(state)
-    assert state["start"] == [1.0, 2.0]
-    assert json.loads(json.dumps({name: state[name] for name in traits}))
-
-
 BAD = {
     "no rate": (
         {"rate": 0.0},
@@ -265,12 +257,6 @@ def test_what_is_no_number_at_all_is_refused():
         explorer.rate = "fast"
     with pytest.raises(traitlets.TraitError, match="width"):
         explorer.width = 7.5
-
-
-def test_the_repr_says_what_learns_and_how():
-    assert repr(Descent()) == "Descent(one weight, plain, rate 0.1)"
-    network = Descent("network", rule="adam", rate=0.03)
-    assert repr(network) == "Descent(a network, adam, rate 0.03)"
 
 
 def test_python_and_the_page_have_the_same_bounds():

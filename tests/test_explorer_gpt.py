@@ -2,7 +2,6 @@
 
 import base64
 import copy
-import json
 
 import numpy as np
 import pytest
@@ -32,23 +31,10 @@ KINDS = {
 
 def trained(kind):
     """A model of that kind whose weights are large enough to matter, as float16."""
-    vocab, length, width, heads, layers, alone, activation, expansion, bias = KINDS[
-        kind
-    ]
+    *shape, alone, activation, expansion, bias = KINDS[kind]
+    settings = {"activation": activation, "expansion": expansion, "bias": bias}
     set_seed(7)
-    model = GPT(
-        GPTConfig(
-            vocab,
-            length,
-            width,
-            heads,
-            layers,
-            activation=activation,
-            expansion=expansion,
-            bias=bias,
-            attention_only=alone,
-        )
-    ).eval()
+    model = GPT(GPTConfig(*shape, **settings, attention_only=alone)).eval()
     with torch.no_grad():
         for name, weight in model.named_parameters():
             spread = 0.7 / weight.shape[-1] ** 0.5 if weight.ndim == 2 else 0.3
@@ -69,20 +55,15 @@ def packed(model):
     }
 
 
-def in_page(tmp_path, body, **given):
-    """What the JavaScript in `body` returns; it sees gpt.mjs as `gpt`."""
-    first = f"""
-const rewriting = {json.dumps(REWRITING)};
-const open = ({{ layout, weights, heads, activation }}) => {{
-  const {{ buffer, byteOffset, length }} = Buffer.from(weights, "base64");
-  return gpt.loadModel({{
-    layout, bytes: new DataView(buffer, byteOffset, length),
-    heads, activation, rewriting,
-  }});
-}};
+def in_page(tmp_path, model, script, first="", **given):
+    """What a script makes of `model` and of `given`; it sees gpt.mjs as `gpt`."""
+    given["packed"] = packed(model) | {"rewriting": REWRITING}
+    opened = """
+const { buffer, byteOffset, length } = Buffer.from(given.packed.weights, "base64");
+const bytes = new DataView(buffer, byteOffset, length);
+const model = gpt.loadModel({ ...given.packed, bytes });
 """
-    script = f"(() => {{ {body} }})()"
-    return in_node(script, given, tmp_path, {"* as gpt": "gpt"}, first)
+    return in_node(script, given, tmp_path, {"* as gpt": "gpt"}, opened + first)
 
 
 def prompts(model, number=PROMPTS):
@@ -113,21 +94,20 @@ def in_torch(model, ids):
     return logits, hidden, stream[0][0], stds
 
 
+def in_float64(model):
+    state = {name: weight.double() for name, weight in model.state_dict().items()}
+    return build_gpt(state, model.config.num_heads, model.config.activation)
+
+
 @pytest.mark.parametrize("kind", KINDS)
-def test_a_pass_in_the_page_is_pytorchs(kind, tmp_path):
+def test_a_pass_in_the_page_is_pytorchs_and_in_float64_pythons(kind, tmp_path):
     model = trained(kind)
     lists = prompts(model)
-    page = in_page(
-        tmp_path,
-        """
-const model = open(given.model);
-return given.lists.map((ids) => ({
+    mine = EditedModel(in_float64(model), [])
+    script = """given.lists.map((ids) => ({
   ...gpt.forward(model, ids, { all: true }), last: gpt.forward(model, ids).logits,
-}));
-""",
-        model=packed(model),
-        lists=lists,
-    )
+}))"""
+    page = in_page(tmp_path, model, script, lists=lists)
     largest = 0.0
     for ids, found in zip(lists, page, strict=True):
         logits, hidden, stream, stds = in_torch(model, ids)
@@ -142,51 +122,20 @@ return given.lists.map((ids) => ({
         for layer, one in hidden.items():
             np.testing.assert_allclose(found["hidden"][layer], one.flatten(), atol=1e-4)
         largest = max(largest, logits.abs().max().item())
+    for ids, found in zip(lists[:20], page, strict=False):
+        np.testing.assert_allclose(found["last"], mine.read(ids)[0], atol=1e-10)
     assert largest > 3  # far from a model that gives every word the same score
-
-
-def in_float64(model):
-    return build_gpt(
-        {name: weight.double() for name, weight in model.state_dict().items()},
-        model.config.num_heads,
-        model.config.activation,
-    )
-
-
-@pytest.mark.parametrize("kind", KINDS)
-def test_pythons_pass_is_the_pages(kind, tmp_path):
-    model = trained(kind)
-    lists = prompts(model, 20)
-    page = in_page(
-        tmp_path,
-        """
-const model = open(given.model);
-return given.lists.map((ids) => gpt.forward(model, ids).logits);
-""",
-        model=packed(model),
-        lists=lists,
-    )
-    mine = EditedModel(in_float64(model), [])
-    for ids, logits in zip(lists, page, strict=True):
-        np.testing.assert_allclose(mine.read(ids)[0], logits, atol=1e-10)
 
 
 def test_what_a_value_promotes_and_adds_is_pytorchs(tmp_path):
     model = trained("attention first")
     layer, neuron, word, ids = 2, 11, 17, [3, 1, 4, 1, 5, 9, 2, 6]
-    page = in_page(
-        tmp_path,
-        """
-const model = open(given.model);
-const pass = gpt.forward(model, given.ids);
-return [
+    script = """[
   gpt.promoted(model, 2, 11), gpt.contributions(model, pass, 2, 17),
   gpt.contribution(model, pass, 2, 11, 17),
-];
-""",
-        model=packed(model),
-        ids=ids,
-    )
+]"""
+    first = "const pass = gpt.forward(model, given.ids);"
+    page = in_page(tmp_path, model, script, first, ids=ids)
     head, norm = model.token.embedding.weight, model.ln_f
     value = model.blocks[layer].mlp.fc2.weight[:, neuron]
     with torch.no_grad():
@@ -227,10 +176,7 @@ def test_edits_are_those_of_the_weights_and_leave_the_model_alone(tmp_path):
     ]
     additions = [additions[:2], additions[2:]]
     lists = prompts(model, 30)
-    page = in_page(
-        tmp_path,
-        """
-const model = open(given.model);
+    first = """
 const edits = [{
   scale: Float64Array.from(given.scale),
   values: new Map(Object.entries(given.values).map(([n, value]) => [Number(n), value])),
@@ -240,18 +186,14 @@ const logits = (settings) => given.lists.map((ids) =>
   gpt.forward(model, ids, { all: true, ...settings }).logits);
 const before = logits({});
 const pass = gpt.forward(model, given.lists[12], { edits });
-return {
+"""
+    script = """{
   before, changed: logits({ edits }), after: logits({}), hidden: pass.hidden[0],
   own: pass.own[0], value: gpt.valueOf(model, 0, 64, edits),
   plain: gpt.valueOf(model, 0, 63),
-};
-""",
-        model=packed(model),
-        lists=lists,
-        scale=scale,
-        values=values,
-        additions=additions,
-    )
+}"""
+    given = {"lists": lists, "scale": scale, "values": values, "additions": additions}
+    page = in_page(tmp_path, model, script, first, **given)
     assert page["before"] == page["after"]
     changed = edited(model, 0, scale, values, additions)
     for ids, logits in zip(lists, page["changed"], strict=True):
@@ -271,15 +213,8 @@ def test_the_shipped_models_in_the_page_are_pytorchs_on_200_prompts(kind, tmp_pa
     made = load_world_model(kind)
     rows = made.rows(200, seed=8).tolist()
     lists = [row[: 1 + i % len(row)] for i, row in enumerate(rows)]
-    page = in_page(
-        tmp_path,
-        """
-const model = open(given.model);
-return given.lists.map((ids) => gpt.forward(model, ids).logits);
-""",
-        model=packed(made.model),
-        lists=lists,
-    )
+    script = "given.lists.map((ids) => gpt.forward(model, ids).logits)"
+    page = in_page(tmp_path, made.model, script, lists=lists)
     for ids, logits in zip(lists, page, strict=True):
         right = in_torch(made.model, ids)[0][-1]
         np.testing.assert_allclose(logits, right, atol=1e-4, rtol=0)
@@ -315,10 +250,7 @@ def test_a_rewritten_fact_is_romes(kind, tmp_path):
     model = trained(kind)
     neurons = model.config.expansion * model.config.embed_dim
     ids, target, second = [5, 3, 8, 1, 9], 4, moment(neurons)
-    page = in_page(
-        tmp_path,
-        """
-const model = open(given.model);
+    first = """
 const factor = gpt.cholesky(given.second.flat(), given.second.length);
 const found = gpt.rewrite(model, given.ids, given.target, factor);
 const edits = gpt.compileEdits(
@@ -326,18 +258,15 @@ const edits = gpt.compileEdits(
 const [before, after] = [null, edits].map((one) =>
   gpt.forward(model, given.ids, { edits: one }));
 const at = (pass, size) => pass.slice(-size);
-return {
+"""
+    script = """{
   ...found, p: gpt.probabilities(after.logits)[given.target],
   p0: gpt.probabilities(before.logits)[given.target],
   moved: at(after.stream, model.width).map((one, i) =>
     one - at(before.stream, model.width)[i]),
-};
-""",
-        model=packed(model),
-        ids=ids,
-        target=target,
-        second=second.tolist(),
-    )
+}"""
+    given = {"ids": ids, "target": target, "second": second.tolist()}
+    page = in_page(tmp_path, model, script, first, **given)
     u, v, steps = rewritten(model, ids, target, second)
     assert page["steps"] == steps > 1
     np.testing.assert_allclose(page["u"], u, atol=1e-8)
@@ -367,25 +296,17 @@ def test_edits_one_after_the_other_are_pythons(tmp_path):
     model = trained("blocks")
     second = moment(105)
     lists = prompts(model, 20)
-    page = in_page(
-        tmp_path,
-        """
-const model = open(given.model);
-const factor = gpt.cholesky(given.second.flat(), given.second.length);
-return given.edits.map((_, n) => {
+    first = "const factor = gpt.cholesky(given.second.flat(), given.second.length);"
+    script = """given.edits.map((_, n) => {
   const edits = gpt.compileEdits(model, given.edits.slice(0, n + 1), factor);
   return {
     logits: given.lists.map((ids) => gpt.forward(model, ids, { edits }).logits),
     first: gpt.largestFirst(gpt.promoted(model, 1, 17, edits), 1)[0],
     scale: edits[0].scale,
   };
-});
-""",
-        model=packed(model),
-        lists=lists,
-        edits=SEQUENCE,
-        second=second.tolist(),
-    )
+})"""
+    given = {"lists": lists, "edits": SEQUENCE, "second": second.tolist()}
+    page = in_page(tmp_path, model, script, first, **given)
     mine = in_float64(model)
     for n, found in enumerate(page):
         edited = EditedModel(mine, SEQUENCE[: n + 1], torch.tensor(second))
@@ -398,17 +319,11 @@ return given.edits.map((_, n) => {
 
 def test_a_value_that_points_at_any_word_promotes_it_first(tmp_path):
     model = trained("no biases")
-    page = in_page(
-        tmp_path,
-        """
-const model = open(given.model);
-return Array.from({ length: 31 }, (_, word) => {
+    script = """Array.from({ length: 31 }, (_, word) => {
   const value = gpt.pointedAt(model, word, 2.5);
   return [gpt.largestFirst(gpt.promotion(model, value), 1)[0], value];
-});
-""",
-        model=packed(model),
-    )
+})"""
+    page = in_page(tmp_path, model, script)
     mine = in_float64(model)
     own = mine.token.embedding.weight * mine.ln_f.weight
     own = own - own.mean(-1, keepdim=True)
@@ -422,10 +337,7 @@ return Array.from({ length: 31 }, (_, word) => {
 @pytest.mark.parametrize(("name", "form"), [("gelu", "none"), ("gelu_tanh", "tanh")])
 def test_gelu_is_pytorchs(name, form, tmp_path):
     x = torch.linspace(-9, 9, 1801, dtype=torch.float64)
-    page = in_page(
-        tmp_path,
-        f"return given.x.map((one) => gpt.ACTIVATIONS.{name}(one));",
-        x=x.tolist(),
-    )
+    script = f"given.map((one) => gpt.ACTIVATIONS.{name}(one))"
+    page = in_node(script, x.tolist(), tmp_path, {"* as gpt": "gpt"})
     right = F.gelu(x, approximate=form)
     np.testing.assert_allclose(page, right, atol=1e-14)

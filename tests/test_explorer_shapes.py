@@ -1,11 +1,9 @@
 """The explorer of shapes: the page counts what Python does, exactly."""
 
 import random
-import re
 from pathlib import Path
 
 import pytest
-from matplotlib.figure import Figure
 from node import in_node
 
 from mygpt.explorers import Shapes, live_shapes
@@ -117,12 +115,6 @@ def test_a_size_is_gpt2s_and_numbers_take_the_place_of_its_own():
     assert Shapes(**TINY).memory(2) == memory(GPTConfig(**TINY), 11, 2)
 
 
-def test_the_repr_names_the_size_or_the_shape():
-    assert repr(Shapes("medium")) == "Shapes(GPT-2 medium)"
-    own = "Shapes(V = 13, T = 11, C = 21, H = 7, L = 5)"
-    assert repr(Shapes(**TINY)) == own
-
-
 def test_a_text_is_no_longer_than_a_new_shape_has_positions():
     figure = Shapes("small", length=900)
     figure.shape = TINY
@@ -171,54 +163,3 @@ def test_a_shape_that_is_none_leaves_the_last_good_one(shape, message):
     with pytest.raises(ValueError, match=message):
         figure.shape = shape
     assert figure.shape == TINY
-
-
-def drawn(explorer):
-    """Of each row of the still's two pictures the widths of its parts, by name."""
-    figure = Figure()
-    explorer.draw(figure)
-    pictures = []
-    for ax in figure.axes:
-        names = [label.get_text() for label in ax.get_yticklabels()]
-        rows = {name: {} for name in names}
-        for container in ax.containers:
-            (bar,) = container.patches
-            row = names[round(bar.get_y() + bar.get_height() / 2)]
-            rows[row][container.get_label()] = bar.get_width()
-        pictures.append(rows)
-    return pictures
-
-
-def test_the_still_stacks_the_parts_of_both_shapes():
-    held, work = drawn(Shapes("xl", length=512))
-    assert list(held) == ["GPT-2 small", "GPT-2 xl"]  # from below
-    for rows, count in [(held, 1e9), (work, 1e9)]:
-        assert all(
-            re.fullmatch(r"[a-z' -]+", part) for row in rows.values() for part in row
-        )
-        for size in ("small", "xl"):
-            config = GPTConfig.gpt2(size)
-            parts = flops_per_token(config, 512)
-            parts = parameters_by_part(config) if rows is held else parts
-            shown = rows[f"GPT-2 {size}"]
-            assert shown == pytest.approx({n: m / count for n, m in parts.items()})
-
-
-def test_the_still_of_shares_fills_both_bars():
-    for rows in drawn(Shapes(**TINY, compare="medium", bars="shares")):
-        assert list(rows) == ["GPT-2 medium", "your shape"]
-        for parts in rows.values():
-            assert sum(parts.values()) == pytest.approx(100)
-
-
-@pytest.mark.parametrize("compare", ["", "xl"])
-def test_the_still_compares_a_shape_with_no_other_or_itself(compare):
-    for rows in drawn(Shapes("xl", compare=compare)):
-        assert list(rows) == ["GPT-2 xl"]
-
-
-def test_the_other_shape_reads_no_longer_text_than_it_can():
-    long = Shapes(max_seq_len=5000, length=5000)
-    _, work = drawn(long)
-    small = flops_per_token(GPTConfig.gpt2("small"), 1024)
-    assert sum(work["GPT-2 small"].values()) == pytest.approx(sum(small.values()) / 1e6)

@@ -1,6 +1,4 @@
-import io
 import random
-import re
 import sys
 import unicodedata
 import warnings
@@ -8,7 +6,6 @@ from itertools import pairwise
 from pathlib import Path
 from types import SimpleNamespace
 
-import matplotlib.image
 import node
 import pytest
 
@@ -236,12 +233,6 @@ def test_the_data_of_a_thousand_tokens_are_small():
     assert sum(len(repr(state[name])) for name in own) < 25_000
 
 
-def test_all_state_is_in_synchronised_traits(tokenizer):
-    state = Tokens(tokenizer, "bread", piece=3, merges_done=2).get_state()
-    assert {"data", "text", "piece", "merges_done", "description"} <= set(state)
-    assert (state["text"], state["piece"], state["merges_done"]) == ("bread", 3, 2)
-
-
 def test_an_end_of_text_token_like_gpt2s_is_accepted(tokenizer):
     vocab = tokenizer.vocab | {"<|endoftext|>": tokenizer.vocab_size}
     longer = BPETokenizer(vocab, tokenizer.merges)
@@ -293,24 +284,6 @@ def test_a_tokenizer_that_does_not_fit_is_refused(tokenizer, case):
 def test_mistakes_are_named(tokenizer, settings, message):
     with pytest.raises(ValueError, match=message):
         Tokens(tokenizer, **settings)
-
-
-def test_text_is_text_and_never_markup():
-    forbidden = r"innerHTML|outerHTML|insertAdjacentHTML|document\.write"
-    assert not re.search(forbidden, Tokens._esm)
-
-
-def test_the_repr_gives_the_counts(tokenizer):
-    assert repr(Tokens(tokenizer)) == "Tokens(373 tokens in the vocabulary)"
-
-
-def test_the_still_is_a_picture_and_the_same_in_every_run(tokenizer):
-    still = Tokens(tokenizer, "the bread").still()
-    assert still == Tokens(tokenizer, "the bread").still()
-    assert still != Tokens(tokenizer, "the bread", piece=1).still()
-    pixels = matplotlib.image.imread(io.BytesIO(still))
-    assert pixels[0, 0, 3] == 0, "the still has a background"
-    assert (pixels[..., 3] > 0.1).mean() > 0.01, "the still is empty"
 
 
 @pytest.mark.parametrize("text", ["", "$x^2$ \n", "日本 👩‍🍳 שלום \x00", "ab " * 160])

@@ -1,5 +1,4 @@
 import inspect
-import json
 import math
 from itertools import product
 from pathlib import Path
@@ -479,25 +478,6 @@ def test_a_trait_that_is_set_wrongly_stays_as_it_was():
     assert explorer.steps == 11
 
 
-def test_all_state_is_in_synchronised_traits():
-    state = TrainStack("plain", depth=3, beside={"gain": 2}, steps=5).get_state()
-    traits = {"task", "left", "right", "steps"}
-    assert traits | {"description"} <= set(state)
-    assert json.loads(json.dumps({name: state[name] for name in traits})) == {
-        "task": "short",
-        "left": {
-            "wiring": "plain",
-            "depth": 3,
-            "activation": "relu",
-            "gain": 1.0,
-            "rate": 0.003,
-            "seed": 0,
-        },
-        "right": state["left"] | {"gain": 2.0},
-        "steps": 5,
-    }
-
-
 def test_the_settings_are_those_of_one_stack_or_of_two():
     one = TrainStack("pre-norm", depth=1, activation="silu", task="long")
     assert one.settings() == [one.left]
@@ -509,12 +489,6 @@ def test_the_settings_are_those_of_one_stack_or_of_two():
     assert two.settings() == [two.left]
 
 
-def test_the_repr_says_which_stacks_there_are():
-    assert repr(TrainStack()) == "TrainStack(residual, 20 blocks)"
-    two = TrainStack("plain", depth=1, beside={"wiring": "post-norm", "depth": 32})
-    assert repr(two) == "TrainStack(plain, 1 block beside post-norm, 32 blocks)"
-
-
 def test_the_stacks_are_trained_as_far_as_the_steps_say():
     two = TrainStack(depth=3, gain=1.3, beside={"depth": 5, "seed": 1}, steps=4)
     for course, setting in zip(two.trained(), two.settings(), strict=True):
@@ -523,8 +497,3 @@ def test_the_stacks_are_trained_as_far_as_the_steps_say():
         assert len(course.gradient) == setting["depth"]
         assert len(course.signal) == setting["depth"] + 1
     assert [len(course.losses) for course in TrainStack(depth=2).trained()] == [1]
-
-
-def test_what_is_lost_ends_early():
-    lost = TrainStack(depth=32, rate=1.0, steps=50, beside={"rate": 0.001})
-    assert [len(course.losses) for course in lost.trained()] == [2, 51]

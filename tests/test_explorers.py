@@ -2,6 +2,8 @@ import base64
 import io
 import json
 import re
+import sys
+from dataclasses import replace
 
 import matplotlib.image
 import numpy as np
@@ -27,12 +29,13 @@ from examples import (
     tokens,
     train_stack,
 )
-from live_models import live
+from live_models import FACTS, live
 from node import FOLDER, in_node
 
 from mygpt import explorers
 from mygpt.depth import DepthSweep, sweep
 from mygpt.explorers.base import stylesheet
+from mygpt.scale import DEVICES, MODELS
 
 COMMA = r",(?![^()]*(?:\([^()]*\)[^()]*)*\))"  # outside brackets, also nested ones
 EVERY = pytest.mark.parametrize(
@@ -224,39 +227,29 @@ def test_activations_errors_say_what_was_expected_and_what_came(case):
         explorers.Activations(**arguments)
 
 
-BAD_DEPTHS = {
-    "shape": (
-        {"log_std": stacks()[1:]},
-        r"log_std must have shape \(2, 3, 5, 2, 3, 12\)",
-    ),
-    "swapped axes": ({"log_std": stacks().swapaxes(1, 2)}, "log_std must have shape"),
-    "NaN": (
-        {"log_std": changed(stacks(), np.nan, 1, 2, 4, 1, 1, 2)},
-        "log_std.*got nan",
-    ),
-    "infinity": (
-        {"log_grad": changed(stacks(), -np.inf, 1, 2, 4, 1, 2, 11)},
-        "got -inf",
-    ),
-    "not a log": ({"log_grad": changed(stacks(), 1e9, 0, 0, 0, 0, 0, 3)}, "a log10"),
-    "one NaN input": ({"log_grad": changed(stacks(), np.nan, 0, 0, 0, 0, 0, 0)}, "nan"),
-    "no kinds": ({"kinds": ()}, "kinds must be 1 to 6 different names"),
-    "twice the same": ({"kinds": ("plain", "plain")}, "different names"),
-    "zero gain": ({"gains": (0, 1, 3)}, "gains must be different positive numbers"),
-    "half a layer": ({"depths": (7, 2.5, 11)}, "depths must be different positive"),
-    "words": ({"widths": ("wide",) * 5}, "widths must be numbers"),
-    "biases": ({"biases": (True, True)}, "biases must be True and False"),
-    "unknown gain": ({"gain": 2.0}, "gain must be one of"),
-    "unknown depth": ({"depth": 12}, "depth must be one of"),
-    "layer": ({"layer": 12}, "layer must be 0 to 11, got 12"),
-    "quantity": ({"quantity": "loss"}, "quantity must be one of"),
-    "visible": ({"visible": ["sideways"]}, "visible must be among"),
-}
+BAD_DEPTHS = [
+    ({"log_std": stacks()[1:]}, r"log_std must have shape \(2, 3, 5, 2, 3, 12\)"),
+    ({"log_std": stacks().swapaxes(1, 2)}, "log_std must have shape"),
+    ({"log_std": changed(stacks(), np.nan, 1, 2, 4, 1, 1, 2)}, "log_std.*got nan"),
+    ({"log_grad": changed(stacks(), -np.inf, 1, 2, 4, 1, 2, 11)}, "got -inf"),
+    ({"log_grad": changed(stacks(), 1e9, 0, 0, 0, 0, 0, 3)}, "a log10"),
+    ({"log_grad": changed(stacks(), np.nan, 0, 0, 0, 0, 0, 0)}, "nan"),
+    ({"kinds": ()}, "kinds must be 1 to 6 different names"),
+    ({"kinds": ("plain", "plain")}, "different names"),
+    ({"gains": (0, 1, 3)}, "gains must be different positive numbers"),
+    ({"depths": (7, 2.5, 11)}, "depths must be different positive"),
+    ({"widths": ("wide",) * 5}, "widths must be numbers"),
+    ({"biases": (True, True)}, "biases must be True and False"),
+    ({"gain": 2.0}, "gain must be one of"),
+    ({"depth": 12}, "depth must be one of"),
+    ({"layer": 12}, "layer must be 0 to 11, got 12"),
+    ({"quantity": "loss"}, "quantity must be one of"),
+    ({"visible": ["sideways"]}, "visible must be among"),
+]
 
 
-@pytest.mark.parametrize("case", BAD_DEPTHS)
-def test_depth_errors_say_what_was_expected_and_what_came(case):
-    arguments, message = BAD_DEPTHS[case]
+@pytest.mark.parametrize(("arguments", "message"), BAD_DEPTHS)
+def test_depth_errors_say_what_was_expected_and_what_came(arguments, message):
     with pytest.raises(ValueError, match=message):
         depth(**arguments)
 
@@ -267,28 +260,44 @@ def test_a_thousand_stacks_are_too_many():
         explorers.Depth(stacks(0, axes), stacks(0, axes), **axes)
 
 
-def test_a_name_is_text_and_never_markup():
-    x, values, slopes = curves(7, ("ReLU",))
-    odd = "<script>alert(1)</script>"
-    explorer = explorers.Activations(x, {odd: values["ReLU"]}, {odd: slopes["ReLU"]})
-    assert explorer.names == [odd]
-    assert not re.search(
-        r"innerHTML|outerHTML|insertAdjacentHTML|document\.write", explorer._esm
-    )
-
-
-@EVERY
-def test_the_repr_is_the_same_in_every_run(make):
-    assert repr(make()) == repr(make())
-    assert "0x" not in repr(make())
-
-
-def test_the_reprs_give_the_counts():
-    assert repr(activations()) == "Activations(4 curves, 401 points)"
-    assert repr(depth()) == "Depth(2 kinds, 3 gains, 5 widths, 3 depths)"
+def test_the_reprs_give_the_counts_or_say_what_is_shown():
     x, values, slopes = curves(7, ("SiLU",))
-    one = explorers.Activations(x, values, slopes)
-    assert repr(one) == "Activations(1 curve, 7 points)"
+    beside = {"wiring": "post-norm", "depth": 32}
+    none = {"triggers": [[]], "promoted": [[]]}
+    device = replace(DEVICES["A100"], memory=1)
+    model = replace(MODELS["GPT-2 XL"], length=512)
+    for explorer, expected in (
+        (activations(), "Activations(4 curves, 401 points)"),
+        (explorers.Activations(x, values, slopes), "Activations(1 curve, 7 points)"),
+        (depth(), "Depth(2 kinds, 3 gains, 5 widths, 3 depths)"),
+        (layer_norm(), "LayerNorm(5 channels)"),
+        (explorers.LayerNorm([1]), "LayerNorm(1 channel)"),
+        (block_walk(), "BlockWalk(3 stages, 3 positions)"),
+        (explorers.BlockWalk({"x": [[1.0]]}, ["a"]), "BlockWalk(1 stage, 1 position)"),
+        (attention(), "Attention(3 heads, 5 words)"),
+        (explorers.Attention([[[0.0]]], ["a"]), "Attention(1 head, 1 word)"),
+        (sampling(), "Sampling(7 tokens)"),
+        (memory(), "Memory(3 tokens, 5 neurons)"),
+        (explorers.Memory([[0.0]], ["a"], **none), "Memory(1 token, 1 neuron)"),
+        (tokens(), "Tokens(262 tokens in the vocabulary)"),
+        (live(), "LiveModel(31 words, 2 layers, 20 channels, 4 facts)"),
+        (live(facts=FACTS[:1]), "LiveModel(31 words, 2 layers, 20 channels, 1 fact)"),
+        (explorers.Descent(), "Descent(one weight, plain, rate 0.1)"),
+        (descent(), "Descent(a network, adam, rate 0.03)"),
+        (explorers.TrainStack(), "TrainStack(residual, 20 blocks)"),
+        (
+            explorers.TrainStack("plain", depth=1, beside=beside),
+            "TrainStack(plain, 1 block beside post-norm, 32 blocks)",
+        ),
+        (explorers.Shapes("medium"), "Shapes(GPT-2 medium)"),
+        (shapes(), "Shapes(V = 50257, T = 1024, C = 1024, H = 16, L = 7)"),
+        (scale(), "Scale(GPT-2 XL on 64 × H100, optimizer)"),
+        (
+            explorers.Scale(model, device, devices=1000, spread="copies"),
+            "Scale(a model on 1,000 × a device, copies)",
+        ),
+    ):
+        assert repr(explorer) == expected
 
 
 @EVERY
@@ -329,11 +338,6 @@ def test_the_still_is_the_same_in_every_run_and_leaves_the_style_alone(make):
         assert matplotlib.rcParams["font.size"] == 7
 
 
-def test_a_still_without_a_comparison_shows_the_slopes():
-    x, values, slopes = curves(7)
-    assert explorers.Activations(x, values, slopes).still() != activations().still()
-
-
 @EVERY
 def test_the_module_stands_alone(make, tmp_path):
     module = make()._esm
@@ -342,21 +346,25 @@ def test_the_module_stands_alone(make, tmp_path):
     ]
     assert lines == ["export default { render };"]
     assert module.rstrip().endswith(lines[0])
-    for forbidden in ("import(", "eval(", "Function(", "fetch(", "://", "console."):
-        assert forbidden not in module.replace("http://www.w3.org/2000/svg", "")
+    forbidden = ["import(", "eval(", "Function(", "fetch(", "://", "console."]
+    forbidden += ["innerHTML", "outerHTML", "insertAdjacentHTML", "document.write"]
+    for one in forbidden:  # of the last four: text is never markup
+        assert one not in module.replace("http://www.w3.org/2000/svg", "")
     path = tmp_path / "module.mjs"
     path.write_text(module, encoding="utf-8")
     assert in_node("typeof page.render", 0, tmp_path, {"page": path}) == "function"
 
 
+def selectors(css):
+    css = re.sub(r"/\*.*?\*/", "", css, flags=re.DOTALL)
+    found = [one for one in re.findall(r"([^{}]+)\{", css) if one.strip()[0] != "@"]
+    return [selector for one in found for selector in re.split(COMMA, one)]
+
+
 @EVERY
 def test_the_stylesheet_reaches_nothing_outside_its_explorer(make):
-    css = re.sub(r"/\*.*?\*/", "", make()._css, flags=re.DOTALL)
-    for selectors in re.findall(r"([^{}]+)\{", css):
-        if selectors.strip().startswith("@"):
-            continue
-        for selector in re.split(COMMA, selectors):
-            assert ".mygpt-" in selector, selector
+    css = make()._css
+    assert all(".mygpt-" in selector for selector in selectors(css))
     assert "url(" not in css
     assert "@import" not in css
 
@@ -366,14 +374,9 @@ def test_an_explorers_stylesheet_is_for_it_alone_and_overrides_the_common_one(
     name,
 ):
     stem = re.sub("(?<=[a-z])(?=[A-Z])", "_", name).lower()
-    css = (FOLDER / f"{stem}.css").read_text(encoding="utf-8")
-    css = re.sub(r"/\*.*?\*/", "", css, flags=re.DOTALL)
-    for selectors in re.findall(r"([^{}]+)\{", css):
-        if selectors.strip().startswith("@"):
-            continue
-        for selector in re.split(COMMA, selectors):
-            root = rf"\.mygpt-explorer\S*\.mygpt-{stem.replace('_', '-')}\b"
-            assert re.search(root, selector), selector
+    root = rf"\.mygpt-explorer\S*\.mygpt-{stem.replace('_', '-')}\b"
+    for selector in selectors((FOLDER / f"{stem}.css").read_text(encoding="utf-8")):
+        assert re.search(root, selector), selector
 
 
 def test_no_part_of_an_explorer_has_the_class_of_an_explorer():
@@ -387,26 +390,20 @@ def test_no_part_of_an_explorer_has_the_class_of_an_explorer():
         assert not found, f"{path.name} names {found}"
 
 
-def test_every_explorer_has_its_three_files_and_no_others():
-    shared = {"drawing.mjs", "explorer.css", "page.html", "__init__.py", "base.py"}
-    kit = ("picture", "heat", "neurons", "combobox", "bars", "fields")
-    shared |= {f"{name}.{end}" for name in kit for end in ("mjs", "css")}
-    shared |= {"curves.mjs", "tokens_merges.mjs", "numbers.mjs", "amounts.mjs"}
-    parts = ("state", "links", "prompt", "neurons", "edits", "holders", "cover")
-    parts += ("happened", "known")
-    shared |= {f"live_model_{part}.mjs" for part in parts}
-    shared |= {"gpt.mjs", "live_edits.py"}  # what LiveModel computes
-    parts = ("steps", "network", "run", "words", "marks", "curve", "contour", "fit")
-    shared |= {f"descent_{part}.mjs" for part in parts} | {"descent_steps.py"}
-    parts = ("net", "course", "run", "words", "pictures")
-    shared |= {f"train_stack_{part}.mjs" for part in parts} | {"live_stack.py"}
-    shared |= {"shapes_count.mjs", "shapes_words.mjs", "live_shapes.py"}
-    shared |= {f"scale_{part}.mjs" for part in ("count", "words", "plot")}
-    shared |= {"live_scale.py"}
-    own = {
-        f"{re.sub('(?<=[a-z])(?=[A-Z])', '_', name).lower()}.{end}"
-        for name in explorers.__all__
-        for end in ("py", "mjs", "css")
-    }
-    assert {path.name for path in FOLDER.iterdir() if path.is_file()} == shared | own
+def test_every_explorer_has_its_three_files_and_each_other_file_has_its_use():
+    files = {path.name for path in FOLDER.iterdir() if path.is_file()}
+    stems = [
+        re.sub("(?<=[a-z])(?=[A-Z])", "_", one).lower() for one in explorers.__all__
+    ]
+    own = {f"{stem}.{end}" for stem in stems for end in ("py", "mjs", "css")}
+    assert own <= files
+    code = [(FOLDER / name).read_text("utf-8") for name in files if "js" in name]
+    for name in files - own - {"__init__.py", "page.html", "explorer.css"}:
+        stem, _, end = name.partition(".")
+        if end == "mjs":
+            assert any(f'from "./{name}"' in one for one in code), name
+        elif end == "css":  # taken with the module of its name
+            assert f"{stem}.mjs" in files
+        else:
+            assert f"mygpt.explorers.{stem}" in sys.modules
     assert stylesheet("depth") == depth()._css

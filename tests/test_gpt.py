@@ -13,22 +13,10 @@ from torch import nn
 from mygpt.gpt import GPT, GPTConfig
 
 SMALL = GPTConfig(vocab_size=13, max_seq_len=7, embed_dim=15, num_heads=3, num_layers=2)
-PARAMETERS = {
-    "small": 124_439_808,
-    "medium": 354_823_168,
-    "large": 774_030_080,
-    "xl": 1_557_611_200,
-}
 
 
 def ids_for(config, batch=2, length=5):
     return torch.randint(config.vocab_size, (batch, length))
-
-
-@pytest.mark.parametrize("size", PARAMETERS)
-def test_the_published_sizes_have_their_parameters(size):
-    with torch.device("meta"):
-        assert count(GPT(GPTConfig.gpt2(size))) == PARAMETERS[size]
 
 
 def test_it_is_embeddings_blocks_a_norm_and_the_embeddings_again():

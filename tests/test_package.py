@@ -8,18 +8,9 @@ import pytest
 import mygpt
 
 PROMISED = [
-    "GPT",
-    "GPTConfig",
-    "generate",
-    "train",
-    "TrainingConfig",
-    "load_gpt2",
-    "BPETokenizer",
-    "CharTokenizer",
-    "WordTokenizer",
-    "load_checkpoint",
-    "load_corpus",
-    "load_world_model",
+    *("GPT", "GPTConfig", "generate", "train", "TrainingConfig", "load_gpt2"),
+    *("BPETokenizer", "CharTokenizer", "WordTokenizer", "load_checkpoint"),
+    *("load_corpus", "load_world_model"),
 ]
 
 

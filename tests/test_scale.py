@@ -316,36 +316,24 @@ def test_a_miss_is_zero_within_what_was_reported():
     assert replace(one, reported=(2 * size, math.inf)).miss() == (-0.5, -0.5)
 
 
-@pytest.mark.parametrize(
-    ("change", "message"),
-    [
-        ({"devices": 0}, "devices must be a whole number from 1 to 100,000, got 0"),
-        ({"devices": True}, "devices must be a whole number .*, got True"),
-        ({"devices": -3}, "devices must be a whole number .*, got -3"),
-        ({"devices": 100_001}, "devices must be .* to 100,000, got 100001"),
-        (
-            {"devices": 14},
-            "a batch of 13 sequences cannot be split over 14 devices: ta",
-        ),
-        ({"tokens": 10**16}, "tokens must be .* to 1,000,000,000,000,000, got"),
-        (
-            {"batch_tokens": 10},
-            "a batch of 10 tokens has no whole sequence of 11: take",
-        ),
-        ({"at_once": 0}, "at_once must be a whole number from 1 to 1,000,000, got 0"),
-        (
-            {"spread": "all"},
-            "spread must be one of copies, optimizer, sharded; got 'al",
-        ),
-        (
-            {"kept": "all"},
-            "kept must be one of everything, no scores, inputs; got 'all'",
-        ),
-        ({"share": 40}, "share must be above 0 and at most 1, got 40: 0.4 for 40 %"),
-        ({"share": 0}, "share must be above 0 and at most 1, got 0"),
-        ({"share": math.nan}, "share must be above 0 and at most 1, got nan"),
-    ],
-)
+BAD_RUNS = [
+    ({"devices": 0}, "devices must be a whole number from 1 to 100,000, got 0"),
+    ({"devices": True}, "devices must be a whole number .*, got True"),
+    ({"devices": -3}, "devices must be a whole number .*, got -3"),
+    ({"devices": 100_001}, "devices must be .* to 100,000, got 100001"),
+    ({"devices": 14}, "a batch of 13 sequences cannot be split over 14 devices: ta"),
+    ({"tokens": 10**16}, "tokens must be .* to 1,000,000,000,000,000, got"),
+    ({"batch_tokens": 10}, "a batch of 10 tokens has no whole sequence of 11: take"),
+    ({"at_once": 0}, "at_once must be a whole number from 1 to 1,000,000, got 0"),
+    ({"spread": "all"}, "spread must be one of copies, optimizer, sharded; got 'al"),
+    ({"kept": "all"}, "kept must be one of everything, no scores, inputs; got 'all'"),
+    ({"share": 40}, "share must be above 0 and at most 1, got 40: 0.4 for 40 %"),
+    ({"share": 0}, "share must be above 0 and at most 1, got 0"),
+    ({"share": math.nan}, "share must be above 0 and at most 1, got nan"),
+]
+
+
+@pytest.mark.parametrize(("change", "message"), BAD_RUNS)
 def test_a_run_that_is_none_is_refused(change, message):
     with pytest.raises(ValueError, match=message):
         run(**change)

@@ -4,6 +4,7 @@ from dataclasses import replace
 
 import pytest
 import torch
+from parameters import count
 from torch.nn.attention import SDPBackend, sdpa_kernel
 from torch.utils.flop_counter import FlopCounterMode
 
@@ -53,14 +54,13 @@ def test_every_part_has_the_parameters_of_the_model_that_is_built(case):
         for part, names in PARTS.items()
     }
     assert parameters_by_part(config) == counted
-    total = sum(parameter.numel() for parameter in model.parameters())
-    assert sum(counted.values()) == total
+    assert sum(counted.values()) == count(model)
 
 
 @pytest.mark.parametrize("size", GPT2)
 def test_gpt2_has_its_published_numbers(size):
     parts = parameters_by_part(GPTConfig.gpt2(size))
-    assert sum(parts.values()) == GPT2[size]
+    assert sum(parts.values()) == count(empty(GPTConfig.gpt2(size))) == GPT2[size]
     if size == "small":
         assert parts["token embedding"] == 50257 * 768 == 38_597_376
 

@@ -1,15 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 
-import { domainOf, momentsOf, normOf, stripPath, vectorAt } from "../../mygpt/explorers/block_walk.mjs";
-
-test("a vector is found by stage and position among widths that differ", () => {
-  const numbers = Float32Array.from({ length: 5 * (3 + 7 + 2) }, (_, i) => i);
-  const shape = { widths: [3, 7, 2], positions: 5 };
-  assert.deepEqual([...vectorAt(numbers, shape, 0, 4)], [12, 13, 14]);
-  assert.deepEqual([...vectorAt(numbers, shape, 1, 2)], [29, 30, 31, 32, 33, 34, 35]);
-  assert.deepEqual([...vectorAt(numbers, shape, 2, 4)], [58, 59]);
-});
+import { domainOf, momentsOf, normOf, stripPath } from "../../mygpt/explorers/block_walk.mjs";
 
 test("norm, mean and standard deviation", () => {
   assert.equal(normOf([3, -4, 12]), 13);

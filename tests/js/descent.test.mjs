@@ -6,9 +6,7 @@ import { levelLine } from "../../mygpt/explorers/descent_contour.mjs";
 import { tangentPath } from "../../mygpt/explorers/descent_curve.mjs";
 import { lossSpan, sampled } from "../../mygpt/explorers/descent_fit.mjs";
 import { snapped, thinned } from "../../mygpt/explorers/descent_marks.mjs";
-import {
-  CURVE, NEURONS, initialWeights, network, outputs,
-} from "../../mygpt/explorers/descent_network.mjs";
+import { NEURONS, initialWeights, network } from "../../mygpt/explorers/descent_network.mjs";
 import { advance, ended } from "../../mygpt/explorers/descent_run.mjs";
 import {
   RULES, descent, nextMove, oneWeight, settled, takeStep, twoWeights, valley,
@@ -29,25 +27,6 @@ function gone(steps, { problem = oneWeight, start = [0], rule = "plain", rate = 
 
 const words = (now, view = "one") => verdict({ view, now });
 
-test("plain steps of one weight are those of the book's first cell", () => {
-  const now = gone(3);
-  near(now.trail.flat(), [0, 2.4, 2.88, 2.976]);
-  near(now.slopes.flat(), [-24, -4.8, -0.96, -0.192]);
-  near(now.losses, [36, 1.44, 0.0576, 0.002304]);
-  assert.equal(now.done, 3);
-});
-
-test("at an eighth one step is enough, at a quarter the weight jumps back and forth for ever", () => {
-  near(gone(2, { rate: 0.125 }).trail.flat(), [0, 3, 3]);
-  near(gone(4, { rate: 0.25 }).trail.flat(), [0, 6, 0, 6, 0]);
-});
-
-test("momentum adds nine tenths of the step before, and Adam begins with the rate itself", () => {
-  near(gone(2, { rule: "momentum" }).trail.flat(), [0, 2.4, 2.4 + 0.1 * (0.9 * 24 + 4.8)]);
-  near(gone(1, { rule: "adam" }).trail.flat(), [0, 0.1], 1e-10);
-  near(gone(1, { rule: "adam", start: [5] }).trail.flat(), [5, 4.9], 1e-10);
-});
-
 test("the next move is told without taking it", () => {
   for (const rule of Object.keys(RULES)) {
     const now = gone(3, { rule });
@@ -57,17 +36,6 @@ test("the next move is told without taking it", () => {
     takeStep(now);
     near([now.weights[0]], [w - 0.1 * move]);
   }
-});
-
-test("the slopes of two weights are those of nudges", () => {
-  const [at, slope, h] = [[0.7, -1.3], [0, 0], 1e-6];
-  twoWeights(at, slope);
-  const nudged = at.map((_, i) => {
-    const [up, down] = [1, -1].map((sign) =>
-      twoWeights(at.map((one, j) => one + (i === j ? sign * h : 0)), [0, 0]));
-    return (up - down) / (2 * h);
-  });
-  near(slope, nudged, 1e-6);
 });
 
 test("a line of equal loss has one loss, and its long axis lies along the valley", () => {
@@ -98,25 +66,6 @@ test("standing still on flat ground is settled, swinging through the lowest plac
   assert.ok(!settled(gone(3, { problem: network(3, "tanh"), start: initialWeights(3, 0) })));
 });
 
-test("the network's slopes are those of nudges, for every activation", () => {
-  const [width, h] = [5, 1e-6];
-  for (const activation of Object.keys(NEURONS)) {
-    const problem = network(width, activation);
-    const weights = initialWeights(width, 7);
-    const slope = new Float64Array(weights.length);
-    problem(weights, slope);
-    const spare = new Float64Array(weights.length);
-    weights.forEach((_, i) => {
-      const [up, down] = [1, -1].map((sign) => {
-        const moved = weights.slice();
-        moved[i] += sign * h;
-        return problem(moved, spare);
-      });
-      near([slope[i]], [(up - down) / (2 * h)], 1e-7);
-    });
-  }
-});
-
 test("an activation and its slope at 0 and far out", () => {
   const at = (name, z) => {
     const [value, slope] = NEURONS[name];
@@ -127,29 +76,6 @@ test("an activation and its slope at 0 and far out", () => {
   near(at("gelu", 40), [40, 1]);
   near(at("gelu", -40), [0, 0]);
   near(at("tanh", -40), [-1, 0]);
-});
-
-test("a seed gives its weights again, within the bounds of a linear layer", () => {
-  assert.deepEqual(initialWeights(8, 3), initialWeights(8, 3));
-  assert.notDeepEqual(initialWeights(8, 3), initialWeights(8, 4));
-  const weights = initialWeights(16, 0);
-  assert.equal(weights.length, 49);
-  assert.ok(weights.slice(0, 32).every((one) => Math.abs(one) <= 1));
-  assert.ok(weights.slice(32).every((one) => Math.abs(one) <= 0.25));
-  assert.ok(weights.slice(0, 32).some((one) => Math.abs(one) > 0.5));
-});
-
-test("a trained network gives the curve, one without activation a line", () => {
-  const settings = { rule: "adam", rate: 0.03 };
-  const trained = (activation) =>
-    gone(600, { problem: network(8, activation), start: initialWeights(8, 0), ...settings });
-  const now = trained("tanh");
-  assert.ok(now.loss < 1e-3 && now.losses[0] > 0.1);
-  near(outputs(now.weights, "tanh", CURVE.x), CURVE.y, 0.1);
-  const line = trained("none");
-  assert.ok(Math.abs(line.loss - 0.422) < 0.001);
-  const [a, b, c] = outputs(line.weights, "none", [-1, 0, 1]);
-  near([b - a], [c - b], 1e-9);
 });
 
 test("what each step did is said in words", () => {

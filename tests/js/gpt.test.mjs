@@ -2,8 +2,7 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 
 import {
-  cholesky, contributions, forward, halfFloats, largestFirst, loadModel, lossGradient, probabilities,
-  promoted, rewrite, solveCholesky,
+  cholesky, contributions, forward, halfFloats, loadModel, probabilities, rewrite, solveCholesky,
 } from "../../mygpt/explorers/gpt.mjs";
 
 const halves = (...bits) => {
@@ -26,11 +25,6 @@ test("float16 in every form: normal, subnormal, zeros, infinities and NaN", () =
 
 test("softmax survives large scores", () => {
   near(probabilities(Float64Array.from([1000, 1000 - Math.log(3), -1000])), [0.75, 0.25, 0], 1e-12);
-});
-
-test("the largest numbers come first, and of equals the earlier", () => {
-  assert.deepEqual(largestFirst([1, 3, -5, 3, 2], 3), [1, 3, 4]);
-  assert.deepEqual(largestFirst([1, 3]), [1, 0]);
 });
 
 test("a positive definite system is factored and solved; another is refused", () => {
@@ -60,17 +54,6 @@ function tiny(changes = {}, rewriting = {}) {
   return loadModel({ layout, bytes: halves(...numbers), heads: 1, activation: "relu", rewriting });
 }
 
-test("a value promotes what its centred part has in common with the embeddings", () => {
-  const model = tiny({
-    "token.embedding.weight": [1, 0, 0, 1, 1, 1, 2, -1, 0, 0],
-    "blocks.0.mlp.fc2.weight": [0, 2, 1, 0, 0, 1],
-    "ln_f.weight": [1, 2],
-  });
-  assert.equal(model.neurons, 3);
-  assert.deepEqual([...promoted(model, 0, 1)], [1, -2, -1, 4, 0]); // (2, 0) centred is (1, -1)
-  assert.deepEqual([...promoted(model, 0, 2)], [0, 0, 0, 0, 0]); // (1, 1) is taken away
-});
-
 test("ids without a row in the model are refused", () => {
   const model = tiny();
   assert.throws(() => forward(model, [0, 0, 0, 0]), /1 to 3 ids, got 4/);
@@ -83,19 +66,6 @@ test("weights that do not fill the layout are refused", () => {
   assert.throws(
     () => loadModel({ layout, bytes: halves(0, 0, 0), heads: 1, activation: "gelu" }),
     /expected 10 weights, got 3/);
-});
-
-test("the gradient is the slope of the loss", () => {
-  const model = tiny({ "token.embedding.weight": [1, 0, 0, 1, 1, 1, 2, -1, 0, 0], "ln_f.weight": [1, 2] });
-  const loss = (stream) => -Math.log(lossGradient(model, stream, 1).probability);
-  const at = Float64Array.from([0.3, 0.31]);
-  const { gradient } = lossGradient(model, at, 1);
-  const slopes = at.map((_, i) => {
-    const [up, down] = [1e-6, -1e-6].map((step) => loss(at.map((one, j) => one + (i === j ? step : 0))));
-    return (up - down) / 2e-6;
-  });
-  assert.ok(Math.abs(gradient[0]) > 0.1);
-  near(gradient, [...slopes], 1e-6);
 });
 
 test("a rewriting keeps to the constants that came with the model", () => {

@@ -2,8 +2,8 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 
 import {
-  DATA, DEVICES, MODELS, PUBLISHED, activationsOf, bounds, deviceGrid, leastDevices, limitOf, lostTo, memoryOf,
-  mostDevices, nameOf, passesOf, predictedOf, sequencesOf, stepTime, trafficOf, trainingTime,
+  DATA, DEVICES, MODELS, PUBLISHED, bounds, deviceGrid, leastDevices, limitOf, lostTo, mostDevices, nameOf,
+  predictedOf, sequencesOf, stepTime, trainingTime,
 } from "../../mygpt/explorers/scale_count.mjs";
 import { timeCurves } from "../../mygpt/explorers/scale_plot.mjs";
 import {
@@ -17,23 +17,6 @@ const run = (changes = {}) => ({
   ...changes,
 });
 const field = (name) => FIELDS.find((one) => one.name === name);
-
-test("a run by hand", () => {
-  const one = run({
-    model: { parameters: 3000, num_layers: 2, embed_dim: 5, num_heads: 1, length: 7 }, batch_tokens: 80, devices: 3,
-    at_once: 2, kept: "no scores", device: { memory: 1, peak: 100, within: 10, between: 4, per_machine: 2 },
-  });
-  assert.equal(sequencesOf(one), 11);
-  assert.equal(mostDevices(one), 11);
-  assert.equal(passesOf(one), 6); // four sequences, two at once
-  assert.equal(trafficOf(one), (6 * 2 * 3000 * 2) / 3);
-  assert.deepEqual(stepTime(one), { arithmetic: (4 * 7 * (6 * 3000 + 12 * 2 * 5 * 7)) / 40, talking: 24_000 / 4 });
-  assert.deepEqual(memoryOf(one), {
-    weights: 2000, gradients: 2000, optimizer: 12_000, "one layer, whole": 6000, activations: 2 * 2 * 34 * 35,
-  });
-  assert.equal(activationsOf(one.model, 1, "everything"), 2 * (34 * 35 + 5 * 49));
-  assert.equal(activationsOf(one.model, 1, "inputs"), 2 * 2 * 35 + 34 * 35);
-});
 
 test("with full overlap the longer of the two counts, without any their sum", () => {
   assert.deepEqual(bounds({ arithmetic: 3, talking: 5 }), [5, 8]);

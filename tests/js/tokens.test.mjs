@@ -1,9 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 
-import {
-  common, encode, makeEncoder, merge, plain, remembering, rowsOf, spell, split, tidy,
-} from "../../mygpt/explorers/tokens_merges.mjs";
+import { common, makeEncoder, merge, plain, remembering, spell, tidy } from "../../mygpt/explorers/tokens_merges.mjs";
 
 const bytes = (text) => new TextEncoder().encode(text);
 
@@ -14,45 +12,11 @@ function encoder(...pairs) {
   return makeEncoder(new DataView(Uint16Array.from(numbers).buffer));
 }
 
-const [a, b, c] = [..."abc"].map((letter) => 3 * letter.charCodeAt(0));
-
-test("contractions, words, numbers, signs and spaces are pieces; a space belongs to a word", () => {
-  assert.deepEqual(split("It's 3 cats,  we'll\n see!  "),
-    ["It", "'s", " 3", " cats", ",", " ", " we", "'ll", "\n", " see", "!", "  "]);
-  assert.deepEqual(split(""), []);
-});
-
-test("white space is Unicode's: U+0085 is one, U+FEFF and U+001C are none", () => {
-  assert.deepEqual(split("a\u0085\u0085b"), ["a", "\u0085", "\u0085", "b"]);
-  assert.deepEqual(split("a\ufeff\ufeffb"), ["a", "\ufeff\ufeff", "b"]);
-  assert.deepEqual(split("a\u001c b"), ["a", "\u001c", " b"]);
-});
-
-test("the lowest rank is merged first, of equal ones the leftmost", () => {
-  const found = merge(bytes("abcab"), encoder([b, c], [a, b], [a, 1000]));
-  assert.deepEqual(found.steps, [{ rank: 0, at: 1 }, { rank: 1, at: 2 }, { rank: 2, at: 0 }]);
-  assert.deepEqual(found.ids, [1002, 1001]);
-  assert.deepEqual(found.ends, [3, 5]);
-  assert.deepEqual(rowsOf(found), [[1, 2, 3, 4, 5], [1, 3, 4, 5], [1, 3, 5], [3, 5]]);
-});
+const [a, b] = [..."ab"].map((letter) => 3 * letter.charCodeAt(0));
 
 test("of three equal bytes the first two are merged", () => {
   assert.deepEqual(merge(bytes("aaa"), encoder([a, a])).ends, [2, 3]);
   assert.deepEqual(merge(bytes("aaaaa"), encoder([a, a], [1000, 1000])).ends, [4, 5]);
-});
-
-test("a pair listed twice keeps its first rank and id", () => {
-  const found = merge(bytes("ab"), encoder([a, b], [b, c], [a, b]));
-  assert.deepEqual([found.ids, found.steps[0].rank], [[1000], 0]);
-});
-
-test("an empty piece and a single byte have no merges", () => {
-  assert.deepEqual(merge(bytes(""), encoder([a, b])).ids, []);
-  assert.deepEqual(merge(bytes("b"), encoder([a, b])).ids, [b]);
-});
-
-test("no merge crosses the pieces of a text", () => {
-  assert.deepEqual(encode("ab'sa b", encoder([a, b])), [1000, 3 * 39, 3 * 115, a, 96, b]);
 });
 
 test("a piece is merged once and then remembered", () => {

@@ -2,9 +2,8 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 
 import {
-  MAX_STEPS, begin, leanings, recentLoss, shareRight, sizes, takeStep,
+  MAX_STEPS, leanings, recentLoss, shareRight, sizes, takeStep,
 } from "../../mygpt/explorers/train_stack_course.mjs";
-import { WIDTH } from "../../mygpt/explorers/train_stack_net.mjs";
 import { looksOf, planeColours } from "../../mygpt/explorers/train_stack_pictures.mjs";
 import {
   GRID, REACH, advanceAll, lookAround, nextStop, sideOf,
@@ -248,29 +247,6 @@ test("curves have the looks of their wirings, and two of a wiring differ", () =>
   assert.deepEqual(looks("pre-norm", "pre-norm"), [2, 4]);
 });
 
-test("the signal is the deviation of the rows that were read, the gradient the length of a matrix", () => {
-  const rows = Array.from({ length: 2 * WIDTH }, (_, i) => i + 1);
-  const stack = {
-    states: [Float64Array.from([...rows, 999, -999]), Float64Array.from({ length: 18 }, () => 3)],
-    caches: [{}, {}],
-    grads: {
-      "blocks.0.mlp.fc1": { weight: [3, -4], bias: [99] },
-      "blocks.1.mlp.fc1": { weight: [-2, 2, 1, 4], bias: [0] },
-    },
-  };
-  const { signal, gradient } = sizes({ net: stack, batch: { rows: 2 } });
-  near(signal, [Math.sqrt((16 * 17) / 12), 0]); // of 1 to n, with n − 1: n (n + 1) / 12
-  near(gradient, [5, 5]);
-});
-
-test("the sizes of a training are those of each of its blocks", () => {
-  const now = begin({ ...setting({ depth: 5 }), task: "long" });
-  const { signal, gradient } = sizes(now);
-  assert.deepEqual([signal.length, gradient.length], [6, 5]);
-  assert.ok([...signal, ...gradient].every((one) => one > 0));
-  assert.equal(new Set(gradient).size, 5);
-});
-
 test("steps are taken of all stacks, up to a number or until a moment", () => {
   const both = state({}, { wiring: "plain" });
   assert.ok(advanceAll(both, 7));
@@ -289,15 +265,6 @@ test("a stack that is lost stands still, and the other goes on", () => {
   const none = state(LOST, LOST);
   assert.ok(advanceAll(none, 5));
   assert.equal(none.done, 0);
-});
-
-test("a step after a loss too large to follow changes nothing", () => {
-  const { now } = sideOf(setting({ depth: 32, rate: 10 }), "short");
-  takeStep(now);
-  assert.ok(now.lost && now.done === 1);
-  const before = JSON.stringify([[...now.net.weights], [...now.mean], now.losses]);
-  for (let i = 0; i < 5; i += 1) takeStep(now);
-  assert.equal(JSON.stringify([[...now.net.weights], [...now.mean], now.losses]), before);
 });
 
 // The picture of the plane, in one go.

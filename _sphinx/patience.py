@@ -14,7 +14,11 @@ from contextlib import suppress
 from queue import Empty
 
 import zmq
-from jupyter_client.channels import AsyncZMQSocketChannel, ZMQSocketChannel
+from jupyter_client import channels
+from jupyter_client.channels import ZMQSocketChannel
+
+# Before version 8 of the client there is one kind of channel, and its methods wait.
+AsyncZMQSocketChannel = getattr(channels, "AsyncZMQSocketChannel", ZMQSocketChannel)
 
 SLICE_SECONDS = 5
 
@@ -25,9 +29,9 @@ original_async_get_msg = AsyncZMQSocketChannel.get_msg
 
 def mend() -> None:
     """Mend the channels of every client in this process; twice is as good as once."""
+    ZMQSocketChannel.get_msg = get_msg_in_slices
     AsyncZMQSocketChannel.send = send_and_look
     AsyncZMQSocketChannel.get_msg = async_get_msg_in_slices
-    ZMQSocketChannel.get_msg = get_msg_in_slices
 
 
 def send_and_look(channel: AsyncZMQSocketChannel, message: dict) -> None:

@@ -20,10 +20,7 @@ from nbclient.exceptions import CellExecutionError, CellTimeoutError, DeadKernel
 
 sys.path.append(str(Path(__file__).resolve().parents[1] / "_sphinx"))
 
-try:
-    import patience  # or one in the folder of this file
-except ImportError:  # Colab's client is older, and its channels are of another kind
-    patience = None
+import patience
 
 CELL_SECONDS = 600
 LONGEST_SETUP = 60
@@ -53,8 +50,7 @@ def resident(process: psutil.Process) -> int:
 
 def execute(notebook: nbformat.NotebookNode, folder: Path) -> tuple[float, float]:
     """(seconds, megabytes at most) of a run in a fresh kernel."""
-    if patience:
-        patience.mend()
+    patience.mend()
     watch, start = Watch(), time.perf_counter()
     watch.start()
     settings = {"kernel_name": "python3", "timeout": CELL_SECONDS}

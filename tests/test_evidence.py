@@ -168,10 +168,10 @@ def test_the_stored_runs_bear_out_the_claims(run):
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("seed", [*SEEDS, FRESH])
+@pytest.mark.parametrize("seed", [SEEDS[0], FRESH])
 @pytest.mark.parametrize("kind", KINDS)
 def test_models_trained_again_bear_out_the_claims(kind, seed, tmp_path):
-    """All stored trainings again, and one of each kind that was never looked at."""
+    """Of each kind one stored training again, and one that was never looked at."""
     command = [sys.executable, memory_runs.__file__, "--out", tmp_path / "runs.json"]
     chosen = ["--kinds", kind, "--seeds", str(seed), "--jobs", "1"]
     subprocess.run([*command, *chosen], check=True)

@@ -20,7 +20,7 @@ import time
 
 from machine import print_machine
 
-from mygpt.runs import store_runs
+from mygpt.support.stored_runs import store_runs
 
 SHAPES = {  # rows for each process, length, width, heads, layers, steps in a turn
     "48 x 128, width 192": (48, 128, 192, 6, 4, 4),

@@ -28,8 +28,9 @@ from pathlib import Path
 import torch
 from machine import print_machine
 
-from mygpt import commands, training
+from mygpt import training
 from mygpt.checkpoint import checkpoints, load_checkpoint, save_checkpoint
+from mygpt.cli import commands
 
 TEXT = "she sells sea shells by the sea shore. " * 20
 STEPS = 8

@@ -26,9 +26,10 @@ from machine import browser_path, print_machine
 from pages import load, serve
 from playwright.sync_api import sync_playwright
 
-from mygpt import explorers, memory
-from mygpt.probes import Prompts, memory_layers
-from mygpt.world_model import SHIPPED, WorldModel, load_world_model
+from mygpt import explorers
+from mygpt.inside import memory
+from mygpt.inside.hooks import Prompts, memory_layers
+from mygpt.world.models import SHIPPED, WorldModel, load_world_model
 
 ROOT = Path(__file__).parents[1]
 CHAPTER = "chapters/11_rewriting.html"

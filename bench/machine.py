@@ -8,7 +8,7 @@ from pathlib import Path
 sys.path.append(str(Path(__file__).resolve().parents[1]))
 
 import make
-from mygpt.runs import cpu_name
+from mygpt.support.stored_runs import cpu_name
 
 
 def print_machine() -> None:

@@ -15,7 +15,7 @@ import torch
 import torch.nn.functional as F
 
 from mygpt import MLP, set_seed
-from mygpt.runs import make_runs
+from mygpt.support.stored_runs import make_runs
 
 SEEDS = (0, 1, 2, 3, 4, 5)
 RTOL = 0.05  # of a network's error, on another CPU

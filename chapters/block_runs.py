@@ -13,7 +13,7 @@ from torch import nn
 
 from mygpt import TokenEmbedding, TransformerBlock, set_seed
 from mygpt.norm import LayerNorm
-from mygpt.runs import make_runs
+from mygpt.support.stored_runs import make_runs
 
 SEEDS = (0, 1, 2, 3, 4)
 RTOL = 0.3  # on another CPU: at the rate 0.03 rounding grows into other digits

@@ -111,7 +111,7 @@ def has_claims(path: Path) -> bool:
 
 
 def claims_of(name: str) -> dict[str, bool]:
-    from mygpt.runs import load_runs
+    from mygpt.support.stored_runs import load_runs
 
     runs = load_runs(name.removesuffix("_runs"))["runs"]
     return importlib.import_module(name).claims(runs)

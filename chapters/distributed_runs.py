@@ -25,8 +25,8 @@ from mygpt import GPT, CharTokenizer, GPTConfig, load_corpus, set_seed
 from mygpt.checkpoint import checkpoints, step_of
 from mygpt.data import split
 from mygpt.distributed import load_checkpoint
-from mygpt.runs import make_runs
-from mygpt.shards import Shards
+from mygpt.distributed.shards import Shards
+from mygpt.support.stored_runs import make_runs
 from mygpt.training import TrainingConfig, evaluate, train
 
 SEEDS = (0, 1, 2, 3, 4)

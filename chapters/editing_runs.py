@@ -10,13 +10,13 @@ from collections.abc import Iterator
 
 import torch
 
-from mygpt import evidence
-from mygpt.editing import ENOUGH
-from mygpt.evidence.edits import WAYS
-from mygpt.nulls import own_answers, random_values
-from mygpt.probes import final_logits, log_odds
-from mygpt.runs import make_runs
-from mygpt.world_model import WorldModel, train_world_model
+from mygpt.inside import experiments
+from mygpt.inside.editing import ENOUGH
+from mygpt.inside.experiments.edits import WAYS
+from mygpt.inside.hooks import final_logits, log_odds
+from mygpt.inside.null_models import own_answers, random_values
+from mygpt.support.stored_runs import make_runs
+from mygpt.world.models import WorldModel, train_world_model
 
 SEEDS = (1, 2, 3, 4, 5)
 RTOL = None  # trained again, a model differs a little: only the claims are asked
@@ -33,28 +33,30 @@ def run(seed):
     made = train_world_model("attention-first", seed, progress=False)
     facts, stories = made.prompts(made.world.facts()), made.stories(500, seed=7)
     order = random.Random(seed).sample(FORTY, len(FORTY))
-    found = evidence.edited(made, facts, ALL)
+    found = experiments.edited(made, facts, ALL)
     return {
         "seed": seed,
         "ways": {
-            way: evidence.edits(made, facts, ALL, way=way, stories=stories)
+            way: experiments.edits(made, facts, ALL, way=way, stories=stories)
             for way in WAYS
         },
         "thresholds": {
-            f"{enough}": evidence.edits(made, facts, FORTY, enough=enough)
+            f"{enough}": experiments.edits(made, facts, FORTY, enough=enough)
             for enough in THRESHOLDS
         },
         "other thresholds": {
             way: {
-                f"{enough}": evidence.edits(made, facts, FORTY, way=way, enough=enough)
+                f"{enough}": experiments.edits(
+                    made, facts, FORTY, way=way, enough=enough
+                )
                 for enough in THRESHOLDS
             }
             for way in WAYS
             if way != "rank one"
         },
-        "felt": evidence.felt(found),
-        "cells": evidence.followed(found),
-        "in a row": evidence.in_a_row(made, facts, stories, order, COUNTS),
+        "felt": experiments.felt(found),
+        "cells": experiments.followed(found),
+        "in a row": experiments.in_a_row(made, facts, stories, order, COUNTS),
         "log-odds": log_odds(final_logits(made.model, facts), facts.answers)
         .median()
         .item(),
@@ -71,7 +73,7 @@ def null(made, facts, gain, seed, sure=1):
     one = WorldModel(model, made.world)
     own = own_answers(model, facts)
     odds = log_odds(final_logits(model, facts), own.answers).median().item()
-    return {"log-odds": odds} | evidence.edits(one, own, FORTY)
+    return {"log-odds": odds} | experiments.edits(one, own, FORTY)
 
 
 def claims(runs):

@@ -12,7 +12,7 @@ import torch
 from torch import Tensor, nn
 
 from mygpt import MLP, set_seed
-from mygpt.runs import make_runs
+from mygpt.support.stored_runs import make_runs
 
 SEEDS = tuple(range(12))
 RATES = (0.02, 0.04)

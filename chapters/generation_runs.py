@@ -24,8 +24,8 @@ from mygpt.bare import (
     next_logits,
     train,
 )
-from mygpt.runs import make_runs
 from mygpt.sampling import penalise_repetition
+from mygpt.support.stored_runs import make_runs
 
 SEEDS = (0, 1, 2, 3, 4)
 RTOL = None  # times are this machine's, and a rounding turns one text into another

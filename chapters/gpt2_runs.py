@@ -13,7 +13,7 @@ import torch.nn.functional as F
 from torch import Tensor, nn
 
 from mygpt import GPT, CharTokenizer, GPTConfig, load_corpus, set_seed
-from mygpt.runs import make_runs
+from mygpt.support.stored_runs import make_runs
 
 SEEDS = (0, 1, 2, 3, 4)
 RTOL = None  # which of two nearly equal logits is larger depends on the CPU

@@ -15,7 +15,7 @@ from torch import Tensor, nn
 
 from mygpt import load_corpus, set_seed
 from mygpt.bare import GPT, LayerNorm, cross_entropy, initialise
-from mygpt.runs import make_runs
+from mygpt.support.stored_runs import make_runs
 
 SEEDS = (0, 1, 2, 3, 4)
 RATES = (0.003, 0.01)

@@ -15,12 +15,12 @@ from pathlib import Path
 
 import torch
 
-from mygpt import evidence
-from mygpt.nulls import NULLS, own_answers, random_answers
-from mygpt.probes import Prompts, memory_layers
-from mygpt.runs import store_runs
-from mygpt.world import ANSWERS
-from mygpt.world_model import KINDS, SHIPPED, WorldModel, train_world_model
+from mygpt.inside import experiments
+from mygpt.inside.hooks import Prompts, memory_layers
+from mygpt.inside.null_models import NULLS, own_answers, random_answers
+from mygpt.support.stored_runs import store_runs
+from mygpt.world.corpus import ANSWERS
+from mygpt.world.models import KINDS, SHIPPED, WorldModel, train_world_model
 
 OUT = Path(__file__).parent / "data" / "memory.json"
 SEEDS = (1, 2, 3, 4, 5)
@@ -42,18 +42,18 @@ def measured(
     rows = made.rows(READ, seed=1)
     true = made.prompts(made.world.facts())
     return {
-        "right": evidence.share(evidence.is_right(made, true)),
-        "guess": evidence.guess(facts),
-        "triggers share a word": evidence.shared_words(made, rows),
-        "value names the next word": evidence.first_words(made, rows),
-        "lens": evidence.lens(made, facts),
-        "lens, stories": evidence.lens(made, stories),
-        "neurons": evidence.chosen_elsewhere(made, facts),
-        "reach": evidence.reach(made, facts),
-        "halves": evidence.halves(made, facts, stories),
-        "exchanges": evidence.exchanges(made, facts, stories),
-        "carried": evidence.carried(made, facts),
-        "edits": evidence.edits(made, facts, edited),
+        "right": experiments.share(experiments.is_right(made, true)),
+        "guess": experiments.guess(facts),
+        "triggers share a word": experiments.shared_words(made, rows),
+        "value names the next word": experiments.first_words(made, rows),
+        "lens": experiments.lens(made, facts),
+        "lens, stories": experiments.lens(made, stories),
+        "neurons": experiments.chosen_elsewhere(made, facts),
+        "reach": experiments.reach(made, facts),
+        "halves": experiments.halves(made, facts, stories),
+        "exchanges": experiments.exchanges(made, facts, stories),
+        "carried": experiments.carried(made, facts),
+        "edits": experiments.edits(made, facts, edited),
     }
 
 
@@ -65,12 +65,12 @@ def of_nulls(made: WorldModel, facts: Prompts, stories: Prompts, seed: int) -> d
             null = WorldModel(make(made.model, facts, seed, gain), made.world)
             own = [own_answers(null.model, prompts) for prompts in (facts, stories)]
             found[f"{name}, gain {gain:g}"] = measured(null, *own, TEN)
-    words = evidence.answer_words(made).any(0).nonzero()[:, 0]
-    drawn = random_answers(facts, words, evidence.PHRASINGS, seed)
+    words = experiments.answer_words(made).any(0).nonzero()[:, 0]
+    drawn = random_answers(facts, words, experiments.PHRASINGS, seed)
     found["random word"] = {
-        "lens": evidence.lens(made, drawn),
-        "neurons": evidence.chosen_elsewhere(made, drawn),
-        "reach": evidence.reach(made, drawn),
+        "lens": experiments.lens(made, drawn),
+        "neurons": experiments.chosen_elsewhere(made, drawn),
+        "reach": experiments.reach(made, drawn),
     }
     return found
 
@@ -81,21 +81,21 @@ def run(kind: str, seed: int) -> dict:
     made = train_world_model(kind, seed, progress=False)
     facts, stories = made.prompts(made.world.facts()), made.stories(500, seed=7)
     held_out = torch.tensor([fact.held_out for fact in made.world.facts()])
-    right = evidence.is_right(made, facts)
+    right = experiments.is_right(made, facts)
     found = {
         "kind": kind,
         "seed": seed,
-        "trained phrasings": evidence.share(right[~held_out]),
-        "held-out phrasings": evidence.share(right[held_out]),
-        "stories": evidence.share(evidence.is_right(made, stories)),
-        "relearning": [evidence.relearning(made, facts, s) for s in RELEARNINGS],
-        "linear map": evidence.linear_map(made, CAPITALS),
-        "linear map, dealt": evidence.linear_map(made, CAPITALS[1:] + CAPITALS[:1]),
-        "induction": evidence.induction(made, stories),
+        "trained phrasings": experiments.share(right[~held_out]),
+        "held-out phrasings": experiments.share(right[held_out]),
+        "stories": experiments.share(experiments.is_right(made, stories)),
+        "relearning": [experiments.relearning(made, facts, s) for s in RELEARNINGS],
+        "linear map": experiments.linear_map(made, CAPITALS),
+        "linear map, dealt": experiments.linear_map(made, CAPITALS[1:] + CAPITALS[:1]),
+        "induction": experiments.induction(made, stories),
         "cells": {
-            f"network {layer}, {how}": evidence.by_cell(
-                evidence.is_right(
-                    made, facts, evidence.network_off(made, layer, how)(facts)
+            f"network {layer}, {how}": experiments.by_cell(
+                experiments.is_right(
+                    made, facts, experiments.network_off(made, layer, how)(facts)
                 )
             )
             for layer in memory_layers(made.model)
@@ -106,12 +106,12 @@ def run(kind: str, seed: int) -> dict:
         found["trained"] = measured(made, facts, stories)
         found["nulls"] = of_nulls(made, facts, stories, seed)
     if kind == "attention-first":
-        found["relearning, longer"] = evidence.relearned_longer(made, facts, LONGER)
+        found["relearning, longer"] = experiments.relearned_longer(made, facts, LONGER)
         plain = train_world_model(kind, seed, progress=False, nudge=False)
         found["without the nudge"] = {
-            "right": evidence.share(evidence.is_right(plain, facts)),
-            "halves": evidence.halves(plain, facts, stories),
-            "exchanges": evidence.exchanges(plain, facts, stories),
+            "right": experiments.share(experiments.is_right(plain, facts)),
+            "halves": experiments.halves(plain, facts, stories),
+            "exchanges": experiments.exchanges(plain, facts, stories),
         }
     return found
 

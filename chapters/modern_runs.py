@@ -21,7 +21,7 @@ from mygpt.data import split
 from mygpt.gpt import LanguageModel, evaluating
 from mygpt.gpt import initialise as start_as_gpt2
 from mygpt.modern import ModernConfig, ModernGPT, rotate
-from mygpt.runs import make_runs
+from mygpt.support.stored_runs import make_runs
 from mygpt.training import Run, next_token_loss
 
 SEEDS = (0, 1, 2, 3, 4)

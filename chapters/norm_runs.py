@@ -15,7 +15,7 @@ import torch.nn.functional as F
 from torch import Tensor, nn
 
 from mygpt import MLP, LayerNorm, set_seed
-from mygpt.runs import make_runs
+from mygpt.support.stored_runs import make_runs
 
 SEEDS = (0, 1, 2, 3, 4)
 RATES = (0.03, 0.1, 0.3, 0.5, 1.0, 2.0)

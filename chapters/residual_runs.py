@@ -14,8 +14,9 @@ import torch
 import torch.nn.functional as F
 from torch import nn
 
-from mygpt import depth, set_seed
-from mygpt.runs import make_runs
+from mygpt import set_seed
+from mygpt.inside import depth
+from mygpt.support.stored_runs import make_runs
 
 SEEDS = tuple(range(8))
 FEWER = 5  # seeds of the towers of a hundred layers

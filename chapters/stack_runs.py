@@ -14,7 +14,7 @@ from collections.abc import Iterator
 from itertools import product
 from pathlib import Path
 
-from mygpt.runs import make_runs
+from mygpt.support.stored_runs import make_runs
 
 SEEDS = tuple(range(5))
 # Another release of node may round a cosine in another way, and training magnifies it.

@@ -14,7 +14,7 @@ from torch import Tensor, nn
 
 from mygpt import GPT, GPTConfig, load_corpus, set_seed
 from mygpt.data import split
-from mygpt.runs import make_runs
+from mygpt.support.stored_runs import make_runs
 
 SEEDS = (0, 1, 2, 3, 4)
 RTOL = 0.5  # on another CPU: rounding grows during a training

@@ -24,10 +24,10 @@ from mygpt.gpt import GPT, GPTConfig
 from mygpt.huggingface import load_gpt2, save_gpt2
 from mygpt.norm import LayerNorm
 from mygpt.sampling import generate, generate_stream
-from mygpt.seed import set_seed
+from mygpt.support.seed import set_seed
 from mygpt.tokenizers import BPETokenizer, CharTokenizer, WordTokenizer
 from mygpt.training import TrainingConfig, train
-from mygpt.world_model import load_world_model
+from mygpt.world.models import load_world_model
 
 __version__ = "1.0.0"
 

@@ -6,7 +6,7 @@ import torch
 
 from mygpt.embedding import VOCAB, TokenEmbedding, to_ids
 from mygpt.feed_forward import MLP
-from mygpt.seed import set_seed
+from mygpt.support.seed import set_seed
 
 
 def count(module: torch.nn.Module) -> int:
@@ -36,7 +36,7 @@ def running_example() -> None:
 def main() -> int:
     """Run the command line and return the exit status."""
     if len(sys.argv) > 1:
-        from mygpt import commands  # imports all that a GPT needs
+        from mygpt.cli import commands  # imports all that a GPT needs
 
         return commands.main(sys.argv[1:])
     running_example()

@@ -7,7 +7,7 @@ import torch.nn.functional as F
 from jaxtyping import Float
 from torch import Tensor, nn
 
-from mygpt.arguments import (
+from mygpt.support.arguments import (
     check_axes,
     check_below_one,
     check_divisible,

@@ -6,11 +6,10 @@ from functools import partial
 from jaxtyping import Float
 from torch import Tensor, nn
 
-from mygpt.arguments import check_choice
 from mygpt.attention import KVCache, MultiHeadAttention
 from mygpt.feed_forward import MLP
-from mygpt.moved import moved
 from mygpt.norm import LayerNorm
+from mygpt.support.arguments import check_choice
 
 NORMS = ("pre", "post", "none")
 
@@ -104,6 +103,3 @@ class AttentionBlock(nn.Module):
         self, x: Float[Tensor, "B T C"], *, cache: KVCache | None = None
     ) -> Float[Tensor, "B T C"]:
         return x + self.mha(self.ln1(x), cache=cache)
-
-
-__getattr__ = moved(__name__, {"stages": "mygpt.probes"})

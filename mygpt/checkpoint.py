@@ -24,9 +24,9 @@ from safetensors import SafetensorError
 from safetensors.torch import save_file
 from torch import Tensor
 
-from mygpt.files import open_tensors, read_json, sync, write_json
 from mygpt.gpt import GPT, GPTConfig, LanguageModel, build_empty
 from mygpt.modern import ModernConfig, ModernGPT
+from mygpt.support.files import open_tensors, read_json, sync, write_json
 from mygpt.tokenizers import Tokenizer, load_tokenizer
 
 MODELS: dict[str, tuple[type, type[LanguageModel]]] = {

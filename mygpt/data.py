@@ -12,9 +12,14 @@ import torch
 from jaxtyping import Int
 from torch import Tensor
 
-from mygpt.arguments import check_below_one, check_ids, check_positive, check_seed
-from mygpt.files import write_atomically
-from mygpt.world import World
+from mygpt.support.arguments import (
+    check_below_one,
+    check_ids,
+    check_positive,
+    check_seed,
+)
+from mygpt.support.files import write_atomically
+from mygpt.world.corpus import World
 
 Ids = Sequence[int] | np.ndarray | Tensor  # one sequence
 Device = str | torch.device

@@ -6,7 +6,7 @@ import torch
 from jaxtyping import Float, Int
 from torch import Tensor, nn
 
-from mygpt.arguments import check_ids, check_positive
+from mygpt.support.arguments import check_ids, check_positive
 
 VOCAB = ("I", "love", "AI", "!")
 

@@ -3,7 +3,7 @@
 from jaxtyping import Float
 from torch import Tensor, nn
 
-from mygpt.arguments import (
+from mygpt.support.arguments import (
     check_below_one,
     check_choice,
     check_last_axis,

@@ -13,7 +13,13 @@ from jaxtyping import Float, Int
 from torch import Tensor, nn
 from torch.overrides import TorchFunctionMode
 
-from mygpt.arguments import (
+from mygpt.attention import KVCache
+from mygpt.block import AttentionBlock, TransformerBlock
+from mygpt.embedding import TokenEmbedding
+from mygpt.feed_forward import ACTIVATIONS
+from mygpt.inference import convert
+from mygpt.norm import LayerNorm
+from mygpt.support.arguments import (
     check_axes,
     check_below_one,
     check_choice,
@@ -22,12 +28,6 @@ from mygpt.arguments import (
     check_length,
     check_positive,
 )
-from mygpt.attention import KVCache
-from mygpt.block import AttentionBlock, TransformerBlock
-from mygpt.embedding import TokenEmbedding
-from mygpt.feed_forward import ACTIVATIONS
-from mygpt.inference import convert
-from mygpt.norm import LayerNorm
 
 Model = TypeVar("Model", bound="LanguageModel")
 GPT2_SIZES = {  # layers, heads, channels

@@ -11,10 +11,10 @@ from jaxtyping import Float
 from safetensors.torch import save_file
 from torch import Tensor, nn
 
-from mygpt.arguments import check_below_one, check_last_axis, check_positive
 from mygpt.feed_forward import ACTIVATIONS
-from mygpt.files import open_tensors, read_json, write_atomically, write_json
 from mygpt.gpt import GPT, GPTConfig, build_empty
+from mygpt.support.arguments import check_below_one, check_last_axis, check_positive
+from mygpt.support.files import open_tensors, read_json, write_atomically, write_json
 
 CONFIG, WEIGHTS, INDEX = (
     "config.json",

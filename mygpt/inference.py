@@ -15,8 +15,8 @@ import torch.nn.functional as F
 from jaxtyping import Float
 from torch import Tensor, nn
 
-from mygpt.arguments import check_choice
 from mygpt.embedding import TokenEmbedding
+from mygpt.support.arguments import check_choice
 
 Model = TypeVar("Model", bound=nn.Module)
 

@@ -8,7 +8,12 @@ import torch.nn.functional as F
 from jaxtyping import Float, Int
 from torch import Tensor, nn
 
-from mygpt.arguments import (
+from mygpt.attention import KVCache, causal_attention
+from mygpt.embedding import TokenEmbedding
+from mygpt.feed_forward import MLP
+from mygpt.gpt import LanguageModel
+from mygpt.norm import LayerNorm
+from mygpt.support.arguments import (
     check_above_zero,
     check_axes,
     check_choice,
@@ -18,12 +23,6 @@ from mygpt.arguments import (
     check_length,
     check_positive,
 )
-from mygpt.attention import KVCache, causal_attention
-from mygpt.embedding import TokenEmbedding
-from mygpt.feed_forward import MLP
-from mygpt.gpt import LanguageModel
-from mygpt.moved import moved
-from mygpt.norm import LayerNorm
 
 NORMS = ("rms", "layer")
 POSITIONS = ("rotary", "learned")
@@ -319,9 +318,3 @@ def initialise(model: ModernGPT) -> None:
             nn.init.zeros_(block.mlp.fc2.weight)
         if not config.tied:
             nn.init.zeros_(model.head.weight)
-
-
-__getattr__ = moved(
-    __name__,
-    dict.fromkeys(("Muon", "is_hidden_matrix", "orthogonalise"), "mygpt.muon"),
-)

@@ -7,7 +7,7 @@ import torch.nn.functional as F
 from jaxtyping import Float
 from torch import Tensor, nn
 
-from mygpt.arguments import check_last_axis, check_positive, check_range
+from mygpt.support.arguments import check_last_axis, check_positive, check_range
 
 
 def normalise(x: Float[Tensor, "... C"], eps: float = 1e-5) -> Float[Tensor, "... C"]:

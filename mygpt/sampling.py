@@ -9,7 +9,8 @@ import torch
 from jaxtyping import Float, Int
 from torch import Tensor
 
-from mygpt.arguments import (
+from mygpt.gpt import LanguageModel, evaluating_all
+from mygpt.support.arguments import (
     check_above_zero,
     check_axes,
     check_flags,
@@ -19,7 +20,6 @@ from mygpt.arguments import (
     check_whole,
     is_real,
 )
-from mygpt.gpt import LanguageModel, evaluating_all
 
 Function = TypeVar("Function", bound=Callable)
 

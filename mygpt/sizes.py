@@ -3,8 +3,8 @@
 Nothing is built: the counts follow from the config alone, and every part has a name.
 """
 
-from mygpt.arguments import check_length, check_positive
 from mygpt.gpt import GPTConfig
+from mygpt.support.arguments import check_length, check_positive
 
 FLOAT32 = 4  # bytes
 

@@ -10,8 +10,8 @@ from typing import SupportsIndex
 
 import regex
 
-from mygpt.arguments import check_positive
-from mygpt.files import read_json, write_atomically, write_json
+from mygpt.support.arguments import check_positive
+from mygpt.support.files import read_json, write_atomically, write_json
 
 # GPT-2's: endings of English contractions, words, numbers, other signs, spaces; a space
 # before a word belongs to it (Radford et al. 2019, section 2.2).

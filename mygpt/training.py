@@ -12,7 +12,11 @@ import torch
 from torch import Tensor, nn
 from tqdm import tqdm
 
-from mygpt.arguments import (
+from mygpt.checkpoint import INDEX, checkpoints, load_checkpoint, save_checkpoint
+from mygpt.data import Batches, Device, Ids, windows
+from mygpt.gpt import LanguageModel, evaluating
+from mygpt.optimizers import Muon, is_hidden_matrix
+from mygpt.support.arguments import (
     check_below_one,
     check_choice,
     check_flags,
@@ -21,11 +25,7 @@ from mygpt.arguments import (
     check_seed,
     check_whole,
 )
-from mygpt.checkpoint import INDEX, checkpoints, load_checkpoint, save_checkpoint
-from mygpt.data import Batches, Device, Ids, windows
-from mygpt.files import held
-from mygpt.gpt import LanguageModel, evaluating
-from mygpt.muon import Muon, is_hidden_matrix
+from mygpt.support.files import held
 from mygpt.tokenizers import Tokenizer
 
 OPTIMIZERS = ("adamw", "muon")

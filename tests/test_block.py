@@ -6,7 +6,7 @@ from parameters import count
 from torch import nn
 
 from mygpt import TransformerBlock
-from mygpt.probes import stages
+from mygpt.inside.hooks import stages
 
 B, T, C, H = 2, 5, 6, 3
 

@@ -6,14 +6,15 @@ import pytest
 import torch
 from transformers import GPT2LMHeadModel
 
-from mygpt import commands, inference
+from mygpt import inference
 from mygpt.checkpoint import checkpoints, digest, load_checkpoint
+from mygpt.cli import commands
 from mygpt.gpt import GPT, GPTConfig
 from mygpt.huggingface import save_gpt2
 from mygpt.modern import ModernGPT
 from mygpt.sampling import generate
 from mygpt.tokenizers import BPETokenizer, CharTokenizer, WordTokenizer
-from mygpt.world_model import load_world_model, train_world_model
+from mygpt.world.models import load_world_model, train_world_model
 
 TEXT = "she sells sea shells by the sea shore. " * 20
 SMALL = [
@@ -273,11 +274,11 @@ def test_help_says_what_goes_in_and_what_comes_out(command, capsys):
 
 
 def test_a_world_model_is_trained_and_saved(tmp_path, capsys, monkeypatch):
-    monkeypatch.setattr("mygpt.commands.train_world_model", short_training)
+    monkeypatch.setattr("mygpt.cli.commands.train_world_model", short_training)
     out = tmp_path / "world-ordinary.safetensors"
     assert run("world-model", "ordinary", "--seed", 5, "--out", out, "--quiet") == 0
     assert "stories 0" in capsys.readouterr().out
-    monkeypatch.setattr("mygpt.world_model.FOLDER", tmp_path)
+    monkeypatch.setattr("mygpt.world.models.FOLDER", tmp_path)
     made = short_training("ordinary", 5)
     back = load_world_model("ordinary")
     for name, tensor in made.model.state_dict().items():

@@ -18,7 +18,7 @@ from hypothesis import strategies as st
 
 from mygpt import data
 from mygpt.data import Batches, load_corpus, open_tokens, split, windows, write_tokens
-from mygpt.world import World
+from mygpt.world.corpus import World
 
 PLAY = "FIRST CITIZEN:\nBefore we proceed any further, hear me speak.\n" * 23
 PRIMES = [2, 3, 5, 7, 11, 13, 17, 19, 23, 29, 31]

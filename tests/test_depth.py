@@ -4,7 +4,8 @@ from functools import partial
 import pytest
 import torch
 
-from mygpt import MLP, depth, set_seed
+from mygpt import MLP, set_seed
+from mygpt.inside import depth
 
 LAYERS = [1, 5, 10, 15, 20, 30]
 EXPERIMENT_21 = {

@@ -18,10 +18,10 @@ from torch.distributed.fsdp import FSDPModule
 from mygpt import distributed, training
 from mygpt.checkpoint import checkpoints, save_checkpoint
 from mygpt.distributed import connected
-from mygpt.files import held
+from mygpt.distributed.shards import Shards
 from mygpt.gpt import GPT, GPTConfig
 from mygpt.modern import ModernConfig, ModernGPT
-from mygpt.shards import Shards
+from mygpt.support.files import held
 from mygpt.tokenizers import CharTokenizer
 from mygpt.training import TrainingConfig
 

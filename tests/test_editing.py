@@ -3,7 +3,8 @@ import torch
 import torch.nn.functional as F
 from torch import nn
 
-from mygpt.editing import (
+from mygpt.gpt import GPT, GPTConfig
+from mygpt.inside.editing import (
     ablations,
     direction,
     falls,
@@ -19,9 +20,8 @@ from mygpt.editing import (
     strongest,
     written_by,
 )
-from mygpt.gpt import GPT, GPTConfig
-from mygpt.memory import promoted
-from mygpt.probes import final_logits, hidden, log_odds, make_prompts, record
+from mygpt.inside.hooks import final_logits, hidden, log_odds, make_prompts, record
+from mygpt.inside.memory import promoted
 
 TEXTS = [[1, 2, 3], [4], [5, 6, 7, 8, 9], [2, 2]]
 

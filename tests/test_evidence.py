@@ -16,12 +16,12 @@ import pytest
 import torch
 from memory_runs import SEEDS, measured
 
-from mygpt import editing, evidence, memory
-from mygpt.evidence import outside
-from mygpt.evidence.answers import PHRASINGS
-from mygpt.evidence.edits import WAYS, Edited, _new_answers
-from mygpt.nulls import NULLS, own_answers
-from mygpt.probes import (
+from mygpt.inside import editing, experiments, memory
+from mygpt.inside.experiments import outside
+from mygpt.inside.experiments.answers import PHRASINGS
+from mygpt.inside.experiments.edits import WAYS, Edited, _new_answers
+from mygpt.inside.fresh_network import planted
+from mygpt.inside.hooks import (
     Prompts,
     feed_forward,
     final_logits,
@@ -30,10 +30,10 @@ from mygpt.probes import (
     pattern,
     record,
 )
-from mygpt.relearning import planted
-from mygpt.runs import load_runs
-from mygpt.world import ANSWERS, RELATIONS, THINGS
-from mygpt.world_model import KINDS, SHIPPED, WorldModel, load_world_model
+from mygpt.inside.null_models import NULLS, own_answers
+from mygpt.support.stored_runs import load_runs
+from mygpt.world.corpus import ANSWERS, RELATIONS, THINGS
+from mygpt.world.models import KINDS, SHIPPED, WorldModel, load_world_model
 
 ROOT = Path(__file__).parents[1]
 SVG = "{http://www.w3.org/2000/svg}"
@@ -384,22 +384,22 @@ def test_a_code_is_as_loud_as_asked():
 def test_prompts_with_another_answer_than_the_first_phrasing_are_left_out():
     made, facts, _ = asked()
     few = Prompts(facts.ids, facts.last, facts.answers.clone())
-    assert evidence.chosen_elsewhere(made, few, draws=5)["prompts"] == 480
+    assert experiments.chosen_elsewhere(made, few, draws=5)["prompts"] == 480
     few.answers[1] = (few.answers[1] + 1) % len(made.words)
-    assert evidence.chosen_elsewhere(made, few, draws=5)["prompts"] == 479
+    assert experiments.chosen_elsewhere(made, few, draws=5)["prompts"] == 479
 
 
 def test_results_by_relation_and_phrasing():
     right = torch.zeros(40, 4, 4, dtype=torch.bool)
     right[:10, 2, 1] = True
-    found = evidence.by_cell(right.flatten())
+    found = experiments.by_cell(right.flatten())
     assert found[2][1] == 0.25
     assert sum(map(sum, found)) == 0.25
 
 
 def test_a_guesser_knows_the_commonest_answer_of_each_relation():
     _, facts, _ = asked()
-    assert evidence.guess(facts) == pytest.approx((1 + 6 + 9 + 17) / 160)
+    assert experiments.guess(facts) == pytest.approx((1 + 6 + 9 + 17) / 160)
 
 
 def test_an_answer_may_be_the_likeliest_of_its_relation_alone():
@@ -407,10 +407,10 @@ def test_an_answer_may_be_the_likeliest_of_its_relation_alone():
     place = feed_forward(1)
     changes = {place: lambda out: out * 0.4}
     logits = final_logits(made.model, facts, changes)
-    found = evidence.of_its_kind(made, facts, changes)
-    assert (found >= evidence.is_right(made, facts, changes)).all()
-    assert (found & ~evidence.is_right(made, facts, changes)).sum() > 0
-    kinds = evidence.answer_words(made)
+    found = experiments.of_its_kind(made, facts, changes)
+    assert (found >= experiments.is_right(made, facts, changes)).all()
+    assert (found & ~experiments.is_right(made, facts, changes)).sum() > 0
+    kinds = experiments.answer_words(made)
     countries = dict.fromkeys(country for country, _ in ANSWERS)
     words = [[ANSWERS[country, r] for r in RELATIONS] for country in countries]
     assert kinds.sum(1).tolist() == [len(set(one)) for one in zip(*words, strict=True)]
@@ -425,13 +425,13 @@ def test_parts_are_switched_off_as_their_names_say():
     few = facts[:6]
     rows = made.rows(400)
     mean = mean_at(made.model, rows, feed_forward(0))
-    changes = evidence.network_off(made, 0, "mean")(few)
+    changes = experiments.network_off(made, 0, "mean")(few)
     found = record_under(made, few, changes, "blocks.0")
     stream = record(made.model, few.ids, ["blocks.0.ln2.input"])["blocks.0.ln2.input"]
     torch.testing.assert_close(found, stream + mean)
-    changes = evidence.network_off(made, 0, "zero")(few)
+    changes = experiments.network_off(made, 0, "zero")(few)
     torch.testing.assert_close(record_under(made, few, changes, "blocks.0"), stream)
-    changes = evidence.network_off(made, 0, "class mean")(few)
+    changes = experiments.network_off(made, 0, "class mean")(few)
     added = record_under(made, few, changes, "blocks.0") - stream
     same = few.ids == few.ids[0, 1]  # one word gets one vector, wherever it stands
     assert same.sum() > 1
@@ -439,7 +439,7 @@ def test_parts_are_switched_off_as_their_names_say():
     torch.testing.assert_close(vectors, vectors[:1].expand_as(vectors))
     assert not torch.allclose(added[0, 0], added[0, 1], atol=1e-3)
     mean = mean_at(made.model, rows, heads(1))
-    changes = evidence.heads_off(made, 1, "mean", [2])(few)
+    changes = experiments.heads_off(made, 1, "mean", [2])(few)
     place = heads(1)
     before = record(made.model, few.ids, [place])[place]
     after = changes[place](before)
@@ -451,9 +451,9 @@ def test_parts_are_switched_off_as_their_names_say():
     with pytest.raises(
         ValueError, match="how must be one of zero, mean; got 'class mean'"
     ):
-        evidence.heads_off(made, 1, "class mean")
+        experiments.heads_off(made, 1, "class mean")
     with pytest.raises(ValueError, match="which must be among heads 0 to 3, got 7"):
-        evidence.heads_off(made, 1, "mean", (2, 7))
+        experiments.heads_off(made, 1, "mean", (2, 7))
 
 
 def record_under(made, prompts, changes, place):
@@ -476,13 +476,13 @@ def test_an_exchange_gives_the_output_for_the_next_country():
     other = facts.answers[order]
     differs = other != facts.answers
     expected = (logits.argmax(-1) == other)[differs].float().mean().item()
-    found = evidence.exchanged(made, facts, feed_forward(1))
+    found = experiments.exchanged(made, facts, feed_forward(1))
     assert found["other's"] == pytest.approx(expected)
 
 
 def test_heads_look_back_to_the_person_and_ahead_to_the_thing():
     made, _, stories = asked()
-    found = evidence.induction(made, stories)
+    found = experiments.induction(made, stories)
     assert max(found["layer 0, thing to person"]) >= 0.85
     ahead, others = (
         found[f"layer 1, person to {what}"] for what in ("thing", "other things")
@@ -494,7 +494,7 @@ def test_heads_look_back_to_the_person_and_ahead_to_the_thing():
 def test_the_other_things_of_a_story_are_its_things_but_one():
     made, _, stories = asked()
     few = stories[torch.arange(40)]
-    found = evidence.induction(made, few)["layer 1, person to other things"]
+    found = experiments.induction(made, few)["layer 1, person to other things"]
     ahead = pattern(made.model, few.ids, 1)
     expected = torch.zeros(len(found))
     for row, (ids, last) in enumerate(zip(few.ids, few.last, strict=True)):
@@ -517,21 +517,21 @@ def test_one_matrix_leads_to_capitals_only_where_the_words_were_trained():
     dealt = memory_runs.CAPITALS[1:] + memory_runs.CAPITALS[:1]
     for kind, reached in (("attention-first", range(4)), ("ordinary", range(36, 41))):
         made = load_world_model(kind)
-        assert evidence.linear_map(made, memory_runs.CAPITALS) in reached
-        assert evidence.linear_map(made, dealt) <= 3
+        assert experiments.linear_map(made, memory_runs.CAPITALS) in reached
+        assert experiments.linear_map(made, dealt) <= 3
 
 
 def test_an_edit_is_scored_by_what_follows_and_what_stays():
     """One fact by hand: the prompt follows, and every share is of the right prompts."""
     made, facts, _ = asked()
-    found = evidence.edits(made, facts, [0, 5])
+    found = experiments.edits(made, facts, [0, 5])
     assert found["prompt"] == 1
     assert found["rest"] >= 0.99
     assert set(found) == {"prompt", "phrasings", "country", "relation", "rest"}
     wrong = own_answers(made.model, facts)
     wrong.answers[16 * 7 + 4] = (wrong.answers[16 * 7 + 4] + 1) % len(made.words)
-    one_off = evidence.edits(made, wrong, [0])
-    right = evidence.edits(made, facts, [0])
+    one_off = experiments.edits(made, wrong, [0])
+    right = experiments.edits(made, facts, [0])
     assert right["rest"] - one_off["rest"] == pytest.approx(1 / (39 * 12), rel=1e-3)
     assert one_off["relation"] == right["relation"]
 
@@ -539,7 +539,7 @@ def test_an_edit_is_scored_by_what_follows_and_what_stays():
 @pytest.mark.parametrize("way", WAYS)
 def test_edits_of_the_last_step_are_those_of_a_whole_edited_model(way):
     made, facts, stories = asked()
-    found = evidence.edited(made, facts, [6, 33], way=way, stories=stories)
+    found = experiments.edited(made, facts, [6, 33], way=way, stories=stories)
     assert found.fact == [6, 33]
     moment = editing.second_moment(made.model, made.rows(400), 1)
     for row, (fact, new) in enumerate(zip(found.fact, found.new, strict=True)):
@@ -555,14 +555,14 @@ def test_edits_of_the_last_step_are_those_of_a_whole_edited_model(way):
         said = final_logits(model, facts).argmax(-1)
         assert (said != found.said[row]).sum() <= 1  # a tie may fall either way
         whole = WorldModel(model, made.world)
-        kept = evidence.share(evidence.is_right(whole, stories))
+        kept = experiments.share(experiments.is_right(whole, stories))
         assert found.stories[row] == pytest.approx(kept, abs=0.003)
 
 
 def test_an_edit_in_no_known_way_is_refused():
     made, facts, _ = asked()
     with pytest.raises(ValueError, match=r"way must be one of rank one.*got 'two'"):
-        evidence.edits(made, facts, [0], way="two")
+        experiments.edits(made, facts, [0], way="two")
 
 
 def test_what_follows_by_relation_and_phrasing():
@@ -571,7 +571,7 @@ def test_what_follows_by_relation_and_phrasing():
     said[0, 4 * 2 + 3] = said[1, 4 * 6] = said[1, 4 * 6 + 3] = 9
     felt = torch.arange(640.0).expand(2, -1)
     others = [0, 1, 3]  # a fact of each other relation, so that none is empty
-    found = evidence.followed(
+    found = experiments.followed(
         Edited([2, 6, *others], [9] * 5, said[[0, 1, 0, 0, 0]], felt[[0] * 5], [])
     )
     assert found["follows"][2] == [0.5, 0, 0, 1]
@@ -581,8 +581,8 @@ def test_what_follows_by_relation_and_phrasing():
 
 def test_the_groups_of_a_rewritten_fact_are_all_prompts_once():
     made, facts, _ = asked()
-    found = evidence.edited(made, facts, [4 * 7 + 2])
-    of = evidence.groups(found)
+    found = experiments.edited(made, facts, [4 * 7 + 2])
+    of = experiments.groups(found)
     assert {name: int(where.sum()) for name, where in of.items()} == {
         "prompt": 1,
         "phrasings": 3,
@@ -592,7 +592,7 @@ def test_the_groups_of_a_rewritten_fact_are_all_prompts_once():
     }
     assert (torch.stack(list(of.values())).sum(0) == 1).all()
     assert of["prompt"][0, 16 * 7 + 4 * 2]
-    felt = evidence.felt(found)
+    felt = experiments.felt(found)
     assert found.felt[0, 16 * 7 + 4 * 2].item() == pytest.approx(1, abs=1e-4)
     assert felt["phrasings"] > felt["country"] > felt["rest"]
 
@@ -600,7 +600,7 @@ def test_the_groups_of_a_rewritten_fact_are_all_prompts_once():
 def test_a_card_tells_its_triggers_as_sentences_and_each_once():
     made, _, _ = asked()
     rows = made.rows(60, seed=3)
-    told = evidence.cards(made, rows, 1, count=6)
+    told = experiments.cards(made, rows, 1, count=6)
     assert len(told) == 256
     fired = memory.coefficients(made.model, rows)[1]  # (N, T, F)
     for neuron in (0, 37, 199):
@@ -617,9 +617,9 @@ def test_a_card_tells_its_triggers_as_sentences_and_each_once():
 
 def test_edits_in_a_row_are_made_on_top_of_each_other():
     made, facts, stories = asked()
-    found = evidence.in_a_row(made, facts, stories[:40], [0, 5, 10], (1, 3))
+    found = experiments.in_a_row(made, facts, stories[:40], [0, 5, 10], (1, 3))
     assert [one["edits"] for one in found] == [1, 3]
-    alone = evidence.edits(made, facts, [0])
+    alone = experiments.edits(made, facts, [0])
     first = found[0]
     assert first["prompts"] == alone["prompt"] == 1
     assert first["phrasings"] == pytest.approx(alone["phrasings"])
@@ -634,7 +634,7 @@ def test_edits_in_a_row_are_made_on_top_of_each_other():
 def test_stories_are_exchanged_with_stories_of_as_many_pairs():
     made, facts, stories = asked()
     assert (stories.last == stories.last.roll(4)).all()
-    found = evidence.exchanges(made, facts, stories)
+    found = experiments.exchanges(made, facts, stories)
     assert set(found) == {"network 1", "heads of layer 1"}
     place = heads(1)
     output = record(made.model, stories.ids, [place])[place].roll(4, dims=0)

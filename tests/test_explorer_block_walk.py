@@ -7,7 +7,7 @@ from node import in_node
 
 from mygpt import TransformerBlock
 from mygpt.explorers.block_walk import BlockWalk
-from mygpt.probes import stages
+from mygpt.inside.hooks import stages
 
 TOKENS = ["I", "love", "AI", "!", "!"]
 BEFORE = {"x + attention": "x", "x + fc2": "x + attention"}

@@ -9,11 +9,12 @@ import torch
 from node import in_node
 from torch.nn import functional as F
 
-from mygpt import editing, set_seed
-from mygpt.editing import pointed_at
+from mygpt import set_seed
 from mygpt.explorers.live_edits import EditedModel, build_gpt
 from mygpt.gpt import GPT, GPTConfig
-from mygpt.world_model import SHIPPED, load_world_model
+from mygpt.inside import editing
+from mygpt.inside.editing import pointed_at
+from mygpt.world.models import SHIPPED, load_world_model
 
 PROMPTS = 100
 REWRITING = {

@@ -20,11 +20,11 @@ from live_models import (
 )
 from node import in_node
 
-from mygpt.editing import ENOUGH, MOST_STEPS, STEP
 from mygpt.explorers.live_model import split
 from mygpt.gpt import GPT, GPTConfig
-from mygpt.memory import promotion, values
-from mygpt.probes import memory_layers
+from mygpt.inside.editing import ENOUGH, MOST_STEPS, STEP
+from mygpt.inside.hooks import memory_layers
+from mygpt.inside.memory import promotion, values
 
 OFF = {"kind": "scale", "layer": 1, "neuron": 7, "factor": 0.0}
 MANY = {"kind": "scale", "layer": 1, "neuron": [3, 22], "factor": 2.0}

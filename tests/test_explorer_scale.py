@@ -8,9 +8,9 @@ from pathlib import Path
 import pytest
 from node import in_node
 
-from mygpt import scale
+from mygpt.distributed import cost
+from mygpt.distributed.published_runs import PUBLISHED
 from mygpt.explorers import Scale, live_scale
-from mygpt.published import PUBLISHED
 
 FOLDER = Path(live_scale.__file__).parent
 COUNT = FOLDER / "scale_count.mjs"
@@ -28,20 +28,20 @@ def runs():
     def between(low, high):
         return round(low * (high / low) ** draw.random())
 
-    for model in scale.MODELS:
-        for device in scale.DEVICES.values():
-            for spread in scale.SPREADS:
-                given = {"devices": 96, "spread": spread} | scale.DATA[model]
-                yield scale.Run(scale.MODELS[model], device, **given)
+    for model in cost.MODELS:
+        for device in cost.DEVICES.values():
+            for spread in cost.SPREADS:
+                given = {"devices": 96, "spread": spread} | cost.DATA[model]
+                yield cost.Run(cost.MODELS[model], device, **given)
     for _ in range(400):
-        model = scale.Model(
+        model = cost.Model(
             parameters=between(1, 10**14),
             num_layers=between(1, 10**3),
             embed_dim=between(1, 10**5),
             num_heads=between(1, 10**3),
             length=between(1, 10**5),
         )
-        device = scale.Device(
+        device = cost.Device(
             memory=between(1e6, 1e15),
             peak=between(1e9, 1e18),
             within=between(1e3, 1e13),
@@ -49,14 +49,14 @@ def runs():
             per_machine=between(1, 100),
         )
         sequences = between(1, 10**6)
-        yield scale.Run(
+        yield cost.Run(
             model,
             device,
             devices=between(1, min(sequences, 10**5)),
             tokens=between(1, 10**15),
             batch_tokens=sequences * model.length + draw.randrange(model.length),
-            spread=draw.choice(scale.SPREADS),
-            kept=draw.choice(scale.KEPT),
+            spread=draw.choice(cost.SPREADS),
+            kept=draw.choice(cost.KEPT),
             at_once=between(1, 10**4),
             share=between(1, 1000) / 1000,
         )
@@ -82,21 +82,21 @@ def test_the_page_counts_what_the_package_does(tmp_path):
     for run, got in zip(RUNS, page, strict=True):
         exact = [run.sequences, run.steps, run.most_sequences]
         assert got[:3] == exact
-        memory = scale.memory_per_device(run)
+        memory = cost.memory_per_device(run)
         assert list(got[3]) == list(memory)
         assert got[3] == pytest.approx(memory, rel=1e-12)
-        assert got[4:7] == [scale.least_devices(run), scale.limit(run), scale.fits(run)]
-        step, whole = scale.step_time(run), scale.training_time(run)
+        assert got[4:7] == [cost.least_devices(run), cost.limit(run), cost.fits(run)]
+        step, whole = cost.step_time(run), cost.training_time(run)
         numbers = [
-            scale.flops_per_token(run.model, run.kept),
-            scale.traffic_per_step(run),
-            scale.bandwidth(run),
+            cost.flops_per_token(run.model, run.kept),
+            cost.traffic_per_step(run),
+            cost.bandwidth(run),
         ]
         assert got[7:10] == pytest.approx(numbers, rel=1e-12)
         assert got[10] == pytest.approx(vars(step), rel=1e-12)
         assert got[11] == pytest.approx(vars(whole), rel=1e-12)
-        assert got[12] == pytest.approx(scale.device_hours(run), rel=1e-12)
-        assert got[13] == pytest.approx(scale.interruptions(run), rel=1e-12)
+        assert got[12] == pytest.approx(cost.device_hours(run), rel=1e-12)
+        assert got[13] == pytest.approx(cost.interruptions(run), rel=1e-12)
         limits.add(got[5])
     assert limits == {"memory", "network", "batch", "arithmetic"}
 
@@ -108,10 +108,10 @@ def test_the_page_has_the_presets_limits_and_published_runs_of_python(tmp_path):
         predictedOf(one), missOf(one)])]"""
     found = in_node(script, 0, tmp_path, {f"{{ {names} }}": COUNT})
     models, devices, data, limits, most, published = found
-    assert models == {name: asdict(one) for name, one in scale.MODELS.items()}
-    assert devices == {name: asdict(one) for name, one in scale.DEVICES.items()}
-    assert data == scale.DATA
-    assert (limits, most) == (scale.LIMITS, scale.MOST)
+    assert models == {name: asdict(one) for name, one in cost.MODELS.items()}
+    assert devices == {name: asdict(one) for name, one in cost.DEVICES.items()}
+    assert data == cost.DATA
+    assert (limits, most) == (cost.LIMITS, cost.MOST)
     for mine, (name, run, quantity, reported, said, miss) in zip(
         PUBLISHED, published, strict=True
     ):
@@ -146,17 +146,17 @@ def test_the_curve_goes_through_every_number_of_devices_that_changes_it(tmp_path
 
 def test_presets_give_a_run_and_arguments_take_the_place_of_theirs():
     figure = Scale()
-    data = scale.DATA["GPT-3 175B"]
+    data = cost.DATA["GPT-3 175B"]
     given = {"devices": 512} | data
-    own = scale.Run(scale.MODELS["GPT-3 175B"], scale.DEVICES["A100"], **given)
+    own = cost.Run(cost.MODELS["GPT-3 175B"], cost.DEVICES["A100"], **given)
     assert figure.run == own
     changes = {"spread": "copies", "kept": "everything", "tokens": 10**9, "at_once": 2}
     changed = Scale(devices=7, share=0.5, **changes).run
     assert changed == replace(own, devices=7, share=0.5, **changes)
     small = Scale("GPT-2 small", "H100", batch_tokens=5000)
     assert (small.devices, small.run.sequences) == (4, 4)
-    mine = replace(scale.DEVICES["A100"], between=scale.HOME)
-    model = replace(scale.MODELS["GPT-2 XL"], length=512)
+    mine = replace(cost.DEVICES["A100"], between=cost.HOME)
+    model = replace(cost.MODELS["GPT-2 XL"], length=512)
     assert (Scale(model, mine).run.model, Scale(model, mine).run.device) == (
         model,
         mine,

@@ -33,9 +33,9 @@ from live_models import FACTS, live
 from node import FOLDER, in_node
 
 from mygpt import explorers
-from mygpt.depth import DepthSweep, sweep
+from mygpt.distributed.cost import DEVICES, MODELS
 from mygpt.explorers.base import stylesheet
-from mygpt.scale import DEVICES, MODELS
+from mygpt.inside.depth import DepthSweep, sweep
 
 COMMA = r",(?![^()]*(?:\([^()]*\)[^()]*)*\))"  # outside brackets, also nested ones
 EVERY = pytest.mark.parametrize(

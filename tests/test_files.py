@@ -2,7 +2,7 @@ import json
 
 import pytest
 
-from mygpt import files
+from mygpt.support import files
 
 
 def test_a_files_bytes_and_then_its_name_are_on_the_disk(tmp_path, monkeypatch):

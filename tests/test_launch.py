@@ -17,11 +17,11 @@ from torch.distributed.elastic.multiprocessing.errors import (
     ProcessFailure,
 )
 
-from mygpt import launch
 from mygpt.checkpoint import checkpoints, load_checkpoint
-from mygpt.commands import main
+from mygpt.cli.commands import main
+from mygpt.distributed import launch
 from mygpt.distributed import load_checkpoint as load_shared
-from mygpt.launch import meet_options, why
+from mygpt.distributed.launch import meet_options, why
 
 SMALL = [
     *("--layers=1", "--heads=2", "--width=16", "--length=16", "--batch-size=4"),

@@ -3,9 +3,10 @@
 import pytest
 import torch
 
-from mygpt import machine, training_command
+from mygpt.cli import train
 from mygpt.gpt import GPT, GPTConfig
-from mygpt.machine import check_fits, free_memory
+from mygpt.support import available_memory
+from mygpt.support.available_memory import check_fits, free_memory
 
 CPU = torch.device("cpu")
 
@@ -17,8 +18,8 @@ def system(tmp_path, monkeypatch):
     group.mkdir()
     memory.write_text("MemTotal:  16000000 kB\nMemAvailable:  8000000 kB\n")
     (group / "memory.max").write_text("max\n")
-    monkeypatch.setattr(machine, "MEMINFO", memory)
-    monkeypatch.setattr(machine, "CGROUP", group)
+    monkeypatch.setattr(available_memory, "MEMINFO", memory)
+    monkeypatch.setattr(available_memory, "CGROUP", group)
     return group
 
 
@@ -42,8 +43,8 @@ def test_a_containers_limit_counts_where_it_is_lower(system):
 
 
 def test_where_the_system_does_not_tell_nothing_is_refused(monkeypatch, tmp_path):
-    monkeypatch.setattr(machine, "MEMINFO", tmp_path / "none")
-    monkeypatch.setattr(machine, "CGROUP", tmp_path / "none")
+    monkeypatch.setattr(available_memory, "MEMINFO", tmp_path / "none")
+    monkeypatch.setattr(available_memory, "CGROUP", tmp_path / "none")
     assert free_memory(CPU) is None
     check_fits(10**15, CPU)
     assert free_memory(torch.device("meta")) is None
@@ -52,13 +53,11 @@ def test_where_the_system_does_not_tell_nothing_is_refused(monkeypatch, tmp_path
 @pytest.mark.parametrize(("shard", "parts"), [(False, 1), (True, 6)])
 def test_a_model_is_in_parts_only_when_it_is_shared_out(monkeypatch, shard, parts):
     asked = []
-    monkeypatch.setattr(
-        training_command, "check_fits", lambda *given: asked.append(given)
-    )
+    monkeypatch.setattr(train, "check_fits", lambda *given: asked.append(given))
     monkeypatch.setenv("WORLD_SIZE", "6")
     monkeypatch.setenv("LOCAL_WORLD_SIZE", "2")
     model = GPT(GPTConfig(7, 5, 4, 2, 1))
-    training_command.check_room(model, CPU, shard)
+    train.check_room(model, CPU, shard)
     assert asked == [(sum(p.numel() for p in model.parameters()), CPU, 2, parts)]
 
 

@@ -3,9 +3,10 @@ import torch
 import torch.nn.functional as F
 from torch import nn
 
-from mygpt import memory
 from mygpt.gpt import GPT, GPTConfig
-from mygpt.memory import (
+from mygpt.inside import memory
+from mygpt.inside.hooks import final_logits, hidden, make_prompts, record
+from mygpt.inside.memory import (
     agreement,
     attributions,
     coefficients,
@@ -20,7 +21,6 @@ from mygpt.memory import (
     triggers,
     values,
 )
-from mygpt.probes import final_logits, hidden, make_prompts, record
 
 CONFIG = GPTConfig(13, 11, 10, 2, 2)
 TEXTS = [[1, 2, 3], [4], [5, 6, 7, 8, 9], [2, 2]]
@@ -93,7 +93,7 @@ def test_promoted_tokens_come_in_order(model, monkeypatch):
 def test_triggers_are_the_strongest_places_with_different_texts(model, monkeypatch):
     rows = torch.randint(3, (23, 7))  # three words: texts recur
     whole = triggers(model, rows, 1, count=5, context=2)
-    monkeypatch.setattr("mygpt.probes.POSITIONS", 30)  # parts of four rows
+    monkeypatch.setattr("mygpt.inside.hooks.POSITIONS", 30)  # parts of four rows
     parts = triggers(model, rows, 1, count=5, context=2)
     every = record(model, rows, [hidden(1)])[hidden(1)].detach()
     seen, first = set(), torch.zeros(23, 7, dtype=torch.bool)

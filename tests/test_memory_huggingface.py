@@ -5,14 +5,10 @@ import torch
 from gpt2_checkpoints import their_model, written
 from transformers import GPT2LMHeadModel
 
-from mygpt.editing import (
-    ablations,
-    rewrite,
-    rewrite_value,
-    second_moment,
-)
 from mygpt.huggingface import load_gpt2, save_gpt2
-from mygpt.memory import (
+from mygpt.inside.editing import ablations, rewrite, rewrite_value, second_moment
+from mygpt.inside.hooks import final_logits, log_odds, make_prompts, memory_layers
+from mygpt.inside.memory import (
     agreement,
     attributions,
     coefficients,
@@ -24,7 +20,6 @@ from mygpt.memory import (
     triggers,
     values,
 )
-from mygpt.probes import final_logits, log_odds, make_prompts, memory_layers
 
 TEXTS = [[1, 2, 3], [4], [5, 6, 7, 8, 9], [2, 2]]
 

@@ -4,7 +4,8 @@ import torch.nn.functional as F
 from torch import nn
 
 from mygpt.gpt import GPT, GPTConfig
-from mygpt.nulls import (
+from mygpt.inside.hooks import feed_forward, final_logits, make_prompts, record
+from mygpt.inside.null_models import (
     NULLS,
     dealt_answers,
     own_answers,
@@ -13,7 +14,6 @@ from mygpt.nulls import (
     random_network,
     random_values,
 )
-from mygpt.probes import feed_forward, final_logits, make_prompts, record
 
 NETWORK = "blocks.1.mlp."
 

@@ -3,7 +3,8 @@ import numpy as np
 import pytest
 from matplotlib.figure import Figure
 
-from mygpt import depth, plots
+from mygpt import plots
+from mygpt.inside import depth
 
 
 @pytest.fixture

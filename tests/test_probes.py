@@ -2,7 +2,7 @@ import pytest
 import torch
 
 from mygpt.gpt import GPT, GPTConfig
-from mygpt.probes import (
+from mygpt.inside.hooks import (
     accuracy,
     changed,
     class_means,

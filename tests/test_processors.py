@@ -259,12 +259,12 @@ def test_a_process_writes_down_what_it_opens(tmp_path):
         {**variables, "MYGPT_OPENED": str(opened)},
         ROOT,
         "-c",
-        "import mygpt.seed, subprocess, sys\n"
+        "import mygpt.support.seed, subprocess, sys\n"
         "subprocess.run([sys.executable, '-c', 'open(\"chapters/terms.py\")'])",
     )
     lines = "".join(path.read_text() for path in opened.iterdir()).split()
     names = {settings.source_of(line) for line in lines}
-    assert {"mygpt/__init__.py", "mygpt/seed.py", "chapters/terms.py"} <= names
+    assert {"mygpt/__init__.py", "mygpt/support/seed.py", "chapters/terms.py"} <= names
     assert len(list(opened.iterdir())) == 2
 
 

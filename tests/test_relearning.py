@@ -4,8 +4,7 @@ import torch.nn.functional as F
 from torch import nn
 
 from mygpt.gpt import GPT, GPTConfig
-from mygpt.probes import Prompts, final_logits, make_prompts
-from mygpt.relearning import (
+from mygpt.inside.fresh_network import (
     Recovered,
     entering,
     planted,
@@ -13,6 +12,7 @@ from mygpt.relearning import (
     relearned,
     relearned_logits,
 )
+from mygpt.inside.hooks import Prompts, final_logits, make_prompts
 
 
 @pytest.fixture

@@ -7,9 +7,7 @@ from dataclasses import replace
 
 import pytest
 
-from mygpt.gpt import GPTConfig
-from mygpt.published import PUBLISHED, Published
-from mygpt.scale import (
+from mygpt.distributed.cost import (
     DATA,
     DEVICES,
     HOME,
@@ -31,6 +29,8 @@ from mygpt.scale import (
     traffic_per_step,
     training_time,
 )
+from mygpt.distributed.published_runs import PUBLISHED, Published
+from mygpt.gpt import GPTConfig
 from mygpt.sizes import flops_per_token as exact_flops
 from mygpt.sizes import memory as exact_memory
 from mygpt.sizes import parameters_by_part
@@ -367,7 +367,7 @@ def test_a_device_that_is_none_is_refused(change, message):
 
 
 WORDS = """
-from mygpt.scale import DEVICES, MODELS, Device, Model, Run
+from mygpt.distributed.cost import DEVICES, MODELS, Device, Model, Run
 good = {"devices": 2, "tokens": 9999, "batch_tokens": 9999}
 for name, value in [("devices", "many"), ("tokens", 1e3), ("share", "half"),
                     ("spread", 3), ("kept", None), ("at_once", [1])]:

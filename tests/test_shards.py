@@ -7,7 +7,7 @@ import torch
 from hypothesis import given
 from hypothesis import strategies as st
 
-from mygpt.shards import Shards, derived_seed
+from mygpt.distributed.shards import Shards, derived_seed
 
 LENGTH = 3
 

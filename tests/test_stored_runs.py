@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from mygpt.runs import load_runs
+from mygpt.support.stored_runs import load_runs
 
 CHAPTERS = Path(__file__).resolve().parents[1] / "chapters"
 TOPICS = [

@@ -9,8 +9,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from mygpt import world
-from mygpt.world import CHANT, COPY, FACT, OTHER, STOP, World, draw
+from mygpt.world import corpus
+from mygpt.world.corpus import CHANT, COPY, FACT, OTHER, STOP, World, draw
 
 TEXT_SHA256 = "bd172fe693fc568e874bb14d4d770aec9d221d6cb7a801b0e2f51a7a7cf2f555"
 
@@ -25,12 +25,12 @@ def as_sentence(fact):
 
 
 def roles():
-    columns = zip(*map(str.split, world.COUNTRIES.strip().splitlines()), strict=True)
-    phrases = (p for four in world.PHRASINGS.values() for p in four)
+    columns = zip(*map(str.split, corpus.COUNTRIES.strip().splitlines()), strict=True)
+    phrases = (p for four in corpus.PHRASINGS.values() for p in four)
     return {
-        **dict(zip(("country", *world.RELATIONS), map(set, columns), strict=True)),
-        "person": set(world.PEOPLE),
-        "thing": set(world.THINGS),
+        **dict(zip(("country", *corpus.RELATIONS), map(set, columns), strict=True)),
+        "person": set(corpus.PEOPLE),
+        "thing": set(corpus.THINGS),
         "sentence": {w for p in phrases for w in p.split() if w != "{}"} | {STOP},
     }
 
@@ -76,8 +76,8 @@ def test_no_word_has_two_roles():
         assert not words & others, f"{one} and {other}"
     assert World().words == tuple(sorted(set().union(*roles().values())))
     assert all(w == STOP or (w.isascii() and w.islower()) for w in World().words)
-    assert len(world.PEOPLE) == len(set(world.PEOPLE)) == 30
-    assert len(world.THINGS) == len(set(world.THINGS)) == 30
+    assert len(corpus.PEOPLE) == len(set(corpus.PEOPLE)) == 30
+    assert len(corpus.THINGS) == len(set(corpus.THINGS)) == 30
 
 
 def test_a_fact_knows_its_prompt_and_its_answer():
@@ -113,13 +113,13 @@ def test_rows_hold_every_other_phrasing_and_never_a_held_out_one():
 def test_a_row_is_65_words_in_whole_sentences(seed):
     tiny = World(1)
     words, kinds = tiny.row(Random(seed))
-    assert len(words) == len(kinds) == world.ROW_LENGTH
+    assert len(words) == len(kinds) == corpus.ROW_LENGTH
     assert words[0] == words[-1] == STOP
     assert set(words) <= set(tiny.words)
     facts = {as_sentence(f) for f in tiny.facts() if not f.held_out}
     rest = [s for s in sentences(words) if s not in facts]
     assert len(set(map(len, rest))) <= 1
-    assert {w for s in rest for w in s} <= {*world.PEOPLE, *world.THINGS}
+    assert {w for s in rest for w in s} <= {*corpus.PEOPLE, *corpus.THINGS}
 
 
 def test_the_kinds_of_rows_have_their_shares():
@@ -225,7 +225,9 @@ def test_a_seed_gives_the_same_text_everywhere():
 
 
 def test_the_world_needs_nothing_but_the_standard_library():
-    code = f"import runpy; print(runpy.run_path({world.__file__!r})['World']().text(3))"
+    code = (
+        f"import runpy; print(runpy.run_path({corpus.__file__!r})['World']().text(3))"
+    )
     run = [sys.executable, "-I", "-S", "-c", code]
     out = subprocess.run(run, capture_output=True, text=True, check=True).stdout
     assert out.strip() == World().text(3).strip()

@@ -10,8 +10,8 @@ from torch import Tensor, nn
 from mygpt.gpt import GPT
 from mygpt.huggingface import load_gpt2
 from mygpt.tokenizers import load_tokenizer
-from mygpt.world import STOP
-from mygpt.world_model import load_world_model
+from mygpt.world.corpus import STOP
+from mygpt.world.models import load_world_model
 
 
 @dataclass(frozen=True)

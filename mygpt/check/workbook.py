@@ -7,7 +7,7 @@ from mygpt.check.engine import failed
 from mygpt.check.files import LOOP, check_file, loops
 from mygpt.check.result import Result, wrapped
 from mygpt.check.task import CHAPTERS, Task
-from mygpt.files import write_atomically
+from mygpt.support.files import write_atomically
 
 NOT_BEGUN, MISSING = "NotImplementedError", "there is no"
 README = """\

@@ -8,16 +8,15 @@ import torch
 from jaxtyping import Float
 from torch import Tensor, nn
 
-from mygpt.editing import (
+from mygpt.gpt import GPT, GPTConfig
+from mygpt.inside.editing import (
     mean_key,
     output_for,
     pointed_at,
     rank_one_change,
     scaled,
 )
-from mygpt.gpt import GPT, GPTConfig
-from mygpt.memory import values
-from mygpt.probes import (
+from mygpt.inside.hooks import (
     Changes,
     changed,
     feed_forward,
@@ -27,6 +26,7 @@ from mygpt.probes import (
     memory_layers,
     record,
 )
+from mygpt.inside.memory import values
 
 PARTS = {"heads": heads, "network": feed_forward}
 

@@ -11,7 +11,6 @@ from matplotlib.figure import Figure
 from torch import Tensor
 
 from mygpt import plots
-from mygpt.editing import ENOUGH, MOST_STEPS, STEP
 from mygpt.explorers.base import (
     Explorer,
     Numbers,
@@ -27,8 +26,9 @@ from mygpt.explorers.base import (
 from mygpt.explorers.live_edits import PARTS, EditedModel, build_gpt
 from mygpt.explorers.memory import Pairs, check_pairs, pack_pairs
 from mygpt.feed_forward import ACTIVATIONS
-from mygpt.memory import contributions
-from mygpt.probes import make_prompts, memory_layers
+from mygpt.inside.editing import ENOUGH, MOST_STEPS, STEP
+from mygpt.inside.hooks import make_prompts, memory_layers
+from mygpt.inside.memory import contributions
 
 STOP = "."
 TABLES = ("token.embedding.weight", "position.weight")

@@ -4,8 +4,7 @@ from collections.abc import Mapping
 from dataclasses import asdict, fields
 from typing import Any
 
-from mygpt.published import PUBLISHED
-from mygpt.scale import (
+from mygpt.distributed.cost import (
     DATA,
     DEVICES,
     LIMITS,
@@ -17,6 +16,7 @@ from mygpt.scale import (
     memory_per_device,
     step_time,
 )
+from mygpt.distributed.published_runs import PUBLISHED
 
 __all__ = [
     "DATA",

@@ -26,10 +26,11 @@ LOOKS = {  # of the parts of the memory, in the page's order
 class Scale(Explorer):
     """What one training run needs on `devices` devices, and what limits it.
 
-    `model` and `device` are names of `mygpt.scale`'s MODELS and DEVICES, or a Model and
-    a Device of one's own; the other arguments are those of its Run. Where none are
-    given, tokens, batch, sequences at once and what is kept are those of the model's
-    DATA, and 512 devices share the batch, or fewer where it has fewer sequences.
+    `model` and `device` are names of the MODELS and DEVICES of `distributed.cost`, or a
+    Model and a Device of one's own; the other arguments are those of its Run. Where
+    none are given, tokens, batch, sequences at once and what is kept are those of the
+    model's DATA, and 512 devices share the batch, or fewer where it has fewer
+    sequences.
     """
 
     _esm = module("scale")
@@ -88,7 +89,7 @@ class Scale(Explorer):
 
     @property
     def run(self) -> counts.Run:
-        """The run that is shown, for the functions of `mygpt.scale`."""
+        """The run that is shown, for the functions of `mygpt.distributed.cost`."""
         return counts.run_of({name: getattr(self, name) for name in TRAITS})
 
     @traitlets.validate(*TRAITS)

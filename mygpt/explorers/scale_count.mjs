@@ -1,4 +1,4 @@
-// What a training run costs on many devices, as mygpt/scale.py counts it; no page is touched here.
+// What a training run costs on many devices, as mygpt/distributed/cost.py counts it; no page is touched here.
 // A run is { model, device, tokens, batch_tokens, at_once, share, devices, spread, kept }.
 
 import { total } from "./amounts.mjs";
@@ -141,7 +141,7 @@ const LLAMA = {
   model: MODELS["Llama 3 405B"], device: DEVICES.H100, devices: 2048, ...DATA["Llama 3 405B"], spread: "sharded",
   kept: "no scores", share: 0.41,
 };
-/** Published runs, as mygpt/published.py has them. */
+/** Published runs, as mygpt/distributed/published_runs.py has them. */
 export const PUBLISHED = [
   { name: "Llama 3 405B", run: LLAMA, quantity: "device-hours", reported: [30.84e6, 30.84e6] },
   { name: "GPT-3 on 768 A100", run: GPT3, quantity: "days", reported: [74, 74] },

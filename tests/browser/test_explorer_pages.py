@@ -9,10 +9,11 @@ import torch
 from drawn import FITTED, OUTSIDE
 from quick import slow_but
 
-from mygpt import TransformerBlock, explorers, scale, set_seed
+from mygpt import TransformerBlock, explorers, set_seed
+from mygpt.distributed import cost
+from mygpt.distributed.published_runs import PUBLISHED
 from mygpt.gpt import GPTConfig
-from mygpt.probes import stages
-from mygpt.published import PUBLISHED
+from mygpt.inside.hooks import stages
 from mygpt.sampling import next_token_probabilities
 from mygpt.sizes import flops_per_token, memory, parameters_by_part
 from mygpt.tokenizers import BPETokenizer
@@ -323,7 +324,7 @@ def shown_memory(root):
 
 
 def expected_memory(run):
-    parts = scale.memory_per_device(run).values()
+    parts = cost.memory_per_device(run).values()
     return [three_digits(one) if one else "0 B" for one in parts]
 
 
@@ -379,7 +380,7 @@ def test_a_button_sets_the_calculator_to_a_published_run(explorer):
 
 
 def bounds(run):
-    time = scale.training_time(run)
+    time = cost.training_time(run)
     return time.overlapped, time.sequential
 
 

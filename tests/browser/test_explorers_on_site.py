@@ -4,7 +4,7 @@ import pytest
 import torch
 from torch.nn import functional as F
 
-from mygpt.depth import sweep
+from mygpt.inside.depth import sweep
 
 PAGES = {
     "activations": "chapters/06_activations.html",

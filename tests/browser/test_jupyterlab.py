@@ -21,7 +21,7 @@ import nbformat
 import psutil
 import pytest
 
-from mygpt.scale import memory_per_device
+from mygpt.distributed.cost import memory_per_device
 
 MAKE = """
 import json

@@ -4,8 +4,8 @@ import numpy as np
 import pytest
 from live_models import FACTS, LENGTH, NEURONS, PROMPT, WORDS, arrays, live, triggers
 
-from mygpt.memory import contributions, promotion, values
-from mygpt.probes import make_prompts
+from mygpt.inside.hooks import make_prompts
+from mygpt.inside.memory import contributions, promotion, values
 
 HOST = "<head><script>window.bookHost = {};</script>"  # as a page of the site has it
 

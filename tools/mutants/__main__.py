@@ -58,9 +58,9 @@ UNRECORDED = {
     "mygpt/check/child.py": APART,
     "mygpt/check/files.py": APART,
     "mygpt/check/workbook.py": APART,
-    "mygpt/commands.py": ("tests/test_check_files.py",),
-    "mygpt/distributed.py": ("tests/test_distributed.py",),
-    "mygpt/launch.py": ("tests/test_launch.py",),
+    "mygpt/cli/commands.py": ("tests/test_check_files.py",),
+    "mygpt/distributed/training.py": ("tests/test_distributed.py",),
+    "mygpt/distributed/launch.py": ("tests/test_launch.py",),
 }
 KINDS = {"Python": of_python, "scripts": of_scripts}
 

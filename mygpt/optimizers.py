@@ -9,7 +9,7 @@ import torch
 from jaxtyping import Float
 from torch import Tensor
 
-from mygpt.arguments import check_below_one, check_positive, check_range
+from mygpt.support.arguments import check_below_one, check_positive, check_range
 
 
 def orthogonalise(

@@ -4,9 +4,9 @@ import torch
 from jaxtyping import Bool
 from torch import Tensor
 
-from mygpt.probes import Changes, Prompts, final_logits
-from mygpt.world import ANSWERS, RELATIONS
-from mygpt.world_model import WorldModel
+from mygpt.inside.hooks import Changes, Prompts, final_logits
+from mygpt.world.corpus import ANSWERS, RELATIONS
+from mygpt.world.models import WorldModel
 
 COUNTRIES, PHRASINGS = len(ANSWERS) // len(RELATIONS), 4
 SHAPE = COUNTRIES, len(RELATIONS), PHRASINGS

@@ -1,4 +1,4 @@
-"""Published runs beside what `mygpt.scale` says of them, and by how much it misses.
+"""Published runs beside what `cost` says of them, and by how much it misses.
 
 What each tests is not the same. Of Llama 3 405B the utilisation comes from a table of
 its paper and the hours from its model card: the difference is what a run loses that no
@@ -11,7 +11,7 @@ parameters, of which one fitted its devices and one did not, test the memory.
 import math
 from dataclasses import dataclass, replace
 
-from mygpt.scale import (
+from mygpt.distributed.cost import (
     DATA,
     DEVICES,
     MODELS,

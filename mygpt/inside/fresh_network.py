@@ -14,7 +14,7 @@ from jaxtyping import Bool, Float, Int
 from torch import Tensor, nn
 
 from mygpt.gpt import GPT
-from mygpt.probes import Prompts, feed_forward, record
+from mygpt.inside.hooks import Prompts, feed_forward, record
 
 STEPS = 300
 

@@ -10,8 +10,8 @@ import torch
 from mygpt.checkpoint import checkpoint_path, checkpoints, load_checkpoint
 from mygpt.data import load_corpus, split
 from mygpt.gpt import GPT, GPTConfig, LanguageModel, build_empty
-from mygpt.machine import check_fits
 from mygpt.modern import ModernConfig, ModernGPT
+from mygpt.support.available_memory import check_fits
 from mygpt.tokenizers import BPETokenizer, CharTokenizer, Tokenizer, WordTokenizer
 from mygpt.training import RECIPES, History, TrainingConfig, check_out, train
 
@@ -20,7 +20,7 @@ Begun = tuple[LanguageModel, Tokenizer | None, dict]
 
 def run_train(options: argparse.Namespace) -> None:
     """Train in this process, or start as many as were asked for."""
-    from mygpt.launch import is_worker, launch
+    from mygpt.distributed.launch import is_worker, launch
 
     if is_worker():
         return be_worker(options)
@@ -45,7 +45,7 @@ def run_train(options: argparse.Namespace) -> None:
 def be_worker(options: argparse.Namespace) -> None:
     """Be one of the processes that torchrun started."""
     from mygpt import distributed
-    from mygpt.launch import end_with_parent, leave, say_started
+    from mygpt.distributed.launch import end_with_parent, leave, say_started
 
     say_started()
     end_with_parent()

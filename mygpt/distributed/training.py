@@ -35,7 +35,6 @@ from torch.distributed.checkpoint.state_dict_loader import load as load_parts
 from torch.distributed.checkpoint.state_dict_saver import save as save_parts
 from torch.nn.parallel import DistributedDataParallel
 
-from mygpt.arguments import check_above_zero
 from mygpt.checkpoint import (
     checkpoint_path,
     checkpoints,
@@ -47,10 +46,11 @@ from mygpt.checkpoint import (
     write_index,
 )
 from mygpt.data import Device, Ids, windows
-from mygpt.files import held
+from mygpt.distributed.shards import Shards, derived_seed
 from mygpt.gpt import LanguageModel, evaluating
-from mygpt.machine import TIMEOUT
-from mygpt.shards import Shards, derived_seed
+from mygpt.support.arguments import check_above_zero
+from mygpt.support.available_memory import TIMEOUT
+from mygpt.support.files import held
 from mygpt.tokenizers import Tokenizer, load_tokenizer
 from mygpt.training import (
     History,

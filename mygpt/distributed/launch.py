@@ -30,8 +30,8 @@ from torch.distributed.elastic.multiprocessing.errors import (
 )
 from torch.distributed.elastic.rendezvous.api import RendezvousError
 
-from mygpt.arguments import check_above_zero, check_positive
 from mygpt.checkpoint import checkpoints
+from mygpt.support.arguments import check_above_zero, check_positive
 
 STARTED = "MYGPT_STARTED"  # names the file that says that the processes have started
 GRACE = 5  # seconds that torchrun has to say itself that nobody came

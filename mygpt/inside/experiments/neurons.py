@@ -4,9 +4,10 @@ import torch
 from jaxtyping import Int
 from torch import Tensor
 
-from mygpt.editing import falls, matched_sets, strongest
-from mygpt.evidence.answers import COUNTRIES, EACH, PHRASINGS, share
-from mygpt.memory import (
+from mygpt.inside.editing import falls, matched_sets, strongest
+from mygpt.inside.experiments.answers import COUNTRIES, EACH, PHRASINGS, share
+from mygpt.inside.hooks import Prompts
+from mygpt.inside.memory import (
     agreement,
     coefficients,
     contributions,
@@ -14,9 +15,8 @@ from mygpt.memory import (
     triggers,
     values,
 )
-from mygpt.probes import Prompts
-from mygpt.world import RELATIONS
-from mygpt.world_model import WorldModel
+from mygpt.world.corpus import RELATIONS
+from mygpt.world.models import WorldModel
 
 NEURONS = 5  # chosen for a fact
 TOLD = 25  # triggers that are looked at

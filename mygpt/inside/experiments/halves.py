@@ -4,9 +4,8 @@ from collections.abc import Callable, Sequence
 
 import torch
 
-from mygpt.arguments import check_choice
-from mygpt.evidence.answers import EACH, ROWS, is_right, of_its_kind, share
-from mygpt.probes import (
+from mygpt.inside.experiments.answers import EACH, ROWS, is_right, of_its_kind, share
+from mygpt.inside.hooks import (
     Changes,
     Prompts,
     class_means,
@@ -16,7 +15,8 @@ from mygpt.probes import (
     mean_at,
     memory_layers,
 )
-from mygpt.world_model import WorldModel
+from mygpt.support.arguments import check_choice
+from mygpt.world.models import WorldModel
 
 HOW = ("zero", "mean", "class mean")
 LENGTHS = 4  # of stories, in turn (`WorldModel.stories`)

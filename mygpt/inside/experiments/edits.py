@@ -8,9 +8,8 @@ import torch
 from jaxtyping import Bool, Float, Int
 from torch import Tensor
 
-from mygpt.arguments import check_choice
-from mygpt.editing import ENOUGH, direction, output_for, rewrite, second_moment
-from mygpt.evidence.answers import (
+from mygpt.inside.editing import ENOUGH, direction, output_for, rewrite, second_moment
+from mygpt.inside.experiments.answers import (
     EACH,
     PHRASINGS,
     ROWS,
@@ -18,10 +17,11 @@ from mygpt.evidence.answers import (
     is_right,
     share,
 )
-from mygpt.memory import contributions
-from mygpt.probes import Prompts, final_logits, hidden, make_prompts, record
-from mygpt.world import RELATIONS
-from mygpt.world_model import WorldModel
+from mygpt.inside.hooks import Prompts, final_logits, hidden, make_prompts, record
+from mygpt.inside.memory import contributions
+from mygpt.support.arguments import check_choice
+from mygpt.world.corpus import RELATIONS
+from mygpt.world.models import WorldModel
 
 Way = Callable[[WorldModel, Prompts, Tensor, Tensor], Tensor]
 

@@ -10,11 +10,11 @@ from collections.abc import Callable, Iterable, Sequence
 from importlib.metadata import version
 from pathlib import Path
 
-from mygpt.files import read_json, write_atomically
+from mygpt.support.files import read_json, write_atomically
 
-HERE = Path(__file__).parent
-IN_REPOSITORY = HERE.parent / "chapters" / "data"
-IN_PACKAGE = HERE / "stored"  # the same files, in a wheel
+PACKAGE = Path(__file__).parents[1]
+IN_REPOSITORY = PACKAGE.parent / "chapters" / "data"
+IN_PACKAGE = PACKAGE / "stored"  # the same files, in a wheel
 
 
 def store_runs(

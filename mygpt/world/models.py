@@ -19,12 +19,12 @@ from safetensors import safe_open
 from safetensors.torch import save_file
 from torch import Tensor, nn
 
-from mygpt.arguments import check_choice
-from mygpt.files import write_atomically
 from mygpt.gpt import GPT, GPTConfig
-from mygpt.probes import Prompts, changed, make_prompts
+from mygpt.inside.hooks import Prompts, changed, make_prompts
+from mygpt.support.arguments import check_choice
+from mygpt.support.files import write_atomically
 from mygpt.training import TrainingConfig, train
-from mygpt.world import (
+from mygpt.world.corpus import (
     ANSWERS,
     FACT,
     OTHER,
@@ -36,7 +36,7 @@ from mygpt.world import (
 )
 
 SPREAD = 0.15  # standard deviation of word vectors that are not trained
-FOLDER = Path(__file__).parent / "models"
+FOLDER = Path(__file__).parents[1] / "models"
 ROWS = 30_000
 OTHER_WEIGHT = 0.1  # in the loss, of a word that is not an answer
 RECIPE = TrainingConfig(

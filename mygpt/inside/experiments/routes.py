@@ -2,11 +2,11 @@
 
 import torch
 
-from mygpt.evidence.answers import EACH, share
-from mygpt.memory import logit_lens, patched
-from mygpt.probes import Prompts, pattern
-from mygpt.world import ANSWERS
-from mygpt.world_model import WorldModel
+from mygpt.inside.experiments.answers import EACH, share
+from mygpt.inside.hooks import Prompts, pattern
+from mygpt.inside.memory import logit_lens, patched
+from mygpt.world.corpus import ANSWERS
+from mygpt.world.models import WorldModel
 
 
 def lens(made: WorldModel, prompts: Prompts) -> dict[str, float]:

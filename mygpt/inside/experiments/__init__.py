@@ -2,12 +2,12 @@
 
 Each takes a model of the world and the prompts of all its facts, in the order of
 `World.facts`: 40 countries × 4 relations × 4 phrasings. For a null the prompts have
-the null's own likeliest answers (`nulls.own_answers`), so that it is asked for
+the null's own likeliest answers (`null_models.own_answers`), so that it is asked for
 something that it says. Shares are from 0 to 1; falls are in nats of log-odds. "The
 network" is the last feed-forward network.
 """
 
-from mygpt.evidence.answers import (
+from mygpt.inside.experiments.answers import (
     EACH,
     PHRASINGS,
     answer_words,
@@ -17,7 +17,7 @@ from mygpt.evidence.answers import (
     of_its_kind,
     share,
 )
-from mygpt.evidence.edits import (
+from mygpt.inside.experiments.edits import (
     edited,
     edits,
     felt,
@@ -26,16 +26,22 @@ from mygpt.evidence.edits import (
     in_a_row,
     shares,
 )
-from mygpt.evidence.halves import exchanged, exchanges, halves, heads_off, network_off
-from mygpt.evidence.neurons import (
+from mygpt.inside.experiments.halves import (
+    exchanged,
+    exchanges,
+    halves,
+    heads_off,
+    network_off,
+)
+from mygpt.inside.experiments.neurons import (
     cards,
     chosen_elsewhere,
     first_words,
     reach,
     shared_words,
 )
-from mygpt.evidence.outside import linear_map, relearned_longer, relearning
-from mygpt.evidence.routes import carried, induction, lens
+from mygpt.inside.experiments.outside import linear_map, relearned_longer, relearning
+from mygpt.inside.experiments.routes import carried, induction, lens
 
 __all__ = [
     "EACH",

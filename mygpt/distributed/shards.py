@@ -6,8 +6,8 @@ import torch
 from jaxtyping import Int
 from torch import Tensor
 
-from mygpt.arguments import check_positive, check_seed, check_whole
 from mygpt.data import Device, Ids, as_array, check_counts, gather
+from mygpt.support.arguments import check_positive, check_seed, check_whole
 
 
 def derived_seed(*numbers: int) -> int:

@@ -12,9 +12,7 @@ from jaxtyping import Bool, Float, Int
 from torch import Tensor
 
 from mygpt.gpt import GPT
-from mygpt.memory import AT_ONCE, values
-from mygpt.moved import moved
-from mygpt.probes import (
+from mygpt.inside.hooks import (
     Prompts,
     batches,
     changed,
@@ -24,13 +22,13 @@ from mygpt.probes import (
     log_odds,
     record,
 )
+from mygpt.inside.memory import AT_ONCE, values
 
 STEP = 0.2  # Adam's, relative to the root mean square of the layer's output
 ENOUGH = 0.997  # a rewriting stops at this probability of the new answer
 MOST_STEPS = 200
 POINT_STEPS = 1000
 SETS = 16  # of neurons, each switched off, in one pass
-__getattr__ = moved(__name__, {"relearned": "mygpt.relearning"})
 
 
 def scaled(factors: Float[Tensor, "*shape F"]) -> Callable[[Tensor], Tensor]:

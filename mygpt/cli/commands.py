@@ -17,20 +17,20 @@ from mygpt.checkpoint import (
     load_checkpoint,
     save_checkpoint,
 )
+from mygpt.cli.train import run_train
 from mygpt.gpt import LanguageModel
 from mygpt.huggingface import find_folder, load_gpt2, save_gpt2
 from mygpt.inference import LAYERS
-from mygpt.machine import TIMEOUT
-from mygpt.probes import accuracy
+from mygpt.inside.hooks import accuracy
 from mygpt.sampling import generate_stream
+from mygpt.support.available_memory import TIMEOUT
 from mygpt.tokenizers import (
     BPETokenizer,
     Tokenizer,
     load_tokenizer,
 )
 from mygpt.training import RECIPES
-from mygpt.training_command import run_train
-from mygpt.world_model import KINDS, save_world_model, train_world_model
+from mygpt.world.models import KINDS, save_world_model, train_world_model
 
 TRAIN = """\
 train a model on a text, and save it with its tokenizer

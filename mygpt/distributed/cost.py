@@ -13,7 +13,7 @@ from bisect import bisect_left
 from dataclasses import dataclass, field, replace
 from typing import Any
 
-from mygpt.arguments import check_choice, check_range, is_real
+from mygpt.support.arguments import check_choice, check_range, is_real
 
 Number = int | float
 

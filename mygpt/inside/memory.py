@@ -11,9 +11,8 @@ import torch.nn.functional as F
 from jaxtyping import Bool, Float, Int
 from torch import Tensor
 
-from mygpt.arguments import check_choice
 from mygpt.gpt import GPT
-from mygpt.probes import (
+from mygpt.inside.hooks import (
     Prompts,
     batches,
     changed,
@@ -23,6 +22,7 @@ from mygpt.probes import (
     memory_layers,
     record,
 )
+from mygpt.support.arguments import check_choice
 
 AT_ONCE = 512  # values whose promotion of every token is in memory at once
 

@@ -6,10 +6,8 @@ from dataclasses import asdict
 import torch
 from torch import Tensor
 
-from mygpt.evidence.answers import EACH, PHRASINGS
-from mygpt.nulls import dealt_answers
-from mygpt.probes import Prompts
-from mygpt.relearning import (
+from mygpt.inside.experiments.answers import EACH, PHRASINGS
+from mygpt.inside.fresh_network import (
     STEPS,
     Recovered,
     entering,
@@ -17,8 +15,10 @@ from mygpt.relearning import (
     recovered,
     relearned_logits,
 )
-from mygpt.world import ANSWERS, RELATIONS
-from mygpt.world_model import WorldModel
+from mygpt.inside.hooks import Prompts
+from mygpt.inside.null_models import dealt_answers
+from mygpt.world.corpus import ANSWERS, RELATIONS
+from mygpt.world.models import WorldModel
 
 QUIET = (0.3, 0.1, 0.05)  # loudness of further codes, against what the network reads
 FOLDS = 4  # of the countries; a new network learns three and is asked for the fourth

@@ -9,9 +9,9 @@ import torch
 from jaxtyping import Float
 from torch import Tensor, nn
 
-from mygpt.arguments import check_choice, check_positive
 from mygpt.feed_forward import MLP
 from mygpt.norm import LayerNorm
+from mygpt.support.arguments import check_choice, check_positive
 
 
 def _norm(x: Tensor) -> Tensor:

@@ -15,7 +15,7 @@ from jaxtyping import Float, Int
 from torch import Tensor
 
 from mygpt.gpt import GPT
-from mygpt.probes import Prompts, feed_forward, final_logits, record
+from mygpt.inside.hooks import Prompts, feed_forward, final_logits, record
 
 Null = Callable[[GPT, Prompts, int, float], GPT]
 

@@ -1,5 +1,0 @@
-"""Moved to `mygpt.huggingface`."""
-
-from mygpt.moved import moved
-
-__getattr__ = moved(__name__, {"*": "mygpt.huggingface"})

@@ -1,0 +1,1 @@
+"""What the modules share: checks of arguments, files, seeds, free memory, runs."""

@@ -9,7 +9,7 @@ SERVER = """
 import json, sys
 from contextlib import redirect_stderr, redirect_stdout
 from io import StringIO
-from mygpt import commands
+from mygpt.cli import commands
 from mygpt.check import apart
 apart.START = sys.argv[1]
 if __name__ == "__main__":

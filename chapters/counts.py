@@ -95,7 +95,7 @@ def script_tests() -> int:
 
 def claims() -> int:
     """What the chapters say of their stored runs, in as many tested sentences."""
-    scripts = [path for path in CHAPTERS.glob("*_runs.py") if has_claims(path)]
+    scripts = [path for path in (ROOT / "runs").glob("*.py") if has_claims(path)]
     return sum(len(claims_of(path.stem)) for path in scripts)
 
 
@@ -113,8 +113,8 @@ def has_claims(path: Path) -> bool:
 def claims_of(name: str) -> dict[str, bool]:
     from mygpt.support.stored_runs import load_runs
 
-    runs = load_runs(name.removesuffix("_runs"))["runs"]
-    return importlib.import_module(name).claims(runs)
+    runs = load_runs(name)["runs"]
+    return importlib.import_module(f"runs.{name}").claims(runs)
 
 
 def mistakes() -> int:

@@ -11,10 +11,8 @@ from functools import cache
 from pathlib import Path
 from xml.etree import ElementTree
 
-import memory_runs
 import pytest
 import torch
-from memory_runs import SEEDS, measured
 
 from mygpt.inside import editing, experiments, memory
 from mygpt.inside.experiments import outside
@@ -34,6 +32,8 @@ from mygpt.inside.null_models import NULLS, own_answers
 from mygpt.support.stored_runs import load_runs
 from mygpt.world.corpus import ANSWERS, RELATIONS, THINGS
 from mygpt.world.models import KINDS, SHIPPED, WorldModel, load_world_model
+from runs import memory as memory_runs
+from runs.memory import SEEDS, measured
 
 ROOT = Path(__file__).parents[1]
 SVG = "{http://www.w3.org/2000/svg}"
@@ -172,9 +172,9 @@ def test_the_stored_runs_bear_out_the_claims(run):
 @pytest.mark.parametrize("kind", KINDS)
 def test_models_trained_again_bear_out_the_claims(kind, seed, tmp_path):
     """Of each kind one stored training again, and one that was never looked at."""
-    command = [sys.executable, memory_runs.__file__, "--out", tmp_path / "runs.json"]
+    command = [sys.executable, "-m", "runs.memory", "--out", tmp_path / "runs.json"]
     chosen = ["--kinds", kind, "--seeds", str(seed), "--jobs", "1"]
-    subprocess.run([*command, *chosen], check=True)
+    subprocess.run([*command, *chosen], check=True, cwd=ROOT)
     (run,) = json.loads((tmp_path / "runs.json").read_text(encoding="utf-8"))["runs"]
     check_claims(run)
 

@@ -13,23 +13,22 @@ import pytest
 
 from mygpt.support.stored_runs import load_runs
 
-CHAPTERS = Path(__file__).resolve().parents[1] / "chapters"
+ROOT = Path(__file__).resolve().parents[1]
 TOPICS = [
-    path.stem.removesuffix("_runs")
-    for path in sorted(CHAPTERS.glob("*_runs.py"))
-    if path.stem != "memory_runs"  # in test_evidence.py
+    path.stem
+    for path in sorted((ROOT / "runs").glob("[a-z]*.py"))
+    if path.stem != "memory"  # in test_evidence.py
 ]
 SETTINGS = {"seed", "rate", "gain", "eps", "layers", "wiring"}
 
 
 @pytest.fixture(params=TOPICS)
-def topic(request, monkeypatch):
-    monkeypatch.syspath_prepend(str(CHAPTERS))
+def topic(request):
     return request.param
 
 
 def script(topic):
-    return importlib.import_module(f"{topic}_runs")
+    return importlib.import_module(f"runs.{topic}")
 
 
 def numbers(found, path=()):
@@ -46,7 +45,7 @@ def numbers(found, path=()):
 
 def test_the_stored_runs_say_how_they_were_made(topic):
     stored = load_runs(topic)
-    assert stored["command"] == f"python chapters/{topic}_runs.py"
+    assert stored["command"] == f"python -m runs.{topic}"
     assert {"cpu", "log", "versions"} < set(stored)
     assert [run["seed"] for run in stored["runs"]]
     assert {run["seed"] for run in stored["runs"]} == set(script(topic).SEEDS)
@@ -135,6 +134,6 @@ def close(old, new, rtol):
 
 
 def again(module, out, *options):
-    command = [sys.executable, module.__file__, "--out", str(out), *options]
-    subprocess.run(command, check=True, cwd=CHAPTERS.parent)
+    command = [sys.executable, "-m", module.__name__, "--out", str(out), *options]
+    subprocess.run(command, check=True, cwd=ROOT)
     return json.loads(out.read_text(encoding="utf-8"))["runs"]

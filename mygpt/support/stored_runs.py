@@ -40,12 +40,12 @@ def make_runs(
     seeds: Sequence[int],
     results: Callable[[Sequence[int]], Iterable[tuple[list[dict], list[str]]]],
 ) -> None:
-    """Be the command of a script `topic_runs.py`, which stores `data/topic.json`.
+    """Be the command of a module of `runs`, which stores a file of `chapters/data`.
 
     `results` takes the seeds and yields runs with the lines of their log, as they come.
     """
-    path = Path(script)
-    out = path.parent / "data" / f"{path.stem.removesuffix('_runs')}.json"
+    name = Path(script).stem
+    out = IN_REPOSITORY / f"{name}.json"
     parser = argparse.ArgumentParser(description=doc.splitlines()[0])
     parser.add_argument("--seeds", type=int, nargs="+", default=seeds)
     parser.add_argument("--out", type=Path, default=out)
@@ -55,7 +55,7 @@ def make_runs(
         runs += found
         log += lines
         print(*lines, sep="\n", file=sys.stderr, flush=True)
-    store_runs(options.out, f"python chapters/{path.name}", log, runs)
+    store_runs(options.out, f"python -m runs.{name}", log, runs)
 
 
 def load_runs(name: str) -> dict:

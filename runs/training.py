@@ -1,6 +1,6 @@
 """Train small models with one piece of the recipe changed, at five seeds.
 
-    python chapters/training_runs.py [--seeds 0 1 2 3 4] [--out FILE]
+    python -m runs.training [--seeds 0 1 2 3 4] [--out FILE]
 
 Each learns characters of the stories. Three to four minutes of one core.
 """

@@ -1,6 +1,6 @@
 """Train models of the tiny world anew, and measure all that chapter 10 says of them.
 
-    python chapters/memory_runs.py [--seeds 1 2 3 4 5] [--out FILE] [--jobs 2]
+    python -m runs.memory [--seeds 1 2 3 4 5] [--out FILE] [--jobs 2]
 
 Four kinds of model, a training for each seed, two relearnings of each, the nulls of the
 two kinds that are shipped, and the first kind once more without the nudge. Half an hour
@@ -11,18 +11,17 @@ import argparse
 import sys
 from concurrent.futures import ProcessPoolExecutor
 from multiprocessing import get_context
-from pathlib import Path
 
 import torch
 
 from mygpt.inside import experiments
 from mygpt.inside.hooks import Prompts, memory_layers
 from mygpt.inside.null_models import NULLS, own_answers, random_answers
-from mygpt.support.stored_runs import store_runs
+from mygpt.support.stored_runs import IN_REPOSITORY, store_runs
 from mygpt.world.corpus import ANSWERS
 from mygpt.world.models import KINDS, SHIPPED, WorldModel, train_world_model
 
-OUT = Path(__file__).parent / "data" / "memory.json"
+OUT = IN_REPOSITORY / "memory.json"
 SEEDS = (1, 2, 3, 4, 5)
 RELEARNINGS = (0, 1)
 LONGER = 3000  # steps of one more relearning, of the first kind
@@ -131,7 +130,7 @@ def main() -> None:
             runs.append(one.result())
             log.append(line(runs[-1]))
             print(log[-1], file=sys.stderr, flush=True)
-    store_runs(options.out, "python chapters/memory_runs.py", log, runs)
+    store_runs(options.out, "python -m runs.memory", log, runs)
 
 
 def line(one: dict) -> str:

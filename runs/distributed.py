@@ -1,6 +1,6 @@
 """Train on several processes, kill some, talk seldom: what chapter 17 says of it.
 
-    python chapters/distributed_runs.py [--seeds 0 1 2 3 4] [--out FILE]
+    python -m runs.distributed [--seeds 0 1 2 3 4] [--out FILE]
 
 For each seed ten runs by `mygpt train --processes`, two of them killed, and sixteen
 trainings in this process. Ten minutes on two cores.

@@ -1,6 +1,6 @@
 """Write with five small models in many ways, and measure what one token costs.
 
-    python chapters/generation_runs.py [--seeds 0 1 2 3 4] [--out FILE]
+    python -m runs.generation [--seeds 0 1 2 3 4] [--out FILE]
 
 For each seed one training of chapter 14's model, 192 texts, and the times of three
 models on one core. Ten minutes of one core.

@@ -1,6 +1,6 @@
 """A GPT's first loss and what it leads to: what chapter 12 says of it.
 
-    python chapters/gpt_runs.py [--seeds 0 1 2 3 4] [--out FILE]
+    python -m runs.gpt [--seeds 0 1 2 3 4] [--out FILE]
 
 For each seed the first loss of GPT-2 small's shape, sixteen trainings of a small model
 on the stories, and two of a deep one. Twelve minutes on one core.

@@ -1,6 +1,6 @@
 """Load trained GPTs with a fault, at five seeds and three widths; store what it costs.
 
-    python chapters/gpt2_runs.py [--seeds 0 1 2 3 4] [--out FILE]
+    python -m runs.gpt2 [--seeds 0 1 2 3 4] [--out FILE]
 
 Four minutes of one core.
 """

@@ -1,6 +1,6 @@
 """Rewrite facts in five trainings of the model of chapter 11; store the results.
 
-    python chapters/editing_runs.py [--seeds 1 2 3 4 5] [--out FILE]
+    python -m runs.editing [--seeds 1 2 3 4 5] [--out FILE]
 
 Ten minutes of one core.
 """

@@ -1,6 +1,6 @@
 """Train with a norm and without, and with the wrong one: what chapter 8 says of it.
 
-    python chapters/norm_runs.py [--seeds 0 1 2 3 4] [--out FILE]
+    python -m runs.norm [--seeds 0 1 2 3 4] [--out FILE]
 
 For each seed seventeen trainings of thirty layers, and six on tosses of a coin.
 Four minutes on one core.

@@ -1,6 +1,6 @@
 """Change GPT-2's recipe one part at a time, and count the steps to the same loss.
 
-    python chapters/modern_runs.py [--seeds 0 1 2 3 4] [--out FILE]
+    python -m runs.modern [--seeds 0 1 2 3 4] [--out FILE]
 
 Small models learn characters of the stories. Every variant of a seed reads the same
 batches, and has a learning rate that was chosen at other seeds. About 45 minutes of one

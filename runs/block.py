@@ -1,6 +1,6 @@
 """Train the small model of chapter 9 in every wiring, at five seeds; store the losses.
 
-    python chapters/block_runs.py [--seeds 0 1 2 3 4] [--out FILE]
+    python -m runs.block [--seeds 0 1 2 3 4] [--out FILE]
 
 Five minutes of one core.
 """

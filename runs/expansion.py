@@ -1,6 +1,6 @@
 """Train networks of several expansions on one budget, and measure their errors.
 
-    python chapters/expansion_runs.py [--seeds 0 1 2 …] [--out FILE]
+    python -m runs.expansion [--seeds 0 1 2 …] [--out FILE]
 
 Two MLPs between a linear layer in and a linear layer out learn a bent function of four
 numbers, at seven shapes, two learning rates and twelve seeds. Three minutes.

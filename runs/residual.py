@@ -1,6 +1,6 @@
 """Train towers with and without residual connections, for chapter 7.
 
-    python chapters/residual_runs.py [--seeds 0 1 2 3 4 5 6 7] [--out FILE]
+    python -m runs.residual [--seeds 0 1 2 3 4 5 6 7] [--out FILE]
 
 Two spirals, 60 steps of Adam (or 200); each case at each seed. The wiring `line` is
 the best straight line between the two spirals. About 80 seconds on one core.

@@ -1,6 +1,6 @@
 """Train deep stacks with the code of the explorer TrainStack, for chapters 7 to 9.
 
-    python chapters/stack_runs.py [--seeds 0 1 2 3 4] [--out FILE]
+    python -m runs.stack [--seeds 0 1 2 3 4] [--out FILE]
 
 Two spirals; depths and wirings at two gains, and wirings at five learning rates. Needs
 node on the PATH. About 6 minutes on one core.

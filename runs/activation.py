@@ -1,6 +1,6 @@
 """Train small networks with ReLU, GELU and SiLU, for the comparison of chapter 6.
 
-    python chapters/activation_runs.py [--seeds 0 1 2 3 4 5] [--out FILE]
+    python -m runs.activation [--seeds 0 1 2 3 4 5] [--out FILE]
 
 Sixteen networks for each seed, from PyTorch's starting weights and from weights scaled
 for each activation; one case also with ReLU's corners spread over the inputs, and with

@@ -15,7 +15,6 @@ import site_launch
 import site_lean
 import site_math
 import site_missing
-import site_moved
 import site_numbers
 import site_pages
 import site_paper
@@ -38,7 +37,6 @@ PARTS = (
     site_svg,
     site_widgets,
     site_prose,
-    site_moved,
     site_reading,
     site_glossary,
     site_indexes,
@@ -58,7 +56,6 @@ PARTS = (
 READ_WITH = (
     "_config.yml",
     "_sphinx/*.py",
-    "_sphinx/*.yml",
     "_sphinx/*.js",
     "_sphinx/static/*",
     "references.bib",

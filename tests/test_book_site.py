@@ -17,7 +17,6 @@ import numpy as np
 import pytest
 import quickjs
 import yaml
-from docutils import nodes
 from docutils.core import publish_doctree
 from PIL import Image, ImageColor
 from small_book import DRAWING, INTRO, MODULE, PNG, TWO_READINGS, widget_notebook
@@ -34,7 +33,6 @@ import site_launch  # noqa: E402
 import site_lean  # noqa: E402
 import site_math  # noqa: E402
 import site_missing  # noqa: E402
-import site_moved  # noqa: E402
 import site_numbers  # noqa: E402
 import site_pages  # noqa: E402
 import site_prose  # noqa: E402
@@ -838,25 +836,3 @@ def test_the_search_knows_sections_and_entries_of_the_glossary(small_site):
     assert {"chapters/06_b", "glossary#term-loss", "intro#ex-a"} <= set(names)
     assert names[index["terms"]["small"]] == "chapters/06_b#a-part-of-it"
     assert "chapters/06_b#how-far-it-is-true" in names  # it is folded
-
-
-def test_a_section_takes_the_old_ids_of_what_it_replaces():
-    document = publish_doctree("Title\n=====\n\nOne\n---\n\na\n\nTwo\n---\n\nb\n")
-    assert site_moved.keep(document, {"older": "two", "oldest": "two"}) == []
-    (two,) = (one for one in document.findall(nodes.section) if "two" in one["ids"])
-    assert two["ids"] == ["two", "older", "oldest"]
-
-
-def test_what_moved_to_another_page_is_noted_for_the_script():
-    note = site_moved.signpost("a*", "other#b*")
-    assert note.astext() == (
-        '<data class="moved" hidden data-old="a*" value="other.html#b*"></data>'
-    )
-
-
-def test_an_old_id_that_leads_nowhere_or_is_in_use_is_a_problem():
-    document = publish_doctree("Title\n=====\n\nOne\n---\n\na\n\nTwo\n---\n\nb\n")
-    assert site_moved.keep(document, {"older": "three", "one": "two"}) == [
-        "'older' leads to 'three', which is no section",
-        "'one' is a section still",
-    ]

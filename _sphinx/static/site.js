@@ -21,17 +21,6 @@ if (location.protocol === "file:" && typeof DOCUMENTATION_OPTIONS !== "undefined
   DOCUMENTATION_OPTIONS.SHOW_SEARCH_SUMMARY = false;
 }
 
-// A link to what has moved to another page goes on there.
-function followMoved() {
-  const hash = location.hash.slice(1);
-  for (const { dataset: { old }, value } of document.querySelectorAll("data.moved")) {
-    const start = old.replace(/\*$/, "");
-    if (hash === old || (start !== old && hash.startsWith(start))) {
-      location.replace(value.replace("*", hash.slice(start.length)));
-    }
-  }
-}
-
 // A link into a folded solution opens it.
 function openTarget() {
   const target = location.hash && document.getElementById(decodeURIComponent(location.hash.slice(1)));
@@ -41,9 +30,7 @@ function openTarget() {
 }
 
 addEventListener("hashchange", openTarget);
-addEventListener("hashchange", followMoved);
 addEventListener("DOMContentLoaded", () => {
-  followMoved();
   openTarget();
   nameScrollers();
   new ResizeObserver(nameScrollers).observe(document.body);

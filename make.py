@@ -41,15 +41,15 @@ CHECKS = {
     "style": [PYTHON, "-m", "ruff", "check", "."],
     "format": [PYTHON, "-m", "ruff", "format", "--check", "."],
     "spelling": [PYTHON, "-m", "codespell_lib"],
-    "notebooks": [PYTHON, "chapters/execute.py", "--check"],
+    "notebooks": [PYTHON, "-m", "tools.execute", "--check"],
     "types": [PYTHON, "-m", "mypy"],
 }
 # These make environments of their own, of the Python that runs this file.
 APART = {
-    "colab": ["publish/elsewhere.py", "colab"],
-    "binder": ["publish/elsewhere.py", "binder"],
-    "newest": ["publish/newest.py"],
-    "release": ["publish/distributions.py"],
+    "colab": ["publish.elsewhere", "colab"],
+    "binder": ["publish.elsewhere", "binder"],
+    "newest": ["publish.newest"],
+    "release": ["publish.distributions"],
 }
 # Variables that would change what is printed; the second row is of tools/processors.
 PYTHONS = ("MPLBACKEND", "PYTHONPATH", "PYTHONWARNINGS", "PYTHONHOME")
@@ -203,7 +203,7 @@ def works(python: Path) -> bool:
 def book() -> None:
     """Build the site and say how to open it."""
     install("requirements.txt")
-    run("running the chapters", [PYTHON, "chapters/execute.py", "--keep"])
+    run("running the chapters", [PYTHON, "-m", "tools.execute", "--keep"])
     build_site()
     page = (SITE / "index.html").as_uri()
     say(f"\nThe book is built. Open it in a browser:\n  {page}")
@@ -235,7 +235,7 @@ def plain() -> None:
 def links() -> None:
     """Follow every link that leads out of the book."""
     install("requirements.txt")
-    run("running the chapters", [PYTHON, "chapters/execute.py", "--keep"])
+    run("running the chapters", [PYTHON, "-m", "tools.execute", "--keep"])
     builder = ["--builder", "custom", "--custom-builder", "linkcheck"]
     options = [*builder, "--path-output", BUILD / "links"]
     try:
@@ -281,8 +281,8 @@ def build_site(aside: bool = False) -> None:
 def on_paper(name: str) -> None:
     """Make the e-book or the PDF, `_build/mygpt.epub` or `_build/mygpt.pdf`."""
     install("requirements-dev.txt" if name == "pdf" else "requirements.txt")
-    run("running the chapters", [PYTHON, "chapters/execute.py", "--keep"])
-    run(f"making mygpt.{name}", [PYTHON, f"paper/{name}.py"])
+    run("running the chapters", [PYTHON, "-m", "tools.execute", "--keep"])
+    run(f"making mygpt.{name}", [PYTHON, "-m", f"publish.paper.{name}"])
     say(f"\nThe book is on paper:\n  {BUILD / f'mygpt.{name}'}")
 
 
@@ -348,7 +348,7 @@ def slow(*names: str) -> None:
     install("requirements-dev.txt")
     in_browser = [path for path in files if path.parent.name == "browser"]
     if in_browser:
-        run("running the chapters", [PYTHON, "chapters/execute.py", "--keep"])
+        run("running the chapters", [PYTHON, "-m", "tools.execute", "--keep"])
         build_site()
     command = [*PYTEST, *SLOWEST, "-m", "slow", *PATIENT]
     parts = {
@@ -399,7 +399,7 @@ def browser_tests() -> None:
 def chapters() -> None:
     """Run the notebooks again and store what they print."""
     install("requirements.txt")
-    run("running the chapters", [PYTHON, "chapters/execute.py"])
+    run("running the chapters", [PYTHON, "-m", "tools.execute"])
 
 
 def processors(*names: str) -> None:
@@ -417,7 +417,7 @@ def mutants(*names: str) -> None:
 def apart(name: str) -> None:
     """Run one of APART."""
     check_version()
-    run(name, [sys.executable, *APART[name]])
+    run(name, [sys.executable, "-m", *APART[name]])
 
 
 def commands() -> dict:

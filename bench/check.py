@@ -1,6 +1,6 @@
 """How long a check takes beyond importing PyTorch, and how soon a save is noticed.
 
-    python bench/check.py [WORKBOOK]
+    python -m bench.check [WORKBOOK]
 
 Each task of a solved workbook (default: the tests' own) is checked three times by
 `mygpt check`; the median stands beside that of `python -c "import torch"`. Then a file
@@ -14,8 +14,7 @@ import tempfile
 import time
 from pathlib import Path
 
-from machine import print_machine
-
+from bench.machine import print_machine
 from mygpt.check import TASKS
 
 WORKBOOK = Path(__file__).parents[1] / "tests" / "workbook"

@@ -1,6 +1,6 @@
 """Files damaged at random: does anything but a clear refusal come out of them?
 
-    python bench/damage.py [--files 100000] [--seed 0]
+    python -m bench.damage [--files 100000] [--seed 0]
 
 Checkpoints, Hugging Face folders (one file and shards), tokenizers and files of token
 ids are damaged in one of their files, one damage at a time: cut, bits flipped, bytes
@@ -23,9 +23,9 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import torch
-from machine import print_machine
 from safetensors.torch import load_file, save_file
 
+from bench.machine import print_machine
 from mygpt.checkpoint import digest, load_checkpoint, save_checkpoint, sha256
 from mygpt.data import open_tokens, write_tokens
 from mygpt.gpt import GPT, GPTConfig

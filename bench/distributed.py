@@ -1,6 +1,6 @@
 """What many processes cost: tokens a second for each core, beside one process.
 
-    python bench/distributed.py [--rounds 5] [--processes 2 …] [--out FILE]
+    python -m bench.distributed [--rounds 5] [--processes 2 …] [--out FILE]
 
 One process and several take turns on the same global batch for each process's share:
 every process has as many rows as the one has alone (weak scaling), one thread each. Two
@@ -18,8 +18,7 @@ import socket
 import statistics
 import time
 
-from machine import print_machine
-
+from bench.machine import print_machine
 from mygpt.support.stored_runs import store_runs
 
 SHAPES = {  # rows for each process, length, width, heads, layers, steps in a turn
@@ -106,7 +105,7 @@ def main() -> None:
             for (kind, count), r in ratios.items()
         ]
     if options.out:
-        store_runs(options.out, "python bench/distributed.py", log, found)
+        store_runs(options.out, "python -m bench.distributed", log, found)
 
 
 def measured(shape: tuple, counts: list[int], rounds: int) -> tuple[list, dict]:

@@ -1,6 +1,6 @@
 """How soon the explorers of the built site start, and how fast they respond.
 
-    python bench/explorers.py [SITE]      default: _build/html
+    python -m bench.explorers [SITE]      default: _build/html
 
 On the gallery, which has every explorer, median of five cold loads. Start: from
 navigation to the last explorer drawn. Draw: from an input event to the finished layout,
@@ -18,8 +18,9 @@ import subprocess
 import sys
 from pathlib import Path
 
-from machine import browser_path, print_machine
 from playwright.sync_api import sync_playwright
+
+from bench.machine import browser_path, print_machine
 
 EXPLORERS = (
     *("activations", "depth", "layer-norm", "block-walk"),

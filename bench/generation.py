@@ -1,6 +1,6 @@
 """Greedy text from a 124M GPT-2 with random weights, beside transformers' generate.
 
-    python bench/generation.py [--threads 2] [--rounds 5]
+    python -m bench.generation [--threads 2] [--rounds 5]
 
 Batch 1, a prompt of 32 tokens and 128 new ones, with a key-value cache, all from the
 same weights, in turn: transformers in float32, and this package with plain, packed and
@@ -18,10 +18,10 @@ import time
 from collections.abc import Callable
 
 import torch
-from machine import print_machine
 from torch import Tensor
 from transformers import GPT2LMHeadModel
 
+from bench.machine import print_machine
 from mygpt.gpt import GPT, GPTConfig, LanguageModel
 from mygpt.huggingface import save_gpt2
 from mygpt.sampling import generate

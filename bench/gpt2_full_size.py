@@ -1,6 +1,6 @@
 """A full-size GPT-2, 124M random weights: logits, greedy text, and memory to load it.
 
-    python bench/gpt2_full_size.py [--seeds 3]
+    python -m bench.gpt2_full_size [--seeds 3]
 
 The checkpoint is made by transformers in a temporary folder (0.5 GB), in one file and
 in shards. Logits are compared at three lengths up to the full context of 1,024, greedy
@@ -15,9 +15,9 @@ import tempfile
 from pathlib import Path
 
 import torch
-from machine import print_machine
 from transformers import GPT2Config, GPT2LMHeadModel
 
+from bench.machine import print_machine
 from mygpt.huggingface import load_gpt2
 from mygpt.sampling import generate
 

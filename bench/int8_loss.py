@@ -1,6 +1,6 @@
 """What rounding the weights to 8 bits costs: the loss of a trained model on a text.
 
-    python bench/int8_loss.py DIR CORPUS [--characters 50000]
+    python -m bench.int8_loss DIR CORPUS [--characters 50000]
 
 DIR is a folder that `mygpt train` wrote; the last characters of CORPUS are the text.
 Two paths are compared with the plain model: whole windows at once, as a prompt is read,
@@ -10,8 +10,8 @@ and one position at a time, as a text is written. Bar: 0.02 nats.
 import argparse
 
 import torch
-from machine import print_machine
 
+from bench.machine import print_machine
 from mygpt import load_checkpoint, load_corpus
 from mygpt.data import windows
 from mygpt.gpt import LanguageModel, mean_loss

@@ -1,6 +1,6 @@
 """Whether a kernel answers every request, those that come while it replies among them.
 
-    taskset -c 1 python bench/kernel_requests.py [--kernels 50] [--seconds 8]
+    taskset -c 1 python -m bench.kernel_requests [--kernels 50] [--seconds 8]
 
 Every kernel of the installed ipykernel gets 40 times six requests, some milliseconds
 apart; a reply that has not come in so many seconds is lost, and its kernel with it. On
@@ -16,7 +16,8 @@ from queue import Empty
 
 import ipykernel
 from jupyter_client import BlockingKernelClient, KernelManager
-from machine import print_machine
+
+from bench.machine import print_machine
 
 BURSTS, REQUESTS = 40, 6
 PAUSE = 0.004  # seconds at most

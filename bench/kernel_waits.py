@@ -1,6 +1,6 @@
 """How long a cell waits for a reply that has come, in each client of a kernel.
 
-    python bench/kernel_waits.py [--rounds 200] [--plain]
+    python -m bench.kernel_waits [--rounds 200] [--plain]
 
 Three clients run the chapters: `make chapters` (nbclient), nbval, and the book's
 executor (nbclient inside jupyter-cache). Each runs a notebook of so many short cells,
@@ -23,7 +23,6 @@ import multiprocessing
 import os
 import shutil
 import statistics
-import sys
 import tempfile
 import time
 from pathlib import Path
@@ -36,12 +35,11 @@ import zmq.asyncio
 from jupyter_cache.executors.utils import single_nb_execution
 from nbformat import v4
 
-ROOT = Path(__file__).resolve().parents[1]
-sys.path[:0] = [str(ROOT / "chapters"), str(ROOT / "_sphinx")]
+import website
+from tools import execute, patience
 
-import book_site  # noqa: E402
-import execute  # noqa: E402
-import patience  # noqa: E402
+ROOT = Path(__file__).resolve().parents[1]
+
 
 CELL_SECONDS = 8
 SLICE_SECONDS = 0.2
@@ -58,7 +56,7 @@ def by_make_chapters(notebook: nbformat.NotebookNode, folder: Path) -> None:
 
 
 def by_the_book(notebook: nbformat.NotebookNode, folder: Path) -> None:
-    book_site.setup(MagicMock())
+    website.setup(MagicMock())
     single_nb_execution(notebook, str(folder), CELL_SECONDS, allow_errors=False)
 
 

@@ -1,6 +1,6 @@
 """Training runs killed at random moments: is one lost, or does one end differently?
 
-    python bench/kills.py [--kills 200] [--seed 0]
+    python -m bench.kills [--kills 200] [--seed 0]
 
 A small model is trained by `mygpt train`, a checkpoint at every step; in every second
 run, each checkpoint is then saved a second time under the same step. The process is
@@ -26,8 +26,8 @@ import time
 from pathlib import Path
 
 import torch
-from machine import print_machine
 
+from bench.machine import print_machine
 from mygpt import training
 from mygpt.checkpoint import checkpoints, load_checkpoint, save_checkpoint
 from mygpt.cli import commands

@@ -1,6 +1,6 @@
 """How fast the two small world models answer, in the page and in Python.
 
-    python bench/live_model.py [--site SITE] [--threads 1] [--rounds 5]
+    python -m bench.live_model [--site SITE] [--threads 1] [--rounds 5]
 
 Medians of the rounds. A pass: 32 positions through gpt.mjs in Chromium, one of 200
 after 20 that warm it up, median and 95th percentile; each round has a page of its own.
@@ -22,10 +22,10 @@ from collections.abc import Sequence
 from pathlib import Path
 
 import torch
-from machine import browser_path, print_machine
-from pages import load, serve
 from playwright.sync_api import sync_playwright
 
+from bench.machine import browser_path, print_machine
+from bench.pages import load, serve
 from mygpt import explorers
 from mygpt.inside import memory
 from mygpt.inside.hooks import Prompts, memory_layers

@@ -3,9 +3,6 @@
 import os
 import platform
 import sys
-from pathlib import Path
-
-sys.path.append(str(Path(__file__).resolve().parents[1]))
 
 import make
 from mygpt.support.stored_runs import cpu_name

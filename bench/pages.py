@@ -1,14 +1,14 @@
 """What a page of the built site weighs, and how soon it answers.
 
-    python bench/pages.py [--site SITE] [--default SITE]
+    python -m bench.pages [--site SITE] [--default SITE]
 
 For every page: gzipped bytes of a first load scrolled to its end; the part of them that
 no other page shares; the part that a reader who comes from the first chapter has to
 fetch; and the median of five cold loads from navigation to interactive: every explorer
 drawn, or the load event where there is none. `--default` is the same content built by
-plain jupyter-book: a copy of the sources, with `local_extensions` and the options of
-`_sphinx` taken out of `_config.yml`. Its load event and its requests to other hosts are
-printed beside ours. Other hosts are out of reach. Bars: 600 kB, own 200 kB, 1.0 s.
+plain jupyter-book: a copy of the sources, with `local_extensions` and its options
+taken out of `_config.yml`. Its load event and its requests to other hosts are printed
+beside ours. Other hosts are out of reach. Bars: 600 kB, own 200 kB, 1.0 s.
 """
 
 import argparse
@@ -19,8 +19,9 @@ from functools import partial
 from http.server import SimpleHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 
-from machine import browser_path, print_machine
 from playwright.sync_api import sync_playwright
+
+from bench.machine import browser_path, print_machine
 
 ROUNDS = 5
 COMPRESSED = (".html", ".css", ".js", ".svg", ".json", "/")

@@ -1,6 +1,6 @@
 """One training step of the GPT-2 recipe, beside nanoGPT's at the same mathematics.
 
-    python bench/step_time.py --nanogpt PATH [--threads 2] [--rounds 15]
+    python -m bench.step_time --nanogpt PATH [--threads 2] [--rounds 15]
 
 PATH is a checkout of nanoGPT, of which only model.py is used. Both models have 4
 layers, 4 heads, width 128, 64 positions, batch 12, float32, no biases and the erf GELU
@@ -15,8 +15,8 @@ import sys
 import time
 
 import torch
-from machine import print_machine
 
+from bench.machine import print_machine
 from mygpt.gpt import GPT, GPTConfig
 from mygpt.training import Run, TrainingConfig
 

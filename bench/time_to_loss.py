@@ -1,6 +1,6 @@
 """How soon the modern recipe reaches the loss that nanoGPT's CPU run ends with.
 
-    MYGPT_DATA=FOLDER python bench/time_to_loss.py --nanogpt PATH [--seeds 3]
+    MYGPT_DATA=FOLDER python -m bench.time_to_loss --nanogpt PATH [--seeds 3]
 
 PATH is a checkout of nanoGPT, of which only model.py is used, and FOLDER has
 tinyshakespeare.txt. nanoGPT's part is the run that its README gives for a CPU: 2,000
@@ -18,8 +18,8 @@ import sys
 import time
 
 import torch
-from machine import print_machine
 
+from bench.machine import print_machine
 from mygpt.data import Batches, load_corpus, split
 from mygpt.modern import ModernConfig, ModernGPT
 from mygpt.tokenizers import CharTokenizer

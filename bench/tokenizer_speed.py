@@ -1,6 +1,6 @@
 """Encoding a megabyte with GPT-2's vocabulary, beside the `tokenizers` library.
 
-    MYGPT_DATA=FOLDER python bench/tokenizer_speed.py
+    MYGPT_DATA=FOLDER python -m bench.tokenizer_speed
 
 FOLDER holds tinyshakespeare.txt and, in gpt2, vocab.json and merges.txt. Ours is Python
 on one core, its cache emptied before each round; the library is compiled.
@@ -12,7 +12,7 @@ import sys
 import time
 from pathlib import Path
 
-from machine import print_machine
+from bench.machine import print_machine
 
 os.environ["RAYON_NUM_THREADS"] = "1"
 

@@ -1,6 +1,6 @@
 """How fast TrainStack trains in Chromium, and how long the page is kept busy by it.
 
-    python bench/train_stack.py [--seconds 2] [--rounds 3]
+    python -m bench.train_stack [--seconds 2] [--rounds 3]
 
 For one stack of 32 blocks and for two: the median steps a second over some rounds, the
 script in a frame besides training (median and longest), and the longest task. Bars, on
@@ -13,9 +13,9 @@ import statistics
 import tempfile
 from pathlib import Path
 
-from machine import browser_path, print_machine
 from playwright.sync_api import Page, sync_playwright
 
+from bench.machine import browser_path, print_machine
 from mygpt.explorers import TrainStack
 
 BEGUN = 1500  # steps taken before the measurement

@@ -17,12 +17,12 @@ import re
 from decimal import Decimal
 
 import pytest
-from comparison import difference
-from execute import CHAPTERS, execute
-from executed import keep_for_the_book
 from nbclient.exceptions import CellTimeoutError, DeadKernelError
 from nbval.plugin import IPyNbCell, IPyNbFile, coalesce_streams
 
+from tools.comparison import difference
+from tools.execute import CHAPTERS, execute
+from tools.executed import keep_for_the_book
 from tools.processors import settings
 
 RTOL = re.compile(r"rtol-(\d+(?:\.\d+)?(?:e-?\d+)?)")

@@ -1,7 +1,7 @@
 """Write the addresses into the files that GitHub and the package index show.
 
-    .venv/bin/python publish/addresses.py            as `_config.yml` says
-    .venv/bin/python publish/addresses.py --check    say what differs, and write nothing
+    .venv/bin/python -m publish.addresses            as `_config.yml` says
+    .venv/bin/python -m publish.addresses --check    say what differs, and write nothing
 
 README has a place for them; in CITATION.cff and pyproject.toml the lines come and go.
 """
@@ -10,10 +10,10 @@ import re
 import sys
 from pathlib import Path
 
-ROOT = Path(__file__).resolve().parents[1]
-sys.path.append(str(ROOT / "_sphinx"))
+from tools.publication import Publication, publication
 
-from publication import Publication, publication  # noqa: E402
+ROOT = Path(__file__).resolve().parents[1]
+
 
 PLACE = re.compile(r"(<!-- published -->\n)(?:.*\n)*?(<!-- /published -->\n)")
 CITED = re.compile(r"^(?:repository-code|url): .*\n", re.MULTILINE)

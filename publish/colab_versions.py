@@ -1,6 +1,6 @@
 """Bring colab.txt up to date with the list of packages that Colab publishes.
 
-    python3 publish/colab_versions.py pip-freeze.txt os-info.txt
+    python -m publish.colab_versions pip-freeze.txt os-info.txt
 
 Both files are of https://github.com/googlecolab/backend-info. The packages stay those
 of colab.txt. One that Colab no longer has is dropped: the setup cell installs it.

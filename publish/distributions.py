@@ -1,6 +1,6 @@
 """Build the release's wheel and sdist, and try each in a fresh environment.
 
-    python3 publish/distributions.py
+    python -m publish.distributions
 
 Writes both, and the release's notes, to _build/release. With the variable MYGPT_TAG, a
 tag that is not of this version stops it before anything is built.
@@ -14,10 +14,8 @@ import tarfile
 import tempfile
 from pathlib import Path
 
-from environments import ROOT, Environment, make, status
-
-sys.path.insert(0, str(ROOT / "_sphinx"))
-from release import version
+from publish.environments import ROOT, Environment, make, status
+from tools.release import version
 
 HERE = Path(__file__).parent
 RELEASE = ROOT / "_build" / "release"
@@ -26,8 +24,7 @@ KERNEL = ("nbclient==0.11.0", "ipykernel==6.31.0", "psutil==7.2.2")
 LARGEST_WHEEL = 4e6
 CHAPTER = ROOT / "chapters" / "07_residual_connections.ipynb"
 PROGRAM = ROOT / "tests" / "workbook" / "softmax.py"
-PATIENCE = ROOT / "_sphinx" / "patience.py"  # for run_notebooks.py
-NEEDED = (HERE / "trial.py", HERE / "run_notebooks.py", PATIENCE, CHAPTER, PROGRAM)
+NEEDED = (HERE / "trial.py", CHAPTER, PROGRAM)
 
 
 def check_tag(tag: "str | None") -> None:
@@ -74,7 +71,7 @@ def try_out(path: Path) -> None:
         here = Path(folder)
         place.run(f"a first use of {path.name}", here / "trial.py", here, version())
         copied = here / CHAPTER.name
-        place.run("a chapter", here / "run_notebooks.py", here, copied)
+        place.run("a chapter", *RUN, here, copied)
 
 
 def release() -> None:

@@ -1,7 +1,7 @@
 """Run every notebook where readers open it: in Colab, or on Binder.
 
-    python3 publish/elsewhere.py colab     the wheel, beside the versions of colab.txt
-    python3 publish/elsewhere.py binder    what .binder/ installs
+    python -m publish.elsewhere colab     the wheel, beside the versions of colab.txt
+    python -m publish.elsewhere binder    what .binder/ installs
 
 Each makes an environment of this Python under _build/environments, and needs the
 package index. The packages of colab.txt are those that Colab has; the setup cell must
@@ -13,11 +13,11 @@ import sys
 import tempfile
 from pathlib import Path
 
-from environments import FOLDER, ROOT, Environment, make, status, wheel
+from publish.environments import FOLDER, ROOT, Environment, make, status, wheel
 
 HERE = Path(__file__).parent
 VERSIONS = HERE / "colab.txt"
-RUN = HERE / "run_notebooks.py"
+RUN = ("-m", "publish.run_notebooks")
 BINDERS = 2000  # megabytes: what Binder gives to a reader
 SITE_TOOLS = ("sphinx", "jupyter-book", "myst-nb", "quickjs-ng")
 
@@ -31,9 +31,9 @@ def colab() -> None:
     with tempfile.TemporaryDirectory() as folder:
         package = f"mygpt[notebooks] @ {built.as_uri()}"
         notebooks = plain_edition(Path(folder), "--package", package)
-        place.run("the first cell", RUN, "--setup", folder, notebooks[-1])
+        place.run("the first cell", *RUN, "--setup", folder, notebooks[-1])
         leave_alone(before, place.versions())
-        place.run("every notebook with Colab's versions", RUN, folder, *notebooks)
+        place.run("every notebook with Colab's versions", *RUN, folder, *notebooks)
 
 
 def plain_edition(folder: Path, *options: object) -> "list[Path]":
@@ -76,7 +76,7 @@ def binder() -> None:
     memory = f"--memory={BINDERS}"
     with tempfile.TemporaryDirectory() as folder:
         notebooks = plain_edition(Path(folder))
-        place.run("every notebook on Binder", RUN, memory, folder, *notebooks)
+        place.run("every notebook on Binder", *RUN, memory, folder, *notebooks)
 
 
 PLACES = {"colab": colab, "binder": binder}

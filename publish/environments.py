@@ -8,10 +8,10 @@ import sys
 from collections.abc import Callable
 from pathlib import Path
 
-ROOT = Path(__file__).resolve().parents[1]
-sys.path.insert(0, str(ROOT))
+import make
 
-import make  # noqa: E402
+ROOT = Path(__file__).resolve().parents[1]
+
 
 FOLDER = ROOT / "_build" / "environments"
 NAMES = (

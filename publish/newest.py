@@ -1,6 +1,6 @@
 """Run unit tests and notebooks with the newest release of what the package uses.
 
-    python3 publish/newest.py
+    python -m publish.newest
 
 What only builds or tests the book keeps its pin: a reader installs none of it.
 """
@@ -11,8 +11,8 @@ import tempfile
 import tomllib
 from pathlib import Path
 
-from elsewhere import RUN, plain_edition
-from environments import FOLDER, ROOT, Environment, make, status
+from publish.elsewhere import RUN, plain_edition
+from publish.environments import FOLDER, ROOT, Environment, make, status
 
 EXTRAS = ("hub", "notebooks")
 
@@ -51,7 +51,7 @@ def newest() -> None:
     listed = [f"{name} {found[name.lower()]}" for name in sorted(used())]
     make.say(f"newest: {', '.join(listed)}")
     with tempfile.TemporaryDirectory() as folder:
-        place.run("every notebook", RUN, folder, *plain_edition(Path(folder)))
+        place.run("every notebook", *RUN, folder, *plain_edition(Path(folder)))
     place.run("unit tests", *make.PYTEST[1:], *make.UNIT_TESTS)
 
 

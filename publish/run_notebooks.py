@@ -1,7 +1,7 @@
 """Run notebooks in this environment, and say what each took; writes none of them.
 
-    python publish/run_notebooks.py FOLDER NOTEBOOK…      where their kernel works
-    python publish/run_notebooks.py --setup FOLDER NOTEBOOK
+    python -m publish.run_notebooks FOLDER NOTEBOOK…      where their kernel works
+    python -m publish.run_notebooks --setup FOLDER NOTEBOOK
 
 The second form runs alone, twice, the cell of a notebook that installs the package.
 """
@@ -18,9 +18,7 @@ import psutil
 from nbclient import NotebookClient
 from nbclient.exceptions import CellExecutionError, CellTimeoutError, DeadKernelError
 
-sys.path.append(str(Path(__file__).resolve().parents[1] / "_sphinx"))
-
-import patience
+from tools import patience
 
 CELL_SECONDS = 600
 LONGEST_SETUP = 60

@@ -1,7 +1,7 @@
 """Fail when the built site has lost pages, or a fifth of its text.
 
-    python publish/site_size.py                 compare _build/html with the counts
-    python publish/site_size.py --store REASON  store what _build/html has, and why
+    python -m publish.site_size                 compare _build/html with the counts
+    python -m publish.site_size --store REASON  store what _build/html has, and why
 
 A site that shrinks by accident is not published. A commit that means to shrink it
 stores the new counts, with its reason.
@@ -80,7 +80,7 @@ def main(arguments: list[str] | None = None) -> int:
     if lost := losses(found, stored):
         print(
             f"ERROR: the site has {' and '.join(lost)}. If it is meant to, run "
-            'python publish/site_size.py --store "the reason"',
+            'python -m publish.site_size --store "the reason"',
             file=sys.stderr,
         )
         return 1

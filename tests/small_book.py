@@ -1,10 +1,14 @@
 """Pages of the small books that the tests build."""
 
 import base64
+import shutil
+from pathlib import Path
 
-import live_lab
 import nbformat
 
+from tools import live_lab
+
+ROOT = Path(__file__).resolve().parents[1]
 PNG = base64.b64decode(
     "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg=="
 )
@@ -143,3 +147,9 @@ def widget_notebook():
         },
     }
     return nbformat.v4.new_notebook(cells=cells, metadata=metadata)
+
+
+def copy_extension(folder: Path) -> None:
+    """Copy the site's extension, and the tools that it imports, into a folder."""
+    for name in ("website", "tools"):
+        shutil.copytree(ROOT / name, folder / name, dirs_exist_ok=True)

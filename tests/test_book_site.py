@@ -19,48 +19,54 @@ import quickjs
 import yaml
 from docutils.core import publish_doctree
 from PIL import Image, ImageColor
-from small_book import DRAWING, INTRO, MODULE, PNG, TWO_READINGS, widget_notebook
+from small_book import (
+    DRAWING,
+    INTRO,
+    MODULE,
+    PNG,
+    TWO_READINGS,
+    copy_extension,
+    widget_notebook,
+)
 
+import website
 from mygpt import plots
+from tools import executed
+from website import (
+    drawings,
+    formulas,
+    launch,
+    lean,
+    missing,
+    numbers,
+    prose,
+    streams,
+    widgets,
+)
+from website.palette import palette
 
 ROOT = Path(__file__).resolve().parents[1]
-sys.path.insert(0, str(ROOT / "_sphinx"))
 
-import book_site  # noqa: E402
-import executed  # noqa: E402
-import site_card  # noqa: E402
-import site_launch  # noqa: E402
-import site_lean  # noqa: E402
-import site_math  # noqa: E402
-import site_missing  # noqa: E402
-import site_numbers  # noqa: E402
-import site_pages  # noqa: E402
-import site_prose  # noqa: E402
-import site_search  # noqa: E402
-import site_streams  # noqa: E402
-import site_svg  # noqa: E402
-import site_widgets  # noqa: E402
-from site_palette import palette  # noqa: E402
 
 # Mathematics
 
 
 def test_a_formula_is_drawn_and_spoken():
-    html = site_math.typeset(r"x\,\Phi(x)", False)
+    html = formulas.typeset(r"x\,\Phi(x)", False)
     assert 'class="katex-html" aria-hidden="true"' in html
     assert "<math" in html
 
 
 def test_a_broken_formula_is_an_error_in_one_line():
     with pytest.raises(
-        site_math.TexError, match=r"^[^\n]*Unexpected end of input[^\n]*$"
+        formulas.TexError, match=r"^[^\n]*Unexpected end of input[^\n]*$"
     ):
-        site_math.typeset(r"\frac{1", False)
+        formulas.typeset(r"\frac{1", False)
 
 
 def test_an_unknown_command_is_an_error():
-    with pytest.raises(site_math.TexError, match="Undefined control sequence"):
-        site_math.typeset(r"\nosuchcommand", True)
+    with pytest.raises(formulas.TexError, match="Undefined control sequence"):
+        formulas.typeset(r"\nosuchcommand", True)
 
 
 @pytest.mark.parametrize(
@@ -76,8 +82,8 @@ def test_an_unknown_command_is_an_error():
     ],
 )
 def test_displays_take_the_form_that_katex_accepts(source, expected):
-    assert site_math.display_tex(source) == expected
-    site_math.typeset(expected, True)
+    assert formulas.display_tex(source) == expected
+    formulas.typeset(expected, True)
 
 
 # Explorers
@@ -86,7 +92,7 @@ def test_displays_take_the_form_that_katex_accepts(source, expected):
 def test_a_module_becomes_a_script_that_registers_itself():
     context = quickjs.Context()
     context.eval("globalThis.window = globalThis")
-    context.eval(site_widgets.classic_script(MODULE, "abc"))
+    context.eval(widgets.classic_script(MODULE, "abc"))
     assert context.eval("typeof bookExplorers.abc.render") == "function"
     assert context.eval("typeof two") == "undefined"
 
@@ -101,8 +107,8 @@ def test_a_module_becomes_a_script_that_registers_itself():
     ],
 )
 def test_a_module_that_imports_or_exports_more_is_refused(module):
-    with pytest.raises(site_widgets.ModuleError):
-        site_widgets.classic_script(module, "abc")
+    with pytest.raises(widgets.ModuleError):
+        widgets.classic_script(module, "abc")
 
 
 def test_a_page_keeps_the_state_and_not_the_code():
@@ -116,10 +122,10 @@ def test_a_page_keeps_the_state_and_not_the_code():
         },
         "buffers": [{"path": ["data"], "data": "AAAA", "encoding": "base64"}],
     }
-    kept, files = site_widgets.page_model(model)
+    kept, files = widgets.page_model(model)
     assert kept["state"] == {"x": 1}
     assert kept["buffers"] == model["buffers"]
-    assert set(files) == {f"{kept['module']}.js", f"{site_widgets.digest('p{}')}.css"}
+    assert set(files) == {f"{kept['module']}.js", f"{widgets.digest('p{}')}.css"}
 
 
 def test_only_links_between_shown_models_are_kept():
@@ -134,7 +140,7 @@ def test_only_links_between_shown_models_are_kept():
         "1": link("a", "b", "LinkModel"),
         "2": link("a", "z", "DirectionalLinkModel"),
     }
-    links = site_widgets.links_between(models, {"a", "b"})
+    links = widgets.links_between(models, {"a", "b"})
     assert links == [{"ends": [["a", "x"], ["b", "y"]], "both": True}]
 
 
@@ -142,7 +148,7 @@ def test_only_links_between_shown_models_are_kept():
 
 
 def test_a_schematic_takes_the_colours_of_the_page():
-    html = site_svg.inline(DRAWING, "A description.")
+    html = drawings.inline(DRAWING, "A description.")
     assert ":root" not in html
     assert "@media" not in html
     assert "#svg-a .box{fill:var(--mygpt-blue)}" in html
@@ -152,19 +158,19 @@ def test_a_schematic_takes_the_colours_of_the_page():
 
 
 def test_ids_of_a_schematic_are_unique():
-    html = site_svg.inline(DRAWING, "A")
+    html = drawings.inline(DRAWING, "A")
     assert 'id="svg-a-arrow"' in html
     assert 'marker-end="url(#svg-a-arrow)"' in html
     assert 'href="#svg-a-arrow"' in html
     assert 'id="svg-a-line"' in html
-    second = site_svg.inline(DRAWING, "A", copy=2)
+    second = drawings.inline(DRAWING, "A", copy=2)
     ids = re.findall(r'id="([^"]+)"', html) + re.findall(r'id="([^"]+)"', second)
     assert len(ids) == len(set(ids)) == 6
     assert "#svg-a-2 .box" in second
 
 
 def test_the_description_of_a_schematic_is_escaped():
-    assert 'aria-label="a &lt; b &quot;c&quot;"' in site_svg.inline(
+    assert 'aria-label="a &lt; b &quot;c&quot;"' in drawings.inline(
         DRAWING, 'a < b\n "c"'
     )
 
@@ -180,8 +186,8 @@ def test_the_description_of_a_schematic_is_escaped():
     ],
 )
 def test_a_schematic_that_cannot_be_inlined_is_refused(svg):
-    with pytest.raises(site_svg.SchematicError):
-        site_svg.inline(svg, "A")
+    with pytest.raises(drawings.SchematicError):
+        drawings.inline(svg, "A")
 
 
 # Launch lines
@@ -202,17 +208,17 @@ class Settings(dict):
 
 
 def test_the_launch_line_opens_the_plain_edition():
-    line = site_launch.launch_line(Settings(), "chapters/05_x")
+    line = launch.launch_line(Settings(), "chapters/05_x")
     colab, binder = "https://colab.research.google.com", "https://mybinder.org"
     assert f"{colab}/github/some/book/blob/notebooks/05_x.ipynb" in line
     notebook = "notebooks?urlpath=lab/tree/05_x.ipynb"
     assert f"{binder}/v2/gh/some/book/{notebook}" in line
     assert 'href="../notebooks/05_x.ipynb" download' in line
-    assert 'href="notebooks/x.ipynb"' in site_launch.launch_line(Settings(), "x")
+    assert 'href="notebooks/x.ipynb"' in launch.launch_line(Settings(), "x")
 
 
 def test_unpublished_it_says_how_to_open_a_chapter_and_leads_nowhere_else():
-    line = site_launch.launch_line(Settings(published=False), "chapters/05_x")
+    line = launch.launch_line(Settings(published=False), "chapters/05_x")
     assert re.findall(r'href="([^"]*)"', line) == ["../notebooks/05_x.ipynb"]
     assert "<code>make lab</code>" in line
     assert "Colab and Binder will open them from here" in line
@@ -226,7 +232,7 @@ def test_a_page_that_is_not_a_notebook_has_no_launch_group():
         ]
         context = {"page_source_suffix": suffix, "header_buttons": groups}
         app = SimpleNamespace(config=Settings())
-        site_launch.plain_buttons(app, "x", "page.html", context, None)
+        launch.plain_buttons(app, "x", "page.html", context, None)
         return [group["label"] for group in context["header_buttons"]]
 
     assert groups_of(".ipynb") == ["launch-buttons", "download-buttons"]
@@ -238,7 +244,7 @@ def test_a_page_that_is_not_a_notebook_has_no_launch_group():
 
 def card_tags(site_url):
     config = SimpleNamespace(site_url=site_url, html_title="Book")
-    html = site_card.tags(config, "chapters/05_a", 'A "b" & c', "What it is.")
+    html = website.card.tags(config, "chapters/05_a", 'A "b" & c', "What it is.")
     return dict(
         re.findall(r'<meta (?:property|name)="([^"]+)" content="([^"]*)"', html)
     )
@@ -262,20 +268,20 @@ def test_without_an_address_a_shared_page_names_nothing_absolute():
 
 def test_a_summary_is_the_first_paragraph_with_the_list_that_it_introduces():
     def summary(source):
-        return site_card.summary(publish_doctree(source))
+        return website.card.summary(publish_doctree(source))
 
     assert summary("Title\n=====\n\nOne\ntwo.\n\n- three\n") == "One two."
     assert summary("You can\n\n- say;\n- show.\n") == "You can say; show."
     assert summary("") == ""
     long = summary("word, " * 100)
     assert long.endswith("word …")
-    assert len(long) <= site_card.LONGEST_SUMMARY + 2
+    assert len(long) <= website.card.LONGEST_SUMMARY + 2
 
 
 def test_the_card_has_the_declared_size_and_is_opaque(tmp_path):
-    site_card.draw(tmp_path / "card.png", "Book")
+    website.card.draw(tmp_path / "card.png", "Book")
     with Image.open(tmp_path / "card.png") as card:
-        assert card.size == site_card.SIZE
+        assert card.size == website.card.SIZE
         assert card.convert("RGBA").getextrema()[3] == (255, 255)
         colours = card.convert("RGB").getcolors(1 << 20)
     assert max(colours)[1] == ImageColor.getrgb(palette("light")["paper"])
@@ -287,7 +293,7 @@ def test_the_card_has_the_declared_size_and_is_opaque(tmp_path):
 
 
 def test_the_page_for_wrong_addresses_needs_no_other_file():
-    html = site_missing.missing_page(
+    html = missing.missing_page(
         "B & b", "intro.html", [("chapters/05_a.html", "5. A < b")], "/book/"
     )
     assert not re.search(r'<(?:link|script|img)[^>]+(?:href|src)="(?!data:)', html)
@@ -305,10 +311,10 @@ def test_icons_that_no_page_shows_lose_their_rules():
     styles += '.fa-navicon:before{content:"\\f0c9"}p{}'
     pages = '<i class="fa-solid fa-bars"></i>'
     assert (
-        site_lean.without_unused_icons(styles, pages)
+        lean.without_unused_icons(styles, pages)
         == '.fa-bars:before{content:"\\f0c9"}p{}'
     )
-    assert site_lean.glyphs_used(pages, styles) == {"\uf0c9"}
+    assert lean.glyphs_used(pages, styles) == {"\uf0c9"}
 
 
 def test_a_subset_font_holds_what_was_asked_for():
@@ -319,7 +325,7 @@ def test_a_subset_font_holds_what_was_asked_for():
 
     theme = Path(pydata_sphinx_theme.__file__).parent
     source = next(theme.rglob("fa-solid-900.woff2")).read_bytes()
-    small = site_lean.subset_font(source, frozenset("\uf0c9\uf002"))
+    small = lean.subset_font(source, frozenset("\uf0c9\uf002"))
     with TTFont(BytesIO(small)) as font:
         assert set(font.getBestCmap()) == {0xF0C9, 0xF002}
     assert len(small) < 2000
@@ -329,7 +335,7 @@ def test_a_subset_font_holds_what_was_asked_for():
 
 
 def test_the_policy_allows_nothing_else():
-    policy = site_pages.POLICY.format(scripts="")
+    policy = website.pages.POLICY.format(scripts="")
     assert policy.split("; ") == [
         "default-src 'self'",
         "style-src 'self' 'unsafe-inline'",
@@ -345,20 +351,22 @@ def test_the_policy_allows_nothing_else():
 def test_the_policy_names_each_inline_script_by_its_hash():
     html = '<head><meta charset="utf-8"><script>let a = 1;</script>'
     html += '<script src="b.js"></script></head>'
-    page = site_pages.with_policy(html)
+    page = website.pages.with_policy(html)
     digest = base64.b64encode(hashlib.sha256(b"let a = 1;").digest()).decode()
     assert f"script-src 'self' 'sha256-{digest}';" in page
     assert page.index("Content-Security-Policy") < page.index("<script")
-    assert site_pages.with_policy(page) == page
+    assert website.pages.with_policy(page) == page
 
 
 def test_data_in_a_script_element_needs_no_hash():
-    assert site_pages.script_hashes('<script type="application/json">{}</script>') == []
+    assert (
+        website.pages.script_hashes('<script type="application/json">{}</script>') == []
+    )
 
 
 def test_a_handler_in_the_page_is_found():
-    assert site_pages.HANDLER.search('<button class="a" onclick="go()">')
-    assert not site_pages.HANDLER.search("<p>on click = go</p>")
+    assert website.pages.HANDLER.search('<button class="a" onclick="go()">')
+    assert not website.pages.HANDLER.search("<p>on click = go</p>")
 
 
 # Prose
@@ -379,7 +387,7 @@ def test_a_handler_in_the_page_is_found():
     ],
 )
 def test_a_traceback_is_cut_to_its_last_message(traceback, expected):
-    assert site_prose.last_words(traceback) == expected
+    assert prose.last_words(traceback) == expected
 
 
 # What a cell prints
@@ -395,12 +403,12 @@ def test_a_line_that_came_in_two_messages_is_one_line():
         new("stream", name="stderr", text="not "),
         new("stream", name="stderr", text="this"),
     ]
-    found = site_streams.joined(outputs)
+    found = streams.joined(outputs)
     texts = {one.name: one.text for one in found if one.output_type == "stream"}
     assert texts == {"stdout": "one line\ntwo\nthree\n", "stderr": "not this\n"}
     assert len(found) == 3
     assert outputs[0].text == "one "
-    assert site_streams.joined([]) == []
+    assert streams.joined([]) == []
 
 
 # The cache of executed notebooks
@@ -408,8 +416,8 @@ def test_a_line_that_came_in_two_messages_is_one_line():
 
 def test_pages_are_written_again_when_the_style_sheet_changes():
     """Sphinx copies no file and stamps no address unless a page is out of date."""
-    sheet = ROOT / "_sphinx" / "static" / "mygpt.css"
-    assert sheet in [p for one in book_site.READ_WITH for p in ROOT.glob(one)]
+    sheet = ROOT / "website" / "static" / "mygpt.css"
+    assert sheet in [p for one in website.READ_WITH for p in ROOT.glob(one)]
 
 
 def test_the_cache_key_changes_with_the_package(tmp_path):
@@ -482,7 +490,7 @@ def build(folder, intro=INTRO):
     (folder / "_config.yml").write_text(
         yaml.safe_dump(config, sort_keys=False), encoding="utf-8"
     )
-    shutil.copytree(ROOT / "_sphinx", folder / "_sphinx", dirs_exist_ok=True)
+    copy_extension(folder)
     shutil.copy(ROOT / "references.bib", folder)
     (folder / "_toc.yml").write_text(
         "format: jb-book\nroot: intro\nchapters:\n"
@@ -521,7 +529,7 @@ def intro(small_site):
 
 
 def test_an_explorer_is_in_the_page_with_its_code_beside_it(small_site, chapter):
-    name = site_widgets.digest(MODULE)
+    name = widgets.digest(MODULE)
     assert (small_site / "_static" / "explorers" / f"{name}.js").is_file()
     assert f"_static/explorers/{name}.js" in chapter
     assert "function render" not in chapter
@@ -707,14 +715,14 @@ def test_a_plot_in_a_palette_is_smaller_and_looks_the_same(transparent):
     file = BytesIO()
     figure.savefig(file, dpi=100, transparent=transparent)
     plt.close(figure)
-    small = site_lean.with_palette(file.getvalue())
+    small = lean.with_palette(file.getvalue())
     assert len(small) < 0.6 * len(file.getvalue())
     alpha = Image.open(BytesIO(small)).convert("RGBA").getchannel("A")
     assert (alpha.getextrema()[0] == 0) == transparent
     difference = abs(on_white(file.getvalue()).astype(float) - on_white(small))
     assert difference.mean() < 1  # of 255
     assert difference.max() < 64  # at the edges of letters and lines
-    assert site_lean.with_palette(small) == small
+    assert lean.with_palette(small) == small
 
 
 def test_plots_in_outputs_get_their_size_once(tmp_path):
@@ -725,11 +733,11 @@ def test_plots_in_outputs_get_their_size_once(tmp_path):
         '<img width="9" src="../_images/a%20b.png">'
     )
     (tmp_path / "chapters").mkdir()
-    sized = site_pages.with_sizes(html, tmp_path / "chapters")
+    sized = website.pages.with_sizes(html, tmp_path / "chapters")
     assert sized == html.replace(
         'a%20b.png"/>', 'a%20b.png" width="100" height="50"/>', 1
     )
-    assert site_pages.with_sizes(sized, tmp_path / "chapters") == sized
+    assert website.pages.with_sizes(sized, tmp_path / "chapters") == sized
 
 
 # What the site replaces in pinned packages: each must still find its place in them
@@ -746,9 +754,9 @@ def notes(as_written):
     return json.loads((as_written / "notes.json").read_text(encoding="utf-8"))
 
 
-PATTERNS = {name: pattern for name, (pattern, _) in site_pages.REPAIRS.items()} | {
-    "the size of a plot": site_pages.PLOT,
-    "the policy's place": site_pages.CHARSET,
+PATTERNS = {name: pattern for name, (pattern, _) in website.pages.REPAIRS.items()} | {
+    "the size of a plot": website.pages.PLOT,
+    "the policy's place": website.pages.CHARSET,
 }
 
 
@@ -758,41 +766,41 @@ def test_a_repair_finds_its_place_in_the_themes_page(as_written, name):
     assert [page for page in pages if PATTERNS[name].search(page)] != []
 
 
-@pytest.mark.parametrize("name", site_pages.REPAIRS)
+@pytest.mark.parametrize("name", website.pages.REPAIRS)
 def test_a_repair_is_described(name):
     assert f"| {name} |" in (ROOT / "CONTRIBUTING.md").read_text(encoding="utf-8")
 
 
-@pytest.mark.parametrize("name", [*site_lean.WHERE_USED, *site_lean.NEVER])
+@pytest.mark.parametrize("name", [*lean.WHERE_USED, *lean.NEVER])
 def test_an_asset_that_pages_leave_out_is_offered_to_them(notes, name):
     assert name in notes["assets"]
 
 
-@pytest.mark.parametrize("name", site_lean.UNUSED_FILES)
+@pytest.mark.parametrize("name", lean.UNUSED_FILES)
 def test_a_file_that_is_removed_was_there(as_written, name):
     assert (as_written / "_static" / name).exists()
 
 
-@pytest.mark.parametrize("setting", site_lean.TOGGLE_SETTINGS)
+@pytest.mark.parametrize("setting", lean.TOGGLE_SETTINGS)
 def test_a_setting_of_togglebutton_that_is_removed_was_there(notes, setting):
     assert any(setting in body for body in notes["bodies"])
 
 
-@pytest.mark.parametrize("module", site_lean.SILENT)
+@pytest.mark.parametrize("module", lean.SILENT)
 def test_an_extension_that_is_silenced_would_speak(notes, module):
     assert module in {name.partition(".")[0] for name in notes["modules"]}
 
 
 @pytest.mark.parametrize(
     "pattern",
-    [site_lean.ICON_RULE, site_lean.FACE, *site_lean.DRAWN, site_lean.SOURCE_MAP],
+    [lean.ICON_RULE, lean.FACE, *lean.DRAWN, lean.SOURCE_MAP],
     ids=lambda pattern: pattern.pattern[:12],
 )
 def test_a_rule_about_icons_finds_its_place_in_the_themes_style_sheets(
     as_written, pattern
 ):
     styles = as_written / "_static" / "styles"
-    sheets = [(styles / name).read_text("utf-8") for name in site_lean.SHEETS]
+    sheets = [(styles / name).read_text("utf-8") for name in lean.SHEETS]
     assert any(map(pattern.search, sheets))
 
 
@@ -813,13 +821,13 @@ def test_every_chapter_has_its_launch_line(chapter):
 
 
 def test_the_functions_that_are_replaced_are_there():
-    assert site_streams.render.coalesce_streams is site_streams.coalesce_streams
-    assert "assign_section_numbers" in vars(site_numbers.TocTreeCollector)
+    assert streams.render.coalesce_streams is streams.coalesce_streams
+    assert "assign_section_numbers" in vars(numbers.TocTreeCollector)
 
 
 def test_the_search_page_has_what_the_books_script_replaces(small_site):
     tools = (small_site / "_static" / "searchtools.js").read_text(encoding="utf-8")
-    script = site_search.SCRIPT.read_text(encoding="utf-8")
+    script = website.search.SCRIPT.read_text(encoding="utf-8")
     for name in set(re.findall(r"Search\.(\w+) = ", script)) - {"_index"}:
         assert f"  {name}: " in tools, name
     assert re.search(r'found = "(.+)";', script)[1] in tools

@@ -13,18 +13,15 @@ import nbformat
 import pikepdf
 import pytest
 import yaml
-from small_book import DRAWING, INTRO, TWO_READINGS, widget_notebook
+from small_book import DRAWING, INTRO, TWO_READINGS, copy_extension, widget_notebook
 
 import mygpt
+from publish.paper import epub, joined, pdf
+from publish.paper.joined import OPF, H
+from website import formulas
 
 ROOT = Path(__file__).resolve().parents[1]
-sys.path.insert(0, str(ROOT / "paper"))
 
-import epub  # noqa: E402
-import joined  # noqa: E402
-import pdf  # noqa: E402
-import site_math  # noqa: E402
-from joined import OPF, H  # noqa: E402
 
 BUILDERS = (
     "epub",
@@ -82,7 +79,7 @@ def built(tmp_path_factory):
     config["sphinx"]["config"]["published"] = True
     config["sphinx"]["config"]["linkcheck_ignore"] = [".*"]
     (folder / "_config.yml").write_text(yaml.safe_dump(config), encoding="utf-8")
-    shutil.copytree(ROOT / "_sphinx", folder / "_sphinx")
+    copy_extension(folder)
     for name in ("chapters", "figures", "mygpt"):
         (folder / name).mkdir()
     (folder / "mygpt" / "__init__.py").write_text(
@@ -143,7 +140,7 @@ def test_the_line_that_says_where_a_chapter_runs_is_xml(built):
 
 
 def test_a_name_of_a_function_in_an_index_is_one_part_of_it():
-    formula = ElementTree.fromstring(site_math.typeset(r"p_{\max}", False, "mathml"))
+    formula = ElementTree.fromstring(formulas.typeset(r"p_{\max}", False, "mathml"))
     index = next(one for one in formula.iter() if one.tag.endswith("}msub"))
     assert ["".join(part.itertext()) for part in index] == ["p", "max"]
 

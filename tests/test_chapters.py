@@ -8,14 +8,14 @@ import sys
 from decimal import Decimal
 from pathlib import Path
 
-import execute
 import nbformat
-import prose
 import pytest
 import yaml
-from comparison import NUMBER, is_integer, unit, value
-from live_lab import VIEW
 from nbformat import v4
+
+from tools import execute, prose
+from tools.comparison import NUMBER, is_integer, unit, value
+from tools.live_lab import VIEW
 
 ROOT = Path(__file__).resolve().parent.parent
 PATHS = sorted((ROOT / "chapters").glob("*.ipynb"))

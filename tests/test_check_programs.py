@@ -11,11 +11,11 @@ from pathlib import Path
 
 import pytest
 import torch
-from comparison import difference
 
 from mygpt.check import TASKS
 from mygpt.check.engine import outcome_of
 from mygpt.check.models import TrainedModel
+from tools.comparison import difference
 
 STORED = Path(__file__).with_name("check_programs.json")
 

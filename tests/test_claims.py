@@ -4,8 +4,9 @@ import re
 from functools import cache
 
 import nbformat
-from execute import chosen
-from prose import slug
+
+from tools.execute import chosen
+from tools.prose import slug
 
 (PAGE,) = chosen(["claims"])
 NOTEBOOK = nbformat.read(PAGE, as_version=4)

@@ -10,10 +10,11 @@ from pathlib import Path
 
 import nbformat
 import pytest
-from comparison import NUMBER, difference, numbers_differ
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from nbformat import v4
+
+from tools.comparison import NUMBER, difference, numbers_differ
 
 CHAPTERS = Path(__file__).resolve().parent.parent / "chapters"
 RTOL = Decimal("2e-2")
@@ -352,10 +353,7 @@ FAILS = {
 
 def verdicts(folder):
     """Why each case failed under nbval and the chapters' conftest; "" if it passed."""
-    names = ("executed", "live_lab", "patience", "publication", "release")
-    helpers = [f"../_sphinx/{name}.py" for name in names]
-    for name in ("conftest.py", "comparison.py", "execute.py", *helpers):
-        shutil.copy(CHAPTERS / name, folder)
+    shutil.copy(CHAPTERS / "conftest.py", folder)
     (folder / "pytest.ini").write_text("[pytest]\nfilterwarnings = error\n")
     names = {"passes": list(PASSES), "fails": list(FAILS)}
     cells = {"passes": PASSES.values(), "fails": (case for case, _ in FAILS.values())}

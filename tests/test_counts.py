@@ -5,14 +5,13 @@ import re
 from pathlib import Path
 from types import SimpleNamespace
 
-import counts
 import nbformat
-import openings
 import pytest
-import reading
-import site_counts
-from bare_parts import chapters_in_order
 from nbformat import v4
+
+import website
+from tools import counts, openings, reading
+from tools.bare_parts import chapters_in_order
 
 ROOT = Path(__file__).resolve().parents[1]
 TEACHERS = (ROOT / "teachers.md").read_text(encoding="utf-8")
@@ -155,14 +154,14 @@ def test_readme_is_short_and_says_what_people_search_for():
 
 def test_minutes_are_written_as_they_are_spoken():
     times = {45: "45 min", 60: "1 h", 105: "1 h 45 min"}
-    assert {n: site_counts.spoken(n).replace("\u00a0", " ") for n in times} == times
+    assert {n: website.counts.spoken(n).replace("\u00a0", " ") for n in times} == times
 
 
 def test_a_row_of_the_table_is_in_the_books_order():
     path = next(path for path in CHAPTERS if path.stem.startswith("08"))
-    first, needed, words, lines, minutes, exercises = site_counts.row(path)[1:-1].split(
-        "|"
-    )
+    first, needed, words, lines, minutes, exercises = website.counts.row(path)[
+        1:-1
+    ].split("|")
     assert first.strip() == "8. [](chapters/08_layer_norm.ipynb)"
     assert re.findall(r"\[(\w+)\]", needed) == ["tensors", "7"]
     assert int(words.replace(",", "")) > int(lines) > int(minutes) > int(exercises) > 0
@@ -170,9 +169,9 @@ def test_a_row_of_the_table_is_in_the_books_order():
 
 def test_a_page_that_counts_is_read_again_when_what_it_counts_changes(tmp_path):
     app = SimpleNamespace(srcdir=tmp_path)
-    now = site_counts.key_of_sources(tmp_path, site_counts.COUNTED)
+    now = website.counts.key_of_sources(tmp_path, website.counts.COUNTED)
     pages = {"checked": {"counted": now}, "notation": {}}
     env = SimpleNamespace(metadata=pages)
-    assert site_counts.outdated(app, env) == []
+    assert website.counts.outdated(app, env) == []
     (tmp_path / "glossary.md").write_text("one more\n")
-    assert site_counts.outdated(app, env) == ["checked"]
+    assert website.counts.outdated(app, env) == ["checked"]

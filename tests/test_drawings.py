@@ -9,11 +9,11 @@ from pathlib import Path
 import examples
 import numpy as np
 import pytest
-from comparison import difference
 from drawings import drawing
 from live_models import PROMPT, live
 
 from mygpt import BPETokenizer, explorers
+from tools.comparison import difference
 
 STORED = Path(__file__).with_name("drawings.json")
 STACKS = {

@@ -7,14 +7,19 @@ import zlib
 from concurrent.futures import ThreadPoolExecutor
 from functools import partial
 
-import execute
-import executed
 import nbformat
-import patience
 import pytest
-from execute import ChapterError, normalise, put_setup_cell, text_of, without_notes
-from live_lab import STATE, VIEW, still
 from nbformat import v4
+
+from tools import execute, executed, patience
+from tools.execute import (
+    ChapterError,
+    normalise,
+    put_setup_cell,
+    text_of,
+    without_notes,
+)
+from tools.live_lab import STATE, VIEW, still
 
 FIRST_CELL = "import mygpt  # or else install it"
 
@@ -330,7 +335,7 @@ def test_a_chapter_out_of_its_normal_form_is_named(tmp_path, capsys):
     nbformat.write(notebook(code("1")), path)
     before = path.read_text()
     assert execute.main(["--check", str(path)]) == 1
-    assert "a: not in its normal form: python chapters" in capsys.readouterr().err
+    assert "a: not in its normal form: python -m tools" in capsys.readouterr().err
     assert path.read_text() == before
     assert execute.main(["--normalise", str(path)]) == 0
     assert execute.main(["--check", str(path)]) == 0

@@ -1,10 +1,11 @@
 """Chapters that were run for their check, taken over by the book."""
 
-import executed
 import nbformat
 import pytest
 from jupyter_cache import get_cache
 from nbformat import v4
+
+from tools import executed
 
 
 @pytest.fixture

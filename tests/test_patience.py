@@ -3,14 +3,10 @@
 import asyncio
 import importlib.util
 import time
-from pathlib import Path
 from queue import Empty
 from unittest.mock import MagicMock
 
-import book_site
-import execute
 import nbclient.output_widget
-import patience
 import pytest
 import zmq
 import zmq.asyncio
@@ -18,7 +14,10 @@ from jupyter_cache.executors.utils import single_nb_execution
 from jupyter_client.channels import AsyncZMQSocketChannel, ZMQSocketChannel
 from nbformat import v4
 
-CONFTEST = Path(execute.__file__).with_name("conftest.py")
+import website
+from tools import execute, patience
+
+CONFTEST = execute.CHAPTERS / "conftest.py"
 CELL_SECONDS = 30
 SOON = 15  # seconds: the start of a kernel on a busy machine, and some slices
 
@@ -38,7 +37,7 @@ def run_by_make_chapters(notebook, folder, request):
 
 
 def run_by_the_book(notebook, folder, request):
-    book_site.setup(MagicMock())
+    website.setup(MagicMock())
     done = single_nb_execution(notebook, str(folder), CELL_SECONDS, allow_errors=False)
     assert done.err is None
 

@@ -2,11 +2,11 @@
 
 import ast
 import os
+import shutil
 import subprocess
 import sys
 from pathlib import Path
 
-import executed
 import nbformat
 import pytest
 import torch
@@ -14,6 +14,7 @@ import torch.nn.functional as F
 from nbformat import v4
 
 import make
+from tools import executed
 from tools.processors import __main__ as processors
 from tools.processors import settings
 from tools.processors.in_every_process.rounding_noise import RoundingNoise
@@ -260,11 +261,11 @@ def test_a_process_writes_down_what_it_opens(tmp_path):
         ROOT,
         "-c",
         "import mygpt.support.seed, subprocess, sys\n"
-        "subprocess.run([sys.executable, '-c', 'open(\"chapters/terms.py\")'])",
+        "subprocess.run([sys.executable, '-c', 'open(\"tools/terms.py\")'])",
     )
     lines = "".join(path.read_text() for path in opened.iterdir()).split()
     names = {settings.source_of(line) for line in lines}
-    assert {"mygpt/__init__.py", "mygpt/support/seed.py", "chapters/terms.py"} <= names
+    assert {"mygpt/__init__.py", "mygpt/support/seed.py", "tools/terms.py"} <= names
     assert len(list(opened.iterdir())) == 2
 
 
@@ -304,8 +305,7 @@ def test_a_cell_that_differs_and_a_kernel_that_dies_are_named(tmp_path):
         cell.outputs = [v4.new_output("stream", name="stdout", text=text)]
     path = tmp_path / "dying.ipynb"
     nbformat.write(v4.new_notebook(cells=cells), path)
-    for name in ("conftest.py", "comparison.py"):
-        (tmp_path / name).write_text((ROOT / "chapters" / name).read_text())
+    shutil.copy(ROOT / "chapters" / "conftest.py", tmp_path)
     report = tmp_path / "report.xml"
     printed = processors.compare(
         settings.noise(1), [path], report, f"--rootdir={tmp_path}", "-n", "0"

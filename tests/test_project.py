@@ -22,13 +22,14 @@ ONLY_TO_MAKE_THEM = {"nbclient", "nbformat", "nbval", "pytest", "pyyaml"}
     [
         (["mygpt"], dependencies("hub")),
         (
-            ["mygpt", "_sphinx", "chapters"],
+            ["mygpt", "website", "chapters", "runs", "publish/plain"],
             OF_THE_KERNEL | set(pins("requirements.txt")),
         ),
         (["chapters"], OF_THE_KERNEL | ONLY_TO_MAKE_THEM | dependencies("notebooks")),
-        (["tests", "bench", "paper"], set(pins("requirements-dev.txt"))),
+        (["tests", "bench", "publish"], set(pins("requirements-dev.txt"))),
+        (["tools"], set(pins("requirements-mutants.txt"))),
     ],
-    ids=["package", "book", "chapters", "tests"],
+    ids=["package", "book", "chapters", "tests", "tools"],
 )
 def test_what_is_imported_is_declared(folders, declared):
     found = imported(*folders)

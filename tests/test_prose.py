@@ -4,9 +4,10 @@ from collections import Counter
 
 import nbformat
 import pytest
-from execute import chosen
 from nbformat import v4
-from prose import (
+
+from tools.execute import chosen
+from tools.prose import (
     bad_sources,
     bibliography_keys,
     is_printed,

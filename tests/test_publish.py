@@ -1,7 +1,6 @@
 """What is released, and where the notebooks run elsewhere."""
 
 import re
-import sys
 import tomllib
 from pathlib import Path
 
@@ -10,17 +9,19 @@ import pytest
 import yaml
 from declared import dependencies, normal, pins
 
-ROOT = Path(__file__).resolve().parents[1]
-sys.path.insert(0, str(ROOT / "publish"))
+from publish import (
+    addresses,
+    colab_versions,
+    distributions,
+    elsewhere,
+    newest,
+    run_notebooks,
+)
+from publish.environments import make, status
+from tools.publication import Publication, publication
 
-import addresses  # noqa: E402
-import colab_versions  # noqa: E402
-import distributions  # noqa: E402
-import elsewhere  # noqa: E402
-import newest  # noqa: E402
-import run_notebooks  # noqa: E402
-from environments import make, status  # noqa: E402
-from publication import Publication, publication  # noqa: E402
+ROOT = Path(__file__).resolve().parents[1]
+
 
 COLAB = ROOT / "publish" / "colab.txt"
 

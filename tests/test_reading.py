@@ -3,14 +3,13 @@
 import ast
 import re
 
-import bare_parts
 import nbformat
 import pytest
-import reading
-import terms
-from execute import chosen
 from nbformat import v4
-from prose import slug
+
+from tools import bare_parts, reading, terms
+from tools.execute import chosen
+from tools.prose import slug
 
 PATHS = [path for path in chosen([]) if path.stem not in ("claims", "gallery")]
 WITHOUT_BARE = {"tensors", "10_memory", "11_rewriting", "15_gpt2", "17_many_machines"}
@@ -67,7 +66,7 @@ def test_a_chapter_has_its_bare_part(path):
 
 def test_the_bare_file_holds_the_chapters_cells():
     assert bare_parts.TARGET.read_text(encoding="utf-8") == bare_parts.bare_text(), (
-        "run python chapters/bare_parts.py"
+        "run python -m tools.bare_parts"
     )
 
 

@@ -1,13 +1,12 @@
 """The release that pages and notebooks name, and the settings that it needs."""
 
-import execute
 import pytest
-import release
-import site_release
-from publication import Publication, publication, site_address
 from sphinx.errors import ConfigError
 
 import mygpt
+import website
+from tools import execute, release
+from tools.publication import Publication, publication, site_address
 
 VERSION = mygpt.__version__
 
@@ -149,7 +148,7 @@ class Config(dict):
 )
 def test_a_site_with_a_wrong_setting_is_not_built(wrong):
     with pytest.raises(ConfigError) as caught:
-        site_release.set_release(None, wrong)
+        website.version.set_release(None, wrong)
     assert str(caught.value).startswith("_config.yml: ")
     assert "\n" not in str(caught.value)
 
@@ -157,7 +156,7 @@ def test_a_site_with_a_wrong_setting_is_not_built(wrong):
 @pytest.mark.parametrize("published", [True, False])
 def test_the_site_names_its_version_and_its_addresses_if_there_are_any(published):
     config = Config(published)
-    site_release.set_release(None, config)
+    website.version.set_release(None, config)
     theme = config.html_theme_options
     assert config.release == mygpt.__version__
     assert mygpt.__version__ in theme["extra_footer"]

@@ -7,9 +7,9 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from site_palette import palette
 
 from mygpt import plots
+from website.palette import palette
 
 ROOT = Path(__file__).resolve().parents[1]
 SERIES = ("blue", "orange", "green", "purple")
@@ -125,7 +125,7 @@ def test_a_schematic_opened_alone_has_the_colours_of_the_site(path):
 
 
 def test_the_ink_of_a_plot_can_be_read_in_both_themes():
-    sheet = (ROOT / "_sphinx" / "static" / "mygpt.css").read_text(encoding="utf-8")
+    sheet = (ROOT / "website" / "static" / "mygpt.css").read_text(encoding="utf-8")
     lighter = float(re.search(r"filter: brightness\(([\d.]+)\)", sheet).group(1))
     for theme, factor in (("light", 1), ("dark", lighter)):
         ink = np.minimum(rgb(plots.PALETTE["ink"]) * factor * 255, 255).round()

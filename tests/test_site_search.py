@@ -1,6 +1,5 @@
 """The search: the words of text, code and formulas, and the parts that it leads to."""
 
-import sys
 from pathlib import Path
 from types import SimpleNamespace
 
@@ -11,17 +10,17 @@ from docutils.core import publish_doctree
 from sphinx.search import SearchLanguage
 from sphinx_exercise.nodes import exercise_node
 
+import website
+from website import indexes
+from website import words as book_words
+from website.index_nodes import marked, shortened
+from website.search.parts import parts_of
+from website.second_reading import further, further_anchor, further_title
+
 ROOT = Path(__file__).resolve().parents[1]
-sys.path.insert(0, str(ROOT / "_sphinx"))
 
-import search_words  # noqa: E402
-import site_indexes  # noqa: E402
-import site_search  # noqa: E402
-from index_nodes import marked, shortened  # noqa: E402
-from search_parts import parts_of  # noqa: E402
-from site_reading import further, further_anchor, further_title  # noqa: E402
 
-WORDS = search_words.BookWords({})
+WORDS = book_words.BookWords({})
 PAGE = """
 Title
 =====
@@ -59,7 +58,7 @@ def words(text):
     ],
 )
 def test_a_formula_becomes_a_line_that_can_be_read(tex, line):
-    assert search_words.plain(tex) == line
+    assert book_words.plain(tex) == line
 
 
 @pytest.fixture(scope="module")
@@ -76,12 +75,12 @@ def browser_words():
     [
         ("fc1.weight", "the rows of `mlp.fc1.weight[i]`"),
         ("mygpt.check.softmax", "mygpt.check.softmax(mine)"),
-        ("γ", search_words.plain(r"x\gamma_c")),
+        ("γ", book_words.plain(r"x\gamma_c")),
         ("gamma", "one γ and one β"),
         (r"\sigma", "divided by σ²"),
-        ("ln V", search_words.plain(r"about $\ln V$")),
-        ("8C^2 + 5C", search_words.plain("8C^2 + 5C")),
-        ("W_Q", search_words.plain(r"x W_{Q}^\top")),
+        ("ln V", book_words.plain(r"about $\ln V$")),
+        ("8C^2 + 5C", book_words.plain("8C^2 + 5C")),
+        ("W_Q", book_words.plain(r"x W_{Q}^\top")),
         ("1.823", "a loss of 1.823."),
         ("Αγαπώ", "Αγαπώ σε"),
         ("This is what comes out when eps is forgotten.", "eps is forgotten"),
@@ -148,7 +147,9 @@ def score_of(page, title, query=""):
             _performSearch: () => [1],
         }};
     """)
-    context.eval((ROOT / "_sphinx" / "search.js").read_text(encoding="utf-8"))
+    context.eval(
+        (ROOT / "website" / "search" / "search.js").read_text(encoding="utf-8")
+    )
     context.eval(f"Search._performSearch('{query}', new Set())")
     return context.eval(f"Scorer.score(['{page}#a', '', '', null, 100, 'a.md:0'])")
 
@@ -173,12 +174,12 @@ def test_a_phrase_counts_by_its_share_of_a_title(query, share):
 def index(monkeypatch):
     """An empty index of sections, on an environment with nothing else."""
     monkeypatch.setitem(
-        site_search.sphinx.search.languages, "en", search_words.BookWords
+        website.search.sphinx.search.languages, "en", book_words.BookWords
     )
     tables = "titles filenames mapping title_mapping all_titles index_entries objtypes"
     kept = {f"_search_index_{name}": {} for name in (*tables.split(), "objnames")}
     env = SimpleNamespace(**kept, version=1, domains={})
-    return site_search.SectionIndex(env, "en", {}, "")
+    return website.search.SectionIndex(env, "en", {}, "")
 
 
 def feed(index, source, page="page"):
@@ -224,7 +225,7 @@ def test_what_leads_elsewhere_is_found_under_its_own_words(index):
 
 
 def test_sphinx_uses_the_index_of_sections():
-    assert issubclass(site_search.SectionIndex, site_search.IndexBuilder)
+    assert issubclass(website.search.SectionIndex, website.search.IndexBuilder)
     assert isinstance(WORDS, SearchLanguage)
 
 
@@ -239,7 +240,7 @@ def test_a_slip_is_a_name_in_bold_with_its_symptom():
         "**No root.** *Symptom:* none. *Cause:* none.\n",
         settings_overrides={"doctitle_xform": False},
     )
-    assert list(site_indexes.slips_of(tree)) == [
+    assert list(indexes.slips_of(tree)) == [
         ("what-usually-goes-wrong", "No mask.", "The loss is low.")
     ]
 
@@ -252,7 +253,7 @@ def test_an_experiment_stands_where_its_number_is_bold():
         settings_overrides={"doctitle_xform": False},
     )
     book = SimpleNamespace(owns=lambda page, number: number.startswith("7."))
-    assert list(site_indexes.tried(book, "page", tree)) == [
+    assert list(indexes.tried(book, "page", tree)) == [
         ("second", "Experiment 7.1.", "Second"),
         ("second", "Predict first.", "Which?"),
     ]

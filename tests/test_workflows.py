@@ -97,7 +97,7 @@ def test_the_site_is_published_from_main_after_every_check():
 
 def test_a_site_that_has_shrunk_is_not_kept():
     ran = steps(ROOT / ".github" / "workflows" / "test.yml")
-    checked = [i for i, s in enumerate(ran) if "site_size.py" in s.get("run", "")]
+    checked = [i for i, s in enumerate(ran) if "site_size" in s.get("run", "")]
     kept = [
         i for i, s in enumerate(ran) if s.get("with", {}).get("path") == "_build/html"
     ]

@@ -1,0 +1,1 @@
+"""The notebooks run, compared and counted: `python -m tools.NAME`."""

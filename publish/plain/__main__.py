@@ -16,18 +16,17 @@ from pathlib import Path
 
 import nbformat
 
+from publish.plain.contents import CONTENTS, contents
+from publish.plain.labels import read_labels
+from publish.plain.marks import NotPlain
+from publish.plain.notebook import Writer, links_nowhere, put_anchors
+from publish.plain.pictures import png
+from publish.plain.sources import Sources
+from tools.publication import Publication, publication
+from tools.release import SettingError
+
 ROOT = Path(__file__).resolve().parents[2]
-sys.path.append(str(ROOT / "_sphinx"))
 
-from publication import Publication, publication  # noqa: E402
-from release import SettingError  # noqa: E402
-
-from publish.plain.contents import CONTENTS, contents  # noqa: E402
-from publish.plain.labels import read_labels  # noqa: E402
-from publish.plain.marks import NotPlain  # noqa: E402
-from publish.plain.notebook import Writer, links_nowhere, put_anchors  # noqa: E402
-from publish.plain.pictures import png  # noqa: E402
-from publish.plain.sources import Sources  # noqa: E402
 
 MADE = ".made.json"  # digests of the notebooks as they were put into a folder
 BINDER = ROOT / ".binder"

@@ -11,7 +11,8 @@ import pytest
 import yaml
 from conftest import ROOT, pages_of
 from judged import colour_violations, violations
-from publication import publication, wheel_name
+
+from tools.publication import publication, wheel_name
 
 CHAPTER_6 = "chapters/06_activations.html"
 CHAPTER_7 = "chapters/07_residual_connections.html"

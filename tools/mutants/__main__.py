@@ -51,7 +51,7 @@ TASKS = (
     "tests/test_check_programs.py::test_the_programs_give_what_is_stored",
 )
 UNRECORDED = {
-    "_sphinx/search.js": ("tests/test_site_search.py",),
+    "website/search/search.js": ("tests/test_site_search.py",),
     "mygpt/bare.py": ("tests/test_bare.py",),
     "mygpt/check/apart.py": APART,
     "mygpt/check/catalogue.py": APART,

@@ -13,8 +13,8 @@ from cosmic_ray.mutating import mutate_code
 from tools.mutants.mutant import ROOT, SEED, Mutant, Place, difference, digest
 
 CODE = (
-    *("mygpt/**/*.py", "chapters/comparison.py", "chapters/prose.py"),
-    *("_sphinx/search_*.py", "_sphinx/site_search.py"),
+    *("mygpt/**/*.py", "tools/comparison.py", "tools/prose.py"),
+    *("website/words.py", "website/search/*.py"),
 )
 # Bit operations on floats, and an order of objects, raise in whatever test comes first;
 # `is` for `==` mostly changes nothing. They would make the share of caught ones better.

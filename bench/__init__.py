@@ -1,0 +1,1 @@
+"""Benchmarks: `python -m bench.NAME` prints one's figures, and the machine's name."""

@@ -1,0 +1,1 @@
+"""What is given away: notebooks, wheel, e-book and PDF, and the tries of each."""

@@ -1,0 +1,103 @@
+"""The chapters' own parts in one file: every cell tagged `bare`, in the book's order.
+
+    python -m tools.bare_parts    write mygpt/bare.py, which the site offers
+
+The cells use PyTorch and the standard library and nothing else, and no name is defined
+twice.
+"""
+
+import ast
+import sys
+from collections import Counter
+from pathlib import Path
+
+import nbformat
+import yaml
+
+ROOT = Path(__file__).resolve().parents[1]
+TARGET = ROOT / "mygpt" / "bare.py"
+HEAD = '''\
+"""The parts of a GPT, as the chapters of the mygpt book write them.
+
+Generated from the chapters. Needs PyTorch and nothing else; the rest of the package
+does the same with checks and options.
+"""
+
+import torch
+from torch import nn
+'''
+
+
+def chapters_in_order(root: Path = ROOT) -> list[Path]:
+    """The notebooks that the table of contents names."""
+    contents = yaml.safe_load((root / "_toc.yml").read_text(encoding="utf-8"))
+    entries = [one for part in contents["parts"] for one in part["chapters"]]
+    paths = [root / f"{one['file']}.ipynb" for one in entries]
+    return [path for path in paths if path.is_file()]
+
+
+def bare_cells(path: Path) -> list[str]:
+    return [
+        cell.source
+        for cell in nbformat.read(path, as_version=4).cells
+        if "bare" in cell.metadata.get("tags", [])
+    ]
+
+
+def title(path: Path) -> str:
+    source = nbformat.read(path, as_version=4).cells[0].source
+    return source.splitlines()[0].removeprefix("# ")
+
+
+def bare_text(paths: list[Path] | None = None) -> str:
+    pieces = [HEAD]
+    for path in chapters_in_order() if paths is None else paths:
+        if cells := bare_cells(path):
+            number = path.stem.split("_")[0]
+            name = f"Chapter {int(number)}: " if number.isdigit() else ""
+            pieces += [f"# {name}{title(path)}", *cells]
+    return "\n\n\n".join(piece.strip("\n") for piece in pieces) + "\n"
+
+
+def problems(text: str) -> list[str]:
+    """Imports from elsewhere, and names that are defined twice."""
+    tree = ast.parse(text)
+    found = []
+    for node in ast.walk(tree):
+        modules = (
+            [alias.name for alias in node.names]
+            if isinstance(node, ast.Import)
+            else [node.module or "."]
+            if isinstance(node, ast.ImportFrom)
+            else []
+        )
+        for module in modules:
+            if module.split(".")[0] not in {"torch", *sys.stdlib_module_names}:
+                found.append(f"line {node.lineno} imports {module}")
+    defined = Counter()
+    for node in tree.body:
+        if isinstance(node, ast.FunctionDef | ast.ClassDef):
+            defined[node.name] += 1
+        elif isinstance(node, ast.Assign | ast.AnnAssign | ast.AugAssign | ast.For):
+            defined.update(
+                {
+                    name.id
+                    for name in ast.walk(node)
+                    if isinstance(name, ast.Name) and isinstance(name.ctx, ast.Store)
+                }
+            )
+    return found + [
+        f"{name} is defined {n} times" for name, n in defined.items() if n > 1
+    ]
+
+
+def main() -> int:
+    text = bare_text()
+    for problem in problems(text):
+        print(f"bare.py: {problem}", file=sys.stderr)
+    TARGET.write_text(text, encoding="utf-8")
+    return bool(problems(text))
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,151 @@
+"""How long a chapter is: its first reading, its exercises, and each further section.
+
+    python -m tools.reading [NAME…]    print the counts
+
+The first reading ends at `## Exercises`; the second begins with the cell tagged
+`second-reading`, the box that says what each of its sections shows. Words are split on
+spaces; code fences, formulas, comments and the lines of a directive's options are left
+out. Lines of code are those of cells that the page shows. Minutes are an estimate,
+words and lines divided by a rate each; nobody was timed.
+"""
+
+import ast
+import re
+import sys
+from dataclasses import dataclass, field
+
+import nbformat
+
+from tools.prose import without_fences
+
+FIRST_WORDS, FIRST_LINES = 2300, 110
+EXERCISE_WORDS, EXERCISE_LINES = 1000, 60
+SECTION_WORDS = 600
+WORDS_A_MINUTE, LINES_A_MINUTE = 80, 4
+HIDDEN = {"setup", "hide-cell", "hide-input", "remove-cell", "remove-input"}
+FORMULA = re.compile(
+    r"\$\$[\s\S]*?\$\$(?:\s*\([\w-]+\))?|(?<![\\$])\$(?!\s)[^$]+?(?<!\s)\$(?!\d)"
+)
+COMMENT = re.compile(r"<!--[\s\S]*?-->")
+
+
+@dataclass
+class Part:
+    """A stretch of a chapter."""
+
+    name: str
+    cells: list[nbformat.NotebookNode] = field(default_factory=list)
+
+    @property
+    def words(self) -> int:
+        return sum(words(c.source) for c in self.cells if c.cell_type == "markdown")
+
+    @property
+    def lines(self) -> int:
+        return sum(len(c.source.splitlines()) for c in self.cells if is_shown(c))
+
+    @property
+    def minutes(self) -> int:
+        """An estimate for a reader who follows the code, to five minutes."""
+        exact = self.words / WORDS_A_MINUTE + self.lines / LINES_A_MINUTE
+        return max(5, 5 * round(exact / 5))
+
+
+def parts(notebook: nbformat.NotebookNode) -> tuple[Part, Part, list[Part]]:
+    """The first reading, its exercises, and the sections of the second reading."""
+    first, exercises, further = Part("first reading"), Part("exercises"), []
+    current = first
+    for cell in notebook.cells:
+        heading = title_of(cell)
+        if "second-reading" in tags(cell):
+            current = Part("the box")
+        elif current is first and heading == "Exercises":
+            current = exercises
+        elif heading and current not in (first, exercises):
+            current = Part(heading)
+            further.append(current)
+        current.cells.append(cell)
+    return first, exercises, further
+
+
+def title_of(cell: nbformat.NotebookNode) -> str:
+    """The heading of second rank that a cell begins with."""
+    found = re.match(r"## +(.*)", cell.source)
+    return found[1].strip() if found and cell.cell_type == "markdown" else ""
+
+
+def tags(cell: nbformat.NotebookNode) -> list[str]:
+    return cell.metadata.get("tags", [])
+
+
+def is_shown(cell: nbformat.NotebookNode) -> bool:
+    return cell.cell_type == "code" and not HIDDEN & set(tags(cell))
+
+
+def words(source: str) -> int:
+    return len(FORMULA.sub(" ", COMMENT.sub(" ", without_fences(source))).split())
+
+
+def too_long(notebook: nbformat.NotebookNode) -> list[str]:
+    """What is longer than a chapter's form allows, one sentence each."""
+    first, exercises, further = parts(notebook)
+    limits = [
+        (first, first.words, FIRST_WORDS, "words"),
+        (first, first.lines, FIRST_LINES, "lines of code"),
+        (exercises, exercises.words, EXERCISE_WORDS, "words"),
+        (exercises, exercises.lines, EXERCISE_LINES, "lines of code"),
+        *((part, part.words, SECTION_WORDS, "words") for part in further),
+    ]
+    return [
+        f"{part.name}: {count:,} {unit}, {limit:,} at most"
+        for part, count, limit, unit in limits
+        if count > limit
+    ]
+
+
+def used_from_hidden(notebook: nbformat.NotebookNode) -> list[str]:
+    """Names that a hidden cell defines and a shown one uses."""
+    hidden, shown = set(), set()
+    for cell in notebook.cells:
+        if cell.cell_type == "code" and "setup" not in tags(cell):
+            defined, used = names(cell.source)
+            if is_shown(cell):
+                hidden -= defined
+                shown |= used & hidden
+            else:
+                hidden |= defined
+    return sorted(shown)
+
+
+def names(source: str) -> tuple[set[str], set[str]]:
+    """The names that a cell defines at its top, and those that it reads."""
+    lines = source.splitlines()
+    tree = ast.parse("\n".join("" if x.startswith("%") else x for x in lines))
+    defined, used = set(), set()
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Name):
+            (used if isinstance(node.ctx, ast.Load) else defined).add(node.id)
+        elif isinstance(node, ast.FunctionDef | ast.ClassDef):
+            defined.add(node.name)
+        elif isinstance(node, ast.Import | ast.ImportFrom):
+            defined |= {(n.asname or n.name).split(".")[0] for n in node.names}
+    return defined, used
+
+
+def main(chosen_names: list[str]) -> int:
+    from tools.execute import chosen
+
+    for path in chosen(chosen_names):
+        notebook = nbformat.read(path, as_version=4)
+        first, exercises, further = parts(notebook)
+        print(f"{path.stem}")
+        for part in (first, exercises, *further):
+            counts = f"{part.words:5,} words {part.lines:4} lines {part.minutes:4} min"
+            print(f"   {counts}  {part.name}")
+        for problem in too_long(notebook):
+            print(f"   too long: {problem}")
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))

@@ -1,0 +1,112 @@
+"""The book's one Sphinx extension: a light site that loads nothing from other hosts."""
+
+import shutil
+from pathlib import Path
+
+from sphinx.application import Sphinx
+from sphinx.config import Config
+
+from tools import executed, patience
+from website import (
+    builders,
+    card,
+    counts,
+    drawings,
+    formulas,
+    glossary,
+    indexes,
+    launch,
+    lean,
+    missing,
+    numbers,
+    on_paper,
+    pages,
+    prose,
+    search,
+    second_reading,
+    streams,
+    version,
+    widgets,
+)
+from website.builders import SCREENS
+
+HERE = Path(__file__).parent
+PARTS = (
+    version,
+    formulas,
+    numbers,
+    drawings,
+    widgets,
+    prose,
+    second_reading,
+    glossary,
+    indexes,
+    search,
+    streams,
+    launch,
+    card,
+    counts,
+    missing,
+    lean,
+    pages,
+    builders,
+    on_paper,
+)
+# The files that every page depends on.
+READ_WITH = (
+    "_config.yml",
+    "website/**/*.py",
+    "website/**/*.js",
+    "website/static/*",
+    "references.bib",
+)
+
+
+def set_keys(app: Sphinx, config: Config) -> None:
+    """Notebooks run again when the package changes, pages when the site's code does.
+
+    Neither the notebooks' cache nor Sphinx would notice.
+    """
+    root = Path(app.srcdir)
+    cache = root / "_build" / ".jupyter_cache" / executed.key_of_results(root)
+    config.nb_execution_cache_path = str(cache)
+    config.book_site_key = executed.key_of_sources(root, READ_WITH)
+    executed.fill(cache, root)
+
+
+def name_the_logo(app: Sphinx, config: Config) -> None:
+    config.html_theme_options.setdefault(
+        "logo", {"text": config.html_title, "alt_text": ""}
+    )
+    config.html_theme_options.setdefault("use_fullscreen_button", False)
+
+
+def add_static_folders(app: Sphinx) -> None:
+    """Not `_static`, whose scripts jupyter-book would add to every page."""
+    app.config.html_static_path += [str(HERE / "static")]
+
+
+def copy_katex(app: Sphinx, exception: Exception | None) -> None:
+    """Copy KaTeX's style sheet and fonts into a folder of their own."""
+    if exception is None and app.builder.name in SCREENS:
+        target = Path(app.outdir, "_static", "katex")
+        shutil.copytree(
+            HERE / "katex",
+            target,
+            dirs_exist_ok=True,
+            ignore=shutil.ignore_patterns("*.js", "*.md"),
+        )
+
+
+def setup(app: Sphinx) -> dict:
+    patience.mend()  # myst-nb executes the notebooks in this process
+    app.add_config_value("book_site_key", "", "env", [str])
+    app.connect("config-inited", set_keys)
+    app.connect("config-inited", name_the_logo)
+    app.connect("builder-inited", add_static_folders)
+    for part in PARTS:
+        part.setup(app)
+    app.connect("build-finished", copy_katex)
+    app.add_css_file("mygpt.css", priority=900)
+    app.add_js_file("site.js", loading_method="defer", priority=900)
+    return {"parallel_read_safe": True, "parallel_write_safe": True}

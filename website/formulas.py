@@ -1,0 +1,113 @@
+"""Mathematics typeset by KaTeX while the book is built: no script on the page."""
+
+import re
+from functools import lru_cache
+from html import escape
+from pathlib import Path
+
+import quickjs
+from docutils import nodes
+from sphinx.application import Sphinx
+from sphinx.util import logging
+from sphinx.util.math import get_node_equation_number
+from sphinx.writers.html5 import HTML5Translator
+
+from website.builders import PAPER
+
+KATEX = Path(__file__).parent / "katex"
+LOGGER = logging.getLogger(__name__)
+# In TeX these environments number equations; here Sphinx does, so use the inner forms.
+INNER_FORM = {"align": "aligned", "gather": "gathered", "alignat": "alignedat"}
+
+# KaTeX applies a function to nothing where its name ends an index, as in p_{\max}: the
+# index would have two parts, which is one too many for its parent.
+IDLE = re.compile("<mo>\u2061</mo>(?=</m(?:sub|sup|subsup|under|over)>)")
+
+# quickjs cannot return a rope string; joining makes it flat.
+RENDER = """
+(tex, display, output) => [katex.renderToString(tex, {
+  displayMode: display, output, throwOnError: true, strict: "error", trust: false,
+})].join("")
+"""
+
+
+class TexError(ValueError):
+    """A formula that KaTeX cannot read, with its message in one line."""
+
+
+@lru_cache(maxsize=1)
+def _katex():
+    context = quickjs.Context()
+    context.eval((KATEX / "katex.min.js").read_text(encoding="utf-8"))
+    return context, context.eval(RENDER)
+
+
+@lru_cache(maxsize=4096)
+def typeset(tex: str, display: bool, output: str = "htmlAndMathml") -> str:
+    """HTML and MathML of one formula, or one of the two."""
+    try:
+        return IDLE.sub("", _katex()[1](tex, display, output))
+    except quickjs.JSException as cause:
+        raise TexError(str(cause).splitlines()[0]) from None
+
+
+def display_tex(source: str) -> str:
+    """Display TeX in the form KaTeX accepts; blank lines and `\\\\` make it aligned."""
+    for outer, inner in INNER_FORM.items():
+        for star in ("", "*"):
+            source = source.replace(f"\\begin{{{outer}{star}}}", f"\\begin{{{inner}}}")
+            source = source.replace(f"\\end{{{outer}{star}}}", f"\\end{{{inner}}}")
+    for name in ("equation", "equation*"):
+        source = source.replace(f"\\begin{{{name}}}", "").replace(
+            f"\\end{{{name}}}", ""
+        )
+    parts = [part.strip() for part in source.split("\n\n") if part.strip()]
+    if len(parts) > 1 or ("\\\\" in source and "\\begin" not in source):
+        return "\\begin{aligned}" + r" \\ ".join(parts) + "\\end{aligned}"
+    return "".join(parts)
+
+
+def _typeset_or_warn(
+    self: HTML5Translator, node: nodes.Node, tex: str, display: bool
+) -> str:
+    output = "mathml" if self.builder.name == PAPER else "htmlAndMathml"
+    try:
+        return typeset(tex, display, output)
+    except TexError as cause:
+        LOGGER.warning("%s in the formula %r", cause, tex, location=node, type="katex")
+        return f"<code>{escape(tex)}</code>"
+
+
+def visit_inline(self: HTML5Translator, node: nodes.math) -> None:
+    self.body.append(_typeset_or_warn(self, node, node.astext(), display=False))
+    raise nodes.SkipNode
+
+
+def visit_block(self: HTML5Translator, node: nodes.math_block) -> None:
+    number = get_node_equation_number(self, node) if node["number"] else ""
+    name = f"Equation {number}" if number else "Formula"
+    tag = (
+        "span" if isinstance(node.parent, nodes.TextElement) else "div"
+    )  # a <p> holds no div
+    self.body.append(self.starttag(node, tag, "", CLASS="equation"))
+    formula = _typeset_or_warn(self, node, display_tex(node.astext()), display=True)
+    self.body.append(f'<{tag} class="scrolls" data-name="{name}">{formula}</{tag}>')
+    if number:
+        self.body.append(f'<span class="eqno">({number})')
+        self.add_permalink_ref(node, "Link to this equation")
+        self.body.append("</span>")
+    self.body.append(f"</{tag}>")
+    raise nodes.SkipNode
+
+
+def add_styles(
+    app: Sphinx, pagename: str, templatename: str, context: dict, doctree
+) -> None:
+    """Add KaTeX's style sheet to the pages that have a formula."""
+    if app.env.get_domain("math").has_equations(pagename):
+        app.add_css_file("katex/katex.min.css")
+
+
+def setup(app: Sphinx) -> None:
+    app.add_html_math_renderer("katex", (visit_inline, None), (visit_block, None))
+    app.connect("html-page-context", add_styles)

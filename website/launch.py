@@ -1,0 +1,86 @@
+"""Links to run a chapter, as far as `_config.yml` says that they are published."""
+
+from html import escape
+
+from sphinx.application import Sphinx
+from sphinx.config import Config
+
+from tools.publication import of_site
+
+UNPUBLISHED = (
+    "In the book’s folder, <code>make lab</code> opens every chapter in JupyterLab. "
+    "Once the notebooks are published, Colab and Binder will open them from here."
+)
+
+
+def launch_links(config: Config, docname: str) -> list[tuple[str, str]]:
+    """(name, address) of each place where a page's notebook can be run."""
+    return of_site(config).launch_links(docname.rpartition("/")[2])
+
+
+def launch_line(config: Config, docname: str) -> str:
+    """The line under a chapter's title."""
+    links = [
+        f'<a href="{escape(url)}">{name}</a>'
+        for name, url in launch_links(config, docname)
+    ]
+    download = f'<a href="{notebook_of(docname)}" download="">download the notebook</a>'
+    links.append(download)
+    dot = ' <span aria-hidden="true">·</span> '
+    line = f"Run this chapter: {dot.join(links)}"
+    if len(links) == 1:
+        line += f". {UNPUBLISHED}"
+    return f'<p class="launch-line">{line}</p>'
+
+
+def notebook_of(docname: str) -> str:
+    """Where the plain edition of a page's notebook is, from the page."""
+    return "../" * docname.count("/") + f"notebooks/{docname.rpartition('/')[2]}.ipynb"
+
+
+def add_launch_line(
+    app: Sphinx, pagename: str, templatename: str, context: dict, doctree
+) -> None:
+    if context.get("page_source_suffix") == ".ipynb" and "body" in context:
+        line = launch_line(app.config, pagename)
+        context["body"] = context["body"].replace("</h1>", f"</h1>\n{line}", 1)
+
+
+def plain_buttons(
+    app: Sphinx, pagename: str, templatename: str, context: dict, doctree
+) -> None:
+    """Remove other hosts' logos and inline handlers from the theme's header buttons.
+
+    Colab and Binder open only notebooks, so other pages have no launch group.
+    """
+    kept = []
+    is_notebook = context.get("page_source_suffix") == ".ipynb"
+    for button in context.get("header_buttons", []):
+        if button.get("label") == "launch-buttons" and not is_notebook:
+            continue
+        if button.get("label") == "launch-buttons":
+            button["buttons"] = launch_buttons(app.config, pagename)
+        elif button["type"] == "group":
+            button["buttons"] = [b for b in button["buttons"] if b["type"] == "link"]
+            for inner in button["buttons"]:
+                if inner.get("url", "").endswith(f"_sources/{pagename}.ipynb"):
+                    inner["url"] = notebook_of(pagename)
+                if not inner.get("icon", "fa").startswith("fa"):
+                    inner["icon"] = None
+        kept.append(button)
+    context["header_buttons"] = kept
+
+
+def launch_buttons(config: Config, docname: str) -> list[dict]:
+    """The header's buttons, to the plain edition in place of the page's source."""
+    return [
+        {"type": "link", "text": name, "tooltip": f"Open in {name}", "url": url}
+        for name, url in launch_links(config, docname)
+    ]
+
+
+def setup(app: Sphinx) -> None:
+    app.connect("html-page-context", add_launch_line)
+    app.connect(
+        "html-page-context", plain_buttons, priority=600
+    )  # after the theme's own

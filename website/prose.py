@@ -1,0 +1,127 @@
+"""Small things in the text: folded solutions, sourced numbers, notes on outputs."""
+
+import re
+
+from docutils import nodes
+from sphinx.application import Sphinx
+from sphinx.transforms.post_transforms import SphinxPostTransform
+from sphinx.util.nodes import NodeMatcher
+from sphinxcontrib.bibtex.roles import CiteRole
+
+from website.builders import SCREENS
+
+SOURCED = re.compile(r"(?P<number>.+?)\s*<(?P<key>[^<>\s]+)>")
+ERROR_LINE = re.compile(r"[A-Za-z_][\w.]*(Error|Exception|Warning|Interrupt)\b")
+SETUP_LABEL = "Setup: finds the book's package"
+
+
+class fold(nodes.General, nodes.Element):
+    """A block that folds; `title` is its one-line label."""
+
+
+def visit_fold(self, node: fold) -> None:
+    self.body.append(self.starttag(node, "details"))
+    self.body.append(f"<summary>{self.encode(node['title'])}</summary>\n")
+
+
+def depart_fold(self, node: fold) -> None:
+    self.body.append("</details>\n")
+
+
+class FoldDropdowns(SphinxPostTransform):
+    """Folds each block of class `dropdown`; no script is needed."""
+
+    default_priority = 900  # after its title is resolved
+    builders = SCREENS
+
+    def run(self, **kwargs) -> None:
+        for block in list(self.document.findall(nodes.Admonition)):
+            if "dropdown" not in block["classes"] or not isinstance(
+                block[0], nodes.title
+            ):
+                continue
+            classes = [name for name in block["classes"] if name != "dropdown"]
+            folded = fold(
+                "",
+                ids=block["ids"],
+                names=block["names"],
+                classes=[*classes, "fold"],
+                title=block[0].astext(),
+            )
+            for child in block.children[1:]:
+                # A section element here would be a heading-less part of the outline.
+                folded += (
+                    child.children if isinstance(child, nodes.section) else [child]
+                )
+            block.replace_self(folded)
+
+
+def sourced(name, rawtext, text, lineno, inliner, options=None, content=()):
+    """{sourced}`0.02 <radford2019>`: another work's number, linked to its reference."""
+    found = SOURCED.fullmatch(text.strip())
+    if not found:
+        message = inliner.reporter.error(
+            f"sourced: expected `number <BibTeX key>`, got {text!r}", line=lineno
+        )
+        return [nodes.problematic(rawtext, rawtext)], [message]
+    cited, messages = CiteRole()("cite:p", rawtext, found["key"], lineno, inliner)
+    return [
+        nodes.inline(rawtext, "", *cited, classes=["sourced"], number=found["number"])
+    ], messages
+
+
+class LinkSourcedNumbers(SphinxPostTransform):
+    """Turns a sourced number into the link once its citation is resolved."""
+
+    default_priority = 900
+
+    def run(self, **kwargs) -> None:
+        for holder in list(self.document.findall(nodes.inline)):
+            if "number" not in holder.attributes:
+                continue
+            holder["ids"] += [
+                i for part in holder.findall(nodes.inline) for i in part["ids"]
+            ]
+            link = next(iter(holder.findall(nodes.reference)), None)
+            if link is not None:
+                link.children = []
+                link += nodes.Text(holder["number"])
+                holder.children = [link]
+                link.parent = holder
+
+
+def last_words(traceback: str) -> str:
+    """The last message of a traceback; its frames name one machine's files."""
+    lines = traceback.rstrip().splitlines()
+    said = [number for number, line in enumerate(lines) if ERROR_LINE.match(line)]
+    return "\n".join(lines[said[-1] :]) if said else lines[-1]
+
+
+def mark_cells(app: Sphinx, doctree: nodes.document) -> None:
+    """Fold the setup cell; shorten tracebacks; say which outputs vary by machine."""
+    for cell in list(
+        doctree.findall(NodeMatcher(nodes.container, nb_element="cell_code"))
+    ):
+        tags = cell["cell_metadata"].get("tags", [])
+        if "setup" in tags:
+            cell.attributes.update(
+                hide_mode="all", prompt_show=SETUP_LABEL, prompt_hide=SETUP_LABEL
+            )
+        for block in cell.findall(nodes.literal_block):
+            if "traceback" in block["classes"]:
+                block.rawsource = last_words(block.astext())
+                block.children = []
+                block += nodes.Text(block.rawsource)
+        last = cell.children[-1] if cell.children else cell  # one that is removed
+        if "varies" in tags and last.get("nb_element") == "cell_code_output":
+            last += nodes.paragraph("", "varies by machine", classes=["output-note"])
+
+
+def setup(app: Sphinx) -> None:
+    app.add_node(fold, html=(visit_fold, depart_fold))
+    app.add_role("sourced", sourced)
+    app.add_post_transform(FoldDropdowns)
+    app.add_post_transform(LinkSourcedNumbers)
+    app.connect(
+        "doctree-read", mark_cells, priority=410
+    )  # after the widgets are replaced

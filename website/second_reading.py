@@ -1,0 +1,83 @@
+"""The second reading, folded: each section after the box "Stop here, or go deeper".
+
+The heading becomes the summary. Its id moves to an empty element inside, so that a link
+to it opens the section.
+"""
+
+from docutils import nodes
+from sphinx.application import Sphinx
+from sphinx.transforms.post_transforms import SphinxPostTransform
+
+from website.builders import SCREENS
+
+BOX = "stop-here"
+
+
+class further(nodes.General, nodes.Element):
+    """A section of the second reading."""
+
+
+class further_title(nodes.General, nodes.TextElement):
+    """Its heading."""
+
+
+class further_anchor(nodes.General, nodes.Element):
+    """Where links to the section lead."""
+
+
+class FoldSecondReading(SphinxPostTransform):
+    """Folds the sections that follow the box; no script is needed."""
+
+    default_priority = 900  # after references are resolved
+    builders = SCREENS
+
+    def run(self, **kwargs) -> None:
+        for box in list(self.document.findall(nodes.Admonition)):
+            if BOX not in box["classes"]:
+                continue
+            section = box.parent
+            while section.parent is not None and not isinstance(section, nodes.section):
+                section = section.parent
+            after = section.parent.children[section.parent.index(section) + 1 :]
+            for one in after:
+                if isinstance(one, nodes.section):
+                    section.parent.replace(one, folded(one))
+
+
+def folded(section: nodes.section) -> further:
+    made = further("")
+    made += further_title("", "", *section[0].children)
+    made += [further_anchor("", ids=[name]) for name in section["ids"]]
+    made += section.children[1:]
+    return made
+
+
+def visit_further(self, node: further) -> None:
+    self.body.append(self.starttag(node, "details", CLASS="further"))
+
+
+def depart_further(self, node: further) -> None:
+    self.body.append("</details>\n")
+
+
+def visit_title(self, node: further_title) -> None:
+    self.body.append("<summary><h2>")
+
+
+def depart_title(self, node: further_title) -> None:
+    self.body.append("</h2></summary>\n")
+
+
+def visit_anchor(self, node: further_anchor) -> None:
+    self.body.append(self.starttag(node, "div", "", CLASS="further-anchor"))
+
+
+def depart_anchor(self, node: further_anchor) -> None:
+    self.body.append("</div>\n")
+
+
+def setup(app: Sphinx) -> None:
+    app.add_node(further, html=(visit_further, depart_further))
+    app.add_node(further_title, html=(visit_title, depart_title))
+    app.add_node(further_anchor, html=(visit_anchor, depart_anchor))
+    app.add_post_transform(FoldSecondReading)

@@ -96,7 +96,7 @@ TRAIN = """root => new Promise((done) => {
 })"""
 STEP = """
 const [net, steps] = await Promise.all(
-  ["network", "steps"].map((name) => import(`${process.argv[1]}/descent_${name}.mjs`)));
+  ["network", "steps"].map((name) => import(`${process.argv[1]}/${name}.mjs`)));
 const setting = { rule: "adam", rate: 0.03 };
 const now = steps.descent(net.network(32, "gelu"), net.initialWeights(32, 0), setting);
 const spent = Array.from({ length: 1000 }, () => {
@@ -110,7 +110,7 @@ console.log(spent.sort((a, b) => a - b)[500]);
 
 def step_under_node() -> float:
     """Milliseconds of a training step of the widest network."""
-    folder = (Path(__file__).parents[1] / "mygpt" / "explorers").as_uri()
+    folder = (Path(__file__).parents[1] / "mygpt" / "explorers" / "descent").as_uri()
     command = ["node", "--input-type=module", "-e", STEP, folder]
     done = subprocess.run(command, capture_output=True, text=True, check=True)
     return float(done.stdout)

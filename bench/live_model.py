@@ -35,7 +35,7 @@ ROOT = Path(__file__).parents[1]
 CHAPTER = "chapters/11_rewriting.html"
 POSITIONS = 32
 PASSES = """async ({ layout, weights, heads, activation, ids }) => {
-  const { forward, loadModel } = await import("/gpt.mjs");
+  const { forward, loadModel } = await import("/live_model/gpt.mjs");
   const { buffer } = Uint8Array.from(atob(weights), (letter) => letter.charCodeAt(0));
   const model = loadModel({ layout, bytes: new DataView(buffer), heads, activation });
   const times = Array.from({ length: 220 }, () => {
@@ -86,7 +86,7 @@ def passes(browser, address: str, made: WorldModel) -> list[float]:
         made.model.state_dict(), made.words, num_heads=made.model.config.num_heads
     )
     page = browser.new_page()
-    page.goto(f"{address}/gpt.mjs")
+    page.goto(f"{address}/live_model/gpt.mjs")
     given = {
         "layout": live.shapes,
         "weights": base64.b64encode(live.weights).decode(),

@@ -14,6 +14,7 @@ import tarfile
 import tempfile
 from pathlib import Path
 
+from publish.elsewhere import RUN
 from publish.environments import ROOT, Environment, make, status
 from tools.release import version
 

@@ -1,7 +1,7 @@
 // Train the cases that stand on standard input, one JSON object a line, with TrainStack's own code.
 
 import { createInterface } from "node:readline";
-import { begin, shareRight, sizes, takeStep } from "../mygpt/explorers/train_stack_course.mjs";
+import { begin, shareRight, sizes, takeStep } from "../mygpt/explorers/train_stack/course.mjs";
 
 const LAST = 20; // steps whose mean loss is told
 

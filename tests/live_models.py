@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from mygpt.explorers.live_model import LiveModel
+from mygpt.explorers.live_model.widget import LiveModel
 
 SYLLABLES = ("ba", "do", "fu", "ki", "lem")
 WORDS = [".", *(a + b for a in SYLLABLES for b in (*SYLLABLES, "n"))]

@@ -31,8 +31,8 @@ def run(*arguments) -> str:
 def in_node(script, given, tmp_path, imports, first=""):
     """What an expression makes of `given`.
 
-    imports: what is imported (`* as gpt`, `{ fixed }`), with the module's name without
-    its suffix, or its path. first: statements before the expression.
+    imports: what is imported (`* as gpt`, `{ fixed }`), with the module's path, or its
+    name below mygpt/explorers without suffix. first: statements before the expression.
     """
     data = tmp_path / "given.json"
     data.write_text(json.dumps(given), encoding="utf-8")

@@ -4,7 +4,7 @@ import traitlets
 from arrays import changed
 from node import in_node
 
-from mygpt.explorers.attention import TEMPERATURES, Attention
+from mygpt.explorers.attention.widget import TEMPERATURES, Attention
 
 HEADS, LENGTH = 3, 17
 WORDS = [f"word{i % 5}" for i in range(LENGTH)]
@@ -84,7 +84,7 @@ for (let head = 0; head < heads; head += 1)
       }
     }
 """
-    names = {"{ listed, weightsOf }": "attention", "{ fixed }": "drawing"}
+    names = {"{ listed, weightsOf }": "attention/widget", "{ fixed }": "kit/drawing"}
     return in_node("out", given, tmp_path, names, first)
 
 

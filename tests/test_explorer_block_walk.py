@@ -6,7 +6,7 @@ import torch
 from node import in_node
 
 from mygpt import TransformerBlock
-from mygpt.explorers.block_walk import BlockWalk
+from mygpt.explorers.block_walk.widget import BlockWalk
 from mygpt.inside.hooks import stages
 
 TOKENS = ["I", "love", "AI", "!", "!"]
@@ -35,7 +35,7 @@ def test_the_page_has_python_s_vectors_and_norms(tmp_path):
         const vector = vectorAt(numbers, given.shape, stage, 3);
         return [vector, normOf(vector)];
     })"""
-    names = {"{ vectorAt, normOf }": "block_walk"}
+    names = {"{ vectorAt, normOf }": "block_walk/widget"}
     page = in_node(script, given, tmp_path, names, first)
     for (name, vector), (shown, norm) in zip(vectors().items(), page, strict=True):
         assert shown == vector[3].tolist(), name

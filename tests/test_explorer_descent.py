@@ -11,10 +11,11 @@ import torch
 import traitlets
 from torch.nn import functional as F
 
-from mygpt.explorers import Descent, descent
-from mygpt.explorers import descent_steps as maths
+from mygpt.explorers import Descent
+from mygpt.explorers.descent import steps as maths
+from mygpt.explorers.descent import widget
 
-FOLDER = Path(descent.__file__).parent
+FOLDER = Path(widget.__file__).parent
 ACTIVATIONS = {
     "none": lambda z: z,
     "relu": torch.relu,
@@ -32,8 +33,8 @@ X, Y = torch.from_numpy(maths.CURVE_X), torch.from_numpy(maths.CURVE_Y)
 def in_node(script, given, tmp_path):
     """What `script` makes of `given` with the page's own modules."""
     imports = {
-        "* as net": FOLDER / "descent_network.mjs",
-        "* as steps": FOLDER / "descent_steps.mjs",
+        "* as net": FOLDER / "network.mjs",
+        "* as steps": FOLDER / "steps.mjs",
     }
     return node.in_node(script, given, tmp_path, imports)
 
@@ -260,14 +261,14 @@ def test_what_is_no_number_at_all_is_refused():
 
 
 def test_python_and_the_page_have_the_same_bounds():
-    text = (FOLDER / "descent_steps.mjs").read_text("utf-8")
+    text = (FOLDER / "steps.mjs").read_text("utf-8")
     for name, value in {
         "MAX_STEPS": maths.MAX_STEPS,
         "TOO_LARGE": maths.TOO_LARGE,
     }.items():
         assert float(re.search(rf"{name} = ([\de]+)", text)[1]) == value
-    words = (FOLDER / "descent_words.mjs").read_text("utf-8")
+    words = (FOLDER / "words.mjs").read_text("utf-8")
     limits = json.loads(re.search(r"LIMITS = (\[\[.*?\]\])", words)[1])
-    assert [tuple(map(float, one)) for one in limits] == list(descent.LIMITS)
-    page = (FOLDER / "descent.mjs").read_text("utf-8")
-    assert f"MAX_SEED = {descent.MAX_SEED};" in page
+    assert [tuple(map(float, one)) for one in limits] == list(widget.LIMITS)
+    page = (FOLDER / "widget.mjs").read_text("utf-8")
+    assert f"MAX_SEED = {widget.MAX_SEED};" in page

@@ -10,7 +10,7 @@ from node import in_node
 from torch.nn import functional as F
 
 from mygpt import set_seed
-from mygpt.explorers.live_edits import EditedModel, build_gpt
+from mygpt.explorers.live_model.edits import EditedModel, build_gpt
 from mygpt.gpt import GPT, GPTConfig
 from mygpt.inside import editing
 from mygpt.inside.editing import pointed_at
@@ -64,7 +64,9 @@ const { buffer, byteOffset, length } = Buffer.from(given.packed.weights, "base64
 const bytes = new DataView(buffer, byteOffset, length);
 const model = gpt.loadModel({ ...given.packed, bytes });
 """
-    return in_node(script, given, tmp_path, {"* as gpt": "gpt"}, opened + first)
+    return in_node(
+        script, given, tmp_path, {"* as gpt": "live_model/gpt"}, opened + first
+    )
 
 
 def prompts(model, number=PROMPTS):
@@ -339,6 +341,6 @@ def test_a_value_that_points_at_any_word_promotes_it_first(tmp_path):
 def test_gelu_is_pytorchs(name, form, tmp_path):
     x = torch.linspace(-9, 9, 1801, dtype=torch.float64)
     script = f"given.map((one) => gpt.ACTIVATIONS.{name}(one))"
-    page = in_node(script, x.tolist(), tmp_path, {"* as gpt": "gpt"})
+    page = in_node(script, x.tolist(), tmp_path, {"* as gpt": "live_model/gpt"})
     right = F.gelu(x, approximate=form)
     np.testing.assert_allclose(page, right, atol=1e-14)

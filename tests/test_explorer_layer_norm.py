@@ -6,7 +6,7 @@ import torch
 from node import in_node
 
 from mygpt import LayerNorm as Norm
-from mygpt.explorers.layer_norm import LayerNorm
+from mygpt.explorers.layer_norm.widget import LayerNorm
 
 SETTINGS = [
     {"x": [1, 2, 3, 4]},
@@ -27,7 +27,7 @@ def in_page(explorer, tmp_path):
     }
     given = {"values": explorer.values, "setting": setting}
     script = "layerNorm(given.values, given.setting)"
-    return in_node(script, given, tmp_path, {"{ layerNorm }": "layer_norm"})
+    return in_node(script, given, tmp_path, {"{ layerNorm }": "layer_norm/widget"})
 
 
 @pytest.mark.parametrize("setting", SETTINGS)

@@ -20,7 +20,7 @@ from live_models import (
 )
 from node import in_node
 
-from mygpt.explorers.live_model import split
+from mygpt.explorers.live_model.widget import split
 from mygpt.gpt import GPT, GPTConfig
 from mygpt.inside.editing import ENOUGH, MOST_STEPS, STEP
 from mygpt.inside.hooks import memory_layers
@@ -60,11 +60,11 @@ def in_page(explorer, tmp_path):
         for value in (getattr(explorer, name),)
     }
     imports = {
-        "{ fixed, floats }": "drawing",
+        "{ fixed, floats }": "kit/drawing",
         "{ cholesky, compileEdits, forward, largestFirst, loadModel, probabilities }": (
-            "gpt"
+            "live_model/gpt"
         ),
-        "{ splitPrompt, symmetric, withStop }": "live_model_state",
+        "{ splitPrompt, symmetric, withStop }": "live_model/state",
     }
     first = """
 const bytes = (text) => {

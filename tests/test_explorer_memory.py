@@ -6,7 +6,7 @@ import pytest
 from arrays import changed
 from node import in_node
 
-from mygpt.explorers.memory import Memory
+from mygpt.explorers.memory.widget import Memory
 
 LENGTH, NEURONS = 7, 13
 WORDS = [f"word{i % 5}" for i in range(LENGTH)]
@@ -57,7 +57,7 @@ const pairs = (name) => unpackPairs(Float32Array.from(given[name]), neurons, tex
   triggers: pairs("trigger_data"),
   promoted: pairs("promoted_data"),
 }"""
-    imports = {"{ fixed }": "drawing", "{ ranking, unpackPairs }": "neurons"}
+    imports = {"{ fixed }": "kit/drawing", "{ ranking, unpackPairs }": "kit/neurons"}
     return in_node(script, given, tmp_path, imports, first)
 
 

@@ -8,12 +8,12 @@ import numpy as np
 import pytest
 import torch
 
-from mygpt.explorers import sampling
-from mygpt.explorers.sampling import Sampling, mulberry32
+from mygpt.explorers.kit.numbers import mulberry32
+from mygpt.explorers.sampling import widget
+from mygpt.explorers.sampling.widget import Sampling
 from mygpt.sampling import next_token_probabilities
 
-MODULE = Path(sampling.__file__).with_name("sampling.mjs")
-NUMBERS = MODULE.with_name("numbers.mjs")
+MODULE = Path(widget.__file__).with_name("widget.mjs")
 TEMPERATURES = [0.1, 0.7, 1.0, 2.0]
 TOP_PS = [0.05, 0.3, 0.5, 0.65, 0.95, 1.0]
 
@@ -54,7 +54,7 @@ def every_case():
 
 
 def in_node(script, given, tmp_path):
-    imports = {"* as m": MODULE, "{ mulberry32 }": NUMBERS}
+    imports = {"* as m": MODULE, "{ mulberry32 }": "kit/numbers"}
     return node.in_node(script, given, tmp_path, imports)
 
 
@@ -193,5 +193,5 @@ def test_the_still_writes_any_token():
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         assert Sampling(range(9), tokens).still()[:4] == b"\x89PNG"
-    assert sampling.shown(" a\u00a0b\n") == "·aU+00A0b↵"
-    assert sampling.drawable("日a" + "b" * 30) == "□a" + "b" * 15 + "…"
+    assert widget.shown(" a\u00a0b\n") == "·aU+00A0b↵"
+    assert widget.drawable("日a" + "b" * 30) == "□a" + "b" * 15 + "…"

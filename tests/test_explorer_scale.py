@@ -10,10 +10,11 @@ from node import in_node
 
 from mygpt.distributed import cost
 from mygpt.distributed.published_runs import PUBLISHED
-from mygpt.explorers import Scale, live_scale
+from mygpt.explorers import Scale
+from mygpt.explorers.scale import counts
 
-FOLDER = Path(live_scale.__file__).parent
-COUNT = FOLDER / "scale_count.mjs"
+FOLDER = Path(counts.__file__).parent
+COUNT = FOLDER / "count.mjs"
 GROUPS = ("tokens", "batch_tokens", "at_once", "share", "devices", "spread", "kept")
 
 

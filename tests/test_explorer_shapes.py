@@ -6,13 +6,14 @@ from pathlib import Path
 import pytest
 from node import in_node
 
-from mygpt.explorers import Shapes, live_shapes
-from mygpt.explorers.shapes import LIMITS
+from mygpt.explorers import Shapes
+from mygpt.explorers.shapes import counts
+from mygpt.explorers.shapes.widget import LIMITS
 from mygpt.gpt import GPT2_SIZES, GPTConfig
 from mygpt.sizes import flops_per_token, memory, parameters_by_part
 
-FOLDER = Path(live_shapes.__file__).parent
-COUNT, AMOUNTS = FOLDER / "shapes_count.mjs", FOLDER / "amounts.mjs"
+FOLDER = Path(counts.__file__).parent
+COUNT, AMOUNTS = FOLDER / "count.mjs", "kit/amounts"
 TINY = {
     "vocab_size": 13,
     "max_seq_len": 11,
@@ -26,7 +27,7 @@ def shapes():
     """The four sizes, the least and the most, and shapes between them by ratio."""
     draw = random.Random(0)
     most = LIMITS | {"num_heads": 1000}
-    found = [*map(live_shapes.size_of, GPT2_SIZES), dict.fromkeys(LIMITS, 1), most]
+    found = [*map(counts.size_of, GPT2_SIZES), dict.fromkeys(LIMITS, 1), most]
     for _ in range(300):
         shape = {name: round(most ** draw.random()) for name, most in LIMITS.items()}
         heads = shape["num_heads"] = min(shape["num_heads"], shape["embed_dim"])
@@ -73,7 +74,7 @@ def test_the_page_has_the_sizes_and_limits_of_python(tmp_path):
     limits, sizes = in_node("[LIMITS, SIZES]", 0, tmp_path, names)
     assert limits == LIMITS
     assert list(limits) == list(LIMITS)
-    assert sizes == {name: live_shapes.size_of(name) for name in GPT2_SIZES}
+    assert sizes == {name: counts.size_of(name) for name in GPT2_SIZES}
     assert list(sizes["xl"]) == list(LIMITS)
 
 
@@ -102,11 +103,11 @@ def test_a_number_in_words_is_right_to_its_third_digit(tmp_path):
 
 def test_a_size_is_gpt2s_and_numbers_take_the_place_of_its_own():
     small = Shapes()
-    assert small.shape == live_shapes.size_of("small")
+    assert small.shape == counts.size_of("small")
     assert sum(small.parameters().values()) == 124_439_808
     assert (small.length, small.compare, small.bars) == (1024, "small", "amounts")
     own = Shapes("xl", max_seq_len=2048, num_heads=5)
-    assert own.shape == live_shapes.size_of("xl") | {
+    assert own.shape == counts.size_of("xl") | {
         "max_seq_len": 2048,
         "num_heads": 5,
     }
@@ -119,7 +120,7 @@ def test_a_text_is_no_longer_than_a_new_shape_has_positions():
     figure = Shapes("small", length=900)
     figure.shape = TINY
     assert figure.length == 11
-    figure.shape = live_shapes.size_of("xl")
+    figure.shape = counts.size_of("xl")
     assert figure.length == 11
     figure.length = 1024
     with figure.hold_trait_notifications():  # as what comes from the page

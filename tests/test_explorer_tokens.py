@@ -10,11 +10,11 @@ import node
 import pytest
 
 from mygpt import tokenizers
-from mygpt.explorers import tokens
-from mygpt.explorers.tokens import Tokens
+from mygpt.explorers.tokens import widget
+from mygpt.explorers.tokens.widget import Tokens
 from mygpt.tokenizers import BPETokenizer
 
-MODULE = Path(tokens.__file__).with_name("tokens_merges.mjs")
+MODULE = Path(widget.__file__).with_name("merges.mjs")
 PARAGRAPHS = """\
 The baker opened the shop before the sun was up. She'd baked bread, and rolls, and
 three kinds of cake; the bread was still warm when the first customers came. "Isn't it
@@ -169,8 +169,8 @@ def test_python_gives_the_ids_and_pieces_of_the_package(tokenizer):
         one.text = text[:500]
         assert one.ids() == tokenizer.encode(one.text), ascii(text)
         assert "".join(one.pieces()) == one.text
-    assert tokens.SPLIT.pattern == tokenizers.SPLIT.pattern
-    assert tokens._byte_signs() == tokenizers.SIGNS
+    assert widget.SPLIT.pattern == tokenizers.SPLIT.pattern
+    assert widget._byte_signs() == tokenizers.SIGNS
 
 
 def test_the_page_merges_step_by_step_like_python(tokenizer, tmp_path):

@@ -10,10 +10,11 @@ import torch
 import traitlets
 from torch.nn import functional as F
 
-from mygpt.explorers import TrainStack, train_stack
-from mygpt.explorers import live_stack as twin
+from mygpt.explorers import TrainStack
+from mygpt.explorers.train_stack import training as twin
+from mygpt.explorers.train_stack import widget
 
-FOLDER = Path(train_stack.__file__).parent
+FOLDER = Path(widget.__file__).parent
 PARTS = ("net", "course", "run", "words")
 WIRINGS = ("plain", "residual", "pre-norm", "post-norm")
 ACTIVATIONS = {"relu": F.relu, "gelu": F.gelu, "silu": F.silu}
@@ -24,7 +25,7 @@ ADAM = {"rate": 0.003, "seed": 3, "task": "short"}
 
 def in_node(script, given, tmp_path):
     """What `script` makes of `given` with the page's own modules."""
-    imports = {f"* as {part}": FOLDER / f"train_stack_{part}.mjs" for part in PARTS}
+    imports = {f"* as {part}": FOLDER / f"{part}.mjs" for part in PARTS}
     return node.in_node(script, given, tmp_path, imports)
 
 
@@ -283,7 +284,7 @@ def test_the_points_lie_on_two_spirals_one_turned_by_half():
         away = torch.cdist(turned, spiral).min(1).values
         assert away.max() < 0.15
         assert 0.01 < away.median() < 0.04
-        assert every.abs().max() < train_stack.REACH
+        assert every.abs().max() < widget.REACH
     rows = list(twin.batches("long", 5, 2))
     assert [len(one) for one in rows] == [64, 64]
     assert rows[0].tolist() != rows[1].tolist()
@@ -353,7 +354,7 @@ def test_python_and_the_page_have_the_same_settings_and_bounds(tmp_path):
         assert task["points"] == twin.POINTS[name]
         assert task["winding"] == twin.WINDING[name]
     assert [tasks["short"]["batch"], tasks["long"]["batch"]] == [None, twin.BATCH]
-    assert [*tasks] == [*train_stack.TASKS]
+    assert [*tasks] == [*widget.TASKS]
     given = inspect.signature(TrainStack).parameters
     default = {name: given[name].default for name in MODEL | ADAM if name != "task"}
     assert sizes == [
@@ -361,12 +362,12 @@ def test_python_and_the_page_have_the_same_settings_and_bounds(tmp_path):
         twin.MAX_STEPS,
         twin.WIDTH,
         twin.WIDTH * twin.EXPANSION,
-        train_stack.MAX_DEPTH,
-        train_stack.MAX_SEED,
+        widget.MAX_DEPTH,
+        widget.MAX_SEED,
         [*WIRINGS],
-        [*train_stack.ACTIVATIONS],
+        [*widget.ACTIVATIONS],
         default,
-        train_stack.REACH,
+        widget.REACH,
         [False, True],
     ]
 
@@ -390,7 +391,7 @@ def test_the_page_puts_right_what_python_refuses_and_nothing_else(tmp_path):
         cases, in_node("given.map(words.settingOf)", given, tmp_path), strict=True
     ):
         try:
-            assert found == train_stack.checked_setting(setting)
+            assert found == widget.checked_setting(setting)
             taken += 1
         except ValueError:
             default = inspect.signature(TrainStack).parameters[name].default

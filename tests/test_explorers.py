@@ -34,7 +34,7 @@ from node import FOLDER, in_node
 
 from mygpt import explorers
 from mygpt.distributed.cost import DEVICES, MODELS
-from mygpt.explorers.base import stylesheet
+from mygpt.explorers.kit import base
 from mygpt.inside.depth import DepthSweep, sweep
 
 COMMA = r",(?![^()]*(?:\([^()]*\)[^()]*)*\))"  # outside brackets, also nested ones
@@ -375,7 +375,7 @@ def test_an_explorers_stylesheet_is_for_it_alone_and_overrides_the_common_one(
 ):
     stem = re.sub("(?<=[a-z])(?=[A-Z])", "_", name).lower()
     root = rf"\.mygpt-explorer\S*\.mygpt-{stem.replace('_', '-')}\b"
-    for selector in selectors((FOLDER / f"{stem}.css").read_text(encoding="utf-8")):
+    for selector in selectors((FOLDER / stem / "widget.css").read_text("utf-8")):
         assert re.search(root, selector), selector
 
 
@@ -383,7 +383,7 @@ def test_no_part_of_an_explorer_has_the_class_of_an_explorer():
     """Or its rules and whoever looks for the explorer would find the part."""
     stems = (re.sub("(?<=[a-z])(?=[A-Z])", "-", one) for one in explorers.__all__)
     roots = {f"mygpt-{stem.lower()}" for stem in stems}
-    for path in FOLDER.glob("*.mjs"):
+    for path in FOLDER.rglob("*.mjs"):
         classes = re.findall(r'class: "([^"]+)"', path.read_text(encoding="utf-8"))
         parts = [given.split() for given in classes if "mygpt-explorer" not in given]
         found = {one for part in parts for one in part} & roots
@@ -391,19 +391,20 @@ def test_no_part_of_an_explorer_has_the_class_of_an_explorer():
 
 
 def test_every_explorer_has_its_three_files_and_each_other_file_has_its_use():
-    files = {path.name for path in FOLDER.iterdir() if path.is_file()}
-    stems = [
-        re.sub("(?<=[a-z])(?=[A-Z])", "_", one).lower() for one in explorers.__all__
-    ]
-    own = {f"{stem}.{end}" for stem in stems for end in ("py", "mjs", "css")}
-    assert own <= files
-    code = [(FOLDER / name).read_text("utf-8") for name in files if "js" in name]
-    for name in files - own - {"__init__.py", "page.html", "explorer.css"}:
+    stems = {re.sub("(?<=[a-z])(?=[A-Z])", "_", n).lower() for n in explorers.__all__}
+    own = {f"{stem}/widget.{end}" for stem in stems for end in ("py", "mjs", "css")}
+    files = {
+        path.relative_to(FOLDER).as_posix(): path
+        for path in FOLDER.rglob("*.*")
+        if path.suffix in (".py", ".mjs", ".css")
+    }
+    assert own <= files.keys()
+    used = {part for stem in stems for part in base.parts(stem)}
+    for name in files.keys() - own - {"kit/explorer.css"}:
         stem, _, end = name.partition(".")
-        if end == "mjs":
-            assert any(f'from "./{name}"' in one for one in code), name
-        elif end == "css":  # taken with the module of its name
-            assert f"{stem}.mjs" in files
-        else:
-            assert f"mygpt.explorers.{stem}" in sys.modules
-    assert stylesheet("depth") == depth()._css
+        if end == "py":
+            module = f"mygpt.explorers.{stem.replace('/', '.')}"
+            assert module.removesuffix(".__init__") in sys.modules, name
+        else:  # a style sheet is taken with the module of its name
+            assert files[name].with_suffix(".mjs") in used, name
+    assert base.stylesheet("depth") == depth()._css

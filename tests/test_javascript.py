@@ -10,10 +10,10 @@ import tree_sitter_javascript
 from tree_sitter import Language, Parser
 
 from mygpt import explorers
-from mygpt.explorers import base
+from mygpt.explorers.kit import base
 
 FOLDER = Path(__file__).parent / "js"
-SOURCES = sorted(Path(explorers.__file__).parent.glob("*.mjs"))
+SOURCES = sorted(Path(explorers.__file__).parent.rglob("*.mjs"))
 LONG = {"gpt"}  # the model, forward and edited
 MOST_LINES = 400
 MOST_LINES_OF_A_FUNCTION = 60
@@ -33,7 +33,9 @@ def functions(code: bytes) -> list[tuple[int, int]]:
     return found
 
 
-@pytest.mark.parametrize("path", SOURCES, ids=lambda path: path.stem)
+@pytest.mark.parametrize(
+    "path", SOURCES, ids=lambda path: f"{path.parent.name}/{path.stem}"
+)
 def test_no_module_and_no_function_is_too_long(path):
     code = path.read_bytes()
     if path.stem not in LONG:
@@ -58,16 +60,20 @@ def _parses(path: Path) -> str:
 
 
 def _modules(folder, monkeypatch, **texts):
-    monkeypatch.setattr(base, "_FOLDER", folder)
+    """An explorer `top` of these modules, beside an empty kit."""
+    (folder / "kit").mkdir()
+    (folder / "top").mkdir()
+    monkeypatch.setattr(base, "_KIT", folder / "kit")
     for name, text in texts.items():
-        (folder / f"{name}.mjs").write_text(text, encoding="utf-8")
+        (folder / "top" / f"{name}.mjs").write_text(text, encoding="utf-8")
 
 
 def test_a_module_comes_after_all_that_it_imports_at_any_depth(monkeypatch, tmp_path):
     _modules(
         tmp_path,
         monkeypatch,
-        top='import { b } from "./left.mjs";\nimport {\n  c,\n} from "./right.mjs";\n'
+        widget='import { b } from "./left.mjs";\n'
+        'import {\n  c,\n} from "./right.mjs";\n'
         "b(c);\nexport default {};\n",
         left='import { a } from "./base.mjs";\nexport function b() { a(); }\n',
         right='import { a } from "./base.mjs";\nexport const c = a();\n',
@@ -84,7 +90,7 @@ def test_a_name_that_two_modules_declare_is_noticed(monkeypatch, tmp_path):
     _modules(
         tmp_path,
         monkeypatch,
-        top='import { a } from "./low.mjs";\nconst own = a;\nexport default {};\n',
+        widget='import { a } from "./low.mjs";\nconst own = a;\nexport default {};\n',
         low="export const a = 1;\nconst own = 2;\n",
     )
     path = tmp_path / "joined.mjs"
@@ -93,12 +99,16 @@ def test_a_name_that_two_modules_declare_is_noticed(monkeypatch, tmp_path):
 
 
 def test_a_stylesheet_has_those_of_the_imported_modules(monkeypatch, tmp_path):
-    _modules(
-        tmp_path, monkeypatch, top='import { a } from "./low.mjs";\n', low="", other=""
-    )
-    for name in ("explorer", "low", "top", "other"):
-        (tmp_path / f"{name}.css").write_text(f".{name} {{}}", encoding="utf-8")
-    assert base.stylesheet("top") == ".explorer {}\n.low {}\n.top {}"
+    reached = 'import { a } from "./low.mjs";\nimport { b } from "../kit/b.mjs";\n'
+    _modules(tmp_path, monkeypatch, widget=reached, low="", other="")
+    (tmp_path / "kit" / "b.mjs").touch()
+    for name in ("kit/explorer", "top/low", "top/widget", "top/other", "kit/b"):
+        sheet = f".{name.replace('/', '-')} {{}}"
+        (tmp_path / f"{name}.css").write_text(sheet, encoding="utf-8")
+    first, *parts, last = base.stylesheet("top").split("\n")
+    assert first == ".kit-explorer {}"
+    assert sorted(parts) == [".kit-b {}", ".top-low {}"]
+    assert last == ".top-widget {}"
 
 
 def test_geometry_and_formats_under_node():

@@ -15,7 +15,9 @@ ROOT = Path(__file__).resolve().parents[1]
 SERIES = ("blue", "orange", "green", "purple")
 THEMES = {name: palette(name) for name in ("light", "dark")}
 TONES = {**THEMES, "matplotlib": plots.PALETTE}
-EXPLORER = (ROOT / "mygpt" / "explorers" / "explorer.css").read_text(encoding="utf-8")
+EXPLORER = (ROOT / "mygpt" / "explorers" / "kit" / "explorer.css").read_text(
+    encoding="utf-8"
+)
 # How colours look without one kind of cone (Machado, Oliveira and Fernandes, 2009).
 WITHOUT = {
     "red": [

@@ -5,19 +5,19 @@ their own in the page. All state of an explorer is in traits: with a kernel it i
 in both directions, and a page without one has all that it needs.
 """
 
-from mygpt.explorers.activations import Activations
-from mygpt.explorers.attention import Attention
-from mygpt.explorers.block_walk import BlockWalk
-from mygpt.explorers.depth import Depth
-from mygpt.explorers.descent import Descent
-from mygpt.explorers.layer_norm import LayerNorm
-from mygpt.explorers.live_model import LiveModel
-from mygpt.explorers.memory import Memory
-from mygpt.explorers.sampling import Sampling
-from mygpt.explorers.scale import Scale
-from mygpt.explorers.shapes import Shapes
-from mygpt.explorers.tokens import Tokens
-from mygpt.explorers.train_stack import TrainStack
+from mygpt.explorers.activations.widget import Activations
+from mygpt.explorers.attention.widget import Attention
+from mygpt.explorers.block_walk.widget import BlockWalk
+from mygpt.explorers.depth.widget import Depth
+from mygpt.explorers.descent.widget import Descent
+from mygpt.explorers.layer_norm.widget import LayerNorm
+from mygpt.explorers.live_model.widget import LiveModel
+from mygpt.explorers.memory.widget import Memory
+from mygpt.explorers.sampling.widget import Sampling
+from mygpt.explorers.scale.widget import Scale
+from mygpt.explorers.shapes.widget import Shapes
+from mygpt.explorers.tokens.widget import Tokens
+from mygpt.explorers.train_stack.widget import TrainStack
 
 __all__ = [
     "Activations",

@@ -47,7 +47,8 @@ def texts(made):
 def test_the_weights_of_the_page_give_pytorchs_logits_on_200_prompts(
     chapter, http_url, made
 ):
-    files = (Path(explorers.__file__).with_name(f"{n}.mjs") for n in ("numbers", "gpt"))
+    folder = Path(explorers.__file__).parent
+    files = (folder / f"{name}.mjs" for name in ("kit/numbers", "live_model/gpt"))
     text = "".join(file.read_text("utf-8") for file in files)
     module = re.sub(r"^(export |import .*$)", "", text, flags=re.MULTILINE)
     lists = texts(made)

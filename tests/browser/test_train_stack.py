@@ -11,7 +11,7 @@ from judged import colour_violations, violations
 from quick import slow_but
 
 from mygpt.explorers import TrainStack
-from mygpt.explorers.train_stack import REACH
+from mygpt.explorers.train_stack.widget import REACH
 
 CHAPTER = "chapters/07_residual_connections.html"
 SHORT = {"depth": 7, "activation": "silu"}

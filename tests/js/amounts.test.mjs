@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 
-import { doublings, exact, inBytes, inWords, nearestStop, percent, stacked } from "../../mygpt/explorers/amounts.mjs";
+import { doublings, exact, inBytes, inWords, nearestStop, percent, stacked } from "../../mygpt/explorers/kit/amounts.mjs";
 
 test("numbers have separators, and words from a million on", () => {
   assert.equal(exact(124439808), "124,439,808");

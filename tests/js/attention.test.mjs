@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 
-import { linesOf, listed, sizesOf, staircase } from "../../mygpt/explorers/attention.mjs";
+import { linesOf, listed, sizesOf, staircase } from "../../mygpt/explorers/attention/widget.mjs";
 
 const close = (a, b) => assert.ok(Math.abs(a - b) < 1e-12, `${a} is not ${b}`);
 

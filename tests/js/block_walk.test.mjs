@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 
-import { domainOf, momentsOf, normOf, stripPath } from "../../mygpt/explorers/block_walk.mjs";
+import { domainOf, momentsOf, normOf, stripPath } from "../../mygpt/explorers/block_walk/widget.mjs";
 
 test("norm, mean and standard deviation", () => {
   assert.equal(normOf([3, -4, 12]), 13);

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 
-import { shownAmong } from "../../mygpt/explorers/curves.mjs";
+import { shownAmong } from "../../mygpt/explorers/kit/curves.mjs";
 
 test("the curves that are shown keep the indices that their colours go by", () => {
   const names = ["a", "b", "c"];

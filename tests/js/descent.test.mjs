@@ -1,20 +1,20 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 
-import { RATES, begun, nearestRate } from "../../mygpt/explorers/descent.mjs";
-import { levelLine } from "../../mygpt/explorers/descent_contour.mjs";
-import { tangentPath } from "../../mygpt/explorers/descent_curve.mjs";
-import { lossSpan, sampled } from "../../mygpt/explorers/descent_fit.mjs";
-import { snapped, thinned } from "../../mygpt/explorers/descent_marks.mjs";
-import { NEURONS, initialWeights, network } from "../../mygpt/explorers/descent_network.mjs";
-import { advance, ended } from "../../mygpt/explorers/descent_run.mjs";
+import { RATES, begun, nearestRate } from "../../mygpt/explorers/descent/widget.mjs";
+import { levelLine } from "../../mygpt/explorers/descent/contour.mjs";
+import { tangentPath } from "../../mygpt/explorers/descent/curve.mjs";
+import { lossSpan, sampled } from "../../mygpt/explorers/descent/fit.mjs";
+import { snapped, thinned } from "../../mygpt/explorers/descent/marks.mjs";
+import { NEURONS, initialWeights, network } from "../../mygpt/explorers/descent/network.mjs";
+import { advance, ended } from "../../mygpt/explorers/descent/run.mjs";
 import {
   RULES, descent, nextMove, oneWeight, settled, takeStep, twoWeights, valley,
-} from "../../mygpt/explorers/descent_steps.mjs";
+} from "../../mygpt/explorers/descent/steps.mjs";
 import {
   LIMITS, nextLines, numberText, numbersOf, rateText, settingText, verdict,
-} from "../../mygpt/explorers/descent_words.mjs";
-import { panelWidths } from "../../mygpt/explorers/picture.mjs";
+} from "../../mygpt/explorers/descent/words.mjs";
+import { panelWidths } from "../../mygpt/explorers/kit/picture.mjs";
 
 const near = (found, wanted, least = 1e-12) => found.forEach((one, i) =>
   assert.ok(Math.abs(one - wanted[i]) <= least, `${found} is not ${wanted}`));

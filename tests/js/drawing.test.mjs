@@ -4,13 +4,13 @@ import { test } from "node:test";
 import {
   barBox, clamp, emptiest, extent, fixed, floats, linearScale, linearTicks, niceStep, softmax, store,
   tooltipPlaces,
-} from "../../mygpt/explorers/drawing.mjs";
+} from "../../mygpt/explorers/kit/drawing.mjs";
 import {
   bandScale, linePath, logTicks, markerPath, nearestIndex, padded, powerOfTen, significant, spread,
-} from "../../mygpt/explorers/picture.mjs";
+} from "../../mygpt/explorers/kit/picture.mjs";
 import {
   channels, heatColours, roomFor, textWidth, visibleText,
-} from "../../mygpt/explorers/heat.mjs";
+} from "../../mygpt/explorers/kit/heat.mjs";
 
 const labels = (ticks) => ticks.map(({ label }) => label);
 const places = (ticks) => ticks.map(({ at }) => at);

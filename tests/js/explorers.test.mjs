@@ -1,8 +1,8 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 
-import { differenceText, jumpOf, unpackActivations } from "../../mygpt/explorers/activations.mjs";
-import { curvesAt, logDomain, trend } from "../../mygpt/explorers/depth.mjs";
+import { differenceText, jumpOf, unpackActivations } from "../../mygpt/explorers/activations/widget.mjs";
+import { curvesAt, logDomain, trend } from "../../mygpt/explorers/depth/widget.mjs";
 
 const view = (numbers) => new DataView(Float32Array.from(numbers).buffer);
 const range = (count) => Array.from({ length: count }, (_, i) => i);

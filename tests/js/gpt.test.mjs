@@ -3,7 +3,7 @@ import { test } from "node:test";
 
 import {
   cholesky, contributions, forward, halfFloats, loadModel, probabilities, rewrite, solveCholesky,
-} from "../../mygpt/explorers/gpt.mjs";
+} from "../../mygpt/explorers/live_model/gpt.mjs";
 
 const halves = (...bits) => {
   const view = new DataView(new ArrayBuffer(2 * bits.length));

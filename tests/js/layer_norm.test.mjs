@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 
-import { changeText, moved, noteText, roundLimit } from "../../mygpt/explorers/layer_norm.mjs";
+import { changeText, moved, noteText, roundLimit } from "../../mygpt/explorers/layer_norm/widget.mjs";
 
 test("an axis has a round limit that holds every number", () => {
   assert.deepEqual([[1, -2], [2.1], [1, -5], [11], [33]].map(roundLimit), [2, 4, 6, 16, 34]);

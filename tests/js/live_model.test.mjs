@@ -1,16 +1,16 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 
-import { happened, movedInWords, othersInWords } from "../../mygpt/explorers/live_model_happened.mjs";
-import { fillers, refused } from "../../mygpt/explorers/live_model_known.mjs";
+import { happened, movedInWords, othersInWords } from "../../mygpt/explorers/live_model/happened.mjs";
+import { fillers, refused } from "../../mygpt/explorers/live_model/known.mjs";
 import {
   checkedState, checksum, fromLink, toLink,
-} from "../../mygpt/explorers/live_model_links.mjs";
-import { barPlaces } from "../../mygpt/explorers/live_model_prompt.mjs";
+} from "../../mygpt/explorers/live_model/links.mjs";
+import { barPlaces } from "../../mygpt/explorers/live_model/prompt.mjs";
 import {
   addEdit, completions, editInWords, isOn, listed, readDraft, signed, spanAt, splitPrompt, strongest, switchPart, symmetric,
   tailOf, withStop,
-} from "../../mygpt/explorers/live_model_state.mjs";
+} from "../../mygpt/explorers/live_model/state.mjs";
 
 test("a prompt is split at blanks and around full stops", () => {
   assert.deepEqual(splitPrompt("  The cat.sat \n"), ["the", "cat", ".", "sat"]);

@@ -1,8 +1,8 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 
-import { compileEdits, loadModel } from "../../mygpt/explorers/gpt.mjs";
-import { DRAWS, holders, silenced, survivals } from "../../mygpt/explorers/live_model_holders.mjs";
+import { compileEdits, loadModel } from "../../mygpt/explorers/live_model/gpt.mjs";
+import { DRAWS, holders, silenced, survivals } from "../../mygpt/explorers/live_model/holders.mjs";
 
 const BITS = { 0: 0, 1: 0x3c00, 2: 0x4000, 4: 0x4400, "-1": 0xbc00 };
 

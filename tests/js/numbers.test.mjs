@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 
-import { erf } from "../../mygpt/explorers/numbers.mjs";
+import { erf } from "../../mygpt/explorers/kit/numbers.mjs";
 
 test("the error function from zero to one", () => {
   const known = [

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 
-import { axisEnd, drawCounts, entropy, grouped, shown } from "../../mygpt/explorers/sampling.mjs";
+import { axisEnd, drawCounts, entropy, grouped, shown } from "../../mygpt/explorers/sampling/widget.mjs";
 
 const range = (count) => Array.from({ length: count }, (_, i) => i);
 const near = (found, wanted) => found.forEach((one, i) =>

@@ -4,13 +4,13 @@ import { test } from "node:test";
 import {
   DATA, DEVICES, MODELS, PUBLISHED, bounds, deviceGrid, leastDevices, limitOf, lostTo, mostDevices, nameOf,
   predictedOf, sequencesOf, stepTime, trainingTime,
-} from "../../mygpt/explorers/scale_count.mjs";
-import { timeCurves } from "../../mygpt/explorers/scale_plot.mjs";
+} from "../../mygpt/explorers/scale/count.mjs";
+import { timeCurves } from "../../mygpt/explorers/scale/plot.mjs";
 import {
   FIELDS, PARTS, batchProblem, bytesText, countedRows, devicesProblem, duration, fieldProblem, figures, leastText,
   limitText, memoryLabel, memoryTitle, partFormula, publishedRow, range, rounded, settingText, shownNumber, splitText,
   typedNumber,
-} from "../../mygpt/explorers/scale_words.mjs";
+} from "../../mygpt/explorers/scale/words.mjs";
 
 const run = (changes = {}) => ({
   model: MODELS["GPT-3 175B"], device: DEVICES.A100, ...DATA["GPT-3 175B"], share: 0.4, devices: 512, spread: "sharded",

@@ -1,14 +1,14 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 
-import { total } from "../../mygpt/explorers/amounts.mjs";
+import { total } from "../../mygpt/explorers/kit/amounts.mjs";
 import {
   LIMITS, SIZES, divisible, problemOf, sameShape, shapeOf, sizeOf,
-} from "../../mygpt/explorers/shapes_count.mjs";
+} from "../../mygpt/explorers/shapes/count.mjs";
 import {
   PARTS, barText, comparedTo, crossingText, derivedText, memoryText, problemText, segmentText, sentenceOf,
   settingText, shapeName, trainingText,
-} from "../../mygpt/explorers/shapes_words.mjs";
+} from "../../mygpt/explorers/shapes/words.mjs";
 
 const SMALL = Object.fromEntries(Object.entries(SIZES.small).map(([name, value]) => [name, String(value)]));
 

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 
-import { common, makeEncoder, merge, plain, remembering, spell, tidy } from "../../mygpt/explorers/tokens_merges.mjs";
+import { common, makeEncoder, merge, plain, remembering, spell, tidy } from "../../mygpt/explorers/tokens/merges.mjs";
 
 const bytes = (text) => new TextEncoder().encode(text);
 

@@ -3,16 +3,16 @@ import { test } from "node:test";
 
 import {
   MAX_STEPS, leanings, recentLoss, shareRight, sizes, takeStep,
-} from "../../mygpt/explorers/train_stack_course.mjs";
-import { looksOf, planeColours } from "../../mygpt/explorers/train_stack_pictures.mjs";
+} from "../../mygpt/explorers/train_stack/course.mjs";
+import { looksOf, planeColours } from "../../mygpt/explorers/train_stack/pictures.mjs";
 import {
   GRID, REACH, advanceAll, lookAround, nextStop, sideOf,
-} from "../../mygpt/explorers/train_stack_run.mjs";
+} from "../../mygpt/explorers/train_stack/run.mjs";
 import {
   BEND_NAMES, DEFAULT, GAINS, RATES, TASK_NAMES, WIRING_NAMES, differenceText, linkOf,
   linkedSettings, lastStep, lossText, nearest, powerSpan, powersOf, rateText, sentenceOf,
   settingOf, settingText, shareText, sideName, stackText, stepsOf, thinnedLosses, verdict,
-} from "../../mygpt/explorers/train_stack_words.mjs";
+} from "../../mygpt/explorers/train_stack/words.mjs";
 
 const near = (found, wanted, least = 1e-12) => {
   assert.equal(found.length, wanted.length);

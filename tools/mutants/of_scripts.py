@@ -9,7 +9,7 @@ from tree_sitter import Language, Node, Parser
 
 from tools.mutants.mutant import ROOT, SEED, Mutant, Place, difference, digest
 
-CODE = ("mygpt/explorers/*.mjs", "website/search/search.js")
+CODE = ("mygpt/explorers/*/*.mjs", "website/search/search.js")
 Change = tuple[str, int, int, str]  # operator, first and last byte, what comes instead
 
 SIGNS = {"+": "-", "-": "+", "*": "/", "/": "*", "%": "*", "**": "*"}

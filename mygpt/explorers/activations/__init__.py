@@ -1,0 +1,1 @@
+"""The explorer Activations: `widget.py`, and `widget.mjs` in the page."""

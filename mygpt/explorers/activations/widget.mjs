@@ -1,0 +1,181 @@
+import { cursorPlot, curveHint, curveTable, shownAmong } from "../kit/curves.mjs";
+import {
+  axisHandle, choice, clamp, extent, fixed, floats, html, linearTicks, mount, speaker, store, svg,
+} from "../kit/drawing.mjs";
+import { nearestIndex, padded, powerOfTen } from "../kit/picture.mjs";
+
+const DECIMALS = 4;
+const QUANTITIES = [["value", "Value"], ["slope", "Slope"]];
+
+/** The rows of the explorer's data, by role. */
+export function unpackActivations(view, { names, points, hasPhi, compare }) {
+  const numbers = floats(view);
+  let next = 0;
+  const row = () => numbers.subarray(next, (next += points));
+  return {
+    x: row(),
+    value: names.map(row),
+    slope: names.map(row),
+    phi: hasPhi ? row() : null,
+    difference: compare.length ? row() : null,
+  };
+}
+
+/** The number with its unit, a power of ten; without one it has as many decimals as the curves. */
+export function differenceText(number, exponent) {
+  return exponent ? `${fixed(number, 2)} × ${powerOfTen(exponent)}` : fixed(number, DECIMALS);
+}
+
+/** Largest step between neighbours that still counts as a curve, not as a jump. */
+export function jumpOf([low, high]) {
+  return 0.25 * (high - low);
+}
+
+/** The traits are position, quantity and visible; the data lie in the state by role. */
+function activationsState(model) {
+  const [names, compare, places, points, exponent, hasPhi] =
+    ["names", "compare", "places", "points", "exponent", "has_phi"].map((trait) => model.get(trait));
+  const data = unpackActivations(model.get("data"), { names, points, compare, hasPhi });
+  const { x } = data;
+  const domain = [x[0], x[points - 1]];
+  const indexOf = (value) => nearestIndex(value, x[0], (domain[1] - x[0]) / (points - 1), points);
+  const state = store(model, {
+    ...data, names, compare, exponent, domain, indexOf, hovered: null, width: 640,
+    get at() { return indexOf(this.get("position")); },
+    get shown() { return shownAmong(this[this.get("quantity")], this); },
+  });
+  state.moveTo = (at) => state.write({ position: Number(x[at].toFixed(places)) });
+  state.xText = (at) => fixed(x[at], places);
+  return state;
+}
+
+const drawnText = (state) => `The ${state.get("quantity")}s are drawn.`;
+
+function sentenceOf({ names, value, slope, shown, at, xText }) {
+  const seen = shown.map(([i]) =>
+    `${names[i]}: value ${fixed(value[i][at], DECIMALS)}, slope ${fixed(slope[i][at], DECIMALS)}.`);
+  return [`At x = ${xText(at)}.`, ...seen].join(" ");
+}
+
+/** The switch of the quantity, and the cursor's x. */
+function headView(state) {
+  const { phi } = state;
+  const switcher = choice("What the curves show", QUANTITIES, (quantity) => state.write({ quantity }));
+  const [xOut, phiOut] = [1, 2].map(() => html("span", { class: "mygpt-number" }));
+  const node = html("div", { class: "mygpt-head" },
+    switcher.node,
+    html("p", { class: "mygpt-at" },
+      html("span", {}, html("i", {}, "x"), " = ", xOut),
+      ...(phi ? [html("span", {}, "Φ(", html("i", {}, "x"), ") = ", phiOut)] : [])));
+  const drawCursor = () => {
+    xOut.textContent = state.xText(state.at);
+    if (phi) phiOut.textContent = fixed(phi[state.at], DECIMALS);
+  };
+  return { node, draw: () => switcher.show(state.get("quantity")), drawCursor };
+}
+
+function curvesView(state) {
+  const { domain, indexOf, xText } = state;
+  const handle = axisHandle("Position x", state.moveTo);
+  const plot = cursorPlot(state, indexOf, 5, handle.node);
+  plot.node.append(handle.node);
+  const hint = curveHint(state, plot, (at) => `x = ${xText(at)}`, (value) => fixed(value, DECIMALS));
+  const draw = () => {
+    const { width } = state;
+    const limits = extent(state[state.get("quantity")]);
+    const height = Math.round(clamp(width * 0.48, 240, 340));
+    const y = padded(limits, 0.05);
+    plot.draw(state.shown, {
+      width,
+      height,
+      margin: { left: 38, right: 14, top: 8, bottom: 50 },
+      x: { domain, ticks: linearTicks(...domain, width / 56), strong: 0, label: "x", drop: 26 },
+      y: { domain: y, ticks: linearTicks(...y, height / 46), strong: 0 },
+    }, jumpOf(limits));
+    handle.place(plot.axes);
+    hint.hide();
+  };
+  const drawCursor = () => {
+    plot.drawCursor(state.shown);
+    handle.show(state.at, state.x.length - 1, `x = ${xText(state.at)}`);
+    plot.root.setAttribute("aria-label",
+      `${state.get("description")} ${drawnText(state)} ${sentenceOf(state)}`);
+  };
+  return { node: plot.node, handle: handle.node, draw, drawCursor, stop: plot.stop };
+}
+
+const tableView = (state) => curveTable(state, {
+  caption: "Value and slope of every curve at x",
+  heading: "Curve",
+  columns: [["value", "value"], ["slope", "slope"]],
+  text: (key, i) => fixed(state[key][i][state.at], DECIMALS),
+});
+
+/** The difference of two curves, magnified, with the cursor of the curves. */
+function differenceView(state, handle) {
+  const { compare, difference, domain, exponent } = state;
+  const curves = [["ink", difference]];
+  const plot = cursorPlot(state, state.indexOf, 4.5, handle);
+  const out = html("span", { class: "mygpt-number mygpt-difference" });
+  const title = html("p", { class: "mygpt-title" },
+    html("span", {}, html("bdi", {}, compare[0]), " − ", html("bdi", {}, compare[1])), out);
+  const draw = () => {
+    const width = plot.node.clientWidth || state.width;
+    const y = padded(extent([difference]), 0.12);
+    plot.draw(curves, {
+      width,
+      height: exponent ? 164 : 150,
+      margin: { left: 38, right: 14, top: exponent ? 24 : 10, bottom: 22 },
+      x: { domain, ticks: linearTicks(...domain, width / 52), strong: 0 },
+      y: { domain: y, ticks: linearTicks(...y, 5), strong: 0 },
+    });
+    if (exponent) plot.front.replaceChildren(svg("text", { x: 6, y: 13 }, `× ${powerOfTen(exponent)}`));
+  };
+  const drawCursor = () => {
+    const text = differenceText(difference[state.at], exponent);
+    plot.drawCursor(curves);
+    out.textContent = text;
+    plot.root.setAttribute("aria-label",
+      `${compare.join(" minus ")}: ${text} at x = ${state.xText(state.at)}.`);
+  };
+  const node = html("div", { class: "mygpt-magnified" }, title, plot.node);
+  return { node, draw, drawCursor, stop: plot.stop };
+}
+
+function render({ model, el }) {
+  const state = activationsState(model);
+  const [head, curves, table] = [headView, curvesView, tableView].map((view) => view(state));
+  const magnified = state.difference ? [differenceView(state, curves.handle)] : [];
+  const views = [head, curves, table, ...magnified];
+  const voice = speaker();
+  const root = html(
+    "div",
+    { class: "mygpt-explorer mygpt-activations", role: "group", "aria-label": "Explorer of activations" },
+    head.node, curves.node,
+    html("div", { class: "mygpt-below" }, table.node, ...magnified.map(({ node }) => node)), voice.node);
+
+  const drawCursor = () => views.forEach((view) => view.drawCursor());
+  const draw = () => {
+    views.forEach((view) => view.draw());
+    drawCursor();
+  };
+  const speaking = (update, first = () => "") => () => {
+    update();
+    voice.say(`${first()} ${sentenceOf(state)}`.trim());
+  };
+  return mount({
+    model, el, root,
+    undo: [...views.flatMap(({ stop = [] }) => stop), voice.stop],
+    listeners: {
+      position: speaking(drawCursor),
+      quantity: speaking(draw, () => drawnText(state)),
+      visible: speaking(draw),
+    },
+    layout: (width) => {
+      state.width = width;
+      draw();
+    },
+  });
+}
+
+export default { render };

@@ -1,0 +1,180 @@
+"""Chapter 6: activation functions and their slopes, at an x that the reader moves."""
+
+from collections.abc import Mapping, Sequence
+
+import numpy as np
+import traitlets
+from matplotlib.figure import Figure
+
+from mygpt import plots
+from mygpt.explorers.kit.base import (
+    Explorer,
+    Numbers,
+    as_shown,
+    check_member,
+    check_names,
+    check_subset,
+    count,
+    finite_array,
+    module,
+    stylesheet,
+)
+
+MAX_CURVES = 6
+MAX_POINTS = 4001
+QUANTITIES = ("value", "slope")
+
+
+class Activations(Explorer):
+    """Values and slopes of activation functions on the grid `x`.
+
+    `x` increases in equal steps; `values` and `slopes` hold one array of its length for
+    each name, `phi` the normal distribution function on it. `compare` names two curves
+    whose difference is magnified. Read-outs show four decimals. Those of the difference
+    show two, in units of the power of ten of its largest size, or four where that size
+    is 0.1 or more.
+    """
+
+    _esm = module("activations")
+    _css = stylesheet("activations")
+
+    names = traitlets.List(traitlets.Unicode()).tag(sync=True)
+    compare = traitlets.List(traitlets.Unicode()).tag(sync=True)
+    points = traitlets.Int().tag(sync=True)
+    places = traitlets.Int().tag(sync=True)
+    has_phi = traitlets.Bool().tag(sync=True)
+    exponent = traitlets.Int().tag(sync=True)
+    data = traitlets.Bytes().tag(sync=True)
+
+    position = traitlets.Float().tag(sync=True)
+    quantity = traitlets.Unicode().tag(sync=True)
+    visible = traitlets.List(traitlets.Unicode()).tag(sync=True)
+
+    def __init__(
+        self,
+        x: Numbers,
+        values: Mapping[str, Numbers],
+        slopes: Mapping[str, Numbers],
+        phi: Numbers | None = None,
+        *,
+        compare: Sequence[str] | None = None,
+        position: float = 1.0,
+        quantity: str = "value",
+        visible: Sequence[str] | None = None,
+    ) -> None:
+        self.x = _grid(x)
+        names = check_names("values", values, MAX_CURVES)
+        if set(slopes) != set(names):
+            raise ValueError(
+                f"slopes must have the names of values, {list(names)}, "
+                f"got {list(slopes)}"
+            )
+        shape = self.x.shape
+        self.values = {
+            n: finite_array(f"values[{n!r}]", values[n], shape) for n in names
+        }
+        self.slopes = {
+            n: finite_array(f"slopes[{n!r}]", slopes[n], shape) for n in names
+        }
+        self.phi = None if phi is None else finite_array("phi", phi, shape)
+        compare = () if compare is None else check_names("compare", compare, 2)
+        if len(compare) == 1:
+            raise ValueError(f"compare must name two curves, got {list(compare)}")
+        check_subset("compare", compare, names)
+        places = _places(self.x)
+        self.compare = list(compare)
+        self._shown_x = as_shown(self.x, f".{places}f")
+        super().__init__(
+            names=list(names),
+            compare=self.compare,
+            points=len(self.x),
+            places=places,
+            has_phi=phi is not None,
+            exponent=self._exponent(),
+            data=self._pack(),
+            position=position,
+            quantity=quantity,
+            visible=list(names) if visible is None else visible,
+            description=f"Activation functions of x: {', '.join(names)}.",
+        )
+
+    def __repr__(self) -> str:
+        return f"Activations({count(len(self.values), 'curve')}, {len(self.x)} points)"
+
+    def difference(self) -> np.ndarray:
+        """The first curve of `compare` minus the second, on the grid."""
+        if not self.compare:
+            raise ValueError("compare names no curves, so there is no difference")
+        first, second = self.compare
+        return self.values[first] - self.values[second]
+
+    def _exponent(self) -> int:
+        """The power of ten of the largest difference to three digits; 0 from 0.1 on."""
+        most = np.abs(self.difference()).max() if self.compare else 0.0
+        power = int(f"{most:.2e}".split("e")[1])
+        return power if power < -1 else 0
+
+    def _pack(self) -> bytes:
+        curves = [*self.values.values(), *self.slopes.values()]
+        curves += [] if self.phi is None else [self.phi]
+        rows = [self._shown_x, *(as_shown(row, ".4f") for row in curves)]
+        if self.compare:
+            exponent = self._exponent()
+            scaled = 10.0**-exponent * self.difference()
+            rows.append(as_shown(scaled, ".2f" if exponent else ".4f"))
+        return np.stack(rows).astype("<f4").tobytes()
+
+    @traitlets.validate("position")
+    def _snap(self, proposal) -> float:
+        position = finite_array("position", proposal["value"], ())
+        return float(self._shown_x[np.abs(self.x - position).argmin()])
+
+    @traitlets.validate("quantity")
+    def _known_quantity(self, proposal) -> str:
+        return check_member("quantity", proposal["value"], QUANTITIES)
+
+    @traitlets.validate("visible")
+    def _known_curves(self, proposal) -> list[str]:
+        return check_subset("visible", proposal["value"], list(self.values))
+
+    def draw(self, figure: Figure) -> None:
+        """The values and, beside them, the magnified difference or else the slopes."""
+        left, right = figure.subplots(1, 2)
+        plots.curves(left, self.x, self.values, xlabel="x", ylabel="value")
+        if self.compare:
+            first, second = self.compare
+            difference = 10.0**-self.exponent * self.difference()
+            unit = f", × {_power_of_ten(self.exponent)}" if self.exponent else ""
+            label = f"{first} − {second}{unit}"
+            plots.curves(right, self.x, {"": difference}, xlabel="x", ylabel=label)
+        else:
+            plots.curves(right, self.x, self.slopes, xlabel="x", ylabel="slope")
+
+
+def _grid(x: Numbers) -> np.ndarray:
+    grid = finite_array("x", x)
+    if grid.ndim != 1 or not 2 <= len(grid) <= MAX_POINTS:
+        raise ValueError(
+            f"x must hold 2 to {MAX_POINTS} numbers in one row, got shape {grid.shape}"
+        )
+    steps = np.diff(grid)
+    step = (grid[-1] - grid[0]) / (len(grid) - 1)
+    if step <= 0 or np.abs(steps - step).max() > 1e-3 * step:
+        raise ValueError(
+            f"x must increase in equal steps, "
+            f"got steps from {steps.min():g} to {steps.max():g}"
+        )
+    return grid
+
+
+def _power_of_ten(exponent: int) -> str:
+    digits = str(exponent).translate(str.maketrans("-0123456789", "⁻⁰¹²³⁴⁵⁶⁷⁸⁹"))
+    return f"10{digits}"
+
+
+def _places(grid: np.ndarray) -> int:
+    """The fewest decimals, up to four, in which every x can be written."""
+    for places in range(4):
+        if np.abs(grid - grid.round(places)).max() < 1e-6:
+            return places
+    return 4

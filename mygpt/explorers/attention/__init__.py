@@ -1,0 +1,1 @@
+"""The explorer Attention: `widget.py`, and `widget.mjs` in the page."""

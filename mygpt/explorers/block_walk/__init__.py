@@ -1,0 +1,1 @@
+"""The explorer BlockWalk: `widget.py`, and `widget.mjs` in the page."""

@@ -1,0 +1,1 @@
+"""The explorer Depth: `widget.py`, and `widget.mjs` in the page."""

@@ -1,0 +1,1 @@
+"""The explorer Descent: `widget.py`, and `widget.mjs` in the page."""

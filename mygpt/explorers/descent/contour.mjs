@@ -1,0 +1,144 @@
+// Two weights: lines of equal loss with the steps as seen from above, and the line that they make.
+
+import { dragging, fixed, html, linearTicks, svg } from "../kit/drawing.mjs";
+import { STRIDE, axisName, pathThrough, startHandle, stepMarks } from "./marks.mjs";
+import { EXAMPLES, twoWeights, valley } from "./steps.mjs";
+import { LIMITS, sentenceOf } from "./words.mjs";
+import {
+  axesWindow, dotsAt, emptyPath, panel, panelWidths, picture, valueSlider,
+} from "../kit/picture.mjs";
+
+const LEVELS = [0.1, 0.5, 2, 5, 10, 20, 40, 80];
+const NAMED_LEVELS = [2, 10, 20];
+const MINIMUM = [3, 1];
+const MARGIN = { left: 50, right: 14, top: 8, bottom: 50 };
+const [ENDS_X, ENDS_Y] = [[0, 3], [-2, 12]]; // of the line's picture
+
+/** Points of the ellipse on which the loss of two weights is `loss`. */
+export function levelLine(loss, count = 90) {
+  const { across, along } = valley(loss);
+  return Array.from({ length: count + 1 }, (_, i) => {
+    const [c, s] = [Math.cos((2 * Math.PI * i) / count), Math.sin((2 * Math.PI * i) / count)];
+    return MINIMUM.map((middle, axis) => middle + c * across[axis] + s * along[axis]);
+  });
+}
+
+/** Lines of equal loss, filled so that the floor of the valley stands out; some are named. */
+function levelMarks({ scaleX, scaleY }) {
+  const onPicture = (points) => points.map(([x, y]) => [scaleX(x), scaleY(y)]);
+  const lines = LEVELS.map((level) =>
+    svg("path", { class: "mygpt-level", d: pathThrough(onPicture(levelLine(level))) }));
+  const [[x, y]] = onPicture([MINIMUM]);
+  const bend = twoWeights([MINIMUM[0] + 1, MINIMUM[1]], []); // the loss one unit of w₁ away
+  const names = NAMED_LEVELS.map((level) => {
+    const place = { x: scaleX(MINIMUM[0] + Math.sqrt(level / bend)), y, dy: "0.34em", "text-anchor": "middle" };
+    return svg("text", { class: "mygpt-level-name", ...place }, String(level));
+  });
+  const cross = svg("path", { class: "mygpt-lowest", d: `M${x - 5} ${y}h10M${x} ${y - 5}v10` });
+  return [...lines, ...names, cross];
+}
+
+/** The handle of the second weight of the start, on the y axis. */
+function sideHandle(state, plot) {
+  const node = html("div", { class: "mygpt-side-handle", "aria-orientation": "vertical" });
+  const choose = (w2) => state.moveTo(state.start[0], w2);
+  const [low, high] = LIMITS[1];
+  const part = valueSlider(node, { label: "Start w₂", low, high, step: STRIDE, choose });
+  const stop = dragging(node, (event) => choose(plot.axes.scaleY.invert(plot.pointerY(event))), node);
+  const show = () => {
+    const w2 = state.start[1];
+    const { left, scaleY } = plot.axes;
+    Object.assign(node.style, { left: `${left - 12}px`, top: `${scaleY(w2) - 12}px` });
+    part.show(w2, `w₂ = ${fixed(w2, 2)}`);
+  };
+  return { node, show, stop };
+}
+
+/** The loss from above. Both weights have one scale, so that right angles look right. */
+function landscape(state) {
+  const plot = picture();
+  const ground = svg("g");
+  const marks = stepMarks();
+  const view = axesWindow(plot, ground, ...marks.nodes);
+  const handle = startHandle(state, "w₁");
+  const side = sideHandle(state, plot);
+  const ring = html("div", { class: "mygpt-ring", "aria-hidden": "true" });
+  plot.node.append(handle.node, side.node, ring);
+
+  function lay(width, height) {
+    const [x, y] = LIMITS;
+    plot.axes = plot.frame({
+      width,
+      height,
+      margin: MARGIN,
+      x: { domain: x, ticks: linearTicks(...x, 8), label: "w₁", drop: 26 },
+      y: { domain: y, ticks: linearTicks(...y, 8), drop: 17 },
+    });
+    view.lay(plot.axes);
+    ground.replaceChildren(...levelMarks(plot.axes), axisName(plot.axes, "w₂"));
+    handle.place(plot.axes);
+  }
+  function draw() {
+    const { scaleX, scaleY } = plot.axes;
+    marks.draw(state.now.trail, plot.axes);
+    handle.show();
+    side.show();
+    const [w1, w2] = state.start;
+    Object.assign(ring.style, { left: `${scaleX(w1) - 18}px`, top: `${scaleY(w2) - 18}px` });
+    plot.root.setAttribute("aria-label",
+      `The loss of two weights from above, an elongated valley. ${sentenceOf(state)}`);
+  }
+  const aim = (event) => state.moveTo(
+    plot.axes.scaleX.invert(plot.pointerX(event)), plot.axes.scaleY.invert(plot.pointerY(event)));
+  const undo = [plot.root, ring].map((part) => dragging(part, aim, handle.node));
+  return { node: panel("Loss by w₁ and w₂", plot), lay, draw, stop: [...undo, side.stop] };
+}
+
+/** The line of the two weights, its points, and how far it misses them. */
+function linePicture(state) {
+  const plot = picture();
+  const [misses, line, points] = ["mygpt-misses", "mygpt-curve mygpt-fit", "mygpt-points"].map(emptyPath);
+  const view = axesWindow(plot, misses, line, points);
+  function lay(width, height) {
+    plot.axes = plot.frame({
+      width,
+      height,
+      margin: { left: 34, right: 14, top: 8, bottom: 50 },
+      x: { domain: ENDS_X, ticks: linearTicks(...ENDS_X, 3), label: "x", drop: 26 },
+      y: { domain: ENDS_Y, ticks: linearTicks(...ENDS_Y, height / 40), strong: 0 },
+    });
+    const { scaleX, scaleY } = plot.axes;
+    view.lay(plot.axes);
+    points.setAttribute("d", dotsAt(EXAMPLES.map(([x, y]) => [scaleX(x), scaleY(y)]), 4));
+  }
+  function draw() {
+    const { scaleX, scaleY } = plot.axes;
+    const height = (x) => {
+      const [w1, w2] = state.now.weights;
+      return Math.max(-1e4, Math.min(scaleY(w1 * x + w2), 1e4));
+    };
+    line.setAttribute("d", pathThrough(ENDS_X.map((x) => [scaleX(x), height(x)])));
+    misses.setAttribute("d", EXAMPLES.map(([x, y]) => `M${scaleX(x)} ${scaleY(y)}V${height(x)}`).join(""));
+    plot.root.setAttribute("aria-label", `The line w₁x + w₂ and the ${EXAMPLES.length} points.`);
+  }
+  return { node: panel("The line, and by how much it misses", plot), lay, draw };
+}
+
+export function contourView(state) {
+  const [seen, line] = [landscape(state), linePicture(state)];
+  const node = html("div", { class: "mygpt-panels mygpt-uneven" }, seen.node, line.node);
+  function lay(width) {
+    const [first, second] = panelWidths(width, 0.58);
+    const { left, right, top, bottom } = MARGIN;
+    const height = first - left - right + top + bottom;
+    seen.lay(first, height);
+    line.lay(second, second < first ? height : 200);
+  }
+  function draw() {
+    seen.draw();
+    line.draw();
+  }
+  const points = EXAMPLES.map((pair) => `(${pair.join(", ")})`).join(" and ");
+  const about = `The loss is the mean squared miss of the line w₁x + w₂ at ${points}. Drag the start.`;
+  return { node, about, lay, draw, stop: seen.stop };
+}

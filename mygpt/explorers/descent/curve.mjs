@@ -1,0 +1,62 @@
+// One weight: its loss as a curve, with its slope where the weight stands.
+
+import { clamp, dragging, linearTicks } from "../kit/drawing.mjs";
+import { axisName, isFar, startHandle, stepMarks } from "./marks.mjs";
+import { EXAMPLE, oneWeight } from "./steps.mjs";
+import { LIMITS, sentenceOf } from "./words.mjs";
+import { axesWindow, emptyPath, linePath, picture } from "../kit/picture.mjs";
+
+const HIGHEST = 66; // loss
+const TANGENT = 80; // px on either side
+const [LOW, HIGH] = LIMITS[0];
+const WEIGHTS = Array.from({ length: 161 }, (_, i) => LOW + ((HIGH - LOW) * i) / 160);
+
+/** A line through a point with the slope that it has in pixels, of a set length. */
+export function tangentPath(x, y, slope) {
+  const reach = TANGENT / Math.hypot(1, slope);
+  const at = (sign) => `${(x + sign * reach).toFixed(1)} ${(y + sign * reach * slope).toFixed(1)}`;
+  return `M${at(-1)}L${at(1)}`;
+}
+
+export function curveView(state) {
+  const plot = picture();
+  const [curve, tangent] = ["mygpt-curve mygpt-loss", "mygpt-tangent"].map(emptyPath);
+  const marks = stepMarks();
+  const view = axesWindow(plot, curve, tangent, ...marks.nodes);
+  const handle = startHandle(state, "w");
+  plot.node.append(handle.node);
+
+  function lay(width) {
+    plot.axes = plot.frame({
+      width,
+      height: Math.round(clamp(width * 0.5, 280, 360)),
+      margin: { left: 38, right: 14, top: 14, bottom: 50 },
+      x: { domain: [LOW, HIGH], ticks: linearTicks(LOW, HIGH, width / 60), label: "w", drop: 26 },
+      y: { domain: [-3, HIGHEST], ticks: linearTicks(0, 60, 6), strong: 0 },
+    });
+    const { scaleX, scaleY } = plot.axes;
+    view.lay(plot.axes);
+    plot.front.replaceChildren(axisName({ left: -4, top: 0 }, "loss"));
+    curve.setAttribute("d", linePath(WEIGHTS, WEIGHTS.map((w) => oneWeight([w], [])), scaleX, scaleY));
+    handle.place(plot.axes);
+  }
+  function draw() {
+    const { weights, loss, losses, slope, trail } = state.now;
+    const { scaleX, scaleY } = plot.axes;
+    marks.draw(trail.map(([w], i) => [w, losses[i]]), plot.axes);
+    const [x, y] = [scaleX(weights[0]), scaleY(loss)];
+    const pixels = (scaleY(1) - scaleY(0)) / (scaleX(1) - scaleX(0));
+    tangent.setAttribute("d", isFar([x, y]) ? "" : tangentPath(x, y, slope[0] * pixels));
+    handle.show();
+    plot.root.setAttribute("aria-label", `The loss of one weight as a curve. ${sentenceOf(state)}`);
+  }
+  const aim = (event) => state.moveTo(plot.axes.scaleX.invert(plot.pointerX(event)));
+  const { x, y } = EXAMPLE;
+  return {
+    node: plot.node,
+    about: `One example, x = ${x} and y = ${y}: the loss is (${x}w − ${y})². Drag the start.`,
+    lay,
+    draw,
+    stop: [dragging(plot.root, aim, handle.node)],
+  };
+}

@@ -1,0 +1,1 @@
+"""What the explorers share: their base class, and a kit to draw with in the page."""

@@ -1,0 +1,1 @@
+"""The explorer LayerNorm: `widget.py`, and `widget.mjs` in the page."""

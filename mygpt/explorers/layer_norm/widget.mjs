@@ -1,0 +1,293 @@
+import {
+  barBox, button, clamp, dragging, fixed, html, linearTicks, mount, slider, speaker, store, svg,
+} from "../kit/drawing.mjs";
+import { bandScale, picture, powerOfTen, readings, valueSlider } from "../kit/picture.mjs";
+
+const DECIMALS = 4;
+const MOVED = 1; // decimals of what the reader moves
+const GAP = 0.3;
+const HEIGHT = 220; // px
+
+const sum = (numbers) => numbers.reduce((total, number) => total + number, 0);
+
+/** Mean, population variance and standard deviation. */
+function momentsOf(numbers) {
+  const mean = sum(numbers) / numbers.length;
+  const variance = sum(numbers.map((number) => (number - mean) ** 2)) / numbers.length;
+  return { mean, variance, std: Math.sqrt(variance) };
+}
+
+/** Mean, variance, normalised vector and result, added up channel by channel. */
+export function layerNorm(x, { gamma, beta, eps }) {
+  const { mean, variance } = momentsOf(x);
+  const normalised = x.map((number) => (number - mean) / Math.sqrt(variance + eps));
+  return { mean, variance, normalised, result: normalised.map((n) => gamma * n + beta) };
+}
+
+/** The smallest of a few round limits that holds every number, so that an axis seldom jumps. */
+export function roundLimit(numbers) {
+  const largest = Math.max(...numbers.map(Math.abs));
+  return [2, 4, 6, 10, 16].find((limit) => limit >= largest) ?? 2 * Math.ceil(largest / 2);
+}
+
+/** What moves the whole vector at once, or null where a number would leave the limits. */
+export function moved(x, change, limit) {
+  const numbers = x.map((number) => Number(change(number).toFixed(MOVED)) || 0);
+  return numbers.every((number) => Math.abs(number) <= limit) ? numbers : null;
+}
+
+const signed = (value) => fixed(value, MOVED);
+const four = (value) => fixed(value, DECIMALS);
+const epsilonText = (power) => (power ? powerOfTen(power) : "1");
+
+/** What the note says of a variance and of ε, a power of ten. */
+export function noteText(variance, power) {
+  const root = Math.sqrt(variance + 10 ** power);
+  if (variance < 1e-20) {
+    return "All channels are equal: every deviation is 0, ε alone is under the root, and the result is β.";
+  }
+  const share = Math.sqrt(variance) / root;
+  return `Variance ${four(variance)}; the deviations are divided by √(variance + ε) = ${four(root)}. `
+    + `Before γ and β the result has the standard deviation ${four(share)}.`;
+}
+
+/** What has moved between two vectors, if anything. */
+export function changeText(old, now) {
+  const changed = [...now.keys()].filter((i) => now[i] !== old[i]);
+  if (changed.length > 1) return `${changed.length} channels moved.`;
+  return changed.map((i) => `Channel ${i} is ${signed(now[i])}.`).join("");
+}
+
+/** The traits are values, gamma, beta and log10_eps; what follows from them is in `norm`. */
+function normState(model) {
+  const state = store(model, {
+    channels: model.get("start").length, limit: model.get("limit"), norm: null, said: model.get("values"),
+    size: 640, // the width of a panel
+  });
+  state.normalise = () => {
+    const [gamma, beta, power] = ["gamma", "beta", "log10_eps"].map(state.get);
+    state.norm = layerNorm(state.get("values"), { gamma, beta, eps: 10 ** power });
+  };
+  return state;
+}
+
+function settingText({ get }) {
+  return `γ = ${signed(get("gamma"))}, β = ${signed(get("beta"))}, ε = ${epsilonText(get("log10_eps"))}.`;
+}
+
+const momentsText = ({ mean, std }) => `mean ${four(mean)}, std ${four(std)}`;
+
+function sentenceOf({ norm, get }) {
+  return `Mean ${four(norm.mean)}. ${noteText(norm.variance, get("log10_eps"))} Result: ${
+    momentsText(momentsOf(norm.result))}.`;
+}
+
+function settingsView({ get, write }) {
+  const tenths = Array.from({ length: 61 }, (_, i) => (i - 30) / 10);
+  const powers = Array.from({ length: 9 }, (_, i) => i - 8);
+  const parts = [
+    ["gamma", "γ for all", tenths, signed], ["beta", "β for all", tenths, signed],
+    ["log10_eps", "ε", powers, epsilonText],
+  ].map(([trait, label, values, format]) =>
+    [trait, slider(label, values, format, (value) => write({ [trait]: value }))]);
+  const node = html("div", { class: "mygpt-controls" }, ...parts.map(([, part]) => part.node));
+  return { node, draw: () => parts.forEach(([trait, part]) => part.show(get(trait))) };
+}
+
+/** What moves the whole vector; a button rests where a number would leave the limits. */
+function actionsView({ limit, get, write }) {
+  const over = `over ±${limit}`;
+  const actions = [
+    ["All equal", (x) => moved(x, () => momentsOf(x).mean, limit)],
+    ["Add 1", (x) => moved(x, (number) => number + 1, limit)],
+    ["Double", (x) => moved(x, (number) => 2 * number, limit)],
+    ["Turn the signs", (x) => moved(x, (number) => -number, limit)],
+    ["Start again", () => get("start")],
+  ].map(([text, change]) => (
+    { text, change, ...button(text, () => write({ values: change(get("values")) })) }));
+  const why = html("span", { class: "mygpt-why" });
+  const node = html("div", { class: "mygpt-actions" }, ...actions.map((action) => action.node), why);
+  const draw = () => {
+    const off = actions.filter(({ change }) => !change(get("values")));
+    for (const action of actions) {
+      action.able(!off.includes(action));
+      action.node.title = off.includes(action) ? over : "";
+    }
+    why.textContent = off.length ? `${off.map(({ text }) => text).join(", ")}: ${over}` : "";
+  };
+  return { node, draw };
+}
+
+/** Bars, mean and spread of `channels` numbers on axes to ±limit; `show(numbers, moments)` moves them. */
+function barMarks(plot, { channels, limit, size, knobbed }) {
+  const ticks = Array.from({ length: channels }, (_, i) => ({ at: i + 0.5, label: String(i) }));
+  const frame = plot.frame({
+    width: size,
+    height: HEIGHT,
+    margin: { left: 34, right: 4, top: 14, bottom: 44 },
+    x: { domain: [0, channels], ticks, label: "channel" },
+    y: { domain: [-limit, limit], ticks: linearTicks(-limit, limit, 6), strong: 0 },
+  });
+  const band = bandScale(channels, frame.left, frame.right, GAP);
+  const bars = Array.from({ length: channels }, (_, i) => svg("rect", {
+    class: "mygpt-bar", x: band.start(i), width: band.width, rx: 2,
+  }));
+  const knobs = knobbed ? bars.map((_, i) => svg("rect", {
+    class: "mygpt-knob", x: band.middle(i) - Math.min(11, band.width / 2),
+    width: Math.min(22, band.width), height: 8, rx: 4,
+  })) : [];
+  const spread = svg("rect", { class: "mygpt-spread", x: frame.left, width: frame.right - frame.left });
+  const middle = svg("path", { class: "mygpt-mean" });
+  plot.curves.replaceChildren(spread, ...bars);
+  plot.cursor.replaceChildren(middle, ...knobs);
+  const show = (numbers, { mean, std }) => {
+    numbers.forEach((number, i) => {
+      const { start, size: height } = barBox(number, frame.scaleY);
+      bars[i].setAttribute("y", start);
+      bars[i].setAttribute("height", height);
+      bars[i].classList.toggle("mygpt-negative", number < 0);
+      knobs[i]?.setAttribute("y", frame.scaleY(number) - 4);
+    });
+    const [top, bottom] = [mean + std, mean - std].map((value) =>
+      clamp(frame.scaleY(value), frame.top, frame.bottom));
+    spread.setAttribute("y", top);
+    spread.setAttribute("height", bottom - top);
+    middle.setAttribute("d", `M${frame.left} ${frame.scaleY(mean)}H${frame.right}`);
+  };
+  return { limit, size, frame, band, show };
+}
+
+/** A vector, `numbersOf()`, as bars on axes that change when `limitOf(numbers)` does. */
+function panelView(state, { name, numbersOf, limitOf, label, knobbed = false }) {
+  const plot = picture();
+  const [says, ends] = [1, 2].map(() => html("span", { class: "mygpt-number" }));
+  const node = html("div", {}, html("p", { class: "mygpt-panel-name" },
+    html("span", {}, html("b", {}, name), " ", ends), says), plot.node);
+  const panel = { node, plot, marks: {} };
+  panel.draw = () => {
+    const { channels, size } = state;
+    const numbers = numbersOf();
+    const limit = limitOf(numbers);
+    if (limit !== panel.marks.limit || size !== panel.marks.size) {
+      panel.marks = barMarks(plot, { channels, limit, size, knobbed });
+      ends.textContent = `(to ±${limit})`;
+    }
+    const moments = momentsOf(numbers);
+    const text = momentsText(moments);
+    panel.marks.show(numbers, moments);
+    says.textContent = text;
+    plot.root.setAttribute("aria-label", `${label(numbers)}; ${text}.`);
+  };
+  return panel;
+}
+
+const listText = (numbers, format) => numbers.map(format).join(", ");
+
+const beforeView = (state) => panelView(state, {
+  name: "Before",
+  numbersOf: () => state.get("values"),
+  limitOf: () => state.limit,
+  label: (numbers) => `${state.get("description")} Before: ${listText(numbers, signed)}`,
+  knobbed: true,
+});
+
+const afterView = (state) => panelView(state, {
+  name: "After",
+  numbersOf: () => state.norm.result,
+  limitOf: roundLimit,
+  label: (numbers) => `After, with ${settingText(state)} ${listText(numbers, four)}`,
+});
+
+/** What the reader holds on the bars of a panel: one slider for each channel. */
+function gripsView(state, panel) {
+  const { limit, get, write } = state;
+  const grips = get("values").map((_, i) => {
+    const choose = (value) => {
+      const values = [...get("values")];
+      const rounded = Number(clamp(value, -limit, limit).toFixed(MOVED)) || 0;
+      if (values[i] === rounded) return;
+      values[i] = rounded;
+      write({ values });
+    };
+    const node = html("div", { class: "mygpt-grip" });
+    const part = valueSlider(node, { label: `Channel ${i}`, low: -limit, high: limit, step: 0.1, choose });
+    const stop = dragging(node, (event) => {
+      const box = panel.plot.root.getBoundingClientRect();
+      choose(panel.marks.frame.scaleY.invert(((event.clientY - box.top) * HEIGHT) / (box.height || 1)));
+    }, node);
+    return { ...part, stop };
+  });
+  panel.plot.node.append(...grips.map(({ node }) => node));
+  const lay = () => {
+    const { frame, band } = panel.marks;
+    grips.forEach(({ node }, i) => Object.assign(node.style, {
+      left: `${frame.left + band.step * i}px`,
+      width: `${band.step}px`,
+      top: `${frame.top}px`,
+      height: `${frame.bottom - frame.top}px`,
+    }));
+  };
+  const draw = () => get("values").forEach((number, i) =>
+    grips[i].show(number, `${signed(number)}, normalised ${four(state.norm.normalised[i])}`));
+  return { lay, draw, stop: grips.map(({ stop }) => stop) };
+}
+
+function tableView(state) {
+  const names = Array.from({ length: state.channels }, (_, i) => html("span", {}, String(i)));
+  const { node, cells } = readings("The vector, channel by channel", "Channel",
+    [["x", "x"], ["deviation", "x − mean"], ["normalised", "normalised"], ["result", "result"]], names);
+  const draw = () => {
+    const { mean, normalised, result } = state.norm;
+    state.get("values").forEach((number, i) => {
+      cells[i].x.textContent = signed(number);
+      cells[i].deviation.textContent = four(number - mean);
+      cells[i].normalised.textContent = four(normalised[i]);
+      cells[i].result.textContent = four(result[i]);
+    });
+  };
+  return { node, draw };
+}
+
+/** A paragraph that says `text()`. */
+function textView(name, text) {
+  const node = html("p", { class: name });
+  return { node, draw: () => { node.textContent = text(); } };
+}
+
+function render({ model, el }) {
+  const state = normState(model);
+  const [settings, actions, before, after, table] =
+    [settingsView, actionsView, beforeView, afterView, tableView].map((view) => view(state));
+  const grips = gripsView(state, before);
+  const note = textView("mygpt-note", () => noteText(state.norm.variance, state.get("log10_eps")));
+  const setting = textView("mygpt-setting", () => settingText(state));
+  const voice = speaker();
+  const root = html(
+    "div", { class: "mygpt-explorer mygpt-layer-norm", role: "group", "aria-label": "Explorer of layer norm" },
+    settings.node, actions.node,
+    html("div", { class: "mygpt-panels" }, before.node, after.node),
+    note.node,
+    html("div", { class: "mygpt-below" }, table.node), setting.node, voice.node);
+
+  const draw = () => {
+    state.normalise();
+    for (const view of [settings, actions, before, after, grips, note, table, setting]) view.draw();
+  };
+  const speaking = () => {
+    draw();
+    const values = state.get("values");
+    voice.say(`${changeText(state.said, values) || settingText(state)} ${sentenceOf(state)}`);
+    state.said = values;
+  };
+  return mount({
+    model, el, root, undo: [...grips.stop, voice.stop],
+    listeners: { values: speaking, gamma: speaking, beta: speaking, log10_eps: speaking },
+    layout: (width) => {
+      state.size = Math.floor(width < 542 ? width : (width - 22) / 2);
+      draw();
+      grips.lay();
+    },
+  });
+}
+
+export default { render };

@@ -1,0 +1,143 @@
+"""Chapter 8: layer normalisation of a vector that the reader moves."""
+
+import math
+
+import numpy as np
+import traitlets
+from matplotlib.figure import Figure
+
+from mygpt import plots
+from mygpt.explorers.kit.base import (
+    Explorer,
+    Numbers,
+    count,
+    finite_array,
+    module,
+    stylesheet,
+)
+
+MAX_CHANNELS = 12
+PLACES = 1  # decimals of what the reader moves
+STEP = 10**-PLACES
+SHOWN = 0.3  # share of a bar's band left empty in the still
+
+
+class LayerNorm(Explorer):
+    """y = γ (x - mean) / √(variance + ε) + β, for 1 to 12 channels and one γ and β.
+
+    `x` holds numbers within ±`limit`, rounded to one decimal; `gamma` and `beta` are
+    within ±3, `log10_eps` is a whole number from -8 to 0. Channels count from 0 and
+    read-outs show four decimals.
+    """
+
+    _esm = module("layer_norm")
+    _css = stylesheet("layer_norm")
+
+    start = traitlets.List(traitlets.Float()).tag(sync=True)
+    limit = traitlets.Float().tag(sync=True)
+
+    values = traitlets.List(traitlets.Float()).tag(sync=True)
+    gamma = traitlets.Float().tag(sync=True)
+    beta = traitlets.Float().tag(sync=True)
+    log10_eps = traitlets.Int().tag(sync=True)
+
+    def __init__(
+        self,
+        x: Numbers,
+        *,
+        gamma: float = 1.0,
+        beta: float = 0.0,
+        log10_eps: int = -5,
+        limit: float = 10.0,
+    ) -> None:
+        if not STEP <= limit <= 1000:
+            raise ValueError(f"limit must be from {STEP} to 1000, got {limit!r}")
+        self.limit = limit
+        x = _vector("x", x, limit)
+        super().__init__(
+            start=x,
+            values=x,
+            gamma=gamma,
+            beta=beta,
+            log10_eps=log10_eps,
+            limit=limit,
+            description="Layer normalisation of a vector, before and after.",
+        )
+
+    def __repr__(self) -> str:
+        return f"LayerNorm({count(len(self.values), 'channel')})"
+
+    def moments(self) -> tuple[float, float]:
+        """Mean and population variance of the vector, summed channel by channel."""
+        mean = _sum(self.values) / len(self.values)
+        variance = _sum([(v - mean) ** 2 for v in self.values]) / len(self.values)
+        return mean, variance
+
+    def normalised(self) -> list[float]:
+        """The vector before γ and β."""
+        mean, variance = self.moments()
+        return [
+            (v - mean) / math.sqrt(variance + 10.0**self.log10_eps) for v in self.values
+        ]
+
+    def result(self) -> list[float]:
+        """The vector after γ and β."""
+        return [self.gamma * n + self.beta for n in self.normalised()]
+
+    @traitlets.validate("values")
+    def _same_channels(self, proposal) -> list[float]:
+        values = _vector("values", proposal["value"], self.limit)
+        if len(values) != len(self.start):
+            raise ValueError(
+                f"values must keep its {len(self.start)} channels, got {len(values)}"
+            )
+        return values
+
+    @traitlets.validate("gamma", "beta")
+    def _parameter(self, proposal) -> float:
+        name = proposal["trait"].name
+        return _rounded(name, proposal["value"], 3.0)
+
+    @traitlets.validate("log10_eps")
+    def _power(self, proposal) -> int:
+        if not -8 <= proposal["value"] <= 0:
+            raise ValueError(f"log10_eps must be -8 to 0, got {proposal['value']}")
+        return proposal["value"]
+
+    def draw(self, figure: Figure) -> None:
+        """The vector beside its normalised form; mean dashed, one deviation shaded."""
+        channels = np.arange(len(self.values))
+        titles = ("before", "after")
+        for ax, title, bars in zip(
+            figure.subplots(1, 2), titles, (self.values, self.result()), strict=True
+        ):
+            mean, std = float(np.mean(bars)), float(np.std(bars))
+            ax.bar(channels, bars, width=1 - SHOWN, color=plots.SERIES[0])
+            ax.axhline(mean, color=plots.SERIES[1], linestyle="--")
+            ax.axhspan(mean - std, mean + std, color=plots.SERIES[1], alpha=0.18)
+            ax.set(title=title, xlabel="channel", xticks=channels)
+
+
+def _sum(numbers: list[float]) -> float:
+    """Add the numbers in order, as the page does."""
+    total = 0.0
+    for number in numbers:
+        total += number
+    return total
+
+
+def _vector(name: str, x: Numbers, limit: float) -> list[float]:
+    numbers = finite_array(name, x)
+    if numbers.ndim != 1 or not 1 <= len(numbers) <= MAX_CHANNELS:
+        raise ValueError(
+            f"{name} must be 1 to {MAX_CHANNELS} numbers in one row, "
+            f"got shape {numbers.shape}"
+        )
+    return [_rounded(name, number, limit) for number in numbers.tolist()]
+
+
+def _rounded(name: str, number: float, limit: float) -> float:
+    number = finite_array(name, number, ()).item()
+    if abs(number) > limit:
+        raise ValueError(f"{name} must be within ±{limit:g}, got {number:g}")
+    return round(number, PLACES) + 0.0

@@ -1,0 +1,1 @@
+"""The explorer LiveModel: `widget.py`, and `widget.mjs` in the page."""

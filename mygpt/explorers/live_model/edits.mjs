@@ -1,0 +1,89 @@
+// The edits, and what they do to the facts.
+
+import { button, control, fixed, html, tick } from "../kit/drawing.mjs";
+import { editInWords, isOn, partInWords, switchPart, typePrompt } from "./state.mjs";
+
+/** Switches for whole parts of the model. */
+export function partsView(state) {
+  const parts = state.blocks.flatMap((layer) => [
+    { layer, part: "heads" }, ...(state.layers.includes(layer) ? [{ layer, part: "network" }] : []),
+  ]);
+  const ticks = parts.map((one) => tick([partInWords(one)], (on) =>
+    switchPart(state, one, on)));
+  const node = html("div", { class: "mygpt-parts", role: "group", "aria-label": "Parts switched on" },
+    html("span", { class: "mygpt-title", "aria-hidden": "true" }, "Switched on"),
+    ...ticks.map((one) => one.node));
+  const draw = () => parts.forEach(({ layer, part }, i) =>
+    ticks[i].show(isOn(state.get("edits"), layer, part)));
+  return { node, draw };
+}
+
+/** The edits, with `copy` a button that copies a link to them. */
+export function editsView(state, copy) {
+  const undo = button("Undo", () => state.write({ edits: state.get("edits").slice(0, -1) }));
+  const reset = button("Reset", () => state.write({ edits: [] }));
+  const buttons = [undo, reset, ...(copy ? [button("Copy link", copy)] : [])];
+  const list = html("ol", { class: "mygpt-edits" });
+  const effect = html("p", { class: "mygpt-effect" });
+  const note = html("p", { class: "mygpt-note" });
+  const node = html("div", { class: "mygpt-changes" },
+    html("div", { class: "mygpt-head" }, html("p", { class: "mygpt-title" }, "Edits"),
+      html("div", { class: "mygpt-row" }, ...buttons.map((one) => one.node))),
+    list, effect, note);
+  const drawNote = () => { note.textContent = state.note; };
+  function drawEffect() {
+    effect.textContent = `${state.get("edits").length ? "Last edit. " : ""}${state.effect}`;
+  }
+  function draw() {
+    const edits = state.get("edits");
+    list.replaceChildren(...edits.map((one) => html("li", {}, editInWords(one), ".")));
+    list.hidden = edits.length === 0;
+    for (const one of [undo, reset]) one.able(edits.length > 0);
+    drawNote();
+  }
+  return { node, draw, drawEffect, drawNote };
+}
+
+/** A fact: its prompt and right answer, what the model says, and a sign. */
+function factRow(state, [text, right], i) {
+  const [word, share, sign] = [html("bdi"), html("span", { class: "mygpt-number" }), html("span")];
+  const node = control("button", { type: "button", class: "mygpt-fact" },
+    html("bdi", { class: "mygpt-asked" }, text),
+    html("span", { class: "mygpt-right" },
+      html("span", { class: "mygpt-aside" }, "right: "), html("bdi", {}, right)),
+    html("span", { class: "mygpt-said" },
+      html("span", { class: "mygpt-unseen" }, "the model says: "), word, share),
+    html("span", { class: "mygpt-sign" }, sign));
+  node.addEventListener("click", () => typePrompt(state, text));
+  const drawPrompt = () => node.setAttribute("aria-current", text === state.get("prompt"));
+  function draw() {
+    const said = state.said[i];
+    word.textContent = said.word;
+    share.textContent = fixed(said.share, 3);
+    sign.textContent = `${said.good ? "✓" : "✗"} ${
+      said.changed ? "changed" : said.good ? "right" : "wrong"}`;
+    node.classList.toggle("mygpt-changed", said.changed);
+    node.classList.toggle("mygpt-good", said.good);
+  }
+  return { node, draw, drawPrompt };
+}
+
+export function factsView(state) {
+  const rows = state.facts.map((fact, i) => factRow(state, fact, i));
+  const sum = html("p", { class: "mygpt-number mygpt-sum" });
+  const heads = ["Prompt", "Right", "The model says", ""].map((text) => html("span", {}, text));
+  const node = html("div", { class: "mygpt-facts" },
+    html("div", { class: "mygpt-head" }, html("p", { class: "mygpt-title" },
+      state.get("form") === "cover" ? "Ask something else" : "Also asked"), sum),
+    html("p", { class: "mygpt-fact-head", "aria-hidden": "true" }, ...heads),
+    html("ul", { class: "mygpt-fact-list" }, ...rows.map((row) => html("li", {}, row.node))));
+  const drawPrompt = () => rows.forEach((row) => row.drawPrompt());
+  function draw() {
+    rows.forEach((row) => row.draw());
+    const [right, changed] = ["good", "changed"].map((what) =>
+      state.said.filter((one) => one[what]).length);
+    sum.textContent = `${right} of ${rows.length} right${
+      state.get("edits").length ? `, ${changed} changed by the edits` : ""}`;
+  }
+  return { node, draw, drawPrompt };
+}

@@ -1,0 +1,68 @@
+// Which neurons an answer hangs on, or else which heads. No page is touched here.
+
+import { compileEdits, contributions, forward, largestFirst } from "./gpt.mjs";
+import { mulberry32 } from "../kit/numbers.mjs";
+
+export const MOST_NEURONS = 32;
+export const DRAWS = 20;
+
+const best = ({ logits }) => largestFirst(logits, 1)[0];
+
+/** The compiled edits of one layer, changed by `change`, beside those of the other layers. */
+function withLayer(gpt, edits, layer, change) {
+  const all = [...(edits ?? compileEdits(gpt, []))];
+  const own = all[layer] ?? { scale: null, values: new Map(), additions: [], heads: 1, network: 1 };
+  all[layer] = { ...own, ...change(own) };
+  return all;
+}
+
+/** The edits, with some neurons of a layer off as well. */
+export function silenced(gpt, edits, layer, neurons) {
+  return withLayer(gpt, edits, layer, ({ scale }) => {
+    const factors = Float64Array.from(scale ?? new Float64Array(gpt.neurons).fill(1));
+    for (const neuron of neurons) factors[neuron] = 0;
+    return { scale: factors };
+  });
+}
+
+/** The neurons of a layer that push an answer, the strongest first. */
+function pushing(gpt, ids, edits, layer, word) {
+  const amounts = contributions(gpt, forward(gpt, ids, { edits }), layer, word, edits);
+  return largestFirst(amounts, Math.min(MOST_NEURONS, gpt.neurons >> 1)).filter((neuron) => amounts[neuron] > 0);
+}
+
+/**
+ * What to switch off so that the answer to a prompt changes: of the neurons of the layer that add
+ * most to it the fewest, at most 32 and at most half; where they do not suffice, all heads of one layer, from the last
+ * layer on; null where these do not either. `edits` are compiled, or null.
+ */
+export function holders(gpt, ids, layer, edits = null) {
+  const word = best(forward(gpt, ids, { edits }));
+  const changes = (edited) => best(forward(gpt, ids, { edits: edited })) !== word;
+  const neurons = pushing(gpt, ids, edits, layer, word);
+  const fewest = neurons.findIndex((_, i) =>
+    changes(silenced(gpt, edits, layer, neurons.slice(0, i + 1))));
+  if (fewest >= 0) return { neurons: neurons.slice(0, fewest + 1) };
+  const heads = gpt.layers.findLastIndex((_, at) =>
+    changes(withLayer(gpt, edits, at, () => ({ heads: 0 }))));
+  return heads >= 0 ? { heads } : null;
+}
+
+/** Draws `count` different numbers below `size` that are not among `without`. */
+function drawn(next, count, size, without) {
+  const found = new Set();
+  while (found.size < count) {
+    const one = Math.floor(next() * size);
+    if (!without.includes(one)) found.add(one);
+  }
+  return [...found];
+}
+
+/** How many of 20 draws of as many other neurons leave the answer as it is: the null of `holders`. */
+export function survivals(gpt, ids, layer, neurons, edits = null) {
+  const next = mulberry32(neurons.length);
+  const word = best(forward(gpt, ids, { edits }));
+  const draws = Array.from({ length: DRAWS }, () =>
+    silenced(gpt, edits, layer, drawn(next, neurons.length, gpt.neurons, neurons)));
+  return draws.filter((one) => best(forward(gpt, ids, { edits: one })) === word).length;
+}

@@ -1,0 +1,44 @@
+// What is said of a word that the model does not have: words that it has. No page is touched here.
+
+import { STOP, completions, listed, splitPrompt } from "./state.mjs";
+
+const OFFERED = 3;
+const SURE = 0.99;
+
+/** The words in which alone two of the prompts differ, as "france" and "italy" in the same question. */
+export function fillers(prompts) {
+  const split = prompts.map(splitPrompt);
+  const found = new Set();
+  for (const one of split) {
+    for (const other of split.filter(({ length }) => length === one.length)) {
+      const differ = one.filter((word, i) => word !== other[i]);
+      if (differ.length === 1) found.add(differ[0]);
+    }
+  }
+  return found;
+}
+
+/** Answers to the prompt with another word in the place of its filler: other capitals, say. */
+function kindred({ words, places, facts, answer, now, get }) {
+  const given = splitPrompt(get("prompt"));
+  const known = fillers([get("prompt"), ...facts.map(([prompt]) => prompt)]);
+  const slot = given.findLastIndex((word) => known.has(word));
+  const found = new Set();
+  const from = places.get(given[slot]) + 1;
+  for (const word of slot < 0 ? [] : [...words.slice(from), ...words.slice(0, from)]) {
+    const { best, share } = answer(given.map((one, i) => (i === slot ? word : one)).join(" "), []);
+    if (share > SURE && best !== now.best && best !== STOP) found.add(best);
+    if (found.size === OFFERED) break;
+  }
+  return [...found];
+}
+
+/** That the model does not have a word, with some that it has: longer ones first, or kindred answers. */
+export function refused(state, word) {
+  const { words, facts, now } = state;
+  if (!word) return `Type one of the model’s ${words.length} words.`;
+  const right = facts.map(([, one]) => one).filter((one) => one !== now.best);
+  const known = [...new Set([...completions(words, word), ...kindred(state), ...right])];
+  const offer = known.length ? ` Try ${listed(known.slice(0, OFFERED))}.` : "";
+  return `“${word}” is not one of the model’s ${words.length} words.${offer}`;
+}

@@ -1,0 +1,112 @@
+// Links to a state of the live model.
+
+import { copyLink } from "../kit/drawing.mjs";
+import { MAX_EDITS, isOn, splitPrompt, tell, tokenOf, typePrompt, withStop } from "./state.mjs";
+
+const LINK = "#live=";
+
+/** JSON in letters that an address may hold. */
+export function toLink(state) {
+  const bytes = new TextEncoder().encode(JSON.stringify(state));
+  const letters = btoa(Array.from(bytes, (byte) => String.fromCharCode(byte)).join(""));
+  return LINK + letters.replaceAll("+", "-").replaceAll("/", "_").replace(/=+$/, "");
+}
+
+/** What `toLink` put into an address's hash; undefined for another hash. Throws for a damaged one. */
+export function fromLink(hash) {
+  if (!hash.startsWith(LINK)) return undefined;
+  const letters = hash.slice(LINK.length).replaceAll("-", "+").replaceAll("_", "/");
+  const bytes = Uint8Array.from(atob(letters), (letter) => letter.charCodeAt(0));
+  return JSON.parse(new TextDecoder("utf-8", { fatal: true }).decode(bytes));
+}
+
+/**
+ * The prompt, layer, neuron, token and edits of `given`, checked as Python checks them; throws
+ * where it does. `known` has words (a Set), longest, blocks and layers (the numbers of all, and of
+ * those with a network), neurons and rewrites.
+ */
+export function checkedState(given, known) {
+  const must = (right, what) => {
+    if (!right) throw new Error(`its ${what} does not fit this model`);
+  };
+  const index = (value, length) => Number.isInteger(value) && value >= 0 && value < length;
+  const text = (prompt, what) => {
+    must(typeof prompt === "string", what);
+    const words = splitPrompt(prompt);
+    must(words.length <= known.longest && words.every((word) => known.words.has(word)), what);
+    return words.join(" ");
+  };
+  const one = (edit) => {
+    const { kind, layer, neuron, factor, word, part } = edit ?? {};
+    if (kind === "rewrite") {
+      must(known.rewrites && known.words.has(word), "edit");
+      return { kind, prompt: text(edit.prompt, "edit"), word };
+    }
+    if (kind === "part") {
+      const layers = { heads: known.blocks, network: known.layers };
+      must(Object.hasOwn(layers, part) && layers[part].includes(layer), "edit");
+      must([0, 1].includes(factor), "edit");
+      return { kind, layer, part, factor };
+    }
+    must(kind === "scale" || kind === "value", "edit");
+    must(known.layers.includes(layer), "edit");
+    const several = kind === "scale" && Array.isArray(neuron);
+    const chosen = several ? neuron : [neuron];
+    must(chosen.length > 0 && chosen.every((each) => index(each, known.neurons)), "edit");
+    if (kind === "value") {
+      must(known.words.has(word), "edit");
+      return { kind, layer, neuron, word };
+    }
+    must([0, 1, 2].includes(factor), "edit");
+    return { kind, layer, neuron, factor };
+  };
+  const { layer, neuron, token, edits } = given ?? {};
+  const prompt = text(given?.prompt, "prompt");
+  must(known.layers.includes(layer), "layer");
+  must(index(neuron, known.neurons), "neuron");
+  must(index(token, withStop(splitPrompt(prompt)).length), "token");
+  must(Array.isArray(edits) && edits.length <= MAX_EDITS, "list of edits");
+  const checked = edits.map(one);
+  const last = known.blocks.at(-1);
+  must(checked.every((edit, i) => edit.kind !== "rewrite"
+    || isOn(checked.slice(0, i), last, "network")), "list of edits");
+  return { prompt, layer, neuron, token, edits: checked };
+}
+
+/** A number that changes with the bytes, to tell one model's links from another's. */
+export function checksum(bytes) {
+  let sum = 0x811c9dc5;
+  for (let i = 0; i < bytes.byteLength; i += 1) sum = Math.imul(sum ^ bytes.getUint8(i), 0x01000193);
+  return sum >>> 0;
+}
+
+/** What makes a link of the state, and takes the one in the address. */
+export function stateLinks(state, model) {
+  const of = checksum(model.get("weights"));
+  const { places, longest, blocks, layers, neurons } = state;
+  const known = { words: places, longest, blocks, layers, neurons, rewrites: state.factor !== null };
+
+  async function copy() {
+    const [prompt, layer, neuron, edits] = ["prompt", "layer", "neuron", "edits"].map(state.get);
+    tell(state, await copyLink(toLink({ of, prompt, layer, neuron, token: tokenOf(state), edits })));
+  }
+  function take() {
+    try {
+      const given = fromLink(location.hash);
+      if (given === undefined) return;
+      const other = given?.of !== undefined && given.of !== of;
+      if (other && document.querySelectorAll(".mygpt-live-model").length > 1) return;
+      if (other) throw new Error("it is for another model");
+      const { prompt, ...rest } = checkedState(given, known);
+      typePrompt(state, prompt);
+      state.write(rest);
+      state.note = "";
+      state.redraw.note();
+    } catch (error) {
+      const cause = error instanceof SyntaxError || error.name === "InvalidCharacterError"
+        || error instanceof TypeError ? "it is damaged" : error.message;
+      tell(state, `The link was not used: ${cause}.`);
+    }
+  }
+  return { copy, take };
+}

@@ -1,0 +1,133 @@
+// The prompt, and what comes next.
+
+import { button, fixed, html, titled } from "../kit/drawing.mjs";
+import { combobox } from "../kit/combobox.mjs";
+import { refused } from "./known.mjs";
+import {
+  LIKELIEST, STOP, completions, spanAt, tailOf, tell, typePrompt,
+} from "./state.mjs";
+
+const LEAST_MARK = 0.01; // a smaller share's outline would be a line
+
+export const quoted = (text) => html("bdi", { class: "mygpt-quoted" }, text);
+
+/** A combobox of the model's words; where nothing is begun, it lists the likeliest next. */
+function wordBox(state, label, id, settings) {
+  return combobox(label, {
+    id: `${state.id}-${id}`,
+    suggest: (prefix) => (prefix ? completions(state.words, prefix)
+      : state.now.order.map((place) => state.words[place])),
+    whole: (word) => state.places.has(word.toLowerCase()),
+    ...settings,
+  });
+}
+
+export function promptView(state) {
+  const box = wordBox(state, "Prompt", "prompt", {
+    span: spanAt, typed: (text, caret) => typePrompt(state, text, caret), after: " ",
+  });
+  const message = html("p", { class: "mygpt-message" });
+  const node = html("div", { class: "mygpt-prompt" },
+    html("label", {}, html("span", {}, "Prompt"), box.node), message);
+  const draw = () => {
+    box.set(state.draft);
+    node.classList.toggle("mygpt-wrong", state.reading.wrong || state.reading.long);
+    message.textContent = state.reading.message;
+  };
+  return { node, draw };
+}
+
+/**
+ * A field for one word, which may be there already, and the button that does something with it. Of a
+ * word that the model does not have it says so; on the cover, which has room for that, also when the
+ * field is left.
+ */
+export function wordField(state, label, verb, act, word = "") {
+  const known = () => state.places.has(word);
+  let told = "";
+  const refuse = () => {
+    told = refused(state, word);
+    tell(state, told);
+  };
+  const press = () => (known() ? act(word) : refuse());
+  const go = button(verb, press);
+  const dim = () => go.node.setAttribute("aria-disabled", !known());
+  const box = wordBox(state, label, verb, {
+    span: (text) => ({ start: 0, end: text.length }),
+    typed: (text) => {
+      word = text.trim().toLowerCase();
+      dim();
+      if (told && state.note === told) tell(state, "");
+    },
+    enter: press,
+    left: () => {
+      if (state.get("form") === "cover" && word && !known()) refuse();
+    },
+  });
+  dim();
+  box.set(word);
+  return html("div", { class: "mygpt-ask" },
+    html("label", {}, html("span", {}, label), box.node), go.node);
+}
+
+/** The likeliest words; the untouched model's has the last place where it is not one of them. */
+export function barPlaces({ now, untouched }, most) {
+  const places = now.order.slice(0, most);
+  const [first] = untouched.order;
+  return places.includes(first) ? places : [...places.slice(0, -1), first];
+}
+
+/** One of the likeliest words: its bar, outlined where the untouched model's would end. */
+function shareLine(state, i, most) {
+  const word = html("bdi");
+  const bar = html("span", { class: "mygpt-now" });
+  const was = html("span", { class: "mygpt-was" });
+  const share = html("span", { class: "mygpt-number" });
+  const track = html("span", { class: "mygpt-track", "aria-hidden": "true" }, bar, was);
+  const node = html("li", {}, word, track, share);
+  const draw = () => {
+    const place = barPlaces(state, most)[i];
+    const [now, before] = [state.now, state.untouched].map(({ shares }) => shares[place]);
+    titled(state.words[place], word);
+    bar.style.width = `${100 * now}%`;
+    was.style.width = `${100 * before}%`;
+    was.hidden = !state.get("edits").length || before < LEAST_MARK;
+    share.textContent = fixed(now, 3);
+    node.classList.toggle("mygpt-apart", place !== state.now.order[i]);
+  };
+  return { node, draw };
+}
+
+export function nextView(state, most = LIKELIEST) {
+  const prompt = quoted("");
+  const cover = state.get("form") === "cover";
+  const stale = html("span", { class: "mygpt-old", hidden: true },
+    ...(cover ? [" after ", prompt] : [", the last whole prompt"]));
+  const count = Math.min(most, state.words.length);
+  const lines = Array.from({ length: count }, (_, i) => shareLine(state, i, count));
+  const before = html("p", { class: "mygpt-before" });
+  const title = html("p", { class: "mygpt-title" },
+    ...(cover ? ["Next word"] : ["Next word after ", prompt]), stale);
+  const list = html("ol", { class: "mygpt-likeliest" }, ...lines.map((line) => line.node));
+  const node = html("div", { class: "mygpt-next" },
+    ...(cover ? [html("div", { class: "mygpt-next-head" }, title, before), list] : [title, list, before]));
+
+  /** Whether the words are those of the prompt in the field. */
+  function drawStale() {
+    const { good, wrong, long } = state.reading;
+    node.classList.toggle("mygpt-stale", !good);
+    stale.hidden = !wrong && !long;
+  }
+  function draw() {
+    const text = state.get("prompt");
+    prompt.textContent = tailOf(text || STOP, state.width < 420 ? 30 : 44);
+    prompt.title = text;
+    for (const line of lines) line.draw();
+    const { best, share } = state.untouched;
+    before.replaceChildren(...(state.get("edits").length ? [
+      html("span", { class: "mygpt-was", "aria-hidden": "true" }),
+      cover ? "As trained: " : "Without the edits: ", html("bdi", {}, best), ` ${fixed(share, 3)}${cover ? "" : "."}`,
+    ] : []));
+  }
+  return { node, draw, drawStale };
+}

@@ -1,0 +1,139 @@
+import { html, mount, speaker } from "../kit/drawing.mjs";
+import { themed } from "../kit/heat.mjs";
+import { coverView } from "./cover.mjs";
+import { editsView, factsView, partsView } from "./edits.mjs";
+import { happened } from "./happened.mjs";
+import { stateLinks } from "./links.mjs";
+import { addersView, mapView, neuronView } from "./neurons.mjs";
+import { nextView, promptView } from "./prompt.mjs";
+import {
+  LIKELIEST, chosenOf, describe, liveState, predictionOf, readAnswer, readEffect, readFacts, readLayer, readToken,
+  typePrompt,
+} from "./state.mjs";
+
+const SPOKEN = {
+  prompt: predictionOf,
+  edits: (state) => (state.get("form") === "cover" ? happened(state) : state.effect),
+  layer: chosenOf,
+  token: chosenOf,
+  neuron: chosenOf,
+};
+
+/** The views, and their nodes in the order of the page. */
+function liveViews(state, copy) {
+  const [prompt, parts, map, neuron, adders, facts, cover] =
+    [promptView, partsView, mapView, neuronView, addersView, factsView, coverView]
+      .map((view) => view(state));
+  const form = state.get("form");
+  const next = nextView(state, form === "cover" ? 3 : LIKELIEST);
+  const edits = editsView(state, copy);
+  const setting = html("p", { class: "mygpt-setting" });
+  const neurons = [
+    map.head, map.node, map.foot,
+    html("div", { class: "mygpt-four" }, neuron.node, ...neuron.tables, adders.node),
+  ];
+  const asked = state.facts.length ? [facts.node] : [];
+  const nodes = {
+    whole: [prompt.node, next.node, parts.node, ...neurons, edits.node, ...asked, setting],
+    small: [prompt.node, next.node, parts.node, ...asked],
+    cover: [prompt.node, next.node, cover.node, ...asked],
+  }[form];
+  return { prompt, next, parts, map, neuron, adders, facts, edits, cover, setting, nodes };
+}
+
+/** For each trait the function that draws what depends on it. */
+function drawing(state, { prompt, next, parts, map, neuron, adders, facts, edits, cover, setting }) {
+  function drawNeuron() {
+    for (const part of [map, adders]) part.drawNeuron();
+    neuron.draw();
+    setting.textContent = describe(state);
+    map.describe(`${state.get("description")} ${describe(state)}`);
+  }
+  function drawToken() {
+    readToken(state);
+    map.drawToken();
+    drawNeuron();
+  }
+  function drawLayer() {
+    readLayer(state);
+    map.paint();
+    adders.draw();
+    drawToken();
+  }
+  function layOut() {
+    next.draw();
+    map.draw();
+    drawToken();
+    map.drawHint();
+  }
+  function drawPrompt() {
+    readEffect(state);
+    edits.drawEffect();
+    cover.draw();
+    facts.drawPrompt();
+    readLayer(state);
+    adders.draw();
+    layOut();
+  }
+  function drawAsked() {
+    state.note = "";
+    edits.drawNote();
+    drawPrompt();
+  }
+  function drawEdits() {
+    state.note = "";
+    readFacts(state);
+    facts.draw();
+    parts.draw();
+    edits.draw();
+    drawPrompt();
+  }
+  /** The model is asked first; a prompt that did not come from the field is put there. */
+  const answered = (draw) => () => {
+    readAnswer(state);
+    const text = state.get("prompt");
+    if (state.reading?.prompt !== text) typePrompt(state, text);
+    draw();
+  };
+  state.redraw = {
+    draft: () => [prompt.draw, next.drawStale].forEach((draw) => draw()),
+    note: () => [edits.drawNote, cover.draw].forEach((draw) => draw()),
+  };
+  const drawn = { prompt: answered(drawAsked), edits: answered(drawEdits), layer: drawLayer };
+  return { ...drawn, token: drawToken, neuron: drawNeuron, width: layOut };
+}
+
+function render({ model, el }) {
+  const voice = speaker();
+  const state = liveState(model, voice.say);
+  const links = window.bookHost && model.get("form") === "whole" ? stateLinks(state, model) : null;
+  const views = liveViews(state, links?.copy);
+  const drawn = drawing(state, views);
+  const root = html(
+    "div", { class: `mygpt-explorer mygpt-live-model mygpt-form-${model.get("form")}`, role: "group", "aria-label": "Live model" },
+    ...views.nodes, voice.node);
+  drawn.edits();
+  const takeDown = mount({
+    model, el, root,
+    undo: [
+      views.map.follow(), themed(views.map.paint), voice.stop,
+      () => removeEventListener("hashchange", links?.take),
+    ],
+    listeners: Object.fromEntries(Object.entries(SPOKEN).map(([trait, sentence]) => [trait, () => {
+      drawn[trait]();
+      voice.say(sentence(state));
+    }])),
+    layout: (width) => {
+      state.width = width;
+      root.classList.toggle("mygpt-wide", width >= 600);
+      drawn.width();
+    },
+  });
+  if (links) {
+    addEventListener("hashchange", links.take);
+    links.take();
+  }
+  return takeDown;
+}
+
+export default { render };

@@ -1,0 +1,1 @@
+"""The explorer Memory: `widget.py`, and `widget.mjs` in the page."""

@@ -1,0 +1,1 @@
+"""The explorer Sampling: `widget.py`, and `widget.mjs` in the page."""

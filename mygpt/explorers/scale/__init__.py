@@ -1,0 +1,1 @@
+"""The explorer Scale: `widget.py`, and `widget.mjs` in the page."""

@@ -1,0 +1,1 @@
+"""The explorer Shapes: `widget.py`, and `widget.mjs` in the page."""

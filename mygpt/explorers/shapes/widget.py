@@ -1,0 +1,183 @@
+"""Chapter 12: what a GPT's shape costs, by part: parameters, FLOPs, memory."""
+
+from collections.abc import Mapping
+from typing import Any
+
+import traitlets
+from matplotlib.axes import Axes
+from matplotlib.figure import Figure
+
+from mygpt import plots
+from mygpt.explorers.kit.base import Explorer, check_member, module, stylesheet
+from mygpt.explorers.shapes import counts
+
+LIMITS = {
+    "vocab_size": 2_000_000,
+    "max_seq_len": 2_000_000,
+    "embed_dim": 100_000,
+    "num_heads": 100_000,
+    "num_layers": 1000,
+}
+SCALES = ("", "thousand ", "million ", "billion ", "trillion ", "quadrillion ")
+BARS = ("amounts", "shares")
+LOOKS = {  # of the parts, in the page's order
+    "token embedding": {"color": plots.SERIES[1]},
+    "head": {"color": plots.SERIES[1]},
+    "positions": {"color": plots.SERIES[3]},
+    "attention": {"color": plots.SERIES[0]},
+    "attention's matrices": {"color": plots.SERIES[0]},
+    "scores and values": {"color": plots.SERIES[0], "alpha": 0.4},
+    "feed-forward": {"color": plots.SERIES[2]},
+    "norms": {"color": plots.PALETTE["ink"]},
+}
+
+
+class Shapes(Explorer):
+    """The parameters, FLOPs and memory of a GPT of the reader's shape, by part.
+
+    `size` is one of GPT-2's, "small", "medium", "large" or "xl"; the numbers given
+    beside it take the place of its own. V and T are at most 2,000,000, C and H 100,000,
+    L 1,000. `length` is that of the text whose last token is counted, `max_seq_len`
+    where none is given. A second bar shows the size `compare`, "" for none. `bars` are
+    "amounts" or "shares".
+    """
+
+    _esm = module("shapes")
+    _css = stylesheet("shapes")
+
+    shape = traitlets.Dict().tag(sync=True)
+    length = traitlets.Int().tag(sync=True)
+    compare = traitlets.Unicode().tag(sync=True)
+    bars = traitlets.Unicode().tag(sync=True)
+
+    def __init__(
+        self,
+        size: str = "small",
+        *,
+        vocab_size: int | None = None,
+        max_seq_len: int | None = None,
+        embed_dim: int | None = None,
+        num_heads: int | None = None,
+        num_layers: int | None = None,
+        length: int | None = None,
+        compare: str = "small",
+        bars: str = "amounts",
+    ) -> None:
+        own = {
+            "vocab_size": vocab_size,
+            "max_seq_len": max_seq_len,
+            "embed_dim": embed_dim,
+            "num_heads": num_heads,
+            "num_layers": num_layers,
+        }
+        shape = counts.size_of(check_member("size", size, counts.SIZES))
+        shape |= {name: value for name, value in own.items() if value is not None}
+        shape = checked_shape(shape)
+        super().__init__(
+            shape=shape,
+            length=shape["max_seq_len"] if length is None else length,
+            compare=compare,
+            bars=bars,
+            description="Parameters, FLOPs and memory of a GPT, by part.",
+        )
+
+    def __repr__(self) -> str:
+        numbers = zip("VTCHL", self.shape.values(), strict=True)
+        own = ", ".join(f"{letter} = {number}" for letter, number in numbers)
+        return f"Shapes({f'GPT-2 {self._size()}' if self._size() else own})"
+
+    def parameters(self) -> dict[str, int]:
+        """The parameters of every part."""
+        return counts.parameters(self.shape)
+
+    def flops(self) -> dict[str, int]:
+        """The FLOPs of the last token of the text, by part."""
+        return counts.flops(self.shape, self.length)
+
+    def memory(self, bytes_each: int = 4) -> dict[str, int]:
+        """The bytes of what the model holds, as `mygpt.sizes.memory` counts them."""
+        return counts.bytes_of(self.shape, self.length, bytes_each)
+
+    def _size(self) -> str:
+        """The name of GPT-2's size that has this shape, or nothing."""
+        sizes = [one for one in counts.SIZES if counts.size_of(one) == self.shape]
+        return "".join(sizes)
+
+    @traitlets.validate("shape")
+    def _possible_shape(self, proposal) -> dict[str, int]:
+        return checked_shape(proposal["value"])
+
+    @traitlets.validate("length")
+    def _length_in_range(self, proposal) -> int:
+        return _whole("length", proposal["value"], self.shape["max_seq_len"])
+
+    @traitlets.validate("compare")
+    def _known_size(self, proposal) -> str:
+        return check_member("compare", proposal["value"], (*counts.SIZES, ""))
+
+    @traitlets.validate("bars")
+    def _known_bars(self, proposal) -> str:
+        return check_member("bars", proposal["value"], BARS)
+
+    @traitlets.observe("shape")
+    def _shorten(self, change) -> None:
+        """A text is no longer than the shape has positions."""
+        self.length = min(self.length or 1, self.shape["max_seq_len"])
+
+    def draw(self, figure: Figure) -> None:
+        """Stacked bars of the parameters and of the FLOPs, the shape on top."""
+        size = self._size()
+        shapes = [(f"GPT-2 {size}" if size else "your shape", self.shape)]
+        if self.compare:
+            beside = counts.size_of(self.compare)
+            shapes.insert(0, (f"GPT-2 {self.compare}", beside))  # bars go upwards
+        held = {name: counts.parameters(shape) for name, shape in shapes}
+        work = {name: self._work(shape) for name, shape in shapes}
+        upper, lower = figure.subplots(2, 1)
+        self._draw_bars(upper, held, "parameters")
+        self._draw_bars(lower, work, f"FLOPs of one token, the last of {self.length:,}")
+
+    def _work(self, shape: Mapping[str, int]) -> dict[str, int]:
+        """The FLOPs of the token, or of the last that the shape has a position for."""
+        return counts.flops(shape, min(self.length, shape["max_seq_len"]))
+
+    def _draw_bars(self, ax: Axes, rows: dict[str, dict[str, int]], label: str) -> None:
+        most = max(sum(parts.values()) for parts in rows.values())
+        power = min((len(str(most)) - 1) // 3, len(SCALES) - 1)
+        scale = "% of the " if self.bars == "shares" else SCALES[power]
+        for row, parts in rows.items():
+            whole = sum(parts.values()) / 100 if self.bars == "shares" else 1000**power
+            left = 0.0
+            for part in filter(parts.__contains__, LOOKS):
+                size = parts[part] / whole
+                ax.barh(row, size, left=left, label=part, **LOOKS[part])
+                left += size
+        ax.set_xlim(left=0)
+        ax.set_xlabel(scale + label)
+        ax.grid(visible=False, axis="y")
+        handles, labels = ax.get_legend_handles_labels()
+        each = dict(zip(labels, handles, strict=True))  # once
+        ax.legend(each.values(), each, loc="center left", bbox_to_anchor=(1, 0.5))
+
+
+def checked_shape(given: Mapping[str, Any]) -> dict[str, int]:
+    """Return a shape; raise a ValueError for one that no model or no page can have."""
+    odd = [name for name in given if name not in LIMITS]
+    missing = [name for name in LIMITS if name not in given]
+    if odd or missing:
+        which = f"no {odd[0]!r} is known" if odd else f"{missing[0]!r} is missing"
+        raise ValueError(f"a shape has the numbers {list(LIMITS)}: {which}")
+    shape = {name: _whole(name, given[name], most) for name, most in LIMITS.items()}
+    C, H = shape["embed_dim"], shape["num_heads"]
+    if C % H:
+        raise ValueError(f"expected embed_dim divisible by num_heads, got {C} and {H}")
+    return shape
+
+
+def _whole(name: str, value: object, most: int) -> int:
+    whole = isinstance(value, int) and not isinstance(value, bool)
+    if not whole or not 1 <= value <= most:
+        raise ValueError(
+            f"{name} must be a whole number from 1 to {most:,}, got {value!r}"
+        )
+    return value

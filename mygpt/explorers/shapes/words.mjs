@@ -1,0 +1,106 @@
+// What Shapes has to say; no page is touched here.
+
+import { exact, percent, total } from "../kit/amounts.mjs";
+import { LIMITS, SIZES, divisible, flopsPerToken, parametersByPart, sizeOf, trainingOf } from "./count.mjs";
+
+export const FIELDS = [
+  ["vocab_size", "Vocabulary", "V"], ["max_seq_len", "Positions", "T"], ["embed_dim", "Channels", "C"],
+  ["num_heads", "Heads", "H"], ["num_layers", "Layers", "L"],
+];
+/** Of each part its mark, its name, and what it is called in the two counts. */
+export const PARTS = [
+  ["token", "embedding = head", "token embedding", "head"],
+  ["positions", "positions", "positions", null],
+  ["attention", "attention: matrices", "attention", "attention's matrices"],
+  ["scores", "attention: scores, values", null, "scores and values"],
+  ["network", "feed-forward", "feed-forward", "feed-forward"],
+  ["norms", "norms", "norms", null],
+];
+const IN_FULL = {
+  "token embedding": "the token embedding", positions: "the position embedding",
+  attention: "the matrices of attention", "feed-forward": "the feed-forward networks", norms: "the norms",
+  "attention's matrices": "the matrices of attention", "scores and values": "scores and sums of values",
+  head: "the head, the same table",
+};
+/** For a segment that has no room for more. */
+const SHORT = {
+  "token embedding": "tokens", "attention's matrices": "matrices", "scores and values": "scores",
+};
+const LETTER = 6.9; // px
+/** What to call a shape. */
+export function shapeName(shape) {
+  const size = sizeOf(shape);
+  return size ? `GPT-2 ${size === "xl" ? "XL" : size}` : "your shape";
+}
+
+/** What a field expects, where `problem` names those that are wrong. */
+export function problemText(problem, texts) {
+  const [, label, letter] = FIELDS.find(([name]) => name === problem[0]);
+  if (problem.length === 1) {
+    return `${label} ${letter}: expected a whole number from 1 to ${exact(LIMITS[problem[0]])}.`;
+  }
+  const heads = Number(texts.num_heads);
+  const near = divisible(Number(texts.embed_dim), heads).map(exact).join(" or ");
+  return `${label} ${letter}: expected a multiple of the ${exact(heads)} heads, such as ${near}.`;
+}
+
+/** What follows from a good shape. */
+export function derivedText({ embed_dim: C, num_heads: H }) {
+  return `Each head is D = C / H = ${exact(C / H)} wide; each network has F = 4C = ${exact(4 * C)} neurons.`;
+}
+
+function largest(parts) {
+  const [name, amount] = Object.entries(parts).reduce((best, one) => (one[1] > best[1] ? one : best));
+  return [IN_FULL[name], percent(amount / total(parts))];
+}
+
+/** What dominates. */
+export function sentenceOf(shape, length) {
+  const [holder, held] = largest(parametersByPart(shape));
+  const [worker, work] = largest(flopsPerToken(shape, length));
+  const where = worker !== holder ? worker : "them too";
+  return `The largest share of the parameters, ${held}, is in ${holder}; the largest share of the work `
+    + `for one token, ${work}, goes into ${where}.`;
+}
+
+/** When the scores cost more than the matrices of the blocks: 4Cn against 24C² in each. */
+export function crossingText({ embed_dim: C, max_seq_len: T }) {
+  const most = 6 * C;
+  const far = most >= T ? ", longer than any text of this model" : "";
+  return `Scores and values overtake the matrices of the blocks beyond 6C = ${exact(most)} positions${far}.`;
+}
+
+/** The rule of thumb beside what is counted. */
+export function trainingText(shape, length) {
+  const { counted, rule } = trainingOf(shape, length);
+  const away = rule / counted - 1;
+  const side = Math.abs(away) < 0.0005 ? "as much" : `${percent(Math.abs(away))} ${away < 0 ? "less" : "more"}`;
+  return `Training costs three forward passes for each token of such texts, ${exact(counted)} FLOPs. `
+    + `The rule of thumb, six for each parameter, gives 6N = ${exact(rule)}, ${side}.`;
+}
+
+export function memoryText(shape, length) {
+  return "Training holds weights, gradients and AdamW's two averages in float32, 16 bytes for each parameter; "
+    + `activations come on top and are not counted. The cache is that of one text of ${exact(length)} tokens.`;
+}
+
+export function settingText(shape, length) {
+  const numbers = FIELDS.map(([name, , letter]) => `${letter} = ${exact(shape[name])}`).join(", ");
+  return `${numbers}; a text of ${exact(length)}.`;
+}
+
+/** What a segment of `size` pixels has room to say. */
+export function segmentText(name, share, size) {
+  const texts = [`${name} ${percent(share)}`, `${SHORT[name] ?? name} ${percent(share)}`, percent(share)];
+  return texts.find((text) => text.length * LETTER + 10 <= size) ?? "";
+}
+
+/** A bar in words, for those who do not see it. */
+export function barText(name, parts) {
+  const whole = total(parts);
+  const shares = Object.entries(parts).map(([name, amount]) => `${name} ${percent(amount / whole)}`);
+  return `${name}, ${exact(whole)}: ${shares.join(", ")}.`;
+}
+
+/** The size that a shape is compared with, if it is another. */
+export const comparedTo = (shape, name) => (SIZES[name] && sizeOf(shape) !== name ? [SIZES[name]] : []);

@@ -1,0 +1,1 @@
+"""The explorer Tokens: `widget.py`, and `widget.mjs` in the page."""

@@ -1,0 +1,278 @@
+import { clamp, control, html, mount, speaker, stepper, store } from "../kit/drawing.mjs";
+import {
+  MAX_TEXT, common, makeEncoder, plain, remembering, rowsOf, spell, split, tidy,
+} from "./merges.mjs";
+
+const LONGEST = 32; // bytes of a piece whose merges are still shown one by one
+const MOST_CHIPS = 60; // of one piece; more than these are counted
+
+const plural = (number, noun) => `${number} ${noun}${number === 1 ? "" : "s"}`;
+
+function spelled(bytes, className) {
+  const parts = spell(bytes);
+  return html("bdi", { class: className }, ...parts.map(({ text, hex, code }) =>
+    (text === undefined ? html("span", { class: "mygpt-code" }, hex ?? code) : text)));
+}
+
+function tokensState(model) {
+  return store(model, {
+    read: remembering(makeEncoder(model.get("data"))),
+    text: "",
+    pieces: [],
+    found: [], // what became of each piece
+    at: -1, // the chosen piece, -1 in an empty text
+    last: 0, // how many merges it has
+    done: 0, // and how many are shown
+    steps: [], // where its parts end, at first and after each merge
+  });
+}
+
+/** What follows from the text. */
+function readText(state) {
+  state.text = tidy(state.get("text"));
+  state.pieces = split(state.text);
+  state.found = state.pieces.map(state.read);
+}
+
+/** What follows from the chosen piece. */
+function readPiece(state) {
+  state.at = Math.min(state.get("piece"), state.found.length - 1);
+  const chosen = state.found[state.at];
+  if (chosen !== state.chosen) {
+    state.chosen = chosen;
+    state.steps = chosen && chosen.bytes.length <= LONGEST ? rowsOf(chosen) : [];
+  }
+  state.last = chosen ? chosen.steps.length : 0;
+  state.done = clamp(state.get("merges_done") ?? state.last, 0, state.last);
+}
+
+function countsOf({ text, found }) {
+  const sum = (part) => found.reduce((total, one) => total + one[part].length, 0);
+  return [[Array.from(text).length, "character"], [sum("bytes"), "byte"], [sum("ids"), "token"]]
+    .map((pair) => plural(...pair)).join(", ");
+}
+
+/** The step in words: what was merged, and what the parts are now. */
+function stepInWords({ chosen, steps }, number) {
+  const ends = steps[number];
+  if (!ends) return "";
+  const name = (list, i) => plain(spell(partOf(chosen, list, i)));
+  const { at, rank } = chosen.steps[number - 1] ?? {};
+  const before = steps[number - 1];
+  const how = number ? `, ${name(before, at)} and ${name(before, at + 1)} merged, rank ${rank}` : "";
+  return `${how}: ${ends.map((_, i) => name(ends, i)).join(" | ")}`;
+}
+
+function sentenceOf(state) {
+  const { at, found, chosen, done, last } = state;
+  if (!chosen) return "The text is empty.";
+  return `Piece ${at + 1} of ${found.length}, ${plain(spell(chosen.bytes))}. `
+    + `${done} of ${plural(last, "merge")} done${stepInWords(state, done)}.`;
+}
+
+const partOf = ({ bytes }, ends, i) => bytes.subarray(ends[i - 1] ?? 0, ends[i]);
+
+/** The field, and how much stands in it. */
+function textView(state) {
+  const field = control("textarea", {
+    rows: 3, spellcheck: "false", autocomplete: "off", autocapitalize: "off", dir: "auto",
+  });
+  const label = html("label", { class: "mygpt-typed" },
+    html("span", {}, `Text, up to ${MAX_TEXT} characters`), field);
+  const counts = html("p", { class: "mygpt-counts mygpt-number" });
+  let written = ""; // what stands in the field
+  const put = (text) => {
+    if (text === written) return;
+    written = text;
+    field.value = text;
+  };
+  field.addEventListener("input", () => {
+    const caret = field.selectionStart;
+    written = field.value;
+    const text = tidy(written);
+    if (text !== written) {
+      put(text);
+      field.setSelectionRange(caret, caret);
+    }
+    state.write({ text });
+  });
+  // JupyterLab listens here after every key, and forbids line breaks.
+  field.addEventListener("beforeinput", (event) => {
+    if (event.inputType === "insertLineBreak") event.stopImmediatePropagation();
+  });
+  const draw = () => {
+    put(state.text);
+    counts.textContent = countsOf(state);
+  };
+  return { nodes: [label, counts], draw };
+}
+
+function chip(bytes, id) {
+  const name = plain(spell(bytes));
+  const hex = Array.from(bytes, (byte) => byte.toString(16).padStart(2, "0")).join(" ");
+  return html("span", { class: "mygpt-chip", title: `${name}, id ${id}, bytes ${hex}` },
+    spelled(bytes, "mygpt-chip-text"), html("span", { class: "mygpt-chip-id" }, id));
+}
+
+/** A piece of the text with its tokens, as a radio button. */
+function pieceLabel(one, group, choose) {
+  const { bytes, ids, ends } = one;
+  const few = ids.slice(0, MOST_CHIPS);
+  const more = ids.length > few.length ? `and ${ids.length - few.length} more` : "";
+  const name = plain(spell(bytes.subarray(0, ends[few.length - 1])));
+  const radio = control("input", {
+    type: "radio", name: group,
+    "aria-label": `${name}: ${ids.length === 1 ? "id" : "ids"} ${few.join(", ")} ${more}`.trim(),
+  });
+  const chips = few.map((id, i) => chip(partOf(one, ends, i), id));
+  if (more) chips.push(html("span", { class: "mygpt-more" }, more));
+  const node = html("label", { class: "mygpt-word" }, radio,
+    html("span", { class: "mygpt-chips" }, ...chips));
+  radio.addEventListener("change", choose);
+  return { node, radio };
+}
+
+/** The pieces of the text; of a changed text those that stayed are kept. */
+function piecesView(state) {
+  // Not counted: Jupyter runs this module anew for every widget.
+  const group = `mygpt-tokens-${Math.random().toString(36).slice(2)}`;
+  const node = html("div", { class: "mygpt-words", role: "radiogroup" });
+  let labels = [];
+  let pieces = [];
+
+  const labelOf = (one) => {
+    const label = pieceLabel(one, group, () =>
+      state.write({ piece: labels.indexOf(label), merges_done: null }));
+    return label;
+  };
+  function drawText() {
+    const { start, end } = common(pieces, state.pieces);
+    const fresh = state.found.slice(start, state.pieces.length - end).map(labelOf);
+    const next = labels[labels.length - end]?.node ?? null;
+    for (const old of labels.splice(start, labels.length - end - start, ...fresh)) old.node.remove();
+    for (const label of fresh) node.insertBefore(label.node, next);
+    pieces = state.pieces;
+    let total = 0;
+    state.found.forEach(({ ids }, i) => {
+      labels[i].node.classList.toggle("mygpt-odd", total % 2 === 1);
+      total += ids.length;
+    });
+  }
+  function draw() {
+    if (state.at >= 0) labels[state.at].radio.checked = true;
+    node.setAttribute("aria-label", `${state.get("description")} ${
+      countsOf(state)}. Pieces of the text; choose one to see its merges`);
+  }
+  return { node, drawText, draw };
+}
+
+/** The parts of the chosen piece after one of its merges, and the pair that was merged. */
+function ladderRow({ chosen, steps }, number) {
+  const [before, ends] = [steps[number - 1], steps[number]];
+  const step = chosen.steps[number - 1];
+  const part = (list, i) => spelled(partOf(chosen, list, i), "");
+  const parts = ends.map((_, i) => html(
+    "span", { class: step?.at === i ? "mygpt-part mygpt-joined" : "mygpt-part" }, part(ends, i)));
+  const rank = (text) => html("span", { class: "mygpt-rank" }, text);
+  const pair = step ? [html("span", { class: "mygpt-pair" },
+    part(before, step.at), " + ", part(before, step.at + 1)), " ", rank(`rank ${step.rank}`)] : [rank("bytes")];
+  return html("tr", {}, html("th", { scope: "row" }, number),
+    html("td", {}, html("span", { class: "mygpt-parts" }, ...parts)),
+    html("td", {}, html("span", { class: "mygpt-how" }, ...pair)));
+}
+
+/** The merges of the chosen piece, one to a row. */
+function ladderView(state) {
+  const body = html("tbody");
+  const heads = ["Merges", "Parts", "Merged, rank"].map((text) => html("th", { scope: "col" }, text));
+  const node = html("table", { class: "mygpt-ladder" },
+    html("caption", { class: "mygpt-unseen" },
+      "The parts of the chosen piece after each merge; the rank is the place in the list of merges, from 0"),
+    html("thead", {}, html("tr", {}, ...heads)), body);
+  let rows = [];
+  let drawn = null;
+  function draw() {
+    if (state.steps !== drawn) {
+      drawn = state.steps;
+      rows = drawn.map((_, number) => ladderRow(state, number));
+      body.replaceChildren(...rows);
+      node.hidden = !rows.length;
+    }
+    rows.forEach((row, number) => row.classList.toggle("mygpt-to-come", number > state.done));
+  }
+  return { node, draw };
+}
+
+/** The chosen piece, with its merges where they are not too many. */
+function mergesView(state) {
+  const slide = stepper("Merges done", (index) => state.write({ merges_done: index }));
+  const out = html("span");
+  const ladder = ladderView(state);
+  const tooLong = html("p", { class: "mygpt-chosen" },
+    `The merges are shown for pieces of up to ${LONGEST} bytes.`);
+  const node = html("div", { class: "mygpt-merges" },
+    html("p", { class: "mygpt-chosen" }, out), slide.node, ladder.node, tooLong);
+  let drawn = null;
+
+  function draw() {
+    const { chosen, steps, done, last } = state;
+    node.hidden = !chosen;
+    if (!chosen) return;
+    ladder.draw();
+    slide.node.hidden = !steps.length;
+    tooLong.hidden = steps.length > 0;
+    slide.show(done, last, `${done} of ${last}`);
+    if (chosen === drawn) return;
+    drawn = chosen;
+    out.replaceChildren("Chosen: ", html("b", {}, spelled(chosen.bytes, "mygpt-chosen-text")),
+      ` – ${plural(chosen.bytes.length, "byte")}, ${plural(last, "merge")}, `
+      + plural(chosen.ids.length, "token"));
+  }
+  return { node, draw };
+}
+
+function settingView(state) {
+  const node = html("p", { class: "mygpt-setting" });
+  const draw = () => {
+    const { chosen, done, last } = state;
+    node.textContent = chosen ? `${done} of ${plural(last, "merge")} shown.` : "";
+  };
+  return { node, draw };
+}
+
+function render({ model, el }) {
+  const state = tokensState(model);
+  const [text, pieces, merges, setting] =
+    [textView, piecesView, mergesView, settingView].map((view) => view(state));
+  const voice = speaker();
+  const root = html(
+    "div", { class: "mygpt-explorer mygpt-tokens", role: "group", "aria-label": "Explorer of tokens" },
+    ...text.nodes, pieces.node, merges.node, setting.node, voice.node);
+
+  function drawPiece() {
+    readPiece(state);
+    for (const part of [pieces, merges, setting]) part.draw();
+  }
+  function draw() {
+    readText(state);
+    text.draw();
+    pieces.drawText();
+    drawPiece();
+  }
+  const speaking = (update, sentence) => () => {
+    update();
+    voice.say(sentence(state));
+  };
+  return mount({
+    model, el, root,
+    undo: [voice.stop],
+    listeners: {
+      text: speaking(draw, countsOf),
+      piece: speaking(drawPiece, sentenceOf),
+      merges_done: speaking(drawPiece, sentenceOf),
+    },
+    layout: draw,
+  });
+}
+
+export default { render };

@@ -1,0 +1,1 @@
+"""The explorer TrainStack: `widget.py`, and `widget.mjs` in the page."""

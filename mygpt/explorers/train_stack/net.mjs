@@ -1,0 +1,320 @@
+// A stack of feed-forward networks between two linear layers, its loss and its gradient; no page is
+// touched here. All parameters are one list, in the order of `shapesOf`. Rows of a batch follow each
+// other: number c of row r of n channels stands at r * n + c.
+
+import { erf } from "../kit/numbers.mjs";
+
+export const WIDTH = 8;
+export const HIDDEN = 16;
+const INPUTS = 2;
+const CLASSES = 2;
+const EPS = 1e-5;
+
+const logistic = (z) => 1 / (1 + Math.exp(-z));
+
+// The normal distribution function and its density, at STEPS places for each unit up to FAR. Between
+// two places the cubic that fits both is right to 1e-13, and several times as fast as the function.
+const [STEPS, FAR] = [512, 8];
+const density = (z) => Math.exp(-0.5 * z * z) / Math.sqrt(2 * Math.PI);
+const PLACES = Float64Array.from({ length: 2 * FAR * STEPS + 2 }, (_, i) => i / STEPS - FAR);
+const NORMAL = PLACES.map((z) => 0.5 * (1 + erf(z * Math.SQRT1_2)));
+const DENSITY = PLACES.map(density);
+
+function normal(z) {
+  if (!(z > -FAR && z < FAR)) return z > 0 ? 1 : 0;
+  const i = Math.floor((z + FAR) * STEPS);
+  const t = (z - PLACES[i]) * STEPS;
+  const [a, b] = [NORMAL[i], NORMAL[i + 1]];
+  const [da, db] = [DENSITY[i] / STEPS, DENSITY[i + 1] / STEPS];
+  return a + t * (da + t * (3 * (b - a) - 2 * da - db + t * (2 * (a - b) + da + db)));
+}
+
+/** Each activation: its value at z, and its slope there, where its value is a. */
+export const BENDS = {
+  relu: [(z) => (z > 0 ? z : 0), (z) => (z > 0 ? 1 : 0)],
+  gelu: [(z) => z * normal(z), (z, a) => (z ? a / z : 0.5) + z * density(z)],
+  silu: [(z) => z * logistic(z), (z, a) => {
+    const share = z ? a / z : 0.5;
+    return share + a * (1 - share);
+  }],
+};
+
+/** Where a block has its norms, and whether its input is added. */
+export const WIRINGS = {
+  plain: { adds: false, norm: null },
+  residual: { adds: true, norm: null },
+  "pre-norm": { adds: true, norm: "pre" },
+  "post-norm": { adds: true, norm: "post" },
+};
+
+/**
+ * The parameters in their order: name, rows, columns, and how they begin, each at a random place
+ * within ±`bound` or at `value`.
+ */
+export function shapesOf(depth, wiring) {
+  const linear = (name, rows, columns) => [
+    { name: `${name}.weight`, rows, columns, bound: 1 / Math.sqrt(columns) },
+    { name: `${name}.bias`, rows, columns: 1, bound: 1 / Math.sqrt(columns) },
+  ];
+  const norm = (name) => [
+    { name: `${name}.weight`, rows: WIDTH, columns: 1, value: 1 },
+    { name: `${name}.bias`, rows: WIDTH, columns: 1, value: 0 },
+  ];
+  const block = (name) => [
+    ...(WIRINGS[wiring].norm ? norm(`${name}.norm`) : []),
+    ...linear(`${name}.mlp.fc1`, HIDDEN, WIDTH),
+    ...linear(`${name}.mlp.fc2`, WIDTH, HIDDEN),
+  ];
+  return [
+    ...linear("first", WIDTH, INPUTS),
+    ...Array.from({ length: depth }, (_, l) => block(`blocks.${l}`)).flat(),
+    ...(WIRINGS[wiring].norm === "pre" ? norm("norm") : []),
+    ...linear("last", CLASSES, WIDTH),
+  ];
+}
+
+/** Views into a list of parameters: `views["blocks.3.fc1"].weight` is a part of it. */
+function viewsOf(list, shapes) {
+  const views = {};
+  let from = 0;
+  for (const { name, rows, columns } of shapes) {
+    const dot = name.lastIndexOf(".");
+    (views[name.slice(0, dot)] ??= {})[name.slice(dot + 1)] = list.subarray(from, from + rows * columns);
+    from += rows * columns;
+  }
+  return views;
+}
+
+/**
+ * y = x Wᵀ + b for every row, as nn.Linear has it. The sums over eight inputs are written out: a
+ * browser does not do that by itself, and it makes training twice as fast.
+ */
+function affine(y, x, { weight, bias }, rows, ins, outs) {
+  if (ins % 8) return affineOfFew(y, x, { weight, bias }, rows, ins, outs);
+  for (let r = 0; r < rows; r += 1) for (let o = 0; o < outs; o += 1) y[r * outs + o] = bias[o];
+  for (let i = 0; i < ins; i += 8) {
+    for (let r = 0; r < rows; r += 1) {
+      const k = r * ins + i;
+      const [x0, x1, x2, x3] = [x[k], x[k + 1], x[k + 2], x[k + 3]];
+      const [x4, x5, x6, x7] = [x[k + 4], x[k + 5], x[k + 6], x[k + 7]];
+      for (let o = 0, w = i, at = r * outs; o < outs; o += 1, w += ins, at += 1) {
+        y[at] += weight[w] * x0 + weight[w + 1] * x1 + weight[w + 2] * x2 + weight[w + 3] * x3
+          + weight[w + 4] * x4 + weight[w + 5] * x5 + weight[w + 6] * x6 + weight[w + 7] * x7;
+      }
+    }
+  }
+  return y;
+}
+
+function affineOfFew(y, x, { weight, bias }, rows, ins, outs) {
+  for (let r = 0; r < rows; r += 1) {
+    for (let o = 0; o < outs; o += 1) {
+      let sum = bias[o];
+      for (let i = 0; i < ins; i += 1) sum += weight[o * ins + i] * x[r * ins + i];
+      y[r * outs + o] = sum;
+    }
+  }
+  return y;
+}
+
+/** What x gets of the gradient dy: dx = dy W, eight inputs at a time. */
+function backToInput(dx, dy, { weight }, rows, ins, outs) {
+  for (let i = 0; i < ins; i += 8) {
+    for (let r = 0; r < rows; r += 1) {
+      let [x0, x1, x2, x3, x4, x5, x6, x7] = [0, 0, 0, 0, 0, 0, 0, 0];
+      for (let o = 0, w = i, at = r * outs; o < outs; o += 1, w += ins, at += 1) {
+        const d = dy[at];
+        x0 += d * weight[w];
+        x1 += d * weight[w + 1];
+        x2 += d * weight[w + 2];
+        x3 += d * weight[w + 3];
+        x4 += d * weight[w + 4];
+        x5 += d * weight[w + 5];
+        x6 += d * weight[w + 6];
+        x7 += d * weight[w + 7];
+      }
+      const k = r * ins + i;
+      dx[k] = x0;
+      dx[k + 1] = x1;
+      dx[k + 2] = x2;
+      dx[k + 3] = x3;
+      dx[k + 4] = x4;
+      dx[k + 5] = x5;
+      dx[k + 6] = x6;
+      dx[k + 7] = x7;
+    }
+  }
+}
+
+/** What the parameters get of it, eight inputs at a time where there are so many. */
+function backToWeights(grad, dy, x, rows, ins, outs) {
+  const { weight, bias } = grad;
+  for (let o = 0; o < outs; o += 1) {
+    let sum = 0;
+    for (let r = 0; r < rows; r += 1) sum += dy[r * outs + o];
+    bias[o] = sum;
+    if (ins % 8) {
+      for (let i = 0; i < ins; i += 1) {
+        let total = 0;
+        for (let r = 0; r < rows; r += 1) total += dy[r * outs + o] * x[r * ins + i];
+        weight[o * ins + i] = total;
+      }
+    }
+    for (let i = 0; i + 8 <= ins; i += 8) {
+      let [g0, g1, g2, g3, g4, g5, g6, g7] = [0, 0, 0, 0, 0, 0, 0, 0];
+      for (let r = 0, k = i, at = o; r < rows; r += 1, k += ins, at += outs) {
+        const d = dy[at];
+        g0 += d * x[k];
+        g1 += d * x[k + 1];
+        g2 += d * x[k + 2];
+        g3 += d * x[k + 3];
+        g4 += d * x[k + 4];
+        g5 += d * x[k + 5];
+        g6 += d * x[k + 6];
+        g7 += d * x[k + 7];
+      }
+      const w = o * ins + i;
+      weight[w] = g0;
+      weight[w + 1] = g1;
+      weight[w + 2] = g2;
+      weight[w + 3] = g3;
+      weight[w + 4] = g4;
+      weight[w + 5] = g5;
+      weight[w + 6] = g6;
+      weight[w + 7] = g7;
+    }
+  }
+}
+
+function affineBack(dx, dy, x, part, grad, rows, ins, outs) {
+  backToWeights(grad, dy, x, rows, ins, outs);
+  if (dx) backToInput(dx, dy, part, rows, ins, outs);
+}
+
+/** Layer norm of every row: `unit` has mean 0 and size 1, `scale` is what it was divided by. */
+function normalise(y, { unit, scale }, x, { weight, bias }, rows) {
+  for (let r = 0; r < rows; r += 1) {
+    const from = r * WIDTH;
+    let [mean, variance] = [0, 0];
+    for (let c = 0; c < WIDTH; c += 1) mean += x[from + c] / WIDTH;
+    for (let c = 0; c < WIDTH; c += 1) variance += (x[from + c] - mean) ** 2 / WIDTH;
+    scale[r] = Math.sqrt(variance + EPS);
+    for (let c = 0; c < WIDTH; c += 1) {
+      const u = (x[from + c] - mean) / scale[r];
+      unit[from + c] = u;
+      y[from + c] = weight[c] * u + bias[c];
+    }
+  }
+}
+
+/** The same backwards; what x gets is added to dx, or is dx where that is dy itself. */
+function normaliseBack(dx, dy, { unit, scale }, { weight }, grad, rows) {
+  for (let r = 0; r < rows; r += 1) {
+    const from = r * WIDTH;
+    let [mean, along] = [0, 0];
+    for (let c = 0; c < WIDTH; c += 1) {
+      const d = dy[from + c];
+      grad.weight[c] += d * unit[from + c];
+      grad.bias[c] += d;
+      mean += (d * weight[c]) / WIDTH;
+      along += (d * weight[c] * unit[from + c]) / WIDTH;
+    }
+    for (let c = 0; c < WIDTH; c += 1) {
+      const d = (dy[from + c] * weight[c] - mean - unit[from + c] * along) / scale[r];
+      dx[from + c] = dx === dy ? d : dx[from + c] + d;
+    }
+  }
+}
+
+/** The mean cross-entropy of the logits; writes its gradient into `d`. */
+function crossEntropy(d, logits, answers, rows) {
+  let loss = 0;
+  for (let r = 0; r < rows; r += 1) {
+    const [a, b] = [logits[2 * r], logits[2 * r + 1]];
+    const top = Math.max(a, b);
+    const total = Math.exp(a - top) + Math.exp(b - top);
+    loss += (top + Math.log(total) - (answers[r] ? b : a)) / rows;
+    d[2 * r] = (Math.exp(a - top) / total - (answers[r] ? 0 : 1)) / rows;
+    d[2 * r + 1] = (Math.exp(b - top) / total - (answers[r] ? 1 : 0)) / rows;
+  }
+  return loss;
+}
+
+/**
+ * The stack of a setting with these weights, for up to `most` rows at once. `weights` and `slope` are
+ * the lists of its parameters and of their gradient; `states[l]` is what enters block l, and the last what leaves.
+ */
+export function stack({ depth, wiring, activation }, weights, most) {
+  const shapes = shapesOf(depth, wiring);
+  const slope = new Float64Array(weights.length);
+  const rowsOf = (channels) => new Float64Array(most * channels);
+  const normed = () => ({ unit: rowsOf(WIDTH), scale: rowsOf(1) });
+  return {
+    depth, ...WIRINGS[wiring], bend: BENDS[activation], shapes, weights, slope,
+    parts: viewsOf(weights, shapes),
+    grads: viewsOf(slope, shapes),
+    states: Array.from({ length: depth + 1 }, () => rowsOf(WIDTH)),
+    caches: Array.from({ length: depth }, () => ({
+      read: rowsOf(WIDTH), z: rowsOf(HIDDEN), a: rowsOf(HIDDEN), sum: rowsOf(WIDTH), ...normed(),
+    })),
+    end: { read: rowsOf(WIDTH), ...normed() },
+    logits: rowsOf(CLASSES),
+    back: { logits: rowsOf(CLASSES), state: rowsOf(WIDTH), read: rowsOf(WIDTH), hidden: rowsOf(HIDDEN) },
+  };
+}
+
+function blockForward(net, l, rows) {
+  const { adds, norm, parts, bend: [value] } = net;
+  const [name, x, y] = [`blocks.${l}`, net.states[l], net.states[l + 1]];
+  const cache = net.caches[l];
+  const before = norm === "pre";
+  if (before) normalise(cache.read, cache, x, parts[`${name}.norm`], rows);
+  affine(cache.z, before ? cache.read : x, parts[`${name}.mlp.fc1`], rows, WIDTH, HIDDEN);
+  for (let i = 0; i < rows * HIDDEN; i += 1) cache.a[i] = value(cache.z[i]);
+  const sum = norm === "post" ? cache.sum : y;
+  affine(sum, cache.a, parts[`${name}.mlp.fc2`], rows, HIDDEN, WIDTH);
+  if (adds) for (let i = 0; i < rows * WIDTH; i += 1) sum[i] += x[i];
+  if (norm === "post") normalise(y, cache, sum, parts[`${name}.norm`], rows);
+}
+
+/** Takes back.state from what leaves block l to what enters it. */
+function blockBackward(net, l, rows) {
+  const { adds, norm, parts, grads, back, bend: [, slopeAt] } = net;
+  const [name, cache] = [`blocks.${l}`, net.caches[l]];
+  const d = back.state;
+  if (norm === "post") normaliseBack(d, d, cache, parts[`${name}.norm`], grads[`${name}.norm`], rows);
+  affineBack(back.hidden, d, cache.a, parts[`${name}.mlp.fc2`], grads[`${name}.mlp.fc2`], rows, HIDDEN, WIDTH);
+  for (let i = 0; i < rows * HIDDEN; i += 1) back.hidden[i] *= slopeAt(cache.z[i], cache.a[i]);
+  const into = adds ? back.read : d;
+  const x = norm === "pre" ? cache.read : net.states[l];
+  affineBack(into, back.hidden, x, parts[`${name}.mlp.fc1`], grads[`${name}.mlp.fc1`], rows, WIDTH, HIDDEN);
+  if (norm === "pre") {
+    normaliseBack(d, into, cache, parts[`${name}.norm`], grads[`${name}.norm`], rows);
+  } else if (adds) {
+    for (let i = 0; i < rows * WIDTH; i += 1) d[i] += into[i];
+  }
+}
+
+/** The logits of the first `rows` points, into `net.logits`. */
+export function forward(net, points, rows) {
+  const { depth, parts, states, logits } = net;
+  affine(states[0], points, parts.first, rows, INPUTS, WIDTH);
+  for (let l = 0; l < depth; l += 1) blockForward(net, l, rows);
+  const end = parts.norm ? net.end.read : states[depth];
+  if (parts.norm) normalise(end, net.end, states[depth], parts.norm, rows);
+  affine(logits, end, parts.last, rows, WIDTH, CLASSES);
+  return logits;
+}
+
+/** The loss of a batch; its gradient is written into `net.slope`. */
+export function lossAndGradient(net, { points, answers, rows }) {
+  const { depth, parts, grads, states, back } = net;
+  const loss = crossEntropy(back.logits, forward(net, points, rows), answers, rows);
+  net.slope.fill(0);
+  const end = parts.norm ? net.end.read : states[depth];
+  affineBack(back.state, back.logits, end, parts.last, grads.last, rows, WIDTH, CLASSES);
+  if (parts.norm) normaliseBack(back.state, back.state, net.end, parts.norm, grads.norm, rows);
+  for (let l = depth - 1; l >= 0; l -= 1) blockBackward(net, l, rows);
+  affineBack(null, back.state, points, parts.first, grads.first, rows, INPUTS, WIDTH);
+  return loss;
+}

@@ -1,0 +1,201 @@
+"""Chapters 7 to 9: a deep stack of feed-forward networks that trains in the page."""
+
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+import traitlets
+from matplotlib.axes import Axes
+from matplotlib.colors import to_rgb
+from matplotlib.figure import Figure
+
+from mygpt import plots
+from mygpt.explorers.kit.base import Explorer, check_member, count, module, stylesheet
+from mygpt.explorers.train_stack import training
+
+TASKS = tuple(training.POINTS)
+ACTIVATIONS = ("relu", "gelu", "silu")
+MAX_DEPTH = 40
+MAX_SEED = 99
+LARGEST = 10.0  # gain and learning rate
+REACH = 2.3  # of the picture of the plane
+
+
+class TrainStack(Explorer):
+    """A stack of feed-forward networks that learns to tell two spirals apart.
+
+    It has `depth` blocks, 1 to 40, of width 8 with 16 neurons each, between a layer
+    that reads the two coordinates of a point and one that gives two logits. `wiring` is
+    "plain", "residual", "pre-norm" or "post-norm", `activation` "relu", "gelu" or
+    "silu". The first weights are drawn from `seed`, 0 to 99, as `nn.Linear` draws them;
+    those of the blocks, not the biases, are multiplied by `gain`. Steps are Adam's at
+    the learning `rate`; gain and rate are above 0 and at most 10.
+
+    The task "short" has 128 points on the spirals of chapter 7, and each step reads all
+    of them. "long" has 512 points on longer spirals, and each step reads 64. `beside`
+    holds settings of a second stack that differ: `{"wiring": "plain"}`. What is seen is
+    always what `steps` steps of these settings give, 0 to 5,000.
+    """
+
+    _esm = module("train_stack")
+    _css = stylesheet("train_stack")
+
+    task = traitlets.Unicode().tag(sync=True)
+    left = traitlets.Dict().tag(sync=True)
+    right = traitlets.Dict().tag(sync=True)  # empty where there is one stack
+    steps = traitlets.Int().tag(sync=True)
+
+    def __init__(
+        self,
+        wiring: str = "residual",
+        *,
+        depth: int = 20,
+        activation: str = "relu",
+        gain: float = 1.0,
+        rate: float = 0.003,
+        seed: int = 0,
+        task: str = "short",
+        beside: Mapping[str, Any] | None = None,
+        steps: int = 0,
+    ) -> None:
+        left = {
+            "wiring": wiring,
+            "depth": depth,
+            "activation": activation,
+            "gain": gain,
+            "rate": rate,
+            "seed": seed,
+        }
+        super().__init__(
+            task=task,
+            left=left,
+            right={} if beside is None else left | dict(beside),
+            steps=steps,
+            description="A deep stack that trains in the page.",
+        )
+
+    def __repr__(self) -> str:
+        return f"TrainStack({' beside '.join(map(_name, self.settings()))})"
+
+    def settings(self) -> list[dict[str, Any]]:
+        """The settings of the one stack, or of the two."""
+        return [one for one in (self.left, self.right) if one]
+
+    def trained(self) -> list[training.StackCourse]:
+        """Train the one stack or the two in PyTorch, as far as the page has."""
+        return [
+            training.train_stack(self.task, one, self.steps) for one in self.settings()
+        ]
+
+    @traitlets.validate("task")
+    def _known_task(self, proposal) -> str:
+        return check_member("task", proposal["value"], TASKS)
+
+    @traitlets.validate("steps")
+    def _steps_in_range(self, proposal) -> int:
+        return _whole("steps", proposal["value"], 0, training.MAX_STEPS)
+
+    @traitlets.validate("left", "right")
+    def _known_setting(self, proposal) -> dict[str, Any]:
+        name, given = proposal["trait"].name, proposal["value"]
+        if not given and name == "right":
+            return given
+        return checked_setting(given)
+
+    def draw(self, figure: Figure) -> None:
+        """The plane of each stack; loss by step, signal and gradient by block."""
+        courses = self.trained()
+        columns = [*("plane" for _ in courses), "curves"]
+        parts = figure.subfigures(
+            1, len(columns), width_ratios=[1] * len(courses) + [1.1]
+        )
+        for part, one, course in zip(parts, self.settings(), courses, strict=False):
+            self._draw_plane(part.subplots(), one, course)
+        axes = parts[-1].subplots(3 if self.steps else 2, 1)
+        looks = self._looks()
+        if self.steps:
+            _draw_losses(axes[0], looks, courses)
+        _draw_sizes(axes[-2], "signal", looks, [one.signal for one in courses], 0)
+        _draw_sizes(axes[-1], "gradient", looks, [one.gradient for one in courses], 1)
+        axes[-1].set_xlabel("block")
+
+    def _looks(self) -> list[dict]:
+        """The looks of the stacks' curves: those of their wirings, if they differ."""
+        wirings = [one["wiring"] for one in self.settings()]
+        looks = [plots.looks_of([wiring])[wiring] for wiring in wirings]
+        if len(set(wirings)) < len(wirings):
+            looks[1] = {"color": plots.PALETTE["ink"], "linestyle": "--"}
+        return looks
+
+    def _draw_plane(
+        self, ax: Axes, setting: dict, course: training.StackCourse
+    ) -> None:
+        task = training.spirals(self.task, setting["seed"])
+        lean = training.plane(course.stack, REACH, 72)
+        colours = np.array([to_rgb(plots.SERIES[k]) for k in (0, 1)])
+        sure = np.nan_to_num(0.6 * np.abs(lean))[..., None]
+        picture = np.concatenate([colours[(lean > 0).astype(int)], sure], -1)
+        ax.imshow(picture, origin="lower", extent=(-REACH, REACH, -REACH, REACH))
+        for k, mark in enumerate("o^"):
+            points = task.points[task.arm == k].T
+            ax.plot(*points, mark, color=plots.SERIES[k], markersize=2)
+        end = f"loss {course.losses[-1]:.2g}, {100 * course.right:.0f} % right"
+        ax.set(title=_name(setting), xlabel=end, xticks=[], yticks=[])
+        ax.grid(visible=False)
+
+
+def _name(setting: Mapping[str, Any]) -> str:
+    return f"{setting['wiring']}, {count(setting['depth'], 'block')}"
+
+
+def checked_setting(given: Mapping[str, Any]) -> dict[str, Any]:
+    """Return a setting of a stack; raise a ValueError for one that it cannot have."""
+    names = ("wiring", "depth", "activation", "gain", "rate", "seed")
+    odd = [name for name in given if name not in names]
+    missing = [name for name in names if name not in given]
+    if odd or missing:
+        which = f"no {odd[0]!r} is known" if odd else f"{missing[0]!r} is missing"
+        raise ValueError(f"a stack has the settings {list(names)}: {which}")
+    return {
+        "wiring": check_member("wiring", given["wiring"], plots.WIRINGS),
+        "depth": _whole("depth", given["depth"], 1, MAX_DEPTH),
+        "activation": check_member("activation", given["activation"], ACTIVATIONS),
+        "gain": _above_zero("gain", given["gain"]),
+        "rate": _above_zero("rate", given["rate"]),
+        "seed": _whole("seed", given["seed"], 0, MAX_SEED),
+    }
+
+
+def _whole(name: str, value: object, low: int, high: int) -> int:
+    whole = isinstance(value, int) and not isinstance(value, bool)
+    if not whole or not low <= value <= high:
+        span = f"from {low} to {high:,}"
+        raise ValueError(f"{name} must be a whole number {span}, got {value!r}")
+    return value
+
+
+def _above_zero(name: str, value: object) -> float:
+    number = isinstance(value, int | float) and not isinstance(value, bool)
+    if not number or not 0 < value <= LARGEST:
+        raise ValueError(
+            f"{name} must be above 0 and at most {LARGEST:g}, got {value!r}"
+        )
+    return float(value)
+
+
+def _draw_losses(ax: Axes, looks: list[dict], courses: list) -> None:
+    for look, course in zip(looks, courses, strict=True):
+        ax.plot(course.losses, **look)
+    ax.axhline(np.log(2), color=plots.PALETTE["ink"], linewidth=1, linestyle=":")
+    ax.set(ylabel="loss", ylim=(0, 1.1))
+
+
+def _draw_sizes(
+    ax: Axes, name: str, looks: list[dict], lists: list, first: int
+) -> None:
+    for look, sizes in zip(looks, lists, strict=True):
+        sizes = np.array(sizes)
+        sizes[~(np.isfinite(sizes) & (sizes > 0))] = np.nan
+        style = look if len(sizes) > 1 else look | {"marker": "o"}
+        ax.plot(range(first, first + len(sizes)), sizes, **style)
+    ax.set(ylabel=name, yscale="log")

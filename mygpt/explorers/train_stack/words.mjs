@@ -1,0 +1,172 @@
+// What TrainStack has to say, the settings that it knows, and its links; no page is touched here.
+
+import { clamp } from "../kit/drawing.mjs";
+import { LOOKED_BACK, MAX_STEPS, TASKS } from "./course.mjs";
+import { BENDS, WIRINGS } from "./net.mjs";
+import { significant } from "../kit/picture.mjs";
+
+export const TASK_NAMES = [["short", "Short spirals"], ["long", "Long spirals"]];
+export const WIRING_NAMES = [
+  ["plain", "Plain"], ["residual", "Residual"], ["pre-norm", "Pre-norm"], ["post-norm", "Post-norm"],
+];
+export const BEND_NAMES = [["relu", "ReLU"], ["gelu", "GELU"], ["silu", "SiLU"]];
+export const MAX_DEPTH = 40;
+export const MAX_SEED = 99;
+export const GAINS = [0.5, 0.7, 0.85, 1, 1.2, 1.4, 1.7, 2, 2.4, 2.8, 3.3, 4];
+export const RATES = [-4, -3, -2, -1].flatMap((power) =>
+  [1, 1.5, 2, 3, 5, 7].map((digit) => Number(`${digit}e${power}`))).concat(1);
+export const DEFAULT = {
+  wiring: "residual", depth: 20, activation: "relu", gain: 1, rate: 0.003, seed: 0,
+};
+const LINK = "#stack=";
+const GUESSING = Math.LN2;
+
+/** The place among some values that is nearest to one, by ratio. */
+export function nearest(values, value) {
+  const away = values.map((one) => Math.abs(Math.log(one / value)));
+  return Math.max(0, away.indexOf(Math.min(...away)));
+}
+
+const isWhole = (low, high) => (value) => Number.isInteger(value) && value >= low && value <= high;
+const isAbove0 = (high) => (value) => Number.isFinite(value) && value > 0 && value <= high;
+const RULES = {
+  wiring: [(value) => Object.hasOwn(WIRINGS, value), `one of ${Object.keys(WIRINGS).join(", ")}`],
+  depth: [isWhole(1, MAX_DEPTH), `a whole number from 1 to ${MAX_DEPTH}`],
+  activation: [(value) => Object.hasOwn(BENDS, value), `one of ${Object.keys(BENDS).join(", ")}`],
+  gain: [isAbove0(10), "above 0 and at most 10"],
+  rate: [isAbove0(10), "above 0 and at most 10"],
+  seed: [isWhole(0, MAX_SEED), `a whole number from 0 to ${MAX_SEED}`],
+};
+
+/** A setting as the traits have it; what no page can use is as in the default. */
+export function settingOf(given) {
+  return Object.fromEntries(Object.entries(RULES).map(([name, [fits]]) =>
+    [name, fits(given?.[name]) ? given[name] : DEFAULT[name]]));
+}
+
+/** The address of a task and one setting or two: `#stack=short;plain,20,relu,1,0.003,0`. */
+export function linkOf(task, settings) {
+  const lists = settings.map((one) => Object.keys(RULES).map((name) => one[name]).join(","));
+  return LINK + [task, ...lists].join(";");
+}
+
+function settingIn(text) {
+  const given = text.split(",");
+  const names = Object.keys(RULES);
+  if (given.length !== names.length) {
+    throw new Error(`a setting has ${names.length} parts (${names.join(", ")}), not ${given.length}`);
+  }
+  return Object.fromEntries(names.map((name, i) => {
+    const value = ["wiring", "activation"].includes(name) ? given[i] : Number(given[i] || NaN);
+    const [fits, what] = RULES[name];
+    if (!fits(value)) throw new Error(`its ${name} must be ${what}, not “${given[i].slice(0, 20)}”`);
+    return [name, value];
+  }));
+}
+
+/** What an address's hash asks for; undefined for another hash. Throws where there is no such thing. */
+export function linkedSettings(hash) {
+  if (!hash.startsWith(LINK)) return undefined;
+  const [task, ...lists] = hash.slice(LINK.length).split(";");
+  if (!Object.hasOwn(TASKS, task)) {
+    throw new Error(`its task must be one of ${Object.keys(TASKS).join(", ")}, not “${task.slice(0, 20)}”`);
+  }
+  if (lists.length < 1 || lists.length > 2) throw new Error("it must have one setting or two");
+  return { task, settings: lists.map(settingIn) };
+}
+
+const SIDES = ["Left", "Right"];
+const nameOf = (names, key) => names.find(([one]) => one === key)[1];
+const blocks = (depth) => `${depth} block${depth === 1 ? "" : "s"}`;
+export const rateText = (rate) => (rate >= 0.001 ? String(Number(rate.toPrecision(4))) : significant(rate));
+
+export const gainText = (gain) => String(Number(gain.toPrecision(4)));
+
+/** The name of a side, where there are two. */
+export const sideName = ({ sides }, i) => (sides.length > 1 ? `${SIDES[i]} stack` : "Stack");
+
+/** A stack in a few words. */
+export const stackText = ({ wiring, depth }) => `${nameOf(WIRING_NAMES, wiring)}, ${blocks(depth)}`;
+
+/** The whole setting, for paper and for listeners. */
+export function settingText({ task, sides }) {
+  const one = ({ setting }, i) => `${sides.length > 1 ? `${SIDES[i]}: ` : ""}${stackText(setting)}, ${
+    nameOf(BEND_NAMES, setting.activation)}, gain ${gainText(setting.gain)}, learning rate ${
+    rateText(setting.rate)}, seed ${setting.seed}.`;
+  return [`${nameOf(TASK_NAMES, task)}.`, ...sides.map(one)].join(" ");
+}
+
+const SAID = { depth: "blocks", rate: "learning rate" };
+
+/** In what two settings differ. */
+export function differenceText(sides) {
+  if (sides.length < 2) return "";
+  const [a, b] = sides.map(({ setting }) => setting);
+  const names = Object.keys(RULES).filter((name) => a[name] !== b[name]).map((name) => SAID[name] ?? name);
+  if (!names.length) return "The two stacks are the same.";
+  const last = names.pop();
+  const all = names.length ? `${names.join(", ")} and ${last}` : last;
+  return `The two stacks differ ${names.length ? "" : "only "}in ${all}.`;
+}
+
+export const lossText = (loss) => (!Number.isFinite(loss) ? "too large" : significant(loss));
+export const shareText = (share) => (share === null ? "…" : `${Math.round(100 * share)} %`);
+
+/** What has become of a stack. */
+export function verdict({ now, sizes, right, recent }) {
+  if (now.lost && !now.done) {
+    return "The loss is too large before the first step. Try a smaller gain.";
+  }
+  if (now.lost) {
+    return `Diverged at step ${now.done}: the loss is too large. Try a smaller learning rate.`;
+  }
+  if (!now.done) {
+    const [first] = sizes.gradient;
+    return `No step yet. Gradient of block 1: ${significant(first)}.`;
+  }
+  if (right === null || now.done < LOOKED_BACK) return "";
+  if (recent > 2 * GUESSING) return "The loss is far above that of guessing.";
+  if (right < 0.6) return recent > 0.67 ? "No better than guessing." : "";
+  if (right < 0.75) return "A little better than guessing.";
+  return right >= 0.95 ? "It has learned the spirals." : "It has learned part of the spirals.";
+}
+
+const statusOf = (state, side, i) => `${sideName(state, i)}: loss ${lossText(side.now.loss)}, ${
+  shareText(side.right)} of new points right. ${verdict(side)}`;
+
+/** Where the training stands, for listeners. */
+export function sentenceOf(state) {
+  return [`Step ${state.done}.`, ...state.sides.map((side, i) => statusOf(state, side, i))].join(" ");
+}
+
+/** What two axes span: steps up to a round number. */
+export function lastStep(done) {
+  return [50, 100, 200, 500, 1000, 2000, MAX_STEPS].find((end) => end >= done) ?? MAX_STEPS;
+}
+
+/** At most some points of a list of losses: its own, or the means of stretches of equal length. */
+export function thinnedLosses(losses, most = 250) {
+  const stretch = Math.ceil(losses.length / most);
+  const steps = [];
+  const means = [];
+  for (let from = 0; from < losses.length; from += stretch) {
+    const part = losses.slice(from, from + stretch);
+    const mean = part.reduce((sum, one) => sum + one, 0) / part.length;
+    steps.push(from + (part.length - 1) / 2);
+    means.push(Number.isFinite(mean) ? mean : NaN);
+  }
+  return { steps, means };
+}
+
+/** The powers of ten of some sizes; NaN for what has none. */
+export const powersOf = (list) => list.map((one) => (one > 0 && Number.isFinite(one) ? Math.log10(one) : NaN));
+
+/** Whole powers of ten around some lists of powers, at least two apart. */
+export function powerSpan(lists) {
+  const found = lists.flat().filter((one) => !Number.isNaN(one));
+  if (!found.length) return [-1, 1];
+  const low = Math.floor(Math.min(...found));
+  return [low, Math.max(Math.ceil(Math.max(...found)), low + 2)];
+}
+
+export const stepsOf = (value) => clamp(Math.round(value) || 0, 0, MAX_STEPS);

@@ -1,8 +1,8 @@
 """What `make book`, `make test` and the other commands do; standard library only.
 
     python3 make.py COMMAND    book, lab, plain, epub, pdf, test, unit, slow, chapters,
-                               processors, mutants, links, one of CHECKS, or a run in
-                               other environments (see APART)
+                               processors, mutants, links, javascript, one of CHECKS,
+                               or a run in other environments (see APART)
     python3 make.py processors NAME …    some settings or notebooks alone
     python3 make.py slow NAME …          some files of slow tests alone: launch, browser
     python3 make.py mutants NAME …       see tools/mutants/__main__.py
@@ -26,6 +26,7 @@ from pathlib import Path
 OLDEST = (3, 11)
 ROOT = Path(__file__).resolve().parent
 VENV = ROOT / ".venv"
+NODE_MODULES = ROOT / "node_modules"
 PYTHON = VENV / ("Scripts/python.exe" if os.name == "nt" else "bin/python")
 BUILD = ROOT / "_build"
 NOTEBOOKS = ROOT / "notebooks"  # where `make lab` puts them, to work in
@@ -44,6 +45,8 @@ CHECKS = {
     "notebooks": [PYTHON, "-m", "tools.execute", "--check"],
     "types": [PYTHON, "-m", "mypy"],
 }
+# The same for the scripts: package.json says what each runs.
+SCRIPTS = ("style", "format", "types")
 # These make environments of their own, of the Python that runs this file.
 APART = {
     "colab": ["publish.elsewhere", "colab"],
@@ -65,6 +68,10 @@ BROWSERS = (
 NO_BROWSER = (
     "none is on the PATH (Debian: apt-get install chromium-headless-shell; "
     "macOS: brew install --cask chromium)"
+)
+NO_NODE = (
+    "they are not both on the PATH (Debian: apt-get install nodejs npm; "
+    "macOS: brew install node)"
 )
 WITH_NAMES = ("processors", "mutants", "slow")
 
@@ -143,6 +150,7 @@ def wait(process: "subprocess.Popen") -> "tuple[int, str]":
 
 NO_NETWORK = (
     r"Failed to establish a new connection|NameResolutionError|Network is unreachable"
+    r"|code (ENOTFOUND|EAI_AGAIN|ECONNREFUSED)"
 )
 KNOWN = (
     (r"No space left on device", "the disk is full"),
@@ -151,7 +159,7 @@ KNOWN = (
 )
 TELLING = (
     r"^(ERROR|Error|FAILED)\b|: (ERROR|WARNING|error)[: ]|^\w*(Error|Exception):"
-    r"|^Found \d+ error"
+    r"|^Found \d+ error|^✖ \d+ problem|^\[warn\] Code style|^npm error (?!A complete)"
 )
 
 
@@ -180,6 +188,17 @@ def install(requirements: str) -> None:
     run("installing", [*pip, "-r", requirements, "-e", "."])
     # Built now, or the first import would announce it in a notebook's output.
     run("building the font cache", [PYTHON, "-c", "import matplotlib.font_manager"])
+    stamp.write_text(key)
+
+
+def install_scripts_tools(npm: str) -> None:
+    """Install what package-lock.json lists in node_modules, if anything has changed."""
+    files = [ROOT / name for name in ("package.json", "package-lock.json", ".npmrc")]
+    key = hashlib.sha256(b"".join(path.read_bytes() for path in files)).hexdigest()
+    stamp = NODE_MODULES / "installed"
+    if stamp.exists() and stamp.read_text() == key:
+        return
+    run("installing the scripts' tools", [npm, "ci"])
     stamp.write_text(key)
 
 
@@ -293,6 +312,24 @@ def check(name: str) -> None:
     run(name, CHECKS[name])
 
 
+def javascript() -> None:
+    """Check the scripts' style, format and types; without npm, say so loudly."""
+    npm = shutil.which("npm")
+    if npm is None or not shutil.which("node"):
+        message = f"JAVASCRIPT CHECKS SKIPPED: they need node and npm, and {NO_NODE}"
+        if os.environ.get("MYGPT_REQUIRE_NODE"):
+            raise Stop(message)
+        return say(f"\n!! {message}")
+    install_scripts_tools(npm)
+    command = [npm, "run", "--silent"]
+    names = {name: f"the scripts' {name}" for name in SCRIPTS}
+    steps = [partial(run, what, [*command, name]) for name, what in names.items()]
+    causes = failures(steps)
+    if causes:
+        raise Stop("; ".join(causes))
+    return None
+
+
 def test() -> None:
     """Run every check, the later ones too when an earlier one fails.
 
@@ -301,7 +338,7 @@ def test() -> None:
     """
     install("requirements-dev.txt")
     site = [chapters_as_stored, partial(build_site, aside=True), browser_tests]
-    rest = [*(partial(check, name) for name in CHECKS), unit_tests]
+    rest = [*(partial(check, name) for name in CHECKS), javascript, unit_tests]
     with ThreadPoolExecutor(1) as second_row:
         of_site = second_row.submit(failures, site)
         causes = failures(rest) + of_site.result()
@@ -428,6 +465,7 @@ def commands() -> dict:
     found.update({"processors": processors, "mutants": mutants})
     found.update((name, partial(on_paper, name)) for name in ("epub", "pdf"))
     found.update((name, partial(check, name)) for name in CHECKS)
+    found["javascript"] = javascript
     found.update((name, partial(apart, name)) for name in APART)
     return found
 

@@ -29,7 +29,7 @@ from tools.live_lab import VIEW, still
 from website.launch import launch_links
 
 LOGGER = logging.getLogger(__name__)
-HOST = "host.js"
+HOST = "host.js"  # made of website/host.mjs and the explorers' model
 DEFAULT_EXPORT = re.compile(r"^export default (.+?);?[ \t]*$", re.M)
 MODULE_LINE = re.compile(r"^(import|export)\b.*$", re.M)
 WITHHELD = (
@@ -221,6 +221,22 @@ def _stored(app: Sphinx, picture: bytes) -> str:
     return "/" + Path(os.path.relpath(path, app.srcdir)).as_posix()
 
 
+def host_script() -> str:
+    """The classic script that starts a page's explorers."""
+    from mygpt.explorers.kit import base
+
+    body = base.joined([base.MODEL, Path(__file__).with_name("host.mjs")])
+    return f'"use strict";\n(() => {{\n{body}}})();\n'
+
+
+def write_host(app: Sphinx) -> None:
+    """Write the host before the pages, which name it with a checksum."""
+    if app.builder.format == "html":
+        folder = Path(app.outdir, "_static")
+        folder.mkdir(parents=True, exist_ok=True)
+        (folder / HOST).write_text(host_script(), encoding="utf-8")
+
+
 def visit_explorer(self, node: explorer) -> None:
     """Write the placeholder: the state, and a still for readers without scripts."""
     image = node.children[0]
@@ -270,6 +286,7 @@ def setup(app: Sphinx) -> None:
     app.add_node(
         explorer, html=(visit_explorer, None), latex=(pass_through, pass_through)
     )
+    app.connect("builder-inited", write_host)
     app.connect(
         "doctree-read", replace_views, priority=400
     )  # before images are collected

@@ -1,13 +1,26 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 
-import { doublings, exact, inBytes, inWords, nearestStop, percent, stacked } from "../../mygpt/explorers/kit/amounts.mjs";
+import {
+  doublings,
+  exact,
+  inBytes,
+  inWords,
+  nearestStop,
+  percent,
+  stacked,
+} from "../../mygpt/explorers/kit/amounts.mjs";
 
 test("numbers have separators, and words from a million on", () => {
   assert.equal(exact(124439808), "124,439,808");
   const known = [
-    [0, "0"], [999_999, "999,999"], [1e6, "1.00 million"], [1_557_611_200, "1.56 billion"],
-    [12_345_678, "12.3 million"], [999_499_999, "999 million"], [999_500_000, "1.00 billion"],
+    [0, "0"],
+    [999_999, "999,999"],
+    [1e6, "1.00 million"],
+    [1_557_611_200, "1.56 billion"],
+    [12_345_678, "12.3 million"],
+    [999_499_999, "999 million"],
+    [999_500_000, "1.00 billion"],
     [1_040_400_000_000_000, "1.04 quadrillion"],
   ];
   for (const [number, text] of known) assert.equal(inWords(number), text);
@@ -19,7 +32,10 @@ test("numbers have separators, and words from a million on", () => {
 
 test("the parts of a bar follow each other and fill their share", () => {
   assert.deepEqual(stacked([1, 3, 0, 4], 16, 800), [
-    { start: 0, size: 50 }, { start: 50, size: 150 }, { start: 200, size: 0 }, { start: 200, size: 200 },
+    { start: 0, size: 50 },
+    { start: 50, size: 150 },
+    { start: 200, size: 0 },
+    { start: 200, size: 200 },
   ]);
 });
 

@@ -32,12 +32,22 @@ test("of a long text the other words share a line, and so do the masked ones", (
   const words = Array.from({ length: 17 }, (_, i) => `word ${i}`);
   const weights = words.map((_, i) => (i < 13 ? (i + 1) / 91 : 0));
   const lines = linesOf(weights, 13, words);
-  assert.deepEqual(lines.slice(0, 10).map(({ place }) => place), [3, 4, 5, 6, 7, 8, 9, 10, 11, 12]);
-  assert.deepEqual(lines.slice(10).map(({ text, weight }) => [text, weight]), [
-    ["3 others", (6 / 91).toFixed(3)], ["4 words", "masked"],
-  ]);
+  assert.deepEqual(
+    lines.slice(0, 10).map(({ place }) => place),
+    [3, 4, 5, 6, 7, 8, 9, 10, 11, 12],
+  );
+  assert.deepEqual(
+    lines.slice(10).map(({ text, weight }) => [text, weight]),
+    [
+      ["3 others", (6 / 91).toFixed(3)],
+      ["4 words", "masked"],
+    ],
+  );
   const one = linesOf(weights.slice(0, 13), 12, words.slice(0, 13)).slice(10);
-  assert.deepEqual(one.map(({ text }) => text), ["2 others", "1 word"]);
+  assert.deepEqual(
+    one.map(({ text }) => text),
+    ["2 others", "1 word"],
+  );
 });
 
 test("words over the columns slant where a column is narrower than a word", () => {
@@ -49,6 +59,9 @@ test("words over the columns slant where a column is narrower than a word", () =
     assert.equal(gutter + room, width);
     assert.deepEqual(free, [true, true, true, true, true]);
   }
-  const { free } = sizesOf(Array.from({ length: 97 }, () => "word"), 640);
+  const { free } = sizesOf(
+    Array.from({ length: 97 }, () => "word"),
+    640,
+  );
   assert.ok(free.includes(false) && free.includes(true));
 });

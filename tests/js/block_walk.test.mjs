@@ -14,7 +14,11 @@ test("a strip has one bar for each number, up and down from the middle, by sign"
 });
 
 test("stages of one width share one scale, whichever of them is shown", () => {
-  const vectors = [[1, -6], [0.5, 0.25], [9, 9, 9]];
+  const vectors = [
+    [1, -6],
+    [0.5, 0.25],
+    [9, 9, 9],
+  ];
   const state = { widths: [2, 2, 3], vector: (stage) => vectors[stage] };
   assert.deepEqual(domainOf(state, 0), domainOf(state, 1));
   assert.ok(domainOf(state, 1)[0] <= -6);

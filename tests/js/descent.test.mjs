@@ -9,15 +9,28 @@ import { snapped, thinned } from "../../mygpt/explorers/descent/marks.mjs";
 import { NEURONS, initialWeights, network } from "../../mygpt/explorers/descent/network.mjs";
 import { advance, ended } from "../../mygpt/explorers/descent/run.mjs";
 import {
-  RULES, descent, nextMove, oneWeight, settled, takeStep, twoWeights, valley,
+  RULES,
+  descent,
+  nextMove,
+  oneWeight,
+  settled,
+  takeStep,
+  twoWeights,
+  valley,
 } from "../../mygpt/explorers/descent/steps.mjs";
 import {
-  LIMITS, nextLines, numberText, numbersOf, rateText, settingText, verdict,
+  LIMITS,
+  nextLines,
+  numberText,
+  numbersOf,
+  rateText,
+  settingText,
+  verdict,
 } from "../../mygpt/explorers/descent/words.mjs";
 import { panelWidths } from "../../mygpt/explorers/kit/picture.mjs";
 
-const near = (found, wanted, least = 1e-12) => found.forEach((one, i) =>
-  assert.ok(Math.abs(one - wanted[i]) <= least, `${found} is not ${wanted}`));
+const near = (found, wanted, least = 1e-12) =>
+  found.forEach((one, i) => assert.ok(Math.abs(one - wanted[i]) <= least, `${found} is not ${wanted}`));
 
 function gone(steps, { problem = oneWeight, start = [0], rule = "plain", rate = 0.1 } = {}) {
   const now = descent(problem, start, { rule, rate });
@@ -105,9 +118,8 @@ test("in the valley a step crosses it, goes along it, or overshoots", () => {
 });
 
 test("of a network the words count where the loss rose", () => {
-  const trained = (steps, more) => words(gone(steps, {
-    problem: network(8, "tanh"), start: initialWeights(8, 0), ...more,
-  }), "network");
+  const trained = (steps, more) =>
+    words(gone(steps, { problem: network(8, "tanh"), start: initialWeights(8, 0), ...more }), "network");
   assert.match(trained(0), /random/);
   assert.equal(trained(1), "The loss fell at the first step.");
   assert.equal(trained(7), "The loss fell at each of the last 7 steps.");
@@ -121,22 +133,33 @@ test("the next step is written out, with its velocity or its direction", () => {
   assert.deepEqual(lines("plain"), ["Next: w − rate × slope = 2.4000 − 0.1 × (−4.8000) = 2.8800"]);
   assert.deepEqual(lines("momentum"), [
     "Next: velocity = 0.9 × (−24.0000) + (−4.8000) = −26.4000",
-    "w − rate × velocity = 2.4000 − 0.1 × (−26.4000) = 5.0400"]);
+    "w − rate × velocity = 2.4000 − 0.1 × (−26.4000) = 5.0400",
+  ]);
   assert.deepEqual(lines("adam"), [
     "Next: direction = mean slope / root of the mean square = −0.9990",
-    "w − rate × direction = 0.1000 − 0.1 × (−0.9990) = 0.1999"]);
+    "w − rate × direction = 0.1000 − 0.1 × (−0.9990) = 0.1999",
+  ]);
   assert.deepEqual(nextLines({ view: "two", now: gone(1) }), []);
   assert.deepEqual(nextLines({ view: "one", now: gone(99, { rate: 1 }) }), []);
 });
 
 test("numbers have four decimals where those say enough", () => {
   assert.deepEqual([0, 36, -24, 0.00123, 1e-7, -0.0005, 999.5, 12345, -1.9e9].map(numberText), [
-    "0.0000", "36.0000", "−24.0000", "0.0012", "1.00 × 10⁻⁷", "−5.00 × 10⁻⁴", "999.5000",
-    "1.23 × 10⁴", "−1.90 × 10⁹"]);
-  assert.deepEqual([0.1, 0.0012, 10, 1e-5, 0.123456].map(rateText),
-    ["0.1", "0.0012", "10", "1.00 × 10⁻⁵", "0.1235"]);
-  assert.deepEqual(numbersOf({ view: "one", now: gone(1) }).map(([name]) => name),
-    ["step", "w", "loss", "slope"]);
+    "0.0000",
+    "36.0000",
+    "−24.0000",
+    "0.0012",
+    "1.00 × 10⁻⁷",
+    "−5.00 × 10⁻⁴",
+    "999.5000",
+    "1.23 × 10⁴",
+    "−1.90 × 10⁹",
+  ]);
+  assert.deepEqual([0.1, 0.0012, 10, 1e-5, 0.123456].map(rateText), ["0.1", "0.0012", "10", "1.00 × 10⁻⁵", "0.1235"]);
+  assert.deepEqual(
+    numbersOf({ view: "one", now: gone(1) }).map(([name]) => name),
+    ["step", "w", "loss", "slope"],
+  );
 });
 
 test("the slider has ten rates a decade, and stands at the nearest", () => {
@@ -149,9 +172,7 @@ test("the slider has ten rates a decade, and stands at the nearest", () => {
 });
 
 test("a page without Python survives any setting, and says what a rate of zero does", () => {
-  const traits = {
-    view: "two", rule: "plain", rate: 0.1, start: [0, 4], width: 8, activation: "tanh", seed: 0,
-  };
+  const traits = { view: "two", rule: "plain", rate: 0.1, start: [0, 4], width: 8, activation: "tanh", seed: 0 };
   const given = (changes) => begun((trait) => ({ ...traits, ...changes })[trait]);
   assert.equal(given({ view: "three" }).view, "one");
   assert.equal(given({ rule: "hop" }).now.rule, "plain");
@@ -178,26 +199,83 @@ test("the setting is put in words", () => {
   const text = (view, rule) => settingText({ ...state, view, now: gone(0, { rule }) });
   assert.equal(text("one", "plain"), "Plain steps at rate 0.1, from w = 0.00.");
   assert.equal(text("two", "momentum"), "Momentum steps at rate 0.1, from w₁ = 0.00, w₂ = −4.00.");
-  assert.equal(text("network", "adam"),
-    "Adam steps at rate 0.1, of a network with 8 neurons, activation relu, seed 3.");
+  assert.equal(
+    text("network", "adam"),
+    "Adam steps at rate 0.1, of a network with 8 neurons, activation relu, seed 3.",
+  );
 });
 
 test("a start is chosen on a grid and stays within its limits", () => {
-  assert.deepEqual([2.4449, -0.0001, -7, 9].map((one) => snapped(one, [-1, 7])), [2.45, 0, -1, 7]);
+  assert.deepEqual(
+    [2.4449, -0.0001, -7, 9].map((one) => snapped(one, [-1, 7])),
+    [2.45, 0, -1, 7],
+  );
 });
 
 test("the steps drawn keep apart, and end where they leave the picture for good", () => {
   const frame = { left: 0, right: 100, top: 0, bottom: 100 };
-  assert.deepEqual(thinned([[0, 0], [1, 1], [9, 0], [10, 0]], frame), [[0, 0], [9, 0], [10, 0]]);
-  assert.deepEqual(thinned([[0, 0], [200, 0], [50, 0], [300, 0], [400, 0]], frame),
-    [[0, 0], [200, 0], [50, 0], [300, 0]]);
-  assert.deepEqual(thinned([[0, 0], [1e5, 0], [50, 0]], frame), [[0, 0]]);
-  assert.deepEqual(thinned([[0, 0], [NaN, 0]], frame), [[0, 0]]);
+  assert.deepEqual(
+    thinned(
+      [
+        [0, 0],
+        [1, 1],
+        [9, 0],
+        [10, 0],
+      ],
+      frame,
+    ),
+    [
+      [0, 0],
+      [9, 0],
+      [10, 0],
+    ],
+  );
+  assert.deepEqual(
+    thinned(
+      [
+        [0, 0],
+        [200, 0],
+        [50, 0],
+        [300, 0],
+        [400, 0],
+      ],
+      frame,
+    ),
+    [
+      [0, 0],
+      [200, 0],
+      [50, 0],
+      [300, 0],
+    ],
+  );
+  assert.deepEqual(
+    thinned(
+      [
+        [0, 0],
+        [1e5, 0],
+        [50, 0],
+      ],
+      frame,
+    ),
+    [[0, 0]],
+  );
+  assert.deepEqual(
+    thinned(
+      [
+        [0, 0],
+        [NaN, 0],
+      ],
+      frame,
+    ),
+    [[0, 0]],
+  );
 });
 
 test("a tangent has one length at every slope", () => {
   for (const slope of [0, -2, 50]) {
-    const [a, b, c, d] = tangentPath(10, 20, slope).match(/-?[\d.]+/g).map(Number);
+    const [a, b, c, d] = tangentPath(10, 20, slope)
+      .match(/-?[\d.]+/g)
+      .map(Number);
     assert.ok(Math.abs(Math.hypot(c - a, d - b) - 160) < 0.2);
     near([(a + c) / 2, (b + d) / 2], [10, 20], 0.06);
   }
@@ -219,7 +297,10 @@ test("of many losses some are drawn, the last always", () => {
 test("two panels share a wide page, and each has a narrow one for itself", () => {
   assert.deepEqual(panelWidths(722), [350, 350]);
   assert.deepEqual(panelWidths(342), [342, 342]);
-  assert.equal(panelWidths(716, 0.58).reduce((a, b) => a + b), 694);
+  assert.equal(
+    panelWidths(716, 0.58).reduce((a, b) => a + b),
+    694,
+  );
 });
 
 test("flat ground in mid-swing is not the end: the weights must stand still too", () => {
@@ -232,16 +313,34 @@ test("flat ground in mid-swing is not the end: the weights must stand still too"
 test("the slider's rates are ten a decade, each the next round number", () => {
   const decade = [1, 1.2, 1.5, 2, 2.5, 3, 4, 5, 6, 8];
   assert.equal(RATES.length, 41);
-  assert.deepEqual(RATES.slice(20, 30), decade.map((one) => one / 10));
+  assert.deepEqual(
+    RATES.slice(20, 30),
+    decade.map((one) => one / 10),
+  );
   assert.equal(RATES.at(-1), 10);
 });
 
 test("a point as near as the one before, across and down, is left out", () => {
   const frame = { left: 0, right: 100, top: -100, bottom: 100 };
-  const points = [[10, -50], [10, -48], [10, -47], [12, -47], [13, -47], [50, 50]];
-  assert.deepEqual(thinned(points, frame), [[10, -50], [10, -47], [13, -47], [50, 50]]);
+  const points = [
+    [10, -50],
+    [10, -48],
+    [10, -47],
+    [12, -47],
+    [13, -47],
+    [50, 50],
+  ];
+  assert.deepEqual(thinned(points, frame), [
+    [10, -50],
+    [10, -47],
+    [13, -47],
+    [50, 50],
+  ]);
 });
 
 test("a hand can put the start from -1 to 7, and the second weight from -3 to 5", () => {
-  assert.deepEqual(LIMITS, [[-1, 7], [-3, 5]]);
+  assert.deepEqual(LIMITS, [
+    [-1, 7],
+    [-3, 5],
+  ]);
 });

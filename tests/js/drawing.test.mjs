@@ -2,15 +2,31 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 
 import {
-  barBox, clamp, emptiest, extent, fixed, floats, linearScale, linearTicks, niceStep, softmax, store,
+  barBox,
+  clamp,
+  emptiest,
+  extent,
+  fixed,
+  floats,
+  linearScale,
+  linearTicks,
+  niceStep,
+  softmax,
+  store,
   tooltipPlaces,
 } from "../../mygpt/explorers/kit/drawing.mjs";
 import {
-  bandScale, linePath, logTicks, markerPath, nearestIndex, padded, powerOfTen, significant, spread,
+  bandScale,
+  linePath,
+  logTicks,
+  markerPath,
+  nearestIndex,
+  padded,
+  powerOfTen,
+  significant,
+  spread,
 } from "../../mygpt/explorers/kit/picture.mjs";
-import {
-  channels, heatColours, roomFor, textWidth, visibleText,
-} from "../../mygpt/explorers/kit/heat.mjs";
+import { channels, heatColours, roomFor, textWidth, visibleText } from "../../mygpt/explorers/kit/heat.mjs";
 
 const labels = (ticks) => ticks.map(({ label }) => label);
 const places = (ticks) => ticks.map(({ at }) => at);
@@ -23,10 +39,22 @@ test("a fixed number has a true minus sign, and zero has none", () => {
 
 test("three significant digits, and powers of ten outside a thousandth and ten thousand", () => {
   const cases = [
-    [0.218545, "0.219"], [1, "1.00"], [32.94, "32.9"], [215.4, "215"], [9994, "9990"],
-    [0.00123, "0.00123"], [0.000123, "1.23 × 10⁻⁴"], [12345, "1.23 × 10⁴"],
-    [8.799e-22, "8.80 × 10⁻²²"], [-0.5, "−0.500"], [0, "0"], [NaN, "–"], [Infinity, "–"],
-    [0.9996, "1.00"], [9996, "1.00 × 10⁴"], [3.11e135, "3.11 × 10¹³⁵"],
+    [0.218545, "0.219"],
+    [1, "1.00"],
+    [32.94, "32.9"],
+    [215.4, "215"],
+    [9994, "9990"],
+    [0.00123, "0.00123"],
+    [0.000123, "1.23 × 10⁻⁴"],
+    [12345, "1.23 × 10⁴"],
+    [8.799e-22, "8.80 × 10⁻²²"],
+    [-0.5, "−0.500"],
+    [0, "0"],
+    [NaN, "–"],
+    [Infinity, "–"],
+    [0.9996, "1.00"],
+    [9996, "1.00 × 10⁴"],
+    [3.11e135, "3.11 × 10¹³⁵"],
   ];
   for (const [value, text] of cases) assert.equal(significant(value), text);
   assert.equal(powerOfTen(-10), "10⁻¹⁰");
@@ -121,7 +149,13 @@ test("a tooltip stands on the side with more room, where it hides the fewest poi
   const boxes = tooltipPlaces(100, axes, size);
   for (const { top, bottom } of boxes) assert.ok(top >= 10 && bottom <= 310);
   assert.equal(emptiest(boxes, []), 0);
-  assert.equal(emptiest(boxes, [[150, 20], [160, 40]]), 1);
+  assert.equal(
+    emptiest(boxes, [
+      [150, 20],
+      [160, 40],
+    ]),
+    1,
+  );
 });
 
 test("binary traits may start at any byte", () => {
@@ -193,11 +227,26 @@ test("a wide script takes more room than a narrow one", () => {
 });
 
 test("decimals are rounded as Python rounds them, ties to the even digit", () => {
-  const cases = [[0.0625, "0.062"], [0.1875, "0.188"], [0.3125, "0.312"], [0.9375, "0.938"],
-    [0.125, "0.125"], [1, "1.000"], [0, "0.000"], [0.12349, "0.123"], [0.0005, "0.001"]];
+  const cases = [
+    [0.0625, "0.062"],
+    [0.1875, "0.188"],
+    [0.3125, "0.312"],
+    [0.9375, "0.938"],
+    [0.125, "0.125"],
+    [1, "1.000"],
+    [0, "0.000"],
+    [0.12349, "0.123"],
+    [0.0005, "0.001"],
+  ];
   for (const [value, text] of cases) assert.equal(fixed(value, 3), text);
-  assert.deepEqual([0.5, 1.5, 2.5, -3.5].map((value) => fixed(value, 0)), ["0", "2", "2", "−4"]);
-  assert.deepEqual([1.005, 2.675, 0.15].map((value) => fixed(value, 2)), ["1.00", "2.67", "0.15"]);
+  assert.deepEqual(
+    [0.5, 1.5, 2.5, -3.5].map((value) => fixed(value, 0)),
+    ["0", "2", "2", "−4"],
+  );
+  assert.deepEqual(
+    [1.005, 2.675, 0.15].map((value) => fixed(value, 2)),
+    ["1.00", "2.67", "0.15"],
+  );
 });
 
 test("a state writes only the traits that differ, and saves them at once", () => {
@@ -208,7 +257,12 @@ test("a state writes only the traits that differ, and saves them at once", () =>
     set: (trait, value) => calls.push([trait, value]),
     save_changes: () => calls.push("saved"),
   };
-  const state = store(model, { width: 640, get double() { return 2 * this.width; } });
+  const state = store(model, {
+    width: 640,
+    get double() {
+      return 2 * this.width;
+    },
+  });
   state.write({ a: 1, b: 3, list: [1] });
   assert.deepEqual(calls, [["b", 3], ["list", [1]], "saved"]);
   state.write({ a: 1 });

@@ -1,9 +1,8 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 
-import {
-  cholesky, contributions, forward, halfFloats, loadModel, probabilities, rewrite, solveCholesky,
-} from "../../mygpt/explorers/live_model/gpt.mjs";
+import { forward, halfFloats, loadModel, probabilities } from "../../mygpt/explorers/live_model/gpt.mjs";
+import { cholesky, contributions, rewrite, solveCholesky } from "../../mygpt/explorers/live_model/writing.mjs";
 
 const halves = (...bits) => {
   const view = new DataView(new ArrayBuffer(2 * bits.length));
@@ -16,11 +15,13 @@ const near = (found, wanted, within) => {
 };
 
 test("float16 in every form: normal, subnormal, zeros, infinities and NaN", () => {
-  const found = halfFloats(halves(
-    0x3c00, 0xc000, 0x7bff, 0x0400, 0x0001, 0x83ff, 0x3555, 0x0000, 0x8000, 0x7c00, 0xfc00, 0x7e00));
-  assert.deepEqual([...found], [
-    1, -2, 65504, 2 ** -14, 2 ** -24, -1023 * 2 ** -24, 0.333251953125, 0, -0, Infinity, -Infinity, NaN,
-  ]);
+  const found = halfFloats(
+    halves(0x3c00, 0xc000, 0x7bff, 0x0400, 0x0001, 0x83ff, 0x3555, 0x0000, 0x8000, 0x7c00, 0xfc00, 0x7e00),
+  );
+  assert.deepEqual(
+    [...found],
+    [1, -2, 65504, 2 ** -14, 2 ** -24, -1023 * 2 ** -24, 0.333251953125, 0, -0, Infinity, -Infinity, NaN],
+  );
 });
 
 test("softmax survives large scores", () => {
@@ -38,12 +39,17 @@ test("a positive definite system is factored and solved; another is refused", ()
 /** A model of 5 words, 3 positions, 2 channels and 3 neurons, its weights written out. */
 function tiny(changes = {}, rewriting = {}) {
   const shapes = {
-    "token.embedding.weight": [5, 2], "position.weight": [3, 2],
-    "blocks.0.ln1.weight": [2], "blocks.0.ln1.bias": [2],
+    "token.embedding.weight": [5, 2],
+    "position.weight": [3, 2],
+    "blocks.0.ln1.weight": [2],
+    "blocks.0.ln1.bias": [2],
     ...Object.fromEntries(["Q", "K", "V", "O"].map((one) => [`blocks.0.mha.W_${one}.weight`, [2, 2]])),
-    "blocks.0.ln2.weight": [2], "blocks.0.ln2.bias": [2],
-    "blocks.0.mlp.fc1.weight": [3, 2], "blocks.0.mlp.fc2.weight": [2, 3],
-    "ln_f.weight": [2], "ln_f.bias": [2],
+    "blocks.0.ln2.weight": [2],
+    "blocks.0.ln2.bias": [2],
+    "blocks.0.mlp.fc1.weight": [3, 2],
+    "blocks.0.mlp.fc2.weight": [2, 3],
+    "ln_f.weight": [2],
+    "ln_f.bias": [2],
   };
   const bits = { 0: 0, 1: 0x3c00, 2: 0x4000, "-1": 0xbc00 };
   const layout = Object.entries(shapes);
@@ -65,13 +71,16 @@ test("weights that do not fill the layout are refused", () => {
   const layout = [["token.embedding.weight", [5, 2]]];
   assert.throws(
     () => loadModel({ layout, bytes: halves(0, 0, 0), heads: 1, activation: "gelu" }),
-    /expected 10 weights, got 3/);
+    /expected 10 weights, got 3/,
+  );
 });
 
 test("a rewriting keeps to the constants that came with the model", () => {
   const steps = (enough, most) => {
-    const model = tiny({ "token.embedding.weight": [1, 0, 0, 1, 1, 1, 2, -1, 0, 0] },
-      { step: 0.2, enough, steps: most });
+    const model = tiny(
+      { "token.embedding.weight": [1, 0, 0, 1, 1, 1, 2, -1, 0, 0] },
+      { step: 0.2, enough, steps: most },
+    );
     return rewrite(model, [0], 1, cholesky([1, 0, 0, 0, 1, 0, 0, 0, 1], 3)).steps;
   };
   assert.equal(steps(1, 3), 3);

@@ -8,14 +8,26 @@ test("an axis has a round limit that holds every number", () => {
 });
 
 test("a vector is moved as a whole, or not at all", () => {
-  assert.deepEqual(moved([1, -2.5], (x) => 2 * x, 10), [2, -5]);
-  assert.equal(moved([1, 6], (x) => 2 * x, 10), null);
-  assert.deepEqual(moved([0.04, -0.04], (x) => x, 1), [0, 0]);
+  assert.deepEqual(
+    moved([1, -2.5], (x) => 2 * x, 10),
+    [2, -5],
+  );
+  assert.equal(
+    moved([1, 6], (x) => 2 * x, 10),
+    null,
+  );
+  assert.deepEqual(
+    moved([0.04, -0.04], (x) => x, 1),
+    [0, 0],
+  );
 });
 
 test("the note says by what the deviations are divided, or that there are none", () => {
-  assert.equal(noteText(3, 0), "Variance 3.0000; the deviations are divided by √(variance + ε) = 2.0000. "
-    + "Before γ and β the result has the standard deviation 0.8660.");
+  assert.equal(
+    noteText(3, 0),
+    "Variance 3.0000; the deviations are divided by √(variance + ε) = 2.0000. "
+      + "Before γ and β the result has the standard deviation 0.8660.",
+  );
   assert.match(noteText(0, -5), /^All channels are equal/);
 });
 

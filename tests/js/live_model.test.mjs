@@ -3,14 +3,20 @@ import { test } from "node:test";
 
 import { happened, movedInWords, othersInWords } from "../../mygpt/explorers/live_model/happened.mjs";
 import { fillers, refused } from "../../mygpt/explorers/live_model/known.mjs";
-import {
-  checkedState, checksum, fromLink, toLink,
-} from "../../mygpt/explorers/live_model/links.mjs";
+import { checkedState, checksum, fromLink, toLink } from "../../mygpt/explorers/live_model/links.mjs";
 import { barPlaces } from "../../mygpt/explorers/live_model/prompt.mjs";
+import { addEdit, readDraft, strongest, switchPart, symmetric } from "../../mygpt/explorers/live_model/state.mjs";
 import {
-  addEdit, completions, editInWords, isOn, listed, readDraft, signed, spanAt, splitPrompt, strongest, switchPart, symmetric,
-  tailOf, withStop,
-} from "../../mygpt/explorers/live_model/state.mjs";
+  completions,
+  editInWords,
+  isOn,
+  listed,
+  signed,
+  spanAt,
+  splitPrompt,
+  tailOf,
+  withStop,
+} from "../../mygpt/explorers/live_model/words.mjs";
 
 test("a prompt is split at blanks and around full stops", () => {
   assert.deepEqual(splitPrompt("  The cat.sat \n"), ["the", "cat", ".", "sat"]);
@@ -46,8 +52,10 @@ test("completions begin with what is typed, and are longer", () => {
 });
 
 test("a number shows its sign, but zero has none", () => {
-  assert.deepEqual([2.305, -2.305, 0.004, -0.004].map((one) => signed(one, 2)),
-    ["+2.31", "−2.31", "0.00", "0.00"]);
+  assert.deepEqual(
+    [2.305, -2.305, 0.004, -0.004].map((one) => signed(one, 2)),
+    ["+2.31", "−2.31", "0.00", "0.00"],
+  );
 });
 
 test("a lower triangle becomes a whole matrix", () => {
@@ -58,10 +66,14 @@ test("edits in words", () => {
   const scale = { kind: "scale", layer: 1, neuron: 17, factor: 0 };
   assert.equal(editInWords(scale), "Neuron 17 of layer 1 switched off");
   assert.equal(editInWords({ ...scale, factor: 2 }), "Neuron 17 of layer 1 doubled");
-  assert.equal(editInWords({ ...scale, neuron: [3, 5], factor: 1 }),
-    "Neurons 3, 5 of layer 1 back at their own strength");
-  assert.equal(editInWords({ kind: "value", layer: 0, neuron: 2, word: "rome" }),
-    "Neuron 2 of layer 0 pointed at “rome”");
+  assert.equal(
+    editInWords({ ...scale, neuron: [3, 5], factor: 1 }),
+    "Neurons 3, 5 of layer 1 back at their own strength",
+  );
+  assert.equal(
+    editInWords({ kind: "value", layer: 0, neuron: 2, word: "rome" }),
+    "Neuron 2 of layer 0 pointed at “rome”",
+  );
   const heads = { kind: "part", layer: 0, part: "heads", factor: 0 };
   assert.equal(editInWords(heads), "Heads of layer 0 switched off");
   assert.equal(editInWords({ ...heads, part: "network", factor: 1 }), "Network 0 switched on");
@@ -72,7 +84,11 @@ test("edits in words", () => {
 function switchable(edits = []) {
   const traits = { edits };
   const state = {
-    blocks: [0, 1], layers: [1], redraw: { note() {} }, note: "", said: [],
+    blocks: [0, 1],
+    layers: [1],
+    redraw: { note() {} },
+    note: "",
+    said: [],
     say: (text) => state.said.push(text),
     get: (name) => traits[name],
     write: (changes) => Object.assign(traits, changes),
@@ -126,14 +142,20 @@ const STATE = {
   ],
 };
 const KNOWN = {
-  words: new Set([".", "größe", "of"]), longest: 3, blocks: [0, 1, 2], layers: [1, 2], neurons: 13, rewrites: true,
+  words: new Set([".", "größe", "of"]),
+  longest: 3,
+  blocks: [0, 1, 2],
+  layers: [1, 2],
+  neurons: 13,
+  rewrites: true,
 };
 
 test("a link brings the state back, in letters that need no escape", () => {
   const link = toLink({ of: 4294967295, ...STATE });
   assert.match(link, /^#live=[\w-]+$/);
   assert.deepEqual(fromLink(link), { of: 4294967295, ...STATE });
-  for (let length = 0; length < 9; length += 1) { // with every padding, and all 64 letters
+  for (let length = 0; length < 9; length += 1) {
+    // with every padding, and all 64 letters
     const text = "~?>ÿ".repeat(length).slice(length % 3);
     assert.equal(fromLink(toLink({ text })).text, text);
   }
@@ -152,22 +174,22 @@ const BAD = {
   "unknown word": { prompt: "of them" },
   "long prompt": { prompt: "of of of of" },
   "layer without a network": { layer: 0 },
-  "neuron": { neuron: 13 },
+  neuron: { neuron: 13 },
   "half a neuron": { neuron: 0.5 },
-  "token": { token: 3 },
+  token: { token: 3 },
   "no edits": { edits: {} },
   "many edits": { edits: Array(65).fill(STATE.edits[0]) },
   "no edit": { edits: [null] },
-  "kind": { edits: [{ ...STATE.edits[0], kind: "other" }] },
-  "factor": { edits: [{ ...STATE.edits[0], factor: 3 }] },
+  kind: { edits: [{ ...STATE.edits[0], kind: "other" }] },
+  factor: { edits: [{ ...STATE.edits[0], factor: 3 }] },
   "factor as text": { edits: [{ ...STATE.edits[0], factor: "0" }] },
   "no neuron": { edits: [{ ...STATE.edits[0], neuron: [] }] },
   "neuron as Boolean": { edits: [{ ...STATE.edits[0], neuron: true }] },
   "Boolean among several": { edits: [{ ...STATE.edits[0], neuron: [1, true] }] },
   "one of several": { edits: [{ ...STATE.edits[0], neuron: [1, 13] }] },
   "several values": { edits: [{ ...STATE.edits[1], neuron: [1, 2] }] },
-  "word": { edits: [{ ...STATE.edits[1], word: "rome" }] },
-  "part": { edits: [{ ...off(HEADS), part: "toString" }] },
+  word: { edits: [{ ...STATE.edits[1], word: "rome" }] },
+  part: { edits: [{ ...off(HEADS), part: "toString" }] },
   "part of no layer": { edits: [{ ...off(HEADS), layer: 3 }] },
   "network of a layer without": { edits: [{ ...off(NETWORK), layer: 0 }] },
   "half a part": { edits: [{ ...off(HEADS), factor: 0.5 }] },
@@ -195,7 +217,10 @@ test("a draft is a prompt, or else the message says what is wrong with it", () =
   const state = { words, places: new Map(words.map((word, i) => [word, i])), longest: 3, get: () => "in rome" };
   const read = (text, caret = text.length) => readDraft(text, caret, state);
   assert.deepEqual(read(" In.rome "), {
-    prompt: "in . rome", good: true, wrong: false, long: false,
+    prompt: "in . rome",
+    good: true,
+    wrong: false,
+    long: false,
     message: "4 words are known; ↓ lists the likeliest next.",
   });
   assert.match(read("in ro").message, /^“ro…” is not a whole word yet/);
@@ -209,8 +234,10 @@ test("a draft is a prompt, or else the message says what is wrong with it", () =
 });
 
 test("words in a list", () => {
-  assert.deepEqual([["a"], ["a", "b"], ["a", "b", "c"]].map((words) => listed(words)),
-    ["“a”", "“a” or “b”", "“a”, “b” or “c”"]);
+  assert.deepEqual(
+    [["a"], ["a", "b"], ["a", "b", "c"]].map((words) => listed(words)),
+    ["“a”", "“a” or “b”", "“a”, “b” or “c”"],
+  );
 });
 
 test("the untouched model's word has a bar, though it is no longer among the likeliest", () => {
@@ -227,8 +254,7 @@ test("an answer falls, goes or stays", () => {
 });
 
 test("other answers stay, change, or change as the same answer does", () => {
-  const one = (prompt, was, is, share = 1) =>
-    ({ prompt, before: { word: was, share: 1 }, after: { word: is, share } });
+  const one = (prompt, was, is, share = 1) => ({ prompt, before: { word: was, share: 1 }, after: { word: is, share } });
   const [kept, unsure] = [one("a", "oslo", "oslo"), one("b", "oslo", "oslo", 0.5)];
   const [same, other] = [one("c", "paris", "rome"), one("d", "oslo", "rome")];
   const told = (...others) => othersInWords(others, "paris");
@@ -242,19 +268,31 @@ test("other answers stay, change, or change as the same answer does", () => {
 });
 
 test("an edit is told for its prompt, and said to stay on at another", () => {
-  const off = { kind: "scale", layer: 1, neuron: [3, 5], factor: 0 };
-  const traits = { prompt: "a", edits: [off] };
-  const [before, now] = [{ best: "rome", share: 1, order: [0] }, { best: "oslo", shares: [0.25], order: [1] }];
+  const silent = { kind: "scale", layer: 1, neuron: [3, 5], factor: 0 };
+  const traits = { prompt: "a", edits: [silent] };
+  const [before, now] = [
+    { best: "rome", share: 1, order: [0] },
+    { best: "oslo", shares: [0.25], order: [1] },
+  ];
   const state = {
-    facts: [], said: [], now, untouched: before, neurons: 9, answers: () => [], answer: () => before,
+    facts: [],
+    said: [],
+    now,
+    untouched: before,
+    neurons: 9,
+    answers: () => [],
+    answer: () => before,
     get: (trait) => traits[trait],
-    sought: new Map([[JSON.stringify([off]), { prompt: "a", stays: 20 }]]),
+    sought: new Map([[JSON.stringify([silent]), { prompt: "a", stays: 20 }]]),
   };
-  assert.match(happened(state), /^The 2 of 9 neurons .* to “rome” are off: it falls from 1\.000 to 0\.250, .* 20 of 20/);
+  assert.match(
+    happened(state),
+    /^The 2 of 9 neurons .* to “rome” are off: it falls from 1\.000 to 0\.250, .* 20 of 20/,
+  );
   traits.prompt = "b";
   const here = "on. Here “rome” falls from 1.000 to 0.250, and the model says “oslo”.";
   assert.equal(happened(state), `The edit for “a” stays ${here}`);
-  traits.edits = [off, off];
+  traits.edits = [silent, silent];
   assert.equal(happened(state), `The 2 edits stay ${here}`);
 });
 
@@ -262,8 +300,14 @@ test("of a word that it does not have the model offers longer ones, kindred answ
   const capitals = { france: "paris", italy: "rome", japan: "tokyo", a: ".", of: "oslo" };
   const words = [...Object.keys(capitals), ...Object.values(capitals)];
   const ask = (prompt) => ({
-    words, places: new Map(words.map((word, i) => [word, i])), now: { best: "paris" },
-    facts: [["capital of france", "paris"], ["capital of italy", "rome"], ["speech of france", "arabic"]],
+    words,
+    places: new Map(words.map((word, i) => [word, i])),
+    now: { best: "paris" },
+    facts: [
+      ["capital of france", "paris"],
+      ["capital of italy", "rome"],
+      ["speech of france", "arabic"],
+    ],
     answer: (text) => {
       const word = text.split(" ").at(-1);
       return { best: capitals[word] ?? "you", share: word === "of" ? 0.5 : 1 };

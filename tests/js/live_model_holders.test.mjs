@@ -1,7 +1,8 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 
-import { compileEdits, loadModel } from "../../mygpt/explorers/live_model/gpt.mjs";
+import { loadModel } from "../../mygpt/explorers/live_model/gpt.mjs";
+import { compileEdits } from "../../mygpt/explorers/live_model/writing.mjs";
 import { DRAWS, holders, silenced, survivals } from "../../mygpt/explorers/live_model/holders.mjs";
 
 const BITS = { 0: 0, 1: 0x3c00, 2: 0x4000, 4: 0x4400, "-1": 0xbc00 };
@@ -11,8 +12,7 @@ const BITS = { 0: 0, 1: 0x3c00, 2: 0x4000, 4: 0x4400, "-1": 0xbc00 };
  * the second word 2 by 2, the others nothing. With `copying` the heads push word 3 above all.
  */
 function model({ copying = false, held = true } = {}) {
-  const diagonal = (size, on = 1) =>
-    Array.from({ length: size * size }, (_, i) => (i % (size + 1) ? 0 : on));
+  const diagonal = (size, on = 1) => Array.from({ length: size * size }, (_, i) => (i % (size + 1) ? 0 : on));
   const fc2 = Array(4 * 6).fill(0);
   fc2[1 * 6] = held ? 4 : 0;
   fc2[2 * 6 + 1] = 2;

@@ -1,11 +1,13 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 
-import { axisEnd, drawCounts, entropy, grouped, shown } from "../../mygpt/explorers/sampling/widget.mjs";
+import { drawCounts, entropy, grouped } from "../../mygpt/explorers/sampling/distribution.mjs";
+import { axisEnd } from "../../mygpt/explorers/sampling/table.mjs";
+import { shown } from "../../mygpt/explorers/sampling/words.mjs";
 
 const range = (count) => Array.from({ length: count }, (_, i) => i);
-const near = (found, wanted) => found.forEach((one, i) =>
-  assert.ok(Math.abs(one - wanted[i]) < 1e-12, `${found} is not ${wanted}`));
+const near = (found, wanted) =>
+  found.forEach((one, i) => assert.ok(Math.abs(one - wanted[i]) < 1e-12, `${found} is not ${wanted}`));
 
 test("the entropy of n equal shares is log2 n, of a certain token 0", () => {
   near([entropy(new Array(32).fill(1 / 32)), entropy([0, 1, 0])], [5, 0]);

@@ -3,11 +3,27 @@ import { test } from "node:test";
 
 import { total } from "../../mygpt/explorers/kit/amounts.mjs";
 import {
-  LIMITS, SIZES, divisible, problemOf, sameShape, shapeOf, sizeOf,
+  LIMITS,
+  SIZES,
+  divisible,
+  problemOf,
+  sameShape,
+  shapeOf,
+  sizeOf,
 } from "../../mygpt/explorers/shapes/count.mjs";
 import {
-  PARTS, barText, comparedTo, crossingText, derivedText, memoryText, problemText, segmentText, sentenceOf,
-  settingText, shapeName, trainingText,
+  PARTS,
+  barText,
+  comparedTo,
+  crossingText,
+  derivedText,
+  memoryText,
+  problemText,
+  segmentText,
+  sentenceOf,
+  settingText,
+  shapeName,
+  trainingText,
 } from "../../mygpt/explorers/shapes/words.mjs";
 
 const SMALL = Object.fromEntries(Object.entries(SIZES.small).map(([name, value]) => [name, String(value)]));
@@ -30,8 +46,10 @@ test("zero, nothing, a word, a fraction and too much are problems of their field
 test("channels that the heads do not divide are a problem of both", () => {
   const texts = { ...SMALL, num_heads: "13" };
   assert.deepEqual(problemOf(texts), ["embed_dim", "num_heads"]);
-  assert.equal(problemText(problemOf(texts), texts),
-    "Channels C: expected a multiple of the 13 heads, such as 767 or 780.");
+  assert.equal(
+    problemText(problemOf(texts), texts),
+    "Channels C: expected a multiple of the 13 heads, such as 767 or 780.",
+  );
   assert.deepEqual(divisible(768, 1000), [1000]);
   assert.deepEqual(divisible(99_999, 1000), [99_000, 100_000]);
   assert.deepEqual(divisible(100_000, 3), [99_999]);
@@ -67,18 +85,23 @@ test("a segment says what it has room for", () => {
 });
 
 test("the sentence says what dominates parameters and work", () => {
-  assert.equal(sentenceOf(SIZES.small, 1024), "The largest share of the parameters, 45.5 %, is in the feed-forward "
-    + "networks; the largest share of the work for one token, 39.8 %, goes into them too.");
+  assert.equal(
+    sentenceOf(SIZES.small, 1024),
+    "The largest share of the parameters, 45.5 %, is in the feed-forward "
+      + "networks; the largest share of the work for one token, 39.8 %, goes into them too.",
+  );
   const long = { ...SIZES.small, max_seq_len: 100_000 };
   assert.match(sentenceOf(long, 100_000), /goes into scores and sums of values\.$/);
   const shallow = { ...SIZES.small, num_layers: 1 };
-  assert.match(sentenceOf(shallow, 1),
-    /is in the token embedding; .* goes into the head, the same table\.$/);
+  assert.match(sentenceOf(shallow, 1), /is in the token embedding; .* goes into the head, the same table\.$/);
 });
 
 test("the notes give the crossing, the rule of thumb and what memory leaves out", () => {
-  assert.equal(crossingText(SIZES.small), "Scores and values overtake the matrices of the blocks beyond "
-    + "6C = 4,608 positions, longer than any text of this model.");
+  assert.equal(
+    crossingText(SIZES.small),
+    "Scores and values overtake the matrices of the blocks beyond "
+      + "6C = 4,608 positions, longer than any text of this model.",
+  );
   assert.match(crossingText({ ...SIZES.small, max_seq_len: 4609 }), /4,608 positions\.$/);
   assert.match(crossingText({ ...SIZES.small, max_seq_len: 4608 }), /any text of this model\.$/);
   assert.match(trainingText(SIZES.small, 1024), /854,438,400 FLOPs\..* 6N = 746,638,848, 12\.6 % less\.$/);
@@ -91,6 +114,8 @@ test("the notes give the crossing, the rule of thumb and what memory leaves out"
 test("a bar is told in words, part by part", () => {
   assert.equal(barText("GPT-2 small", { head: 1, norms: 3 }), "GPT-2 small, 4: head 25.0 %, norms 75.0 %.");
   assert.equal(total({ a: 1, b: 2 }), 3);
-  assert.deepEqual(PARTS.flatMap(([, , held]) => held ?? []),
-    ["token embedding", "positions", "attention", "feed-forward", "norms"]);
+  assert.deepEqual(
+    PARTS.flatMap(([, , held]) => held ?? []),
+    ["token embedding", "positions", "attention", "feed-forward", "norms"],
+  );
 });

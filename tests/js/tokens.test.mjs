@@ -48,8 +48,12 @@ test("bytes are read as characters where these are whole", () => {
 });
 
 test("an invisible character is written as its code", () => {
-  assert.deepEqual(spell(bytes("a\u202e\ufeff\u0007")),
-    [{ text: "a" }, { code: "U+202E" }, { code: "U+FEFF" }, { code: "U+0007" }]);
+  assert.deepEqual(spell(bytes("a\u202e\ufeff\u0007")), [
+    { text: "a" },
+    { code: "U+202E" },
+    { code: "U+FEFF" },
+    { code: "U+0007" },
+  ]);
   assert.deepEqual(spell(bytes("\u0301")), [{ text: "◌\u0301" }]);
   assert.deepEqual(spell(bytes("e\u0301")), [{ text: "e\u0301" }]);
   assert.equal(plain(spell(Uint8Array.of(32, 0xc3))), "· byte C3");

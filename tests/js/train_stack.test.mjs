@@ -1,17 +1,34 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 
-import {
-  MAX_STEPS, leanings, recentLoss, shareRight, sizes, takeStep,
-} from "../../mygpt/explorers/train_stack/course.mjs";
+import { MAX_STEPS, leanings, recentLoss, shareRight, takeStep } from "../../mygpt/explorers/train_stack/course.mjs";
 import { looksOf, planeColours } from "../../mygpt/explorers/train_stack/pictures.mjs";
+import { GRID, REACH, advanceAll, lookAround, nextStop, sideOf } from "../../mygpt/explorers/train_stack/run.mjs";
 import {
-  GRID, REACH, advanceAll, lookAround, nextStop, sideOf,
-} from "../../mygpt/explorers/train_stack/run.mjs";
-import {
-  BEND_NAMES, DEFAULT, GAINS, RATES, TASK_NAMES, WIRING_NAMES, differenceText, linkOf,
-  linkedSettings, lastStep, lossText, nearest, powerSpan, powersOf, rateText, sentenceOf,
-  settingOf, settingText, shareText, sideName, stackText, stepsOf, thinnedLosses, verdict,
+  BEND_NAMES,
+  DEFAULT,
+  GAINS,
+  RATES,
+  TASK_NAMES,
+  WIRING_NAMES,
+  differenceText,
+  linkOf,
+  linkedSettings,
+  lastStep,
+  lossText,
+  nearest,
+  powerSpan,
+  powersOf,
+  rateText,
+  sentenceOf,
+  settingOf,
+  settingText,
+  shareText,
+  sideName,
+  stackText,
+  stepsOf,
+  thinnedLosses,
+  verdict,
 } from "../../mygpt/explorers/train_stack/words.mjs";
 
 const near = (found, wanted, least = 1e-12) => {
@@ -24,8 +41,12 @@ const state = (...settings) => ({ sides: settings.map((one) => sideOf(setting(on
 const LOST = { depth: 40, gain: 10 };
 
 // A side after some steps, as the verdicts read it.
-const ended = (done, loss, right, { lost = false, recent = loss } = {}) => (
-  { now: { lost, done, loss }, sizes: { gradient: [0.25, 7] }, right, recent });
+const ended = (done, loss, right, { lost = false, recent = loss } = {}) => ({
+  now: { lost, done, loss },
+  sizes: { gradient: [0.25, 7] },
+  right,
+  recent,
+});
 
 test("a link brings back the task and the settings", () => {
   const plain = setting({ wiring: "plain", activation: "silu", gain: 1.7, rate: 1e-7, seed: 99 });
@@ -35,8 +56,10 @@ test("a link brings back the task and the settings", () => {
       assert.deepEqual(linkedSettings(linkOf(task, settings)), { task, settings });
     }
   }
-  assert.equal(linkOf("short", [setting(), setting({ wiring: "plain", rate: 0.01 })]),
-    "#stack=short;residual,3,relu,1,0.003,0;plain,3,relu,1,0.01,0");
+  assert.equal(
+    linkOf("short", [setting(), setting({ wiring: "plain", rate: 0.01 })]),
+    "#stack=short;residual,3,relu,1,0.003,0;plain,3,relu,1,0.01,0",
+  );
 });
 
 test("another hash is no link", () => {
@@ -54,8 +77,7 @@ test("a bad link is refused with what is wrong in it", () => {
     [`toString;${good}`]: "its task must be one of short, long, not “toString”",
     short: "it must have one setting or two",
     [`short;${good};${good};${good}`]: "it must have one setting or two",
-    "short;residual,20,relu,1,0.003":
-      "a setting has 6 parts (wiring, depth, activation, gain, rate, seed), not 5",
+    "short;residual,20,relu,1,0.003": "a setting has 6 parts (wiring, depth, activation, gain, rate, seed), not 5",
     [`short;${good},1`]: "a setting has 6 parts (wiring, depth, activation, gain, rate, seed), not 7",
     "short;": "a setting has 6 parts (wiring, depth, activation, gain, rate, seed), not 1",
     "short;foo,20,relu,1,0.003,0": `its wiring must be ${known}, not “foo”`,
@@ -83,7 +105,13 @@ test("a bad link is refused with what is wrong in it", () => {
 test("what no page can use is as in the default, and the rest is kept", () => {
   for (const nothing of [undefined, null, {}, 7]) assert.deepEqual(settingOf(nothing), DEFAULT);
   const odd = {
-    wiring: "hasOwnProperty", depth: 7.5, activation: "tanh", gain: "2", rate: Infinity, seed: -1, task: "long",
+    wiring: "hasOwnProperty",
+    depth: 7.5,
+    activation: "tanh",
+    gain: "2",
+    rate: Infinity,
+    seed: -1,
+    task: "long",
   };
   assert.deepEqual(settingOf(odd), DEFAULT);
   const good = setting({ wiring: "plain", depth: 1, gain: 10, rate: 1e-9, seed: 99 });
@@ -118,39 +146,58 @@ test("the nearest value is so by ratio", () => {
 test("the setting is put in words", () => {
   const other = { wiring: "post-norm", activation: "gelu", rate: 1e-5, seed: 7 };
   const sides = [side({ depth: 1, gain: 1.7 }), side(other)];
-  assert.equal(settingText({ task: "short", sides: sides.slice(0, 1) }),
-    "Short spirals. Residual, 1 block, ReLU, gain 1.7, learning rate 0.003, seed 0.");
-  assert.equal(settingText({ task: "long", sides }),
+  assert.equal(
+    settingText({ task: "short", sides: sides.slice(0, 1) }),
+    "Short spirals. Residual, 1 block, ReLU, gain 1.7, learning rate 0.003, seed 0.",
+  );
+  assert.equal(
+    settingText({ task: "long", sides }),
     "Long spirals. Left: Residual, 1 block, ReLU, gain 1.7, learning rate 0.003, seed 0. "
-    + "Right: Post-norm, 3 blocks, GELU, gain 1, learning rate 1.00 × 10⁻⁵, seed 7.");
+      + "Right: Post-norm, 3 blocks, GELU, gain 1, learning rate 1.00 × 10⁻⁵, seed 7.",
+  );
   assert.equal(stackText(setting({ wiring: "pre-norm", depth: 40 })), "Pre-norm, 40 blocks");
-  assert.deepEqual([0.003, 0.0001, 0.0015, 10, 0.123456].map(rateText),
-    ["0.003", "1.00 × 10⁻⁴", "0.0015", "10", "0.1235"]);
-  assert.deepEqual([[1], [1, 1]].flatMap((list) => list.map((_, i) => sideName({ sides: list }, i))),
-    ["Stack", "Left stack", "Right stack"]);
+  assert.deepEqual([0.003, 0.0001, 0.0015, 10, 0.123456].map(rateText), [
+    "0.003",
+    "1.00 × 10⁻⁴",
+    "0.0015",
+    "10",
+    "0.1235",
+  ]);
+  assert.deepEqual(
+    [[1], [1, 1]].flatMap((list) => list.map((_, i) => sideName({ sides: list }, i))),
+    ["Stack", "Left stack", "Right stack"],
+  );
 });
 
 test("it is said in what two stacks differ", () => {
-  const other = {
-    wiring: "plain", depth: 7, activation: "silu", gain: 2, rate: 0.01, seed: 1,
-  };
-  const text = (...names) => differenceText(
-    [side(), side(Object.fromEntries(names.map((one) => [one, other[one]])))]);
+  const other = { wiring: "plain", depth: 7, activation: "silu", gain: 2, rate: 0.01, seed: 1 };
+  const text = (...names) => differenceText([side(), side(Object.fromEntries(names.map((one) => [one, other[one]])))]);
   assert.equal(text(), "The two stacks are the same.");
   assert.equal(text("wiring"), "The two stacks differ only in wiring.");
   assert.equal(text("depth"), "The two stacks differ only in blocks.");
   assert.equal(text("rate", "gain"), "The two stacks differ in gain and learning rate.");
-  assert.equal(text(...Object.keys(other)),
-    "The two stacks differ in wiring, blocks, activation, gain, learning rate and seed.");
+  assert.equal(
+    text(...Object.keys(other)),
+    "The two stacks differ in wiring, blocks, activation, gain, learning rate and seed.",
+  );
   assert.equal(differenceText([side()]), "");
 });
 
 test("numbers are put in words", () => {
-  assert.deepEqual([0.6931, 0, 12.345, 2e-7, 3.7e20, NaN, Infinity].map(lossText),
-    ["0.693", "0", "12.3", "2.00 × 10⁻⁷", "3.70 × 10²⁰", "too large", "too large"]);
+  assert.deepEqual([0.6931, 0, 12.345, 2e-7, 3.7e20, NaN, Infinity].map(lossText), [
+    "0.693",
+    "0",
+    "12.3",
+    "2.00 × 10⁻⁷",
+    "3.70 × 10²⁰",
+    "too large",
+    "too large",
+  ]);
   assert.deepEqual([null, 0, 0.494, 1].map(shareText), ["…", "0 %", "49 %", "100 %"]);
-  assert.deepEqual([0, -3, 2.6, 5000, 1e9, Infinity, NaN, undefined, "12", "x"].map(stepsOf),
-    [0, 0, 3, 5000, 5000, 5000, 0, 0, 12, 0]);
+  assert.deepEqual(
+    [0, -3, 2.6, 5000, 1e9, Infinity, NaN, undefined, "12", "x"].map(stepsOf),
+    [0, 0, 3, 5000, 5000, 5000, 0, 0, 12, 0],
+  );
 });
 
 test("the recent loss is the median of the last twenty, whatever one of them is", () => {
@@ -166,10 +213,11 @@ test("the recent loss is the median of the last twenty, whatever one of them is"
 test("it is said what has become of a stack", () => {
   const now = (...given) => verdict(ended(...given));
   assert.equal(now(0, 0.7, 0.5), "No step yet. Gradient of block 1: 0.250.");
-  assert.equal(now(0, 1e12, null, { lost: true }),
-    "The loss is too large before the first step. Try a smaller gain.");
-  assert.equal(now(2, NaN, 0.5, { lost: true }),
-    "Diverged at step 2: the loss is too large. Try a smaller learning rate.");
+  assert.equal(now(0, 1e12, null, { lost: true }), "The loss is too large before the first step. Try a smaller gain.");
+  assert.equal(
+    now(2, NaN, 0.5, { lost: true }),
+    "Diverged at step 2: the loss is too large. Try a smaller learning rate.",
+  );
   for (const early of [now(19, 0.1, 1), now(99, 0.1, null)]) assert.equal(early, "");
   assert.equal(now(20, 1.4, 1), "The loss is far above that of guessing.");
   assert.equal(now(20, 0.3, 1, { recent: 1.4 }), "The loss is far above that of guessing.");
@@ -184,16 +232,19 @@ test("it is said what has become of a stack", () => {
 
 test("listeners hear the step, and of each stack its loss, its share and its verdict", () => {
   const [one, two] = [ended(21, 0.6931, 0.5), ended(21, 0.0123, 0.961)];
-  assert.equal(sentenceOf({ done: 21, sides: [one] }),
-    "Step 21. Stack: loss 0.693, 50 % of new points right. No better than guessing.");
-  assert.equal(sentenceOf({ done: 21, sides: [one, two] }),
+  assert.equal(
+    sentenceOf({ done: 21, sides: [one] }),
+    "Step 21. Stack: loss 0.693, 50 % of new points right. No better than guessing.",
+  );
+  assert.equal(
+    sentenceOf({ done: 21, sides: [one, two] }),
     "Step 21. Left stack: loss 0.693, 50 % of new points right. No better than guessing. "
-    + "Right stack: loss 0.0123, 96 % of new points right. It has learned the spirals.");
+      + "Right stack: loss 0.0123, 96 % of new points right. It has learned the spirals.",
+  );
 });
 
 test("a run ends at the next of three steps", () => {
-  assert.deepEqual([0, 299, 300, 1499, 1500, 4999, 5000].map(nextStop),
-    [300, 300, 1500, 1500, 5000, 5000, 5000]);
+  assert.deepEqual([0, 299, 300, 1499, 1500, 4999, 5000].map(nextStop), [300, 300, 1500, 1500, 5000, 5000, 5000]);
 });
 
 test("the axis of the losses ends at a round number of steps that holds them all", () => {
@@ -206,7 +257,13 @@ test("of many losses the means of stretches are drawn", () => {
   const few = Array.from({ length: 250 }, (_, i) => i / 7);
   assert.deepEqual(thinnedLosses(few), { steps: few.map((_, i) => i), means: few });
   assert.deepEqual(thinnedLosses([1, 3, 5, 6, 10], 2), { steps: [1, 3.5], means: [3, 8] });
-  const [most, line] = [thinnedLosses(Array(5001).fill(0.25)), thinnedLosses(few.map((_, i) => 2 * i), 100)];
+  const [most, line] = [
+    thinnedLosses(Array(5001).fill(0.25)),
+    thinnedLosses(
+      few.map((_, i) => 2 * i),
+      100,
+    ),
+  ];
   assert.ok(most.steps.length <= 250 && most.means.every((one) => one === 0.25));
   line.steps.forEach((step, i) => assert.equal(line.means[i], 2 * step));
 });
@@ -222,20 +279,35 @@ test("a size that has no power of ten is a gap", () => {
 });
 
 test("an axis of powers spans whole ones, at least two", () => {
-  assert.deepEqual(powerSpan([[-2.5, 0.2], [1.1, NaN]]), [-3, 2]);
+  assert.deepEqual(
+    powerSpan([
+      [-2.5, 0.2],
+      [1.1, NaN],
+    ]),
+    [-3, 2],
+  );
   assert.deepEqual(powerSpan([[0.3, 0.4]]), [0, 2]);
   assert.deepEqual(powerSpan([[-4], []]), [-4, -2]);
   assert.deepEqual(powerSpan([[NaN, NaN], []]), [-1, 1]);
 });
 
 test("a place of the plane has its spiral's colour, the stronger the surer", () => {
-  const [first, second] = [[10, 20, 30], [40, 50, 60]];
+  const [first, second] = [
+    [10, 20, 30],
+    [40, 50, 60],
+  ];
   const bytes = [...planeColours([-50, 50, 1, -1, 0, NaN], [first, second])];
   const cells = Array.from({ length: 6 }, (_, i) => bytes.slice(4 * i, 4 * i + 4));
   const most = Math.round(255 * 0.62);
-  assert.deepEqual(cells.slice(0, 2), [[...first, most], [...second, most]]);
+  assert.deepEqual(cells.slice(0, 2), [
+    [...first, most],
+    [...second, most],
+  ]);
   const part = Math.round(255 * 0.62 * Math.tanh(0.5));
-  assert.deepEqual(cells.slice(2, 4), [[...second, part], [...first, part]]);
+  assert.deepEqual(cells.slice(2, 4), [
+    [...second, part],
+    [...first, part],
+  ]);
   assert.equal(cells[4][3], 0);
   assert.deepEqual(cells[5], [0, 0, 0, 0]);
 });
@@ -270,7 +342,15 @@ test("a stack that is lost stands still, and the other goes on", () => {
 // The picture of the plane, in one go.
 function plane(now) {
   const along = Array.from({ length: GRID }, (_, i) => (2 * REACH * (i + 0.5)) / GRID - REACH);
-  return along.slice().reverse().flatMap((y) => [...leanings(now, along.flatMap((x) => [x, y]))]);
+  return along
+    .slice()
+    .reverse()
+    .flatMap((y) => [
+      ...leanings(
+        now,
+        along.flatMap((x) => [x, y]),
+      ),
+    ]);
 }
 
 test("at rest all of the plane is seen, from the top left on", () => {

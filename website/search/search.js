@@ -6,51 +6,63 @@
 
   // Names of code and letters are not English: they have no stem (as in search_words.py).
   const English = Stemmer;
-  Stemmer = function () {
-    const english = new English();
-    this.stemWord = (word) => (/^\p{L}+$/u.test(word) ? english.stemWord(word) : word);
+  Stemmer = class {
+    english = new English();
+    stemWord(/** @type {string} */ word) {
+      return /^\p{L}+$/u.test(word) ? this.english.stemWord(word) : word;
+    }
   };
 
   // "page#id", or "page##place##number" for what is found here and stands elsewhere.
+  /** @type {(name: string) => string} */
   const placeOf = (name) => name.split("##")[1] ?? name;
+  /** @type {(name: string) => string} */
   const pageOf = (name) => name.split("#")[0];
   let titles; // of the parts, by name
+  /** @type {(name: string) => string} */
   const titleOf = (name) => {
     titles ??= new Map(Search._index.docnames.map((one, i) => [one, Search._index.titles[i]]));
     return titles.get(name) ?? "";
   };
+  /** @type {(place: string) => string} */
   const fullTitle = (place) => {
     const page = titleOf(pageOf(place));
     return place.includes("#") ? `${page} › ${titleOf(place)}` : page;
   };
 
   // Sphinx scores a part by its best word; here every word of the query counts.
+  /** @type {(file: number, words: Set<string>) => number} */
   function meanScore(file, words) {
+    /** @type {(files?: Site.Files) => boolean} */
     const has = (files) => [files ?? []].flat().includes(file);
     const { terms, titleterms } = Search._index;
     const scores = [...words].map((word) =>
-      has(titleterms[word]) ? Scorer.title : has(terms[word]) ? Scorer.term : Scorer.partialTerm);
+      has(titleterms[word]) ? Scorer.title : has(terms[word]) ? Scorer.term : Scorer.partialTerm,
+    );
     return scores.reduce((sum, score) => sum + score, 0) / (scores.length || 1);
   }
 
   // A phrase in a title counts by its share of the title (of a mistake, one word is no phrase).
   // Among equals the book's order decides; mistakes and exercises come last.
-  let phrase = "", words = new Set();
+  let phrase = "",
+    words = new Set();
   Scorer.score = (result) => {
     const [name, , anchor, , score, source] = result;
-    const { docnames, titles } = Search._index;
+    const { docnames, titles: names } = Search._index;
     const file = docnames.indexOf(name);
-    const title = titles[file].toLowerCase();
+    const title = names[file].toLowerCase();
     const place = placeOf(name);
     const counts = title.includes(phrase) && (place === name || phrase.includes(" "));
     const share = counts ? phrase.length / title.length : 0;
     const page = pageOf(place);
-    const later = docnames.indexOf(page) / 1e5 + source.split(":")[1] / 1e8
+    const later =
+      docnames.indexOf(page) / 1e5
+      + Number(source.split(":")[1]) / 1e8
       + (place !== name || title.startsWith("exercise: ") ? 1 : 0)
       + (page === "chapters/claims" ? CLAIM : 0);
     result[0] = page;
-    result[1] = titles[file];
-    if (place !== name) [result[1], result[3]] = [`Mistake: ${titles[file]}`, `see ${fullTitle(place)}`];
+    result[1] = names[file];
+    if (place !== name) [result[1], result[3]] = [`Mistake: ${names[file]}`, `see ${fullTitle(place)}`];
     else if (page !== name) result[1] += `<span class="result-page"> ${titleOf(page)}</span>`;
     result[2] = place.includes("#") ? `#${place.split("#")[1]}` : anchor;
     const ofText = [Scorer.title, Scorer.partialTitle, Scorer.term, Scorer.partialTerm].includes(score);
@@ -58,17 +70,31 @@
   };
 
   // The same index by whole pages: for words that no section has together.
+  /** @type {(index: Site.Index) => Site.Index} */
   function byPage(index) {
     const { docnames } = index;
     const first = docnames.map((name) => docnames.indexOf(pageOf(name)));
-    const pages = (files) => [...new Set([files].flat().map((file) => first[file]).filter((file) => file >= 0))];
+    /** @type {(files: Site.Files) => number[]} */
+    const pages = (files) => [
+      ...new Set(
+        [files]
+          .flat()
+          .map((file) => first[file])
+          .filter((file) => file >= 0),
+      ),
+    ];
+    /** @type {(terms: Record<string, Site.Files>) => Record<string, number[]>} */
     const merged = (terms) => Object.fromEntries(Object.entries(terms).map(([word, files]) => [word, pages(files)]));
     return { ...index, terms: merged(index.terms), titleterms: merged(index.titleterms) };
   }
 
   const inParts = Search._performSearch;
   Search._performSearch = (query, ...terms) => {
-    phrase = query.toLowerCase().replace(/^this is what comes out when /, "").replace(/[.\s]+$/, "").trim();
+    phrase = query
+      .toLowerCase()
+      .replace(/^this is what comes out when /, "")
+      .replace(/[.\s]+$/, "")
+      .trim();
     words = terms[0];
     let results = inParts(query, ...terms);
     if (!results.length) {

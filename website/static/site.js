@@ -4,7 +4,7 @@
 // A box that scrolls is reached with the keyboard and has a name; one that does not is neither.
 function nameScrollers() {
   const boxes = ".scrolls, .pst-scrollable-table-container, div.highlight > pre";
-  for (const box of document.querySelectorAll(boxes)) {
+  for (const box of /** @type {NodeListOf<HTMLElement>} */ (document.querySelectorAll(boxes))) {
     const scrolls = box.scrollWidth > box.clientWidth + 1;
     if (!scrolls) {
       for (const name of ["tabindex", "role", "aria-label"]) box.removeAttribute(name);
@@ -23,8 +23,8 @@ if (location.protocol === "file:" && typeof DOCUMENTATION_OPTIONS !== "undefined
 
 // A link into a folded solution opens it.
 function openTarget() {
-  const target = location.hash && document.getElementById(decodeURIComponent(location.hash.slice(1)));
-  for (let fold = target && target.closest("details"); fold; fold = fold.parentElement.closest("details")) {
+  const target = location.hash ? document.getElementById(decodeURIComponent(location.hash.slice(1))) : null;
+  for (let fold = target?.closest("details"); fold; fold = fold.parentElement?.closest("details")) {
     fold.open = true;
   }
 }
@@ -42,7 +42,9 @@ addEventListener("beforeprint", () => {
 });
 
 // A term of the glossary says what it means when it is pointed at or reached with the keyboard.
-let tip, closing;
+/** @type {{ link: HTMLElement; box: HTMLElement } | undefined} */
+let tip;
+let closing = 0;
 
 function hideMeaning() {
   clearTimeout(closing);
@@ -51,14 +53,18 @@ function hideMeaning() {
   tip = undefined;
 }
 
+/** @type {(link: HTMLElement) => void} */
 function showMeaning(link) {
-  if (tip?.link === link) return clearTimeout(closing);
+  if (tip?.link === link) {
+    clearTimeout(closing);
+    return;
+  }
   hideMeaning();
   const box = document.createElement("div");
   box.className = "meaning";
   box.id = "meaning";
   box.setAttribute("role", "tooltip");
-  box.textContent = link.dataset.meaning;
+  box.textContent = link.dataset.meaning ?? "";
   document.body.append(box);
   const line = link.getClientRects()[0];
   const left = Math.min(Math.max(8, line.left), document.documentElement.clientWidth - box.offsetWidth - 8);
@@ -77,7 +83,8 @@ function hideSoon() {
 }
 
 addEventListener("DOMContentLoaded", () => {
-  for (const link of document.querySelectorAll("a.term[data-meaning]")) {
+  const terms = /** @type {NodeListOf<HTMLElement>} */ (document.querySelectorAll("a.term[data-meaning]"));
+  for (const link of terms) {
     link.addEventListener("pointerenter", (event) => event.pointerType !== "touch" && showMeaning(link));
     link.addEventListener("pointerleave", hideSoon);
     link.addEventListener("focus", () => link.matches(":focus-visible") && showMeaning(link));

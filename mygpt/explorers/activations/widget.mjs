@@ -1,13 +1,29 @@
+import { axisHandle, choice } from "../kit/controls.mjs";
 import { cursorPlot, curveHint, curveTable, shownAmong } from "../kit/curves.mjs";
 import {
-  axisHandle, choice, clamp, extent, fixed, floats, html, linearTicks, mount, speaker, store, svg,
+  clamp,
+  extent,
+  fixed,
+  floats,
+  html,
+  linearTicks,
+  mount,
+  speaker,
+  store,
+  svg,
+  allViews,
 } from "../kit/drawing.mjs";
 import { nearestIndex, padded, powerOfTen } from "../kit/picture.mjs";
 
 const DECIMALS = 4;
-const QUANTITIES = [["value", "Value"], ["slope", "Slope"]];
+/** @type {[Activations.Quantity, string][]} */
+const QUANTITIES = [
+  ["value", "Value"],
+  ["slope", "Slope"],
+];
 
-/** The rows of the explorer's data, by role. */
+/** The rows of the explorer's data, by role.
+ * @type {(view: DataView, parts: { names: string[]; points: number; hasPhi: boolean; compare: string[] }) => Activations.Rows} */
 export function unpackActivations(view, { names, points, hasPhi, compare }) {
   const numbers = floats(view);
   let next = 0;
@@ -21,52 +37,79 @@ export function unpackActivations(view, { names, points, hasPhi, compare }) {
   };
 }
 
-/** The number with its unit, a power of ten; without one it has as many decimals as the curves. */
+/** The number with its unit, a power of ten; without one it has as many decimals as the curves.
+ * @type {(number: number, exponent: number) => string} */
 export function differenceText(number, exponent) {
   return exponent ? `${fixed(number, 2)} × ${powerOfTen(exponent)}` : fixed(number, DECIMALS);
 }
 
-/** Largest step between neighbours that still counts as a curve, not as a jump. */
+/** Largest step between neighbours that still counts as a curve, not as a jump.
+ * @type {(limits: Kit.Pair) => number} */
 export function jumpOf([low, high]) {
   return 0.25 * (high - low);
 }
 
-/** The traits are position, quantity and visible; the data lie in the state by role. */
-function activationsState(model) {
-  const [names, compare, places, points, exponent, hasPhi] =
-    ["names", "compare", "places", "points", "exponent", "has_phi"].map((trait) => model.get(trait));
-  const data = unpackActivations(model.get("data"), { names, points, compare, hasPhi });
+/** The traits are position, quantity and visible; the data lie in the state by role.
+ * @param {Kit.Model<Activations.Traits & Kit.Described>} model */
+export function activationsState(model) {
+  const [names, compare, points] = [model.get("names"), model.get("compare"), model.get("points")];
+  const [places, exponent] = [model.get("places"), model.get("exponent")];
+  const data = unpackActivations(model.get("data"), { names, points, compare, hasPhi: model.get("has_phi") });
   const { x } = data;
-  const domain = [x[0], x[points - 1]];
+  const domain = /** @type {Kit.Pair} */ ([x[0], x[points - 1]]);
+  /** @type {(value: number) => number} */
   const indexOf = (value) => nearestIndex(value, x[0], (domain[1] - x[0]) / (points - 1), points);
   const state = store(model, {
-    ...data, names, compare, exponent, domain, indexOf, hovered: null, width: 640,
-    get at() { return indexOf(this.get("position")); },
-    get shown() { return shownAmong(this[this.get("quantity")], this); },
+    ...data,
+    names,
+    compare,
+    exponent,
+    domain,
+    indexOf,
+    hovered: /** @type {number | null} */ (null),
+    width: 640,
+    /** @returns {number} */
+    get at() {
+      return indexOf(this.get("position"));
+    },
+    /** @returns {[number, Float32Array][]} */
+    get shown() {
+      return shownAmong(this[this.get("quantity")], this);
+    },
   });
-  state.moveTo = (at) => state.write({ position: Number(x[at].toFixed(places)) });
-  state.xText = (at) => fixed(x[at], places);
-  return state;
+  const moveTo = (/** @type {number} */ at) => state.write({ position: Number(x[at].toFixed(places)) });
+  const xText = (/** @type {number} */ at) => fixed(x[at], places);
+  return Object.assign(state, { moveTo, xText });
 }
 
+/** @type {(state: Activations.State) => string} */
 const drawnText = (state) => `The ${state.get("quantity")}s are drawn.`;
 
+/** @type {(state: Activations.State) => string} */
 function sentenceOf({ names, value, slope, shown, at, xText }) {
-  const seen = shown.map(([i]) =>
-    `${names[i]}: value ${fixed(value[i][at], DECIMALS)}, slope ${fixed(slope[i][at], DECIMALS)}.`);
+  const seen = shown.map(
+    ([i]) => `${names[i]}: value ${fixed(value[i][at], DECIMALS)}, slope ${fixed(slope[i][at], DECIMALS)}.`,
+  );
   return [`At x = ${xText(at)}.`, ...seen].join(" ");
 }
 
-/** The switch of the quantity, and the cursor's x. */
+/** The switch of the quantity, and the cursor's x.
+ * @type {(state: Activations.State) => { node: HTMLElement; draw(): void; drawCursor(): void }} */
 function headView(state) {
   const { phi } = state;
   const switcher = choice("What the curves show", QUANTITIES, (quantity) => state.write({ quantity }));
   const [xOut, phiOut] = [1, 2].map(() => html("span", { class: "mygpt-number" }));
-  const node = html("div", { class: "mygpt-head" },
+  const node = html(
+    "div",
+    { class: "mygpt-head" },
     switcher.node,
-    html("p", { class: "mygpt-at" },
+    html(
+      "p",
+      { class: "mygpt-at" },
       html("span", {}, html("i", {}, "x"), " = ", xOut),
-      ...(phi ? [html("span", {}, "Φ(", html("i", {}, "x"), ") = ", phiOut)] : [])));
+      ...(phi ? [html("span", {}, "Φ(", html("i", {}, "x"), ") = ", phiOut)] : []),
+    ),
+  );
   const drawCursor = () => {
     xOut.textContent = state.xText(state.at);
     if (phi) phiOut.textContent = fixed(phi[state.at], DECIMALS);
@@ -74,54 +117,74 @@ function headView(state) {
   return { node, draw: () => switcher.show(state.get("quantity")), drawCursor };
 }
 
+/** @type {(state: Activations.State) => { node: HTMLElement; handle: HTMLElement; draw(): void; drawCursor(): void; stop(): void }} */
 function curvesView(state) {
   const { domain, indexOf, xText } = state;
   const handle = axisHandle("Position x", state.moveTo);
   const plot = cursorPlot(state, indexOf, 5, handle.node);
   plot.node.append(handle.node);
-  const hint = curveHint(state, plot, (at) => `x = ${xText(at)}`, (value) => fixed(value, DECIMALS));
+  const hint = curveHint(
+    state,
+    plot,
+    (at) => `x = ${xText(at)}`,
+    (value) => fixed(value, DECIMALS),
+  );
   const draw = () => {
     const { width } = state;
-    const limits = extent(state[state.get("quantity")]);
+    const limits = extent(state[state.get("quantity")]) ?? [0, 1];
     const height = Math.round(clamp(width * 0.48, 240, 340));
     const y = padded(limits, 0.05);
-    plot.draw(state.shown, {
-      width,
-      height,
-      margin: { left: 38, right: 14, top: 8, bottom: 50 },
-      x: { domain, ticks: linearTicks(...domain, width / 56), strong: 0, label: "x", drop: 26 },
-      y: { domain: y, ticks: linearTicks(...y, height / 46), strong: 0 },
-    }, jumpOf(limits));
+    plot.draw(
+      state.shown,
+      {
+        width,
+        height,
+        margin: { left: 38, right: 14, top: 8, bottom: 50 },
+        x: { domain, ticks: linearTicks(...domain, width / 56), strong: 0, label: "x", drop: 26 },
+        y: { domain: y, ticks: linearTicks(...y, height / 46), strong: 0 },
+      },
+      jumpOf(limits),
+    );
     handle.place(plot.axes);
     hint.hide();
   };
   const drawCursor = () => {
     plot.drawCursor(state.shown);
     handle.show(state.at, state.x.length - 1, `x = ${xText(state.at)}`);
-    plot.root.setAttribute("aria-label",
-      `${state.get("description")} ${drawnText(state)} ${sentenceOf(state)}`);
+    plot.root.setAttribute("aria-label", `${state.get("description")} ${drawnText(state)} ${sentenceOf(state)}`);
   };
   return { node: plot.node, handle: handle.node, draw, drawCursor, stop: plot.stop };
 }
 
-const tableView = (state) => curveTable(state, {
-  caption: "Value and slope of every curve at x",
-  heading: "Curve",
-  columns: [["value", "value"], ["slope", "slope"]],
-  text: (key, i) => fixed(state[key][i][state.at], DECIMALS),
-});
+/** @type {(state: Activations.State) => { node: HTMLElement; draw(): void; drawCursor(): void }} */
+const tableView = (state) =>
+  curveTable(state, {
+    caption: "Value and slope of every curve at x",
+    heading: "Curve",
+    columns: [
+      ["value", "value"],
+      ["slope", "slope"],
+    ],
+    text: (key, i) => fixed(state[key][i][state.at], DECIMALS),
+  });
 
-/** The difference of two curves, magnified, with the cursor of the curves. */
-function differenceView(state, handle) {
-  const { compare, difference, domain, exponent } = state;
+/** The difference of two curves, magnified, with the cursor of the curves.
+ * @type {(state: Activations.State, difference: Float32Array, handle: HTMLElement) => { node: HTMLElement; draw(): void; drawCursor(): void; stop(): void }} */
+function differenceView(state, difference, handle) {
+  const { compare, domain, exponent } = state;
+  /** @type {[string, Kit.Numbers][]} */
   const curves = [["ink", difference]];
   const plot = cursorPlot(state, state.indexOf, 4.5, handle);
   const out = html("span", { class: "mygpt-number mygpt-difference" });
-  const title = html("p", { class: "mygpt-title" },
-    html("span", {}, html("bdi", {}, compare[0]), " − ", html("bdi", {}, compare[1])), out);
+  const title = html(
+    "p",
+    { class: "mygpt-title" },
+    html("span", {}, html("bdi", {}, compare[0]), " − ", html("bdi", {}, compare[1])),
+    out,
+  );
   const draw = () => {
     const width = plot.node.clientWidth || state.width;
-    const y = padded(extent([difference]), 0.12);
+    const y = padded(extent([difference]) ?? [0, 1], 0.12);
     plot.draw(curves, {
       width,
       height: exponent ? 164 : 150,
@@ -135,37 +198,45 @@ function differenceView(state, handle) {
     const text = differenceText(difference[state.at], exponent);
     plot.drawCursor(curves);
     out.textContent = text;
-    plot.root.setAttribute("aria-label",
-      `${compare.join(" minus ")}: ${text} at x = ${state.xText(state.at)}.`);
+    plot.root.setAttribute("aria-label", `${compare.join(" minus ")}: ${text} at x = ${state.xText(state.at)}.`);
   };
   const node = html("div", { class: "mygpt-magnified" }, title, plot.node);
   return { node, draw, drawCursor, stop: plot.stop };
 }
 
+/** @type {(given: Kit.Given<Activations.Traits>) => () => void} */
 function render({ model, el }) {
   const state = activationsState(model);
-  const [head, curves, table] = [headView, curvesView, tableView].map((view) => view(state));
-  const magnified = state.difference ? [differenceView(state, curves.handle)] : [];
+  const [head, curves, table] = allViews(state, headView, curvesView, tableView);
+  const magnified = state.difference ? [differenceView(state, state.difference, curves.handle)] : [];
   const views = [head, curves, table, ...magnified];
   const voice = speaker();
   const root = html(
     "div",
     { class: "mygpt-explorer mygpt-activations", role: "group", "aria-label": "Explorer of activations" },
-    head.node, curves.node,
-    html("div", { class: "mygpt-below" }, table.node, ...magnified.map(({ node }) => node)), voice.node);
+    head.node,
+    curves.node,
+    html("div", { class: "mygpt-below" }, table.node, ...magnified.map(({ node }) => node)),
+    voice.node,
+  );
 
   const drawCursor = () => views.forEach((view) => view.drawCursor());
   const draw = () => {
     views.forEach((view) => view.draw());
     drawCursor();
   };
-  const speaking = (update, first = () => "") => () => {
-    update();
-    voice.say(`${first()} ${sentenceOf(state)}`.trim());
-  };
+  /** @type {(update: () => void, first?: () => string) => () => void} */
+  const speaking =
+    (update, first = () => "") =>
+    () => {
+      update();
+      voice.say(`${first()} ${sentenceOf(state)}`.trim());
+    };
   return mount({
-    model, el, root,
-    undo: [...views.flatMap(({ stop = [] }) => stop), voice.stop],
+    model,
+    el,
+    root,
+    undo: [curves.stop, ...magnified.map(({ stop }) => stop), voice.stop],
     listeners: {
       position: speaking(drawCursor),
       quantity: speaking(draw, () => drawnText(state)),

@@ -1,6 +1,18 @@
+import { named, slider, tick } from "../kit/controls.mjs";
 import {
-  choice, clamp, dragging, fixed, floats, hovering, html, mount, slider, softmax, speaker, store,
-  tick, titled, tooltip,
+  clamp,
+  dragging,
+  fixed,
+  floats,
+  hovering,
+  html,
+  mount,
+  softmax,
+  speaker,
+  store,
+  titled,
+  tooltip,
+  allViews,
 } from "../kit/drawing.mjs";
 import { heatmap, roomFor, rowLabels, textWidth, themed, visibleText } from "../kit/heat.mjs";
 
@@ -9,7 +21,8 @@ const LARGEST = 10; // words that it shows of a longer text
 const DECIMALS = 3;
 const MASKED = "masked";
 
-/** The weights of one head as one list, row by row; what the mask forbids is 0. */
+/** The weights of one head as one list, row by row; what the mask forbids is 0.
+ * @type {(scores: Float32Array, length: number, head: number, temperature: number, causal: boolean) => Float64Array} */
 export function weightsOf(scores, length, head, temperature, causal) {
   const weights = new Float64Array(length * length);
   for (let row = 0; row < length; row += 1) {
@@ -20,7 +33,8 @@ export function weightsOf(scores, length, head, temperature, causal) {
   return weights;
 }
 
-/** The places of the words that a row can read, the largest weight first, of equals the first. */
+/** The places of the words that a row can read, the largest weight first, of equals the first.
+ * @type {(weights: Float64Array, readable: number) => number[]} */
 function byWeight(weights, readable) {
   return [...weights.keys()].slice(0, readable).sort((a, b) => weights[b] - weights[a] || a - b);
 }
@@ -28,6 +42,7 @@ function byWeight(weights, readable) {
 /**
  * What the list says of a row, of which the first `readable` words can be read: the places of the
  * words that it names, and the count and sum of the others. A short text is named in full.
+ * @type {(weights: Float64Array, readable: number, all?: number, largest?: number) => { named: number[]; others: number; sum: number; masked: number }}
  */
 export function listed(weights, readable, all = ALL, largest = LARGEST) {
   if (weights.length <= all) return { named: [...weights.keys()], others: 0, sum: 0, masked: 0 };
@@ -41,11 +56,14 @@ export function listed(weights, readable, all = ALL, largest = LARGEST) {
   };
 }
 
-/** The lines of the list for a row's weights: words one by one, the others, what is masked. */
+/** The lines of the list for a row's weights: words one by one, the others, what is masked.
+ * @type {(weights: Float64Array, readable: number, words: string[]) => Attention.Line[]} */
 export function linesOf(weights, readable, words) {
-  const { named, others, sum, masked } = listed(weights, readable);
+  const { named: shown, others, sum, masked } = listed(weights, readable);
+  /** @type {(number: number, noun: string) => string} */
   const count = (number, noun) => `${number} ${noun}${number === 1 ? "" : "s"}`;
-  const lines = named.map((place) => ({
+  /** @type {Attention.Line[]} */
+  const lines = shown.map((place) => ({
     place,
     text: words[place],
     share: weights[place],
@@ -56,7 +74,8 @@ export function linesOf(weights, readable, words) {
   return lines;
 }
 
-/** The map's sizes in pixels at a width, and which words over the columns are `free` to be shown. */
+/** The map's sizes in pixels at a width, and which words over the columns are `free` to be shown.
+ * @type {(words: string[], width: number) => { width: number; gutter: number; room: number; top: number; height: number; slanted: boolean; free: boolean[] }} */
 export function sizesOf(words, width) {
   const widths = words.map(textWidth);
   const widest = Math.max(...widths);
@@ -70,70 +89,84 @@ export function sizesOf(words, width) {
   return { width, gutter, room, top, height, slanted, free };
 }
 
-/** The corners, in percent, of the staircase that the causal mask forbids. */
+/** The corners, in percent, of the staircase that the causal mask forbids.
+ * @type {(length: number) => string} */
 export function staircase(length) {
+  /** @type {(column: number, row: number) => string} */
   const at = (column, row) => `${(100 * column) / length}% ${(100 * row) / length}%`;
   const corners = Array.from({ length }, (_, row) => [at(row + 1, row), at(row + 1, row + 1)]);
   return [...corners.flat(), at(length, 0)].join(", ");
 }
 
-/** The traits are head, temperature, causal and row. */
-function attentionState(model) {
+/** The traits are head, temperature, causal and row.
+ * @param {Kit.Model<Attention.Traits & Kit.Described>} model */
+export function attentionState(model) {
   const words = model.get("tokens").map(visibleText);
   const { length } = words;
-  const state = store(model, {
-    words, length, scores: floats(model.get("data")), weights: null, hovered: null, ...sizesOf(words, 640),
-  });
-  state.readable = (row) => (state.get("causal") ? row + 1 : length);
-  state.rowWeights = (row) => state.weights.subarray(row * length, (row + 1) * length);
-  state.weightText = (row, column) => (column < state.readable(row)
-    ? fixed(state.rowWeights(row)[column], DECIMALS) : MASKED);
-  return state;
+  const fields = {
+    words,
+    length,
+    scores: floats(model.get("data")),
+    weights: /** @type {Float64Array} */ (new Float64Array(0)),
+    hovered: /** @type {Kit.Cell | null} */ (null),
+    ...sizesOf(words, 640),
+  };
+  const state = store(model, fields);
+  const readable = (/** @type {number} */ row) => (state.get("causal") ? row + 1 : length);
+  const rowWeights = (/** @type {number} */ row) => state.weights.subarray(row * length, (row + 1) * length);
+  /** @type {Kit.TextAt} */
+  const weightText = (row, column) => (column < readable(row) ? fixed(rowWeights(row)[column], DECIMALS) : MASKED);
+  return Object.assign(state, { readable, rowWeights, weightText });
 }
 
+/** @type {(state: Attention.State) => string} */
 function settingText({ get }) {
   return `Head ${get("head")}, temperature ${get("temperature")}, ${
-    get("causal") ? "with" : "without"} the causal mask.`;
+    get("causal") ? "with" : "without"
+  } the causal mask.`;
 }
 
+/** @type {(state: Attention.State) => string} */
 function sentenceOf(state) {
   const { words, rowWeights, readable, weightText } = state;
   const row = state.get("row");
-  const strong = byWeight(rowWeights(row), readable(row)).slice(0, 3)
+  const strong = byWeight(rowWeights(row), readable(row))
+    .slice(0, 3)
     .map((place) => `“${words[place]}” at ${place}, ${weightText(row, place)}`);
   return `${settingText(state)} “${words[row]}” at position ${row} reads most: ${strong.join("; ")}.`;
 }
 
-/** A few heads are buttons, many a slider. */
+/** A few heads are buttons, many a slider.
+ * @type {(heads: number, choose: (head: number) => void) => Kit.Control<number>} */
 function headChoice(heads, choose) {
   const numbers = Array.from({ length: heads }, (_, i) => i);
   if (heads > 4) return slider("Head", numbers, String, choose);
-  const buttons = choice("Head", numbers.map((head) => [head, String(head)]), choose);
-  const title = html("span", { class: "mygpt-slider-head", "aria-hidden": "true" }, "Head");
-  return { ...buttons, node: html("div", { class: "mygpt-heads" }, title, buttons.node) };
+  /** @type {[number, string][]} */
+  const options = numbers.map((head) => [head, String(head)]);
+  return named("Head", options, choose);
 }
 
+/** @type {(state: Attention.State) => { node: HTMLElement; drawWeights(): void }} */
 function settingsView({ get, write }) {
-  const parts = {
-    temperature: slider("Temperature", get("temperatures"), String, (temperature) =>
-      write({ temperature })),
-    causal: tick(["Causal mask"], (causal) => write({ causal })),
-  };
-  const node = html("div", { class: "mygpt-controls" }, parts.temperature.node, parts.causal.node);
-  if (get("heads") > 1) {
-    parts.head = headChoice(get("heads"), (head) => write({ head }));
-    node.prepend(parts.head.node);
-  }
+  const heads = headChoice(get("heads"), (head) => write({ head }));
+  const temperature = slider("Temperature", get("temperatures"), String, (value) => write({ temperature: value }));
+  const causal = tick(["Causal mask"], (on) => write({ causal: on }));
+  const node = html("div", { class: "mygpt-controls" }, temperature.node, causal.node);
+  if (get("heads") > 1) node.prepend(heads.node);
   const drawWeights = () => {
-    for (const [trait, part] of Object.entries(parts)) part.show(get(trait));
+    heads.show(get("head"));
+    temperature.show(get("temperature"));
+    causal.show(get("causal"));
   };
   return { node, drawWeights };
 }
 
-/** The words over the columns, slanted where they are wider than a column. */
+/** The words over the columns, slanted where they are wider than a column.
+ * @type {(state: Attention.State) => { node: HTMLElement; draw(state: Attention.State): void }} */
 function columnLabels({ words, length }) {
   const labels = words.map((word) => html("span", {}, titled(word)));
   const node = html("div", { class: "mygpt-columns", "aria-hidden": "true" }, ...labels);
+  /** @type {(state: Attention.State) => void} */
   const draw = ({ room, slanted, free }) => {
     node.classList.toggle("mygpt-slanted", slanted);
     labels.forEach((label, place) => {
@@ -147,7 +180,8 @@ function columnLabels({ words, length }) {
   return { node, draw };
 }
 
-/** Which word reads which under the mouse, and with what weight. */
+/** Which word reads which under the mouse, and with what weight.
+ * @type {(state: Attention.State) => { node: HTMLElement; draw(): void }} */
 function hintView(state) {
   const { words, length, weightText } = state;
   const hint = tooltip();
@@ -156,18 +190,32 @@ function hintView(state) {
       hint.hide();
       return;
     }
-    const { width, gutter, room, top, height, hovered: { row, column } } = state;
+    const {
+      width,
+      gutter,
+      room,
+      top,
+      height,
+      hovered: { row, column },
+    } = state;
     const y = top + ((row + 1) * height) / length + 6;
     const frame = { left: gutter, right: width, top: y, bottom: y };
-    hint.show(gutter + ((column + 0.5) * room) / length, frame, width, [], [
-      html("span", {}, "reads", html("b", {}, titled(words[row]))),
-      html("span", {}, "is read", html("b", {}, titled(words[column]))),
-      html("span", {}, "weight", html("b", {}, weightText(row, column))),
-    ]);
+    hint.show(
+      gutter + ((column + 0.5) * room) / length,
+      frame,
+      width,
+      [],
+      [
+        html("span", {}, "reads", html("b", {}, titled(words[row]))),
+        html("span", {}, "is read", html("b", {}, titled(words[column]))),
+        html("span", {}, "weight", html("b", {}, weightText(row, column))),
+      ],
+    );
   };
   return { node: hint.node, draw };
 }
 
+/** @type {(state: Attention.State) => Attention.MapView} */
 function mapView(state) {
   const { words, length } = state;
   const [heat, rows, columns, hint] = [heatmap(), rowLabels(words), columnLabels(state), hintView(state)];
@@ -200,18 +248,26 @@ function mapView(state) {
     rows.draw({ height: state.height, chosen });
     heat.canvas.setAttribute("aria-label", `${state.get("description")} ${sentenceOf(state)}`);
   };
+  /** @type {(event: PointerEvent) => void} */
   const choose = (event) => state.write({ row: heat.under(event).row });
+  /** @type {(handle: HTMLElement) => () => void} */
   const follow = (handle) => dragging(heat.node, choose, handle);
   return { node, legend: heat.legend, lay, paint, drawWeights, drawRow, follow };
 }
 
+/** @type {(state: Attention.State) => { node: HTMLElement; handle: HTMLElement; drawRow(): void }} */
 function rowView({ words, get, write }) {
-  const { node, show } = slider("Reading position", [...words.keys()],
-    (row) => `${row}  \u2068${words[row]}\u2069`, (row) => write({ row }));
-  return { node, handle: node.control, drawRow: () => show(get("row")) };
+  const { node, show } = slider(
+    "Reading position",
+    [...words.keys()],
+    (row) => `${row}  \u2068${words[row]}\u2069`,
+    (row) => write({ row }),
+  );
+  return { node, handle: /** @type {HTMLElement} */ (node.control), drawRow: () => show(get("row")) };
 }
 
-/** A line of the list; `fill` puts an entry there, or nothing. */
+/** A line of the list; `fill` puts an entry there, or nothing.
+ * @type {(word: string, place: number) => { node: HTMLElement; fill(entry?: Attention.Line): void }} */
 function listLine(word, place) {
   const parts = {
     place: html("span", { class: "mygpt-number mygpt-place" }, String(place)),
@@ -222,12 +278,13 @@ function listLine(word, place) {
   const comma = () => html("span", { class: "mygpt-unseen" }, ", ");
   const track = html("span", { class: "mygpt-track", "aria-hidden": "true" }, parts.bar);
   const node = html("li", {}, parts.place, comma(), parts.word, comma(), track, parts.weight);
+  /** @type {(entry?: Attention.Line) => void} */
   const fill = (entry) => {
     node.classList.toggle("mygpt-none", !entry);
     if (!entry) return;
     node.classList.toggle("mygpt-rest", entry.place === undefined);
     node.classList.toggle("mygpt-masked", entry.weight === MASKED);
-    parts.place.textContent = entry.place ?? "";
+    parts.place.textContent = String(entry.place ?? "");
     titled(entry.text, parts.word);
     parts.bar.style.width = `${(100 * entry.share).toFixed(2)}%`;
     parts.weight.textContent = entry.weight;
@@ -235,13 +292,17 @@ function listLine(word, place) {
   return { node, fill };
 }
 
+/** @type {(state: Attention.State) => { node: HTMLElement; lay(): void; drawRow(): void }} */
 function listView(state) {
   const lines = state.words.slice(0, ALL).map(listLine);
-  const node = html("ul", { class: "mygpt-weights", "aria-label": "Weights of the row" },
-    ...lines.map((line) => line.node));
+  const node = html(
+    "ul",
+    { class: "mygpt-weights", "aria-label": "Weights of the row" },
+    ...lines.map((line) => line.node),
+  );
   const lay = () => {
     const columns = state.width < 520 ? 1 : 2;
-    node.style.setProperty("--lines", Math.ceil(lines.length / columns));
+    node.style.setProperty("--lines", String(Math.ceil(lines.length / columns)));
   };
   const drawRow = () => {
     const row = state.get("row");
@@ -251,24 +312,40 @@ function listView(state) {
   return { node, lay, drawRow };
 }
 
-/** The setting in words, for paper. */
+/** The setting in words, for paper.
+ * @type {(state: Attention.State) => { node: HTMLElement; drawWeights(): void }} */
 function settingView(state) {
   const node = html("p", { class: "mygpt-setting" });
-  return { node, drawWeights: () => { node.textContent = settingText(state); } };
+  return {
+    node,
+    drawWeights: () => {
+      node.textContent = settingText(state);
+    },
+  };
 }
 
+/** @type {(given: Kit.Given<Attention.Traits>) => () => void} */
 function render({ model, el }) {
   const state = attentionState(model);
-  const [settings, map, row, list, setting] = [settingsView, mapView, rowView, listView, settingView]
-    .map((view) => view(state));
-  const head = html("div", { class: "mygpt-head" },
-    html("p", { class: "mygpt-note" }, "Each row reads, each column is read."), map.legend);
+  const [settings, map, row, list, setting] = allViews(state, settingsView, mapView, rowView, listView, settingView);
+  const head = html(
+    "div",
+    { class: "mygpt-head" },
+    html("p", { class: "mygpt-note" }, "Each row reads, each column is read."),
+    map.legend,
+  );
   const voice = speaker();
   const root = html(
     "div",
     { class: "mygpt-explorer mygpt-attention", role: "group", "aria-label": "Explorer of attention" },
-    settings.node, head, map.node, ...(state.length > 1 ? [row.node] : []), list.node, setting.node,
-    voice.node);
+    settings.node,
+    head,
+    map.node,
+    ...(state.length > 1 ? [row.node] : []),
+    list.node,
+    setting.node,
+    voice.node,
+  );
 
   const drawRow = () => [map, row, list].forEach((view) => view.drawRow());
   const drawWeights = () => {
@@ -277,15 +354,20 @@ function render({ model, el }) {
     [settings, map, setting].forEach((view) => view.drawWeights());
     drawRow();
   };
+  /** @type {(update: () => void) => () => void} */
   const speaking = (update) => () => {
     update();
     voice.say(sentenceOf(state));
   };
   return mount({
-    model, el, root,
+    model,
+    el,
+    root,
     undo: [map.follow(row.handle), themed(map.paint), voice.stop],
     listeners: {
-      head: speaking(drawWeights), temperature: speaking(drawWeights), causal: speaking(drawWeights),
+      head: speaking(drawWeights),
+      temperature: speaking(drawWeights),
+      causal: speaking(drawWeights),
       row: speaking(drawRow),
     },
     layout: (width) => {

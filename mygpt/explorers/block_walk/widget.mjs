@@ -1,6 +1,18 @@
+import { button, control, slider } from "../kit/controls.mjs";
 import {
-  barBox, button, control, extent, fixed, floats, html, linearScale, linearTicks, mount, slider,
-  speaker, store, svg, tooltip,
+  barBox,
+  extent,
+  fixed,
+  floats,
+  html,
+  linearScale,
+  linearTicks,
+  mount,
+  speaker,
+  store,
+  svg,
+  tooltip,
+  allViews,
 } from "../kit/drawing.mjs";
 import { bandScale, padded, picture } from "../kit/picture.mjs";
 
@@ -9,19 +21,22 @@ const MARGIN = { left: 42, right: 6, top: 8, bottom: 42 };
 const STRIP = 30; // px
 const OUTLINED = 14; // px: a thinner bar has a cap where it stood before
 
-/** The vector of one stage at one position, among all that came as one row of numbers. */
+/** The vector of one stage at one position, among all that came as one row of numbers.
+ * @type {(numbers: Float32Array, shape: { widths: number[]; positions: number }, stage: number, position: number) => Float32Array} */
 export function vectorAt(numbers, { widths, positions }, stage, position) {
   const before = widths.slice(0, stage).reduce((total, width) => total + width * positions, 0);
   const start = before + position * widths[stage];
   return numbers.subarray(start, start + widths[stage]);
 }
 
-/** The length of a vector. */
+/** The length of a vector.
+ * @type {(vector: Float32Array) => number} */
 export function normOf(vector) {
   return Math.sqrt(vector.reduce((total, number) => total + number ** 2, 0));
 }
 
-/** The bars of one sign as one path in a box of 100 by `height`, zero in the middle. */
+/** The bars of one sign as one path in a box of 100 by `height`, zero in the middle.
+ * @type {(vector: Float32Array, limit: number, height: number, negative?: boolean) => string} */
 export function stripPath(vector, limit, height, negative = false) {
   const band = bandScale(vector.length, 0, 100, vector.length > 40 ? 0 : 0.2);
   const scale = linearScale([-limit, limit], [height, 0]);
@@ -33,50 +48,58 @@ export function stripPath(vector, limit, height, negative = false) {
   }).join("");
 }
 
-/** Mean and population standard deviation. */
+/** Mean and population standard deviation.
+ * @type {(vector: Float32Array) => { mean: number; std: number }} */
 export function momentsOf(vector) {
   const mean = vector.reduce((total, number) => total + number, 0) / vector.length;
   const variance = vector.reduce((total, number) => total + (number - mean) ** 2, 0) / vector.length;
   return { mean, std: Math.sqrt(variance) };
 }
 
-/** The traits are stage and position. */
-function walkState(model) {
-  const [names, notes, before, widths, tokens] = ["names", "notes", "before", "widths", "tokens"]
-    .map((trait) => model.get(trait));
+/** The traits are stage and position.
+ * @param {Kit.Model<BlockWalk.Traits & Kit.Described>} model */
+export function walkState(model) {
+  const [names, notes, tokens] = [model.get("names"), model.get("notes"), model.get("tokens")];
+  const [before, widths] = [model.get("before"), model.get("widths")];
   const shape = { widths, positions: tokens.length };
   const numbers = floats(model.get("data"));
   const state = store(model, { names, notes, before, widths, tokens, width: 640 });
-  state.vector = (stage) => vectorAt(numbers, shape, stage, state.get("position"));
+  const vector = (/** @type {number} */ stage) => vectorAt(numbers, shape, stage, state.get("position"));
   /** Whether a stage's bars are too thin for an outline to be seen around them. */
-  state.thin = (stage) => (state.width - MARGIN.left - MARGIN.right) / widths[stage] < OUTLINED;
-  return state;
+  const thin = (/** @type {number} */ stage) => (state.width - MARGIN.left - MARGIN.right) / widths[stage] < OUTLINED;
+  return Object.assign(state, { vector, thin });
 }
 
+/** @type {(value: number) => string} */
 const numberText = (value) => fixed(value, DECIMALS);
 
+/** @type {(state: BlockWalk.State) => string} */
 function placeText({ tokens, get }) {
   return `position ${get("position")}, “${tokens[get("position")]}”`;
 }
 
+/** @type {(vector: Float32Array) => string} */
 function momentsText(vector) {
   const { mean, std } = momentsOf(vector);
   return `length ${numberText(normOf(vector))}, mean ${numberText(mean)}, std ${numberText(std)}`;
 }
 
+/** @type {(state: BlockWalk.State, stage: number) => string} */
 function noteText({ names, notes, before, thin }, stage) {
-  const old = before[stage] < 0 ? ""
-    : `${thin(stage) ? "Short lines" : "Dashed"}: ${names[before[stage]]}.`;
+  const old = before[stage] < 0 ? "" : `${thin(stage) ? "Short lines" : "Dashed"}: ${names[before[stage]]}.`;
   return `${notes[stage]} ${old}`.trim();
 }
 
+/** @type {(state: BlockWalk.State) => string} */
 function sentenceOf(state) {
   const stage = state.get("stage");
-  return `${state.names[stage]}, ${placeText(state)}: ${state.widths[stage]} channels, ${
-    momentsText(state.vector(stage))}. ${noteText(state, stage)}`;
+  return `${state.names[stage]}, ${placeText(state)}: ${state.widths[stage]} channels, ${momentsText(
+    state.vector(stage),
+  )}. ${noteText(state, stage)}`;
 }
 
-/** The words, of which one is chosen. */
+/** The words, of which one is chosen.
+ * @type {(state: BlockWalk.State) => { node: HTMLElement; drawPosition(): void }} */
 function wordsView({ tokens, get, write }) {
   const words = tokens.map((token, position) => {
     const text = html("bdi", {}, token || "(empty)");
@@ -85,37 +108,49 @@ function wordsView({ tokens, get, write }) {
     return word;
   });
   const node = html("div", { class: "mygpt-words", role: "group", "aria-label": "Position" }, ...words);
-  const drawPosition = () => words.forEach((word, i) =>
-    word.setAttribute("aria-pressed", i === get("position")));
+  const drawPosition = () => words.forEach((word, i) => word.setAttribute("aria-pressed", i === get("position")));
   return { node, drawPosition };
 }
 
-/** The buttons back and on, which rest at the ends. */
+/** The buttons back and on, which rest at the ends.
+ * @type {(state: BlockWalk.State) => { node: HTMLElement; drawStage(): void }} */
 function stepsView({ names, get, write }) {
-  const steps = [["Back", -1, "first"], ["Next", 1, "last"]].map(([text, step, end]) => (
-    { step, end, ...button(text, () => write({ stage: get("stage") + step })) }));
-  const drawStage = () => steps.forEach(({ node, able, step, end }) => {
-    const ready = get("stage") + step in names;
-    able(ready);
-    node.title = ready ? "" : `This is the ${end} stage`;
-  });
+  const steps = [
+    { text: "Back", step: -1, end: "first" },
+    { text: "Next", step: 1, end: "last" },
+  ].map((one) => ({ ...one, ...button(one.text, () => write({ stage: get("stage") + one.step })) }));
+  const drawStage = () =>
+    steps.forEach(({ node, able, step, end }) => {
+      const ready = get("stage") + step in names;
+      able(ready);
+      node.title = ready ? "" : `This is the ${end} stage`;
+    });
   return { node: html("div", { class: "mygpt-walk" }, ...steps.map(({ node }) => node)), drawStage };
 }
 
+/** @type {(state: BlockWalk.State) => { node: HTMLElement; drawStage(): void }} */
 function sliderView({ names, get, write }) {
-  const { node, show } = slider("Stage", [...names.keys()], (i) => names[i], (stage) => write({ stage }));
+  const { node, show } = slider(
+    "Stage",
+    [...names.keys()],
+    (i) => names[i],
+    (stage) => write({ stage }),
+  );
   return { node: html("div", { class: "mygpt-controls" }, node), drawStage: () => show(get("stage")) };
 }
 
-/** The stage's name, moments and note; the notes share one place, as high as the longest. */
+/** The stage's name, moments and note; the notes share one place, as high as the longest.
+ * @type {(state: BlockWalk.State) => { nodes: HTMLElement[]; lay(): void; drawStage(): void }} */
 function headView(state) {
   const { names } = state;
   const name = html("b");
   const says = html("span", { class: "mygpt-number" });
   const notes = names.map(() => html("span"));
-  const nodes = [html("p", { class: "mygpt-stage-name" }, name, says),
-    html("p", { class: "mygpt-note" }, ...notes)];
-  const lay = () => notes.forEach((note, stage) => { note.textContent = noteText(state, stage); });
+  const nodes = [html("p", { class: "mygpt-stage-name" }, name, says), html("p", { class: "mygpt-note" }, ...notes)];
+  const lay = () =>
+    notes.forEach((note, stage) => {
+      note.textContent = noteText(state, stage);
+    });
   const drawStage = () => {
     const stage = state.get("stage");
     name.textContent = `${stage + 1}. ${names[stage]}`;
@@ -125,12 +160,14 @@ function headView(state) {
   return { nodes, lay, drawStage };
 }
 
+/** @type {(frame: BlockWalk.Frame, i: number, kind: string, y: number, height: number | string) => SVGElement} */
 function channelRect({ band }, i, kind, y, height) {
   const [x, width] = [band.start(i).toFixed(2), band.width.toFixed(2)];
   return svg("rect", { class: kind, x, width, y: y.toFixed(2), height });
 }
 
-/** One bar for each number of a vector. */
+/** One bar for each number of a vector.
+ * @type {(vector: Float32Array, kind: string, frame: BlockWalk.Frame) => SVGElement[]} */
 function barsOf(vector, kind, frame) {
   return Array.from(vector, (number, i) => {
     const { start, size } = barBox(number, frame.scaleY, 0, 0.5);
@@ -138,54 +175,60 @@ function barsOf(vector, kind, frame) {
   });
 }
 
-/** What marks the ends of bars that are too thin for an outline. */
+/** What marks the ends of bars that are too thin for an outline.
+ * @type {(vector: Float32Array, frame: BlockWalk.Frame) => SVGElement[]} */
 function capsOf(vector, frame) {
-  return Array.from(vector, (number, i) =>
-    channelRect(frame, i, "mygpt-cap", frame.scaleY(number) - 1, 2));
+  return Array.from(vector, (number, i) => channelRect(frame, i, "mygpt-cap", frame.scaleY(number) - 1, 2));
 }
 
-/** The range of all the vectors that are as wide as a stage's: they share one scale. */
+/** The range of all the vectors that are as wide as a stage's: they share one scale.
+ * @type {(state: { widths: number[]; vector(stage: number): Float32Array }, stage: number) => Kit.Pair} */
 export function domainOf({ widths, vector }, stage) {
   const alike = widths.flatMap((width, i) => (width === widths[stage] ? [vector(i)] : []));
-  return padded(extent([...alike, [0]]), 0.08);
+  return padded(extent([...alike, [0]]) ?? [0, 0], 0.08);
 }
 
-/** The channels of the stage over those of the stage before. */
+/** The channels of the stage over those of the stage before.
+ * @type {(state: BlockWalk.State) => { node: HTMLElement; drawStage(): void }} */
 function plotView(state) {
   const { before, widths, vector } = state;
   const plot = picture();
   const hint = tooltip();
   plot.node.append(hint.node);
-  let frame = null;
-  const oldOf = (stage) => (before[stage] < 0 ? [] : vector(before[stage]));
+  let frame = /** @type {BlockWalk.Frame | null} */ (null);
+  /** @type {(stage: number) => Float32Array} */
+  const oldOf = (stage) => (before[stage] < 0 ? new Float32Array(0) : vector(before[stage]));
   const drawStage = () => {
     const stage = state.get("stage");
     const [now, old, count] = [vector(stage), oldOf(stage), widths[stage]];
     const domain = domainOf(state, stage);
-    const ticks = linearTicks(0, count - 1, state.width / 70, 1)
-      .map(({ at, label }) => ({ at: at + 0.5, label }));
-    frame = plot.frame({
+    const ticks = linearTicks(0, count - 1, state.width / 70, 1).map(({ at, label }) => ({ at: at + 0.5, label }));
+    const axes = plot.frame({
       width: state.width,
       height: 210,
       margin: MARGIN,
       x: { domain: [0, count], ticks, label: "channel" },
       y: { domain, ticks: linearTicks(...domain, 5), strong: 0 },
     });
-    frame.band = bandScale(count, frame.left, frame.right, count > 80 ? 0 : 0.2);
+    frame = { ...axes, band: bandScale(count, axes.left, axes.right, count > 80 ? 0 : 0.2) };
     const outlines = state.thin(stage) ? capsOf(old, frame) : barsOf(old, "mygpt-outline", frame);
     plot.curves.replaceChildren(...barsOf(now, "mygpt-bar", frame), ...outlines);
     plot.root.setAttribute("aria-label", `${state.get("description")} ${sentenceOf(state)}`);
     hint.hide();
   };
+  /** @type {(event: PointerEvent) => void} */
   const drawHint = (event) => {
     const stage = state.get("stage");
+    if (!frame) return;
     const { band, scaleY } = frame;
     const channel = band.invert(plot.pointerX(event));
     const [now, old] = [vector(stage), oldOf(stage)];
-    const points = Array.from(now, (number, i) => [band.middle(i), scaleY(number)]);
+    const points = Array.from(now, (number, i) => /** @type {Kit.Pair} */ ([band.middle(i), scaleY(number)]));
+    /** @type {(text: string, number: number) => HTMLElement} */
     const value = (text, number) => html("span", {}, text, html("b", {}, numberText(number)));
     hint.show(band.middle(channel), frame, state.width, points, [
-      html("strong", {}, `Channel ${channel}`), value("value", now[channel]),
+      html("strong", {}, `Channel ${channel}`),
+      value("value", now[channel]),
       ...(old.length ? [value("before", old[channel])] : []),
     ]);
   };
@@ -194,35 +237,42 @@ function plotView(state) {
   return { node: plot.node, drawStage };
 }
 
-/** Every stage as a strip of its channels, with its length. */
+/** Every stage as a strip of its channels, with its length.
+ * @type {(state: BlockWalk.State) => { node: HTMLElement; drawPosition(): void; drawStage(): void }} */
 function stagesView({ names, vector, get, write }) {
   const rows = names.map((text, stage) => {
     const paths = ["mygpt-bar", "mygpt-bar mygpt-negative"].map((kind) => svg("path", { class: kind }));
-    const strip = svg("svg", {
-      class: "mygpt-strip", viewBox: `0 0 100 ${STRIP}`, preserveAspectRatio: "none", "aria-hidden": "true",
-    }, ...paths);
+    const strip = svg(
+      "svg",
+      { class: "mygpt-strip", viewBox: `0 0 100 ${STRIP}`, preserveAspectRatio: "none", "aria-hidden": "true" },
+      ...paths,
+    );
     const length = html("span", { class: "mygpt-number" });
     const node = html("div", { class: "mygpt-stage" }, html("span", {}, html("bdi", {}, text)), strip, length);
     node.addEventListener("click", () => write({ stage }));
     return { node, paths, length };
   });
   const heads = ["stage", "channels", "length"].map((text) => html("span", {}, text));
-  const node = html("div", { class: "mygpt-stages" },
-    html("p", { class: "mygpt-stages-head" }, ...heads), ...rows.map((row) => row.node));
+  const node = html(
+    "div",
+    { class: "mygpt-stages" },
+    html("p", { class: "mygpt-stages-head" }, ...heads),
+    ...rows.map((row) => row.node),
+  );
   const drawPosition = () => {
     const vectors = names.map((_, stage) => vector(stage));
-    const limit = Math.max(...extent(vectors).map(Math.abs), 1e-9);
+    const limit = Math.max(...(extent(vectors) ?? [0, 0]).map(Math.abs), 1e-9);
     rows.forEach(({ paths, length }, i) => {
       paths.forEach((path, sign) => path.setAttribute("d", stripPath(vectors[i], limit, STRIP, sign === 1)));
       length.textContent = numberText(normOf(vectors[i]));
     });
   };
-  const drawStage = () => rows.forEach((row, i) =>
-    row.node.classList.toggle("mygpt-now", i === get("stage")));
+  const drawStage = () => rows.forEach((row, i) => row.node.classList.toggle("mygpt-now", i === get("stage")));
   return { node, drawPosition, drawStage };
 }
 
-/** The setting in words, for paper. */
+/** The setting in words, for paper.
+ * @type {(state: BlockWalk.State) => { node: HTMLElement; drawStage(): void }} */
 function settingView(state) {
   const node = html("p", { class: "mygpt-setting" });
   const drawStage = () => {
@@ -231,28 +281,47 @@ function settingView(state) {
   return { node, drawStage };
 }
 
+/** @type {(given: Kit.Given<BlockWalk.Traits>) => () => void} */
 function render({ model, el }) {
   const state = walkState(model);
-  const [words, steps, stage, head, plot, stages, setting] =
-    [wordsView, stepsView, sliderView, headView, plotView, stagesView, settingView].map((view) => view(state));
+  const [words, steps, stage, head, plot, stages, setting] = allViews(
+    state,
+    wordsView,
+    stepsView,
+    sliderView,
+    headView,
+    plotView,
+    stagesView,
+    settingView,
+  );
   const voice = speaker();
   const root = html(
-    "div", { class: "mygpt-explorer mygpt-block-walk", role: "group", "aria-label": "Walk through a block" },
+    "div",
+    { class: "mygpt-explorer mygpt-block-walk", role: "group", "aria-label": "Walk through a block" },
     html("div", { class: "mygpt-steps" }, words.node, steps.node),
-    stage.node, ...head.nodes, plot.node, stages.node, setting.node, voice.node);
+    stage.node,
+    ...head.nodes,
+    plot.node,
+    stages.node,
+    setting.node,
+    voice.node,
+  );
 
-  const drawStage = () =>
-    [steps, stage, head, plot, stages, setting].forEach((view) => view.drawStage());
+  const drawStage = () => [steps, stage, head, plot, stages, setting].forEach((view) => view.drawStage());
   const drawPosition = () => {
     [words, stages].forEach((view) => view.drawPosition());
     drawStage();
   };
+  /** @type {(update: () => void) => () => void} */
   const speaking = (update) => () => {
     update();
     voice.say(sentenceOf(state));
   };
   return mount({
-    model, el, root, undo: [voice.stop],
+    model,
+    el,
+    root,
+    undo: [voice.stop],
     listeners: { stage: speaking(drawStage), position: speaking(drawPosition) },
     layout: (width) => {
       state.width = width;

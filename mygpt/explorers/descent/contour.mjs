@@ -4,32 +4,40 @@ import { dragging, fixed, html, linearTicks, svg } from "../kit/drawing.mjs";
 import { STRIDE, axisName, pathThrough, startHandle, stepMarks } from "./marks.mjs";
 import { EXAMPLES, twoWeights, valley } from "./steps.mjs";
 import { LIMITS, sentenceOf } from "./words.mjs";
-import {
-  axesWindow, dotsAt, emptyPath, panel, panelWidths, picture, valueSlider,
-} from "../kit/picture.mjs";
+import { axesWindow, dotsAt, emptyPath, panel, panelWidths, picture, valueSlider } from "../kit/picture.mjs";
 
 const LEVELS = [0.1, 0.5, 2, 5, 10, 20, 40, 80];
 const NAMED_LEVELS = [2, 10, 20];
+/** @type {Kit.Pair} */
 const MINIMUM = [3, 1];
 const MARGIN = { left: 50, right: 14, top: 8, bottom: 50 };
-const [ENDS_X, ENDS_Y] = [[0, 3], [-2, 12]]; // of the line's picture
+/** @type {Kit.Pair[]} */
+const [ENDS_X, ENDS_Y] = [
+  [0, 3],
+  [-2, 12],
+]; // of the line's picture
 
-/** Points of the ellipse on which the loss of two weights is `loss`. */
+/** Points of the ellipse on which the loss of two weights is `loss`.
+ * @type {(loss: number, count?: number) => Kit.Pair[]} */
 export function levelLine(loss, count = 90) {
   const { across, along } = valley(loss);
   return Array.from({ length: count + 1 }, (_, i) => {
     const [c, s] = [Math.cos((2 * Math.PI * i) / count), Math.sin((2 * Math.PI * i) / count)];
-    return MINIMUM.map((middle, axis) => middle + c * across[axis] + s * along[axis]);
+    const place = (/** @type {0 | 1} */ axis) => MINIMUM[axis] + c * across[axis] + s * along[axis];
+    return /** @type {Kit.Pair} */ ([place(0), place(1)]);
   });
 }
 
-/** Lines of equal loss, filled so that the floor of the valley stands out; some are named. */
+/** Lines of equal loss, filled so that the floor of the valley stands out; some are named.
+ * @type {(axes: Kit.Axes) => SVGElement[]} */
 function levelMarks({ scaleX, scaleY }) {
+  /** @type {(points: Kit.Pair[]) => Kit.Pair[]} */
   const onPicture = (points) => points.map(([x, y]) => [scaleX(x), scaleY(y)]);
   const lines = LEVELS.map((level) =>
-    svg("path", { class: "mygpt-level", d: pathThrough(onPicture(levelLine(level))) }));
+    svg("path", { class: "mygpt-level", d: pathThrough(onPicture(levelLine(level))) }),
+  );
   const [[x, y]] = onPicture([MINIMUM]);
-  const bend = twoWeights([MINIMUM[0] + 1, MINIMUM[1]], []); // the loss one unit of w₁ away
+  const bend = twoWeights(Float64Array.of(MINIMUM[0] + 1, MINIMUM[1]), new Float64Array(2)); // the loss one unit of w₁ away
   const names = NAMED_LEVELS.map((level) => {
     const place = { x: scaleX(MINIMUM[0] + Math.sqrt(level / bend)), y, dy: "0.34em", "text-anchor": "middle" };
     return svg("text", { class: "mygpt-level-name", ...place }, String(level));
@@ -38,9 +46,11 @@ function levelMarks({ scaleX, scaleY }) {
   return [...lines, ...names, cross];
 }
 
-/** The handle of the second weight of the start, on the y axis. */
+/** The handle of the second weight of the start, on the y axis.
+ * @type {(state: Descent.State, plot: Descent.Drawn) => { node: HTMLElement; show(): void; stop(): void }} */
 function sideHandle(state, plot) {
   const node = html("div", { class: "mygpt-side-handle", "aria-orientation": "vertical" });
+  /** @type {(w2: number) => void} */
   const choose = (w2) => state.moveTo(state.start[0], w2);
   const [low, high] = LIMITS[1];
   const part = valueSlider(node, { label: "Start w₂", low, high, step: STRIDE, choose });
@@ -54,9 +64,10 @@ function sideHandle(state, plot) {
   return { node, show, stop };
 }
 
-/** The loss from above. Both weights have one scale, so that right angles look right. */
+/** The loss from above. Both weights have one scale, so that right angles look right.
+ * @type {(state: Descent.State) => { node: HTMLElement; lay(width: number, height: number): void; draw(): void; stop: (() => void)[] }} */
 function landscape(state) {
-  const plot = picture();
+  const plot = /** @type {Descent.Drawn} */ (picture());
   const ground = svg("g");
   const marks = stepMarks();
   const view = axesWindow(plot, ground, ...marks.nodes);
@@ -65,6 +76,7 @@ function landscape(state) {
   const ring = html("div", { class: "mygpt-ring", "aria-hidden": "true" });
   plot.node.append(handle.node, side.node, ring);
 
+  /** @type {(width: number, height: number) => void} */
   function lay(width, height) {
     const [x, y] = LIMITS;
     plot.axes = plot.frame({
@@ -80,25 +92,30 @@ function landscape(state) {
   }
   function draw() {
     const { scaleX, scaleY } = plot.axes;
-    marks.draw(state.now.trail, plot.axes);
+    marks.draw(/** @type {Kit.Pair[]} */ (state.now.trail), plot.axes);
     handle.show();
     side.show();
     const [w1, w2] = state.start;
     Object.assign(ring.style, { left: `${scaleX(w1) - 18}px`, top: `${scaleY(w2) - 18}px` });
-    plot.root.setAttribute("aria-label",
-      `The loss of two weights from above, an elongated valley. ${sentenceOf(state)}`);
+    plot.root.setAttribute(
+      "aria-label",
+      `The loss of two weights from above, an elongated valley. ${sentenceOf(state)}`,
+    );
   }
-  const aim = (event) => state.moveTo(
-    plot.axes.scaleX.invert(plot.pointerX(event)), plot.axes.scaleY.invert(plot.pointerY(event)));
+  /** @type {(event: PointerEvent) => void} */
+  const aim = (event) =>
+    state.moveTo(plot.axes.scaleX.invert(plot.pointerX(event)), plot.axes.scaleY.invert(plot.pointerY(event)));
   const undo = [plot.root, ring].map((part) => dragging(part, aim, handle.node));
   return { node: panel("Loss by w₁ and w₂", plot), lay, draw, stop: [...undo, side.stop] };
 }
 
-/** The line of the two weights, its points, and how far it misses them. */
+/** The line of the two weights, its points, and how far it misses them.
+ * @type {(state: Descent.State) => { node: HTMLElement; lay(width: number, height: number): void; draw(): void }} */
 function linePicture(state) {
-  const plot = picture();
+  const plot = /** @type {Descent.Drawn} */ (picture());
   const [misses, line, points] = ["mygpt-misses", "mygpt-curve mygpt-fit", "mygpt-points"].map(emptyPath);
   const view = axesWindow(plot, misses, line, points);
+  /** @type {(width: number, height: number) => void} */
   function lay(width, height) {
     plot.axes = plot.frame({
       width,
@@ -109,11 +126,17 @@ function linePicture(state) {
     });
     const { scaleX, scaleY } = plot.axes;
     view.lay(plot.axes);
-    points.setAttribute("d", dotsAt(EXAMPLES.map(([x, y]) => [scaleX(x), scaleY(y)]), 4));
+    points.setAttribute(
+      "d",
+      dotsAt(
+        EXAMPLES.map(([x, y]) => [scaleX(x), scaleY(y)]),
+        4,
+      ),
+    );
   }
   function draw() {
     const { scaleX, scaleY } = plot.axes;
-    const height = (x) => {
+    const height = (/** @type {number} */ x) => {
       const [w1, w2] = state.now.weights;
       return Math.max(-1e4, Math.min(scaleY(w1 * x + w2), 1e4));
     };
@@ -124,9 +147,11 @@ function linePicture(state) {
   return { node: panel("The line, and by how much it misses", plot), lay, draw };
 }
 
+/** @type {(state: Descent.State) => Descent.Picture} */
 export function contourView(state) {
   const [seen, line] = [landscape(state), linePicture(state)];
   const node = html("div", { class: "mygpt-panels mygpt-uneven" }, seen.node, line.node);
+  /** @type {(width: number) => void} */
   function lay(width) {
     const [first, second] = panelWidths(width, 0.58);
     const { left, right, top, bottom } = MARGIN;

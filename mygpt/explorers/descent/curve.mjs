@@ -11,21 +11,25 @@ const TANGENT = 80; // px on either side
 const [LOW, HIGH] = LIMITS[0];
 const WEIGHTS = Array.from({ length: 161 }, (_, i) => LOW + ((HIGH - LOW) * i) / 160);
 
-/** A line through a point with the slope that it has in pixels, of a set length. */
+/** A line through a point with the slope that it has in pixels, of a set length.
+ * @type {(x: number, y: number, slope: number) => string} */
 export function tangentPath(x, y, slope) {
   const reach = TANGENT / Math.hypot(1, slope);
+  /** @type {(sign: number) => string} */
   const at = (sign) => `${(x + sign * reach).toFixed(1)} ${(y + sign * reach * slope).toFixed(1)}`;
   return `M${at(-1)}L${at(1)}`;
 }
 
+/** @type {(state: Descent.State) => Descent.Picture} */
 export function curveView(state) {
-  const plot = picture();
+  const plot = /** @type {Descent.Drawn} */ (picture());
   const [curve, tangent] = ["mygpt-curve mygpt-loss", "mygpt-tangent"].map(emptyPath);
   const marks = stepMarks();
   const view = axesWindow(plot, curve, tangent, ...marks.nodes);
   const handle = startHandle(state, "w");
   plot.node.append(handle.node);
 
+  /** @type {(width: number) => void} */
   function lay(width) {
     plot.axes = plot.frame({
       width,
@@ -37,19 +41,31 @@ export function curveView(state) {
     const { scaleX, scaleY } = plot.axes;
     view.lay(plot.axes);
     plot.front.replaceChildren(axisName({ left: -4, top: 0 }, "loss"));
-    curve.setAttribute("d", linePath(WEIGHTS, WEIGHTS.map((w) => oneWeight([w], [])), scaleX, scaleY));
+    curve.setAttribute(
+      "d",
+      linePath(
+        WEIGHTS,
+        WEIGHTS.map((w) => oneWeight(Float64Array.of(w), new Float64Array(1))),
+        scaleX,
+        scaleY,
+      ),
+    );
     handle.place(plot.axes);
   }
   function draw() {
     const { weights, loss, losses, slope, trail } = state.now;
     const { scaleX, scaleY } = plot.axes;
-    marks.draw(trail.map(([w], i) => [w, losses[i]]), plot.axes);
+    marks.draw(
+      trail.map(([w], i) => [w, losses[i]]),
+      plot.axes,
+    );
     const [x, y] = [scaleX(weights[0]), scaleY(loss)];
     const pixels = (scaleY(1) - scaleY(0)) / (scaleX(1) - scaleX(0));
     tangent.setAttribute("d", isFar([x, y]) ? "" : tangentPath(x, y, slope[0] * pixels));
     handle.show();
     plot.root.setAttribute("aria-label", `The loss of one weight as a curve. ${sentenceOf(state)}`);
   }
+  /** @type {(event: PointerEvent) => void} */
   const aim = (event) => state.moveTo(plot.axes.scaleX.invert(plot.pointerX(event)));
   const { x, y } = EXAMPLE;
   return {

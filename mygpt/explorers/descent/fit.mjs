@@ -4,9 +4,7 @@ import { extent, html, linearTicks, svg } from "../kit/drawing.mjs";
 import { CURVE, REACH, outputs } from "./network.mjs";
 import { MAX_STEPS } from "./steps.mjs";
 import { numberText, sentenceOf } from "./words.mjs";
-import {
-  axesWindow, dotsAt, emptyPath, linePath, logTicks, panel, panelWidths, picture,
-} from "../kit/picture.mjs";
+import { axesWindow, dotsAt, emptyPath, linePath, logTicks, panel, panelWidths, picture } from "../kit/picture.mjs";
 
 const TALLEST = 1.7; // of the fit
 const LOWEST_POWER = -12;
@@ -14,9 +12,11 @@ const ENDS = [20, 50, 100, 200, 500, 1000, MAX_STEPS];
 const MOST_POINTS = 300;
 const GRID = Float64Array.from({ length: 121 }, (_, i) => (2 * REACH * i) / 120 - REACH);
 
+/** @type {(loss: number) => number} */
 const powerOf = (loss) => (loss > 0 ? Math.max(Math.log10(loss), LOWEST_POWER) : LOWEST_POWER);
 
-/** What the axes of the losses span: steps up to a round number, and whole powers of ten. */
+/** What the axes of the losses span: steps up to a round number, and whole powers of ten.
+ * @type {(losses: number[]) => Descent.LossSpan} */
 export function lossSpan(losses) {
   const [low, high] = extent([losses.filter(Number.isFinite).map(powerOf)]) ?? [0, 0];
   const bottom = Math.min(Math.floor(low), -1);
@@ -27,7 +27,8 @@ export function lossSpan(losses) {
   };
 }
 
-/** At most some of the places in a list of that length, evenly spaced, and the last. */
+/** At most some of the places in a list of that length, evenly spaced, and the last.
+ * @type {(length: number, most?: number) => number[]} */
 export function sampled(length, most = MOST_POINTS) {
   const stride = Math.ceil(length / most);
   const places = [];
@@ -35,12 +36,14 @@ export function sampled(length, most = MOST_POINTS) {
   return [...places, length - 1];
 }
 
-/** The points and the network's curve. */
+/** The points and the network's curve.
+ * @type {(state: Descent.State) => { node: HTMLElement; lay(width: number, height: number): void; draw(): void }} */
 function fitPanel(state) {
   const plot = picture();
   const [points, curve] = ["mygpt-points", "mygpt-curve mygpt-fit"].map(emptyPath);
   const view = axesWindow(plot, curve, points);
-  let axes = null;
+  let axes = /** @type {Kit.Axes | null} */ (null);
+  /** @type {(width: number, height: number) => void} */
   function lay(width, height) {
     axes = plot.frame({
       width,
@@ -50,32 +53,43 @@ function fitPanel(state) {
       y: { domain: [-TALLEST, TALLEST], ticks: linearTicks(-1.5, 1.5, 6), strong: 0 },
     });
     view.lay(axes);
-    const places = [...CURVE.x].map((x, i) => [axes.scaleX(x), axes.scaleY(CURVE.y[i])]);
+    const { scaleX, scaleY } = axes;
+    const places = [...CURVE.x].map((x, i) => /** @type {Kit.Pair} */ ([scaleX(x), scaleY(CURVE.y[i])]));
     points.setAttribute("d", dotsAt(places, 2.6));
   }
   function draw() {
-    const ys = outputs(state.now.weights, state.activation, GRID)
-      .map((y) => (Number.isFinite(y) ? Math.max(-9, Math.min(y, 9)) : NaN));
-    curve.setAttribute("d", linePath(GRID, ys, axes.scaleX, axes.scaleY));
-    const place = { x: (axes.left + axes.right) / 2, y: axes.scaleY(-1.25), dy: "0.34em", "text-anchor": "middle" };
-    plot.front.replaceChildren(...(state.now.lost
-      ? [svg("text", place, "The network’s curve is too large to draw.")] : []));
-    plot.root.setAttribute("aria-label",
-      `The ${CURVE.x.length} points of sin 2x, and the network's curve. ${sentenceOf(state)}`);
+    if (!axes) return;
+    const { scaleX, scaleY, left, right } = axes;
+    const ys = outputs(state.now.weights, state.activation, GRID).map((y) =>
+      Number.isFinite(y) ? Math.max(-9, Math.min(y, 9)) : NaN,
+    );
+    curve.setAttribute("d", linePath(GRID, ys, scaleX, scaleY));
+    const place = { x: (left + right) / 2, y: scaleY(-1.25), dy: "0.34em", "text-anchor": "middle" };
+    plot.front.replaceChildren(
+      ...(state.now.lost ? [svg("text", place, "The network’s curve is too large to draw.")] : []),
+    );
+    plot.root.setAttribute(
+      "aria-label",
+      `The ${CURVE.x.length} points of sin 2x, and the network's curve. ${sentenceOf(state)}`,
+    );
   }
   return { node: panel("32 points of sin 2x, and the network’s curve", plot), lay, draw };
 }
 
-/** The loss at every step, on a log scale. */
+/** The loss at every step, on a log scale.
+ * @type {(state: Descent.State) => { node: HTMLElement; lay(width: number, height: number): void; draw(): void }} */
 function lossPanel(state) {
   const plot = picture();
   const [curve, last] = ["mygpt-curve mygpt-losses", "mygpt-last"].map(emptyPath);
   plot.curves.replaceChildren(curve, last);
-  let [axes, size, drawn] = [null, null, ""];
+  let axes = /** @type {Kit.Axes | null} */ (null);
+  let size = { width: 1, height: 1 };
+  let drawn = "";
 
+  /** @type {(span: Descent.LossSpan) => Kit.Axes} */
   function frame(span) {
     const { end, bottom, top } = span;
-    if (JSON.stringify(span) === drawn) return;
+    if (axes && JSON.stringify(span) === drawn) return axes;
     drawn = JSON.stringify(span);
     const ticks = logTicks(bottom, top, 6);
     const longest = Math.max(...ticks.map(({ label }) => label.length));
@@ -85,28 +99,35 @@ function lossPanel(state) {
       x: { domain: [0, end], ticks: linearTicks(0, end, 4, 1), label: "step" },
       y: { domain: [bottom, top], ticks },
     });
+    return axes;
   }
+  /** @type {(width: number, height: number) => void} */
   function lay(width, height) {
     [size, drawn] = [{ width, height }, ""];
   }
   function draw() {
     const { losses, done, lost, loss } = state.now;
-    frame(lossSpan(losses));
+    const { scaleX, scaleY } = frame(lossSpan(losses));
     const places = sampled(losses.length);
     const powers = places.map((i) => (Number.isFinite(losses[i]) ? powerOf(losses[i]) : NaN));
-    curve.setAttribute("d", linePath(places, powers, axes.scaleX, axes.scaleY));
-    last.setAttribute("d", Number.isFinite(loss)
-      ? dotsAt([[axes.scaleX(done), axes.scaleY(powerOf(loss))]], 4.5) : "");
-    plot.root.setAttribute("aria-label", `The loss at each of ${done} steps, from ${
-      numberText(losses[0])} to ${numberText(loss)}${lost ? ", where it is too large" : ""}.`);
+    curve.setAttribute("d", linePath(places, powers, scaleX, scaleY));
+    last.setAttribute("d", Number.isFinite(loss) ? dotsAt([[scaleX(done), scaleY(powerOf(loss))]], 4.5) : "");
+    plot.root.setAttribute(
+      "aria-label",
+      `The loss at each of ${done} steps, from ${numberText(
+        losses[0],
+      )} to ${numberText(loss)}${lost ? ", where it is too large" : ""}.`,
+    );
   }
   return { node: panel("Loss by step", plot), lay, draw };
 }
 
-/** A network: its fit and its loss, side by side where there is room. */
+/** A network: its fit and its loss, side by side where there is room.
+ * @type {(state: Descent.State) => Descent.Picture} */
 export function networkView(state) {
   const panels = [fitPanel(state), lossPanel(state)];
   const node = html("div", { class: "mygpt-panels" }, ...panels.map((one) => one.node));
+  /** @type {(width: number) => void} */
   const lay = (width) => {
     const widths = panelWidths(width);
     panels.forEach((one, i) => one.lay(widths[i], widths[i] < width ? 280 : 220));

@@ -3,12 +3,15 @@
 import { clamp } from "../kit/drawing.mjs";
 import { MAX_STEPS, settled, takeStep } from "./steps.mjs";
 
+/** @type {Record<string, number>} */
 const PACE = { one: 6, two: 20, network: 240 }; // steps a second
+/** @type {Record<string, number>} */
 const LEAPS = { one: 20, two: 100, network: 500 }; // taken at once where motion is not wanted
 const BUDGET = 5; // ms of a frame
 const SAVED_EVERY = 200; // ms
 
-/** Takes steps up to a number of them, or until a time; whether there are no more to take. */
+/** Takes steps up to a number of them, or until a time; whether there are no more to take.
+ * @type {(now: Descent.Now, target: number, until?: number) => boolean} */
 export function advance(now, target, until = Infinity) {
   while (now.done < target && !now.lost && !now.refused) {
     takeStep(now);
@@ -17,36 +20,43 @@ export function advance(now, target, until = Infinity) {
   return now.done >= target || now.lost || Boolean(now.refused);
 }
 
-/** Whether a run has nothing more to show. */
+/** Whether a run has nothing more to show.
+ * @type {(now: Descent.Now) => boolean} */
 export function ended(now) {
   return now.lost || Boolean(now.refused) || now.done >= MAX_STEPS || settled(now);
 }
 
-/** How many steps a press of “Run” takes at once, or 0 where it starts a run. */
+/** How many steps a press of “Run” takes at once, or 0 where it starts a run.
+ * @type {(run: Descent.Run) => number} */
 const leapOf = ({ still, state }) => (still.matches ? LEAPS[state.view] : 0);
 
-/** Asks for the steps that have come due since the last frame. */
+/** Asks for the steps that have come due since the last frame.
+ * @type {(run: Descent.Run, time: number) => void} */
 function ask(run, time) {
   run.due += (clamp(time - run.before, 0, 100) * PACE[run.state.view]) / 1000;
   run.target = Math.min(run.target + Math.floor(run.due), MAX_STEPS);
   run.due %= 1;
 }
 
+/** @type {(run: Descent.Run) => void} */
 function save(run) {
   if (run.state.now.lost) run.target = run.state.now.done;
   run.saved = performance.now();
   run.state.write({ steps: run.target });
 }
 
+/** @type {(run: Descent.Run) => void} */
 function arrived(run) {
   run.draw();
   if (!run.running) run.rest();
 }
 
+/** @type {(run: Descent.Run) => boolean} */
 function inTime(run) {
   return advance(run.state.now, run.target, performance.now() + BUDGET);
 }
 
+/** @type {(run: Descent.Run) => void} */
 function nextFrame(run) {
   run.frame ||= requestAnimationFrame((time) => {
     run.frame = 0;
@@ -54,6 +64,7 @@ function nextFrame(run) {
   });
 }
 
+/** @type {(run: Descent.Run, time: number) => void} */
 function frameOf(run, time) {
   const { done } = run.state.now;
   if (run.running && done >= run.target) ask(run, time);
@@ -66,7 +77,8 @@ function frameOf(run, time) {
   return nextFrame(run);
 }
 
-/** Sees to it that so many steps are done, soon. */
+/** Sees to it that so many steps are done, soon.
+ * @type {(run: Descent.Run, target: number) => void} */
 function reach(run, target) {
   run.target = target;
   if (target < run.state.now.done) run.state.begin();
@@ -74,6 +86,7 @@ function reach(run, target) {
   else nextFrame(run);
 }
 
+/** @type {(run: Descent.Run, count: number) => void} */
 function leap(run, count) {
   const { done, lost } = run.state.now;
   run.target = Math.min((lost ? done : run.target) + count, MAX_STEPS);
@@ -81,6 +94,7 @@ function leap(run, count) {
   reach(run, run.target);
 }
 
+/** @type {(run: Descent.Run) => void} */
 function pause(run) {
   if (!run.running) return;
   run.running = false;
@@ -88,6 +102,7 @@ function pause(run) {
   arrived(run);
 }
 
+/** @type {(run: Descent.Run) => void} */
 function toggle(run) {
   if (run.running) {
     pause(run);
@@ -104,6 +119,7 @@ function toggle(run) {
  * Drives `state.now`, which `state.begin()` makes anew. `draw` is called when there is something
  * new to see, and `rest` when no more comes by itself. What `reach` asks for is not drawn before it
  * is there; a run is drawn as it goes. The trait `steps` follows a run from time to time.
+ * @type {(state: Descent.State, calls: { draw(): void; rest(): void }) => Descent.Runner}
  */
 export function runner(state, { draw, rest }) {
   const still = matchMedia("(prefers-reduced-motion: reduce)");
@@ -111,8 +127,8 @@ export function runner(state, { draw, rest }) {
   still.addEventListener("change", draw);
   return Object.assign(run, {
     leapOf: () => leapOf(run),
-    reach: (target) => reach(run, target),
-    leap: (count) => leap(run, count),
+    reach: (/** @type {number} */ target) => reach(run, target),
+    leap: (/** @type {number} */ count) => leap(run, count),
     toggle: () => toggle(run),
     pause: () => pause(run),
     stop: () => {

@@ -5,13 +5,16 @@ import { fixed } from "./drawing.mjs";
 const SCALES = ["", " thousand", " million", " billion", " trillion", " quadrillion"];
 const BYTES = [" B", " kB", " MB", " GB", " TB", " PB"];
 
+/** @type {(number: number) => string} */
 export const exact = (number) => number.toLocaleString("en");
 
+/** @type {(share: number) => string} */
 export function percent(share) {
   return share > 0 && share < 0.0005 ? "< 0.1 %" : `${fixed(100 * share, 1)} %`;
 }
 
-/** Three digits of a whole number and a word; below `from` the number itself. */
+/** Three digits of a whole number and a word; below `from` the number itself.
+ * @type {(number: number, words?: string[], from?: number) => string} */
 export function inWords(number, words = SCALES, from = 1e6) {
   if (number < from) return exact(number) + words[0];
   const unit = 10 ** (String(number).length - 3);
@@ -21,11 +24,14 @@ export function inWords(number, words = SCALES, from = 1e6) {
   return (rounded / 1000 ** power).toFixed(decimals) + words[power];
 }
 
+/** @type {(number: number) => string} */
 export const inBytes = (number) => inWords(number, BYTES, 1000);
 
+/** @type {(parts: Record<string, number> | number[]) => number} */
 export const total = (parts) => Object.values(parts).reduce((sum, one) => sum + one, 0);
 
-/** From where to where each amount goes in a bar of that width, on which `most` is the whole. */
+/** From where to where each amount goes in a bar of that width, on which `most` is the whole.
+ * @type {(amounts: number[], most: number, width: number) => { start: number; size: number }[]} */
 export function stacked(amounts, most, width) {
   let sum = 0;
   return amounts.map((amount) => {
@@ -35,7 +41,8 @@ export function stacked(amounts, most, width) {
   });
 }
 
-/** Whole numbers from 1 up to `longest`: powers of two, what lies halfway between them, and the longest. */
+/** Whole numbers from 1 up to `longest`: powers of two, what lies halfway between them, and the longest.
+ * @type {(longest: number) => number[]} */
 export function doublings(longest) {
   const stops = [];
   for (let power = 1; power < longest; power *= 2) {
@@ -45,7 +52,8 @@ export function doublings(longest) {
   return [...stops, longest];
 }
 
-/** The place among the stops that is nearest to a number, by ratio. */
+/** The place among the stops that is nearest to a number, by ratio.
+ * @type {(stops: number[], number: number) => number} */
 export function nearestStop(stops, number) {
   const away = stops.map((stop) => Math.abs(Math.log(stop / number)));
   return away.indexOf(Math.min(...away));

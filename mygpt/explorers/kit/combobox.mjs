@@ -1,13 +1,17 @@
 // A text field that completes words from a list.
 
-import { control, html } from "./drawing.mjs";
+import { control } from "./controls.mjs";
+import { html } from "./drawing.mjs";
 
-/** The completions under a field; `choose(text)` is called with the one that is clicked. */
+/** The completions under a field; `choose(text)` is called with the one that is clicked.
+ * @type {(id: string, input: HTMLInputElement, choose: (text: string) => void) => Kit.OptionList} */
 function optionList(id, input, choose) {
   const node = html("ul", { id, role: "listbox", "aria-label": "Completions", hidden: true });
+  /** @type {{ text: string; node: HTMLElement }[]} */
   let options = [];
   let active = -1;
 
+  /** @type {(index: number) => void} */
   function mark(index) {
     active = index;
     options.forEach((option, i) => {
@@ -18,6 +22,7 @@ function optionList(id, input, choose) {
     else input.setAttribute("aria-activedescendant", `${id}-${index}`);
   }
 
+  /** @type {(texts: string[], index: number) => void} */
   function open(texts, index) {
     options = texts.map((text, i) => {
       const one = html("li", { id: `${id}-${i}`, role: "option" }, html("bdi", {}, text));
@@ -30,7 +35,8 @@ function optionList(id, input, choose) {
     mark(options.length ? index : -1);
   }
 
-  for (const type of ["pointerdown", "mousedown"]) { // the field keeps its focus
+  for (const type of ["pointerdown", "mousedown"]) {
+    // the field keeps its focus
     node.addEventListener(type, (event) => event.preventDefault());
   }
   return {
@@ -43,7 +49,8 @@ function optionList(id, input, choose) {
   };
 }
 
-/** What the keys do: arrows walk through the list, Enter takes its word, Escape closes it. */
+/** What the keys do: arrows walk through the list, Enter takes its word, Escape closes it.
+ * @type {(list: Kit.OptionList, keys: { suggestions(): string[]; complete(text: string): void; enter(): void }) => (event: KeyboardEvent) => void} */
 function listKeys(list, { suggestions, complete, enter }) {
   return (event) => {
     if (event.ctrlKey || event.metaKey || event.altKey || event.isComposing) return;
@@ -72,26 +79,35 @@ function listKeys(list, { suggestions, complete, enter }) {
  * it, and `whole(prefix)` whether it is one already: then the list opens at an arrow key alone.
  * `typed(text, caret)` is called at every change by the reader, `enter()` at Enter where there is
  * nothing to complete, `left()` when the field loses its focus. `set(text)` writes a text.
+ * @type {(label: string, settings: Kit.Combobox) => { node: HTMLElement; set(text: string): void }}
  */
-export function combobox(label, {
-  id, span, suggest, whole, typed, enter = () => {}, left = () => {}, after = "",
-}) {
+export function combobox(label, { id, span, suggest, whole, typed, enter = () => {}, left = () => {}, after = "" }) {
   const input = control("input", {
-    type: "text", role: "combobox", "aria-label": label, "aria-autocomplete": "list",
-    "aria-expanded": "false", "aria-controls": id, autocomplete: "off", autocapitalize: "none",
-    autocorrect: "off", spellcheck: "false", enterkeyhint: "done",
+    type: "text",
+    role: "combobox",
+    "aria-label": label,
+    "aria-autocomplete": "list",
+    "aria-expanded": "false",
+    "aria-controls": id,
+    autocomplete: "off",
+    autocapitalize: "none",
+    autocorrect: "off",
+    spellcheck: "false",
+    enterkeyhint: "done",
   });
   const list = optionList(id, input, complete);
   const node = html("span", { class: "mygpt-complete" }, input, list.node);
   let text = "";
 
-  const caret = () => input.selectionStart;
+  const caret = () => input.selectionStart ?? 0;
   const prefix = () => text.slice(span(text, caret()).start, caret());
+  /** @type {(now: string) => void} */
   function set(now) {
     if (now === text) return;
     text = now;
     input.value = now;
   }
+  /** @type {(option: string) => void} */
   function complete(option) {
     const { start, end } = span(text, caret());
     const rest = text.slice(end);

@@ -2,40 +2,56 @@
 // [index, numbers], the numbers `x` of their points, the cursor's index `at`, `moveTo(index)`, the
 // `hovered` index and the `width`; `quantity` and `visible` are traits.
 
-import { dragging, hovering, html, svg, tick, tooltip } from "./drawing.mjs";
+import { tick } from "./controls.mjs";
+import { dragging, hovering, html, svg, tooltip } from "./drawing.mjs";
 import { linePath, markerPath, picture, readings, sample } from "./picture.mjs";
 
-/** The places of the curves that the reader has ticked, and their numbers. */
+/** The places of the curves that the reader has ticked, and their numbers.
+ * @type {<L>(lists: L[], state: { names: string[]; get(trait: "visible"): string[] }) => [number, L][]} */
 export function shownAmong(lists, { names, get }) {
   return [...lists.entries()].filter(([i]) => get("visible").includes(names[i]));
 }
 
-/** A picture of curves, each [its mark, its numbers], with a cursor that a held pointer moves. */
+/** A picture of curves, each [its mark, its numbers], with a cursor that a held pointer moves.
+ * @type {(state: Kit.CurveState, indexOf: (x: number) => number, radius: number, handle: HTMLElement) => Kit.CursorPlot} */
 export function cursorPlot(state, indexOf, radius, handle) {
-  const plot = picture();
+  const plot = /** @type {Kit.CursorPlot} */ (picture());
+  /** @type {Kit.CursorPlot["under"]} */
   const under = (event) => indexOf(plot.axes.scaleX.invert(plot.pointerX(event)));
+  /** @type {Kit.CursorPlot["draw"]} */
   const draw = (curves, frame, jump) => {
     plot.axes = plot.frame(frame);
-    plot.curves.replaceChildren(...curves.map(([mark, list]) => svg("path", {
-      class: `mygpt-curve mygpt-curve-${mark}`,
-      d: linePath(state.x, list, plot.axes.scaleX, plot.axes.scaleY, jump),
-    })));
+    plot.curves.replaceChildren(
+      ...curves.map(([mark, list]) =>
+        svg("path", {
+          class: `mygpt-curve mygpt-curve-${mark}`,
+          d: linePath(state.x, list, plot.axes.scaleX, plot.axes.scaleY, jump),
+        }),
+      ),
+    );
   };
+  /** @type {Kit.CursorPlot["drawCursor"]} */
   const drawCursor = (curves) => {
     const { scaleX, scaleY, top, bottom } = plot.axes;
     const x = scaleX(state.x[state.at]);
     plot.cursor.replaceChildren(
       svg("path", { class: "mygpt-crosshair", d: `M${x} ${top}V${bottom}` }),
-      ...curves.filter(([, list]) => !Number.isNaN(list[state.at])).map(([mark, list]) => svg("path", {
-        class: `mygpt-marker mygpt-curve-${mark}`,
-        d: markerPath(Number(mark) || 0, x, scaleY(list[state.at]), radius),
-      })));
+      ...curves
+        .filter(([, list]) => !Number.isNaN(list[state.at]))
+        .map(([mark, list]) =>
+          svg("path", {
+            class: `mygpt-marker mygpt-curve-${mark}`,
+            d: markerPath(Number(mark) || 0, x, scaleY(list[state.at]), radius),
+          }),
+        ),
+    );
   };
   const stop = dragging(plot.root, (event) => state.moveTo(under(event)), handle);
   return Object.assign(plot, { under, draw, drawCursor, stop });
 }
 
-/** What the curves say at the index under a mouse; the cursor stays. */
+/** What the curves say at the index under a mouse; the cursor stays.
+ * @type {(state: Kit.CurveState, plot: Kit.CursorPlot, title: (at: number) => string, text: (value: number) => string) => { draw(): void; hide(): void }} */
 export function curveHint(state, plot, title, text) {
   const hint = tooltip();
   const whisker = svg("path", { class: "mygpt-whisker" });
@@ -51,17 +67,21 @@ export function curveHint(state, plot, title, text) {
     const at = Math.min(hovered, x.length - 1);
     const { scaleX, scaleY, top, bottom } = plot.axes;
     const count = Math.min(100, x.length);
-    const points = shown.flatMap(([, list]) => Array.from({ length: count }, (_, n) => {
-      const one = Math.floor((n * x.length) / count);
-      return [scaleX(x[one]), scaleY(list[one])];
-    }));
+    const points = shown.flatMap(([, list]) =>
+      Array.from({ length: count }, (_, n) => {
+        const one = Math.floor((n * x.length) / count);
+        return /** @type {Kit.Pair} */ ([scaleX(x[one]), scaleY(list[one])]);
+      }),
+    );
     whisker.setAttribute("d", `M${scaleX(x[at])} ${top}V${bottom}`);
     hint.show(scaleX(x[at]), plot.axes, state.width, points, [
       html("strong", {}, title(at)),
-      ...shown.map(([i, list]) => html("span", {}, sample(i), html("bdi", {}, state.names[i]),
-        html("b", {}, text(list[at])))),
+      ...shown.map(([i, list]) =>
+        html("span", {}, sample(i), html("bdi", {}, state.names[i]), html("b", {}, text(list[at]))),
+      ),
     ]);
   };
+  /** @type {(at: number | null) => void} */
   const hover = (at) => {
     state.hovered = at;
     draw();
@@ -74,13 +94,23 @@ export function curveHint(state, plot, title, text) {
   return { draw, hide };
 }
 
-/** The numbers of every curve at the cursor, `text(key, index)`, each curve with its tick. */
+/** The numbers of every curve at the cursor, `text(key, index)`, each curve with its tick.
+ * @type {<K extends string>(state: Kit.CurveState, table: Kit.CurveTable<K>) => { node: HTMLElement; draw(): void; drawCursor(): void }} */
 export function curveTable(state, { caption, heading, columns, text }) {
   const { names } = state;
+  /** @type {(name: string) => boolean} */
   const isShown = (name) => state.get("visible").includes(name);
-  const ticks = names.map((name, i) => tick([sample(i), html("bdi", {}, name)], (checked) =>
-    state.write({ visible: names.filter((other) => (other === name ? checked : isShown(other))) })));
-  const table = readings(caption, heading, columns, ticks.map(({ node }) => node));
+  const ticks = names.map((name, i) =>
+    tick([sample(i), html("bdi", {}, name)], (checked) =>
+      state.write({ visible: names.filter((other) => (other === name ? checked : isShown(other))) }),
+    ),
+  );
+  const table = readings(
+    caption,
+    heading,
+    columns,
+    ticks.map(({ node }) => node),
+  );
   const draw = () => {
     table.mark(state.get("quantity"));
     names.forEach((name, i) => {
@@ -88,8 +118,9 @@ export function curveTable(state, { caption, heading, columns, text }) {
       table.body[i].classList.toggle("mygpt-off", !isShown(name));
     });
   };
-  const drawCursor = () => table.cells.forEach((row, i) => {
-    for (const [key] of columns) row[key].textContent = text(key, i);
-  });
+  const drawCursor = () =>
+    table.cells.forEach((row, i) => {
+      for (const [key] of columns) row[key].textContent = text(key, i);
+    });
   return { node: table.node, draw, drawCursor };
 }

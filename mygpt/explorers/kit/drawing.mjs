@@ -3,37 +3,42 @@
 
 const SVG = "http://www.w3.org/2000/svg";
 
-/** A number with a set count of decimals and a true minus sign; a tie goes to the even digit. */
+/** A number with a set count of decimals and a true minus sign; a tie goes to the even digit.
+ * @type {(value: number, decimals: number) => string} */
 export function fixed(value, decimals) {
   const size = Math.abs(value);
   const twice = 2 * size * 10 ** decimals;
   const tie = twice % 2 === 1 && /50{39}$/.test(size.toFixed(decimals + 40));
-  const even = tie ? 2 * Math.round(twice / 4) / 10 ** decimals : size;
+  const even = tie ? (2 * Math.round(twice / 4)) / 10 ** decimals : size;
   const text = even.toFixed(decimals);
   return (value < 0 && Number(text) !== 0 ? "−" : "") + text;
 }
 
+/** @type {(value: number, low: number, high: number) => number} */
 export function clamp(value, low, high) {
   return Math.min(Math.max(value, low), high);
 }
 
-/** Maps [d0, d1] onto [r0, r1]; `invert` goes back. */
+/** Maps [d0, d1] onto [r0, r1]; `invert` goes back.
+ * @type {(domain: Kit.Pair, range: Kit.Pair) => Kit.Scale} */
 export function linearScale([d0, d1], [r0, r1]) {
   const slope = (r1 - r0) / (d1 - d0 || 1);
-  const scale = (value) => r0 + (value - d0) * slope;
-  scale.invert = (position) => d0 + (position - r0) / (slope || 1);
-  return scale;
+  const scale = (/** @type {number} */ value) => r0 + (value - d0) * slope;
+  const invert = (/** @type {number} */ position) => d0 + (position - r0) / (slope || 1);
+  return Object.assign(scale, { invert });
 }
 
-/** The smallest of 1, 2 and 5 times a power of ten that cuts `span` into at most `count` parts. */
+/** The smallest of 1, 2 and 5 times a power of ten that cuts `span` into at most `count` parts.
+ * @type {(span: number, count: number) => number} */
 export function niceStep(span, count) {
   const raw = span / Math.max(count, 1);
   const power = 10 ** Math.floor(Math.log10(raw));
-  const factor = [1, 2, 5, 10].find((candidate) => candidate * power >= raw * (1 - 1e-9));
+  const factor = [1, 2, 5].find((candidate) => candidate * power >= raw * (1 - 1e-9)) ?? 10;
   return factor * power;
 }
 
-/** Round values from `low` to `high`, at most `count` steps of them, with their labels. */
+/** Round values from `low` to `high`, at most `count` steps of them, with their labels.
+ * @type {(low: number, high: number, count: number, smallest?: number) => Kit.Tick[]} */
 export function linearTicks(low, high, count, smallest = 0) {
   const step = Math.max(niceStep(high - low, count), smallest);
   const decimals = Math.max(0, -Math.floor(Math.log10(step) + 1e-9));
@@ -44,7 +49,8 @@ export function linearTicks(low, high, count, smallest = 0) {
   return ticks;
 }
 
-/** Smallest and largest finite number of several lists, or undefined when there is none. */
+/** Smallest and largest finite number of several lists, or undefined when there is none.
+ * @type {(lists: Iterable<Iterable<number>>) => Kit.Pair | undefined} */
 export function extent(lists) {
   let low = Infinity;
   let high = -Infinity;
@@ -57,21 +63,26 @@ export function extent(lists) {
   return low <= high ? [low, high] : undefined;
 }
 
-/** Index of the first of several boxes { left, right, top, bottom } that hold the fewest points. */
+/** Index of the first of several boxes { left, right, top, bottom } that hold the fewest points.
+ * @type {(boxes: Kit.Box[], points: Kit.Pair[]) => number} */
 export function emptiest(boxes, points) {
-  const counts = boxes.map(({ left, right, top, bottom }) =>
-    points.filter(([x, y]) => x >= left && x <= right && y >= top && y <= bottom).length);
+  const counts = boxes.map(
+    ({ left, right, top, bottom }) =>
+      points.filter(([x, y]) => x >= left && x <= right && y >= top && y <= bottom).length,
+  );
   return counts.indexOf(Math.min(...counts));
 }
 
-/** The rectangle of a bar from the line of zero to `value`, never thinner than `least` pixels. */
+/** The rectangle of a bar from the line of zero to `value`, never thinner than `least` pixels.
+ * @type {(value: number, scale: (value: number) => number, zero?: number, least?: number) => { start: number; size: number }} */
 export function barBox(value, scale, zero = 0, least = 1) {
   const [a, b] = [scale(zero), scale(value)];
   const size = Math.max(Math.abs(b - a), value === zero ? 0 : least);
   return { start: b < a ? a - size : a, size };
 }
 
-/** Softmax of a list of numbers, of which -Infinity gets 0. */
+/** Softmax of a list of numbers, of which -Infinity gets 0.
+ * @type {(numbers: Iterable<number>) => number[]} */
 export function softmax(numbers) {
   const largest = Math.max(...numbers);
   const powers = Array.from(numbers, (number) => Math.exp(number - largest));
@@ -79,7 +90,8 @@ export function softmax(numbers) {
   return powers.map((power) => power / total);
 }
 
-/** The float32 numbers of a binary trait (a DataView that may start anywhere). */
+/** The float32 numbers of a binary trait (a DataView that may start anywhere).
+ * @type {(view: DataView) => Float32Array} */
 export function floats(view) {
   return new Float32Array(view.buffer.slice(view.byteOffset, view.byteOffset + view.byteLength));
 }
@@ -87,17 +99,22 @@ export function floats(view) {
 /**
  * The one state object of an explorer: `fields` (what is derived or passing: the width, the hovered
  * cell) and the traits, by `get(trait)` and `write(changes)`, which sets those that differ.
+ * @type {<T, F>(model: Kit.Model<T>, fields: F & ThisType<F & Kit.Store<T>>) => F & Kit.Store<T>}
  */
-export function store(model, fields = {}) {
+export function store(model, fields) {
+  /** @type {typeof model.get} */
   const get = (trait) => model.get(trait);
-  const write = (changes) => {
-    const fresh = Object.entries(changes).filter(([trait, value]) => get(trait) !== value);
-    for (const [trait, value] of fresh) model.set(trait, value);
+  const write = (/** @type {Partial<Kit.TraitsOf<typeof model>>} */ changes) => {
+    const traits = /** @type {(keyof typeof changes)[]} */ (Object.keys(changes));
+    const fresh = traits.filter((trait) => get(trait) !== changes[trait]);
+    const news = fresh.map((trait) => /** @type {const} */ ([trait, changes[trait]]));
+    for (const [trait, value] of news) model.set(trait, /** @type {NonNullable<typeof value>} */ (value));
     if (fresh.length) model.save_changes();
   };
   return Object.assign(fields, { get, write });
 }
 
+/** @type {<N extends Element>(node: N, attributes: Kit.Attributes, children: Kit.Child[]) => N} */
 function fill(node, attributes, children) {
   for (const [name, value] of Object.entries(attributes)) {
     if (value === false || value === null || value === undefined) continue;
@@ -107,146 +124,51 @@ function fill(node, attributes, children) {
   return node;
 }
 
+/** @type {<K extends keyof HTMLElementTagNameMap>(tag: K, attributes?: Kit.Attributes, ...children: Kit.Child[]) => HTMLElementTagNameMap[K]} */
 export function html(tag, attributes = {}, ...children) {
   return fill(document.createElement(tag), attributes, children);
 }
 
+/** @type {<K extends keyof SVGElementTagNameMap>(tag: K, attributes?: Kit.Attributes, ...children: Kit.Child[]) => SVGElementTagNameMap[K]} */
 export function svg(tag, attributes = {}, ...children) {
   return fill(document.createElementNS(SVG, tag), attributes, children);
 }
 
-/** An element that takes the keyboard: JupyterLab must leave its keys alone. */
-export function control(tag, attributes = {}, ...children) {
-  return html(tag, { "data-lm-suppress-shortcuts": "true", ...attributes }, ...children);
-}
-
-/** Writes a text that may be cut on the page, with the whole of it as its title. */
+/** Writes a text that may be cut on the page, with the whole of it as its title.
+ * @type {(text: string, node?: HTMLElement) => HTMLElement} */
 export function titled(text, node = html("bdi")) {
   node.textContent = text;
   node.title = text;
   return node;
 }
 
-/** A secondary button; while `able(false)` it keeps its focus and does nothing. */
-export function button(text, press, attributes = {}) {
-  const node = control("button", { type: "button", class: "mygpt-button", ...attributes }, text);
-  let ready = true;
-  const able = (now) => {
-    ready = now;
-    node.setAttribute("aria-disabled", !now);
-  };
-  node.addEventListener("click", () => {
-    if (ready) press();
-  });
-  return { node, able };
-}
-
-/** A group of buttons of which one is pressed; `show(value)` presses another. */
-export function choice(label, options, choose) {
-  const buttons = options.map(([value, text]) => {
-    const one = control("button", { type: "button" }, text);
-    one.addEventListener("click", () => choose(value));
-    return one;
-  });
-  const group = html("div", { class: "mygpt-choice", role: "group", "aria-label": label }, ...buttons);
-  const show = (value) => {
-    options.forEach(([option], i) => buttons[i].setAttribute("aria-pressed", option === value));
-  };
-  return { node: group, show };
-}
-
-/** A choice with its name over it. */
-export function named(label, options, choose) {
-  const part = choice(label, options, choose);
-  const title = html("span", { class: "mygpt-slider-head", "aria-hidden": "true" }, label);
-  return { ...part, node: html("div", { class: "mygpt-named" }, title, part.node) };
-}
-
-/** A labelled slider over a short list of values; `show(value)` moves it. */
-export function slider(label, values, format, choose) {
-  const input = control("input", { type: "range", min: 0, max: values.length - 1, step: 1 });
-  const output = html("span", { class: "mygpt-number", "aria-hidden": "true" });
-  const head = html("span", { class: "mygpt-slider-head" }, html("span", {}, label), output);
-  const node = html("label", { class: "mygpt-slider" }, head, input);
-  const at = (index) => {
-    const text = format(values[index]);
-    input.value = index;
-    output.textContent = text;
-    input.setAttribute("aria-valuetext", text);
-    input.style.setProperty("--filled", `${(100 * index) / (values.length - 1)}%`);
-  };
-  input.addEventListener("input", () => choose(values[input.valueAsNumber]));
-  return { node, show: (value) => at(values.indexOf(value)) };
-}
-
-/** A labelled slider from 0 to a last value that may change; `show(index, last, text)` moves it. */
-export function stepper(label, choose) {
-  const input = control("input", { type: "range", min: 0, step: 1 });
-  const output = html("span", { class: "mygpt-number", "aria-hidden": "true" });
-  const head = html("span", { class: "mygpt-slider-head" }, html("span", {}, label), output);
-  const node = html("label", { class: "mygpt-slider" }, head, input);
-  input.addEventListener("input", () => choose(input.valueAsNumber));
-  const show = (index, last, text) => {
-    input.max = last;
-    input.value = index;
-    input.disabled = last === 0;
-    input.setAttribute("aria-valuetext", text);
-    input.style.setProperty("--filled", `${(100 * index) / (last || 1)}%`);
-    output.textContent = text;
-  };
-  return { node, show };
-}
-
-/** A labelled checkbox; `show(checked)` sets it. */
-export function tick(content, choose) {
-  const input = control("input", { type: "checkbox" });
-  input.addEventListener("change", () => choose(input.checked));
-  const node = html("label", { class: "mygpt-tick" }, input, ...content);
-  return { node, show: (checked) => { input.checked = checked; } };
-}
-
-/**
- * A native range input laid over the x axis of a picture, so that its thumb is the handle of the
- * cursor: arrow keys, touch and screen readers come with it.
- */
-export function axisHandle(label, choose) {
-  const input = control("input", { type: "range", class: "mygpt-handle", "aria-label": label, step: 1 });
-  input.addEventListener("input", () => choose(input.valueAsNumber));
-  const place = ({ left, right, bottom }) => {
-    input.style.left = `${left - 12}px`;
-    input.style.width = `${right - left + 24}px`;
-    input.style.top = `${bottom - 22}px`;
-  };
-  const show = (index, last, text) => {
-    input.max = last;
-    input.value = index;
-    input.setAttribute("aria-valuetext", text);
-  };
-  return { node: input, place, show };
-}
-
-/** Calls `move` with the event while a pointer is held down on `node`; returns an undo function. */
+/** Calls `move` with the event while a pointer is held down on `node`; returns an undo function.
+ * @type {(node: HTMLElement | SVGElement, move: (event: PointerEvent) => void, focus?: HTMLElement) => () => void} */
 export function dragging(node, move, focus) {
+  /** @type {number | null} */
   let held = null;
+  /** @type {(event: PointerEvent) => void} */
   const down = (event) => {
     if (event.button !== 0) return;
     held = event.pointerId;
     node.setPointerCapture(held);
     move(event);
   };
+  /** @type {(event: PointerEvent) => void} */
   const moved = (event) => {
     if (event.pointerId === held) move(event);
   };
+  /** @type {(event: PointerEvent) => void} */
   const up = (event) => {
     if (event.pointerId === held) held = null;
   };
+  /** @type {(event: Event) => void} */
   const hand = (event) => {
     event.preventDefault();
     focus?.focus({ preventScroll: true });
   };
-  const listeners = {
-    pointerdown: down, pointermove: moved, pointerup: up, pointercancel: up, mousedown: hand,
-  };
+  /** @type {Record<string, (event: any) => void>} */
+  const listeners = { pointerdown: down, pointermove: moved, pointerup: up, pointercancel: up, mousedown: hand };
   for (const [type, listener] of Object.entries(listeners)) node.addEventListener(type, listener);
   return () => {
     for (const [type, listener] of Object.entries(listeners)) node.removeEventListener(type, listener);
@@ -257,31 +179,42 @@ export function dragging(node, move, focus) {
  * Calls `show` with what `under(event)` gives, a number or an object, when a mouse over `node` comes
  * to another one, and with null when it leaves. Returns a function that forgets the last one, so
  * that it is shown again at the next move.
+ * @type {<C>(node: HTMLElement | SVGElement, under: (event: PointerEvent) => C, show: (cell: C | null) => void) => () => void}
  */
 export function hovering(node, under, show) {
   let last = "null";
+  /** @type {(cell: any) => void} */
   const tell = (cell) => {
     const now = JSON.stringify(cell);
     if (now === last) return;
     last = now;
     show(cell);
   };
-  node.addEventListener("pointermove", (event) =>
-    tell(event.pointerType === "mouse" ? under(event) : null));
+  const moved = (/** @type {any} */ event) => tell(event.pointerType === "mouse" ? under(event) : null);
+  node.addEventListener("pointermove", moved);
   node.addEventListener("pointerleave", () => tell(null));
-  return () => { last = "null"; };
+  return () => {
+    last = "null";
+  };
 }
 
-/** Places for a tooltip beside `x`, on the side with more room: high, low and in the middle. */
+/** Places for a tooltip beside `x`, on the side with more room: high, low and in the middle.
+ * @type {(x: number, axes: Kit.Box, size: Kit.Size) => Kit.Box[]} */
 export function tooltipPlaces(x, { left, right, top, bottom }, size) {
   const from = x > (left + right) / 2 ? x - 14 - size.width : x + 14;
-  return [top, bottom - 16 - size.height, (top + bottom - size.height) / 2].map((y) => (
-    { left: from, right: from + size.width, top: y, bottom: y + size.height }));
+  return [top, bottom - 16 - size.height, (top + bottom - size.height) / 2].map((y) => ({
+    left: from,
+    right: from + size.width,
+    top: y,
+    bottom: y + size.height,
+  }));
 }
 
-/** A box of rows beside the cursor, where it hides the least of `points`. */
+/** A box of rows beside the cursor, where it hides the least of `points`.
+ * @type {() => Kit.Tooltip} */
 export function tooltip() {
   const node = html("div", { class: "mygpt-tooltip", "aria-hidden": "true", hidden: true });
+  /** @type {Kit.Tooltip["show"]} */
   const show = (x, axes, width, points, rows) => {
     node.replaceChildren(...rows);
     node.hidden = false;
@@ -292,21 +225,38 @@ export function tooltip() {
     node.style.top = `${place.top}px`;
     node.style.left = `${clamp(from, 0, Math.max(0, width - wide))}px`;
   };
-  return { node, show, hide: () => { node.hidden = true; } };
+  return {
+    node,
+    show,
+    hide: () => {
+      node.hidden = true;
+    },
+  };
 }
 
-/** Says a sentence to screen readers once the reader has rested for a moment. */
+/** What each of several views makes of a state.
+ * @type {<S, V extends ((state: S) => unknown)[]>(state: S, ...views: V) => { [I in keyof V]: ReturnType<V[I]> }} */
+export function allViews(state, ...views) {
+  return /** @type {any} */ (views.map((view) => view(state)));
+}
+
+/** Says a sentence to screen readers once the reader has rested for a moment.
+ * @type {() => { node: HTMLElement; say(sentence: string): void; stop(): void }} */
 export function speaker() {
   const node = html("p", { class: "mygpt-unseen", role: "status" });
   let timer = 0;
+  /** @type {(sentence: string) => void} */
   const say = (sentence) => {
     clearTimeout(timer);
-    timer = setTimeout(() => { node.textContent = sentence; }, 600);
+    timer = setTimeout(() => {
+      node.textContent = sentence;
+    }, 600);
   };
   return { node, say, stop: () => clearTimeout(timer) };
 }
 
-/** Puts a hash into the page's address and copies the whole of it; returns what became of it. */
+/** Puts a hash into the page's address and copies the whole of it; returns what became of it.
+ * @type {(hash: string) => Promise<string>} */
 export async function copyLink(hash) {
   const address = `${location.href.split("#")[0]}${hash}`;
   try {
@@ -322,10 +272,11 @@ export async function copyLink(hash) {
   }
 }
 
-/** Calls `pause` when the explorer is no longer seen; returns an undo function. */
+/** Calls `pause` when the explorer is no longer seen; returns an undo function.
+ * @type {(root: Element, pause: () => void) => () => void} */
 export function unseen(root, pause) {
   const hidden = () => document.hidden && pause();
-  const observer = new IntersectionObserver((entries) => entries.at(-1).isIntersecting || pause());
+  const observer = new IntersectionObserver((entries) => entries.at(-1)?.isIntersecting || pause());
   observer.observe(root);
   document.addEventListener("visibilitychange", hidden);
   return () => {
@@ -337,6 +288,7 @@ export function unseen(root, pause) {
 /**
  * Puts an explorer on the page and keeps it drawn: `layout(width)` at every new width, and the
  * listener of a trait when that trait changes. Returns the function that takes it down again.
+ * @type {<T>(parts: Kit.Mounted<T>) => () => void}
  */
 export function mount({ model, el, root, layout, listeners, undo }) {
   const ruler = html("div", { class: "mygpt-ruler" });
@@ -356,7 +308,8 @@ export function mount({ model, el, root, layout, listeners, undo }) {
   measure();
   const observer = new ResizeObserver(measure);
   observer.observe(ruler);
-  const events = Object.entries(listeners).map(([trait, call]) => [`change:${trait}`, () => call()]);
+  const calls = /** @type {[string, () => void][]} */ (Object.entries(listeners));
+  const events = calls.map(([trait, call]) => /** @type {const} */ ([`change:${trait}`, () => call()]));
   for (const [event, call] of events) model.on(event, call);
   return () => {
     observer.disconnect();

@@ -2,16 +2,19 @@
 
 import { clamp, fixed, html, titled } from "./drawing.mjs";
 
+/** @type {Record<string, string>} */
 const BLANKS = { " ": "␣", "\n": "↵", "\r": "↵", "\t": "⇥" };
 
-/** The red, green and blue of a CSS colour as the browser reports it, or of #rrggbb. */
+/** The red, green and blue of a CSS colour as the browser reports it, or of #rrggbb.
+ * @type {(colour: string) => number[]} */
 export function channels(colour) {
   const hex = colour.trim().match(/^#(..)(..)(..)$/);
   if (hex) return hex.slice(1).map((pair) => parseInt(pair, 16));
-  return colour.match(/[\d.]+/g).slice(0, 3).map(Number);
+  return (colour.match(/[\d.]+/g) ?? []).slice(0, 3).map(Number);
 }
 
-/** The colour a share of the way from one to another, as three channels. */
+/** The colour a share of the way from one to another, as three channels.
+ * @type {(from: number[], to: number[], share: number) => number[]} */
 export function mixed(from, to, share) {
   return from.map((channel, i) => Math.round(channel + (to[i] - channel) * share));
 }
@@ -19,6 +22,7 @@ export function mixed(from, to, share) {
 /**
  * The colours of a heatmap as RGBA bytes, one for each number: `zero` in the middle, towards `high`
  * for positive and `low` for negative numbers, full at `limit`.
+ * @type {(numbers: Kit.Numbers, limit: number, colours: Record<"zero" | "low" | "high", number[]>) => Uint8ClampedArray<ArrayBuffer>}
  */
 export function heatColours(numbers, limit, { zero, low, high }) {
   const bytes = new Uint8ClampedArray(4 * numbers.length);
@@ -29,30 +33,34 @@ export function heatColours(numbers, limit, { zero, low, high }) {
   return bytes;
 }
 
-/** Which of `count` labels have room when each needs `least` of `size` pixels; `chosen` always has. */
+/** Which of `count` labels have room when each needs `least` of `size` pixels; `chosen` always has.
+ * @type {(count: number, size: number, least: number, chosen?: number) => boolean[]} */
 export function roomFor(count, size, least, chosen = -Infinity) {
   const step = Math.max(1, Math.ceil((least * count) / size));
-  return Array.from({ length: count }, (_, i) =>
-    i === chosen || (i % step === 0 && Math.abs(i - chosen) >= step));
+  return Array.from({ length: count }, (_, i) => i === chosen || (i % step === 0 && Math.abs(i - chosen) >= step));
 }
 
-/** A text as it is written: blanks at its ends and line breaks are to be seen. */
+/** A text as it is written: blanks at its ends and line breaks are to be seen.
+ * @type {(text: string) => string} */
 export function visibleText(text) {
   if (text === "") return "(empty)";
   return text.replace(/^ +| +$|[\n\r\t]/g, (blank) => [...blank].map((one) => BLANKS[one]).join(""));
 }
 
-/** About how wide a text is in pixels, at 13 pixels a line. */
+/** About how wide a text is in pixels, at 13 pixels a line.
+ * @type {(text: string) => number} */
 export function textWidth(text) {
-  return [...text].reduce((sum, one) => sum + (one.codePointAt(0) > 0x2e7f ? 13.5 : 8.2), 0);
+  return [...text].reduce((sum, one) => sum + ((one.codePointAt(0) ?? 0) > 0x2e7f ? 13.5 : 8.2), 0);
 }
 
-/** Calls `redraw` when the page's theme changes, or paper takes its place; returns an undo. */
+/** Calls `redraw` when the page's theme changes, or paper takes its place; returns an undo.
+ * @type {(redraw: () => void) => () => void} */
 export function themed(redraw) {
   const observer = new MutationObserver(redraw);
   for (const node of [document.documentElement, document.body]) {
     observer.observe(node, {
-      attributes: true, attributeFilter: ["class", "theme", "data-theme", "data-jp-theme-light"],
+      attributes: true,
+      attributeFilter: ["class", "theme", "data-theme", "data-jp-theme-light"],
     });
   }
   const queries = ["(prefers-color-scheme: dark)", "print"].map((query) => matchMedia(query));
@@ -68,6 +76,7 @@ export function themed(redraw) {
  * columns, width, height, limit, signed })` paints it; `mark` frames a row, a column or a cell;
  * `under(event)` says which cell a pointer is over. The canvas is one pixel a cell, so that any
  * number of cells costs the same.
+ * @type {(format?: (value: number, decimals: number) => string) => Kit.Heatmap}
  */
 export function heatmap(format = fixed) {
   const canvas = html("canvas", { class: "mygpt-heat", role: "img" });
@@ -78,36 +87,39 @@ export function heatmap(format = fixed) {
   const legend = html("p", { class: "mygpt-legend mygpt-number", "aria-hidden": "true" }, least, ramp, most);
   let shape = { rows: 1, columns: 1 };
 
+  /** @type {(heat: Kit.Heat) => void} */
   function draw({ numbers, rows, columns, height, limit, signed = false, decimals = 2 }) {
     shape = { rows, columns };
     const style = getComputedStyle(cells);
     const [zero, high, low] = ["--heat-zero", "--heat-high", "--heat-low"].map((name) =>
-      channels(style.getPropertyValue(name)));
+      channels(style.getPropertyValue(name)),
+    );
     cells.style.height = `${height}px`;
     canvas.width = columns;
     canvas.height = rows;
     const image = new ImageData(heatColours(numbers, limit, { zero, low, high }), columns, rows);
-    canvas.getContext("2d").putImageData(image, 0, 0);
+    canvas.getContext("2d")?.putImageData(image, 0, 0);
     ramp.classList.toggle("mygpt-signed", signed);
     least.textContent = format(signed ? -limit : 0, decimals);
     most.textContent = format(limit, decimals);
   }
 
-  /** Frames a row, a column, or with both a cell; null takes the frame away. */
+  /** Frames a row, a column, or with both a cell; null takes the frame away.
+   * @type {(row: number | null, column: number | null) => void} */
   function mark(row, column) {
     frame.hidden = row === null && column === null;
+    /** @type {(index: number | null, count: number) => Kit.Pair} */
     const part = (index, count) => (index === null ? [0, 100] : [(100 * index) / count, 100 / count]);
     const [top, tall] = part(row, shape.rows);
     const [left, wide] = part(column, shape.columns);
-    Object.assign(frame.style, {
-      top: `${top}%`, height: `${tall}%`, left: `${left}%`, width: `${wide}%`,
-    });
+    Object.assign(frame.style, { top: `${top}%`, height: `${tall}%`, left: `${left}%`, width: `${wide}%` });
   }
 
+  /** @type {(event: MouseEvent) => Kit.Cell} */
   function under(event) {
     const box = cells.getBoundingClientRect();
-    const index = (position, size, count) =>
-      clamp(Math.floor((position / (size || 1)) * count), 0, count - 1);
+    /** @type {(position: number, size: number, count: number) => number} */
+    const index = (position, size, count) => clamp(Math.floor((position / (size || 1)) * count), 0, count - 1);
     return {
       row: index(event.clientY - box.top, box.height, shape.rows),
       column: index(event.clientX - box.left, box.width, shape.columns),
@@ -120,10 +132,13 @@ export function heatmap(format = fixed) {
 /**
  * The words left of a heatmap's rows. `draw` hides those that have no room where each needs `least`
  * of `height` pixels, marks the chosen one and says which have room; `fill` puts other words there.
+ * @type {(words: string[]) => Kit.RowLabels}
  */
 export function rowLabels(words) {
   const node = html("div", { class: "mygpt-rows", "aria-hidden": "true" });
+  /** @type {HTMLElement[]} */
   let labels = [];
+  /** @type {Kit.RowLabels["fill"]} */
   const fill = (fresh) => {
     labels = fresh.map((word, place) => {
       const label = html("span", {}, titled(word));
@@ -132,6 +147,7 @@ export function rowLabels(words) {
     });
     node.replaceChildren(...labels);
   };
+  /** @type {Kit.RowLabels["draw"]} */
   const draw = ({ height, least = 15.5, chosen }) => {
     const free = roomFor(labels.length, height, least, chosen);
     labels.forEach((label, place) => {

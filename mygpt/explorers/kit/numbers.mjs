@@ -1,6 +1,7 @@
 // What more than one explorer computes with: the error function and a generator of random numbers.
 
-/** The error function to the precision of float64: a series of positive terms. */
+/** The error function to the precision of float64: a series of positive terms.
+ * @type {(x: number) => number} */
 export function erf(x) {
   const size = Math.abs(x);
   if (!(size < 6)) return Math.sign(x);
@@ -13,7 +14,8 @@ export function erf(x) {
   return (Math.sign(x) * 2 * Math.exp(-size * size) * sum) / Math.sqrt(Math.PI);
 }
 
-/** The generator mulberry32: a function that gives the next number from 0 up to 1. */
+/** The generator mulberry32: a function that gives the next number from 0 up to 1.
+ * @type {(seed: number) => () => number} */
 export function mulberry32(seed) {
   let state = seed | 0;
   return () => {

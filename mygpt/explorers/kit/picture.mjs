@@ -5,13 +5,15 @@ import { clamp, fixed, html, linearScale, niceStep, svg } from "./drawing.mjs";
 const MARKERS = ["circle", "square", "diamond", "triangle", "cross", "bar"];
 const SUPERSCRIPTS = "⁰¹²³⁴⁵⁶⁷⁸⁹";
 
-/** 10 to a whole power, written with superscripts. */
+/** 10 to a whole power, written with superscripts.
+ * @type {(exponent: number) => string} */
 export function powerOfTen(exponent) {
-  const digits = [...String(Math.abs(exponent))].map((digit) => SUPERSCRIPTS[digit]).join("");
+  const digits = [...String(Math.abs(exponent))].map((digit) => SUPERSCRIPTS[Number(digit)]).join("");
   return `10${exponent < 0 ? "⁻" : ""}${digits}`;
 }
 
-/** Three significant digits; below a thousandth and from ten thousand on as a power of ten. */
+/** Three significant digits; below a thousandth and from ten thousand on as a power of ten.
+ * @type {(value: number) => string} */
 export function significant(value) {
   if (!Number.isFinite(value)) return "–";
   if (value === 0) return "0";
@@ -25,6 +27,7 @@ export function significant(value) {
 /**
  * Ticks of a log axis between 10^low and 10^high; `at` is the power. Under two decades they stand
  * at 1, 2 and 5, above that at powers of ten, as many of them as `count` allows.
+ * @type {(low: number, high: number, count: number) => Kit.Tick[]}
  */
 export function logTicks(low, high, count) {
   const ticks = [];
@@ -35,8 +38,7 @@ export function logTicks(low, high, count) {
         if (at < low - 1e-9 || at > high + 1e-9) continue;
         const plain = power >= -4 && power < 4;
         const times = factor === 1 ? "" : `${factor} × `;
-        const label = plain
-          ? fixed(factor * 10 ** power, Math.max(0, -power)) : times + powerOfTen(power);
+        const label = plain ? fixed(factor * 10 ** power, Math.max(0, -power)) : times + powerOfTen(power);
         ticks.push({ at, label });
       }
     }
@@ -49,13 +51,15 @@ export function logTicks(low, high, count) {
   return ticks;
 }
 
-/** A domain widened on both sides by a share of its span, and never empty. */
+/** A domain widened on both sides by a share of its span, and never empty.
+ * @type {(span: Kit.Pair, share?: number) => Kit.Pair} */
 export function padded([low, high], share = 0.06) {
   const span = high - low || Math.abs(high) || 1;
   return [low - span * share, high + span * share];
 }
 
-/** Path data through the points; it breaks at gaps (NaN) and where y jumps by more than `jump`. */
+/** Path data through the points; it breaks at gaps (NaN) and where y jumps by more than `jump`.
+ * @type {(xs: Kit.Numbers, ys: Kit.Numbers, scaleX: Kit.Scale, scaleY: Kit.Scale, jump?: number) => string} */
 export function linePath(xs, ys, scaleX, scaleY, jump = Infinity) {
   const parts = [];
   let previous = NaN;
@@ -69,7 +73,8 @@ export function linePath(xs, ys, scaleX, scaleY, jump = Infinity) {
   return parts.join("");
 }
 
-/** Index of the nearest of `count` points that start at `start` and stand `step` apart. */
+/** Index of the nearest of `count` points that start at `start` and stand `step` apart.
+ * @type {(value: number, start: number, step: number, count: number) => number} */
 export function nearestIndex(value, start, step, count) {
   return clamp(Math.round((value - start) / step), 0, count - 1);
 }
@@ -77,6 +82,7 @@ export function nearestIndex(value, start, step, count) {
 /**
  * Moves labels apart until neighbours are at least `gap` from each other and all lie between
  * `low` and `high`, each as near to where it wanted to be as the order allows.
+ * @type {(wanted: number[], gap: number, low: number, high: number) => number[]}
  */
 export function spread(wanted, gap, low, high) {
   const order = wanted.map((_, i) => i).sort((a, b) => wanted[a] - wanted[b] || a - b);
@@ -94,7 +100,8 @@ export function spread(wanted, gap, low, high) {
   return placed;
 }
 
-/** Where `count` equal bands lie between `low` and `high`, with a share of each left empty. */
+/** Where `count` equal bands lie between `low` and `high`, with a share of each left empty.
+ * @type {(count: number, low: number, high: number, gap?: number) => Kit.Band} */
 export function bandScale(count, low, high, gap = 0.2) {
   const step = (high - low) / count;
   return {
@@ -106,26 +113,61 @@ export function bandScale(count, low, high, gap = 0.2) {
   };
 }
 
-/** Path data of the marker that belongs to the curve with this index. */
+/** Path data of the marker that belongs to the curve with this index.
+ * @type {(index: number, x: number, y: number, r: number) => string} */
 export function markerPath(index, x, y, r) {
   const points = {
-    square: [[-1, -1], [1, -1], [1, 1], [-1, 1]],
-    diamond: [[0, -1.35], [1.35, 0], [0, 1.35], [-1.35, 0]],
-    triangle: [[0, -1.3], [1.25, 0.95], [-1.25, 0.95]],
-    cross: [[-1.2, -0.4], [-0.4, -0.4], [-0.4, -1.2], [0.4, -1.2], [0.4, -0.4], [1.2, -0.4],
-      [1.2, 0.4], [0.4, 0.4], [0.4, 1.2], [-0.4, 1.2], [-0.4, 0.4], [-1.2, 0.4]],
-    bar: [[-0.5, -1.4], [0.5, -1.4], [0.5, 1.4], [-0.5, 1.4]],
+    square: [
+      [-1, -1],
+      [1, -1],
+      [1, 1],
+      [-1, 1],
+    ],
+    diamond: [
+      [0, -1.35],
+      [1.35, 0],
+      [0, 1.35],
+      [-1.35, 0],
+    ],
+    triangle: [
+      [0, -1.3],
+      [1.25, 0.95],
+      [-1.25, 0.95],
+    ],
+    cross: [
+      [-1.2, -0.4],
+      [-0.4, -0.4],
+      [-0.4, -1.2],
+      [0.4, -1.2],
+      [0.4, -0.4],
+      [1.2, -0.4],
+      [1.2, 0.4],
+      [0.4, 0.4],
+      [0.4, 1.2],
+      [-0.4, 1.2],
+      [-0.4, 0.4],
+      [-1.2, 0.4],
+    ],
+    bar: [
+      [-0.5, -1.4],
+      [0.5, -1.4],
+      [0.5, 1.4],
+      [-0.5, 1.4],
+    ],
   }[MARKERS[index % MARKERS.length]];
   if (!points) return `M${x - r} ${y}a${r} ${r} 0 1 0 ${2 * r} 0a${r} ${r} 0 1 0 ${-2 * r} 0Z`;
   return `M${points.map(([dx, dy]) => `${x + dx * r} ${y + dy * r}`).join("L")}Z`;
 }
 
-/** Path data of dots at these places. */
+/** Path data of dots at these places.
+ * @type {(points: Kit.Pair[], r: number) => string} */
 export const dotsAt = (points, r) => points.map(([x, y]) => markerPath(0, x, y, r)).join("");
 
+/** @type {(name: string) => SVGPathElement} */
 export const emptyPath = (name) => svg("path", { class: name });
 
-/** A short sample of a curve's line with its marker, for legends and tables. */
+/** A short sample of a curve's line with its marker, for legends and tables.
+ * @type {(index: number) => SVGElement} */
 export function sample(index) {
   return svg(
     "svg",
@@ -138,14 +180,17 @@ export function sample(index) {
 /**
  * Axes, curves and a cursor in one picture. `frame(…)` draws the axes for a size and returns the
  * two scales; the caller fills `curves` and `cursor`. Sizes are in CSS pixels.
+ * @type {() => Kit.Picture}
  */
 export function picture() {
   const [grid, curves, cursor, front] = ["grid", "curves", "cursor", "front"].map((name) =>
-    svg("g", { class: `mygpt-${name}` }));
+    svg("g", { class: `mygpt-${name}` }),
+  );
   const root = svg("svg", { class: "mygpt-picture", role: "img" }, grid, curves, cursor, front);
   const node = html("div", { class: "mygpt-plot" }, root);
   let size = { width: 1, height: 1 };
 
+  /** @type {(frame: Kit.Frame) => Kit.Axes} */
   function frame({ width, height, margin, x, y }) {
     size = { width, height };
     root.setAttribute("viewBox", `0 0 ${width} ${height}`);
@@ -153,6 +198,7 @@ export function picture() {
     const [top, bottom] = [margin.top, height - margin.bottom];
     const scaleX = linearScale(x.domain, [left, right]);
     const scaleY = linearScale(y.domain, [bottom, top]);
+    /** @type {(attributes: Kit.Attributes, content: string) => SVGElement} */
     const text = (attributes, content) => svg("text", attributes, content);
     const lines = [];
     for (const { at, label } of y.ticks) {
@@ -176,11 +222,13 @@ export function picture() {
     return { scaleX, scaleY, left, right, top, bottom };
   }
 
-  /** Where on the picture's own axes a pointer is, however the page has scaled the picture. */
+  /** Where on the picture's own axes a pointer is, however the page has scaled the picture.
+   * @type {(event: MouseEvent) => number} */
   function pointerX(event) {
     const box = root.getBoundingClientRect();
     return ((event.clientX - box.left) * size.width) / (box.width || 1);
   }
+  /** @type {(event: MouseEvent) => number} */
   function pointerY(event) {
     const box = root.getBoundingClientRect();
     return ((event.clientY - box.top) * size.height) / (box.height || 1);
@@ -189,22 +237,26 @@ export function picture() {
   return { node, root, curves, cursor, front, frame, pointerX, pointerY };
 }
 
-/** A picture with its title. */
+/** A picture with its title.
+ * @type {(title: string, plot: Kit.Picture) => HTMLElement} */
 export function panel(title, plot) {
   return html("div", {}, html("p", { class: "mygpt-panel-name" }, title), plot.node);
 }
 
-/** The widths of two panels, beside each other where there is room. */
+/** The widths of two panels, beside each other where there is room.
+ * @type {(width: number, share?: number) => Kit.Pair} */
 export function panelWidths(width, share = 0.5) {
   if (width < 542) return [width, width];
   const first = Math.floor((width - 22) * share);
   return [first, width - 22 - first];
 }
 
-/** In place of a picture's curves a window onto its axes: what lies outside them is not seen. */
+/** In place of a picture's curves a window onto its axes: what lies outside them is not seen.
+ * @type {(plot: Kit.Picture, ...parts: SVGElement[]) => { node: SVGElement; lay(axes: Kit.Box): void }} */
 export function axesWindow(plot, ...parts) {
   const node = svg("svg", {}, ...parts);
   plot.curves.replaceWith(node);
+  /** @type {(axes: Kit.Box) => void} */
   const lay = ({ left, right, top, bottom }) => {
     const [width, height] = [right - left, bottom - top];
     const place = { x: left, y: top, width, height, viewBox: `${left} ${top} ${width} ${height}` };
@@ -216,16 +268,29 @@ export function axesWindow(plot, ...parts) {
 /**
  * A focusable part of a picture that carries one number: arrow keys, Page, Home and End move it.
  * `show(value, text)` says where it stands.
+ * @type {(node: HTMLElement, settings: Kit.ValueSlider) => { node: HTMLElement; show(value: number, text: string): void }}
  */
 export function valueSlider(node, { label, low, high, step, choose }) {
-  for (const [name, value] of Object.entries({
-    role: "slider", tabindex: 0, "aria-label": label, "aria-valuemin": low, "aria-valuemax": high,
+  const given = {
+    role: "slider",
+    tabindex: 0,
+    "aria-label": label,
+    "aria-valuemin": low,
+    "aria-valuemax": high,
     "data-lm-suppress-shortcuts": "true",
-  })) node.setAttribute(name, value);
+  };
+  for (const [name, value] of Object.entries(given)) node.setAttribute(name, value);
   let now = low;
+  /** @type {Record<string, number>} */
   const moves = {
-    ArrowUp: step, ArrowRight: step, ArrowDown: -step, ArrowLeft: -step,
-    PageUp: 10 * step, PageDown: -10 * step, Home: low - high, End: high - low,
+    ArrowUp: step,
+    ArrowRight: step,
+    ArrowDown: -step,
+    ArrowLeft: -step,
+    PageUp: 10 * step,
+    PageDown: -10 * step,
+    Home: low - high,
+    End: high - low,
   };
   node.addEventListener("keydown", (event) => {
     if (!(event.key in moves) || event.ctrlKey || event.metaKey || event.altKey) return;
@@ -242,14 +307,17 @@ export function valueSlider(node, { label, low, high, step, choose }) {
   };
 }
 
-/** A table of read-outs: `columns` are [key, heading], `rows` are row headings (nodes). */
+/** A table of read-outs: `columns` are [key, heading], `rows` are row headings (nodes).
+ * @type {<K extends string>(caption: string, heading: string, columns: [K, string][], rows: Node[]) => Kit.Readings<K>} */
 export function readings(caption, heading, columns, rows) {
-  const cells = rows.map(() => Object.fromEntries(columns.map(([key]) => [key, html("td")])));
-  const heads = Object.fromEntries(
-    columns.map(([key, text]) => [key, html("th", { scope: "col" }, text)]));
+  const keyed = (/** @type {(text: string) => HTMLTableCellElement} */ cell) =>
+    /** @type {Record<string, HTMLTableCellElement>} */ (
+      Object.fromEntries(columns.map(([key, text]) => [key, cell(text)]))
+    );
+  const cells = rows.map(() => keyed(() => html("td")));
+  const heads = keyed((text) => html("th", { scope: "col" }, text));
   const corner = html("th", { scope: "col" }, heading);
-  const body = rows.map((row, i) =>
-    html("tr", {}, html("th", { scope: "row" }, row), ...Object.values(cells[i])));
+  const body = rows.map((row, i) => html("tr", {}, html("th", { scope: "row" }, row), ...Object.values(cells[i])));
   const node = html(
     "table",
     { class: "mygpt-readings" },
@@ -257,7 +325,8 @@ export function readings(caption, heading, columns, rows) {
     html("thead", {}, html("tr", {}, corner, ...Object.values(heads))),
     html("tbody", {}, ...body),
   );
-  /** Marks the column that the picture shows. */
+  /** Marks the column that the picture shows.
+   * @type {(key: string) => void} */
   const mark = (key) => {
     for (const [name, head] of Object.entries(heads)) {
       for (const cell of [head, ...cells.map((row) => row[name])]) {

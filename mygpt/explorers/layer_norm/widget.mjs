@@ -1,5 +1,16 @@
+import { button, traitSlider } from "../kit/controls.mjs";
 import {
-  barBox, button, clamp, dragging, fixed, html, linearTicks, mount, slider, speaker, store, svg,
+  barBox,
+  clamp,
+  dragging,
+  fixed,
+  html,
+  linearTicks,
+  mount,
+  speaker,
+  store,
+  svg,
+  allViews,
 } from "../kit/drawing.mjs";
 import { bandScale, picture, powerOfTen, readings, valueSlider } from "../kit/picture.mjs";
 
@@ -8,103 +19,133 @@ const MOVED = 1; // decimals of what the reader moves
 const GAP = 0.3;
 const HEIGHT = 220; // px
 
+/** @type {(numbers: number[]) => number} */
 const sum = (numbers) => numbers.reduce((total, number) => total + number, 0);
 
-/** Mean, population variance and standard deviation. */
+/** Mean, population variance and standard deviation.
+ * @type {(numbers: number[]) => LayerNorm.Moments} */
 function momentsOf(numbers) {
   const mean = sum(numbers) / numbers.length;
   const variance = sum(numbers.map((number) => (number - mean) ** 2)) / numbers.length;
   return { mean, variance, std: Math.sqrt(variance) };
 }
 
-/** Mean, variance, normalised vector and result, added up channel by channel. */
+/** Mean, variance, normalised vector and result, added up channel by channel.
+ * @type {(x: number[], parameters: { gamma: number; beta: number; eps: number }) => LayerNorm.Norm} */
 export function layerNorm(x, { gamma, beta, eps }) {
   const { mean, variance } = momentsOf(x);
   const normalised = x.map((number) => (number - mean) / Math.sqrt(variance + eps));
   return { mean, variance, normalised, result: normalised.map((n) => gamma * n + beta) };
 }
 
-/** The smallest of a few round limits that holds every number, so that an axis seldom jumps. */
+/** The smallest of a few round limits that holds every number, so that an axis seldom jumps.
+ * @type {(numbers: number[]) => number} */
 export function roundLimit(numbers) {
   const largest = Math.max(...numbers.map(Math.abs));
   return [2, 4, 6, 10, 16].find((limit) => limit >= largest) ?? 2 * Math.ceil(largest / 2);
 }
 
-/** What moves the whole vector at once, or null where a number would leave the limits. */
+/** What moves the whole vector at once, or null where a number would leave the limits.
+ * @type {(x: number[], change: (number: number) => number, limit: number) => number[] | null} */
 export function moved(x, change, limit) {
   const numbers = x.map((number) => Number(change(number).toFixed(MOVED)) || 0);
   return numbers.every((number) => Math.abs(number) <= limit) ? numbers : null;
 }
 
+/** @type {(value: number) => string} */
 const signed = (value) => fixed(value, MOVED);
+/** @type {(value: number) => string} */
 const four = (value) => fixed(value, DECIMALS);
+/** @type {(power: number) => string} */
 const epsilonText = (power) => (power ? powerOfTen(power) : "1");
 
-/** What the note says of a variance and of ε, a power of ten. */
+/** What the note says of a variance and of ε, a power of ten.
+ * @type {(variance: number, power: number) => string} */
 export function noteText(variance, power) {
   const root = Math.sqrt(variance + 10 ** power);
   if (variance < 1e-20) {
     return "All channels are equal: every deviation is 0, ε alone is under the root, and the result is β.";
   }
   const share = Math.sqrt(variance) / root;
-  return `Variance ${four(variance)}; the deviations are divided by √(variance + ε) = ${four(root)}. `
-    + `Before γ and β the result has the standard deviation ${four(share)}.`;
+  return (
+    `Variance ${four(variance)}; the deviations are divided by √(variance + ε) = ${four(root)}. `
+    + `Before γ and β the result has the standard deviation ${four(share)}.`
+  );
 }
 
-/** What has moved between two vectors, if anything. */
+/** What has moved between two vectors, if anything.
+ * @type {(old: number[], now: number[]) => string} */
 export function changeText(old, now) {
   const changed = [...now.keys()].filter((i) => now[i] !== old[i]);
   if (changed.length > 1) return `${changed.length} channels moved.`;
   return changed.map((i) => `Channel ${i} is ${signed(now[i])}.`).join("");
 }
 
-/** The traits are values, gamma, beta and log10_eps; what follows from them is in `norm`. */
-function normState(model) {
+/** The traits are values, gamma, beta and log10_eps; what follows from them is in `norm`.
+ * @param {Kit.Model<LayerNorm.Traits & Kit.Described>} model */
+export function normState(model) {
+  const normOfNow = () => {
+    const eps = 10 ** model.get("log10_eps");
+    return layerNorm(model.get("values"), { gamma: model.get("gamma"), beta: model.get("beta"), eps });
+  };
   const state = store(model, {
-    channels: model.get("start").length, limit: model.get("limit"), norm: null, said: model.get("values"),
+    channels: model.get("start").length,
+    limit: model.get("limit"),
+    norm: normOfNow(),
+    said: model.get("values"),
     size: 640, // the width of a panel
   });
-  state.normalise = () => {
-    const [gamma, beta, power] = ["gamma", "beta", "log10_eps"].map(state.get);
-    state.norm = layerNorm(state.get("values"), { gamma, beta, eps: 10 ** power });
+  const normalise = () => {
+    state.norm = normOfNow();
   };
-  return state;
+  return Object.assign(state, { normalise });
 }
 
+/** @type {(state: LayerNorm.State) => string} */
 function settingText({ get }) {
   return `γ = ${signed(get("gamma"))}, β = ${signed(get("beta"))}, ε = ${epsilonText(get("log10_eps"))}.`;
 }
 
+/** @type {(moments: { mean: number; std: number }) => string} */
 const momentsText = ({ mean, std }) => `mean ${four(mean)}, std ${four(std)}`;
 
+/** @type {(state: LayerNorm.State) => string} */
 function sentenceOf({ norm, get }) {
-  return `Mean ${four(norm.mean)}. ${noteText(norm.variance, get("log10_eps"))} Result: ${
-    momentsText(momentsOf(norm.result))}.`;
+  return `Mean ${four(norm.mean)}. ${noteText(norm.variance, get("log10_eps"))} Result: ${momentsText(
+    momentsOf(norm.result),
+  )}.`;
 }
 
-function settingsView({ get, write }) {
+/** @type {(state: LayerNorm.State) => { node: HTMLElement; draw(): void }} */
+function settingsView(state) {
   const tenths = Array.from({ length: 61 }, (_, i) => (i - 30) / 10);
   const powers = Array.from({ length: 9 }, (_, i) => i - 8);
   const parts = [
-    ["gamma", "γ for all", tenths, signed], ["beta", "β for all", tenths, signed],
-    ["log10_eps", "ε", powers, epsilonText],
-  ].map(([trait, label, values, format]) =>
-    [trait, slider(label, values, format, (value) => write({ [trait]: value }))]);
-  const node = html("div", { class: "mygpt-controls" }, ...parts.map(([, part]) => part.node));
-  return { node, draw: () => parts.forEach(([trait, part]) => part.show(get(trait))) };
+    traitSlider(state, "gamma", "γ for all", tenths, signed),
+    traitSlider(state, "beta", "β for all", tenths, signed),
+    traitSlider(state, "log10_eps", "ε", powers, epsilonText),
+  ];
+  const node = html("div", { class: "mygpt-controls" }, ...parts.map((part) => part.node));
+  return { node, draw: () => parts.forEach((part) => part.draw()) };
 }
 
-/** What moves the whole vector; a button rests where a number would leave the limits. */
+/** What moves the whole vector; a button rests where a number would leave the limits.
+ * @type {(state: LayerNorm.State) => { node: HTMLElement; draw(): void }} */
 function actionsView({ limit, get, write }) {
   const over = `over ±${limit}`;
-  const actions = [
+  /** @type {[string, (x: number[]) => number[] | null][]} */
+  const changes = [
     ["All equal", (x) => moved(x, () => momentsOf(x).mean, limit)],
     ["Add 1", (x) => moved(x, (number) => number + 1, limit)],
     ["Double", (x) => moved(x, (number) => 2 * number, limit)],
     ["Turn the signs", (x) => moved(x, (number) => -number, limit)],
     ["Start again", () => get("start")],
-  ].map(([text, change]) => (
-    { text, change, ...button(text, () => write({ values: change(get("values")) })) }));
+  ];
+  const actions = changes.map(([text, change]) => ({
+    text,
+    change,
+    ...button(text, () => write({ values: change(get("values")) ?? get("values") })),
+  }));
   const why = html("span", { class: "mygpt-why" });
   const node = html("div", { class: "mygpt-actions" }, ...actions.map((action) => action.node), why);
   const draw = () => {
@@ -118,7 +159,8 @@ function actionsView({ limit, get, write }) {
   return { node, draw };
 }
 
-/** Bars, mean and spread of `channels` numbers on axes to ±limit; `show(numbers, moments)` moves them. */
+/** Bars, mean and spread of `channels` numbers on axes to ±limit; `show(numbers, moments)` moves them.
+ * @type {(plot: Kit.Picture, bars: { channels: number; limit: number; size: number; knobbed: boolean }) => LayerNorm.Marks} */
 function barMarks(plot, { channels, limit, size, knobbed }) {
   const ticks = Array.from({ length: channels }, (_, i) => ({ at: i + 0.5, label: String(i) }));
   const frame = plot.frame({
@@ -129,17 +171,25 @@ function barMarks(plot, { channels, limit, size, knobbed }) {
     y: { domain: [-limit, limit], ticks: linearTicks(-limit, limit, 6), strong: 0 },
   });
   const band = bandScale(channels, frame.left, frame.right, GAP);
-  const bars = Array.from({ length: channels }, (_, i) => svg("rect", {
-    class: "mygpt-bar", x: band.start(i), width: band.width, rx: 2,
-  }));
-  const knobs = knobbed ? bars.map((_, i) => svg("rect", {
-    class: "mygpt-knob", x: band.middle(i) - Math.min(11, band.width / 2),
-    width: Math.min(22, band.width), height: 8, rx: 4,
-  })) : [];
+  const bars = Array.from({ length: channels }, (_, i) =>
+    svg("rect", { class: "mygpt-bar", x: band.start(i), width: band.width, rx: 2 }),
+  );
+  const knobs = knobbed
+    ? bars.map((_, i) =>
+        svg("rect", {
+          class: "mygpt-knob",
+          x: band.middle(i) - Math.min(11, band.width / 2),
+          width: Math.min(22, band.width),
+          height: 8,
+          rx: 4,
+        }),
+      )
+    : [];
   const spread = svg("rect", { class: "mygpt-spread", x: frame.left, width: frame.right - frame.left });
   const middle = svg("path", { class: "mygpt-mean" });
   plot.curves.replaceChildren(spread, ...bars);
   plot.cursor.replaceChildren(middle, ...knobs);
+  /** @type {(numbers: number[], moments: { mean: number; std: number }) => void} */
   const show = (numbers, { mean, std }) => {
     numbers.forEach((number, i) => {
       const { start, size: height } = barBox(number, frame.scaleY);
@@ -148,8 +198,7 @@ function barMarks(plot, { channels, limit, size, knobbed }) {
       bars[i].classList.toggle("mygpt-negative", number < 0);
       knobs[i]?.setAttribute("y", frame.scaleY(number) - 4);
     });
-    const [top, bottom] = [mean + std, mean - std].map((value) =>
-      clamp(frame.scaleY(value), frame.top, frame.bottom));
+    const [top, bottom] = [mean + std, mean - std].map((value) => clamp(frame.scaleY(value), frame.top, frame.bottom));
     spread.setAttribute("y", top);
     spread.setAttribute("height", bottom - top);
     middle.setAttribute("d", `M${frame.left} ${frame.scaleY(mean)}H${frame.right}`);
@@ -157,18 +206,24 @@ function barMarks(plot, { channels, limit, size, knobbed }) {
   return { limit, size, frame, band, show };
 }
 
-/** A vector, `numbersOf()`, as bars on axes that change when `limitOf(numbers)` does. */
+/** A vector, `numbersOf()`, as bars on axes that change when `limitOf(numbers)` does.
+ * @type {(state: LayerNorm.State, panel: { name: string; numbersOf(): number[]; limitOf(numbers: number[]): number; label(numbers: number[]): string; knobbed?: boolean }) => LayerNorm.Panel} */
 function panelView(state, { name, numbersOf, limitOf, label, knobbed = false }) {
   const plot = picture();
   const [says, ends] = [1, 2].map(() => html("span", { class: "mygpt-number" }));
-  const node = html("div", {}, html("p", { class: "mygpt-panel-name" },
-    html("span", {}, html("b", {}, name), " ", ends), says), plot.node);
-  const panel = { node, plot, marks: {} };
-  panel.draw = () => {
+  const node = html(
+    "div",
+    {},
+    html("p", { class: "mygpt-panel-name" }, html("span", {}, html("b", {}, name), " ", ends), says),
+    plot.node,
+  );
+  const marks = /** @type {LayerNorm.Marks | null} */ (null);
+  const panel = { node, plot, marks, draw };
+  function draw() {
     const { channels, size } = state;
     const numbers = numbersOf();
     const limit = limitOf(numbers);
-    if (limit !== panel.marks.limit || size !== panel.marks.size) {
+    if (!panel.marks || limit !== panel.marks.limit || size !== panel.marks.size) {
       panel.marks = barMarks(plot, { channels, limit, size, knobbed });
       ends.textContent = `(to ±${limit})`;
     }
@@ -177,31 +232,38 @@ function panelView(state, { name, numbersOf, limitOf, label, knobbed = false }) 
     panel.marks.show(numbers, moments);
     says.textContent = text;
     plot.root.setAttribute("aria-label", `${label(numbers)}; ${text}.`);
-  };
+  }
   return panel;
 }
 
+/** @type {(numbers: number[], format: (number: number) => string) => string} */
 const listText = (numbers, format) => numbers.map(format).join(", ");
 
-const beforeView = (state) => panelView(state, {
-  name: "Before",
-  numbersOf: () => state.get("values"),
-  limitOf: () => state.limit,
-  label: (numbers) => `${state.get("description")} Before: ${listText(numbers, signed)}`,
-  knobbed: true,
-});
+/** @type {(state: LayerNorm.State) => LayerNorm.Panel} */
+const beforeView = (state) =>
+  panelView(state, {
+    name: "Before",
+    numbersOf: () => state.get("values"),
+    limitOf: () => state.limit,
+    label: (numbers) => `${state.get("description")} Before: ${listText(numbers, signed)}`,
+    knobbed: true,
+  });
 
-const afterView = (state) => panelView(state, {
-  name: "After",
-  numbersOf: () => state.norm.result,
-  limitOf: roundLimit,
-  label: (numbers) => `After, with ${settingText(state)} ${listText(numbers, four)}`,
-});
+/** @type {(state: LayerNorm.State) => LayerNorm.Panel} */
+const afterView = (state) =>
+  panelView(state, {
+    name: "After",
+    numbersOf: () => state.norm.result,
+    limitOf: roundLimit,
+    label: (numbers) => `After, with ${settingText(state)} ${listText(numbers, four)}`,
+  });
 
-/** What the reader holds on the bars of a panel: one slider for each channel. */
+/** What the reader holds on the bars of a panel: one slider for each channel.
+ * @type {(state: LayerNorm.State, panel: LayerNorm.Panel) => { lay(): void; draw(): void; stop: (() => void)[] }} */
 function gripsView(state, panel) {
   const { limit, get, write } = state;
   const grips = get("values").map((_, i) => {
+    /** @type {(value: number) => void} */
     const choose = (value) => {
       const values = [...get("values")];
       const rounded = Number(clamp(value, -limit, limit).toFixed(MOVED)) || 0;
@@ -211,31 +273,51 @@ function gripsView(state, panel) {
     };
     const node = html("div", { class: "mygpt-grip" });
     const part = valueSlider(node, { label: `Channel ${i}`, low: -limit, high: limit, step: 0.1, choose });
-    const stop = dragging(node, (event) => {
-      const box = panel.plot.root.getBoundingClientRect();
-      choose(panel.marks.frame.scaleY.invert(((event.clientY - box.top) * HEIGHT) / (box.height || 1)));
-    }, node);
+    const stop = dragging(
+      node,
+      (event) => {
+        if (!panel.marks) return;
+        const box = panel.plot.root.getBoundingClientRect();
+        choose(panel.marks.frame.scaleY.invert(((event.clientY - box.top) * HEIGHT) / (box.height || 1)));
+      },
+      node,
+    );
     return { ...part, stop };
   });
   panel.plot.node.append(...grips.map(({ node }) => node));
   const lay = () => {
+    if (!panel.marks) return;
     const { frame, band } = panel.marks;
-    grips.forEach(({ node }, i) => Object.assign(node.style, {
-      left: `${frame.left + band.step * i}px`,
-      width: `${band.step}px`,
-      top: `${frame.top}px`,
-      height: `${frame.bottom - frame.top}px`,
-    }));
+    grips.forEach(({ node }, i) =>
+      Object.assign(node.style, {
+        left: `${frame.left + band.step * i}px`,
+        width: `${band.step}px`,
+        top: `${frame.top}px`,
+        height: `${frame.bottom - frame.top}px`,
+      }),
+    );
   };
-  const draw = () => get("values").forEach((number, i) =>
-    grips[i].show(number, `${signed(number)}, normalised ${four(state.norm.normalised[i])}`));
+  const draw = () =>
+    get("values").forEach((number, i) =>
+      grips[i].show(number, `${signed(number)}, normalised ${four(state.norm.normalised[i])}`),
+    );
   return { lay, draw, stop: grips.map(({ stop }) => stop) };
 }
 
+/** @type {(state: LayerNorm.State) => { node: HTMLElement; draw(): void }} */
 function tableView(state) {
   const names = Array.from({ length: state.channels }, (_, i) => html("span", {}, String(i)));
-  const { node, cells } = readings("The vector, channel by channel", "Channel",
-    [["x", "x"], ["deviation", "x − mean"], ["normalised", "normalised"], ["result", "result"]], names);
+  const { node, cells } = readings(
+    "The vector, channel by channel",
+    "Channel",
+    [
+      ["x", "x"],
+      ["deviation", "x − mean"],
+      ["normalised", "normalised"],
+      ["result", "result"],
+    ],
+    names,
+  );
   const draw = () => {
     const { mean, normalised, result } = state.norm;
     state.get("values").forEach((number, i) => {
@@ -248,26 +330,44 @@ function tableView(state) {
   return { node, draw };
 }
 
-/** A paragraph that says `text()`. */
+/** A paragraph that says `text()`.
+ * @type {(name: string, text: () => string) => { node: HTMLElement; draw(): void }} */
 function textView(name, text) {
   const node = html("p", { class: name });
-  return { node, draw: () => { node.textContent = text(); } };
+  return {
+    node,
+    draw: () => {
+      node.textContent = text();
+    },
+  };
 }
 
+/** @type {(given: Kit.Given<LayerNorm.Traits>) => () => void} */
 function render({ model, el }) {
   const state = normState(model);
-  const [settings, actions, before, after, table] =
-    [settingsView, actionsView, beforeView, afterView, tableView].map((view) => view(state));
+  const [settings, actions, before, after, table] = allViews(
+    state,
+    settingsView,
+    actionsView,
+    beforeView,
+    afterView,
+    tableView,
+  );
   const grips = gripsView(state, before);
   const note = textView("mygpt-note", () => noteText(state.norm.variance, state.get("log10_eps")));
   const setting = textView("mygpt-setting", () => settingText(state));
   const voice = speaker();
   const root = html(
-    "div", { class: "mygpt-explorer mygpt-layer-norm", role: "group", "aria-label": "Explorer of layer norm" },
-    settings.node, actions.node,
+    "div",
+    { class: "mygpt-explorer mygpt-layer-norm", role: "group", "aria-label": "Explorer of layer norm" },
+    settings.node,
+    actions.node,
     html("div", { class: "mygpt-panels" }, before.node, after.node),
     note.node,
-    html("div", { class: "mygpt-below" }, table.node), setting.node, voice.node);
+    html("div", { class: "mygpt-below" }, table.node),
+    setting.node,
+    voice.node,
+  );
 
   const draw = () => {
     state.normalise();
@@ -280,7 +380,10 @@ function render({ model, el }) {
     state.said = values;
   };
   return mount({
-    model, el, root, undo: [...grips.stop, voice.stop],
+    model,
+    el,
+    root,
+    undo: [...grips.stop, voice.stop],
     listeners: { values: speaking, gamma: speaking, beta: speaking, log10_eps: speaking },
     layout: (width) => {
       state.size = Math.floor(width < 542 ? width : (width - 22) / 2);

@@ -1,24 +1,31 @@
 // The edits, and what they do to the facts.
 
-import { button, control, fixed, html, tick } from "../kit/drawing.mjs";
-import { editInWords, isOn, partInWords, switchPart, typePrompt } from "./state.mjs";
+import { button, control, tick } from "../kit/controls.mjs";
+import { fixed, html } from "../kit/drawing.mjs";
+import { switchPart, typePrompt } from "./state.mjs";
+import { editInWords, isOn, partInWords } from "./words.mjs";
 
-/** Switches for whole parts of the model. */
+/** Switches for whole parts of the model.
+ * @type {(state: LiveModel.State) => { node: HTMLElement; draw(): void }} */
 export function partsView(state) {
-  const parts = state.blocks.flatMap((layer) => [
-    { layer, part: "heads" }, ...(state.layers.includes(layer) ? [{ layer, part: "network" }] : []),
-  ]);
-  const ticks = parts.map((one) => tick([partInWords(one)], (on) =>
-    switchPart(state, one, on)));
-  const node = html("div", { class: "mygpt-parts", role: "group", "aria-label": "Parts switched on" },
+  /** @type {LiveModel.Part[]} */
+  const parts = state.blocks.flatMap((layer) => {
+    const network = state.layers.includes(layer) ? [/** @type {const} */ ({ layer, part: "network" })] : [];
+    return [/** @type {const} */ ({ layer, part: "heads" }), ...network];
+  });
+  const ticks = parts.map((one) => tick([partInWords(one)], (on) => switchPart(state, one, on)));
+  const node = html(
+    "div",
+    { class: "mygpt-parts", role: "group", "aria-label": "Parts switched on" },
     html("span", { class: "mygpt-title", "aria-hidden": "true" }, "Switched on"),
-    ...ticks.map((one) => one.node));
-  const draw = () => parts.forEach(({ layer, part }, i) =>
-    ticks[i].show(isOn(state.get("edits"), layer, part)));
+    ...ticks.map((one) => one.node),
+  );
+  const draw = () => parts.forEach(({ layer, part }, i) => ticks[i].show(isOn(state.get("edits"), layer, part)));
   return { node, draw };
 }
 
-/** The edits, with `copy` a button that copies a link to them. */
+/** The edits, with `copy` a button that copies a link to them.
+ * @type {(state: LiveModel.State, copy?: () => void) => { node: HTMLElement; draw(): void; drawEffect(): void; drawNote(): void }} */
 export function editsView(state, copy) {
   const undo = button("Undo", () => state.write({ edits: state.get("edits").slice(0, -1) }));
   const reset = button("Reset", () => state.write({ edits: [] }));
@@ -26,11 +33,22 @@ export function editsView(state, copy) {
   const list = html("ol", { class: "mygpt-edits" });
   const effect = html("p", { class: "mygpt-effect" });
   const note = html("p", { class: "mygpt-note" });
-  const node = html("div", { class: "mygpt-changes" },
-    html("div", { class: "mygpt-head" }, html("p", { class: "mygpt-title" }, "Edits"),
-      html("div", { class: "mygpt-row" }, ...buttons.map((one) => one.node))),
-    list, effect, note);
-  const drawNote = () => { note.textContent = state.note; };
+  const node = html(
+    "div",
+    { class: "mygpt-changes" },
+    html(
+      "div",
+      { class: "mygpt-head" },
+      html("p", { class: "mygpt-title" }, "Edits"),
+      html("div", { class: "mygpt-row" }, ...buttons.map((one) => one.node)),
+    ),
+    list,
+    effect,
+    note,
+  );
+  const drawNote = () => {
+    note.textContent = state.note;
+  };
   function drawEffect() {
     effect.textContent = `${state.get("edits").length ? "Last edit. " : ""}${state.effect}`;
   }
@@ -44,46 +62,56 @@ export function editsView(state, copy) {
   return { node, draw, drawEffect, drawNote };
 }
 
-/** A fact: its prompt and right answer, what the model says, and a sign. */
+/** A fact: its prompt and right answer, what the model says, and a sign.
+ * @type {(state: LiveModel.State, fact: LiveModel.Fact, i: number) => { node: HTMLElement; draw(): void; drawPrompt(): void }} */
 function factRow(state, [text, right], i) {
   const [word, share, sign] = [html("bdi"), html("span", { class: "mygpt-number" }), html("span")];
-  const node = control("button", { type: "button", class: "mygpt-fact" },
+  const node = control(
+    "button",
+    { type: "button", class: "mygpt-fact" },
     html("bdi", { class: "mygpt-asked" }, text),
-    html("span", { class: "mygpt-right" },
-      html("span", { class: "mygpt-aside" }, "right: "), html("bdi", {}, right)),
-    html("span", { class: "mygpt-said" },
-      html("span", { class: "mygpt-unseen" }, "the model says: "), word, share),
-    html("span", { class: "mygpt-sign" }, sign));
+    html("span", { class: "mygpt-right" }, html("span", { class: "mygpt-aside" }, "right: "), html("bdi", {}, right)),
+    html("span", { class: "mygpt-said" }, html("span", { class: "mygpt-unseen" }, "the model says: "), word, share),
+    html("span", { class: "mygpt-sign" }, sign),
+  );
   node.addEventListener("click", () => typePrompt(state, text));
   const drawPrompt = () => node.setAttribute("aria-current", text === state.get("prompt"));
   function draw() {
     const said = state.said[i];
     word.textContent = said.word;
     share.textContent = fixed(said.share, 3);
-    sign.textContent = `${said.good ? "✓" : "✗"} ${
-      said.changed ? "changed" : said.good ? "right" : "wrong"}`;
+    sign.textContent = `${said.good ? "✓" : "✗"} ${said.changed ? "changed" : said.good ? "right" : "wrong"}`;
     node.classList.toggle("mygpt-changed", said.changed);
     node.classList.toggle("mygpt-good", said.good);
   }
   return { node, draw, drawPrompt };
 }
 
+/** @type {(state: LiveModel.State) => { node: HTMLElement; draw(): void; drawPrompt(): void }} */
 export function factsView(state) {
   const rows = state.facts.map((fact, i) => factRow(state, fact, i));
   const sum = html("p", { class: "mygpt-number mygpt-sum" });
   const heads = ["Prompt", "Right", "The model says", ""].map((text) => html("span", {}, text));
-  const node = html("div", { class: "mygpt-facts" },
-    html("div", { class: "mygpt-head" }, html("p", { class: "mygpt-title" },
-      state.get("form") === "cover" ? "Ask something else" : "Also asked"), sum),
+  const node = html(
+    "div",
+    { class: "mygpt-facts" },
+    html(
+      "div",
+      { class: "mygpt-head" },
+      html("p", { class: "mygpt-title" }, state.get("form") === "cover" ? "Ask something else" : "Also asked"),
+      sum,
+    ),
     html("p", { class: "mygpt-fact-head", "aria-hidden": "true" }, ...heads),
-    html("ul", { class: "mygpt-fact-list" }, ...rows.map((row) => html("li", {}, row.node))));
+    html("ul", { class: "mygpt-fact-list" }, ...rows.map((row) => html("li", {}, row.node))),
+  );
   const drawPrompt = () => rows.forEach((row) => row.drawPrompt());
   function draw() {
     rows.forEach((row) => row.draw());
-    const [right, changed] = ["good", "changed"].map((what) =>
-      state.said.filter((one) => one[what]).length);
+    const right = state.said.filter((one) => one.good).length;
+    const changed = state.said.filter((one) => one.changed).length;
     sum.textContent = `${right} of ${rows.length} right${
-      state.get("edits").length ? `, ${changed} changed by the edits` : ""}`;
+      state.get("edits").length ? `, ${changed} changed by the edits` : ""
+    }`;
   }
   return { node, draw, drawPrompt };
 }

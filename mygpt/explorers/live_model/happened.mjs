@@ -5,27 +5,32 @@ import { DRAWS } from "./holders.mjs";
 
 const LESS_SURE = 0.1; // a fall of a probability that is worth a word
 
-/** How an answer became another, or the same with another share; `who` is the subject. */
+/** How an answer became another, or the same with another share; `who` is the subject.
+ * @type {(who: string, before: LiveModel.Said, share: number, now: string) => string} */
 export function movedInWords(who, before, share, now) {
   const [from, to] = [before.share, share].map((one) => fixed(one, 3));
   if (now !== before.best) return `${who} falls from ${from} to ${to}, and the model says “${now}”.`;
   return from === to ? `${who} stays at ${to}.` : `${who} goes from ${from} to ${to}.`;
 }
 
-/** That the neurons that hold a word are off; and, with `stays`, what random others do. */
+/** That the neurons that hold a word are off; and, with `stays`, what random others do.
+ * @type {(count: number, size: number, word: string, moved: string, stays: number) => string} */
 export function neuronsInWords(count, size, word, moved, stays) {
   const one = count === 1;
   const those = `The ${one ? "one" : count} of ${size} neurons (small units of the feed-forward network) that ${
-    one ? "adds" : "add"} most to “${word}” ${one ? "is" : "are"} off: ${moved}`;
+    one ? "adds" : "add"
+  } most to “${word}” ${one ? "is" : "are"} off: ${moved}`;
   const others = one ? "a random other one" : `${count} random others`;
   return `${those} With ${others} off instead, “${word}” stays in ${stays} of ${DRAWS} trials.`;
 }
 
-/** What became of other answers, pairs (before, after); `word` was the answer to the prompt. */
+/** What became of other answers, pairs (before, after); `word` was the answer to the prompt.
+ * @type {(others: LiveModel.Other[], word: string) => string} */
 export function othersInWords(others, word) {
   if (!others.length) return "";
   const changed = others.filter(({ before, after }) => after.word !== before.word);
   const same = changed.filter(({ before }) => before.word === word);
+  /** @type {(count: number) => string} */
   const stay = (count) => (count === 1 ? "The other answer stays" : `The other ${count} answers stay`);
   if (!changed.length) {
     const less = others.filter(({ before, after }) => after.share < before.share - LESS_SURE).length;
@@ -38,41 +43,50 @@ export function othersInWords(others, word) {
   }
   const rest = others.length - changed.length;
   const [{ prompt }] = changed;
-  const too = changed.length === 1 ? `“${prompt}”, also “${word}” before, changes with it.`
-    : `${changed.length} others, also “${word}” before, change with it.`;
+  const too =
+    changed.length === 1
+      ? `“${prompt}”, also “${word}” before, changes with it.`
+      : `${changed.length} others, also “${word}” before, change with it.`;
   return ` ${too}${rest ? ` ${stay(rest)}.` : ""}`;
 }
 
-/** What the last edit did to the answer for which it was made. */
+/** What the last edit did to the answer for which it was made.
+ * @type {(state: LiveModel.State, edits: LiveModel.Edit[]) => string} */
 function answerInWords({ get, answer, now, neurons, sought }, edits) {
   const before = answer(get("prompt"), edits.slice(0, -1));
+  /** @type {(who: string) => string} */
   const moved = (who) => movedInWords(who, before, now.shares[before.order[0]], now.best);
-  const edit = edits.at(-1);
+  const edit = edits[edits.length - 1];
   if (edit.kind === "rewrite") return `One matrix of the feed-forward network is changed: ${moved(`“${before.best}”`)}`;
   if (edit.kind === "part") {
     return `No small set of neurons holds “${before.best}”: the model reads it from the prompt. The attention heads of layer ${
-      edit.layer} are off: ${moved("it")}`;
+      edit.layer
+    } are off: ${moved("it")}`;
   }
-  return neuronsInWords(edit.neuron.length, neurons, before.best, moved("it"), sought.get(JSON.stringify(edits)).stays);
+  const count = edit.kind === "scale" ? [edit.neuron].flat().length : 1;
+  const stays = sought.get(JSON.stringify(edits))?.stays || 0;
+  return neuronsInWords(count, neurons, before.best, moved("it"), stays);
 }
 
-/** What the last edit did, the same whichever way the reader came to this prompt and these edits. */
+/** What the last edit did, the same whichever way the reader came to this prompt and these edits.
+ * @type {(state: LiveModel.State) => string} */
 export function happened(state) {
   const { facts, said, untouched, now, sought, get } = state;
   const [prompt, edits] = [get("prompt"), get("edits")];
   if (!edits.length) {
     return `This is the model as it was trained. It runs here, in the page. Its feed-forward network has ${
-      state.neurons} neurons, small units that add to the scores of words.`;
+      state.neurons
+    } neurons, small units that add to the scores of words.`;
   }
-  const made = edits.at(-1).prompt ?? sought.get(JSON.stringify(edits))?.prompt;
+  const made = edits[edits.length - 1].prompt ?? sought.get(JSON.stringify(edits))?.prompt;
   if (made !== prompt) {
-    const which = edits.length > 1 ? `The ${edits.length} edits stay`
-      : `The edit${made ? ` for “${made}”` : ""} stays`;
+    const which = edits.length > 1 ? `The ${edits.length} edits stay` : `The edit${made ? ` for “${made}”` : ""} stays`;
     const share = now.shares[untouched.order[0]];
     return `${which} on. Here ${movedInWords(`“${untouched.best}”`, untouched, share, now.best)}`;
   }
   const earlier = state.answers(edits.slice(0, -1));
-  const others = facts.map(([asked], i) => ({ prompt: asked, before: earlier[i], after: said[i] }))
+  const others = facts
+    .map(([asked], i) => ({ prompt: asked, before: earlier[i], after: said[i] }))
     .filter((one) => one.prompt !== prompt);
   const { best } = state.answer(prompt, edits.slice(0, -1));
   return answerInWords(state, edits) + othersInWords(others, best);

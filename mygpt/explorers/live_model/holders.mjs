@@ -1,14 +1,17 @@
 // Which neurons an answer hangs on, or else which heads. No page is touched here.
 
-import { compileEdits, contributions, forward, largestFirst } from "./gpt.mjs";
+import { forward, largestFirst } from "./gpt.mjs";
+import { compileEdits, contributions } from "./writing.mjs";
 import { mulberry32 } from "../kit/numbers.mjs";
 
 export const MOST_NEURONS = 32;
 export const DRAWS = 20;
 
+/** @type {(pass: LiveModel.Pass) => number} */
 const best = ({ logits }) => largestFirst(logits, 1)[0];
 
-/** The compiled edits of one layer, changed by `change`, beside those of the other layers. */
+/** The compiled edits of one layer, changed by `change`, beside those of the other layers.
+ * @type {(gpt: LiveModel.Gpt, edits: LiveModel.Edits, layer: number, change: (own: LiveModel.Compiled) => Partial<LiveModel.Compiled>) => (LiveModel.Compiled | null)[]} */
 function withLayer(gpt, edits, layer, change) {
   const all = [...(edits ?? compileEdits(gpt, []))];
   const own = all[layer] ?? { scale: null, values: new Map(), additions: [], heads: 1, network: 1 };
@@ -16,7 +19,8 @@ function withLayer(gpt, edits, layer, change) {
   return all;
 }
 
-/** The edits, with some neurons of a layer off as well. */
+/** The edits, with some neurons of a layer off as well.
+ * @type {(gpt: LiveModel.Gpt, edits: LiveModel.Edits, layer: number, neurons: number[]) => (LiveModel.Compiled | null)[]} */
 export function silenced(gpt, edits, layer, neurons) {
   return withLayer(gpt, edits, layer, ({ scale }) => {
     const factors = Float64Array.from(scale ?? new Float64Array(gpt.neurons).fill(1));
@@ -25,7 +29,8 @@ export function silenced(gpt, edits, layer, neurons) {
   });
 }
 
-/** The neurons of a layer that push an answer, the strongest first. */
+/** The neurons of a layer that push an answer, the strongest first.
+ * @type {(gpt: LiveModel.Gpt, ids: number[], edits: LiveModel.Edits, layer: number, word: number) => number[]} */
 function pushing(gpt, ids, edits, layer, word) {
   const amounts = contributions(gpt, forward(gpt, ids, { edits }), layer, word, edits);
   return largestFirst(amounts, Math.min(MOST_NEURONS, gpt.neurons >> 1)).filter((neuron) => amounts[neuron] > 0);
@@ -35,21 +40,23 @@ function pushing(gpt, ids, edits, layer, word) {
  * What to switch off so that the answer to a prompt changes: of the neurons of the layer that add
  * most to it the fewest, at most 32 and at most half; where they do not suffice, all heads of one layer, from the last
  * layer on; null where these do not either. `edits` are compiled, or null.
+ * @type {(gpt: LiveModel.Gpt, ids: number[], layer: number, edits?: LiveModel.Edits) => LiveModel.Held | null}
  */
 export function holders(gpt, ids, layer, edits = null) {
   const word = best(forward(gpt, ids, { edits }));
+  /** @type {(edited: LiveModel.Edits) => boolean} */
   const changes = (edited) => best(forward(gpt, ids, { edits: edited })) !== word;
   const neurons = pushing(gpt, ids, edits, layer, word);
-  const fewest = neurons.findIndex((_, i) =>
-    changes(silenced(gpt, edits, layer, neurons.slice(0, i + 1))));
+  const fewest = neurons.findIndex((_, i) => changes(silenced(gpt, edits, layer, neurons.slice(0, i + 1))));
   if (fewest >= 0) return { neurons: neurons.slice(0, fewest + 1) };
-  const heads = gpt.layers.findLastIndex((_, at) =>
-    changes(withLayer(gpt, edits, at, () => ({ heads: 0 }))));
+  const heads = gpt.layers.findLastIndex((_, at) => changes(withLayer(gpt, edits, at, () => ({ heads: 0 }))));
   return heads >= 0 ? { heads } : null;
 }
 
-/** Draws `count` different numbers below `size` that are not among `without`. */
+/** Draws `count` different numbers below `size` that are not among `without`.
+ * @type {(next: () => number, count: number, size: number, without: number[]) => number[]} */
 function drawn(next, count, size, without) {
+  /** @type {Set<number>} */
   const found = new Set();
   while (found.size < count) {
     const one = Math.floor(next() * size);
@@ -58,11 +65,13 @@ function drawn(next, count, size, without) {
   return [...found];
 }
 
-/** How many of 20 draws of as many other neurons leave the answer as it is: the null of `holders`. */
+/** How many of 20 draws of as many other neurons leave the answer as it is: the null of `holders`.
+ * @type {(gpt: LiveModel.Gpt, ids: number[], layer: number, neurons: number[], edits?: LiveModel.Edits) => number} */
 export function survivals(gpt, ids, layer, neurons, edits = null) {
   const next = mulberry32(neurons.length);
   const word = best(forward(gpt, ids, { edits }));
   const draws = Array.from({ length: DRAWS }, () =>
-    silenced(gpt, edits, layer, drawn(next, neurons.length, gpt.neurons, neurons)));
+    silenced(gpt, edits, layer, drawn(next, neurons.length, gpt.neurons, neurons)),
+  );
   return draws.filter((one) => best(forward(gpt, ids, { edits: one })) === word).length;
 }

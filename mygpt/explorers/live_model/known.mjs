@@ -1,13 +1,15 @@
 // What is said of a word that the model does not have: words that it has. No page is touched here.
 
-import { STOP, completions, listed, splitPrompt } from "./state.mjs";
+import { STOP, completions, listed, splitPrompt } from "./words.mjs";
 
 const OFFERED = 3;
 const SURE = 0.99;
 
-/** The words in which alone two of the prompts differ, as "france" and "italy" in the same question. */
+/** The words in which alone two of the prompts differ, as "france" and "italy" in the same question.
+ * @type {(prompts: string[]) => Set<string>} */
 export function fillers(prompts) {
   const split = prompts.map(splitPrompt);
+  /** @type {Set<string>} */
   const found = new Set();
   for (const one of split) {
     for (const other of split.filter(({ length }) => length === one.length)) {
@@ -18,13 +20,15 @@ export function fillers(prompts) {
   return found;
 }
 
-/** Answers to the prompt with another word in the place of its filler: other capitals, say. */
+/** Answers to the prompt with another word in the place of its filler: other capitals, say.
+ * @type {(state: LiveModel.State) => string[]} */
 function kindred({ words, places, facts, answer, now, get }) {
   const given = splitPrompt(get("prompt"));
   const known = fillers([get("prompt"), ...facts.map(([prompt]) => prompt)]);
   const slot = given.findLastIndex((word) => known.has(word));
+  /** @type {Set<string>} */
   const found = new Set();
-  const from = places.get(given[slot]) + 1;
+  const from = (places.get(given[slot]) ?? -1) + 1;
   for (const word of slot < 0 ? [] : [...words.slice(from), ...words.slice(0, from)]) {
     const { best, share } = answer(given.map((one, i) => (i === slot ? word : one)).join(" "), []);
     if (share > SURE && best !== now.best && best !== STOP) found.add(best);
@@ -33,7 +37,8 @@ function kindred({ words, places, facts, answer, now, get }) {
   return [...found];
 }
 
-/** That the model does not have a word, with some that it has: longer ones first, or kindred answers. */
+/** That the model does not have a word, with some that it has: longer ones first, or kindred answers.
+ * @type {(state: LiveModel.State, word: string) => string} */
 export function refused(state, word) {
   const { words, facts, now } = state;
   if (!word) return `Type one of the model’s ${words.length} words.`;

@@ -1,18 +1,21 @@
 // Links to a state of the live model.
 
 import { copyLink } from "../kit/drawing.mjs";
-import { MAX_EDITS, isOn, splitPrompt, tell, tokenOf, typePrompt, withStop } from "./state.mjs";
+import { MAX_EDITS, tell, tokenOf, typePrompt } from "./state.mjs";
+import { isOn, splitPrompt, withStop } from "./words.mjs";
 
 const LINK = "#live=";
 
-/** JSON in letters that an address may hold. */
+/** JSON in letters that an address may hold.
+ * @type {(state: object) => string} */
 export function toLink(state) {
   const bytes = new TextEncoder().encode(JSON.stringify(state));
   const letters = btoa(Array.from(bytes, (byte) => String.fromCharCode(byte)).join(""));
   return LINK + letters.replaceAll("+", "-").replaceAll("/", "_").replace(/=+$/, "");
 }
 
-/** What `toLink` put into an address's hash; undefined for another hash. Throws for a damaged one. */
+/** What `toLink` put into an address's hash; undefined for another hash. Throws for a damaged one.
+ * @type {(hash: string) => Partial<LiveModel.Linked> | undefined} */
 export function fromLink(hash) {
   if (!hash.startsWith(LINK)) return undefined;
   const letters = hash.slice(LINK.length).replaceAll("-", "+").replaceAll("_", "/");
@@ -24,18 +27,23 @@ export function fromLink(hash) {
  * The prompt, layer, neuron, token and edits of `given`, checked as Python checks them; throws
  * where it does. `known` has words (a Set), longest, blocks and layers (the numbers of all, and of
  * those with a network), neurons and rewrites.
+ * @type {(given: any, known: LiveModel.Known) => LiveModel.Linked}
  */
 export function checkedState(given, known) {
+  /** @type {(right: unknown, what: string) => void} */
   const must = (right, what) => {
     if (!right) throw new Error(`its ${what} does not fit this model`);
   };
+  /** @type {(value: number, length: number) => boolean} */
   const index = (value, length) => Number.isInteger(value) && value >= 0 && value < length;
+  /** @type {(prompt: string, what: string) => string} */
   const text = (prompt, what) => {
     must(typeof prompt === "string", what);
     const words = splitPrompt(prompt);
     must(words.length <= known.longest && words.every((word) => known.words.has(word)), what);
     return words.join(" ");
   };
+  /** @type {(edit: any) => LiveModel.Edit} */
   const one = (edit) => {
     const { kind, layer, neuron, factor, word, part } = edit ?? {};
     if (kind === "rewrite") {
@@ -43,6 +51,7 @@ export function checkedState(given, known) {
       return { kind, prompt: text(edit.prompt, "edit"), word };
     }
     if (kind === "part") {
+      /** @type {Record<string, number[]>} */
       const layers = { heads: known.blocks, network: known.layers };
       must(Object.hasOwn(layers, part) && layers[part].includes(layer), "edit");
       must([0, 1].includes(factor), "edit");
@@ -66,28 +75,33 @@ export function checkedState(given, known) {
   must(index(neuron, known.neurons), "neuron");
   must(index(token, withStop(splitPrompt(prompt)).length), "token");
   must(Array.isArray(edits) && edits.length <= MAX_EDITS, "list of edits");
-  const checked = edits.map(one);
-  const last = known.blocks.at(-1);
-  must(checked.every((edit, i) => edit.kind !== "rewrite"
-    || isOn(checked.slice(0, i), last, "network")), "list of edits");
+  const checked = /** @type {LiveModel.Edit[]} */ (edits.map(one));
+  const last = known.blocks[known.blocks.length - 1];
+  must(
+    checked.every((edit, i) => edit.kind !== "rewrite" || isOn(checked.slice(0, i), last, "network")),
+    "list of edits",
+  );
   return { prompt, layer, neuron, token, edits: checked };
 }
 
-/** A number that changes with the bytes, to tell one model's links from another's. */
+/** A number that changes with the bytes, to tell one model's links from another's.
+ * @type {(bytes: DataView) => number} */
 export function checksum(bytes) {
   let sum = 0x811c9dc5;
   for (let i = 0; i < bytes.byteLength; i += 1) sum = Math.imul(sum ^ bytes.getUint8(i), 0x01000193);
   return sum >>> 0;
 }
 
-/** What makes a link of the state, and takes the one in the address. */
+/** What makes a link of the state, and takes the one in the address.
+ * @type {(state: LiveModel.State, model: Kit.Model<LiveModel.Traits>) => { copy(): void; take(): void }} */
 export function stateLinks(state, model) {
   const of = checksum(model.get("weights"));
   const { places, longest, blocks, layers, neurons } = state;
   const known = { words: places, longest, blocks, layers, neurons, rewrites: state.factor !== null };
 
   async function copy() {
-    const [prompt, layer, neuron, edits] = ["prompt", "layer", "neuron", "edits"].map(state.get);
+    const { get } = state;
+    const [prompt, layer, neuron, edits] = [get("prompt"), get("layer"), get("neuron"), get("edits")];
     tell(state, await copyLink(toLink({ of, prompt, layer, neuron, token: tokenOf(state), edits })));
   }
   function take() {
@@ -102,9 +116,12 @@ export function stateLinks(state, model) {
       state.write(rest);
       state.note = "";
       state.redraw.note();
-    } catch (error) {
-      const cause = error instanceof SyntaxError || error.name === "InvalidCharacterError"
-        || error instanceof TypeError ? "it is damaged" : error.message;
+    } catch (thrown) {
+      const error = /** @type {Error} */ (thrown);
+      const cause =
+        error instanceof SyntaxError || error.name === "InvalidCharacterError" || error instanceof TypeError
+          ? "it is damaged"
+          : error.message;
       tell(state, `The link was not used: ${cause}.`);
     }
   }

@@ -1,38 +1,43 @@
 // The prompt, and what comes next.
 
-import { button, fixed, html, titled } from "../kit/drawing.mjs";
 import { combobox } from "../kit/combobox.mjs";
+import { button } from "../kit/controls.mjs";
+import { fixed, html, titled } from "../kit/drawing.mjs";
 import { refused } from "./known.mjs";
-import {
-  LIKELIEST, STOP, completions, spanAt, tailOf, tell, typePrompt,
-} from "./state.mjs";
+import { LIKELIEST, tell, typePrompt } from "./state.mjs";
+import { STOP, completions, spanAt, tailOf } from "./words.mjs";
 
 const LEAST_MARK = 0.01; // a smaller share's outline would be a line
 
+/** @type {(text: string) => HTMLElement} */
 export const quoted = (text) => html("bdi", { class: "mygpt-quoted" }, text);
 
-/** A combobox of the model's words; where nothing is begun, it lists the likeliest next. */
+/** A combobox of the model's words; where nothing is begun, it lists the likeliest next.
+ * @type {(state: LiveModel.State, label: string, id: string, settings: Pick<Kit.Combobox, "span" | "typed"> & Partial<Kit.Combobox>) => { node: HTMLElement; set(text: string): void }} */
 function wordBox(state, label, id, settings) {
   return combobox(label, {
     id: `${state.id}-${id}`,
-    suggest: (prefix) => (prefix ? completions(state.words, prefix)
-      : state.now.order.map((place) => state.words[place])),
+    suggest: (prefix) =>
+      prefix ? completions(state.words, prefix) : state.now.order.map((place) => state.words[place]),
     whole: (word) => state.places.has(word.toLowerCase()),
     ...settings,
   });
 }
 
+/** @type {(state: LiveModel.State) => { node: HTMLElement; draw(): void }} */
 export function promptView(state) {
   const box = wordBox(state, "Prompt", "prompt", {
-    span: spanAt, typed: (text, caret) => typePrompt(state, text, caret), after: " ",
+    span: spanAt,
+    typed: (text, caret) => typePrompt(state, text, caret),
+    after: " ",
   });
   const message = html("p", { class: "mygpt-message" });
-  const node = html("div", { class: "mygpt-prompt" },
-    html("label", {}, html("span", {}, "Prompt"), box.node), message);
+  const node = html("div", { class: "mygpt-prompt" }, html("label", {}, html("span", {}, "Prompt"), box.node), message);
   const draw = () => {
     box.set(state.draft);
-    node.classList.toggle("mygpt-wrong", state.reading.wrong || state.reading.long);
-    message.textContent = state.reading.message;
+    const { reading } = state;
+    node.classList.toggle("mygpt-wrong", Boolean(reading?.wrong || reading?.long));
+    message.textContent = reading?.message ?? "";
   };
   return { node, draw };
 }
@@ -41,6 +46,7 @@ export function promptView(state) {
  * A field for one word, which may be there already, and the button that does something with it. Of a
  * word that the model does not have it says so; on the cover, which has room for that, also when the
  * field is left.
+ * @type {(state: LiveModel.State, label: string, verb: string, act: (word: string) => void, word?: string) => HTMLElement}
  */
 export function wordField(state, label, verb, act, word = "") {
   const known = () => state.places.has(word);
@@ -66,18 +72,19 @@ export function wordField(state, label, verb, act, word = "") {
   });
   dim();
   box.set(word);
-  return html("div", { class: "mygpt-ask" },
-    html("label", {}, html("span", {}, label), box.node), go.node);
+  return html("div", { class: "mygpt-ask" }, html("label", {}, html("span", {}, label), box.node), go.node);
 }
 
-/** The likeliest words; the untouched model's has the last place where it is not one of them. */
+/** The likeliest words; the untouched model's has the last place where it is not one of them.
+ * @type {(state: Pick<LiveModel.State, "now" | "untouched">, most: number) => number[]} */
 export function barPlaces({ now, untouched }, most) {
   const places = now.order.slice(0, most);
   const [first] = untouched.order;
   return places.includes(first) ? places : [...places.slice(0, -1), first];
 }
 
-/** One of the likeliest words: its bar, outlined where the untouched model's would end. */
+/** One of the likeliest words: its bar, outlined where the untouched model's would end.
+ * @type {(state: LiveModel.State, i: number, most: number) => { node: HTMLElement; draw(): void }} */
 function shareLine(state, i, most) {
   const word = html("bdi");
   const bar = html("span", { class: "mygpt-now" });
@@ -98,25 +105,31 @@ function shareLine(state, i, most) {
   return { node, draw };
 }
 
+/** @type {(state: LiveModel.State, most?: number) => { node: HTMLElement; draw(): void; drawStale(): void }} */
 export function nextView(state, most = LIKELIEST) {
   const prompt = quoted("");
   const cover = state.get("form") === "cover";
-  const stale = html("span", { class: "mygpt-old", hidden: true },
-    ...(cover ? [" after ", prompt] : [", the last whole prompt"]));
+  const stale = html(
+    "span",
+    { class: "mygpt-old", hidden: true },
+    ...(cover ? [" after ", prompt] : [", the last whole prompt"]),
+  );
   const count = Math.min(most, state.words.length);
   const lines = Array.from({ length: count }, (_, i) => shareLine(state, i, count));
   const before = html("p", { class: "mygpt-before" });
-  const title = html("p", { class: "mygpt-title" },
-    ...(cover ? ["Next word"] : ["Next word after ", prompt]), stale);
+  const title = html("p", { class: "mygpt-title" }, ...(cover ? ["Next word"] : ["Next word after ", prompt]), stale);
   const list = html("ol", { class: "mygpt-likeliest" }, ...lines.map((line) => line.node));
-  const node = html("div", { class: "mygpt-next" },
-    ...(cover ? [html("div", { class: "mygpt-next-head" }, title, before), list] : [title, list, before]));
+  const node = html(
+    "div",
+    { class: "mygpt-next" },
+    ...(cover ? [html("div", { class: "mygpt-next-head" }, title, before), list] : [title, list, before]),
+  );
 
   /** Whether the words are those of the prompt in the field. */
   function drawStale() {
-    const { good, wrong, long } = state.reading;
-    node.classList.toggle("mygpt-stale", !good);
-    stale.hidden = !wrong && !long;
+    const { reading } = state;
+    node.classList.toggle("mygpt-stale", !reading?.good);
+    stale.hidden = !reading?.wrong && !reading?.long;
   }
   function draw() {
     const text = state.get("prompt");
@@ -124,10 +137,16 @@ export function nextView(state, most = LIKELIEST) {
     prompt.title = text;
     for (const line of lines) line.draw();
     const { best, share } = state.untouched;
-    before.replaceChildren(...(state.get("edits").length ? [
-      html("span", { class: "mygpt-was", "aria-hidden": "true" }),
-      cover ? "As trained: " : "Without the edits: ", html("bdi", {}, best), ` ${fixed(share, 3)}${cover ? "" : "."}`,
-    ] : []));
+    before.replaceChildren(
+      ...(state.get("edits").length
+        ? [
+            html("span", { class: "mygpt-was", "aria-hidden": "true" }),
+            cover ? "As trained: " : "Without the edits: ",
+            html("bdi", {}, best),
+            ` ${fixed(share, 3)}${cover ? "" : "."}`,
+          ]
+        : []),
+    );
   }
   return { node, draw, drawStale };
 }

@@ -1,4 +1,4 @@
-import { html, mount, speaker } from "../kit/drawing.mjs";
+import { html, mount, speaker, allViews } from "../kit/drawing.mjs";
 import { themed } from "../kit/heat.mjs";
 import { coverView } from "./cover.mjs";
 import { editsView, factsView, partsView } from "./edits.mjs";
@@ -7,10 +7,20 @@ import { stateLinks } from "./links.mjs";
 import { addersView, mapView, neuronView } from "./neurons.mjs";
 import { nextView, promptView } from "./prompt.mjs";
 import {
-  LIKELIEST, chosenOf, describe, liveState, predictionOf, readAnswer, readEffect, readFacts, readLayer, readToken,
+  LIKELIEST,
+  chosenOf,
+  describe,
+  liveState,
+  predictionOf,
+  readAnswer,
+  readEffect,
+  readFacts,
+  readLayer,
+  readToken,
   typePrompt,
 } from "./state.mjs";
 
+/** @type {Record<"prompt" | "edits" | "layer" | "token" | "neuron", (state: LiveModel.State) => string>} */
 const SPOKEN = {
   prompt: predictionOf,
   edits: (state) => (state.get("form") === "cover" ? happened(state) : state.effect),
@@ -19,17 +29,31 @@ const SPOKEN = {
   neuron: chosenOf,
 };
 
-/** The views, and their nodes in the order of the page. */
-function liveViews(state, copy) {
-  const [prompt, parts, map, neuron, adders, facts, cover] =
-    [promptView, partsView, mapView, neuronView, addersView, factsView, coverView]
-      .map((view) => view(state));
+const TRAITS = /** @type {(keyof typeof SPOKEN)[]} */ (Object.keys(SPOKEN));
+
+/** The views, and their nodes in the order of the page.
+ * @param {LiveModel.State} state
+ * @param {() => void} [copy]
+ */
+export function liveViews(state, copy) {
+  const [prompt, parts, map, neuron, adders, facts, cover] = allViews(
+    state,
+    promptView,
+    partsView,
+    mapView,
+    neuronView,
+    addersView,
+    factsView,
+    coverView,
+  );
   const form = state.get("form");
   const next = nextView(state, form === "cover" ? 3 : LIKELIEST);
   const edits = editsView(state, copy);
   const setting = html("p", { class: "mygpt-setting" });
   const neurons = [
-    map.head, map.node, map.foot,
+    map.head,
+    map.node,
+    map.foot,
     html("div", { class: "mygpt-four" }, neuron.node, ...neuron.tables, adders.node),
   ];
   const asked = state.facts.length ? [facts.node] : [];
@@ -41,7 +65,17 @@ function liveViews(state, copy) {
   return { prompt, next, parts, map, neuron, adders, facts, edits, cover, setting, nodes };
 }
 
-/** For each trait the function that draws what depends on it. */
+/** The model is asked first; a prompt that did not come from the field is put there.
+ * @type {(state: LiveModel.State, draw: () => void) => () => void} */
+const answered = (state, draw) => () => {
+  readAnswer(state);
+  const text = state.get("prompt");
+  if (state.reading?.prompt !== text) typePrompt(state, text);
+  draw();
+};
+
+/** For each trait the function that draws what depends on it.
+ * @type {(state: LiveModel.State, views: LiveModel.Views) => Record<"prompt" | "edits" | "layer" | "token" | "neuron" | "width", () => void>} */
 function drawing(state, { prompt, next, parts, map, neuron, adders, facts, edits, cover, setting }) {
   function drawNeuron() {
     for (const part of [map, adders]) part.drawNeuron();
@@ -88,21 +122,15 @@ function drawing(state, { prompt, next, parts, map, neuron, adders, facts, edits
     edits.draw();
     drawPrompt();
   }
-  /** The model is asked first; a prompt that did not come from the field is put there. */
-  const answered = (draw) => () => {
-    readAnswer(state);
-    const text = state.get("prompt");
-    if (state.reading?.prompt !== text) typePrompt(state, text);
-    draw();
-  };
   state.redraw = {
     draft: () => [prompt.draw, next.drawStale].forEach((draw) => draw()),
     note: () => [edits.drawNote, cover.draw].forEach((draw) => draw()),
   };
-  const drawn = { prompt: answered(drawAsked), edits: answered(drawEdits), layer: drawLayer };
+  const drawn = { prompt: answered(state, drawAsked), edits: answered(state, drawEdits), layer: drawLayer };
   return { ...drawn, token: drawToken, neuron: drawNeuron, width: layOut };
 }
 
+/** @type {(given: Kit.Given<LiveModel.Traits>) => () => void} */
 function render({ model, el }) {
   const voice = speaker();
   const state = liveState(model, voice.say);
@@ -110,19 +138,37 @@ function render({ model, el }) {
   const views = liveViews(state, links?.copy);
   const drawn = drawing(state, views);
   const root = html(
-    "div", { class: `mygpt-explorer mygpt-live-model mygpt-form-${model.get("form")}`, role: "group", "aria-label": "Live model" },
-    ...views.nodes, voice.node);
+    "div",
+    {
+      class: `mygpt-explorer mygpt-live-model mygpt-form-${model.get("form")}`,
+      role: "group",
+      "aria-label": "Live model",
+    },
+    ...views.nodes,
+    voice.node,
+  );
   drawn.edits();
   const takeDown = mount({
-    model, el, root,
+    model,
+    el,
+    root,
     undo: [
-      views.map.follow(), themed(views.map.paint), voice.stop,
-      () => removeEventListener("hashchange", links?.take),
+      views.map.follow(),
+      themed(views.map.paint),
+      voice.stop,
+      () => {
+        if (links) removeEventListener("hashchange", links.take);
+      },
     ],
-    listeners: Object.fromEntries(Object.entries(SPOKEN).map(([trait, sentence]) => [trait, () => {
-      drawn[trait]();
-      voice.say(sentence(state));
-    }])),
+    listeners: Object.fromEntries(
+      TRAITS.map((trait) => [
+        trait,
+        () => {
+          drawn[trait]();
+          voice.say(SPOKEN[trait](state));
+        },
+      ]),
+    ),
     layout: (width) => {
       state.width = width;
       root.classList.toggle("mygpt-wide", width >= 600);

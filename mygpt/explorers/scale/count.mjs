@@ -3,26 +3,44 @@
 
 import { total } from "../kit/amounts.mjs";
 
+/** @type {Record<string, number>} */
 export const LIMITS = {
-  parameters: 1e14, num_layers: 1e4, embed_dim: 1e6, num_heads: 1e5, length: 1e8, tokens: 1e15, batch_tokens: 1e12,
-  at_once: 1e6, devices: 1e5, per_machine: 1e5,
+  parameters: 1e14,
+  num_layers: 1e4,
+  embed_dim: 1e6,
+  num_heads: 1e5,
+  length: 1e8,
+  tokens: 1e15,
+  batch_tokens: 1e12,
+  at_once: 1e6,
+  devices: 1e5,
+  per_machine: 1e5,
 };
 export const MOST = 1e21; // bytes, FLOPs a second, bytes a second
 
-const sized = (parameters, num_layers, embed_dim, num_heads, length) =>
-  ({ parameters, num_layers, embed_dim, num_heads, length });
+/** @type {(parameters: number, num_layers: number, embed_dim: number, num_heads: number, length: number) => Scale.Model} */
+const sized = (parameters, num_layers, embed_dim, num_heads, length) => ({
+  parameters,
+  num_layers,
+  embed_dim,
+  num_heads,
+  length,
+});
+/** @type {Record<string, Scale.Model>} */
 export const MODELS = {
   "GPT-2 small": sized(124_439_808, 12, 768, 12, 1024),
   "GPT-2 XL": sized(1_557_611_200, 48, 1600, 25, 1024),
   "GPT-3 175B": sized(175e9, 96, 12_288, 96, 2048),
   "Llama 3 405B": sized(405e9, 126, 16_384, 128, 8192),
 };
+/** @type {Record<string, Scale.Data>} */
 export const DATA = {
   "GPT-2 small": { tokens: 1e10, batch_tokens: 2 ** 19, at_once: 16, kept: "no scores" },
   "GPT-2 XL": { tokens: 3e10, batch_tokens: 2 ** 20, at_once: 4, kept: "no scores" },
   "GPT-3 175B": { tokens: 3e11, batch_tokens: 1536 * 2048, at_once: 1, kept: "inputs" },
   "Llama 3 405B": { tokens: 156e11, batch_tokens: 2 ** 24, at_once: 1, kept: "inputs" },
 };
+/** @type {Record<string, Scale.Device>} */
 export const DEVICES = {
   "laptop core": { memory: 16e9, peak: 1e11, within: 125e6, between: 125e6, per_machine: 1 },
   A100: { memory: 80e9, peak: 312e12, within: 300e9, between: 200e9, per_machine: 8 },
@@ -31,34 +49,50 @@ export const DEVICES = {
 const PER_PARAMETER = { weight: 2, gradient: 2, optimizer: 12 }; // for each parameter
 const INTERRUPTIONS = 419 / (54 * 24 * 16_384); // unexpected, in a device-hour
 
-const same = (a, b) => Object.keys(b).every((name) => a[name] === b[name]);
+/** @type {(a: object, b: object) => boolean} */
+const same = (a, b) => {
+  const numbers = new Map(Object.entries(a));
+  return Object.entries(b).every(([name, value]) => numbers.get(name) === value);
+};
 
-/** The name of the preset whose numbers these are, if there is one. */
+/** The name of the preset whose numbers these are, if there is one.
+ * @type {<P extends object>(presets: Record<string, P>, numbers: P) => string | undefined} */
 export const nameOf = (presets, numbers) => Object.keys(presets).find((name) => same(presets[name], numbers));
 
+/** @type {(run: Scale.Batch) => number} */
 export const sequencesOf = ({ batch_tokens, model }) => Math.floor(batch_tokens / model.length);
+/** @type {(run: Scale.Run) => number} */
 export const stepsOf = (run) => Math.ceil(run.tokens / (sequencesOf(run) * run.model.length));
-/** Sequences of the device that has most of a batch. */
+/** Sequences of the device that has most of a batch.
+ * @type {(run: Scale.Run) => number} */
 export const mostSequences = (run) => Math.ceil(sequencesOf(run) / run.devices);
-/** As many devices as a batch can be split over. */
+/** As many devices as a batch can be split over.
+ * @type {(run: Scale.Batch) => number} */
 export const mostDevices = (run) => Math.min(sequencesOf(run), LIMITS.devices);
 
-/** FLOPs of training for one token. */
+/** FLOPs of training for one token.
+ * @type {(model: Scale.Model, kept: string) => number} */
 export function flopsPerToken({ parameters, num_layers, embed_dim, length }, kept) {
   const passes = kept === "inputs" ? 4 : 3;
   return passes * (2 * parameters + 4 * (num_layers * embed_dim * length));
 }
 
-/** Bytes kept for the backward pass of so many sequences. */
+/** Bytes kept for the backward pass of so many sequences.
+ * @type {(model: Scale.Model, sequences: number, kept: string) => number} */
 export function activationsOf({ num_layers: L, embed_dim: C, num_heads: H, length: T }, sequences, kept) {
   const [rest, scores] = [34 * T * C, 5 * H * T * T];
   if (kept === "inputs") return sequences * (L * 2 * T * C + rest);
   return sequences * L * (rest + (kept === "everything" ? scores : 0));
 }
 
-/** Bytes of one device, by what they are for. */
+/** Bytes of one device, by what they are for.
+ * @type {(run: Scale.Run) => Record<string, number>} */
 export function memoryOf(run) {
-  const { model: { parameters: N, num_layers: L }, devices: n, spread } = run;
+  const {
+    model: { parameters: N, num_layers: L },
+    devices: n,
+    spread,
+  } = run;
   const states = spread === "sharded" ? n : 1;
   return {
     weights: (PER_PARAMETER.weight * N) / states,
@@ -69,9 +103,11 @@ export function memoryOf(run) {
   };
 }
 
+/** @type {(run: Scale.Run) => boolean} */
 export const fitsOn = (run) => total(memoryOf(run)) <= run.device.memory;
 
-/** The fewest devices that the run fits on, spread as it is, or null; more never need more memory. */
+/** The fewest devices that the run fits on, spread as it is, or null; more never need more memory.
+ * @type {(run: Scale.Run) => number | null} */
 export function leastDevices(run) {
   let [low, high] = [1, mostDevices(run) + 1];
   const end = high;
@@ -83,21 +119,25 @@ export function leastDevices(run) {
   return low < end ? low : null;
 }
 
-/** How often a device passes all weights, or as many gradients, on to the next in the ring. */
+/** How often a device passes all weights, or as many gradients, on to the next in the ring.
+ * @type {(run: Scale.Run) => number} */
 export function passesOf(run) {
   return run.spread === "sharded" ? 3 * Math.ceil(mostSequences(run) / run.at_once) : 2;
 }
 
-/** Bytes that one device sends in a step. */
+/** Bytes that one device sends in a step.
+ * @type {(run: Scale.Run) => number} */
 export const trafficOf = (run) =>
   (passesOf(run) * PER_PARAMETER.gradient * run.model.parameters * (run.devices - 1)) / run.devices;
 
-/** Bytes a second around the ring. */
+/** Bytes a second around the ring.
+ * @type {(run: Scale.Run) => number} */
 export function bandwidthOf({ device, devices }) {
   return devices <= device.per_machine ? device.within : Math.min(device.within, device.between);
 }
 
-/** Seconds of one step. */
+/** Seconds of one step.
+ * @type {(run: Scale.Run) => Scale.Times} */
 export function stepTime(run) {
   const tokens = mostSequences(run) * run.model.length;
   return {
@@ -106,23 +146,32 @@ export function stepTime(run) {
   };
 }
 
-/** Seconds of all steps. */
+/** Seconds of all steps.
+ * @type {(run: Scale.Run) => Scale.Times} */
 export function trainingTime(run) {
   const { arithmetic, talking } = stepTime(run);
   const steps = stepsOf(run);
   return { arithmetic: steps * arithmetic, talking: steps * talking };
 }
 
-/** The least and the most: both at once all the time, and one after the other. */
+/** The least and the most: both at once all the time, and one after the other.
+ * @type {(times: Scale.Times) => Kit.Pair} */
 export const bounds = ({ arithmetic, talking }) => [Math.max(arithmetic, talking), arithmetic + talking];
 
-/** The shares of the time in which a device talks and does not compute, least and most. */
-export const lostTo = (times) => bounds(times).map((all) => (all - times.arithmetic) / all);
+/** @type {(span: Kit.Pair, change: (one: number) => number) => Kit.Pair} */
+const both = ([least, most], change) => [change(least), change(most)];
 
-export const deviceHours = (run) => bounds(trainingTime(run)).map((one) => (run.devices / 3600) * one);
-export const interruptionsOf = (run) => deviceHours(run).map((hours) => hours * INTERRUPTIONS);
+/** The shares of the time in which a device talks and does not compute, least and most.
+ * @type {(times: Scale.Times) => Kit.Pair} */
+export const lostTo = (times) => both(bounds(times), (all) => (all - times.arithmetic) / all);
 
-/** What limits a run. */
+/** @type {(run: Scale.Run) => Kit.Pair} */
+export const deviceHours = (run) => both(bounds(trainingTime(run)), (one) => (run.devices / 3600) * one);
+/** @type {(run: Scale.Run) => Kit.Pair} */
+export const interruptionsOf = (run) => both(deviceHours(run), (hours) => hours * INTERRUPTIONS);
+
+/** What limits a run.
+ * @type {(run: Scale.Run) => "memory" | "network" | "batch" | "arithmetic"} */
 export function limitOf(run) {
   if (!fitsOn(run)) return "memory";
   const { arithmetic, talking } = stepTime(run);
@@ -130,46 +179,71 @@ export function limitOf(run) {
   return 2 * run.devices > sequencesOf(run) ? "batch" : "arithmetic";
 }
 
+/** @type {Scale.Run} */
 const GPT3 = {
-  model: { ...MODELS["GPT-3 175B"], parameters: 174.6e9 }, device: DEVICES.A100, devices: 768,
-  tokens: 3e11, batch_tokens: 1536 * 2048, spread: "sharded", kept: "inputs", at_once: 2, share: 144 / 312,
+  model: { ...MODELS["GPT-3 175B"], parameters: 174.6e9 },
+  device: DEVICES.A100,
+  devices: 768,
+  tokens: 3e11,
+  batch_tokens: 1536 * 2048,
+  spread: "sharded",
+  kept: "inputs",
+  at_once: 2,
+  share: 144 / 312,
 };
+/** @type {Scale.Run} */
 const LARGE = {
-  ...GPT3, model: sized(529.6e9, 105, 20_480, 128, 2048), devices: 560, batch_tokens: 2240 * 2048, at_once: 4,
+  ...GPT3,
+  model: sized(529.6e9, 105, 20_480, 128, 2048),
+  devices: 560,
+  batch_tokens: 2240 * 2048,
+  at_once: 4,
 };
+/** @type {Scale.Run} */
 const LLAMA = {
-  model: MODELS["Llama 3 405B"], device: DEVICES.H100, devices: 2048, ...DATA["Llama 3 405B"], spread: "sharded",
-  kept: "no scores", share: 0.41,
+  model: MODELS["Llama 3 405B"],
+  device: DEVICES.H100,
+  devices: 2048,
+  ...DATA["Llama 3 405B"],
+  spread: "sharded",
+  kept: "no scores",
+  share: 0.41,
 };
-/** Published runs, as mygpt/distributed/published_runs.py has them. */
+/** Published runs, as mygpt/distributed/published_runs.py has them.
+ * @type {Scale.Published[]} */
 export const PUBLISHED = [
   { name: "Llama 3 405B", run: LLAMA, quantity: "device-hours", reported: [30.84e6, 30.84e6] },
   { name: "GPT-3 on 768 A100", run: GPT3, quantity: "days", reported: [74, 74] },
   { name: "GPT-3 on 1,536 A100", run: { ...GPT3, devices: 1536, at_once: 1 }, quantity: "days", reported: [74, 74] },
   { name: "530B on 560 A100", run: LARGE, quantity: "bytes", reported: [80e9, Infinity] },
   {
-    name: "530B on 640 A100", run: { ...LARGE, devices: 640, batch_tokens: 2560 * 2048 }, quantity: "bytes",
+    name: "530B on 640 A100",
+    run: { ...LARGE, devices: 640, batch_tokens: 2560 * 2048 },
+    quantity: "bytes",
     reported: [0, 80e9],
   },
 ];
 
-/** The least and the most that the calculator says of a published run. */
+/** The least and the most that the calculator says of a published run.
+ * @type {(published: Scale.Published) => Kit.Pair} */
 export function predictedOf({ run, quantity }) {
   const time = trainingTime(run);
-  if (quantity === "days") return bounds(time).map((one) => one / 86_400);
+  if (quantity === "days") return both(bounds(time), (one) => one / 86_400);
   const one = quantity === "bytes" ? total(memoryOf(run)) : (run.devices * time.arithmetic) / 3600;
   return [one, one];
 }
 
-/** By which shares the least and the most lie outside what was reported. */
+/** By which shares the least and the most lie outside what was reported.
+ * @type {(published: Scale.Published) => Kit.Pair} */
 export function missOf(published) {
   const [low, high] = published.reported;
-  return predictedOf(published).map((one) => one / Math.min(Math.max(one, low), high) - 1);
+  return both(predictedOf(published), (one) => one / Math.min(Math.max(one, low), high) - 1);
 }
 
 /**
  * Numbers of devices for a curve up to the most, in order and each once: about `count` of them, even on
  * a log axis, and where the device that has most of a batch has one sequence less than just before.
+ * @type {(run: Scale.Run, count?: number) => number[]}
  */
 export function deviceGrid(run, count = 120) {
   const [all, most] = [sequencesOf(run), mostDevices(run)];

@@ -3,16 +3,34 @@
 import { exact, inBytes, inWords, percent, total } from "../kit/amounts.mjs";
 import { significant } from "../kit/picture.mjs";
 import {
-  DEVICES, LIMITS, MODELS, MOST, bandwidthOf, bounds, deviceHours, flopsPerToken, interruptionsOf, leastDevices, limitOf,
-  lostTo, memoryOf, missOf, mostDevices, mostSequences, nameOf, passesOf, predictedOf, sequencesOf, stepTime, stepsOf,
-  trafficOf, trainingTime,
+  DEVICES,
+  LIMITS,
+  MODELS,
+  MOST,
+  bandwidthOf,
+  bounds,
+  deviceHours,
+  flopsPerToken,
+  interruptionsOf,
+  leastDevices,
+  limitOf,
+  lostTo,
+  memoryOf,
+  missOf,
+  mostDevices,
+  mostSequences,
+  nameOf,
+  passesOf,
+  predictedOf,
+  sequencesOf,
+  stepTime,
+  stepsOf,
+  trafficOf,
+  trainingTime,
 } from "./count.mjs";
 
-/**
- * Of each field the trait that holds it, its name, its label, its letter, how many of the number are one
- * of the field's, and the words for those; a field without `most` takes any number above 0.
- */
-export const FIELDS = [
+/** @type {[Scale.Field["trait"], string, string, string, number][]} */
+const FIELD_ROWS = [
   ["model", "parameters", "Parameters, billions", "N", 1e9],
   ["model", "num_layers", "Layers", "L", 1],
   ["model", "embed_dim", "Channels", "C", 1],
@@ -27,24 +45,44 @@ export const FIELDS = [
   ["device", "within", "Within a machine, GB/s", "", 1e9],
   ["device", "between", "Out of a machine, GB/s", "", 1e9],
   ["device", "per_machine", "Devices in a machine", "", 1],
-].map(([trait, name, label, letter, unit]) => ({ trait, name, label, letter, unit }));
-/** Of each part of the memory its mark, its name and its bytes, N being split or not. */
-export const PARTS = [
-  ["weights", "weights", "2N"], ["gradients", "gradients", "2N"], ["optimizer", "optimizer", "12N"],
-  ["layer", "one layer, whole", "4N / L"], ["activations", "activations", ""],
 ];
+/**
+ * Of each field the trait that holds it, its name, its label, its letter, how many of the number are one
+ * of the field's, and the words for those; a field without `most` takes any number above 0.
+ * @type {Scale.Field[]}
+ */
+export const FIELDS = FIELD_ROWS.map(([trait, name, label, letter, unit]) => ({ trait, name, label, letter, unit }));
+/** Of each part of the memory its mark, its name and its bytes, N being split or not.
+ * @type {[mark: string, name: string, formula: string][]} */
+export const PARTS = [
+  ["weights", "weights", "2N"],
+  ["gradients", "gradients", "2N"],
+  ["optimizer", "optimizer", "12N"],
+  ["layer", "one layer, whole", "4N / L"],
+  ["activations", "activations", ""],
+];
+/** @type {Record<string, string>} */
 const KEPT_FORMULAS = { everything: "LTC(34 + 5HT/C)", "no scores": "34LTC", inputs: "2LTC + 34TC" };
 const LETTERS = "N parameters, L layers, C channels, H heads, T tokens in a sequence, n devices.";
+/** @type {Record<string, string>} */
 const SPREAD_WORDS = {
-  copies: "every device holds everything", optimizer: "the optimizer is split over the devices",
+  copies: "every device holds everything",
+  optimizer: "the optimizer is split over the devices",
   sharded: "weights, gradients and optimizer are split over the devices",
 };
+/** @type {[size: number, unit: string, least: number][]} */
 const UNITS = [
-  [1e-6, "µs", 1], [1e-3, "ms", 1], [1, "s", 1], [60, "minutes", 2], [3600, "hours", 2], [86_400, "days", 2],
+  [1e-6, "µs", 1],
+  [1e-3, "ms", 1],
+  [1, "s", 1],
+  [60, "minutes", 2],
+  [3600, "hours", 2],
+  [86_400, "days", 2],
   [31_557_600, "years", 10],
 ];
 
-/** Three significant digits without a power of ten, with separators. */
+/** Three significant digits without a power of ten, with separators.
+ * @type {(number: number) => string} */
 export function rounded(number) {
   if (number >= 1e6) return number < 1e18 ? inWords(Math.round(number)) : significant(number);
   if (number === 0) return "0";
@@ -53,21 +91,24 @@ export function rounded(number) {
   return Number(digits) >= 100 ? exact(Number(digits)) : digits;
 }
 
-/** A time in the largest unit of which it has enough. */
+/** A time in the largest unit of which it has enough.
+ * @type {(seconds: number) => string} */
 export function duration(seconds) {
   const [size, unit] = UNITS.findLast(([one, , least]) => seconds >= least * one) ?? UNITS[0];
   return `${rounded(seconds / size)} ${unit}`;
 }
 
-/** Millions from a tenth of one on. */
-const hoursText = (hours) =>
-  (hours >= 1e5 && hours < 1e6 ? `${(hours / 1e6).toPrecision(3)} million` : rounded(hours));
+/** Millions from a tenth of one on.
+ * @type {(hours: number) => string} */
+const hoursText = (hours) => (hours >= 1e5 && hours < 1e6 ? `${(hours / 1e6).toPrecision(3)} million` : rounded(hours));
 
-export const bytesText = (bytes) =>
-  (bytes < 1e17 ? inBytes(Math.round(bytes)) : `${significant(bytes / 1e15)} PB`);
+/** @type {(bytes: number) => string} */
+export const bytesText = (bytes) => (bytes < 1e17 ? inBytes(Math.round(bytes)) : `${significant(bytes / 1e15)} PB`);
+/** @type {(bytes: number) => string} */
 const rateText = (bytes) => `${bytesText(bytes)}/s`;
 
-/** From the least to the most, once where both read the same. */
+/** From the least to the most, once where both read the same.
+ * @type {(span: Kit.Pair, text: (number: number) => string) => string} */
 export function range([least, most], text) {
   const [low, high] = [text(least), text(most)];
   if (low === high) return low;
@@ -75,16 +116,20 @@ export function range([least, most], text) {
   return `${unit.join() === other.join() ? number : low} to ${high}`;
 }
 
+/** @type {(number: number, noun: string) => string} */
 const many = (number, noun) => `${exact(number)} ${noun}${number === 1 ? "" : "s"}`;
 
-/** The number that a field shows of a trait's, and the trait's of what is typed. */
+/** The number that a field shows of a trait's, and the trait's of what is typed.
+ * @type {(field: Pick<Scale.Field, "unit">, number: number) => number} */
 export const shownNumber = ({ unit }, number) => Number((number / unit).toPrecision(12));
+/** @type {(field: Pick<Scale.Field, "name" | "unit">, text: string) => number} */
 export function typedNumber({ name, unit }, text) {
   const value = unit < 1 ? Number(text) / Math.round(1 / unit) : Number(text) * unit;
   return name in LIMITS && unit > 1 ? Math.round(value) : value;
 }
 
-/** What is wrong with a field's text, if anything is. */
+/** What is wrong with a field's text, if anything is.
+ * @type {(field: Pick<Scale.Field, "name" | "label" | "unit">, text: string) => string} */
 export function fieldProblem(field, text) {
   const { name, label, unit } = field;
   const value = typedNumber(field, text);
@@ -101,22 +146,27 @@ export function fieldProblem(field, text) {
   return value >= 1 && value <= most ? "" : `${asked}: expected a number above 0, up to ${rounded(most / unit)}.`;
 }
 
-/** What is wrong with a number of devices, if anything is. */
+/** What is wrong with a number of devices, if anything is.
+ * @type {(run: Scale.Run, text: string) => string} */
 export function devicesProblem(run, text) {
   const problem = fieldProblem({ name: "devices", label: "Devices", unit: 1 }, text);
   const count = sequencesOf(run);
   if (problem || Number(text) <= count) return problem;
-  return `A batch of ${many(count, "sequence")} cannot be split over ${exact(Number(text))} devices: `
-    + "take fewer devices or a larger batch.";
+  return (
+    `A batch of ${many(count, "sequence")} cannot be split over ${exact(Number(text))} devices: `
+    + "take fewer devices or a larger batch."
+  );
 }
 
-/** What is wrong with the batch of a run that may have none, if anything is. */
+/** What is wrong with the batch of a run that may have none, if anything is.
+ * @type {(run: Scale.Batch) => string} */
 export function batchProblem({ model, batch_tokens }) {
   if (batch_tokens >= model.length) return "";
   return `A batch of ${exact(batch_tokens)} tokens has no whole sequence of ${exact(model.length)}.`;
 }
 
-/** What follows from a good number of devices. */
+/** What follows from a good number of devices.
+ * @type {(run: Scale.Run) => string} */
 export function splitText(run) {
   const [all, most] = [sequencesOf(run), mostSequences(run)];
   const machines = Math.ceil(run.devices / run.device.per_machine);
@@ -124,6 +174,7 @@ export function splitText(run) {
   return `${many(machines, "machine")}; of the ${many(all, "sequence")} in a batch, ${each} for each device.`;
 }
 
+/** @type {(run: Scale.Run) => string} */
 function memoryLimit(run) {
   const [need, has] = [total(memoryOf(run)), run.device.memory];
   const least = leastDevices(run);
@@ -133,12 +184,18 @@ function memoryLimit(run) {
   if (other !== null) return `${start} Sharded, it fits from ${many(other, "device")} on.`;
   const thrifty = leastDevices({ ...run, spread: "sharded", kept: "inputs", at_once: 1 });
   if (thrifty === null) return `${start} The model would have to be split too, which is not counted here.`;
-  const steps = [run.spread === "sharded" ? "" : "sharded", run.at_once === 1 ? "" : "one sequence at once",
-    run.kept === "inputs" ? "" : "only the layers’ inputs kept"].filter(Boolean).join(", ");
+  const steps = [
+    run.spread === "sharded" ? "" : "sharded",
+    run.at_once === 1 ? "" : "one sequence at once",
+    run.kept === "inputs" ? "" : "only the layers’ inputs kept",
+  ]
+    .filter(Boolean)
+    .join(", ");
   return `${start} It fits from ${many(thrifty, "device")} on with: ${steps}.`;
 }
 
-/** What limits the run, in one sentence or two. */
+/** What limits the run, in one sentence or two.
+ * @type {(run: Scale.Run) => string} */
 export function limitText(run) {
   const limit = limitOf(run);
   if (limit === "memory") return memoryLimit(run);
@@ -153,7 +210,8 @@ export function limitText(run) {
   return `The arithmetic limits this run: twice the devices take ${percent(twice)} of the time.`;
 }
 
-/** The figures that come first: a name and a text each. */
+/** The figures that come first: a name and a text each.
+ * @type {(run: Scale.Run) => [string, string][]} */
 export const figures = (run) => [
   ["Whole run", range(bounds(trainingTime(run)), duration)],
   ["One step", range(bounds(stepTime(run)), duration)],
@@ -162,22 +220,27 @@ export const figures = (run) => [
   ["Interruptions", range(interruptionsOf(run), rounded)],
 ];
 
+/** @type {(run: Scale.Run) => [string, string]} */
 export function memoryTitle(run) {
   const need = total(memoryOf(run));
   const verdict = need <= run.device.memory ? "fits" : "does not fit";
   return [`${bytesText(need)}`, `of ${bytesText(run.device.memory)}: it ${verdict}`];
 }
 
-/** The fewest devices that are enough. */
+/** The fewest devices that are enough.
+ * @type {(run: Scale.Run) => string} */
 export function leastText(run) {
   const least = leastDevices(run);
   const most = mostDevices(run);
-  const fit = least === null ? `It fits on no number of devices up to ${exact(most)}, spread as it is.`
-    : `It fits from ${many(least, "device")} on, spread as it is.`;
+  const fit =
+    least === null
+      ? `It fits on no number of devices up to ${exact(most)}, spread as it is.`
+      : `It fits from ${many(least, "device")} on, spread as it is.`;
   return `${fit} ${LETTERS}`;
 }
 
-/** The formula of a part of the memory, as the run is spread. */
+/** The formula of a part of the memory, as the run is spread.
+ * @type {(run: Scale.Run, part: [mark: string, name: string, formula: string]) => string} */
 export function partFormula(run, [mark, , formula]) {
   if (mark === "activations") {
     const count = Math.min(run.at_once, mostSequences(run));
@@ -188,36 +251,53 @@ export function partFormula(run, [mark, , formula]) {
   return split ? `${formula} / n` : formula;
 }
 
-/** How each figure is counted: its name, its value, its formula and where that is from. */
+/** How each figure is counted: its name, its value, its formula and where that is from.
+ * @type {(run: Scale.Run) => [string, string, string, string][]} */
 export function countedRows(run) {
   const { arithmetic, talking } = stepTime(run);
   const [passes, again] = [run.kept === "inputs" ? 8 : 6, passesOf(run) / 3];
   const times = run.spread === "sharded" ? `${again === 1 ? "" : `${exact(again)} × `}3(n − 1)/n` : "2(n − 1)/n";
   return [
-    ["FLOPs of a token", significant(flopsPerToken(run.model, run.kept)), `${passes}N + ${2 * passes}LCT`,
-      run.kept === "inputs" ? "Narayanan et al. 2021, eq. 3" : "Kaplan et al. 2020; PaLM 2022, app. B"],
+    [
+      "FLOPs of a token",
+      significant(flopsPerToken(run.model, run.kept)),
+      `${passes}N + ${2 * passes}LCT`,
+      run.kept === "inputs" ? "Narayanan et al. 2021, eq. 3" : "Kaplan et al. 2020; PaLM 2022, app. B",
+    ],
     ["Arithmetic of a step", duration(arithmetic), "tokens of a device × FLOPs / (peak × share)", "PaLM 2022, app. B"],
-    ["Sent by a device", bytesText(trafficOf(run)), `${times} × 2N`,
-      run.spread === "copies" ? "Patarasuk and Yuan 2009" : "ZeRO 2020, section 7"],
+    [
+      "Sent by a device",
+      bytesText(trafficOf(run)),
+      `${times} × 2N`,
+      run.spread === "copies" ? "Patarasuk and Yuan 2009" : "ZeRO 2020, section 7",
+    ],
     ["Bandwidth of the ring", rateText(bandwidthOf(run)), "its slowest part", "NCCL tests, PERFORMANCE.md"],
     ["Talking of a step", duration(talking), "sent / bandwidth", "NCCL tests, PERFORMANCE.md"],
     ["Steps", exact(stepsOf(run)), "tokens / tokens of a batch", ""],
-    ["Interruptions", range(interruptionsOf(run), rounded), "419 in 54 days on 16,384 devices", "Llama 3 2024, section 3.3.4"],
+    [
+      "Interruptions",
+      range(interruptionsOf(run), rounded),
+      "419 in 54 days on 16,384 devices",
+      "Llama 3 2024, section 3.3.4",
+    ],
   ];
 }
 
+/** @type {Record<string, (number: number) => string>} */
 const QUANTITIES = {
   "device-hours": (number) => `${rounded(number)} hours`,
   days: (number) => `${Number.isInteger(number) ? exact(number) : rounded(number)} days`,
   bytes: bytesText,
 };
 
-/** A published run: what the calculator says, what was reported, and the miss. */
+/** A published run: what the calculator says, what was reported, and the miss.
+ * @type {(published: Scale.Published) => { said: string; reported: string; miss: string }} */
 export function publishedRow(published) {
   const text = QUANTITIES[published.quantity];
   const [low, high] = published.reported;
   const reported = low === high ? text(low) : `${low > 0 ? "more than" : "at most"} ${text(low > 0 ? low : high)}`;
   const misses = missOf(published);
+  /** @type {(one: number) => string} */
   const signed = (one) => `${one < 0 ? "−" : "+"}${Math.round(Math.abs(100 * one))} %`;
   return {
     said: range(predictedOf(published), text),
@@ -226,16 +306,20 @@ export function publishedRow(published) {
   };
 }
 
-/** All settings in words. */
+/** All settings in words.
+ * @type {(run: Scale.Run) => string} */
 export function settingText(run) {
   const { model, device } = run;
   const name = nameOf(MODELS, model) ?? `N = ${rounded(model.parameters)}`;
   const what = nameOf(DEVICES, device) ?? `devices of ${rounded(device.peak / 1e12)} TFLOP/s`;
-  return `${name} on ${exact(run.devices)} × ${what}; ${SPREAD_WORDS[run.spread]}; ${rounded(run.tokens)} tokens, `
-    + `${exact(run.batch_tokens)} in a batch; ${percent(run.share)} of the peak.`;
+  return (
+    `${name} on ${exact(run.devices)} × ${what}; ${SPREAD_WORDS[run.spread]}; ${rounded(run.tokens)} tokens, `
+    + `${exact(run.batch_tokens)} in a batch; ${percent(run.share)} of the peak.`
+  );
 }
 
-/** The memory in words, for those who do not see the bar. */
+/** The memory in words, for those who do not see the bar.
+ * @type {(run: Scale.Run) => string} */
 export function memoryLabel(run) {
   const parts = memoryOf(run);
   const each = PARTS.map(([, name]) => `${name} ${bytesText(parts[name])}`).join(", ");

@@ -3,11 +3,16 @@
 import { exact, percent, total } from "../kit/amounts.mjs";
 import { LIMITS, SIZES, divisible, flopsPerToken, parametersByPart, sizeOf, trainingOf } from "./count.mjs";
 
+/** @type {[name: Shapes.Name, label: string, letter: string][]} */
 export const FIELDS = [
-  ["vocab_size", "Vocabulary", "V"], ["max_seq_len", "Positions", "T"], ["embed_dim", "Channels", "C"],
-  ["num_heads", "Heads", "H"], ["num_layers", "Layers", "L"],
+  ["vocab_size", "Vocabulary", "V"],
+  ["max_seq_len", "Positions", "T"],
+  ["embed_dim", "Channels", "C"],
+  ["num_heads", "Heads", "H"],
+  ["num_layers", "Layers", "L"],
 ];
-/** Of each part its mark, its name, and what it is called in the two counts. */
+/** Of each part its mark, its name, and what it is called in the two counts.
+ * @type {[mark: string, name: string, parameters: string | null, work: string | null][]} */
 export const PARTS = [
   ["token", "embedding = head", "token embedding", "head"],
   ["positions", "positions", "positions", null],
@@ -16,26 +21,32 @@ export const PARTS = [
   ["network", "feed-forward", "feed-forward", "feed-forward"],
   ["norms", "norms", "norms", null],
 ];
+/** @type {Record<string, string>} */
 const IN_FULL = {
-  "token embedding": "the token embedding", positions: "the position embedding",
-  attention: "the matrices of attention", "feed-forward": "the feed-forward networks", norms: "the norms",
-  "attention's matrices": "the matrices of attention", "scores and values": "scores and sums of values",
+  "token embedding": "the token embedding",
+  positions: "the position embedding",
+  attention: "the matrices of attention",
+  "feed-forward": "the feed-forward networks",
+  norms: "the norms",
+  "attention's matrices": "the matrices of attention",
+  "scores and values": "scores and sums of values",
   head: "the head, the same table",
 };
-/** For a segment that has no room for more. */
-const SHORT = {
-  "token embedding": "tokens", "attention's matrices": "matrices", "scores and values": "scores",
-};
+/** For a segment that has no room for more.
+ * @type {Record<string, string>} */
+const SHORT = { "token embedding": "tokens", "attention's matrices": "matrices", "scores and values": "scores" };
 const LETTER = 6.9; // px
-/** What to call a shape. */
+/** What to call a shape.
+ * @type {(shape: Shapes.Shape) => string} */
 export function shapeName(shape) {
   const size = sizeOf(shape);
   return size ? `GPT-2 ${size === "xl" ? "XL" : size}` : "your shape";
 }
 
-/** What a field expects, where `problem` names those that are wrong. */
+/** What a field expects, where `problem` names those that are wrong.
+ * @type {(problem: Shapes.Name[], texts: Shapes.Texts) => string} */
 export function problemText(problem, texts) {
-  const [, label, letter] = FIELDS.find(([name]) => name === problem[0]);
+  const [, label, letter] = FIELDS.find(([name]) => name === problem[0]) ?? FIELDS[0];
   if (problem.length === 1) {
     return `${label} ${letter}: expected a whole number from 1 to ${exact(LIMITS[problem[0]])}.`;
   }
@@ -44,63 +55,79 @@ export function problemText(problem, texts) {
   return `${label} ${letter}: expected a multiple of the ${exact(heads)} heads, such as ${near}.`;
 }
 
-/** What follows from a good shape. */
+/** What follows from a good shape.
+ * @type {(shape: Shapes.Shape) => string} */
 export function derivedText({ embed_dim: C, num_heads: H }) {
   return `Each head is D = C / H = ${exact(C / H)} wide; each network has F = 4C = ${exact(4 * C)} neurons.`;
 }
 
+/** @type {(parts: Record<string, number>) => [string, string]} */
 function largest(parts) {
   const [name, amount] = Object.entries(parts).reduce((best, one) => (one[1] > best[1] ? one : best));
   return [IN_FULL[name], percent(amount / total(parts))];
 }
 
-/** What dominates. */
+/** What dominates.
+ * @type {(shape: Shapes.Shape, length: number) => string} */
 export function sentenceOf(shape, length) {
   const [holder, held] = largest(parametersByPart(shape));
   const [worker, work] = largest(flopsPerToken(shape, length));
   const where = worker !== holder ? worker : "them too";
-  return `The largest share of the parameters, ${held}, is in ${holder}; the largest share of the work `
-    + `for one token, ${work}, goes into ${where}.`;
+  return (
+    `The largest share of the parameters, ${held}, is in ${holder}; the largest share of the work `
+    + `for one token, ${work}, goes into ${where}.`
+  );
 }
 
-/** When the scores cost more than the matrices of the blocks: 4Cn against 24C² in each. */
+/** When the scores cost more than the matrices of the blocks: 4Cn against 24C² in each.
+ * @type {(shape: Shapes.Shape) => string} */
 export function crossingText({ embed_dim: C, max_seq_len: T }) {
   const most = 6 * C;
   const far = most >= T ? ", longer than any text of this model" : "";
   return `Scores and values overtake the matrices of the blocks beyond 6C = ${exact(most)} positions${far}.`;
 }
 
-/** The rule of thumb beside what is counted. */
+/** The rule of thumb beside what is counted.
+ * @type {(shape: Shapes.Shape, length: number) => string} */
 export function trainingText(shape, length) {
   const { counted, rule } = trainingOf(shape, length);
   const away = rule / counted - 1;
   const side = Math.abs(away) < 0.0005 ? "as much" : `${percent(Math.abs(away))} ${away < 0 ? "less" : "more"}`;
-  return `Training costs three forward passes for each token of such texts, ${exact(counted)} FLOPs. `
-    + `The rule of thumb, six for each parameter, gives 6N = ${exact(rule)}, ${side}.`;
+  return (
+    `Training costs three forward passes for each token of such texts, ${exact(counted)} FLOPs. `
+    + `The rule of thumb, six for each parameter, gives 6N = ${exact(rule)}, ${side}.`
+  );
 }
 
+/** @type {(shape: Shapes.Shape, length: number) => string} */
 export function memoryText(shape, length) {
-  return "Training holds weights, gradients and AdamW's two averages in float32, 16 bytes for each parameter; "
-    + `activations come on top and are not counted. The cache is that of one text of ${exact(length)} tokens.`;
+  return (
+    "Training holds weights, gradients and AdamW's two averages in float32, 16 bytes for each parameter; "
+    + `activations come on top and are not counted. The cache is that of one text of ${exact(length)} tokens.`
+  );
 }
 
+/** @type {(shape: Shapes.Shape, length: number) => string} */
 export function settingText(shape, length) {
   const numbers = FIELDS.map(([name, , letter]) => `${letter} = ${exact(shape[name])}`).join(", ");
   return `${numbers}; a text of ${exact(length)}.`;
 }
 
-/** What a segment of `size` pixels has room to say. */
+/** What a segment of `size` pixels has room to say.
+ * @type {(name: string, share: number, size: number) => string} */
 export function segmentText(name, share, size) {
   const texts = [`${name} ${percent(share)}`, `${SHORT[name] ?? name} ${percent(share)}`, percent(share)];
   return texts.find((text) => text.length * LETTER + 10 <= size) ?? "";
 }
 
-/** A bar in words, for those who do not see it. */
+/** A bar in words, for those who do not see it.
+ * @type {(name: string, parts: Record<string, number>) => string} */
 export function barText(name, parts) {
   const whole = total(parts);
-  const shares = Object.entries(parts).map(([name, amount]) => `${name} ${percent(amount / whole)}`);
+  const shares = Object.entries(parts).map(([part, amount]) => `${part} ${percent(amount / whole)}`);
   return `${name}, ${exact(whole)}: ${shares.join(", ")}.`;
 }
 
-/** The size that a shape is compared with, if it is another. */
+/** The size that a shape is compared with, if it is another.
+ * @type {(shape: Shapes.Shape, name: string) => Shapes.Shape[]} */
 export const comparedTo = (shape, name) => (SIZES[name] && sizeOf(shape) !== name ? [SIZES[name]] : []);

@@ -3,27 +3,32 @@
 
 export const MAX_TEXT = 500;
 const CACHED = 5000;
+/** @type {Record<string, string>} */
 const SIGNS = { " ": "·", "\n": "↵", "\r": "␍", "\t": "⇥" };
 // JavaScript's \s has U+FEFF and lacks U+0085; Python's is Unicode's White_Space.
 const SPLIT = new RegExp(
   "'s|'t|'re|'ve|'m|'ll|'d| ?\\p{L}+| ?\\p{N}+| ?[^\\p{White_Space}\\p{L}\\p{N}]+"
-  + "|\\p{White_Space}+(?!\\P{White_Space})|\\p{White_Space}+", "gu");
+    + "|\\p{White_Space}+(?!\\P{White_Space})|\\p{White_Space}+",
+  "gu",
+);
 
-/** The text as GPT-2's pattern cuts it. */
+/** The text as GPT-2's pattern cuts it.
+ * @type {(text: string) => string[]} */
 export function split(text) {
   return text.match(SPLIT) ?? [];
 }
 
-/** The text with U+FFFD for each half of a character, and no longer than the limit. */
+/** The text with U+FFFD for each half of a character, and no longer than the limit.
+ * @type {(text: string, most?: number) => string} */
 export function tidy(text, most = MAX_TEXT) {
   const whole = text.replace(/\p{Cs}/gu, "\ufffd");
   return whole.length <= most ? whole : Array.from(whole).slice(0, most).join("");
 }
 
-/** The ids of the 256 bytes, and of each pair the rank of its merge and the id of both. */
+/** The ids of the 256 bytes, and of each pair the rank of its merge and the id of both.
+ * @type {(view: DataView) => Tokens.Encoder} */
 export function makeEncoder(view) {
-  const numbers = new Uint16Array(
-    view.buffer.slice(view.byteOffset, view.byteOffset + view.byteLength));
+  const numbers = new Uint16Array(view.buffer.slice(view.byteOffset, view.byteOffset + view.byteLength));
   const joined = new Map();
   for (let i = 256, rank = 0; i < numbers.length; i += 3, rank += 1) {
     const pair = numbers[i] * 65536 + numbers[i + 1];
@@ -35,10 +40,12 @@ export function makeEncoder(view) {
 /**
  * Merges the bytes of one piece, always the pair of the lowest rank, leftmost first. Gives the ids
  * and where their tokens end, and each merge as its rank and the place of its left part.
+ * @type {(bytes: Uint8Array, encoder: Tokens.Encoder) => Tokens.Merged}
  */
 export function merge(bytes, { byteIds, joined }) {
   const ids = Array.from(bytes, (byte) => byteIds[byte]);
   const ends = Array.from(bytes, (_, i) => i + 1);
+  /** @type {(i: number) => number} */
   const rankAt = (i) => joined.get(ids[i] * 65536 + ids[i + 1])?.rank ?? Infinity;
   const ranks = ids.map((_, i) => (i + 1 < ids.length ? rankAt(i) : Infinity));
   const steps = [];
@@ -47,7 +54,7 @@ export function merge(bytes, { byteIds, joined }) {
     for (let i = 1; i < ranks.length; i += 1) if (ranks[i] < ranks[at]) at = i;
     if (!(ranks[at] < Infinity)) return { bytes, ids, ends, steps };
     steps.push({ rank: ranks[at], at });
-    ids.splice(at, 2, joined.get(ids[at] * 65536 + ids[at + 1]).id);
+    ids.splice(at, 2, joined.get(ids[at] * 65536 + ids[at + 1])?.id ?? 0);
     ends.splice(at, 1);
     ranks.splice(at, 1);
     ranks[at] = at + 1 < ids.length ? rankAt(at) : Infinity;
@@ -55,7 +62,8 @@ export function merge(bytes, { byteIds, joined }) {
   }
 }
 
-/** A function that gives a piece's merges, and remembers them. */
+/** A function that gives a piece's merges, and remembers them.
+ * @type {(encoder: Tokens.Encoder) => (piece: string) => Tokens.Merged} */
 export function remembering(encoder) {
   const cache = new Map();
   const utf8 = new TextEncoder();
@@ -70,12 +78,19 @@ export function remembering(encoder) {
   };
 }
 
-/** The ids of a text. */
+/** The ids of a text.
+ * @type {(text: string, encoder: Tokens.Encoder) => number[]} */
 export function encode(text, encoder) {
-  return split(text).flatMap(((read) => (piece) => read(piece).ids)(remembering(encoder)));
+  return split(text).flatMap(
+    (
+      (read) => (piece) =>
+        read(piece).ids
+    )(remembering(encoder)),
+  );
 }
 
-/** Where the parts of a piece end, at first and after each of its merges. */
+/** Where the parts of a piece end, at first and after each of its merges.
+ * @type {(merged: Tokens.Merged) => number[][]} */
 export function rowsOf({ bytes, steps }) {
   let ends = Array.from(bytes, (_, i) => i + 1);
   const rows = [ends];
@@ -89,11 +104,15 @@ export function rowsOf({ bytes, steps }) {
 /**
  * Some bytes of a text as readable parts, { text } or, of a character that is not whole,
  * { hex }. Spaces and controls get a sign or their code, a lone accent a circle to stand on.
+ * @type {(bytes: Uint8Array) => Tokens.Spelled[]}
  */
 export function spell(bytes) {
+  /** @type {Tokens.Spelled[]} */
   const parts = [];
+  /** @type {(kind: "text" | "hex" | "code", text: string) => void} */
   const put = (kind, text) => {
-    if (kind === "text" && parts.at(-1)?.text !== undefined) parts.at(-1).text += text;
+    const last = parts.at(-1);
+    if (kind === "text" && last?.text !== undefined) last.text += text;
     else parts.push({ [kind]: text });
   };
   const utf8 = new TextDecoder("utf-8", { ignoreBOM: true });
@@ -114,14 +133,17 @@ export function spell(bytes) {
   return parts;
 }
 
-const codeOf = (sign) => `U+${sign.codePointAt(0).toString(16).toUpperCase().padStart(4, "0")}`;
+/** @type {(sign: string) => string} */
+const codeOf = (sign) => `U+${(sign.codePointAt(0) ?? 0).toString(16).toUpperCase().padStart(4, "0")}`;
 
-/** The readable parts as one line of text. */
+/** The readable parts as one line of text.
+ * @type {(parts: Tokens.Spelled[]) => string} */
 export function plain(parts) {
   return parts.map(({ text, hex, code }) => text ?? code ?? `byte ${hex}`).join(" ");
 }
 
-/** Which of the old items stay when a list becomes another: so many at the start and at the end. */
+/** Which of the old items stay when a list becomes another: so many at the start and at the end.
+ * @type {<V>(before: V[], after: V[]) => { start: number; end: number }} */
 export function common(before, after) {
   const most = Math.min(before.length, after.length);
   let start = 0;

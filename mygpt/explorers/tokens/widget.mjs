@@ -1,40 +1,50 @@
-import { clamp, control, html, mount, speaker, stepper, store } from "../kit/drawing.mjs";
-import {
-  MAX_TEXT, common, makeEncoder, plain, remembering, rowsOf, spell, split, tidy,
-} from "./merges.mjs";
+import { control, stepper } from "../kit/controls.mjs";
+import { clamp, html, mount, speaker, store, allViews } from "../kit/drawing.mjs";
+import { MAX_TEXT, common, makeEncoder, plain, remembering, rowsOf, spell, split, tidy } from "./merges.mjs";
 
 const LONGEST = 32; // bytes of a piece whose merges are still shown one by one
 const MOST_CHIPS = 60; // of one piece; more than these are counted
 
+/** @type {(number: number, noun: string) => string} */
 const plural = (number, noun) => `${number} ${noun}${number === 1 ? "" : "s"}`;
 
+/** @type {(bytes: Uint8Array, className: string) => HTMLElement} */
 function spelled(bytes, className) {
   const parts = spell(bytes);
-  return html("bdi", { class: className }, ...parts.map(({ text, hex, code }) =>
-    (text === undefined ? html("span", { class: "mygpt-code" }, hex ?? code) : text)));
+  return html(
+    "bdi",
+    { class: className },
+    ...parts.map(({ text, hex, code }) =>
+      text === undefined ? html("span", { class: "mygpt-code" }, hex ?? code ?? "") : text,
+    ),
+  );
 }
 
-function tokensState(model) {
+/** @param {Kit.Model<Tokens.Traits & Kit.Described>} model */
+export function tokensState(model) {
   return store(model, {
     read: remembering(makeEncoder(model.get("data"))),
     text: "",
-    pieces: [],
-    found: [], // what became of each piece
+    pieces: /** @type {string[]} */ ([]),
+    found: /** @type {Tokens.Merged[]} */ ([]), // what became of each piece
     at: -1, // the chosen piece, -1 in an empty text
     last: 0, // how many merges it has
     done: 0, // and how many are shown
-    steps: [], // where its parts end, at first and after each merge
+    chosen: /** @type {Tokens.Merged | undefined} */ (undefined),
+    steps: /** @type {number[][]} */ ([]), // where its parts end, at first and after each merge
   });
 }
 
-/** What follows from the text. */
+/** What follows from the text.
+ * @type {(state: Tokens.State) => void} */
 function readText(state) {
   state.text = tidy(state.get("text"));
   state.pieces = split(state.text);
   state.found = state.pieces.map(state.read);
 }
 
-/** What follows from the chosen piece. */
+/** What follows from the chosen piece.
+ * @type {(state: Tokens.State) => void} */
 function readPiece(state) {
   state.at = Math.min(state.get("piece"), state.found.length - 1);
   const chosen = state.found[state.at];
@@ -46,41 +56,54 @@ function readPiece(state) {
   state.done = clamp(state.get("merges_done") ?? state.last, 0, state.last);
 }
 
+/** @type {(state: Tokens.State) => string} */
 function countsOf({ text, found }) {
+  /** @type {(part: "bytes" | "ids") => number} */
   const sum = (part) => found.reduce((total, one) => total + one[part].length, 0);
-  return [[Array.from(text).length, "character"], [sum("bytes"), "byte"], [sum("ids"), "token"]]
-    .map((pair) => plural(...pair)).join(", ");
+  const counts = [plural(Array.from(text).length, "character"), plural(sum("bytes"), "byte")];
+  return [...counts, plural(sum("ids"), "token")].join(", ");
 }
 
-/** The step in words: what was merged, and what the parts are now. */
+/** The step in words: what was merged, and what the parts are now.
+ * @type {(state: Tokens.State, number: number) => string} */
 function stepInWords({ chosen, steps }, number) {
   const ends = steps[number];
-  if (!ends) return "";
+  if (!ends || !chosen) return "";
+  /** @type {(list: number[], i: number) => string} */
   const name = (list, i) => plain(spell(partOf(chosen, list, i)));
-  const { at, rank } = chosen.steps[number - 1] ?? {};
-  const before = steps[number - 1];
-  const how = number ? `, ${name(before, at)} and ${name(before, at + 1)} merged, rank ${rank}` : "";
+  const step = chosen.steps[number - 1];
+  const merged = (/** @type {number} */ i) => name(steps[number - 1], i);
+  const how = step ? `, ${merged(step.at)} and ${merged(step.at + 1)} merged, rank ${step.rank}` : "";
   return `${how}: ${ends.map((_, i) => name(ends, i)).join(" | ")}`;
 }
 
+/** @type {(state: Tokens.State) => string} */
 function sentenceOf(state) {
   const { at, found, chosen, done, last } = state;
   if (!chosen) return "The text is empty.";
-  return `Piece ${at + 1} of ${found.length}, ${plain(spell(chosen.bytes))}. `
-    + `${done} of ${plural(last, "merge")} done${stepInWords(state, done)}.`;
+  return (
+    `Piece ${at + 1} of ${found.length}, ${plain(spell(chosen.bytes))}. `
+    + `${done} of ${plural(last, "merge")} done${stepInWords(state, done)}.`
+  );
 }
 
+/** @type {(merged: Pick<Tokens.Merged, "bytes">, ends: number[], i: number) => Uint8Array} */
 const partOf = ({ bytes }, ends, i) => bytes.subarray(ends[i - 1] ?? 0, ends[i]);
 
-/** The field, and how much stands in it. */
+/** The field, and how much stands in it.
+ * @type {(state: Tokens.State) => { nodes: HTMLElement[]; draw(): void }} */
 function textView(state) {
   const field = control("textarea", {
-    rows: 3, spellcheck: "false", autocomplete: "off", autocapitalize: "off", dir: "auto",
+    rows: 3,
+    spellcheck: "false",
+    autocomplete: "off",
+    autocapitalize: "off",
+    dir: "auto",
   });
-  const label = html("label", { class: "mygpt-typed" },
-    html("span", {}, `Text, up to ${MAX_TEXT} characters`), field);
+  const label = html("label", { class: "mygpt-typed" }, html("span", {}, `Text, up to ${MAX_TEXT} characters`), field);
   const counts = html("p", { class: "mygpt-counts mygpt-number" });
   let written = ""; // what stands in the field
+  /** @type {(text: string) => void} */
   const put = (text) => {
     if (text === written) return;
     written = text;
@@ -107,42 +130,51 @@ function textView(state) {
   return { nodes: [label, counts], draw };
 }
 
+/** @type {(bytes: Uint8Array, id: number) => HTMLElement} */
 function chip(bytes, id) {
   const name = plain(spell(bytes));
   const hex = Array.from(bytes, (byte) => byte.toString(16).padStart(2, "0")).join(" ");
-  return html("span", { class: "mygpt-chip", title: `${name}, id ${id}, bytes ${hex}` },
-    spelled(bytes, "mygpt-chip-text"), html("span", { class: "mygpt-chip-id" }, id));
+  return html(
+    "span",
+    { class: "mygpt-chip", title: `${name}, id ${id}, bytes ${hex}` },
+    spelled(bytes, "mygpt-chip-text"),
+    html("span", { class: "mygpt-chip-id" }, String(id)),
+  );
 }
 
-/** A piece of the text with its tokens, as a radio button. */
+/** A piece of the text with its tokens, as a radio button.
+ * @type {(one: Tokens.Merged, group: string, choose: () => void) => Tokens.Label} */
 function pieceLabel(one, group, choose) {
   const { bytes, ids, ends } = one;
   const few = ids.slice(0, MOST_CHIPS);
   const more = ids.length > few.length ? `and ${ids.length - few.length} more` : "";
   const name = plain(spell(bytes.subarray(0, ends[few.length - 1])));
   const radio = control("input", {
-    type: "radio", name: group,
+    type: "radio",
+    name: group,
     "aria-label": `${name}: ${ids.length === 1 ? "id" : "ids"} ${few.join(", ")} ${more}`.trim(),
   });
   const chips = few.map((id, i) => chip(partOf(one, ends, i), id));
   if (more) chips.push(html("span", { class: "mygpt-more" }, more));
-  const node = html("label", { class: "mygpt-word" }, radio,
-    html("span", { class: "mygpt-chips" }, ...chips));
+  const node = html("label", { class: "mygpt-word" }, radio, html("span", { class: "mygpt-chips" }, ...chips));
   radio.addEventListener("change", choose);
   return { node, radio };
 }
 
-/** The pieces of the text; of a changed text those that stayed are kept. */
+/** The pieces of the text; of a changed text those that stayed are kept.
+ * @type {(state: Tokens.State) => { node: HTMLElement; drawText(): void; draw(): void }} */
 function piecesView(state) {
   // Not counted: Jupyter runs this module anew for every widget.
   const group = `mygpt-tokens-${Math.random().toString(36).slice(2)}`;
   const node = html("div", { class: "mygpt-words", role: "radiogroup" });
-  let labels = [];
+  /** @type {Tokens.Label[]} */
+  const labels = [];
+  /** @type {string[]} */
   let pieces = [];
 
+  /** @type {(one: Tokens.Merged) => Tokens.Label} */
   const labelOf = (one) => {
-    const label = pieceLabel(one, group, () =>
-      state.write({ piece: labels.indexOf(label), merges_done: null }));
+    const label = pieceLabel(one, group, () => state.write({ piece: labels.indexOf(label), merges_done: null }));
     return label;
   };
   function drawText() {
@@ -160,41 +192,67 @@ function piecesView(state) {
   }
   function draw() {
     if (state.at >= 0) labels[state.at].radio.checked = true;
-    node.setAttribute("aria-label", `${state.get("description")} ${
-      countsOf(state)}. Pieces of the text; choose one to see its merges`);
+    node.setAttribute(
+      "aria-label",
+      `${state.get("description")} ${countsOf(state)}. Pieces of the text; choose one to see its merges`,
+    );
   }
   return { node, drawText, draw };
 }
 
-/** The parts of the chosen piece after one of its merges, and the pair that was merged. */
-function ladderRow({ chosen, steps }, number) {
+/** The parts of the chosen piece after one of its merges, and the pair that was merged.
+ * @type {(chosen: Tokens.Merged, steps: number[][], number: number) => HTMLElement} */
+function ladderRow(chosen, steps, number) {
   const [before, ends] = [steps[number - 1], steps[number]];
   const step = chosen.steps[number - 1];
+  /** @type {(list: number[], i: number) => HTMLElement} */
   const part = (list, i) => spelled(partOf(chosen, list, i), "");
-  const parts = ends.map((_, i) => html(
-    "span", { class: step?.at === i ? "mygpt-part mygpt-joined" : "mygpt-part" }, part(ends, i)));
+  const parts = ends.map((_, i) =>
+    html("span", { class: step?.at === i ? "mygpt-part mygpt-joined" : "mygpt-part" }, part(ends, i)),
+  );
+  /** @type {(text: string) => HTMLElement} */
   const rank = (text) => html("span", { class: "mygpt-rank" }, text);
-  const pair = step ? [html("span", { class: "mygpt-pair" },
-    part(before, step.at), " + ", part(before, step.at + 1)), " ", rank(`rank ${step.rank}`)] : [rank("bytes")];
-  return html("tr", {}, html("th", { scope: "row" }, number),
+  const pair = step
+    ? [
+        html("span", { class: "mygpt-pair" }, part(before, step.at), " + ", part(before, step.at + 1)),
+        " ",
+        rank(`rank ${step.rank}`),
+      ]
+    : [rank("bytes")];
+  return html(
+    "tr",
+    {},
+    html("th", { scope: "row" }, String(number)),
     html("td", {}, html("span", { class: "mygpt-parts" }, ...parts)),
-    html("td", {}, html("span", { class: "mygpt-how" }, ...pair)));
+    html("td", {}, html("span", { class: "mygpt-how" }, ...pair)),
+  );
 }
 
-/** The merges of the chosen piece, one to a row. */
+/** The merges of the chosen piece, one to a row.
+ * @type {(state: Tokens.State) => { node: HTMLElement; draw(): void }} */
 function ladderView(state) {
   const body = html("tbody");
   const heads = ["Merges", "Parts", "Merged, rank"].map((text) => html("th", { scope: "col" }, text));
-  const node = html("table", { class: "mygpt-ladder" },
-    html("caption", { class: "mygpt-unseen" },
-      "The parts of the chosen piece after each merge; the rank is the place in the list of merges, from 0"),
-    html("thead", {}, html("tr", {}, ...heads)), body);
+  const node = html(
+    "table",
+    { class: "mygpt-ladder" },
+    html(
+      "caption",
+      { class: "mygpt-unseen" },
+      "The parts of the chosen piece after each merge; the rank is the place in the list of merges, from 0",
+    ),
+    html("thead", {}, html("tr", {}, ...heads)),
+    body,
+  );
+  /** @type {HTMLElement[]} */
   let rows = [];
+  /** @type {number[][] | null} */
   let drawn = null;
   function draw() {
     if (state.steps !== drawn) {
       drawn = state.steps;
-      rows = drawn.map((_, number) => ladderRow(state, number));
+      const { chosen } = state;
+      rows = chosen ? drawn.map((_, number) => ladderRow(chosen, state.steps, number)) : [];
       body.replaceChildren(...rows);
       node.hidden = !rows.length;
     }
@@ -203,15 +261,22 @@ function ladderView(state) {
   return { node, draw };
 }
 
-/** The chosen piece, with its merges where they are not too many. */
+/** The chosen piece, with its merges where they are not too many.
+ * @type {(state: Tokens.State) => { node: HTMLElement; draw(): void }} */
 function mergesView(state) {
   const slide = stepper("Merges done", (index) => state.write({ merges_done: index }));
   const out = html("span");
   const ladder = ladderView(state);
-  const tooLong = html("p", { class: "mygpt-chosen" },
-    `The merges are shown for pieces of up to ${LONGEST} bytes.`);
-  const node = html("div", { class: "mygpt-merges" },
-    html("p", { class: "mygpt-chosen" }, out), slide.node, ladder.node, tooLong);
+  const tooLong = html("p", { class: "mygpt-chosen" }, `The merges are shown for pieces of up to ${LONGEST} bytes.`);
+  const node = html(
+    "div",
+    { class: "mygpt-merges" },
+    html("p", { class: "mygpt-chosen" }, out),
+    slide.node,
+    ladder.node,
+    tooLong,
+  );
+  /** @type {Tokens.Merged | null} */
   let drawn = null;
 
   function draw() {
@@ -224,13 +289,16 @@ function mergesView(state) {
     slide.show(done, last, `${done} of ${last}`);
     if (chosen === drawn) return;
     drawn = chosen;
-    out.replaceChildren("Chosen: ", html("b", {}, spelled(chosen.bytes, "mygpt-chosen-text")),
-      ` – ${plural(chosen.bytes.length, "byte")}, ${plural(last, "merge")}, `
-      + plural(chosen.ids.length, "token"));
+    out.replaceChildren(
+      "Chosen: ",
+      html("b", {}, spelled(chosen.bytes, "mygpt-chosen-text")),
+      ` – ${plural(chosen.bytes.length, "byte")}, ${plural(last, "merge")}, ` + plural(chosen.ids.length, "token"),
+    );
   }
   return { node, draw };
 }
 
+/** @type {(state: Tokens.State) => { node: HTMLElement; draw(): void }} */
 function settingView(state) {
   const node = html("p", { class: "mygpt-setting" });
   const draw = () => {
@@ -240,14 +308,20 @@ function settingView(state) {
   return { node, draw };
 }
 
+/** @type {(given: Kit.Given<Tokens.Traits>) => () => void} */
 function render({ model, el }) {
   const state = tokensState(model);
-  const [text, pieces, merges, setting] =
-    [textView, piecesView, mergesView, settingView].map((view) => view(state));
+  const [text, pieces, merges, setting] = allViews(state, textView, piecesView, mergesView, settingView);
   const voice = speaker();
   const root = html(
-    "div", { class: "mygpt-explorer mygpt-tokens", role: "group", "aria-label": "Explorer of tokens" },
-    ...text.nodes, pieces.node, merges.node, setting.node, voice.node);
+    "div",
+    { class: "mygpt-explorer mygpt-tokens", role: "group", "aria-label": "Explorer of tokens" },
+    ...text.nodes,
+    pieces.node,
+    merges.node,
+    setting.node,
+    voice.node,
+  );
 
   function drawPiece() {
     readPiece(state);
@@ -259,12 +333,15 @@ function render({ model, el }) {
     pieces.drawText();
     drawPiece();
   }
+  /** @type {(update: () => void, sentence: (state: Tokens.State) => string) => () => void} */
   const speaking = (update, sentence) => () => {
     update();
     voice.say(sentence(state));
   };
   return mount({
-    model, el, root,
+    model,
+    el,
+    root,
     undo: [voice.stop],
     listeners: {
       text: speaking(draw, countsOf),

@@ -1,13 +1,11 @@
 // What a stack learns, and how: two tasks, its first weights, its steps; no page is touched here.
 
-import { forward, lossAndGradient, shapesOf, stack, HIDDEN, WIDTH } from "./net.mjs";
+import { forward, lossAndGradient, shapesOf, stack, WIDTH } from "./net.mjs";
 import { mulberry32 } from "../kit/numbers.mjs";
 
-/** Points on two spirals; with `batch` a step reads so many of them, drawn at random. */
-export const TASKS = {
-  short: { points: 128, winding: 2, batch: null },
-  long: { points: 512, winding: 3, batch: 64 },
-};
+/** Points on two spirals; with `batch` a step reads so many of them, drawn at random.
+ * @type {Record<string, { points: number; winding: number; batch: number | null }>} */
+export const TASKS = { short: { points: 128, winding: 2, batch: null }, long: { points: 512, winding: 3, batch: 64 } };
 export const NEW_POINTS = 256;
 export const MAX_STEPS = 5000;
 export const VIEWED = 128; // points that are looked at in one go
@@ -16,7 +14,8 @@ const NOISE = 0.03;
 export const LOOKED_BACK = 20; // steps
 const [KEPT, KEPT_OF_SQUARES, SMALL] = [0.9, 0.999, 1e-8]; // PyTorch's values
 
-/** `count` points, one after the other on the one spiral and on the other, as chapter 7 draws them. */
+/** `count` points, one after the other on the one spiral and on the other, as chapter 7 draws them.
+ * @type {(next: () => number, count: number, winding: number) => TrainStack.Points} */
 function spirals(next, count, winding) {
   const points = new Float64Array(2 * count);
   const answers = new Uint8Array(count);
@@ -31,46 +30,61 @@ function spirals(next, count, winding) {
   return { points, answers };
 }
 
-/** The points of a task that are learnt, and new ones. */
+/** The points of a task that are learnt, and new ones.
+ * @type {(task: string, seed: number) => { learnt: TrainStack.Points; unseen: TrainStack.Points }} */
 export function pointsOf(task, seed) {
   const { points, winding } = TASKS[task];
   const next = mulberry32(seed + 1000);
   return { learnt: spirals(next, points, winding), unseen: spirals(next, NEW_POINTS, winding) };
 }
 
-/** The first weights, as nn.Linear draws them; those of the blocks, not their biases, times `gain`. */
+/** The first weights, as nn.Linear draws them; those of the blocks, not their biases, times `gain`.
+ * @type {(setting: TrainStack.Setting) => Float64Array} */
 export function firstWeights({ depth, wiring, gain, seed }) {
   const next = mulberry32(seed);
   const lists = shapesOf(depth, wiring).map(({ name, rows, columns, bound, value }) => {
     const times = /fc\d\.weight$/.test(name) ? gain : 1;
     return Array.from({ length: rows * columns }, () =>
-      (bound === undefined ? value : (2 * next() - 1) * bound * times));
+      bound === undefined ? value : (2 * next() - 1) * bound * times,
+    );
   });
   return Float64Array.from(lists.flat());
 }
 
-/** A training before its first step. */
+/** A training before its first step.
+ * @param {TrainStack.Setting & { task: string }} setting */
 export function begin(setting) {
   const { learnt, unseen } = pointsOf(setting.task, setting.seed);
   const rows = TASKS[setting.task].batch ?? learnt.answers.length;
   const weights = firstWeights(setting);
   const [mean, square] = [1, 2].map(() => new Float64Array(weights.length));
   const now = {
-    setting, learnt, unseen, mean, square,
+    setting,
+    learnt,
+    unseen,
+    mean,
+    square,
     net: stack(setting, weights, rows),
     viewer: stack(setting, weights, VIEWED),
     batch: { rows, points: new Float64Array(2 * rows), answers: new Uint8Array(rows) },
     draw: mulberry32(setting.seed + 2000),
-    losses: [],
-    get done() { return this.losses.length - 1; },
-    get loss() { return this.losses[this.done]; },
-    get lost() { return !(this.loss <= TOO_LARGE); },
+    losses: /** @type {number[]} */ ([]),
+    get done() {
+      return this.losses.length - 1;
+    },
+    get loss() {
+      return this.losses[this.done];
+    },
+    get lost() {
+      return !(this.loss <= TOO_LARGE);
+    },
   };
   look(now);
   return now;
 }
 
-/** Fills the batch of the next step: all points, or some of them drawn at random. */
+/** Fills the batch of the next step: all points, or some of them drawn at random.
+ * @type {(now: TrainStack.Now) => void} */
 function fillBatch({ batch, learnt, setting, draw }) {
   const count = learnt.answers.length;
   for (let r = 0; r < batch.rows; r += 1) {
@@ -81,16 +95,24 @@ function fillBatch({ batch, learnt, setting, draw }) {
   }
 }
 
-/** Loss and gradient where the training stands, on the next batch. */
+/** Loss and gradient where the training stands, on the next batch.
+ * @type {(now: TrainStack.Now) => void} */
 function look(now) {
   fillBatch(now);
   now.losses.push(lossAndGradient(now.net, now.batch));
 }
 
-/** One step of Adam; nothing, once the loss is too large to follow. */
+/** One step of Adam; nothing, once the loss is too large to follow.
+ * @type {(now: TrainStack.Now) => void} */
 export function takeStep(now) {
   if (now.lost) return;
-  const { net: { weights, slope }, mean, square, setting: { rate }, done } = now;
+  const {
+    net: { weights, slope },
+    mean,
+    square,
+    setting: { rate },
+    done,
+  } = now;
   const first = rate / (1 - KEPT ** (done + 1));
   const second = Math.sqrt(1 - KEPT_OF_SQUARES ** (done + 1));
   for (let i = 0; i < weights.length; i += 1) {
@@ -102,15 +124,18 @@ export function takeStep(now) {
   look(now);
 }
 
-/** The median of the last losses: a batch that is off by itself does not count. */
+/** The median of the last losses: a batch that is off by itself does not count.
+ * @type {(now: { losses: number[] }) => number} */
 export function recentLoss({ losses }) {
   const last = losses.slice(-LOOKED_BACK).sort((a, b) => a - b);
   return (last[(last.length - 1) >> 1] + last[last.length >> 1]) / 2;
 }
 
+/** @type {(list: Float64Array) => number} */
 const lengthOf = (list) => Math.sqrt(list.reduce((sum, one) => sum + one * one, 0));
 
-/** Standard deviation of a list's first `count` numbers, with count - 1 as torch.std has it. */
+/** Standard deviation of a list's first `count` numbers, with count - 1 as torch.std has it.
+ * @type {(list: Float64Array, count: number) => number} */
 function deviation(list, count) {
   let [mean, squares] = [0, 0];
   for (let i = 0; i < count; i += 1) mean += list[i] / count;
@@ -121,6 +146,7 @@ function deviation(list, count) {
 /**
  * Of the batch where the training stands: the standard deviation of what enters the first block and
  * of what leaves each, and the length of the gradient of each block's first matrix.
+ * @type {(now: TrainStack.Now) => TrainStack.Sizes}
  */
 export function sizes({ net, batch }) {
   return {
@@ -129,20 +155,22 @@ export function sizes({ net, batch }) {
   };
 }
 
-/** For each of up to VIEWED points, how much the second spiral's logit is above the first's. */
+/** For each of up to VIEWED points, how much the second spiral's logit is above the first's.
+ * @type {(now: TrainStack.Now, points: Float64Array) => Float64Array} */
 export function leanings({ viewer }, points) {
   const count = points.length / 2;
   const logits = forward(viewer, points, count);
   return Float64Array.from({ length: count }, (_, r) => logits[2 * r + 1] - logits[2 * r]);
 }
 
-/** The share of the new points that the stack puts on their spiral. */
+/** The share of the new points that the stack puts on their spiral.
+ * @type {(now: TrainStack.Now) => number} */
 export function shareRight(now) {
   const { points, answers } = now.unseen;
   let right = 0;
   for (let from = 0; from < answers.length; from += VIEWED) {
-    leanings(now, points.subarray(2 * from, 2 * (from + VIEWED)))
-      .forEach((one, r) => { right += (one > 0 ? 1 : 0) === answers[from + r]; });
+    const found = leanings(now, points.subarray(2 * from, 2 * (from + VIEWED)));
+    for (const [r, one] of found.entries()) right += (one > 0 ? 1 : 0) === answers[from + r] ? 1 : 0;
   }
   return right / answers.length;
 }

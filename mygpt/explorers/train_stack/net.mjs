@@ -2,7 +2,7 @@
 // touched here. All parameters are one list, in the order of `shapesOf`. Rows of a batch follow each
 // other: number c of row r of n channels stands at r * n + c.
 
-import { erf } from "../kit/numbers.mjs";
+import { quickGelu, relu, silu } from "../kit/activations.mjs";
 
 export const WIDTH = 8;
 export const HIDDEN = 16;
@@ -10,36 +10,12 @@ const INPUTS = 2;
 const CLASSES = 2;
 const EPS = 1e-5;
 
-const logistic = (z) => 1 / (1 + Math.exp(-z));
+/** Each activation: its value at z, and its slope there, where its value is a.
+ * @type {Record<string, Kit.Activation>} */
+export const BENDS = { relu, gelu: quickGelu, silu };
 
-// The normal distribution function and its density, at STEPS places for each unit up to FAR. Between
-// two places the cubic that fits both is right to 1e-13, and several times as fast as the function.
-const [STEPS, FAR] = [512, 8];
-const density = (z) => Math.exp(-0.5 * z * z) / Math.sqrt(2 * Math.PI);
-const PLACES = Float64Array.from({ length: 2 * FAR * STEPS + 2 }, (_, i) => i / STEPS - FAR);
-const NORMAL = PLACES.map((z) => 0.5 * (1 + erf(z * Math.SQRT1_2)));
-const DENSITY = PLACES.map(density);
-
-function normal(z) {
-  if (!(z > -FAR && z < FAR)) return z > 0 ? 1 : 0;
-  const i = Math.floor((z + FAR) * STEPS);
-  const t = (z - PLACES[i]) * STEPS;
-  const [a, b] = [NORMAL[i], NORMAL[i + 1]];
-  const [da, db] = [DENSITY[i] / STEPS, DENSITY[i + 1] / STEPS];
-  return a + t * (da + t * (3 * (b - a) - 2 * da - db + t * (2 * (a - b) + da + db)));
-}
-
-/** Each activation: its value at z, and its slope there, where its value is a. */
-export const BENDS = {
-  relu: [(z) => (z > 0 ? z : 0), (z) => (z > 0 ? 1 : 0)],
-  gelu: [(z) => z * normal(z), (z, a) => (z ? a / z : 0.5) + z * density(z)],
-  silu: [(z) => z * logistic(z), (z, a) => {
-    const share = z ? a / z : 0.5;
-    return share + a * (1 - share);
-  }],
-};
-
-/** Where a block has its norms, and whether its input is added. */
+/** Where a block has its norms, and whether its input is added.
+ * @type {Record<string, { adds: boolean; norm: "pre" | "post" | null }>} */
 export const WIRINGS = {
   plain: { adds: false, norm: null },
   residual: { adds: true, norm: null },
@@ -50,16 +26,20 @@ export const WIRINGS = {
 /**
  * The parameters in their order: name, rows, columns, and how they begin, each at a random place
  * within ±`bound` or at `value`.
+ * @type {(depth: number, wiring: string) => TrainStack.Shape[]}
  */
 export function shapesOf(depth, wiring) {
+  /** @type {(name: string, rows: number, columns: number) => TrainStack.Shape[]} */
   const linear = (name, rows, columns) => [
     { name: `${name}.weight`, rows, columns, bound: 1 / Math.sqrt(columns) },
     { name: `${name}.bias`, rows, columns: 1, bound: 1 / Math.sqrt(columns) },
   ];
+  /** @type {(name: string) => TrainStack.Shape[]} */
   const norm = (name) => [
     { name: `${name}.weight`, rows: WIDTH, columns: 1, value: 1 },
     { name: `${name}.bias`, rows: WIDTH, columns: 1, value: 0 },
   ];
+  /** @type {(name: string) => TrainStack.Shape[]} */
   const block = (name) => [
     ...(WIRINGS[wiring].norm ? norm(`${name}.norm`) : []),
     ...linear(`${name}.mlp.fc1`, HIDDEN, WIDTH),
@@ -73,13 +53,16 @@ export function shapesOf(depth, wiring) {
   ];
 }
 
-/** Views into a list of parameters: `views["blocks.3.fc1"].weight` is a part of it. */
+/** Views into a list of parameters: `views["blocks.3.fc1"].weight` is a part of it.
+ * @type {(list: Float64Array, shapes: TrainStack.Shape[]) => TrainStack.Views} */
 function viewsOf(list, shapes) {
+  /** @type {TrainStack.Views} */
   const views = {};
   let from = 0;
   for (const { name, rows, columns } of shapes) {
     const dot = name.lastIndexOf(".");
-    (views[name.slice(0, dot)] ??= {})[name.slice(dot + 1)] = list.subarray(from, from + rows * columns);
+    const [layer, kind] = [name.slice(0, dot), /** @type {keyof TrainStack.Layer} */ (name.slice(dot + 1))];
+    views[layer] = { ...views[layer], [kind]: list.subarray(from, from + rows * columns) };
     from += rows * columns;
   }
   return views;
@@ -88,6 +71,7 @@ function viewsOf(list, shapes) {
 /**
  * y = x Wᵀ + b for every row, as nn.Linear has it. The sums over eight inputs are written out: a
  * browser does not do that by itself, and it makes training twice as fast.
+ * @type {TrainStack.Affine}
  */
 function affine(y, x, { weight, bias }, rows, ins, outs) {
   if (ins % 8) return affineOfFew(y, x, { weight, bias }, rows, ins, outs);
@@ -98,14 +82,22 @@ function affine(y, x, { weight, bias }, rows, ins, outs) {
       const [x0, x1, x2, x3] = [x[k], x[k + 1], x[k + 2], x[k + 3]];
       const [x4, x5, x6, x7] = [x[k + 4], x[k + 5], x[k + 6], x[k + 7]];
       for (let o = 0, w = i, at = r * outs; o < outs; o += 1, w += ins, at += 1) {
-        y[at] += weight[w] * x0 + weight[w + 1] * x1 + weight[w + 2] * x2 + weight[w + 3] * x3
-          + weight[w + 4] * x4 + weight[w + 5] * x5 + weight[w + 6] * x6 + weight[w + 7] * x7;
+        y[at] +=
+          weight[w] * x0
+          + weight[w + 1] * x1
+          + weight[w + 2] * x2
+          + weight[w + 3] * x3
+          + weight[w + 4] * x4
+          + weight[w + 5] * x5
+          + weight[w + 6] * x6
+          + weight[w + 7] * x7;
       }
     }
   }
   return y;
 }
 
+/** @type {TrainStack.Affine} */
 function affineOfFew(y, x, { weight, bias }, rows, ins, outs) {
   for (let r = 0; r < rows; r += 1) {
     for (let o = 0; o < outs; o += 1) {
@@ -117,7 +109,8 @@ function affineOfFew(y, x, { weight, bias }, rows, ins, outs) {
   return y;
 }
 
-/** What x gets of the gradient dy: dx = dy W, eight inputs at a time. */
+/** What x gets of the gradient dy: dx = dy W, eight inputs at a time.
+ * @type {(dx: Float64Array, dy: Float64Array, part: TrainStack.Layer, rows: number, ins: number, outs: number) => void} */
 function backToInput(dx, dy, { weight }, rows, ins, outs) {
   for (let i = 0; i < ins; i += 8) {
     for (let r = 0; r < rows; r += 1) {
@@ -146,7 +139,8 @@ function backToInput(dx, dy, { weight }, rows, ins, outs) {
   }
 }
 
-/** What the parameters get of it, eight inputs at a time where there are so many. */
+/** What the parameters get of it, eight inputs at a time where there are so many.
+ * @type {(grad: TrainStack.Layer, dy: Float64Array, x: Float64Array, rows: number, ins: number, outs: number) => void} */
 function backToWeights(grad, dy, x, rows, ins, outs) {
   const { weight, bias } = grad;
   for (let o = 0; o < outs; o += 1) {
@@ -186,12 +180,14 @@ function backToWeights(grad, dy, x, rows, ins, outs) {
   }
 }
 
+/** @type {(dx: Float64Array | null, dy: Float64Array, x: Float64Array, part: TrainStack.Layer, grad: TrainStack.Layer, rows: number, ins: number, outs: number) => void} */
 function affineBack(dx, dy, x, part, grad, rows, ins, outs) {
   backToWeights(grad, dy, x, rows, ins, outs);
   if (dx) backToInput(dx, dy, part, rows, ins, outs);
 }
 
-/** Layer norm of every row: `unit` has mean 0 and size 1, `scale` is what it was divided by. */
+/** Layer norm of every row: `unit` has mean 0 and size 1, `scale` is what it was divided by.
+ * @type {(y: Float64Array, kept: TrainStack.Normed, x: Float64Array, part: TrainStack.Layer, rows: number) => void} */
 function normalise(y, { unit, scale }, x, { weight, bias }, rows) {
   for (let r = 0; r < rows; r += 1) {
     const from = r * WIDTH;
@@ -207,7 +203,8 @@ function normalise(y, { unit, scale }, x, { weight, bias }, rows) {
   }
 }
 
-/** The same backwards; what x gets is added to dx, or is dx where that is dy itself. */
+/** The same backwards; what x gets is added to dx, or is dx where that is dy itself.
+ * @type {(dx: Float64Array, dy: Float64Array, kept: TrainStack.Normed, part: TrainStack.Layer, grad: TrainStack.Layer, rows: number) => void} */
 function normaliseBack(dx, dy, { unit, scale }, { weight }, grad, rows) {
   for (let r = 0; r < rows; r += 1) {
     const from = r * WIDTH;
@@ -226,7 +223,8 @@ function normaliseBack(dx, dy, { unit, scale }, { weight }, grad, rows) {
   }
 }
 
-/** The mean cross-entropy of the logits; writes its gradient into `d`. */
+/** The mean cross-entropy of the logits; writes its gradient into `d`.
+ * @type {(d: Float64Array, logits: Float64Array, answers: Uint8Array, rows: number) => number} */
 function crossEntropy(d, logits, answers, rows) {
   let loss = 0;
   for (let r = 0; r < rows; r += 1) {
@@ -243,19 +241,32 @@ function crossEntropy(d, logits, answers, rows) {
 /**
  * The stack of a setting with these weights, for up to `most` rows at once. `weights` and `slope` are
  * the lists of its parameters and of their gradient; `states[l]` is what enters block l, and the last what leaves.
+ * @param {Pick<TrainStack.Setting, "depth" | "wiring" | "activation">} setting
+ * @param {Float64Array} weights
+ * @param {number} most
  */
 export function stack({ depth, wiring, activation }, weights, most) {
   const shapes = shapesOf(depth, wiring);
   const slope = new Float64Array(weights.length);
+  /** @type {(channels: number) => Float64Array} */
   const rowsOf = (channels) => new Float64Array(most * channels);
   const normed = () => ({ unit: rowsOf(WIDTH), scale: rowsOf(1) });
   return {
-    depth, ...WIRINGS[wiring], bend: BENDS[activation], shapes, weights, slope,
+    depth,
+    ...WIRINGS[wiring],
+    bend: BENDS[activation],
+    shapes,
+    weights,
+    slope,
     parts: viewsOf(weights, shapes),
     grads: viewsOf(slope, shapes),
     states: Array.from({ length: depth + 1 }, () => rowsOf(WIDTH)),
     caches: Array.from({ length: depth }, () => ({
-      read: rowsOf(WIDTH), z: rowsOf(HIDDEN), a: rowsOf(HIDDEN), sum: rowsOf(WIDTH), ...normed(),
+      read: rowsOf(WIDTH),
+      z: rowsOf(HIDDEN),
+      a: rowsOf(HIDDEN),
+      sum: rowsOf(WIDTH),
+      ...normed(),
     })),
     end: { read: rowsOf(WIDTH), ...normed() },
     logits: rowsOf(CLASSES),
@@ -263,8 +274,14 @@ export function stack({ depth, wiring, activation }, weights, most) {
   };
 }
 
+/** @type {(net: TrainStack.Net, l: number, rows: number) => void} */
 function blockForward(net, l, rows) {
-  const { adds, norm, parts, bend: [value] } = net;
+  const {
+    adds,
+    norm,
+    parts,
+    bend: [value],
+  } = net;
   const [name, x, y] = [`blocks.${l}`, net.states[l], net.states[l + 1]];
   const cache = net.caches[l];
   const before = norm === "pre";
@@ -277,9 +294,17 @@ function blockForward(net, l, rows) {
   if (norm === "post") normalise(y, cache, sum, parts[`${name}.norm`], rows);
 }
 
-/** Takes back.state from what leaves block l to what enters it. */
+/** Takes back.state from what leaves block l to what enters it.
+ * @type {(net: TrainStack.Net, l: number, rows: number) => void} */
 function blockBackward(net, l, rows) {
-  const { adds, norm, parts, grads, back, bend: [, slopeAt] } = net;
+  const {
+    adds,
+    norm,
+    parts,
+    grads,
+    back,
+    bend: [, slopeAt],
+  } = net;
   const [name, cache] = [`blocks.${l}`, net.caches[l]];
   const d = back.state;
   if (norm === "post") normaliseBack(d, d, cache, parts[`${name}.norm`], grads[`${name}.norm`], rows);
@@ -295,7 +320,8 @@ function blockBackward(net, l, rows) {
   }
 }
 
-/** The logits of the first `rows` points, into `net.logits`. */
+/** The logits of the first `rows` points, into `net.logits`.
+ * @type {(net: TrainStack.Net, points: Float64Array, rows: number) => Float64Array} */
 export function forward(net, points, rows) {
   const { depth, parts, states, logits } = net;
   affine(states[0], points, parts.first, rows, INPUTS, WIDTH);
@@ -306,7 +332,8 @@ export function forward(net, points, rows) {
   return logits;
 }
 
-/** The loss of a batch; its gradient is written into `net.slope`. */
+/** The loss of a batch; its gradient is written into `net.slope`.
+ * @type {(net: TrainStack.Net, batch: TrainStack.Batch) => number} */
 export function lossAndGradient(net, { points, answers, rows }) {
   const { depth, parts, grads, states, back } = net;
   const loss = crossEntropy(back.logits, forward(net, points, rows), answers, rows);

@@ -2,27 +2,35 @@
 
 import { fixed, html, linearTicks, svg } from "../kit/drawing.mjs";
 import { channels } from "../kit/heat.mjs";
-import {
-  axesWindow, emptyPath, linePath, logTicks, markerPath, panel, picture, sample,
-} from "../kit/picture.mjs";
+import { axesWindow, emptyPath, linePath, logTicks, markerPath, panel, picture, sample } from "../kit/picture.mjs";
 import { WIRINGS } from "./net.mjs";
 import { GRID, REACH } from "./run.mjs";
 import {
-  lastStep, lossText, powerSpan, powersOf, shareText, sideName, stackText, thinnedLosses, verdict,
+  lastStep,
+  lossText,
+  powerSpan,
+  powersOf,
+  shareText,
+  sideName,
+  stackText,
+  thinnedLosses,
+  verdict,
 } from "./words.mjs";
 
 const MOST_COLOUR = 0.62;
 const TALLEST = 1.1; // of the losses
 const MARKS = ["circle", "triangle"];
 
-/** The looks of the stacks' curves: those of their wirings, if they differ. */
+/** The looks of the stacks' curves: those of their wirings, if they differ.
+ * @type {(sides: { setting: TrainStack.Setting }[]) => number[]} */
 export function looksOf(sides) {
   const wirings = Object.keys(WIRINGS);
   const looks = sides.map(({ setting }) => wirings.indexOf(setting.wiring));
   return looks.map((look, i) => (i && look === looks[0] ? 4 : look));
 }
 
-/** The colours of the plane as RGBA bytes: the likelier spiral's, the stronger the surer. */
+/** The colours of the plane as RGBA bytes: the likelier spiral's, the stronger the surer.
+ * @type {(leaning: Float64Array, colours: number[][]) => Uint8ClampedArray<ArrayBuffer>} */
 export function planeColours(leaning, [first, second]) {
   const bytes = new Uint8ClampedArray(4 * leaning.length);
   for (let i = 0; i < leaning.length; i += 1) {
@@ -33,62 +41,79 @@ export function planeColours(leaning, [first, second]) {
   return bytes;
 }
 
-/** Marks the points of the first spiral in the one path and those of the second in the other. */
+/** Marks the points of the first spiral in the one path and those of the second in the other.
+ * @type {(marks: SVGElement[], points: TrainStack.Points, axes: Kit.Axes) => void} */
 function drawPoints(marks, { points, answers }, { scaleX, scaleY }) {
   const r = answers.length > 200 ? 1.7 : 2.6;
-  marks.forEach((mark, arm) => mark.setAttribute("d", Array.from(answers, (answer, k) =>
-    (answer === arm ? markerPath(3 * arm, scaleX(points[2 * k]), scaleY(points[2 * k + 1]), r) : "")).join("")));
+  marks.forEach((mark, arm) =>
+    mark.setAttribute(
+      "d",
+      Array.from(answers, (answer, k) =>
+        answer === arm ? markerPath(3 * arm, scaleX(points[2 * k]), scaleY(points[2 * k + 1]), r) : "",
+      ).join(""),
+    ),
+  );
 }
 
-/** One stack's plane with the points that it learns, and under it what has become of it. */
+/** @type {(side: TrainStack.Side) => string} */
+const planeText = ({ now, right }) =>
+  `${now.learnt.answers.length} points on two spirals, and which spiral the stack says at each place. `
+  + `${shareText(right)} of new points are right.`;
+
+/** One stack's plane with the points that it learns, and under it what has become of it.
+ * @type {(state: TrainStack.State, i: number) => { node: HTMLElement; lay(size: number): void; draw(): void; repaint(): void }} */
 export function planeView(state, i) {
   const plot = picture();
   const canvas = html("canvas", { class: "mygpt-plane", width: GRID, height: GRID, "aria-hidden": "true" });
   const marks = MARKS.map((name) => emptyPath(`mygpt-${name}`));
   plot.node.prepend(canvas);
   plot.curves.replaceChildren(...marks);
-  const [name, loss, right] = ["bdi", "b", "b"].map((tag) => html(tag));
+  const [name, loss, right] = [html("bdi"), html("b"), html("b")];
   const mark = html("span");
   const title = html("p", { class: "mygpt-panel-name" }, mark, name);
-  const numbers = html("p", { class: "mygpt-numbers mygpt-number" },
-    html("span", {}, "loss ", loss), html("span", {}, "new points right ", right));
+  const numbers = html(
+    "p",
+    { class: "mygpt-numbers mygpt-number" },
+    html("span", {}, "loss ", loss),
+    html("span", {}, "new points right ", right),
+  );
   const said = html("p", { class: "mygpt-said" });
   const node = html("div", { class: "mygpt-side" }, title, plot.node, numbers, said);
+  /** @type {{ axes: Kit.Axes | null; learnt: TrainStack.Points | null; seen: Float64Array | null | undefined }} */
   const frame = { axes: null, learnt: null, seen: undefined };
 
+  /** @type {(size: number) => void} */
   function lay(size) {
-    const ends = { domain: [-REACH, REACH], ticks: [] };
+    const ends = { domain: /** @type {Kit.Pair} */ ([-REACH, REACH]), ticks: [] };
     const margin = { left: 1, right: 1, top: 1, bottom: 1 };
     frame.axes = plot.frame({ width: size, height: size, margin, x: ends, y: ends });
     Object.assign(frame, { learnt: null, seen: undefined });
     plot.node.style.maxWidth = `${size}px`;
   }
+  /** @type {(side: TrainStack.Side) => void} */
   function paint({ seen }) {
     if (frame.seen === seen || !canvas.isConnected) return; // without a page it has no colours
     frame.seen = seen;
     const style = getComputedStyle(canvas);
     const pair = ["--curve-0", "--curve-1"].map((colour) => channels(style.getPropertyValue(colour)));
     const bytes = planeColours(seen ?? new Float64Array(GRID * GRID), pair);
-    canvas.getContext("2d").putImageData(new ImageData(bytes, GRID, GRID), 0, 0);
+    canvas.getContext("2d")?.putImageData(new ImageData(bytes, GRID, GRID), 0, 0);
   }
   function draw() {
     const side = state.sides[i];
     node.hidden = !side;
-    if (!side) return;
+    if (!side || !frame.axes) return;
     if (frame.learnt !== side.now.learnt) drawPoints(marks, side.now.learnt, frame.axes);
     frame.learnt = side.now.learnt;
     paint(side);
     mark.replaceChildren(sample(looksOf(state.sides)[i]));
-    name.textContent = `${state.sides.length > 1 ? `${sideName(state, i).split(" ")[0]}: ` : ""}${
-      stackText(side.setting)}`;
+    const which = state.sides.length > 1 ? `${sideName(state, i).split(" ")[0]}: ` : "";
+    name.textContent = which + stackText(side.setting);
     loss.textContent = lossText(side.now.loss);
     right.textContent = shareText(side.right);
     said.textContent = verdict(side);
     said.classList.toggle("mygpt-lost", side.now.lost);
-    plot.root.setAttribute("aria-label", [
-      `${side.now.learnt.answers.length} points on two spirals, and which spiral the stack says at each place.`,
-      `${shareText(side.right)} of new points are right.`,
-    ].join(" "));
+    plot.root.setAttribute("aria-label", planeText(side));
   }
   const repaint = () => {
     frame.seen = undefined;
@@ -97,17 +122,24 @@ export function planeView(state, i) {
   return { node, lay, draw, repaint };
 }
 
-/** A picture whose axes are drawn anew only when they change. */
+/** A picture whose axes are drawn anew only when they change.
+ * @type {(title: string) => TrainStack.Steady} */
 function steadyPicture(title) {
   const plot = picture();
   const lines = [0, 1].map(() => emptyPath("mygpt-curve"));
   const view = axesWindow(plot, ...lines);
   const node = panel(title, plot);
-  let [axes, size, drawn] = [null, null, ""];
-  const lay = (width, height) => { [size, drawn] = [{ width, height }, ""]; };
+  let axes = /** @type {Kit.Axes | null} */ (null);
+  let size = { width: 1, height: 1 };
+  let drawn = "";
+  /** @type {(width: number, height: number) => void} */
+  const lay = (width, height) => {
+    [size, drawn] = [{ width, height }, ""];
+  };
+  /** @type {TrainStack.Steady["frame"]} */
   const frame = (x, y) => {
     const key = JSON.stringify([x, y]);
-    if (key === drawn) return axes;
+    if (axes && key === drawn) return axes;
     drawn = key;
     const longest = Math.max(...y.ticks.map(({ label }) => label.length));
     const margin = { left: 16 + 7 * longest, right: 12, top: 6, bottom: 40 };
@@ -118,10 +150,12 @@ function steadyPicture(title) {
   return { plot, node, lines, lay, frame };
 }
 
-const dress = (lines, sides) => looksOf(sides).forEach((look, i) =>
-  lines[i].setAttribute("class", `mygpt-curve mygpt-curve-${look}`));
+/** @type {(lines: SVGElement[], sides: TrainStack.Side[]) => void} */
+const dress = (lines, sides) =>
+  looksOf(sides).forEach((look, i) => lines[i].setAttribute("class", `mygpt-curve mygpt-curve-${look}`));
 
-/** The loss of every stack by step. */
+/** The loss of every stack by step.
+ * @type {(state: TrainStack.State) => TrainStack.Curves} */
 export function lossesView(state) {
   const { plot, node, lines, lay, frame } = steadyPicture("Loss by step");
   const guess = [svg("path", { class: "mygpt-guess" }), svg("text", { "text-anchor": "end" }, "guessing")];
@@ -131,7 +165,8 @@ export function lossesView(state) {
     const end = lastStep(state.done);
     const { scaleX, scaleY, left, right, top } = frame(
       { domain: [0, end], ticks: linearTicks(0, end, 4, 1), label: "step" },
-      { domain: [0, TALLEST], ticks: linearTicks(0, 1, 2) });
+      { domain: [0, TALLEST], ticks: linearTicks(0, 1, 2) },
+    );
     const y = scaleY(Math.LN2);
     guess[0].setAttribute("d", `M${left} ${y}H${right}`);
     guess[1].setAttribute("x", right - 2);
@@ -143,17 +178,24 @@ export function lossesView(state) {
       const shown = means.map((one) => Math.min(one, 9));
       line.setAttribute("d", linePath(steps, shown, scaleX, scaleY));
     });
-    ends.replaceChildren(...state.sides.filter(({ now }) => now.lost).map(({ now }) =>
-      svg("text", { x: scaleX(now.done) + 6, y: top + 12 }, "× diverged")));
-    const told = state.sides.map((side, i) =>
-      `${sideName(state, i)}: from ${lossText(side.now.losses[0])} to ${lossText(side.now.loss)}.`);
-    plot.root.setAttribute("aria-label",
-      `The loss at each of ${state.done} steps; guessing has ${fixed(Math.LN2, 2)}. ${told.join(" ")}`);
+    ends.replaceChildren(
+      ...state.sides
+        .filter(({ now }) => now.lost)
+        .map(({ now }) => svg("text", { x: scaleX(now.done) + 6, y: top + 12 }, "× diverged")),
+    );
+    const told = state.sides.map(
+      (side, i) => `${sideName(state, i)}: from ${lossText(side.now.losses[0])} to ${lossText(side.now.loss)}.`,
+    );
+    plot.root.setAttribute(
+      "aria-label",
+      `The loss at each of ${state.done} steps; guessing has ${fixed(Math.LN2, 2)}. ${told.join(" ")}`,
+    );
   }
   return { node, lay, draw };
 }
 
-/** A size by block, of every stack, on a log scale. */
+/** A size by block, of every stack, on a log scale.
+ * @type {(state: TrainStack.State, block: { title: string; what: string; key: keyof TrainStack.Sizes; first: number; label: string }) => TrainStack.Curves} */
 function byBlockView(state, { title, what, key, first, label }) {
   const { plot, node, lines, lay, frame } = steadyPicture(title);
   function draw() {
@@ -162,7 +204,8 @@ function byBlockView(state, { title, what, key, first, label }) {
     const [low, high] = powerSpan(lists);
     const { scaleX, scaleY } = frame(
       { domain: [first, Math.max(last, first + 1)], ticks: linearTicks(first, last, 6, 1), label },
-      { domain: [low - 0.1, high + 0.1], ticks: logTicks(low, high, 5) });
+      { domain: [low - 0.1, high + 0.1], ticks: logTicks(low, high, 5) },
+    );
     dress(lines, state.sides);
     lines.forEach((line, i) => {
       const list = lists[i] ?? [];
@@ -170,21 +213,33 @@ function byBlockView(state, { title, what, key, first, label }) {
       const path = linePath(places, list, scaleX, scaleY);
       line.setAttribute("d", path.includes("L") ? path : `${path}${path && "h0.1"}`);
     });
-    const ends = state.sides.map(({ sizes }, i) => `${sideName(state, i)}: ${
-      lossText(sizes[key][0])} at block ${first}, ${lossText(sizes[key].at(-1))} at the last.`);
+    const ends = state.sides.map(
+      ({ sizes }, i) =>
+        `${sideName(state, i)}: ${lossText(
+          sizes[key][0],
+        )} at block ${first}, ${lossText(sizes[key][sizes[key].length - 1])} at the last.`,
+    );
     plot.root.setAttribute("aria-label", `${what} ${ends.join(" ")}`);
   }
   return { node, lay, draw };
 }
 
-export const signalView = (state) => byBlockView(state, {
-  title: "Signal after each block",
-  what: "Standard deviation of what leaves each block.", key: "signal", first: 0,
-  label: "block (0: what enters the first)",
-});
+/** @type {(state: TrainStack.State) => TrainStack.Curves} */
+export const signalView = (state) =>
+  byBlockView(state, {
+    title: "Signal after each block",
+    what: "Standard deviation of what leaves each block.",
+    key: "signal",
+    first: 0,
+    label: "block (0: what enters the first)",
+  });
 
-export const gradientView = (state) => byBlockView(state, {
-  title: "Gradient of each block’s first matrix",
-  what: "Length of the gradient of each block's first matrix.", key: "gradient", first: 1,
-  label: "block",
-});
+/** @type {(state: TrainStack.State) => TrainStack.Curves} */
+export const gradientView = (state) =>
+  byBlockView(state, {
+    title: "Gradient of each block’s first matrix",
+    what: "Length of the gradient of each block's first matrix.",
+    key: "gradient",
+    first: 1,
+    label: "block",
+  });

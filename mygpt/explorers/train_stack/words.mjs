@@ -5,66 +5,90 @@ import { LOOKED_BACK, MAX_STEPS, TASKS } from "./course.mjs";
 import { BENDS, WIRINGS } from "./net.mjs";
 import { significant } from "../kit/picture.mjs";
 
-export const TASK_NAMES = [["short", "Short spirals"], ["long", "Long spirals"]];
-export const WIRING_NAMES = [
-  ["plain", "Plain"], ["residual", "Residual"], ["pre-norm", "Pre-norm"], ["post-norm", "Post-norm"],
+/** @type {[string, string][]} */
+export const TASK_NAMES = [
+  ["short", "Short spirals"],
+  ["long", "Long spirals"],
 ];
-export const BEND_NAMES = [["relu", "ReLU"], ["gelu", "GELU"], ["silu", "SiLU"]];
+/** @type {[string, string][]} */
+export const WIRING_NAMES = [
+  ["plain", "Plain"],
+  ["residual", "Residual"],
+  ["pre-norm", "Pre-norm"],
+  ["post-norm", "Post-norm"],
+];
+/** @type {[string, string][]} */
+export const BEND_NAMES = [
+  ["relu", "ReLU"],
+  ["gelu", "GELU"],
+  ["silu", "SiLU"],
+];
 export const MAX_DEPTH = 40;
 export const MAX_SEED = 99;
 export const GAINS = [0.5, 0.7, 0.85, 1, 1.2, 1.4, 1.7, 2, 2.4, 2.8, 3.3, 4];
-export const RATES = [-4, -3, -2, -1].flatMap((power) =>
-  [1, 1.5, 2, 3, 5, 7].map((digit) => Number(`${digit}e${power}`))).concat(1);
-export const DEFAULT = {
-  wiring: "residual", depth: 20, activation: "relu", gain: 1, rate: 0.003, seed: 0,
-};
+export const RATES = [-4, -3, -2, -1]
+  .flatMap((power) => [1, 1.5, 2, 3, 5, 7].map((digit) => Number(`${digit}e${power}`)))
+  .concat(1);
+/** @type {TrainStack.Setting} */
+export const DEFAULT = { wiring: "residual", depth: 20, activation: "relu", gain: 1, rate: 0.003, seed: 0 };
 const LINK = "#stack=";
 const GUESSING = Math.LN2;
 
-/** The place among some values that is nearest to one, by ratio. */
+/** The place among some values that is nearest to one, by ratio.
+ * @type {(values: number[], value: number) => number} */
 export function nearest(values, value) {
   const away = values.map((one) => Math.abs(Math.log(one / value)));
   return Math.max(0, away.indexOf(Math.min(...away)));
 }
 
-const isWhole = (low, high) => (value) => Number.isInteger(value) && value >= low && value <= high;
-const isAbove0 = (high) => (value) => Number.isFinite(value) && value > 0 && value <= high;
+/** @type {(low: number, high: number) => TrainStack.Fits} */
+const isWhole = (low, high) => (value) => Number.isInteger(value) && Number(value) >= low && Number(value) <= high;
+/** @type {(high: number) => TrainStack.Fits} */
+const isAbove0 = (high) => (value) => Number.isFinite(value) && Number(value) > 0 && Number(value) <= high;
+/** @type {Record<keyof TrainStack.Setting, [fits: TrainStack.Fits, what: string]>} */
 const RULES = {
-  wiring: [(value) => Object.hasOwn(WIRINGS, value), `one of ${Object.keys(WIRINGS).join(", ")}`],
+  wiring: [(value) => Object.hasOwn(WIRINGS, String(value)), `one of ${Object.keys(WIRINGS).join(", ")}`],
   depth: [isWhole(1, MAX_DEPTH), `a whole number from 1 to ${MAX_DEPTH}`],
-  activation: [(value) => Object.hasOwn(BENDS, value), `one of ${Object.keys(BENDS).join(", ")}`],
+  activation: [(value) => Object.hasOwn(BENDS, String(value)), `one of ${Object.keys(BENDS).join(", ")}`],
   gain: [isAbove0(10), "above 0 and at most 10"],
   rate: [isAbove0(10), "above 0 and at most 10"],
   seed: [isWhole(0, MAX_SEED), `a whole number from 0 to ${MAX_SEED}`],
 };
 
-/** A setting as the traits have it; what no page can use is as in the default. */
+const NAMES = /** @type {(keyof TrainStack.Setting)[]} */ (Object.keys(RULES));
+
+/** A setting as the traits have it; what no page can use is as in the default.
+ * @type {(given: object) => TrainStack.Setting} */
 export function settingOf(given) {
-  return Object.fromEntries(Object.entries(RULES).map(([name, [fits]]) =>
-    [name, fits(given?.[name]) ? given[name] : DEFAULT[name]]));
+  const found = new Map(Object.entries(given ?? {}));
+  const chosen = NAMES.map((name) => [name, RULES[name][0](found.get(name)) ? found.get(name) : DEFAULT[name]]);
+  return Object.fromEntries(chosen);
 }
 
-/** The address of a task and one setting or two: `#stack=short;plain,20,relu,1,0.003,0`. */
+/** The address of a task and one setting or two: `#stack=short;plain,20,relu,1,0.003,0`.
+ * @type {(task: string, settings: TrainStack.Setting[]) => string} */
 export function linkOf(task, settings) {
-  const lists = settings.map((one) => Object.keys(RULES).map((name) => one[name]).join(","));
+  const lists = settings.map((one) => NAMES.map((name) => one[name]).join(","));
   return LINK + [task, ...lists].join(";");
 }
 
+/** @type {(text: string) => TrainStack.Setting} */
 function settingIn(text) {
   const given = text.split(",");
-  const names = Object.keys(RULES);
-  if (given.length !== names.length) {
-    throw new Error(`a setting has ${names.length} parts (${names.join(", ")}), not ${given.length}`);
+  if (given.length !== NAMES.length) {
+    throw new Error(`a setting has ${NAMES.length} parts (${NAMES.join(", ")}), not ${given.length}`);
   }
-  return Object.fromEntries(names.map((name, i) => {
+  const values = NAMES.map((name, i) => {
     const value = ["wiring", "activation"].includes(name) ? given[i] : Number(given[i] || NaN);
     const [fits, what] = RULES[name];
     if (!fits(value)) throw new Error(`its ${name} must be ${what}, not “${given[i].slice(0, 20)}”`);
     return [name, value];
-  }));
+  });
+  return Object.fromEntries(values);
 }
 
-/** What an address's hash asks for; undefined for another hash. Throws where there is no such thing. */
+/** What an address's hash asks for; undefined for another hash. Throws where there is no such thing.
+ * @type {(hash: string) => { task: string; settings: TrainStack.Setting[] } | undefined} */
 export function linkedSettings(hash) {
   if (!hash.startsWith(LINK)) return undefined;
   const [task, ...lists] = hash.slice(LINK.length).split(";");
@@ -76,43 +100,59 @@ export function linkedSettings(hash) {
 }
 
 const SIDES = ["Left", "Right"];
-const nameOf = (names, key) => names.find(([one]) => one === key)[1];
+/** @type {(names: [string, string][], key: string) => string} */
+const nameOf = (names, key) => names.find(([one]) => one === key)?.[1] ?? key;
+/** @type {(depth: number) => string} */
 const blocks = (depth) => `${depth} block${depth === 1 ? "" : "s"}`;
+/** @type {(rate: number) => string} */
 export const rateText = (rate) => (rate >= 0.001 ? String(Number(rate.toPrecision(4))) : significant(rate));
 
+/** @type {(gain: number) => string} */
 export const gainText = (gain) => String(Number(gain.toPrecision(4)));
 
-/** The name of a side, where there are two. */
+/** The name of a side, where there are two.
+ * @type {(state: { sides: unknown[] }, i: number) => string} */
 export const sideName = ({ sides }, i) => (sides.length > 1 ? `${SIDES[i]} stack` : "Stack");
 
-/** A stack in a few words. */
+/** A stack in a few words.
+ * @type {(setting: TrainStack.Setting) => string} */
 export const stackText = ({ wiring, depth }) => `${nameOf(WIRING_NAMES, wiring)}, ${blocks(depth)}`;
 
-/** The whole setting, for paper and for listeners. */
+/** The whole setting, for paper and for listeners.
+ * @type {(state: { task: string; sides: { setting: TrainStack.Setting }[] }) => string} */
 export function settingText({ task, sides }) {
-  const one = ({ setting }, i) => `${sides.length > 1 ? `${SIDES[i]}: ` : ""}${stackText(setting)}, ${
-    nameOf(BEND_NAMES, setting.activation)}, gain ${gainText(setting.gain)}, learning rate ${
-    rateText(setting.rate)}, seed ${setting.seed}.`;
+  /** @type {(side: { setting: TrainStack.Setting }, i: number) => string} */
+  const one = ({ setting }, i) =>
+    `${sides.length > 1 ? `${SIDES[i]}: ` : ""}${stackText(setting)}, ${nameOf(
+      BEND_NAMES,
+      setting.activation,
+    )}, gain ${gainText(setting.gain)}, learning rate ${rateText(setting.rate)}, seed ${setting.seed}.`;
   return [`${nameOf(TASK_NAMES, task)}.`, ...sides.map(one)].join(" ");
 }
 
+/** @type {Record<string, string>} */
 const SAID = { depth: "blocks", rate: "learning rate" };
 
-/** In what two settings differ. */
+/** In what two settings differ.
+ * @type {(sides: { setting: TrainStack.Setting }[]) => string} */
 export function differenceText(sides) {
   if (sides.length < 2) return "";
   const [a, b] = sides.map(({ setting }) => setting);
-  const names = Object.keys(RULES).filter((name) => a[name] !== b[name]).map((name) => SAID[name] ?? name);
+  const differing = NAMES.filter((name) => a[name] !== b[name]);
+  const names = differing.map((name) => SAID[name] ?? name);
   if (!names.length) return "The two stacks are the same.";
   const last = names.pop();
   const all = names.length ? `${names.join(", ")} and ${last}` : last;
   return `The two stacks differ ${names.length ? "" : "only "}in ${all}.`;
 }
 
+/** @type {(loss: number) => string} */
 export const lossText = (loss) => (!Number.isFinite(loss) ? "too large" : significant(loss));
+/** @type {(share: number | null) => string} */
 export const shareText = (share) => (share === null ? "…" : `${Math.round(100 * share)} %`);
 
-/** What has become of a stack. */
+/** What has become of a stack.
+ * @type {(side: TrainStack.Side) => string} */
 export function verdict({ now, sizes, right, recent }) {
   if (now.lost && !now.done) {
     return "The loss is too large before the first step. Try a smaller gain.";
@@ -131,20 +171,26 @@ export function verdict({ now, sizes, right, recent }) {
   return right >= 0.95 ? "It has learned the spirals." : "It has learned part of the spirals.";
 }
 
-const statusOf = (state, side, i) => `${sideName(state, i)}: loss ${lossText(side.now.loss)}, ${
-  shareText(side.right)} of new points right. ${verdict(side)}`;
+/** @type {(state: TrainStack.State, side: TrainStack.Side, i: number) => string} */
+const statusOf = (state, side, i) =>
+  `${sideName(state, i)}: loss ${lossText(side.now.loss)}, ${shareText(
+    side.right,
+  )} of new points right. ${verdict(side)}`;
 
-/** Where the training stands, for listeners. */
+/** Where the training stands, for listeners.
+ * @type {(state: TrainStack.State) => string} */
 export function sentenceOf(state) {
   return [`Step ${state.done}.`, ...state.sides.map((side, i) => statusOf(state, side, i))].join(" ");
 }
 
-/** What two axes span: steps up to a round number. */
+/** What two axes span: steps up to a round number.
+ * @type {(done: number) => number} */
 export function lastStep(done) {
   return [50, 100, 200, 500, 1000, 2000, MAX_STEPS].find((end) => end >= done) ?? MAX_STEPS;
 }
 
-/** At most some points of a list of losses: its own, or the means of stretches of equal length. */
+/** At most some points of a list of losses: its own, or the means of stretches of equal length.
+ * @type {(losses: number[], most?: number) => { steps: number[]; means: number[] }} */
 export function thinnedLosses(losses, most = 250) {
   const stretch = Math.ceil(losses.length / most);
   const steps = [];
@@ -158,10 +204,12 @@ export function thinnedLosses(losses, most = 250) {
   return { steps, means };
 }
 
-/** The powers of ten of some sizes; NaN for what has none. */
+/** The powers of ten of some sizes; NaN for what has none.
+ * @type {(list: number[]) => number[]} */
 export const powersOf = (list) => list.map((one) => (one > 0 && Number.isFinite(one) ? Math.log10(one) : NaN));
 
-/** Whole powers of ten around some lists of powers, at least two apart. */
+/** Whole powers of ten around some lists of powers, at least two apart.
+ * @type {(lists: number[][]) => Kit.Pair} */
 export function powerSpan(lists) {
   const found = lists.flat().filter((one) => !Number.isNaN(one));
   if (!found.length) return [-1, 1];
@@ -169,4 +217,5 @@ export function powerSpan(lists) {
   return [low, Math.max(Math.ceil(Math.max(...found)), low + 2)];
 }
 
+/** @type {(value: number) => number} */
 export const stepsOf = (value) => clamp(Math.round(value) || 0, 0, MAX_STEPS);

@@ -1,0 +1,16 @@
+declare namespace BlockWalk {
+  interface Traits {
+    names: string[];
+    notes: string[];
+    before: number[];
+    widths: number[];
+    tokens: string[];
+    data: DataView;
+    stage: number;
+    position: number;
+  }
+  type State = ReturnType<typeof import("./widget.mjs").walkState>;
+  interface Frame extends Kit.Axes {
+    band: Kit.Band;
+  }
+}

@@ -1,0 +1,133 @@
+// What the reader presses, moves and ticks.
+
+import { html } from "./drawing.mjs";
+
+/** An element that takes the keyboard: JupyterLab must leave its keys alone.
+ * @type {<K extends keyof HTMLElementTagNameMap>(tag: K, attributes?: Kit.Attributes, ...children: Kit.Child[]) => HTMLElementTagNameMap[K]} */
+export function control(tag, attributes = {}, ...children) {
+  return html(tag, { "data-lm-suppress-shortcuts": "true", ...attributes }, ...children);
+}
+
+/** A secondary button; while `able(false)` it keeps its focus and does nothing.
+ * @type {(text: string, press: () => void, attributes?: Kit.Attributes) => Kit.Button} */
+export function button(text, press, attributes = {}) {
+  const node = control("button", { type: "button", class: "mygpt-button", ...attributes }, text);
+  let ready = true;
+  /** @type {(now: boolean) => void} */
+  const able = (now) => {
+    ready = now;
+    node.setAttribute("aria-disabled", !now);
+  };
+  node.addEventListener("click", () => {
+    if (ready) press();
+  });
+  return { node, able };
+}
+
+/** A group of buttons of which one is pressed; `show(value)` presses another.
+ * @type {<V>(label: string, options: [V, string][], choose: (value: V) => void) => Kit.Control<V | undefined>} */
+export function choice(label, options, choose) {
+  const buttons = options.map(([value, text]) => {
+    const one = control("button", { type: "button" }, text);
+    one.addEventListener("click", () => choose(value));
+    return one;
+  });
+  const group = html("div", { class: "mygpt-choice", role: "group", "aria-label": label }, ...buttons);
+  /** @type {(value: any) => void} */
+  const show = (value) => {
+    options.forEach(([option], i) => buttons[i].setAttribute("aria-pressed", option === value));
+  };
+  return { node: group, show };
+}
+
+/** A choice with its name over it.
+ * @type {<V>(label: string, options: [V, string][], choose: (value: V) => void) => Kit.Control<V | undefined>} */
+export function named(label, options, choose) {
+  const part = choice(label, options, choose);
+  const title = html("span", { class: "mygpt-slider-head", "aria-hidden": "true" }, label);
+  return { ...part, node: html("div", { class: "mygpt-named" }, title, part.node) };
+}
+
+/** A labelled slider over a short list of values; `show(value)` moves it.
+ * @type {<V>(label: string, values: V[], format: (value: V) => string, choose: (value: V) => void) => Kit.Control<V> & { node: HTMLLabelElement }} */
+export function slider(label, values, format, choose) {
+  const input = control("input", { type: "range", min: 0, max: values.length - 1, step: 1 });
+  const output = html("span", { class: "mygpt-number", "aria-hidden": "true" });
+  const head = html("span", { class: "mygpt-slider-head" }, html("span", {}, label), output);
+  const node = html("label", { class: "mygpt-slider" }, head, input);
+  /** @type {(index: number) => void} */
+  const at = (index) => {
+    const text = format(values[index]);
+    input.value = String(index);
+    output.textContent = text;
+    input.setAttribute("aria-valuetext", text);
+    input.style.setProperty("--filled", `${(100 * index) / (values.length - 1)}%`);
+  };
+  input.addEventListener("input", () => choose(values[input.valueAsNumber]));
+  return { node, show: (value) => at(values.indexOf(value)) };
+}
+
+/** A labelled slider that sets a trait; `draw()` moves it to where the trait is.
+ * @type {<T, K extends keyof T>(state: Kit.Store<T>, trait: K, label: string, values: T[K][], format: (value: T[K]) => string) => { node: HTMLElement; draw(): void }} */
+export function traitSlider(state, trait, label, values, format) {
+  const changes = (/** @type {unknown} */ value) => /** @type {any} */ ({ [trait]: value });
+  const part = slider(label, values, format, (value) => state.write(changes(value)));
+  return { node: part.node, draw: () => part.show(state.get(trait)) };
+}
+
+/** A labelled slider from 0 to a last value that may change; `show(index, last, text)` moves it.
+ * @type {(label: string, choose: (index: number) => void) => Kit.Stepper} */
+export function stepper(label, choose) {
+  const input = control("input", { type: "range", min: 0, step: 1 });
+  const output = html("span", { class: "mygpt-number", "aria-hidden": "true" });
+  const head = html("span", { class: "mygpt-slider-head" }, html("span", {}, label), output);
+  const node = html("label", { class: "mygpt-slider" }, head, input);
+  input.addEventListener("input", () => choose(input.valueAsNumber));
+  /** @type {Kit.Stepper["show"]} */
+  const show = (index, last, text) => {
+    input.max = String(last);
+    input.value = String(index);
+    input.disabled = last === 0;
+    input.setAttribute("aria-valuetext", text);
+    input.style.setProperty("--filled", `${(100 * index) / (last || 1)}%`);
+    output.textContent = text;
+  };
+  return { node, show };
+}
+
+/** A labelled checkbox; `show(checked)` sets it.
+ * @type {(content: Kit.Child[], choose: (checked: boolean) => void) => Kit.Control<boolean>} */
+export function tick(content, choose) {
+  const input = control("input", { type: "checkbox" });
+  input.addEventListener("change", () => choose(input.checked));
+  const node = html("label", { class: "mygpt-tick" }, input, ...content);
+  return {
+    node,
+    show: (checked) => {
+      input.checked = checked;
+    },
+  };
+}
+
+/**
+ * A native range input laid over the x axis of a picture, so that its thumb is the handle of the
+ * cursor: arrow keys, touch and screen readers come with it.
+ * @type {(label: string, choose: (index: number) => void) => Kit.Handle}
+ */
+export function axisHandle(label, choose) {
+  const input = control("input", { type: "range", class: "mygpt-handle", "aria-label": label, step: 1 });
+  input.addEventListener("input", () => choose(input.valueAsNumber));
+  /** @type {Kit.Handle["place"]} */
+  const place = ({ left, right, bottom }) => {
+    input.style.left = `${left - 12}px`;
+    input.style.width = `${right - left + 24}px`;
+    input.style.top = `${bottom - 22}px`;
+  };
+  /** @type {Kit.Handle["show"]} */
+  const show = (index, last, text) => {
+    input.max = String(last);
+    input.value = String(index);
+    input.setAttribute("aria-valuetext", text);
+  };
+  return { node: input, place, show };
+}

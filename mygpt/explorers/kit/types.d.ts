@@ -1,0 +1,283 @@
+// What the explorers' modules hand each other. Checked by `make javascript`; no page has this file.
+
+declare namespace Kit {
+  type Pair = [number, number];
+  /** Numbers in a row: a list, or typed. */
+  type Numbers = ArrayLike<number> & Iterable<number>;
+  type Child = Node | string;
+  type Attributes = Record<string, string | number | boolean | null | undefined>;
+
+  /** A widget's model, as anywidget and kit/model.mjs have it, of which T are the traits. */
+  interface Model<T> {
+    get<K extends keyof T>(name: K): T[K];
+    set<K extends keyof T>(name: K, value: T[K]): void;
+    set(changes: Partial<T>): void;
+    on(events: string, call: Listener): void;
+    off(event?: string | null, call?: Listener): void;
+    save_changes(): void;
+    send(content?: unknown): void;
+  }
+  type Listener = (...args: any[]) => void;
+  type AnyModel = Model<Record<string, unknown>>;
+  /** A state that was saved: of what is sent as base64, the path in the state. */
+  interface Saved {
+    state: Record<string, unknown>;
+    buffers: { path: (string | number)[]; data: string }[];
+  }
+  type TraitsOf<M> = M extends Model<infer T> ? T : never;
+  /** What anywidget hands `render`, of traits T. */
+  interface Given<T> {
+    model: Model<T & Described>;
+    el: HTMLElement;
+  }
+  /** The trait of every explorer. */
+  interface Described {
+    description: string;
+  }
+  /** What `store` adds to an explorer's fields. */
+  interface Store<T> {
+    get<K extends keyof T>(trait: K): T[K];
+    write(changes: Partial<T>): void;
+  }
+  type Explorer = {
+    render(given: { model: Model<any>; el: HTMLElement }): unknown;
+    initialize?(given: { model: Model<any> }): unknown;
+  };
+
+  /** What `mount` puts on the page: the listener of each trait, and what takes the explorer down. */
+  interface Mounted<T> extends Given<T> {
+    root: HTMLElement;
+    layout(width: number): void;
+    listeners: Partial<Record<keyof (T & Described), () => void>>;
+    undo: (() => void)[];
+  }
+
+  interface Size {
+    width: number;
+    height: number;
+  }
+  interface Box {
+    left: number;
+    right: number;
+    top: number;
+    bottom: number;
+  }
+  interface Scale {
+    (value: number): number;
+    invert(position: number): number;
+  }
+  interface Tick {
+    at: number;
+    label: string;
+  }
+  /** A picture's axis: what it spans, its ticks, and of which value the line is stronger. */
+  interface Axis {
+    domain: Pair;
+    ticks: Tick[];
+    strong?: number;
+    label?: string;
+    drop?: number;
+  }
+  interface Frame extends Size {
+    margin: Box;
+    x: Axis;
+    y: Axis;
+  }
+  interface Axes extends Box {
+    scaleX: Scale;
+    scaleY: Scale;
+  }
+  interface Band {
+    step: number;
+    width: number;
+    start(index: number): number;
+    middle(index: number): number;
+    invert(position: number): number;
+  }
+  interface Picture {
+    node: HTMLElement;
+    root: SVGSVGElement;
+    curves: SVGGElement;
+    cursor: SVGGElement;
+    front: SVGGElement;
+    frame(frame: Frame): Axes;
+    pointerX(event: MouseEvent): number;
+    pointerY(event: MouseEvent): number;
+  }
+  interface Tooltip {
+    node: HTMLElement;
+    show(x: number, axes: Box, width: number, points: Pair[], rows: Child[]): void;
+    hide(): void;
+  }
+  interface Cell {
+    row: number;
+    column: number;
+  }
+  interface Heat extends Cells {
+    numbers: Numbers;
+    height: number;
+    limit: number;
+    signed?: boolean;
+    decimals?: number;
+  }
+  interface Cells {
+    rows: number;
+    columns: number;
+  }
+
+  /** A control of the value that a trait has. */
+  interface Control<V> {
+    node: HTMLElement;
+    show(value: V): void;
+  }
+  interface Stepper {
+    node: HTMLElement;
+    show(index: number, last: number, text: string): void;
+  }
+  interface Handle extends Stepper {
+    node: HTMLInputElement;
+    place(box: Pick<Box, "left" | "right" | "bottom">): void;
+  }
+  interface Field {
+    node: HTMLElement;
+    input: HTMLInputElement;
+    show(value: number): void;
+    wrong(now: boolean): void;
+  }
+  interface OptionList {
+    node: HTMLElement;
+    open(texts: string[], index: number): void;
+    close(): void;
+    move(step: number): void;
+    isOpen(): boolean;
+    active(): string | undefined;
+  }
+  /** The settings of a combobox; see kit/combobox.mjs. */
+  interface Combobox {
+    id: string;
+    span(text: string, caret: number): { start: number; end: number };
+    suggest(prefix: string): string[];
+    whole(prefix: string): boolean;
+    typed(text: string, caret: number): void;
+    enter?(): void;
+    left?(): void;
+    after?: string;
+  }
+  interface ValueSlider {
+    label: string;
+    low: number;
+    high: number;
+    step: number;
+    choose(value: number): void;
+  }
+  /** A table of read-outs whose columns have the keys K. */
+  interface Readings<K extends string> {
+    node: HTMLTableElement;
+    cells: Record<K, HTMLTableCellElement>[];
+    body: HTMLTableRowElement[];
+    mark(key: string): void;
+  }
+  interface Heatmap {
+    node: HTMLElement;
+    canvas: HTMLCanvasElement;
+    legend: HTMLElement;
+    draw(heat: Heat): void;
+    mark(row: number | null, column: number | null): void;
+    under(event: MouseEvent): Cell;
+  }
+  interface RowLabels {
+    node: HTMLElement;
+    fill(words: string[]): void;
+    draw(room: { height: number; least?: number; chosen: number }): boolean[];
+  }
+  interface Button {
+    node: HTMLButtonElement;
+    able(now: boolean): void;
+  }
+
+  /** A text with a number, and a neuron's list of them. */
+  interface TextAndNumber {
+    text: string;
+    number: number;
+  }
+  /** The state of an explorer of curves; see kit/curves.mjs. */
+  interface CurveState {
+    names: string[];
+    x: Numbers;
+    readonly at: number;
+    readonly shown: [number, Numbers][];
+    hovered: number | null;
+    width: number;
+    moveTo(at: number): void;
+    get(trait: "visible"): string[];
+    get(trait: "quantity"): string;
+    write(changes: { visible: string[] }): void;
+  }
+  interface CursorPlot extends Picture {
+    axes: Axes;
+    under(event: MouseEvent): number;
+    draw(curves: [string | number, Numbers][], frame: Frame, jump?: number): void;
+    drawCursor(curves: [string | number, Numbers][]): void;
+    stop(): void;
+  }
+  /** The state of an explorer of memories; see kit/neurons.mjs. */
+  interface NeuronState {
+    tokens: string[];
+    neurons: number;
+    ranked: number[];
+    hovered: Cell | null;
+    width: number;
+    get(trait: "token" | "neuron"): number;
+    write(changes: { token?: number; neuron?: number }): void;
+  }
+  type TextAt = (row: number, neuron: number) => string;
+  interface NeuronMap {
+    node: HTMLElement;
+    heat: Heatmap;
+    fill(): void;
+    lay(size: { gutter: number; tall: number; side?: number }): void;
+    paint(numbers: Numbers, limit: number, decimals?: number): void;
+    drawToken(token: number): boolean[];
+    drawNeuron(neuron: number, text: string): void;
+    drawHint(): void;
+    follow(other: HTMLElement): () => void;
+  }
+  interface NeuronList {
+    count: number;
+    parts: string[];
+    neuronAt(i: number): number;
+    attributes?: Attributes;
+  }
+  interface CurveTable<K extends string> {
+    caption: string;
+    heading: string;
+    columns: [K, string][];
+    text(key: K, i: number): string;
+  }
+  /** What a page shows of the chosen activations: sizes in pixels. */
+  interface MapSize {
+    gutter: number;
+    side: number;
+    tall: number;
+    room: number;
+  }
+  /** The value of an activation at z, and its slope there, where its value is a. */
+  type Activation = [value: (z: number) => number, slope: (z: number, a: number) => number];
+  /** A part of a stacked bar; `text` is what so many pixels have room for. */
+  interface Part {
+    mark: string;
+    amount: number;
+    text(pixels: number): string;
+  }
+}
+
+/** The host of the site's pages, and the explorers that their scripts have brought. */
+interface Window {
+  bookHost?: { models: Map<string, Kit.AnyModel> };
+  bookExplorers?: Record<string, Kit.Explorer>;
+}
+
+/** A page makes text of what an attribute is set to. */
+interface Element {
+  setAttribute(name: string, value: string | number | boolean): void;
+}

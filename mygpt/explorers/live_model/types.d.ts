@@ -1,0 +1,189 @@
+declare namespace LiveModel {
+  interface Traits {
+    words: string[];
+    shapes: [name: string, shape: number[]][];
+    weights: DataView;
+    heads: number;
+    activation: string;
+    facts: Fact[];
+    texts: string[];
+    trigger_layers: number[];
+    trigger_data: DataView;
+    moment_data: DataView;
+    rewriting: Rewriting;
+    form: "whole" | "small" | "cover";
+    prompt: string;
+    layer: number;
+    neuron: number;
+    token: number;
+    edits: Edit[];
+  }
+  type State = ReturnType<typeof import("./state.mjs").liveState>;
+  /** A prompt, and its right answer. */
+  type Fact = [prompt: string, right: string];
+  interface Rewriting {
+    step: number;
+    enough: number;
+    steps: number;
+  }
+  /** A model as it is sent. */
+  interface Packed {
+    layout: [name: string, shape: number[]][];
+    bytes: DataView;
+    heads: number;
+    activation: string;
+    rewriting: Rewriting;
+  }
+  interface Linear {
+    outs: number;
+    ins: number;
+    weight: Float64Array;
+    bias: Float64Array;
+  }
+  interface Norm {
+    weight: Float64Array;
+    bias: Float64Array;
+  }
+  interface Mlp {
+    fc1: Linear;
+    fc2: Linear;
+    values: Float64Array;
+    ln: Norm;
+  }
+  interface Layer {
+    ln: Norm;
+    q: Linear;
+    k: Linear;
+    v: Linear;
+    o: Linear;
+    mlp: Mlp | null;
+  }
+  interface Gpt {
+    vocab: number;
+    width: number;
+    heads: number;
+    layers: Layer[];
+    rewriting: Rewriting;
+    activation(z: number): number;
+    neurons: number;
+    positions: number;
+    embedding: Float64Array;
+    position: Float64Array;
+    lnF: Norm;
+    directions?: Float64Array;
+  }
+  interface Addition {
+    u: Float64Array;
+    v: Float64Array;
+  }
+  /** The edits of a layer, as `forward` takes them. */
+  interface Compiled {
+    scale: Float64Array | null;
+    values: Map<number, Float64Array>;
+    additions: Addition[];
+    heads: number;
+    network: number;
+  }
+  type Edits = (Compiled | null)[] | null;
+  interface Pass {
+    logits: Float64Array;
+    hidden: (Float64Array | null)[];
+    own: (Float64Array | null)[];
+    stream: Float64Array;
+    stds: Float64Array;
+  }
+  interface Part {
+    layer: number;
+    part: "heads" | "network";
+  }
+  /** An edit, which names words as they are written. */
+  type Edit =
+    | { kind: "scale"; layer: number; neuron: number | number[]; factor: number; prompt?: undefined }
+    | { kind: "value"; layer: number; neuron: number; word: string; prompt?: undefined }
+    | { kind: "rewrite"; prompt: string; word: string }
+    | { kind: "part"; layer: number; part: "heads" | "network"; factor: number; prompt?: undefined };
+  /** The same with words by their ids. */
+  type NumberedEdit =
+    | { kind: "scale"; layer: number; neuron: number | number[]; factor: number }
+    | { kind: "value"; layer: number; neuron: number; word: number }
+    | { kind: "rewrite"; ids: number[]; word: number }
+    | { kind: "part"; layer: number; part: "heads" | "network"; factor: number };
+  type Held = { neurons: number[]; heads?: undefined } | { neurons?: undefined; heads: number };
+  /** What is answered: a word, and its probability. */
+  interface Said {
+    best: string;
+    share: number;
+  }
+  interface Answer extends Said {
+    pass: Pass;
+    shares: Float64Array;
+    order: number[];
+  }
+  interface ToFact {
+    word: string;
+    share: number;
+  }
+  /** What became of the answer to a fact. */
+  interface Other {
+    prompt?: string;
+    before: ToFact;
+    after: ToFact;
+  }
+  /** The model, and all that is said of it. */
+  interface Unpacked {
+    words: string[];
+    places: Map<string, number>;
+    gpt: Gpt;
+    neurons: number;
+    blocks: number[];
+    layers: number[];
+    several: boolean;
+    factor: Float64Array | null;
+    longest: number;
+    triggerLayers: number[];
+    triggers: Kit.TextAndNumber[][];
+    facts: Fact[];
+  }
+  interface Asking {
+    compiled(edits: Edit[]): Edits;
+    answer(prompt: string, edits: Edit[]): Answer;
+    answers(edits: Edit[]): ToFact[];
+  }
+  /** What a text in the field is: a good prompt, or what is wrong with it. */
+  interface Reading {
+    prompt: string;
+    good: boolean;
+    wrong: boolean;
+    long: boolean;
+    message: string;
+  }
+  interface Linked {
+    of?: number;
+    prompt: string;
+    layer: number;
+    neuron: number;
+    token: number;
+    edits: Edit[];
+  }
+  interface Known {
+    words: { has(word: string): boolean };
+    longest: number;
+    blocks: number[];
+    layers: number[];
+    neurons: number;
+    rewrites: boolean;
+  }
+  interface MapView {
+    head: HTMLElement;
+    node: HTMLElement;
+    foot: HTMLElement;
+    paint(): void;
+    draw(): void;
+    drawToken(): void;
+    drawNeuron(): void;
+    drawHint(): void;
+    describe(text: string): void;
+    follow(): () => void;
+  }
+  type Views = ReturnType<typeof import("./widget.mjs").liveViews>;
+}

@@ -1,0 +1,68 @@
+// What mygpt.sampling makes of logits, and what is drawn from it; no page is touched here.
+
+import { softmax } from "../kit/drawing.mjs";
+
+export const SHOWN = 12;
+
+/** Ids from the largest number to the smallest, of equal ones the earlier first.
+ * @type {(numbers: Kit.Numbers) => number[]} */
+export function descending(numbers) {
+  return Array.from(numbers, (_, i) => i).sort((a, b) => numbers[b] - numbers[a] || a - b);
+}
+
+/**
+ * What mygpt.sampling makes of the logits: softmax of logits / temperature over what top-k, and
+ * then top-p, leave. `topK` null and `topP` 1 are off. `before` is the softmax of them all, and
+ * `share` what those that are left have of it.
+ * @type {(logits: Kit.Numbers, setting: { temperature: number; topK: number | null; topP: number }) => Sampling.Distribution}
+ */
+export function distribution(logits, { temperature, topK, topP }) {
+  const scaled = Array.from(logits, (logit) => logit / temperature);
+  const before = softmax(scaled);
+  const order = descending(scaled);
+  if (topK !== null) {
+    const least = scaled[order[Math.min(topK, order.length) - 1]];
+    for (const id of order) if (scaled[id] < least) scaled[id] = -Infinity;
+  }
+  if (topP < 1) {
+    const ordered = softmax(order.map((id) => scaled[id]));
+    let sum = 0;
+    const outside = order.filter((_, i) => {
+      sum += ordered[i];
+      return i > 0 && sum - ordered[i] >= topP;
+    });
+    for (const id of outside) scaled[id] = -Infinity;
+  }
+  const kept = scaled.map((score) => score > -Infinity);
+  const share = before.reduce((sum, one, id) => sum + (kept[id] ? one : 0), 0);
+  return { probabilities: softmax(scaled), kept, before, share };
+}
+
+/** Entropy in bits.
+ * @type {(probabilities: number[]) => number} */
+export function entropy(probabilities) {
+  return Math.abs(probabilities.reduce((sum, one) => sum + (one > 0 ? one * Math.log2(one) : 0), 0));
+}
+
+/** How often each id is drawn with the numbers, and the last one drawn (-1 without numbers).
+ * @type {(probabilities: number[], numbers: number[]) => { counts: number[]; last: number }} */
+export function drawCounts(probabilities, numbers) {
+  const ids = probabilities.flatMap((one, id) => (one > 0 ? [id] : []));
+  let sum = 0;
+  const ends = ids.map((id) => (sum += probabilities[id]));
+  const counts = new Array(probabilities.length).fill(0);
+  let last = -1;
+  for (const number of numbers) {
+    const found = ends.findIndex((end) => end > number);
+    last = ids[found < 0 ? ids.length - 1 : found];
+    counts[last] += 1;
+  }
+  return { counts, last };
+}
+
+/** The rows of the figure as lists of ids: the likeliest one by one, the others together.
+ * @type {(order: number[], most?: number) => number[][]} */
+export function grouped(order, most = SHOWN) {
+  const rows = order.slice(0, most).map((id) => [id]);
+  return order.length > most ? [...rows, order.slice(most)] : rows;
+}

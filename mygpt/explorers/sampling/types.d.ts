@@ -1,0 +1,41 @@
+declare namespace Sampling {
+  interface Traits {
+    tokens: string[];
+    prompt: string;
+    data: DataView;
+    temperature: number;
+    top_k: number | null;
+    top_p: number;
+    seed: number;
+    draws: number;
+  }
+  type State = ReturnType<typeof import("./widget.mjs").samplingState>;
+  interface Distribution {
+    probabilities: number[];
+    kept: boolean[];
+    before: number[];
+    share: number;
+  }
+  /** A row of the figure: a token, or several others. */
+  interface Row {
+    ids: number[];
+    several: boolean;
+    name: string;
+    title: string;
+    warm: number;
+  }
+  /** What a row has of the distribution and of the draws, and how many of its tokens are left. */
+  interface Share {
+    now: number;
+    before: number;
+    left: number;
+    drawn: number;
+  }
+  interface Marks {
+    hatch: SVGElement;
+    bar: SVGElement;
+    outline: SVGElement;
+    marker: SVGElement;
+    draw(share: Share, scale: Kit.Scale, total: number): void;
+  }
+}

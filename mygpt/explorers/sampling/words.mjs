@@ -1,0 +1,58 @@
+// What Sampling has to say; no page is touched here.
+
+import { fixed } from "../kit/drawing.mjs";
+import { entropy } from "./distribution.mjs";
+
+export const DECIMALS = 3;
+/** @type {Record<string, string>} */
+const SIGNS = { " ": "·", "\n": "↵", "\r": "␍", "\t": "⇥" };
+
+/** The text with a visible sign for each space and control: a common one's own, or its code.
+ * @type {(text: string) => string} */
+export function shown(text) {
+  return text.replace(
+    /[\p{Z}\p{Cc}]/gu,
+    (sign) => SIGNS[sign] ?? `U+${(sign.codePointAt(0) ?? 0).toString(16).toUpperCase().padStart(4, "0")}`,
+  );
+}
+
+/** @type {(state: Sampling.State) => ["b" | "", string][]} */
+export function outcomeOf({ tokens, found }) {
+  return [
+    ["b", String(found.kept.filter(Boolean).length)],
+    ["", ` of ${tokens.length} tokens left, with `],
+    ["b", fixed(found.share, DECIMALS)],
+    ["", " of the probability before renormalising. Entropy "],
+    ["b", fixed(entropy(found.probabilities), 2)],
+    ["", " bits."],
+  ];
+}
+
+/** @type {(state: Sampling.State) => string} */
+export function settingOf({ get, tokens, last }) {
+  const [temperature, topK, topP, draws] = [get("temperature"), get("top_k"), get("top_p"), get("draws")];
+  const drawn = draws ? ` ${draws} drawn with seed ${get("seed")}, the last ${shown(tokens[last])}.` : "";
+  return (
+    `Temperature ${fixed(temperature, 1)}, top-k ${topK ?? "off"}, `
+    + `top-p ${topP < 1 ? fixed(topP, 2) : "off"}.${drawn}`
+  );
+}
+
+/** @type {(share: Sampling.Share) => string} */
+export const nowText = ({ left, now }) => (left ? fixed(now, DECIMALS) : "cut");
+
+/** @type {(state: Sampling.State) => string} */
+export function sentenceOf(state) {
+  const outcome = outcomeOf(state)
+    .map(([, text]) => text)
+    .join("");
+  const likeliest = state.rows.slice(0, 3).map(({ name }, i) => `${name} ${nowText(state.shares[i])}`);
+  return `${settingOf(state)} ${outcome} ${likeliest.join(", ")}.`;
+}
+
+/** @type {(state: Sampling.State) => string} */
+export function drawnOf({ get, tokens, last }) {
+  return get("draws")
+    ? `“${shown(tokens[last])}” is draw ${get("draws")} of seed ${get("seed")}.`
+    : "Nothing is drawn.";
+}

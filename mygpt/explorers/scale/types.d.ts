@@ -1,0 +1,67 @@
+declare namespace Scale {
+  interface Traits {
+    model: Model;
+    device: Device;
+    training: Training;
+    devices: number;
+    spread: string;
+    kept: string;
+  }
+  type State = ReturnType<typeof import("./widget.mjs").scaleState>;
+  interface Model {
+    parameters: number;
+    num_layers: number;
+    embed_dim: number;
+    num_heads: number;
+    length: number;
+  }
+  interface Device {
+    memory: number;
+    peak: number;
+    within: number;
+    between: number;
+    per_machine: number;
+  }
+  interface Training {
+    tokens: number;
+    batch_tokens: number;
+    at_once: number;
+    share: number;
+  }
+  interface Data extends Omit<Training, "share"> {
+    kept: string;
+  }
+  /** Of a run what says how many sequences a batch has. */
+  interface Batch {
+    model: Model;
+    batch_tokens: number;
+  }
+  interface Run extends Batch, Training {
+    device: Device;
+    devices: number;
+    spread: string;
+    kept: string;
+  }
+  /** Seconds of arithmetic and of talking. */
+  interface Times {
+    arithmetic: number;
+    talking: number;
+  }
+  interface Published {
+    name: string;
+    run: Run;
+    quantity: string;
+    reported: Kit.Pair;
+  }
+  interface Field {
+    trait: "model" | "training" | "device";
+    name: string;
+    label: string;
+    letter: string;
+    unit: number;
+  }
+  interface View {
+    node: HTMLElement;
+    draw(run: Run): void;
+  }
+}

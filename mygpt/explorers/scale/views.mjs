@@ -1,0 +1,188 @@
+// What Scale shows of a run: figures, memory, how they are counted, and published runs.
+
+import { total } from "../kit/amounts.mjs";
+import { stackedBar, swatch } from "../kit/bars.mjs";
+import { button, control } from "../kit/controls.mjs";
+import { html, svg } from "../kit/drawing.mjs";
+import { readings } from "../kit/picture.mjs";
+import { PUBLISHED, memoryOf } from "./count.mjs";
+import {
+  PARTS,
+  bytesText,
+  countedRows,
+  figures,
+  memoryLabel,
+  memoryTitle,
+  partFormula,
+  publishedRow,
+} from "./words.mjs";
+
+/** A paragraph that says `text(run)`.
+ * @type {(name: string, text: (run: Scale.Run) => string) => Scale.View} */
+export function textView(name, text) {
+  const node = html("p", { class: name });
+  return {
+    node,
+    draw: (run) => {
+      node.textContent = text(run);
+    },
+  };
+}
+
+/** Parts of the page that the reader unfolds.
+ * @type {(title: string, ...parts: Node[]) => HTMLElement} */
+export function folded(title, ...parts) {
+  return html("details", { class: "mygpt-folded" }, control("summary", {}, title), ...parts);
+}
+
+/** @type {() => Scale.View} */
+export function figuresView() {
+  const list = html("dl", { class: "mygpt-figures" });
+  const node = html(
+    "div",
+    {},
+    list,
+    html(
+      "p",
+      { class: "mygpt-aside" },
+      "The first number of two: a device talks while "
+        + "it computes, with full overlap. The second: it does one after the other, without overlap.",
+    ),
+  );
+  /** @type {(run: Scale.Run) => void} */
+  const draw = (run) =>
+    list.replaceChildren(
+      ...figures(run).map(([name, text]) =>
+        html("div", {}, html("dt", {}, name), html("dd", { class: "mygpt-number" }, text)),
+      ),
+    );
+  return { node, draw };
+}
+
+/** The memory of one device: a bar against what it has, and its parts.
+ * @type {(state: Scale.State) => Scale.View} */
+export function memoryView(state) {
+  const [need, rest] = [html("b", { class: "mygpt-number" }), html("span")];
+  const bar = stackedBar(30);
+  const limit = ["mygpt-has mygpt-edge", "mygpt-has"].map((name) => svg("path", { class: name }));
+  const rows = PARTS.map(([mark, name]) =>
+    html("span", { class: "mygpt-named-part" }, swatch(mark), html("span", {}, name)),
+  );
+  const table = readings(
+    "Memory of one device",
+    "Part",
+    [
+      ["bytes", "bytes"],
+      ["formula", "formula"],
+    ],
+    rows,
+  );
+  const node = html(
+    "div",
+    { class: "mygpt-memory-of-one" },
+    html("p", { class: "mygpt-panel-name" }, "Memory of one device: ", need, " ", rest),
+    bar.node,
+    table.node,
+  );
+  /** @type {(run: Scale.Run) => void} */
+  const draw = (run) => {
+    const parts = memoryOf(run);
+    const title = memoryTitle(run);
+    [need.textContent, rest.textContent] = title;
+    const [all, has] = [total(parts), run.device.memory];
+    const most = Math.max(all, has) * 1.02;
+    bar.draw(
+      PARTS.map(([mark, name]) => ({
+        mark,
+        amount: parts[name],
+        text: (size) => (size > 7.5 * name.length + 10 ? name : ""),
+      })),
+      most,
+      state.width,
+      memoryLabel(run),
+    );
+    for (const one of limit) one.setAttribute("d", `M${(has / most) * state.width} -4V34`);
+    bar.node.append(...limit);
+    PARTS.forEach((part, i) => {
+      table.cells[i].bytes.textContent = bytesText(parts[part[1]]);
+      table.cells[i].formula.textContent = partFormula(run, part);
+    });
+  };
+  return { node, draw };
+}
+
+/** How every figure is counted, with its source.
+ * @type {() => Scale.View} */
+export function countedView() {
+  const body = html("div", { class: "mygpt-counted" });
+  const node = folded(
+    "How it is counted",
+    body,
+    html(
+      "p",
+      { class: "mygpt-aside" },
+      "Memory: Rajbhandari et al. 2020 (ZeRO), section 3.1; a whole layer: Zhao et al. 2023 (FSDP); activations: "
+        + "Korthikanti et al. 2022, equation 1. Left out: latency, the logits, the optimizer’s own time, unused gaps in "
+        + "memory, and models whose layers or matrices are split. Devices: NVIDIA’s data sheets, of NVLink half, which is one "
+        + "direction; for each A100 200 Gbit/s between machines (Narayanan et al. 2021, section 5), for each H100 400 "
+        + "(Llama 3 2024, section 3.3.1). The laptop core and the other networks are settings. The share of the peak counts a "
+        + "second forward pass where there is one; PaLM’s utilisation does not.",
+    ),
+  );
+  /** @type {(run: Scale.Run) => void} */
+  const draw = (run) =>
+    body.replaceChildren(
+      html(
+        "dl",
+        {},
+        ...countedRows(run).map(([name, value, formula, source]) =>
+          html(
+            "div",
+            {},
+            html("dt", {}, name),
+            html("dd", { class: "mygpt-number" }, value),
+            html("dd", {}, formula, source ? html("span", {}, ` ${source}`) : ""),
+          ),
+        ),
+      ),
+    );
+  return { node, draw };
+}
+
+/** Published runs, what the calculator says of them, and by how much it misses.
+ * @type {(state: Scale.State) => { node: HTMLElement }} */
+export function publishedView(state) {
+  const presses = PUBLISHED.map(({ name, run }) =>
+    button(name, () => {
+      const { model, device, devices, spread, kept, tokens, batch_tokens, at_once, share } = run;
+      state.take({ model, device, devices, spread, kept, training: { tokens, batch_tokens, at_once, share } });
+    }),
+  );
+  const list = html(
+    "ul",
+    { class: "mygpt-published" },
+    ...PUBLISHED.map((one, i) => {
+      const { said, reported, miss } = publishedRow(one);
+      const parts = [
+        ["calculated", said],
+        ["reported", reported],
+        ["miss", miss],
+      ].map(([name, text]) => html("span", {}, `${name} `, html("b", { class: "mygpt-number" }, text)));
+      return html("li", {}, presses[i].node, ...parts);
+    }),
+  );
+  const node = folded(
+    "Where it misses: published runs",
+    list,
+    html(
+      "p",
+      { class: "mygpt-aside" },
+      "A button sets the calculator to its run. Llama 3: the share of the peak, 41 %, is in the paper’s table 4, the hours in its model card; they used 16,384 "
+        + "devices and split the model too, and lost time to interruptions and to later stages. GPT-3 and 530B: ZeRO-3 in "
+        + "Narayanan et al. 2021, table 2; the share is the one measured on 384 devices, so that the days test the network: "
+        + "it reached far less of its bandwidth than is assumed here. The larger model did not fit on 560 devices, and "
+        + "fitted on 640.",
+    ),
+  );
+  return { node };
+}

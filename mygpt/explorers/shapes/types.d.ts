@@ -1,0 +1,25 @@
+declare namespace Shapes {
+  interface Traits {
+    shape: Shape;
+    length: number;
+    compare: string;
+    bars: string;
+  }
+  type State = ReturnType<typeof import("./widget.mjs").shapesState>;
+  type Name = "vocab_size" | "max_seq_len" | "embed_dim" | "num_heads" | "num_layers";
+  type Shape = Record<Name, number>;
+  /** What stands in the fields. */
+  type Texts = Partial<Record<Name, string>>;
+  type Saying = (shape: Shape, length: number) => string;
+  /** What the bars show of a shape. */
+  interface Count {
+    title(length: number): string;
+    shorter(length: number): string;
+    partsOf(shape: Shape, length: number): Record<string, number>;
+    keys: [mark: string, key: string | null][];
+  }
+  interface Bar {
+    node: HTMLElement;
+    draw(called: string, parts: Record<string, number>, keys: Count["keys"], most: number, width: number): void;
+  }
+}

@@ -1,0 +1,106 @@
+declare namespace TrainStack {
+  interface Traits {
+    task: string;
+    left: Setting;
+    right: Setting | Record<string, never>;
+    steps: number;
+  }
+  type State = ReturnType<typeof import("./widget.mjs").stackState>;
+  interface Setting {
+    wiring: string;
+    depth: number;
+    activation: string;
+    gain: number;
+    rate: number;
+    seed: number;
+  }
+  type Fits = (value: unknown) => boolean;
+  /** A parameter, and how it begins. */
+  interface Shape {
+    name: string;
+    rows: number;
+    columns: number;
+    bound?: number;
+    value?: number;
+  }
+  interface Layer {
+    weight: Float64Array;
+    bias: Float64Array;
+  }
+  type Views = Record<string, Layer>;
+  type Affine = (
+    y: Float64Array,
+    x: Float64Array,
+    part: Layer,
+    rows: number,
+    ins: number,
+    outs: number,
+  ) => Float64Array;
+  interface Normed {
+    unit: Float64Array;
+    scale: Float64Array;
+  }
+  type Net = ReturnType<typeof import("./net.mjs").stack>;
+  interface Points {
+    points: Float64Array;
+    answers: Uint8Array;
+  }
+  interface Batch extends Points {
+    rows: number;
+  }
+  type Now = ReturnType<typeof import("./course.mjs").begin>;
+  interface Sizes {
+    signal: number[];
+    gradient: number[];
+  }
+  /** A stack's training, and what the pictures show of it. */
+  interface Side {
+    setting: Setting;
+    now: Now;
+    plane: Float64Array;
+    looked: number;
+    at: number;
+    from: number;
+    sizes: Sizes;
+    right: number | null;
+    recent: number;
+    seen: Float64Array | null;
+  }
+  interface Steps {
+    sides: Side[];
+    done: number;
+  }
+  interface Run {
+    state: State;
+    draw(): void;
+    rest(): void;
+    still: MediaQueryList;
+    channel: MessageChannel;
+    busy: boolean;
+    running: boolean;
+    target: number;
+    frame: number;
+    drawn: number;
+    saved: number;
+  }
+  interface Runner extends Run {
+    over(): boolean;
+    reach(target: number): void;
+    toggle(): void;
+    pause(): void;
+    stop(): void;
+  }
+  interface Curves {
+    node: HTMLElement;
+    lay(width: number, height: number): void;
+    draw(): void;
+  }
+  /** A picture of two curves whose axes are drawn anew only when they change. */
+  interface Steady {
+    plot: Kit.Picture;
+    node: HTMLElement;
+    lines: SVGElement[];
+    lay(width: number, height: number): void;
+    frame(x: Kit.Axis, y: Kit.Axis): Kit.Axes;
+  }
+}

@@ -1,5 +1,6 @@
 """Shapes in the package's signatures are checked in the tests, and only there."""
 
+import json
 import random
 import sys
 from pathlib import Path
@@ -20,11 +21,34 @@ PARTS = {path.stem for path in (Path(__file__).parents[1] / "mygpt").iterdir()}
 PARTS -= {"__init__", "__pycache__", "check"}
 install_import_hook([f"mygpt.{part}" for part in PARTS], "beartype.beartype")
 # Their processes come from a fork server and are stopped by signals: not on Windows.
-PROCESSES = ["test_distributed.py", "test_launch.py"]
+PROCESSES = ["distributed/test_distributed.py", "distributed/test_launch.py"]
 collect_ignore = PROCESSES if sys.platform == "win32" else []
 # The same examples in every run, on machines of any speed.
 settings.register_profile("same", derandomize=True, deadline=None)
 settings.load_profile("same")
+
+
+def pytest_addoption(parser):
+    parser.addoption(
+        "--store", action="store_true", help="store what is stored anew, for the diff"
+    )
+
+
+@pytest.fixture
+def as_stored(request):
+    """Compare lines with those that a file holds under a name, or store them."""
+    from tools.comparison import difference
+
+    def compare(path: Path, name: str, lines: list[str]) -> None:
+        kept = json.loads(path.read_text("utf-8"))
+        if request.config.getoption("--store"):
+            kept[name] = lines
+            text = json.dumps(kept, indent=0, ensure_ascii=False)
+            path.write_text(f"{text}\n", "utf-8")
+        changed = difference("\n".join(kept[name]), "\n".join(lines))
+        assert changed is None, f"{changed}\nif so meant: pytest --store {path}"
+
+    return compare
 
 
 @pytest.fixture(autouse=True)
@@ -44,7 +68,7 @@ def same_random_numbers():
 @pytest.fixture(scope="session")
 def mygpt(tmp_path_factory):
     """A command line that has imported the package."""
-    from command_line import CommandLine
+    from helpers.command_line import CommandLine
 
     start = "fork" if sys.platform == "linux" else "spawn"
     line = CommandLine(tmp_path_factory.mktemp("server"), start)

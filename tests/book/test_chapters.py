@@ -17,7 +17,7 @@ from tools import execute, prose
 from tools.comparison import NUMBER, is_integer, unit, value
 from tools.live_lab import VIEW
 
-ROOT = Path(__file__).resolve().parent.parent
+ROOT = Path(__file__).resolve().parents[2]
 PATHS = sorted((ROOT / "chapters").glob("*.ipynb"))
 TAGS = re.compile(
     r"setup|bare|live-lab|nbval-ignore-output|varies|rtol-\S+|raises-exception|warns|"

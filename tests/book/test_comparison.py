@@ -16,7 +16,7 @@ from nbformat import v4
 
 from tools.comparison import NUMBER, difference, numbers_differ
 
-CHAPTERS = Path(__file__).resolve().parent.parent / "chapters"
+CHAPTERS = Path(__file__).resolve().parents[2] / "chapters"
 RTOL = Decimal("2e-2")
 
 # Numbers

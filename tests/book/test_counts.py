@@ -13,7 +13,7 @@ import website
 from tools import counts, openings, reading
 from tools.bare_parts import chapters_in_order
 
-ROOT = Path(__file__).resolve().parents[1]
+ROOT = Path(__file__).resolve().parents[2]
 TEACHERS = (ROOT / "teachers.md").read_text(encoding="utf-8")
 CHECKED = (ROOT / "checked.md").read_text(encoding="utf-8")
 CHAPTERS = list(filter(openings.is_chapter, chapters_in_order()))
@@ -55,7 +55,7 @@ def test_the_claims_of_every_topic_are_counted():
     assert len(counts.claims_of("norm")) > 3
     topics = set((ROOT / "runs").glob("[a-z]*.py"))
     without = {path.stem for path in topics if not counts.has_claims(path)}
-    assert without == {"memory"}  # its claims are in tests/test_evidence.py
+    assert without == {"memory"}  # its claims are in test_experiments.py
 
 
 def test_words_and_lines_make_minutes():

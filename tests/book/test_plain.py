@@ -14,7 +14,7 @@ from publish.plain.marks import CODE, NotPlain, blocks
 from publish.plain.notebook import links_nowhere
 from publish.plain.text import fenced
 
-ROOT = Path(__file__).parents[1]
+ROOT = Path(__file__).parents[2]
 FIRST_CELL = "import mygpt"
 GLOSSARY = """\
 :::{glossary}

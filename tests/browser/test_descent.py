@@ -6,8 +6,8 @@ import re
 import numpy as np
 import pytest
 from drawn import FITTED, PATHS
+from helpers.quick import slow_but
 from judged import colour_violations, violations
-from quick import slow_but
 
 from mygpt.explorers import Descent
 

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 import torch
 from drawn import FITTED, OUTSIDE
-from quick import slow_but
+from helpers.quick import slow_but
 
 from mygpt import TransformerBlock, explorers, set_seed
 from mygpt.distributed import cost

@@ -16,10 +16,10 @@ import time
 import urllib.request
 from pathlib import Path
 
-import live_models
 import nbformat
 import psutil
 import pytest
+from helpers import live_models
 
 from mygpt.distributed.cost import memory_per_device
 
@@ -28,7 +28,7 @@ import json
 
 import numpy as np
 from IPython.display import display
-from live_models import live
+from helpers.live_models import live
 
 from mygpt import explorers
 from mygpt.tokenizers import BPETokenizer

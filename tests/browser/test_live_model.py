@@ -2,7 +2,16 @@
 
 import numpy as np
 import pytest
-from live_models import FACTS, LENGTH, NEURONS, PROMPT, WORDS, arrays, live, triggers
+from helpers.live_models import (
+    FACTS,
+    LENGTH,
+    NEURONS,
+    PROMPT,
+    WORDS,
+    arrays,
+    live,
+    triggers,
+)
 
 from mygpt.inside.hooks import make_prompts
 from mygpt.inside.memory import contributions, promotion, values

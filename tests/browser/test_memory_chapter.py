@@ -48,8 +48,8 @@ def test_the_weights_of_the_page_give_pytorchs_logits_on_200_prompts(
     chapter, http_url, made
 ):
     folder = Path(explorers.__file__).parent
-    files = (folder / f"{name}.mjs" for name in ("kit/numbers", "live_model/gpt"))
-    text = "".join(file.read_text("utf-8") for file in files)
+    names = ("kit/numbers", "kit/activations", "live_model/gpt")
+    text = "".join((folder / f"{name}.mjs").read_text("utf-8") for name in names)
     module = re.sub(r"^(export |import .*$)", "", text, flags=re.MULTILINE)
     lists = texts(made)
     assert len(lists) == 200

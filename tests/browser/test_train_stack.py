@@ -7,8 +7,8 @@ import numpy as np
 import pytest
 import torch
 from drawn import FITTED, OUTSIDE, PATHS
+from helpers.quick import slow_but
 from judged import colour_violations, violations
-from quick import slow_but
 
 from mygpt.explorers import TrainStack
 from mygpt.explorers.train_stack.widget import REACH

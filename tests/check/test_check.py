@@ -20,7 +20,7 @@ from mygpt.check.catalogue import IN_ORDER
 from mygpt.check.engine import Checking, differ, trail
 from mygpt.check.task import CHAPTERS, Mistake, Probe, Task
 
-CHAPTERS_FOLDER = Path(__file__).parents[1] / "chapters"
+CHAPTERS_FOLDER = Path(__file__).parents[2] / "chapters"
 by_task = pytest.mark.parametrize("name", TASKS)
 
 

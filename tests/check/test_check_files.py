@@ -9,7 +9,7 @@ import time
 from pathlib import Path
 
 import pytest
-from command_line import CommandLine
+from helpers.command_line import CommandLine
 
 from mygpt.check import TASKS
 from mygpt.check.files import read_result, saves

@@ -3,7 +3,7 @@
 import json
 
 import pytest
-from right_programs import PROGRAMS
+from helpers.right_programs import PROGRAMS
 
 from mygpt import check
 from mygpt.check import engine, evidence

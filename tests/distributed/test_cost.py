@@ -15,18 +15,18 @@ from mygpt.distributed.cost import (
     MODELS,
     Device,
     Model,
-    Run,
+    Plan,
     activations,
     bandwidth,
     device_hours,
     fits,
-    flops_per_token,
     interruptions,
     least_devices,
     limit,
     memory_per_device,
     step_time,
     traffic_per_step,
+    training_flops_per_token,
     training_time,
 )
 from mygpt.distributed.published_runs import PUBLISHED, Published
@@ -43,12 +43,12 @@ def run(**changes):
     """13 sequences in a batch, five of which do not fill what is left of it."""
     settings = {"devices": 3, "tokens": 1000, "batch_tokens": 13 * 11 + 5}
     given = {"model": MODEL, "device": DEVICE, **settings, "share": 0.25} | changes
-    return Run(**given)
+    return Plan(**given)
 
 
 def gpt3(devices, **changes):
     data = DATA["GPT-3 175B"] | {"devices": devices} | changes
-    return Run(MODELS["GPT-3 175B"], DEVICES["A100"], **data)
+    return Plan(MODELS["GPT-3 175B"], DEVICES["A100"], **data)
 
 
 def test_a_batch_has_whole_sequences_and_the_fullest_device_sets_the_pace():
@@ -159,7 +159,7 @@ def test_a_ring_is_as_fast_as_its_slowest_part():
 def test_a_step_by_hand():
     step = step_time(run())
     flops = 6 * 3_000_017 + 12 * 5 * 21 * 11
-    assert flops_per_token(MODEL) == flops
+    assert training_flops_per_token(MODEL) == flops
     assert step.arithmetic == pytest.approx(5 * 11 * flops / 0.5e9)
     assert step.talking == pytest.approx(5 * 3 * 2 * 3_000_017 * (2 / 3) / 7e6)
     assert step.overlapped == max(step.arithmetic, step.talking)
@@ -173,8 +173,13 @@ def test_a_step_by_hand():
 
 
 def test_a_second_forward_pass_is_a_third_more():
-    assert flops_per_token(MODEL, "inputs") * 3 == flops_per_token(MODEL) * 4
-    assert flops_per_token(MODEL, "everything") == flops_per_token(MODEL)
+    assert (
+        training_flops_per_token(MODEL, "inputs") * 3
+        == training_flops_per_token(MODEL) * 4
+    )
+    assert training_flops_per_token(MODEL, "everything") == training_flops_per_token(
+        MODEL
+    )
 
 
 @pytest.mark.parametrize(
@@ -189,16 +194,18 @@ def test_gpt2_is_counted_as_the_package_counts_it(name, size):
     exact = exact_flops(config, model.length)
     scores = 12 * model.num_layers * model.embed_dim * model.length
     assert 3 * exact["scores and values"] == scores
-    assert flops_per_token(model) - 6 * model.parameters == scores
+    assert training_flops_per_token(model) - 6 * model.parameters == scores
     matrices = 3 * (sum(exact.values()) - exact["scores and values"])
     small = 6 * (parts["positions"] + parts["norms"])  # of which 6N counts too much
     biases = model.num_layers * (4 + 5) * model.embed_dim
     assert 6 * model.parameters - matrices == small + 6 * biases
-    assert flops_per_token(model) == pytest.approx(3 * sum(exact.values()), rel=0.01)
+    assert training_flops_per_token(model) == pytest.approx(
+        3 * sum(exact.values()), rel=0.01
+    )
     whole = exact_memory(config, 1)
     states = ("weights", "gradients", "AdamW's averages")
     copies = memory_per_device(
-        Run(model, DEVICE, devices=1, spread="copies", **DATA[name])
+        Plan(model, DEVICE, devices=1, spread="copies", **DATA[name])
     )
     mine = sum(copies[one] for one in ("weights", "gradients", "optimizer"))
     assert mine == sum(whole[one] for one in states)  # 2 + 2 + 12 and 4 + 4 + 8
@@ -252,7 +259,7 @@ def test_devices_have_the_numbers_of_their_sources():
 def test_home_internet_makes_a_small_model_wait():
     home = replace(DEVICES["A100"], between=HOME, per_machine=1)
     data = DATA["GPT-2 small"]
-    one = Run(MODELS["GPT-2 small"], home, devices=8, spread="copies", **data)
+    one = Plan(MODELS["GPT-2 small"], home, devices=8, spread="copies", **data)
     step = step_time(one)
     assert step.talking == pytest.approx(2 * 7 / 8 * 2 * 124_439_808 / 12.5e6)
     assert step.talking > 70 * step.arithmetic
@@ -367,12 +374,12 @@ def test_a_device_that_is_none_is_refused(change, message):
 
 
 WORDS = """
-from mygpt.distributed.cost import DEVICES, MODELS, Device, Model, Run
+from mygpt.distributed.cost import DEVICES, MODELS, Device, Model, Plan
 good = {"devices": 2, "tokens": 9999, "batch_tokens": 9999}
 for name, value in [("devices", "many"), ("tokens", 1e3), ("share", "half"),
                     ("spread", 3), ("kept", None), ("at_once", [1])]:
     try:
-        Run(MODELS["GPT-2 small"], DEVICES["A100"], **good | {name: value})
+        Plan(MODELS["GPT-2 small"], DEVICES["A100"], **good | {name: value})
     except ValueError as error:
         print(error)
 for make in (lambda: Model(1, 2, 3, 4, 2.5), lambda: Device("large", 1, 1, 1)):

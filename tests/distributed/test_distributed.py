@@ -7,8 +7,8 @@ import psutil
 import pytest
 import torch
 import torch.distributed as dist
-from processes import together
-from quick import slow_but
+from helpers.processes import together
+from helpers.quick import slow_but
 from torch.distributed.checkpoint.state_dict import (
     StateDictOptions,
     get_model_state_dict,

@@ -21,7 +21,8 @@ from mygpt.checkpoint import checkpoints, load_checkpoint
 from mygpt.cli.commands import main
 from mygpt.distributed import launch
 from mygpt.distributed import load_checkpoint as load_shared
-from mygpt.distributed.launch import meet_options, why
+from mygpt.distributed.launch import LOST, SILENT, exit_status, meet_options, why
+from mygpt.distributed.training import waiting_for_others
 
 SMALL = [
     *("--layers=1", "--heads=2", "--width=16", "--length=16", "--batch-size=4"),
@@ -266,11 +267,18 @@ def failure(exitcode, message=""):
 @pytest.mark.parametrize(
     ("failures", "expected"),
     [
+        ({0: failure(LOST, "peer gone"), 1: failure(-9)}, "process 1 of 4 was killed"),
         (
-            {0: failure(1, "it lost another process"), 1: failure(-9)},
-            "process 1 of 4 was",
+            {0: failure(SILENT, "no answer"), 2: failure(-15), 3: failure(-9)},
+            "process 3 of 4 did not answer in time; nothing was saved yet",
         ),
-        ({0: failure(1, "it lost another process"), 1: failure(1, "no: 1")}, "no: 1"),
+        ({0: failure(LOST, "peer gone"), 1: failure(1, "no: 1")}, "no: 1"),
+        ({0: failure(SILENT, "no answer"), 1: failure(1)}, "process 1 of 4 ended with"),
+        ({1: failure(LOST, "peer gone"), 3: failure(SILENT, "no")}, "peer gone"),
+        (  # what an error's text says decides nothing
+            {0: failure(1, "the disk timed out; it lost another file"), 2: failure(-9)},
+            "process 2 of 4 was killed",
+        ),
         ({0: failure(-15), 2: failure(1, "too small")}, "too small"),
         ({0: failure(1), 3: failure(1)}, "process 0 of 4 ended with status 1"),
         ({0: failure(-11)}, "killed (SIGSEGV); nothing was saved yet: start the same"),
@@ -280,6 +288,34 @@ def failure(exitcode, message=""):
 def test_the_cause_is_told_and_not_what_followed_from_it(failures, expected, tmp_path):
     made = {rank: one(tmp_path) for rank, one in failures.items()}
     assert expected in why(made, 4, tmp_path / "run")
+
+
+@pytest.mark.parametrize(
+    ("text", "status"),
+    [
+        ("[pair.cc:553] Connection closed by peer [127.0.0.1]:24969. GLHF!", LOST),
+        ("[unbound_buffer.cc:78] Timed out waiting 3000ms for recv operation", SILENT),
+        ("Gloo connectFullMesh failed with Connect error", LOST),
+        ("Gloo connectFullMesh failed with timed out connecting: SO_ERROR", SILENT),
+        ("wait timeout after 3000ms, keys: /worker", SILENT),
+    ],
+)
+def test_a_missing_process_shows_in_the_exit_status(text, status):
+    """With the texts of PyTorch's errors."""
+    with (
+        pytest.raises(ConnectionError, match="lost another process") as caught,
+        waiting_for_others(),
+    ):
+        raise RuntimeError(text)
+    assert exit_status(caught.value) == status
+
+
+def test_other_errors_keep_their_type_and_the_usual_exit_status():
+    with pytest.raises(RuntimeError, match="of 3 rows") as caught, waiting_for_others():
+        raise RuntimeError("expected a batch of 3 rows")
+    assert exit_status(caught.value) == 1
+    assert exit_status(ConnectionError("no network")) == 1
+    assert exit_status(KeyboardInterrupt()) == 130
 
 
 def test_the_processes_of_all_machines_are_counted(tmp_path, monkeypatch):

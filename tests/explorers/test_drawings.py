@@ -1,19 +1,14 @@
-"""What each explorer draws for readers without JavaScript, line by line.
+"""What each explorer draws for readers without JavaScript, line by line."""
 
-python tests/test_drawings.py    store what is drawn now, to be read in the diff
-"""
-
-import json
 from pathlib import Path
 
-import examples
 import numpy as np
 import pytest
-from drawings import drawing
-from live_models import PROMPT, live
+from helpers import examples
+from helpers.drawings import drawing
+from helpers.live_models import PROMPT, live
 
 from mygpt import BPETokenizer, explorers
-from tools.comparison import difference
 
 STORED = Path(__file__).with_name("drawings.json")
 STACKS = {
@@ -113,13 +108,5 @@ CASES = {
 
 
 @pytest.mark.parametrize("name", CASES)
-def test_the_still_holds_what_is_stored(name):
-    stored = json.loads(STORED.read_text("utf-8"))[name]
-    drawn = drawing(CASES[name]())
-    changed = difference("\n".join(stored), "\n".join(drawn))
-    assert changed is None, f"{changed}\nif so meant: python tests/test_drawings.py"
-
-
-if __name__ == "__main__":
-    found = {name: drawing(make()) for name, make in CASES.items()}
-    STORED.write_text(json.dumps(found, indent=0, ensure_ascii=False) + "\n", "utf-8")
+def test_the_still_holds_what_is_stored(name, as_stored):
+    as_stored(STORED, name, drawing(CASES[name]()))

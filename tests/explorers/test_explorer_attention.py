@@ -1,8 +1,8 @@
 import numpy as np
 import pytest
 import traitlets
-from arrays import changed
-from node import in_node
+from helpers.arrays import changed
+from helpers.node import in_node
 
 from mygpt.explorers.attention.widget import TEMPERATURES, Attention
 

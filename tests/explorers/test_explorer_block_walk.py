@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 import torch
-from node import in_node
+from helpers.node import in_node
 
 from mygpt import TransformerBlock
 from mygpt.explorers.block_walk.widget import BlockWalk

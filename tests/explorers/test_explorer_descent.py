@@ -4,11 +4,11 @@ import re
 from itertools import product
 from pathlib import Path
 
-import node
 import numpy as np
 import pytest
 import torch
 import traitlets
+from helpers import node
 from torch.nn import functional as F
 
 from mygpt.explorers import Descent
@@ -268,7 +268,8 @@ def test_python_and_the_page_have_the_same_bounds():
     }.items():
         assert float(re.search(rf"{name} = ([\de]+)", text)[1]) == value
     words = (FOLDER / "words.mjs").read_text("utf-8")
-    limits = json.loads(re.search(r"LIMITS = (\[\[.*?\]\])", words)[1])
+    listed = re.search(r"LIMITS = \[(.*?)\n\]", words, re.DOTALL)[1]
+    limits = json.loads(f"[{listed.strip().rstrip(',')}]")
     assert [tuple(map(float, one)) for one in limits] == list(widget.LIMITS)
     page = (FOLDER / "widget.mjs").read_text("utf-8")
     assert f"MAX_SEED = {widget.MAX_SEED};" in page

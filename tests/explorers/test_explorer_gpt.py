@@ -6,11 +6,12 @@ import copy
 import numpy as np
 import pytest
 import torch
-from node import in_node
+from helpers.node import in_node
 from torch.nn import functional as F
 
 from mygpt import set_seed
-from mygpt.explorers.live_model.edits import EditedModel, build_gpt
+from mygpt.explorers.live_model.edits import EditedModel
+from mygpt.explorers.live_model.weights import build_gpt
 from mygpt.gpt import GPT, GPTConfig
 from mygpt.inside import editing
 from mygpt.inside.editing import pointed_at
@@ -57,16 +58,16 @@ def packed(model):
 
 
 def in_page(tmp_path, model, script, first="", **given):
-    """What a script makes of `model` and of `given`; it sees gpt.mjs as `gpt`."""
+    """What a script makes of `model` and of `given`; `gpt` has both modules."""
     given["packed"] = packed(model) | {"rewriting": REWRITING}
     opened = """
 const { buffer, byteOffset, length } = Buffer.from(given.packed.weights, "base64");
 const bytes = new DataView(buffer, byteOffset, length);
+const gpt = { ...reading, ...writing };
 const model = gpt.loadModel({ ...given.packed, bytes });
 """
-    return in_node(
-        script, given, tmp_path, {"* as gpt": "live_model/gpt"}, opened + first
-    )
+    parts = {"* as reading": "live_model/gpt", "* as writing": "live_model/writing"}
+    return in_node(script, given, tmp_path, parts, opened + first)
 
 
 def prompts(model, number=PROMPTS):
@@ -135,7 +136,6 @@ def test_what_a_value_promotes_and_adds_is_pytorchs(tmp_path):
     layer, neuron, word, ids = 2, 11, 17, [3, 1, 4, 1, 5, 9, 2, 6]
     script = """[
   gpt.promoted(model, 2, 11), gpt.contributions(model, pass, 2, 17),
-  gpt.contribution(model, pass, 2, 11, 17),
 ]"""
     first = "const pass = gpt.forward(model, given.ids);"
     page = in_page(tmp_path, model, script, first, ids=ids)
@@ -150,8 +150,7 @@ def test_what_a_value_promotes_and_adds_is_pytorchs(tmp_path):
         without = stream[-1] - hidden[layer][-1, neuron] * value
         parts = [(x - x.mean()) / stds[-1] * norm.weight for x in (stream[-1], without)]
         added = head[word] @ (parts[0] - parts[1])
-    assert page[2] == pytest.approx(added.item(), abs=1e-4)
-    assert page[1][neuron] == page[2]
+    assert page[1][neuron] == pytest.approx(added.item(), abs=1e-4)
     assert len(page[1]) == hidden[layer].shape[1]
 
 

@@ -4,8 +4,8 @@ import copy
 import numpy as np
 import pytest
 import torch
-from arrays import changed
-from live_models import (
+from helpers.arrays import changed
+from helpers.live_models import (
     FACTS,
     HEADS,
     LENGTH,
@@ -18,9 +18,9 @@ from live_models import (
     moment,
     triggers,
 )
-from node import in_node
+from helpers.node import in_node
 
-from mygpt.explorers.live_model.widget import split
+from mygpt.explorers.live_model.vocabulary import split
 from mygpt.gpt import GPT, GPTConfig
 from mygpt.inside.editing import ENOUGH, MOST_STEPS, STEP
 from mygpt.inside.hooks import memory_layers
@@ -61,10 +61,10 @@ def in_page(explorer, tmp_path):
     }
     imports = {
         "{ fixed, floats }": "kit/drawing",
-        "{ cholesky, compileEdits, forward, largestFirst, loadModel, probabilities }": (
-            "live_model/gpt"
-        ),
-        "{ splitPrompt, symmetric, withStop }": "live_model/state",
+        "{ forward, largestFirst, loadModel, probabilities }": "live_model/gpt",
+        "{ cholesky, compileEdits }": "live_model/writing",
+        "{ symmetric }": "live_model/state",
+        "{ splitPrompt, withStop }": "live_model/words",
     }
     first = """
 const bytes = (text) => {
@@ -194,7 +194,7 @@ def test_a_rewritten_fact_is_answered_and_neurons_switched_off_are_silent():
 
 def test_a_part_that_is_off_brings_nothing():
     explorer = live()
-    ids = torch.tensor([explorer._ids(PROMPT)])
+    ids = torch.tensor([[WORDS.index(word) for word in (".", *PROMPT.split())]])
     found = {}
     for name, edits in {
         "heads": [HEADS_OFF],

@@ -3,8 +3,8 @@ import json
 
 import numpy as np
 import pytest
-from arrays import changed
-from node import in_node
+from helpers.arrays import changed
+from helpers.node import in_node
 
 from mygpt.explorers.memory.widget import Memory
 

@@ -3,10 +3,10 @@ import warnings
 from itertools import product
 from pathlib import Path
 
-import node
 import numpy as np
 import pytest
 import torch
+from helpers import node
 
 from mygpt.explorers.kit.numbers import mulberry32
 from mygpt.explorers.sampling import widget

@@ -6,7 +6,7 @@ from dataclasses import asdict, replace
 from pathlib import Path
 
 import pytest
-from node import in_node
+from helpers.node import in_node
 
 from mygpt.distributed import cost
 from mygpt.distributed.published_runs import PUBLISHED
@@ -33,7 +33,7 @@ def runs():
         for device in cost.DEVICES.values():
             for spread in cost.SPREADS:
                 given = {"devices": 96, "spread": spread} | cost.DATA[model]
-                yield cost.Run(cost.MODELS[model], device, **given)
+                yield cost.Plan(cost.MODELS[model], device, **given)
     for _ in range(400):
         model = cost.Model(
             parameters=between(1, 10**14),
@@ -50,7 +50,7 @@ def runs():
             per_machine=between(1, 100),
         )
         sequences = between(1, 10**6)
-        yield cost.Run(
+        yield cost.Plan(
             model,
             device,
             devices=between(1, min(sequences, 10**5)),
@@ -89,7 +89,7 @@ def test_the_page_counts_what_the_package_does(tmp_path):
         assert got[4:7] == [cost.least_devices(run), cost.limit(run), cost.fits(run)]
         step, whole = cost.step_time(run), cost.training_time(run)
         numbers = [
-            cost.flops_per_token(run.model, run.kept),
+            cost.training_flops_per_token(run.model, run.kept),
             cost.traffic_per_step(run),
             cost.bandwidth(run),
         ]
@@ -149,7 +149,7 @@ def test_presets_give_a_run_and_arguments_take_the_place_of_theirs():
     figure = Scale()
     data = cost.DATA["GPT-3 175B"]
     given = {"devices": 512} | data
-    own = cost.Run(cost.MODELS["GPT-3 175B"], cost.DEVICES["A100"], **given)
+    own = cost.Plan(cost.MODELS["GPT-3 175B"], cost.DEVICES["A100"], **given)
     assert figure.run == own
     changes = {"spread": "copies", "kept": "everything", "tokens": 10**9, "at_once": 2}
     changed = Scale(devices=7, share=0.5, **changes).run

@@ -4,7 +4,7 @@ import random
 from pathlib import Path
 
 import pytest
-from node import in_node
+from helpers.node import in_node
 
 from mygpt.explorers import Shapes
 from mygpt.explorers.shapes import counts

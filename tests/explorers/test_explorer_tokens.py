@@ -6,8 +6,8 @@ from itertools import pairwise
 from pathlib import Path
 from types import SimpleNamespace
 
-import node
 import pytest
+from helpers import node
 
 from mygpt import tokenizers
 from mygpt.explorers.tokens import widget

@@ -3,11 +3,11 @@ import math
 from itertools import product
 from pathlib import Path
 
-import node
 import numpy as np
 import pytest
 import torch
 import traitlets
+from helpers import node
 from torch.nn import functional as F
 
 from mygpt.explorers import TrainStack

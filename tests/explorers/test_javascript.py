@@ -4,15 +4,15 @@ import re
 import subprocess
 from pathlib import Path
 
-import node
 import pytest
 import tree_sitter_javascript
+from helpers import node
 from tree_sitter import Language, Parser
 
 from mygpt import explorers
 from mygpt.explorers.kit import base
 
-FOLDER = Path(__file__).parent / "js"
+FOLDER = Path(__file__).parents[1] / "js"
 SOURCES = sorted(Path(explorers.__file__).parent.rglob("*.mjs"))
 LONG = {"gpt"}  # the model, forward and edited
 MOST_LINES = 400

@@ -17,7 +17,7 @@ import torch
 from mygpt.inside import editing, experiments, memory
 from mygpt.inside.experiments import outside
 from mygpt.inside.experiments.answers import PHRASINGS
-from mygpt.inside.experiments.edits import WAYS, Edited, _new_answers
+from mygpt.inside.experiments.edits import WAYS, RewrittenFacts, _new_answers
 from mygpt.inside.fresh_network import planted
 from mygpt.inside.hooks import (
     Prompts,
@@ -35,7 +35,7 @@ from mygpt.world.models import KINDS, SHIPPED, WorldModel, load_world_model
 from runs import memory as memory_runs
 from runs.memory import SEEDS, measured
 
-ROOT = Path(__file__).parents[1]
+ROOT = Path(__file__).parents[2]
 SVG = "{http://www.w3.org/2000/svg}"
 FRESH = 41  # a seed that no stored run has
 FEW = [4 * country + country % 4 for country in range(0, 40, 5)]  # facts to rewrite
@@ -524,14 +524,14 @@ def test_one_matrix_leads_to_capitals_only_where_the_words_were_trained():
 def test_an_edit_is_scored_by_what_follows_and_what_stays():
     """One fact by hand: the prompt follows, and every share is of the right prompts."""
     made, facts, _ = asked()
-    found = experiments.edits(made, facts, [0, 5])
+    found = experiments.rewriting_success(made, facts, [0, 5])
     assert found["prompt"] == 1
     assert found["rest"] >= 0.99
     assert set(found) == {"prompt", "phrasings", "country", "relation", "rest"}
     wrong = own_answers(made.model, facts)
     wrong.answers[16 * 7 + 4] = (wrong.answers[16 * 7 + 4] + 1) % len(made.words)
-    one_off = experiments.edits(made, wrong, [0])
-    right = experiments.edits(made, facts, [0])
+    one_off = experiments.rewriting_success(made, wrong, [0])
+    right = experiments.rewriting_success(made, facts, [0])
     assert right["rest"] - one_off["rest"] == pytest.approx(1 / (39 * 12), rel=1e-3)
     assert one_off["relation"] == right["relation"]
 
@@ -539,7 +539,7 @@ def test_an_edit_is_scored_by_what_follows_and_what_stays():
 @pytest.mark.parametrize("way", WAYS)
 def test_edits_of_the_last_step_are_those_of_a_whole_edited_model(way):
     made, facts, stories = asked()
-    found = experiments.edited(made, facts, [6, 33], way=way, stories=stories)
+    found = experiments.rewrite_each(made, facts, [6, 33], way=way, stories=stories)
     assert found.fact == [6, 33]
     moment = editing.second_moment(made.model, made.rows(400), 1)
     for row, (fact, new) in enumerate(zip(found.fact, found.new, strict=True)):
@@ -562,17 +562,19 @@ def test_edits_of_the_last_step_are_those_of_a_whole_edited_model(way):
 def test_an_edit_in_no_known_way_is_refused():
     made, facts, _ = asked()
     with pytest.raises(ValueError, match=r"way must be one of rank one.*got 'two'"):
-        experiments.edits(made, facts, [0], way="two")
+        experiments.rewriting_success(made, facts, [0], way="two")
 
 
 def test_what_follows_by_relation_and_phrasing():
     """Of made-up answers: fact 2 follows in phrasing 3 alone, fact 6 in 0 and 3."""
     said = torch.full((2, 640), 1)
     said[0, 4 * 2 + 3] = said[1, 4 * 6] = said[1, 4 * 6 + 3] = 9
-    felt = torch.arange(640.0).expand(2, -1)
+    loudness = torch.arange(640.0).expand(2, -1)
     others = [0, 1, 3]  # a fact of each other relation, so that none is empty
     found = experiments.followed(
-        Edited([2, 6, *others], [9] * 5, said[[0, 1, 0, 0, 0]], felt[[0] * 5], [])
+        RewrittenFacts(
+            [2, 6, *others], [9] * 5, said[[0, 1, 0, 0, 0]], loudness[[0] * 5], []
+        )
     )
     assert found["follows"][2] == [0.5, 0, 0, 1]
     assert found["felt"][2] == [16, 17, 18, 19]
@@ -581,7 +583,7 @@ def test_what_follows_by_relation_and_phrasing():
 
 def test_the_groups_of_a_rewritten_fact_are_all_prompts_once():
     made, facts, _ = asked()
-    found = experiments.edited(made, facts, [4 * 7 + 2])
+    found = experiments.rewrite_each(made, facts, [4 * 7 + 2])
     of = experiments.groups(found)
     assert {name: int(where.sum()) for name, where in of.items()} == {
         "prompt": 1,
@@ -592,9 +594,9 @@ def test_the_groups_of_a_rewritten_fact_are_all_prompts_once():
     }
     assert (torch.stack(list(of.values())).sum(0) == 1).all()
     assert of["prompt"][0, 16 * 7 + 4 * 2]
-    felt = experiments.felt(found)
-    assert found.felt[0, 16 * 7 + 4 * 2].item() == pytest.approx(1, abs=1e-4)
-    assert felt["phrasings"] > felt["country"] > felt["rest"]
+    loudness = experiments.mean_loudness(found)
+    assert found.loudness[0, 16 * 7 + 4 * 2].item() == pytest.approx(1, abs=1e-4)
+    assert loudness["phrasings"] > loudness["country"] > loudness["rest"]
 
 
 def test_a_card_tells_its_triggers_as_sentences_and_each_once():
@@ -619,7 +621,7 @@ def test_edits_in_a_row_are_made_on_top_of_each_other():
     made, facts, stories = asked()
     found = experiments.in_a_row(made, facts, stories[:40], [0, 5, 10], (1, 3))
     assert [one["edits"] for one in found] == [1, 3]
-    alone = experiments.edits(made, facts, [0])
+    alone = experiments.rewriting_success(made, facts, [0])
     first = found[0]
     assert first["prompts"] == alone["prompt"] == 1
     assert first["phrasings"] == pytest.approx(alone["phrasings"])

@@ -2,7 +2,7 @@
 
 import pytest
 import torch
-from gpt2_checkpoints import their_model, written
+from helpers.gpt2_checkpoints import their_model, written
 from transformers import GPT2LMHeadModel
 
 from mygpt.huggingface import load_gpt2, save_gpt2

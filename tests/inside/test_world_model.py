@@ -1,4 +1,4 @@
-"""The two shipped models know the world; test_evidence.py asks how they know it."""
+"""The two shipped models know the world; test_experiments.py asks how they know it."""
 
 import pytest
 import torch

@@ -2,7 +2,7 @@ import itertools
 
 import pytest
 import torch
-from parameters import count
+from helpers.parameters import count
 from torch import nn
 
 from mygpt import TransformerBlock

@@ -2,7 +2,6 @@ import json
 import random
 import shutil
 from dataclasses import replace
-from pathlib import Path
 
 import pytest
 import torch
@@ -12,9 +11,7 @@ from mygpt.checkpoint import checkpoints, load_checkpoint, save_checkpoint
 from mygpt.gpt import GPT, GPTConfig
 from mygpt.modern import ModernConfig, ModernGPT
 from mygpt.tokenizers import BPETokenizer, CharTokenizer, WordTokenizer
-from mygpt.training import TrainingConfig, train
 
-FORMAT_1 = Path(__file__).parent / "checkpoints-of-format-1"
 TEXT = "ein Würfel, zwei Würfel, drei Würfel"
 CONFIG = GPTConfig(23, 7, 15, 3, 2)
 STATE = {
@@ -238,21 +235,6 @@ def test_the_plain_name_wins_where_an_earlier_save_of_the_step_was_left(saved):
     assert checkpoint.newest(saved.parent) == saved
 
 
-@pytest.mark.parametrize("kind", ["gpt", "modern"])
-def test_a_run_of_the_first_format_is_loaded_and_continued(kind, tmp_path):
-    """Step 4 of 6 in files that version 0.1 wrote."""
-    shutil.copytree(FORMAT_1 / kind, tmp_path / kind)
-    model, _, state = load_checkpoint(tmp_path / kind)
-    assert state["step"] == 4
-    assert "final_learning_rate" in state["config"]
-    config = TrainingConfig.stored(state["config"], progress=False)
-    history = train(
-        model, torch.arange(40) % 5, config, out=tmp_path / kind, resume=True
-    )
-    assert len(history.loss) == 6
-    assert load_checkpoint(tmp_path / kind)[2]["step"] == 6
-
-
 def test_what_an_interrupted_save_leaves_is_not_a_checkpoint(saved):
     shutil.copytree(saved, saved.with_name(".step-00000009.tmp"))
     assert checkpoints(saved.parent) == [saved]
@@ -337,8 +319,7 @@ def changed(path, **fields):
 @pytest.mark.parametrize(
     ("fields", "message"),
     [
-        ({"format": 3}, r"checkpoint\.json: expected format 1 or 2 .* got 3"),
-        ({"model": "Sphinx"}, "a model among GPT, ModernGPT; got 2 and Sphinx"),
+        ({"model": "Sphinx"}, "expected a model among GPT, ModernGPT; got Sphinx"),
         ({"config": {"vocab_size": 23}}, r"checkpoint\.json: config: .*max_seq_len"),
         (
             {"config": vars(GPTConfig(23, 7, 16, 4, 2))},
@@ -358,6 +339,17 @@ def test_a_config_that_contradicts_the_tensors_is_refused(saved, fields, message
     changed(saved / "checkpoint.json", **fields)
     with pytest.raises(ValueError, match=message):
         load_checkpoint(saved)
+
+
+@pytest.mark.parametrize("found", [1, 3])
+def test_a_checkpoint_of_another_format_is_refused(saved, found):
+    changed(saved / "checkpoint.json", format=found)
+    with pytest.raises(ValueError, match="expected a checkpoint") as refused:
+        load_checkpoint(saved.parent)
+    assert str(refused.value) == (
+        f"{saved}: expected a checkpoint of format 2, got one of format {found}; "
+        "train again, or load it with the version of mygpt that saved it"
+    )
 
 
 def test_an_empty_folder_is_not_a_checkpoint(tmp_path):

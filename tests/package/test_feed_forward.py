@@ -1,7 +1,7 @@
 import pytest
 import torch
 import torch.nn.functional as F
-from parameters import count
+from helpers.parameters import count
 from transformers import GPT2Config
 from transformers.models.gpt2.modeling_gpt2 import GPT2MLP
 

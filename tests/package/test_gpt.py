@@ -5,9 +5,9 @@ from dataclasses import FrozenInstanceError, replace
 import pytest
 import torch
 import torch.nn.functional as F
+from helpers.parameters import count
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from parameters import count
 from torch import nn
 
 from mygpt.gpt import GPT, GPTConfig

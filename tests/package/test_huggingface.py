@@ -6,7 +6,7 @@ import shutil
 
 import pytest
 import torch
-from gpt2_checkpoints import their_model, written
+from helpers.gpt2_checkpoints import their_model, written
 from transformers import GPT2LMHeadModel
 from transformers.models.gpt2.modeling_gpt2 import GPT2MLP as TheirMLP
 

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-PACKAGE = Path(__file__).parents[1] / "mygpt"
+PACKAGE = Path(__file__).parents[2] / "mygpt"
 ORDER = [
     *("support", "by_hand", "embedding", "attention", "feed_forward", "norm"),
     *("inference", "block", "tokenizers", "gpt", "sizes", "distributed.cost"),

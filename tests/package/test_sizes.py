@@ -4,7 +4,7 @@ from dataclasses import replace
 
 import pytest
 import torch
-from parameters import count
+from helpers.parameters import count
 from torch.nn.attention import SDPBackend, sdpa_kernel
 from torch.utils.flop_counter import FlopCounterMode
 

@@ -12,19 +12,27 @@ from pathlib import Path
 import pytest
 import yaml
 
-ROOT = Path(__file__).resolve().parents[1]
+ROOT = Path(__file__).resolve().parents[2]
 
 
 @pytest.fixture
-def make(tmp_path, monkeypatch):
-    """make.py, working in a folder of its own and running no command."""
+def fresh_make():
+    """make.py as it is."""
     spec = importlib.util.spec_from_file_location("make", ROOT / "make.py")
     module = importlib.util.module_from_spec(spec)
     spec.loader.exec_module(module)
+    return module
+
+
+@pytest.fixture
+def make(fresh_make, tmp_path, monkeypatch):
+    """make.py, working in a folder of its own and running no command."""
+    module = fresh_make
     for name in ("BUILD", "SITE", "STAGING"):
         moved = tmp_path / getattr(module, name).relative_to(ROOT)
         monkeypatch.setattr(module, name, moved)
-    monkeypatch.setattr(module, "run", lambda what, command, aside: None)
+    monkeypatch.setattr(module, "run", lambda what, command, aside=False: None)
+    monkeypatch.setattr(module, "install_scripts_tools", lambda npm: None)
     return module
 
 
@@ -192,12 +200,51 @@ def test_the_book_is_built_of_what_the_chapters_printed_and_then_opened(
     assert [what for what in ran if what in of_site] == [*of_site]
 
 
+@pytest.mark.parametrize(("required", "status"), [("", 0), ("1", 1)])
+def test_scripts_that_are_not_checked_are_said_or_required(
+    make, monkeypatch, capsys, tmp_path, required, status
+):
+    monkeypatch.setattr(sys, "argv", ["make.py"])
+    monkeypatch.setenv("PATH", str(tmp_path))
+    monkeypatch.setenv("MYGPT_REQUIRE_NODE", required)
+    found, cause = last_line(make, "javascript", capsys)
+    assert found == status
+    assert "JAVASCRIPT CHECKS SKIPPED: they need node and npm" in cause
+
+
+def test_the_tools_of_the_scripts_are_installed_once(fresh_make, monkeypatch, tmp_path):
+    ran = []
+
+    def install(what, command):
+        ran.append(command)
+        tools.mkdir(exist_ok=True)
+
+    make, tools = fresh_make, tmp_path / "node_modules"
+    for name in ("package.json", "package-lock.json", ".npmrc"):
+        shutil.copy(ROOT / name, tmp_path)
+    monkeypatch.setattr(make, "ROOT", tmp_path)
+    monkeypatch.setattr(make, "NODE_MODULES", tools)
+    monkeypatch.setattr(make, "run", install)
+    make.install_scripts_tools("npm")
+    make.install_scripts_tools("npm")
+    assert ran == [["npm", "ci"]]
+    (tmp_path / "package-lock.json").write_text("{}")
+    make.install_scripts_tools("npm")
+    assert len(ran) == 2
+
+
+def test_no_file_of_the_scripts_tools_names_where_packages_come_from():
+    lock = (ROOT / "package-lock.json").read_text("utf-8")
+    assert '"resolved"' not in lock
+    assert '"integrity"' in lock
+
+
 def test_the_hooks_before_a_commit_are_the_quick_checks_of_make(make):
     config = yaml.safe_load((ROOT / ".pre-commit-config.yaml").read_text("utf-8"))
     (source,) = config["repos"]
     hooks = {hook["id"]: hook for hook in source["hooks"]}
     assert source["repo"] == "local"
-    assert hooks.keys() == make.CHECKS.keys() - {"types"}
+    assert hooks.keys() == make.CHECKS.keys() - {"types"} | {"javascript"}
     for name, hook in hooks.items():
         assert hook["entry"] == f"python3 make.py {name}"
         assert (hook["language"], hook["pass_filenames"]) == ("system", False)

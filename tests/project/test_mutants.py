@@ -10,7 +10,7 @@ import pytest
 from tools.mutants import of_scripts
 from tools.mutants.mutant import Mutant, Place, difference, drawn
 
-ROOT = Path(__file__).resolve().parents[1]
+ROOT = Path(__file__).resolve().parents[2]
 
 
 def place(line, path="a.py", column=0):

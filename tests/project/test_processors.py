@@ -19,7 +19,7 @@ from tools.processors import __main__ as processors
 from tools.processors import settings
 from tools.processors.in_every_process.rounding_noise import RoundingNoise
 
-ROOT = Path(__file__).resolve().parents[1]
+ROOT = Path(__file__).resolve().parents[2]
 X = torch.linspace(-2, 3, 7 * 11).view(7, 11)
 W = torch.linspace(-1, 1, 11 * 13).view(11, 13)
 

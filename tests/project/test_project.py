@@ -5,11 +5,11 @@ from pathlib import Path
 
 import pytest
 import yaml
-from declared import dependencies, imported, pins
+from helpers.declared import dependencies, imported, pins
 
 import mygpt
 
-ROOT = Path(__file__).resolve().parents[1]
+ROOT = Path(__file__).resolve().parents[2]
 # Between two releases the citation and the change log name the last one.
 RELEASED = None if ".dev" in mygpt.__version__ else mygpt.__version__
 

@@ -7,7 +7,7 @@ from pathlib import Path
 import nbformat
 import pytest
 import yaml
-from declared import dependencies, normal, pins
+from helpers.declared import dependencies, normal, pins
 
 from publish import (
     addresses,
@@ -20,7 +20,7 @@ from publish import (
 from publish.environments import make, status
 from tools.publication import Publication, publication
 
-ROOT = Path(__file__).resolve().parents[1]
+ROOT = Path(__file__).resolve().parents[2]
 
 
 COLAB = ROOT / "publish" / "colab.txt"
@@ -147,6 +147,7 @@ def test_unpublished_no_file_names_an_address_of_the_book():
         pytest.skip("the book is published")
     files = [
         *ROOT.glob("*.md"),
+        *ROOT.glob("docs/*.md"),
         *ROOT.glob("*.cff"),
         *ROOT.glob("*.toml"),
         *ROOT.glob("chapters/*.ipynb"),

@@ -9,7 +9,7 @@ import yaml
 
 from tools.processors.settings import BY_NAME
 
-ROOT = Path(__file__).resolve().parents[1]
+ROOT = Path(__file__).resolve().parents[2]
 WORKFLOWS = sorted((ROOT / ".github" / "workflows").glob("*.yml"))
 RIGHTS = {
     ("test.yml", "deploy"): {"pages": "write", "id-token": "write"},

@@ -18,8 +18,7 @@ import pytest
 import quickjs
 import yaml
 from docutils.core import publish_doctree
-from PIL import Image, ImageColor
-from small_book import (
+from helpers.small_book import (
     DRAWING,
     INTRO,
     MODULE,
@@ -28,6 +27,7 @@ from small_book import (
     copy_extension,
     widget_notebook,
 )
+from PIL import Image, ImageColor
 
 import website
 from mygpt import plots
@@ -45,7 +45,7 @@ from website import (
 )
 from website.palette import palette
 
-ROOT = Path(__file__).resolve().parents[1]
+ROOT = Path(__file__).resolve().parents[2]
 
 
 # Mathematics
@@ -768,7 +768,7 @@ def test_a_repair_finds_its_place_in_the_themes_page(as_written, name):
 
 @pytest.mark.parametrize("name", website.pages.REPAIRS)
 def test_a_repair_is_described(name):
-    assert f"| {name} |" in (ROOT / "CONTRIBUTING.md").read_text(encoding="utf-8")
+    assert f"| {name} |" in (ROOT / "docs" / "site.md").read_text(encoding="utf-8")
 
 
 @pytest.mark.parametrize("name", [*lean.WHERE_USED, *lean.NEVER])

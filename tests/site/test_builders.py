@@ -13,14 +13,20 @@ import nbformat
 import pikepdf
 import pytest
 import yaml
-from small_book import DRAWING, INTRO, TWO_READINGS, copy_extension, widget_notebook
+from helpers.small_book import (
+    DRAWING,
+    INTRO,
+    TWO_READINGS,
+    copy_extension,
+    widget_notebook,
+)
 
 import mygpt
 from publish.paper import epub, joined, pdf
 from publish.paper.joined import OPF, H
 from website import formulas
 
-ROOT = Path(__file__).resolve().parents[1]
+ROOT = Path(__file__).resolve().parents[2]
 
 
 BUILDERS = (
@@ -258,7 +264,9 @@ def test_without_epubcheck_the_e_book_is_made_and_a_line_says_so(monkeypatch, ca
 @pytest.mark.slow
 @pytest.mark.parametrize("name", ["epub", "pdf"])
 def test_the_whole_book_is_made(name):
-    command = [sys.executable, str(ROOT / "paper" / f"{name}.py")]
-    done = subprocess.run(command, capture_output=True, text=True, timeout=1700)
+    command = [sys.executable, "-m", f"publish.paper.{name}"]
+    done = subprocess.run(
+        command, cwd=ROOT, capture_output=True, text=True, timeout=1700
+    )
     assert done.returncode == 0, done.stdout[-2000:] + done.stderr[-2000:]
     assert (ROOT / "_build" / f"mygpt.{name}").stat().st_size > 1e6

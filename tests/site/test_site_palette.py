@@ -11,7 +11,7 @@ import pytest
 from mygpt import plots
 from website.palette import palette
 
-ROOT = Path(__file__).resolve().parents[1]
+ROOT = Path(__file__).resolve().parents[2]
 SERIES = ("blue", "orange", "green", "purple")
 THEMES = {name: palette(name) for name in ("light", "dark")}
 TONES = {**THEMES, "matplotlib": plots.PALETTE}

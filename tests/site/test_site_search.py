@@ -17,7 +17,7 @@ from website.index_nodes import marked, shortened
 from website.search.parts import parts_of
 from website.second_reading import further, further_anchor, further_title
 
-ROOT = Path(__file__).resolve().parents[1]
+ROOT = Path(__file__).resolve().parents[2]
 
 
 WORDS = book_words.BookWords({})

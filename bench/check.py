@@ -17,7 +17,7 @@ from pathlib import Path
 from bench.machine import print_machine
 from mygpt.check import TASKS
 
-WORKBOOK = Path(__file__).parents[1] / "tests" / "workbook"
+WORKBOOK = Path(__file__).parents[1] / "tests" / "check" / "workbook"
 
 
 def seconds(*command: str | Path) -> float:

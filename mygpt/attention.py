@@ -44,7 +44,7 @@ class SingleHeadAttention(nn.Module):
     ) -> Float[Tensor, "B T C"] | tuple[Tensor, Tensor]:
         """The output; with `return_weights`, also the weights (B, T, T)."""
         check_axes(x, "B T C")
-        check_last_axis(x, self.embed_dim)
+        check_last_axis(x, embed_dim=self.embed_dim)
         T = x.shape[1]
         check_length(T, len(self.causal_mask))
         q, k, v = self.W_Q(x), self.W_K(x), self.W_V(x)  # (B, T, D) each
@@ -119,7 +119,7 @@ class MultiHeadAttention(nn.Module):
         With a `cache`, x holds the positions that follow those in the cache.
         """
         check_axes(x, "B T C")
-        check_last_axis(x, self.embed_dim)
+        check_last_axis(x, embed_dim=self.embed_dim)
         check_length(x.shape[1], self.max_seq_len)
         q, k, v = map(self._split, (self.W_Q(x), self.W_K(x), self.W_V(x)))
         if cache is not None:
@@ -165,5 +165,6 @@ def causal_attention(
 
 
 def _mask(q: Tensor, k: Tensor) -> Tensor:
+    """The last T rows of `causal_mask(S)`."""
     T, S = q.shape[-2], k.shape[-2]
-    return causal_mask(S)[S - T :].to(q)  # (T, S)
+    return torch.full((T, S), -math.inf).triu(diagonal=S - T + 1).to(q)

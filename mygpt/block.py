@@ -1,6 +1,5 @@
 """The transformer block: attention, then an MLP, each with a norm and a residual."""
 
-from collections.abc import Callable
 from functools import partial
 
 from jaxtyping import Float
@@ -12,6 +11,14 @@ from mygpt.norm import LayerNorm
 from mygpt.support.arguments import check_choice
 
 NORMS = ("pre", "post", "none")
+HALVES = {  # half a block: f, a norm and the input, by `norm` and `residual`
+    ("pre", True): lambda f, norm, x: x + f(norm(x)),
+    ("pre", False): lambda f, norm, x: f(norm(x)),
+    ("post", True): lambda f, norm, x: norm(x + f(x)),
+    ("post", False): lambda f, norm, x: norm(f(x)),
+    ("none", True): lambda f, norm, x: x + f(x),
+    ("none", False): lambda f, norm, x: f(x),
+}
 
 
 class TransformerBlock(nn.Module):
@@ -38,7 +45,7 @@ class TransformerBlock(nn.Module):
         out_bias: bool = False,
     ):
         super().__init__()
-        check_choice("norm", norm, NORMS)
+        check_choice(NORMS, norm=norm)
         self.norm, self.residual = norm, residual
         self.ln1 = nn.Identity() if norm == "none" else LayerNorm(embed_dim)
         self.mha = MultiHeadAttention(
@@ -57,19 +64,10 @@ class TransformerBlock(nn.Module):
     def forward(
         self, x: Float[Tensor, "B T C"], *, cache: KVCache | None = None
     ) -> Float[Tensor, "B T C"]:
+        half = HALVES[self.norm, self.residual]
         attention = self.mha if cache is None else partial(self.mha, cache=cache)
-        if self.norm == "post" or not self.residual:
-            return self._other_wiring(x, attention)
-        x = x + attention(self.ln1(x))
-        return x + self.mlp(self.ln2(x))
-
-    def _other_wiring(self, x: Tensor, attention: Callable[[Tensor], Tensor]) -> Tensor:
-        if self.norm != "post":
-            return self.mlp(self.ln2(attention(self.ln1(x))))
-        a = attention(x)
-        x = self.ln1(x + a if self.residual else a)
-        m = self.mlp(x)
-        return self.ln2(x + m if self.residual else m)
+        x = half(attention, self.ln1, x)
+        return half(self.mlp, self.ln2, x)
 
 
 class AttentionBlock(nn.Module):

@@ -24,8 +24,9 @@ from safetensors import SafetensorError
 from safetensors.torch import save_file
 from torch import Tensor
 
-from mygpt.gpt import GPT, GPTConfig, LanguageModel, build_empty
+from mygpt.gpt import GPT, GPTConfig, LanguageModel
 from mygpt.modern import ModernConfig, ModernGPT
+from mygpt.support.empty import build_empty
 from mygpt.support.files import open_tensors, read_json, sync, write_json
 from mygpt.tokenizers import Tokenizer, load_tokenizer
 
@@ -35,7 +36,6 @@ MODELS: dict[str, tuple[type, type[LanguageModel]]] = {
 }
 INDEX, MODEL, TRAINING = "checkpoint.json", "model.safetensors", "training.safetensors"
 FORMAT = 2
-PARTS_OF_FORMAT_1 = {"norm1": "ln1", "attention": "mha", "norm2": "ln2", "norm": "ln_f"}
 FIELDS = {  # of the content of checkpoint.json
     "format": int,
     "model": str,
@@ -45,7 +45,6 @@ FIELDS = {  # of the content of checkpoint.json
     "files": dict,
 }
 NAME = re.compile(r"step-(\d+)(\.old)?")
-KEEP = 2
 
 
 def save_checkpoint(
@@ -82,7 +81,7 @@ def save_checkpoint(
 def remove_earlier(folder: str | Path, step: int) -> None:
     """Of the checkpoints before `step`, keep only the last."""
     earlier = [c for c in checkpoints(folder) if step_of(c) < step]
-    for unneeded in earlier[: 1 - KEEP]:
+    for unneeded in earlier[:-1]:  # all but the last
         remove(unneeded)
 
 
@@ -146,8 +145,6 @@ def read_content(folder: Path) -> dict:
 def _build(folder: Path, content: dict) -> LanguageModel:
     model_class, config = read_config(folder, content)
     weights = read_tensors(folder / MODEL)
-    if content["format"] == 1 and model_class is ModernGPT:
-        weights = {_name_since_format_2(name): one for name, one in weights.items()}
     _check_shapes(model_class, config, weights, folder)
     with torch.random.fork_rng():
         model = model_class(config)
@@ -185,10 +182,6 @@ def _check_shapes(
                 f"{folder / MODEL}: expected {name} of shape {tuple(expected.shape)}, "
                 f"got {tuple(weights[name].shape)}"
             )
-
-
-def _name_since_format_2(name: str) -> str:
-    return ".".join(PARTS_OF_FORMAT_1.get(part, part) for part in name.split("."))
 
 
 def checkpoint_path(folder: str | Path, step: int) -> Path:
@@ -303,10 +296,16 @@ def read_index(path: Path) -> dict:
             raise ValueError(
                 f"{path}: expected {field}, got {content.get(field)!r:.60}"
             )
-    if content["format"] not in (1, FORMAT) or content["model"] not in MODELS:
+    if content["format"] != FORMAT:
         raise ValueError(
-            f"{path}: expected format 1 or {FORMAT} and a model among "
-            f"{', '.join(MODELS)}; got {content['format']} and {content['model']}"
+            f"{path.parent}: expected a checkpoint of format {FORMAT}, got one of "
+            f"format {content['format']}; train again, or load it with the version of "
+            "mygpt that saved it"
+        )
+    if content["model"] not in MODELS:
+        raise ValueError(
+            f"{path}: expected a model among {', '.join(MODELS)}; "
+            f"got {content['model']}"
         )
     for name in content["files"]:
         if Path(name).name != name:

@@ -22,7 +22,7 @@ from mygpt.support.files import write_atomically
 from mygpt.world.corpus import World
 
 Ids = Sequence[int] | np.ndarray | Tensor  # one sequence
-Device = str | torch.device
+DeviceLike = str | torch.device
 
 WORLD_ROWS = 20_000
 STORIES = Path(__file__).with_name("corpora") / "stories.txt"
@@ -168,7 +168,7 @@ class Batches:
         batch_size: int,
         length: int,
         seed: int = 0,
-        device: Device = "cpu",
+        device: DeviceLike = "cpu",
         vocab_size: int | None = None,
     ):
         check_positive(batch_size=batch_size, length=length)
@@ -225,7 +225,7 @@ def windows(
     ids: Ids,
     length: int,
     batch_size: int,
-    device: Device = "cpu",
+    device: DeviceLike = "cpu",
     vocab_size: int | None = None,
 ) -> Iterator[tuple[Int[Tensor, "B T"], Int[Tensor, "B T"]]]:
     """Batches of all the ids in order; each id but the first is a target exactly once.
@@ -249,7 +249,7 @@ def gather(
     ids: np.ndarray,
     starts: np.ndarray,
     length: int,
-    device: Device,
+    device: DeviceLike,
     vocab_size: int | None,
 ) -> tuple[Tensor, Tensor]:
     """The windows that begin at `starts`, and the same windows one step ahead."""

@@ -33,7 +33,7 @@ class MLP(nn.Module):
         super().__init__()
         check_positive(embed_dim=embed_dim, expansion=expansion)
         check_below_one(dropout=dropout)
-        check_choice("activation", activation, ACTIVATIONS)
+        check_choice(ACTIVATIONS, activation=activation)
         self.embed_dim = embed_dim
         hidden_dim = expansion * embed_dim
         self.fc1 = nn.Linear(embed_dim, hidden_dim, bias=bias)
@@ -42,6 +42,6 @@ class MLP(nn.Module):
         self.drop = nn.Dropout(dropout)
 
     def forward(self, x: Float[Tensor, "... C"]) -> Float[Tensor, "... C"]:
-        check_last_axis(x, self.embed_dim)
+        check_last_axis(x, embed_dim=self.embed_dim)
         hidden = self.act(self.fc1(x))  # (..., F)
         return self.drop(self.fc2(hidden))

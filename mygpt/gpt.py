@@ -1,17 +1,14 @@
 """GPT-2 (Radford et al. 2019): embeddings, blocks, a last norm, and a tied head."""
 
 import math
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Sequence
 from dataclasses import dataclass
-from pathlib import Path
-from typing import Any, TypeVar
+from typing import Any
 
 import torch
 import torch.nn.functional as F
 from jaxtyping import Float, Int
 from torch import Tensor, nn
-from torch.overrides import TorchFunctionMode
 
 from mygpt.attention import KVCache
 from mygpt.block import AttentionBlock, TransformerBlock
@@ -29,7 +26,6 @@ from mygpt.support.arguments import (
     check_positive,
 )
 
-Model = TypeVar("Model", bound="LanguageModel")
 GPT2_SIZES = {  # layers, heads, channels
     "small": (12, 12, 768),
     "medium": (24, 16, 1024),
@@ -76,7 +72,7 @@ class GPTConfig:
         )
         check_divisible(embed_dim=self.embed_dim, num_heads=self.num_heads)
         check_below_one(dropout=self.dropout)
-        check_choice("activation", self.activation, ACTIVATIONS)
+        check_choice(ACTIVATIONS, activation=self.activation)
         check_flags(bias=self.bias)
         layers = tuple(sorted(set(self.attention_only)))
         inside = all(0 <= layer < self.num_layers for layer in layers)
@@ -90,7 +86,7 @@ class GPTConfig:
     @classmethod
     def gpt2(cls, size: str = "small", **changes) -> "GPTConfig":
         """The shape of one of the four published models: small, medium, large or xl."""
-        check_choice("size", size, GPT2_SIZES)
+        check_choice(GPT2_SIZES, size=size)
         layers, heads, channels = GPT2_SIZES[size]
         shape = {
             "vocab_size": 50257,
@@ -199,52 +195,6 @@ class GPT(LanguageModel):
         return [
             KVCache(like.new_empty(shape), like.new_empty(shape)) for _ in self.blocks
         ]
-
-
-@contextmanager
-def evaluating(model: nn.Module) -> Iterator[None]:
-    """Put a model in evaluation mode; on exit, restore the mode of each part."""
-    with evaluating_all(list(model.modules())):
-        yield
-
-
-@contextmanager
-def evaluating_all(modules: list[nn.Module]) -> Iterator[None]:
-    """The same for modules listed once: a walk through a model takes a millisecond."""
-    training = [module for module in modules if module.training]
-    for module in training:
-        module.training = False
-    try:
-        yield
-    finally:
-        for module in training:
-            module.training = True
-
-
-def build_empty(model_class: type[Model], config: Any, source: Path) -> Model:
-    """Build a model without numbers, on the meta device, from the config in `source`.
-
-    A shape that no tensor can have is a ValueError that names the file.
-    """
-    try:
-        with torch.device("meta"), WithoutInitialisation():
-            return model_class(config)
-    except (RuntimeError, OverflowError, TypeError) as error:
-        reason = str(error).splitlines()[0]
-        raise ValueError(f"{source}: no model can have this shape: {reason}") from None
-
-
-class WithoutInitialisation(TorchFunctionMode):
-    """Make layers without drawing their initial weights.
-
-    On the meta device there are none to draw, but the attempt would import much.
-    """
-
-    def __torch_function__(self, function, types, args=(), kwargs=None):
-        kwargs = kwargs or {}
-        if getattr(function, "__module__", None) == "torch.nn.init":
-            return kwargs["tensor"] if "tensor" in kwargs else args[0]
-        return function(*args, **kwargs)
 
 
 def make_block(config: GPTConfig, layer: int) -> TransformerBlock | AttentionBlock:

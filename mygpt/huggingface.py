@@ -12,8 +12,9 @@ from safetensors.torch import save_file
 from torch import Tensor, nn
 
 from mygpt.feed_forward import ACTIVATIONS
-from mygpt.gpt import GPT, GPTConfig, build_empty
+from mygpt.gpt import GPT, GPTConfig
 from mygpt.support.arguments import check_below_one, check_last_axis, check_positive
+from mygpt.support.empty import build_empty
 from mygpt.support.files import open_tensors, read_json, write_atomically, write_json
 
 CONFIG, WEIGHTS, INDEX = (
@@ -71,7 +72,7 @@ class GPT2MLP(nn.Module):
         self.dropout = nn.Dropout(config.dropout)
 
     def forward(self, x: Float[Tensor, "... C"]) -> Float[Tensor, "... C"]:
-        check_last_axis(x, len(self.c_fc.weight))
+        check_last_axis(x, embed_dim=len(self.c_fc.weight))
         return self.dropout(self.c_proj(self.act(self.c_fc(x))))
 
 

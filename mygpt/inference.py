@@ -22,7 +22,7 @@ Model = TypeVar("Model", bound=nn.Module)
 
 INT8_WIDTH = 32  # the operator reads past the end of a row of another width
 INT8_ROWS = 32  # more rows, such as those of a prompt, are multiplied in float32
-PACKED_ROWS = 16  # the order for as many is as fast for one row as that for one
+PACKED_ROWS = 16  # packing for 16 rows costs a single row nothing
 LARGEST = 127  # of 8 bits with a sign
 TOLERANCE = {"packed": 1e-5, "int8": 0.02}  # of a form's trial
 
@@ -142,7 +142,7 @@ def convert(model: Model, form: str, tied: bool) -> Model:
     PyTorch lacks what a form needs, the copy keeps the plain weights, and one warning
     says why. A model that cannot be converted is a ValueError.
     """
-    check_choice("form", form, LAYERS)
+    check_choice(LAYERS, form=form)
     check_convertible(model, form)
     if reason := fault(form):
         warnings.warn(

@@ -42,7 +42,7 @@ class RMSNorm(nn.Module):
         self.weight = nn.Parameter(torch.ones(embed_dim))
 
     def forward(self, x: Float[Tensor, "... C"]) -> Float[Tensor, "... C"]:
-        check_last_axis(x, len(self.weight))
+        check_last_axis(x, embed_dim=len(self.weight))
         return F.rms_norm(x, self.weight.shape, self.weight, self.eps)
 
 
@@ -137,7 +137,7 @@ class GroupedQueryAttention(nn.Module):
     ) -> Float[Tensor, "B T C"]:
         """With a `cache`, x holds the positions that follow those in the cache."""
         check_axes(x, "B T C")
-        check_last_axis(x, self.embed_dim)
+        check_last_axis(x, embed_dim=self.embed_dim)
         q, k, v = (
             W(x).unflatten(-1, (-1, self.head_dim)).transpose(1, 2)
             for W in (self.W_Q, self.W_K, self.W_V)
@@ -194,9 +194,9 @@ class ModernConfig:
             num_layers=self.num_layers,
         )
         check_heads(self.embed_dim, self.num_heads, self.kv_heads)
-        check_choice("norm", self.norm, NORMS)
-        check_choice("positions", self.positions, POSITIONS)
-        check_choice("mlp", self.mlp, MLPS)
+        check_choice(NORMS, norm=self.norm)
+        check_choice(POSITIONS, positions=self.positions)
+        check_choice(MLPS, mlp=self.mlp)
         if self.positions == "rotary":
             rotary_angles(1, self.embed_dim // self.num_heads)
         check_flags(qk_norm=self.qk_norm, zero_init=self.zero_init, tied=self.tied)

@@ -29,5 +29,5 @@ class LayerNorm(nn.Module):
         self.bias = nn.Parameter(torch.zeros(embed_dim))
 
     def forward(self, x: Float[Tensor, "... C"]) -> Float[Tensor, "... C"]:
-        check_last_axis(x, len(self.weight))
+        check_last_axis(x, embed_dim=len(self.weight))
         return F.layer_norm(x, self.weight.shape, self.weight, self.bias, self.eps)

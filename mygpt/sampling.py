@@ -9,7 +9,7 @@ import torch
 from jaxtyping import Float, Int
 from torch import Tensor
 
-from mygpt.gpt import LanguageModel, evaluating_all
+from mygpt.gpt import LanguageModel
 from mygpt.support.arguments import (
     check_above_zero,
     check_axes,
@@ -20,6 +20,7 @@ from mygpt.support.arguments import (
     check_whole,
     is_real,
 )
+from mygpt.support.modes import evaluating_all
 
 Function = TypeVar("Function", bound=Callable)
 
@@ -225,7 +226,7 @@ def check_prompt(
             f"expected a prompt of 1 to max_seq_len = {T} ids, got {ids.shape[1]}"
         )
     check_ids(ids, V)
-    check_whole("max_new_tokens", max_new_tokens, 0)
+    check_whole(0, max_new_tokens=max_new_tokens)
     for name, value in [("pad_id", pad_id), *(("stop", token) for token in stop)]:
         if not 0 <= value < V:
             raise ValueError(f"{name} must be an id from 0 to {V - 1}, got {value}")

@@ -24,6 +24,10 @@ CACHED_WORDS = 100_000
 Pair = tuple[int, int]
 
 
+class MergesError(ValueError):
+    """A merge needs a token that the vocabulary lacks."""
+
+
 class TokenList:
     """Ids for a fixed list of tokens; the two simple tokenizers differ in `pieces`."""
 
@@ -130,7 +134,7 @@ class BPETokenizer:
         self.joined: dict[Pair, tuple[int, int]] = {}  # pair: (rank, id of both)
         for rank, (a, b) in enumerate(merges):
             if not {a, b, a + b} <= vocab.keys():
-                raise ValueError(f"merge {rank + 1}, {a} {b}: not in the vocabulary")
+                raise MergesError(f"merge {rank + 1}, {a} {b}: not in the vocabulary")
             self.joined.setdefault((vocab[a], vocab[b]), (rank, vocab[a + b]))
         self.byte_ids = [vocab[sign] for sign in SIGNS]
         self.cache: dict[str, list[int]] = {}
@@ -254,9 +258,10 @@ class BPETokenizer:
         merges = read_merges(merges_path)
         try:
             return cls(vocab, merges)
+        except MergesError as error:
+            raise ValueError(f"{merges_path}: {error}") from None
         except ValueError as error:
-            where = merges_path if "merge" in str(error) else vocab_path
-            raise ValueError(f"{where}: {error}") from None
+            raise ValueError(f"{vocab_path}: {error}") from None
 
 
 Tokenizer = CharTokenizer | WordTokenizer | BPETokenizer
@@ -343,7 +348,7 @@ def read_merges(path: Path) -> list[tuple[str, str]]:
 
 
 def check_id(i: SupportsIndex, vocab_size: int) -> int:
-    """Give an id, also one of a tensor's, as an int."""
+    """Return an id, also one of a tensor's, as an int."""
     number = index(i)
     if not 0 <= number < vocab_size:
         raise ValueError(f"expected ids from 0 to {vocab_size - 1}, got {number}")

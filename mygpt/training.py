@@ -13,8 +13,8 @@ from torch import Tensor, nn
 from tqdm import tqdm
 
 from mygpt.checkpoint import INDEX, checkpoints, load_checkpoint, save_checkpoint
-from mygpt.data import Batches, Device, Ids, windows
-from mygpt.gpt import LanguageModel, evaluating
+from mygpt.data import Batches, DeviceLike, Ids, windows
+from mygpt.gpt import LanguageModel
 from mygpt.optimizers import Muon, is_hidden_matrix
 from mygpt.support.arguments import (
     check_below_one,
@@ -26,6 +26,7 @@ from mygpt.support.arguments import (
     check_whole,
 )
 from mygpt.support.files import held
+from mygpt.support.modes import evaluating
 from mygpt.tokenizers import Tokenizer
 
 OPTIMIZERS = ("adamw", "muon")
@@ -44,10 +45,6 @@ RECIPES = {  # settings of TrainingConfig
         "warmup_steps": 0,
         "final_learning_rate_share": 0.0,
     },
-}
-NAMES_OF_FORMAT_1 = {
-    "final_learning_rate": "final_learning_rate_share",
-    "flat": "flat_share",
 }
 NOT_OF_THE_RUN = ("eval_every", "save_every", "progress", "compile")
 
@@ -107,38 +104,42 @@ class TrainingConfig:
     progress: bool = True
 
     def __post_init__(self) -> None:
-        for name in ("steps", "batch_size", "accumulate", "eval_every", "save_every"):
-            check_positive(**{name: getattr(self, name)})
+        check_positive(steps=self.steps, batch_size=self.batch_size)
+        check_positive(accumulate=self.accumulate)
+        check_positive(eval_every=self.eval_every, save_every=self.save_every)
         if self.length is not None:
             check_positive(length=self.length)
-        check_whole("warmup_steps", self.warmup_steps, 0)
+        check_whole(0, warmup_steps=self.warmup_steps)
         check_seed(self.seed)
-        check_choice("optimizer", self.optimizer, OPTIMIZERS)
-        check_choice("schedule", self.schedule, SCHEDULES)
-        for name in ("learning_rate", "matrix_learning_rate"):
-            check_range(0, math.inf, **{name: getattr(self, name)})
-        for name in ("weight_decay", "matrix_weight_decay"):
-            check_range(0, math.inf, **{name: getattr(self, name)})
-        if self.clip is not None:
-            check_range(0, math.inf, clip=self.clip)
-        for name in ("flat_share", "final_learning_rate_share"):
-            check_range(0, 1, **{name: getattr(self, name)})
+        check_choice(OPTIMIZERS, optimizer=self.optimizer)
+        check_choice(SCHEDULES, schedule=self.schedule)
+        check_range(
+            0,
+            math.inf,
+            learning_rate=self.learning_rate,
+            matrix_learning_rate=self.matrix_learning_rate,
+            weight_decay=self.weight_decay,
+            matrix_weight_decay=self.matrix_weight_decay,
+            clip=0 if self.clip is None else self.clip,
+        )
+        check_range(
+            0,
+            1,
+            flat_share=self.flat_share,
+            final_learning_rate_share=self.final_learning_rate_share,
+        )
         check_below_one(momentum=self.momentum)
         if not isinstance(self.betas, tuple) or len(self.betas) != 2:
             raise ValueError(f"betas must be a pair of numbers, got {self.betas!r}")
-        for i, beta in enumerate(self.betas):
-            check_below_one(**{f"betas[{i}]": beta})
-        for name in ("autocast", "compile", "progress"):
-            check_flags(**{name: getattr(self, name)})
+        for beta in self.betas:
+            check_below_one(betas=beta)
+        check_flags(autocast=self.autocast, compile=self.compile)
+        check_flags(progress=self.progress)
 
     @classmethod
     def stored(cls, settings: dict, **changes: Any) -> "TrainingConfig":
-        """The config in the JSON of a checkpoint's state, where tuples became lists.
-
-        Setting names of format 1 are accepted.
-        """
-        known = {NAMES_OF_FORMAT_1.get(name, name): v for name, v in settings.items()}
-        return cls(**known | {"betas": tuple(known["betas"])} | changes)
+        """The config in the JSON of a checkpoint's state, where tuples became lists."""
+        return cls(**settings | {"betas": tuple(settings["betas"])} | changes)
 
     def scale(self, step: int) -> float:
         """The share of the peak learning rate at a step, counted from 0."""
@@ -315,13 +316,17 @@ class Run:
 
     def gradients(self) -> float:
         """Add up the gradients of the mean loss; return that loss."""
-        total, count = 0.0, self.config.accumulate
+        count = self.config.accumulate
+        losses = []
         for i in range(count):
             batch = next(self.batches)
             with self.sending(last=i + 1 == count):
                 with self.precision():
                     loss = self.loss(self.forward, batch)
                 (loss / count).backward()
+            losses.append(loss.detach())
+        total = 0.0
+        for loss in losses:  # not sooner: reading a loss waits for the device
             total += loss.item() / count
         return total
 
@@ -476,7 +481,7 @@ def evaluate(
     ids: Ids,
     length: int,
     batch_size: int = 128,
-    device: Device = "cpu",
+    device: DeviceLike = "cpu",
 ) -> float:
     """The mean loss in nats over every token of `ids` but the first."""
     vocab_size = model.config.vocab_size

@@ -24,7 +24,7 @@ BUILDER = "build==1.6.1"
 KERNEL = ("nbclient==0.11.0", "ipykernel==6.31.0", "psutil==7.2.2")
 LARGEST_WHEEL = 4e6
 CHAPTER = ROOT / "chapters" / "07_residual_connections.ipynb"
-PROGRAM = ROOT / "tests" / "workbook" / "softmax.py"
+PROGRAM = ROOT / "tests" / "check" / "workbook" / "softmax.py"
 NEEDED = (HERE / "trial.py", CHAPTER, PROGRAM)
 
 

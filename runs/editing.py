@@ -33,20 +33,24 @@ def run(seed):
     made = train_world_model("attention-first", seed, progress=False)
     facts, stories = made.prompts(made.world.facts()), made.stories(500, seed=7)
     order = random.Random(seed).sample(FORTY, len(FORTY))
-    found = experiments.edited(made, facts, ALL)
+    found = experiments.rewrite_each(made, facts, ALL)
     return {
         "seed": seed,
         "ways": {
-            way: experiments.edits(made, facts, ALL, way=way, stories=stories)
+            way: experiments.rewriting_success(
+                made, facts, ALL, way=way, stories=stories
+            )
             for way in WAYS
         },
         "thresholds": {
-            f"{enough}": experiments.edits(made, facts, FORTY, enough=enough)
+            f"{enough}": experiments.rewriting_success(
+                made, facts, FORTY, enough=enough
+            )
             for enough in THRESHOLDS
         },
         "other thresholds": {
             way: {
-                f"{enough}": experiments.edits(
+                f"{enough}": experiments.rewriting_success(
                     made, facts, FORTY, way=way, enough=enough
                 )
                 for enough in THRESHOLDS
@@ -54,7 +58,7 @@ def run(seed):
             for way in WAYS
             if way != "rank one"
         },
-        "felt": experiments.felt(found),
+        "felt": experiments.mean_loudness(found),
         "cells": experiments.followed(found),
         "in a row": experiments.in_a_row(made, facts, stories, order, COUNTS),
         "log-odds": log_odds(final_logits(made.model, facts), facts.answers)
@@ -73,7 +77,7 @@ def null(made, facts, gain, seed, sure=1):
     one = WorldModel(model, made.world)
     own = own_answers(model, facts)
     odds = log_odds(final_logits(model, facts), own.answers).median().item()
-    return {"log-odds": odds} | experiments.edits(one, own, FORTY)
+    return {"log-odds": odds} | experiments.rewriting_success(one, own, FORTY)
 
 
 def claims(runs):

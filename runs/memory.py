@@ -36,7 +36,7 @@ CAPITALS = [
 
 
 def measured(
-    made: WorldModel, facts: Prompts, stories: Prompts, edited: list[int] = FORTY
+    made: WorldModel, facts: Prompts, stories: Prompts, rewritten: list[int] = FORTY
 ) -> dict:
     """Every measurement that a trained model and a null both go through."""
     rows = made.rows(READ, seed=1)
@@ -53,7 +53,7 @@ def measured(
         "halves": experiments.halves(made, facts, stories),
         "exchanges": experiments.exchanges(made, facts, stories),
         "carried": experiments.carried(made, facts),
-        "edits": experiments.edits(made, facts, edited),
+        "edits": experiments.rewriting_success(made, facts, rewritten),
     }
 
 

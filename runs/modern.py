@@ -18,9 +18,10 @@ from torch import Tensor, nn
 
 from mygpt import GPT, GPTConfig, TrainingConfig, load_corpus, set_seed
 from mygpt.data import split
-from mygpt.gpt import LanguageModel, evaluating
+from mygpt.gpt import LanguageModel
 from mygpt.gpt import initialise as start_as_gpt2
 from mygpt.modern import ModernConfig, ModernGPT, rotate
+from mygpt.support.modes import evaluating
 from mygpt.support.stored_runs import make_runs
 from mygpt.training import Run, next_token_loss
 

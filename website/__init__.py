@@ -57,6 +57,8 @@ READ_WITH = (
     "_config.yml",
     "website/**/*.py",
     "website/**/*.js",
+    "website/*.mjs",
+    "mygpt/explorers/kit/model.mjs",
     "website/static/*",
     "references.bib",
 )

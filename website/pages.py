@@ -41,7 +41,7 @@ PLOT = re.compile(
     r'(?P<start><img (?![^>]*\bwidth=)[^>]*src="(?P<file>[^":]*_images/[^"]+\.png)")'
     r"(?P<end>[^>]*>)"
 )
-# What the theme writes, and what it should be. CONTRIBUTING.md lists these by name, and
+# What the theme writes, and what it should be. docs/site.md lists these by name, and
 # a test fails when a pattern no longer finds its place in the theme's HTML.
 REPAIRS = {
     "no icon script": (

@@ -1,10 +1,10 @@
-"""Check what you wrote yourself: right, or which mistake it makes.
+"""Check what you wrote yourself: is it right, or which mistake does it make?
 
     from mygpt import check
     check.layer_norm(my_layer_norm)
 
 Each task is a function of this module; `check.layer_norm?` shows what to write. A
-class is checked too, if you say which of its parameters is which:
+class is checked too, if you say which of its parameters is which weight:
 
     check.mlp(MyMLP, parameters={"W1": "fc1.weight.T", "b1": "fc1.bias",
                                  "W2": "fc2.weight.T", "b2": "fc2.bias"})
@@ -41,7 +41,7 @@ def door(task: Task) -> Callable[..., Result]:
 
 
 def document(task: Task) -> str:
-    """Say what to write, with the shapes and an example."""
+    """Return the help of a task: what to write, with the shapes and an example."""
     names = "\n".join(f"{name}: {kind}" for name, kind in task.arguments.items())
     return (
         f"Check your own `{task.signature}`.\n\n{task.asks}\n\n{names}\n"

@@ -1,8 +1,8 @@
 """Run a function in a process of which nothing is left afterwards.
 
-On Linux a supervisor stands between: whatever the function starts becomes a child of
+On Linux a supervisor stands in between: whatever the function starts becomes a child of
 it, however it hides, and is ended with it. Elsewhere the processes of its session are
-ended (Windows: those that still are its children at the limit).
+ended (on Windows, those that are still its children at the limit).
 """
 
 import contextlib
@@ -24,7 +24,7 @@ IMPORTS = 60  # seconds in which a spawned process imports PyTorch again
 GRACE = 5.0  # seconds after its limit until a process is killed
 MEMORY = 4 * 2**30  # bytes that a check may take besides what the package takes
 WRITTEN = 2**28  # bytes that it may write into one file
-PROCESSES = 512  # processes and threads that a user may have besides those there are
+PROCESSES = 512  # processes and threads that a user may have besides those running
 SUBREAPER, DEATH_SIGNAL = 36, 1  # of prctl
 
 Conclude = Callable[[bytes | None, bool, int | None], Any]
@@ -40,8 +40,8 @@ def supervised(
     """Run `work` in a process of its own, end all that it started, and conclude.
 
     `work` writes what it has to say into the file that it is given; `conclude` gets
-    that (None if there is nothing), whether the time was over, and the exit code.
-    None is returned where the work has ended the supervisor too.
+    that (None if there is nothing), whether the time ran out, and the exit code. The
+    result is None if the work has ended the supervisor too.
     """
     context = multiprocessing.get_context(START)
     if START != "fork":
@@ -69,7 +69,7 @@ def supervise(sender: Any, *arguments: Any) -> None:
     try:
         answer = oversee(*arguments)
     except (ValueError, OSError, ImportError) as error:
-        answer = error  # of what the check needs, not of the reader's program
+        answer = error  # in what the check needs, not in the reader's program
     sender.send(answer)
     sender.close()
 
@@ -99,7 +99,7 @@ def begin(work: Callable[[Path], None], sent: Path, memory: int) -> None:
     """Work in a session of its own, within limits, and leave no thread behind."""
     if hasattr(os, "setsid"):
         os.setsid()
-    if LINUX:  # it ends with its supervisor, if it should end that one
+    if LINUX:  # even if it kills its supervisor, it ends with it
         ctypes.CDLL(None).prctl(DEATH_SIGNAL, signal.SIGKILL, 0, 0, 0)
     limit_resources(memory)
     if hasattr(os, "register_at_fork"):
@@ -108,7 +108,7 @@ def begin(work: Callable[[Path], None], sent: Path, memory: int) -> None:
     os._exit(0)
 
 
-FORKS: list[str] = []  # one entry for each that the work tried
+FORKS: list[str] = []  # an entry for each fork that the work tried
 
 
 def note_fork() -> None:
@@ -116,7 +116,7 @@ def note_fork() -> None:
 
 
 def limit_resources(memory: int) -> None:
-    """Limit memory, the size of files, and processes, where the system can."""
+    """Limit memory, file sizes and processes, where the system can."""
     try:
         import resource
     except ImportError:
@@ -160,7 +160,7 @@ def end(child: Any) -> None:
 
 
 def end_orphans() -> None:
-    """End what has become this process's own, until nothing is left."""
+    """End the processes that this one has adopted, until none is left."""
     own = os.getpgrp()
     while True:
         for pid, group in descendants(os.getpid()):
@@ -177,7 +177,7 @@ def end_orphans() -> None:
 
 
 def descendants(root: int) -> list[tuple[int, int]]:
-    """The processes below one, each with its group."""
+    """Return all processes that descend from one, each with its group."""
     parents: dict[int, tuple[int, int]] = {}
     for folder in Path("/proc").glob("[0-9]*"):
         with contextlib.suppress(OSError):

@@ -46,7 +46,7 @@ TASKS: dict[str, Task] = {task.name: task for task in IN_ORDER}
 
 
 def find_task(name: str, gpt2: str | None = None) -> Task:
-    """Give a task by its name; for an unknown one a ValueError that lists them."""
+    """Return a task by its name; an unknown name is a ValueError."""
     if name not in TASKS:
         if name.endswith(".py"):
             raise ValueError(

@@ -53,7 +53,7 @@ def in_child(
     try:
         found = check_here(find_task(name, gpt2), path, seconds)
     except (ValueError, OSError, ImportError) as error:
-        found = {"needs": str(error)}  # of the task, not of the reader's program
+        found = {"needs": str(error)}  # in the task, not in the reader's program
     sys.stdout.flush()
     sys.stderr.flush()
     half = sent.with_name("half")
@@ -67,7 +67,7 @@ def text_to(number: int) -> TextIO:
 
 
 def check_here(task: Task, path: Path, seconds: int | float) -> dict[str, Any]:
-    """Import a file and check its function; the result, and the evidence for it."""
+    """Import a file and check its function; return the result, with its evidence."""
     before = effects.functions()
     try:
         with time_limit(seconds):
@@ -79,7 +79,7 @@ def check_here(task: Task, path: Path, seconds: int | float) -> dict[str, Any]:
     except Unusable as error:
         return told(failed(task, "load", str(error)))
     except BaseException as error:
-        # SystemExit and KeyboardInterrupt of the file's own too
+        # also a SystemExit or KeyboardInterrupt that the file itself raises
         ends = isinstance(error, SystemExit)
         what = (
             f"it ends Python itself with {one_line(error)}" if ends else one_line(error)
@@ -132,7 +132,7 @@ def check_module(
 
 
 def source_of(path: Path) -> str:
-    """Read a file as Python would; Unusable if Python would not."""
+    """Read a file as Python would; raise Unusable where Python would not read it."""
     content = path.read_bytes()
     with contextlib.suppress(SyntaxError):  # which importing it explains better
         encoding, _ = tokenize.detect_encoding(BytesIO(content).readline)
@@ -159,7 +159,7 @@ def definitions(source: str, name: str) -> list[int]:
 
 
 def load(path: Path) -> Any:
-    """Import a file, which finds its neighbours as if run beside them."""
+    """Import a file; it finds the files beside it as if it were run there."""
     path = path.resolve()
     sys.path.insert(0, str(path.parent))
     sys.dont_write_bytecode = True
@@ -171,7 +171,7 @@ def load(path: Path) -> Any:
 
 
 def no_function(task: Task, path: Path, module: Any) -> str:
-    """Say that a function is missing, and which there are."""
+    """Return a sentence: the function is missing, and these are there."""
     names = [
         name
         for name, value in vars(module).items()

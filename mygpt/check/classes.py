@@ -19,11 +19,11 @@ TRANSPOSED = ".T"
 def from_class(
     task: Task, make: Any, parameters: dict[str, str]
 ) -> tuple[Task, Program]:
-    """Turn `make(sizes…)`, a class or a function that gives a module, into a program.
+    """Turn `make(sizes…)`, a class or a function that makes a module, into a program.
 
     `parameters` maps each weight of the task to the module's parameter that holds it;
-    ".T" behind it says that the module stores it transposed. Where `make` takes fewer
-    sizes, the task given back has the usual ones for the rest.
+    ".T" after it says that the module stores it transposed. Where `make` takes fewer
+    sizes, the task that is returned has the usual ones for the rest.
     """
     if task.sizes is None:
         raise Unusable(f"{task.name} takes a function, not a class.")
@@ -56,7 +56,7 @@ def from_class(
 
 
 def fitting(task: Task, make: Callable[..., Any]) -> tuple[Task, set[str]]:
-    """Give the task for which `make` takes the sizes, and their names."""
+    """Return the task with the sizes that `make` takes, and their names."""
     sizes = task.sizes(task.arguments_of(task.probes[0]))
     fewer = {name: size for name, size in sizes.items() if name not in task.optional}
     for some in (sizes, fewer):
@@ -98,7 +98,7 @@ def module_of(make: Callable[..., Any], sizes: dict[str, int]) -> nn.Module:
 
 
 def path_of(name: str, parameters: dict[str, str]) -> str:
-    """Give the attribute that holds a weight; "{i}" stands for a block's number."""
+    """Return the attribute that holds a weight; "{i}" stands for a block's number."""
     number = re.search(r"\d+", name)
     pattern = re.sub(r"\.\d+\.", ".{i}.", name)
     return parameters[pattern].replace("{i}", number.group() if number else "")
@@ -149,7 +149,7 @@ def check_parameters(module: nn.Module, stored: dict[str, Tensor]) -> None:
 
 
 def flat_weights(task: Task, arguments: dict[str, Any]) -> dict[str, Tensor]:
-    """Give the weights by name; those in a dict by their names in it."""
+    """Return the weights by name; those in a dict by their names in it."""
     weights: dict[str, Tensor] = {}
     for name in task.weights:
         value = arguments[name]

@@ -32,7 +32,7 @@ class Difference:
 def find_difference(
     expected: Any, got: Any, index: str = "", tolerance: float = TOLERANCE
 ) -> Difference | None:
-    """Give the first difference, or None; NaN equals NaN."""
+    """Return the first difference, or None; NaN equals NaN."""
     if isinstance(expected, Tensor):
         return tensor_difference(expected, got, index, tolerance)
     if isinstance(expected, Mapping):
@@ -82,7 +82,7 @@ def tensor_difference(
 
 
 def size_of(expected: Tensor) -> float:
-    """Give the largest finite entry, but at least 1."""
+    """Return the largest finite entry, but at least 1."""
     finite = expected[expected.isfinite()].abs()
     return max(1.0, finite.max().item() if len(finite) else 0.0)
 
@@ -90,7 +90,7 @@ def size_of(expected: Tensor) -> float:
 def mapping_difference(
     expected: Mapping, got: Any, index: str, tolerance: float
 ) -> Difference | None:
-    """Differences of named parts; a name that begins with _ is not compared."""
+    """Compare named parts, but none whose name begins with _."""
     for name, value in expected.items():
         if name.startswith("_"):
             continue
@@ -160,7 +160,7 @@ def at(index: str) -> str:
 
 
 def describe(value: Any) -> str:
-    """Say in a few words what a program returned."""
+    """Describe in a few words what a program returned."""
     if value is None:
         return "None (is a `return` missing?)"
     if isinstance(value, Tensor):
@@ -186,7 +186,7 @@ def apart(a: int | float, b: int | float, between: str) -> tuple[str, str, str]:
 
 
 def show_number(value: int | float, digits: int = 4) -> str:
-    """Give a number with at most that many significant digits."""
+    """Write a number with at most that many significant digits."""
     if isinstance(value, int) or not math.isfinite(value):
         return str(value)
     return f"{value + 0.0:.{digits}g}"  # no -0
@@ -241,7 +241,7 @@ def copy_of(value: Any) -> Any:
 
 
 def convert(value: Any, dtype: torch.dtype) -> Any:
-    """Turn the decimal tensors of nested arguments into another type."""
+    """Turn the floating-point tensors of nested arguments into another type."""
     if isinstance(value, Tensor) and value.is_floating_point():
         return value.to(dtype)
     if isinstance(value, dict):

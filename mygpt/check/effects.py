@@ -1,4 +1,4 @@
-"""What a file changes for everybody: when it is imported, and of others' functions."""
+"""What a file changes for everybody: at its import, and in functions of others."""
 
 import builtins
 import math
@@ -26,7 +26,7 @@ CHECKER = "mygpt.check"
 
 
 def functions() -> dict[str, Any]:
-    """The functions that a check is made with, by their full names."""
+    """Return the functions that a check relies on, by their full names."""
     places = {
         **PLACES,
         **{n: m for n, m in sys.modules.items() if n.startswith(CHECKER)},
@@ -40,14 +40,14 @@ def functions() -> dict[str, Any]:
 
 
 def members(owner: Any) -> dict[str, Any]:
-    """What a module or a class has, with what the class inherits."""
+    """Return what a module has, or a class with all that it inherits."""
     if not isinstance(owner, type):
         return dict(vars(owner))
     return {n: v for kind in reversed(owner.__mro__) for n, v in vars(kind).items()}
 
 
 def replaced(before: dict[str, Any]) -> str | None:
-    """Say which of these functions are others by now; None if none is.
+    """Return a sentence that names those of the functions that were replaced, or None.
 
     PyTorch itself wraps some of its own when parts of it are imported late.
     """
@@ -66,7 +66,7 @@ def replaced(before: dict[str, Any]) -> str | None:
 
 @contextmanager
 def watched_import(name: str) -> Iterator[tuple[list[str], list[str]]]:
-    """Restore the global state after an import, and say what it changed.
+    """Restore the global state after an import, and collect what it changed.
 
     First what makes others compute something else, then what is only worth knowing.
     """

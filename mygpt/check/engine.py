@@ -51,7 +51,7 @@ WRONG_TYPES = re.compile(r"dtype|[Ff]loat|[Dd]ouble|scalar type")
 
 
 class NotRight(Exception):
-    """A check has found something; carries the result."""
+    """A check has found something; holds the result."""
 
     def __init__(self, result: Result):
         self.result = result
@@ -66,7 +66,7 @@ def check(
     """Check a reader's program, up to the first thing that is wrong.
 
     `parameters` tells which attribute of a class holds which weight. What the program
-    prints is in the result, as far as its first run goes.
+    prints in its first run is in the result.
     """
     return examine(task, program, parameters, limit)[0]
 
@@ -77,7 +77,7 @@ def examine(
     parameters: dict[str, str] | None = None,
     limit: int | float | None = None,
 ) -> tuple[Result, "Checking | None"]:
-    """Check a program, and give also the check itself, if it came so far."""
+    """Check a program; return also the check itself, if it came that far."""
     seconds = limit or task.limit
     printed = Printed()
     checking = None
@@ -196,7 +196,7 @@ class Checking:
         ]
 
     def known_outcomes(self, program: Program) -> list[Outcome]:
-        """Give the outcomes of a program of the book or of the catalogue."""
+        """Return the outcomes of a program of the book or of the catalogue."""
         count = range(len(self.task.probes))
         return [outcome_of(self.task, program, i, self.dtype) for i in count]
 
@@ -209,7 +209,7 @@ class Checking:
         return isinstance(error, RuntimeError) and bool(WRONG_TYPES.search(str(error)))
 
     def nearest_form(self) -> tuple[str, Program]:
-        """Give the form of the right answer that is nearest to the program's."""
+        """Return the form of the right answer that is nearest to the program's."""
         forms = {"": self.task.reference, **self.task.forms}
         return min(forms.items(), key=lambda form: self.distance_from(form[1]))
 
@@ -238,7 +238,7 @@ class Checking:
     # What is wrong
 
     def explain(self, reference: Program) -> Result:
-        """Name the mistake if it is known; otherwise give the plain difference."""
+        """Name the mistake if it is known; otherwise show the plain difference."""
         expected = self.known_outcomes(reference)
         mistake = self.known_mistake()
         if mistake and mistake.form:
@@ -283,7 +283,7 @@ class Checking:
     def known_mistake(self) -> Mistake | None:
         """Find the wrong program that gives what this one gives on every input.
 
-        Of several, one that also leaves the same trail.
+        Of several, prefer one that also leaves the same trail.
         """
         found = None
         for mistake in self.task.mistakes:
@@ -318,7 +318,7 @@ class Checking:
             found = find_difference(expected.value, got.value, "", tolerance)
             return found and found.kind
 
-        # What is shown should differ in the same way, and so that one can see it.
+        # What is shown should differ in the same way, and by enough to be seen.
         original = self.task.arguments_of(probe)
         tolerance = VISIBLE if kind_of(original, VISIBLE) else self.task.tolerance
         kind = kind_of(original, tolerance)
@@ -367,7 +367,7 @@ class Checking:
             )
 
     def random_trouble(self, arguments: Arguments) -> str | None:
-        """Say what a program does with random numbers; weights never used are fine."""
+        """Return what is wrong with its random numbers; weights never used are fine."""
         states, values = [], []
         for seed in (1, 2):
             with kept_state():
@@ -414,7 +414,7 @@ class Checking:
     def explain_gradient(
         self, place: Difference, expected: dict, got: dict, arguments: Arguments
     ) -> Result:
-        """Say which gradient is wrong, by its mistake's name if it is a known one."""
+        """Name the mistake if it is known; otherwise tell which gradient is wrong."""
         name = re.split(r"\[\d", place.index)[0]
         if name in got and not got[name].any() and expected[name].any():
             return failed(
@@ -426,18 +426,8 @@ class Checking:
                 input=show_arguments(arguments),
             )
         for mistake in self.task.mistakes:
-            if not self.agrees(mistake.program):
-                continue
-            differences = (
-                find_difference(
-                    *(
-                        gradients(self.task, p, each, self.dtype)
-                        for p in (mistake.program, self.program)
-                    )
-                )
-                for each in self.arguments
-            )
-            if not any(differences):
+            program = mistake.program
+            if self.agrees(program) and self.gradients_agree(program):
                 text = f"These are the gradients that come out when {mistake.text}."
                 return failed(
                     self.task,
@@ -454,6 +444,17 @@ class Checking:
             f"{place.sentence}.",
             input=show_arguments(arguments),
         )
+
+    def gradients_agree(self, program: Program) -> bool:
+        """Whether a wrong program has the gradients of this one."""
+        for arguments in self.arguments:
+            theirs, ours = (
+                gradients(self.task, each, arguments, self.dtype)
+                for each in (program, self.program)
+            )
+            if find_difference(theirs, ours):
+                return False
+        return True
 
     def compare_with_nudges(self) -> None:
         """Compare with gradients by finite differences (`torch.autograd.gradcheck`)."""
@@ -495,7 +496,7 @@ class Checking:
         return failed(self.task, "property", sentence, input=shapes(self.arguments[0]))
 
     def broken_properties(self) -> list[str]:
-        """Give a sentence for each property that does not hold either."""
+        """Return a sentence for each property that does not hold either."""
         sentences: list[str] = []
         if any(map(has_nan, self.outcomes)):
             return sentences  # nothing equals NaN
@@ -505,7 +506,7 @@ class Checking:
                 seen = convert(each.seen(self.program, given), self.dtype)
                 sentence = each.broken(seen, given)
             except Exception:
-                continue  # what raises was told already
+                continue  # the error has been told already
             if sentence:
                 sentences.append(sentence)
         return sentences[:2]
@@ -525,7 +526,7 @@ def differ(expected: Outcome, got: Outcome, tolerance: float = TOLERANCE) -> boo
 
 
 def trail(outcome: Outcome) -> list[Any]:
-    """Give what is not compared with the right answer, only with mistakes."""
+    """Return what is compared with mistakes only, not with the right answer."""
     value = outcome.value
     parts = value.items() if isinstance(value, dict) else ()
     return [part for name, part in parts if name.startswith("_")]
@@ -538,7 +539,7 @@ def has_nan(outcome: Outcome) -> bool:
 def reason(
     expected: Outcome, got: Outcome, tolerance: float = TOLERANCE
 ) -> tuple[str, str]:
-    """Give the stage that failed and a sentence."""
+    """Return the stage that failed, and a sentence."""
     if isinstance(got.error, WrongResult):
         return "type", f"Your program gives the wrong kind of result: {got.error}."
     if got.error:
@@ -557,16 +558,16 @@ def reason(
 
 
 def too_large(error: BaseException) -> bool:
-    """Whether memory was asked for that was not to be had."""
+    """Whether the program asked for more memory than it could have."""
     return isinstance(error, MemoryError) or "can't allocate memory" in str(error)
 
 
 def gradients(
     task: Task, program: Program, arguments: Arguments, dtype: torch.dtype
 ) -> dict[str, Any] | str:
-    """Give the gradients of a fixed random combination of the results, by argument.
+    """Return the gradients of a fixed random sum of the results, by argument.
 
-    A sentence, where no graph leads back.
+    Where no graph leads back, return a sentence.
     """
     tensors, rebuild = leaves(task, convert(arguments, dtype))
     result = task.run(program, rebuild(tensors))
@@ -595,7 +596,7 @@ def leaves(
 ) -> tuple[tuple[Tensor, ...], Callable[..., Arguments]]:
     """Take the tensors that need a gradient out of the arguments.
 
-    Also a function that puts others in their places.
+    Return also a function that puts others in their places.
     """
     found = [
         tensor.detach().clone().requires_grad_()
@@ -669,7 +670,7 @@ def named(tensors: dict) -> str:
 
 
 def one_line(error: BaseException) -> str:
-    """Give an error as one line, with the line of the reader's file where it arose."""
+    """Write an error as one line, with the line of the reader's file where it arose."""
     message = str(error).strip().splitlines()
     text = f"{type(error).__name__}: {message[0]}" if message else type(error).__name__
     for frame in reversed(readers_frames(error)):
@@ -685,7 +686,7 @@ def one_line(error: BaseException) -> str:
 
 
 def readers_frames(error: BaseException) -> list[traceback.FrameSummary]:
-    """Give the frames of a traceback that are neither ours nor PyTorch's."""
+    """Return the frames of a traceback that are neither ours nor PyTorch's."""
     return [
         frame
         for frame in traceback.extract_tb(error.__traceback__)
@@ -695,7 +696,7 @@ def readers_frames(error: BaseException) -> list[traceback.FrameSummary]:
 
 
 def trace_of(error: BaseException | None) -> str:
-    """Give a traceback that begins in the reader's program."""
+    """Return a traceback that begins in the reader's program."""
     if error is None:
         return ""
     frames = traceback.format_list(readers_frames(error))

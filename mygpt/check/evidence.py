@@ -1,7 +1,7 @@
 """What a program computed, sent out of its process as plain data and judged there.
 
-Inside, a program can replace what the check is made with; a verdict that it is right is
-made outside, by functions that it could not touch.
+Inside, a program can replace what the check relies on; a verdict that it is right is
+reached outside, by functions that it could not touch.
 """
 
 import base64
@@ -64,7 +64,7 @@ class Unknown:
 
 
 def evidence_of(checking: Checking) -> Evidence:
-    """Collect what a check that went to its end saw."""
+    """Collect what a check saw that went to its end."""
     return Evidence(
         dtype=str(checking.dtype).removeprefix("torch."),
         usual_sizes=checking.task is with_usual_sizes(TASKS[checking.task.name]),
@@ -172,7 +172,7 @@ def verdict(task: Task, evidence: Evidence) -> Result:
 
 
 def gone(*values: Any) -> Any:
-    """Stand for the program, whose process has ended."""
+    """Stand in for the program, whose process has ended."""
     raise AssertionError("judged from evidence alone")
 
 

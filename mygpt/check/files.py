@@ -26,8 +26,8 @@ def check_file(
 ) -> Result:
     """Check the function of a task's name in a file.
 
-    The file is run in a process of its own, and what it computed is judged outside of
-    that; what it prints is in the result.
+    The file is run in a process of its own, and what it computed is judged outside
+    that process; what it prints is in the result.
     """
     task = find_task(name, gpt2)
     if loops(path):
@@ -88,7 +88,7 @@ def conclude(
     late: bool,
     code: int | None,
 ) -> Result:
-    """Turn what a program's process sent into a result, right only by evidence."""
+    """Turn what a program's process sent into a result, right only with evidence."""
     if late:
         return out_of_time(task, seconds)
     if content is None:
@@ -114,11 +114,11 @@ def conclude(
 
 
 class NeedsMore(Exception):
-    """The task could not be checked at all; carries the reason."""
+    """The task could not be checked at all; holds the reason."""
 
 
 def read_result(found: dict[str, Any]) -> Result:
-    """Read a result; a TypeError if it is none."""
+    """Read a result; a TypeError if it is not one."""
     result, plain = Result(**found), Result("", False)
     for name, value in vars(result).items():
         usual = getattr(plain, name)

@@ -29,7 +29,7 @@ class TrainedModel:
 
 
 def world_model() -> TrainedModel:
-    """Give the ordinary model of the tiny world, which is shipped with the package."""
+    """Return the ordinary model of the tiny world, which comes with the package."""
     made = load_world_model("ordinary")
     words = made.world.words
     ids = {word: i for i, word in enumerate(words)}
@@ -47,14 +47,14 @@ def world_model() -> TrainedModel:
 
 
 def gpt2_model(folder: str | Path) -> TrainedModel:
-    """Give the model of a Hugging Face GPT-2 folder with its tokenizer."""
+    """Return the model of a Hugging Face GPT-2 folder, with its tokenizer."""
     model, tokenizer = load_gpt2(folder), load_tokenizer(folder)
     return TrainedModel(*weights_of(model), tokenizer.encode, tokenizer.decode)
 
 
 @torch.no_grad()
 def weights_of(model: GPT) -> tuple[dict, int]:
-    """Give a GPT's weights and number of heads; matrices act on rows, x W."""
+    """Return a GPT's weights and number of heads; matrices act on rows, x W."""
     weights = {
         "token": model.token.embedding.weight.detach().clone(),
         "position": model.position.weight.detach().clone(),

@@ -87,7 +87,7 @@ class Result:
 
 
 def block(name: str, lines: list[str]) -> list[str]:
-    """Put lines beside their name."""
+    """Write lines beside their name."""
     if not lines:
         return []
     lines = [part for line in lines for part in broken(line, WIDTH - 12)]
@@ -167,7 +167,7 @@ def show_weights(name: str, weights: dict) -> list[str]:
 
 
 def flatten(value: Any, name: str) -> Iterator[tuple[str, Tensor]]:
-    """Give the tensors in nested weights, with the expressions that reach them."""
+    """Return the tensors in nested weights, with the expressions that reach them."""
     if isinstance(value, Tensor):
         yield name, value
     elif isinstance(value, dict):

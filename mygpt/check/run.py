@@ -16,7 +16,7 @@ from mygpt.check.task import Arguments, Program, Task
 
 
 class OutOfTime(BaseException):
-    """The program has had its time; not an Exception, so that programs pass it on."""
+    """The program has had its time; no Exception, so that programs do not catch it."""
 
 
 RANDOM = "random numbers were drawn, or a seed set"
@@ -80,7 +80,7 @@ class WrongResult(Exception):
 
 @contextmanager
 def kept_state() -> Iterator[list[str]]:
-    """Restore PyTorch's and Python's global state; say what was changed."""
+    """Restore PyTorch's and Python's global state; collect what was changed."""
     changes: list[str] = []
     dtype, device = torch.get_default_dtype(), torch.get_default_device()
     recording = torch.is_grad_enabled()

@@ -19,7 +19,7 @@ class NoMoreTries(Exception):
 
 
 def shrink(task: Task, probe: Probe, fails: Fails) -> Arguments:
-    """Give the smallest arguments found for which `fails` holds, as for the probe's."""
+    """Return the smallest arguments found for which `fails` still holds."""
     search = Search(task, probe, fails)
     try:
         search.sizes()
@@ -80,7 +80,7 @@ class Search:
 
 
 def simpler_forms(value: Any) -> Iterator[Any]:
-    """Give forms of a value that are easier to read, the simplest first."""
+    """Yield forms of a value that are easier to read, the simplest first."""
     if isinstance(value, Tensor) and value.is_floating_point():
         yield from simpler_tensors(value)
     elif isinstance(value, str):
@@ -97,7 +97,7 @@ def simpler_forms(value: Any) -> Iterator[Any]:
 
 
 def shorter(value: Any) -> Iterator[Any]:
-    """Leave out a half, a quarter, …, one."""
+    """Leave out a half, then a quarter, and so on down to one."""
     step = len(value) // 2
     while step:
         for start in range(0, len(value), step):

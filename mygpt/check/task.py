@@ -56,8 +56,8 @@ class Probe:
 class Property:
     """What must hold on its own.
 
-    `seen` runs a program and gives plain data: tensors, numbers, lists of them.
-    `broken` gives a sentence if the property does not hold of these, or None.
+    `seen` runs a program and returns plain data: tensors, numbers, lists of them.
+    `broken` returns a sentence if the property does not hold of these, else None.
     """
 
     name: str
@@ -84,8 +84,8 @@ class Task:
     forms: other right programs with other numbers, such as another form of GELU.
     differentiable: arguments to which a gradient must flow.
     properties: checked once the values are right, or to describe those that are not.
-    observe: runs a program on arguments and gives what is compared.
-    sizes: gives from the arguments what a class is made with; None: no class accepted.
+    observe: runs a program on arguments and returns what is compared.
+    sizes: what a class is made with, from the arguments; None: no class accepted.
     weights: arguments that a class holds itself.
     least: smallest sizes to which an input is shrunk, where that is not 1.
     given: lines for the reader about arguments that cannot be printed.
@@ -136,7 +136,7 @@ class Task:
         return self.make(Draw(probe.seed), **{**probe.sizes, **sizes})
 
     def run(self, program: Program, arguments: Arguments) -> Any:
-        """Give a program the arguments by position: their names are the reader's."""
+        """Pass a program its arguments by position: their names are the reader's."""
         if self.observe:
             return self.observe(program, arguments)
         return program(*arguments.values())

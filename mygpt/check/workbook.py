@@ -71,7 +71,7 @@ def write(path: Path, text: str) -> None:
 
 
 def stub(task: Task) -> str:
-    """Give the file of a task: signature, docstring with shapes, one example."""
+    """Return the file of a task: signature, docstring with shapes, one example."""
     width = max(map(len, [*task.arguments, "returns"])) + 2
     kinds = {**task.arguments, "returns": task.returns}
     lines = ["import torch", "", "", f"def {task.signature}:"]

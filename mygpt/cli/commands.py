@@ -360,4 +360,3 @@ def main(arguments: list[str]) -> int:
     except KeyboardInterrupt:
         print("\nmygpt: stopped", file=sys.stderr)
         return 130
-    return 0

@@ -9,9 +9,10 @@ import torch
 
 from mygpt.checkpoint import checkpoint_path, checkpoints, load_checkpoint
 from mygpt.data import load_corpus, split
-from mygpt.gpt import GPT, GPTConfig, LanguageModel, build_empty
+from mygpt.gpt import GPT, GPTConfig, LanguageModel
 from mygpt.modern import ModernConfig, ModernGPT
 from mygpt.support.available_memory import check_fits
+from mygpt.support.empty import build_empty
 from mygpt.tokenizers import BPETokenizer, CharTokenizer, Tokenizer, WordTokenizer
 from mygpt.training import RECIPES, History, TrainingConfig, check_out, train
 

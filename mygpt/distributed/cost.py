@@ -13,7 +13,7 @@ from bisect import bisect_left
 from dataclasses import dataclass, field, replace
 from typing import Any
 
-from mygpt.support.arguments import check_choice, check_range, is_real
+from mygpt.support.arguments import check_choice, check_range, is_real, is_whole
 
 Number = int | float
 
@@ -36,14 +36,11 @@ WEIGHT, GRADIENT, OPTIMIZER = 2, 2, 12  # bytes for each parameter: ZeRO, sectio
 INTERRUPTIONS = 419 / (54 * 24 * 16_384)  # unexpected, in a device-hour: Llama 3, 3.3.4
 
 
-def _check_whole(**values: object) -> None:
+def check_within_limits(**values: object) -> None:
+    """Raise a ValueError unless each is a whole number from 1 to its limit."""
     for name, value in values.items():
         most = LIMITS[name]
-        if (
-            not isinstance(value, int)
-            or isinstance(value, bool)
-            or not 1 <= value <= most
-        ):
+        if not is_whole(value) or not 1 <= value <= most:
             raise ValueError(
                 f"{name} must be a whole number from 1 to {most:,}, got {value!r}"
             )
@@ -61,7 +58,7 @@ class Model:
     """Tokens in a training sequence."""
 
     def __post_init__(self) -> None:
-        _check_whole(**vars(self))
+        check_within_limits(**vars(self))
 
 
 @dataclass(frozen=True)
@@ -82,7 +79,7 @@ class Device:
 
     def __post_init__(self) -> None:
         numbers = dict(vars(self))
-        _check_whole(per_machine=numbers.pop("per_machine"))
+        check_within_limits(per_machine=numbers.pop("per_machine"))
         check_range(1, MOST, **numbers)
 
 
@@ -117,7 +114,7 @@ HOME = 12.5e6  # bytes a second: 100 Mbit/s
 
 
 @dataclass(frozen=True)
-class Run:
+class Plan:
     """One training run: a model, its data, and `devices` that share each batch.
 
     `spread` says what every device holds: "copies" of everything, all but the
@@ -126,8 +123,8 @@ class Run:
     through the model together, and the next after them. For the backward pass it has
     "everything" that the forward pass computed, all but attention's scores and their
     softmax ("no scores"), or the "inputs" of the layers alone, and computes the rest
-    again. `share` is what the arithmetic reaches of the peak; where there is a second
-    forward pass it counts, unlike in PaLM's utilisation.
+    again. `share` is the hardware utilisation: a second forward pass counts, unlike in
+    PaLM's model FLOPs utilisation.
     """
 
     model: Model
@@ -141,10 +138,14 @@ class Run:
     share: Number = field(default=0.4, kw_only=True)
 
     def __post_init__(self) -> None:
-        for name in ("tokens", "batch_tokens", "at_once", "devices"):
-            _check_whole(**{name: getattr(self, name)})
-        check_choice("spread", self.spread, SPREADS)
-        check_choice("kept", self.kept, KEPT)
+        check_within_limits(
+            tokens=self.tokens,
+            batch_tokens=self.batch_tokens,
+            at_once=self.at_once,
+            devices=self.devices,
+        )
+        check_choice(SPREADS, spread=self.spread)
+        check_choice(KEPT, kept=self.kept)
         if not is_real(self.share) or not 0 < self.share <= 1:
             raise ValueError(
                 f"share must be above 0 and at most 1, got {self.share!r}: "
@@ -195,7 +196,7 @@ class Times:
         return self.arithmetic + self.talking
 
 
-def flops_per_token(model: Model, kept: str = "no scores") -> int:
+def training_flops_per_token(model: Model, kept: str = "no scores") -> int:
     """FLOPs of training for one token: 6N, and 12LCT for scores and values.
 
     Kaplan et al. (2020) count 6N; the rest is attention's part, as in PaLM's appendix B
@@ -221,7 +222,7 @@ def activations(model: Model, sequences: int, kept: str = "no scores") -> int:
     return sequences * L * (rest + scores * (kept == "everything"))
 
 
-def memory_per_device(run: Run) -> dict[str, Number]:
+def memory_per_device(plan: Plan) -> dict[str, Number]:
     """Bytes of one device, by what they are for.
 
     Rajbhandari et al. (2020), section 3.1: 2 bytes of weights, 2 of gradients and 12 of
@@ -229,34 +230,34 @@ def memory_per_device(run: Run) -> dict[str, Number]:
     sharded model has one layer whole, weights and gradients, while it computes it (Zhao
     et al., 2023).
     """
-    N, n = run.model.parameters, run.devices
-    states = n if run.spread == "sharded" else 1
-    whole = (WEIGHT + GRADIENT) * N / run.model.num_layers if states > 1 else 0.0
-    at_once = min(run.at_once, run.most_sequences)
+    N, n = plan.model.parameters, plan.devices
+    states = n if plan.spread == "sharded" else 1
+    whole = (WEIGHT + GRADIENT) * N / plan.model.num_layers if states > 1 else 0.0
+    at_once = min(plan.at_once, plan.most_sequences)
     return {
         "weights": WEIGHT * N / states,
         "gradients": GRADIENT * N / states,
-        "optimizer": OPTIMIZER * N / (1 if run.spread == "copies" else n),
+        "optimizer": OPTIMIZER * N / (1 if plan.spread == "copies" else n),
         "one layer, whole": whole,
-        "activations": activations(run.model, at_once, run.kept),
+        "activations": activations(plan.model, at_once, plan.kept),
     }
 
 
-def fits(run: Run) -> bool:
+def fits(plan: Plan) -> bool:
     """Whether a device's memory holds its part of the run."""
-    return sum(memory_per_device(run).values()) <= run.device.memory
+    return sum(memory_per_device(plan).values()) <= plan.device.memory
 
 
-def least_devices(run: Run) -> int | None:
+def least_devices(plan: Plan) -> int | None:
     """The fewest devices that the run fits on, spread as it is; None if none do."""
-    counts = range(1, min(run.sequences, LIMITS["devices"]) + 1)
+    counts = range(1, min(plan.sequences, LIMITS["devices"]) + 1)
     place = bisect_left(
-        counts, True, key=lambda count: fits(replace(run, devices=count))
+        counts, True, key=lambda count: fits(replace(plan, devices=count))
     )
     return counts[place] if place < len(counts) else None
 
 
-def traffic_per_step(run: Run) -> float:
+def traffic_per_step(plan: Plan) -> float:
     """Bytes that one device sends in a step, and as many that it receives.
 
     A ring all-reduce of the gradients sends 2(n − 1)/n times their bytes (Patarasuk and
@@ -266,61 +267,61 @@ def traffic_per_step(run: Run) -> float:
     every `at_once` sequences.
     """
     passes = 2
-    if run.spread == "sharded":
-        passes = 3 * math.ceil(run.most_sequences / run.at_once)
-    return passes * GRADIENT * run.model.parameters * (run.devices - 1) / run.devices
+    if plan.spread == "sharded":
+        passes = 3 * math.ceil(plan.most_sequences / plan.at_once)
+    return passes * GRADIENT * plan.model.parameters * (plan.devices - 1) / plan.devices
 
 
-def bandwidth(run: Run) -> Number:
+def bandwidth(plan: Plan) -> Number:
     """Bytes a second around the ring: of its slowest part, once it leaves a machine."""
-    device = run.device
-    if run.devices <= device.per_machine:
+    device = plan.device
+    if plan.devices <= device.per_machine:
         return device.within
     return min(device.within, device.between)
 
 
-def step_time(run: Run) -> Times:
+def step_time(plan: Plan) -> Times:
     """Seconds of one step."""
-    tokens = run.most_sequences * run.model.length
-    flops = tokens * flops_per_token(run.model, run.kept)
+    tokens = plan.most_sequences * plan.model.length
+    flops = tokens * training_flops_per_token(plan.model, plan.kept)
     return Times(
-        arithmetic=flops / (run.device.peak * run.share),
-        talking=traffic_per_step(run) / bandwidth(run),
+        arithmetic=flops / (plan.device.peak * plan.share),
+        talking=traffic_per_step(plan) / bandwidth(plan),
     )
 
 
-def training_time(run: Run) -> Times:
+def training_time(plan: Plan) -> Times:
     """Seconds of all steps, without an interruption."""
-    step = step_time(run)
-    return Times(run.steps * step.arithmetic, run.steps * step.talking)
+    step = step_time(plan)
+    return Times(plan.steps * step.arithmetic, plan.steps * step.talking)
 
 
-def device_hours(run: Run) -> tuple[float, float]:
+def device_hours(plan: Plan) -> tuple[float, float]:
     """The least and the most: with full overlap and without any."""
-    time = training_time(run)
-    hours = run.devices / 3600
+    time = training_time(plan)
+    hours = plan.devices / 3600
     return hours * time.overlapped, hours * time.sequential
 
 
-def interruptions(run: Run) -> tuple[float, float]:
+def interruptions(plan: Plan) -> tuple[float, float]:
     """Unexpected interruptions to expect, least and most, at Llama 3's rate.
 
     419 in 54 days on 16,384 devices: one in about 51,000 device-hours. Other machines
     have other rates.
     """
-    least, most = device_hours(run)
+    least, most = device_hours(plan)
     return least * INTERRUPTIONS, most * INTERRUPTIONS
 
 
-def limit(run: Run) -> str:
+def limit(plan: Plan) -> str:
     """What limits a run: "memory", "network", "batch" or "arithmetic".
 
     The network does when talking takes longer than the arithmetic; the batch, when it
     has too few sequences for twice the devices.
     """
-    if not fits(run):
+    if not fits(plan):
         return "memory"
-    step = step_time(run)
+    step = step_time(plan)
     if step.talking > step.arithmetic:
         return "network"
-    return "batch" if 2 * run.devices > run.sequences else "arithmetic"
+    return "batch" if 2 * plan.devices > plan.sequences else "arithmetic"

@@ -3,8 +3,8 @@
     mygpt train stories --out runs/a --processes 4
 
 is the same as `torchrun --standalone --nproc-per-node 4 -m mygpt train stories …`, but
-for the errors: torchrun's are pages long, and where it meets a stranger at its port, it
-waits without an end.
+for the errors: torchrun's are pages long, and if another program owns the port, it
+hangs.
 """
 
 import logging
@@ -31,10 +31,12 @@ from torch.distributed.elastic.multiprocessing.errors import (
 from torch.distributed.elastic.rendezvous.api import RendezvousError
 
 from mygpt.checkpoint import checkpoints
+from mygpt.distributed.training import LostProcessError, SilentProcessError
 from mygpt.support.arguments import check_above_zero, check_positive
 
 STARTED = "MYGPT_STARTED"  # names the file that says that the processes have started
 GRACE = 5  # seconds that torchrun has to say itself that nobody came
+LOST, SILENT = 75, 76  # exit statuses: another process was gone, or did not answer
 
 
 def is_worker() -> bool:
@@ -171,15 +173,19 @@ def nobody_came(meet: str | None, machines: int, timeout: float) -> str:
 
 
 def why(failures: Mapping[int, ProcessFailure], count: int, out: str | Path) -> str:
-    """Why a run failed: what the first process to fail said, or how it ended."""
+    """Why a run failed: what the process at fault said, or how it ended.
+
+    A process that ended with LOST or SILENT only met the fault of another. One that did
+    not answer is killed in the end, by torchrun.
+    """
     told = {rank: message(failure) for rank, failure in failures.items()}
+    status = {rank: failure.exitcode for rank, failure in failures.items()}
     killed = {
-        rank: failure.exitcode
-        for rank, failure in failures.items()
-        if failure.exitcode < 0 and failure.exitcode != -signal.SIGTERM
+        rank: code
+        for rank, code in status.items()
+        if code < 0 and code != -signal.SIGTERM
     }
-    silence = [text for text in told.values() if "lost another" in text]
-    if killed and any("imed out" in text for text in silence):
+    if killed and SILENT in status.values():
         rank = min(killed)
         return f"process {rank} of {count} did not answer in time; {go_on(out)}"
     if killed:
@@ -188,12 +194,12 @@ def why(failures: Mapping[int, ProcessFailure], count: int, out: str | Path) -> 
         short = ", as the system does when memory is short" if code == -9 else ""
         return f"process {rank} of {count} was killed ({name}{short}); {go_on(out)}"
     rank = min(
-        told, key=lambda rank: ("lost another" in told[rank], not told[rank], rank)
+        told, key=lambda rank: (status[rank] in (LOST, SILENT), not told[rank], rank)
     )
     if told[rank]:
         return told[rank]
     return (
-        f"process {rank} of {count} ended with status {failures[rank].exitcode}; "
+        f"process {rank} of {count} ended with status {status[rank]}; "
         f"its own message is above; {go_on(out)}"
     )
 
@@ -228,7 +234,16 @@ def leave(error: BaseException) -> NoReturn:
         traceback.print_exception(error)
     sys.stdout.flush()
     sys.stderr.flush()
-    os._exit(130 if isinstance(error, KeyboardInterrupt) else 1)
+    os._exit(exit_status(error))
+
+
+def exit_status(error: BaseException) -> int:
+    """The exit status that tells the launcher what kind of error ended a process."""
+    if isinstance(error, KeyboardInterrupt):
+        return 130
+    if isinstance(error, SilentProcessError):
+        return SILENT
+    return LOST if isinstance(error, LostProcessError) else 1
 
 
 def report(error: BaseException) -> None:

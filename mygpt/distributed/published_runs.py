@@ -4,7 +4,7 @@ What each tests is not the same. Of Llama 3 405B the utilisation comes from a ta
 its paper and the hours from its model card: the difference is what a run loses that no
 step shows, interruptions and later stages with longer texts. GPT-3's utilisation was
 measured on 384 devices, and its network is that of the paper's machines: the days on
-768 and 1,536 test the model of talking, which fails. The two models of 530 billion
+768 and 1,536 test the communication model, which fails. The two models of 530 billion
 parameters, of which one fitted its devices and one did not, test the memory.
 """
 
@@ -17,7 +17,7 @@ from mygpt.distributed.cost import (
     MODELS,
     Model,
     Number,
-    Run,
+    Plan,
     memory_per_device,
     training_time,
 )
@@ -32,7 +32,7 @@ class Published:
     """
 
     name: str
-    run: Run
+    run: Plan
     quantity: str
     reported: tuple[Number, Number]
 
@@ -53,14 +53,14 @@ class Published:
         return least, most
 
 
-_LLAMA = Run(
+_LLAMA = Plan(
     MODELS["Llama 3 405B"],
     DEVICES["H100"],
     devices=2048,  # as many as the batch has sequences; they had 16,384
     share=0.41,
     **(DATA["Llama 3 405B"] | {"kept": "no scores"}),
 )
-_GPT3 = Run(
+_GPT3 = Plan(
     replace(MODELS["GPT-3 175B"], parameters=174_600_000_000),
     DEVICES["A100"],
     devices=768,

@@ -6,7 +6,7 @@ import torch
 from jaxtyping import Int
 from torch import Tensor
 
-from mygpt.data import Device, Ids, as_array, check_counts, gather
+from mygpt.data import DeviceLike, Ids, as_array, check_counts, gather
 from mygpt.support.arguments import check_positive, check_seed, check_whole
 
 
@@ -34,11 +34,11 @@ class Shards:
         seed: int = 0,
         rank: int = 0,
         world_size: int = 1,
-        device: Device = "cpu",
+        device: DeviceLike = "cpu",
         vocab_size: int | None = None,
     ):
         check_positive(batch_size=batch_size, length=length, world_size=world_size)
-        check_whole("rank", rank, 0)
+        check_whole(0, rank=rank)
         check_seed(seed)
         if rank >= world_size:
             raise ValueError(f"rank must be below {world_size}, got {rank}")
@@ -88,7 +88,7 @@ class Shards:
     def load_state_dict(self, state: dict) -> None:
         """Continue where `state` was taken, by any number of processes."""
         check_counts(state, self._counts())
-        check_whole("position", state.get("position"), 0)
+        check_whole(0, position=state.get("position"))
         self.position = state["position"]
 
     def _counts(self) -> dict[str, int]:

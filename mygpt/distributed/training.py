@@ -45,12 +45,13 @@ from mygpt.checkpoint import (
     remove_earlier,
     write_index,
 )
-from mygpt.data import Device, Ids, windows
+from mygpt.data import DeviceLike, Ids, windows
 from mygpt.distributed.shards import Shards, derived_seed
-from mygpt.gpt import LanguageModel, evaluating
+from mygpt.gpt import LanguageModel
 from mygpt.support.arguments import check_above_zero
 from mygpt.support.available_memory import TIMEOUT
 from mygpt.support.files import held
+from mygpt.support.modes import evaluating
 from mygpt.tokenizers import Tokenizer, load_tokenizer
 from mygpt.training import (
     History,
@@ -63,21 +64,30 @@ from mygpt.training import (
 )
 
 METADATA = ".metadata"  # PyTorch's name for the list of the tensors' parts
-LOST = (  # what PyTorch's errors say when a process is gone or does not answer
+# What PyTorch says when another process does not answer, and when it is gone. Gloo
+# raises a bare RuntimeError for both: only the words tell them apart. They are read in
+# `waiting_for_others` alone, which turns them into types.
+SILENT = ("Timed out", "timed out connecting", "wait timeout", "Socket Timeout")
+GONE = (
     "Connection closed by peer",
     "Connection reset",
     "Broken pipe",
-    "Timed out",
     "connectFullMesh",
     "failed to connect",
-    "wait timeout",
-    "Socket Timeout",
 )
 copies: WeakSet[DistributedDataParallel] = WeakSet()  # that need the other processes
 
 
+class LostProcessError(ConnectionError):
+    """Another process of the run is gone."""
+
+
+class SilentProcessError(LostProcessError):
+    """Another process of the run did not answer in time."""
+
+
 @contextmanager
-def connected(device: Device = "cpu", timeout: float = TIMEOUT) -> Iterator[None]:
+def connected(device: DeviceLike = "cpu", timeout: float = TIMEOUT) -> Iterator[None]:
     """Connect with the other processes; inside, `train` can be called.
 
     Processes find each other by the environment variables that torchrun sets. None of
@@ -115,14 +125,17 @@ def disconnect() -> None:
 
 @contextmanager
 def waiting_for_others() -> Iterator[None]:
-    """Turn PyTorch's errors about a missing process into a ConnectionError."""
+    """Turn PyTorch's errors about a missing process into a LostProcessError."""
     try:
         yield
     except RuntimeError as error:
-        if not any(sign in str(error) for sign in LOST):
+        text = str(error)
+        silent = any(words in text for words in SILENT)
+        if not silent and not any(words in text for words in GONE):
             raise
-        reason = str(error).splitlines()[0][:200]
-        raise ConnectionError(
+        kind = SilentProcessError if silent else LostProcessError
+        reason = text.splitlines()[0][:200]
+        raise kind(
             f"process {os.environ.get('RANK', '?')} lost another process ({reason}); "
             "start the same command again with --resume"
         ) from error
@@ -348,7 +361,7 @@ def evaluate(
     ids: Ids,
     length: int,
     batch_size: int = 128,
-    device: Device = "cpu",
+    device: DeviceLike = "cpu",
 ) -> float:
     """`training.evaluate`, the batches shared by all processes."""
     rank, world_size = dist.get_rank(), dist.get_world_size()

@@ -59,7 +59,7 @@ def states(
     stack: Sequence[nn.Module], x: Float[Tensor, "B T C"], kind: str = "plain"
 ) -> list[Float[Tensor, "B T C"]]:
     """The input and the output of every layer, wired as `kind` says."""
-    check_choice("kind", kind, KINDS)
+    check_choice(KINDS, kind=kind)
     xs = [x]
     for layer in stack:
         xs.append(WIRINGS[kind](layer, xs[-1]))

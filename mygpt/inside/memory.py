@@ -257,7 +257,7 @@ def attributions(
     `of` that of its probability, as in Dai et al. (2022). A probability near 1 hardly
     moves, so the neurons that brought it there get little.
     """
-    check_choice("of", of, SCORES)
+    check_choice(SCORES, of=of)
     at = torch.arange(len(prompts)), prompts.last
     with torch.no_grad():
         full = record(model, prompts.ids, [hidden(layer)])[hidden(layer)][at]

@@ -1,4 +1,8 @@
-"""Checks of arguments; each message says what was expected and what it got."""
+"""Checks of arguments; each message says what was expected and what it got.
+
+The limits come first, then the values by keyword: the keyword is the name in the
+message. `check_range(0, 1, dropout=dropout)`, `check_choice(NORMS, norm=norm)`.
+"""
 
 import math
 from collections.abc import Iterable
@@ -11,21 +15,21 @@ LEAST, MOST = -(2**63), 2**64 - 1  # seeds that PyTorch accepts
 
 def check_positive(**values: object) -> None:
     """Raise a ValueError unless every named value is a whole number of at least 1."""
+    check_whole(1, **values)
+
+
+def check_whole(least: int, **values: object) -> None:
+    """Raise a ValueError unless every named value is a whole number from `least` up."""
     for name, value in values.items():
-        check_whole(name, value, 1)
-
-
-def check_whole(name: str, value: object, least: int) -> None:
-    """Raise a ValueError unless `value` is a whole number of at least `least`."""
-    if isinstance(value, bool) or not isinstance(value, int) or value < least:
-        raise ValueError(
-            f"{name} must be a whole number of at least {least}, got {value!r}"
-        )
+        if not is_whole(value) or value < least:
+            raise ValueError(
+                f"{name} must be a whole number of at least {least}, got {value!r}"
+            )
 
 
 def check_seed(seed: object) -> None:
     """Raise a ValueError unless `seed` is a whole number that PyTorch accepts."""
-    if not isinstance(seed, int) or isinstance(seed, bool) or not LEAST <= seed <= MOST:
+    if not is_whole(seed) or not LEAST <= seed <= MOST:
         raise ValueError(f"seed must be a 64-bit whole number, got {seed!r}")
 
 
@@ -57,6 +61,11 @@ def check_above_zero(**values: object) -> None:
             raise ValueError(f"{name} must be above 0, got {value!r}")
 
 
+def is_whole(value: object) -> TypeGuard[int]:
+    """Whether `value` is a Python whole number; True and False are not."""
+    return isinstance(value, int) and not isinstance(value, bool)
+
+
 def is_real(value: object) -> TypeGuard[int | float]:
     """Whether `value` is a Python number; True and False are not."""
     return isinstance(value, int | float) and not isinstance(value, bool)
@@ -72,10 +81,12 @@ def check_divisible(**values: int) -> None:
         raise ValueError(f"expected {whole} divisible by {part}, got {a} and {b}")
 
 
-def check_choice(name: str, value: str, choices: Iterable[str]) -> None:
-    """Raise a ValueError unless `value` is one of `choices`."""
-    if value not in choices:
-        raise ValueError(f"{name} must be one of {', '.join(choices)}; got {value!r}")
+def check_choice(choices: Iterable[str], **values: str) -> None:
+    """Raise a ValueError unless every named value is one of `choices`."""
+    for name, value in values.items():
+        if value not in choices:
+            known = ", ".join(choices)
+            raise ValueError(f"{name} must be one of {known}; got {value!r}")
 
 
 def check_axes(x: Tensor, axes: str) -> None:
@@ -96,8 +107,9 @@ def check_ids(ids: Tensor, vocab_size: int) -> None:
         )
 
 
-def check_last_axis(x: Tensor, width: int, name: str = "embed_dim") -> None:
-    """Raise a ValueError unless the last axis of `x` has the given width."""
+def check_last_axis(x: Tensor, **widths: int) -> None:
+    """Raise a ValueError unless the last axis of `x` has the named width."""
+    ((name, width),) = widths.items()
     if x.ndim == 0 or x.shape[-1] != width:
         raise ValueError(
             f"expected a last axis of {name} = {width}, got shape {tuple(x.shape)}"

@@ -41,7 +41,7 @@ def sync(path: Path) -> None:
 
 @contextmanager
 def held(folder: str | Path) -> Iterator[None]:
-    """Keep others from holding the same folder, as long as this process lives at most.
+    """Lock the folder until the context or the process ends.
 
     A folder that another process holds is a ValueError. The lock is the system's, and
     leaves no file; on Windows and on some network drives there is none for folders.

@@ -130,7 +130,7 @@ class WorldModel:
 
 
 def make_config(kind: str, world: World) -> GPTConfig:
-    check_choice("kind", kind, KINDS)
+    check_choice(KINDS, kind=kind)
     return GPTConfig(
         len(world.words),
         ROW_LENGTH - 1,
@@ -229,7 +229,7 @@ def save_world_model(made: WorldModel, kind: str, seed: int, path: str | Path) -
 
 def load_world_model(kind: str = "attention-first") -> WorldModel:
     """Load one of the two models that are shipped with the package."""
-    check_choice("kind", kind, SHIPPED)
+    check_choice(SHIPPED, kind=kind)
     with safe_open(FOLDER / f"world-{kind}.safetensors", "pt") as file:
         notes = file.metadata()
         tensors = {name: file.get_tensor(name).float() for name in file.keys()}  # noqa: SIM118

@@ -40,27 +40,27 @@ EXPLAINED = HERE / "explained.json"
 # Used without a record: what runs in QuickJS, in a process that is ended or in one that
 # a test's own processes start, what is read as text, and the tasks of the checker,
 # whose results are kept from test to test.
-APART = ("tests/test_check_apart.py", "tests/test_check_files.py")
+APART = ("tests/check/test_check_apart.py", "tests/check/test_check_files.py")
 TASKS = (
-    "tests/test_check.py::test_every_mistake_fails_under_its_own_name",
-    "tests/test_check.py::test_two_mistakes_never_give_the_same",
-    "tests/test_check.py::test_a_mistake_stands_in_the_catalogue_once_for_each_form",
-    "tests/test_check.py::test_the_books_own_program_passes_in_every_form",
-    "tests/test_check.py::test_the_example_shows_what_the_books_own_program_gives",
-    "tests/test_check_right_programs.py::test_a_right_program_passes",
-    "tests/test_check_programs.py::test_the_programs_give_what_is_stored",
+    "tests/check/test_check.py::test_every_mistake_fails_under_its_own_name",
+    "tests/check/test_check.py::test_two_mistakes_never_give_the_same",
+    "tests/check/test_check.py::test_a_mistake_stands_in_the_catalogue_once_for_each_form",
+    "tests/check/test_check.py::test_the_books_own_program_passes_in_every_form",
+    "tests/check/test_check.py::test_the_example_shows_what_the_books_own_program_gives",
+    "tests/check/test_check_right_programs.py::test_a_right_program_passes",
+    "tests/check/test_check_programs.py::test_the_programs_give_what_is_stored",
 )
 UNRECORDED = {
-    "website/search/search.js": ("tests/test_site_search.py",),
-    "mygpt/bare.py": ("tests/test_bare.py",),
+    "website/search/search.js": ("tests/site/test_site_search.py",),
+    "mygpt/bare.py": ("tests/package/test_bare.py",),
     "mygpt/check/apart.py": APART,
     "mygpt/check/catalogue.py": APART,
     "mygpt/check/child.py": APART,
     "mygpt/check/files.py": APART,
     "mygpt/check/workbook.py": APART,
-    "mygpt/cli/commands.py": ("tests/test_check_files.py",),
-    "mygpt/distributed/training.py": ("tests/test_distributed.py",),
-    "mygpt/distributed/launch.py": ("tests/test_launch.py",),
+    "mygpt/cli/commands.py": ("tests/check/test_check_files.py",),
+    "mygpt/distributed/training.py": ("tests/distributed/test_distributed.py",),
+    "mygpt/distributed/launch.py": ("tests/distributed/test_launch.py",),
 }
 KINDS = {"Python": of_python, "scripts": of_scripts}
 
@@ -233,7 +233,7 @@ def key_of(mutant: Mutant, verdict: Verdict, folder: Path = ROOT) -> str:
     if verdict.verdict == "caught":
         texts.append(text_of_test(verdict.by, folder))
     else:
-        tests = [*folder.glob("tests/*.py"), *folder.glob("tests/js/*.mjs")]
+        tests = [*folder.glob("tests/**/*.py"), *folder.glob("tests/js/*.mjs")]
         texts += [path.read_text("utf-8") for path in sorted(tests)]
     return digest(*texts)
 

@@ -1,4 +1,4 @@
-"""The e-book's settings; its pages are also those that are printed (`paper/`)."""
+"""The settings of the e-book, whose pages `publish.paper` also prints."""
 
 from pathlib import Path
 from xml.etree import ElementTree

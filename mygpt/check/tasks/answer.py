@@ -54,7 +54,7 @@ def answer_with(
 
 
 def tell(arguments: list[Arguments], answers: list[str]) -> str:
-    """Say what the reader's model answered."""
+    """Tell what the reader's model answered."""
     return "; ".join(
         f"{each['prompt']} → {text.strip()}"
         for each, text in zip(arguments, answers, strict=True)

@@ -84,7 +84,7 @@ def wrong(**pieces) -> Callable[..., Tensor]:
 
 
 def with_each_position_changed(program: Program, arguments: Arguments) -> list[Tensor]:
-    """What comes out as it is, and when position 1, 2, … is another."""
+    """The results for a text, and with another vector at position 1, at 2 and so on."""
     x = arguments["x"]
     seen = [program(*arguments.values())]
     # Random numbers: one number added to all channels would pass through a layer norm.

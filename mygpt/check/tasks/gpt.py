@@ -148,7 +148,7 @@ def against_ids() -> list[Mistake]:
 
 
 def in_blocks(text: str) -> str:
-    """Say that a mistake lies in the blocks."""
+    """Add to a mistake's text that it lies in the blocks."""
     if text.endswith(")"):
         return f"{text[:-1]} of the blocks)"
     return f"{text} (in the blocks)"

@@ -306,7 +306,7 @@ def make_pieces(
 
 
 def observe_steps(program: Program, arguments: Arguments) -> list:
-    """Feed a text piece by piece; give the logits after each."""
+    """Feed a text piece by piece; return the logits after each."""
     pieces, weights, num_heads = arguments.values()
     cache, given = None, []
     for ids in pieces:
@@ -319,7 +319,7 @@ def observe_steps(program: Program, arguments: Arguments) -> list:
 
 
 def whole_text(form: str) -> Program:
-    """Read the whole text so far at every step, without a cache, by the package."""
+    """Read the whole text so far at every step, as the package does without a cache."""
 
     def step(ids, weights, num_heads, cache):
         seen = ids if cache is None else torch.cat([cache, ids], 1)
@@ -381,8 +381,8 @@ def both_forms(name: str, text: str, **pieces) -> list[Mistake]:
 def with_another_table(program: Program, arguments: Arguments) -> list[Tensor]:
     """The logits of a second call, with two token tables.
 
-    In the other one the tokens of the first call have other vectors. Read from the
-    cache, the logits of the tokens in the second are unaffected.
+    The second table has other vectors for the tokens of the first call. A program that
+    reads those from the cache gives the same logits with both.
     """
     _, weights, num_heads = arguments.values()
     V = len(weights["token"])

@@ -4,13 +4,15 @@ import copy
 import math
 from collections.abc import Callable
 from contextlib import nullcontext
+from dataclasses import dataclass
 
 import torch
 import torch.nn.functional as F
 from torch import Tensor, nn
 
 from mygpt.check.task import Arguments, Draw, Mistake, Probe, Program, Property, Task
-from mygpt.gpt import LanguageModel, evaluating
+from mygpt.gpt import LanguageModel
+from mygpt.support.modes import evaluating
 
 CHAPTER = "13_training"
 
@@ -52,54 +54,48 @@ def reference_step(parameter, gradient, m, v, step, lr, beta1, beta2, eps, decay
     return trained.detach(), state["exp_avg"], state["exp_avg_sq"]
 
 
-def step_with(
-    parameter: Tensor,
-    gradient: Tensor,
-    m: Tensor,
-    v: Tensor,
-    step: int,
-    lr: float,
-    beta1: float,
-    beta2: float,
-    eps: float,
-    decay: float,
-    *,
-    correct: tuple[bool, bool] = (True, True),
-    from_zero: int = 0,
-    decays: Callable[[Tensor], bool] = lambda parameter: parameter.ndim >= 2,
-    coupled: bool = False,
-    decay_rate: Callable[[float, float], float] = lambda lr, decay: lr * decay,
-    decay_after: bool = False,
-    divisor: Callable[[Tensor, float], Tensor] = lambda v, eps: v.sqrt() + eps,
-    square: bool | None = True,
-    momentum: bool = True,
-    sign: int = 1,
-    swapped: bool = False,
-):
-    """AdamW's step with one piece replaced."""
-    if swapped:
-        beta1, beta2 = beta2, beta1
-    rate = decay_rate(lr, decay) if decays(parameter) else 0.0
-    if coupled and decays(parameter):
-        gradient = gradient + decay * parameter
-    elif not decay_after:
-        parameter = parameter * (1 - rate)
-    m = beta1 * m + (1 - beta1) * gradient
-    squared = {True: gradient**2, False: gradient.abs(), None: gradient}[square]
-    v = beta2 * v + (1 - beta2) * squared
-    count = max(step - from_zero, 1e-9)
-    m_hat = m / (1 - beta1**count) if correct[0] else m
-    v_hat = v / (1 - beta2**count) if correct[1] else v
-    parameter = parameter - sign * lr * (m_hat if momentum else gradient) / divisor(
-        v_hat, eps
-    )
-    if decay_after and not coupled:
-        parameter = parameter * (1 - rate)
-    return parameter, m, v
+@dataclass(frozen=True)
+class StepWith:
+    """AdamW's step with one piece replaced; `corrects` says it of m and of v."""
+
+    first: int = 1  # the number of the first step
+    corrects: tuple[bool, bool] = (True, True)
+    decays: Callable[[Tensor], bool] = lambda parameter: parameter.ndim >= 2
+    decay_rate: Callable[[float, float], float] = lambda lr, decay: lr * decay
+    decay_after: bool = False
+    decay_in_gradient: bool = False
+    squared: Callable[[Tensor], Tensor] = lambda gradient: gradient**2
+    divisor: Callable[[Tensor, float], Tensor] = lambda v, eps: v.sqrt() + eps
+    momentum: bool = True
+    sign: int = 1
+    swapped: bool = False
+
+    def __call__(
+        self, parameter, gradient, m, v, step, lr, beta1, beta2, eps, decay
+    ) -> tuple[Tensor, Tensor, Tensor]:
+        if self.swapped:
+            beta1, beta2 = beta2, beta1
+        rate = self.decay_rate(lr, decay) if self.decays(parameter) else 0.0
+        if self.decay_in_gradient and self.decays(parameter):
+            gradient = gradient + decay * parameter
+        elif not self.decay_after:
+            parameter = parameter * (1 - rate)
+        m = beta1 * m + (1 - beta1) * gradient
+        v = beta2 * v + (1 - beta2) * self.squared(gradient)
+        steps = max(step - 1 + self.first, 1e-9)
+        m_hat = m / (1 - beta1**steps) if self.corrects[0] else m
+        v_hat = v / (1 - beta2**steps) if self.corrects[1] else v
+        along = m_hat if self.momentum else gradient
+        parameter = parameter - self.sign * lr * along / self.divisor(v_hat, eps)
+        if self.decay_after:
+            parameter = parameter * (1 - rate)
+        return parameter, m, v
 
 
-def wrong_step(**pieces) -> Program:
-    return lambda *values: step_with(*values, **pieces)
+def corrected_state(*values):
+    step, beta1, beta2 = values[4], values[6], values[7]
+    parameter, m, v = StepWith()(*values)
+    return parameter, m / (1 - beta1**step), v / (1 - beta2**step)
 
 
 adamw_step = Task(
@@ -143,114 +139,106 @@ adamw_step = Task(
         Mistake(
             "no-bias-correction",
             "m and v are not divided by 1 - beta^step",
-            wrong_step(correct=(False, False)),
+            StepWith(corrects=(False, False)),
         ),
         Mistake(
             "no-first-correction",
             "m is not divided by 1 - beta1^step",
-            wrong_step(correct=(False, True)),
+            StepWith(corrects=(False, True)),
         ),
         Mistake(
             "no-second-correction",
             "v is not divided by 1 - beta2^step",
-            wrong_step(correct=(True, False)),
+            StepWith(corrects=(True, False)),
         ),
         Mistake(
             "corrected-state",
             "m and v are returned after the division by 1 - beta^step, so the next "
             "step starts from the wrong ones",
-            lambda *values: corrected_state(*values),
+            corrected_state,
         ),
         Mistake(
             "steps-from-zero",
             "the steps are counted from 0: beta^(step - 1) for beta^step",
-            wrong_step(from_zero=1),
+            StepWith(first=0),
         ),
         Mistake(
             "decay-of-vectors",
             "biases and other vectors decay too",
-            wrong_step(decays=lambda parameter: True),
+            StepWith(decays=lambda parameter: True),
         ),
         Mistake(
             "no-decay",
             "there is no weight decay",
-            wrong_step(decays=lambda parameter: False),
+            StepWith(decays=lambda parameter: False),
         ),
         Mistake(
             "decay-in-the-gradient",
             "the decay is added to the gradient: that is Adam with L2, not AdamW",
-            wrong_step(coupled=True),
+            StepWith(decay_in_gradient=True),
         ),
         Mistake(
             "decay-without-rate",
             "the decay is not multiplied by the learning rate",
-            wrong_step(decay_rate=lambda lr, decay: decay),
+            StepWith(decay_rate=lambda lr, decay: decay),
         ),
         Mistake(
             "decay-after-the-step",
             "the decay comes after the step instead of before it",
-            wrong_step(decay_after=True),
+            StepWith(decay_after=True),
         ),
         Mistake(
             "growth",
             "the decay has the wrong sign and makes weights grow",
-            wrong_step(decay_rate=lambda lr, decay: -lr * decay),
+            StepWith(decay_rate=lambda lr, decay: -lr * decay),
         ),
         Mistake(
             "eps-inside-the-root",
             "eps is added inside the root",
-            wrong_step(divisor=lambda v, eps: (v + eps).sqrt()),
+            StepWith(divisor=lambda v, eps: (v + eps).sqrt()),
         ),
         Mistake(
             "no-eps",
             "eps is forgotten",
-            wrong_step(divisor=lambda v, eps: v.sqrt()),
+            StepWith(divisor=lambda v, eps: v.sqrt()),
         ),
         Mistake(
             "no-root",
             "the step is divided by v, not by its root",
-            wrong_step(divisor=lambda v, eps: v + eps),
+            StepWith(divisor=lambda v, eps: v + eps),
         ),
         Mistake(
             "no-square",
             "v averages |gradient|, not its square",
-            wrong_step(square=False),
+            StepWith(squared=torch.abs),
         ),
         Mistake(
             "gradient-for-square",
             "v averages the gradient itself, not its square",
-            lambda *values: step_with(*values, square=None),
+            StepWith(squared=lambda gradient: gradient),
         ),
         Mistake(
             "steps-from-two",
             "the steps are counted one too far: beta^(step + 1) for beta^step",
-            wrong_step(from_zero=-1),
+            StepWith(first=2),
         ),
         Mistake(
             "no-momentum",
             "the step uses the gradient instead of its average m",
-            wrong_step(momentum=False),
+            StepWith(momentum=False),
         ),
+        Mistake("uphill", "the step is added, so the loss goes up", StepWith(sign=-1)),
         Mistake(
-            "uphill", "the step is added, so the loss goes up", wrong_step(sign=-1)
-        ),
-        Mistake(
-            "betas-swapped", "beta1 and beta2 change places", wrong_step(swapped=True)
+            "betas-swapped", "beta1 and beta2 change places", StepWith(swapped=True)
         ),
     ],
 )
 
 
-def corrected_state(*values):
-    step, beta1, beta2 = values[4], values[6], values[7]
-    parameter, m, v = step_with(*values)
-    return parameter, m / (1 - beta1**step), v / (1 - beta2**step)
-
-
 class Bigrams(LanguageModel):
-    """A model for loops: scores of the next token from a table, other in training.
+    """A model for loops: the next token's scores from a table, halved in training mode.
 
-    In training mode the scores are scaled, which stands for dropout without chance.
+    The halving stands for dropout without chance.
     """
 
     def __init__(self, table: Tensor):
@@ -276,9 +264,9 @@ def make_batches(
 
 
 def observe_training(program: Program, arguments: Arguments) -> dict:
-    """Train a copy of the model; give the losses and what it has learned.
+    """Train a copy of the model; return the losses and what it has learned.
 
-    The counts tell apart mistakes that come to the same.
+    The counts tell apart mistakes that give the same losses.
     """
     model = copy.deepcopy(arguments["model"])
     optimizer = Counting(model.parameters(), lr=2.0, momentum=0.5)
@@ -507,7 +495,7 @@ train = Task(
 
 
 def observe_evaluation(program: Program, arguments: Arguments) -> dict:
-    """Evaluate a copy of the model; say also what has become of it."""
+    """Evaluate a copy of the model; return also what has become of it."""
     model = copy.deepcopy(arguments["model"])
     loss = program(model, list(arguments["batches"]))
     return {

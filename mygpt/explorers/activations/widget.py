@@ -7,18 +7,15 @@ import traitlets
 from matplotlib.figure import Figure
 
 from mygpt import plots
-from mygpt.explorers.kit.base import (
-    Explorer,
-    Numbers,
-    as_shown,
+from mygpt.explorers.kit.base import Explorer, module, stylesheet
+from mygpt.explorers.kit.checks import (
     check_member,
     check_names,
     check_subset,
-    count,
     finite_array,
-    module,
-    stylesheet,
 )
+from mygpt.explorers.kit.numbers import Numbers, as_shown
+from mygpt.explorers.kit.text import count
 
 MAX_CURVES = 6
 MAX_POINTS = 4001

@@ -7,18 +7,15 @@ import traitlets
 from matplotlib.figure import Figure
 
 from mygpt import plots
-from mygpt.explorers.kit.base import (
-    Explorer,
-    Numbers,
+from mygpt.explorers.kit.base import Explorer, module, stylesheet
+from mygpt.explorers.kit.checks import (
     check_index,
     check_member,
     check_tokens,
-    count,
     finite_array,
-    label_tokens,
-    module,
-    stylesheet,
 )
+from mygpt.explorers.kit.numbers import Numbers
+from mygpt.explorers.kit.text import count, label_tokens
 
 MAX_HEADS = 16
 MAX_TOKENS = 64

@@ -7,16 +7,10 @@ import traitlets
 from matplotlib.figure import Figure
 
 from mygpt import plots
-from mygpt.explorers.kit.base import (
-    Explorer,
-    Numbers,
-    check_index,
-    check_names,
-    count,
-    finite_array,
-    module,
-    stylesheet,
-)
+from mygpt.explorers.kit.base import Explorer, module, stylesheet
+from mygpt.explorers.kit.checks import check_index, check_names, finite_array
+from mygpt.explorers.kit.numbers import Numbers
+from mygpt.explorers.kit.text import count
 
 MAX_STAGES = 16
 MAX_POSITIONS = 64

@@ -9,19 +9,16 @@ from matplotlib.figure import Figure
 from matplotlib.ticker import MaxNLocator
 
 from mygpt import plots
-from mygpt.explorers.kit.base import (
-    Explorer,
-    Numbers,
-    as_shown,
+from mygpt.explorers.kit.base import Explorer, module, stylesheet
+from mygpt.explorers.kit.checks import (
     check_index,
     check_member,
     check_names,
     check_subset,
-    count,
-    module,
     real_array,
-    stylesheet,
 )
+from mygpt.explorers.kit.numbers import Numbers, as_shown
+from mygpt.explorers.kit.text import count
 
 MAX_KINDS = 6
 MAX_NUMBERS = 16_384

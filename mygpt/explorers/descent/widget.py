@@ -9,15 +9,10 @@ from matplotlib.figure import Figure
 
 from mygpt import plots
 from mygpt.explorers.descent import steps as maths
-from mygpt.explorers.kit.base import (
-    Explorer,
-    Numbers,
-    check_member,
-    count,
-    finite_array,
-    module,
-    stylesheet,
-)
+from mygpt.explorers.kit.base import Explorer, module, stylesheet
+from mygpt.explorers.kit.checks import check_member, finite_array
+from mygpt.explorers.kit.numbers import Numbers
+from mygpt.explorers.kit.text import count
 
 VIEWS = {"one": "one weight", "two": "two weights", "network": "a network"}
 ACTIVATIONS = tuple(maths.NEURONS)

@@ -1,1 +1,1 @@
-"""What the explorers share: their base class, and a kit to draw with in the page."""
+"""What the explorers share: base class, checks, texts, and a kit to draw with."""

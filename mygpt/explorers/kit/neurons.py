@@ -5,7 +5,8 @@ from typing import Any
 
 import numpy as np
 
-from mygpt.explorers.kit.base import as_shown, count
+from mygpt.explorers.kit.numbers import as_shown
+from mygpt.explorers.kit.text import count
 
 MAX_PAIRS = 8
 MAX_NUMBER = 9999
@@ -14,7 +15,7 @@ Pairs = Any  # for each neuron a list of pairs (text, number)
 
 
 def check_pairs(name: str, lists: Pairs, neurons: int) -> list[list[tuple[str, float]]]:
-    """A list of up to 8 pairs of a text and a number for each neuron."""
+    """Return a list of up to 8 pairs of a text and a number for each neuron."""
     given = list(lists) if isinstance(lists, Iterable) else [lists]
     if len(given) != neurons:
         raise ValueError(

@@ -1,4 +1,17 @@
-"""Random numbers that a page and Python draw alike."""
+"""Numbers as the page has them: rounded as it shows them, drawn as it draws them."""
+
+from typing import Any
+
+import numpy as np
+
+Numbers = Any  # an array, a tensor, a list: whatever np.asarray reads as numbers
+
+
+def as_shown(numbers: Numbers, form: str) -> np.ndarray:
+    """The numbers as Python prints them in `form`, so that the page shows the same."""
+    flat = np.asarray(numbers, dtype=np.float64)
+    rounded = [float(format(one, form)) for one in flat.ravel().tolist()]
+    return np.array(rounded, dtype=np.float64).reshape(flat.shape)
 
 
 def mulberry32(seed: int, numbers: int) -> list[float]:

@@ -7,14 +7,10 @@ import traitlets
 from matplotlib.figure import Figure
 
 from mygpt import plots
-from mygpt.explorers.kit.base import (
-    Explorer,
-    Numbers,
-    count,
-    finite_array,
-    module,
-    stylesheet,
-)
+from mygpt.explorers.kit.base import Explorer, module, stylesheet
+from mygpt.explorers.kit.checks import finite_array
+from mygpt.explorers.kit.numbers import Numbers
+from mygpt.explorers.kit.text import count
 
 MAX_CHANNELS = 12
 PLACES = 1  # decimals of what the reader moves

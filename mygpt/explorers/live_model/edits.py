@@ -6,9 +6,9 @@ from typing import Any
 
 import torch
 from jaxtyping import Float
-from torch import Tensor, nn
+from torch import Tensor
 
-from mygpt.gpt import GPT, GPTConfig
+from mygpt.gpt import GPT
 from mygpt.inside.editing import (
     mean_key,
     output_for,
@@ -29,32 +29,6 @@ from mygpt.inside.hooks import (
 from mygpt.inside.memory import values
 
 PARTS = {"heads": heads, "network": feed_forward}
-
-
-def build_gpt(
-    weights: Mapping[str, Float[Tensor, "..."]], num_heads: int, activation: str
-) -> GPT:
-    """Build a float64 GPT from a state dict; a missing bias is zero."""
-    vocab_size, embed_dim = weights["token.embedding.weight"].shape
-    layers = sum(name.endswith("ln1.weight") for name in weights)
-    alone = [i for i in range(layers) if f"blocks.{i}.mlp.fc1.weight" not in weights]
-    config = GPTConfig(
-        vocab_size,
-        len(weights["position.weight"]),
-        embed_dim,
-        num_heads,
-        layers,
-        activation=activation,
-        attention_only=alone,
-    )
-    with torch.random.fork_rng():
-        model = GPT(config)
-    for i in memory_layers(model):  # their hidden width need not be a multiple of C
-        neurons, mlp = len(weights[f"blocks.{i}.mlp.fc1.weight"]), model.blocks[i].mlp
-        mlp.fc1, mlp.fc2 = nn.Linear(embed_dim, neurons), nn.Linear(neurons, embed_dim)
-    zeros = {name: torch.zeros_like(p) for name, p in model.named_parameters()}
-    model.load_state_dict(zeros | dict(weights))
-    return model.double().eval().requires_grad_(False)
 
 
 class EditedModel:

@@ -11,43 +11,23 @@ from matplotlib.figure import Figure
 from torch import Tensor
 
 from mygpt import plots
-from mygpt.explorers.kit.base import (
-    Explorer,
-    Numbers,
-    check_index,
-    check_member,
-    count,
-    drawable,
-    finite_array,
-    label_tokens,
-    module,
-    stylesheet,
-)
-from mygpt.explorers.kit.neurons import Pairs, check_pairs, pack_pairs
-from mygpt.explorers.live_model.edits import PARTS, EditedModel, build_gpt
+from mygpt.explorers.kit.base import Explorer, module, stylesheet
+from mygpt.explorers.kit.checks import check_index, check_member
+from mygpt.explorers.kit.neurons import Pairs, pack_pairs
+from mygpt.explorers.kit.numbers import Numbers
+from mygpt.explorers.kit.text import count, drawable, label_tokens
+from mygpt.explorers.live_model.checks import Checks, Edit
+from mygpt.explorers.live_model.edits import EditedModel
+from mygpt.explorers.live_model.second_moment import check_second_moment, lower_half
+from mygpt.explorers.live_model.vocabulary import Vocabulary
+from mygpt.explorers.live_model.weights import as_sent, build_gpt, packed
 from mygpt.feed_forward import ACTIVATIONS
 from mygpt.inside.editing import ENOUGH, MOST_STEPS, STEP
-from mygpt.inside.hooks import make_prompts, memory_layers
+from mygpt.inside.hooks import make_prompts
 from mygpt.inside.memory import contributions
 
-STOP = "."
-TABLES = ("token.embedding.weight", "position.weight")
 MAX_PROMPT = 31
-MAX_FACTS = 10
-MAX_EDITS = 64
-MAX_WEIGHTS = 1_000_000
-LEAST_MOMENT = 1e-9  # ratio of the smallest eigenvalue to the largest
-FACTORS = (0.0, 1.0, 2.0)
-ON_OFF = (0.0, 1.0)
 FORMS = ("whole", "small", "cover")
-KINDS = {
-    "part": ("kind", "layer", "part", "factor"),
-    "scale": ("kind", "layer", "neuron", "factor"),
-    "value": ("kind", "layer", "neuron", "word"),
-    "rewrite": ("kind", "prompt", "word"),
-}
-
-Edit = dict[str, Any]
 
 
 class LiveModel(Explorer):
@@ -76,7 +56,7 @@ class LiveModel(Explorer):
 
     The `form` "small" shows only the prompt, the next words, switches for the parts and
     the facts; "cover" has in place of the switches a button that switches off what the
-    answer hangs on and, given a second moment, a field that rewrites the answer.
+    answer depends on and, given a second moment, a field that rewrites the answer.
     """
 
     _esm = module("live_model")
@@ -119,53 +99,74 @@ class LiveModel(Explorer):
         form: str = "whole",
     ) -> None:
         check_member("activation", activation, list(ACTIVATIONS))
-        arrays = _arrays(state_dict)
-        vocab, length, width, self._neurons = _sizes(arrays)
-        if num_heads < 1 or width % num_heads:
-            raise ValueError(
-                f"num_heads must divide the {count(width, 'channel')}, got {num_heads}"
-            )
-        tensors = {name: torch.from_numpy(one) for name, one in arrays.items()}
+        weights = as_sent(state_dict)
+        tensors = {name: torch.from_numpy(one) for name, one in weights.items()}
         self.model = build_gpt(tensors, num_heads, activation)
-        self._memories = memory_layers(self.model)
-        self._longest = min(MAX_PROMPT, length - 1)
-        self._words = _vocabulary(words, vocab)
-        self._places = {word: place for place, word in enumerate(self._words)}
-        self._moment = self._second_moment(second_moment)
-        lists = self._triggers(triggers or {})
-        texts = list(dict.fromkeys(text for one in lists for text, _ in one))
-        places = {text: place for place, text in enumerate(texts)}
-        prompt = self._text("prompt", prompt)
-        layer = self._memories[-1] if layer is None else layer
-        self._check_layer("layer", layer)
-        edits = self._checked_edits(edits)
-        length = len(self._ids(prompt))
-        token = length - 1 if token is None else check_index("token", token, length)
-        if neuron is None:
-            neuron = self._first_neuron(prompt, layer)
+        config = self.model.config
+        longest = min(MAX_PROMPT, config.max_seq_len - 1)  # the full stop comes first
+        self._vocabulary = Vocabulary(words, config.vocab_size, longest)
+        self._moment = check_second_moment(second_moment, self.model)
+        self._checks = Checks(self.model, self._vocabulary, self._moment is not None)
         super().__init__(
-            words=self._words,
-            shapes=[[name, list(array.shape)] for name, array in arrays.items()],
-            weights=b"".join(a.astype("<f2").tobytes() for a in arrays.values()),
+            words=self._vocabulary.words,
+            **packed(weights),
             heads=num_heads,
             activation=activation,
-            facts=self._facts(facts),
-            texts=texts,
-            trigger_layers=sorted(triggers or {}),
-            trigger_data=pack_pairs(lists, places) if lists else b"",
-            moment_data=_lower(self._moment),
+            moment_data=lower_half(self._moment),
             rewriting={"step": STEP, "enough": ENOUGH, "steps": MOST_STEPS},
-            prompt=prompt,
-            layer=layer,
-            neuron=neuron,
-            token=token,
-            edits=edits,
+            **self._packed_triggers(triggers or {}),
+            **self._first_setting(prompt, layer, neuron, token, edits),
+            facts=self._checks.facts(facts),
             form=check_member("form", form, FORMS),
             description=(
-                f"A GPT of {count(len(self.model.blocks), 'layer')}, "
-                f"{count(width, 'channel')} and {count(vocab, 'word')}."
+                f"A GPT of {count(config.num_layers, 'layer')}, "
+                f"{count(config.embed_dim, 'channel')} and "
+                f"{count(config.vocab_size, 'word')}."
             ),
         )
+
+    def _packed_triggers(self, triggers: Mapping[int, Pairs]) -> dict[str, Any]:
+        """The triggers as traits: each different text once, and the packed pairs."""
+        lists = self._checks.triggers(triggers)
+        texts = list(dict.fromkeys(text for one in lists for text, _ in one))
+        places = {text: place for place, text in enumerate(texts)}
+        return {
+            "texts": texts,
+            "trigger_layers": sorted(triggers),
+            "trigger_data": pack_pairs(lists, places) if lists else b"",
+        }
+
+    def _first_setting(
+        self,
+        prompt: str,
+        layer: int | None,
+        neuron: int | None,
+        token: int | None,
+        edits: Iterable[Any],
+    ) -> dict[str, Any]:
+        """What is open at first; what is None is chosen as the class says."""
+        prompt = self._vocabulary.check_prompt("prompt", prompt)
+        layer = self._checks.memories[-1] if layer is None else layer
+        self._checks.layer("layer", layer)
+        edits = self._checks.edits(edits)
+        tokens = len(self._vocabulary.ids(prompt))
+        token = tokens - 1 if token is None else check_index("token", token, tokens)
+        if neuron is None:
+            neuron = self._first_neuron(prompt, layer)
+        return {
+            "prompt": prompt,
+            "layer": layer,
+            "neuron": neuron,
+            "token": token,
+            "edits": edits,
+        }
+
+    def _first_neuron(self, prompt: str, layer: int) -> int:
+        """The neuron that, without edits, adds most to the likeliest word."""
+        ids = self._vocabulary.ids(prompt)
+        logits, _ = self._read(prompt, [])
+        answered = make_prompts([ids], [int(logits.argmax())])
+        return int(contributions(self.model, answered, layer)[0].argmax())
 
     def __repr__(self) -> str:
         config = self.model.config
@@ -186,7 +187,7 @@ class LiveModel(Explorer):
         logits, _ = self._read(self.prompt, self.edits)
         shares, order = logits.softmax(-1), logits.argsort(descending=True, stable=True)
         return [
-            (self._words[i], float(format(shares[i], ".3f")))
+            (self.words[i], float(format(shares[i], ".3f")))
             for i in order[:top].tolist()
         ]
 
@@ -205,7 +206,7 @@ class LiveModel(Explorer):
             return
         hidden = self._read(self.prompt, self.edits)[1][self.layer]
         plots.heatmap(right, hidden.numpy(), xlabel=f"neuron of layer {self.layer}")
-        tokens = [self._words[i] for i in self._ids(self.prompt)]
+        tokens = [self.words[i] for i in self._vocabulary.ids(self.prompt)]
         label_tokens(right.yaxis, tokens, 24)
 
     def _draw_facts(self, ax: Axes) -> None:
@@ -213,291 +214,39 @@ class LiveModel(Explorer):
         ax.set_axis_off()
         lines = ["prompt: what the model says", ""]
         for prompt, _ in self.facts:
-            said = self._words[int(self._read(prompt, self.edits)[0].argmax())]
+            said = self.words[int(self._read(prompt, self.edits)[0].argmax())]
             lines.append(f"{drawable(prompt, 26)}: {drawable(said, 10)}")
         ax.text(0, 1, "\n".join(lines), va="top", transform=ax.transAxes)
 
     @traitlets.validate("prompt")
     def _known_prompt(self, proposal) -> str:
-        return self._text("prompt", proposal["value"])
+        return self._vocabulary.check_prompt("prompt", proposal["value"])
 
     @traitlets.validate("layer")
     def _known_layer(self, proposal) -> int:
-        return self._check_layer("layer", proposal["value"])
+        return self._checks.layer("layer", proposal["value"])
 
     @traitlets.validate("neuron")
     def _known_neuron(self, proposal) -> int:
-        return check_index("neuron", proposal["value"], self._neurons)
+        return self._checks.neuron("neuron", proposal["value"])
 
     @traitlets.validate("token")
     def _known_token(self, proposal) -> int:
-        return check_index("token", proposal["value"], len(self._ids(self.prompt)))
+        tokens = len(self._vocabulary.ids(self.prompt))
+        return check_index("token", proposal["value"], tokens)
 
     @traitlets.validate("edits")
     def _known_edits(self, proposal) -> list[Edit]:
-        return self._checked_edits(proposal["value"])
+        return self._checks.edits(proposal["value"])
 
     @traitlets.observe("prompt")
     def _keep_token(self, change) -> None:
-        last = len(self._ids(self.prompt)) - 1
+        last = len(self._vocabulary.ids(self.prompt)) - 1
         if self.token > last:
             self.token = last
 
-    def _ids(self, prompt: str) -> list[int]:
-        """The full stop and the prompt's words."""
-        words = prompt.split()
-        if words[:1] != [STOP]:
-            words.insert(0, STOP)
-        return [self._places[word] for word in words]
-
-    def _text(self, name: str, prompt: Any) -> str:
-        """A prompt with one space between its words, all of which are known."""
-        if not isinstance(prompt, str):
-            raise ValueError(f"{name} must be a string, got {prompt!r}")
-        words = split(prompt)
-        for word in words:
-            self._check_word(name, word)
-        if len(words) > self._longest:
-            raise ValueError(
-                f"{name} must have at most {count(self._longest, 'word')}, "
-                f"got {len(words)}"
-            )
-        return " ".join(words)
-
-    def _check_word(self, name: str, word: Any) -> str:
-        if not isinstance(word, str) or word not in self._places:
-            raise ValueError(
-                f"{name} must be of the {count(len(self._words), 'word')} that the "
-                f"model knows, got {word!r}"
-            )
-        return word
-
-    def _check_layer(self, name: str, layer: Any) -> int:
-        if isinstance(layer, bool) or layer not in self._memories:
-            raise ValueError(
-                f"{name} must be one that has a feed-forward network, among "
-                f"{self._memories}; got {layer!r}"
-            )
-        return layer
-
-    def _facts(self, facts: Iterable[Any]) -> list[list[str]]:
-        given = list(facts)
-        if len(given) > MAX_FACTS:
-            raise ValueError(f"facts must be at most {MAX_FACTS}, got {len(given)}")
-        checked = []
-        for i, fact in enumerate(given):
-            if not isinstance(fact, list | tuple) or len(fact) != 2:
-                raise ValueError(
-                    f"facts[{i}] must be a pair (prompt, answer), got {fact!r}"
-                )
-            prompt, answer = fact
-            text = self._text(f"facts[{i}]", prompt)
-            checked.append([text, self._check_word(f"facts[{i}]", answer)])
-        return checked
-
-    def _triggers(self, triggers: Mapping[int, Pairs]) -> list[Pairs]:
-        """The pairs of each neuron, one layer after the other."""
-        return [
-            pairs
-            for layer in sorted(triggers)
-            for pairs in check_pairs(
-                f"triggers[{self._check_layer('a layer of triggers', layer)}]",
-                triggers[layer],
-                self._neurons,
-            )
-        ]
-
-    def _second_moment(self, given: Mapping[int, Numbers] | None) -> np.ndarray | None:
-        """The last layer's, symmetric and positive definite, rounded to float32."""
-        if not given:
-            return None
-        last = len(self.model.blocks) - 1
-        if list(given) != [last] or last not in self._memories:
-            raise ValueError(
-                "second_moment must be of the last layer alone, and that must have a "
-                f"feed-forward network: {last}; got {list(given)}"
-            )
-        shape = (self._neurons, self._neurons)
-        moment = finite_array(f"second_moment[{last}]", given[last], shape)
-        if not np.allclose(moment, moment.T, rtol=1e-4, atol=1e-6):
-            raise ValueError(f"second_moment[{last}] must be symmetric")
-        moment = np.tril(moment.astype("<f4").astype(np.float64))
-        moment = moment + np.tril(moment, -1).T
-        spectrum = np.linalg.eigvalsh(moment)
-        if not spectrum[0] > LEAST_MOMENT * spectrum[-1]:
-            raise ValueError(
-                f"second_moment[{last}] must be positive definite; add a small "
-                "multiple of the identity"
-            )
-        return moment
-
-    def _checked_edits(self, edits: Iterable[Any]) -> list[Edit]:
-        given = list(edits)
-        if len(given) > MAX_EDITS:
-            raise ValueError(f"edits must be at most {MAX_EDITS}, got {len(given)}")
-        last, off, checked = len(self.model.blocks) - 1, False, []
-        for i, one in enumerate(given):
-            edit = self._checked_edit(f"edits[{i}]", one)
-            if edit["kind"] == "rewrite" and off:
-                raise ValueError(
-                    f"edits[{i}] rewrites a fact while the network of layer {last}, "
-                    "which it changes, is off"
-                )
-            if edit["kind"] == "part" and edit["part"] == "network":
-                off = not edit["factor"] if edit["layer"] == last else off
-            checked.append(edit)
-        return checked
-
-    def _checked_edit(self, name: str, edit: Any) -> Edit:
-        kind = edit.get("kind") if isinstance(edit, Mapping) else None
-        if kind not in KINDS or set(edit) != set(KINDS[kind]):
-            raise ValueError(
-                f"{name} must have the keys of one of {list(KINDS.values())}, "
-                f"got {edit!r}"
-            )
-        if kind == "rewrite":
-            if self._moment is None:
-                raise ValueError(f"{name} rewrites a fact: that needs a second_moment")
-            return {
-                "kind": kind,
-                "prompt": self._text(name, edit["prompt"]),
-                "word": self._check_word(name, edit["word"]),
-            }
-        if kind == "part":
-            return self._checked_part(name, edit)
-        self._check_layer(f"{name}: layer", edit["layer"])
-        neuron = edit["neuron"]
-        several = kind == "scale" and isinstance(neuron, list | tuple)
-        if several and not neuron:
-            raise ValueError(f"{name}: neuron must name at least one, got {neuron!r}")
-        for one in neuron if several else [neuron]:
-            if isinstance(one, bool) or not isinstance(one, int):
-                raise ValueError(f"{name}: neuron must be a whole number, got {one!r}")
-            check_index(f"{name}: neuron", one, self._neurons)
-        where = {
-            "kind": kind,
-            "layer": edit["layer"],
-            "neuron": list(neuron) if several else neuron,
-        }
-        if kind == "value":
-            return where | {"word": self._check_word(name, edit["word"])}
-        return where | {
-            "factor": check_member(f"{name}: factor", edit["factor"], FACTORS)
-        }
-
-    def _checked_part(self, name: str, edit: Edit) -> Edit:
-        part = check_member(f"{name}: part", edit["part"], tuple(PARTS))
-        layers, layer = list(range(len(self.model.blocks))), edit["layer"]
-        if part == "network":
-            self._check_layer(f"{name}: layer", layer)
-        elif isinstance(layer, bool) or layer not in layers:
-            raise ValueError(f"{name}: layer must be among {layers}, got {layer!r}")
-        factor = check_member(f"{name}: factor", edit["factor"], ON_OFF)
-        return {"kind": "part", "layer": layer, "part": part, "factor": factor}
-
     def _read(self, prompt: str, edits: Iterable[Edit]) -> tuple[Tensor, dict]:
         """The scores after the prompt, and the coefficients of every layer."""
-        named = [
-            edit
-            | ({"word": self._places[edit["word"]]} if "word" in edit else {})
-            | ({"ids": self._ids(edit["prompt"])} if "prompt" in edit else {})
-            for edit in edits
-        ]
+        named = [self._vocabulary.with_ids(edit) for edit in edits]
         moment = None if self._moment is None else torch.from_numpy(self._moment)
-        return EditedModel(self.model, named, moment).read(self._ids(prompt))
-
-    def _first_neuron(self, prompt: str, layer: int) -> int:
-        """The neuron that, without edits, adds most to the likeliest word."""
-        ids = self._ids(prompt)
-        logits, _ = self._read(prompt, [])
-        answered = make_prompts([ids], [int(logits.argmax())])
-        return int(contributions(self.model, answered, layer)[0].argmax())
-
-
-def split(prompt: str) -> list[str]:
-    """The words of a prompt, in lower case; a full stop is a word of its own."""
-    return prompt.lower().replace(STOP, f" {STOP} ").split()
-
-
-def _arrays(state_dict: Mapping[str, Numbers]) -> dict[str, np.ndarray]:
-    """The weights as float64 of the float16 numbers that are sent."""
-    arrays = {}
-    for name, weight in state_dict.items():
-        numbers = finite_array(name, weight)
-        with np.errstate(over="ignore"):
-            arrays[name] = numbers.astype("<f2").astype(np.float64)
-        if not np.isfinite(arrays[name]).all():
-            raise ValueError(
-                f"{name} must be within ±65504, float16's reach, "
-                f"got {numbers.flat[np.abs(numbers).argmax()]:g}"
-            )
-    size = sum(array.size for array in arrays.values())
-    if size > MAX_WEIGHTS:
-        raise ValueError(f"expected at most {MAX_WEIGHTS} weights, got {size}")
-    return arrays
-
-
-def _sizes(arrays: Mapping[str, np.ndarray]) -> tuple[int, int, int, int]:
-    """The numbers V of words, T of positions, C of channels and F of neurons.
-
-    The names must be those of a GPT's state dict, and the shapes must fit together.
-    """
-    tables = [arrays.get(name, np.zeros(0)) for name in TABLES]
-    hidden = [a.shape[0] for name, a in arrays.items() if name.endswith("fc1.weight")]
-    if any(table.ndim != 2 for table in tables) or not hidden:
-        raise ValueError(
-            f"state_dict must hold the matrices {' and '.join(TABLES)} and a "
-            "feed-forward network of blocks of mygpt.gpt.GPT"
-        )
-    (vocab, width), (length, _) = (table.shape for table in tables)
-    wanted = {
-        TABLES[0]: (vocab, width),
-        TABLES[1]: (length, width),
-        **_linear("ln_f", width),
-    }
-    for block in range(sum(name.endswith("ln1.weight") for name in arrays)):
-        start = f"blocks.{block}"
-        wanted |= _linear(f"{start}.ln1", width)
-        for one in "QKVO":
-            wanted |= _linear(f"{start}.mha.W_{one}", width, width)
-        if f"{start}.mlp.fc1.weight" in arrays:
-            wanted |= _linear(f"{start}.ln2", width)
-            wanted |= _linear(f"{start}.mlp.fc1", hidden[0], width)
-            wanted |= _linear(f"{start}.mlp.fc2", width, hidden[0])
-    for name, shape in wanted.items():
-        optional = len(wanted[name.replace("bias", "weight")]) > 1
-        if name not in arrays and not (optional and name.endswith("bias")):
-            raise ValueError(f"state_dict lacks {name}")
-        if name in arrays and arrays[name].shape != shape:
-            raise ValueError(
-                f"{name} must have shape {shape}, got {arrays[name].shape}"
-            )
-    if strange := [name for name in arrays if name not in wanted]:
-        raise ValueError(f"state_dict must be a GPT's, got {strange[0]!r} in it")
-    return vocab, length, width, hidden[0]
-
-
-def _linear(name: str, *shape: int) -> dict[str, tuple[int, ...]]:
-    return {f"{name}.weight": shape, f"{name}.bias": shape[:1]}
-
-
-def _lower(matrix: np.ndarray | None) -> bytes:
-    """The lower triangle, row by row, as float32."""
-    if matrix is None:
-        return b""
-    return matrix[np.tril_indices(len(matrix))].astype("<f4").tobytes()
-
-
-def _vocabulary(words: Iterable[Any], size: int) -> list[str]:
-    given = [words] if isinstance(words, str) else list(words)
-    if len(given) != size:
-        raise ValueError(f"words must be {count(size, 'word')}, got {len(given)}")
-    for word in given:
-        if not isinstance(word, str) or split(word) != [word]:
-            raise ValueError(
-                "words must be lower-case strings without spaces or full stops, "
-                f"got {word!r}"
-            )
-    if len(set(given)) != size or STOP not in given:
-        raise ValueError("words must be different, and the full stop one of them")
-    return given
+        return EditedModel(self.model, named, moment).read(self._vocabulary.ids(prompt))

@@ -7,19 +7,11 @@ import traitlets
 from matplotlib.figure import Figure
 
 from mygpt import plots
-from mygpt.explorers.kit.base import (
-    Explorer,
-    Numbers,
-    as_shown,
-    check_index,
-    check_tokens,
-    count,
-    finite_array,
-    label_tokens,
-    module,
-    stylesheet,
-)
+from mygpt.explorers.kit.base import Explorer, module, stylesheet
+from mygpt.explorers.kit.checks import check_index, check_tokens, finite_array
 from mygpt.explorers.kit.neurons import MAX_NUMBER, Pairs, check_pairs, pack_pairs
+from mygpt.explorers.kit.numbers import Numbers, as_shown
+from mygpt.explorers.kit.text import count, label_tokens
 
 MAX_TOKENS = 64
 MAX_NEURONS = 1024

@@ -7,17 +7,10 @@ import traitlets
 from matplotlib.figure import Figure
 
 from mygpt import plots
-from mygpt.explorers.kit.base import (
-    Explorer,
-    Numbers,
-    count,
-    drawable,
-    finite_array,
-    module,
-    shown,
-    stylesheet,
-)
-from mygpt.explorers.kit.numbers import mulberry32
+from mygpt.explorers.kit.base import Explorer, module, stylesheet
+from mygpt.explorers.kit.checks import finite_array
+from mygpt.explorers.kit.numbers import Numbers, mulberry32
+from mygpt.explorers.kit.text import count, drawable, shown
 
 MAX_TOKENS = 60
 MAX_LOGIT = 1e6

@@ -11,7 +11,7 @@ from mygpt.distributed.cost import (
     MODELS,
     Device,
     Model,
-    Run,
+    Plan,
     least_devices,
     memory_per_device,
     step_time,
@@ -26,7 +26,7 @@ __all__ = [
     "PUBLISHED",
     "Device",
     "Model",
-    "Run",
+    "Plan",
     "asdict",
     "least_devices",
     "memory_per_device",
@@ -36,13 +36,13 @@ __all__ = [
 TRAINING = ("tokens", "batch_tokens", "at_once", "share")
 
 
-def run_of(state: Mapping[str, Any]) -> Run:
-    """The run of an explorer's traits; a ValueError where they are none."""
+def run_of(state: Mapping[str, Any]) -> Plan:
+    """The run of an explorer's traits; a ValueError where they make none."""
     _check_names("training", state["training"], TRAINING)
     numbers = {name: state[name] for name in ("devices", "spread", "kept")}
     model = _made("model", Model, state["model"])
     device = _made("device", Device, state["device"])
-    return Run(model, device, **state["training"], **numbers)
+    return Plan(model, device, **state["training"], **numbers)
 
 
 def _made(name: str, kind: Any, given: Mapping[str, Any]) -> Any:

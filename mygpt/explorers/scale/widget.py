@@ -10,7 +10,8 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
 from mygpt import plots
-from mygpt.explorers.kit.base import Explorer, check_member, module, stylesheet
+from mygpt.explorers.kit.base import Explorer, module, stylesheet
+from mygpt.explorers.kit.checks import check_member
 from mygpt.explorers.scale import counts
 
 TRAITS = ("model", "device", "training", "devices", "spread", "kept")
@@ -27,7 +28,7 @@ class Scale(Explorer):
     """What one training run needs on `devices` devices, and what limits it.
 
     `model` and `device` are names of the MODELS and DEVICES of `distributed.cost`, or a
-    Model and a Device of one's own; the other arguments are those of its Run. Where
+    Model and a Device of one's own; the other arguments are those of its Plan. Where
     none are given, tokens, batch, sequences at once and what is kept are those of the
     model's DATA, and 512 devices share the batch, or fewer where it has fewer
     sequences.
@@ -66,7 +67,7 @@ class Scale(Explorer):
         own = {"tokens": tokens, "batch_tokens": batch_tokens, "at_once": at_once}
         own |= {"kept": kept}
         given = {key: one for key, one in own.items() if one is not None}
-        run = counts.Run(
+        run = counts.Plan(
             model,
             device,
             devices=1 if devices is None else devices,
@@ -88,13 +89,13 @@ class Scale(Explorer):
         return f"Scale({what} on {run.devices:,} × {on}, {run.spread})"
 
     @property
-    def run(self) -> counts.Run:
+    def run(self) -> counts.Plan:
         """The run that is shown, for the functions of `mygpt.distributed.cost`."""
         return counts.run_of({name: getattr(self, name) for name in TRAITS})
 
     @traitlets.validate(*TRAITS)
     def _possible(self, proposal) -> Any:
-        """The rest stays, but a smaller batch has fewer devices."""
+        """Check a trait beside the others; a smaller batch has fewer devices."""
         name = proposal["trait"].name
         state = {one: getattr(self, one) for one in TRAITS} | {name: proposal["value"]}
         if name in ("model", "training"):
@@ -138,7 +139,7 @@ class Scale(Explorer):
 OWN = ("a model", "a device")
 
 
-def _state(run: counts.Run) -> dict[str, Any]:
+def _state(run: counts.Plan) -> dict[str, Any]:
     """The traits of a run."""
     state = counts.asdict(run)
     kept = {name: state.pop(name) for name in counts.TRAINING}

@@ -8,7 +8,8 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
 from mygpt import plots
-from mygpt.explorers.kit.base import Explorer, check_member, module, stylesheet
+from mygpt.explorers.kit.base import Explorer, module, stylesheet
+from mygpt.explorers.kit.checks import check_member
 from mygpt.explorers.shapes import counts
 
 LIMITS = {
@@ -121,7 +122,7 @@ class Shapes(Explorer):
 
     @traitlets.observe("shape")
     def _shorten(self, change) -> None:
-        """A text is no longer than the shape has positions."""
+        """Keep the text within the positions that the shape has."""
         self.length = min(self.length or 1, self.shape["max_seq_len"])
 
     def draw(self, figure: Figure) -> None:

@@ -9,14 +9,8 @@ from matplotlib.figure import Figure
 from matplotlib.patches import Rectangle
 
 from mygpt import plots
-from mygpt.explorers.kit.base import (
-    Explorer,
-    count,
-    drawable,
-    module,
-    shown,
-    stylesheet,
-)
+from mygpt.explorers.kit.base import Explorer, module, stylesheet
+from mygpt.explorers.kit.text import count, drawable, shown
 
 MAX_VOCAB = 5_000
 MAX_TEXT = 500

@@ -119,7 +119,7 @@ def first_stack(setting: Mapping[str, Any]) -> Stack:
 
 
 def batches(task: str, seed: int, steps: int) -> Iterator[Int[Tensor, "B"]]:
-    """Give the places of the points that each step reads."""
+    """Yield the places of the points that each step reads."""
     count = POINTS[task]
     if task == "short":
         for _ in range(steps):

@@ -10,7 +10,9 @@ from matplotlib.colors import to_rgb
 from matplotlib.figure import Figure
 
 from mygpt import plots
-from mygpt.explorers.kit.base import Explorer, check_member, count, module, stylesheet
+from mygpt.explorers.kit.base import Explorer, module, stylesheet
+from mygpt.explorers.kit.checks import check_member
+from mygpt.explorers.kit.text import count
 from mygpt.explorers.train_stack import training
 
 TASKS = tuple(training.POINTS)

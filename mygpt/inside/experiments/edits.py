@@ -59,23 +59,23 @@ WAYS: dict[str, Way] = {
 
 
 @dataclass(frozen=True)
-class Edited:
+class RewrittenFacts:
     """Facts rewritten one at a time, each in a model of its own.
 
     fact: the number of each fact, 4 × country + relation. new: its new answer.
-    said: the answers to all prompts then. felt: what each prompt's coefficients make of
-    w, so that the prompt gets `felt` times the change. stories: the share of stories
-    that are right then.
+    said: the answers to all prompts then. loudness: w · m, m the coefficients of each
+    prompt, which gets so many times the change. stories: the share of stories that are
+    right then.
     """
 
     fact: list[int]
     new: list[int]
     said: Int[Tensor, "N P"]
-    felt: Float[Tensor, "N P"]
+    loudness: Float[Tensor, "N P"]
     stories: list[float]
 
 
-def edited(
+def rewrite_each(
     made: WorldModel,
     prompts: Prompts,
     facts: Sequence[int],
@@ -84,41 +84,43 @@ def edited(
     stories: Prompts | None = None,
     seed: int = 0,
     moment: Float[Tensor, "F F"] | None = None,
-) -> Edited:
+) -> RewrittenFacts:
     """Rewrite facts from their first phrasing, each to another answer of its relation.
 
     Only W2 of the last network changes, by u wᵀ: what comes before stays as it was, and
     each prompt gets w · m times u. Without a second `moment`, it is that of some text
     of the world.
     """
-    check_choice("way", way, WAYS)
+    check_choice(WAYS, way=way)
     model, layer = made.model, len(made.model.blocks) - 1
     if moment is None:
         moment = second_moment(model, made.rows(ROWS), layer)
     m, stream = _last_step(made, prompts)
     told = None if stories is None else _last_step(made, stories)
-    new, said, felt, kept = _new_answers(made, prompts, facts, seed), [], [], []
+    new, said, loudness, kept = _new_answers(made, prompts, facts, seed), [], [], []
     for fact, word in zip(facts, new, strict=True):
         once = _once(prompts, fact, word)
         u = output_for(model, once, layer, enough)
         w = WAYS[way](made, once, m[fact * PHRASINGS], moment)
-        felt.append(m @ w)
-        said.append(_said(made, stream, felt[-1], u))
+        loudness.append(m @ w)
+        said.append(_said(made, stream, loudness[-1], u))
         if stories is not None:
             words = _said(made, told[1], told[0] @ w, u)
             kept.append(share(words == stories.answers))
-    return Edited(list(facts), new, torch.stack(said), torch.stack(felt), kept)
+    return RewrittenFacts(
+        list(facts), new, torch.stack(said), torch.stack(loudness), kept
+    )
 
 
-def edits(
+def rewriting_success(
     made: WorldModel, prompts: Prompts, facts: Sequence[int], **settings
 ) -> dict[str, float]:
-    """The `shares` of facts rewritten one at a time, with the settings of `edited`."""
-    return shares(edited(made, prompts, facts, **settings), prompts)
+    """The success rates of facts rewritten with the settings of `rewrite_each`."""
+    return success_rates(rewrite_each(made, prompts, facts, **settings), prompts)
 
 
-def shares(found: Edited, prompts: Prompts) -> dict[str, float]:
-    """Shares of what follows and of what stays, means over the edited facts.
+def success_rates(found: RewrittenFacts, prompts: Prompts) -> dict[str, float]:
+    """The shares that follow and that stay as they should, means over the facts.
 
     The "prompt" and the other "phrasings" of the fact follow. What stays are the
     answers to the "country"'s other facts, to the same "relation" elsewhere, to the
@@ -128,32 +130,32 @@ def shares(found: Edited, prompts: Prompts) -> dict[str, float]:
     good = dict.fromkeys(("prompt", "phrasings"), found.said == new) | dict.fromkeys(
         ("country", "relation", "rest"), found.said == prompts.answers
     )
-    told = {name: _mean_over_facts(good[name], of[name]) for name in good}
+    rates = {name: _mean_over_facts(good[name], of[name]) for name in good}
     if found.stories:
-        told["stories"] = sum(found.stories) / len(found.stories)
-    return told
+        rates["stories"] = sum(found.stories) / len(found.stories)
+    return rates
 
 
-def felt(found: Edited) -> dict[str, float]:
+def mean_loudness(found: RewrittenFacts) -> dict[str, float]:
     """The mean of w · m over each group of prompts: how much of the change they get."""
     return {
-        name: _mean_over_facts(found.felt, where)
+        name: _mean_over_facts(found.loudness, where)
         for name, where in groups(found).items()
         if name != "prompt"
     }
 
 
-def followed(found: Edited) -> dict[str, list[list[float]]]:
+def followed(found: RewrittenFacts) -> dict[str, list[list[float]]]:
     """By relation and phrasing: the shares that follow, and the mean of w · m."""
     fact, new = torch.tensor(found.fact), torch.tensor(found.new)
     at = fact[:, None] * PHRASINGS + torch.arange(PHRASINGS)  # (N, 4)
     follows = (found.said.gather(1, at) == new[:, None]).float()
-    reached = found.felt.gather(1, at)
+    loudness = found.loudness.gather(1, at)
     cells = {"follows": [], "felt": []}
     for relation in range(len(RELATIONS)):
         of = fact % len(RELATIONS) == relation
         cells["follows"].append(follows[of].mean(0).tolist())
-        cells["felt"].append(reached[of].mean(0).tolist())
+        cells["felt"].append(loudness[of].mean(0).tolist())
     return cells
 
 
@@ -197,7 +199,7 @@ def in_a_row(
     return found
 
 
-def groups(found: Edited) -> dict[str, Bool[Tensor, "N P"]]:
+def groups(found: RewrittenFacts) -> dict[str, Bool[Tensor, "N P"]]:
     """For each edited fact, which prompts are the prompt, its phrasings, and so on."""
     fact = torch.tensor(found.fact)[:, None]
     place = torch.arange(found.said.shape[1])
@@ -247,5 +249,5 @@ def _last_step(made: WorldModel, prompts: Prompts) -> tuple[Tensor, Tensor]:
 
 
 @torch.no_grad()
-def _said(made: WorldModel, stream: Tensor, felt: Tensor, u: Tensor) -> Tensor:
-    return made.model.logits(made.model.ln_f(stream + felt[:, None] * u)).argmax(-1)
+def _said(made: WorldModel, stream: Tensor, loudness: Tensor, u: Tensor) -> Tensor:
+    return made.model.logits(made.model.ln_f(stream + loudness[:, None] * u)).argmax(-1)

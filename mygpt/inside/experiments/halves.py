@@ -28,7 +28,7 @@ def network_off(made: WorldModel, layer: int, how: str) -> Callable[[Prompts], C
     how: "zero"; "mean", over text of the world; or "class mean", over the places in it
     of words of one class (`WorldModel.classes`).
     """
-    check_choice("how", how, HOW)
+    check_choice(HOW, how=how)
     place, rows = feed_forward(layer), made.rows(ROWS)
     if how == "zero":
         return lambda prompts: {place: torch.zeros_like}
@@ -43,7 +43,7 @@ def heads_off(
     made: WorldModel, layer: int, how: str, which: Sequence[int] = range(4)
 ) -> Callable[[Prompts], Changes]:
     """Changes, given prompts, that put zero or the mean in place of heads' outputs."""
-    check_choice("how", how, HOW[:2])
+    check_choice(HOW[:2], how=how)
     heads_there = made.model.config.num_heads
     if strange := [head for head in which if head not in range(heads_there)]:
         raise ValueError(
@@ -83,7 +83,7 @@ def halves(
 def exchanged(
     made: WorldModel, prompts: Prompts, place: str, apart: int = EACH
 ) -> dict[str, float]:
-    """What is said with what a place holds for the prompt `apart` rows before.
+    """Answers when a place takes the activation from `apart` rows earlier.
 
     That is the same phrasing about another country; with `apart` 4, a story of as many
     pairs. Among prompts whose answers differ, the share of own answers and of the

@@ -85,7 +85,7 @@ def _recovered(
 
 
 def linear_map(made: WorldModel, answers: Sequence[str]) -> int:
-    """To how many answers one matrix leads from the vectors of their countries.
+    """How many held-out answers one linear map predicts from country vectors.
 
     The matrix is fitted to the word vectors of all countries but one, and asked for the
     one left out; the answer must come first of all words.

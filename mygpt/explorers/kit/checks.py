@@ -1,0 +1,86 @@
+"""Checks of what an explorer is given: each returns it as the explorer holds it."""
+
+from collections.abc import Iterable, Sequence
+
+import numpy as np
+
+from mygpt.explorers.kit.numbers import Numbers
+from mygpt.explorers.kit.text import count
+
+
+def finite_array(
+    name: str, array: Numbers, shape: Sequence[int] | None = None
+) -> np.ndarray:
+    """Return `array` as float64 numbers, all finite; with `shape`, of that shape."""
+    numbers = real_array(name, array, shape)
+    if not np.isfinite(numbers).all():
+        raise ValueError(
+            f"{name} must hold finite numbers, got {_first_strange(numbers)}"
+        )
+    return numbers
+
+
+def real_array(
+    name: str, array: Numbers, shape: Sequence[int] | None = None
+) -> np.ndarray:
+    """Return `array` as float64 numbers; with `shape`, of that shape."""
+    if hasattr(array, "detach"):
+        array = array.detach()  # a tensor whose gradient is not needed here
+    try:
+        numbers = np.asarray(array, dtype=np.float64)
+    except (TypeError, ValueError, RuntimeError) as error:
+        raise ValueError(f"{name} must be an array of numbers: {error}") from error
+    if shape is not None and numbers.shape != tuple(shape):
+        raise ValueError(f"{name} must have shape {tuple(shape)}, got {numbers.shape}")
+    return numbers
+
+
+def _first_strange(numbers: np.ndarray) -> str:
+    place = tuple(int(i) for i in np.argwhere(~np.isfinite(numbers))[0])
+    where = ", ".join(map(str, place))
+    return f"{numbers[place]}{where and f' at index {where}'}"
+
+
+def check_names(name: str, names: Iterable[str], most: int) -> tuple[str, ...]:
+    """Return `names` as a tuple of 1 to `most` different, non-empty strings."""
+    names = (names,) if isinstance(names, str) else tuple(names)
+    good = all(isinstance(one, str) and one.strip() for one in names)
+    if not good or len(set(names)) != len(names) or not 1 <= len(names) <= most:
+        raise ValueError(
+            f"{name} must be 1 to {most} different names, got {list(names)}"
+        )
+    return names
+
+
+def check_member(name: str, value, choices: Sequence):
+    """Return the member of `choices` that equals `value`."""
+    for one in choices:
+        if one == value:
+            return one
+    raise ValueError(f"{name} must be one of {list(choices)}, got {value!r}")
+
+
+def check_subset(name: str, values: Iterable[str], choices: Sequence[str]) -> list[str]:
+    """Return `values` in the order of `choices`, which must hold all of them."""
+    values = [values] if isinstance(values, str) else list(values)
+    unknown = [value for value in values if value not in choices]
+    if unknown:
+        raise ValueError(f"{name} must be among {list(choices)}, got {unknown[0]!r}")
+    return [one for one in choices if one in values]
+
+
+def check_index(name: str, index: int, length: int) -> int:
+    """Return `index` if it lies within something of that length, counted from 0."""
+    if not 0 <= index < length:
+        raise ValueError(f"{name} must be 0 to {length - 1}, got {index}")
+    return index
+
+
+def check_tokens(name: str, tokens: Iterable[str], length: int) -> list[str]:
+    """Return `tokens` as a list of `length` strings, which may repeat."""
+    given = [tokens] if isinstance(tokens, str) else list(tokens)
+    strange = [one for one in given if not isinstance(one, str)]
+    if strange or len(given) != length:
+        got = f"{strange[0]!r} among them" if strange else str(len(given))
+        raise ValueError(f"{name} must be {count(length, 'string')}, got {got}")
+    return given

@@ -13,7 +13,7 @@ from mygpt.explorers.sampling import widget
 from mygpt.explorers.sampling.widget import Sampling
 from mygpt.sampling import next_token_probabilities
 
-MODULE = Path(widget.__file__).with_name("widget.mjs")
+MODULE = Path(widget.__file__).with_name("distribution.mjs")
 TEMPERATURES = [0.1, 0.7, 1.0, 2.0]
 TOP_PS = [0.05, 0.3, 0.5, 0.65, 0.95, 1.0]
 

@@ -1,49 +1,17 @@
-"""The explorers' geometry under node, and the limits that keep their code readable."""
+"""The explorers' geometry under node, and how their modules are joined."""
 
 import re
 import subprocess
 from pathlib import Path
 
 import pytest
-import tree_sitter_javascript
 from helpers import node
-from tree_sitter import Language, Parser
 
 from mygpt import explorers
 from mygpt.explorers.kit import base
 
 FOLDER = Path(__file__).parents[1] / "js"
-SOURCES = sorted(Path(explorers.__file__).parent.rglob("*.mjs"))
-LONG = {"gpt"}  # the model, forward and edited
-MOST_LINES = 400
-MOST_LINES_OF_A_FUNCTION = 60
 STEMS = [re.sub("(?<=[a-z])(?=[A-Z])", "_", name).lower() for name in explorers.__all__]
-
-
-def functions(code: bytes) -> list[tuple[int, int]]:
-    """The first line of each function, from 1, and how many lines it has."""
-    parser = Parser(Language(tree_sitter_javascript.language()))
-    found, waiting = [], [parser.parse(code).root_node]
-    while waiting:
-        one = waiting.pop()
-        if re.search(r"function_|arrow_function|method_", one.type):
-            first, last = one.start_point.row, one.end_point.row
-            found.append((first + 1, last - first + 1))
-        waiting += one.children
-    return found
-
-
-@pytest.mark.parametrize(
-    "path", SOURCES, ids=lambda path: f"{path.parent.name}/{path.stem}"
-)
-def test_no_module_and_no_function_is_too_long(path):
-    code = path.read_bytes()
-    if path.stem not in LONG:
-        assert len(code.splitlines()) <= MOST_LINES
-    found = functions(code)
-    assert found
-    long = [one for one in found if one[1] > MOST_LINES_OF_A_FUNCTION]
-    assert long == [], "first line and length"
 
 
 @pytest.mark.parametrize("stem", STEMS)

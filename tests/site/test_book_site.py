@@ -111,6 +111,13 @@ def test_a_module_that_imports_or_exports_more_is_refused(module):
         widgets.classic_script(module, "abc")
 
 
+def test_the_host_is_a_classic_script_that_holds_the_explorers_model():
+    script = widgets.host_script()
+    assert not widgets.MODULE_LINE.search(script)
+    assert "function makeModel(" in script
+    quickjs.Context().eval(f"new Function({json.dumps(script)})")
+
+
 def test_a_page_keeps_the_state_and_not_the_code():
     model = {
         "state": {
@@ -532,6 +539,8 @@ def test_an_explorer_is_in_the_page_with_its_code_beside_it(small_site, chapter)
     name = widgets.digest(MODULE)
     assert (small_site / "_static" / "explorers" / f"{name}.js").is_file()
     assert f"_static/explorers/{name}.js" in chapter
+    assert (small_site / "_static" / "host.js").read_text() == widgets.host_script()
+    assert re.search(r'src="(\.\./)?_static/host\.js\?v=\w+"', chapter)
     assert "function render" not in chapter
     data = re.search(
         r'data-model="w".*?<script type="application/json">(.*?)</script>',

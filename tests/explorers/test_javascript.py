@@ -54,6 +54,23 @@ def test_a_module_comes_after_all_that_it_imports_at_any_depth(monkeypatch, tmp_
     assert code[3:] == ["b(c);", "export default {};"]
 
 
+def test_comments_that_document_are_not_sent_and_those_within_a_line_stay(
+    monkeypatch, tmp_path
+):
+    widget = (
+        "/** What it does.\n * @type {() => void} */\nfunction a() {\n"
+        "  /** @type {number[]} */\n  const b = [];\n"
+        "  return /** @type {any} */ (\n    b\n  );\n}\n"
+        "// why\n/** One line. */\nexport const c = a;\nexport default {};\n"
+    )
+    _modules(tmp_path, monkeypatch, widget=widget)
+    assert base.module("top") == (
+        "function a() {\n  const b = [];\n"
+        "  return /** @type {any} */ (\n    b\n  );\n}\n"
+        "// why\nconst c = a;\nexport default {};\n"
+    )
+
+
 def test_a_name_that_two_modules_declare_is_noticed(monkeypatch, tmp_path):
     _modules(
         tmp_path,

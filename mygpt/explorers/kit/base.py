@@ -22,6 +22,7 @@ _KIT = Path(__file__).resolve().parent
 MODEL = _KIT / "model.mjs"  # what a page has in the place of a kernel
 _IMPORT = re.compile(r'^import\b[^;]*? from "(\.\.?/[\w/]+\.mjs)";\n', re.MULTILINE)
 _EXPORT = re.compile(r"^export (?=(?:const|(?:async )?function)\b)", re.MULTILINE)
+_DOCUMENTATION = re.compile(r"^ */\*\*(?:(?!\*/).)*\*/\n", re.MULTILINE | re.DOTALL)
 
 
 def module(name: str) -> str:
@@ -30,9 +31,14 @@ def module(name: str) -> str:
 
 
 def joined(files: Iterable[Path]) -> str:
-    """Some modules as one scope: without their imports, and without the word export."""
+    """Some modules as one scope, without what only other modules and readers need.
+
+    Taken away are imports, the word export, and comments that document, with the types.
+    """
     texts = [file.read_text("utf-8") for file in files]
-    return "\n".join(_EXPORT.sub("", _IMPORT.sub("", text)) for text in texts)
+    for what in (_DOCUMENTATION, _IMPORT, _EXPORT):
+        texts = [what.sub("", text) for text in texts]
+    return "\n".join(texts)
 
 
 def stylesheet(name: str) -> str:

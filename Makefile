@@ -20,7 +20,7 @@
 
 PYTHON ?= python3
 
-COMMANDS = book lab plain epub pdf test unit slow chapters processors mutants links colab binder newest release
+COMMANDS = book lab plain epub pdf test unit slow chapters processors mutants links javascript colab binder newest release
 
 .PHONY: $(COMMANDS) clean
 

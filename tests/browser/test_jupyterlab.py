@@ -463,7 +463,7 @@ def address(tmp_path):
     }
     env = os.environ | {name: str(tmp_path / one) for name, one in folders.items()}
     env.pop("JUPYTER_PATH", None)
-    paths = str(Path(live_models.__file__).parent), env.get("PYTHONPATH")
+    paths = str(Path(live_models.__file__).parents[1]), env.get("PYTHONPATH")
     env["PYTHONPATH"] = os.pathsep.join(filter(None, paths))
     flags = [
         "--no-browser",
@@ -522,12 +522,12 @@ def lab(address, open_page, tmp_path):
     try:
         page.wait_for_function(
             "window.jupyterapp?.shell.currentWidget?.sessionContext?.session?.kernel",
-            timeout=30_000,
+            timeout=60_000,
         )
         lab.command("notebook:run-all-cells")
         for name in SET:
             page.locator(f".mygpt-{name}").nth(1).wait_for(
-                state="attached", timeout=30_000
+                state="attached", timeout=60_000
             )
     except Exception as error:
         cells = page.locator(".jp-OutputArea-output").all_inner_texts()

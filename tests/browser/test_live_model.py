@@ -683,7 +683,8 @@ def test_the_cover_says_when_nothing_small_holds_the_answer(explorer):
 def strongest(python, word, count):
     """The neurons that add most to a word's score, in order."""
     layer = python.layer
-    prompts = make_prompts([python._ids(python.prompt)], [WORDS.index(word)])
+    ids = [WORDS.index(one) for one in (".", *python.prompt.split())]
+    prompts = make_prompts([ids], [WORDS.index(word)])
     amounts = contributions(python.model, prompts, layer)[0]
     return amounts.argsort(descending=True)[:count].tolist()
 

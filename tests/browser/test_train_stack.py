@@ -756,11 +756,9 @@ def test_a_copied_link_opens_the_same(explorer, open_page):
         reads(one, **SHORT, task="long", seed=7, beside=beside)
 
 
-SECOND = """const rest = { on() {}, off() {}, save_changes() {} };
-  window.other = structuredClone(state);
+SECOND = """window.other = makeModel(structuredClone(saved));
   const below = document.createElement("div");
-  explorer.render({ model: { get: (name) => other[name], ...rest,
-    set: (name, value) => { other[name] = value; } }, el: below });
+  explorer.render({ model: other, el: below });
   main.replaceChildren(el, below);"""
 
 
@@ -780,8 +778,8 @@ def test_of_two_explorers_on_a_page_the_first_takes_the_link(open_page, tmp_path
             state="visible" if link == BAD else "hidden"
         )
         assert not second.get_by_text("not used").is_visible()
-        other = root.page.evaluate("other")
-        assert (other["steps"], other["right"]) == (1, {})
+        other = root.page.evaluate("['steps', 'right'].map((name) => other.get(name))")
+        assert other == [1, {}]
         root.page.watch.check()
 
 

@@ -2,6 +2,7 @@
 
 import base64
 import hashlib
+import inspect
 import json
 import re
 import shutil
@@ -830,7 +831,7 @@ def test_every_chapter_has_its_launch_line(chapter):
 
 
 def test_the_functions_that_are_replaced_are_there():
-    assert streams.render.coalesce_streams is streams.coalesce_streams
+    assert "coalesce_streams(" in inspect.getsource(streams.render)
     assert "assign_section_numbers" in vars(numbers.TocTreeCollector)
 
 

@@ -14,6 +14,10 @@ LOG = logging.getLogger(__name__)
 SENTENCES = re.compile(r".*[.?!](?= [A-Z“(])")
 
 
+class index_list(nodes.container):
+    """One of the lists; its page is not found by what it lists."""
+
+
 class Book:
     """All pages as they were read, in the order of the contents."""
 

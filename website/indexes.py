@@ -27,6 +27,7 @@ from website.index_nodes import (
     Book,
     bullets,
     entry,
+    index_list,
     line_of,
     linked,
     marked,
@@ -73,7 +74,7 @@ class FillIndexes(SphinxPostTransform):
         places = list(self.document.findall(book_index))
         book = Book(self.env, self.app.builder) if places else None
         for place in places:
-            place.replace_self(list(LISTS[place["kind"]](book)))
+            place.replace_self(index_list("", *LISTS[place["kind"]](book)))
 
 
 def explorers(book: Book) -> Iterator[nodes.Node]:

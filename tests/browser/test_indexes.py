@@ -1,4 +1,4 @@
-"""The page of the indexes, as it was built: complete, and light.
+"""The indexes behind the glossary, as they were built: complete, and light.
 
 `test_site.py` follows its links, with those of every page.
 """
@@ -14,7 +14,7 @@ from mygpt.check import TASKS
 
 @pytest.fixture(scope="module")
 def html(site):
-    return (site / "indexes.html").read_text(encoding="utf-8")
+    return (site / "glossary.html").read_text(encoding="utf-8")
 
 
 @pytest.fixture(scope="module")

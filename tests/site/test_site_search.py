@@ -13,7 +13,7 @@ from sphinx_exercise.nodes import exercise_node
 import website
 from website import indexes
 from website import words as book_words
-from website.index_nodes import marked, shortened
+from website.index_nodes import index_list, marked, shortened
 from website.search.parts import parts_of
 from website.second_reading import further, further_anchor, further_title
 
@@ -215,13 +215,15 @@ def test_what_leads_elsewhere_is_found_under_its_own_words(index):
     doctree = publish_doctree(PAGE, settings_overrides={"doctitle_xform": False})
     item = nodes.list_item("", nodes.paragraph("", "… eps is forgotten."))
     item["leads_to"] = "chapters/08#in-code"
-    doctree += nodes.bullet_list("", item)
+    other = nodes.list_item("", nodes.paragraph("", "Seldom"))
+    doctree += index_list("", nodes.bullet_list("", item, other))
     index.feed("page", "page.md", "Title", doctree)
     frozen = index.freeze()
     name = frozen["docnames"][frozen["titleterms"]["ep"]]
     assert name.startswith("page##chapters/08#in-code##")
     assert frozen["titles"][frozen["docnames"].index(name)] == "eps is forgotten."
-    assert "onc" not in frozen["terms"]  # an index is not found by what it lists
+    assert "onc" in frozen["terms"]
+    assert "seldom" not in frozen["terms"]  # an index is not found by what it lists
 
 
 def test_sphinx_uses_the_index_of_sections():

@@ -12,7 +12,7 @@ from sphinx import addnodes
 from sphinx_exercise.nodes import exercise_enumerable_node, exercise_node
 
 from website.glossary import defined_term
-from website.index_nodes import words_of
+from website.index_nodes import index_list, words_of
 from website.prose import fold
 from website.second_reading import further
 from website.widgets import explorer
@@ -39,16 +39,10 @@ class Part:
 
 
 def parts_of(page: str, title: str, doctree: nodes.document) -> list[Part]:
-    """The page before its first section, then its sections and what they hold.
-
-    A page of indexes is found by its headings: what it lists stands elsewhere too.
-    """
+    """The page before its first section, then its sections and what they hold."""
     first = Part(page, title)
     found = [first]
     _collect(doctree, first, found, page)
-    if any("##" in part.name for part in found):
-        for part in found:
-            part.text = part.text if "##" in part.name else []
     return found
 
 
@@ -60,6 +54,8 @@ def _collect(node: nodes.Node, part: Part, found: list[Part], page: str) -> None
             _collect(child, begun, found, page)
             if isinstance(child, EXERCISES):
                 part = begun  # its hint and its solution follow it
+        elif isinstance(child, index_list):  # what it lists stands elsewhere too
+            _collect(child, Part("", ""), found, page)
         elif not _read(child, part):
             _collect(child, part, found, page)
 

@@ -61,6 +61,10 @@ def test_the_table_has_each_claim_once_below_its_topic_and_nothing_else():
     ]
 
 
+def test_the_page_keeps_to_thirty_claims():
+    assert 0 < len(ROWS) <= 30
+
+
 def test_a_line_gives_the_verdict_and_the_numbers_that_its_section_prints():
     below = below_each_heading()
     for row in ROWS:

@@ -1,5 +1,6 @@
 """What a check found, as one screen of text and as JSON."""
 
+import textwrap
 from collections.abc import Iterator
 from dataclasses import asdict, dataclass, field
 from typing import Any
@@ -10,6 +11,7 @@ from mygpt.check.compare import show
 from mygpt.check.task import Arguments
 
 WIDTH = 88
+WHOLE_WORDS = {"break_long_words": False, "break_on_hyphens": False}
 SHOWN = (Tensor, str, int, float, list, tuple, dict)
 
 
@@ -94,30 +96,16 @@ def block(name: str, lines: list[str]) -> list[str]:
     return [f"  {name:10}{lines[0]}", *(" " * 12 + line for line in lines[1:])]
 
 
-def broken(line: str, width: int) -> Iterator[str]:
-    """Break a long line after a comma or a space, and indent what follows."""
+def broken(line: str, width: int) -> list[str]:
+    """Break a long line at spaces, and indent what follows."""
     indent = " " * (len(line) - len(line.lstrip()) + 2)
-    while len(line) > width:
-        end = line.rfind(" ", len(indent) + 1, width)
-        if end < 0:
-            break
-        yield line[:end]
-        line = indent + line[end + 1 :]
-    yield line
+    return textwrap.wrap(line, width, subsequent_indent=indent, **WHOLE_WORDS)
 
 
 def wrapped(text: str, start: str = "") -> list[str]:
     """Break a text into lines; later ones are indented as far as the first."""
-    if not text:
-        return []
-    lines, indent = [start], " " * len(start)
-    for word in text.split():
-        filled = lines[-1] + ("" if lines[-1] in (start, indent) else " ") + word
-        if len(filled) > WIDTH and lines[-1].strip():
-            filled = indent + word
-            lines.append(filled)
-        lines[-1] = filled
-    return lines
+    indents = {"initial_indent": start, "subsequent_indent": " " * len(start)}
+    return textwrap.wrap(" ".join(text.split()), WIDTH, **indents, **WHOLE_WORDS)
 
 
 def show_arguments(arguments: Arguments, room: int = 10) -> list[str]:

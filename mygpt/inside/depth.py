@@ -95,23 +95,6 @@ def fixed_direction(x: Float[Tensor, "*axes"]) -> Float[Tensor, "*axes"]:
     return torch.randn(x.shape, generator=torch.Generator().manual_seed(12345)).to(x)
 
 
-def separation(
-    stack: Sequence[nn.Module],
-    x: Float[Tensor, "B T C"],
-    y: Float[Tensor, "B T C"],
-    kind: str = "plain",
-) -> Float[Tensor, "L_and_input"]:
-    """How far apart two inputs are after each layer: |a - b| over the mean norm.
-
-    About 1.4 for independent random vectors; 0 when the stack has forgotten them.
-    """
-    distances = []
-    for a, b in zip(states(stack, x, kind), states(stack, y, kind), strict=True):
-        a, b = a.detach().double(), b.detach().double()  # squares leave float32's range
-        distances.append(2 * (a - b).norm() / (a.norm() + b.norm()))
-    return torch.stack(distances)
-
-
 @dataclass(frozen=True)
 class DepthSweep:
     """Traces of every combination, in log10 (the gradients leave float32's range).

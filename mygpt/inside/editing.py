@@ -167,14 +167,6 @@ def second_moment(
     return (total + ridge * torch.eye(len(total)).to(total)).float()
 
 
-def point_value(model: GPT, layer: int, neuron: int, token: int) -> GPT:
-    """A copy in which one value points at a token; its norm stays as it was."""
-    edited = copy.deepcopy(model)
-    weight = edited.blocks[layer].mlp.fc2.weight.data  # (C, F)
-    weight[:, neuron] = pointed_at(model, token, weight[:, neuron].norm())
-    return edited
-
-
 @torch.no_grad()
 def pointed_at(
     model: GPT, token: int, norm: float | Float[Tensor, ""]
@@ -284,21 +276,6 @@ def rewrite(
     """
     change = output_for(model, prompts, layer, enough)
     return rank_one(model, layer, mean_key(model, prompts, layer), change, moment)
-
-
-def rewrite_value(
-    model: GPT, prompts: Prompts, layer: int, neuron: int, enough: float = ENOUGH
-) -> GPT:
-    """Like `rewrite`, but change one neuron's value.
-
-    The value changes by the output wanted, divided by the neuron's mean coefficient, so
-    every text that activates the neuron is affected.
-    """
-    change = output_for(model, prompts, layer, enough)
-    edited = copy.deepcopy(model)
-    weight = edited.blocks[layer].mlp.fc2.weight.data  # (C, F)
-    weight[:, neuron] += change / mean_key(model, prompts, layer)[neuron]
-    return edited
 
 
 @torch.no_grad()

@@ -4,6 +4,7 @@ What some null passes as well is listed apart, and tested to be passed: whatever
 shows, it is not that a network stores facts.
 """
 
+import copy
 import json
 import subprocess
 import sys
@@ -548,7 +549,10 @@ def test_edits_of_the_last_step_are_those_of_a_whole_edited_model(way):
         once = Prompts(old.ids, old.last, torch.tensor([new]))
         if way == "one value":
             neuron = memory.contributions(made.model, old, 1)[0].argmax().item()
-            model = editing.rewrite_value(made.model, once, 1, neuron)
+            model = copy.deepcopy(made.model)
+            change = editing.output_for(made.model, once, 1, editing.ENOUGH)
+            coefficient = editing.mean_key(made.model, once, 1)[neuron]
+            model.blocks[1].mlp.fc2.weight.data[:, neuron] += change / coefficient
         else:
             plain = torch.eye(256) if way == "gradient" else moment
             model = editing.rewrite(made.model, once, 1, plain)

@@ -6,7 +6,7 @@ from helpers.gpt2_checkpoints import their_model, written
 from transformers import GPT2LMHeadModel
 
 from mygpt.huggingface import load_gpt2, save_gpt2
-from mygpt.inside.editing import ablations, rewrite, rewrite_value, second_moment
+from mygpt.inside.editing import ablations, rewrite, second_moment
 from mygpt.inside.hooks import final_logits, log_odds, make_prompts, memory_layers
 from mygpt.inside.memory import (
     agreement,
@@ -97,20 +97,16 @@ def test_a_rewritten_gpt2_says_the_new_word_in_their_code_too(ours, rows, tmp_pa
     prompt = make_prompts([[5, 6, 7, 8]], [9])
     moment = second_moment(ours, rows, 2)
     before = log_odds(final_logits(ours, prompt), prompt.answers)
-    neuron = contributions(ours, prompt, 2)[0].abs().argmax().item()
-    for edited in (
-        rewrite(ours, prompt, 2, moment),
-        rewrite_value(ours, prompt, 2, neuron),
-    ):
-        assert log_odds(final_logits(edited, prompt), prompt.answers) > before + 1
-        save_gpt2(edited, tmp_path)
-        back = GPT2LMHeadModel.from_pretrained(tmp_path).eval()
-        with torch.no_grad():
-            logits = back(prompt.ids).logits[:, -1]
-        assert logits.argmax() == 9
-        torch.testing.assert_close(
-            logits, final_logits(edited, prompt), atol=1e-4, rtol=1e-4
-        )
+    edited = rewrite(ours, prompt, 2, moment)
+    assert log_odds(final_logits(edited, prompt), prompt.answers) > before + 1
+    save_gpt2(edited, tmp_path)
+    back = GPT2LMHeadModel.from_pretrained(tmp_path).eval()
+    with torch.no_grad():
+        logits = back(prompt.ids).logits[:, -1]
+    assert logits.argmax() == 9
+    torch.testing.assert_close(
+        logits, final_logits(edited, prompt), atol=1e-4, rtol=1e-4
+    )
 
 
 def test_a_lower_layer_is_rewritten_through_the_layers_above(ours, rows):

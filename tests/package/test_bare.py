@@ -14,9 +14,8 @@ from torch import nn
 from mygpt import GPT, GPTConfig, MultiHeadAttention, SingleHeadAttention, bare, check
 from mygpt import generate as generate_with_the_package
 from mygpt.modern import ModernConfig, ModernGPT
-from mygpt.optimizers import Muon
 from mygpt.sampling import next_token_probabilities
-from mygpt.training import TrainingConfig
+from mygpt.training import Muon, TrainingConfig
 
 
 @pytest.mark.parametrize(

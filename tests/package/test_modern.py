@@ -20,7 +20,7 @@ from mygpt.modern import (
     rotary_angles,
     rotate,
 )
-from mygpt.optimizers import Muon, orthogonalise
+from mygpt.training.optimizers import Muon, orthogonalise
 
 SMALL = ModernConfig(13, 11, 24, 6, 2, num_kv_heads=2)
 

@@ -15,7 +15,6 @@ from mygpt.data import Batches, windows, write_tokens
 from mygpt.gpt import GPT, GPTConfig
 from mygpt.modern import ModernConfig, ModernGPT
 from mygpt.training import (
-    NOT_OF_THE_RUN,
     RECIPES,
     Run,
     TrainingConfig,
@@ -23,6 +22,7 @@ from mygpt.training import (
     make_optimizers,
     train,
 )
+from mygpt.training.loop import NOT_OF_THE_RUN
 
 V = 13
 CONFIG = TrainingConfig(

@@ -1,4 +1,4 @@
-"""Training: batches in, a history out, and checkpoints that resume to the same bits."""
+"""The loop: batches in, a history out, and checkpoints that resume to the same bits."""
 
 import math
 import time
@@ -15,143 +15,13 @@ from tqdm import tqdm
 from mygpt.checkpoint import INDEX, checkpoints, load_checkpoint, save_checkpoint
 from mygpt.data import Batches, DeviceLike, Ids, windows
 from mygpt.gpt import LanguageModel
-from mygpt.optimizers import Muon, is_hidden_matrix
-from mygpt.support.arguments import (
-    check_below_one,
-    check_choice,
-    check_flags,
-    check_positive,
-    check_range,
-    check_seed,
-    check_whole,
-)
 from mygpt.support.files import held
 from mygpt.support.modes import evaluating
 from mygpt.tokenizers import Tokenizer
+from mygpt.training.config import TrainingConfig
+from mygpt.training.optimizers import make_optimizers
 
-OPTIMIZERS = ("adamw", "muon")
-SCHEDULES = ("cosine", "linear")
-RECIPES = {  # settings of TrainingConfig
-    "gpt2": {},
-    "modern": {
-        "optimizer": "muon",
-        "learning_rate": 0.02,
-        "matrix_learning_rate": 0.04,
-        "momentum": 0.85,
-        "betas": (0.8, 0.95),
-        "weight_decay": 0.0,
-        "clip": None,
-        "schedule": "linear",
-        "warmup_steps": 0,
-        "final_learning_rate_share": 0.0,
-    },
-}
 NOT_OF_THE_RUN = ("eval_every", "save_every", "progress", "compile")
-
-
-@dataclass(frozen=True)
-class TrainingConfig:
-    """How to train; an invalid setting is a ValueError.
-
-    steps: of the optimizer, in the whole run.
-    batch_size: rows in a batch.
-    length: positions in a row; None: the model's max_seq_len.
-    accumulate: batches whose gradients are averaged for one step.
-    optimizer: adamw, or muon for the matrices in the blocks and AdamW for the rest.
-    learning_rate: AdamW's, at its peak.
-    matrix_learning_rate: Muon's, at its peak.
-    momentum: Muon's.
-    betas: AdamW's.
-    weight_decay: AdamW's, of matrices; vectors never decay.
-    matrix_weight_decay: Muon's.
-    clip: the largest norm allowed for the gradient, or None.
-    schedule: of the learning rates after the warmup: cosine falls towards the final
-        share, which it would reach one step after the last; linear stays at the peak,
-        then falls in a straight line that would meet zero one step after the last, but
-        not below the final share.
-    warmup_steps: steps over which the learning rates rise in a straight line.
-    flat_share: share of the steps before linear falls.
-    final_learning_rate_share: share of the peak at the end.
-    autocast: whether matrix products are in bfloat16.
-    compile: whether the model is compiled by torch.compile.
-    seed: of the batches and of dropout.
-    eval_every: steps between two evaluations.
-    save_every: steps between two checkpoints.
-    progress: whether a progress bar is shown.
-    """
-
-    steps: int
-    batch_size: int = 12
-    length: int | None = None
-    accumulate: int = 1
-    optimizer: str = "adamw"
-    learning_rate: float = 1e-3
-    matrix_learning_rate: float = 0.02
-    momentum: float = 0.95
-    betas: tuple[float, float] = (0.9, 0.99)
-    weight_decay: float = 0.1
-    matrix_weight_decay: float = 0.0
-    clip: float | None = 1.0
-    schedule: str = "cosine"
-    warmup_steps: int = 100
-    flat_share: float = 0.4
-    final_learning_rate_share: float = 0.1
-    autocast: bool = False
-    compile: bool = False
-    seed: int = 0
-    eval_every: int = 250
-    save_every: int = 250
-    progress: bool = True
-
-    def __post_init__(self) -> None:
-        check_positive(steps=self.steps, batch_size=self.batch_size)
-        check_positive(accumulate=self.accumulate)
-        check_positive(eval_every=self.eval_every, save_every=self.save_every)
-        if self.length is not None:
-            check_positive(length=self.length)
-        check_whole(0, warmup_steps=self.warmup_steps)
-        check_seed(self.seed)
-        check_choice(OPTIMIZERS, optimizer=self.optimizer)
-        check_choice(SCHEDULES, schedule=self.schedule)
-        check_range(
-            0,
-            math.inf,
-            learning_rate=self.learning_rate,
-            matrix_learning_rate=self.matrix_learning_rate,
-            weight_decay=self.weight_decay,
-            matrix_weight_decay=self.matrix_weight_decay,
-            clip=0 if self.clip is None else self.clip,
-        )
-        check_range(
-            0,
-            1,
-            flat_share=self.flat_share,
-            final_learning_rate_share=self.final_learning_rate_share,
-        )
-        check_below_one(momentum=self.momentum)
-        if not isinstance(self.betas, tuple) or len(self.betas) != 2:
-            raise ValueError(f"betas must be a pair of numbers, got {self.betas!r}")
-        for beta in self.betas:
-            check_below_one(betas=beta)
-        check_flags(autocast=self.autocast, compile=self.compile)
-        check_flags(progress=self.progress)
-
-    @classmethod
-    def stored(cls, settings: dict, **changes: Any) -> "TrainingConfig":
-        """The config in the JSON of a checkpoint's state, where tuples became lists."""
-        return cls(**settings | {"betas": tuple(settings["betas"])} | changes)
-
-    def scale(self, step: int) -> float:
-        """The share of the peak learning rate at a step, counted from 0."""
-        rise = min(1.0, (step + 1) / max(1, self.warmup_steps))
-        if self.schedule == "linear":
-            left = (1 - step / self.steps) / max(1 - self.flat_share, 1e-9)
-            return rise * min(1.0, max(self.final_learning_rate_share, left))
-        if step < self.warmup_steps:
-            return rise
-        done = (step - self.warmup_steps) / max(1, self.steps - self.warmup_steps)
-        fall = (1 - math.cos(math.pi * min(1.0, done))) / 2
-        return 1 - (1 - self.final_learning_rate_share) * fall
 
 
 @dataclass
@@ -426,53 +296,6 @@ def set_random_state(state: dict[str, list[Tensor]]) -> None:
 def convert_keys(state: dict, kind: Callable[[Any], Any]) -> dict:
     """Convert the parameter numbers of an optimizer's state to text, or back."""
     return state | {"state": {kind(key): v for key, v in state["state"].items()}}
-
-
-def make_optimizers(
-    model: nn.Module, config: TrainingConfig
-) -> list[torch.optim.Optimizer]:
-    """AdamW that decays only matrices; Muon for the hidden ones if asked.
-
-    The decay is decoupled (Loshchilov and Hutter 2019): lr × decay × weight, apart from
-    the gradient.
-    """
-    named = [(n, p) for n, p in model.named_parameters() if p.requires_grad]
-    if not named:
-        raise ValueError(
-            "expected a model to train, got one whose parameters need no gradient, "
-            "such as a model for inference"
-        )
-    hidden = [p for n, p in named if is_hidden_matrix(n, p)]
-    if config.optimizer == "adamw":
-        hidden = []
-    taken = set(map(id, hidden))
-    rest = [p for _, p in named if id(p) not in taken]
-    groups = [
-        {
-            "params": [p for p in rest if p.ndim >= 2],
-            "weight_decay": config.weight_decay,
-        },
-        {"params": [p for p in rest if p.ndim < 2], "weight_decay": 0.0},
-    ]
-    adamw = torch.optim.AdamW(
-        [group for group in groups if group["params"]],
-        lr=config.learning_rate,
-        betas=config.betas,
-        fused=True,
-    )
-    optimizers: list[torch.optim.Optimizer] = [adamw]
-    if hidden:
-        muon = Muon(
-            hidden,
-            lr=config.matrix_learning_rate,
-            momentum=config.momentum,
-            weight_decay=config.matrix_weight_decay,
-        )
-        optimizers.append(muon)
-    for optimizer in optimizers:
-        for group in optimizer.param_groups:
-            group["peak"] = group["lr"]
-    return optimizers
 
 
 @torch.no_grad()

@@ -1,4 +1,4 @@
-"""Muon: momentum, orthogonalised, for the matrices inside the blocks (Jordan 2024)."""
+"""The optimizers of a run: AdamW, and Muon for the matrices inside the blocks."""
 
 import math
 from collections import defaultdict
@@ -7,9 +7,10 @@ from typing import Any
 
 import torch
 from jaxtyping import Float
-from torch import Tensor
+from torch import Tensor, nn
 
 from mygpt.support.arguments import check_below_one, check_positive, check_range
+from mygpt.training.config import TrainingConfig
 
 
 def orthogonalise(
@@ -92,3 +93,50 @@ class Muon(torch.optim.Optimizer):
 def is_hidden_matrix(name: str, parameter: Tensor) -> bool:
     """Whether Muon trains the parameter: by its name, a matrix inside a block."""
     return name.startswith("blocks.") and parameter.ndim == 2
+
+
+def make_optimizers(
+    model: nn.Module, config: TrainingConfig
+) -> list[torch.optim.Optimizer]:
+    """AdamW that decays only matrices; Muon for the hidden ones if asked.
+
+    The decay is decoupled (Loshchilov and Hutter 2019): lr × decay × weight, apart from
+    the gradient.
+    """
+    named = [(n, p) for n, p in model.named_parameters() if p.requires_grad]
+    if not named:
+        raise ValueError(
+            "expected a model to train, got one whose parameters need no gradient, "
+            "such as a model for inference"
+        )
+    hidden = [p for n, p in named if is_hidden_matrix(n, p)]
+    if config.optimizer == "adamw":
+        hidden = []
+    taken = set(map(id, hidden))
+    rest = [p for _, p in named if id(p) not in taken]
+    groups = [
+        {
+            "params": [p for p in rest if p.ndim >= 2],
+            "weight_decay": config.weight_decay,
+        },
+        {"params": [p for p in rest if p.ndim < 2], "weight_decay": 0.0},
+    ]
+    adamw = torch.optim.AdamW(
+        [group for group in groups if group["params"]],
+        lr=config.learning_rate,
+        betas=config.betas,
+        fused=True,
+    )
+    optimizers: list[torch.optim.Optimizer] = [adamw]
+    if hidden:
+        muon = Muon(
+            hidden,
+            lr=config.matrix_learning_rate,
+            momentum=config.momentum,
+            weight_decay=config.matrix_weight_decay,
+        )
+        optimizers.append(muon)
+    for optimizer in optimizers:
+        for group in optimizer.param_groups:
+            group["peak"] = group["lr"]
+    return optimizers

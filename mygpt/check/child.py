@@ -14,14 +14,8 @@ from typing import Any, TextIO
 
 from mygpt.check import apart, effects
 from mygpt.check.catalogue import find_task
-from mygpt.check.engine import (
-    Checking,
-    examine,
-    failed,
-    one_line,
-    out_of_time,
-    trace_of,
-)
+from mygpt.check.engine import Checking, examine, failed, out_of_time
+from mygpt.check.errors import one_line, trace_of
 from mygpt.check.evidence import Evidence, evidence_of
 from mygpt.check.evidence import as_json as evidence_as_json
 from mygpt.check.result import Result

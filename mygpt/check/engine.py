@@ -2,14 +2,11 @@
 
 import random
 import re
-import traceback
 import warnings
-from collections.abc import Callable
 from contextlib import redirect_stdout
 from dataclasses import dataclass, field
 from functools import cache, cached_property
 from io import StringIO
-from pathlib import Path
 from typing import Any
 
 import torch
@@ -25,7 +22,9 @@ from mygpt.check.compare import (
     find_difference,
     show,
 )
-from mygpt.check.result import SHOWN, Result, flatten, show_arguments
+from mygpt.check.errors import one_line, too_large, trace_of
+from mygpt.check.gradients import gradients, in_order, leaves, tensors_in
+from mygpt.check.result import Result, shapes, show_arguments
 from mygpt.check.run import (
     RANDOM,
     Outcome,
@@ -555,150 +554,3 @@ def reason(
     }[found.kind]
     stage = "value" if found.kind == "nan" else found.kind
     return stage, f"{start}: {found.sentence}."
-
-
-def too_large(error: BaseException) -> bool:
-    """Whether the program asked for more memory than it could have."""
-    return isinstance(error, MemoryError) or "can't allocate memory" in str(error)
-
-
-def gradients(
-    task: Task, program: Program, arguments: Arguments, dtype: torch.dtype
-) -> dict[str, Any] | str:
-    """Return the gradients of a fixed random sum of the results, by argument.
-
-    Where no graph leads back, return a sentence.
-    """
-    tensors, rebuild = leaves(task, convert(arguments, dtype))
-    result = task.run(program, rebuild(tensors))
-    outputs = tensors_in(in_order(result))
-    cut = [output for output in outputs if not output.requires_grad]
-    if cut or not outputs:
-        return (
-            "No gradient flows back from your result: something cuts the graph "
-            "(`detach`, `item`, `numpy`, `torch.tensor(…)` or `no_grad`)."
-        )
-    generator = torch.Generator().manual_seed(0)
-    total = sum(
-        (o * torch.randn(o.shape, generator=generator, dtype=torch.float64)).sum()
-        for o in outputs
-    )
-    found = torch.autograd.grad(total, tensors, allow_unused=True)
-    names = leaf_names(task, arguments)
-    return {
-        name: torch.zeros_like(tensor) if gradient is None else gradient
-        for name, tensor, gradient in zip(names, tensors, found, strict=True)
-    }
-
-
-def leaves(
-    task: Task, arguments: Arguments
-) -> tuple[tuple[Tensor, ...], Callable[..., Arguments]]:
-    """Take the tensors that need a gradient out of the arguments.
-
-    Return also a function that puts others in their places.
-    """
-    found = [
-        tensor.detach().clone().requires_grad_()
-        for name in task.differentiable
-        for _, tensor in flatten(arguments[name], name)
-        if tensor.is_floating_point()
-    ]
-
-    def rebuild(values: tuple[Tensor, ...]) -> Arguments:
-        rest = iter(values)
-
-        def put(value: Any) -> Any:
-            if isinstance(value, Tensor) and value.is_floating_point():
-                return next(rest)
-            if isinstance(value, dict):
-                return {name: put(part) for name, part in value.items()}
-            if isinstance(value, list):
-                return [put(part) for part in value]
-            return value
-
-        return {
-            name: put(value) if name in task.differentiable else value
-            for name, value in arguments.items()
-        }
-
-    return tuple(found), rebuild
-
-
-def leaf_names(task: Task, arguments: Arguments) -> list[str]:
-    return [
-        key
-        for name in task.differentiable
-        for key, tensor in flatten(arguments[name], name)
-        if tensor.is_floating_point()
-    ]
-
-
-def in_order(result: Any) -> Any:
-    return tuple(result.values()) if isinstance(result, dict) else result
-
-
-def tensors_in(result: Any) -> tuple[Tensor, ...]:
-    results = result if isinstance(result, tuple | list) else (result,)
-    return tuple(r for r in results if isinstance(r, Tensor) and r.is_floating_point())
-
-
-def shapes(arguments: Arguments) -> list[str]:
-    """Describe arguments by their shapes."""
-    lines = []
-    for name, value in arguments.items():
-        if name.startswith("_") or not isinstance(value, SHOWN):
-            continue
-        if isinstance(value, Tensor):
-            lines.append(f"{name}: {tuple(value.shape)}")
-        elif isinstance(value, dict):
-            count = len(dict(flatten(value, name)))
-            lines.append(f"{name}: {count} tensors{named(value)}")
-        elif isinstance(value, list) and value and isinstance(value[0], Tensor):
-            shapes = ", ".join(str(tuple(part.shape)) for part in value)
-            lines.append(f"{name}: tensors of shapes {shapes}")
-        else:
-            lines.append(f"{name} = {value!r:.60}")
-    return lines
-
-
-def named(tensors: dict) -> str:
-    """The keys of a flat dictionary, for a reader who guessed another name."""
-    if all(isinstance(value, Tensor) for value in tensors.values()):
-        return ": " + ", ".join(map(str, tensors))
-    return ""
-
-
-def one_line(error: BaseException) -> str:
-    """Write an error as one line, with the line of the reader's file where it arose."""
-    message = str(error).strip().splitlines()
-    text = f"{type(error).__name__}: {message[0]}" if message else type(error).__name__
-    for frame in reversed(readers_frames(error)):
-        if frame.line:
-            name = Path(frame.filename).name
-            place = f"line {frame.lineno}: `{frame.line.strip()}`"
-            return (
-                f"{text} ({name}, {place})"
-                if name.endswith(".py")
-                else f"{text} ({place})"
-            )
-    return text
-
-
-def readers_frames(error: BaseException) -> list[traceback.FrameSummary]:
-    """Return the frames of a traceback that are neither ours nor PyTorch's."""
-    return [
-        frame
-        for frame in traceback.extract_tb(error.__traceback__)
-        if not re.search(r"[/\\\\](mygpt[/\\\\]check|torch)[/\\\\]", frame.filename)
-        and not frame.filename.startswith("<frozen")
-    ]
-
-
-def trace_of(error: BaseException | None) -> str:
-    """Return a traceback that begins in the reader's program."""
-    if error is None:
-        return ""
-    frames = traceback.format_list(readers_frames(error))
-    last = traceback.format_exception_only(error)
-    return "".join(["Traceback (most recent call last):\n", *frames, *last])

@@ -15,7 +15,8 @@ from torch import Tensor
 from mygpt.check.catalogue import TASKS
 from mygpt.check.classes import with_usual_sizes
 from mygpt.check.compare import convert, describe, find_difference, unchanged
-from mygpt.check.engine import Checking, Outcome, failed, gradients, reason
+from mygpt.check.engine import Checking, Outcome, failed, reason
+from mygpt.check.gradients import gradients
 from mygpt.check.result import Result
 from mygpt.check.task import Arguments, Program, Task
 

@@ -154,6 +154,32 @@ def show_weights(name: str, weights: dict) -> list[str]:
     return lines
 
 
+def shapes(arguments: Arguments) -> list[str]:
+    """Describe arguments by their shapes."""
+    lines = []
+    for name, value in arguments.items():
+        if name.startswith("_") or not isinstance(value, SHOWN):
+            continue
+        if isinstance(value, Tensor):
+            lines.append(f"{name}: {tuple(value.shape)}")
+        elif isinstance(value, dict):
+            count = len(dict(flatten(value, name)))
+            lines.append(f"{name}: {count} tensors{named(value)}")
+        elif isinstance(value, list) and value and isinstance(value[0], Tensor):
+            shapes = ", ".join(str(tuple(part.shape)) for part in value)
+            lines.append(f"{name}: tensors of shapes {shapes}")
+        else:
+            lines.append(f"{name} = {value!r:.60}")
+    return lines
+
+
+def named(tensors: dict) -> str:
+    """The keys of a flat dictionary, for a reader who guessed another name."""
+    if all(isinstance(value, Tensor) for value in tensors.values()):
+        return ": " + ", ".join(map(str, tensors))
+    return ""
+
+
 def flatten(value: Any, name: str) -> Iterator[tuple[str, Tensor]]:
     """Return the tensors in nested weights, with the expressions that reach them."""
     if isinstance(value, Tensor):

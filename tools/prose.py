@@ -21,13 +21,31 @@ import ast
 import html
 import re
 import sys
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from functools import cache
+from itertools import takewhile
 from pathlib import Path
 
 import nbformat
+import yaml
+from markdown_it.renderer import RendererHTML
+from markdown_it.token import Token
+from markdown_it.tree import SyntaxTreeNode as Node
+from myst_parser.config.main import MdParserConfig
+from myst_parser.parsers.mdit import create_md_parser
 
 from tools.comparison import NUMBER, unit, value
 
+ROOT = Path(__file__).resolve().parents[1]
+SETTINGS = yaml.safe_load((ROOT / "_config.yml").read_text(encoding="utf-8"))
+PARSER = create_md_parser(
+    MdParserConfig(
+        enable_extensions=SETTINGS["parse"]["myst_enable_extensions"],
+        dmath_double_inline=SETTINGS["sphinx"]["config"]["myst_dmath_double_inline"],
+    ),
+    RendererHTML,
+)
 CODE_DIRECTIVES = {
     "math",
     "code",
@@ -65,31 +83,9 @@ TITLED_DIRECTIVES = {
     "prf:definition",
     "prf:proof",
 }
-FENCE = re.compile(r"^ {0,3}(?P<fence>`{3,}|~{3,}|:{3,})\s*(?P<info>.*)$")
-DIRECTIVE = re.compile(r"\{(?P<name>[\w:-]+)\}\s*(?P<argument>.*)")
-SOURCED = re.compile(
-    r"\{sourced\}`(?P<text>[^`<]*?)\s*<(?P<key>[^`>]*)>`|\{sourced\}`(?P<bad>[^`]*)`"
-)
-LEFT_OUT = [
-    re.compile(pattern, re.MULTILINE)
-    for pattern in (
-        r"<!--[\s\S]*?-->",
-        r"^%.*$|^\([\w:-]+\)=$",  # MyST comments and targets
-        # roles and code spans, within a paragraph
-        r"(?:\{[\w:.-]+\})?(?<!`)(`+)(?!`)(?:(?!\n\s*\n)[\s\S])+?(?<!`)\1(?!`)",
-        r"\$\$[\s\S]*?\$\$|\\begin\{(\w+\*?)\}[\s\S]*?\\end\{\1\}",
-        r"(?<![\\$])\$(?!\s)(?:\\[\s\S]|(?!\n\s*\n)[^$\\])+?(?<!\s)\$(?!\d)",
-    )
-]
-IMAGE = re.compile(r"!\[(?P<alt>[^\]]*)\]\((?P<file>[^)\s]*)[^)]*\)")
-LINK = re.compile(
-    r"\[[^\]]*\]\([^)]*\)|\[[^\]]*\]\[[^\]]*\]|\[\^[^\]]+\]|^\[[^\]]+\]:.*$",
-    re.MULTILINE,
-)
-ADDRESS = re.compile(r"<[^<>\n]+>|\b(?:https?://|www\.)\S+")
-HEADING = re.compile(r"#{1,6}\s+(.*)")
-SECTION_LINK = re.compile(r"\]\(([\w./-]*\.ipynb)?#([\w-]+)\)")
-EMPHASIS = re.compile(r"(?<!\w)_+(?=\S)|(?<=\S)_+(?!\w)")
+DIRECTIVE = re.compile(r"(?:\{([\w:-]+)\})?\s*(.*)")
+OPTION = re.compile(r"\s*:([\w-]+):\s*(.*)")
+ADDRESS = re.compile(r"\b(?:https?://|www\.)\S+")
 REFERENCE = re.compile(
     r"(?:\b(?:(?i:chapters?|sections?|figures?|tables?|equations?|pages?|experiments?)|"
     r"Eq\.|pp?\.|arXiv|Python|PyTorch|torch|numpy|version|v)[\s:]+|§\s*)\d[\d.,–-]*"
@@ -116,56 +112,54 @@ class Number:
         return f"{self.text} in {self.place}: …{self.sentence}…"
 
 
-def plain(source: str) -> str:
-    """Markdown without what the check leaves out; line breaks stay."""
-    text = without_fences(source)
-    for pattern in LEFT_OUT:
-        text = pattern.sub(" ", text)
-    text = IMAGE.sub(lambda image: f" {image['alt']} ", text)
-    for pattern in (LINK, ADDRESS, EMPHASIS, REFERENCE, NAMED, VERSION):
-        text = pattern.sub(" ", text)
-    return POWER.sub(lambda n: f"{n['digits']}e{n['power'].translate(POWERS)}", text)
+@cache
+def parse(source: str) -> Node:
+    """The tree of markdown, in which a directive holds its title and its body."""
+    return Node(list(tokens(source)))
 
 
-def without_fences(source: str) -> str:
-    """Markdown without code; a directive keeps its body and its title."""
-    kept, open_fences, in_options = [], [], False
-    for line in source.splitlines():
-        match = FENCE.match(line)
-        if (
-            open_fences
-            and match
-            and not match["info"]
-            and closes(match["fence"], open_fences[-1][0])
-        ):
-            open_fences.pop()
-            in_options = False
-        elif open_fences and open_fences[-1][1]:
+def tokens(source: str) -> Iterator[Token]:
+    """Yield those of the tree; a colon fence is a directive even without a name."""
+    for token in PARSER.parse(source):
+        name, argument = DIRECTIVE.match(token.info.strip()).groups()
+        if not (token.type == "colon_fence" or (token.type == "fence" and name)):
+            yield token
             continue
-        elif match:
-            directive = DIRECTIVE.match(match["info"])
-            name = directive["name"] if directive else None
-            # Without a directive a colon fence is text and a backtick fence is code.
-            is_code = name in CODE_DIRECTIVES or (not name and match["fence"][0] != ":")
-            open_fences.append((match["fence"], is_code))
-            in_options = True
-            if name in TITLED_DIRECTIVES:
-                kept.append(directive["argument"])
-        elif in_options and re.match(r"\s*:[\w-]+:", line):
-            continue
-        else:
-            in_options = False
-            kept.append(line)
-    return "\n".join(kept)
+        lines = token.content.splitlines()
+        options = list(takewhile(bool, map(OPTION.match, lines)))
+        meta = {"name": name, "argument": argument}
+        meta["options"] = dict(option.groups() for option in options)
+        yield Token("directive_open", "", 1, meta=meta)
+        if name not in CODE_DIRECTIVES:
+            title = argument if name in TITLED_DIRECTIVES else ""
+            yield from tokens("\n".join([title, "", *lines[len(options) :]]))
+        yield Token("directive_close", "", -1)
 
 
-def closes(fence: str, opening: str) -> bool:
-    return fence[0] == opening[0] and len(fence) >= len(opening)
+def within(node: Node, kind: str) -> list[Node]:
+    """The nodes of a kind: headings, links, images, roles (`myst_role`), directives."""
+    return [inner for inner in node.walk() if inner.type == kind]
 
 
-def numbers_in(source: str, place: str) -> list[Number]:
+def plain(node: Node, role: Callable[[Node], str] = lambda role: " ") -> str:
+    """The text of markdown, with a space for what the check leaves out.
+
+    `role` gives the text of a role.
+    """
+    if node.type in ("text", "image"):
+        return node.content
+    if node.type == "myst_role":
+        return role(node)
+    inner = () if node.type == "link" else node.children
+    return "".join(plain(child, role) for child in inner) + " "
+
+
+def numbers_in(node: Node, place: str) -> list[Number]:
     """The numbers in a piece of markdown that a cell must print."""
-    text = plain(source)
+    text = plain(node)
+    for pattern in (ADDRESS, REFERENCE, NAMED, VERSION):
+        text = pattern.sub(" ", text)
+    text = POWER.sub(lambda n: f"{n['digits']}e{n['power'].translate(POWERS)}", text)
     found = []
     for match in COUNTED.finditer(text):
         number = match["number"]
@@ -178,18 +172,22 @@ def numbers_in(source: str, place: str) -> list[Number]:
     return found
 
 
-def passages(notebook: nbformat.NotebookNode):
+def passages(notebook: nbformat.NotebookNode) -> Iterator[tuple[str, str]]:
     """Every piece of prose in a chapter, after the name of its place."""
     for cell in notebook.cells:
-        if cell.cell_type == "markdown":
-            yield f"cell {cell.id!r}", cell.source
-        shown = cell.metadata.get("mystnb", {})
-        for part in (
-            shown.get("figure", {}).get("caption"),
-            shown.get("image", {}).get("alt"),
-        ):
-            if part:
-                yield f"the figure of cell {cell.id!r}", part
+        yield from passages_of(cell)
+
+
+def passages_of(cell: nbformat.NotebookNode) -> Iterator[tuple[str, str]]:
+    if cell.cell_type == "markdown":
+        yield f"cell {cell.id!r}", cell.source
+    shown = cell.metadata.get("mystnb", {})
+    for part in (
+        shown.get("figure", {}).get("caption"),
+        shown.get("image", {}).get("alt"),
+    ):
+        if part:
+            yield f"the figure of cell {cell.id!r}", part
 
 
 def printed_numbers(notebook: nbformat.NotebookNode) -> set[str]:
@@ -260,58 +258,30 @@ class Section:
     """What stands between one heading or exercise and the next."""
 
     name: str
-    passages: list[tuple[str, str]]
+    blocks: list[tuple[str, Node]]
     printed: set[str]
 
 
 def sections(notebook: nbformat.NotebookNode) -> list[Section]:
     found = [Section("", [], set())]
     for cell in notebook.cells:
-        if cell.cell_type == "markdown":
-            for name, text in split_at_headings(cell.source):
-                if name is not None:
+        for place, source in passages_of(cell):
+            for block in parse(source).children:
+                if (name := section_name(block)) is not None:
                     found.append(Section(name, [], set()))
-                found[-1].passages.append((f"cell {cell.id!r}", text))
-        else:
+                found[-1].blocks.append((place, block))
+        if cell.cell_type == "code":
             found[-1].printed |= computed_numbers(cell)
-        only = nbformat.from_dict({"cells": [cell | {"cell_type": "raw"}]})
-        found[-1].passages += passages(only)
     return found
 
 
-def split_at_headings(source: str) -> list[tuple[str | None, str]]:
-    """Pieces of markdown after the name of their heading or exercise."""
-    pieces, fence = [(None, [])], None
-    lines = source.splitlines()
-    for place, line in enumerate(lines):
-        opened = FENCE.match(line)
-        if fence and opened and not opened["info"] and closes(opened["fence"], fence):
-            fence = None
-        elif not fence and opened and opened["info"].startswith("{exercise-start}"):
-            label = re.search(r":label:\s*(\S+)", "\n".join(lines[place:]))
-            pieces.append((label[1] if label else "", []))
-            fence = opened["fence"]
-        elif not fence and opened:
-            fence = opened["fence"]
-        elif not fence and (heading := HEADING.match(line)):
-            pieces.append((slug(heading[1]), []))
-        pieces[-1][1].append(line)
-    return [(name, "\n".join(text)) for name, text in pieces if name or text]
-
-
-def paragraphs(source: str) -> list[str]:
-    """Pieces of markdown between blank lines; a fence stays whole."""
-    found, fence = [[]], None
-    for line in source.splitlines():
-        opened = FENCE.match(line)
-        if fence and opened and not opened["info"] and closes(opened["fence"], fence):
-            fence = None
-        elif not fence and opened:
-            fence = opened["fence"]
-        if not fence and not line.strip():
-            found.append([])
-        found[-1].append(line)
-    return ["\n".join(lines) for lines in found]
+def section_name(block: Node) -> str | None:
+    """The name of the section that a block begins: of its heading or exercise."""
+    if block.type == "heading":
+        return slug(block.children[0].content)
+    if block.type == "directive" and block.meta["name"] == "exercise-start":
+        return block.meta["options"].get("label", "")
+    return None
 
 
 def slug(heading: str) -> str:
@@ -331,21 +301,23 @@ def unprinted(
     return [
         number
         for section in found
-        for place, source in section.passages
-        for paragraph in paragraphs(source)
-        for number in numbers_in(paragraph, place)
+        for place, block in section.blocks
+        for number in numbers_in(block, place)
         if not is_printed(number.text, section.printed)
-        and not is_printed(number.text, linked(paragraph, found, folder))
+        and not is_printed(number.text, linked(block, found, folder))
     ]
 
 
-def linked(paragraph: str, here: list[Section], folder: Path | None) -> set[str]:
-    """What the sections print to which a paragraph links."""
+def linked(block: Node, here: list[Section], folder: Path | None) -> set[str]:
+    """What the sections print to which a block links."""
     printed = set()
-    for file, anchor in SECTION_LINK.findall(paragraph):
+    for link in within(block, "link"):
+        file, _, anchor = link.attrs["href"].partition("#")
+        if not anchor:
+            continue
         target = here
         if file:
-            path = folder / file if folder else None
+            path = folder / file if folder and file.endswith(".ipynb") else None
             known = path is not None and path.is_file()
             target = sections(nbformat.read(path, as_version=4)) if known else []
         for section in target:
@@ -358,9 +330,11 @@ def bad_sources(notebook: nbformat.NotebookNode, keys: set[str]) -> list[str]:
     """The {sourced} roles that name no known source or hold no number."""
     wrong = []
     for place, source in passages(notebook):
-        for role in SOURCED.finditer(source):
-            if role["key"] not in keys or not re.search(r"\d", role["text"] or ""):
-                wrong.append(f"{role[0]} in {place}")
+        for role in within(parse(source), "myst_role"):
+            text, _, key = role.content.rpartition("<")
+            good = key.removesuffix(">") in keys and re.search(r"\d", text)
+            if role.meta["name"] == "sourced" and not good:
+                wrong.append(f"{{sourced}}`{role.content}` in {place}")
     return wrong
 
 

@@ -4,9 +4,10 @@
 
 The first reading ends at `## Exercises`; the second begins with the cell tagged
 `second-reading`, the box that says what each of its sections shows. Words are split on
-spaces; code fences, formulas, comments and the lines of a directive's options are left
-out. Lines of code are those of cells that the page shows. Minutes are an estimate,
-words and lines divided by a rate each; nobody was timed.
+spaces; code fences, formulas, comments, the lines of a directive's options and the
+marks of headings, lists and tables are left out. Lines of code are those of cells that
+the page shows. Minutes are an estimate, words and lines divided by a rate each; nobody
+was timed.
 """
 
 import ast
@@ -15,18 +16,16 @@ import sys
 from dataclasses import dataclass, field
 
 import nbformat
+from markdown_it.token import Token
 
-from tools.prose import without_fences
+from tools.prose import parse, within
 
 FIRST_WORDS, FIRST_LINES = 2300, 110
 EXERCISE_WORDS, EXERCISE_LINES = 1000, 60
 SECTION_WORDS = 600
 WORDS_A_MINUTE, LINES_A_MINUTE = 80, 4
 HIDDEN = {"setup", "hide-cell", "hide-input", "remove-cell", "remove-input"}
-FORMULA = re.compile(
-    r"\$\$[\s\S]*?\$\$(?:\s*\([\w-]+\))?|(?<![\\$])\$(?!\s)[^$]+?(?<!\s)\$(?!\d)"
-)
-COMMENT = re.compile(r"<!--[\s\S]*?-->")
+SPACES = {"math_inline", "math_inline_double", "html_inline", "softbreak", "hardbreak"}
 
 
 @dataclass
@@ -83,7 +82,13 @@ def is_shown(cell: nbformat.NotebookNode) -> bool:
 
 
 def words(source: str) -> int:
-    return len(FORMULA.sub(" ", COMMENT.sub(" ", without_fences(source))).split())
+    inlines = (inline.token.children for inline in within(parse(source), "inline"))
+    return sum(len("".join(map(shown, children)).split()) for children in inlines)
+
+
+def shown(token: Token) -> str:
+    """The text of a token, with a space for formulas, comments and line breaks."""
+    return " " if token.type in SPACES else token.content
 
 
 def too_long(notebook: nbformat.NotebookNode) -> list[str]:

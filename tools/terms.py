@@ -13,13 +13,13 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import nbformat
+from markdown_it.tree import SyntaxTreeNode
 
 from tools.bare_parts import chapters_in_order
-from tools.prose import passages, plain, without_fences
+from tools.prose import parse, passages, plain
 
 ROOT = Path(__file__).resolve().parent.parent
 GLOSSARY = ROOT / "glossary.md"
-ROLE = re.compile(r"\{(define|term)\}`(?:[^`<]*<)?([^`<>]+?)>?`")
 MARK = re.compile(r"⟦(define|term):([^⟧]*)⟧")
 # Words of everyday English, whose other uses do not count.
 EVERYDAY = {
@@ -71,12 +71,14 @@ def glossary_terms(text: str | None = None) -> list[list[str]]:
 def uses(path: Path) -> Iterator[tuple[str, str]]:
     """A chapter's prose, piece by piece, with marks in place of the two roles."""
     for place, source in passages(nbformat.read(path, as_version=4)):
-        lines = without_fences(source).splitlines()
-        text = "\n".join(line for line in lines if not line.startswith("#"))
-        roles = [(role[1], role[2]) for role in ROLE.finditer(text)]
-        left = plain(ROLE.sub(" ⟦⟧ ", text)).split("⟦⟧")
-        marks = [f"⟦{kind}:{name}⟧" for kind, name in roles] + [""]
-        yield place, "".join(map("".join, zip(left, marks, strict=True)))
+        for block in parse(source).children:
+            if block.type != "heading":
+                yield place, plain(block, mark)
+
+
+def mark(role: SyntaxTreeNode) -> str:
+    kind, name = role.meta["name"], role.content.rpartition("<")[2].removesuffix(">")
+    return f"⟦{kind}:{name}⟧" if kind in ("define", "term") else " "
 
 
 def problems(paths: list[Path] | None = None, text: str | None = None) -> list[str]:

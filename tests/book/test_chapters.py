@@ -29,7 +29,6 @@ MACHINE_PATH = re.compile(
 ADDRESS = re.compile(r"\bat 0x[0-9a-f]{6,}")
 TIMING = re.compile(r"\d ?(ns|µs|us|ms|s|sec|secs|seconds|minutes)\b")
 BANNED = re.compile(r"\b(simply|obviously|trivially|just works)\b", re.IGNORECASE)
-DIRECTIVE = re.compile(r"^\s*[`:]{3,}\s*\{([\w-]+)\} *(.*)$")
 ALT_LENGTH, CELL_LINES, MEDIAN_LINES, FILE_BYTES = 30, 20, 6, 400_000
 ALT_WANTED = f"its alt text must say what it shows, in {ALT_LENGTH} letters or more"
 
@@ -57,11 +56,11 @@ def texts(cell):
 def opening(chapter):
     """The first cell is prose and holds the one title."""
     titles = [
-        (place, line)
+        (place, heading.children[0].content)
         for place, cell in enumerate(chapter.cells)
         if cell.cell_type == "markdown"
-        for line in prose.without_fences(cell.source).splitlines()
-        if line.startswith("# ")
+        for heading in prose.within(prose.parse(cell.source), "heading")
+        if heading.tag == "h1"
     ]
     if [place for place, _ in titles] != [0]:
         yield f"the first cell must hold the one title, found {titles}"
@@ -197,19 +196,20 @@ def images(chapter):
     for cell in chapter.cells:
         if cell.cell_type == "code":
             continue
-        for image in prose.IMAGE.finditer(cell.source):
-            if len(image["alt"].strip()) < ALT_LENGTH:
-                yield f"the image {image['file']} has no description: {ALT_WANTED}"
-            if not (ROOT / "chapters" / image["file"]).is_file():
-                yield f"the image {image['file']} is not a file of the book"
-        if re.search(r"^\s*[`:]{3,}\s*\{(image|figure)\}", cell.source, re.MULTILINE):
+        for image in prose.within(prose.parse(cell.source), "image"):
+            file = image.attrs["src"]
+            if len(image.content.strip()) < ALT_LENGTH:
+                yield f"the image {file} has no description: {ALT_WANTED}"
+            if not (ROOT / "chapters" / file).is_file():
+                yield f"the image {file} is not a file of the book"
+        if {"image", "figure"} & {name for name, _, _ in directives(cell.source)}:
             yield f"cell {cell.id!r} shows an image with a directive: write figure-md"
 
 
 def words(chapter):
     """No chapter uses a banned word."""
     for place, source in prose.passages(chapter):
-        if found := BANNED.search(prose.plain(source)):
+        if found := BANNED.search(prose.plain(prose.parse(source))):
             yield f"{place} says {found[0]!r}"
 
 
@@ -243,15 +243,9 @@ def exercises(chapter):
 
 def directives(source):
     """Name, argument and label of each directive in a markdown cell."""
-    lines = source.splitlines()
-    for place, line in enumerate(lines):
-        if match := DIRECTIVE.match(line):
-            label = ""
-            for option in lines[place + 1 :]:
-                if not (found := re.match(r"\s*:([\w-]+):\s*(.*)$", option)):
-                    break
-                label = found[2].strip() if found[1] == "label" else label
-            yield match[1], match[2].strip(), label
+    for found in prose.within(prose.parse(source), "directive"):
+        label = found.meta["options"].get("label", "")
+        yield found.meta["name"], found.meta["argument"], label
 
 
 def printed(chapter):

@@ -134,23 +134,23 @@ SAMPLE = v4.new_notebook(
 
 def test_words_and_lines_are_counted_in_their_part():
     first, exercises, further = reading.parts(SAMPLE)
-    assert first.words == 6 + 3 + 3  # title and text, heading, admonition
+    assert first.words == 5 + 2 + 3  # title and text, heading, admonition
     assert first.lines == 2
-    assert (exercises.words, exercises.lines) == (3, 1)
+    assert (exercises.words, exercises.lines) == (2, 1)
     assert [(part.name, part.words, part.lines) for part in further] == [
-        ("Far", 4, 1),
-        ("Farther", 3, 0),
+        ("Far", 3, 1),
+        ("Farther", 2, 0),
     ]
 
 
 @pytest.mark.parametrize(
     ("place", "more", "problem"),
     [
-        (4, cell("word " * 2300), "first reading: 2,312 words, 2,300 at most"),
+        (4, cell("word " * 2300), "first reading: 2,310 words, 2,300 at most"),
         (4, code("x\n" * 109), "first reading: 111 lines of code, 110 at most"),
-        (7, cell("word " * 998), "exercises: 1,001 words, 1,000 at most"),
+        (7, cell("word " * 999), "exercises: 1,001 words, 1,000 at most"),
         (7, code("x\n" * 60), "exercises: 61 lines of code, 60 at most"),
-        (10, cell("word " * 597), "Far: 601 words, 600 at most"),
+        (10, cell("word " * 598), "Far: 601 words, 600 at most"),
     ],
 )
 def test_what_is_too_long_is_named(place, more, problem):
@@ -208,6 +208,7 @@ FINE = "A {define}`loss` is small. {define}`Soft <softmax>` and hard; a {define}
         ("A {term}`loss` first.", FINE, ""),
         ("Many losses.", FINE, "'loss' is used before it is explained, in one, cell"),
         ("The soft maximum.", FINE, "'softmax' is used before it is explained"),
+        ("The soft\nmaximum.", FINE, "'softmax' is used before it is explained"),
         (FINE, "{define}`softmax`", "'softmax' is explained 2 times"),
         (
             "No {define}`loss`, {define}`key`.",

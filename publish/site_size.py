@@ -54,7 +54,7 @@ def letters_of(page: Path) -> int:
 
 
 def losses(found: dict[str, int], stored: dict[str, int]) -> list[str]:
-    """Say what the site has lost; nothing if it may be published."""
+    """Return what the site has lost; nothing if it may be published."""
     said = []
     if found["pages"] < stored["pages"]:
         said.append(f"{found['pages']} pages where there were {stored['pages']}")

@@ -44,7 +44,7 @@ class Labels:
 
 @contextmanager
 def named(notebook: str, cell: nbformat.NotebookNode) -> Iterator[None]:
-    """Say of what is not plain in which notebook and cell it stands."""
+    """Name the notebook and the cell of what is not plain."""
     try:
         yield
     except NotPlain as cause:

@@ -1,11 +1,8 @@
 """The last pass over the written pages: the theme repaired, the page's policy added.
 
-The policy lists the inline scripts by their hashes, so the page must be complete before
-it can be written. Repeating the pass on a finished page changes nothing.
+Repeating the pass on a finished page changes nothing.
 """
 
-import base64
-import hashlib
 import re
 from pathlib import Path
 from urllib.parse import unquote
@@ -13,19 +10,9 @@ from urllib.parse import unquote
 from PIL import Image
 from sphinx.application import Sphinx
 
-INLINE_SCRIPT = re.compile(
-    r"<script(?P<attributes>(?:\s[^>]*)?)>(?P<body>.*?)</script>", re.S
-)
-HANDLER = re.compile(r"<[^>]+\son(?:click|load|error|change|input)\s*=", re.I)
-OLD_POLICY = re.compile(r'\s*<meta http-equiv="Content-Security-Policy"[^>]*>')
-CHARSET = re.compile(r'<meta charset="[^"]*"\s*/?>')
-POLICY = (
-    "default-src 'self'; style-src 'self' 'unsafe-inline'; img-src 'self' data:; "
-    "font-src 'self' data:; script-src 'self'{scripts}; object-src 'none'; "
-    "base-uri 'none'; form-action 'self'"
-)
+from website.security_policy import refuse_handlers, with_policy
+
 SHARED = re.compile(r'<meta (?:property="og:|name="(?:description|twitter:))[^>]*>')
-DATA_TYPES = re.compile(r'type="(?:application/json|text/plain|application/ld\+json)"')
 THEME_AT_ONCE = """\
 <script data-cfasync="false">
     (({ dataset }) => {
@@ -99,28 +86,6 @@ REPAIRS = {
 }
 
 
-def script_hashes(html: str) -> list[str]:
-    """CSP sources for the inline scripts that run, in page order."""
-    sources = []
-    for script in INLINE_SCRIPT.finditer(html):
-        if "src=" in script["attributes"] or DATA_TYPES.search(script["attributes"]):
-            continue
-        digest = hashlib.sha256(script["body"].encode("utf-8")).digest()
-        source = f"'sha256-{base64.b64encode(digest).decode()}'"
-        if source not in sources:
-            sources.append(source)
-    return sources
-
-
-def with_policy(html: str) -> str:
-    """The page with its Content-Security-Policy."""
-    html = OLD_POLICY.sub("", html)
-    scripts = "".join(f" {source}" for source in script_hashes(html))
-    policy = POLICY.format(scripts=scripts)
-    meta = f'<meta http-equiv="Content-Security-Policy" content="{policy}">'
-    return CHARSET.sub(lambda charset: f"{charset.group()}\n    {meta}", html, count=1)
-
-
 def mend(html: str) -> str:
     for pattern, replacement in REPAIRS.values():
         html = pattern.sub(replacement, html)
@@ -175,10 +140,7 @@ def finish(app: Sphinx, exception: Exception | None) -> None:
             continue
         html = page.read_text(encoding="utf-8")
         finished = with_policy(with_sizes(mend(html), page.parent))
-        if handler := HANDLER.search(
-            re.sub(r"<script.*?</script>", "", finished, flags=re.S)
-        ):
-            raise ValueError(f"{page.name}: the policy forbids {handler.group()!r}")
+        refuse_handlers(page.name, finished)
         if finished != html:
             page.write_text(finished, encoding="utf-8")
 

@@ -1,4 +1,3 @@
-import itertools
 import math
 import subprocess
 import sys
@@ -6,11 +5,8 @@ import sys
 import pytest
 import torch
 import torch.nn.functional as F
-from hypothesis import given, settings
-from hypothesis import strategies as st
 
 from mygpt import MultiHeadAttention, SingleHeadAttention
-from mygpt.attention import KVCache
 
 B, T, C, D = 2, 5, 7, 3
 
@@ -185,39 +181,3 @@ def test_a_wrong_number_of_axes_is_named():
         "expected (B, T), got (1, 1, 5)",
         "expected (B, T), got (5,)",
     ]
-
-
-@st.composite
-def splits(draw):
-    """How a sequence is cut: the ends of its pieces."""
-    length = draw(st.integers(1, 11))
-    inner = draw(st.sets(st.integers(1, length - 1))) if length > 1 else set()
-    return [0, *sorted(inner), length]
-
-
-@settings(deadline=None, max_examples=30)
-@given(splits(), st.booleans())
-def test_any_split_through_the_cache_equals_the_whole(ends, return_weights):
-    attention = MultiHeadAttention(15, 3, max_seq_len=11, qkv_bias=True)
-    x = torch.randn(2, ends[-1], 15)
-    cache = KVCache(torch.empty(2, 3, 11, 5), torch.empty(2, 3, 11, 5))
-    pieces = [
-        attention(x[:, start:end], cache=cache, return_weights=return_weights)
-        for start, end in itertools.pairwise(ends)
-    ]
-    if return_weights:
-        weights = attention(x, return_weights=True)[1]
-        torch.testing.assert_close(pieces[-1][1], weights[:, :, ends[-2] :])
-        pieces = [out for out, _ in pieces]
-    torch.testing.assert_close(torch.cat(pieces, dim=1), attention(x))
-    assert cache.length == ends[-1]
-
-
-def test_a_full_cache_refuses_more_and_stays_as_it_was():
-    cache = KVCache(torch.zeros(1, 1, 3, 2), torch.zeros(1, 1, 3, 2))
-    new = torch.ones(1, 1, 2, 2)
-    cache.append(new, new)
-    with pytest.raises(ValueError, match="at most max_seq_len = 3 positions, got 4"):
-        cache.append(new, new)
-    assert cache.length == 2
-    assert cache.keys[0, 0, 2].tolist() == [0, 0]

@@ -1,4 +1,3 @@
-import itertools
 import math
 from dataclasses import FrozenInstanceError, replace
 
@@ -6,8 +5,6 @@ import pytest
 import torch
 import torch.nn.functional as F
 from helpers.parameters import count
-from hypothesis import given, settings
-from hypothesis import strategies as st
 from torch import nn
 
 from mygpt.gpt import GPT, GPTConfig
@@ -73,18 +70,6 @@ def test_the_first_loss_is_near_that_of_a_uniform_guess(seed):
     assert abs(loss.item() - expected) < 0.06
 
 
-@settings(deadline=None, max_examples=20)
-@given(st.sets(st.integers(1, 6)))
-def test_any_split_through_the_cache_equals_the_whole(inner):
-    model, ids = GPT(SMALL), ids_for(SMALL, 2, 7)
-    cache = model.new_cache(batch=2)
-    pieces = [
-        model(ids[:, start:end], cache=cache)[0]
-        for start, end in itertools.pairwise([0, *sorted(inner), 7])
-    ]
-    torch.testing.assert_close(torch.cat(pieces, dim=1), model(ids)[0])
-
-
 def test_a_block_may_have_attention_only():
     whole, part = GPT(SMALL), GPT(replace(SMALL, attention_only=(0,)))
     assert count(whole) - count(part) == count(whole.blocks[0].mlp) + 2 * 15
@@ -95,13 +80,6 @@ def test_a_block_may_have_attention_only():
     cache = part.new_cache(batch=2)
     pieces = [part(one, cache=cache)[0] for one in ids.split(2, dim=1)]
     torch.testing.assert_close(torch.cat(pieces, dim=1), part(ids)[0])
-
-
-def test_a_cache_follows_the_models_type():
-    cache = GPT(SMALL).to(torch.bfloat16).new_cache(3)
-    assert len(cache) == SMALL.num_layers
-    assert cache[0].keys.dtype == torch.bfloat16
-    assert cache[0].keys.shape == (3, 3, 7, 5)
 
 
 def test_dropout_acts_only_in_training():

@@ -343,7 +343,7 @@ def test_a_subset_font_holds_what_was_asked_for():
 
 
 def test_the_policy_allows_nothing_else():
-    policy = website.pages.POLICY.format(scripts="")
+    policy = website.security_policy.POLICY.format(scripts="")
     assert policy.split("; ") == [
         "default-src 'self'",
         "style-src 'self' 'unsafe-inline'",
@@ -359,22 +359,21 @@ def test_the_policy_allows_nothing_else():
 def test_the_policy_names_each_inline_script_by_its_hash():
     html = '<head><meta charset="utf-8"><script>let a = 1;</script>'
     html += '<script src="b.js"></script></head>'
-    page = website.pages.with_policy(html)
+    page = website.security_policy.with_policy(html)
     digest = base64.b64encode(hashlib.sha256(b"let a = 1;").digest()).decode()
     assert f"script-src 'self' 'sha256-{digest}';" in page
     assert page.index("Content-Security-Policy") < page.index("<script")
-    assert website.pages.with_policy(page) == page
+    assert website.security_policy.with_policy(page) == page
 
 
 def test_data_in_a_script_element_needs_no_hash():
-    assert (
-        website.pages.script_hashes('<script type="application/json">{}</script>') == []
-    )
+    data = '<script type="application/json">{}</script>'
+    assert website.security_policy.script_hashes(data) == []
 
 
 def test_a_handler_in_the_page_is_found():
-    assert website.pages.HANDLER.search('<button class="a" onclick="go()">')
-    assert not website.pages.HANDLER.search("<p>on click = go</p>")
+    assert website.security_policy.HANDLER.search('<button class="a" onclick="go()">')
+    assert not website.security_policy.HANDLER.search("<p>on click = go</p>")
 
 
 # Prose
@@ -766,7 +765,7 @@ def notes(as_written):
 
 PATTERNS = {name: pattern for name, (pattern, _) in website.pages.REPAIRS.items()} | {
     "the size of a plot": website.pages.PLOT,
-    "the policy's place": website.pages.CHARSET,
+    "the policy's place": website.security_policy.CHARSET,
 }
 
 

@@ -13,7 +13,7 @@ from sphinx_exercise.nodes import exercise_node
 import website
 from website import indexes
 from website import words as book_words
-from website.index_nodes import index_list, marked, shortened
+from website.indexes.book import index_list, marked, shortened
 from website.search.parts import parts_of
 from website.second_reading import further, further_anchor, further_title
 

@@ -12,7 +12,7 @@ from sphinx import addnodes
 from sphinx_exercise.nodes import exercise_enumerable_node, exercise_node
 
 from website.glossary import defined_term
-from website.index_nodes import index_list, words_of
+from website.indexes.book import index_list, words_of
 from website.prose import fold
 from website.second_reading import further
 from website.widgets import explorer

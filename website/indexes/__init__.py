@@ -23,7 +23,7 @@ from sphinx.transforms.post_transforms import SphinxPostTransform
 from sphinx.util.docutils import SphinxDirective
 from sphinx.util.nodes import NodeMatcher
 
-from website.index_nodes import (
+from website.indexes.book import (
     Book,
     bullets,
     entry,

@@ -1,7 +1,5 @@
 """The transformer block: attention, then an MLP, each with a norm and a residual."""
 
-from functools import partial
-
 from jaxtyping import Float
 from torch import Tensor, nn
 
@@ -11,23 +9,19 @@ from mygpt.norm import LayerNorm
 from mygpt.support.arguments import check_choice
 
 NORMS = ("pre", "post", "none")
-HALVES = {  # half a block: f, a norm and the input, by `norm` and `residual`
-    ("pre", True): lambda f, norm, x: x + f(norm(x)),
-    ("pre", False): lambda f, norm, x: f(norm(x)),
-    ("post", True): lambda f, norm, x: norm(x + f(x)),
-    ("post", False): lambda f, norm, x: norm(f(x)),
-    ("none", True): lambda f, norm, x: x + f(x),
-    ("none", False): lambda f, norm, x: f(x),
-}
 
 
 class TransformerBlock(nn.Module):
     """x + attention(norm(x)), then x + mlp(norm(x)).
 
-    `norm` and `residual` change the wiring alone: "pre" is GPT-2's order, "post" puts
-    the norm after the addition, norm(x + f(x)), as in Vaswani et al. (2017); Xiong
-    et al. (2020) compare them.
+    `norm` and `residual` change the wiring alone, and make the block a `RewiredBlock`:
+    "post" puts the norm after the addition, norm(x + f(x)), as in Vaswani et al.
+    (2017); Xiong et al. (2020) compare it with "pre", GPT-2's order.
     """
+
+    def __new__(cls, *sizes, norm: str = "pre", residual: bool = True, **settings):
+        usual = norm == "pre" and residual
+        return super().__new__(cls if usual else RewiredBlock)
 
     def __init__(
         self,
@@ -64,9 +58,32 @@ class TransformerBlock(nn.Module):
     def forward(
         self, x: Float[Tensor, "B T C"], *, cache: KVCache | None = None
     ) -> Float[Tensor, "B T C"]:
-        half = HALVES[self.norm, self.residual]
-        attention = self.mha if cache is None else partial(self.mha, cache=cache)
-        x = half(attention, self.ln1, x)
+        x = x + self.attend(self.ln1(x), cache)
+        return x + self.mlp(self.ln2(x))
+
+    def attend(
+        self, x: Float[Tensor, "B T C"], cache: KVCache | None
+    ) -> Float[Tensor, "B T C"]:
+        return self.mha(x) if cache is None else self.mha(x, cache=cache)
+
+
+OTHER_WIRINGS = {  # half a block, by `norm` and `residual`
+    ("pre", False): lambda f, norm, x: f(norm(x)),
+    ("post", True): lambda f, norm, x: norm(x + f(x)),
+    ("post", False): lambda f, norm, x: norm(f(x)),
+    ("none", True): lambda f, norm, x: x + f(x),
+    ("none", False): lambda f, norm, x: f(x),
+}
+
+
+class RewiredBlock(TransformerBlock):
+    """A block with its norms elsewhere, or without residuals, to compare with."""
+
+    def forward(
+        self, x: Float[Tensor, "B T C"], *, cache: KVCache | None = None
+    ) -> Float[Tensor, "B T C"]:
+        half = OTHER_WIRINGS[self.norm, self.residual]
+        x = half(lambda x: self.attend(x, cache), self.ln1, x)
         return half(self.mlp, self.ln2, x)
 
 

@@ -1,4 +1,6 @@
+import copy
 import itertools
+import pickle
 
 import pytest
 import torch
@@ -35,6 +37,13 @@ def test_without_residuals_the_input_reaches_the_output_only_through_the_layers(
     torch.testing.assert_close(block(x), block.mlp(block.ln2(block.mha(block.ln1(x)))))
     block = TransformerBlock(C, H, residual=False, norm="post")
     torch.testing.assert_close(block(x), block.ln2(block.mlp(block.ln1(block.mha(x)))))
+
+
+def test_a_copied_block_keeps_its_wiring():
+    for wiring in ({}, {"norm": "post"}, {"residual": False}):
+        block, x = TransformerBlock(C, H, **wiring), torch.randn(B, T, C)
+        for other in (copy.deepcopy(block), pickle.loads(pickle.dumps(block))):
+            assert torch.equal(other(x), block(x))
 
 
 def test_pre_norm_with_silent_branches_is_the_identity():

@@ -1,5 +1,8 @@
 """The transformer block: attention, then an MLP, each with a norm and a residual."""
 
+from collections.abc import Callable
+from functools import partial
+
 from jaxtyping import Float
 from torch import Tensor, nn
 
@@ -14,14 +17,10 @@ NORMS = ("pre", "post", "none")
 class TransformerBlock(nn.Module):
     """x + attention(norm(x)), then x + mlp(norm(x)).
 
-    `norm` and `residual` change the wiring alone, and make the block a `RewiredBlock`:
-    "post" puts the norm after the addition, norm(x + f(x)), as in Vaswani et al.
-    (2017); Xiong et al. (2020) compare it with "pre", GPT-2's order.
+    `norm` and `residual` change the wiring alone: "pre" is GPT-2's order, "post" puts
+    the norm after the addition, norm(x + f(x)), as in Vaswani et al. (2017); Xiong
+    et al. (2020) compare them.
     """
-
-    def __new__(cls, *sizes, norm: str = "pre", residual: bool = True, **settings):
-        usual = norm == "pre" and residual
-        return super().__new__(cls if usual else RewiredBlock)
 
     def __init__(
         self,
@@ -58,33 +57,16 @@ class TransformerBlock(nn.Module):
     def forward(
         self, x: Float[Tensor, "B T C"], *, cache: KVCache | None = None
     ) -> Float[Tensor, "B T C"]:
-        x = x + self.attend(self.ln1(x), cache)
-        return x + self.mlp(self.ln2(x))
+        attention = self.mha if cache is None else partial(self.mha, cache=cache)
+        x = self.half(x, self.ln1, attention)
+        return self.half(x, self.ln2, self.mlp)
 
-    def attend(
-        self, x: Float[Tensor, "B T C"], cache: KVCache | None
-    ) -> Float[Tensor, "B T C"]:
-        return self.mha(x) if cache is None else self.mha(x, cache=cache)
-
-
-OTHER_WIRINGS = {  # half a block, by `norm` and `residual`
-    ("pre", False): lambda f, norm, x: f(norm(x)),
-    ("post", True): lambda f, norm, x: norm(x + f(x)),
-    ("post", False): lambda f, norm, x: norm(f(x)),
-    ("none", True): lambda f, norm, x: x + f(x),
-    ("none", False): lambda f, norm, x: f(x),
-}
-
-
-class RewiredBlock(TransformerBlock):
-    """A block with its norms elsewhere, or without residuals, to compare with."""
-
-    def forward(
-        self, x: Float[Tensor, "B T C"], *, cache: KVCache | None = None
-    ) -> Float[Tensor, "B T C"]:
-        half = OTHER_WIRINGS[self.norm, self.residual]
-        x = half(lambda x: self.attend(x, cache), self.ln1, x)
-        return half(self.mlp, self.ln2, x)
+    def half(self, x: Tensor, norm: nn.Module, layer: Callable) -> Tensor:
+        """x + layer(norm(x)), or what the block's wiring makes of it."""
+        post = self.norm == "post"
+        change = layer(x if post else norm(x))
+        out = x + change if self.residual else change
+        return norm(out) if post else out
 
 
 class AttentionBlock(nn.Module):

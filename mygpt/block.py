@@ -19,7 +19,8 @@ class TransformerBlock(nn.Module):
 
     `norm` and `residual` change the wiring alone: "pre" is GPT-2's order, "post" puts
     the norm after the addition, norm(x + f(x)), as in Vaswani et al. (2017); Xiong
-    et al. (2020) compare them.
+    et al. (2020) compare them. "none" leaves the norms out, `residual=False` the
+    additions. `bias` is the MLP's.
     """
 
     def __init__(

@@ -29,7 +29,7 @@ from bench.pages import load, serve
 from mygpt import explorers
 from mygpt.inside import memory
 from mygpt.inside.hooks import Prompts, memory_layers
-from mygpt.world.models import SHIPPED, WorldModel, load_world_model
+from mygpt.inside.world_models import SHIPPED, WorldModel, load_world_model
 
 ROOT = Path(__file__).parents[1]
 CHAPTER = "chapters/11_rewriting.html"

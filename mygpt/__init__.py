@@ -22,12 +22,12 @@ from mygpt.embedding import VOCAB, TokenEmbedding, to_ids
 from mygpt.feed_forward import MLP
 from mygpt.gpt import GPT, GPTConfig
 from mygpt.huggingface import load_gpt2, save_gpt2
+from mygpt.inside.world_models import load_world_model
 from mygpt.norm import LayerNorm
 from mygpt.sampling import generate, generate_stream
 from mygpt.support.seed import set_seed
 from mygpt.tokenizers import BPETokenizer, CharTokenizer, WordTokenizer
 from mygpt.training import TrainingConfig, train
-from mygpt.world.models import load_world_model
 
 __version__ = "1.0.0"
 

@@ -15,8 +15,8 @@ from mygpt.inside.editing import ENOUGH
 from mygpt.inside.experiments.edits import WAYS
 from mygpt.inside.hooks import final_logits, log_odds
 from mygpt.inside.null_models import own_answers, random_values
+from mygpt.inside.world_models import WorldModel, train_world_model
 from mygpt.support.stored_runs import make_runs
-from mygpt.world.models import WorldModel, train_world_model
 
 SEEDS = (1, 2, 3, 4, 5)
 RTOL = None  # trained again, a model differs a little: only the claims are asked

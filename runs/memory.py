@@ -18,9 +18,9 @@ import torch
 from mygpt.inside import experiments
 from mygpt.inside.hooks import Prompts, memory_layers
 from mygpt.inside.null_models import NULLS, own_answers, random_answers
+from mygpt.inside.world_models import KINDS, SHIPPED, WorldModel, train_world_model
 from mygpt.support.stored_runs import IN_REPOSITORY, store_runs
 from mygpt.world.corpus import ANSWERS
-from mygpt.world.models import KINDS, SHIPPED, WorldModel, train_world_model
 
 OUT = IN_REPOSITORY / "memory.json"
 SEEDS = (1, 2, 3, 4, 5)

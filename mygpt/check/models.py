@@ -9,9 +9,9 @@ from torch import Tensor, nn
 
 from mygpt.gpt import GPT
 from mygpt.huggingface import load_gpt2
+from mygpt.inside.world_models import load_world_model
 from mygpt.tokenizers import load_tokenizer
 from mygpt.world.corpus import STOP
-from mygpt.world.models import load_world_model
 
 
 @dataclass(frozen=True)

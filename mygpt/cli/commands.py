@@ -22,6 +22,7 @@ from mygpt.gpt import LanguageModel
 from mygpt.huggingface import find_folder, load_gpt2, save_gpt2
 from mygpt.inference import LAYERS
 from mygpt.inside.hooks import accuracy
+from mygpt.inside.world_models import KINDS, save_world_model, train_world_model
 from mygpt.sampling import generate_stream
 from mygpt.support.available_memory import TIMEOUT
 from mygpt.tokenizers import (
@@ -30,7 +31,6 @@ from mygpt.tokenizers import (
     load_tokenizer,
 )
 from mygpt.training import RECIPES
-from mygpt.world.models import KINDS, save_world_model, train_world_model
 
 TRAIN = """\
 train a model on a text, and save it with its tokenizer

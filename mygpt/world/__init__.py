@@ -1,1 +1,1 @@
-"""The small world: a text whose every fact is known, and models trained on it."""
+"""The small world: a text whose every fact is known."""

@@ -8,8 +8,8 @@ import pytest
 import torch
 
 from mygpt import explorers
+from mygpt.inside.world_models import load_world_model
 from mygpt.world.corpus import World
-from mygpt.world.models import load_world_model
 
 MEMORY, REWRITING = "chapters/10_memory.html", "chapters/11_rewriting.html"
 FIRST_LOAD_LIMIT = 1_000_000  # bytes, gzipped

@@ -15,7 +15,7 @@ from mygpt.explorers.live_model.weights import build_gpt
 from mygpt.gpt import GPT, GPTConfig
 from mygpt.inside import editing
 from mygpt.inside.editing import pointed_at
-from mygpt.world.models import SHIPPED, load_world_model
+from mygpt.inside.world_models import SHIPPED, load_world_model
 
 PROMPTS = 100
 REWRITING = {

@@ -30,9 +30,9 @@ from mygpt.inside.hooks import (
     record,
 )
 from mygpt.inside.null_models import NULLS, own_answers
+from mygpt.inside.world_models import KINDS, SHIPPED, WorldModel, load_world_model
 from mygpt.support.stored_runs import load_runs
 from mygpt.world.corpus import ANSWERS, RELATIONS, THINGS
-from mygpt.world.models import KINDS, SHIPPED, WorldModel, load_world_model
 from runs import memory as memory_runs
 from runs.memory import SEEDS, measured
 

@@ -11,10 +11,10 @@ from mygpt.checkpoint import checkpoints, digest, load_checkpoint
 from mygpt.cli import commands
 from mygpt.gpt import GPT, GPTConfig
 from mygpt.huggingface import save_gpt2
+from mygpt.inside.world_models import load_world_model, train_world_model
 from mygpt.modern import ModernGPT
 from mygpt.sampling import generate
 from mygpt.tokenizers import BPETokenizer, CharTokenizer, WordTokenizer
-from mygpt.world.models import load_world_model, train_world_model
 
 TEXT = "she sells sea shells by the sea shore. " * 20
 SMALL = [
@@ -278,7 +278,7 @@ def test_a_world_model_is_trained_and_saved(tmp_path, capsys, monkeypatch):
     out = tmp_path / "world-ordinary.safetensors"
     assert run("world-model", "ordinary", "--seed", 5, "--out", out, "--quiet") == 0
     assert "stories 0" in capsys.readouterr().out
-    monkeypatch.setattr("mygpt.world.models.FOLDER", tmp_path)
+    monkeypatch.setattr("mygpt.inside.world_models.FOLDER", tmp_path)
     made = short_training("ordinary", 5)
     back = load_world_model("ordinary")
     for name, tensor in made.model.state_dict().items():

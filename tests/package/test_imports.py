@@ -12,7 +12,7 @@ ORDER = [
     *("distributed.published_runs", "world.corpus", "data", "distributed.shards"),
     *("modern", "checkpoint", "training.config", "training.optimizers"),
     *("training.loop", "training", "distributed.training", "distributed", "sampling"),
-    *("huggingface", "inside.depth", "inside.hooks", "world.models", "world"),
+    *("huggingface", "inside.depth", "inside.hooks", "inside.world_models", "world"),
     *("inside.memory", "inside.editing", "inside.null_models", "inside.fresh_network"),
     *("inside.experiments", "inside", "check", "bare", "plots", "explorers"),
     *("distributed.launch", "cli.train", "cli.commands", "cli", "__main__"),

@@ -5,8 +5,8 @@ from jaxtyping import Bool
 from torch import Tensor
 
 from mygpt.inside.hooks import Changes, Prompts, final_logits
+from mygpt.inside.world_models import WorldModel
 from mygpt.world.corpus import ANSWERS, RELATIONS
-from mygpt.world.models import WorldModel
 
 COUNTRIES, PHRASINGS = len(ANSWERS) // len(RELATIONS), 4
 SHAPE = COUNTRIES, len(RELATIONS), PHRASINGS

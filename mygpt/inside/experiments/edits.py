@@ -19,9 +19,9 @@ from mygpt.inside.experiments.answers import (
 )
 from mygpt.inside.hooks import Prompts, final_logits, hidden, make_prompts, record
 from mygpt.inside.memory import contributions
+from mygpt.inside.world_models import WorldModel
 from mygpt.support.arguments import check_choice
 from mygpt.world.corpus import RELATIONS
-from mygpt.world.models import WorldModel
 
 Way = Callable[[WorldModel, Prompts, Tensor, Tensor], Tensor]
 

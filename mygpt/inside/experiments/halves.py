@@ -15,8 +15,8 @@ from mygpt.inside.hooks import (
     mean_at,
     memory_layers,
 )
+from mygpt.inside.world_models import WorldModel
 from mygpt.support.arguments import check_choice
-from mygpt.world.models import WorldModel
 
 HOW = ("zero", "mean", "class mean")
 LENGTHS = 4  # of stories, in turn (`WorldModel.stories`)

@@ -15,8 +15,8 @@ from mygpt.inside.memory import (
     triggers,
     values,
 )
+from mygpt.inside.world_models import WorldModel
 from mygpt.world.corpus import RELATIONS
-from mygpt.world.models import WorldModel
 
 NEURONS = 5  # chosen for a fact
 TOLD = 25  # triggers that are looked at

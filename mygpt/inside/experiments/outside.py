@@ -17,8 +17,8 @@ from mygpt.inside.fresh_network import (
 )
 from mygpt.inside.hooks import Prompts
 from mygpt.inside.null_models import dealt_answers
+from mygpt.inside.world_models import WorldModel
 from mygpt.world.corpus import ANSWERS, RELATIONS
-from mygpt.world.models import WorldModel
 
 QUIET = (0.3, 0.1, 0.05)  # loudness of further codes, against what the network reads
 FOLDS = 4  # of the countries; a new network learns three and is asked for the fourth

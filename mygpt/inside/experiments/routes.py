@@ -5,8 +5,8 @@ import torch
 from mygpt.inside.experiments.answers import EACH, share
 from mygpt.inside.hooks import Prompts, pattern
 from mygpt.inside.memory import logit_lens, patched
+from mygpt.inside.world_models import WorldModel
 from mygpt.world.corpus import ANSWERS
-from mygpt.world.models import WorldModel
 
 
 def lens(made: WorldModel, prompts: Prompts) -> dict[str, float]:

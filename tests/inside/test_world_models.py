@@ -5,7 +5,7 @@ import torch
 
 from mygpt.gpt import GPT
 from mygpt.inside.hooks import accuracy
-from mygpt.world.models import (
+from mygpt.inside.world_models import (
     SHIPPED,
     load_world_model,
     save_world_model,
@@ -49,7 +49,7 @@ def test_a_model_is_saved_in_sixteen_bits_and_comes_back_the_same(
     path = tmp_path / "world-ordinary.safetensors"
     save_world_model(made, "ordinary", 3, path)
     assert path.stat().st_size < 250_000
-    monkeypatch.setattr("mygpt.world.models.FOLDER", tmp_path)
+    monkeypatch.setattr("mygpt.inside.world_models.FOLDER", tmp_path)
     back = load_world_model("ordinary")
     assert back.words == made.words
     for one in (again, back):

@@ -2,7 +2,7 @@
 
 import math
 from collections import defaultdict
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from typing import Any
 
 import torch
@@ -40,7 +40,7 @@ class Muon(torch.optim.Optimizer):
 
     def __init__(
         self,
-        params,
+        params: Iterable[Tensor] | Iterable[dict[str, Any]],
         lr: float = 0.02,
         momentum: float = 0.95,
         steps: int = 5,
@@ -72,22 +72,22 @@ class Muon(torch.optim.Optimizer):
             by_shape = defaultdict(list)
             for p in group["params"]:
                 if p.grad is not None:
-                    by_shape[p.shape].append(p)
-            for (rows, columns), params in by_shape.items():
-                updates = [self._nesterov(p, group["momentum"]) for p in params]
-                updates = orthogonalise(torch.stack(updates), group["steps"])
+                    by_shape[p.shape].append((p, p.grad))
+            for (rows, columns), pairs in by_shape.items():
+                slopes = [self._nesterov(*pair, group["momentum"]) for pair in pairs]
+                updates = orthogonalise(torch.stack(slopes), group["steps"])
                 lr = group["lr"] * math.sqrt(max(1, rows / columns))
                 decay = lr * group["weight_decay"]
-                for p, update in zip(params, updates.unbind(), strict=True):
+                for (p, _), update in zip(pairs, updates.unbind(), strict=True):
                     p.mul_(1 - decay).sub_(update, alpha=lr)
         return loss
 
-    def _nesterov(self, p: Tensor, momentum: float) -> Tensor:
+    def _nesterov(self, p: Tensor, gradient: Tensor, momentum: float) -> Tensor:
         state = self.state[p]
         if not state:
             state["momentum"] = torch.zeros_like(p)
-        state["momentum"].mul_(momentum).add_(p.grad)
-        return p.grad.add(state["momentum"], alpha=momentum)
+        state["momentum"].mul_(momentum).add_(gradient)
+        return gradient.add(state["momentum"], alpha=momentum)
 
 
 def is_hidden_matrix(name: str, parameter: Tensor) -> bool:

@@ -98,8 +98,9 @@ def block(name: str, lines: list[str]) -> list[str]:
 
 def broken(line: str, width: int) -> list[str]:
     """Break a long line at spaces, and indent what follows."""
-    indent = " " * (len(line) - len(line.lstrip()) + 2)
-    return textwrap.wrap(line, width, subsequent_indent=indent, **WHOLE_WORDS)
+    start = " " * (len(line) - len(line.lstrip()))
+    indents = {"initial_indent": start, "subsequent_indent": f"{start}  "}
+    return textwrap.wrap(line.lstrip(), width, **indents, **WHOLE_WORDS)
 
 
 def wrapped(text: str, start: str = "") -> list[str]:

@@ -7,8 +7,8 @@ Fixtures for every browser test:
   with one reason.
 - `site_url`: the address of the site from `file://`, which allows less, and in the
   slow tests from `http://` too. `http_url` is the latter alone; `file_url` the former.
-- `open_page(address, width=1280, height=900, theme="light", javascript=True)`: a new
-  page on that address, in a profile of its own, loaded and with its fonts. Call it as
+- `open_page(address, width=1280, height=900, theme="light", javascript=True,
+  touch=False)`: a new page on that address, in a profile of its own, loaded and with its fonts. Call it as
   often as needed. The page has a `watch`, with what went wrong on it: `watch.foreign`
   (requests to other hosts), `watch.errors` (console errors, uncaught exceptions) and
   `watch.refused` (violations of the Content-Security-Policy); `watch.check()` fails
@@ -195,11 +195,20 @@ def page_opener(browser):
     def opener():
         contexts = []
 
-        def open_page(address, width=1280, height=900, theme="light", javascript=True):
+        def open_page(
+            address,
+            width=1280,
+            height=900,
+            theme="light",
+            javascript=True,
+            touch=False,
+        ):
             context = browser.new_context(
                 viewport={"width": width, "height": height},
                 color_scheme=theme,
                 java_script_enabled=javascript,
+                has_touch=touch,
+                is_mobile=touch,
             )
             contexts.append(context)
             page = context.new_page()

@@ -1,11 +1,19 @@
 // The book's own few lines on every page.
 "use strict";
 
+const BOXES = ".scrolls, .pst-scrollable-table-container, div.highlight > pre";
+
+/** The edge at which a box goes on looks cut.
+ * @type {(box: HTMLElement) => void} */
+function fadeEdge(box) {
+  box.classList.toggle("goes-on", box.scrollLeft + box.clientWidth < box.scrollWidth - 1);
+}
+
 // A box that scrolls is reached with the keyboard and has a name; one that does not is neither.
 function nameScrollers() {
-  const boxes = ".scrolls, .pst-scrollable-table-container, div.highlight > pre";
-  for (const box of /** @type {NodeListOf<HTMLElement>} */ (document.querySelectorAll(boxes))) {
+  for (const box of /** @type {NodeListOf<HTMLElement>} */ (document.querySelectorAll(BOXES))) {
     const scrolls = box.scrollWidth > box.clientWidth + 1;
+    fadeEdge(box);
     if (!scrolls) {
       for (const name of ["tabindex", "role", "aria-label"]) box.removeAttribute(name);
       continue;
@@ -21,9 +29,18 @@ if (location.protocol === "file:" && typeof DOCUMENTATION_OPTIONS !== "undefined
   DOCUMENTATION_OPTIONS.SHOW_SEARCH_SUMMARY = false;
 }
 
+/** @type {(hash: string) => HTMLElement | null} */
+function targetOf(hash) {
+  try {
+    return document.getElementById(decodeURIComponent(hash.slice(1)));
+  } catch {
+    return null; // a hash that is no text, such as #%%%
+  }
+}
+
 // A link into a folded solution opens it.
 function openTarget() {
-  const target = location.hash ? document.getElementById(decodeURIComponent(location.hash.slice(1))) : null;
+  const target = targetOf(location.hash);
   for (let fold = target?.closest("details"); fold; fold = fold.parentElement?.closest("details")) {
     fold.open = true;
   }
@@ -36,15 +53,29 @@ addEventListener("DOMContentLoaded", () => {
   new ResizeObserver(nameScrollers).observe(document.body);
   document.fonts.ready.then(nameScrollers);
   for (const fold of document.querySelectorAll("details")) fold.addEventListener("toggle", nameScrollers);
-});
-addEventListener("beforeprint", () => {
-  for (const fold of document.querySelectorAll("details")) fold.open = true;
+  document.addEventListener("scroll", ({ target }) => target instanceof HTMLElement && fadeEdge(target), true);
 });
 
-// A term of the glossary says what it means when it is pointed at or reached with the keyboard.
+// A chapter is printed as it is unfolded; this prints all of it.
+addEventListener("DOMContentLoaded", () => {
+  const line = document.querySelector(".launch-line");
+  if (!line || !document.querySelector("details.further")) return;
+  const button = Object.assign(document.createElement("button"), { type: "button", textContent: "print all of it" });
+  button.title = "With the second reading, solutions and sources. What is folded is not printed otherwise.";
+  line.append(" · ", button);
+  button.addEventListener("click", () => {
+    const folds = [...document.querySelectorAll("details")].filter((fold) => !fold.open);
+    for (const fold of folds) fold.open = true;
+    addEventListener("afterprint", () => folds.forEach((fold) => void (fold.open = false)), { once: true });
+    print();
+  });
+});
+
+// A term of the glossary says what it means when it is pointed at, tapped or reached with the keyboard.
 /** @type {{ link: HTMLElement; box: HTMLElement } | undefined} */
 let tip;
 let closing = 0;
+let touched = false; // whether the last pointer was a finger
 
 function hideMeaning() {
   clearTimeout(closing);
@@ -53,7 +84,7 @@ function hideMeaning() {
   tip = undefined;
 }
 
-/** @type {(link: HTMLElement) => void} */
+/** @type {(link: HTMLAnchorElement) => void} */
 function showMeaning(link) {
   if (tip?.link === link) {
     clearTimeout(closing);
@@ -65,6 +96,8 @@ function showMeaning(link) {
   box.id = "meaning";
   box.setAttribute("role", "tooltip");
   box.textContent = link.dataset.meaning ?? "";
+  if (touched)
+    box.append(" ", Object.assign(document.createElement("a"), { href: link.href, textContent: "Glossary" }));
   document.body.append(box);
   const line = link.getClientRects()[0];
   const left = Math.min(Math.max(8, line.left), document.documentElement.clientWidth - box.offsetWidth - 8);
@@ -83,12 +116,26 @@ function hideSoon() {
 }
 
 addEventListener("DOMContentLoaded", () => {
-  const terms = /** @type {NodeListOf<HTMLElement>} */ (document.querySelectorAll("a.term[data-meaning]"));
+  const terms = /** @type {NodeListOf<HTMLAnchorElement>} */ (document.querySelectorAll("a.term[data-meaning]"));
   for (const link of terms) {
     link.addEventListener("pointerenter", (event) => event.pointerType !== "touch" && showMeaning(link));
     link.addEventListener("pointerleave", hideSoon);
     link.addEventListener("focus", () => link.matches(":focus-visible") && showMeaning(link));
-    link.addEventListener("blur", hideMeaning);
+    link.addEventListener("blur", () => touched || hideMeaning());
+    link.addEventListener("click", (event) => {
+      if (!touched || tip?.link === link) return;
+      event.preventDefault();
+      showMeaning(link);
+    });
   }
 });
+addEventListener(
+  "pointerdown",
+  (event) => {
+    touched = event.pointerType === "touch";
+    const target = /** @type {Element} */ (event.target);
+    if (tip && !tip.box.contains(target) && !tip.link.contains(target)) hideMeaning();
+  },
+  true,
+);
 addEventListener("keydown", (event) => event.key === "Escape" && hideMeaning());

@@ -1,18 +1,6 @@
 import { axisHandle, choice } from "../kit/controls.mjs";
 import { cursorPlot, curveHint, curveTable, shownAmong } from "../kit/curves.mjs";
-import {
-  clamp,
-  extent,
-  fixed,
-  floats,
-  html,
-  linearTicks,
-  mount,
-  speaker,
-  store,
-  svg,
-  allViews,
-} from "../kit/drawing.mjs";
+import { clamp, extent, fixed, floats, html, linearTicks, mount, speaker, store, allViews } from "../kit/drawing.mjs";
 import { nearestIndex, padded, powerOfTen } from "../kit/picture.mjs";
 
 const DECIMALS = 4;
@@ -121,7 +109,7 @@ function headView(state) {
 function curvesView(state) {
   const { domain, indexOf, xText } = state;
   const handle = axisHandle("Position x", state.moveTo);
-  const plot = cursorPlot(state, indexOf, 5, handle.node);
+  const plot = cursorPlot(state, "position", indexOf, 5, handle.node);
   plot.node.append(handle.node);
   const hint = curveHint(
     state,
@@ -139,9 +127,9 @@ function curvesView(state) {
       {
         width,
         height,
-        margin: { left: 38, right: 14, top: 8, bottom: 50 },
+        margin: { left: 38, right: 14, top: 26, bottom: 50 },
         x: { domain, ticks: linearTicks(...domain, width / 56), strong: 0, label: "x", drop: 26 },
-        y: { domain: y, ticks: linearTicks(...y, height / 46), strong: 0 },
+        y: { domain: y, ticks: linearTicks(...y, height / 46), strong: 0, label: state.get("quantity") },
       },
       jumpOf(limits),
     );
@@ -174,7 +162,7 @@ function differenceView(state, difference, handle) {
   const { compare, domain, exponent } = state;
   /** @type {[string, Kit.Numbers][]} */
   const curves = [["ink", difference]];
-  const plot = cursorPlot(state, state.indexOf, 4.5, handle);
+  const plot = cursorPlot(state, "position", state.indexOf, 4.5, handle);
   const out = html("span", { class: "mygpt-number mygpt-difference" });
   const title = html(
     "p",
@@ -182,17 +170,17 @@ function differenceView(state, difference, handle) {
     html("span", {}, html("bdi", {}, compare[0]), " − ", html("bdi", {}, compare[1])),
     out,
   );
+  const label = exponent ? `difference × ${powerOfTen(exponent)}` : "difference";
   const draw = () => {
     const width = plot.node.clientWidth || state.width;
     const y = padded(extent([difference]) ?? [0, 1], 0.12);
     plot.draw(curves, {
       width,
-      height: exponent ? 164 : 150,
-      margin: { left: 38, right: 14, top: exponent ? 24 : 10, bottom: 22 },
+      height: 166,
+      margin: { left: 38, right: 14, top: 26, bottom: 22 },
       x: { domain, ticks: linearTicks(...domain, width / 52), strong: 0 },
-      y: { domain: y, ticks: linearTicks(...y, 5), strong: 0 },
+      y: { domain: y, ticks: linearTicks(...y, 5), strong: 0, label },
     });
-    if (exponent) plot.front.replaceChildren(svg("text", { x: 6, y: 13 }, `× ${powerOfTen(exponent)}`));
   };
   const drawCursor = () => {
     const text = differenceText(difference[state.at], exponent);

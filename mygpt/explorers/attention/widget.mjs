@@ -6,6 +6,7 @@ import {
   floats,
   hovering,
   html,
+  keeping,
   mount,
   softmax,
   speaker,
@@ -251,7 +252,7 @@ function mapView(state) {
   /** @type {(event: PointerEvent) => void} */
   const choose = (event) => state.write({ row: heat.under(event).row });
   /** @type {(handle: HTMLElement) => () => void} */
-  const follow = (handle) => dragging(heat.node, choose, handle);
+  const follow = (handle) => dragging(heat.node, choose, keeping(state, "row"), handle);
   return { node, legend: heat.legend, lay, paint, drawWeights, drawRow, follow };
 }
 

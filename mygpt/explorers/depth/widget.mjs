@@ -187,7 +187,7 @@ function curvesView(state) {
   /** @type {(x: number) => number} */
   const toLayer = (x) => nearestIndex(x, 0, 1, state.x.length);
   const handle = axisHandle("Layer", (layer) => state.moveTo(layer));
-  const plot = cursorPlot(state, toLayer, 5, handle.node);
+  const plot = cursorPlot(state, "layer", toLayer, 5, handle.node);
   plot.node.append(handle.node);
   const hint = curveHint(state, plot, layerText, numberText);
   const draw = () => {

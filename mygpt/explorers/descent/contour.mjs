@@ -1,6 +1,6 @@
 // Two weights: lines of equal loss with the steps as seen from above, and the line that they make.
 
-import { dragging, fixed, html, linearTicks, svg } from "../kit/drawing.mjs";
+import { dragging, fixed, html, keeping, linearTicks, svg } from "../kit/drawing.mjs";
 import { STRIDE, axisName, pathThrough, startHandle, stepMarks } from "./marks.mjs";
 import { EXAMPLES, twoWeights, valley } from "./steps.mjs";
 import { LIMITS, sentenceOf } from "./words.mjs";
@@ -54,7 +54,8 @@ function sideHandle(state, plot) {
   const choose = (w2) => state.moveTo(state.start[0], w2);
   const [low, high] = LIMITS[1];
   const part = valueSlider(node, { label: "Start w₂", low, high, step: STRIDE, choose });
-  const stop = dragging(node, (event) => choose(plot.axes.scaleY.invert(plot.pointerY(event))), node);
+  const aim = (/** @type {PointerEvent} */ event) => choose(plot.axes.scaleY.invert(plot.pointerY(event)));
+  const stop = dragging(node, aim, keeping(state, "start"), node);
   const show = () => {
     const w2 = state.start[1];
     const { left, scaleY } = plot.axes;
@@ -105,7 +106,7 @@ function landscape(state) {
   /** @type {(event: PointerEvent) => void} */
   const aim = (event) =>
     state.moveTo(plot.axes.scaleX.invert(plot.pointerX(event)), plot.axes.scaleY.invert(plot.pointerY(event)));
-  const undo = [plot.root, ring].map((part) => dragging(part, aim, handle.node));
+  const undo = [plot.root, ring].map((part) => dragging(part, aim, keeping(state, "start"), handle.node));
   return { node: panel("Loss by w₁ and w₂", plot), lay, draw, stop: [...undo, side.stop] };
 }
 

@@ -1,6 +1,6 @@
 // One weight: its loss as a curve, with its slope where the weight stands.
 
-import { clamp, dragging, linearTicks } from "../kit/drawing.mjs";
+import { clamp, dragging, keeping, linearTicks } from "../kit/drawing.mjs";
 import { axisName, isFar, startHandle, stepMarks } from "./marks.mjs";
 import { EXAMPLE, oneWeight } from "./steps.mjs";
 import { LIMITS, sentenceOf } from "./words.mjs";
@@ -73,6 +73,6 @@ export function curveView(state) {
     about: `One example, x = ${x} and y = ${y}: the loss is (${x}w − ${y})². Drag the start.`,
     lay,
     draw,
-    stop: [dragging(plot.root, aim, handle.node)],
+    stop: [dragging(plot.root, aim, keeping(state, "start"), handle.node)],
   };
 }

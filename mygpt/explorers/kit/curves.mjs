@@ -3,7 +3,7 @@
 // `hovered` index and the `width`; `quantity` and `visible` are traits.
 
 import { tick } from "./controls.mjs";
-import { dragging, hovering, html, svg, tooltip } from "./drawing.mjs";
+import { dragging, hovering, html, keeping, svg, tooltip } from "./drawing.mjs";
 import { linePath, markerPath, picture, readings, sample } from "./picture.mjs";
 
 /** The places of the curves that the reader has ticked, and their numbers.
@@ -12,9 +12,9 @@ export function shownAmong(lists, { names, get }) {
   return [...lists.entries()].filter(([i]) => get("visible").includes(names[i]));
 }
 
-/** A picture of curves, each [its mark, its numbers], with a cursor that a held pointer moves.
- * @type {(state: Kit.CurveState, indexOf: (x: number) => number, radius: number, handle: HTMLElement) => Kit.CursorPlot} */
-export function cursorPlot(state, indexOf, radius, handle) {
+/** A picture of curves, each [its mark, its numbers], with a cursor, a trait, that a held pointer moves.
+ * @type {(state: Kit.CurveState, trait: string, indexOf: (x: number) => number, radius: number, handle: HTMLElement) => Kit.CursorPlot} */
+export function cursorPlot(state, trait, indexOf, radius, handle) {
   const plot = /** @type {Kit.CursorPlot} */ (picture());
   /** @type {Kit.CursorPlot["under"]} */
   const under = (event) => indexOf(plot.axes.scaleX.invert(plot.pointerX(event)));
@@ -46,7 +46,7 @@ export function cursorPlot(state, indexOf, radius, handle) {
         ),
     );
   };
-  const stop = dragging(plot.root, (event) => state.moveTo(under(event)), handle);
+  const stop = dragging(plot.root, (event) => state.moveTo(under(event)), keeping(state, trait), handle);
   return Object.assign(plot, { under, draw, drawCursor, stop });
 }
 

@@ -142,25 +142,72 @@ export function titled(text, node = html("bdi")) {
   return node;
 }
 
-/** Calls `move` with the event while a pointer is held down on `node`; returns an undo function.
- * @type {(node: HTMLElement | SVGElement, move: (event: PointerEvent) => void, focus?: HTMLElement) => () => void} */
-export function dragging(node, move, focus) {
-  /** @type {number | null} */
+/** What takes some traits back to what they are when it is called.
+ * @type {(state: { get(trait: any): any; write(changes: any): void }, ...traits: string[]) => () => () => void} */
+export const keeping =
+  ({ get, write }, ...traits) =>
+  () => {
+    const kept = Object.fromEntries(traits.map((trait) => [trait, get(trait)]));
+    return () => write(kept);
+  };
+
+const FINGER = 8; // pixels that a finger goes before it drags
+
+/** What a finger wants that came down at `from`: as long as it has hardly moved, nothing yet.
+ * @type {(from: PointerEvent, now: PointerEvent, free: boolean) => "drag" | "scroll" | ""} */
+function wish(from, now, free) {
+  const [x, y] = [now.clientX - from.clientX, now.clientY - from.clientY].map(Math.abs);
+  if (Math.hypot(x, y) < FINGER) return "";
+  return free || x > y ? "drag" : "scroll";
+}
+
+/**
+ * Calls `move` with the event while a pointer is held down on `node`; returns an undo function. A mouse acts
+ * at once. A finger acts when it is lifted where it came down, and drags once it has gone sideways; before
+ * that the page may scroll. Where the style leaves the page no touch at all, it drags in any direction.
+ * `keep()` returns what takes a drag back that the browser breaks off.
+ * @type {(node: HTMLElement | SVGElement, move: (event: PointerEvent) => void, keep: () => () => void, focus?: HTMLElement) => () => void}
+ */
+export function dragging(node, move, keep, focus) {
+  /** @type {{ id: number; from: PointerEvent; free: boolean; width: number; undo: (() => void) | null } | null} */
   let held = null;
   /** @type {(event: PointerEvent) => void} */
-  const down = (event) => {
-    if (event.button !== 0) return;
-    held = event.pointerId;
-    node.setPointerCapture(held);
+  const begin = (event) => {
+    if (!held) return;
+    held.undo = keep();
+    node.setPointerCapture(held.id);
     move(event);
+  };
+  const breakOff = () => {
+    held?.undo?.();
+    held = null;
+  };
+  /** @type {(event: PointerEvent) => void} */
+  const down = (event) => {
+    if (held) breakOff(); // a second finger
+    if (event.button !== 0 || !event.isPrimary) return;
+    const free = getComputedStyle(/** @type {Element} */ (event.target)).touchAction === "none";
+    held = { id: event.pointerId, from: event, free, width: node.getBoundingClientRect().width, undo: null };
+    if (event.pointerType === "mouse") begin(event);
   };
   /** @type {(event: PointerEvent) => void} */
   const moved = (event) => {
-    if (event.pointerId === held) move(event);
+    if (!held || event.pointerId !== held.id) return;
+    const { from, free, width, undo } = held;
+    const wanted = undo ? "drag" : wish(from, event, free);
+    if (wanted === "scroll" || width !== node.getBoundingClientRect().width) held = null;
+    else if (undo) move(event);
+    else if (wanted) begin(event);
   };
   /** @type {(event: PointerEvent) => void} */
   const up = (event) => {
-    if (event.pointerId === held) held = null;
+    if (event.pointerId !== held?.id) return;
+    if (!held.undo) move(event);
+    held = null;
+  };
+  /** @type {(event: PointerEvent) => void} */
+  const lost = (event) => {
+    if (event.pointerId === held?.id) breakOff();
   };
   /** @type {(event: Event) => void} */
   const hand = (event) => {
@@ -168,7 +215,14 @@ export function dragging(node, move, focus) {
     focus?.focus({ preventScroll: true });
   };
   /** @type {Record<string, (event: any) => void>} */
-  const listeners = { pointerdown: down, pointermove: moved, pointerup: up, pointercancel: up, mousedown: hand };
+  const listeners = {
+    pointerdown: down,
+    pointermove: moved,
+    pointerup: up,
+    pointercancel: lost,
+    lostpointercapture: lost,
+    mousedown: hand,
+  };
   for (const [type, listener] of Object.entries(listeners)) node.addEventListener(type, listener);
   return () => {
     for (const [type, listener] of Object.entries(listeners)) node.removeEventListener(type, listener);
@@ -240,7 +294,7 @@ export function allViews(state, ...views) {
   return /** @type {any} */ (views.map((view) => view(state)));
 }
 
-/** Says a sentence to screen readers once the reader has rested for a moment.
+/** Says a sentence to screen readers once the reader has rested for a moment, and takes it away later.
  * @type {() => { node: HTMLElement; say(sentence: string): void; stop(): void }} */
 export function speaker() {
   const node = html("p", { class: "mygpt-unseen", role: "status" });
@@ -250,6 +304,7 @@ export function speaker() {
     clearTimeout(timer);
     timer = setTimeout(() => {
       node.textContent = sentence;
+      timer = setTimeout(() => node.replaceChildren(), 20_000);
     }, 600);
   };
   return { node, say, stop: () => clearTimeout(timer) };
@@ -270,6 +325,27 @@ export async function copyLink(hash) {
   } catch {
     return "The link is in the address bar.";
   }
+}
+
+/**
+ * Follows the state in the page's address: `take(hash)` returns whether the hash is meant for this explorer, and
+ * throws why it cannot be used, which `tell` says; the explorer then comes into view. Returns an undo function.
+ * @type {(root: Element, take: (hash: string) => boolean, tell: (note: string) => void) => () => void}
+ */
+export function followLinks(root, take, tell) {
+  const show = () => root.scrollIntoView();
+  const follow = () => {
+    try {
+      if (!take(location.hash)) return;
+    } catch (error) {
+      tell(`The link was not used: ${/** @type {Error} */ (error).message}.`);
+    }
+    show();
+    if (document.readyState !== "complete") addEventListener("load", show, { once: true });
+  };
+  addEventListener("hashchange", follow);
+  requestAnimationFrame(follow); // once it is in the page
+  return () => removeEventListener("hashchange", follow);
 }
 
 /** Calls `pause` when the explorer is no longer seen; returns an undo function.

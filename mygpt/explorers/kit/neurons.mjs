@@ -2,7 +2,7 @@
 // `ranked` at the chosen token, the `hovered` cell and the `width`; `token` and `neuron` are traits.
 
 import { axisHandle, button, control } from "./controls.mjs";
-import { dragging, fixed, hovering, html, linearTicks, titled, tooltip } from "./drawing.mjs";
+import { dragging, fixed, hovering, html, keeping, linearTicks, titled, tooltip } from "./drawing.mjs";
 import { heatmap, rowLabels } from "./heat.mjs";
 
 /** For each neuron its pairs { text, number }, from the packed places and numbers.
@@ -124,7 +124,7 @@ export function neuronMap(state, { textAt, beside = [], over = [] }) {
   /** @type {(other: HTMLElement) => () => void} */
   const follow = (other) => {
     const held = neurons > 1 ? handle.node : other;
-    return dragging(heat.node, (event) => choose(heat.under(event)), held);
+    return dragging(heat.node, (event) => choose(heat.under(event)), keeping(state, "token", "neuron"), held);
   };
   return { node, heat, fill, lay, paint, drawToken, drawNeuron, drawHint, follow };
 }

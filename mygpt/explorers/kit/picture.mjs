@@ -218,6 +218,7 @@ export function picture() {
       const under = { x: (left + right) / 2, y: height - 4, "text-anchor": "middle" };
       lines.push(text({ class: "mygpt-axis-name", ...under }, x.label));
     }
+    if (y.label) lines.push(text({ x: 0, y: top - 12 }, y.label));
     grid.replaceChildren(...lines);
     return { scaleX, scaleY, left, right, top, bottom };
   }

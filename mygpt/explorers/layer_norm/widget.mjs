@@ -5,6 +5,7 @@ import {
   dragging,
   fixed,
   html,
+  keeping,
   linearTicks,
   mount,
   speaker,
@@ -271,7 +272,8 @@ function gripsView(state, panel) {
       values[i] = rounded;
       write({ values });
     };
-    const node = html("div", { class: "mygpt-grip" });
+    const hold = html("span", { class: "mygpt-hold" });
+    const node = html("div", { class: "mygpt-grip" }, hold);
     const part = valueSlider(node, { label: `Channel ${i}`, low: -limit, high: limit, step: 0.1, choose });
     const stop = dragging(
       node,
@@ -280,9 +282,10 @@ function gripsView(state, panel) {
         const box = panel.plot.root.getBoundingClientRect();
         choose(panel.marks.frame.scaleY.invert(((event.clientY - box.top) * HEIGHT) / (box.height || 1)));
       },
+      keeping(state, "values"),
       node,
     );
-    return { ...part, stop };
+    return { ...part, hold, stop };
   });
   panel.plot.node.append(...grips.map(({ node }) => node));
   const lay = () => {
@@ -298,9 +301,10 @@ function gripsView(state, panel) {
     );
   };
   const draw = () =>
-    get("values").forEach((number, i) =>
-      grips[i].show(number, `${signed(number)}, normalised ${four(state.norm.normalised[i])}`),
-    );
+    get("values").forEach((number, i) => {
+      grips[i].show(number, `${signed(number)}, normalised ${four(state.norm.normalised[i])}`);
+      grips[i].hold.style.top = `${50 - (50 * number) / limit}%`;
+    });
   return { lay, draw, stop: grips.map(({ stop }) => stop) };
 }
 

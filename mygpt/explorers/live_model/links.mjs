@@ -19,8 +19,12 @@ export function toLink(state) {
 export function fromLink(hash) {
   if (!hash.startsWith(LINK)) return undefined;
   const letters = hash.slice(LINK.length).replaceAll("-", "+").replaceAll("_", "/");
-  const bytes = Uint8Array.from(atob(letters), (letter) => letter.charCodeAt(0));
-  return JSON.parse(new TextDecoder("utf-8", { fatal: true }).decode(bytes));
+  try {
+    const bytes = Uint8Array.from(atob(letters), (letter) => letter.charCodeAt(0));
+    return JSON.parse(new TextDecoder("utf-8", { fatal: true }).decode(bytes));
+  } catch {
+    throw new Error("it is damaged");
+  }
 }
 
 /**
@@ -92,8 +96,8 @@ export function checksum(bytes) {
   return sum >>> 0;
 }
 
-/** What makes a link of the state, and takes the one in the address.
- * @type {(state: LiveModel.State, model: Kit.Model<LiveModel.Traits>) => { copy(): void; take(): void }} */
+/** What makes a link of the state, and takes the one in a hash.
+ * @type {(state: LiveModel.State, model: Kit.Model<LiveModel.Traits>) => { copy(): void; take(hash: string): boolean }} */
 export function stateLinks(state, model) {
   const of = checksum(model.get("weights"));
   const { places, longest, blocks, layers, neurons } = state;
@@ -104,26 +108,19 @@ export function stateLinks(state, model) {
     const [prompt, layer, neuron, edits] = [get("prompt"), get("layer"), get("neuron"), get("edits")];
     tell(state, await copyLink(toLink({ of, prompt, layer, neuron, token: tokenOf(state), edits })));
   }
-  function take() {
-    try {
-      const given = fromLink(location.hash);
-      if (given === undefined) return;
-      const other = given?.of !== undefined && given.of !== of;
-      if (other && document.querySelectorAll(".mygpt-live-model").length > 1) return;
-      if (other) throw new Error("it is for another model");
-      const { prompt, ...rest } = checkedState(given, known);
-      typePrompt(state, prompt);
-      state.write(rest);
-      state.note = "";
-      state.redraw.note();
-    } catch (thrown) {
-      const error = /** @type {Error} */ (thrown);
-      const cause =
-        error instanceof SyntaxError || error.name === "InvalidCharacterError" || error instanceof TypeError
-          ? "it is damaged"
-          : error.message;
-      tell(state, `The link was not used: ${cause}.`);
-    }
+  /** @type {(hash: string) => boolean} */
+  function take(hash) {
+    const given = fromLink(hash);
+    if (given === undefined) return false;
+    const other = given?.of !== undefined && given.of !== of;
+    if (other && document.querySelectorAll(".mygpt-live-model").length > 1) return false;
+    if (other) throw new Error("it is for another model");
+    const { prompt, ...rest } = checkedState(given, known);
+    typePrompt(state, prompt);
+    state.write(rest);
+    state.note = "";
+    state.redraw.note();
+    return true;
   }
   return { copy, take };
 }

@@ -1,4 +1,4 @@
-import { html, mount, speaker, allViews } from "../kit/drawing.mjs";
+import { allViews, followLinks, html, mount, speaker } from "../kit/drawing.mjs";
 import { themed } from "../kit/heat.mjs";
 import { coverView } from "./cover.mjs";
 import { editsView, factsView, partsView } from "./edits.mjs";
@@ -17,6 +17,7 @@ import {
   readFacts,
   readLayer,
   readToken,
+  tell,
   typePrompt,
 } from "./state.mjs";
 
@@ -148,7 +149,7 @@ function render({ model, el }) {
     voice.node,
   );
   drawn.edits();
-  const takeDown = mount({
+  return mount({
     model,
     el,
     root,
@@ -156,9 +157,7 @@ function render({ model, el }) {
       views.map.follow(),
       themed(views.map.paint),
       voice.stop,
-      () => {
-        if (links) removeEventListener("hashchange", links.take);
-      },
+      ...(links ? [followLinks(root, links.take, (note) => tell(state, note))] : []),
     ],
     listeners: Object.fromEntries(
       TRAITS.map((trait) => [
@@ -175,11 +174,6 @@ function render({ model, el }) {
       drawn.width();
     },
   });
-  if (links) {
-    addEventListener("hashchange", links.take);
-    links.take();
-  }
-  return takeDown;
 }
 
 export default { render };

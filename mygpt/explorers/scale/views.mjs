@@ -91,6 +91,7 @@ export function memoryView(state) {
     [need.textContent, rest.textContent] = title;
     const [all, has] = [total(parts), run.device.memory];
     const most = Math.max(all, has) * 1.02;
+    const line = (has / most) * state.width;
     bar.draw(
       PARTS.map(([mark, name]) => ({
         mark,
@@ -100,8 +101,9 @@ export function memoryView(state) {
       most,
       state.width,
       memoryLabel(run),
+      line,
     );
-    for (const one of limit) one.setAttribute("d", `M${(has / most) * state.width} -4V34`);
+    for (const one of limit) one.setAttribute("d", `M${line} -4V34`);
     bar.node.append(...limit);
     PARTS.forEach((part, i) => {
       table.cells[i].bytes.textContent = bytesText(parts[part[1]]);

@@ -13,6 +13,7 @@ import {
   figures,
   leastText,
   limitText,
+  many,
   settingText,
   shownNumber,
   splitText,
@@ -220,12 +221,27 @@ function settingsView(state, tell) {
   return { node, draw: (run) => kept.show(run.kept), reset };
 }
 
+/** What is said where something typed has no answer, and the last answer stays in sight.
+ * @type {(state: Scale.State) => { node: HTMLElement; show(wrong: string): void }} */
+function stillView(state) {
+  const node = html("p", { class: "mygpt-still", hidden: true });
+  const show = (/** @type {string} */ wrong) => {
+    node.hidden = wrong === "";
+    node.textContent = `Below is still the answer for ${many(state.run().devices, "device")}.`;
+  };
+  return { node, show };
+}
+
 /** @type {(given: Kit.Given<Scale.Traits>) => () => void} */
 function render({ model, el }) {
   const state = scaleState(model);
   const voice = speaker();
+  const still = stillView(state);
   /** @type {(wrong: string) => void} */
-  const tell = (wrong) => voice.say(wrong || `${limitText(state.run())} ${figures(state.run())[0].join(": ")}.`);
+  const tell = (wrong) => {
+    still.show(wrong);
+    voice.say(wrong || `${limitText(state.run())} ${figures(state.run())[0].join(": ")}.`);
+  };
   const [presets, devices, settings] = [presetsView(state), devicesView(state, tell), settingsView(state, tell)];
   const [sentence, numbers, memory] = [textView("mygpt-sentence", limitText), figuresView(), memoryView(state)];
   const [least, plot, counted, setting] = [
@@ -238,6 +254,7 @@ function render({ model, el }) {
     "div",
     { class: "mygpt-explorer mygpt-scale", role: "group", "aria-label": "Explorer of a training run" },
     html("div", { class: "mygpt-controls" }, presets.node, devices.node, settings.node),
+    still.node,
     ...[sentence, numbers, memory, least, plot, counted, publishedView(state), setting].map(({ node }) => node),
     voice.node,
   );

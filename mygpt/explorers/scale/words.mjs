@@ -117,7 +117,7 @@ export function range([least, most], text) {
 }
 
 /** @type {(number: number, noun: string) => string} */
-const many = (number, noun) => `${exact(number)} ${noun}${number === 1 ? "" : "s"}`;
+export const many = (number, noun) => `${exact(number)} ${noun}${number === 1 ? "" : "s"}`;
 
 /** The number that a field shows of a trait's, and the trait's of what is typed.
  * @type {(field: Pick<Scale.Field, "unit">, number: number) => number} */

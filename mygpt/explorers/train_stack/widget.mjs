@@ -1,5 +1,5 @@
 import { button, choice, control, stepper, tick } from "../kit/controls.mjs";
-import { copyLink, html, mount, speaker, store, unseen, allViews } from "../kit/drawing.mjs";
+import { copyLink, followLinks, html, mount, speaker, store, unseen, allViews } from "../kit/drawing.mjs";
 import { themed } from "../kit/heat.mjs";
 import { MAX_STEPS } from "./course.mjs";
 import { gradientView, lossesView, planeView, signalView } from "./pictures.mjs";
@@ -210,8 +210,8 @@ function picturesView(state) {
   };
 }
 
-/** What makes a link of the settings, and takes the one in the address.
- * @type {(state: TrainStack.State, root: () => HTMLElement, tell: (note: string) => void) => { copy(): void; take(): void }} */
+/** What makes a link of the settings, and takes the one in a hash.
+ * @type {(state: TrainStack.State, root: () => HTMLElement, tell: (note: string) => void) => { copy(): void; take(hash: string): boolean }} */
 function stackLinks(state, root, tell) {
   const copy = async () =>
     tell(
@@ -222,17 +222,14 @@ function stackLinks(state, root, tell) {
         ),
       ),
     );
-  const take = () => {
-    if (document.querySelector(".mygpt-train-stack") !== root()) return;
-    try {
-      const given = linkedSettings(location.hash);
-      if (!given) return;
-      const [left, right = {}] = given.settings;
-      state.change({ task: given.task, left, right });
-    } catch (error) {
-      tell(`The link was not used: ${/** @type {Error} */ (error).message}.`);
-    }
-    root().scrollIntoView();
+  /** @type {(hash: string) => boolean} */
+  const take = (hash) => {
+    if (document.querySelector(".mygpt-train-stack") !== root()) return false;
+    const given = linkedSettings(hash);
+    if (!given) return false;
+    const [left, right = {}] = given.settings;
+    state.change({ task: given.task, left, right });
+    return true;
   };
   return { copy, take };
 }
@@ -306,9 +303,7 @@ function render({ model, el }) {
       themed(() => views.repaint()),
       run.stop,
       voice.stop,
-      () => {
-        if (links) removeEventListener("hashchange", links.take);
-      },
+      ...(links ? [followLinks(root, links.take, tell)] : []),
     ],
     listeners: { task: begin, left: begin, right: begin, steps: follow },
     layout: (width) => {
@@ -318,10 +313,6 @@ function render({ model, el }) {
     },
   });
   run.reach(stepsOf(state.get("steps")));
-  if (links) {
-    addEventListener("hashchange", links.take);
-    requestAnimationFrame(links.take); // once it is in the page
-  }
   return takeDown;
 }
 

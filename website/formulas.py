@@ -8,11 +8,12 @@ from pathlib import Path
 import quickjs
 from docutils import nodes
 from sphinx.application import Sphinx
+from sphinx.transforms.post_transforms import SphinxPostTransform
 from sphinx.util import logging
 from sphinx.util.math import get_node_equation_number
 from sphinx.writers.html5 import HTML5Translator
 
-from website.builders import PAPER
+from website.builders import PAPER, SCREENS
 
 KATEX = Path(__file__).parent / "katex"
 LOGGER = logging.getLogger(__name__)
@@ -22,6 +23,10 @@ INNER_FORM = {"align": "aligned", "gather": "gathered", "alignat": "alignedat"}
 # KaTeX applies a function to nothing where its name ends an index, as in p_{\max}: the
 # index would have two parts, which is one too many for its parent.
 IDLE = re.compile("<mo>\u2061</mo>(?=</m(?:sub|sup|subsup|under|over)>)")
+
+# What is not parted from a formula before it or behind it.
+OPENING = re.compile(r"[(\[“‘±−-]+$")
+CLOSING = re.compile(r"^[)\].,:;!?”’%-]+")
 
 # quickjs cannot return a rope string; joining makes it flat.
 RENDER = """
@@ -78,6 +83,48 @@ def _typeset_or_warn(
         return f"<code>{escape(tex)}</code>"
 
 
+class beside_formula(nodes.General, nodes.TextElement):
+    """A formula with the signs around it, from which no line break parts it."""
+
+
+class KeepPunctuation(SphinxPostTransform):
+    """Keeps a full stop, comma or bracket on the line of the formula beside it."""
+
+    default_priority = 900
+    builders = SCREENS
+
+    def run(self, **kwargs) -> None:
+        for formula in list(self.document.findall(nodes.math)):
+            place = formula.parent.index(formula)
+            before, after = (
+                formula.parent[i] if 0 <= i < len(formula.parent) else None
+                for i in (place - 1, place + 1)
+            )
+            opened, closed = signs_at(before, OPENING), signs_at(after, CLOSING)
+            if not opened and not closed:
+                continue
+            kept = beside_formula("", opened, formula.deepcopy(), nodes.Text(closed))
+            formula.replace_self(kept)
+
+
+def signs_at(node: nodes.Node | None, pattern: re.Pattern) -> str:
+    """Take the signs that a text has at the formula's side."""
+    found = pattern.search(node.astext()) if isinstance(node, nodes.Text) else None
+    if not found:
+        return ""
+    text = node.astext()
+    node.parent.replace(node, nodes.Text(text[: found.start()] + text[found.end() :]))
+    return found[0]
+
+
+def visit_beside(self: HTML5Translator, node: beside_formula) -> None:
+    self.body.append('<span class="beside-formula">')
+
+
+def depart_beside(self: HTML5Translator, node: beside_formula) -> None:
+    self.body.append("</span>")
+
+
 def visit_inline(self: HTML5Translator, node: nodes.math) -> None:
     self.body.append(_typeset_or_warn(self, node, node.astext(), display=False))
     raise nodes.SkipNode
@@ -110,4 +157,6 @@ def add_styles(
 
 def setup(app: Sphinx) -> None:
     app.add_html_math_renderer("katex", (visit_inline, None), (visit_block, None))
+    app.add_node(beside_formula, html=(visit_beside, depart_beside))
+    app.add_post_transform(KeepPunctuation)
     app.connect("html-page-context", add_styles)

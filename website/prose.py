@@ -13,6 +13,8 @@ from website.builders import SCREENS
 SOURCED = re.compile(r"(?P<number>.+?)\s*<(?P<key>[^<>\s]+)>")
 ERROR_LINE = re.compile(r"[A-Za-z_][\w.]*(Error|Exception|Warning|Interrupt)\b")
 SETUP_LABEL = "Setup: finds the book's package"
+DEFINED = re.compile(r"^(?:class|def) (\w+)|^(\w+)(?:, \w+)* = ", re.M)
+LONGEST = 60  # letters of a fold's name
 
 
 class fold(nodes.General, nodes.Element):
@@ -97,8 +99,30 @@ def last_words(traceback: str) -> str:
     return "\n".join(lines[said[-1] :]) if said else lines[-1]
 
 
+def name_of_code(cell: nodes.container) -> str:
+    """Name a fold of code by its figure, its output, or what it defines."""
+    figure = cell["cell_metadata"].get("mystnb", {}).get("figure", {})
+    if caption := figure.get("caption"):
+        return f"Code of the figure: {cut(caption)}"
+    printed = cell.children[1:] and cell.children[1].astext().strip()
+    if printed:
+        return f"Code of the output: {cut(printed)}"
+    found = DEFINED.findall(cell.children[0].astext())
+    names = dict.fromkeys(function or variable for function, variable in found)
+    return f"Code: {cut(', '.join(names))}" if names else "Code"
+
+
+def cut(text: str) -> str:
+    """Return the first line, or as many words of it as fit."""
+    words = text.splitlines()[0].split()
+    line = ""
+    while words and len(line) + len(words[0]) < LONGEST:
+        line += " " + words.pop(0)
+    return line.strip() + (" …" if words else "")
+
+
 def mark_cells(app: Sphinx, doctree: nodes.document) -> None:
-    """Fold the setup cell; shorten tracebacks; say which outputs vary by machine."""
+    """Name and fold cells; shorten tracebacks; say which outputs vary by machine."""
     for cell in list(
         doctree.findall(NodeMatcher(nodes.container, nb_element="cell_code"))
     ):
@@ -107,6 +131,9 @@ def mark_cells(app: Sphinx, doctree: nodes.document) -> None:
             cell.attributes.update(
                 hide_mode="all", prompt_show=SETUP_LABEL, prompt_hide=SETUP_LABEL
             )
+        elif cell.get("hide_mode") in ("input", "all"):
+            name = name_of_code(cell)
+            cell.attributes.update(prompt_show=name, prompt_hide=name)
         for block in cell.findall(nodes.literal_block):
             if "traceback" in block["classes"]:
                 block.rawsource = last_words(block.astext())

@@ -4,6 +4,7 @@ The heading becomes the summary. Its id moves to an empty element inside, so tha
 to it opens the section.
 """
 
+from bs4 import BeautifulSoup
 from docutils import nodes
 from sphinx.application import Sphinx
 from sphinx.transforms.post_transforms import SphinxPostTransform
@@ -76,8 +77,28 @@ def depart_anchor(self, node: further_anchor) -> None:
     self.body.append("</div>\n")
 
 
+def nest_contents(
+    app: Sphinx, pagename: str, templatename: str, context: dict, doctree
+) -> None:
+    """Put the second reading's sections under one entry of the page's contents."""
+    anchors = list(doctree.findall(further_anchor)) if doctree else []
+    links = {f"#{name}" for anchor in anchors for name in anchor["ids"]}
+    contents = BeautifulSoup(context.get("toc", ""), "html.parser")
+    entries = [a.parent for a in contents.find_all("a", href=lambda to: to in links)]
+    if not entries:
+        return
+    entry, inner = contents.new_tag("li"), contents.new_tag("ul")
+    link = contents.new_tag("a", href=entries[0].a["href"], **{"class": "reference"})
+    link.string = "Second reading"
+    entries[0].insert_before(entry)
+    entry.extend([link, inner])
+    inner.extend(one.extract() for one in entries)
+    context["toc"] = str(contents)
+
+
 def setup(app: Sphinx) -> None:
     app.add_node(further, html=(visit_further, depart_further))
     app.add_node(further_title, html=(visit_title, depart_title))
     app.add_node(further_anchor, html=(visit_anchor, depart_anchor))
     app.add_post_transform(FoldSecondReading)
+    app.connect("html-page-context", nest_contents)

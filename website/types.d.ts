@@ -25,6 +25,6 @@ declare const Search: {
   _index: Site.Index;
   _performSearch(query: string, words: Set<string>, ...more: unknown[]): Site.Result[];
   _parseQuery(query: string): [string, Set<string>, Set<string>, Set<string>, ...unknown[]];
-  htmlToText(source: string, anchor?: string): string;
+  makeSearchSummary(source: string, keywords: Set<string>, anchor?: string): HTMLElement | null;
 };
 declare let Stemmer: new () => { stemWord(word: string): string };

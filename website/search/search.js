@@ -2,6 +2,7 @@
 "use strict";
 (() => {
   const MOST = 50; // results, the best of them
+  const FOUND = "Search finished, found ${resultCount} page(s) matching the search query."; // Sphinx's words
   const CLAIM = 12; // a claim's heading counts for no more than the text of the section that explains it
 
   // Names of code and letters are not English: they have no stem (as in search_words.py).
@@ -103,6 +104,8 @@
       results = inParts(query, ...terms);
       Search._index = whole;
     }
+    Documentation.TRANSLATIONS[FOUND] =
+      results.length > MOST ? `The best ${MOST} of ${results.length} places` : "Places found: ${resultCount}";
     return results.slice(-MOST); // the best come last
   };
 
@@ -115,20 +118,46 @@
     return parsed;
   };
 
-  // An excerpt: of a folded section, not of the empty place in it where links lead; formulas once.
+  // An excerpt: of a term its definition, else the sentence with most of the words, of this section alone.
+  const BLOCKS = "p, li, td, figcaption, summary, pre";
+  const PARTS = "section, details.further, .exercise, .solution";
   const parsed = new Map();
-  Search.htmlToText = (source, anchor) => {
+  /** @type {(source: string) => Document} */
+  function pageOfSource(source) {
     if (!parsed.has(source)) {
       const page = new DOMParser().parseFromString(source, "text/html");
-      for (const one of page.querySelectorAll(".headerlink, script, style, .katex-mathml")) one.remove();
+      for (const one of page.querySelectorAll(".headerlink, script, style, .katex-mathml, .launch-line")) one.remove();
       parsed.set(source, page);
     }
-    const page = parsed.get(source);
-    const place = anchor ? page.getElementById(anchor.slice(1)) : page.querySelector('[role="main"]');
-    const whole = place?.closest("dt")?.parentElement ?? place?.closest(".further-anchor")?.parentElement ?? place;
-    return whole?.textContent ?? "";
+    return parsed.get(source);
+  }
+  /** @type {(block: Element) => string[]} */
+  const sentencesOf = (block) =>
+    (block.textContent ?? "")
+      .trim()
+      .replace(/\s+/g, " ")
+      .split(/(?<=[.!?]) (?=[^a-z])/);
+  /** @type {(place: Element) => string[]} */
+  function ownSentences(place) {
+    const own = place.matches(PARTS) ? place : place.closest(PARTS);
+    const blocks = [...place.querySelectorAll(BLOCKS)].filter((block) => !block.querySelector(BLOCKS));
+    return blocks.filter((block) => block.closest(PARTS) === own).flatMap(sentencesOf);
+  }
+  Search.makeSearchSummary = (source, keywords, anchor) => {
+    const page = pageOfSource(source);
+    const found = anchor ? page.getElementById(anchor.slice(1)) : page.querySelector(".bd-article h1")?.parentElement;
+    const place = found?.closest(".further-anchor")?.parentElement ?? found;
+    if (!place) return null;
+    const definition = place.closest("dt")?.parentElement?.querySelector("dd");
+    const sentences = definition ? sentencesOf(definition) : ownSentences(place);
+    /** @type {(sentence: string) => number} */
+    const held = (sentence) =>
+      [...keywords].filter((word) => sentence.toLowerCase().includes(word.toLowerCase())).length;
+    const best = definition ? 0 : sentences.reduce((top, one, i) => (held(one) > held(sentences[top]) ? i : top), 0);
+    const text = sentences.slice(best, best + 2).join(" ");
+    if (!text) return null;
+    const summary = Object.assign(document.createElement("p"), { className: "context" });
+    summary.textContent = text.length > 240 ? `${text.slice(0, 240).replace(/\s\S*$/, "")} …` : text;
+    return summary;
   };
-
-  const found = "Search finished, found ${resultCount} page(s) matching the search query.";
-  Documentation.TRANSLATIONS[found] = "Places found: ${resultCount}";
 })();

@@ -96,8 +96,10 @@ function showMeaning(link) {
   box.id = "meaning";
   box.setAttribute("role", "tooltip");
   box.textContent = link.dataset.meaning ?? "";
-  if (touched)
-    box.append(" ", Object.assign(document.createElement("a"), { href: link.href, textContent: "Glossary" }));
+  if (touched) {
+    const more = Object.assign(document.createElement("a"), { href: link.href, textContent: "Glossary" });
+    box.append(" ", more);
+  }
   document.body.append(box);
   const line = link.getClientRects()[0];
   const left = Math.min(Math.max(8, line.left), document.documentElement.clientWidth - box.offsetWidth - 8);
@@ -115,27 +117,35 @@ function hideSoon() {
   closing = setTimeout(hideMeaning, 200);
 }
 
+/** @type {(event: PointerEvent) => void} */
+function tapped(event) {
+  const link = /** @type {HTMLAnchorElement} */ (event.currentTarget);
+  if (!touched || tip?.link === link) return; // a second tap follows the link
+  event.preventDefault();
+  showMeaning(link);
+}
+
+function blurred() {
+  if (!touched) hideMeaning();
+}
+
 addEventListener("DOMContentLoaded", () => {
   const terms = /** @type {NodeListOf<HTMLAnchorElement>} */ (document.querySelectorAll("a.term[data-meaning]"));
   for (const link of terms) {
     link.addEventListener("pointerenter", (event) => event.pointerType !== "touch" && showMeaning(link));
-    link.addEventListener("pointerleave", hideSoon);
+    link.addEventListener("pointerleave", (event) => event.pointerType !== "touch" && hideSoon());
     link.addEventListener("focus", () => link.matches(":focus-visible") && showMeaning(link));
-    link.addEventListener("blur", () => touched || hideMeaning());
-    link.addEventListener("click", (event) => {
-      if (!touched || tip?.link === link) return;
-      event.preventDefault();
-      showMeaning(link);
-    });
+    link.addEventListener("blur", blurred);
+    link.addEventListener("click", tapped);
   }
 });
-addEventListener(
-  "pointerdown",
-  (event) => {
-    touched = event.pointerType === "touch";
-    const target = /** @type {Element} */ (event.target);
-    if (tip && !tip.box.contains(target) && !tip.link.contains(target)) hideMeaning();
-  },
-  true,
-);
+
+/** @type {(event: PointerEvent) => void} */
+function touchedElsewhere(event) {
+  touched = event.pointerType === "touch";
+  const target = /** @type {Element} */ (event.target);
+  if (tip && !tip.box.contains(target) && !tip.link.contains(target)) hideMeaning();
+}
+
+addEventListener("pointerdown", touchedElsewhere, true);
 addEventListener("keydown", (event) => event.key === "Escape" && hideMeaning());

@@ -15,6 +15,7 @@ import json
 import os
 import posixpath
 import re
+from collections.abc import Collection
 from html import escape
 from pathlib import Path
 from urllib.parse import quote
@@ -29,6 +30,7 @@ from tools.live_lab import VIEW, still
 from website.launch import launch_links
 
 LOGGER = logging.getLogger(__name__)
+HEIGHTS = Path(__file__).with_name("heights.json")  # made by tools/heights.py
 HOST = "host.js"  # made of website/host.mjs and the explorers' model
 DEFAULT_EXPORT = re.compile(r"^export default (.+?);?[ \t]*$", re.M)
 MODULE_LINE = re.compile(r"^(import|export)\b.*$", re.M)
@@ -94,7 +96,7 @@ def is_explorer(model: dict | None) -> bool:
     return bool(model) and "_esm" in model.get("state", {})
 
 
-def links_between(models: dict, shown: set[str]) -> list[dict]:
+def links_between(models: dict, shown: Collection[str]) -> list[dict]:
     """The jslinks with both ends on the page: their ends, and whether two-way."""
     links = []
     for model in models.values():
@@ -119,7 +121,8 @@ def replace_views(app: Sphinx, doctree: nodes.document) -> None:
         del scripts[key]
     models = json.loads(state[1]["body"])["state"] if state else {}
     files: dict[str, str] = {}
-    shown: set[str] = set()
+    shown: list[str] = []
+    heights = json.loads(HEIGHTS.read_text("utf-8")).get(app.env.docname, [])
     for cell in list(
         doctree.findall(NodeMatcher(nodes.container, nb_element="cell_code"))
     ):
@@ -130,7 +133,7 @@ def replace_views(app: Sphinx, doctree: nodes.document) -> None:
             cell.findall(NodeMatcher(nodes.container, nb_element="mime_bundle"))
         ):
             if view := _view_of(bundle):
-                _replace_view(bundle, view, models, files, shown)
+                _replace_view(bundle, view, models, files, shown, heights)
     links = links_between(models, shown)
     if links:
         body = json.dumps(links).replace("<", "\\u003c")
@@ -156,7 +159,9 @@ def _image_of(bundle: nodes.Element) -> nodes.image | None:
     return next(iter(bundle.findall(nodes.image)), None)
 
 
-def _replace_view(bundle, model_id: str, models: dict, files: dict, shown: set) -> None:
+def _replace_view(
+    bundle, model_id: str, models: dict, files: dict, shown: list, heights: list
+) -> None:
     image, model = _image_of(bundle), models.get(model_id)
     if not is_explorer(model):
         LOGGER.warning(
@@ -172,8 +177,10 @@ def _replace_view(bundle, model_id: str, models: dict, files: dict, shown: set) 
         LOGGER.warning("an explorer's module: %s", cause, location=bundle)
         return
     files.update(needed)
-    shown.add(model_id)
+    room = heights[len(shown)] if len(shown) < len(heights) else None
+    shown.append(model_id)
     node = explorer("", image.deepcopy(), model_id=model_id, model=json.dumps(kept))
+    node["room"] = room
     bundle.replace_self(node)
 
 
@@ -245,9 +252,11 @@ def visit_explorer(self, node: explorer) -> None:
     )
     alt = escape(image["alt"])
     state = node["model"].replace("<", "\\u003c")
+    room = zip(("phone", "tablet", "desk"), node["room"] or (), strict=False)
+    style = " ".join(f"--room-{name}: {height}px;" for name, height in room)
     self.body.append(
-        f'<div class="explorer" data-model="{node["model_id"]}" data-still="{source}" '
-        f'data-alt="{alt}"><script type="application/json">{state}</script>'
+        f'<div class="explorer" style="{style}" data-model="{node["model_id"]}" '
+        f'data-still="{source}" data-alt="{alt}"><script type="application/json">{state}</script>'
         f'<noscript><img src="{source}" alt="{alt}">'
         '<p class="output-note">A still: the explorer needs JavaScript.</p>'
         "</noscript></div>\n"

@@ -256,7 +256,8 @@ def visit_explorer(self, node: explorer) -> None:
     style = " ".join(f"--room-{name}: {height}px;" for name, height in room)
     self.body.append(
         f'<div class="explorer" style="{style}" data-model="{node["model_id"]}" '
-        f'data-still="{source}" data-alt="{alt}"><script type="application/json">{state}</script>'
+        f'data-still="{source}" data-alt="{alt}">'
+        f'<script type="application/json">{state}</script>'
         f'<noscript><img src="{source}" alt="{alt}">'
         '<p class="output-note">A still: the explorer needs JavaScript.</p>'
         "</noscript></div>\n"

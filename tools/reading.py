@@ -6,7 +6,7 @@ The first reading ends at `## Exercises`; the second begins with the cell tagged
 `second-reading`, the box that says what each of its sections shows. Words are split on
 spaces; code fences, formulas, comments, the lines of a directive's options and the
 marks of headings, lists and tables are left out. Lines of code are those of cells that
-the page shows. Minutes are an estimate, words and lines divided by a rate each; nobody
+the page shows, without those that hold a comment alone. Minutes are an estimate, words and lines divided by a rate each; nobody
 was timed.
 """
 
@@ -41,7 +41,7 @@ class Part:
 
     @property
     def lines(self) -> int:
-        return sum(len(c.source.splitlines()) for c in self.cells if is_shown(c))
+        return sum(lines_of_code(c.source) for c in self.cells if is_shown(c))
 
     @property
     def minutes(self) -> int:
@@ -79,6 +79,11 @@ def tags(cell: nbformat.NotebookNode) -> list[str]:
 
 def is_shown(cell: nbformat.NotebookNode) -> bool:
     return cell.cell_type == "code" and not HIDDEN & set(tags(cell))
+
+
+def lines_of_code(source: str) -> int:
+    """The lines, without those that hold a comment alone."""
+    return sum(not line.lstrip().startswith("#") for line in source.splitlines())
 
 
 def words(source: str) -> int:

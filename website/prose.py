@@ -92,6 +92,44 @@ class LinkSourcedNumbers(SphinxPostTransform):
                 link.parent = holder
 
 
+class NameFolds(SphinxPostTransform):
+    """Names each fold of code by what it holds."""
+
+    default_priority = 900  # after figures are numbered
+    builders = SCREENS
+
+    def run(self, **kwargs) -> None:
+        numbers = self.env.toc_fignumbers.get(self.env.docname, {}).get("figure", {})
+        cells = NodeMatcher(nodes.container, nb_element="cell_code")
+        for cell in self.document.findall(cells):
+            if cell.get("hide_mode") and cell["prompt_show"] != SETUP_LABEL:
+                name = name_of_code(cell, numbers)
+                cell.attributes.update(prompt_show=name, prompt_hide=name)
+
+
+def name_of_code(cell: nodes.container, numbers: dict) -> str:
+    """Name a fold by its figure, the first line of its output, or what it defines."""
+    for figure in cell.findall(nodes.figure):
+        if number := numbers.get(figure["ids"][0]):
+            return f"Code of Figure {'.'.join(map(str, number))}"
+    outputs = (block.astext() for block in cell.findall(nodes.literal_block))
+    code, *printed = filter(str.strip, outputs)
+    if printed:
+        return f"Code of the output: {cut(printed[0])}"
+    found = DEFINED.findall(code)
+    names = dict.fromkeys(function or variable for function, variable in found)
+    return f"Code: {cut(', '.join(names))}" if names else "Code"
+
+
+def cut(text: str) -> str:
+    """Return the first line, or as many words of it as fit."""
+    words = text.strip().splitlines()[0].split()
+    line = ""
+    while words and len(line) + len(words[0]) < LONGEST:
+        line += " " + words.pop(0)
+    return line.strip() + (" …" if words else "")
+
+
 def last_words(traceback: str) -> str:
     """The last message of a traceback; its frames name one machine's files."""
     lines = traceback.rstrip().splitlines()
@@ -99,30 +137,8 @@ def last_words(traceback: str) -> str:
     return "\n".join(lines[said[-1] :]) if said else lines[-1]
 
 
-def name_of_code(cell: nodes.container) -> str:
-    """Name a fold of code by its figure, its output, or what it defines."""
-    figure = cell["cell_metadata"].get("mystnb", {}).get("figure", {})
-    if caption := figure.get("caption"):
-        return f"Code of the figure: {cut(caption)}"
-    printed = cell.children[1:] and cell.children[1].astext().strip()
-    if printed:
-        return f"Code of the output: {cut(printed)}"
-    found = DEFINED.findall(cell.children[0].astext())
-    names = dict.fromkeys(function or variable for function, variable in found)
-    return f"Code: {cut(', '.join(names))}" if names else "Code"
-
-
-def cut(text: str) -> str:
-    """Return the first line, or as many words of it as fit."""
-    words = text.splitlines()[0].split()
-    line = ""
-    while words and len(line) + len(words[0]) < LONGEST:
-        line += " " + words.pop(0)
-    return line.strip() + (" …" if words else "")
-
-
 def mark_cells(app: Sphinx, doctree: nodes.document) -> None:
-    """Name and fold cells; shorten tracebacks; say which outputs vary by machine."""
+    """Fold the setup cell; shorten tracebacks; say which outputs vary by machine."""
     for cell in list(
         doctree.findall(NodeMatcher(nodes.container, nb_element="cell_code"))
     ):
@@ -131,9 +147,6 @@ def mark_cells(app: Sphinx, doctree: nodes.document) -> None:
             cell.attributes.update(
                 hide_mode="all", prompt_show=SETUP_LABEL, prompt_hide=SETUP_LABEL
             )
-        elif cell.get("hide_mode") in ("input", "all"):
-            name = name_of_code(cell)
-            cell.attributes.update(prompt_show=name, prompt_hide=name)
         for block in cell.findall(nodes.literal_block):
             if "traceback" in block["classes"]:
                 block.rawsource = last_words(block.astext())
@@ -149,6 +162,7 @@ def setup(app: Sphinx) -> None:
     app.add_role("sourced", sourced)
     app.add_post_transform(FoldDropdowns)
     app.add_post_transform(LinkSourcedNumbers)
+    app.add_post_transform(NameFolds)
     app.connect(
         "doctree-read", mark_cells, priority=410
     )  # after the widgets are replaced

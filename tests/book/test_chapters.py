@@ -147,7 +147,7 @@ def portable(chapter):
 def size(chapter):
     """Cells are short and the file is light."""
     lines = {
-        cell.id: len(cell.source.splitlines())
+        cell.id: reading.lines_of_code(cell.source)
         for cell in code_cells(chapter)
         if "setup" not in tags(cell)
     }

@@ -13,10 +13,14 @@ from torch import nn
 
 def adam(p, m, v, t, lr, beta1=0.9, beta2=0.999, eps=1e-8):
     """Take step t = 1, 2, … for p: change p, m and v, which have one shape."""
-    with torch.no_grad():  # a step is not part of the model
-        m += (1 - beta1) * (p.grad - m)  # a tenth of the way to the new slope
-        v += (1 - beta2) * (p.grad**2 - v)  # a thousandth of the way to its square
-        size = (v / (1 - beta2**t)).sqrt() + eps  # eps: nothing is divided by 0
+    # a step is not part of the model
+    with torch.no_grad():
+        # a tenth of the way to the new slope
+        m += (1 - beta1) * (p.grad - m)
+        # a thousandth of the way to its square
+        v += (1 - beta2) * (p.grad**2 - v)
+        # eps: nothing is divided by 0
+        size = (v / (1 - beta2**t)).sqrt() + eps
         p -= lr * m / (1 - beta1**t) / size
 
 
@@ -31,13 +35,15 @@ def merge(ids, pair, new):
     merged = []
     for i in ids:
         merged.append(i)
-        if tuple(merged[-2:]) == pair:  # the last two are the pair
+        # the last two are the pair
+        if tuple(merged[-2:]) == pair:
             merged[-2:] = [new]
     return merged
 
 
 def bpe_train(words, num_merges):
-    texts = Counter(tuple(word.encode()) for word in words)  # bytes: how often
+    # bytes: how often
+    texts = Counter(tuple(word.encode()) for word in words)
     merges = []
     while len(merges) < num_merges:
         pairs = Counter()
@@ -62,7 +68,8 @@ def bpe_encode(text, merges):
 
 
 def bpe_decode(ids, merges):
-    spelling = {i: bytes([i]) for i in range(256)}  # id: its bytes
+    # id: its bytes
+    spelling = {i: bytes([i]) for i in range(256)}
     for rank, (left, right) in enumerate(merges):
         spelling[256 + rank] = spelling[left] + spelling[right]
     return b"".join(spelling[i] for i in ids).decode(errors="replace")
@@ -71,21 +78,26 @@ def bpe_decode(ids, merges):
 # Chapter 2: Embeddings, positions, and a first language model
 
 
-def sample(probabilities):                      # (..., V)
-    ends = probabilities.cumsum(dim=-1)         # (..., V), where each piece ends
+def sample(probabilities):  # (..., V)
+    # (..., V), where each piece ends
+    ends = probabilities.cumsum(dim=-1)
     dart = torch.rand(*ends.shape[:-1], 1) * ends[..., -1:]  # (..., 1)
-    return (ends <= dart).sum(dim=-1)           # (...), pieces left of the dart
+    # (...), pieces left of the dart
+    return (ends <= dart).sum(dim=-1)
 
 
-def softmax(scores):                                           # (..., V)
+def softmax(scores):  # (..., V)
     powers = (scores - scores.amax(dim=-1, keepdim=True)).exp()  # (..., V)
-    return powers / powers.sum(dim=-1, keepdim=True)           # rows that sum to 1
+    # rows that sum to 1
+    return powers / powers.sum(dim=-1, keepdim=True)
 
 
-def cross_entropy(logits, targets):                      # (N, V), (N,)
-    z = logits - logits.amax(dim=-1, keepdim=True)       # (N, V)
-    right = z[torch.arange(len(targets)), targets]       # (N,), one of each row
-    return (z.exp().sum(dim=-1).log() - right).mean()    # one number
+def cross_entropy(logits, targets):  # (N, V), (N,)
+    z = logits - logits.amax(dim=-1, keepdim=True)  # (N, V)
+    # (N,), one of each row
+    right = z[torch.arange(len(targets)), targets]
+    # one number
+    return (z.exp().sum(dim=-1).log() - right).mean()
 
 
 class Embedding(nn.Module):
@@ -94,9 +106,11 @@ class Embedding(nn.Module):
         self.tokens = nn.Parameter(0.02 * torch.randn(V, C))
         self.positions = nn.Parameter(0.02 * torch.randn(max_T, C))
 
-    def forward(self, ids):                              # (B, T)
-        places = torch.arange(ids.shape[-1])             # (T,): 0, 1, 2, …
-        return self.tokens[ids] + self.positions[places]  # (B, T, C) + (T, C)
+    def forward(self, ids):  # (B, T)
+        # (T,): 0, 1, 2, …
+        places = torch.arange(ids.shape[-1])
+        # (B, T, C) + (T, C)
+        return self.tokens[ids] + self.positions[places]
 
 
 # Chapter 3: Attention
@@ -105,18 +119,21 @@ class Embedding(nn.Module):
 class Head(nn.Module):
     def __init__(self, C, D):
         super().__init__()
-        self.W_Q = nn.Linear(C, D, bias=False)  # what a position looks for
-        self.W_K = nn.Linear(C, D, bias=False)  # what it offers
-        self.W_V = nn.Linear(C, D, bias=False)  # what it says
+        # what a position looks for
+        self.W_Q = nn.Linear(C, D, bias=False)
+        # what it offers
+        self.W_K = nn.Linear(C, D, bias=False)
+        # what it says
+        self.W_V = nn.Linear(C, D, bias=False)
 
-    def weights(self, x):                                  # (B, T, C)
-        q, k = self.W_Q(x), self.W_K(x)                    # (B, T, D) each
+    def weights(self, x):  # (B, T, C)
+        q, k = self.W_Q(x), self.W_K(x)  # (B, T, D) each
         scores = q @ k.transpose(1, 2) / q.shape[-1]**0.5  # (B, T, T)
-        later = torch.ones_like(scores).triu(1).bool()     # (B, T, T)
+        later = torch.ones_like(scores).triu(1).bool()  # (B, T, T)
         return softmax(scores.masked_fill(later, float("-inf")))
 
-    def forward(self, x):                                  # (B, T, C)
-        return self.weights(x) @ self.W_V(x)               # (B, T, D)
+    def forward(self, x):  # (B, T, C)
+        return self.weights(x) @ self.W_V(x)  # (B, T, D)
 
 
 # Chapter 4: Many heads
@@ -129,18 +146,18 @@ class Heads(nn.Module):
         self.W_Q, self.W_K = nn.Linear(C, C), nn.Linear(C, C)
         self.W_V, self.W_O = nn.Linear(C, C), nn.Linear(C, C)
 
-    def split(self, x):                                     # (B, T, C)
+    def split(self, x):  # (B, T, C)
         return x.unflatten(-1, (self.H, -1)).transpose(1, 2)  # (B, H, T, D)
 
-    def weights(self, x):                                   # (B, T, C)
+    def weights(self, x):  # (B, T, C)
         q, k = self.split(self.W_Q(x)), self.split(self.W_K(x))
-        scores = q @ k.transpose(2, 3) / q.shape[-1]**0.5   # (B, H, T, T)
+        scores = q @ k.transpose(2, 3) / q.shape[-1]**0.5  # (B, H, T, T)
         later = torch.ones_like(scores).triu(1).bool()
         return softmax(scores.masked_fill(later, float("-inf")))
 
-    def forward(self, x):                                   # (B, T, C)
-        out = self.weights(x) @ self.split(self.W_V(x))     # (B, H, T, D)
-        return self.W_O(out.transpose(1, 2).flatten(2))     # (B, T, C)
+    def forward(self, x):  # (B, T, C)
+        out = self.weights(x) @ self.split(self.W_V(x))  # (B, H, T, D)
+        return self.W_O(out.transpose(1, 2).flatten(2))  # (B, T, C)
 
 
 # Chapter 5: The feed-forward network
@@ -150,18 +167,19 @@ class MLP(nn.Module):
     def __init__(self, C):
         super().__init__()
         self.fc1 = nn.Linear(C, 4 * C)  # expand
-        self.act = nn.GELU()            # activate
+        self.act = nn.GELU()  # activate
         self.fc2 = nn.Linear(4 * C, C)  # contract
 
-    def forward(self, x):               # (B, T, C)
-        a = self.act(self.fc1(x))       # (B, T, F), with F = 4C
-        return self.fc2(a)              # (B, T, C)
+    def forward(self, x):  # (B, T, C)
+        # (B, T, F), with F = 4C
+        a = self.act(self.fc1(x))
+        return self.fc2(a)  # (B, T, C)
 
 
 # Chapter 6: GELU and ReLU
 
 
-def relu(x):                                      # any shape, and the same comes out
+def relu(x):  # any shape, and the same comes out
     return torch.where(x > 0, x, 0.0)
 
 
@@ -182,15 +200,17 @@ class Residual(nn.Module):
         super().__init__()
         self.branch = branch
 
-    def forward(self, x):          # (B, T, C)
+    def forward(self, x):  # (B, T, C)
         return x + self.branch(x)  # (B, T, C)
 
 
-def gradient_sizes(layers, x):                               # x: (B, T, C)
+def gradient_sizes(layers, x):  # x: (B, T, C)
     for layer in layers:
         x = layer(x)
-    weights = [next(layer.parameters()) for layer in layers]  # fc1.weight, (F, C)
-    gradients = torch.autograd.grad(x.sum(), weights)         # (F, C) for each layer
+    # fc1.weight, (F, C)
+    weights = [next(layer.parameters()) for layer in layers]
+    # (F, C) for each layer
+    gradients = torch.autograd.grad(x.sum(), weights)
     return [gradient.double().norm().item() for gradient in gradients]
 
 
@@ -200,14 +220,16 @@ def gradient_sizes(layers, x):                               # x: (B, T, C)
 class LayerNorm(nn.Module):
     def __init__(self, C):
         super().__init__()
-        self.weight = nn.Parameter(torch.ones(C))   # γ
-        self.bias = nn.Parameter(torch.zeros(C))    # β
+        # γ
+        self.weight = nn.Parameter(torch.ones(C))
+        # β
+        self.bias = nn.Parameter(torch.zeros(C))
 
-    def forward(self, x):                                # (..., C)
-        mean = x.mean(dim=-1, keepdim=True)              # (..., 1)
+    def forward(self, x):  # (..., C)
+        mean = x.mean(dim=-1, keepdim=True)  # (..., 1)
         variance = (x - mean).square().mean(dim=-1, keepdim=True)  # (..., 1)
-        n = (x - mean) / (variance + 1e-5).sqrt()        # (..., C)
-        return self.weight * n + self.bias               # (..., C)
+        n = (x - mean) / (variance + 1e-5).sqrt()  # (..., C)
+        return self.weight * n + self.bias  # (..., C)
 
 
 # Chapter 9: The transformer block
@@ -219,9 +241,11 @@ class Block(nn.Module):
         self.ln1, self.heads = LayerNorm(C), Heads(C, H)
         self.ln2, self.mlp = LayerNorm(C), MLP(C)
 
-    def forward(self, x):                 # (B, T, C)
-        x = x + self.heads(self.ln1(x))   # (B, T, C): read the others, add a note
-        return x + self.mlp(self.ln2(x))  # (B, T, C): work alone, add a note
+    def forward(self, x):  # (B, T, C)
+        # (B, T, C): read the others, add a note
+        x = x + self.heads(self.ln1(x))
+        # (B, T, C): work alone, add a note
+        return x + self.mlp(self.ln2(x))
 
 
 # Chapter 12: GPT
@@ -235,33 +259,36 @@ class GPT(nn.Module):
         self.ln_f = LayerNorm(C)
         initialise(self)
 
-    def forward(self, ids):                    # (B, T)
-        x = self.blocks(self.embedding(ids))   # (B, T, C)
+    def forward(self, ids):  # (B, T)
+        x = self.blocks(self.embedding(ids))  # (B, T, C)
         return self.ln_f(x) @ self.embedding.tokens.T  # (B, T, V)
 
 
 def initialise(model):
     with torch.no_grad():
         for name, p in model.named_parameters():
-            if p.ndim == 2:                                  # tables and matrices
+            if p.ndim == 2:  # tables and matrices
                 p.normal_(std=0.02)
             elif name.endswith("bias"):
                 p.zero_()
-            if name.endswith(("W_O.weight", "fc2.weight")):  # what writes to the stream
+            # what writes to the stream
+            if name.endswith(("W_O.weight", "fc2.weight")):
                 p /= (2 * len(model.blocks)) ** 0.5
 
 
 # Chapter 13: Training
 
 
-def batch(ids, B, T):                           # ids: (N,)
+def batch(ids, B, T):  # ids: (N,)
     starts = torch.randint(len(ids) - T, (B, 1))  # (B, 1)
-    rows = ids[starts + torch.arange(T + 1)]      # (B, T + 1)
-    return rows[:, :-1], rows[:, 1:]              # inputs and targets, (B, T) each
+    rows = ids[starts + torch.arange(T + 1)]  # (B, T + 1)
+    # inputs and targets, (B, T) each
+    return rows[:, :-1], rows[:, 1:]
 
 
 def adamw(p, m, v, t, lr, decay=0.1):
-    if p.ndim == 2:                     # matrices shrink a little, vectors do not
+    # matrices shrink a little, vectors do not
+    if p.ndim == 2:
         p.data *= 1 - lr * decay
     adam(p, m, v, t, lr, beta2=0.99)
 
@@ -269,10 +296,14 @@ def adamw(p, m, v, t, lr, decay=0.1):
 import math
 def learning_rate(step, steps, peak, warmup):
     if step < warmup:
-        return peak * (step + 1) / warmup               # rise in a straight line
-    done = min(1, (step - warmup) / max(1, steps - warmup))  # 0 … 1, and no further
-    wave = (1 + math.cos(math.pi * done)) / 2           # 1 … 0
-    return peak * (0.1 + 0.9 * wave)                    # fall to a tenth
+        # rise in a straight line
+        return peak * (step + 1) / warmup
+    # 0 … 1, and no further
+    done = min(1, (step - warmup) / max(1, steps - warmup))
+    # 1 … 0
+    wave = (1 + math.cos(math.pi * done)) / 2
+    # fall to a tenth
+    return peak * (0.1 + 0.9 * wave)
 
 
 def clip(parameters, most=1.0):
@@ -292,8 +323,8 @@ def begin(model):
 def train(model, ids, state, until, steps, B=12, T=64, peak=1e-3, warmup=100):
     parameters = list(model.parameters())
     while state["step"] < until:
-        inputs, targets = batch(ids, B, T)                  # (B, T) each
-        logits = model(inputs)                              # (B, T, V)
+        inputs, targets = batch(ids, B, T)  # (B, T) each
+        logits = model(inputs)  # (B, T, V)
         loss = cross_entropy(logits.flatten(0, 1), targets.flatten())
         assert loss.isfinite(), "the loss is no longer a number"
         model.zero_grad()
@@ -309,14 +340,16 @@ def train(model, ids, state, until, steps, B=12, T=64, peak=1e-3, warmup=100):
 def evaluate(model, ids, T=64):
     losses = []
     with torch.no_grad():
-        for start in range(0, len(ids) - T, T):             # no piece twice
-            row = ids[start : start + T + 1]                # (T + 1,)
+        # no piece twice
+        for start in range(0, len(ids) - T, T):
+            row = ids[start : start + T + 1]  # (T + 1,)
             losses.append(cross_entropy(model(row[None, :-1])[0], row[1:]))
     return torch.stack(losses).mean().item()
 
 
 def save(path, model, state):
-    chance = torch.get_rng_state()                          # what batch draws from
+    # what batch draws from
+    chance = torch.get_rng_state()
     torch.save({"model": model.state_dict(), "state": state, "chance": chance}, path)
 
 def resume(path, model):
@@ -329,24 +362,29 @@ def resume(path, model):
 # Chapter 14: Generation
 
 
-def keep_top_k(logits, k):                            # (B, V)
+def keep_top_k(logits, k):  # (B, V)
     k = min(k, logits.shape[-1])
-    least = logits.topk(k).values[:, -1:]             # (B, 1), the k-th largest
+    # (B, 1), the k-th largest
+    least = logits.topk(k).values[:, -1:]
     return logits.masked_fill(logits < least, float("-inf"))
 
 
-def keep_top_p(logits, p):                            # (B, V), 0 < p < 1
+def keep_top_p(logits, p):  # (B, V), 0 < p < 1
     ordered, order = logits.sort(descending=True, stable=True)  # (B, V) each
     shares = softmax(ordered)
-    out = shares.cumsum(-1) - shares >= p             # those before it hold p already
-    out = out.scatter(1, order, out)                  # back at the tokens' places
+    # those before it hold p already
+    out = shares.cumsum(-1) - shares >= p
+    # back at the tokens' places
+    out = out.scatter(1, order, out)
     return logits.masked_fill(out, float("-inf"))
 
 
-def cached_heads(heads, x, past):                     # x: (B, T, C), new positions
+# x: (B, T, C), new positions
+def cached_heads(heads, x, past):
     q, k, v = (heads.split(W(x)) for W in (heads.W_Q, heads.W_K, heads.W_V))
     if past:
-        k = torch.cat([past[0], k], dim=2)            # (B, H, S, D), all positions
+        # (B, H, S, D), all positions
+        k = torch.cat([past[0], k], dim=2)
         v = torch.cat([past[1], v], dim=2)
     past[:] = [k, v]
     scores = q @ k.transpose(2, 3) / q.shape[-1]**0.5  # (B, H, T, S)
@@ -355,7 +393,8 @@ def cached_heads(heads, x, past):                     # x: (B, T, C), new positi
     return heads.W_O(out.transpose(1, 2).flatten(2))  # (B, T, C)
 
 
-def next_logits(model, ids, cache):                   # ids: (B, T), new ones
+# ids: (B, T), new ones
+def next_logits(model, ids, cache):
     start = cache[0][0].shape[2] if cache[0] else 0
     places = torch.arange(start, start + ids.shape[1])
     x = model.embedding.tokens[ids] + model.embedding.positions[places]  # (B, T, C)
@@ -365,9 +404,11 @@ def next_logits(model, ids, cache):                   # ids: (B, T), new ones
     return model.ln_f(x[:, -1]) @ model.embedding.tokens.T  # (B, V)
 
 
-def generate(model, ids, n, temperature=1.0, k=None, p=None):  # ids: (B, T)
+# ids: (B, T)
+def generate(model, ids, n, temperature=1.0, k=None, p=None):
     max_T = len(model.embedding.positions)
-    cache, new = [[] for _ in model.blocks], ids[:, -max_T:]       # what fits
+    # what fits
+    cache, new = [[] for _ in model.blocks], ids[:, -max_T:]
     for _ in range(n):
         with torch.no_grad():
             logits = next_logits(model, new, cache) / temperature  # (B, V)
@@ -375,9 +416,10 @@ def generate(model, ids, n, temperature=1.0, k=None, p=None):  # ids: (B, T)
             logits = keep_top_k(logits, k)
         if p is not None:
             logits = keep_top_p(logits, p)
-        new = sample(softmax(logits))[:, None]                     # (B, 1)
+        new = sample(softmax(logits))[:, None]  # (B, 1)
         ids = torch.cat([ids, new], dim=1)
-        if cache[0][0].shape[2] == max_T:                          # no place is left
+        # no place is left
+        if cache[0][0].shape[2] == max_T:
             cache, new = [[] for _ in model.blocks], ids[:, -(max_T // 2) - 1:]
     return ids
 
@@ -385,36 +427,42 @@ def generate(model, ids, n, temperature=1.0, k=None, p=None):  # ids: (B, T)
 # Chapter 16: After GPT-2
 
 
-def unit(x):                                          # (..., n)
+def unit(x):  # (..., n)
     return x / (x.square().mean(-1, keepdim=True) + 1e-6).sqrt()
 
 
 class RMSNorm(nn.Module):
     def __init__(self, C):
         super().__init__()
-        self.weight = nn.Parameter(torch.ones(C))     # γ; there is no β
+        # γ; there is no β
+        self.weight = nn.Parameter(torch.ones(C))
 
-    def forward(self, x):                             # (..., C)
-        return self.weight * unit(x)                  # GPT-2: γ · (x − mean) / σ + β
+    def forward(self, x):  # (..., C)
+        # GPT-2: γ · (x − mean) / σ + β
+        return self.weight * unit(x)
 
 
-def rotate(x):                                        # (B, H, T, D)
+def rotate(x):  # (B, H, T, D)
     T, half = x.shape[2], x.shape[3] // 2
-    speeds = 10_000.0 ** -(torch.arange(half) / half)  # (half,): 1, then slower
-    angles = torch.arange(T)[:, None] * speeds        # (T, half)
+    # (half,): 1, then slower
+    speeds = 10_000.0 ** -(torch.arange(half) / half)
+    # (T, half)
+    angles = torch.arange(T)[:, None] * speeds
     cos, sin = angles.cos().to(x), angles.sin().to(x)
-    a, b = x[..., :half], x[..., half:]               # the pairs
+    # the pairs
+    a, b = x[..., :half], x[..., half:]
     return torch.cat([a * cos - b * sin, a * sin + b * cos], dim=-1)
 
 
-class SwiGLU(nn.Module):                              # GPT-2: fc2(gelu(fc1(x)))
+# GPT-2: fc2(gelu(fc1(x)))
+class SwiGLU(nn.Module):
     def __init__(self, C, F):
         super().__init__()
         self.gate, self.fc1 = nn.Linear(C, F, bias=False), nn.Linear(C, F, bias=False)
         self.fc2 = nn.Linear(F, C, bias=False)
 
-    def forward(self, x):                             # (..., C)
-        gate = self.gate(x)                           # (..., F)
+    def forward(self, x):  # (..., C)
+        gate = self.gate(x)  # (..., F)
         return self.fc2(gate * gate.sigmoid() * self.fc1(x))
 
 
@@ -423,27 +471,33 @@ def squared_relu(x):
 
 
 class SharedHeads(nn.Module):
-    def __init__(self, C, H, K):                      # H heads, K sets of keys
+    # H heads, K sets of keys
+    def __init__(self, C, H, K):
         super().__init__()
         self.D, self.group = C // H, H // K
         self.W_Q, self.W_O = nn.Linear(C, C, bias=False), nn.Linear(C, C, bias=False)
         self.W_K = nn.Linear(C, K * self.D, bias=False)
         self.W_V = nn.Linear(C, K * self.D, bias=False)
 
-    def forward(self, x):                             # (B, T, C)
+    def forward(self, x):  # (B, T, C)
         q, k, v = (W(x).unflatten(-1, (-1, self.D)).transpose(1, 2)
-                   for W in (self.W_Q, self.W_K, self.W_V))  # (B, H or K, T, D)
-        q, k = rotate(unit(q)), rotate(unit(k))       # QK-norm, then places
-        k, v = (u.repeat_interleave(self.group, dim=1) for u in (k, v))  # K becomes H
+                   # (B, H or K, T, D)
+                   for W in (self.W_Q, self.W_K, self.W_V))
+        # QK-norm, then places
+        q, k = rotate(unit(q)), rotate(unit(k))
+        # K becomes H
+        k, v = (u.repeat_interleave(self.group, dim=1) for u in (k, v))
         scores = q @ k.transpose(2, 3) / self.D**0.5  # (B, H, T, T)
         later = torch.ones_like(scores).triu(1).bool()
         out = softmax(scores.masked_fill(later, float("-inf"))) @ v
         return self.W_O(out.transpose(1, 2).flatten(2))  # (B, T, C)
 
 
-def orthogonalise(G, steps=5):                        # (R, C)
-    X = G if G.shape[0] <= G.shape[1] else G.T        # no higher than wide
-    X = X / (X.norm() + 1e-7)                         # a matrix of zeros stays one
+def orthogonalise(G, steps=5):  # (R, C)
+    # no higher than wide
+    X = G if G.shape[0] <= G.shape[1] else G.T
+    # a matrix of zeros stays one
+    X = X / (X.norm() + 1e-7)
     for _ in range(steps):
         A = X @ X.T
         X = 3.4445 * X + (-4.7750 * A + 2.0315 * A @ A) @ X
@@ -452,22 +506,26 @@ def orthogonalise(G, steps=5):                        # (R, C)
 
 def muon(p, m, lr, momentum=0.95):
     with torch.no_grad():
-        m += p.grad - (1 - momentum) * m              # a sum that forgets
+        # a sum that forgets
+        m += p.grad - (1 - momentum) * m
         step = orthogonalise(p.grad + momentum * m)
         p -= lr * max(1, p.shape[0] / p.shape[1])**0.5 * step
 
 
-def renew(model, C, H, K):                            # chapter 12's GPT, other parts
+# chapter 12's GPT, other parts
+def renew(model, C, H, K):
     for block in model.blocks:
         block.ln1, block.ln2 = RMSNorm(C), RMSNorm(C)
         block.heads, block.mlp = SharedHeads(C, H, K), SwiGLU(C, 8 * C // 3)
     model.ln_f = RMSNorm(C)
-    initialise(model)                                 # of chapter 12
-    for block in model.blocks:                        # both write nothing at first
+    initialise(model)  # of chapter 12
+    # both write nothing at first
+    for block in model.blocks:
         nn.init.zeros_(block.heads.W_O.weight)
         nn.init.zeros_(block.mlp.fc2.weight)
     places = torch.zeros_like(model.embedding.positions)
-    del model.embedding.positions                     # turned arrows replace them
+    # turned arrows replace them
+    del model.embedding.positions
     model.embedding.register_buffer("positions", places)
 
 
@@ -477,15 +535,18 @@ class Experts(nn.Module):
         self.k, self.router = k, nn.Linear(C, E, bias=False)
         self.experts = nn.ModuleList(SwiGLU(C, F) for _ in range(E))
 
-    def choose(self, x):                              # (N, C)
-        shares, chosen = softmax(self.router(x)).topk(self.k)  # (N, k) each
+    def choose(self, x):  # (N, C)
+        # (N, k) each
+        shares, chosen = softmax(self.router(x)).topk(self.k)
         return shares / shares.sum(-1, keepdim=True), chosen
 
-    def forward(self, x):                             # (B, T, C)
-        rows = x.flatten(0, 1)                        # (N, C)
-        weights, chosen = self.choose(rows)           # (N, k) each
+    def forward(self, x):  # (B, T, C)
+        rows = x.flatten(0, 1)  # (N, C)
+        # (N, k) each
+        weights, chosen = self.choose(rows)
         out = torch.zeros_like(rows)
         for e, expert in enumerate(self.experts):
-            at, rank = (chosen == e).nonzero(as_tuple=True)  # who chose e; 1st or 2nd
+            # who chose e; 1st or 2nd
+            at, rank = (chosen == e).nonzero(as_tuple=True)
             out[at] += weights[at, rank, None] * expert(rows[at])
         return out.view(x.shape)

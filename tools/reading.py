@@ -6,8 +6,8 @@ The first reading ends at `## Exercises`; the second begins with the cell tagged
 `second-reading`, the box that says what each of its sections shows. Words are split on
 spaces; code fences, formulas, comments, the lines of a directive's options and the
 marks of headings, lists and tables are left out. Lines of code are those of cells that
-the page shows, without those that hold a comment alone. Minutes are an estimate, words and lines divided by a rate each; nobody
-was timed.
+the page shows, without those that hold a comment alone. Minutes are an estimate, words
+and lines divided by a rate each; nobody was timed.
 """
 
 import ast

@@ -13,7 +13,7 @@ import pytest
 import yaml
 from nbformat import v4
 
-from tools import execute, prose
+from tools import execute, prose, reading
 from tools.comparison import NUMBER, is_integer, unit, value
 from tools.live_lab import VIEW
 

@@ -61,7 +61,8 @@ def test_no_shown_cell_needs_a_hidden_one(path):
 @pytest.mark.parametrize("path", PATHS, ids=lambda path: path.stem)
 def test_a_chapter_has_its_bare_part(path):
     assert bool(bare_parts.bare_cells(path)) == (path.stem not in WITHOUT_BARE)
-    assert all(len(cell.splitlines()) <= 20 for cell in bare_parts.bare_cells(path))
+    lines = map(reading.lines_of_code, bare_parts.bare_cells(path))
+    assert all(count <= 20 for count in lines)
 
 
 def test_the_bare_file_holds_the_chapters_cells():

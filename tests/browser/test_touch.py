@@ -1,19 +1,16 @@
-"""A finger on the explorers of the gallery, at the width of a phone."""
+"""A finger on the pages, at the width of a phone: touches as the browser makes them."""
 
 import pytest
 
-STATE = """id => {
-  const model = window.bookHost.models.get(id), traits = {};
-  for (const place of document.querySelectorAll(`[data-model="${id}"] script`))
-    for (const name of Object.keys(JSON.parse(place.textContent).state))
-      traits[name] = model.get(name);
-  return JSON.stringify(traits);
-}"""
-WAYS = {"up": (0, -240), "down": (0, 240), "diagonal": (60, -200)}
+# From now on the page notes which explorers change.
+NOTE = """window.changed = [];
+for (const [id, model] of window.bookHost.models)
+  model.on("change", () => window.changed.push(id));"""
+GALLERY = "chapters/gallery.html"
 
 
 class Phone:
-    """Touches on a page, as the browser itself would make them."""
+    """A page under a finger."""
 
     def __init__(self, page):
         self.page = page
@@ -21,22 +18,39 @@ class Phone:
 
     def send(self, kind, *points):
         touches = [{"x": x, "y": y, "id": i} for i, (x, y) in enumerate(points)]
-        self.session.send(
-            "Input.dispatchTouchEvent", {"type": kind, "touchPoints": touches}
-        )
+        event = {"type": kind, "touchPoints": touches}
+        self.session.send("Input.dispatchTouchEvent", event)
 
     def tap(self, x, y):
         self.send("touchStart", (x, y))
         self.send("touchEnd")
 
-    def drag(self, x, y, across, down, fingers=1, end="touchEnd"):
-        starts = [(x, y + 40 * i) for i in range(fingers)]
-        self.send("touchStart", *starts)
-        for part in range(1, 9):
-            moved = [(x + across * part / 8, y + down * part / 8) for x, y in starts]
-            self.send("touchMove", *moved)
+    def drag(self, x, y, across=0, down=0, end="touchEnd"):
+        self.send("touchStart", (x, y))
+        for part in (0.25, 0.5, 0.75, 1):
+            self.send("touchMove", (x + across * part, y + down * part))
         self.send(end)
-        self.page.wait_for_timeout(50)
+
+    def swipe(self, x, y, across, down):
+        """Scroll as a thumb does; return how far the page went."""
+        start = self.page.evaluate("scrollY")
+        self.session.send(
+            "Input.synthesizeScrollGesture",
+            {
+                "x": x,
+                "y": y,
+                "xDistance": across,
+                "yDistance": down,
+                "speed": 4000,
+                "gestureSourceType": "touch",
+                "preventFling": True,
+            },
+        )
+        return abs(self.page.evaluate("scrollY") - start)
+
+    def pinch(self, x, y):
+        how = {"x": x, "y": y, "scaleFactor": 1.3, "relativeSpeed": 4000}
+        self.session.send("Input.synthesizePinchGesture", how)
 
 
 @pytest.fixture
@@ -49,32 +63,112 @@ def phone(open_page, file_url):
     return open_phone
 
 
-def explorers_on(page):
-    places = page.locator(".explorer[data-model]")
-    return [(one.get_attribute("data-model"), one) for one in places.all()]
+def explorer(phone, name):
+    """An explorer in the middle of the page's window, and where it is."""
+    place = phone.page.locator(f".mygpt-{name}").first
+    place.evaluate("one => one.scrollIntoView({ block: 'start' })")
+    return place
 
 
-def places_in(page, explorer):
-    """A grid of places on an explorer, each with the scrolling that shows it."""
-    box = explorer.bounding_box()
-    top = box["y"] + page.evaluate("scrollY")
-    for y in range(20, int(box["height"]) - 10, 90):
-        for x in (50, 195, 340):
-            yield x, top + y
+def middle_of(place):
+    place.evaluate("one => one.scrollIntoView({ block: 'center' })")
+    box = place.bounding_box()
+    return box["x"] + box["width"] / 2, box["y"] + box["height"] / 2
 
 
-@pytest.mark.parametrize("way", WAYS)
-def test_a_finger_that_scrolls_past_an_explorer_changes_nothing(phone, way):
-    phone = phone("chapters/gallery.html")
-    across, down = WAYS[way]
-    for name, explorer in explorers_on(phone.page):
-        before = phone.page.evaluate(STATE, name)
-        trapped = []
-        for x, y in places_in(phone.page, explorer):
-            phone.page.evaluate("y => scrollTo(0, y)", y - 422)
-            start = phone.page.evaluate("scrollY")
-            phone.drag(x, y - start, across, down)
-            if abs(phone.page.evaluate("scrollY") - start) < 100:
-                trapped.append((x, y))
-        assert phone.page.evaluate(STATE, name) == before, explorer
-        assert trapped == [], explorer
+@pytest.mark.parametrize(
+    ("across", "down"), [(0, -300), (0, 300), (60, -280)], ids=["up", "down", "across"]
+)
+def test_a_thumb_that_scrolls_past_the_explorers_changes_none(phone, across, down):
+    phone = phone(GALLERY)
+    page = phone.page
+    page.evaluate(NOTE)
+    trapped = []
+    for place in page.locator(".explorer[data-model]").all():
+        box = place.bounding_box()
+        top = box["y"] + page.evaluate("scrollY")
+        for y in range(30, int(box["height"]), 170):
+            for x in (70, 200, 330):
+                page.evaluate("y => scrollTo(0, y)", top + y - 420)
+                if phone.swipe(x, 420, across, down) < 200:
+                    trapped.append((place.get_attribute("data-model"), x, y))
+    assert (trapped, page.evaluate("changed")) == ([], [])
+
+
+def test_two_fingers_change_no_explorer(phone):
+    phone = phone(GALLERY)
+    phone.page.evaluate(NOTE)
+    for place in phone.page.locator(".explorer[data-model] :is(svg, canvas)").all():
+        if place.is_visible():
+            phone.pinch(*middle_of(place))
+    assert phone.page.evaluate("changed") == []
+
+
+def reading(place):
+    return place.locator(".mygpt-handle").first.input_value()
+
+
+def test_a_tap_and_a_sideways_drag_move_the_cursor(phone):
+    phone = phone(GALLERY)
+    place = explorer(phone, "activations")
+    x, y = middle_of(place.locator(".mygpt-picture").first)
+    seen = [reading(place)]
+    phone.tap(x - 60, y)
+    seen.append(reading(place))
+    phone.drag(x - 60, y, across=120)
+    seen.append(reading(place))
+    assert len(set(seen)) == 3
+    phone.page.watch.check()
+
+
+def test_a_drag_that_the_browser_breaks_off_is_taken_back(phone):
+    phone = phone(GALLERY)
+    place = explorer(phone, "activations")
+    x, y = middle_of(place.locator(".mygpt-picture").first)
+    before = reading(place)
+    phone.drag(x, y, across=-90, end="touchCancel")
+    assert reading(place) == before
+
+
+def test_a_bar_is_tapped_to_a_height_and_then_dragged(phone):
+    phone = phone(GALLERY)
+    place = explorer(phone, "layer-norm")
+    grip = place.locator(".mygpt-grip").nth(1)
+    x, y = middle_of(grip)
+    phone.tap(x, y - 40)
+    tapped = float(grip.get_attribute("aria-valuenow"))
+    start = phone.page.evaluate("scrollY")
+    phone.drag(x, y - 40, down=60)
+    assert float(grip.get_attribute("aria-valuenow")) < tapped
+    assert phone.page.evaluate("scrollY") == start
+
+
+def test_a_tapped_term_says_what_it_means_and_a_second_tap_follows(phone):
+    phone = phone("chapters/08_layer_norm.html")
+    page = phone.page
+    link = page.locator("a.term[data-meaning]").first
+    meaning = link.get_attribute("data-meaning")
+    link.tap()
+    tip = page.locator("[role=tooltip]")
+    assert tip.text_content().startswith(meaning)
+    assert "08_layer_norm" in page.url
+    page.locator("h1").tap()
+    assert tip.count() == 0
+    link.tap()
+    tip.locator("a").tap()
+    page.wait_for_url("**/glossary.html#term-*")
+
+
+@pytest.mark.parametrize(
+    "hash_", ["#live=%%%", "#live=abc", "#live=e30", "#live=e30e30", "#stack=nothing"]
+)
+def test_a_damaged_link_is_refused_where_it_is_seen(phone, hash_):
+    page = "11_rewriting" if "live" in hash_ else "07_residual_connections"
+    phone = phone(f"chapters/{page}.html{hash_}")
+    name = "live-model.mygpt-form-whole" if "live" in hash_ else "train-stack"
+    place = phone.page.locator(f".mygpt-{name}").first
+    said = place.get_by_text("The link was not used:").first
+    said.wait_for()
+    box = place.bounding_box()
+    assert box["y"] < 300
+    phone.page.watch.check()

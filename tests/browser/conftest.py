@@ -9,10 +9,10 @@ Fixtures for every browser test:
   slow tests from `http://` too. `http_url` is the latter alone; `file_url` the former.
 - `open_page(address, width=1280, height=900, theme="light", javascript=True,
   touch=False)`: a new page on that address, in a profile of its own, loaded and with
-  its fonts. Call it as often as needed. The page has a `watch`, with what went wrong on it: `watch.foreign`
-  (requests to other hosts), `watch.errors` (console errors, uncaught exceptions) and
-  `watch.refused` (violations of the Content-Security-Policy); `watch.check()` fails
-  when any of the three is not empty.
+  its fonts. Call it as often as needed. The page has a `watch`, with what went wrong on
+  it: `watch.foreign` (requests to other hosts), `watch.errors` (console errors and
+  uncaught exceptions) and `watch.refused` (violations of the Content-Security-Policy);
+  `watch.check()` fails when any of the three is not empty.
 - `page_opener`: `with page_opener() as open_page: …`, for a fixture that outlives a
   test.
 - `server`: the local server; `server.sent` lists (path, bytes as sent, gzipped) in

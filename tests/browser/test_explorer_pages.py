@@ -2,6 +2,7 @@
 
 import math
 from dataclasses import replace
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -418,11 +419,15 @@ def test_a_run_that_is_none_is_told_and_the_last_figures_stay(
     status = root.get_by_role("status").filter(has_text=message)
     status.wait_for(state="attached")
     assert shown_run(root) == before
+    assert root.get_by_text("Below is still the answer for").is_visible()
+    faint = "one => getComputedStyle(one).opacity"
+    assert float(root.locator(".mygpt-sentence").evaluate(faint)) < 0.8
     root.page.set_viewport_size({"width": 750, "height": 900})
     root.page.wait_for_function(FITTED, arg=root.element_handle())
     assert message in note.inner_text()
     root.get_by_role("button", name="GPT-2 XL").click()
     assert message not in note.inner_text()
+    assert not root.get_by_text("Below is still the answer for").is_visible()
     assert root.locator("[aria-invalid=true]").count() == 0
     assert field.input_value() != typed
     root.page.watch.check()
@@ -587,3 +592,39 @@ def test_an_explorer_that_fails_to_start_leaves_its_still(open_page, tmp_path):
     page = open_page(path.as_uri())
     page.get_by_text("A still: the explorer did not start (no ink).").wait_for()
     assert page.locator("main > img").is_visible()
+
+
+FRAME = """<iframe src="page.html" width="100%" height="640" style="border: 0"></iframe>
+<script>
+  addEventListener("message", ({ data, source }) => {
+    for (const frame of document.querySelectorAll("iframe"))
+      if (frame.contentWindow === source && data.explorerHeight)
+        frame.height = data.explorerHeight;
+  });
+</script>"""
+
+
+@pytest.mark.parametrize("width", [374, 1264])
+def test_a_frame_is_as_high_as_its_figure_with_the_lines_for_teachers(
+    open_page, tmp_path, width
+):
+    explorers.LayerNorm([3.0, 3.0, 3.0, 7.0]).write_html(tmp_path / "page.html")
+    (tmp_path / "frame.html").write_text(FRAME, encoding="utf-8")
+    page = open_page((tmp_path / "frame.html").as_uri(), width=width)
+    frame = page.frame_locator("iframe").locator("html")
+    page.wait_for_function("document.querySelector('iframe').height !== '640'")
+    page.wait_for_timeout(200)
+    hidden = frame.evaluate("one => one.scrollHeight - one.clientHeight")
+    assert abs(hidden) <= 1
+    written = (Path(__file__).parents[2] / "teachers.md").read_text(encoding="utf-8")
+    assert "frame.contentWindow === source && data.explorerHeight" in written
+
+
+def test_the_axes_of_the_activations_have_names(explorer):
+    root = explorer("activations", MAKE["activations"]())
+    texts = root.locator(".mygpt-picture text").all_text_contents()
+    assert {"x", "value", "difference"} <= set(texts)
+    root.get_by_role("radio", name="Slope").or_(
+        root.get_by_text("Slope", exact=True)
+    ).first.click()
+    assert "slope" in root.locator(".mygpt-picture text").all_text_contents()

@@ -1,5 +1,6 @@
 """The two readings and the glossary in a browser."""
 
+import re
 from urllib.parse import quote
 
 import pytest
@@ -83,3 +84,33 @@ def test_every_term_leads_to_its_entry(site):
             assert 'data-meaning=""' not in rest[:40]
             found += 1
     assert found > 20
+
+
+def test_the_contents_hold_the_second_reading_under_one_entry(chapter):
+    entry = chapter.locator("#pst-page-toc-nav li", has_text="Second reading").last
+    folded = chapter.locator(f"{FOLDS} > .further-anchor")
+    assert entry.locator("ul a").count() == folded.count()
+    nested = chapter.locator("#pst-page-toc-nav > ul > li > a").all_inner_texts()
+    assert chapter.locator(f"{FOLDS} h2").first.inner_text() not in nested
+
+
+def test_every_fold_of_code_says_what_it_holds(site):
+    for page in (site / "chapters").glob("*.html"):
+        text = page.read_text(encoding="utf-8")
+        assert "Show code cell" not in text, page.name
+        names = re.findall(r'<p class="collapsed[^"]*">(.*?)</p>', text)
+        assert [name for name in names if name == "Code"] == [], page.name
+        figures = [name for name in names if name.startswith("Code of Figure")]
+        assert len(set(figures)) == len(figures), page.name
+
+
+def test_the_first_reading_is_printed_alone_and_all_of_it_on_request(chapter):
+    first = len(re.findall(rb"/Type /Page\b", chapter.pdf(format="A4")))
+    chapter.evaluate("window.print = () => { window.printed = true; }")
+    chapter.get_by_role("button", name="print all of it").click()
+    assert chapter.evaluate("window.printed")
+    assert chapter.locator("details:not([open])").count() == 0
+    whole = len(re.findall(rb"/Type /Page\b", chapter.pdf(format="A4")))
+    chapter.evaluate("dispatchEvent(new Event('afterprint'))")
+    assert chapter.locator(f"{FOLDS}[open]").count() == 0
+    assert first < 0.7 * whole

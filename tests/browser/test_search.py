@@ -1,5 +1,7 @@
 """The search leads to sections, from a file too: symbols, names, mistakes, terms."""
 
+import re
+
 import pytest
 
 # What is typed, and where the first result leads.
@@ -74,3 +76,30 @@ def test_an_excerpt_shows_the_words_of_a_folded_section_once(open_page, http_url
     excerpt.wait_for()
     assert "loss" in excerpt.inner_text()
     page.watch.check()
+
+
+def excerpt_of(open_page, http_url, query):
+    page = open_page(f"{http_url}/search.html?q={query}")
+    first = page.locator("#search-results li:first-child .context")
+    first.wait_for()
+    page.watch.check()
+    return page, first.inner_text()
+
+
+def test_the_excerpt_of_a_term_is_its_definition(open_page, http_url):
+    _, text = excerpt_of(open_page, http_url, "residual stream")
+    assert text.startswith("The vector")
+
+
+def test_no_two_results_show_the_same_excerpt(open_page, http_url):
+    page, _ = excerpt_of(open_page, http_url, "layer norm")
+    page.wait_for_timeout(500)
+    texts = page.locator("#search-results .context").all_inner_texts()[:12]
+    assert len(set(texts)) == len(texts)
+    run_together = [text for text in texts if re.search(r"[a-z][A-Z][a-z]", text)]
+    assert run_together == []
+
+
+def test_how_many_places_are_left_out_is_said(open_page, http_url):
+    page, _ = excerpt_of(open_page, http_url, "the model")
+    page.get_by_text(re.compile(r"The best 50 of \d+ places")).wait_for()

@@ -1,0 +1,71 @@
+"""What moves while a page loads, and what a narrow page cuts."""
+
+import json
+
+import pytest
+from conftest import pages_of
+from helpers.quick import slow_but
+
+import website.widgets
+
+WIDTHS = (390, 820, 1280)
+# Of each width a page whose explorer is in sight at once, and others with several.
+QUICK = [(w, "intro.html") for w in WIDTHS] + [(820, "chapters/10_memory.html")]
+SHIFTS = """() => new Promise((done) => {
+  let sum = 0;
+  new PerformanceObserver((list) => {
+    for (const one of list.getEntries()) if (!one.hadRecentInput) sum += one.value;
+  }).observe({ type: "layout-shift", buffered: true });
+  setTimeout(() => done(sum), 300);
+})"""
+HEIGHTS = """[...document.querySelectorAll(".explorer[data-model]")].map(
+  (one) => one.getBoundingClientRect().height)"""
+EVERY = [(width, page) for width in WIDTHS for page in pages_of()]
+
+
+@pytest.mark.parametrize(("width", "address"), slow_but(QUICK, EVERY))
+def test_nothing_jumps_while_a_page_loads(open_page, http_url, width, address):
+    page = open_page(f"{http_url}/{address}", width=width)
+    if page.locator(".explorer[data-model]").count():
+        page.wait_for_function("performance.getEntriesByName('explorers-ready').length")
+    assert page.evaluate(SHIFTS) <= 0.02
+
+
+@pytest.mark.parametrize("place", [0, pytest.param(1, marks=pytest.mark.slow), 2])
+def test_the_room_kept_for_an_explorer_is_its_height(open_page, http_url, place):
+    """Else run python -m tools.heights."""
+    stored = json.loads(website.widgets.HEIGHTS.read_text(encoding="utf-8"))
+    for name in ("intro", "chapters/07_residual_connections", "chapters/11_rewriting"):
+        page = open_page(f"{http_url}/{name}.html", width=WIDTHS[place])
+        page.wait_for_function("performance.getEntriesByName('explorers-ready').length")
+        expected = [heights[place] for heights in stored[name]]
+        assert page.evaluate(HEIGHTS) == pytest.approx(expected, abs=12)
+
+
+def test_no_sign_falls_off_its_formula(open_page, http_url):
+    page = open_page(f"{http_url}/chapters/16_after_gpt2.html", width=390)
+    parted = page.evaluate(
+        """[...document.querySelectorAll(".beside-formula")].filter((one) =>
+          one.getClientRects().length > 1).length"""
+    )
+    assert page.locator(".beside-formula").count() > 20
+    assert parted == 0
+
+
+def test_a_cut_line_of_code_fades_until_its_end_is_seen(open_page, http_url):
+    page = open_page(f"{http_url}/chapters/07_residual_connections.html", width=390)
+    cut = page.locator("pre.goes-on").first
+    assert "gradient" in cut.evaluate("one => getComputedStyle(one).maskImage")
+    cut.evaluate("one => { one.dataset.seen = 1; one.scrollLeft = one.scrollWidth; }")
+    page.locator("pre[data-seen]:not(.goes-on)").wait_for()
+
+
+def test_no_line_of_a_phone_is_left_empty_for_the_copy_button(open_page, http_url):
+    address = f"{http_url}/chapters/07_residual_connections.html"
+    page = open_page(address, width=390, touch=True)
+    block = page.locator(".cell_input .highlight").first
+    button = block.locator(".copybtn")
+    code = block.locator("pre")
+    padding = code.evaluate("one => parseFloat(getComputedStyle(one).paddingTop)")
+    assert padding < 16
+    assert button.bounding_box()["y"] < code.bounding_box()["y"]

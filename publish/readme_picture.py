@@ -1,7 +1,7 @@
 """Draw the picture of README.md: the live model of the built book, one fact rewritten.
 
     make book
-    .venv/bin/python -m publish.readme_picture    writes figures/live_model_….png
+    .venv/bin/python -m publish.readme_picture    writes schematics/live_model_….png
 
 It needs Playwright (in requirements-dev.txt) and Chromium on the PATH.
 """
@@ -60,7 +60,7 @@ def main() -> int:
                 viewport=TALL, color_scheme=theme, device_scale_factor=2
             )
             picture = Image.open(BytesIO(draw(page, theme))).convert("RGB")
-            path = ROOT / "figures" / f"live_model_{theme}.png"
+            path = ROOT / "schematics" / f"live_model_{theme}.png"
             picture.quantize(COLOURS).save(path, optimize=True)
             print(f"{path.name}: {path.stat().st_size:,} bytes, {picture.size}")
         started.close()

@@ -294,7 +294,7 @@ def test_every_drawing_stands_inside_its_cell(notebooks):
             )
             assert shown == held
             found += len(shown)
-    drawings = len(list((ROOT / "figures").glob("*.svg")))
+    drawings = len(list((ROOT / "schematics").glob("*.svg")))
     assert found == drawings + 1  # one solution has a figure
 
 
@@ -436,7 +436,7 @@ def test_two_labels_of_one_name_are_refused(book):
         plain_edition("", root)
 
 
-@pytest.mark.parametrize("path", sorted((ROOT / "figures").glob("*.svg")), ids=str)
+@pytest.mark.parametrize("path", sorted((ROOT / "schematics").glob("*.svg")), ids=str)
 def test_a_drawing_becomes_a_picture_without_its_variables(path):
     from io import BytesIO
 

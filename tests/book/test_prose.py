@@ -45,7 +45,7 @@ def out(text):
         ("about 8.8e-22, or 1.2 × 10⁻²²", ["8.8e-22", "1.2e-22"]),
         ("| depth | 30 |\n|---|---|\n| std | 2.211 |", ["2.211"]),
         ("# A heading with 0.5", ["0.5"]),
-        ("![a curve through 0.25](../figures/a0.75.svg)", ["0.25"]),
+        ("![a curve through 0.25](../schematics/a0.75.svg)", ["0.25"]),
         ("```{note}\n:class: x-1.5\nIn a note 3.25\n```", ["3.25"]),
         (":::{admonition} Title 6.5\nBody 7.25\n:::", ["6.5", "7.25"]),
         (

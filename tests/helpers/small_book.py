@@ -40,7 +40,7 @@ y = x + \mathrm{MLP}(x)
 $$ (eq-y)
 
 :::{figure-md} fig-a
-![The vector is widened and narrowed again.](figures/a.svg)
+![The vector is widened and narrowed again.](schematics/a.svg)
 
 A schematic.
 :::

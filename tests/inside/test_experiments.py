@@ -655,7 +655,7 @@ def test_stories_are_exchanged_with_stories_of_as_many_pairs():
 def test_the_figure_shows_what_fires_each_card_and_what_it_promotes():
     """For each neuron the two strongest questions, and the two words promoted most."""
     made, facts, _ = asked()
-    figure = ElementTree.parse(ROOT / "figures" / "fact_lookup.svg")
+    figure = ElementTree.parse(ROOT / "schematics" / "fact_lookup.svg")
     texts = ["".join(one.itertext()) for one in figure.iter(f"{SVG}text")]
     at = torch.arange(len(facts)), facts.last
     fired = memory.coefficients(made.model, facts.ids)[1][at]  # (640, 256)

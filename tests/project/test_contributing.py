@@ -78,12 +78,12 @@ def test_the_map_says_what_a_chapter_uses(chapter):
     classes = re.findall(r"\bexplorers\.([A-Z]\w+)", sources)
     folders = {re.sub("(?<=[a-z])(?=[A-Z])", "_", one).lower() for one in classes}
     assert set(runs) == set(re.findall(r'\bload_runs\("(\w+)"\)', sources))
-    assert set(figures) == set(re.findall(r"figures/(\w+)\.svg", sources))
+    assert set(figures) == set(re.findall(r"schematics/(\w+)\.svg", sources))
     assert set(explorers) == folders
     named = chain(
         (f"mygpt/{name if name.endswith('/') else f'{name}.py'}" for name in modules),
         (f"chapters/data/{name}.json" for name in runs),
-        (f"figures/{name}.svg" for name in figures),
+        (f"schematics/{name}.svg" for name in figures),
         (f"mygpt/explorers/{name}/" for name in explorers),
         (f"tests/*/test_{name}.py" for name in tests),
     )

@@ -491,7 +491,7 @@ def build(folder, intro=INTRO):
     extensions = {"witness": ".", **config["sphinx"]["local_extensions"]}
     config["sphinx"]["local_extensions"] = extensions
     (folder / "witness.py").write_text(WITNESS, encoding="utf-8")
-    for name in ("chapters", "figures", "mygpt"):
+    for name in ("chapters", "schematics", "mygpt"):
         (folder / name).mkdir(exist_ok=True)
     (folder / "mygpt" / "__init__.py").write_text('__version__ = "3.2.1"\n')
     (folder / "_config.yml").write_text(
@@ -508,7 +508,7 @@ def build(folder, intro=INTRO):
     (folder / "glossary.md").write_text(GLOSSARY, encoding="utf-8")
     (folder / "intro.md").write_text(intro, encoding="utf-8")
     (folder / "references.md").write_text("# References\n\n```{bibliography}\n```\n")
-    (folder / "figures" / "a.svg").write_text(DRAWING)
+    (folder / "schematics" / "a.svg").write_text(DRAWING)
     nbformat.write(widget_notebook(), folder / "chapters" / "05_a.ipynb")
     start = "from jupyter_book.cli.main import main; main()"
     command = [sys.executable, "-c", start, "build", "-W", "-n", "--keep-going", "."]

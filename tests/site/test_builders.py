@@ -86,12 +86,12 @@ def built(tmp_path_factory):
     config["sphinx"]["config"]["linkcheck_ignore"] = [".*"]
     (folder / "_config.yml").write_text(yaml.safe_dump(config), encoding="utf-8")
     copy_extension(folder)
-    for name in ("chapters", "figures", "mygpt"):
+    for name in ("chapters", "schematics", "mygpt"):
         (folder / name).mkdir()
     (folder / "mygpt" / "__init__.py").write_text(
         f'__version__ = "{mygpt.__version__}"\n'
     )
-    (folder / "figures" / "a.svg").write_text(DRAWING)
+    (folder / "schematics" / "a.svg").write_text(DRAWING)
     shutil.copy(ROOT / "references.bib", folder)
     (folder / "_toc.yml").write_text(
         "format: jb-book\nroot: intro\nparts:\n- caption: One & all\n  chapters:\n"

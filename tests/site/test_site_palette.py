@@ -115,7 +115,7 @@ def test_an_explorer_outside_the_site_has_the_colours_of_the_site():
 
 
 @pytest.mark.parametrize(
-    "path", sorted((ROOT / "figures").glob("*.svg")), ids=lambda path: path.stem
+    "path", sorted((ROOT / "schematics").glob("*.svg")), ids=lambda path: path.stem
 )
 def test_a_schematic_opened_alone_has_the_colours_of_the_site(path):
     own = re.findall(r":root\s*\{([^}]*)\}", path.read_text(encoding="utf-8"))

@@ -12,9 +12,9 @@ import {
   linearTicks,
   niceStep,
   softmax,
-  store,
   tooltipPlaces,
-} from "../../mygpt/explorers/kit/drawing.mjs";
+} from "../../mygpt/explorers/kit/geometry.mjs";
+import { store } from "../../mygpt/explorers/kit/mounting.mjs";
 import {
   bandScale,
   linePath,

@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 
 import { differenceText, jumpOf, unpackActivations } from "../../mygpt/explorers/activations/widget.mjs";
-import { curvesAt, logDomain, trend } from "../../mygpt/explorers/depth/widget.mjs";
+import { curvesAt, logDomain, trend } from "../../mygpt/explorers/depth/stored.mjs";
 
 const view = (numbers) => new DataView(Float32Array.from(numbers).buffer);
 const range = (count) => Array.from({ length: count }, (_, i) => i);

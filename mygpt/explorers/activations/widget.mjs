@@ -1,6 +1,8 @@
 import { axisHandle, choice } from "../kit/controls.mjs";
 import { cursorPlot, curveHint, curveTable, shownAmong } from "../kit/curves.mjs";
-import { clamp, extent, fixed, floats, html, linearTicks, mount, speaker, store, allViews } from "../kit/drawing.mjs";
+import { html, speaker } from "../kit/elements.mjs";
+import { clamp, extent, fixed, floats, linearTicks } from "../kit/geometry.mjs";
+import { mount, store, allViews } from "../kit/mounting.mjs";
 import { nearestIndex, padded, powerOfTen } from "../kit/picture.mjs";
 
 const DECIMALS = 4;
@@ -82,7 +84,7 @@ function sentenceOf({ names, value, slope, shown, at, xText }) {
 }
 
 /** The switch of the quantity, and the cursor's x.
- * @type {(state: Activations.State) => { node: HTMLElement; draw(): void; drawCursor(): void }} */
+ * @type {(state: Activations.State) => Kit.CursorView} */
 function headView(state) {
   const { phi } = state;
   const switcher = choice("What the curves show", QUANTITIES, (quantity) => state.write({ quantity }));
@@ -144,7 +146,7 @@ function curvesView(state) {
   return { node: plot.node, handle: handle.node, draw, drawCursor, stop: plot.stop };
 }
 
-/** @type {(state: Activations.State) => { node: HTMLElement; draw(): void; drawCursor(): void }} */
+/** @type {(state: Activations.State) => Kit.CursorView} */
 const tableView = (state) =>
   curveTable(state, {
     caption: "Value and slope of every curve at x",
@@ -157,7 +159,7 @@ const tableView = (state) =>
   });
 
 /** The difference of two curves, magnified, with the cursor of the curves.
- * @type {(state: Activations.State, difference: Float32Array, handle: HTMLElement) => { node: HTMLElement; draw(): void; drawCursor(): void; stop(): void }} */
+ * @type {(state: Activations.State, difference: Float32Array, handle: HTMLElement) => Kit.CursorView & Kit.Stopped} */
 function differenceView(state, difference, handle) {
   const { compare, domain, exponent } = state;
   /** @type {[string, Kit.Numbers][]} */

@@ -1,20 +1,8 @@
 import { named, slider, tick } from "../kit/controls.mjs";
-import {
-  clamp,
-  dragging,
-  fixed,
-  floats,
-  hovering,
-  html,
-  keeping,
-  mount,
-  softmax,
-  speaker,
-  store,
-  titled,
-  tooltip,
-  allViews,
-} from "../kit/drawing.mjs";
+import { html, speaker, titled, tooltip } from "../kit/elements.mjs";
+import { clamp, fixed, floats, softmax } from "../kit/geometry.mjs";
+import { mount, store, allViews } from "../kit/mounting.mjs";
+import { dragging, hovering, keeping } from "../kit/pointers.mjs";
 import { heatmap, roomFor, rowLabels, textWidth, themed, visibleText } from "../kit/heat.mjs";
 
 const ALL = 12; // words that the list shows one by one
@@ -182,7 +170,7 @@ function columnLabels({ words, length }) {
 }
 
 /** Which word reads which under the mouse, and with what weight.
- * @type {(state: Attention.State) => { node: HTMLElement; draw(): void }} */
+ * @type {(state: Attention.State) => Kit.View} */
 function hintView(state) {
   const { words, length, weightText } = state;
   const hint = tooltip();

@@ -1,19 +1,7 @@
 import { button, control, slider } from "../kit/controls.mjs";
-import {
-  barBox,
-  extent,
-  fixed,
-  floats,
-  html,
-  linearScale,
-  linearTicks,
-  mount,
-  speaker,
-  store,
-  svg,
-  tooltip,
-  allViews,
-} from "../kit/drawing.mjs";
+import { html, speaker, svg, tooltip } from "../kit/elements.mjs";
+import { barBox, extent, fixed, floats, linearScale, linearTicks } from "../kit/geometry.mjs";
+import { mount, store, allViews } from "../kit/mounting.mjs";
 import { bandScale, padded, picture } from "../kit/picture.mjs";
 
 const DECIMALS = 3;

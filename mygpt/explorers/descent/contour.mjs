@@ -1,6 +1,8 @@
 // Two weights: lines of equal loss with the steps as seen from above, and the line that they make.
 
-import { dragging, fixed, html, keeping, linearTicks, svg } from "../kit/drawing.mjs";
+import { html, svg } from "../kit/elements.mjs";
+import { fixed, linearTicks } from "../kit/geometry.mjs";
+import { dragging, keeping } from "../kit/pointers.mjs";
 import { STRIDE, axisName, pathThrough, startHandle, stepMarks } from "./marks.mjs";
 import { EXAMPLES, twoWeights, valley } from "./steps.mjs";
 import { LIMITS, sentenceOf } from "./words.mjs";

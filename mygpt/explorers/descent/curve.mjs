@@ -1,6 +1,7 @@
 // One weight: its loss as a curve, with its slope where the weight stands.
 
-import { clamp, dragging, keeping, linearTicks } from "../kit/drawing.mjs";
+import { clamp, linearTicks } from "../kit/geometry.mjs";
+import { dragging, keeping } from "../kit/pointers.mjs";
 import { axisName, isFar, startHandle, stepMarks } from "./marks.mjs";
 import { EXAMPLE, oneWeight } from "./steps.mjs";
 import { LIMITS, sentenceOf } from "./words.mjs";

@@ -1,6 +1,7 @@
 // The pictures of the network: what it makes of the curve, and its loss by step.
 
-import { extent, html, linearTicks, svg } from "../kit/drawing.mjs";
+import { html, svg } from "../kit/elements.mjs";
+import { extent, linearTicks } from "../kit/geometry.mjs";
 import { CURVE, REACH, outputs } from "./network.mjs";
 import { MAX_STEPS } from "./steps.mjs";
 import { numberText, sentenceOf } from "./words.mjs";

@@ -1,7 +1,8 @@
 // What the pictures of descent share: the steps taken, and the start in the reader's hand.
 
 import { axisHandle } from "../kit/controls.mjs";
-import { clamp, fixed, svg } from "../kit/drawing.mjs";
+import { svg } from "../kit/elements.mjs";
+import { clamp, fixed } from "../kit/geometry.mjs";
 import { dotsAt, emptyPath } from "../kit/picture.mjs";
 import { LIMITS } from "./words.mjs";
 

@@ -1,6 +1,6 @@
 // Taking steps one by one, in a run, or many at once; in frames, so that the page stays at hand.
 
-import { clamp } from "../kit/drawing.mjs";
+import { clamp } from "../kit/geometry.mjs";
 import { MAX_STEPS, settled, takeStep } from "./steps.mjs";
 
 /** @type {Record<string, number>} */

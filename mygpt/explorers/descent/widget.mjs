@@ -1,5 +1,7 @@
 import { button, choice, named, slider, stepper } from "../kit/controls.mjs";
-import { clamp, html, mount, speaker, store, unseen, allViews } from "../kit/drawing.mjs";
+import { html, speaker } from "../kit/elements.mjs";
+import { clamp } from "../kit/geometry.mjs";
+import { mount, store, unseen, allViews } from "../kit/mounting.mjs";
 import { contourView } from "./contour.mjs";
 import { curveView } from "./curve.mjs";
 import { networkView } from "./fit.mjs";

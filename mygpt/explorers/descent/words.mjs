@@ -1,6 +1,6 @@
 // What a descent has to say, in words and numbers; no page is touched here.
 
-import { fixed } from "../kit/drawing.mjs";
+import { fixed } from "../kit/geometry.mjs";
 import { significant } from "../kit/picture.mjs";
 import { nextMove, valley } from "./steps.mjs";
 

@@ -1,6 +1,6 @@
 // Amounts in words, in bars and on sliders; no page is touched here.
 
-import { fixed } from "./drawing.mjs";
+import { fixed } from "./geometry.mjs";
 
 const SCALES = ["", " thousand", " million", " billion", " trillion", " quadrillion"];
 const BYTES = [" B", " kB", " MB", " GB", " TB", " PB"];

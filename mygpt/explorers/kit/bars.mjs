@@ -1,7 +1,7 @@
 // A stacked bar, and the swatches of its parts.
 
 import { stacked } from "./amounts.mjs";
-import { svg } from "./drawing.mjs";
+import { svg } from "./elements.mjs";
 
 /** @type {(mark: string) => SVGElement} */
 export const swatch = (mark) =>

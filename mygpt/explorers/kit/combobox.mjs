@@ -1,7 +1,7 @@
 // A text field that completes words from a list.
 
 import { control } from "./controls.mjs";
-import { html } from "./drawing.mjs";
+import { html } from "./elements.mjs";
 
 /** The completions under a field; `choose(text)` is called with the one that is clicked.
  * @type {(id: string, input: HTMLInputElement, choose: (text: string) => void) => Kit.OptionList} */

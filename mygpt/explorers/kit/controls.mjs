@@ -1,6 +1,6 @@
 // What the reader presses, moves and ticks.
 
-import { html } from "./drawing.mjs";
+import { html } from "./elements.mjs";
 
 /** An element that takes the keyboard: JupyterLab must leave its keys alone.
  * @type {<K extends keyof HTMLElementTagNameMap>(tag: K, attributes?: Kit.Attributes, ...children: Kit.Child[]) => HTMLElementTagNameMap[K]} */
@@ -68,7 +68,7 @@ export function slider(label, values, format, choose) {
 }
 
 /** A labelled slider that sets a trait; `draw()` moves it to where the trait is.
- * @type {<T, K extends keyof T>(state: Kit.Store<T>, trait: K, label: string, values: T[K][], format: (value: T[K]) => string) => { node: HTMLElement; draw(): void }} */
+ * @type {<T, K extends keyof T>(state: Kit.Store<T>, trait: K, label: string, values: T[K][], format: (value: T[K]) => string) => Kit.View} */
 export function traitSlider(state, trait, label, values, format) {
   const changes = (/** @type {unknown} */ value) => /** @type {any} */ ({ [trait]: value });
   const part = slider(label, values, format, (value) => state.write(changes(value)));

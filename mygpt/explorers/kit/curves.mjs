@@ -3,7 +3,8 @@
 // `hovered` index and the `width`; `quantity` and `visible` are traits.
 
 import { tick } from "./controls.mjs";
-import { dragging, hovering, html, keeping, svg, tooltip } from "./drawing.mjs";
+import { html, svg, tooltip } from "./elements.mjs";
+import { dragging, hovering, keeping } from "./pointers.mjs";
 import { linePath, markerPath, picture, readings, sample } from "./picture.mjs";
 
 /** The places of the curves that the reader has ticked, and their numbers.
@@ -95,7 +96,7 @@ export function curveHint(state, plot, title, text) {
 }
 
 /** The numbers of every curve at the cursor, `text(key, index)`, each curve with its tick.
- * @type {<K extends string>(state: Kit.CurveState, table: Kit.CurveTable<K>) => { node: HTMLElement; draw(): void; drawCursor(): void }} */
+ * @type {<K extends string>(state: Kit.CurveState, table: Kit.CurveTable<K>) => Kit.CursorView} */
 export function curveTable(state, { caption, heading, columns, text }) {
   const { names } = state;
   /** @type {(name: string) => boolean} */

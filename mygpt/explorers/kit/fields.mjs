@@ -1,7 +1,7 @@
 // Number fields with their names.
 
 import { control } from "./controls.mjs";
-import { html } from "./drawing.mjs";
+import { html } from "./elements.mjs";
 
 /** A number field; `show(value)` writes into it unless it stands there already.
  * @type {(label: string, letter: string, typed: () => void, attributes: Kit.Attributes) => Kit.Field} */

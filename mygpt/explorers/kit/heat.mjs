@@ -1,6 +1,7 @@
 // A heatmap and the words beside it: colours first (tested under node), then the page's parts.
 
-import { clamp, fixed, html, titled } from "./drawing.mjs";
+import { html, titled } from "./elements.mjs";
+import { clamp, fixed } from "./geometry.mjs";
 
 /** @type {Record<string, string>} */
 const BLANKS = { " ": "␣", "\n": "↵", "\r": "↵", "\t": "⇥" };

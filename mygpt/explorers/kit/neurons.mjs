@@ -2,7 +2,9 @@
 // `ranked` at the chosen token, the `hovered` cell and the `width`; `token` and `neuron` are traits.
 
 import { axisHandle, button, control } from "./controls.mjs";
-import { dragging, fixed, hovering, html, keeping, linearTicks, titled, tooltip } from "./drawing.mjs";
+import { html, titled, tooltip } from "./elements.mjs";
+import { fixed, linearTicks } from "./geometry.mjs";
+import { dragging, hovering, keeping } from "./pointers.mjs";
 import { heatmap, rowLabels } from "./heat.mjs";
 
 /** For each neuron its pairs { text, number }, from the packed places and numbers.

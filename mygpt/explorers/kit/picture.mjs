@@ -1,6 +1,7 @@
 // Axes, curves and their read-outs: geometry first (tested under node), then the page's parts.
 
-import { clamp, fixed, html, linearScale, niceStep, svg } from "./drawing.mjs";
+import { html, svg } from "./elements.mjs";
+import { clamp, fixed, linearScale, niceStep } from "./geometry.mjs";
 
 const MARKERS = ["circle", "square", "diamond", "triangle", "cross", "bar"];
 const SUPERSCRIPTS = "⁰¹²³⁴⁵⁶⁷⁸⁹";

@@ -52,6 +52,19 @@ declare namespace Kit {
     undo: (() => void)[];
   }
 
+  /** A piece of an explorer: its node, and what draws it anew from the state. */
+  interface View {
+    node: HTMLElement;
+    draw(): void;
+  }
+  /** A view of which only the cursor moves, as long as the rest stays. */
+  interface CursorView extends View {
+    drawCursor(): void;
+  }
+  interface Stopped {
+    stop(): void;
+  }
+
   interface Size {
     width: number;
     height: number;

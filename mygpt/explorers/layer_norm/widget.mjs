@@ -1,18 +1,8 @@
 import { button, traitSlider } from "../kit/controls.mjs";
-import {
-  barBox,
-  clamp,
-  dragging,
-  fixed,
-  html,
-  keeping,
-  linearTicks,
-  mount,
-  speaker,
-  store,
-  svg,
-  allViews,
-} from "../kit/drawing.mjs";
+import { html, speaker, svg } from "../kit/elements.mjs";
+import { barBox, clamp, fixed, linearTicks } from "../kit/geometry.mjs";
+import { mount, store, allViews } from "../kit/mounting.mjs";
+import { dragging, keeping } from "../kit/pointers.mjs";
 import { bandScale, picture, powerOfTen, readings, valueSlider } from "../kit/picture.mjs";
 
 const DECIMALS = 4;
@@ -117,7 +107,7 @@ function sentenceOf({ norm, get }) {
   )}.`;
 }
 
-/** @type {(state: LayerNorm.State) => { node: HTMLElement; draw(): void }} */
+/** @type {(state: LayerNorm.State) => Kit.View} */
 function settingsView(state) {
   const tenths = Array.from({ length: 61 }, (_, i) => (i - 30) / 10);
   const powers = Array.from({ length: 9 }, (_, i) => i - 8);
@@ -131,7 +121,7 @@ function settingsView(state) {
 }
 
 /** What moves the whole vector; a button rests where a number would leave the limits.
- * @type {(state: LayerNorm.State) => { node: HTMLElement; draw(): void }} */
+ * @type {(state: LayerNorm.State) => Kit.View} */
 function actionsView({ limit, get, write }) {
   const over = `over ±${limit}`;
   /** @type {[string, (x: number[]) => number[] | null][]} */
@@ -308,7 +298,7 @@ function gripsView(state, panel) {
   return { lay, draw, stop: grips.map(({ stop }) => stop) };
 }
 
-/** @type {(state: LayerNorm.State) => { node: HTMLElement; draw(): void }} */
+/** @type {(state: LayerNorm.State) => Kit.View} */
 function tableView(state) {
   const names = Array.from({ length: state.channels }, (_, i) => html("span", {}, String(i)));
   const { node, cells } = readings(
@@ -335,7 +325,7 @@ function tableView(state) {
 }
 
 /** A paragraph that says `text()`.
- * @type {(name: string, text: () => string) => { node: HTMLElement; draw(): void }} */
+ * @type {(name: string, text: () => string) => Kit.View} */
 function textView(name, text) {
   const node = html("p", { class: name });
   return {

@@ -1,7 +1,7 @@
 // The form for the book's cover: what an answer hangs on is switched off, or the answer rewritten.
 
 import { button } from "../kit/controls.mjs";
-import { html } from "../kit/drawing.mjs";
+import { html } from "../kit/elements.mjs";
 import { happened, neuronsInWords, othersInWords } from "./happened.mjs";
 import { holders, survivals } from "./holders.mjs";
 import { wordField } from "./prompt.mjs";
@@ -69,7 +69,7 @@ function bringToSight(node) {
 }
 
 /** The three things to do, and what came of the last.
- * @type {(state: LiveModel.State) => { node: HTMLElement; draw(): void }} */
+ * @type {(state: LiveModel.State) => Kit.View} */
 export function coverView(state) {
   const off = button("", () => switchOffHolders(state));
   const undo = button("Undo", () => state.write({ edits: state.get("edits").slice(0, -1) }));

@@ -1,12 +1,13 @@
 // The edits, and what they do to the facts.
 
 import { button, control, tick } from "../kit/controls.mjs";
-import { fixed, html } from "../kit/drawing.mjs";
+import { html } from "../kit/elements.mjs";
+import { fixed } from "../kit/geometry.mjs";
 import { switchPart, typePrompt } from "./state.mjs";
 import { editInWords, isOn, partInWords } from "./words.mjs";
 
 /** Switches for whole parts of the model.
- * @type {(state: LiveModel.State) => { node: HTMLElement; draw(): void }} */
+ * @type {(state: LiveModel.State) => Kit.View} */
 export function partsView(state) {
   /** @type {LiveModel.Part[]} */
   const parts = state.blocks.flatMap((layer) => {

@@ -1,6 +1,6 @@
 // What is said on the cover of the last edit: what it did to the answer, then to the others.
 
-import { fixed } from "../kit/drawing.mjs";
+import { fixed } from "../kit/geometry.mjs";
 import { DRAWS } from "./holders.mjs";
 
 const LESS_SURE = 0.1; // a fall of a probability that is worth a word

@@ -1,6 +1,6 @@
 // Links to a state of the live model.
 
-import { copyLink } from "../kit/drawing.mjs";
+import { copyLink } from "../kit/links.mjs";
 import { MAX_EDITS, tell, tokenOf, typePrompt } from "./state.mjs";
 import { isOn, splitPrompt, withStop } from "./words.mjs";
 

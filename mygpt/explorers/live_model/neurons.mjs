@@ -1,7 +1,8 @@
 // The memories: the map of all, the chosen neuron, and the neurons that add most.
 
 import { button, choice } from "../kit/controls.mjs";
-import { clamp, extent, fixed, html } from "../kit/drawing.mjs";
+import { html } from "../kit/elements.mjs";
+import { clamp, extent, fixed } from "../kit/geometry.mjs";
 import { textWidth } from "../kit/heat.mjs";
 import { neuronList, neuronMap, pairTable, rankSteps, tokenSelect } from "../kit/neurons.mjs";
 import { largestFirst } from "./gpt.mjs";

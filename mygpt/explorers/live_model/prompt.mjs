@@ -2,7 +2,8 @@
 
 import { combobox } from "../kit/combobox.mjs";
 import { button } from "../kit/controls.mjs";
-import { fixed, html, titled } from "../kit/drawing.mjs";
+import { html, titled } from "../kit/elements.mjs";
+import { fixed } from "../kit/geometry.mjs";
 import { refused } from "./known.mjs";
 import { LIKELIEST, tell, typePrompt } from "./state.mjs";
 import { STOP, completions, spanAt, tailOf } from "./words.mjs";
@@ -24,7 +25,7 @@ function wordBox(state, label, id, settings) {
   });
 }
 
-/** @type {(state: LiveModel.State) => { node: HTMLElement; draw(): void }} */
+/** @type {(state: LiveModel.State) => Kit.View} */
 export function promptView(state) {
   const box = wordBox(state, "Prompt", "prompt", {
     span: spanAt,
@@ -84,7 +85,7 @@ export function barPlaces({ now, untouched }, most) {
 }
 
 /** One of the likeliest words: its bar, outlined where the untouched model's would end.
- * @type {(state: LiveModel.State, i: number, most: number) => { node: HTMLElement; draw(): void }} */
+ * @type {(state: LiveModel.State, i: number, most: number) => Kit.View} */
 function shareLine(state, i, most) {
   const word = html("bdi");
   const bar = html("span", { class: "mygpt-now" });

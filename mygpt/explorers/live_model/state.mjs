@@ -1,7 +1,8 @@
 // What the live model knows: its words, its answers to the prompt with and without the edits, and
 // what follows from the traits. No page is touched here.
 
-import { fixed, floats, store } from "../kit/drawing.mjs";
+import { fixed, floats } from "../kit/geometry.mjs";
+import { store } from "../kit/mounting.mjs";
 import { ranking, unpackPairs } from "../kit/neurons.mjs";
 import { forward, largestFirst, loadModel, probabilities } from "./gpt.mjs";
 import { STOP, completions, editInWords, isOn, listed, signed, spanAt, splitPrompt, withStop } from "./words.mjs";

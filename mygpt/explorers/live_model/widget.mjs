@@ -1,4 +1,6 @@
-import { allViews, followLinks, html, mount, speaker } from "../kit/drawing.mjs";
+import { html, speaker } from "../kit/elements.mjs";
+import { followLinks } from "../kit/links.mjs";
+import { allViews, mount } from "../kit/mounting.mjs";
 import { themed } from "../kit/heat.mjs";
 import { coverView } from "./cover.mjs";
 import { editsView, factsView, partsView } from "./edits.mjs";

@@ -1,6 +1,6 @@
 // Prompts, words and edits as texts. No page is touched here.
 
-import { fixed } from "../kit/drawing.mjs";
+import { fixed } from "../kit/geometry.mjs";
 
 export const STOP = ".";
 const COMPLETIONS = 8;

@@ -1,17 +1,6 @@
-import {
-  barBox,
-  clamp,
-  extent,
-  fixed,
-  floats,
-  html,
-  linearScale,
-  mount,
-  speaker,
-  store,
-  svg,
-  allViews,
-} from "../kit/drawing.mjs";
+import { html, speaker, svg } from "../kit/elements.mjs";
+import { barBox, clamp, extent, fixed, floats, linearScale } from "../kit/geometry.mjs";
+import { mount, store, allViews } from "../kit/mounting.mjs";
 import { textWidth, themed, visibleText } from "../kit/heat.mjs";
 import { neuronList, neuronMap, pairTable, rankSteps, ranking, tokenSelect, unpackPairs } from "../kit/neurons.mjs";
 
@@ -166,7 +155,7 @@ function mapView(state) {
 }
 
 /** What triggers the chosen neuron, and what it promotes.
- * @type {(state: Memory.State) => { node: HTMLElement; draw(): void }} */
+ * @type {(state: Memory.State) => Kit.View} */
 function neuronView(state) {
   const { triggers, promoted } = state;
   /** @type {(lists: Kit.TextAndNumber[][]) => number} */
@@ -235,7 +224,7 @@ function tokenView(state) {
   return { node, select: select.select, drawToken, drawNeuron };
 }
 
-/** @type {(state: Memory.State) => { node: HTMLElement; draw(): void }} */
+/** @type {(state: Memory.State) => Kit.View} */
 function settingView(state) {
   const node = html("p", { class: "mygpt-setting" });
   const draw = () => {

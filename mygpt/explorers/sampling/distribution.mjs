@@ -1,6 +1,6 @@
 // What mygpt.sampling makes of logits, and what is drawn from it; no page is touched here.
 
-import { softmax } from "../kit/drawing.mjs";
+import { softmax } from "../kit/geometry.mjs";
 
 export const SHOWN = 12;
 

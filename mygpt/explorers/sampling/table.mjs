@@ -1,6 +1,7 @@
 // The tokens with their shares, as bars and as numbers, and what the marks mean.
 
-import { barBox, fixed, html, linearScale, linearTicks, svg } from "../kit/drawing.mjs";
+import { html, svg } from "../kit/elements.mjs";
+import { barBox, fixed, linearScale, linearTicks } from "../kit/geometry.mjs";
 import { bandScale, markerPath } from "../kit/picture.mjs";
 import { DECIMALS, nowText, sentenceOf } from "./words.mjs";
 
@@ -109,7 +110,7 @@ function barsPicture(rows) {
 }
 
 /** The tokens with their shares, as bars and as numbers.
- * @type {(state: Sampling.State) => { node: HTMLElement; draw(): void }} */
+ * @type {(state: Sampling.State) => Kit.View} */
 export function sharesView(state) {
   const { rows } = state;
   const image = barsPicture(rows);

@@ -1,5 +1,7 @@
 import { button, traitSlider } from "../kit/controls.mjs";
-import { fixed, floats, html, mount, speaker, store, allViews } from "../kit/drawing.mjs";
+import { html, speaker } from "../kit/elements.mjs";
+import { fixed, floats } from "../kit/geometry.mjs";
+import { mount, store, allViews } from "../kit/mounting.mjs";
 import { mulberry32 } from "../kit/numbers.mjs";
 import { SHOWN, descending, distribution, drawCounts, grouped } from "./distribution.mjs";
 import { keys, sharesView } from "./table.mjs";
@@ -70,7 +72,7 @@ function readSetting(state) {
   Object.assign(state, { found, shares, last });
 }
 
-/** @type {(state: Sampling.State) => { node: HTMLElement; draw(): void }} */
+/** @type {(state: Sampling.State) => Kit.View} */
 function settingsView(state) {
   /** @type {(count: number, parts: number) => number[]} */
   const steps = (count, cuts) => Array.from({ length: count }, (_, i) => (i + 1) / cuts);
@@ -85,7 +87,7 @@ function settingsView(state) {
   return { node, draw: () => parts.forEach((part) => part.draw()) };
 }
 
-/** @type {(state: Sampling.State) => { node: HTMLElement; draw(): void }} */
+/** @type {(state: Sampling.State) => Kit.View} */
 function outcomeView(state) {
   const node = html("p", { class: "mygpt-outcome" });
   const draw = () => node.replaceChildren(...outcomeOf(state).map(([tag, text]) => (tag ? html(tag, {}, text) : text)));
@@ -93,7 +95,7 @@ function outcomeView(state) {
 }
 
 /** The buttons that draw tokens, and the last one drawn.
- * @type {(state: Sampling.State) => { node: HTMLElement; draw(): void }} */
+ * @type {(state: Sampling.State) => Kit.View} */
 function drawsView(state) {
   /** @type {(count: number) => void} */
   const drawMore = (count) => state.write({ draws: Math.min(state.get("draws") + count, MAX_DRAWS) });
@@ -114,7 +116,7 @@ function drawsView(state) {
   return { node, draw };
 }
 
-/** @type {(state: Sampling.State) => { node: HTMLElement; draw(): void }} */
+/** @type {(state: Sampling.State) => Kit.View} */
 function settingView(state) {
   const node = html("p", { class: "mygpt-setting" });
   return {

@@ -1,6 +1,6 @@
 // What Sampling has to say; no page is touched here.
 
-import { fixed } from "../kit/drawing.mjs";
+import { fixed } from "../kit/geometry.mjs";
 import { entropy } from "./distribution.mjs";
 
 export const DECIMALS = 3;

@@ -1,7 +1,8 @@
 // The time of a step by the number of devices.
 
 import { exact } from "../kit/amounts.mjs";
-import { extent, html, svg } from "../kit/drawing.mjs";
+import { html, svg } from "../kit/elements.mjs";
+import { extent } from "../kit/geometry.mjs";
 import { linePath, logTicks, markerPath, padded, picture, sample } from "../kit/picture.mjs";
 import { deviceGrid, leastDevices, mostDevices, stepTime } from "./count.mjs";
 import { duration } from "./words.mjs";

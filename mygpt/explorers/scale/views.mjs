@@ -3,7 +3,7 @@
 import { total } from "../kit/amounts.mjs";
 import { stackedBar, swatch } from "../kit/bars.mjs";
 import { button, control } from "../kit/controls.mjs";
-import { html, svg } from "../kit/drawing.mjs";
+import { html, svg } from "../kit/elements.mjs";
 import { readings } from "../kit/picture.mjs";
 import { PUBLISHED, memoryOf } from "./count.mjs";
 import {

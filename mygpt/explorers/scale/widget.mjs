@@ -1,6 +1,7 @@
 import { doublings, exact, nearestStop } from "../kit/amounts.mjs";
 import { named, stepper } from "../kit/controls.mjs";
-import { html, mount, speaker, store } from "../kit/drawing.mjs";
+import { html, speaker } from "../kit/elements.mjs";
+import { mount, store } from "../kit/mounting.mjs";
 import { numberField } from "../kit/fields.mjs";
 import { DATA, DEVICES, MODELS, mostDevices, nameOf, sequencesOf } from "./count.mjs";
 import { timePlot } from "./plot.mjs";

@@ -2,7 +2,7 @@
 
 import { exact, inBytes, inWords, percent, total } from "../kit/amounts.mjs";
 import { swatch } from "../kit/bars.mjs";
-import { html } from "../kit/drawing.mjs";
+import { html } from "../kit/elements.mjs";
 import { readings } from "../kit/picture.mjs";
 import { flopsPerToken, memoryOf, parametersByPart } from "./count.mjs";
 import { PARTS } from "./words.mjs";
@@ -17,7 +17,7 @@ function cellText(number, width) {
   return width >= ROOMY || text.length <= LONG ? text : inWords(number);
 }
 
-/** @type {(state: Shapes.State) => { node: HTMLElement; draw(): void }} */
+/** @type {(state: Shapes.State) => Kit.View} */
 export function partsView(state) {
   const names = PARTS.map(([mark, name]) =>
     html("span", { class: "mygpt-named-part" }, swatch(mark), html("span", {}, name)),
@@ -50,7 +50,7 @@ export function partsView(state) {
   return { node: table.node, draw };
 }
 
-/** @type {(state: Shapes.State) => { node: HTMLElement; draw(): void }} */
+/** @type {(state: Shapes.State) => Kit.View} */
 export function memoryView(state) {
   const names = [
     "weights, float32",

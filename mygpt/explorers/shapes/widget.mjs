@@ -1,7 +1,8 @@
 import { doublings, exact, inWords, nearestStop, total } from "../kit/amounts.mjs";
 import { stackedBar } from "../kit/bars.mjs";
 import { choice, named, stepper } from "../kit/controls.mjs";
-import { html, mount, speaker, store } from "../kit/drawing.mjs";
+import { html, speaker } from "../kit/elements.mjs";
+import { mount, store } from "../kit/mounting.mjs";
 import { numberField } from "../kit/fields.mjs";
 import { LIMITS, SIZES, flopsPerToken, parametersByPart, problemOf, sameShape, shapeOf, sizeOf } from "./count.mjs";
 import { memoryView, partsView } from "./tables.mjs";
@@ -60,7 +61,7 @@ export function shapesState(model) {
 }
 
 /** GPT-2's sizes, the five numbers of a shape, and what is expected of them.
- * @type {(state: Shapes.State, tell: () => void) => { node: HTMLElement; draw(): void }} */
+ * @type {(state: Shapes.State, tell: () => void) => Kit.View} */
 function shapeView(state, tell) {
   const id = `mygpt-shapes-${Math.random().toString(36).slice(2)}`;
   const sizes = named("Sizes of GPT-2", SIZE_NAMES, (size) => {
@@ -103,7 +104,7 @@ function shapeView(state, tell) {
   return { node, draw };
 }
 
-/** @type {(state: Shapes.State) => { node: HTMLElement; draw(): void }} */
+/** @type {(state: Shapes.State) => Kit.View} */
 function lengthView(state) {
   let stops = [1];
   const part = stepper("Tokens in the text", (place) => {
@@ -147,7 +148,7 @@ function barView(second) {
 }
 
 /** The bars of one count, `partsOf(shape, length)`, for the shape and the one it is compared with.
- * @type {(state: Shapes.State, count: Shapes.Count) => { node: HTMLElement; draw(): void }} */
+ * @type {(state: Shapes.State, count: Shapes.Count) => Kit.View} */
 function barsView(state, { title, partsOf, keys, shorter }) {
   const head = html("span");
   const pair = [barView(false), barView(true)];
@@ -191,7 +192,7 @@ const FLOPS = {
 };
 
 /** A paragraph that says `text(shape, length)`.
- * @type {(state: Shapes.State, name: string, text: Shapes.Saying) => { node: HTMLElement; draw(): void }} */
+ * @type {(state: Shapes.State, name: string, text: Shapes.Saying) => Kit.View} */
 function sayingView(state, name, text) {
   const node = html("p", { class: name });
   return {

@@ -1,5 +1,7 @@
 import { control, stepper } from "../kit/controls.mjs";
-import { clamp, html, mount, speaker, store, allViews } from "../kit/drawing.mjs";
+import { html, speaker } from "../kit/elements.mjs";
+import { clamp } from "../kit/geometry.mjs";
+import { mount, store, allViews } from "../kit/mounting.mjs";
 import { MAX_TEXT, common, makeEncoder, plain, remembering, rowsOf, spell, split, tidy } from "./merges.mjs";
 
 const LONGEST = 32; // bytes of a piece whose merges are still shown one by one
@@ -229,7 +231,7 @@ function ladderRow(chosen, steps, number) {
 }
 
 /** The merges of the chosen piece, one to a row.
- * @type {(state: Tokens.State) => { node: HTMLElement; draw(): void }} */
+ * @type {(state: Tokens.State) => Kit.View} */
 function ladderView(state) {
   const body = html("tbody");
   const heads = ["Merges", "Parts", "Merged, rank"].map((text) => html("th", { scope: "col" }, text));
@@ -262,7 +264,7 @@ function ladderView(state) {
 }
 
 /** The chosen piece, with its merges where they are not too many.
- * @type {(state: Tokens.State) => { node: HTMLElement; draw(): void }} */
+ * @type {(state: Tokens.State) => Kit.View} */
 function mergesView(state) {
   const slide = stepper("Merges done", (index) => state.write({ merges_done: index }));
   const out = html("span");
@@ -298,7 +300,7 @@ function mergesView(state) {
   return { node, draw };
 }
 
-/** @type {(state: Tokens.State) => { node: HTMLElement; draw(): void }} */
+/** @type {(state: Tokens.State) => Kit.View} */
 function settingView(state) {
   const node = html("p", { class: "mygpt-setting" });
   const draw = () => {

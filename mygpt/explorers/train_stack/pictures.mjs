@@ -1,6 +1,7 @@
 // The pictures of TrainStack: what a stack says of the plane, the losses, and the sizes by block.
 
-import { fixed, html, linearTicks, svg } from "../kit/drawing.mjs";
+import { html, svg } from "../kit/elements.mjs";
+import { fixed, linearTicks } from "../kit/geometry.mjs";
 import { channels } from "../kit/heat.mjs";
 import { axesWindow, emptyPath, linePath, logTicks, markerPath, panel, picture, sample } from "../kit/picture.mjs";
 import { WIRINGS } from "./net.mjs";

@@ -1,5 +1,7 @@
 import { button, choice, control, stepper, tick } from "../kit/controls.mjs";
-import { copyLink, followLinks, html, mount, speaker, store, unseen, allViews } from "../kit/drawing.mjs";
+import { html, speaker } from "../kit/elements.mjs";
+import { copyLink, followLinks } from "../kit/links.mjs";
+import { mount, store, unseen, allViews } from "../kit/mounting.mjs";
 import { themed } from "../kit/heat.mjs";
 import { MAX_STEPS } from "./course.mjs";
 import { gradientView, lossesView, planeView, signalView } from "./pictures.mjs";
@@ -111,7 +113,7 @@ function sideView(state, i) {
 }
 
 /** The task, and whether there is a second stack.
- * @type {(state: TrainStack.State) => { node: HTMLElement; draw(): void }} */
+ * @type {(state: TrainStack.State) => Kit.View} */
 function topView(state) {
   const task = choice("Task", TASK_NAMES, (value) => value !== state.task && state.change({ task: value }));
   const two = tick(["Compare two"], (checked) => {

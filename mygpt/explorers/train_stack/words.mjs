@@ -1,6 +1,6 @@
 // What TrainStack has to say, the settings that it knows, and its links; no page is touched here.
 
-import { clamp } from "../kit/drawing.mjs";
+import { clamp } from "../kit/geometry.mjs";
 import { LOOKED_BACK, MAX_STEPS, TASKS } from "./course.mjs";
 import { BENDS, WIRINGS } from "./net.mjs";
 import { significant } from "../kit/picture.mjs";

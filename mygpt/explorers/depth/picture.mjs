@@ -1,0 +1,74 @@
+// The curves over the layers, with the cursor that the reader moves.
+
+import { axisHandle } from "../kit/controls.mjs";
+import { cursorPlot, curveHint } from "../kit/curves.mjs";
+import { svg } from "../kit/elements.mjs";
+import { clamp, linearTicks } from "../kit/geometry.mjs";
+import { logTicks, nearestIndex, spread } from "../kit/picture.mjs";
+import { logDomain, trend } from "./stored.mjs";
+import { layerText, numberText, placeText, sentenceOf, settingText } from "./words.mjs";
+
+const NARROW = 520; // px: under it no names at the ends of the curves
+
+/** The axes for the curves that are shown; a wide picture has their names at the right.
+ * @type {(state: Depth.State) => Kit.Frame} */
+function frameOf({ shown, width, depth }) {
+  const height = Math.round(clamp(width * 0.5, 260, 350));
+  const domain = logDomain(shown.map(([, list]) => list));
+  const ticks = logTicks(...domain, height / 40);
+  const longest = Math.max(...ticks.map(({ label }) => label.length));
+  return {
+    width,
+    height,
+    margin: { left: 15 + 7 * longest, right: width < NARROW ? 16 : 88, top: 8, bottom: 52 },
+    x: { domain: [0, depth], ticks: linearTicks(0, depth, width / 60, 1), label: "layer", drop: 27 },
+    y: { domain, ticks, strong: 0 },
+  };
+}
+
+/** The names at the ends of the curves, or what to do when there is no curve.
+ * @type {(state: Depth.State, axes: Kit.Axes) => SVGElement[]} */
+function endTexts({ names, shown, width, depth }, { scaleY, left, right, top, bottom }) {
+  if (!shown.length) {
+    const place = { x: (left + right) / 2, y: top + 34, "text-anchor": "middle" };
+    return [svg("text", place, "No stack is shown. Tick one below.")];
+  }
+  if (width < NARROW) return [];
+  const ends = spread(
+    shown.map(([, list]) => scaleY(list[depth])),
+    17,
+    top,
+    bottom - 4,
+  );
+  return shown.map(([i], n) =>
+    svg("text", { class: `mygpt-end mygpt-curve-${i}`, x: right + 10, y: ends[n], dy: "0.34em" }, names[i]),
+  );
+}
+
+/** The picture: all of it anew, or the cursor alone.
+ * @type {(state: Depth.State) => Kit.CursorView & Kit.Stopped} */
+export function curvesView(state) {
+  /** @type {(x: number) => number} */
+  const toLayer = (x) => nearestIndex(x, 0, 1, state.x.length);
+  const handle = axisHandle("Layer", (layer) => state.moveTo(layer));
+  const plot = cursorPlot(state, "layer", toLayer, 5, handle.node);
+  plot.node.append(handle.node);
+  const hint = curveHint(state, plot, layerText, numberText);
+  const draw = () => {
+    plot.draw(state.shown, frameOf(state));
+    plot.front.replaceChildren(...endTexts(state, plot.axes));
+    handle.place(plot.axes);
+    hint.draw();
+  };
+  const drawCursor = () => {
+    const { names, shown, at, depth } = state;
+    plot.drawCursor(shown);
+    handle.show(at, depth, placeText(state));
+    const trends = shown.map(([i, list]) => ` ${names[i]} ${trend(list)}.`).join("");
+    plot.root.setAttribute(
+      "aria-label",
+      `${state.get("description")} ${sentenceOf(state)}${trends} ${settingText(state)}`,
+    );
+  };
+  return { node: plot.node, draw, drawCursor, stop: plot.stop };
+}

@@ -1,0 +1,111 @@
+// What a mouse or a finger does on a picture.
+
+/** What takes some traits back to what they are when it is called.
+ * @type {(state: { get(trait: any): any; write(changes: any): void }, ...traits: string[]) => () => () => void} */
+export const keeping =
+  ({ get, write }, ...traits) =>
+  () => {
+    const kept = Object.fromEntries(traits.map((trait) => [trait, get(trait)]));
+    return () => write(kept);
+  };
+
+const FINGER = 8; // pixels that a finger goes before it drags
+
+/** What a finger wants that came down at `from`: as long as it has hardly moved, nothing yet.
+ * @type {(from: PointerEvent, now: PointerEvent, free: boolean) => "drag" | "scroll" | ""} */
+function wish(from, now, free) {
+  const [x, y] = [now.clientX - from.clientX, now.clientY - from.clientY].map(Math.abs);
+  if (Math.hypot(x, y) < FINGER) return "";
+  return free || x > y ? "drag" : "scroll";
+}
+
+/**
+ * Calls `move` with the event while a pointer is held down on `node`; returns an undo function. A mouse acts
+ * at once. A finger acts when it is lifted where it came down, and drags once it has gone sideways; before
+ * that the page may scroll. Where the style leaves the page no touch at all, it drags in any direction.
+ * `keep()` returns what takes a drag back that the browser breaks off.
+ * @type {(node: HTMLElement | SVGElement, move: (event: PointerEvent) => void, keep: () => () => void, focus?: HTMLElement) => () => void}
+ */
+export function dragging(node, move, keep, focus) {
+  /** @type {{ id: number; from: PointerEvent; free: boolean; width: number; undo: (() => void) | null } | null} */
+  let held = null;
+  /** @type {(event: PointerEvent) => void} */
+  const begin = (event) => {
+    if (!held) return;
+    held.undo = keep();
+    node.setPointerCapture(held.id);
+    move(event);
+  };
+  const breakOff = () => {
+    held?.undo?.();
+    held = null;
+  };
+  /** @type {(event: PointerEvent) => void} */
+  const down = (event) => {
+    if (held) breakOff(); // a second finger
+    if (event.button !== 0 || !event.isPrimary) return;
+    const free = getComputedStyle(/** @type {Element} */ (event.target)).touchAction === "none";
+    held = { id: event.pointerId, from: event, free, width: node.getBoundingClientRect().width, undo: null };
+    if (event.pointerType === "mouse") begin(event);
+  };
+  /** @type {(event: PointerEvent) => void} */
+  const moved = (event) => {
+    if (!held || event.pointerId !== held.id) return;
+    const { from, free, width, undo } = held;
+    const wanted = undo ? "drag" : wish(from, event, free);
+    if (wanted === "scroll" || width !== node.getBoundingClientRect().width) held = null;
+    else if (undo) move(event);
+    else if (wanted) begin(event);
+  };
+  /** @type {(event: PointerEvent) => void} */
+  const up = (event) => {
+    if (event.pointerId !== held?.id) return;
+    if (!held.undo) move(event);
+    held = null;
+  };
+  /** @type {(event: PointerEvent) => void} */
+  const lost = (event) => {
+    if (event.pointerId === held?.id) breakOff();
+  };
+  /** @type {(event: Event) => void} */
+  const hand = (event) => {
+    event.preventDefault();
+    focus?.focus({ preventScroll: true });
+  };
+  /** @type {Record<string, (event: any) => void>} */
+  const listeners = {
+    pointerdown: down,
+    pointermove: moved,
+    pointerup: up,
+    pointercancel: lost,
+    lostpointercapture: lost,
+    mousedown: hand,
+  };
+  for (const [type, listener] of Object.entries(listeners)) node.addEventListener(type, listener);
+  return () => {
+    for (const [type, listener] of Object.entries(listeners)) node.removeEventListener(type, listener);
+  };
+}
+
+/**
+ * Calls `show` with what `under(event)` gives, a number or an object, when a mouse over `node` comes
+ * to another one, and with null when it leaves. Returns a function that forgets the last one, so
+ * that it is shown again at the next move.
+ * @type {<C>(node: HTMLElement | SVGElement, under: (event: PointerEvent) => C, show: (cell: C | null) => void) => () => void}
+ */
+export function hovering(node, under, show) {
+  let last = "null";
+  /** @type {(cell: any) => void} */
+  const tell = (cell) => {
+    const now = JSON.stringify(cell);
+    if (now === last) return;
+    last = now;
+    show(cell);
+  };
+  const moved = (/** @type {any} */ event) => tell(event.pointerType === "mouse" ? under(event) : null);
+  node.addEventListener("pointermove", moved);
+  node.addEventListener("pointerleave", () => tell(null));
+  return () => {
+    last = "null";
+  };
+}

@@ -14,8 +14,6 @@ ROOT = Path(__file__).resolve().parents[1]
 # The files that a notebook's outputs depend on.
 EXECUTED_WITH = (
     "mygpt/**/*.py",
-    "mygpt/**/*.mjs",
-    "mygpt/**/*.css",
     "chapters/data/*.json",
     "requirements.txt",
 )

@@ -3,9 +3,9 @@
 When a chapter has been read, its widget views are replaced:
 
 - a view of an explorer (an anywidget) with an `explorer` node, which carries the
-  model's state; its module and its style sheet move to `_static/explorers/`, named by
-  their content, so that they are cached across pages and load from a `file://` address
-  under a strict policy;
+  model's state; its module and its style sheet, as the package has them now, go to
+  `_static/explorers/`, named by their content, so that they are cached across pages
+  and load from a `file://` address under a strict policy;
 - a view in a cell tagged `live-lab` with the picture that the lab drew and a line that
   says where it runs.
 """
@@ -26,6 +26,7 @@ from sphinx.application import Sphinx
 from sphinx.util import logging
 from sphinx.util.nodes import NodeMatcher
 
+from mygpt.explorers.kit import base
 from tools.live_lab import VIEW, still
 from website.launch import launch_links
 
@@ -33,6 +34,7 @@ LOGGER = logging.getLogger(__name__)
 HEIGHTS = Path(__file__).with_name("heights.json")  # made by tools/heights.py
 HOST = "host.js"  # made of website/host.mjs and the explorers' model
 DEFAULT_EXPORT = re.compile(r"^export default (.+?);?[ \t]*$", re.M)
+OURS = re.compile(r"mygpt\.explorers\.(\w+)\.widget\.\w+")
 MODULE_LINE = re.compile(r"^(import|export)\b.*$", re.M)
 WITHHELD = (
     "_model_module",
@@ -84,6 +86,9 @@ def page_model(model: dict) -> tuple[dict, dict[str, str]]:
     state = {k: v for k, v in model["state"].items() if k not in WITHHELD}
     files = {}
     module, styles = state.pop("_esm"), state.pop("_css", "")
+    if ours := OURS.fullmatch(model["state"].get("_anywidget_id", "")):
+        # A notebook need not run again when only its explorer's script has changed.
+        module, styles = base.module(ours[1]), base.stylesheet(ours[1])
     name = digest(module)
     files[f"{name}.js"] = classic_script(module, name)
     if styles:
@@ -230,8 +235,6 @@ def _stored(app: Sphinx, picture: bytes) -> str:
 
 def host_script() -> str:
     """The classic script that starts a page's explorers."""
-    from mygpt.explorers.kit import base
-
     body = base.joined([base.MODEL, Path(__file__).with_name("host.mjs")])
     return f'"use strict";\n(() => {{\n{body}}})();\n'
 

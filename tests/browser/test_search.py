@@ -96,7 +96,7 @@ def test_no_two_results_show_the_same_excerpt(open_page, http_url):
     page.wait_for_timeout(500)
     texts = page.locator("#search-results .context").all_inner_texts()[:12]
     assert len(set(texts)) == len(texts)
-    run_together = [text for text in texts if re.search(r"[a-z][A-Z][a-z]", text)]
+    run_together = [one for one in texts if re.search(r"[a-z](The|A|It|In)\b", one)]
     assert run_together == []
 
 

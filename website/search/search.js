@@ -148,7 +148,7 @@
     const found = anchor ? page.getElementById(anchor.slice(1)) : page.querySelector(".bd-article h1")?.parentElement;
     const place = found?.closest(".further-anchor")?.parentElement ?? found;
     if (!place) return null;
-    const definition = place.closest("dt")?.parentElement?.querySelector("dd");
+    const definition = place.matches("dt") && place.parentElement?.querySelector(`#${CSS.escape(place.id)} ~ dd`);
     const sentences = definition ? sentencesOf(definition) : ownSentences(place);
     /** @type {(sentence: string) => number} */
     const held = (sentence) =>

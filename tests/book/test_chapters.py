@@ -434,7 +434,7 @@ SPOILED = [
     (
         images,
         "not a file",
-        lambda c: say(c[0], "![A description that is long enough](../schematics/no.svg)"),
+        lambda c: say(c[0], "![A description, long enough](../schematics/no.svg)"),
     ),
     (images, "README", lambda c: say(c[0], "![short](../README.md)")),
     (images, "figure-md", lambda c: say(c[0], "```{figure} a.svg\n```")),

@@ -53,7 +53,8 @@ def main(site: Path) -> None:
             found[name] = [list(one) for one in zip(*heights, strict=True)]
             print(name, *found[name])
         browser.close()
-    STORED.write_text(json.dumps(found, indent=1) + "\n", encoding="utf-8")
+    rows = (f'  "{name}": {json.dumps(heights)}' for name, heights in found.items())
+    STORED.write_text("{\n" + ",\n".join(rows) + "\n}\n", encoding="utf-8")
 
 
 if __name__ == "__main__":

@@ -14,7 +14,7 @@ SOURCED = re.compile(r"(?P<number>.+?)\s*<(?P<key>[^<>\s]+)>")
 ERROR_LINE = re.compile(r"[A-Za-z_][\w.]*(Error|Exception|Warning|Interrupt)\b")
 SETUP_LABEL = "Setup: finds the book's package"
 DEFINED = re.compile(r"^(?:class|def) (\w+)|^(\w+)(?:, \w+)* = ", re.M)
-LONGEST = 60  # letters of a fold's name
+LONGEST = 40  # letters of a fold's name
 
 
 class fold(nodes.General, nodes.Element):
@@ -95,7 +95,7 @@ class LinkSourcedNumbers(SphinxPostTransform):
 class NameFolds(SphinxPostTransform):
     """Names each fold of code by what it holds."""
 
-    default_priority = 900  # after figures are numbered
+    default_priority = 150  # before myst-nb folds the cells
     builders = SCREENS
 
     def run(self, **kwargs) -> None:
@@ -115,10 +115,10 @@ def name_of_code(cell: nodes.container, numbers: dict) -> str:
     outputs = (block.astext() for block in cell.findall(nodes.literal_block))
     code, *printed = filter(str.strip, outputs)
     if printed:
-        return f"Code of the output: {cut(printed[0])}"
+        return f"Code that prints: {cut(printed[0])}"
     found = DEFINED.findall(code)
     names = dict.fromkeys(function or variable for function, variable in found)
-    return f"Code: {cut(', '.join(names))}" if names else "Code"
+    return f"Code: {cut(', '.join(names) or code)}"
 
 
 def cut(text: str) -> str:

@@ -88,7 +88,7 @@ def excerpt_of(open_page, http_url, query):
 
 def test_the_excerpt_of_a_term_is_its_definition(open_page, http_url):
     _, text = excerpt_of(open_page, http_url, "residual stream")
-    assert text.startswith("The vector")
+    assert text.startswith("The running vector of a position")
 
 
 def test_no_two_results_show_the_same_excerpt(open_page, http_url):

@@ -1,11 +1,23 @@
 """A finger on the pages, at the width of a phone: touches as the browser makes them."""
 
 import pytest
+from helpers.quick import slow_but
 
 # From now on the page notes which explorers change.
-NOTE = """window.changed = [];
-for (const [id, model] of window.bookHost.models)
-  model.on("change", () => window.changed.push(id));"""
+NOTE = """() => {
+  window.changed = [];
+  for (const [id, model] of window.bookHost.models)
+    model.on("change", () => window.changed.push(id));
+}"""
+# Scroll to a height; return how far the page can go on from there.
+TO = """([top, down]) => {
+  scrollTo({ top, behavior: "instant" });
+  const { scrollHeight } = document.documentElement;
+  return down > 0 ? scrollY : scrollHeight - innerHeight - scrollY - 1;
+}"""
+REST = """new Promise((done) => {
+  requestAnimationFrame(() => setTimeout(() => requestAnimationFrame(done), 50));
+})"""
 GALLERY = "chapters/gallery.html"
 
 
@@ -27,30 +39,29 @@ class Phone:
 
     def drag(self, x, y, across=0, down=0, end="touchEnd"):
         self.send("touchStart", (x, y))
-        for part in (0.25, 0.5, 0.75, 1):
+        for part in (0.1, 0.4, 0.7, 1):
             self.send("touchMove", (x + across * part, y + down * part))
+        self.rest()  # or the page goes on by itself
         self.send(end)
 
     def swipe(self, x, y, across, down):
         """Scroll as a thumb does; return how far the page went."""
         start = self.page.evaluate("scrollY")
-        self.session.send(
-            "Input.synthesizeScrollGesture",
-            {
-                "x": x,
-                "y": y,
-                "xDistance": across,
-                "yDistance": down,
-                "speed": 4000,
-                "gestureSourceType": "touch",
-                "preventFling": True,
-            },
-        )
+        self.drag(x, y, across, down)
         return abs(self.page.evaluate("scrollY") - start)
 
     def pinch(self, x, y):
-        how = {"x": x, "y": y, "scaleFactor": 1.3, "relativeSpeed": 4000}
-        self.session.send("Input.synthesizePinchGesture", how)
+        """Zoom in with two fingers, and back."""
+        self.send("touchStart", (x, y))
+        self.send("touchStart", (x, y), (x + 30, y + 30))
+        for apart in (50, 80, 30):
+            self.send("touchMove", (x, y), (x + apart, y + apart))
+        self.send("touchEnd")
+        self.rest()
+        self.session.send("Emulation.setPageScaleFactor", {"pageScaleFactor": 1})
+
+    def rest(self):
+        self.page.evaluate(REST)
 
 
 @pytest.fixture
@@ -66,20 +77,24 @@ def phone(open_page, file_url):
 def explorer(phone, name):
     """An explorer in the middle of the page's window, and where it is."""
     place = phone.page.locator(f".mygpt-{name}").first
-    place.evaluate("one => one.scrollIntoView({ block: 'start' })")
+    place.evaluate("one => one.scrollIntoView({ behavior: 'instant' })")
     return place
 
 
 def middle_of(place):
-    place.evaluate("one => one.scrollIntoView({ block: 'center' })")
+    place.evaluate("one => one.scrollIntoView({ block: 'center', behavior: 'instant' })")
     box = place.bounding_box()
     return box["x"] + box["width"] / 2, box["y"] + box["height"] / 2
 
 
-@pytest.mark.parametrize(
-    ("across", "down"), [(0, -300), (0, 300), (60, -280)], ids=["up", "down", "across"]
-)
-def test_a_thumb_that_scrolls_past_the_explorers_changes_none(phone, across, down):
+QUICK = [(200, 0, -300)]
+EVERY = [
+    (x, *way) for x in (70, 200, 330) for way in ((0, -300), (0, 300), (60, -280))
+]
+
+
+@pytest.mark.parametrize(("x", "across", "down"), slow_but(QUICK, EVERY))
+def test_a_thumb_that_scrolls_past_the_explorers_changes_none(phone, x, across, down):
     phone = phone(GALLERY)
     page = phone.page
     page.evaluate(NOTE)
@@ -88,10 +103,9 @@ def test_a_thumb_that_scrolls_past_the_explorers_changes_none(phone, across, dow
         box = place.bounding_box()
         top = box["y"] + page.evaluate("scrollY")
         for y in range(30, int(box["height"]), 170):
-            for x in (70, 200, 330):
-                page.evaluate("y => scrollTo(0, y)", top + y - 420)
-                if phone.swipe(x, 420, across, down) < 200:
-                    trapped.append((place.get_attribute("data-model"), x, y))
+            room = page.evaluate(TO, [top + y - 420, down])
+            if phone.swipe(x, 420, across, down) < min(200, room):
+                trapped.append((place.get_attribute("data-model"), y))
     assert (trapped, page.evaluate("changed")) == ([], [])
 
 
@@ -130,6 +144,21 @@ def test_a_drag_that_the_browser_breaks_off_is_taken_back(phone):
     assert reading(place) == before
 
 
+def test_a_slider_is_tapped_dragged_and_taken_back(phone):
+    phone = phone(GALLERY)
+    slider = explorer(phone, "shapes").locator("input[type=range]").first
+    x, y = middle_of(slider)
+    seen = [slider.input_value()]
+    phone.tap(x + 60, y)
+    seen.append(slider.input_value())
+    phone.drag(x + 60, y, across=-120)
+    seen.append(slider.input_value())
+    assert len(set(seen)) == 3
+    phone.drag(x, y, across=60, end="touchCancel")
+    assert slider.input_value() == seen[-1]
+    phone.page.watch.check()
+
+
 def test_a_bar_is_tapped_to_a_height_and_then_dragged(phone):
     phone = phone(GALLERY)
     place = explorer(phone, "layer-norm")
@@ -152,7 +181,7 @@ def test_a_tapped_term_says_what_it_means_and_a_second_tap_follows(phone):
     tip = page.locator("[role=tooltip]")
     assert tip.text_content().startswith(meaning)
     assert "08_layer_norm" in page.url
-    page.locator("h1").tap()
+    page.locator("h1").last.tap()
     assert tip.count() == 0
     link.tap()
     tip.locator("a").tap()

@@ -1,6 +1,7 @@
 // What the reader presses, moves and ticks.
 
 import { html } from "./elements.mjs";
+import { wish } from "./pointers.mjs";
 
 /** An element that takes the keyboard: JupyterLab must leave its keys alone.
  * @type {<K extends keyof HTMLElementTagNameMap>(tag: K, attributes?: Kit.Attributes, ...children: Kit.Child[]) => HTMLElementTagNameMap[K]} */
@@ -48,10 +49,49 @@ export function named(label, options, choose) {
   return { ...part, node: html("div", { class: "mygpt-named" }, title, part.node) };
 }
 
+/**
+ * A native range input, which calls `choose` with its number. The browser sets it as soon as a finger comes
+ * down; here the number counts once the finger has gone sideways, or is lifted: until then the page may scroll.
+ * @type {(choose: (number: number) => void, attributes?: Kit.Attributes) => HTMLInputElement}
+ */
+function rangeInput(choose, attributes = {}) {
+  const input = control("input", { type: "range", step: 1, ...attributes });
+  /** @type {{ from: PointerEvent; kept: string; asked: string; drags: boolean } | null} */
+  let held = null;
+  /** @type {(value: string) => void} */
+  const take = (value) => {
+    input.value = value;
+    choose(input.valueAsNumber);
+  };
+  input.addEventListener("input", () => {
+    if (held) held.asked = input.value;
+    if (!held || held.drags) choose(input.valueAsNumber);
+    else input.value = held.kept;
+  });
+  input.addEventListener("pointerdown", (event) => {
+    if (event.pointerType !== "touch") return;
+    held = { from: event, kept: input.value, asked: input.value, drags: false };
+  });
+  input.addEventListener("pointermove", (event) => {
+    if (!held || held.drags || wish(held.from, event, false) !== "drag") return;
+    held.drags = true;
+    take(held.asked);
+  });
+  input.addEventListener("pointerup", () => {
+    if (held && held.asked !== held.kept) take(held.asked);
+    held = null;
+  });
+  input.addEventListener("pointercancel", () => {
+    if (held?.drags) take(held.kept);
+    held = null;
+  });
+  return input;
+}
+
 /** A labelled slider over a short list of values; `show(value)` moves it.
  * @type {<V>(label: string, values: V[], format: (value: V) => string, choose: (value: V) => void) => Kit.Control<V> & { node: HTMLLabelElement }} */
 export function slider(label, values, format, choose) {
-  const input = control("input", { type: "range", min: 0, max: values.length - 1, step: 1 });
+  const input = rangeInput((index) => choose(values[index]), { min: 0, max: values.length - 1 });
   const output = html("span", { class: "mygpt-number", "aria-hidden": "true" });
   const head = html("span", { class: "mygpt-slider-head" }, html("span", {}, label), output);
   const node = html("label", { class: "mygpt-slider" }, head, input);
@@ -63,7 +103,6 @@ export function slider(label, values, format, choose) {
     input.setAttribute("aria-valuetext", text);
     input.style.setProperty("--filled", `${(100 * index) / (values.length - 1)}%`);
   };
-  input.addEventListener("input", () => choose(values[input.valueAsNumber]));
   return { node, show: (value) => at(values.indexOf(value)) };
 }
 
@@ -78,11 +117,10 @@ export function traitSlider(state, trait, label, values, format) {
 /** A labelled slider from 0 to a last value that may change; `show(index, last, text)` moves it.
  * @type {(label: string, choose: (index: number) => void) => Kit.Stepper} */
 export function stepper(label, choose) {
-  const input = control("input", { type: "range", min: 0, step: 1 });
+  const input = rangeInput(choose, { min: 0 });
   const output = html("span", { class: "mygpt-number", "aria-hidden": "true" });
   const head = html("span", { class: "mygpt-slider-head" }, html("span", {}, label), output);
   const node = html("label", { class: "mygpt-slider" }, head, input);
-  input.addEventListener("input", () => choose(input.valueAsNumber));
   /** @type {Kit.Stepper["show"]} */
   const show = (index, last, text) => {
     input.max = String(last);
@@ -115,8 +153,7 @@ export function tick(content, choose) {
  * @type {(label: string, choose: (index: number) => void) => Kit.Handle}
  */
 export function axisHandle(label, choose) {
-  const input = control("input", { type: "range", class: "mygpt-handle", "aria-label": label, step: 1 });
-  input.addEventListener("input", () => choose(input.valueAsNumber));
+  const input = rangeInput(choose, { class: "mygpt-handle", "aria-label": label });
   /** @type {Kit.Handle["place"]} */
   const place = ({ left, right, bottom }) => {
     input.style.left = `${left - 12}px`;

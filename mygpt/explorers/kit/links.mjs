@@ -23,7 +23,7 @@ export async function copyLink(hash) {
  * @type {(root: Element, take: (hash: string) => boolean, tell: (note: string) => void) => () => void}
  */
 export function followLinks(root, take, tell) {
-  const show = () => root.scrollIntoView();
+  const show = () => root.scrollIntoView({ behavior: "instant" });
   const follow = () => {
     try {
       if (!take(location.hash)) return;

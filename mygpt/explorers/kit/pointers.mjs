@@ -13,7 +13,7 @@ const FINGER = 8; // pixels that a finger goes before it drags
 
 /** What a finger wants that came down at `from`: as long as it has hardly moved, nothing yet.
  * @type {(from: PointerEvent, now: PointerEvent, free: boolean) => "drag" | "scroll" | ""} */
-function wish(from, now, free) {
+export function wish(from, now, free) {
   const [x, y] = [now.clientX - from.clientX, now.clientY - from.clientY].map(Math.abs);
   if (Math.hypot(x, y) < FINGER) return "";
   return free || x > y ? "drag" : "scroll";
@@ -65,7 +65,7 @@ export function dragging(node, move, keep, focus) {
   };
   /** @type {(event: PointerEvent) => void} */
   const lost = (event) => {
-    if (event.pointerId === held?.id) breakOff();
+    if (event.pointerId === held?.id && (event.type === "pointercancel" || event.target === node)) breakOff();
   };
   /** @type {(event: Event) => void} */
   const hand = (event) => {

@@ -58,7 +58,9 @@ READ_WITH = (
     "website/**/*.py",
     "website/**/*.js",
     "website/*.mjs",
-    "mygpt/explorers/kit/model.mjs",
+    "website/heights.json",
+    "mygpt/explorers/**/*.mjs",
+    "mygpt/explorers/**/*.css",
     "website/static/*",
     "references.bib",
 )

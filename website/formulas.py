@@ -96,24 +96,21 @@ class KeepPunctuation(SphinxPostTransform):
     def run(self, **kwargs) -> None:
         for formula in list(self.document.findall(nodes.math)):
             place = formula.parent.index(formula)
-            before, after = (
-                formula.parent[i] if 0 <= i < len(formula.parent) else None
-                for i in (place - 1, place + 1)
-            )
-            opened, closed = signs_at(before, OPENING), signs_at(after, CLOSING)
+            opened = take_signs(formula.parent, place - 1, OPENING)
+            closed = take_signs(formula.parent, place + 1, CLOSING)
             if not opened and not closed:
                 continue
             kept = beside_formula("", opened, formula.deepcopy(), nodes.Text(closed))
             formula.replace_self(kept)
 
 
-def signs_at(node: nodes.Node | None, pattern: re.Pattern) -> str:
-    """Take the signs that a text has at the formula's side."""
-    found = pattern.search(node.astext()) if isinstance(node, nodes.Text) else None
+def take_signs(parent: nodes.Element, place: int, pattern: re.Pattern) -> str:
+    """Take the signs that a child's text has at the formula's side."""
+    text = parent[place] if 0 <= place < len(parent) else None
+    found = pattern.search(text) if isinstance(text, nodes.Text) else None
     if not found:
         return ""
-    text = node.astext()
-    node.parent.replace(node, nodes.Text(text[: found.start()] + text[found.end() :]))
+    parent[place] = nodes.Text(text[: found.start()] + text[found.end() :])
     return found[0]
 
 

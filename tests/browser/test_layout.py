@@ -52,9 +52,30 @@ def test_no_sign_falls_off_its_formula(open_page, http_url):
     assert parted == 0
 
 
-def test_a_cut_line_of_code_fades_until_its_end_is_seen(open_page, http_url):
+def test_a_long_line_of_code_goes_on_below_deeper_than_it_begins(open_page, http_url):
     page = open_page(f"{http_url}/chapters/07_residual_connections.html", width=390)
-    cut = page.locator("pre.goes-on").first
+    code = page.locator(".cell_input pre:visible")
+    fits = "all => all.every((one) => one.scrollWidth <= one.clientWidth + 1)"
+    assert code.evaluate_all(fits)
+    lines = page.locator(".cell_input pre:visible .line").all()
+    broken = next(one for one in lines if "torch.autograd.grad(" in one.inner_text())
+    first, second = broken.evaluate(
+        """(line) => {
+          const range = document.createRange();
+          range.selectNodeContents(line);
+          const rows = Map.groupBy(range.getClientRects(), (box) => box.bottom);
+          return [...rows.values()].map((row) => Math.min(...row.map((b) => b.x)));
+        }"""
+    )[:2]
+    indent = broken.evaluate("one => one.textContent.search(/\\S/)")
+    assert indent > 0
+    assert second > first + 6 * indent
+    assert code.first.evaluate("one => one.textContent").startswith("import copy\n")
+
+
+def test_a_cut_output_fades_until_its_end_is_seen(open_page, http_url):
+    page = open_page(f"{http_url}/chapters/07_residual_connections.html", width=390)
+    cut = page.locator(".cell_output pre.goes-on:visible").first
     assert "gradient" in cut.evaluate("one => getComputedStyle(one).maskImage")
     cut.evaluate("one => { one.dataset.seen = 1; one.scrollLeft = one.scrollWidth; }")
     page.locator("pre[data-seen]:not(.goes-on)").wait_for()

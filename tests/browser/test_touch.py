@@ -82,15 +82,15 @@ def explorer(phone, name):
 
 
 def middle_of(place):
-    place.evaluate("one => one.scrollIntoView({ block: 'center', behavior: 'instant' })")
+    place.evaluate(
+        "one => one.scrollIntoView({ block: 'center', behavior: 'instant' })"
+    )
     box = place.bounding_box()
     return box["x"] + box["width"] / 2, box["y"] + box["height"] / 2
 
 
 QUICK = [(200, 0, -300)]
-EVERY = [
-    (x, *way) for x in (70, 200, 330) for way in ((0, -300), (0, 300), (60, -280))
-]
+EVERY = [(x, *way) for x in (70, 200, 330) for way in ((0, -300), (0, 300), (60, -280))]
 
 
 @pytest.mark.parametrize(("x", "across", "down"), slow_but(QUICK, EVERY))

@@ -83,7 +83,7 @@ Small.
 
 ## Where it comes from
 
-From $x^2$.
+It has (`a`). `b` is ($x^2$). `c` has none.
 """
 
 

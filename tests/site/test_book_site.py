@@ -615,6 +615,13 @@ def test_the_second_reading_folds_and_the_first_does_not(two_readings):
     assert '<span class="katex' in second
 
 
+def test_signs_move_to_their_formula_and_none_is_lost(two_readings):
+    text = re.search(r"<p>It has.*?</p>", two_readings, re.S)[0]
+    kept = re.search(r'<span class="beside-formula">(.).*</span>(..)</span>', text)
+    assert kept.groups() == ("(", ").")
+    assert [one[:2] for one in text.split("</code>")[1:]] == [").", " i", " h"]
+
+
 def test_a_link_to_a_folded_section_leads_inside_it(two_readings):
     assert 'href="#how-far-it-is-true"' in two_readings
     inside = re.search(

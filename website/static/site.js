@@ -25,6 +25,22 @@ function nameScrollers() {
 }
 
 // From a file no page may be fetched, so search shows titles without excerpts.
+// A line of code that is too long goes on below, behind where it begins.
+function hangLines() {
+  for (const pre of document.querySelectorAll(
+    ":is(.cell_input, .highlight-python, .highlight-console) .highlight > pre",
+  )) {
+    const lines = pre.innerHTML.replace(/\n$/, "").split("\n"); // no element goes over the end of a line
+    const hung = lines.flatMap((line, i) => {
+      const one = Object.assign(document.createElement("span"), { className: "line", innerHTML: line });
+      const indent = /^ */.exec(one.textContent ?? "")?.[0].length ?? 0;
+      one.style.setProperty("--indent", `${indent}ch`);
+      return i ? ["\n", one] : [one];
+    });
+    pre.replaceChildren(...hung, "\n");
+  }
+}
+
 if (location.protocol === "file:" && typeof DOCUMENTATION_OPTIONS !== "undefined") {
   DOCUMENTATION_OPTIONS.SHOW_SEARCH_SUMMARY = false;
 }
@@ -48,6 +64,7 @@ function openTarget() {
 
 addEventListener("hashchange", openTarget);
 addEventListener("DOMContentLoaded", () => {
+  hangLines();
   openTarget();
   nameScrollers();
   new ResizeObserver(nameScrollers).observe(document.body);

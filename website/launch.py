@@ -18,8 +18,15 @@ def launch_links(config: Config, docname: str) -> list[tuple[str, str]]:
     return of_site(config).launch_links(docname.rpartition("/")[2])
 
 
-def launch_line(config: Config, docname: str) -> str:
-    """The line under a chapter's title."""
+# A chapter is printed as it is unfolded; `site.js` unfolds all of it for this button.
+PRINT_ALL = (
+    '<button type="button" title="With the second reading, solutions and sources. What '
+    'is folded is not printed otherwise.">print all of it</button>'
+)
+
+
+def launch_line(config: Config, docname: str, folded: bool = False) -> str:
+    """The line under the title of a chapter, which has a `folded` part or none."""
     links = [
         f'<a href="{escape(url)}">{name}</a>'
         for name, url in launch_links(config, docname)
@@ -30,6 +37,8 @@ def launch_line(config: Config, docname: str) -> str:
     line = f"Run this chapter: {dot.join(links)}"
     if len(links) == 1:
         line += f". {UNPUBLISHED}"
+    if folded:
+        line += f"{dot}{PRINT_ALL}"
     return f'<p class="launch-line">{line}</p>'
 
 
@@ -42,7 +51,8 @@ def add_launch_line(
     app: Sphinx, pagename: str, templatename: str, context: dict, doctree
 ) -> None:
     if context.get("page_source_suffix") == ".ipynb" and "body" in context:
-        line = launch_line(app.config, pagename)
+        folded = '<details class="further">' in context["body"]
+        line = launch_line(app.config, pagename, folded)
         context["body"] = context["body"].replace("</h1>", f"</h1>\n{line}", 1)
 
 

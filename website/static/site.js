@@ -73,14 +73,9 @@ addEventListener("DOMContentLoaded", () => {
   document.addEventListener("scroll", ({ target }) => target instanceof HTMLElement && fadeEdge(target), true);
 });
 
-// A chapter is printed as it is unfolded; this prints all of it.
+// A chapter is printed as it is unfolded; the button prints all of it.
 addEventListener("DOMContentLoaded", () => {
-  const line = document.querySelector(".launch-line");
-  if (!line || !document.querySelector("details.further")) return;
-  const button = Object.assign(document.createElement("button"), { type: "button", textContent: "print all of it" });
-  button.title = "With the second reading, solutions and sources. What is folded is not printed otherwise.";
-  line.append(" · ", button);
-  button.addEventListener("click", () => {
+  document.querySelector(".launch-line button")?.addEventListener("click", () => {
     const folds = [...document.querySelectorAll("details")].filter((fold) => !fold.open);
     for (const fold of folds) fold.open = true;
     addEventListener("afterprint", () => folds.forEach((fold) => void (fold.open = false)), { once: true });

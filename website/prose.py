@@ -130,6 +130,15 @@ def cut(text: str) -> str:
     return line.strip() + (" …" if words else "")
 
 
+def drop_labels(
+    app: Sphinx, pagename: str, templatename: str, context: dict, doctree
+) -> None:
+    """A fold is called by its name, not by the one label that myst-nb has for all."""
+    if "body" in context:
+        label = ' aria-label="Toggle hidden content"'
+        context["body"] = context["body"].replace(label, "")
+
+
 def last_words(traceback: str) -> str:
     """The last message of a traceback; its frames name one machine's files."""
     lines = traceback.rstrip().splitlines()
@@ -163,6 +172,7 @@ def setup(app: Sphinx) -> None:
     app.add_post_transform(FoldDropdowns)
     app.add_post_transform(LinkSourcedNumbers)
     app.add_post_transform(NameFolds)
+    app.connect("html-page-context", drop_labels)
     app.connect(
         "doctree-read", mark_cells, priority=410
     )  # after the widgets are replaced

@@ -90,6 +90,9 @@ def test_the_contents_hold_the_second_reading_under_one_entry(chapter):
     entry = chapter.locator("#pst-page-toc-nav li", has_text="Second reading").last
     folded = chapter.locator(f"{FOLDS} > .further-anchor")
     assert entry.locator("ul a").count() == folded.count()
+    assert not entry.locator("ul").is_visible()
+    entry.locator("a").first.focus()
+    assert entry.locator("ul").is_visible()
     nested = chapter.locator("#pst-page-toc-nav > ul > li > a").all_inner_texts()
     assert chapter.locator(f"{FOLDS} h2").first.inner_text() not in nested
 
@@ -102,6 +105,19 @@ def test_every_fold_of_code_says_what_it_holds(site):
         assert [name for name in names if name == "Code"] == [], page.name
         figures = [name for name in names if name.startswith("Code of Figure")]
         assert len(set(figures)) == len(figures), page.name
+
+
+def test_a_fold_is_called_by_its_name(chapter):
+    assert chapter.locator("summary:has(.collapsed)").count() > 0
+    assert chapter.locator("summary[aria-label]").count() == 0
+
+
+def test_a_button_that_copies_keeps_the_focus(chapter):
+    button = chapter.locator(".copybtn:visible").first
+    button.focus()
+    chapter.keyboard.press("Enter")
+    chapter.wait_for_timeout(100)
+    assert chapter.evaluate("document.activeElement.className").startswith("copybtn")
 
 
 def test_the_first_reading_is_printed_alone_and_all_of_it_on_request(chapter):

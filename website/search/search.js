@@ -14,6 +14,10 @@
     }
   };
 
+  const NONE = // Sphinx's words
+    "Your search did not match any documents. Please make sure that all words are spelled correctly and that you've selected enough categories.";
+  Documentation.TRANSLATIONS[NONE] = "Nothing found. Try fewer words, or others: the glossary has the book's own.";
+
   // "page#id", or "page##place##number" for what is found here and stands elsewhere.
   /** @type {(name: string) => string} */
   const placeOf = (name) => name.split("##")[1] ?? name;

@@ -83,6 +83,12 @@ addEventListener("DOMContentLoaded", () => {
   });
 });
 
+// Copying takes the focus away from the button: it comes back.
+document.addEventListener("click", ({ target }) => {
+  const button = /** @type {Element} */ (target).closest(".copybtn");
+  if (button instanceof HTMLElement) setTimeout(() => button.focus({ preventScroll: true }));
+});
+
 // A term of the glossary says what it means when it is pointed at, tapped or reached with the keyboard.
 /** @type {{ link: HTMLElement; box: HTMLElement } | undefined} */
 let tip;

@@ -123,7 +123,7 @@
   };
 
   // An excerpt: of a term its definition, else the sentence with most of the words, of this section alone.
-  const BLOCKS = "p, li, td, figcaption, summary, pre";
+  const BLOCKS = "p, li, td, figcaption, summary";
   const PARTS = "section, details.further, .exercise, .solution";
   const parsed = new Map();
   /** @type {(source: string) => Document} */
@@ -153,7 +153,7 @@
     const place = found?.closest(".further-anchor")?.parentElement ?? found;
     if (!place) return null;
     const definition = place.matches("dt") && place.parentElement?.querySelector(`#${CSS.escape(place.id)} ~ dd`);
-    const sentences = definition ? sentencesOf(definition) : ownSentences(place);
+    const sentences = definition ? sentencesOf(definition.querySelector("p") ?? definition) : ownSentences(place);
     /** @type {(sentence: string) => number} */
     const held = (sentence) =>
       [...keywords].filter((word) => sentence.toLowerCase().includes(word.toLowerCase())).length;

@@ -83,6 +83,12 @@ addEventListener("DOMContentLoaded", () => {
   });
 });
 
+// The contents of a narrow page close when a section is chosen.
+document.addEventListener("click", ({ target }) => {
+  const link = /** @type {Element} */ (target).closest("dialog a[href^='#']");
+  link?.closest("dialog")?.close();
+});
+
 // Copying takes the focus away from the button: it comes back.
 document.addEventListener("click", ({ target }) => {
   const button = /** @type {Element} */ (target).closest(".copybtn");
@@ -123,7 +129,8 @@ function showMeaning(link) {
   const left = Math.min(Math.max(8, line.left), document.documentElement.clientWidth - box.offsetWidth - 8);
   const above = line.top - box.offsetHeight - 6;
   box.style.left = `${left + scrollX}px`;
-  box.style.top = `${(above > 60 ? above : line.bottom + 6) + scrollY}px`;
+  const top = above > 60 && !touched ? above : line.bottom + 6; // under a finger the lines before it stay in sight
+  box.style.top = `${top + scrollY}px`;
   box.addEventListener("pointerenter", () => clearTimeout(closing));
   box.addEventListener("pointerleave", hideSoon);
   link.setAttribute("aria-describedby", box.id);

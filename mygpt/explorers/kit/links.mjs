@@ -1,5 +1,7 @@
 // The state of an explorer in the page's address.
 
+import { html } from "./elements.mjs";
+
 /** Puts a hash into the page's address and copies the whole of it; returns what became of it.
  * @type {(hash: string) => Promise<string>} */
 export async function copyLink(hash) {
@@ -19,16 +21,20 @@ export async function copyLink(hash) {
 
 /**
  * Follows the state in the page's address: `take(hash)` returns whether the hash is meant for this explorer, and
- * throws why it cannot be used, which `tell` says; the explorer then comes into view. Returns an undo function.
- * @type {(root: Element, take: (hash: string) => boolean, tell: (note: string) => void) => () => void}
+ * throws why it cannot be used, which is said at the explorer's top; it then comes into view. Returns an undo function.
+ * @type {(root: Element, take: (hash: string) => boolean) => () => void}
  */
-export function followLinks(root, take, tell) {
+export function followLinks(root, take) {
+  const refusal = html("p", { class: "mygpt-note", role: "alert", hidden: true });
+  root.prepend(refusal);
   const show = () => root.scrollIntoView({ behavior: "instant" });
   const follow = () => {
+    refusal.hidden = true;
     try {
       if (!take(location.hash)) return;
     } catch (error) {
-      tell(`The link was not used: ${/** @type {Error} */ (error).message}.`);
+      refusal.textContent = `The link was not used: ${/** @type {Error} */ (error).message}.`;
+      refusal.hidden = false;
     }
     show();
     if (document.readyState !== "complete") addEventListener("load", show, { once: true });

@@ -19,7 +19,6 @@ import {
   readFacts,
   readLayer,
   readToken,
-  tell,
   typePrompt,
 } from "./state.mjs";
 
@@ -155,12 +154,7 @@ function render({ model, el }) {
     model,
     el,
     root,
-    undo: [
-      views.map.follow(),
-      themed(views.map.paint),
-      voice.stop,
-      ...(links ? [followLinks(root, links.take, (note) => tell(state, note))] : []),
-    ],
+    undo: [views.map.follow(), themed(views.map.paint), voice.stop, ...(links ? [followLinks(root, links.take)] : [])],
     listeners: Object.fromEntries(
       TRAITS.map((trait) => [
         trait,

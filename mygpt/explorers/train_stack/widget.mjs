@@ -305,7 +305,7 @@ function render({ model, el }) {
       themed(() => views.repaint()),
       run.stop,
       voice.stop,
-      ...(links ? [followLinks(root, links.take, tell)] : []),
+      ...(links ? [followLinks(root, links.take)] : []),
     ],
     listeners: { task: begin, left: begin, right: begin, steps: follow },
     layout: (width) => {

@@ -87,7 +87,8 @@ def nest_contents(
     entries = [a.parent for a in contents.find_all("a", href=lambda to: to in links)]
     if not entries:
         return
-    entry, inner = contents.new_tag("li"), contents.new_tag("ul", **{"class": "second-reading"})
+    entry = contents.new_tag("li")
+    inner = contents.new_tag("ul", **{"class": "second-reading"})
     link = contents.new_tag("a", href=entries[0].a["href"], **{"class": "reference"})
     link.string = "Second reading"
     entries[0].insert_before(entry)

@@ -827,7 +827,7 @@ def test_a_bad_link_on_the_site_leaves_the_chapter_s_own_setting(chapter, file_u
     before.scroll_into_view_if_needed()
     assert "ink was" not in before.inner_text()
     root = chapter(file_url, BAD)
-    lines = root.locator(".mygpt-note").all_inner_texts()
+    lines = root.locator(".mygpt-refusal").all_inner_texts()
     assert lines == [f"The link was not used: {CAUSE}."]
     setting = ".mygpt-setting"
     assert (

@@ -84,7 +84,7 @@ for (let head = 0; head < heads; head += 1)
       }
     }
 """
-    names = {"{ listed, weightsOf }": "attention/widget", "{ fixed }": "kit/drawing"}
+    names = {"{ listed, weightsOf }": "attention/widget", "{ fixed }": "kit/geometry"}
     return in_node("out", given, tmp_path, names, first)
 
 

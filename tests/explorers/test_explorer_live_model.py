@@ -60,7 +60,7 @@ def in_page(explorer, tmp_path):
         for value in (getattr(explorer, name),)
     }
     imports = {
-        "{ fixed, floats }": "kit/drawing",
+        "{ fixed, floats }": "kit/geometry",
         "{ forward, largestFirst, loadModel, probabilities }": "live_model/gpt",
         "{ cholesky, compileEdits }": "live_model/writing",
         "{ symmetric }": "live_model/state",

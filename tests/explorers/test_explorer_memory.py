@@ -57,7 +57,7 @@ const pairs = (name) => unpackPairs(Float32Array.from(given[name]), neurons, tex
   triggers: pairs("trigger_data"),
   promoted: pairs("promoted_data"),
 }"""
-    imports = {"{ fixed }": "kit/drawing", "{ ranking, unpackPairs }": "kit/neurons"}
+    imports = {"{ fixed }": "kit/geometry", "{ ranking, unpackPairs }": "kit/neurons"}
     return in_node(script, given, tmp_path, imports, first)
 
 

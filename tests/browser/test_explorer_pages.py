@@ -450,7 +450,7 @@ ALTERNATIVES = """root => [...root.querySelectorAll("[aria-label], [aria-valuete
     .map((one) => one.getAttribute("aria-label") + one.getAttribute("aria-valuetext"))
     .join()"""
 DRAGS = {  # where a finger goes, as shares of the part's width and height
-    "attention": ("canvas", (0.1, 0.8), (0.9, 0.9)),
+    "attention": ("canvas", (0.1, 0.2), (0.9, 0.4)),
     "memory": ("canvas", (0.1, 0.1), (0.9, 0.9)),
     "sampling": ("input[type=range]", (0.3, 0.5), (0.9, 0.5)),
     "layer-norm": (".mygpt-grip", (0.5, 0.2), (0.5, 0.2)),  # a tap

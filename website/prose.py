@@ -1,6 +1,7 @@
 """Small things in the text: folded solutions, sourced numbers, notes on outputs."""
 
 import re
+from textwrap import shorten
 
 from docutils import nodes
 from sphinx.application import Sphinx
@@ -123,11 +124,7 @@ def name_of_code(cell: nodes.container, numbers: dict) -> str:
 
 def cut(text: str) -> str:
     """Return the first line, or as many words of it as fit."""
-    words = text.strip().splitlines()[0].split()
-    line = ""
-    while words and len(line) + len(words[0]) < LONGEST:
-        line += " " + words.pop(0)
-    return line.strip() + (" …" if words else "")
+    return shorten(text.strip().splitlines()[0], LONGEST, placeholder=" …")
 
 
 def drop_labels(

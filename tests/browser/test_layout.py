@@ -7,8 +7,8 @@ from conftest import pages_of
 from helpers.quick import slow_but
 
 import website.widgets
+from tools.heights import HEIGHTS, WIDTHS
 
-WIDTHS = (390, 820, 1280)
 # Of each width a page whose explorer is in sight at once, and others with several.
 QUICK = [(w, "intro.html") for w in WIDTHS] + [(820, "chapters/10_memory.html")]
 SHIFTS = """() => new Promise((done) => {
@@ -18,8 +18,6 @@ SHIFTS = """() => new Promise((done) => {
   }).observe({ type: "layout-shift", buffered: true });
   setTimeout(() => done(sum), 300);
 })"""
-HEIGHTS = """[...document.querySelectorAll(".explorer[data-model]")].map(
-  (one) => one.getBoundingClientRect().height)"""
 EVERY = [(width, page) for width in WIDTHS for page in pages_of()]
 
 

@@ -2,7 +2,10 @@
 "use strict";
 (() => {
   const MOST = 50; // results, the best of them
-  const FOUND = "Search finished, found ${resultCount} page(s) matching the search query."; // Sphinx's words
+  // Sphinx's words
+  const FOUND = "Search finished, found ${resultCount} page(s) matching the search query.";
+  const NONE =
+    "Your search did not match any documents. Please make sure that all words are spelled correctly and that you've selected enough categories.";
   const CLAIM = 12; // a claim's heading counts for no more than the text of the section that explains it
 
   // Names of code and letters are not English: they have no stem (as in search_words.py).
@@ -14,8 +17,6 @@
     }
   };
 
-  const NONE = // Sphinx's words
-    "Your search did not match any documents. Please make sure that all words are spelled correctly and that you've selected enough categories.";
   Documentation.TRANSLATIONS[NONE] = "Nothing found. Try fewer words, or others: the glossary has the book's own.";
 
   // "page#id", or "page##place##number" for what is found here and stands elsewhere.

@@ -1,7 +1,7 @@
 // What the reader presses, moves and ticks.
 
 import { html } from "./elements.mjs";
-import { wish } from "./pointers.mjs";
+import { oneFinger, wish } from "./pointers.mjs";
 
 /** An element that takes the keyboard: JupyterLab must leave its keys alone.
  * @type {<K extends keyof HTMLElementTagNameMap>(tag: K, attributes?: Kit.Attributes, ...children: Kit.Child[]) => HTMLElementTagNameMap[K]} */
@@ -56,7 +56,7 @@ export function named(label, options, choose) {
  */
 function rangeInput(choose, attributes = {}) {
   const input = control("input", { type: "range", step: 1, ...attributes });
-  /** @type {{ from: PointerEvent; kept: string; asked: string; drags: boolean } | null} */
+  /** @type {{ from: PointerEvent; kept: string; asked: string; wanted: ReturnType<typeof wish> } | null} */
   let held = null;
   /** @type {(value: string) => void} */
   const take = (value) => {
@@ -65,24 +65,24 @@ function rangeInput(choose, attributes = {}) {
   };
   input.addEventListener("input", () => {
     if (held) held.asked = input.value;
-    if (!held || held.drags) choose(input.valueAsNumber);
+    if (!held || held.wanted === "drag") choose(input.valueAsNumber);
     else input.value = held.kept;
   });
   input.addEventListener("pointerdown", (event) => {
     if (event.pointerType !== "touch") return;
-    held = { from: event, kept: input.value, asked: input.value, drags: false };
+    held = { from: event, kept: input.value, asked: input.value, wanted: "" };
   });
   input.addEventListener("pointermove", (event) => {
-    if (!held || held.drags || wish(held.from, event, false) !== "drag") return;
-    held.drags = true;
-    take(held.asked);
+    if (!held || held.wanted) return;
+    held.wanted = wish(held.from, event, false);
+    if (held.wanted === "drag") take(held.asked);
   });
   input.addEventListener("pointerup", () => {
-    if (held && held.asked !== held.kept) take(held.asked);
+    if (held?.wanted === "" && oneFinger() && held.asked !== held.kept) take(held.asked);
     held = null;
   });
   input.addEventListener("pointercancel", () => {
-    if (held?.drags) take(held.kept);
+    if (held?.wanted === "drag") take(held.kept);
     held = null;
   });
   return input;

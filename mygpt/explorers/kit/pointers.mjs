@@ -19,6 +19,12 @@ export function wish(from, now, free) {
   return free || x > y ? "drag" : "scroll";
 }
 
+let crowded = false; // whether a second finger has come down since the first, anywhere on the page
+globalThis.document?.addEventListener("pointerdown", ({ isPrimary }) => void (crowded = !isPrimary), true);
+
+/** @type {() => boolean} */
+export const oneFinger = () => !crowded;
+
 /**
  * Calls `move` with the event while a pointer is held down on `node`; returns an undo function. A mouse acts
  * at once. A finger acts when it is lifted where it came down, and drags once it has gone sideways; before
@@ -42,7 +48,6 @@ export function dragging(node, move, keep, focus) {
   };
   /** @type {(event: PointerEvent) => void} */
   const down = (event) => {
-    if (held) breakOff(); // a second finger
     if (event.button !== 0 || !event.isPrimary) return;
     const free = getComputedStyle(/** @type {Element} */ (event.target)).touchAction === "none";
     held = { id: event.pointerId, from: event, free, width: node.getBoundingClientRect().width, undo: null };
@@ -50,6 +55,7 @@ export function dragging(node, move, keep, focus) {
   };
   /** @type {(event: PointerEvent) => void} */
   const moved = (event) => {
+    if (!oneFinger()) breakOff();
     if (!held || event.pointerId !== held.id) return;
     const { from, free, width, undo } = held;
     const wanted = undo ? "drag" : wish(from, event, free);
@@ -60,7 +66,7 @@ export function dragging(node, move, keep, focus) {
   /** @type {(event: PointerEvent) => void} */
   const up = (event) => {
     if (event.pointerId !== held?.id) return;
-    if (!held.undo) move(event);
+    if (!held.undo && oneFinger()) move(event);
     held = null;
   };
   /** @type {(event: PointerEvent) => void} */

@@ -83,6 +83,11 @@ def _typeset_or_warn(
         return f"<code>{escape(tex)}</code>"
 
 
+# All parts of a formula but the last: a line may break behind each of them. (A browser
+# asks what stands around the part before a break.)
+BREAKS = re.compile(r'(<span class="katex-base">.*)(?=<span class="katex-base">)', re.S)
+
+
 class beside_formula(nodes.General, nodes.TextElement):
     """A formula with the signs around it, from which no line break parts it."""
 
@@ -123,7 +128,10 @@ def depart_beside(self: HTML5Translator, node: beside_formula) -> None:
 
 
 def visit_inline(self: HTML5Translator, node: nodes.math) -> None:
-    self.body.append(_typeset_or_warn(self, node, node.astext(), display=False))
+    formula = _typeset_or_warn(self, node, node.astext(), display=False)
+    if isinstance(node.parent, beside_formula):
+        formula = BREAKS.sub(r'<span class="breaks">\1</span>', formula)
+    self.body.append(formula)
     raise nodes.SkipNode
 
 

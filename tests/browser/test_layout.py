@@ -42,7 +42,7 @@ def test_the_room_kept_for_an_explorer_is_its_height(open_page, http_url, place)
 
 # The formulas whose sign behind them is on another line than their last part.
 PARTED = """[...document.querySelectorAll(".beside-formula")].filter((one) => {
-  const [part, sign] = [[...one.querySelectorAll(".base")].at(-1), one.lastChild];
+  const [part, sign] = [[...one.querySelectorAll(".katex-base")].at(-1), one.lastChild];
   if (!part || sign.nodeType !== Node.TEXT_NODE || !one.checkVisibility()) return false;
   const range = document.createRange();
   range.selectNode(sign);

@@ -548,6 +548,17 @@ def test_the_status_is_spoken(explorer):
     status.get_by_text("“paris” is not among").wait_for(state="attached")
 
 
+def test_what_was_spoken_is_taken_away_later(explorer):
+    root = explorer(live(form="cover"))
+    status = root.get_by_role("status")
+    root.page.clock.install()
+    root.locator(".mygpt-first button").first.click()
+    root.page.clock.run_for(1_000)
+    assert "hold this word" in status.text_content()
+    root.page.clock.run_for(20_000)
+    assert status.text_content() == ""
+
+
 def test_a_touch_chooses_cells_and_nothing_overflows(explorer):
     root = explorer(width=390)
     session = root.page.context.new_cdp_session(root.page)

@@ -452,6 +452,24 @@ def test_the_cover_on_a_phone_has_its_start_on_the_first_screen(open_page, http_
     assert page.locator(".explorer").bounding_box()["width"] <= 390
 
 
+def test_start_here_has_an_edge_in_forced_colours(open_page, http_url):
+    page = open_page(f"{http_url}/intro.html")
+    start = page.locator(".start-here a")
+    edge = "one => getComputedStyle(one).borderTopWidth"
+    assert start.evaluate(edge) == "0px"
+    page.emulate_media(forced_colors="active")
+    assert start.evaluate(edge) == "2px"
+
+
+def test_the_cover_s_cards_are_not_split_by_a_sheet(open_page, http_url):
+    page = open_page(f"{http_url}/intro.html", width=680)
+    page.emulate_media(media="print")
+    breaks = "all => all.map((one) => getComputedStyle(one).breakInside)"
+    cards = page.locator(".begin-here > p, .book-map dd")
+    assert cards.count() > 5
+    assert set(cards.evaluate_all(breaks)) == {"avoid"}
+
+
 BELOW = {"", urlsplit(publication().site).path.lstrip("/")}
 
 

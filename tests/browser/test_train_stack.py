@@ -487,6 +487,18 @@ def drawn_without_holes(root):
     assert max(map(float, re.findall(r"[\d.]+(?:e\+?\d+)?", drawn))) < 20_000
 
 
+@pytest.mark.parametrize("across", [336, 390, 680, 720])
+def test_an_explorer_keeps_its_height_while_it_trains(explorer, across):
+    root = explorer(**SHORT, beside={"wiring": "plain"}, across=across)
+    height = root.bounding_box()["height"]
+    press(root, "Step")
+    assert root.bounding_box()["height"] == pytest.approx(height, abs=1)
+    train(root)
+    wait_for_step(root, 100)
+    stop(root)
+    assert root.bounding_box()["height"] == pytest.approx(height, abs=1)
+
+
 @pytest.mark.parametrize("across", slow_but([390], [1100, 390]))
 def test_a_divergence_is_said_and_the_page_goes_on(explorer, across):
     root = explorer(**DEEP, across=across)

@@ -133,6 +133,12 @@ export function stepper(label, choose) {
   return { node, show };
 }
 
+/** Parts of the page that the reader unfolds.
+ * @type {(title: string, ...parts: Node[]) => HTMLDetailsElement} */
+export function folded(title, ...parts) {
+  return html("details", { class: "mygpt-folded" }, control("summary", {}, title), ...parts);
+}
+
 /** A labelled checkbox; `show(checked)` sets it.
  * @type {(content: Kit.Child[], choose: (checked: boolean) => void) => Kit.Control<boolean>} */
 export function tick(content, choose) {

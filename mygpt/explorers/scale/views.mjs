@@ -2,7 +2,7 @@
 
 import { total } from "../kit/amounts.mjs";
 import { stackedBar, swatch } from "../kit/bars.mjs";
-import { button, control } from "../kit/controls.mjs";
+import { button, folded } from "../kit/controls.mjs";
 import { html, svg } from "../kit/elements.mjs";
 import { readings } from "../kit/picture.mjs";
 import { PUBLISHED, memoryOf } from "./count.mjs";
@@ -27,12 +27,6 @@ export function textView(name, text) {
       node.textContent = text(run);
     },
   };
-}
-
-/** Parts of the page that the reader unfolds.
- * @type {(title: string, ...parts: Node[]) => HTMLElement} */
-export function folded(title, ...parts) {
-  return html("details", { class: "mygpt-folded" }, control("summary", {}, title), ...parts);
 }
 
 /** @type {() => Scale.View} */

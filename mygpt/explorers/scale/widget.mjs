@@ -1,11 +1,11 @@
 import { doublings, exact, nearestStop } from "../kit/amounts.mjs";
-import { named, stepper } from "../kit/controls.mjs";
+import { folded, named, stepper } from "../kit/controls.mjs";
 import { html, speaker } from "../kit/elements.mjs";
 import { mount, store } from "../kit/mounting.mjs";
 import { numberField } from "../kit/fields.mjs";
 import { DATA, DEVICES, MODELS, mostDevices, nameOf, sequencesOf } from "./count.mjs";
 import { timePlot } from "./plot.mjs";
-import { countedView, figuresView, folded, memoryView, publishedView, textView } from "./views.mjs";
+import { countedView, figuresView, memoryView, publishedView, textView } from "./views.mjs";
 import {
   FIELDS,
   batchProblem,

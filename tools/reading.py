@@ -93,6 +93,8 @@ def words(source: str) -> int:
 
 def shown(token: Token) -> str:
     """The text of a token, with a space for formulas, comments and line breaks."""
+    if token.type == "myst_role":
+        return token.content.rpartition(" <")[0] or token.content
     return " " if token.type in SPACES else token.content
 
 

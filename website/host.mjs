@@ -2,6 +2,7 @@
 // A module registers itself in `bookExplorers` under the hash that the state names.
 
 import { makeModel } from "../mygpt/explorers/kit/model.mjs";
+import { followPhrases } from "./phrases.mjs";
 
 /** @type {Map<string, Kit.AnyModel>} */
 const models = new Map();
@@ -48,6 +49,7 @@ async function startAll() {
   const places = /** @type {HTMLElement[]} */ ([...document.querySelectorAll(".explorer[data-model]")]);
   await Promise.all(places.map((place) => start(place).catch((error) => showStill(place, error.message))));
   for (const script of document.querySelectorAll(".explorer-links")) JSON.parse(script.textContent).forEach(link);
+  followPhrases(models);
   performance.mark("explorers-ready");
 }
 

@@ -32,7 +32,7 @@ from website.launch import launch_links
 
 LOGGER = logging.getLogger(__name__)
 HEIGHTS = Path(__file__).with_name("heights.json")  # made by tools/heights.py
-HOST = "host.js"  # made of website/host.mjs and the explorers' model
+HOST = "host.js"  # made of website/host.mjs, what it imports and the explorers' model
 DEFAULT_EXPORT = re.compile(r"^export default (.+?);?[ \t]*$", re.M)
 OURS = re.compile(r"mygpt\.explorers\.(\w+)\.widget\.\w+")
 MODULE_LINE = re.compile(r"^(import|export)\b.*$", re.M)
@@ -186,6 +186,7 @@ def _replace_view(
     shown.append(model_id)
     node = explorer("", image.deepcopy(), model_id=model_id, model=json.dumps(kept))
     node["room"] = room
+    node["kind"] = model["state"].get("_anywidget_id", "")
     bundle.replace_self(node)
 
 
@@ -235,7 +236,8 @@ def _stored(app: Sphinx, picture: bytes) -> str:
 
 def host_script() -> str:
     """The classic script that starts a page's explorers."""
-    body = base.joined([base.MODEL, Path(__file__).with_name("host.mjs")])
+    own = [Path(__file__).with_name(name) for name in ("phrases.mjs", "host.mjs")]
+    body = base.joined([base.MODEL, *own])
     return f'"use strict";\n(() => {{\n{body}}})();\n'
 
 

@@ -58,6 +58,7 @@ class Words:
             "cite:p": lambda text: f"({self.cite(text)})",
             "cite:t": lambda text: self.cite(text, in_text=True),
             "sourced": self.sourced,
+            "show": lambda text: titled(text)[0],
             "download": lambda text: f"`{titled(text)[0]}`",
         }
         if name not in roles:

@@ -156,6 +156,20 @@ def test_all_state_is_in_synchronised_traits(make):
     assert own <= explorer.get_state().keys()
 
 
+@pytest.mark.parametrize("make", [activations, depth, sampling, train_stack])
+def test_its_saved_state_says_what_it_takes(make):
+    """So that a phrase of the site can be checked without a kernel."""
+    explorer = make()
+    saved = explorer.get_state()
+    del saved["layout"]
+    copy = type(explorer).__new__(type(explorer))
+    copy.set_state(saved)
+    for name in explorer.traits().keys() - AnyWidget.class_traits().keys():
+        value = getattr(explorer, name)
+        copy.traits()[name].set(copy, value)  # with the class's own checks
+        assert getattr(copy, name) == value
+
+
 def test_the_position_snaps_to_the_grid():
     explorer = activations(position=0.333)
     assert explorer.position == 0.33

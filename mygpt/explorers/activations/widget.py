@@ -78,14 +78,12 @@ class Activations(Explorer):
         if len(compare) == 1:
             raise ValueError(f"compare must name two curves, got {list(compare)}")
         check_subset("compare", compare, names)
-        places = _places(self.x)
         self.compare = list(compare)
-        self._shown_x = as_shown(self.x, f".{places}f")
         super().__init__(
             names=list(names),
             compare=self.compare,
             points=len(self.x),
-            places=places,
+            places=_places(self.x),
             has_phi=phi is not None,
             exponent=self._exponent(),
             data=self._pack(),
@@ -114,7 +112,8 @@ class Activations(Explorer):
     def _pack(self) -> bytes:
         curves = [*self.values.values(), *self.slopes.values()]
         curves += [] if self.phi is None else [self.phi]
-        rows = [self._shown_x, *(as_shown(row, ".4f") for row in curves)]
+        shown_x = as_shown(self.x, f".{_places(self.x)}f")
+        rows = [shown_x, *(as_shown(row, ".4f") for row in curves)]
         if self.compare:
             exponent = self._exponent()
             scaled = 10.0**-exponent * self.difference()
@@ -124,7 +123,8 @@ class Activations(Explorer):
     @traitlets.validate("position")
     def _snap(self, proposal) -> float:
         position = finite_array("position", proposal["value"], ())
-        return float(self._shown_x[np.abs(self.x - position).argmin()])
+        grid = np.frombuffer(self.data, "<f4")[: self.points]
+        return round(float(grid[np.abs(grid - position).argmin()]), self.places)
 
     @traitlets.validate("quantity")
     def _known_quantity(self, proposal) -> str:
@@ -132,7 +132,7 @@ class Activations(Explorer):
 
     @traitlets.validate("visible")
     def _known_curves(self, proposal) -> list[str]:
-        return check_subset("visible", proposal["value"], list(self.values))
+        return check_subset("visible", proposal["value"], self.names)
 
     def draw(self, figure: Figure) -> None:
         """The values and, beside them, the magnified difference or else the slopes."""

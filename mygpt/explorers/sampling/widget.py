@@ -124,7 +124,7 @@ class Sampling(Explorer):
 
     @traitlets.validate("top_k")
     def _known_top_k(self, proposal) -> int | None:
-        top_k, V = proposal["value"], len(self.logits)
+        top_k, V = proposal["value"], len(self.tokens)
         if top_k is not None and not 1 <= top_k <= V:
             raise ValueError(f"top_k must be 1 to {V} or None, got {top_k}")
         return top_k

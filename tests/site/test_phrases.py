@@ -1,0 +1,78 @@
+"""A phrase of the text that sets a figure: what it may say, and where it is refused."""
+
+import json
+import logging
+from pathlib import Path
+
+import pytest
+from docutils import nodes
+from docutils.utils import new_document
+from helpers.examples import activations, train_stack
+from ipywidgets.embed import embed_data
+
+from publish.plain.labels import Labels
+from publish.plain.sources import Sources
+from publish.plain.words import Words
+from website import phrases
+from website.widgets import explorer, page_model
+
+ROOT = Path(__file__).resolve().parents[2]
+
+
+def shown(made):
+    """The node of an explorer on a page, from what a notebook stores of it."""
+    data = embed_data(views=[made], drop_defaults=False)
+    stored = data["manager_state"]["state"][made.model_id]
+    kept, _ = page_model(stored)
+    kind = f"{type(made).__module__}.{type(made).__qualname__}"
+    return explorer("", model=json.dumps(kept), kind=kind)
+
+
+def refusals(made, text, caplog):
+    """What a build says of a page with one explorer, in fig-a, and one phrase."""
+    document = new_document("chapters/06_activations")
+    figure = nodes.figure("", shown(made), names=["fig-a"])
+    (phrase,), _ = phrases.show("show", text, text, 1, None)
+    document += [figure, nodes.paragraph("", "", phrase)]
+    caplog.clear()
+    with caplog.at_level(logging.WARNING):
+        phrases.check_phrases(None, document)
+    return [record.getMessage() for record in caplog.records]
+
+
+@pytest.mark.parametrize(
+    ("make", "text"),
+    [
+        (activations, "GELU dips <fig-a position=-0.75 quantity=value>"),
+        (activations, """two curves <fig-a visible='["ReLU", "SiLU"]'>"""),
+        (train_stack, "four blocks <fig-a left.depth=4 steps=300>"),
+    ],
+)
+def test_a_state_that_the_explorer_takes_is_not_refused(make, text, caplog):
+    assert refusals(make(), text, caplog) == []
+
+
+@pytest.mark.parametrize(
+    ("make", "text", "cause"),
+    [
+        (activations, "dips <fig-b position=1>", "no explorer of this page is in"),
+        (activations, "dips <fig-a place=1>", "has no trait 'place'"),
+        (activations, "dips <fig-a quantity=height>", "'height'"),
+        (activations, """dips <fig-a visible='["Mish"]'>""", "'Mish'"),
+        (activations, "dips <fig-a position=left>", "left"),
+        (train_stack, "dips <fig-a left.blocks=4>", "'left' has no entry 'blocks'"),
+        (train_stack, "dips <fig-a left.depth=4000>", "4000"),
+    ],
+)
+def test_a_state_that_does_not_exist_is_refused_with_its_words(
+    make, text, cause, caplog
+):
+    (refusal,) = refusals(make(), text, caplog)
+    assert refusal.startswith("the phrase 'dips':")
+    assert cause in refusal
+
+
+def test_without_scripts_a_phrase_is_its_words():
+    words = Words("06_activations", Labels(), Sources(ROOT / "references.bib"))
+    text = "See how {show}`GELU dips <fig-a position=-0.75>` there."
+    assert words.plain(text) == "See how GELU dips there."

@@ -132,6 +132,7 @@ declare namespace Kit {
     limit: number;
     signed?: boolean;
     decimals?: number;
+    shade?: (share: number) => number;
   }
   interface Cells {
     rows: number;
@@ -194,7 +195,8 @@ declare namespace Kit {
     node: HTMLElement;
     canvas: HTMLCanvasElement;
     legend: HTMLElement;
-    draw(heat: Heat): void;
+    colours(numbers: Numbers, limit: number, shade?: (share: number) => number): Uint8ClampedArray<ArrayBuffer>;
+    draw(heat: Heat): Uint8ClampedArray<ArrayBuffer>;
     mark(row: number | null, column: number | null): void;
     under(event: MouseEvent): Cell;
   }

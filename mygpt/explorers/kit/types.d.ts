@@ -152,6 +152,11 @@ declare namespace Kit {
     node: HTMLInputElement;
     place(box: Pick<Box, "left" | "right" | "bottom">): void;
   }
+  /** What a field does with what is typed; see kit/fields.mjs. */
+  interface Entry extends Stopped {
+    typed(): void;
+    settle(): void;
+  }
   interface Field {
     node: HTMLElement;
     input: HTMLInputElement;

@@ -224,6 +224,13 @@ def test_the_walk_shows_the_norm_mean_and_std_of_every_stage(explorer):
         assert said.endswith(f"length {norm}, mean {mean}, std {std}")
 
 
+def unfold(root):
+    """Open all that is folded."""
+    for part in root.locator("details > summary").all():
+        part.click()
+    return root
+
+
 def shown_counts(root):
     """The wholes of the shape's bars, of the table and of its memory, as numbers."""
     bars = root.locator(".mygpt-bars > div:nth-child(2) b").all_inner_texts()
@@ -242,13 +249,13 @@ def expected_counts(config, length):
 
 
 def test_shapes_shows_what_the_package_counts_for_what_is_typed(explorer):
-    root = explorer("shapes", explorers.Shapes("small"))
+    root = unfold(explorer("shapes", explorers.Shapes("small")))
     assert shown_counts(root) == expected_counts(GPTConfig.gpt2("small"), 1024)
     root.get_by_role("button", name="XL").click()
     assert shown_counts(root) == expected_counts(GPTConfig.gpt2("xl"), 1024)
     typed = {"Vocabulary V": 1009, "Channels C": 100, "Heads H": 4, "Layers L": 7}
     for name, number in typed.items():
-        root.get_by_role("spinbutton", name=name, exact=True).fill(str(number))
+        type_in(root, name, number)
     config = GPTConfig(1009, 1024, 100, 4, 7)
     assert shown_counts(root) == expected_counts(config, 1024)
     move(root, "Tokens in the text", "ArrowLeft")
@@ -260,13 +267,12 @@ def test_shapes_shows_what_the_package_counts_for_what_is_typed(explorer):
 
 
 def test_typing_another_length_of_texts_keeps_the_one_that_was_chosen(explorer):
-    root = explorer("shapes", explorers.Shapes("small", length=512))
-    field = root.get_by_role("spinbutton", name="Positions T")
-    field.fill("")
-    field.press_sequentially("2048")  # 2, 20, 204, 2048
+    root = unfold(explorer("shapes", explorers.Shapes("small", length=512)))
+    for number in (2, 20, 204, 2048):
+        type_in(root, "Positions T", number)
     config = GPTConfig.gpt2("small", max_seq_len=2048)
     assert shown_counts(root) == expected_counts(config, 512)
-    field.fill("100")
+    type_in(root, "Positions T", 100)
     config = GPTConfig.gpt2("small", max_seq_len=100)
     assert shown_counts(root) == expected_counts(config, 100)
 
@@ -287,13 +293,15 @@ NO_SHAPE = [
 def test_a_shape_that_is_none_is_told_and_the_last_figures_stay(
     explorer, name, typed, message
 ):
-    root = explorer("shapes", explorers.Shapes("small"))
+    root = unfold(explorer("shapes", explorers.Shapes("small")))
     before = shown_counts(root)
+    height = root.bounding_box()["height"]
     field = root.get_by_role("spinbutton", name=name)
     field.focus()
     root.page.keyboard.press("Control+a")
     root.page.keyboard.press("Delete")
     root.page.keyboard.type(typed)
+    root.page.keyboard.press("Enter")
     note = root.locator(f"[id='{field.get_attribute('aria-describedby')}']")
     assert message in note.inner_text()
     assert field.get_attribute("aria-invalid") == "true"
@@ -301,6 +309,10 @@ def test_a_shape_that_is_none_is_told_and_the_last_figures_stay(
     status.wait_for(state="attached")
     if typed in ("", "e", "13"):  # what is typed on the way may be good
         assert shown_counts(root) == before
+    faint = "one => getComputedStyle(one).opacity"
+    assert float(root.locator(".mygpt-result").first.evaluate(faint)) < 0.6
+    assert "Still" in root.locator(".mygpt-sentence").inner_text()
+    assert root.bounding_box()["height"] == height
     move(root, "Tokens in the text", "ArrowLeft")
     root.page.set_viewport_size({"width": 750, "height": 900})
     root.page.wait_for_function(FITTED, arg=root.element_handle())
@@ -320,6 +332,10 @@ def three_digits(number):
     return f"{rounded / 1000**power:.{digits}f} {'BkMGTP'[power]}{'B' if power else ''}"
 
 
+def choose(root, name, value):
+    root.get_by_role("combobox", name=name, exact=True).select_option(value)
+
+
 def shown_memory(root):
     return root.locator(".mygpt-memory-of-one td:nth-child(2)").all_inner_texts()
 
@@ -329,24 +345,25 @@ def expected_memory(run):
     return [three_digits(one) if one else "0 B" for one in parts]
 
 
-def settings(root):
-    """The folded fields, unfolded."""
-    root.locator("summary").first.click()
-    return root.locator("details").first
+def type_in(root, name, number):
+    """Put a number in a field and press Enter, so that it counts at once."""
+    field = root.get_by_role("spinbutton", name=name, exact=True)
+    field.fill(str(number))
+    field.press("Enter")
 
 
 def test_scale_shows_what_the_package_counts_for_what_is_chosen_and_typed(explorer):
-    root = explorer("scale", explorers.Scale())
+    root = unfold(explorer("scale", explorers.Scale()))
     own = explorers.Scale().run
     assert shown_memory(root) == expected_memory(own)
-    root.get_by_role("spinbutton", name="Devices n").fill("100")
+    type_in(root, "Devices n", 100)
     own = replace(own, devices=100)
     assert shown_memory(root) == expected_memory(own)
-    for name, spread in [("Copies", "copies"), ("Optimizer split", "optimizer")]:
-        root.get_by_role("button", name=name).click()
+    for spread in ("copies", "optimizer"):
+        choose(root, "What every device holds", spread)
         own = replace(own, spread=spread)
         assert shown_memory(root) == expected_memory(own)
-    fields = settings(root)
+    fields = root.locator("details").first
     typed = {"Parameters, billions N": "7", "Layers L": "31", "Channels C": "4000"}
     typed |= {
         "Sequences at once": "3",
@@ -354,7 +371,7 @@ def test_scale_shows_what_the_package_counts_for_what_is_chosen_and_typed(explor
         "Tokens in a batch": "99999",
     }
     for name, number in typed.items():
-        fields.get_by_role("spinbutton", name=name, exact=True).fill(number)
+        type_in(fields, name, number)
     fields.get_by_role("button", name="All but scores").click()
     model = replace(own.model, parameters=7_000_000_000, num_layers=31, embed_dim=4000)
     device = replace(own.device, memory=5e8)
@@ -363,14 +380,13 @@ def test_scale_shows_what_the_package_counts_for_what_is_chosen_and_typed(explor
     assert shown_memory(root) == expected_memory(own)
     slider = root.get_by_role("slider", name="Number of devices")
     assert slider.get_attribute("aria-valuetext") == "48"  # the batch has no more
-    fields.get_by_role("spinbutton", name="Tokens in a batch").fill("2048000")
+    type_in(fields, "Tokens in a batch", 2_048_000)
     assert slider.get_attribute("aria-valuetext") == "100"  # as was wanted
     root.page.watch.check()
 
 
 def test_a_button_sets_the_calculator_to_a_published_run(explorer):
-    root = explorer("scale", explorers.Scale("GPT-2 small"))
-    root.locator("summary").last.click()
+    root = unfold(explorer("scale", explorers.Scale("GPT-2 small")))
     for one in PUBLISHED:
         root.get_by_role("button", name=one.name, exact=True).last.click()
         assert shown_memory(root) == expected_memory(one.run)
@@ -407,13 +423,14 @@ def shown_run(root):
 def test_a_run_that_is_none_is_told_and_the_last_figures_stay(
     explorer, name, typed, message
 ):
-    root = explorer("scale", explorers.Scale())
-    settings(root)
+    root = unfold(explorer("scale", explorers.Scale()))
     field = root.get_by_role("spinbutton", name=name, exact=True)
     field.fill("")  # nothing is good on the way
     before = shown_run(root)
+    height = root.bounding_box()["height"]
     field.focus()
     root.page.keyboard.insert_text(typed)
+    field.press("Enter")
     note = root.locator(f"[id='{field.get_attribute('aria-describedby')}']")
     assert message in note.inner_text()
     status = root.get_by_role("status").filter(has_text=message)
@@ -421,15 +438,46 @@ def test_a_run_that_is_none_is_told_and_the_last_figures_stay(
     assert shown_run(root) == before
     assert root.get_by_text("Below is still the answer for").is_visible()
     faint = "one => getComputedStyle(one).opacity"
-    assert float(root.locator(".mygpt-sentence").evaluate(faint)) < 0.8
+    assert float(root.locator(".mygpt-result").evaluate(faint)) < 0.6
+    assert root.bounding_box()["height"] == height
     root.page.set_viewport_size({"width": 750, "height": 900})
     root.page.wait_for_function(FITTED, arg=root.element_handle())
     assert message in note.inner_text()
-    root.get_by_role("button", name="GPT-2 XL").click()
+    choose(root, "Model", "GPT-2 XL")
     assert message not in note.inner_text()
     assert not root.get_by_text("Below is still the answer for").is_visible()
     assert root.locator("[aria-invalid=true]").count() == 0
     assert field.input_value() != typed
+    root.page.watch.check()
+
+
+def test_a_number_is_not_computed_while_it_is_typed(explorer):
+    root = explorer("scale", explorers.Scale())
+    slider = root.get_by_role("slider", name="Number of devices")
+    field = root.get_by_role("spinbutton", name="Devices n")
+    field.fill("10")
+    assert root.get_by_text("Below is still the answer for 512 devices").is_visible()
+    assert slider.get_attribute("aria-valuetext") == "512"
+    root.page.wait_for_function(
+        "one => one.getAttribute('aria-valuetext') === '10'",
+        arg=slider.element_handle(),
+    )
+    assert not root.get_by_text("Below is still the answer").is_visible()
+    root.page.watch.check()
+
+
+def test_the_devices_are_moved_on_the_picture(explorer):
+    root = explorer("scale", explorers.Scale())
+    slider = root.get_by_role("slider", name="Number of devices")
+    box = root.locator(".mygpt-times svg.mygpt-picture").bounding_box()
+    root.page.mouse.click(box["x"] + 55, box["y"] + 60)
+    assert slider.get_attribute("aria-valuetext") == "1"
+    root.page.keyboard.press("ArrowRight")
+    assert slider.get_attribute("aria-valuetext") == "2"
+    assert root.get_by_text("It does not fit.").is_visible()
+    root.page.keyboard.press("End")
+    assert slider.get_attribute("aria-valuetext") == "1,536"
+    assert root.get_by_text("The batch limits this run").is_visible()
     root.page.watch.check()
 
 
@@ -442,7 +490,7 @@ def test_a_finger_has_44_pixels_for_each_control(explorer, name):
     session.send("Emulation.setTouchEmulationEnabled", touch)
     for part in root.locator("summary").all():
         part.click()
-    for control in root.locator("input, button, summary").all():
+    for control in root.locator("input, button, select, summary").all():
         assert control.bounding_box()["height"] >= 44
 
 

@@ -292,24 +292,30 @@ def test_a_shape_is_chosen_and_typed_and_the_counts_follow(untouched):
     page = untouched
     root = root_of(page, "shapes")
     root.get_by_role("button", name="XL").click()
-    assert "1,557,611,200 (1.56 billion)" in root.inner_text()
-    root.get_by_role("spinbutton", name="Layers L").fill("1")
+    assert "GPT-2 XL: 1.56 billion parameters" in root.inner_text()
+    assert "Parameters: 1,557,611,200" in root.inner_text()
+    field = root.get_by_role("spinbutton", name="Layers L")
+    field.fill("1")
+    field.press("Enter")
     shape = {"embed_dim": 1600, "num_layers": 1}
     assert state(root, "shapes")[0].items() >= shape.items()
     total = 50257 * 1600 + 1024 * 1600 + 12 * 1600**2 + 13 * 1600 + 2 * 1600
-    assert f"{total:,} (1" in root.inner_text()
+    assert f"Parameters: {total:,}" in root.inner_text()
     page.watch.check()
 
 
 def test_a_run_is_chosen_and_typed_and_the_figures_follow(untouched):
     page = untouched
     root = root_of(page, "scale")
-    root.get_by_role("button", name="GPT-2 XL").click()
-    root.get_by_role("button", name="Copies").click()
-    root.get_by_role("spinbutton", name="Devices n").fill("16")
+    root.get_by_role("combobox", name="Model").select_option("GPT-2 XL")
+    root.get_by_role("combobox", name="What every device holds").select_option("copies")
+    field = root.get_by_role("spinbutton", name="Devices n")
+    field.fill("16")
+    field.press("Enter")
     assert state(root, "scale")[3:5] == [16, "copies"]
+    root.get_by_text("Step, hours and memory").click()
     assert f"{12 * 1_557_611_200 / 1e9:.1f} GB" in root.inner_text()
-    root.get_by_role("button", name="Home, 100 Mbit/s").click()
+    root.get_by_role("combobox", name="Network between").select_option("home")
     assert "The network limits this run" in root.inner_text()
     page.watch.check()
 

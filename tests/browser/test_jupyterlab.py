@@ -547,6 +547,7 @@ def reads(figures, name, twin):
     expected = computed(twin)
     for figure in figures:
         figure.scroll_into_view_if_needed()  # Lab does not lay out what is far away
+        figure.evaluate(UNFOLD)
         for _ in range(50):
             parts = figure.locator(selector).all_inner_texts()
             shown = [part.strip() for part in parts]

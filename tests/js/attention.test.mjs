@@ -1,7 +1,9 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 
-import { linesOf, listed, sizesOf, staircase } from "../../mygpt/explorers/attention/widget.mjs";
+import { linesOf, listed, shadeOf, sizesOf, staircase } from "../../mygpt/explorers/attention/widget.mjs";
+import { contrast, roomForNumbers, wantsBlack } from "../../mygpt/explorers/kit/cells.mjs";
+import { heatColours } from "../../mygpt/explorers/kit/heat.mjs";
 
 const close = (a, b) => assert.ok(Math.abs(a - b) < 1e-12, `${a} is not ${b}`);
 
@@ -64,4 +66,53 @@ test("words over the columns slant where a column is narrower than a word", () =
     640,
   );
   assert.ok(free.includes(false) && free.includes(true));
+});
+
+/** The colours of a heatmap's zero and of its largest numbers, in the light theme and in the dark one. */
+const THEMES = [
+  { zero: [0xf4, 0xf5, 0xf7], low: [0, 0, 0], high: [0xa3, 0x43, 0] },
+  { zero: [0x1b, 0x21, 0x29], low: [0, 0, 0], high: [0xff, 0xa4, 0x5c] },
+];
+const shades = (weights, theme) => {
+  const bytes = heatColours(weights, 1, theme, shadeOf);
+  return weights.map((_, i) => bytes.subarray(4 * i, 4 * i + 3));
+};
+
+test("a weight of 0.05 is told from none, and each next shade of the legend from the one before", () => {
+  for (const theme of THEMES) {
+    const cells = shades([0, 0.05, 0.2, 0.5, 1], theme);
+    cells.slice(1).forEach((cell, i) => assert.ok(contrast(cell, cells[i]) > 1.35, `${i}`));
+  }
+});
+
+test("numbers are read on every shade of both themes", () => {
+  const weights = Array.from({ length: 1001 }, (_, i) => i / 1000);
+  for (const theme of THEMES) {
+    for (const cell of shades(weights, theme)) {
+      assert.ok(contrast(cell, wantsBlack(cell) ? [0, 0, 0] : [255, 255, 255]) >= 4.5);
+    }
+  }
+  assert.ok(Math.abs(contrast([0, 0, 0], [255, 255, 255]) - 21) < 1e-9);
+});
+
+test("cells have numbers where there is room for them", () => {
+  assert.equal(roomForNumbers(34, 20), true);
+  assert.equal(roomForNumbers(33, 40), false);
+  assert.equal(roomForNumbers(80, 19), false);
+  /** @type {(count: number, width: number) => boolean} */
+  const numbered = (count, width) => {
+    const { room, height } = sizesOf(
+      Array.from({ length: count }, () => "word"),
+      width,
+    );
+    return roomForNumbers(room / count, height / count);
+  };
+  assert.deepEqual(
+    [3, 8, 15, 20].map((count) => numbered(count, 640)),
+    [true, true, true, false],
+  );
+  assert.deepEqual(
+    [3, 7, 15].map((count) => numbered(count, 340)),
+    [true, true, false],
+  );
 });

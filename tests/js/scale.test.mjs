@@ -1,5 +1,5 @@
 import assert from "node:assert/strict";
-import { test } from "node:test";
+import { mock, test } from "node:test";
 
 import {
   DATA,
@@ -18,10 +18,12 @@ import {
   stepTime,
   trainingTime,
 } from "../../mygpt/explorers/scale/count.mjs";
+import { rested } from "../../mygpt/explorers/kit/fields.mjs";
 import { timeCurves } from "../../mygpt/explorers/scale/plot.mjs";
 import {
   FIELDS,
   PARTS,
+  answerText,
   batchProblem,
   bytesText,
   countedRows,
@@ -40,6 +42,7 @@ import {
   settingText,
   shownNumber,
   splitText,
+  stillText,
   typedNumber,
 } from "../../mygpt/explorers/scale/words.mjs";
 
@@ -223,7 +226,41 @@ test("a range says its unit once, and one number where both read the same", () =
   assert.equal(range([1, 2], String), "1 to 2");
 });
 
-test("the figures that come first", () => {
+test("the answer says whether it fits and how long it takes", () => {
+  assert.equal(answerText(run()), "It fits, and takes 78.2 to 95.5 days.");
+  assert.equal(answerText(run({ devices: 8 })), "It does not fit.");
+  assert.equal(stillText(run()), "Below is still the answer for 512 devices.");
+  assert.equal(stillText(run({ devices: 1 })), "Below is still the answer for 1 device.");
+});
+
+test("what is typed is taken once, after a pause or when it is settled", () => {
+  mock.timers.enable({ apis: ["setTimeout"] });
+  const done = [];
+  const { typed, settle, stop } = rested(
+    () => done.push("wait"),
+    () => done.push("take"),
+  );
+  settle(); // nothing is typed
+  typed();
+  mock.timers.tick(399);
+  typed();
+  mock.timers.tick(399);
+  assert.deepEqual(done, ["wait", "wait"]);
+  mock.timers.tick(1);
+  assert.deepEqual(done, ["wait", "wait", "take"]);
+  typed();
+  settle();
+  settle();
+  mock.timers.tick(1000);
+  assert.deepEqual(done.slice(3), ["wait", "take"]);
+  typed();
+  stop();
+  mock.timers.tick(1000);
+  assert.deepEqual(done.slice(5), ["wait"]);
+  mock.timers.reset();
+});
+
+test("the figures", () => {
   assert.deepEqual(figures(run({ devices: 1536, share: 144 / 312, kept: "inputs" })), [
     ["Whole run", "22.6 to 28.4 days"],
     ["One step", "20.5 to 25.7 s"],

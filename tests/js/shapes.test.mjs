@@ -2,6 +2,7 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 
 import { total } from "../../mygpt/explorers/kit/amounts.mjs";
+import { cutsOf } from "../../mygpt/explorers/shapes/areas.mjs";
 import {
   LIMITS,
   SIZES,
@@ -11,12 +12,16 @@ import {
   shapeOf,
   sizeOf,
 } from "../../mygpt/explorers/shapes/count.mjs";
+import { stopsOf } from "../../mygpt/explorers/shapes/shape.mjs";
 import {
   PARTS,
+  answerText,
+  areaText,
   barText,
   comparedTo,
   crossingText,
   derivedText,
+  layersText,
   memoryText,
   problemText,
   segmentText,
@@ -118,4 +123,46 @@ test("a bar is told in words, part by part", () => {
     PARTS.flatMap(([, , held]) => held ?? []),
     ["token embedding", "positions", "attention", "feed-forward", "norms"],
   );
+});
+
+test("the answer names the shape and its parameters, and an old one as old", () => {
+  assert.equal(answerText(SIZES.small, false), "GPT-2 small: 124 million parameters");
+  assert.equal(answerText({ ...SIZES.small, num_layers: 1 }, false), "Your shape: 46.5 million parameters");
+  assert.equal(answerText({ ...SIZES.small, num_layers: 1 }, true), "Still your shape: 46.5 million parameters");
+});
+
+test("every number of every slider makes a shape", () => {
+  const shapes = [...Object.values(SIZES), { ...SIZES.small, embed_dim: 99_999, num_heads: 3 }];
+  for (const shape of shapes) {
+    for (const name of Object.keys(LIMITS)) {
+      const stops = stopsOf(name, shape);
+      assert.deepEqual(
+        stops,
+        [...new Set(stops)].sort((a, b) => a - b),
+      );
+      assert.ok(stops.length > 1);
+      for (const stop of stops) assert.deepEqual(problemOf({ ...shape, [name]: stop }), [], `${name} ${stop}`);
+    }
+  }
+  for (const shape of Object.values(SIZES)) {
+    for (const name of ["vocab_size", "max_seq_len", "embed_dim", "num_heads", "num_layers"]) {
+      const near = stopsOf(name, shape).some((stop) => Math.abs(Math.log(stop / shape[name])) < 0.2);
+      assert.ok(near, `${name} ${shape[name]}`);
+    }
+  }
+});
+
+test("layers are cut as long as each has pixels", () => {
+  assert.deepEqual(cutsOf(4, 100), [25, 50, 75]);
+  assert.deepEqual(cutsOf(1, 100), []);
+  assert.equal(cutsOf(48, 132).length, 47);
+  assert.deepEqual(cutsOf(1000, 132), []);
+  assert.deepEqual([layersText(1), layersText(1000)], ["1 layer", "1,000 layers"]);
+});
+
+test("a part of the areas is named where its lines have room", () => {
+  assert.deepEqual(areaText("attention's matrices", "19.9 %", 300), ["attention's matrices", "19.9 %"]);
+  assert.deepEqual(areaText("attention's matrices", "19.9 %", 70), ["matrices", "19.9 %"]);
+  assert.deepEqual(areaText("attention's matrices", "19.9 %", 52), ["19.9 %"]);
+  assert.deepEqual(areaText("norms", "0.0 %", 20), []);
 });

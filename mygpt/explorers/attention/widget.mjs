@@ -1,3 +1,4 @@
+import { cellNumbers, roomForNumbers, shadeLegend } from "../kit/cells.mjs";
 import { named, slider, tick } from "../kit/controls.mjs";
 import { html, speaker, titled, tooltip } from "../kit/elements.mjs";
 import { clamp, fixed, floats, softmax } from "../kit/geometry.mjs";
@@ -9,6 +10,7 @@ const ALL = 12; // words that the list shows one by one
 const LARGEST = 10; // words that it shows of a longer text
 const DECIMALS = 3;
 const MASKED = "masked";
+const SHADES = [0, 0.05, 0.2, 0.5, 1]; // that the legend shows
 
 /** The weights of one head as one list, row by row; what the mask forbids is 0.
  * @type {(scores: Float32Array, length: number, head: number, temperature: number, causal: boolean) => Float64Array} */
@@ -21,6 +23,10 @@ export function weightsOf(scores, length, head, temperature, causal) {
   }
   return weights;
 }
+
+/** How strong a weight's shade is: the square root tells small weights from none.
+ * @type {(weight: number) => number} */
+export const shadeOf = Math.sqrt;
 
 /** The places of the words that a row can read, the largest weight first, of equals the first.
  * @type {(weights: Float64Array, readable: number) => number[]} */
@@ -70,7 +76,7 @@ export function sizesOf(words, width) {
   const widest = Math.max(...widths);
   const gutter = clamp(widest + 12, 44, width < 420 ? 84 : 120);
   const room = width - gutter;
-  const height = Math.round(clamp(32 * words.length, 56, clamp(0.75 * room, 280, 460)));
+  const height = Math.round(clamp(36 * words.length, 56, clamp(0.75 * room, 280, 430)));
   const slanted = room / words.length < Math.min(widest + 10, 84);
   const free = roomFor(words.length, room, slanted ? 21 : 1);
   const long = Math.min(90, Math.max(...widths.filter((_, i) => free[i])));
@@ -208,9 +214,11 @@ function hintView(state) {
 function mapView(state) {
   const { words, length } = state;
   const [heat, rows, columns, hint] = [heatmap(), rowLabels(words), columnLabels(state), hintView(state)];
+  const [numbers, masked] = [cellNumbers(), html("span", { class: "mygpt-masked-shade" }, html("i"), MASKED)];
+  const legend = shadeLegend(SHADES, [masked]);
   const forbidden = html("span", { class: "mygpt-forbidden" });
   forbidden.style.clipPath = `polygon(${staircase(length)})`;
-  heat.canvas.after(forbidden);
+  heat.canvas.after(forbidden, numbers.node);
   const node = html("div", { class: "mygpt-map" }, columns.node, rows.node, heat.node, hint.node);
   hovering(heat.node, heat.under, (cell) => {
     state.hovered = cell;
@@ -223,11 +231,16 @@ function mapView(state) {
   };
   const paint = () => {
     if (!node.isConnected) return; // the colours are known on a page alone
-    const { weights, height } = state;
-    heat.draw({ numbers: weights, rows: length, columns: length, height, limit: 1, decimals: 0 });
+    const { weights, height, room, readable } = state;
+    const shape = { rows: length, columns: length };
+    const bytes = heat.draw({ numbers: weights, ...shape, height, limit: 1, shade: shadeOf });
+    const free = roomForNumbers(room / length, height / length);
+    numbers.draw(weights, bytes, shape, free, (row, column) => column < readable(row));
+    legend.draw(heat.colours(SHADES, 1, shadeOf));
   };
   const drawWeights = () => {
     forbidden.hidden = !state.get("causal");
+    masked.hidden = !state.get("causal");
     paint();
     hint.draw();
   };
@@ -241,7 +254,7 @@ function mapView(state) {
   const choose = (event) => state.write({ row: heat.under(event).row });
   /** @type {(handle: HTMLElement) => () => void} */
   const follow = (handle) => dragging(heat.node, choose, keeping(state, "row"), handle);
-  return { node, legend: heat.legend, lay, paint, drawWeights, drawRow, follow };
+  return { node, legend: legend.node, lay, paint, drawWeights, drawRow, follow };
 }
 
 /** @type {(state: Attention.State) => { node: HTMLElement; handle: HTMLElement; drawRow(): void }} */

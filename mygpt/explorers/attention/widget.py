@@ -20,6 +20,8 @@ from mygpt.explorers.kit.text import count, label_tokens
 MAX_HEADS = 16
 MAX_TOKENS = 64
 TEMPERATURES = (0.25, 0.5, 1.0, 2.0, 4.0)
+SHADES = (0, 0.05, 0.2, 0.5, 1)  # that the still's scale shows
+NUMBERED = 8  # words up to which the still's cells have numbers
 
 
 class Attention(Explorer):
@@ -82,13 +84,17 @@ class Attention(Explorer):
 
         `head` is by default the current one. A head out of range is a ValueError.
         """
-        heads, length, _ = self.scores.shape
+        heads = len(self.scores)
         head = self.head if head is None else check_index("head", head, heads)
         scores = self.scores[head] / self.temperature
-        if self.causal:
-            scores = np.where(np.tri(length, dtype=bool), scores, -np.inf)
+        scores = np.where(self._readable(), scores, -np.inf)
         powers = np.exp(scores - scores.max(axis=-1, keepdims=True))
         return powers / powers.sum(axis=-1, keepdims=True)
+
+    def _readable(self) -> np.ndarray:
+        """[T, T] bool: which positions each may read."""
+        length = len(self.tokens)
+        return np.tri(length, k=0 if self.causal else length, dtype=bool)
 
     @traitlets.validate("head")
     def _known_head(self, proposal) -> int:
@@ -103,13 +109,21 @@ class Attention(Explorer):
         return check_member("temperature", proposal["value"], TEMPERATURES)
 
     def draw(self, figure: Figure) -> None:
-        """The weights of the head and, beside them, those of the chosen row."""
+        """The weights of the head, masked ones blank, and those of the chosen row."""
         weights = self.weights()
         left, right = figure.subplots(1, 2, width_ratios=(1.25, 1))
-        plots.heatmap(left, weights, xlabel="is read", ylabel="reads")
+        shades = np.sqrt(weights)  # tells small weights from none
+        plots.heatmap(left, shades, xlabel="is read", ylabel="reads")
         (image,) = left.images
+        image.set_data(np.where(self._readable(), shades, np.nan))
         image.set_clim(-1, 1)
         image.colorbar.ax.set_ylim(0, 1)
+        image.colorbar.set_ticks(np.sqrt(SHADES), labels=[f"{one:g}" for one in SHADES])
+        if len(self.tokens) <= NUMBERED:
+            middle = {"ha": "center", "va": "center", "color": "black"}
+            for row, column in np.argwhere(self._readable()):
+                number = f"{weights[row, column]:.2f}"
+                left.text(column, row, number, size="x-small", **middle)
         label_tokens(left.xaxis, self.tokens, 12)
         label_tokens(left.yaxis, self.tokens, 24)
         plots.bars(right, [""] * len(self.tokens), weights[self.row])

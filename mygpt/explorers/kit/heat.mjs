@@ -22,13 +22,13 @@ export function mixed(from, to, share) {
 
 /**
  * The colours of a heatmap as RGBA bytes, one for each number: `zero` in the middle, towards `high`
- * for positive and `low` for negative numbers, full at `limit`.
- * @type {(numbers: Kit.Numbers, limit: number, colours: Record<"zero" | "low" | "high", number[]>) => Uint8ClampedArray<ArrayBuffer>}
+ * for positive and `low` for negative numbers, full at `limit`. `shade` bends the share of the way.
+ * @type {(numbers: Kit.Numbers, limit: number, colours: Record<"zero" | "low" | "high", number[]>, shade?: (share: number) => number) => Uint8ClampedArray<ArrayBuffer>}
  */
-export function heatColours(numbers, limit, { zero, low, high }) {
+export function heatColours(numbers, limit, { zero, low, high }, shade = Number) {
   const bytes = new Uint8ClampedArray(4 * numbers.length);
   for (let i = 0; i < numbers.length; i += 1) {
-    const share = clamp(Math.abs(numbers[i]) / (limit || 1), 0, 1);
+    const share = shade(clamp(Math.abs(numbers[i]) / (limit || 1), 0, 1));
     bytes.set([...mixed(zero, numbers[i] < 0 ? low : high, share), 255], 4 * i);
   }
   return bytes;
@@ -74,7 +74,7 @@ export function themed(redraw) {
 
 /**
  * A matrix of numbers as coloured cells on a canvas, with its legend. `draw({ numbers, rows,
- * columns, width, height, limit, signed })` paints it; `mark` frames a row, a column or a cell;
+ * columns, width, height, limit, signed })` paints it and returns its colours; `mark` frames a row, a column or a cell;
  * `under(event)` says which cell a pointer is over. The canvas is one pixel a cell, so that any
  * number of cells costs the same.
  * @type {(format?: (value: number, decimals: number) => string) => Kit.Heatmap}
@@ -88,21 +88,28 @@ export function heatmap(format = fixed) {
   const legend = html("p", { class: "mygpt-legend mygpt-number", "aria-hidden": "true" }, least, ramp, most);
   let shape = { rows: 1, columns: 1 };
 
-  /** @type {(heat: Kit.Heat) => void} */
-  function draw({ numbers, rows, columns, height, limit, signed = false, decimals = 2 }) {
-    shape = { rows, columns };
+  /** The colours that the page has now for these numbers.
+   * @type {Kit.Heatmap["colours"]} */
+  function colours(numbers, limit, shade) {
     const style = getComputedStyle(cells);
     const [zero, high, low] = ["--heat-zero", "--heat-high", "--heat-low"].map((name) =>
       channels(style.getPropertyValue(name)),
     );
+    return heatColours(numbers, limit, { zero, low, high }, shade);
+  }
+
+  /** @type {Kit.Heatmap["draw"]} */
+  function draw({ numbers, rows, columns, height, limit, signed = false, decimals = 2, shade }) {
+    shape = { rows, columns };
+    const bytes = colours(numbers, limit, shade);
     cells.style.height = `${height}px`;
     canvas.width = columns;
     canvas.height = rows;
-    const image = new ImageData(heatColours(numbers, limit, { zero, low, high }), columns, rows);
-    canvas.getContext("2d")?.putImageData(image, 0, 0);
+    canvas.getContext("2d")?.putImageData(new ImageData(bytes, columns, rows), 0, 0);
     ramp.classList.toggle("mygpt-signed", signed);
     least.textContent = format(signed ? -limit : 0, decimals);
     most.textContent = format(limit, decimals);
+    return bytes;
   }
 
   /** Frames a row, a column, or with both a cell; null takes the frame away.
@@ -127,7 +134,7 @@ export function heatmap(format = fixed) {
     };
   }
 
-  return { node: cells, canvas, legend, draw, mark, under };
+  return { node: cells, canvas, legend, colours, draw, mark, under };
 }
 
 /**

@@ -26,6 +26,19 @@ export function allViews(state, ...views) {
   return /** @type {any} */ (views.map((view) => view(state)));
 }
 
+/** What draws the content of a fold: at first, whenever it is unfolded, and as long as it is.
+ * @type {(node: HTMLDetailsElement, draw: () => void) => () => void} */
+export function unfolding(node, draw) {
+  let first = true;
+  node.addEventListener("toggle", () => {
+    if (node.open) draw();
+  });
+  return () => {
+    if (first || node.open) draw();
+    first = false;
+  };
+}
+
 /** Calls `pause` when the explorer is no longer seen; returns an undo function.
  * @type {(root: Element, pause: () => void) => () => void} */
 export function unseen(root, pause) {

@@ -132,6 +132,7 @@ declare namespace Kit {
     limit: number;
     signed?: boolean;
     decimals?: number;
+    shade?: (share: number) => number;
   }
   interface Cells {
     rows: number;
@@ -150,6 +151,11 @@ declare namespace Kit {
   interface Handle extends Stepper {
     node: HTMLInputElement;
     place(box: Pick<Box, "left" | "right" | "bottom">): void;
+  }
+  /** What a field does with what is typed; see kit/fields.mjs. */
+  interface Entry extends Stopped {
+    typed(): void;
+    settle(): void;
   }
   interface Field {
     node: HTMLElement;
@@ -194,7 +200,8 @@ declare namespace Kit {
     node: HTMLElement;
     canvas: HTMLCanvasElement;
     legend: HTMLElement;
-    draw(heat: Heat): void;
+    colours(numbers: Numbers, limit: number, shade?: (share: number) => number): Uint8ClampedArray<ArrayBuffer>;
+    draw(heat: Heat): Uint8ClampedArray<ArrayBuffer>;
     mark(row: number | null, column: number | null): void;
     under(event: MouseEvent): Cell;
   }

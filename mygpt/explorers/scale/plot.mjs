@@ -1,12 +1,16 @@
 // The time of a step by the number of devices.
 
-import { exact } from "../kit/amounts.mjs";
+import { doublings, exact, nearestStop } from "../kit/amounts.mjs";
+import { axisHandle } from "../kit/controls.mjs";
 import { html, svg } from "../kit/elements.mjs";
 import { extent } from "../kit/geometry.mjs";
+import { dragging, keeping } from "../kit/pointers.mjs";
 import { linePath, logTicks, markerPath, padded, picture, sample } from "../kit/picture.mjs";
 import { deviceGrid, leastDevices, mostDevices, stepTime } from "./count.mjs";
 import { duration } from "./words.mjs";
 
+const HEIGHT = 220;
+const LABEL = 96; // px for a few words in the picture
 /** @type {("arithmetic" | "talking")[]} */
 const KINDS = ["arithmetic", "talking"];
 /** @type {(value: number) => number} */
@@ -25,72 +29,95 @@ export function timeCurves(run) {
   return { x: counts.map(logOf), lists: KINDS.map((kind) => times.map((one) => logOf(one[kind]))) };
 }
 
-/** The two curves with the reader's devices and, as a dashed line, the fewest that are enough.
- * @type {(state: { width: number }) => Scale.View} */
+/** The two curves; the number of devices is moved on them. Shaded: where the memory is too small.
+ * @type {(state: Scale.State) => Scale.TimePlot} */
 export function timePlot(state) {
   const plot = picture();
+  let stops = [1];
+  /** @type {Kit.Axes} */
+  let axes;
+  /** @type {(place: number) => void} */
+  const choose = (place) => {
+    if (stops[place] !== state.get("devices")) state.take({ devices: stops[place] });
+  };
+  const handle = axisHandle("Number of devices", choose);
+  plot.node.prepend(handle.node);
+  /** @type {(event: PointerEvent) => void} */
+  const drag = (event) => choose(nearestStop(stops, 10 ** axes.scaleX.invert(plot.pointerX(event))));
+  const undo = dragging(plot.node, drag, keeping(state, "devices"), handle.node);
   const legend = html("p", { class: "mygpt-legend" }, ...KINDS.map((kind, i) => html("span", {}, sample(i), kind)));
   const node = html(
     "div",
     { class: "mygpt-times" },
-    html("p", { class: "mygpt-panel-name" }, "Seconds of one step"),
+    html("div", { class: "mygpt-head" }, html("p", { class: "mygpt-panel-name" }, "Seconds of one step"), legend),
     plot.node,
-    legend,
   );
   /** @type {(run: Scale.Run) => void} */
   const draw = (run) => {
     const { x, lists } = timeCurves(run);
     const narrow = state.width < 420;
-    const height = narrow ? 230 : 270;
     const here = stepTime(run);
     const now = KINDS.map((kind) => logOf(here[kind]));
     const [low, high] = padded(
       extent([...lists, now].map((list) => list.filter((one) => !Number.isNaN(one)))) ?? [0, 1],
     );
     const end = Math.max(x[x.length - 1], 0.3);
-    const axes = plot.frame({
+    axes = plot.frame({
       width: state.width,
-      height,
-      margin: { left: 54, right: 18, top: 14, bottom: 44 },
-      x: { domain: [0, end], ticks: writtenOut(logTicks(0, end, narrow ? 4 : 6)), label: "devices" },
+      height: HEIGHT,
+      margin: { left: 54, right: 18, top: 8, bottom: 46 },
+      x: { domain: [0, end], ticks: writtenOut(logTicks(0, end, narrow ? 4 : 6)), label: "devices", drop: 24 },
       y: { domain: [low, high], ticks: writtenOut(logTicks(low, high, 5)) },
     });
-    const { scaleX, scaleY, top, bottom } = axes;
+    const { scaleX, scaleY } = axes;
+    const least = leastDevices(run);
     plot.curves.replaceChildren(
+      ...(least === 1 ? [] : tooSmall(least, axes)),
       ...lists.map((list, i) =>
         svg("path", { class: `mygpt-curve mygpt-curve-${i}`, d: linePath(x, list, scaleX, scaleY) }),
       ),
     );
-    const at = scaleX(logOf(run.devices));
-    const least = leastDevices(run);
-    const fits = least === null || least === 1 ? [] : fitLine(scaleX(logOf(least)), least, axes);
-    plot.cursor.replaceChildren(
-      ...fits,
-      svg("path", { class: "mygpt-crosshair", d: `M${at} ${top}V${bottom}` }),
-      ...now.flatMap((value, i) =>
-        Number.isNaN(value)
-          ? []
-          : [svg("path", { class: `mygpt-marker mygpt-curve-${i}`, d: markerPath(i, at, scaleY(value), 5) })],
-      ),
-    );
+    plot.cursor.replaceChildren(...cursorParts(now, scaleX(logOf(run.devices)), axes));
+    stops = doublings(mostDevices(run));
+    handle.place(axes);
+    handle.show(nearestStop(stops, run.devices), stops.length - 1, exact(run.devices));
     plot.root.setAttribute(
       "aria-label",
       `Seconds of a step on 1 to ${exact(mostDevices(run))} devices; on `
         + `${exact(run.devices)}, ${KINDS.map((kind) => `${kind} ${duration(here[kind])}`).join(" and ")}.`,
     );
   };
-  return { node, draw };
+  return { node, draw, undo };
 }
 
-/** @type {(x: number, least: number, axes: Kit.Box) => SVGElement[]} */
-function fitLine(x, least, { left, right, top, bottom }) {
-  const after = x < (left + right) / 2;
+/** The part of the picture where the memory is too small, and the fewest devices that are enough.
+ * @type {(least: number | null, axes: Kit.Axes) => SVGElement[]} */
+function tooSmall(least, { scaleX, left, right, top, bottom }) {
+  const x = least === null ? right : scaleX(logOf(least));
+  const after = right - x > LABEL;
+  const room = x - left > LABEL * (after || least === null ? 1 : 2);
+  const y = bottom - 16;
+  const words = (/** @type {Kit.Attributes} */ place, /** @type {string} */ text) => svg("text", { y, ...place }, text);
+  /** @type {SVGElement[]} */
+  const start = least === null ? [] : [svg("path", { class: "mygpt-whisker", d: `M${x} ${top}V${bottom}` })];
+  if (least !== null) {
+    start.push(words({ x: x + (after ? 6 : -6), "text-anchor": after ? "start" : "end" }, `fits from ${exact(least)}`));
+  }
   return [
-    svg("path", { class: "mygpt-whisker", d: `M${x} ${top}V${bottom}` }),
-    svg(
-      "text",
-      { x: x + (after ? 6 : -6), y: bottom - 8, "text-anchor": after ? "start" : "end" },
-      `fits from ${exact(least)}`,
-    ),
+    svg("rect", { class: "mygpt-too-small", x: left, y: top, width: x - left, height: bottom - top }),
+    ...(room ? [words({ x: left + 8 }, "does not fit")] : []),
+    ...start,
   ];
 }
+
+/** The reader's devices: a line with a mark on each curve, and the knob that is moved.
+ * @type {(now: number[], at: number, axes: Kit.Axes) => SVGElement[]} */
+const cursorParts = (now, at, { scaleY, top, bottom }) => [
+  svg("path", { class: "mygpt-crosshair", d: `M${at} ${top}V${bottom}` }),
+  ...now.flatMap((value, i) =>
+    Number.isNaN(value)
+      ? []
+      : [svg("path", { class: `mygpt-marker mygpt-curve-${i}`, d: markerPath(i, at, scaleY(value), 5) })],
+  ),
+  svg("circle", { class: "mygpt-knob", cx: at, cy: bottom, r: 10 }),
+];

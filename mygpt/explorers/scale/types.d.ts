@@ -64,4 +64,12 @@ declare namespace Scale {
     node: HTMLElement;
     draw(run: Run): void;
   }
+  /** A view with fields, whose note says what is wrong with what is typed. */
+  interface Asked extends View, Kit.Stopped {
+    drawNote(run: Run): void;
+    reset(): void;
+  }
+  interface TimePlot extends View {
+    undo: () => void;
+  }
 }

@@ -4,13 +4,17 @@ import { total } from "../kit/amounts.mjs";
 import { stackedBar, swatch } from "../kit/bars.mjs";
 import { button, folded } from "../kit/controls.mjs";
 import { html, svg } from "../kit/elements.mjs";
+import { unfolding } from "../kit/mounting.mjs";
 import { readings } from "../kit/picture.mjs";
 import { PUBLISHED, memoryOf } from "./count.mjs";
 import {
   PARTS,
+  answerText,
   bytesText,
   countedRows,
   figures,
+  leastText,
+  limitText,
   memoryLabel,
   memoryTitle,
   partFormula,
@@ -29,8 +33,21 @@ export function textView(name, text) {
   };
 }
 
+/** What limits the run, and how long it takes, in large type.
+ * @type {() => Scale.View} */
+export function answerView() {
+  const [answer, limit] = [html("b", { class: "mygpt-number" }), html("span")];
+  const node = html("p", { class: "mygpt-sentence" }, answer, " ", limit);
+  /** @type {(run: Scale.Run) => void} */
+  const draw = (run) => {
+    answer.textContent = answerText(run);
+    limit.textContent = limitText(run);
+  };
+  return { node, draw };
+}
+
 /** @type {() => Scale.View} */
-export function figuresView() {
+function figuresView() {
   const list = html("dl", { class: "mygpt-figures" });
   const node = html(
     "div",
@@ -53,30 +70,17 @@ export function figuresView() {
   return { node, draw };
 }
 
-/** The memory of one device: a bar against what it has, and its parts.
+/** The memory of one device: a bar against what it has.
  * @type {(state: Scale.State) => Scale.View} */
 export function memoryView(state) {
   const [need, rest] = [html("b", { class: "mygpt-number" }), html("span")];
-  const bar = stackedBar(30);
+  const bar = stackedBar(28);
   const limit = ["mygpt-has mygpt-edge", "mygpt-has"].map((name) => svg("path", { class: name }));
-  const rows = PARTS.map(([mark, name]) =>
-    html("span", { class: "mygpt-named-part" }, swatch(mark), html("span", {}, name)),
-  );
-  const table = readings(
-    "Memory of one device",
-    "Part",
-    [
-      ["bytes", "bytes"],
-      ["formula", "formula"],
-    ],
-    rows,
-  );
   const node = html(
     "div",
-    { class: "mygpt-memory-of-one" },
-    html("p", { class: "mygpt-panel-name" }, "Memory of one device: ", need, " ", rest),
+    { class: "mygpt-memory-bar" },
+    html("p", { class: "mygpt-panel-name" }, "Each device: ", need, " ", rest),
     bar.node,
-    table.node,
   );
   /** @type {(run: Scale.Run) => void} */
   const draw = (run) => {
@@ -97,8 +101,31 @@ export function memoryView(state) {
       memoryLabel(run),
       line,
     );
-    for (const one of limit) one.setAttribute("d", `M${line} -4V34`);
+    for (const one of limit) one.setAttribute("d", `M${line} -4V32`);
     bar.node.append(...limit);
+  };
+  return { node, draw };
+}
+
+/** The parts of the memory with their formulas.
+ * @type {() => Scale.View} */
+function partsTable() {
+  const rows = PARTS.map(([mark, name]) =>
+    html("span", { class: "mygpt-named-part" }, swatch(mark), html("span", {}, name)),
+  );
+  const table = readings(
+    "Memory of one device",
+    "Memory of one device",
+    [
+      ["bytes", "bytes"],
+      ["formula", "formula"],
+    ],
+    rows,
+  );
+  const node = html("div", { class: "mygpt-memory-of-one" }, table.node);
+  /** @type {(run: Scale.Run) => void} */
+  const draw = (run) => {
+    const parts = memoryOf(run);
     PARTS.forEach((part, i) => {
       table.cells[i].bytes.textContent = bytesText(parts[part[1]]);
       table.cells[i].formula.textContent = partFormula(run, part);
@@ -107,10 +134,21 @@ export function memoryView(state) {
   return { node, draw };
 }
 
+/** All figures, folded: of the whole run, of a step, and each part of the memory.
+ * @type {(state: Scale.State) => Kit.View} */
+export function detailsView(state) {
+  const parts = [figuresView(), partsTable(), textView("mygpt-aside", leastText)];
+  const node = folded(
+    "Step, hours and memory in figures",
+    html("div", { class: "mygpt-result" }, ...parts.map((part) => part.node)),
+  );
+  return { node, draw: unfolding(node, () => parts.forEach((part) => part.draw(state.run()))) };
+}
+
 /** How every figure is counted, with its source.
- * @type {() => Scale.View} */
-export function countedView() {
-  const body = html("div", { class: "mygpt-counted" });
+ * @type {(state: Scale.State) => Kit.View} */
+export function countedView(state) {
+  const body = html("div", { class: "mygpt-counted mygpt-result" });
   const node = folded(
     "How it is counted",
     body,
@@ -125,13 +163,12 @@ export function countedView() {
         + "second forward pass where there is one; PaLM’s utilisation does not.",
     ),
   );
-  /** @type {(run: Scale.Run) => void} */
-  const draw = (run) =>
+  const draw = () =>
     body.replaceChildren(
       html(
         "dl",
         {},
-        ...countedRows(run).map(([name, value, formula, source]) =>
+        ...countedRows(state.run()).map(([name, value, formula, source]) =>
           html(
             "div",
             {},
@@ -142,7 +179,7 @@ export function countedView() {
         ),
       ),
     );
-  return { node, draw };
+  return { node, draw: unfolding(node, draw) };
 }
 
 /** Published runs, what the calculator says of them, and by how much it misses.

@@ -10,6 +10,7 @@ import {
   bandwidthOf,
   bounds,
   deviceHours,
+  fitsOn,
   flopsPerToken,
   interruptionsOf,
   leastDevices,
@@ -210,7 +211,18 @@ export function limitText(run) {
   return `The arithmetic limits this run: twice the devices take ${percent(twice)} of the time.`;
 }
 
-/** The figures that come first: a name and a text each.
+/** Whether the run fits, and how long it takes, with and without overlap.
+ * @type {(run: Scale.Run) => string} */
+export function answerText(run) {
+  if (!fitsOn(run)) return "It does not fit.";
+  return `It fits, and takes ${range(bounds(trainingTime(run)), duration)}.`;
+}
+
+/** What is said where the answer shown is not to what is typed.
+ * @type {(run: Scale.Run) => string} */
+export const stillText = (run) => `Below is still the answer for ${many(run.devices, "device")}.`;
+
+/** The figures: a name and a text each.
  * @type {(run: Scale.Run) => [string, string][]} */
 export const figures = (run) => [
   ["Whole run", range(bounds(trainingTime(run)), duration)],

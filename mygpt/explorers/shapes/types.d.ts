@@ -13,10 +13,18 @@ declare namespace Shapes {
   type Saying = (shape: Shape, length: number) => string;
   /** What the bars show of a shape. */
   interface Count {
+    name: string;
     title(length: number): string;
     shorter(length: number): string;
     partsOf(shape: Shape, length: number): Record<string, number>;
     keys: [mark: string, key: string | null][];
+  }
+  /** The fields of a shape, and their note. */
+  interface Asked extends Kit.Stopped {
+    sizes: HTMLElement;
+    fields: HTMLElement;
+    note: HTMLElement;
+    draw(): void;
   }
   interface Bar {
     node: HTMLElement;

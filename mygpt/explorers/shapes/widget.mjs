@@ -1,18 +1,18 @@
 import { doublings, exact, inWords, nearestStop, total } from "../kit/amounts.mjs";
 import { stackedBar } from "../kit/bars.mjs";
-import { choice, named, stepper } from "../kit/controls.mjs";
+import { choice, folded, stepper } from "../kit/controls.mjs";
 import { html, speaker } from "../kit/elements.mjs";
-import { mount, store } from "../kit/mounting.mjs";
-import { numberField } from "../kit/fields.mjs";
-import { LIMITS, SIZES, flopsPerToken, parametersByPart, problemOf, sameShape, shapeOf, sizeOf } from "./count.mjs";
+import { mount, store, unfolding } from "../kit/mounting.mjs";
+import { areasView } from "./areas.mjs";
+import { flopsPerToken, parametersByPart, sameShape } from "./count.mjs";
+import { shapeView } from "./shape.mjs";
 import { memoryView, partsView } from "./tables.mjs";
 import {
-  FIELDS,
   PARTS,
+  answerText,
   barText,
   comparedTo,
   crossingText,
-  derivedText,
   memoryText,
   problemText,
   segmentText,
@@ -22,13 +22,6 @@ import {
   trainingText,
 } from "./words.mjs";
 
-/** @type {[string, string][]} */
-const SIZE_NAMES = [
-  ["small", "Small"],
-  ["medium", "Medium"],
-  ["large", "Large"],
-  ["xl", "XL"],
-];
 /** @type {[string, string][]} */
 const BAR_NAMES = [
   ["amounts", "Amounts"],
@@ -45,7 +38,10 @@ export function shapesState(model) {
     problem: /** @type {Shapes.Name[]} */ ([]),
     wanted: model.get("length"),
     taking: false,
+    typing: false,
   });
+  /** Whether what is shown is not what stands in the fields. */
+  const stale = () => state.typing || state.problem.length > 0;
   /** Takes a good shape; the text is as long as the reader wanted, if there are places for it. */
   const take = (/** @type {Shapes.Shape} */ shape) => {
     const length = Math.min(state.wanted, shape.max_seq_len);
@@ -57,51 +53,7 @@ export function shapesState(model) {
   const follow = () => {
     if (!state.taking) state.wanted = state.get("length");
   };
-  return Object.assign(state, { take, follow });
-}
-
-/** GPT-2's sizes, the five numbers of a shape, and what is expected of them.
- * @type {(state: Shapes.State, tell: () => void) => Kit.View} */
-function shapeView(state, tell) {
-  const id = `mygpt-shapes-${Math.random().toString(36).slice(2)}`;
-  const sizes = named("Sizes of GPT-2", SIZE_NAMES, (size) => {
-    state.take(SIZES[size]);
-    draw();
-  });
-  const typed = () => {
-    state.texts = Object.fromEntries(fields.map(([name, { input }]) => [name, input.value]));
-    state.problem = problemOf(state.texts);
-    if (!state.problem.length) state.take(shapeOf(state.texts));
-    drawNote();
-    tell();
-  };
-  /** @type {[Shapes.Name, Kit.Field][]} */
-  const fields = FIELDS.map(([name, label, letter]) => [
-    name,
-    numberField(label, letter, typed, { max: LIMITS[name], "aria-describedby": id }),
-  ]);
-  const note = html("p", { class: "mygpt-expected", id });
-  const drawNote = () => {
-    const { problem, texts, get } = state;
-    for (const [name, field] of fields) field.wrong(problem.includes(name));
-    note.textContent = problem.length ? problemText(problem, texts) : derivedText(get("shape"));
-    note.classList.toggle("mygpt-wrong", problem.length > 0);
-  };
-  const draw = () => {
-    const shape = state.get("shape");
-    state.problem = [];
-    sizes.show(sizeOf(shape));
-    for (const [name, field] of fields) field.show(shape[name]);
-    drawNote();
-  };
-  const node = html(
-    "div",
-    { class: "mygpt-shape" },
-    sizes.node,
-    html("div", { class: "mygpt-fields" }, ...fields.map(([, field]) => field.node)),
-    note,
-  );
-  return { node, draw };
+  return Object.assign(state, { take, follow, stale });
 }
 
 /** @type {(state: Shapes.State) => Kit.View} */
@@ -178,6 +130,7 @@ function barsView(state, { title, partsOf, keys, shorter }) {
 
 /** @type {Shapes.Count} */
 const PARAMETERS = {
+  name: "Parameters",
   title: () => "Parameters",
   shorter: () => "",
   partsOf: parametersByPart,
@@ -185,6 +138,7 @@ const PARAMETERS = {
 };
 /** @type {Shapes.Count} */
 const FLOPS = {
+  name: "FLOPs of one token",
   title: (length) => `FLOPs of one token, the last of ${exact(length)}`,
   shorter: (length) => `, the last of its ${exact(length)}`,
   partsOf: flopsPerToken,
@@ -203,14 +157,52 @@ function sayingView(state, name, text) {
   };
 }
 
-/** @type {[string, Shapes.Saying][]} */
-const SAYINGS = [
-  ["mygpt-sentence", sentenceOf],
-  ["mygpt-aside", crossingText],
-  ["mygpt-aside", trainingText],
-  ["mygpt-aside", memoryText],
-  ["mygpt-setting", settingText],
-];
+/** How many parameters, in large type, and where they are.
+ * @type {(state: Shapes.State) => Kit.View} */
+function answerView(state) {
+  const [answer, where] = [html("b", { class: "mygpt-number" }), html("span")];
+  const node = html("p", { class: "mygpt-sentence" }, answer, " ", where);
+  const draw = () => {
+    const { get, stale } = state;
+    answer.textContent = answerText(get("shape"), stale());
+    where.textContent = sentenceOf(get("shape"), get("length"));
+  };
+  return { node, draw };
+}
+
+/** Views as one.
+ * @type {(title: string, bars: HTMLElement[], views: Kit.View[]) => Kit.View} */
+function foldedViews(title, bars, views) {
+  const result = html("div", { class: "mygpt-result" }, ...bars, ...views.map(({ node }) => node));
+  const node = folded(title, result);
+  return { node, draw: unfolding(node, () => views.forEach((view) => view.draw())) };
+}
+
+/** The bars of both counts, beside those of the size that is compared, and every part in numbers.
+ * @type {(state: Shapes.State) => Kit.View} */
+function everyView(state) {
+  const bars = choice("What the bars show", BAR_NAMES, (value) => state.write({ bars: value }));
+  const { node, draw } = foldedViews(
+    "Every part, and another size beside it",
+    [html("div", { class: "mygpt-head" }, bars.node)],
+    [
+      ...[PARAMETERS, FLOPS].map((what) => barsView(state, what)),
+      partsView(state),
+      ...[crossingText, trainingText].map((text) => sayingView(state, "mygpt-aside", text)),
+    ],
+  );
+  return {
+    node,
+    draw: () => {
+      bars.show(state.get("bars"));
+      draw();
+    },
+  };
+}
+
+/** @type {(state: Shapes.State) => Kit.View} */
+const memoryFold = (state) =>
+  foldedViews("Memory", [], [memoryView(state), sayingView(state, "mygpt-aside", memoryText)]);
 
 /** What is said to those who listen: the sizes, or what is wrong with the fields.
  * @type {(state: Shapes.State) => string} */
@@ -222,25 +214,28 @@ function render({ model, el }) {
   const state = shapesState(model);
   const voice = speaker();
   const sayNow = () => voice.say(spokenOf(state));
-  const bars = choice("What the bars show", BAR_NAMES, (value) => state.write({ bars: value }));
-  const shape = shapeView(state, sayNow);
-  const length = lengthView(state);
-  const [parameters, flops] = [PARAMETERS, FLOPS].map((what) => barsView(state, what));
-  const [parts, memory] = [partsView(state), memoryView(state)];
-  const [sentence, crossing, training, holding, setting] = SAYINGS.map(([name, text]) => sayingView(state, name, text));
+  const wait = () => {
+    root.classList.toggle("mygpt-waiting", state.stale());
+    answer.draw();
+  };
+  const shape = shapeView(state, wait, sayNow);
+  const [length, answer] = [lengthView(state), answerView(state)];
+  const areas = [PARAMETERS, FLOPS].map((what) => areasView(state, what));
+  const [every, memory] = [everyView(state), memoryFold(state)];
+  const setting = sayingView(state, "mygpt-setting", settingText);
+  const start = html("div", { class: "mygpt-start" }, shape.sizes, length.node);
+  const both = html("div", { class: "mygpt-areas" }, ...areas.map(({ node }) => node));
   const root = html(
     "div",
     { class: "mygpt-explorer mygpt-shapes", role: "group", "aria-label": "Explorer of shapes" },
-    html("div", { class: "mygpt-controls" }, shape.node, length.node),
-    sentence.node,
-    html("div", { class: "mygpt-head" }, bars.node),
-    ...[parameters, flops, parts, crossing, training, memory, holding, setting].map(({ node }) => node),
+    html("div", { class: "mygpt-controls" }, start, shape.fields, shape.note),
+    html("div", { class: "mygpt-result" }, answer.node, both),
+    ...[every, memory, setting].map(({ node }) => node),
     voice.node,
   );
 
-  const drawn = [length, parameters, flops, parts, memory, sentence, crossing, training, holding, setting];
+  const drawn = [length, answer, ...areas, every, memory, setting];
   const drawFigures = () => {
-    bars.show(state.get("bars"));
     for (const one of drawn) one.draw();
   };
   const speaking = () => {
@@ -251,7 +246,7 @@ function render({ model, el }) {
     model,
     el,
     root,
-    undo: [voice.stop],
+    undo: [shape.stop, voice.stop],
     listeners: {
       shape: () => {
         shape.draw();
@@ -267,7 +262,7 @@ function render({ model, el }) {
     layout: (width) => {
       state.width = width;
       root.classList.toggle("mygpt-slim", width < SLIM);
-      if (!state.problem.length) shape.draw();
+      if (!state.stale()) shape.draw();
       drawFigures();
     },
   });

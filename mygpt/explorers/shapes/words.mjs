@@ -1,6 +1,6 @@
 // What Shapes has to say; no page is touched here.
 
-import { exact, percent, total } from "../kit/amounts.mjs";
+import { exact, inWords, percent, total } from "../kit/amounts.mjs";
 import { LIMITS, SIZES, divisible, flopsPerToken, parametersByPart, sizeOf, trainingOf } from "./count.mjs";
 
 /** @type {[name: Shapes.Name, label: string, letter: string][]} */
@@ -34,8 +34,31 @@ const IN_FULL = {
 };
 /** For a segment that has no room for more.
  * @type {Record<string, string>} */
-const SHORT = { "token embedding": "tokens", "attention's matrices": "matrices", "scores and values": "scores" };
+const SHORT = {
+  "token embedding": "tokens",
+  "feed-forward": "feed-fwd",
+  "attention's matrices": "matrices",
+  "scores and values": "scores",
+};
 const LETTER = 6.9; // px
+/** How many parameters a shape has; `still` where what is typed is not that shape.
+ * @type {(shape: Shapes.Shape, still: boolean) => string} */
+export function answerText(shape, still) {
+  const name = shapeName(shape);
+  const called = still ? `Still ${name}` : name[0].toUpperCase() + name.slice(1);
+  return `${called}: ${inWords(total(parametersByPart(shape)))} parameters`;
+}
+
+/** @type {(layers: number) => string} */
+export const layersText = (layers) => (layers === 1 ? "1 layer" : `${exact(layers)} layers`);
+
+/** The lines that a part of `size` pixels has room for.
+ * @type {(name: string, share: string, size: number) => string[]} */
+export function areaText(name, share, size) {
+  const lines = [[name, share], [SHORT[name] ?? name, share], [share]];
+  return lines.find((one) => one.every((line) => line.length * LETTER + 8 <= size)) ?? [];
+}
+
 /** What to call a shape.
  * @type {(shape: Shapes.Shape) => string} */
 export function shapeName(shape) {

@@ -1,0 +1,97 @@
+// The numbers of a shape, each typed or moved.
+
+import { doublings, exact, nearestStop } from "../kit/amounts.mjs";
+import { named, stepper } from "../kit/controls.mjs";
+import { html } from "../kit/elements.mjs";
+import { numberField, rested } from "../kit/fields.mjs";
+import { LIMITS, SIZES, problemOf, shapeOf, sizeOf } from "./count.mjs";
+import { FIELDS, derivedText, problemText } from "./words.mjs";
+
+/** @type {[string, string][]} */
+const SIZE_NAMES = [
+  ["small", "Small"],
+  ["medium", "Medium"],
+  ["large", "Large"],
+  ["xl", "XL"],
+];
+const WIDTHS = [1, 2, 4, 8, 16, 24, 32, 48, 64, 80, 96, 128, 160, 192, 256]; // of a head
+const MOST_HEADS = 128;
+
+/** The numbers that a slider has for a part of a shape, so that the heads divide the channels.
+ * @type {(name: Shapes.Name, shape: Shapes.Shape) => number[]} */
+export function stopsOf(name, { embed_dim: C, num_heads: H }) {
+  /** @type {Record<Shapes.Name, () => number[]>} */
+  const stops = {
+    vocab_size: () => [...doublings(2 ** 18), 50_257].filter((one) => one >= 64).sort((a, b) => a - b),
+    max_seq_len: () => doublings(2 ** 17).filter((one) => one >= 16),
+    embed_dim: () => WIDTHS.map((width) => width * H).filter((one) => one <= LIMITS.embed_dim),
+    num_heads: () => Array.from({ length: MOST_HEADS }, (_, i) => i + 1).filter((one) => C % one === 0),
+    num_layers: () => doublings(128),
+  };
+  return stops[name]();
+}
+
+/** A field over a slider of the same number.
+ * @type {(state: Shapes.State, field: Kit.Field, name: Shapes.Name, label: string, moved: () => void) => Kit.View} */
+function fieldWithSlider(state, field, name, label, moved) {
+  let stops = [1];
+  const part = stepper(label, (place) => {
+    state.take({ ...state.get("shape"), [name]: stops[place] });
+    moved();
+  });
+  const draw = () => {
+    const shape = state.get("shape");
+    stops = stopsOf(name, shape);
+    part.show(nearestStop(stops, shape[name]), stops.length - 1, exact(shape[name]));
+    field.show(shape[name]);
+  };
+  return { node: html("div", {}, field.node, part.node), draw };
+}
+
+/** GPT-2's sizes, the five numbers of a shape, and what is expected of them.
+ * @type {(state: Shapes.State, wait: () => void, tell: () => void) => Shapes.Asked} */
+export function shapeView(state, wait, tell) {
+  const id = `mygpt-shapes-${Math.random().toString(36).slice(2)}`;
+  const sizes = named("Sizes of GPT-2", SIZE_NAMES, (size) => {
+    state.take(SIZES[size]);
+    draw();
+  });
+  const entry = rested(
+    () => {
+      state.typing = true;
+      wait();
+    },
+    () => {
+      state.typing = false;
+      state.texts = Object.fromEntries(fields.map(([name, { input }]) => [name, input.value]));
+      state.problem = problemOf(state.texts);
+      if (!state.problem.length) state.take(shapeOf(state.texts));
+      drawNote();
+      tell();
+    },
+  );
+  /** @type {[Shapes.Name, Kit.Field][]} */
+  const fields = FIELDS.map(([name, label, letter]) => [
+    name,
+    numberField(label, letter, entry, { max: LIMITS[name], "aria-describedby": id }),
+  ]);
+  const parts = fields.map(([name, field], i) => fieldWithSlider(state, field, name, FIELDS[i][1], () => draw()));
+  const note = html("p", { class: "mygpt-expected", id });
+  const drawNote = () => {
+    const { problem, texts, get } = state;
+    for (const [name, field] of fields) field.wrong(problem.includes(name));
+    note.textContent = problem.length ? problemText(problem, texts) : derivedText(get("shape"));
+    note.classList.toggle("mygpt-wrong", problem.length > 0);
+    wait();
+  };
+  const draw = () => {
+    entry.stop();
+    state.typing = false;
+    state.problem = [];
+    sizes.show(sizeOf(state.get("shape")));
+    for (const part of parts) part.draw();
+    drawNote();
+  };
+  const group = html("div", { class: "mygpt-fields" }, ...parts.map(({ node }) => node));
+  return { sizes: sizes.node, fields: group, note, draw, stop: entry.stop };
+}

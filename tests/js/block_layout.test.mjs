@@ -138,5 +138,5 @@ test("the longer its name, the wider a box, up to what it needs", () => {
   const widths = widthsFor(["ln2", "fc1", "activation", "fc2"], 252);
   assert.ok(Math.abs(widths.reduce((sum, width) => sum + width) - 252) < 1e-9);
   assert.ok(widths[2] > widths[0] && widths[0] === widths[1]);
-  assert.deepEqual(widthsFor(["ln1", "attention"], 1000), [88, 121]);
+  assert.deepEqual(widthsFor(["ln1", "attention"], 1000), [99, 121]);
 });

@@ -55,7 +55,7 @@ function boxesOf(places, left, top, widths, gap) {
 /** The widths of boxes in so much room: the longer its name, the wider a box.
  * @type {(names: string[], room: number) => number[]} */
 export function widthsFor(names, room) {
-  const shares = names.map((name) => clamp(name.length, 6, 10) + 2);
+  const shares = names.map((name) => clamp(name.length, 7, 10) + 2);
   const all = shares.reduce((sum, share) => sum + share, 0);
   return shares.map((share) => Math.min((room * share) / all, 11 * share));
 }
@@ -137,10 +137,10 @@ function wideBlock(places, width) {
 /** The block from the top down: the stream at the left, the branches beside it.
  * @type {(places: string[], width: number, nameAt: (place: string) => string) => Kit.BlockLayout} */
 function tallBlock(places, width, nameAt) {
-  const [stream, start, left, gap, turn] = [14, 14, 43, 11, 15];
+  const [stream, start, left, gap, turn] = [14, 14, 43, 10, 14];
   const [one, two] = branchesOf(places).map((branch, i) => {
     const room = width - left - turn - 5 - (branch.length - 1) * gap;
-    return boxesOf(branch, left, 44 + 112 * i, widthsFor(branch.map(nameAt), room), gap);
+    return boxesOf(branch, left, 44 + 116 * i, widthsFor(branch.map(nameAt), room), gap);
   });
   const [sum, end] = [one.bottom + 22, two.bottom + 22];
   const words = stream + DOT + 5;
@@ -161,7 +161,7 @@ function tallBlock(places, width, nameAt) {
     spots: [
       onStream("input", [stream, start], [words, 2], "start", width - words - 120, 1),
       ...one.spots,
-      onStream("middle", [stream, sum], [words, sum + 7], "start", width - words - 146, 1),
+      onStream("middle", [stream, sum], [words, sum + 7], "start", width - words, 1),
       ...two.spots,
       onStream("output", [stream, end], [words, end + 7], "start", width - words, 1),
     ],

@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 from itertools import pairwise
+from typing import Any
 
 from matplotlib.axes import Axes
 from matplotlib.patches import FancyBboxPatch
@@ -65,16 +66,27 @@ def _write(ax: Axes, text: str, x: float, y: float, lit: bool, block: bool) -> N
     """Write a stage's text in its box, or below its dot."""
     ink = plots.PALETTE["ink"]
     color = plots.SERIES[2] if lit else ink
-    style = {"color": "white" if lit else ink, "fontsize": 8, "parse_math": False}
+    style: dict[str, Any] = {
+        "color": "white" if lit else ink,
+        "fontsize": 8,
+        "parse_math": False,
+    }
     face = color if lit else "none"
     if block and y == 1:
-        look = {"boxstyle": "round,pad=0,rounding_size=0.1", "facecolor": face}
+        look: dict[str, Any] = {
+            "boxstyle": "round,pad=0,rounding_size=0.1",
+            "facecolor": face,
+        }
         corner = (x - 0.42, y - 0.36)
         ax.add_patch(FancyBboxPatch(corner, 0.84, 0.72, edgecolor=color, **look))
         ax.text(x, y, text, ha="center", va="center", **style)
     else:
         ax.plot([x], [y], marker="o", color=color, markersize=7)
-        ground = {"boxstyle": "round,pad=0.3", "facecolor": face, "edgecolor": "none"}
+        ground: dict[str, Any] = {
+            "boxstyle": "round,pad=0.3",
+            "facecolor": face,
+            "edgecolor": "none",
+        }
         ax.text(x, y - 0.25, text, ha="center", va="top", bbox=ground, **style)
 
 

@@ -46,11 +46,11 @@ def draw_block(
     order = list(places) if all(places) else list(spots)
     most = max(lengths) or 1.0
     amounts = dict(zip(order, lengths, strict=True))
-    for place, x, y in wires:
+    for place, xs, ys in wires:
         width = max(0.8, THICKEST * amounts.get(place, 0.0) / most)
         lit = place == order[stage]
         color = plots.SERIES[2] if lit else plots.PALETTE["ink"]
-        ax.plot(x, y, color=color, alpha=1 if lit else 0.5, lw=width, ls="-")
+        ax.plot(xs, ys, color=color, alpha=1 if lit else 0.5, lw=width, ls="-")
     said = dict(zip(order, names, strict=True))
     for place, (x, y) in spots.items():
         text = drawable(said.get(place, NAMES.get(place, "")), 14)

@@ -24,6 +24,7 @@ draw = np.random.default_rng(3)
 SCORES = draw.normal(0, 2, (2, 7, 7))
 LOGITS = draw.normal(0, 2, 7)
 HIDDEN = draw.normal(0, 1, (7, 11))
+VECTORS = draw.normal(0, 1, (7, 5))
 VECTOR = [0.5, -0.3, 1.2, 2.0]
 
 
@@ -214,14 +215,47 @@ def test_the_walk_shows_the_norm_mean_and_std_of_every_stage(explorer):
     with torch.no_grad():
         way = stages(TransformerBlock(12, 3), torch.randn(1, 7, 12))
     root.get_by_role("button", name=WORDS[3]).click()
+    stage = root.get_by_role("radiogroup", name="Stage").get_by_role("radio")
+    stage.first.focus()
     for number, vector in enumerate(batch[0, 3] for batch in way.values()):
-        move(root, "Stage", "Home", *["ArrowRight"] * number)
+        if number:
+            root.page.keyboard.press("ArrowRight")
+        assert stage.nth(number).is_checked()
         said = root.locator(".mygpt-stage-name").inner_text()
         norm, mean, std = (
             fixed(one.item())
             for one in (vector.norm(), vector.mean(), vector.std(correction=0))
         )
         assert said.endswith(f"length {norm}, mean {mean}, std {std}")
+        drawn = root.locator(".mygpt-stage.mygpt-now").inner_text()
+        assert drawn.split("\n") == [list(way)[number], norm]
+
+
+@pytest.mark.parametrize(("width", "most"), [(712, 780), (374, 720)])
+def test_the_drawn_block_and_the_chosen_vector_are_on_one_screen(explorer, width, most):
+    root = explorer("block-walk", width=width)
+    stages = root.locator(".mygpt-stage")
+    height = root.bounding_box()["height"]
+    for number in range(9):
+        stages.nth(number).click()
+        block, bars = (
+            root.locator(one).bounding_box() for one in (".mygpt-block", ".mygpt-plot")
+        )
+        assert bars["y"] + bars["height"] - block["y"] <= most
+        assert root.locator(".mygpt-stage-name b").inner_text()[0] == str(number + 1)
+        assert root.bounding_box()["height"] == height
+    parts = [one.bounding_box() for one in stages.all()]
+    assert all(part["height"] >= 18 for part in parts)
+
+
+def test_stages_that_make_no_block_are_chosen_in_a_line(explorer):
+    made = explorers.BlockWalk({f"at {i}": VECTORS * i for i in range(16)}, WORDS)
+    root = explorer("block-walk", made, width=374)
+    for number in (15, 3, 4):
+        root.get_by_role("radio", name=f"at {number} ").check(force=True)
+        name = root.locator(".mygpt-stage-name b").inner_text()
+        assert name == f"{number + 1}. at {number}"
+    assert root.evaluate(OUTSIDE) == []
 
 
 def unfold(root):
@@ -502,6 +536,7 @@ DRAGS = {  # where a finger goes, as shares of the part's width and height
     "memory": ("canvas", (0.1, 0.1), (0.9, 0.9)),
     "sampling": ("input[type=range]", (0.3, 0.5), (0.9, 0.5)),
     "layer-norm": (".mygpt-grip", (0.5, 0.2), (0.5, 0.2)),  # a tap
+    "block-walk": (".mygpt-stage >> nth=4", (0.5, 0.5), (0.5, 0.5)),
     "descent": (".mygpt-ring", (0.5, 0.5), (3.5, 2.5)),
     "train-stack": ("input[type=range]", (0.2, 0.5), (0.9, 0.5)),
     "shapes": ("input[type=range]", (0.9, 0.5), (0.3, 0.5)),

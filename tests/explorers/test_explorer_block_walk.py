@@ -6,10 +6,12 @@ import torch
 from helpers.node import in_node
 
 from mygpt import TransformerBlock
-from mygpt.explorers.block_walk.widget import BlockWalk
-from mygpt.inside.hooks import stages
+from mygpt.explorers.block_walk.widget import KNOWN, BlockWalk
+from mygpt.explorers.kit.block import NAMES, PLACES
+from mygpt.inside.hooks import STAGES, stages
 
 TOKENS = ["I", "love", "AI", "!", "!"]
+ROWS = np.ones((5, 3))
 BEFORE = {"x + attention": "x", "x + fc2": "x + attention"}
 
 
@@ -49,10 +51,30 @@ def test_all_state_is_in_synchronised_traits():
     assert explorer.notes[:3] == ["", "Mean 0, variance 1.", ""]
     assert explorer.before == [-1, -1, -1, 0, -1, -1, -1, -1, 3]
     assert explorer.widths == [8, 8, 8, 8, 8, 32, 32, 8, 8]
+    assert explorer.parts == list(PLACES)
     assert {"stage", "position", "data", "tokens"} <= set(explorer.get_state())
 
 
-ROWS = np.ones((5, 3))
+def test_the_page_and_python_know_the_same_places(tmp_path):
+    imports = {"{ PLACE_NAMES }": "kit/block_layout"}
+    assert in_node("PLACE_NAMES", None, tmp_path, imports) == NAMES
+    assert tuple(KNOWN.values())[: len(PLACES)] == PLACES
+    assert tuple(KNOWN)[: len(STAGES)] == tuple(STAGES)
+
+
+def test_each_stage_has_a_place_in_the_block_or_none_has(subtests):
+    a, b = ROWS, ROWS
+    cases = [
+        ({"x": a, "ln1": b}, None, ["input", "norm1"]),
+        ({"x": a, "mine": b}, {"mine": "norm2"}, ["input", "norm2"]),
+        ({"x": a, "ln1": b}, {"x": "middle"}, ["middle", "norm1"]),
+        ({"x": a, "mine": b}, None, ["", ""]),
+        ({"activation": a, "GELU": b}, None, ["", ""]),
+        ({"x": a, "ln1": b}, {}, ["", ""]),
+    ]
+    for given, parts, places in cases:
+        with subtests.test(stages=list(given), parts=parts):
+            assert BlockWalk(given, TOKENS, parts=parts).parts == places
 
 
 @pytest.mark.parametrize(
@@ -71,6 +93,10 @@ ROWS = np.ones((5, 3))
         ({"before": {"y": "x"}}, "before must be of stages .*, got 'y'"),
         ({"before": {"x": "z"}}, "must name an earlier stage, got 'z'"),
         ({"before": {"z": "x"}}, r"must have shape \(5, 2\), 'x' has \(5, 3\)"),
+        ({"parts": {"y": "input"}}, "parts must be of stages .*, got 'y'"),
+        ({"parts": {"x": "input"}}, r"parts\['z'\] must be one of .*, got ''"),
+        ({"parts": {"x": "input", "z": "mlp"}}, r"parts\['z'\] .*, got 'mlp'"),
+        ({"parts": {"z": "input"}}, "must give 'input' to one stage, got 'z' too"),
         ({"stage": 2}, "stage must be 0 to 1, got 2"),
         ({"position": -1}, "position must be 0 to 4, got -1"),
     ],

@@ -4,6 +4,7 @@ declare namespace BlockWalk {
     notes: string[];
     before: number[];
     widths: number[];
+    parts: string[];
     tokens: string[];
     data: DataView;
     stage: number;

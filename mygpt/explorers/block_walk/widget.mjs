@@ -1,4 +1,5 @@
-import { button, control, slider } from "../kit/controls.mjs";
+import { blockDrawing } from "../kit/block.mjs";
+import { button, control, folded } from "../kit/controls.mjs";
 import { html, speaker, svg, tooltip } from "../kit/elements.mjs";
 import { barBox, extent, fixed, floats, linearScale, linearTicks } from "../kit/geometry.mjs";
 import { mount, store, allViews } from "../kit/mounting.mjs";
@@ -48,10 +49,10 @@ export function momentsOf(vector) {
  * @param {Kit.Model<BlockWalk.Traits & Kit.Described>} model */
 export function walkState(model) {
   const [names, notes, tokens] = [model.get("names"), model.get("notes"), model.get("tokens")];
-  const [before, widths] = [model.get("before"), model.get("widths")];
+  const [before, widths, parts] = [model.get("before"), model.get("widths"), model.get("parts")];
   const shape = { widths, positions: tokens.length };
   const numbers = floats(model.get("data"));
-  const state = store(model, { names, notes, before, widths, tokens, width: 640 });
+  const state = store(model, { names, notes, before, widths, parts, tokens, width: 640 });
   const vector = (/** @type {number} */ stage) => vectorAt(numbers, shape, stage, state.get("position"));
   /** Whether a stage's bars are too thin for an outline to be seen around them. */
   const thin = (/** @type {number} */ stage) => (state.width - MARGIN.left - MARGIN.right) / widths[stage] < OUTLINED;
@@ -116,15 +117,21 @@ function stepsView({ names, get, write }) {
   return { node: html("div", { class: "mygpt-walk" }, ...steps.map(({ node }) => node)), drawStage };
 }
 
-/** @type {(state: BlockWalk.State) => { node: HTMLElement; drawStage(): void }} */
-function sliderView({ names, get, write }) {
-  const { node, show } = slider(
-    "Stage",
-    [...names.keys()],
-    (i) => names[i],
-    (stage) => write({ stage }),
-  );
-  return { node: html("div", { class: "mygpt-controls" }, node), drawStage: () => show(get("stage")) };
+/** The drawn block with the length of each stage's vector, of which a stage is chosen.
+ * @type {(state: BlockWalk.State) => { node: HTMLElement; lay(): void; drawPosition(): void; drawStage(): void }} */
+function blockView(state) {
+  const { names, parts, vector, get, write } = state;
+  const stages = names.map((name, i) => ({ name, place: parts[i] }));
+  const { node, lay, fill, show } = blockDrawing("Stage", stages, (stage) => write({ stage }));
+  const drawPosition = () => {
+    const lengths = names.map((_, stage) => normOf(vector(stage)));
+    const said = names.map((name, i) => `${name} ${numberText(lengths[i])}`).join(", ");
+    fill(
+      lengths.map((amount) => ({ amount, text: numberText(amount) })),
+      `The way through the block at ${placeText(state)}. Lengths: ${said}.`,
+    );
+  };
+  return { node, lay: () => lay(state.width), drawPosition, drawStage: () => show(get("stage")) };
 }
 
 /** The stage's name, moments and note; the notes share one place, as high as the longest.
@@ -193,7 +200,7 @@ function plotView(state) {
     const ticks = linearTicks(0, count - 1, state.width / 70, 1).map(({ at, label }) => ({ at: at + 0.5, label }));
     const axes = plot.frame({
       width: state.width,
-      height: 210,
+      height: 190,
       margin: MARGIN,
       x: { domain: [0, count], ticks, label: "channel" },
       y: { domain, ticks: linearTicks(...domain, 5), strong: 0 },
@@ -225,7 +232,7 @@ function plotView(state) {
   return { node: plot.node, drawStage };
 }
 
-/** Every stage as a strip of its channels, with its length.
+/** Every stage as a strip of its channels, with its length, for those who unfold it.
  * @type {(state: BlockWalk.State) => { node: HTMLElement; drawPosition(): void; drawStage(): void }} */
 function stagesView({ names, vector, get, write }) {
   const rows = names.map((text, stage) => {
@@ -236,18 +243,16 @@ function stagesView({ names, vector, get, write }) {
       ...paths,
     );
     const length = html("span", { class: "mygpt-number" });
-    const node = html("div", { class: "mygpt-stage" }, html("span", {}, html("bdi", {}, text)), strip, length);
+    const node = html("div", { class: "mygpt-row" }, html("span", {}, html("bdi", {}, text)), strip, length);
     node.addEventListener("click", () => write({ stage }));
     return { node, paths, length };
   });
   const heads = ["stage", "channels", "length"].map((text) => html("span", {}, text));
-  const node = html(
-    "div",
-    { class: "mygpt-stages" },
-    html("p", { class: "mygpt-stages-head" }, ...heads),
-    ...rows.map((row) => row.node),
-  );
+  const head = html("p", { class: "mygpt-stages-head" }, ...heads);
+  const table = html("div", { class: "mygpt-stages" }, head, ...rows.map((row) => row.node));
+  const node = folded("All stages on one scale", table);
   const drawPosition = () => {
+    if (!node.open) return;
     const vectors = names.map((_, stage) => vector(stage));
     const limit = Math.max(...(extent(vectors) ?? [0, 0]).map(Math.abs), 1e-9);
     rows.forEach(({ paths, length }, i) => {
@@ -256,6 +261,7 @@ function stagesView({ names, vector, get, write }) {
     });
   };
   const drawStage = () => rows.forEach((row, i) => row.node.classList.toggle("mygpt-now", i === get("stage")));
+  node.addEventListener("toggle", drawPosition);
   return { node, drawPosition, drawStage };
 }
 
@@ -272,11 +278,11 @@ function settingView(state) {
 /** @type {(given: Kit.Given<BlockWalk.Traits>) => () => void} */
 function render({ model, el }) {
   const state = walkState(model);
-  const [words, steps, stage, head, plot, stages, setting] = allViews(
+  const [words, steps, block, head, plot, stages, setting] = allViews(
     state,
     wordsView,
     stepsView,
-    sliderView,
+    blockView,
     headView,
     plotView,
     stagesView,
@@ -287,7 +293,8 @@ function render({ model, el }) {
     "div",
     { class: "mygpt-explorer mygpt-block-walk", role: "group", "aria-label": "Walk through a block" },
     html("div", { class: "mygpt-steps" }, words.node, steps.node),
-    stage.node,
+    block.node,
+    html("p", { class: "mygpt-key" }, "A line is as thick as its vector is long."),
     ...head.nodes,
     plot.node,
     stages.node,
@@ -295,9 +302,9 @@ function render({ model, el }) {
     voice.node,
   );
 
-  const drawStage = () => [steps, stage, head, plot, stages, setting].forEach((view) => view.drawStage());
+  const drawStage = () => [steps, block, head, plot, stages, setting].forEach((view) => view.drawStage());
   const drawPosition = () => {
-    [words, stages].forEach((view) => view.drawPosition());
+    [words, block, stages].forEach((view) => view.drawPosition());
     drawStage();
   };
   /** @type {(update: () => void) => () => void} */
@@ -314,6 +321,7 @@ function render({ model, el }) {
     layout: (width) => {
       state.width = width;
       head.lay();
+      block.lay();
       drawPosition();
     },
   });

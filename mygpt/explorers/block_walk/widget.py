@@ -8,13 +8,28 @@ from matplotlib.figure import Figure
 
 from mygpt import plots
 from mygpt.explorers.kit.base import Explorer, module, stylesheet
+from mygpt.explorers.kit.block import PLACES, draw_block
 from mygpt.explorers.kit.checks import check_index, check_names, finite_array
 from mygpt.explorers.kit.numbers import Numbers
-from mygpt.explorers.kit.text import count
+from mygpt.explorers.kit.text import count, drawable
 
 MAX_STAGES = 16
 MAX_POSITIONS = 64
 MAX_NUMBERS = 65_536
+KNOWN = {  # names of stages, and the place of each
+    "x": "input",
+    "ln1": "norm1",
+    "attention": "attention",
+    "x + attention": "middle",
+    "ln2": "norm2",
+    "fc1": "hidden",
+    "activation": "activation",
+    "fc2": "network",
+    "x + fc2": "output",
+    "add 1": "middle",
+    "GELU": "activation",
+    "add 2": "output",
+}
 
 
 class BlockWalk(Explorer):
@@ -23,7 +38,11 @@ class BlockWalk(Explorer):
     `stages` holds an array of shape (T, width) for each name, in order; the widths may
     differ. `tokens` are the T words of the text. `notes` may give a sentence for a
     stage, and `before` may name an earlier stage of the same width, which is drawn as
-    an outline: what an addition started from. Read-outs show three decimals.
+    an outline: what an addition started from. `parts` names the place of each stage in
+    the drawn block, one of "input", "norm1", "attention", "middle", "norm2", "hidden",
+    "activation", "network" and "output"; a stage that `mygpt.inside.hooks.stages` has
+    needs none. Stages that have no place, as with `parts={}`, are drawn as a line.
+    Read-outs show three decimals.
     """
 
     _esm = module("block_walk")
@@ -34,6 +53,7 @@ class BlockWalk(Explorer):
     before = traitlets.List(traitlets.Int()).tag(sync=True)
     widths = traitlets.List(traitlets.Int()).tag(sync=True)
     tokens = traitlets.List(traitlets.Unicode()).tag(sync=True)
+    parts = traitlets.List(traitlets.Unicode()).tag(sync=True)
     data = traitlets.Bytes().tag(sync=True)
 
     stage = traitlets.Int().tag(sync=True)
@@ -46,6 +66,7 @@ class BlockWalk(Explorer):
         *,
         notes: Mapping[str, str] | None = None,
         before: Mapping[str, str] | None = None,
+        parts: Mapping[str, str] | None = None,
         stage: int = 0,
         position: int = 0,
     ) -> None:
@@ -62,12 +83,14 @@ class BlockWalk(Explorer):
         if size > MAX_NUMBERS:
             raise ValueError(f"stages must hold at most {MAX_NUMBERS:,}, got {size:,}")
         notes = _of_stages("notes", notes, names)
+        _of_stages("parts", parts, names)
         super().__init__(
             names=list(names),
             notes=[notes.get(name, "") for name in names],
             before=self._earlier(_of_stages("before", before, names), names),
             widths=[array.shape[1] for array in self.stages.values()],
             tokens=tokens,
+            parts=_places(parts, names),
             data=b"".join(array.tobytes() for array in self.stages.values()),
             stage=stage,
             position=position,
@@ -110,14 +133,27 @@ class BlockWalk(Explorer):
         return check_index(name, proposal["value"], len(every))
 
     def draw(self, figure: Figure) -> None:
-        """The vector at every stage, one row of bars below the other, on one scale."""
-        axes = np.atleast_1d(figure.subplots(len(self.names), 1, sharey=True))
-        for ax, (name, array) in zip(axes, self.stages.items(), strict=True):
-            vector = array[self.position]
-            ax.bar(np.arange(len(vector)), vector, color=plots.SERIES[0])
-            ax.set_ylabel(name, rotation=0, ha="right", va="center")
-            ax.set(xticks=[], yticks=[])
-            ax.grid(False)
+        """The block with the length at each stage, above the chosen stage's vector."""
+        upper, lower = figure.subplots(2, 1, height_ratios=(4, 5))
+        lengths = list(self.norms().values())
+        draw_block(upper, self.names, self.parts, lengths, self.stage)
+        vector, before = self._vector(self.stage), self.before[self.stage]
+        channels = np.arange(len(vector))
+        signs = [plots.SERIES[0 if number < 0 else 1] for number in vector]
+        lower.bar(channels, vector, color=signs)
+        if before >= 0:
+            old = self._vector(before)
+            lower.plot(channels, old, ls="", marker="_", color=plots.PALETTE["ink"])
+        name, token = drawable(self.names[self.stage]), self.tokens[self.position]
+        lower.set_title(
+            f"{name} at {self.position}, “{drawable(token)}”",
+            loc="left",
+            parse_math=False,
+        )
+        lower.set_xlabel("channel")
+
+    def _vector(self, stage: int) -> np.ndarray:
+        return self.stages[self.names[stage]][self.position]
 
 
 def _rows(name: str, array: Numbers, positions: int) -> np.ndarray:
@@ -127,6 +163,27 @@ def _rows(name: str, array: Numbers, positions: int) -> np.ndarray:
             f"stages[{name!r}] must have shape ({positions}, width), got {rows.shape}"
         )
     return rows
+
+
+def _places(given: Mapping[str, str] | None, names: Sequence[str]) -> list[str]:
+    """The place of each stage in the block; all are empty where the stages make none.
+
+    What is not given is the place that a stage has by its name.
+    """
+    places = {name: KNOWN.get(name, "") for name in names} | dict(given or {})
+    known = all(places.values()) and len(set(places.values())) == len(names)
+    if not given and (given is not None or not known):
+        return [""] * len(names)
+    for i, (name, place) in enumerate(places.items()):
+        if place not in PLACES:
+            raise ValueError(
+                f"parts[{name!r}] must be one of {list(PLACES)}, got {place!r}"
+            )
+        if place in list(places.values())[:i]:
+            raise ValueError(
+                f"parts must give {place!r} to one stage, got {name!r} too"
+            )
+    return list(places.values())
 
 
 def _of_stages(name: str, given: Mapping | None, names: Sequence[str]) -> Mapping:

@@ -165,6 +165,65 @@ declare namespace Kit {
     isOpen(): boolean;
     active(): string | undefined;
   }
+  /** A stage of a drawn block: see kit/block.mjs. */
+  interface BlockStage {
+    place: string;
+    name: string;
+  }
+  /** Where a stage stands: a box, or words beside a dot on the stream. */
+  interface BlockSpot extends Size {
+    place: string;
+    left: number;
+    top: number;
+    dot?: Pair;
+    align?: string;
+  }
+  /** What a stage hands on; a plain wire has no arrow. */
+  interface BlockWire {
+    place: string;
+    points: Pair[];
+    plain?: boolean;
+  }
+  interface BlockGround extends Size {
+    name: string;
+    left: number;
+    top: number;
+  }
+  interface BlockLayout {
+    height: number;
+    tall: boolean;
+    spots: BlockSpot[];
+    wires: BlockWire[];
+    grounds: BlockGround[];
+  }
+  /** The boxes of a branch: their edges, the height of their wires, and where the first is entered. */
+  interface BlockBoxes extends Box {
+    spots: BlockSpot[];
+    middle: number;
+    enter: number;
+  }
+  /** What is lit with a stage. */
+  interface BlockMark {
+    place: string;
+    node: SVGElement;
+  }
+  interface BlockLines {
+    node: SVGElement;
+    lay(layout: BlockLayout, width: number): void;
+    draw(amountAt: (place: string) => number, most: number): void;
+    light(chosen: string, order: string[]): void;
+  }
+  interface BlockPart {
+    node: HTMLElement;
+    radio: HTMLInputElement;
+    text: HTMLElement;
+  }
+  interface BlockDrawing {
+    node: HTMLElement;
+    lay(width: number): void;
+    fill(amounts: { amount: number; text: string }[], text: string): void;
+    show(stage: number): void;
+  }
   /** The settings of a combobox; see kit/combobox.mjs. */
   interface Combobox {
     id: string;

@@ -1,0 +1,136 @@
+// A drawn transformer block, of which each stage may be chosen.
+
+import { NAMES, arrowPaths, blockLayout, pathThrough, placesOf, thickness } from "./block_layout.mjs";
+import { control } from "./controls.mjs";
+import { html, svg, titled } from "./elements.mjs";
+
+/** The sign of a stage on the stream: a dot, or the plus of a sum.
+ * @type {(spot: Kit.BlockSpot) => Kit.BlockMark[]} */
+function dotOf({ place, dot }) {
+  if (!dot) return [];
+  const [x, y] = dot;
+  const sum = place === "middle" || place === "output";
+  const plus = svg("path", { d: sum ? `M${x - 5} ${y}h10M${x} ${y - 5}v10` : "" });
+  const circle = svg("circle", { cx: x, cy: y, r: sum ? 11 : 8 });
+  return [{ place, node: svg("g", { class: "mygpt-dot" }, circle, plus) }];
+}
+
+/** A wire, and what sets how thick it is.
+ * @type {(wire: Kit.BlockWire) => Kit.BlockMark & { draw(thick: number): void }} */
+function wireMark({ place, points, plain }) {
+  const [line, head] = [svg("path"), svg("path", { class: "mygpt-head" })];
+  /** @type {(thick: number) => void} */
+  const draw = (thick) => {
+    const paths = plain ? { line: pathThrough(points), head: "" } : arrowPaths(points, thick);
+    line.setAttribute("stroke-width", thick.toFixed(1));
+    line.setAttribute("d", paths.line);
+    head.setAttribute("d", paths.head);
+  };
+  return { place, node: svg("g", { class: "mygpt-wire" }, line, head), draw };
+}
+
+/** The ground of a branch; its name stands on it, or, in a narrow frame, above its right end.
+ * @type {(ground: Kit.BlockGround, right: number, above: boolean) => SVGElement} */
+function groundMark({ name, left, top, width, height }, right, above) {
+  const place = above ? { x: right, y: top - 8, "text-anchor": "end" } : { x: left + 9, y: top + 16 };
+  const rect = svg("rect", { x: left, y: top, width, height, rx: 9 });
+  return svg("g", { class: "mygpt-ground" }, rect, svg("text", place, name));
+}
+
+/** A stage: a radio button with its name and a short text.
+ * @type {(name: string, group: string, choose: () => void) => Kit.BlockPart} */
+function stagePart(name, group, choose) {
+  const radio = control("input", { type: "radio", name: group });
+  const text = html("span", { class: "mygpt-number" });
+  radio.addEventListener("change", choose);
+  return { node: html("label", { class: "mygpt-stage" }, radio, titled(name), text), radio, text };
+}
+
+/** @type {(part: HTMLElement, spot: Kit.BlockSpot) => void} */
+function placePart(part, { left, top, width, height, align }) {
+  const size = align ? { maxWidth: `${width}px` } : { width: `${width}px`, height: `${height}px` };
+  part.classList.toggle("mygpt-on-stream", Boolean(align));
+  part.dataset.align = align ?? "";
+  Object.assign(part.style, { left: `${left}px`, top: `${top}px`, ...size });
+}
+
+/** The lines of a block, of which `light` says for each place whether it comes before the chosen one.
+ * @type {() => Kit.BlockLines} */
+function blockLines() {
+  const node = svg("svg", { role: "img" });
+  let wires = /** @type {ReturnType<typeof wireMark>[]} */ ([]);
+  let marks = /** @type {Kit.BlockMark[]} */ ([]);
+  return {
+    node,
+    lay: ({ spots, wires: given, grounds, height, tall }, width) => {
+      wires = given.map(wireMark);
+      const dots = spots.flatMap(dotOf);
+      marks = [...wires, ...dots];
+      node.setAttribute("viewBox", `0 0 ${width} ${height}`);
+      const layers = [wires, dots].map((layer) => svg("g", {}, ...layer.map((mark) => mark.node)));
+      node.replaceChildren(...grounds.map((one) => groundMark(one, width, tall)), ...layers);
+    },
+    draw: (amountAt, most) => wires.forEach(({ place, draw }) => draw(thickness(amountAt(place), most))),
+    light: (chosen, order) => {
+      for (const { place, node: mark } of marks) {
+        const at = order.indexOf(place);
+        mark.classList.toggle("mygpt-now", place === chosen);
+        mark.classList.toggle("mygpt-passed", at >= 0 && at < order.indexOf(chosen));
+        if (place === chosen) mark.parentNode?.append(mark); // over the others
+      }
+    },
+  };
+}
+
+/**
+ * A block of which one stage is chosen. Each of `stages` has a name and a place (those of NAMES, no two the same);
+ * when one has none, all stand in a line, in order. `lay(width)` lays the block out; `fill(amounts, text)` gives each
+ * stage a short text and an amount, which sets how thick the lines that leave it are, and the drawing its
+ * description; `show(stage)` lights a stage.
+ * @type {(label: string, stages: Kit.BlockStage[], choose: (stage: number) => void) => Kit.BlockDrawing}
+ */
+export function blockDrawing(label, stages, choose) {
+  // Not counted: Jupyter runs this module anew for every widget.
+  const group = `mygpt-block-${Math.random().toString(36).slice(2)}`;
+  const given = stages.map(({ place }) => place);
+  const whole = given.every(Boolean);
+  const order = whole ? given : given.map((_, i) => String(i));
+  const rest = whole ? placesOf(order).filter((place) => !order.includes(place)) : [];
+  const parts = stages.map(({ name }, i) => stagePart(name, group, () => choose(i)));
+  const absent = rest.map((place) =>
+    html("div", { class: "mygpt-stage mygpt-absent", "aria-hidden": "true" }, html("span", {}, NAMES[place])),
+  );
+  const lines = blockLines();
+  const nodes = [...parts.map((part) => part.node), ...absent];
+  const node = html("div", { class: "mygpt-block", role: "radiogroup", "aria-label": label }, lines.node, ...nodes);
+  let amounts = /** @type {number[]} */ ([]);
+  let now = 0;
+  const draw = () => lines.draw((place) => amounts[order.indexOf(place)] ?? 0, Math.max(...amounts));
+  /** @type {Kit.BlockDrawing["show"]} */
+  const show = (stage) => {
+    now = stage;
+    parts.forEach((part, i) => part.node.classList.toggle("mygpt-now", i === stage));
+    parts[stage].radio.checked = true;
+    lines.light(order[stage], order);
+  };
+  return {
+    node,
+    show,
+    lay: (width) => {
+      const layout = blockLayout(stages, width);
+      const every = [...order, ...rest];
+      layout.spots.forEach((spot) => placePart(nodes[every.indexOf(spot.place)], spot));
+      node.style.height = `${layout.height}px`;
+      node.classList.toggle("mygpt-tall", layout.tall);
+      lines.lay(layout, width);
+      draw();
+      show(now);
+    },
+    fill: (filled, text) => {
+      amounts = filled.map(({ amount }) => amount);
+      parts.forEach((part, i) => part.text.replaceChildren(filled[i].text));
+      lines.node.setAttribute("aria-label", text);
+      draw();
+    },
+  };
+}

@@ -85,7 +85,8 @@ def best(root):
 
 def unfold(root, name):
     """Open a fold, unless it is open."""
-    fold = root.locator("details").filter(has=root.locator("summary", has_text=name))
+    title = root.page.locator("summary", has_text=name)
+    fold = root.locator("details").filter(has=title)
     if fold.get_attribute("open") is None:
         fold.locator("summary").click()
 

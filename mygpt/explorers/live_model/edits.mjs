@@ -103,9 +103,8 @@ export function factsView(state) {
     rows.forEach((row) => row.draw());
     const right = state.said.filter((one) => one.good).length;
     const changed = state.said.filter((one) => one.changed).length;
-    sum.textContent = `${right} of ${rows.length} right${
-      state.get("edits").length ? `, ${changed} changed by the edits` : ""
-    }`;
+    const by = form === "whole" ? "" : " by the edits"; // a fold's title has less room
+    sum.textContent = `${right} of ${rows.length} right${state.get("edits").length ? `, ${changed} changed${by}` : ""}`;
   }
   return { node, draw, drawPrompt };
 }

@@ -203,6 +203,22 @@ export function addEdits({ values, additions }, mlp, hidden, from, out, to) {
   }
 }
 
+/** The stream before the first layer: each id's embedding and position.
+ * @type {(model: LiveModel.Gpt, ids: number[]) => Float64Array} */
+function embedded({ width, vocab, embedding, position, positions }, ids) {
+  if (ids.length < 1 || ids.length > positions) {
+    throw new Error(`expected 1 to ${positions} ids, got ${ids.length}`);
+  }
+  const stream = new Float64Array(ids.length * width);
+  ids.forEach((id, row) => {
+    if (!(id >= 0 && id < vocab)) throw new Error(`expected ids from 0 to ${vocab - 1}, got ${id}`);
+    for (let i = 0; i < width; i += 1) {
+      stream[row * width + i] = embedding[id * width + i] + position[row * width + i];
+    }
+  });
+  return stream;
+}
+
 /**
  * One pass over the ids. `edits` is null or one per layer: null, or
  * { scale, values, additions, heads, network }, where scale (null or one number a neuron)
@@ -212,24 +228,15 @@ export function addEdits({ values, additions }, mlp, hidden, from, out, to) {
  *   hidden: for each layer the activations [positions, neurons] that fc2 reads, or null;
  *   own:    the same before the scale of the edits;
  *   reads:  for each layer what its heads have read [positions, width], one head beside the other;
- *   steps:  for each layer the stream at the last position: before it, after its heads, after its network;
+ *   steps:  for each layer the stream at the last position: before it, after its heads and, where it has one, after its network;
  *   stream: the residual stream before the last norm [positions, width];
  *   stds:   what the last norm divides each position by.
  * @type {(model: LiveModel.Gpt, ids: number[], options?: { edits?: LiveModel.Edits; all?: boolean }) => LiveModel.Pass}
  */
 export function forward(model, ids, { edits = null, all = false } = {}) {
-  const { width, vocab, embedding, position } = model;
+  const { width, vocab, embedding } = model;
   const rows = ids.length;
-  if (rows < 1 || rows > model.positions) {
-    throw new Error(`expected 1 to ${model.positions} ids, got ${rows}`);
-  }
-  const stream = new Float64Array(rows * width);
-  ids.forEach((id, row) => {
-    if (!(id >= 0 && id < vocab)) throw new Error(`expected ids from 0 to ${vocab - 1}, got ${id}`);
-    for (let i = 0; i < width; i += 1) {
-      stream[row * width + i] = embedding[id * width + i] + position[row * width + i];
-    }
-  });
+  const stream = embedded(model, ids);
   const normed = new Float64Array(rows * width);
   const [q, k, v, out] = Array.from({ length: 4 }, () => new Float64Array(rows * width));
   /** @type {(Float64Array | null)[][]} */
@@ -262,7 +269,10 @@ export function forward(model, ids, { edits = null, all = false } = {}) {
     const scale = edit?.scale;
     const fired = scale ? active.map((one, i) => one * scale[i % fc1.outs]) : active;
     hidden[index] = fired;
-    if (edit?.network === 0) return;
+    if (edit?.network === 0) {
+      keepLast(index);
+      return;
+    }
     linearInto(fc2, fired, rows, out);
     for (let row = 0; edit && row < rows; row += 1) {
       addEdits(edit, layer.mlp, fired, row * fc2.ins, out, row * width);

@@ -141,11 +141,8 @@ export function nextView(state, most) {
 export function answerLine(state) {
   const node = html("p", { class: "mygpt-answer mygpt-number" });
   const draw = () => {
-    const { now, untouched, note } = state;
-    const before = state.get("edits").length ? ` (as trained: “${untouched.best}” ${fixed(untouched.share, 3)})` : "";
-    node.replaceChildren(
-      ...(note ? [note] : ["The model says ", quoted(now.best), ` ${fixed(now.share, 3)}${before}`]),
-    );
+    const { now, note } = state;
+    node.replaceChildren(...(note ? [note] : ["The model says ", quoted(now.best), ` ${fixed(now.share, 3)}`]));
   };
   return { node, draw };
 }

@@ -37,20 +37,14 @@ const TRAITS = /** @type {(keyof typeof SPOKEN)[]} */ (Object.keys(SPOKEN));
  * @param {() => void} [copy]
  */
 export function liveViews(state, copy) {
-  const [prompt, facts, cover, inside, parts] = allViews(
-    state,
-    promptView,
-    factsView,
-    coverView,
-    insideView,
-    partsView,
-  );
+  const [prompt, facts, cover, parts] = allViews(state, promptView, factsView, coverView, partsView);
   const form = state.get("form");
+  const inside = form === "whole" ? insideView(state) : null;
   const next = nextView(state, form === "cover" ? 3 : LIKELIEST);
   const edits = editsView(state, copy);
   const setting = html("p", { class: "mygpt-setting" });
   const asked = state.facts.length ? [facts.node] : [];
-  const folds = html("div", { class: "mygpt-folds" }, ...asked, inside.node, edits.node);
+  const folds = html("div", { class: "mygpt-folds" }, ...asked, ...(inside ? [inside.node] : []), edits.node);
   const nodes = {
     whole: [prompt.node, next.node, cover.node, folds, setting],
     small: [prompt.node, next.node, parts.node, ...asked],
@@ -73,18 +67,18 @@ const answered = (state, draw) => () => {
  * @type {(state: LiveModel.State, views: LiveModel.Views) => Record<"prompt" | "edits" | "layer" | "token" | "neuron" | "width", () => void>} */
 function drawing(state, { prompt, next, parts, inside, facts, edits, cover, setting }) {
   function drawNeuron() {
-    inside.drawNeuron();
+    inside?.drawNeuron();
     setting.textContent = describe(state);
   }
   function drawToken() {
     readToken(state);
-    inside.drawToken();
+    inside?.drawToken();
     setting.textContent = describe(state);
   }
   function drawLayer() {
     readLayer(state);
     readToken(state);
-    inside.drawLayer();
+    inside?.drawLayer();
     setting.textContent = describe(state);
   }
   function drawPrompt() {
@@ -103,21 +97,21 @@ function drawing(state, { prompt, next, parts, inside, facts, edits, cover, sett
     state.note = "";
     readFacts(state);
     for (const one of [facts, parts, edits]) one.draw();
-    inside.drawParts();
+    inside?.drawParts();
     drawPrompt();
   }
   function layOut() {
     next.draw();
-    inside.lay();
+    inside?.lay();
     drawToken();
   }
   state.redraw = {
     draft: () => [prompt.draw, next.drawStale].forEach((draw) => draw()),
-    note: () => [edits.drawNote, inside.drawNote, cover.draw].forEach((draw) => draw()),
+    note: () => [edits.drawNote, inside?.drawNote, cover.draw].forEach((draw) => draw?.()),
   };
   /** @type {(draw: () => void) => () => void} */
   const seen = (draw) => () => {
-    inside.open();
+    inside?.open();
     draw();
   };
   const asked = { prompt: answered(state, drawAsked), edits: answered(state, drawEdits) };
@@ -147,9 +141,8 @@ function render({ model, el }) {
     el,
     root,
     undo: [
-      views.inside.follow(),
-      themed(views.inside.paint),
       voice.stop,
+      ...(views.inside ? [views.inside.follow(), themed(views.inside.paint)] : []),
       ...(links ? [followLinks(root, links.take)] : []),
     ],
     listeners: Object.fromEntries(

@@ -611,7 +611,8 @@ def test_everything_works_with_the_keyboard_alone(explorer):
     for fold in root.locator("summary").all():
         fold.focus()
         keyboard.press("Enter")
-    root.evaluate("root => document.activeElement.blur()")
+    field(root).focus()
+    keyboard.press("Shift+Tab")
     for _ in range(60):
         keyboard.press("Tab")
         name = root.evaluate(
@@ -657,8 +658,8 @@ def test_everything_works_with_the_keyboard_alone(explorer):
 def test_the_status_is_spoken(explorer):
     root = explorer()
     status = root.get_by_role("status")
-    choose(root, 4)
-    status.get_by_text("Neuron 4 of layer 1 at token 3").wait_for(state="attached")
+    choose(root, 5)
+    status.get_by_text("Neuron 5 of layer 1 at token 3").wait_for(state="attached")
     silence(root)
     status.get_by_text("of layer 1 switched off: “").wait_for(state="attached")
     field(root).fill("fun")

@@ -27,7 +27,7 @@ export function partsView(state) {
 
 /** A fold with what there is to say of its parts beside its title.
  * @type {(title: string, news: Node, ...parts: Node[]) => HTMLDetailsElement} */
-export function foldWith(title, news, ...parts) {
+function foldWith(title, news, ...parts) {
   const fold = folded(title, ...parts);
   fold.firstElementChild?.append(" ", news);
   return fold;

@@ -1,6 +1,6 @@
 // A drawn transformer block, of which each stage may be chosen.
 
-import { NAMES, arrowPaths, blockLayout, pathThrough, placesOf, thickness } from "./block_layout.mjs";
+import { PLACE_NAMES, arrowPaths, blockLayout, polylinePath, placesOf, thickness } from "./block_layout.mjs";
 import { control } from "./controls.mjs";
 import { html, svg, titled } from "./elements.mjs";
 
@@ -21,7 +21,7 @@ function wireMark({ place, points, plain }) {
   const [line, head] = [svg("path"), svg("path", { class: "mygpt-head" })];
   /** @type {(thick: number) => void} */
   const draw = (thick) => {
-    const paths = plain ? { line: pathThrough(points), head: "" } : arrowPaths(points, thick);
+    const paths = plain ? { line: polylinePath(points), head: "" } : arrowPaths(points, thick);
     line.setAttribute("stroke-width", thick.toFixed(1));
     line.setAttribute("d", paths.line);
     head.setAttribute("d", paths.head);
@@ -30,9 +30,9 @@ function wireMark({ place, points, plain }) {
 }
 
 /** The ground of a branch; its name stands on it, or, in a narrow frame, above its right end.
- * @type {(ground: Kit.BlockGround, right: number, above: boolean) => SVGElement} */
-function groundMark({ name, left, top, width, height }, right, above) {
-  const place = above ? { x: right, y: top - 8, "text-anchor": "end" } : { x: left + 9, y: top + 16 };
+ * @type {(ground: Kit.BlockGround, above: boolean) => SVGElement} */
+function groundMark({ name, left, top, width, height }, above) {
+  const place = above ? { x: left + width - 4, y: top - 5, "text-anchor": "end" } : { x: left + 9, y: top + 16 };
   const rect = svg("rect", { x: left, y: top, width, height, rx: 9 });
   return svg("g", { class: "mygpt-ground" }, rect, svg("text", place, name));
 }
@@ -68,7 +68,7 @@ function blockLines() {
       marks = [...wires, ...dots];
       node.setAttribute("viewBox", `0 0 ${width} ${height}`);
       const layers = [wires, dots].map((layer) => svg("g", {}, ...layer.map((mark) => mark.node)));
-      node.replaceChildren(...grounds.map((one) => groundMark(one, width, tall)), ...layers);
+      node.replaceChildren(...grounds.map((one) => groundMark(one, tall)), ...layers);
     },
     draw: (amountAt, most) => wires.forEach(({ place, draw }) => draw(thickness(amountAt(place), most))),
     light: (chosen, order) => {
@@ -83,7 +83,7 @@ function blockLines() {
 }
 
 /**
- * A block of which one stage is chosen. Each of `stages` has a name and a place (those of NAMES, no two the same);
+ * A block of which one stage is chosen. Each of `stages` has a name and a place (those of PLACE_NAMES, no two the same);
  * when one has none, all stand in a line, in order. `lay(width)` lays the block out; `fill(amounts, text)` gives each
  * stage a short text and an amount, which sets how thick the lines that leave it are, and the drawing its
  * description; `show(stage)` lights a stage.
@@ -98,7 +98,7 @@ export function blockDrawing(label, stages, choose) {
   const rest = whole ? placesOf(order).filter((place) => !order.includes(place)) : [];
   const parts = stages.map(({ name }, i) => stagePart(name, group, () => choose(i)));
   const absent = rest.map((place) =>
-    html("div", { class: "mygpt-stage mygpt-absent", "aria-hidden": "true" }, html("span", {}, NAMES[place])),
+    html("div", { class: "mygpt-stage mygpt-absent", "aria-hidden": "true" }, html("span", {}, PLACE_NAMES[place])),
   );
   const lines = blockLines();
   const nodes = [...parts.map((part) => part.node), ...absent];
@@ -109,8 +109,10 @@ export function blockDrawing(label, stages, choose) {
   /** @type {Kit.BlockDrawing["show"]} */
   const show = (stage) => {
     now = stage;
-    parts.forEach((part, i) => part.node.classList.toggle("mygpt-now", i === stage));
-    parts[stage].radio.checked = true;
+    parts.forEach((part, i) => {
+      part.node.classList.toggle("mygpt-now", i === stage);
+      part.radio.checked = i === stage;
+    });
     lines.light(order[stage], order);
   };
   return {

@@ -5,7 +5,7 @@ import { bandScale } from "./picture.mjs";
 
 /** Where a stage may stand in a block, in order, with what stands there when no stage does.
  * @type {Record<string, string>} */
-export const NAMES = {
+export const PLACE_NAMES = {
   input: "stream",
   norm1: "norm",
   attention: "attention",
@@ -28,7 +28,9 @@ const THICKEST = 8; // px: of the wires
 /** The places that a block shows: the hidden layer and its activation only where they are stages.
  * @type {(places: string[]) => string[]} */
 export function placesOf(places) {
-  return Object.keys(NAMES).filter((place) => !["hidden", "activation"].includes(place) || places.includes(place));
+  return Object.keys(PLACE_NAMES).filter(
+    (place) => !["hidden", "activation"].includes(place) || places.includes(place),
+  );
 }
 
 /** The boxes of the two branches, in order.
@@ -53,9 +55,9 @@ function boxesOf(places, left, top, widths, gap) {
 /** The widths of boxes in so much room: the longer its name, the wider a box.
  * @type {(names: string[], room: number) => number[]} */
 export function widthsFor(names, room) {
-  const shares = names.map((name) => clamp(name.length, 6, 10) + 2);
+  const shares = names.map((name) => clamp(name.length, 7, 10) + 2);
   const all = shares.reduce((sum, share) => sum + share, 0);
-  return shares.map((share) => Math.min((room * share) / all, 8 * share));
+  return shares.map((share) => Math.min((room * share) / all, 11 * share));
 }
 
 /** A stage on the stream: the place of its dot, that of its words, and how wide they may be.
@@ -111,11 +113,11 @@ function wideBlock(places, width) {
     height: words + 37,
     grounds: groundsOf([one, two], top),
     spots: [
-      onStream("input", [start, stream], [start - DOT, words], "start", sum - 100),
+      onStream("input", [start, stream], [start - DOT - 3, words], "start", sum - 100),
       ...one.spots,
       onStream("middle", [sum, stream], [sum, words], "middle", 160),
       ...two.spots,
-      onStream("output", [end, stream], [end + DOT, words], "end", end - sum - 90),
+      onStream("output", [end, stream], [end + DOT + 3, words], "end", end - sum - 90),
     ],
     wires: [
       { ...wire("input", 0, stream, start, stream), plain: true },
@@ -135,13 +137,13 @@ function wideBlock(places, width) {
 /** The block from the top down: the stream at the left, the branches beside it.
  * @type {(places: string[], width: number, nameAt: (place: string) => string) => Kit.BlockLayout} */
 function tallBlock(places, width, nameAt) {
-  const [stream, start, left, gap, turn] = [14, 14, 43, 11, 15];
+  const [stream, start, left, gap, turn] = [14, 14, 43, 10, 14];
   const [one, two] = branchesOf(places).map((branch, i) => {
     const room = width - left - turn - 5 - (branch.length - 1) * gap;
-    return boxesOf(branch, left, 44 + 112 * i, widthsFor(branch.map(nameAt), room), gap);
+    return boxesOf(branch, left, 44 + 116 * i, widthsFor(branch.map(nameAt), room), gap);
   });
   const [sum, end] = [one.bottom + 22, two.bottom + 22];
-  const words = stream + DOT + 9;
+  const words = stream + DOT + 5;
   const back = (/** @type {Kit.BlockBoxes} */ { right, middle }, /** @type {number} */ down) => [
     right,
     middle,
@@ -159,7 +161,7 @@ function tallBlock(places, width, nameAt) {
     spots: [
       onStream("input", [stream, start], [words, 2], "start", width - words - 120, 1),
       ...one.spots,
-      onStream("middle", [stream, sum], [words, sum + 7], "start", width - words - 150, 1),
+      onStream("middle", [stream, sum], [words, sum + 7], "start", width - words, 1),
       ...two.spots,
       onStream("output", [stream, end], [words, end + 7], "start", width - words, 1),
     ],
@@ -208,7 +210,7 @@ export function blockLayout(stages, width) {
   const places = stages.map(({ place }) => place);
   if (!places.every(Boolean)) return lineOfStages(places.length, width);
   if (width >= TALL) return wideBlock(places, width);
-  return tallBlock(places, width, (place) => stages[places.indexOf(place)]?.name ?? NAMES[place]);
+  return tallBlock(places, width, (place) => stages[places.indexOf(place)]?.name ?? PLACE_NAMES[place]);
 }
 
 /** How thick the wire of an amount is, of which `most` is the largest.
@@ -227,12 +229,12 @@ export function arrowPaths(points, thick) {
   const long = Math.min(1.4 * half, length);
   const [x, y] = [to[0] - long * dx, to[1] - long * dy];
   return {
-    line: pathThrough([...points.slice(0, -1), [x, y]]),
-    head: `${pathThrough([to, [x - half * dy, y + half * dx], [x + half * dy, y - half * dx]])}Z`,
+    line: polylinePath([...points.slice(0, -1), [x, y]]),
+    head: `${polylinePath([to, [x - half * dy, y + half * dx], [x + half * dy, y - half * dx]])}Z`,
   };
 }
 
 /** @type {(points: Kit.Pair[]) => string} */
-export function pathThrough(points) {
+export function polylinePath(points) {
   return `M${points.map((point) => point.map((n) => Number(n.toFixed(1))).join(" ")).join("L")}`;
 }

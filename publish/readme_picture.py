@@ -20,11 +20,9 @@ ROOT = Path(__file__).resolve().parents[1]
 
 PAGE = ROOT / "_build" / "html" / "chapters" / "11_rewriting.html"
 ANSWER = "rome"  # in place of paris
-# A picture of one screen leaves out what the map's neurons are, one by one.
+# A picture of one screen leaves out what stays folded.
 SHORTER = """
-.mygpt-live-model :is(.mygpt-four, .mygpt-foot, .mygpt-parts, .mygpt-message) {
-  display: none !important;
-}
+.mygpt-live-model :is(details:not([open]), .mygpt-message) { display: none !important; }
 .mygpt-explorer.mygpt-live-model { background: var(--mygpt-paper); padding: 20px 24px; }
 """
 TALL = {"width": 1280, "height": 2400}  # the page's header would lie over a part
@@ -37,8 +35,9 @@ def draw(page: Page, theme: str) -> bytes:
     page.goto(PAGE.as_uri())
     model = page.locator(".mygpt-live-model").first
     model.wait_for()
-    model.get_by_label("Rewrite this fact to").fill(ANSWER)
+    model.get_by_label("New answer").fill(ANSWER)
     model.get_by_role("button", name="Rewrite", exact=True).click()
+    model.locator("summary", has_text="All facts").click()
     model.get_by_text("✗ changed").first.wait_for()
     page.add_style_tag(content=SHORTER)
     page.mouse.move(0, 0)  # or the row under it is shaded

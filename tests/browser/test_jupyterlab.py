@@ -214,7 +214,7 @@ READ = {  # where a figure's read-out is, and what the package computes for it
         scale,
     ),
     "live-model": (
-        ".mygpt-likeliest li, .mygpt-part:first-child > p:nth-child(-n + 2)",
+        ".mygpt-likeliest li, .mygpt-chosen > p:nth-child(-n + 2)",
         live_model,
     ),
 }
@@ -304,13 +304,16 @@ def move_scale(figure):
 
 
 def move_live_model(figure):
-    click(figure, "canvas", 7.5 / 23, 0.2)
+    click(figure, "canvas", 0.5 / 23)
     figure.get_by_role("combobox", name="Prompt").fill("fun kin don")
     figure.get_by_role("button", name="Switch off", exact=True).click()
-    off = {"kind": "scale", "layer": 1, "neuron": 7, "factor": 0.0}
+    fun = live(prompt="fun")
+    strongest = int(abs(fun._read("fun", [])[1][1][fun.token]).argmax())
+    off = {"kind": "scale", "layer": 1, "neuron": strongest, "factor": 0.0}
     rewrite = SET["live-model"]["edits"]
     edits = [*rewrite, off, off | {"factor": 1.0}]
-    return "Enter", {"prompt": "fun kin don", "token": 3, "neuron": 7, "edits": edits}
+    traits = {"prompt": "fun kin don", "token": 3, "neuron": strongest}
+    return "Enter", traits | {"edits": edits}
 
 
 MOVE = {  # by mouse; then a key, without another click, and what both lead to

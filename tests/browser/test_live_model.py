@@ -5,7 +5,6 @@ import pytest
 from helpers.live_models import (
     FACTS,
     LENGTH,
-    NEURONS,
     PROMPT,
     WORDS,
     arrays,
@@ -52,7 +51,17 @@ def press(root, name):
     root.get_by_role("button", name=name, exact=True).click()
 
 
+def unfold(root, name="Look inside"):
+    """Open a fold, unless it is open."""
+    title = root.page.locator("summary", has_text=name)
+    fold = root.locator("details").filter(has=title)
+    if fold.get_attribute("open") is None:
+        fold.locator("summary").click()
+    return fold
+
+
 def silence(root):
+    unfold(root)
     root.get_by_role("button", name="Switch off the 5").click()
 
 
@@ -78,6 +87,7 @@ def expected(python):
 
 
 def promoted(root):
+    unfold(root)
     table = root.get_by_role("table").filter(has_text="Promoted words")
     return [
         tuple(text.split("\t")) for text in table.locator("tbody tr").all_inner_texts()
@@ -86,6 +96,8 @@ def promoted(root):
 
 def facts(root):
     """For each fact: prompt, right answer, the model's, its probability, the mark."""
+    if root.locator("details").count():
+        unfold(root, "All facts")
     parts = (".mygpt-asked", ".mygpt-right bdi", ".mygpt-said bdi")
     parts += (".mygpt-said .mygpt-number", ".mygpt-sign")
     columns = [root.locator(f".mygpt-fact {part}").all_inner_texts() for part in parts]
@@ -93,11 +105,20 @@ def facts(root):
 
 
 def choose(root, neuron):
-    handle = root.get_by_role("slider", name="Neuron", exact=True)
-    handle.focus()
-    for key in ("Home", *["ArrowRight"] * neuron):
-        root.page.keyboard.press(key)
-    return handle
+    unfold(root)
+    found = root.get_by_role("spinbutton", name="Neuron", exact=True)
+    found.fill(str(neuron))
+    return found
+
+
+def card(root):
+    """What is said of the chosen neuron."""
+    unfold(root)
+    return root.locator(".mygpt-chosen").inner_text()
+
+
+def happened(root):
+    return root.locator(".mygpt-happened").inner_text()
 
 
 def test_the_page_agrees_with_python(explorer):
@@ -150,8 +171,13 @@ def test_a_prompt_is_typed_and_completed_with_the_keyboard(explorer):
     assert options.count() == 0
     assert prompt.input_value() == "lemba don "
     assert likeliest(root) == expected(python)
-    rows = root.locator(".mygpt-rows > span")
-    assert rows.all_inner_texts() == [".", "lemba", "don"]
+    unfold(root)
+    tokens = root.get_by_label("Token", exact=True).locator("option")
+    assert [one.split()[1] for one in tokens.all_inner_texts()] == [
+        "\u2068.\u2069",
+        "\u2068lemba\u2069",
+        "\u2068don\u2069",
+    ]
     assert root.get_by_label("Token", exact=True).input_value() == "2"
     root.page.watch.check()
 
@@ -176,13 +202,13 @@ def test_a_bad_prompt_is_explained_and_the_last_good_one_stays(explorer):
     assert "“paris” and “rome” are not among the 31 words." in text
     assert f"The prediction is for “{PROMPT}”." in text
     title = root.locator(".mygpt-next .mygpt-title")
-    assert title.inner_text() == f"Next word after {PROMPT}, the last whole prompt"
+    assert title.inner_text() == f"Next word after {PROMPT}"
     field(root).fill("fun " * LENGTH)
     assert f"A prompt has at most {LENGTH - 1} words." in root.inner_text()
     assert likeliest(root) == expected(live())
     field(root).fill("fun")
     assert "at most" not in root.inner_text()
-    assert title.inner_text() == "Next word after fun"
+    assert title.inner_text() == "Next word"
     assert likeliest(root) == expected(live(prompt="fun"))
     field(root).fill("<b>fun</b>")
     assert "“<b>fun</b>” is not among" in root.inner_text()
@@ -194,20 +220,34 @@ def coefficients(python, edits=()):
     return python._read(python.prompt, edits)[1][1].numpy()
 
 
-def test_a_cell_shows_its_neuron(explorer):
-    python = live()
-    root = explorer()
+def tile(root, rank):
+    """The middle of the tile of the neuron with a rank, counted from 0."""
+    unfold(root)
     canvas = root.locator("canvas")
     canvas.scroll_into_view_if_needed()
     box = canvas.bounding_box()
-    row, neuron = 2, 13
-    x = box["x"] + (neuron + 0.5) / NEURONS * box["width"]
-    root.page.mouse.click(x, box["y"] + (row + 0.5) / 4 * box["height"])
-    here = coefficients(python)[row, neuron]
-    shown = root.locator(".mygpt-part").first.inner_text()
-    assert "Neuron 13" in shown
+    columns = canvas.evaluate("one => one.width")
+    size = box["width"] / columns
+    assert size >= 24
+    row, column = divmod(rank, columns)
+    return box["x"] + (column + 0.5) * size, box["y"] + (row + 0.5) * size
+
+
+def test_a_tile_shows_its_neuron_the_strongest_first(explorer):
+    python = live()
+    root = explorer()
+    unfold(root)
+    root.get_by_label("Token", exact=True).select_option("2")
+    row = coefficients(python)[2]
+    neuron = int(np.argsort(-abs(row), kind="stable")[4])
+    canvas = root.locator("canvas")
+    root.page.mouse.click(*tile(root, 4))
+    here = row[neuron]
+    shown = card(root)
+    assert f"Neuron {neuron}" in shown
     assert f"Coefficient at dofu {fixed(here)}" in shown
-    assert root.get_by_label("Token", exact=True).input_value() == "2"
+    number = root.get_by_role("spinbutton", name="Neuron", exact=True)
+    assert number.input_value() == str(neuron)
     scores = promotion(python.model, values(python.model, 1)[neuron]).numpy()
     best = np.argsort(-scores)[:6]
     assert promoted(root) == [(WORDS[i], fixed(scores[i])) for i in best]
@@ -215,13 +255,60 @@ def test_a_cell_shows_its_neuron(explorer):
     assert table.locator("tbody tr").all_inner_texts() == [
         f"{text}\t{fixed(number)}" for text, number in triggers()[1][neuron]
     ]
-    root.page.mouse.move(x, box["y"] + 0.5 / 4 * box["height"])
     hint = root.locator(".mygpt-tooltip").inner_text().split("\n")
-    first = coefficients(python)[0, neuron]
-    assert hint == ["Neuron 13", ".", fixed(first)]
-    assert f"Neuron 13 of layer 1 at token 2, “dofu”: coefficient {fixed(here)}" in (
-        canvas.get_attribute("aria-label")
+    assert hint == [f"Neuron {neuron}", "dofu", fixed(here)]
+    chosen = f"Neuron {neuron} of layer 1 at token 2, “dofu”: coefficient {fixed(here)}"
+    assert chosen in canvas.get_attribute("aria-label")
+    press(root, "Next strongest")
+    after = int(np.argsort(-abs(row), kind="stable")[5])
+    assert f"Neuron {after}" in card(root)
+
+
+def test_a_neuron_is_found_by_its_number_and_by_what_it_writes(explorer):
+    python = live()
+    root = explorer()
+    number = choose(root, 7)
+    assert "Neuron 7" in card(root)
+    number.fill("23")
+    assert number.get_attribute("aria-invalid") == "true"
+    assert "Neuron 7" in card(root)
+    number.blur()
+    assert number.input_value() == "7"
+    written = values(python.model, 1).numpy()
+    likeness = written @ written[7] / np.linalg.norm(written, axis=1)
+    alike = root.get_by_role("group", name="Nearest by what they write")
+    expected = [str(n) for n in np.argsort(-likeness)[1:5]]
+    assert alike.get_by_role("button").all_inner_texts() == expected
+    alike.get_by_role("button").first.click()
+    assert f"Neuron {expected[0]}" in card(root)
+    assert root.page.evaluate("window.model.get('neuron')") == int(expected[0])
+    root.page.watch.check()
+
+
+def test_the_stages_of_the_block_add_up_to_the_score(explorer):
+    root = explorer()
+    unfold(root)
+    stages = root.get_by_role("radiogroup", name="Stage of the layer")
+    names = ["Stream", "Heads", "Stream", "Network", "Stream"]
+    shown = [one.inner_text().split("\n") for one in stages.locator("label").all()]
+    assert [name for name, _ in shown] == names
+    stream, heads, middle, network, after = [
+        float(text.replace("−", "-")) for _, text in shown
+    ]
+    assert abs(stream + heads - middle) < 0.02
+    assert abs(middle + network - after) < 0.02
+    stages.get_by_role("radio").nth(4).check()
+    listed = root.locator(".mygpt-heads:visible li:visible")
+    assert [tuple(text.split("\n")) for text in listed.all_inner_texts()] == (
+        expected(live())[:5]  # the last layer's stream is what the model reads
     )
+    stages.get_by_role("radio").nth(1).check()
+    added = [text.split("\n") for text in listed.all_inner_texts()]
+    assert sorted(name for name, _ in added) == [f"Head {n}" for n in range(5)]
+    assert root.get_by_role("button", name="Switch off the 5").count() == 0
+    root.get_by_role("checkbox", name="Heads of layer 1").uncheck()
+    assert {text.split("\n")[1] for text in listed.all_inner_texts()} == {"0.00"}
+    root.page.watch.check()
 
 
 def test_neurons_contributions_to_the_likeliest_word_are_shown(explorer):
@@ -233,17 +320,18 @@ def test_neurons_contributions_to_the_likeliest_word_are_shown(explorer):
     answered = make_prompts([ids], [WORDS.index(word)])
     amounts = contributions(python.model, answered, 1)[0].numpy()
     order = np.argsort(-amounts)
+    unfold(root)
     assert root.locator(".mygpt-strong-one").all_inner_texts() == [
         f"Neuron {n}\n{fixed(hidden[n])}\n+{fixed(amounts[n], 2)}" for n in order[:5]
     ]
     choose(root, order[-1])
-    text = root.locator(".mygpt-part").first.inner_text()
+    text = card(root)
     assert (
         f"adds {fixed(amounts[order[-1]], 2)} to the score of {word}: rank 23 of 23"
         in text
     )
     root.locator(".mygpt-strong-one").nth(2).click()
-    assert f"Neuron {order[2]}" in root.locator(".mygpt-part .mygpt-title").inner_text()
+    assert f"Neuron {order[2]}" in card(root)
 
 
 def test_edits_change_the_prediction_as_in_python_and_are_undone(explorer):
@@ -258,7 +346,7 @@ def test_edits_change_the_prediction_as_in_python_and_are_undone(explorer):
     press(root, "Switch off")
     python.edits = [one | {"factor": 0.0}]
     assert likeliest(root) == expected(python) != trained
-    text = root.locator(".mygpt-part").first.inner_text()
+    text = card(root)
     own = coefficients(live())[-1, 7]
     assert f"0.000, {fixed(own)} before the edit" in text
     press(root, "Double")
@@ -275,6 +363,7 @@ def test_edits_change_the_prediction_as_in_python_and_are_undone(explorer):
     assert promoted(root)[0][0] == word
     python.edits = [{"kind": "value", "layer": 1, "neuron": 7, "word": word}]
     assert likeliest(root) == expected(python)
+    unfold(root, "Edits")
     edits = root.locator(".mygpt-edits li").all_inner_texts()
     assert edits == [
         "Neuron 7 of layer 1 switched off.",
@@ -282,17 +371,19 @@ def test_edits_change_the_prediction_as_in_python_and_are_undone(explorer):
         "Neuron 7 of layer 1 back at its own strength.",
         f"Neuron 7 of layer 1 pointed at “{word}”.",
     ]
+    assert f"Neuron 7 of layer 1 pointed at “{word}”: “" in happened(root)
     press(root, "Undo")
     assert promoted(root)[0][0] != word
     assert likeliest(root) == trained
     assert len(root.locator(".mygpt-edits li").all_inner_texts()) == 3
     press(root, "Reset")
-    assert "No edits: this is the model as it was trained." in root.inner_text()
+    assert "This is the model as it was trained." in happened(root)
     root.page.watch.check()
 
 
 def test_the_strongest_are_switched_off_together(explorer):
     root = explorer()
+    unfold(root)
     strongest = [
         int(text.split("\n")[0].split()[1])
         for text in root.locator(".mygpt-strong-one").all_inner_texts()
@@ -304,18 +395,21 @@ def test_the_strongest_are_switched_off_together(explorer):
     )
     assert likeliest(root) == expected(python)
     untouched = root.locator(".mygpt-before").inner_text()
-    assert untouched == f"Without the edits: {best} {expected(live())[0][1]}."
+    assert untouched == f"As trained: {best} {expected(live())[0][1]}"
+    said = root.locator(".mygpt-answer").first.inner_text()
+    assert said.startswith("The model says " + " ".join(likeliest(root)[0]))
 
 
 def test_a_rewritten_fact_is_answered_and_the_panel_says_what_changed(explorer):
     root = explorer()
+    unfold(root, "All facts")
     root.locator(".mygpt-fact").nth(2).click()
     assert field(root).input_value() == "kiki . dolem ban"
     assert [
         fact.get_attribute("aria-current") for fact in root.locator(".mygpt-fact").all()
     ] == ["false", "false", "true", "false"]
     trained = facts(root)
-    field(root, "Rewrite this fact to").fill("fufu")
+    field(root, "New answer").fill("fufu")
     press(root, "Rewrite")
     python = live(
         prompt="kiki. dolem ban",
@@ -330,10 +424,11 @@ def test_a_rewritten_fact_is_answered_and_the_panel_says_what_changed(explorer):
         assert after[4].startswith("✓" if word == right else "✗")
         assert ("changed" in after[4]) == (word != before[2])
     assert "changed" in facts(root)[2][4]
-    effect = root.locator(".mygpt-effect").inner_text()
-    assert "“kiki . dolem ban” rewritten to “fufu”: “fufu” 0." in effect
-    assert f"takes the place of “{trained[2][2]}”" in effect
-    assert effect.split(": ")[1] in root.locator("canvas").get_attribute("aria-label")
+    effect = happened(root)
+    assert "One matrix of the feed-forward network is changed: “" in effect
+    assert "and the model says “fufu”." in effect
+    unfold(root)
+    assert effect in root.locator("canvas").get_attribute("aria-label")
     root.page.watch.check()
 
 
@@ -345,6 +440,8 @@ NETWORK = {"kind": "part", "layer": 1, "part": "network", "factor": 0.0}
 def test_parts_are_switched_off_and_on_again(explorer, form):
     made, python = live(form=form), live()
     root = explorer(made)
+    if form == "whole":
+        unfold(root)
     trained = facts(root)
     for name, edit in {"Heads of layer 1": HEADS, "Network 1": NETWORK}.items():
         switch = root.get_by_role("checkbox", name=name)
@@ -353,7 +450,7 @@ def test_parts_are_switched_off_and_on_again(explorer, form):
         python.edits = [edit]
         assert likeliest(root) == expected(python)
         assert "changed" in "".join(fact[4] for fact in facts(root))
-        assert root.locator(".mygpt-before").inner_text().startswith("Without the edit")
+        assert root.locator(".mygpt-before").inner_text().startswith("As trained: ")
         switch.check()
         python.edits = []
         assert likeliest(root) == expected(python)
@@ -380,10 +477,12 @@ def test_the_small_form_shows_no_neurons_and_takes_no_links(explorer):
 
 def test_a_fact_is_not_rewritten_in_a_network_that_is_off(explorer):
     root = explorer()
+    unfold(root)
     root.get_by_role("checkbox", name="Network 1").uncheck()
-    field(root, "Rewrite this fact to").fill("fufu")
+    field(root, "New answer").fill("fufu")
     press(root, "Rewrite")
-    assert "Network 1 is off: switch it on" in root.locator(".mygpt-note").inner_text()
+    assert "Network 1 is off: switch it on" in happened(root)
+    unfold(root, "Edits")
     assert root.locator(".mygpt-edits li").all_inner_texts() == [
         "Network 1 switched off."
     ]
@@ -392,40 +491,47 @@ def test_a_fact_is_not_rewritten_in_a_network_that_is_off(explorer):
 
 def test_without_a_second_moment_no_fact_can_be_rewritten(explorer):
     root = explorer(live(second_moment=None))
-    assert field(root, "Rewrite this fact to").count() == 0
+    unfold(root)
+    assert field(root, "New answer").count() == 0
     assert field(root, "Point its value at").count() == 1
 
 
 def test_a_layer_is_chosen_where_several_have_memories(explorer):
     made = live(arrays(alone=()), second_moment=None)
     root = explorer(made)
+    unfold(root)
     assert root.get_by_role("table").filter(has_text="Triggers").count() == 1
     press(root, "Layer 0")
     assert not root.get_by_role("table").filter(has_text="Triggers").is_visible()
-    text = root.locator(".mygpt-part").first.inner_text()
+    text = card(root)
     here = made._read(PROMPT, [])[1][0][3, made.neuron]
     assert f"Neuron {made.neuron} of layer 0" in text
     assert f"Coefficient at kin {fixed(here)}" in text
     assert "it directly adds" in text
     silence(root)
-    assert "of layer 0 switched off" in root.locator(".mygpt-edits").inner_text()
+    assert "of layer 0 switched off" in happened(root)
 
 
 def test_a_link_brings_the_same_state_to_another_page(explorer, open_page):
     root = explorer()
     root.page.context.grant_permissions(["clipboard-read", "clipboard-write"])
     field(root).fill("fun. don")
+    unfold(root)
     root.get_by_label("Token", exact=True).select_option("1")
     choose(root, 9)
     press(root, "Switch off")
-    field(root, "Rewrite this fact to").fill("baba")
+    field(root, "New answer").fill("baba")
     press(root, "Rewrite")
+    unfold(root, "Edits")
     press(root, "Copy link")
     root.get_by_text("The link is copied.").first.wait_for()
     link = root.page.evaluate("navigator.clipboard.readText()")
     assert root.page.url == link
     other = open_page(link).locator(".mygpt-live-model")
     other.wait_for()
+    inside = other.locator("details", has_text="Look inside")
+    assert inside.get_attribute("open") is not None  # the link's neuron is in it
+    unfold(other, "Edits")
     for read in (
         likeliest,
         facts,
@@ -438,6 +544,7 @@ def test_a_link_brings_the_same_state_to_another_page(explorer, open_page):
     assert likeliest(other)[0][0] == "baba"
     assert field(other).input_value() == "fun . don"
     press(root, "Reset")
+    assert root.locator(".mygpt-edits li").count() == 0
     root.page.evaluate("location.hash = ''")
     root.page.evaluate("hash => { location.hash = hash; }", link[link.index("#") :])
     root.get_by_text("Neuron 9 of layer 1 switched off.").wait_for()
@@ -482,11 +589,12 @@ def test_traits_that_change_from_elsewhere_move_the_figure(explorer):
     move(prompt="fun")
     assert field(root).input_value() == "fun"
     assert likeliest(root) == expected(python)
+    unfold(root)
     assert root.get_by_label("Token", exact=True).input_value() == "1"
     move(edits=[{"kind": "rewrite", "prompt": "fun", "word": "ban"}], neuron=3, token=0)
     assert likeliest(root) == expected(python)
     here = coefficients(python, python.edits)[0, 3]
-    text = root.locator(".mygpt-part").first.inner_text()
+    text = card(root)
     assert f"Coefficient at . {fixed(here)}" in text
     assert root.page.evaluate("model.get('prompt')") == "fun"
     choose(root, 8)
@@ -500,7 +608,12 @@ def test_traits_that_change_from_elsewhere_move_the_figure(explorer):
 def test_everything_works_with_the_keyboard_alone(explorer):
     root = explorer()
     names, keyboard = [], root.page.keyboard
-    for _ in range(40):
+    for fold in root.locator("summary").all():
+        fold.focus()
+        keyboard.press("Enter")
+    field(root).focus()
+    keyboard.press("Shift+Tab")
+    for _ in range(60):
         keyboard.press("Tab")
         name = root.evaluate(
             """root => {
@@ -515,21 +628,28 @@ def test_everything_works_with_the_keyboard_alone(explorer):
             break
         names.append(name)
     assert name is None  # Tab leads out again
-    wanted = ["Prompt", "Heads of layer 0", "Heads of layer 1", "Network 1"]
-    wanted += ["Neuron", "Token", "Previous strongest", "Next strongest"]
-    assert names[:8] == wanted
-    for one in ("Switch off", "Double", "Point its value at", "Rewrite this fact to"):
+    assert names[0] == "Prompt"
+    assert names[1].startswith("Switch off what holds")
+    assert names[2:5] == ["Undo", "New answer", "Rewrite"]
+    for one in (
+        "Heads of layer 0",
+        "Heads of layer 1",
+        "Network 1",
+        "Network",
+        "Token",
+    ):
         assert one in names
-    for one in ("Undo", "Reset", "Copy link"):
+    for one in ("Neuron", "Next strongest", "Switch off", "Double", "Reset"):
         assert one in names
-    assert sum(name.startswith("Neuron ") for name in names) == 5
+    assert {"Point its value at", "Copy link"} < set(names)
+    assert sum(name.startswith("Neuron ") for name in names) == 5 + 4
     choose(root, 4)
     root.get_by_role("button", name="Switch off", exact=True).focus()
     keyboard.press("Enter")
     assert "Neuron 4 of layer 1 switched off." in root.inner_text()
     root.get_by_role("button", name="Undo", exact=True).focus()
     keyboard.press("Space")
-    assert "No edits" in root.inner_text()
+    assert "as it was trained" in happened(root)
     root.get_by_role("button", name="Next strongest").focus()
     keyboard.press("Enter")
     root.page.watch.check()
@@ -538,8 +658,8 @@ def test_everything_works_with_the_keyboard_alone(explorer):
 def test_the_status_is_spoken(explorer):
     root = explorer()
     status = root.get_by_role("status")
-    choose(root, 4)
-    status.get_by_text("Neuron 4 of layer 1 at token 3").wait_for(state="attached")
+    choose(root, 5)
+    status.get_by_text("Neuron 5 of layer 1 at token 3").wait_for(state="attached")
     silence(root)
     status.get_by_text("of layer 1 switched off: “").wait_for(state="attached")
     field(root).fill("fun")
@@ -559,29 +679,14 @@ def test_what_was_spoken_is_taken_away_later(explorer):
     assert status.text_content() == ""
 
 
-def test_a_touch_chooses_cells_and_nothing_overflows(explorer):
-    root = explorer(width=390)
-    session = root.page.context.new_cdp_session(root.page)
-    session.send(
-        "Emulation.setTouchEmulationEnabled", {"enabled": True, "maxTouchPoints": 1}
-    )
-    canvas = root.locator("canvas")
-    canvas.scroll_into_view_if_needed()
-    box = canvas.bounding_box()
-
-    def touch(kind, *points):
-        places = [
-            {"x": box["x"] + x * box["width"], "y": box["y"] + y * box["height"]}
-            for x, y in points
-        ]
-        session.send("Input.dispatchTouchEvent", {"type": kind, "touchPoints": places})
-
-    touch("touchStart", (0.1, 0.1))
-    for share in (0.3, 0.6, 0.97):
-        touch("touchMove", (share, 0.1))
-    touch("touchEnd")
-    assert "Neuron 22" in root.locator(".mygpt-part").first.inner_text()
-    assert root.get_by_label("Token", exact=True).input_value() == "0"
+def test_a_finger_chooses_a_tile_and_nothing_overflows(explorer):
+    root = explorer(width=390, touch=True)
+    x, y = tile(root, 17)
+    row = coefficients(live())[3]
+    root.page.touchscreen.tap(x, y)
+    assert f"Neuron {np.argsort(-abs(row), kind='stable')[17]}" in card(root)
+    for name in ("All facts", "Edits"):
+        unfold(root, name)
     assert root.page.evaluate("document.documentElement.scrollWidth") == 390
     over = root.evaluate(
         """root => [...root.querySelectorAll("*")].filter((one) =>
@@ -597,7 +702,7 @@ def test_a_touch_chooses_cells_and_nothing_overflows(explorer):
 def test_text_stands_out_in_both_themes(explorer, theme):
     root = explorer(theme=theme)
     silence(root)
-    field(root, "Rewrite this fact to").fill("fufu")
+    field(root, "New answer").fill("fufu")
     press(root, "Rewrite")
     field(root).fill("fun ")
     root.page.keyboard.press("ArrowDown")
@@ -648,10 +753,6 @@ def test_a_print_states_the_setting_in_words(explorer):
     assert setting.is_visible()
     assert f"After “{PROMPT}” the likeliest word is" in setting.inner_text()
     assert "switched off" in setting.inner_text()
-
-
-def happened(root):
-    return root.locator(".mygpt-happened").inner_text()
 
 
 def test_the_cover_switches_off_the_fewest_neurons_that_change_the_answer(explorer):

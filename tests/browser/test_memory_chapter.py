@@ -14,6 +14,7 @@ from mygpt.world.corpus import World
 MEMORY, REWRITING = "chapters/10_memory.html", "chapters/11_rewriting.html"
 FIRST_LOAD_LIMIT = 1_000_000  # bytes, gzipped
 PROMPT = "the capital of france is"
+STORY = "mia lamp . leo drum . mia"
 LONGEST = 32  # positions
 
 
@@ -82,8 +83,24 @@ def best(root):
     return word, float(chance)
 
 
+def unfold(root, name):
+    """Open a fold, unless it is open."""
+    title = root.page.locator("summary", has_text=name)
+    fold = root.locator("details").filter(has=title)
+    if fold.get_attribute("open") is None:
+        fold.locator("summary").click()
+
+
+def added(root):
+    """What the heads and the network add to the answer, as the drawn block says."""
+    texts = root.locator("label.mygpt-stage .mygpt-number").all_inner_texts()
+    return [float(texts[n].replace("−", "-")) for n in (1, 3)]
+
+
 def panel(root):
     """For each fact in the panel: what is asked, and what the model says."""
+    if root.locator("details").count():
+        unfold(root, "All facts")
     asked = root.locator(".mygpt-fact .mygpt-asked").all_inner_texts()
     said = root.locator(".mygpt-fact .mygpt-said bdi").all_inner_texts()
     return dict(zip(asked, said, strict=True))
@@ -98,6 +115,17 @@ def test_the_whole_story_of_france(chapter, file_url):
     assert list(trained.values()) == right
     assert {"paris", "french", "rome", "lamp"} < set(right)
 
+    press(root, "Switch off what holds “paris”")
+    assert best(root)[0] != "paris"
+    assert "The 6 of 256 neurons" in root.locator(".mygpt-happened").inner_text()
+    press(root, "Undo")
+    unfold(root, "Look inside")
+    heads, network = added(root)
+    assert abs(heads) < 0.02 * network
+    root.get_by_role("combobox", name="Prompt").fill(STORY)
+    heads, network = added(root)
+    assert network < 0.2 * heads
+    root.get_by_role("combobox", name="Prompt").fill(PROMPT)
     press(root, "Switch off the 5 that add most to “paris”")
     word, chance = best(root)
     assert word == "paris"  # the answer just survives
@@ -109,7 +137,7 @@ def test_the_whole_story_of_france(chapter, file_url):
     assert best(root)[0] == "paris"
     assert panel(root) == trained
 
-    root.get_by_role("combobox", name="Rewrite this fact to").fill("rome")
+    root.get_by_role("combobox", name="New answer").fill("rome")
     press(root, "Rewrite")
     assert best(root)[0] == "rome"
     rewritten = {"the capital of france is", "france is governed from"}
@@ -119,6 +147,7 @@ def test_the_whole_story_of_france(chapter, file_url):
     field = root.get_by_role("combobox", name="Prompt")
     field.fill("the capital of germany is")
     assert best(root)[0] == "rome"  # as the chapter says: they share neurons
+    unfold(root, "Edits")
     press(root, "Reset")
     assert best(root)[0] == "berlin"
     assert panel(root) == trained

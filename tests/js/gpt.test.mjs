@@ -2,7 +2,18 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 
 import { forward, halfFloats, loadModel, probabilities } from "../../mygpt/explorers/live_model/gpt.mjs";
-import { cholesky, contributions, rewrite, solveCholesky } from "../../mygpt/explorers/live_model/writing.mjs";
+import { stageAmounts } from "../../mygpt/explorers/live_model/stages.mjs";
+import { tiling } from "../../mygpt/explorers/live_model/tiles.mjs";
+import {
+  addedBy,
+  cholesky,
+  contributions,
+  headContributions,
+  nearest,
+  readOut,
+  rewrite,
+  solveCholesky,
+} from "../../mygpt/explorers/live_model/writing.mjs";
 
 const halves = (...bits) => {
   const view = new DataView(new ArrayBuffer(2 * bits.length));
@@ -93,4 +104,54 @@ test("a network that is off adds nothing to any word", () => {
   const off = [{ network: 0 }];
   const pass = { stds: ids, hidden: [Float64Array.from([1, 2, 3, 4, 5, 6, 7, 8, 9])] };
   assert.deepEqual([...contributions(model, pass, 0, 0, off)], [0, 0, 0]);
+});
+
+/** The tiny model with no weight's matrix empty. */
+function mixed() {
+  const parts = ["Q", "K", "V", "O"].map((name, i) => [`blocks.0.mha.W_${name}.weight`, [1, i - 1, 2, -1]]);
+  return tiny({
+    "token.embedding.weight": [1, 0, 0, 1, -1, 2, 2, 1, 0, -1],
+    "position.weight": [0, 1, 1, 0, 1, -1],
+    ...Object.fromEntries(parts),
+    "blocks.0.ln1.weight": [1, 2],
+    "blocks.0.ln2.weight": [2, 1],
+    "blocks.0.mlp.fc1.weight": [1, -1, 2, 1, 0, 1],
+    "blocks.0.mlp.fc2.weight": [1, 2, 0, -1, 1, 1],
+    "ln_f.weight": [1, 2],
+    "ln_f.bias": [0, 1],
+  });
+}
+
+test("what the stages of a layer add is what its heads and neurons add, and ends in the scores", () => {
+  const model = mixed();
+  const pass = forward(model, [1, 3, 2]);
+  const state = { gpt: model, now: { pass, best: "e" }, places: new Map([["e", 4]]), get: () => 0 };
+  const [input, heads, middle, network, output] = stageAmounts(state);
+  const sum = (numbers) => numbers.reduce((total, one) => total + one, 0);
+  near(headContributions(model, pass, 0, 4), [heads], 1e-12);
+  near([sum(contributions(model, pass, 0, 4))], [network], 1e-12);
+  near([input + heads, middle + network], [middle, output], 1e-12);
+  assert.ok([input, heads, network].every((one) => Math.abs(one) > 0.01));
+  near([addedBy(model, pass.steps[0][2], 4, pass.stds[2])], [output], 1e-12);
+  near(readOut(model, pass.steps[0][2]), probabilities(pass.logits), 1e-12);
+  near(pass.steps[0][2], pass.stream.slice(-2), 0);
+  const edits = [{ scale: null, values: new Map(), additions: [], heads: 1, network: 0 }];
+  const [, after, last] = forward(model, [1, 3, 2], { edits }).steps[0];
+  near(last, after, 0); // a network that is off
+});
+
+test("neurons are near when they write in nearly the same direction", () => {
+  const model = tiny({ "blocks.0.mlp.fc2.weight": [1, -1, 2, 1, 0, 1] }); // (1, 1), (−1, 0), (2, 1)
+  assert.deepEqual(nearest(model, 0, 0, 2), [2, 1]);
+  assert.deepEqual(nearest(model, 0, 1, 9), [0, 2]);
+});
+
+test("a tile is large enough for a mouse at the desk and for a finger on a phone", () => {
+  assert.deepEqual(tiling(256, 652, false), { columns: 27, rows: 10, side: 652 / 27, shown: 256, whole: true });
+  const phone = tiling(256, 342, false);
+  assert.deepEqual([phone.columns, phone.rows, phone.shown, phone.whole], [12, 6, 72, false]);
+  assert.ok(phone.side >= 28);
+  assert.deepEqual(tiling(256, 342, true), { ...phone, rows: 22, shown: 256, whole: true });
+  assert.deepEqual(tiling(23, 652, false), { columns: 23, rows: 1, side: 652 / 23, shown: 23, whole: true });
+  assert.equal(tiling(1, 652, false).side, 40);
 });

@@ -221,7 +221,7 @@ test("a draft is a prompt, or else the message says what is wrong with it", () =
     good: true,
     wrong: false,
     long: false,
-    message: "4 words are known; ↓ lists the likeliest next.",
+    message: "It knows 4 words; ↓ lists the likeliest.",
   });
   assert.match(read("in ro").message, /^“ro…” is not a whole word yet/);
   assert.ok(!read("in ro").good && !read("in ro").wrong);
@@ -293,6 +293,9 @@ test("an edit is told for its prompt, and said to stay on at another", () => {
   const here = "on. Here “rome” falls from 1.000 to 0.250, and the model says “oslo”.";
   assert.equal(happened(state), `The edit for “a” stays ${here}`);
   traits.edits = [silent, silent];
+  const told = "Neurons 3, 5 of layer 1 switched off: “rome” falls from 1.000 to 0.250, and the model says “oslo”.";
+  assert.equal(happened(state), told); // for no prompt in particular
+  state.sought.set(JSON.stringify(traits.edits), { prompt: "a", stays: 20 });
   assert.equal(happened(state), `The 2 edits stay ${here}`);
 });
 

@@ -1,4 +1,4 @@
-// The form for the book's cover: what an answer hangs on is switched off, or the answer rewritten.
+// What is done at one press: what an answer hangs on is switched off, or the answer rewritten.
 
 import { button } from "../kit/controls.mjs";
 import { html } from "../kit/elements.mjs";

@@ -1,6 +1,6 @@
 // The edits, and what they do to the facts.
 
-import { button, control, tick } from "../kit/controls.mjs";
+import { button, control, folded, tick } from "../kit/controls.mjs";
 import { html } from "../kit/elements.mjs";
 import { fixed } from "../kit/geometry.mjs";
 import { switchPart, typePrompt } from "./state.mjs";
@@ -25,42 +25,36 @@ export function partsView(state) {
   return { node, draw };
 }
 
-/** The edits, with `copy` a button that copies a link to them.
- * @type {(state: LiveModel.State, copy?: () => void) => { node: HTMLElement; draw(): void; drawEffect(): void; drawNote(): void }} */
+/** A fold with what there is to say of its parts beside its title.
+ * @type {(title: string, news: Node, ...parts: Node[]) => HTMLDetailsElement} */
+function foldWith(title, news, ...parts) {
+  const fold = folded(title, ...parts);
+  fold.firstElementChild?.append(" ", news);
+  return fold;
+}
+
+/** The edits in a fold, with `copy` a button that copies a link to them.
+ * @type {(state: LiveModel.State, copy?: () => void) => LiveModel.NotedView} */
 export function editsView(state, copy) {
-  const undo = button("Undo", () => state.write({ edits: state.get("edits").slice(0, -1) }));
   const reset = button("Reset", () => state.write({ edits: [] }));
-  const buttons = [undo, reset, ...(copy ? [button("Copy link", copy)] : [])];
+  const buttons = [reset, ...(copy ? [button("Copy link", copy)] : [])];
   const list = html("ol", { class: "mygpt-edits" });
-  const effect = html("p", { class: "mygpt-effect" });
   const note = html("p", { class: "mygpt-note" });
-  const node = html(
-    "div",
-    { class: "mygpt-changes" },
-    html(
-      "div",
-      { class: "mygpt-head" },
-      html("p", { class: "mygpt-title" }, "Edits"),
-      html("div", { class: "mygpt-row" }, ...buttons.map((one) => one.node)),
-    ),
-    list,
-    effect,
-    note,
-  );
+  const news = html("span", { class: "mygpt-sum" });
+  const row = html("div", { class: "mygpt-row" }, ...buttons.map((one) => one.node));
+  const node = foldWith("Edits", news, list, row, note);
   const drawNote = () => {
     note.textContent = state.note;
   };
-  function drawEffect() {
-    effect.textContent = `${state.get("edits").length ? "Last edit. " : ""}${state.effect}`;
-  }
   function draw() {
     const edits = state.get("edits");
+    news.textContent = edits.length ? String(edits.length) : "none";
     list.replaceChildren(...edits.map((one) => html("li", {}, editInWords(one), ".")));
     list.hidden = edits.length === 0;
-    for (const one of [undo, reset]) one.able(edits.length > 0);
+    reset.able(edits.length > 0);
     drawNote();
   }
-  return { node, draw, drawEffect, drawNote };
+  return { node, draw, drawNote };
 }
 
 /** A fact: its prompt and right answer, what the model says, and a sign.
@@ -88,31 +82,29 @@ function factRow(state, [text, right], i) {
   return { node, draw, drawPrompt };
 }
 
-/** @type {(state: LiveModel.State) => { node: HTMLElement; draw(): void; drawPrompt(): void }} */
+/** The facts: in the whole form in a fold.
+ * @type {(state: LiveModel.State) => { node: HTMLElement; draw(): void; drawPrompt(): void }} */
 export function factsView(state) {
   const rows = state.facts.map((fact, i) => factRow(state, fact, i));
-  const sum = html("p", { class: "mygpt-number mygpt-sum" });
+  const form = state.get("form");
+  const sum = html("span", { class: "mygpt-number mygpt-sum" });
   const heads = ["Prompt", "Right", "The model says", ""].map((text) => html("span", {}, text));
-  const node = html(
-    "div",
-    { class: "mygpt-facts" },
-    html(
-      "div",
-      { class: "mygpt-head" },
-      html("p", { class: "mygpt-title" }, state.get("form") === "cover" ? "Ask something else" : "Also asked"),
-      sum,
-    ),
+  const table = [
     html("p", { class: "mygpt-fact-head", "aria-hidden": "true" }, ...heads),
     html("ul", { class: "mygpt-fact-list" }, ...rows.map((row) => html("li", {}, row.node))),
-  );
+  ];
+  const title = html("p", { class: "mygpt-title" }, form === "cover" ? "Ask something else" : "Also asked");
+  const node =
+    form === "whole"
+      ? foldWith("All facts", sum, ...table)
+      : html("div", { class: "mygpt-facts" }, html("div", { class: "mygpt-head" }, title, sum), ...table);
   const drawPrompt = () => rows.forEach((row) => row.drawPrompt());
   function draw() {
     rows.forEach((row) => row.draw());
     const right = state.said.filter((one) => one.good).length;
     const changed = state.said.filter((one) => one.changed).length;
-    sum.textContent = `${right} of ${rows.length} right${
-      state.get("edits").length ? `, ${changed} changed by the edits` : ""
-    }`;
+    const by = form === "whole" ? "" : " by the edits"; // a fold's title has less room
+    sum.textContent = `${right} of ${rows.length} right${state.get("edits").length ? `, ${changed} changed${by}` : ""}`;
   }
   return { node, draw, drawPrompt };
 }

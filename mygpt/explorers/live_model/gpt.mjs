@@ -203,6 +203,22 @@ export function addEdits({ values, additions }, mlp, hidden, from, out, to) {
   }
 }
 
+/** The stream before the first layer: each id's embedding and position.
+ * @type {(model: LiveModel.Gpt, ids: number[]) => Float64Array} */
+function embedded({ width, vocab, embedding, position, positions }, ids) {
+  if (ids.length < 1 || ids.length > positions) {
+    throw new Error(`expected 1 to ${positions} ids, got ${ids.length}`);
+  }
+  const stream = new Float64Array(ids.length * width);
+  ids.forEach((id, row) => {
+    if (!(id >= 0 && id < vocab)) throw new Error(`expected ids from 0 to ${vocab - 1}, got ${id}`);
+    for (let i = 0; i < width; i += 1) {
+      stream[row * width + i] = embedding[id * width + i] + position[row * width + i];
+    }
+  });
+  return stream;
+}
+
 /**
  * One pass over the ids. `edits` is null or one per layer: null, or
  * { scale, values, additions, heads, network }, where scale (null or one number a neuron)
@@ -211,36 +227,37 @@ export function addEdits({ values, additions }, mlp, hidden, from, out, to) {
  *   logits: of the last position, with `all` of every position, one row each;
  *   hidden: for each layer the activations [positions, neurons] that fc2 reads, or null;
  *   own:    the same before the scale of the edits;
+ *   reads:  for each layer what its heads have read [positions, width], one head beside the other;
+ *   steps:  for each layer the stream at the last position: before it, after its heads and, where it has one, after its network;
  *   stream: the residual stream before the last norm [positions, width];
  *   stds:   what the last norm divides each position by.
  * @type {(model: LiveModel.Gpt, ids: number[], options?: { edits?: LiveModel.Edits; all?: boolean }) => LiveModel.Pass}
  */
 export function forward(model, ids, { edits = null, all = false } = {}) {
-  const { width, vocab, embedding, position } = model;
+  const { width, vocab, embedding } = model;
   const rows = ids.length;
-  if (rows < 1 || rows > model.positions) {
-    throw new Error(`expected 1 to ${model.positions} ids, got ${rows}`);
-  }
-  const stream = new Float64Array(rows * width);
-  ids.forEach((id, row) => {
-    if (!(id >= 0 && id < vocab)) throw new Error(`expected ids from 0 to ${vocab - 1}, got ${id}`);
-    for (let i = 0; i < width; i += 1) {
-      stream[row * width + i] = embedding[id * width + i] + position[row * width + i];
-    }
-  });
+  const stream = embedded(model, ids);
   const normed = new Float64Array(rows * width);
   const [q, k, v, out] = Array.from({ length: 4 }, () => new Float64Array(rows * width));
   /** @type {(Float64Array | null)[][]} */
   const [hidden, own] = [[], []];
+  /** @type {Float64Array[]} */
+  const reads = [];
+  /** @type {Float64Array[][]} */
+  const steps = model.layers.map(() => []);
+  const keepLast = (/** @type {number} */ index) => steps[index].push(stream.slice(-width));
   model.layers.forEach((layer, index) => {
+    keepLast(index);
     normInto(layer.ln, stream, rows, normed);
     linearInto(layer.q, normed, rows, q);
     linearInto(layer.k, normed, rows, k);
     linearInto(layer.v, normed, rows, v);
     const edit = edits?.[index];
     const read = edit?.heads === 0 ? new Float64Array(rows * width) : attend(q, k, v, rows, width, model.heads);
+    reads.push(read);
     linearInto(layer.o, read, rows, out);
     for (let i = 0; i < out.length; i += 1) stream[i] += out[i];
+    keepLast(index);
     hidden.push(null);
     own.push(null);
     if (!layer.mlp) return;
@@ -252,19 +269,23 @@ export function forward(model, ids, { edits = null, all = false } = {}) {
     const scale = edit?.scale;
     const fired = scale ? active.map((one, i) => one * scale[i % fc1.outs]) : active;
     hidden[index] = fired;
-    if (edit?.network === 0) return;
+    if (edit?.network === 0) {
+      keepLast(index);
+      return;
+    }
     linearInto(fc2, fired, rows, out);
     for (let row = 0; edit && row < rows; row += 1) {
       addEdits(edit, layer.mlp, fired, row * fc2.ins, out, row * width);
     }
     for (let i = 0; i < out.length; i += 1) stream[i] += out[i];
+    keepLast(index);
   });
   const stds = normInto(model.lnF, stream, rows, normed);
   const head = { outs: vocab, ins: width, weight: embedding, bias: new Float64Array(vocab) };
   const logits = all
     ? linearInto(head, normed, rows, new Float64Array(rows * vocab))
     : linearInto(head, normed.subarray((rows - 1) * width), 1, new Float64Array(vocab));
-  return { logits, hidden, own, stream, stds };
+  return { logits, hidden, own, reads, steps, stream, stds };
 }
 
 /** The network of a layer that has one.

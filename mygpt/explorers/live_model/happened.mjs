@@ -1,7 +1,8 @@
-// What is said on the cover of the last edit: what it did to the answer, then to the others.
+// What is said of the last edit: what it did to the answer, then to the others.
 
 import { fixed } from "../kit/geometry.mjs";
 import { DRAWS } from "./holders.mjs";
+import { editInWords } from "./words.mjs";
 
 const LESS_SURE = 0.1; // a fall of a probability that is worth a word
 
@@ -57,15 +58,17 @@ function answerInWords({ get, answer, now, neurons, sought }, edits) {
   /** @type {(who: string) => string} */
   const moved = (who) => movedInWords(who, before, now.shares[before.order[0]], now.best);
   const edit = edits[edits.length - 1];
+  const trial = sought.get(JSON.stringify(edits));
   if (edit.kind === "rewrite") return `One matrix of the feed-forward network is changed: ${moved(`“${before.best}”`)}`;
-  if (edit.kind === "part") {
+  if (trial && edit.kind === "part") {
     return `No small set of neurons holds “${before.best}”: the model reads it from the prompt. The attention heads of layer ${
       edit.layer
     } are off: ${moved("it")}`;
   }
-  const count = edit.kind === "scale" ? [edit.neuron].flat().length : 1;
-  const stays = sought.get(JSON.stringify(edits))?.stays || 0;
-  return neuronsInWords(count, neurons, before.best, moved("it"), stays);
+  if (trial && edit.kind === "scale") {
+    return neuronsInWords([edit.neuron].flat().length, neurons, before.best, moved("it"), trial.stays || 0);
+  }
+  return `${editInWords(edit)}: ${moved(`“${before.best}”`)}`;
 }
 
 /** What the last edit did, the same whichever way the reader came to this prompt and these edits.
@@ -79,8 +82,8 @@ export function happened(state) {
     } neurons, small units that add to the scores of words.`;
   }
   const made = edits[edits.length - 1].prompt ?? sought.get(JSON.stringify(edits))?.prompt;
-  if (made !== prompt) {
-    const which = edits.length > 1 ? `The ${edits.length} edits stay` : `The edit${made ? ` for “${made}”` : ""} stays`;
+  if (made !== undefined && made !== prompt) {
+    const which = edits.length > 1 ? `The ${edits.length} edits stay` : `The edit for “${made}” stays`;
     const share = now.shares[untouched.order[0]];
     return `${which} on. Here ${movedInWords(`“${untouched.best}”`, untouched, share, now.best)}`;
   }

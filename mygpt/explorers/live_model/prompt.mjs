@@ -5,7 +5,7 @@ import { button } from "../kit/controls.mjs";
 import { html, titled } from "../kit/elements.mjs";
 import { fixed } from "../kit/geometry.mjs";
 import { refused } from "./known.mjs";
-import { LIKELIEST, tell, typePrompt } from "./state.mjs";
+import { tell, typePrompt } from "./state.mjs";
 import { STOP, completions, spanAt, tailOf } from "./words.mjs";
 
 const LEAST_MARK = 0.01; // a smaller share's outline would be a line
@@ -45,8 +45,7 @@ export function promptView(state) {
 
 /**
  * A field for one word, which may be there already, and the button that does something with it. Of a
- * word that the model does not have it says so; on the cover, which has room for that, also when the
- * field is left.
+ * word that the model does not have it says so, also when the field is left.
  * @type {(state: LiveModel.State, label: string, verb: string, act: (word: string) => void, word?: string) => HTMLElement}
  */
 export function wordField(state, label, verb, act, word = "") {
@@ -68,7 +67,7 @@ export function wordField(state, label, verb, act, word = "") {
     },
     enter: press,
     left: () => {
-      if (state.get("form") === "cover" && word && !known()) refuse();
+      if (word && !known()) refuse();
     },
   });
   dim();
@@ -106,25 +105,16 @@ function shareLine(state, i, most) {
   return { node, draw };
 }
 
-/** @type {(state: LiveModel.State, most?: number) => { node: HTMLElement; draw(): void; drawStale(): void }} */
-export function nextView(state, most = LIKELIEST) {
+/** @type {(state: LiveModel.State, most: number) => { node: HTMLElement; draw(): void; drawStale(): void }} */
+export function nextView(state, most) {
   const prompt = quoted("");
-  const cover = state.get("form") === "cover";
-  const stale = html(
-    "span",
-    { class: "mygpt-old", hidden: true },
-    ...(cover ? [" after ", prompt] : [", the last whole prompt"]),
-  );
+  const stale = html("span", { class: "mygpt-old", hidden: true }, " after ", prompt);
   const count = Math.min(most, state.words.length);
   const lines = Array.from({ length: count }, (_, i) => shareLine(state, i, count));
   const before = html("p", { class: "mygpt-before" });
-  const title = html("p", { class: "mygpt-title" }, ...(cover ? ["Next word"] : ["Next word after ", prompt]), stale);
+  const title = html("p", { class: "mygpt-title" }, "Next word", stale);
   const list = html("ol", { class: "mygpt-likeliest" }, ...lines.map((line) => line.node));
-  const node = html(
-    "div",
-    { class: "mygpt-next" },
-    ...(cover ? [html("div", { class: "mygpt-next-head" }, title, before), list] : [title, list, before]),
-  );
+  const node = html("div", { class: "mygpt-next" }, html("div", { class: "mygpt-next-head" }, title, before), list);
 
   /** Whether the words are those of the prompt in the field. */
   function drawStale() {
@@ -138,16 +128,21 @@ export function nextView(state, most = LIKELIEST) {
     prompt.title = text;
     for (const line of lines) line.draw();
     const { best, share } = state.untouched;
+    const was = html("span", { class: "mygpt-was", "aria-hidden": "true" });
     before.replaceChildren(
-      ...(state.get("edits").length
-        ? [
-            html("span", { class: "mygpt-was", "aria-hidden": "true" }),
-            cover ? "As trained: " : "Without the edits: ",
-            html("bdi", {}, best),
-            ` ${fixed(share, 3)}${cover ? "" : "."}`,
-          ]
-        : []),
+      ...(state.get("edits").length ? [was, "As trained: ", html("bdi", {}, best), ` ${fixed(share, 3)}`] : []),
     );
   }
   return { node, draw, drawStale };
+}
+
+/** What the model says now, beside a control that is far from the prediction; or a note that was made.
+ * @type {(state: LiveModel.State) => Kit.View} */
+export function answerLine(state) {
+  const node = html("p", { class: "mygpt-answer mygpt-number" });
+  const draw = () => {
+    const { now, note } = state;
+    node.replaceChildren(...(note ? [note] : ["The model says ", quoted(now.best), ` ${fixed(now.share, 3)}`]));
+  };
+  return { node, draw };
 }

@@ -5,8 +5,9 @@ import { fixed, floats } from "../kit/geometry.mjs";
 import { store } from "../kit/mounting.mjs";
 import { ranking, unpackPairs } from "../kit/neurons.mjs";
 import { forward, largestFirst, loadModel, probabilities } from "./gpt.mjs";
-import { STOP, completions, editInWords, isOn, listed, signed, spanAt, splitPrompt, withStop } from "./words.mjs";
-import { cholesky, compileEdits, contributions, hiddenOf } from "./writing.mjs";
+import { happened } from "./happened.mjs";
+import { STOP, completions, isOn, listed, signed, spanAt, splitPrompt, withStop } from "./words.mjs";
+import { cholesky, compileEdits, contributions, headContributions, hiddenOf } from "./writing.mjs";
 
 export const LIKELIEST = 6;
 export const STRONGEST = 5;
@@ -119,18 +120,20 @@ export function liveState(model, say) {
     sought: new Map(), // for edits as JSON the prompt whose answer they switched off, and the trials
     trained: asked.answers([]),
     width: 640,
-    hovered: /** @type {Kit.Cell | null} */ (null),
+    hovered: /** @type {Kit.Cell | null} */ (null), // among the tiles of the neurons
     draft: "", // what stands in the field
     reading: /** @type {LiveModel.Reading | null} */ (null), // what is said of it
     note: "",
+    stage: 3, // of the drawn block, at first its network
     now: first, // the answer to the prompt, with the edits
     untouched: first, // and without them
     tokens: /** @type {string[]} */ ([]),
     amounts: /** @type {Float64Array} */ (new Float64Array(0)), // what each neuron of the layer adds to the likeliest word's score
     adding: /** @type {number[]} */ ([]), // the neurons by that
+    headAmounts: /** @type {Float64Array} */ (new Float64Array(0)), // what each head of the layer adds
     ranked: /** @type {number[]} */ ([]), // and by their coefficients at the token
     said: /** @type {(LiveModel.ToFact & { good: boolean; changed: boolean })[]} */ ([]), // what is answered to each fact
-    effect: "",
+    effect: "", // what the last edit did
   });
 }
 
@@ -145,7 +148,7 @@ export function readDraft(text, caret, { words, places, longest, get }) {
   const wrong = strange.length > 0 && !unfinished;
   const long = given.length > longest;
   const still = `The prediction is for “${get("prompt") || STOP}”.`;
-  let message = `${words.length} words are known; ↓ lists the likeliest next.`;
+  let message = `It knows ${words.length} words; ↓ lists the likeliest.`;
   if (unfinished) message = `“${begun}…” is not a whole word yet.`;
   else if (wrong) {
     message = `${listed(strange, "and")} ${strange.length > 1 ? "are" : "is"} not among the ${words.length} words. ${still}`;
@@ -242,7 +245,9 @@ export function readAnswer(state) {
  * @type {(state: LiveModel.State) => void} */
 export function readLayer(state) {
   const { gpt, now, places, compiled, get } = state;
-  state.amounts = contributions(gpt, now.pass, get("layer"), places.get(now.best) ?? -1, compiled(get("edits")));
+  const [layer, word] = [get("layer"), places.get(now.best) ?? -1];
+  state.amounts = contributions(gpt, now.pass, layer, word, compiled(get("edits")));
+  state.headAmounts = headContributions(gpt, now.pass, layer, word);
   state.adding = largestFirst(state.amounts);
 }
 
@@ -267,25 +272,10 @@ export function readFacts(state) {
   }));
 }
 
-/** What the last edit did to the prompt's likeliest word and to the facts, in a sentence.
+/** What the last edit did, in sentences.
  * @type {(state: LiveModel.State) => void} */
 export function readEffect(state) {
-  const { now, facts, places, said } = state;
-  const edits = state.get("edits");
-  if (!edits.length) {
-    state.effect = "No edits: this is the model as it was trained.";
-    return;
-  }
-  const earlier = state.answer(state.get("prompt"), edits.slice(0, -1));
-  const share = fixed(now.shares[places.get(earlier.best) ?? -1], 3);
-  const moved =
-    earlier.best === now.best
-      ? `“${now.best}” goes from ${fixed(earlier.share, 3)} to ${share}`
-      : `“${now.best}” ${fixed(now.share, 3)} takes the place of “${earlier.best}”, now ${share}`;
-  const others = said.filter((_, i) => facts[i][0] !== state.get("prompt"));
-  const changed = others.filter((one) => one.changed).length;
-  const beside = others.length ? `; ${changed} of ${others.length} other answers changed` : "";
-  state.effect = `${editInWords(edits[edits.length - 1])}: ${moved}${beside}.`;
+  state.effect = happened(state);
 }
 
 /** @type {(state: LiveModel.State) => string} */

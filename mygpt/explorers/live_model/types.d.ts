@@ -89,6 +89,8 @@ declare namespace LiveModel {
     logits: Float64Array;
     hidden: (Float64Array | null)[];
     own: (Float64Array | null)[];
+    reads: Float64Array[];
+    steps: Float64Array[][];
     stream: Float64Array;
     stds: Float64Array;
   }
@@ -173,16 +175,39 @@ declare namespace LiveModel {
     neurons: number;
     rewrites: boolean;
   }
-  interface MapView {
-    head: HTMLElement;
+  /** A view that also shows the note. */
+  interface NotedView extends Kit.View {
+    drawNote(): void;
+  }
+  /** Up to so many lines, each a name with a bar and what stands behind it. */
+  interface BarList {
     node: HTMLElement;
-    foot: HTMLElement;
+    draw(rows: { name: string; amount: number; text: string }[], most: number): void;
+  }
+  interface StagesView extends NotedView {
+    drawNeuron(): void;
+    lay(): void;
+  }
+  /** How the tiles of the neurons stand: `shown` of them, in so many rows; `whole` if that is all. */
+  interface Tiling extends Kit.Cells {
+    side: number;
+    shown: number;
+    whole: boolean;
+  }
+  interface TileView extends Kit.View {
+    canvas: HTMLCanvasElement;
+    legend: HTMLElement;
+    more: HTMLElement;
     paint(): void;
-    draw(): void;
+    drawNeuron(): void;
+    follow(): () => void;
+  }
+  interface NeuronsView {
+    node: HTMLElement;
     drawToken(): void;
     drawNeuron(): void;
-    drawHint(): void;
     describe(text: string): void;
+    paint(): void;
     follow(): () => void;
   }
   type Views = ReturnType<typeof import("./widget.mjs").liveViews>;

@@ -4,9 +4,8 @@ import { allViews, mount } from "../kit/mounting.mjs";
 import { themed } from "../kit/heat.mjs";
 import { coverView } from "./cover.mjs";
 import { editsView, factsView, partsView } from "./edits.mjs";
-import { happened } from "./happened.mjs";
+import { insideView } from "./inside.mjs";
 import { stateLinks } from "./links.mjs";
-import { addersView, mapView, neuronView } from "./neurons.mjs";
 import { nextView, promptView } from "./prompt.mjs";
 import {
   LIKELIEST,
@@ -25,7 +24,7 @@ import {
 /** @type {Record<"prompt" | "edits" | "layer" | "token" | "neuron", (state: LiveModel.State) => string>} */
 const SPOKEN = {
   prompt: predictionOf,
-  edits: (state) => (state.get("form") === "cover" ? happened(state) : state.effect),
+  edits: (state) => state.effect,
   layer: chosenOf,
   token: chosenOf,
   neuron: chosenOf,
@@ -38,33 +37,20 @@ const TRAITS = /** @type {(keyof typeof SPOKEN)[]} */ (Object.keys(SPOKEN));
  * @param {() => void} [copy]
  */
 export function liveViews(state, copy) {
-  const [prompt, parts, map, neuron, adders, facts, cover] = allViews(
-    state,
-    promptView,
-    partsView,
-    mapView,
-    neuronView,
-    addersView,
-    factsView,
-    coverView,
-  );
+  const [prompt, facts, cover, parts] = allViews(state, promptView, factsView, coverView, partsView);
   const form = state.get("form");
+  const inside = form === "whole" ? insideView(state) : null;
   const next = nextView(state, form === "cover" ? 3 : LIKELIEST);
   const edits = editsView(state, copy);
   const setting = html("p", { class: "mygpt-setting" });
-  const neurons = [
-    map.head,
-    map.node,
-    map.foot,
-    html("div", { class: "mygpt-four" }, neuron.node, ...neuron.tables, adders.node),
-  ];
   const asked = state.facts.length ? [facts.node] : [];
+  const folds = html("div", { class: "mygpt-folds" }, ...asked, ...(inside ? [inside.node] : []), edits.node);
   const nodes = {
-    whole: [prompt.node, next.node, parts.node, ...neurons, edits.node, ...asked, setting],
+    whole: [prompt.node, next.node, cover.node, folds, setting],
     small: [prompt.node, next.node, parts.node, ...asked],
     cover: [prompt.node, next.node, cover.node, ...asked],
   }[form];
-  return { prompt, next, parts, map, neuron, adders, facts, edits, cover, setting, nodes };
+  return { prompt, next, facts, cover, inside, parts, edits, setting, nodes };
 }
 
 /** The model is asked first; a prompt that did not come from the field is put there.
@@ -76,40 +62,31 @@ const answered = (state, draw) => () => {
   draw();
 };
 
-/** For each trait the function that draws what depends on it.
+/** For each trait the function that draws what depends on it. The neurons that another than the reader
+ * chooses, who has them before him, come into sight.
  * @type {(state: LiveModel.State, views: LiveModel.Views) => Record<"prompt" | "edits" | "layer" | "token" | "neuron" | "width", () => void>} */
-function drawing(state, { prompt, next, parts, map, neuron, adders, facts, edits, cover, setting }) {
+function drawing(state, { prompt, next, parts, inside, facts, edits, cover, setting }) {
   function drawNeuron() {
-    for (const part of [map, adders]) part.drawNeuron();
-    neuron.draw();
+    inside?.drawNeuron();
     setting.textContent = describe(state);
-    map.describe(`${state.get("description")} ${describe(state)}`);
   }
   function drawToken() {
     readToken(state);
-    map.drawToken();
-    drawNeuron();
+    inside?.drawToken();
+    setting.textContent = describe(state);
   }
   function drawLayer() {
     readLayer(state);
-    map.paint();
-    adders.draw();
-    drawToken();
-  }
-  function layOut() {
-    next.draw();
-    map.draw();
-    drawToken();
-    map.drawHint();
+    readToken(state);
+    inside?.drawLayer();
+    setting.textContent = describe(state);
   }
   function drawPrompt() {
     readEffect(state);
-    edits.drawEffect();
     cover.draw();
     facts.drawPrompt();
-    readLayer(state);
-    adders.draw();
-    layOut();
+    next.draw();
+    drawLayer();
   }
   function drawAsked() {
     state.note = "";
@@ -119,17 +96,26 @@ function drawing(state, { prompt, next, parts, map, neuron, adders, facts, edits
   function drawEdits() {
     state.note = "";
     readFacts(state);
-    facts.draw();
-    parts.draw();
-    edits.draw();
+    for (const one of [facts, parts, edits]) one.draw();
+    inside?.drawParts();
     drawPrompt();
+  }
+  function layOut() {
+    next.draw();
+    inside?.lay();
+    drawToken();
   }
   state.redraw = {
     draft: () => [prompt.draw, next.drawStale].forEach((draw) => draw()),
-    note: () => [edits.drawNote, cover.draw].forEach((draw) => draw()),
+    note: () => [edits.drawNote, inside?.drawNote, cover.draw].forEach((draw) => draw?.()),
   };
-  const drawn = { prompt: answered(state, drawAsked), edits: answered(state, drawEdits), layer: drawLayer };
-  return { ...drawn, token: drawToken, neuron: drawNeuron, width: layOut };
+  /** @type {(draw: () => void) => () => void} */
+  const seen = (draw) => () => {
+    inside?.open();
+    draw();
+  };
+  const asked = { prompt: answered(state, drawAsked), edits: answered(state, drawEdits) };
+  return { ...asked, layer: seen(drawLayer), token: drawToken, neuron: seen(drawNeuron), width: layOut };
 }
 
 /** @type {(given: Kit.Given<LiveModel.Traits>) => () => void} */
@@ -154,7 +140,11 @@ function render({ model, el }) {
     model,
     el,
     root,
-    undo: [views.map.follow(), themed(views.map.paint), voice.stop, ...(links ? [followLinks(root, links.take)] : [])],
+    undo: [
+      voice.stop,
+      ...(views.inside ? [views.inside.follow(), themed(views.inside.paint)] : []),
+      ...(links ? [followLinks(root, links.take)] : []),
+    ],
     listeners: Object.fromEntries(
       TRAITS.map((trait) => [
         trait,

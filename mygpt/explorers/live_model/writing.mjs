@@ -82,6 +82,55 @@ export function contributions(model, pass, layer, word, edits = null) {
 }
 
 /**
+ * What each head of a layer adds to a word's score at the last position of a pass, as `contributions`
+ * has it for neurons. The bias of the output matrix belongs to no head.
+ * @type {(model: LiveModel.Gpt, pass: LiveModel.Pass, layer: number, word: number) => Float64Array}
+ */
+export function headContributions(model, pass, layer, word) {
+  const { width, heads } = model;
+  const last = pass.stds.length - 1;
+  const { weight } = model.layers[layer].o;
+  const direction = scoreDirections(model).subarray(word * width, (word + 1) * width);
+  const size = width / heads;
+  const amounts = new Float64Array(heads);
+  for (let from = 0; from < width; from += 1) {
+    let toWord = 0;
+    for (let i = 0; i < width; i += 1) toWord += direction[i] * weight[i * width + from];
+    amounts[Math.floor(from / size)] += (toWord * pass.reads[layer][last * width + from]) / pass.stds[last];
+  }
+  return amounts;
+}
+
+/** What a row of the stream adds to a word's score, given what the last norm divides by.
+ * @type {(model: LiveModel.Gpt, row: Float64Array, word: number, std: number) => number} */
+export function addedBy(model, row, word, std) {
+  return dotAt(scoreDirections(model), word * model.width, row, 0, model.width) / std;
+}
+
+/** The probabilities of all words if a row of the stream went to the last norm as it is.
+ * @type {(model: LiveModel.Gpt, row: Float64Array) => Float64Array} */
+export function readOut({ vocab, width, embedding, lnF }, row) {
+  const normed = new Float64Array(width);
+  normInto(lnF, row, 1, normed);
+  return probabilities(
+    Float64Array.from({ length: vocab }, (_, word) => dotAt(embedding, word * width, normed, 0, width)),
+  );
+}
+
+/** The neurons of a layer whose values point most nearly where a neuron's own does, the nearest first.
+ * @type {(model: LiveModel.Gpt, layer: number, neuron: number, count: number, edits?: LiveModel.Edits) => number[]} */
+export function nearest(model, layer, neuron, count, edits = null) {
+  const { width, neurons } = model;
+  const own = valueOf(model, layer, neuron, edits);
+  const likeness = Float64Array.from({ length: neurons }, (_, other) => {
+    if (other === neuron) return -Infinity;
+    const value = valueOf(model, layer, other, edits);
+    return dotAt(own, 0, value, 0, width) / Math.sqrt(dotAt(value, 0, value, 0, width) || 1);
+  });
+  return largestFirst(likeness, Math.min(count, neurons - 1));
+}
+
+/**
  * A value of length `length` that promotes a word above all others. It starts in the word's own
  * direction; while some other word has a higher score, it turns from that one's direction.
  * @type {(model: LiveModel.Gpt, word: number, length: number) => Float64Array}

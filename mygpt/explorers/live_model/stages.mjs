@@ -1,0 +1,180 @@
+// A layer as a drawn block: what each of its stages adds to the answer, and who in it adds most.
+
+import { blockDrawing } from "../kit/block.mjs";
+import { button } from "../kit/controls.mjs";
+import { html } from "../kit/elements.mjs";
+import { fixed } from "../kit/geometry.mjs";
+import { neuronList } from "../kit/neurons.mjs";
+import { largestFirst } from "./gpt.mjs";
+import { answerLine, quoted } from "./prompt.mjs";
+import { STRONGEST, addEdit, hiddenAt, strongest } from "./state.mjs";
+import { signed } from "./words.mjs";
+import { addedBy, readOut } from "./writing.mjs";
+
+/** @type {{ place: string; name: string }[]} */
+const STAGES = [
+  { place: "input", name: "Stream" },
+  { place: "attention", name: "Heads" },
+  { place: "middle", name: "Stream" },
+  { place: "network", name: "Network" },
+  { place: "output", name: "Stream" },
+];
+const [HEADS, NETWORK] = [1, 3];
+
+/** What each stage of the layer adds to the likeliest word's score: the stream holds what was added to it.
+ * @type {(state: LiveModel.State) => number[]} */
+export function stageAmounts({ gpt, now, places, get }) {
+  const std = now.pass.stds[now.pass.stds.length - 1];
+  const word = places.get(now.best) ?? -1;
+  const [input, middle, output] = now.pass.steps[get("layer")].map((row) => addedBy(gpt, row, word, std));
+  return [input, middle - input, middle, output - middle, output];
+}
+
+/** A list of names, each with a bar and a number; `draw` fills as many lines as it is given.
+ * @type {(count: number) => LiveModel.BarList} */
+function barList(count) {
+  const lines = Array.from({ length: count }, () => {
+    const [name, bar, amount] = [html("bdi"), html("span"), html("span", { class: "mygpt-number" })];
+    const track = html("span", { class: "mygpt-track", "aria-hidden": "true" }, bar);
+    return { name, bar, amount, node: html("li", {}, name, track, amount) };
+  });
+  const node = html("ol", { class: "mygpt-strongest mygpt-heads" }, ...lines.map((line) => line.node));
+  /** @type {LiveModel.BarList["draw"]} */
+  const draw = (rows, most) =>
+    lines.forEach((line, i) => {
+      line.node.hidden = i >= rows.length;
+      if (line.node.hidden) return;
+      const { name, amount, text } = rows[i];
+      line.name.textContent = name;
+      line.bar.className = amount < 0 ? "mygpt-now mygpt-against" : "mygpt-now";
+      line.bar.style.width = `${(100 * Math.abs(amount)) / most}%`;
+      line.amount.textContent = text;
+    });
+  return { node, draw };
+}
+
+/** The heads of the layer, those that add most to the likeliest word first.
+ * @type {(state: LiveModel.State) => Kit.View} */
+function headsView(state) {
+  const list = barList(Math.min(STRONGEST, state.gpt.heads));
+  const names = ["Heads", "", "adds"].map((text) => html("span", {}, text));
+  const head = html("p", { class: "mygpt-strong-head" }, ...names);
+  function draw() {
+    const { headAmounts } = state;
+    const rows = largestFirst(headAmounts).map((one) => {
+      return { name: `Head ${one}`, amount: headAmounts[one], text: signed(headAmounts[one], 2) };
+    });
+    list.draw(rows.slice(0, STRONGEST), Math.max(...headAmounts.map(Math.abs)) || 1);
+  }
+  return { node: html("div", { class: "mygpt-part" }, head, list.node), draw };
+}
+
+/** The words that the stream at a stage says, if it went to the last norm as it is.
+ * @type {(state: LiveModel.State) => Kit.View} */
+function readOutView(state) {
+  const list = barList(Math.min(STRONGEST, state.words.length));
+  const head = html("p", { class: "mygpt-strong-head" }, html("span", {}, "The stream read here says"));
+  function draw() {
+    if (state.stage % 2) return; // it is no stream
+    const row = state.now.pass.steps[state.get("layer")][state.stage / 2];
+    const shares = readOut(state.gpt, row);
+    const rows = largestFirst(shares, STRONGEST).map((place) => {
+      return { name: state.words[place], amount: shares[place], text: fixed(shares[place], 3) };
+    });
+    list.draw(rows, 1);
+  }
+  return { node: html("div", { class: "mygpt-part" }, head, list.node), draw };
+}
+
+/** The neurons of the layer that add most to the likeliest word.
+ * @type {(state: LiveModel.State) => Kit.View & { press(): void }} */
+function addersView(state) {
+  const list = neuronList(state, {
+    count: Math.min(STRONGEST, state.neurons),
+    parts: ["neuron", "activation", "added"],
+    neuronAt: (i) => state.adding[i],
+  });
+  const names = ["Neurons", "coefficient", "adds"].map((text) => html("span", {}, text));
+  const head = html("p", { class: "mygpt-strong-head" }, ...names);
+  function draw() {
+    list.draw((neuron) => [
+      `Neuron ${neuron}`,
+      fixed(hiddenAt(state, state.tokens.length - 1, neuron), 3),
+      signed(state.amounts[neuron], 2),
+    ]);
+    list.press();
+  }
+  return { node: html("div", { class: "mygpt-part mygpt-adders" }, head, list.node), draw, press: list.press };
+}
+
+/** A button that switches off the neurons that add most, together.
+ * @type {(state: LiveModel.State) => Kit.View} */
+function silencer(state) {
+  const { node } = button("", () =>
+    addEdit(state, { kind: "scale", layer: state.get("layer"), neuron: strongest(state), factor: 0 }),
+  );
+  function draw() {
+    const count = strongest(state).length;
+    node.textContent = `Switch off the ${count} that add most to “${state.now.best}”`;
+    node.hidden = count < 2;
+  }
+  return { node, draw };
+}
+
+/** What a stage is, in a sentence.
+ * @type {(state: LiveModel.State) => string} */
+function stageInWords({ stage, neurons, gpt, get }) {
+  const layer = get("layer");
+  if (stage === HEADS) return `The ${gpt.heads} heads of layer ${layer} read the words before, and add to the stream.`;
+  if (stage === NETWORK) return `Each of the ${neurons} neurons adds its coefficient times what it writes.`;
+  const where = ["before the layer", "", "after the heads", "", "after the layer"][stage];
+  return `The stream ${where}, as the last norm and the words would read it.`;
+}
+
+/** The drawn block, and under it the list of the chosen stage.
+ * @type {(state: LiveModel.State) => LiveModel.StagesView} */
+export function stagesView(state) {
+  const [heads, read, adders, silence, answer] = [
+    headsView(state),
+    readOutView(state),
+    addersView(state),
+    silencer(state),
+    answerLine(state),
+  ];
+  const title = html("p", { class: "mygpt-title" });
+  const block = blockDrawing("Stage of the layer", STAGES, (stage) => {
+    state.stage = stage;
+    drawStage();
+  });
+  const words = html("p", { class: "mygpt-aside-text" });
+  const beside = html("div", { class: "mygpt-part" }, words, silence.node, answer.node);
+  const four = html("div", { class: "mygpt-four mygpt-writers" }, adders.node, heads.node, read.node, beside);
+  const node = html("div", { class: "mygpt-stages" }, title, block.node, four);
+
+  function drawStage() {
+    const { stage } = state;
+    block.show(stage);
+    adders.node.hidden = stage !== NETWORK;
+    silence.node.classList.toggle("mygpt-away", stage !== NETWORK);
+    heads.node.hidden = stage !== HEADS;
+    read.node.hidden = stage % 2 === 1;
+    words.textContent = stageInWords(state);
+    read.draw();
+  }
+  function draw() {
+    const layer = state.get("layer");
+    const amounts = stageAmounts(state);
+    const direct = layer < state.gpt.layers.length - 1 ? "directly " : "";
+    title.replaceChildren(`What layer ${layer} ${direct}adds to the score of `, quoted(state.now.best));
+    for (const one of [heads, adders, silence, answer]) one.draw();
+    const texts = amounts.map((amount, i) => (i % 2 ? signed(amount, 2) : fixed(amount, 2)));
+    block.fill(
+      amounts.map((amount, i) => ({ amount: Math.max(0, amount), text: texts[i] })),
+      `Layer ${layer} at the last token. Score of “${state.now.best}”: ${texts[0]} in the stream before it; its heads add ${
+        texts[1]
+      }, its network ${texts[3]}; ${texts[4]} in the stream after it.`,
+    );
+    drawStage();
+  }
+  return { node, draw, drawNeuron: adders.press, drawNote: answer.draw, lay: () => block.lay(state.width) };
+}

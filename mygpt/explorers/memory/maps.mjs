@@ -1,5 +1,6 @@
 // The two maps, keys above and values below, that have the same neurons as columns.
 
+import { control } from "../kit/controls.mjs";
 import { html, tooltip } from "../kit/elements.mjs";
 import { clamp, fixed } from "../kit/geometry.mjs";
 import { rowLabels } from "../kit/heat.mjs";
@@ -231,13 +232,7 @@ export function valuesView(state, actions) {
 /** The numbers of the neurons in view, and over them the slider that takes the keyboard.
  * @type {(state: Memory.State, choose: (neuron: number) => void) => { node: HTMLElement; slider: HTMLInputElement; draw(): void; follow(): () => void }} */
 export function headsView(state, choose) {
-  const slider = html("input", {
-    type: "range",
-    min: 0,
-    step: 1,
-    "aria-label": "Neuron",
-    "data-lm-suppress-shortcuts": "true",
-  });
+  const slider = control("input", { type: "range", min: 0, step: 1, "aria-label": "Neuron" });
   slider.max = String(state.neurons - 1);
   slider.addEventListener("input", () => choose(state.ranked[slider.valueAsNumber]));
   const numbers = html("div", { class: "mygpt-neuron-heads mygpt-number", "aria-hidden": "true" });

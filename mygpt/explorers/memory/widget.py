@@ -179,7 +179,9 @@ class Memory(Explorer):
         vector = self._vectors[self._place(word)]
         return self.activations[token] * (self._values @ vector) / self._norms[token]
 
-    def writers(self, word: str, token: int, count: int = 10) -> list[tuple[int, float]]:
+    def writers(
+        self, word: str, token: int, count: int = 10
+    ) -> list[tuple[int, float]]:
         """The `count` neurons that add most to a word's score at a token.
 
         Pairs (neuron, what it adds to two decimals), the largest first and of equals
@@ -203,7 +205,9 @@ class Memory(Explorer):
         sizes = np.linalg.norm(self._values, axis=1)
         products = self._values @ self._values[neuron]
         scale = sizes * sizes[neuron]
-        cosines = np.divide(products, scale, out=np.zeros_like(products), where=scale > 0)
+        cosines = np.divide(
+            products, scale, out=np.zeros_like(products), where=scale > 0
+        )
         order = [n for n in np.argsort(-cosines, kind="stable") if n != neuron]
         few = order[: _at_least_one(count)]
         return [(int(n), float(format(cosines[n], ".2f"))) for n in few]

@@ -88,20 +88,26 @@ function cellGrid(shape) {
   const box = html("div", { class: "mygpt-cell-box" }, cells, row, column);
   /** @type {HTMLElement[]} */
   let spans = [];
+  /** @type {string[]} */
+  let looks = [];
   /** @type {(cells: Memory.Cells) => void} */
   function paint({ numbers, limit, row: at, column: chosen, label }) {
     const { rows, columns } = shape;
     if (spans.length !== rows * columns) {
       spans = Array.from({ length: rows * columns }, () => html("span"));
+      looks = [];
       cells.replaceChildren(...spans);
     }
     numbers.forEach((line, r) =>
       line.forEach((value, c) => {
-        const span = spans[r * columns + c];
+        const place = r * columns + c;
         const { share, classes, text } = cellOf(value, limit);
-        span.style.setProperty("--share", `${(100 * share).toFixed(1)}%`);
-        span.className = classes;
-        span.textContent = text;
+        const look = `${(100 * share).toFixed(1)}%`;
+        if (looks[place] === look + classes + text) return;
+        looks[place] = look + classes + text;
+        spans[place].style.setProperty("--share", look);
+        spans[place].className = classes;
+        spans[place].textContent = text;
       }),
     );
     column.hidden = chosen < 0;
@@ -123,6 +129,7 @@ function cellMap(title, unit, name, { choose, pick, hint, keep }) {
   const labels = rowLabels([]);
   const { box, paint } = cellGrid(shape);
   const bubble = cellHint(box, shape, hint);
+  let named = "";
   const grid = html("div", { class: "mygpt-cell-map" }, labels.node, box, bubble.node);
   const node = html("div", { class: name }, html("div", { class: "mygpt-map-head" }, title, colours.node), grid);
   labels.node.addEventListener("click", (event) => pick(cellUnder(box, shape, event).row));
@@ -132,7 +139,8 @@ function cellMap(title, unit, name, { choose, pick, hint, keep }) {
     const { rows, limit, numbers } = cells;
     shape.rows = rows.length;
     bubble.hide();
-    labels.fill(rows);
+    if (named !== rows.join("\n")) labels.fill(rows);
+    named = rows.join("\n");
     const tall = rowHeight(rows.length);
     node.style.setProperty("--cell", `${tall}px`);
     node.style.setProperty("--columns", String(shape.columns));

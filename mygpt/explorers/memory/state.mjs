@@ -38,10 +38,13 @@ export function descending(numbers) {
 /** The other neurons whose values have the largest cosine with that of one, with it.
  * @type {(values: Float64Array, channels: number, neuron: number, most: number) => [number, number][]} */
 export function nearest(values, channels, neuron, most) {
-  const row = (/** @type {number} */ n) => values.subarray(n * channels, (n + 1) * channels);
-  const own = row(neuron);
-  const sizeOf = (/** @type {Float64Array} */ one) => Math.hypot(...one);
-  const cosines = products(values, own).map((product, n) => product / (sizeOf(row(n)) * sizeOf(own)) || 0);
+  const own = values.subarray(neuron * channels, (neuron + 1) * channels);
+  const sizes = Array.from({ length: values.length / channels }, (_, n) => {
+    let sum = 0;
+    for (let i = n * channels; i < (n + 1) * channels; i += 1) sum += values[i] * values[i];
+    return Math.sqrt(sum);
+  });
+  const cosines = products(values, own).map((product, n) => product / (sizes[n] * sizes[neuron]) || 0);
   const others = descending(cosines).filter((n) => n !== neuron);
   return others.slice(0, most).map((n) => [n, cosines[n]]);
 }

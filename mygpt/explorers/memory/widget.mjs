@@ -117,28 +117,34 @@ function render({ model, el }) {
   function draw() {
     for (const part of [question, order, pager, maps, card, setting]) part.draw();
   }
-  const sort = () => {
-    compute(state);
-    state.page = 0;
-    moved();
-  };
   function moved() {
     reveal(state);
     draw();
   }
-  /** @type {(update: () => void) => () => void} */
-  const speaking = (update) => () => {
-    update();
+  let asked = false;
+  let waiting = false;
+  const update = () => {
+    waiting = false;
+    if (asked) compute(state);
+    if (asked) state.page = 0;
+    asked = false;
+    moved();
     voice.say(sentenceOf(state));
   };
-  const sorted = speaking(sort);
+  /** Draws once for all traits that change together. Where one of them is the question, the neurons are sorted anew.
+   * @type {(anew: boolean) => () => void} */
+  const changed = (anew) => () => {
+    asked ||= anew;
+    if (!waiting) queueMicrotask(update);
+    waiting = true;
+  };
   compute(state);
   return mount({
     model,
     el,
     root,
     undo: [maps.follow(), voice.stop],
-    listeners: { token: sorted, word: sorted, order: sorted, neuron: speaking(moved) },
+    listeners: { token: changed(true), word: changed(true), order: changed(true), neuron: changed(false) },
     layout: (width) => {
       state.width = width;
       layOut(state, root);

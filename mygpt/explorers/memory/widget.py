@@ -1,6 +1,7 @@
 """A feed-forward layer as a memory: what fires its neurons, and what they write."""
 
 from collections.abc import Sequence
+from typing import Any
 
 import numpy as np
 import traitlets
@@ -124,7 +125,13 @@ class Memory(Explorer):
             ),
         )
 
-    def _read_values(self, words, values, vectors, norms) -> dict:
+    def _read_values(
+        self,
+        words: Sequence[str] | None,
+        values: Numbers | None,
+        vectors: Numbers | None,
+        norms: Numbers | None,
+    ) -> dict[str, Any]:
         """Keep the values, and return the traits that they are sent in."""
         length, neurons = self.activations.shape
         given = {"words": words, "values": values, "vectors": vectors}
@@ -134,7 +141,7 @@ class Memory(Explorer):
                 "words, values and vectors must be given together, and norms with "
                 f"them; got no {' and no '.join(missing)}"
             )
-        self._names = [] if missing else list(check_names("words", words, MAX_WORDS))
+        self._names = [] if words is None else list(check_names("words", words, MAX_WORDS))
         self._norms = _norms(norms, length)
         if missing:
             self._values = self._vectors = np.zeros((0, 0))

@@ -61,8 +61,23 @@ def promotion(model: GPT, vectors: Float[Tensor, "... C"]) -> Float[Tensor, "...
     The last norm subtracts the mean over channels and multiplies by its weight; its
     division by the stream's standard deviation, which is the factor, is left out.
     """
-    centred = vectors - vectors.mean(-1, keepdim=True)
-    return model.logits(centred * model.ln_f.weight)
+    return model.logits(as_read(model, vectors))
+
+
+def as_read(model: GPT, vectors: Float[Tensor, "... C"]) -> Float[Tensor, "... C"]:
+    """A vector in the stream as the output layer reads it, up to a common factor.
+
+    The last norm's weight and the subtraction of the mean are in it; its division, by
+    `divisor`, is not.
+    """
+    return (vectors - vectors.mean(-1, keepdim=True)) * model.ln_f.weight.detach()
+
+
+@torch.no_grad()
+def divisor(model: GPT, ids: Int[Tensor, "B T"]) -> Float[Tensor, "B T"]:
+    """The standard deviation, ε included, by which the last norm divides."""
+    stream = record(model, ids, ["ln_f.input"])["ln_f.input"]
+    return (stream.var(-1, correction=0) + model.ln_f.eps).sqrt()
 
 
 def promoted(

@@ -170,17 +170,21 @@ def test_sampling_shows_the_probabilities_that_generate_draws_from(explorer):
 def test_memory_lists_the_strongest_neurons_of_a_token(explorer):
     root = explorer("memory")
     root.get_by_role("combobox").select_option("2")
-    strongest = np.argsort(-abs(HIDDEN[2]))
-    buttons = root.locator(".mygpt-strong-one").all_inner_texts()
-    for text, neuron in zip(buttons, strongest, strict=False):
-        name, activation, word = text.split("\n")
-        assert name == f"Neuron {neuron}"
-        assert activation == fixed(HIDDEN[2, neuron])
-        assert word == pairs(-neuron)[0][0]
+    strongest = np.argsort(-abs(HIDDEN[2]), kind="stable")
+    heads = root.locator(".mygpt-neuron-heads > span").all_inner_texts()
+    assert heads == [str(neuron) for neuron in strongest]
+    row = root.locator(".mygpt-cells > span").all_inner_texts()[22:33]
+    limit = abs(HIDDEN[2]).max()
+    assert row == [
+        fixed(one, 1) if abs(one) >= limit / 10 else "" for one in HIDDEN[2, strongest]
+    ]
     move(root, "Neuron", "Home", *["ArrowRight"] * 3)
-    strip = root.locator(".mygpt-strip").get_attribute("aria-label")
-    for word, value in zip(WORDS, HIDDEN[:, 3], strict=True):
-        assert f"{word} {fixed(value)}" in strip
+    chosen = strongest[3]
+    assert root.locator(".mygpt-sentence").inner_text() == (
+        f"Neuron {chosen} fires {fixed(HIDDEN[2, chosen], 2)} at “{WORDS[2]}”: "
+        "number 4 of 11 by size."
+    )
+    root.get_by_role("spinbutton", name="Neuron").fill("3")
     lists = root.locator(".mygpt-pairs tbody tr").all_inner_texts()
     assert lists == [
         f"{text}\t{fixed(number)}" for text, number in pairs(3) + pairs(-3)
@@ -533,7 +537,7 @@ ALTERNATIVES = """root => [...root.querySelectorAll("[aria-label], [aria-valuete
     .join()"""
 DRAGS = {  # where a finger goes, as shares of the part's width and height
     "attention": ("canvas", (0.1, 0.2), (0.9, 0.4)),
-    "memory": ("canvas", (0.1, 0.1), (0.9, 0.9)),
+    "memory": (".mygpt-cell-box", (0.1, 0.1), (0.9, 0.1)),
     "sampling": ("input[type=range]", (0.3, 0.5), (0.9, 0.5)),
     "layer-norm": (".mygpt-grip", (0.5, 0.2), (0.5, 0.2)),  # a tap
     "block-walk": (".mygpt-stage >> nth=4", (0.5, 0.5), (0.5, 0.5)),

@@ -23,7 +23,7 @@ TRAITS = {  # those that the reader moves
     "block-walk": ["stage", "position"],
     "attention": ["head", "row", "temperature", "causal"],
     "sampling": ["temperature", "top_k", "top_p", "seed", "draws"],
-    "memory": ["token", "neuron"],
+    "memory": ["token", "neuron", "word", "order"],
     "tokens": ["text", "piece", "merges_done"],
     "descent": [
         "view",
@@ -267,13 +267,14 @@ def test_sampling_draws_only_what_is_left_and_repeatably(untouched):
 def test_memory_goes_from_a_word_to_its_strongest_neuron(untouched):
     page = untouched
     root = root_of(page, "memory")
-    root.get_by_role("combobox").select_option(index=1)
+    root.get_by_role("button", name="firing").click()
+    root.get_by_label("Token").select_option(index=1)
     assert state(root, "memory")[0] == 1
-    second = root.get_by_role("button", name="Neuron").nth(1)
-    number = int(second.inner_text().split()[1])
+    second = root.locator(".mygpt-neuron-heads > span").nth(1)
+    number = int(second.inner_text())
     second.click()
     assert state(root, "memory")[1] == number
-    assert f"Neuron {number}" in root.inner_text()
+    assert f"Neuron {number} fires" in root.inner_text()
 
 
 def test_tokens_are_those_of_the_package_and_markup_is_text(untouched):

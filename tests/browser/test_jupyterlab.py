@@ -63,6 +63,7 @@ made = {
         words,
         triggers=[[pair] for pair in sixteen[0]],
         promoted=[[pair] for pair in sixteen[1]],
+        order="number",
     ),
     "tokens": explorers.Tokens(bpe, "slow and slower"),
     "descent": explorers.Descent("two", rate=0.2),
@@ -168,8 +169,10 @@ UNITS = ((1e12, "TB"), (1e9, "GB"), (1e6, "MB"))
 
 
 def memory(view):
-    strongest = view.strongest(view.token)
-    return [f"Neuron {n}\n{fixed(one, 3)}\nout {n}" for n, one in strongest]
+    fires = fixed(view.activations[view.token, view.neuron], 2)
+    number = f"number {view.neuron + 1} of 16"
+    said = f"Neuron {view.neuron} fires {fires} at “{view.tokens[view.token]}”"
+    return [f"{said}: {number}."]
 
 
 def live_model(view):
@@ -198,7 +201,7 @@ READ = {  # where a figure's read-out is, and what the package computes for it
     ),
     "attention": (".mygpt-weight", attention),
     "sampling": (".mygpt-now", sampling),
-    "memory": (".mygpt-strong-one", memory),
+    "memory": (".mygpt-sentence", memory),
     "tokens": (".mygpt-chip-id", lambda view: [*map(str, view.ids())]),
     "descent": (".mygpt-numbers b", descent),
     "train-stack": (
@@ -261,8 +264,8 @@ def move_sampling(figure):
 
 
 def move_memory(figure):
-    click(figure, "canvas", 2.5 / 16, 0.7)
-    return "ArrowRight", {"token": 3, "neuron": 3}
+    click(figure, ".mygpt-neuron-heads > span >> nth=2", 0.5)
+    return "ArrowRight", {"neuron": 3}
 
 
 def move_tokens(figure):

@@ -73,6 +73,7 @@ CASES = {
     "sampling, cut": cut,
     "memory": examples.memory,
     "memory, a neuron": lambda: examples.memory(neuron=2),
+    "memory with words": examples.answering_memory,
     "tokens": examples.tokens,
     "tokens, many merges": many_merges,
     "live": live,

@@ -3,10 +3,15 @@ import json
 
 import numpy as np
 import pytest
+import torch
+from helpers import examples
 from helpers.arrays import changed
 from helpers.node import in_node
 
 from mygpt.explorers.memory.widget import Memory
+from mygpt.inside import hooks
+from mygpt.inside import memory as measured
+from mygpt.inside.world_models import load_world_model
 
 LENGTH, NEURONS = 7, 13
 WORDS = [f"word{i % 5}" for i in range(LENGTH)]
@@ -153,6 +158,179 @@ def test_texts_are_not_markup_and_may_be_empty():
     assert explorer.texts == list(dict.fromkeys(odd))
     assert explorer.still().startswith(b"\x89PNG")
     assert "innerHTML" not in explorer._esm
+
+
+# With words to write
+
+
+@pytest.fixture(scope="module")
+def france():
+    """A trained network at "the capital of france is", and its explorer."""
+    made = load_world_model("attention-first")
+    asked = made.prompts(made.world.facts()[:1])
+    end = asked.last.item() + 1
+    model, none = made.model, [[]] * 256
+    explorer = Memory(
+        measured.coefficients(model, asked.ids)[1][0, :end],
+        [made.words[i] for i in asked.ids[0, :end]],
+        triggers=none,
+        promoted=none,
+        token=end - 1,
+        words=made.words,
+        values=measured.as_read(model, measured.values(model, 1)),
+        vectors=model.token.embedding.weight,
+        norms=measured.divisor(model, asked.ids)[0, :end],
+    )
+    return made, asked, explorer
+
+
+def test_it_opens_on_the_word_that_gets_most_and_its_first_neuron(france):
+    made, asked, explorer = france
+    assert explorer.word == made.words[asked.answers.item()] == "paris"
+    best = measured.contributions(made.model, asked, 1)[0].argmax().item()
+    assert explorer.neuron == best
+    assert explorer.order == "adds"
+
+
+@pytest.mark.parametrize("word", ["paris", "berlin", "french"])
+def test_what_is_added_at_the_last_word_are_the_packages_contributions(france, word):
+    made, asked, explorer = france
+    prompts = hooks.Prompts(
+        asked.ids, asked.last, torch.tensor([made.words.index(word)])
+    )
+    expected = measured.contributions(made.model, prompts, 1)[0].numpy()
+    added = explorer.added(word, len(explorer.tokens) - 1)
+    np.testing.assert_allclose(added, expected, atol=2e-3, rtol=0)
+    first = [neuron for neuron, _ in explorer.writers(word, 5, 3)]
+    assert first == np.argsort(-expected)[:3].tolist()
+
+
+def test_at_other_words_it_is_activation_times_promotion_by_the_norm(france):
+    made, asked, explorer = france
+    scores = measured.promotion(made.model, measured.values(made.model, 1)).numpy()
+    divisor = measured.divisor(made.model, asked.ids)[0].numpy()
+    fires = measured.coefficients(made.model, asked.ids)[1][0].numpy()
+    for token in range(len(explorer.tokens)):
+        for word in ("of", "is"):
+            expected = fires[token] * scores[:, made.words.index(word)] / divisor[token]
+            found = explorer.added(word, token)
+            np.testing.assert_allclose(found, expected, atol=4e-3, rtol=0)
+
+
+def test_the_nearest_have_the_largest_cosine_of_their_values(france):
+    made, _, explorer = france
+    values = measured.as_read(made.model, measured.values(made.model, 1)).numpy()
+    unit = values / np.linalg.norm(values, axis=1, keepdims=True)
+    cosines = unit @ unit[37]
+    for neuron, cosine in explorer.nearest(37):
+        assert cosine == pytest.approx(cosines[neuron], abs=6e-3)
+    others = np.delete(cosines, 37)
+    assert explorer.nearest(37, 1)[0][1] == pytest.approx(others.max(), abs=6e-3)
+
+
+def test_the_page_sorts_and_adds_as_python_does(france, tmp_path):
+    explorer = france[2]
+    names = ("data", "trigger_data", "promoted_data", "value_data", "vector_data")
+    traits = {name: list(getattr(explorer, name)) for name in names}
+    plain = ("tokens", "neurons", "texts", "words", "units", "norms", "token", "neuron")
+    traits |= {name: getattr(explorer, name) for name in plain}
+    first = """
+const traits = { ...given, order: "adds" };
+for (const [name, one] of Object.entries(given))
+  if (name.endsWith("data")) traits[name] = new DataView(Uint8Array.from(one).buffer);
+const at = (word, token) => {
+  const own = { ...traits, word, token };
+  const state = memoryState({ get: (name) => own[name] });
+  compute(state);
+  return { ranked: state.ranked, added: state.added[0],
+    rows: state.rows.map((row) => given.words[row]) };
+};
+const { channels, values } = memoryState({ get: (name) => traits[name] }).writing;
+"""
+    script = """{
+  paris: at("paris", 5), of: at("of", 2),
+  nearest: nearest(values, channels, 37, 5).map(([n, one]) => [n, one]),
+}"""
+    imports = {"{ memoryState, compute, nearest }": "memory/state"}
+    page = in_node(script, traits, tmp_path, imports, first)
+    for word, token in (("paris", 5), ("of", 2)):
+        added = explorer.added(word, token)
+        np.testing.assert_allclose(page[word]["added"], added, atol=1e-9)
+        assert page[word]["ranked"][:20] == [
+            n for n, _ in explorer.writers(word, token, 20)
+        ]
+        others = [one for one in explorer.words_most_added(token) if one != word]
+        assert page[word]["rows"] == [word, *others[:5]]
+    assert [n for n, _ in page["nearest"]] == [n for n, _ in explorer.nearest(37)]
+
+
+def test_the_state_with_a_small_worlds_words_is_light(france):
+    explorer = france[2]
+    sent = len(explorer.value_data) + len(explorer.vector_data)
+    assert sent == 2 * 64 * (256 + 225)
+
+
+WRITING = {
+    "words": ["a", "b"],
+    "values": np.ones((NEURONS, 3)),
+    "vectors": np.eye(2, 3),
+}
+BAD_WRITING = {
+    "words alone": ({"values": None, "vectors": None}, "got no values and no vectors"),
+    "no words": ({"words": None}, "must be given together.*got no words"),
+    "norms alone": (
+        {"words": None, "values": None, "vectors": None, "norms": [1.0] * LENGTH},
+        "norms with them",
+    ),
+    "the same word": ({"words": ["a", "a"]}, "words must be 1 to 512 different names"),
+    "few values": ({"values": np.ones((3, 3))}, r"values must have shape \[13, C\]"),
+    "no channels": ({"values": np.ones((NEURONS, 0))}, r"got \(13, 0\)"),
+    "flat values": ({"values": np.ones(NEURONS)}, r"got \(13,\)"),
+    "other channels": (
+        {"vectors": np.ones((2, 4))},
+        r"vectors must have shape \(2, 3\)",
+    ),
+    "an infinite value": (
+        {"values": np.full((NEURONS, 3), np.inf)},
+        "values must hold finite",
+    ),
+    "few norms": ({"norms": [1.0]}, r"norms must have shape \(7,\)"),
+    "a norm of 0": ({"norms": [0.0] * LENGTH}, "norms must be above 0, got 0"),
+    "another word": ({"word": "c"}, r"word must be one of \['a', 'b'\], got 'c'"),
+    "another order": ({"order": "size"}, r"order must be one of .*got 'size'"),
+}
+
+
+@pytest.mark.parametrize("case", BAD_WRITING)
+def test_an_error_says_what_is_wrong_with_what_is_written(case):
+    changes, message = BAD_WRITING[case]
+    with pytest.raises(ValueError, match=message):
+        memory(**WRITING | changes)
+
+
+def test_word_and_order_are_checked_later_too():
+    explorer = memory(**WRITING, word="b")
+    explorer.order = "number"
+    with pytest.raises(ValueError, match="word must be one of"):
+        explorer.word = "c"
+    with pytest.raises(ValueError, match="order must be one of"):
+        explorer.order = ""
+    with pytest.raises(ValueError, match="neuron must be 0 to 12, got 13"):
+        explorer.nearest(13)
+    assert (explorer.word, explorer.order) == ("b", "number")
+    with pytest.raises(ValueError, match="order must be one of"):
+        memory(order="adds")  # to which word?
+
+
+def test_values_of_nothing_but_zeros_are_no_problem():
+    explorer = memory(**WRITING | {"values": np.zeros((NEURONS, 3))})
+    assert explorer.nearest(0, 1) == [(1, 0.0)]
+    assert not explorer.added("a", 0).any()
+
+
+def test_the_still_has_the_chosen_neuron_among_the_first():
+    explorer = examples.answering_memory(neuron=4)
+    assert explorer.still().startswith(b"\x89PNG")
 
 
 def with_pairs(pairs):

@@ -85,6 +85,14 @@ def memory(**settings):
     return explorers.Memory(hidden, ["I", "love", "AI"], **settings)
 
 
+def answering_memory(**settings):
+    """A memory whose neurons write words."""
+    draw = np.random.default_rng(1)
+    written = {"values": draw.normal(size=(5, 4)), "vectors": draw.normal(size=(9, 4))}
+    words = [f"word {i}" for i in range(9)]
+    return memory(words=words, norms=[1.0, 0.5, 2.0], **written, **settings)
+
+
 def tokens():
     bpe = BPETokenizer.train("the cat sat on the mat, the cat", vocab_size=262)
     return explorers.Tokens(bpe, "the cat's mat", piece=2)

@@ -153,7 +153,7 @@ function showCell(hint, { hovered, neurons, tokens, width }, { gutter, tall, roo
 }
 
 /** The list of tokens to choose from; `fill` writes them anew.
- * @type {(state: Kit.NeuronState) => { node: HTMLElement; select: HTMLSelectElement; fill(): void; draw(token: number): void }} */
+ * @type {(state: Pick<Kit.NeuronState, "tokens" | "write">) => { node: HTMLElement; select: HTMLSelectElement; fill(): void; draw(token: number): void }} */
 export function tokenSelect(state) {
   const select = control("select", { "aria-label": "Token" });
   select.addEventListener("change", () => state.write({ token: Number(select.value) }));

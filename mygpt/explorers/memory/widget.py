@@ -1,6 +1,7 @@
-"""A feed-forward layer as a memory: neurons, what triggers them, what they promote."""
+"""A feed-forward layer as a memory: what fires its neurons, and what they write."""
 
 from collections.abc import Sequence
+from typing import Any
 
 import numpy as np
 import traitlets
@@ -8,24 +9,42 @@ from matplotlib.figure import Figure
 
 from mygpt import plots
 from mygpt.explorers.kit.base import Explorer, module, stylesheet
-from mygpt.explorers.kit.checks import check_index, check_tokens, finite_array
+from mygpt.explorers.kit.checks import (
+    check_index,
+    check_member,
+    check_names,
+    check_tokens,
+    finite_array,
+)
 from mygpt.explorers.kit.neurons import MAX_NUMBER, Pairs, check_pairs, pack_pairs
 from mygpt.explorers.kit.numbers import Numbers, as_shown
-from mygpt.explorers.kit.text import count, label_tokens
+from mygpt.explorers.kit.text import count, drawable, label_tokens
 
 MAX_TOKENS = 64
 MAX_NEURONS = 1024
+MAX_WORDS = 512
+MAX_CHANNELS = 256
+BESIDE = 5  # words beside the chosen one in the map of values
+ORDERS = ("adds", "fires", "number")
 
 
 class Memory(Explorer):
-    """The hidden activations of a feed-forward layer, token by token.
+    """The neurons of a feed-forward layer: their keys by word, their values by answer.
 
     `activations`, of shape [T, N], are those of N neurons (1 to 1024) at T `tokens`
     (1 to 64). For each neuron `triggers` has up to 8 pairs (text, activation) and
     `promoted` up to 8 pairs (word, score), in the order in which they are shown.
     Tokens and neurons count from 0; at first the token is that of the largest
-    activation, and the neuron the strongest of the token. Numbers lie within ±9999 and
-    read-outs show three decimals.
+    activation. Numbers lie within ±9999.
+
+    With `words`, which the layer may write, and `values` and `vectors` there is a
+    second map. Row n of `values` [N, C] is what neuron n writes, as the output layer
+    reads it, and row w of `vectors` [W, C] is that layer's weight for word w. At a
+    token where the neuron's activation is m it adds m · value · vector / norm to the
+    word's score; `norms` [T] are what the last norm divides by, or else 1. `word` is
+    the word that is looked at: at first the one to which all neurons together add
+    most at the token. `order` sorts the neurons by what they "adds" to that word, by
+    the size with which each "fires", or by "number"; the neuron at first is the first.
     """
 
     _esm = module("memory")
@@ -37,7 +56,14 @@ class Memory(Explorer):
     data = traitlets.Bytes().tag(sync=True)
     trigger_data = traitlets.Bytes().tag(sync=True)
     promoted_data = traitlets.Bytes().tag(sync=True)
+    words = traitlets.List(traitlets.Unicode()).tag(sync=True)
+    value_data = traitlets.Bytes().tag(sync=True)
+    vector_data = traitlets.Bytes().tag(sync=True)
+    units = traitlets.List(traitlets.Float()).tag(sync=True)
+    norms = traitlets.List(traitlets.Float()).tag(sync=True)
 
+    word = traitlets.Unicode().tag(sync=True)
+    order = traitlets.Unicode("fires").tag(sync=True)
     neuron = traitlets.Int().tag(sync=True)
     token = traitlets.Int().tag(sync=True)
 
@@ -48,6 +74,12 @@ class Memory(Explorer):
         *,
         triggers: Pairs,
         promoted: Pairs,
+        words: Sequence[str] | None = None,
+        values: Numbers | None = None,
+        vectors: Numbers | None = None,
+        norms: Numbers | None = None,
+        word: str | None = None,
+        order: str | None = None,
         neuron: int | None = None,
         token: int | None = None,
     ) -> None:
@@ -65,10 +97,16 @@ class Memory(Explorer):
         places = {text: place for place, text in enumerate(texts)}
         if token is None:
             token = int(np.abs(self.activations).max(axis=1).argmax())
+        check_index("token", token, length)
+        written = self._read_values(words, values, vectors, norms)
+        if word is None:
+            word = self.words_most_added(token)[0] if self._names else ""
+        if order is None:
+            order = "adds" if self._names else "fires"
+        self._known_word({"value": word})
+        self._known_order({"value": order})
         if neuron is None:
-            neuron = int(
-                np.abs(self.activations[check_index("token", token, length)]).argmax()
-            )
+            neuron = int(self._ranked(order, word, token)[0])
         super().__init__(
             tokens=names,
             neurons=neurons,
@@ -76,6 +114,9 @@ class Memory(Explorer):
             data=self.activations.astype("<f4").tobytes(),
             trigger_data=pack_pairs(self.triggers, places),
             promoted_data=pack_pairs(self.promoted, places),
+            **written,
+            word=word,
+            order=order,
             neuron=neuron,
             token=token,
             description=(
@@ -83,6 +124,47 @@ class Memory(Explorer):
                 f"at {count(length, 'token')}."
             ),
         )
+
+    def _read_values(
+        self,
+        words: Sequence[str] | None,
+        values: Numbers | None,
+        vectors: Numbers | None,
+        norms: Numbers | None,
+    ) -> dict[str, Any]:
+        """Keep the values, and return the traits that they are sent in."""
+        length, neurons = self.activations.shape
+        given = {"words": words, "values": values, "vectors": vectors}
+        missing = [name for name, one in given.items() if one is None]
+        if missing and (len(missing) < 3 or norms is not None):
+            raise ValueError(
+                "words, values and vectors must be given together, and norms with "
+                f"them; got no {' and no '.join(missing)}"
+            )
+        self._names = [] if words is None else list(check_names("words", words, MAX_WORDS))
+        self._norms = _norms(norms, length)
+        if missing:
+            self._values = self._vectors = np.zeros((0, 0))
+            return {}
+        numbers = finite_array("values", values)
+        channels = numbers.shape[-1] if numbers.ndim == 2 else 0
+        if numbers.shape[:1] != (neurons,) or not 1 <= channels <= MAX_CHANNELS:
+            raise ValueError(
+                f"values must have shape [{neurons}, C] with C from 1 to "
+                f"{MAX_CHANNELS}, got {numbers.shape}"
+            )
+        others = finite_array("vectors", vectors, (len(self._names), channels))
+        value_data, unit = _packed(numbers)
+        vector_data, other_unit = _packed(others)
+        self._values = value_data * unit
+        self._vectors = vector_data * other_unit
+        return {
+            "words": self._names,
+            "value_data": value_data.astype("<i2").tobytes(),
+            "vector_data": vector_data.astype("<i2").tobytes(),
+            "units": [unit, other_unit],
+            "norms": self._norms.tolist(),
+        }
 
     def __repr__(self) -> str:
         length, neurons = self.activations.shape
@@ -95,10 +177,57 @@ class Memory(Explorer):
         the first neuron. A token out of range, or a count below 1, is a ValueError.
         """
         row = self.activations[check_index("token", token, len(self.tokens))]
-        if count < 1:
-            raise ValueError(f"count must be at least 1, got {count}")
-        order = np.argsort(-np.abs(row), kind="stable")[:count]
+        order = self._ranked("fires", "", token)[: _at_least_one(count)]
         return [(int(n), float(format(row[n], ".3f"))) for n in order]
+
+    def added(self, word: str, token: int) -> np.ndarray:
+        """What each neuron adds to a word's score at a token, [N]."""
+        check_index("token", token, len(self.activations))
+        vector = self._vectors[self._place(word)]
+        return self.activations[token] * (self._values @ vector) / self._norms[token]
+
+    def writers(
+        self, word: str, token: int, count: int = 10
+    ) -> list[tuple[int, float]]:
+        """The `count` neurons that add most to a word's score at a token.
+
+        Pairs (neuron, what it adds to two decimals), the largest first and of equals
+        the first neuron.
+        """
+        amounts = self.added(word, token)
+        order = self._ranked("adds", word, token)[: _at_least_one(count)]
+        return [(int(n), float(format(amounts[n], ".2f"))) for n in order]
+
+    def words_most_added(self, token: int) -> list[str]:
+        """The words by what all neurons together add to them at a token."""
+        totals = self._vectors @ (self.activations[token] @ self._values)
+        return [self._names[i] for i in np.argsort(-totals, kind="stable")]
+
+    def nearest(self, neuron: int, count: int = 5) -> list[tuple[int, float]]:
+        """The `count` other neurons whose values have the largest cosine with one's.
+
+        Pairs (neuron, cosine to two decimals).
+        """
+        check_index("neuron", neuron, len(self._values))
+        sizes = np.linalg.norm(self._values, axis=1)
+        products = self._values @ self._values[neuron]
+        scale = sizes * sizes[neuron]
+        cosines = np.divide(
+            products, scale, out=np.zeros_like(products), where=scale > 0
+        )
+        order = [n for n in np.argsort(-cosines, kind="stable") if n != neuron]
+        few = order[: _at_least_one(count)]
+        return [(int(n), float(format(cosines[n], ".2f"))) for n in few]
+
+    def _ranked(self, order: str, word: str, token: int) -> np.ndarray:
+        if order == "number":
+            return np.arange(self.activations.shape[1])
+        if order == "fires":
+            return np.argsort(-np.abs(self.activations[token]), kind="stable")
+        return np.argsort(-self.added(word, token), kind="stable")
+
+    def _place(self, word: str) -> int:
+        return self._names.index(check_member("word", word, self._names))
 
     @traitlets.validate("token")
     def _known_token(self, proposal) -> int:
@@ -108,15 +237,55 @@ class Memory(Explorer):
     def _known_neuron(self, proposal) -> int:
         return check_index("neuron", proposal["value"], self.activations.shape[1])
 
+    @traitlets.validate("word")
+    def _known_word(self, proposal) -> str:
+        return check_member("word", proposal["value"], self._names or [""])
+
+    @traitlets.validate("order")
+    def _known_order(self, proposal) -> str:
+        known = ORDERS if self._names else ORDERS[1:]
+        return check_member("order", proposal["value"], known)
+
     def draw(self, figure: Figure) -> None:
-        """All activations and, beside them, those of the chosen neuron."""
-        left, right = figure.subplots(1, 2, width_ratios=(1.5, 1))
-        plots.heatmap(left, self.activations, xlabel="neuron")
-        label_tokens(left.yaxis, self.tokens, 24)
-        column = self.activations[:, self.neuron]
-        plots.bars(right, [""] * len(self.tokens), column)
-        right.set_ylabel(f"activation of neuron {self.neuron}")
-        label_tokens(right.xaxis, self.tokens, 12)
+        """The first neurons of the order: their keys above, their values below."""
+        seen = self._ranked(self.order, self.word, self.token)[:20]
+        if self.neuron not in seen:
+            seen[-1] = self.neuron
+        maps = [(self.tokens, self.activations[:, seen], "activation")]
+        if self._names:
+            others = [w for w in self.words_most_added(self.token) if w != self.word]
+            rows = [self.word, *others[:BESIDE]]
+            added = np.array([self.added(one, self.token)[seen] for one in rows])
+            at = drawable(self.tokens[self.token], 10)
+            maps.append((rows, added, f"added at “{at}”"))
+        axes = figure.subplots(len(maps), 1, sharex=True, squeeze=False)[:, 0]
+        for ax, (rows, numbers, title) in zip(axes, maps, strict=True):
+            plots.heatmap(ax, numbers)
+            ax.set_title(title, fontsize="small", parse_math=False)
+            label_tokens(ax.yaxis, rows, 12)
+        axes[-1].set_xticks(range(len(seen)), seen.tolist(), fontsize="x-small")
+        axes[-1].set_xlabel("neuron")
+
+
+def _at_least_one(count: int) -> int:
+    if count < 1:
+        raise ValueError(f"count must be at least 1, got {count}")
+    return count
+
+
+def _packed(numbers: np.ndarray) -> tuple[np.ndarray, float]:
+    """The numbers as whole multiples, up to 32767, of the unit that is returned."""
+    unit = float(np.abs(numbers).max()) / 32767 or 1.0
+    return np.rint(numbers / unit), unit
+
+
+def _norms(norms: Numbers | None, length: int) -> np.ndarray:
+    if norms is None:
+        return np.ones(length)
+    numbers = finite_array("norms", norms, (length,))
+    if not (numbers > 0).all():
+        raise ValueError(f"norms must be above 0, got {numbers.min():g}")
+    return numbers
 
 
 def _activations(activations: Numbers) -> np.ndarray:

@@ -1,0 +1,189 @@
+// The state of the explorer, and what follows from it: scores, ranks and the neurons in view.
+
+import { clamp, extent, fixed, floats } from "../kit/geometry.mjs";
+import { visibleText } from "../kit/heat.mjs";
+import { store } from "../kit/mounting.mjs";
+import { ranking, unpackPairs } from "../kit/neurons.mjs";
+
+export const BESIDE = 5; // words beside the chosen one
+
+/** @type {(value: number) => string} */
+export const score = (value) => fixed(value, 2);
+/** @type {(value: number) => string} */
+export const signedScore = (value) => (value > 0 && Number(value.toFixed(2)) !== 0 ? "+" : "") + score(value);
+
+/** The numbers of a binary trait of 16-bit whole numbers, each so many units.
+ * @type {(view: DataView, unit: number) => Float64Array} */
+export function packedNumbers(view, unit) {
+  return Float64Array.from({ length: view.byteLength / 2 }, (_, i) => view.getInt16(2 * i, true) * unit);
+}
+
+/** The products of a row with each row of a matrix.
+ * @type {(matrix: Kit.Numbers, row: Kit.Numbers) => number[]} */
+export function products(matrix, row) {
+  const { length } = row;
+  return Array.from({ length: matrix.length / length }, (_, at) => {
+    let sum = 0;
+    for (let i = 0; i < length; i += 1) sum += matrix[at * length + i] * row[i];
+    return sum;
+  });
+}
+
+/** The places of numbers, the largest first, of equals the first.
+ * @type {(numbers: Kit.Numbers) => number[]} */
+export function descending(numbers) {
+  return Array.from(numbers, (_, place) => place).sort((a, b) => numbers[b] - numbers[a] || a - b);
+}
+
+/** The other neurons whose values have the largest cosine with that of one, with it.
+ * @type {(values: Float64Array, channels: number, neuron: number, most: number) => [number, number][]} */
+export function nearest(values, channels, neuron, most) {
+  const own = values.subarray(neuron * channels, (neuron + 1) * channels);
+  const sizes = Array.from({ length: values.length / channels }, (_, n) => {
+    let sum = 0;
+    for (let i = n * channels; i < (n + 1) * channels; i += 1) sum += values[i] * values[i];
+    return Math.sqrt(sum);
+  });
+  const cosines = products(values, own).map((product, n) => product / (sizes[n] * sizes[neuron]) || 0);
+  const others = descending(cosines).filter((n) => n !== neuron);
+  return others.slice(0, most).map((n) => [n, cosines[n]]);
+}
+
+/** The first of `count` neurons in view when page `page` of the order is shown: the last page is full.
+ * @type {(page: number, count: number, neurons: number) => number} */
+export const firstOf = (page, count, neurons) => clamp(page * count, 0, Math.max(0, neurons - count));
+
+/** The page on which the neuron of a rank stands; of two the first.
+ * @type {(rank: number, count: number) => number} */
+export const pageOf = (rank, count) => Math.floor(rank / count);
+
+/** What the neurons write, where the explorer was given it.
+ * @type {(model: Kit.Model<Memory.Traits & Kit.Described>) => Memory.Writing | null} */
+function writingOf(model) {
+  const words = model.get("words");
+  if (!words.length) return null;
+  const [unit, other] = model.get("units");
+  const vectors = packedNumbers(model.get("vector_data"), other);
+  const values = packedNumbers(model.get("value_data"), unit);
+  return { words, values, vectors, channels: vectors.length / words.length, norms: model.get("norms") };
+}
+
+/** @param {Kit.Model<Memory.Traits & Kit.Described>} model */
+export function memoryState(model) {
+  const neurons = model.get("neurons");
+  const texts = model.get("texts").map(visibleText);
+  /** @type {(trait: "trigger_data" | "promoted_data") => Kit.TextAndNumber[][]} */
+  const pairs = (trait) => unpackPairs(floats(model.get(trait)), neurons, texts);
+  return store(model, {
+    id: `mygpt-memory-${Math.random().toString(36).slice(2)}`,
+    tokens: model.get("tokens").map(visibleText),
+    neurons,
+    activations: floats(model.get("data")),
+    triggers: pairs("trigger_data"),
+    promoted: pairs("promoted_data"),
+    writing: writingOf(model),
+    ranked: /** @type {number[]} */ ([]),
+    rows: /** @type {number[]} */ ([]), // the words of the lower map: the chosen one, then the most added to
+    added: /** @type {number[][]} */ ([]), // of each of these, what each neuron adds
+    totals: /** @type {number[]} */ ([]), // of every word, what all neurons add
+    writes: /** @type {number[]} */ ([]), // on the chosen word, with an activation of 1
+    page: 0,
+    count: 12,
+    width: 640,
+  });
+}
+
+/** @type {(state: Memory.State, token?: number) => Float32Array} */
+export function activationsAt({ activations, neurons, get }, token = get("token")) {
+  return activations.subarray(token * neurons, (token + 1) * neurons);
+}
+
+/** What all neurons together add to each word's score at a token.
+ * @type {(writing: Memory.Writing, activations: Kit.Numbers, norm: number) => number[]} */
+export function totalsOf({ values, vectors, channels }, activations, norm) {
+  const sum = new Float64Array(channels);
+  Array.from(activations).forEach((m, n) => {
+    for (let i = 0; i < channels; i += 1) sum[i] += m * values[n * channels + i];
+  });
+  return products(vectors, sum).map((total) => total / norm);
+}
+
+/** The words of the lower map: the chosen one, then those to which all neurons add most.
+ * @type {(totals: number[], chosen: number) => number[]} */
+export function rowsOf(totals, chosen) {
+  const others = descending(totals).filter((word) => word !== chosen);
+  return [chosen, ...others.slice(0, BESIDE)];
+}
+
+/** Computes what follows from the chosen word, token and order.
+ * @type {(state: Memory.State) => void} */
+export function compute(state) {
+  const { writing, get } = state;
+  const now = activationsAt(state);
+  if (writing) {
+    const norm = writing.norms[get("token")];
+    state.totals = totalsOf(writing, now, norm);
+    state.rows = rowsOf(state.totals, writing.words.indexOf(get("word")));
+    const each = state.rows.map((word) => writesOf(writing, word));
+    [state.writes] = each;
+    state.added = each.map((writes) => writes.map((one, n) => (now[n] * one) / norm));
+  }
+  const order = get("order");
+  if (order === "number") state.ranked = Array.from(now, (_, n) => n);
+  else state.ranked = order === "adds" && writing ? descending(state.added[0]) : ranking(now);
+}
+
+/** What each neuron writes on a word, with an activation of 1 and before the last norm's division.
+ * @type {(writing: Memory.Writing, word: number) => number[]} */
+export function writesOf({ values, vectors, channels }, word) {
+  return products(values, vectors.subarray(word * channels, (word + 1) * channels));
+}
+
+/** The neurons in view, in order.
+ * @type {(state: Memory.State) => number[]} */
+export function inView({ ranked, page, count, neurons }) {
+  const first = firstOf(page, count, neurons);
+  return ranked.slice(first, first + count);
+}
+
+/** Turns to the page of the chosen neuron, unless it is in view.
+ * @type {(state: Memory.State) => void} */
+export function reveal(state) {
+  const neuron = state.get("neuron");
+  if (!inView(state).includes(neuron)) state.page = pageOf(state.ranked.indexOf(neuron), state.count);
+}
+
+/** Changes what the neurons are sorted by, and chooses the first of the new order.
+ * @type {(state: Memory.State, changes: Partial<Pick<Memory.Traits, "word" | "token" | "order">>) => void} */
+export function ask(state, changes) {
+  const { writing, get } = state;
+  const { word, token, order } = { word: get("word"), token: get("token"), order: get("order"), ...changes };
+  const now = activationsAt(state, token);
+  let neuron = 0;
+  if (order === "fires") [neuron] = ranking(now);
+  if (order === "adds" && writing) {
+    [neuron] = descending(writesOf(writing, writing.words.indexOf(word)).map((one, n) => one * now[n]));
+  }
+  state.write({ ...changes, neuron });
+}
+
+/** The largest size among numbers, or 1.
+ * @type {(lists: Iterable<Iterable<number>>) => number} */
+export function limitOf(lists) {
+  const [low, high] = extent(lists) ?? [0, 0];
+  return Math.max(-low, high) || 1;
+}
+
+/** What is said of the chosen neuron: a sentence or two.
+ * @type {(state: Memory.State) => string} */
+export function sentenceOf(state) {
+  const { writing, get, tokens, neurons, ranked, added, writes } = state;
+  const [neuron, token] = [get("neuron"), get("token")];
+  const m = activationsAt(state)[neuron];
+  const rank = `number ${ranked.indexOf(neuron) + 1} of ${neurons}`;
+  const fires = `Neuron ${neuron} fires ${score(m)} at “${tokens[token]}”`;
+  if (!writing) return `${fires}: ${get("order") === "fires" ? `${rank} by size` : rank}.`;
+  const sum = `${score(m)} × ${score(writes[neuron])} ÷ ${score(writing.norms[token])}`;
+  const by = { adds: "", fires: " by firing", number: "" }[get("order")];
+  return `${fires} and adds ${signedScore(added[0][neuron])} to “${get("word")}” (${sum}): ${rank}${by}.`;
+}

@@ -1,0 +1,182 @@
+"""The explorer of memories alone on its page: a question answered by clicking."""
+
+import pytest
+import torch
+from judged import colour_violations, violations
+
+from mygpt import explorers
+from mygpt.inside import experiments, hooks, memory
+from mygpt.inside.world_models import load_world_model
+
+LAYER = 1
+
+
+@pytest.fixture(scope="module")
+def made():
+    return load_world_model("attention-first")
+
+
+@pytest.fixture(scope="module")
+def page_file(made, tmp_path_factory):
+    """Network 1 at "the capital of france is", asked about *berlin* first."""
+    model, words, asked = made.model, made.words, question(made, "paris")
+    end = asked.last.item() + 1
+    scores, told = memory.promoted(model, LAYER, count=5)
+    promoted = [
+        [(words[i], number) for i, number in zip(*lists, strict=True)]
+        for lists in zip(told.tolist(), scores.tolist(), strict=True)
+    ]
+    path = tmp_path_factory.mktemp("memory") / "page.html"
+    explorers.Memory(
+        memory.coefficients(model, asked.ids)[LAYER][0, :end],
+        [words[i] for i in asked.ids[0, :end]],
+        token=end - 1,
+        word="berlin",
+        triggers=experiments.cards(made, made.rows(100, seed=1), LAYER, count=4),
+        promoted=promoted,
+        words=words,
+        values=memory.as_read(model, memory.values(model, LAYER)),
+        vectors=model.token.embedding.weight,
+        norms=memory.divisor(model, asked.ids)[0, :end],
+    ).write_html(path)
+    return path
+
+
+def question(made, word):
+    """The prompt about France, with that word as its answer."""
+    asked = made.prompts(made.world.facts()[:1])
+    answer = torch.tensor([made.words.index(word)])
+    return hooks.Prompts(asked.ids, asked.last, answer)
+
+
+@pytest.fixture
+def root(open_page, page_file):
+    page = open_page(page_file.as_uri(), width=736)
+    root = page.locator(".mygpt-memory")
+    root.wait_for()
+    return root
+
+
+def fixed(value, decimals):
+    text = f"{abs(value):.{decimals}f}"
+    return f"−{text}" if value < 0 and float(text) else text
+
+
+def heads(root):
+    texts = root.locator(".mygpt-neuron-heads > span").all_inner_texts()
+    return [int(text) for text in texts]
+
+
+def rows(root, name):
+    """The cells of a map, a row a list."""
+    every = root.locator(f".mygpt-{name} .mygpt-cells > span").all_inner_texts()
+    count = len(heads(root))
+    return [every[i : i + count] for i in range(0, len(every), count)]
+
+
+def shown(numbers, limit):
+    return [fixed(one, 1) if abs(one) >= limit / 10 else "" for one in numbers]
+
+
+def test_which_neurons_write_paris_and_on_which_word_do_they_fire(root, made):
+    """Asked by clicking alone, and compared with the package's own numbers."""
+    root.locator(".mygpt-values .mygpt-rows").get_by_text("paris").click()
+    field = root.get_by_role("combobox", name="Word to write")
+    assert field.input_value() == "paris"
+
+    asked = question(made, "paris")
+    added = memory.contributions(made.model, asked, LAYER)[0]
+    order = added.argsort(descending=True)[: len(heads(root))].tolist()
+    assert heads(root) == order
+    first = rows(root, "values")[0]
+    assert first == shown(added[order].tolist(), added.abs().max().item())
+
+    fires = memory.coefficients(made.model, asked.ids)[LAYER][0]
+    words = root.locator(".mygpt-keys .mygpt-rows > span").all_inner_texts()
+    assert words == [".", "the", "capital", "of", "france", "is"]
+    limit = fires[len(words) - 1].abs().max().item()
+    for token, row in enumerate(rows(root, "keys")):
+        assert row == shown(fires[token, order].tolist(), limit)
+
+    third = order[2]
+    root.locator(".mygpt-neuron-heads > span").nth(2).click()
+    said = root.locator(".mygpt-sentence").inner_text()
+    assert said.startswith(
+        f"Neuron {third} fires {fires[5, third]:.2f} at “is” "
+        f"and adds +{added[third]:.2f} to “paris”"
+    )
+    assert said.endswith("number 3 of 256.")
+    promoted = memory.promoted(made.model, LAYER, count=5)[1][third].tolist()
+    told = root.locator(".mygpt-pairs").nth(1).locator("tbody th").all_inner_texts()
+    assert told == [made.words[i] for i in promoted]
+    root.page.watch.check()
+
+
+def test_a_neuron_chosen_in_one_map_is_lit_in_the_other(root):
+    box = root.locator(".mygpt-keys .mygpt-cell-box")
+    width = box.bounding_box()["width"] / len(heads(root))
+    box.click(position={"x": 4.5 * width, "y": 10})
+    chosen = root.locator(".mygpt-neuron-heads .mygpt-chosen")
+    assert chosen.inner_text() == str(heads(root)[4])
+    lefts = [one.bounding_box()["x"] for one in root.locator(".mygpt-column").all()]
+    assert lefts[0] == pytest.approx(lefts[1], abs=0.5)
+    assert root.get_by_role("spinbutton").input_value() == chosen.inner_text()
+
+
+def test_a_neuron_is_found_by_its_number_and_by_what_it_writes(root):
+    root.get_by_role("spinbutton", name="Neuron").fill("200")
+    assert 200 in heads(root)
+    near = root.get_by_role("button", name="cosine").first
+    number = int(near.inner_text().split()[0])
+    near.click()
+    assert number in heads(root)
+    assert f"Neuron {number} fires" in root.locator(".mygpt-sentence").inner_text()
+
+
+def test_every_neuron_is_reached_by_turning_pages(root):
+    seen = set(heads(root))
+    further = root.get_by_role("button", name="Next neurons")
+    while further.get_attribute("aria-disabled") == "false":
+        further.click()
+        seen |= set(heads(root))
+    assert seen == set(range(256))
+
+
+def test_a_word_is_typed_and_an_unknown_one_changes_nothing(root):
+    field = root.get_by_role("combobox", name="Word to write")
+    field.fill("fre")
+    root.get_by_role("option", name="french").click()
+    assert "to “french”" in root.locator(".mygpt-sentence").inner_text()
+    field.fill("xyz")
+    assert field.get_attribute("aria-invalid") == "true"
+    assert "to “french”" in root.locator(".mygpt-sentence").inner_text()
+    field.blur()
+    assert field.input_value() == "french"
+
+
+def test_a_keyboard_walks_through_the_neurons(root):
+    first = heads(root)
+    root.get_by_role("slider", name="Neuron", exact=True).focus()
+    for _ in range(len(first)):
+        root.page.keyboard.press("ArrowRight")
+    assert not set(heads(root)) & set(first)  # the next page
+
+
+@pytest.mark.parametrize("theme", ["light", "dark"])
+@pytest.mark.parametrize("width", [736, 390, 320])
+def test_the_question_and_both_maps_are_on_one_screen(
+    open_page, page_file, theme, width
+):
+    page = open_page(page_file.as_uri(), width=width, theme=theme)
+    root = page.locator(".mygpt-memory")
+    root.wait_for()
+    top = root.locator(".mygpt-question").bounding_box()["y"]
+    end = root.locator(".mygpt-sentence").bounding_box()
+    assert end["y"] + end["height"] - top <= (780 if width > 420 else 720)
+    least = root.locator(".mygpt-cells > span").first.bounding_box()
+    assert least["width"] >= 28
+    assert least["height"] >= 24
+    assert page.evaluate("document.documentElement.scrollWidth") <= width
+    assert violations(page, include=".mygpt-memory") == []
+    assert colour_violations(page, ".mygpt-memory") == []
+    page.watch.check()

@@ -1,0 +1,164 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+
+import { outline, suggestions } from "../../mygpt/explorers/memory/controls.mjs";
+import { cellOf, rowHeight } from "../../mygpt/explorers/memory/maps.mjs";
+import {
+  descending,
+  firstOf,
+  limitOf,
+  memoryState,
+  nearest,
+  packedNumbers,
+  pageOf,
+  products,
+  rowsOf,
+  sentenceOf,
+  signedScore,
+  ask,
+  compute,
+  inView,
+  reveal,
+} from "../../mygpt/explorers/memory/state.mjs";
+
+const VALUES = Float64Array.of(1, 0, 0, 1, 2, 2, -1, 0); // four neurons, two channels
+
+test("numbers are sent as 16-bit multiples of a unit", () => {
+  const view = new DataView(Int16Array.of(7, 3, -2, 32767).buffer, 2);
+  assert.deepEqual([...packedNumbers(view, 0.5)], [1.5, -1, 16383.5]);
+});
+
+test("a row is multiplied with each row of a matrix", () => {
+  assert.deepEqual(products(VALUES, [3, 5]), [3, 5, 16, -3]);
+});
+
+test("the largest comes first, and of equals the first", () => {
+  assert.deepEqual(descending([1, 3, -2, 3]), [1, 3, 0, 2]);
+});
+
+test("the nearest neurons are those of the largest cosine, whatever their size", () => {
+  const found = nearest(VALUES, 2, 0, 2);
+  assert.deepEqual(
+    found.map(([n]) => n),
+    [2, 1],
+  );
+  assert.ok(Math.abs(found[0][1] - Math.SQRT1_2) < 1e-12);
+  assert.equal(nearest(Float64Array.of(0, 0, 1, 1), 2, 0, 5)[0][1], 0); // a value of zeros has no direction
+});
+
+test("the last page is full, and a neuron is on the page of its rank", () => {
+  assert.equal(firstOf(0, 20, 256), 0);
+  assert.equal(firstOf(12, 20, 256), 236);
+  assert.equal(firstOf(0, 20, 7), 0);
+  assert.equal(pageOf(39, 20), 1);
+  assert.equal(pageOf(40, 20), 2);
+});
+
+test("the map of values has the chosen word first, then those that get most", () => {
+  assert.deepEqual(rowsOf([5, 1, 9, 7], 1), [1, 2, 3, 0]);
+  assert.deepEqual(rowsOf([1, 2, 3, 4, 5, 6, 7, 8], 7), [7, 6, 5, 4, 3, 2]);
+});
+
+test("a cell has its number unless its colour is faint, and letters that can be read", () => {
+  assert.deepEqual(cellOf(1, 2), { share: 0.5, classes: "", text: "1.0" });
+  assert.deepEqual(cellOf(0.1, 2), { share: 0.05, classes: "", text: "" });
+  assert.deepEqual(cellOf(-2, 2), { share: 1, classes: "mygpt-negative mygpt-deep mygpt-full", text: "−2.0" });
+  assert.equal(cellOf(3, 2).share, 1);
+  assert.equal(cellOf(0.01, 0.02).text, ""); // of 0.0 nothing is learnt
+});
+
+test("rows are thinner where there are many", () => {
+  assert.equal(rowHeight(6), 27);
+  assert.equal(rowHeight(10), 17);
+  assert.equal(rowHeight(64), 8);
+});
+
+test("a field suggests what begins so, and else what is added to most", () => {
+  const words = ["paris", "part", "rome"];
+  assert.deepEqual(suggestions(words, [1, 2, 3], "PA"), ["paris", "part"]);
+  assert.deepEqual(suggestions(words, [1, 2, 3], ""), ["rome", "part", "paris"]);
+  assert.deepEqual(suggestions(words, [1, 2, 3], "paris"), ["rome", "part", "paris"]);
+  assert.deepEqual(suggestions(words, [1, 2, 3], "x"), []);
+});
+
+test("the bars of all neurons stand on the line of zero", () => {
+  assert.equal(outline([2, -2]), "M0 13.0V0.0H128.00V26.0H256.00V13.0Z");
+  assert.equal(outline([0]), "M0 0.0V0.0H256.00V0.0Z");
+});
+
+test("what is added has its sign, and nothing has none", () => {
+  assert.deepEqual([2, -2, 0.001, 0].map(signedScore), ["+2.00", "−2.00", "0.00", "0.00"]);
+  assert.equal(limitOf([[1, -3]]), 3);
+  assert.equal(limitOf([[0]]), 1);
+});
+
+const bytes = (numbers) => new DataView(numbers.buffer);
+
+/** A model of four neurons at two tokens that may write three words. */
+function model(changes = {}) {
+  const traits = {
+    tokens: ["a", "b"],
+    neurons: 4,
+    texts: ["t"],
+    data: bytes(Float32Array.of(1, 0, 0, 0, 2, 1, -1, 3)),
+    trigger_data: bytes(new Float32Array(8)),
+    promoted_data: bytes(new Float32Array(8)),
+    words: ["x", "y", "z"],
+    value_data: bytes(Int16Array.from(VALUES)),
+    vector_data: bytes(Int16Array.of(1, 0, 0, 1, 1, 1)),
+    units: [1, 1],
+    norms: [1, 0.5],
+    word: "y",
+    order: "adds",
+    neuron: 1,
+    token: 1,
+    description: "",
+    ...changes,
+  };
+  return {
+    get: (name) => traits[name],
+    set: (name, value) => {
+      traits[name] = value;
+    },
+    save_changes: () => {},
+  };
+}
+
+test("neurons are sorted by what they add, by how they fire, or by number", () => {
+  const state = memoryState(model());
+  compute(state);
+  assert.deepEqual(state.totals, [-6, -2, -8]); // (m · V · u) / norm
+  assert.deepEqual(state.added[0], [0, 2, -4, 0]);
+  assert.deepEqual(state.ranked, [1, 0, 3, 2]);
+  assert.match(
+    sentenceOf(state),
+    /^Neuron 1 fires 1.00 at “b” and adds \+2.00 to “y” .1.00 × 1.00 ÷ 0.50.: number 1 of 4\.$/,
+  );
+  state.write({ order: "fires" });
+  compute(state);
+  assert.deepEqual(state.ranked, [3, 0, 1, 2]);
+  state.write({ order: "number" });
+  compute(state);
+  assert.deepEqual(state.ranked, [0, 1, 2, 3]);
+});
+
+test("a question chooses the first neuron of its answer, and the page follows a neuron", () => {
+  const state = memoryState(model());
+  ask(state, { word: "x" });
+  assert.deepEqual([state.get("word"), state.get("neuron")], ["x", 0]);
+  ask(state, { order: "fires" });
+  assert.equal(state.get("neuron"), 3);
+  compute(state);
+  state.count = 2;
+  state.write({ neuron: 2 });
+  reveal(state);
+  assert.equal(state.page, 1);
+  assert.deepEqual(inView(state), [1, 2]);
+});
+
+test("without words there are activations alone", () => {
+  const state = memoryState(model({ words: [], order: "fires", word: "" }));
+  compute(state);
+  assert.equal(state.writing, null);
+  assert.equal(sentenceOf(state), "Neuron 1 fires 1.00 at “b”: number 3 of 4 by size.");
+});

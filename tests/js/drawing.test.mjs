@@ -2,6 +2,7 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 
 import {
+  bandScale,
   barBox,
   clamp,
   emptiest,
@@ -16,7 +17,6 @@ import {
 } from "../../mygpt/explorers/kit/geometry.mjs";
 import { store } from "../../mygpt/explorers/kit/mounting.mjs";
 import {
-  bandScale,
   linePath,
   logTicks,
   markerPath,

@@ -1,9 +1,9 @@
 import { blockDrawing } from "../kit/block.mjs";
 import { button, control, folded } from "../kit/controls.mjs";
 import { html, speaker, svg, tooltip } from "../kit/elements.mjs";
-import { barBox, extent, fixed, floats, linearScale, linearTicks } from "../kit/geometry.mjs";
+import { bandScale, barBox, extent, fixed, floats, linearScale, linearTicks } from "../kit/geometry.mjs";
 import { mount, store, allViews } from "../kit/mounting.mjs";
-import { bandScale, padded, picture } from "../kit/picture.mjs";
+import { padded, picture } from "../kit/picture.mjs";
 
 const DECIMALS = 3;
 const MARGIN = { left: 42, right: 6, top: 8, bottom: 42 };

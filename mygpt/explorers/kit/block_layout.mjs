@@ -1,7 +1,6 @@
 // Where the stages of a drawn block stand, and the wires between them; no page is touched here.
 
-import { clamp } from "./geometry.mjs";
-import { bandScale } from "./picture.mjs";
+import { bandScale, clamp } from "./geometry.mjs";
 
 /** Where a stage may stand in a block, in order, with what stands there when no stage does.
  * @type {Record<string, string>} */

@@ -25,6 +25,19 @@ export function linearScale([d0, d1], [r0, r1]) {
   return Object.assign(scale, { invert });
 }
 
+/** Where `count` equal bands lie between `low` and `high`, with a share of each left empty.
+ * @type {(count: number, low: number, high: number, gap?: number) => Kit.Band} */
+export function bandScale(count, low, high, gap = 0.2) {
+  const step = (high - low) / count;
+  return {
+    step,
+    width: step * (1 - gap),
+    start: (index) => low + step * (index + gap / 2),
+    middle: (index) => low + step * (index + 0.5),
+    invert: (position) => clamp(Math.floor((position - low) / step), 0, count - 1),
+  };
+}
+
 /** The smallest of 1, 2 and 5 times a power of ten that cuts `span` into at most `count` parts.
  * @type {(span: number, count: number) => number} */
 export function niceStep(span, count) {

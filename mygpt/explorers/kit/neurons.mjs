@@ -1,11 +1,10 @@
 // What the explorers of memories share. Their state has the `tokens`, the number of `neurons`, those
 // `ranked` at the chosen token, the `hovered` cell and the `width`; `token` and `neuron` are traits.
 
-import { axisHandle, button, control } from "./controls.mjs";
-import { html, titled, tooltip } from "./elements.mjs";
-import { fixed, linearTicks } from "./geometry.mjs";
-import { dragging, hovering, keeping } from "./pointers.mjs";
-import { heatmap, rowLabels } from "./heat.mjs";
+import { button, control } from "./controls.mjs";
+import { html, titled } from "./elements.mjs";
+import { numberField, rested } from "./fields.mjs";
+import { fixed } from "./geometry.mjs";
 
 /** For each neuron its pairs { text, number }, from the packed places and numbers.
  * @type {(numbers: Float32Array, neurons: number, texts: string[]) => Kit.TextAndNumber[][]} */
@@ -54,104 +53,6 @@ export function pairTable(caption, title, heading, most, decimals) {
   return { node, show };
 }
 
-/** Labels under a row of neurons: at most one every 52 pixels.
- * @type {(neurons: number, room: number) => HTMLElement[]} */
-function neuronScale(neurons, room) {
-  const ticks = neurons > 1 ? linearTicks(0, neurons - 1, room / 52, 1) : [{ at: 0, label: "0" }];
-  return ticks.map(({ at, label }) => {
-    const node = html("span", { class: "mygpt-number" }, label);
-    node.style.left = `${(100 * (at + 0.5)) / neurons}%`;
-    return node;
-  });
-}
-
-/**
- * A heatmap of tokens by neurons, with the handle of the neuron and a hint under the mouse that
- * shows `textAt(row, neuron)`. What stands `beside` the cells or `over` them comes with it.
- * @type {(state: Kit.NeuronState, parts: { textAt: Kit.TextAt; beside?: Node[]; over?: Node[] }) => Kit.NeuronMap}
- */
-export function neuronMap(state, { textAt, beside = [], over = [] }) {
-  const { neurons } = state;
-  const heat = heatmap();
-  const column = html("span", { class: "mygpt-neuron-frame" });
-  heat.node.append(column);
-  const rows = rowLabels([]);
-  const scale = html("div", { class: "mygpt-neuron-numbers", "aria-hidden": "true" });
-  const handle = axisHandle("Neuron", (neuron) => state.write({ neuron }));
-  const hint = tooltip();
-  const last = [...(neurons > 1 ? [handle.node] : []), ...over, hint.node];
-  const node = html("div", { class: "mygpt-map" }, rows.node, heat.node, ...beside, scale, ...last);
-  let size = { gutter: 60, side: 0, tall: 300, room: 500 };
-
-  /** @type {Kit.NeuronMap["lay"]} */
-  function lay({ gutter, tall, side = 0 }) {
-    const room = state.width - gutter - side;
-    size = { gutter, side, tall, room };
-    const lengths = Object.entries({ gutter, side, tall });
-    for (const [name, value] of lengths) node.style.setProperty(`--${name}`, `${value}px`);
-    const half = room / neurons / 2;
-    handle.place({ left: gutter + half, right: gutter + room - half, bottom: tall + 12 });
-    scale.replaceChildren(...neuronScale(neurons, room), html("b", {}, "neuron"));
-    heat.canvas.classList.toggle("mygpt-dense", neurons > room);
-  }
-  /** @type {Kit.NeuronMap["paint"]} */
-  function paint(numbers, limit, decimals) {
-    if (!node.isConnected) return; // the colours are known on a page alone
-    const shape = { rows: state.tokens.length, columns: neurons, height: size.tall };
-    heat.draw({ numbers, ...shape, limit, signed: true, decimals });
-  }
-  /** @type {(token: number) => boolean[]} */
-  function drawToken(token) {
-    heat.mark(token, null);
-    return rows.draw({ height: size.tall, chosen: token });
-  }
-  /** @type {(neuron: number, text: string) => void} */
-  function drawNeuron(neuron, text) {
-    column.style.left = `calc(${(100 * neuron) / neurons}% - 2px)`;
-    column.style.width = `calc(${100 / neurons}% + 4px)`;
-    handle.show(neuron, neurons - 1, `neuron ${neuron}, ${text}`);
-  }
-  const drawHint = () => showCell(hint, state, size, textAt);
-  const forget = hovering(heat.node, heat.under, (cell) => {
-    state.hovered = cell;
-    drawHint();
-  });
-  const fill = () => {
-    rows.fill(state.tokens);
-    state.hovered = null;
-    forget();
-  };
-  /** @type {(cell: Kit.Cell) => void} */
-  const choose = ({ row, column: neuron }) => state.write({ token: row, neuron });
-  /** @type {(other: HTMLElement) => () => void} */
-  const follow = (other) => {
-    const held = neurons > 1 ? handle.node : other;
-    return dragging(heat.node, (event) => choose(heat.under(event)), keeping(state, "token", "neuron"), held);
-  };
-  return { node, heat, fill, lay, paint, drawToken, drawNeuron, drawHint, follow };
-}
-
-/** @type {(hint: Kit.Tooltip, state: Kit.NeuronState, size: Kit.MapSize, textAt: Kit.TextAt) => void} */
-function showCell(hint, { hovered, neurons, tokens, width }, { gutter, tall, room }, textAt) {
-  if (!hovered) {
-    hint.hide();
-    return;
-  }
-  const { row, column: neuron } = hovered;
-  const y = ((row + 1) * tall) / tokens.length + 8;
-  const frame = { left: gutter, right: gutter + room, top: y, bottom: y };
-  hint.show(
-    gutter + ((neuron + 0.5) * room) / neurons,
-    frame,
-    width,
-    [],
-    [
-      html("strong", {}, `Neuron ${neuron}`),
-      html("span", {}, html("bdi", {}, tokens[row]), html("b", {}, textAt(row, neuron))),
-    ],
-  );
-}
-
 /** The list of tokens to choose from; `fill` writes them anew.
  * @type {(state: Pick<Kit.NeuronState, "tokens" | "write">) => { node: HTMLElement; select: HTMLSelectElement; fill(): void; draw(token: number): void }} */
 export function tokenSelect(state) {
@@ -170,6 +71,25 @@ export function tokenSelect(state) {
       select.value = String(token);
     },
   };
+}
+
+/** A field for the number of a neuron.
+ * @type {(state: Pick<Kit.NeuronState, "neurons" | "get" | "write">) => Kit.View} */
+export function neuronField(state) {
+  const take = () => {
+    const neuron = field.input.valueAsNumber;
+    const known = Number.isInteger(neuron) && neuron >= 0 && neuron < state.neurons;
+    field.wrong(!known);
+    if (known) state.write({ neuron });
+  };
+  const entry = rested(() => field.wrong(false), take);
+  const field = numberField("Neuron", "", entry, { min: 0, max: state.neurons - 1 });
+  const draw = () => {
+    field.show(state.get("neuron"));
+    field.wrong(false);
+  };
+  field.input.addEventListener("blur", draw);
+  return { node: field.node, draw };
 }
 
 /** Two buttons that go through the neurons by rank.

@@ -101,19 +101,6 @@ export function spread(wanted, gap, low, high) {
   return placed;
 }
 
-/** Where `count` equal bands lie between `low` and `high`, with a share of each left empty.
- * @type {(count: number, low: number, high: number, gap?: number) => Kit.Band} */
-export function bandScale(count, low, high, gap = 0.2) {
-  const step = (high - low) / count;
-  return {
-    step,
-    width: step * (1 - gap),
-    start: (index) => low + step * (index + gap / 2),
-    middle: (index) => low + step * (index + 0.5),
-    invert: (position) => clamp(Math.floor((position - low) / step), 0, count - 1),
-  };
-}
-
 /** Path data of the marker that belongs to the curve with this index.
  * @type {(index: number, x: number, y: number, r: number) => string} */
 export function markerPath(index, x, y, r) {

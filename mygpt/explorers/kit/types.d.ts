@@ -310,17 +310,6 @@ declare namespace Kit {
     write(changes: { token?: number; neuron?: number }): void;
   }
   type TextAt = (row: number, neuron: number) => string;
-  interface NeuronMap {
-    node: HTMLElement;
-    heat: Heatmap;
-    fill(): void;
-    lay(size: { gutter: number; tall: number; side?: number }): void;
-    paint(numbers: Numbers, limit: number, decimals?: number): void;
-    drawToken(token: number): boolean[];
-    drawNeuron(neuron: number, text: string): void;
-    drawHint(): void;
-    follow(other: HTMLElement): () => void;
-  }
   interface NeuronList {
     count: number;
     parts: string[];
@@ -332,13 +321,6 @@ declare namespace Kit {
     heading: string;
     columns: [K, string][];
     text(key: K, i: number): string;
-  }
-  /** What a page shows of the chosen activations: sizes in pixels. */
-  interface MapSize {
-    gutter: number;
-    side: number;
-    tall: number;
-    room: number;
   }
   /** The value of an activation at z, and its slope there, where its value is a. */
   type Activation = [value: (z: number) => number, slope: (z: number, a: number) => number];

@@ -1,9 +1,9 @@
 import { button, traitSlider } from "../kit/controls.mjs";
 import { html, speaker, svg } from "../kit/elements.mjs";
-import { barBox, clamp, fixed, linearTicks } from "../kit/geometry.mjs";
+import { bandScale, barBox, clamp, fixed, linearTicks } from "../kit/geometry.mjs";
 import { mount, store, allViews } from "../kit/mounting.mjs";
 import { dragging, keeping } from "../kit/pointers.mjs";
-import { bandScale, picture, powerOfTen, readings, valueSlider } from "../kit/picture.mjs";
+import { picture, powerOfTen, readings, valueSlider } from "../kit/picture.mjs";
 
 const DECIMALS = 4;
 const MOVED = 1; // decimals of what the reader moves

@@ -2,10 +2,9 @@
 
 import { button } from "../kit/controls.mjs";
 import { html, tooltip } from "../kit/elements.mjs";
-import { numberField } from "../kit/fields.mjs";
 import { extent, fixed } from "../kit/geometry.mjs";
 import { heatmap } from "../kit/heat.mjs";
-import { rankSteps, tokenSelect } from "../kit/neurons.mjs";
+import { neuronField, rankSteps, tokenSelect } from "../kit/neurons.mjs";
 import { dragging, hovering, keeping } from "../kit/pointers.mjs";
 import { hiddenAt, tokenOf } from "./state.mjs";
 
@@ -108,18 +107,7 @@ export function neuronsView(state) {
   const title = html("p", { class: "mygpt-title" });
   const select = tokenSelect(state);
   const steps = rankSteps(state);
-  const find = numberField(
-    "Neuron",
-    "",
-    () => {
-      const neuron = find.input.valueAsNumber;
-      const known = Number.isInteger(neuron) && neuron >= 0 && neuron < state.neurons;
-      find.wrong(!known);
-      if (known) state.write({ neuron });
-    },
-    { min: 0, max: state.neurons - 1 },
-  );
-  find.input.addEventListener("blur", () => drawFound());
+  const find = neuronField(state);
   const node = html(
     "div",
     { class: "mygpt-neurons" },
@@ -130,10 +118,6 @@ export function neuronsView(state) {
   /** @type {string[] | null} */
   let filled = null;
 
-  const drawFound = () => {
-    find.wrong(false);
-    find.show(state.get("neuron"));
-  };
   function drawToken() {
     if (filled !== state.tokens) {
       filled = state.tokens;
@@ -146,7 +130,7 @@ export function neuronsView(state) {
   function drawNeuron() {
     tiles.drawNeuron();
     steps.draw();
-    drawFound();
+    find.draw();
   }
   /** @type {(text: string) => void} */
   const describe = (text) => tiles.canvas.setAttribute("aria-label", text);

@@ -3,10 +3,9 @@
 import { combobox } from "../kit/combobox.mjs";
 import { button, choice, control } from "../kit/controls.mjs";
 import { html, svg } from "../kit/elements.mjs";
-import { numberField } from "../kit/fields.mjs";
 import { clamp } from "../kit/geometry.mjs";
 import { dragging } from "../kit/pointers.mjs";
-import { tokenSelect } from "../kit/neurons.mjs";
+import { neuronField, tokenSelect } from "../kit/neurons.mjs";
 import { activationsAt, ask, descending, firstOf, inView, signedScore } from "./state.mjs";
 
 const SUGGESTED = 8;
@@ -64,23 +63,12 @@ export function questionView(state) {
   const word = wordView(state);
   const token = tokenSelect({ ...state, write: (changes) => ask(state, changes) });
   token.fill();
-  const number = numberField("Neuron", "", typed, { min: 0, max: state.neurons - 1 });
-  function typed() {
-    const neuron = number.input.valueAsNumber;
-    const right = Number.isInteger(neuron) && neuron >= 0 && neuron < state.neurons;
-    number.wrong(!right);
-    if (right) state.write({ neuron });
-  }
-  const show = () => {
-    number.show(state.get("neuron"));
-    number.wrong(false);
-  };
-  number.input.addEventListener("blur", show);
+  const number = neuronField(state);
   const node = html("div", { class: "mygpt-question" }, ...(word ? [word.node] : []), token.node, number.node);
   const draw = () => {
     word?.draw();
     token.draw(state.get("token"));
-    show();
+    number.draw();
   };
   return { node, draw };
 }

@@ -1,8 +1,8 @@
 // The tokens with their shares, as bars and as numbers, and what the marks mean.
 
 import { html, svg } from "../kit/elements.mjs";
-import { barBox, fixed, linearScale, linearTicks } from "../kit/geometry.mjs";
-import { bandScale, markerPath } from "../kit/picture.mjs";
+import { bandScale, barBox, fixed, linearScale, linearTicks } from "../kit/geometry.mjs";
+import { markerPath } from "../kit/picture.mjs";
 import { DECIMALS, nowText, sentenceOf } from "./words.mjs";
 
 const ROW = 28;

@@ -98,11 +98,11 @@ class Attention(Explorer):
 
     @traitlets.validate("head")
     def _known_head(self, proposal) -> int:
-        return check_index("head", proposal["value"], self.scores.shape[0])
+        return check_index("head", proposal["value"], self.heads)
 
     @traitlets.validate("row")
     def _known_row(self, proposal) -> int:
-        return check_index("row", proposal["value"], self.scores.shape[1])
+        return check_index("row", proposal["value"], len(self.tokens))
 
     @traitlets.validate("temperature")
     def _known_temperature(self, proposal) -> float:

@@ -103,8 +103,8 @@ class Memory(Explorer):
             word = self.words_most_added(token)[0] if self._names else ""
         if order is None:
             order = "adds" if self._names else "fires"
-        self._known_word({"value": word})
-        self._known_order({"value": order})
+        check_member("word", word, self._names or [""])
+        check_member("order", order, ORDERS if self._names else ORDERS[1:])
         if neuron is None:
             neuron = int(self._ranked(order, word, token)[0])
         super().__init__(
@@ -231,19 +231,19 @@ class Memory(Explorer):
 
     @traitlets.validate("token")
     def _known_token(self, proposal) -> int:
-        return check_index("token", proposal["value"], self.activations.shape[0])
+        return check_index("token", proposal["value"], len(self.tokens))
 
     @traitlets.validate("neuron")
     def _known_neuron(self, proposal) -> int:
-        return check_index("neuron", proposal["value"], self.activations.shape[1])
+        return check_index("neuron", proposal["value"], self.neurons)
 
     @traitlets.validate("word")
     def _known_word(self, proposal) -> str:
-        return check_member("word", proposal["value"], self._names or [""])
+        return check_member("word", proposal["value"], self.words or [""])
 
     @traitlets.validate("order")
     def _known_order(self, proposal) -> str:
-        known = ORDERS if self._names else ORDERS[1:]
+        known = ORDERS if self.words else ORDERS[1:]
         return check_member("order", proposal["value"], known)
 
     def draw(self, figure: Figure) -> None:

@@ -8,10 +8,11 @@ Fixtures for every browser test:
 - `site_url`: the address of the site from `file://`, which allows less, and in the
   slow tests from `http://` too. `http_url` is the latter alone; `file_url` the former.
 - `open_page(address, width=1280, height=900, theme="light", javascript=True,
-  touch=False)`: a new page on that address, in a profile of its own, loaded and with
-  its fonts. Call it as often as needed. The page has a `watch`, with what went wrong on
-  it: `watch.foreign` (requests to other hosts), `watch.errors` (console errors and
-  uncaught exceptions) and `watch.refused` (violations of the Content-Security-Policy);
+  touch=False, still=False)`: a new page on that address, in a profile of its own,
+  loaded and with its fonts; `still` for a reader who wants no motion. Call it as often
+  as needed. The page has a `watch`, with what went wrong on it: `watch.foreign`
+  (requests to other hosts), `watch.errors` (console errors and uncaught exceptions)
+  and `watch.refused` (violations of the Content-Security-Policy);
   `watch.check()` fails when any of the three is not empty.
 - `page_opener`: `with page_opener() as open_page: …`, for a fixture that outlives a
   test.
@@ -202,10 +203,12 @@ def page_opener(browser):
             theme="light",
             javascript=True,
             touch=False,
+            still=False,
         ):
             context = browser.new_context(
                 viewport={"width": width, "height": height},
                 color_scheme=theme,
+                reduced_motion="reduce" if still else "no-preference",
                 java_script_enabled=javascript,
                 has_touch=touch,
                 is_mobile=touch,

@@ -46,7 +46,8 @@ SHARED = {"desk": {"theme": "light"}, "phone": {"theme": "dark", "width": 390}}
 
 
 def opened(open_page, address, **settings):
-    page = open_page(f"{address}/{PAGE}", **settings)
+    """The gallery, in which nothing trains by itself."""
+    page = open_page(f"{address}/{PAGE}", still=True, **settings)
     page.wait_for_function("performance.getEntriesByName('explorers-ready').length > 0")
     return page
 

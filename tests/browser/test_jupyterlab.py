@@ -284,6 +284,7 @@ def move_descent(figure):
 
 def move_train_stack(figure):
     figure.get_by_role("checkbox", name="Compare two").click()
+    figure.get_by_text("More settings").click()
     figure.get_by_role("button", name="SiLU").first.click()
     figure.get_by_role("button", name="Step", exact=True).click()
     left, right = STACK | {"activation": "silu"}, STACK | {"wiring": "plain"}

@@ -72,7 +72,8 @@ class Phone:
 @pytest.fixture
 def phone(open_page, file_url):
     def open_phone(address):
-        page = open_page(f"{file_url}/{address}", width=390, height=844, touch=True)
+        size = {"width": 390, "height": 844}
+        page = open_page(f"{file_url}/{address}", **size, touch=True, still=True)
         page.wait_for_function("performance.getEntriesByName('explorers-ready').length")
         return Phone(page)
 

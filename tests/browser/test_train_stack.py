@@ -24,6 +24,7 @@ SAID = """root => [root.textContent, ...[...root.querySelectorAll("[aria-label]"
     .map((one) => one.getAttribute("aria-label"))].join()"""
 PAINTED = """canvas => [...canvas.getContext("2d")
     .getImageData(0, 0, canvas.width, canvas.height).data]"""
+TOUCHED = "root => root.dispatchEvent(new Event('input'))"
 UNFOLDED = """root => root.querySelectorAll("details")
     .forEach((one) => { one.open = true; })"""
 GRID = 44  # places along each side of the plane
@@ -31,7 +32,10 @@ GRID = 44  # places along each side of the plane
 
 @pytest.fixture
 def explorer(open_page, tmp_path):
-    """An explorer with these settings on its page, opened from the disk."""
+    """An explorer with these settings on its page, opened from the disk.
+
+    It makes no first run, except with `first`.
+    """
 
     def explorer(
         wiring="residual",
@@ -40,6 +44,7 @@ def explorer(open_page, tmp_path):
         theme="light",
         link=None,
         below=0,
+        first=False,
         **settings,
     ):
         path = tmp_path / "page.html"
@@ -50,8 +55,9 @@ def explorer(open_page, tmp_path):
         if link is not None:
             text = text.replace("<head>", HOST, 1)
         path.write_text(text, encoding="utf-8")
-        page = open_page(path.as_uri() + (link or ""), width=across, theme=theme)
-        return shown_on(page)
+        address = path.as_uri() + (link or "")
+        page = open_page(address, width=across, theme=theme, still=not first)
+        return shown_on(page) if first else untouched(shown_on(page))
 
     return explorer
 
@@ -61,6 +67,21 @@ def shown_on(page):
     root.wait_for(state="attached")
     root.page.watch = page.watch
     return root
+
+
+def untouched(root):
+    """As something has been done with it: it does not train by itself any more."""
+    root.page.evaluate(
+        f"document.querySelectorAll('.mygpt-train-stack').forEach({TOUCHED})"
+    )
+    root.page.emulate_media(reduced_motion="no-preference")
+    return root
+
+
+def unfold(root):
+    """Open all folds, and wait until the explorer has taken note of it."""
+    root.evaluate(UNFOLDED)
+    root.page.wait_for_timeout(50)
 
 
 def button(root, name):
@@ -98,6 +119,7 @@ def slider(root, name, stack="Stack"):
 
 
 def move(root, name, *keys, stack="Stack"):
+    unfold(root)
     slider(root, name, stack).focus()
     for key in keys:
         root.page.keyboard.press(key)
@@ -331,6 +353,7 @@ def test_both_stacks_are_changed_at_once_where_the_reader_asks_for_it(explorer):
     changed = {"depth": 6, "activation": "silu", "beside": {"wiring": "plain"}}
     reads(root, **changed)
     left = root.get_by_role("group", name="Left stack", exact=True)
+    unfold(root)
     left.get_by_role("button", name="ReLU").click()
     changed |= {"activation": "relu"}
     reads(root, **changed)
@@ -341,23 +364,44 @@ def test_both_stacks_are_changed_at_once_where_the_reader_asks_for_it(explorer):
     root.page.watch.check()
 
 
-def test_the_settings_of_two_stacks_are_folded_on_a_phone(explorer):
-    root = explorer(**SHORT, across=390)
-    assert slider(root, "Blocks").is_visible()
+@pytest.mark.parametrize("across", [1100, 390])
+def test_blocks_and_wiring_are_in_sight_and_the_rest_is_folded(explorer, across):
+    root = explorer(**SHORT, across=across)
     compare(root)
     for name in ("Left stack", "Right stack"):
-        assert not slider(root, "Blocks", name).is_visible()
-    root.get_by_text("Right stack: Plain, 7 blocks").click()
-    assert slider(root, "Blocks", "Right stack").is_visible()
-    assert not slider(root, "Blocks", "Left stack").is_visible()
-    move(root, "Blocks", "ArrowRight", stack="Right stack")
-    assert root.get_by_text("Right stack: Plain, 8 blocks").is_visible()
-    assert slider(root, "Blocks", "Right stack").is_visible(), "folded under the hand"
+        assert slider(root, "Blocks", name).is_visible()
+        assert not slider(root, "Gain", name).is_visible()
+    root.get_by_text("More settings").click()
+    for name in ("Left stack", "Right stack"):
+        assert slider(root, "Gain", name).is_visible()
+    becomes(folds, ["settings"])(root)
+    slider(root, "Seed", "Right stack").press("ArrowRight")
+    assert slider(root, "Seed", "Right stack").is_visible(), "folded under the hand"
     press(root, "Step")
-    reads(root, **SHORT, beside={"wiring": "plain", "depth": 8}, steps=1)
-    root.page.set_viewport_size({"width": 1100, "height": 900})
-    slider(root, "Blocks", "Left stack").wait_for()
+    reads(root, **SHORT, beside={"wiring": "plain", "seed": 1}, steps=1)
+    root.page.evaluate("model.set('unfolded', ['blocks'])")
+    root.get_by_text("Gradient of each block").wait_for()
+    slider(root, "Gain", "Left stack").wait_for(state="hidden")
     root.page.watch.check()
+
+
+def folds(root):
+    return root.page.evaluate("model.get('unfolded')")
+
+
+REACH_OF_HAND = """root => {
+    const box = (name) => root.querySelector(name).getBoundingClientRect();
+    const ends = (name) => [...root.querySelectorAll(name)]
+        .map((one) => one.getBoundingClientRect().bottom);
+    return Math.max(...ends(".mygpt-losses, .mygpt-side .mygpt-plot"))
+        - box(".mygpt-choice[aria-label=Wiring]").top;
+}"""
+
+
+@pytest.mark.parametrize(("across", "most"), [(736, 780), (390, 720)])
+def test_what_is_set_and_what_comes_of_it_are_on_one_screen(explorer, across, most):
+    root = explorer("plain", depth=8, beside={"wiring": "residual"}, across=across)
+    assert root.evaluate(REACH_OF_HAND) <= most
 
 
 def test_every_setting_is_moved_by_the_keyboard(explorer):
@@ -369,6 +413,7 @@ def test_every_setting_is_moved_by_the_keyboard(explorer):
         "Seed": ("ArrowRight", "seed", 1),
     }
     settings = dict(SHORT)
+    unfold(root)
     for name, (key, trait, value) in changes.items():
         move(root, name, key)
         shown = slider(root, name).get_attribute("aria-valuetext")
@@ -430,12 +475,99 @@ def test_a_finger_moves_a_slider(explorer):
     root.page.watch.check()
 
 
-def test_nothing_runs_before_the_reader_says_so(explorer):
-    root = explorer(**SHORT, steps=30)
+def test_nothing_runs_by_itself_after_steps_that_were_asked_for(explorer):
+    root = explorer(**SHORT, steps=30, first=True)
     wait_for_step(root, 30)
     assert stays(root) == 30
     assert button(root, "Train to 300").is_visible()
     assert root.get_by_role("status").last.text_content() == ""
+
+
+def walks(root):
+    """Wait until the first run is under way."""
+    button(root, "Stop").wait_for()
+    wait_for_step(root, 2)
+
+
+def stands(root):
+    """The step, which is the same for longer than one of the first run lasts."""
+    button(root, "Train to 300").wait_for()
+    step = done(root)
+    root.page.wait_for_timeout(600)
+    assert done(root) == step
+    return step
+
+
+def test_it_trains_slowly_once_when_it_comes_into_view(explorer):
+    root = explorer(**SHORT, below=3000, first=True)
+    assert stays(root) == 0
+    root.scroll_into_view_if_needed()
+    walks(root)
+    assert done(root) < 50
+    becomes(done, 50)(root)
+    assert stands(root) == 50
+    reads(root, **SHORT, steps=50)
+    assert root.page.evaluate("model.get('steps')") == 50
+    assert root.get_by_role("status").last.text_content() == ""
+    press(root, "Reset")
+    root.page.evaluate("scrollTo(0, 0)")
+    root.page.wait_for_timeout(200)
+    root.scroll_into_view_if_needed()
+    assert stands(root) == 0
+    root.page.watch.check()
+
+
+HANDS = {
+    "stop": lambda root: press(root, "Stop"),
+    "stop by keyboard": lambda root: button(root, "Stop").press("Enter"),
+    "a fold": lambda root: root.get_by_text("More settings").click(),
+    "a press on a picture": lambda root: root.locator("canvas").first.click(),
+    "the view": lambda root: root.page.evaluate("scrollTo(0, 4000)"),
+    "paper": lambda root: root.page.emulate_media(media="print"),
+    "less motion": lambda root: root.page.emulate_media(reduced_motion="reduce"),
+}
+
+
+@pytest.mark.parametrize("hand", HANDS)
+def test_the_first_run_stops_at_once_and_for_good(explorer, hand):
+    root = explorer(**SHORT, first=True)
+    root.page.evaluate("document.body.append(document.createElement('hr'))")
+    root.page.evaluate("document.body.lastChild.style.marginTop = '3000px'")
+    walks(root)
+    HANDS[hand](root)
+    root.page.emulate_media(media="screen")
+    assert 2 <= stands(root) < 50
+    root.page.watch.check()
+
+
+def test_the_first_run_gives_way_to_a_setting(explorer):
+    root = explorer(**SHORT, first=True)
+    walks(root)
+    slider(root, "Blocks").press("ArrowRight")
+    assert stands(root) == 0
+    reads(root, **SHORT | {"depth": 8})
+
+
+def test_nothing_moves_by_itself_where_motion_is_not_wanted(open_page, tmp_path):
+    path = tmp_path / "page.html"
+    TrainStack(**SHORT).write_html(path)
+    root = shown_on(open_page(path.as_uri(), still=True))
+    reads(root, **SHORT)
+    assert stands(root) == 0
+    root.page.emulate_media(reduced_motion="no-preference")
+    assert stands(root) == 0
+
+
+def test_nothing_moves_by_itself_where_there_is_a_kernel(open_page, tmp_path):
+    """Its code would find other steps than it has set."""
+    path = tmp_path / "page.html"
+    TrainStack(**SHORT).write_html(path)
+    text = path.read_text("utf-8")
+    kernel = "model.widget_manager = {};\nconst dark"
+    path.write_text(text.replace("const dark", kernel, 1), encoding="utf-8")
+    root = shown_on(open_page(path.as_uri()))
+    reads(root, **SHORT)
+    assert stands(root) == 0
 
 
 def test_a_training_stops_when_it_is_no_longer_seen(explorer):
@@ -557,11 +689,14 @@ def test_the_pictures_say_what_they_show(explorer):
     settings = {"depth": 5, "beside": {"wiring": "plain"}, "steps": 6}
     root = explorer(**settings)
     reads(root, **settings)
+    unfold(root)
     left, right = TrainStack(**settings).trained()
     pictures = root.locator(".mygpt-picture:visible")
     labels = [one.get_attribute("aria-label") for one in pictures.all()]
     shares = numbers(root)[2::2]
-    for label, share in zip(labels[:2], shares, strict=True):
+    [losses, *planes, signal, gradient] = labels
+    labels = [*planes, losses, signal, gradient]
+    for label, share in zip(planes, shares, strict=True):
         assert label.startswith("128 points on two spirals")
         assert label.endswith(f"{share} of new points are right.")
     assert "each of 6 steps; guessing has 0.69." in labels[2]
@@ -615,7 +750,7 @@ def test_an_explorer_that_is_displayed_twice_agrees_with_itself(open_page, tmp_p
     assert "main.replaceChildren(el);" in text
     text = text.replace("main.replaceChildren(el);", TWICE, 1)
     path.write_text(text, encoding="utf-8")
-    first = shown_on(open_page(path.as_uri()))
+    first = untouched(shown_on(open_page(path.as_uri(), still=True)))
     second = first.page.locator(".mygpt-train-stack").nth(1)
     train(first)
     wait_for_step(first, 30)
@@ -762,7 +897,7 @@ def test_a_copied_link_opens_the_same(explorer, open_page):
     link = root.page.evaluate("navigator.clipboard.readText()")
     assert root.page.url == link
     assert link.split("#")[1].startswith("stack=long;residual,7,silu,1,0.003,7;")
-    other = shown_on(open_page(link))
+    other = shown_on(open_page(link, still=True))
     beside |= {"rate": 0.005}
     for one in (root, other):
         reads(one, **SHORT, task="long", seed=7, beside=beside)
@@ -782,7 +917,7 @@ def test_of_two_explorers_on_a_page_the_first_takes_the_link(open_page, tmp_path
     text = text.replace("main.replaceChildren(el);", SECOND, 1)
     path.write_text(text, encoding="utf-8")
     for link in (GIVEN, BAD):
-        root = shown_on(open_page(path.as_uri() + link))
+        root = shown_on(open_page(path.as_uri() + link, still=True))
         second = root.page.locator(".mygpt-train-stack").nth(1)
         if link == GIVEN:
             opened_by_the_link(root)
@@ -812,7 +947,7 @@ def chapter(open_page):
     """The first of the explorers in the chapter on the site, as a link opens it."""
 
     def chapter(site, link=""):
-        page = open_page(f"{site}/{CHAPTER}{link}")
+        page = open_page(f"{site}/{CHAPTER}{link}", still=True)
         page.wait_for_function(
             "performance.getEntriesByName('explorers-ready').length > 0"
         )
@@ -854,14 +989,15 @@ def test_a_link_copied_on_the_site_opens_the_same_there(chapter, open_page, site
     root.scroll_into_view_if_needed()
     root.page.context.grant_permissions(["clipboard-read", "clipboard-write"])
     root.get_by_role("button", name="Long spirals").click()
-    first = root.locator(".mygpt-stack").first
+    unfold(root)
+    first = root.get_by_role("group", name="Left stack", exact=True)
     first.get_by_role("button", name="GELU").click()
     press(root, "Copy link")
     root.get_by_text("The link is copied.").wait_for()
     link = root.page.evaluate("navigator.clipboard.readText()")
     assert link == root.page.url
     assert f"{CHAPTER}#stack=long;" in link
-    other = shown_on(open_page(link))
+    other = shown_on(open_page(link, still=True))
     setting = root.locator(".mygpt-setting").text_content()
     assert "Long spirals." in setting
     assert "GELU" in setting

@@ -469,6 +469,7 @@ def test_a_trait_that_is_set_wrongly_stays_as_it_was():
         ("right", left | {"gain": 11}, "gain must be above 0 and at most 10, got 11"),
         ("steps", 5001, "steps must be"),
         ("task", "circle", "task must be"),
+        ("unfolded", ["seed"], "unfolded must be one of"),
     ):
         before = getattr(explorer, trait)
         with pytest.raises(ValueError, match=message):

@@ -366,6 +366,8 @@ test("at rest all of the plane is seen, from the top left on", () => {
 test("a sweep that is under way goes on while the stack learns, and the next one is up to date", () => {
   const one = sideOf(setting({ rate: 0.1 }), "short");
   const first = plane(one.now);
+  for (; one.right === null;) assert.ok(!lookAround(one, 0));
+  assert.deepEqual([one.right, one.looked], [shareRight(one.now), 0], "the new points come first");
   assert.ok(!lookAround(one, 0));
   assert.ok(one.seen === null, "half a sweep is not shown");
   const { looked } = one;

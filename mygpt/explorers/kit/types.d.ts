@@ -16,6 +16,8 @@ declare namespace Kit {
     off(event?: string | null, call?: Listener): void;
     save_changes(): void;
     send(content?: unknown): void;
+    /** Where there is a kernel, or was one. */
+    widget_manager?: unknown;
   }
   type Listener = (...args: any[]) => void;
   type AnyModel = Model<Record<string, unknown>>;

@@ -1,6 +1,6 @@
 // What a stack learns, and how: two tasks, its first weights, its steps; no page is touched here.
 
-import { forward, lossAndGradient, shapesOf, stack, WIDTH } from "./net.mjs";
+import { forward, lossAndGradient, lossInParts, shapesOf, stack, wholeOf, WIDTH } from "./net.mjs";
 import { mulberry32 } from "../kit/numbers.mjs";
 
 /** Points on two spirals; with `batch` a step reads so many of them, drawn at random.
@@ -8,7 +8,7 @@ import { mulberry32 } from "../kit/numbers.mjs";
 export const TASKS = { short: { points: 128, winding: 2, batch: null }, long: { points: 512, winding: 3, batch: 64 } };
 export const NEW_POINTS = 256;
 export const MAX_STEPS = 5000;
-export const VIEWED = 128; // points that are looked at in one go
+export const VIEWED = 64; // points that are looked at in one go
 const TOO_LARGE = 1e9; // a loss above this is followed no further
 const NOISE = 0.03;
 export const LOOKED_BACK = 20; // steps
@@ -42,46 +42,53 @@ export function pointsOf(task, seed) {
  * @type {(setting: TrainStack.Setting) => Float64Array} */
 export function firstWeights({ depth, wiring, gain, seed }) {
   const next = mulberry32(seed);
-  const lists = shapesOf(depth, wiring).map(({ name, rows, columns, bound, value }) => {
+  const shapes = shapesOf(depth, wiring);
+  const weights = new Float64Array(shapes.reduce((sum, { rows, columns }) => sum + rows * columns, 0));
+  let at = 0;
+  for (const { name, rows, columns, bound, value = 0 } of shapes) {
     const times = /fc\d\.weight$/.test(name) ? gain : 1;
-    return Array.from({ length: rows * columns }, () =>
-      bound === undefined ? value : (2 * next() - 1) * bound * times,
-    );
-  });
-  return Float64Array.from(lists.flat());
+    for (const end = at + rows * columns; at < end; at += 1) {
+      weights[at] = bound === undefined ? value : (2 * next() - 1) * bound * times;
+    }
+  }
+  return weights;
 }
 
-/** A training before its first step.
- * @param {TrainStack.Setting & { task: string }} setting */
-export function begin(setting) {
+/** A training before its first step, made in parts.
+ * @param {TrainStack.Setting & { task: string }} setting
+ * @returns {Generator<void, TrainStack.Now>} */
+export function* beginInParts(setting) {
   const { learnt, unseen } = pointsOf(setting.task, setting.seed);
   const rows = TASKS[setting.task].batch ?? learnt.answers.length;
   const weights = firstWeights(setting);
+  yield;
+  const net = stack(setting, weights, rows);
+  yield;
+  const viewer = stack(setting, weights, VIEWED, false);
+  const batch = { rows, points: new Float64Array(2 * rows), answers: new Uint8Array(rows) };
   const [mean, square] = [1, 2].map(() => new Float64Array(weights.length));
+  const losses = /** @type {number[]} */ ([]);
   const now = {
-    setting,
-    learnt,
-    unseen,
-    mean,
-    square,
-    net: stack(setting, weights, rows),
-    viewer: stack(setting, weights, VIEWED),
-    batch: { rows, points: new Float64Array(2 * rows), answers: new Uint8Array(rows) },
+    ...{ setting, learnt, unseen, mean, square, net, viewer, batch, losses },
     draw: mulberry32(setting.seed + 2000),
-    losses: /** @type {number[]} */ ([]),
     get done() {
-      return this.losses.length - 1;
+      return losses.length - 1;
     },
     get loss() {
-      return this.losses[this.done];
+      return losses[losses.length - 1];
     },
     get lost() {
-      return !(this.loss <= TOO_LARGE);
+      return !(losses[losses.length - 1] <= TOO_LARGE);
     },
   };
-  look(now);
+  fillBatch(now);
+  losses.push(yield* lossInParts(net, batch));
   return now;
 }
+
+/** A training before its first step.
+ * @type {(setting: TrainStack.Setting & { task: string }) => TrainStack.Now} */
+export const begin = (setting) => wholeOf(beginInParts(setting));
 
 /** Fills the batch of the next step: all points, or some of them drawn at random.
  * @type {(now: TrainStack.Now) => void} */
@@ -163,14 +170,18 @@ export function leanings({ viewer }, points) {
   return Float64Array.from({ length: count }, (_, r) => logits[2 * r + 1] - logits[2 * r]);
 }
 
+/** How many of the next new points, up to VIEWED, the stack puts on their spiral.
+ * @type {(now: TrainStack.Now, from: number) => number} */
+export function countRight(now, from) {
+  const { points, answers } = now.unseen;
+  const found = leanings(now, points.subarray(2 * from, 2 * (from + VIEWED)));
+  return found.reduce((right, one, r) => right + ((one > 0 ? 1 : 0) === answers[from + r] ? 1 : 0), 0);
+}
+
 /** The share of the new points that the stack puts on their spiral.
  * @type {(now: TrainStack.Now) => number} */
 export function shareRight(now) {
-  const { points, answers } = now.unseen;
   let right = 0;
-  for (let from = 0; from < answers.length; from += VIEWED) {
-    const found = leanings(now, points.subarray(2 * from, 2 * (from + VIEWED)));
-    for (const [r, one] of found.entries()) right += (one > 0 ? 1 : 0) === answers[from + r] ? 1 : 0;
-  }
-  return right / answers.length;
+  for (let from = 0; from < NEW_POINTS; from += VIEWED) right += countRight(now, from);
+  return right / NEW_POINTS;
 }

@@ -241,16 +241,23 @@ function crossEntropy(d, logits, answers, rows) {
 /**
  * The stack of a setting with these weights, for up to `most` rows at once. `weights` and `slope` are
  * the lists of its parameters and of their gradient; `states[l]` is what enters block l, and the last what leaves.
+ * One that does not learn has no gradient, and its blocks share their memory.
  * @param {Pick<TrainStack.Setting, "depth" | "wiring" | "activation">} setting
  * @param {Float64Array} weights
  * @param {number} most
  */
-export function stack({ depth, wiring, activation }, weights, most) {
+export function stack({ depth, wiring, activation }, weights, most, learns = true) {
   const shapes = shapesOf(depth, wiring);
-  const slope = new Float64Array(weights.length);
+  const slope = new Float64Array(learns ? weights.length : 0);
   /** @type {(channels: number) => Float64Array} */
   const rowsOf = (channels) => new Float64Array(most * channels);
   const normed = () => ({ unit: rowsOf(WIDTH), scale: rowsOf(1) });
+  /** As many of them as the blocks need, or the same few again and again.
+   * @type {<T>(count: number, few: number, make: () => T) => T[]} */
+  function each(count, few, make) {
+    const own = Array.from({ length: learns ? count : few }, make);
+    return Array.from({ length: count }, (_, l) => own[l % own.length]);
+  }
   return {
     depth,
     ...WIRINGS[wiring],
@@ -259,9 +266,9 @@ export function stack({ depth, wiring, activation }, weights, most) {
     weights,
     slope,
     parts: viewsOf(weights, shapes),
-    grads: viewsOf(slope, shapes),
-    states: Array.from({ length: depth + 1 }, () => rowsOf(WIDTH)),
-    caches: Array.from({ length: depth }, () => ({
+    grads: viewsOf(slope, learns ? shapes : []),
+    states: each(depth + 1, 2, () => rowsOf(WIDTH)),
+    caches: each(depth, 1, () => ({
       read: rowsOf(WIDTH),
       z: rowsOf(HIDDEN),
       a: rowsOf(HIDDEN),
@@ -320,28 +327,48 @@ function blockBackward(net, l, rows) {
   }
 }
 
-/** The logits of the first `rows` points, into `net.logits`.
- * @type {(net: TrainStack.Net, points: Float64Array, rows: number) => Float64Array} */
-export function forward(net, points, rows) {
+/** The logits of the first `rows` points, into `net.logits`, with a pause after each block.
+ * @type {(net: TrainStack.Net, points: Float64Array, rows: number) => Generator<void, Float64Array>} */
+function* forwardInParts(net, points, rows) {
   const { depth, parts, states, logits } = net;
   affine(states[0], points, parts.first, rows, INPUTS, WIDTH);
-  for (let l = 0; l < depth; l += 1) blockForward(net, l, rows);
+  for (let l = 0; l < depth; l += 1) {
+    blockForward(net, l, rows);
+    yield;
+  }
   const end = parts.norm ? net.end.read : states[depth];
   if (parts.norm) normalise(end, net.end, states[depth], parts.norm, rows);
   affine(logits, end, parts.last, rows, WIDTH, CLASSES);
   return logits;
 }
 
-/** The loss of a batch; its gradient is written into `net.slope`.
- * @type {(net: TrainStack.Net, batch: TrainStack.Batch) => number} */
-export function lossAndGradient(net, { points, answers, rows }) {
+/** The loss of a batch, with a pause after each block; its gradient is written into `net.slope`.
+ * @type {(net: TrainStack.Net, batch: TrainStack.Batch) => Generator<void, number>} */
+export function* lossInParts(net, { points, answers, rows }) {
   const { depth, parts, grads, states, back } = net;
-  const loss = crossEntropy(back.logits, forward(net, points, rows), answers, rows);
+  const loss = crossEntropy(back.logits, yield* forwardInParts(net, points, rows), answers, rows);
   net.slope.fill(0);
   const end = parts.norm ? net.end.read : states[depth];
   affineBack(back.state, back.logits, end, parts.last, grads.last, rows, WIDTH, CLASSES);
   if (parts.norm) normaliseBack(back.state, back.state, net.end, parts.norm, grads.norm, rows);
-  for (let l = depth - 1; l >= 0; l -= 1) blockBackward(net, l, rows);
+  for (let l = depth - 1; l >= 0; l -= 1) {
+    blockBackward(net, l, rows);
+    yield;
+  }
   affineBack(null, back.state, points, parts.first, grads.first, rows, INPUTS, WIDTH);
   return loss;
 }
+
+/** What comes of work in parts, in one go.
+ * @type {<T>(parts: Generator<void, T>) => T} */
+export function wholeOf(parts) {
+  for (;;) {
+    const { done, value } = parts.next();
+    if (done) return value;
+  }
+}
+
+/** @type {(net: TrainStack.Net, points: Float64Array, rows: number) => Float64Array} */
+export const forward = (net, points, rows) => wholeOf(forwardInParts(net, points, rows));
+/** @type {(net: TrainStack.Net, batch: TrainStack.Batch) => number} */
+export const lossAndGradient = (net, batch) => wholeOf(lossInParts(net, batch));

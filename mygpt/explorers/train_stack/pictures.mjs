@@ -61,7 +61,18 @@ const planeText = ({ now, right }) =>
   `${now.learnt.answers.length} points on two spirals, and which spiral the stack says at each place. `
   + `${shareText(right)} of new points are right.`;
 
-/** One stack's plane with the points that it learns, and under it what has become of it.
+/** The texts of one stack: its name, and what has become of it.
+ * @type {() => { mark: HTMLElement; name: HTMLElement; loss: HTMLElement; right: HTMLElement; said: HTMLElement; title: HTMLElement; told: HTMLElement }} */
+function planeTexts() {
+  const [mark, name, loss, right] = [html("span"), html("bdi"), html("b"), html("b")];
+  const said = html("p", { class: "mygpt-said" });
+  const numbers = [html("span", {}, "loss ", loss), html("span", {}, "new points right ", right)];
+  const title = html("p", { class: "mygpt-panel-name" }, mark, name);
+  const told = html("div", {}, html("p", { class: "mygpt-numbers mygpt-number" }, ...numbers), said);
+  return { mark, name, loss, right, said, title, told };
+}
+
+/** One stack's plane with the points that it learns, and beside it what has become of it.
  * @type {(state: TrainStack.State, i: number) => { node: HTMLElement; lay(size: number): void; draw(): void; repaint(): void }} */
 export function planeView(state, i) {
   const plot = picture();
@@ -69,17 +80,8 @@ export function planeView(state, i) {
   const marks = MARKS.map((name) => emptyPath(`mygpt-${name}`));
   plot.node.prepend(canvas);
   plot.curves.replaceChildren(...marks);
-  const [name, loss, right] = [html("bdi"), html("b"), html("b")];
-  const mark = html("span");
-  const title = html("p", { class: "mygpt-panel-name" }, mark, name);
-  const numbers = html(
-    "p",
-    { class: "mygpt-numbers mygpt-number" },
-    html("span", {}, "loss ", loss),
-    html("span", {}, "new points right ", right),
-  );
-  const said = html("p", { class: "mygpt-said" });
-  const node = html("div", { class: "mygpt-side" }, title, plot.node, numbers, said);
+  const { mark, name, loss, right, said, title, told } = planeTexts();
+  const node = html("div", { class: "mygpt-side" }, title, plot.node, told);
   /** @type {{ axes: Kit.Axes | null; learnt: TrainStack.Points | null; seen: Float64Array | null | undefined }} */
   const frame = { axes: null, learnt: null, seen: undefined };
 
@@ -101,15 +103,20 @@ export function planeView(state, i) {
     canvas.getContext("2d")?.putImageData(new ImageData(bytes, GRID, GRID), 0, 0);
   }
   function draw() {
-    const side = state.sides[i];
-    node.hidden = !side;
-    if (!side || !frame.axes) return;
-    if (frame.learnt !== side.now.learnt) drawPoints(marks, side.now.learnt, frame.axes);
+    const asked = state.asked[i];
+    node.hidden = !asked;
+    if (!asked || !frame.axes) return;
+    mark.replaceChildren(sample(looksOf(state.asked)[i]));
+    const which = state.asked.length > 1 ? `${sideName({ sides: state.asked }, i).split(" ")[0]}: ` : "";
+    name.textContent = which + stackText(asked.setting);
+    if (state.sides[i]) drawSide(state.sides[i], frame.axes);
+    else for (const one of [loss, right]) one.textContent = "…";
+  }
+  /** @type {(side: TrainStack.Side, axes: Kit.Axes) => void} */
+  function drawSide(side, axes) {
+    if (frame.learnt !== side.now.learnt) drawPoints(marks, side.now.learnt, axes);
     frame.learnt = side.now.learnt;
     paint(side);
-    mark.replaceChildren(sample(looksOf(state.sides)[i]));
-    const which = state.sides.length > 1 ? `${sideName(state, i).split(" ")[0]}: ` : "";
-    name.textContent = which + stackText(side.setting);
     loss.textContent = lossText(side.now.loss);
     right.textContent = shareText(side.right);
     said.textContent = verdict(side);
@@ -148,7 +155,10 @@ function steadyPicture(title) {
     view.lay(axes);
     return axes;
   };
-  return { plot, node, lines, lay, frame };
+  /** Whether what is drawn stays until the stacks are made that are asked for: it is faint as long.
+   * @type {TrainStack.Steady["steady"]} */
+  const steady = ({ sides }) => !sides.length && drawn !== "";
+  return { plot, node, lines, lay, frame, steady };
 }
 
 /** @type {(lines: SVGElement[], sides: TrainStack.Side[]) => void} */
@@ -158,11 +168,13 @@ const dress = (lines, sides) =>
 /** The loss of every stack by step.
  * @type {(state: TrainStack.State) => TrainStack.Curves} */
 export function lossesView(state) {
-  const { plot, node, lines, lay, frame } = steadyPicture("Loss by step");
+  const { plot, node, lines, lay, frame, steady } = steadyPicture("Loss by step");
   const guess = [svg("path", { class: "mygpt-guess" }), svg("text", { "text-anchor": "end" }, "guessing")];
   const ends = svg("g");
   plot.front.replaceChildren(...guess, ends);
+  node.classList.add("mygpt-losses");
   function draw() {
+    if (steady(state)) return;
     const end = lastStep(state.done);
     const { scaleX, scaleY, left, right, top } = frame(
       { domain: [0, end], ticks: linearTicks(0, end, 4, 1), label: "step" },
@@ -198,10 +210,11 @@ export function lossesView(state) {
 /** A size by block, of every stack, on a log scale.
  * @type {(state: TrainStack.State, block: { title: string; what: string; key: keyof TrainStack.Sizes; first: number; label: string }) => TrainStack.Curves} */
 function byBlockView(state, { title, what, key, first, label }) {
-  const { plot, node, lines, lay, frame } = steadyPicture(title);
+  const { plot, node, lines, lay, frame, steady } = steadyPicture(title);
   function draw() {
+    if (steady(state)) return;
     const lists = state.sides.map(({ sizes }) => powersOf(sizes[key]));
-    const last = Math.max(...lists.map((list) => list.length - 1 + first));
+    const last = Math.max(...state.asked.map(({ setting }) => setting.depth));
     const [low, high] = powerSpan(lists);
     const { scaleX, scaleY } = frame(
       { domain: [first, Math.max(last, first + 1)], ticks: linearTicks(first, last, 6, 1), label },

@@ -1,15 +1,28 @@
-// Training in slices of time, so that the page stays at hand: steps in short tasks, one after the
-// other, and the drawing in frames between them.
+// Training in slices of time, so that the page stays at hand: stacks are made and steps taken in short
+// tasks, one after the other, and the drawing is done in frames between them.
 
-import { MAX_STEPS, VIEWED, begin, leanings, recentLoss, shareRight, sizes, takeStep } from "./course.mjs";
+import {
+  MAX_STEPS,
+  NEW_POINTS,
+  VIEWED,
+  begin,
+  beginInParts,
+  countRight,
+  leanings,
+  recentLoss,
+  sizes,
+  takeStep,
+} from "./course.mjs";
 
 export const GRID = 44; // places along each side of the picture of the plane
 export const REACH = 2.3; // which goes from −2.3 to 2.3
 const SLICE = 10; // ms of training in a task
 const DRAWN_EVERY = 60; // ms
-const LOOKING = 2; // ms of a frame
+const LOOKING = { busy: 2, idle: 8 }; // ms of a frame, while steps are taken and afterwards
 const SAVED_EVERY = 400; // ms
 const STOPS = [300, 1500, MAX_STEPS]; // where a run ends by itself
+const WALK = 50; // steps of a run that is slow enough to be watched
+const PACE = 100; // ms for each of them
 
 const CELLS = Float64Array.from({ length: 2 * GRID * GRID }, (_, i) => {
   const cell = i >> 1;
@@ -17,12 +30,35 @@ const CELLS = Float64Array.from({ length: 2 * GRID * GRID }, (_, i) => {
   return (2 * REACH * (along + 0.5)) / GRID - REACH;
 });
 
-/** A side before its first step: its training, and what the pictures show of it.
+/** What the pictures show of a training before its first step.
+ * @type {(setting: TrainStack.Setting, now: TrainStack.Now) => TrainStack.Side} */
+function sideWith(setting, now) {
+  const plane = new Float64Array(GRID * GRID).fill(NaN);
+  const sweep = { plane, judged: 0, found: 0, looked: 0, at: -1, from: 0 };
+  return { setting, now, ...sweep, sizes: sizes(now), right: null, recent: now.loss, seen: null };
+}
+
+/** A side before its first step.
  * @type {(setting: TrainStack.Setting, task: string) => TrainStack.Side} */
-export function sideOf(setting, task) {
-  const now = begin({ ...setting, task });
-  const side = { setting, now, plane: new Float64Array(GRID * GRID).fill(NaN), looked: 0, at: -1, from: 0 };
-  return Object.assign(side, { sizes: sizes(now), right: null, recent: now.loss, seen: null });
+export const sideOf = (setting, task) => sideWith(setting, begin({ ...setting, task }));
+
+/** The stacks that are asked for, made in parts.
+ * @type {(state: TrainStack.Making) => Generator<void, TrainStack.Side[]>} */
+function* makeAll({ asked, task }) {
+  const sides = [];
+  for (const { setting } of asked) sides.push(sideWith(setting, yield* beginInParts({ ...setting, task })));
+  return sides;
+}
+
+/** Goes on making the stacks that are asked for, until a moment; they are the state's sides once all are made.
+ * @type {(state: TrainStack.Making, until?: number) => void} */
+export function makeSome(state, until = Infinity) {
+  state.making ??= makeAll(state);
+  while (!state.sides.length) {
+    const { done, value } = state.making.next();
+    if (done) state.sides = value;
+    if (performance.now() > until) break;
+  }
 }
 
 /**
@@ -33,8 +69,12 @@ export function sideOf(setting, task) {
 export function lookAround(side, until = Infinity) {
   const { now } = side;
   if (side.at === now.done) return true;
-  if (side.looked === 0) {
-    Object.assign(side, { from: now.done, right: shareRight(now), recent: recentLoss(now) });
+  if (!side.judged) Object.assign(side, { from: now.done, found: 0 });
+  while (side.judged < NEW_POINTS) {
+    side.found += countRight(now, side.judged);
+    side.judged += VIEWED;
+    if (side.judged >= NEW_POINTS) Object.assign(side, { right: side.found / NEW_POINTS, recent: recentLoss(now) });
+    if (performance.now() > until) return false;
   }
   const most = GRID * GRID;
   while (side.looked < most) {
@@ -43,14 +83,13 @@ export function lookAround(side, until = Infinity) {
     side.looked = next;
     if (performance.now() > until) return false;
   }
-  side.looked = 0;
-  side.seen = Float64Array.from(side.plane);
-  side.at = side.from;
+  const seen = Float64Array.from(side.plane);
+  Object.assign(side, { judged: 0, looked: 0, seen, at: side.from });
   return side.at === now.done;
 }
 
 /** @type {(state: { sides: TrainStack.Side[] }) => boolean} */
-const isOver = ({ sides }) => sides.every(({ now }) => now.lost || now.done >= MAX_STEPS);
+const isOver = ({ sides }) => sides.length > 0 && sides.every(({ now }) => now.lost || now.done >= MAX_STEPS);
 
 /** The step at which a run that begins here ends.
  * @type {(done: number) => number} */
@@ -79,106 +118,156 @@ function save(run) {
   run.state.write({ steps: run.state.done });
 }
 
+/** Looks at the stacks for a part of a frame, first at the one whose turn it is; whether all has been seen.
+ * @type {(run: TrainStack.Run) => boolean} */
+function lookAtAll(run) {
+  const { sides } = run.state;
+  const until = performance.now() + (run.busy ? LOOKING.busy : LOOKING.idle);
+  run.turn += 1;
+  const seen = sides.map((_, i) => {
+    const side = sides[(i + run.turn) % sides.length];
+    side.sizes = sizes(side.now);
+    return (i === 0 || performance.now() < until) && lookAround(side, until);
+  });
+  return seen.every(Boolean);
+}
+
 /** Asks for a frame, unless one has been asked for.
  * @type {(run: TrainStack.Run) => void} */
 function drawSoon(run) {
   run.frame ||= requestAnimationFrame(() => {
     run.frame = 0;
     run.drawn = performance.now();
-    const { sides } = run.state;
-    const seen = sides.map((side) => {
-      side.sizes = sizes(side.now);
-      return lookAround(side, performance.now() + LOOKING / sides.length);
-    });
+    const made = run.state.sides.length > 0;
+    const seen = lookAtAll(run);
     run.draw();
-    if (run.busy) return;
-    if (seen.every(Boolean)) run.rest();
-    else drawSoon(run);
+    if (run.busy || !made) return;
+    if (!seen) drawSoon(run);
+    else if (!run.walking) run.rest();
   });
 }
 
-/** One task: some steps, and the next task if there are more to take.
+/** Asks for a task, unless one has been asked for.
+ * @type {(run: TrainStack.Run) => void} */
+function wake(run) {
+  if (!run.awake) run.channel.port2.postMessage(0);
+  run.awake = true;
+}
+
+/** One task: a part of what is to be made, or some steps; and the next task if there is more to do.
  * @type {(run: TrainStack.Run) => void} */
 function work(run) {
-  if (!run.busy) return;
   const { state } = run;
+  run.awake = false;
+  if (!state.sides.length) {
+    makeSome(state, performance.now() + SLICE);
+    if (state.sides.length) drawSoon(run);
+    wake(run);
+    return;
+  }
+  if (!run.busy) return;
   const there = advanceAll(state, run.target, performance.now() + SLICE);
   if (there) {
     end(run);
     return;
   }
   const now = performance.now();
-  if (run.running && now - run.drawn > DRAWN_EVERY) drawSoon(run);
+  if (!run.still.matches && now - run.drawn > DRAWN_EVERY) drawSoon(run);
   if (run.running && now - run.saved > SAVED_EVERY) save(run);
-  run.channel.port2.postMessage(0);
+  wake(run);
 }
 
-/** @type {(run: TrainStack.Run) => void} */
-function start(run) {
-  if (run.busy) return;
-  run.busy = true;
-  run.channel.port2.postMessage(0);
-}
-
-/** @type {(run: TrainStack.Run) => void} */
+/** The steps that were asked for are done, or no more are wanted.
+ * @type {(run: TrainStack.Run) => void} */
 function end(run) {
   Object.assign(run, { busy: false, running: false, target: run.state.done });
   save(run);
   drawSoon(run);
 }
 
+/** @type {(run: TrainStack.Run) => void} */
+function halt(run) {
+  run.walking = false;
+  clearTimeout(run.timer);
+  end(run);
+}
+
 /** Sees to it that so many steps are done, soon, and shows them when they are.
  * @type {(run: TrainStack.Run, target: number) => void} */
 function reach(run, target) {
-  if (target < run.state.done) run.state.begin();
-  run.target = run.running ? nextStop(run.state.done) : target;
-  if (run.target > run.state.done) start(run);
+  const { state } = run;
+  if (target < state.done) state.begin();
+  run.target = run.running ? nextStop(state.done) : target;
+  run.busy ||= run.target > state.done;
+  if (run.busy || !state.sides.length) wake(run);
   drawSoon(run);
 }
 
 /** @type {(run: TrainStack.Run) => void} */
 function toggle(run) {
-  if (run.busy) return end(run);
+  if (run.busy || run.walking) return halt(run);
   Object.assign(run, { running: !run.still.matches, drawn: 0, saved: performance.now() });
   return reach(run, nextStop(run.state.done));
 }
 
+/** The first steps one by one, slowly enough to be watched.
+ * @type {(run: TrainStack.Run) => void} */
+function walk(run) {
+  const { state } = run;
+  run.walking = state.done < WALK && !isOver(state);
+  if (!run.walking) {
+    halt(run);
+    return;
+  }
+  if (!run.busy && state.sides.length) reach(run, state.done + 1);
+  run.timer = setTimeout(() => walk(run), PACE);
+}
+
 /**
- * Drives the stacks of `state.sides`, which `state.begin()` makes anew, one step of each in turn.
- * `draw` is called when there is something new to see, and `rest` when no more comes by itself; where
- * motion is not wanted, a run is drawn at its end. The trait `steps` follows a run from time to time.
+ * Drives the stacks of `state.asked`: makes those that `state.begin()` asks for, and takes one step of
+ * each in turn. `draw` is called when there is something new to see, and `rest` when no more comes by
+ * itself; where motion is not wanted, a run is drawn at its end. The trait `steps` follows a run from time to time.
  * @type {(state: TrainStack.State, calls: { draw(): void; rest(): void }) => TrainStack.Runner}
  */
 export function stackRunner(state, { draw, rest }) {
   const still = matchMedia("(prefers-reduced-motion: reduce)");
   const channel = new MessageChannel();
+  const flags = { awake: false, busy: false, running: false, walking: false };
   const run = {
     state,
     draw,
     rest,
     still,
     channel,
-    busy: false,
-    running: false,
+    ...flags,
     target: 0,
+    timer: 0,
     frame: 0,
+    turn: 0,
     drawn: 0,
     saved: 0,
   };
+  const pause = () => {
+    if (run.running || run.walking) halt(run);
+  };
+  const changed = () => {
+    if (run.walking) halt(run);
+    draw();
+  };
   channel.port1.onmessage = () => work(run);
-  still.addEventListener("change", draw);
+  still.addEventListener("change", changed);
   return Object.assign(run, {
     over: () => isOver(state),
     reach: (/** @type {number} */ target) => reach(run, target),
     toggle: () => toggle(run),
-    pause: () => {
-      if (run.running) end(run);
-    },
+    walk: () => walk(run),
+    pause,
     stop: () => {
-      run.busy = false;
+      Object.assign(run, { busy: false, walking: false });
+      clearTimeout(run.timer);
       channel.port1.close();
       cancelAnimationFrame(run.frame);
-      still.removeEventListener("change", draw);
+      still.removeEventListener("change", changed);
     },
   });
 }

@@ -4,6 +4,7 @@ declare namespace TrainStack {
     left: Setting;
     right: Setting | Record<string, never>;
     steps: number;
+    unfolded: string[];
   }
   type State = ReturnType<typeof import("./widget.mjs").stackState>;
   interface Setting {
@@ -48,16 +49,36 @@ declare namespace TrainStack {
   interface Batch extends Points {
     rows: number;
   }
-  type Now = ReturnType<typeof import("./course.mjs").begin>;
+  interface Now {
+    setting: Setting & { task: string };
+    learnt: Points;
+    unseen: Points;
+    mean: Float64Array;
+    square: Float64Array;
+    net: Net;
+    /** Looks at points, with the same weights. */
+    viewer: Net;
+    batch: Batch;
+    losses: number[];
+    draw(): number;
+    readonly done: number;
+    readonly loss: number;
+    readonly lost: boolean;
+  }
   interface Sizes {
     signal: number[];
     gradient: number[];
   }
-  /** A stack's training, and what the pictures show of it. */
-  interface Side {
+  /** A stack that is to be trained. */
+  interface Asked {
     setting: Setting;
+  }
+  /** A stack's training, and what the pictures show of it. */
+  interface Side extends Asked {
     now: Now;
     plane: Float64Array;
+    judged: number;
+    found: number;
     looked: number;
     at: number;
     from: number;
@@ -65,6 +86,13 @@ declare namespace TrainStack {
     right: number | null;
     recent: number;
     seen: Float64Array | null;
+  }
+  /** Stacks that are asked for, how far they are made, and all once they are. */
+  interface Making {
+    task: string;
+    asked: Asked[];
+    making: Generator<void, Side[]> | null;
+    sides: Side[];
   }
   interface Steps {
     sides: Side[];
@@ -76,10 +104,14 @@ declare namespace TrainStack {
     rest(): void;
     still: MediaQueryList;
     channel: MessageChannel;
+    awake: boolean;
     busy: boolean;
     running: boolean;
+    walking: boolean;
+    timer: number;
     target: number;
     frame: number;
+    turn: number;
     drawn: number;
     saved: number;
   }
@@ -87,6 +119,7 @@ declare namespace TrainStack {
     over(): boolean;
     reach(target: number): void;
     toggle(): void;
+    walk(): void;
     pause(): void;
     stop(): void;
   }
@@ -102,5 +135,6 @@ declare namespace TrainStack {
     lines: SVGElement[];
     lay(width: number, height: number): void;
     frame(x: Kit.Axis, y: Kit.Axis): Kit.Axes;
+    steady(state: { sides: unknown[] }): boolean;
   }
 }

@@ -1,44 +1,28 @@
-import { button, choice, control, stepper, tick } from "../kit/controls.mjs";
+import { button, folded } from "../kit/controls.mjs";
 import { html, speaker } from "../kit/elements.mjs";
 import { copyLink, followLinks } from "../kit/links.mjs";
 import { mount, store, unseen, allViews } from "../kit/mounting.mjs";
 import { themed } from "../kit/heat.mjs";
 import { MAX_STEPS } from "./course.mjs";
+import { firstRun } from "./first.mjs";
 import { gradientView, lossesView, planeView, signalView } from "./pictures.mjs";
-import { nextStop, sideOf, stackRunner } from "./run.mjs";
-import {
-  BEND_NAMES,
-  GAINS,
-  MAX_DEPTH,
-  MAX_SEED,
-  RATES,
-  TASK_NAMES,
-  WIRING_NAMES,
-  differenceText,
-  gainText,
-  linkOf,
-  linkedSettings,
-  nearest,
-  rateText,
-  sentenceOf,
-  settingOf,
-  settingText,
-  sideName,
-  stackText,
-  stepsOf,
-} from "./words.mjs";
+import { nextStop, stackRunner } from "./run.mjs";
+import { settingsView, topView } from "./settings.mjs";
+import { differenceText, linkOf, linkedSettings, sentenceOf, settingOf, settingText, stepsOf } from "./words.mjs";
 
-const WIDE = 560; // px: from it on two columns
+const WIDE = 600; // px: from it on the curve stands beside the settings
+const LEFT = 320; // px: the settings there
 const GAP = 22;
 const LOOKS = { class: "mygpt-explorer mygpt-train-stack", role: "group", "aria-label": "Explorer that trains stacks" };
-/** @type {("left" | "right")[]} */
-const TRAITS = ["left", "right"];
 
-/** The traits are task, left, right (empty where there is one stack) and steps.
+/** The traits are task, left, right (empty where there is one stack), steps and unfolded. `asked` is what
+ * they ask for, `sides` are the stacks once they are made.
  * @param {Kit.Model<TrainStack.Traits & Kit.Described>} model */
 export function stackState(model) {
   const state = store(model, {
     width: 640,
+    asked: /** @type {TrainStack.Asked[]} */ ([]),
+    making: /** @type {Generator<void, TrainStack.Side[]> | null} */ (null),
     sides: /** @type {TrainStack.Side[]} */ ([]),
     done: 0,
     task: "short",
@@ -51,9 +35,11 @@ export function stackState(model) {
     const { get } = state;
     state.task = get("task") === "long" ? "long" : "short";
     const right = Object.keys(get("right")).length ? [get("right")] : [];
-    state.sides = [get("left"), ...right].map((given) => sideOf(settingOf(given), state.task));
+    state.asked = [get("left"), ...right].map((given) => ({ setting: settingOf(given) }));
+    state.making = null;
+    state.sides = [];
     state.done = 0;
-    state.second = state.sides[1]?.setting ?? state.second;
+    state.second = state.asked[1]?.setting ?? state.second;
   };
   /** Another setting begins at step 0. */
   const change = (/** @type {Partial<TrainStack.Traits>} */ changes) => state.write({ steps: 0, ...changes });
@@ -61,79 +47,8 @@ export function stackState(model) {
   return Object.assign(state, { begin, change });
 }
 
-/** The setting of one stack.
- * @type {(state: TrainStack.State, i: number) => { node: HTMLElement; draw(): void; lay(): void }} */
-function sideView(state, i) {
-  const trait = TRAITS[i];
-  /** @type {(name: keyof TrainStack.Setting) => (value: string | number | undefined) => void} */
-  const set = (name) => (value) => {
-    const traits = state.together && state.sides.length > 1 ? TRAITS : [trait];
-    const fresh = traits
-      .map((one) => ({ one, setting: state.sides[TRAITS.indexOf(one)].setting }))
-      .filter(({ setting }) => setting[name] !== value);
-    if (!fresh.length) return;
-    state.change(Object.fromEntries(fresh.map(({ one, setting }) => [one, { ...setting, [name]: value }])));
-  };
-  const wiring = choice("Wiring", WIRING_NAMES, set("wiring"));
-  const bend = choice("Activation", BEND_NAMES, set("activation"));
-  /** @type {(values: number[], choose: (value: number) => void) => (place: number) => void} */
-  const from = (values, choose) => (place) => choose(values[place]);
-  const depth = stepper("Blocks", (place) => set("depth")(place + 1));
-  const gain = stepper("Gain", from(GAINS, set("gain")));
-  const rate = stepper("Learning rate", from(RATES, set("rate")));
-  const seed = stepper("Seed", set("seed"));
-  const sliders = html("div", { class: "mygpt-sliders" }, ...[depth, gain, rate, seed].map(({ node }) => node));
-  const legend = control("summary", { class: "mygpt-legend-name" });
-  const fold = html(
-    "details",
-    { open: true },
-    legend,
-    html("div", { class: "mygpt-stack" }, wiring.node, bend.node, sliders),
-  );
-  const node = html("div", { role: "group" }, fold);
-  const draw = () => {
-    const side = state.sides[i];
-    node.hidden = !side;
-    if (!side) return;
-    const { setting } = side;
-    node.setAttribute("aria-label", sideName(state, i));
-    legend.textContent = state.sides.length > 1 ? `${sideName(state, i)}: ${stackText(setting)}` : stackText(setting);
-    wiring.show(setting.wiring);
-    bend.show(setting.activation);
-    depth.show(setting.depth - 1, MAX_DEPTH - 1, String(setting.depth));
-    gain.show(nearest(GAINS, setting.gain), GAINS.length - 1, `× ${gainText(setting.gain)}`);
-    rate.show(nearest(RATES, setting.rate), RATES.length - 1, rateText(setting.rate));
-    seed.show(setting.seed, MAX_SEED, String(setting.seed));
-  };
-  /** Where two stacks stand below each other, their settings are folded. */
-  const lay = () => {
-    fold.open = state.width >= WIDE || state.sides.length < 2;
-  };
-  return { node, draw, lay };
-}
-
-/** The task, and whether there is a second stack.
- * @type {(state: TrainStack.State) => Kit.View} */
-function topView(state) {
-  const task = choice("Task", TASK_NAMES, (value) => value !== state.task && state.change({ task: value }));
-  const two = tick(["Compare two"], (checked) => {
-    const { setting } = state.sides[0];
-    const wiring = setting.wiring === "plain" ? "residual" : "plain";
-    state.change({ right: checked ? (state.second ?? { ...setting, wiring }) : {} });
-  });
-  const both = tick(["Change both at once"], (checked) => {
-    state.together = checked;
-  });
-  const draw = () => {
-    task.show(state.task);
-    two.show(state.sides.length > 1);
-    both.node.hidden = state.sides.length < 2;
-  };
-  return { node: html("div", { class: "mygpt-head" }, task.node, two.node, both.node), draw };
-}
-
 /** Train, step, reset, and how far it is.
- * @type {(state: TrainStack.State, run: TrainStack.Runner, copy?: () => void) => { node: HTMLElement; note: HTMLElement; drawNow(): void; drawNote(): void }} */
+ * @type {(state: TrainStack.State, run: TrainStack.Runner, copy?: () => void) => { node: HTMLElement; drawNow(): void; drawNote(): void }} */
 function drivingView(state, run, copy) {
   const train = button(
     "Train",
@@ -157,20 +72,15 @@ function drivingView(state, run, copy) {
   const steps = html("b");
   const link = copy ? [button("Copy link", copy).node] : [];
   const note = html("p", { class: "mygpt-note", role: "status" });
-  const node = html(
-    "div",
-    { class: "mygpt-actions" },
-    train.node,
-    one.node,
-    reset.node,
-    html("span", { class: "mygpt-number" }, "step ", steps),
-    ...link,
-  );
+  const reading = html("span", { class: "mygpt-number" }, "step ", steps);
+  const row = html("div", { class: "mygpt-actions" }, train.node, one.node, reset.node, reading, ...link);
+  const node = html("div", { class: "mygpt-driving" }, row, note);
   const drawNow = () => {
     const over = run.over();
     one.able(!over);
-    train.able(run.busy || !over);
-    train.node.textContent = run.busy ? "Stop" : `Train to ${nextStop(state.done).toLocaleString("en")}`;
+    const goes = run.busy || run.walking;
+    train.able(goes || !over);
+    train.node.textContent = goes ? "Stop" : `Train to ${nextStop(state.done).toLocaleString("en")}`;
     reset.able(state.done > 0);
     steps.textContent = String(state.done);
   };
@@ -178,36 +88,36 @@ function drivingView(state, run, copy) {
     note.textContent = state.note;
     note.hidden = !state.note;
   };
-  return { node, note, drawNow, drawNote };
+  return { node, drawNow, drawNote };
 }
 
-/** The pictures in their places: planes beside each other, curves below.
- * @type {(state: TrainStack.State) => { node: HTMLElement; lay(): void; draw(): void; repaint(): void }} */
-function picturesView(state) {
+/** The pictures, and how large they are: the losses beside the settings, a plane for each stack, and by
+ * block what is folded.
+ * @type {(state: TrainStack.State, folds: () => string[]) => { losses: HTMLElement; planes: HTMLElement; blocks: HTMLElement; lay(): void; draw(): void; repaint(): void }} */
+function picturesView(state, folds) {
   const planes = [0, 1].map((i) => planeView(state, i));
   const [losses, signal, gradient] = allViews(state, lossesView, signalView, gradientView);
-  const curves = [losses, signal, gradient];
-  const all = [...planes, ...curves];
-  const node = html("div", { class: "mygpt-panels" }, ...all.map((one) => one.node));
   const lay = () => {
-    const {
-      width,
-      sides: { length },
-    } = state;
+    const { width } = state;
     const wide = width >= WIDE;
-    const half = Math.floor((width - GAP) / 2);
-    node.classList.toggle("mygpt-columns", wide || length > 1);
-    node.classList.toggle("mygpt-two", length > 1);
-    node.classList.toggle("mygpt-wide", wide);
-    const size = Math.min(wide || length > 1 ? half : width, 300);
-    planes.forEach((one) => one.lay(size));
-    losses.lay(wide && length < 2 ? half : width, wide && length < 2 ? 290 : 170);
-    for (const one of [signal, gradient]) one.lay(wide ? half : width, 190);
+    const two = state.asked.length > 1;
+    const half = Math.floor((width - (wide ? GAP : 16)) / 2);
+    const plane = wide && !two ? 190 : wide || !two ? 140 : half;
+    for (const one of planes) one.lay(Math.min(plane, 240));
+    const tall = (two ? 246 : 224) + (folds().includes("settings") ? (two ? 220 : 120) : 0);
+    losses.lay(wide ? width - LEFT - GAP : width, wide ? tall : 170);
+    for (const one of [signal, gradient]) one.lay(wide ? half : width, wide ? 190 : 160);
+  };
+  const draw = () => {
+    for (const one of [...planes, losses]) one.draw();
+    if (folds().includes("blocks")) for (const one of [signal, gradient]) one.draw();
   };
   return {
-    node,
+    losses: losses.node,
+    planes: html("div", { class: "mygpt-planes" }, ...planes.map(({ node }) => node)),
+    blocks: html("div", { class: "mygpt-blocks" }, signal.node, gradient.node),
     lay,
-    draw: () => all.forEach((one) => one.draw()),
+    draw,
     repaint: () => planes.forEach((one) => one.repaint()),
   };
 }
@@ -220,7 +130,7 @@ function stackLinks(state, root, tell) {
       await copyLink(
         linkOf(
           state.task,
-          state.sides.map(({ setting }) => setting),
+          state.asked.map(({ setting }) => setting),
         ),
       ),
     );
@@ -236,34 +146,60 @@ function stackLinks(state, root, tell) {
   return { copy, take };
 }
 
+/** Folds that are open where the trait `unfolded` names them, which follows them.
+ * @type {(state: TrainStack.State, folds: Record<string, HTMLDetailsElement>, changed: () => void) => { draw(): void }} */
+function followFolds(state, folds, changed) {
+  const names = Object.keys(folds);
+  for (const fold of Object.values(folds)) {
+    fold.addEventListener("toggle", () => {
+      const open = names.filter((name) => folds[name].open);
+      if (String(open) !== String(state.get("unfolded"))) state.write({ unfolded: open });
+      changed();
+    });
+  }
+  const draw = () => {
+    for (const name of names) folds[name].open = state.get("unfolded").includes(name);
+  };
+  return { draw };
+}
+
 /** The parts of the explorer, and what draws them.
- * @type {(state: TrainStack.State, run: TrainStack.Runner, copy?: () => void) => { nodes: HTMLElement[]; draw(): void; drawNow(): void; drawNote(): void; repaint(): void }} */
-function stackViews(state, run, copy) {
-  const sides = [0, 1].map((i) => sideView(state, i));
-  const [top, pictures] = [topView(state), picturesView(state)];
+ * @type {(state: TrainStack.State, root: HTMLElement, run: TrainStack.Runner, copy?: () => void) => { nodes: HTMLElement[]; draw(): void; drawNow(): void; drawNote(): void; drawFolds(): void; repaint(): void }} */
+function stackViews(state, root, run, copy) {
+  const [settings, top] = allViews(state, settingsView, topView);
   const driving = drivingView(state, run, copy);
+  const pictures = picturesView(state, () => names.filter((name) => folds[name].open));
+  const folds = { settings: settings.more, blocks: folded("Signal and gradient at each block", pictures.blocks) };
+  const names = /** @type {(keyof typeof folds)[]} */ (Object.keys(folds));
   const [difference, setting] = ["difference", "setting"].map((name) => html("p", { class: `mygpt-${name}` }));
-  const settings = html("div", { class: "mygpt-stacks mygpt-controls" }, ...sides.map((one) => one.node));
-  const nodes = [top.node, settings, driving.node, driving.note, difference, pictures.node, setting];
+  const desk = html("div", { class: "mygpt-desk" }, settings.main, settings.more, driving.node, pictures.losses);
+  const nodes = [top.node, desk, difference, pictures.planes, folds.blocks, setting];
+  let laid = "";
   const drawNow = () => {
+    const now = `${state.width} ${state.asked.length} ${names.filter((name) => folds[name].open)}`;
+    if (now !== laid) pictures.lay();
+    laid = now;
+    root.classList.toggle("mygpt-stale", !state.sides.length);
     pictures.draw();
     driving.drawNow();
   };
-  let folding = "";
   const draw = () => {
-    for (const one of [...sides, top]) one.draw();
-    const now = `${state.width >= WIDE} ${state.sides.length}`;
-    if (now !== folding) for (const one of sides) one.lay();
-    folding = now;
-    settings.classList.toggle("mygpt-two", state.sides.length > 1);
-    difference.textContent = differenceText(state.sides);
-    difference.hidden = state.sides.length < 2;
-    setting.textContent = settingText(state);
-    pictures.lay();
+    for (const one of [settings, top]) one.draw();
+    root.classList.toggle("mygpt-two", state.asked.length > 1);
+    difference.textContent = differenceText(state.asked);
+    difference.hidden = state.asked.length < 2;
+    setting.textContent = settingText({ task: state.task, sides: state.asked });
     drawNow();
   };
-  return { nodes, draw, drawNow, drawNote: driving.drawNote, repaint: pictures.repaint };
+  const { draw: drawFolds } = followFolds(state, folds, drawNow);
+  return { nodes, draw, drawNow, drawNote: driving.drawNote, drawFolds, repaint: pictures.repaint };
 }
+
+/** What the first run needs: no kernel, whose code would find other steps than it has set, and no step
+ * that something else has asked for.
+ * @type {(state: TrainStack.State, run: TrainStack.Runner, model: Kit.AnyModel) => boolean} */
+const mayWalk = (state, run, model) =>
+  !model.widget_manager && !run.still.matches && !state.get("steps") && !state.done && !run.busy;
 
 /** @type {(given: Kit.Given<TrainStack.Traits>) => () => void} */
 function render({ model, el }) {
@@ -279,11 +215,16 @@ function render({ model, el }) {
     draw: () => views.drawNow(),
     rest: () => void (state.moved && voice.say(sentenceOf(state))),
   });
+  const first = firstRun(root, {
+    begin: () => void (mayWalk(state, run, /** @type {any} */ (model)) && run.walk()),
+    stop: run.pause,
+  });
   const links = window.bookHost ? stackLinks(state, () => root, tell) : null;
-  const views = stackViews(state, run, links?.copy);
+  const views = stackViews(state, root, run, links?.copy);
   root.append(...views.nodes, voice.node);
   views.drawNote();
   const begin = () => {
+    first.over();
     state.moved = true;
     state.begin();
     if (state.note) tell("");
@@ -293,9 +234,11 @@ function render({ model, el }) {
   const follow = () => {
     const steps = stepsOf(state.get("steps"));
     if (run.running || steps === (run.busy ? run.target : state.done)) return;
+    first.over();
     state.moved = true;
     run.reach(steps);
   };
+  views.drawFolds();
   const takeDown = mount({
     model,
     el,
@@ -303,11 +246,12 @@ function render({ model, el }) {
     undo: [
       unseen(root, run.pause),
       themed(() => views.repaint()),
+      first.undo,
       run.stop,
       voice.stop,
       ...(links ? [followLinks(root, links.take)] : []),
     ],
-    listeners: { task: begin, left: begin, right: begin, steps: follow },
+    listeners: { task: begin, left: begin, right: begin, steps: follow, unfolded: views.drawFolds },
     layout: (width) => {
       state.width = width;
       root.classList.toggle("mygpt-slim", width < WIDE);

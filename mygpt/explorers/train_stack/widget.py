@@ -1,6 +1,6 @@
 """Chapters 7 to 9: a deep stack of feed-forward networks that trains in the page."""
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from typing import Any
 
 import numpy as np
@@ -21,6 +21,7 @@ MAX_DEPTH = 40
 MAX_SEED = 99
 LARGEST = 10.0  # gain and learning rate
 REACH = 2.3  # of the picture of the plane
+FOLDS = ("settings", "blocks")
 
 
 class TrainStack(Explorer):
@@ -37,6 +38,11 @@ class TrainStack(Explorer):
     of them. "long" has 512 points on longer spirals, and each step reads 64. `beside`
     holds settings of a second stack that differ: `{"wiring": "plain"}`. What is seen is
     always what `steps` steps of these settings give, 0 to 5,000.
+
+    On a page without a kernel, an explorer at step 0 trains slowly by itself when it
+    first comes into view, for 50 steps. `unfolded` names the parts that are open at
+    first: "settings", with activation, learning rate, gain and seed, and "blocks", with
+    signal and gradient at each block.
     """
 
     _esm = module("train_stack")
@@ -46,6 +52,7 @@ class TrainStack(Explorer):
     left = traitlets.Dict().tag(sync=True)
     right = traitlets.Dict().tag(sync=True)  # empty where there is one stack
     steps = traitlets.Int().tag(sync=True)
+    unfolded = traitlets.List(traitlets.Unicode()).tag(sync=True)
 
     def __init__(
         self,
@@ -59,6 +66,7 @@ class TrainStack(Explorer):
         task: str = "short",
         beside: Mapping[str, Any] | None = None,
         steps: int = 0,
+        unfolded: Iterable[str] = (),
     ) -> None:
         left = {
             "wiring": wiring,
@@ -73,6 +81,7 @@ class TrainStack(Explorer):
             left=left,
             right={} if beside is None else left | dict(beside),
             steps=steps,
+            unfolded=list(unfolded),
             description="A deep stack that trains in the page.",
         )
 
@@ -96,6 +105,10 @@ class TrainStack(Explorer):
     @traitlets.validate("steps")
     def _steps_in_range(self, proposal) -> int:
         return _whole("steps", proposal["value"], 0, training.MAX_STEPS)
+
+    @traitlets.validate("unfolded")
+    def _known_folds(self, proposal) -> list[str]:
+        return [check_member("unfolded", one, FOLDS) for one in proposal["value"]]
 
     @traitlets.validate("left", "right")
     def _known_setting(self, proposal) -> dict[str, Any]:

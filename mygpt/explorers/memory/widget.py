@@ -141,7 +141,9 @@ class Memory(Explorer):
                 "words, values and vectors must be given together, and norms with "
                 f"them; got no {' and no '.join(missing)}"
             )
-        self._names = [] if words is None else list(check_names("words", words, MAX_WORDS))
+        self._names = (
+            [] if words is None else list(check_names("words", words, MAX_WORDS))
+        )
         self._norms = _norms(norms, length)
         if missing:
             self._values = self._vectors = np.zeros((0, 0))

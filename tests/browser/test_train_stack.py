@@ -521,7 +521,7 @@ HANDS = {
     "stop": lambda root: press(root, "Stop"),
     "stop by keyboard": lambda root: button(root, "Stop").press("Enter"),
     "a fold": lambda root: root.get_by_text("More settings").click(),
-    "a press on a picture": lambda root: root.locator("canvas").first.click(),
+    "a press on a picture": lambda root: root.locator(".mygpt-plot").first.click(),
     "the view": lambda root: root.page.evaluate("scrollTo(0, 4000)"),
     "paper": lambda root: root.page.emulate_media(media="print"),
     "less motion": lambda root: root.page.emulate_media(reduced_motion="reduce"),
@@ -535,6 +535,7 @@ def test_the_first_run_stops_at_once_and_for_good(explorer, hand):
     root.page.evaluate("document.body.lastChild.style.marginTop = '3000px'")
     walks(root)
     HANDS[hand](root)
+    root.page.wait_for_timeout(200)  # a medium changes with the next frame
     root.page.emulate_media(media="screen")
     assert 2 <= stands(root) < 50
     root.page.watch.check()
@@ -856,6 +857,7 @@ CAUSE = "its wiring must be one of plain, residual, pre-norm, post-norm, not “
 
 
 def opened_by_the_link(root):
+    root.evaluate(UNFOLDED)
     assert slider(root, "Blocks", "Left stack").get_attribute("aria-valuetext") == "32"
     rate = slider(root, "Learning rate", "Right stack")
     assert rate.get_attribute("aria-valuetext") == "0.01"

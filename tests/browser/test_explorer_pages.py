@@ -185,6 +185,7 @@ def test_memory_lists_the_strongest_neurons_of_a_token(explorer):
         "number 4 of 11 by size."
     )
     root.get_by_role("spinbutton", name="Neuron").fill("3")
+    root.get_by_role("spinbutton", name="Neuron").press("Enter")
     lists = root.locator(".mygpt-pairs tbody tr").all_inner_texts()
     assert lists == [
         f"{text}\t{fixed(number)}" for text, number in pairs(3) + pairs(-3)
@@ -475,8 +476,8 @@ def test_a_run_that_is_none_is_told_and_the_last_figures_stay(
     status.wait_for(state="attached")
     assert shown_run(root) == before
     assert root.get_by_text("Below is still the answer for").is_visible()
-    faint = "one => getComputedStyle(one).opacity"
-    assert float(root.locator(".mygpt-result").evaluate(faint)) < 0.6
+    faint = "all => Math.max(...all.map((one) => getComputedStyle(one).opacity))"
+    assert root.locator(".mygpt-result").evaluate_all(faint) < 0.6
     assert root.bounding_box()["height"] == height
     root.page.set_viewport_size({"width": 750, "height": 900})
     root.page.wait_for_function(FITTED, arg=root.element_handle())

@@ -108,6 +108,7 @@ def choose(root, neuron):
     unfold(root)
     found = root.get_by_role("spinbutton", name="Neuron", exact=True)
     found.fill(str(neuron))
+    found.press("Enter")
     return found
 
 
@@ -270,6 +271,7 @@ def test_a_neuron_is_found_by_its_number_and_by_what_it_writes(explorer):
     number = choose(root, 7)
     assert "Neuron 7" in card(root)
     number.fill("23")
+    number.press("Enter")
     assert number.get_attribute("aria-invalid") == "true"
     assert "Neuron 7" in card(root)
     number.blur()

@@ -124,7 +124,9 @@ def test_a_neuron_chosen_in_one_map_is_lit_in_the_other(root):
 
 
 def test_a_neuron_is_found_by_its_number_and_by_what_it_writes(root):
-    root.get_by_role("spinbutton", name="Neuron").fill("200")
+    number = root.get_by_role("spinbutton", name="Neuron")
+    number.fill("200")
+    number.press("Enter")
     assert 200 in heads(root)
     near = root.get_by_role("button", name="cosine").first
     number = int(near.inner_text().split()[0])

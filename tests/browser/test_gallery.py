@@ -269,7 +269,7 @@ def test_memory_goes_from_a_word_to_its_strongest_neuron(untouched):
     page = untouched
     root = root_of(page, "memory")
     root.get_by_role("button", name="firing").click()
-    root.get_by_label("Token").select_option(index=1)
+    root.get_by_label("Token", exact=True).select_option(index=1)
     assert state(root, "memory")[0] == 1
     second = root.locator(".mygpt-neuron-heads > span").nth(1)
     number = int(second.inner_text())

@@ -14,6 +14,7 @@ from mygpt.explorers import TrainStack
 from mygpt.explorers.train_stack.widget import REACH
 
 CHAPTER = "chapters/07_residual_connections.html"
+torch.set_num_threads(1)  # small matrices: a second thread only waits
 SHORT = {"depth": 7, "activation": "silu"}
 DEEP = {"depth": 32, "rate": 10.0, "steps": 9}  # lost at the first step
 SLOW = {"depth": 40, "activation": "silu", "rate": 0.001}

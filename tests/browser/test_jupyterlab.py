@@ -284,7 +284,9 @@ def move_descent(figure):
 
 def move_train_stack(figure):
     figure.get_by_role("checkbox", name="Compare two").click()
-    figure.get_by_text("More settings").click()
+    silu = figure.get_by_role("button", name="SiLU").first
+    if not silu.is_visible():
+        figure.get_by_text("More settings").click()
     figure.get_by_role("button", name="SiLU").first.click()
     figure.get_by_role("button", name="Step", exact=True).click()
     left, right = STACK | {"activation": "silu"}, STACK | {"wiring": "plain"}
@@ -311,7 +313,7 @@ def move_live_model(figure):
     click(figure, "canvas", 0.5 / 23)
     figure.get_by_role("combobox", name="Prompt").fill("fun kin don")
     figure.get_by_role("button", name="Switch off", exact=True).click()
-    fun = live(prompt="fun")
+    fun = live_models.live(prompt="fun")
     strongest = int(abs(fun._read("fun", [])[1][1][fun.token]).argmax())
     off = {"kind": "scale", "layer": 1, "neuron": strongest, "factor": 0.0}
     rewrite = SET["live-model"]["edits"]

@@ -94,9 +94,9 @@ export function headContributions(model, pass, layer, word) {
   const size = width / heads;
   const amounts = new Float64Array(heads);
   for (let from = 0; from < width; from += 1) {
-    let forWord = 0;
-    for (let i = 0; i < width; i += 1) forWord += direction[i] * weight[i * width + from];
-    amounts[Math.floor(from / size)] += (forWord * pass.reads[layer][last * width + from]) / pass.stds[last];
+    let added = 0;
+    for (let i = 0; i < width; i += 1) added += direction[i] * weight[i * width + from];
+    amounts[Math.floor(from / size)] += (added * pass.reads[layer][last * width + from]) / pass.stds[last];
   }
   return amounts;
 }

@@ -1,11 +1,14 @@
-"""How soon the explorers of the built site start, and how fast they respond.
+"""How soon the explorers of the built site start, and how long each control keeps them.
 
     python -m bench.explorers [SITE]      default: _build/html
 
-On the gallery, which has every explorer, median of five cold loads. Start: from
-navigation to the last explorer drawn. Draw: from an input event to the finished layout,
-one input in each of 120 frames, median and 95th percentile. Frame: the longest time
-between two frames meanwhile. Bars: draw 8 ms at the 95th percentile, frame 34 ms.
+On the gallery, which has every explorer, median of three cold loads. Start: from
+navigation to the last explorer drawn, and the longest task until then. Then every
+control of every explorer is worked, a slider at four places: the time from the event to
+the finished layout (median of all events, and the longest with its control), and the
+longest task that Chromium reports meanwhile (it reports those above 50 ms).
+Bars: 200 ms for the longest task at the start of an explorer's own page, 50 ms for that
+of a control.
 
 Then the network that trains in the page, at its greatest width and with GELU: the
 script of a frame while it runs, 95th percentile of 120 frames (bar 8 ms), and a step
@@ -16,56 +19,85 @@ import shutil
 import statistics
 import subprocess
 import sys
+from collections.abc import Iterator
 from pathlib import Path
 
-from playwright.sync_api import sync_playwright
+from playwright.sync_api import Browser, Page, sync_playwright
 
 from bench.machine import browser_path, print_machine
 
-EXPLORERS = (
-    *("activations", "depth", "layer-norm", "block-walk"),
-    *("attention", "sampling", "memory", "tokens", "descent"),
-)
-ROUNDS = 5
-FRAMES = """root => new Promise((done) => {
-  const range = root.querySelector(".mygpt-handle") ||
-    root.querySelector("input[type=range]:not(:disabled)");
-  const slider = root.querySelector("[role=slider]");
-  const text = root.querySelector("textarea");
-  const full = "people in kenya speak swahili, and so on, and so on";
-  const change = (i) => {
-    if (text) {
-      text.value = full.slice(0, 5 + (i % 40));
-      text.dispatchEvent(new Event("input", { bubbles: true }));
-    } else if (slider) {
-      const key = i % 40 < 20 ? "ArrowUp" : "ArrowDown";
-      slider.dispatchEvent(new KeyboardEvent("keydown", { key, bubbles: true }));
-    } else {
-      const [min, max] = [Number(range.min), Number(range.max)];
-      range.value = min + ((i * Number(range.step || 1)) % (max - min + 1e-9));
-      range.dispatchEvent(new Event("input", { bubbles: true }));
-    }
-  };
-  const draws = [];
-  const frames = [];
-  let last = null;
-  const frame = (now) => {
-    if (last !== null) frames.push(now - last);
-    last = now;
+ROUNDS = 3
+WATCH = """
+window.tasks_ = [];
+const kept = (list) => tasks_.push(...list.getEntries().map((one) => one.duration));
+new PerformanceObserver(kept)
+  .observe({ type: "longtask", buffered: true });
+"""
+# Works the controls one after another; each event has 120 ms to itself.
+WORK = """async (root) => {
+  const wait = (time) => new Promise((after) => setTimeout(after, time));
+  const seen = (node) => node.checkVisibility() && !node.disabled;
+  const nameOf = (node) =>
+    [node.getAttribute("aria-label"), node.closest("label")?.textContent,
+      node.textContent, node.className].find((name) => name?.trim()).trim();
+  const found = [];
+  async function measured(node, act) {
+    tasks_.length = 0;
     const before = performance.now();
-    change(draws.length);
+    act();
     root.getBoundingClientRect();
-    draws.push(performance.now() - before);
-    if (draws.length < 120) { requestAnimationFrame(frame); return; }
-    draws.sort((a, b) => a - b);
-    done([draws[60], draws[114], Math.max(...frames)]);
-  };
+    const spent = performance.now() - before;
+    await wait(120);
+    const name = nameOf(node).slice(0, 40);
+    found.push({ name, spent, task: Math.max(0, ...tasks_) });
+  }
+  const told = (node, type) => node.dispatchEvent(new Event(type, { bubbles: true }));
+  const press = (node, key) =>
+    node.dispatchEvent(new KeyboardEvent("keydown", { key, bubbles: true }));
+  async function work(node) {
+    if (node.matches("input[type=range]")) {
+      const [min, max, step] = [node.min, node.max, node.step].map(Number);
+      for (const share of [0.2, 0.9, 0.5, 0.6]) {
+        const stops = Math.round((share * (max - min)) / (step || 1));
+        await measured(node, () => {
+          node.value = min + stops * (step || 1);
+          told(node, "input");
+        });
+      }
+    } else if (node.matches("select")) {
+      const place = (node.selectedIndex + 1) % node.options.length;
+      await measured(node, () => { node.selectedIndex = place; told(node, "change"); });
+    } else if (node.matches("textarea")) {
+      await measured(node, () => {
+        node.value += " and so";
+        told(node, "input");
+      });
+    } else if (node.matches("input")) {
+      await measured(node, () => ["input", "change"].forEach((one) => told(node, one)));
+    } else if (node.matches("[role=slider], [role=grid], [role=radio]")) {
+      for (const key of ["ArrowRight", "ArrowRight", "ArrowLeft"])
+        await measured(node, () => press(node, key));
+    } else {
+      await measured(node, () => node.click());
+    }
+  }
   root.scrollIntoView({ block: "center" });
-  setTimeout(() => requestAnimationFrame(frame), 200);
-})"""
+  await wait(400);
+  for (const fold of root.querySelectorAll("details")) {
+    await measured(fold, () => { fold.open = true; });
+  }
+  const roles = ["slider", "grid", "radio"].map((role) => `[role=${role}]`);
+  const kinds = ["input", "select", "textarea", "button", ...roles].join(", ");
+  const keyOf = (node) => `${node.tagName} ${nameOf(node)} ${node.className}`;
+  const done = new Set();
+  const isNew = (node) => seen(node) && !done.has(keyOf(node));
+  for (let next; (next = [...root.querySelectorAll(kinds)].find(isNew)); ) {
+    done.add(keyOf(next));
+    await work(next);
+  }
+  return found;
+}"""
 START = "performance.getEntriesByName('explorers-ready')[0].startTime"
-
-
 TRAIN = """root => new Promise((done) => {
   const press = (name) => [...root.querySelectorAll("button")]
     .find((one) => one.textContent === name).click();
@@ -86,7 +118,7 @@ TRAIN = """root => new Promise((done) => {
     window.requestAnimationFrame = later;
     press("Pause");
     spent.sort((a, b) => a - b);
-    done([spent[114]]);
+    done(spent[114]);
   });
   root.scrollIntoView({ block: "center" });
   for (const name of ["Network", "Adam", "GELU"]) press(name);
@@ -116,18 +148,23 @@ def step_under_node() -> float:
     return float(done.stdout)
 
 
-def measure(browser, address: str) -> dict[str, list[float]]:
-    """Milliseconds on one load of the page: start, and per explorer draw and frame."""
-    context = browser.new_context(viewport={"width": 1280, "height": 900})
-    page = context.new_page()
+def loaded(browser: Browser, address: str) -> Page:
+    """The page, its explorers drawn, in a context of its own."""
+    page = browser.new_page(viewport={"width": 1280, "height": 900})
+    page.add_init_script(WATCH)
     page.goto(address)
     page.wait_for_function("performance.getEntriesByName('explorers-ready').length")
-    times = {"start": [page.evaluate(START)]}
-    for name in EXPLORERS:
-        times[name] = page.locator(f".mygpt-{name}").first.evaluate(FRAMES)
-    times["training"] = page.locator(".mygpt-descent").first.evaluate(TRAIN)
-    context.close()
-    return times
+    page.wait_for_timeout(500)
+    return page
+
+
+def worked(page: Page) -> Iterator[tuple[str, list[dict]]]:
+    """Each explorer's name, and what its controls took, on one load of the gallery."""
+    names = page.evaluate(
+        "[...document.querySelectorAll('.mygpt-explorer')].map((e) => e.classList[1])"
+    )
+    for name in dict.fromkeys(names):
+        yield name, page.locator(f".{name}").first.evaluate(WORK)
 
 
 def main() -> None:
@@ -135,21 +172,42 @@ def main() -> None:
     default = Path(__file__).parents[1] / "_build" / "html"
     site = Path(sys.argv[1] if len(sys.argv) > 1 else default).resolve()
     address = (site / "chapters" / "gallery.html").as_uri()
+    starts, tasks, found, training = [], [], {}, []
     with sync_playwright() as playwright:
         flags = ["--no-sandbox", "--disable-gpu", "--disable-background-networking"]
         browser = playwright.chromium.launch(executable_path=browser_path(), args=flags)
-        rounds = [measure(browser, address) for _ in range(ROUNDS)]
+        for _ in range(ROUNDS):
+            page = loaded(browser, address)
+            starts.append(page.evaluate(START))
+            tasks.append(max(page.evaluate("tasks_"), default=0))
+            for name, events in worked(page):
+                found.setdefault(name, []).append(events)
+            page.close()
+            page = loaded(browser, address)
+            training.append(page.locator(".mygpt-descent").first.evaluate(TRAIN))
+            page.close()
         browser.close()
-    start = statistics.median(times["start"][0] for times in rounds)
-    print(f"start of all {len(EXPLORERS)}: {start:.0f} ms")
-    print(f"{'explorer':12s} {'draw':>9s} {'95th pc':>9s} {'frame':>9s}")
-    for name in EXPLORERS:
-        medians = map(
-            statistics.median, zip(*(times[name] for times in rounds), strict=True)
+    print(
+        f"start of all {len(found)}: {statistics.median(starts):.0f} ms, "
+        f"longest task {statistics.median(tasks):.0f} ms"
+    )
+    for name, rounds in found.items():
+        controls = [
+            (
+                statistics.median(event["spent"] for event in same),
+                statistics.median(event["task"] for event in same),
+                same[0]["name"],
+            )
+            for same in zip(*rounds, strict=False)
+        ]
+        slowest, task = max(controls), max(controls, key=lambda one: one[1])
+        median = statistics.median(spent for spent, _, _ in controls)
+        long = f"task of {task[1]:.0f} ms at {task[2]!r}" if task[1] else "no long task"
+        print(
+            f"{name:20} {len(controls):3} events: {median:5.1f} ms, "
+            f"longest {slowest[0]:5.1f} ms at {slowest[2]!r}; {long}"
         )
-        print(f"{name:12s}" + "".join(f" {value:6.1f} ms" for value in medians))
-    training = statistics.median(times["training"][0] for times in rounds)
-    print(f"script of a frame of training: {training:.1f} ms")
+    print(f"script of a frame of training: {statistics.median(training):.1f} ms")
     if shutil.which("node"):
         print(f"a step of training: {step_under_node():.2f} ms")
 

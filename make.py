@@ -32,6 +32,7 @@ BUILD = ROOT / "_build"
 NOTEBOOKS = ROOT / "notebooks"  # where `make lab` puts them, to work in
 SITE = BUILD / "html"
 STAGING = BUILD / "staging"
+WITHOUT_SOURCE = ("404", "genindex", "index", "search")  # pages that Sphinx makes
 PYTEST = [PYTHON, "-m", "pytest", "-q", "-p", "no:cacheprovider", "-n", "2"]
 JUPYTER_BOOK = [PYTHON, "-c", "from jupyter_book.cli.main import main; main()"]
 UNIT_TESTS = ["tests", "--ignore=tests/browser"]
@@ -272,6 +273,20 @@ def broken_links(folder: Path) -> str:
     return f"{len(broken)} links are broken, the first: {broken[0]}" if broken else ""
 
 
+def left_over(site: Path) -> "list[Path]":
+    """The pages whose source is no longer in the book: Sphinx leaves them."""
+    pages = [*site.glob("*.html"), *site.glob("chapters/*.html")]
+    return [
+        page
+        for page in pages
+        if page.stem not in WITHOUT_SOURCE
+        and not any(
+            (ROOT / page.relative_to(site)).with_suffix(suffix).exists()
+            for suffix in (".md", ".ipynb")
+        )
+    ]
+
+
 def build_site(aside: bool = False) -> None:
     """Build into _build/staging, and move the result into place when it is complete."""
     options = ["-W", "-n", "--keep-going", "--path-output", STAGING]
@@ -288,6 +303,8 @@ def build_site(aside: bool = False) -> None:
         shutil.rmtree(leftover, ignore_errors=True)
     try:
         shutil.copytree(built, new)
+        for page in left_over(new):
+            page.unlink()
     except OSError:
         shutil.rmtree(new)
         raise

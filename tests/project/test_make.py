@@ -88,6 +88,16 @@ def test_a_complete_site_replaces_the_old_one(make):
     assert not list(make.BUILD.glob("html.*"))
 
 
+def test_a_page_whose_source_is_gone_is_not_in_the_site(make):
+    built = make.STAGING / "_build" / "html"
+    write_page(built / "chapters", "an old chapter's")
+    shutil.copy(built / "chapters" / "index.html", built / "chapters" / "old.html")
+    for name in ("index", "intro", "once"):
+        (built / f"{name}.html").write_text("new")
+    make.build_site()
+    assert {page.stem for page in make.SITE.rglob("*.html")} == {"index", "intro"}
+
+
 def test_a_site_that_cannot_be_copied_keeps_the_old_one(make, monkeypatch):
     write_page(make.SITE, "old")
 

@@ -156,13 +156,7 @@ def test_all_state_is_in_synchronised_traits(make):
     assert own <= explorer.get_state().keys()
 
 
-@pytest.mark.parametrize(
-    "make",
-    [
-        *(activations, attention, block_walk, depth, descent, layer_norm),
-        *(memory, sampling, scale, shapes, tokens, train_stack),
-    ],
-)
+@EVERY
 def test_its_saved_state_says_what_it_takes(make):
     """So that a phrase of the site can be checked without a kernel."""
     explorer = make()

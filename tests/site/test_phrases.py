@@ -8,6 +8,7 @@ import pytest
 from docutils import nodes
 from docutils.utils import new_document
 from helpers.examples import activations, train_stack
+from helpers.live_models import live
 from ipywidgets.embed import embed_data
 
 from publish.plain.labels import Labels
@@ -17,6 +18,7 @@ from website import phrases
 from website.widgets import explorer, page_model
 
 ROOT = Path(__file__).resolve().parents[2]
+HEADS_OFF = '{"kind": "part", "layer": 1, "part": "heads", "factor": 0.0}'
 
 
 def shown(made):
@@ -46,6 +48,8 @@ def refusals(made, text, caplog):
         (activations, "GELU dips <fig-a position=-0.75 quantity=value>"),
         (activations, """two curves <fig-a visible='["ReLU", "SiLU"]'>"""),
         (train_stack, "four blocks <fig-a left.depth=4 steps=300>"),
+        (live, "ask again <fig-a prompt='lemlem fudo' token=1>"),
+        (live, f"no heads <fig-a edits='[{HEADS_OFF}]'>"),
     ],
 )
 def test_a_state_that_the_explorer_takes_is_not_refused(make, text, caplog):
@@ -62,6 +66,9 @@ def test_a_state_that_the_explorer_takes_is_not_refused(make, text, caplog):
         (activations, "dips <fig-a position=left>", "left"),
         (train_stack, "dips <fig-a left.blocks=4>", "'left' has no entry 'blocks'"),
         (train_stack, "dips <fig-a left.depth=4000>", "4000"),
+        (live, "dips <fig-a prompt='paris'>", "of the 31 words that the model knows"),
+        (live, "dips <fig-a layer=0>", "among [1]"),
+        (live, "dips <fig-a edits='[{}]'>", "must have the keys"),
     ],
 )
 def test_a_state_that_does_not_exist_is_refused_with_its_words(

@@ -7,9 +7,7 @@ from mygpt.explorers.kit.checks import check_index, check_member
 from mygpt.explorers.kit.neurons import Pairs, check_pairs
 from mygpt.explorers.live_model.edits import PARTS
 from mygpt.explorers.live_model.vocabulary import Vocabulary
-from mygpt.gpt import GPT
-from mygpt.inside.hooks import memory_layers
-from mygpt.inside.memory import values
+from mygpt.explorers.live_model.weights import Shapes
 
 MAX_FACTS = 10
 MAX_EDITS = 64
@@ -26,13 +24,17 @@ Edit = dict[str, Any]
 
 
 class Checks:
-    """Checks against one model; a fact can be rewritten if there is a second moment."""
+    """Checks against a model of these weights, of which only the shapes are needed.
 
-    def __init__(self, model: GPT, vocabulary: Vocabulary, rewrites: bool):
+    A fact can be rewritten if there is a second moment.
+    """
+
+    def __init__(self, shapes: Shapes, vocabulary: Vocabulary, rewrites: bool):
         self.vocabulary, self.rewrites = vocabulary, rewrites
-        self.layers = list(range(len(model.blocks)))
-        self.memories = memory_layers(model)
-        self.neurons = len(values(model, self.memories[0]))
+        self.layers = list(range(sum(name.endswith("ln1.weight") for name in shapes)))
+        value = "blocks.{}.mlp.fc2.weight".format
+        self.memories = [layer for layer in self.layers if value(layer) in shapes]
+        self.neurons = shapes[value(self.memories[0])][1]
 
     def layer(self, name: str, layer: Any) -> int:
         if isinstance(layer, bool) or layer not in self.memories:

@@ -1,5 +1,6 @@
 """A small GPT that runs in the page, with its memories open to edits."""
 
+import functools
 from collections.abc import Iterable, Mapping
 from typing import Any
 
@@ -20,14 +21,27 @@ from mygpt.explorers.live_model.checks import Checks, Edit
 from mygpt.explorers.live_model.edits import EditedModel
 from mygpt.explorers.live_model.second_moment import check_second_moment, lower_half
 from mygpt.explorers.live_model.vocabulary import Vocabulary
-from mygpt.explorers.live_model.weights import as_sent, build_gpt, packed
+from mygpt.explorers.live_model.weights import (
+    TABLES,
+    Shapes,
+    as_sent,
+    build_gpt,
+    packed,
+)
 from mygpt.feed_forward import ACTIVATIONS
 from mygpt.inside.editing import ENOUGH, MOST_STEPS, STEP
 from mygpt.inside.hooks import make_prompts
 from mygpt.inside.memory import contributions
 
-MAX_PROMPT = 31
+MAX_PROMPT = 31  # words
 FORMS = ("whole", "small", "cover")
+
+
+def vocabulary_of(words: Iterable[Any], shapes: Shapes) -> Vocabulary:
+    """The words of a model whose weights have these shapes."""
+    (size, _), (places, _) = (shapes[table] for table in TABLES)
+    longest = min(MAX_PROMPT, places - 1)  # the full stop comes first
+    return Vocabulary(words, size, longest)
 
 
 class LiveModel(Explorer):
@@ -103,10 +117,10 @@ class LiveModel(Explorer):
         tensors = {name: torch.from_numpy(one) for name, one in weights.items()}
         self.model = build_gpt(tensors, num_heads, activation)
         config = self.model.config
-        longest = min(MAX_PROMPT, config.max_seq_len - 1)  # the full stop comes first
-        self._vocabulary = Vocabulary(words, config.vocab_size, longest)
+        shapes = {name: one.shape for name, one in weights.items()}
+        self._vocabulary = vocabulary_of(words, shapes)
         self._moment = check_second_moment(second_moment, self.model)
-        self._checks = Checks(self.model, self._vocabulary, self._moment is not None)
+        self._checks = Checks(shapes, self._vocabulary, self._moment is not None)
         super().__init__(
             words=self._vocabulary.words,
             **packed(weights),
@@ -124,6 +138,19 @@ class LiveModel(Explorer):
                 f"{count(config.vocab_size, 'word')}."
             ),
         )
+
+    @functools.cached_property
+    def _vocabulary(self) -> Vocabulary:
+        """That of a saved state; a new explorer brings its own."""
+        return vocabulary_of(self.words, self._sizes())
+
+    @functools.cached_property
+    def _checks(self) -> Checks:
+        """Those of a saved state; a new explorer brings its own."""
+        return Checks(self._sizes(), self._vocabulary, bool(self.moment_data))
+
+    def _sizes(self) -> Shapes:
+        return {name: tuple(shape) for name, shape in self.shapes}
 
     def _packed_triggers(self, triggers: Mapping[int, Pairs]) -> dict[str, Any]:
         """The triggers as traits: each different text once, and the packed pairs."""

@@ -5,11 +5,13 @@ When a chapter has been read, its widget views are replaced:
 - a view of an explorer (an anywidget) with an `explorer` node, which carries the
   model's state; its module and its style sheet, as the package has them now, go to
   `_static/explorers/`, named by their content, so that they are cached across pages
-  and load from a `file://` address under a strict policy;
+  and load from a `file://` address under a strict policy; so does what many of our own
+  explorers have in common, once for all of them;
 - a view in a cell tagged `live-lab` with the picture that the lab drew and a line that
   says where it runs.
 """
 
+import functools
 import hashlib
 import json
 import os
@@ -71,10 +73,38 @@ def classic_script(module: str, name: str) -> str:
     body = DEFAULT_EXPORT.sub(lambda found: f"return {found.group(1)};", module)
     if other := MODULE_LINE.search(body):
         raise ModuleError(f"found {other.group()!r}: a classic script has no modules")
-    return (
-        f"(window.bookExplorers ??= {{}})[{json.dumps(name)}] = (() => {{\n"
-        f'"use strict";\n{body.strip()}\n}})();\n'
+    return _registered(f"(window.bookExplorers ??= {{}})[{json.dumps(name)}]", body)
+
+
+def _registered(place: str, body: str) -> str:
+    return f'{place} = (() => {{\n"use strict";\n{body.strip()}\n}})();\n'
+
+
+@functools.cache
+def kit_files() -> dict[str, str]:
+    """The script and the styles that all our explorers of a page share, by name."""
+    modules = base.common()
+    body = base.joined(modules)
+    script = _registered(
+        "window.bookKit", f"{body}\nreturn {{ {', '.join(base.exports(modules))} }};"
     )
+    styles = base.text_of(base.common_sheets())
+    return {f"kit-{digest(script)}.js": script, f"kit-{digest(styles)}.css": styles}
+
+
+@functools.cache
+def own_files(stem: str) -> tuple[str, dict[str, str]]:
+    """The name that one of our explorers registers, and the files that it needs.
+
+    A notebook need not run again when only its explorer's script has changed.
+    """
+    modules, sheets, taken = base.beside_common(stem)
+    body = f"const {{ {', '.join(taken)} }} = window.bookKit;\n{base.joined(modules)}"
+    name, styles = digest(body), base.text_of(sheets)
+    files = {**kit_files(), f"{name}.js": classic_script(body, name)}
+    if styles:
+        files[f"{digest(styles)}.css"] = styles
+    return name, files
 
 
 def digest(text: str) -> str:
@@ -84,15 +114,14 @@ def digest(text: str) -> str:
 def page_model(model: dict) -> tuple[dict, dict[str, str]]:
     """What the page keeps of a model, and the files that it needs, by name."""
     state = {k: v for k, v in model["state"].items() if k not in WITHHELD}
-    files = {}
     module, styles = state.pop("_esm"), state.pop("_css", "")
     if ours := OURS.fullmatch(model["state"].get("_anywidget_id", "")):
-        # A notebook need not run again when only its explorer's script has changed.
-        module, styles = base.module(ours[1]), base.stylesheet(ours[1])
-    name = digest(module)
-    files[f"{name}.js"] = classic_script(module, name)
-    if styles:
-        files[f"{digest(styles)}.css"] = styles
+        name, files = own_files(ours[1])
+    else:
+        name = digest(module)
+        files = {f"{name}.js": classic_script(module, name)}
+        if styles:
+            files[f"{digest(styles)}.css"] = styles
     kept = {"module": name, "state": state, "buffers": model.get("buffers", [])}
     return kept, files
 

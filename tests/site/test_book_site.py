@@ -136,6 +136,25 @@ def test_a_page_keeps_the_state_and_not_the_code():
     assert set(files) == {f"{kept['module']}.js", f"{widgets.digest('p{}')}.css"}
 
 
+def test_our_explorers_share_one_kit():
+    """On a page with several, what they have in common is there once."""
+    context = quickjs.Context()
+    context.eval("globalThis.window = globalThis")
+    stems, scripts = ("memory", "train_stack"), {}
+    for stem in stems:
+        scripts |= widgets.own_files(stem)[1]
+    assert sum(name.startswith("kit-") for name in scripts) == 2  # and its styles
+    for name, text in scripts.items():
+        if name.endswith(".js"):
+            assert text.count("function niceStep(") == name.startswith("kit-")
+            context.eval(text)
+    for stem in stems:
+        render = f"bookExplorers[{json.dumps(widgets.own_files(stem)[0])}].render"
+        assert context.eval(f"typeof {render}") == "function"
+    common = [name for name, text in scripts.items() if "\n.mygpt-explorer {" in text]
+    assert [name[:4] + name[-4:] for name in common] == ["kit-.css"]
+
+
 def test_only_links_between_shown_models_are_kept():
     def link(source, target, name):
         ends = {

@@ -1,10 +1,12 @@
 """What all explorers share: module and stylesheet, still picture, page."""
 
 import base64
+import functools
 import html
 import io
 import json
 import re
+from collections import Counter
 from collections.abc import Iterable
 from graphlib import TopologicalSorter
 from pathlib import Path
@@ -20,8 +22,12 @@ from mygpt import plots
 
 _KIT = Path(__file__).resolve().parent
 MODEL = _KIT / "model.mjs"  # what a page has in the place of a kernel
+SHARED = 4  # explorers that use a module, for it to be loaded on its own
 _IMPORT = re.compile(r'^import\b[^;]*? from "(\.\.?/[\w/]+\.mjs)";\n', re.MULTILINE)
-_EXPORT = re.compile(r"^export (?=(?:const|(?:async )?function)\b)", re.MULTILINE)
+_NAMES = re.compile(r'^import \{([^}]*)\} from "([^"]+)";$', re.MULTILINE)
+_EXPORT = re.compile(
+    r"^export (?=(?:const|(?:async )?function\*?) (\w+))", re.MULTILINE
+)
 _DOCUMENTATION = re.compile(r"^ */\*\*(?:(?!\*/).)*\*/\n", re.MULTILINE | re.DOTALL)
 
 
@@ -43,17 +49,68 @@ def joined(files: Iterable[Path]) -> str:
 
 def stylesheet(name: str) -> str:
     """Join the common stylesheet with those that stand beside the module's parts."""
-    sheets = [
-        _KIT / "explorer.css",
-        *(part.with_suffix(".css") for part in parts(name)),
-    ]
-    return "\n".join(one.read_text("utf-8") for one in sheets if one.is_file())
+    return text_of(_sheets(parts(name)))
+
+
+def text_of(sheets: Iterable[Path]) -> str:
+    return "\n".join(one.read_text("utf-8") for one in sheets)
+
+
+def _sheets(modules: Iterable[Path]) -> list[Path]:
+    return [_KIT / "explorer.css", *_beside(modules)]
+
+
+def _beside(modules: Iterable[Path]) -> list[Path]:
+    sheets = (part.with_suffix(".css") for part in modules)
+    return [one for one in sheets if one.is_file()]
 
 
 def parts(name: str) -> tuple[Path, ...]:
     """The files of NAME/widget.mjs and of all that it imports, each after its own."""
+    return _in_order([_KIT.parent / name / "widget.mjs"])
+
+
+@functools.cache
+def common() -> tuple[Path, ...]:
+    """The modules that at least four explorers use, each after its own."""
+    users = Counter(
+        part
+        for widget in sorted(_KIT.parent.glob("*/widget.mjs"))
+        for part in parts(widget.parent.name)
+    )
+    return _in_order(part for part, number in users.items() if number >= SHARED)
+
+
+def common_sheets() -> list[Path]:
+    """The style sheets of all explorers and of the common modules."""
+    return _sheets(common())
+
+
+def beside_common(name: str) -> tuple[list[Path], list[Path], list[str]]:
+    """An explorer's other modules and style sheets, and what they take of the common.
+
+    That is the names, in the order of the alphabet.
+    """
+    modules = [part for part in parts(name) if part not in common()]
+    taken = {
+        one.strip()
+        for part in modules
+        for names, source in _NAMES.findall(part.read_text("utf-8"))
+        if (part.parent / source).resolve() in common()
+        for one in names.split(",")
+    }
+    return modules, _beside(modules), sorted(taken - {""})
+
+
+def exports(files: Iterable[Path]) -> list[str]:
+    """The names that some modules export."""
+    return [name for file in files for name in _EXPORT.findall(file.read_text("utf-8"))]
+
+
+def _in_order(first: Iterable[Path]) -> tuple[Path, ...]:
+    """Some modules and all that they import, each after its own."""
     imports: dict[Path, list[Path]] = {}
-    waiting = [_KIT.parent / name / "widget.mjs"]
+    waiting = list(first)
     while waiting:
         part = waiting.pop()
         if part not in imports:

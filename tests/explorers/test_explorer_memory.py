@@ -45,14 +45,14 @@ def rounded(array):
 def read_by_node(explorer, tmp_path):
     """What the page makes of the state: rankings, texts and numbers as written."""
     names = ("data", "trigger_data", "promoted_data")
-    given = {name: np.frombuffer(getattr(explorer, name), "<f4") for name in names}
+    given = {name: np.frombuffer(getattr(explorer, name), "<i4") for name in names}
     given = {name: numbers.tolist() for name, numbers in given.items()}
     given |= {name: getattr(explorer, name) for name in ("neurons", "tokens", "texts")}
     first = """
 const { data, neurons, tokens, texts } = given;
 const rows = tokens.map((_, token) =>
-  Float32Array.from(data.slice(token * neurons, (token + 1) * neurons)));
-const pairs = (name) => unpackPairs(Float32Array.from(given[name]), neurons, texts)
+  data.slice(token * neurons, (token + 1) * neurons).map((one) => one / 1000));
+const pairs = (name) => unpackPairs(Int32Array.from(given[name]), neurons, texts)
   .map((list) => list.map(({ text, number }) => [text, fixed(number, 3)]));
 """
     script = """{
@@ -169,12 +169,11 @@ def france():
     made = load_world_model("attention-first")
     asked = made.prompts(made.world.facts()[:1])
     end = asked.last.item() + 1
-    model, none = made.model, [[]] * 256
+    model = made.model
     explorer = Memory(
         measured.coefficients(model, asked.ids)[1][0, :end],
         [made.words[i] for i in asked.ids[0, :end]],
-        triggers=none,
-        promoted=none,
+        triggers=[[]] * 256,
         token=end - 1,
         words=made.words,
         values=measured.as_read(model, measured.values(model, 1)),
@@ -229,10 +228,10 @@ def test_the_nearest_have_the_largest_cosine_of_their_values(france):
 
 
 def test_the_page_sorts_and_adds_as_python_does(france, tmp_path):
-    explorer = france[2]
+    made, _, explorer = france
     names = ("data", "trigger_data", "promoted_data", "value_data", "vector_data")
     traits = {name: list(getattr(explorer, name)) for name in names}
-    plain = ("tokens", "neurons", "texts", "words", "units", "norms", "token", "neuron")
+    plain = ("tokens", "neurons", "texts", "words", "norms", "token", "neuron")
     traits |= {name: getattr(explorer, name) for name in plain}
     first = """
 const traits = { ...given, order: "adds" };
@@ -250,8 +249,9 @@ const { channels, values } = memoryState({ get: (name) => traits[name] }).writin
     script = """{
   paris: at("paris", 5), of: at("of", 2),
   nearest: nearest(values, channels, 37, 5).map(([n, one]) => [n, one]),
+  promoted: promotedBy(memoryState({ get: (name) => traits[name] }), 37),
 }"""
-    imports = {"{ memoryState, compute, nearest }": "memory/state"}
+    imports = {"{ memoryState, compute, nearest, promotedBy }": "memory/state"}
     page = in_node(script, traits, tmp_path, imports, first)
     for word, token in (("paris", 5), ("of", 2)):
         added = explorer.added(word, token)
@@ -261,13 +261,27 @@ const { channels, values } = memoryState({ get: (name) => traits[name] }).writin
         ]
         others = [one for one in explorer.words_most_added(token) if one != word]
         assert page[word]["rows"] == [word, *others[:5]]
+    scores = measured.promotion(made.model, measured.values(made.model, 1))[37].numpy()
+    best = np.argsort(-scores)[:5]
+    assert [made.words.index(one["text"]) for one in page["promoted"]] == best.tolist()
+    shown = [one["number"] for one in page["promoted"]]
+    np.testing.assert_allclose(shown, scores[best], rtol=1e-3)
+    np.testing.assert_allclose([one for _, one in explorer.promoted[37]], shown)
     assert [n for n, _ in page["nearest"]] == [n for n, _ in explorer.nearest(37)]
 
 
 def test_the_state_with_a_small_worlds_words_is_light(france):
     explorer = france[2]
     sent = len(explorer.value_data) + len(explorer.vector_data)
-    assert sent == 2 * 64 * (256 + 225)
+    assert sent == (4 + 64 * 12 // 8) * (256 + 225)
+    assert not explorer.promoted_data  # the page has what they follow from
+
+
+def test_twelve_bits_lose_less_than_a_4000th_of_a_rows_largest(france):
+    made, _, explorer = france
+    vectors = made.model.token.embedding.weight.detach().numpy()
+    error = np.abs(explorer._vectors - vectors).max(axis=1)
+    assert (error <= np.abs(vectors).max(axis=1) / 4000).all()
 
 
 WRITING = {
@@ -276,6 +290,10 @@ WRITING = {
     "vectors": np.eye(2, 3),
 }
 BAD_WRITING = {
+    "neither promoted nor values": (
+        {"words": None, "values": None, "vectors": None, "promoted": None},
+        "promoted must be given where values are not",
+    ),
     "words alone": ({"values": None, "vectors": None}, "got no values and no vectors"),
     "no words": ({"words": None}, "must be given together.*got no words"),
     "norms alone": (
@@ -355,6 +373,10 @@ BAD = {
     ),
     "no lists": ({"promoted": 3}, "promoted must hold a list of pairs"),
     "nine pairs": (with_pairs([("a", 1)] * 9), r"triggers\[3\].*8 pairs.*got 9 of"),
+    "neither promoted nor values": (
+        {"words": None, "values": None, "vectors": None, "promoted": None},
+        "promoted must be given where values are not",
+    ),
     "words alone": (with_pairs(["fox"]), r"triggers\[3\] must be up to 8 pairs"),
     "no list": (with_pairs(None), r"triggers\[3\] must be up to 8.*got None"),
     "numbers first": (with_pairs([(1, 2)]), r"triggers\[3\].*got \(1, 2.0\)"),

@@ -9,9 +9,10 @@ import {
   limitOf,
   memoryState,
   nearest,
-  packedNumbers,
+  packedRows,
   pageOf,
   products,
+  promotedBy,
   rowsOf,
   sentenceOf,
   signedScore,
@@ -23,9 +24,14 @@ import {
 
 const VALUES = Float64Array.of(1, 0, 0, 1, 2, 2, -1, 0); // four neurons, two channels
 
-test("numbers are sent as 16-bit multiples of a unit", () => {
-  const view = new DataView(Int16Array.of(7, 3, -2, 32767).buffer, 2);
-  assert.deepEqual([...packedNumbers(view, 0.5)], [1.5, -1, 16383.5]);
+test("rows are sent as 12-bit multiples of their unit, the lower four bits last", () => {
+  const units = new Uint8Array(Float32Array.of(0.5, 2).buffer);
+  const [upper, lower] = [
+    [127, -128, 0, 0, -1, 1],
+    [0x1f, 0x32, 0x0f],
+  ];
+  const all = Uint8Array.of(9, ...units, ...upper, ...lower); // a view need not begin where its buffer does
+  assert.deepEqual([...packedRows(new DataView(all.buffer, 1), 2)], [2047 / 2, -2047 / 2, 1, 6, -2, 32]);
 });
 
 test("a row is multiplied with each row of a matrix", () => {
@@ -94,19 +100,26 @@ test("what is added has its sign, and nothing has none", () => {
 
 const bytes = (numbers) => new DataView(numbers.buffer);
 
+/** Rows of whole numbers whose unit is 1. */
+function packed(rows, numbers) {
+  const lower = new Uint8Array(Math.ceil(numbers.length / 2));
+  numbers.forEach((one, i) => (lower[i >> 1] |= (one & 15) << (4 * (i & 1))));
+  const units = new Uint8Array(new Float32Array(rows).fill(1).buffer);
+  return bytes(Uint8Array.of(...units, ...numbers.map((one) => one >> 4), ...lower));
+}
+
 /** A model of four neurons at two tokens that may write three words. */
 function model(changes = {}) {
   const traits = {
     tokens: ["a", "b"],
     neurons: 4,
     texts: ["t"],
-    data: bytes(Float32Array.of(1, 0, 0, 0, 2, 1, -1, 3)),
-    trigger_data: bytes(new Float32Array(8)),
-    promoted_data: bytes(new Float32Array(8)),
+    data: bytes(Int32Array.of(1, 0, 0, 0, 2, 1, -1, 3).map((one) => 1000 * one)),
+    trigger_data: bytes(new Int32Array(8)),
+    promoted_data: bytes(new Int32Array(8)),
     words: ["x", "y", "z"],
-    value_data: bytes(Int16Array.from(VALUES)),
-    vector_data: bytes(Int16Array.of(1, 0, 0, 1, 1, 1)),
-    units: [1, 1],
+    value_data: packed(4, [...VALUES]),
+    vector_data: packed(3, [1, 0, 0, 1, 1, 1]),
     norms: [1, 0.5],
     word: "y",
     order: "adds",
@@ -123,6 +136,19 @@ function model(changes = {}) {
     save_changes: () => {},
   };
 }
+
+test("a neuron promotes the words given, or else those that it writes most on", () => {
+  assert.deepEqual(promotedBy(memoryState(model()), 0), [{ text: "t", number: 0 }]);
+  const found = promotedBy(memoryState(model({ promoted_data: bytes(new Int32Array()) })), 1);
+  assert.deepEqual(
+    found.map(({ text, number }) => [text, number]),
+    [
+      ["y", 1],
+      ["z", 1],
+      ["x", 0],
+    ],
+  );
+});
 
 test("neurons are sorted by what they add, by how they fire, or by number", () => {
   const state = memoryState(model());

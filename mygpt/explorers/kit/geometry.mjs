@@ -117,3 +117,9 @@ export function softmax(numbers) {
 export function floats(view) {
   return new Float32Array(view.buffer.slice(view.byteOffset, view.byteOffset + view.byteLength));
 }
+
+/** The whole numbers, of 32 bits, of a binary trait.
+ * @type {(view: DataView) => Int32Array} */
+export function integers(view) {
+  return new Int32Array(view.buffer.slice(view.byteOffset, view.byteOffset + view.byteLength));
+}

@@ -6,14 +6,14 @@ import { html, titled } from "./elements.mjs";
 import { numberField, rested } from "./fields.mjs";
 import { fixed } from "./geometry.mjs";
 
-/** For each neuron its pairs { text, number }, from the packed places and numbers.
- * @type {(numbers: Float32Array, neurons: number, texts: string[]) => Kit.TextAndNumber[][]} */
+/** For each neuron its pairs { text, number }, from the packed places and thousandths.
+ * @type {(numbers: Int32Array, neurons: number, texts: string[]) => Kit.TextAndNumber[][]} */
 export function unpackPairs(numbers, neurons, texts) {
   const longest = numbers.length / (2 * neurons);
   return Array.from({ length: neurons }, (_, neuron) =>
     Array.from({ length: longest }, (_one, i) => 2 * (neuron * longest + i))
       .filter((at) => numbers[at] >= 0)
-      .map((at) => ({ text: texts[numbers[at]], number: numbers[at + 1] })),
+      .map((at) => ({ text: texts[numbers[at]], number: numbers[at + 1] / 1000 })),
   );
 }
 

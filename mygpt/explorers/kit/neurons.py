@@ -5,7 +5,6 @@ from typing import Any
 
 import numpy as np
 
-from mygpt.explorers.kit.numbers import as_shown
 from mygpt.explorers.kit.text import count
 
 MAX_PAIRS = 8
@@ -40,10 +39,10 @@ def _pairs_of(name: str, pairs: Any) -> list[tuple[str, float]]:
 
 
 def pack_pairs(lists: list[list[tuple[str, float]]], places: dict[str, int]) -> bytes:
-    """float32 [N, longest list, 2]: the text's index, -1 for none, and the number."""
+    """int32 [N, longest list, 2]: the text's index, -1 for none, and thousandths."""
     longest = max(len(pairs) for pairs in lists)
-    packed = np.full((len(lists), longest, 2), -1.0)
+    packed = np.full((len(lists), longest, 2), -1)
     for n, pairs in enumerate(lists):
         for i, (text, number) in enumerate(pairs):
-            packed[n, i] = places[text], as_shown(number, ".3f")
-    return packed.astype("<f4").tobytes()
+            packed[n, i] = places[text], round(1000 * float(f"{number:.3f}"))
+    return packed.astype("<i4").tobytes()

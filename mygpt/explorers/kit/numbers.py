@@ -14,6 +14,11 @@ def as_shown(numbers: Numbers, form: str) -> np.ndarray:
     return np.array(rounded, dtype=np.float64).reshape(flat.shape)
 
 
+def thousandths(shown: np.ndarray) -> bytes:
+    """Numbers of three decimals as the page gets them: int32, in thousandths."""
+    return np.rint(shown * 1000).astype("<i4").tobytes()
+
+
 def mulberry32(seed: int, numbers: int) -> list[float]:
     """Random numbers from 0 up to 1, the same as the page's for the same seed."""
     mask = 2**32 - 1

@@ -1,7 +1,7 @@
 // What the live model knows: its words, its answers to the prompt with and without the edits, and
 // what follows from the traits. No page is touched here.
 
-import { fixed, floats } from "../kit/geometry.mjs";
+import { fixed, floats, integers } from "../kit/geometry.mjs";
 import { store } from "../kit/mounting.mjs";
 import { ranking, unpackPairs } from "../kit/neurons.mjs";
 import { forward, largestFirst, loadModel, probabilities } from "./gpt.mjs";
@@ -55,7 +55,7 @@ function unpacked(model) {
     factor: lower.length ? cholesky(symmetric(lower, neurons), neurons) : null,
     longest: Math.min(MAX_PROMPT, gpt.positions - 1),
     triggerLayers,
-    triggers: unpackPairs(floats(model.get("trigger_data")), neurons * triggerLayers.length, model.get("texts")),
+    triggers: unpackPairs(integers(model.get("trigger_data")), neurons * triggerLayers.length, model.get("texts")),
     facts: model.get("facts"),
   };
 }

@@ -1,21 +1,29 @@
 // The state of the explorer, and what follows from it: scores, ranks and the neurons in view.
 
-import { clamp, extent, fixed, floats } from "../kit/geometry.mjs";
+import { clamp, extent, fixed, integers } from "../kit/geometry.mjs";
 import { visibleText } from "../kit/heat.mjs";
 import { store } from "../kit/mounting.mjs";
 import { ranking, unpackPairs } from "../kit/neurons.mjs";
 
 export const BESIDE = 5; // words beside the chosen one
+export const PROMOTED = 5; // words said of a neuron
 
 /** @type {(value: number) => string} */
 export const score = (value) => fixed(value, 2);
 /** @type {(value: number) => string} */
 export const signedScore = (value) => (value > 0 && Number(value.toFixed(2)) !== 0 ? "+" : "") + score(value);
 
-/** The numbers of a binary trait of 16-bit whole numbers, each so many units.
- * @type {(view: DataView, unit: number) => Float64Array} */
-export function packedNumbers(view, unit) {
-  return Float64Array.from({ length: view.byteLength / 2 }, (_, i) => view.getInt16(2 * i, true) * unit);
+/** The numbers of a binary trait of so many rows: each row's unit, the upper eight of the 12 bits of
+ * all multiples of it, and the lower four, two to a byte.
+ * @type {(view: DataView, rows: number) => Float64Array} */
+export function packedRows(view, rows) {
+  const upper = 4 * rows;
+  const length = Math.floor(((view.byteLength - upper) * 2) / 3);
+  return Float64Array.from({ length }, (_, i) => {
+    const lower = (view.getUint8(upper + length + (i >> 1)) >> (4 * (i & 1))) & 15;
+    const unit = view.getFloat32(4 * Math.floor((i * rows) / length), true);
+    return (16 * view.getInt8(upper + i) + lower) * unit;
+  });
 }
 
 /** The products of a row with each row of a matrix.
@@ -62,9 +70,8 @@ export const pageOf = (rank, count) => Math.floor(rank / count);
 function writingOf(model) {
   const words = model.get("words");
   if (!words.length) return null;
-  const [unit, other] = model.get("units");
-  const vectors = packedNumbers(model.get("vector_data"), other);
-  const values = packedNumbers(model.get("value_data"), unit);
+  const vectors = packedRows(model.get("vector_data"), words.length);
+  const values = packedRows(model.get("value_data"), model.get("neurons"));
   return { words, values, vectors, channels: vectors.length / words.length, norms: model.get("norms") };
 }
 
@@ -73,14 +80,14 @@ export function memoryState(model) {
   const neurons = model.get("neurons");
   const texts = model.get("texts").map(visibleText);
   /** @type {(trait: "trigger_data" | "promoted_data") => Kit.TextAndNumber[][]} */
-  const pairs = (trait) => unpackPairs(floats(model.get(trait)), neurons, texts);
+  const pairs = (trait) => unpackPairs(integers(model.get(trait)), neurons, texts);
   return store(model, {
     id: `mygpt-memory-${Math.random().toString(36).slice(2)}`,
     tokens: model.get("tokens").map(visibleText),
     neurons,
-    activations: floats(model.get("data")),
+    activations: Float64Array.from(integers(model.get("data")), (one) => one / 1000),
     triggers: pairs("trigger_data"),
-    promoted: pairs("promoted_data"),
+    promoted: model.get("promoted_data").byteLength ? pairs("promoted_data") : [], // else they follow from `writing`
     writing: writingOf(model),
     ranked: /** @type {number[]} */ ([]),
     rows: /** @type {number[]} */ ([]), // the words of the lower map: the chosen one, then the most added to
@@ -93,7 +100,7 @@ export function memoryState(model) {
   });
 }
 
-/** @type {(state: Memory.State, token?: number) => Float32Array} */
+/** @type {(state: Memory.State, token?: number) => Float64Array} */
 export function activationsAt({ activations, neurons, get }, token = get("token")) {
   return activations.subarray(token * neurons, (token + 1) * neurons);
 }
@@ -137,6 +144,17 @@ export function compute(state) {
  * @type {(writing: Memory.Writing, word: number) => number[]} */
 export function writesOf({ values, vectors, channels }, word) {
   return products(values, vectors.subarray(word * channels, (word + 1) * channels));
+}
+
+/** The words that a neuron promotes, with their scores: those given, or the most written.
+ * @type {(state: Memory.State, neuron: number) => Kit.TextAndNumber[]} */
+export function promotedBy({ promoted, writing }, neuron) {
+  if (promoted.length || !writing) return promoted[neuron];
+  const { words, values, vectors, channels } = writing;
+  const scores = products(vectors, values.subarray(neuron * channels, (neuron + 1) * channels));
+  return descending(scores)
+    .slice(0, PROMOTED)
+    .map((place) => ({ text: visibleText(words[place]), number: scores[place] }));
 }
 
 /** The neurons in view, in order.

@@ -10,7 +10,6 @@ declare namespace Memory {
     words: string[];
     value_data: DataView;
     vector_data: DataView;
-    units: number[];
     norms: number[];
     word: string;
     order: Order;

@@ -6,7 +6,18 @@ import { pairTable } from "../kit/neurons.mjs";
 import { button } from "../kit/controls.mjs";
 import { orderView, pagerView, questionView } from "./controls.mjs";
 import { headsView, keysView, rowHeight, valuesView } from "./maps.mjs";
-import { BESIDE, ask, compute, score, memoryState, nearest, reveal, sentenceOf } from "./state.mjs";
+import {
+  BESIDE,
+  PROMOTED,
+  ask,
+  compute,
+  score,
+  memoryState,
+  nearest,
+  promotedBy,
+  reveal,
+  sentenceOf,
+} from "./state.mjs";
 
 const NEAREST = 5;
 const MOST_COLUMNS = 24;
@@ -23,20 +34,27 @@ function layOut(state, root) {
   root.style.setProperty("--gutter", `${gutter}px`);
 }
 
+/** @type {(lists: unknown[][]) => number} */
+const longest = (lists) => Math.max(1, ...lists.map((pairs) => pairs.length));
+
 /** What fires the chosen neuron, what it writes, and which neurons write nearly the same.
  * @type {(state: Memory.State, choose: (neuron: number) => void) => Kit.View} */
 function cardView(state, choose) {
   const { triggers, promoted, writing, neurons } = state;
-  /** @type {(caption: string, title: string, heading: string, lists: Kit.TextAndNumber[][]) => Kit.Control<Kit.TextAndNumber[]>} */
-  const table = (caption, title, heading, lists) =>
-    pairTable(caption, title, heading, Math.max(1, ...lists.map((pairs) => pairs.length)), 3);
+  /** @type {(caption: string, title: string, heading: string, most: number) => Kit.Control<Kit.TextAndNumber[]>} */
+  const table = (caption, title, heading, most) => pairTable(caption, title, heading, most, 3);
   const fires = table(
     "Texts that trigger the neuron, and its activation there",
     "It fires most on",
     "activation",
-    triggers,
+    longest(triggers),
   );
-  const writes = table("Words that the neuron promotes, and their scores", "It writes most", "score", promoted);
+  const writes = table(
+    "Words that the neuron promotes, and their scores",
+    "It writes most",
+    "score",
+    promoted.length ? longest(promoted) : PROMOTED,
+  );
   const sentence = html("p", { class: "mygpt-sentence mygpt-number" });
   const places = html("span", { class: "mygpt-near" });
   const near = html("p", { class: "mygpt-nearest" }, html("span", {}, "Nearest by what it writes (cosine)"), places);
@@ -50,7 +68,7 @@ function cardView(state, choose) {
     if (neuron === shown) return;
     shown = neuron;
     fires.show(triggers[neuron]);
-    writes.show(promoted[neuron]);
+    writes.show(promotedBy(state, neuron));
     if (!writing) return;
     const buttons = nearest(writing.values, writing.channels, neuron, NEAREST).map(
       ([n, cosine]) =>

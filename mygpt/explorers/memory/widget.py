@@ -17,13 +17,14 @@ from mygpt.explorers.kit.checks import (
     finite_array,
 )
 from mygpt.explorers.kit.neurons import MAX_NUMBER, Pairs, check_pairs, pack_pairs
-from mygpt.explorers.kit.numbers import Numbers, as_shown
+from mygpt.explorers.kit.numbers import Numbers, as_shown, thousandths
 from mygpt.explorers.kit.text import count, drawable, label_tokens
 
 MAX_TOKENS = 64
 MAX_NEURONS = 1024
 MAX_WORDS = 512
 MAX_CHANNELS = 256
+PROMOTED = 5  # words said of a neuron
 BESIDE = 5  # words beside the chosen one in the map of values
 ORDERS = ("adds", "fires", "number")
 
@@ -38,8 +39,10 @@ class Memory(Explorer):
     activation. Numbers lie within ±9999.
 
     With `words`, which the layer may write, and `values` and `vectors` there is a
-    second map. Row n of `values` [N, C] is what neuron n writes, as the output layer
-    reads it, and row w of `vectors` [W, C] is that layer's weight for word w. At a
+    second map, and the words that a neuron promotes are the five of the largest value ·
+    vector. Row n of `values` [N, C] is what neuron n writes, as the output layer
+    reads it, and row w of `vectors` [W, C] is that layer's weight for word w. The page
+    has both to one part in 4,000 of a row's largest number. At a
     token where the neuron's activation is m it adds m · value · vector / norm to the
     word's score; `norms` [T] are what the last norm divides by, or else 1. `word` is
     the word that is looked at: at first the one to which all neurons together add
@@ -59,7 +62,6 @@ class Memory(Explorer):
     words = traitlets.List(traitlets.Unicode()).tag(sync=True)
     value_data = traitlets.Bytes().tag(sync=True)
     vector_data = traitlets.Bytes().tag(sync=True)
-    units = traitlets.List(traitlets.Float()).tag(sync=True)
     norms = traitlets.List(traitlets.Float()).tag(sync=True)
 
     word = traitlets.Unicode().tag(sync=True)
@@ -73,7 +75,7 @@ class Memory(Explorer):
         tokens: Sequence[str],
         *,
         triggers: Pairs,
-        promoted: Pairs,
+        promoted: Pairs | None = None,
         words: Sequence[str] | None = None,
         values: Numbers | None = None,
         vectors: Numbers | None = None,
@@ -87,10 +89,14 @@ class Memory(Explorer):
         length, neurons = self.activations.shape
         names = check_tokens("tokens", tokens, length)
         self.triggers = check_pairs("triggers", triggers, neurons)
-        self.promoted = check_pairs("promoted", promoted, neurons)
+        written = self._read_values(words, values, vectors, norms)
+        if promoted is None and not self._names:
+            raise ValueError("promoted must be given where values are not")
+        told = [] if promoted is None else check_pairs("promoted", promoted, neurons)
+        self.promoted = told or self._most_written()
         texts = {
             text: None
-            for lists in (self.triggers, self.promoted)
+            for lists in (self.triggers, told)
             for pairs in lists
             for text, _ in pairs
         }
@@ -98,7 +104,6 @@ class Memory(Explorer):
         if token is None:
             token = int(np.abs(self.activations).max(axis=1).argmax())
         check_index("token", token, length)
-        written = self._read_values(words, values, vectors, norms)
         if word is None:
             word = self.words_most_added(token)[0] if self._names else ""
         if order is None:
@@ -111,9 +116,9 @@ class Memory(Explorer):
             tokens=names,
             neurons=neurons,
             texts=list(texts),
-            data=self.activations.astype("<f4").tobytes(),
+            data=thousandths(self.activations),
             trigger_data=pack_pairs(self.triggers, places),
-            promoted_data=pack_pairs(self.promoted, places),
+            promoted_data=pack_pairs(told, places) if told else b"",
             **written,
             word=word,
             order=order,
@@ -156,17 +161,23 @@ class Memory(Explorer):
                 f"{MAX_CHANNELS}, got {numbers.shape}"
             )
         others = finite_array("vectors", vectors, (len(self._names), channels))
-        value_data, unit = _packed(numbers)
-        vector_data, other_unit = _packed(others)
-        self._values = value_data * unit
-        self._vectors = vector_data * other_unit
+        value_data, self._values = _packed(numbers)
+        vector_data, self._vectors = _packed(others)
         return {
             "words": self._names,
-            "value_data": value_data.astype("<i2").tobytes(),
-            "vector_data": vector_data.astype("<i2").tobytes(),
-            "units": [unit, other_unit],
+            "value_data": value_data,
+            "vector_data": vector_data,
             "norms": self._norms.tolist(),
         }
+
+    def _most_written(self) -> list[list[tuple[str, float]]]:
+        """For each neuron the five words of the largest value · vector, with it."""
+        scores = self._values @ self._vectors.T
+        best = np.argsort(-scores, axis=1, kind="stable")[:, :PROMOTED]
+        return [
+            [(self._names[i], float(row[i])) for i in places]
+            for row, places in zip(scores, best, strict=True)
+        ]
 
     def __repr__(self) -> str:
         length, neurons = self.activations.shape
@@ -275,10 +286,24 @@ def _at_least_one(count: int) -> int:
     return count
 
 
-def _packed(numbers: np.ndarray) -> tuple[np.ndarray, float]:
-    """The numbers as whole multiples, up to 32767, of the unit that is returned."""
-    unit = float(np.abs(numbers).max()) / 32767 or 1.0
-    return np.rint(numbers / unit), unit
+def _packed(numbers: np.ndarray) -> tuple[bytes, np.ndarray]:
+    """Rows of 12-bit numbers as the page gets them, and the numbers that these are.
+
+    First each row's unit, float32, of which its numbers are multiples up to ±2047; then
+    of all multiples the upper eight bits, and then the lower four, two to a byte.
+    """
+    units = (np.abs(numbers).max(axis=1, keepdims=True) / 2047).astype("<f4")
+    units[units == 0] = 1
+    multiples = np.rint(numbers / units).astype(np.int64)
+    lower = np.zeros((-(-multiples.size // 2), 2), dtype=np.int64)
+    lower.flat[: multiples.size] = multiples & 15
+    pieces = (
+        units,
+        (multiples >> 4).astype("i1"),
+        (lower << [0, 4]).sum(axis=1).astype("u1"),
+    )
+    packed = b"".join(piece.tobytes() for piece in pieces)
+    return packed, multiples * units.astype(np.float64)
 
 
 def _norms(norms: Numbers | None, length: int) -> np.ndarray:
@@ -291,7 +316,7 @@ def _norms(norms: Numbers | None, length: int) -> np.ndarray:
 
 
 def _activations(activations: Numbers) -> np.ndarray:
-    """[T, N] to three decimals, as float64 of the float32 numbers that are sent."""
+    """[T, N] to three decimals, as they are sent."""
     numbers = finite_array("activations", activations)
     shape = numbers.shape
     right = len(shape) == 2 and 1 <= shape[0] <= MAX_TOKENS
@@ -303,4 +328,4 @@ def _activations(activations: Numbers) -> np.ndarray:
     largest = numbers.flat[np.abs(numbers).argmax()]
     if abs(largest) > MAX_NUMBER:
         raise ValueError(f"activations must be within ±{MAX_NUMBER}, got {largest:g}")
-    return as_shown(numbers, ".3f").astype("<f4").astype(np.float64) + 0.0
+    return as_shown(numbers, ".3f") + 0.0

@@ -85,6 +85,11 @@ def whole_table_in_place(ids, token_table, wpe):
     return x
 
 
+def through_a_layer(x, W_Q, W_K, W_V):
+    layer = nn.Linear(7, 2, dtype=x.dtype)
+    return layer(x)
+
+
 def rows_last(x, W1, b1, W2, b2):
     return W2 @ F.gelu(W1 @ x + b1) + b2
 
@@ -225,6 +230,31 @@ CRASHES = {
         lambda x, W_Q, W_K, W_V: torch.matmul(x, W_Q.mT),
         "They would fit with the right side without its transpose.",
     ),
+    "either": (
+        "attention",
+        lambda x, W_Q, W_K, W_V: W_Q @ W_K.T @ x,
+        "They would fit with the right side transposed, by `.mT`, or the other way",
+    ),
+    "not evaluated": (
+        "attention",
+        lambda x, W_Q, W_K, W_V: torch.relu_(x @ W_Q) @ W_K,
+        "as many columns on the left as rows on the right; here there are 2 and 5.",
+    ),
+    "layer": (
+        "attention",
+        through_a_layer,
+        "The layer takes rows of 7 numbers and is given rows of 5.",
+    ),
+    "not filled": (
+        "softmax",
+        lambda s: torch.zeros(2).expand(s.shape),
+        "A tensor of shape (2) does not fill one of shape (2, 3).",
+    ),
+    "keepdim=False": (
+        "softmax",
+        lambda s: s.exp() / s.exp().sum(-1, keepdim=False),
+        "`sum` over axis -1 drops that axis",
+    ),
     "einsum": (
         "attention",
         lambda x, W_Q, W_K, W_V: torch.einsum("btc,dc->btd", x, W_Q),
@@ -257,6 +287,16 @@ CRASHES = {
         "generate",
         generating(lambda logits: logits[:, -1, :].argmax(-1)),
         "`logits` has 2 axes, shape (1, 11), and `[:, -1, :]` asks for more.",
+    ),
+    "indices of a call": (
+        "softmax",
+        lambda s: torch.relu_(s * 1)[:, :, 0],
+        "The tensor has 2 axes, and `[:, :, 0]` asks for more.",
+    ),
+    "passed on": (
+        "generate",
+        lambda step, ids, n: step(ids[:, 0], step(ids, None)[1]),
+        "`step`, which the check gives your program, stops with `ids[:, 0]` of shape (",
     ),
     "joined": (
         "generate",
@@ -391,6 +431,16 @@ CRASHES = {
         "softmax",
         lambda s: torch.cat(s),
         "The tensors to be joined stand in a list, in [ ].",
+    ),
+    "dictionary": (
+        "mlp",
+        lambda x, W1, b1, W2, b2: x @ {"W1": W1},
+        "A whole dictionary stands where one of its tensors is meant",
+    ),
+    "all sizes": (
+        "attention",
+        lambda x, W_Q, W_K, W_V: x / W_Q.shape**0.5,
+        "`shape` holds the sizes of all axes; one of them is `shape[-1]`.",
     ),
     # Names
     "no return": ("gelu", of_none, "Something here is None: is it the result of a"),

@@ -22,7 +22,8 @@ def cause_of(error: BaseException, task: Task, program: Program) -> str:
         if said := arguments_amiss(task, program, error, place.entered):
             return said
         crash = Crash(f"{type(error).__name__}: {error}", place, task)
-        for rule in RULES if place.entered else filter(by_text, RULES):
+        rules = shapes.PASSED if place.given else RULES
+        for rule in rules if place.entered else filter(by_text, RULES):
             match = rule.pattern.search(crash.text)
             if match and (said := rule.sentence(replace(crash, match=match))):
                 return said

@@ -80,7 +80,7 @@ def ambiguous(crash: Crash) -> str:
 
 @rule(
     r"argument 'size'.* must be tuple of ints(?:,but got|, not) float",
-    r"argument 'size'.*got float",
+    r"argument '(?:size|shape)'.*got float",
     r"'float' object cannot be interpreted as an integer",
     r"slice indices must be integers",
     r"must be .*ints?, not float",
@@ -151,6 +151,14 @@ RULES = [
     a_number_for_a_tensor,
     a_list_for_a_tensor,
     nothing_to_go_back,
+    always(
+        r"'Tensor' and 'dict'|'dict' and 'Tensor'|must be Tensor, not dict",
+        "A whole dictionary stands where one of its tensors is meant: `weights['W1']`.",
+    ),
+    always(
+        r"'torch.Size' and '(?:float|int)'|'(?:float|int)' and 'torch.Size'",
+        "`shape` holds the sizes of all axes; one of them is `shape[-1]`.",
+    ),
     always(r"tensors used as indices must be long", INDEX),
     always(
         r"argument #1 'indices' to have one of .*(?:Float|Double|Half)Tensor", INDEX

@@ -5,7 +5,7 @@ import math
 import re
 
 import torch
-from torch import Tensor
+from torch import Tensor, nn
 
 from mygpt.check.crashes.place import NOTHING, NotKnown, Place
 from mygpt.check.crashes.rules import Crash, always, rule
@@ -22,7 +22,7 @@ SIGNS = {
 }
 BROADCAST = r"size of tensor a \(\d+\) must match the size of tensor b"
 PRODUCT = (
-    r"shapes cannot be multiplied",
+    r"shapes cannot be multiplied \(\d+x(\d+) and (\d+)x\d+\)",
     r"size mismatch, got input",
     r"first two dimensions of batch2",
     r"inconsistent tensor size",
@@ -100,7 +100,7 @@ def axis_dropped(place: Place, node: ast.AST, small: Shape, large: Shape) -> str
         name, dim = call.func.attr, dim_of(place, call)
         if not REDUCTIONS.fullmatch(name) or dim is None:
             continue
-        if any(keyword.arg == "keepdim" for keyword in call.keywords):
+        if any(k.arg == "keepdim" and is_true(k.value) for k in call.keywords):
             continue
         whole = len(small) + 1
         axis = dim % whole
@@ -114,6 +114,10 @@ def axis_dropped(place: Place, node: ast.AST, small: Shape, large: Shape) -> str
                 f"size 1: {kept}."
             )
     return None
+
+
+def is_true(node: ast.AST) -> bool:
+    return not (isinstance(node, ast.Constant) and node.value is False)
 
 
 def dim_of(place: Place, call: ast.Call) -> int | None:
@@ -184,7 +188,7 @@ def no_matrix_product(crash: Crash) -> str | None:
     left, right = factors(place)
     a, b = place.tensor(left), place.tensor(right)
     if a is None or b is None:
-        return None
+        return by_counts(crash)
     by_linear = isinstance(place.node, ast.Call) and "linear" in ast.unparse(
         place.node.func
     )
@@ -196,18 +200,31 @@ def no_matrix_product(crash: Crash) -> str | None:
             f"`F.linear` transposes its weight itself, and {shapes} fit without that: "
             "`x @ W`, or `F.linear(x, W.T)`."
         )
+    ways = []
     for node, side, fits in (
         (right, "right", b.ndim > 1 and product_fits(a.shape, b.mT.shape)),
         (left, "left", a.ndim > 1 and product_fits(a.mT.shape, b.shape)),
     ):
         if fits:
             how = "without its transpose" if turned(node) else "transposed, by `.mT`"
-            return (
-                f"{NEEDS}; here the shapes are {shapes}. They would fit with the "
-                f"{side} side {how}."
-            )
-    swapped = " They would fit the other way round." * product_fits(b.shape, a.shape)
-    return f"{NEEDS}; here the shapes are {shapes}.{swapped}"
+            ways.append(f"with the {side} side {how}")
+            break
+    if product_fits(b.shape, a.shape):
+        ways.append("the other way round")
+    fit = f" They would fit {', or '.join(ways)}." if ways else ""
+    return f"{NEEDS}; here the shapes are {shapes}.{fit}"
+
+
+def by_counts(crash: Crash) -> str | None:
+    """Go by the error's text, where the sides themselves are not known."""
+    columns, rows = crash.group(1), crash.group(2)
+    if not columns:
+        return None
+    node = crash.place.node
+    layer = crash.place.function_of(node) if isinstance(node, ast.Call) else None
+    if isinstance(layer, nn.Linear):
+        return f"The layer takes rows of {rows} numbers and is given rows of {columns}."
+    return f"{NEEDS}; here there are {columns} and {rows}."
 
 
 def factors(place: Place) -> tuple[ast.AST, ast.AST]:
@@ -281,9 +298,12 @@ def last_column(place: Place, node: ast.Subscript) -> Tensor | None:
 def too_many_indices(crash: Crash) -> str | None:
     node = crash.place.node
     tensor = crash.place.tensor(node.value) if isinstance(node, ast.Subscript) else None
-    if tensor is None:
+    if not isinstance(node, ast.Subscript):
         return None
-    assert isinstance(node, ast.Subscript)
+    if tensor is None:
+        asked = ast.unparse(node.slice).strip("()")
+        count = int(crash.group())
+        return f"The tensor has {axes(count)}, and `[{asked}]` asks for more."
     return (
         f"{crash.place.text(node.value) or 'The tensor'} has {axes(tensor.ndim)}, "
         f"shape {shape_of(tensor)}, and `[{ast.unparse(node.slice).strip('()')}]` asks "
@@ -327,32 +347,43 @@ def unpacked_shape(crash: Crash) -> str | None:
 @rule(r"index (-?\d+) is out of bounds for dimension (\d+) with size (\d+)")
 def out_of_bounds(crash: Crash) -> str | None:
     index, dim, size = (int(crash.group(i)) for i in (1, 2, 3))
-    if crash.place.given and dim == 0:
-        return wrong_id(crash, f"{index}, and ids go from 0 to {size - 1}")
     return (
         f"Axis {dim} has {size} entries, numbered from 0 to {size - 1}: there is no "
         f"entry {index}."
     )
 
 
-@rule(r"index out of range in self")
-def beyond_the_table(crash: Crash) -> str | None:
-    if crash.place.given:
-        return wrong_id(crash, "too large")
-    return "An id is beyond the last row of the table."
-
-
-def wrong_id(crash: Crash, found: str) -> str:
-    """Tell what a function that the check gives was given."""
+@rule(r"index (\d+) is out of bounds for dimension 0 with size (\d+)")
+def passed_wrong_id(crash: Crash) -> str | None:
+    """A function that the check gives was passed an id that is too large."""
     node = crash.place.node
-    name = ast.unparse(node.func) if isinstance(node, ast.Call) else "a function"
-    text = f"`{name}`, which the check gives your program, got an id of {found}."
+    if not isinstance(node, ast.Call):
+        return None
+    text = (
+        f"`{ast.unparse(node.func)}`, which the check gives your program, got an id of "
+        f"{crash.group(1)}, and ids go from 0 to {int(crash.group(2)) - 1}."
+    )
     if flat_argmax(crash.place.function):
         text += (
             " `argmax` without a dim counts through the whole tensor, not within each "
             "row: give it `dim=-1`."
         )
     return text
+
+
+@rule("")
+def passed(crash: Crash) -> str | None:
+    """A function that the check gives stopped with what it was passed."""
+    node = crash.place.node
+    if not isinstance(node, ast.Call):
+        return None
+    known = [(crash.place.text(a), crash.place.tensor(a)) for a in node.args]
+    shapes = [f"{text} of shape {shape_of(a)}" for text, a in known if a is not None]
+    given = f" with {', '.join(shapes)}" if shapes else ""
+    return (
+        f"`{ast.unparse(node.func)}`, which the check gives your program, stops"
+        f"{given}: is that what it takes?"
+    )
 
 
 def flat_argmax(function: ast.AST) -> bool:
@@ -401,6 +432,7 @@ def another_size(crash: Crash) -> str:
     )
 
 
+PASSED = [passed_wrong_id, passed]
 RULES = [
     all_axes_turned,
     last_of_two_axes,
@@ -410,7 +442,6 @@ RULES = [
     dim_out_of_range,
     unpacked_shape,
     out_of_bounds,
-    beyond_the_table,
     joined,
     a_view_of_moved_axes,
     another_size,
@@ -431,6 +462,11 @@ RULES = [
         r"except in dimension (\d+)\. Expected size (\d+) but got size (\d+)",
         "What is joined along axis {0} must agree in all others; here one has {1} and "
         "another {2}.",
+    ),
+    always("index out of range in self", "An id is beyond the last row of the table."),
+    always(
+        r"Target sizes: \[(.*?)\]\.\s+Tensor sizes: \[(.*?)\]",
+        "A tensor of shape ({1}) does not fill one of shape ({0}).",
     ),
     always(
         r"stack expects each tensor to be equal size, but got (\[.*?\]) at entry 0 and "

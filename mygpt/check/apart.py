@@ -12,8 +12,9 @@ import os
 import signal
 import subprocess
 import sys
+import threading
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -106,6 +107,29 @@ def begin(work: Callable[[Path], None], sent: Path, memory: int) -> None:
         os.register_at_fork(before=note_fork, after_in_child=lambda: os._exit(0))
     work(sent)
     os._exit(0)
+
+
+CHECKING: set[int] = set()  # threads in which a program is under check
+
+
+@contextlib.contextmanager
+def copies_ended() -> Iterator[None]:
+    """End at once each copy of this process that the thread makes in the body."""
+    thread = threading.get_ident()
+    CHECKING.add(thread)
+    try:
+        yield
+    finally:
+        CHECKING.discard(thread)
+
+
+def end_copy() -> None:
+    if threading.get_ident() in CHECKING:
+        os._exit(0)
+
+
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(after_in_child=end_copy)
 
 
 FORKS: list[str] = []  # an entry for each fork that the work tried

@@ -14,6 +14,7 @@ from typing import Any, TextIO
 
 from mygpt.check import apart, effects
 from mygpt.check.catalogue import find_task
+from mygpt.check.classes import first_entry
 from mygpt.check.engine import Checking, examine, failed, out_of_time
 from mygpt.check.errors import one_line, trace_of
 from mygpt.check.evidence import Evidence, evidence_of
@@ -119,7 +120,7 @@ def check_module(
         text = (
             f"{path.name}: {task.name} is a class. Say in the file which of its "
             f"parameters is which weight: {task.name}_parameters = "
-            f"{{{task.weights[0]!r}: 'path.of.it', …}}."
+            f"{{{first_entry(task)}, …}}."
         )
         return failed(task, "load", text), None
     return examine(task, program, parameters, seconds)

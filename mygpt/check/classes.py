@@ -2,7 +2,7 @@
 
 import inspect
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import replace
 from functools import cache
 from typing import Any
@@ -10,10 +10,18 @@ from typing import Any
 from torch import Tensor, nn
 from torch.func import functional_call
 
+from mygpt.check.compare import describe
 from mygpt.check.run import Unusable, kept_state
 from mygpt.check.task import Program, Task
 
-TRANSPOSED = ".T"
+# What may follow a path: how the module's parameter becomes the task's weight.
+STEP = re.compile(r"\.T|\.squeeze\((-?\d+)\)")
+NAME = r"[\w{}]+"
+PATH = re.compile(rf"(?P<path>{NAME}(?:\.{NAME})*?)(?P<steps>(?:{STEP.pattern})*)")
+GRAMMAR = (
+    "Give the path of a parameter, as in 'layers.0.weight'; '.T' after it says that it "
+    "is stored transposed, '.squeeze(-1)' that it has one more axis, of size 1"
+)
 
 
 def from_class(
@@ -21,9 +29,9 @@ def from_class(
 ) -> tuple[Task, Program]:
     """Turn `make(sizes…)`, a class or a function that makes a module, into a program.
 
-    `parameters` maps each weight of the task to the module's parameter that holds it;
-    ".T" after it says that the module stores it transposed. Where `make` takes fewer
-    sizes, the task that is returned has the usual ones for the rest.
+    `parameters` maps each weight of the task to the module's parameter that holds it,
+    with what turns this one into the weight: ".T", ".squeeze(-1)". Where `make` takes
+    fewer sizes, the task that is returned has the usual ones for the rest.
     """
     if task.sizes is None:
         raise Unusable(f"{task.name} takes a function, not a class.")
@@ -42,9 +50,8 @@ def from_class(
         module, weights = made[key], flat_weights(task, given)
         stored = {}
         for name, value in weights.items():
-            path = path_of(name, parameters)
-            transposed = path.endswith(TRANSPOSED)
-            stored[path.removesuffix(TRANSPOSED)] = value.T if transposed else value
+            path, steps = split(path_of(name, parameters))
+            stored[path] = undone(value, steps)
         check_parameters(module, stored)
         inputs = [
             v for n, v in given.items() if n not in task.weights and n not in NOT_INPUTS
@@ -104,21 +111,66 @@ def path_of(name: str, parameters: dict[str, str]) -> str:
     return parameters[pattern].replace("{i}", number.group() if number else "")
 
 
-def check_names(task: Task, parameters: dict[str, str]) -> None:
+def split(text: str) -> tuple[str, list[str]]:
+    """Split "up.weight.squeeze(-1).T" into the path and the steps after it."""
+    found = PATH.fullmatch(text)
+    if not found:
+        raise Unusable(f"parameters has {text!r}, which is not understood. {GRAMMAR}.")
+    return found["path"], [step[0] for step in STEP.finditer(found["steps"])]
+
+
+def undone(weight: Tensor, steps: list[str]) -> Tensor:
+    """Return what a module stores, of which the steps make the weight."""
+    for step in reversed(steps):
+        axis = STEP.fullmatch(step)
+        assert axis is not None
+        weight = weight.T if step == ".T" else weight.unsqueeze(int(axis[1]))
+    return weight
+
+
+def weight_names(task: Task) -> list[str]:
+    """The keys that `parameters` has for a task, in order."""
     weights = flat_weights(task, task.arguments_of(task.probes[0]))
-    known = {re.sub(r"\.\d+\.", ".{i}.", name) for name in weights}
+    return list(dict.fromkeys(re.sub(r"\.\d+\.", ".{i}.", name) for name in weights))
+
+
+def first_entry(task: Task) -> str:
+    """The beginning of a mapping, as an example for the reader."""
+    return f"{weight_names(task)[0]!r}: 'path.of.it'"
+
+
+def check_names(task: Task, parameters: dict[str, str]) -> None:
+    known = set(weight_names(task))
+    if not isinstance(parameters, Mapping):
+        raise Unusable(
+            f"parameters must be a dictionary such as {{{first_entry(task)}, …}}; got "
+            f"{describe(parameters)}."
+        )
+    for name, path in parameters.items():
+        if isinstance(path, Mapping):
+            raise Unusable(
+                f"parameters[{name!r}] is a dictionary; put its entries into "
+                f"parameters itself, as in {{{first_entry(task)}, …}}."
+            )
+        if not isinstance(path, str):
+            raise Unusable(
+                f"parameters[{name!r}] must be text, the path of a parameter of your "
+                f"class; got {describe(path)}."
+            )
     if not known & set(parameters) and known & set(parameters.values()):
         raise Unusable(
             "parameters is the other way round: the task's weights come first, as in "
-            f"{{{sorted(known)[0]!r}: 'path.of.it'}}."
+            f"{{{first_entry(task)}, …}}."
         )
-    if unknown := sorted(set(parameters) - known):
+    if unknown := sorted(map(str, set(parameters) - known)):
         raise Unusable(
             f"parameters has {unknown[0]!r}; the weights of {task.name} are "
-            f"{', '.join(sorted(known))}."
+            f"{', '.join(weight_names(task))}."
         )
     if missing := sorted(known - set(parameters)):
         raise Unusable(f"parameters has no entry for {', '.join(missing)}.")
+    for path in parameters.values():
+        split(path)
 
 
 def check_parameters(module: nn.Module, stored: dict[str, Tensor]) -> None:
@@ -131,9 +183,10 @@ def check_parameters(module: nn.Module, stored: dict[str, Tensor]) -> None:
         if own[path].shape != value.shape:
             fits = value.ndim == 2 and own[path].shape == value.T.shape
             hint = (
-                f"Stored transposed it is {path + TRANSPOSED!r}."
+                f"Stored transposed it is {path + '.T'!r}."
                 if fits
-                else "If it holds several weights, write a function that fills it."
+                else f"{GRAMMAR}. If it holds several weights, write a function that "
+                "fills it."
             )
             raise Unusable(
                 f"Your {path} has shape {tuple(own[path].shape)}, the weight given "

@@ -10,6 +10,9 @@ import torch
 from torch import Tensor
 
 TOLERANCE = 2e-5  # of the largest expected value: float32 passes, the mistakes do not
+DIGITS = 4  # significant ones, where no more are needed
+NO_TENSOR = " (is there an `.item()` or a `float(…)` too many?)"
+MAKES_A_TENSOR = " (`torch.tensor` makes a tensor of numbers, `torch.stack` of tensors)"
 
 
 @dataclass(frozen=True)
@@ -53,7 +56,10 @@ def tensor_difference(
 ) -> Difference | None:
     wanted = f"a tensor of shape {tuple(expected.shape)}"
     if not isinstance(got, Tensor):
-        return Difference("type", f"expected {wanted}, got {describe(got)}", index)
+        hint = MAKES_A_TENSOR if isinstance(got, list) else ""
+        hint = NO_TENSOR if isinstance(got, int | float) else hint
+        sentence = f"expected {wanted}, got {describe(got)}{hint}"
+        return Difference("type", sentence, index)
     if got.shape != expected.shape:
         sentence = f"expected {wanted}, got one of shape {tuple(got.shape)}"
         return Difference(
@@ -77,7 +83,7 @@ def tensor_difference(
     if math.isnan(b_there):
         sentence = f"got NaN{at(where)}, expected {show_number(a_there)}"
         return Difference("nan", sentence, where, a_there, b_there)
-    sentence = f"expected {show_number(a_there)}{at(where)}, got {show_number(b_there)}"
+    sentence = "expected {}{}, got {}".format(*apart(a_there, b_there, at(where)))
     return Difference("value", sentence, where, a_there, b_there)
 
 
@@ -165,11 +171,13 @@ def describe(value: Any) -> str:
         return "None (is a `return` missing?)"
     if isinstance(value, Tensor):
         return f"a tensor of shape {tuple(value.shape)}"
-    if isinstance(value, list | tuple):
-        return f"a {type(value).__name__} of length {len(value)}"
-    if isinstance(value, bool | int | float | str):
-        return f"the {type(value).__name__} {value!r:.40}"
     kind = type(value)
+    if kind.__module__ == "torch.return_types":
+        return f"the pair of values and places of `{kind.__name__}` (take `.values`)"
+    if isinstance(value, list | tuple):
+        return f"a {kind.__name__} of length {len(value)}"
+    if isinstance(value, bool | int | float | str):
+        return f"the {kind.__name__} {value!r:.40}"
     if kind.__module__ == "numpy":
         return "a NumPy array (return a torch tensor)"
     module = "" if kind.__module__ == "builtins" else f"{kind.__module__}."
@@ -178,40 +186,48 @@ def describe(value: Any) -> str:
 
 def apart(a: int | float, b: int | float, between: str) -> tuple[str, str, str]:
     """Write two different numbers with as many digits as tell them apart."""
-    for digits in range(4, 17):
-        first, second = show_number(a, digits), show_number(b, digits)
-        if first != second:
-            break
-    return first, between, second
+    digits = digits_apart(a, b)
+    return show_number(a, digits), between, show_number(b, digits)
 
 
-def show_number(value: int | float, digits: int = 4) -> str:
+def digits_apart(a: Any, b: Any) -> int:
+    """Return how many significant digits tell two numbers apart, at least DIGITS."""
+    if not isinstance(a, int | float) or not isinstance(b, int | float):
+        return DIGITS
+    digits = range(DIGITS, 17)
+    return next((n for n in digits if show_number(a, n) != show_number(b, n)), DIGITS)
+
+
+def show_number(value: int | float, digits: int = DIGITS) -> str:
     """Write a number with at most that many significant digits."""
     if isinstance(value, int) or not math.isfinite(value):
         return str(value)
     return f"{value + 0.0:.{digits}g}"  # no -0
 
 
-def show(value: Any, room: int = 12) -> list[str]:
-    """Write a value in a few lines; `room` is the largest number of lines."""
+def show(value: Any, room: int = 12, digits: int = DIGITS) -> list[str]:
+    """Write a value in a few lines.
+
+    room: the largest number of lines; digits: significant ones of each number.
+    """
     if isinstance(value, Tensor):
         if value.is_floating_point():
             value = value.detach().double()
         if value.numel() > 60:
             return [f"a tensor of shape {tuple(value.shape)}"]
-        lines = nested(value.tolist()).split("\n")
+        lines = nested(value.tolist(), digits).split("\n")
     elif isinstance(value, float):
-        lines = [show_number(value)]
+        lines = [show_number(value, digits)]
     elif isinstance(value, list) and value and isinstance(value[0], float):
-        lines = [nested(value)]
+        lines = [nested(value, digits)]
     elif isinstance(value, list | tuple) and any(isinstance(v, Tensor) for v in value):
-        lines = [line for part in value for line in show(part, room)]
+        lines = [line for part in value for line in show(part, room, digits)]
     elif isinstance(value, Mapping):
         lines = []
         for name, part in value.items():
             if name.startswith("_"):
                 continue
-            shown = show(part, room)
+            shown = show(part, room, digits)
             lines += [f"{name} = {shown[0]}"]
             lines += [" " * (len(name) + 3) + line for line in shown[1:]]
     else:
@@ -219,14 +235,14 @@ def show(value: Any, room: int = 12) -> list[str]:
     return lines if len(lines) <= room else [*lines[: room - 1], "…"]
 
 
-def nested(value: Any, depth: int = 0) -> str:
+def nested(value: Any, digits: int, depth: int = 0) -> str:
     """Write nested lists of numbers, one row a line."""
     if not isinstance(value, list):
-        return show_number(value)
+        return show_number(value, digits)
     if not value or not isinstance(value[0], list):
-        return "[" + ", ".join(map(show_number, value)) + "]"
+        return "[" + ", ".join(show_number(part, digits) for part in value) + "]"
     gap = ",\n" + " " * (depth + 1)
-    return "[" + gap.join(nested(part, depth + 1) for part in value) + "]"
+    return "[" + gap.join(nested(part, digits, depth + 1) for part in value) + "]"
 
 
 def copy_of(value: Any) -> Any:

@@ -12,16 +12,20 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from mygpt.check.classes import from_class
+from mygpt.check.apart import copies_ended
+from mygpt.check.classes import first_entry, from_class
 from mygpt.check.compare import (
+    DIGITS,
     TOLERANCE,
     Difference,
     convert,
     copy_of,
     describe,
+    digits_apart,
     find_difference,
     show,
 )
+from mygpt.check.crashes import cause_of
 from mygpt.check.errors import one_line, too_large, trace_of
 from mygpt.check.gradients import gradients, in_order, leaves, tensors_in
 from mygpt.check.result import Result, shapes, show_arguments
@@ -41,10 +45,18 @@ from mygpt.check.task import Arguments, Mistake, Probe, Program, Task
 
 VISIBLE = 0.02  # share of the largest value by which a shown difference exceeds it
 LONGEST = 2000  # characters of what a program printed
+HALVES = (torch.float16, torch.bfloat16)
+ROUGH = 0.02  # what half precision is right to after a few steps
+FEW = 3  # numbers that half precision may hold by chance
 PRECISE = 1e-10  # a program in float64 is as close as this
 MEMORY = (
     "Your program asked for more memory than it may have. Its inputs are small: is a "
     "shape or a count larger than meant?"
+)
+PRINTED = "None (your program prints something; is a `return` missing?)"
+HALF = (
+    "Your result has only the three digits of half precision (float16, or bfloat16): "
+    "compute in the type of the arguments."
 )
 WRONG_TYPES = re.compile(r"dtype|[Ff]loat|[Dd]ouble|scalar type")
 
@@ -80,7 +92,7 @@ def examine(
     seconds = limit or task.limit
     printed = Printed()
     checking = None
-    with redirect_stdout(printed):
+    with redirect_stdout(printed), copies_ended():
         try:
             with time_limit(seconds), warnings.catch_warnings():
                 warnings.simplefilter("ignore")  # of the reader's program
@@ -95,6 +107,9 @@ def examine(
             result = failed(task, "load", str(error))
         except OutOfTime:
             result = out_of_time(task, seconds)
+        except SystemExit as error:
+            text = f"Your program ends Python itself with {one_line(error)}."
+            result = failed(task, "run", text)
     result.printed = printed.first()
     return result, checking
 
@@ -128,12 +143,11 @@ def check_function(task: Task, program: Any) -> None:
             f"Expected a function {task.signature}, got {describe(program)}."
         )
     if isinstance(program, type):
-        names = ", ".join(f"{name!r}: 'path.of.it'" for name in task.weights[:1])
         raise Unusable(
             f"Expected a function {task.signature}, got a class."
             if task.sizes is None
             else "For a class, say which of its parameters is which weight: "
-            f"parameters={{{names}, …}}."
+            f"parameters={{{first_entry(task)}, …}}."
         )
 
 
@@ -261,13 +275,23 @@ class Checking:
             return failed(
                 self.task,
                 stage,
-                text,
+                self.plainly(stage, text, error),
                 input=shapes(self.arguments[first]),
                 trace=trace_of(error),
             )
         return self.with_smallest_input(
             self.task.probes[first], reference, stage, text, name
         )
+
+    def plainly(self, stage: str, text: str, error: BaseException | None) -> str:
+        """Put plain words before an error's own, and add what a print shows."""
+        if stage == "run" and error and not too_large(error):
+            return self.with_cause(error, text)
+        printed = self.printed.first().strip()
+        return text.replace(describe(None), PRINTED) if printed else text
+
+    def with_cause(self, error: BaseException, text: str) -> str:
+        return f"{cause_of(error, self.task, self.program)} {text}".strip()
 
     def agrees(self, program: Program) -> bool:
         """Whether a wrong program does what this one does, with at least one value."""
@@ -327,27 +351,32 @@ class Checking:
 
         smallest = shrink(self.task, probe, fails) if kind else original
         expected, got = outcomes(smallest)
-        place = None
+        place, digits = None, DIGITS
         if not got.error:
             tolerance = self.task.tolerance
             place = find_difference(expected.value, got.value, "", tolerance)
+        if place:
+            digits = digits_apart(place.expected, place.got)
+        half = not name and in_half_precision(*outcomes(original))
         if not name:
             stage, text = reason(expected, got, self.task.tolerance)
+        if half:
+            text = f"{text} {HALF}"
         result = failed(
             self.task,
             stage,
             text,
             mistake=name,
             input=[*show_arguments(smallest), *self.task.given],
-            expected=show(expected.value, 8),
-            got=([one_line(got.error)] if got.error else show(got.value, 8)),
+            expected=show(expected.value, 8, digits),
+            got=([one_line(got.error)] if got.error else show(got.value, 8, digits)),
             index=place.index if place else "",
             trace=trace_of(got.error),
         )
         several = len(result.expected) > 1
         if name and several and place and place.kind == "value" and place.index:
             result.hints.append(f"the first difference: {place.sentence}")
-        if not name:
+        if not name and not half:
             result.hints += self.broken_properties()
         return result
 
@@ -387,9 +416,10 @@ class Checking:
             try:
                 got = gradients(self.task, self.program, arguments, self.dtype)
             except Exception as error:
-                got = (
+                got = self.with_cause(
+                    error,
                     "The values are right, but when gradients are wanted your program "
-                    f"stops with {one_line(error)}."
+                    f"stops with {one_line(error)}.",
                 )
             if isinstance(got, str):
                 raise NotRight(
@@ -484,12 +514,15 @@ class Checking:
                 self.seen.append(convert(each.seen(self.program, given), self.dtype))
                 sentence = each.broken(self.seen[-1], given)
             except Exception as error:
-                sentence = (
+                sentence = self.with_cause(
+                    error,
                     "The values are right, but with other inputs your program stops "
-                    f"with {one_line(error)}."
+                    f"with {one_line(error)}.",
                 )
             if sentence:
-                raise NotRight(self.property_failed(sentence))
+                known = self.known_outcomes(self.task.reference)
+                half = any(map(in_half_precision, known, self.outcomes))
+                raise NotRight(self.property_failed(HALF if half else sentence))
 
     def property_failed(self, sentence: str) -> Result:
         return failed(self.task, "property", sentence, input=shapes(self.arguments[0]))
@@ -533,6 +566,24 @@ def trail(outcome: Outcome) -> list[Any]:
 
 def has_nan(outcome: Outcome) -> bool:
     return any(t.isnan().any() for t in tensors_in(in_order(outcome.value)))
+
+
+def in_half_precision(expected: Outcome, got: Outcome) -> bool:
+    """Whether a result is of a 16-bit type, or is right to the digits of one."""
+    results = tensors_in(in_order(got.value))
+    if any(result.dtype in HALVES for result in results):
+        return True
+    right = tensors_in(in_order(expected.value))
+    pairs = [(a.double(), b.double()) for a, b in zip(right, results, strict=False)]
+    return any(len(b.unique()) > FEW for _, b in pairs) and any(
+        all(
+            torch.equal(b, b.to(dtype).double())
+            and a.shape == b.shape
+            and torch.allclose(a, b, rtol=ROUGH, atol=ROUGH)
+            for a, b in pairs
+        )
+        for dtype in HALVES
+    )
 
 
 def reason(

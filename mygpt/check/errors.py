@@ -1,8 +1,14 @@
 """The errors of the reader's program, in the reader's lines alone."""
 
-import re
+import os
 import traceback
 from pathlib import Path
+
+import torch
+
+OURS, PYTORCHS = (
+    str(Path(file).resolve().parent) + os.sep for file in (__file__, torch.__file__)
+)
 
 
 def too_large(error: BaseException) -> bool:
@@ -31,9 +37,18 @@ def readers_frames(error: BaseException) -> list[traceback.FrameSummary]:
     return [
         frame
         for frame in traceback.extract_tb(error.__traceback__)
-        if not re.search(r"[/\\\\](mygpt[/\\\\]check|torch)[/\\\\]", frame.filename)
-        and not frame.filename.startswith("<frozen")
+        if is_readers(frame.filename)
     ]
+
+
+def is_readers(filename: str) -> bool:
+    """Whether a file is the reader's: neither the checker's nor PyTorch's."""
+    others = is_ours(filename) or os.path.realpath(filename).startswith(PYTORCHS)
+    return not others and not filename.startswith("<frozen")
+
+
+def is_ours(filename: str) -> bool:
+    return os.path.realpath(filename).startswith(OURS)
 
 
 def trace_of(error: BaseException | None) -> str:

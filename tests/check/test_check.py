@@ -392,6 +392,39 @@ def test_the_right_answer_has_the_readers_form_of_gelu():
             assert shown.expected != shown.got
 
 
+def test_what_is_shown_has_the_digits_that_tell_it_apart():
+    """An eps that is a little too small."""
+    other_eps = TASKS["layer_norm"].reference
+    result = check.layer_norm(lambda x, w, b, eps: other_eps(x, w, b, 0.997 * eps))
+    assert not result
+    expected, got = result.message.split("expected ")[1].split(", got ")
+    assert expected.split(" at ")[0] != got.rstrip(".")
+    assert result.expected != result.got
+
+
+@pytest.mark.parametrize(
+    "half",
+    [
+        lambda s: s.softmax(-1).half(),
+        lambda s: s.bfloat16().softmax(-1),
+        lambda s: s.bfloat16().softmax(-1).to(s.dtype),
+        lambda s: s.softmax(-1).half().to(s.dtype),
+    ],
+)
+def test_half_precision_is_told(half):
+    result = check.softmax(half)
+    assert "only the three digits of half precision" in result.message
+    assert result.hints == []
+
+
+def test_half_precision_is_not_told_of_a_wrong_program_in_single():
+    powers = check.softmax(lambda s: s.softmax(-1) ** 1.5)
+    rounded = check.softmax(lambda s: s.softmax(-1).round(decimals=1))
+    for result in (powers, rounded):
+        assert not result
+        assert "half precision" not in result.message
+
+
 def test_nan_gives_no_hints_that_nothing_shows():
     """NaN equals nothing, so that every property would seem to break."""
 
@@ -460,6 +493,15 @@ def test_a_cut_graph_is_found():
         result = check.softmax(cut)
         assert result.stage == "gradient"
         assert "No gradient flows back" in result.message
+
+
+def test_no_gradient_is_asked_for_before_the_book_has_gradients():
+    """The page on tensors comes first, and chapter 0 teaches gradients."""
+    toc = (CHAPTERS_FOLDER.parent / "_toc.yml").read_text(encoding="utf-8")
+    taught = toc.index("chapters/00_")
+    before = [t for t in IN_ORDER if toc.index(f"chapters/{t.chapter}\n") < taught]
+    assert [task.name for task in before] == ["row_times_matrix"]
+    assert not any(task.differentiable for task in before)
 
 
 def test_statistics_cut_off_from_the_graph_are_named():
@@ -583,6 +625,9 @@ def test_a_cache_that_is_not_used_is_found():
     [
         (3, "Expected a function gelu(x), got the int 3"),
         (lambda x: None, "got None (is a `return` missing?)"),
+        (lambda x: print(x), "got None (your program prints something; is a `return`"),
+        (lambda x: x[:, None].max(1), "the pair of values and places of `max` (take"),
+        (lambda x: F.gelu(x).numpy(), "got a NumPy array (return a torch tensor)"),
         (lambda x: (F.gelu(x), x), "got a tuple of length 2"),
         (lambda x: F.gelu(x).tolist(), "got a list of length"),
         (lambda x: 1.0, "got the float 1.0"),
@@ -721,11 +766,26 @@ def test_a_wrong_class_is_told_its_mistake():
             {"up.weight": "W1", **dict.fromkeys(WEIGHTS)},
             "the other way round: the task's weights come first",
         ),
+        (
+            {"W1": "up.weight.reshape(-1)"},
+            "parameters has 'up.weight.reshape(-1)', which is not understood. Give the "
+            "path of a parameter, as in 'layers.0.weight'; '.T' after it says that it "
+            "is stored transposed, '.squeeze(-1)' that it has one more axis, of size 1",
+        ),
+        (
+            {"weights": {"W1": "up.weight.T"}},
+            "parameters['weights'] is a dictionary; put its entries into parameters "
+            "itself, as in {'W1': 'path.of.it', …}.",
+        ),
+        (
+            {"W1": nn.Parameter(torch.ones(1))},
+            "parameters['W1'] must be text, the path",
+        ),
     ],
 )
 def test_a_wrong_mapping_of_parameters_is_explained(change, said):
     changed = {**WEIGHTS, **change}
-    parameters = {name: path for name, path in changed.items() if path}
+    parameters = {name: path for name, path in changed.items() if path is not None}
     assert said in check.mlp(Network, parameters=parameters).message
 
 
@@ -746,6 +806,34 @@ def test_a_class_with_other_arguments_or_parameters_is_explained():
     assert "not a class" in check.softmax(nn.Softmax, parameters={}).message
     named = check.mlp(Network).message
     assert "For a class, say which of its parameters is which" in named
+    assert "parameters={'W1': 'path.of.it', …}" in named
+
+
+@pytest.mark.parametrize(
+    ("task", "first"),
+    [("heads", "W_Q"), ("gpt", "token"), ("layer_norm", "weight")],
+)
+def test_a_class_is_asked_for_by_the_tasks_own_keys(task, first):
+    checker = getattr(check, task)
+    said = f"{{{first!r}: 'path.of.it', …}}"
+    assert said in checker(Network).message
+    assert said in checker(Network, parameters=[first]).message
+
+
+def test_a_parameter_may_have_one_more_axis():
+    """As that of a convolution of width one."""
+
+    class Convolutions(nn.Module):
+        def __init__(self, C, F):
+            super().__init__()
+            self.up, self.down = nn.Conv1d(C, F, 1), nn.Conv1d(F, C, 1)
+
+        def forward(self, x):
+            return self.down(F.gelu(self.up(x.mT))).mT
+
+    stored = {**WEIGHTS, "W1": "up.weight.squeeze(-1).T"}
+    stored["W2"] = "down.weight.squeeze(2).T"
+    assert check.mlp(Convolutions, parameters=stored)
 
 
 def test_a_dictionary_of_weights_is_asked_for_by_its_names():

@@ -324,3 +324,43 @@ def test_an_exit_in_a_notebook_stays_in_the_check():
     result = check.softmax(lambda scores: sys.exit(3))
     assert not result
     assert "Your program stopped with SystemExit: 3" in result.message
+
+
+def test_an_exit_stays_in_the_check_wherever_it_comes():
+    """In the runs for gradients and for properties too."""
+
+    def with_gradients(scores):
+        return sys.exit(3) if scores.requires_grad else scores.softmax(-1)
+
+    def with_other_inputs(scores):
+        return sys.exit() if scores.max() < 10 and len(runs) > 9 else right(scores)
+
+    runs = []
+
+    def right(scores):
+        runs.append(scores)
+        return scores.softmax(-1)
+
+    for program in (with_gradients, with_other_inputs):
+        assert "ends Python itself with SystemExit" in check.softmax(program).message
+
+
+@on_linux
+@pytest.mark.filterwarnings("ignore:.*fork:DeprecationWarning")
+def test_a_copy_that_a_notebooks_program_makes_ends_at_once(tmp_path):
+    log = tmp_path / "log"
+    log.touch()
+
+    def forks(scores):
+        if child := os.fork():
+            os.waitpid(child, 0)
+        with log.open("a") as file:
+            file.write(f"{os.getpid()} ")
+        return scores.softmax(-1)
+
+    assert check.softmax(forks)
+    assert set(log.read_text().split()) == {str(os.getpid())}
+    child = os.fork()  # outside a check, nobody's business
+    if not child:
+        os._exit(7)
+    assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 7

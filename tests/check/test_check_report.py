@@ -47,7 +47,7 @@ def test_values_that_agree(expected, got):
 @pytest.mark.parametrize(
     ("expected", "got", "kind", "index", "sentence"),
     [
-        (t([1.0]), [1.0], "type", "", "a tensor of shape (1,), got a list of length 1"),
+        (t([1.0]), [1.0], "type", "", "got a list of length 1 (`torch.tensor` makes"),
         (t([1.0]), t([[1.0]]), "shape", "", "shape (1,), got one of shape (1, 1)"),
         (t([1.0]), t([1]), "type", "", "decimal numbers, got a tensor of torch.int64"),
         (t([1]), t([1.0]), "type", "", "whole numbers, got a tensor of torch.float32"),
@@ -55,7 +55,11 @@ def test_values_that_agree(expected, got):
         (t([1.0, 2.0]), t([1.0, NAN]), "nan", "[1]", "got NaN at [1], expected 2"),
         (t([1.0, NAN]), t([1.0, 0.5]), "value", "[1]", "expected nan at [1], got 0.5"),
         (t([[1.0], [2.0]]), t([[1.0], [2.1]]), "value", "[1, 0]", "2 at [1, 0], got 2"),
-        (t([1.0]), t([1.0001]), "value", "[0]", "expected 1 at [0], got 1"),
+        (t([1.0]), t([1.0001]), "value", "[0]", "expected 1 at [0], got 1.0001"),
+        (t([1.23606]), t([1.23625]), "value", "[0]", "1.2361 at [0], got 1.2363"),
+        (t([1e4]), t([1e4 + 2]), "value", "[0]", "expected 10000 at [0], got 10002"),
+        (t(1.0), 1.0, "type", "", "the float 1.0 (is there an `.item()` or a `float"),
+        (t([2.0]), t([[2.0]]).max(1), "type", "", "pair of values and places of `max`"),
         (t([1, 2]), t([1, 3]), "value", "[1]", "expected 2 at [1], got 3"),
         (t(1.0), t(2.0), "value", "", "expected 1, got 2"),
         (2, 3, "value", "", "expected 2, got 3"),
@@ -126,6 +130,15 @@ def test_numbers_get_the_digits_that_tell_them_apart():
     assert compare.apart(0.12341, 0.12342, "at") == ("0.12341", "at", "0.12342")
     assert compare.apart(1.0, 1 + 1e-15, "at") == ("1", "at", "1.000000000000001")
     assert compare.apart(1, 2, "at") == ("1", "at", "2")
+
+
+def test_a_value_is_shown_with_the_digits_that_are_asked_for():
+    assert show(t([1.23606, 2.0]).double(), digits=6) == ["[1.23606, 2]"]
+    assert show({"a": t(0.1234567).double()}, digits=5) == ["a = 0.12346"]
+    assert show([0.1234567], digits=6) == ["[0.123457]"]
+    assert compare.digits_apart(1.23606, 1.23625) == 5
+    assert compare.digits_apart(1.0, 2.0) == compare.DIGITS
+    assert compare.digits_apart(None, "nothing more") == compare.DIGITS
 
 
 def test_nested_arguments_are_copied_converted_and_compared():

@@ -4294,3 +4294,54 @@ def answer_with_cache(made, loop):
 
 
 these("answer", "recursion", {"einsum": answer_recursively})
+
+
+# Before gradients are taught, nothing must lead back.
+
+
+def entries_from_lists(x, W):
+    columns = W.T.tolist()
+    numbers = x.tolist()
+    return torch.tensor(
+        [sum(a * b for a, b in zip(numbers, w, strict=True)) for w in columns]
+    )
+
+
+these(
+    "row_times_matrix",
+    "numbers of Python",
+    {
+        "lists": entries_from_lists,
+        "items": lambda x, W: torch.tensor([(x * w).sum().item() for w in W.T]),
+        "floats": lambda x, W: torch.tensor([float(x @ w) for w in W.T]),
+        "numpy": lambda x, W: torch.from_numpy(x.numpy() @ W.numpy()),
+        "no_grad": torch.no_grad()(lambda x, W: x @ W),
+    },
+)
+
+
+class Convolutions(nn.Module):
+    """A network whose layers are convolutions of width one."""
+
+    def __init__(self, C, F):
+        super().__init__()
+        self.up, self.down = nn.Conv1d(C, F, 1), nn.Conv1d(F, C, 1)
+
+    def forward(self, x):
+        return self.down(nn.functional.gelu(self.up(x.mT))).mT
+
+
+classes(
+    "mlp",
+    {
+        "convolutions": (
+            Convolutions,
+            {
+                "W1": "up.weight.squeeze(-1).T",
+                "b1": "up.bias",
+                "W2": "down.weight.squeeze(-1).T",
+                "b2": "down.bias",
+            },
+        )
+    },
+)

@@ -39,7 +39,6 @@ tensor([31., 42.])""",
         Probe(1, {"C": 4, "F": 4}),
         Probe(2, {"C": 7, "F": 2}),
     ],
-    differentiable=["x", "W"],
     mistakes=[
         Mistake(
             "columns-for-rows",

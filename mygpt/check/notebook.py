@@ -5,7 +5,7 @@ from typing import Any
 
 from mygpt.check.catalogue import IN_ORDER, find_task
 from mygpt.check.progress import next_task, place, told_next
-from mygpt.check.result import Result
+from mygpt.check.result import Result, wrapped
 from mygpt.check.workbook import skeleton
 
 LATEST: dict[str, Result] = {}  # what the last check of each task found
@@ -65,11 +65,11 @@ def write(name: str | None = None) -> None:
         print(f"There is no notebook to write in. Copy this:\n\n{cell(task.name)}")
         return
     number = IN_ORDER.index(task) + 1
-    print(f"{task.name}, {number} of {len(IN_ORDER)}, in {place(task)}")
+    where = f"{task.name}, {number} of {len(IN_ORDER)}, in {place(task)}"
+    print("\n".join(wrapped(where)))
     below = "google.colab" in sys.modules  # where replacing a cell does nothing
     shell.set_next_input(cell(task.name), replace=not below)
-    where = "the cell below, and run it" if below else "this cell, and run it again"
-    print(f"Fill in {where}.")
+    print(f"Fill in {'the cell below' if below else 'this cell'}, and run it.")
     print(f'Nothing there? Copy what print(check.cell("{task.name}")) shows.')
 
 

@@ -10,6 +10,9 @@ class is checked too, if you say which of its parameters is which weight:
                                  "W2": "fc2.weight.T", "b2": "fc2.bias"})
 
 Nothing is compared by seed, by the order of parameters or by name.
+
+In a notebook, `check.write("softmax")` gives you a cell to fill in, which checks itself
+and counts what is right.
 """
 
 from collections.abc import Callable
@@ -18,10 +21,12 @@ from typing import Any
 from mygpt.check.catalogue import TASKS
 from mygpt.check.engine import check
 from mygpt.check.models import gpt2_model, world_model
+from mygpt.check.notebook import cell, counted, write
+from mygpt.check.progress import with_stub_named
 from mygpt.check.result import Result
 from mygpt.check.task import Task
 
-__all__ = ["TASKS", "Result", "gpt2_model", "world_model", *TASKS]
+__all__ = ["TASKS", "Result", "cell", "gpt2_model", "world_model", "write", *TASKS]
 
 
 def door(task: Task) -> Callable[..., Result]:
@@ -33,7 +38,7 @@ def door(task: Task) -> Callable[..., Result]:
         parameters: dict[str, str] | None = None,
         limit: int | float | None = None,
     ) -> Result:
-        return check(task, program, parameters, limit)
+        return counted(with_stub_named(check(task, program, parameters, limit)))
 
     checker.__name__ = checker.__qualname__ = task.name
     checker.__doc__ = document(task)

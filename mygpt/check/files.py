@@ -15,6 +15,7 @@ from mygpt.check.child import in_child
 from mygpt.check.engine import LONGEST, failed, out_of_time
 from mygpt.check.evidence import INCOMPLETE, verdict
 from mygpt.check.evidence import from_json as evidence_from_json
+from mygpt.check.progress import with_stub_named
 from mygpt.check.result import Result
 from mygpt.check.task import Task
 
@@ -53,6 +54,7 @@ def check_file(
         text = read_text(printed)
     if result is None:
         result = failed(task, "load", "Your program ended the process that checks it.")
+    result = with_stub_named(result)
     text += result.printed
     result.printed = text if len(text) <= LONGEST else text[:LONGEST] + "…"
     return result

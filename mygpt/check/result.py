@@ -22,7 +22,7 @@ class Result:
     task: its name.
     passed: whether the program is right.
     stage: what failed: "load", "run", "type", "shape", "value", "gradient", "property",
-        "effect" or "time"; empty if nothing did.
+        "effect" or "time"; "begin" if nothing is written yet; empty if nothing failed.
     mistake: name in the catalogue, if the program makes a known mistake.
     message: what is wrong, in one or two sentences; or which form passed.
     hints: what else was noticed.
@@ -76,7 +76,8 @@ class Result:
             for hint in self.hints:
                 lines += wrapped(hint, "  also      ")
             return lines
-        lines = [f"{self.task}: not yet", *wrapped(self.message), ""]
+        word = "not begun" if self.stage == "begin" else "not yet"
+        lines = [f"{self.task}: {word}", *wrapped(self.message), ""]
         lines += wrapped(self.asked, "  asked     ")
         for name in ("input", "expected", "got"):
             lines += block(name, getattr(self, name))

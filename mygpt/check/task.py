@@ -26,6 +26,23 @@ CHAPTERS = {
     "14_generation": "14. Generation",
 }
 
+# Titles of the sections that explain the tasks, by label, where not "In code".
+HEADINGS = {
+    "check-row-times-matrix": "A row times a matrix",
+    "check-bpe-train": "Learn the merges",
+    "check-bpe-encode": "Encode and decode",
+    "check-softmax": "From any numbers to probabilities",
+    "check-cross-entropy": "From any numbers to probabilities",
+    "check-embedding": "A vector for each place",
+    "check-layer-norm-gradient": "The gradient avoids two directions",
+    "check-adamw": "A step of AdamW, by hand",
+    "check-train": "How fast, and how far at most",
+    "check-evaluate": "How fast, and how far at most",
+    "check-cache": "Keep the keys and values",
+    "check-generate": "Keep the keys and values",
+    "check-answer": "A whole GPT in one file",
+}
+
 Program = Callable[..., Any]
 Arguments = dict[str, Any]
 
@@ -125,6 +142,11 @@ class Task:
     @property
     def signature(self) -> str:
         return f"{self.name}({', '.join(self.arguments)})"
+
+    @property
+    def heading(self) -> str:
+        """Title of the section that explains the task."""
+        return HEADINGS.get(self.label, "In code")
 
     @property
     def section(self) -> str:

@@ -1,15 +1,17 @@
-"""The workbook: a file to fill in for each task, and a table of progress."""
+"""The workbook: a file to fill in for each task, in the order of the chapters."""
 
+import re
+from collections.abc import Iterator
 from pathlib import Path
 
 from mygpt.check.catalogue import IN_ORDER
 from mygpt.check.engine import failed
 from mygpt.check.files import LOOP, check_file, loops
+from mygpt.check.progress import MISSING, tasks_of
 from mygpt.check.result import Result, wrapped
 from mygpt.check.task import CHAPTERS, Task
 from mygpt.support.files import write_atomically
 
-NOT_BEGUN, MISSING = "NotImplementedError", "there is no"
 README = """\
 # The workbook
 
@@ -19,15 +21,19 @@ an example (`python -m doctest softmax.py` runs it). Write plain functions; the 
 are arguments, and gradients must flow through what you compute. A file may import
 others, as in `from softmax import softmax`.
 
-    mygpt check softmax softmax.py            is it right, or which mistake is it?
-    mygpt check softmax softmax.py --watch    again at every save
-    mygpt check --all .                       how far you are
+    mygpt check softmax              is softmax.py right, or which mistake is it?
+    mygpt check softmax --watch      again at every save
+    mygpt check --all                how far you are, chapter by chapter, what is next
+    mygpt check --chapter 8          the tasks of chapter 8 alone
+
+The commands are for this folder. From elsewhere, name the file or the folder:
+`mygpt check softmax mine/softmax.py`, `mygpt check --all mine`.
 
 `--json` is for a grader: "passed" is true only if the values that a program computed
 were judged right in another process. What a program starts ends with its check.
 `--traceback` shows where an error arose. A message names the section of the book that
-explains the task. In a notebook: `from mygpt import check`, then
-`check.softmax(my_softmax)`. If you would rather write a class, say which of its
+explains the task. In a notebook, `from mygpt import check` and `check.write("softmax")`
+give you a cell to fill in. If you would rather write a class, say which of its
 parameters is which weight, in the same file:
 
     mlp_parameters = {{"W1": "fc1.weight.T", "b1": "fc1.bias",
@@ -41,7 +47,7 @@ The last one is the reward. When `answer` is right, your own parts have read the
 of a trained model and said what follows *the capital of france is*. With GPT-2's files
 on your disk they speak as GPT-2:
 
-    mygpt check answer answer.py --gpt2 FOLDER
+    mygpt check answer --gpt2 FOLDER
 """
 
 
@@ -57,13 +63,20 @@ def write_workbook(folder: str | Path) -> Path:
     folder.mkdir(parents=True, exist_ok=True)
     for task in IN_ORDER:
         write(folder / f"{task.name}.py", stub(task))
-    rows = [
-        f"| {number} | `{task.name}` | {CHAPTERS[task.chapter]} |"
-        for number, task in enumerate(IN_ORDER, start=1)
-    ]
-    table = "\n".join(["| | function | chapter |", "| --- | --- | --- |", *rows])
+    table = "\n".join(contents())
     write(folder / "README.md", README.format(count=len(IN_ORDER), table=table))
     return folder
+
+
+def contents() -> Iterator[str]:
+    """The lines of a table of all tasks; each chapter is named once."""
+    yield "| | function | chapter | section |"
+    yield "| --- | --- | --- | --- |"
+    before = None
+    for number, task in enumerate(IN_ORDER, start=1):
+        chapter = CHAPTERS[task.chapter] if task.chapter != before else ""
+        before = task.chapter
+        yield f"| {number} | `{task.name}` | {chapter} | {task.heading} |"
 
 
 def write(path: Path, text: str) -> None:
@@ -71,23 +84,36 @@ def write(path: Path, text: str) -> None:
 
 
 def stub(task: Task) -> str:
-    """Return the file of a task: signature, docstring with shapes, one example."""
+    """Return the file of a task: its place on the path, and the function to write."""
+    number = IN_ORDER.index(task) + 1
+    where = f"# {number} of {len(IN_ORDER)}, in {CHAPTERS[task.chapter]}"
+    how = f"# mygpt check {task.name}"
+    return f"{where}\n{how}\nimport torch\n\n\n{skeleton(task, task.name)}"
+
+
+def skeleton(task: Task, name: str) -> str:
+    """Return a function of a name: signature, docstring with shapes, one example."""
     width = max(map(len, [*task.arguments, "returns"])) + 2
     kinds = {**task.arguments, "returns": task.returns}
-    lines = ["import torch", "", "", f"def {task.signature}:"]
+    lines = [f"def {name}({', '.join(task.arguments)}):"]
     lines += [*wrapped(f'"""{task.asks}', "    "), ""]
-    for name, kind in kinds.items():
-        lines += wrapped(kind, f"    {name + ':':{width}}")
-    example = [f"    {line}" for line in task.example.splitlines()]
-    lines += ["", *example, '    """', "    raise NotImplementedError", ""]
-    return "\n".join(lines)
+    for argument, kind in kinds.items():
+        lines += wrapped(kind, f"    {argument + ':':{width}}")
+    example = re.sub(rf"(?<![.\w]){task.name}\(", f"{name}(", task.example)
+    lines += ["", *(f"    {line}" for line in example.splitlines())]
+    return "\n".join([*lines, '    """', "    raise NotImplementedError", ""])
 
 
 def check_workbook(
-    folder: str | Path, limit: int | float | None = None
-) -> list[Result]:
-    """Check the tasks of a folder in the book's order."""
-    folder = Path(folder)
+    folder: str | Path,
+    limit: int | float | None = None,
+    chapter: str | None = None,
+) -> Iterator[Result]:
+    """Check the tasks of a folder, or of one chapter, one by one in the book's order.
+
+    A ValueError if there is no such folder or chapter, or no file of the workbook.
+    """
+    tasks, folder = tasks_of(chapter), Path(folder)
     if loops(folder):
         raise ValueError(f"{folder} is {LOOP}")
     if folder.is_file():
@@ -95,13 +121,13 @@ def check_workbook(
     if not folder.is_dir():
         raise ValueError(f"expected a folder, found no {folder}")
     files = {task: folder / f"{task.name}.py" for task in IN_ORDER}
-    found = [task for task, path in files.items() if path.is_file() or loops(path)]
-    if not found:
+    if not any(path.is_file() or loops(path) for path in files.values()):
+        where = "this folder" if folder == Path() else folder
         raise ValueError(
-            f"{folder} has none of the workbook's files; `mygpt workbook FOLDER` "
+            f"{where} has none of the workbook's files; `mygpt workbook FOLDER` "
             "writes them"
         )
-    return [check_found(task, files[task], limit) for task in IN_ORDER]
+    return (check_found(task, files[task], limit) for task in tasks)
 
 
 def check_found(task: Task, path: Path, limit: int | float | None) -> Result:
@@ -111,22 +137,3 @@ def check_found(task: Task, path: Path, limit: int | float | None) -> Result:
     if not path.is_file():
         return failed(task, "load", f"{MISSING} {path.name}")
     return check_file(task.name, path, limit)
-
-
-def progress(results: list[Result]) -> str:
-    """Write a table: what is right, what is not yet, what has not been begun."""
-    width = max(len(result.task) for result in results)
-    lines = [f"  {result.task:{width}}  {state(result)}" for result in results]
-    right = sum(result.passed for result in results)
-    return "\n".join([*lines, "", f"{right} of {len(results)} right"])
-
-
-def state(result: Result) -> str:
-    if result.passed:
-        return "right"
-    if NOT_BEGUN in result.message:
-        return "not begun"
-    if result.message.startswith(MISSING):
-        return result.message
-    text = result.message.removeprefix("This is what comes out when ")
-    return f"not yet: {text if len(text) <= 60 else text[:59] + '…'}"

@@ -3,14 +3,17 @@
 import argparse
 import sys
 import warnings
+from functools import partial
 from pathlib import Path
 
 import torch
 
-from mygpt.check.catalogue import IN_ORDER
+from mygpt.check.catalogue import IN_ORDER, TASKS, find_task
 from mygpt.check.files import as_json, as_text, check_file, saves
+from mygpt.check.progress import by_chapter, summary, tasks_of
+from mygpt.check.result import Result
 from mygpt.check.task import CHAPTERS
-from mygpt.check.workbook import check_workbook, progress, write_workbook
+from mygpt.check.workbook import check_workbook, write_workbook
 from mygpt.checkpoint import (
     INDEX,
     checkpoints,
@@ -82,8 +85,10 @@ FOLDER must be empty or not exist yet. Its README says how to go on."""
 CHECK = """\
 check what you wrote: right, or which mistake it makes
 
+    mygpt check softmax           the function softmax in softmax.py
     mygpt check softmax my.py     the function softmax in my.py
-    mygpt check --all FOLDER      a whole workbook, as a table
+    mygpt check --all FOLDER      a whole workbook, chapter by chapter, and what is next
+    mygpt check --chapter 8       the tasks of chapter 8, in this folder
     mygpt check --list            the tasks
 
 Your code runs in a process of its own. The exit status is 0 if it is right, 1 if not,
@@ -193,7 +198,15 @@ def add_check(commands) -> None:
     option = add(commands, "check", CHECK, run_check).add_argument
     option("task", metavar="TASK", nargs="?")
     option("file", metavar="FILE", nargs="?", type=Path)
-    option("--all", metavar="FOLDER", type=Path, help="check a workbook")
+    option(
+        "--all",
+        metavar="FOLDER",
+        type=Path,
+        nargs="?",
+        const=Path(),
+        help="check a workbook; default: this folder",
+    )
+    option("--chapter", metavar="N", help="only its tasks; also with --all or --list")
     option("--list", action="store_true", help="list the tasks")
     option("--watch", action="store_true", help="check again at every save")
     option("--json", action="store_true", help="print JSON, for a grader")
@@ -269,21 +282,26 @@ def run_world_model(options: argparse.Namespace) -> None:
 
 
 def run_workbook(options: argparse.Namespace) -> None:
-    folder = write_workbook(options.folder)
-    print(f"{len(IN_ORDER)} tasks in {folder}; begin with {folder / 'README.md'}")
+    folder, first = write_workbook(options.folder), IN_ORDER[0].name
+    print(f"{len(IN_ORDER)} tasks in {folder}; README.md lists them by chapter.\n")
+    print(f"Fill in {first}.py, then:\n\n    cd {folder}\n    mygpt check {first}")
 
 
 def run_check(options: argparse.Namespace) -> int:
     if options.limit is not None and not options.limit > 0:
         raise ValueError(f"--limit must be above 0, got {options.limit:g}")
+    if options.chapter and options.task is None and not options.list:
+        options.all = options.all or Path()
     whole = options.all is not None
     if options.list + whole + (options.task is not None) != 1:
-        raise ValueError("expected TASK and FILE, or --all FOLDER, or --list")
+        raise ValueError("expected TASK, or --all, or --chapter N, or --list")
     if options.list:
-        print(task_list())
+        print(task_list(options.chapter))
         return 0
-    if options.file is None and not whole:
-        raise ValueError(f"expected a file: mygpt check {options.task} FILE")
+    if not whole:
+        if options.chapter:
+            raise ValueError("--chapter is for a workbook, not for one task")
+        name_file(options)
     if not options.watch:
         return check_once(options)
     watched = options.all / "any" if whole else options.file
@@ -296,23 +314,59 @@ def run_check(options: argparse.Namespace) -> int:
     return 0
 
 
+def name_file(options: argparse.Namespace) -> None:
+    """Where only a task was given, take its file here; where only a file, its task."""
+    if options.file is not None:
+        return
+    given = Path(options.task)
+    if given.suffix == ".py" and given.stem in TASKS:
+        options.task, options.file = given.stem, given
+        return
+    options.file = Path(f"{find_task(options.task).name}.py")
+    if not options.file.exists() and not options.file.is_symlink():
+        raise ValueError(
+            f"there is no {options.file} here; expected a file: "
+            f"mygpt check {options.task} FILE"
+        )
+
+
 def check_once(options: argparse.Namespace) -> int:
     """Check a file or a workbook, show what comes out, and return the exit status."""
     if options.all is not None:
-        results = check_workbook(options.all, options.limit)
-        print(as_json(results) if options.json else progress(results), flush=True)
-        return 0 if all(results) else 1
+        return check_all(options)
     result = check_file(options.task, options.file, options.limit, options.gpt2)
     text = as_json(result) if options.json else as_text(result, options.traceback)
     print(text, flush=True)
     return 0 if result else 1
 
 
-def task_list() -> str:
+def check_all(options: argparse.Namespace) -> int:
+    """Check a workbook; each chapter is shown as soon as it is checked."""
+    results: list[Result] = []
+    found = check_workbook(options.all, options.limit, options.chapter)
+    if options.json:
+        results += found
+        print(as_json(results), flush=True)
+    else:
+        kept = (results.append(result) or result for result in found)
+        for text in by_chapter(kept):
+            print(text, flush=True)
+        print(summary(results, partial(command_for, options.all)), flush=True)
+    return 0 if all(results) else 1
+
+
+def command_for(folder: Path, name: str) -> str:
+    """Return the command that checks a task of a workbook."""
+    file = "" if folder == Path() else f" {folder / f'{name}.py'}"
+    return f"mygpt check {name}{file}"
+
+
+def task_list(chapter: str | None = None) -> str:
     """The tasks with their chapters, in the book's order."""
     width = max(len(task.signature) for task in IN_ORDER if len(task.arguments) < 6)
     return "\n".join(
-        f"{task.signature:{width}}  {CHAPTERS[task.chapter]}" for task in IN_ORDER
+        f"{task.signature:{width}}  {CHAPTERS[task.chapter]}"
+        for task in tasks_of(chapter)
     )
 
 

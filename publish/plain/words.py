@@ -105,6 +105,8 @@ class Words:
         if "://" in to or to.startswith("mailto:"):
             return f"[{shown}]({to})"
         page, _, name = to.partition("#")
+        if page.endswith(".md"):
+            return shown  # the plain edition has the notebooks alone
         notebook = page.removesuffix(".ipynb") or self.notebook
         if notebook not in self.labels.headings:
             raise NotPlain(f"the link to {to!r} leads to no notebook")

@@ -334,6 +334,7 @@ def test_the_contents_lead_to_every_notebook_in_the_books_order(notebooks):
         ),
         ("[all](01_one.ipynb)", "[all](01_one.ipynb)"),
         ("[out](https://example.org/a)", "[out](https://example.org/a)"),
+        ("[a page](../using.md#train)", "a page"),
         ("`{term}` and $x_{a}$", "`{term}` and $x_{a}$"),
         ("$$ a $$", "$$\na\n$$"),
         ("$$\na\n$$ (eq-two)\n{eq}`eq-two`", "$$\na\n\\tag{2.1}\n$$\n\n(2.1)"),

@@ -2,6 +2,7 @@
 
 import json
 import os
+import re
 import shutil
 import subprocess
 import sys
@@ -13,8 +14,10 @@ from helpers.command_line import CommandLine
 
 from mygpt.check import TASKS
 from mygpt.check.files import read_result, saves
+from mygpt.check.progress import next_task, state, tasks_of
 from mygpt.check.result import Result
-from mygpt.check.workbook import state, stub, write_workbook
+from mygpt.check.task import CHAPTERS
+from mygpt.check.workbook import stub, write_workbook
 
 SOLVED = Path(__file__).parent / "workbook"
 RIGHT = "import torch\ndef softmax(s):\n    return torch.softmax(s, -1)\n"
@@ -143,13 +146,19 @@ HERE = os.path.relpath(__file__)  # in the names of tests, the same in every fol
     ("arguments", "said"),
     [
         (["softmaxx", "my.py"], "no task 'softmaxx'; did you mean softmax?"),
-        (["softmax"], "expected a file: mygpt check softmax FILE"),
+        (["softmax"], "there is no softmax.py here; expected a file: mygpt check "),
+        (["softmaxx"], "no task 'softmaxx'; did you mean softmax?"),
+        (["softmax", "--chapter=2"], "--chapter is for a workbook, not for one task"),
+        (["--chapter", "7"], "no tasks in chapter '7'; expected one of tensors, 1, 2"),
+        (["--list", "--chapter", "0"], "no tasks in chapter '0'; expected one of"),
+        (["--all"], "this folder has none of the workbook's files; `mygpt workbook"),
         (["softmax", "none.py"], "expected a Python file, found no none.py"),
-        ([], "expected TASK and FILE, or --all FOLDER, or --list"),
-        (["--list", "softmax", "my.py"], "expected TASK and FILE, or"),
+        ([], "expected TASK, or --all, or --chapter N, or --list"),
+        (["--list", "softmax", "my.py"], "expected TASK, or --all, or"),
         (["--all", "nowhere"], "expected a folder, found no nowhere"),
         (["softmax", "my.py", "--limit", "0"], "--limit must be above 0, got 0"),
-        (["mine/softmax.py"], "expected a file: mygpt check mine/softmax.py FILE"),
+        (["mine/softmax.py"], "expected a Python file, found no mine/softmax.py"),
+        (["my/other.py"], "expected TASK and FILE; did you mean `mygpt check other "),
         (["my/softmax.py", "x"], "expected TASK and FILE; did you mean `mygpt check "),
         (["softmax", "/"], "/ is a folder; `mygpt check --all /` checks a workbook"),
         (["softmax", HERE + "x"], "expected a Python file, found no"),
@@ -171,6 +180,32 @@ def test_the_list_has_every_task_and_its_chapter(mygpt):
     assert len(lines) == len(TASKS)
     assert lines[0].split("  ")[0] == "row_times_matrix(x, W)"
     assert lines[-1].endswith("14. Generation")
+
+
+def test_the_list_of_a_chapter_has_its_tasks(mygpt):
+    out = mygpt("check", "--list", "--chapter", "8")[1]
+    names = [line.split("(")[0] for line in out.splitlines()]
+    assert names == ["layer_norm", "layer_norm_gradient"]
+
+
+def test_a_task_alone_is_checked_in_the_file_of_its_name_here(tmp_path):
+    (tmp_path / "softmax.py").write_text(WRONG)
+    for given in ("softmax", "softmax.py"):
+        done = in_folder(tmp_path, "check", given)
+        assert done.returncode == 1
+        assert "the sum runs down each column" in done.stdout
+
+
+def test_a_file_alone_is_checked_by_its_name(mygpt, tmp_path):
+    path = tmp_path / "softmax.py"
+    path.write_text(RIGHT)
+    assert mygpt("check", path) == (0, "softmax: right\n", "")
+
+
+def in_folder(folder, *arguments):
+    command = [sys.executable, "-m", "mygpt", *arguments]
+    env = {**os.environ, "PYTHONUTF8": "1", "PYTHONPATH": os.pathsep.join(sys.path)}
+    return subprocess.run(command, cwd=folder, env=env, capture_output=True, text=True)
 
 
 def test_a_spawned_process_says_the_same(tmp_path, my):
@@ -197,6 +232,63 @@ def test_the_workbook_has_a_file_for_every_task_in_the_books_order(mygpt, tmp_pa
     readme = (folder / "README.md").read_text(encoding="utf-8")
     order = [line.split("`")[1] for line in readme.splitlines() if "| `" in line]
     assert order == list(TASKS)
+    assert "| 13 | `layer_norm_gradient` |  | The gradient avoids two" in readme
+    assert f"cd {folder}\n    mygpt check row_times_matrix\n" in out
+
+
+def test_every_task_names_the_section_that_its_label_is_in():
+    """A label stands before its section's title, or in the section."""
+    for task in TASKS.values():
+        path = Path(__file__).parents[2] / "chapters" / f"{task.chapter}.ipynb"
+        cells = json.loads(path.read_text(encoding="utf-8"))["cells"]
+        texts = [cell["source"] for cell in cells if cell["cell_type"] == "markdown"]
+        text = "\n".join(map("".join, texts))
+        before, after = re.split(rf"^\({task.label}\)=$", text, flags=re.MULTILINE)
+        above = re.findall("^#+ (.*)$", before, re.MULTILINE)[-1]
+        below = re.match(r"(?:\s|\(.*\)=)*#+ (.*)", after)
+        assert task.heading == (below[1] if below else above)
+        title = re.search("^# (.*)$", text, re.MULTILINE)[1]
+        assert re.sub(r"^\d+\. ", "", CHAPTERS[task.chapter]) == title
+
+
+def test_a_chapter_is_named_by_its_number():
+    assert [task.name for task in tasks_of("8")] == [
+        "layer_norm",
+        "layer_norm_gradient",
+    ]
+    assert tasks_of("08") == tasks_of("8")
+    assert [task.name for task in tasks_of("tensors")] == ["row_times_matrix"]
+    assert list(tasks_of(None)) == list(TASKS.values())
+
+
+def test_what_is_next_is_first_looked_for_behind():
+    right = [Result(name, True) for name in TASKS]
+    assert next_task([]).name == "row_times_matrix"
+    assert next_task([], after="softmax").name == "cross_entropy"
+    assert next_task(right[5:], after="generate").name == "row_times_matrix"
+    assert next_task(right, after="softmax") is None
+
+
+def test_a_stub_is_not_begun_and_is_no_error(mygpt, tmp_path):
+    path = tmp_path / "softmax.py"
+    path.write_text(stub(TASKS["softmax"]))
+    status, out, _ = mygpt("check", "softmax", path)
+    assert status == 1
+    assert out.startswith("softmax: not begun\nYour program goes where the line")
+    assert "traceback" not in out.lower()
+    assert json.loads(mygpt("check", "softmax", path, "--json")[1])["stage"] == "begin"
+    other = tmp_path / "attention.py"
+    other.write_text(
+        "from softmax import softmax\n"
+        "def attention(x, W_Q, W_K, W_V):\n    return softmax(x)\n"
+    )
+    out = mygpt("check", "attention", other)[1]
+    assert out.startswith("attention: not yet\nIt calls softmax, which is not begun.\n")
+
+
+def test_an_operation_that_pytorch_lacks_is_an_error(mygpt, my):
+    text = "def softmax(s):\n    raise KeyError('NotImplementedError')\n"
+    assert "softmax: not yet" in mygpt("check", "softmax", my(text))[1]
 
 
 def test_a_stub_is_a_signature_a_docstring_and_one_example():
@@ -242,7 +334,7 @@ def test_an_error_names_the_readers_own_file_and_line(mygpt, my, tmp_path):
 def test_a_solved_workbook_is_right(mygpt):
     status, out, _ = mygpt("check", "--all", SOLVED)
     assert status == 0, out
-    assert f"{len(TASKS)} of {len(TASKS)} right" in out
+    assert out.endswith(f"\n{len(TASKS)} of {len(TASKS)} right\n")
 
 
 def test_a_solved_answer_says_paris(mygpt):
@@ -252,24 +344,49 @@ def test_a_solved_answer_says_paris(mygpt):
 
 
 def test_progress_shows_right_wrong_and_not_begun(mygpt, tmp_path):
+    shutil.copy(SOLVED / "row_times_matrix.py", tmp_path)
     shutil.copy(SOLVED / "softmax.py", tmp_path)
     (tmp_path / "gelu.py").write_text("def gelu(x):\n    return x.relu()\n")
     (tmp_path / "mlp.py").write_text(stub(TASKS["mlp"]))
     status, out, _ = mygpt("check", "--all", tmp_path)
-    found = dict(line.split(maxsplit=1) for line in out.splitlines() if line)
+    lines = out.splitlines()
+    found = dict(line.split(maxsplit=1) for line in lines if line.startswith("  "))
     assert status == 1
     assert list(found)[:-1] == list(TASKS)
     assert found["softmax"] == "right"
     assert found["mlp"] == "not begun"
     assert found["gelu"] == "not yet: it is ReLU, max(x, 0)."
     assert found["gpt"] == "there is no gpt.py"
-    assert f"1 of {len(TASKS)} right" in out
+    chapters = [re.sub("  +", ": ", line) for line in lines if line[:1].isdigit()]
+    assert chapters[1].endswith("first language model: 1 of 3")
+    assert "6. GELU and ReLU: 0 of 2" in chapters
+    assert lines[-3:] == [
+        f"2 of {len(TASKS)} right",
+        "next: bpe_train, in “1. Tokens”, section “Learn the merges”",
+        f"      mygpt check bpe_train {tmp_path / 'bpe_train.py'}",
+    ]
     found = json.loads(mygpt("check", "--all", tmp_path, "--json")[1])
-    assert [each["task"] for each in found if each["passed"]] == ["softmax"]
+    right = [each["task"] for each in found if each["passed"]]
+    assert right == ["row_times_matrix", "softmax"]
     (tmp_path / "empty").mkdir()
     status, _, err = mygpt("check", "--all", tmp_path / "empty")
     assert status == 2
     assert "has none of the workbook's files" in err
+
+
+def test_a_chapter_of_a_workbook_is_checked_alone(mygpt, tmp_path):
+    shutil.copy(SOLVED / "layer_norm.py", tmp_path)
+    status, out, _ = mygpt("check", "--all", tmp_path, "--chapter", "8")
+    assert status == 1
+    assert out.splitlines()[0] == "8. Layer normalisation".ljust(52) + "  1 of 2"
+    assert "\n1 of 2 right\nnext: layer_norm_gradient, in “8. Layer norm" in out
+    done = in_folder(tmp_path, "check", "--chapter", "8")
+    assert done.stdout.splitlines()[:-1] == out.splitlines()[:-1]
+    assert done.stdout.endswith("\n      mygpt check layer_norm_gradient\n")
+    shutil.copy(SOLVED / "layer_norm_gradient.py", tmp_path)
+    status, out, _ = mygpt("check", "--all", tmp_path, "--chapter", "8")
+    assert status == 0
+    assert out.endswith("\n2 of 2 right\n")
 
 
 @pytest.mark.parametrize(

@@ -22,6 +22,7 @@ from mygpt.check.compare import (
     find_difference,
     show,
 )
+from mygpt.check.compose import unlisted_mistake
 from mygpt.check.errors import one_line, too_large, trace_of
 from mygpt.check.gradients import gradients, in_order, leaves, tensors_in
 from mygpt.check.result import Result, shapes, show_arguments
@@ -291,7 +292,19 @@ class Checking:
                 if list(map(trail, outcomes)) == list(map(trail, self.outcomes)):
                     return mistake
                 found = found or mistake
-        return found
+        return found or unlisted_mistake(self.task, self.fits, self.has_all_values)
+
+    def fits(self, program: Program) -> bool:
+        """Whether a wrong program does what this one does, and not what is right."""
+        if not self.agrees(program):
+            return False
+        given = self.known_outcomes(program)
+        forms = (self.task.reference, *self.task.forms.values())
+        return all(any(map(self.differ, self.known_outcomes(f), given)) for f in forms)
+
+    @property
+    def has_all_values(self) -> bool:
+        return not any(outcome.error for outcome in self.outcomes)
 
     def with_smallest_input(
         self,

@@ -2,6 +2,7 @@
 
 from collections import Counter
 from collections.abc import Callable, Sequence
+from functools import partial
 from itertools import pairwise
 
 from mygpt.check.task import Arguments, Draw, Mistake, Probe, Property, Task, result_of
@@ -127,7 +128,7 @@ def make_words(draw: Draw, which: int, num_merges: int) -> dict:
 
 
 def variant(**pieces) -> Callable[[list[str], int], list[Pair]]:
-    return lambda words, num_merges: slow_train(words, num_merges, **pieces)
+    return partial(slow_train, **pieces)
 
 
 bpe_train = Task(
@@ -369,7 +370,7 @@ def make_text(draw: Draw, which: int) -> dict:
 
 
 def coding(**pieces) -> Callable[[str, Sequence[Pair]], list[int]]:
-    return lambda text, merges: encode_with(text, merges, **pieces)
+    return partial(encode_with, **pieces)
 
 
 def round_trip(ids: list[int], arguments: Arguments) -> str | None:

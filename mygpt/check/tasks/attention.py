@@ -587,14 +587,45 @@ def scale_of_heads(x, weights, num_heads) -> Tensor:
 
 HEADS_MISTAKES = [
     Mistake(
-        "one-head",
-        "num_heads is ignored: this is one head of width C",
-        lambda x, weights, num_heads: heads_with(x, weights, 1),
+        "no-mask",
+        "there is no mask: positions read the future",
+        wrong_heads(mixing={"mask": no_mask}),
     ),
     Mistake(
-        "number-for-width",
-        "the number of heads and their width change places: C / num_heads heads",
-        lambda x, weights, num_heads: heads_with(x, weights, x.shape[-1] // num_heads),
+        "no-scale",
+        "the scores are not divided by √D",
+        wrong_heads(mixing={"scale": lambda T, D: 1}),
+    ),
+    Mistake(
+        "no-output-projection",
+        "the last matrix, W_O with b_O, is missing",
+        wrong_heads(project=False),
+    ),
+    Mistake(
+        "no-output-bias",
+        "the bias b_O is forgotten",
+        wrong_heads(biases=("b_Q", "b_K", "b_V")),
+    ),
+    Mistake(
+        "scale-without-root",
+        "the scores are divided by D instead of √D",
+        wrong_heads(mixing={"scale": lambda T, D: D}),
+    ),
+    Mistake(
+        "scale-of-channels",
+        "the scores are divided by √C instead of √D",
+        scale_of_channels,
+    ),
+    Mistake(
+        "mask-after-softmax",
+        "the mask comes after the softmax, so the weights no longer add up to 1",
+        wrong_heads(mixing={"mask": no_mask, "after": masked_after}),
+    ),
+    Mistake(
+        "join-without-transpose",
+        "the heads are joined without moving their axis back: (B, H, T, D) must become "
+        "(B, T, H, D), then (B, T, C)",
+        wrong_heads(join=join_without_transpose),
     ),
     Mistake(
         "split-without-transpose",
@@ -603,10 +634,19 @@ HEADS_MISTAKES = [
         wrong_heads(split=split_without_transpose),
     ),
     Mistake(
-        "join-without-transpose",
-        "the heads are joined without moving their axis back: (B, H, T, D) must become "
-        "(B, T, H, D), then (B, T, C)",
-        wrong_heads(join=join_without_transpose),
+        "transposed-weights",
+        "the matrices are used transposed, x Wᵀ for x W",
+        wrong_heads(transposed="QKVO"),
+    ),
+    Mistake(
+        "one-head",
+        "num_heads is ignored: this is one head of width C",
+        lambda x, weights, num_heads: heads_with(x, weights, 1),
+    ),
+    Mistake(
+        "number-for-width",
+        "the number of heads and their width change places: C / num_heads heads",
+        lambda x, weights, num_heads: heads_with(x, weights, x.shape[-1] // num_heads),
     ),
     Mistake(
         "split-and-join-without-transpose",
@@ -638,16 +678,6 @@ HEADS_MISTAKES = [
         "the heads are averaged instead of joined",
         wrong_heads(join=heads_averaged),
     ),
-    Mistake(
-        "no-output-projection",
-        "the last matrix, W_O with b_O, is missing",
-        wrong_heads(project=False),
-    ),
-    Mistake(
-        "no-output-bias",
-        "the bias b_O is forgotten",
-        wrong_heads(biases=("b_Q", "b_K", "b_V")),
-    ),
     Mistake("no-biases", "all four biases are forgotten", wrong_heads(biases=())),
     Mistake(
         "no-inner-biases",
@@ -665,29 +695,9 @@ HEADS_MISTAKES = [
         wrong_heads(biases=("b_Q", "b_K", "b_O")),
     ),
     Mistake(
-        "no-scale",
-        "the scores are not divided by √D",
-        wrong_heads(mixing={"scale": lambda T, D: 1}),
-    ),
-    Mistake(
-        "scale-of-channels",
-        "the scores are divided by √C instead of √D",
-        scale_of_channels,
-    ),
-    Mistake(
         "scale-of-heads",
         "the scores are divided by √num_heads instead of √D",
         scale_of_heads,
-    ),
-    Mistake(
-        "scale-without-root",
-        "the scores are divided by D instead of √D",
-        wrong_heads(mixing={"scale": lambda T, D: D}),
-    ),
-    Mistake(
-        "no-mask",
-        "there is no mask: positions read the future",
-        wrong_heads(mixing={"mask": no_mask}),
     ),
     Mistake(
         "mask-off-by-one-ahead",
@@ -705,11 +715,6 @@ HEADS_MISTAKES = [
         wrong_heads(mixing={"mask": zeros_for_infinity}),
     ),
     Mistake(
-        "mask-after-softmax",
-        "the mask comes after the softmax, so the weights no longer add up to 1",
-        wrong_heads(mixing={"mask": no_mask, "after": masked_after}),
-    ),
-    Mistake(
         "softmax-over-queries",
         "the softmax runs over the queries",
         wrong_heads(mixing={"share": along(-2)}),
@@ -724,11 +729,6 @@ HEADS_MISTAKES = [
     ),
     Mistake(
         "keys-for-values", "keys and values change places", wrong_heads(order="QVK")
-    ),
-    Mistake(
-        "transposed-weights",
-        "the matrices are used transposed, x Wᵀ for x W",
-        wrong_heads(transposed="QKVO"),
     ),
     Mistake(
         "residual-inside",

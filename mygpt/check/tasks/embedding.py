@@ -227,55 +227,43 @@ tensor(1.3863)""",
             wrong_loss(pick=lambda values, targets: values),
         ),
     ],
-    more=lambda: (
-        [
+    more=lambda: [
+        *(
             Mistake(
                 "small-number-in-the-logarithm",
-                f"{number:g} is added to the probability before the logarithm, which "
-                "changes every large loss: use `log_softmax`",
-                wrong_loss(log_softmax=with_a_small_number(number)),
+                f"{number:g} is added to the probability before the logarithm, or "
+                "is its least value, which changes every large loss: use `log_softmax`",
+                wrong_loss(log_softmax=kept_above_zero(number)),
             )
             for number in (1e-12, 1e-10, 1e-9, 1e-8, 1e-7, 1e-6, 1e-5)
-        ]
-        + [
-            Mistake(
-                "clamped-probability",
-                f"probabilities below {number:g} are raised to it, "
-                "which changes every large loss: use `log_softmax`",
-                wrong_loss(log_softmax=with_a_least(number)),
-            )
-            for number in (1e-12, 1e-10, 1e-9, 1e-8, 1e-7, 1e-6, 1e-5)
-        ]
-        + [
-            Mistake(
-                "softmax-of-a-softmax",
-                "the softmax is applied twice, and only then its logarithm is taken",
-                wrong_loss(log_softmax=lambda s: s.log_softmax(-1).softmax(-1).log()),
-            ),
-            Mistake(
-                "last-row",
-                "only the last row's loss is returned",
-                wrong_loss(reduce=lambda losses, logits: losses[-1]),
-            ),
-            Mistake(
-                "first-row",
-                "only the first row's loss is returned",
-                wrong_loss(reduce=lambda losses, logits: losses[0]),
-            ),
-            Mistake(
-                "largest-loss",
-                "the largest of the rows' losses is returned, not their mean",
-                wrong_loss(reduce=lambda losses, logits: losses.amax()),
-            ),
-            Mistake(
-                "targets-minus-one",
-                "each target is counted from 1: the token before it is read",
-                wrong_loss(
-                    pick=lambda values, targets: of_targets(values, targets - 1)
-                ),
-            ),
-        ]
-    ),
+            for kept_above_zero in (with_a_small_number, with_a_least)
+        ),
+        Mistake(
+            "softmax-of-a-softmax",
+            "the softmax is applied twice, and only then its logarithm is taken",
+            wrong_loss(log_softmax=lambda s: s.log_softmax(-1).softmax(-1).log()),
+        ),
+        Mistake(
+            "last-row",
+            "only the last row's loss is returned",
+            wrong_loss(reduce=lambda losses, logits: losses[-1]),
+        ),
+        Mistake(
+            "first-row",
+            "only the first row's loss is returned",
+            wrong_loss(reduce=lambda losses, logits: losses[0]),
+        ),
+        Mistake(
+            "largest-loss",
+            "the largest of the rows' losses is returned, not their mean",
+            wrong_loss(reduce=lambda losses, logits: losses.amax()),
+        ),
+        Mistake(
+            "targets-minus-one",
+            "each target is counted from 1: the token before it is read",
+            wrong_loss(pick=lambda values, targets: of_targets(values, targets - 1)),
+        ),
+    ],
 )
 
 

@@ -25,6 +25,7 @@ from mygpt.check.compare import (
     find_difference,
     show,
 )
+from mygpt.check.compose import unlisted_mistake
 from mygpt.check.crashes import cause_of
 from mygpt.check.errors import one_line, too_large, trace_of
 from mygpt.check.gradients import gradients, in_order, leaves, tensors_in
@@ -315,7 +316,23 @@ class Checking:
                 if list(map(trail, outcomes)) == list(map(trail, self.outcomes)):
                     return mistake
                 found = found or mistake
-        return found
+        if found:
+            return found
+        with kept_state():
+            return unlisted_mistake(self.task, self.fits, self.has_all_values)
+
+    def fits(self, program: Program) -> bool:
+        """Whether a wrong program does what this one does, and not what is right."""
+        first = first_value_of(self.task, program, self.dtype)
+        if self.differ(first, self.outcomes[0]) or not self.agrees(program):
+            return False
+        given = self.known_outcomes(program)
+        forms = (self.task.reference, *self.task.forms.values())
+        return all(any(map(self.differ, self.known_outcomes(f), given)) for f in forms)
+
+    @property
+    def has_all_values(self) -> bool:
+        return not any(outcome.error for outcome in self.outcomes)
 
     def with_smallest_input(
         self,
@@ -547,8 +564,23 @@ class Checking:
 @cache
 def outcome_of(task: Task, program: Program, probe: int, dtype: torch.dtype) -> Outcome:
     """Run a program of the book or of the catalogue once for all checks."""
-    arguments = task.arguments_of(task.probes[probe])
-    return run_once(task, program, arguments, dtype)
+    return run_once(task, program, arguments_at(task, probe), dtype)
+
+
+@cache
+def first_value_of(task: Task, program: Program, dtype: torch.dtype) -> Outcome:
+    """Run a program of the catalogue on the first probe, watching nothing else."""
+    given = copy_of(convert(arguments_at(task, 0), dtype))
+    try:
+        return Outcome(in_parts(task, task.run(program, given)))
+    except Exception as error:
+        return Outcome(error=error)
+
+
+@cache
+def arguments_at(task: Task, probe: int) -> Arguments:
+    """Make a probe's arguments once; every run gets a copy."""
+    return task.arguments_of(task.probes[probe])
 
 
 def differ(expected: Outcome, got: Outcome, tolerance: float = TOLERANCE) -> bool:

@@ -98,6 +98,8 @@ class Task:
     make: arguments from a `Draw` and sizes.
     probes: the inputs, the first one simple.
     mistakes: the catalogue.
+    more: makes mistakes that are tried when none of these fits, such as those of the
+        parts of a block; some may give what others give, or what is right.
     forms: other right programs with other numbers, such as another form of GELU.
     differentiable: arguments to which a gradient must flow.
     properties: checked once the values are right, or to describe those that are not.
@@ -124,6 +126,7 @@ class Task:
     make: Callable[..., Arguments]
     probes: Sequence[Probe]
     mistakes: Sequence[Mistake]
+    more: Callable[[], Sequence[Mistake]] = tuple
     parts: Sequence[str] = ()
     forms: Mapping[str, Program] = field(default_factory=dict)
     differentiable: Sequence[str] = ()

@@ -431,7 +431,7 @@ def test_nan_gives_no_hints_that_nothing_shows():
     def blind(x, W_Q, W_K, W_V):
         scores = (x @ W_Q) @ (x @ W_K).mT
         hidden = torch.ones(x.shape[1], x.shape[1], dtype=torch.bool).triu()
-        return scores.masked_fill(hidden, -float("inf")).softmax(-1) @ (x @ W_V)
+        return scores.masked_fill(hidden, -float("inf")).softmax(-1) @ (x @ W_V) ** 2
 
     result = check.attention(blind)
     assert "NaN" in result.message

@@ -1787,7 +1787,13 @@ def norm_by(centre="mean", spread="var", division="sqrt", affine="* +"):
     return norm
 
 
-right("layer_norm", "formula", centre=tuple(CENTRES), spread=tuple(SPREADS))(norm_by)
+right(
+    "layer_norm",
+    "formula",
+    centre=tuple(CENTRES),
+    # Loses its digits where the numbers lie far from 0; the task asks for them.
+    spread=tuple(name for name in SPREADS if name != "mean of squares"),
+)(norm_by)
 
 
 @right(

@@ -2,13 +2,14 @@
 
 import math
 from collections.abc import Callable
-from functools import lru_cache
+from functools import lru_cache, partial
 
 import torch
 from torch import Tensor
 from torch.func import functional_call
 
 from mygpt.attention import MultiHeadAttention, attention_weights
+from mygpt.check.compose import lifted
 from mygpt.check.run import kept_state
 from mygpt.check.task import Arguments, Draw, Mistake, Probe, Program, Property, Task
 
@@ -29,16 +30,18 @@ def mix(
     k: Tensor,
     v: Tensor,
     *,
-    scale: int | float | None = None,
+    compare: Callable[[Tensor, Tensor], Tensor] = lambda q, k: q @ k.mT,
+    scale: Callable[[int, int], int | float] = lambda T, D: math.sqrt(D),
     mask: Callable[[Tensor], Tensor] | None = None,
-    axis: int = -1,
+    share: Callable[[Tensor], Tensor] = lambda scores: scores.softmax(-1),
     after: Callable[[Tensor], Tensor] = lambda weights: weights,
+    read: Callable[[Tensor, Tensor], Tensor] = lambda weights, v: weights @ v,
 ) -> Tensor:
     """Attention of (..., T, D) with one piece replaced."""
     T, D = q.shape[-2:]
-    scores = q @ k.transpose(-2, -1) / (math.sqrt(D) if scale is None else scale)
+    scores = compare(q, k) / scale(T, D)
     scores = keep(scores, triangle(T)) if mask is None else mask(scores)
-    return after(scores.softmax(axis)) @ v
+    return read(after(share(scores)), v)
 
 
 def no_mask(scores: Tensor) -> Tensor:
@@ -62,6 +65,24 @@ def ones_added(scores: Tensor) -> Tensor:
     return scores + triangle(scores.shape[-1]).to(scores)
 
 
+def future_alone(scores: Tensor) -> Tensor:
+    return keep(scores, triangle(scores.shape[-1]).T & ~triangle(scores.shape[-1]))
+
+
+def along(axis: int) -> Callable[[Tensor], Tensor]:
+    return lambda scores: scores.softmax(axis)
+
+
+def filled(number: float) -> Callable[[Tensor], Tensor]:
+    """The mask with another number than -inf."""
+    return lambda scores: scores.masked_fill(~triangle(scores.shape[-1]), number)
+
+
+def zeros_left_out(scores: Tensor) -> Tensor:
+    """The mask by `== 0` of the scores themselves."""
+    return scores.tril().masked_fill(scores.tril() == 0, -math.inf)
+
+
 def masked_after(weights: Tensor) -> Tensor:
     return weights * triangle(weights.shape[-1])
 
@@ -75,12 +96,26 @@ def make_head(draw: Draw, B: int, T: int, C: int, D: int) -> dict:
     }
 
 
-def head(x, W_Q, W_K, W_V, **pieces) -> Tensor:
-    return mix(x @ W_Q, x @ W_K, x @ W_V, **pieces)
+def head(
+    x: Tensor,
+    W_Q: Tensor,
+    W_K: Tensor,
+    W_V: Tensor,
+    *,
+    order: str = "QKV",
+    transposed: str = "",
+    mixing: dict | None = None,
+) -> Tensor:
+    """Attention with one head and one piece replaced."""
+    weights = {"Q": W_Q, "K": W_K, "V": W_V}
+    q, k, v = (
+        x @ (weights[name].T if name in transposed else weights[name]) for name in order
+    )
+    return mix(q, k, v, **(mixing or {}))
 
 
-def wrong(**pieces) -> Callable[..., Tensor]:
-    return lambda x, W_Q, W_K, W_V: head(x, W_Q, W_K, W_V, **pieces)
+def wrong(**mixing) -> Callable[..., Tensor]:
+    return partial(head, mixing=mixing)
 
 
 def with_each_position_changed(program: Program, arguments: Arguments) -> list[Tensor]:
@@ -198,87 +233,243 @@ tensor([[[0.0000],
             "the mask comes after the softmax, so the weights no longer add up to 1",
             wrong(mask=no_mask, after=masked_after),
         ),
-        Mistake("no-scale", "the scores are not divided by √D", wrong(scale=1.0)),
+        Mistake(
+            "mask-the-future-alone",
+            "the mask is upside down: each position reads the future alone, and the "
+            "last reads nothing",
+            wrong(mask=future_alone),
+        ),
+        Mistake(
+            "no-scale",
+            "the scores are not divided by √D",
+            wrong(scale=lambda T, D: 1),
+        ),
         Mistake(
             "scale-of-channels",
             "the scores are divided by √C instead of √D",
-            lambda x, q, k, v: head(x, q, k, v, scale=math.sqrt(x.shape[-1])),
+            lambda x, q, k, v: head(
+                x, q, k, v, mixing={"scale": lambda T, D: math.sqrt(x.shape[-1])}
+            ),
         ),
         Mistake(
             "scale-without-root",
             "the scores are divided by D instead of √D",
-            lambda x, q, k, v: head(x, q, k, v, scale=q.shape[-1]),
+            wrong(scale=lambda T, D: D),
         ),
         Mistake(
             "scale-of-length",
             "the scores are divided by √T instead of √D",
-            lambda x, q, k, v: head(x, q, k, v, scale=math.sqrt(x.shape[-2])),
+            wrong(scale=lambda T, D: math.sqrt(T)),
         ),
         Mistake(
             "scale-upside-down",
             "the scores are multiplied by √D",
-            lambda x, q, k, v: head(x, q, k, v, scale=1 / math.sqrt(q.shape[-1])),
+            wrong(scale=lambda T, D: 1 / math.sqrt(D)),
         ),
         Mistake(
             "softmax-over-queries",
             "the softmax runs over the queries, so each column of weights adds up to 1",
-            wrong(axis=-2),
+            wrong(share=along(-2)),
         ),
         Mistake(
             "no-softmax",
             "there is no softmax: the masked scores themselves are the weights",
-            lambda x, q, k, v: (
-                masked_after((x @ q) @ (x @ k).mT / math.sqrt(q.shape[-1])) @ (x @ v)
-            ),
+            wrong(mask=no_mask, share=lambda scores: scores, after=masked_after),
         ),
         Mistake(
             "queries-for-keys",
             "queries and keys change places",
-            lambda x, q, k, v: head(x, k, q, v),
+            partial(head, order="KQV"),
         ),
         Mistake(
             "keys-for-values",
             "the keys are averaged instead of the values",
-            lambda x, q, k, v: head(x, q, k, k),
+            partial(head, order="QKK"),
         ),
         Mistake(
             "queries-alone",
             "the queries are compared with themselves, not with the keys",
-            lambda x, q, k, v: head(x, q, q, v),
+            partial(head, order="QQV"),
         ),
         Mistake(
             "keys-not-transposed",
             "the keys are not transposed in query · key",
-            lambda x, q, k, v: (
-                keep(
-                    (x @ q) @ (x @ k) / math.sqrt(q.shape[-1]), triangle(x.shape[1])
-                ).softmax(-1)
-                @ (x @ v)
-            ),
+            wrong(compare=lambda q, k: q @ k),
         ),
         Mistake(
             "transposed-weights",
             "the matrices are used transposed, x Wᵀ for x W",
-            lambda x, q, k, v: head(x, q.T, k.T, v.T),
+            partial(head, transposed="QKV"),
         ),
         Mistake(
             "equal-weights",
             "each position takes the plain mean of what it may read, whatever the "
             "queries and keys say",
-            lambda x, q, k, v: head(x, 0 * q, k, v),
+            wrong(compare=lambda q, k: 0 * q @ k.mT),
         ),
         Mistake(
             "weights-returned",
             "the attention weights are returned instead of the weighted values",
-            lambda x, q, k, v: attention_weights(x @ q, x @ k),
+            wrong(read=lambda weights, v: weights),
         ),
         Mistake(
             "batch-mixed",
             "the softmax runs over the batch",
-            wrong(axis=0),
+            wrong(share=along(0)),
+        ),
+    ],
+    more=lambda: [
+        *IN_MIXING,
+        *(
+            Mistake(
+                f"order-{order.lower()}",
+                f"the query is made with W_{order[0]}, the key with W_{order[1]} and "
+                f"the value with W_{order[2]}",
+                partial(head, order=order),
+            )
+            for order in ("QVK", "VKQ", "KVQ", "VQK", "KKV", "QKQ", "QVV", "VVV")
+        ),
+        *(
+            Mistake(
+                f"transposed-{names.lower()}",
+                f"{matrices(names)} used transposed",
+                partial(head, transposed=names),
+            )
+            for names in ("Q", "K", "V", "QK", "QV", "KV")
         ),
     ],
 )
+
+
+def matrices(names: str) -> str:
+    """Name matrices, with the verb: "W_Q and W_K are"."""
+    found = [f"W_{name}" for name in names]
+    verb = "is" if len(found) == 1 else "are"
+    return f"{' and '.join(found)} {verb}"
+
+
+def powers_of_two(scores: Tensor) -> Tensor:
+    return (scores * math.log(2)).softmax(-1)
+
+
+def sigmoids(scores: Tensor) -> Tensor:
+    return scores.sigmoid()
+
+
+def scaled_by(text: str, name: str, scale: Callable[[int, int], float]) -> Mistake:
+    return Mistake(f"scale-{name}", f"the scores are {text}", wrong(scale=scale))
+
+
+# Tried when none of the listed mistakes fits.
+IN_MIXING = [
+    scaled_by("divided by D²", "of-the-square", lambda T, D: D**2),
+    scaled_by("multiplied by D", "by-width", lambda T, D: 1 / D),
+    scaled_by("divided by T instead of √D", "by-length", lambda T, D: T),
+    scaled_by("divided by ∜D instead of √D", "of-fourth-root", lambda T, D: D**0.25),
+    scaled_by("divided by √(2D)", "of-twice-the-width", lambda T, D: (2 * D) ** 0.5),
+    scaled_by("divided by 8, as if D were 64", "eight", lambda T, D: 8),
+    Mistake(
+        "scale-after-softmax",
+        "the weights are divided by √D, not the scores",
+        wrong(
+            scale=lambda T, D: 1,
+            read=lambda weights, v: weights @ v / math.sqrt(v.shape[-1]),
+        ),
+    ),
+    Mistake(
+        "scaled-after-softmax-too",
+        "the weights are divided by √D too, after the softmax",
+        wrong(read=lambda weights, v: weights @ v / math.sqrt(v.shape[-1])),
+    ),
+    *(
+        Mistake(
+            "mask-too-small",
+            f"masked scores are set to {number:g}, from which the softmax still gives "
+            "the future a share: use -inf",
+            wrong(mask=filled(number)),
+        )
+        for number in (-1, -5, -10, 1, 1e-9, 1e9)
+    ),
+    Mistake(
+        "mask-of-infinity",
+        "masked scores are set to inf, not to -inf",
+        wrong(mask=filled(math.inf)),
+    ),
+    Mistake(
+        "mask-two-ahead",
+        "the mask is two off: each position reads the next two too",
+        wrong(mask=shifted_mask(2)),
+    ),
+    Mistake(
+        "mask-itself-alone",
+        "each position reads itself alone",
+        wrong(mask=lambda s: keep(s, torch.eye(s.shape[-1], dtype=torch.bool))),
+    ),
+    Mistake(
+        "mask-before-and-renormalised",
+        "the weights are masked after a softmax over the queries",
+        wrong(mask=no_mask, share=along(-2), after=masked_after),
+    ),
+    Mistake(
+        "softmax-of-both-axes",
+        "the softmax runs over queries and keys together",
+        wrong(share=lambda s: s.flatten(-2).softmax(-1).view(s.shape)),
+    ),
+    Mistake(
+        "softmax-twice",
+        "the softmax is applied twice",
+        wrong(after=lambda weights: weights.softmax(-1)),
+    ),
+    Mistake(
+        "weights-transposed",
+        "the weights are transposed before they meet the values",
+        wrong(read=lambda weights, v: weights.mT @ v),
+    ),
+    Mistake(
+        "powers-of-two",
+        "the softmax takes powers of 2 instead of powers of e",
+        wrong(share=powers_of_two),
+    ),
+    Mistake(
+        "sigmoid",
+        "each score goes through a sigmoid; there is no softmax",
+        wrong(share=sigmoids),
+    ),
+    Mistake(
+        "hard-maximum",
+        "each position reads only the one with the largest score",
+        wrong(share=lambda s: (s == s.amax(-1, keepdim=True)).to(s)),
+    ),
+    Mistake(
+        "minus",
+        "the scores enter with a minus sign",
+        wrong(compare=lambda q, k: -q @ k.mT),
+    ),
+    Mistake(
+        "cosine",
+        "query and key are brought to length 1 first: these are cosines",
+        wrong(compare=lambda q, k: unit(q) @ unit(k).mT),
+    ),
+    Mistake(
+        "scores-transposed",
+        "the scores are key · query, transposed",
+        wrong(compare=lambda q, k: k @ q.mT),
+    ),
+    Mistake(
+        "no-division",
+        "exp of the scores is not divided by the sum",
+        wrong(share=torch.exp),
+    ),
+    Mistake(
+        "log-softmax",
+        "the logarithm of the softmax is taken",
+        wrong(mask=no_mask, share=lambda s: s.log_softmax(-1), after=masked_after),
+    ),
+]
+
+
+def unit(vectors: Tensor) -> Tensor:
+    return vectors / vectors.norm(dim=-1, keepdim=True)
 
 
 # Many heads: the weights come in a dict.
@@ -302,7 +493,7 @@ def heads_with(
     project: bool = True,
     biases: tuple[str, ...] = ("b_Q", "b_K", "b_V", "b_O"),
     order: str = "QKV",
-    transposed: bool = False,
+    transposed: str = "",
     mixing: dict | None = None,
 ) -> Tensor:
     """Attention with many heads and one piece replaced."""
@@ -310,7 +501,7 @@ def heads_with(
     def linear(x: Tensor, name: str) -> Tensor:
         W = weights[f"W_{name}"]
         bias = weights[f"b_{name}"] if f"b_{name}" in biases else 0
-        return x @ (W.T if transposed else W) + bias
+        return x @ (W.T if name in transposed else W) + bias
 
     q, k, v = (split(linear(x, name), num_heads) for name in order)
     out = join(mix(q, k, v, **(mixing or {})))
@@ -355,7 +546,7 @@ def make_heads(draw: Draw, B: int, T: int, H: int, D: int) -> dict:
 
 
 def wrong_heads(**pieces) -> Callable[..., Tensor]:
-    return lambda x, weights, num_heads: heads_with(x, weights, num_heads, **pieces)
+    return partial(heads_with, **pieces)
 
 
 def split_without_transpose(x: Tensor, H: int) -> Tensor:
@@ -385,11 +576,68 @@ def heads_averaged(heads: Tensor) -> Tensor:
 
 
 def scale_of_channels(x, weights, num_heads) -> Tensor:
-    scale = math.sqrt(x.shape[-1])
-    return heads_with(x, weights, num_heads, mixing={"scale": scale})
+    mixing = {"scale": lambda T, D: math.sqrt(x.shape[-1])}
+    return heads_with(x, weights, num_heads, mixing=mixing)
+
+
+def scale_of_heads(x, weights, num_heads) -> Tensor:
+    mixing = {"scale": lambda T, D: math.sqrt(num_heads)}
+    return heads_with(x, weights, num_heads, mixing=mixing)
 
 
 HEADS_MISTAKES = [
+    Mistake(
+        "no-mask",
+        "there is no mask: positions read the future",
+        wrong_heads(mixing={"mask": no_mask}),
+    ),
+    Mistake(
+        "no-scale",
+        "the scores are not divided by √D",
+        wrong_heads(mixing={"scale": lambda T, D: 1}),
+    ),
+    Mistake(
+        "no-output-projection",
+        "the last matrix, W_O with b_O, is missing",
+        wrong_heads(project=False),
+    ),
+    Mistake(
+        "no-output-bias",
+        "the bias b_O is forgotten",
+        wrong_heads(biases=("b_Q", "b_K", "b_V")),
+    ),
+    Mistake(
+        "scale-without-root",
+        "the scores are divided by D instead of √D",
+        wrong_heads(mixing={"scale": lambda T, D: D}),
+    ),
+    Mistake(
+        "scale-of-channels",
+        "the scores are divided by √C instead of √D",
+        scale_of_channels,
+    ),
+    Mistake(
+        "mask-after-softmax",
+        "the mask comes after the softmax, so the weights no longer add up to 1",
+        wrong_heads(mixing={"mask": no_mask, "after": masked_after}),
+    ),
+    Mistake(
+        "join-without-transpose",
+        "the heads are joined without moving their axis back: (B, H, T, D) must become "
+        "(B, T, H, D), then (B, T, C)",
+        wrong_heads(join=join_without_transpose),
+    ),
+    Mistake(
+        "split-without-transpose",
+        "the heads are cut out without moving their axis: (B, T, C) must become "
+        "(B, T, H, D), then (B, H, T, D)",
+        wrong_heads(split=split_without_transpose),
+    ),
+    Mistake(
+        "transposed-weights",
+        "the matrices are used transposed, x Wᵀ for x W",
+        wrong_heads(transposed="QKVO"),
+    ),
     Mistake(
         "one-head",
         "num_heads is ignored: this is one head of width C",
@@ -399,18 +647,6 @@ HEADS_MISTAKES = [
         "number-for-width",
         "the number of heads and their width change places: C / num_heads heads",
         lambda x, weights, num_heads: heads_with(x, weights, x.shape[-1] // num_heads),
-    ),
-    Mistake(
-        "split-without-transpose",
-        "the heads are cut out without moving their axis: (B, T, C) must become "
-        "(B, T, H, D), then (B, H, T, D)",
-        wrong_heads(split=split_without_transpose),
-    ),
-    Mistake(
-        "join-without-transpose",
-        "the heads are joined without moving their axis back: (B, H, T, D) must become "
-        "(B, T, H, D), then (B, T, C)",
-        wrong_heads(join=join_without_transpose),
     ),
     Mistake(
         "split-and-join-without-transpose",
@@ -442,16 +678,6 @@ HEADS_MISTAKES = [
         "the heads are averaged instead of joined",
         wrong_heads(join=heads_averaged),
     ),
-    Mistake(
-        "no-output-projection",
-        "the last matrix, W_O with b_O, is missing",
-        wrong_heads(project=False),
-    ),
-    Mistake(
-        "no-output-bias",
-        "the bias b_O is forgotten",
-        wrong_heads(biases=("b_Q", "b_K", "b_V")),
-    ),
     Mistake("no-biases", "all four biases are forgotten", wrong_heads(biases=())),
     Mistake(
         "no-inner-biases",
@@ -469,19 +695,9 @@ HEADS_MISTAKES = [
         wrong_heads(biases=("b_Q", "b_K", "b_O")),
     ),
     Mistake(
-        "no-scale",
-        "the scores are not divided by √D",
-        wrong_heads(mixing={"scale": 1.0}),
-    ),
-    Mistake(
-        "scale-of-channels",
-        "the scores are divided by √C instead of √D",
-        scale_of_channels,
-    ),
-    Mistake(
-        "no-mask",
-        "there is no mask: positions read the future",
-        wrong_heads(mixing={"mask": no_mask}),
+        "scale-of-heads",
+        "the scores are divided by √num_heads instead of √D",
+        scale_of_heads,
     ),
     Mistake(
         "mask-off-by-one-ahead",
@@ -499,19 +715,14 @@ HEADS_MISTAKES = [
         wrong_heads(mixing={"mask": zeros_for_infinity}),
     ),
     Mistake(
-        "mask-after-softmax",
-        "the mask comes after the softmax, so the weights no longer add up to 1",
-        wrong_heads(mixing={"mask": no_mask, "after": masked_after}),
-    ),
-    Mistake(
         "softmax-over-queries",
         "the softmax runs over the queries",
-        wrong_heads(mixing={"axis": -2}),
+        wrong_heads(mixing={"share": along(-2)}),
     ),
     Mistake(
         "softmax-over-heads",
         "the softmax runs over the heads",
-        wrong_heads(mixing={"axis": 1, "mask": no_mask, "after": masked_after}),
+        wrong_heads(mixing={"share": along(1), "mask": no_mask, "after": masked_after}),
     ),
     Mistake(
         "queries-for-keys", "queries and keys change places", wrong_heads(order="KQV")
@@ -520,16 +731,115 @@ HEADS_MISTAKES = [
         "keys-for-values", "keys and values change places", wrong_heads(order="QVK")
     ),
     Mistake(
-        "transposed-weights",
-        "the matrices are used transposed, x Wᵀ for x W",
-        wrong_heads(transposed=True),
-    ),
-    Mistake(
         "residual-inside",
         "x is added to the result, which is the block's task",
         lambda x, weights, num_heads: x + heads_with(x, weights, num_heads),
     ),
 ]
+
+
+def in_every_head(program: partial) -> Program:
+    return wrong_heads(mixing=program.keywords["mixing"])
+
+
+def in_one_text(x: Tensor, H: int) -> Tensor:
+    """Cut out heads with the batch among them: (B, T, C) to (T, H, B, D)."""
+    return x.unflatten(-1, (H, -1)).permute(1, 2, 0, 3)
+
+
+def more_of_heads() -> list[Mistake]:
+    """What is tried when none of the listed mistakes fits."""
+    listed = {mistake.name for mistake in HEADS_MISTAKES}
+    of_one_head = [
+        mistake
+        for mistake in (*attention.mistakes, *IN_MIXING)
+        if isinstance(mistake.program, partial)
+        and "mixing" in mistake.program.keywords
+        and mistake.name not in listed
+    ]
+    biases = ("QO", "VO", "QVO", "QV", "QKVO")
+    return [
+        *lifted(of_one_head, in_every_head, "in every head"),
+        *(
+            Mistake(
+                f"no-bias-{names.lower()}",
+                "the biases "
+                + " and ".join(f"b_{name}" for name in names)
+                + " are forgotten",
+                wrong_heads(biases=tuple(f"b_{n}" for n in "QKVO" if n not in names)),
+            )
+            for names in biases
+        ),
+        *(
+            Mistake(
+                f"order-{order.lower()}",
+                f"the query is made with W_{order[0]}, the key with W_{order[1]} and "
+                f"the value with W_{order[2]}",
+                wrong_heads(order=order),
+            )
+            for order in ("VKQ", "KVQ", "VQK", "QKK", "KKV", "QQV", "QKQ", "QVV")
+        ),
+        *(
+            Mistake(
+                f"transposed-{names.lower()}",
+                f"{matrices(names)} used transposed",
+                wrong_heads(transposed=names),
+            )
+            for names in ("O", "QKV", "Q", "K", "V", "QK", "QV", "KV")
+        ),
+        Mistake(
+            "heads-of-positions",
+            "the heads are cut out with their axis in front of the batch's, so that "
+            "texts are mixed",
+            wrong_heads(
+                split=in_one_text,
+                join=lambda heads: heads.permute(2, 0, 1, 3).flatten(2),
+            ),
+        ),
+        Mistake(
+            "heads-read-each-other",
+            "the heads' axis is not moved, so that at each position the heads read "
+            "each other: (B, T, H, D) must become (B, H, T, D)",
+            wrong_heads(
+                split=lambda x, H: x.unflatten(-1, (H, -1)),
+                join=lambda heads: heads.flatten(2),
+            ),
+        ),
+        Mistake(
+            "heads-added",
+            "the heads are added up instead of joined",
+            wrong_heads(
+                join=lambda heads: join(heads.sum(1, keepdim=True).expand_as(heads))
+            ),
+        ),
+        Mistake(
+            "first-head-alone",
+            "every head gives what the first gives",
+            wrong_heads(join=lambda heads: join(heads[:, :1].expand_as(heads))),
+        ),
+        Mistake(
+            "projection-twice",
+            "the last matrix, W_O with b_O, is applied twice",
+            lambda x, weights, num_heads: (
+                heads_with(x, weights, num_heads) @ weights["W_O"] + weights["b_O"]
+            ),
+        ),
+        Mistake(
+            "projection-first",
+            "W_O and b_O act on x, before the heads",
+            lambda x, weights, num_heads: heads_with(
+                x @ weights["W_O"] + weights["b_O"], weights, num_heads, project=False
+            ),
+        ),
+        Mistake(
+            "output-bias-alone",
+            "W_O is missing: b_O alone is added",
+            lambda x, weights, num_heads: (
+                heads_with(x, weights, num_heads, project=False) + weights["b_O"]
+            ),
+        ),
+    ]
+
 
 WEIGHTS_OF_ATTENTION = "dict: W_Q, W_K, W_V, W_O (C, C) and b_Q, b_K, b_V, b_O (C,)"
 
@@ -563,4 +873,5 @@ tensor([[[1.0000, 0.0000],
     sizes=lambda given: {"C": given["x"].shape[-1], "num_heads": given["num_heads"]},
     weights=["weights"],
     mistakes=HEADS_MISTAKES,
+    more=more_of_heads,
 )

@@ -1,6 +1,6 @@
 """The wiring of a block, and the whole block."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from functools import lru_cache, partial
 
 import torch
@@ -9,9 +9,10 @@ from torch import Tensor
 from torch.func import functional_call
 
 from mygpt.block import TransformerBlock
+from mygpt.check.compose import lifted, placed
 from mygpt.check.run import kept_state
 from mygpt.check.task import Arguments, Draw, Mistake, Probe, Program, Property, Task
-from mygpt.check.tasks import attention, norm
+from mygpt.check.tasks import attention, feed_forward, norm
 from mygpt.check.tasks.attention import heads_with, stored_attention
 from mygpt.check.tasks.feed_forward import ERF, bent, erf_form, tanh_form
 
@@ -271,13 +272,15 @@ def block_tensors(draw: Draw, C: int, F: int) -> dict[str, Tensor]:
     }
 
 
-def make_block(draw: Draw, B: int, T: int, H: int, D: int) -> Arguments:
+def make_block(
+    draw: Draw, B: int, T: int, H: int, D: int, scale: float = 1.0
+) -> Arguments:
+    """Make a block; with a small `scale`, eps shows in both norms."""
     C = H * D
-    return {
-        "x": draw.normal(B, T, C, mean=0.5),
-        "weights": block_tensors(draw, C, 4 * C),
-        "num_heads": H,
-    }
+    x, weights = draw.normal(B, T, C, mean=0.5), block_tensors(draw, C, 4 * C)
+    for name in ("W_O", "b_O"):
+        weights[name] = scale * weights[name]
+    return {"x": scale * x, "weights": weights, "num_heads": H}
 
 
 def block_with(
@@ -287,96 +290,126 @@ def block_with(
     *,
     wiring: Program = pre_norm,
     attend: Program = heads_with,
-    norm_by: Program | None = None,
+    ln1: Program = norm.norm_with,
+    ln2: Program = norm.norm_with,
     feed: Callable[..., Tensor] = TANH_MLP,
-    swap_norms: bool = False,
 ) -> Tensor:
     """A block with one piece replaced."""
-    by = norm_by or norm.norm_with
 
-    def ln(name: str) -> Sublayer:
+    def ln(name: str, by: Program) -> Sublayer:
         return lambda x: by(x, weights[f"{name}_weight"], weights[f"{name}_bias"], 1e-5)
 
     return wiring(
         x,
         lambda x: attend(x, weights, num_heads),
         lambda x: feed(x, *(weights[name] for name in ("W1", "b1", "W2", "b2"))),
-        ln("ln1"),
-        ln("ln2"),
+        ln("ln1", ln1),
+        ln("ln2", ln2),
     )
 
 
-def with_both_forms(mistake: Mistake, where: str = "", **pieces) -> list[Mistake]:
-    """Make a mistake of a block with either form of GELU."""
+def with_form(name: str, form: Callable[[Tensor], Tensor], **pieces) -> Program:
+    """Replace pieces of the block with this form of GELU."""
+    fed = {"feed": bent(form)} if name else {}
+    return partial(block_with, **{**fed, **pieces})
+
+
+def in_both_forms(
+    mistakes: Sequence[Mistake], *places: str, where: str = ""
+) -> list[Mistake]:
+    """Make mistakes of a block, with either form of GELU, from those of its parts."""
     return [
         Mistake(
-            mistake.name,
-            mistake.text + where,
-            partial(block_with, **{"feed": bent(form), **pieces}),
+            each.name,
+            placed(each.text, where) if where else each.text,
+            with_form(name, form, **dict.fromkeys(places, each.program)),
             name,
         )
+        for each in mistakes
         for name, form in FORMS
     ]
 
 
-def both_forms_of(
-    mistakes: list[Mistake], piece: str, where: str = ""
-) -> list[Mistake]:
-    """Make mistakes of a block from those of one of its parts."""
-    return [
-        made
-        for each in mistakes
-        for made in with_both_forms(each, where, **{piece: each.program})
-    ]
-
-
 OF_ATTENTION = [m for m in attention.HEADS_MISTAKES if m.name != "residual-inside"]
-OF_NORM = [
-    m
-    for m in norm.layer_norm.mistakes
-    if m.name
-    in (
-        "wrong-axis",
-        "variance-over-n-minus-one",
-        "rms-norm",
-        "not-centred",
-        "no-weight",
-        "no-bias",
-        "no-weight-no-bias",
-        "not-scaled",
-        "two-axes",
-        "no-root",
-        "weight-and-bias-swapped",
-        "n-minus-one-and-eps-outside",
-    )
+IN_ATTENTION = "in the attention"
+IN_FEED = "in the feed-forward network"
+
+
+def of_eps(name: str, text: str, eps: float) -> Mistake:
+    return Mistake(name, text, norm.wrong(eps_for=lambda _: eps))
+
+
+OF_EPS = [
+    of_eps("eps-forgotten", "eps is forgotten, or far smaller than 1e-5", 0.0),
+    of_eps("eps-too-small", "eps is 1e-6, not 1e-5", 1e-6),
+    *(m for m in norm.layer_norm.mistakes if m.name == "eps-outside-the-root"),
 ]
+# With these a block, whose eps is known, is right, or makes a mistake of OF_EPS.
+NOT_OF_A_BLOCK = ("eps-fixed", "eps-squared", "eps-forgotten", "eps-fixed-elsewhere")
+OF_NORM = [m for m in norm.layer_norm.mistakes if m.name not in NOT_OF_A_BLOCK]
+COMMON_OF_NORM = (
+    *("wrong-axis", "variance-over-n-minus-one", "rms-norm", "not-centred"),
+    *("no-weight", "no-bias", "no-weight-no-bias", "not-scaled", "two-axes"),
+    *("no-root", "weight-and-bias-swapped", "n-minus-one-and-eps-outside"),
+)
 OF_MLP = [
     Mistake(name, text, partial(block_with, feed=bent(activation)))
     for name, text, activation in (
         ("relu", "the feed-forward network has ReLU, not GELU", torch.relu),
         ("silu", "the feed-forward network has SiLU, not GELU", F.silu),
-        ("no-activation", "the feed-forward network has no activation", lambda h: h),
-    )
-]
-
-
-def biasless(form: Callable[[Tensor], Tensor], first: bool, second: bool) -> Program:
-    return lambda x, W1, b1, W2, b2: form(x @ W1 + first * b1) @ W2 + second * b2
-
-
-FORGOTTEN = [
-    Mistake(name, text, partial(block_with, feed=biasless(form, *kept)), form_name)
-    for form_name, form in FORMS
-    for name, text, kept in (
-        ("no-b1", "b1 of the feed-forward network is forgotten", (False, True)),
-        ("no-b2", "b2 of the feed-forward network is forgotten", (True, False)),
         (
-            "no-b1-no-b2",
-            "b1 and b2 of the feed-forward network are forgotten",
-            (False, False),
+            "sigmoid-form",
+            "the feed-forward network has the sigmoid approximation of GELU, "
+            "x sigmoid(1.702 x)",
+            feed_forward.quick_gelu,
+        ),
+        (
+            "no-activation",
+            "the feed-forward network has no activation",
+            feed_forward.same,
         ),
     )
 ]
+FORGOTTEN = [
+    Mistake(name, text, partial(block_with, feed=bent(form, **pieces)), form_name)
+    for form_name, form in FORMS
+    for name, text, pieces in (
+        ("no-b1", "b1 of the feed-forward network is forgotten", {"first": 0}),
+        ("no-b2", "b2 of the feed-forward network is forgotten", {"second": 0}),
+        (
+            "no-b1-no-b2",
+            "b1 and b2 of the feed-forward network are forgotten",
+            {"first": 0, "second": 0},
+        ),
+    )
+]
+
+
+def fed_by(program: Program) -> Program:
+    return partial(block_with, feed=program)
+
+
+def more_of_block() -> list[Mistake]:
+    """Every other mistake of a part, and those of a norm in one of the two alone."""
+    of_norm = [*OF_NORM, *norm.MORE_OF_NORM]
+    rare = [m for m in of_norm if m.name not in (*COMMON_OF_NORM, *NOT_OF_A_BLOCK)]
+    eps = [
+        of_eps("eps-too-large", "eps is 1e-4, not 1e-5", 1e-4),
+        of_eps("eps-too-large", "eps is 1e-3, not 1e-5", 1e-3),
+        of_eps("eps-too-small", "eps is 1e-7, not 1e-5", 1e-7),
+        of_eps("eps-too-small", "eps is 1e-8, not 1e-5", 1e-8),
+        of_eps("eps-too-large", "eps is 1, not 1e-5", 1.0),
+    ]
+    common = [m for m in OF_NORM if m.name in COMMON_OF_NORM]
+    of_feed = [*feed_forward.mlp.mistakes, *feed_forward.mlp.more()]
+    alone = [*OF_EPS, *common, *eps, *rare]
+    return [
+        *in_both_forms([*eps, *rare], "ln1", "ln2", where="in the norms"),
+        *in_both_forms(alone, "ln1", where="in the first norm, ln1, alone"),
+        *in_both_forms(alone, "ln2", where="in the second norm, ln2, alone"),
+        *lifted(of_feed, fed_by, IN_FEED),
+        *in_both_forms(attention.more_of_heads(), "attend", where=IN_ATTENTION),
+    ]
 
 
 def with_silent_weights(program: Program, arguments: Arguments) -> Tensor:
@@ -428,6 +461,7 @@ tensor([[[0., 4.]]])""",
         Probe(1, {"B": 2, "T": 5, "H": 3, "D": 2}),
         Probe(2, {"B": 3, "T": 3, "H": 3, "D": 1}),
         Probe(3, {"B": 2, "T": 1, "H": 2, "D": 2}),
+        Probe(4, {"B": 1, "T": 3, "H": 2, "D": 2, "scale": 0.001}),
     ],
     least={"T": 2},
     differentiable=["x", "weights"],
@@ -438,10 +472,16 @@ tensor([[[0., 4.]]])""",
     sizes=lambda given: {"C": given["x"].shape[-1], "num_heads": given["num_heads"]},
     weights=["weights"],
     mistakes=[
-        *both_forms_of(WIRINGS, "wiring"),
+        *in_both_forms(WIRINGS, "wiring"),
         *OF_MLP,
         *FORGOTTEN,
-        *both_forms_of(OF_ATTENTION, "attend", " (in the attention)"),
-        *both_forms_of(OF_NORM, "norm_by", " (in the norms)"),
+        *in_both_forms(OF_ATTENTION, "attend", where=IN_ATTENTION),
+        *in_both_forms(
+            [m for m in OF_NORM if m.name in COMMON_OF_NORM],
+            *("ln1", "ln2"),
+            where="in the norms",
+        ),
+        *in_both_forms(OF_EPS, "ln1", "ln2", where="in the norms"),
     ],
+    more=more_of_block,
 )

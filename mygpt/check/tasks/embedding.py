@@ -1,6 +1,8 @@
 """Cross-entropy, and token vectors with positions."""
 
 import math
+from collections.abc import Callable
+from functools import partial
 
 import torch
 import torch.nn.functional as F
@@ -21,6 +23,34 @@ def make_logits(
 def of_targets(values: Tensor, targets: Tensor) -> Tensor:
     """Pick one number of each row."""
     return values[torch.arange(len(targets)), targets]
+
+
+def loss_with(
+    logits: Tensor,
+    targets: Tensor,
+    *,
+    scores: Callable[[Tensor], Tensor] = lambda logits: logits,
+    log_softmax: Callable[[Tensor], Tensor] = lambda scores: scores.log_softmax(-1),
+    pick: Callable[[Tensor, Tensor], Tensor] = of_targets,
+    reduce: Callable[[Tensor, Tensor], Tensor] = lambda losses, logits: losses.mean(),
+    unit: int | float = 1,
+    sign: int = -1,
+) -> Tensor:
+    """Cross-entropy with one piece replaced."""
+    losses = sign * pick(log_softmax(scores(logits)), targets)
+    return reduce(losses, logits) / unit
+
+
+def wrong_loss(**pieces) -> Program:
+    return partial(loss_with, **pieces)
+
+
+def with_a_small_number(number: float) -> Program:
+    return lambda scores: (scores.softmax(-1) + number).log()
+
+
+def with_a_least(number: float) -> Program:
+    return lambda scores: scores.softmax(-1).clamp(min=number).log()
 
 
 def loss_of_uniform(program: Program, arguments: Arguments) -> float:
@@ -69,22 +99,22 @@ tensor(1.3863)""",
         Mistake(
             "sum-for-mean",
             "the losses of the rows are added instead of averaged",
-            lambda logits, targets: F.cross_entropy(logits, targets, reduction="sum"),
+            wrong_loss(reduce=lambda losses, logits: losses.sum()),
         ),
         Mistake(
             "one-loss-a-row",
             "the losses of the rows are not averaged",
-            lambda logits, targets: F.cross_entropy(logits, targets, reduction="none"),
+            wrong_loss(reduce=lambda losses, logits: losses),
         ),
         Mistake(
             "bits",
             "the logarithm has base 2: these are bits, not nats",
-            lambda logits, targets: F.cross_entropy(logits, targets) / math.log(2),
+            wrong_loss(unit=math.log(2)),
         ),
         Mistake(
             "no-minus",
             "the minus sign is missing",
-            lambda logits, targets: -F.cross_entropy(logits, targets),
+            wrong_loss(sign=1),
         ),
         Mistake(
             "no-logarithm",
@@ -101,29 +131,37 @@ tensor(1.3863)""",
         Mistake(
             "softmax-twice",
             "the softmax is applied twice (`F.cross_entropy` has one inside)",
-            lambda logits, targets: F.cross_entropy(logits.softmax(-1), targets),
+            wrong_loss(scores=lambda logits: logits.softmax(-1)),
         ),
         Mistake(
             "no-softmax",
             "the logits are taken as if they were log-probabilities, without a softmax",
-            lambda logits, targets: -of_targets(logits, targets).mean(),
+            wrong_loss(log_softmax=lambda scores: scores),
         ),
         Mistake(
             "softmax-of-columns",
             "the softmax runs over the rows of the batch, not over the tokens",
-            lambda logits, targets: -of_targets(logits.log_softmax(0), targets).mean(),
+            wrong_loss(log_softmax=lambda scores: scores.log_softmax(0)),
+        ),
+        Mistake(
+            "softmax-of-everything",
+            "the softmax runs over the whole tensor, not over each row's tokens",
+            wrong_loss(log_softmax=lambda s: s.flatten().log_softmax(0).view(s.shape)),
         ),
         Mistake(
             "likeliest",
             "the loss is that of the likeliest token, not of the target",
-            lambda logits, targets: -logits.log_softmax(-1).amax(-1).mean(),
+            wrong_loss(pick=lambda values, targets: values.amax(-1)),
         ),
         Mistake(
             "over-tokens",
             "the sum over the rows is divided by V, the number of tokens",
-            lambda logits, targets: (
-                F.cross_entropy(logits, targets, reduction="sum") / logits.shape[1]
-            ),
+            wrong_loss(reduce=lambda losses, logits: losses.sum() / logits.shape[1]),
+        ),
+        Mistake(
+            "over-rows-and-tokens",
+            "the mean runs over all entries, N times V, not over the N rows",
+            wrong_loss(reduce=lambda losses, logits: losses.sum() / logits.numel()),
         ),
         Mistake(
             "overflow",
@@ -134,22 +172,96 @@ tensor(1.3863)""",
             ),
         ),
         Mistake(
+            "overflow-of-the-sum",
+            "exp is summed of the logits as they are: exp(1000) is too large for a "
+            "float, and exp(-1000) is 0. `torch.logsumexp` subtracts the largest first",
+            wrong_loss(
+                log_softmax=lambda s: s - s.exp().sum(-1, keepdim=True).log(),
+            ),
+        ),
+        Mistake(
+            "one-maximum",
+            "the largest logit of the whole tensor is subtracted, not each row's own: "
+            "in a row far below it every exp is 0",
+            wrong_loss(
+                log_softmax=lambda s: (
+                    s - s.max() - (s - s.max()).exp().sum(-1, keepdim=True).log()
+                ),
+            ),
+        ),
+        Mistake(
             "logarithm-of-a-softmax",
             "the logarithm is taken of a softmax, in which exp(-1000) has become 0: "
             "subtract the logarithm of the sum instead",
-            lambda logits, targets: (
-                -of_targets(logits.softmax(-1), targets).log().mean()
-            ),
+            wrong_loss(log_softmax=lambda scores: scores.softmax(-1).log()),
         ),
         Mistake(
             "all-pairs",
             "every row is compared with the targets of all rows (`[:, targets]`)",
-            lambda logits, targets: -logits.log_softmax(-1)[:, targets].mean(),
+            wrong_loss(pick=lambda values, targets: values[:, targets]),
+        ),
+        Mistake(
+            "row-for-token",
+            "the targets pick rows, not tokens (`[targets]`): what is averaged are all "
+            "log-probabilities of these rows",
+            wrong_loss(pick=lambda values, targets: values[targets]),
         ),
         Mistake(
             "next-target",
             "each row is compared with the target of the next row",
             lambda logits, targets: F.cross_entropy(logits[:-1], targets[1:]),
+        ),
+        Mistake(
+            "base-ten",
+            "the logarithm has base 10, not base e",
+            wrong_loss(unit=math.log(10)),
+        ),
+        Mistake(
+            "perplexity",
+            "exp is taken of the loss: this is the perplexity",
+            lambda logits, targets: F.cross_entropy(logits, targets).exp(),
+        ),
+        Mistake(
+            "whole-distribution",
+            "-log(p) is averaged over all tokens, not taken of the target alone",
+            wrong_loss(pick=lambda values, targets: values),
+        ),
+    ],
+    more=lambda: [
+        *(
+            Mistake(
+                "small-number-in-the-logarithm",
+                f"{number:g} is added to the probability before the logarithm, or "
+                "is its least value, which changes every large loss: use `log_softmax`",
+                wrong_loss(log_softmax=kept_above_zero(number)),
+            )
+            for number in (1e-12, 1e-10, 1e-9, 1e-8, 1e-7, 1e-6, 1e-5)
+            for kept_above_zero in (with_a_small_number, with_a_least)
+        ),
+        Mistake(
+            "softmax-of-a-softmax",
+            "the softmax is applied twice, and only then its logarithm is taken",
+            wrong_loss(log_softmax=lambda s: s.log_softmax(-1).softmax(-1).log()),
+        ),
+        Mistake(
+            "last-row",
+            "only the last row's loss is returned",
+            wrong_loss(reduce=lambda losses, logits: losses[-1]),
+        ),
+        Mistake(
+            "first-row",
+            "only the first row's loss is returned",
+            wrong_loss(reduce=lambda losses, logits: losses[0]),
+        ),
+        Mistake(
+            "largest-loss",
+            "the largest of the rows' losses is returned, not their mean",
+            wrong_loss(reduce=lambda losses, logits: losses.amax()),
+        ),
+        Mistake(
+            "targets-minus-one",
+            "each target is counted from 1: the token before it is read",
+            wrong_loss(pick=lambda values, targets: of_targets(values, targets - 1)),
         ),
     ],
 )
@@ -165,13 +277,33 @@ def make_embedding(
     }
 
 
-def embed_with(ids, token_table, position_table, positions) -> Tensor:
-    return token_table[ids] + position_table[positions]
+def first_rows(ids: Tensor, positions: Tensor) -> Tensor:
+    return positions[: ids.shape[1]]
 
 
-def positions_by_row(ids, token_table, position_table):
-    B = ids.shape[0]
-    return token_table[ids] + position_table[:B, None]
+def added(tokens: Tensor, positions: Tensor) -> Tensor:
+    return tokens + positions
+
+
+def side_by_side(tokens: Tensor, positions: Tensor) -> Tensor:
+    return torch.cat([tokens, positions.expand_as(tokens)], -1)
+
+
+def embed_with(
+    ids: Tensor,
+    token_table: Tensor,
+    position_table: Tensor,
+    *,
+    tokens: Callable[[Tensor, Tensor], Tensor] = lambda ids, table: table[ids],
+    positions: Callable[[Tensor, Tensor], Tensor] = first_rows,
+    together: Callable[[Tensor, Tensor], Tensor] = added,
+) -> Tensor:
+    """Token vectors with positions and one piece replaced."""
+    return together(tokens(ids, token_table), positions(ids, position_table))
+
+
+def wrong(**pieces) -> Program:
+    return partial(embed_with, **pieces)
 
 
 embedding = Task(
@@ -214,68 +346,135 @@ tensor([[[3.1000, 4.1000],
         Mistake(
             "no-position",
             "the position's vector is not added",
-            lambda ids, tokens, positions: tokens[ids],
+            wrong(together=lambda tokens, positions: tokens),
+        ),
+        Mistake(
+            "no-token",
+            "the token's vector is not added: every text gives the same",
+            wrong(together=lambda tokens, positions: 0 * tokens + positions),
         ),
         Mistake(
             "positions-from-one",
             "the positions are counted from 1",
-            lambda ids, tokens, positions: embed_with(
-                ids, tokens, positions, torch.arange(1, ids.shape[1] + 1)
-            ),
+            wrong(positions=lambda ids, table: table[1 + torch.arange(ids.shape[1])]),
         ),
         Mistake(
             "position-by-id",
             "the position's vector is looked up by the token's id",
-            lambda ids, tokens, positions: tokens[ids] + positions[ids],
+            wrong(positions=lambda ids, table: table[ids]),
         ),
         Mistake(
             "same-position",
             "every token gets the vector of position 0",
-            lambda ids, tokens, positions: tokens[ids] + positions[0],
+            wrong(positions=lambda ids, table: table[0]),
+        ),
+        Mistake(
+            "last-position",
+            "every token gets the vector of the text's last position",
+            wrong(positions=lambda ids, table: table[ids.shape[1] - 1]),
+        ),
+        Mistake(
+            "position-of-the-length",
+            "every token gets the vector at T, the length of the text",
+            wrong(positions=lambda ids, table: table[ids.shape[1]]),
         ),
         Mistake(
             "position-by-row",
             "the position's vector is that of the text's number in the batch",
-            positions_by_row,
+            wrong(positions=lambda ids, table: table[: ids.shape[0], None]),
         ),
         Mistake(
             "positions-backwards",
             "the positions are counted from the end of the text",
-            lambda ids, tokens, positions: embed_with(
-                ids, tokens, positions, torch.arange(ids.shape[1]).flip(0)
-            ),
+            wrong(positions=lambda ids, table: table[: ids.shape[1]].flip(0)),
         ),
         Mistake(
             "last-rows",
             "the last rows of the position table are used instead of the first",
-            lambda ids, tokens, positions: tokens[ids] + positions[-ids.shape[1] :],
+            wrong(positions=lambda ids, table: table[-ids.shape[1] :]),
+        ),
+        Mistake(
+            "all-positions",
+            "all rows of the position table are added up for every token",
+            wrong(positions=lambda ids, table: table.sum(0)),
         ),
         Mistake(
             "product",
             "the two vectors are multiplied instead of added",
-            lambda ids, tokens, positions: tokens[ids] * positions[: ids.shape[1]],
+            wrong(together=lambda tokens, positions: tokens * positions),
+        ),
+        Mistake(
+            "difference",
+            "the position's vector is subtracted instead of added",
+            wrong(together=lambda tokens, positions: tokens - positions),
         ),
         Mistake(
             "side-by-side",
             "the two vectors are put side by side, which gives 2C channels",
-            lambda ids, tokens, positions: torch.cat(
-                [tokens[ids], positions[: ids.shape[1]].expand(len(ids), -1, -1)], -1
-            ),
+            wrong(together=side_by_side),
         ),
         Mistake(
             "scaled",
             "the token's vector is multiplied by √C, as Vaswani et al. (2017) do and "
             "GPT-2 does not",
-            lambda ids, tokens, positions: (
-                tokens[ids] * tokens.shape[1] ** 0.5 + positions[: ids.shape[1]]
-            ),
+            wrong(tokens=lambda ids, table: table[ids] * table.shape[1] ** 0.5),
         ),
         Mistake(
             "average",
             "the two vectors are averaged instead of added",
-            lambda ids, tokens, positions: (
-                (tokens[ids] + positions[: ids.shape[1]]) / 2
+            wrong(together=lambda tokens, positions: (tokens + positions) / 2),
+        ),
+        Mistake(
+            "padding",
+            "token 0 is treated as padding (`padding_idx=0`): its row never learns",
+            wrong(tokens=lambda ids, table: F.embedding(ids, table, padding_idx=0)),
+        ),
+        Mistake(
+            "token-zero-silent",
+            "token 0 is treated as padding: it gets no vector",
+            wrong(tokens=lambda ids, table: table[ids] * (ids != 0)[..., None]),
+        ),
+        Mistake(
+            "token-ids-from-one",
+            "the ids are counted from 1: token i gets row i - 1 of the token table",
+            wrong(tokens=lambda ids, table: table[ids - 1]),
+        ),
+        Mistake(
+            "tables-swapped",
+            "the two tables change places",
+            lambda ids, tokens, positions: embed_with(ids, positions, tokens),
+        ),
+    ],
+    more=lambda: [
+        Mistake(
+            "position-scaled",
+            "the sum of both vectors is multiplied by √C, as Vaswani et al. (2017) do "
+            "with the token's and GPT-2 does not",
+            wrong(together=lambda a, b: (a + b) * a.shape[-1] ** 0.5),
+        ),
+        Mistake(
+            "scaled-down",
+            "the token's vector is divided by √C; it is added as it is",
+            wrong(tokens=lambda ids, table: table[ids] / table.shape[1] ** 0.5),
+        ),
+        Mistake(
+            "position-added-twice",
+            "the position's vector is added twice",
+            wrong(together=lambda tokens, positions: tokens + 2 * positions),
+        ),
+        Mistake(
+            "position-by-place-in-batch",
+            "the positions run on through the whole batch: each text must begin at 0",
+            wrong(
+                positions=lambda ids, table: table[
+                    torch.arange(ids.numel()).view_as(ids)
+                ]
             ),
+        ),
+        Mistake(
+            "normed",
+            "the sum goes through a layer norm, which is the block's",
+            wrong(together=lambda a, b: F.layer_norm(a + b, a.shape[-1:])),
         ),
     ],
 )

@@ -1,5 +1,9 @@
 """Layer normalisation and its gradient."""
 
+import math
+from collections.abc import Callable
+from functools import partial
+
 import torch
 import torch.nn.functional as F
 from torch import Tensor
@@ -30,20 +34,36 @@ def norm_with(
     axes: tuple[int, ...] = (-1,),
     correction: int = 0,
     centre: bool = True,
-    divide=None,
-    scale: bool = True,
-    shift: bool = True,
+    eps_for: Callable[[float], float] = lambda eps: eps,
+    divide: Callable[[Tensor, Tensor, float], Tensor] = lambda x, variance, eps: (
+        variance + eps
+    ).sqrt(),
+    give: Callable[[Tensor, Tensor, Tensor], Tensor] = lambda n, weight, bias: (
+        n * weight + bias
+    ),
 ) -> Tensor:
     """Layer norm with one piece replaced."""
     mean = x.mean(axes, keepdim=True)
     variance = x.var(axes, keepdim=True, correction=correction)
-    divisor = torch.sqrt(variance + eps) if divide is None else divide(x, variance, eps)
-    y = (x - mean if centre else x) / divisor
-    return y * (weight if scale else 1) + (bias if shift else 0)
+    divisor = divide(x, variance, eps_for(eps))
+    return give((x - mean if centre else x) / divisor, weight, bias)
 
 
-def wrong(**pieces):
-    return lambda x, weight, bias, eps: norm_with(x, weight, bias, eps, **pieces)
+def wrong(**pieces) -> Program:
+    return partial(norm_with, **pieces)
+
+
+def std_and_eps(x: Tensor, variance: Tensor, eps: float) -> Tensor:
+    return variance.sqrt() + eps
+
+
+def deviation(x: Tensor) -> Tensor:
+    """The mean absolute deviation from the mean."""
+    return (x - x.mean(-1, keepdim=True)).abs().mean(-1, keepdim=True)
+
+
+def root_mean_square(x: Tensor, variance: Tensor, eps: float) -> Tensor:
+    return (x.square().mean(-1, keepdim=True) + eps).sqrt()
 
 
 def plainly_normed(program: Program, arguments: Arguments) -> Tensor:
@@ -56,6 +76,46 @@ def mean_zero(y: Tensor, arguments: Arguments) -> str | None:
     if y.mean(-1).abs().max() < 1e-4:
         return None
     return "With weight 1 and bias 0 every position's mean must be 0; yours is not."
+
+
+FAR_MEAN = 1000.0
+DIGITS = 0.02  # right programs in float32 are off by 0.0003, cancelling ones by 0.8
+
+
+def rows_near(mean: float) -> tuple[Tensor, Tensor, Tensor]:
+    """Rows of eight channels in float32, with a weight and a bias."""
+    draw = Draw(0)
+    x = draw.normal(4, 16, 8, mean=mean, scale=1.0).float()
+    return x, draw.normal(8, mean=1.0, scale=0.2).float(), draw.normal(8).float()
+
+
+def near_and_far(program: Program, arguments: Arguments) -> list[Tensor] | None:
+    """A norm in float32 near 0 and near 1000; None if the program takes no float32."""
+    try:
+        return [program(*rows_near(mean), 1e-5) for mean in (0.0, FAR_MEAN)]
+    except RuntimeError:
+        return None
+
+
+def off_near(mean: float, seen: Tensor) -> float:
+    """The largest difference from what is right, by rows near this mean."""
+    x, weight, bias = (each.double() for each in rows_near(mean))
+    return (seen.double() - normalise(x, 1e-5) * weight - bias).abs().max().item()
+
+
+def keeps_digits(seen: list[Tensor] | None, arguments: Arguments) -> str | None:
+    if seen is None or not off_near(0.0, seen[0]) < DIGITS:
+        return None  # what is wrong near 0 too loses no digits
+    off = off_near(FAR_MEAN, seen[1])
+    if off < DIGITS:
+        return None
+    found = "not numbers" if math.isnan(off) else f"off by {off:.2g}"
+    return (
+        f"In float32, with numbers near {FAR_MEAN:g}, your values are {found}: digits "
+        "are lost. So it is when the variance is mean(x²) - mean(x)², a small "
+        "difference of two large numbers. Subtract the mean first, then square: "
+        "mean((x - mean)²)."
+    )
 
 
 NORM_PROBES = [
@@ -73,7 +133,7 @@ layer_norm = Task(
     label="check-layer-norm",
     asks="Bring each position's vector to mean 0 and variance 1: subtract its mean, "
     "divide by √(variance + eps), where the variance divides by C; then times weight, "
-    "plus bias.",
+    "plus bias. Numbers near 1000 must work in float32 too.",
     arguments={"x": "(B, T, C)", "weight": "(C,)", "bias": "(C,)", "eps": "float"},
     returns="a tensor of shape (B, T, C)",
     example="""\
@@ -85,7 +145,10 @@ tensor([[[-1.,  1.]]])""",
     least={"C": 2},
     fixed=["eps"],
     differentiable=["x", "weight", "bias"],
-    properties=[Property("mean 0", plainly_normed, mean_zero)],
+    properties=[
+        Property("mean 0", plainly_normed, mean_zero),
+        Property("digits", near_and_far, keeps_digits),
+    ],
     sizes=lambda given: {"C": len(given["weight"]), "eps": given["eps"]},
     optional={"eps": 1e-5},
     weights=["weight", "bias"],
@@ -98,28 +161,28 @@ tensor([[[-1.,  1.]]])""",
         Mistake(
             "eps-outside-the-root",
             "eps is added outside the root, to the standard deviation",
-            wrong(divide=lambda x, variance, eps: variance.sqrt() + eps),
+            wrong(divide=std_and_eps),
         ),
         Mistake(
             "n-minus-one-and-eps-outside",
             "the variance divides by C - 1 and eps is added outside the root, as with "
             "`x.std() + eps`",
-            wrong(correction=1, divide=lambda x, variance, eps: variance.sqrt() + eps),
+            wrong(correction=1, divide=std_and_eps),
         ),
         Mistake(
             "eps-forgotten",
             "eps is forgotten",
-            wrong(divide=lambda x, variance, eps: variance.sqrt()),
+            wrong(eps_for=lambda eps: 0),
         ),
         Mistake(
             "eps-squared",
             "eps is squared before it is added to the variance",
-            wrong(divide=lambda x, variance, eps: (variance + eps**2).sqrt()),
+            wrong(eps_for=lambda eps: eps**2),
         ),
         Mistake(
             "eps-fixed",
             "eps is fixed at 1e-5: the argument is ignored",
-            lambda x, weight, bias, eps: norm_with(x, weight, bias, 1e-5),
+            wrong(eps_for=lambda eps: 1e-5),
         ),
         Mistake(
             "no-root",
@@ -156,12 +219,7 @@ tensor([[[-1.,  1.]]])""",
             "rms-norm",
             "the mean is not subtracted, and the root mean square divides: this is "
             "RMSNorm",
-            wrong(
-                centre=False,
-                divide=lambda x, variance, eps: (
-                    x.square().mean(-1, keepdim=True) + eps
-                ).sqrt(),
-            ),
+            wrong(centre=False, divide=root_mean_square),
         ),
         Mistake("not-centred", "the mean is not subtracted", wrong(centre=False)),
         Mistake(
@@ -169,31 +227,40 @@ tensor([[[-1.,  1.]]])""",
             "the mean is subtracted, but nothing is divided",
             wrong(divide=lambda x, variance, eps: 1.0),
         ),
-        Mistake("no-weight", "weight is forgotten", wrong(scale=False)),
-        Mistake("no-bias", "bias is forgotten", wrong(shift=False)),
+        Mistake(
+            "no-weight",
+            "weight is forgotten",
+            wrong(give=lambda n, weight, bias: n + bias),
+        ),
+        Mistake(
+            "no-bias",
+            "bias is forgotten",
+            wrong(give=lambda n, weight, bias: n * weight),
+        ),
         Mistake(
             "no-weight-no-bias",
             "weight and bias are forgotten",
-            wrong(scale=False, shift=False),
+            wrong(give=lambda n, weight, bias: n),
         ),
         Mistake(
             "weight-and-bias-swapped",
             "weight and bias change places",
-            lambda x, weight, bias, eps: norm_with(x, bias, weight, eps),
+            wrong(give=lambda n, weight, bias: n * bias + weight),
         ),
         Mistake(
             "weight-multiplies-bias",
             "weight also multiplies the bias: (normalised + bias) * weight",
-            lambda x, weight, bias, eps: (normalise(x, eps) + bias) * weight,
+            wrong(give=lambda n, weight, bias: (n + bias) * weight),
+        ),
+        Mistake(
+            "n-minus-one-and-no-eps",
+            "the variance divides by C - 1 and eps is forgotten, as with `x.std()`",
+            wrong(correction=1, eps_for=lambda eps: 0),
         ),
         Mistake(
             "mean-absolute-deviation",
             "the mean absolute deviation divides instead of the standard deviation",
-            wrong(
-                divide=lambda x, variance, eps: (
-                    (x - x.mean(-1, keepdim=True)).abs().mean(-1, keepdim=True) + eps
-                )
-            ),
+            wrong(divide=lambda x, variance, eps: deviation(x) + eps),
         ),
         Mistake(
             "detached-statistics",
@@ -206,7 +273,144 @@ tensor([[[-1.,  1.]]])""",
             ),
         ),
     ],
+    more=lambda: MORE_OF_NORM,
 )
+
+# Tried when none of the listed mistakes fits.
+MORE_OF_NORM = [
+    *(
+        Mistake(
+            "eps-fixed-elsewhere",
+            f"eps is fixed at {number:g}: the argument is ignored",
+            wrong(eps_for=lambda eps, number=number: number),
+        )
+        for number in (1e-3, 1e-4, 1e-6, 1e-8, 1e-12, 1)
+    ),
+    Mistake(
+        "eps-twice",
+        "eps is added twice: to the variance and to its root",
+        wrong(divide=lambda x, variance, eps: (variance + eps).sqrt() + eps),
+    ),
+    Mistake(
+        "eps-subtracted",
+        "eps is subtracted from the variance",
+        wrong(eps_for=lambda eps: -eps),
+    ),
+    Mistake(
+        "eps-as-least",
+        "eps is the least variance (`clamp`), and is not added",
+        wrong(divide=lambda x, variance, eps: variance.clamp(min=eps).sqrt()),
+    ),
+    Mistake(
+        "eps-as-least-deviation",
+        "eps is the least standard deviation (`clamp`), and is not added",
+        wrong(divide=lambda x, variance, eps: variance.sqrt().clamp(min=eps)),
+    ),
+    Mistake(
+        "root-of-eps",
+        "eps is added after its root has been taken: √variance + √eps",
+        wrong(divide=lambda x, variance, eps: variance.sqrt() + eps**0.5),
+    ),
+    Mistake(
+        "multiplied",
+        "the vector is multiplied by √(variance + eps), not divided",
+        wrong(divide=lambda x, variance, eps: (variance + eps).rsqrt()),
+    ),
+    Mistake(
+        "sum-for-mean",
+        "the squares are added up for the variance, and not divided by C",
+        wrong(divide=lambda x, v, eps: (v * x.shape[-1] + eps).sqrt()),
+    ),
+    Mistake(
+        "variance-not-centred",
+        "the variance is the mean of x², without the mean subtracted",
+        wrong(divide=root_mean_square),
+    ),
+    Mistake(
+        "largest-for-deviation",
+        "the largest absolute value divides instead of the standard deviation",
+        wrong(divide=lambda x, variance, eps: x.abs().amax(-1, keepdim=True) + eps),
+    ),
+    Mistake(
+        "norm-for-deviation",
+        "the vector's length divides instead of the standard deviation",
+        wrong(divide=lambda x, variance, eps: x.norm(dim=-1, keepdim=True) + eps),
+    ),
+    Mistake(
+        "least-to-largest",
+        "the vector is brought between 0 and 1 by its least and largest entry",
+        lambda x, weight, bias, eps: (
+            (x - x.amin(-1, keepdim=True))
+            / (x.amax(-1, keepdim=True) - x.amin(-1, keepdim=True) + eps)
+            * weight
+            + bias
+        ),
+    ),
+    Mistake(
+        "median-for-mean",
+        "the median is subtracted instead of the mean",
+        lambda x, weight, bias, eps: (
+            (x - x.median(-1, keepdim=True).values)
+            / (x.var(-1, keepdim=True, correction=0) + eps).sqrt()
+            * weight
+            + bias
+        ),
+    ),
+    Mistake(
+        "mean-added",
+        "the mean is added, not subtracted",
+        lambda x, weight, bias, eps: (
+            (x + x.mean(-1, keepdim=True))
+            / (x.var(-1, keepdim=True, correction=0) + eps).sqrt()
+            * weight
+            + bias
+        ),
+    ),
+    Mistake(
+        "divided-before-centred",
+        "only the mean is divided: a bracket is missing around x - mean",
+        lambda x, weight, bias, eps: (
+            (
+                x
+                - x.mean(-1, keepdim=True)
+                / (x.var(-1, keepdim=True, correction=0) + eps).sqrt()
+            )
+            * weight
+            + bias
+        ),
+    ),
+    Mistake(
+        "bias-subtracted",
+        "bias is subtracted, not added",
+        wrong(give=lambda n, weight, bias: n * weight - bias),
+    ),
+    Mistake(
+        "bias-first",
+        "bias is added before the division",
+        lambda x, weight, bias, eps: (
+            (x - x.mean(-1, keepdim=True) + bias)
+            / (x.var(-1, keepdim=True, correction=0) + eps).sqrt()
+            * weight
+        ),
+    ),
+    Mistake(
+        "weight-plus-one",
+        "1 is added to weight",
+        wrong(give=lambda n, weight, bias: n * (1 + weight) + bias),
+    ),
+    Mistake(
+        "divided-by-weight",
+        "weight divides instead of multiplying",
+        wrong(give=lambda n, weight, bias: n / weight + bias),
+    ),
+    Mistake(
+        "twice",
+        "the vector is normalised twice",
+        wrong(
+            give=lambda n, weight, bias: F.layer_norm(n, n.shape[-1:]) * weight + bias
+        ),
+    ),
+]
 
 
 def make_gradient(
@@ -248,18 +452,21 @@ def gradient_with(
     add_up: str = "mean",
     beside: bool = True,
     weight_twice: bool = False,
+    eps_for: Callable[[float], float] = lambda eps: eps,
+    divisor: Callable[[Tensor, float], Tensor] = lambda v, eps: (v + eps).sqrt(),
+    axis: int = -1,
 ):
     """The gradient by its formula, with one piece replaced."""
     variance = x.var(-1, keepdim=True, correction=correction)
-    std = (variance + eps).sqrt()
+    std = divisor(variance, eps_for(eps))
     n = (x - x.mean(-1, keepdim=True)) / std  # normalised
     g = dy * weight if weighted else dy
     along = getattr(torch, add_up)
     dx = g
     if mean_term:
-        dx = dx - along(g, -1, keepdim=True)
+        dx = dx - along(g, axis, keepdim=True)
     if product_term:
-        dx = dx - sign * (n if beside else 1) * along(g * n, -1, keepdim=True)
+        dx = dx - sign * (n if beside else 1) * along(g * n, axis, keepdim=True)
     if divide:
         dx = dx / std
     factor = {"normalised": n, "x": x, "centred": x - x.mean(-1, keepdim=True)}[product]
@@ -272,8 +479,13 @@ def gradient_with(
     return (dx, dbias, dweight) if swapped else (dx, dweight, dbias)
 
 
-def wrong_gradient(**pieces):
-    return lambda dy, x, weight, eps: gradient_with(dy, x, weight, eps, **pieces)
+def wrong_gradient(**pieces) -> Program:
+    return partial(gradient_with, **pieces)
+
+
+def weighted_bias(dy: Tensor, x: Tensor, weight: Tensor, eps: float) -> tuple:
+    dx, dweight, dbias = gradient_with(dy, x, weight, eps)
+    return dx, dweight, dbias * weight
 
 
 layer_norm_gradient = Task(
@@ -377,6 +589,58 @@ layer_norm_gradient = Task(
             "swapped",
             "dweight and dbias change places",
             wrong_gradient(swapped=True),
+        ),
+        Mistake(
+            "eps-forgotten",
+            "eps is forgotten",
+            wrong_gradient(eps_for=lambda eps: 0),
+        ),
+        Mistake(
+            "eps-outside-the-root",
+            "eps is added outside the root, to the standard deviation",
+            wrong_gradient(divisor=lambda variance, eps: variance.sqrt() + eps),
+        ),
+    ],
+    more=lambda: [
+        Mistake(
+            "eps-fixed",
+            "eps is fixed at 1e-5: the argument is ignored",
+            wrong_gradient(eps_for=lambda eps: 1e-5),
+        ),
+        Mistake(
+            "no-root",
+            "the variance divides, not its root",
+            wrong_gradient(divisor=lambda variance, eps: variance + eps),
+        ),
+        Mistake(
+            "means-over-positions",
+            "the two means of dx run over the positions, not over the channels",
+            wrong_gradient(axis=-2),
+        ),
+        Mistake(
+            "means-over-the-batch",
+            "the two means of dx run over the batch, not over the channels",
+            wrong_gradient(axis=0),
+        ),
+        Mistake(
+            "summed-over-positions-alone",
+            "dweight and dbias are added up over the positions, not over the batch",
+            wrong_gradient(sums=(1,)),
+        ),
+        Mistake(
+            "summed-over-the-batch-alone",
+            "dweight and dbias are added up over the batch, not over the positions",
+            wrong_gradient(sums=(0,)),
+        ),
+        Mistake(
+            "summed-over-channels",
+            "dweight and dbias are added up over the channels",
+            wrong_gradient(sums=(2,)),
+        ),
+        Mistake(
+            "weight-in-dbias",
+            "dbias is made with g = dy * weight instead of dy",
+            weighted_bias,
         ),
     ],
 )

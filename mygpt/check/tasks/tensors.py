@@ -1,5 +1,8 @@
 """A row times a matrix, and softmax."""
 
+from collections.abc import Callable
+from functools import partial
+
 import torch
 from torch import Tensor
 
@@ -71,6 +74,31 @@ tensor([31., 42.])""",
             lambda x, W: x @ W / len(x),
         ),
         Mistake(
+            "no-weights",
+            "the matrix is added up as it is, without x: entry j sums W[i, j]",
+            lambda x, W: W.sum(0),
+        ),
+        Mistake(
+            "added",
+            "x[i] and W[i, j] are added where they should be multiplied",
+            lambda x, W: (x[:, None] + W).sum(0),
+        ),
+        Mistake(
+            "last-row-alone",
+            "the sum starts anew in each row: only the last row's products are left",
+            lambda x, W: x[-1] * W[-1],
+        ),
+        Mistake(
+            "first-row-alone",
+            "only the first row's products are there: the function returns too early",
+            lambda x, W: x[0] * W[0],
+        ),
+        Mistake(
+            "whole-sum",
+            "the products are added up over the whole matrix, which gives one number",
+            lambda x, W: (x[:, None] * W).sum(),
+        ),
+        Mistake(
             "keeps-an-axis",
             "the result stays a matrix with one row, (1, F)",
             lambda x, W: x[None] @ W,
@@ -105,9 +133,51 @@ def shift_free(seen: list[Tensor], arguments: Arguments) -> str | None:
     return "Adding 3 to all scores must not change a softmax; it changes yours."
 
 
-def softmax_after(scores: Tensor) -> Tensor:
-    powers = scores.exp()
+WIDE = ((900.0, -400.0, -900.0, 2.0), (-900.0, -900.0, 2.0, 0.0))
+
+
+def of_wide_rows(program: Program, arguments: Arguments) -> Tensor:
+    """A softmax of rows whose scores lie far apart; no gradient is asked for."""
+    return program(torch.tensor(WIDE).to(arguments["scores"]))
+
+
+def no_overflow(seen: Tensor, arguments: Arguments) -> str | None:
+    expected = torch.tensor(WIDE).to(seen).softmax(-1)
+    if torch.allclose(seen, expected, atol=1e-5):
+        return None
+    if seen.isfinite().all() and seen.any(-1).all():
+        return "In rows with scores as far apart as 900 and -900 it is no softmax."
+    return (
+        "In a row whose scores lie far apart, such as 900 and -900, exp becomes too "
+        "large, or all of them become 0. What must be subtracted is each row's largest "
+        "score: not its mean, its first or its smallest."
+    )
+
+
+def by_sum(powers: Tensor) -> Tensor:
     return powers / powers.sum(-1, keepdim=True)
+
+
+def largest(scores: Tensor) -> Tensor:
+    return scores.amax(-1, keepdim=True)
+
+
+def softmax_with(
+    scores: Tensor,
+    *,
+    sign: int = 1,
+    subtract: Callable[[Tensor], Tensor | float] = largest,
+    power: Callable[[Tensor], Tensor] = torch.exp,
+    divide: Callable[[Tensor], Tensor] = by_sum,
+    after: Callable[[Tensor], Tensor] = lambda shares: shares,
+) -> Tensor:
+    """Softmax with one piece replaced."""
+    scores = sign * scores
+    return after(divide(power(scores - subtract(scores))))
+
+
+def wrong_softmax(**pieces) -> Program:
+    return partial(softmax_with, **pieces)
 
 
 softmax = Task(
@@ -138,44 +208,51 @@ tensor([[0.5000, 0.5000],
     properties=[
         Property("sums to one", result_of, sums_to_one),
         Property("shift", with_shift, shift_free),
+        Property("wide rows", of_wide_rows, no_overflow),
     ],
     mistakes=[
         Mistake(
             "overflow",
             "exp is taken of the scores as they are: exp(1000) is too large for a "
             "float, and exp(-1000) is 0. Subtract each row's largest score first",
-            softmax_after,
+            wrong_softmax(subtract=lambda scores: 0),
         ),
         Mistake(
             "maximum-added",
             "each row's largest score is added instead of subtracted, so that exp "
             "overflows even sooner",
-            lambda scores: softmax_after(scores + scores.amax(-1, keepdim=True)),
+            wrong_softmax(subtract=lambda scores: -largest(scores)),
         ),
         Mistake(
             "whole-tensor",
             "the sum runs over the whole tensor instead of one row",
-            lambda scores: torch.softmax(scores.flatten(), 0).view(scores.shape),
+            wrong_softmax(
+                subtract=lambda scores: scores.max(),
+                divide=lambda powers: powers / powers.sum(),
+            ),
         ),
         Mistake(
             "columns",
             "the sum runs down each column (axis 0) instead of along each row",
-            lambda scores: torch.softmax(scores, 0),
+            wrong_softmax(
+                subtract=lambda scores: scores.amax(0),
+                divide=lambda powers: powers / powers.sum(0),
+            ),
         ),
         Mistake(
             "no-exp",
             "the scores themselves are divided by their sum, without exp",
-            lambda scores: scores / scores.sum(-1, keepdim=True),
+            wrong_softmax(subtract=lambda scores: 0, power=lambda scores: scores),
         ),
         Mistake(
             "no-division",
             "nothing is divided by the sum",
-            lambda scores: (scores - scores.amax(-1, keepdim=True)).exp(),
+            wrong_softmax(divide=lambda powers: powers),
         ),
         Mistake(
             "powers-of-two",
             "powers of 2 are taken instead of powers of e",
-            lambda scores: torch.softmax(scores * 0.6931471805599453, -1),
+            wrong_softmax(power=torch.exp2),
         ),
         Mistake(
             "logarithm",
@@ -186,7 +263,7 @@ tensor([[0.5000, 0.5000],
             "one-maximum",
             "the largest score of the whole tensor is subtracted, not each row's own: "
             "in a row far below it every exp is 0",
-            lambda scores: softmax_after(scores - scores.max()),
+            wrong_softmax(subtract=lambda scores: scores.max()),
         ),
         Mistake(
             "sigmoid",
@@ -196,12 +273,57 @@ tensor([[0.5000, 0.5000],
         Mistake(
             "hard-maximum",
             "all the probability goes to the largest score",
-            lambda scores: (scores == scores.amax(-1, keepdim=True)).to(scores),
+            wrong_softmax(power=lambda scores: (scores == 0).to(scores)),
         ),
         Mistake(
             "minus",
             "the scores enter with a minus sign",
-            lambda scores: torch.softmax(-scores, -1),
+            wrong_softmax(sign=-1),
+        ),
+        Mistake(
+            "divided-by-count",
+            "exp is divided by the number of entries, not by their sum",
+            wrong_softmax(divide=lambda powers: powers / powers.shape[-1]),
+        ),
+        Mistake(
+            "divided-by-other-sum",
+            "exp of the score less the row's largest is divided by a sum of exp of the "
+            "scores themselves",
+            lambda scores: (
+                (scores - largest(scores)).exp() / scores.exp().sum(-1, keepdim=True)
+            ),
+        ),
+        Mistake(
+            "divided-by-sum-of-scores",
+            "exp is divided by the sum of the scores, not by the sum of their exp",
+            lambda scores: scores.exp() / scores.sum(-1, keepdim=True),
+        ),
+    ],
+    more=lambda: [
+        Mistake(
+            "divided-by-whole-sum",
+            "exp is divided by the sum over the whole tensor, not over one row",
+            wrong_softmax(divide=lambda powers: powers / powers.sum()),
+        ),
+        Mistake(
+            "divided-by-column",
+            "exp is divided by the sum of its column (axis 0), not of its row",
+            wrong_softmax(divide=lambda powers: powers / powers.sum(0)),
+        ),
+        Mistake(
+            "maximum-of-column",
+            "the largest score of each column is subtracted, not that of each row",
+            wrong_softmax(subtract=lambda scores: scores.amax(0)),
+        ),
+        Mistake(
+            "logarithm-taken",
+            "the logarithm of the softmax is returned",
+            wrong_softmax(after=torch.log),
+        ),
+        Mistake(
+            "softmax-twice",
+            "the softmax is applied twice",
+            wrong_softmax(after=lambda shares: shares.softmax(-1)),
         ),
     ],
 )

@@ -2,6 +2,7 @@
 
 from collections import Counter
 from collections.abc import Callable, Sequence
+from functools import partial
 from itertools import pairwise
 
 from mygpt.check.task import Arguments, Draw, Mistake, Probe, Property, Task, result_of
@@ -107,6 +108,10 @@ def first_seen(counts: Counter) -> Pair:
     return max(counts, key=counts.__getitem__)
 
 
+def last_seen(counts: Counter) -> Pair:
+    return max(reversed(counts), key=counts.__getitem__)
+
+
 def larger_pair(counts: Counter) -> Pair:
     return max(counts, key=lambda pair: (counts[pair], pair))
 
@@ -127,7 +132,7 @@ def make_words(draw: Draw, which: int, num_merges: int) -> dict:
 
 
 def variant(**pieces) -> Callable[[list[str], int], list[Pair]]:
-    return lambda words, num_merges: slow_train(words, num_merges, **pieces)
+    return partial(slow_train, **pieces)
 
 
 bpe_train = Task(
@@ -232,6 +237,44 @@ bpe_train = Task(
             "spaces-lost",
             "the spaces at the ends of words are lost",
             variant(to_ids=lambda word: list(word.strip().encode())),
+        ),
+        Mistake(
+            "triples-wanted",
+            "a pair must occur three times to be merged; twice is enough",
+            variant(least=3),
+        ),
+    ],
+    more=lambda: [
+        Mistake(
+            "one-fewer",
+            "the last merge is missing",
+            lambda words, num_merges: train(words, max(0, num_merges - 1)),
+        ),
+        Mistake(
+            "one-more",
+            "there is one merge too many",
+            lambda words, num_merges: train(words, num_merges + 1),
+        ),
+        Mistake(
+            "last-merge-lost",
+            "the last merge that was found is lost",
+            lambda words, num_merges: train(words, num_merges)[:-1],
+        ),
+        Mistake(
+            "ids-from-zero",
+            "the first new id is 0, which is a byte",
+            variant(first=0),
+        ),
+        Mistake("ids-from-128", "the first new id is 128, a byte", variant(first=128)),
+        Mistake(
+            "last-seen",
+            "of equally frequent pairs the one seen last is taken, not the smaller",
+            variant(choose=last_seen),
+        ),
+        Mistake(
+            "lower-case",
+            "capitals are lost: the words are put into lower case",
+            variant(to_ids=lambda word: list(word.lower().encode())),
         ),
     ],
 )
@@ -369,7 +412,7 @@ def make_text(draw: Draw, which: int) -> dict:
 
 
 def coding(**pieces) -> Callable[[str, Sequence[Pair]], list[int]]:
-    return lambda text, merges: encode_with(text, merges, **pieces)
+    return partial(encode_with, **pieces)
 
 
 def round_trip(ids: list[int], arguments: Arguments) -> str | None:
@@ -485,6 +528,28 @@ bpe_encode = Task(
             "no-merges",
             "nothing is merged",
             lambda text, merges: list(text.encode()),
+        ),
+    ],
+    more=lambda: [
+        Mistake(
+            "ids-from-zero",
+            "a merge gives its index as the id, without 256 added",
+            coding(first=0),
+        ),
+        Mistake(
+            "last-merge-missing",
+            "the last of the merges is never made",
+            lambda text, merges: encode(text, merges[:-1]),
+        ),
+        Mistake(
+            "first-merge-missing",
+            "the first of the merges is never made",
+            lambda text, merges: encode(text, [(-1, -1), *merges[1:]]),
+        ),
+        Mistake(
+            "last-id-missing",
+            "the last id is lost: the loop ends one place too early",
+            lambda text, merges: encode(text, merges)[:-1],
         ),
     ],
 )

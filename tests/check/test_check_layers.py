@@ -1,0 +1,438 @@
+"""Mistakes in layers that no catalogue lists: those of a part, and two at once."""
+
+import math
+from functools import partial
+
+import pytest
+import torch
+import torch.nn.functional as F
+
+from mygpt import check
+from mygpt.check import TASKS, compose, engine, shrink
+from mygpt.check.compose import merged, placed
+from mygpt.check.task import Mistake
+from mygpt.check.tasks import attention, feed_forward, norm
+from mygpt.check.tasks.block import block_with
+from mygpt.tokenizers import merge
+
+
+@pytest.fixture(autouse=True)
+def no_search_for_smaller_inputs(monkeypatch):
+    monkeypatch.setattr(shrink, "TRIES", 2)
+
+
+def named(result) -> str:
+    assert not result.passed
+    return result.message.removeprefix("This is what comes out when ")
+
+
+# Pieces
+
+
+def whole(x, *, start=0, mixing=None):
+    return x
+
+
+def test_two_programs_merge_unless_they_replace_the_same_piece():
+    start, mask = partial(whole, start=1), partial(whole, mixing={"mask": 1})
+    both = merged(start, mask)
+    assert both.func is whole
+    assert both.keywords == {"start": 1, "mixing": {"mask": 1}}
+    scaled = merged(mask, partial(whole, mixing={"scale": 2}))
+    assert scaled.keywords["mixing"] == {"mask": 1, "scale": 2}
+    assert merged(start, partial(whole, start=2)) is None
+    assert merged(mask, partial(whole, mixing={"mask": 2})) is None
+    assert merged(start, partial(print, end="")) is None
+    assert merged(start, whole) is None
+
+
+def test_pairs_begin_with_the_first_mistake_of_each_piece():
+    starts = [Mistake(f"start-{i}", "a", partial(whole, start=i)) for i in (1, 2)]
+    mask = Mistake("mask", "b", partial(whole, mixing={"mask": 1}))
+    other = Mistake("other", "c", whole)
+    ordered = compose.in_turn([*starts, other, mask])
+    assert [each.name for each in ordered] == ["start-1", "mask", "start-2"]
+    first, *_ = compose.pairs(ordered)
+    assert (first.name, first.text) == ("start-1+mask", "a, and besides b")
+
+
+def test_where_a_mistake_lies_is_told_from_the_inside_out():
+    inside = placed("erf is wrong", "in the activation")
+    assert inside == "erf is wrong (in the activation)"
+    assert placed(inside, "in the network") == (
+        "erf is wrong (in the activation of the network)"
+    )
+    assert placed("it is max(x, 0)", "in it") == "it is max(x, 0) (in it)"
+
+
+@pytest.mark.parametrize("name", TASKS)
+def test_what_the_parts_give_is_named_by_words_that_end_a_sentence(name):
+    for mistake in compose.of_parts(TASKS[name]):
+        assert mistake.form in ("", *TASKS[name].forms)
+        assert not mistake.text.endswith(".")
+
+
+@pytest.mark.parametrize("name", ["softmax", "attention", "gelu_tanh", "layer_norm"])
+def test_most_mistakes_of_parts_are_told_by_their_own_words(name):
+    """The others give what is right, or what an earlier one gives."""
+    task = TASKS[name]
+    more = compose.of_parts(task)
+    told = 0
+    for mistake in more:
+        checking = engine.Checking(task, mistake.program)
+        found = checking.known_mistake()
+        told += found is not None and found.text == mistake.text
+    assert told >= 0.8 * len(more)
+
+
+def test_a_right_program_makes_no_pairs(monkeypatch):
+    """So that they cost nothing."""
+    monkeypatch.setattr(engine, "unlisted_mistake", None)
+    assert check.block(TASKS["block"].reference)
+    assert check.layer_norm(TASKS["layer_norm"].reference)
+
+
+# Softmax and the loss
+
+
+def shared(scores, subtracted):
+    powers = (scores - subtracted).exp()
+    return powers / powers.sum(-1, keepdim=True)
+
+
+@pytest.mark.parametrize(
+    "subtracted",
+    [
+        lambda scores: scores.mean(-1, keepdim=True),
+        lambda scores: scores.amin(-1, keepdim=True),
+        lambda scores: scores[:, :1],
+    ],
+)
+def test_a_softmax_that_overflows_in_a_wide_row_is_not_right(subtracted):
+    result = check.softmax(lambda scores: shared(scores, subtracted(scores)))
+    assert result.stage == "property"
+    assert "must be subtracted is each row's largest" in result.message
+    assert check.softmax(lambda s: shared(s, s.amax(-1, keepdim=True)))
+
+
+def test_another_wrong_softmax_is_not_told_of_an_overflow():
+    result = check.softmax(lambda s: (2.5 * s).softmax(-1) ** 2)
+    assert "exp becomes too large" not in " ".join(result.hints)
+
+
+@pytest.mark.parametrize(
+    ("program", "said"),
+    [
+        (
+            lambda p, t: -(p[range(len(t)), t] + 1e-9).log().mean(),
+            "1e-09 is added to the probability before the logarithm",
+        ),
+        (
+            lambda p, t: -p[range(len(t)), t].clamp(min=1e-12).log().mean(),
+            "1e-12 is added to the probability before the logarithm, or",
+        ),
+        (
+            lambda p, t: p.log_softmax(-1)[range(len(t)), t].sum(),
+            "added instead of averaged, and besides the minus sign is missing",
+        ),
+    ],
+)
+def test_a_loss_is_told_its_mistake(program, said):
+    def loss(logits, targets):
+        given = logits if "sum()" in said or "averaged" in said else logits.softmax(-1)
+        return program(given, targets)
+
+    assert said in named(check.cross_entropy(loss))
+
+
+def test_a_row_may_be_a_list_of_numbers():
+    """On the first page, before there are gradients."""
+
+    def by_hand(x, W):
+        C, F = W.shape
+        entries = [sum(x[i] * W[i, j] for i in range(C)).item() for j in range(F)]
+        return torch.tensor(entries)
+
+    assert check.row_times_matrix(by_hand)
+    assert check.row_times_matrix(lambda x, W: (x @ W).detach())
+    assert not check.row_times_matrix(lambda x, W: x @ W + 1)
+
+
+# Embedding and tokens
+
+
+def test_a_padded_token_is_named():
+    result = check.embedding(
+        lambda ids, tokens, positions: (
+            F.embedding(ids, tokens, padding_idx=0) + positions[: ids.shape[1]]
+        )
+    )
+    assert result.stage == "gradient"
+    assert result.mistake == "padding"
+
+
+@pytest.mark.parametrize(
+    ("positions", "name"),
+    [
+        (lambda ids, table: table[ids.shape[1] - 1], "last-position"),
+        (lambda ids, table: -table[: ids.shape[1]], "difference"),
+        (lambda ids, table: 2 * table[: ids.shape[1]], "position-added-twice"),
+    ],
+)
+def test_an_embedding_is_told_its_mistake(positions, name):
+    result = check.embedding(
+        lambda ids, tokens, table: tokens[ids] + positions(ids, table)
+    )
+    assert result.mistake == name
+
+
+def test_two_mistakes_in_merges_are_both_named():
+    def lower_and_one_more(text, merges):
+        ids = list(text.lower().encode())
+        for rank, pair in enumerate(merges):
+            ids = merge(ids, pair, 257 + rank)
+        return ids
+
+    result = check.bpe_encode(lower_and_one_more)
+    assert result.mistake == "ids-from-257+lower-case"
+
+
+# Attention
+
+
+def one_head(x, W_Q, W_K, W_V, *, scale=None, fill=-math.inf, shown=0, after=None):
+    T, D = x.shape[1], W_Q.shape[1]
+    scores = (x @ W_Q) @ (x @ W_K).mT / (math.sqrt(D) if scale is None else scale(D))
+    hidden = ~torch.ones(T, T, dtype=torch.bool).tril(shown)
+    weights = scores.masked_fill(hidden, fill).softmax(-1)
+    return (weights if after is None else after(weights)) @ (x @ W_V)
+
+
+@pytest.mark.parametrize(
+    ("changes", "said"),
+    [
+        ({"scale": lambda D: D**0.25}, "divided by ∜D instead of √D"),
+        ({"fill": -10}, "masked scores are set to -10"),
+        ({"fill": 1e9}, "masked scores are set to 1e+09"),
+        ({"after": lambda weights: weights.mT}, "the weights are transposed"),
+        (
+            {"shown": 10, "scale": lambda D: 1},
+            "no mask: positions read the future, and",
+        ),
+        ({"shown": 1, "scale": lambda D: D}, "reads the next one, and besides"),
+    ],
+)
+def test_attention_is_told_its_mistake(changes, said):
+    assert said in named(check.attention(partial(one_head, **changes)))
+
+
+@pytest.mark.parametrize(
+    ("pieces", "said"),
+    [
+        ({"transposed": "O"}, "W_O is used transposed"),
+        ({"order": "VKQ"}, "the query is made with W_V"),
+        ({"biases": ("b_Q", "b_K")}, "the biases b_V and b_O are forgotten"),
+        (
+            {"mixing": {"mask": attention.filled(-10)}},
+            "masked scores are set to -10, from which the softmax still gives the "
+            "future a share: use -inf (in every head)",
+        ),
+        (
+            {"mixing": {"mask": attention.no_mask}, "biases": ("b_Q", "b_K", "b_V")},
+            "positions read the future, and besides the bias b_O is forgotten",
+        ),
+    ],
+)
+def test_heads_and_a_block_share_their_mistakes(pieces, said):
+    def heads(x, weights, num_heads):
+        return attention.heads_with(x, weights, num_heads, **pieces)
+
+    def block(x, weights, num_heads):
+        return block_with(x, weights, num_heads, attend=heads)
+
+    assert said in named(check.heads(heads))
+    if "besides" not in said:
+        assert said[:-1] in named(check.block(block))
+
+
+# GELU
+
+
+def by_erf(x, half=0.5, inside=2**0.5, outside=1):
+    return half * x * (1 + torch.erf(x / inside) / outside)
+
+
+ACTIVATIONS = [
+    (lambda x: x * torch.sigmoid(1.702 * x), "sigmoid approximation"),
+    (partial(by_erf, inside=1, outside=math.sqrt(2)), "erf(x) is divided by √2"),
+    (partial(by_erf, inside=1), "x is not divided by √2 inside erf"),
+    (partial(by_erf, half=1), "the factor ½ is missing"),
+    (partial(feed_forward.tanh_with, coefficient=0.44715), "0.44715 instead of"),
+    (partial(feed_forward.tanh_with, factor=math.sqrt(2) / math.pi), "√2/π stands for"),
+]
+
+
+@pytest.mark.parametrize(("activation", "said"), ACTIVATIONS)
+def test_a_wrong_gelu_is_named_wherever_a_gelu_is(activation, said):
+    network = feed_forward.bent(activation)
+    assert said in named(check.mlp(network))
+    assert said in named(check.block(partial(block_with, feed=network)))
+    if "tanh" not in repr(activation):
+        assert said in named(check.gelu(activation))
+
+
+def test_two_mistakes_in_a_network_are_both_named():
+    result = check.mlp(lambda x, W1, b1, W2, b2: torch.relu(x @ W1) @ W2 + b2)
+    assert result.mistake == "relu+no-first-bias"
+
+
+# Layer norm
+
+
+def normed(x, weight, bias, eps, variance=None, correction=0):
+    mean = x.mean(-1, keepdim=True)
+    if variance is None:
+        spread = x.var(-1, correction=correction, keepdim=True)
+    else:
+        spread = variance(x, mean)
+    return (x - mean) / (spread + eps).sqrt() * weight + bias
+
+
+def squares_minus_square(x, mean):
+    return (x * x).mean(-1, keepdim=True) - mean**2
+
+
+def test_a_norm_that_loses_its_digits_is_not_right():
+    result = check.layer_norm(partial(normed, variance=squares_minus_square))
+    assert result.stage == "property"
+    assert "mean(x²) - mean(x)²" in result.message
+
+
+def by_welford(x, mean):
+    mean, squares = torch.zeros_like(mean), torch.zeros_like(mean)
+    for i in range(x.shape[-1]):
+        entry = x[..., i : i + 1]
+        before = entry - mean
+        mean = mean + before / (i + 1)
+        squares = squares + before * (entry - mean)
+    return squares / x.shape[-1]
+
+
+def by_first_entry(x, mean):
+    near = x - x[..., :1]
+    return squares_minus_square(near, near.mean(-1, keepdim=True))
+
+
+RIGHT_VARIANCES = [
+    by_welford,
+    by_first_entry,
+    lambda x, mean: (x - mean).square().mean(-1, keepdim=True),
+    lambda x, mean: x.std(-1, correction=0, keepdim=True) ** 2,
+    lambda x, mean: squares_minus_square(
+        x.double(), x.double().mean(-1, keepdim=True)
+    ).to(x.dtype),
+]
+
+
+@pytest.mark.parametrize("variance", RIGHT_VARIANCES)
+def test_every_form_that_keeps_its_digits_is_right(variance):
+    program = partial(normed, variance=variance)
+    assert check.layer_norm(program)
+    x, weight, bias = norm.rows_near(norm.FAR_MEAN)
+    off = norm.off_near(norm.FAR_MEAN, program(x, weight, bias, 1e-5))
+    assert off < norm.DIGITS / 20
+    wrong = normed(x, weight, bias, 1e-5, squares_minus_square)
+    assert norm.off_near(norm.FAR_MEAN, wrong) > 20 * norm.DIGITS
+
+
+def test_a_norm_for_float64_alone_is_right():
+    def precise(x, weight, bias, eps):
+        C = x.shape[-1]
+        mean = x @ torch.full((C, C), 1 / C, dtype=torch.float64)
+        return normed(
+            x, weight, bias, eps, lambda x, _: ((x - mean) ** 2).mean(-1, True)
+        )
+
+    assert check.layer_norm(precise)
+
+
+def test_another_wrong_norm_is_not_told_of_lost_digits():
+    result = check.layer_norm(lambda x, weight, bias, eps: x.sin() * weight + bias)
+    assert not any("digits" in hint for hint in result.hints)
+
+
+BY_STD = [
+    (lambda x, eps: x.std(-1, keepdim=True), "C - 1 and eps is forgotten"),
+    (lambda x, eps: x.std(-1, keepdim=True) + eps, "C - 1 and eps is added outside"),
+    (lambda x, eps: x.std(-1, correction=0, keepdim=True), "eps is forgotten"),
+    (
+        lambda x, eps: x.std(-1, correction=0, keepdim=True) + eps,
+        "eps is added outside the root",
+    ),
+    (
+        lambda x, eps: x.std(-1, correction=0, keepdim=True) + eps**0.5,
+        "√variance + √eps",
+    ),
+]
+
+
+@pytest.mark.parametrize(("divisor", "said"), BY_STD)
+def test_a_standard_deviation_is_named_in_a_norm_and_in_a_block(divisor, said):
+    def by_std(x, weight, bias, eps):
+        return (x - x.mean(-1, keepdim=True)) / divisor(x, eps) * weight + bias
+
+    assert said in named(check.layer_norm(by_std))
+    in_block = named(check.block(partial(block_with, ln1=by_std, ln2=by_std)))
+    assert said in in_block
+    assert "(in the norms)" in in_block
+
+
+@pytest.mark.parametrize(
+    ("eps", "said"),
+    [
+        (1e-6, "eps is 1e-6, not 1e-5"),
+        (1e-8, "eps is 1e-8, not 1e-5"),
+        (1e-12, "eps is forgotten, or far smaller than 1e-5"),
+        (0.0, "eps is forgotten, or far smaller than 1e-5"),
+        (1e-3, "eps is 1e-3, not 1e-5"),
+    ],
+)
+@pytest.mark.parametrize(
+    ("norms", "where"),
+    [
+        (("ln1", "ln2"), "in the norms"),
+        (("ln1",), "in the first norm, ln1, alone"),
+        (("ln2",), "in the second norm, ln2, alone"),
+    ],
+)
+def test_another_eps_is_named_in_one_norm_and_in_both(eps, said, norms, where):
+    def with_eps(x, weight, bias, _):
+        return F.layer_norm(x, weight.shape, weight, bias, eps)
+
+    result = check.block(partial(block_with, **dict.fromkeys(norms, with_eps)))
+    assert named(result) == f"{said} ({where})."
+
+
+def test_a_forgotten_bias_in_one_norm_is_named():
+    def biasless(x, weight, bias, eps):
+        return F.layer_norm(x, weight.shape, weight, None, eps)
+
+    result = check.block(partial(block_with, ln2=biasless))
+    assert named(result) == "bias is forgotten (in the second norm, ln2, alone)."
+
+
+@pytest.mark.parametrize(
+    ("eps_for", "said"), [(lambda eps: 0, "eps is forgotten"), (lambda e: 1e-5, "1e-5")]
+)
+def test_eps_is_named_in_the_gradient_of_a_norm(eps_for, said):
+    def gradient(dy, x, weight, eps):
+        return norm.gradient_with(dy, x, weight, eps_for(eps))
+
+    assert said in named(check.layer_norm_gradient(gradient))
+
+
+def test_two_mistakes_of_a_block_are_both_named():
+    relu = feed_forward.bent(torch.relu)
+    blind = partial(attention.heads_with, mixing={"mask": attention.no_mask})
+    result = check.block(partial(block_with, attend=blind, feed=relu))
+    assert result.mistake in ("relu+no-mask", "no-mask+relu")

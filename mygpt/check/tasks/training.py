@@ -5,13 +5,14 @@ import math
 from collections.abc import Callable
 from contextlib import nullcontext
 from dataclasses import dataclass
+from functools import partial
 
 import torch
-import torch.nn.functional as F
 from torch import Tensor, nn
 
+from mygpt.check.compare import find_difference
 from mygpt.check.task import Arguments, Draw, Mistake, Probe, Program, Property, Task
-from mygpt.gpt import LanguageModel
+from mygpt.check.tasks.loops import Bigrams, Watch, WatchedOptimizer, remarks
 from mygpt.support.modes import evaluating
 
 CHAPTER = "13_training"
@@ -235,27 +236,18 @@ adamw_step = Task(
 )
 
 
-class Bigrams(LanguageModel):
-    """A model for loops: the next token's scores from a table, halved in training mode.
-
-    The halving stands for dropout without chance.
-    """
-
-    def __init__(self, table: Tensor):
-        super().__init__()
-        self.table = nn.Parameter(table.clone())
-
-    def forward(self, ids: Tensor, targets: Tensor) -> tuple[Tensor, Tensor]:
-        logits = self.table[ids] * (0.5 if self.training else 1.0)
-        self.recorded = logits.requires_grad
-        return logits, F.cross_entropy(logits.flatten(0, 1), targets.flatten())
-
-
 def make_batches(
-    draw: Draw, V: int, B: int, T: int, N: int, training: bool, uneven: bool = False
+    draw: Draw,
+    V: int,
+    B: int,
+    T: int,
+    N: int,
+    training: bool,
+    uneven: bool = False,
+    scale: float = 1.0,
 ) -> Arguments:
     return {
-        "model": Bigrams(draw.normal(V, V)).train(training),
+        "model": Bigrams(draw.normal(V, V), scale).train(training),
         "batches": [
             draw.ids(B + i * uneven, T + 1 + (N - i) * uneven, below=V)
             for i in range(N)
@@ -263,35 +255,29 @@ def make_batches(
     }
 
 
-def observe_training(program: Program, arguments: Arguments) -> dict:
-    """Train a copy of the model; return the losses and what it has learned.
-
-    The counts tell apart mistakes that give the same losses.
-    """
+def watched(program: Program, arguments: Arguments) -> tuple[list, Tensor, Watch]:
+    """Train a copy of the model; return the losses, its table and what was noted."""
     model = copy.deepcopy(arguments["model"])
-    optimizer = Counting(model.parameters(), lr=2.0, momentum=0.5)
-    backwards = []
-    model.table.register_hook(backwards.append)
-    losses = program(model, list(arguments["batches"]), optimizer)
+    batches = list(arguments["batches"])
+    optimizer = WatchedOptimizer(model, batches)
+    losses = program(model, list(batches), optimizer)
+    return losses, model.table.detach(), optimizer.watch
+
+
+def observe_training(program: Program, arguments: Arguments) -> dict:
+    """Return the losses and what the model has learned.
+
+    The counts, and what steps and backward passes found, tell apart mistakes that give
+    the same losses.
+    """
+    losses, table, watch = watched(program, arguments)
+    counts = [watch.count("step"), watch.zeros, watch.count("backward")]
     return {
         "losses": losses,
-        "the trained table": model.table.detach(),
-        "_counts": [optimizer.steps, optimizer.zeros, len(backwards)],
+        "the trained table": table,
+        "_counts": counts,
+        "_states": watch.states(),
     }
-
-
-class Counting(torch.optim.SGD):
-    """Gradient descent that counts its calls."""
-
-    steps = zeros = 0
-
-    def step(self, closure=None):
-        self.steps += 1
-        return super().step(closure)
-
-    def zero_grad(self, set_to_none=True):
-        self.zeros += 1
-        super().zero_grad(set_to_none)
 
 
 def reference_train(model, batches, optimizer) -> list[float]:
@@ -341,7 +327,7 @@ def train_with(
 
 
 def wrong_train(**pieces) -> Program:
-    return lambda *values: train_with(*values, **pieces)
+    return partial(train_with, **pieces)
 
 
 def graphs_held(program: Program, arguments: Arguments) -> int:
@@ -356,6 +342,26 @@ def keeps_no_graphs(held: int, arguments: Arguments) -> str | None:
             "store `loss.item()`."
         )
     return None
+
+
+def what_was_noted(program: Program, arguments: Arguments) -> str:
+    """Remarks on the first probe whose losses or table are wrong, at most two.
+
+    A right result gets none, however it came about.
+    """
+    for each in map(train.arguments_of, train.probes):
+        losses, table, watch = watched(program, each)
+        right = observe_training(reference_train, each)
+        if find_difference([right["losses"], right["the trained table"]], [losses, table]):
+            found = list(remarks(watch, len(each["batches"])))
+            if not find_difference(right["the trained table"], table):
+                found.append("The model is trained rightly; the losses returned are not right.")
+            return " ".join(found[:2])
+    return ""
+
+
+def nothing_noted(sentences: str, arguments: Arguments) -> str | None:
+    return sentences or None
 
 
 train = Task(
@@ -391,9 +397,14 @@ train = Task(
         Probe(0, {"V": 3, "B": 2, "T": 3, "N": 3, "training": True}),
         Probe(1, {"V": 5, "B": 2, "T": 2, "N": 4, "training": False}),
         Probe(2, {"V": 4, "B": 1, "T": 1, "N": 3, "training": True}),
+        # gradients with norms above 1, and above 10
+        Probe(3, {"V": 5, "B": 1, "T": 2, "N": 4, "training": True, "scale": 40.0}),
     ],
     least={"V": 2},
-    properties=[Property("graphs", graphs_held, keeps_no_graphs)],
+    properties=[
+        Property("notes", what_was_noted, nothing_noted),
+        Property("graphs", graphs_held, keeps_no_graphs),
+    ],
     limit=15.0,
     mistakes=[
         Mistake(
@@ -415,6 +426,12 @@ train = Task(
             "step-before-backward",
             "`step` comes before `backward`, with the gradients of the batch before",
             wrong_train(order="step zero backward"),
+        ),
+        Mistake(
+            "step-finds-no-gradients",
+            "`step` comes before `backward`, when the gradients have been cleared, so "
+            "it finds none and nothing is learned",
+            wrong_train(order="zero step backward"),
         ),
         Mistake(
             "no-step",
@@ -557,7 +574,7 @@ def reference_evaluate(model, batches) -> float:
 
 
 def wrong_evaluate(**pieces) -> Program:
-    return lambda *values: evaluate_with(*values, **pieces)
+    return partial(evaluate_with, **pieces)
 
 
 evaluate = Task(

@@ -3618,7 +3618,7 @@ def nucleus_by_scatter(logits, p):
 def nucleus_shifted(logits, p):
     """As in many libraries: what to remove, shifted to the right by one."""
     ordered, places = torch.sort(logits, descending=True)
-    remove = ordered.softmax(-1).cumsum(-1) > p
+    remove = ordered.softmax(-1).cumsum(-1) >= p
     remove[..., 1:] = remove[..., :-1].clone()
     remove[..., 0] = False
     return ~remove.scatter(1, places, remove)

@@ -2,6 +2,7 @@
 
 import random
 import re
+import time
 import warnings
 from contextlib import redirect_stdout
 from dataclasses import dataclass, field
@@ -41,6 +42,7 @@ from mygpt.check.task import Arguments, Mistake, Probe, Program, Task
 
 VISIBLE = 0.02  # share of the largest value by which a shown difference exceeds it
 LONGEST = 2000  # characters of what a program printed
+PATIENCE = 0.7  # seconds for wrong programs that are tried when no mistake fits
 PRECISE = 1e-10  # a program in float64 is as close as this
 MEMORY = (
     "Your program asked for more memory than it may have. Its inputs are small: is a "
@@ -291,7 +293,26 @@ class Checking:
                 if list(map(trail, outcomes)) == list(map(trail, self.outcomes)):
                     return mistake
                 found = found or mistake
-        return found
+        return found or self.rarer_mistake()
+
+    def rarer_mistake(self) -> Mistake | None:
+        """Find the one among the rarer wrong programs, such as pairs of mistakes.
+
+        Only while there is time for it, and not if others give the same.
+        """
+        end = time.process_time() + PATIENCE
+        given, found = convert(self.arguments[0], self.dtype), {}
+        for mistake in self.task.more():
+            if time.process_time() > end:
+                break
+            try:
+                value = in_parts(self.task, self.task.run(mistake.program, given))
+            except Exception:
+                continue
+            near = not self.differ(Outcome(value), self.outcomes[0])
+            if near and self.agrees(mistake.program):
+                found[mistake.name] = mistake
+        return next(iter(found.values())) if len(found) == 1 else None
 
     def with_smallest_input(
         self,

@@ -94,6 +94,7 @@ class Task:
     tolerance: difference allowed, as a share of the largest expected value.
     praise: what a right program is told, from arguments and results.
     limit: seconds that a whole check may take.
+    more: wrong programs to try when none of the mistakes fits, such as pairs of them.
     """
 
     name: str
@@ -121,6 +122,7 @@ class Task:
     tolerance: float = TOLERANCE
     praise: Callable[[list[Arguments], list[Any]], str] | None = None
     limit: int | float = 10.0
+    more: Callable[[], Sequence[Mistake]] = tuple
 
     @property
     def signature(self) -> str:

@@ -18,6 +18,7 @@ PROMPTS = {
         ("the capital of france is", 10),
         ("mia lamp . leo drum . zoe rope . leo drum . mia", 8),
         ("sue fork . ted glove . uma hat . uma hat . ted glove . sue", 10),
+        ("kim bowl . pam ladder . nat pen . nat pen . kim", 8),
         ("the currency of egypt is", 2),
     ),
     "gpt2": (("The capital of France is", 8), ("Once upon a time", 8)),
@@ -79,9 +80,9 @@ def answer_by_steps(
 
 # What changes several texts, and so that no other mistake of a GPT gives the same.
 TELLING = (
-    "positions-from-zero", "positions-one-behind", "cache-unread", "new-keys-before-old",
-    "new-values-before-old", "one-position-of-the-cache", "only-the-piece-before",
-    "only-the-piece-before-counted", "cache-not-extended",
+    "positions-from-zero", "positions-one-behind", "cache-unread",
+    "new-keys-before-old", "new-values-before-old", "one-position-of-the-cache",
+    "only-the-piece-before", "only-the-piece-before-counted", "cache-not-extended",
     "cache-not-extended-nor-counted", "values-of-keys", "mask-from-the-corner",
     "one-cache-for-all", "last-cache-for-all",
 )  # fmt: skip
@@ -118,8 +119,9 @@ def same_words(texts: list[list[str]], arguments: Arguments) -> str | None:
     if wrong:
         return (
             "The first word is right after every prompt, a later one is not. Look at "
-            "what differs from the second step on: which ids are read, and with a cache "
-            "its keys and values, the positions and the mask (check `cached_step`)."
+            "what differs from the second step on: which ids are read, and with a "
+            "cache its keys and values, the positions and the mask (check "
+            "`cached_step`)."
         )
     return None
 

@@ -87,7 +87,7 @@ class Watch:
         """What each backward pass and each step found stored."""
         found = []
         for step in self.steps:
-            found += [b.before.any() and "onto others" or "alone" for b in step.since]
+            found += [(b.before.any() and "onto others") or "alone" for b in step.since]
             found.append("none" if is_zero(step.gradient) else "some")
         return found
 

@@ -2,7 +2,7 @@
 
 import math
 from collections.abc import Callable, Iterator
-from functools import partial
+from functools import cache, partial
 from itertools import pairwise
 from typing import Any
 
@@ -11,6 +11,7 @@ import torch.nn.functional as F
 from torch import Tensor
 
 from mygpt.check.compare import find_difference
+from mygpt.check.compose import in_pairs
 from mygpt.check.task import (
     Arguments,
     Draw,
@@ -22,9 +23,17 @@ from mygpt.check.task import (
     result_of,
 )
 from mygpt.check.tasks.attention import join, split
-from mygpt.check.tasks.block import FORMS
+from mygpt.check.tasks.block import FORMS, block
 from mygpt.check.tasks.feed_forward import ERF, tanh_form
-from mygpt.check.tasks.gpt import WEIGHTS_OF_GPT, book_gpt, gpt_tensors
+from mygpt.check.tasks.gpt import (
+    OF_LOGITS,
+    WEIGHTS_OF_GPT,
+    book_gpt,
+    gpt_tensors,
+    gpt_with,
+    of_block,
+    with_pieces,
+)
 from mygpt.check.tasks.norm import norm_with
 from mygpt.sampling import keep_top_k, keep_top_p
 
@@ -197,7 +206,11 @@ def kept_at_ties(program: Program, arguments: Arguments) -> list[list[int]]:
 
 def ties_end_the_nucleus(kept: list[list[int]], arguments: Arguments) -> str | None:
     """Refuse what goes past every exact tie: a rounded sum may pass one."""
-    if not all(n == wanted + 1 for (_, wanted), row in zip(EXACT, kept, strict=True) for n in row):
+    if not all(
+        n == wanted + 1
+        for (_, wanted), row in zip(EXACT, kept, strict=True)
+        for n in row
+    ):
         return None
     return (
         "Of ½, ¼, ⅛ and ⅛ the first two add up to exactly 0.75, so with p = 0.75 they "
@@ -350,12 +363,12 @@ def observe_steps(program: Program, arguments: Arguments) -> list:
     return given
 
 
-def whole_text(form: str) -> Program:
+def whole_text(gpt: Program) -> Program:
     """Read the whole text so far at every step, as the package does without a cache."""
 
     def step(ids, weights, num_heads, cache):
         seen = ids if cache is None else torch.cat([cache, ids], 1)
-        logits, _ = book_gpt(form)(seen, seen, weights, num_heads)
+        logits, _ = gpt(seen, seen, weights, num_heads)
         return logits[:, -1], seen
 
     return step
@@ -487,8 +500,8 @@ CACHE_MISTAKES: list[tuple[str, str, dict[str, Any]]] = [
     ),
     (
         "only-the-piece-before-counted",
-        "the cache keeps only the keys and values of the call before, and the positions "
-        "are counted from its length",
+        "the cache keeps only the keys and values of the call before, and the "
+        "positions are counted from its length",
         {"keep": lambda whole, old, new: new, "past_of": length_of},
     ),
     (
@@ -514,8 +527,8 @@ CACHE_MISTAKES: list[tuple[str, str, dict[str, Any]]] = [
     ),
     (
         "mask-from-the-corner",
-        "the mask ignores the cache: new id t reads only the first t + 1 keys instead of "
-        "all that are cached and t + 1 more",
+        "the mask ignores the cache: new id t reads only the first t + 1 keys instead "
+        "of all that are cached and t + 1 more",
         {"mask": square_mask(lambda past: 0)},
     ),
     (
@@ -551,6 +564,20 @@ def both_forms(name: str, text: str, **pieces) -> list[Mistake]:
         Mistake(name, text, partial(step_with, form=form, **pieces), form_name)
         for form_name, form in FORMS
     ]
+
+
+@cache
+def composed() -> tuple[Mistake, ...]:
+    """A GPT's own mistakes, and pairs of those of the cache.
+
+    A cache changes nothing for the first: each position is computed from the earlier
+    ones as in the whole text.
+    """
+    of_gpt = (
+        Mistake(m.name, m.text, whole_text(m.program), m.form)
+        for m in (*with_pieces(OF_LOGITS, gpt_with), *map(of_block, block.mistakes))
+    )
+    return (*of_gpt, *in_pairs(cached_step.mistakes))
 
 
 def with_another_table(program: Program, arguments: Arguments) -> list[Tensor]:
@@ -605,9 +632,9 @@ def cache_stays(logits: list[Tensor | None], arguments: Arguments) -> str | None
     once, again = logits
     if once is None:
         return None
-    if again is not None and once.shape == again.shape:
-        if torch.allclose(once, again, atol=1e-5):
-            return None
+    same = again is not None and once.shape == again.shape
+    if same and torch.allclose(once, again, atol=1e-5):
+        return None
     return (
         "Your program changes the cache that it is given, so a second call with the "
         "same cache (two continuations of one text) goes on from the wrong place. Make "
@@ -646,8 +673,8 @@ cached_step = Task(
 ...     logits, cache = cached_step(ids, model.weights, model.num_heads, cache)
 >>> model.decode([int(logits[0].argmax())])
 'paris'""",
-    reference=whole_text("gelu_tanh"),
-    forms={ERF: whole_text("gelu")},
+    reference=whole_text(book_gpt("gelu_tanh")),
+    forms={ERF: whole_text(book_gpt("gelu"))},
     make=make_pieces,
     observe=observe_steps,
     probes=PIECES,
@@ -680,6 +707,7 @@ cached_step = Task(
         ),
         *both_forms("no-last-norm", "the last norm is missing", last_norm=False),
     ],
+    more=composed,
 )
 
 
@@ -724,7 +752,9 @@ def remarks_on_calls(program: Program, arguments: Arguments) -> str:
         calls: list[tuple[Tensor, Any, Tensor, Any]] = []
         step = step_of(table)
 
-        def noted(new: Tensor, cache: Any, step=step, calls=calls) -> tuple[Tensor, Any]:
+        def noted(
+            new: Tensor, cache: Any, step=step, calls=calls
+        ) -> tuple[Tensor, Any]:
             logits, after = step(new, cache)
             calls.append((new, cache, logits, after))
             return logits, after
@@ -754,8 +784,8 @@ def remarks_on(
         if cache is not after:
             given = "None" if cache is None else "another cache"
             yield (
-                f"Call {i} of `step` was given {given}, not the cache that call {i - 1} "
-                "returned."
+                f"Call {i} of `step` was given {given}, not the cache that call "
+                f"{i - 1} returned."
             )
         elif new.shape != likeliest.shape:
             yield (

@@ -4,13 +4,13 @@ import copy
 import math
 from collections.abc import Callable
 from contextlib import nullcontext
-from dataclasses import dataclass
-from functools import partial
+from functools import cache, partial
 
 import torch
 from torch import Tensor, nn
 
 from mygpt.check.compare import find_difference
+from mygpt.check.compose import in_pairs
 from mygpt.check.task import Arguments, Draw, Mistake, Probe, Program, Property, Task
 from mygpt.check.tasks.loops import Bigrams, Watch, WatchedOptimizer, remarks
 from mygpt.support.modes import evaluating
@@ -55,47 +55,61 @@ def reference_step(parameter, gradient, m, v, step, lr, beta1, beta2, eps, decay
     return trained.detach(), state["exp_avg"], state["exp_avg_sq"]
 
 
-@dataclass(frozen=True)
-class StepWith:
-    """AdamW's step with one piece replaced; `corrects` says it of m and of v."""
+def adamw_with(
+    parameter,
+    gradient,
+    m,
+    v,
+    step,
+    lr,
+    beta1,
+    beta2,
+    eps,
+    decay,
+    *,
+    first: int = 1,
+    corrects: tuple[bool, bool] = (True, True),
+    decays: Callable[[Tensor], bool] = lambda parameter: parameter.ndim >= 2,
+    decay_rate: Callable[[float, float], float] = lambda lr, decay: lr * decay,
+    decay_after: bool = False,
+    decay_in_gradient: bool = False,
+    squared: Callable[[Tensor], Tensor] = lambda gradient: gradient**2,
+    divisor: Callable[[Tensor, float], Tensor] = lambda v, eps: v.sqrt() + eps,
+    momentum: bool = True,
+    sign: int = 1,
+    swapped: bool = False,
+) -> tuple[Tensor, Tensor, Tensor]:
+    """AdamW's step with one piece replaced.
 
-    first: int = 1  # the number of the first step
-    corrects: tuple[bool, bool] = (True, True)
-    decays: Callable[[Tensor], bool] = lambda parameter: parameter.ndim >= 2
-    decay_rate: Callable[[float, float], float] = lambda lr, decay: lr * decay
-    decay_after: bool = False
-    decay_in_gradient: bool = False
-    squared: Callable[[Tensor], Tensor] = lambda gradient: gradient**2
-    divisor: Callable[[Tensor, float], Tensor] = lambda v, eps: v.sqrt() + eps
-    momentum: bool = True
-    sign: int = 1
-    swapped: bool = False
+    first: the number of the first step.
+    corrects: whether m, and whether v, is divided by 1 - beta^step.
+    """
+    if swapped:
+        beta1, beta2 = beta2, beta1
+    rate = decay_rate(lr, decay) if decays(parameter) else 0.0
+    if decay_in_gradient and decays(parameter):
+        gradient = gradient + decay * parameter
+    elif not decay_after:
+        parameter = parameter * (1 - rate)
+    m = beta1 * m + (1 - beta1) * gradient
+    v = beta2 * v + (1 - beta2) * squared(gradient)
+    steps = max(step - 1 + first, 1e-9)
+    m_hat = m / (1 - beta1**steps) if corrects[0] else m
+    v_hat = v / (1 - beta2**steps) if corrects[1] else v
+    along = m_hat if momentum else gradient
+    parameter = parameter - sign * lr * along / divisor(v_hat, eps)
+    if decay_after:
+        parameter = parameter * (1 - rate)
+    return parameter, m, v
 
-    def __call__(
-        self, parameter, gradient, m, v, step, lr, beta1, beta2, eps, decay
-    ) -> tuple[Tensor, Tensor, Tensor]:
-        if self.swapped:
-            beta1, beta2 = beta2, beta1
-        rate = self.decay_rate(lr, decay) if self.decays(parameter) else 0.0
-        if self.decay_in_gradient and self.decays(parameter):
-            gradient = gradient + decay * parameter
-        elif not self.decay_after:
-            parameter = parameter * (1 - rate)
-        m = beta1 * m + (1 - beta1) * gradient
-        v = beta2 * v + (1 - beta2) * self.squared(gradient)
-        steps = max(step - 1 + self.first, 1e-9)
-        m_hat = m / (1 - beta1**steps) if self.corrects[0] else m
-        v_hat = v / (1 - beta2**steps) if self.corrects[1] else v
-        along = m_hat if self.momentum else gradient
-        parameter = parameter - self.sign * lr * along / self.divisor(v_hat, eps)
-        if self.decay_after:
-            parameter = parameter * (1 - rate)
-        return parameter, m, v
+
+def wrong_step(**pieces) -> Program:
+    return partial(adamw_with, **pieces)
 
 
 def corrected_state(*values):
     step, beta1, beta2 = values[4], values[6], values[7]
-    parameter, m, v = StepWith()(*values)
+    parameter, m, v = adamw_with(*values)
     return parameter, m / (1 - beta1**step), v / (1 - beta2**step)
 
 
@@ -136,21 +150,22 @@ adamw_step = Task(
     ],
     least={"F": 0},
     fixed=["step", "lr", "beta1", "beta2", "eps", "decay", "m", "v"],
+    more=cache(lambda: tuple(in_pairs(adamw_step.mistakes))),
     mistakes=[
         Mistake(
             "no-bias-correction",
             "m and v are not divided by 1 - beta^step",
-            StepWith(corrects=(False, False)),
+            wrong_step(corrects=(False, False)),
         ),
         Mistake(
             "no-first-correction",
             "m is not divided by 1 - beta1^step",
-            StepWith(corrects=(False, True)),
+            wrong_step(corrects=(False, True)),
         ),
         Mistake(
             "no-second-correction",
             "v is not divided by 1 - beta2^step",
-            StepWith(corrects=(True, False)),
+            wrong_step(corrects=(True, False)),
         ),
         Mistake(
             "corrected-state",
@@ -161,76 +176,78 @@ adamw_step = Task(
         Mistake(
             "steps-from-zero",
             "the steps are counted from 0: beta^(step - 1) for beta^step",
-            StepWith(first=0),
+            wrong_step(first=0),
         ),
         Mistake(
             "decay-of-vectors",
             "biases and other vectors decay too",
-            StepWith(decays=lambda parameter: True),
+            wrong_step(decays=lambda parameter: True),
         ),
         Mistake(
             "no-decay",
             "there is no weight decay",
-            StepWith(decays=lambda parameter: False),
+            wrong_step(decays=lambda parameter: False),
         ),
         Mistake(
             "decay-in-the-gradient",
             "the decay is added to the gradient: that is Adam with L2, not AdamW",
-            StepWith(decay_in_gradient=True),
+            wrong_step(decay_in_gradient=True),
         ),
         Mistake(
             "decay-without-rate",
             "the decay is not multiplied by the learning rate",
-            StepWith(decay_rate=lambda lr, decay: decay),
+            wrong_step(decay_rate=lambda lr, decay: decay),
         ),
         Mistake(
             "decay-after-the-step",
             "the decay comes after the step instead of before it",
-            StepWith(decay_after=True),
+            wrong_step(decay_after=True),
         ),
         Mistake(
             "growth",
             "the decay has the wrong sign and makes weights grow",
-            StepWith(decay_rate=lambda lr, decay: -lr * decay),
+            wrong_step(decay_rate=lambda lr, decay: -lr * decay),
         ),
         Mistake(
             "eps-inside-the-root",
             "eps is added inside the root",
-            StepWith(divisor=lambda v, eps: (v + eps).sqrt()),
+            wrong_step(divisor=lambda v, eps: (v + eps).sqrt()),
         ),
         Mistake(
             "no-eps",
             "eps is forgotten",
-            StepWith(divisor=lambda v, eps: v.sqrt()),
+            wrong_step(divisor=lambda v, eps: v.sqrt()),
         ),
         Mistake(
             "no-root",
             "the step is divided by v, not by its root",
-            StepWith(divisor=lambda v, eps: v + eps),
+            wrong_step(divisor=lambda v, eps: v + eps),
         ),
         Mistake(
             "no-square",
             "v averages |gradient|, not its square",
-            StepWith(squared=torch.abs),
+            wrong_step(squared=torch.abs),
         ),
         Mistake(
             "gradient-for-square",
             "v averages the gradient itself, not its square",
-            StepWith(squared=lambda gradient: gradient),
+            wrong_step(squared=lambda gradient: gradient),
         ),
         Mistake(
             "steps-from-two",
             "the steps are counted one too far: beta^(step + 1) for beta^step",
-            StepWith(first=2),
+            wrong_step(first=2),
         ),
         Mistake(
             "no-momentum",
             "the step uses the gradient instead of its average m",
-            StepWith(momentum=False),
+            wrong_step(momentum=False),
         ),
-        Mistake("uphill", "the step is added, so the loss goes up", StepWith(sign=-1)),
         Mistake(
-            "betas-swapped", "beta1 and beta2 change places", StepWith(swapped=True)
+            "uphill", "the step is added, so the loss goes up", wrong_step(sign=-1)
+        ),
+        Mistake(
+            "betas-swapped", "beta1 and beta2 change places", wrong_step(swapped=True)
         ),
     ],
 )
@@ -352,10 +369,14 @@ def what_was_noted(program: Program, arguments: Arguments) -> str:
     for each in map(train.arguments_of, train.probes):
         losses, table, watch = watched(program, each)
         right = observe_training(reference_train, each)
-        if find_difference([right["losses"], right["the trained table"]], [losses, table]):
+        if find_difference(
+            [right["losses"], right["the trained table"]], [losses, table]
+        ):
             found = list(remarks(watch, len(each["batches"])))
             if not find_difference(right["the trained table"], table):
-                found.append("The model is trained rightly; the losses returned are not right.")
+                found.append(
+                    "The model is trained rightly; the losses returned are not right."
+                )
             return " ".join(found[:2])
     return ""
 
@@ -406,6 +427,7 @@ train = Task(
         Property("graphs", graphs_held, keeps_no_graphs),
     ],
     limit=15.0,
+    more=cache(lambda: tuple(in_pairs(train.mistakes))),
     mistakes=[
         Mistake(
             "zero-grad-forgotten",
@@ -601,6 +623,7 @@ evaluate = Task(
         Probe(1, {"V": 5, "B": 2, "T": 2, "N": 2, "training": False, "uneven": True}),
     ],
     least={"V": 2},
+    more=cache(lambda: tuple(in_pairs(evaluate.mistakes))),
     mistakes=[
         Mistake(
             "mode-not-restored",

@@ -19,6 +19,7 @@ PROMPTS = {
         ("mia lamp . leo drum . zoe rope . leo drum . mia", 8),
         ("sue fork . ted glove . uma hat . uma hat . ted glove . sue", 10),
         ("kim bowl . pam ladder . nat pen . nat pen . kim", 8),
+        ("kim nail . ben horn . fay rope . fay rope . ben", 8),
         ("the currency of egypt is", 2),
     ),
     "gpt2": (("The capital of France is", 8), ("Once upon a time", 8)),

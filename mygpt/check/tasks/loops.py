@@ -232,7 +232,12 @@ def remarks_on_losses(watch: Watch) -> Iterator[str]:
         same(got, factor * own)
         for factor, (got, own) in zip(factors, pairs, strict=True)
     ]
-    if all(proportional):
+    if not all(proportional):
+        yield (
+            "`backward` did not give the gradient of the loss that the model had given "
+            "last: call it on that loss alone."
+        )
+    else:
         shown = ", ".join(f"{factor:.4g}" for factor in factors)
         yield (
             "The gradients were those of the model's loss times "

@@ -284,16 +284,15 @@ def watched(program: Program, arguments: Arguments) -> tuple[list, Tensor, Watch
 def observe_training(program: Program, arguments: Arguments) -> dict:
     """Return the losses and what the model has learned.
 
-    The counts, and what steps and backward passes found, tell apart mistakes that give
-    the same losses.
+    What steps and backward passes found tells apart mistakes that give the same losses.
     """
     losses, table, watch = watched(program, arguments)
-    counts = [watch.count("step"), watch.zeros, watch.count("backward")]
     return {
         "losses": losses,
         "the trained table": table,
-        "_counts": counts,
+        "_counts": [watch.count("step"), watch.count("backward")],
         "_states": watch.states(),
+        "_cleared_once": watch.zeros == 1,
     }
 
 
@@ -369,15 +368,13 @@ def what_was_noted(program: Program, arguments: Arguments) -> str:
     for each in map(train.arguments_of, train.probes):
         losses, table, watch = watched(program, each)
         right = observe_training(reference_train, each)
-        if find_difference(
-            [right["losses"], right["the trained table"]], [losses, table]
-        ):
-            found = list(remarks(watch, len(each["batches"])))
-            if not find_difference(right["the trained table"], table):
-                found.append(
-                    "The model is trained rightly; the losses returned are not right."
-                )
-            return " ".join(found[:2])
+        trained = not find_difference(right["the trained table"], table)
+        if trained and not find_difference(right["losses"], losses):
+            continue
+        found = list(remarks(watch, len(each["batches"])))
+        if trained:
+            found.append("The model is trained rightly; only the losses are not right.")
+        return " ".join(found[:2])
     return ""
 
 

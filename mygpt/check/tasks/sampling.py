@@ -820,15 +820,12 @@ def generate_with(
     give=lambda ids, T: ids,
     skip: int = 0,
     ends=lambda chosen: False,
-    without_end: bool = False,
 ) -> Tensor:
     """Generate with one piece replaced."""
     T, new, cache = ids.shape[1], ids[:, : ids.shape[1] - skip], None
     for _ in range(max_new_tokens + more):
         logits, cache = step(new, cache)
         chosen = choose(logits)
-        if without_end and ends(chosen):
-            break
         ids = torch.cat([ids, chosen[:, None]], 1)
         if ends(chosen):
             break
@@ -944,13 +941,6 @@ tensor([[1, 2, 3, 6]])""",
             "stops-at-zero",
             "it stops at id 0, which is an id like any other here",
             wrong_generate(ends=lambda chosen: bool((chosen == 0).all())),
-        ),
-        Mistake(
-            "stops-before-zero",
-            "it stops before id 0, which is an id like any other here",
-            wrong_generate(
-                ends=lambda chosen: bool((chosen == 0).all()), without_end=True
-            ),
         ),
         Mistake(
             "stops-when-one-text-is-at-zero",

@@ -295,29 +295,23 @@ class Checking:
         return f"{cause_of(error, self.task, self.program)} {text}".strip()
 
     def agrees(self, program: Program) -> bool:
-        """Whether a wrong program does what this one does, with at least one value."""
+        """Whether a wrong program does what this one does, with at least one value.
+
+        It also has to leave the same trail.
+        """
         valued = False
         for i, got in enumerate(self.outcomes):
             wrong = outcome_of(self.task, program, i, self.dtype)
-            if self.differ(wrong, got):
+            if self.differ(wrong, got) or trail(wrong) != trail(got):
                 return False
             valued = valued or wrong.error is None
         return valued
 
     def known_mistake(self) -> Mistake | None:
-        """Find the wrong program that gives what this one gives on every input.
-
-        Of several, prefer one that also leaves the same trail.
-        """
-        found = None
+        """Find the wrong program that gives what this one gives on every input."""
         for mistake in self.task.mistakes:
             if self.agrees(mistake.program):
-                outcomes = self.known_outcomes(mistake.program)
-                if list(map(trail, outcomes)) == list(map(trail, self.outcomes)):
-                    return mistake
-                found = found or mistake
-        if found:
-            return found
+                return mistake
         with kept_state():
             return unlisted_mistake(self.task, self.fits, self.has_all_values)
 

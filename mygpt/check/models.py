@@ -14,7 +14,7 @@ from mygpt.tokenizers import load_tokenizer
 from mygpt.world.corpus import STOP
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class TrainedModel:
     """A trained GPT's weights, named as for the task `gpt`, and its tokens.
 

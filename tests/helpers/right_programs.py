@@ -3624,7 +3624,7 @@ def nucleus_by_scatter(logits, p):
 def nucleus_shifted(logits, p):
     """As in many libraries: what to remove, shifted to the right by one."""
     ordered, places = torch.sort(logits, descending=True)
-    remove = ordered.softmax(-1).cumsum(-1) > p
+    remove = ordered.softmax(-1).cumsum(-1) >= p
     remove[..., 1:] = remove[..., :-1].clone()
     remove[..., 0] = False
     return ~remove.scatter(1, places, remove)
@@ -3926,7 +3926,7 @@ READINGS = {
 )
 def step_with_cache(made, attend):
     def step(ids, w, H, cache):
-        cache = cache or made(w, len(ids), H)
+        cache = copy.deepcopy(cache) if cache else made(w, len(ids), H)
         start, T = cache.length(), ids.shape[1]
         x = w["token"][ids] + w["position"][start : start + T]
         for i, b in enumerate(w["blocks"]):
@@ -4036,10 +4036,29 @@ def step_of_modules(ids, w, H, cache):
         return F.linear(x, w["token"])[:, -1, :], new
 
 
+def step_into_room(ids, w, H, cache):
+    """Room made before, which calls share: each writes behind what it was given."""
+    (N, C), T, L = w["position"].shape, ids.shape[1], len(w["blocks"])
+    keys, values, past = cache or (*torch.zeros(2, L, len(ids), N, C).to(w["token"]), 0)
+    x = w["token"][ids] + w["position"][past : past + T]
+    for i, b in enumerate(w["blocks"]):
+        n = fused_norm(x, b["ln1_weight"], b["ln1_bias"], 1e-5)
+        q, k, v = projections(n, b, LINEARS["@"])
+        keys[i, :, past : past + T], values[i, :, past : past + T] = k, v
+        read = (q, keys[i, :, : past + T], values[i, :, : past + T])
+        y = masked_by_tril(*(SPLITS["view"][0](each, H) for each in read))
+        x = x + SPLITS["view"][1](y) @ b["W_O"] + b["b_O"]
+        n = fused_norm(x, b["ln2_weight"], b["ln2_bias"], 1e-5)
+        x = x + BLOCK_MLPS["tanh"](n, b["W1"], b["b1"], b["W2"], b["b2"])
+    x = fused_norm(x[:, -1], w["ln_f_weight"], w["ln_f_bias"], 1e-5)
+    return x @ w["token"].T, (keys, values, past + T)
+
+
 these(
     "cached_step",
     "other forms",
     {
+        "shared room": step_into_room,
         "one id after the other": step_of_one_id,
         "text by text": text_by_text,
         "modules": step_of_modules,

@@ -1,18 +1,25 @@
 """The last task: the reader's own parts speak with a trained model's weights."""
 
 from functools import lru_cache, partial
+from typing import Any
 
 import torch
 
 from mygpt.check.models import TrainedModel, gpt2_model, world_model
-from mygpt.check.task import Arguments, Draw, Mistake, Probe, Program, Task
+from mygpt.check.task import Arguments, Draw, Mistake, Probe, Program, Property, Task
 from mygpt.check.tasks.gpt import book_gpt
+from mygpt.check.tasks.sampling import CACHE_MISTAKES, step_with
 
+# Those of the tiny world are continued with margins of 0.1 or more between the
+# likeliest token and the next, so no processor's rounding changes a text; and a broken
+# cache changes it.
 PROMPTS = {
     "world": (
-        ("the capital of france is", 1),
-        ("people in japan speak", 1),
-        ("mia lamp . leo drum . zoe rope . leo drum . mia", 1),
+        ("the capital of france is", 10),
+        ("mia lamp . leo drum . zoe rope . leo drum . mia", 8),
+        ("sue fork . ted glove . uma hat . uma hat . ted glove . sue", 10),
+        ("kim bowl . pam ladder . nat pen . nat pen . kim", 8),
+        ("kim nail . ben horn . fay rope . fay rope . ben", 8),
         ("the currency of egypt is", 2),
     ),
     "gpt2": (("The capital of France is", 8), ("Once upon a time", 8)),
@@ -53,12 +60,71 @@ def answer_with(
     return model.decode(ids[start:])
 
 
+right_answer = lru_cache(maxsize=256)(answer_with)  # asked for again and again
+
+
+def answer_by_steps(
+    prompt: str, model: TrainedModel, max_new_tokens: int, **pieces: Any
+) -> str:
+    """Answer with a step that has a cache, one piece of it replaced."""
+    ids, cache = torch.tensor([model.encode(prompt)]), None
+    new = []
+    for _ in range(max_new_tokens):
+        with torch.no_grad():
+            logits, cache = step_with(
+                ids, model.weights, model.num_heads, cache, **pieces
+            )
+        ids = logits.argmax(-1, keepdim=True)
+        new.append(int(ids))
+    return model.decode(new)
+
+
+# What changes several texts, and so that no other mistake of a GPT gives the same.
+TELLING = (
+    "positions-from-zero", "positions-one-behind", "cache-unread",
+    "new-keys-before-old", "new-values-before-old", "one-position-of-the-cache",
+    "only-the-piece-before", "only-the-piece-before-counted", "cache-not-extended",
+    "cache-not-extended-nor-counted", "values-of-keys", "mask-from-the-corner",
+    "one-cache-for-all", "last-cache-for-all",
+)  # fmt: skip
+
+
 def tell(arguments: list[Arguments], answers: list[str]) -> str:
-    """Tell what the reader's model answered."""
-    return "; ".join(
+    """Tell what the reader's model wrote after each prompt."""
+    written = (
         f"{each['prompt']} → {text.strip()}"
         for each, text in zip(arguments, answers, strict=True)
     )
+    return f"your parts wrote: {'; '.join(written)}"
+
+
+def texts_of(program: Program, arguments: Arguments) -> list[list[str]]:
+    """Each prompt, its right continuation and the program's."""
+    model = arguments["model"]
+    return [
+        [prompt, *(each(prompt, model, n) for each in (right_answer, program))]
+        for prompt, n in PROMPTS["world"]
+    ]
+
+
+def same_words(texts: list[list[str]], arguments: Arguments) -> str | None:
+    """Tell where the words begin to differ: at once, or from the second on."""
+    wrong = [each for each in texts if each[1] != each[2]]
+    for prompt, right, got in wrong:
+        if right.split()[:1] != got.split()[:1]:
+            return (
+                f"After {prompt!r} the very first word is wrong: look at the forward "
+                "pass over the prompt (check `gpt` and `cached_step`), and at how the "
+                "likeliest token is chosen."
+            )
+    if wrong:
+        return (
+            "The first word is right after every prompt, a later one is not. Look at "
+            "what differs from the second step on: which ids are read, and with a "
+            "cache its keys and values, the positions and the mask (check "
+            "`cached_step`)."
+        )
+    return None
 
 
 def wrong(**pieces) -> Program:
@@ -86,10 +152,11 @@ def answer_task(folder: str | None = None) -> Task:
 >>> from mygpt.check import world_model
 >>> answer("the capital of france is", world_model(), 1)
 'paris'""",
-        reference=answer_with,
+        reference=right_answer,
         make=make_prompt,
         probes=[Probe(0, {"prompt": p, "n": n, "folder": folder}) for p, n in prompts],
         fixed=["prompt", "model", "max_new_tokens"],
+        properties=[Property("words", texts_of, same_words)] if folder is None else [],
         praise=tell,
         limit=30.0 if folder is None else 300.0,
         mistakes=[
@@ -112,6 +179,11 @@ def answer_task(folder: str | None = None) -> Task:
             ),
             Mistake(
                 "unlikeliest", "the least likely token is taken", wrong(largest=False)
+            ),
+            *(
+                Mistake(name, text, partial(answer_by_steps, **pieces))
+                for name, text, pieces in CACHE_MISTAKES
+                if name in TELLING
             ),
         ],
     )

@@ -2,12 +2,14 @@
 
 import math
 from functools import lru_cache, partial
+from typing import Any
 
 import torch
 import torch.nn.functional as F
 from torch import Tensor
 from torch.func import functional_call
 
+from mygpt.check.compose import placed
 from mygpt.check.run import kept_state
 from mygpt.check.task import Arguments, Draw, Mistake, Probe, Program, Property, Task
 from mygpt.check.tasks import block as blocks
@@ -117,50 +119,121 @@ def base_two(logits: Tensor, targets: Tensor) -> Tensor:
     return mean_loss(logits, targets) / math.log(2)
 
 
-def both_forms(
-    name: str, text: str, inner: Program = block_with, **pieces
+BLOCKS = {name: partial(block_with, feed=bent(form)) for name, form in blocks.FORMS}
+
+# Names, half sentences and pieces of a GPT: first what changes its logits.
+OF_LOGITS: list[tuple[str, str, dict[str, Any]]] = [
+    ("no-last-norm", "the last norm is missing", {"last_norm": False}),
+    (
+        "no-positions",
+        "the position vectors are not added",
+        {"start": lambda ids, token, position: token[ids]},
+    ),
+    (
+        "positions-from-one",
+        "the positions are counted from 1",
+        {
+            "start": lambda ids, token, position: (
+                token[ids] + position[1 : ids.shape[1] + 1]
+            )
+        },
+    ),
+    (
+        "scaled-embedding",
+        "the token vectors are multiplied by √C",
+        {
+            "start": lambda ids, token, position: (
+                token[ids] * token.shape[1] ** 0.5 + position[: ids.shape[1]]
+            )
+        },
+    ),
+    (
+        "blocks-backwards",
+        "the blocks run in the wrong order, the last one first",
+        {"order": lambda blocks: blocks[::-1]},
+    ),
+    (
+        "first-block-again",
+        "every block uses the weights of the first",
+        {"order": lambda blocks: blocks[:1] * len(blocks)},
+    ),
+    (
+        "last-block-missing",
+        "the last block is missing",
+        {"order": lambda blocks: blocks[:-1]},
+    ),
+    ("one-block", "only the first block runs", {"order": lambda blocks: blocks[:1]}),
+    ("no-blocks", "no block runs", {"order": lambda blocks: []}),
+    (
+        "softmax-in-the-head",
+        "the logits go through a softmax, before the loss and in what is returned",
+        {"head": lambda x, weights: (x @ weights["token"].T).softmax(-1)},
+    ),
+    (
+        "scaled-logits",
+        "the logits are divided by √C",
+        {"head": lambda x, weights: x @ weights["token"].T / x.shape[-1] ** 0.5},
+    ),
+]
+OF_LOSS: list[tuple[str, str, dict[str, Any]]] = [
+    (
+        "targets-shifted-again",
+        "the targets are shifted once more: they are the next tokens already",
+        {"loss": shifted_loss},
+    ),
+    ("last-position", "only the last position has a loss", {"loss": last_loss}),
+    ("sum-for-mean", "the losses are added, not averaged", {"loss": summed_loss}),
+    ("bits", "the loss has base 2: bits, not nats", {"loss": base_two}),
+    (
+        "softmax-before-loss",
+        "the loss gets probabilities: `F.cross_entropy` has a softmax inside",
+        {"loss": softmaxed_loss},
+    ),
+    (
+        "probabilities-returned",
+        "the probabilities are returned instead of the logits",
+        {"given": lambda logits: logits.softmax(-1)},
+    ),
+]
+
+
+def with_pieces(
+    found: list[tuple[str, str, dict[str, Any]]], program: Program
 ) -> list[Mistake]:
-    """Make a mistake of a GPT with either form of GELU."""
+    """Make mistakes of a GPT with either form of GELU."""
     return [
-        Mistake(
-            name,
-            text,
-            partial(gpt_with, block=partial(inner, feed=bent(form)), **pieces),
-            form_name,
-        )
-        for form_name, form in blocks.FORMS
+        Mistake(name, text, partial(program, block=BLOCKS[form], **pieces), form)
+        for name, text, pieces in found
+        for form in BLOCKS
     ]
 
 
 def against_ids() -> list[Mistake]:
     """Make the loss from the ids instead of the targets."""
-    return [
-        Mistake(
-            "loss-against-ids",
-            "the loss compares with ids instead of targets",
-            lambda ids, targets, weights, num_heads, each=made.program: each(
-                ids, ids, weights, num_heads
-            ),
-            made.form,
-        )
-        for made in both_forms("", "")
-    ]
+
+    def program(ids, targets, weights, num_heads, block):
+        return gpt_with(ids, ids, weights, num_heads, block=block)
+
+    text = "the loss compares with ids instead of targets"
+    return with_pieces([("loss-against-ids", text, {})], program)
 
 
-def in_blocks(text: str) -> str:
-    """Add to a mistake's text that it lies in the blocks."""
-    if text.endswith(")"):
-        return f"{text[:-1]} of the blocks)"
-    return f"{text} (in the blocks)"
+def of_block(mistake: Mistake) -> Mistake:
+    """A mistake inside the blocks of a GPT."""
+    program = partial(gpt_with, block=mistake.program)
+    text = placed(mistake.text, "in the blocks")
+    return Mistake(mistake.name, text, program, mistake.form)
 
 
 def of_blocks() -> list[Mistake]:
     """Mistakes inside the blocks, the most common ones."""
-    return [
-        Mistake(m.name, in_blocks(m.text), partial(gpt_with, block=m.program), m.form)
-        for m in blocks.block.mistakes
-        if m.name in IN_BLOCKS
-    ]
+    return [of_block(m) for m in blocks.block.mistakes if m.name in IN_BLOCKS]
+
+
+def other_mistakes_of_blocks() -> list[Mistake]:
+    """Those of a block that are not among the most common ones."""
+    rare = [m for m in blocks.block.mistakes if m.name not in IN_BLOCKS]
+    return [of_block(m) for m in (*rare, *blocks.block.more())]
 
 
 IN_BLOCKS = (
@@ -286,76 +359,9 @@ gpt = Task(
     },
     weights=["weights"],
     mistakes=[
-        *both_forms("no-last-norm", "the last norm is missing", last_norm=False),
-        *both_forms(
-            "no-positions",
-            "the position vectors are not added",
-            start=lambda ids, token, position: token[ids],
-        ),
-        *both_forms(
-            "positions-from-one",
-            "the positions are counted from 1",
-            start=lambda ids, token, position: (
-                token[ids] + position[1 : ids.shape[1] + 1]
-            ),
-        ),
-        *both_forms(
-            "scaled-embedding",
-            "the token vectors are multiplied by √C",
-            start=lambda ids, token, position: (
-                token[ids] * token.shape[1] ** 0.5 + position[: ids.shape[1]]
-            ),
-        ),
-        *both_forms(
-            "blocks-backwards",
-            "the blocks run in the wrong order, the last one first",
-            order=lambda blocks: blocks[::-1],
-        ),
-        *both_forms(
-            "first-block-again",
-            "every block uses the weights of the first",
-            order=lambda blocks: blocks[:1] * len(blocks),
-        ),
-        *both_forms(
-            "last-block-missing",
-            "the last block is missing",
-            order=lambda blocks: blocks[:-1],
-        ),
-        *both_forms("one-block", "only the first block runs", order=lambda b: b[:1]),
-        *both_forms("no-blocks", "no block runs", order=lambda blocks: []),
-        *both_forms(
-            "targets-shifted-again",
-            "the targets are shifted once more: they are the next tokens already",
-            loss=shifted_loss,
-        ),
-        *both_forms(
-            "last-position", "only the last position has a loss", loss=last_loss
-        ),
-        *both_forms(
-            "sum-for-mean", "the losses are added, not averaged", loss=summed_loss
-        ),
-        *both_forms("bits", "the loss has base 2: bits, not nats", loss=base_two),
-        *both_forms(
-            "softmax-before-loss",
-            "the loss gets probabilities: `F.cross_entropy` has a softmax inside",
-            loss=softmaxed_loss,
-        ),
-        *both_forms(
-            "probabilities-returned",
-            "the probabilities are returned instead of the logits",
-            given=lambda logits: logits.softmax(-1),
-        ),
-        *both_forms(
-            "softmax-in-the-head",
-            "the logits go through a softmax, before the loss and in what is returned",
-            head=lambda x, weights: (x @ weights["token"].T).softmax(-1),
-        ),
+        *with_pieces(OF_LOGITS + OF_LOSS, gpt_with),
         *against_ids(),
-        *both_forms(
-            "scaled-logits",
-            "the logits are divided by √C",
-            head=lambda x, weights: x @ weights["token"].T / x.shape[-1] ** 0.5,
-        ),
         *of_blocks(),
     ],
+    more=other_mistakes_of_blocks,
 )

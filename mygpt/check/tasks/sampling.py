@@ -1,12 +1,16 @@
 """Top-k, top-p, and generation with a cache of keys and values."""
 
 import math
+from collections.abc import Callable, Iterator
 from functools import partial
+from itertools import pairwise
+from typing import Any
 
 import torch
 import torch.nn.functional as F
 from torch import Tensor
 
+from mygpt.check.compare import find_difference
 from mygpt.check.task import (
     Arguments,
     Draw,
@@ -18,9 +22,17 @@ from mygpt.check.task import (
     result_of,
 )
 from mygpt.check.tasks.attention import join, split
-from mygpt.check.tasks.block import FORMS
+from mygpt.check.tasks.block import FORMS, block
 from mygpt.check.tasks.feed_forward import ERF, tanh_form
-from mygpt.check.tasks.gpt import WEIGHTS_OF_GPT, book_gpt, gpt_tensors
+from mygpt.check.tasks.gpt import (
+    OF_LOGITS,
+    WEIGHTS_OF_GPT,
+    book_gpt,
+    gpt_tensors,
+    gpt_with,
+    of_block,
+    with_pieces,
+)
 from mygpt.check.tasks.norm import norm_with
 from mygpt.sampling import keep_top_k, keep_top_p
 
@@ -177,14 +189,43 @@ def nucleus(
     return probabilities(logits, keep)
 
 
+HALVES = (0.0, -math.log(2), -2 * math.log(2), -2 * math.log(2))  # ½, ¼, ⅛, ⅛
+EXACT = ((0.5, 1), (0.75, 2))  # p that a sum of them is exactly, and of how many
+
+
+def kept_at_ties(program: Program, arguments: Arguments) -> list[list[int]]:
+    """How many of ½, ¼, ⅛ and ⅛ stay where p is exactly a sum of them, in two orders.
+
+    Powers of two: their softmax and its sums are exact in any floating-point type.
+    """
+    dtype = arguments["logits"].dtype
+    rows = torch.tensor([HALVES, HALVES[::-1]], dtype=dtype)
+    return [(program(rows.clone(), p) > 0).sum(-1).tolist() for p, _ in EXACT]
+
+
+def ties_end_the_nucleus(kept: list[list[int]], arguments: Arguments) -> str | None:
+    """Refuse what goes past every exact tie: a rounded sum may pass one."""
+    if not all(
+        n == wanted + 1
+        for (_, wanted), row in zip(EXACT, kept, strict=True)
+        for n in row
+    ):
+        return None
+    return (
+        "Of ½, ¼, ⅛ and ⅛ the first two add up to exactly 0.75, so with p = 0.75 they "
+        "are enough; your program keeps three. A token stays while the sum before it "
+        "is less than p (<, not <=); it goes once that sum is p or more."
+    )
+
+
 top_p = Task(
     name="top_p",
     chapter=CHAPTER,
     label="check-top-p",
     asks="The probabilities after top-p (nucleus sampling): of each row keep the "
-    "fewest likeliest tokens whose probabilities add up to at least p, give all "
-    "others probability 0, and take the softmax of what is left. The likeliest always "
-    "stays.",
+    "fewest likeliest tokens whose probabilities add up to at least p (to exactly p is "
+    "enough), give all others probability 0, and take the softmax of what is left. The "
+    "likeliest always stays.",
     arguments={"logits": "(N, V)", "p": "float above 0, at most 1"},
     returns="a tensor of shape (N, V)",
     example="""\
@@ -200,7 +241,10 @@ tensor([[0.0000, 0.7311, 0.2689]])""",
     ],
     least={"V": 2},
     fixed=["logits", "p"],
-    properties=[Property("adds up", result_of, adds_up)],
+    properties=[
+        Property("adds up", result_of, adds_up),
+        Property("ties", kept_at_ties, ties_end_the_nucleus),
+    ],
     mistakes=[
         Mistake(
             "last-one-missing",
@@ -318,15 +362,26 @@ def observe_steps(program: Program, arguments: Arguments) -> list:
     return given
 
 
-def whole_text(form: str) -> Program:
+def whole_text(gpt: Program) -> Program:
     """Read the whole text so far at every step, as the package does without a cache."""
 
     def step(ids, weights, num_heads, cache):
         seen = ids if cache is None else torch.cat([cache, ids], 1)
-        logits, _ = book_gpt(form)(seen, seen, weights, num_heads)
+        logits, _ = gpt(seen, seen, weights, num_heads)
         return logits[:, -1], seen
 
     return step
+
+
+def joined(old: Tensor, new: Tensor) -> Tensor:
+    return torch.cat([old, new], dim=2)
+
+
+def new_first(old: Tensor, new: Tensor) -> Tensor:
+    return torch.cat([new, old], dim=2)
+
+
+Pair = tuple[Tensor, Tensor]
 
 
 def step_with(
@@ -337,16 +392,21 @@ def step_with(
     *,
     form=tanh_form,
     start=lambda past: past,
-    store=lambda old, new: torch.cat([old, new], dim=2),
+    past_of=lambda cache: cache[0][2],
+    join_keys=joined,
+    join_values=joined,
+    keep=lambda whole, old, new: whole,
     mask=lambda T, past: torch.ones(T, past + T, dtype=torch.bool).tril(past),
     pick=lambda logits: logits[:, -1],
     last_norm: bool = True,
-    shared: bool = False,
-    extend: bool = True,
+    read=lambda i, blocks: i,
 ) -> tuple[Tensor, list]:
-    """One step of a GPT with a cache, with one piece replaced."""
+    """One step of a GPT with a cache, with one piece replaced.
+
+    The cache holds for each block the keys, the values, and how many ids were read.
+    """
     T, blocks = ids.shape[1], weights["blocks"]
-    past = cache[0][2] if cache else 0
+    past = past_of(cache) if cache else 0
     first = start(past)
     x = weights["token"][ids] + weights["position"][first : first + T]
     new_cache = []
@@ -355,10 +415,11 @@ def step_with(
         q, k, v = (
             split(n @ w[f"W_{name}"] + w[f"b_{name}"], num_heads) for name in "QKV"
         )
+        kept: Pair = (k, v)
         if cache:
-            old_k, old_v, _ = cache[0 if shared else i]
-            k, v = store(old_k, k), store(old_v, v)
-        kept = (k, v) if extend or not cache else (old_k, old_v)
+            old, new = cache[read(i, len(blocks))][:2], (k, v)
+            k, v = join_keys(old[0], k), join_values(old[1], v)
+            kept = keep((k, v), old, new)
         new_cache.append((*kept, past + T))
         allowed = mask(T, k.shape[2] - T)
         scores = q @ k.mT / math.sqrt(q.shape[-1])
@@ -371,10 +432,150 @@ def step_with(
     return pick(x @ weights["token"].T), new_cache
 
 
+def square_mask(shift: Callable[[int], int]) -> Callable[[int, int], Tensor]:
+    """The mask of T new ids after `past`, its edge moved to `shift(past)`."""
+    return lambda T, past: torch.ones(T, past + T, dtype=torch.bool).tril(shift(past))
+
+
+def length_of(cache: list) -> int:
+    return cache[0][0].shape[2]
+
+
+# Names, half sentences and pieces: what readers do to a cache.
+CACHE_MISTAKES: list[tuple[str, str, dict[str, Any]]] = [
+    (
+        "positions-from-zero",
+        "the positions of new ids are counted from 0 again, not from where the cache "
+        "ends",
+        {"start": lambda past: 0},
+    ),
+    (
+        "positions-one-ahead",
+        "the positions of new ids are one too large once there is a cache",
+        {"start": lambda past: past + (past > 0)},
+    ),
+    (
+        "positions-from-one",
+        "the positions are one too large: they count from 1",
+        {"start": lambda past: past + 1},
+    ),
+    (
+        "positions-one-behind",
+        "the positions of new ids are one too small",
+        {"start": lambda past: max(0, past - 1)},
+    ),
+    (
+        "cache-unread",
+        "the cache is not read: new ids see only each other",
+        {"join_keys": lambda old, new: new, "join_values": lambda old, new: new},
+    ),
+    (
+        "new-before-old",
+        "new keys and values are put before the old ones",
+        {"join_keys": new_first, "join_values": new_first},
+    ),
+    (
+        "new-keys-before-old",
+        "new keys are put before the old ones, but new values after them",
+        {"join_keys": new_first},
+    ),
+    (
+        "new-values-before-old",
+        "new values are put before the old ones, but new keys after them",
+        {"join_values": new_first},
+    ),
+    (
+        "one-position-of-the-cache",
+        "only the last position of the cache is read",
+        {
+            "join_keys": lambda old, new: joined(old[:, :, -1:], new),
+            "join_values": lambda old, new: joined(old[:, :, -1:], new),
+        },
+    ),
+    (
+        "only-the-piece-before",
+        "the cache keeps only the keys and values of the call before",
+        {"keep": lambda whole, old, new: new},
+    ),
+    (
+        "only-the-piece-before-counted",
+        "the cache keeps only the keys and values of the call before, and the "
+        "positions are counted from its length",
+        {"keep": lambda whole, old, new: new, "past_of": length_of},
+    ),
+    (
+        "cache-not-extended",
+        "the new keys and values are used but not kept in the cache",
+        {"keep": lambda whole, old, new: old},
+    ),
+    (
+        "cache-not-extended-nor-counted",
+        "the new keys and values are used but not kept in the cache, so the positions "
+        "stand still too",
+        {"keep": lambda whole, old, new: old, "past_of": length_of},
+    ),
+    (
+        "values-of-keys",
+        "the keys are kept in the place of the values too",
+        {"keep": lambda whole, old, new: (whole[0], whole[0])},
+    ),
+    (
+        "no-mask",
+        "the new ids are not masked among themselves",
+        {"mask": lambda T, past: torch.ones(T, past + T, dtype=torch.bool)},
+    ),
+    (
+        "mask-from-the-corner",
+        "the mask ignores the cache: new id t reads only the first t + 1 keys instead "
+        "of all that are cached and t + 1 more",
+        {"mask": square_mask(lambda past: 0)},
+    ),
+    (
+        "mask-one-ahead",
+        "the mask lets each new id read one id that follows it",
+        {"mask": square_mask(lambda past: past + 1)},
+    ),
+    (
+        "mask-one-behind",
+        "the mask hides each id from itself, and from the first id everything",
+        {"mask": square_mask(lambda past: past - 1)},
+    ),
+    (
+        "mask-one-behind-the-cache",
+        "the mask hides each new id from itself once there is a cache",
+        {"mask": square_mask(lambda past: past - (past > 0))},
+    ),
+    (
+        "one-cache-for-all",
+        "every block reads the first block's cache",
+        {"read": lambda i, blocks: 0},
+    ),
+    (
+        "last-cache-for-all",
+        "every block reads the last block's cache",
+        {"read": lambda i, blocks: blocks - 1},
+    ),
+]
+
+
 def both_forms(name: str, text: str, **pieces) -> list[Mistake]:
     return [
         Mistake(name, text, partial(step_with, form=form, **pieces), form_name)
         for form_name, form in FORMS
+    ]
+
+
+def mistakes_of_gpt() -> list[Mistake]:
+    """A GPT's own mistakes.
+
+    A cache changes nothing for them: each position is computed from the earlier ones
+    as in the whole text.
+    """
+    own = with_pieces(OF_LOGITS, gpt_with)
+    inside = (*block.mistakes, *block.more())
+    return [
+        Mistake(m.name, m.text, whole_text(m.program), m.form)
+        for m in (*own, *map(of_block, inside))
     ]
 
 
@@ -406,6 +607,40 @@ def cache_is_used(logits: list[Tensor], arguments: Arguments) -> str | None:
     )
 
 
+def used_twice(program: Program, arguments: Arguments) -> list[Tensor | None]:
+    """The logits of a call, and of the same call when its cache was used before."""
+    _, weights, num_heads = arguments.values()
+    V = len(weights["token"])
+    first, other, last = (
+        torch.tensor([ids]) for ids in ([0, 1], [V - 1], [min(2, V - 1)])
+    )
+    logits: list[Tensor | None] = []
+    for between in (False, True):
+        cache = program(first, weights, num_heads, None)[1]
+        try:
+            if between:
+                program(other, weights, num_heads, cache)
+            logits.append(program(last, weights, num_heads, cache)[0])
+        except Exception:
+            logits.append(None)
+    return logits
+
+
+def cache_stays(logits: list[Tensor | None], arguments: Arguments) -> str | None:
+    """Whether a cache that was given can be used again."""
+    once, again = logits
+    if once is None:
+        return None
+    same = again is not None and once.shape == again.shape
+    if same and torch.allclose(once, again, atol=1e-5):
+        return None
+    return (
+        "Your program changes the cache that it is given, so a second call with the "
+        "same cache (two continuations of one text) goes on from the wrong place. Make "
+        "new tensors and a new list instead of writing into the old ones."
+    )
+
+
 PIECES = [
     Probe(0, {"V": 7, "N": 6, "B": 1, "H": 2, "D": 2, "L": 2, "pieces": (2, 1)}),
     Probe(1, {"V": 5, "N": 9, "B": 2, "H": 2, "D": 3, "L": 2, "pieces": (3, 1, 2, 1)}),
@@ -421,7 +656,7 @@ cached_step = Task(
     "read. cache holds what you kept of those, in a form of your own; None at first. "
     "Each block keeps its keys and values, so the earlier positions are not computed "
     "again; the positions go on where the cache ends. Return the logits after the "
-    "last new id and the new cache.",
+    "last new id and the new cache; leave the one that you are given as it is.",
     arguments={
         "ids": "(B, T), the new ids",
         "weights": WEIGHTS_OF_GPT,
@@ -437,66 +672,22 @@ cached_step = Task(
 ...     logits, cache = cached_step(ids, model.weights, model.num_heads, cache)
 >>> model.decode([int(logits[0].argmax())])
 'paris'""",
-    reference=whole_text("gelu_tanh"),
-    forms={ERF: whole_text("gelu")},
+    reference=whole_text(book_gpt("gelu_tanh")),
+    forms={ERF: whole_text(book_gpt("gelu"))},
     make=make_pieces,
     observe=observe_steps,
     probes=PIECES,
     least={"V": 3, "D": 2},
     fixed=["pieces"],
-    properties=[Property("cache", with_another_table, cache_is_used)],
+    properties=[
+        Property("cache", with_another_table, cache_is_used),
+        Property("cache stays", used_twice, cache_stays),
+    ],
     mistakes=[
-        *both_forms(
-            "positions-from-zero",
-            "the positions of new ids are counted from 0 again, not from where the "
-            "cache ends",
-            start=lambda past: 0,
-        ),
-        *both_forms(
-            "positions-one-ahead",
-            "the positions of new ids are one too large",
-            start=lambda past: past + (past > 0),
-        ),
-        *both_forms(
-            "positions-one-behind",
-            "the positions of new ids are one too small",
-            start=lambda past: max(0, past - 1),
-        ),
-        *both_forms(
-            "cache-unread",
-            "the cache is not read: new ids see only each other",
-            store=lambda old, new: new,
-        ),
-        *both_forms(
-            "new-before-old",
-            "new keys and values are put before the old ones",
-            store=lambda old, new: torch.cat([new, old], dim=2),
-        ),
-        *both_forms(
-            "only-the-piece-before",
-            "the cache keeps only the ids of the call before",
-            store=lambda old, new: torch.cat([old[:, :, -1:], new], dim=2),
-        ),
-        *both_forms(
-            "cache-not-extended",
-            "the new keys and values are used but not kept in the cache",
-            extend=False,
-        ),
-        *both_forms(
-            "no-mask",
-            "the new ids are not masked among themselves",
-            mask=lambda T, past: torch.ones(T, past + T, dtype=torch.bool),
-        ),
-        *both_forms(
-            "mask-from-the-corner",
-            "the mask ignores the cache: new id t reads only the first t + 1 keys "
-            "instead of all that are cached and t + 1 more",
-            mask=lambda T, past: torch.ones(T, past + T, dtype=torch.bool).tril(),
-        ),
-        *both_forms(
-            "one-cache-for-all",
-            "every block reads the first block's cache",
-            shared=True,
+        *(
+            mistake
+            for name, text, pieces in CACHE_MISTAKES
+            for mistake in both_forms(name, text, **pieces)
         ),
         *both_forms(
             "first-position",
@@ -508,8 +699,14 @@ cached_step = Task(
             "the logits of all new ids are returned, not only the last one's",
             pick=lambda logits: logits,
         ),
+        *both_forms(
+            "probabilities-returned",
+            "the probabilities are returned instead of the logits",
+            pick=lambda logits: logits[:, -1].softmax(-1),
+        ),
         *both_forms("no-last-norm", "the last norm is missing", last_norm=False),
     ],
+    more=mistakes_of_gpt,
 )
 
 
@@ -524,9 +721,11 @@ def make_prompt(draw: Draw, V: int, B: int, T: int, n: int) -> Arguments:
     }
 
 
-def observe_generation(program: Program, arguments: Arguments) -> Tensor:
-    """Call with a step whose scores depend on every id and on its place."""
-    ids, max_new_tokens, table = arguments.values()
+Step = Callable[[Tensor, Any], tuple[Tensor, Any]]
+
+
+def step_of(table: Tensor) -> Step:
+    """A step whose scores depend on every id and on its place."""
 
     def step(ids: Tensor, cache: Tensor | None) -> tuple[Tensor, Tensor]:
         seen = ids if cache is None else torch.cat([cache, ids], 1)
@@ -534,7 +733,78 @@ def observe_generation(program: Program, arguments: Arguments) -> Tensor:
         scores = (table[seen] * torch.sin(places)[:, None].to(table)).sum(1)
         return torch.sin(3 * scores + seen.shape[1]), seen
 
-    return program(step, ids, max_new_tokens)
+    return step
+
+
+def observe_generation(program: Program, arguments: Arguments) -> Tensor:
+    ids, max_new_tokens, table = arguments.values()
+    return program(step_of(table), ids, max_new_tokens)
+
+
+def remarks_on_calls(program: Program, arguments: Arguments) -> str:
+    """Say what was wrong in the calls of the step, if the ids are wrong on a probe.
+
+    Right ids get no remark, however they came about.
+    """
+    for each in map(generate.arguments_of, generate.probes):
+        ids, max_new_tokens, table = each.values()
+        calls: list[tuple[Tensor, Any, Tensor, Any]] = []
+        step = step_of(table)
+
+        def noted(
+            new: Tensor, cache: Any, step=step, calls=calls
+        ) -> tuple[Tensor, Any]:
+            logits, after = step(new, cache)
+            calls.append((new, cache, logits, after))
+            return logits, after
+
+        text = program(noted, ids.clone(), max_new_tokens)
+        right = observe_generation(generate_with, each)
+        if find_difference(right, text):
+            return next(remarks_on(calls, ids, max_new_tokens, text), "")
+    return ""
+
+
+def remarks_on(
+    calls: list[tuple[Tensor, Any, Tensor, Any]],
+    ids: Tensor,
+    max_new_tokens: int,
+    text: Any,
+) -> Iterator[str]:
+    if calls and not torch.equal(calls[0][0], ids):
+        yield (
+            f"The first call of `step` was given {calls[0][0].tolist()}; it should be "
+            f"given the whole prompt, {ids.tolist()}."
+        )
+    for i, (before, now) in enumerate(pairwise(calls), start=2):
+        _, _, logits, after = before
+        new, cache, _, _ = now
+        likeliest = logits.argmax(-1, keepdim=True)
+        if cache is not after:
+            given = "None" if cache is None else "another cache"
+            yield (
+                f"Call {i} of `step` was given {given}, not the cache that call "
+                f"{i - 1} returned."
+            )
+        elif new.shape != likeliest.shape:
+            yield (
+                f"Call {i} of `step` was given ids of shape {tuple(new.shape)}; those "
+                f"of shape {tuple(likeliest.shape)} that call {i - 1} added are enough."
+            )
+        elif not torch.equal(new, likeliest):
+            yield (
+                f"After call {i - 1} of `step` the likeliest ids were "
+                f"{likeliest.tolist()}; call {i} was given {new.tolist()}."
+            )
+    if len(calls) < max_new_tokens:
+        yield (
+            f"`step` was called {len(calls)} times where {max_new_tokens} ids were to "
+            "be added. No id ends a text here, 0 neither."
+        )
+
+
+def nothing_remarked(sentence: str, arguments: Arguments) -> str | None:
+    return sentence or None
 
 
 def generate_with(
@@ -548,18 +818,22 @@ def generate_with(
     more: int = 0,
     give=lambda ids, T: ids,
     skip: int = 0,
+    ends=lambda chosen: False,
 ) -> Tensor:
     """Generate with one piece replaced."""
     T, new, cache = ids.shape[1], ids[:, : ids.shape[1] - skip], None
     for _ in range(max_new_tokens + more):
         logits, cache = step(new, cache)
-        ids = torch.cat([ids, choose(logits)[:, None]], 1)
+        chosen = choose(logits)
+        ids = torch.cat([ids, chosen[:, None]], 1)
+        if ends(chosen):
+            break
         new, cache = feed(ids), cache if keep else None
     return give(ids, T)
 
 
 def wrong_generate(**pieces) -> Program:
-    return lambda *values: generate_with(*values, **pieces)
+    return partial(generate_with, **pieces)
 
 
 def lengths_read(program: Program, arguments: Arguments) -> list[int]:
@@ -609,12 +883,17 @@ tensor([[1, 2, 3, 6]])""",
     reference=generate_with,
     make=make_prompt,
     observe=observe_generation,
-    properties=[Property("rereads", lengths_read, rereads)],
+    properties=[
+        Property("rereads", lengths_read, rereads),
+        Property("calls", remarks_on_calls, nothing_remarked),
+    ],
     probes=[
         Probe(0, {"V": 11, "B": 1, "T": 3, "n": 4}),
         Probe(1, {"V": 13, "B": 3, "T": 4, "n": 7}),
         Probe(2, {"V": 11, "B": 2, "T": 1, "n": 5}),
         Probe(3, {"V": 11, "B": 2, "T": 3, "n": 0}),
+        # each id is added before the last one
+        Probe(376, {"V": 5, "B": 1, "T": 2, "n": 14}),
     ],
     least={"V": 5},
     given=["step(ids, cache): scores that depend on every id read and on its place"],
@@ -656,6 +935,17 @@ tensor([[1, 2, 3, 6]])""",
             "new-ids-only",
             "only the new ids are returned, without the prompt",
             wrong_generate(give=lambda ids, T: ids[:, T:]),
+        ),
+        Mistake(
+            "stops-at-zero",
+            "it stops at id 0, which is an id like any other here",
+            wrong_generate(ends=lambda chosen: bool((chosen == 0).all())),
+        ),
+        Mistake(
+            "stops-when-one-text-is-at-zero",
+            "it stops when one of the texts is at id 0, which is an id like any other "
+            "here",
+            wrong_generate(ends=lambda chosen: bool((chosen == 0).any())),
         ),
         Mistake("one-too-few", "one id too few is added", wrong_generate(more=-1)),
         Mistake("one-too-many", "one id too many is added", wrong_generate(more=1)),

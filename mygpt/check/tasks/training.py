@@ -4,14 +4,14 @@ import copy
 import math
 from collections.abc import Callable
 from contextlib import nullcontext
-from dataclasses import dataclass
+from functools import partial
 
 import torch
-import torch.nn.functional as F
 from torch import Tensor, nn
 
+from mygpt.check.compare import find_difference
 from mygpt.check.task import Arguments, Draw, Mistake, Probe, Program, Property, Task
-from mygpt.gpt import LanguageModel
+from mygpt.check.tasks.loops import Bigrams, Watch, WatchedOptimizer, remarks
 from mygpt.support.modes import evaluating
 
 CHAPTER = "13_training"
@@ -54,47 +54,61 @@ def reference_step(parameter, gradient, m, v, step, lr, beta1, beta2, eps, decay
     return trained.detach(), state["exp_avg"], state["exp_avg_sq"]
 
 
-@dataclass(frozen=True)
-class StepWith:
-    """AdamW's step with one piece replaced; `corrects` says it of m and of v."""
+def adamw_with(
+    parameter,
+    gradient,
+    m,
+    v,
+    step,
+    lr,
+    beta1,
+    beta2,
+    eps,
+    decay,
+    *,
+    first: int = 1,
+    corrects: tuple[bool, bool] = (True, True),
+    decays: Callable[[Tensor], bool] = lambda parameter: parameter.ndim >= 2,
+    decay_rate: Callable[[float, float], float] = lambda lr, decay: lr * decay,
+    decay_after: bool = False,
+    decay_in_gradient: bool = False,
+    squared: Callable[[Tensor], Tensor] = lambda gradient: gradient**2,
+    divisor: Callable[[Tensor, float], Tensor] = lambda v, eps: v.sqrt() + eps,
+    momentum: bool = True,
+    sign: int = 1,
+    swapped: bool = False,
+) -> tuple[Tensor, Tensor, Tensor]:
+    """AdamW's step with one piece replaced.
 
-    first: int = 1  # the number of the first step
-    corrects: tuple[bool, bool] = (True, True)
-    decays: Callable[[Tensor], bool] = lambda parameter: parameter.ndim >= 2
-    decay_rate: Callable[[float, float], float] = lambda lr, decay: lr * decay
-    decay_after: bool = False
-    decay_in_gradient: bool = False
-    squared: Callable[[Tensor], Tensor] = lambda gradient: gradient**2
-    divisor: Callable[[Tensor, float], Tensor] = lambda v, eps: v.sqrt() + eps
-    momentum: bool = True
-    sign: int = 1
-    swapped: bool = False
+    first: the number of the first step.
+    corrects: whether m, and whether v, is divided by 1 - beta^step.
+    """
+    if swapped:
+        beta1, beta2 = beta2, beta1
+    rate = decay_rate(lr, decay) if decays(parameter) else 0.0
+    if decay_in_gradient and decays(parameter):
+        gradient = gradient + decay * parameter
+    elif not decay_after:
+        parameter = parameter * (1 - rate)
+    m = beta1 * m + (1 - beta1) * gradient
+    v = beta2 * v + (1 - beta2) * squared(gradient)
+    steps = max(step - 1 + first, 1e-9)
+    m_hat = m / (1 - beta1**steps) if corrects[0] else m
+    v_hat = v / (1 - beta2**steps) if corrects[1] else v
+    along = m_hat if momentum else gradient
+    parameter = parameter - sign * lr * along / divisor(v_hat, eps)
+    if decay_after:
+        parameter = parameter * (1 - rate)
+    return parameter, m, v
 
-    def __call__(
-        self, parameter, gradient, m, v, step, lr, beta1, beta2, eps, decay
-    ) -> tuple[Tensor, Tensor, Tensor]:
-        if self.swapped:
-            beta1, beta2 = beta2, beta1
-        rate = self.decay_rate(lr, decay) if self.decays(parameter) else 0.0
-        if self.decay_in_gradient and self.decays(parameter):
-            gradient = gradient + decay * parameter
-        elif not self.decay_after:
-            parameter = parameter * (1 - rate)
-        m = beta1 * m + (1 - beta1) * gradient
-        v = beta2 * v + (1 - beta2) * self.squared(gradient)
-        steps = max(step - 1 + self.first, 1e-9)
-        m_hat = m / (1 - beta1**steps) if self.corrects[0] else m
-        v_hat = v / (1 - beta2**steps) if self.corrects[1] else v
-        along = m_hat if self.momentum else gradient
-        parameter = parameter - self.sign * lr * along / self.divisor(v_hat, eps)
-        if self.decay_after:
-            parameter = parameter * (1 - rate)
-        return parameter, m, v
+
+def wrong_step(**pieces) -> Program:
+    return partial(adamw_with, **pieces)
 
 
 def corrected_state(*values):
     step, beta1, beta2 = values[4], values[6], values[7]
-    parameter, m, v = StepWith()(*values)
+    parameter, m, v = adamw_with(*values)
     return parameter, m / (1 - beta1**step), v / (1 - beta2**step)
 
 
@@ -139,17 +153,17 @@ adamw_step = Task(
         Mistake(
             "no-bias-correction",
             "m and v are not divided by 1 - beta^step",
-            StepWith(corrects=(False, False)),
+            wrong_step(corrects=(False, False)),
         ),
         Mistake(
             "no-first-correction",
             "m is not divided by 1 - beta1^step",
-            StepWith(corrects=(False, True)),
+            wrong_step(corrects=(False, True)),
         ),
         Mistake(
             "no-second-correction",
             "v is not divided by 1 - beta2^step",
-            StepWith(corrects=(True, False)),
+            wrong_step(corrects=(True, False)),
         ),
         Mistake(
             "corrected-state",
@@ -160,102 +174,95 @@ adamw_step = Task(
         Mistake(
             "steps-from-zero",
             "the steps are counted from 0: beta^(step - 1) for beta^step",
-            StepWith(first=0),
+            wrong_step(first=0),
         ),
         Mistake(
             "decay-of-vectors",
             "biases and other vectors decay too",
-            StepWith(decays=lambda parameter: True),
+            wrong_step(decays=lambda parameter: True),
         ),
         Mistake(
             "no-decay",
             "there is no weight decay",
-            StepWith(decays=lambda parameter: False),
+            wrong_step(decays=lambda parameter: False),
         ),
         Mistake(
             "decay-in-the-gradient",
             "the decay is added to the gradient: that is Adam with L2, not AdamW",
-            StepWith(decay_in_gradient=True),
+            wrong_step(decay_in_gradient=True),
         ),
         Mistake(
             "decay-without-rate",
             "the decay is not multiplied by the learning rate",
-            StepWith(decay_rate=lambda lr, decay: decay),
+            wrong_step(decay_rate=lambda lr, decay: decay),
         ),
         Mistake(
             "decay-after-the-step",
             "the decay comes after the step instead of before it",
-            StepWith(decay_after=True),
+            wrong_step(decay_after=True),
         ),
         Mistake(
             "growth",
             "the decay has the wrong sign and makes weights grow",
-            StepWith(decay_rate=lambda lr, decay: -lr * decay),
+            wrong_step(decay_rate=lambda lr, decay: -lr * decay),
         ),
         Mistake(
             "eps-inside-the-root",
             "eps is added inside the root",
-            StepWith(divisor=lambda v, eps: (v + eps).sqrt()),
+            wrong_step(divisor=lambda v, eps: (v + eps).sqrt()),
         ),
         Mistake(
             "no-eps",
             "eps is forgotten",
-            StepWith(divisor=lambda v, eps: v.sqrt()),
+            wrong_step(divisor=lambda v, eps: v.sqrt()),
         ),
         Mistake(
             "no-root",
             "the step is divided by v, not by its root",
-            StepWith(divisor=lambda v, eps: v + eps),
+            wrong_step(divisor=lambda v, eps: v + eps),
         ),
         Mistake(
             "no-square",
             "v averages |gradient|, not its square",
-            StepWith(squared=torch.abs),
+            wrong_step(squared=torch.abs),
         ),
         Mistake(
             "gradient-for-square",
             "v averages the gradient itself, not its square",
-            StepWith(squared=lambda gradient: gradient),
+            wrong_step(squared=lambda gradient: gradient),
         ),
         Mistake(
             "steps-from-two",
             "the steps are counted one too far: beta^(step + 1) for beta^step",
-            StepWith(first=2),
+            wrong_step(first=2),
         ),
         Mistake(
             "no-momentum",
             "the step uses the gradient instead of its average m",
-            StepWith(momentum=False),
+            wrong_step(momentum=False),
         ),
-        Mistake("uphill", "the step is added, so the loss goes up", StepWith(sign=-1)),
         Mistake(
-            "betas-swapped", "beta1 and beta2 change places", StepWith(swapped=True)
+            "uphill", "the step is added, so the loss goes up", wrong_step(sign=-1)
+        ),
+        Mistake(
+            "betas-swapped", "beta1 and beta2 change places", wrong_step(swapped=True)
         ),
     ],
 )
 
 
-class Bigrams(LanguageModel):
-    """A model for loops: the next token's scores from a table, halved in training mode.
-
-    The halving stands for dropout without chance.
-    """
-
-    def __init__(self, table: Tensor):
-        super().__init__()
-        self.table = nn.Parameter(table.clone())
-
-    def forward(self, ids: Tensor, targets: Tensor) -> tuple[Tensor, Tensor]:
-        logits = self.table[ids] * (0.5 if self.training else 1.0)
-        self.recorded = logits.requires_grad
-        return logits, F.cross_entropy(logits.flatten(0, 1), targets.flatten())
-
-
 def make_batches(
-    draw: Draw, V: int, B: int, T: int, N: int, training: bool, uneven: bool = False
+    draw: Draw,
+    V: int,
+    B: int,
+    T: int,
+    N: int,
+    training: bool,
+    uneven: bool = False,
+    scale: float = 1.0,
 ) -> Arguments:
     return {
-        "model": Bigrams(draw.normal(V, V)).train(training),
+        "model": Bigrams(draw.normal(V, V), scale).train(training),
         "batches": [
             draw.ids(B + i * uneven, T + 1 + (N - i) * uneven, below=V)
             for i in range(N)
@@ -263,35 +270,28 @@ def make_batches(
     }
 
 
-def observe_training(program: Program, arguments: Arguments) -> dict:
-    """Train a copy of the model; return the losses and what it has learned.
-
-    The counts tell apart mistakes that give the same losses.
-    """
+def watched(program: Program, arguments: Arguments) -> tuple[list, Tensor, Watch]:
+    """Train a copy of the model; return the losses, its table and what was noted."""
     model = copy.deepcopy(arguments["model"])
-    optimizer = Counting(model.parameters(), lr=2.0, momentum=0.5)
-    backwards = []
-    model.table.register_hook(backwards.append)
-    losses = program(model, list(arguments["batches"]), optimizer)
+    batches = list(arguments["batches"])
+    optimizer = WatchedOptimizer(model, batches)
+    losses = program(model, list(batches), optimizer)
+    return losses, model.table.detach(), optimizer.watch
+
+
+def observe_training(program: Program, arguments: Arguments) -> dict:
+    """Return the losses and what the model has learned.
+
+    What steps and backward passes found tells apart mistakes that give the same losses.
+    """
+    losses, table, watch = watched(program, arguments)
     return {
         "losses": losses,
-        "the trained table": model.table.detach(),
-        "_counts": [optimizer.steps, optimizer.zeros, len(backwards)],
+        "the trained table": table,
+        "_counts": [watch.count("step"), watch.count("backward")],
+        "_states": watch.states(),
+        "_cleared_once": watch.zeros == 1,
     }
-
-
-class Counting(torch.optim.SGD):
-    """Gradient descent that counts its calls."""
-
-    steps = zeros = 0
-
-    def step(self, closure=None):
-        self.steps += 1
-        return super().step(closure)
-
-    def zero_grad(self, set_to_none=True):
-        self.zeros += 1
-        super().zero_grad(set_to_none)
 
 
 def reference_train(model, batches, optimizer) -> list[float]:
@@ -341,7 +341,7 @@ def train_with(
 
 
 def wrong_train(**pieces) -> Program:
-    return lambda *values: train_with(*values, **pieces)
+    return partial(train_with, **pieces)
 
 
 def graphs_held(program: Program, arguments: Arguments) -> int:
@@ -356,6 +356,28 @@ def keeps_no_graphs(held: int, arguments: Arguments) -> str | None:
             "store `loss.item()`."
         )
     return None
+
+
+def what_was_noted(program: Program, arguments: Arguments) -> str:
+    """Remarks on the first probe whose losses or table are wrong, at most two.
+
+    A right result gets none, however it came about.
+    """
+    for each in map(train.arguments_of, train.probes):
+        losses, table, watch = watched(program, each)
+        right = observe_training(reference_train, each)
+        trained = not find_difference(right["the trained table"], table)
+        if trained and not find_difference(right["losses"], losses):
+            continue
+        found = list(remarks(watch, len(each["batches"])))
+        if trained:
+            found.append("The model is trained rightly; only the losses are not right.")
+        return " ".join(found[:2])
+    return ""
+
+
+def nothing_noted(sentences: str, arguments: Arguments) -> str | None:
+    return sentences or None
 
 
 train = Task(
@@ -391,9 +413,14 @@ train = Task(
         Probe(0, {"V": 3, "B": 2, "T": 3, "N": 3, "training": True}),
         Probe(1, {"V": 5, "B": 2, "T": 2, "N": 4, "training": False}),
         Probe(2, {"V": 4, "B": 1, "T": 1, "N": 3, "training": True}),
+        # gradients with norms above 1, and above 10
+        Probe(3, {"V": 5, "B": 1, "T": 2, "N": 4, "training": True, "scale": 40.0}),
     ],
     least={"V": 2},
-    properties=[Property("graphs", graphs_held, keeps_no_graphs)],
+    properties=[
+        Property("notes", what_was_noted, nothing_noted),
+        Property("graphs", graphs_held, keeps_no_graphs),
+    ],
     limit=15.0,
     mistakes=[
         Mistake(
@@ -415,6 +442,12 @@ train = Task(
             "step-before-backward",
             "`step` comes before `backward`, with the gradients of the batch before",
             wrong_train(order="step zero backward"),
+        ),
+        Mistake(
+            "step-finds-no-gradients",
+            "`step` comes before `backward`, when the gradients have been cleared, so "
+            "it finds none and nothing is learned",
+            wrong_train(order="zero step backward"),
         ),
         Mistake(
             "no-step",
@@ -557,7 +590,7 @@ def reference_evaluate(model, batches) -> float:
 
 
 def wrong_evaluate(**pieces) -> Program:
-    return lambda *values: evaluate_with(*values, **pieces)
+    return partial(evaluate_with, **pieces)
 
 
 evaluate = Task(

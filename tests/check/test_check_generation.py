@@ -1,0 +1,342 @@
+"""Wrong programs on training and generation: refused, and told what is wrong."""
+
+import math
+from functools import partial
+
+import pytest
+import torch
+import torch.nn.functional as F
+
+from mygpt import check
+from mygpt.check import TASKS, compose, shrink
+from mygpt.check.models import world_model
+from mygpt.check.tasks.answer import PROMPTS, answer_by_steps
+from mygpt.check.tasks.gpt import BLOCKS, book_gpt, gpt_with, mean_loss, summed_loss
+from mygpt.check.tasks.sampling import CACHE_MISTAKES, step_with
+from mygpt.check.tasks.training import adamw_with, evaluate_with
+
+
+def told(result):
+    """The message and the hints of a refusal."""
+    assert not result
+    return " ".join([result.message, *result.hints])
+
+
+@pytest.fixture(autouse=True)
+def in_little_time(monkeypatch):
+    """Inputs hardly shrink, and a busy machine has time for pairs of mistakes."""
+    monkeypatch.setattr(shrink, "TRIES", 2)
+    monkeypatch.setattr(compose, "SECONDS", math.inf)
+
+
+# Training
+
+
+def loop(order="zero backward step", **changes):
+    """A training loop with changes: of the gradient, the loss, the rate, the steps."""
+
+    def train(model, batches, optimizer):
+        model.train()
+        losses = []
+        for i, rows in enumerate(changes.get("batches", list)(batches)):
+            loss = model(rows[:, :-1], rows[:, 1:])[1]
+            if "rate" in changes:
+                optimizer.param_groups[0]["lr"] = changes["rate"](i)
+            calls = {
+                "zero": optimizer.zero_grad,
+                "backward": (loss * changes.get("times", 1)).backward,
+                "change": lambda: changes["change"](model),
+                "step": optimizer.step if changes.get("when", bool)(i + 1) else int,
+            }
+            for word in order.split():
+                calls[word]()
+            losses.append(loss.item())
+        return losses
+
+    return train
+
+
+def test_the_loop_of_these_tests_is_right():
+    assert check.train(loop())
+
+
+@pytest.mark.parametrize("most", [0.5, 1.0, 10.0])
+@pytest.mark.parametrize("by", ["norm", "parameter", "value"])
+def test_clipping_is_seen(by, most):
+    clip = {
+        "norm": lambda model: torch.nn.utils.clip_grad_norm_(model.parameters(), most),
+        "parameter": lambda model: [
+            torch.nn.utils.clip_grad_norm_([each], most) for each in model.parameters()
+        ],
+        "value": lambda model: torch.nn.utils.clip_grad_value_(
+            model.parameters(), most
+        ),
+    }[by]
+    text = told(check.train(loop("zero backward change step", change=clip)))
+    assert "does not ask for clipping" in text
+
+
+@pytest.mark.parametrize(
+    ("wrong", "said"),
+    [
+        (loop(rate=lambda i: i * 0.5), "learning rates of your steps were 0, 0.5, 1;"),
+        (
+            loop(when=lambda number: number % 2 == 0),
+            "For 3 batches your program called the model 3 times, `backward` 3 times, "
+            "`zero_grad` 3 times and `step` once.",
+        ),
+        (
+            loop("step backward"),
+            "`step` came before the first `backward`: the order was model, `step`, "
+            "`backward`, model, `step`.",
+        ),
+        (loop(times=3), "the model's loss times 3:"),
+        (loop(batches=lambda all: all[::-1]), "in the order 3, 2, 1."),
+        (loop(batches=lambda all: all[:-1]), "called the model twice"),
+        (
+            loop(
+                "zero backward step change",
+                change=lambda model: model.table.data.mul_(0.9),
+            ),
+            "The parameters changed outside `optimizer.step()`.",
+        ),
+        (
+            lambda *given: [round(loss, 1) for loss in loop()(*given)],
+            "The model is trained rightly; only the losses are not right.",
+        ),
+    ],
+)
+def test_a_training_loop_is_told_what_was_counted(wrong, said):
+    assert said in told(check.train(wrong))
+
+
+@pytest.mark.parametrize(
+    ("order", "name"),
+    [
+        ("step zero backward", "step-before-backward"),
+        ("zero step backward", "step-finds-no-gradients"),
+        ("step backward zero", "step-finds-no-gradients"),
+        ("backward zero step", "zero-grad-too-late"),
+        ("backward step", "zero-grad-forgotten"),
+    ],
+)
+def test_a_step_in_the_wrong_place_is_not_taken_for_another(order, name):
+    assert check.train(loop(order)).mistake == name
+
+
+def test_a_loss_added_up_is_not_taken_for_a_forgotten_zero_grad():
+    def train(model, batches, optimizer):
+        model.train()
+        losses, total = [], 0
+        for rows in batches:
+            loss = model(rows[:, :-1], rows[:, 1:])[1]
+            total = total + loss
+            optimizer.zero_grad()
+            total.backward(retain_graph=True)
+            optimizer.step()
+            losses.append(loss.item())
+        return losses
+
+    result = check.train(train)
+    assert result.mistake is None
+    assert "call it on that loss alone" in told(result)
+
+
+# Pairs of mistakes
+
+
+@pytest.mark.parametrize(
+    ("task", "program", "names"),
+    [
+        (
+            "adamw_step",
+            partial(adamw_with, sign=-1, divisor=lambda v, eps: v + eps),
+            {"uphill", "no-root"},
+        ),
+        (
+            "evaluate",
+            partial(evaluate_with, mode=True, average="perplexity"),
+            {"training-mode", "perplexity"},
+        ),
+        (
+            "gpt",
+            partial(gpt_with, block=BLOCKS[""], last_norm=False, loss=summed_loss),
+            {"no-last-norm", "sum-for-mean"},
+        ),
+        (
+            "cached_step",
+            partial(step_with, form=F.gelu, last_norm=False, start=lambda past: 0),
+            {"no-last-norm", "positions-from-zero"},
+        ),
+    ],
+)
+def test_two_mistakes_in_one_program_are_both_named(task, program, names):
+    result = getattr(check, task)(program, limit=60)
+    assert set(result.mistake.split("+")) == names
+    assert ", and besides " in result.message
+
+
+def test_pairs_replace_different_pieces():
+    pairs = compose.two_at_once(TASKS["adamw_step"])
+    names = [pair.name for pair in pairs]
+    assert "no-eps+uphill" in names
+    assert "no-eps+no-root" not in names  # both replace the divisor
+    assert len(names) == len(set(names))
+
+
+def test_a_blocks_mistake_is_named_in_a_step_with_a_cache():
+    result = check.cached_step(partial(step_with, form=torch.relu), limit=60)
+    assert result.mistake == "relu"
+
+
+def test_an_unknown_mistake_of_a_gpt_gets_no_name():
+    def loss(logits, targets):
+        return mean_loss(logits, targets) * 1.01
+
+    program = partial(gpt_with, block=BLOCKS[""], loss=loss)
+    assert check.gpt(program, limit=60).mistake is None
+
+
+# Sampling
+
+
+def nucleus(past_the_sum):
+    def top_p(logits, p):
+        ordered, order = logits.sort(-1, descending=True)
+        share = ordered.softmax(-1)
+        remove = past_the_sum(share.cumsum(-1) - share, p)
+        remove = torch.zeros_like(remove).scatter(1, order, remove)
+        return logits.masked_fill(remove, -math.inf).softmax(-1)
+
+    return top_p
+
+
+def test_a_sum_of_exactly_p_is_enough():
+    assert check.top_p(nucleus(torch.ge))
+    assert "with p = 0.75 they are enough" in told(check.top_p(nucleus(torch.gt)))
+
+
+def test_a_sum_that_is_rounded_past_p_is_no_mistake():
+    """One of the ties is missed by rounding; the other is ended."""
+
+    def rounded(before, p):
+        return before >= p + (1e-12 if p == 0.75 else 0)
+
+    assert check.top_p(nucleus(rounded))
+
+
+# A step with a cache
+
+
+def test_a_cache_that_is_given_stays_as_it_is():
+    def overwrites(ids, weights, num_heads, cache):
+        logits, new = step_with(ids, weights, num_heads, cache)
+        if cache is not None:
+            cache[:] = new
+        return logits, new
+
+    assert check.cached_step(step_with, limit=60)
+    text = told(check.cached_step(overwrites, limit=60))
+    assert "Your program changes the cache that it is given" in text
+
+
+# Generation
+
+
+def greedy(ends=lambda new, logits: False, **changes):
+    def generate(step, ids, max_new_tokens):
+        new, cache = ids, None
+        for _ in range(max_new_tokens):
+            logits, cache = step(new, cache)
+            new = changes.get("choose", lambda x: x.argmax(-1, keepdim=True))(logits)
+            ids = torch.cat([ids, new], 1)
+            if ends(new, logits):
+                break
+        return ids
+
+    return generate
+
+
+def test_no_id_ends_a_text():
+    assert check.generate(greedy())
+    result = check.generate(greedy(lambda new, logits: (new == 0).all()))
+    assert result.mistake == "stops-at-zero"
+    for id in range(1, 5):
+        wrong = greedy(lambda new, logits, id=id: (new == id).all())
+        assert "No id ends a text" in told(check.generate(wrong))
+
+
+def first_cache_kept(step, ids, max_new_tokens):
+    logits, cache = step(ids, None)
+    for _ in range(max_new_tokens):
+        new = logits.argmax(-1, keepdim=True)
+        ids = torch.cat([ids, new], 1)
+        logits, _ = step(new, cache)
+    return ids
+
+
+@pytest.mark.parametrize(
+    ("wrong", "said"),
+    [
+        (first_cache_kept, "Call 3 of `step` was given another cache, not the cache"),
+        (
+            greedy(choose=lambda logits: logits.topk(3).indices[:, 2:]),
+            "After call 1 of `step` the likeliest ids were",
+        ),
+        (
+            lambda step, ids, n: torch.cat(
+                [ids, greedy()(step, ids[:, :1], n)[:, 1:]], 1
+            ),
+            "The first call of `step` was given",
+        ),
+    ],
+)
+def test_a_generation_is_told_which_call_was_wrong(wrong, said):
+    assert said in told(check.generate(wrong))
+
+
+# An answer
+
+
+@torch.no_grad()
+def test_each_word_of_the_answers_is_far_likelier_than_the_next():
+    """No processor's rounding, and no form of GELU, changes an answer."""
+    model = world_model()
+    for prompt, n in PROMPTS["world"]:
+        for form in ("gelu_tanh", "gelu"):
+            ids = model.encode(prompt)
+            for _ in range(n):
+                row = torch.tensor([ids])
+                logits = book_gpt(form)(row, row, model.weights, model.num_heads)[0]
+                first, second = logits[0, -1].topk(2).values
+                assert first - second > 0.1
+                ids.append(int(logits[0, -1].argmax()))
+        assert n >= 8 or prompt == "the currency of egypt is"
+
+
+@pytest.mark.parametrize(
+    "mistake",
+    [each for each in CACHE_MISTAKES if each[0] != "new-before-old"],
+    ids=lambda each: each[0],
+)
+def test_a_broken_cache_fails_in_the_answers_too(mistake):
+    """New before old in both keys and values is no mistake where one id is new."""
+    name, _, pieces = mistake
+    result = check.answer(partial(answer_by_steps, **pieces), limit=60)
+    assert not result
+    assert result.mistake in (name, None)
+
+
+def test_a_right_answer_is_shown():
+    result = check.answer(answer_by_steps, limit=60)
+    sentence = (
+        "the capital of france is → paris . the land of cuba lies within america ."
+    )
+    assert f"your parts wrote: {sentence}" in result.message
+
+
+def test_where_the_words_begin_to_differ_is_told():
+    ahead = partial(answer_by_steps, start=lambda past: past + (past > 0))
+    assert "first word is right after every prompt" in told(check.answer(ahead))
+    blind = partial(answer_by_steps, form=lambda x: 0 * x)
+    assert "the very first word is wrong" in told(check.answer(blind))

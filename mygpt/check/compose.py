@@ -15,7 +15,7 @@ from typing import Any
 from mygpt.check.task import Mistake, Program, Task
 
 MOST = 1000  # pairs that are tried
-SECONDS = 1.4  # of processor time for all that is tried here
+SECONDS = 1.0  # of processor time for all that is tried here
 
 
 def unlisted_mistake(

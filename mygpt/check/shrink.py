@@ -1,5 +1,6 @@
 """Shrink an input that fails to one that a person can check by hand."""
 
+import time
 from collections.abc import Callable, Iterator
 from typing import Any
 
@@ -9,13 +10,14 @@ from torch import Tensor
 from mygpt.check.task import Arguments, Probe, Task
 
 TRIES = 250
+SECONDS = 0.6  # of processor time for all tries
 FEW = 12  # numbers of a tensor that are replaced one by one
 
 Fails = Callable[[Arguments], bool]
 
 
 class NoMoreTries(Exception):
-    """The search has used up its runs."""
+    """The search has used up its runs or its time."""
 
 
 def shrink(task: Task, probe: Probe, fails: Fails) -> Arguments:
@@ -35,11 +37,12 @@ class Search:
     def __init__(self, task: Task, probe: Probe, fails: Fails):
         self.task, self.probe, self.fails = task, probe, fails
         self.left = TRIES
+        self.end = time.process_time() + SECONDS
         self.best = task.arguments_of(probe)
 
     def accept(self, arguments: Arguments) -> bool:
         """Take arguments as the best so far if they fail too."""
-        if not self.left:
+        if not self.left or time.process_time() > self.end:
             raise NoMoreTries
         self.left -= 1
         if not self.fails(arguments):

@@ -13,6 +13,7 @@ from mygpt.check.compose import merged, placed
 from mygpt.check.task import Mistake
 from mygpt.check.tasks import attention, feed_forward, norm
 from mygpt.check.tasks.block import block_with
+from mygpt.check.tasks.training import adamw_with
 from mygpt.tokenizers import merge
 
 
@@ -436,3 +437,28 @@ def test_two_mistakes_of_a_block_are_both_named():
     blind = partial(attention.heads_with, mixing={"mask": attention.no_mask})
     result = check.block(partial(block_with, attend=blind, feed=relu))
     assert result.mistake in ("relu+no-mask", "no-mask+relu")
+
+
+# Inputs that few programs meet
+
+
+def test_what_has_three_axes_decays_too():
+    def step(parameter, *rest):
+        decay = rest[-1] if parameter.ndim == 2 else 0.0
+        return adamw_with(parameter, *rest[:-1], decay, decays=lambda _: True)
+
+    assert "parameter[0, 0, " in check.adamw_step(step).message
+
+
+def test_the_last_norms_eps_is_seen():
+    def gpt(ids, targets, weights, num_heads):
+        x = weights["token"][ids] + weights["position"][: ids.shape[1]]
+        for block in weights["blocks"]:
+            x = block_with(x, block, num_heads)
+        x = F.layer_norm(
+            x, x.shape[-1:], weights["ln_f_weight"], weights["ln_f_bias"], 1e-6
+        )
+        logits = x @ weights["token"].T
+        return logits, F.cross_entropy(logits.flatten(0, 1), targets.flatten())
+
+    assert not check.gpt(gpt)

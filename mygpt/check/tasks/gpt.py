@@ -48,25 +48,37 @@ def book_gpt(activation: str) -> Program:
     return gpt
 
 
-def gpt_tensors(draw: Draw, V: int, N: int, C: int, L: int) -> dict:
-    return {
-        "token": draw.normal(V, C),
-        "position": draw.normal(N, C, scale=0.7),
+def gpt_tensors(draw: Draw, V: int, N: int, C: int, L: int, scale: float = 1.0) -> dict:
+    """The tensors of a GPT; with a small `scale`, eps shows in every norm."""
+    made = {
+        "token": draw.normal(V, C, scale=scale),
+        "position": draw.normal(N, C, scale=0.7 * scale),
         "blocks": [block_tensors(draw, C, 4 * C) for _ in range(L)],
         "ln_f_weight": draw.normal(C, mean=1.0, scale=0.5),
         "ln_f_bias": draw.normal(C, scale=0.5),
     }
+    for block in made["blocks"]:
+        block |= {name: scale * block[name] for name in ("W_O", "b_O", "W2", "b2")}
+    return made
 
 
 def make_gpt(
-    draw: Draw, V: int, N: int, B: int, T: int, H: int, D: int, L: int
+    draw: Draw,
+    V: int,
+    N: int,
+    B: int,
+    T: int,
+    H: int,
+    D: int,
+    L: int,
+    scale: float = 1.0,
 ) -> Arguments:
     if T > N:
         raise ValueError("a text longer than the position table")
     return {
         "ids": draw.ids(B, T, below=V),
         "targets": draw.ids(B, T, below=V),
-        "weights": gpt_tensors(draw, V, N, H * D, L),
+        "weights": gpt_tensors(draw, V, N, H * D, L, scale),
         "num_heads": H,
     }
 
@@ -342,6 +354,10 @@ gpt = Task(
         Probe(0, {"V": 7, "N": 5, "B": 2, "T": 3, "H": 2, "D": 3, "L": 2}),
         Probe(1, {"V": 5, "N": 5, "B": 3, "T": 5, "H": 3, "D": 2, "L": 3}),
         Probe(2, {"V": 6, "N": 9, "B": 1, "T": 4, "H": 2, "D": 3, "L": 2}),
+        Probe(
+            3,
+            {"V": 4, "N": 4, "B": 1, "T": 3, "H": 2, "D": 2, "L": 1, "scale": 0.003},
+        ),
     ],
     least={"V": 2, "D": 2, "T": 2},
     differentiable=["weights"],

@@ -17,8 +17,10 @@ from mygpt.support.modes import evaluating
 CHAPTER = "13_training"
 
 
-def make_step(draw: Draw, C: int, F: int, step: int, eps: float = 0.1) -> Arguments:
-    shape = (C, F) if F else (C,)
+def make_step(
+    draw: Draw, C: int, F: int, step: int, eps: float = 0.1, axes: int = 2
+) -> Arguments:
+    shape = (C, F, 2)[:axes] if F else (C,)
     return {
         "parameter": draw.normal(*shape, mean=0.5),
         "gradient": draw.normal(*shape, mean=0.3),
@@ -146,8 +148,9 @@ adamw_step = Task(
         Probe(1, {"C": 3, "F": 2, "step": 3}),
         Probe(2, {"C": 3, "F": 0, "step": 2}),
         Probe(3, {"C": 2, "F": 2, "step": 2, "eps": 1.0}),
+        Probe(4, {"C": 2, "F": 3, "step": 2, "axes": 3}),
     ],
-    least={"F": 0},
+    least={"F": 0, "axes": 3},
     fixed=["step", "lr", "beta1", "beta2", "eps", "decay", "m", "v"],
     mistakes=[
         Mistake(

@@ -148,7 +148,7 @@ def test_the_line_covers_nothing_and_goes_with_its_figure(chapter, touch):
     assert box["y"] + box["height"] <= figure.bounding_box()["y"]
     page.mouse.wheel(0, 1500)
     page.wait_for_function(
-        "document.querySelector('.shown').getBoundingClientRect().bottom < 0"
+        "() => document.querySelector('.shown').getBoundingClientRect().bottom < 0"
     )
     act.scroll_into_view_if_needed()
     y = page.evaluate("scrollY")

@@ -6,6 +6,9 @@ import { followPhrases } from "./phrases.mjs";
 
 /** @type {Map<string, Kit.AnyModel>} */
 const models = new Map();
+/** The names of each model's traits.
+ * @type {Map<string, string[]>} */
+const traits = new Map();
 
 /** @type {(link: Site.Link) => void} */
 function link({ ends: [[source, from], [target, to]], both }) {
@@ -36,6 +39,7 @@ async function start(place) {
   const model = models.get(id) ?? makeModel(saved);
   if (!models.has(id)) {
     models.set(id, model);
+    traits.set(id, Object.keys(saved.state));
     await explorer.initialize?.({ model });
   }
   const el = document.createElement("div");
@@ -49,7 +53,7 @@ async function startAll() {
   const places = /** @type {HTMLElement[]} */ ([...document.querySelectorAll(".explorer[data-model]")]);
   await Promise.all(places.map((place) => start(place).catch((error) => showStill(place, error.message))));
   for (const script of document.querySelectorAll(".explorer-links")) JSON.parse(script.textContent).forEach(link);
-  followPhrases(models);
+  followPhrases(models, traits);
   performance.mark("explorers-ready");
 }
 

@@ -2,98 +2,189 @@
 
 /** A state by trait; "trait.entry" is one entry of a trait that holds several.
  * @typedef {Record<string, any>} State */
+/** What a phrase sets: a model, and the names of its traits.
+ * @typedef {{ model: Kit.AnyModel; traits: string[] }} Figure */
 
-/** The traits that a state changes, with their values before or after.
- * @type {(model: Kit.AnyModel, state: State) => { before: State; after: State }} */
+/** The traits that a state changes, with their values then.
+ * @type {(model: Kit.AnyModel, state: State) => State} */
 function changesOf(model, state) {
-  /** @type {State} */
-  const before = {};
   /** @type {State} */
   const after = {};
   for (const [name, value] of Object.entries(state)) {
     const [trait, entry] = name.split(".");
-    before[trait] ??= model.get(trait);
-    after[trait] = entry ? { ...(after[trait] ?? before[trait]), [entry]: value } : value;
+    after[trait] = entry ? { ...(after[trait] ?? model.get(trait)), [entry]: value } : value;
   }
-  return { before, after };
+  return after;
 }
 
-/** Brings a figure into view where it is not: its whole, or its top.
- * @type {(node: Element) => void} */
-function bringIntoView(node) {
-  const top = document.querySelector(".bd-header-article")?.getBoundingClientRect().bottom ?? 0;
-  const box = node.getBoundingClientRect();
-  if (box.top >= top && box.bottom <= innerHeight) return;
-  const spare = Math.max(0, innerHeight - top - box.height) / 2;
-  scrollBy({ top: box.top - top - Math.min(spare, 40) - 8, behavior: "instant" });
+/** All traits of a figure, with their values.
+ * @type {(model: Kit.AnyModel, traits: string[]) => State} */
+const snapshot = (model, traits) => Object.fromEntries(traits.map((trait) => [trait, model.get(trait)]));
+
+/** Whether a figure is in a state.
+ * @type {(model: Kit.AnyModel, state: State) => boolean} */
+function holds(model, state) {
+  return Object.entries(state).every(([trait, value]) => JSON.stringify(model.get(trait)) === JSON.stringify(value));
+}
+
+/** Brings a figure into view where it is not, with the line above it: its whole, or its top. Where it is, and stays,
+ * the phrase stays where it was, at `height`.
+ * @type {(line: Element, place: Element, phrase: Element, height: number) => void} */
+function bringIntoView(line, place, phrase, height) {
+  const header = document.querySelector(".bd-header-article")?.getBoundingClientRect().bottom ?? 0;
+  const [top, bottom] = [line.getBoundingClientRect().top, place.getBoundingClientRect().bottom];
+  const seen = (/** @type {number} */ moved) => top - moved >= header && bottom - moved <= innerHeight;
+  const pushed = phrase.getBoundingClientRect().top - height;
+  const spare = Math.max(0, innerHeight - header - (bottom - top)) / 2;
+  const by = [pushed, 0].find(seen) ?? top - header - Math.min(spare, 40) - 8;
+  scrollBy({ top: by, behavior: "instant" });
 }
 
 /** The line that says what a phrase has set, with the ways back. There is one on a page.
- * @type {() => { node: HTMLElement; say(words: string, undo: () => void, back: () => void): void; close(): void }} */
-function sayingLine() {
-  const words = Object.assign(document.createElement("p"), { className: "shown-words" });
-  words.setAttribute("role", "status");
-  const node = Object.assign(document.createElement("div"), { className: "shown" });
-  const acts = { undo() {}, back() {} };
+ * @type {(acts: Record<"back" | "undo" | "close", () => void>) => { node: HTMLElement; back: HTMLElement; beside: HTMLElement; say(texts: string[], text: string, act: string): void }} */
+function sayingLine(acts) {
   /** @type {(text: string, act: () => void) => HTMLButtonElement} */
   const button = (text, act) => {
     const one = Object.assign(document.createElement("button"), { type: "button", textContent: text });
     one.addEventListener("click", act);
     return one;
   };
-  const close = () => node.classList.remove("shown-now");
-  const back = button("Back to the text", () => acts.back());
-  const undo = button("Undo", () => acts.undo());
-  const away = button("×", close);
+  const said = document.createElement("span");
+  said.setAttribute("role", "status");
+  const words = Object.assign(document.createElement("p"), { className: "shown-words" });
+  const node = Object.assign(document.createElement("div"), { className: "shown" });
+  const [back, undo, away] = [button("Back to the text", acts.back), button("", acts.undo), button("×", acts.close)];
+  undo.className = "shown-undo";
+  const beside = Object.assign(button("", acts.undo), { className: "shown-beside" }); // for the phrase
   away.setAttribute("aria-label", "Close");
+  words.append(said);
   node.append(words, back, undo, away);
-  node.addEventListener("keydown", (event) => event.key === "Escape" && acts.back());
-  /** @type {(text: string, undo: () => void, back: () => void) => void} */
-  const say = (text, undone, backAgain) => {
-    Object.assign(acts, { undo: undone, back: backAgain });
-    node.classList.add("shown-now");
-    words.textContent = text;
-    back.focus({ preventScroll: true });
+  return {
+    node,
+    back,
+    beside,
+    say: (texts, text, act) => {
+      words.dataset.longest = texts.reduce((a, b) => (a.length < b.length ? b : a)); // the line keeps its height
+      if (said.textContent !== text) said.textContent = text;
+      undo.textContent = act;
+      beside.textContent = act;
+    },
   };
-  return { node, say, close };
 }
 
-/** Sets a figure as a phrase says, shows it, and offers the way back.
- * @type {(phrase: HTMLAnchorElement, place: HTMLElement, model: Kit.AnyModel, line: ReturnType<typeof sayingLine>) => void} */
-function press(phrase, place, model, line) {
-  for (let fold = place.closest("details"); fold; fold = fold.parentElement?.closest("details") ?? null) {
-    fold.open = true;
-  }
-  const { before, after } = changesOf(model, JSON.parse(phrase.dataset.state ?? "{}"));
-  model.set(after);
-  place.before(line.node);
-  bringIntoView(place);
-  const back = () => {
-    line.close();
-    phrase.scrollIntoView({ block: "center", behavior: "instant" });
-    phrase.focus({ preventScroll: true });
+/** What a phrase makes of its figure, until `stop()`: `tell` gets what the line may say, what it says, and what its
+ * button does, which is to take back all that was done to the figure since, or to do it again. `acted()` is told of
+ * what the reader does to a figure.
+ * @type {(phrase: HTMLAnchorElement, place: HTMLElement, figure: Figure, tell: (texts: string[], text: string, act: string) => void) => Record<"undo" | "acted" | "stop", () => void>} */
+function setting(phrase, place, { model, traits }, tell) {
+  const number = place.closest("figure")?.querySelector(".caption-number")?.textContent?.trim() ?? "The figure";
+  const texts = ["now shows", "no longer shows"].map((verb) => `${number} ${verb}: ${phrase.textContent?.trim()}.`);
+  let before = /** @type {State} */ ({});
+  let after = /** @type {State} */ ({});
+  let mixed = false; // with changes of the reader's own
+  let undone = false;
+  let last = -Infinity; // when the reader last did something to a figure
+  const draw = () => {
+    // A state is not at once what it comes to: a training runs up to its step.
+    const kept = !(mixed || undone) || holds(model, after);
+    tell(texts, texts[kept ? 0 : 1], undone ? "Redo" : mixed ? "Undo all" : "Undo");
+  };
+  const changed = () => {
+    mixed ||= performance.now() - last < 1000;
+    draw();
+  };
+  const set = () => {
+    before = snapshot(model, traits);
+    after = changesOf(model, JSON.parse(phrase.dataset.state ?? "{}"));
+    mixed = false;
+    undone = false;
+    last = -Infinity;
+    model.set(after);
+    draw();
   };
   const undo = () => {
-    model.set(before);
-    back();
+    undone = !undone;
+    if (undone) model.set(before);
+    else set();
+    draw();
   };
-  const number = place.closest("figure")?.querySelector(".caption-number")?.textContent?.trim() ?? "The figure";
-  line.say(`${number} now shows: ${phrase.textContent?.trim()}.`, undo, back);
+  set();
+  model.on("change", changed);
+  return {
+    undo,
+    acted: () => {
+      last = performance.now();
+    },
+    stop: () => model.off("change", changed),
+  };
 }
 
-/** Makes each phrase of the page an action, where its explorer runs.
- * @type {(models: Map<string, Kit.AnyModel>) => void} */
-export function followPhrases(models) {
-  const line = sayingLine();
+/** Lets a part of the page have the focus for once.
+ * @type {(place: HTMLElement) => void} */
+function focusOn(place) {
+  place.tabIndex = -1;
+  place.addEventListener("blur", () => place.removeAttribute("tabindex"), { once: true });
+  place.focus({ preventScroll: true });
+}
+
+/** Shows what a phrase has made of its figure, on one line above it, with the ways back.
+ * @type {() => { press(phrase: HTMLAnchorElement, place: HTMLElement, figure: Figure): void; acted(): void; escape(): void }} */
+function showing() {
+  let now = /** @type {(ReturnType<typeof setting> & { phrase: HTMLElement; place: HTMLElement }) | null} */ (null);
+  const back = () => {
+    now?.phrase.after(line.beside);
+    now?.phrase.scrollIntoView({ block: "center", behavior: "instant" });
+    now?.phrase.focus({ preventScroll: true });
+  };
+  const close = () => {
+    if (!now) return;
+    const { phrase, place, stop } = now;
+    if (line.beside === document.activeElement) phrase.focus({ preventScroll: true });
+    line.beside.remove();
+    const [focused, top] = [line.node.contains(document.activeElement), place.getBoundingClientRect().top];
+    stop();
+    now = null;
+    line.node.classList.remove("shown-now");
+    scrollBy({ top: place.getBoundingClientRect().top - top, behavior: "instant" }); // the figure stays where it is
+    if (focused) focusOn(place);
+  };
+  const line = sayingLine({ back, undo: () => now?.undo(), close });
+  return {
+    press: (phrase, place, figure) => {
+      for (let fold = place.closest("details"); fold; fold = fold.parentElement?.closest("details") ?? null) {
+        fold.open = true;
+      }
+      line.beside.remove();
+      const height = phrase.getBoundingClientRect().top;
+      now?.stop();
+      now = { phrase, place, ...setting(phrase, place, figure, line.say) };
+      if (line.node.nextSibling !== place) place.before(line.node);
+      line.node.classList.add("shown-now");
+      bringIntoView(line.node, place, phrase, height);
+      line.back.focus({ preventScroll: true });
+    },
+    acted: () => now?.acted(),
+    escape: () => {
+      const { top, bottom } = line.node.getBoundingClientRect();
+      if (bottom > 0 && top < innerHeight) close();
+    },
+  };
+}
+
+/** Makes each phrase of the page an action, where its explorer runs; `traits` has the names of each one's.
+ * @type {(models: Map<string, Kit.AnyModel>, traits: Map<string, string[]>) => void} */
+export function followPhrases(models, traits) {
+  const { press, acted, escape } = showing();
   for (const phrase of /** @type {NodeListOf<HTMLAnchorElement>} */ (document.querySelectorAll("a.shows"))) {
     const figure = document.getElementById(phrase.hash.slice(1));
     const place = /** @type {HTMLElement | null} */ (figure?.querySelector(".explorer-ready"));
-    const model = models.get(place?.dataset.model ?? "");
+    const id = place?.dataset.model ?? "";
+    const model = models.get(id);
     if (!place || !model) continue; // it stays a link to the still
     phrase.setAttribute("role", "button");
     phrase.addEventListener("click", (event) => {
       event.preventDefault();
-      press(phrase, place, model, line);
+      press(phrase, place, { model, traits: traits.get(id) ?? [] });
     });
     phrase.addEventListener("keydown", (event) => {
       if (event.key !== " ") return;
@@ -101,4 +192,12 @@ export function followPhrases(models) {
       phrase.click();
     });
   }
+  for (const type of ["pointerdown", "pointermove", "pointerup", "click", "input", "keydown"]) {
+    const own = (/** @type {any} */ { target, buttons }) => {
+      if (type === "pointermove" && !buttons) return;
+      if (target instanceof Element && target.closest(".explorer")) acted();
+    };
+    addEventListener(type, own, { capture: true, passive: true });
+  }
+  addEventListener("keydown", (event) => event.key === "Escape" && !event.defaultPrevented && escape());
 }

@@ -257,7 +257,7 @@ def test_stages_that_make_no_block_are_chosen_in_a_line(explorer):
     made = explorers.BlockWalk({f"at {i}": VECTORS * i for i in range(16)}, WORDS)
     root = explorer("block-walk", made, width=374)
     for number in (15, 3, 4):
-        root.get_by_role("radio", name=f"at {number} ").check(force=True)
+        root.get_by_role("radio", name=f"at {number}, ").check(force=True)
         name = root.locator(".mygpt-stage-name b").inner_text()
         assert name == f"{number + 1}. at {number}"
     assert root.evaluate(OUTSIDE) == []

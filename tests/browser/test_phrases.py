@@ -5,6 +5,7 @@ import json
 import pytest
 
 CHAPTER = "chapters/06_activations.html"
+FIGURE = "#fig-explorer-activations .explorer"
 DIPS = "GELU dips below zero"
 # A training takes a moment to reach its step.
 HELD = """([phrase, state]) => {
@@ -51,12 +52,20 @@ def in_view(page, locator):
     return box["y"] >= 0 and box["y"] < page.viewport_size["height"] * 0.5
 
 
+def has_focus(locator):
+    return locator.evaluate("one => one === document.activeElement")
+
+
+def line_height(page):
+    return page.locator(".shown-now").bounding_box()["height"]
+
+
 @pytest.mark.parametrize("way", ["mouse", "touch", "Enter", "Space"])
 def test_a_phrase_sets_its_figure_and_brings_it_into_view(chapter, way):
     page = chapter(touch=way == "touch")
     act = phrase(page, "its lowest value")
     act.scroll_into_view_if_needed()
-    figure = page.locator("#fig-explorer-activations .explorer")
+    figure = page.locator(FIGURE)
     assert not in_view(page, figure)
     before = traits(page, "position", "quantity")
     if way == "mouse":
@@ -70,26 +79,118 @@ def test_a_phrase_sets_its_figure_and_brings_it_into_view(chapter, way):
     assert in_view(page, figure)
     line = page.locator(".shown-now")
     assert "6.1 now shows: its lowest value." in line.inner_text()
+    top = figure.bounding_box()["y"]
     line.get_by_role("button", name="Undo").click()
     assert traits(page, "position", "quantity") == before
-    assert not line.is_visible()
-    box = act.bounding_box()
-    assert 0 < box["y"] < page.viewport_size["height"]
+    assert "6.1 no longer shows: its lowest value." in line.inner_text()
+    assert figure.bounding_box()["y"] == top  # what is restored is seen
+    line.get_by_role("button", name="Redo").click()
+    assert traits(page, "position", "quantity") == [-0.75, "value"]
+    assert "6.1 now shows: its lowest value." in line.inner_text()
     page.watch.check()
 
 
-def test_the_way_back_keeps_the_state_and_the_reader_s_place(chapter):
+def test_the_way_back_keeps_the_state_the_reader_s_place_and_undo(chapter):
     page = chapter()
     act = phrase(page, "above 1")
     act.focus()
     page.keyboard.press("Enter")
     page.keyboard.press("Enter")  # the focus is on "Back to the text"
-    assert act.evaluate("one => one === document.activeElement")
+    assert has_focus(act)
     assert traits(page, "quantity") == ["slope"]
     assert act.bounding_box()["y"] > 0
-    page.keyboard.press("Enter")
-    page.keyboard.press("Escape")
-    assert act.evaluate("one => one === document.activeElement")
+    height = act.bounding_box()["y"]
+    page.keyboard.press("Tab")
+    beside = act.locator("xpath=following-sibling::*[1]")
+    assert has_focus(beside)
+    for name, quantity in [("Undo", "value"), ("Redo", "slope"), ("Undo", "value")]:
+        assert beside.inner_text() == name
+        page.keyboard.press("Enter")
+        assert traits(page, "quantity") == [quantity]
+        assert act.bounding_box()["y"] == height
+    line = page.locator(".shown-now")
+    assert "no longer shows" in line.inner_text()
+    line.get_by_role("button", name="Close").click()
+    assert page.locator(".shown-beside").count() == 0
+
+
+def test_the_line_says_that_the_reader_changed_the_figure_since(chapter):
+    page = chapter()
+    before = traits(page, "position", "quantity", "visible")
+    phrase(page, "its lowest value").click()
+    line, height = page.locator(".shown-now"), line_height(page)
+    tick = page.locator(FIGURE).get_by_role("checkbox", name="SiLU")
+    tick.check()
+    assert "now shows" in line.inner_text()  # it still does
+    slider = page.locator(FIGURE).get_by_role("slider")
+    slider.focus()
+    page.keyboard.press("ArrowRight")
+    assert traits(page, "position") == [-0.74]
+    assert "no longer shows" in line.inner_text()
+    page.keyboard.press("ArrowLeft")
+    assert "now shows" in line.inner_text()
+    page.keyboard.press("ArrowRight")
+    line.get_by_role("button", name="Undo all", exact=True).click()
+    assert traits(page, "position", "quantity", "visible") == before
+    assert not tick.is_checked()
+    assert line_height(page) == height
+
+
+@pytest.mark.parametrize("touch", [False, True])
+def test_the_line_covers_nothing_and_goes_with_its_figure(chapter, touch):
+    page = chapter(touch=touch)
+    act = phrase(page, "its lowest value")
+    act.tap() if touch else act.click()
+    line, figure = page.locator(".shown-now"), page.locator(FIGURE)
+    box = line.bounding_box()
+    header = page.locator(".bd-header-article").bounding_box()
+    assert box["y"] >= header["y"] + header["height"]
+    assert box["y"] + box["height"] <= figure.bounding_box()["y"]
+    page.mouse.wheel(0, 1500)
+    page.wait_for_function(
+        "() => document.querySelector('.shown').getBoundingClientRect().bottom < 0"
+    )
+    act.scroll_into_view_if_needed()
+    y = page.evaluate("scrollY")
+    page.keyboard.press("Escape")  # it is not on the screen
+    assert page.evaluate("scrollY") == y
+    assert line.is_visible()
+
+
+def test_a_phrase_beside_its_figure_stays_where_it_is(chapter):
+    page = chapter()
+    page.locator(FIGURE).evaluate(
+        "one => scrollBy(0, one.getBoundingClientRect().top - 120)"
+    )
+    act = phrase(page, "large numbers")
+    height = act.bounding_box()["y"]
+    assert height < 880
+    act.click()
+    assert page.locator(".shown-now").is_visible()
+    assert abs(act.bounding_box()["y"] - height) < 1
+
+
+@pytest.mark.parametrize("way", ["×", "Escape", "Escape in the figure"])
+def test_closing_the_line_leaves_the_focus_and_the_figure_in_place(chapter, way):
+    page = chapter()
+    phrase(page, "its lowest value").click()
+    figure = page.locator(FIGURE)
+    inside = figure.get_by_role("slider")
+    if way == "Escape in the figure":
+        inside.focus()
+    top = figure.bounding_box()["y"]
+    if way == "×":
+        page.get_by_role("button", name="Close").click()
+    else:
+        page.keyboard.press("Escape")
+    assert not page.locator(".shown").is_visible()
+    assert abs(figure.bounding_box()["y"] - top) < 1
+    assert has_focus(inside if way == "Escape in the figure" else figure)
+    assert traits(page, "position") == [-0.75]
+    if way != "Escape in the figure":
+        page.keyboard.press("Tab")
+        assert figure.evaluate("one => one.contains(document.activeElement)")
+        assert figure.get_attribute("tabindex") is None
 
 
 def test_every_phrase_of_the_book_sets_what_it_says(open_page, http_url, site):

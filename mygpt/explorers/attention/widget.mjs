@@ -253,7 +253,10 @@ function mapView(state) {
   /** @type {(event: PointerEvent) => void} */
   const choose = (event) => state.write({ row: heat.under(event).row });
   /** @type {(handle: HTMLElement) => () => void} */
-  const follow = (handle) => dragging(heat.node, choose, keeping(state, "row"), handle);
+  const follow = (handle) => {
+    const stops = [heat.node, rows.node].map((part) => dragging(part, choose, keeping(state, "row"), handle));
+    return () => stops.forEach((stop) => stop());
+  };
   return { node, legend: legend.node, lay, paint, drawWeights, drawRow, follow };
 }
 

@@ -130,7 +130,10 @@ export function blockDrawing(label, stages, choose) {
     },
     fill: (filled, text) => {
       amounts = filled.map(({ amount }) => amount);
-      parts.forEach((part, i) => part.text.replaceChildren(filled[i].text));
+      parts.forEach((part, i) => {
+        part.text.replaceChildren(filled[i].text);
+        part.radio.setAttribute("aria-label", `${stages[i].name}, ${filled[i].text}`);
+      });
       lines.node.setAttribute("aria-label", text);
       draw();
     },

@@ -25,7 +25,7 @@ export function button(text, press, attributes = {}) {
   return { node, able };
 }
 
-/** A group of buttons of which one is pressed; `show(value)` presses another.
+/** Buttons of which one is pressed, and is where Tab stops; arrow keys press the next. `show(value)` presses another.
  * @type {<V>(label: string, options: [V, string][], choose: (value: V) => void) => Kit.Control<V | undefined>} */
 export function choice(label, options, choose) {
   const buttons = options.map(([value, text]) => {
@@ -33,10 +33,25 @@ export function choice(label, options, choose) {
     one.addEventListener("click", () => choose(value));
     return one;
   });
-  const group = html("div", { class: "mygpt-choice", role: "group", "aria-label": label }, ...buttons);
+  const group = html("div", { class: "mygpt-choice", role: "toolbar", "aria-label": label }, ...buttons);
+  const steps = new Map(Object.entries({ ArrowLeft: -1, ArrowRight: 1 }));
+  group.addEventListener("keydown", (event) => {
+    const step = steps.get(event.key);
+    if (!step || event.ctrlKey || event.altKey || event.metaKey) return;
+    event.preventDefault();
+    const { length } = buttons;
+    const at = buttons.findIndex((one) => one === event.target);
+    const next = (at + step + length) % length;
+    buttons[next].focus({ preventScroll: true });
+    choose(options[next][0]);
+  });
   /** @type {(value: any) => void} */
   const show = (value) => {
-    options.forEach(([option], i) => buttons[i].setAttribute("aria-pressed", option === value));
+    const pressed = options.findIndex(([option]) => option === value);
+    buttons.forEach((one, i) => {
+      one.setAttribute("aria-pressed", i === pressed);
+      one.tabIndex = i === Math.max(pressed, 0) ? 0 : -1;
+    });
   };
   return { node: group, show };
 }

@@ -52,6 +52,57 @@ export function unseen(root, pause) {
   };
 }
 
+/** How far a page scrolls so that a box is seen between two edges of it: the whole of the box; of one that is too
+ * tall its top, or what is above the end of a part of it that must be seen.
+ * @type {(box: Kit.Edges, part: Kit.Edges, port: Kit.Edges) => number} */
+export function shiftToSee(box, part, port) {
+  const spare = port.bottom - port.top - (box.bottom - box.top);
+  if (spare >= 0) return Math.min(0, box.top - port.top) || Math.max(0, box.bottom - port.bottom);
+  const full = box.top <= port.top && box.bottom >= port.bottom;
+  if (full && part.top >= port.top && part.bottom <= port.bottom) return 0;
+  return Math.max(box.top - port.top, part.bottom - port.bottom);
+}
+
+/** What scrolls an element, and between which edges it is then seen.
+ * @type {(node: Element) => { scroller: Element; port: Kit.Edges }} */
+function portOf(node) {
+  const page = document.scrollingElement ?? document.documentElement;
+  let scroller = node.parentElement ?? page;
+  const scrolls = () =>
+    scroller.scrollHeight > scroller.clientHeight && /auto|scroll/.test(getComputedStyle(scroller).overflowY);
+  while (scroller.parentElement && scroller !== page && !scrolls()) scroller = scroller.parentElement;
+  if (!scroller.parentElement) scroller = page;
+  const { top, bottom } = scroller === page ? { top: 0, bottom: innerHeight } : scroller.getBoundingClientRect();
+  const head = parseFloat(getComputedStyle(scroller).scrollPaddingTop) || 0; // of what stays at the top
+  return { scroller, port: { top: top + head + 6, bottom: bottom - 6 } };
+}
+
+/** Brings an explorer into view when the keyboard comes into it: what its controls change is then seen.
+ * @type {(root: HTMLElement) => void} */
+function comingIntoView(root) {
+  let inside = false;
+  let pointed = -Infinity; // when a mouse or a finger last did something here
+  const point = () => {
+    pointed = performance.now();
+  };
+  for (const type of ["pointerdown", "pointerup"]) root.addEventListener(type, point, true);
+  const show = (/** @type {Element} */ part) => {
+    const { scroller, port } = portOf(root);
+    const top = shiftToSee(root.getBoundingClientRect(), part.getBoundingClientRect(), port);
+    scroller.scrollBy({ top, behavior: "instant" });
+  };
+  root.addEventListener("focusin", ({ target }) => {
+    const part = /** @type {Element} */ (target);
+    const entered = !inside && performance.now() - pointed > 500 && part.matches(":focus-visible");
+    inside = true;
+    if (entered) requestAnimationFrame(() => show(part)); // after the browser's own scroll, before it is drawn
+  });
+  root.addEventListener("focusout", ({ target, relatedTarget }) => {
+    // a window that loses the focus keeps its element
+    inside = target === document.activeElement || root.contains(/** @type {Node | null} */ (relatedTarget));
+  });
+}
+
 /**
  * Puts an explorer on the page and keeps it drawn: `layout(width)` at every new width, and the
  * listener of a trait when that trait changes. Returns the function that takes it down again.
@@ -62,6 +113,7 @@ export function mount({ model, el, root, layout, listeners, undo }) {
   root.prepend(ruler);
   layout(640);
   el.append(root);
+  comingIntoView(root);
   let width = 0;
   const measure = () => {
     const now = Math.floor(ruler.getBoundingClientRect().width);

@@ -71,11 +71,13 @@ declare namespace Kit {
     width: number;
     height: number;
   }
-  interface Box {
-    left: number;
-    right: number;
+  interface Edges {
     top: number;
     bottom: number;
+  }
+  interface Box extends Edges {
+    left: number;
+    right: number;
   }
   interface Scale {
     (value: number): number;

@@ -256,9 +256,7 @@ def test_a_near_neuron_hands_its_focus_on_and_there_is_a_way_back(root):
 
 @pytest.mark.parametrize("theme", ["light", "dark"])
 @pytest.mark.parametrize("width", [736, 390, 320])
-def test_the_whole_picture_is_on_one_screen(
-    open_page, page_file, theme, width
-):
+def test_the_whole_picture_is_on_one_screen(open_page, page_file, theme, width):
     page = open_page(page_file.as_uri(), width=width, theme=theme)
     root = page.locator(".mygpt-memory")
     root.wait_for()

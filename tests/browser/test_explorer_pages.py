@@ -147,7 +147,7 @@ def test_sampling_shows_the_probabilities_that_generate_draws_from(explorer):
     root = explorer("sampling")
     move(root, "Temperature", *["ArrowRight"] * 3)
     move(root, "Top-k", "Home", *["ArrowRight"] * 4)
-    move(root, "Top-p", "Home", *["ArrowRight"] * 15)
+    move(root, "Top-p", "Home", *["ArrowRight"] * 79)
     names = ("Temperature", "Top-k", "Top-p")
     values = [
         root.get_by_role("slider", name=name).get_attribute("aria-valuetext")
@@ -169,14 +169,14 @@ def test_sampling_shows_the_probabilities_that_generate_draws_from(explorer):
 
 def test_memory_lists_the_strongest_neurons_of_a_token(explorer):
     root = explorer("memory")
-    root.get_by_role("combobox").select_option("2")
+    root.get_by_role("group", name="Token").get_by_role("button").nth(2).click()
     strongest = np.argsort(-abs(HIDDEN[2]), kind="stable")
     heads = root.locator(".mygpt-neuron-heads > span").all_inner_texts()
     assert heads == [str(neuron) for neuron in strongest]
     row = root.locator(".mygpt-cells > span").all_inner_texts()[22:33]
     limit = abs(HIDDEN[2]).max()
     assert row == [
-        fixed(one, 1) if abs(one) >= limit / 10 else "" for one in HIDDEN[2, strongest]
+        fixed(one, 1) if abs(one) >= 0.3 * limit else "" for one in HIDDEN[2, strongest]
     ]
     move(root, "Neuron", "Home", *["ArrowRight"] * 3)
     chosen = strongest[3]
@@ -184,6 +184,7 @@ def test_memory_lists_the_strongest_neurons_of_a_token(explorer):
         f"Neuron {chosen} fires {fixed(HIDDEN[2, chosen], 2)} at “{WORDS[2]}”: "
         "number 4 of 11 by size."
     )
+    root.get_by_text("More neurons").click()
     root.get_by_role("spinbutton", name="Neuron").fill("3")
     root.get_by_role("spinbutton", name="Neuron").press("Enter")
     lists = root.locator(".mygpt-pairs tbody tr").all_inner_texts()

@@ -268,8 +268,9 @@ def test_sampling_draws_only_what_is_left_and_repeatably(untouched):
 def test_memory_goes_from_a_word_to_its_strongest_neuron(untouched):
     page = untouched
     root = root_of(page, "memory")
+    root.get_by_text("More neurons").click()
     root.get_by_role("button", name="firing").click()
-    root.get_by_label("Token", exact=True).select_option(index=1)
+    root.get_by_role("group", name="Token").get_by_role("button").nth(1).click()
     assert state(root, "memory")[0] == 1
     second = root.locator(".mygpt-neuron-heads > span").nth(1)
     number = int(second.inner_text())

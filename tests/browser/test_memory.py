@@ -75,12 +75,28 @@ def rows(root, name):
 
 
 def shown(numbers, limit):
-    return [fixed(one, 1) if abs(one) >= limit / 10 else "" for one in numbers]
+    return [fixed(one, 1) if abs(one) >= 0.3 * limit else "" for one in numbers]
+
+
+def bars(root):
+    return root.locator(".mygpt-adding > span").all_inner_texts()
+
+
+def unfold(root, title):
+    root.get_by_text(title, exact=True).click()
+
+
+def focused(root):
+    """What has the focus: its label or its text."""
+    return root.page.evaluate(
+        "document.activeElement.ariaLabel ?? document.activeElement.innerText"
+    )
 
 
 def test_which_neurons_write_paris_and_on_which_word_do_they_fire(root, made):
     """Asked by clicking alone, and compared with the package's own numbers."""
-    root.locator(".mygpt-values .mygpt-rows").get_by_text("paris").click()
+    unfold(root, "Other words")
+    root.get_by_role("group", name="Word to write").get_by_text("paris").click()
     field = root.get_by_role("combobox", name="Word to write")
     assert field.input_value() == "paris"
 
@@ -88,11 +104,10 @@ def test_which_neurons_write_paris_and_on_which_word_do_they_fire(root, made):
     added = memory.contributions(made.model, asked, LAYER)[0]
     order = added.argsort(descending=True)[: len(heads(root))].tolist()
     assert heads(root) == order
-    first = rows(root, "values")[0]
-    assert first == shown(added[order].tolist(), added.abs().max().item())
+    assert bars(root) == [fixed(one, 1) for one in added[order].tolist()]
 
     fires = memory.coefficients(made.model, asked.ids)[LAYER][0]
-    words = root.locator(".mygpt-keys .mygpt-rows > span").all_inner_texts()
+    words = root.locator(".mygpt-keys .mygpt-row-names > button").all_inner_texts()
     assert words == [".", "the", "capital", "of", "france", "is"]
     limit = fires[len(words) - 1].abs().max().item()
     for token, row in enumerate(rows(root, "keys")):
@@ -120,10 +135,12 @@ def test_a_neuron_chosen_in_one_map_is_lit_in_the_other(root):
     assert chosen.inner_text() == str(heads(root)[4])
     lefts = [one.bounding_box()["x"] for one in root.locator(".mygpt-column").all()]
     assert lefts[0] == pytest.approx(lefts[1], abs=0.5)
+    unfold(root, "More neurons")
     assert root.get_by_role("spinbutton").input_value() == chosen.inner_text()
 
 
 def test_a_neuron_is_found_by_its_number_and_by_what_it_writes(root):
+    unfold(root, "More neurons")
     number = root.get_by_role("spinbutton", name="Neuron")
     number.fill("200")
     number.press("Enter")
@@ -136,6 +153,7 @@ def test_a_neuron_is_found_by_its_number_and_by_what_it_writes(root):
 
 
 def test_every_neuron_is_reached_by_turning_pages(root):
+    unfold(root, "More neurons")
     seen = set(heads(root))
     further = root.get_by_role("button", name="Next neurons")
     while further.get_attribute("aria-disabled") == "false":
@@ -164,17 +182,89 @@ def test_a_keyboard_walks_through_the_neurons(root):
     assert not set(heads(root)) & set(first)  # the next page
 
 
+def test_few_neurons_are_in_view_at_first_and_the_rest_is_folded(root):
+    assert len(heads(root)) == 12
+    assert root.locator("input:visible, select:visible").count() == 2  # word, neuron
+    assert not root.get_by_role("button", name="Next neurons").is_visible()
+    unfold(root, "More neurons")
+    assert root.get_by_role("button", name="Next neurons").is_visible()
+
+
+def test_the_numbers_of_the_product_are_named(root):
+    texts = root.locator(".mygpt-product > span").all_inner_texts()
+    names = [text.split("\n")[1] for text in texts]
+    assert names == [
+        "it fires at “is”",
+        "it writes on “berlin”",
+        "the last norm divides by",
+        "it adds to “berlin”",
+    ]
+    table = root.locator(".mygpt-pairs thead").first.inner_text()
+    assert "in the training text" in table  # not in the text above
+
+
+def test_the_names_of_rows_are_reached_and_chosen_by_keys(root):
+    keys = root.page.keyboard
+    root.get_by_role("button", name="is", exact=True).focus()
+    keys.press("ArrowUp")
+    assert focused(root) == "france"
+    keys.press("Enter")
+    assert "at “france”" in root.locator(".mygpt-sentence").inner_text()
+    assert focused(root) == "france"
+    unfold(root, "Other words")
+    names = root.get_by_role("group", name="Word to write").get_by_role("button")
+    second = names.nth(1).inner_text()
+    names.first.focus()
+    keys.press("ArrowDown")
+    assert focused(root) == second
+    keys.press("Enter")
+    assert f"to “{second}”" in root.locator(".mygpt-sentence").inner_text()
+    assert root.page.evaluate("document.activeElement !== document.body")
+
+
+def test_the_cells_are_walked_by_arrows_in_both_directions(root):
+    slider = root.get_by_role("slider", name="Neuron", exact=True)
+    slider.focus()
+    slider.press("ArrowRight")
+    assert root.locator(".mygpt-neuron-heads .mygpt-chosen").inner_text() == str(
+        heads(root)[1]
+    )
+    slider.press("ArrowUp")
+    assert "at “france”" in root.locator(".mygpt-sentence").inner_text()
+    slider.press("ArrowDown")
+    assert "at “is”" in root.locator(".mygpt-sentence").inner_text()
+
+
+def test_a_near_neuron_hands_its_focus_on_and_there_is_a_way_back(root):
+    first = heads(root)
+    back = root.get_by_role("button", name="Back to the first")
+    assert not back.is_visible()
+    unfold(root, "More neurons")
+    near = root.get_by_role("button", name="cosine").nth(2)
+    near.focus()
+    near.press("Enter")
+    assert "cosine" in focused(root)
+    assert heads(root) != first
+    back.focus()
+    back.press("Enter")
+    assert heads(root) == first
+    assert root.locator(".mygpt-neuron-heads .mygpt-chosen").inner_text() == str(
+        first[0]
+    )
+    assert focused(root) == "Neuron"
+
+
 @pytest.mark.parametrize("theme", ["light", "dark"])
 @pytest.mark.parametrize("width", [736, 390, 320])
-def test_the_question_and_both_maps_are_on_one_screen(
-    open_page, page_file, theme, width
-):
+def test_the_whole_picture_is_on_one_screen(open_page, page_file, theme, width):
     page = open_page(page_file.as_uri(), width=width, theme=theme)
     root = page.locator(".mygpt-memory")
     root.wait_for()
-    top = root.locator(".mygpt-question").bounding_box()["y"]
-    end = root.locator(".mygpt-sentence").bounding_box()
-    assert end["y"] + end["height"] - top <= (780 if width > 420 else 720)
+    top = root.bounding_box()["y"]
+    end = root.locator(".mygpt-product").bounding_box()
+    assert end["y"] + end["height"] - top <= 720
+    if width > 420:
+        assert root.bounding_box()["height"] <= 780
     least = root.locator(".mygpt-cells > span").first.bounding_box()
     assert least["width"] >= 28
     assert least["height"] >= 24

@@ -15,7 +15,7 @@ from mygpt.sampling import next_token_probabilities
 
 MODULE = Path(widget.__file__).with_name("distribution.mjs")
 TEMPERATURES = [0.1, 0.7, 1.0, 2.0]
-TOP_PS = [0.05, 0.3, 0.5, 0.65, 0.95, 1.0]
+TOP_PS = [0.01, 0.3, 0.5, 0.65, 0.93, 1.0]
 
 
 def logit_rows():
@@ -174,8 +174,8 @@ BAD = {
     "NaN temperature": ({"temperature": math.nan}, "temperature must hold finite"),
     "k of 0": ({"top_k": 0}, "top_k must be 1 to 3 or None, got 0"),
     "k of 4": ({"top_k": 4}, "top_k must be 1 to 3 or None, got 4"),
-    "p of 0": ({"top_p": 0.0}, "top_p must be 0.05 to 1.0 in steps of 0.05, got 0.0"),
-    "p of 2": ({"top_p": 2.0}, "top_p must be 0.05 to 1.0"),
+    "p of 0": ({"top_p": 0.0}, "top_p must be 0.01 to 1.0 in steps of 0.01, got 0.0"),
+    "p of 2": ({"top_p": 2.0}, "top_p must be 0.01 to 1.0"),
     "seed": ({"seed": -1}, "seed must be 0 to 4,294,967,295, got -1"),
     "draws": ({"draws": 10_001}, "draws must be 0 to 10,000, got 10001"),
 }

@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 
 import { outline, suggestions } from "../../mygpt/explorers/memory/controls.mjs";
-import { cellOf, rowHeight } from "../../mygpt/explorers/memory/maps.mjs";
+import { barOf, cellOf, rowHeight } from "../../mygpt/explorers/memory/maps.mjs";
 import {
   descending,
   firstOf,
@@ -11,8 +11,10 @@ import {
   nearest,
   packedRows,
   pageOf,
+  partsOf,
   products,
   promotedBy,
+  rangeOf,
   rowsOf,
   sentenceOf,
   signedScore,
@@ -67,7 +69,7 @@ test("the map of values has the chosen word first, then those that get most", ()
 
 test("a cell has its number unless its colour is faint, and letters that can be read", () => {
   assert.deepEqual(cellOf(1, 2), { share: 0.5, classes: "", text: "1.0" });
-  assert.deepEqual(cellOf(0.1, 2), { share: 0.05, classes: "", text: "" });
+  assert.deepEqual(cellOf(0.5, 2), { share: 0.25, classes: "", text: "" });
   assert.deepEqual(cellOf(-2, 2), { share: 1, classes: "mygpt-negative mygpt-deep mygpt-full", text: "−2.0" });
   assert.equal(cellOf(3, 2).share, 1);
   assert.equal(cellOf(0.01, 0.02).text, ""); // of 0.0 nothing is learnt
@@ -156,16 +158,42 @@ test("neurons are sorted by what they add, by how they fire, or by number", () =
   assert.deepEqual(state.totals, [-6, -2, -8]); // (m · V · u) / norm
   assert.deepEqual(state.added[0], [0, 2, -4, 0]);
   assert.deepEqual(state.ranked, [1, 0, 3, 2]);
-  assert.match(
-    sentenceOf(state),
-    /^Neuron 1 fires 1.00 at “b” and adds \+2.00 to “y” .1.00 × 1.00 ÷ 0.50.: number 1 of 4\.$/,
-  );
+  assert.match(sentenceOf(state), /^Neuron 1 fires 1.00 at “b” and adds \+2.00 to “y”: number 1 of 4\.$/);
   state.write({ order: "fires" });
   compute(state);
   assert.deepEqual(state.ranked, [3, 0, 1, 2]);
   state.write({ order: "number" });
   compute(state);
   assert.deepEqual(state.ranked, [0, 1, 2, 3]);
+});
+
+test("each number of what a neuron adds has its name", () => {
+  const state = memoryState(model());
+  compute(state);
+  assert.deepEqual(partsOf(state), [
+    ["", "1.00", "it fires at “b”"],
+    ["×", "1.00", "it writes on “y”"],
+    ["÷", "0.50", "the last norm divides by"],
+    ["=", "+2.00", "it adds to “y”"],
+  ]);
+  assert.deepEqual(partsOf(memoryState(model({ words: [] }))), []);
+});
+
+test("it is said which neurons are in view, and what these and all of them add", () => {
+  const state = memoryState(model());
+  compute(state);
+  Object.assign(state, { count: 2, page: 0 });
+  assert.equal(rangeOf(state), "1–2 of 4 add +2.00, all −2.00");
+  state.page = 1;
+  assert.equal(rangeOf(state), "3–4 of 4 add −4.00, all −2.00");
+  const plain = memoryState(model({ words: [], order: "fires" }));
+  assert.equal(rangeOf(plain), "1–4 of 4 by firing");
+});
+
+test("a bar stands on the line of zero, or hangs from it", () => {
+  assert.deepEqual(barOf(3, -1, 3), { top: 0, size: 0.75 });
+  assert.deepEqual(barOf(-1, -1, 3), { top: 0.75, size: 0.25 });
+  assert.deepEqual(barOf(0, 0, 0), { top: 0, size: 0 });
 });
 
 test("a question chooses the first neuron of its answer, and the page follows a neuron", () => {

@@ -1,9 +1,9 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 
-import { drawCounts, entropy, grouped } from "../../mygpt/explorers/sampling/distribution.mjs";
-import { axisEnd } from "../../mygpt/explorers/sampling/table.mjs";
-import { shown } from "../../mygpt/explorers/sampling/words.mjs";
+import { distribution, drawCounts, entropy, grouped } from "../../mygpt/explorers/sampling/distribution.mjs";
+import { axisEnd, cutAfter } from "../../mygpt/explorers/sampling/table.mjs";
+import { outcomeOf, shown } from "../../mygpt/explorers/sampling/words.mjs";
 
 const range = (count) => Array.from({ length: count }, (_, i) => i);
 const near = (found, wanted) =>
@@ -33,4 +33,41 @@ test("tokens from the thirteenth on share a row", () => {
 
 test("spaces and control characters are shown", () => {
   assert.equal(shown(" a\n\u00a0\u0007é"), "·a↵U+00A0U+0007é");
+});
+
+const LOGITS = [0.5, 0.3, 0.15, 0.05].map(Math.log);
+
+/** What is said of a setting of four tokens. */
+function said(top_k, top_p) {
+  const found = distribution(LOGITS, { temperature: 1, topK: top_k, topP: top_p });
+  const get = (name) => ({ top_k, top_p })[name];
+  const pieces = outcomeOf({ tokens: ["a", "b", "c", "d"], found, get });
+  return pieces.map(([, text]) => text).join("");
+}
+
+test("top-p counts shares of what top-k left, and the sentence says both", () => {
+  assert.match(
+    said(3, 0.84),
+    /^2 of 4 tokens left\. They had 0\.800 of the probability \(0\.842 of what top-k left, so top-p 0\.84 is reached\)/,
+  );
+  assert.match(
+    said(null, 0.79),
+    /^2 of 4 tokens left\. They had 0\.800 of the probability \(so top-p 0\.79 is reached\)/,
+  );
+});
+
+test("what is left shares the whole probability anew, and where nothing is cut none is said to grow", () => {
+  assert.match(
+    said(2, 1),
+    /They had 0\.800 of the probability, and now share all of it: × 1\.25\. Entropy 0\.95 bits\.$/,
+  );
+  assert.match(said(null, 1), /^4 of 4 tokens left: none is cut\. Entropy/);
+});
+
+test("the line of the cut is after the last row that is left, or within the row of several tokens", () => {
+  const rows = [{ ids: [0] }, { ids: [1] }, { ids: [2, 3, 4, 5] }];
+  const left = (...counts) => counts.map((count) => ({ left: count }));
+  assert.equal(cutAfter(rows, left(1, 0, 0)), 1);
+  assert.equal(cutAfter(rows, left(1, 1, 1)), 2.25);
+  assert.equal(cutAfter(rows, left(1, 1, 4)), 3);
 });

@@ -1,14 +1,16 @@
-// What is asked: the word, the token, the neuron; how the neurons are sorted, and which are in view.
+// What is asked: the word and the token; and more neurons: how they are sorted, and which are in view.
 
 import { combobox } from "../kit/combobox.mjs";
-import { button, choice, control } from "../kit/controls.mjs";
+import { button, choice, control, folded } from "../kit/controls.mjs";
 import { html, svg } from "../kit/elements.mjs";
 import { clamp } from "../kit/geometry.mjs";
+import { unfolding } from "../kit/mounting.mjs";
 import { dragging } from "../kit/pointers.mjs";
-import { neuronField, tokenSelect } from "../kit/neurons.mjs";
-import { activationsAt, ask, descending, firstOf, inView, signedScore } from "./state.mjs";
+import { neuronField } from "../kit/neurons.mjs";
+import { activationsAt, ask, descending, firstOf, nearest, rangeOf, score } from "./state.mjs";
 
 const SUGGESTED = 8;
+const NEAREST = 5;
 const [SPARK_WIDE, SPARK_TALL] = [256, 26];
 
 /** The words that begin with a prefix; where nothing is begun, those that are added to most.
@@ -20,12 +22,10 @@ export function suggestions(words, totals, prefix) {
   return (few ?? descending(totals).map((place) => words[place])).slice(0, SUGGESTED);
 }
 
-/** The field of the word that is written; null where the explorer has no words.
- * @type {(state: Memory.State) => Kit.View | null} */
-function wordView(state) {
-  const { writing } = state;
-  if (!writing) return null;
-  const { words } = writing;
+/** The field of the word that is written.
+ * @type {(state: Memory.State) => Kit.View} */
+export function wordView(state) {
+  const words = state.writing?.words ?? [];
   const name = html("span");
   const known = (/** @type {string} */ text) => words.find((word) => word.toLowerCase() === text.trim().toLowerCase());
   const box = combobox("Word to write", {
@@ -48,6 +48,7 @@ function wordView(state) {
   function wrong(now) {
     const none = now && !begun();
     input.setAttribute("aria-invalid", none);
+    name.classList.toggle("mygpt-told", none);
     name.textContent = none ? `None of its ${words.length} words` : "Word to write";
   }
   function draw() {
@@ -57,24 +58,8 @@ function wordView(state) {
   return { node, draw };
 }
 
-/** The row of fields on top: the word, the token and the neuron.
- * @type {(state: Memory.State) => Kit.View} */
-export function questionView(state) {
-  const word = wordView(state);
-  const token = tokenSelect({ ...state, write: (changes) => ask(state, changes) });
-  token.fill();
-  const number = neuronField(state);
-  const node = html("div", { class: "mygpt-question" }, ...(word ? [word.node] : []), token.node, number.node);
-  const draw = () => {
-    word?.draw();
-    token.draw(state.get("token"));
-    number.draw();
-  };
-  return { node, draw };
-}
-
 /** @type {(state: Memory.State) => Kit.View} */
-export function orderView(state) {
+function orderView(state) {
   /** @type {[Memory.Order, string][]} */
   const every = [
     ["adds", "what it adds"],
@@ -99,7 +84,7 @@ export function outline(numbers) {
 
 /** All neurons in their order as small bars, with a frame around those in view that can be moved.
  * @type {(state: Memory.State, turned: () => void) => Kit.View} */
-export function pagerView(state, turned) {
+function pagerView(state, turned) {
   const bars = svg("path", { class: "mygpt-spark-bars" });
   const frame = svg("rect", { class: "mygpt-spark-frame", y: 0, height: SPARK_TALL });
   const box = { viewBox: `0 0 ${SPARK_WIDE} ${SPARK_TALL}`, preserveAspectRatio: "none", "aria-hidden": "true" };
@@ -123,11 +108,7 @@ export function pagerView(state, turned) {
   dragging(picture, move, keep, range);
   const back = button("‹", () => turn(state.page - 1), { "aria-label": "Previous neurons" });
   const on = button("›", () => turn(state.page + 1), { "aria-label": "Next neurons" });
-  const said = html("span");
-  const name = html("span", { class: "mygpt-wide" }, "Neurons ");
-  const head = html("p", { class: "mygpt-sum mygpt-number", "aria-hidden": "true" }, name, said);
-  const strip = html("div", { class: "mygpt-strip" }, back.node, range, picture, on.node);
-  const node = html("div", { class: "mygpt-pager" }, head, strip);
+  const node = html("div", { class: "mygpt-strip" }, back.node, range, picture, on.node);
   function draw() {
     const { ranked, neurons, count, page, writing, added } = state;
     const numbers = writing && state.get("order") !== "fires" ? added[0] : activationsAt(state);
@@ -141,18 +122,67 @@ export function pagerView(state, turned) {
     range.value = String(page);
     back.able(page > 0);
     on.able(page < pages() - 1);
-    said.textContent = rangeInWords(state, first, last);
-    range.setAttribute("aria-valuetext", said.textContent);
+    range.setAttribute("aria-valuetext", rangeOf(state));
   }
   return { node, draw };
 }
 
-/** Which neurons are in view, and what they add.
- * @type {(state: Memory.State, first: number, last: number) => string} */
-function rangeInWords(state, first, last) {
-  const { writing, neurons, added, totals, rows } = state;
-  const seen = `${first + 1}–${last} of ${neurons}`;
-  if (!writing) return seen;
-  const here = inView(state).reduce((total, neuron) => total + added[0][neuron], 0);
-  return `${seen} add ${signedScore(here)}, all ${signedScore(totals[rows[0]])}`;
+/** The neurons that write nearly the same as the chosen one: buttons that keep their place, and so the focus.
+ * @type {(state: Memory.State) => Kit.View} */
+function nearestView(state) {
+  const { writing, neurons } = state;
+  /** @type {[number, number][]} */
+  let found = [];
+  const buttons = Array.from({ length: Math.min(NEAREST, neurons - 1) }, (_, i) =>
+    button("", () => state.write({ neuron: found[i][0] })),
+  );
+  const places = html("span", { class: "mygpt-near" }, ...buttons.map((one) => one.node));
+  const node = html("p", { class: "mygpt-nearest" }, html("span", {}, "Nearest by what it writes (cosine)"), places);
+  node.hidden = !writing || neurons === 1;
+  let shown = -1;
+  const draw = () => {
+    const neuron = state.get("neuron");
+    if (!writing || neuron === shown) return;
+    shown = neuron;
+    found = nearest(writing.values, writing.channels, neuron, NEAREST);
+    found.forEach(([n, cosine], i) => {
+      buttons[i].node.textContent = `${n} (${score(cosine)})`;
+      buttons[i].node.setAttribute("aria-label", `Neuron ${n}, cosine ${score(cosine)}`);
+    });
+  };
+  return { node, draw };
+}
+
+/** What leads to other neurons, folded: all of them as a strip, their order, their numbers, and the nearest.
+ * @type {(state: Memory.State, turned: () => void) => Kit.View} */
+export function moreView(state, turned) {
+  const [pager, order, number, near] = [
+    pagerView(state, turned),
+    orderView(state),
+    neuronField(state),
+    nearestView(state),
+  ];
+  const sorting = html("div", { class: "mygpt-sorting" }, order.node, number.node);
+  const node = folded("More neurons", pager.node, sorting, near.node);
+  return { node, draw: unfolding(node, () => [pager, order, number, near].forEach((part) => part.draw())) };
+}
+
+/** Which neurons are in view, what they add, and the way back to the first; `home` takes the focus from there.
+ * @type {(state: Memory.State, turned: () => void, home: HTMLElement) => Kit.View} */
+export function rangeView(state, turned, home) {
+  const said = html("span");
+  const name = html("span", { class: "mygpt-wide" }, "Neurons ");
+  const text = html("p", { class: "mygpt-sum mygpt-number" }, name, said);
+  const back = button("Back to the first", () => {
+    state.page = 0;
+    state.write({ neuron: state.ranked[0] });
+    turned();
+    home.focus({ preventScroll: true });
+  });
+  const node = html("div", { class: "mygpt-range" }, text, back.node);
+  const draw = () => {
+    said.textContent = rangeOf(state);
+    back.node.classList.toggle("mygpt-away", state.page === 0);
+  };
+  return { node, draw };
 }

@@ -192,16 +192,42 @@ export function limitOf(lists) {
   return Math.max(-low, high) || 1;
 }
 
-/** What is said of the chosen neuron: a sentence or two.
+const ORDERED = { adds: "by what they add", fires: "by firing", number: "by number" };
+
+/** Which neurons are in view, and what they add.
+ * @type {(state: Memory.State) => string} */
+export function rangeOf(state) {
+  const { writing, neurons, added, totals, rows, page, count, get } = state;
+  const first = firstOf(page, count, neurons);
+  const seen = `${first + 1}–${Math.min(first + count, neurons)} of ${neurons}`;
+  if (!writing) return `${seen} ${ORDERED[get("order")]}`;
+  const here = inView(state).reduce((total, neuron) => total + added[0][neuron], 0);
+  return `${seen} add ${signedScore(here)}, all ${signedScore(totals[rows[0]])}`;
+}
+
+/** The parts of what the chosen neuron adds: each a number and what it is.
+ * @type {(state: Memory.State) => [string, string, string][]} */
+export function partsOf(state) {
+  const { writing, get, tokens, added, writes } = state;
+  if (!writing) return [];
+  const [neuron, token, word] = [get("neuron"), get("token"), get("word")];
+  return [
+    ["", score(activationsAt(state)[neuron]), `it fires at “${tokens[token]}”`],
+    ["×", score(writes[neuron]), `it writes on “${word}”`],
+    ["÷", score(writing.norms[token]), "the last norm divides by"],
+    ["=", signedScore(added[0][neuron]), `it adds to “${word}”`],
+  ];
+}
+
+/** What is said of the chosen neuron: a sentence.
  * @type {(state: Memory.State) => string} */
 export function sentenceOf(state) {
-  const { writing, get, tokens, neurons, ranked, added, writes } = state;
+  const { writing, get, tokens, neurons, ranked, added } = state;
   const [neuron, token] = [get("neuron"), get("token")];
   const m = activationsAt(state)[neuron];
   const rank = `number ${ranked.indexOf(neuron) + 1} of ${neurons}`;
   const fires = `Neuron ${neuron} fires ${score(m)} at “${tokens[token]}”`;
   if (!writing) return `${fires}: ${get("order") === "fires" ? `${rank} by size` : rank}.`;
-  const sum = `${score(m)} × ${score(writes[neuron])} ÷ ${score(writing.norms[token])}`;
   const by = { adds: "", fires: " by firing", number: "" }[get("order")];
-  return `${fires} and adds ${signedScore(added[0][neuron])} to “${get("word")}” (${sum}): ${rank}${by}.`;
+  return `${fires} and adds ${signedScore(added[0][neuron])} to “${get("word")}”: ${rank}${by}.`;
 }

@@ -40,4 +40,11 @@ declare namespace Memory {
     draw(cells: Cells): void;
     follow(keyboard: HTMLElement): () => void;
   }
+  /** A part of the picture whose columns are the neurons in view. */
+  interface Part {
+    node: HTMLElement;
+    lay(columns: number): void;
+    draw(): void;
+    follow(keyboard: HTMLElement): () => void;
+  }
 }

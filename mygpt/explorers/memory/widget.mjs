@@ -2,25 +2,13 @@ import { html, speaker } from "../kit/elements.mjs";
 import { clamp } from "../kit/geometry.mjs";
 import { textWidth } from "../kit/heat.mjs";
 import { allViews, mount } from "../kit/mounting.mjs";
-import { pairTable } from "../kit/neurons.mjs";
-import { button } from "../kit/controls.mjs";
-import { orderView, pagerView, questionView } from "./controls.mjs";
-import { headsView, keysView, rowHeight, valuesView } from "./maps.mjs";
-import {
-  BESIDE,
-  PROMOTED,
-  ask,
-  compute,
-  score,
-  memoryState,
-  nearest,
-  promotedBy,
-  reveal,
-  sentenceOf,
-} from "./state.mjs";
+import { pairTable, tokenSelect } from "../kit/neurons.mjs";
+import { moreView, rangeView, wordView } from "./controls.mjs";
+import { barsView, headsView, keysView, othersView, rowHeight } from "./maps.mjs";
+import { PROMOTED, ask, compute, memoryState, partsOf, promotedBy, reveal, sentenceOf } from "./state.mjs";
 
-const NEAREST = 5;
-const MOST_COLUMNS = 24;
+const MOST_COLUMNS = 12;
+const NAMED_ROW = 16; // the height of a row below which not all have names
 
 /** Sizes that follow from the width: how many neurons are in view.
  * @type {(state: Memory.State, root: HTMLElement) => void} */
@@ -37,45 +25,51 @@ function layOut(state, root) {
 /** @type {(lists: unknown[][]) => number} */
 const longest = (lists) => Math.max(1, ...lists.map((pairs) => pairs.length));
 
-/** What fires the chosen neuron, what it writes, and which neurons write nearly the same.
- * @type {(state: Memory.State, choose: (neuron: number) => void) => Kit.View} */
-function cardView(state, choose) {
-  const { triggers, promoted, writing, neurons } = state;
+/** What the chosen neuron adds, number by number, each over its name.
+ * @type {(state: Memory.State) => Kit.View} */
+function productView(state) {
+  const node = html("p", { class: "mygpt-product" });
+  node.hidden = !state.writing;
+  const draw = () =>
+    node.replaceChildren(
+      ...partsOf(state).map(([sign, number, name]) =>
+        html("span", {}, html("b", { class: "mygpt-number" }, `${sign} ${number}`.trim()), " ", html("span", {}, name)),
+      ),
+    );
+  return { node, draw };
+}
+
+/** The chosen neuron: what it adds in words and numbers, what fires it and what it writes.
+ * @type {(state: Memory.State) => Kit.View} */
+function cardView(state) {
+  const { triggers, promoted } = state;
   /** @type {(caption: string, title: string, heading: string, most: number) => Kit.Control<Kit.TextAndNumber[]>} */
   const table = (caption, title, heading, most) => pairTable(caption, title, heading, most, 3);
   const fires = table(
     "Texts that trigger the neuron, and its activation there",
-    "It fires most on",
+    "Fires most in the training text",
     "activation",
     longest(triggers),
   );
   const writes = table(
     "Words that the neuron promotes, and their scores",
-    "It writes most",
+    "Writes most",
     "score",
     promoted.length ? longest(promoted) : PROMOTED,
   );
   const sentence = html("p", { class: "mygpt-sentence mygpt-number" });
-  const places = html("span", { class: "mygpt-near" });
-  const near = html("p", { class: "mygpt-nearest" }, html("span", {}, "Nearest by what it writes (cosine)"), places);
-  near.hidden = !writing || neurons === 1;
+  const product = productView(state);
   const below = html("div", { class: "mygpt-below" }, fires.node, writes.node);
-  const node = html("div", { class: "mygpt-card" }, sentence, below, near);
+  const node = html("div", { class: "mygpt-card" }, sentence, product.node, below);
   let shown = -1;
   const draw = () => {
     const neuron = state.get("neuron");
     sentence.textContent = sentenceOf(state);
+    product.draw();
     if (neuron === shown) return;
     shown = neuron;
     fires.show(triggers[neuron]);
     writes.show(promotedBy(state, neuron));
-    if (!writing) return;
-    const buttons = nearest(writing.values, writing.channels, neuron, NEAREST).map(
-      ([n, cosine]) =>
-        button(`${n} (${score(cosine)})`, () => choose(n), { "aria-label": `Neuron ${n}, cosine ${score(cosine)}` })
-          .node,
-    );
-    places.replaceChildren(...buttons);
   };
   return { node, draw };
 }
@@ -91,23 +85,58 @@ function settingView(state) {
   return { node, draw };
 }
 
-/** The two maps, with the neurons' numbers between them.
- * @type {(state: Memory.State) => { node: HTMLElement; lay(): void; draw(): void; follow(): () => void }} */
-function mapsView(state) {
-  const neuron = (/** @type {number} */ one) => state.write({ neuron: one });
-  const keys = keysView(state, { neuron, token: (token) => ask(state, { token }) });
-  const values = valuesView(state, { neuron, word: (word) => ask(state, { word, order: "adds" }) });
-  const heads = headsView(state, neuron);
-  const maps = state.writing ? [keys, values] : [keys];
-  const node = html("div", { class: "mygpt-maps" }, keys.node, heads.node, ...(state.writing ? [values.node] : []));
-  const tall = [state.tokens.length, BESIDE + 1].slice(0, maps.length).map((rows) => rows * rowHeight(rows));
-  node.style.setProperty("--tall", `${tall.reduce((sum, one) => sum + one, 0)}px`);
+/** The list of tokens, where a text is too long for the names of all its rows.
+ * @type {(state: Memory.State) => Kit.View | null} */
+function tokensView(state) {
+  if (rowHeight(state.tokens.length) >= NAMED_ROW) return null;
+  const list = tokenSelect({ ...state, write: (changes) => ask(state, changes) });
+  list.fill();
+  return { node: list.node, draw: () => list.draw(state.get("token")) };
+}
+
+/** The field of the word, over what is added to it.
+ * @type {(state: Memory.State) => Kit.View} */
+function askedView(state) {
+  const word = wordView(state);
+  const at = html("bdi");
+  const title = html("p", { class: "mygpt-map-title" }, html("b", {}, "Values"), ": what each adds at ", at);
+  const node = html("div", { class: "mygpt-question" }, title, word.node);
+  const draw = () => {
+    at.textContent = `“${state.tokens[state.get("token")]}”`;
+    word.draw();
+  };
+  return { node, draw };
+}
+
+/** The picture, from top to bottom: the text, the neurons, the word, and what leads on from there.
+ * @type {(state: Memory.State, turned: () => void) => { node: HTMLElement; lay(): void; draw(): void; follow(): () => void }} */
+function pictureView(state, turned) {
+  const choose = (/** @type {number} */ neuron) => state.write({ neuron });
+  const pick = (/** @type {number} */ token) => ask(state, { token });
+  const keys = keysView(state, { neuron: choose, token: pick });
+  const heads = headsView(state, choose, pick);
+  const list = tokensView(state);
+  const range = rangeView(state, turned, heads.slider);
+  const more = moreView(state, turned);
+  const written = state.writing && {
+    asked: askedView(state),
+    bars: barsView(state, choose),
+    others: othersView(state, { neuron: choose, word: (word) => ask(state, { word, order: "adds" }) }),
+  };
+  const parts = written ? [keys, written.bars, written.others] : [keys];
+  const lower = written ? [written.asked.node, written.bars.node] : [];
+  const folds = html("div", { class: "mygpt-folds" }, more.node, ...(written ? [written.others.node] : []));
+  const above = list ? [list.node] : [];
+  const node = html("div", { class: "mygpt-maps" }, ...above, keys.node, heads.node, ...lower, range.node, folds);
   return {
     node,
-    lay: () => maps.forEach((map) => map.lay(state.count)),
-    draw: () => [...maps, heads].forEach((part) => part.draw()),
+    lay: () => parts.forEach((part) => part.lay(state.count)),
+    draw: () => {
+      const views = [...parts, heads, range, more, ...(list ? [list] : []), ...(written ? [written.asked] : [])];
+      views.forEach((part) => part.draw());
+    },
     follow: () => {
-      const stops = [...maps.map((map) => map.follow(heads.slider)), heads.follow()];
+      const stops = [...parts.map((part) => part.follow(heads.slider)), heads.follow()];
       return () => stops.forEach((stop) => stop());
     },
   };
@@ -116,24 +145,19 @@ function mapsView(state) {
 /** @type {(given: Kit.Given<Memory.Traits>) => () => void} */
 function render({ model, el }) {
   const state = memoryState(model);
-  const choose = (/** @type {number} */ neuron) => state.write({ neuron });
-  const [question, order, maps, setting] = allViews(state, questionView, orderView, mapsView, settingView);
-  const pager = pagerView(state, draw);
-  const card = cardView(state, choose);
+  const picture = pictureView(state, draw);
+  const [card, setting] = allViews(state, cardView, settingView);
   const voice = speaker();
-  const sorting = html("div", { class: "mygpt-sorting" }, pager.node, order.node);
   const root = html(
     "div",
     { class: "mygpt-explorer mygpt-memory", role: "group", "aria-label": "Explorer of memories" },
-    question.node,
-    sorting,
-    maps.node,
+    picture.node,
     card.node,
     setting.node,
     voice.node,
   );
   function draw() {
-    for (const part of [question, order, pager, maps, card, setting]) part.draw();
+    for (const part of [picture, card, setting]) part.draw();
   }
   function moved() {
     reveal(state);
@@ -161,13 +185,13 @@ function render({ model, el }) {
     model,
     el,
     root,
-    undo: [maps.follow(), voice.stop],
+    undo: [picture.follow(), voice.stop],
     listeners: { token: changed(true), word: changed(true), order: changed(true), neuron: changed(false) },
     layout: (width) => {
       state.width = width;
       layOut(state, root);
       state.page = 0;
-      maps.lay();
+      picture.lay();
       moved();
     },
   });

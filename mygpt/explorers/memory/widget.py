@@ -25,7 +25,7 @@ MAX_NEURONS = 1024
 MAX_WORDS = 512
 MAX_CHANNELS = 256
 PROMOTED = 5  # words said of a neuron
-BESIDE = 5  # words beside the chosen one in the map of values
+BESIDE = 5  # other words than the chosen one, in the map of values
 ORDERS = ("adds", "fires", "number")
 
 
@@ -38,11 +38,11 @@ class Memory(Explorer):
     Tokens and neurons count from 0; at first the token is that of the largest
     activation. Numbers lie within ±9999.
 
-    With `words`, which the layer may write, and `values` and `vectors` there is a
-    second map, and the words that a neuron promotes are the five of the largest value ·
-    vector. Row n of `values` [N, C] is what neuron n writes, as the output layer
-    reads it, and row w of `vectors` [W, C] is that layer's weight for word w. The page
-    has both to one part in 4,000 of a row's largest number. At a
+    With `words`, which the layer may write, and `values` and `vectors` there are bars
+    of what each adds, and the words that a neuron promotes are the five of the largest
+    value · vector. Row n of `values` [N, C] is what neuron n writes, as the output
+    layer reads it, and row w of `vectors` [W, C] is that layer's weight for word w. The
+    page has both to one part in 4,000 of a row's largest number. At a
     token where the neuron's activation is m it adds m · value · vector / norm to the
     word's score; `norms` [T] are what the last norm divides by, or else 1. `word` is
     the word that is looked at: at first the one to which all neurons together add

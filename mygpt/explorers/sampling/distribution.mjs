@@ -12,8 +12,8 @@ export function descending(numbers) {
 
 /**
  * What mygpt.sampling makes of the logits: softmax of logits / temperature over what top-k, and
- * then top-p, leave. `topK` null and `topP` 1 are off. `before` is the softmax of them all, and
- * `share` what those that are left have of it.
+ * then top-p, leave. `topK` null and `topP` 1 are off. `before` is the softmax of them all,
+ * `share` what those that are left have of it, and `counted` what top-p counts: the softmax of what top-k left.
  * @type {(logits: Kit.Numbers, setting: { temperature: number; topK: number | null; topP: number }) => Sampling.Distribution}
  */
 export function distribution(logits, { temperature, topK, topP }) {
@@ -24,8 +24,9 @@ export function distribution(logits, { temperature, topK, topP }) {
     const least = scaled[order[Math.min(topK, order.length) - 1]];
     for (const id of order) if (scaled[id] < least) scaled[id] = -Infinity;
   }
+  const counted = softmax(scaled);
   if (topP < 1) {
-    const ordered = softmax(order.map((id) => scaled[id]));
+    const ordered = order.map((id) => counted[id]);
     let sum = 0;
     const outside = order.filter((_, i) => {
       sum += ordered[i];
@@ -35,7 +36,7 @@ export function distribution(logits, { temperature, topK, topP }) {
   }
   const kept = scaled.map((score) => score > -Infinity);
   const share = before.reduce((sum, one, id) => sum + (kept[id] ? one : 0), 0);
-  return { probabilities: softmax(scaled), kept, before, share };
+  return { probabilities: softmax(scaled), kept, before, counted, share };
 }
 
 /** Entropy in bits.

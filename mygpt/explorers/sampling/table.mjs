@@ -1,11 +1,11 @@
-// The tokens with their shares, as bars and as numbers, and what the marks mean.
+// The tokens with their shares, as bars with the line of the cut, and what the marks mean.
 
 import { html, svg } from "../kit/elements.mjs";
 import { bandScale, barBox, fixed, linearScale, linearTicks } from "../kit/geometry.mjs";
 import { markerPath } from "../kit/picture.mjs";
 import { DECIMALS, nowText, sentenceOf } from "./words.mjs";
 
-const ROW = 28;
+const ROW = 26;
 
 /** The end of the axis for bars up to `most`: a round share, so that it seldom changes.
  * @type {(most: number) => number} */
@@ -38,11 +38,13 @@ function rowMarks({ warm }, y) {
 function tableRow({ ids, several, name, title, warm }, bars) {
   const label = html(several ? "i" : "bdi", {}, name);
   const [now, times] = [html("td", { class: "mygpt-now" }), html("td")];
-  const first = html("td", { class: "mygpt-wide mygpt-quiet" }, fixed(warm, DECIMALS));
-  const node = html("tr", {}, html("th", { scope: "row", title }, label), ...bars, now, first, times);
+  const sum = html("td", { class: "mygpt-wide mygpt-quiet mygpt-together" });
+  now.title = `${fixed(warm, DECIMALS)} at temperature 1, nothing cut`;
+  const node = html("tr", {}, html("th", { scope: "row", title }, label), ...bars, now, sum, times);
   /** @type {(share: Sampling.Share, total: number) => void} */
   function draw(share, total) {
-    const { left, drawn } = share;
+    const { left, drawn, together } = share;
+    sum.textContent = fixed(together, DECIMALS);
     node.classList.toggle("mygpt-is-cut", !left);
     now.textContent = nowText(share);
     times.textContent = total ? String(drawn) : "–";
@@ -57,7 +59,7 @@ function tableHead() {
   const columns = ["name", "bars", "now", "wide", "times"].map((name) =>
     html("col", { class: name === "wide" ? "mygpt-wide" : "" }),
   );
-  const heads = [["Token"], ["Probability"], ["now"], ["at T = 1", "mygpt-wide"], ["drawn"]].map(([text, className]) =>
+  const heads = [["Token"], ["Probability"], ["now"], ["together", "mygpt-wide"], ["drawn"]].map(([text, className]) =>
     html("th", { scope: "col", class: className }, text),
   );
   heads[1].style.textAlign = "left";
@@ -70,13 +72,21 @@ function tableHead() {
   return { nodes, lay };
 }
 
+/** After how many rows the cut falls: within the row of several tokens after a part of it.
+ * @type {(rows: { ids: number[] }[], shares: { left: number }[]) => number} */
+export function cutAfter(rows, shares) {
+  return shares.reduce((sum, { left }, i) => sum + left / rows[i].ids.length, 0);
+}
+
 /** The rows' picture: an axis under their marks.
- * @type {(rows: Sampling.Row[]) => { node: SVGElement; lay(room: number, end: number): void; draw(shares: Sampling.Share[], total: number): void }} */
+ * @type {(rows: Sampling.Row[]) => { node: SVGElement; lay(room: number, end: number): void; draw(shares: Sampling.Share[], total: number, share: number): void }} */
 function barsPicture(rows) {
   const height = rows.length * ROW;
   const band = bandScale(rows.length, 0, height);
   const marks = rows.map((row, i) => rowMarks(row, band.middle(i)));
   const grid = svg("g");
+  const line = svg("path", { class: "mygpt-cut-line" });
+  const kept = svg("text", { class: "mygpt-cut-text", "text-anchor": "end" });
   const node = svg(
     "svg",
     { class: "mygpt-picture", role: "img" },
@@ -84,7 +94,10 @@ function barsPicture(rows) {
     ...marks.flatMap(({ hatch, bar }) => [hatch, bar]),
     ...marks.map(({ outline }) => outline),
     ...marks.map(({ marker }) => marker),
+    line,
+    kept,
   );
+  let right = 0;
   let scale = linearScale([0, 1], [0, 1]);
 
   /** @type {(room: number, end: number) => void} */
@@ -93,6 +106,7 @@ function barsPicture(rows) {
     node.setAttribute("width", room);
     node.setAttribute("height", height);
     scale = linearScale([0, end], [8, room - 8]); // room for half a marker
+    right = room;
     grid.replaceChildren(
       ...linearTicks(0, end, room / 64).flatMap(({ at, label }) => {
         const x = scale(at).toFixed(1);
@@ -104,8 +118,16 @@ function barsPicture(rows) {
       }),
     );
   }
-  /** @type {(shares: Sampling.Share[], total: number) => void} */
-  const draw = (shares, total) => marks.forEach((mark, i) => mark.draw(shares[i], scale, total));
+  /** @type {(shares: Sampling.Share[], total: number, share: number) => void} */
+  function draw(shares, total, share) {
+    marks.forEach((mark, i) => mark.draw(shares[i], scale, total));
+    const at = cutAfter(rows, shares);
+    const y = (at * ROW).toFixed(1);
+    line.setAttribute("d", at < rows.length ? `M0 ${y}H${right}` : "");
+    kept.textContent = at < rows.length ? `${fixed(share, DECIMALS)} kept` : "";
+    kept.setAttribute("x", right - 4);
+    kept.setAttribute("y", Number(y) - 6);
+  }
   return { node, lay, draw };
 }
 
@@ -139,8 +161,12 @@ export function sharesView(state) {
     const most = Math.max(...shares.flatMap(({ now, before }) => [now, before]), ...rows.map(({ warm }) => warm));
     state.end = axisEnd(most);
     if (state.end !== end) lay();
-    image.draw(shares, state.get("draws"));
-    lines.forEach((line, i) => line.draw(shares[i], state.get("draws")));
+    image.draw(shares, state.get("draws"), state.found.share);
+    const last = Math.ceil(cutAfter(rows, shares)) - 1;
+    lines.forEach((line, i) => {
+      line.draw(shares[i], state.get("draws"));
+      line.node.classList.toggle("mygpt-last-kept", i === last && i < rows.length - 1);
+    });
     image.node.setAttribute("aria-label", `${state.get("description")} ${sentenceOf(state)}`);
   }
   return { node, draw };
@@ -162,7 +188,7 @@ export function keys() {
     "p",
     { class: "mygpt-key", "aria-hidden": "true" },
     key("now", svg("rect", { class: "mygpt-bar", x: 0, y: 1, width: 30, height: 12 })),
-    key("temperature 1, nothing cut", svg("path", { class: "mygpt-before", d: "M15 0V14" })),
+    key("at temperature 1, nothing cut", svg("path", { class: "mygpt-before", d: "M15 0V14" })),
     key("cut: what it had", svg("path", { class: "mygpt-hatch", "stroke-width": 12, d: "M0 7H30" })),
     key("share of the draws", svg("path", { class: "mygpt-drawn", d: markerPath(2, 15, 7, 5) })),
   );

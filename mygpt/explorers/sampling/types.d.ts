@@ -14,6 +14,7 @@ declare namespace Sampling {
     probabilities: number[];
     kept: boolean[];
     before: number[];
+    counted: number[];
     share: number;
   }
   /** A row of the figure: a token, or several others. */
@@ -24,10 +25,12 @@ declare namespace Sampling {
     title: string;
     warm: number;
   }
-  /** What a row has of the distribution and of the draws, and how many of its tokens are left. */
+  /** What a row has of the distribution and of the draws, what all rows down to it had when top-p counted,
+   * and how many of its tokens are left. */
   interface Share {
     now: number;
     before: number;
+    together: number;
     left: number;
     drawn: number;
   }

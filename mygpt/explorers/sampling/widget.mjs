@@ -42,7 +42,7 @@ export function samplingState(model) {
     generator: mulberry32(model.get("seed")),
     seeded: model.get("seed"),
     found: distribution(logits, { temperature: 1, topK: null, topP: 1 }), // the distribution of the setting
-    shares: /** @type {Sampling.Share[]} */ ([]), // what each row has of it: now, before and of the draws, and how many are left
+    shares: /** @type {Sampling.Share[]} */ ([]), // what each row has of it: now, before, down to it and of the draws, and how many are left
     last: -1,
   });
 }
@@ -63,7 +63,9 @@ function readSetting(state) {
   const [temperature, topK, topP] = [get("temperature"), get("top_k"), get("top_p")];
   const found = distribution(state.logits, { temperature, topK, topP });
   const { counts, last } = drawCounts(found.probabilities, numbersOf(state));
+  let together = 0;
   const shares = state.rows.map(({ ids }) => ({
+    together: (together += sumOf(ids, found.counted)),
     now: sumOf(ids, found.probabilities),
     before: sumOf(ids, found.before),
     left: sumOf(ids, found.kept),
@@ -81,7 +83,7 @@ function settingsView(state) {
   const parts = [
     traitSlider(state, "temperature", "Temperature", steps(20, 10), (value) => fixed(value, 1)),
     traitSlider(state, "top_k", "Top-k", counts, (value) => (value === null ? "off" : String(value))),
-    traitSlider(state, "top_p", "Top-p", steps(20, 20), (value) => (value === 1 ? "off" : fixed(value, 2))),
+    traitSlider(state, "top_p", "Top-p", steps(100, 100), (value) => (value === 1 ? "off" : fixed(value, 2))),
   ];
   const node = html("div", { class: "mygpt-controls" }, ...parts.map((part) => part.node));
   return { node, draw: () => parts.forEach((part) => part.draw()) };
@@ -146,9 +148,9 @@ function render({ model, el }) {
     ...(state.get("prompt") ? [prompt] : []),
     controls,
     outcome,
+    actions,
     table,
     keys(),
-    actions,
     setting,
     voice.node,
   );

@@ -24,8 +24,8 @@ class Sampling(Explorer):
 
     `logits` is one row of V numbers and `tokens` has V different strings, 2 to 60 of
     them. The settings mean what they mean in `mygpt.sampling`: temperature is 0.1 to
-    2.0 in steps of 0.1, `top_k` 1 to V or None for off, `top_p` 0.05 to 1 in steps of
-    0.05, where 1 is off. `draws` tokens have been drawn with the numbers that the
+    2.0 in steps of 0.1, `top_k` 1 to V or None for off, `top_p` 0.01 to 1 in steps of
+    0.01, where 1 is off. `draws` tokens have been drawn with the numbers that the
     generator mulberry32 gives for `seed`: another setting turns the same numbers into
     other tokens. Probabilities are shares of 1 with three decimals.
     """
@@ -120,7 +120,7 @@ class Sampling(Explorer):
 
     @traitlets.validate("top_p")
     def _known_top_p(self, proposal) -> float:
-        return _on_scale("top_p", proposal["value"], 0.05, 1.0)
+        return _on_scale("top_p", proposal["value"], 0.01, 1.0)
 
     @traitlets.validate("top_k")
     def _known_top_k(self, proposal) -> int | None:

@@ -16,16 +16,35 @@ export function shown(text) {
   );
 }
 
-/** @type {(state: Sampling.State) => ["b" | "", string][]} */
-export function outcomeOf({ tokens, found }) {
-  return [
-    ["b", String(found.kept.filter(Boolean).length)],
-    ["", ` of ${tokens.length} tokens left, with `],
-    ["b", fixed(found.share, DECIMALS)],
-    ["", " of the probability before renormalising. Entropy "],
+/** What falls, and what becomes of the rest.
+ * @type {(state: Sampling.State) => ["b" | "", string][]} */
+export function outcomeOf({ tokens, found, get }) {
+  const left = found.kept.filter(Boolean).length;
+  /** @type {["b" | "", string][]} */
+  const bits = [
+    ["", " Entropy "],
     ["b", fixed(entropy(found.probabilities), 2)],
     ["", " bits."],
   ];
+  if (left === tokens.length) return [["b", String(left)], ["", ` of ${left} tokens left: none is cut.`], ...bits];
+  return [
+    ["b", String(left)],
+    ["", ` of ${tokens.length} tokens left. They had `],
+    ["b", fixed(found.share, DECIMALS)],
+    ["", ` of the probability${reachedBy(found, get("top_p"), get("top_k"))}, and now share all of it: × `],
+    ["b", fixed(1 / found.share, 2)],
+    ["", "."],
+    ...bits,
+  ];
+}
+
+/** What top-p counted, where it cuts: shares of what top-k leaves.
+ * @type {(found: Sampling.Distribution, topP: number, topK: number | null) => string} */
+function reachedBy({ counted, kept }, topP, topK) {
+  if (topP === 1) return "";
+  const share = counted.reduce((sum, one, id) => sum + (kept[id] ? one : 0), 0);
+  const among = topK === null ? "so" : `${fixed(share, DECIMALS)} of what top-k left, so`;
+  return ` (${among} top-p ${fixed(topP, 2)} is reached)`;
 }
 
 /** @type {(state: Sampling.State) => string} */

@@ -1,0 +1,80 @@
+"""The explorer of sampling alone on its page: a cut, its line, and draws in view."""
+
+import numpy as np
+import pytest
+from judged import colour_violations, violations
+
+from mygpt import explorers
+
+WORDS = ["paris", "london", "berlin", "nairobi", "rome", "tokyo", "cairo", "madrid"]
+WORDS += ["oslo", "lima", "the", "of", "french", "america", "europe", "africa"]
+WORDS += ["asia", ".", "is", "in"]
+LOGITS = [6.5, 2.9, 1.9, 1.8, *np.linspace(1.2, -0.3, 16)]
+
+
+@pytest.fixture(scope="module")
+def page_file(tmp_path_factory):
+    path = tmp_path_factory.mktemp("sampling") / "page.html"
+    made = explorers.Sampling(
+        LOGITS, WORDS, prompt="the capital of france is", temperature=1.5, top_k=8
+    )
+    made.write_html(path)
+    return path
+
+
+@pytest.fixture
+def root(open_page, page_file):
+    page = open_page(page_file.as_uri(), width=736)
+    root = page.locator(".mygpt-sampling")
+    root.wait_for()
+    return root
+
+
+def names(root):
+    return root.locator(".mygpt-last-kept th").all_inner_texts()
+
+
+def test_exactly_two_can_be_left_and_the_line_is_under_the_second(root):
+    top_p = root.get_by_role("slider", name="Top-p")
+    for _ in range(30):
+        if root.locator(".mygpt-outcome b").first.inner_text() == "2":
+            break
+        top_p.press("ArrowLeft")
+    assert names(root) == ["london"]
+    line = root.locator(".mygpt-cut-line").bounding_box()
+    row = root.locator(".mygpt-last-kept th").bounding_box()
+    assert line["y"] == pytest.approx(row["y"] + row["height"], abs=2)
+    share = root.locator(".mygpt-outcome b").nth(1).inner_text()
+    assert root.locator(".mygpt-cut-text").text_content() == f"{share} kept"
+    counted = root.locator(".mygpt-together").nth(1).inner_text()
+    said = root.locator(".mygpt-outcome").inner_text()
+    assert f"{counted} of what top-k left, so top-p" in said
+    root.page.watch.check()
+
+
+def test_there_is_no_line_where_nothing_is_cut(root):
+    root.get_by_role("slider", name="Top-k").press("End")
+    assert names(root) == []
+    assert root.locator(".mygpt-cut-line").get_attribute("d") == ""
+    assert "none is cut" in root.locator(".mygpt-outcome").inner_text()
+
+
+@pytest.mark.parametrize("theme", ["light", "dark"])
+@pytest.mark.parametrize("width", [736, 390, 320])
+def test_draws_and_what_comes_of_them_are_in_view_together(
+    open_page, page_file, theme, width
+):
+    page = open_page(page_file.as_uri(), width=width, theme=theme)
+    root = page.locator(".mygpt-sampling")
+    root.wait_for()
+    draw = root.get_by_role("button", name="Draw 100")
+    draw.click()
+    drawn = root.locator(".mygpt-shares tbody tr td:last-child").all_inner_texts()
+    assert sum(map(int, drawn)) == 100
+    top = root.get_by_role("slider").first.bounding_box()["y"]
+    table = root.locator(".mygpt-shares").bounding_box()
+    assert table["y"] + table["height"] - draw.bounding_box()["y"] <= 480
+    assert table["y"] + table["height"] - top <= (720 if width > 320 else 780)
+    assert page.evaluate("document.documentElement.scrollWidth") <= width
+    assert violations(page, include=".mygpt-sampling") == []
+    assert colour_violations(page, ".mygpt-sampling") == []

@@ -242,6 +242,7 @@ declare namespace Kit {
     enter?(): void;
     left?(): void;
     after?: string;
+    opens?: string;
   }
   interface ValueSlider {
     label: string;

@@ -119,7 +119,7 @@ def card(root):
 
 
 def happened(root):
-    return root.locator(".mygpt-happened").inner_text()
+    return " ".join(root.locator(".mygpt-happened").inner_text().split())
 
 
 def test_the_page_agrees_with_python(explorer):
@@ -194,6 +194,47 @@ def test_a_word_in_the_middle_is_completed_and_chosen_with_the_mouse(explorer):
     assert prompt.evaluate("field => document.activeElement === field")
     python = live(prompt="baba dodo kin")
     assert likeliest(root) == expected(python)
+
+
+@pytest.mark.parametrize("keys", [["Tab"], ["Tab", "End"], ["Tab", "Home"]])
+def test_a_word_of_the_list_is_appended_whatever_is_selected(explorer, keys):
+    """Tab selects all of the field's text, and no word of it is lost."""
+    root = explorer(live(form="cover"))
+    prompt = field(root)
+    root.page.evaluate("document.body.tabIndex = 0; document.body.focus()")
+    for key in (*keys, "ArrowDown", "ArrowDown"):
+        root.page.keyboard.press(key)
+    words = [word for word, _ in live().predictions(6)]
+    assert root.get_by_role("option").all_inner_texts() == words
+    root.page.keyboard.press("Enter")
+    assert prompt.input_value() == f"{PROMPT} {words[1]} "
+    root.page.keyboard.type("fu")
+    root.page.keyboard.press("Enter")
+    assert prompt.input_value() == f"{PROMPT} {words[1]} fuba "
+    prompt.fill("paris fun ")
+    root.page.keyboard.press("ArrowDown")
+    assert (
+        root.get_by_role("option").count() == 0
+    )  # nothing follows what it cannot read
+    root.page.watch.check()
+
+
+@pytest.mark.parametrize("touch", [False, True])
+def test_the_list_opens_without_a_keyboard(explorer, touch):
+    root = explorer(live(form="cover"), width=390, touch=touch)
+    assert root.get_by_text("↓ lists the likeliest next").is_visible()
+    arrow = root.get_by_role("button", name="List words")
+    act = arrow.tap if touch else arrow.click
+    act()
+    words = [word for word, _ in live().predictions(6)]
+    options = root.get_by_role("option")
+    assert options.all_inner_texts() == words
+    act()
+    assert options.count() == 0
+    act()
+    options.nth(2).click()
+    assert field(root).input_value() == f"{PROMPT} {words[2]} "
+    root.page.watch.check()
 
 
 def test_a_bad_prompt_is_explained_and_the_last_good_one_stays(explorer):
@@ -773,16 +814,97 @@ def test_the_cover_switches_off_the_fewest_neurons_that_change_the_answer(explor
     assert likeliest(root) == barred(python, 3)
     assert f"it falls from {fixed(before[1])}" in happened(root)
     assert f"the model says “{python.predictions(1)[0][0]}”" in happened(root)
-    told = happened(root)
-    root.locator(".mygpt-first button").first.click()
-    assert happened(root) != told
-    press(root, "Undo")
-    assert happened(root) == told
     field(root).fill("fun")
     assert "The edit for “don” stays on." in happened(root)
     press(root, "Undo")
     assert "as it was trained" in happened(root)
     root.page.watch.check()
+
+
+def test_the_button_that_switched_off_an_answer_cuts_no_other(explorer):
+    python = live(prompt="don")
+    best = python.predictions(1)[0][0]
+    root = explorer(live(prompt="don", form="cover"))
+    edits = "window.model.get('edits')"
+    off = root.locator(".mygpt-first button").first
+    off.dblclick()
+    made = root.page.evaluate(edits)
+    assert len(made) == 1
+    assert off.inner_text() == f"Switch on what holds “{best}”"
+    told = happened(root)
+    field(root).fill("fun")
+    assert off.inner_text().startswith("Switch off what holds")
+    field(root).fill("don")
+    assert happened(root) == told
+    off.click()
+    assert root.page.evaluate(edits) == []
+    assert likeliest(root) == expected(python)[:3]
+    assert off.inner_text() == f"Switch off what holds “{best}”"
+    root.page.watch.check()
+
+
+def test_neurons_that_are_off_are_crossed_out_in_place_and_listed(explorer):
+    root = explorer(live(prompt="don"))
+    unfold(root)
+    off = root.get_by_role("group", name="Neurons off")
+    assert off.inner_text() == "Off: none"
+    canvas, crosses = root.locator("canvas"), root.locator(".mygpt-tiles .mygpt-off")
+    assert crosses.count() == 0
+    root.get_by_role("button", name="Switch off what holds").click()
+    (edit,) = root.page.evaluate("window.model.get('edits')")
+    neurons = sorted(edit["neuron"])
+    assert off.get_by_role("button").all_inner_texts() == [str(n) for n in neurons]
+    assert f"Off in this layer: {', '.join(map(str, neurons))}." in (
+        canvas.get_attribute("aria-label")
+    )
+    row = coefficients(live(prompt="don"))[-1]
+    order = np.argsort(-abs(row), kind="stable").tolist()
+    assert crosses.count() == len(neurons)
+    canvas.scroll_into_view_if_needed()
+    boxes = [one.bounding_box() for one in crosses.all()]
+    for neuron, box in zip(neurons, boxes, strict=True):
+        x, y = tile(root, order.index(neuron))
+        assert abs(box["x"] + box["width"] / 2 - x) < 1
+        assert abs(box["y"] + box["height"] / 2 - y) < 1
+    root.page.mouse.click(*tile(root, order.index(neurons[0])))
+    assert card(root).startswith(f"Neuron {neurons[0]}")
+    assert ", off\n" in card(root)
+    assert ", off" in root.locator(".mygpt-tooltip").inner_text()
+    off.get_by_role("button", name=f"Neuron {neurons[-1]}, off").click()
+    assert card(root).startswith(f"Neuron {neurons[-1]}")
+    press(root, "Switch on")
+    assert off.get_by_role("button").count() == len(neurons) - 1
+    assert crosses.count() == len(neurons) - 1
+    root.page.watch.check()
+
+
+def test_names_of_rows_do_not_run_together(explorer):
+    root = explorer()
+    unfold(root, "All facts")
+    python = live(prompt="fun")
+    word, share = python.predictions(1)[0]
+    mark = "right" if word == "don" else "wrong"
+    name = f"fun. Right: don. The model says: {word} {fixed(share)}, {mark}."
+    assert root.get_by_role("button", name=name, exact=True).count() == 1
+    unfold(root)
+    parts = root.locator(".mygpt-strong-one").first.inner_text().split("\n")
+    name = "{}: coefficient {}, adds {}".format(*parts)
+    assert root.get_by_role("button", name=name, exact=True).count() == 1
+
+
+def test_the_ring_around_a_fold_s_title_lies_over_nothing_else(explorer):
+    root = explorer()
+    title = unfold(root, "All facts").locator("summary")
+    root.page.keyboard.press("Enter")
+    root.page.keyboard.press("Enter")  # it was clicked: a key shows the ring
+    ring = title.evaluate(
+        """one => {
+          const { top, bottom, borderTopWidth } = getComputedStyle(one, "::after");
+          return [one.matches(":focus-visible"), getComputedStyle(one).outlineStyle,
+            parseFloat(top) >= 0, parseFloat(bottom) >= 0, borderTopWidth];
+        }"""
+    )
+    assert ring == [True, "none", True, True, "3px"]
 
 
 def test_the_cover_says_when_nothing_small_holds_the_answer(explorer):
@@ -807,6 +929,10 @@ def test_the_cover_rewrites_an_answer_and_says_which_others_changed(explorer):
     python = live()
     root = explorer(live(form="cover"))
     assert field(root, "New answer").input_value() == "lemn"
+    field(root).fill("lemlem fudo")
+    assert field(root, "New answer").input_value() == "baki"
+    field(root).fill(PROMPT)
+    assert field(root, "New answer").input_value() == "lemn"
     field(root, "New answer").fill("fun")
     press(root, "Rewrite")
     python.edits = [{"kind": "rewrite", "prompt": PROMPT, "word": "fun"}]
@@ -817,9 +943,15 @@ def test_the_cover_rewrites_an_answer_and_says_which_others_changed(explorer):
     for python.prompt, _ in FACTS[1:]:
         trained[python.prompt] = python.predictions(1)[0][0]
     changed = [one for one in facts(root)[1:] if one[2] != trained[one[0]]]
-    assert f" {len(changed)} of the other {len(trained)} answers" in happened(root)
+    others = f" {len(changed)} of the other {len(trained)} answers"
+    assert others in happened(root)
+    for name, *_ in changed:
+        assert f"“{name}”" in happened(root)
+    told = happened(root)
+    field(root, "New answer").press("Enter")
+    assert happened(root) == f"It already says “fun”. {told}"
     press(root, "Rewrite")
-    assert happened(root) == "It already says “fun”."
+    assert happened(root) == f"It already says “fun”. {told}"
     assert len(root.page.evaluate("window.model.get('edits')")) == 1
     assert root.get_by_role("button", name="Copy link").count() == 0
     root.get_by_role("button", name="fun").last.click()
@@ -851,14 +983,15 @@ def test_the_cover_says_that_it_lacks_a_word_wherever_that_is_tried(explorer):
 
 
 def test_no_list_opens_under_a_whole_word(explorer):
-    """It would lie over the answer; an arrow key still opens it."""
+    """It would lie over the answer; an arrow key lists the words that may follow."""
     words = ["donki" if word == "dodo" else word for word in WORDS]
     root = explorer(live(words=words))
     options = root.locator("[role=option]")
     field(root).fill("fun don")
     assert options.count() == 0
     field(root).press("ArrowDown")
-    assert options.all_inner_texts() == ["donki"]
+    python = live(words=words, prompt="fun don")
+    assert options.all_inner_texts() == [word for word, _ in python.predictions(6)]
     field(root).fill("fun donk")
     assert options.count() == 1
 
@@ -872,7 +1005,7 @@ def test_on_a_phone_the_cover_cuts_and_moves_nothing(explorer, width):
     root.page.keyboard.press("Enter")
     root.page.wait_for_function(
         """() => document.querySelector(".mygpt-happened")
-          .getBoundingClientRect().bottom <= innerHeight"""
+          .getBoundingClientRect().bottom < innerHeight + 1"""
     )
     assert root.bounding_box()["height"] == tall
     assert field(root, "New answer").bounding_box()["width"] > 110

@@ -1,11 +1,20 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 
-import { happened, movedInWords, othersInWords } from "../../mygpt/explorers/live_model/happened.mjs";
-import { fillers, refused } from "../../mygpt/explorers/live_model/known.mjs";
+import { completed } from "../../mygpt/explorers/kit/combobox.mjs";
+import { justOff } from "../../mygpt/explorers/live_model/cover.mjs";
+import { happenedTo, movedInWords, othersInWords } from "../../mygpt/explorers/live_model/happened.mjs";
+import { fillers, otherAnswer, refused } from "../../mygpt/explorers/live_model/known.mjs";
 import { checkedState, checksum, fromLink, toLink } from "../../mygpt/explorers/live_model/links.mjs";
-import { barPlaces } from "../../mygpt/explorers/live_model/prompt.mjs";
-import { addEdit, readDraft, strongest, switchPart, symmetric } from "../../mygpt/explorers/live_model/state.mjs";
+import { barPlaces, begunAt, likeliest } from "../../mygpt/explorers/live_model/prompt.mjs";
+import {
+  addEdit,
+  offNeurons,
+  readDraft,
+  strongest,
+  switchPart,
+  symmetric,
+} from "../../mygpt/explorers/live_model/state.mjs";
 import {
   completions,
   editInWords,
@@ -253,18 +262,17 @@ test("an answer falls, goes or stays", () => {
   assert.equal(moved(0.9993, "paris"), "it stays at 0.999.");
 });
 
-test("other answers stay, change, or change as the same answer does", () => {
+test("other answers stay, or it is said how many change, and up to three by name", () => {
   const one = (prompt, was, is, share = 1) => ({ prompt, before: { word: was, share: 1 }, after: { word: is, share } });
   const [kept, unsure] = [one("a", "oslo", "oslo"), one("b", "oslo", "oslo", 0.5)];
-  const [same, other] = [one("c", "paris", "rome"), one("d", "oslo", "rome")];
-  const told = (...others) => othersInWords(others, "paris");
+  const moved = ["c", "d", "e", "f", "g"].map((prompt) => one(prompt, "oslo", "rome"));
+  const told = (...others) => othersInWords(others);
   assert.equal(told(), "");
-  assert.equal(told(kept), " The other answer stays.");
-  assert.equal(told(kept, unsure), " The other 2 answers stay; 1 is less sure.");
-  assert.equal(told(kept, same), " “c”, also “paris” before, changes with it. The other answer stays.");
-  assert.equal(told(same, same), " 2 others, also “paris” before, change with it.");
-  assert.equal(told(kept, other), " 1 of the other 2 answers changes.");
-  assert.equal(told(same, other), " 2 of the other 2 answers change, 1 of them “paris” before.");
+  assert.equal(told(kept), "The other answer stays.");
+  assert.equal(told(kept, unsure), "The other 2 answers stay; 1 is less sure.");
+  assert.equal(told(kept, moved[0]), "1 of the other 2 answers changes: “c”.");
+  assert.equal(told(...moved.slice(0, 3)), "3 of the other 3 answers change: “c”, “d” and “e”.");
+  assert.equal(told(kept, ...moved), "5 of the other 6 answers change: “c”, “d”, “e” and 2 more.");
 });
 
 test("an edit is told for its prompt, and said to stay on at another", () => {
@@ -275,28 +283,31 @@ test("an edit is told for its prompt, and said to stay on at another", () => {
     { best: "oslo", shares: [0.25], order: [1] },
   ];
   const state = {
-    facts: [],
-    said: [],
+    facts: [["c", "rome"]],
+    said: [{ word: "rome", share: 1, changed: false }],
     now,
     untouched: before,
     neurons: 9,
-    answers: () => [],
+    answers: () => [{ word: "rome", share: 1 }],
     answer: () => before,
     get: (trait) => traits[trait],
     sought: new Map([[JSON.stringify([silent]), { prompt: "a", stays: 20 }]]),
   };
   assert.match(
-    happened(state),
+    happenedTo(state)[0],
     /^The 2 of 9 neurons .* to “rome” are off: it falls from 1\.000 to 0\.250, .* 20 of 20/,
   );
+  assert.equal(happenedTo(state)[1], "The other answer stays.");
   traits.prompt = "b";
   const here = "on. Here “rome” falls from 1.000 to 0.250, and the model says “oslo”.";
-  assert.equal(happened(state), `The edit for “a” stays ${here}`);
+  assert.deepEqual(happenedTo(state), [`The edit for “a” stays ${here}`, ""]);
+  state.said[0].changed = true;
+  assert.equal(happenedTo(state)[1], "In all, 1 of 1 answers is changed: “c”.");
   traits.edits = [silent, silent];
   const told = "Neurons 3, 5 of layer 1 switched off: “rome” falls from 1.000 to 0.250, and the model says “oslo”.";
-  assert.equal(happened(state), told); // for no prompt in particular
+  assert.equal(happenedTo(state)[0], told); // for no prompt in particular
   state.sought.set(JSON.stringify(traits.edits), { prompt: "a", stays: 20 });
-  assert.equal(happened(state), `The 2 edits stay ${here}`);
+  assert.equal(happenedTo(state)[0], `The 2 edits stay ${here}`);
 });
 
 test("of a word that it does not have the model offers longer ones, kindred answers, then others", () => {
@@ -329,4 +340,60 @@ test("five neurons that add most are named, as long as they add something", () =
   const adding = [6, 5, 4, 3, 2, 1, 0];
   assert.deepEqual(strongest({ adding, amounts: [0, 1, 2, 3, 4, 5, 6] }), [6, 5, 4, 3, 2]);
   assert.deepEqual(strongest({ adding, amounts: [-7, -6, -5, -4, 0, 1, 2] }), [6, 5]);
+});
+
+test("a word of the prompt's list takes the place of one that is begun, or else comes at the end", () => {
+  const known = new Set(["the", "capital", "is", "islamabad"]);
+  const written = (text, caret, word) => {
+    const part = begunAt(text, caret, known);
+    return completed(text, part, text.slice(part.start, caret), word, " ");
+  };
+  assert.deepEqual(written("the capital is", 14, "dinar"), { text: "the capital is dinar ", caret: 21 });
+  assert.equal(written("the capital is ", 15, "dinar").text, "the capital is dinar ");
+  assert.equal(written("The capital", 3, "is").text, "The capital is "); // the caret is in a whole word
+  assert.equal(written("the capital isl", 15, "islamabad").text, "the capital islamabad ");
+  assert.deepEqual(written("the cap is", 7, "capital"), { text: "the capital is", caret: 11 });
+  assert.equal(written("", 0, "the").text, "the ");
+});
+
+test("no likeliest words are listed for a prompt that is not the one in the field", () => {
+  const state = { words: ["is", "rome"], now: { order: [1, 0] } };
+  assert.deepEqual(likeliest({ ...state, reading: { good: true } }), ["rome", "is"]);
+  assert.deepEqual(likeliest({ ...state, reading: { good: false } }), []);
+});
+
+test("a new answer of the same kind is proposed, which the model does not give", () => {
+  const facts = [
+    ["the capital of france is", "paris"],
+    ["people in france speak", "french"],
+    ["the currency of france is", "euro"],
+    ["the capital of italy is", "rome"],
+    ["the capital of japan is", "tokyo"],
+    ["people in egypt speak", "arabic"],
+  ];
+  const proposed = (prompt, untouched, now = untouched) =>
+    otherAnswer({ facts, now: { best: now }, untouched: { best: untouched }, get: () => prompt });
+  assert.equal(proposed("the capital of france is", "paris"), "rome");
+  assert.equal(proposed("the capital of france is", "paris", "rome"), "tokyo");
+  assert.equal(proposed("people in france speak", "french"), "arabic");
+  assert.equal(proposed("the capital of spain is", "madrid"), "paris");
+  assert.equal(proposed("mia", "paris"), "french"); // of no kind
+  assert.equal(otherAnswer({ facts: [], now: {}, untouched: { best: "paris" }, get: () => "mia" }), "paris");
+});
+
+test("what the last edit switched off is known as long as prompt and edits stay", () => {
+  const cut = { kind: "scale", layer: 1, neuron: [3], factor: 0 };
+  const sought = new Map([[JSON.stringify([cut]), { prompt: "a", word: "rome" }]]);
+  const held = (prompt, ...edits) => justOff({ sought, get: (trait) => ({ prompt, edits })[trait] });
+  assert.equal(held("a", cut), "rome");
+  assert.equal(held("b", cut), undefined);
+  assert.equal(held("a", cut, cut), undefined);
+  assert.equal(held("a"), undefined);
+});
+
+test("the neurons of the layer that are off", () => {
+  const state = (compiled) => ({ get: (trait) => (trait === "layer" ? 1 : []), compiled: () => compiled });
+  assert.deepEqual(offNeurons(state([null, { scale: [1, 0, 2, 0] }])), [1, 3]);
+  assert.deepEqual(offNeurons(state([null, { scale: null }])), []);
+  assert.deepEqual(offNeurons(state(null)), []);
 });

@@ -74,16 +74,42 @@ function listKeys(list, { suggestions, complete, enter }) {
   };
 }
 
+/** What opens the list by mouse or finger; the arrow keys do it from the field.
+ * @type {(label: string, input: HTMLInputElement, list: Kit.OptionList, suggestions: () => string[]) => HTMLElement} */
+function opener(label, input, list, suggestions) {
+  const node = control("button", { type: "button", class: "mygpt-opener", tabindex: -1, "aria-label": label }, "↓");
+  node.addEventListener("mousedown", (event) => event.preventDefault()); // the field keeps its focus
+  node.addEventListener("click", () => {
+    input.focus();
+    if (list.isOpen()) list.close();
+    else list.open(suggestions(), 0);
+  });
+  return node;
+}
+
+/** The text with a word in place of the part from `start` to `end`, and where the caret then is: behind
+ * the word, set off by `after`. At the text's end a word that completes nothing is set off before, too.
+ * @type {(text: string, part: { start: number; end: number }, begun: string, word: string, after: string) => { text: string; caret: number }} */
+export function completed(text, { start, end }, begun, word, after) {
+  const [head, rest] = [text.slice(0, start), text.slice(end)];
+  const gap = begun === "" && rest === "" && /\S$/.test(head) ? after : "";
+  const upTo = head + gap + word + (rest === "" ? after : "");
+  return { text: upTo + rest, caret: upTo.length };
+}
+
 /**
  * `span(text, caret)` says which part of the text is completed, `suggest(prefix)` gives the words for
- * it, and `whole(prefix)` whether it is one already: then the list opens at an arrow key alone.
+ * it, and `whole(prefix)` whether it is one already: then the list opens at an arrow key alone, or at
+ * a button named `opens`. A selection, as Tab makes it, counts as a caret at its end.
  * `typed(text, caret)` is called at every change by the reader, `enter()` at Enter where there is
  * nothing to complete, `left()` when the field loses its focus. `set(text)` writes a text.
  * @type {(label: string, settings: Kit.Combobox) => { node: HTMLElement; set(text: string): void }}
  */
-export function combobox(label, { id, span, suggest, whole, typed, enter = () => {}, left = () => {}, after = "" }) {
+export function combobox(label, settings) {
+  const { id, span, suggest, whole, typed, enter = () => {}, left = () => {}, after = "", opens } = settings;
   const input = control("input", {
     type: "text",
+    id: `${id}-field`,
     role: "combobox",
     "aria-label": label,
     "aria-autocomplete": "list",
@@ -99,7 +125,7 @@ export function combobox(label, { id, span, suggest, whole, typed, enter = () =>
   const node = html("span", { class: "mygpt-complete" }, input, list.node);
   let text = "";
 
-  const caret = () => input.selectionStart ?? 0;
+  const caret = () => input.selectionEnd ?? 0;
   const prefix = () => text.slice(span(text, caret()).start, caret());
   /** @type {(now: string) => void} */
   function set(now) {
@@ -109,11 +135,9 @@ export function combobox(label, { id, span, suggest, whole, typed, enter = () =>
   }
   /** @type {(option: string) => void} */
   function complete(option) {
-    const { start, end } = span(text, caret());
-    const rest = text.slice(end);
-    const word = option + (rest === "" ? after : "");
-    set(text.slice(0, start) + word + rest);
-    input.setSelectionRange(start + word.length, start + word.length);
+    const now = completed(text, span(text, caret()), prefix(), option, after);
+    set(now.text);
+    input.setSelectionRange(now.caret, now.caret);
     list.close();
     typed(text, caret());
   }
@@ -128,6 +152,7 @@ export function combobox(label, { id, span, suggest, whole, typed, enter = () =>
     left();
   });
   const suggestions = () => suggest(prefix());
+  if (opens) node.append(opener(opens, input, list, suggestions));
   input.addEventListener("keydown", listKeys(list, { suggestions, complete, enter }));
   return { node, set };
 }

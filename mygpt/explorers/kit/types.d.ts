@@ -244,6 +244,7 @@ declare namespace Kit {
     enter?(): void;
     left?(): void;
     after?: string;
+    opens?: string;
   }
   interface ValueSlider {
     label: string;

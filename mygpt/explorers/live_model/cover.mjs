@@ -2,8 +2,9 @@
 
 import { button } from "../kit/controls.mjs";
 import { html } from "../kit/elements.mjs";
-import { happened, neuronsInWords, othersInWords } from "./happened.mjs";
+import { neuronsInWords, othersInWords } from "./happened.mjs";
 import { holders, survivals } from "./holders.mjs";
+import { otherAnswer } from "./known.mjs";
 import { wordField } from "./prompt.mjs";
 import { addEdit, tell } from "./state.mjs";
 import { splitPrompt, withStop } from "./words.mjs";
@@ -27,6 +28,7 @@ export function switchOffHolders(state) {
     : { kind: "part", layer: found.heads, part: "heads", factor: 0 };
   state.sought.set(JSON.stringify([...edits, edit]), {
     prompt: get("prompt"),
+    word: state.now.best,
     stays: found.neurons && survivals(gpt, ids, layer, found.neurons, made),
   });
   addEdit(state, edit);
@@ -39,26 +41,23 @@ function rewriteTo(state, word) {
   else addEdit(state, { kind: "rewrite", prompt: state.get("prompt"), word });
 }
 
-/** An answer to another question, to begin with.
- * @type {(state: LiveModel.State) => string} */
-function otherAnswer({ facts, answer, get }) {
-  const { best } = answer(get("prompt"), []);
-  return facts.map(([, right]) => right).find((word) => word !== best) ?? best;
+/** The answer to this prompt, if the last edit switched off what holds it.
+ * @type {(state: Pick<LiveModel.State, "sought" | "get">) => string | undefined} */
+export function justOff({ sought, get }) {
+  const made = sought.get(JSON.stringify(get("edits")));
+  return made?.prompt === get("prompt") ? made.word : undefined;
 }
 
 /** As long a text as is said, to keep its room: nothing below it moves.
  * @type {(state: LiveModel.State) => string} */
 function longest({ facts, neurons }) {
   const word = "x".repeat(9);
-  const one = { before: { word, share: 1 }, after: { word, share: 0 } };
   const moved = `it falls from 1.000 to 0.000, and the model says “${word}”.`;
-  return (
-    neuronsInWords(10, neurons, word, moved, 20)
-    + othersInWords(
-      facts.map(() => one),
-      word,
-    )
-  );
+  const names = facts.map(([prompt]) => prompt).sort((a, b) => b.length - a.length);
+  const others = names.slice(1).map((prompt, i) => {
+    return { prompt, before: { word, share: 1 }, after: { word: i ? word : "", share: 1 } };
+  });
+  return `${neuronsInWords(10, neurons, word, moved, 20)}\n${othersInWords(others)}`;
 }
 
 /** Brings a part of the page into sight where it is not, without motion for whom that is wanted.
@@ -69,18 +68,29 @@ function bringToSight(node) {
 }
 
 /** The three things to do, and what came of the last.
- * @type {(state: LiveModel.State) => Kit.View} */
+ * @type {(state: LiveModel.State) => Kit.View & { drawPrompt(): void }} */
 export function coverView(state) {
-  const off = button("", () => switchOffHolders(state));
-  const undo = button("Undo", () => state.write({ edits: state.get("edits").slice(0, -1) }));
-  const rewrite = wordField(state, "New answer", "Rewrite", (word) => rewriteTo(state, word), otherAnswer(state));
+  const goBack = () => state.write({ edits: state.get("edits").slice(0, -1) });
+  const off = button("", () => (justOff(state) === undefined ? switchOffHolders(state) : goBack()));
+  const undo = button("Undo", goBack);
+  const rewrite = wordField(
+    state,
+    "New answer",
+    "Rewrite",
+    (word) => rewriteTo(state, word),
+    () => otherAnswer(state),
+  );
   const text = html("span");
+  // the second press of a double click would take back what the first did
+  off.node.addEventListener("click", (event) => event.detail > 1 && event.stopImmediatePropagation(), {
+    capture: true,
+  });
   const told = html("p", { class: "mygpt-happened", "data-room": longest(state) }, text);
   const node = html(
     "div",
     { class: "mygpt-cover" },
     html("div", { class: "mygpt-row mygpt-first" }, off.node, undo.node),
-    ...(state.factor ? [rewrite] : []),
+    ...(state.factor ? [rewrite.node] : []),
     told,
   );
   node.addEventListener("click", (event) => {
@@ -90,9 +100,14 @@ export function coverView(state) {
     if (event.key === "Enter" && /** @type {Element} */ (event.target).closest("input")) bringToSight(told);
   });
   function draw() {
-    off.node.textContent = `Switch off what holds “${state.now.best}”`;
-    undo.able(state.get("edits").length > 0);
-    text.textContent = state.note || happened(state);
+    const edits = state.get("edits");
+    const held = justOff(state);
+    off.node.textContent =
+      held === undefined ? `Switch off what holds “${state.now.best}”` : `Switch on what holds “${held}”`;
+    undo.able(edits.length > 0);
+    const [answer, others] = state.happened;
+    const said = state.note && !edits.length ? state.note : [state.note, answer].filter(Boolean).join(" ");
+    text.replaceChildren(said, ...(others ? ["\n", html("b", {}, others)] : []));
   }
-  return { node, draw };
+  return { node, draw, drawPrompt: rewrite.suggest };
 }

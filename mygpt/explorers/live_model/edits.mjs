@@ -75,7 +75,12 @@ function factRow(state, [text, right], i) {
     const said = state.said[i];
     word.textContent = said.word;
     share.textContent = fixed(said.share, 3);
-    sign.textContent = `${said.good ? "✓" : "✗"} ${said.changed ? "changed" : said.good ? "right" : "wrong"}`;
+    const mark = said.changed ? "changed" : said.good ? "right" : "wrong";
+    sign.textContent = `${said.good ? "✓" : "✗"} ${mark}`;
+    node.setAttribute(
+      "aria-label",
+      `${text}. Right: ${right}. The model says: ${said.word} ${share.textContent}, ${mark}.`,
+    );
     node.classList.toggle("mygpt-changed", said.changed);
     node.classList.toggle("mygpt-good", said.good);
   }

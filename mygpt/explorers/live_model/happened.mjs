@@ -2,8 +2,9 @@
 
 import { fixed } from "../kit/geometry.mjs";
 import { DRAWS } from "./holders.mjs";
-import { editInWords } from "./words.mjs";
+import { editInWords, listed } from "./words.mjs";
 
+const NAMED = 3; // of the answers that changed
 const LESS_SURE = 0.1; // a fall of a probability that is worth a word
 
 /** How an answer became another, or the same with another share; `who` is the subject.
@@ -25,30 +26,28 @@ export function neuronsInWords(count, size, word, moved, stays) {
   return `${those} With ${others} off instead, “${word}” stays in ${stays} of ${DRAWS} trials.`;
 }
 
-/** What became of other answers, pairs (before, after); `word` was the answer to the prompt.
- * @type {(others: LiveModel.Other[], word: string) => string} */
-export function othersInWords(others, word) {
+/** What became of other answers: how many changed, and which.
+ * @type {(others: LiveModel.Other[]) => string} */
+export function othersInWords(others) {
   if (!others.length) return "";
   const changed = others.filter(({ before, after }) => after.word !== before.word);
-  const same = changed.filter(({ before }) => before.word === word);
-  /** @type {(count: number) => string} */
-  const stay = (count) => (count === 1 ? "The other answer stays" : `The other ${count} answers stay`);
-  if (!changed.length) {
-    const less = others.filter(({ before, after }) => after.share < before.share - LESS_SURE).length;
-    const unsure = less ? `; ${less} ${less === 1 ? "is" : "are"} less sure` : "";
-    return ` ${stay(others.length)}${unsure}.`;
+  if (changed.length) {
+    const names = namesOf(changed.map(({ prompt }) => prompt));
+    return `${changed.length} of the other ${others.length} answers ${changed.length === 1 ? "changes" : "change"}: ${names}.`;
   }
-  if (same.length < changed.length) {
-    const also = same.length ? `, ${same.length} of them “${word}” before` : "";
-    return ` ${changed.length} of the other ${others.length} answers ${changed.length === 1 ? "changes" : "change"}${also}.`;
-  }
-  const rest = others.length - changed.length;
-  const [{ prompt }] = changed;
-  const too =
-    changed.length === 1
-      ? `“${prompt}”, also “${word}” before, changes with it.`
-      : `${changed.length} others, also “${word}” before, change with it.`;
-  return ` ${too}${rest ? ` ${stay(rest)}.` : ""}`;
+  const stay = others.length === 1 ? "The other answer stays" : `The other ${others.length} answers stay`;
+  const less = others.filter(({ before, after }) => after.share < before.share - LESS_SURE).length;
+  return `${stay}${less ? `; ${less} ${less === 1 ? "is" : "are"} less sure` : ""}.`;
+}
+
+/** Up to three names, and how many more there are.
+ * @type {(names: string[]) => string} */
+function namesOf(names) {
+  if (names.length <= NAMED) return listed(names, "and");
+  return `${names
+    .slice(0, NAMED)
+    .map((name) => `“${name}”`)
+    .join(", ")} and ${names.length - NAMED} more`;
 }
 
 /** What the last edit did to the answer for which it was made.
@@ -71,26 +70,34 @@ function answerInWords({ get, answer, now, neurons, sought }, edits) {
   return `${editInWords(edit)}: ${moved(`“${before.best}”`)}`;
 }
 
-/** What the last edit did, the same whichever way the reader came to this prompt and these edits.
- * @type {(state: LiveModel.State) => string} */
-export function happened(state) {
+/** How many answers are not what they were as trained, and which; empty where all are.
+ * @type {(facts: LiveModel.Fact[], said: { changed: boolean }[]) => string} */
+function changedInWords(facts, said) {
+  const changed = facts.filter((_, i) => said[i].changed).map(([prompt]) => prompt);
+  if (!changed.length) return "";
+  return `In all, ${changed.length} of ${facts.length} answers ${changed.length === 1 ? "is" : "are"} changed: ${namesOf(changed)}.`;
+}
+
+/** What the last edit did to the answer, and what to the others: the same whichever way the reader came to
+ * this prompt and these edits.
+ * @type {(state: LiveModel.State) => [answer: string, others: string]} */
+export function happenedTo(state) {
   const { facts, said, untouched, now, sought, get } = state;
   const [prompt, edits] = [get("prompt"), get("edits")];
   if (!edits.length) {
-    return `This is the model as it was trained. It runs here, in the page. Its feed-forward network has ${
-      state.neurons
-    } neurons, small units that add to the scores of words.`;
+    const neurons = `Its feed-forward network has ${state.neurons} neurons, small units that add to the scores of words.`;
+    return [`This is the model as it was trained. It runs here, in the page. ${neurons}`, ""];
   }
   const made = edits[edits.length - 1].prompt ?? sought.get(JSON.stringify(edits))?.prompt;
   if (made !== undefined && made !== prompt) {
     const which = edits.length > 1 ? `The ${edits.length} edits stay` : `The edit for “${made}” stays`;
     const share = now.shares[untouched.order[0]];
-    return `${which} on. Here ${movedInWords(`“${untouched.best}”`, untouched, share, now.best)}`;
+    const here = movedInWords(`“${untouched.best}”`, untouched, share, now.best);
+    return [`${which} on. Here ${here}`, changedInWords(facts, said)];
   }
   const earlier = state.answers(edits.slice(0, -1));
   const others = facts
     .map(([asked], i) => ({ prompt: asked, before: earlier[i], after: said[i] }))
     .filter((one) => one.prompt !== prompt);
-  const { best } = state.answer(prompt, edits.slice(0, -1));
-  return answerInWords(state, edits) + othersInWords(others, best);
+  return [answerInWords(state, edits), othersInWords(others)];
 }

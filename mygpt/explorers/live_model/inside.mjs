@@ -6,7 +6,7 @@ import { allViews } from "../kit/mounting.mjs";
 import { partsView } from "./edits.mjs";
 import { neuronView } from "./neurons.mjs";
 import { stagesView } from "./stages.mjs";
-import { describe } from "./state.mjs";
+import { describe, offNeurons } from "./state.mjs";
 import { neuronsView } from "./tiles.mjs";
 
 /** The fold; `drawToken`, `drawNeuron` and so on draw what depends on that trait.
@@ -25,7 +25,9 @@ export function insideView(state) {
   function drawNeuron() {
     for (const part of [neurons, stages]) part.drawNeuron();
     neuron.draw();
-    neurons.describe(`${state.get("description")} ${describe(state)}`);
+    const off = offNeurons(state);
+    const which = off.length ? ` Off in this layer: ${off.join(", ")}.` : "";
+    neurons.describe(`${state.get("description")} ${describe(state)}${which}`);
   }
   function drawToken() {
     neurons.drawToken();

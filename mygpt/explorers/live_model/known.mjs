@@ -20,12 +20,32 @@ export function fillers(prompts) {
   return found;
 }
 
+/** The place of a prompt's filler among its words, or −1.
+ * @type {(prompt: string, facts: LiveModel.Fact[]) => number} */
+function slotOf(prompt, facts) {
+  const known = fillers([prompt, ...facts.map(([asked]) => asked)]);
+  return splitPrompt(prompt).findLastIndex((word) => known.has(word));
+}
+
+/** An answer to begin with, that the model does not give: to a question that differs from the prompt in its
+ * filler alone (another capital, say), or else to any other.
+ * @type {(state: Pick<LiveModel.State, "facts" | "now" | "untouched" | "get">) => string} */
+export function otherAnswer({ facts, now, untouched, get }) {
+  const [given, slot] = [splitPrompt(get("prompt")), slotOf(get("prompt"), facts)];
+  /** @type {(asked: string) => boolean} */
+  const alike = (asked) => {
+    const words = splitPrompt(asked);
+    return words.length === given.length && words.every((word, i) => (word === given[i]) === (i !== slot));
+  };
+  const others = facts.filter(([, right]) => right !== untouched.best && right !== now.best);
+  return (others.find(([asked]) => alike(asked)) ?? others[0])?.[1] ?? untouched.best;
+}
+
 /** Answers to the prompt with another word in the place of its filler: other capitals, say.
  * @type {(state: LiveModel.State) => string[]} */
 function kindred({ words, places, facts, answer, now, get }) {
   const given = splitPrompt(get("prompt"));
-  const known = fillers([get("prompt"), ...facts.map(([prompt]) => prompt)]);
-  const slot = given.findLastIndex((word) => known.has(word));
+  const slot = slotOf(get("prompt"), facts);
   /** @type {Set<string>} */
   const found = new Set();
   const from = (places.get(given[slot]) ?? -1) + 1;

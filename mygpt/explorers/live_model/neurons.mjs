@@ -23,7 +23,7 @@ function readOuts(state) {
     const { now, neurons, amounts, adding, several } = state;
     const [layer, neuron, row] = [state.get("layer"), state.get("neuron"), tokenOf(state)];
     const [here, own] = [hiddenAt(state, row, neuron), hiddenAt(state, row, neuron, "own")];
-    title.textContent = `Neuron ${neuron}${several ? ` of layer ${layer}` : ""}`;
+    title.textContent = `Neuron ${neuron}${several ? ` of layer ${layer}` : ""}${scaleOf(state) === 0 ? ", off" : ""}`;
     coefficient.replaceChildren(
       "Coefficient at ",
       quoted(state.tokens[row]),
@@ -114,7 +114,7 @@ export function neuronView(state) {
   }
   const tables = [...(triggers.length ? [triggerTable.node] : []), promotedTable.node];
   return {
-    node: html("div", { class: "mygpt-four" }, part, html("div", {}, alike.node, point), ...tables),
+    node: html("div", { class: "mygpt-four" }, part, html("div", {}, alike.node, point.node), ...tables),
     draw,
     drawNote: answer.draw,
   };

@@ -13,27 +13,48 @@ const LEAST_MARK = 0.01; // a smaller share's outline would be a line
 /** @type {(text: string) => HTMLElement} */
 export const quoted = (text) => html("bdi", { class: "mygpt-quoted" }, text);
 
-/** A combobox of the model's words; where nothing is begun, it lists the likeliest next.
+/** The likeliest next words; none while the prompt in the field is not the one that they follow.
+ * @type {(state: Pick<LiveModel.State, "reading" | "now" | "words">) => string[]} */
+export function likeliest({ reading, now, words }) {
+  return reading && !reading.good ? [] : now.order.map((place) => words[place]);
+}
+
+/** A combobox of the model's words; where nothing is begun or a word is whole, it lists the likeliest next.
  * @type {(state: LiveModel.State, label: string, id: string, settings: Pick<Kit.Combobox, "span" | "typed"> & Partial<Kit.Combobox>) => { node: HTMLElement; set(text: string): void }} */
 function wordBox(state, label, id, settings) {
+  const whole = (/** @type {string} */ word) => state.places.has(word.toLowerCase());
   return combobox(label, {
     id: `${state.id}-${id}`,
-    suggest: (prefix) =>
-      prefix ? completions(state.words, prefix) : state.now.order.map((place) => state.words[place]),
-    whole: (word) => state.places.has(word.toLowerCase()),
+    suggest: (prefix) => [
+      ...(prefix ? completions(state.words, prefix) : []),
+      ...(prefix === "" || whole(prefix) ? likeliest(state) : []),
+    ],
+    whole,
     ...settings,
   });
+}
+
+/** What a word of the list takes the place of: a word that is only begun, or else nothing: it comes at the end.
+ * @type {(text: string, caret: number, known: { has(word: string): boolean }) => { start: number; end: number }} */
+export function begunAt(text, caret, known) {
+  const { start, end } = spanAt(text, caret);
+  const begun = start < caret && !known.has(text.slice(start, end).toLowerCase());
+  return begun ? { start, end } : { start: text.length, end: text.length };
 }
 
 /** @type {(state: LiveModel.State) => Kit.View} */
 export function promptView(state) {
   const box = wordBox(state, "Prompt", "prompt", {
-    span: spanAt,
+    span: (text, caret) => begunAt(text, caret, state.places),
     typed: (text, caret) => typePrompt(state, text, caret),
     after: " ",
+    opens: "List words",
   });
   const message = html("p", { class: "mygpt-message" });
-  const node = html("div", { class: "mygpt-prompt" }, html("label", {}, html("span", {}, "Prompt"), box.node), message);
+  const hint = html("span", { class: "mygpt-hint" }, "↓ lists the likeliest next");
+  const label = html("label", { for: `${state.id}-prompt-field` }, "Prompt");
+  const head = html("div", { class: "mygpt-prompt-head" }, label, ...(state.get("form") === "cover" ? [hint] : []));
+  const node = html("div", { class: "mygpt-prompt" }, head, box.node, message);
   const draw = () => {
     box.set(state.draft);
     const { reading } = state;
@@ -44,11 +65,14 @@ export function promptView(state) {
 }
 
 /**
- * A field for one word, which may be there already, and the button that does something with it. Of a
- * word that the model does not have it says so, also when the field is left.
- * @type {(state: LiveModel.State, label: string, verb: string, act: (word: string) => void, word?: string) => HTMLElement}
+ * A field for one word, and the button that does something with it. Of a word that the model does not
+ * have it says so, also when the field is left. `suggest()` puts the word that `offer` gives there,
+ * until the reader types one.
+ * @type {(state: LiveModel.State, label: string, verb: string, act: (word: string) => void, offer?: () => string) => { node: HTMLElement; suggest(): void }}
  */
-export function wordField(state, label, verb, act, word = "") {
+export function wordField(state, label, verb, act, offer = () => "") {
+  let word = "";
+  let own = false;
   const known = () => state.places.has(word);
   let told = "";
   const refuse = () => {
@@ -62,6 +86,7 @@ export function wordField(state, label, verb, act, word = "") {
     span: (text) => ({ start: 0, end: text.length }),
     typed: (text) => {
       word = text.trim().toLowerCase();
+      own = word !== "";
       dim();
       if (told && state.note === told) tell(state, "");
     },
@@ -70,9 +95,15 @@ export function wordField(state, label, verb, act, word = "") {
       if (word && !known()) refuse();
     },
   });
-  dim();
-  box.set(word);
-  return html("div", { class: "mygpt-ask" }, html("label", {}, html("span", {}, label), box.node), go.node);
+  const suggest = () => {
+    if (own) return;
+    word = offer();
+    box.set(word);
+    dim();
+  };
+  suggest();
+  const node = html("div", { class: "mygpt-ask" }, html("label", {}, html("span", {}, label), box.node), go.node);
+  return { node, suggest };
 }
 
 /** The likeliest words; the untouched model's has the last place where it is not one of them.

@@ -7,7 +7,7 @@ import { fixed } from "../kit/geometry.mjs";
 import { neuronList } from "../kit/neurons.mjs";
 import { largestFirst } from "./gpt.mjs";
 import { answerLine, quoted } from "./prompt.mjs";
-import { STRONGEST, addEdit, hiddenAt, strongest } from "./state.mjs";
+import { STRONGEST, addEdit, hiddenAt, offNeurons, strongest } from "./state.mjs";
 import { signed } from "./words.mjs";
 import { addedBy, readOut } from "./writing.mjs";
 
@@ -97,11 +97,16 @@ function addersView(state) {
   const names = ["Neurons", "coefficient", "adds"].map((text) => html("span", {}, text));
   const head = html("p", { class: "mygpt-strong-head" }, ...names);
   function draw() {
+    const off = offNeurons(state);
     list.draw((neuron) => [
-      `Neuron ${neuron}`,
+      `Neuron ${neuron}${off.includes(neuron) ? ", off" : ""}`,
       fixed(hiddenAt(state, state.tokens.length - 1, neuron), 3),
       signed(state.amounts[neuron], 2),
     ]);
+    for (const one of list.node.querySelectorAll("button")) {
+      const [name, coefficient, adds] = Array.from(one.children, (cell) => cell.textContent);
+      one.setAttribute("aria-label", `${name}: coefficient ${coefficient}, adds ${adds}`);
+    }
     list.press();
   }
   return { node: html("div", { class: "mygpt-part mygpt-adders" }, head, list.node), draw, press: list.press };

@@ -5,9 +5,9 @@ import { fixed, floats, integers } from "../kit/geometry.mjs";
 import { store } from "../kit/mounting.mjs";
 import { ranking, unpackPairs } from "../kit/neurons.mjs";
 import { forward, largestFirst, loadModel, probabilities } from "./gpt.mjs";
-import { happened } from "./happened.mjs";
+import { happenedTo } from "./happened.mjs";
 import { STOP, completions, isOn, listed, signed, spanAt, splitPrompt, withStop } from "./words.mjs";
-import { cholesky, compileEdits, contributions, headContributions, hiddenOf } from "./writing.mjs";
+import { cholesky, compileEdits, contributions, headContributions } from "./writing.mjs";
 
 export const LIKELIEST = 6;
 export const STRONGEST = 5;
@@ -116,8 +116,8 @@ export function liveState(model, say) {
     say,
     id: `mygpt-live-${Math.random().toString(36).slice(2)}`,
     redraw: { draft() {}, note() {} },
-    /** @type {Map<string, { prompt: string; stays?: number | false }>} */
-    sought: new Map(), // for edits as JSON the prompt whose answer they switched off, and the trials
+    /** @type {Map<string, { prompt: string; word: string; stays?: number | false }>} */
+    sought: new Map(), // for edits as JSON the prompt whose answer they switched off, the answer, and the trials
     trained: asked.answers([]),
     width: 640,
     hovered: /** @type {Kit.Cell | null} */ (null), // among the tiles of the neurons
@@ -133,7 +133,8 @@ export function liveState(model, say) {
     headAmounts: /** @type {Float64Array} */ (new Float64Array(0)), // what each head of the layer adds
     ranked: /** @type {number[]} */ ([]), // and by their coefficients at the token
     said: /** @type {(LiveModel.ToFact & { good: boolean; changed: boolean })[]} */ ([]), // what is answered to each fact
-    effect: "", // what the last edit did
+    happened: /** @type {[string, string]} */ (["", ""]), // what the last edit did to the answer, and to others
+    effect: "", // the same as one text
   });
 }
 
@@ -213,6 +214,13 @@ export function scaleOf({ get, compiled }) {
   return compiled(get("edits"))?.[get("layer")]?.scale?.[get("neuron")] ?? 1;
 }
 
+/** The neurons of the layer that are switched off.
+ * @type {(state: Pick<LiveModel.State, "get" | "compiled">) => number[]} */
+export function offNeurons({ get, compiled }) {
+  const scale = compiled(get("edits"))?.[get("layer")]?.scale ?? [];
+  return Array.from(scale, (factor, neuron) => (factor === 0 ? neuron : -1)).filter((neuron) => neuron >= 0);
+}
+
 /** The chosen token; it may lie behind the end of a prompt that has become shorter.
  * @type {(state: LiveModel.State) => number} */
 export function tokenOf({ get, tokens }) {
@@ -251,12 +259,12 @@ export function readLayer(state) {
   state.adding = largestFirst(state.amounts);
 }
 
-/** What follows from the token.
+/** What follows from the token. A neuron that is switched off keeps its place.
  * @type {(state: LiveModel.State) => void} */
 export function readToken(state) {
   const start = tokenOf(state) * state.neurons;
-  const hidden = hiddenOf(state.now.pass, state.get("layer"));
-  state.ranked = ranking(hidden.subarray(start, start + state.neurons));
+  const own = state.now.pass.own[state.get("layer")] ?? new Float64Array(0);
+  state.ranked = ranking(own.subarray(start, start + state.neurons));
 }
 
 /** What is answered to the facts.
@@ -275,7 +283,8 @@ export function readFacts(state) {
 /** What the last edit did, in sentences.
  * @type {(state: LiveModel.State) => void} */
 export function readEffect(state) {
-  state.effect = happened(state);
+  state.happened = happenedTo(state);
+  state.effect = state.happened.filter(Boolean).join(" ");
 }
 
 /** @type {(state: LiveModel.State) => string} */

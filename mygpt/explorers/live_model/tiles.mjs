@@ -1,15 +1,16 @@
 // The neurons of a layer as tiles, the strongest first: one tile a neuron, large enough for a finger.
 
-import { button } from "../kit/controls.mjs";
+import { button, control } from "../kit/controls.mjs";
 import { html, tooltip } from "../kit/elements.mjs";
 import { extent, fixed } from "../kit/geometry.mjs";
 import { heatmap } from "../kit/heat.mjs";
 import { neuronField, rankSteps, tokenSelect } from "../kit/neurons.mjs";
 import { dragging, hovering, keeping } from "../kit/pointers.mjs";
-import { hiddenAt, tokenOf } from "./state.mjs";
+import { hiddenAt, offNeurons, tokenOf } from "./state.mjs";
 
 const [TILE, TOUCHED] = [24, 28]; // pixels, at the desk and on a phone
 const [DESK_ROWS, PHONE_ROWS] = [10, 6]; // of what is shown at first
+const OFF_NAMED = 12; // of the neurons that are off
 
 /** How the tiles of so many neurons stand at a width: with `all` every one, or else some rows.
  * @type {(neurons: number, width: number, all: boolean) => LiveModel.Tiling} */
@@ -37,10 +38,30 @@ function tileHint(state, neuronAt) {
     const [x, y] = [(column + 0.5) * side, (row + 1) * side + 8];
     const token = tokenOf(state);
     const rows = [
-      html("strong", {}, `Neuron ${neuron}`),
+      html("strong", {}, `Neuron ${neuron}${offNeurons(state).includes(neuron) ? ", off" : ""}`),
       html("span", {}, html("bdi", {}, state.tokens[token]), html("b", {}, fixed(hiddenAt(state, token, neuron), 3))),
     ];
     show(x, { left: 0, right: columns * side, top: y, bottom: y }, state.width, [], rows);
+  }
+  return { node, draw };
+}
+
+/** Crosses over the tiles of the neurons that are off.
+ * @type {(state: LiveModel.State) => { node: HTMLElement; draw(size: LiveModel.Tiling): void }} */
+function crosses(state) {
+  const node = html("span", { "aria-hidden": "true" });
+  /** @type {(size: LiveModel.Tiling) => void} */
+  function draw({ shown, columns, side }) {
+    const places = offNeurons(state).map((neuron) => state.ranked.indexOf(neuron));
+    const made = places
+      .filter((at) => at < shown)
+      .map((at) => {
+        const cross = html("span", { class: "mygpt-off" });
+        cross.style.left = `${(at % columns) * side}px`;
+        cross.style.top = `${Math.floor(at / columns) * side}px`;
+        return cross;
+      });
+    node.replaceChildren(...made);
   }
   return { node, draw };
 }
@@ -50,7 +71,8 @@ function tileHint(state, neuronAt) {
 function tileView(state) {
   const heat = heatmap();
   const rest = html("span", { class: "mygpt-rest" }); // behind the last neuron
-  heat.node.append(rest);
+  const off = crosses(state);
+  heat.node.append(rest, off.node);
   let all = false;
   const more = button("", () => {
     all = !all;
@@ -84,6 +106,7 @@ function tileView(state) {
     more.node.hidden = whole && !all;
     more.node.textContent = all ? "Fewer neurons" : `All ${state.neurons} neurons`;
     paint();
+    off.draw(size);
     drawNeuron();
     hint.draw(size);
   }
@@ -100,6 +123,41 @@ function tileView(state) {
   return { node, canvas: heat.canvas, legend: heat.legend, more: more.node, draw, paint, drawNeuron, follow };
 }
 
+/** The neurons that are off, with what marks them among the tiles.
+ * @type {(state: LiveModel.State) => Kit.View} */
+function offList(state) {
+  const node = html("div", {
+    class: "mygpt-row mygpt-alike mygpt-off-list",
+    role: "group",
+    "aria-label": "Neurons off",
+  });
+  /** @type {(neuron: number) => HTMLElement} */
+  const chooser = (neuron) => {
+    const label = `Neuron ${neuron}, off`;
+    const one = control(
+      "button",
+      { type: "button", class: "mygpt-button mygpt-number", "aria-label": label },
+      String(neuron),
+    );
+    one.addEventListener("click", () => state.write({ neuron }));
+    return one;
+  };
+  let shown = "";
+  function draw() {
+    const off = offNeurons(state);
+    if (shown === `off ${off}`) return; // a button that is pressed keeps its focus
+    shown = `off ${off}`;
+    const cross = html("span", { class: "mygpt-off", "aria-hidden": "true" });
+    const more = off.length - OFF_NAMED;
+    node.replaceChildren(
+      html("span", {}, cross, off.length ? "Off:" : "Off: none"),
+      ...off.slice(0, OFF_NAMED).map(chooser),
+      ...(more > 0 ? [html("span", {}, `and ${more} more`)] : []),
+    );
+  }
+  return { node, draw };
+}
+
 /** The tiles with what chooses the token and the neuron beside them.
  * @type {(state: LiveModel.State) => LiveModel.NeuronsView} */
 export function neuronsView(state) {
@@ -108,11 +166,13 @@ export function neuronsView(state) {
   const select = tokenSelect(state);
   const steps = rankSteps(state);
   const find = neuronField(state);
+  const off = offList(state);
   const node = html(
     "div",
     { class: "mygpt-neurons" },
     html("div", { class: "mygpt-head" }, title, select.node),
     tiles.node,
+    off.node,
     html("div", { class: "mygpt-row mygpt-foot" }, find.node, ...steps.nodes, tiles.more, tiles.legend),
   );
   /** @type {string[] | null} */
@@ -126,6 +186,7 @@ export function neuronsView(state) {
     title.textContent = `Neurons of layer ${state.get("layer")}, strongest first`;
     select.draw(tokenOf(state));
     tiles.draw();
+    off.draw();
   }
   function drawNeuron() {
     tiles.drawNeuron();

@@ -127,7 +127,7 @@ declare namespace LiveModel {
   }
   /** What became of the answer to a fact. */
   interface Other {
-    prompt?: string;
+    prompt: string;
     before: ToFact;
     after: ToFact;
   }

@@ -91,6 +91,7 @@ function drawing(state, { prompt, next, parts, inside, facts, edits, cover, sett
   function drawAsked() {
     state.note = "";
     edits.drawNote();
+    cover.drawPrompt();
     drawPrompt();
   }
   function drawEdits() {

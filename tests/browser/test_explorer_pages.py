@@ -475,7 +475,7 @@ def test_a_run_that_is_none_is_told_and_the_last_figures_stay(
     status = root.get_by_role("status").filter(has_text=message)
     status.wait_for(state="attached")
     assert shown_run(root) == before
-    assert root.get_by_text("Below is still the answer for").is_visible()
+    assert root.get_by_text("The answer is still for").is_visible()
     faint = "all => Math.max(...all.map((one) => getComputedStyle(one).opacity))"
     assert root.locator(".mygpt-result").evaluate_all(faint) < 0.6
     assert root.bounding_box()["height"] == height
@@ -484,7 +484,7 @@ def test_a_run_that_is_none_is_told_and_the_last_figures_stay(
     assert message in note.inner_text()
     choose(root, "Model", "GPT-2 XL")
     assert message not in note.inner_text()
-    assert not root.get_by_text("Below is still the answer for").is_visible()
+    assert not root.get_by_text("The answer is still for").is_visible()
     assert root.locator("[aria-invalid=true]").count() == 0
     assert field.input_value() != typed
     root.page.watch.check()
@@ -495,13 +495,13 @@ def test_a_number_is_not_computed_while_it_is_typed(explorer):
     slider = root.get_by_role("slider", name="Number of devices")
     field = root.get_by_role("spinbutton", name="Devices n")
     field.fill("10")
-    assert root.get_by_text("Below is still the answer for 512 devices").is_visible()
+    assert root.get_by_text("The answer is still for 512 devices").is_visible()
     assert slider.get_attribute("aria-valuetext") == "512"
     root.page.wait_for_function(
         "one => one.getAttribute('aria-valuetext') === '10'",
         arg=slider.element_handle(),
     )
-    assert not root.get_by_text("Below is still the answer").is_visible()
+    assert not root.get_by_text("The answer is still").is_visible()
     root.page.watch.check()
 
 

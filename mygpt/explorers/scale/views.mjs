@@ -78,7 +78,7 @@ export function memoryView(state) {
   const limit = ["mygpt-has mygpt-edge", "mygpt-has"].map((name) => svg("path", { class: name }));
   const sizes = PARTS.map(() => html("b", { class: "mygpt-number" }));
   const names = PARTS.map(([mark, name], i) =>
-    html("span", { class: "mygpt-named-part" }, swatch(mark), html("span", {}, name, " ", sizes[i])),
+    html("span", { class: "mygpt-named-part" }, swatch(mark), html("span", {}, name.split(",")[0], " ", sizes[i])),
   );
   const node = html(
     "div",

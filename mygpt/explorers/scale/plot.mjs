@@ -85,9 +85,10 @@ export function timePlot(state) {
     const narrow = state.width < 420;
     const here = stepTime(run);
     const now = KINDS.map((kind) => logOf(here[kind]));
-    const [low, high] = padded(
+    const [least, high] = padded(
       extent([...lists, now].map((list) => list.filter((one) => !Number.isNaN(one)))) ?? [0, 1],
     );
+    const low = least - 0.07 * (high - least); // room for the knob under the marks
     const end = Math.max(x[x.length - 1], 0.3);
     axes = plot.frame({
       width: state.width,
@@ -99,9 +100,9 @@ export function timePlot(state) {
     const { scaleX, scaleY } = axes;
     const zones = zonesOf(run);
     legend.draw(here);
-    const least = leastDevices(run);
+    const fewest = leastDevices(run);
     plot.curves.replaceChildren(
-      ...(least === 1 ? [] : tooSmall(least, axes)),
+      ...(fewest === 1 ? [] : tooSmall(fewest, axes)),
       ...limitParts(zones, run, axes, narrow),
       ...lists.map((list, i) =>
         svg("path", { class: `mygpt-curve mygpt-curve-${i}`, d: linePath(x, list, scaleX, scaleY) }),

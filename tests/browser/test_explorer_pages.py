@@ -85,6 +85,9 @@ def explorer(open_page, tmp_path):
     def explorer(name, made=None, **settings):
         path = tmp_path / "page.html"
         (made or MAKE[name]()).write_html(path)
+        text = path.read_text("utf-8")
+        text = text.replace("const dark", "window.model = model;\nconst dark", 1)
+        path.write_text(text, "utf-8")
         page = open_page(path.as_uri(), **settings)
         root = page.locator(f".mygpt-{name}")
         root.wait_for()
@@ -298,7 +301,7 @@ def test_shapes_shows_what_the_package_counts_for_what_is_typed(explorer):
         type_in(root, name, number)
     config = GPTConfig(1009, 1024, 100, 4, 7)
     assert shown_counts(root) == expected_counts(config, 1024)
-    move(root, "Tokens in the text", "ArrowLeft")
+    move(root, "Text length", "ArrowLeft")
     assert shown_counts(root) == expected_counts(config, 768)
     parts = root.locator("tbody").first.locator("td:nth-child(2)").all_inner_texts()
     held = [f"{number:,}" for number in parameters_by_part(config).values()]
@@ -351,9 +354,9 @@ def test_a_shape_that_is_none_is_told_and_the_last_figures_stay(
         assert shown_counts(root) == before
     faint = "one => getComputedStyle(one).opacity"
     assert float(root.locator(".mygpt-result").first.evaluate(faint)) < 0.6
-    assert "Still" in root.locator(".mygpt-sentence").inner_text()
+    assert "Still" in root.locator(".mygpt-answer").inner_text()
     assert root.bounding_box()["height"] == height
-    move(root, "Tokens in the text", "ArrowLeft")
+    move(root, "Text length", "ArrowLeft")
     root.page.set_viewport_size({"width": 750, "height": 900})
     root.page.wait_for_function(FITTED, arg=root.element_handle())
     assert message in note.inner_text()  # nothing else changes what is typed
@@ -476,7 +479,7 @@ def test_a_run_that_is_none_is_told_and_the_last_figures_stay(
     status = root.get_by_role("status").filter(has_text=message)
     status.wait_for(state="attached")
     assert shown_run(root) == before
-    assert root.get_by_text("Below is still the answer for").is_visible()
+    assert root.get_by_text("The answer is still for").is_visible()
     faint = "all => Math.max(...all.map((one) => getComputedStyle(one).opacity))"
     assert root.locator(".mygpt-result").evaluate_all(faint) < 0.6
     assert root.bounding_box()["height"] == height
@@ -485,7 +488,7 @@ def test_a_run_that_is_none_is_told_and_the_last_figures_stay(
     assert message in note.inner_text()
     choose(root, "Model", "GPT-2 XL")
     assert message not in note.inner_text()
-    assert not root.get_by_text("Below is still the answer for").is_visible()
+    assert not root.get_by_text("The answer is still for").is_visible()
     assert root.locator("[aria-invalid=true]").count() == 0
     assert field.input_value() != typed
     root.page.watch.check()
@@ -496,13 +499,13 @@ def test_a_number_is_not_computed_while_it_is_typed(explorer):
     slider = root.get_by_role("slider", name="Number of devices")
     field = root.get_by_role("spinbutton", name="Devices n")
     field.fill("10")
-    assert root.get_by_text("Below is still the answer for 512 devices").is_visible()
+    assert root.get_by_text("The answer is still for 512 devices").is_visible()
     assert slider.get_attribute("aria-valuetext") == "512"
     root.page.wait_for_function(
         "one => one.getAttribute('aria-valuetext') === '10'",
         arg=slider.element_handle(),
     )
-    assert not root.get_by_text("Below is still the answer").is_visible()
+    assert not root.get_by_text("The answer is still").is_visible()
     root.page.watch.check()
 
 
@@ -519,6 +522,115 @@ def test_the_devices_are_moved_on_the_picture(explorer):
     assert slider.get_attribute("aria-valuetext") == "1,536"
     assert root.get_by_text("The batch limits this run").is_visible()
     root.page.watch.check()
+
+
+def set_traits(root, **changes):
+    """As a phrase of the text does."""
+    root.page.evaluate("changes => window.model.set(changes)", changes)
+
+
+def test_a_run_from_elsewhere_that_is_none_is_refused_and_the_drawing_stays(explorer):
+    root = explorer("scale", explorers.Scale())
+    choose(root, "Model", "GPT-2 small")
+    assert not root.get_by_role("alert").is_visible()
+    picture = root.locator(".mygpt-times")
+    before = picture.inner_html()
+    set_traits(root, devices=1000)
+    refusal = root.get_by_role("alert")
+    assert "A batch of 512 sequences cannot be split over 1,000" in refusal.inner_text()
+    assert picture.inner_html() == before
+    assert root.page.evaluate("window.model.get('devices')") == 512
+    set_traits(root, model="GPT-3 175B", training="GPT-3 175B", devices=1000)
+    assert not refusal.is_visible()
+    slider = root.get_by_role("slider", name="Number of devices")
+    assert slider.get_attribute("aria-valuetext") == "1,000"
+    knob = root.locator(".mygpt-knob").bounding_box()
+    box = root.bounding_box()
+    assert knob["x"] + knob["width"] < box["x"] + box["width"]
+    assert root.get_by_role("combobox", name="Model").input_value() == "GPT-3 175B"
+    root.page.watch.check()
+
+
+def test_a_model_with_a_smaller_batch_says_what_it_does_to_the_devices(explorer):
+    root = explorer("scale", explorers.Scale(devices=1536))
+    choose(root, "Model", "GPT-2 small")
+    told = "512 devices, not 1,536: a batch has no more sequences."
+    assert root.get_by_text(told).is_visible()
+    choose(root, "Model", "GPT-3 175B")
+    assert root.get_by_text("1,536 devices again.").is_visible()
+
+
+def test_the_limits_are_marked_and_the_parts_of_the_memory_named(explorer):
+    root = explorer("scale", explorers.Scale())
+    picture = root.locator(".mygpt-times svg.mygpt-picture")
+    limits = ["memory", "arithmetic from 42", "batch from 769"]
+    assert picture.locator("text[class^=mygpt-limit]").all_text_contents() == limits
+    choose(root, "Network between machines", "office")
+    first = next(
+        n
+        for n in range(42, 1537)
+        if cost.limit(replace(slow(), devices=n)) == "network"
+    )
+    assert f"network from {first}" in picture.text_content()
+    names = root.locator(".mygpt-parts").inner_text()
+    for name in ("weights", "gradients", "optimizer", "one layer", "activations"):
+        assert name in names
+
+
+def slow():
+    """The run over the office's network."""
+    run = explorers.Scale().run
+    return replace(run, device=replace(run.device, between=1.25e9))
+
+
+def test_a_part_of_the_drawing_is_chosen_by_mouse_and_keyboard(explorer):
+    root = explorer("shapes", explorers.Shapes("small"))
+    sentence = root.locator(".mygpt-sentence")
+    told = "56,669,184 parameters: 45.5 % of the model and two thirds (66.6 %) of each"
+    assert told in sentence.inner_text()
+    drawing = root.locator(".mygpt-areas svg").first
+    box = drawing.bounding_box()
+    root.page.mouse.click(box["x"] + 0.45 * box["width"], box["y"] + 40)
+    told = "28,348,416 parameters: 22.8 % of the model and a third (33.3 %) of each"
+    assert told in sentence.inner_text()
+    assert root.page.evaluate("window.model.get('part')") == "attention"
+    chooser = root.get_by_role("slider", name="Part of the model")
+    assert chooser.evaluate("one => one === document.activeElement")
+    root.page.keyboard.press("Home")
+    assert "38,597,376 parameters: 31.0 % of the model" in sentence.inner_text()
+    assert sentence.inner_text().startswith("The token embedding has")
+    root.page.keyboard.press("End")
+    assert sentence.inner_text().startswith("The norms have")
+    set_traits(root, part="feed-forward")
+    assert chooser.get_attribute("aria-valuetext") == sentence.inner_text()
+    root.page.watch.check()
+
+
+def test_a_size_is_stepped_to_the_next_that_makes_a_shape(explorer):
+    root = explorer("shapes", explorers.Shapes("small"))
+    root.get_by_role("button", name="Heads: more").click()
+    assert root.get_by_role("spinbutton", name="Heads H").input_value() == "16"
+    field = root.get_by_role("spinbutton", name="Channels C")
+    field.focus()
+    root.page.keyboard.press("ArrowUp")
+    assert field.input_value() == "1024"
+    assert root.locator("[aria-invalid=true]").count() == 0
+    set_traits(root, shape={**explorers.Shapes("small").shape, "num_heads": 13})
+    assert (
+        "expected a multiple of the 13 heads" in root.get_by_role("alert").inner_text()
+    )
+    assert field.input_value() == "1024"
+    root.page.watch.check()
+
+
+def test_another_size_is_shown_beside_the_shape(explorer):
+    root = unfold(explorer("shapes", explorers.Shapes("small")))
+    assert root.get_by_text("the same: choose another").is_visible()
+    root.get_by_label("Beside it").select_option("xl")
+    second = root.locator(".mygpt-second").first
+    assert "GPT-2 XL" in second.inner_text()
+    heights = root.locator(".mygpt-second rect").count()
+    assert heights > 0
 
 
 @pytest.mark.parametrize("name", ["scale", "shapes"])

@@ -316,7 +316,7 @@ def test_a_run_is_chosen_and_typed_and_the_figures_follow(untouched):
     field.fill("16")
     field.press("Enter")
     assert state(root, "scale")[3:5] == [16, "copies"]
-    root.get_by_text("Step, hours and memory").click()
+    root.get_by_text("Figures, formulas").click()
     assert f"{12 * 1_557_611_200 / 1e9:.1f} GB" in root.inner_text()
     root.get_by_role("combobox", name="Network between").select_option("home")
     assert "The network limits this run" in root.inner_text()

@@ -176,6 +176,31 @@ def test_a_smaller_batch_has_fewer_devices():
     assert (figure.devices, figure.run.sequences) == (900, 1000)
 
 
+def test_a_trait_takes_the_name_of_a_preset():
+    figure = Scale("GPT-3 175B", devices=1000)
+    figure.model = "GPT-2 small"
+    assert (figure.devices, figure.run.model) == (1000, cost.MODELS["GPT-2 small"])
+    figure.training = "GPT-2 small"
+    figure.device = "H100"
+    data = cost.DATA["GPT-2 small"] | {"kept": "inputs"}
+    own = cost.Plan(figure.run.model, cost.DEVICES["H100"], devices=512, **data)
+    assert figure.run == own
+    assert isinstance(figure.model, dict)
+
+
+def test_the_page_knows_the_same_names(tmp_path):
+    names = ["GPT-2 small", "GPT-3 175B", "A100", "laptop core"]
+    traits = ["model", "training", "device", "spread"]
+    given = [[trait, name] for trait in traits for name in names]
+    script = "given.map(([trait, name]) => unnamed(trait, name))"
+    page = in_node(script, given, tmp_path, {"{ unnamed }": COUNT})
+    for (trait, name), got in zip(given, page, strict=True):
+        try:
+            assert got == counts.unnamed(trait, name)
+        except ValueError:
+            assert got in ({}, {"share": 0.4})
+
+
 BAD = [
     ({"model": "GPT-5"}, r"model must be one of \['GPT-2 small', .*, got 'GPT-5'"),
     ({"device": "abacus"}, "device must be one of .*, got 'abacus'"),
@@ -201,6 +226,8 @@ def test_invalid_arguments_are_refused(change, message):
         ("devices", 1537, "a batch of 1,536 sequences cannot be split over 1,537 dev"),
         ("devices", 0, "devices must be a whole number from 1 to 100,000, got 0"),
         ("spread", "thin", "spread must be one of"),
+        ("model", "GPT-5", r"model must be one of \['GPT-2 small', .*, got 'GPT-5'"),
+        ("training", "GPT-5", "training must be one of"),
         ("model", {"parameters": 1}, r"model has the numbers \['parameters', .*, got"),
         ("device", {}, r"device has the numbers \['memory', .*, got \[\]"),
         ("training", {"tokens": 1}, r"training has the numbers \['tokens', .*, got"),

@@ -8,7 +8,7 @@ from helpers.node import in_node
 
 from mygpt.explorers import Shapes
 from mygpt.explorers.shapes import counts
-from mygpt.explorers.shapes.widget import LIMITS
+from mygpt.explorers.shapes.widget import LIMITS, PARTS
 from mygpt.gpt import GPT2_SIZES, GPTConfig
 from mygpt.sizes import flops_per_token, memory, parameters_by_part
 
@@ -78,6 +78,15 @@ def test_the_page_has_the_sizes_and_limits_of_python(tmp_path):
     assert list(sizes["xl"]) == list(LIMITS)
 
 
+def test_the_page_names_the_parts_as_python_does(tmp_path):
+    names = {"{ PARTS, markOf, partNamed }": FOLDER / "words.mjs"}
+    script = (
+        "[PARTS.map(([mark]) => partNamed(mark)), given.map(markOf).map(partNamed)]"
+    )
+    page = in_node(script, list(PARTS), tmp_path, names)
+    assert page == [list(PARTS), list(PARTS)]
+
+
 def test_a_number_in_words_is_right_to_its_third_digit(tmp_path):
     draw = random.Random(2)
     given = [10**power + d for power in range(15) for d in (-1, 0, 1)]
@@ -106,6 +115,7 @@ def test_a_size_is_gpt2s_and_numbers_take_the_place_of_its_own():
     assert small.shape == counts.size_of("small")
     assert sum(small.parameters().values()) == 124_439_808
     assert (small.length, small.compare, small.bars) == (1024, "small", "amounts")
+    assert small.part == "feed-forward"
     own = Shapes("xl", max_seq_len=2048, num_heads=5)
     assert own.shape == counts.size_of("xl") | {
         "max_seq_len": 2048,
@@ -135,6 +145,7 @@ def test_a_text_is_no_longer_than_a_new_shape_has_positions():
         ({"size": "huge"}, "size must be one of .*'xl'.*, got 'huge'"),
         ({"compare": "huge"}, "compare must be one of .*, got 'huge'"),
         ({"bars": "logs"}, r"bars must be one of \['amounts', 'shares'\], got 'logs'"),
+        ({"part": "biases"}, "part must be one of .*'norms'.*, got 'biases'"),
         ({"embed_dim": 0}, "embed_dim must be a whole number from 1 to 100,000, got 0"),
         ({"num_layers": True}, "num_layers must be a whole number .*, got True"),
         ({"num_layers": 1001}, "num_layers must be .* from 1 to 1,000, got 1001"),

@@ -229,8 +229,8 @@ test("a range says its unit once, and one number where both read the same", () =
 test("the answer says whether it fits and how long it takes", () => {
   assert.equal(answerText(run()), "It fits, and takes 78.2 to 95.5 days.");
   assert.equal(answerText(run({ devices: 8 })), "It does not fit.");
-  assert.equal(stillText(run()), "Below is still the answer for 512 devices.");
-  assert.equal(stillText(run({ devices: 1 })), "Below is still the answer for 1 device.");
+  assert.equal(stillText(run()), "The answer is still for 512 devices.");
+  assert.equal(stillText(run({ devices: 1 })), "The answer is still for 1 device.");
 });
 
 test("what is typed is taken once, after a pause or when it is settled", () => {

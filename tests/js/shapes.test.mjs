@@ -2,17 +2,19 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 
 import { total } from "../../mygpt/explorers/kit/amounts.mjs";
-import { cutsOf } from "../../mygpt/explorers/shapes/areas.mjs";
+import { cutsOf, partAt } from "../../mygpt/explorers/shapes/areas.mjs";
 import {
   LIMITS,
   SIZES,
+  blockParts,
   divisible,
+  parametersByPart,
   problemOf,
   sameShape,
   shapeOf,
   sizeOf,
 } from "../../mygpt/explorers/shapes/count.mjs";
-import { stopsOf } from "../../mygpt/explorers/shapes/shape.mjs";
+import { nextStop, stopsOf } from "../../mygpt/explorers/shapes/shape.mjs";
 import {
   PARTS,
   answerText,
@@ -21,7 +23,10 @@ import {
   comparedTo,
   crossingText,
   derivedText,
+  fractionText,
+  heldText,
   layersText,
+  markOf,
   memoryText,
   problemText,
   segmentText,
@@ -89,16 +94,47 @@ test("a segment says what it has room for", () => {
   assert.equal(segmentText("norms", 0.01, 20), "");
 });
 
-test("the sentence says what dominates parameters and work", () => {
+test("the sentence says what a part holds of the model and of each block, and what it does", () => {
   assert.equal(
-    sentenceOf(SIZES.small, 1024),
-    "The largest share of the parameters, 45.5 %, is in the feed-forward "
-      + "networks; the largest share of the work for one token, 39.8 %, goes into them too.",
+    sentenceOf(SIZES.small, 1024, "network"),
+    "The feed-forward networks have 56,669,184 parameters: 45.5 % of the model and two thirds (66.6 %) of each block. "
+      + "They do 39.8 % of the work for one token.",
   );
-  const long = { ...SIZES.small, max_seq_len: 100_000 };
-  assert.match(sentenceOf(long, 100_000), /goes into scores and sums of values\.$/);
-  const shallow = { ...SIZES.small, num_layers: 1 };
-  assert.match(sentenceOf(shallow, 1), /is in the token embedding; .* goes into the head, the same table\.$/);
+  assert.equal(
+    sentenceOf(SIZES.small, 1024, "token"),
+    "The token embedding has 38,597,376 parameters: 31.0 % of the model, in no block. "
+      + "The head, the same table, does 27.1 % of the work for one token.",
+  );
+  assert.match(heldText(SIZES.small, "attention"), /28,348,416 .* a third \(33\.3 %\) of each block\.$/);
+  assert.match(sentenceOf(SIZES.small, 1024, "scores"), /^Scores and sums of values have no parameters\. They do 13/);
+  assert.match(sentenceOf(SIZES.small, 1024, "norms"), /^The norms have 38,400 .* of each block\.$/);
+  for (const shape of Object.values(SIZES)) {
+    const [parts, block] = [parametersByPart(shape), blockParts(shape)];
+    const layers = parts.attention + parts["feed-forward"] + parts.norms - 2 * shape.embed_dim;
+    assert.equal(shape.num_layers * total(block), layers);
+  }
+  assert.deepEqual([0.5, 0.504, 0.51].map(fractionText), ["half (50.0 %)", "half (50.4 %)", "51.0 %"]);
+  assert.deepEqual(["attention", "norms", undefined].map(markOf), ["attention", "norms", "network"]);
+});
+
+test("a part is chosen where it is drawn, and a thin one close by", () => {
+  const places = [
+    { mark: "token", start: 0, size: 100 },
+    { mark: "positions", start: 100, size: 2 },
+    { mark: "network", start: 102, size: 200 },
+  ];
+  assert.deepEqual(
+    [-1, 50, 97, 105, 107, 400].map((x) => partAt(places, x)),
+    ["token", "token", "positions", "positions", "network", "network"],
+  );
+});
+
+test("a number is stepped to the next that makes a shape", () => {
+  assert.equal(nextStop("num_heads", SIZES.small, 1), 16);
+  assert.equal(nextStop("num_heads", SIZES.small, -1), 8);
+  assert.equal(nextStop("embed_dim", SIZES.small, 1), 960);
+  assert.equal(nextStop("num_layers", { ...SIZES.small, num_layers: 1 }, -1), undefined);
+  assert.equal(nextStop("num_layers", { ...SIZES.small, num_layers: 1000 }, 1), undefined);
 });
 
 test("the notes give the crossing, the rule of thumb and what memory leaves out", () => {
@@ -128,7 +164,7 @@ test("a bar is told in words, part by part", () => {
 test("the answer names the shape and its parameters, and an old one as old", () => {
   assert.equal(answerText(SIZES.small, false), "GPT-2 small: 124 million parameters");
   assert.equal(answerText({ ...SIZES.small, num_layers: 1 }, false), "Your shape: 46.5 million parameters");
-  assert.equal(answerText({ ...SIZES.small, num_layers: 1 }, true), "Still your shape: 46.5 million parameters");
+  assert.equal(answerText({ ...SIZES.small, num_layers: 1 }, true), "Still your shape: 46.5 million");
 });
 
 test("every number of every slider makes a shape", () => {
@@ -165,4 +201,7 @@ test("a part of the areas is named where its lines have room", () => {
   assert.deepEqual(areaText("attention's matrices", "19.9 %", 70), ["matrices", "19.9 %"]);
   assert.deepEqual(areaText("attention's matrices", "19.9 %", 52), ["19.9 %"]);
   assert.deepEqual(areaText("norms", "0.0 %", 20), []);
+  assert.deepEqual(areaText("feed-forward", "45.5 %", 120, "56,669,184"), ["feed-forward", "56,669,184", "45.5 %"]);
+  assert.deepEqual(areaText("token embedding", "31.0 %", 104, "38,597,376"), ["tokens", "38,597,376", "31.0 %"]);
+  assert.deepEqual(areaText("attention", "22.8 %", 78, "28,348,416"), ["attention", "22.8 %"]);
 });

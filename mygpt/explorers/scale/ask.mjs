@@ -60,8 +60,8 @@ function picks(state) {
   /** @type {[string, string][]} */
   const kinds = [
     ["laptop core", "laptop core"],
-    ["A100", "A100, 80 GB"],
-    ["H100", "H100, 80 GB"],
+    ["A100", "A100"],
+    ["H100", "H100"],
   ];
   const devices = pick("Device", kinds, (name) => {
     const between = networkOf(state.get("device")) ?? "";
@@ -105,7 +105,9 @@ export function askView(state, tell) {
   const drawNote = (run) => {
     const wrong = state.problems.devices;
     field.wrong(wrong !== "");
-    note.textContent = state.stale() ? `${wrong} ${stillText(run)}`.trim() : splitText(run);
+    note.textContent = state.stale()
+      ? `${wrong} ${stillText(run)}`.trim()
+      : `${state.changed} ${splitText(run)}`.trim();
     note.classList.toggle("mygpt-wrong", state.stale());
   };
   const words = ["Train", "on", "×", "over"].map((word) => html("span", {}, word));

@@ -59,6 +59,18 @@ const same = (a, b) => {
  * @type {<P extends object>(presets: Record<string, P>, numbers: P) => string | undefined} */
 export const nameOf = (presets, numbers) => Object.keys(presets).find((name) => same(presets[name], numbers));
 
+const SHARE = 0.4; // of the peak, where a run is given by its name
+/** The value of a trait that may be given by the name of a preset.
+ * @type {(trait: string, value: any) => any} */
+export function unnamed(trait, value) {
+  if (typeof value !== "string") return value;
+  if (trait === "model") return MODELS[value] ?? {};
+  if (trait === "device") return DEVICES[value] ?? {};
+  if (trait !== "training") return value;
+  const { kept, ...data } = DATA[value] ?? {};
+  return { ...data, share: SHARE };
+}
+
 /** @type {(run: Scale.Batch) => number} */
 export const sequencesOf = ({ batch_tokens, model }) => Math.floor(batch_tokens / model.length);
 /** @type {(run: Scale.Run) => number} */
@@ -177,6 +189,32 @@ export function limitOf(run) {
   const { arithmetic, talking } = stepTime(run);
   if (talking > arithmetic) return "network";
   return 2 * run.devices > sequencesOf(run) ? "batch" : "arithmetic";
+}
+
+/** What limits the run on 1, 2, … devices: each limit from where it begins up to the next.
+ * @type {(run: Scale.Run) => Scale.Zone[]} */
+export function limitZones(run) {
+  const [most, least] = [mostDevices(run), leastDevices(run) ?? Infinity];
+  /** @type {Scale.Zone[]} */
+  const zones = [];
+  const one = { ...run };
+  for (let n = 1; n <= most; n += 1) {
+    one.devices = n;
+    const { arithmetic, talking } = stepTime(one);
+    const rest = 2 * n > sequencesOf(run) ? "batch" : "arithmetic";
+    const limit = n < least ? "memory" : talking > arithmetic ? "network" : rest;
+    if (zones.at(-1)?.limit !== limit) zones.push({ limit, from: n });
+  }
+  return zones;
+}
+
+/** Of each limit where it begins first, and whether it gives way to an earlier one again.
+ * @type {(zones: Scale.Zone[]) => (Scale.Zone & { once: boolean })[]} */
+export function limitStarts(zones) {
+  const kinds = zones.map(({ limit }) => limit);
+  return zones
+    .filter(({ limit }, i) => kinds.indexOf(limit) === i)
+    .map((zone) => ({ ...zone, once: kinds.lastIndexOf(zone.limit) === kinds.indexOf(zone.limit) }));
 }
 
 /** @type {Scale.Run} */

@@ -17,6 +17,7 @@ from mygpt.distributed.cost import (
     step_time,
 )
 from mygpt.distributed.published_runs import PUBLISHED
+from mygpt.explorers.kit.checks import check_member
 
 __all__ = [
     "DATA",
@@ -32,8 +33,10 @@ __all__ = [
     "memory_per_device",
     "run_of",
     "step_time",
+    "unnamed",
 ]
 TRAINING = ("tokens", "batch_tokens", "at_once", "share")
+SHARE = 0.4  # of the peak, where a run is given by its name
 
 
 def run_of(state: Mapping[str, Any]) -> Plan:
@@ -43,6 +46,20 @@ def run_of(state: Mapping[str, Any]) -> Plan:
     model = _made("model", Model, state["model"])
     device = _made("device", Device, state["device"])
     return Plan(model, device, **state["training"], **numbers)
+
+
+def unnamed(trait: str, value: Any) -> Any:
+    """A trait's value that may be given by the name of a preset."""
+    if not isinstance(value, str) or trait not in ("model", "device", "training"):
+        return value
+    presets: Mapping[str, Any]
+    presets = {"model": MODELS, "device": DEVICES, "training": DATA}[trait]
+    check_member(trait, value, list(presets))
+    if trait != "training":
+        return asdict(presets[value])
+    data = dict(presets[value])
+    del data["kept"]
+    return data | {"share": SHARE}
 
 
 def _made(name: str, kind: Any, given: Mapping[str, Any]) -> Any:

@@ -6,10 +6,11 @@ import { html, svg } from "../kit/elements.mjs";
 import { extent } from "../kit/geometry.mjs";
 import { dragging, keeping } from "../kit/pointers.mjs";
 import { linePath, logTicks, markerPath, padded, picture, sample } from "../kit/picture.mjs";
-import { deviceGrid, leastDevices, mostDevices, stepTime } from "./count.mjs";
-import { duration } from "./words.mjs";
+import { deviceGrid, leastDevices, limitStarts, mostDevices, stepTime } from "./count.mjs";
+import { limitParts, roomOf, zonesKept } from "./limits.mjs";
+import { duration, many, zonesText } from "./words.mjs";
 
-const HEIGHT = 220;
+const HEIGHT = 270;
 const LABEL = 96; // px for a few words in the picture
 /** @type {("arithmetic" | "talking")[]} */
 const KINDS = ["arithmetic", "talking"];
@@ -29,11 +30,38 @@ export function timeCurves(run) {
   return { x: counts.map(logOf), lists: KINDS.map((kind) => times.map((one) => logOf(one[kind]))) };
 }
 
+/** Over the picture its title, and the names of the two curves with their seconds now.
+ * @type {() => { node: HTMLElement; draw(here: Scale.Times): void }} */
+function legendOf() {
+  const seconds = KINDS.map(() => html("b", { class: "mygpt-number" }));
+  const names = KINDS.map((kind, i) => html("span", {}, sample(i), html("span", {}, kind, " ", seconds[i])));
+  const title = html("p", { class: "mygpt-panel-name" }, "Seconds of a step");
+  const node = html("div", { class: "mygpt-head" }, title, html("p", { class: "mygpt-legend" }, ...names));
+  /** @type {(here: Scale.Times) => void} */
+  const draw = (here) =>
+    seconds.forEach((one, i) => {
+      one.textContent = duration(here[KINDS[i]]);
+    });
+  return { node, draw };
+}
+
+/** The picture in words.
+ * @type {(run: Scale.Run, zones: Scale.Zone[]) => string} */
+function labelOf(run, zones) {
+  const here = stepTime(run);
+  const times = KINDS.map((kind) => `${kind} ${duration(here[kind])}`).join(" and ");
+  return (
+    `Seconds of a step on 1 to ${exact(mostDevices(run))} devices; on ${exact(run.devices)}, ${times}. `
+    + `${zonesText(limitStarts(zones))}.`
+  );
+}
+
 /** The two curves; the number of devices is moved on them. Shaded: where the memory is too small.
  * @type {(state: Scale.State) => Scale.TimePlot} */
 export function timePlot(state) {
   const plot = picture();
   let stops = [1];
+  const zonesOf = zonesKept();
   /** @type {Kit.Axes} */
   let axes;
   /** @type {(place: number) => void} */
@@ -42,50 +70,49 @@ export function timePlot(state) {
   };
   const handle = axisHandle("Number of devices", choose);
   plot.node.prepend(handle.node);
-  /** @type {(event: PointerEvent) => void} */
-  const drag = (event) => choose(nearestStop(stops, 10 ** axes.scaleX.invert(plot.pointerX(event))));
-  const undo = dragging(plot.node, drag, keeping(state, "devices"), handle.node);
-  const legend = html("p", { class: "mygpt-legend" }, ...KINDS.map((kind, i) => html("span", {}, sample(i), kind)));
-  const node = html(
-    "div",
-    { class: "mygpt-times" },
-    html("div", { class: "mygpt-head" }, html("p", { class: "mygpt-panel-name" }, "Seconds of one step"), legend),
+  const under = (/** @type {PointerEvent} */ event) => 10 ** axes.scaleX.invert(plot.pointerX(event));
+  const undo = dragging(
     plot.node,
+    (event) => choose(nearestStop(stops, under(event))),
+    keeping(state, "devices"),
+    handle.node,
   );
+  const legend = legendOf();
+  const node = html("div", { class: "mygpt-times" }, legend.node, plot.node);
   /** @type {(run: Scale.Run) => void} */
   const draw = (run) => {
     const { x, lists } = timeCurves(run);
     const narrow = state.width < 420;
     const here = stepTime(run);
     const now = KINDS.map((kind) => logOf(here[kind]));
-    const [low, high] = padded(
+    const [least, high] = padded(
       extent([...lists, now].map((list) => list.filter((one) => !Number.isNaN(one)))) ?? [0, 1],
     );
+    const low = least - 0.07 * (high - least); // room for the knob under the marks
     const end = Math.max(x[x.length - 1], 0.3);
     axes = plot.frame({
       width: state.width,
       height: HEIGHT,
-      margin: { left: 54, right: 18, top: 8, bottom: 46 },
-      x: { domain: [0, end], ticks: writtenOut(logTicks(0, end, narrow ? 4 : 6)), label: "devices", drop: 24 },
+      margin: { left: 54, right: 18, top: roomOf(narrow), bottom: 40 },
+      x: { domain: [0, end], ticks: writtenOut(logTicks(0, end, narrow ? 4 : 6)), drop: 33 },
       y: { domain: [low, high], ticks: writtenOut(logTicks(low, high, 5)) },
     });
     const { scaleX, scaleY } = axes;
-    const least = leastDevices(run);
+    const zones = zonesOf(run);
+    legend.draw(here);
+    const fewest = leastDevices(run);
     plot.curves.replaceChildren(
-      ...(least === 1 ? [] : tooSmall(least, axes)),
+      ...(fewest === 1 ? [] : tooSmall(fewest, axes)),
+      ...limitParts(zones, run, axes, narrow),
       ...lists.map((list, i) =>
         svg("path", { class: `mygpt-curve mygpt-curve-${i}`, d: linePath(x, list, scaleX, scaleY) }),
       ),
     );
-    plot.cursor.replaceChildren(...cursorParts(now, scaleX(logOf(run.devices)), axes));
+    plot.cursor.replaceChildren(...cursorParts(now, run.devices, axes));
     stops = doublings(mostDevices(run));
     handle.place(axes);
     handle.show(nearestStop(stops, run.devices), stops.length - 1, exact(run.devices));
-    plot.root.setAttribute(
-      "aria-label",
-      `Seconds of a step on 1 to ${exact(mostDevices(run))} devices; on `
-        + `${exact(run.devices)}, ${KINDS.map((kind) => `${kind} ${duration(here[kind])}`).join(" and ")}.`,
-    );
+    plot.root.setAttribute("aria-label", labelOf(run, zones));
   };
   return { node, draw, undo };
 }
@@ -96,7 +123,7 @@ function tooSmall(least, { scaleX, left, right, top, bottom }) {
   const x = least === null ? right : scaleX(logOf(least));
   const after = right - x > LABEL;
   const room = x - left > LABEL * (after || least === null ? 1 : 2);
-  const y = bottom - 16;
+  const y = bottom - 22;
   const words = (/** @type {Kit.Attributes} */ place, /** @type {string} */ text) => svg("text", { y, ...place }, text);
   /** @type {SVGElement[]} */
   const start = least === null ? [] : [svg("path", { class: "mygpt-whisker", d: `M${x} ${top}V${bottom}` })];
@@ -110,14 +137,21 @@ function tooSmall(least, { scaleX, left, right, top, bottom }) {
   ];
 }
 
-/** The reader's devices: a line with a mark on each curve, and the knob that is moved.
- * @type {(now: number[], at: number, axes: Kit.Axes) => SVGElement[]} */
-const cursorParts = (now, at, { scaleY, top, bottom }) => [
-  svg("path", { class: "mygpt-crosshair", d: `M${at} ${top}V${bottom}` }),
-  ...now.flatMap((value, i) =>
-    Number.isNaN(value)
-      ? []
-      : [svg("path", { class: `mygpt-marker mygpt-curve-${i}`, d: markerPath(i, at, scaleY(value), 5) })],
-  ),
-  svg("circle", { class: "mygpt-knob", cx: at, cy: bottom, r: 10 }),
-];
+/** The reader's devices: a line with a mark on each curve, and the knob that is moved, with their number.
+ * @type {(now: number[], devices: number, axes: Kit.Axes) => SVGElement[]} */
+function cursorParts(now, devices, { scaleX, scaleY, left, right, top, bottom }) {
+  const at = scaleX(logOf(devices));
+  const text = `◂ ${many(devices, "device")} ▸`;
+  const width = text.length * 7.6 + 8;
+  const middle = Math.min(Math.max(at, left - 40 + width / 2), right + 16 - width / 2);
+  return [
+    svg("path", { class: "mygpt-crosshair", d: `M${at} ${top}V${bottom}` }),
+    ...now.flatMap((value, i) =>
+      Number.isNaN(value)
+        ? []
+        : [svg("path", { class: `mygpt-marker mygpt-curve-${i}`, d: markerPath(i, at, scaleY(value), 5) })],
+    ),
+    svg("rect", { class: "mygpt-knob", x: middle - width / 2, y: bottom - 11, width, height: 26, rx: 13 }),
+    svg("text", { class: "mygpt-knob-text", x: middle, y: bottom + 2, dy: "0.36em", "text-anchor": "middle" }, text),
+  ];
+}

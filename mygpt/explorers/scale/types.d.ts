@@ -47,6 +47,11 @@ declare namespace Scale {
     arithmetic: number;
     talking: number;
   }
+  type Limit = ReturnType<typeof import("./count.mjs").limitOf>;
+  interface Zone {
+    limit: Limit;
+    from: number;
+  }
   interface Published {
     name: string;
     run: Run;

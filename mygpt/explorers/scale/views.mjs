@@ -76,11 +76,16 @@ export function memoryView(state) {
   const [need, rest] = [html("b", { class: "mygpt-number" }), html("span")];
   const bar = stackedBar(28);
   const limit = ["mygpt-has mygpt-edge", "mygpt-has"].map((name) => svg("path", { class: name }));
+  const sizes = PARTS.map(() => html("b", { class: "mygpt-number" }));
+  const names = PARTS.map(([mark, name], i) =>
+    html("span", { class: "mygpt-named-part" }, swatch(mark), html("span", {}, name.split(",")[0], " ", sizes[i])),
+  );
   const node = html(
     "div",
     { class: "mygpt-memory-bar" },
     html("p", { class: "mygpt-panel-name" }, "Each device: ", need, " ", rest),
     bar.node,
+    html("p", { class: "mygpt-legend mygpt-parts" }, ...names),
   );
   /** @type {(run: Scale.Run) => void} */
   const draw = (run) => {
@@ -91,16 +96,15 @@ export function memoryView(state) {
     const most = Math.max(all, has) * 1.02;
     const line = (has / most) * state.width;
     bar.draw(
-      PARTS.map(([mark, name]) => ({
-        mark,
-        amount: parts[name],
-        text: (size) => (size > 7.5 * name.length + 10 ? name : ""),
-      })),
+      PARTS.map(([mark, name]) => ({ mark, amount: parts[name], text: () => "" })),
       most,
       state.width,
       memoryLabel(run),
       line,
     );
+    PARTS.forEach(([, name], i) => {
+      sizes[i].textContent = bytesText(parts[name]);
+    });
     for (const one of limit) one.setAttribute("d", `M${line} -4V32`);
     bar.node.append(...limit);
   };
@@ -134,23 +138,31 @@ function partsTable() {
   return { node, draw };
 }
 
-/** All figures, folded: of the whole run, of a step, and each part of the memory.
+/** All figures, how they are counted, and where they miss, folded.
  * @type {(state: Scale.State) => Kit.View} */
-export function detailsView(state) {
+export function figuresFold(state) {
   const parts = [figuresView(), partsTable(), textView("mygpt-aside", leastText)];
+  const counted = countedView();
+  /** @type {(text: string) => HTMLElement} */
+  const title = (text) => html("p", { class: "mygpt-panel-name" }, text);
   const node = folded(
-    "Step, hours and memory in figures",
+    "Figures, formulas and published runs",
     html("div", { class: "mygpt-result" }, ...parts.map((part) => part.node)),
+    title("How it is counted"),
+    counted.node,
+    title("Where it misses: published runs"),
+    publishedView(state),
   );
-  return { node, draw: unfolding(node, () => parts.forEach((part) => part.draw(state.run()))) };
+  return { node, draw: unfolding(node, () => [...parts, counted].forEach((part) => part.draw(state.run()))) };
 }
 
 /** How every figure is counted, with its source.
- * @type {(state: Scale.State) => Kit.View} */
-export function countedView(state) {
+ * @type {() => Scale.View} */
+function countedView() {
   const body = html("div", { class: "mygpt-counted mygpt-result" });
-  const node = folded(
-    "How it is counted",
+  const node = html(
+    "div",
+    {},
     body,
     html(
       "p",
@@ -163,12 +175,13 @@ export function countedView(state) {
         + "second forward pass where there is one; PaLM’s utilisation does not.",
     ),
   );
-  const draw = () =>
+  /** @type {(run: Scale.Run) => void} */
+  const draw = (run) =>
     body.replaceChildren(
       html(
         "dl",
         {},
-        ...countedRows(state.run()).map(([name, value, formula, source]) =>
+        ...countedRows(run).map(([name, value, formula, source]) =>
           html(
             "div",
             {},
@@ -179,12 +192,12 @@ export function countedView(state) {
         ),
       ),
     );
-  return { node, draw: unfolding(node, draw) };
+  return { node, draw };
 }
 
 /** Published runs, what the calculator says of them, and by how much it misses.
- * @type {(state: Scale.State) => { node: HTMLElement }} */
-export function publishedView(state) {
+ * @type {(state: Scale.State) => HTMLElement} */
+function publishedView(state) {
   const presses = PUBLISHED.map(({ name, run }) =>
     button(name, () => {
       const { model, device, devices, spread, kept, tokens, batch_tokens, at_once, share } = run;
@@ -204,8 +217,9 @@ export function publishedView(state) {
       return html("li", {}, presses[i].node, ...parts);
     }),
   );
-  const node = folded(
-    "Where it misses: published runs",
+  return html(
+    "div",
+    {},
     list,
     html(
       "p",
@@ -217,5 +231,4 @@ export function publishedView(state) {
         + "fitted on 640.",
     ),
   );
-  return { node };
 }

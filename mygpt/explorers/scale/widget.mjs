@@ -3,17 +3,20 @@ import { html, speaker } from "../kit/elements.mjs";
 import { mount, store } from "../kit/mounting.mjs";
 import { numberField, rested } from "../kit/fields.mjs";
 import { askView } from "./ask.mjs";
-import { mostDevices, sequencesOf } from "./count.mjs";
+import { mostDevices, unnamed } from "./count.mjs";
 import { timePlot } from "./plot.mjs";
-import { answerView, countedView, detailsView, memoryView, publishedView, textView } from "./views.mjs";
+import { answerView, figuresFold, memoryView, textView } from "./views.mjs";
 import {
   FIELDS,
   answerText,
   batchProblem,
+  changedText,
   fieldProblem,
   limitText,
+  runProblem,
   settingText,
   shownNumber,
+  stillText,
   typedNumber,
 } from "./words.mjs";
 
@@ -36,7 +39,12 @@ export function scaleState(model) {
     preset: "A100",
     typing: false,
     problems: { devices: "", settings: "" },
+    changed: "", // what another choice has made of the number of devices
   });
+  const held = state.get;
+  /** @type {typeof held} */
+  const get = (trait) => unnamed(trait, held(trait));
+  Object.assign(state, { get });
   /** @type {{ changed(names: (keyof Scale.Traits)[]): void; waited(): void }} */
   const listener = { changed() {}, waited() {} };
   /** @type {(a: unknown, b: unknown) => boolean} */
@@ -44,7 +52,6 @@ export function scaleState(model) {
   /** The run that the traits hold, with changes.
    * @type {(changes?: Partial<Scale.Traits>) => Scale.Run} */
   const run = (changes = {}) => {
-    const { get } = state;
     const kept = { model: get("model"), device: get("device"), spread: get("spread"), kept: get("kept") };
     const { training, ...rest } = { ...kept, devices: get("devices"), training: get("training"), ...changes };
     return { ...training, ...rest };
@@ -53,11 +60,14 @@ export function scaleState(model) {
    * @type {(changes: Partial<Scale.Traits>) => void} */
   const take = (changes) => {
     if (changes.devices !== undefined) state.wanted = changes.devices;
+    const before = get("devices");
     const all = { ...changes, devices: Math.min(state.wanted, mostDevices(run(changes))) };
     const fresh = TRAITS.filter((name) => name in all && differ(all[name], state.get(name)));
     state.taking = true;
     state.write(Object.fromEntries(fresh.map((name) => [name, all[name]])));
     state.taking = false;
+    const other = changes.devices === undefined && all.devices !== before;
+    state.changed = other ? changedText(all.devices, state.wanted) : "";
     listener.changed(fresh);
   };
   /** Whether the answer shown is not to what stands in the fields. */
@@ -68,6 +78,35 @@ export function scaleState(model) {
     listener.waited();
   };
   return Object.assign(state, { run, take, stale, wait, listener });
+}
+
+/** Checks what sets the run from elsewhere as what is typed is checked. Where there is no kernel, which would refuse
+ * it itself, the last good run comes back, and the refusal is said; halfway through a kernel's changes nothing is drawn.
+ * @type {(model: Kit.Model<Scale.Traits & Kit.Described>, state: Scale.State, refusal: HTMLElement) => { changed(): void; take(): void }} */
+function checked(model, state, refusal) {
+  const now = () => /** @type {Record<string, any>} */ (Object.fromEntries(TRAITS.map((one) => [one, model.get(one)])));
+  let last = now();
+  const take = () => {
+    last = now();
+    refusal.hidden = true;
+  };
+  const refuse = (/** @type {string} */ wrong) => {
+    state.taking = true;
+    model.set(last);
+    state.taking = false;
+    refusal.textContent = `Not set. ${wrong} ${stillText(state.run())}`;
+    refusal.hidden = false;
+  };
+  const changed = () => {
+    if (state.taking) return;
+    const wrong = runProblem(state.run());
+    const fresh = TRAITS.filter((name) => JSON.stringify(model.get(name)) !== JSON.stringify(last[name]));
+    if (wrong && !model.widget_manager) refuse(wrong);
+    if (wrong || fresh.length === 0) return;
+    Object.assign(state, { wanted: state.get("devices"), changed: "" });
+    state.listener.changed(fresh);
+  };
+  return { changed, take };
 }
 
 /** The fields under the names of what they are of.
@@ -142,20 +181,23 @@ function render({ model, el }) {
   const tell = (wrong) => voice.say(wrong || `${answerText(state.run())} ${limitText(state.run())}`);
   const [ask, settings] = [askView(state, tell), settingsView(state, tell)];
   const [answer, plot, memory] = [answerView(), timePlot(state), memoryView(state)];
-  const [details, counted, setting] = [detailsView(state), countedView(state), textView("mygpt-setting", settingText)];
+  const [figures, setting] = [figuresFold(state), textView("mygpt-setting", settingText)];
+  const refusal = html("p", { class: "mygpt-refusal", role: "alert", hidden: true });
   const root = html(
     "div",
     { class: "mygpt-explorer mygpt-scale", role: "group", "aria-label": "Explorer of a training run" },
+    refusal,
     ask.node,
     html("div", { class: "mygpt-result" }, answer.node, plot.node, memory.node),
-    ...[settings, details, counted, publishedView(state), setting].map(({ node }) => node),
+    ...[settings, figures, setting].map(({ node }) => node),
     voice.node,
   );
 
-  const drawn = [ask, settings, answer, plot, memory, details, counted, setting];
+  const outside = checked(model, state, refusal);
+  /** Draws the run, unless it is none: then what is drawn stays. */
   const draw = () => {
     const run = state.run();
-    for (const one of drawn) one.draw(run);
+    if (!runProblem(run)) for (const one of [ask, settings, answer, plot, memory, figures, setting]) one.draw(run);
   };
   state.listener.waited = () => {
     root.classList.toggle("mygpt-waiting", state.stale());
@@ -163,18 +205,12 @@ function render({ model, el }) {
   };
   /** Draws what the traits of these names have become; what is typed stays where it is the same. */
   state.listener.changed = (names) => {
-    if (sequencesOf(state.run()) < 1) return; // halfway through several changes
+    outside.take();
     if (names.some((name) => ["model", "training", "devices"].includes(name))) ask.reset();
     if (names.some((name) => ["model", "training", "device"].includes(name))) settings.reset();
     state.wait(false);
     draw();
     tell("");
-  };
-  /** @type {(name: keyof Scale.Traits) => void} */
-  const fromElsewhere = (name) => {
-    if (state.taking) return;
-    state.wanted = state.get("devices");
-    state.listener.changed([name]);
   };
   ask.reset();
   settings.reset();
@@ -183,7 +219,7 @@ function render({ model, el }) {
     el,
     root,
     undo: [plot.undo, ask.stop, settings.stop, voice.stop],
-    listeners: Object.fromEntries(TRAITS.map((name) => [name, () => fromElsewhere(name)])),
+    listeners: Object.fromEntries(TRAITS.map((name) => [name, outside.changed])),
     layout: (width) => {
       state.width = width;
       root.classList.toggle("mygpt-slim", width < 600);

@@ -31,15 +31,15 @@ class Scale(Explorer):
     Model and a Device of one's own; the other arguments are those of its Plan. Where
     none are given, tokens, batch, sequences at once and what is kept are those of the
     model's DATA, and 512 devices share the batch, or fewer where it has fewer
-    sequences.
+    sequences. The traits `model`, `device` and `training` take such a name too.
     """
 
     _esm = module("scale")
     _css = stylesheet("scale")
 
-    model = traitlets.Dict().tag(sync=True)
-    device = traitlets.Dict().tag(sync=True)
-    training = traitlets.Dict().tag(sync=True)
+    model = traitlets.Union([traitlets.Dict(), traitlets.Unicode()]).tag(sync=True)
+    device = traitlets.Union([traitlets.Dict(), traitlets.Unicode()]).tag(sync=True)
+    training = traitlets.Union([traitlets.Dict(), traitlets.Unicode()]).tag(sync=True)
     devices = traitlets.Int().tag(sync=True)
     spread = traitlets.Unicode().tag(sync=True)
     kept = traitlets.Unicode().tag(sync=True)
@@ -97,7 +97,8 @@ class Scale(Explorer):
     def _possible(self, proposal) -> Any:
         """Check a trait beside the others; a smaller batch has fewer devices."""
         name = proposal["trait"].name
-        state = {one: getattr(self, one) for one in TRAITS} | {name: proposal["value"]}
+        state = {one: counts.unnamed(one, getattr(self, one)) for one in TRAITS}
+        state[name] = counts.unnamed(name, proposal["value"])
         if name in ("model", "training"):
             state["devices"] = min(state["devices"], _most_devices(state))
         return _state(counts.run_of(state))[name]

@@ -159,12 +159,34 @@ export function devicesProblem(run, text) {
   );
 }
 
+/** What is wrong with a run that is set from elsewhere, as if it were typed.
+ * @type {(run: Scale.Run) => string} */
+export function runProblem(run) {
+  const groups = { model: run.model, training: run, device: run.device };
+  for (const field of FIELDS) {
+    const value = new Map(Object.entries(groups[field.trait])).get(field.name);
+    const text = typeof value === "number" ? String(shownNumber(field, value)) : "";
+    const wrong = fieldProblem(field, text);
+    if (wrong) return wrong;
+  }
+  if (!(run.spread in SPREAD_WORDS)) return `A run is held as ${Object.keys(SPREAD_WORDS).join(", ")}.`;
+  if (!(run.kept in KEPT_FORMULAS)) return `What is kept is one of ${Object.keys(KEPT_FORMULAS).join(", ")}.`;
+  return batchProblem(run) || devicesProblem(run, String(run.devices));
+}
+
 /** What is wrong with the batch of a run that may have none, if anything is.
  * @type {(run: Scale.Batch) => string} */
 export function batchProblem({ model, batch_tokens }) {
   if (batch_tokens >= model.length) return "";
   return `A batch of ${exact(batch_tokens)} tokens has no whole sequence of ${exact(model.length)}.`;
 }
+
+/** What is said when another choice has changed the number of devices.
+ * @type {(now: number, wanted: number) => string} */
+export const changedText = (now, wanted) =>
+  now < wanted
+    ? `${many(now, "device")}, not ${exact(wanted)}: a batch has no more sequences.`
+    : `${many(now, "device")} again.`;
 
 /** What follows from a good number of devices.
  * @type {(run: Scale.Run) => string} */
@@ -220,7 +242,20 @@ export function answerText(run) {
 
 /** What is said where the answer shown is not to what is typed.
  * @type {(run: Scale.Run) => string} */
-export const stillText = (run) => `Below is still the answer for ${many(run.devices, "device")}.`;
+export const stillText = (run) => `The answer is still for ${many(run.devices, "device")}.`;
+
+/** Of a limit from where on it is the first.
+ * @type {(start: Scale.Zone & { once: boolean }) => string} */
+export function limitLabel({ limit, from, once }) {
+  if (from === 1) return limit;
+  return `${limit} ${once ? "from" : "first at"} ${exact(from)}`;
+}
+
+/** @type {(starts: (Scale.Zone & { once: boolean })[]) => string} */
+export function zonesText(starts) {
+  const [first, ...rest] = starts.map((start) => limitLabel(start));
+  return rest.length ? `Limited by ${first}, then ${rest.join(", ")} devices` : `Always limited by ${first}`;
+}
 
 /** The figures: a name and a text each.
  * @type {(run: Scale.Run) => [string, string][]} */

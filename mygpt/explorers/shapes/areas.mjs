@@ -2,11 +2,13 @@
 
 import { exact, inWords, percent, stacked, total } from "../kit/amounts.mjs";
 import { html, svg } from "../kit/elements.mjs";
-import { areaText, barText, layersText, shapeName } from "./words.mjs";
+import { valueSlider } from "../kit/picture.mjs";
+import { PARTS, areaText, barText, layersText, markOf, partNamed, sentenceOf, shapeName } from "./words.mjs";
 
 const LAYERED = ["attention", "scores", "network"]; // parts that every layer has
 const FOOT = 22; // px for the name of the layers
 const LEAST = 2.5; // px of a layer that is drawn
+const THIN = 10; // px under which a part is chosen a little beside it, too
 const LONGEST = 15; // signs of a number in full
 
 /** The heights between the layers, from the top; none where they would be too thin to see.
@@ -26,29 +28,75 @@ function wordsOf(mark, lines, x, height) {
 }
 
 /** Under the parts that are in layers, how many there are; and the first part, where it has no room for words.
- * @type {(start: number, end: number, layers: number, height: number, first: string) => SVGElement[]} */
-const footOf = (start, end, layers, height, first) => [
+ * @type {(start: number, end: number, text: string, height: number, first: string) => SVGElement[]} */
+const footOf = (start, end, text, height, first) => [
   svg("path", { class: "mygpt-axis", d: `M${start + 0.5} ${height + 3}v4H${end - 0.5}v-4` }),
-  svg("text", { x: end, y: height + FOOT - 3, "text-anchor": "end" }, layersText(layers)),
+  svg("text", { x: end, y: height + FOOT - 3, "text-anchor": "end" }, text),
   svg("text", { x: 0, y: height + FOOT - 3 }, first),
 ];
 
-/** The areas of one count of the shape.
- * @type {(state: Shapes.State, count: Shapes.Count) => Kit.View} */
-export function areasView(state, { name, partsOf, keys }) {
+/** The part that is drawn at x, or a thin one close by.
+ * @type {(places: Shapes.Place[], x: number) => string | undefined} */
+export function partAt(places, x) {
+  const thin = places.find(({ start, size }) => size < THIN && Math.abs(start + size / 2 - x) <= THIN / 2);
+  return (thin ?? places.find(({ start, size }) => x < start + size) ?? places.at(-1))?.mark;
+}
+
+/** The frame around the part that is chosen, if it is among these.
+ * @type {(places: Shapes.Place[], mark: string, height: number) => SVGElement[]} */
+function frameOf(places, mark, height) {
+  const place = places.find((one) => one.mark === mark);
+  if (!place) return [];
+  const box = { x: place.start - 1, y: -1.5, width: Math.max(place.size + 1, 4), height: height + 3 };
+  return ["mygpt-frame mygpt-edge", "mygpt-frame"].map((name) => svg("rect", { class: name, ...box }));
+}
+
+/** What takes the keyboard on the drawing: arrow keys choose the next part.
+ * @type {(state: Shapes.State) => Kit.View} */
+export function chooserView(state) {
+  const marks = PARTS.map(([mark]) => mark);
+  const chooser = valueSlider(html("div", { class: "mygpt-chooser" }), {
+    label: "Part of the model",
+    low: 0,
+    high: marks.length - 1,
+    step: 1,
+    choose: (place) => state.write({ part: partNamed(marks[place]) }),
+  });
+  const draw = () => {
+    const mark = markOf(state.get("part"));
+    chooser.show(marks.indexOf(mark), sentenceOf(state.get("shape"), state.get("length"), mark));
+  };
+  return { node: chooser.node, draw };
+}
+
+/** The areas of one count of the shape; a click chooses a part.
+ * @type {(state: Shapes.State, count: Shapes.Count, chooser?: Kit.View) => Kit.View} */
+export function areasView(state, { name, partsOf, keys }, chooser) {
   const whole = html("b", { class: "mygpt-number" });
   const picture = svg("svg", { class: "mygpt-picture mygpt-stacked", role: "img" });
-  const node = html("div", {}, html("p", { class: "mygpt-panel-name" }, `${name}: `, whole), picture);
+  const box = html("div", { class: "mygpt-parts" }, picture, ...(chooser ? [chooser.node] : []));
+  const node = html("div", {}, html("p", { class: "mygpt-panel-name" }, `${name}: `, whole), box);
+  /** @type {Shapes.Place[]} */
+  let drawn = [];
+  box.addEventListener("click", (event) => {
+    const { left, width } = picture.getBoundingClientRect();
+    const all = drawn.reduce((sum, { size }) => sum + size, 0);
+    const mark = partAt(drawn, ((event.clientX - left) * all) / (width || 1));
+    if (mark) state.write({ part: partNamed(mark) });
+    chooser?.node.focus({ preventScroll: true });
+  });
   const draw = () => {
     const [shape, length] = [state.get("shape"), state.get("length")];
     const wide = state.width >= 520;
-    const [width, height] = wide ? [(state.width - 24) / 2, 132] : [state.width, 88];
+    const [width, height] = wide ? [(state.width - 24) / 2, 150] : [state.width, 96];
     const parts = partsOf(shape, length);
     const sum = total(parts);
     const list = keys.flatMap(([mark, key]) => (key ? [{ mark, key, share: parts[key] / sum }] : []));
     const shares = list.map(({ share }) => share);
     const places = stacked(shares, 1, width).map((place, i) => ({ ...place, ...list[i] }));
     const [first] = places;
+    drawn = places;
+    chooser?.draw();
     const layered = places.filter(({ mark }) => LAYERED.includes(mark));
     const [start, end] = [layered[0].start, layered.at(-1)].map((one) =>
       typeof one === "number" ? one : (one?.start ?? 0) + (one?.size ?? 0),
@@ -64,16 +112,17 @@ export function areasView(state, { name, partsOf, keys }) {
       ),
       svg("path", { class: "mygpt-cuts", d: cuts.join("") }),
       ...places.flatMap(({ mark, key, share, start: x, size }) => {
-        const lines = areaText(key, percent(share), size);
+        const lines = areaText(key, percent(share), size, exact(parts[key]));
         return lines.length ? [wordsOf(mark, lines, x + size / 2, height)] : [];
       }),
       ...footOf(
         start,
         end,
-        shape.num_layers,
+        `${layersText(shape.num_layers)}, ${percent((end - start) / width)}`,
         height,
         areaText(first.key, percent(first.share), first.size).length ? "" : `${first.key} ${percent(first.share)}`,
       ),
+      ...frameOf(places, markOf(state.get("part")), height),
     );
   };
   return { node, draw };

@@ -32,6 +32,14 @@ export function parametersByPart({ vocab_size: V, max_seq_len: T, embed_dim: C, 
   };
 }
 
+/** The parameters of one block, by part.
+ * @type {(shape: Shapes.Shape) => Record<string, number>} */
+export const blockParts = ({ embed_dim: C }) => ({
+  attention: 4 * C * C + 4 * C,
+  "feed-forward": 8 * C * C + 5 * C,
+  norms: 4 * C,
+});
+
 /** Of a forward pass for the last of `length` positions; a multiplication and an addition are two.
  * @type {(shape: Shapes.Shape, length: number) => Record<string, number>} */
 export function flopsPerToken({ vocab_size: V, embed_dim: C, num_layers: L }, length) {

@@ -1,7 +1,7 @@
-// The numbers of a shape, each typed or moved.
+// The numbers of a shape, each typed or stepped.
 
-import { doublings, exact, nearestStop } from "../kit/amounts.mjs";
-import { named, stepper } from "../kit/controls.mjs";
+import { doublings } from "../kit/amounts.mjs";
+import { choice, control } from "../kit/controls.mjs";
 import { html } from "../kit/elements.mjs";
 import { numberField, rested } from "../kit/fields.mjs";
 import { LIMITS, SIZES, problemOf, shapeOf, sizeOf } from "./count.mjs";
@@ -16,8 +16,10 @@ const SIZE_NAMES = [
 ];
 const WIDTHS = [1, 2, 4, 8, 16, 24, 32, 48, 64, 80, 96, 128, 160, 192, 256]; // of a head
 const MOST_HEADS = 128;
+/** @type {Shapes.Name[]} */
+const DIVIDED = ["embed_dim", "num_heads"];
 
-/** The numbers that a slider has for a part of a shape, so that the heads divide the channels.
+/** The numbers that are stepped through for a part of a shape, so that the heads divide the channels.
  * @type {(name: Shapes.Name, shape: Shapes.Shape) => number[]} */
 export function stopsOf(name, { embed_dim: C, num_heads: H }) {
   /** @type {Record<Shapes.Name, () => number[]>} */
@@ -31,28 +33,50 @@ export function stopsOf(name, { embed_dim: C, num_heads: H }) {
   return stops[name]();
 }
 
-/** A field over a slider of the same number.
+/** The next number that a shape can have for a part, up or down, if there is one.
+ * @type {(name: Shapes.Name, shape: Shapes.Shape, way: number) => number | undefined} */
+export function nextStop(name, shape, way) {
+  const stops = stopsOf(name, shape);
+  const now = shape[name];
+  return way > 0 ? stops.find((one) => one > now) : stops.findLast((one) => one < now);
+}
+
+/** A field between two buttons, which go to the next number that makes a shape.
  * @type {(state: Shapes.State, field: Kit.Field, name: Shapes.Name, label: string, moved: () => void) => Kit.View} */
-function fieldWithSlider(state, field, name, label, moved) {
-  let stops = [1];
-  const part = stepper(label, (place) => {
-    state.take({ ...state.get("shape"), [name]: stops[place] });
+function steppedField(state, field, name, label, moved) {
+  /** @type {(way: number) => void} */
+  const step = (way) => {
+    const next = nextStop(name, state.get("shape"), way);
+    if (next === undefined) return;
+    state.take({ ...state.get("shape"), [name]: next });
     moved();
+  };
+  const buttons = [-1, 1].map((way) => {
+    const given = { type: "button", class: "mygpt-step", tabindex: -1 };
+    const one = control("button", { ...given, "aria-label": `${label}: ${way > 0 ? "more" : "fewer"}` });
+    one.textContent = way > 0 ? "+" : "−";
+    one.addEventListener("click", () => step(way));
+    return one;
+  });
+  field.input.addEventListener("keydown", (event) => {
+    const way = { ArrowUp: 1, ArrowDown: -1 }[event.key];
+    if (!way || !DIVIDED.includes(name) || state.stale()) return;
+    event.preventDefault(); // one more would be no shape
+    step(way);
   });
   const draw = () => {
     const shape = state.get("shape");
-    stops = stopsOf(name, shape);
-    part.show(nearestStop(stops, shape[name]), stops.length - 1, exact(shape[name]));
     field.show(shape[name]);
+    buttons.forEach((one, i) => one.setAttribute("aria-disabled", nextStop(name, shape, [-1, 1][i]) === undefined));
   };
-  return { node: html("div", {}, field.node, part.node), draw };
+  return { node: html("div", { class: "mygpt-size" }, field.node, ...buttons), draw };
 }
 
 /** GPT-2's sizes, the five numbers of a shape, and what is expected of them.
  * @type {(state: Shapes.State, wait: () => void, tell: () => void) => Shapes.Asked} */
 export function shapeView(state, wait, tell) {
   const id = `mygpt-shapes-${Math.random().toString(36).slice(2)}`;
-  const sizes = named("Sizes of GPT-2", SIZE_NAMES, (size) => {
+  const sizes = choice("Sizes of GPT-2", SIZE_NAMES, (size) => {
     state.take(SIZES[size]);
     draw();
   });
@@ -75,7 +99,7 @@ export function shapeView(state, wait, tell) {
     name,
     numberField(label, letter, entry, { max: LIMITS[name], "aria-describedby": id }),
   ]);
-  const parts = fields.map(([name, field], i) => fieldWithSlider(state, field, name, FIELDS[i][1], () => draw()));
+  const parts = fields.map(([name, field], i) => steppedField(state, field, name, FIELDS[i][1], () => draw()));
   const note = html("p", { class: "mygpt-expected", id });
   const drawNote = () => {
     const { problem, texts, get } = state;
@@ -92,6 +116,5 @@ export function shapeView(state, wait, tell) {
     for (const part of parts) part.draw();
     drawNote();
   };
-  const group = html("div", { class: "mygpt-fields" }, ...parts.map(({ node }) => node));
-  return { sizes: sizes.node, fields: group, note, draw, stop: entry.stop };
+  return { sizes: sizes.node, fields: parts.map(({ node }) => node), note, draw, stop: entry.stop };
 }

@@ -4,6 +4,7 @@ declare namespace Shapes {
     length: number;
     compare: string;
     bars: string;
+    part?: string;
   }
   type State = ReturnType<typeof import("./widget.mjs").shapesState>;
   type Name = "vocab_size" | "max_seq_len" | "embed_dim" | "num_heads" | "num_layers";
@@ -19,10 +20,16 @@ declare namespace Shapes {
     partsOf(shape: Shape, length: number): Record<string, number>;
     keys: [mark: string, key: string | null][];
   }
+  /** Where a part is drawn. */
+  interface Place {
+    mark: string;
+    start: number;
+    size: number;
+  }
   /** The fields of a shape, and their note. */
   interface Asked extends Kit.Stopped {
     sizes: HTMLElement;
-    fields: HTMLElement;
+    fields: HTMLElement[];
     note: HTMLElement;
     draw(): void;
   }

@@ -1,10 +1,10 @@
 import { doublings, exact, inWords, nearestStop, total } from "../kit/amounts.mjs";
 import { stackedBar } from "../kit/bars.mjs";
-import { choice, folded, stepper } from "../kit/controls.mjs";
+import { choice, control, folded, stepper } from "../kit/controls.mjs";
 import { html, speaker } from "../kit/elements.mjs";
 import { mount, store, unfolding } from "../kit/mounting.mjs";
-import { areasView } from "./areas.mjs";
-import { flopsPerToken, parametersByPart, sameShape } from "./count.mjs";
+import { areasView, chooserView } from "./areas.mjs";
+import { SIZES, flopsPerToken, parametersByPart, problemOf, sameShape, sizeOf } from "./count.mjs";
 import { shapeView } from "./shape.mjs";
 import { memoryView, partsView } from "./tables.mjs";
 import {
@@ -13,6 +13,8 @@ import {
   barText,
   comparedTo,
   crossingText,
+  heldText,
+  markOf,
   memoryText,
   problemText,
   segmentText,
@@ -20,6 +22,7 @@ import {
   settingText,
   shapeName,
   trainingText,
+  workText,
 } from "./words.mjs";
 
 /** @type {[string, string][]} */
@@ -29,7 +32,7 @@ const BAR_NAMES = [
 ];
 const SLIM = 600; // px: under it without the shares
 
-/** The traits are shape, length, compare and bars; the `texts` are those of the fields.
+/** The traits are shape, length, compare, bars and part; the `texts` are those of the fields.
  * @param {Kit.Model<Shapes.Traits & Kit.Described>} model */
 export function shapesState(model) {
   const state = store(model, {
@@ -59,7 +62,7 @@ export function shapesState(model) {
 /** @type {(state: Shapes.State) => Kit.View} */
 function lengthView(state) {
   let stops = [1];
-  const part = stepper("Tokens in the text", (place) => {
+  const part = stepper("Text length", (place) => {
     state.write({ length: stops[place] });
   });
   const draw = () => {
@@ -157,15 +160,42 @@ function sayingView(state, name, text) {
   };
 }
 
-/** How many parameters, in large type, and where they are.
+/** The name of the shape and how many parameters it has, in large type.
  * @type {(state: Shapes.State) => Kit.View} */
 function answerView(state) {
-  const [answer, where] = [html("b", { class: "mygpt-number" }), html("span")];
-  const node = html("p", { class: "mygpt-sentence" }, answer, " ", where);
+  const node = html("p", { class: "mygpt-answer mygpt-number" });
   const draw = () => {
-    const { get, stale } = state;
-    answer.textContent = answerText(get("shape"), stale());
-    where.textContent = sentenceOf(get("shape"), get("length"));
+    node.textContent = answerText(state.get("shape"), state.stale());
+  };
+  return { node, draw };
+}
+
+/** What the part that is chosen holds and does.
+ * @type {(state: Shapes.State) => Kit.View} */
+function sentenceView(state) {
+  const [held, work] = [html("b", { class: "mygpt-number" }), html("span", { class: "mygpt-number" })];
+  const node = html("p", { class: "mygpt-sentence" }, held, " ", work);
+  const draw = () => {
+    const mark = markOf(state.get("part"));
+    held.textContent = heldText(state.get("shape"), mark);
+    work.textContent = workText(state.get("shape"), state.get("length"), mark);
+  };
+  return { node, draw };
+}
+
+/** Which size stands beside the shape in the bars.
+ * @type {(state: Shapes.State) => Kit.View} */
+function besideView(state) {
+  const options = [...Object.keys(SIZES), ""].map((value) =>
+    html("option", { value }, value ? shapeName(SIZES[value]) : "nothing"),
+  );
+  const list = control("select", {}, ...options);
+  list.addEventListener("change", () => state.write({ compare: list.value }));
+  const note = html("span", {});
+  const node = html("label", { class: "mygpt-beside" }, html("span", {}, "Beside it"), list, note);
+  const draw = () => {
+    list.value = state.get("compare");
+    note.textContent = sizeOf(state.get("shape")) === list.value ? "the same: choose another" : "";
   };
   return { node, draw };
 }
@@ -182,9 +212,10 @@ function foldedViews(title, bars, views) {
  * @type {(state: Shapes.State) => Kit.View} */
 function everyView(state) {
   const bars = choice("What the bars show", BAR_NAMES, (value) => state.write({ bars: value }));
+  const beside = besideView(state);
   const { node, draw } = foldedViews(
     "Every part, and another size beside it",
-    [html("div", { class: "mygpt-head" }, bars.node)],
+    [html("div", { class: "mygpt-head" }, beside.node, bars.node)],
     [
       ...[PARAMETERS, FLOPS].map((what) => barsView(state, what)),
       partsView(state),
@@ -195,6 +226,7 @@ function everyView(state) {
     node,
     draw: () => {
       bars.show(state.get("bars"));
+      beside.draw();
       draw();
     },
   };
@@ -207,7 +239,31 @@ const memoryFold = (state) =>
 /** What is said to those who listen: the sizes, or what is wrong with the fields.
  * @type {(state: Shapes.State) => string} */
 const spokenOf = ({ problem, texts, get }) =>
-  problem.length ? problemText(problem, texts) : sentenceOf(get("shape"), get("length"));
+  problem.length ? problemText(problem, texts) : sentenceOf(get("shape"), get("length"), markOf(get("part")));
+
+/** Draws a new shape. One that is set from elsewhere and is none goes back, and the refusal is said; a kernel refuses
+ * it itself.
+ * @type {(model: Kit.Model<Shapes.Traits & Kit.Described>, state: Shapes.State, refusal: HTMLElement, draw: () => void) => () => void} */
+function checked(model, state, refusal, draw) {
+  let last = state.get("shape");
+  return () => {
+    const shape = state.get("shape");
+    const texts = /** @type {Shapes.Texts} */ (
+      Object.fromEntries(Object.entries(shape).map(([name, value]) => [name, String(value)]))
+    );
+    const problem = problemOf(texts);
+    if (sameShape(shape, last) && !refusal.hidden) return; // it has gone back
+    refusal.hidden = problem.length === 0;
+    if (problem.length) {
+      refusal.textContent = `Not set. ${problemText(problem, texts)} ${answerText(last, true)}.`;
+      model.set("shape", last);
+      return;
+    }
+    last = shape;
+    if (!state.taking && !model.widget_manager) state.take(shape);
+    draw();
+  };
+}
 
 /** @type {(given: Kit.Given<Shapes.Traits>) => () => void} */
 function render({ model, el }) {
@@ -219,22 +275,24 @@ function render({ model, el }) {
     answer.draw();
   };
   const shape = shapeView(state, wait, sayNow);
-  const [length, answer] = [lengthView(state), answerView(state)];
-  const areas = [PARAMETERS, FLOPS].map((what) => areasView(state, what));
+  const [length, answer, sentence] = [lengthView(state), answerView(state), sentenceView(state)];
+  const areas = [areasView(state, PARAMETERS, chooserView(state)), areasView(state, FLOPS)];
   const [every, memory] = [everyView(state), memoryFold(state)];
   const setting = sayingView(state, "mygpt-setting", settingText);
-  const start = html("div", { class: "mygpt-start" }, shape.sizes, length.node);
+  const refusal = html("p", { class: "mygpt-refusal", role: "alert", hidden: true });
   const both = html("div", { class: "mygpt-areas" }, ...areas.map(({ node }) => node));
   const root = html(
     "div",
     { class: "mygpt-explorer mygpt-shapes", role: "group", "aria-label": "Explorer of shapes" },
-    html("div", { class: "mygpt-controls" }, start, shape.fields, shape.note),
-    html("div", { class: "mygpt-result" }, answer.node, both),
+    refusal,
+    html("div", { class: "mygpt-top" }, answer.node, shape.sizes),
+    html("div", { class: "mygpt-result" }, sentence.node, both),
+    html("div", { class: "mygpt-controls" }, ...shape.fields, length.node, shape.note),
     ...[every, memory, setting].map(({ node }) => node),
     voice.node,
   );
 
-  const drawn = [length, answer, ...areas, every, memory, setting];
+  const drawn = [length, answer, sentence, ...areas, every, memory, setting];
   const drawFigures = () => {
     for (const one of drawn) one.draw();
   };
@@ -248,16 +306,17 @@ function render({ model, el }) {
     root,
     undo: [shape.stop, voice.stop],
     listeners: {
-      shape: () => {
+      shape: checked(model, state, refusal, () => {
         shape.draw();
         speaking();
-      },
+      }),
       length: () => {
         state.follow();
         speaking();
       },
       compare: drawFigures,
       bars: drawFigures,
+      part: speaking,
     },
     layout: (width) => {
       state.width = width;

@@ -21,6 +21,14 @@ LIMITS = {
 }
 SCALES = ("", "thousand ", "million ", "billion ", "trillion ", "quadrillion ")
 BARS = ("amounts", "shares")
+PARTS = (
+    "token embedding",
+    "positions",
+    "attention",
+    "scores and values",
+    "feed-forward",
+    "norms",
+)
 LOOKS = {  # of the parts, in the page's order
     "token embedding": {"color": plots.SERIES[1]},
     "head": {"color": plots.SERIES[1]},
@@ -40,7 +48,7 @@ class Shapes(Explorer):
     beside it take the place of its own. V and T are at most 2,000,000, C and H 100,000,
     L 1,000. `length` is that of the text whose last token is counted, `max_seq_len`
     where none is given. A second bar shows the size `compare`, "" for none. `bars` are
-    "amounts" or "shares".
+    "amounts" or "shares". `part`, one of PARTS, is what the sentence is about.
     """
 
     _esm = module("shapes")
@@ -50,6 +58,7 @@ class Shapes(Explorer):
     length = traitlets.Int().tag(sync=True)
     compare = traitlets.Unicode().tag(sync=True)
     bars = traitlets.Unicode().tag(sync=True)
+    part = traitlets.Unicode("feed-forward").tag(sync=True)
 
     def __init__(
         self,
@@ -63,6 +72,7 @@ class Shapes(Explorer):
         length: int | None = None,
         compare: str = "small",
         bars: str = "amounts",
+        part: str = "feed-forward",
     ) -> None:
         own = {
             "vocab_size": vocab_size,
@@ -79,6 +89,7 @@ class Shapes(Explorer):
             length=shape["max_seq_len"] if length is None else length,
             compare=compare,
             bars=bars,
+            part=part,
             description="Parameters, FLOPs and memory of a GPT, by part.",
         )
 
@@ -119,6 +130,10 @@ class Shapes(Explorer):
     @traitlets.validate("bars")
     def _known_bars(self, proposal) -> str:
         return check_member("bars", proposal["value"], BARS)
+
+    @traitlets.validate("part")
+    def _known_part(self, proposal) -> str:
+        return check_member("part", proposal["value"], PARTS)
 
     @traitlets.observe("shape")
     def _shorten(self, change) -> None:

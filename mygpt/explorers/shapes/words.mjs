@@ -1,7 +1,7 @@
 // What Shapes has to say; no page is touched here.
 
 import { exact, inWords, percent, total } from "../kit/amounts.mjs";
-import { LIMITS, SIZES, divisible, flopsPerToken, parametersByPart, sizeOf, trainingOf } from "./count.mjs";
+import { LIMITS, SIZES, blockParts, divisible, flopsPerToken, parametersByPart, sizeOf, trainingOf } from "./count.mjs";
 
 /** @type {[name: Shapes.Name, label: string, letter: string][]} */
 export const FIELDS = [
@@ -21,17 +21,24 @@ export const PARTS = [
   ["network", "feed-forward", "feed-forward", "feed-forward"],
   ["norms", "norms", "norms", null],
 ];
-/** @type {Record<string, string>} */
-const IN_FULL = {
-  "token embedding": "the token embedding",
-  positions: "the position embedding",
-  attention: "the matrices of attention",
-  "feed-forward": "the feed-forward networks",
-  norms: "the norms",
-  "attention's matrices": "the matrices of attention",
-  "scores and values": "scores and sums of values",
-  head: "the head, the same table",
+/** Of each part what a sentence about it begins with, what the trait calls it, and how its work is told.
+ * @type {Record<string, { subject: string; trait: string; doing: string }>} */
+const TOLD = {
+  token: { subject: "The token embedding has", trait: "token embedding", doing: "The head, the same table, does" },
+  positions: { subject: "The position embedding has", trait: "positions", doing: "" },
+  attention: { subject: "The matrices of attention have", trait: "attention", doing: "They do" },
+  scores: { subject: "Scores and sums of values have", trait: "scores and values", doing: "They do" },
+  network: { subject: "The feed-forward networks have", trait: "feed-forward", doing: "They do" },
+  norms: { subject: "The norms have", trait: "norms", doing: "" },
 };
+/** @type {[share: number, name: string][]} */
+const FRACTIONS = [
+  [1 / 4, "a quarter"],
+  [1 / 3, "a third"],
+  [1 / 2, "half"],
+  [2 / 3, "two thirds"],
+  [3 / 4, "three quarters"],
+];
 /** For a segment that has no room for more.
  * @type {Record<string, string>} */
 const SHORT = {
@@ -41,21 +48,24 @@ const SHORT = {
   "scores and values": "scores",
 };
 const LETTER = 6.9; // px
+const DIGIT = 8.2;
 /** How many parameters a shape has; `still` where what is typed is not that shape.
  * @type {(shape: Shapes.Shape, still: boolean) => string} */
 export function answerText(shape, still) {
   const name = shapeName(shape);
   const called = still ? `Still ${name}` : name[0].toUpperCase() + name.slice(1);
-  return `${called}: ${inWords(total(parametersByPart(shape)))} parameters`;
+  return `${called}: ${inWords(total(parametersByPart(shape)))}${still ? "" : " parameters"}`;
 }
 
 /** @type {(layers: number) => string} */
 export const layersText = (layers) => (layers === 1 ? "1 layer" : `${exact(layers)} layers`);
 
 /** The lines that a part of `size` pixels has room for.
- * @type {(name: string, share: string, size: number) => string[]} */
-export function areaText(name, share, size) {
-  const lines = [[name, share], [SHORT[name] ?? name, share], [share]];
+ * @type {(name: string, share: string, size: number, count?: string) => string[]} */
+export function areaText(name, share, size, count = "") {
+  const short = SHORT[name] ?? name;
+  const full = count.length * DIGIT + 10 <= size && count ? [name, short].map((one) => [one, count, share]) : [];
+  const lines = [...full, [name, share], [short, share], [share]];
   return lines.find((one) => one.every((line) => line.length * LETTER + 8 <= size)) ?? [];
 }
 
@@ -84,23 +94,43 @@ export function derivedText({ embed_dim: C, num_heads: H }) {
   return `Each head is D = C / H = ${exact(C / H)} wide; each network has F = 4C = ${exact(4 * C)} neurons.`;
 }
 
-/** @type {(parts: Record<string, number>) => [string, string]} */
-function largest(parts) {
-  const [name, amount] = Object.entries(parts).reduce((best, one) => (one[1] > best[1] ? one : best));
-  return [IN_FULL[name], percent(amount / total(parts))];
+/** The mark of the part that the trait names, and the trait's name of a mark.
+ * @type {(part: string | undefined) => string} */
+export const markOf = (part) => Object.keys(TOLD).find((mark) => TOLD[mark].trait === part) ?? "network";
+/** @type {(mark: string) => string} */
+export const partNamed = (mark) => TOLD[mark].trait;
+
+/** A share, with a fraction's name where it is one to half a percent.
+ * @type {(share: number) => string} */
+export function fractionText(share) {
+  const near = FRACTIONS.find(([one]) => Math.abs(one - share) < 0.005);
+  return near ? `${near[1]} (${percent(share)})` : percent(share);
 }
 
-/** What dominates.
- * @type {(shape: Shapes.Shape, length: number) => string} */
-export function sentenceOf(shape, length) {
-  const [holder, held] = largest(parametersByPart(shape));
-  const [worker, work] = largest(flopsPerToken(shape, length));
-  const where = worker !== holder ? worker : "them too";
-  return (
-    `The largest share of the parameters, ${held}, is in ${holder}; the largest share of the work `
-    + `for one token, ${work}, goes into ${where}.`
-  );
+/** What a part holds: its parameters, as a share of the model and of each block.
+ * @type {(shape: Shapes.Shape, mark: string) => string} */
+export function heldText(shape, mark) {
+  const [, , key] = PARTS.find(([one]) => one === mark) ?? PARTS[0];
+  const { subject } = TOLD[mark];
+  if (key === null) return `${subject} no parameters.`;
+  const [parts, block] = [parametersByPart(shape), blockParts(shape)];
+  const start = `${subject} ${exact(parts[key])} parameters: ${percent(parts[key] / total(parts))} of the model`;
+  return key in block
+    ? `${start} and ${fractionText(block[key] / total(block))} of each block.`
+    : `${start}, in no block.`;
 }
+
+/** What a part does for one token.
+ * @type {(shape: Shapes.Shape, length: number, mark: string) => string} */
+export function workText(shape, length, mark) {
+  const [, , , key] = PARTS.find(([one]) => one === mark) ?? PARTS[0];
+  if (key === null) return "";
+  const parts = flopsPerToken(shape, length);
+  return `${TOLD[mark].doing} ${percent(parts[key] / total(parts))} of the work for one token.`;
+}
+
+/** @type {(shape: Shapes.Shape, length: number, mark: string) => string} */
+export const sentenceOf = (shape, length, mark) => `${heldText(shape, mark)} ${workText(shape, length, mark)}`.trim();
 
 /** When the scores cost more than the matrices of the blocks: 4Cn against 24C² in each.
  * @type {(shape: Shapes.Shape) => string} */

@@ -1,0 +1,114 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+
+import { makeModel } from "../../mygpt/explorers/kit/model.mjs";
+import {
+  DATA,
+  DEVICES,
+  MODELS,
+  PUBLISHED,
+  limitOf,
+  limitStarts,
+  limitZones,
+  mostDevices,
+} from "../../mygpt/explorers/scale/count.mjs";
+import { rowOf } from "../../mygpt/explorers/scale/limits.mjs";
+import { scaleState } from "../../mygpt/explorers/scale/widget.mjs";
+import { limitLabel, runProblem, zonesText } from "../../mygpt/explorers/scale/words.mjs";
+
+const run = (changes = {}) => ({
+  model: MODELS["GPT-3 175B"],
+  device: DEVICES.A100,
+  ...DATA["GPT-3 175B"],
+  share: 0.4,
+  devices: 512,
+  spread: "sharded",
+  ...changes,
+});
+
+const kept = (changes = {}) => {
+  const { model, device, devices, spread, kept: what, ...rest } = run(changes);
+  return { model, device, devices, spread, kept: what, training: rest };
+};
+
+test("a run from elsewhere is checked as what is typed is", () => {
+  assert.equal(runProblem(run()), "");
+  for (const { run: one } of PUBLISHED) assert.equal(runProblem(one), "");
+  const small = { model: MODELS["GPT-2 small"], ...DATA["GPT-2 small"] };
+  assert.equal(
+    runProblem(run({ ...small, devices: 1000 })),
+    "A batch of 512 sequences cannot be split over 1,000 devices: take fewer devices or a larger batch.",
+  );
+  assert.match(runProblem(run({ devices: 0 })), /^Devices: expected a whole number/);
+  assert.match(runProblem(run({ model: {} })), /^Parameters: expected a number/);
+  assert.match(runProblem(run({ share: "0.4" })), /^Reached of the peak: expected a share/);
+  assert.match(runProblem(run({ spread: "thin" })), /copies, optimizer, sharded/);
+  assert.match(runProblem(run({ kept: "none" })), /everything, no scores, inputs/);
+  assert.match(runProblem(run({ batch_tokens: 7 })), /has no whole sequence/);
+});
+
+test("a run is given by names, too, and another choice that changes the devices is told", () => {
+  const traits = kept();
+  const model = makeModel({ state: { ...traits }, buffers: [] });
+  model.set({ model: "GPT-2 small", training: "GPT-2 small", device: "H100" });
+  const state = scaleState(model);
+  assert.deepEqual(state.get("model"), MODELS["GPT-2 small"]);
+  assert.deepEqual(state.get("device"), DEVICES.H100);
+  assert.deepEqual(state.get("training"), { tokens: 1e10, batch_tokens: 2 ** 19, at_once: 16, share: 0.4 });
+  assert.equal(runProblem(state.run()), "");
+  model.set({ model: "GPT-9", training: "GPT-9", device: "abacus" });
+  assert.notEqual(runProblem(state.run()), "");
+  model.set({ ...traits, devices: 1536 });
+  state.wanted = 1536;
+  state.take({ model: MODELS["GPT-2 small"], training: { ...DATA["GPT-2 small"], share: 0.4 } });
+  assert.equal(model.get("devices"), 512);
+  assert.equal(state.changed, "512 devices, not 1,536: a batch has no more sequences.");
+  state.take({ model: traits.model, training: traits.training });
+  assert.equal(state.changed, "1,536 devices again.");
+  state.take({ devices: 8 });
+  assert.equal(state.changed, "");
+});
+
+test("every limit has the number of devices from which it is the first", () => {
+  const slow = run({ device: { ...DEVICES.A100, between: 60e9 } });
+  for (const one of [run(), slow, run({ spread: "copies" }), ...PUBLISHED.map((published) => published.run)]) {
+    const zones = limitZones(one);
+    for (let n = 1; n <= mostDevices(one); n += 1) {
+      const zone = zones.findLast(({ from }) => from <= n);
+      assert.equal(zone.limit, limitOf({ ...one, devices: n }), `${n}`);
+    }
+  }
+  assert.deepEqual(limitStarts(limitZones(run())).map(limitLabel), ["memory", "arithmetic from 42", "batch from 769"]);
+  assert.equal(
+    zonesText(limitStarts(limitZones(run()))),
+    "Limited by memory, then arithmetic from 42, batch from 769 devices",
+  );
+  assert.equal(zonesText(limitStarts(limitZones(run({ spread: "copies" })))), "Always limited by memory");
+  const twice = [
+    { limit: "arithmetic", from: 1 },
+    { limit: "network", from: 9 },
+    { limit: "arithmetic", from: 12 },
+    { limit: "network", from: 20 },
+  ];
+  assert.deepEqual(limitStarts(twice).map(limitLabel), ["arithmetic", "network first at 9"]);
+});
+
+test("the names of the limits stand in a row without touching, and what has no room is left out", () => {
+  const labels = [
+    { text: "memory", at: 50 },
+    { text: "arithmetic from 42", at: 110 },
+    { text: "batch from 769", at: 280 },
+  ];
+  const row = rowOf(labels, { left: 50, right: 400 });
+  assert.deepEqual(
+    row.map(({ text }) => text),
+    ["memory", "arithmetic from 42", "batch from 769"],
+  );
+  row.forEach(({ text, x }, i) => {
+    assert.ok(x >= 48 && x + 6.7 * text.length <= (row[i + 1]?.x ?? 400));
+  });
+  assert.deepEqual(
+    rowOf(labels, { left: 50, right: 160 }).map(({ text }) => text),
+    ["batch from 769"],
+  );
+});

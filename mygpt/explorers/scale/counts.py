@@ -52,8 +52,9 @@ def unnamed(trait: str, value: Any) -> Any:
     """A trait's value that may be given by the name of a preset."""
     if not isinstance(value, str) or trait not in ("model", "device", "training"):
         return value
-    presets: Mapping[str, Any]
-    presets = {"model": MODELS, "device": DEVICES, "training": DATA}[trait]
+    every: dict[str, Mapping[str, Any]]
+    every = {"model": MODELS, "device": DEVICES, "training": DATA}
+    presets = every[trait]
     check_member(trait, value, list(presets))
     if trait != "training":
         return asdict(presets[value])

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 
-import { differenceText, jumpOf, unpackActivations } from "../../mygpt/explorers/activations/widget.mjs";
+import { dipOf, differenceText, jumpOf, unpackActivations } from "../../mygpt/explorers/activations/widget.mjs";
 import { curvesAt, fates, logDomain, trend } from "../../mygpt/explorers/depth/stored.mjs";
 
 const view = (numbers) => new DataView(Float32Array.from(numbers).buffer);
@@ -85,4 +85,10 @@ test("a signal has died or exploded a thousand times away from where it begins, 
   assert.deepEqual(fates([curve], "gradients", [-9, 1]), [
     { text: "died: under a thousandth of that at the last layer", low: -9, high: -5 },
   ]);
+});
+
+test("a curve that dips has its lowest place, one that only rises, is flat or falls has none", () => {
+  const of = (f) => Float32Array.from({ length: 81 }, (_, i) => f((i - 40) / 10));
+  assert.equal(dipOf(of((x) => x / (1 + Math.exp(-x)))), 27); // SiLU, at −1.3
+  for (const f of [Math.tanh, (x) => -x, (x) => Math.max(x, 0), () => 0]) assert.equal(dipOf(of(f)), null);
 });

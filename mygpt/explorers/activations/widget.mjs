@@ -45,7 +45,7 @@ export function jumpOf([low, high]) {
  * @type {(list: Float32Array) => number | null} */
 export function dipOf(list) {
   const lowest = Math.min(...list);
-  const at = Math.floor((list.indexOf(lowest) + list.lastIndexOf(lowest)) / 2); // of numbers that are rounded
+  const at = Math.round((list.indexOf(lowest) + list.lastIndexOf(lowest)) / 2); // of numbers that are rounded
   const deep = Math.min(Math.max(...list.subarray(0, at)), Math.max(...list.subarray(at + 1))) - lowest;
   return at > 0 && at < list.length - 1 && deep > LEAST_DIP ? at : null;
 }
@@ -145,8 +145,8 @@ function curvesView(state) {
     const { width } = state;
     const limits = extent(state[state.get("quantity")]) ?? [0, 1];
     const height = Math.round(clamp(width * 0.48, 240, 340));
-    const [low, high] = padded(limits, 0.05);
-    const y = /** @type {Kit.Pair} */ ([low - ROOM * (high - low), high]);
+    const [bottom, top] = padded(limits, 0.05);
+    const y = /** @type {Kit.Pair} */ ([bottom - ROOM * (top - bottom), top]);
     plot.draw(
       state.shown,
       {

@@ -8,6 +8,7 @@ import { padded, picture } from "../kit/picture.mjs";
 const DECIMALS = 3;
 const MARGIN = { left: 42, right: 6, top: 8, bottom: 42 };
 const STRIP = 30; // px
+const WIDE = 600; // px
 const OUTLINED = 14; // px: a thinner bar has a cap where it stood before
 
 /** The vector of one stage at one position, among all that came as one row of numbers.
@@ -156,7 +157,8 @@ function headView(state) {
   const drawStage = () => {
     const stage = state.get("stage");
     name.textContent = `${stage + 1}. ${names[stage]}`;
-    says.textContent = momentsText(state.vector(stage)) + longestText(state, stage);
+    const longest = state.width < WIDE ? "" : longestText(state, stage); // on a phone it would take a line more
+    says.textContent = momentsText(state.vector(stage)) + longest;
     notes.forEach((note, i) => note.classList.toggle("mygpt-now", i === stage));
   };
   return { nodes, lay, drawStage };

@@ -750,7 +750,7 @@ def test_a_button_with_nothing_left_to_do_keeps_the_focus(explorer):
     channels = root.locator("tbody td:nth-child(2)").all_inner_texts()
     assert channels == ["2.0", "−1.2", "4.8", "8.0"]
     assert double.evaluate("button => button === document.activeElement")
-    assert root.get_by_text("Double: over ±10").is_visible()
+    assert root.get_by_text("Double would pass ±10").is_visible()
     assert not root.get_by_text("Add 1: over").count()
 
 

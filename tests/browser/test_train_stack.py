@@ -546,8 +546,59 @@ def test_the_first_run_gives_way_to_a_setting(explorer):
     root = explorer(**SHORT, first=True)
     walks(root)
     slider(root, "Blocks").press("ArrowRight")
-    assert stands(root) == 0
-    reads(root, **SHORT | {"depth": 8})
+    becomes(done, 300)(root)
+    reads(root, **SHORT | {"depth": 8}, steps=300)
+
+
+def test_the_first_run_gives_way_to_the_steps_of_a_phrase(explorer):
+    root = explorer(**SHORT, first=True)
+    walks(root)
+    state = {"left": TrainStack(**SHORT | {"depth": 3}).left, "steps": 90}
+    root.page.evaluate("state => model.set(state)", state)
+    becomes(done, 90)(root)
+    reads(root, **SHORT | {"depth": 3}, steps=90)
+
+
+@pytest.mark.parametrize("begun", ["by a button", "by a phrase"])
+def test_many_settings_in_a_row_do_not_stop_a_training(explorer, begun):
+    root = explorer(**SLOW | {"depth": 12}, steps=0)
+    if begun == "by a button":
+        train(root)
+    else:
+        root.page.evaluate("model.set('steps', 300)")
+    wait_for_step(root, 20)
+    for _ in range(4):
+        move(root, "Blocks", "ArrowLeft", stack="Left stack")
+        assert button(root, "Stop").is_visible()
+    becomes(done, 300)(root)
+    settings = SLOW | {"depth": 8, "beside": {"wiring": "pre-norm", "depth": 12}}
+    reads(root, **settings, steps=300)
+    assert stays(root) == 300
+    root.page.watch.check()
+
+
+def test_a_longer_training_keeps_its_end_when_a_setting_changes(explorer):
+    settings = {"depth": 2, "activation": "silu", "rate": 0.001}
+    root = explorer(**settings, steps=300)
+    wait_for_step(root, 300)
+    press(root, "Train to 1,500")
+    wait_for_step(root, 320)
+    move(root, "Seed", "ArrowRight")
+    becomes(done, 1500)(root)
+    assert stays(root) == 1500
+
+
+@pytest.mark.parametrize(("across", "least"), [(736, 210), (390, 150)])
+def test_the_planes_of_two_stacks_are_large_and_under_their_verdicts(
+    explorer, across, least
+):
+    root = explorer(**SHORT, beside={"wiring": "plain"}, across=across)
+    for side in root.locator(".mygpt-side").all():
+        plane, words = (
+            side.locator(name).bounding_box() for name in (".mygpt-plot", ".mygpt-said")
+        )
+        assert plane["width"] >= least
+        assert words["y"] < plane["y"]
 
 
 def test_nothing_moves_by_itself_where_motion_is_not_wanted(open_page, tmp_path):
@@ -696,8 +747,7 @@ def test_the_pictures_say_what_they_show(explorer):
     pictures = root.locator(".mygpt-picture:visible")
     labels = [one.get_attribute("aria-label") for one in pictures.all()]
     shares = numbers(root)[2::2]
-    [losses, *planes, signal, gradient] = labels
-    labels = [*planes, losses, signal, gradient]
+    [*planes, _, _, _] = labels
     for label, share in zip(planes, shares, strict=True):
         assert label.startswith("128 points on two spirals")
         assert label.endswith(f"{share} of new points are right.")

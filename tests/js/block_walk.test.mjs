@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 
-import { domainOf, momentsOf, normOf, stripPath } from "../../mygpt/explorers/block_walk/widget.mjs";
+import { longestText, domainOf, momentsOf, normOf, stripPath } from "../../mygpt/explorers/block_walk/widget.mjs";
 
 test("norm, mean and standard deviation", () => {
   assert.equal(normOf([3, -4, 12]), 13);
@@ -23,4 +23,17 @@ test("stages of one width share one scale, whichever of them is shown", () => {
   assert.deepEqual(domainOf(state, 0), domainOf(state, 1));
   assert.ok(domainOf(state, 1)[0] <= -6);
   assert.ok(domainOf(state, 2)[1] >= 9 && domainOf(state, 2)[0] > -6);
+});
+
+test("the longest of the vectors is said to be so", () => {
+  const vectors = [
+    [1, 0],
+    [3, 4],
+    [0, 2],
+  ].map((one) => Float32Array.from(one));
+  const state = { names: ["a", "b", "c"], vector: (stage) => vectors[stage] };
+  assert.deepEqual(
+    [0, 1, 2].map((stage) => longestText(state, stage)),
+    ["", ", the longest of the 3", ""],
+  );
 });

@@ -5,7 +5,7 @@ import { RATES, begun, nearestRate } from "../../mygpt/explorers/descent/widget.
 import { levelLine } from "../../mygpt/explorers/descent/contour.mjs";
 import { tangentPath } from "../../mygpt/explorers/descent/curve.mjs";
 import { lossSpan, sampled } from "../../mygpt/explorers/descent/fit.mjs";
-import { snapped, thinned } from "../../mygpt/explorers/descent/marks.mjs";
+import { snapped, thinned, wayOut } from "../../mygpt/explorers/descent/marks.mjs";
 import { NEURONS, initialWeights, network } from "../../mygpt/explorers/descent/network.mjs";
 import { advance, ended } from "../../mygpt/explorers/descent/run.mjs";
 import {
@@ -24,6 +24,7 @@ import {
   numberText,
   numbersOf,
   rateText,
+  outsideText,
   settingText,
   verdict,
 } from "../../mygpt/explorers/descent/words.mjs";
@@ -121,11 +122,21 @@ test("of a network the words count where the loss rose", () => {
   const trained = (steps, more) =>
     words(gone(steps, { problem: network(8, "tanh"), start: initialWeights(8, 0), ...more }), "network");
   assert.match(trained(0), /random/);
-  assert.equal(trained(1), "The loss fell at the first step.");
-  assert.equal(trained(7), "The loss fell at each of the last 7 steps.");
-  assert.match(trained(90), /each of the last 20 steps/);
-  assert.match(trained(40, { rate: 0.5 }), /rose at \d+ of the last 20 steps, which overshot/);
-  assert.match(trained(40, { rule: "adam", rate: 0.8 }), /rose at \d+ of the last 20 steps\.$/);
+  assert.match(trained(1), /^The loss fell at the first step, from \d\.\d{4} to \d\.\d{4}\.$/);
+  assert.match(trained(7), /^The loss fell at each of the last 7 steps, from \d\.\d{4} to \d\.\d{4}\.$/);
+  assert.match(trained(90), /each of the last 20 steps, from/);
+  assert.match(trained(40, { rate: 0.5 }), /rose at \d+ of the last 20 steps, which overshot, from/);
+  assert.match(trained(40, { rule: "adam", rate: 0.8 }), /rose at \d+ of the last 20 steps, from [\d.]+ to [\d.]+\.$/);
+});
+
+test("a loss that falls by next to nothing hardly moves, one that jumps about does", () => {
+  const said = (losses) => words({ losses, done: losses.length - 1, loss: losses.at(-1), rule: "plain" }, "network");
+  const stuck = Array.from({ length: 30 }, (_, i) => 0.19 - i * 1e-7);
+  assert.equal(said(stuck), "The loss hardly moves: from 0.1900 to 0.1900 in the last 20 steps.");
+  const jumping = Array.from({ length: 31 }, (_, i) => (i % 2 ? 0.5 : 0.19));
+  assert.match(said(jumping), /^The loss rose at 10 of the last 20 steps, which overshot, from 0.1900 to 0.1900/);
+  const falling = Array.from({ length: 30 }, (_, i) => 0.19 - i * 1e-3);
+  assert.equal(said(falling), "The loss fell at each of the last 20 steps, from 0.1810 to 0.1610.");
 });
 
 test("the next step is written out, with its velocity or its direction", () => {
@@ -252,17 +263,6 @@ test("the steps drawn keep apart, and end where they leave the picture for good"
     thinned(
       [
         [0, 0],
-        [1e5, 0],
-        [50, 0],
-      ],
-      frame,
-    ),
-    [[0, 0]],
-  );
-  assert.deepEqual(
-    thinned(
-      [
-        [0, 0],
         [NaN, 0],
       ],
       frame,
@@ -342,5 +342,32 @@ test("a hand can put the start from -1 to 7, and the second weight from -3 to 5"
   assert.deepEqual(LIMITS, [
     [-1, 7],
     [-3, 5],
+  ]);
+});
+
+test("steps that end beyond the picture leave it at an edge, in a direction", () => {
+  const frame = { left: 0, right: 100, top: 0, bottom: 50 };
+  const [within, right, up] = [
+    [50, 25],
+    [250, 25],
+    [50, -1e9],
+  ];
+  assert.equal(wayOut([within], frame), null);
+  assert.equal(wayOut([within, right, within], frame), null);
+  assert.equal(wayOut([right], frame), null);
+  assert.deepEqual(wayOut([within, right], frame), { at: [100, 25], way: [1, 0] });
+  assert.deepEqual(wayOut([within, up, right], frame), { at: [50, 0], way: [0, -1] });
+  assert.equal(wayOut([within, [NaN, 0]], frame), null);
+  assert.equal(wayOut([within, [Infinity, 0]], frame), null);
+  assert.equal(outsideText(gone(26, { rate: 0.3 })), "step 26: w = −1.89 × 10⁴");
+  assert.match(outsideText(gone(1, { problem: twoWeights, start: [0, 4] })), /^step 1: w₁ = .*, w₂ = /);
+});
+
+test("a step that ends far away is drawn as far as needed, and none after it", () => {
+  const frame = { left: 0, right: 100, top: 0, bottom: 100 };
+  const places = [0, 1e5, 50].map((x) => [x, 0]);
+  assert.deepEqual(thinned(places, frame), [
+    [0, 0],
+    [2000, 0],
   ]);
 });

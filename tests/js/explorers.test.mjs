@@ -1,8 +1,8 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 
-import { differenceText, jumpOf, unpackActivations } from "../../mygpt/explorers/activations/widget.mjs";
-import { curvesAt, logDomain, trend } from "../../mygpt/explorers/depth/stored.mjs";
+import { dipOf, differenceText, jumpOf, unpackActivations } from "../../mygpt/explorers/activations/widget.mjs";
+import { curvesAt, fates, logDomain, trend } from "../../mygpt/explorers/depth/stored.mjs";
 
 const view = (numbers) => new DataView(Float32Array.from(numbers).buffer);
 const range = (count) => Array.from({ length: count }, (_, i) => i);
@@ -72,4 +72,23 @@ test("the log axis covers the curves and is never narrower than half a decade", 
 
 test("a quarter of what an axis spans is a jump", () => {
   assert.equal(jumpOf([-1, 3]), 1);
+});
+
+test("a signal has died or exploded a thousand times away from where it begins, a gradient at the end", () => {
+  const curve = Float32Array.of(0, -1, -2);
+  assert.deepEqual(fates([], "activations", [-9, 9]), []);
+  assert.deepEqual(fates([curve], "activations", [-2, 2]), []);
+  assert.deepEqual(fates([curve], "activations", [-9, 4]), [
+    { text: "died: under a thousandth of the input", low: -9, high: -3 },
+    { text: "exploded: over 1,000 × the input", low: 3, high: 4 },
+  ]);
+  assert.deepEqual(fates([curve], "gradients", [-9, 1]), [
+    { text: "died: under a thousandth of that at the last layer", low: -9, high: -5 },
+  ]);
+});
+
+test("a curve that dips has its lowest place, one that only rises, is flat or falls has none", () => {
+  const of = (f) => Float32Array.from({ length: 81 }, (_, i) => f((i - 40) / 10));
+  assert.equal(dipOf(of((x) => x / (1 + Math.exp(-x)))), 27); // SiLU, at −1.3
+  for (const f of [Math.tanh, (x) => -x, (x) => Math.max(x, 0), () => 0]) assert.equal(dipOf(of(f)), null);
 });

@@ -1,11 +1,13 @@
 import { axisHandle, choice } from "../kit/controls.mjs";
 import { cursorPlot, curveHint, curveTable, shownAmong } from "../kit/curves.mjs";
-import { html, speaker } from "../kit/elements.mjs";
+import { html, speaker, svg } from "../kit/elements.mjs";
 import { clamp, extent, fixed, floats, linearTicks } from "../kit/geometry.mjs";
 import { mount, store, allViews } from "../kit/mounting.mjs";
 import { nearestIndex, padded, powerOfTen } from "../kit/picture.mjs";
 
 const DECIMALS = 4;
+const LEAST_DIP = 0.005;
+const ROOM = 0.05; // of the height, under the curves: the handle covers none
 /** @type {[Activations.Quantity, string][]} */
 const QUANTITIES = [
   ["value", "Value"],
@@ -37,6 +39,15 @@ export function differenceText(number, exponent) {
  * @type {(limits: Kit.Pair) => number} */
 export function jumpOf([low, high]) {
   return 0.25 * (high - low);
+}
+
+/** Where a curve is lowest, if that is a dip: not at either end of it, nor on flat ground beside it.
+ * @type {(list: Float32Array) => number | null} */
+export function dipOf(list) {
+  const lowest = Math.min(...list);
+  const at = Math.round((list.indexOf(lowest) + list.lastIndexOf(lowest)) / 2); // of numbers that are rounded
+  const deep = Math.min(Math.max(...list.subarray(0, at)), Math.max(...list.subarray(at + 1))) - lowest;
+  return at > 0 && at < list.length - 1 && deep > LEAST_DIP ? at : null;
 }
 
 /** The traits are position, quantity and visible; the data lie in the state by role.
@@ -75,6 +86,16 @@ export function activationsState(model) {
 /** @type {(state: Activations.State) => string} */
 const drawnText = (state) => `The ${state.get("quantity")}s are drawn.`;
 
+/** The lowest places of the shown curves that have a dip.
+ * @type {(state: Activations.State) => { mark: number; at: number; low: number; text: string }[]} */
+function dipsOf({ names, shown, xText }) {
+  return shown.flatMap(([mark, list]) => {
+    const at = dipOf(list);
+    if (at === null) return [];
+    return [{ mark, at, low: list[at], text: `${names[mark]} is lowest at x = ${xText(at)}: ${fixed(list[at], 3)}.` }];
+  });
+}
+
 /** @type {(state: Activations.State) => string} */
 function sentenceOf({ names, value, slope, shown, at, xText }) {
   const seen = shown.map(
@@ -111,6 +132,7 @@ function headView(state) {
 function curvesView(state) {
   const { domain, indexOf, xText } = state;
   const handle = axisHandle("Position x", state.moveTo);
+  const lowest = html("p", { class: "mygpt-lowest-said" });
   const plot = cursorPlot(state, "position", indexOf, 5, handle.node);
   plot.node.append(handle.node);
   const hint = curveHint(
@@ -123,7 +145,8 @@ function curvesView(state) {
     const { width } = state;
     const limits = extent(state[state.get("quantity")]) ?? [0, 1];
     const height = Math.round(clamp(width * 0.48, 240, 340));
-    const y = padded(limits, 0.05);
+    const [bottom, top] = padded(limits, 0.05);
+    const y = /** @type {Kit.Pair} */ ([bottom - ROOM * (top - bottom), top]);
     plot.draw(
       state.shown,
       {
@@ -135,6 +158,15 @@ function curvesView(state) {
       },
       jumpOf(limits),
     );
+    const { scaleX, scaleY } = plot.axes;
+    const dips = dipsOf(state);
+    plot.front.replaceChildren(
+      ...dips.map(({ mark, at, low }) =>
+        svg("circle", { class: `mygpt-dip mygpt-curve-${mark}`, cx: scaleX(state.x[at]), cy: scaleY(low), r: 4 }),
+      ),
+    );
+    lowest.textContent = dips.map(({ text }) => text).join(" ");
+    lowest.hidden = !dips.length;
     handle.place(plot.axes);
     hint.hide();
   };
@@ -143,7 +175,7 @@ function curvesView(state) {
     handle.show(state.at, state.x.length - 1, `x = ${xText(state.at)}`);
     plot.root.setAttribute("aria-label", `${state.get("description")} ${drawnText(state)} ${sentenceOf(state)}`);
   };
-  return { node: plot.node, handle: handle.node, draw, drawCursor, stop: plot.stop };
+  return { node: html("div", {}, plot.node, lowest), handle: handle.node, draw, drawCursor, stop: plot.stop };
 }
 
 /** @type {(state: Activations.State) => Kit.CursorView} */

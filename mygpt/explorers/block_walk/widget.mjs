@@ -8,6 +8,7 @@ import { padded, picture } from "../kit/picture.mjs";
 const DECIMALS = 3;
 const MARGIN = { left: 42, right: 6, top: 8, bottom: 42 };
 const STRIP = 30; // px
+const WIDE = 600; // px
 const OUTLINED = 14; // px: a thinner bar has a cap where it stood before
 
 /** The vector of one stage at one position, among all that came as one row of numbers.
@@ -73,6 +74,13 @@ function momentsText(vector) {
   return `length ${numberText(normOf(vector))}, mean ${numberText(mean)}, std ${numberText(std)}`;
 }
 
+/** What is said of the stage whose vector is the longest.
+ * @type {(state: { names: string[]; vector(stage: number): Float32Array }, stage: number) => string} */
+export function longestText({ names, vector }, stage) {
+  const lengths = names.map((_, i) => normOf(vector(i)));
+  return lengths[stage] === Math.max(...lengths) ? `, the longest of the ${names.length}` : "";
+}
+
 /** @type {(state: BlockWalk.State, stage: number) => string} */
 function noteText({ names, notes, before, thin }, stage) {
   const old = before[stage] < 0 ? "" : `${thin(stage) ? "Short lines" : "Dashed"}: ${names[before[stage]]}.`;
@@ -84,7 +92,7 @@ function sentenceOf(state) {
   const stage = state.get("stage");
   return `${state.names[stage]}, ${placeText(state)}: ${state.widths[stage]} channels, ${momentsText(
     state.vector(stage),
-  )}. ${noteText(state, stage)}`;
+  )}${longestText(state, stage)}. ${noteText(state, stage)}`;
 }
 
 /** The words, of which one is chosen.
@@ -149,7 +157,8 @@ function headView(state) {
   const drawStage = () => {
     const stage = state.get("stage");
     name.textContent = `${stage + 1}. ${names[stage]}`;
-    says.textContent = momentsText(state.vector(stage));
+    const longest = state.width < WIDE ? "" : longestText(state, stage); // on a phone it would take a line more
+    says.textContent = momentsText(state.vector(stage)) + longest;
     notes.forEach((note, i) => note.classList.toggle("mygpt-now", i === stage));
   };
   return { nodes, lay, drawStage };

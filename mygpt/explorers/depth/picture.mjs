@@ -5,16 +5,16 @@ import { cursorPlot, curveHint } from "../kit/curves.mjs";
 import { svg } from "../kit/elements.mjs";
 import { clamp, linearTicks } from "../kit/geometry.mjs";
 import { logTicks, nearestIndex, spread } from "../kit/picture.mjs";
-import { logDomain, trend } from "./stored.mjs";
+import { fates, logDomain, trend } from "./stored.mjs";
 import { layerText, numberText, placeText, sentenceOf, settingText } from "./words.mjs";
 
 const NARROW = 520; // px: under it no names at the ends of the curves
 
 /** The axes for the curves that are shown; a wide picture has their names at the right.
  * @type {(state: Depth.State) => Kit.Frame} */
-function frameOf({ shown, width, depth }) {
+function frameOf({ reach, width, depth }) {
   const height = Math.round(clamp(width * 0.5, 260, 350));
-  const domain = logDomain(shown.map(([, list]) => list));
+  const domain = logDomain(reach);
   const ticks = logTicks(...domain, height / 40);
   const longest = Math.max(...ticks.map(({ label }) => label.length));
   return {
@@ -45,6 +45,29 @@ function endTexts({ names, shown, width, depth }, { scaleY, left, right, top, bo
   );
 }
 
+/** The bands where a signal has died or exploded, and their names.
+ * @type {(state: Depth.State, axes: Kit.Axes) => { bands: SVGElement[]; texts: SVGElement[] }} */
+function fateMarks({ shown, reach, get }, { scaleY, left, right, bottom }) {
+  const lists = shown.map(([, list]) => list);
+  const found = fates(lists, get("quantity"), logDomain(reach));
+  const bands = found.map(({ low, high }) =>
+    svg("rect", {
+      class: "mygpt-fate",
+      x: left,
+      width: right - left,
+      y: scaleY(high),
+      height: scaleY(low) - scaleY(high),
+    }),
+  );
+  const texts = found
+    .filter(({ low, high }) => scaleY(low) - scaleY(high) > 20)
+    .map(({ text, high }) => {
+      const y = text.startsWith("died") ? bottom - 16 : scaleY(high) + 15;
+      return svg("text", { class: "mygpt-fate-name", x: left + 8, y }, text);
+    });
+  return { bands, texts };
+}
+
 /** The picture: all of it anew, or the cursor alone.
  * @type {(state: Depth.State) => Kit.CursorView & Kit.Stopped} */
 export function curvesView(state) {
@@ -56,7 +79,9 @@ export function curvesView(state) {
   const hint = curveHint(state, plot, layerText, numberText);
   const draw = () => {
     plot.draw(state.shown, frameOf(state));
-    plot.front.replaceChildren(...endTexts(state, plot.axes));
+    const { bands, texts } = fateMarks(state, plot.axes);
+    plot.curves.prepend(...bands);
+    plot.front.replaceChildren(...texts, ...endTexts(state, plot.axes));
     handle.place(plot.axes);
     hint.draw();
   };

@@ -3,6 +3,8 @@
 import { extent } from "../kit/geometry.mjs";
 import { padded, significant } from "../kit/picture.mjs";
 
+const FATAL = 3; // powers of ten
+
 /**
  * The curves of one setting, as log10, one list per kind. On the wire each stack has one number
  * for the input and one for each of its own layers, in the order kind, gain, width, bias, depth.
@@ -25,6 +27,22 @@ export function logDomain(lists) {
   const [from, to] = padded([low, high], 0.05);
   const missing = Math.max(0, 0.5 - (to - from)) / 2;
   return [from - missing, to + missing];
+}
+
+/** The bands of the log axis where a signal has died, or has exploded: a thousand times away from where the
+ * curves begin, which gradients do at the last layer.
+ * @type {(curves: Float32Array[], quantity: Depth.Quantity, span: Kit.Pair) => { text: string; low: number; high: number }[]} */
+export function fates(curves, quantity, [low, high]) {
+  if (!curves.length) return [];
+  const back = quantity === "gradients";
+  const starts = curves.map((curve) => curve[back ? curve.length - 1 : 0]);
+  const start = starts.reduce((total, one) => total + one, 0) / starts.length;
+  const where = back ? "that at the last layer" : "the input";
+  const bands = [
+    { text: `died: under a thousandth of ${where}`, low, high: Math.min(start - FATAL, high) },
+    { text: `exploded: over 1,000 × ${where}`, low: Math.max(start + FATAL, low), high },
+  ];
+  return bands.filter((band) => band.high > band.low);
 }
 
 /** In words: where a curve of log10 begins, where it ends, and whether it rises between them.

@@ -1,4 +1,4 @@
-import { choice, tick, traitSlider } from "../kit/controls.mjs";
+import { choice, named, tick, traitSlider } from "../kit/controls.mjs";
 import { curveTable, shownAmong } from "../kit/curves.mjs";
 import { html, speaker } from "../kit/elements.mjs";
 import { floats } from "../kit/geometry.mjs";
@@ -7,6 +7,7 @@ import { curvesView } from "./picture.mjs";
 import { curvesAt } from "./stored.mjs";
 import { layerText, numberText, sentenceOf, settingText } from "./words.mjs";
 
+const FEW = 4; // values that are buttons
 /** @type {[Depth.Quantity, string][]} */
 const QUANTITIES = [
   ["activations", "Std of activations"],
@@ -31,6 +32,7 @@ export function depthState(model) {
     data: { activations: numbers.subarray(0, half), gradients: numbers.subarray(half) },
     activations: /** @type {Float32Array[]} */ ([]), // the curves of the setting, and the layers of their points
     gradients: /** @type {Float32Array[]} */ ([]),
+    reach: /** @type {Float32Array[]} */ ([]), // the shown curves of every gain: the axis holds them all
     x: /** @type {number[]} */ ([]),
     hovered: /** @type {number | null} */ (null),
     width: 640,
@@ -49,7 +51,7 @@ export function depthState(model) {
   });
 }
 
-/** Takes the curves of the setting from the data.
+/** Takes the curves of the setting from the data, and how far the shown ones reach at any gain.
  * @type {(state: Depth.State) => void} */
 function choose(state) {
   const { scales, names, data, get } = state;
@@ -62,18 +64,32 @@ function choose(state) {
     bias: biases.indexOf(get("bias")),
   };
   for (const [key] of QUANTITIES) state[key] = curvesAt(data[key], counts, at);
+  const key = get("quantity");
+  state.reach = gains.flatMap((_, gain) =>
+    shownAmong(curvesAt(data[key], counts, { ...at, gain }), state).map(([, list]) => list),
+  );
   state.x = Array.from({ length: get("depth") + 1 }, (_, layer) => layer);
 }
 
-/** The sliders of those settings that have several values.
+/** A slider over the values of a trait, or buttons where there are few.
+ * @type {(state: Depth.State, trait: "gain" | "width" | "depth", label: string, values: number[], format: (value: number) => string) => Kit.View} */
+function settingOf(state, trait, label, values, format) {
+  if (values.length > FEW) return traitSlider(state, trait, label, values, format);
+  /** @type {[number, string][]} */
+  const options = values.map((value) => [value, format(value)]);
+  const part = named(label, options, (value) => state.write({ [trait]: value }));
+  return { node: part.node, draw: () => part.show(state.get(trait)) };
+}
+
+/** The controls of those settings that have several values.
  * @type {(state: Depth.State) => Kit.View} */
 function settingsView(state) {
   const { gains, widths, biases, depths } = state.scales;
   const bias = tick(["Biases"], (on) => state.write({ bias: on }));
   const parts = [
-    { values: gains, ...traitSlider(state, "gain", "Gain", gains, (value) => `× ${value}`) },
-    { values: widths, ...traitSlider(state, "width", "Width", widths, String) },
-    { values: depths, ...traitSlider(state, "depth", "Layers", depths, String) },
+    { values: gains, ...settingOf(state, "gain", "Gain", gains, (value) => `× ${value}`) },
+    { values: widths, ...settingOf(state, "width", "Width", widths, String) },
+    { values: depths, ...settingOf(state, "depth", "Layers", depths, String) },
     { values: biases, node: bias.node, draw: () => bias.show(state.get("bias")) },
   ].filter(({ values }) => values.length > 1);
   const node = html("div", { class: "mygpt-controls" }, ...parts.map((part) => part.node));

@@ -3,9 +3,9 @@
 import { html, svg } from "../kit/elements.mjs";
 import { fixed, linearTicks } from "../kit/geometry.mjs";
 import { dragging, keeping } from "../kit/pointers.mjs";
-import { STRIDE, axisName, pathThrough, startHandle, stepMarks } from "./marks.mjs";
+import { STRIDE, axisName, gripName, pathThrough, showGrip, startHandle, stepMarks } from "./marks.mjs";
 import { EXAMPLES, twoWeights, valley } from "./steps.mjs";
-import { LIMITS, sentenceOf } from "./words.mjs";
+import { LIMITS, outsideText, sentenceOf } from "./words.mjs";
 import { axesWindow, dotsAt, emptyPath, panel, panelWidths, picture, valueSlider } from "../kit/picture.mjs";
 
 const LEVELS = [0.1, 0.5, 2, 5, 10, 20, 40, 80];
@@ -73,7 +73,8 @@ function landscape(state) {
   const plot = /** @type {Descent.Drawn} */ (picture());
   const ground = svg("g");
   const marks = stepMarks();
-  const view = axesWindow(plot, ground, ...marks.nodes);
+  const grips = ["w₁", "w₂"].map(gripName);
+  const view = axesWindow(plot, ground, ...grips.map(({ node }) => node), ...marks.nodes);
   const handle = startHandle(state, "w₁");
   const side = sideHandle(state, plot);
   const ring = html("div", { class: "mygpt-ring", "aria-hidden": "true" });
@@ -95,10 +96,13 @@ function landscape(state) {
   }
   function draw() {
     const { scaleX, scaleY } = plot.axes;
-    marks.draw(/** @type {Kit.Pair[]} */ (state.now.trail), plot.axes);
+    marks.draw(/** @type {Kit.Pair[]} */ (state.now.trail), plot.axes, outsideText(state.now));
     handle.show();
     side.show();
     const [w1, w2] = state.start;
+    showGrip(grips[0], plot.axes, w1);
+    const over = scaleY(w2) - 15;
+    grips[1].show(plot.axes.left + 3, over < plot.axes.top + 12 ? over + 42 : over, "start");
     Object.assign(ring.style, { left: `${scaleX(w1) - 18}px`, top: `${scaleY(w2) - 18}px` });
     plot.root.setAttribute(
       "aria-label",
@@ -167,6 +171,6 @@ export function contourView(state) {
     line.draw();
   }
   const points = EXAMPLES.map((pair) => `(${pair.join(", ")})`).join(" and ");
-  const about = `The loss is the mean squared miss of the line w₁x + w₂ at ${points}. Drag the start.`;
+  const about = `The loss is the mean squared miss of the line w₁x + w₂ at ${points}. Drag the start; arrow keys move its dots on the axes.`;
   return { node, about, lay, draw, stop: seen.stop };
 }

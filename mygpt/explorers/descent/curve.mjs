@@ -2,9 +2,9 @@
 
 import { clamp, linearTicks } from "../kit/geometry.mjs";
 import { dragging, keeping } from "../kit/pointers.mjs";
-import { axisName, isFar, startHandle, stepMarks } from "./marks.mjs";
+import { axisName, gripName, isFar, showGrip, startHandle, stepMarks } from "./marks.mjs";
 import { EXAMPLE, oneWeight } from "./steps.mjs";
-import { LIMITS, sentenceOf } from "./words.mjs";
+import { LIMITS, outsideText, sentenceOf } from "./words.mjs";
 import { axesWindow, emptyPath, linePath, picture } from "../kit/picture.mjs";
 
 const HIGHEST = 66; // loss
@@ -26,7 +26,8 @@ export function curveView(state) {
   const plot = /** @type {Descent.Drawn} */ (picture());
   const [curve, tangent] = ["mygpt-curve mygpt-loss", "mygpt-tangent"].map(emptyPath);
   const marks = stepMarks();
-  const view = axesWindow(plot, curve, tangent, ...marks.nodes);
+  const grip = gripName("start w");
+  const view = axesWindow(plot, curve, tangent, ...marks.nodes, grip.node);
   const handle = startHandle(state, "w");
   plot.node.append(handle.node);
 
@@ -59,7 +60,9 @@ export function curveView(state) {
     marks.draw(
       trail.map(([w], i) => [w, losses[i]]),
       plot.axes,
+      outsideText(state.now),
     );
+    showGrip(grip, plot.axes, state.start[0]);
     const [x, y] = [scaleX(weights[0]), scaleY(loss)];
     const pixels = (scaleY(1) - scaleY(0)) / (scaleX(1) - scaleX(0));
     tangent.setAttribute("d", isFar([x, y]) ? "" : tangentPath(x, y, slope[0] * pixels));
@@ -71,7 +74,7 @@ export function curveView(state) {
   const { x, y } = EXAMPLE;
   return {
     node: plot.node,
-    about: `One example, x = ${x} and y = ${y}: the loss is (${x}w − ${y})². Drag the start.`,
+    about: `One example, x = ${x} and y = ${y}: the loss is (${x}w − ${y})². Drag the start; arrow keys move its dot on the axis.`,
     lay,
     draw,
     stop: [dragging(plot.root, aim, keeping(state, "start"), handle.node)],

@@ -8,6 +8,8 @@ import { LIMITS } from "./words.mjs";
 
 export const STRIDE = 0.05; // of the start
 const FAR = 4000; // px, beyond which nothing is drawn
+const REST = 2000; // px drawn of a step that ends there
+const ARROW = 9; // px
 
 /** The nearest start that a hand can choose.
  * @type {(value: number, limits: Kit.Pair) => number} */
@@ -22,8 +24,8 @@ export const isFar = ([x, y]) => !(Math.abs(x) < FAR && Math.abs(y) < FAR);
 const isWithin = ([x, y], { left, right, top, bottom }) => x >= left && x <= right && y >= top && y <= bottom;
 
 /**
- * The points to be drawn: none after the first that follows the last one within the picture, and
- * none that is as good as on the one before.
+ * The points to be drawn: none after the first that follows the last one within the picture, which comes
+ * nearer where it is far away, and none that is as good as on the one before.
  * @type {(points: Kit.Pair[], frame: Kit.Box, least?: number) => Kit.Pair[]}
  */
 export function thinned(points, frame, least = 3) {
@@ -31,8 +33,12 @@ export function thinned(points, frame, least = 3) {
   /** @type {Kit.Pair[]} */
   const kept = [];
   for (const [i, point] of points.slice(0, end).entries()) {
-    if (isFar(point)) break;
     const [a, b] = kept.at(-1) ?? [Infinity, Infinity];
+    if (isFar(point)) {
+      const part = REST / Math.hypot(point[0] - a, point[1] - b);
+      if (part > 0) kept.push([a + part * (point[0] - a), b + part * (point[1] - b)]);
+      break;
+    }
     if (Math.hypot(point[0] - a, point[1] - b) >= least || i === points.length - 1) kept.push(point);
   }
   return kept;
@@ -42,16 +48,48 @@ export function thinned(points, frame, least = 3) {
 export const pathThrough = (points) =>
   points.map(([x, y], i) => `${i ? "L" : "M"}${x.toFixed(1)} ${y.toFixed(1)}`).join("");
 
-/** The marks of the steps taken; `draw(places, axes)` puts them on the picture.
- * @type {() => { nodes: SVGElement[]; draw(places: Kit.Pair[], axes: Kit.Axes): void }} */
+/** Where the steps leave the picture for good, and in which direction; null where they end within.
+ * @type {(points: Kit.Pair[], frame: Kit.Box) => { at: Kit.Pair; way: Kit.Pair } | null} */
+export function wayOut(points, frame) {
+  const last = points.findLastIndex((point) => isWithin(point, frame));
+  if (last < 0 || last === points.length - 1) return null;
+  const [[a, b], [c, d]] = points.slice(last, last + 2);
+  const size = Math.hypot(c - a, d - b);
+  if (!(size < Infinity)) return null;
+  /** @type {Kit.Pair} */
+  const way = [(c - a) / size, (d - b) / size];
+  const edges = [(way[0] > 0 ? frame.right : frame.left) - a, (way[1] > 0 ? frame.bottom : frame.top) - b];
+  const far = Math.min(...edges.map((edge, i) => (way[i] ? edge / way[i] : Infinity)));
+  return { at: [a + far * way[0], b + far * way[1]], way };
+}
+
+/** An arrow at the edge of the picture, with what is beyond it in words.
+ * @type {(out: ReturnType<typeof wayOut>, frame: Kit.Box, text: string) => SVGElement[]} */
+function outMarks(out, { left, right, top, bottom }, text) {
+  if (!out) return [];
+  const [[x, y], [across, down]] = [out.at, out.way];
+  /** @type {(back: number, aside: number) => Kit.Pair} */
+  const corner = (back, aside) => [x - back * across - aside * down, y - back * down + aside * across];
+  const arrow = [corner(0, 0), corner(ARROW, ARROW / 2), corner(ARROW, -ARROW / 2)];
+  const ends = x > (left + right) / 2;
+  const place = { x: clamp(ends ? x - 14 : x + 14, left + 8, right - 8), y: clamp(y + 16, top + 16, bottom - 34) };
+  const said = svg("text", { class: "mygpt-out-name", ...place, "text-anchor": ends ? "end" : "start" }, text);
+  return [svg("path", { class: "mygpt-out", d: `${pathThrough(arrow)}Z` }), said];
+}
+
+/** The marks of the steps taken; `draw(places, axes, beyond)` puts them on the picture, and at its edge what is
+ * beyond it.
+ * @type {() => { nodes: SVGElement[]; draw(places: Kit.Pair[], axes: Kit.Axes, beyond: string): void }} */
 export function stepMarks() {
+  const out = svg("g");
   const names = ["mygpt-way", "mygpt-steps-taken", "mygpt-first", "mygpt-last"];
   const [line, steps, first, last] = names.map(emptyPath);
-  /** @type {(places: Kit.Pair[], axes: Kit.Axes) => void} */
-  const draw = (places, axes) => {
+  /** @type {(places: Kit.Pair[], axes: Kit.Axes, beyond: string) => void} */
+  const draw = (places, axes, beyond) => {
     const points = places.map(([x, y]) => /** @type {Kit.Pair} */ ([axes.scaleX(x), axes.scaleY(y)]));
     const few = thinned(points, axes);
     line.setAttribute("d", pathThrough(few));
+    out.replaceChildren(...outMarks(wayOut(points, axes), axes, beyond));
     steps.setAttribute("d", dotsAt(few.slice(1, -1), 2.4));
     first.setAttribute("d", dotsAt(points.slice(0, 1), 6));
     last.setAttribute(
@@ -62,7 +100,7 @@ export function stepMarks() {
       ),
     );
   };
-  return { nodes: [line, steps, first, last], draw };
+  return { nodes: [line, steps, first, last, out], draw };
 }
 
 /** The handle of the first weight of the start, on the x axis.
@@ -75,6 +113,22 @@ export function startHandle(state, name) {
     handle.show(Math.round((start - low) / STRIDE), Math.round((high - low) / STRIDE), `${name} = ${fixed(start, 2)}`);
   };
   return { ...handle, show };
+}
+
+/** The name of a handle, which is moved with it.
+ * @type {(name: string) => { node: SVGElement; show(x: number, y: number, anchor?: string): void }} */
+export function gripName(name) {
+  const node = svg("text", { class: "mygpt-grip-name" }, name);
+  const show = (/** @type {number} */ x, /** @type {number} */ y, anchor = "middle") => {
+    for (const [key, value] of Object.entries({ x, y, "text-anchor": anchor })) node.setAttribute(key, String(value));
+  };
+  return { node, show };
+}
+
+/** The name of the handle on the x axis, over it and within the picture.
+ * @type {(grip: ReturnType<typeof gripName>, axes: Kit.Axes, value: number) => void} */
+export function showGrip(grip, { scaleX, left, right, bottom }, value) {
+  grip.show(clamp(scaleX(value), left + 32, right - 28), bottom - 17);
 }
 
 /** The name of the upward axis, inside the picture.

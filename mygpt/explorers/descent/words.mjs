@@ -17,6 +17,7 @@ export const LIMITS = [
 ]; // of the two weights
 const NEARLY = 1e-9;
 const LOOKED_BACK = 20; // steps
+const HARDLY = 0.01; // of the loss, within those steps
 
 /** Four decimals, or three digits and a power of ten where those would say little.
  * @type {(value: number) => string} */
@@ -132,10 +133,16 @@ function networkInWords({ losses, done, rule }) {
   const from = Math.max(0, done - LOOKED_BACK);
   const rises = losses.slice(from + 1).filter((loss, i) => loss > losses[from + i]).length;
   const overshot = rises && rule === "plain" ? ", which overshot" : "";
-  if (done === 1) return `The loss ${rises ? "rose" : "fell"} at the first step${overshot}.`;
+  const span = `from ${numberText(losses[from])} to ${numberText(losses[done])}`;
+  if (done === 1) return `The loss ${rises ? "rose" : "fell"} at the first step${overshot}, ${span}.`;
+  const last = `the last ${done - from} steps`;
+  if (Math.abs(losses[done] / losses[from] - 1) < HARDLY) {
+    const still = Math.max(...losses.slice(from)) / losses[from] - 1 < HARDLY;
+    if (still) return `The loss hardly moves: ${span} in ${last}.`;
+  }
   return rises
-    ? `The loss rose at ${rises} of the last ${done - from} steps${overshot}.`
-    : `The loss fell at each of the last ${done - from} steps.`;
+    ? `The loss rose at ${rises} of ${last}${overshot}, ${span}.`
+    : `The loss fell at each of ${last}, ${span}.`;
 }
 
 /** What the last step did.
@@ -149,6 +156,13 @@ export function verdict({ view, now }) {
   if (view === "network") return networkInWords(now);
   const words = view === "two" ? twoInWords(now) : oneInWords(now);
   return isOutside(now) ? `${words} It is outside the picture.` : words;
+}
+
+/** Where the descent stands, for the edge of a picture that does not hold it.
+ * @type {(now: Descent.Now) => string} */
+export function outsideText({ done, weights }) {
+  const names = weights.length > 1 ? ["w₁", "w₂"] : ["w"];
+  return `step ${done}: ${names.map((name, i) => `${name} = ${significant(weights[i])}`).join(", ")}`;
 }
 
 /** The arithmetic of the next step of one weight, in lines.

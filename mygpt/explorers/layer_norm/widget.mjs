@@ -4,6 +4,7 @@ import { bandScale, barBox, clamp, fixed, linearTicks } from "../kit/geometry.mj
 import { mount, store, allViews } from "../kit/mounting.mjs";
 import { dragging, keeping } from "../kit/pointers.mjs";
 import { picture, powerOfTen, readings, valueSlider } from "../kit/picture.mjs";
+import { axisText, whyText } from "./words.mjs";
 
 const DECIMALS = 4;
 const MOVED = 1; // decimals of what the reader moves
@@ -123,7 +124,6 @@ function settingsView(state) {
 /** What moves the whole vector; a button rests where a number would leave the limits.
  * @type {(state: LayerNorm.State) => Kit.View} */
 function actionsView({ limit, get, write }) {
-  const over = `over ±${limit}`;
   /** @type {[string, (x: number[]) => number[] | null][]} */
   const changes = [
     ["All equal", (x) => moved(x, () => momentsOf(x).mean, limit)],
@@ -143,9 +143,12 @@ function actionsView({ limit, get, write }) {
     const off = actions.filter(({ change }) => !change(get("values")));
     for (const action of actions) {
       action.able(!off.includes(action));
-      action.node.title = off.includes(action) ? over : "";
+      action.node.title = off.includes(action) ? whyText([action.text], limit) : "";
     }
-    why.textContent = off.length ? `${off.map(({ text }) => text).join(", ")}: ${over}` : "";
+    why.textContent = whyText(
+      off.map(({ text }) => text),
+      limit,
+    );
   };
   return { node, draw };
 }
@@ -216,7 +219,7 @@ function panelView(state, { name, numbersOf, limitOf, label, knobbed = false }) 
     const limit = limitOf(numbers);
     if (!panel.marks || limit !== panel.marks.limit || size !== panel.marks.size) {
       panel.marks = barMarks(plot, { channels, limit, size, knobbed });
-      ends.textContent = `(to ±${limit})`;
+      ends.textContent = axisText(limit, state.limit);
     }
     const moments = momentsOf(numbers);
     const text = momentsText(moments);

@@ -1,13 +1,14 @@
 // The first run: the explorer trains by itself once, when it comes into view for the first time.
 
 const HALF = 0.5; // of the explorer
+const LEFT_ALONE = ".mygpt-run, .mygpt-head, .mygpt-stacks";
 
 /**
  * Calls `begin` when half of the explorer is first in view, unless the reader has done something with it
  * before, and `stop` when the reader does something or the page goes on paper. Once is enough: it neither
- * begins nor stops again. Leaves the button that stops a run alone, which does so itself. `over()` says
- * that something has been done from elsewhere.
- * @type {(root: HTMLElement, calls: { begin(): void; stop(): void }) => { over(): void; undo(): void }}
+ * begins nor stops again. Leaves the settings alone, which train on, and the button that stops a run. `undo()`
+ * says that something has been done from elsewhere.
+ * @type {(root: HTMLElement, calls: { begin(): void; stop(): void }) => { undo(): void }}
  */
 export function firstRun(root, { begin, stop }) {
   const paper = matchMedia("print");
@@ -35,11 +36,11 @@ export function firstRun(root, { begin, stop }) {
     const passes = event instanceof PointerEvent && event.type === "pointerdown" && event.pointerType === "touch";
     const { target, key } = /** @type {KeyboardEvent} */ (event);
     if (passes || key === "Tab" || key === "Shift") return;
-    if (target instanceof Element && target.closest(".mygpt-run")) undo();
+    if (target instanceof Element && target.closest(LEFT_ALONE)) undo();
     else over();
   }
   observer.observe(root);
   paper.addEventListener("change", over);
   for (const sign of signs) root.addEventListener(sign, touched, true);
-  return { over, undo };
+  return { undo };
 }

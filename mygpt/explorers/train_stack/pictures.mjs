@@ -68,7 +68,7 @@ function planeTexts() {
   const said = html("p", { class: "mygpt-said" });
   const numbers = [html("span", {}, "loss ", loss), html("span", {}, "new points right ", right)];
   const title = html("p", { class: "mygpt-panel-name" }, mark, name);
-  const told = html("div", {}, html("p", { class: "mygpt-numbers mygpt-number" }, ...numbers), said);
+  const told = html("p", { class: "mygpt-numbers mygpt-number" }, ...numbers);
   return { mark, name, loss, right, said, title, told };
 }
 
@@ -81,7 +81,7 @@ export function planeView(state, i) {
   plot.node.prepend(canvas);
   plot.curves.replaceChildren(...marks);
   const { mark, name, loss, right, said, title, told } = planeTexts();
-  const node = html("div", { class: "mygpt-side" }, title, plot.node, told);
+  const node = html("div", { class: "mygpt-side" }, title, said, plot.node, told);
   /** @type {{ axes: Kit.Axes | null; learnt: TrainStack.Points | null; seen: Float64Array | null | undefined }} */
   const frame = { axes: null, learnt: null, seen: undefined };
 
@@ -108,7 +108,7 @@ export function planeView(state, i) {
     if (!asked || !frame.axes) return;
     mark.replaceChildren(sample(looksOf(state.asked)[i]));
     const which = state.asked.length > 1 ? `${sideName({ sides: state.asked }, i).split(" ")[0]}: ` : "";
-    name.textContent = which + stackText(asked.setting);
+    name.replaceChildren(html("span", { class: "mygpt-which" }, which), stackText(asked.setting));
     if (state.sides[i]) drawSide(state.sides[i], frame.axes);
     else for (const one of [loss, right]) one.textContent = "…";
   }
@@ -120,7 +120,7 @@ export function planeView(state, i) {
     loss.textContent = lossText(side.now.loss);
     right.textContent = shareText(side.right);
     said.textContent = verdict(side);
-    said.classList.toggle("mygpt-lost", side.now.lost);
+    said.classList.toggle("mygpt-before", !side.now.done);
     plot.root.setAttribute("aria-label", planeText(side));
   }
   const repaint = () => {

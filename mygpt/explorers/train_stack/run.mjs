@@ -197,7 +197,7 @@ function halt(run) {
 function reach(run, target) {
   const { state } = run;
   if (target < state.done) state.begin();
-  run.target = run.running ? nextStop(state.done) : target;
+  run.target = run.running ? run.goal : target;
   run.busy ||= run.target > state.done;
   if (run.busy || !state.sides.length) wake(run);
   drawSoon(run);
@@ -206,8 +206,26 @@ function reach(run, target) {
 /** @type {(run: TrainStack.Run) => void} */
 function toggle(run) {
   if (run.busy || run.walking) return halt(run);
-  Object.assign(run, { running: !run.still.matches, drawn: 0, saved: performance.now() });
-  return reach(run, nextStop(run.state.done));
+  const goal = nextStop(run.state.done);
+  Object.assign(run, { running: !run.still.matches, goal, drawn: 0, saved: performance.now() });
+  return reach(run, goal);
+}
+
+/** The first run gives way to what is asked for: the trait keeps the steps that it has been given.
+ * @type {(run: TrainStack.Run) => void} */
+function giveWay(run) {
+  if (!run.walking) return;
+  clearTimeout(run.timer);
+  Object.assign(run, { walking: false, busy: false });
+}
+
+/** The settings are about to change: what trains then goes on from step 0, to where it would have ended.
+ * @type {(run: TrainStack.Run) => void} */
+function goOn(run) {
+  const { busy, walking } = run;
+  if (!busy && !walking) return;
+  giveWay(run);
+  Object.assign(run, { running: true, saved: performance.now(), goal: walking ? nextStop(0) : run.target });
 }
 
 /** The first steps one by one, slowly enough to be watched.
@@ -241,6 +259,7 @@ export function stackRunner(state, { draw, rest }) {
     channel,
     ...flags,
     target: 0,
+    goal: 0,
     timer: 0,
     frame: 0,
     turn: 0,
@@ -256,11 +275,13 @@ export function stackRunner(state, { draw, rest }) {
   };
   channel.port1.onmessage = () => work(run);
   still.addEventListener("change", changed);
+  state.changing = () => goOn(run);
   return Object.assign(run, {
     over: () => isOver(state),
     reach: (/** @type {number} */ target) => reach(run, target),
     toggle: () => toggle(run),
     walk: () => walk(run),
+    giveWay: () => giveWay(run),
     pause,
     stop: () => {
       Object.assign(run, { busy: false, walking: false });

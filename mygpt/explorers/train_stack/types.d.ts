@@ -110,6 +110,7 @@ declare namespace TrainStack {
     walking: boolean;
     timer: number;
     target: number;
+    goal: number;
     frame: number;
     turn: number;
     drawn: number;
@@ -120,6 +121,7 @@ declare namespace TrainStack {
     reach(target: number): void;
     toggle(): void;
     walk(): void;
+    giveWay(): void;
     pause(): void;
     stop(): void;
   }

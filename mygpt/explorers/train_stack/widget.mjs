@@ -10,9 +10,10 @@ import { nextStop, stackRunner } from "./run.mjs";
 import { settingsView, topView } from "./settings.mjs";
 import { differenceText, linkOf, linkedSettings, sentenceOf, settingOf, settingText, stepsOf } from "./words.mjs";
 
-const WIDE = 600; // px: from it on the curve stands beside the settings
-const LEFT = 320; // px: the settings there
-const GAP = 22;
+const WIDE = 600; // px: from it on the losses stand beside the planes
+const LAST = 204; // px: their column there, beside two planes
+const ONE = 300; // px: one plane there
+const GAP = 16;
 const LOOKS = { class: "mygpt-explorer mygpt-train-stack", role: "group", "aria-label": "Explorer that trains stacks" };
 
 /** The traits are task, left, right (empty where there is one stack), steps and unfolded. `asked` is what
@@ -30,6 +31,7 @@ export function stackState(model) {
     moved: false,
     together: false,
     second: /** @type {TrainStack.Setting | null} */ (null),
+    changing: () => {},
   });
   const begin = () => {
     const { get } = state;
@@ -42,7 +44,10 @@ export function stackState(model) {
     state.second = state.asked[1]?.setting ?? state.second;
   };
   /** Another setting begins at step 0. */
-  const change = (/** @type {Partial<TrainStack.Traits>} */ changes) => state.write({ steps: 0, ...changes });
+  const change = (/** @type {Partial<TrainStack.Traits>} */ changes) => {
+    state.changing();
+    state.write({ steps: 0, ...changes });
+  };
   begin();
   return Object.assign(state, { begin, change });
 }
@@ -101,11 +106,12 @@ function picturesView(state, folds) {
     const { width } = state;
     const wide = width >= WIDE;
     const two = state.asked.length > 1;
-    const half = Math.floor((width - (wide ? GAP : 16)) / 2);
-    const plane = wide && !two ? 190 : wide || !two ? 140 : half;
-    for (const one of planes) one.lay(Math.min(plane, 240));
-    const tall = (two ? 246 : 224) + (folds().includes("settings") ? (two ? 220 : 120) : 0);
-    losses.lay(wide ? width - LEFT - GAP : width, wide ? tall : 170);
+    const half = Math.floor((width - GAP) / 2);
+    const both = wide ? Math.floor((width - LAST - 2 * GAP) / 2) : half;
+    const plane = two ? Math.min(both, 240) : wide ? ONE : Math.min(232, width);
+    for (const one of planes) one.lay(plane);
+    const beside = two ? LAST : width - ONE - GAP;
+    losses.lay(wide ? beside : width, wide ? plane + 36 : 154);
     for (const one of [signal, gradient]) one.lay(wide ? half : width, wide ? 190 : 160);
   };
   const draw = () => {
@@ -172,8 +178,9 @@ function stackViews(state, root, run, copy) {
   const folds = { settings: settings.more, blocks: folded("Signal and gradient at each block", pictures.blocks) };
   const names = /** @type {(keyof typeof folds)[]} */ (Object.keys(folds));
   const [difference, setting] = ["difference", "setting"].map((name) => html("p", { class: `mygpt-${name}` }));
-  const desk = html("div", { class: "mygpt-desk" }, settings.main, settings.more, driving.node, pictures.losses);
-  const nodes = [top.node, desk, difference, pictures.planes, folds.blocks, setting];
+  const desk = html("div", { class: "mygpt-desk" }, settings.main, settings.more, driving.node);
+  desk.append(pictures.planes, pictures.losses);
+  const nodes = [top.node, desk, difference, folds.blocks, setting];
   let laid = "";
   const drawNow = () => {
     const now = `${state.width} ${state.asked.length} ${names.filter((name) => folds[name].open)}`;
@@ -206,8 +213,7 @@ function render({ model, el }) {
   const state = stackState(model);
   const voice = speaker();
   const root = html("div", LOOKS);
-  /** @type {(note: string) => void} */
-  const tell = (note) => {
+  const tell = (/** @type {string} */ note) => {
     state.note = note;
     views.drawNote();
   };
@@ -223,9 +229,12 @@ function render({ model, el }) {
   const views = stackViews(state, root, run, links?.copy);
   root.append(...views.nodes, voice.node);
   views.drawNote();
-  const begin = () => {
-    first.over();
+  const asked = () => {
+    for (const call of [first.undo, run.giveWay]) call();
     state.moved = true;
+  };
+  const begin = () => {
+    asked();
     state.begin();
     if (state.note) tell("");
     views.draw();
@@ -234,8 +243,7 @@ function render({ model, el }) {
   const follow = () => {
     const steps = stepsOf(state.get("steps"));
     if (run.running || steps === (run.busy ? run.target : state.done)) return;
-    first.over();
-    state.moved = true;
+    asked();
     run.reach(steps);
   };
   views.drawFolds();

@@ -388,7 +388,7 @@ class Checking:
         if name and several and place and place.kind == "value" and place.index:
             result.hints.append(f"the first difference: {place.sentence}")
         if not name and not half:
-            result.hints += self.broken_properties()
+            result.hints += self.broken_properties(stage)
         return result
 
     # What else must hold
@@ -538,12 +538,17 @@ class Checking:
     def property_failed(self, sentence: str) -> Result:
         return failed(self.task, "property", sentence, input=shapes(self.arguments[0]))
 
-    def broken_properties(self) -> list[str]:
-        """Return a sentence for each property that does not hold either."""
+    def broken_properties(self, stage: str) -> list[str]:
+        """Return a sentence for each property that does not hold either.
+
+        Beside a wrong shape or type, only of what is not about the result.
+        """
         sentences: list[str] = []
         if any(map(has_nan, self.outcomes)):
             return sentences  # nothing equals NaN
         for each in self.task.properties:
+            if stage in ("shape", "type") and not each.of_calls:
+                continue
             given = convert(self.arguments[0], self.dtype)
             try:
                 seen = convert(each.seen(self.program, given), self.dtype)

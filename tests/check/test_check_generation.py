@@ -341,3 +341,36 @@ def test_where_the_words_begin_to_differ_is_told():
     assert "first word is right after every prompt" in told(check.answer(ahead))
     blind = partial(answer_by_steps, form=lambda x: 0 * x)
     assert "the very first word is wrong" in told(check.answer(blind))
+
+
+def test_right_words_after_others_are_no_wrong_forward_pass():
+    def cut_by_letters(prompt, model, max_new_tokens):
+        ids = [*model.encode(prompt), *model.encode(answer_by_steps(**locals()))]
+        return model.decode(ids)[len(prompt) - 2 :]
+
+    text = told(check.answer(cut_by_letters))
+    assert "the right words are in your text, but not at its beginning" in text
+    assert "forward pass" not in text
+
+
+def test_beside_a_wrong_shape_properties_of_the_result_are_silent():
+    def last_logits(*arguments):
+        logits, loss = book_gpt("gelu")(*arguments)
+        return logits[:, -1], loss
+
+    text = told(check.gpt(last_logits))
+    assert "shape is wrong" in text
+    assert "causal" not in text
+
+
+def test_ids_that_are_wrong_are_not_called_right():
+    def prompt_again(step, ids, max_new_tokens):
+        new, cache = ids, None
+        for _ in range(max_new_tokens):
+            logits, cache = step(new, cache)
+            ids = torch.cat([ids, logits.argmax(-1, keepdim=True)], 1)
+        return ids
+
+    text = told(check.generate(prompt_again))
+    assert "the same ids again and again" in text
+    assert "The ids are right" not in text

@@ -602,8 +602,8 @@ def cache_is_used(logits: list[Tensor], arguments: Arguments) -> str | None:
     if torch.allclose(*logits, atol=1e-5):
         return None
     return (
-        "The values are right, but your program computes the earlier positions again; "
-        "with a cache it needs only the new ones."
+        "Your program computes the earlier positions again; with a cache it needs only "
+        "the new ones."
     )
 
 
@@ -855,8 +855,8 @@ def rereads(given: list[int], arguments: Arguments) -> str | None:
     if sum(given) <= ids.shape[1] + max_new_tokens:
         return None
     return (
-        "The ids are right, but your program gives `step` the same ids again and "
-        "again; with the cache it needs only the new one."
+        "Your program gives `step` the same ids again and again; with the cache it "
+        "needs only the new one."
     )
 
 
@@ -884,8 +884,8 @@ tensor([[1, 2, 3, 6]])""",
     make=make_prompt,
     observe=observe_generation,
     properties=[
-        Property("rereads", lengths_read, rereads),
-        Property("calls", remarks_on_calls, nothing_remarked),
+        Property("rereads", lengths_read, rereads, of_calls=True),
+        Property("calls", remarks_on_calls, nothing_remarked, of_calls=True),
     ],
     probes=[
         Probe(0, {"V": 11, "B": 1, "T": 3, "n": 4}),

@@ -421,7 +421,7 @@ train = Task(
     ],
     least={"V": 2},
     properties=[
-        Property("notes", what_was_noted, nothing_noted),
+        Property("notes", what_was_noted, nothing_noted, of_calls=True),
         Property("graphs", graphs_held, keeps_no_graphs),
     ],
     limit=15.0,

@@ -42,6 +42,7 @@ from mygpt.check.run import (
     time_limit,
 )
 from mygpt.check.shrink import shrink
+from mygpt.check.source import slips
 from mygpt.check.task import Arguments, Mistake, Probe, Program, Task
 
 VISIBLE = 0.02  # share of the largest value by which a shown difference exceeds it
@@ -388,7 +389,7 @@ class Checking:
         if name and several and place and place.kind == "value" and place.index:
             result.hints.append(f"the first difference: {place.sentence}")
         if not name and not half:
-            result.hints += self.broken_properties(stage)
+            result.hints += [*slips(self.program), *self.broken_properties(stage)]
         return result
 
     # What else must hold

@@ -374,3 +374,74 @@ def test_ids_that_are_wrong_are_not_called_right():
     text = told(check.generate(prompt_again))
     assert "the same ids again and again" in text
     assert "The ids are right" not in text
+
+
+# What learners do often
+
+
+def last_block_alone(ids, targets, weights, num_heads):
+    last = {**weights, "blocks": weights["blocks"][-1:]}
+    return book_gpt("gelu")(ids, targets, last, num_heads)
+
+
+def loss_first(*arguments):
+    return book_gpt("gelu")(*arguments)[::-1]
+
+
+def rows_cut(model, batches, optimizer):
+    model.train()
+    losses = []
+    for rows in batches:
+        loss = model(rows[:-1], rows[1:])[1]
+        optimizer.zero_grad()
+        loss.backward()
+        optimizer.step()
+        losses.append(loss.item())
+    return losses
+
+
+def betas_exchanged(parameter, gradient, m, v, step, lr, beta1, beta2, eps, decay):
+    if parameter.ndim > 1:
+        parameter = parameter * (1 - lr * decay)
+    m = beta2 * m + (1 - beta2) * gradient
+    v = beta1 * v + (1 - beta1) * gradient**2
+    m_hat, v_hat = m / (1 - beta1**step), v / (1 - beta2**step)
+    return parameter - lr * m_hat / (v_hat.sqrt() + eps), m, v
+
+
+def one_threshold(logits, k):
+    least = logits.flatten().topk(min(k, logits.numel())).values[-1]
+    return logits.masked_fill(logits < least, -1e9).softmax(-1)
+
+
+def kept_alone(logits, k):
+    return logits.topk(min(k, logits.shape[-1])).values.softmax(-1)
+
+
+def in_order_of_size(logits, p):
+    ordered = logits.sort(descending=True).values
+    shares = ordered.softmax(-1)
+    drop = shares.cumsum(-1) - shares >= p
+    return ordered.masked_fill(drop, -math.inf).softmax(-1)
+
+
+LEARNERS = {
+    "last block": ("gpt", last_block_alone, "so only the last block counts"),
+    "loss first": ("gpt", loss_first, "are returned in the order (loss, logits)"),
+    "rows": ("train", rows_cut, "`[:-1]` leaves out the last row"),
+    "betas": ("adamw_step", betas_exchanged, "change places in the averages m and v"),
+    "one threshold": ("top_k", one_threshold, "k-th largest logit of the whole table"),
+    "kept alone": ("top_k", kept_alone, "that are kept are returned alone, sorted"),
+    "sorted": ("top_p", in_order_of_size, "the probabilities come sorted"),
+    "heads for length": (
+        "cached_step",
+        partial(step_with, past_of=lambda cache: cache[0][0].shape[1]),
+        "the length of the cache is read from the axis of its heads",
+    ),
+}
+
+
+@pytest.mark.parametrize("name", LEARNERS)
+def test_what_learners_do_often_is_named(name):
+    task, program, said = LEARNERS[name]
+    assert said in getattr(check, task)(program).message

@@ -44,6 +44,12 @@ def mix(
     return read(after(share(scores)), v)
 
 
+def hidden_from_itself(scores: Tensor) -> Tensor:
+    allowed = triangle(scores.shape[-1], -1)
+    allowed[0, 0] = True
+    return keep(scores, allowed)
+
+
 def no_mask(scores: Tensor) -> Tensor:
     return scores
 
@@ -104,6 +110,7 @@ def head(
     *,
     order: str = "QKV",
     transposed: str = "",
+    reads_x: bool = False,
     mixing: dict | None = None,
 ) -> Tensor:
     """Attention with one head and one piece replaced."""
@@ -111,7 +118,7 @@ def head(
     q, k, v = (
         x @ (weights[name].T if name in transposed else weights[name]) for name in order
     )
-    return mix(q, k, v, **(mixing or {}))
+    return mix(q, k, x if reads_x else v, **(mixing or {}))
 
 
 def wrong(**mixing) -> Callable[..., Tensor]:
@@ -287,6 +294,11 @@ tensor([[[0.0000],
             partial(head, order="QKK"),
         ),
         Mistake(
+            "x-for-values",
+            "the weights average x itself, not the values x W_V",
+            partial(head, reads_x=True),
+        ),
+        Mistake(
             "queries-alone",
             "the queries are compared with themselves, not with the keys",
             partial(head, order="QQV"),
@@ -394,6 +406,11 @@ IN_MIXING = [
         "mask-of-infinity",
         "masked scores are set to inf, not to -inf",
         wrong(mask=filled(math.inf)),
+    ),
+    Mistake(
+        "mask-hides-itself",
+        "the mask hides each position from itself, but for the first",
+        wrong(mask=hidden_from_itself),
     ),
     Mistake(
         "mask-two-ahead",

@@ -163,6 +163,11 @@ WIRINGS = [
         lambda x, attention, mlp, ln1, ln2: pre_norm(x, mlp, attention, ln2, ln1),
     ),
     Mistake(
+        "mlp-first-with-first-norm",
+        "the feed-forward network comes before the attention, with the first norm",
+        lambda x, attention, mlp, ln1, ln2: pre_norm(x, mlp, attention, ln1, ln2),
+    ),
+    Mistake(
         "side-by-side",
         "both branches read the same x: the feed-forward network does not see what "
         "the attention added",

@@ -174,6 +174,12 @@ OF_LOGITS: list[tuple[str, str, dict[str, Any]]] = [
         "the last block is missing",
         {"order": lambda blocks: blocks[:-1]},
     ),
+    (
+        "last-block-alone",
+        "each block gets the embedding, not what the block before gives, so only the "
+        "last block counts",
+        {"order": lambda blocks: blocks[-1:]},
+    ),
     ("one-block", "only the first block runs", {"order": lambda blocks: blocks[:1]}),
     ("no-blocks", "no block runs", {"order": lambda blocks: []}),
     (

@@ -454,7 +454,7 @@ def gradient_with(
     weight_twice: bool = False,
     eps_for: Callable[[float], float] = lambda eps: eps,
     divisor: Callable[[Tensor, float], Tensor] = lambda v, eps: (v + eps).sqrt(),
-    axis: int = -1,
+    axis: int | tuple[int, ...] = -1,
 ):
     """The gradient by its formula, with one piece replaced."""
     variance = x.var(-1, keepdim=True, correction=correction)
@@ -616,6 +616,11 @@ layer_norm_gradient = Task(
             "means-over-positions",
             "the two means of dx run over the positions, not over the channels",
             wrong_gradient(axis=-2),
+        ),
+        Mistake(
+            "means-of-everything",
+            "the two means of dx are those of the whole tensor, over all its axes",
+            wrong_gradient(axis=(0, 1, 2)),
         ),
         Mistake(
             "means-over-the-batch",

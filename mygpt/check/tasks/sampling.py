@@ -135,6 +135,20 @@ tensor([[0.0000, 0.7311, 0.2689]])""",
             ),
         ),
         Mistake(
+            "threshold-of-the-whole-table",
+            "the threshold is the k-th largest logit of the whole table, not of each "
+            "row",
+            lambda logits, k: logits.masked_fill(
+                ~above(logits.view(1, -1), k).view(logits.shape), -1e9
+            ).softmax(-1),
+        ),
+        Mistake(
+            "kept-alone",
+            "the k probabilities that are kept are returned alone, sorted, without the "
+            "zeros and not in the places of their tokens",
+            lambda logits, k: logits.topk(min(k, logits.shape[-1])).values.softmax(-1),
+        ),
+        Mistake(
             "no-cut",
             "nothing is cut: k is ignored",
             lambda logits, k: logits.softmax(-1),
@@ -282,6 +296,11 @@ tensor([[0.0000, 0.7311, 0.2689]])""",
             "not-put-back",
             "the cut is made in sorted order and not put back in the tokens' places",
             partial(nucleus, back=False),
+        ),
+        Mistake(
+            "sorted",
+            "the probabilities come sorted, not in the places of their tokens",
+            lambda logits, p: nucleus(logits, p).sort(descending=True).values,
         ),
         Mistake(
             "not-renormalised",
@@ -458,6 +477,12 @@ CACHE_MISTAKES: list[tuple[str, str, dict[str, Any]]] = [
         "positions-from-one",
         "the positions are one too large: they count from 1",
         {"start": lambda past: past + 1},
+    ),
+    (
+        "positions-from-the-heads",
+        "the length of the cache is read from the axis of its heads, so the positions "
+        "go on from the number of heads",
+        {"past_of": lambda cache: cache[0][0].shape[1]},
     ),
     (
         "positions-one-behind",

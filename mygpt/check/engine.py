@@ -279,6 +279,7 @@ class Checking:
                 stage,
                 self.plainly(stage, text, error),
                 input=shapes(self.arguments[first]),
+                hints=slips(self.program),
                 trace=trace_of(error),
             )
         return self.with_smallest_input(
@@ -388,8 +389,10 @@ class Checking:
         several = len(result.expected) > 1
         if name and several and place and place.kind == "value" and place.index:
             result.hints.append(f"the first difference: {place.sentence}")
+        if not half:
+            result.hints += slips(self.program)
         if not name and not half:
-            result.hints += [*slips(self.program), *self.broken_properties(stage)]
+            result.hints += self.broken_properties(stage)
         return result
 
     # What else must hold

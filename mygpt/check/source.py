@@ -26,7 +26,7 @@ PURE = (
 
 
 def slips(program: Program) -> list[str]:
-    """Return sentences on a `return` in a loop and on results thrown away; at most two.
+    """Tell of a `return` in a loop and of lines without effect, at most two.
 
     Nothing where the source is not known.
     """
@@ -70,11 +70,16 @@ def early_returns(tree: ast.FunctionDef) -> Iterator[str]:
 
 
 def thrown_away(tree: ast.FunctionDef, known: dict[str, Any]) -> Iterator[str]:
-    """Calls that only make something new, which nothing keeps."""
+    """Calls that only make something new, which nothing keeps, and methods uncalled."""
     for statement in ast.walk(tree):
         if not isinstance(statement, ast.Expr):
             continue
         call = statement.value
+        if isinstance(call, ast.Attribute):
+            yield (
+                f"`{ast.unparse(call)}` alone on a line does nothing: a call needs "
+                f"brackets, `{ast.unparse(call)}()`."
+            )
         if not isinstance(call, ast.Call):
             continue
         function = call.func

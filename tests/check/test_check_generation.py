@@ -400,6 +400,12 @@ def rows_cut(model, batches, optimizer):
     return losses
 
 
+def last_target_lost(model, batches, optimizer):
+    return TASKS["train"].reference(
+        model, [rows[:, :-1] for rows in batches], optimizer
+    )
+
+
 def betas_exchanged(parameter, gradient, m, v, step, lr, beta1, beta2, eps, decay):
     if parameter.ndim > 1:
         parameter = parameter * (1 - lr * decay)
@@ -429,6 +435,7 @@ LEARNERS = {
     "last block": ("gpt", last_block_alone, "so only the last block counts"),
     "loss first": ("gpt", loss_first, "are returned in the order (loss, logits)"),
     "rows": ("train", rows_cut, "`[:-1]` leaves out the last row"),
+    "last target": ("train", last_target_lost, "the last id of each row is left out"),
     "betas": ("adamw_step", betas_exchanged, "change places in the averages m and v"),
     "one threshold": ("top_k", one_threshold, "k-th largest logit of the whole table"),
     "kept alone": ("top_k", kept_alone, "that are kept are returned alone, sorted"),

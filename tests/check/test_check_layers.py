@@ -508,7 +508,46 @@ def mean_of_all(dy, x, weight, eps):
     return dx, (dy * n).sum((0, 1)), dy.sum((0, 1))
 
 
+def copied_bias(x, weights, num_heads):
+    weights = {**weights, "b_V": weights["b_K"]}
+    return TASKS["heads"].reference(x, weights, num_heads)
+
+
+def last_head_missing(x, weights, num_heads):
+    D = x.shape[-1] // num_heads
+    kept = torch.arange(x.shape[-1]) < x.shape[-1] - D
+    weights = {**weights, "W_O": weights["W_O"] * kept[:, None]}
+    return TASKS["heads"].reference(x, weights, num_heads)
+
+
+def other_norms_bias(x, weights, num_heads):
+    weights = {**weights, "ln1_bias": weights["ln2_bias"]}
+    return TASKS["block"].reference(x, weights, num_heads)
+
+
+def variance_first(x, weight, bias, eps):
+    mean, variance = torch.var_mean(x, dim=-1, keepdim=True, correction=0)
+    return (x - mean) / torch.sqrt(variance + eps) * weight + bias
+
+
+def in_a_ring(ids, token_table, position_table):
+    positions = torch.arange(1, ids.shape[1] + 1) % len(position_table)
+    return token_table[ids] + position_table[positions]
+
+
+def last_without_position(ids, token_table, position_table):
+    x, T = token_table[ids].clone(), ids.shape[1]
+    x[:, :-1] += position_table[: T - 1]
+    return x
+
+
 LEARNERS = {
+    "copied bias": ("heads", copied_bias, "b_K stands where b_V belongs"),
+    "last head": ("heads", last_head_missing, "the last head is left out"),
+    "other bias": ("block", other_norms_bias, "ln2_bias stands where ln1_bias belongs"),
+    "variance first": ("layer_norm", variance_first, "mean and variance change places"),
+    "ring": ("embedding", in_a_ring, "the positions are counted from 1, and after"),
+    "last": ("embedding", last_without_position, "the last token of each text gets no"),
     "bracket": ("gelu", without_bracket, "the bracket around 1 + erf is missing"),
     "tanh's bracket": (
         "gelu_tanh",
@@ -619,6 +658,15 @@ def test_a_result_that_is_thrown_away_is_told():
 
 def test_what_changes_its_arguments_is_not_called_thrown_away():
     assert source.slips(keeps_all) == []
+
+
+def test_a_method_that_is_not_called_is_told():
+    def train(model, batches, optimizer):
+        model.train  # noqa: B018
+        return [1.0 for _ in batches]
+
+    said = "`model.train` alone on a line does nothing: a call needs brackets"
+    assert any(each.startswith(said) for each in check.train(train).hints)
 
 
 def test_slips_are_looked_for_only_where_there_is_a_source():

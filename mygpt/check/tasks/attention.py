@@ -3,6 +3,7 @@
 import math
 from collections.abc import Callable
 from functools import lru_cache, partial
+from itertools import combinations
 
 import torch
 from torch import Tensor
@@ -764,6 +765,29 @@ def in_one_text(x: Tensor, H: int) -> Tensor:
     return x.unflatten(-1, (H, -1)).permute(1, 2, 0, 3)
 
 
+def last_head_empty(heads: Tensor) -> Tensor:
+    return join(torch.cat([heads[:, :-1], 0 * heads[:, -1:]], 1))
+
+
+# What is left of an earlier line that was copied, by what should stand there. A bias
+# of the keys changes nothing: it adds one number to all scores of a query.
+OTHER_WEIGHTS = [
+    (f"{kind}_{name}", f"{kind}_{other}")
+    for kind in "bW"
+    for other, name in combinations("QKVO", 2)
+    if kind + name != "bK"
+]
+
+
+def with_another(right: Program, name: str, other: str) -> Program:
+    """A program that reads one weight where another is meant."""
+
+    def program(x: Tensor, weights: dict[str, Tensor], num_heads: int) -> Tensor:
+        return right(x, {**weights, name: weights[other]}, num_heads)
+
+    return program
+
+
 def more_of_heads() -> list[Mistake]:
     """What is tried when none of the listed mistakes fits."""
     listed = {mistake.name for mistake in HEADS_MISTAKES}
@@ -821,6 +845,19 @@ def more_of_heads() -> list[Mistake]:
                 split=lambda x, H: x.unflatten(-1, (H, -1)),
                 join=lambda heads: heads.flatten(2),
             ),
+        ),
+        Mistake(
+            "last-head-missing",
+            "the last head is left out: zeros stand in its channels",
+            wrong_heads(join=last_head_empty),
+        ),
+        *(
+            Mistake(
+                "other-weight",
+                f"{other} stands where {name} belongs",
+                with_another(heads_with, name, other),
+            )
+            for name, other in OTHER_WEIGHTS
         ),
         Mistake(
             "heads-added",

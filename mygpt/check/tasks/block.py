@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Sequence
 from functools import lru_cache, partial
+from itertools import permutations
 
 import torch
 import torch.nn.functional as F
@@ -414,6 +415,17 @@ def more_of_block() -> list[Mistake]:
         *in_both_forms(alone, "ln2", where="in the second norm, ln2, alone"),
         *lifted(of_feed, fed_by, IN_FEED),
         *in_both_forms(attention.more_of_heads(), "attend", where=IN_ATTENTION),
+        *(
+            Mistake(
+                "other-norms-weight",
+                f"{other} stands where {name} belongs",
+                attention.with_another(with_form(form_name, form), name, other),
+                form_name,
+            )
+            for form_name, form in FORMS
+            for kind in ("weight", "bias")
+            for name, other in permutations((f"ln1_{kind}", f"ln2_{kind}"))
+        ),
     ]
 
 

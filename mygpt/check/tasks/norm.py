@@ -317,6 +317,16 @@ MORE_OF_NORM = [
         wrong(divide=lambda x, variance, eps: (variance + eps).rsqrt()),
     ),
     Mistake(
+        "mean-for-variance",
+        "mean and variance change places: `torch.var_mean` gives the variance first",
+        lambda x, weight, bias, eps: (
+            (x - x.var(-1, keepdim=True, correction=0))
+            / (x.mean(-1, keepdim=True) + eps).sqrt()
+            * weight
+            + bias
+        ),
+    ),
+    Mistake(
         "sum-for-mean",
         "the squares are added up for the variance, and not divided by C",
         wrong(divide=lambda x, v, eps: (v * x.shape[-1] + eps).sqrt()),

@@ -505,6 +505,13 @@ train = Task(
             wrong_train(inputs=lambda rows: rows[:-1], targets=lambda rows: rows[1:]),
         ),
         Mistake(
+            "last-target-lost",
+            "the last id of each row is left out: inputs and targets end too early",
+            wrong_train(
+                inputs=lambda rows: rows[:, :-2], targets=lambda rows: rows[:, 1:-1]
+            ),
+        ),
+        Mistake(
             "wrapped-targets",
             "the targets are made by `roll`: the last one is the row's first token",
             wrong_train(

@@ -359,6 +359,10 @@ def test_beside_a_wrong_shape_properties_of_the_result_are_silent():
         return logits[:, -1], loss
 
     text = told(check.gpt(last_logits))
+    assert "only the logits of the last position are returned" in text
+    text = told(
+        check.gpt(lambda *given: (last_logits(*given)[0][:1], last_logits(*given)[1]))
+    )
     assert "shape is wrong" in text
     assert "causal" not in text
 
@@ -431,7 +435,14 @@ def in_order_of_size(logits, p):
     return ordered.masked_fill(drop, -math.inf).softmax(-1)
 
 
+def cut_gathered(logits, p):
+    shares, order = logits.softmax(-1).sort(descending=True)
+    drop = (shares.cumsum(-1) - shares >= p).gather(-1, order)
+    return logits.masked_fill(drop, -math.inf).softmax(-1)
+
+
 LEARNERS = {
+    "gathered": ("top_p", cut_gathered, "the cut is read by `gather`"),
     "last block": ("gpt", last_block_alone, "so only the last block counts"),
     "loss first": ("gpt", loss_first, "are returned in the order (loss, logits)"),
     "rows": ("train", rows_cut, "`[:-1]` leaves out the last row"),

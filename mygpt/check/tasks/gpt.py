@@ -208,6 +208,11 @@ OF_LOSS: list[tuple[str, str, dict[str, Any]]] = [
         {"loss": softmaxed_loss},
     ),
     (
+        "last-logits-alone",
+        "only the logits of the last position are returned",
+        {"given": lambda logits: logits[:, -1]},
+    ),
+    (
         "probabilities-returned",
         "the probabilities are returned instead of the logits",
         {"given": lambda logits: logits.softmax(-1)},

@@ -203,6 +203,12 @@ def nucleus(
     return probabilities(logits, keep)
 
 
+def gathered(logits: Tensor, p: float) -> Tensor:
+    ordered, order = logits.sort(descending=True)
+    total = ordered.softmax(-1).cumsum(-1) - ordered.softmax(-1)
+    return probabilities(logits, (total < p).gather(1, order))
+
+
 HALVES = (0.0, -math.log(2), -2 * math.log(2), -2 * math.log(2))  # ½, ¼, ⅛, ⅛
 EXACT = ((0.5, 1), (0.75, 2))  # p that a sum of them is exactly, and of how many
 
@@ -296,6 +302,12 @@ tensor([[0.0000, 0.7311, 0.2689]])""",
             "not-put-back",
             "the cut is made in sorted order and not put back in the tokens' places",
             partial(nucleus, back=False),
+        ),
+        Mistake(
+            "gathered",
+            "the cut is read by `gather` at the places of the order; `scatter` puts it "
+            "back in the tokens' places",
+            gathered,
         ),
         Mistake(
             "sorted",

@@ -33,7 +33,25 @@ def unlisted_mistake(
 
 @cache
 def of_parts(task: Task) -> Sequence[Mistake]:
-    return tuple(task.more())
+    return (*exchanged(task), *task.more())
+
+
+def exchanged(task: Task) -> Iterator[Mistake]:
+    """Make mistakes of a right result whose parts stand in another order."""
+    for form, right in {"": task.reference, **task.forms}.items():
+        for order in list(itertools.permutations(range(len(task.parts))))[1:]:
+            parts = ", ".join(task.parts[i] for i in order)
+            yield Mistake(
+                "parts-exchanged",
+                f"the results are returned in the order ({parts})",
+                partial(in_order, right, order),
+                form,
+            )
+
+
+def in_order(right: Program, order: Sequence[int], /, *given: Any) -> tuple:
+    result = right(*given)
+    return tuple(result[i] for i in order)
 
 
 @cache

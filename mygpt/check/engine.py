@@ -42,6 +42,7 @@ from mygpt.check.run import (
     time_limit,
 )
 from mygpt.check.shrink import shrink
+from mygpt.check.source import slips
 from mygpt.check.task import Arguments, Mistake, Probe, Program, Task
 
 VISIBLE = 0.02  # share of the largest value by which a shown difference exceeds it
@@ -278,6 +279,7 @@ class Checking:
                 stage,
                 self.plainly(stage, text, error),
                 input=shapes(self.arguments[first]),
+                hints=slips(self.program),
                 trace=trace_of(error),
             )
         return self.with_smallest_input(
@@ -387,8 +389,10 @@ class Checking:
         several = len(result.expected) > 1
         if name and several and place and place.kind == "value" and place.index:
             result.hints.append(f"the first difference: {place.sentence}")
+        if not half:
+            result.hints += slips(self.program)
         if not name and not half:
-            result.hints += self.broken_properties()
+            result.hints += self.broken_properties(stage)
         return result
 
     # What else must hold
@@ -538,12 +542,17 @@ class Checking:
     def property_failed(self, sentence: str) -> Result:
         return failed(self.task, "property", sentence, input=shapes(self.arguments[0]))
 
-    def broken_properties(self) -> list[str]:
-        """Return a sentence for each property that does not hold either."""
+    def broken_properties(self, stage: str) -> list[str]:
+        """Return a sentence for each property that does not hold either.
+
+        Beside a wrong shape or type, only of what is not about the result.
+        """
         sentences: list[str] = []
         if any(map(has_nan, self.outcomes)):
             return sentences  # nothing equals NaN
         for each in self.task.properties:
+            if stage in ("shape", "type") and not each.of_calls:
+                continue
             given = convert(self.arguments[0], self.dtype)
             try:
                 seen = convert(each.seen(self.program, given), self.dtype)

@@ -75,11 +75,14 @@ class Property:
 
     `seen` runs a program and returns plain data: tensors, numbers, lists of them.
     `broken` returns a sentence if the property does not hold of these, else None.
+    `of_calls`: it is about what the program does on the way, not about its result, so
+    it is described beside a result of a wrong shape too.
     """
 
     name: str
     seen: Callable[[Program, Arguments], Any]
     broken: Callable[[Any, Arguments], str | None]
+    of_calls: bool = False
 
 
 @dataclass(frozen=True, eq=False)

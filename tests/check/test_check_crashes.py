@@ -35,6 +35,48 @@ def pair_of_topk(logits, k):
     return logits < logits.topk(k)[:, -1:]
 
 
+def threshold_without_its_axis(logits, k):
+    least = logits.topk(min(k, logits.shape[-1])).values[:, -1]
+    return logits.masked_fill(logits < least, -math.inf).softmax(-1)
+
+
+def uncut_k(logits, k):
+    return logits.topk(k).values.softmax(-1)
+
+
+def classes_last(scores, targets):
+    rows = scores[None].expand(2, -1, -1)
+    return F.cross_entropy(rows, targets[None].expand(2, -1))
+
+
+def star_before_a_mask(x, W_Q, W_K, W_V):
+    q, k, v = x @ W_Q, x @ W_K, x @ W_V
+    scores = q * k / math.sqrt(q.shape[-1])
+    future = torch.ones(x.shape[1], x.shape[1]).triu(1).bool()
+    scores = scores.masked_fill(future, -math.inf)
+    return scores.softmax(-1) @ v
+
+
+def pair_of_a_model(model, batches, optimizer):
+    for rows in batches:
+        loss = model(rows[:, :-1], rows[:, 1:])
+        loss.backward()
+
+
+def pair_in_a_sum(model, batches):
+    return sum(float(model(rows[:, :-1], rows[:, 1:])) for rows in batches)
+
+
+def layer_not_called(x, W1, b1, W2, b2):
+    h = x @ W1 + b1
+    h = nn.GELU(h)
+    return h @ W2 + b2
+
+
+def caret(x):
+    return x / 2 * (1 + torch.erf(x / 2 ^ 0.5))
+
+
 def pair_of_min(scores):
     return scores.min(1).unsqueeze(1)
 
@@ -194,7 +236,41 @@ CRASHES = {
     "sort": ("top_k", pair_of_sort, "`sort` gives a pair here, the values and their"),
     "topk": ("top_k", pair_of_topk, "`topk` gives a pair here"),
     "min": ("softmax", pair_of_min, "Take `.values`, or use `amin`."),
+    "pair of a model": (
+        "train",
+        pair_of_a_model,
+        "`loss` is a pair, (logits, loss): take it apart, `logits, loss = model(…)`.",
+    ),
+    "pair of a model in a sum": (
+        "evaluate",
+        pair_in_a_sum,
+        "The model's result is a pair, (logits, loss): take it apart",
+    ),
+    "layer made": (
+        "mlp",
+        layer_not_called,
+        "`nn.GELU(h)` makes a layer with h as a setting and does not apply it: "
+        "`nn.GELU()(h)`.",
+    ),
+    "caret": ("gelu", caret, "`^` is no power in Python but works on bits"),
     # Shapes
+    "dropped last": (
+        "top_k",
+        threshold_without_its_axis,
+        "gives one number for each row and drops the axis; `[:, -1:]` keeps it",
+    ),
+    "k above V": ("top_k", uncut_k, "cut, `min(k, logits.shape[-1])`"),
+    "classes last": (
+        "cross_entropy",
+        classes_last,
+        "`cross_entropy` takes the classes on axis 1, of (B, T, V) too",
+    ),
+    "star before a mask": (
+        "attention",
+        star_before_a_mask,
+        "`q * k` multiplies entry by entry and has shape (1, 3, 2): no score for each "
+        "two positions. Those are a matrix product, `q @ k.mT`.",
+    ),
     "keepdim": (
         "layer_norm",
         no_keepdim,

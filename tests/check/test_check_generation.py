@@ -341,3 +341,125 @@ def test_where_the_words_begin_to_differ_is_told():
     assert "first word is right after every prompt" in told(check.answer(ahead))
     blind = partial(answer_by_steps, form=lambda x: 0 * x)
     assert "the very first word is wrong" in told(check.answer(blind))
+
+
+def test_right_words_after_others_are_no_wrong_forward_pass():
+    def cut_by_letters(prompt, model, max_new_tokens):
+        ids = [*model.encode(prompt), *model.encode(answer_by_steps(**locals()))]
+        return model.decode(ids)[len(prompt) - 2 :]
+
+    text = told(check.answer(cut_by_letters))
+    assert "the right words are in your text, but not at its beginning" in text
+    assert "forward pass" not in text
+
+
+def test_beside_a_wrong_shape_properties_of_the_result_are_silent():
+    def last_logits(*arguments):
+        logits, loss = book_gpt("gelu")(*arguments)
+        return logits[:, -1], loss
+
+    text = told(check.gpt(last_logits))
+    assert "only the logits of the last position are returned" in text
+    text = told(
+        check.gpt(lambda *given: (last_logits(*given)[0][:1], last_logits(*given)[1]))
+    )
+    assert "shape is wrong" in text
+    assert "causal" not in text
+
+
+def test_ids_that_are_wrong_are_not_called_right():
+    def prompt_again(step, ids, max_new_tokens):
+        new, cache = ids, None
+        for _ in range(max_new_tokens):
+            logits, cache = step(new, cache)
+            ids = torch.cat([ids, logits.argmax(-1, keepdim=True)], 1)
+        return ids
+
+    text = told(check.generate(prompt_again))
+    assert "the same ids again and again" in text
+    assert "The ids are right" not in text
+
+
+# What learners do often
+
+
+def last_block_alone(ids, targets, weights, num_heads):
+    last = {**weights, "blocks": weights["blocks"][-1:]}
+    return book_gpt("gelu")(ids, targets, last, num_heads)
+
+
+def loss_first(*arguments):
+    return book_gpt("gelu")(*arguments)[::-1]
+
+
+def rows_cut(model, batches, optimizer):
+    model.train()
+    losses = []
+    for rows in batches:
+        loss = model(rows[:-1], rows[1:])[1]
+        optimizer.zero_grad()
+        loss.backward()
+        optimizer.step()
+        losses.append(loss.item())
+    return losses
+
+
+def last_target_lost(model, batches, optimizer):
+    return TASKS["train"].reference(
+        model, [rows[:, :-1] for rows in batches], optimizer
+    )
+
+
+def betas_exchanged(parameter, gradient, m, v, step, lr, beta1, beta2, eps, decay):
+    if parameter.ndim > 1:
+        parameter = parameter * (1 - lr * decay)
+    m = beta2 * m + (1 - beta2) * gradient
+    v = beta1 * v + (1 - beta1) * gradient**2
+    m_hat, v_hat = m / (1 - beta1**step), v / (1 - beta2**step)
+    return parameter - lr * m_hat / (v_hat.sqrt() + eps), m, v
+
+
+def one_threshold(logits, k):
+    least = logits.flatten().topk(min(k, logits.numel())).values[-1]
+    return logits.masked_fill(logits < least, -1e9).softmax(-1)
+
+
+def kept_alone(logits, k):
+    return logits.topk(min(k, logits.shape[-1])).values.softmax(-1)
+
+
+def in_order_of_size(logits, p):
+    ordered = logits.sort(descending=True).values
+    shares = ordered.softmax(-1)
+    drop = shares.cumsum(-1) - shares >= p
+    return ordered.masked_fill(drop, -math.inf).softmax(-1)
+
+
+def cut_gathered(logits, p):
+    shares, order = logits.softmax(-1).sort(descending=True)
+    drop = (shares.cumsum(-1) - shares >= p).gather(-1, order)
+    return logits.masked_fill(drop, -math.inf).softmax(-1)
+
+
+LEARNERS = {
+    "gathered": ("top_p", cut_gathered, "the cut is read by `gather`"),
+    "last block": ("gpt", last_block_alone, "so only the last block counts"),
+    "loss first": ("gpt", loss_first, "are returned in the order (loss, logits)"),
+    "rows": ("train", rows_cut, "`[:-1]` leaves out the last row"),
+    "last target": ("train", last_target_lost, "the last id of each row is left out"),
+    "betas": ("adamw_step", betas_exchanged, "change places in the averages m and v"),
+    "one threshold": ("top_k", one_threshold, "k-th largest logit of the whole table"),
+    "kept alone": ("top_k", kept_alone, "that are kept are returned alone, sorted"),
+    "sorted": ("top_p", in_order_of_size, "the probabilities come sorted"),
+    "heads for length": (
+        "cached_step",
+        partial(step_with, past_of=lambda cache: cache[0][0].shape[1]),
+        "the length of the cache is read from the axis of its heads",
+    ),
+}
+
+
+@pytest.mark.parametrize("name", LEARNERS)
+def test_what_learners_do_often_is_named(name):
+    task, program, said = LEARNERS[name]
+    assert said in getattr(check, task)(program).message

@@ -1,14 +1,16 @@
 """Mistakes in layers that no catalogue lists: those of a part, and two at once."""
 
 import math
+from collections import Counter
 from functools import partial
+from itertools import pairwise
 
 import pytest
 import torch
 import torch.nn.functional as F
 
 from mygpt import check
-from mygpt.check import TASKS, compose, engine, shrink
+from mygpt.check import TASKS, compose, engine, shrink, source
 from mygpt.check.compose import merged, placed
 from mygpt.check.task import Mistake
 from mygpt.check.tasks import attention, feed_forward, norm
@@ -462,3 +464,211 @@ def test_the_last_norms_eps_is_seen():
         return logits, F.cross_entropy(logits.flatten(0, 1), targets.flatten())
 
     assert not check.gpt(gpt)
+
+
+# What learners do often
+
+
+def without_bracket(x):
+    return x / 2 * 1 + torch.erf(x / math.sqrt(2))
+
+
+def tanh_without_bracket(x):
+    inner = math.sqrt(2 / math.pi) * (x + 0.044715 * x**3)
+    return 0.5 * x * 1 + torch.tanh(inner)
+
+
+def network_without_bracket(x, W1, b1, W2, b2):
+    return without_bracket(x @ W1 + b1) @ W2 + b2
+
+
+def diagonal_hidden(x, W_Q, W_K, W_V):
+    q, k, v = x @ W_Q, x @ W_K, x @ W_V
+    allowed = torch.ones(x.shape[1], x.shape[1]).tril(-1)
+    allowed[0, 0] = 1
+    scores = q @ k.mT / q.shape[-1] ** 0.5
+    return scores.masked_fill(allowed == 0, -math.inf).softmax(-1) @ v
+
+
+def x_for_values(x, W_Q, W_K, W_V):
+    scores = x @ W_Q @ (x @ W_K).mT / W_Q.shape[-1] ** 0.5
+    future = torch.ones(x.shape[1], x.shape[1]).triu(1) == 1
+    return scores.masked_fill(future, -math.inf).softmax(-1) @ x
+
+
+def mlp_first(x, attention, mlp, ln1, ln2):
+    x = x + mlp(ln1(x))
+    return x + attention(ln2(x))
+
+
+def mean_of_all(dy, x, weight, eps):
+    std = (x.var(-1, keepdim=True, correction=0) + eps).sqrt()
+    n, g = (x - x.mean(-1, keepdim=True)) / std, dy * weight
+    dx = (g - g.mean() - n * (g * n).mean()) / std
+    return dx, (dy * n).sum((0, 1)), dy.sum((0, 1))
+
+
+def copied_bias(x, weights, num_heads):
+    weights = {**weights, "b_V": weights["b_K"]}
+    return TASKS["heads"].reference(x, weights, num_heads)
+
+
+def last_head_missing(x, weights, num_heads):
+    D = x.shape[-1] // num_heads
+    kept = torch.arange(x.shape[-1]) < x.shape[-1] - D
+    weights = {**weights, "W_O": weights["W_O"] * kept[:, None]}
+    return TASKS["heads"].reference(x, weights, num_heads)
+
+
+def other_norms_bias(x, weights, num_heads):
+    weights = {**weights, "ln1_bias": weights["ln2_bias"]}
+    return TASKS["block"].reference(x, weights, num_heads)
+
+
+def variance_first(x, weight, bias, eps):
+    mean, variance = torch.var_mean(x, dim=-1, keepdim=True, correction=0)
+    return (x - mean) / torch.sqrt(variance + eps) * weight + bias
+
+
+def in_a_ring(ids, token_table, position_table):
+    positions = torch.arange(1, ids.shape[1] + 1) % len(position_table)
+    return token_table[ids] + position_table[positions]
+
+
+def last_without_position(ids, token_table, position_table):
+    x, T = token_table[ids].clone(), ids.shape[1]
+    x[:, :-1] += position_table[: T - 1]
+    return x
+
+
+LEARNERS = {
+    "copied bias": ("heads", copied_bias, "b_K stands where b_V belongs"),
+    "last head": ("heads", last_head_missing, "the last head is left out"),
+    "other bias": ("block", other_norms_bias, "ln2_bias stands where ln1_bias belongs"),
+    "variance first": ("layer_norm", variance_first, "mean and variance change places"),
+    "ring": ("embedding", in_a_ring, "the positions are counted from 1, and after"),
+    "last": ("embedding", last_without_position, "the last token of each text gets no"),
+    "bracket": ("gelu", without_bracket, "the bracket around 1 + erf is missing"),
+    "tanh's bracket": (
+        "gelu_tanh",
+        tanh_without_bracket,
+        "the bracket around 1 + tanh is missing",
+    ),
+    "the network's bracket": (
+        "mlp",
+        network_without_bracket,
+        "the bracket around 1 + erf is missing",
+    ),
+    "diagonal": (
+        "attention",
+        diagonal_hidden,
+        "the mask hides each position from itself, but for the first",
+    ),
+    "x for values": ("attention", x_for_values, "the weights average x itself"),
+    "feed-forward first": (
+        "wiring",
+        mlp_first,
+        "the feed-forward network comes before the attention, with the first norm",
+    ),
+    "mean of all": (
+        "layer_norm_gradient",
+        mean_of_all,
+        "the two means of dx are those of the whole tensor",
+    ),
+}
+
+
+@pytest.mark.parametrize("name", LEARNERS)
+def test_what_learners_do_often_is_named(name, monkeypatch):
+    monkeypatch.setattr(compose, "SECONDS", math.inf)
+    task, program, said = LEARNERS[name]
+    assert named(getattr(check, task)(program)).startswith(said)
+
+
+def returns_in_the_loop(x, W):
+    y = torch.zeros(W.shape[1], dtype=x.dtype)
+    for j in range(W.shape[1]):
+        for i in range(len(x)):
+            y[j] += x[i] * W[i, j]
+        return y
+    return None
+
+
+def joined(ids, pair, new):
+    out, i = [], 0
+    while i < len(ids):
+        two = tuple(ids[i : i + 2]) == pair
+        out.append(new if two else ids[i])
+        i += 1 + two
+    return out
+
+
+def throws_away(words, num_merges):
+    texts, merges = [list(word.encode()) for word in words], []
+    for new in range(256, 256 + num_merges):
+        counts = Counter(pair for ids in texts for pair in pairwise(ids))
+        if not counts or max(counts.values()) < 2:
+            break
+        pair = min(counts, key=lambda pair: (-counts[pair], pair))
+        for ids in texts:
+            joined(ids, pair, new)
+        merges.append(pair)
+    return merges
+
+
+def changed_in_place(ids):
+    ids[:] = sorted(ids)
+    return ids
+
+
+def filled(ids):
+    ids.append(0)
+    return ids
+
+
+def passed_on(ids):
+    filled(ids)
+    return ids
+
+
+def keeps_all(ids):
+    changed_in_place(ids)
+    filled(ids)
+    passed_on(ids)
+    for i in ids:
+        if i:
+            return i
+    while ids:
+        if ids.pop():
+            continue
+        return ids
+    return None
+
+
+def test_a_return_in_a_loop_is_told():
+    result = check.row_times_matrix(returns_in_the_loop)
+    said = "`return y` stands inside the loop `for j in range(W.shape[1]):`"
+    assert result.hints[0].startswith(said)
+
+
+def test_a_result_that_is_thrown_away_is_told():
+    result = check.bpe_train(throws_away)
+    assert result.hints[0].startswith("The result of `joined(ids, pair, new)`")
+
+
+def test_what_changes_its_arguments_is_not_called_thrown_away():
+    assert source.slips(keeps_all) == []
+
+
+def test_a_method_that_is_not_called_is_told():
+    def train(model, batches, optimizer):
+        model.train  # noqa: B018
+        return [1.0 for _ in batches]
+
+    said = "`model.train` alone on a line does nothing: a call needs brackets"
+    assert any(each.startswith(said) for each in check.train(train).hints)
+
+
+def test_slips_are_looked_for_only_where_there_is_a_source():
+    made = eval("lambda x: x")
+    assert source.slips(made) == source.slips(print) == source.slips(partial(int)) == []

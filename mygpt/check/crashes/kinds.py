@@ -5,6 +5,8 @@ import builtins
 import math
 import re
 
+from torch import Tensor, nn
+
 from mygpt.check.crashes.place import NotKnown, Place
 from mygpt.check.crashes.rules import Crash, always, rule
 
@@ -36,6 +38,80 @@ def pair(place: Place, node: ast.AST) -> str:
     except NotKnown:
         return ""
     return kind.__name__ if kind.__module__ == "torch.return_types" else ""
+
+
+@rule(
+    r"'tuple' object has no attribute",
+    r"not 'tuple'$",
+    r"operand type.*'tuple'",
+    r"must be Tensor, not tuple",
+)
+def a_pair_not_taken_apart(crash: Crash) -> str | None:
+    """A name that holds what a call gave, where the call gave several things."""
+    place = crash.place
+    for node in place.sources(place.statement):
+        if not isinstance(node, ast.Name) or not isinstance(node.ctx, ast.Load):
+            continue
+        made = place.last_values(node.id)
+        found = place.known.get(node.id)
+        if made and isinstance(made[0], ast.Call) and several_tensors(found):
+            return apart(crash, f"`{node.id}`", ast.unparse(made[0].func))
+    if crash.task.name in TRAINED:
+        for node in ast.walk(place.statement):
+            if isinstance(node, ast.Call) and ast.unparse(node.func) == "model":
+                return apart(crash, "The model's result", "model")
+    return None
+
+
+TRAINED = ("train", "evaluate")  # tasks that are given a model
+
+
+def several_tensors(value: object) -> bool:
+    return isinstance(value, tuple) and any(isinstance(v, Tensor) for v in value)
+
+
+def apart(crash: Crash, what: str, function: str) -> str:
+    if crash.task.name in TRAINED and function == "model":
+        return (
+            f"{what} is a pair, (logits, loss): take it apart, `logits, loss = "
+            "model(…)`."
+        )
+    return (
+        f"{what} holds several things, all that `{function}` gives: take them apart, "
+        f"`a, b = {function}(…)`."
+    )
+
+
+@rule(
+    r"operand type",
+    r"must be Tensor, not \w+",
+    r"'\w+' object has no attribute",
+    r"'\w+' object is not subscriptable",
+)
+def a_layer_made_and_not_called(crash: Crash) -> str | None:
+    """`nn.GELU(h)`: the tensor is taken for a setting of the layer."""
+    place = crash.place
+    for call in place.sources(place.statement):
+        if not isinstance(call, ast.Call) or not call.args:
+            continue
+        kind, given = place.function_of(call), place.tensor(call.args[0])
+        if not isinstance(kind, type) or not issubclass(kind, nn.Module):
+            continue
+        if given is None and not overwritten(place, call.args[0], kind):
+            continue
+        if f"{kind.__name__}'" not in f"{crash.text}'":
+            continue
+        made, what = ast.unparse(call.func), ast.unparse(call.args[0])
+        return (
+            f"`{made}({what})` makes a layer with {what} as a setting and does not "
+            f"apply it: `{made}()({what})`."
+        )
+    return None
+
+
+def overwritten(place: Place, node: ast.AST, kind: type) -> bool:
+    """Whether a name holds the layer itself by now: `h = nn.GELU(h)`."""
+    return isinstance(node, ast.Name) and type(place.known.get(node.id)) is kind
 
 
 @rule(r"only one element tensors can be", r"cannot be converted to Scalar")
@@ -144,6 +220,8 @@ def nothing_to_go_back(crash: Crash) -> str:
 
 RULES = [
     a_pair,
+    a_pair_not_taken_apart,
+    a_layer_made_and_not_called,
     several_as_one,
     ambiguous,
     a_decimal_size,
@@ -158,6 +236,10 @@ RULES = [
     always(
         r"'torch.Size' and '(?:float|int)'|'(?:float|int)' and 'torch.Size'",
         "`shape` holds the sizes of all axes; one of them is `shape[-1]`.",
+    ),
+    always(
+        r"bitwise_xor|operand type\(s\) for \^",
+        "`^` is no power in Python but works on bits; x² is `x ** 2`.",
     ),
     always(r"tensors used as indices must be long", INDEX),
     always(

@@ -5,6 +5,7 @@ PyTorch that make a new tensor.
 """
 
 import ast
+import builtins
 import linecache
 import re
 from collections.abc import Iterator
@@ -101,8 +102,12 @@ class Place:
             raise NotKnown from None
 
     def check_call(self, call: ast.Call) -> None:
-        """Allow what only computes, of tensors and of PyTorch's own modules."""
+        """Allow what only computes: of tensors, PyTorch's own modules, `min(a, b)`."""
         function = call.func
+        if isinstance(function, ast.Name) and len(call.args) > 1:
+            chosen = self.known.get(function.id, getattr(builtins, function.id, None))
+            if chosen in (builtins.min, builtins.max):
+                return
         if not isinstance(function, ast.Attribute):
             raise NotKnown
         if not PURE.fullmatch(function.attr):

@@ -9,6 +9,7 @@ from torch import Tensor, nn
 
 from mygpt.check.crashes.place import NOTHING, NotKnown, Place
 from mygpt.check.crashes.rules import Crash, always, rule
+from mygpt.check.task import Task
 
 # Those that drop an axis, unless keepdim is given.
 REDUCTIONS = re.compile("a?max|a?min|logsumexp|mean|median|norm|prod|std|sum|var")
@@ -179,6 +180,35 @@ def too_many_rows(place: Place, node: ast.AST, table: Shape, rows: Shape) -> str
     )
 
 
+@rule(BROADCAST)
+def product_entry_by_entry(crash: Crash) -> str | None:
+    """Scores made by `*` have no axis of keys, which shows at the mask only."""
+    place = crash.place
+    masks = [place.tensor(part) for part in ast.walk(place.node)]
+    if not any(mask is not None and is_square(mask) for mask in masks):
+        return None
+    for node in place.sources(place.node):
+        if not isinstance(node, ast.BinOp) or not isinstance(node.op, ast.Mult):
+            continue
+        a, b = place.tensor(node.left), place.tensor(node.right)
+        if a is None or b is None or a.ndim < 3 or a.shape != b.shape:
+            continue
+        if a.shape[-1] == a.shape[-2]:
+            continue
+        return (
+            f"{place.text(node) or 'A product of yours'} multiplies entry by entry and "
+            f"has shape {shape_of(a)}: no score for each two positions. Those are a "
+            f"matrix product, `{ast.unparse(node.left)} @ "
+            f"{ast.unparse(node.right)}.mT`."
+        )
+    return None
+
+
+def is_square(mask: Tensor) -> bool:
+    """Whether a tensor may be a mask of positions by positions."""
+    return mask.ndim >= 2 and mask.shape[-1] == mask.shape[-2]
+
+
 # Matrix products
 
 
@@ -273,12 +303,22 @@ def last_of_two_axes(crash: Crash) -> str | None:
         if last is None and whole is not None and whole.ndim == 2:
             last = whole[:, -1]
         if last is not None and last.ndim == 1 and last.is_floating_point():
+            if not has_positions(crash.task):
+                return (
+                    f"{place.text(node) or '`[:, -1]`'} gives one number for each row "
+                    "and drops the axis; `[:, -1:]` keeps it, with size 1."
+                )
             return (
                 f"{place.text(node) or '`[:, -1]`'} is taken of a tensor with two axes "
                 "and gives one number for each row: its last column. Is it the last "
                 "position's already?"
             )
     return None
+
+
+def has_positions(task: Task) -> bool:
+    """Whether a task is about texts of several positions."""
+    return "logits" not in task.arguments
 
 
 def is_last(index: ast.AST) -> bool:
@@ -436,6 +476,7 @@ PASSED = [passed_wrong_id, passed]
 RULES = [
     all_axes_turned,
     last_of_two_axes,
+    product_entry_by_entry,
     not_entry_by_entry,
     no_matrix_product,
     too_many_indices,
@@ -462,6 +503,17 @@ RULES = [
         r"except in dimension (\d+)\. Expected size (\d+) but got size (\d+)",
         "What is joined along axis {0} must agree in all others; here one has {1} and "
         "another {2}.",
+    ),
+    always(
+        r"Expected target size \[.*\], got",
+        "`cross_entropy` takes the classes on axis 1, of (B, T, V) too: flatten both, "
+        "`logits.flatten(0, 1)` and `targets.flatten()`, or give it "
+        "`logits.transpose(1, 2)`.",
+    ),
+    always(
+        "selected index k out of range",
+        "`topk` is asked for more entries than there are: a k that may be larger is "
+        "cut, `min(k, logits.shape[-1])`.",
     ),
     always("index out of range in self", "An id is beyond the last row of the table."),
     always(

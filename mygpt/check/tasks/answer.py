@@ -111,6 +111,13 @@ def same_words(texts: list[list[str]], arguments: Arguments) -> str | None:
     """Tell where the words begin to differ: at once, or from the second on."""
     wrong = [each for each in texts if each[1] != each[2]]
     for prompt, right, got in wrong:
+        if right.strip() and got.find(right.strip()) > 0:
+            return (
+                f"After {prompt!r} the right words are in your text, but not at its "
+                "beginning. Decode the new ids alone; a text cut by letters may keep a "
+                "part of the prompt."
+            )
+    for prompt, right, got in wrong:
         if right.split()[:1] != got.split()[:1]:
             return (
                 f"After {prompt!r} the very first word is wrong: look at the forward "

@@ -3,6 +3,7 @@
 import math
 from collections.abc import Callable
 from functools import lru_cache, partial
+from itertools import combinations
 
 import torch
 from torch import Tensor
@@ -42,6 +43,12 @@ def mix(
     scores = compare(q, k) / scale(T, D)
     scores = keep(scores, triangle(T)) if mask is None else mask(scores)
     return read(after(share(scores)), v)
+
+
+def hidden_from_itself(scores: Tensor) -> Tensor:
+    allowed = triangle(scores.shape[-1], -1)
+    allowed[0, 0] = True
+    return keep(scores, allowed)
 
 
 def no_mask(scores: Tensor) -> Tensor:
@@ -104,6 +111,7 @@ def head(
     *,
     order: str = "QKV",
     transposed: str = "",
+    reads_x: bool = False,
     mixing: dict | None = None,
 ) -> Tensor:
     """Attention with one head and one piece replaced."""
@@ -111,7 +119,7 @@ def head(
     q, k, v = (
         x @ (weights[name].T if name in transposed else weights[name]) for name in order
     )
-    return mix(q, k, v, **(mixing or {}))
+    return mix(q, k, x if reads_x else v, **(mixing or {}))
 
 
 def wrong(**mixing) -> Callable[..., Tensor]:
@@ -287,6 +295,11 @@ tensor([[[0.0000],
             partial(head, order="QKK"),
         ),
         Mistake(
+            "x-for-values",
+            "the weights average x itself, not the values x W_V",
+            partial(head, reads_x=True),
+        ),
+        Mistake(
             "queries-alone",
             "the queries are compared with themselves, not with the keys",
             partial(head, order="QQV"),
@@ -394,6 +407,11 @@ IN_MIXING = [
         "mask-of-infinity",
         "masked scores are set to inf, not to -inf",
         wrong(mask=filled(math.inf)),
+    ),
+    Mistake(
+        "mask-hides-itself",
+        "the mask hides each position from itself, but for the first",
+        wrong(mask=hidden_from_itself),
     ),
     Mistake(
         "mask-two-ahead",
@@ -747,6 +765,29 @@ def in_one_text(x: Tensor, H: int) -> Tensor:
     return x.unflatten(-1, (H, -1)).permute(1, 2, 0, 3)
 
 
+def last_head_empty(heads: Tensor) -> Tensor:
+    return join(torch.cat([heads[:, :-1], 0 * heads[:, -1:]], 1))
+
+
+# What is left of an earlier line that was copied, by what should stand there. A bias
+# of the keys changes nothing: it adds one number to all scores of a query.
+OTHER_WEIGHTS = [
+    (f"{kind}_{name}", f"{kind}_{other}")
+    for kind in "bW"
+    for other, name in combinations("QKVO", 2)
+    if kind + name != "bK"
+]
+
+
+def with_another(right: Program, name: str, other: str) -> Program:
+    """A program that reads one weight where another is meant."""
+
+    def program(x: Tensor, weights: dict[str, Tensor], num_heads: int) -> Tensor:
+        return right(x, {**weights, name: weights[other]}, num_heads)
+
+    return program
+
+
 def more_of_heads() -> list[Mistake]:
     """What is tried when none of the listed mistakes fits."""
     listed = {mistake.name for mistake in HEADS_MISTAKES}
@@ -804,6 +845,19 @@ def more_of_heads() -> list[Mistake]:
                 split=lambda x, H: x.unflatten(-1, (H, -1)),
                 join=lambda heads: heads.flatten(2),
             ),
+        ),
+        Mistake(
+            "last-head-missing",
+            "the last head is left out: zeros stand in its channels",
+            wrong_heads(join=last_head_empty),
+        ),
+        *(
+            Mistake(
+                "other-weight",
+                f"{other} stands where {name} belongs",
+                with_another(heads_with, name, other),
+            )
+            for name, other in OTHER_WEIGHTS
         ),
         Mistake(
             "heads-added",

@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Sequence
 from functools import lru_cache, partial
+from itertools import permutations
 
 import torch
 import torch.nn.functional as F
@@ -161,6 +162,11 @@ WIRINGS = [
         "mlp-first",
         "the feed-forward network comes before the attention",
         lambda x, attention, mlp, ln1, ln2: pre_norm(x, mlp, attention, ln2, ln1),
+    ),
+    Mistake(
+        "mlp-first-with-first-norm",
+        "the feed-forward network comes before the attention, with the first norm",
+        lambda x, attention, mlp, ln1, ln2: pre_norm(x, mlp, attention, ln1, ln2),
     ),
     Mistake(
         "side-by-side",
@@ -409,6 +415,17 @@ def more_of_block() -> list[Mistake]:
         *in_both_forms(alone, "ln2", where="in the second norm, ln2, alone"),
         *lifted(of_feed, fed_by, IN_FEED),
         *in_both_forms(attention.more_of_heads(), "attend", where=IN_ATTENTION),
+        *(
+            Mistake(
+                "other-norms-weight",
+                f"{other} stands where {name} belongs",
+                attention.with_another(with_form(form_name, form), name, other),
+                form_name,
+            )
+            for form_name, form in FORMS
+            for kind in ("weight", "bias")
+            for name, other in permutations((f"ln1_{kind}", f"ln2_{kind}"))
+        ),
     ]
 
 

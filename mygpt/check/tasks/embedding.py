@@ -281,6 +281,11 @@ def first_rows(ids: Tensor, positions: Tensor) -> Tensor:
     return positions[: ids.shape[1]]
 
 
+def last_missing(ids: Tensor, positions: Tensor) -> Tensor:
+    T = ids.shape[1]
+    return positions[:T] * (torch.arange(T) < T - 1)[:, None]
+
+
 def added(tokens: Tensor, positions: Tensor) -> Tensor:
     return tokens + positions
 
@@ -433,6 +438,21 @@ tensor([[[3.1000, 4.1000],
             "token-zero-silent",
             "token 0 is treated as padding: it gets no vector",
             wrong(tokens=lambda ids, table: table[ids] * (ids != 0)[..., None]),
+        ),
+        Mistake(
+            "positions-from-one-in-a-ring",
+            "the positions are counted from 1, and after the table's last row comes "
+            "its first",
+            wrong(
+                positions=lambda ids, table: table[
+                    torch.arange(1, ids.shape[1] + 1) % len(table)
+                ]
+            ),
+        ),
+        Mistake(
+            "last-position-missing",
+            "the last token of each text gets no position vector",
+            wrong(positions=last_missing),
         ),
         Mistake(
             "token-ids-from-one",

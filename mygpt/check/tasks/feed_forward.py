@@ -80,6 +80,10 @@ def tanh_with(
     return half * outer(x) * (one + sign * curve(factor * bent))
 
 
+def cubic(x: Tensor) -> Tensor:
+    return x + 0.044715 * x**3
+
+
 def wrong_tanh(**pieces) -> Program:
     return partial(tanh_with, **pieces)
 
@@ -191,6 +195,12 @@ tensor([-0.1587,  0.0000,  0.8413])""",
             "tanh-of-root",
             "tanh(x / √2) stands for erf(x / √2)",
             wrong_erf(curve=torch.tanh),
+        ),
+        Mistake(
+            "no-bracket",
+            "the bracket around 1 + erf is missing: x/2 multiplies the 1 alone, and "
+            "erf is added",
+            lambda x: x / 2 + torch.erf(x / math.sqrt(2)),
         ),
     ],
     more=lambda: [
@@ -349,6 +359,12 @@ tensor([-0.1588,  0.0000,  0.8412])""",
             "minus",
             "tanh has a minus sign, or stands on the wrong side of it",
             wrong_tanh(sign=-1),
+        ),
+        Mistake(
+            "no-bracket",
+            "the bracket around 1 + tanh is missing: x/2 multiplies the 1 alone, and "
+            "tanh is added",
+            lambda x: x / 2 + torch.tanh(math.sqrt(2 / math.pi) * cubic(x)),
         ),
     ],
     more=more_of_tanh,

@@ -174,6 +174,12 @@ OF_LOGITS: list[tuple[str, str, dict[str, Any]]] = [
         "the last block is missing",
         {"order": lambda blocks: blocks[:-1]},
     ),
+    (
+        "last-block-alone",
+        "each block gets the embedding, not what the block before gives, so only the "
+        "last block counts",
+        {"order": lambda blocks: blocks[-1:]},
+    ),
     ("one-block", "only the first block runs", {"order": lambda blocks: blocks[:1]}),
     ("no-blocks", "no block runs", {"order": lambda blocks: []}),
     (
@@ -200,6 +206,11 @@ OF_LOSS: list[tuple[str, str, dict[str, Any]]] = [
         "softmax-before-loss",
         "the loss gets probabilities: `F.cross_entropy` has a softmax inside",
         {"loss": softmaxed_loss},
+    ),
+    (
+        "last-logits-alone",
+        "only the logits of the last position are returned",
+        {"given": lambda logits: logits[:, -1]},
     ),
     (
         "probabilities-returned",

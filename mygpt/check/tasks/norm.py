@@ -317,6 +317,16 @@ MORE_OF_NORM = [
         wrong(divide=lambda x, variance, eps: (variance + eps).rsqrt()),
     ),
     Mistake(
+        "mean-for-variance",
+        "mean and variance change places: `torch.var_mean` gives the variance first",
+        lambda x, weight, bias, eps: (
+            (x - x.var(-1, keepdim=True, correction=0))
+            / (x.mean(-1, keepdim=True) + eps).sqrt()
+            * weight
+            + bias
+        ),
+    ),
+    Mistake(
         "sum-for-mean",
         "the squares are added up for the variance, and not divided by C",
         wrong(divide=lambda x, v, eps: (v * x.shape[-1] + eps).sqrt()),
@@ -454,7 +464,7 @@ def gradient_with(
     weight_twice: bool = False,
     eps_for: Callable[[float], float] = lambda eps: eps,
     divisor: Callable[[Tensor, float], Tensor] = lambda v, eps: (v + eps).sqrt(),
-    axis: int = -1,
+    axis: int | tuple[int, ...] = -1,
 ):
     """The gradient by its formula, with one piece replaced."""
     variance = x.var(-1, keepdim=True, correction=correction)
@@ -616,6 +626,11 @@ layer_norm_gradient = Task(
             "means-over-positions",
             "the two means of dx run over the positions, not over the channels",
             wrong_gradient(axis=-2),
+        ),
+        Mistake(
+            "means-of-everything",
+            "the two means of dx are those of the whole tensor, over all its axes",
+            wrong_gradient(axis=(0, 1, 2)),
         ),
         Mistake(
             "means-over-the-batch",

@@ -135,6 +135,20 @@ tensor([[0.0000, 0.7311, 0.2689]])""",
             ),
         ),
         Mistake(
+            "threshold-of-the-whole-table",
+            "the threshold is the k-th largest logit of the whole table, not of each "
+            "row",
+            lambda logits, k: logits.masked_fill(
+                ~above(logits.view(1, -1), k).view(logits.shape), -1e9
+            ).softmax(-1),
+        ),
+        Mistake(
+            "kept-alone",
+            "the k probabilities that are kept are returned alone, sorted, without the "
+            "zeros and not in the places of their tokens",
+            lambda logits, k: logits.topk(min(k, logits.shape[-1])).values.softmax(-1),
+        ),
+        Mistake(
             "no-cut",
             "nothing is cut: k is ignored",
             lambda logits, k: logits.softmax(-1),
@@ -187,6 +201,12 @@ def nucleus(
     if not renormalise:
         return logits.softmax(-1) * keep
     return probabilities(logits, keep)
+
+
+def gathered(logits: Tensor, p: float) -> Tensor:
+    ordered, order = logits.sort(descending=True)
+    total = ordered.softmax(-1).cumsum(-1) - ordered.softmax(-1)
+    return probabilities(logits, (total < p).gather(1, order))
 
 
 HALVES = (0.0, -math.log(2), -2 * math.log(2), -2 * math.log(2))  # ½, ¼, ⅛, ⅛
@@ -282,6 +302,17 @@ tensor([[0.0000, 0.7311, 0.2689]])""",
             "not-put-back",
             "the cut is made in sorted order and not put back in the tokens' places",
             partial(nucleus, back=False),
+        ),
+        Mistake(
+            "gathered",
+            "the cut is read by `gather` at the places of the order; `scatter` puts it "
+            "back in the tokens' places",
+            gathered,
+        ),
+        Mistake(
+            "sorted",
+            "the probabilities come sorted, not in the places of their tokens",
+            lambda logits, p: nucleus(logits, p).sort(descending=True).values,
         ),
         Mistake(
             "not-renormalised",
@@ -460,6 +491,12 @@ CACHE_MISTAKES: list[tuple[str, str, dict[str, Any]]] = [
         {"start": lambda past: past + 1},
     ),
     (
+        "positions-from-the-heads",
+        "the length of the cache is read from the axis of its heads, so the positions "
+        "go on from the number of heads",
+        {"past_of": lambda cache: cache[0][0].shape[1]},
+    ),
+    (
         "positions-one-behind",
         "the positions of new ids are one too small",
         {"start": lambda past: max(0, past - 1)},
@@ -602,8 +639,8 @@ def cache_is_used(logits: list[Tensor], arguments: Arguments) -> str | None:
     if torch.allclose(*logits, atol=1e-5):
         return None
     return (
-        "The values are right, but your program computes the earlier positions again; "
-        "with a cache it needs only the new ones."
+        "Your program computes the earlier positions again; with a cache it needs only "
+        "the new ones."
     )
 
 
@@ -855,8 +892,8 @@ def rereads(given: list[int], arguments: Arguments) -> str | None:
     if sum(given) <= ids.shape[1] + max_new_tokens:
         return None
     return (
-        "The ids are right, but your program gives `step` the same ids again and "
-        "again; with the cache it needs only the new one."
+        "Your program gives `step` the same ids again and again; with the cache it "
+        "needs only the new one."
     )
 
 
@@ -884,8 +921,8 @@ tensor([[1, 2, 3, 6]])""",
     make=make_prompt,
     observe=observe_generation,
     properties=[
-        Property("rereads", lengths_read, rereads),
-        Property("calls", remarks_on_calls, nothing_remarked),
+        Property("rereads", lengths_read, rereads, of_calls=True),
+        Property("calls", remarks_on_calls, nothing_remarked, of_calls=True),
     ],
     probes=[
         Probe(0, {"V": 11, "B": 1, "T": 3, "n": 4}),

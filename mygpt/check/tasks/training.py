@@ -79,11 +79,13 @@ def adamw_with(
     momentum: bool = True,
     sign: int = 1,
     swapped: bool = False,
+    averages_swapped: bool = False,
 ) -> tuple[Tensor, Tensor, Tensor]:
     """AdamW's step with one piece replaced.
 
     first: the number of the first step.
     corrects: whether m, and whether v, is divided by 1 - beta^step.
+    swapped, averages_swapped: whether the betas are, everywhere or in the averages.
     """
     if swapped:
         beta1, beta2 = beta2, beta1
@@ -92,8 +94,9 @@ def adamw_with(
         gradient = gradient + decay * parameter
     elif not decay_after:
         parameter = parameter * (1 - rate)
-    m = beta1 * m + (1 - beta1) * gradient
-    v = beta2 * v + (1 - beta2) * squared(gradient)
+    of_m, of_v = (beta2, beta1) if averages_swapped else (beta1, beta2)
+    m = of_m * m + (1 - of_m) * gradient
+    v = of_v * v + (1 - of_v) * squared(gradient)
     steps = max(step - 1 + first, 1e-9)
     m_hat = m / (1 - beta1**steps) if corrects[0] else m
     v_hat = v / (1 - beta2**steps) if corrects[1] else v
@@ -249,6 +252,12 @@ adamw_step = Task(
         ),
         Mistake(
             "betas-swapped", "beta1 and beta2 change places", wrong_step(swapped=True)
+        ),
+        Mistake(
+            "betas-of-the-averages-swapped",
+            "beta1 and beta2 change places in the averages m and v, but not in 1 - "
+            "beta^step",
+            wrong_step(averages_swapped=True),
         ),
     ],
 )
@@ -421,7 +430,7 @@ train = Task(
     ],
     least={"V": 2},
     properties=[
-        Property("notes", what_was_noted, nothing_noted),
+        Property("notes", what_was_noted, nothing_noted, of_calls=True),
         Property("graphs", graphs_held, keeps_no_graphs),
     ],
     limit=15.0,
@@ -487,6 +496,19 @@ train = Task(
             "inputs and targets change places: the model learns the token before",
             wrong_train(
                 inputs=lambda rows: rows[:, 1:], targets=lambda rows: rows[:, :-1]
+            ),
+        ),
+        Mistake(
+            "rows-for-columns",
+            "inputs and targets are cut by rows: `[:-1]` leaves out the last row, "
+            "`[:, :-1]` the last column",
+            wrong_train(inputs=lambda rows: rows[:-1], targets=lambda rows: rows[1:]),
+        ),
+        Mistake(
+            "last-target-lost",
+            "the last id of each row is left out: inputs and targets end too early",
+            wrong_train(
+                inputs=lambda rows: rows[:, :-2], targets=lambda rows: rows[:, 1:-1]
             ),
         ),
         Mistake(
@@ -666,6 +688,16 @@ evaluate = Task(
             "targets-not-shifted",
             "the targets are not shifted: each token is compared with itself",
             wrong_evaluate(targets=lambda rows: rows[:, :-1]),
+        ),
+        Mistake(
+            "rows-for-columns",
+            "inputs and targets are cut by rows: `[:-1]` leaves out the last row, "
+            "`[:, :-1]` the last column",
+            wrong_evaluate(
+                inputs=lambda rows: rows[:-1],
+                targets=lambda rows: rows[1:],
+                count=lambda rows: rows[1:].numel(),
+            ),
         ),
         Mistake(
             "weighted-by-rows",

@@ -76,6 +76,8 @@ def summary(results: Sequence[Result], command: Callable[[str], str]) -> str:
     if not all(results):
         waiting = next(TASKS[result.task] for result in results if not result)
         lines += told_next(waiting, command(waiting.name))
+    elif results and results[-1].task == IN_ORDER[-1].name:
+        lines += [results[-1].message.partition("\n")[0]]  # the reward
     return "\n".join(lines)
 
 

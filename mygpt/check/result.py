@@ -71,8 +71,7 @@ class Result:
 
     def verdict(self) -> list[str]:
         if self.passed:
-            note = f" ({self.message})" if self.message else ""
-            lines = wrapped(f"{self.task}: right{note}")
+            lines = self.praise()
             for hint in self.hints:
                 lines += wrapped(hint, "  also      ")
             return lines
@@ -84,6 +83,14 @@ class Result:
         for hint in self.hints:
             lines += wrapped(hint, "  also      ")
         return [*lines, *wrapped(self.section, "  read      ")]
+
+    def praise(self) -> list[str]:
+        """Write that a program is right, with what it did or which form it has."""
+        first, *others = self.message.splitlines() or [""]
+        if not others:
+            return wrapped(f"{self.task}: right{f' ({first})' if first else ''}")
+        told = [line for each in others for line in wrapped(each, "  ")]
+        return [f"{self.task}: right", "", *wrapped(first), "", *told]
 
     def as_json(self) -> dict[str, Any]:
         return asdict(self)

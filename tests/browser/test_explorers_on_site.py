@@ -191,7 +191,12 @@ def test_depth_moves_with_the_arrow_keys(explorer, file_url):
 def test_depth_draws_different_curves_at_different_settings(explorer, file_url):
     view = explorer(file_url, "depth")
     controls = view.root.locator(".mygpt-controls input[type=range]").all()
-    assert controls
+    choices = view.root.locator(".mygpt-controls .mygpt-choice").all()
+    assert controls or choices
+    for choice in choices:
+        curves = view.curves()
+        choice.locator("button[aria-pressed=false]").first.click()
+        assert view.curves() != curves
     for control in controls:
         curves = view.curves()
         last = control.get_attribute("aria-valuetext")

@@ -334,13 +334,16 @@ def test_an_error_names_the_readers_own_file_and_line(mygpt, my, tmp_path):
 def test_a_solved_workbook_is_right(mygpt):
     status, out, _ = mygpt("check", "--all", SOLVED)
     assert status == 0, out
-    assert out.endswith(f"\n{len(TASKS)} of {len(TASKS)} right\n")
+    *_, count, reward = out.splitlines()
+    assert count == f"{len(TASKS)} of {len(TASKS)} right"
+    assert reward.endswith("your own parts say: paris")
 
 
 def test_a_solved_answer_says_paris(mygpt):
     status, out, _ = mygpt("check", "answer", SOLVED / "answer.py")
     assert status == 0
-    assert "the capital of france is → paris" in out
+    assert "the capital of france is … paris" in out
+    assert "your own parts say: paris" in out
 
 
 def test_progress_shows_right_wrong_and_not_begun(mygpt, tmp_path):

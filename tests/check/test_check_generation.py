@@ -331,9 +331,12 @@ def test_a_broken_cache_fails_in_the_answers_too(mistake):
 def test_a_right_answer_is_shown():
     result = check.answer(answer_by_steps, limit=60)
     sentence = (
-        "the capital of france is → paris . the land of cuba lies within america ."
+        "the capital of france is … paris . the land of cuba lies within america ."
     )
-    assert f"your parts wrote: {sentence}" in result.message
+    first, _, *written = result.message.splitlines()
+    assert first.endswith("“the capital of france is”, your own parts say: paris")
+    assert sentence in written
+    assert first in repr(result).splitlines()  # on a line of its own
 
 
 def test_where_the_words_begin_to_differ_is_told():

@@ -90,12 +90,23 @@ TELLING = (
 
 
 def tell(arguments: list[Arguments], answers: list[str]) -> str:
-    """Tell what the reader's model wrote after each prompt."""
-    written = (
-        f"{each['prompt']} → {text.strip()}"
+    """Tell what the reader's model wrote after each prompt, the first word first."""
+    written = [
+        (each["prompt"], text.strip())
         for each, text in zip(arguments, answers, strict=True)
+    ]
+    prompt, text = written[0]
+    return "\n".join(
+        [
+            f"Asked what follows “{prompt}”, your own parts say: {first_word(text)}",
+            "All that they wrote:",
+            *(f"{prompt} … {text}" for prompt, text in written),
+        ]
     )
-    return f"your parts wrote: {'; '.join(written)}"
+
+
+def first_word(text: str) -> str:
+    return (text.split() or ["nothing"])[0]
 
 
 def texts_of(program: Program, arguments: Arguments) -> list[list[str]]:

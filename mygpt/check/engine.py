@@ -55,6 +55,11 @@ MEMORY = (
     "Your program asked for more memory than it may have. Its inputs are small: is a "
     "shape or a count larger than meant?"
 )
+DRAWN = "Your program's result is random; nothing in this task is."
+OWN_WEIGHTS = (
+    " A layer that is made inside it, such as `nn.Linear`, draws weights of its own: "
+    "compute with those that are given."
+)
 PRINTED = "None (your program prints something; is a `return` missing?)"
 HALF = (
     "Your result has only the three digits of half precision (float16, or bfloat16): "
@@ -420,7 +425,7 @@ class Checking:
                 values.append(in_parts(self.task, self.task.run(self.program, given)))
                 states.append((torch.get_rng_state().tolist(), random.getstate()))
         if find_difference(*values):
-            return "Your program's result is random; nothing in this task is."
+            return DRAWN + (OWN_WEIGHTS if self.task.weights else "")
         if states[0][0] == states[1][0] or states[0][1] == states[1][1]:
             return "Your program sets the seed of the random numbers for everybody."
         return None

@@ -556,6 +556,14 @@ def test_a_change_of_the_random_state_is_found_and_undone():
     assert random.getstate() == own
 
 
+def test_a_layer_with_weights_of_its_own_is_told_to_use_those_given():
+    def mlp(x, W1, b1, W2, b2):
+        up, down = nn.Linear(*W1.shape).double(), nn.Linear(*W2.shape).double()
+        return down(F.gelu(up(x.double())))
+
+    assert "compute with those that are given" in check.mlp(mlp).message
+
+
 def test_random_numbers_that_come_to_nothing_are_no_mistake():
     """As the first weights of a layer that gets others."""
     assert check.gelu(lambda x: (nn.Linear(2, 2), F.gelu(x))[1])

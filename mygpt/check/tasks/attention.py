@@ -85,11 +85,6 @@ def filled(number: float) -> Callable[[Tensor], Tensor]:
     return lambda scores: scores.masked_fill(~triangle(scores.shape[-1]), number)
 
 
-def zeros_left_out(scores: Tensor) -> Tensor:
-    """The mask by `== 0` of the scores themselves."""
-    return scores.tril().masked_fill(scores.tril() == 0, -math.inf)
-
-
 def masked_after(weights: Tensor) -> Tensor:
     return weights * triangle(weights.shape[-1])
 

@@ -228,6 +228,13 @@ function goOn(run) {
   Object.assign(run, { running: true, saved: performance.now(), goal: walking ? nextStop(0) : run.target });
 }
 
+/** Nothing is trained any more: other settings are to be seen before their first step.
+ * @type {(run: TrainStack.Run) => void} */
+function drop(run) {
+  clearTimeout(run.timer);
+  Object.assign(run, { busy: false, running: false, walking: false });
+}
+
 /** The first steps one by one, slowly enough to be watched.
  * @type {(run: TrainStack.Run) => void} */
 function walk(run) {
@@ -282,10 +289,10 @@ export function stackRunner(state, { draw, rest }) {
     toggle: () => toggle(run),
     walk: () => walk(run),
     giveWay: () => giveWay(run),
+    drop: () => drop(run),
     pause,
     stop: () => {
-      Object.assign(run, { busy: false, walking: false });
-      clearTimeout(run.timer);
+      drop(run);
       channel.port1.close();
       cancelAnimationFrame(run.frame);
       still.removeEventListener("change", changed);

@@ -122,6 +122,7 @@ declare namespace TrainStack {
     toggle(): void;
     walk(): void;
     giveWay(): void;
+    drop(): void;
     pause(): void;
     stop(): void;
   }

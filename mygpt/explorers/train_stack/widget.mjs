@@ -128,9 +128,9 @@ function picturesView(state, folds) {
   };
 }
 
-/** What makes a link of the settings, and takes the one in a hash.
- * @type {(state: TrainStack.State, root: () => HTMLElement, tell: (note: string) => void) => { copy(): void; take(hash: string): boolean }} */
-function stackLinks(state, root, tell) {
+/** What makes a link of the settings, and takes the one in a hash, whose stacks are seen before their first step.
+ * @type {(state: TrainStack.State, run: TrainStack.Runner, root: () => HTMLElement, tell: (note: string) => void) => { copy(): void; take(hash: string): boolean }} */
+function stackLinks(state, run, root, tell) {
   const copy = async () =>
     tell(
       await copyLink(
@@ -146,6 +146,7 @@ function stackLinks(state, root, tell) {
     const given = linkedSettings(hash);
     if (!given) return false;
     const [left, right = {}] = given.settings;
+    run.drop();
     state.change({ task: given.task, left, right });
     return true;
   };
@@ -225,7 +226,7 @@ function render({ model, el }) {
     begin: () => void (mayWalk(state, run, /** @type {any} */ (model)) && run.walk()),
     stop: run.pause,
   });
-  const links = window.bookHost ? stackLinks(state, () => root, tell) : null;
+  const links = window.bookHost ? stackLinks(state, run, () => root, tell) : null;
   const views = stackViews(state, root, run, links?.copy);
   root.append(...views.nodes, voice.node);
   views.drawNote();

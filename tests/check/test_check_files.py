@@ -424,7 +424,7 @@ def test_the_readers_parts_speak_as_a_gpt2_folder_does(mygpt, tmp_path):
         "check", "answer", SOLVED / "answer.py", "--gpt2", tmp_path / "gpt2"
     )
     assert status == 0, out + err
-    assert "The capital of France is → " in out
+    assert "The capital of France is … " in out
 
 
 # Watching

@@ -45,16 +45,8 @@ import {
   stillText,
   typedNumber,
 } from "../../mygpt/explorers/scale/words.mjs";
+import { run } from "./scale_run.mjs";
 
-const run = (changes = {}) => ({
-  model: MODELS["GPT-3 175B"],
-  device: DEVICES.A100,
-  ...DATA["GPT-3 175B"],
-  share: 0.4,
-  devices: 512,
-  spread: "sharded",
-  ...changes,
-});
 const field = (name) => FIELDS.find((one) => one.name === name);
 
 test("with full overlap the longer of the two counts, without any their sum", () => {

@@ -15,16 +15,7 @@ import {
 import { rowOf } from "../../mygpt/explorers/scale/limits.mjs";
 import { scaleState } from "../../mygpt/explorers/scale/widget.mjs";
 import { limitLabel, runProblem, zonesText } from "../../mygpt/explorers/scale/words.mjs";
-
-const run = (changes = {}) => ({
-  model: MODELS["GPT-3 175B"],
-  device: DEVICES.A100,
-  ...DATA["GPT-3 175B"],
-  share: 0.4,
-  devices: 512,
-  spread: "sharded",
-  ...changes,
-});
+import { run } from "./scale_run.mjs";
 
 const kept = (changes = {}) => {
   const { model, device, devices, spread, kept: what, ...rest } = run(changes);

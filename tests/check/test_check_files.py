@@ -472,3 +472,20 @@ def test_a_watch_sees_new_changed_and_removed_neighbours(tmp_path):
         start = time.monotonic()
         next(seen)
         assert time.monotonic() - start < 30
+
+
+@pytest.mark.parametrize("task", ["adamw_step", "gpt"])
+def test_a_check_does_not_wait_for_pytorchs_compiler(task):
+    """Whoever makes an optimiser imports it, which takes two seconds."""
+    program = f"""
+import sys
+from mygpt import check
+from {task} import {task}
+print(check.{task}({task}).passed, "torch._dynamo" in sys.modules)
+"""
+    folder = Path(__file__).parent / "workbook"
+    env = {**os.environ, "PYTHONPATH": os.pathsep.join([str(folder), *sys.path])}
+    found = subprocess.run(
+        [sys.executable, "-c", program], env=env, capture_output=True, text=True
+    )
+    assert found.stdout.split() == ["True", "False"], found.stderr

@@ -8,6 +8,7 @@ from functools import partial
 
 import torch
 from torch import Tensor, nn
+from torch.optim.adamw import adamw
 
 from mygpt.check.compare import find_difference
 from mygpt.check.task import Arguments, Draw, Mistake, Probe, Program, Property, Task
@@ -36,24 +37,29 @@ def make_step(
 
 
 def reference_step(parameter, gradient, m, v, step, lr, beta1, beta2, eps, decay):
-    """Let PyTorch's AdamW take the step."""
-    trained = nn.Parameter(parameter.clone())
-    trained.grad = gradient.clone()
-    adamw = torch.optim.AdamW(
-        [trained],
-        lr=lr,
-        betas=(beta1, beta2),
-        eps=eps,
-        weight_decay=decay if parameter.ndim >= 2 else 0.0,
-    )
-    state = {
-        "step": torch.tensor(float(step - 1)),
-        "exp_avg": m.clone(),
-        "exp_avg_sq": v.clone(),
-    }
-    adamw.state[trained] = state
-    adamw.step()
-    return trained.detach(), state["exp_avg"], state["exp_avg_sq"]
+    """Let PyTorch's AdamW take the step.
+
+    Its class would import PyTorch's compiler as well, which takes two seconds.
+    """
+    after, m, v = parameter.clone(), m.clone(), v.clone()
+    with torch.no_grad():
+        adamw(
+            [after],
+            [gradient],
+            [m],
+            [v],
+            max_exp_avg_sqs=[],
+            state_steps=[torch.tensor(float(step - 1))],
+            foreach=False,
+            amsgrad=False,
+            beta1=beta1,
+            beta2=beta2,
+            lr=lr,
+            weight_decay=decay if parameter.ndim >= 2 else 0.0,
+            eps=eps,
+            maximize=False,
+        )
+    return after, m, v
 
 
 def adamw_with(

@@ -341,8 +341,8 @@ def one_batch_overfits(loss: float, arguments: Arguments) -> str | None:
     if loss < 0.3:
         return None
     return (
-        f"Sixteen steps of Adam on one batch leave your loss at {loss:.2f}: a model that "
-        "can learn gets below 0.3."
+        f"Sixteen steps of Adam on one batch leave your loss at {loss:.2f}: a model "
+        "that can learn gets below 0.3."
     )
 
 

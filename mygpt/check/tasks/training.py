@@ -7,7 +7,7 @@ from contextlib import nullcontext
 from functools import partial
 
 import torch
-from torch import Tensor, nn
+from torch import Tensor
 from torch.optim.adamw import adamw
 
 from mygpt.check.compare import find_difference

@@ -3,11 +3,12 @@
     python -m tools.reading [NAME…]    print the counts
 
 The first reading ends at `## Exercises`; the second begins with the cell tagged
-`second-reading`, the box that says what each of its sections shows. Words are split on
-spaces; code fences, formulas, comments, the lines of a directive's options and the
-marks of headings, lists and tables are left out. Lines of code are those of cells that
-the page shows, without those that hold a comment alone. Minutes are an estimate, words
-and lines divided by a rate each; nobody was timed.
+`second-reading`, the box that says what each of its sections shows. An idea is a
+heading of the first reading, of second or third rank, that is not one of `USUAL`. Words
+are split on spaces; code fences, formulas, comments, the lines of a directive's options
+and the marks of headings, lists and tables are left out. Lines of code are those of
+cells that the page shows, without those that hold a comment alone. A fold is a cell
+whose code the page hides until it is asked for, the set-up left out.
 """
 
 import ast
@@ -20,11 +21,34 @@ from markdown_it.token import Token
 
 from tools.prose import parse, within
 
-FIRST_WORDS, FIRST_LINES = 2300, 110
+
+@dataclass(frozen=True)
+class Limits:
+    """How much a first reading may hold."""
+
+    ideas: int = 5
+    words: int = 1900
+    lines: int = 85
+    folds: int = 4
+
+
+LIMITS = Limits()
 EXERCISE_WORDS, EXERCISE_LINES = 1000, 60
 SECTION_WORDS = 600
-WORDS_A_MINUTE, LINES_A_MINUTE = 80, 4
-HIDDEN = {"setup", "hide-cell", "hide-input", "remove-cell", "remove-input"}
+USUAL = {
+    "Why",
+    "Setup",
+    "By hand",
+    "In code",
+    "Write it yourself",
+    "It works",
+    "What usually goes wrong",
+    "Key points",
+    "In the field's words",
+    "Exercises",
+}
+FOLDED = {"hide-cell", "hide-input"}
+HIDDEN = {"setup", "remove-cell", "remove-input"} | FOLDED
 SPACES = {"math_inline", "math_inline_double", "html_inline", "softbreak", "hardbreak"}
 
 
@@ -44,10 +68,14 @@ class Part:
         return sum(lines_of_code(c.source) for c in self.cells if is_shown(c))
 
     @property
-    def minutes(self) -> int:
-        """An estimate for a reader who follows the code, to five minutes."""
-        exact = self.words / WORDS_A_MINUTE + self.lines / LINES_A_MINUTE
-        return max(5, 5 * round(exact / 5))
+    def ideas(self) -> list[str]:
+        texts = (heading for cell in self.cells for heading in headings(cell))
+        return [text for text in texts if text not in USUAL]
+
+    @property
+    def folds(self) -> int:
+        of_code = [set(tags(c)) for c in self.cells if c.cell_type == "code"]
+        return sum(bool(FOLDED & each) and "setup" not in each for each in of_code)
 
 
 def parts(notebook: nbformat.NotebookNode) -> tuple[Part, Part, list[Part]]:
@@ -71,6 +99,18 @@ def title_of(cell: nbformat.NotebookNode) -> str:
     """The heading of second rank that a cell begins with."""
     found = re.match(r"## +(.*)", cell.source)
     return found[1].strip() if found and cell.cell_type == "markdown" else ""
+
+
+def headings(cell: nbformat.NotebookNode) -> list[str]:
+    """The headings of second and third rank in a cell, also those in a directive."""
+    if cell.cell_type != "markdown":
+        return []
+    found = within(parse(cell.source), "heading")
+    return [
+        "".join(map(shown, heading.children[0].token.children)).strip()
+        for heading in found
+        if heading.tag in ("h2", "h3")
+    ]
 
 
 def tags(cell: nbformat.NotebookNode) -> list[str]:
@@ -98,12 +138,14 @@ def shown(token: Token) -> str:
     return " " if token.type in SPACES else token.content
 
 
-def too_long(notebook: nbformat.NotebookNode) -> list[str]:
+def too_long(notebook: nbformat.NotebookNode, allowed: Limits = LIMITS) -> list[str]:
     """What is longer than a chapter's form allows, one sentence each."""
     first, exercises, further = parts(notebook)
     limits = [
-        (first, first.words, FIRST_WORDS, "words"),
-        (first, first.lines, FIRST_LINES, "lines of code"),
+        (first, len(first.ideas), allowed.ideas, "ideas"),
+        (first, first.words, allowed.words, "words"),
+        (first, first.lines, allowed.lines, "lines of code"),
+        (first, first.folds, allowed.folds, "folded cells"),
         (exercises, exercises.words, EXERCISE_WORDS, "words"),
         (exercises, exercises.lines, EXERCISE_LINES, "lines of code"),
         *((part, part.words, SECTION_WORDS, "words") for part in further),
@@ -152,8 +194,10 @@ def main(chosen_names: list[str]) -> int:
         first, exercises, further = parts(notebook)
         print(f"{path.stem}")
         for part in (first, exercises, *further):
-            counts = f"{part.words:5,} words {part.lines:4} lines {part.minutes:4} min"
-            print(f"   {counts}  {part.name}")
+            print(f"   {part.words:5,} words {part.lines:4} lines  {part.name}")
+        print(f"   {first.folds:5} folded cells in the first reading, and its ideas:")
+        for idea in first.ideas:
+            print(f"         {idea}")
         for problem in too_long(notebook):
             print(f"   too long: {problem}")
     return 0

@@ -1,7 +1,7 @@
 """Figures of the book itself, counted when it is built: no page can be out of date.
 
 {count}`tests` is a number of `tools/counts.py`, or of the book's pages.
-{reading-time}`03 04` is an estimate of the time that these first readings take.
+{reading-time}`03 04` is the time for these first readings, an hour each.
 {chapter-table} lists the chapters: what each builds on, how long it is, its exercises.
 {processors-table} says what `make processors` found when it was last run.
 """
@@ -30,8 +30,8 @@ COUNTED = (
     "_toc.yml",
 )
 HEAD = """\
-| chapter | builds on | words | lines of code | minutes | exercises |
-| :-- | :-- | --: | --: | --: | --: |
+| chapter | builds on | words | lines of code | exercises |
+| :-- | :-- | --: | --: | --: |
 """
 
 
@@ -70,25 +70,16 @@ class Count(Counted, SphinxRole):
         return [nodes.Text(f"{COUNTS[self.text]():,}")], []
 
 
-class ReadingTime(Counted, SphinxRole):
-    """{reading-time}`03 04`: the estimate for the first readings of these chapters."""
+class ReadingTime(SphinxRole):
+    """{reading-time}`03 04`: an hour for the first reading of each of these chapters.
+
+    It is an estimate, the same for all; nobody was timed.
+    """
 
     def run(self):
-        self.remember()
-        import nbformat
-
-        from tools import reading
         from tools.execute import chosen
 
-        notebooks = [nbformat.read(p, as_version=4) for p in chosen(self.text.split())]
-        minutes = sum(reading.parts(one)[0].minutes for one in notebooks)
-        return [nodes.Text(spoken(minutes))], []
-
-
-def spoken(minutes: int) -> str:
-    hours, rest = divmod(minutes, 60)
-    parts = [f"{hours} h"] * (hours > 0) + [f"{rest} min"] * (rest > 0)
-    return "\u00a0".join(" ".join(parts).split())
+        return [nodes.Text(f"{len(chosen(self.text.split()))}\u00a0h")], []
 
 
 class ChapterTable(Counted, SphinxDirective):
@@ -123,7 +114,6 @@ def row(path: Path) -> str:
         needed or "school mathematics",
         f"{first.words:,}",
         str(first.lines),
-        str(first.minutes),
         str(exercises),
     )
     return f"| {' | '.join(cells)} |"

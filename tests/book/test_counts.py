@@ -10,7 +10,7 @@ import pytest
 from nbformat import v4
 
 import website
-from tools import counts, openings, reading
+from tools import counts, openings
 from tools.bare_parts import chapters_in_order
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -58,23 +58,11 @@ def test_the_claims_of_every_topic_are_counted():
     assert without == {"memory"}  # its claims are in test_experiments.py
 
 
-def test_words_and_lines_make_minutes():
-    code = v4.new_code_cell("\n".join("x" * 40))
-    part = reading.Part("a part", [v4.new_markdown_cell("word " * 1600), code])
-    assert part.minutes == 30  # 20 for the words, 10 for the lines
-    assert reading.Part("nothing").minutes == 5
-
-
-def test_an_opening_gives_the_minutes_of_the_table():
-    said, estimated = {}, {}
-    for path in CHAPTERS:
-        notebook = read(path)
-        prose = " ".join(cell.source for cell in notebook.cells)
-        if found := re.search(r"takes\s+about\s+(\d+)\s+minutes", prose):
-            said[path.stem] = int(found[1])
-            estimated[path.stem] = reading.parts(notebook)[0].minutes
-    assert said == estimated
-    assert len(said) == len(CHAPTERS)
+@pytest.mark.parametrize("path", CHAPTERS, ids=lambda path: path.stem)
+def test_an_opening_says_about_an_hour_as_all_do(path):
+    prose = " ".join(cell.source for cell in read(path).cells)
+    assert re.search(r"takes\s+about\s+an\s+hour", prose)
+    assert not re.search(r"takes\s+about\s+\d+\s+minutes", prose)
 
 
 @pytest.mark.parametrize("path", CHAPTERS, ids=lambda path: path.stem)
@@ -152,19 +140,12 @@ def test_readme_is_short_and_says_what_people_search_for():
     assert [word for word in searched.split() if word not in readme] == []
 
 
-def test_minutes_are_written_as_they_are_spoken():
-    times = {45: "45 min", 60: "1 h", 105: "1 h 45 min"}
-    assert {n: website.counts.spoken(n).replace("\u00a0", " ") for n in times} == times
-
-
 def test_a_row_of_the_table_is_in_the_books_order():
     path = next(path for path in CHAPTERS if path.stem.startswith("08"))
-    first, needed, words, lines, minutes, exercises = website.counts.row(path)[
-        1:-1
-    ].split("|")
+    first, needed, words, lines, exercises = website.counts.row(path)[1:-1].split("|")
     assert first.strip() == "8. [](chapters/08_layer_norm.ipynb)"
     assert re.findall(r"\[(\w+)\]", needed) == ["tensors", "7"]
-    assert int(words.replace(",", "")) > int(lines) > int(minutes) > int(exercises) > 0
+    assert int(words.replace(",", "")) > int(lines) > int(exercises) > 0
 
 
 def test_a_page_that_counts_is_read_again_when_what_it_counts_changes(tmp_path):

@@ -474,7 +474,7 @@ def test_a_watch_sees_new_changed_and_removed_neighbours(tmp_path):
         assert time.monotonic() - start < 30
 
 
-@pytest.mark.parametrize("task", ["adamw_step", "gpt"])
+@pytest.mark.parametrize("task", ["adamw_step", "gpt", "train"])
 def test_a_check_does_not_wait_for_pytorchs_compiler(task):
     """Whoever makes an optimiser imports it, which takes two seconds."""
     program = f"""

@@ -1,5 +1,6 @@
 """A model and an optimizer that note what a training loop does, and remarks on it."""
 
+import inspect
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 
@@ -92,11 +93,19 @@ class Watch:
         return found
 
 
-class WatchedOptimizer(torch.optim.SGD):
-    """Gradient descent that notes what is done with it and with a model."""
+class WatchedOptimizer(torch.optim.Optimizer):
+    """Gradient descent with momentum that notes what is done with it and a model.
+
+    Its methods are PyTorch's without the wrapper that imports the compiler, which takes
+    two seconds.
+    """
+
+    add_param_group = inspect.unwrap(torch.optim.Optimizer.add_param_group)
+    plain_init = inspect.unwrap(torch.optim.Optimizer.__init__)
+    plain_zero_grad = inspect.unwrap(torch.optim.Optimizer.zero_grad)
 
     def __init__(self, model: Bigrams, batches: list[Tensor], lr: float = 2.0):
-        super().__init__(model.parameters(), lr=lr, momentum=0.5)
+        self.plain_init(model.parameters(), {"lr": lr, "momentum": 0.5})
         self.table, self.watch = model.table, Watch()
         self.last = self.table.detach().clone()
         self.passes: list[Backward] = []
@@ -128,14 +137,24 @@ class WatchedOptimizer(torch.optim.SGD):
         self.watch.steps.append(Step(rate, gradient, self.passes, moved))
         self.watch.words.append("step")
         self.passes = []
-        super().step()
+        self.move()
         self.last = self.table.detach().clone()
         return loss
+
+    @torch.no_grad()
+    def move(self) -> None:
+        for group in self.param_groups:
+            for parameter in group["params"]:
+                if parameter.grad is not None:
+                    state = self.state[parameter]
+                    before = group["momentum"] * state.get("velocity", 0.0)
+                    state["velocity"] = before + parameter.grad
+                    parameter -= group["lr"] * state["velocity"]
 
     def zero_grad(self, set_to_none=True):
         self.watch.zeros += 1
         self.watch.words.append("zero_grad")
-        super().zero_grad(set_to_none)
+        self.plain_zero_grad(set_to_none)
 
 
 def number_of(ids: Tensor, batches: list[Tensor]) -> int:

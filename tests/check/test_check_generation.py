@@ -10,7 +10,7 @@ import torch.nn.functional as F
 from mygpt import check
 from mygpt.check import TASKS, compose, shrink
 from mygpt.check.models import world_model
-from mygpt.check.tasks.answer import PROMPTS, answer_by_steps
+from mygpt.check.tasks.answer import PROMPTS, answer_by_steps, answer_with
 from mygpt.check.tasks.gpt import BLOCKS, book_gpt, gpt_with, mean_loss, summed_loss
 from mygpt.check.tasks.sampling import CACHE_MISTAKES, step_with
 from mygpt.check.tasks.training import adamw_with, evaluate_with
@@ -344,6 +344,25 @@ def test_where_the_words_begin_to_differ_is_told():
     assert "first word is right after every prompt" in told(check.answer(ahead))
     blind = partial(answer_by_steps, form=lambda x: 0 * x)
     assert "the very first word is wrong" in told(check.answer(blind))
+
+
+def test_words_joined_without_spaces_are_no_wrong_forward_pass():
+    def word_by_word(prompt, model, max_new_tokens):
+        text = answer_with(prompt, model, max_new_tokens)
+        return text.replace(" ", "")
+
+    text = told(check.answer(word_by_word))
+    assert "the letters are right and the spaces are not" in text
+    assert "forward pass" not in text
+
+
+def test_the_number_of_blocks_is_not_taken_for_the_number_of_heads():
+    for past_of, name in (
+        (len, "positions-from-the-blocks"),
+        (lambda cache: cache[0][0].shape[1], "positions-from-the-heads"),
+    ):
+        result = check.cached_step(partial(step_with, past_of=past_of))
+        assert result.mistake == name
 
 
 def test_right_words_after_others_are_no_wrong_forward_pass():

@@ -129,11 +129,17 @@ def same_words(texts: list[list[str]], arguments: Arguments) -> str | None:
                 "part of the prompt."
             )
     for prompt, right, got in wrong:
+        if right.split() != got.split() and letters(right) == letters(got):
+            return (
+                f"After {prompt!r} the letters are right and the spaces are not: "
+                "decode all new ids in one call, which sets the spaces."
+            )
+    for prompt, right, got in wrong:
         if right.split()[:1] != got.split()[:1]:
             return (
-                f"After {prompt!r} the very first word is wrong: look at the forward "
-                "pass over the prompt (check `gpt` and `cached_step`), and at how the "
-                "likeliest token is chosen."
+                f"After {prompt!r} the very first word is wrong: look at which ids the "
+                "model reads, at the forward pass over the prompt (check `gpt` and "
+                "`cached_step`), and at how the likeliest token is chosen."
             )
     if wrong:
         return (
@@ -143,6 +149,10 @@ def same_words(texts: list[list[str]], arguments: Arguments) -> str | None:
             "`cached_step`)."
         )
     return None
+
+
+def letters(text: str) -> str:
+    return "".join(text.split())
 
 
 def wrong(**pieces) -> Program:

@@ -497,6 +497,12 @@ CACHE_MISTAKES: list[tuple[str, str, dict[str, Any]]] = [
         {"past_of": lambda cache: cache[0][0].shape[1]},
     ),
     (
+        "positions-from-the-blocks",
+        "the length of the list is taken for that of the text, so the positions go on "
+        "from the number of blocks",
+        {"past_of": len},
+    ),
+    (
         "positions-one-behind",
         "the positions of new ids are one too small",
         {"start": lambda past: max(0, past - 1)},
@@ -681,7 +687,7 @@ def cache_stays(logits: list[Tensor | None], arguments: Arguments) -> str | None
 PIECES = [
     Probe(0, {"V": 7, "N": 6, "B": 1, "H": 2, "D": 2, "L": 2, "pieces": (2, 1)}),
     Probe(1, {"V": 5, "N": 9, "B": 2, "H": 2, "D": 3, "L": 2, "pieces": (3, 1, 2, 1)}),
-    Probe(2, {"V": 6, "N": 7, "B": 2, "H": 3, "D": 2, "L": 3, "pieces": (1, 3, 3)}),
+    Probe(2, {"V": 6, "N": 7, "B": 2, "H": 2, "D": 3, "L": 3, "pieces": (1, 3, 3)}),
     Probe(3, {"V": 6, "N": 6, "B": 2, "H": 1, "D": 4, "L": 1, "pieces": (1, 1, 1, 1)}),
 ]
 

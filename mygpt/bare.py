@@ -265,15 +265,15 @@ class GPT(nn.Module):
 
 
 def initialise(model):
-    with torch.no_grad():
-        for name, p in model.named_parameters():
-            if p.ndim == 2:  # tables and matrices
-                p.normal_(std=0.02)
-            elif name.endswith("bias"):
-                p.zero_()
-            # what writes to the stream
-            if name.endswith(("W_O.weight", "fc2.weight")):
-                p /= (2 * len(model.blocks)) ** 0.5
+    for name, p in model.named_parameters():
+        if p.ndim == 2:  # tables and matrices
+            nn.init.normal_(p, std=0.02)
+        if "bias" in name:
+            nn.init.zeros_(p)
+    # what writes to the stream
+    for block in model.blocks:
+        for layer in (block.heads.W_O, block.mlp.fc2):
+            layer.weight.data /= (2 * len(model.blocks)) ** 0.5
 
 
 # Chapter 13: Training

@@ -35,6 +35,7 @@ HEADINGS = {
     "check-cross-entropy": "From any numbers to probabilities",
     "check-embedding": "A vector for each place",
     "check-layer-norm-gradient": "The gradient avoids two directions",
+    "check-gpt": "Write it yourself",
     "check-adamw": "A step of AdamW, by hand",
     "check-train": "How fast, and how far at most",
     "check-evaluate": "How fast, and how far at most",

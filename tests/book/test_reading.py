@@ -30,7 +30,6 @@ SECOND_EDITION = {
     "09_transformer_block": Limits(5, 2300, 110, 10),
     "10_memory": Limits(11, 2300, 110, 12),
     "11_rewriting": Limits(8, 2300, 110, 7),
-    "12_gpt": Limits(5, 2300, 110, 11),
     "13_training": Limits(7, 2300, 110, 10),
     "14_generation": Limits(4, 2300, 110, 13),
     "15_gpt2": Limits(7, 2300, 110, 12),

@@ -45,7 +45,7 @@ export function sizesOf(words, width) {
   const gutter = clamp(widest + 12, 44, width < 420 ? 84 : 120);
   /** @type {(numbered: boolean) => Attention.Sizes} */
   const sizes = (numbered) => {
-    const named = gutter + (numbered ? 0 : 38);
+    const named = gutter + (numbered ? 0 : 46);
     const room = width - gutter - (stacked ? 0 : fanWidth + named);
     const height = Math.round(clamp(36 * words.length, 56, clamp(0.75 * room, 280, 430)));
     const slanted = room / words.length < Math.min(widest + 10, 84);

@@ -124,7 +124,7 @@ def test_attention_shows_the_softmax_of_the_masked_scores(explorer):
     root.get_by_role("checkbox", name="Causal mask").uncheck()
     every = torch.softmax(scaled, dim=-1).tolist()
     assert root.locator(".mygpt-weight").all_inner_texts() == [*map(fixed, every)]
-    label = root.locator("canvas").get_attribute("aria-label")
+    label = root.locator(".mygpt-heat").get_attribute("aria-label")
     best = int(np.argmax(every))
     assert f"“{WORDS[best]}” at {best}, {fixed(every[best])}" in label
     root.page.watch.check()
@@ -132,7 +132,7 @@ def test_attention_shows_the_softmax_of_the_masked_scores(explorer):
 
 def test_attention_shows_the_cell_under_the_mouse(explorer):
     root = explorer("attention")
-    box = root.locator("canvas").bounding_box()
+    box = root.locator(".mygpt-heat").bounding_box()
     row, column = 5, 2
     root.page.mouse.move(
         box["x"] + (column + 0.5) / 7 * box["width"],
@@ -702,7 +702,7 @@ ALTERNATIVES = """root => [...root.querySelectorAll("[aria-label], [aria-valuete
     .map((one) => one.getAttribute("aria-label") + one.getAttribute("aria-valuetext"))
     .join()"""
 DRAGS = {  # where a finger goes, as shares of the part's width and height
-    "attention": ("canvas", (0.1, 0.2), (0.9, 0.4)),
+    "attention": (".mygpt-heat", (0.1, 0.2), (0.9, 0.4)),
     "memory": (".mygpt-cell-box", (0.1, 0.1), (0.9, 0.1)),
     "sampling": ("input[type=range]", (0.3, 0.5), (0.9, 0.5)),
     "layer-norm": (".mygpt-grip", (0.5, 0.2), (0.5, 0.2)),  # a tap
@@ -812,7 +812,7 @@ def test_the_moved_value_is_announced_first(explorer):
     root = explorer("layer-norm")
     status = root.get_by_role("status")
     move(root, "Channel 1", "ArrowUp")
-    said = "Channel 1 is −0.2. Channel 3 of the result changed most"
+    said = "Channel 1 is −0.2. Channel 0 of the result changed most"
     status.filter(has_text=said).wait_for(state="attached")
     root.get_by_role("button", name="Add 1").click()
     said = "4 channels moved. The result has not changed: the norm forgets the mean."

@@ -166,7 +166,7 @@ def test_all_fit_their_column_in_the_page_s_colours(page):
 
 def test_a_heatmap_is_repainted_in_another_theme_and_on_paper(gallery, http_url):
     page = gallery(http_url)
-    canvas = root_of(page, "attention").locator("canvas")
+    canvas = root_of(page, "attention").locator(".mygpt-heat")
     first = "canvas => [...canvas.getContext('2d').getImageData(1, 0, 1, 1).data]"
     light = canvas.evaluate(first)
     page.emulate_media(color_scheme="dark")

@@ -213,6 +213,9 @@ def test_layer_norm_shows_mean_variance_and_result(explorer):
     result = torch.nn.functional.layer_norm(vector, (4,))
     assert fixed(vector.mean().item(), 4) in root.inner_text()
     assert not root.locator("tbody").is_visible()
+    root.page.emulate_media(media="print")
+    assert root.locator("tbody").is_visible()
+    root.page.emulate_media(media="screen")
     unfold(root)
     shown = root.locator("tbody tr td:last-child").all_inner_texts()
     assert shown == [fixed(y, 4) for y in result.tolist()]

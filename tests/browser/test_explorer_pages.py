@@ -124,7 +124,7 @@ def test_attention_shows_the_softmax_of_the_masked_scores(explorer):
     root.get_by_role("checkbox", name="Causal mask").uncheck()
     every = torch.softmax(scaled, dim=-1).tolist()
     assert root.locator(".mygpt-weight").all_inner_texts() == [*map(fixed, every)]
-    label = root.locator("canvas").get_attribute("aria-label")
+    label = root.locator(".mygpt-heat").get_attribute("aria-label")
     best = int(np.argmax(every))
     assert f"“{WORDS[best]}” at {best}, {fixed(every[best])}" in label
     root.page.watch.check()
@@ -132,7 +132,7 @@ def test_attention_shows_the_softmax_of_the_masked_scores(explorer):
 
 def test_attention_shows_the_cell_under_the_mouse(explorer):
     root = explorer("attention")
-    box = root.locator("canvas").bounding_box()
+    box = root.locator(".mygpt-heat").bounding_box()
     row, column = 5, 2
     root.page.mouse.move(
         box["x"] + (column + 0.5) / 7 * box["width"],
@@ -211,10 +211,65 @@ def test_layer_norm_shows_mean_variance_and_result(explorer):
     root = explorer("layer-norm")
     vector = torch.tensor(VECTOR, dtype=torch.float64)
     result = torch.nn.functional.layer_norm(vector, (4,))
+    assert fixed(vector.mean().item(), 4) in root.inner_text()
+    assert not root.locator("tbody").is_visible()
+    root.page.emulate_media(media="print")
+    assert root.locator("tbody").is_visible()
+    root.page.emulate_media(media="screen")
+    unfold(root)
     shown = root.locator("tbody tr td:last-child").all_inner_texts()
     assert shown == [fixed(y, 4) for y in result.tolist()]
-    assert fixed(vector.mean().item(), 4) in root.inner_text()
     assert fixed(vector.var(correction=0).item(), 4) in root.inner_text()
+
+
+def test_layer_norm_says_below_the_bars_what_was_done(explorer):
+    root = explorer("layer-norm")
+    answer = root.locator(".mygpt-answer")
+    assert answer.inner_text().startswith("Move a bar")
+    for _ in range(12):
+        root.get_by_role("button", name="Add 1").click()
+    assert answer.inner_text() == (
+        "The result has not changed: the norm forgets the mean."
+    )
+    grip = root.get_by_role("slider", name="Channel 3", exact=True)
+    assert grip.get_attribute("aria-valuenow") == "14"
+    assert grip.get_attribute("aria-valuemax") == "20"
+    move(root, "Channel 3", "End", "ArrowUp")
+    assert grip.get_attribute("aria-valuenow") == "20.1"
+    assert answer.inner_text().startswith("Channel ")
+    below = root.get_by_role("slider", name="γ scales all").bounding_box()["y"]
+    assert below > answer.bounding_box()["y"] > grip.bounding_box()["y"]
+
+
+def test_the_heads_of_attention_are_small_maps_that_choose(explorer):
+    root = explorer("attention")
+    heads = root.get_by_role("toolbar", name="Head").get_by_role("button")
+    pixels = """one => String(one.getContext("2d").getImageData(0, 0, 7, 7).data)"""
+    for head in (1, 0):
+        heads.nth(head).click()
+        whole = root.locator(".mygpt-heat").evaluate(pixels)
+        assert heads.nth(head).locator("canvas").evaluate(pixels) == whole
+        assert heads.nth(1 - head).locator("canvas").evaluate(pixels) != whole
+
+
+def test_attention_writes_the_numbers_of_the_chosen_row_and_marks_the_largest(explorer):
+    root = explorer("attention")
+    weights = torch.softmax(torch.tensor(SCORES[0, 6]), dim=-1)
+    cells = root.locator(".mygpt-cell-numbers > span").all_inner_texts()
+    assert cells[:42] == [""] * 42
+    assert cells[42:] == [fixed(one, 2) for one in weights.tolist()]
+    largest = root.locator(".mygpt-cell-numbers .mygpt-largest").all_inner_texts()
+    assert largest == [fixed(weights.max().item(), 2)]
+    widths = [
+        float(line.get_attribute("stroke-width"))
+        for line in root.locator(".mygpt-lines path").all()
+    ]
+    assert int(np.argmax(widths)) == int(weights.argmax())
+    swatch = root.locator(".mygpt-masked-shade i").bounding_box()
+    assert swatch["width"] >= 20
+    few = explorers.Attention(SCORES[:, :4, :4], WORDS[:4])
+    cells = explorer("attention", few).locator(".mygpt-cell-numbers > span")
+    assert sum(text != "" for text in cells.all_inner_texts()) == 10
 
 
 def test_the_walk_shows_the_norm_mean_and_std_of_every_stage(explorer):
@@ -650,7 +705,7 @@ ALTERNATIVES = """root => [...root.querySelectorAll("[aria-label], [aria-valuete
     .map((one) => one.getAttribute("aria-label") + one.getAttribute("aria-valuetext"))
     .join()"""
 DRAGS = {  # where a finger goes, as shares of the part's width and height
-    "attention": ("canvas", (0.1, 0.2), (0.9, 0.4)),
+    "attention": (".mygpt-heat", (0.1, 0.2), (0.9, 0.4)),
     "memory": (".mygpt-cell-box", (0.1, 0.1), (0.9, 0.1)),
     "sampling": ("input[type=range]", (0.3, 0.5), (0.9, 0.5)),
     "layer-norm": (".mygpt-grip", (0.5, 0.2), (0.5, 0.2)),  # a tap
@@ -747,22 +802,24 @@ def test_a_button_with_nothing_left_to_do_keeps_the_focus(explorer):
     double.focus()
     for _ in range(4):
         root.page.keyboard.press("Enter")
-    channels = root.locator("tbody td:nth-child(2)").all_inner_texts()
-    assert channels == ["2.0", "−1.2", "4.8", "8.0"]
+    for _ in range(5):
+        root.page.keyboard.press("Enter")
+    channels = root.locator("tbody td:nth-child(2)").all_text_contents()
+    assert channels == ["128.0", "−76.8", "307.2", "512.0"]
     assert double.evaluate("button => button === document.activeElement")
-    assert root.get_by_text("Double would pass ±10").is_visible()
-    assert not root.get_by_text("Add 1: over").count()
+    assert double.get_attribute("aria-disabled") == "true"
+    assert double.get_attribute("title").startswith("Double would pass ±1000")
 
 
 def test_the_moved_value_is_announced_first(explorer):
     root = explorer("layer-norm")
     status = root.get_by_role("status")
     move(root, "Channel 1", "ArrowUp")
-    status.filter(has_text="Channel 1 is −0.2. Mean 0.8750.").wait_for(state="attached")
+    said = "Channel 1 is −0.2. Channel 0 of the result changed most"
+    status.filter(has_text=said).wait_for(state="attached")
     root.get_by_role("button", name="Add 1").click()
-    status.filter(has_text="4 channels moved. Mean 1.8750. Variance").wait_for(
-        state="attached"
-    )
+    said = "4 channels moved. The result has not changed: the norm forgets the mean."
+    status.filter(has_text=said).wait_for(state="attached")
     root = explorer("sampling")
     root.get_by_role("button", name="Draw", exact=True).click()
     said = root.get_by_role("status").filter(has_text="draw 1 of seed 0")

@@ -166,7 +166,7 @@ def test_all_fit_their_column_in_the_page_s_colours(page):
 
 def test_a_heatmap_is_repainted_in_another_theme_and_on_paper(gallery, http_url):
     page = gallery(http_url)
-    canvas = root_of(page, "attention").locator("canvas")
+    canvas = root_of(page, "attention").locator(".mygpt-heat")
     first = "canvas => [...canvas.getContext('2d').getImageData(1, 0, 1, 1).data]"
     light = canvas.evaluate(first)
     page.emulate_media(color_scheme="dark")
@@ -218,10 +218,11 @@ def test_a_bar_of_layer_norm_is_pulled_and_the_result_follows(untouched):
     mean = sum(values) / 6
     variance = sum((v - mean) ** 2 for v in values) / 6
     result = [(v - mean) / (variance + 1e-5) ** 0.5 for v in values]
-    shown = root.locator("tbody tr td:last-child").all_inner_texts()
+    shown = root.locator("tbody tr td:last-child").all_text_contents()
     assert shown == [f"{y:.4f}".replace("-", "−") for y in result]
     root.get_by_role("button", name="All equal").click()
-    assert set(root.locator("tbody tr td:last-child").all_inner_texts()) == {"0.0000"}
+    shown = root.locator("tbody tr td:last-child").all_text_contents()
+    assert set(shown) == {"0.0000"}
     page.watch.check()
 
 

@@ -254,7 +254,7 @@ def move_block_walk(figure):
 
 
 def move_attention(figure):
-    click(figure, "canvas", 0.1, 0.5)
+    click(figure, ".mygpt-heat", 0.1, 0.5)
     return "ArrowLeft", {"row": 1}
 
 
@@ -385,7 +385,7 @@ FOLLOWS = """([root, dark]) => {
     };
     const style = getComputedStyle(root);
     const zero = style.getPropertyValue("--heat-zero").trim();
-    const [canvas] = root.querySelectorAll(":scope.mygpt-attention canvas");
+    const [canvas] = root.querySelectorAll(":scope.mygpt-attention .mygpt-heat");
     const masked = canvas?.getContext("2d").getImageData(4, 0, 1, 1).data;
     return document.body.dataset.jpThemeLight === String(!dark)
         && style.color === resolved("--jp-ui-font-color1")

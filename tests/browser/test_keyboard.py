@@ -87,7 +87,7 @@ def test_within_an_explorer_nothing_scrolls_nor_when_the_window_comes_back(explo
     root.evaluate(TO, -20)
     before = page.evaluate("scrollY")
     press(page, "Tab")
-    assert has_focus(root.get_by_role("slider", name="Temperature"))
+    assert has_focus(root.get_by_role("slider", name="Reading position"))
     page.locator(":focus").evaluate(
         """one => ["focusout", "focusin"].forEach(
           (type) => one.dispatchEvent(new FocusEvent(type, { bubbles: true })))"""
@@ -121,10 +121,33 @@ def test_alternatives_are_one_stop_of_the_keyboard_and_arrows_choose(explorer):
     assert value.get_attribute("aria-pressed") == "true"
     press(page, "ArrowLeft")
     assert has_focus(slope)
+    press(page, "Home")
+    assert has_focus(value)
+    assert value.get_attribute("aria-pressed") == "true"
+    press(page, "End")
+    assert has_focus(slope)
     press(page, "Tab")
     assert not group.evaluate("one => one.contains(document.activeElement)")
     press(page, "Shift+Tab")
     assert has_focus(slope)
+
+
+def test_home_and_end_choose_and_scroll_only_to_the_chosen(explorer):
+    root = explorer(examples.block_walk(), width=736, height=300)
+    page = root.page
+    words = root.get_by_role("toolbar", name="Position").get_by_role("button")
+    words.nth(2).focus()
+    words.nth(2).evaluate(TO, 100)
+    before = page.evaluate("scrollY")
+    press(page, "Home")
+    assert has_focus(words.first)
+    assert words.first.get_attribute("aria-pressed") == "true"
+    assert page.evaluate("scrollY") == before
+    words.first.evaluate(TO, -200)
+    press(page, "End")
+    assert has_focus(words.nth(2))
+    top = words.nth(2).evaluate("one => one.getBoundingClientRect().top")
+    assert top >= 0
 
 
 @pytest.mark.parametrize("touch", [False, True])

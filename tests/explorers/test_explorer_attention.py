@@ -60,7 +60,7 @@ def test_the_extremes_of_float32_have_weights():
 
 
 def read_by_node(explorer, tmp_path):
-    """Every row as the page's list reads it, for all settings."""
+    """Every row as the page reads it, for all settings."""
     given = {
         "scores": np.frombuffer(explorer.data, "<f4").tolist(),
         "heads": explorer.heads,
@@ -77,14 +77,12 @@ for (let head = 0; head < heads; head += 1)
       const weights = weightsOf(scores, length, head, temperature, causal);
       for (let row = 0; row < length; row += 1) {
         const now = weights.subarray(row * length, (row + 1) * length);
-        const list = listed(now, causal ? row + 1 : length);
         const shown = Array.from(now, (weight) => fixed(weight, 3));
-        out.push([shown, list.named, list.others,
-          fixed(list.sum, 3), list.masked]);
+        out.push([shown, byWeight(now, causal ? row + 1 : length)]);
       }
     }
 """
-    names = {"{ listed, weightsOf }": "attention/widget", "{ fixed }": "kit/geometry"}
+    names = {"{ byWeight, weightsOf }": "attention/widget", "{ fixed }": "kit/geometry"}
     return in_node("out", given, tmp_path, names, first)
 
 
@@ -97,16 +95,7 @@ def read_by_python(explorer):
                 for row, weights in enumerate(explorer.weights(head)):
                     readable = row + 1 if explorer.causal else length
                     order = np.argsort(-weights[:readable], kind="stable").tolist()
-                    rest = [weights[place] for place in order[10:]]
-                    rows.append(
-                        [
-                            [f"{one:.3f}" for one in weights],
-                            sorted(order[:10]),
-                            len(rest),
-                            f"{sum(rest):.3f}",
-                            length - readable,
-                        ]
-                    )
+                    rows.append([[f"{one:.3f}" for one in weights], order])
     return rows
 
 

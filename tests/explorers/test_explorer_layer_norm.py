@@ -59,6 +59,9 @@ def test_a_moved_number_is_rounded_to_what_is_shown():
     explorer.values = [9.96, -3.21]
     assert explorer.values == [10.0, -3.2]
     assert explorer.start == [0.1, 0.0]
+    explorer.values = [999.9, -20.0]  # the axis follows
+    with pytest.raises(ValueError, match="values must be within ±1000, got 1001"):
+        explorer.values = [1001.0, 0.0]
     assert {"values", "gamma", "beta", "log10_eps", "start", "limit"} <= set(
         explorer.get_state()
     )

@@ -1,64 +1,46 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 
-import { linesOf, listed, shadeOf, sizesOf, staircase } from "../../mygpt/explorers/attention/widget.mjs";
+import { fanLine, fanWidth, labelled } from "../../mygpt/explorers/attention/fan.mjs";
+import { answerText, shadeOf, sizesOf, staircase } from "../../mygpt/explorers/attention/widget.mjs";
 import { contrast, roomForNumbers, wantsBlack } from "../../mygpt/explorers/kit/cells.mjs";
 import { heatColours } from "../../mygpt/explorers/kit/heat.mjs";
-
-const close = (a, b) => assert.ok(Math.abs(a - b) < 1e-12, `${a} is not ${b}`);
-
-test("a short text is listed whole, a longer one by its largest in order of position", () => {
-  assert.deepEqual(listed([0.2, 0.8, 0], 2), { named: [0, 1, 2], others: 0, sum: 0, masked: 0 });
-  const weights = [0.1, 0.3, 0.1, 0.2, 0.1, 0.2, 0];
-  const { named, others, sum, masked } = listed(weights, 6, 5, 3);
-  assert.deepEqual([named, others, masked], [[1, 3, 5], 3, 1]);
-  close(sum, 0.3);
-  const first = listed([1, 0, 0, 0, 0, 0, 0], 1, 5, 3);
-  assert.deepEqual(first, { named: [0], others: 0, sum: 0, masked: 6 });
-  assert.deepEqual(listed([0.25, 0.25, 0.25, 0.25], 4, 3, 2).named, [0, 1]);
-});
 
 test("the mask is a staircase over the diagonal", () => {
   assert.equal(staircase(2), "50% 0%, 50% 50%, 100% 50%, 100% 100%, 100% 0%");
 });
 
-test("a line of the list says a word's weight, or that it is masked", () => {
-  assert.deepEqual(linesOf([0.25, 0.75, 0], 2, ["a", "b", "c"]), [
-    { place: 0, text: "a", share: 0.25, weight: "0.250" },
-    { place: 1, text: "b", share: 0.75, weight: "0.750" },
-    { place: 2, text: "c", share: 0, weight: "masked" },
-  ]);
+test("what a row reads most is said in one sentence", () => {
+  const rows = [
+    [1, 0, 0],
+    [0.25, 0.75, 0],
+    [0.2, 0.7, 0.1],
+  ];
+  const state = { words: ["a", "b", "a"], rowWeights: (row) => rows[row], readable: (row) => row + 1 };
+  assert.equal(answerText(state, 0), "“a” can read only itself.");
+  assert.equal(answerText(state, 1), "“b” reads itself most: 0.750.");
+  assert.equal(answerText(state, 2), "“a” reads “b” most: 0.700.");
+  assert.equal(answerText({ ...state, rowWeights: () => [0.6, 0.4, 0] }, 1), "“b” reads “a” at 0 most: 0.600.");
 });
 
-test("of a long text the other words share a line, and so do the masked ones", () => {
-  const words = Array.from({ length: 17 }, (_, i) => `word ${i}`);
-  const weights = words.map((_, i) => (i < 13 ? (i + 1) / 91 : 0));
-  const lines = linesOf(weights, 13, words);
-  assert.deepEqual(
-    lines.slice(0, 10).map(({ place }) => place),
-    [3, 4, 5, 6, 7, 8, 9, 10, 11, 12],
-  );
-  assert.deepEqual(
-    lines.slice(10).map(({ text, weight }) => [text, weight]),
-    [
-      ["3 others", (6 / 91).toFixed(3)],
-      ["4 words", "masked"],
-    ],
-  );
-  const one = linesOf(weights.slice(0, 13), 12, words.slice(0, 13)).slice(10);
-  assert.deepEqual(
-    one.map(({ text }) => text),
-    ["2 others", "1 word"],
-  );
+test("where words have no room by the lines, those with the largest weights have it", () => {
+  assert.deepEqual(labelled([0.1, 0.2, 0.7], 60), [true, true, true]);
+  assert.deepEqual(labelled([0.1, 0.2, 0.7], 30), [true, false, true]);
+  assert.deepEqual(labelled([0.1, 0.7, 0.2], 30), [false, true, false]);
+});
+
+test("a line goes from the word that reads to the one that is read", () => {
+  assert.equal(fanLine(1, 0, 20, 100), "M0 30.0C50 30.0 50 10.0 96 10.0");
 });
 
 test("words over the columns slant where a column is narrower than a word", () => {
-  const [wide, narrow] = [640, 300].map((width) => sizesOf(["attention", "is", "all", "you", "need"], width));
+  const [wide, narrow] = [640, 300].map((width) => sizesOf(["attend", "is", "all", "you", "need"], width));
   assert.equal(wide.slanted, false);
   assert.equal(narrow.slanted, true);
   assert.ok(narrow.top > wide.top);
-  for (const { width, gutter, room, free } of [wide, narrow]) {
-    assert.equal(gutter + room, width);
+  assert.equal(narrow.gutter + narrow.room, 300); // the lines stand below
+  assert.equal(wide.gutter + wide.room + fanWidth + wide.named, 640);
+  for (const { free } of [wide, narrow]) {
     assert.deepEqual(free, [true, true, true, true, true]);
   }
   const { free } = sizesOf(
@@ -101,15 +83,12 @@ test("cells have numbers where there is room for them", () => {
   assert.equal(roomForNumbers(80, 19), false);
   /** @type {(count: number, width: number) => boolean} */
   const numbered = (count, width) => {
-    const { room, height } = sizesOf(
-      Array.from({ length: count }, () => "word"),
-      width,
-    );
-    return roomForNumbers(room / count, height / count);
+    const words = Array.from({ length: count }, () => "word");
+    return sizesOf(words, width).numbered;
   };
   assert.deepEqual(
     [3, 8, 15, 20].map((count) => numbered(count, 640)),
-    [true, true, true, false],
+    [true, true, false, false],
   );
   assert.deepEqual(
     [3, 7, 15].map((count) => numbered(count, 340)),

@@ -1,7 +1,14 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 
-import { longestText, domainOf, momentsOf, normOf, stripPath } from "../../mygpt/explorers/block_walk/widget.mjs";
+import {
+  beforeText,
+  longestText,
+  domainOf,
+  momentsOf,
+  normOf,
+  stripPath,
+} from "../../mygpt/explorers/block_walk/widget.mjs";
 
 test("norm, mean and standard deviation", () => {
   assert.equal(normOf([3, -4, 12]), 13);
@@ -13,13 +20,22 @@ test("a strip has one bar for each number, up and down from the middle, by sign"
   assert.equal(stripPath([2, -1], 2, 30, true), "M55.00 15.00h40.00v7.50h-40.00Z");
 });
 
-test("stages of one width share one scale, whichever of them is shown", () => {
+test("stages of one width share one scale, whichever of them is shown, at whichever word", () => {
   const vectors = [
-    [1, -6],
-    [0.5, 0.25],
-    [9, 9, 9],
+    [
+      [1, -2],
+      [1, -6],
+    ],
+    [
+      [0.5, 0.25],
+      [0, 0],
+    ],
+    [
+      [9, 9, 9],
+      [0, 0, 0],
+    ],
   ];
-  const state = { widths: [2, 2, 3], vector: (stage) => vectors[stage] };
+  const state = { widths: [2, 2, 3], everyVector: (stage) => vectors[stage] };
   assert.deepEqual(domainOf(state, 0), domainOf(state, 1));
   assert.ok(domainOf(state, 1)[0] <= -6);
   assert.ok(domainOf(state, 2)[1] >= 9 && domainOf(state, 2)[0] > -6);
@@ -36,4 +52,9 @@ test("the longest of the vectors is said to be so", () => {
     [0, 1, 2].map((stage) => longestText(state, stage)),
     ["", ", the longest of the 3", ""],
   );
+});
+
+test("of a sum that is shorter than what it started from it is said that this can be", () => {
+  assert.equal(beforeText("x", [1, 1], [3, 4]), "x; a sum can be shorter");
+  assert.equal(beforeText("x", [3, 5], [3, 4]), "x");
 });

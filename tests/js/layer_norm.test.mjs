@@ -1,8 +1,15 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 
-import { changeText, layerNorm, moved, noteText, roundLimit } from "../../mygpt/explorers/layer_norm/widget.mjs";
-import { axisText, whyText } from "../../mygpt/explorers/layer_norm/words.mjs";
+import {
+  axisFor,
+  changeText,
+  layerNorm,
+  moved,
+  noteText,
+  roundLimit,
+} from "../../mygpt/explorers/layer_norm/widget.mjs";
+import { actOf, answerText, axisText, whyText } from "../../mygpt/explorers/layer_norm/words.mjs";
 
 test("an axis has a round limit that holds every number", () => {
   assert.deepEqual([[1, -2], [2.1], [1, -5], [11], [33]].map(roundLimit), [2, 4, 6, 16, 34]);
@@ -38,11 +45,8 @@ test("a change is told by its channel, or by how many channels moved", () => {
   assert.equal(changeText([1, 2], [1, 2]), "");
 });
 
-test("it is said why buttons rest, and how much taller an axis is drawn", () => {
-  assert.equal(whyText([], 10), "");
-  assert.equal(whyText(["Double"], 10), "Double would pass ±10, where the axis ends.");
-  assert.match(whyText(["Add 1", "Double"], 10), /^Add 1 or Double would pass/);
-  assert.match(whyText(["Add 1", "Double", "X"], 6), /^Add 1, Double or X would pass ±6/);
+test("it is said why a button rests, and how much taller an axis is drawn", () => {
+  assert.equal(whyText("Double", 1000), "Double would pass ±1000, where the numbers end.");
   assert.equal(axisText(10, 10), "(to ±10)");
   assert.equal(axisText(4, 10), "(to ±4, 2.5 × as tall)");
   assert.equal(axisText(16, 10), "(to ±16, 1.6 × as small)");
@@ -56,4 +60,38 @@ test("the others spread out while the last bar of the gallery's figure is pulled
   };
   const spreads = Array.from({ length: 13 }, (_, i) => spread(8 - i / 2));
   spreads.slice(1).forEach((one, i) => assert.ok(one > spreads[i]));
+});
+
+test("the axis goes on where the numbers do", () => {
+  assert.deepEqual(
+    [[9.4], [-10.1], [20.1, 3], [400], [999]].map((numbers) => axisFor(numbers, 10)),
+    [10, 20, 50, 500, 1000],
+  );
+  assert.equal(axisFor([700], 600), 1000);
+});
+
+/** @type {(values: number[], settings?: number[]) => LayerNorm.Act} */
+const act = (values, settings = [1, 0, -5]) => {
+  const [gamma, beta, power] = settings;
+  return { values, settings, result: layerNorm(values, { gamma, beta, eps: 10 ** power }).result };
+};
+
+test("an act is the channel or setting that it moved, or all", () => {
+  assert.equal(actOf(act([1, 2]), act([1, 2])), "");
+  assert.equal(actOf(act([1, 2]), act([1, 3])), "1");
+  assert.equal(actOf(act([1, 2]), act([1, 2], [2, 0, -5])), "2");
+  assert.equal(actOf(act([1, 2]), act([2, 3])), "all");
+});
+
+test("one sentence says what the last act did to the result", () => {
+  const start = act([1, 2, 3, 4]);
+  const said = (...now) => answerText(start, act(...now));
+  assert.match(said([1, 2, 3, 4]), /^Move a bar/);
+  assert.equal(said([2, 3, 4, 5]), "The result has not changed: the norm forgets the mean.");
+  assert.match(said([2, 4, 6, 8]), /^The result has not changed in three decimals: the norm forgets the size\.$/);
+  assert.match(said([3, 5, 7, 9]), /forgets the mean and the size\.$/);
+  assert.match(said([-1, -2, -3, -4]), /turned its signs/);
+  assert.match(said([2.5, 2.5, 2.5, 2.5]), /^All channels are equal/);
+  assert.equal(said([1, 2, 3, 4], [2, 0, -5]), "Channel 0 of the result changed most, from −1.34 to −2.68.");
+  assert.match(said([1, 2, 3, 8]), /^Channel \d of the result changed most/);
 });

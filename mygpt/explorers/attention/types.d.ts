@@ -10,16 +10,23 @@ declare namespace Attention {
     causal: boolean;
   }
   type State = ReturnType<typeof import("./widget.mjs").attentionState>;
-  /** A line of the list: a word, or what stands for several. */
-  interface Line {
-    place?: number;
-    text: string;
-    share: number;
-    weight: string;
+  interface Sizes {
+    width: number;
+    gutter: number;
+    named: number;
+    room: number;
+    top: number;
+    height: number;
+    slanted: boolean;
+    free: boolean[];
+    stacked: boolean;
+    fan: number;
+    numbered: boolean;
   }
   interface MapView {
     node: HTMLElement;
     legend: HTMLElement;
+    colours: Kit.Heatmap["colours"];
     lay(): void;
     paint(): void;
     drawWeights(): void;

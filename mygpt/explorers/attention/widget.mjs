@@ -1,13 +1,14 @@
 import { cellNumbers, roomForNumbers, shadeLegend } from "../kit/cells.mjs";
-import { named, slider, tick } from "../kit/controls.mjs";
+import { slider, tick } from "../kit/controls.mjs";
 import { html, speaker, titled, tooltip } from "../kit/elements.mjs";
 import { clamp, fixed, floats, softmax } from "../kit/geometry.mjs";
 import { mount, store, allViews } from "../kit/mounting.mjs";
 import { dragging, hovering, keeping } from "../kit/pointers.mjs";
 import { heatmap, roomFor, rowLabels, textWidth, themed, visibleText } from "../kit/heat.mjs";
+import { fanView, fanWidth } from "./fan.mjs";
+import { headsView } from "./heads.mjs";
 
-const ALL = 12; // words that the list shows one by one
-const LARGEST = 10; // words that it shows of a longer text
+const FEW = 4; // words of which every cell has its number
 const DECIMALS = 3;
 const MASKED = "masked";
 const SHADES = [0, 0.05, 0.2, 0.5, 1]; // that the legend shows
@@ -30,58 +31,32 @@ export const shadeOf = Math.sqrt;
 
 /** The places of the words that a row can read, the largest weight first, of equals the first.
  * @type {(weights: Float64Array, readable: number) => number[]} */
-function byWeight(weights, readable) {
+export function byWeight(weights, readable) {
   return [...weights.keys()].slice(0, readable).sort((a, b) => weights[b] - weights[a] || a - b);
 }
 
-/**
- * What the list says of a row, of which the first `readable` words can be read: the places of the
- * words that it names, and the count and sum of the others. A short text is named in full.
- * @type {(weights: Float64Array, readable: number, all?: number, largest?: number) => { named: number[]; others: number; sum: number; masked: number }}
- */
-export function listed(weights, readable, all = ALL, largest = LARGEST) {
-  if (weights.length <= all) return { named: [...weights.keys()], others: 0, sum: 0, masked: 0 };
-  const order = byWeight(weights, readable);
-  const rest = order.slice(largest);
-  return {
-    named: order.slice(0, largest).sort((a, b) => a - b),
-    others: rest.length,
-    sum: rest.reduce((total, place) => total + weights[place], 0),
-    masked: weights.length - readable,
-  };
-}
-
-/** The lines of the list for a row's weights: words one by one, the others, what is masked.
- * @type {(weights: Float64Array, readable: number, words: string[]) => Attention.Line[]} */
-export function linesOf(weights, readable, words) {
-  const { named: shown, others, sum, masked } = listed(weights, readable);
-  /** @type {(number: number, noun: string) => string} */
-  const count = (number, noun) => `${number} ${noun}${number === 1 ? "" : "s"}`;
-  /** @type {Attention.Line[]} */
-  const lines = shown.map((place) => ({
-    place,
-    text: words[place],
-    share: weights[place],
-    weight: place < readable ? fixed(weights[place], DECIMALS) : MASKED,
-  }));
-  if (others) lines.push({ text: count(others, "other"), share: sum, weight: fixed(sum, DECIMALS) });
-  if (masked) lines.push({ text: count(masked, "word"), share: 0, weight: MASKED });
-  return lines;
-}
-
-/** The map's sizes in pixels at a width, and which words over the columns are `free` to be shown.
- * @type {(words: string[], width: number) => { width: number; gutter: number; room: number; top: number; height: number; slanted: boolean; free: boolean[] }} */
+/** The map's sizes in pixels at a width, and which words over the columns are `free` to be shown. Where there is room the
+ * lines stand `beside` the map, in so many pixels, of which the words that are read have `words`.
+ * @type {(words: string[], width: number) => Attention.Sizes} */
 export function sizesOf(words, width) {
   const widths = words.map(textWidth);
   const widest = Math.max(...widths);
+  const stacked = width < 520;
   const gutter = clamp(widest + 12, 44, width < 420 ? 84 : 120);
-  const room = width - gutter;
-  const height = Math.round(clamp(36 * words.length, 56, clamp(0.75 * room, 280, 430)));
-  const slanted = room / words.length < Math.min(widest + 10, 84);
-  const free = roomFor(words.length, room, slanted ? 21 : 1);
-  const long = Math.min(90, Math.max(...widths.filter((_, i) => free[i])));
-  const top = slanted ? Math.ceil(0.71 * long + 18) : 26;
-  return { width, gutter, room, top, height, slanted, free };
+  /** @type {(numbered: boolean) => Attention.Sizes} */
+  const sizes = (numbered) => {
+    const named = gutter + (numbered ? 0 : 46);
+    const room = width - gutter - (stacked ? 0 : fanWidth + named);
+    const height = Math.round(clamp(36 * words.length, 56, clamp(0.75 * room, 280, 430)));
+    const slanted = room / words.length < Math.min(widest + 10, 84);
+    const free = roomFor(words.length, room, slanted ? 21 : 1);
+    const long = Math.min(90, Math.max(...widths.filter((_, i) => free[i])));
+    const top = slanted ? Math.ceil(0.71 * long + 18) : 26;
+    const fan = stacked ? clamp(22 * words.length, 48, 300) : height;
+    return { width, gutter, named, room, top, height, slanted, free, stacked, fan, numbered };
+  };
+  const { room, height } = sizes(true);
+  return sizes(roomForNumbers(room / words.length, height / words.length));
 }
 
 /** The corners, in percent, of the staircase that the causal mask forbids.
@@ -114,6 +89,12 @@ export function attentionState(model) {
   return Object.assign(state, { readable, rowWeights, weightText });
 }
 
+/** The weights of a head at the temperature and mask of now.
+ * @type {(state: Attention.State, head: number) => Float64Array} */
+function weightsAt({ scores, length, get }, head) {
+  return weightsOf(scores, length, head, get("temperature"), get("causal"));
+}
+
 /** @type {(state: Attention.State) => string} */
 function settingText({ get }) {
   return `Head ${get("head")}, temperature ${get("temperature")}, ${
@@ -131,25 +112,22 @@ function sentenceOf(state) {
   return `${settingText(state)} “${words[row]}” at position ${row} reads most: ${strong.join("; ")}.`;
 }
 
-/** A few heads are buttons, many a slider.
- * @type {(heads: number, choose: (head: number) => void) => Kit.Control<number>} */
-function headChoice(heads, choose) {
-  const numbers = Array.from({ length: heads }, (_, i) => i);
-  if (heads > 4) return slider("Head", numbers, String, choose);
-  /** @type {[number, string][]} */
-  const options = numbers.map((head) => [head, String(head)]);
-  return named("Head", options, choose);
+/** What the chosen row reads most, in one sentence.
+ * @type {(state: Pick<Attention.State, "words" | "rowWeights" | "readable">, row: number) => string} */
+export function answerText({ words, rowWeights, readable }, row) {
+  if (readable(row) === 1) return `“${words[row]}” can read only itself.`;
+  const [most] = byWeight(rowWeights(row), readable(row));
+  const twin = words.indexOf(words[most]) !== words.lastIndexOf(words[most]) ? ` at ${most}` : "";
+  const read = most === row ? "itself" : `“${words[most]}”${twin}`;
+  return `“${words[row]}” reads ${read} most: ${fixed(rowWeights(row)[most], DECIMALS)}.`;
 }
 
 /** @type {(state: Attention.State) => { node: HTMLElement; drawWeights(): void }} */
 function settingsView({ get, write }) {
-  const heads = headChoice(get("heads"), (head) => write({ head }));
   const temperature = slider("Temperature", get("temperatures"), String, (value) => write({ temperature: value }));
   const causal = tick(["Causal mask"], (on) => write({ causal: on }));
   const node = html("div", { class: "mygpt-controls" }, temperature.node, causal.node);
-  if (get("heads") > 1) node.prepend(heads.node);
   const drawWeights = () => {
-    heads.show(get("head"));
     temperature.show(get("temperature"));
     causal.show(get("causal"));
   };
@@ -219,35 +197,45 @@ function mapView(state) {
   const forbidden = html("span", { class: "mygpt-forbidden" });
   forbidden.style.clipPath = `polygon(${staircase(length)})`;
   heat.canvas.after(forbidden, numbers.node);
-  const node = html("div", { class: "mygpt-map" }, columns.node, rows.node, heat.node, hint.node);
+  const fan = fanView(state);
+  const node = html("div", { class: "mygpt-map" }, columns.node, rows.node, heat.node, fan.node, hint.node);
   hovering(heat.node, heat.under, (cell) => {
     state.hovered = cell;
     hint.draw();
   });
   const lay = () => {
-    node.style.setProperty("--gutter", `${state.gutter}px`);
-    node.style.setProperty("--top", `${state.top}px`);
+    const { gutter, top, stacked, named } = state;
+    const sizes = { "--gutter": gutter, "--top": top, "--words": named, "--beside": stacked ? 0 : fanWidth + named };
+    for (const [name, size] of Object.entries(sizes)) node.style.setProperty(name, `${size}px`);
+    node.classList.toggle("mygpt-stacked-map", stacked);
     columns.draw(state);
+    fan.lay();
   };
   const paint = () => {
     if (!node.isConnected) return; // the colours are known on a page alone
-    const { weights, height, room, readable } = state;
+    const { weights, height, readable } = state;
     const shape = { rows: length, columns: length };
     const bytes = heat.draw({ numbers: weights, ...shape, height, limit: 1, shade: shadeOf });
-    const free = roomForNumbers(room / length, height / length);
-    numbers.draw(weights, bytes, shape, free, (row, column) => column < readable(row));
+    const [row, { numbered }] = [state.get("row"), state];
+    const shown = (/** @type {number} */ one) => length <= FEW || one === row;
+    numbers.draw(weights, bytes, shape, numbered, (one, column) => shown(one) && column < readable(one));
+    const [most] = byWeight(state.rowWeights(row), readable(row));
+    [...numbers.node.children].forEach((cell, i) => {
+      cell.classList.toggle("mygpt-largest", i === row * length + most);
+    });
     legend.draw(heat.colours(SHADES, 1, shadeOf));
   };
   const drawWeights = () => {
     forbidden.hidden = !state.get("causal");
     masked.hidden = !state.get("causal");
-    paint();
     hint.draw();
   };
   const drawRow = () => {
     const chosen = state.get("row");
+    paint();
     heat.mark(chosen, null);
     rows.draw({ height: state.height, chosen });
+    fan.draw();
     heat.canvas.setAttribute("aria-label", `${state.get("description")} ${sentenceOf(state)}`);
   };
   /** @type {(event: PointerEvent) => void} */
@@ -257,10 +245,11 @@ function mapView(state) {
     const stops = [heat.node, rows.node].map((part) => dragging(part, choose, keeping(state, "row"), handle));
     return () => stops.forEach((stop) => stop());
   };
-  return { node, legend: legend.node, lay, paint, drawWeights, drawRow, follow };
+  return { node, legend: legend.node, colours: heat.colours, lay, paint, drawWeights, drawRow, follow };
 }
 
-/** @type {(state: Attention.State) => { node: HTMLElement; handle: HTMLElement; drawRow(): void }} */
+/** What the keyboard holds the chosen row by: it is not seen, and lights the row's frame.
+ * @type {(state: Attention.State) => { node: HTMLElement; handle: HTMLElement; drawRow(): void }} */
 function rowView({ words, get, write }) {
   const { node, show } = slider(
     "Reading position",
@@ -268,53 +257,18 @@ function rowView({ words, get, write }) {
     (row) => `${row}  \u2068${words[row]}\u2069`,
     (row) => write({ row }),
   );
+  node.classList.add("mygpt-unseen");
   return { node, handle: /** @type {HTMLElement} */ (node.control), drawRow: () => show(get("row")) };
 }
 
-/** A line of the list; `fill` puts an entry there, or nothing.
- * @type {(word: string, place: number) => { node: HTMLElement; fill(entry?: Attention.Line): void }} */
-function listLine(word, place) {
-  const parts = {
-    place: html("span", { class: "mygpt-number mygpt-place" }, String(place)),
-    word: titled(word),
-    bar: html("span"),
-    weight: html("span", { class: "mygpt-number mygpt-weight" }),
-  };
-  const comma = () => html("span", { class: "mygpt-unseen" }, ", ");
-  const track = html("span", { class: "mygpt-track", "aria-hidden": "true" }, parts.bar);
-  const node = html("li", {}, parts.place, comma(), parts.word, comma(), track, parts.weight);
-  /** @type {(entry?: Attention.Line) => void} */
-  const fill = (entry) => {
-    node.classList.toggle("mygpt-none", !entry);
-    if (!entry) return;
-    node.classList.toggle("mygpt-rest", entry.place === undefined);
-    node.classList.toggle("mygpt-masked", entry.weight === MASKED);
-    parts.place.textContent = String(entry.place ?? "");
-    titled(entry.text, parts.word);
-    parts.bar.style.width = `${(100 * entry.share).toFixed(2)}%`;
-    parts.weight.textContent = entry.weight;
-  };
-  return { node, fill };
-}
-
-/** @type {(state: Attention.State) => { node: HTMLElement; lay(): void; drawRow(): void }} */
-function listView(state) {
-  const lines = state.words.slice(0, ALL).map(listLine);
-  const node = html(
-    "ul",
-    { class: "mygpt-weights", "aria-label": "Weights of the row" },
-    ...lines.map((line) => line.node),
-  );
-  const lay = () => {
-    const columns = state.width < 520 ? 1 : 2;
-    node.style.setProperty("--lines", String(Math.ceil(lines.length / columns)));
-  };
+/** What is read most, in words.
+ * @type {(state: Attention.State) => { node: HTMLElement; drawRow(): void }} */
+function answerView(state) {
+  const node = html("p", { class: "mygpt-answer" });
   const drawRow = () => {
-    const row = state.get("row");
-    const entries = linesOf(state.rowWeights(row), state.readable(row), state.words);
-    lines.forEach((line, i) => line.fill(entries[i]));
+    node.textContent = answerText(state, state.get("row"));
   };
-  return { node, lay, drawRow };
+  return { node, drawRow };
 }
 
 /** The setting in words, for paper.
@@ -329,36 +283,52 @@ function settingView(state) {
   };
 }
 
+/** What is drawn when a row, a head or the weights of all heads are new.
+ * @type {(state: Attention.State) => { parts: Node[]; map: Attention.MapView; handle: HTMLElement; drawRow(): void; drawHead(): void; drawWeights(): void }} */
+function everyView(state) {
+  const [settings, map, row, answer, setting] = allViews(
+    state,
+    settingsView,
+    mapView,
+    rowView,
+    answerView,
+    settingView,
+  );
+  const heads = headsView(
+    state,
+    (head) => weightsAt(state, head),
+    (weights) => map.colours(weights, 1, shadeOf),
+  );
+  const note = html("p", { class: "mygpt-note" }, "Choose a row to see what its word reads.");
+  const head = html("div", { class: "mygpt-head" }, note, map.legend);
+  if (state.length > 1) map.node.prepend(row.node);
+  const drawRow = () => [map, row, answer].forEach((view) => view.drawRow());
+  const drawHead = () => {
+    state.weights = weightsAt(state, state.get("head"));
+    [settings, map, setting].forEach((view) => view.drawWeights());
+    heads.draw();
+    drawRow();
+  };
+  const drawWeights = () => {
+    heads.paint();
+    drawHead();
+  };
+  const parts = [head, map.node, answer.node, settings.node, setting.node];
+  if (state.get("heads") > 1) parts.unshift(heads.node);
+  return { parts, map, handle: row.handle, drawRow, drawHead, drawWeights };
+}
+
 /** @type {(given: Kit.Given<Attention.Traits>) => () => void} */
 function render({ model, el }) {
   const state = attentionState(model);
-  const [settings, map, row, list, setting] = allViews(state, settingsView, mapView, rowView, listView, settingView);
-  const head = html(
-    "div",
-    { class: "mygpt-head" },
-    html("p", { class: "mygpt-note" }, "Each row reads, each column is read."),
-    map.legend,
-  );
+  const { parts, map, handle, drawRow, drawHead, drawWeights } = everyView(state);
   const voice = speaker();
   const root = html(
     "div",
     { class: "mygpt-explorer mygpt-attention", role: "group", "aria-label": "Explorer of attention" },
-    settings.node,
-    head,
-    map.node,
-    ...(state.length > 1 ? [row.node] : []),
-    list.node,
-    setting.node,
+    ...parts,
     voice.node,
   );
-
-  const drawRow = () => [map, row, list].forEach((view) => view.drawRow());
-  const drawWeights = () => {
-    const { scores, length, get } = state;
-    state.weights = weightsOf(scores, length, get("head"), get("temperature"), get("causal"));
-    [settings, map, setting].forEach((view) => view.drawWeights());
-    drawRow();
-  };
   /** @type {(update: () => void) => () => void} */
   const speaking = (update) => () => {
     update();
@@ -368,16 +338,16 @@ function render({ model, el }) {
     model,
     el,
     root,
-    undo: [map.follow(row.handle), themed(map.paint), voice.stop],
+    undo: [map.follow(handle), themed(drawWeights), voice.stop],
     listeners: {
-      head: speaking(drawWeights),
+      head: speaking(drawHead),
       temperature: speaking(drawWeights),
       causal: speaking(drawWeights),
       row: speaking(drawRow),
     },
     layout: (width) => {
       Object.assign(state, sizesOf(state.words, width));
-      [map, list].forEach((view) => view.lay());
+      map.lay();
       drawWeights();
     },
   });

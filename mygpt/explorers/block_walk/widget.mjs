@@ -1,6 +1,6 @@
 import { blockDrawing } from "../kit/block.mjs";
-import { button, control, folded } from "../kit/controls.mjs";
-import { html, speaker, svg, tooltip } from "../kit/elements.mjs";
+import { button, choice, folded } from "../kit/controls.mjs";
+import { html, speaker, svg, titled, tooltip } from "../kit/elements.mjs";
 import { bandScale, barBox, extent, fixed, floats, linearScale, linearTicks } from "../kit/geometry.mjs";
 import { mount, store, allViews } from "../kit/mounting.mjs";
 import { padded, picture } from "../kit/picture.mjs";
@@ -54,10 +54,14 @@ export function walkState(model) {
   const shape = { widths, positions: tokens.length };
   const numbers = floats(model.get("data"));
   const state = store(model, { names, notes, before, widths, parts, tokens, width: 640 });
-  const vector = (/** @type {number} */ stage) => vectorAt(numbers, shape, stage, state.get("position"));
+  const vectorOf = (/** @type {number} */ stage, /** @type {number} */ position) =>
+    vectorAt(numbers, shape, stage, position);
+  const vector = (/** @type {number} */ stage) => vectorOf(stage, state.get("position"));
+  /** Of every word: they share each scale. */
+  const everyVector = (/** @type {number} */ stage) => tokens.map((_, position) => vectorOf(stage, position));
   /** Whether a stage's bars are too thin for an outline to be seen around them. */
   const thin = (/** @type {number} */ stage) => (state.width - MARGIN.left - MARGIN.right) / widths[stage] < OUTLINED;
-  return Object.assign(state, { vector, thin });
+  return Object.assign(state, { vector, everyVector, thin });
 }
 
 /** @type {(value: number) => string} */
@@ -81,10 +85,16 @@ export function longestText({ names, vector }, stage) {
   return lengths[stage] === Math.max(...lengths) ? `, the longest of the ${names.length}` : "";
 }
 
+/** What is said of what a stage is drawn over: its name, and of a sum that is shorter that this can be.
+ * @type {(name: string, now: Float32Array, old: Float32Array) => string} */
+export const beforeText = (name, now, old) => (normOf(now) < normOf(old) ? `${name}; a sum can be shorter` : name);
+
 /** @type {(state: BlockWalk.State, stage: number) => string} */
-function noteText({ names, notes, before, thin }, stage) {
-  const old = before[stage] < 0 ? "" : `${thin(stage) ? "Short lines" : "Dashed"}: ${names[before[stage]]}.`;
-  return `${notes[stage]} ${old}`.trim();
+function noteText({ names, notes, before, vector, thin }, stage) {
+  const at = before[stage];
+  if (at < 0) return notes[stage];
+  const old = beforeText(names[at], vector(stage), vector(at));
+  return `${notes[stage]} ${thin(stage) ? "Short lines" : "Dashed"}: ${old}.`.trim();
 }
 
 /** @type {(state: BlockWalk.State) => string} */
@@ -98,15 +108,11 @@ function sentenceOf(state) {
 /** The words, of which one is chosen.
  * @type {(state: BlockWalk.State) => { node: HTMLElement; drawPosition(): void }} */
 function wordsView({ tokens, get, write }) {
-  const words = tokens.map((token, position) => {
-    const text = html("bdi", {}, token || "(empty)");
-    const word = control("button", { type: "button", title: token }, text);
-    word.addEventListener("click", () => write({ position }));
-    return word;
-  });
-  const node = html("div", { class: "mygpt-words", role: "group", "aria-label": "Position" }, ...words);
-  const drawPosition = () => words.forEach((word, i) => word.setAttribute("aria-pressed", i === get("position")));
-  return { node, drawPosition };
+  /** @type {[number, Node][]} */
+  const words = tokens.map((token, position) => [position, titled(token || "(empty)")]);
+  const { node, show } = choice("Position", words, (position) => write({ position }));
+  node.classList.add("mygpt-words");
+  return { node, drawPosition: () => show(get("position")) };
 }
 
 /** The buttons back and on, which rest at the ends.
@@ -128,7 +134,8 @@ function stepsView({ names, get, write }) {
 /** The drawn block with the length of each stage's vector, of which a stage is chosen.
  * @type {(state: BlockWalk.State) => { node: HTMLElement; lay(): void; drawPosition(): void; drawStage(): void }} */
 function blockView(state) {
-  const { names, parts, vector, get, write } = state;
+  const { names, parts, vector, everyVector, get, write } = state;
+  const most = Math.max(...names.flatMap((_, stage) => everyVector(stage).map(normOf)));
   const stages = names.map((name, i) => ({ name, place: parts[i] }));
   const { node, lay, fill, show } = blockDrawing("Stage", stages, (stage) => write({ stage }));
   const drawPosition = () => {
@@ -137,20 +144,21 @@ function blockView(state) {
     fill(
       lengths.map((amount) => ({ amount, text: numberText(amount) })),
       `The way through the block at ${placeText(state)}. Lengths: ${said}.`,
+      most,
     );
   };
   return { node, lay: () => lay(state.width), drawPosition, drawStage: () => show(get("stage")) };
 }
 
 /** The stage's name, moments and note; the notes share one place, as high as the longest.
- * @type {(state: BlockWalk.State) => { nodes: HTMLElement[]; lay(): void; drawStage(): void }} */
+ * @type {(state: BlockWalk.State) => { nodes: HTMLElement[]; drawPosition(): void; drawStage(): void }} */
 function headView(state) {
   const { names } = state;
   const name = html("b");
   const says = html("span", { class: "mygpt-number" });
   const notes = names.map(() => html("span"));
   const nodes = [html("p", { class: "mygpt-stage-name" }, name, says), html("p", { class: "mygpt-note" }, ...notes)];
-  const lay = () =>
+  const drawPosition = () =>
     notes.forEach((note, stage) => {
       note.textContent = noteText(state, stage);
     });
@@ -161,7 +169,7 @@ function headView(state) {
     says.textContent = momentsText(state.vector(stage)) + longest;
     notes.forEach((note, i) => note.classList.toggle("mygpt-now", i === stage));
   };
-  return { nodes, lay, drawStage };
+  return { nodes, drawPosition, drawStage };
 }
 
 /** @type {(frame: BlockWalk.Frame, i: number, kind: string, y: number, height: number | string) => SVGElement} */
@@ -185,10 +193,10 @@ function capsOf(vector, frame) {
   return Array.from(vector, (number, i) => channelRect(frame, i, "mygpt-cap", frame.scaleY(number) - 1, 2));
 }
 
-/** The range of all the vectors that are as wide as a stage's: they share one scale.
- * @type {(state: { widths: number[]; vector(stage: number): Float32Array }, stage: number) => Kit.Pair} */
-export function domainOf({ widths, vector }, stage) {
-  const alike = widths.flatMap((width, i) => (width === widths[stage] ? [vector(i)] : []));
+/** The range of all the vectors that are as wide as a stage's, of every word: they share one scale.
+ * @type {(state: { widths: number[]; everyVector(stage: number): Float32Array[] }, stage: number) => Kit.Pair} */
+export function domainOf({ widths, everyVector }, stage) {
+  const alike = widths.flatMap((width, i) => (width === widths[stage] ? everyVector(i) : []));
   return padded(extent([...alike, [0]]) ?? [0, 0], 0.08);
 }
 
@@ -199,13 +207,15 @@ function plotView(state) {
   const plot = picture();
   const hint = tooltip();
   plot.node.append(hint.node);
+  const domains = /** @type {Map<number, Kit.Pair>} */ (new Map()); // by width
   let frame = /** @type {BlockWalk.Frame | null} */ (null);
   /** @type {(stage: number) => Float32Array} */
   const oldOf = (stage) => (before[stage] < 0 ? new Float32Array(0) : vector(before[stage]));
   const drawStage = () => {
     const stage = state.get("stage");
     const [now, old, count] = [vector(stage), oldOf(stage), widths[stage]];
-    const domain = domainOf(state, stage);
+    const domain = domains.get(count) ?? domainOf(state, stage);
+    domains.set(count, domain);
     const ticks = linearTicks(0, count - 1, state.width / 70, 1).map(({ at, label }) => ({ at: at + 0.5, label }));
     const axes = plot.frame({
       width: state.width,
@@ -243,7 +253,7 @@ function plotView(state) {
 
 /** Every stage as a strip of its channels, with its length, for those who unfold it.
  * @type {(state: BlockWalk.State) => { node: HTMLElement; drawPosition(): void; drawStage(): void }} */
-function stagesView({ names, vector, get, write }) {
+function stagesView({ names, vector, everyVector, get, write }) {
   const rows = names.map((text, stage) => {
     const paths = ["mygpt-bar", "mygpt-bar mygpt-negative"].map((kind) => svg("path", { class: kind }));
     const strip = svg(
@@ -263,7 +273,8 @@ function stagesView({ names, vector, get, write }) {
   const drawPosition = () => {
     if (!node.open) return;
     const vectors = names.map((_, stage) => vector(stage));
-    const limit = Math.max(...(extent(vectors) ?? [0, 0]).map(Math.abs), 1e-9);
+    const every = names.flatMap((_, stage) => everyVector(stage));
+    const limit = Math.max(...(extent(every) ?? [0, 0]).map(Math.abs), 1e-9);
     rows.forEach(({ paths, length }, i) => {
       paths.forEach((path, sign) => path.setAttribute("d", stripPath(vectors[i], limit, STRIP, sign === 1)));
       length.textContent = numberText(normOf(vectors[i]));
@@ -313,7 +324,7 @@ function render({ model, el }) {
 
   const drawStage = () => [steps, block, head, plot, stages, setting].forEach((view) => view.drawStage());
   const drawPosition = () => {
-    [words, block, stages].forEach((view) => view.drawPosition());
+    [words, block, head, stages].forEach((view) => view.drawPosition());
     drawStage();
   };
   /** @type {(update: () => void) => () => void} */
@@ -329,7 +340,6 @@ function render({ model, el }) {
     listeners: { stage: speaking(drawStage), position: speaking(drawPosition) },
     layout: (width) => {
       state.width = width;
-      head.lay();
       block.lay();
       drawPosition();
     },

@@ -84,9 +84,9 @@ function blockLines() {
 
 /**
  * A block of which one stage is chosen. Each of `stages` has a name and a place (those of PLACE_NAMES, no two the same);
- * when one has none, all stand in a line, in order. `lay(width)` lays the block out; `fill(amounts, text)` gives each
- * stage a short text and an amount, which sets how thick the lines that leave it are, and the drawing its
- * description; `show(stage)` lights a stage.
+ * when one has none, all stand in a line, in order. `lay(width)` lays the block out; `fill(amounts, text, most)` gives
+ * each stage a short text and an amount, which sets how thick the lines that leave it are, of the thickest that `most`
+ * has, and the drawing its description; the largest amount is marked. `show(stage)` lights a stage.
  * @type {(label: string, stages: Kit.BlockStage[], choose: (stage: number) => void) => Kit.BlockDrawing}
  */
 export function blockDrawing(label, stages, choose) {
@@ -104,8 +104,9 @@ export function blockDrawing(label, stages, choose) {
   const nodes = [...parts.map((part) => part.node), ...absent];
   const node = html("div", { class: "mygpt-block", role: "radiogroup", "aria-label": label }, lines.node, ...nodes);
   let amounts = /** @type {number[]} */ ([]);
+  let thickest = 0; // the amount that the thickest line has
   let now = 0;
-  const draw = () => lines.draw((place) => amounts[order.indexOf(place)] ?? 0, Math.max(...amounts));
+  const draw = () => lines.draw((place) => amounts[order.indexOf(place)] ?? 0, thickest);
   /** @type {Kit.BlockDrawing["show"]} */
   const show = (stage) => {
     now = stage;
@@ -128,10 +129,13 @@ export function blockDrawing(label, stages, choose) {
       draw();
       show(now);
     },
-    fill: (filled, text) => {
+    fill: (filled, text, most) => {
       amounts = filled.map(({ amount }) => amount);
+      const largest = Math.max(...amounts);
+      thickest = most ?? largest;
       parts.forEach((part, i) => {
         part.text.replaceChildren(filled[i].text);
+        part.text.classList.toggle("mygpt-most", amounts[i] === largest);
         part.radio.setAttribute("aria-label", `${stages[i].name}, ${filled[i].text}`);
       });
       lines.node.setAttribute("aria-label", text);

@@ -25,8 +25,9 @@ export function button(text, press, attributes = {}) {
   return { node, able };
 }
 
-/** Buttons of which one is pressed, and is where Tab stops; arrow keys press the next. `show(value)` presses another.
- * @type {<V>(label: string, options: [V, string][], choose: (value: V) => void) => Kit.Control<V | undefined>} */
+/** Buttons of which one is pressed, and is where Tab stops; arrow keys press the next, Home and End the first and the
+ * last. `show(value)` presses another.
+ * @type {<V>(label: string, options: [V, Kit.Child][], choose: (value: V) => void) => Kit.Control<V | undefined>} */
 export function choice(label, options, choose) {
   const buttons = options.map(([value, text]) => {
     const one = control("button", { type: "button" }, text);
@@ -34,16 +35,15 @@ export function choice(label, options, choose) {
     return one;
   });
   const group = html("div", { class: "mygpt-choice", role: "toolbar", "aria-label": label }, ...buttons);
-  const steps = new Map(Object.entries({ ArrowLeft: -1, ArrowRight: 1 }));
   group.addEventListener("keydown", (event) => {
-    const step = steps.get(event.key);
-    if (!step || event.ctrlKey || event.altKey || event.metaKey) return;
-    event.preventDefault();
-    const { length } = buttons;
+    const last = buttons.length - 1;
     const at = buttons.findIndex((one) => one === event.target);
-    const next = (at + step + length) % length;
+    const next = { ArrowLeft: at ? at - 1 : last, ArrowRight: at < last ? at + 1 : 0, Home: 0, End: last }[event.key];
+    if (next === undefined || event.ctrlKey || event.altKey || event.metaKey) return;
+    event.preventDefault();
     buttons[next].focus({ preventScroll: true });
     choose(options[next][0]);
+    buttons[next].scrollIntoView({ block: "nearest", inline: "nearest", behavior: "instant" }); // what was chosen may have moved it
   });
   /** @type {(value: any) => void} */
   const show = (value) => {

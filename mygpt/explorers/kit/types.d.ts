@@ -231,7 +231,7 @@ declare namespace Kit {
   interface BlockDrawing {
     node: HTMLElement;
     lay(width: number): void;
-    fill(amounts: { amount: number; text: string }[], text: string): void;
+    fill(amounts: { amount: number; text: string }[], text: string, most?: number): void;
     show(stage: number): void;
   }
   /** The settings of a combobox; see kit/combobox.mjs. */

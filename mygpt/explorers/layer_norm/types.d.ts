@@ -19,6 +19,12 @@ declare namespace LayerNorm {
     normalised: number[];
     result: number[];
   }
+  /** What an act may change, and the result. */
+  interface Act {
+    values: number[];
+    settings: number[];
+    result: number[];
+  }
   /** The bars of a panel on their axes. */
   interface Marks {
     limit: number;

@@ -1,15 +1,15 @@
-import { button, traitSlider } from "../kit/controls.mjs";
+import { button, folded, traitSlider } from "../kit/controls.mjs";
 import { html, speaker, svg } from "../kit/elements.mjs";
-import { bandScale, barBox, clamp, fixed, linearTicks } from "../kit/geometry.mjs";
+import { bandScale, barBox, clamp, linearTicks } from "../kit/geometry.mjs";
 import { mount, store, allViews } from "../kit/mounting.mjs";
 import { dragging, keeping } from "../kit/pointers.mjs";
-import { picture, powerOfTen, readings, valueSlider } from "../kit/picture.mjs";
-import { axisText, whyText } from "./words.mjs";
+import { picture, powerOfTen, valueSlider } from "../kit/picture.mjs";
+import { MOVED, four, signed, tableView, textView } from "./table.mjs";
+import { actOf, answerText, axisText, whyText } from "./words.mjs";
 
-const DECIMALS = 4;
-const MOVED = 1; // decimals of what the reader moves
 const GAP = 0.3;
 const HEIGHT = 220; // px
+const FARTHEST = 1000; // that a number may be, as widget.py has it
 
 /** @type {(numbers: number[]) => number} */
 const sum = (numbers) => numbers.reduce((total, number) => total + number, 0);
@@ -37,6 +37,14 @@ export function roundLimit(numbers) {
   return [2, 4, 6, 10, 16].find((limit) => limit >= largest) ?? 2 * Math.ceil(largest / 2);
 }
 
+/** Where an axis ends that holds every number: at `limit`, or at a round multiple of it.
+ * @type {(numbers: number[], limit: number) => number} */
+export function axisFor(numbers, limit) {
+  const largest = Math.max(...numbers.map(Math.abs));
+  const times = [1, 2, 5, 10, 20, 50, 100].find((one) => one * limit >= largest);
+  return Math.min(FARTHEST, times ? times * limit : FARTHEST);
+}
+
 /** What moves the whole vector at once, or null where a number would leave the limits.
  * @type {(x: number[], change: (number: number) => number, limit: number) => number[] | null} */
 export function moved(x, change, limit) {
@@ -44,10 +52,6 @@ export function moved(x, change, limit) {
   return numbers.every((number) => Math.abs(number) <= limit) ? numbers : null;
 }
 
-/** @type {(value: number) => string} */
-const signed = (value) => fixed(value, MOVED);
-/** @type {(value: number) => string} */
-const four = (value) => fixed(value, DECIMALS);
 /** @type {(power: number) => string} */
 const epsilonText = (power) => (power ? powerOfTen(power) : "1");
 
@@ -80,15 +84,28 @@ export function normState(model) {
     const eps = 10 ** model.get("log10_eps");
     return layerNorm(model.get("values"), { gamma: model.get("gamma"), beta: model.get("beta"), eps });
   };
+  const settings = () => ["gamma", "beta", "log10_eps"].map((name) => model.get(/** @type {"gamma"} */ (name)));
+  const actNow = () => ({ values: model.get("values"), settings: settings(), result: normOfNow().result });
   const state = store(model, {
     channels: model.get("start").length,
-    limit: model.get("limit"),
+    axis: axisFor(model.get("values"), model.get("limit")),
     norm: normOfNow(),
     said: model.get("values"),
+    from: actNow(), // what was there before the last act
+    last: actNow(),
+    act: "", // which channel or setting it moved
     size: 640, // the width of a panel
   });
+  /** Takes in what has moved; a channel or a setting that is moved on and on makes one act. */
   const normalise = () => {
     state.norm = normOfNow();
+    const now = actNow();
+    const act = actOf(state.last, now);
+    if (!act) return;
+    if (act !== state.act || act === "all") state.from = state.last;
+    const needed = axisFor(now.values, model.get("limit"));
+    state.axis = act === "all" ? needed : Math.max(state.axis, needed); // it does not shrink under the hand
+    Object.assign(state, { act, last: now });
   };
   return Object.assign(state, { normalise });
 }
@@ -113,9 +130,9 @@ function settingsView(state) {
   const tenths = Array.from({ length: 61 }, (_, i) => (i - 30) / 10);
   const powers = Array.from({ length: 9 }, (_, i) => i - 8);
   const parts = [
-    traitSlider(state, "gamma", "γ for all", tenths, signed),
-    traitSlider(state, "beta", "β for all", tenths, signed),
-    traitSlider(state, "log10_eps", "ε", powers, epsilonText),
+    traitSlider(state, "gamma", "γ scales all", tenths, signed),
+    traitSlider(state, "beta", "β shifts all", tenths, signed),
+    traitSlider(state, "log10_eps", "ε keeps the divisor from 0", powers, epsilonText),
   ];
   const node = html("div", { class: "mygpt-controls" }, ...parts.map((part) => part.node));
   return { node, draw: () => parts.forEach((part) => part.draw()) };
@@ -123,7 +140,8 @@ function settingsView(state) {
 
 /** What moves the whole vector; a button rests where a number would leave the limits.
  * @type {(state: LayerNorm.State) => Kit.View} */
-function actionsView({ limit, get, write }) {
+function actionsView({ get, write }) {
+  const limit = FARTHEST;
   /** @type {[string, (x: number[]) => number[] | null][]} */
   const changes = [
     ["All equal", (x) => moved(x, () => momentsOf(x).mean, limit)],
@@ -137,18 +155,13 @@ function actionsView({ limit, get, write }) {
     change,
     ...button(text, () => write({ values: change(get("values")) ?? get("values") })),
   }));
-  const why = html("span", { class: "mygpt-why" });
-  const node = html("div", { class: "mygpt-actions" }, ...actions.map((action) => action.node), why);
+  const node = html("div", { class: "mygpt-actions" }, ...actions.map((action) => action.node));
   const draw = () => {
     const off = actions.filter(({ change }) => !change(get("values")));
     for (const action of actions) {
       action.able(!off.includes(action));
-      action.node.title = off.includes(action) ? whyText([action.text], limit) : "";
+      action.node.title = off.includes(action) ? whyText(action.text, limit) : "";
     }
-    why.textContent = whyText(
-      off.map(({ text }) => text),
-      limit,
-    );
   };
   return { node, draw };
 }
@@ -201,14 +214,14 @@ function barMarks(plot, { channels, limit, size, knobbed }) {
 }
 
 /** A vector, `numbersOf()`, as bars on axes that change when `limitOf(numbers)` does.
- * @type {(state: LayerNorm.State, panel: { name: string; numbersOf(): number[]; limitOf(numbers: number[]): number; label(numbers: number[]): string; knobbed?: boolean }) => LayerNorm.Panel} */
-function panelView(state, { name, numbersOf, limitOf, label, knobbed = false }) {
+ * @type {(state: LayerNorm.State, panel: { name: string; numbersOf(): number[]; limitOf(numbers: number[]): number; label(numbers: number[]): string; ends(limit: number): Node[]; knobbed?: boolean }) => LayerNorm.Panel} */
+function panelView(state, { name, numbersOf, limitOf, label, ends, knobbed = false }) {
   const plot = picture();
-  const [says, ends] = [1, 2].map(() => html("span", { class: "mygpt-number" }));
+  const [says, aside] = [1, 2].map(() => html("span", { class: "mygpt-number" }));
   const node = html(
     "div",
     {},
-    html("p", { class: "mygpt-panel-name" }, html("span", {}, html("b", {}, name), " ", ends), says),
+    html("p", { class: "mygpt-panel-name" }, html("span", {}, html("b", {}, name), " ", aside), says),
     plot.node,
   );
   const marks = /** @type {LayerNorm.Marks | null} */ (null);
@@ -219,8 +232,8 @@ function panelView(state, { name, numbersOf, limitOf, label, knobbed = false }) 
     const limit = limitOf(numbers);
     if (!panel.marks || limit !== panel.marks.limit || size !== panel.marks.size) {
       panel.marks = barMarks(plot, { channels, limit, size, knobbed });
-      ends.textContent = axisText(limit, state.limit);
     }
+    aside.replaceChildren(...ends(limit));
     const moments = momentsOf(numbers);
     const text = momentsText(moments);
     panel.marks.show(numbers, moments);
@@ -238,7 +251,11 @@ const beforeView = (state) =>
   panelView(state, {
     name: "Before",
     numbersOf: () => state.get("values"),
-    limitOf: () => state.limit,
+    limitOf: () => state.axis,
+    ends: () => [
+      html("span", { class: "mygpt-by-mouse" }, "drag a bar"),
+      html("span", { class: "mygpt-by-touch" }, "tap a bar, then drag it"),
+    ],
     label: (numbers) => `${state.get("description")} Before: ${listText(numbers, signed)}`,
     knobbed: true,
   });
@@ -249,31 +266,34 @@ const afterView = (state) =>
     name: "After",
     numbersOf: () => state.norm.result,
     limitOf: roundLimit,
+    ends: (limit) => [new Text(axisText(limit, state.axis))],
     label: (numbers) => `After, with ${settingText(state)} ${listText(numbers, four)}`,
   });
 
 /** What the reader holds on the bars of a panel: one slider for each channel.
  * @type {(state: LayerNorm.State, panel: LayerNorm.Panel) => { lay(): void; draw(): void; stop: (() => void)[] }} */
 function gripsView(state, panel) {
-  const { limit, get, write } = state;
+  const { get, write } = state;
   const grips = get("values").map((_, i) => {
     /** @type {(value: number) => void} */
     const choose = (value) => {
       const values = [...get("values")];
-      const rounded = Number(clamp(value, -limit, limit).toFixed(MOVED)) || 0;
+      const most = Math.abs(value) < FARTHEST ? FARTHEST : state.axis; // Home and End go to the ends of the axis
+      const rounded = Number(clamp(value, -most, most).toFixed(MOVED)) || 0;
       if (values[i] === rounded) return;
       values[i] = rounded;
       write({ values });
     };
     const hold = html("span", { class: "mygpt-hold" });
     const node = html("div", { class: "mygpt-grip" }, hold);
-    const part = valueSlider(node, { label: `Channel ${i}`, low: -limit, high: limit, step: 0.1, choose });
+    const part = valueSlider(node, { label: `Channel ${i}`, low: -FARTHEST, high: FARTHEST, step: 0.1, choose });
     const stop = dragging(
       node,
       (event) => {
         if (!panel.marks) return;
         const box = panel.plot.root.getBoundingClientRect();
-        choose(panel.marks.frame.scaleY.invert(((event.clientY - box.top) * HEIGHT) / (box.height || 1)));
+        const at = panel.marks.frame.scaleY.invert(((event.clientY - box.top) * HEIGHT) / (box.height || 1));
+        choose(clamp(at, -state.axis, state.axis));
       },
       keeping(state, "values"),
       node,
@@ -295,48 +315,13 @@ function gripsView(state, panel) {
   };
   const draw = () =>
     get("values").forEach((number, i) => {
-      grips[i].show(number, `${signed(number)}, normalised ${four(state.norm.normalised[i])}`);
-      grips[i].hold.style.top = `${50 - (50 * number) / limit}%`;
+      const { node, show, hold } = grips[i];
+      show(number, `${signed(number)}, normalised ${four(state.norm.normalised[i])}`);
+      node.setAttribute("aria-valuemin", -state.axis);
+      node.setAttribute("aria-valuemax", state.axis);
+      hold.style.top = `${50 - (50 * number) / state.axis}%`;
     });
   return { lay, draw, stop: grips.map(({ stop }) => stop) };
-}
-
-/** @type {(state: LayerNorm.State) => Kit.View} */
-function tableView(state) {
-  const names = Array.from({ length: state.channels }, (_, i) => html("span", {}, String(i)));
-  const { node, cells } = readings(
-    "The vector, channel by channel",
-    "Channel",
-    [
-      ["x", "x"],
-      ["deviation", "x − mean"],
-      ["normalised", "normalised"],
-      ["result", "result"],
-    ],
-    names,
-  );
-  const draw = () => {
-    const { mean, normalised, result } = state.norm;
-    state.get("values").forEach((number, i) => {
-      cells[i].x.textContent = signed(number);
-      cells[i].deviation.textContent = four(number - mean);
-      cells[i].normalised.textContent = four(normalised[i]);
-      cells[i].result.textContent = four(result[i]);
-    });
-  };
-  return { node, draw };
-}
-
-/** A paragraph that says `text()`.
- * @type {(name: string, text: () => string) => Kit.View} */
-function textView(name, text) {
-  const node = html("p", { class: name });
-  return {
-    node,
-    draw: () => {
-      node.textContent = text();
-    },
-  };
 }
 
 /** @type {(given: Kit.Given<LayerNorm.Traits>) => () => void} */
@@ -351,29 +336,31 @@ function render({ model, el }) {
     tableView,
   );
   const grips = gripsView(state, before);
+  const answer = textView("mygpt-answer", () => answerText(state.from, state.last));
   const note = textView("mygpt-note", () => noteText(state.norm.variance, state.get("log10_eps")));
   const setting = textView("mygpt-setting", () => settingText(state));
   const voice = speaker();
   const root = html(
     "div",
     { class: "mygpt-explorer mygpt-layer-norm", role: "group", "aria-label": "Explorer of layer norm" },
-    settings.node,
-    actions.node,
     html("div", { class: "mygpt-panels" }, before.node, after.node),
-    note.node,
-    html("div", { class: "mygpt-below" }, table.node),
+    answer.node,
+    actions.node,
+    settings.node,
+    folded("Channel by channel", note.node, table.node),
     setting.node,
     voice.node,
   );
 
   const draw = () => {
     state.normalise();
-    for (const view of [settings, actions, before, after, grips, note, table, setting]) view.draw();
+    for (const view of [settings, actions, before, after, grips, answer, note, table, setting]) view.draw();
   };
   const speaking = () => {
     draw();
     const values = state.get("values");
-    voice.say(`${changeText(state.said, values) || settingText(state)} ${sentenceOf(state)}`);
+    const change = changeText(state.said, values) || settingText(state);
+    voice.say(`${change} ${answerText(state.from, state.last)} ${sentenceOf(state)}`);
     state.said = values;
   };
   return mount({

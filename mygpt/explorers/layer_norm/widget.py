@@ -13,6 +13,7 @@ from mygpt.explorers.kit.numbers import Numbers
 from mygpt.explorers.kit.text import count
 
 MAX_CHANNELS = 12
+FARTHEST = 1000.0  # that a moved number may be
 PLACES = 1  # decimals of what the reader moves
 STEP = 10**-PLACES
 SHOWN = 0.3  # share of a bar's band left empty in the still
@@ -21,7 +22,8 @@ SHOWN = 0.3  # share of a bar's band left empty in the still
 class LayerNorm(Explorer):
     """y = γ (x - mean) / √(variance + ε) + β, for 1 to 12 channels and one γ and β.
 
-    `x` holds numbers within ±`limit`, rounded to one decimal; `gamma` and `beta` are
+    `x` holds numbers within ±`limit`, where the axis ends at first, rounded to one
+    decimal; `values` may go to ±1000, and the axis follows. `gamma` and `beta` are
     within ±3, `log10_eps` is a whole number from -8 to 0. Channels count from 0 and
     read-outs show four decimals.
     """
@@ -46,7 +48,7 @@ class LayerNorm(Explorer):
         log10_eps: int = -5,
         limit: float = 10.0,
     ) -> None:
-        if not STEP <= limit <= 1000:
+        if not STEP <= limit <= FARTHEST:
             raise ValueError(f"limit must be from {STEP} to 1000, got {limit!r}")
         self.limit = limit
         x = _vector("x", x, limit)
@@ -82,7 +84,7 @@ class LayerNorm(Explorer):
 
     @traitlets.validate("values")
     def _same_channels(self, proposal) -> list[float]:
-        values = _vector("values", proposal["value"], self.limit)
+        values = _vector("values", proposal["value"], FARTHEST)
         if len(values) != len(self.start):
             raise ValueError(
                 f"values must keep its {len(self.start)} channels, got {len(values)}"

@@ -192,7 +192,7 @@ def test_the_line_covers_nothing_and_goes_with_its_figure(chapter, touch):
 def test_a_phrase_beside_its_figure_stays_where_it_is(chapter):
     page = chapter()
     page.locator(FIGURE).evaluate(
-        "one => scrollBy(0, one.getBoundingClientRect().top - 130)"
+        "one => scrollBy(0, one.getBoundingClientRect().top - 140)"
     )
     act = phrase(page, "large numbers")
     height = act.bounding_box()["y"]

@@ -66,7 +66,11 @@ def test_a_state_that_the_explorer_takes_is_not_refused(make, text, caplog):
         (activations, "it dips <fig-a position=left>", "left"),
         (train_stack, "it dips <fig-a left.blocks=4>", "'left' has no entry 'blocks'"),
         (train_stack, "it dips <fig-a left.depth=4000>", "4000"),
-        (live, "it dips <fig-a prompt='paris'>", "of the 31 words that the model knows"),
+        (
+            live,
+            "it dips <fig-a prompt='paris'>",
+            "of the 31 words that the model knows",
+        ),
         (live, "it dips <fig-a layer=0>", "among [1]"),
         (live, "it dips <fig-a edits='[{}]'>", "must have the keys"),
     ],

@@ -21,10 +21,11 @@ function changesOf(model, state) {
  * @type {(model: Kit.AnyModel, traits: string[]) => State} */
 const snapshot = (model, traits) => Object.fromEntries(traits.map((trait) => [trait, model.get(trait)]));
 
-/** Whether a figure is in a state.
+/** Whether a figure is in a state; what is folded away in it does not matter.
  * @type {(model: Kit.AnyModel, state: State) => boolean} */
 function holds(model, state) {
-  return Object.entries(state).every(([trait, value]) => JSON.stringify(model.get(trait)) === JSON.stringify(value));
+  const told = Object.entries(state).filter(([trait]) => trait !== "unfolded");
+  return told.every(([trait, value]) => JSON.stringify(model.get(trait)) === JSON.stringify(value));
 }
 
 /** Brings a figure into view where it is not, with the line above it: its whole, or its top. Where it is, and stays,
@@ -40,7 +41,8 @@ function bringIntoView(line, place, phrase, height) {
   scrollBy({ top: by, behavior: "instant" });
 }
 
-/** The line that says what a phrase has set, with the ways back. There is one on a page.
+/** The line that says what a phrase has set, with the ways back. There is one on a page. With no `act` there is
+ * nothing to undo.
  * @type {(acts: Record<"back" | "undo" | "close", () => void>) => { node: HTMLElement; back: HTMLElement; beside: HTMLElement; say(texts: string[], text: string, act: string): void }} */
 function sayingLine(acts) {
   /** @type {(text: string, act: () => void) => HTMLButtonElement} */
@@ -54,11 +56,11 @@ function sayingLine(acts) {
   const words = Object.assign(document.createElement("p"), { className: "shown-words" });
   const node = Object.assign(document.createElement("div"), { className: "shown" });
   const [back, undo, away] = [button("Back to the text", acts.back), button("", acts.undo), button("×", acts.close)];
-  undo.className = "shown-undo";
+  away.className = "shown-close";
   const beside = Object.assign(button("", acts.undo), { className: "shown-beside" }); // for the phrase
   away.setAttribute("aria-label", "Close");
   words.append(said);
-  node.append(words, back, undo, away);
+  node.append(words, away, back, undo);
   return {
     node,
     back,
@@ -66,28 +68,33 @@ function sayingLine(acts) {
     say: (texts, text, act) => {
       words.dataset.longest = texts.reduce((a, b) => (a.length < b.length ? b : a)); // the line keeps its height
       if (said.textContent !== text) said.textContent = text;
-      undo.textContent = act;
-      beside.textContent = act;
+      for (const one of [undo, beside]) {
+        one.hidden = !act;
+        one.textContent = act;
+      }
     },
   };
 }
 
 /** What a phrase makes of its figure, until `stop()`: `tell` gets what the line may say, what it says, and what its
- * button does, which is to take back all that was done to the figure since, or to do it again. `acted()` is told of
- * what the reader does to a figure.
+ * button does, which is to take the phrase back, or to set it again; once the reader has changed the figure, neither.
+ * `acted()` is told of what the reader does to a figure.
  * @type {(phrase: HTMLAnchorElement, place: HTMLElement, figure: Figure, tell: (texts: string[], text: string, act: string) => void) => Record<"undo" | "acted" | "stop", () => void>} */
 function setting(phrase, place, { model, traits }, tell) {
   const number = place.closest("figure")?.querySelector(".caption-number")?.textContent?.trim() ?? "The figure";
-  const texts = ["now shows", "no longer shows"].map((verb) => `${number} ${verb}: ${phrase.textContent?.trim()}.`);
+  // "asked for": a training runs up to its step, and a figure may not have a state
+  const [now, asked, gone, past] = ["now shows", "was asked for", "no longer shows", "showed"].map(
+    (verb) => `${number} ${verb}: ${phrase.textContent?.trim()}.`,
+  );
+  const since = `${past} You have changed it since.`;
   let before = /** @type {State} */ ({});
   let after = /** @type {State} */ ({});
   let mixed = false; // with changes of the reader's own
   let undone = false;
   let last = -Infinity; // when the reader last did something to a figure
   const draw = () => {
-    // A state is not at once what it comes to: a training runs up to its step.
-    const kept = !(mixed || undone) || holds(model, after);
-    tell(texts, texts[kept ? 0 : 1], undone ? "Redo" : mixed ? "Undo all" : "Undo");
+    const text = mixed ? since : holds(model, after) ? now : undone ? gone : asked;
+    tell([now, asked, gone, since], text, mixed ? "" : undone ? "Redo this phrase" : "Undo this phrase");
   };
   const changed = () => {
     mixed ||= performance.now() - last < 1000;
@@ -96,7 +103,6 @@ function setting(phrase, place, { model, traits }, tell) {
   const set = () => {
     before = snapshot(model, traits);
     after = changesOf(model, JSON.parse(phrase.dataset.state ?? "{}"));
-    mixed = false;
     undone = false;
     last = -Infinity;
     model.set(after);
@@ -104,18 +110,20 @@ function setting(phrase, place, { model, traits }, tell) {
   };
   const undo = () => {
     undone = !undone;
+    last = -Infinity;
     if (undone) model.set(before);
     else set();
     draw();
   };
+  const told = traits.filter((trait) => trait !== "unfolded").map((trait) => `change:${trait}`);
   set();
-  model.on("change", changed);
+  for (const event of told) model.on(event, changed);
   return {
     undo,
     acted: () => {
       last = performance.now();
     },
-    stop: () => model.off("change", changed),
+    stop: () => told.forEach((event) => model.off(event, changed)),
   };
 }
 

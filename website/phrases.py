@@ -69,6 +69,8 @@ def check_phrases(app: Sphinx, doctree: nodes.document) -> None:
     }
     for one in doctree.findall(phrase):
         try:
+            if len(one.astext().split()) < 2:
+                raise StateError("one word does not say what the figure then shows")
             found = figures.get(one["figure"])
             within = list(found.findall(explorer)) if found else []
             if not within:

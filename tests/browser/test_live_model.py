@@ -51,12 +51,15 @@ def press(root, name):
     root.get_by_role("button", name=name, exact=True).click()
 
 
-def unfold(root, name="Look inside"):
-    """Open a fold, unless it is open."""
+def unfold(root, name=None):
+    """Open a fold, unless it is open; or all that is inside."""
+    if name is None:
+        unfold(root, "Look inside")
+        return unfold(root, "Neurons one by one")
     title = root.page.locator("summary", has_text=name)
-    fold = root.locator("details").filter(has=title)
+    fold = root.locator("details").filter(has=title).last
     if fold.get_attribute("open") is None:
-        fold.locator("summary").click()
+        title.click()
     return fold
 
 
@@ -833,9 +836,19 @@ def test_the_button_that_switched_off_an_answer_cuts_no_other(explorer):
     assert off.inner_text() == f"Switch on what holds “{best}”"
     told = happened(root)
     field(root).fill("fun")
-    assert off.inner_text().startswith("Switch off what holds")
+    assert off.inner_text() == f"Switch on what holds “{best}”"  # it is still off
+    off.click()
+    assert root.page.evaluate(edits) == []
     field(root).fill("don")
+    off.click()
     assert happened(root) == told
+    field(root, "New answer").fill("fun")
+    press(root, "Rewrite")
+    off.click()
+    assert [edit.get("factor") for edit in root.page.evaluate(edits)] == [0, None, 1]
+    assert off.inner_text().startswith("Switch off what holds")
+    for _ in range(2):
+        press(root, "Undo")
     off.click()
     assert root.page.evaluate(edits) == []
     assert likeliest(root) == expected(python)[:3]
@@ -943,7 +956,7 @@ def test_the_cover_rewrites_an_answer_and_says_which_others_changed(explorer):
     for python.prompt, _ in FACTS[1:]:
         trained[python.prompt] = python.predictions(1)[0][0]
     changed = [one for one in facts(root)[1:] if one[2] != trained[one[0]]]
-    others = f" {len(changed)} of the other {len(trained)} answers"
+    others = f" {1 + len(changed)} of the {len(FACTS)} tested are changed: this one"
     assert others in happened(root)
     for name, *_ in changed:
         assert f"“{name}”" in happened(root)
@@ -980,6 +993,59 @@ def test_the_cover_says_that_it_lacks_a_word_wherever_that_is_tried(explorer):
     assert root.page.evaluate("window.model.get('edits')") == []
     root.get_by_role("status").get_by_text(lacks).wait_for(state="attached")
     root.page.watch.check()
+
+
+@pytest.mark.parametrize("width", [736, 390])
+def test_the_list_of_words_covers_no_answer(explorer, width):
+    for form in ("whole", "cover"):
+        root = explorer(live(form=form), width=width)
+        root.get_by_role("button", name="List words").click()
+        box = root.get_by_role("listbox").bounding_box()
+        first = root.locator(".mygpt-likeliest bdi").first.bounding_box()
+        assert box["y"] + box["height"] <= first["y"] + 2
+        assert root.page.evaluate("document.documentElement.scrollWidth") == width
+
+
+def test_the_answer_stays_in_sight_while_the_reader_looks_inside(explorer):
+    root = explorer(width=390, height=844)
+    unfold(root)
+    choose(root, 7)
+    press(root, "Switch off")
+    pinned = root.locator(".mygpt-pinned")
+    box = pinned.bounding_box()
+    assert 0 <= box["y"] < 10
+    word, share = likeliest(root)[0]
+    assert pinned.inner_text() == f"The model says {word} {share}"
+
+
+def test_the_parts_that_are_open_are_a_trait(explorer):
+    root = explorer(live(unfolded=["inside"]))
+    inside = root.locator("details", has_text="Look inside")
+    one = root.locator("details details")
+    assert inside.get_attribute("open") is not None
+    assert one.get_attribute("open") is None
+    root.locator(".mygpt-strong-one").nth(2).click()  # what is said of it is there
+    root.page.wait_for_function("String(model.get('unfolded')) === 'inside,neurons'")
+    root.page.evaluate("model.set('unfolded', ['edits'])")
+    assert root.get_by_role("button", name="Copy link").is_visible()
+    assert inside.get_attribute("open") is None
+
+
+def test_the_new_answer_that_the_reader_chose_stays_while_it_is_possible(explorer):
+    root = explorer(live(form="cover"))
+    answer = field(root, "New answer")
+    chosen = answer.input_value()
+    press(root, "Rewrite")
+    for prompt in ("lemlem fudo", "fun", PROMPT):
+        field(root).fill(prompt)
+        assert answer.input_value() == chosen
+    python = live(prompt="don")
+    said = python.predictions(1)[0][0]
+    answer.fill(said)
+    field(root).fill("don")
+    assert answer.input_value() != said  # it says so itself
+    field(root).fill(PROMPT)
+    assert answer.input_value() == said
 
 
 def test_no_list_opens_under_a_whole_word(explorer):

@@ -152,6 +152,57 @@ def test_a_neuron_is_found_by_its_number_and_by_what_it_writes(root):
     assert f"Neuron {number} fires" in root.locator(".mygpt-sentence").inner_text()
 
 
+def test_the_neuron_that_is_followed_stays_at_another_word(root):
+    followed = root.locator(".mygpt-neuron-heads .mygpt-chosen")
+    root.locator(".mygpt-neuron-heads > span").nth(6).click()
+    number = followed.inner_text()
+    hint = root.get_by_text("← → neuron, ↑ ↓ word")
+    assert hint.is_visible()
+    root.get_by_role("combobox", name="Word to write").fill("france")
+    assert not hint.is_visible()
+    root.get_by_role("slider", name="Neuron", exact=True).press("ArrowUp")
+    assert followed.inner_text() == number
+    assert root.locator(".mygpt-neuron-heads > span").last.inner_text() == number
+    said = root.locator(".mygpt-sentence").inner_text()
+    assert said.startswith(f"Neuron {number} fires")
+    assert "at “france”" in said
+    assert "to “france”" in said
+    assert root.locator(".mygpt-sum").inner_text().startswith("Neurons 1–11 of 256")
+    root.get_by_role("button", name="Back to the first").click()
+    assert root.locator(".mygpt-neuron-heads > span").first.inner_text() == (
+        followed.inner_text()
+    )
+
+
+@pytest.mark.parametrize("width", [736, 390])
+def test_the_lists_of_a_neuron_unfold_when_one_is_first_chosen(
+    open_page, page_file, width
+):
+    root = open_page(page_file.as_uri(), width=width).locator(".mygpt-memory")
+    lists = root.locator(".mygpt-lists")
+    assert not root.get_by_text("Fires most in training").is_visible()
+    root.page.emulate_media(media="print")
+    assert root.get_by_text("Fires most in training").is_visible()
+    root.page.emulate_media(media="screen")
+    root.locator(".mygpt-neuron-heads > span").nth(1).click()
+    assert root.get_by_text("Fires most in training").is_visible()
+    cut = root.evaluate(
+        """root => [...root.querySelectorAll("thead th, summary, .mygpt-sum")]
+          .filter((one) => one.scrollWidth > one.clientWidth)
+          .map((one) => one.textContent)"""
+    )
+    assert cut == []
+    lists.locator("summary").click()
+    root.locator(".mygpt-neuron-heads > span").nth(2).click()
+    assert lists.get_attribute("open") is None  # the reader closed them
+
+
+def test_other_words_unfold_below_what_is_said_of_the_neuron(root):
+    place = root.locator(".mygpt-sentence").bounding_box()
+    unfold(root, "Other words")
+    assert root.locator(".mygpt-sentence").bounding_box() == place
+
+
 def test_every_neuron_is_reached_by_turning_pages(root):
     unfold(root, "More neurons")
     seen = set(heads(root))
@@ -179,7 +230,7 @@ def test_a_keyboard_walks_through_the_neurons(root):
     root.get_by_role("slider", name="Neuron", exact=True).focus()
     for _ in range(len(first)):
         root.page.keyboard.press("ArrowRight")
-    assert not set(heads(root)) & set(first)  # the next page
+    assert not set(heads(root)) & set(first[:-1])  # the next page
 
 
 def test_few_neurons_are_in_view_at_first_and_the_rest_is_folded(root):
@@ -199,8 +250,8 @@ def test_the_numbers_of_the_product_are_named(root):
         "the last norm divides by",
         "it adds to “berlin”",
     ]
-    table = root.locator(".mygpt-pairs thead").first.inner_text()
-    assert "in the training text" in table  # not in the text above
+    table = root.locator(".mygpt-pairs thead").first.text_content()
+    assert "in training" in table  # not in the text above
 
 
 def test_the_names_of_rows_are_reached_and_chosen_by_keys(root):

@@ -86,9 +86,9 @@ def best(root):
 def unfold(root, name):
     """Open a fold, unless it is open."""
     title = root.page.locator("summary", has_text=name)
-    fold = root.locator("details").filter(has=title)
+    fold = root.locator("details").filter(has=title).last
     if fold.get_attribute("open") is None:
-        fold.locator("summary").click()
+        title.click()
 
 
 def added(root):

@@ -80,11 +80,11 @@ def test_a_phrase_sets_its_figure_and_brings_it_into_view(chapter, way):
     line = page.locator(".shown-now")
     assert "6.1 now shows: its lowest value." in line.inner_text()
     top = figure.bounding_box()["y"]
-    line.get_by_role("button", name="Undo").click()
+    line.get_by_role("button", name="Undo this phrase").click()
     assert traits(page, "position", "quantity") == before
     assert "6.1 no longer shows: its lowest value." in line.inner_text()
     assert figure.bounding_box()["y"] == top  # what is restored is seen
-    line.get_by_role("button", name="Redo").click()
+    line.get_by_role("button", name="Redo this phrase").click()
     assert traits(page, "position", "quantity") == [-0.75, "value"]
     assert "6.1 now shows: its lowest value." in line.inner_text()
     page.watch.check()
@@ -104,7 +104,7 @@ def test_the_way_back_keeps_the_state_the_reader_s_place_and_undo(chapter):
     beside = act.locator("xpath=following-sibling::*[1]")
     assert has_focus(beside)
     for name, quantity in [("Undo", "value"), ("Redo", "slope"), ("Undo", "value")]:
-        assert beside.inner_text() == name
+        assert beside.inner_text() == f"{name} this phrase"
         page.keyboard.press("Enter")
         assert traits(page, "quantity") == [quantity]
         assert act.bounding_box()["y"] == height
@@ -115,25 +115,57 @@ def test_the_way_back_keeps_the_state_the_reader_s_place_and_undo(chapter):
 
 
 def test_the_line_says_that_the_reader_changed_the_figure_since(chapter):
+    """Then it has nothing to undo: what the reader did since would go with it."""
     page = chapter()
-    before = traits(page, "position", "quantity", "visible")
-    phrase(page, "its lowest value").click()
+    act = phrase(page, "its lowest value")
+    act.click()
     line, height = page.locator(".shown-now"), line_height(page)
-    tick = page.locator(FIGURE).get_by_role("checkbox", name="SiLU")
-    tick.check()
-    assert "now shows" in line.inner_text()  # it still does
+    undo = line.get_by_role("button", name="Undo this phrase")
+    assert undo.is_visible()
     slider = page.locator(FIGURE).get_by_role("slider")
     slider.focus()
     page.keyboard.press("ArrowRight")
     assert traits(page, "position") == [-0.74]
-    assert "no longer shows" in line.inner_text()
+    since = "6.1 showed: its lowest value. You have changed it since."
+    assert since in line.inner_text()
     page.keyboard.press("ArrowLeft")
-    assert "now shows" in line.inner_text()
-    page.keyboard.press("ArrowRight")
-    line.get_by_role("button", name="Undo all", exact=True).click()
-    assert traits(page, "position", "quantity", "visible") == before
-    assert not tick.is_checked()
+    assert since in line.inner_text()
+    assert line.get_by_role("button").all_inner_texts() == ["×", "Back to the text"]
     assert line_height(page) == height
+    line.get_by_role("button", name="Back to the text").click()
+    assert page.locator(".shown-beside:visible").count() == 0
+    act.click()
+    assert "6.1 now shows: its lowest value." in line.inner_text()
+    undo.click()
+    assert "6.1 now shows" in line.inner_text()  # it was there before
+
+
+def test_the_line_does_not_say_that_a_figure_shows_what_it_refuses(chapter):
+    page = chapter()
+    page.evaluate(
+        """() => {
+          const place = document.querySelector("#fig-explorer-activations .explorer");
+          const model = bookHost.models.get(place.dataset.model);
+          model.on("change:position", () => model.set("position", 1));
+        }"""
+    )
+    phrase(page, "its lowest value").click()
+    line = page.locator(".shown-now").inner_text()
+    assert "6.1 was asked for: its lowest value." in line
+
+
+@pytest.mark.parametrize("width", [1280, 820, 390])
+def test_the_line_has_one_layout(open_page, http_url, width):
+    page = open_page(f"{http_url}/{CHAPTER}", width=width)
+    page.locator("#fig-explorer-activations .explorer-ready").wait_for()
+    phrase(page, "cannot be told apart").click()
+    line = page.locator(".shown-now")
+    words = line.locator("p").bounding_box()
+    close, back, undo = [one.bounding_box() for one in line.get_by_role("button").all()]
+    assert close["x"] >= words["x"] + words["width"]
+    assert close["y"] < words["y"] + words["height"]
+    assert back["y"] == undo["y"] >= close["y"] + close["height"]
+    assert back["x"] == words["x"]
 
 
 @pytest.mark.parametrize("touch", [False, True])
@@ -160,7 +192,7 @@ def test_the_line_covers_nothing_and_goes_with_its_figure(chapter, touch):
 def test_a_phrase_beside_its_figure_stays_where_it_is(chapter):
     page = chapter()
     page.locator(FIGURE).evaluate(
-        "one => scrollBy(0, one.getBoundingClientRect().top - 120)"
+        "one => scrollBy(0, one.getBoundingClientRect().top - 140)"
     )
     act = phrase(page, "large numbers")
     height = act.bounding_box()["y"]

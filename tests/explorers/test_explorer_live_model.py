@@ -283,6 +283,7 @@ BAD = [
     ({"num_heads": 3}, "num_heads must divide the 20 channels, got 3"),
     ({"num_heads": 0}, "num_heads must divide the 20 channels, got 0"),
     ({"activation": "tanh"}, "activation must be one of.*got 'tanh'"),
+    ({"unfolded": ["grid"]}, "unfolded must be one of.*got 'grid'"),
     ({"words": WORDS[1:]}, "words must be 31 words, got 30"),
     ({"words": [*WORDS[:-1], "baba"]}, "words must be different"),
     ({"words": ["x", *WORDS[1:]]}, "the full stop one of them"),

@@ -2,8 +2,8 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 
 import { completed } from "../../mygpt/explorers/kit/combobox.mjs";
-import { justOff } from "../../mygpt/explorers/live_model/cover.mjs";
-import { happenedTo, movedInWords, othersInWords } from "../../mygpt/explorers/live_model/happened.mjs";
+import { switchedOff } from "../../mygpt/explorers/live_model/cover.mjs";
+import { happenedTo, movedInWords, testedInWords } from "../../mygpt/explorers/live_model/happened.mjs";
 import { fillers, otherAnswer, refused } from "../../mygpt/explorers/live_model/known.mjs";
 import { checkedState, checksum, fromLink, toLink } from "../../mygpt/explorers/live_model/links.mjs";
 import { barPlaces, begunAt, likeliest } from "../../mygpt/explorers/live_model/prompt.mjs";
@@ -262,17 +262,13 @@ test("an answer falls, goes or stays", () => {
   assert.equal(moved(0.9993, "paris"), "it stays at 0.999.");
 });
 
-test("other answers stay, or it is said how many change, and up to three by name", () => {
-  const one = (prompt, was, is, share = 1) => ({ prompt, before: { word: was, share: 1 }, after: { word: is, share } });
-  const [kept, unsure] = [one("a", "oslo", "oslo"), one("b", "oslo", "oslo", 0.5)];
-  const moved = ["c", "d", "e", "f", "g"].map((prompt) => one(prompt, "oslo", "rome"));
-  const told = (...others) => othersInWords(others);
-  assert.equal(told(), "");
-  assert.equal(told(kept), "The other answer stays.");
-  assert.equal(told(kept, unsure), "The other 2 answers stay; 1 is less sure.");
-  assert.equal(told(kept, moved[0]), "1 of the other 2 answers changes: “c”.");
-  assert.equal(told(...moved.slice(0, 3)), "3 of the other 3 answers change: “c”, “d” and “e”.");
-  assert.equal(told(kept, ...moved), "5 of the other 6 answers change: “c”, “d”, “e” and 2 more.");
+test("one count is said of the answers that are tested: how many changed, and up to three by name", () => {
+  const told = (names, settings = {}) => testedInWords({ names, count: 8, besides: false, less: 0, ...settings });
+  assert.equal(told([], { less: 1 }), "None of the 8 tested is changed; 1 is less sure.");
+  assert.equal(told(["this one", "“b”"]), "2 of the 8 tested are changed: this one and “b”.");
+  assert.equal(told(["“b”"], { besides: true }), "Besides this one, 1 of the 8 tested is changed: “b”.");
+  const many = ["this one", "“b”", "“c”", "“d”", "“e”"];
+  assert.equal(told(many), "5 of the 8 tested are changed: this one, “b”, “c” and 2 more.");
 });
 
 test("an edit is told for its prompt, and said to stay on at another", () => {
@@ -285,10 +281,10 @@ test("an edit is told for its prompt, and said to stay on at another", () => {
   const state = {
     facts: [["c", "rome"]],
     said: [{ word: "rome", share: 1, changed: false }],
+    trained: [{ word: "rome", share: 1 }],
     now,
     untouched: before,
     neurons: 9,
-    answers: () => [{ word: "rome", share: 1 }],
     answer: () => before,
     get: (trait) => traits[trait],
     sought: new Map([[JSON.stringify([silent]), { prompt: "a", stays: 20 }]]),
@@ -297,12 +293,14 @@ test("an edit is told for its prompt, and said to stay on at another", () => {
     happenedTo(state)[0],
     /^The 2 of 9 neurons .* to “rome” are off: it falls from 1\.000 to 0\.250, .* 20 of 20/,
   );
-  assert.equal(happenedTo(state)[1], "The other answer stays.");
+  assert.equal(happenedTo(state)[1], "Besides this one, none of the 1 tested is changed.");
   traits.prompt = "b";
   const here = "on. Here “rome” falls from 1.000 to 0.250, and the model says “oslo”.";
-  assert.deepEqual(happenedTo(state), [`The edit for “a” stays ${here}`, ""]);
+  assert.equal(happenedTo(state)[0], `The edit for “a” stays ${here}`);
   state.said[0].changed = true;
-  assert.equal(happenedTo(state)[1], "In all, 1 of 1 answers is changed: “c”.");
+  assert.equal(happenedTo(state)[1], "Besides this one, 1 of the 1 tested is changed: “c”.");
+  state.facts = [["b", "rome"]];
+  assert.equal(happenedTo(state)[1], "1 of the 1 tested is changed: this one.");
   traits.edits = [silent, silent];
   const told = "Neurons 3, 5 of layer 1 switched off: “rome” falls from 1.000 to 0.250, and the model says “oslo”.";
   assert.equal(happenedTo(state)[0], told); // for no prompt in particular
@@ -381,14 +379,17 @@ test("a new answer of the same kind is proposed, which the model does not give",
   assert.equal(otherAnswer({ facts: [], now: {}, untouched: { best: "paris" }, get: () => "mia" }), "paris");
 });
 
-test("what the last edit switched off is known as long as prompt and edits stay", () => {
-  const cut = { kind: "scale", layer: 1, neuron: [3], factor: 0 };
+test("what was switched off is known at any prompt, and after later edits, as long as it is off", () => {
+  const cut = { kind: "scale", layer: 0, neuron: [1], factor: 0 };
   const sought = new Map([[JSON.stringify([cut]), { prompt: "a", word: "rome" }]]);
-  const held = (prompt, ...edits) => justOff({ sought, get: (trait) => ({ prompt, edits })[trait] });
-  assert.equal(held("a", cut), "rome");
-  assert.equal(held("b", cut), undefined);
-  assert.equal(held("a", cut, cut), undefined);
-  assert.equal(held("a"), undefined);
+  const held = (scale, ...edits) =>
+    switchedOff({ sought, compiled: () => [{ scale }], get: (trait) => ({ prompt: "b", edits })[trait] });
+  assert.deepEqual(held([1, 0], cut), { word: "rome", at: 0 });
+  assert.deepEqual(held([1, 0], cut, REWRITE), { word: "rome", at: 0 });
+  assert.equal(held([1, 1], cut, { ...cut, factor: 1 }), undefined);
+  assert.equal(held([1, 0], { ...cut, neuron: [0] }), undefined); // the reader did that elsewhere
+  sought.set(JSON.stringify([off(HEADS)]), { word: "lamp" });
+  assert.equal(held(null, off(HEADS))?.word, "lamp");
 });
 
 test("the neurons of the layer that are off", () => {

@@ -18,9 +18,9 @@ import {
   rowsOf,
   sentenceOf,
   signedScore,
-  ask,
   compute,
   inView,
+  isApart,
   reveal,
 } from "../../mygpt/explorers/memory/state.mjs";
 
@@ -58,8 +58,10 @@ test("the last page is full, and a neuron is on the page of its rank", () => {
   assert.equal(firstOf(0, 20, 256), 0);
   assert.equal(firstOf(12, 20, 256), 236);
   assert.equal(firstOf(0, 20, 7), 0);
-  assert.equal(pageOf(39, 20), 1);
-  assert.equal(pageOf(40, 20), 2);
+  assert.equal(firstOf(1, 20, 256), 19); // the last of the first page once more
+  assert.equal(pageOf(19, 20), 0);
+  assert.equal(pageOf(38, 20), 1);
+  assert.equal(pageOf(39, 20), 2);
 });
 
 test("the map of values has the chosen word first, then those that get most", () => {
@@ -185,7 +187,7 @@ test("it is said which neurons are in view, and what these and all of them add",
   Object.assign(state, { count: 2, page: 0 });
   assert.equal(rangeOf(state), "1–2 of 4 add +2.00, all −2.00");
   state.page = 1;
-  assert.equal(rangeOf(state), "3–4 of 4 add −4.00, all −2.00");
+  assert.equal(rangeOf(state), "2–3 of 4 add 0.00, all −2.00");
   const plain = memoryState(model({ words: [], order: "fires" }));
   assert.equal(rangeOf(plain), "1–4 of 4 by firing");
 });
@@ -196,18 +198,22 @@ test("a bar stands on the line of zero, or hangs from it", () => {
   assert.deepEqual(barOf(0, 0, 0), { top: 0, size: 0 });
 });
 
-test("a question chooses the first neuron of its answer, and the page follows a neuron", () => {
+test("a neuron that is not among the first has the last column, and the page follows one that is chosen", () => {
   const state = memoryState(model());
-  ask(state, { word: "x" });
-  assert.deepEqual([state.get("word"), state.get("neuron")], ["x", 0]);
-  ask(state, { order: "fires" });
-  assert.equal(state.get("neuron"), 3);
   compute(state);
-  state.count = 2;
+  state.count = 3;
+  assert.deepEqual(inView(state), [1, 0, 3]);
+  assert.ok(!isApart(state));
   state.write({ neuron: 2 });
+  assert.ok(isApart(state));
+  assert.deepEqual(inView(state), [1, 0, 2]);
+  assert.equal(rangeOf(state), "1–2 of 4 add +2.00, all −2.00"); // without the one apart
   reveal(state);
   assert.equal(state.page, 1);
-  assert.deepEqual(inView(state), [1, 2]);
+  assert.deepEqual(inView(state), [0, 3, 2]);
+  state.write({ neuron: 3 });
+  reveal(state);
+  assert.equal(state.page, 1); // it is in view
 });
 
 test("without words there are activations alone", () => {

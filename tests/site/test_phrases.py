@@ -59,24 +59,34 @@ def test_a_state_that_the_explorer_takes_is_not_refused(make, text, caplog):
 @pytest.mark.parametrize(
     ("make", "text", "cause"),
     [
-        (activations, "dips <fig-b position=1>", "no explorer of this page is in"),
-        (activations, "dips <fig-a place=1>", "has no trait 'place'"),
-        (activations, "dips <fig-a quantity=height>", "'height'"),
-        (activations, """dips <fig-a visible='["Mish"]'>""", "'Mish'"),
-        (activations, "dips <fig-a position=left>", "left"),
-        (train_stack, "dips <fig-a left.blocks=4>", "'left' has no entry 'blocks'"),
-        (train_stack, "dips <fig-a left.depth=4000>", "4000"),
-        (live, "dips <fig-a prompt='paris'>", "of the 31 words that the model knows"),
-        (live, "dips <fig-a layer=0>", "among [1]"),
-        (live, "dips <fig-a edits='[{}]'>", "must have the keys"),
+        (activations, "it dips <fig-b position=1>", "no explorer of this page is in"),
+        (activations, "it dips <fig-a place=1>", "has no trait 'place'"),
+        (activations, "it dips <fig-a quantity=height>", "'height'"),
+        (activations, """it dips <fig-a visible='["Mish"]'>""", "'Mish'"),
+        (activations, "it dips <fig-a position=left>", "left"),
+        (train_stack, "it dips <fig-a left.blocks=4>", "'left' has no entry 'blocks'"),
+        (train_stack, "it dips <fig-a left.depth=4000>", "4000"),
+        (
+            live,
+            "it dips <fig-a prompt='paris'>",
+            "of the 31 words that the model knows",
+        ),
+        (live, "it dips <fig-a layer=0>", "among [1]"),
+        (live, "it dips <fig-a edits='[{}]'>", "must have the keys"),
     ],
 )
 def test_a_state_that_does_not_exist_is_refused_with_its_words(
     make, text, cause, caplog
 ):
     (refusal,) = refusals(make(), text, caplog)
-    assert refusal.startswith("the phrase 'dips':")
+    assert refusal.startswith("the phrase 'it dips':")
     assert cause in refusal
+
+
+def test_a_phrase_of_one_word_is_refused(caplog):
+    """The line above the figure says the phrase alone."""
+    (refusal,) = refusals(activations(), "dips <fig-a position=1>", caplog)
+    assert "one word does not say what the figure then shows" in refusal
 
 
 def test_without_scripts_a_phrase_is_its_words():

@@ -2,12 +2,12 @@
 
 import { button } from "../kit/controls.mjs";
 import { html } from "../kit/elements.mjs";
-import { neuronsInWords, othersInWords } from "./happened.mjs";
+import { neuronsInWords, testedInWords } from "./happened.mjs";
 import { holders, survivals } from "./holders.mjs";
 import { otherAnswer } from "./known.mjs";
 import { wordField } from "./prompt.mjs";
-import { addEdit, tell } from "./state.mjs";
-import { splitPrompt, withStop } from "./words.mjs";
+import { addEdit, switchPart, tell } from "./state.mjs";
+import { isOn, splitPrompt, withStop } from "./words.mjs";
 
 /** Switches off what the answer hangs on, and keeps what there is to say about it.
  * @type {(state: LiveModel.State) => void} */
@@ -41,11 +41,31 @@ function rewriteTo(state, word) {
   else addEdit(state, { kind: "rewrite", prompt: state.get("prompt"), word });
 }
 
-/** The answer to this prompt, if the last edit switched off what holds it.
- * @type {(state: Pick<LiveModel.State, "sought" | "get">) => string | undefined} */
-export function justOff({ sought, get }) {
-  const made = sought.get(JSON.stringify(get("edits")));
-  return made?.prompt === get("prompt") ? made.word : undefined;
+/** What was switched off last and still is: the answer that it holds, and the place of its edit.
+ * @type {(state: Pick<LiveModel.State, "sought" | "compiled" | "get">) => { word: string; at: number } | undefined} */
+export function switchedOff({ sought, compiled, get }) {
+  const edits = get("edits");
+  /** @type {(edit: LiveModel.Edit) => boolean} */
+  const still = (edit) => {
+    if (edit.kind === "part") return !isOn(edits, edit.layer, edit.part);
+    const scale = edit.kind === "scale" ? compiled(edits)?.[edit.layer]?.scale : null;
+    return edit.kind === "scale" && [edit.neuron].flat().every((neuron) => scale?.[neuron] === 0);
+  };
+  for (let at = edits.length - 1; at >= 0; at -= 1) {
+    const made = sought.get(JSON.stringify(edits.slice(0, at + 1)));
+    if (made && still(edits[at])) return { word: made.word, at };
+  }
+  return undefined;
+}
+
+/** Switches on again what an edit switched off; later edits stay.
+ * @type {(state: LiveModel.State, at: number) => void} */
+function switchOn(state, at) {
+  const edits = state.get("edits");
+  const edit = edits[at];
+  if (edit.kind === "part") switchPart(state, edit, true);
+  else if (at === edits.length - 1) state.write({ edits: edits.slice(0, at) });
+  else if (edit.kind === "scale") addEdit(state, { ...edit, factor: 1 });
 }
 
 /** As long a text as is said, to keep its room: nothing below it moves.
@@ -53,11 +73,9 @@ export function justOff({ sought, get }) {
 function longest({ facts, neurons }) {
   const word = "x".repeat(9);
   const moved = `it falls from 1.000 to 0.000, and the model says “${word}”.`;
-  const names = facts.map(([prompt]) => prompt).sort((a, b) => b.length - a.length);
-  const others = names.slice(1).map((prompt, i) => {
-    return { prompt, before: { word, share: 1 }, after: { word: i ? word : "", share: 1 } };
-  });
-  return `${neuronsInWords(10, neurons, word, moved, 20)}\n${othersInWords(others)}`;
+  const [name] = facts.map(([prompt]) => `“${prompt}”`).sort((a, b) => b.length - a.length);
+  const tested = testedInWords({ names: ["this one", name], count: facts.length, besides: false, less: 0 });
+  return `${neuronsInWords(10, neurons, word, moved, 20)}\n${facts.length ? tested : ""}`;
 }
 
 /** Brings a part of the page into sight where it is not, without motion for whom that is wanted.
@@ -71,14 +89,18 @@ function bringToSight(node) {
  * @type {(state: LiveModel.State) => Kit.View & { drawPrompt(): void }} */
 export function coverView(state) {
   const goBack = () => state.write({ edits: state.get("edits").slice(0, -1) });
-  const off = button("", () => (justOff(state) === undefined ? switchOffHolders(state) : goBack()));
+  const off = button("", () => {
+    const made = switchedOff(state);
+    if (made) switchOn(state, made.at);
+    else switchOffHolders(state);
+  });
   const undo = button("Undo", goBack);
   const rewrite = wordField(
     state,
     "New answer",
     "Rewrite",
     (word) => rewriteTo(state, word),
-    () => otherAnswer(state),
+    (chosen) => (chosen && chosen !== state.untouched.best ? chosen : otherAnswer(state)),
   );
   const text = html("span");
   // the second press of a double click would take back what the first did
@@ -101,9 +123,8 @@ export function coverView(state) {
   });
   function draw() {
     const edits = state.get("edits");
-    const held = justOff(state);
-    off.node.textContent =
-      held === undefined ? `Switch off what holds “${state.now.best}”` : `Switch on what holds “${held}”`;
+    const made = switchedOff(state);
+    off.node.textContent = `Switch ${made ? "on" : "off"} what holds “${made?.word ?? state.now.best}”`;
     undo.able(edits.length > 0);
     const [answer, others] = state.happened;
     const said = state.note && !edits.length ? state.note : [state.note, answer].filter(Boolean).join(" ");

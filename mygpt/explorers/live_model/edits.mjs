@@ -108,8 +108,8 @@ export function factsView(state) {
     rows.forEach((row) => row.draw());
     const right = state.said.filter((one) => one.good).length;
     const changed = state.said.filter((one) => one.changed).length;
-    const by = form === "whole" ? "" : " by the edits"; // a fold's title has less room
-    sum.textContent = `${right} of ${rows.length} right${state.get("edits").length ? `, ${changed} changed${by}` : ""}`;
+    const told = form === "small" && state.get("edits").length > 0; // elsewhere a sentence says it
+    sum.textContent = `${right} of ${rows.length} right${told ? `, ${changed} changed by the edits` : ""}`;
   }
   return { node, draw, drawPrompt };
 }

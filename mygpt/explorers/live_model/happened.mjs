@@ -2,7 +2,7 @@
 
 import { fixed } from "../kit/geometry.mjs";
 import { DRAWS } from "./holders.mjs";
-import { editInWords, listed } from "./words.mjs";
+import { editInWords } from "./words.mjs";
 
 const NAMED = 3; // of the answers that changed
 const LESS_SURE = 0.1; // a fall of a probability that is worth a word
@@ -26,28 +26,16 @@ export function neuronsInWords(count, size, word, moved, stays) {
   return `${those} With ${others} off instead, “${word}” stays in ${stays} of ${DRAWS} trials.`;
 }
 
-/** What became of other answers: how many changed, and which.
- * @type {(others: LiveModel.Other[]) => string} */
-export function othersInWords(others) {
-  if (!others.length) return "";
-  const changed = others.filter(({ before, after }) => after.word !== before.word);
-  if (changed.length) {
-    const names = namesOf(changed.map(({ prompt }) => prompt));
-    return `${changed.length} of the other ${others.length} answers ${changed.length === 1 ? "changes" : "change"}: ${names}.`;
-  }
-  const stay = others.length === 1 ? "The other answer stays" : `The other ${others.length} answers stay`;
-  const less = others.filter(({ before, after }) => after.share < before.share - LESS_SURE).length;
-  return `${stay}${less ? `; ${less} ${less === 1 ? "is" : "are"} less sure` : ""}.`;
-}
-
-/** Up to three names, and how many more there are.
- * @type {(names: string[]) => string} */
-function namesOf(names) {
-  if (names.length <= NAMED) return listed(names, "and");
-  return `${names
-    .slice(0, NAMED)
-    .map((name) => `“${name}”`)
-    .join(", ")} and ${names.length - NAMED} more`;
+/** How many of the answers that are tested changed, and which.
+ * @type {(tested: LiveModel.Tested) => string} */
+export function testedInWords({ names, count, besides, less }) {
+  const few = names.length < 2;
+  const many = `${names.length || "none"} of the ${count} tested ${few ? "is" : "are"} changed`;
+  const said = besides ? `Besides this one, ${many}` : many[0].toUpperCase() + many.slice(1);
+  if (!names.length) return `${said}${less ? `; ${less} ${less === 1 ? "is" : "are"} less sure` : ""}.`;
+  const more = names.length - NAMED;
+  const which = more > 0 ? [...names.slice(0, NAMED), `${more} more`] : names;
+  return `${said}: ${which.join(", ").replace(/, (?=[^,]*$)/, " and ")}.`;
 }
 
 /** What the last edit did to the answer for which it was made.
@@ -70,19 +58,29 @@ function answerInWords({ get, answer, now, neurons, sought }, edits) {
   return `${editInWords(edit)}: ${moved(`“${before.best}”`)}`;
 }
 
-/** How many answers are not what they were as trained, and which; empty where all are.
- * @type {(facts: LiveModel.Fact[], said: { changed: boolean }[]) => string} */
-function changedInWords(facts, said) {
-  const changed = facts.filter((_, i) => said[i].changed).map(([prompt]) => prompt);
-  if (!changed.length) return "";
-  return `In all, ${changed.length} of ${facts.length} answers ${changed.length === 1 ? "is" : "are"} changed: ${namesOf(changed)}.`;
+/** What became of the answers that are tested, beside what they were as trained.
+ * @type {(state: LiveModel.State) => string} */
+function otherAnswers({ facts, said, trained, now, untouched, get }) {
+  if (!facts.length) return "";
+  const prompt = get("prompt");
+  const changed = facts.filter((_, i) => said[i].changed).map(([asked]) => asked);
+  const others = changed.filter((asked) => asked !== prompt).map((asked) => `“${asked}”`);
+  const less = said.filter(
+    (one, i) => !one.changed && facts[i][0] !== prompt && one.share < trained[i].share - LESS_SURE,
+  ).length;
+  return testedInWords({
+    names: changed.length > others.length ? ["this one", ...others] : others,
+    count: facts.length,
+    besides: now.best !== untouched.best && !facts.some(([asked]) => asked === prompt),
+    less,
+  });
 }
 
 /** What the last edit did to the answer, and what to the others: the same whichever way the reader came to
  * this prompt and these edits.
  * @type {(state: LiveModel.State) => [answer: string, others: string]} */
 export function happenedTo(state) {
-  const { facts, said, untouched, now, sought, get } = state;
+  const { untouched, now, sought, get } = state;
   const [prompt, edits] = [get("prompt"), get("edits")];
   if (!edits.length) {
     const neurons = `Its feed-forward network has ${state.neurons} neurons, small units that add to the scores of words.`;
@@ -93,11 +91,7 @@ export function happenedTo(state) {
     const which = edits.length > 1 ? `The ${edits.length} edits stay` : `The edit for “${made}” stays`;
     const share = now.shares[untouched.order[0]];
     const here = movedInWords(`“${untouched.best}”`, untouched, share, now.best);
-    return [`${which} on. Here ${here}`, changedInWords(facts, said)];
+    return [`${which} on. Here ${here}`, otherAnswers(state)];
   }
-  const earlier = state.answers(edits.slice(0, -1));
-  const others = facts
-    .map(([asked], i) => ({ prompt: asked, before: earlier[i], after: said[i] }))
-    .filter((one) => one.prompt !== prompt);
-  return [answerInWords(state, edits), othersInWords(others)];
+  return [answerInWords(state, edits), otherAnswers(state)];
 }

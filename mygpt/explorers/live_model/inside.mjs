@@ -5,22 +5,25 @@ import { html } from "../kit/elements.mjs";
 import { allViews } from "../kit/mounting.mjs";
 import { partsView } from "./edits.mjs";
 import { neuronView } from "./neurons.mjs";
+import { answerLine } from "./prompt.mjs";
 import { stagesView } from "./stages.mjs";
 import { describe, offNeurons } from "./state.mjs";
 import { neuronsView } from "./tiles.mjs";
 
-/** The fold; `drawToken`, `drawNeuron` and so on draw what depends on that trait.
+/** The fold, in which the answer stays in sight; `drawToken`, `drawNeuron` and so on draw what depends on that trait.
  * @param {LiveModel.State} state
  */
 export function insideView(state) {
-  const [parts, stages, neurons, neuron] = allViews(state, partsView, stagesView, neuronsView, neuronView);
+  const [answer, parts, stages] = allViews(state, answerLine, partsView, stagesView);
+  const [neurons, neuron] = allViews(state, neuronsView, neuronView);
   const layers = choice(
     "Layer",
     state.layers.map((layer) => [layer, `Layer ${layer}`]),
     (layer) => state.write({ layer }),
   );
-  const head = html("div", { class: "mygpt-inside-head" }, ...(state.several ? [layers.node] : []), parts.node);
-  const node = folded("Look inside", head, stages.node, neurons.node, neuron.node);
+  const head = html("div", { class: "mygpt-inside-head" }, ...(state.several ? [layers.node] : []), parts.node, neurons.off);
+  const each = folded("Neurons one by one", neurons.node, neuron.node);
+  const node = folded("Look inside", answer.node, head, stages.node, each);
 
   function drawNeuron() {
     for (const part of [neurons, stages]) part.drawNeuron();
@@ -35,19 +38,18 @@ export function insideView(state) {
   }
   function drawLayer() {
     layers.show(state.get("layer"));
+    answer.draw();
     stages.draw();
     drawToken();
   }
-  function drawNote() {
-    stages.drawNote();
-    neuron.drawNote();
-  }
-  const open = () => {
+  const open = (/** @type {boolean} */ one) => {
     node.open = true;
+    each.open ||= one;
   };
   const { paint, follow } = neurons;
   return {
     node,
+    each,
     open,
     paint,
     follow,
@@ -56,6 +58,6 @@ export function insideView(state) {
     drawLayer,
     drawToken,
     drawNeuron,
-    drawNote,
+    drawNote: answer.draw,
   };
 }

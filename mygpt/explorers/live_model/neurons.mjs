@@ -5,7 +5,7 @@ import { html } from "../kit/elements.mjs";
 import { fixed } from "../kit/geometry.mjs";
 import { pairTable } from "../kit/neurons.mjs";
 import { largestFirst } from "./gpt.mjs";
-import { answerLine, quoted, wordField } from "./prompt.mjs";
+import { quoted, wordField } from "./prompt.mjs";
 import { addEdit, hiddenAt, scaleNeuron, scaleOf, tokenOf } from "./state.mjs";
 import { signed } from "./words.mjs";
 import { nearest, promoted } from "./writing.mjs";
@@ -68,12 +68,11 @@ function alikeView(state) {
 }
 
 /** The chosen neuron, and what can be done to it.
- * @type {(state: LiveModel.State) => LiveModel.NotedView} */
+ * @type {(state: LiveModel.State) => Kit.View} */
 export function neuronView(state) {
   const { words, triggers, triggerLayers, neurons } = state;
   const outs = readOuts(state);
   const alike = alikeView(state);
-  const answer = answerLine(state);
   const triggerTable = pairTable(
     "Texts that trigger the neuron, and its coefficient there",
     "Triggers",
@@ -98,12 +97,11 @@ export function neuronView(state) {
     { class: "mygpt-part mygpt-chosen" },
     ...outs.nodes,
     html("div", { class: "mygpt-row" }, toggle, double),
-    answer.node,
   );
 
   function draw() {
     const [layer, neuron] = [state.get("layer"), state.get("neuron")];
-    for (const one of [outs, alike, answer]) one.draw();
+    for (const one of [outs, alike]) one.draw();
     const block = triggerLayers.indexOf(layer);
     triggerTable.node.hidden = block < 0;
     if (block >= 0) triggerTable.show(triggers[block * neurons + neuron]);
@@ -116,6 +114,5 @@ export function neuronView(state) {
   return {
     node: html("div", { class: "mygpt-four" }, part, html("div", {}, alike.node, point.node), ...tables),
     draw,
-    drawNote: answer.draw,
   };
 }

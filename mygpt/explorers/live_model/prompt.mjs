@@ -66,27 +66,31 @@ export function promptView(state) {
 
 /**
  * A field for one word, and the button that does something with it. Of a word that the model does not
- * have it says so, also when the field is left. `suggest()` puts the word that `offer` gives there,
- * until the reader types one.
- * @type {(state: LiveModel.State, label: string, verb: string, act: (word: string) => void, offer?: () => string) => { node: HTMLElement; suggest(): void }}
+ * have it says so, also when the field is left. `suggest()` puts the word there that `offer` gives for what the
+ * reader chose, by typing it or by pressing the button, or for nothing.
+ * @type {(state: LiveModel.State, label: string, verb: string, act: (word: string) => void, offer?: (chosen: string) => string) => { node: HTMLElement; suggest(): void }}
  */
-export function wordField(state, label, verb, act, offer = () => "") {
+export function wordField(state, label, verb, act, offer = (/** @type {string} */ chosen) => chosen) {
   let word = "";
-  let own = false;
+  let chosen = "";
   const known = () => state.places.has(word);
   let told = "";
   const refuse = () => {
     told = refused(state, word);
     tell(state, told);
   };
-  const press = () => (known() ? act(word) : refuse());
+  const press = () => {
+    chosen = word;
+    if (known()) act(word);
+    else refuse();
+  };
   const go = button(verb, press);
   const dim = () => go.node.setAttribute("aria-disabled", !known());
   const box = wordBox(state, label, verb, {
     span: (text) => ({ start: 0, end: text.length }),
     typed: (text) => {
       word = text.trim().toLowerCase();
-      own = word !== "";
+      chosen = word;
       dim();
       if (told && state.note === told) tell(state, "");
     },
@@ -96,8 +100,7 @@ export function wordField(state, label, verb, act, offer = () => "") {
     },
   });
   const suggest = () => {
-    if (own) return;
-    word = offer();
+    word = offer(chosen);
     box.set(word);
     dim();
   };
@@ -167,13 +170,21 @@ export function nextView(state, most) {
   return { node, draw, drawStale };
 }
 
-/** What the model says now, beside a control that is far from the prediction; or a note that was made.
+/** What the model says now, where the prediction is out of sight; or a note that was made.
  * @type {(state: LiveModel.State) => Kit.View} */
 export function answerLine(state) {
-  const node = html("p", { class: "mygpt-answer mygpt-number" });
+  const text = html("p", { class: "mygpt-answer mygpt-number" });
+  const bar = html("span", { class: "mygpt-now" });
+  const node = html(
+    "div",
+    { class: "mygpt-pinned" },
+    text,
+    html("span", { class: "mygpt-track", "aria-hidden": "true" }, bar),
+  );
   const draw = () => {
     const { now, note } = state;
-    node.replaceChildren(...(note ? [note] : ["The model says ", quoted(now.best), ` ${fixed(now.share, 3)}`]));
+    text.replaceChildren(...(note ? [note] : ["The model says ", quoted(now.best), ` ${fixed(now.share, 3)}`]));
+    bar.style.width = `${100 * now.share}%`;
   };
   return { node, draw };
 }

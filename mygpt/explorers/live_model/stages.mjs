@@ -6,7 +6,7 @@ import { html } from "../kit/elements.mjs";
 import { fixed } from "../kit/geometry.mjs";
 import { neuronList } from "../kit/neurons.mjs";
 import { largestFirst } from "./gpt.mjs";
-import { answerLine, quoted } from "./prompt.mjs";
+import { quoted } from "./prompt.mjs";
 import { STRONGEST, addEdit, hiddenAt, offNeurons, strongest } from "./state.mjs";
 import { signed } from "./words.mjs";
 import { addedBy, readOut } from "./writing.mjs";
@@ -139,20 +139,14 @@ function stageInWords({ stage, neurons, gpt, get }) {
 /** The drawn block, and under it the list of the chosen stage.
  * @type {(state: LiveModel.State) => LiveModel.StagesView} */
 export function stagesView(state) {
-  const [heads, read, adders, silence, answer] = [
-    headsView(state),
-    readOutView(state),
-    addersView(state),
-    silencer(state),
-    answerLine(state),
-  ];
+  const [heads, read, adders, silence] = [headsView(state), readOutView(state), addersView(state), silencer(state)];
   const title = html("p", { class: "mygpt-title" });
   const block = blockDrawing("Stage of the layer", STAGES, (stage) => {
     state.stage = stage;
     drawStage();
   });
   const words = html("p", { class: "mygpt-aside-text" });
-  const beside = html("div", { class: "mygpt-part" }, words, silence.node, answer.node);
+  const beside = html("div", { class: "mygpt-part" }, words, silence.node);
   const four = html("div", { class: "mygpt-four mygpt-writers" }, adders.node, heads.node, read.node, beside);
   const node = html("div", { class: "mygpt-stages" }, title, block.node, four);
 
@@ -171,7 +165,7 @@ export function stagesView(state) {
     const amounts = stageAmounts(state);
     const direct = layer < state.gpt.layers.length - 1 ? "directly " : "";
     title.replaceChildren(`What layer ${layer} ${direct}adds to the score of `, quoted(state.now.best));
-    for (const one of [heads, adders, silence, answer]) one.draw();
+    for (const one of [heads, adders, silence]) one.draw();
     const texts = amounts.map((amount, i) => (i % 2 ? signed(amount, 2) : fixed(amount, 2)));
     block.fill(
       amounts.map((amount, i) => ({ amount: Math.max(0, amount), text: texts[i] })),
@@ -181,5 +175,5 @@ export function stagesView(state) {
     );
     drawStage();
   }
-  return { node, draw, drawNeuron: adders.press, drawNote: answer.draw, lay: () => block.lay(state.width) };
+  return { node, draw, drawNeuron: adders.press, lay: () => block.lay(state.width) };
 }

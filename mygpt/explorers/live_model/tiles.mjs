@@ -172,7 +172,6 @@ export function neuronsView(state) {
     { class: "mygpt-neurons" },
     html("div", { class: "mygpt-head" }, title, select.node),
     tiles.node,
-    off.node,
     html("div", { class: "mygpt-row mygpt-foot" }, find.node, ...steps.nodes, tiles.more, tiles.legend),
   );
   /** @type {string[] | null} */
@@ -195,5 +194,5 @@ export function neuronsView(state) {
   }
   /** @type {(text: string) => void} */
   const describe = (text) => tiles.canvas.setAttribute("aria-label", text);
-  return { node, drawToken, drawNeuron, describe, paint: tiles.paint, follow: tiles.follow };
+  return { node, off: off.node, drawToken, drawNeuron, describe, paint: tiles.paint, follow: tiles.follow };
 }

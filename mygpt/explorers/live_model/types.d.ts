@@ -17,6 +17,7 @@ declare namespace LiveModel {
     neuron: number;
     token: number;
     edits: Edit[];
+    unfolded: string[];
   }
   type State = ReturnType<typeof import("./state.mjs").liveState>;
   /** A prompt, and its right answer. */
@@ -125,11 +126,13 @@ declare namespace LiveModel {
     word: string;
     share: number;
   }
-  /** What became of the answer to a fact. */
-  interface Other {
-    prompt: string;
-    before: ToFact;
-    after: ToFact;
+  /** The answers that are tested: those that changed by name, how many there are, whether another one changed as
+   * well, and of how many of the rest the model is less sure. */
+  interface Tested {
+    names: string[];
+    count: number;
+    besides: boolean;
+    less: number;
   }
   /** The model, and all that is said of it. */
   interface Unpacked {
@@ -184,7 +187,7 @@ declare namespace LiveModel {
     node: HTMLElement;
     draw(rows: { name: string; amount: number; text: string }[], most: number): void;
   }
-  interface StagesView extends NotedView {
+  interface StagesView extends Kit.View {
     drawNeuron(): void;
     lay(): void;
   }
@@ -204,6 +207,7 @@ declare namespace LiveModel {
   }
   interface NeuronsView {
     node: HTMLElement;
+    off: HTMLElement;
     drawToken(): void;
     drawNeuron(): void;
     describe(text: string): void;

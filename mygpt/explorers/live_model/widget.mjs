@@ -50,7 +50,24 @@ export function liveViews(state, copy) {
     small: [prompt.node, next.node, parts.node, ...asked],
     cover: [prompt.node, next.node, cover.node, ...asked],
   }[form];
-  return { prompt, next, facts, cover, inside, parts, edits, setting, nodes };
+  const unfolded = inside && { facts: facts.node, inside: inside.node, neurons: inside.each, edits: edits.node };
+  const drawFolds = followFolds(state, /** @type {Record<string, HTMLDetailsElement>} */ (unfolded ?? {}));
+  return { prompt, next, facts, cover, inside, parts, edits, setting, nodes, drawFolds };
+}
+
+/** Folds that are open where the trait `unfolded` names them, which follows them. Returns what opens them.
+ * @type {(state: LiveModel.State, folds: Record<string, HTMLDetailsElement>) => () => void} */
+function followFolds(state, folds) {
+  const every = Object.entries(folds);
+  for (const [, fold] of every) {
+    fold.addEventListener("toggle", () => {
+      const unfolded = every.filter(([, one]) => one.open).map(([name]) => name);
+      if (String(unfolded) !== String(state.get("unfolded"))) state.write({ unfolded });
+    });
+  }
+  return () => {
+    for (const [name, fold] of every) fold.open = state.get("unfolded").includes(name);
+  };
 }
 
 /** The model is asked first; a prompt that did not come from the field is put there.
@@ -110,13 +127,13 @@ function drawing(state, { prompt, next, parts, inside, facts, edits, cover, sett
     draft: () => [prompt.draw, next.drawStale].forEach((draw) => draw()),
     note: () => [edits.drawNote, inside?.drawNote, cover.draw].forEach((draw) => draw?.()),
   };
-  /** @type {(draw: () => void) => () => void} */
-  const seen = (draw) => () => {
-    inside?.open();
+  /** @type {(draw: () => void, one: boolean) => () => void} */
+  const seen = (draw, one) => () => {
+    inside?.open(one);
     draw();
   };
   const asked = { prompt: answered(state, drawAsked), edits: answered(state, drawEdits) };
-  return { ...asked, layer: seen(drawLayer), token: drawToken, neuron: seen(drawNeuron), width: layOut };
+  return { ...asked, layer: seen(drawLayer, false), token: drawToken, neuron: seen(drawNeuron, true), width: layOut };
 }
 
 /** @type {(given: Kit.Given<LiveModel.Traits>) => () => void} */
@@ -137,6 +154,7 @@ function render({ model, el }) {
     voice.node,
   );
   drawn.edits();
+  views.drawFolds();
   return mount({
     model,
     el,
@@ -146,15 +164,16 @@ function render({ model, el }) {
       ...(views.inside ? [views.inside.follow(), themed(views.inside.paint)] : []),
       ...(links ? [followLinks(root, links.take)] : []),
     ],
-    listeners: Object.fromEntries(
-      TRAITS.map((trait) => [
+    listeners: Object.fromEntries([
+      ["unfolded", views.drawFolds],
+      ...TRAITS.map((trait) => [
         trait,
         () => {
           drawn[trait]();
           voice.say(SPOKEN[trait](state));
         },
       ]),
-    ),
+    ]),
     layout: (width) => {
       state.width = width;
       root.classList.toggle("mygpt-wide", width >= 600);

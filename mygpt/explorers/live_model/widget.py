@@ -35,6 +35,7 @@ from mygpt.inside.memory import contributions
 
 MAX_PROMPT = 31  # words
 FORMS = ("whole", "small", "cover")
+FOLDS = ("facts", "inside", "neurons", "edits")
 
 
 def vocabulary_of(words: Iterable[Any], shapes: Shapes) -> Vocabulary:
@@ -71,6 +72,8 @@ class LiveModel(Explorer):
     The `form` "small" shows only the prompt, the next words, switches for the parts and
     the facts; "cover" has in place of the switches a button that switches off what the
     answer depends on and, given a second moment, a field that rewrites the answer.
+    `unfolded` names the parts of the whole form that are open: "facts", "inside", in it
+    "neurons", and "edits".
     """
 
     _esm = module("live_model")
@@ -94,6 +97,7 @@ class LiveModel(Explorer):
     neuron = traitlets.Int().tag(sync=True)
     token = traitlets.Int().tag(sync=True)
     edits = traitlets.List(traitlets.Dict()).tag(sync=True)
+    unfolded = traitlets.List(traitlets.Unicode()).tag(sync=True)
 
     def __init__(
         self,
@@ -111,6 +115,7 @@ class LiveModel(Explorer):
         token: int | None = None,
         edits: Iterable[Any] = (),
         form: str = "whole",
+        unfolded: Iterable[str] = (),
     ) -> None:
         check_member("activation", activation, list(ACTIVATIONS))
         weights = as_sent(state_dict)
@@ -132,6 +137,7 @@ class LiveModel(Explorer):
             **self._first_setting(prompt, layer, neuron, token, edits),
             facts=self._checks.facts(facts),
             form=check_member("form", form, FORMS),
+            unfolded=list(unfolded),
             description=(
                 f"A GPT of {count(config.num_layers, 'layer')}, "
                 f"{count(config.embed_dim, 'channel')} and "
@@ -265,6 +271,10 @@ class LiveModel(Explorer):
     @traitlets.validate("edits")
     def _known_edits(self, proposal) -> list[Edit]:
         return self._checks.edits(proposal["value"])
+
+    @traitlets.validate("unfolded")
+    def _known_folds(self, proposal) -> list[str]:
+        return [check_member("unfolded", one, FOLDS) for one in proposal["value"]]
 
     @traitlets.observe("prompt")
     def _keep_token(self, change) -> None:

@@ -7,7 +7,7 @@ import { clamp } from "../kit/geometry.mjs";
 import { unfolding } from "../kit/mounting.mjs";
 import { dragging } from "../kit/pointers.mjs";
 import { neuronField } from "../kit/neurons.mjs";
-import { activationsAt, ask, descending, firstOf, nearest, rangeOf, score } from "./state.mjs";
+import { activationsAt, descending, isApart, nearest, pageOf, rangeOf, ranksInView, score } from "./state.mjs";
 
 const SUGGESTED = 8;
 const NEAREST = 5;
@@ -36,7 +36,7 @@ export function wordView(state) {
     typed: (text) => {
       const word = known(text);
       wrong(word === undefined && text.trim() !== "");
-      if (word !== undefined && word !== state.get("word")) ask(state, { word, order: "adds" });
+      if (word !== undefined && word !== state.get("word")) state.write({ word, order: "adds" });
     },
     left: () => draw(),
   });
@@ -66,7 +66,7 @@ function orderView(state) {
     ["fires", "firing"],
     ["number", "number"],
   ];
-  const part = choice("Sort by", state.writing ? every : every.slice(1), (order) => ask(state, { order }));
+  const part = choice("Sort by", state.writing ? every : every.slice(1), (order) => state.write({ order }));
   const node = html("div", { class: "mygpt-order" }, html("span", { "aria-hidden": "true" }, "Sort by"), part.node);
   return { node, draw: () => part.show(state.get("order")) };
 }
@@ -90,7 +90,7 @@ function pagerView(state, turned) {
   const box = { viewBox: `0 0 ${SPARK_WIDE} ${SPARK_TALL}`, preserveAspectRatio: "none", "aria-hidden": "true" };
   const picture = svg("svg", { class: "mygpt-spark", ...box }, bars, frame);
   const range = control("input", { type: "range", min: 0, step: 1, "aria-label": "Neurons in view" });
-  const pages = () => Math.ceil(state.neurons / state.count);
+  const pages = () => pageOf(state.neurons - 1, state.count) + 1;
   /** @type {(page: number) => void} */
   const turn = (page) => {
     const now = clamp(page, 0, pages() - 1);
@@ -102,7 +102,7 @@ function pagerView(state, turned) {
   /** @type {(event: MouseEvent) => void} */
   const move = (event) => {
     const { left, width } = picture.getBoundingClientRect();
-    turn(Math.floor((((event.clientX - left) / width) * state.neurons) / state.count));
+    turn(pageOf(Math.floor(((event.clientX - left) / width) * state.neurons), state.count));
   };
   const keep = () => turn.bind(null, state.page);
   dragging(picture, move, keep, range);
@@ -110,12 +110,11 @@ function pagerView(state, turned) {
   const on = button("›", () => turn(state.page + 1), { "aria-label": "Next neurons" });
   const node = html("div", { class: "mygpt-strip" }, back.node, range, picture, on.node);
   function draw() {
-    const { ranked, neurons, count, page, writing, added } = state;
+    const { ranked, neurons, page, writing, added } = state;
     const numbers = writing && state.get("order") !== "fires" ? added[0] : activationsAt(state);
     const sorted = ranked.map((neuron) => numbers[neuron]);
     bars.setAttribute("d", outline(sorted));
-    const first = firstOf(page, count, neurons);
-    const last = Math.min(first + count, neurons);
+    const [first, last] = ranksInView(state);
     frame.setAttribute("x", (first / neurons) * SPARK_WIDE);
     frame.setAttribute("width", ((last - first) / neurons) * SPARK_WIDE);
     range.max = String(pages() - 1);
@@ -167,7 +166,7 @@ export function moreView(state, turned) {
   return { node, draw: unfolding(node, () => [pager, order, number, near].forEach((part) => part.draw())) };
 }
 
-/** Which neurons are in view, what they add, and the way back to the first; `home` takes the focus from there.
+/** Which neurons are in view, what they add, what the arrow keys do while they have the focus, and the way back to the first; `home` takes the focus from there.
  * @type {(state: Memory.State, turned: () => void, home: HTMLElement) => Kit.View} */
 export function rangeView(state, turned, home) {
   const said = html("span");
@@ -179,10 +178,11 @@ export function rangeView(state, turned, home) {
     turned();
     home.focus({ preventScroll: true });
   });
-  const node = html("div", { class: "mygpt-range" }, text, back.node);
+  const keys = html("span", { class: "mygpt-keys-hint", "aria-hidden": "true" }, "← → neuron, ↑ ↓ word");
+  const node = html("div", { class: "mygpt-range" }, text, keys, back.node);
   const draw = () => {
     said.textContent = rangeOf(state);
-    back.node.classList.toggle("mygpt-away", state.page === 0);
+    back.node.classList.toggle("mygpt-away", state.page === 0 && !isApart(state));
   };
   return { node, draw };
 }

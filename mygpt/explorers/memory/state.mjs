@@ -57,13 +57,14 @@ export function nearest(values, channels, neuron, most) {
   return others.slice(0, most).map((n) => [n, cosines[n]]);
 }
 
-/** The first of `count` neurons in view when page `page` of the order is shown: the last page is full.
+/** The first of `count` neurons in view when page `page` of the order is shown: the last page is full. The last
+ * neuron of the first page is on the second, too: its column may be another's.
  * @type {(page: number, count: number, neurons: number) => number} */
-export const firstOf = (page, count, neurons) => clamp(page * count, 0, Math.max(0, neurons - count));
+export const firstOf = (page, count, neurons) => clamp(page && page * count - 1, 0, Math.max(0, neurons - count));
 
 /** The page on which the neuron of a rank stands; of two the first.
  * @type {(rank: number, count: number) => number} */
-export const pageOf = (rank, count) => Math.floor(rank / count);
+export const pageOf = (rank, count) => (rank < count ? 0 : Math.floor((rank + 1) / count));
 
 /** What the neurons write, where the explorer was given it.
  * @type {(model: Kit.Model<Memory.Traits & Kit.Described>) => Memory.Writing | null} */
@@ -157,32 +158,31 @@ export function promotedBy({ promoted, writing }, neuron) {
     .map((place) => ({ text: visibleText(words[place]), number: scores[place] }));
 }
 
-/** The neurons in view, in order.
- * @type {(state: Memory.State) => number[]} */
-export function inView({ ranked, page, count, neurons }) {
+/** Whether the chosen neuron, which is not among the first, has the last column beside them.
+ * @type {(state: Memory.State) => boolean} */
+export const isApart = ({ ranked, page, count, get }) => page === 0 && ranked.indexOf(get("neuron")) >= count;
+
+/** The ranks in view: from the first to before the last.
+ * @type {(state: Memory.State) => [first: number, last: number]} */
+export function ranksInView(state) {
+  const { page, count, neurons } = state;
   const first = firstOf(page, count, neurons);
-  return ranked.slice(first, first + count);
+  return [first, Math.min(first + count, neurons) - Number(isApart(state))];
 }
 
-/** Turns to the page of the chosen neuron, unless it is in view.
+/** The neurons in view, in order; at the end the chosen one, where it is not among the first.
+ * @type {(state: Memory.State) => number[]} */
+export function inView(state) {
+  const seen = state.ranked.slice(...ranksInView(state));
+  return isApart(state) ? [...seen, state.get("neuron")] : seen;
+}
+
+/** Turns to the page of the chosen neuron, unless it is in view in its own place.
  * @type {(state: Memory.State) => void} */
 export function reveal(state) {
-  const neuron = state.get("neuron");
-  if (!inView(state).includes(neuron)) state.page = pageOf(state.ranked.indexOf(neuron), state.count);
-}
-
-/** Changes what the neurons are sorted by, and chooses the first of the new order.
- * @type {(state: Memory.State, changes: Partial<Pick<Memory.Traits, "word" | "token" | "order">>) => void} */
-export function ask(state, changes) {
-  const { writing, get } = state;
-  const { word, token, order } = { word: get("word"), token: get("token"), order: get("order"), ...changes };
-  const now = activationsAt(state, token);
-  let neuron = 0;
-  if (order === "fires") [neuron] = ranking(now);
-  if (order === "adds" && writing) {
-    [neuron] = descending(writesOf(writing, writing.words.indexOf(word)).map((one, n) => one * now[n]));
-  }
-  state.write({ ...changes, neuron });
+  const rank = state.ranked.indexOf(state.get("neuron"));
+  const [first, last] = ranksInView(state);
+  if (rank < first || rank >= last) state.page = pageOf(rank, state.count);
 }
 
 /** The largest size among numbers, or 1.
@@ -197,11 +197,11 @@ const ORDERED = { adds: "by what they add", fires: "by firing", number: "by numb
 /** Which neurons are in view, and what they add.
  * @type {(state: Memory.State) => string} */
 export function rangeOf(state) {
-  const { writing, neurons, added, totals, rows, page, count, get } = state;
-  const first = firstOf(page, count, neurons);
-  const seen = `${first + 1}–${Math.min(first + count, neurons)} of ${neurons}`;
+  const { writing, neurons, ranked, added, totals, rows, get } = state;
+  const [first, last] = ranksInView(state);
+  const seen = `${first + 1}–${last} of ${neurons}`;
   if (!writing) return `${seen} ${ORDERED[get("order")]}`;
-  const here = inView(state).reduce((total, neuron) => total + added[0][neuron], 0);
+  const here = ranked.slice(first, last).reduce((total, neuron) => total + added[0][neuron], 0);
   return `${seen} add ${signedScore(here)}, all ${signedScore(totals[rows[0]])}`;
 }
 

@@ -1,11 +1,12 @@
+import { folded } from "../kit/controls.mjs";
 import { html, speaker } from "../kit/elements.mjs";
 import { clamp } from "../kit/geometry.mjs";
 import { textWidth } from "../kit/heat.mjs";
-import { allViews, mount } from "../kit/mounting.mjs";
+import { mount } from "../kit/mounting.mjs";
 import { pairTable, tokenSelect } from "../kit/neurons.mjs";
 import { moreView, rangeView, wordView } from "./controls.mjs";
 import { barsView, headsView, keysView, othersView, rowHeight } from "./maps.mjs";
-import { PROMOTED, ask, compute, memoryState, partsOf, promotedBy, reveal, sentenceOf } from "./state.mjs";
+import { PROMOTED, compute, isApart, memoryState, partsOf, promotedBy, reveal, sentenceOf } from "./state.mjs";
 
 const MOST_COLUMNS = 12;
 const NAMED_ROW = 16; // the height of a row below which not all have names
@@ -39,15 +40,16 @@ function productView(state) {
   return { node, draw };
 }
 
-/** The chosen neuron: what it adds in words and numbers, what fires it and what it writes.
- * @type {(state: Memory.State) => Kit.View} */
+/** The chosen neuron: what it adds in words and numbers; and what fires it and what it writes, folded until the
+ * reader first chooses a neuron.
+ * @type {(state: Memory.State) => Kit.View & { lists: HTMLElement; tell(): void }} */
 function cardView(state) {
   const { triggers, promoted } = state;
   /** @type {(caption: string, title: string, heading: string, most: number) => Kit.Control<Kit.TextAndNumber[]>} */
   const table = (caption, title, heading, most) => pairTable(caption, title, heading, most, 3);
   const fires = table(
     "Texts that trigger the neuron, and its activation there",
-    "Fires most in the training text",
+    "Fires most in training",
     "activation",
     longest(triggers),
   );
@@ -60,8 +62,15 @@ function cardView(state) {
   const sentence = html("p", { class: "mygpt-sentence mygpt-number" });
   const product = productView(state);
   const below = html("div", { class: "mygpt-below" }, fires.node, writes.node);
-  const node = html("div", { class: "mygpt-card" }, sentence, product.node, below);
+  const lists = folded("Where it fires most, what it writes", below);
+  lists.classList.add("mygpt-lists");
+  const node = html("div", { class: "mygpt-card" }, sentence, product.node);
   let shown = -1;
+  let told = false;
+  const tell = () => {
+    lists.open ||= !told;
+    told = true;
+  };
   const draw = () => {
     const neuron = state.get("neuron");
     sentence.textContent = sentenceOf(state);
@@ -71,7 +80,7 @@ function cardView(state) {
     fires.show(triggers[neuron]);
     writes.show(promotedBy(state, neuron));
   };
-  return { node, draw };
+  return { node, lists, draw, tell };
 }
 
 /** @type {(state: Memory.State) => Kit.View} */
@@ -89,7 +98,7 @@ function settingView(state) {
  * @type {(state: Memory.State) => Kit.View | null} */
 function tokensView(state) {
   if (rowHeight(state.tokens.length) >= NAMED_ROW) return null;
-  const list = tokenSelect({ ...state, write: (changes) => ask(state, changes) });
+  const list = tokenSelect(state);
   list.fill();
   return { node: list.node, draw: () => list.draw(state.get("token")) };
 }
@@ -108,11 +117,14 @@ function askedView(state) {
   return { node, draw };
 }
 
-/** The picture, from top to bottom: the text, the neurons, the word, and what leads on from there.
- * @type {(state: Memory.State, turned: () => void) => { node: HTMLElement; lay(): void; draw(): void; follow(): () => void }} */
-function pictureView(state, turned) {
-  const choose = (/** @type {number} */ neuron) => state.write({ neuron });
-  const pick = (/** @type {number} */ token) => ask(state, { token });
+/** The picture, from top to bottom: the text, the neurons and the word; and the folds that lead on from there.
+ * @type {(state: Memory.State, turned: () => void, chosen: () => void) => { node: HTMLElement; folds: HTMLElement[]; lay(): void; draw(): void; follow(): () => void }} */
+function pictureView(state, turned, chosen) {
+  const choose = (/** @type {number} */ neuron) => {
+    state.write({ neuron });
+    chosen();
+  };
+  const pick = (/** @type {number} */ token) => state.write({ token });
   const keys = keysView(state, { neuron: choose, token: pick });
   const heads = headsView(state, choose, pick);
   const list = tokensView(state);
@@ -121,15 +133,16 @@ function pictureView(state, turned) {
   const written = state.writing && {
     asked: askedView(state),
     bars: barsView(state, choose),
-    others: othersView(state, { neuron: choose, word: (word) => ask(state, { word, order: "adds" }) }),
+    others: othersView(state, { neuron: choose, word: (word) => state.write({ word, order: "adds" }) }),
   };
   const parts = written ? [keys, written.bars, written.others] : [keys];
   const lower = written ? [written.asked.node, written.bars.node] : [];
-  const folds = html("div", { class: "mygpt-folds" }, more.node, ...(written ? [written.others.node] : []));
+  const folds = [more.node, ...(written ? [written.others.node] : [])];
   const above = list ? [list.node] : [];
-  const node = html("div", { class: "mygpt-maps" }, ...above, keys.node, heads.node, ...lower, range.node, folds);
+  const node = html("div", { class: "mygpt-maps" }, ...above, keys.node, heads.node, ...lower, range.node);
   return {
     node,
+    folds,
     lay: () => parts.forEach((part) => part.lay(state.count)),
     draw: () => {
       const views = [...parts, heads, range, more, ...(list ? [list] : []), ...(written ? [written.asked] : [])];
@@ -145,23 +158,21 @@ function pictureView(state, turned) {
 /** @type {(given: Kit.Given<Memory.Traits>) => () => void} */
 function render({ model, el }) {
   const state = memoryState(model);
-  const picture = pictureView(state, draw);
-  const [card, setting] = allViews(state, cardView, settingView);
+  const [card, setting] = [cardView(state), settingView(state)];
+  const picture = pictureView(state, draw, card.tell);
   const voice = speaker();
   const root = html(
     "div",
     { class: "mygpt-explorer mygpt-memory", role: "group", "aria-label": "Explorer of memories" },
     picture.node,
     card.node,
+    html("div", { class: "mygpt-folds" }, card.lists, ...picture.folds),
     setting.node,
     voice.node,
   );
   function draw() {
+    root.classList.toggle("mygpt-apart", isApart(state));
     for (const part of [picture, card, setting]) part.draw();
-  }
-  function moved() {
-    reveal(state);
-    draw();
   }
   let asked = false;
   let waiting = false;
@@ -169,11 +180,13 @@ function render({ model, el }) {
     waiting = false;
     if (asked) compute(state);
     if (asked) state.page = 0;
+    else reveal(state);
     asked = false;
-    moved();
+    draw();
     voice.say(sentenceOf(state));
   };
-  /** Draws once for all traits that change together. Where one of them is the question, the neurons are sorted anew.
+  /** Draws once for all traits that change together. Where one of them is the question, the neurons are sorted anew,
+   * and the chosen one stays chosen.
    * @type {(anew: boolean) => () => void} */
   const changed = (anew) => () => {
     asked ||= anew;
@@ -192,7 +205,7 @@ function render({ model, el }) {
       layOut(state, root);
       state.page = 0;
       picture.lay();
-      moved();
+      draw();
     },
   });
 }

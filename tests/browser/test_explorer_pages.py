@@ -607,7 +607,7 @@ def test_a_part_of_the_drawing_is_chosen_by_mouse_and_keyboard(explorer):
 
 
 def test_a_size_is_stepped_to_the_next_that_makes_a_shape(explorer):
-    root = explorer("shapes", explorers.Shapes("small"))
+    root = unfold(explorer("shapes", explorers.Shapes("small")))
     root.get_by_role("button", name="Heads: more").click()
     assert root.get_by_role("spinbutton", name="Heads H").input_value() == "16"
     field = root.get_by_role("spinbutton", name="Channels C")

@@ -10,6 +10,17 @@ export function descending(numbers) {
   return Array.from(numbers, (_, i) => i).sort((a, b) => numbers[b] - numbers[a] || a - b);
 }
 
+/** How many of the probabilities, from the largest to the smallest, top-p keeps.
+ * @type {(ordered: number[], topP: number) => number} */
+function nucleus(ordered, topP) {
+  let sum = 0;
+  const end = ordered.findIndex((one, i) => {
+    sum += one;
+    return i > 0 && sum - one >= topP;
+  });
+  return end < 0 ? ordered.length : end;
+}
+
 /**
  * What mygpt.sampling makes of the logits: softmax of logits / temperature over what top-k, and
  * then top-p, leave. `topK` null and `topP` 1 are off. `before` is the softmax of them all,
@@ -28,13 +39,11 @@ export function distribution(logits, { temperature, topK, topP }) {
   const limited = shareKept();
   if (topP < 1) {
     const counted = softmax(scaled);
-    const ordered = order.map((id) => counted[id]);
-    let sum = 0;
-    const outside = order.filter((_, i) => {
-      sum += ordered[i];
-      return i > 0 && sum - ordered[i] >= topP;
-    });
-    for (const id of outside) scaled[id] = -Infinity;
+    const within = nucleus(
+      order.map((id) => counted[id]),
+      topP,
+    );
+    for (const id of order.slice(within)) scaled[id] = -Infinity;
   }
   const kept = scaled.map((score) => score > -Infinity);
   return { probabilities: softmax(scaled), kept, before, limited, share: shareKept() };
@@ -43,11 +52,14 @@ export function distribution(logits, { temperature, topK, topP }) {
 /** The setting that keeps as nearly `count` tokens as one can that differs in top-p, where it cuts, or else in top-k.
  * @type {(logits: Kit.Numbers, setting: Sampling.Setting, count: number) => Sampling.Setting} */
 export function settingFor(logits, setting, count) {
-  /** @type {(changed: Partial<Sampling.Setting>) => number} */
-  const kept = (changed) => distribution(logits, { ...setting, ...changed }).kept.filter(Boolean).length;
-  if (kept({}) === kept({ topP: 1 })) return { ...setting, topK: count < logits.length ? count : null };
+  const { probabilities, kept } = distribution(logits, { ...setting, topP: 1 });
+  const ordered = descending(probabilities).map((id) => probabilities[id]);
+  const limited = kept.filter(Boolean).length;
   /** @type {(topP: number) => number} */
-  const away = (topP) => Math.abs(kept({ topP }) - count);
+  const keptBy = (topP) => (topP < 1 ? Math.min(nucleus(ordered, topP), limited) : limited);
+  if (keptBy(setting.topP) === limited) return { ...setting, topK: count < logits.length ? count : null };
+  /** @type {(topP: number) => number} */
+  const away = (topP) => Math.abs(keptBy(topP) - count);
   const steps = Array.from({ length: 100 }, (_, i) => (100 - i) / 100);
   const topP = steps.reduce((best, one) => (away(one) < away(best) ? one : best), setting.topP);
   return { ...setting, topP };

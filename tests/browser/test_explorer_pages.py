@@ -166,7 +166,7 @@ def test_sampling_shows_the_probabilities_that_generate_draws_from(explorer):
     assert root.locator(".mygpt-now").all_inner_texts() == expected
     entropy = -sum(p * math.log2(p) for p in kept if p)
     assert f"Entropy {entropy:.2f} bits" in root.inner_text()
-    assert f"{sum(p > 0 for p in kept)} of 7 tokens left" in root.inner_text()
+    assert f"{sum(p > 0 for p in kept)} of 7 tokens kept" in root.inner_text()
     root.page.watch.check()
 
 
@@ -205,6 +205,35 @@ def test_tokens_are_those_of_the_tokenizer(explorer, subtests):
             ids = root.locator(".mygpt-chip-id").all_inner_texts()
             assert [*map(int, ids)] == bpe().encode(text)
     root.page.watch.check()
+
+
+@pytest.mark.parametrize("width", [712, 390])
+def test_the_merges_of_a_piece_are_stepped_from_its_bytes(explorer, width):
+    root = explorer("tokens", width=width)
+    slider = root.get_by_role("slider", name="Merges done")
+    joined = root.locator(".mygpt-joined")
+    root.locator(".mygpt-word").nth(2).click()  # slower
+    height = root.bounding_box()["height"]
+    last = int(slider.get_attribute("max"))
+    assert last > 1
+    for done in range(last + 1):
+        assert slider.get_attribute("aria-valuetext") == f"{done} of {last}"
+        seen = [one.is_visible() for one in joined.all()]
+        assert seen == [number < done for number in range(last)]
+        slider.press("ArrowRight")
+    assert root.bounding_box()["height"] == height
+    root.page.emulate_media(media="print")  # where there is no slider
+    set_traits(root, merges_done=0)
+    assert all(one.is_visible() for one in joined.all())
+
+
+def test_tokens_say_whose_vocabulary_it_is_and_what_a_dot_is(explorer):
+    root = explorer("tokens")
+    hint = root.locator(".mygpt-hint").inner_text()
+    assert hint == (
+        "Vocabulary of 269 (GPT-2’s: 50,257). · is a space. "
+        "Choose a piece to see its merges."
+    )
 
 
 def test_layer_norm_shows_mean_variance_and_result(explorer):
@@ -632,6 +661,49 @@ def test_the_limits_are_marked_and_the_parts_of_the_memory_named(explorer):
         assert name in names
 
 
+def test_it_is_said_over_which_network_a_run_would_be_limited_by_it(explorer):
+    root = explorer("scale", explorers.Scale())
+    sentence = root.locator(".mygpt-sentence")
+    first = next(
+        n for n in range(1, 1537) if cost.limit(replace(slow(), devices=n)) == "network"
+    )
+    told = f"The network never does; at 10 Gbit/s it does from {first} devices on."
+    assert told in sentence.inner_text()
+    choose(root, "Network between machines", "office")
+    assert "never" not in sentence.inner_text()
+
+
+CHOICES = """root => [".mygpt-sentence-of-choices select", ".mygpt-field input"]
+    .flatMap((one) => [...root.querySelectorAll(one)].slice(0, 4))
+    .map((one) => { const { x, y } = one.getBoundingClientRect(); return [x, y]; })"""
+
+
+@pytest.mark.parametrize("width", [712, 390, 320])
+def test_no_choice_moves_another(explorer, width):
+    root = explorer("scale", explorers.Scale(), width=width)
+    before = root.evaluate(CHOICES)[:5]
+    for name in ("Model", "Device", "What every device holds", "Network between"):
+        select = root.locator(f"select[aria-label^='{name}']")
+        for value in select.locator("option:not([hidden])").evaluate_all(
+            "all => all.map((one) => one.value)"
+        ):
+            select.select_option(value)
+            assert root.evaluate(CHOICES)[:5] == before, (name, value)
+    page = root.page
+    assert page.evaluate("document.documentElement.scrollWidth") <= width
+
+
+def test_the_axis_has_the_units_of_the_text_and_arrows_go_in_small_steps(explorer):
+    root = explorer("scale", explorers.Scale())
+    picture = root.locator(".mygpt-times svg.mygpt-picture")
+    ticks = picture.locator(".mygpt-grid text").all_text_contents()
+    assert {"1 min", "10 min", "1 h"} <= {*ticks}
+    assert root.get_by_text("Time of a step").is_visible()
+    slider = root.get_by_role("slider", name="Number of devices")
+    slider.press("ArrowRight")
+    assert slider.get_attribute("aria-valuetext") == "576"
+
+
 def slow():
     """The run over the office's network."""
     run = explorers.Scale().run
@@ -662,7 +734,7 @@ def test_a_part_of_the_drawing_is_chosen_by_mouse_and_keyboard(explorer):
 
 
 def test_a_size_is_stepped_to_the_next_that_makes_a_shape(explorer):
-    root = explorer("shapes", explorers.Shapes("small"))
+    root = unfold(explorer("shapes", explorers.Shapes("small")))
     root.get_by_role("button", name="Heads: more").click()
     assert root.get_by_role("spinbutton", name="Heads H").input_value() == "16"
     field = root.get_by_role("spinbutton", name="Channels C")

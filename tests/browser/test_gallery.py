@@ -298,6 +298,7 @@ def test_a_shape_is_chosen_and_typed_and_the_counts_follow(untouched):
     root.get_by_role("button", name="XL").click()
     assert "GPT-2 XL: 1.56 billion parameters" in root.inner_text()
     assert "Parameters: 1,557,611,200" in root.inner_text()
+    root.get_by_text("Own shape").click()
     field = root.get_by_role("spinbutton", name="Layers L")
     field.fill("1")
     field.press("Enter")

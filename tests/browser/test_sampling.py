@@ -41,21 +41,77 @@ def test_exactly_two_can_be_left_and_the_line_is_under_the_second(root):
             break
         top_p.press("ArrowLeft")
     assert names(root) == ["london"]
-    line = root.locator(".mygpt-cut-line").bounding_box()
+    line = root.locator(".mygpt-shares .mygpt-cut-line").bounding_box()
     row = root.locator(".mygpt-last-kept th").bounding_box()
     assert line["y"] == pytest.approx(row["y"] + row["height"], abs=2)
     share = root.locator(".mygpt-outcome b").nth(1).inner_text()
     assert root.locator(".mygpt-cut-text").text_content() == f"{share} kept"
-    counted = root.locator(".mygpt-together").nth(1).inner_text()
-    said = root.locator(".mygpt-outcome").inner_text()
-    assert f"{counted} of what top-k left, so top-p" in said
+    root.get_by_text("Every number").click()
+    second = root.locator(".mygpt-readings tbody tr").nth(1).locator("td")
+    assert second.nth(2).inner_text() == share  # one quantity, one number
+    assert "of what top-k keeps" in root.locator(".mygpt-outcome").inner_text()
     root.page.watch.check()
+
+
+def thumb(root):
+    box = root.locator(".mygpt-thumb").bounding_box()
+    return box["x"] + box["width"] / 2, box["y"] + box["height"] / 2
+
+
+def kept(root):
+    return int(root.locator(".mygpt-outcome b").first.inner_text())
+
+
+def valuetext(root, name):
+    return root.get_by_role("slider", name=name).get_attribute("aria-valuetext")
+
+
+def test_the_cut_is_dragged_to_any_number_of_tokens(root):
+    """By a mouse: top-k is what cuts, and so what moves."""
+    page = root.page
+    for count in (2, 1, 5, 12):
+        x, y = thumb(root)
+        page.mouse.move(x, y)
+        page.mouse.down()
+        page.mouse.move(x, y + 26 * (count - kept(root)), steps=3)
+        page.mouse.up()
+        assert kept(root) == count
+        assert valuetext(root, "Top-k") == str(count)
+    x, y = thumb(root)
+    page.mouse.move(x, y)
+    page.mouse.down()
+    page.mouse.move(x, y + 200)
+    page.mouse.up()
+    assert (kept(root), valuetext(root, "Top-k")) == (20, "off")
+    page.watch.check()
+
+
+def test_only_the_words_their_bars_and_what_they_have_now_are_in_view(root):
+    cells = root.locator(".mygpt-shares tbody tr").nth(1).locator("th, td")
+    assert cells.all_inner_texts() == ["london", "0.070"]
+    assert not root.locator(".mygpt-readings").is_visible()
+
+
+@pytest.mark.parametrize("top_k", [1, 2, 20])
+def test_what_is_kept_is_said_where_no_bar_is(root, top_k):
+    slider = root.get_by_role("slider", name="Top-k")
+    slider.press("Home")
+    for _ in range(top_k - 1):
+        slider.press("ArrowRight")
+    if top_k == 20:
+        assert root.locator(".mygpt-cut-text").text_content() == ""
+        return
+    text = root.locator(".mygpt-cut-text").bounding_box()
+    for bar in root.locator(".mygpt-shares .mygpt-bar").all():
+        box = bar.bounding_box()
+        below = text["y"] + 3 >= box["y"] + box["height"]
+        assert below or box["x"] + box["width"] <= text["x"] or not box["width"]
 
 
 def test_there_is_no_line_where_nothing_is_cut(root):
     root.get_by_role("slider", name="Top-k").press("End")
     assert names(root) == []
-    assert root.locator(".mygpt-cut-line").get_attribute("d") == ""
+    assert root.locator(".mygpt-shares .mygpt-cut-line").get_attribute("d") == ""
     assert "none is cut" in root.locator(".mygpt-outcome").inner_text()
 
 
@@ -69,12 +125,15 @@ def test_draws_and_what_comes_of_them_are_in_view_together(
     root.wait_for()
     draw = root.get_by_role("button", name="Draw 100")
     draw.click()
-    drawn = root.locator(".mygpt-shares tbody tr td:last-child").all_inner_texts()
-    assert sum(map(int, drawn)) == 100
+    likeliest = root.locator(".mygpt-last").inner_text().split()[-2]
     top = root.get_by_role("slider").first.bounding_box()["y"]
     table = root.locator(".mygpt-shares").bounding_box()
     assert table["y"] + table["height"] - draw.bounding_box()["y"] <= 480
     assert table["y"] + table["height"] - top <= (720 if width > 320 else 780)
     assert page.evaluate("document.documentElement.scrollWidth") <= width
+    root.get_by_text("Every number").click()
+    drawn = root.locator(".mygpt-readings tbody td:last-child").all_inner_texts()
+    assert sum(map(int, drawn)) == 100
+    assert drawn[0] == likeliest
     assert violations(page, include=".mygpt-sampling") == []
     assert colour_violations(page, ".mygpt-sampling") == []

@@ -1,7 +1,14 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 
-import { distribution, drawCounts, entropy, grouped } from "../../mygpt/explorers/sampling/distribution.mjs";
+import {
+  distribution,
+  drawCounts,
+  entropy,
+  grouped,
+  keptAbove,
+  settingFor,
+} from "../../mygpt/explorers/sampling/distribution.mjs";
 import { axisEnd, cutAfter } from "../../mygpt/explorers/sampling/table.mjs";
 import { outcomeOf, shown } from "../../mygpt/explorers/sampling/words.mjs";
 
@@ -45,23 +52,35 @@ function said(top_k, top_p) {
   return pieces.map(([, text]) => text).join("");
 }
 
-test("top-p counts shares of what top-k left, and the sentence says both", () => {
-  assert.match(
-    said(3, 0.84),
-    /^2 of 4 tokens left\. They had 0\.800 of the probability \(0\.842 of what top-k left, so top-p 0\.84 is reached\)/,
-  );
-  assert.match(
-    said(null, 0.79),
-    /^2 of 4 tokens left\. They had 0\.800 of the probability \(so top-p 0\.79 is reached\)/,
-  );
+test("what is kept is a share of the whole probability, and where both cut also of what top-k keeps", () => {
+  assert.match(said(3, 0.84), /^2 of 4 tokens kept: 0\.800 of the probability \(0\.842 of what top-k keeps\), each/);
+  assert.match(said(null, 0.79), /^2 of 4 tokens kept: 0\.800 of the probability, each/);
 });
 
-test("what is left shares the whole probability anew, and where nothing is cut none is said to grow", () => {
-  assert.match(
-    said(2, 1),
-    /They had 0\.800 of the probability, and now share all of it: × 1\.25\. Entropy 0\.95 bits\.$/,
+test("what is kept shares the whole probability anew, and where nothing is cut none is said to grow", () => {
+  assert.match(said(2, 1), /: 0\.800 of the probability, each × 1\.25 now\. Entropy 0\.95 bits\.$/);
+  assert.match(said(null, 1), /^4 of 4 tokens kept: none is cut\. Entropy/);
+});
+
+test("a dragged cut moves top-p where it cuts, and otherwise top-k", () => {
+  const setting = { temperature: 1, topK: null, topP: 1 };
+  const moved = (changes, count) => settingFor(LOGITS, { ...setting, ...changes }, count);
+  assert.deepEqual(moved({}, 2), { ...setting, topK: 2 });
+  assert.deepEqual(moved({ topK: 2 }, 4), setting);
+  assert.deepEqual(moved({ topP: 0.5 }, 2), { ...setting, topP: 0.79 });
+  assert.deepEqual(moved({ topP: 0.7 }, 2), { ...setting, topP: 0.7 }); // two are kept already
+  assert.deepEqual(moved({ topP: 0.7 }, 4), setting);
+  assert.deepEqual(moved({ topK: 2, topP: 0.9 }, 1), { ...setting, topK: 1, topP: 0.9 });
+  assert.deepEqual(moved({ topK: 3, topP: 0.5 }, 2), { ...setting, topK: 3, topP: 0.84 });
+  assert.deepEqual(moved({ topK: 2, topP: 1 }, 3), { ...setting, topK: 3 });
+});
+
+test("a cut keeps whole tokens, at least one, and a part of the row of several", () => {
+  const rows = [{ ids: [0] }, { ids: [1] }, { ids: [2, 3, 4, 5] }];
+  assert.deepEqual(
+    [-1, 0.3, 1.4, 1.6, 2.3, 2.5, 9].map((cut) => keptAbove(rows, cut)),
+    [1, 1, 1, 2, 3, 4, 6],
   );
-  assert.match(said(null, 1), /^4 of 4 tokens left: none is cut\. Entropy/);
 });
 
 test("the line of the cut is after the last row that is left, or within the row of several tokens", () => {

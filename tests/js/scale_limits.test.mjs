@@ -11,8 +11,10 @@ import {
   limitStarts,
   limitZones,
   mostDevices,
+  networkFrom,
 } from "../../mygpt/explorers/scale/count.mjs";
-import { rowOf } from "../../mygpt/explorers/scale/limits.mjs";
+import { networkKept, rowOf } from "../../mygpt/explorers/scale/limits.mjs";
+import { deviceStops, timeTicks } from "../../mygpt/explorers/scale/plot.mjs";
 import { scaleState } from "../../mygpt/explorers/scale/widget.mjs";
 import { limitLabel, runProblem, zonesText } from "../../mygpt/explorers/scale/words.mjs";
 import { run } from "./scale_run.mjs";
@@ -102,4 +104,41 @@ test("the names of the limits stand in a row without touching, and what has no r
     rowOf(labels, { left: 50, right: 160 }).map(({ text }) => text),
     ["batch from 769"],
   );
+});
+
+test("from where on the network limits is found as the strip has it", () => {
+  for (const between of [DEVICES.A100.between, 1.25e9, 12.5e6]) {
+    for (const spread of ["sharded", "copies"]) {
+      for (const model of Object.keys(MODELS)) {
+        const one = run({
+          model: MODELS[model],
+          ...DATA[model],
+          spread,
+          devices: 1,
+          device: { ...DEVICES.A100, between },
+        });
+        const zone = limitZones(one).find(({ limit }) => limit === "network");
+        assert.equal(networkFrom(one), zone?.from ?? null, `${model} ${spread} ${between}`);
+      }
+    }
+  }
+});
+
+test("a network that is never met is told beside arithmetic and batch alone", () => {
+  const networkText = networkKept();
+  assert.equal(networkText(run()), "The network never does; at 10 Gbit/s it does from 42 devices on.");
+  assert.equal(networkText(run({ devices: 1536 })), networkText(run()));
+  assert.equal(networkText(run({ devices: 8 })), "");
+  assert.equal(networkText(run({ device: { ...DEVICES.A100, between: 1.25e9 } })), "");
+  assert.equal(networkText(run({ device: { ...DEVICES.A100, memory: 8e12, within: 1e20, between: 1 } })), "");
+});
+
+test("times have ticks in their units, and devices fine steps", () => {
+  const labels = (low, high) => timeTicks(Math.log10(low), Math.log10(high), 6).map(({ label }) => label);
+  assert.deepEqual(labels(5, 4e4), ["10 s", "1 min", "10 min", "1 h", "10 h"]);
+  assert.deepEqual(labels(15, 45), ["20 s"]);
+  assert.ok(labels(1e-6, 1e12).length <= 6);
+  assert.deepEqual(deviceStops(20), [1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15, 16, 18, 20]);
+  assert.ok(deviceStops(1536).includes(512) && deviceStops(1536).includes(576));
+  assert.deepEqual(deviceStops(1), [1]);
 });

@@ -1,6 +1,6 @@
 // What mygpt.sampling makes of logits, and what is drawn from it; no page is touched here.
 
-import { softmax } from "../kit/geometry.mjs";
+import { clamp, softmax } from "../kit/geometry.mjs";
 
 export const SHOWN = 12;
 
@@ -10,11 +10,22 @@ export function descending(numbers) {
   return Array.from(numbers, (_, i) => i).sort((a, b) => numbers[b] - numbers[a] || a - b);
 }
 
+/** How many of the probabilities, from the largest to the smallest, top-p keeps.
+ * @type {(ordered: number[], topP: number) => number} */
+function nucleus(ordered, topP) {
+  let sum = 0;
+  const end = ordered.findIndex((one, i) => {
+    sum += one;
+    return i > 0 && sum - one >= topP;
+  });
+  return end < 0 ? ordered.length : end;
+}
+
 /**
  * What mygpt.sampling makes of the logits: softmax of logits / temperature over what top-k, and
  * then top-p, leave. `topK` null and `topP` 1 are off. `before` is the softmax of them all,
- * `share` what those that are left have of it, and `counted` what top-p counts: the softmax of what top-k left.
- * @type {(logits: Kit.Numbers, setting: { temperature: number; topK: number | null; topP: number }) => Sampling.Distribution}
+ * `share` what those that are kept have of it, and `limited` what those that top-k kept have.
+ * @type {(logits: Kit.Numbers, setting: Sampling.Setting) => Sampling.Distribution}
  */
 export function distribution(logits, { temperature, topK, topP }) {
   const scaled = Array.from(logits, (logit) => logit / temperature);
@@ -24,19 +35,44 @@ export function distribution(logits, { temperature, topK, topP }) {
     const least = scaled[order[Math.min(topK, order.length) - 1]];
     for (const id of order) if (scaled[id] < least) scaled[id] = -Infinity;
   }
-  const counted = softmax(scaled);
+  const shareKept = () => before.reduce((sum, one, id) => sum + (scaled[id] > -Infinity ? one : 0), 0);
+  const limited = shareKept();
   if (topP < 1) {
-    const ordered = order.map((id) => counted[id]);
-    let sum = 0;
-    const outside = order.filter((_, i) => {
-      sum += ordered[i];
-      return i > 0 && sum - ordered[i] >= topP;
-    });
-    for (const id of outside) scaled[id] = -Infinity;
+    const counted = softmax(scaled);
+    const within = nucleus(
+      order.map((id) => counted[id]),
+      topP,
+    );
+    for (const id of order.slice(within)) scaled[id] = -Infinity;
   }
   const kept = scaled.map((score) => score > -Infinity);
-  const share = before.reduce((sum, one, id) => sum + (kept[id] ? one : 0), 0);
-  return { probabilities: softmax(scaled), kept, before, counted, share };
+  return { probabilities: softmax(scaled), kept, before, limited, share: shareKept() };
+}
+
+/** The setting that keeps as nearly `count` tokens as one can that differs in top-p, where it cuts, or else in top-k.
+ * @type {(logits: Kit.Numbers, setting: Sampling.Setting, count: number) => Sampling.Setting} */
+export function settingFor(logits, setting, count) {
+  const { probabilities, kept } = distribution(logits, { ...setting, topP: 1 });
+  const ordered = descending(probabilities).map((id) => probabilities[id]);
+  const limited = kept.filter(Boolean).length;
+  /** @type {(topP: number) => number} */
+  const keptBy = (topP) => (topP < 1 ? Math.min(nucleus(ordered, topP), limited) : limited);
+  if (keptBy(setting.topP) === limited) return { ...setting, topK: count < logits.length ? count : null };
+  /** @type {(topP: number) => number} */
+  const away = (topP) => Math.abs(keptBy(topP) - count);
+  const steps = Array.from({ length: 100 }, (_, i) => (100 - i) / 100);
+  const topP = steps.reduce((best, one) => (away(one) < away(best) ? one : best), setting.topP);
+  return { ...setting, topP };
+}
+
+/** How many tokens are above a cut after so many rows; one always is.
+ * @type {(rows: { ids: number[] }[], cut: number) => number} */
+export function keptAbove(rows, cut) {
+  const counts = rows.map(({ ids: { length } }, i) => clamp(Math.round((cut - i) * length), 0, length));
+  return Math.max(
+    1,
+    counts.reduce((sum, one) => sum + one, 0),
+  );
 }
 
 /** Entropy in bits.

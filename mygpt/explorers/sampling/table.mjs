@@ -1,11 +1,16 @@
-// The tokens with their shares, as bars with the line of the cut, and what the marks mean.
+// The tokens with their shares, as bars with the cut, which is dragged, and every number of them.
 
+import { folded } from "../kit/controls.mjs";
 import { html, svg } from "../kit/elements.mjs";
 import { bandScale, barBox, fixed, linearScale, linearTicks } from "../kit/geometry.mjs";
-import { markerPath } from "../kit/picture.mjs";
+import { unfolding } from "../kit/mounting.mjs";
+import { markerPath, readings } from "../kit/picture.mjs";
+import { dragging, keeping } from "../kit/pointers.mjs";
+import { keptAbove, settingFor } from "./distribution.mjs";
 import { DECIMALS, nowText, sentenceOf } from "./words.mjs";
 
 const ROW = 26;
+const [RAIL, GRASP] = [44, 22]; // px: the width of what the cut is dragged on, and how far from its thumb a finger may be
 
 /** The end of the axis for bars up to `most`: a round share, so that it seldom changes.
  * @type {(most: number) => number} */
@@ -34,41 +39,33 @@ function rowMarks({ warm }, y) {
 }
 
 /** A row of the table. The first also holds the picture, which is as tall as all rows.
- * @type {(row: Sampling.Row, bars: Node[]) => { node: HTMLElement; draw(share: Sampling.Share, total: number): void }} */
-function tableRow({ ids, several, name, title, warm }, bars) {
+ * @type {(row: Sampling.Row, bars: Node[]) => { node: HTMLElement; draw(share: Sampling.Share): void }} */
+function tableRow({ ids, several, name, title }, bars) {
   const label = html(several ? "i" : "bdi", {}, name);
-  const [now, times] = [html("td", { class: "mygpt-now" }), html("td")];
-  const sum = html("td", { class: "mygpt-wide mygpt-quiet mygpt-together" });
-  now.title = `${fixed(warm, DECIMALS)} at temperature 1, nothing cut`;
-  const node = html("tr", {}, html("th", { scope: "row", title }, label), ...bars, now, sum, times);
-  /** @type {(share: Sampling.Share, total: number) => void} */
-  function draw(share, total) {
-    const { left, drawn, together } = share;
-    sum.textContent = fixed(together, DECIMALS);
+  const now = html("td", { class: "mygpt-now" });
+  const node = html("tr", {}, html("th", { scope: "row", title }, label), ...bars, now);
+  /** @type {(share: Sampling.Share) => void} */
+  function draw(share) {
+    const { left } = share;
     node.classList.toggle("mygpt-is-cut", !left);
     now.textContent = nowText(share);
-    times.textContent = total ? String(drawn) : "–";
     if (several) label.textContent = left && left < ids.length ? `${left} of ${name}` : name;
   }
   return { node, draw };
 }
 
-/** The table's columns, of the widths that `lay` gives them.
- * @type {() => { nodes: HTMLElement[]; lay(widths: number[]): void }} */
+/** The table's columns, whose names are only heard; `lay` gives the outer two their widths.
+ * @type {() => { nodes: HTMLElement[]; lay(name: number, now: number): void }} */
 function tableHead() {
-  const columns = ["name", "bars", "now", "wide", "times"].map((name) =>
-    html("col", { class: name === "wide" ? "mygpt-wide" : "" }),
-  );
-  const heads = [["Token"], ["Probability"], ["now"], ["together", "mygpt-wide"], ["drawn"]].map(([text, className]) =>
-    html("th", { scope: "col", class: className }, text),
-  );
-  heads[1].style.textAlign = "left";
+  const names = ["Token", "Probability", "now"];
+  const columns = names.map(() => html("col"));
+  const heads = names.map((text) => html("th", { scope: "col" }, html("span", { class: "mygpt-unseen" }, text)));
   const nodes = [html("colgroup", {}, ...columns), html("thead", {}, html("tr", {}, ...heads))];
-  /** @type {(widths: number[]) => void} */
-  const lay = (widths) =>
-    widths.forEach((size, i) => {
-      columns[i].style.width = `${size}px`;
-    });
+  /** @type {(name: number, now: number) => void} */
+  const lay = (name, now) => {
+    columns[0].style.width = `${name}px`;
+    columns[2].style.width = `${now}px`;
+  };
   return { nodes, lay };
 }
 
@@ -89,7 +86,7 @@ function barsPicture(rows) {
   const kept = svg("text", { class: "mygpt-cut-text", "text-anchor": "end" });
   const node = svg(
     "svg",
-    { class: "mygpt-picture", role: "img" },
+    { class: "mygpt-picture", role: "img", preserveAspectRatio: "none" },
     grid,
     ...marks.flatMap(({ hatch, bar }) => [hatch, bar]),
     ...marks.map(({ outline }) => outline),
@@ -104,10 +101,11 @@ function barsPicture(rows) {
   function lay(room, end) {
     node.setAttribute("viewBox", `0 0 ${room} ${height}`);
     node.setAttribute("width", room);
-    node.setAttribute("height", height);
+    node.style.height = `${height}px`; // each row at its line, whatever the column's width
     scale = linearScale([0, end], [8, room - 8]); // room for half a marker
     right = room;
     grid.replaceChildren(
+      svg("text", { x: -8, y: height + 17, "text-anchor": "end" }, "probability"),
       ...linearTicks(0, end, room / 64).flatMap(({ at, label }) => {
         const x = scale(at).toFixed(1);
         const kind = at === 0 ? "mygpt-line mygpt-strong" : "mygpt-line";
@@ -122,39 +120,74 @@ function barsPicture(rows) {
   function draw(shares, total, share) {
     marks.forEach((mark, i) => mark.draw(shares[i], scale, total));
     const at = cutAfter(rows, shares);
-    const y = (at * ROW).toFixed(1);
-    line.setAttribute("d", at < rows.length ? `M0 ${y}H${right}` : "");
-    kept.textContent = at < rows.length ? `${fixed(share, DECIMALS)} kept` : "";
+    const y = at * ROW;
+    const cut = at < rows.length;
+    line.setAttribute("d", cut ? `M0 ${y.toFixed(1)}H${right}` : "");
+    kept.textContent = cut ? `${fixed(share, DECIMALS)} kept` : "";
     kept.setAttribute("x", right - 4);
-    kept.setAttribute("y", Number(y) - 6);
+    kept.setAttribute("y", y + (y + 20 < height ? 16 : -6)); // under the line, where no bar is
   }
   return { node, lay, draw };
 }
 
+/** Beside the table, what the cut is dragged on; the sliders do the same for the keyboard.
+ * @type {(state: Sampling.State) => { node: SVGElement; draw(): void; undo: () => void }} */
+function railView(state) {
+  const { rows, logits } = state;
+  const height = rows.length * ROW;
+  const [x, tops] = [RAIL - 18, { rx: 2, width: 4 }];
+  const below = svg("rect", { class: "mygpt-rail-below", x: x - 2, y: 0, height, ...tops });
+  const above = svg("rect", { class: "mygpt-rail-above", x: x - 2, y: 0, ...tops });
+  const line = svg("path", { class: "mygpt-cut-line" });
+  const thumb = svg("circle", { class: "mygpt-thumb", cx: x, r: 8 });
+  const hold = svg("rect", { class: "mygpt-hold-cut", width: RAIL, height: 2 * GRASP });
+  const ground = svg("rect", { width: RAIL, height, fill: "transparent" });
+  const given = { class: "mygpt-rail", width: RAIL, height, viewBox: `0 0 ${RAIL} ${height}`, "aria-hidden": "true" };
+  const node = svg("svg", given, svg("title", {}, "Drag the cut"), ground, below, above, line, thumb, hold);
+  /** @type {(event: PointerEvent) => void} */
+  const move = (event) => {
+    const box = node.getBoundingClientRect();
+    const cut = ((event.clientY - box.top) / (box.height || 1)) * rows.length;
+    const setting = { temperature: state.get("temperature"), topK: state.get("top_k"), topP: state.get("top_p") };
+    const { topK, topP } = settingFor(logits, setting, keptAbove(rows, cut));
+    state.write({ top_k: topK, top_p: topP });
+  };
+  const undo = dragging(node, move, keeping(state, "top_k", "top_p"));
+  function draw() {
+    const y = cutAfter(rows, state.shares) * ROW;
+    above.setAttribute("height", y);
+    thumb.setAttribute("cy", y);
+    hold.setAttribute("y", y - GRASP);
+    line.setAttribute("d", y < height ? `M9 ${y.toFixed(1)}H${x}` : "");
+  }
+  return { node, draw, undo };
+}
+
 /** The tokens with their shares, as bars and as numbers.
- * @type {(state: Sampling.State) => Kit.View} */
+ * @type {(state: Sampling.State) => Kit.View & { undo: () => void }} */
 export function sharesView(state) {
   const { rows } = state;
   const image = barsPicture(rows);
+  const rail = railView(state);
   const bars = html("td", { class: "mygpt-bars", rowspan: rows.length }, image.node);
   const lines = rows.map((row, i) => tableRow(row, i ? [] : [bars]));
   const head = tableHead();
-  const node = html(
+  const table = html(
     "table",
     { class: "mygpt-shares" },
-    html("caption", { class: "mygpt-unseen" }, "Probability of each token, and how often it was drawn"),
+    html("caption", { class: "mygpt-unseen" }, "Probability of each token"),
     ...head.nodes,
     html("tbody", {}, ...lines.map((line) => line.node)),
   );
+  const node = html("div", { class: "mygpt-shares-and-cut" }, table, rail.node);
 
   function lay() {
-    const { width, end } = state;
+    const width = state.width - RAIL + 9; // the rail's own margin
+    const { end } = state;
     const longest = Math.max(...rows.map(({ name, several }) => [...name].length + (several ? 6 : 0)));
-    const name = Math.min(Math.max(64, 14 + 8 * longest), 0.3 * width);
-    const others = [54, width < 420 ? 0 : 72, 56];
-    const room = Math.round(width - others.reduce((sum, one) => sum + one, name));
-    head.lay([name, room, ...others]);
-    image.lay(room, end);
+    const [name, now] = [Math.round(Math.min(Math.max(76, 14 + 8 * longest), 0.32 * width)), 50];
+    head.lay(name, now);
+    image.lay(width - name - now, end);
   }
   function draw() {
     const { shares, end } = state;
@@ -162,24 +195,48 @@ export function sharesView(state) {
     state.end = axisEnd(most);
     if (state.end !== end) lay();
     image.draw(shares, state.get("draws"), state.found.share);
+    rail.draw();
     const last = Math.ceil(cutAfter(rows, shares)) - 1;
     lines.forEach((line, i) => {
-      line.draw(shares[i], state.get("draws"));
+      line.draw(shares[i]);
       line.node.classList.toggle("mygpt-last-kept", i === last && i < rows.length - 1);
     });
     image.node.setAttribute("aria-label", `${state.get("description")} ${sentenceOf(state)}`);
   }
-  return { node, draw };
+  return { node, draw, undo: rail.undo };
 }
 
-/** @type {(text: string, ...shapes: SVGElement[]) => HTMLElement} */
-function key(text, ...shapes) {
-  return html(
-    "span",
-    {},
-    svg("svg", { width: 30, height: 14, viewBox: "0 0 30 14", "aria-hidden": "true" }, ...shapes),
-    text,
+/** What else is counted of each row, folded.
+ * @type {(state: Sampling.State) => Kit.View} */
+export function numbersFold(state) {
+  const { rows } = state;
+  const table = readings(
+    "Probability of each token at temperature 1 and before the cut, together with those above it, and its draws",
+    "Token",
+    [
+      ["warm", "at temperature 1"],
+      ["before", "before the cut"],
+      ["together", "down to it"],
+      ["drawn", "drawn"],
+    ],
+    rows.map(({ name, several }) => html(several ? "i" : "bdi", {}, name)),
   );
+  const node = folded("Every number", table.node);
+  const draw = () =>
+    state.shares.forEach(({ before, together, drawn }, i) => {
+      const { warm, before: uncut, together: sum, drawn: times } = table.cells[i];
+      warm.textContent = fixed(rows[i].warm, DECIMALS);
+      uncut.textContent = fixed(before, DECIMALS);
+      sum.textContent = fixed(together, DECIMALS);
+      times.textContent = state.get("draws") ? String(drawn) : "–";
+    });
+  return { node, draw: unfolding(node, draw) };
+}
+
+/** @type {(text: string, width: number, ...shapes: SVGElement[]) => HTMLElement} */
+function key(text, width, ...shapes) {
+  const size = { width, height: 14, viewBox: `0 0 ${width} 14` };
+  return html("span", {}, svg("svg", { ...size, "aria-hidden": "true" }, ...shapes), text);
 }
 
 /** @type {() => HTMLElement} */
@@ -187,9 +244,8 @@ export function keys() {
   return html(
     "p",
     { class: "mygpt-key", "aria-hidden": "true" },
-    key("now", svg("rect", { class: "mygpt-bar", x: 0, y: 1, width: 30, height: 12 })),
-    key("at temperature 1, nothing cut", svg("path", { class: "mygpt-before", d: "M15 0V14" })),
-    key("cut: what it had", svg("path", { class: "mygpt-hatch", "stroke-width": 12, d: "M0 7H30" })),
-    key("share of the draws", svg("path", { class: "mygpt-drawn", d: markerPath(2, 15, 7, 5) })),
+    key("temperature 1, uncut", 8, svg("path", { class: "mygpt-before", d: "M4 0V14" })),
+    key("cut", 24, svg("path", { class: "mygpt-hatch", "stroke-width": 12, d: "M0 7H24" })),
+    key("drawn", 14, svg("path", { class: "mygpt-drawn", d: markerPath(2, 7, 7, 5) })),
   );
 }

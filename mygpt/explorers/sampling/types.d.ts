@@ -10,11 +10,16 @@ declare namespace Sampling {
     draws: number;
   }
   type State = ReturnType<typeof import("./widget.mjs").samplingState>;
+  interface Setting {
+    temperature: number;
+    topK: number | null;
+    topP: number;
+  }
   interface Distribution {
     probabilities: number[];
     kept: boolean[];
     before: number[];
-    counted: number[];
+    limited: number;
     share: number;
   }
   /** A row of the figure: a token, or several others. */
@@ -25,8 +30,8 @@ declare namespace Sampling {
     title: string;
     warm: number;
   }
-  /** What a row has of the distribution and of the draws, what all rows down to it had when top-p counted,
-   * and how many of its tokens are left. */
+  /** What a row has of the distribution and of the draws, what all rows down to it have before the cut,
+   * and how many of its tokens are kept. */
   interface Share {
     now: number;
     before: number;

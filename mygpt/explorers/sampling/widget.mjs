@@ -4,7 +4,7 @@ import { fixed, floats } from "../kit/geometry.mjs";
 import { mount, store, allViews } from "../kit/mounting.mjs";
 import { mulberry32 } from "../kit/numbers.mjs";
 import { SHOWN, descending, distribution, drawCounts, grouped } from "./distribution.mjs";
-import { keys, sharesView } from "./table.mjs";
+import { keys, numbersFold, sharesView } from "./table.mjs";
 import { drawnOf, outcomeOf, sentenceOf, settingOf, shown } from "./words.mjs";
 
 const MAX_DRAWS = 10000;
@@ -65,7 +65,7 @@ function readSetting(state) {
   const { counts, last } = drawCounts(found.probabilities, numbersOf(state));
   let together = 0;
   const shares = state.rows.map(({ ids }) => ({
-    together: (together += sumOf(ids, found.counted)),
+    together: (together += sumOf(ids, found.before)),
     now: sumOf(ids, found.probabilities),
     before: sumOf(ids, found.before),
     left: sumOf(ids, found.kept),
@@ -106,14 +106,13 @@ function drawsView(state) {
   const out = html("p", { class: "mygpt-last" });
   const node = html("div", { class: "mygpt-actions" }, ...more.map((one) => one.node), reset.node, out);
   function draw() {
-    const [total, seed, token] = [state.get("draws"), state.get("seed"), state.tokens[state.last]];
+    const [total, token] = [state.get("draws"), state.tokens[state.last]];
+    const last = html("bdi", { title: token }, shown(token ?? ""));
+    const [{ name }] = state.rows;
+    const often = [", the last ", last, "; ", html("span", { dir: "auto" }, name), ` ${state.shares[0].drawn} times`];
     for (const one of more) one.able(total < MAX_DRAWS);
     reset.able(total > 0);
-    out.replaceChildren(
-      ...(total
-        ? [`Draw ${total} of seed ${seed}: `, html("bdi", { title: token }, shown(token))]
-        : [`Seed ${seed}, nothing drawn`]),
-    );
+    out.replaceChildren(total ? `${total} drawn` : "Nothing drawn", ...(total > 1 ? often : total ? [": ", last] : []));
   }
   return { node, draw };
 }
@@ -132,8 +131,9 @@ function settingView(state) {
 /** @type {(given: Kit.Given<Sampling.Traits>) => () => void} */
 function render({ model, el }) {
   const state = samplingState(model);
-  const parts = allViews(state, settingsView, outcomeView, sharesView, drawsView, settingView);
-  const [controls, outcome, table, actions, setting] = parts.map(({ node }) => node);
+  const shares = sharesView(state);
+  const parts = [shares, ...allViews(state, settingsView, outcomeView, numbersFold, drawsView, settingView)];
+  const [table, controls, outcome, numbers, actions, setting] = parts.map(({ node }) => node);
   const prompt = html(
     "p",
     { class: "mygpt-prompt" },
@@ -151,6 +151,7 @@ function render({ model, el }) {
     actions,
     table,
     keys(),
+    numbers,
     setting,
     voice.node,
   );
@@ -169,7 +170,7 @@ function render({ model, el }) {
     model,
     el,
     root,
-    undo: [voice.stop],
+    undo: [shares.undo, voice.stop],
     listeners: {
       ...Object.fromEntries(settings.map((trait) => [trait, speaking(sentenceOf)])),
       draws: speaking(drawnOf),

@@ -16,7 +16,7 @@ export function shown(text) {
   );
 }
 
-/** What falls, and what becomes of the rest.
+/** How many are kept, what they have, and what becomes of it.
  * @type {(state: Sampling.State) => ["b" | "", string][]} */
 export function outcomeOf({ tokens, found, get }) {
   const left = found.kept.filter(Boolean).length;
@@ -26,25 +26,19 @@ export function outcomeOf({ tokens, found, get }) {
     ["b", fixed(entropy(found.probabilities), 2)],
     ["", " bits."],
   ];
-  if (left === tokens.length) return [["b", String(left)], ["", ` of ${left} tokens left: none is cut.`], ...bits];
+  if (left === tokens.length) return [["b", String(left)], ["", ` of ${left} tokens kept: none is cut.`], ...bits];
+  const both = get("top_p") < 1 && get("top_k") !== null; // then top-p counts shares of what top-k keeps
   return [
     ["b", String(left)],
-    ["", ` of ${tokens.length} tokens left. They had `],
+    ["", ` of ${tokens.length} tokens kept: `],
     ["b", fixed(found.share, DECIMALS)],
-    ["", ` of the probability${reachedBy(found, get("top_p"), get("top_k"))}, and now share all of it: × `],
+    ["", " of the probability"],
+    ["", both ? ` (${fixed(found.share / found.limited, DECIMALS)} of what top-k keeps)` : ""],
+    ["", ", each × "],
     ["b", fixed(1 / found.share, 2)],
-    ["", "."],
+    ["", " now."],
     ...bits,
   ];
-}
-
-/** What top-p counted, where it cuts: shares of what top-k leaves.
- * @type {(found: Sampling.Distribution, topP: number, topK: number | null) => string} */
-function reachedBy({ counted, kept }, topP, topK) {
-  if (topP === 1) return "";
-  const share = counted.reduce((sum, one, id) => sum + (kept[id] ? one : 0), 0);
-  const among = topK === null ? "so" : `${fixed(share, DECIMALS)} of what top-k left, so`;
-  return ` (${among} top-p ${fixed(topP, 2)} is reached)`;
 }
 
 /** @type {(state: Sampling.State) => string} */

@@ -15,7 +15,7 @@ const SPREADS = [
 ];
 /** @type {[string, string][]} */
 const NETWORKS = [
-  ["own", "its own network"],
+  ["own", "own network"],
   ["office", "10 Gbit/s"],
   ["home", "home, 100 Mbit/s"],
 ];
@@ -105,9 +105,7 @@ export function askView(state, tell) {
   const drawNote = (run) => {
     const wrong = state.problems.devices;
     field.wrong(wrong !== "");
-    note.textContent = state.stale()
-      ? `${wrong} ${stillText(run)}`.trim()
-      : `${state.changed} ${splitText(run)}`.trim();
+    note.textContent = state.stale() ? `${wrong} ${stillText(run)}`.trim() : state.changed || splitText(run);
     note.classList.toggle("mygpt-wrong", state.stale());
   };
   const words = ["Train", "on", "×", "over"].map((word) => html("span", {}, word));
@@ -123,6 +121,7 @@ export function askView(state, tell) {
       together(train, model),
       together(on, field.node),
       together(times, device),
+      html("span", { class: "mygpt-break" }),
       spread,
       together(over, network),
     ),

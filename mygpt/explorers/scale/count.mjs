@@ -290,3 +290,15 @@ export function deviceGrid(run, count = 120) {
   const inside = [...even, ...steps].filter((n) => n >= 1 && n <= most);
   return [...new Set(inside)].sort((a, b) => a - b);
 }
+
+/** On how many devices a run is first limited by the network, or null.
+ * @type {(run: Scale.Run) => number | null} */
+export function networkFrom(run) {
+  const talks = (/** @type {number} */ devices) => limitOf({ ...run, devices }) === "network";
+  const grid = deviceGrid(run);
+  const place = grid.findIndex(talks);
+  if (place < 0) return null;
+  let first = place ? grid[place - 1] + 1 : 1;
+  while (!talks(first)) first += 1;
+  return first;
+}

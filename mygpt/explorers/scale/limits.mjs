@@ -1,8 +1,8 @@
 // What limits a run on how many devices: words and a strip over the picture.
 
 import { svg } from "../kit/elements.mjs";
-import { limitStarts, limitZones, mostDevices } from "./count.mjs";
-import { limitLabel } from "./words.mjs";
+import { limitOf, limitStarts, limitZones, mostDevices, networkFrom } from "./count.mjs";
+import { limitLabel, many } from "./words.mjs";
 
 const [ROW, STRIP] = [18, 9]; // px of a row of words over the strip, and of the strip
 const LETTER = 6.7; // px
@@ -11,15 +11,44 @@ const LETTER = 6.7; // px
  * @type {(narrow: boolean) => number} */
 export const roomOf = (narrow) => (narrow ? 2 : 1) * ROW + STRIP + 10;
 
-/** The limits of a run, counted anew where more than its devices has changed.
- * @type {() => (run: Scale.Run) => Scale.Zone[]} */
-export function zonesKept() {
-  let known = { key: "", zones: /** @type {Scale.Zone[]} */ ([]) };
+/** What is counted of a run, anew where more than its devices has changed.
+ * @type {<V>(counted: (run: Scale.Run) => V) => (run: Scale.Run) => V} */
+function counted(count) {
+  /** @type {{ key: string; value: ReturnType<typeof count> } | undefined} */
+  let known;
   return (run) => {
     const key = JSON.stringify({ ...run, devices: 0 });
-    if (known.key !== key) known = { key, zones: limitZones(run) };
-    return known.zones;
+    if (known?.key !== key) known = { key, value: count(run) };
+    return known.value;
   };
+}
+
+/** @type {() => (run: Scale.Run) => Scale.Zone[]} */
+export const zonesKept = () => counted(limitZones);
+
+/** @type {[name: string, speed: number][]} */
+const SLOWER = [
+  ["10 Gbit/s", 1.25e9],
+  ["100 Mbit/s", 12.5e6],
+];
+
+/** Of a run that no number of devices lets the network limit, over which slower network it is limited, and from where on.
+ * @type {(run: Scale.Run) => string} */
+function unmetText(run) {
+  const { device } = run;
+  if (networkFrom(run) !== null) return "";
+  for (const [name, between] of SLOWER.filter(([, speed]) => speed < device.between)) {
+    const from = networkFrom({ ...run, device: { ...device, between } });
+    if (from !== null) return `The network never does; at ${name} it does from ${many(from, "device")} on.`;
+  }
+  return "The network never does.";
+}
+
+/** What is said of a network that is never met, beside another limit but the memory.
+ * @type {() => (run: Scale.Run) => string} */
+export function networkKept() {
+  const unmet = counted(unmetText);
+  return (run) => (["arithmetic", "batch"].includes(limitOf(run)) ? unmet(run) : "");
 }
 
 /** Where the words of the limits stand in a row over the strip: each where its limit begins, or as near as there is room.

@@ -1,6 +1,6 @@
 // The time of a step by the number of devices.
 
-import { doublings, exact, nearestStop } from "../kit/amounts.mjs";
+import { exact, nearestStop } from "../kit/amounts.mjs";
 import { axisHandle } from "../kit/controls.mjs";
 import { html, svg } from "../kit/elements.mjs";
 import { extent } from "../kit/geometry.mjs";
@@ -10,7 +10,7 @@ import { deviceGrid, leastDevices, limitStarts, mostDevices, stepTime } from "./
 import { limitParts, roomOf, zonesKept } from "./limits.mjs";
 import { duration, many, zonesText } from "./words.mjs";
 
-const HEIGHT = 270;
+const HEIGHT = 261;
 const LABEL = 96; // px for a few words in the picture
 /** @type {("arithmetic" | "talking")[]} */
 const KINDS = ["arithmetic", "talking"];
@@ -21,6 +21,42 @@ const logOf = (value) => (value > 0 ? Math.log10(value) : NaN);
  * @type {(ticks: Kit.Tick[]) => Kit.Tick[]} */
 const writtenOut = (ticks) =>
   ticks.map(({ at, label }) => ({ at, label: [3, 4, 5].includes(at) ? exact(10 ** at) : label }));
+
+/** @type {[seconds: number, label: string][]} */
+const TIMES = [
+  [1e-6, "1 µs"],
+  [1e-3, "1 ms"],
+  [0.01, "10 ms"],
+  [0.1, "0.1 s"],
+  [1, "1 s"],
+  [10, "10 s"],
+  [60, "1 min"],
+  [600, "10 min"],
+  [3600, "1 h"],
+  [36_000, "10 h"],
+  [86_400, "1 d"],
+  [864_000, "10 d"],
+  [8_640_000, "100 d"],
+  [315_576_000, "10 y"],
+  [31_557_600_000, "1,000 y"],
+];
+
+/** Ticks of times, in the units that the text beside them has; seconds where no two of these lie on the axis.
+ * @type {(low: number, high: number, count: number) => Kit.Tick[]} */
+export function timeTicks(low, high, count) {
+  const known = TIMES.map(([seconds, label]) => ({ at: Math.log10(seconds), label }));
+  const inside = known.filter(({ at }) => at >= low && at <= high);
+  if (inside.length > 1) return inside.filter((_, i) => i % Math.ceil(inside.length / count) === 0);
+  return writtenOut(logTicks(low, high, count)).map(({ at, label }) => ({ at, label: `${label} s` }));
+}
+
+/** Numbers of devices that the handle goes through: eight for each doubling, and every one of the first sixteen.
+ * @type {(most: number) => number[]} */
+export function deviceStops(most) {
+  const stops = [];
+  for (let n = 1; n < most; n += 2 ** Math.max(0, Math.floor(Math.log2(n)) - 3)) stops.push(n);
+  return [...stops, most];
+}
 
 /** Of each number of devices its log, and the logs of the seconds of arithmetic and talking.
  * @type {(run: Scale.Run) => { x: number[]; lists: number[][] }} */
@@ -35,7 +71,7 @@ export function timeCurves(run) {
 function legendOf() {
   const seconds = KINDS.map(() => html("b", { class: "mygpt-number" }));
   const names = KINDS.map((kind, i) => html("span", {}, sample(i), html("span", {}, kind, " ", seconds[i])));
-  const title = html("p", { class: "mygpt-panel-name" }, "Seconds of a step");
+  const title = html("p", { class: "mygpt-panel-name" }, "Time of a step");
   const node = html("div", { class: "mygpt-head" }, title, html("p", { class: "mygpt-legend" }, ...names));
   /** @type {(here: Scale.Times) => void} */
   const draw = (here) =>
@@ -51,7 +87,7 @@ function labelOf(run, zones) {
   const here = stepTime(run);
   const times = KINDS.map((kind) => `${kind} ${duration(here[kind])}`).join(" and ");
   return (
-    `Seconds of a step on 1 to ${exact(mostDevices(run))} devices; on ${exact(run.devices)}, ${times}. `
+    `Time of a step on 1 to ${exact(mostDevices(run))} devices; on ${exact(run.devices)}, ${times}. `
     + `${zonesText(limitStarts(zones))}.`
   );
 }
@@ -95,7 +131,7 @@ export function timePlot(state) {
       height: HEIGHT,
       margin: { left: 54, right: 18, top: roomOf(narrow), bottom: 40 },
       x: { domain: [0, end], ticks: writtenOut(logTicks(0, end, narrow ? 4 : 6)), drop: 33 },
-      y: { domain: [low, high], ticks: writtenOut(logTicks(low, high, 5)) },
+      y: { domain: [low, high], ticks: timeTicks(low, high, 6) },
     });
     const { scaleX, scaleY } = axes;
     const zones = zonesOf(run);
@@ -109,7 +145,7 @@ export function timePlot(state) {
       ),
     );
     plot.cursor.replaceChildren(...cursorParts(now, run.devices, axes));
-    stops = doublings(mostDevices(run));
+    stops = deviceStops(mostDevices(run));
     handle.place(axes);
     handle.show(nearestStop(stops, run.devices), stops.length - 1, exact(run.devices));
     plot.root.setAttribute("aria-label", labelOf(run, zones));

@@ -7,6 +7,7 @@ import { html, svg } from "../kit/elements.mjs";
 import { unfolding } from "../kit/mounting.mjs";
 import { readings } from "../kit/picture.mjs";
 import { PUBLISHED, memoryOf } from "./count.mjs";
+import { networkKept } from "./limits.mjs";
 import {
   PARTS,
   answerText,
@@ -38,10 +39,11 @@ export function textView(name, text) {
 export function answerView() {
   const [answer, limit] = [html("b", { class: "mygpt-number" }), html("span")];
   const node = html("p", { class: "mygpt-sentence" }, answer, " ", limit);
+  const networkText = networkKept();
   /** @type {(run: Scale.Run) => void} */
   const draw = (run) => {
     answer.textContent = answerText(run);
-    limit.textContent = limitText(run);
+    limit.textContent = `${limitText(run)} ${networkText(run)}`.trim();
   };
   return { node, draw };
 }

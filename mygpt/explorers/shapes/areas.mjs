@@ -51,9 +51,9 @@ function frameOf(places, mark, height) {
   return ["mygpt-frame mygpt-edge", "mygpt-frame"].map((name) => svg("rect", { class: name, ...box }));
 }
 
-/** What takes the keyboard on the drawing: arrow keys choose the next part.
+/** What takes the keyboard on the drawings: arrow keys choose the next part.
  * @type {(state: Shapes.State) => Kit.View} */
-export function chooserView(state) {
+function chooserView(state) {
   const marks = PARTS.map(([mark]) => mark);
   const chooser = valueSlider(html("div", { class: "mygpt-chooser" }), {
     label: "Part of the model",
@@ -69,12 +69,12 @@ export function chooserView(state) {
   return { node: chooser.node, draw };
 }
 
-/** The areas of one count of the shape; a click chooses a part.
- * @type {(state: Shapes.State, count: Shapes.Count, chooser?: Kit.View) => Kit.View} */
-export function areasView(state, { name, partsOf, keys }, chooser) {
+/** The areas of one count of the shape; a click chooses a part, and calls `chosen`.
+ * @type {(state: Shapes.State, count: Shapes.Count, chosen: () => void) => Kit.View} */
+function areasView(state, { name, partsOf, keys }, chosen) {
   const whole = html("b", { class: "mygpt-number" });
   const picture = svg("svg", { class: "mygpt-picture mygpt-stacked", role: "img" });
-  const box = html("div", { class: "mygpt-parts" }, picture, ...(chooser ? [chooser.node] : []));
+  const box = html("div", { class: "mygpt-parts" }, picture);
   const node = html("div", {}, html("p", { class: "mygpt-panel-name" }, `${name}: `, whole), box);
   /** @type {Shapes.Place[]} */
   let drawn = [];
@@ -83,7 +83,7 @@ export function areasView(state, { name, partsOf, keys }, chooser) {
     const all = drawn.reduce((sum, { size }) => sum + size, 0);
     const mark = partAt(drawn, ((event.clientX - left) * all) / (width || 1));
     if (mark) state.write({ part: partNamed(mark) });
-    chooser?.node.focus({ preventScroll: true });
+    chosen();
   });
   const draw = () => {
     const [shape, length] = [state.get("shape"), state.get("length")];
@@ -96,7 +96,6 @@ export function areasView(state, { name, partsOf, keys }, chooser) {
     const places = stacked(shares, 1, width).map((place, i) => ({ ...place, ...list[i] }));
     const [first] = places;
     drawn = places;
-    chooser?.draw();
     const layered = places.filter(({ mark }) => LAYERED.includes(mark));
     const [start, end] = [layered[0].start, layered.at(-1)].map((one) =>
       typeof one === "number" ? one : (one?.start ?? 0) + (one?.size ?? 0),
@@ -126,4 +125,14 @@ export function areasView(state, { name, partsOf, keys }, chooser) {
     );
   };
   return { node, draw };
+}
+
+/** The areas of two counts. What takes the keyboard lies over both: a part may be in one of them alone.
+ * @type {(state: Shapes.State, counts: Shapes.Count[]) => Kit.View} */
+export function pairView(state, counts) {
+  const chooser = chooserView(state);
+  const areas = counts.map((count) => areasView(state, count, () => chooser.node.focus({ preventScroll: true })));
+  const views = [...areas, chooser];
+  const node = html("div", { class: "mygpt-areas" }, ...views.map((view) => view.node));
+  return { node, draw: () => views.forEach((view) => view.draw()) };
 }

@@ -3,7 +3,7 @@ import { stackedBar } from "../kit/bars.mjs";
 import { choice, control, folded, stepper } from "../kit/controls.mjs";
 import { html, speaker } from "../kit/elements.mjs";
 import { mount, store, unfolding } from "../kit/mounting.mjs";
-import { areasView, chooserView } from "./areas.mjs";
+import { pairView } from "./areas.mjs";
 import { SIZES, flopsPerToken, parametersByPart, problemOf, sameShape, sizeOf } from "./count.mjs";
 import { shapeView } from "./shape.mjs";
 import { memoryView, partsView } from "./tables.mjs";
@@ -276,23 +276,23 @@ function render({ model, el }) {
   };
   const shape = shapeView(state, wait, sayNow);
   const [length, answer, sentence] = [lengthView(state), answerView(state), sentenceView(state)];
-  const areas = [areasView(state, PARAMETERS, chooserView(state)), areasView(state, FLOPS)];
+  const both = pairView(state, [PARAMETERS, FLOPS]);
   const [every, memory] = [everyView(state), memoryFold(state)];
   const setting = sayingView(state, "mygpt-setting", settingText);
   const refusal = html("p", { class: "mygpt-refusal", role: "alert", hidden: true });
-  const both = html("div", { class: "mygpt-areas" }, ...areas.map(({ node }) => node));
   const root = html(
     "div",
     { class: "mygpt-explorer mygpt-shapes", role: "group", "aria-label": "Explorer of shapes" },
     refusal,
     html("div", { class: "mygpt-top" }, answer.node, shape.sizes),
-    html("div", { class: "mygpt-result" }, sentence.node, both),
-    html("div", { class: "mygpt-controls" }, ...shape.fields, length.node, shape.note),
+    html("div", { class: "mygpt-result" }, both.node, sentence.node),
+    html("div", { class: "mygpt-controls" }, length.node),
+    folded("Own shape", html("div", { class: "mygpt-numbers" }, ...shape.fields), shape.note),
     ...[every, memory, setting].map(({ node }) => node),
     voice.node,
   );
 
-  const drawn = [length, answer, sentence, ...areas, every, memory, setting];
+  const drawn = [length, answer, sentence, both, every, memory, setting];
   const drawFigures = () => {
     for (const one of drawn) one.draw();
   };

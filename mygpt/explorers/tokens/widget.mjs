@@ -92,11 +92,11 @@ function sentenceOf(state) {
 /** @type {(merged: Pick<Tokens.Merged, "bytes">, ends: number[], i: number) => Uint8Array} */
 const partOf = ({ bytes }, ends, i) => bytes.subarray(ends[i - 1] ?? 0, ends[i]);
 
-/** The field, and how much stands in it.
+/** The field, how much stands in it, and what is shown of it.
  * @type {(state: Tokens.State) => { nodes: HTMLElement[]; draw(): void }} */
 function textView(state) {
   const field = control("textarea", {
-    rows: 3,
+    rows: 2,
     spellcheck: "false",
     autocomplete: "off",
     autocapitalize: "off",
@@ -104,6 +104,13 @@ function textView(state) {
   });
   const label = html("label", { class: "mygpt-typed" }, html("span", {}, `Text, up to ${MAX_TEXT} characters`), field);
   const counts = html("p", { class: "mygpt-counts mygpt-number" });
+  const hint = html(
+    "p",
+    { class: "mygpt-hint" },
+    `Vocabulary of ${state.get("vocab_size").toLocaleString("en")} (GPT-2’s: 50,257). `,
+    html("b", {}, "·"),
+    " is a space. Choose a piece to see its merges.",
+  );
   let written = ""; // what stands in the field
   /** @type {(text: string) => void} */
   const put = (text) => {
@@ -129,7 +136,7 @@ function textView(state) {
     put(state.text);
     counts.textContent = countsOf(state);
   };
-  return { nodes: [label, counts], draw };
+  return { nodes: [label, counts, hint], draw };
 }
 
 /** @type {(bytes: Uint8Array, id: number) => HTMLElement} */
@@ -176,7 +183,7 @@ function piecesView(state) {
 
   /** @type {(one: Tokens.Merged) => Tokens.Label} */
   const labelOf = (one) => {
-    const label = pieceLabel(one, group, () => state.write({ piece: labels.indexOf(label), merges_done: null }));
+    const label = pieceLabel(one, group, () => state.write({ piece: labels.indexOf(label), merges_done: 0 }));
     return label;
   };
   function drawText() {

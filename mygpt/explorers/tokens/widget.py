@@ -29,7 +29,7 @@ class Tokens(Explorer):
     with at most 5,000 tokens. `text` has at most 500 characters. GPT-2's pattern cuts
     it into pieces. The merges of piece number `piece`, or of the last if there are
     fewer, are shown one by one: the first `merges_done` of them, or all if it is None.
-    The page itself encodes what is typed.
+    The page itself encodes what is typed. A still has all of them, those to come paler.
     """
 
     _esm = module("tokens")
@@ -48,7 +48,7 @@ class Tokens(Explorer):
         text: str = "The reader types, and the text becomes tokens.",
         *,
         piece: int = 0,
-        merges_done: int | None = None,
+        merges_done: int | None = 0,
     ) -> None:
         numbers = _numbers(tokenizer)
         self._byte_ids = numbers[:256]
@@ -134,16 +134,18 @@ class Tokens(Explorer):
         ax.set_axis_off()
         bottom = self._draw_tokens(ax)
         steps = self.steps()
-        done = len(steps) if self.merges_done is None else self.merges_done + 1
+        done = len(steps) if self.merges_done is None else self.merges_done
         room = max(2, int((14 - bottom) / 1.15))
-        rows = list(enumerate(steps))[:done]
+        rows = list(enumerate(steps))
         rows = [*rows[:1], *rows[1:][-(room - 1) :]]
         for line, (number, (rank, parts)) in enumerate(rows):
             y = bottom + 1.15 * (line + 0.7)
             text = " | ".join(map(_spelled, parts))
-            _write(ax, 0.0, y, drawable(text, 64, "monospace"), ha="left")
+            alpha = 1 if number <= done else 0.6
+            drawn = drawable(text, 64, "monospace")
+            _write(ax, 0.0, y, drawn, ha="left", alpha=alpha)
             note = "bytes" if rank is None else f"merge {number}: rank {rank}"
-            _write(ax, 84.0, y, note, ha="right")
+            _write(ax, 84.0, y, note, ha="right", alpha=alpha)
 
     def _draw_tokens(self, ax) -> float:
         """The tokens as boxes in up to three lines; return where these end."""
@@ -169,10 +171,9 @@ class Tokens(Explorer):
         return [one for _, ids, parts in last for one in zip(ids, parts, strict=True)]
 
 
-def _write(ax, x: float, y: float, text: str, *, ha: str = "center", size: int = 9):
-    ax.text(
-        x, y, text, ha=ha, va="center", size=size, family="monospace", parse_math=False
-    )
+def _write(ax, x: float, y: float, text: str, *, ha="center", size=9, **look):
+    given = {"ha": ha, "va": "center", "size": size, "family": "monospace"}
+    ax.text(x, y, text, parse_math=False, **given, **look)
 
 
 def _spelled(part: bytes) -> str:

@@ -21,7 +21,13 @@ export function insideView(state) {
     state.layers.map((layer) => [layer, `Layer ${layer}`]),
     (layer) => state.write({ layer }),
   );
-  const head = html("div", { class: "mygpt-inside-head" }, ...(state.several ? [layers.node] : []), parts.node, neurons.off);
+  const head = html(
+    "div",
+    { class: "mygpt-inside-head" },
+    ...(state.several ? [layers.node] : []),
+    parts.node,
+    neurons.off,
+  );
   const each = folded("Neurons one by one", neurons.node, neuron.node);
   const node = folded("Look inside", answer.node, head, stages.node, each);
 

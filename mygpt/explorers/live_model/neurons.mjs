@@ -111,8 +111,5 @@ export function neuronView(state) {
     double.textContent = scaleOf(state) === 2 ? "Undo doubling" : "Double";
   }
   const tables = [...(triggers.length ? [triggerTable.node] : []), promotedTable.node];
-  return {
-    node: html("div", { class: "mygpt-four" }, part, html("div", {}, alike.node, point.node), ...tables),
-    draw,
-  };
+  return { node: html("div", { class: "mygpt-four" }, part, html("div", {}, alike.node, point.node), ...tables), draw };
 }

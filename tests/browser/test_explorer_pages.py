@@ -72,7 +72,9 @@ MAKE = {
     "activations": activations,
     "depth": depth,
     "descent": lambda: explorers.Descent("two", rate=0.25, steps=5),
-    "train-stack": lambda: explorers.TrainStack(depth=7, steps=5),
+    "train-stack": lambda: explorers.TrainStack(
+        depth=7, steps=5, unfolded=["settings"]
+    ),
     "shapes": lambda: explorers.Shapes("xl", num_layers=999, max_seq_len=2_000_000),
     "scale": lambda: explorers.Scale("Llama 3 405B", "laptop core", spread="copies"),
 }

@@ -292,3 +292,41 @@ def test_a_rate_that_moves_nothing_is_said(explorer, tmp_path):
     step = page.get_by_role("button", name="Step", exact=True)
     assert step.get_attribute("aria-disabled") == "true"
     page.watch.check()
+
+
+SCREEN = """root => {
+    const seen = (name) => [...root.querySelectorAll(name)]
+        .filter((one) => one.offsetParent ?? one.getClientRects().length)
+        .map((one) => one.getBoundingClientRect());
+    const tops = (name) => Math.min(...seen(name).map(({ top }) => top));
+    const ends = (name) => Math.max(...seen(name).map(({ bottom }) => bottom));
+    const first = seen(".mygpt-picture")[0];
+    return {
+        reach: ends(".mygpt-picture") - tops(".mygpt-controls"),
+        first: first.bottom - tops(".mygpt-controls"),
+        over: [ends(".mygpt-run"), ends(".mygpt-said")].every((one) => one < first.top),
+    };
+}"""
+
+
+@pytest.mark.parametrize("view", ["one", "two", "network"])
+def test_rate_run_verdict_and_picture_are_on_one_screen_of_a_phone(explorer, view):
+    root = explorer(view, across=390, rate=0.2, steps=3)
+    found = root.evaluate(SCREEN)
+    assert found["over"]
+    assert found["first"] <= 660
+    if view != "two":
+        assert found["reach"] <= 720
+
+
+@pytest.mark.parametrize("across", [390, 736])
+def test_what_is_beyond_the_picture_is_told_within_it(explorer, across):
+    root = explorer("two", across=across, rate=1.0, steps=6)
+    name = root.locator(".mygpt-out-name")
+    assert "10" in name.text_content()
+    window = root.locator(".mygpt-picture:visible svg").first.bounding_box()
+    box = name.bounding_box()
+    assert window["x"] <= box["x"]
+    assert box["x"] + box["width"] <= window["x"] + window["width"]
+    assert window["y"] <= box["y"]
+    assert box["y"] + box["height"] <= window["y"] + window["height"]

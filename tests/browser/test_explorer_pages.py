@@ -1,6 +1,7 @@
 """Each explorer on the page that `write_html` makes: its numbers are the package's."""
 
 import math
+import re
 from dataclasses import replace
 from pathlib import Path
 
@@ -72,7 +73,9 @@ MAKE = {
     "activations": activations,
     "depth": depth,
     "descent": lambda: explorers.Descent("two", rate=0.25, steps=5),
-    "train-stack": lambda: explorers.TrainStack(depth=7, steps=5),
+    "train-stack": lambda: explorers.TrainStack(
+        depth=7, steps=5, unfolded=["settings"]
+    ),
     "shapes": lambda: explorers.Shapes("xl", num_layers=999, max_seq_len=2_000_000),
     "scale": lambda: explorers.Scale("Llama 3 405B", "laptop core", spread="copies"),
 }
@@ -771,6 +774,24 @@ def test_a_finger_has_44_pixels_for_each_control(explorer, name):
         part.click()
     for control in root.locator("input, button, select, summary").all():
         assert control.bounding_box()["height"] >= 44
+
+
+def test_the_layers_are_one_screen_of_a_phone_with_the_handle_apart(explorer):
+    """What has died is said over the picture; no number stands under the handle."""
+    root = explorer("depth", width=390)
+    assert root.bounding_box()["height"] <= 720
+    said = root.locator(".mygpt-said")
+    assert re.match(
+        r"Signal: (\w[\w-]* (lives|dies|explodes|only)[^;]*[;.] ?)+", said.inner_text()
+    )
+    root.get_by_role("button", name="Length of gradient").click()
+    assert said.inner_text().startswith("Gradient: ")
+    root.get_by_role("slider", name="Layer").press("Home")
+    handle = root.locator(".mygpt-handle").bounding_box()
+    middle = handle["y"] + handle["height"] / 2
+    for name in root.locator(".mygpt-grid text").all():
+        box = name.bounding_box()
+        assert box["y"] > middle + 10 or box["y"] + box["height"] < middle - 10
 
 
 ALTERNATIVES = """root => [...root.querySelectorAll("[aria-label], [aria-valuetext]")]

@@ -283,10 +283,10 @@ def move_descent(figure):
 
 
 def move_train_stack(figure):
-    figure.get_by_role("checkbox", name="Compare two").click()
-    silu = figure.get_by_role("button", name="SiLU").first
-    if not silu.is_visible():
+    compare = figure.get_by_role("checkbox", name="Compare two")
+    if not compare.is_visible():
         figure.get_by_text("More settings").click()
+    compare.click()
     figure.get_by_role("button", name="SiLU").first.click()
     figure.get_by_role("button", name="Step", exact=True).click()
     left, right = STACK | {"activation": "silu"}, STACK | {"wiring": "plain"}

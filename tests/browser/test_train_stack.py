@@ -212,6 +212,7 @@ def test_each_step_shows_what_the_package_computes(explorer):
     for step in range(1, 5):
         press(root, "Step")
         reads(root, **SHORT, rate=0.02, steps=step)
+    unfold(root)
     press(root, "Long spirals")
     reads(root, **SHORT, rate=0.02, task="long")
     for step in range(1, 3):
@@ -310,6 +311,7 @@ def test_the_plane_has_the_colours_of_what_the_stack_says(explorer):
 
 
 def compare(root):
+    unfold(root)
     root.get_by_role("checkbox", name="Compare two").click()
 
 
@@ -348,6 +350,7 @@ def test_a_plain_stack_is_compared_with_a_residual_one(explorer):
 
 def test_both_stacks_are_changed_at_once_where_the_reader_asks_for_it(explorer):
     root = explorer(**SHORT, beside={"wiring": "plain"})
+    unfold(root)
     both = root.get_by_role("checkbox", name="Change both at once")
     both.check()
     move(root, "Blocks", "ArrowLeft", stack="Right stack")
@@ -366,15 +369,19 @@ def test_both_stacks_are_changed_at_once_where_the_reader_asks_for_it(explorer):
 
 
 @pytest.mark.parametrize("across", [1100, 390])
-def test_blocks_and_wiring_are_in_sight_and_the_rest_is_folded(explorer, across):
-    root = explorer(**SHORT, across=across)
-    compare(root)
-    for name in ("Left stack", "Right stack"):
-        assert slider(root, "Blocks", name).is_visible()
-        assert not slider(root, "Gain", name).is_visible()
+def test_the_wiring_is_in_sight_and_the_rest_is_folded(explorer, across):
+    root = explorer(**SHORT, beside={"wiring": "plain"}, across=across)
+    parts = ["Blocks", "Learning rate", "Gain", "Seed"]
+    pairs = [(name, one) for name in parts for one in ("Left stack", "Right stack")]
+    for stack in ("Left stack", "Right stack"):
+        group = root.get_by_role("group", name=stack, exact=True)
+        tops = {one.bounding_box()["y"] for one in group.get_by_role("button").all()}
+        assert len(tops) == 1, "one row of wirings"
+    assert not any(slider(root, *pair).is_visible() for pair in pairs)
+    assert not button(root, "Short spirals").is_visible()
     root.get_by_text("More settings").click()
-    for name in ("Left stack", "Right stack"):
-        assert slider(root, "Gain", name).is_visible()
+    assert all(slider(root, *pair).is_visible() for pair in pairs)
+    assert button(root, "Short spirals").is_visible()
     becomes(folds, ["settings"])(root)
     slider(root, "Seed", "Right stack").press("ArrowRight")
     assert slider(root, "Seed", "Right stack").is_visible(), "folded under the hand"
@@ -390,12 +397,86 @@ def folds(root):
     return root.page.evaluate("model.get('unfolded')")
 
 
+def test_what_differs_is_told_in_the_titles(explorer):
+    root = explorer("plain", depth=20, beside={"gain": 2.0})
+    titles = root.locator(".mygpt-side .mygpt-panel-name")
+    texts = [one.replace("\u00a0", " ") for one in titles.all_inner_texts()]
+    assert texts == [
+        "Left: Plain, 20 blocks, gain × 1",
+        "Right: Plain, 20 blocks, gain × 2",
+    ]
+
+
+ONE_STEP = """root => {
+    window.mixed = [];
+    window.steps = [];
+    const text = (name, one = root) => one.querySelector(name).textContent;
+    const check = () => {
+        const step = Number(text(".mygpt-actions b"));
+        const label = root.querySelector(".mygpt-losses svg").ariaLabel;
+        steps.push(step);
+        if (!label.includes(`each of ${step} steps`)) mixed.push([step, label]);
+        root.querySelectorAll(".mygpt-side").forEach((side, i) => {
+            const [loss, right] = [...side.querySelectorAll("b")]
+                .map((one) => one.textContent);
+            const said = text(".mygpt-said", side);
+            const seen = side.querySelector("svg[role=img]").ariaLabel;
+            const fits = label.includes(`to ${loss}.`)
+                && seen.includes(`${right} of new points`)
+                && (step < 20) === (said === "" || said.startsWith("No step"));
+            if (!fits) mixed.push([step, loss, right, said, label]);
+        });
+    };
+    const watched = { subtree: true, childList: true, attributes: true };
+    new MutationObserver(check).observe(root, watched);
+}"""
+
+
+def test_map_verdict_share_and_loss_are_of_one_step_while_it_trains(explorer):
+    """A stack that learns at once is soon told to have learned."""
+    settings = {"depth": 4, "rate": 0.01}
+    root = explorer(**settings, beside={"wiring": "plain"})
+    reads(root, **settings, beside={"wiring": "plain"})
+    root.evaluate(ONE_STEP)
+    train(root)
+    becomes(done, 300)(root)
+    stays(root)
+    mixed, steps = root.page.evaluate("[mixed, steps]")
+    assert mixed == []
+    assert len(set(steps)) > 4, "it is drawn as it trains"
+    reads(root, **settings, beside={"wiring": "plain"}, steps=300)
+
+
+def test_stop_comes_before_the_settings_on_the_keyboard_s_way(explorer):
+    root = explorer(**SLOW)
+    train(root)
+    wait_for_step(root, 3)
+    root.evaluate("root => root.querySelectorAll('button, summary, input')[0].focus()")
+    focused = "document.activeElement.textContent"
+    assert root.page.evaluate(focused) == "Stop"
+    root.page.keyboard.press("Enter")
+    root.get_by_role("button", name="Train to 300").wait_for()
+
+
+def test_what_a_phrase_unfolds_comes_into_view(explorer):
+    root = explorer(**SHORT, beside={"wiring": "plain"}, across=390)
+    root.page.set_viewport_size({"width": 390, "height": 600})
+    root.page.evaluate("scrollTo(0, 0)")
+    root.page.evaluate("model.set('unfolded', ['blocks'])")
+    inside = """root => [...root.querySelectorAll(".mygpt-blocks svg[role=img]")]
+        .every((one) => {
+            const { top, bottom } = one.getBoundingClientRect();
+            return top >= 0 && bottom <= innerHeight;
+        })"""
+    root.page.wait_for_function(inside, arg=root.element_handle())
+
+
 REACH_OF_HAND = """root => {
     const box = (name) => root.querySelector(name).getBoundingClientRect();
     const ends = (name) => [...root.querySelectorAll(name)]
         .map((one) => one.getBoundingClientRect().bottom);
     return Math.max(...ends(".mygpt-losses, .mygpt-side .mygpt-plot"))
-        - box(".mygpt-choice[aria-label=Wiring]").top;
+        - box(".mygpt-top").top;
 }"""
 
 
@@ -457,6 +538,7 @@ def test_a_finger_moves_a_slider(explorer):
     session.send(
         "Emulation.setTouchEmulationEnabled", {"enabled": True, "maxTouchPoints": 1}
     )
+    unfold(root)
     depth = slider(root, "Blocks")
     depth.scroll_into_view_if_needed()
     box = depth.bounding_box()
@@ -523,7 +605,6 @@ HANDS = {
     "stop by keyboard": lambda root: button(root, "Stop").press("Enter"),
     "a fold": lambda root: root.get_by_text("More settings").click(),
     "a press on a picture": lambda root: root.locator(".mygpt-plot").first.click(),
-    "the view": lambda root: root.page.evaluate("scrollTo(0, 4000)"),
     "paper": lambda root: root.page.emulate_media(media="print"),
     "less motion": lambda root: root.page.emulate_media(reduced_motion="reduce"),
 }
@@ -542,8 +623,22 @@ def test_the_first_run_stops_at_once_and_for_good(explorer, hand):
     root.page.watch.check()
 
 
-def test_the_first_run_gives_way_to_a_setting(explorer):
+def test_the_first_run_goes_on_when_it_comes_back_into_view(explorer):
     root = explorer(**SHORT, first=True)
+    root.page.evaluate("document.body.append(document.createElement('hr'))")
+    root.page.evaluate("document.body.lastChild.style.marginTop = '3000px'")
+    walks(root)
+    root.page.evaluate("scrollTo(0, 4000)")
+    assert 2 <= stands(root) < 50
+    root.page.evaluate("scrollTo(0, 0)")
+    becomes(done, 50)(root)
+    assert stands(root) == 50
+    reads(root, **SHORT, steps=50)
+    root.page.watch.check()
+
+
+def test_the_first_run_gives_way_to_a_setting(explorer):
+    root = explorer(**SHORT, first=True, unfolded=["settings"])
     walks(root)
     slider(root, "Blocks").press("ArrowRight")
     becomes(done, 300)(root)
@@ -984,7 +1079,7 @@ def test_of_two_explorers_on_a_page_the_first_takes_the_link(open_page, tmp_path
 
 
 def test_another_hash_and_a_page_without_the_host_say_nothing_of_links(explorer):
-    root = explorer(**SHORT, link="#section")
+    root = explorer(**SHORT, link="#section", unfolded=["settings"])
     assert "ink was" not in root.inner_text()
     assert button(root, "Copy link").is_visible()
     root = explorer(**SHORT)
@@ -1041,8 +1136,8 @@ def test_a_link_copied_on_the_site_opens_the_same_there(chapter, open_page, site
     root = chapter(site_url)
     root.scroll_into_view_if_needed()
     root.page.context.grant_permissions(["clipboard-read", "clipboard-write"])
-    root.get_by_role("button", name="Long spirals").click()
     unfold(root)
+    root.get_by_role("button", name="Long spirals").click()
     first = root.get_by_role("group", name="Left stack", exact=True)
     first.get_by_role("button", name="GELU").click()
     press(root, "Copy link")

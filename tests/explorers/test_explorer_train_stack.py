@@ -3,6 +3,7 @@ import math
 from itertools import product
 from pathlib import Path
 
+import matplotlib.pyplot as plt
 import numpy as np
 import pytest
 import torch
@@ -499,3 +500,14 @@ def test_the_stacks_are_trained_as_far_as_the_steps_say():
         assert len(course.gradient) == setting["depth"]
         assert len(course.signal) == setting["depth"] + 1
     assert [len(course.losses) for course in TrainStack(depth=2).trained()] == [1]
+
+
+def test_the_still_names_what_differs_from_the_other_or_from_the_usual():
+    figure = plt.figure()
+    TrainStack("plain", depth=2, rate=0.01, beside={"gain": 2.0}).draw(figure)
+    left, right = (part.axes[0].get_title() for part in figure.subfigs[:2])
+    assert left == "plain, 2 blocks\ngain 1, rate 0.01"
+    assert right == "plain, 2 blocks\ngain 2, rate 0.01"
+    figure = plt.figure()
+    TrainStack(depth=2).draw(figure)
+    assert figure.subfigs[0].axes[0].get_title() == "residual, 2 blocks"

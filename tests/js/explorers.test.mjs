@@ -2,7 +2,8 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 
 import { dipOf, differenceText, jumpOf, unpackActivations } from "../../mygpt/explorers/activations/widget.mjs";
-import { curvesAt, fates, logDomain, trend } from "../../mygpt/explorers/depth/stored.mjs";
+import { curvesAt, fateOf, fates, logDomain, spanOf, trend } from "../../mygpt/explorers/depth/stored.mjs";
+import { fateText } from "../../mygpt/explorers/depth/words.mjs";
 
 const view = (numbers) => new DataView(Float32Array.from(numbers).buffer);
 const range = (count) => Array.from({ length: count }, (_, i) => i);
@@ -85,6 +86,31 @@ test("a signal has died or exploded a thousand times away from where it begins, 
   assert.deepEqual(fates([curve], "gradients", [-9, 1]), [
     { text: "died: under a thousandth of that at the last layer", low: -9, high: -5 },
   ]);
+});
+
+test("it is said what dies, explodes or lives, and since which layer", () => {
+  const of = (...numbers) => Float32Array.from(numbers);
+  assert.equal(fateOf(of(0, -2, -4, -2.9, -3.1, -5), "activations"), "dies at layer 4");
+  assert.equal(fateOf(of(0, 1, 3.5, 9), "activations"), "explodes at layer 2");
+  assert.equal(fateOf(of(0, -5, 1), "activations"), "lives");
+  assert.equal(fateOf(of(0, -1, Math.log10(0.00104)), "activations"), "only just lives, with 0.00104 at the end");
+  assert.equal(fateOf(of(NaN, -9, -4, -2, 0), "gradients"), "dies at layer 2");
+  assert.equal(fateOf(of(NaN, -0.5, 0, 0), "gradients"), "lives");
+  assert.equal(fateOf(of(NaN, 14, 14), "gradients"), "keeps its size, 1.00 × 10¹⁴");
+  const state = { names: ["plain", "residual"], shown: [[1, of(0, 1)]], get: () => "activations" };
+  assert.equal(fateText(state), "Signal: residual lives.");
+  assert.equal(fateText({ ...state, shown: [] }), "");
+});
+
+test("an axis holds the shown curves and the edges of both bands, where curves begin together", () => {
+  const [flat, far] = [Float32Array.of(0, 0.1), Float32Array.of(0, 30)];
+  const [low, high] = spanOf([flat], "activations");
+  assert.ok(low < -3.5 && low > -5 && high > 3.5 && high < 5);
+  assert.ok(spanOf([flat, far], "activations")[1] > 30);
+  const apart = [Float32Array.of(NaN, 0, 0), Float32Array.of(NaN, 14, 14)];
+  assert.ok(spanOf(apart, "gradients")[0] > -1.5);
+  assert.deepEqual(fates(apart, "gradients", [-9, 99]), []);
+  assert.ok(spanOf([], "gradients").every(Number.isFinite));
 });
 
 test("a curve that dips has its lowest place, one that only rises, is flat or falls has none", () => {

@@ -1,7 +1,14 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 
-import { MAX_STEPS, leanings, recentLoss, shareRight, takeStep } from "../../mygpt/explorers/train_stack/course.mjs";
+import {
+  MAX_STEPS,
+  leanings,
+  recentLoss,
+  shareRight,
+  sizes,
+  takeStep,
+} from "../../mygpt/explorers/train_stack/course.mjs";
 import { looksOf, planeColours } from "../../mygpt/explorers/train_stack/pictures.mjs";
 import { GRID, REACH, advanceAll, lookAround, nextStop, sideOf } from "../../mygpt/explorers/train_stack/run.mjs";
 import {
@@ -15,6 +22,7 @@ import {
   linkOf,
   linkedSettings,
   lastStep,
+  looksAt,
   lossText,
   nearest,
   powerSpan,
@@ -24,10 +32,12 @@ import {
   settingOf,
   settingText,
   shareText,
+  shownStep,
   sideName,
   stackText,
   stepsOf,
   thinnedLosses,
+  titleText,
   verdict,
 } from "../../mygpt/explorers/train_stack/words.mjs";
 
@@ -40,12 +50,10 @@ const side = (changes) => ({ setting: setting(changes) });
 const state = (...settings) => ({ sides: settings.map((one) => sideOf(setting(one), "short")), done: 0 });
 const LOST = { depth: 40, gain: 10 };
 
-// A side after some steps, as the verdicts read it.
-const ended = (done, loss, right, { lost = false, recent = loss } = {}) => ({
-  now: { lost, done, loss },
+// What is seen of a stack after some steps.
+const ended = (step, loss, right, { lost = false, recent = loss } = {}) => ({
+  ...{ step, loss, lost, right, recent },
   sizes: { gradient: [0.25, 7] },
-  right,
-  recent,
 });
 
 test("a link brings back the task and the settings", () => {
@@ -183,6 +191,26 @@ test("it is said in what two stacks differ", () => {
   assert.equal(differenceText([side()]), "");
 });
 
+test("a title tells what is unusual in a stack, and in what it differs from the other", () => {
+  const title = (i, ...changes) => titleText(changes.map(side), i).replaceAll("\u00a0", " ");
+  assert.equal(title(0, {}), "Residual, 3 blocks");
+  assert.equal(title(0, { gain: 2, rate: 0.01 }), "Residual, 3 blocks, gain × 2, rate 0.01");
+  const two = [{ wiring: "plain" }, { wiring: "plain", gain: 2 }];
+  assert.equal(title(0, ...two), "Left: Plain, 3 blocks, gain × 1");
+  assert.equal(title(1, ...two), "Right: Plain, 3 blocks, gain × 2");
+  assert.equal(title(1, {}, { activation: "gelu", seed: 7 }), "Right: Residual, 3 blocks, GELU, seed 7");
+  assert.equal(title(0, {}, { wiring: "plain", depth: 1 }), "Left: Residual, 3 blocks");
+});
+
+test("nothing is shown before all stacks have been looked at", () => {
+  const [one, two] = [ended(7, 0.6, 0.5), ended(4, NaN, 0.5, { lost: true })];
+  const sides = (...looks) => looks.map((seen) => ({ seen }));
+  assert.deepEqual(looksAt({ sides: sides(one, null) }), []);
+  assert.deepEqual(looksAt({ sides: sides(one, two) }), [one, two]);
+  assert.equal(shownStep({ done: 9, sides: sides(one, two) }), 7);
+  assert.equal(shownStep({ done: 9, sides: sides(one, null) }), 9);
+});
+
 test("numbers are put in words", () => {
   assert.deepEqual([0.6931, 0, 12.345, 2e-7, 3.7e20, NaN, Infinity].map(lossText), [
     "0.693",
@@ -193,7 +221,7 @@ test("numbers are put in words", () => {
     "too large",
     "too large",
   ]);
-  assert.deepEqual([null, 0, 0.494, 1].map(shareText), ["…", "0 %", "49 %", "100 %"]);
+  assert.deepEqual([0, 0.494, 1].map(shareText), ["0 %", "49 %", "100 %"]);
   assert.deepEqual(
     [0, -3, 2.6, 5000, 1e9, Infinity, NaN, undefined, "12", "x"].map(stepsOf),
     [0, 0, 3, 5000, 5000, 5000, 0, 0, 12, 0],
@@ -213,12 +241,12 @@ test("the recent loss is the median of the last twenty, whatever one of them is"
 test("it is said what has become of a stack", () => {
   const now = (...given) => verdict(ended(...given));
   assert.equal(now(0, 0.7, 0.5), "No step yet. Gradient of block 1: 0.250.");
-  assert.equal(now(0, 1e12, null, { lost: true }), "The loss is too large before the first step. Try a smaller gain.");
+  assert.equal(now(0, 1e12, 0.5, { lost: true }), "The loss is too large before the first step. Try a smaller gain.");
   assert.equal(
     now(2, NaN, 0.5, { lost: true }),
     "Diverged at step 2: the loss is too large. Try a smaller learning rate.",
   );
-  for (const early of [now(19, 0.1, 1), now(99, 0.1, null)]) assert.equal(early, "");
+  assert.equal(now(19, 0.1, 1), "");
   assert.equal(now(20, 1.4, 1), "The loss is far above that of guessing.");
   assert.equal(now(20, 0.3, 1, { recent: 1.4 }), "The loss is far above that of guessing.");
   assert.equal(now(20, 0.69, 0.599), "No better than guessing.");
@@ -230,14 +258,21 @@ test("it is said what has become of a stack", () => {
   assert.equal(now(20, 0.1, 0.95), "It has learned the spirals.");
 });
 
+test("a stack that knows its own points alone is told so", () => {
+  for (const right of [0.5, 0.749]) {
+    assert.equal(verdict(ended(60, 0.0087, right)), "It knows its own points by heart, and not the spirals.");
+  }
+  assert.equal(verdict(ended(60, 0.0087, 0.75)), "It has learned part of the spirals.");
+});
+
 test("listeners hear the step, and of each stack its loss, its share and its verdict", () => {
   const [one, two] = [ended(21, 0.6931, 0.5), ended(21, 0.0123, 0.961)];
   assert.equal(
-    sentenceOf({ done: 21, sides: [one] }),
+    sentenceOf({ done: 30, sides: [{ seen: one }] }),
     "Step 21. Stack: loss 0.693, 50 % of new points right. No better than guessing.",
   );
   assert.equal(
-    sentenceOf({ done: 21, sides: [one, two] }),
+    sentenceOf({ done: 30, sides: [{ seen: one }, { seen: two }] }),
     "Step 21. Left stack: loss 0.693, 50 % of new points right. No better than guessing. "
       + "Right stack: loss 0.0123, 96 % of new points right. It has learned the spirals.",
   );
@@ -355,30 +390,29 @@ function plane(now) {
 
 test("at rest all of the plane is seen, from the top left on", () => {
   const one = sideOf(setting(), "short");
-  assert.ok(one.seen === null && one.right === null);
+  assert.ok(one.look === null && one.seen === null);
   assert.ok(lookAround(one));
-  assert.equal(one.right, shareRight(one.now));
-  near([...one.seen], plane(one.now), 1e-13);
-  const { seen } = one;
-  assert.ok(lookAround(one, 0) && one.seen === seen, "what has not changed is not looked at again");
+  assert.equal(one.look.right, shareRight(one.now));
+  near([...one.look.plane], plane(one.now), 1e-13);
+  const { look } = one;
+  assert.ok(lookAround(one, 0) && one.look === look, "what has not changed is not looked at again");
 });
 
-test("a sweep that is under way goes on while the stack learns, and the next one is up to date", () => {
+test("all that is seen of a stack is of one step", () => {
   const one = sideOf(setting({ rate: 0.1 }), "short");
-  const first = plane(one.now);
-  for (; one.right === null;) assert.ok(!lookAround(one, 0));
-  assert.deepEqual([one.right, one.looked], [shareRight(one.now), 0], "the new points come first");
-  assert.ok(!lookAround(one, 0));
-  assert.ok(one.seen === null, "half a sweep is not shown");
-  const { looked } = one;
-  assert.ok(looked > 0 && looked < GRID * GRID);
+  for (let parts = 0; parts < 9; parts += 1) assert.ok(!lookAround(one, 0));
+  assert.ok(one.looked > 0 && one.looked < GRID * GRID);
   takeStep(one.now);
-  assert.ok(!lookAround(one), "the upper part is of the step before");
-  near([...one.seen.slice(0, looked)], first.slice(0, looked), 1e-13);
-  near([...one.seen.slice(looked)], plane(one.now).slice(looked), 1e-13);
-  let sweeps = 0;
-  while (!lookAround(one, 0)) sweeps += 1;
-  assert.ok(sweeps > 3 && sweeps < 40);
-  near([...one.seen], plane(one.now), 1e-13);
-  assert.deepEqual([one.right, one.recent], [shareRight(one.now), recentLoss(one.now)]);
+  assert.ok(!lookAround(one, 0));
+  assert.ok(one.look === null && one.looked === 0, "of the step before nothing is kept");
+  let parts = 0;
+  while (!lookAround(one, 0)) parts += 1;
+  assert.ok(parts > 20 && parts < 40);
+  const { look, now } = one;
+  assert.deepEqual([look.step, look.loss, look.lost], [1, now.losses[1], false]);
+  assert.deepEqual([look.right, look.recent, look.sizes], [shareRight(now), recentLoss(now), sizes(now)]);
+  near([...look.plane], plane(now), 1e-13);
+  takeStep(now);
+  near([...look.plane], [...one.plane], 0);
+  assert.equal(look.loss, now.losses[1], "what has been seen stays as it was");
 });

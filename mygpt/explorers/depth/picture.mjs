@@ -5,24 +5,28 @@ import { cursorPlot, curveHint } from "../kit/curves.mjs";
 import { svg } from "../kit/elements.mjs";
 import { clamp, linearTicks } from "../kit/geometry.mjs";
 import { logTicks, nearestIndex, spread } from "../kit/picture.mjs";
-import { fates, logDomain, trend } from "./stored.mjs";
-import { layerText, numberText, placeText, sentenceOf, settingText } from "./words.mjs";
+import { fates, spanOf, trend } from "./stored.mjs";
+import { fateText, layerText, numberText, placeText, sentenceOf, settingText } from "./words.mjs";
 
 const NARROW = 520; // px: under it no names at the ends of the curves
+const MARGIN = { top: 8, bottom: 52 };
+const KNOB = 18; // px over the axis that are the handle's
 
 /** The axes for the curves that are shown; a wide picture has their names at the right.
  * @type {(state: Depth.State) => Kit.Frame} */
-function frameOf({ reach, width, depth }) {
-  const height = Math.round(clamp(width * 0.5, 260, 350));
-  const domain = logDomain(reach);
-  const ticks = logTicks(...domain, height / 40);
+function frameOf({ shown, width, depth, get }) {
+  const height = Math.round(clamp(width * 0.5, 240, 350));
+  const lists = shown.map(([, list]) => list);
+  const [low, high] = spanOf(lists, get("quantity"));
+  const ticks = logTicks(low, high, height / 40);
+  const below = ((high - low) * KNOB) / (height - MARGIN.top - MARGIN.bottom - KNOB);
   const longest = Math.max(...ticks.map(({ label }) => label.length));
   return {
     width,
     height,
-    margin: { left: 15 + 7 * longest, right: width < NARROW ? 16 : 88, top: 8, bottom: 52 },
+    margin: { ...MARGIN, left: 15 + 7 * longest, right: width < NARROW ? 16 : 88 },
     x: { domain: [0, depth], ticks: linearTicks(0, depth, width / 60, 1), label: "layer", drop: 27 },
-    y: { domain, ticks, strong: 0 },
+    y: { domain: [low - below, high], ticks, strong: 0 },
   };
 }
 
@@ -47,9 +51,11 @@ function endTexts({ names, shown, width, depth }, { scaleY, left, right, top, bo
 
 /** The bands where a signal has died or exploded, and their names.
  * @type {(state: Depth.State, axes: Kit.Axes) => { bands: SVGElement[]; texts: SVGElement[] }} */
-function fateMarks({ shown, reach, get }, { scaleY, left, right, bottom }) {
+function fateMarks({ shown, get }, { scaleY, left, right, bottom }) {
   const lists = shown.map(([, list]) => list);
-  const found = fates(lists, get("quantity"), logDomain(reach));
+  const back = get("quantity") === "gradients";
+  const [, top] = spanOf(lists, get("quantity"));
+  const found = fates(lists, get("quantity"), [scaleY.invert(bottom), top]);
   const bands = found.map(({ low, high }) =>
     svg("rect", {
       class: "mygpt-fate",
@@ -63,7 +69,8 @@ function fateMarks({ shown, reach, get }, { scaleY, left, right, bottom }) {
     .filter(({ low, high }) => scaleY(low) - scaleY(high) > 20)
     .map(({ text, high }) => {
       const y = text.startsWith("died") ? bottom - 16 : scaleY(high) + 15;
-      return svg("text", { class: "mygpt-fate-name", x: left + 8, y }, text);
+      const place = back ? { x: right - 8, "text-anchor": "end" } : { x: left + 8 }; // where the curves begin
+      return svg("text", { class: "mygpt-fate-name", ...place, y }, text);
     });
   return { bands, texts };
 }
@@ -92,7 +99,7 @@ export function curvesView(state) {
     const trends = shown.map(([i, list]) => ` ${names[i]} ${trend(list)}.`).join("");
     plot.root.setAttribute(
       "aria-label",
-      `${state.get("description")} ${sentenceOf(state)}${trends} ${settingText(state)}`,
+      `${state.get("description")} ${sentenceOf(state)}${trends} ${fateText(state)} ${settingText(state)}`,
     );
   };
   return { node: plot.node, draw, drawCursor, stop: plot.stop };

@@ -5,7 +5,7 @@ import { floats } from "../kit/geometry.mjs";
 import { allViews, mount, store } from "../kit/mounting.mjs";
 import { curvesView } from "./picture.mjs";
 import { curvesAt } from "./stored.mjs";
-import { layerText, numberText, sentenceOf, settingText } from "./words.mjs";
+import { fateText, layerText, numberText, sentenceOf, settingText } from "./words.mjs";
 
 const FEW = 4; // values that are buttons
 /** @type {[Depth.Quantity, string][]} */
@@ -32,7 +32,6 @@ export function depthState(model) {
     data: { activations: numbers.subarray(0, half), gradients: numbers.subarray(half) },
     activations: /** @type {Float32Array[]} */ ([]), // the curves of the setting, and the layers of their points
     gradients: /** @type {Float32Array[]} */ ([]),
-    reach: /** @type {Float32Array[]} */ ([]), // the shown curves of every gain: the axis holds them all
     x: /** @type {number[]} */ ([]),
     hovered: /** @type {number | null} */ (null),
     width: 640,
@@ -51,7 +50,7 @@ export function depthState(model) {
   });
 }
 
-/** Takes the curves of the setting from the data, and how far the shown ones reach at any gain.
+/** Takes the curves of the setting from the data.
  * @type {(state: Depth.State) => void} */
 function choose(state) {
   const { scales, names, data, get } = state;
@@ -64,10 +63,6 @@ function choose(state) {
     bias: biases.indexOf(get("bias")),
   };
   for (const [key] of QUANTITIES) state[key] = curvesAt(data[key], counts, at);
-  const key = get("quantity");
-  state.reach = gains.flatMap((_, gain) =>
-    shownAmong(curvesAt(data[key], counts, { ...at, gain }), state).map(([, list]) => list),
-  );
   state.x = Array.from({ length: get("depth") + 1 }, (_, layer) => layer);
 }
 
@@ -96,22 +91,22 @@ function settingsView(state) {
   return { node, draw: () => parts.forEach((part) => part.draw()) };
 }
 
-/** The switch of the quantity, and the cursor's layer.
- * @type {(state: Depth.State) => Kit.CursorView} */
+/** The switch of the quantity, and what becomes of it.
+ * @type {(state: Depth.State) => Kit.View} */
 function headView(state) {
   const switcher = choice("What the curves show", QUANTITIES, (quantity) => state.write({ quantity }));
-  const out = html("span", { class: "mygpt-number" });
-  const node = html("div", { class: "mygpt-head" }, switcher.node, html("p", { class: "mygpt-at" }, out));
-  const drawCursor = () => {
-    const { at, depth } = state;
-    out.textContent = `${layerText(at)}${at === 0 ? "" : ` of ${depth}`}`;
+  const said = html("p", { class: "mygpt-said" });
+  const draw = () => {
+    switcher.show(state.get("quantity"));
+    said.textContent = fateText(state);
   };
-  return { node, draw: () => switcher.show(state.get("quantity")), drawCursor };
+  return { node: html("div", { class: "mygpt-head" }, switcher.node, said), draw };
 }
 
-/** @type {(state: Depth.State) => Kit.CursorView} */
-const tableView = (state) =>
-  curveTable(state, {
+/** The numbers at the cursor's layer.
+ * @type {(state: Depth.State) => Kit.CursorView} */
+function tableView(state) {
+  const table = curveTable(state, {
     caption: "Standard deviation and gradient of every stack at the layer",
     heading: "Stack",
     columns: [
@@ -120,6 +115,15 @@ const tableView = (state) =>
     ],
     text: (key, i) => numberText(state[key][i][state.at]),
   });
+  const corner = /** @type {Element} */ (table.node.querySelector("th"));
+  corner.classList.add("mygpt-at");
+  const drawCursor = () => {
+    const { at, depth } = state;
+    corner.textContent = `${layerText(at)}${at === 0 ? "" : ` of ${depth}`}`;
+    table.drawCursor();
+  };
+  return { ...table, drawCursor };
+}
 
 /** @type {(given: Kit.Given<Depth.Traits>) => () => void} */
 function render({ model, el }) {
@@ -139,7 +143,7 @@ function render({ model, el }) {
     voice.node,
   );
 
-  const drawCursor = () => [head, curves, table].forEach((view) => view.drawCursor());
+  const drawCursor = () => [curves, table].forEach((view) => view.drawCursor());
   const draw = () => {
     choose(state);
     views.forEach((view) => view.draw());
@@ -160,7 +164,9 @@ function render({ model, el }) {
     root,
     undo: [curves.stop, voice.stop],
     listeners: {
-      ...Object.fromEntries(drawn.map((trait) => [trait, speaking(draw, () => settingText(state))])),
+      ...Object.fromEntries(
+        drawn.map((trait) => [trait, speaking(draw, () => `${fateText(state)} ${settingText(state)}`)]),
+      ),
       layer: speaking(drawCursor),
     },
     layout: (width) => {

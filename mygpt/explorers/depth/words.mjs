@@ -1,6 +1,7 @@
 // What the explorer says: beside the picture, under it, and to screen readers.
 
 import { significant } from "../kit/picture.mjs";
+import { fateOf } from "./stored.mjs";
 
 const NAMES = { activations: "standard deviation of the activations", gradients: "length of the gradient" };
 
@@ -20,6 +21,15 @@ export const placeText = ({ at, depth }) => (at === 0 ? "the input" : `layer ${a
 export function settingText({ get, depth }) {
   const biases = get("bias") ? "with biases" : "without biases";
   return `Gain ${get("gain")}, width ${get("width")}, ${depth} layers, ${biases}.`;
+}
+
+/** What becomes of every curve that is shown.
+ * @type {(state: Depth.State) => string} */
+export function fateText({ names, shown, get }) {
+  if (!shown.length) return "";
+  const quantity = get("quantity");
+  const told = shown.map(([i, list]) => `${names[i]} ${fateOf(list, quantity)}`);
+  return `${quantity === "gradients" ? "Gradient" : "Signal"}: ${told.join("; ")}.`;
 }
 
 /** What every curve reads at the cursor, in a sentence.

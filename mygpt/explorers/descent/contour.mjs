@@ -9,7 +9,7 @@ import { LIMITS, outsideText, sentenceOf } from "./words.mjs";
 import { axesWindow, dotsAt, emptyPath, panel, panelWidths, picture, valueSlider } from "../kit/picture.mjs";
 
 const LEVELS = [0.1, 0.5, 2, 5, 10, 20, 40, 80];
-const NAMED_LEVELS = [2, 10, 20];
+const NAMED_LEVELS = [2, 20];
 /** @type {Kit.Pair} */
 const MINIMUM = [3, 1];
 const MARGIN = { left: 50, right: 14, top: 8, bottom: 50 };
@@ -40,9 +40,9 @@ function levelMarks({ scaleX, scaleY }) {
   );
   const [[x, y]] = onPicture([MINIMUM]);
   const bend = twoWeights(Float64Array.of(MINIMUM[0] + 1, MINIMUM[1]), new Float64Array(2)); // the loss one unit of w₁ away
-  const names = NAMED_LEVELS.map((level) => {
-    const place = { x: scaleX(MINIMUM[0] + Math.sqrt(level / bend)), y, dy: "0.34em", "text-anchor": "middle" };
-    return svg("text", { class: "mygpt-level-name", ...place }, String(level));
+  const names = NAMED_LEVELS.map((level, i) => {
+    const place = { x: scaleX(MINIMUM[0] + Math.sqrt(level / bend)) - (i ? 0 : 5), y, dy: "0.34em" };
+    return svg("text", { class: "mygpt-level-name", "text-anchor": i ? "middle" : "start", ...place }, `loss ${level}`);
   });
   const cross = svg("path", { class: "mygpt-lowest", d: `M${x - 5} ${y}h10M${x} ${y - 5}v10` });
   return [...lines, ...names, cross];
@@ -73,7 +73,7 @@ function landscape(state) {
   const plot = /** @type {Descent.Drawn} */ (picture());
   const ground = svg("g");
   const marks = stepMarks();
-  const grips = ["w₁", "w₂"].map(gripName);
+  const grips = ["start", "start"].map(gripName);
   const view = axesWindow(plot, ground, ...grips.map(({ node }) => node), ...marks.nodes);
   const handle = startHandle(state, "w₁");
   const side = sideHandle(state, plot);
@@ -91,7 +91,8 @@ function landscape(state) {
       y: { domain: y, ticks: linearTicks(...y, 8), drop: 17 },
     });
     view.lay(plot.axes);
-    ground.replaceChildren(...levelMarks(plot.axes), axisName(plot.axes, "w₂"));
+    ground.replaceChildren(...levelMarks(plot.axes));
+    plot.front.replaceChildren(axisName(2, plot.axes.scaleY(1.5) + 5, "w₂"));
     handle.place(plot.axes);
   }
   function draw() {

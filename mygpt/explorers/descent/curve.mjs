@@ -42,7 +42,7 @@ export function curveView(state) {
     });
     const { scaleX, scaleY } = plot.axes;
     view.lay(plot.axes);
-    plot.front.replaceChildren(axisName({ left: -4, top: 0 }, "loss"));
+    plot.front.replaceChildren(axisName(4, 14, "loss"));
     curve.setAttribute(
       "d",
       linePath(

@@ -74,7 +74,7 @@ function fitPanel(state) {
       `The ${CURVE.x.length} points of sin 2x, and the network's curve. ${sentenceOf(state)}`,
     );
   }
-  return { node: panel("32 points of sin 2x, and the network’s curve", plot), lay, draw };
+  return { node: panel("sin 2x, and the network’s curve", plot), lay, draw };
 }
 
 /** The loss at every step, on a log scale.
@@ -131,7 +131,7 @@ export function networkView(state) {
   /** @type {(width: number) => void} */
   const lay = (width) => {
     const widths = panelWidths(width);
-    panels.forEach((one, i) => one.lay(widths[i], widths[i] < width ? 280 : 220));
+    panels.forEach((one, i) => one.lay(widths[i], widths[i] < width ? 280 : 190));
   };
   const draw = () => panels.forEach((one) => one.draw());
   const about = "The loss is the mean squared miss of a network of two layers at the points.";

@@ -10,6 +10,8 @@ export const STRIDE = 0.05; // of the start
 const FAR = 4000; // px, beyond which nothing is drawn
 const REST = 2000; // px drawn of a step that ends there
 const ARROW = 9; // px
+const LETTER = 8.2; // px, at most about
+const LINE = 17; // px
 
 /** The nearest start that a hand can choose.
  * @type {(value: number, limits: Kit.Pair) => number} */
@@ -63,6 +65,10 @@ export function wayOut(points, frame) {
   return { at: [a + far * way[0], b + far * way[1]], way };
 }
 
+/** A text of parts, in one line where there is room for it, else in a line for each part.
+ * @type {(text: string, room: number) => string[]} */
+export const linesOf = (text, room) => (LETTER * text.length <= room ? [text] : text.split(/(?<=[:,]) /));
+
 /** An arrow at the edge of the picture, with what is beyond it in words.
  * @type {(out: ReturnType<typeof wayOut>, frame: Kit.Box, text: string) => SVGElement[]} */
 function outMarks(out, { left, right, top, bottom }, text) {
@@ -71,9 +77,12 @@ function outMarks(out, { left, right, top, bottom }, text) {
   /** @type {(back: number, aside: number) => Kit.Pair} */
   const corner = (back, aside) => [x - back * across - aside * down, y - back * down + aside * across];
   const arrow = [corner(0, 0), corner(ARROW, ARROW / 2), corner(ARROW, -ARROW / 2)];
-  const ends = x > (left + right) / 2;
-  const place = { x: clamp(ends ? x - 14 : x + 14, left + 8, right - 8), y: clamp(y + 16, top + 16, bottom - 34) };
-  const said = svg("text", { class: "mygpt-out-name", ...place, "text-anchor": ends ? "end" : "start" }, text);
+  const lines = linesOf(text, right - left - 16);
+  const wide = LETTER * Math.max(...lines.map((line) => line.length));
+  const from = clamp(x > (left + right) / 2 ? x - 14 - wide : x + 14, left + 8, Math.max(right - 8 - wide, left + 8));
+  const first = clamp(y + 16, top + 16, bottom - 34 - LINE * (lines.length - 1));
+  const said = svg("text", { class: "mygpt-out-name", x: from, y: first });
+  said.append(...lines.map((line, i) => svg("tspan", { x: from, dy: i ? LINE : 0 }, line)));
   return [svg("path", { class: "mygpt-out", d: `${pathThrough(arrow)}Z` }), said];
 }
 
@@ -131,7 +140,6 @@ export function showGrip(grip, { scaleX, left, right, bottom }, value) {
   grip.show(clamp(scaleX(value), left + 32, right - 28), bottom - 17);
 }
 
-/** The name of the upward axis, inside the picture.
- * @type {(place: { left: number; top: number }, text: string) => SVGElement} */
-export const axisName = ({ left, top }, text) =>
-  svg("text", { class: "mygpt-axis-name", x: left + 8, y: top + 14 }, text);
+/** The name of the upward axis.
+ * @type {(x: number, y: number, text: string) => SVGElement} */
+export const axisName = (x, y, text) => svg("text", { class: "mygpt-axis-name", x, y }, text);

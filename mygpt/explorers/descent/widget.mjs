@@ -78,7 +78,7 @@ export function descentState(model) {
 }
 
 /** Rule and rate, and what makes the network.
- * @type {(state: Descent.State) => { nodes: HTMLElement[]; draw(): void }} */
+ * @type {(state: Descent.State) => { node: HTMLElement; network: HTMLElement; draw(): void }} */
 function settingsView(state) {
   /** @type {<K extends keyof Descent.Traits>(trait: K) => (value: Descent.Traits[K] | undefined) => void} */
   const setting = (trait) => (value) => state.write({ [trait]: value });
@@ -102,7 +102,7 @@ function settingsView(state) {
     rate.show(nearestRate(state.rate), RATES.length - 1, rateText(state.rate));
     ofNetwork.hidden = state.view !== "network";
   };
-  return { nodes: [row(parts.rule.node, rate.node), ofNetwork], draw };
+  return { node: row(parts.rule.node, rate.node), network: ofNetwork, draw };
 }
 
 /** Which loss it is.
@@ -160,11 +160,12 @@ function actionsView(state, run, numbers) {
 }
 
 /** What the last step did, and what the next one will do.
- * @type {(state: Descent.State) => { nodes: HTMLElement[]; draw(): void; drawNow(): void }} */
+ * @type {(state: Descent.State) => { said: HTMLElement; more: HTMLElement[]; draw(): void; drawNow(): void }} */
 function wordsView(state) {
   const [said, next, setting] = ["said", "next", "setting"].map((name) => html("p", { class: `mygpt-${name}` }));
   const draw = () => {
     next.hidden = state.view !== "one";
+    said.dataset.view = state.view;
   };
   const drawNow = () => {
     said.textContent = verdict(state);
@@ -172,7 +173,7 @@ function wordsView(state) {
     next.replaceChildren(...nextLines(state).map((line) => html("span", {}, line)));
     setting.textContent = settingText(state);
   };
-  return { nodes: [said, next, setting], draw, drawNow };
+  return { said, more: [next, setting], draw, drawNow };
 }
 
 const LOOKS = { class: "mygpt-explorer mygpt-descent", role: "group", "aria-label": "Explorer of descent" };
@@ -193,8 +194,9 @@ function render({ model, el }) {
   });
   const [settings, numbers, words] = allViews(state, settingsView, numbersView, wordsView);
   const actions = actionsView(state, run, numbers);
-  const above = [head.node, ...settings.nodes, head.about, ...Object.values(pictures).map(({ node }) => node)];
-  const root = html("div", LOOKS, ...above, actions.node, ...words.nodes, voice.node);
+  const above = [head.node, settings.node, actions.node, words.said];
+  const below = [settings.network, head.about, ...words.more, voice.node];
+  const root = html("div", LOOKS, ...above, ...Object.values(pictures).map(({ node }) => node), ...below);
 
   function drawNow() {
     state.picture?.draw();

@@ -61,9 +61,6 @@ export function numbersOf({ view, now }) {
   return all[view] ?? all.one;
 }
 
-/** @type {(now: Descent.Now) => boolean} */
-const isOutside = ({ weights }) => [...weights].some((weight, i) => weight < LIMITS[i][0] || weight > LIMITS[i][1]);
-
 /** @type {(now: Descent.Now) => number} */
 function change({ losses, done }) {
   const ratio = losses[done] / losses[done - 1] - 1;
@@ -134,15 +131,16 @@ function networkInWords({ losses, done, rule }) {
   const rises = losses.slice(from + 1).filter((loss, i) => loss > losses[from + i]).length;
   const overshot = rises && rule === "plain" ? ", which overshot" : "";
   const span = `from ${numberText(losses[from])} to ${numberText(losses[done])}`;
+  const ratio = losses[done] / losses[from] - 1;
   if (done === 1) return `The loss ${rises ? "rose" : "fell"} at the first step${overshot}, ${span}.`;
   const last = `the last ${done - from} steps`;
-  if (Math.abs(losses[done] / losses[from] - 1) < HARDLY) {
+  if (Math.abs(ratio) < HARDLY) {
     const still = Math.max(...losses.slice(from)) / losses[from] - 1 < HARDLY;
     if (still) return `The loss hardly moves: ${span} in ${last}.`;
   }
-  return rises
-    ? `The loss rose at ${rises} of ${last}${overshot}, ${span}.`
-    : `The loss fell at each of ${last}, ${span}.`;
+  if (!rises) return `The loss fell at each of ${last}, ${span}.`;
+  const way = Math.abs(ratio) < HARDLY ? "went up and down," : ratio < 0 ? "fell" : "rose";
+  return `The loss ${way} ${span} in ${last}: it rose at ${rises} of them${overshot}.`;
 }
 
 /** What the last step did.
@@ -154,8 +152,7 @@ export function verdict({ view, now }) {
   }
   if (!now.done) return firstWords({ view, now });
   if (view === "network") return networkInWords(now);
-  const words = view === "two" ? twoInWords(now) : oneInWords(now);
-  return isOutside(now) ? `${words} It is outside the picture.` : words;
+  return view === "two" ? twoInWords(now) : oneInWords(now);
 }
 
 /** Where the descent stands, for the edge of a picture that does not hold it.

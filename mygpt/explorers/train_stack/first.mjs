@@ -4,25 +4,28 @@ const HALF = 0.5; // of the explorer
 const LEFT_ALONE = ".mygpt-run, .mygpt-head, .mygpt-stacks";
 
 /**
- * Calls `begin` when half of the explorer is first in view, unless the reader has done something with it
- * before, and `stop` when the reader does something or the page goes on paper. Once is enough: it neither
- * begins nor stops again. Leaves the settings alone, which train on, and the button that stops a run. `undo()`
+ * Calls `begin` whenever half of the explorer comes into view, until the reader does something with it or the
+ * page goes on paper: then it calls `stop`, and neither begins nor stops again. Leaves the settings alone, which train on, and the button that stops a run. `undo()`
  * says that something has been done from elsewhere.
  * @type {(root: HTMLElement, calls: { begin(): void; stop(): void }) => { undo(): void }}
  */
 export function firstRun(root, { begin, stop }) {
   const paper = matchMedia("print");
   const signs = ["pointerdown", "click", "input", "keydown"];
+  let near = false;
+  const look = () => {
+    if (near && !document.hidden && !paper.matches) begin();
+  };
   const observer = new IntersectionObserver(
     (entries) => {
-      if (!entries.some(({ intersectionRatio }) => intersectionRatio >= HALF) || paper.matches) return;
-      observer.disconnect();
-      begin();
+      near = entries[entries.length - 1].intersectionRatio >= HALF;
+      look();
     },
     { threshold: HALF },
   );
   const undo = () => {
     observer.disconnect();
+    document.removeEventListener("visibilitychange", look);
     paper.removeEventListener("change", over);
     for (const sign of signs) root.removeEventListener(sign, touched, true);
   };
@@ -40,6 +43,7 @@ export function firstRun(root, { begin, stop }) {
     else over();
   }
   observer.observe(root);
+  document.addEventListener("visibilitychange", look);
   paper.addEventListener("change", over);
   for (const sign of signs) root.addEventListener(sign, touched, true);
   return { undo };

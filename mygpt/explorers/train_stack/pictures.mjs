@@ -8,13 +8,15 @@ import { WIRINGS } from "./net.mjs";
 import { GRID, REACH } from "./run.mjs";
 import {
   lastStep,
+  looksAt,
   lossText,
   powerSpan,
   powersOf,
   shareText,
+  shownStep,
   sideName,
-  stackText,
   thinnedLosses,
+  titleText,
   verdict,
 } from "./words.mjs";
 
@@ -56,8 +58,8 @@ function drawPoints(marks, { points, answers }, { scaleX, scaleY }) {
   );
 }
 
-/** @type {(side: TrainStack.Side) => string} */
-const planeText = ({ now, right }) =>
+/** @type {(now: TrainStack.Now, look: TrainStack.Look) => string} */
+const planeText = (now, { right }) =>
   `${now.learnt.answers.length} points on two spirals, and which spiral the stack says at each place. `
   + `${shareText(right)} of new points are right.`;
 
@@ -82,24 +84,24 @@ export function planeView(state, i) {
   plot.curves.replaceChildren(...marks);
   const { mark, name, loss, right, said, title, told } = planeTexts();
   const node = html("div", { class: "mygpt-side" }, title, said, plot.node, told);
-  /** @type {{ axes: Kit.Axes | null; learnt: TrainStack.Points | null; seen: Float64Array | null | undefined }} */
-  const frame = { axes: null, learnt: null, seen: undefined };
+  /** @type {{ axes: Kit.Axes | null; learnt: TrainStack.Points | null; painted: Float64Array | null }} */
+  const frame = { axes: null, learnt: null, painted: null };
 
   /** @type {(size: number) => void} */
   function lay(size) {
     const ends = { domain: /** @type {Kit.Pair} */ ([-REACH, REACH]), ticks: [] };
     const margin = { left: 1, right: 1, top: 1, bottom: 1 };
     frame.axes = plot.frame({ width: size, height: size, margin, x: ends, y: ends });
-    Object.assign(frame, { learnt: null, seen: undefined });
+    Object.assign(frame, { learnt: null, painted: null });
     plot.node.style.maxWidth = `${size}px`;
   }
-  /** @type {(side: TrainStack.Side) => void} */
-  function paint({ seen }) {
-    if (frame.seen === seen || !canvas.isConnected) return; // without a page it has no colours
-    frame.seen = seen;
+  /** @type {(plane: Float64Array) => void} */
+  function paint(plane) {
+    if (frame.painted === plane || !canvas.isConnected) return; // without a page it has no colours
+    frame.painted = plane;
     const style = getComputedStyle(canvas);
     const pair = ["--curve-0", "--curve-1"].map((colour) => channels(style.getPropertyValue(colour)));
-    const bytes = planeColours(seen ?? new Float64Array(GRID * GRID), pair);
+    const bytes = planeColours(plane, pair);
     canvas.getContext("2d")?.putImageData(new ImageData(bytes, GRID, GRID), 0, 0);
   }
   function draw() {
@@ -107,25 +109,25 @@ export function planeView(state, i) {
     node.hidden = !asked;
     if (!asked || !frame.axes) return;
     mark.replaceChildren(sample(looksOf(state.asked)[i]));
-    const which = state.asked.length > 1 ? `${sideName({ sides: state.asked }, i).split(" ")[0]}: ` : "";
-    name.replaceChildren(html("span", { class: "mygpt-which" }, which), stackText(asked.setting));
-    if (state.sides[i]) drawSide(state.sides[i], frame.axes);
+    name.textContent = titleText(state.asked, i);
+    const look = looksAt(state)[i];
+    if (look) drawLook(state.sides[i].now, look, frame.axes);
     else for (const one of [loss, right]) one.textContent = "…";
   }
-  /** @type {(side: TrainStack.Side, axes: Kit.Axes) => void} */
-  function drawSide(side, axes) {
-    if (frame.learnt !== side.now.learnt) drawPoints(marks, side.now.learnt, axes);
-    frame.learnt = side.now.learnt;
-    paint(side);
-    loss.textContent = lossText(side.now.loss);
-    right.textContent = shareText(side.right);
-    said.textContent = verdict(side);
-    said.classList.toggle("mygpt-before", !side.now.done);
-    plot.root.setAttribute("aria-label", planeText(side));
+  /** @type {(now: TrainStack.Now, look: TrainStack.Look, axes: Kit.Axes) => void} */
+  function drawLook(now, look, axes) {
+    if (frame.learnt !== now.learnt) drawPoints(marks, now.learnt, axes);
+    frame.learnt = now.learnt;
+    paint(look.plane);
+    loss.textContent = lossText(look.loss);
+    right.textContent = shareText(look.right);
+    said.textContent = verdict(look);
+    said.classList.toggle("mygpt-before", !look.step);
+    plot.root.setAttribute("aria-label", planeText(now, look));
   }
   const repaint = () => {
-    frame.seen = undefined;
-    if (state.sides[i]) paint(state.sides[i]);
+    frame.painted = null;
+    draw();
   };
   return { node, lay, draw, repaint };
 }
@@ -155,9 +157,9 @@ function steadyPicture(title) {
     view.lay(axes);
     return axes;
   };
-  /** Whether what is drawn stays until the stacks are made that are asked for: it is faint as long.
+  /** Whether what is drawn stays until the stacks have been looked at that are asked for: it is faint as long.
    * @type {TrainStack.Steady["steady"]} */
-  const steady = ({ sides }) => !sides.length && drawn !== "";
+  const steady = (looks) => !looks.length && drawn !== "";
   return { plot, node, lines, lay, frame, steady };
 }
 
@@ -174,8 +176,9 @@ export function lossesView(state) {
   plot.front.replaceChildren(...guess, ends);
   node.classList.add("mygpt-losses");
   function draw() {
-    if (steady(state)) return;
-    const end = lastStep(state.done);
+    const looks = looksAt(state);
+    if (steady(looks)) return;
+    const end = lastStep(shownStep(state));
     const { scaleX, scaleY, left, right, top } = frame(
       { domain: [0, end], ticks: linearTicks(0, end, 4, 1), label: "step" },
       { domain: [0, TALLEST], ticks: linearTicks(0, 1, 2) },
@@ -186,22 +189,22 @@ export function lossesView(state) {
     guess[1].setAttribute("y", y - 6);
     dress(lines, state.sides);
     lines.forEach((line, i) => {
-      const losses = state.sides[i]?.now.losses ?? [];
+      const losses = looks[i] ? state.sides[i].now.losses.slice(0, looks[i].step + 1) : [];
       const { steps, means } = thinnedLosses(losses);
       const shown = means.map((one) => Math.min(one, 9));
       line.setAttribute("d", linePath(steps, shown, scaleX, scaleY));
     });
     ends.replaceChildren(
-      ...state.sides
-        .filter(({ now }) => now.lost)
-        .map(({ now }) => svg("text", { x: scaleX(now.done) + 6, y: top + 12 }, "× diverged")),
+      ...looks
+        .filter(({ lost }) => lost)
+        .map(({ step }) => svg("text", { x: scaleX(step) + 6, y: top + 12 }, "× diverged")),
     );
-    const told = state.sides.map(
-      (side, i) => `${sideName(state, i)}: from ${lossText(side.now.losses[0])} to ${lossText(side.now.loss)}.`,
+    const told = looks.map(
+      ({ loss }, i) => `${sideName(state, i)}: from ${lossText(state.sides[i].now.losses[0])} to ${lossText(loss)}.`,
     );
     plot.root.setAttribute(
       "aria-label",
-      `The loss at each of ${state.done} steps; guessing has ${fixed(Math.LN2, 2)}. ${told.join(" ")}`,
+      `The loss at each of ${shownStep(state)} steps; guessing has ${fixed(Math.LN2, 2)}. ${told.join(" ")}`,
     );
   }
   return { node, lay, draw };
@@ -212,8 +215,9 @@ export function lossesView(state) {
 function byBlockView(state, { title, what, key, first, label }) {
   const { plot, node, lines, lay, frame, steady } = steadyPicture(title);
   function draw() {
-    if (steady(state)) return;
-    const lists = state.sides.map(({ sizes }) => powersOf(sizes[key]));
+    const looks = looksAt(state);
+    if (steady(looks)) return;
+    const lists = looks.map(({ sizes }) => powersOf(sizes[key]));
     const last = Math.max(...state.asked.map(({ setting }) => setting.depth));
     const [low, high] = powerSpan(lists);
     const { scaleX, scaleY } = frame(
@@ -227,7 +231,7 @@ function byBlockView(state, { title, what, key, first, label }) {
       const path = linePath(places, list, scaleX, scaleY);
       line.setAttribute("d", path.includes("L") ? path : `${path}${path && "h0.1"}`);
     });
-    const ends = state.sides.map(
+    const ends = looks.map(
       ({ sizes }, i) =>
         `${sideName(state, i)}: ${lossText(
           sizes[key][0],

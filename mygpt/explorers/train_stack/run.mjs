@@ -1,5 +1,5 @@
-// Training in slices of time, so that the page stays at hand: stacks are made and steps taken in short
-// tasks, one after the other, and the drawing is done in frames between them.
+// Training in slices of time, so that the page stays at hand: stacks are made, steps taken and stacks looked at
+// in short tasks, one after the other. No step is taken during a look: all that is shown is of one step.
 
 import {
   MAX_STEPS,
@@ -13,12 +13,12 @@ import {
   sizes,
   takeStep,
 } from "./course.mjs";
+import { shownStep } from "./words.mjs";
 
 export const GRID = 44; // places along each side of the picture of the plane
 export const REACH = 2.3; // which goes from −2.3 to 2.3
-const SLICE = 10; // ms of training in a task
-const DRAWN_EVERY = 60; // ms
-const LOOKING = { busy: 2, idle: 8 }; // ms of a frame, while steps are taken and afterwards
+const SLICE = 10; // ms of a task
+const LOOKED_EVERY = 60; // ms at least, and at most a quarter of the time
 const SAVED_EVERY = 400; // ms
 const STOPS = [300, 1500, MAX_STEPS]; // where a run ends by itself
 const WALK = 50; // steps of a run that is slow enough to be watched
@@ -33,9 +33,8 @@ const CELLS = Float64Array.from({ length: 2 * GRID * GRID }, (_, i) => {
 /** What the pictures show of a training before its first step.
  * @type {(setting: TrainStack.Setting, now: TrainStack.Now) => TrainStack.Side} */
 function sideWith(setting, now) {
-  const plane = new Float64Array(GRID * GRID).fill(NaN);
-  const sweep = { plane, judged: 0, found: 0, looked: 0, at: -1, from: 0 };
-  return { setting, now, ...sweep, sizes: sizes(now), right: null, recent: now.loss, seen: null };
+  const plane = new Float64Array(GRID * GRID);
+  return { setting, now, plane, judged: 0, found: 0, looked: 0, from: -1, look: null, seen: null };
 }
 
 /** A side before its first step.
@@ -62,18 +61,17 @@ export function makeSome(state, until = Infinity) {
 }
 
 /**
- * Looks at the new points and then at the plane, a part of it at a time, until a moment; whether all
- * has been seen as it is now. A sweep that is under way goes on while the stack learns.
+ * Looks at the new points and then at the plane, a part of it at a time, until a moment; whether all has been
+ * seen as it is now. Of a stack that has learned since, nothing that was seen is kept.
  * @type {(side: TrainStack.Side, until?: number) => boolean}
  */
 export function lookAround(side, until = Infinity) {
   const { now } = side;
-  if (side.at === now.done) return true;
-  if (!side.judged) Object.assign(side, { from: now.done, found: 0 });
+  if (side.look?.step === now.done) return true;
+  if (side.from !== now.done) Object.assign(side, { from: now.done, judged: 0, found: 0, looked: 0 });
   while (side.judged < NEW_POINTS) {
     side.found += countRight(now, side.judged);
     side.judged += VIEWED;
-    if (side.judged >= NEW_POINTS) Object.assign(side, { right: side.found / NEW_POINTS, recent: recentLoss(now) });
     if (performance.now() > until) return false;
   }
   const most = GRID * GRID;
@@ -83,9 +81,10 @@ export function lookAround(side, until = Infinity) {
     side.looked = next;
     if (performance.now() > until) return false;
   }
-  const seen = Float64Array.from(side.plane);
-  Object.assign(side, { judged: 0, looked: 0, seen, at: side.from });
-  return side.at === now.done;
+  const { done: step, loss, lost } = now;
+  const right = side.found / NEW_POINTS;
+  side.look = { step, loss, lost, right, recent: recentLoss(now), sizes: sizes(now), plane: side.plane.slice() };
+  return true;
 }
 
 /** @type {(state: { sides: TrainStack.Side[] }) => boolean} */
@@ -118,32 +117,13 @@ function save(run) {
   run.state.write({ steps: run.state.done });
 }
 
-/** Looks at the stacks for a part of a frame, first at the one whose turn it is; whether all has been seen.
- * @type {(run: TrainStack.Run) => boolean} */
-function lookAtAll(run) {
-  const { sides } = run.state;
-  const until = performance.now() + (run.busy ? LOOKING.busy : LOOKING.idle);
-  run.turn += 1;
-  const seen = sides.map((_, i) => {
-    const side = sides[(i + run.turn) % sides.length];
-    side.sizes = sizes(side.now);
-    return (i === 0 || performance.now() < until) && lookAround(side, until);
-  });
-  return seen.every(Boolean);
-}
-
 /** Asks for a frame, unless one has been asked for.
  * @type {(run: TrainStack.Run) => void} */
 function drawSoon(run) {
   run.frame ||= requestAnimationFrame(() => {
     run.frame = 0;
-    run.drawn = performance.now();
-    const made = run.state.sides.length > 0;
-    const seen = lookAtAll(run);
     run.draw();
-    if (run.busy || !made) return;
-    if (!seen) drawSoon(run);
-    else if (!run.walking) run.rest();
+    if (!run.busy && !run.looking && !run.walking && run.state.sides.length) run.rest();
   });
 }
 
@@ -154,27 +134,47 @@ function wake(run) {
   run.awake = true;
 }
 
-/** One task: a part of what is to be made, or some steps; and the next task if there is more to do.
+/** The stacks are to be looked at as they are; no step is taken before they have been.
  * @type {(run: TrainStack.Run) => void} */
-function work(run) {
-  const { state } = run;
-  run.awake = false;
-  if (!state.sides.length) {
-    makeSome(state, performance.now() + SLICE);
-    if (state.sides.length) drawSoon(run);
-    wake(run);
-    return;
-  }
-  if (!run.busy) return;
-  const there = advanceAll(state, run.target, performance.now() + SLICE);
-  if (there) {
+function lookSoon(run) {
+  Object.assign(run, { looking: true, begun: performance.now() });
+}
+
+/** Goes on looking until a moment. What is seen of all stacks is shown at once.
+ * @type {(run: TrainStack.Run, until: number) => void} */
+function lookAtAll(run, until) {
+  const { sides } = run.state;
+  if (!sides.every((side) => lookAround(side, until))) return;
+  for (const side of sides) side.seen = side.look;
+  const now = performance.now();
+  Object.assign(run, { looking: false, next: now + Math.max(LOOKED_EVERY, 3 * (now - run.begun)) });
+  drawSoon(run);
+}
+
+/** Takes steps until a moment, and sees whether it is time for a look.
+ * @type {(run: TrainStack.Run, until: number) => void} */
+function advance(run, until) {
+  if (advanceAll(run.state, run.target, until)) {
     end(run);
     return;
   }
   const now = performance.now();
-  if (!run.still.matches && now - run.drawn > DRAWN_EVERY) drawSoon(run);
+  if (!run.still.matches && now > run.next) lookSoon(run);
   if (run.running && now - run.saved > SAVED_EVERY) save(run);
-  wake(run);
+}
+
+/** One task: a part of what is to be made or looked at, or some steps; and the next task if there is more to do.
+ * @type {(run: TrainStack.Run) => void} */
+function work(run) {
+  const { state } = run;
+  const until = performance.now() + SLICE;
+  run.awake = false;
+  if (!state.sides.length) {
+    makeSome(state, until);
+    if (!run.busy || !run.still.matches) lookSoon(run);
+  } else if (run.looking) lookAtAll(run, until);
+  else if (run.busy) advance(run, until);
+  if (run.looking || run.busy || !state.sides.length) wake(run);
 }
 
 /** The steps that were asked for are done, or no more are wanted.
@@ -182,7 +182,8 @@ function work(run) {
 function end(run) {
   Object.assign(run, { busy: false, running: false, target: run.state.done });
   save(run);
-  drawSoon(run);
+  lookSoon(run);
+  wake(run);
 }
 
 /** @type {(run: TrainStack.Run) => void} */
@@ -199,15 +200,20 @@ function reach(run, target) {
   if (target < state.done) state.begin();
   run.target = run.running ? run.goal : target;
   run.busy ||= run.target > state.done;
-  if (run.busy || !state.sides.length) wake(run);
+  if (!run.busy) lookSoon(run);
+  wake(run);
   drawSoon(run);
 }
 
+/** Whether steps are taken, or have been that are not shown yet.
+ * @type {(run: TrainStack.Run) => boolean} */
+const goes = ({ busy, walking, state }) => busy || walking || shownStep(state) !== state.done;
+
 /** @type {(run: TrainStack.Run) => void} */
 function toggle(run) {
-  if (run.busy || run.walking) return halt(run);
+  if (goes(run)) return halt(run);
   const goal = nextStop(run.state.done);
-  Object.assign(run, { running: !run.still.matches, goal, drawn: 0, saved: performance.now() });
+  Object.assign(run, { running: !run.still.matches, goal, saved: performance.now() });
   return reach(run, goal);
 }
 
@@ -239,12 +245,13 @@ function drop(run) {
  * @type {(run: TrainStack.Run) => void} */
 function walk(run) {
   const { state } = run;
+  run.held = false;
   run.walking = state.done < WALK && !isOver(state);
   if (!run.walking) {
     halt(run);
     return;
   }
-  if (!run.busy && state.sides.length) reach(run, state.done + 1);
+  if (!run.busy && !run.looking && state.sides.length) reach(run, state.done + 1);
   run.timer = setTimeout(() => walk(run), PACE);
 }
 
@@ -257,7 +264,7 @@ function walk(run) {
 export function stackRunner(state, { draw, rest }) {
   const still = matchMedia("(prefers-reduced-motion: reduce)");
   const channel = new MessageChannel();
-  const flags = { awake: false, busy: false, running: false, walking: false };
+  const flags = { awake: false, busy: false, running: false, walking: false, looking: false, held: false };
   const run = {
     state,
     draw,
@@ -269,12 +276,18 @@ export function stackRunner(state, { draw, rest }) {
     goal: 0,
     timer: 0,
     frame: 0,
-    turn: 0,
-    drawn: 0,
+    begun: 0,
+    next: 0,
     saved: 0,
   };
   const pause = () => {
     if (run.running || run.walking) halt(run);
+  };
+  /** It is no longer seen: the first run goes on when it is. */
+  const leave = () => {
+    const { walking } = run;
+    pause();
+    run.held ||= walking;
   };
   const changed = () => {
     if (run.walking) halt(run);
@@ -285,12 +298,14 @@ export function stackRunner(state, { draw, rest }) {
   state.changing = () => goOn(run);
   return Object.assign(run, {
     over: () => isOver(state),
+    goes: () => goes(run),
     reach: (/** @type {number} */ target) => reach(run, target),
     toggle: () => toggle(run),
     walk: () => walk(run),
     giveWay: () => giveWay(run),
     drop: () => drop(run),
     pause,
+    leave,
     stop: () => {
       drop(run);
       channel.port1.close();

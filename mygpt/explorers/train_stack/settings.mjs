@@ -12,6 +12,7 @@ import {
   RATES,
   TASK_NAMES,
   WIRING_NAMES,
+  differenceText,
   gainText,
   nearest,
   rateText,
@@ -50,7 +51,7 @@ function controlsOf(state, i) {
     rate.show(nearest(RATES, setting.rate), RATES.length - 1, rateText(setting.rate));
     seed.show(setting.seed, MAX_SEED, String(setting.seed));
   };
-  return { main: [wiring.node, depth.node], more: [bend.node, rate.node, gain.node, seed.node], draw };
+  return { main: [wiring.node], more: [depth.node, bend.node, rate.node, gain.node, seed.node], draw };
 }
 
 /** Some controls of one stack, under its name where there are two.
@@ -70,24 +71,9 @@ function groupOf(state, i, controls) {
   return { node, draw };
 }
 
-/** The settings of the stacks: those in sight, and the rest under a fold.
- * @type {(state: TrainStack.State) => { main: HTMLElement; more: HTMLDetailsElement; draw(): void }} */
-export function settingsView(state) {
-  const both = [0, 1].map((i) => controlsOf(state, i));
-  const mains = both.map(({ main }, i) => groupOf(state, i, main));
-  const mores = both.map(({ more }, i) => groupOf(state, i, more));
-  const main = html("div", { class: "mygpt-stacks mygpt-main" }, ...mains.map(({ node }) => node));
-  const more = folded("More settings", html("div", { class: "mygpt-stacks" }, ...mores.map(({ node }) => node)));
-  const draw = () => {
-    for (const one of [...mains, ...mores]) one.draw();
-    state.asked.forEach((_, i) => both[i].draw());
-  };
-  return { main, more, draw };
-}
-
 /** The task, and whether there is a second stack.
  * @type {(state: TrainStack.State) => Kit.View} */
-export function topView(state) {
+function topView(state) {
   const task = choice("Task", TASK_NAMES, (value) => value !== state.task && state.change({ task: value }));
   const two = tick(["Compare two"], (checked) => {
     const { setting } = state.asked[0];
@@ -103,4 +89,24 @@ export function topView(state) {
     both.node.hidden = state.asked.length < 2;
   };
   return { node: html("div", { class: "mygpt-head" }, task.node, two.node, both.node), draw };
+}
+
+/** The settings of the stacks: the wirings in sight, and under a fold the rest and what makes a link of them.
+ * @type {(state: TrainStack.State, link: HTMLElement[]) => { main: HTMLElement; more: HTMLDetailsElement; draw(): void }} */
+export function settingsView(state, link) {
+  const top = topView(state);
+  const both = [0, 1].map((i) => controlsOf(state, i));
+  const mains = both.map(({ main }, i) => groupOf(state, i, main));
+  const mores = both.map(({ more }, i) => groupOf(state, i, more));
+  const main = html("div", { class: "mygpt-stacks mygpt-main" }, ...mains.map(({ node }) => node));
+  const difference = html("p", { class: "mygpt-difference" });
+  const stacks = html("div", { class: "mygpt-stacks" }, ...mores.map(({ node }) => node));
+  const more = folded("More settings", top.node, stacks, difference, ...link);
+  const draw = () => {
+    for (const one of [top, ...mains, ...mores]) one.draw();
+    state.asked.forEach((_, i) => both[i].draw());
+    difference.textContent = differenceText(state.asked);
+    difference.hidden = state.asked.length < 2;
+  };
+  return { main, more, draw };
 }

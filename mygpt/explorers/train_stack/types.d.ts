@@ -80,12 +80,20 @@ declare namespace TrainStack {
     judged: number;
     found: number;
     looked: number;
-    at: number;
     from: number;
-    sizes: Sizes;
-    right: number | null;
+    /** The last whole look, and the one that is shown. */
+    look: Look | null;
+    seen: Look | null;
+  }
+  /** All that is to be seen of a stack after one of its steps. */
+  interface Look {
+    step: number;
+    loss: number;
+    lost: boolean;
+    right: number;
     recent: number;
-    seen: Float64Array | null;
+    sizes: Sizes;
+    plane: Float64Array;
   }
   /** Stacks that are asked for, how far they are made, and all once they are. */
   interface Making {
@@ -108,22 +116,26 @@ declare namespace TrainStack {
     busy: boolean;
     running: boolean;
     walking: boolean;
+    looking: boolean;
+    held: boolean;
     timer: number;
     target: number;
     goal: number;
     frame: number;
-    turn: number;
-    drawn: number;
+    begun: number;
+    next: number;
     saved: number;
   }
   interface Runner extends Run {
     over(): boolean;
+    goes(): boolean;
     reach(target: number): void;
     toggle(): void;
     walk(): void;
     giveWay(): void;
     drop(): void;
     pause(): void;
+    leave(): void;
     stop(): void;
   }
   interface Curves {
@@ -138,6 +150,6 @@ declare namespace TrainStack {
     lines: SVGElement[];
     lay(width: number, height: number): void;
     frame(x: Kit.Axis, y: Kit.Axis): Kit.Axes;
-    steady(state: { sides: unknown[] }): boolean;
+    steady(looks: Look[]): boolean;
   }
 }

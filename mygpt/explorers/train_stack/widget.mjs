@@ -7,8 +7,8 @@ import { MAX_STEPS } from "./course.mjs";
 import { firstRun } from "./first.mjs";
 import { gradientView, lossesView, planeView, signalView } from "./pictures.mjs";
 import { nextStop, stackRunner } from "./run.mjs";
-import { settingsView, topView } from "./settings.mjs";
-import { differenceText, linkOf, linkedSettings, sentenceOf, settingOf, settingText, stepsOf } from "./words.mjs";
+import { settingsView } from "./settings.mjs";
+import { linkOf, linkedSettings, looksAt, sentenceOf, settingOf, settingText, shownStep, stepsOf } from "./words.mjs";
 
 const WIDE = 600; // px: from it on the losses stand beside the planes
 const LAST = 204; // px: their column there, beside two planes
@@ -53,8 +53,8 @@ export function stackState(model) {
 }
 
 /** Train, step, reset, and how far it is.
- * @type {(state: TrainStack.State, run: TrainStack.Runner, copy?: () => void) => { node: HTMLElement; drawNow(): void; drawNote(): void }} */
-function drivingView(state, run, copy) {
+ * @type {(state: TrainStack.State, run: TrainStack.Runner) => { node: HTMLElement; drawNow(): void; drawNote(): void }} */
+function drivingView(state, run) {
   const train = button(
     "Train",
     () => {
@@ -75,19 +75,18 @@ function drivingView(state, run, copy) {
     state.write({ steps: 0 });
   });
   const steps = html("b");
-  const link = copy ? [button("Copy link", copy).node] : [];
   const note = html("p", { class: "mygpt-note", role: "status" });
   const reading = html("span", { class: "mygpt-number" }, "step ", steps);
-  const row = html("div", { class: "mygpt-actions" }, train.node, one.node, reset.node, reading, ...link);
+  const row = html("div", { class: "mygpt-actions" }, train.node, one.node, reset.node, reading);
   const node = html("div", { class: "mygpt-driving" }, row, note);
   const drawNow = () => {
     const over = run.over();
     one.able(!over);
-    const goes = run.busy || run.walking;
+    const goes = run.goes();
     train.able(goes || !over);
     train.node.textContent = goes ? "Stop" : `Train to ${nextStop(state.done).toLocaleString("en")}`;
     reset.able(state.done > 0);
-    steps.textContent = String(state.done);
+    steps.textContent = String(shownStep(state));
   };
   const drawNote = () => {
     note.textContent = state.note;
@@ -96,9 +95,9 @@ function drivingView(state, run, copy) {
   return { node, drawNow, drawNote };
 }
 
-/** The pictures, and how large they are: the losses beside the settings, a plane for each stack, and by
- * block what is folded.
- * @type {(state: TrainStack.State, folds: () => string[]) => { losses: HTMLElement; planes: HTMLElement; blocks: HTMLElement; lay(): void; draw(): void; repaint(): void }} */
+/** The pictures, and how large they are: on the desk a plane for each stack and the losses, and by block what is
+ * folded.
+ * @type {(state: TrainStack.State, folds: () => string[]) => { desk: HTMLElement; blocks: HTMLElement; lay(): void; draw(): void; repaint(): void }} */
 function picturesView(state, folds) {
   const planes = [0, 1].map((i) => planeView(state, i));
   const [losses, signal, gradient] = allViews(state, lossesView, signalView, gradientView);
@@ -118,9 +117,9 @@ function picturesView(state, folds) {
     for (const one of [...planes, losses]) one.draw();
     if (folds().includes("blocks")) for (const one of [signal, gradient]) one.draw();
   };
+  const sides = html("div", { class: "mygpt-planes" }, ...planes.map(({ node }) => node));
   return {
-    losses: losses.node,
-    planes: html("div", { class: "mygpt-planes" }, ...planes.map(({ node }) => node)),
+    desk: html("div", { class: "mygpt-desk" }, sides, losses.node),
     blocks: html("div", { class: "mygpt-blocks" }, signal.node, gradient.node),
     lay,
     draw,
@@ -153,19 +152,33 @@ function stackLinks(state, run, root, tell) {
   return { copy, take };
 }
 
-/** Folds that are open where the trait `unfolded` names them, which follows them.
+/** Folds that are open where the trait `unfolded` names them, which follows them. One that something else unfolds
+ * comes into view with what it holds, if the explorer is in view.
  * @type {(state: TrainStack.State, folds: Record<string, HTMLDetailsElement>, changed: () => void) => { draw(): void }} */
 function followFolds(state, folds, changed) {
   const names = Object.keys(folds);
-  for (const fold of Object.values(folds)) {
-    fold.addEventListener("toggle", () => {
-      const open = names.filter((name) => folds[name].open);
-      if (String(open) !== String(state.get("unfolded"))) state.write({ unfolded: open });
-      changed();
-    });
-  }
+  let first = true;
+  let wanted = /** @type {HTMLDetailsElement | null} */ (null); // by something else than the reader's hand
+  /** @type {(fold: HTMLDetailsElement) => void} */
+  const show = (fold) => {
+    const { top, bottom } = /** @type {Element} */ (fold.parentElement).getBoundingClientRect();
+    if (top < innerHeight && bottom > 0) fold.scrollIntoView({ block: "nearest", behavior: "instant" });
+  };
+  /** @type {(event: Event) => void} */
+  const toggled = ({ target }) => {
+    const open = names.filter((name) => folds[name].open);
+    if (String(open) !== String(state.get("unfolded"))) state.write({ unfolded: open });
+    changed();
+    if (wanted && wanted === target) show(wanted);
+    wanted = null;
+  };
+  for (const fold of Object.values(folds)) fold.addEventListener("toggle", toggled);
   const draw = () => {
-    for (const name of names) folds[name].open = state.get("unfolded").includes(name);
+    const open = names.filter((name) => state.get("unfolded").includes(name));
+    const fresh = open.filter((name) => !folds[name].open).map((name) => folds[name]);
+    wanted = first ? null : (fresh.pop() ?? null);
+    for (const name of names) folds[name].open = open.includes(name);
+    first = false;
   };
   return { draw };
 }
@@ -173,29 +186,26 @@ function followFolds(state, folds, changed) {
 /** The parts of the explorer, and what draws them.
  * @type {(state: TrainStack.State, root: HTMLElement, run: TrainStack.Runner, copy?: () => void) => { nodes: HTMLElement[]; draw(): void; drawNow(): void; drawNote(): void; drawFolds(): void; repaint(): void }} */
 function stackViews(state, root, run, copy) {
-  const [settings, top] = allViews(state, settingsView, topView);
-  const driving = drivingView(state, run, copy);
+  const settings = settingsView(state, copy ? [button("Copy link", copy).node] : []);
+  const driving = drivingView(state, run);
   const pictures = picturesView(state, () => names.filter((name) => folds[name].open));
   const folds = { settings: settings.more, blocks: folded("Signal and gradient at each block", pictures.blocks) };
   const names = /** @type {(keyof typeof folds)[]} */ (Object.keys(folds));
-  const [difference, setting] = ["difference", "setting"].map((name) => html("p", { class: `mygpt-${name}` }));
-  const desk = html("div", { class: "mygpt-desk" }, settings.main, settings.more, driving.node);
-  desk.append(pictures.planes, pictures.losses);
-  const nodes = [top.node, desk, difference, folds.blocks, setting];
+  const setting = html("p", { class: "mygpt-setting" });
+  const top = html("div", { class: "mygpt-top" }, driving.node, settings.main);
+  const nodes = [top, pictures.desk, folds.settings, folds.blocks, setting];
   let laid = "";
   const drawNow = () => {
     const now = `${state.width} ${state.asked.length} ${names.filter((name) => folds[name].open)}`;
     if (now !== laid) pictures.lay();
     laid = now;
-    root.classList.toggle("mygpt-stale", !state.sides.length);
+    root.classList.toggle("mygpt-stale", !looksAt(state).length);
     pictures.draw();
     driving.drawNow();
   };
   const draw = () => {
-    for (const one of [settings, top]) one.draw();
+    settings.draw();
     root.classList.toggle("mygpt-two", state.asked.length > 1);
-    difference.textContent = differenceText(state.asked);
-    difference.hidden = state.asked.length < 2;
     setting.textContent = settingText({ task: state.task, sides: state.asked });
     drawNow();
   };
@@ -204,10 +214,13 @@ function stackViews(state, root, run, copy) {
 }
 
 /** What the first run needs: no kernel, whose code would find other steps than it has set, and no step
- * that something else has asked for.
+ * that something else has asked for. It goes on where it was held, out of view.
  * @type {(state: TrainStack.State, run: TrainStack.Runner, model: Kit.AnyModel) => boolean} */
 const mayWalk = (state, run, model) =>
-  !model.widget_manager && !run.still.matches && !state.get("steps") && !state.done && !run.busy;
+  !model.widget_manager
+  && !run.still.matches
+  && !run.walking
+  && (run.held || (!state.get("steps") && !state.done && !run.busy));
 
 /** @type {(given: Kit.Given<TrainStack.Traits>) => () => void} */
 function render({ model, el }) {
@@ -253,7 +266,7 @@ function render({ model, el }) {
     el,
     root,
     undo: [
-      unseen(root, run.pause),
+      unseen(root, run.leave),
       themed(() => views.repaint()),
       first.undo,
       run.stop,

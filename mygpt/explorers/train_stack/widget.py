@@ -22,6 +22,7 @@ MAX_SEED = 99
 LARGEST = 10.0  # gain and learning rate
 REACH = 2.3  # of the picture of the plane
 FOLDS = ("settings", "blocks")
+USUAL: dict[str, Any] = {"activation": "relu", "gain": 1.0, "rate": 0.003, "seed": 0}
 
 
 class TrainStack(Explorer):
@@ -41,8 +42,8 @@ class TrainStack(Explorer):
 
     On a page without a kernel, an explorer at step 0 trains slowly by itself when it
     first comes into view, for 50 steps. `unfolded` names the parts that are open at
-    first: "settings", with activation, learning rate, gain and seed, and "blocks", with
-    signal and gradient at each block.
+    first: "settings", with all but the wiring, and "blocks", with signal and gradient
+    at each block.
     """
 
     _esm = module("train_stack")
@@ -155,12 +156,24 @@ class TrainStack(Explorer):
             points = task.points[task.arm == k].T
             ax.plot(*points, mark, color=plots.SERIES[k], markersize=2)
         end = f"loss {course.losses[-1]:.2g}, {100 * course.right:.0f} % right"
-        ax.set(title=_name(setting), xlabel=end, xticks=[], yticks=[])
+        title = _title(setting, self.settings())
+        ax.set(title=title, xlabel=end, xticks=[], yticks=[])
         ax.grid(visible=False)
 
 
 def _name(setting: Mapping[str, Any]) -> str:
     return f"{setting['wiring']}, {count(setting['depth'], 'block')}"
+
+
+def _title(setting: Mapping[str, Any], settings: Iterable[Mapping[str, Any]]) -> str:
+    """The name of a stack, and below what is unusual in it or not as in the other."""
+    others = [USUAL, *settings]
+    told = [
+        setting[name] if name == "activation" else f"{name} {setting[name]:g}"
+        for name in USUAL
+        if any(other[name] != setting[name] for other in others)
+    ]
+    return "\n".join([_name(setting), ", ".join(told)]).strip()
 
 
 def checked_setting(given: Mapping[str, Any]) -> dict[str, Any]:

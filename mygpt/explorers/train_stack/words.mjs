@@ -33,6 +33,7 @@ export const RATES = [-4, -3, -2, -1]
 export const DEFAULT = { wiring: "residual", depth: 20, activation: "relu", gain: 1, rate: 0.003, seed: 0 };
 const LINK = "#stack=";
 const GUESSING = Math.LN2;
+const BY_HEART = 0.1; // loss
 
 /** The place among some values that is nearest to one, by ratio.
  * @type {(values: number[], value: number) => number} */
@@ -118,6 +119,25 @@ export const sideName = ({ sides }, i) => (sides.length > 1 ? `${SIDES[i]} stack
  * @type {(setting: TrainStack.Setting) => string} */
 export const stackText = ({ wiring, depth }) => `${nameOf(WIRING_NAMES, wiring)}, ${blocks(depth)}`;
 
+/** @type {[keyof TrainStack.Setting, (setting: TrainStack.Setting) => string][]} */
+const FOLDED = [
+  ["activation", ({ activation }) => nameOf(BEND_NAMES, activation)],
+  ["gain", ({ gain }) => `gain\u00a0×\u00a0${gainText(gain)}`],
+  ["rate", ({ rate }) => `rate\u00a0${rateText(rate)}`],
+  ["seed", ({ seed }) => `seed\u00a0${seed}`],
+];
+
+/** The title of a stack: its wiring, its blocks, and all that is unusual in it or not as in the other.
+ * @type {(sides: { setting: TrainStack.Setting }[], i: number) => string} */
+export function titleText(sides, i) {
+  const { setting } = sides[i];
+  const told = FOLDED.filter(([name]) =>
+    [DEFAULT, ...sides.map((side) => side.setting)].some((other) => other[name] !== setting[name]),
+  );
+  const text = [stackText(setting), ...told.map(([, say]) => say(setting))].join(", ");
+  return sides.length > 1 ? `${SIDES[i]}: ${text}` : text;
+}
+
 /** The whole setting, for paper and for listeners.
  * @type {(state: { task: string; sides: { setting: TrainStack.Setting }[] }) => string} */
 export function settingText({ task, sides }) {
@@ -148,39 +168,53 @@ export function differenceText(sides) {
 
 /** @type {(loss: number) => string} */
 export const lossText = (loss) => (!Number.isFinite(loss) ? "too large" : significant(loss));
-/** @type {(share: number | null) => string} */
-export const shareText = (share) => (share === null ? "…" : `${Math.round(100 * share)} %`);
+/** @type {(share: number) => string} */
+export const shareText = (share) => `${Math.round(100 * share)} %`;
 
 /** What has become of a stack.
- * @type {(side: TrainStack.Side) => string} */
-export function verdict({ now, sizes, right, recent }) {
-  if (now.lost && !now.done) {
+ * @type {(look: TrainStack.Look) => string} */
+export function verdict({ step, lost, sizes, right, recent }) {
+  if (lost && !step) {
     return "The loss is too large before the first step. Try a smaller gain.";
   }
-  if (now.lost) {
-    return `Diverged at step ${now.done}: the loss is too large. Try a smaller learning rate.`;
+  if (lost) {
+    return `Diverged at step ${step}: the loss is too large. Try a smaller learning rate.`;
   }
-  if (!now.done) {
+  if (!step) {
     const [first] = sizes.gradient;
     return `No step yet. Gradient of block 1: ${significant(first)}.`;
   }
-  if (right === null || now.done < LOOKED_BACK) return "";
+  if (step < LOOKED_BACK) return "";
+  if (right < 0.75 && recent < BY_HEART) return "It knows its own points by heart, and not the spirals.";
   if (recent > 2 * GUESSING) return "The loss is far above that of guessing.";
   if (right < 0.6) return recent > 0.67 ? "No better than guessing." : "";
   if (right < 0.75) return "A little better than guessing.";
   return right >= 0.95 ? "It has learned the spirals." : "It has learned part of the spirals.";
 }
 
-/** @type {(state: TrainStack.State, side: TrainStack.Side, i: number) => string} */
-const statusOf = (state, side, i) =>
-  `${sideName(state, i)}: loss ${lossText(side.now.loss)}, ${shareText(
-    side.right,
-  )} of new points right. ${verdict(side)}`;
+/** @type {(state: { sides: unknown[] }, look: TrainStack.Look, i: number) => string} */
+const statusOf = (state, look, i) =>
+  `${sideName(state, i)}: loss ${lossText(look.loss)}, ${shareText(look.right)} of new points right. ${verdict(look)}`;
+
+/** What is shown of every stack; none as long as one of them has not been looked at.
+ * @type {(state: { sides: { seen: TrainStack.Look | null }[] }) => TrainStack.Look[]} */
+export function looksAt({ sides }) {
+  const looks = sides.flatMap(({ seen }) => seen ?? []);
+  return looks.length < sides.length ? [] : looks;
+}
+
+/** The step that is shown.
+ * @type {(state: { sides: { seen: TrainStack.Look | null }[]; done: number }) => number} */
+export function shownStep(state) {
+  const looks = looksAt(state);
+  return looks.length ? Math.max(...looks.map(({ step }) => step)) : state.done;
+}
 
 /** Where the training stands, for listeners.
- * @type {(state: TrainStack.State) => string} */
+ * @type {(state: { sides: { seen: TrainStack.Look | null }[]; done: number }) => string} */
 export function sentenceOf(state) {
-  return [`Step ${state.done}.`, ...state.sides.map((side, i) => statusOf(state, side, i))].join(" ");
+  const looks = looksAt(state);
+  return [`Step ${shownStep(state)}.`, ...looks.map((look, i) => statusOf(state, look, i))].join(" ");
 }
 
 /** What two axes span: steps up to a round number.

@@ -1,16 +1,9 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 
-import {
-  MAX_STEPS,
-  leanings,
-  recentLoss,
-  shareRight,
-  sizes,
-  takeStep,
-} from "../../mygpt/explorers/train_stack/course.mjs";
+import { MAX_STEPS, recentLoss } from "../../mygpt/explorers/train_stack/course.mjs";
 import { looksOf, planeColours } from "../../mygpt/explorers/train_stack/pictures.mjs";
-import { GRID, REACH, advanceAll, lookAround, nextStop, sideOf } from "../../mygpt/explorers/train_stack/run.mjs";
+import { advanceAll, nextStop, sideOf } from "../../mygpt/explorers/train_stack/run.mjs";
 import {
   BEND_NAMES,
   DEFAULT,
@@ -372,47 +365,4 @@ test("a stack that is lost stands still, and the other goes on", () => {
   const none = state(LOST, LOST);
   assert.ok(advanceAll(none, 5));
   assert.equal(none.done, 0);
-});
-
-// The picture of the plane, in one go.
-function plane(now) {
-  const along = Array.from({ length: GRID }, (_, i) => (2 * REACH * (i + 0.5)) / GRID - REACH);
-  return along
-    .slice()
-    .reverse()
-    .flatMap((y) => [
-      ...leanings(
-        now,
-        along.flatMap((x) => [x, y]),
-      ),
-    ]);
-}
-
-test("at rest all of the plane is seen, from the top left on", () => {
-  const one = sideOf(setting(), "short");
-  assert.ok(one.look === null && one.seen === null);
-  assert.ok(lookAround(one));
-  assert.equal(one.look.right, shareRight(one.now));
-  near([...one.look.plane], plane(one.now), 1e-13);
-  const { look } = one;
-  assert.ok(lookAround(one, 0) && one.look === look, "what has not changed is not looked at again");
-});
-
-test("all that is seen of a stack is of one step", () => {
-  const one = sideOf(setting({ rate: 0.1 }), "short");
-  for (let parts = 0; parts < 9; parts += 1) assert.ok(!lookAround(one, 0));
-  assert.ok(one.looked > 0 && one.looked < GRID * GRID);
-  takeStep(one.now);
-  assert.ok(!lookAround(one, 0));
-  assert.ok(one.look === null && one.looked === 0, "of the step before nothing is kept");
-  let parts = 0;
-  while (!lookAround(one, 0)) parts += 1;
-  assert.ok(parts > 20 && parts < 40);
-  const { look, now } = one;
-  assert.deepEqual([look.step, look.loss, look.lost], [1, now.losses[1], false]);
-  assert.deepEqual([look.right, look.recent, look.sizes], [shareRight(now), recentLoss(now), sizes(now)]);
-  near([...look.plane], plane(now), 1e-13);
-  takeStep(now);
-  near([...look.plane], [...one.plane], 0);
-  assert.equal(look.loss, now.losses[1], "what has been seen stays as it was");
 });

@@ -447,6 +447,21 @@ def test_map_verdict_share_and_loss_are_of_one_step_while_it_trains(explorer):
     reads(root, **settings, beside={"wiring": "plain"}, steps=300)
 
 
+def test_a_picture_has_its_text_before_its_stack_is_made(open_page, tmp_path):
+    path = tmp_path / "page.html"
+    TrainStack(**SLOW).write_html(path)
+    text = path.read_text("utf-8")
+    now = "main.replaceChildren(el);"
+    assert now in text
+    noted = f"""{now}
+    window.labels = [...el.querySelectorAll(".mygpt-side svg[role=img]")]
+        .map((one) => one.ariaLabel);"""
+    path.write_text(text.replace(now, noted, 1), encoding="utf-8")
+    page = open_page(path.as_uri(), still=True)
+    labels = page.evaluate("labels")
+    assert labels == ["The plane of a stack that is being made."] * 2
+
+
 def test_stop_comes_before_the_settings_on_the_keyboard_s_way(explorer):
     root = explorer(**SLOW)
     train(root)

@@ -80,6 +80,7 @@ export function planeView(state, i) {
   const plot = picture();
   const canvas = html("canvas", { class: "mygpt-plane", width: GRID, height: GRID, "aria-hidden": "true" });
   const marks = MARKS.map((name) => emptyPath(`mygpt-${name}`));
+  plot.root.setAttribute("aria-label", "The plane of a stack that is being made.");
   plot.node.prepend(canvas);
   plot.curves.replaceChildren(...marks);
   const { mark, name, loss, right, said, title, told } = planeTexts();

@@ -92,6 +92,20 @@ def test_only_the_words_their_bars_and_what_they_have_now_are_in_view(root):
     assert not root.locator(".mygpt-readings").is_visible()
 
 
+def test_a_longer_bar_is_always_a_larger_share(open_page, tmp_path):
+    path = tmp_path / "page.html"
+    explorers.Sampling(0.4 * np.array(LOGITS), WORDS).write_html(path)
+    page = open_page(path.as_uri(), width=736)
+    bar, now = page.locator(".mygpt-bar").first, page.locator(".mygpt-now").first
+    lengths = []
+    for name, keys in (("Temperature", ["End", "Home"]), ("Top-k", ["Home"])):
+        for key in keys:
+            page.get_by_role("slider", name=name).press(key)
+            lengths.append(float(bar.get_attribute("width")) / float(now.inner_text()))
+    assert lengths == pytest.approx([lengths[0]] * 3, rel=0.01)
+    assert page.locator(".mygpt-last").inner_text() == ""  # nothing is drawn
+
+
 @pytest.mark.parametrize("top_k", [1, 2, 20])
 def test_what_is_kept_is_said_where_no_bar_is(root, top_k):
     slider = root.get_by_role("slider", name="Top-k")
@@ -128,8 +142,12 @@ def test_draws_and_what_comes_of_them_are_in_view_together(
     likeliest = root.locator(".mygpt-last").inner_text().split()[-2]
     top = root.get_by_role("slider").first.bounding_box()["y"]
     table = root.locator(".mygpt-shares").bounding_box()
-    assert table["y"] + table["height"] - draw.bounding_box()["y"] <= 480
-    assert table["y"] + table["height"] - top <= (720 if width > 320 else 780)
+    outcome, pressed = (
+        root.locator(".mygpt-outcome").bounding_box(),
+        draw.bounding_box(),
+    )
+    assert table["y"] + table["height"] <= outcome["y"] < pressed["y"]
+    assert pressed["y"] + pressed["height"] - top <= (720 if width > 320 else 780)
     assert page.evaluate("document.documentElement.scrollWidth") <= width
     root.get_by_text("Every number").click()
     drawn = root.locator(".mygpt-readings tbody td:last-child").all_inner_texts()

@@ -9,7 +9,7 @@ import {
   keptAbove,
   settingFor,
 } from "../../mygpt/explorers/sampling/distribution.mjs";
-import { axisEnd, cutAfter } from "../../mygpt/explorers/sampling/table.mjs";
+import { cutAfter } from "../../mygpt/explorers/sampling/table.mjs";
 import { outcomeOf, shown } from "../../mygpt/explorers/sampling/words.mjs";
 
 const range = (count) => Array.from({ length: count }, (_, i) => i);
@@ -26,10 +26,6 @@ test("a number draws the token in whose part of the whole it falls", () => {
   assert.deepEqual(found, { counts: [2, 0, 4, 1], last: 2 });
   assert.equal(drawCounts([0.5, 0.5 - 1e-9, 0], [1 - 1e-12]).last, 1);
   assert.deepEqual(drawCounts([1, 0], []), { counts: [0, 0], last: -1 });
-});
-
-test("the axis ends at a round share", () => {
-  assert.deepEqual([0.03, 0.1, 0.11, 0.5, 0.51, 1].map(axisEnd), [0.1, 0.1, 0.2, 0.5, 1, 1]);
 });
 
 test("tokens from the thirteenth on share a row", () => {

@@ -12,12 +12,6 @@ import { DECIMALS, nowText, sentenceOf } from "./words.mjs";
 const ROW = 26;
 const [RAIL, GRASP] = [44, 22]; // px: the width of what the cut is dragged on, and how far from its thumb a finger may be
 
-/** The end of the axis for bars up to `most`: a round share, so that it seldom changes.
- * @type {(most: number) => number} */
-export function axisEnd(most) {
-  return [0.1, 0.2, 0.5].find((end) => most <= end) ?? 1;
-}
-
 /** A row's marks in the picture, at the height of `y`.
  * @type {(row: Sampling.Row, y: number) => Sampling.Marks} */
 function rowMarks({ warm }, y) {
@@ -75,8 +69,8 @@ export function cutAfter(rows, shares) {
   return shares.reduce((sum, { left }, i) => sum + left / rows[i].ids.length, 0);
 }
 
-/** The rows' picture: an axis under their marks.
- * @type {(rows: Sampling.Row[]) => { node: SVGElement; lay(room: number, end: number): void; draw(shares: Sampling.Share[], total: number, share: number): void }} */
+/** The rows' picture: under their marks an axis from 0 to 1, so that a longer bar is always a larger share.
+ * @type {(rows: Sampling.Row[]) => { node: SVGElement; lay(room: number): void; draw(shares: Sampling.Share[], total: number, share: number): void }} */
 function barsPicture(rows) {
   const height = rows.length * ROW;
   const band = bandScale(rows.length, 0, height);
@@ -97,16 +91,16 @@ function barsPicture(rows) {
   let right = 0;
   let scale = linearScale([0, 1], [0, 1]);
 
-  /** @type {(room: number, end: number) => void} */
-  function lay(room, end) {
+  /** @type {(room: number) => void} */
+  function lay(room) {
     node.setAttribute("viewBox", `0 0 ${room} ${height}`);
     node.setAttribute("width", room);
     node.style.height = `${height}px`; // each row at its line, whatever the column's width
-    scale = linearScale([0, end], [8, room - 8]); // room for half a marker
+    scale = linearScale([0, 1], [8, room - 8]); // room for half a marker
     right = room;
     grid.replaceChildren(
       svg("text", { x: -8, y: height + 17, "text-anchor": "end" }, "probability"),
-      ...linearTicks(0, end, room / 64).flatMap(({ at, label }) => {
+      ...linearTicks(0, 1, room / 64).flatMap(({ at, label }) => {
         const x = scale(at).toFixed(1);
         const kind = at === 0 ? "mygpt-line mygpt-strong" : "mygpt-line";
         return [
@@ -164,7 +158,7 @@ function railView(state) {
 }
 
 /** The tokens with their shares, as bars and as numbers.
- * @type {(state: Sampling.State) => Kit.View & { undo: () => void }} */
+ * @type {(state: Sampling.State) => Kit.View & { lay(): void; undo: () => void }} */
 export function sharesView(state) {
   const { rows } = state;
   const image = barsPicture(rows);
@@ -183,17 +177,13 @@ export function sharesView(state) {
 
   function lay() {
     const width = state.width - RAIL + 9; // the rail's own margin
-    const { end } = state;
     const longest = Math.max(...rows.map(({ name, several }) => [...name].length + (several ? 6 : 0)));
     const [name, now] = [Math.round(Math.min(Math.max(76, 14 + 8 * longest), 0.32 * width)), 50];
     head.lay(name, now);
-    image.lay(width - name - now, end);
+    image.lay(width - name - now);
   }
   function draw() {
-    const { shares, end } = state;
-    const most = Math.max(...shares.flatMap(({ now, before }) => [now, before]), ...rows.map(({ warm }) => warm));
-    state.end = axisEnd(most);
-    if (state.end !== end) lay();
+    const { shares } = state;
     image.draw(shares, state.get("draws"), state.found.share);
     rail.draw();
     const last = Math.ceil(cutAfter(rows, shares)) - 1;
@@ -203,7 +193,7 @@ export function sharesView(state) {
     });
     image.node.setAttribute("aria-label", `${state.get("description")} ${sentenceOf(state)}`);
   }
-  return { node, draw, undo: rail.undo };
+  return { node, lay, draw, undo: rail.undo };
 }
 
 /** What else is counted of each row, folded.

@@ -37,7 +37,6 @@ export function samplingState(model) {
     logits,
     rows: rowsOf(tokens, logits),
     width: 640,
-    end: 0, // of the axis
     numbers: /** @type {number[]} */ ([]), // drawn so far, from the generator of the seed
     generator: mulberry32(model.get("seed")),
     seeded: model.get("seed"),
@@ -112,7 +111,7 @@ function drawsView(state) {
     const often = [", the last ", last, "; ", html("span", { dir: "auto" }, name), ` ${state.shares[0].drawn} times`];
     for (const one of more) one.able(total < MAX_DRAWS);
     reset.able(total > 0);
-    out.replaceChildren(total ? `${total} drawn` : "Nothing drawn", ...(total > 1 ? often : total ? [": ", last] : []));
+    out.replaceChildren(total ? `${total} drawn` : "", ...(total > 1 ? often : total ? [": ", last] : []));
   }
   return { node, draw };
 }
@@ -147,10 +146,10 @@ function render({ model, el }) {
     { class: "mygpt-explorer mygpt-sampling", role: "group", "aria-label": "Explorer of sampling" },
     ...(state.get("prompt") ? [prompt] : []),
     controls,
-    outcome,
-    actions,
     table,
     keys(),
+    outcome,
+    actions,
     numbers,
     setting,
     voice.node,
@@ -176,7 +175,8 @@ function render({ model, el }) {
       draws: speaking(drawnOf),
     },
     layout: (width) => {
-      Object.assign(state, { width, end: 0 });
+      state.width = width;
+      shares.lay();
       draw();
     },
   });

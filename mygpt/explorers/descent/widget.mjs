@@ -25,6 +25,7 @@ const ACTIVATION_NAMES = [
   ["gelu", "GELU"],
 ];
 const MAX_SEED = 99;
+const NARROW = 420; // px, as in mount
 const DIGITS = [1, 1.2, 1.5, 2, 2.5, 3, 4, 5, 6, 8];
 
 /** The learning rates of the slider: ten a decade, from a thousandth to ten. */
@@ -176,6 +177,13 @@ function wordsView(state) {
   return { said, more: [next, setting], draw, drawNow };
 }
 
+/** What step, run and verdict stand under: the settings, but on a phone the picture, or the first of two.
+ * @type {(state: Descent.State, settings: Element, shown: Element) => Element | null} */
+function placeOf({ view, width }, settings, shown) {
+  if (width >= NARROW) return settings;
+  return view === "one" ? shown : shown.firstElementChild;
+}
+
 const LOOKS = { class: "mygpt-explorer mygpt-descent", role: "group", "aria-label": "Explorer of descent" };
 /** @type {(keyof Descent.Traits)[]} */
 const SETTING_TRAITS = ["view", "rule", "rate", "start", "width", "activation", "seed"];
@@ -194,7 +202,8 @@ function render({ model, el }) {
   });
   const [settings, numbers, words] = allViews(state, settingsView, numbersView, wordsView);
   const actions = actionsView(state, run, numbers);
-  const above = [head.node, settings.node, actions.node, words.said];
+  const acts = [actions.node, words.said];
+  const above = [head.node, settings.node, ...acts];
   const below = [settings.network, head.about, ...words.more, voice.node];
   const root = html("div", LOOKS, ...above, ...Object.values(pictures).map(({ node }) => node), ...below);
 
@@ -208,6 +217,7 @@ function render({ model, el }) {
     for (const [view, { node }] of Object.entries(pictures)) node.hidden = view !== state.view;
     for (const part of [head, settings, words]) part.draw();
     if (state.picture === laid) return;
+    placeOf(state, settings.node, pictures[state.view].node)?.after(...acts);
     numbers.draw();
     state.picture?.lay(state.width);
   }

@@ -230,6 +230,22 @@ def test_the_merges_of_a_piece_are_stepped_from_its_bytes(explorer, width):
     assert all(one.is_visible() for one in joined.all())
 
 
+def test_a_typed_text_shows_a_piece_that_has_merges_to_step(explorer):
+    root = explorer("tokens")
+    slider = root.get_by_role("slider", name="Merges done")
+    root.get_by_role("textbox").fill("z slower")
+    assert root.get_by_role("radio", checked=True).get_attribute("aria-label")[1:8] == (
+        "slower:"
+    )
+    assert slider.is_visible()
+    root.locator(".mygpt-word").first.click()  # z, without any
+    assert not slider.is_visible()
+    root.get_by_role("textbox").fill("z slowest")
+    assert root.get_by_role("radio").first.is_checked()  # as was chosen
+    assert root.locator("th").all_inner_texts() == ["After 0 merges"]
+    root.page.watch.check()
+
+
 def test_tokens_say_whose_vocabulary_it_is_and_what_a_dot_is(explorer):
     root = explorer("tokens")
     hint = root.locator(".mygpt-hint").inner_text()

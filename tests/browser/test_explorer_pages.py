@@ -686,8 +686,15 @@ def test_it_is_said_over_which_network_a_run_would_be_limited_by_it(explorer):
     first = next(
         n for n in range(1, 1537) if cost.limit(replace(slow(), devices=n)) == "network"
     )
-    told = f"The network never does; at 10 Gbit/s it does from {first} devices on."
-    assert told in sentence.inner_text()
+    told = f"The network never does; at 10 Gbit/s, from {first} devices on."
+    arithmetic = "The arithmetic limits this run"
+    assert sentence.inner_text().endswith(f"{arithmetic}. {told}")
+    sizes = root.locator(".mygpt-parts b")
+    assert not any(one.is_visible() for one in sizes.all())
+    root.page.emulate_media(media="print")  # where nothing can be unfolded
+    assert f"{arithmetic}: twice the devices take" in sentence.inner_text()
+    assert all(one.is_visible() for one in sizes.all())
+    root.page.emulate_media(media="screen")
     choose(root, "Network between machines", "office")
     assert "never" not in sentence.inner_text()
 

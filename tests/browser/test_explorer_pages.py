@@ -230,6 +230,22 @@ def test_the_merges_of_a_piece_are_stepped_from_its_bytes(explorer, width):
     assert all(one.is_visible() for one in joined.all())
 
 
+def test_a_typed_text_shows_a_piece_that_has_merges_to_step(explorer):
+    root = explorer("tokens")
+    slider = root.get_by_role("slider", name="Merges done")
+    root.get_by_role("textbox").fill("z slower")
+    assert root.get_by_role("radio", checked=True).get_attribute("aria-label")[1:8] == (
+        "slower:"
+    )
+    assert slider.is_visible()
+    root.locator(".mygpt-word").first.click()  # z, without any
+    assert not slider.is_visible()
+    root.get_by_role("textbox").fill("z slowest")
+    assert root.get_by_role("radio").first.is_checked()  # as was chosen
+    assert root.locator("th").all_inner_texts() == ["After 0 merges"]
+    root.page.watch.check()
+
+
 def test_tokens_say_whose_vocabulary_it_is_and_what_a_dot_is(explorer):
     root = explorer("tokens")
     hint = root.locator(".mygpt-hint").inner_text()
@@ -670,8 +686,15 @@ def test_it_is_said_over_which_network_a_run_would_be_limited_by_it(explorer):
     first = next(
         n for n in range(1, 1537) if cost.limit(replace(slow(), devices=n)) == "network"
     )
-    told = f"The network never does; at 10 Gbit/s it does from {first} devices on."
-    assert told in sentence.inner_text()
+    told = f"The network never does; at 10 Gbit/s, from {first} devices on."
+    arithmetic = "The arithmetic limits this run"
+    assert sentence.inner_text().endswith(f"{arithmetic}. {told}")
+    sizes = root.locator(".mygpt-parts b")
+    assert not any(one.is_visible() for one in sizes.all())
+    root.page.emulate_media(media="print")  # where nothing can be unfolded
+    assert f"{arithmetic}: twice the devices take" in sentence.inner_text()
+    assert all(one.is_visible() for one in sizes.all())
+    root.page.emulate_media(media="screen")
     choose(root, "Network between machines", "office")
     assert "never" not in sentence.inner_text()
 

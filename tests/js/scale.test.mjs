@@ -32,6 +32,7 @@ import {
   fieldProblem,
   figures,
   leastText,
+  limitParted,
   limitText,
   memoryLabel,
   memoryTitle,
@@ -88,6 +89,23 @@ test("limits are named, with what to do", () => {
       + "one sequence at once, only the layers’ inputs kept.",
   );
   assert.match(limitText(run({ device: { ...DEVICES.A100, memory: 1e9 } })), /would have to be split too/);
+});
+
+test("of a limit the numbers in the middle are folded, and no text is lost", () => {
+  const short = (changes) => {
+    const text = limitText(run(changes));
+    const [head, detail, rest] = limitParted(text);
+    assert.equal(head + detail + rest, text);
+    return head + rest;
+  };
+  assert.equal(short(), "The arithmetic limits this run.");
+  assert.equal(short({ devices: 1536 }), "The batch limits this run.");
+  assert.equal(short({ devices: 8 }), "Memory limits this run. From 42 devices on, it fits.");
+  assert.equal(short({ device: { ...DEVICES.A100, between: 12.5e6 } }), "The network limits this run.");
+  assert.equal(
+    short({ spread: "copies", kept: "everything", at_once: 3 }),
+    "Memory limits this run. It fits from 42 devices on with: sharded, one sequence at once, only the layers’ inputs kept.",
+  );
 });
 
 test("the fewest devices that are enough are told, or that none are", () => {

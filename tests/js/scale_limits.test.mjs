@@ -126,7 +126,7 @@ test("from where on the network limits is found as the strip has it", () => {
 
 test("a network that is never met is told beside arithmetic and batch alone", () => {
   const networkText = networkKept();
-  assert.equal(networkText(run()), "The network never does; at 10 Gbit/s it does from 42 devices on.");
+  assert.equal(networkText(run()), "The network never does; at 10 Gbit/s, from 42 devices on.");
   assert.equal(networkText(run({ devices: 1536 })), networkText(run()));
   assert.equal(networkText(run({ devices: 8 })), "");
   assert.equal(networkText(run({ device: { ...DEVICES.A100, between: 1.25e9 } })), "");

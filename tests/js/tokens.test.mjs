@@ -1,7 +1,16 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 
-import { common, makeEncoder, merge, plain, remembering, spell, tidy } from "../../mygpt/explorers/tokens/merges.mjs";
+import {
+  common,
+  livelyPiece,
+  makeEncoder,
+  merge,
+  plain,
+  remembering,
+  spell,
+  tidy,
+} from "../../mygpt/explorers/tokens/merges.mjs";
 
 const bytes = (text) => new TextEncoder().encode(text);
 
@@ -64,4 +73,17 @@ test("the shared start and end of two lists are found, and never overlap", () =>
   assert.deepEqual(common(["x", "x"], ["x", "x", "x"]), { start: 2, end: 0 });
   assert.deepEqual(common([], ["x"]), { start: 0, end: 0 });
   assert.deepEqual(common(["x", "y"], ["y"]), { start: 0, end: 1 });
+});
+
+test("of a typed text the first piece with three merges is shown, unless the reader chose another", () => {
+  const found = [0, 1, 3, 4].map((merges) => ({ bytes: bytes("abcde"), steps: Array(merges).fill({}) }));
+  const [none, own] = [() => false, () => true];
+  assert.equal(livelyPiece(found, 0, none), 2);
+  assert.equal(livelyPiece(found, 3, none), 3);
+  assert.equal(livelyPiece(found, 9, none), 9); // the last
+  assert.equal(livelyPiece(found, 1, own), 1);
+  assert.equal(livelyPiece(found.slice(0, 2), 1, none), 1);
+  assert.equal(livelyPiece([], 4, none), 4);
+  const long = { bytes: bytes("a".repeat(33)), steps: Array(9).fill({}) };
+  assert.equal(livelyPiece([found[0], long, found[2]], 0, none), 2);
 });

@@ -39,7 +39,7 @@ function unmetText(run) {
   if (networkFrom(run) !== null) return "";
   for (const [name, between] of SLOWER.filter(([, speed]) => speed < device.between)) {
     const from = networkFrom({ ...run, device: { ...device, between } });
-    if (from !== null) return `The network never does; at ${name} it does from ${many(from, "device")} on.`;
+    if (from !== null) return `The network never does; at ${name}, from ${many(from, "device")} on.`;
   }
   return "The network never does.";
 }

@@ -15,6 +15,7 @@ import {
   countedRows,
   figures,
   leastText,
+  limitParted,
   limitText,
   memoryLabel,
   memoryTitle,
@@ -34,16 +35,23 @@ export function textView(name, text) {
   };
 }
 
+/** What is folded on the page and stands in a print.
+ * @type {(tag: "b" | "span", name?: string) => HTMLElement} */
+const printed = (tag, name = "") => html(tag, { class: `mygpt-on-paper ${name}`.trim() });
+
 /** What limits the run, and how long it takes, in large type.
  * @type {() => Scale.View} */
 export function answerView() {
   const [answer, limit] = [html("b", { class: "mygpt-number" }), html("span")];
+  const detail = printed("span");
   const node = html("p", { class: "mygpt-sentence" }, answer, " ", limit);
   const networkText = networkKept();
   /** @type {(run: Scale.Run) => void} */
   const draw = (run) => {
     answer.textContent = answerText(run);
-    limit.textContent = `${limitText(run)} ${networkText(run)}`.trim();
+    const [head, much, rest] = limitParted(limitText(run));
+    detail.textContent = much;
+    limit.replaceChildren(head, detail, `${rest} ${networkText(run)}`.trim());
   };
   return { node, draw };
 }
@@ -78,7 +86,7 @@ export function memoryView(state) {
   const [need, rest] = [html("b", { class: "mygpt-number" }), html("span")];
   const bar = stackedBar(28);
   const limit = ["mygpt-has mygpt-edge", "mygpt-has"].map((name) => svg("path", { class: name }));
-  const sizes = PARTS.map(() => html("b", { class: "mygpt-number" }));
+  const sizes = PARTS.map(() => printed("b", "mygpt-number"));
   const names = PARTS.map(([mark, name], i) =>
     html("span", { class: "mygpt-named-part" }, swatch(mark), html("span", {}, name.split(",")[0], " ", sizes[i])),
   );
@@ -143,7 +151,7 @@ function partsTable() {
 /** All figures, how they are counted, and where they miss, folded.
  * @type {(state: Scale.State) => Kit.View} */
 export function figuresFold(state) {
-  const parts = [figuresView(), partsTable(), textView("mygpt-aside", leastText)];
+  const parts = [textView("mygpt-aside", limitText), figuresView(), partsTable(), textView("mygpt-aside", leastText)];
   const counted = countedView();
   /** @type {(text: string) => HTMLElement} */
   const title = (text) => html("p", { class: "mygpt-panel-name" }, text);

@@ -233,6 +233,13 @@ export function limitText(run) {
   return `The arithmetic limits this run: twice the devices take ${percent(twice)} of the time.`;
 }
 
+/** A sentence on the limit in three parts: what limits, by how much, which the page folds, and what helps.
+ * @type {(text: string) => [head: string, detail: string, rest: string]} */
+export function limitParted(text) {
+  const [, head, detail, rest] = /** @type {RegExpMatchArray} */ (text.match(/^([^:]*)(: .*?)(\.(?: [A-Z].*)?)$/));
+  return [head, detail, rest];
+}
+
 /** Whether the run fits, and how long it takes, with and without overlap.
  * @type {(run: Scale.Run) => string} */
 export function answerText(run) {

@@ -2,6 +2,8 @@
 // page is touched here.
 
 export const MAX_TEXT = 500;
+export const LONGEST = 32; // bytes of a piece whose merges are still shown one by one
+const LIVELY = 3; // merges of a piece that is worth a look
 const CACHED = 5000;
 /** @type {Record<string, string>} */
 const SIGNS = { " ": "·", "\n": "↵", "\r": "␍", "\t": "⇥" };
@@ -151,4 +153,13 @@ export function common(before, after) {
   let end = 0;
   while (end < most - start && before.at(-1 - end) === after.at(-1 - end)) end += 1;
   return { start, end };
+}
+
+/** Which piece of a typed text to show: the one that is chosen, unless its merges are few and the
+ * reader did not pick it; then the first that has more of them, if there is one.
+ * @type {(found: Pick<Tokens.Merged, "bytes" | "steps">[], piece: number, picked: (at: number) => boolean) => number} */
+export function livelyPiece(found, piece, picked) {
+  const at = Math.min(piece, found.length - 1);
+  const lively = found.map(({ bytes, steps }) => steps.length >= LIVELY && bytes.length <= LONGEST);
+  return at < 0 || picked(at) || lively[at] || !lively.includes(true) ? piece : lively.indexOf(true);
 }

@@ -2,9 +2,20 @@ import { control, stepper } from "../kit/controls.mjs";
 import { html, speaker } from "../kit/elements.mjs";
 import { clamp } from "../kit/geometry.mjs";
 import { mount, store, allViews } from "../kit/mounting.mjs";
-import { MAX_TEXT, common, makeEncoder, plain, remembering, rowsOf, spell, split, tidy } from "./merges.mjs";
+import {
+  LONGEST,
+  MAX_TEXT,
+  common,
+  livelyPiece,
+  makeEncoder,
+  plain,
+  remembering,
+  rowsOf,
+  spell,
+  split,
+  tidy,
+} from "./merges.mjs";
 
-const LONGEST = 32; // bytes of a piece whose merges are still shown one by one
 const MOST_CHIPS = 60; // of one piece; more than these are counted
 
 /** @type {(number: number, noun: string) => string} */
@@ -30,6 +41,7 @@ export function tokensState(model) {
     pieces: /** @type {string[]} */ ([]),
     found: /** @type {Tokens.Merged[]} */ ([]), // what became of each piece
     at: -1, // the chosen piece, -1 in an empty text
+    picked: "", // the piece that the reader chose
     last: 0, // how many merges it has
     done: 0, // and how many are shown
     chosen: /** @type {Tokens.Merged | undefined} */ (undefined),
@@ -55,7 +67,8 @@ function readPiece(state) {
     state.steps = chosen && chosen.bytes.length <= LONGEST ? rowsOf(chosen) : [];
   }
   state.last = chosen ? chosen.steps.length : 0;
-  state.done = clamp(state.get("merges_done") ?? state.last, 0, state.last);
+  // One merge has no slider: it is shown.
+  state.done = state.last < 2 ? state.last : clamp(state.get("merges_done") ?? state.last, 0, state.last);
 }
 
 /** @type {(state: Tokens.State) => string} */
@@ -126,7 +139,9 @@ function textView(state) {
       put(text);
       field.setSelectionRange(caret, caret);
     }
-    state.write({ text });
+    const pieces = split(text);
+    const piece = livelyPiece(pieces.map(state.read), state.get("piece"), (at) => pieces[at] === state.picked);
+    state.write({ text, piece });
   });
   // JupyterLab listens here after every key, and forbids line breaks.
   field.addEventListener("beforeinput", (event) => {
@@ -183,7 +198,11 @@ function piecesView(state) {
 
   /** @type {(one: Tokens.Merged) => Tokens.Label} */
   const labelOf = (one) => {
-    const label = pieceLabel(one, group, () => state.write({ piece: labels.indexOf(label), merges_done: 0 }));
+    const label = pieceLabel(one, group, () => {
+      const piece = labels.indexOf(label);
+      state.picked = state.pieces[piece];
+      state.write({ piece, merges_done: 0 });
+    });
     return label;
   };
   function drawText() {
@@ -231,7 +250,7 @@ function ladderRow(chosen, steps, number) {
   return html(
     "tr",
     {},
-    html("th", { scope: "row" }, String(number)),
+    html("th", { scope: "row" }, html("span", { class: "mygpt-unseen" }, `After ${plural(number, "merge")}`)),
     html("td", {}, html("span", { class: "mygpt-parts" }, ...parts)),
     html("td", {}, html("span", { class: "mygpt-how" }, ...pair)),
   );
@@ -241,7 +260,6 @@ function ladderRow(chosen, steps, number) {
  * @type {(state: Tokens.State) => Kit.View} */
 function ladderView(state) {
   const body = html("tbody");
-  const heads = ["Merges", "Parts", "Merged, rank"].map((text) => html("th", { scope: "col" }, text));
   const node = html(
     "table",
     { class: "mygpt-ladder" },
@@ -250,7 +268,6 @@ function ladderView(state) {
       { class: "mygpt-unseen" },
       "The parts of the chosen piece after each merge; the rank is the place in the list of merges, from 0",
     ),
-    html("thead", {}, html("tr", {}, ...heads)),
     body,
   );
   /** @type {HTMLElement[]} */
@@ -293,7 +310,7 @@ function mergesView(state) {
     node.hidden = !chosen;
     if (!chosen) return;
     ladder.draw();
-    slide.node.hidden = !steps.length;
+    slide.node.hidden = steps.length < 3;
     tooLong.hidden = steps.length > 0;
     slide.show(done, last, `${done} of ${last}`);
     if (chosen === drawn) return;

@@ -63,6 +63,12 @@ def unfold(root, name=None):
     return fold
 
 
+def own_answer(root):
+    """The field for an answer of the reader's own, which the cover folds."""
+    unfold(root, "Type another answer")
+    return field(root, "New answer")
+
+
 def silence(root):
     unfold(root)
     root.get_by_role("button", name="Switch off the 5").click()
@@ -99,7 +105,7 @@ def promoted(root):
 
 def facts(root):
     """For each fact: prompt, right answer, the model's, its probability, the mark."""
-    if root.locator("details").count():
+    if root.locator("summary", has_text="All facts").count():
         unfold(root, "All facts")
     parts = (".mygpt-asked", ".mygpt-right bdi", ".mygpt-said bdi")
     parts += (".mygpt-said .mygpt-number", ".mygpt-sign")
@@ -842,7 +848,7 @@ def test_the_button_that_switched_off_an_answer_cuts_no_other(explorer):
     field(root).fill("don")
     off.click()
     assert happened(root) == told
-    field(root, "New answer").fill("fun")
+    own_answer(root).fill("fun")
     press(root, "Rewrite")
     off.click()
     assert [edit.get("factor") for edit in root.page.evaluate(edits)] == [0, None, 1]
@@ -941,12 +947,12 @@ def strongest(python, word, count):
 def test_the_cover_rewrites_an_answer_and_says_which_others_changed(explorer):
     python = live()
     root = explorer(live(form="cover"))
-    assert field(root, "New answer").input_value() == "lemn"
+    assert own_answer(root).input_value() == "lemn"
     field(root).fill("lemlem fudo")
-    assert field(root, "New answer").input_value() == "baki"
+    assert own_answer(root).input_value() == "baki"
     field(root).fill(PROMPT)
-    assert field(root, "New answer").input_value() == "lemn"
-    field(root, "New answer").fill("fun")
+    assert own_answer(root).input_value() == "lemn"
+    own_answer(root).fill("fun")
     press(root, "Rewrite")
     python.edits = [{"kind": "rewrite", "prompt": PROMPT, "word": "fun"}]
     assert likeliest(root) == barred(python, 3)
@@ -961,7 +967,7 @@ def test_the_cover_rewrites_an_answer_and_says_which_others_changed(explorer):
     for name, *_ in changed:
         assert f"“{name}”" in happened(root)
     told = happened(root)
-    field(root, "New answer").press("Enter")
+    own_answer(root).press("Enter")
     assert happened(root) == f"It already says “fun”. {told}"
     press(root, "Rewrite")
     assert happened(root) == f"It already says “fun”. {told}"
@@ -972,9 +978,34 @@ def test_the_cover_rewrites_an_answer_and_says_which_others_changed(explorer):
     root.page.watch.check()
 
 
+@pytest.mark.parametrize("width", [736, 390])
+def test_one_press_makes_the_cover_give_another_answer(explorer, width):
+    python = live()
+    root = explorer(live(form="cover"), width=width)
+    assert not field(root, "New answer").is_visible()  # typing is folded
+    tall = root.bounding_box()["height"]
+    make = root.get_by_role("button", name="Make it say “lemn”")
+    make.click()
+    python.edits = [{"kind": "rewrite", "prompt": PROMPT, "word": "lemn"}]
+    assert root.page.evaluate("window.model.get('edits')") == python.edits
+    assert likeliest(root) == barred(python, 3)
+    assert make.get_attribute("aria-disabled") == "true"  # it says so now
+    assert root.bounding_box()["height"] == tall
+    field(root).fill("lemlem fudo")
+    assert root.get_by_role("button", name="Make it say “baki”").is_visible()
+    field(root).fill(PROMPT)
+    press(root, "Undo")
+    assert make.get_attribute("aria-disabled") == "false"
+    edges = root.locator(".mygpt-fact").evaluate_all(
+        "all => all.map((one) => getComputedStyle(one).borderTopWidth)"
+    )
+    assert set(edges) == {"0px"}  # no rules between the questions
+    root.page.watch.check()
+
+
 def test_the_cover_says_that_it_lacks_a_word_wherever_that_is_tried(explorer):
     root = explorer(live(form="cover"))
-    answer, rewrite = field(root, "New answer"), root.get_by_text("Rewrite", exact=True)
+    answer, rewrite = own_answer(root), root.get_by_text("Rewrite", exact=True)
     lacks = "“london” is not one of the model’s 31 words. Try “"
     fills = []
     for word in ("london", "fun"):
@@ -1033,7 +1064,7 @@ def test_the_parts_that_are_open_are_a_trait(explorer):
 
 def test_the_new_answer_that_the_reader_chose_stays_while_it_is_possible(explorer):
     root = explorer(live(form="cover"))
-    answer = field(root, "New answer")
+    answer = own_answer(root)
     chosen = answer.input_value()
     press(root, "Rewrite")
     for prompt in ("lemlem fudo", "fun", PROMPT):
@@ -1074,7 +1105,7 @@ def test_on_a_phone_the_cover_cuts_and_moves_nothing(explorer, width):
           .getBoundingClientRect().bottom < innerHeight + 1"""
     )
     assert root.bounding_box()["height"] == tall
-    assert field(root, "New answer").bounding_box()["width"] > 110
+    assert own_answer(root).bounding_box()["width"] > 110
     assert root.locator(".mygpt-sum").is_visible()
     cut = root.evaluate(
         """root => [...root.querySelectorAll(".mygpt-fact *, .mygpt-likeliest bdi")]

@@ -121,6 +121,7 @@ def test_which_neurons_write_paris_and_on_which_word_do_they_fire(root, made):
         f"and adds +{added[third]:.2f} to “paris”"
     )
     assert said.endswith("number 3 of 256.")
+    unfold(root, "Where it fires most, what it writes")
     promoted = memory.promoted(made.model, LAYER, count=5)[1][third].tolist()
     told = root.locator(".mygpt-pairs").nth(1).locator("tbody th").all_inner_texts()
     assert told == [made.words[i] for i in promoted]
@@ -174,8 +175,8 @@ def test_the_neuron_that_is_followed_stays_at_another_word(root):
     )
 
 
-@pytest.mark.parametrize("width", [736, 390])
-def test_the_lists_of_a_neuron_unfold_when_one_is_first_chosen(
+@pytest.mark.parametrize("width", [736, 390, 320])
+def test_the_lists_of_a_neuron_stay_folded_until_the_reader_opens_them(
     open_page, page_file, width
 ):
     root = open_page(page_file.as_uri(), width=width).locator(".mygpt-memory")
@@ -184,17 +185,36 @@ def test_the_lists_of_a_neuron_unfold_when_one_is_first_chosen(
     root.page.emulate_media(media="print")
     assert root.get_by_text("Fires most in training").is_visible()
     root.page.emulate_media(media="screen")
+    tall = root.bounding_box()["height"]
     root.locator(".mygpt-neuron-heads > span").nth(1).click()
+    assert not root.get_by_text("Fires most in training").is_visible()
+    assert root.bounding_box()["height"] == tall
+    lists.locator("summary").click()
     assert root.get_by_text("Fires most in training").is_visible()
     cut = root.evaluate(
-        """root => [...root.querySelectorAll("thead th, summary, .mygpt-sum")]
-          .filter((one) => one.scrollWidth > one.clientWidth)
+        """root => [...root.querySelectorAll(
+          "thead th, summary, .mygpt-sum, .mygpt-map-title")]
+          .filter((one) => one.checkVisibility() && one.scrollWidth > one.clientWidth)
           .map((one) => one.textContent)"""
     )
     assert cut == []
-    lists.locator("summary").click()
     root.locator(".mygpt-neuron-heads > span").nth(2).click()
-    assert lists.get_attribute("open") is None  # the reader closed them
+    assert lists.get_attribute("open") is not None  # as the reader left them
+
+
+@pytest.mark.parametrize("width", [360, 320])
+def test_the_title_of_the_keys_is_whole_beside_the_longest_legend(
+    open_page, page_file, width
+):
+    root = open_page(page_file.as_uri(), width=width).locator(".mygpt-memory")
+    root.get_by_role("button", name="capital", exact=True).first.click()
+    title, legend = (
+        root.locator(f".mygpt-keys {part}")
+        for part in (".mygpt-map-title", ".mygpt-legend")
+    )
+    assert "or more" in legend.text_content()
+    assert title.evaluate("one => one.scrollWidth <= one.clientWidth")
+    assert root.evaluate("one => one.scrollWidth <= one.clientWidth")
 
 
 def test_other_words_unfold_below_what_is_said_of_the_neuron(root):

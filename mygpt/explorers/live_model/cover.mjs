@@ -1,6 +1,6 @@
 // What is done at one press: what an answer hangs on is switched off, or the answer rewritten.
 
-import { button } from "../kit/controls.mjs";
+import { button, folded } from "../kit/controls.mjs";
 import { html } from "../kit/elements.mjs";
 import { neuronsInWords, testedInWords } from "./happened.mjs";
 import { holders, survivals } from "./holders.mjs";
@@ -85,7 +85,22 @@ function bringToSight(node) {
   node.scrollIntoView({ block: "nearest", behavior: still ? "instant" : "smooth" });
 }
 
-/** The three things to do, and what came of the last.
+/** One press that makes the model give another answer than it was trained to.
+ * @type {(state: LiveModel.State) => Kit.View & { drawPrompt(): void }} */
+function makeView(state) {
+  let word = "";
+  const make = button("", () => rewriteTo(state, word));
+  make.node.classList.add("mygpt-make");
+  const draw = () => make.able(word !== state.now.best);
+  const drawPrompt = () => {
+    word = otherAnswer({ ...state, now: state.untouched });
+    make.node.textContent = `Make it say “${word}”`;
+  };
+  drawPrompt();
+  return { node: make.node, draw, drawPrompt };
+}
+
+/** The three things to do, and what came of the last. On the cover an answer of the reader's own is folded.
  * @type {(state: LiveModel.State) => Kit.View & { drawPrompt(): void }} */
 export function coverView(state) {
   const goBack = () => state.write({ edits: state.get("edits").slice(0, -1) });
@@ -107,13 +122,17 @@ export function coverView(state) {
   off.node.addEventListener("click", (event) => event.detail > 1 && event.stopImmediatePropagation(), {
     capture: true,
   });
+  const brief = state.get("form") === "cover" && state.factor;
+  const make = brief ? makeView(state) : null;
+  const own = folded("Type another answer", rewrite.node);
   const told = html("p", { class: "mygpt-happened", "data-room": longest(state) }, text);
   const node = html(
     "div",
     { class: "mygpt-cover" },
-    html("div", { class: "mygpt-row mygpt-first" }, off.node, undo.node),
-    ...(state.factor ? [rewrite.node] : []),
+    html("div", { class: "mygpt-row mygpt-first" }, off.node, ...(make ? [make.node] : []), undo.node),
+    ...(state.factor && !make ? [rewrite.node] : []),
     told,
+    ...(make ? [own] : []),
   );
   node.addEventListener("click", (event) => {
     if (/** @type {Element} */ (event.target).closest("button")) bringToSight(told);
@@ -125,10 +144,12 @@ export function coverView(state) {
     const edits = state.get("edits");
     const made = switchedOff(state);
     off.node.textContent = `Switch ${made ? "on" : "off"} what holds “${made?.word ?? state.now.best}”`;
+    make?.draw();
     undo.able(edits.length > 0);
     const [answer, others] = state.happened;
     const said = state.note && !edits.length ? state.note : [state.note, answer].filter(Boolean).join(" ");
     text.replaceChildren(said, ...(others ? ["\n", html("b", {}, others)] : []));
   }
-  return { node, draw, drawPrompt: rewrite.suggest };
+  const drawPrompt = () => [rewrite.suggest, make?.drawPrompt].forEach((one) => one?.());
+  return { node, draw, drawPrompt };
 }

@@ -41,7 +41,7 @@ function legend(unit) {
   /** @type {(limit: number, more: boolean) => void} */
   const draw = (limit, more) => {
     least.textContent = fixed(-limit, 1);
-    most.textContent = fixed(limit, 1) + (more ? " or more" : "");
+    most.replaceChildren(fixed(limit, 1), ...(more ? [wide(" or more")] : []));
   };
   return { node, draw };
 }

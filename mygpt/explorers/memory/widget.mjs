@@ -40,9 +40,9 @@ function productView(state) {
   return { node, draw };
 }
 
-/** The chosen neuron: what it adds in words and numbers; and what fires it and what it writes, folded until the
- * reader first chooses a neuron.
- * @type {(state: Memory.State) => Kit.View & { lists: HTMLElement; tell(): void }} */
+/** The chosen neuron: what it adds in words and numbers; and what fires it and what it writes, in a fold that the
+ * reader alone opens.
+ * @type {(state: Memory.State) => Kit.View & { lists: HTMLElement }} */
 function cardView(state) {
   const { triggers, promoted } = state;
   /** @type {(caption: string, title: string, heading: string, most: number) => Kit.Control<Kit.TextAndNumber[]>} */
@@ -66,11 +66,6 @@ function cardView(state) {
   lists.classList.add("mygpt-lists");
   const node = html("div", { class: "mygpt-card" }, sentence, product.node);
   let shown = -1;
-  let told = false;
-  const tell = () => {
-    lists.open ||= !told;
-    told = true;
-  };
   const draw = () => {
     const neuron = state.get("neuron");
     sentence.textContent = sentenceOf(state);
@@ -80,7 +75,7 @@ function cardView(state) {
     fires.show(triggers[neuron]);
     writes.show(promotedBy(state, neuron));
   };
-  return { node, lists, draw, tell };
+  return { node, lists, draw };
 }
 
 /** @type {(state: Memory.State) => Kit.View} */
@@ -118,12 +113,9 @@ function askedView(state) {
 }
 
 /** The picture, from top to bottom: the text, the neurons and the word; and the folds that lead on from there.
- * @type {(state: Memory.State, turned: () => void, chosen: () => void) => { node: HTMLElement; folds: HTMLElement[]; lay(): void; draw(): void; follow(): () => void }} */
-function pictureView(state, turned, chosen) {
-  const choose = (/** @type {number} */ neuron) => {
-    state.write({ neuron });
-    chosen();
-  };
+ * @type {(state: Memory.State, turned: () => void) => { node: HTMLElement; folds: HTMLElement[]; lay(): void; draw(): void; follow(): () => void }} */
+function pictureView(state, turned) {
+  const choose = (/** @type {number} */ neuron) => state.write({ neuron });
   const pick = (/** @type {number} */ token) => state.write({ token });
   const keys = keysView(state, { neuron: choose, token: pick });
   const heads = headsView(state, choose, pick);
@@ -159,7 +151,7 @@ function pictureView(state, turned, chosen) {
 function render({ model, el }) {
   const state = memoryState(model);
   const [card, setting] = [cardView(state), settingView(state)];
-  const picture = pictureView(state, draw, card.tell);
+  const picture = pictureView(state, draw);
   const voice = speaker();
   const root = html(
     "div",

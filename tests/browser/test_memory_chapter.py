@@ -88,7 +88,7 @@ def unfold(root, name):
     title = root.page.locator("summary", has_text=name)
     fold = root.locator("details").filter(has=title).last
     if fold.get_attribute("open") is None:
-        title.click()
+        fold.locator("> summary").click()
 
 
 def added(root):

@@ -155,12 +155,12 @@ def test_a_slider_is_tapped_dragged_and_taken_back(phone):
     slider = explorer(phone, "shapes").locator("input[type=range]").first
     x, y = middle_of(slider)
     seen = [slider.input_value()]
-    phone.tap(x + 60, y)
+    phone.tap(x, y)
     seen.append(slider.input_value())
-    phone.drag(x + 60, y, across=-120)
+    phone.drag(x, y, across=-40)
     seen.append(slider.input_value())
     assert len(set(seen)) == 3
-    phone.drag(x, y, across=60, end="touchCancel")
+    phone.drag(x, y, across=40, end="touchCancel")
     assert slider.input_value() == seen[-1]
     phone.page.watch.check()
 

@@ -43,8 +43,8 @@ async function start(place) {
     await explorer.initialize?.({ model });
   }
   const el = document.createElement("div");
+  place.replaceChildren(el); // first: an explorer is drawn once, at the width that it has
   await explorer.render({ model, el });
-  place.replaceChildren(el);
   place.classList.add("explorer-ready");
 }
 

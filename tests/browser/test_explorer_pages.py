@@ -193,6 +193,7 @@ def test_memory_lists_the_strongest_neurons_of_a_token(explorer):
     root.get_by_text("More neurons").click()
     root.get_by_role("spinbutton", name="Neuron").fill("3")
     root.get_by_role("spinbutton", name="Neuron").press("Enter")
+    root.get_by_text("Where it fires most").click()
     lists = root.locator(".mygpt-pairs tbody tr").all_inner_texts()
     assert lists == [
         f"{text}\t{fixed(number)}" for text, number in pairs(3) + pairs(-3)

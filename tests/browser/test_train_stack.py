@@ -94,8 +94,9 @@ def press(root, name):
 
 
 def train(root):
-    run = root.locator(".mygpt-run")
-    assert run.inner_text().startswith("Train")
+    """Press Train, once the steps that were asked for before are shown."""
+    run = root.locator(".mygpt-run").filter(has_text=re.compile("^Train"))
+    run.wait_for()
     run.click()
 
 

@@ -111,7 +111,6 @@ function comingIntoView(root) {
 export function mount({ model, el, root, layout, listeners, undo }) {
   const ruler = html("div", { class: "mygpt-ruler" });
   root.prepend(ruler);
-  layout(640);
   el.append(root);
   comingIntoView(root);
   let width = 0;
@@ -125,6 +124,7 @@ export function mount({ model, el, root, layout, listeners, undo }) {
     }
   };
   measure();
+  if (!width) layout(640); // it is not on the page yet
   const observer = new ResizeObserver(measure);
   observer.observe(ruler);
   const calls = /** @type {[string, () => void][]} */ (Object.entries(listeners));

@@ -294,7 +294,7 @@ def move_train_stack(figure):
 
 
 def move_shapes(figure):
-    figure.get_by_text("Own shape").click()
+    figure.evaluate(UNFOLD)
     field = figure.get_by_role("spinbutton", name="Layers L")
     field.click()
     field.press("End")

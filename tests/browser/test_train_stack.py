@@ -818,6 +818,13 @@ def test_a_divergence_is_said_and_the_page_goes_on(explorer, across):
     root.page.watch.check()
 
 
+def test_two_quick_presses_are_two_steps(explorer):
+    root = explorer(**DEEP | {"rate": 0.001, "steps": 0})
+    button(root, "Step").evaluate("one => { one.click(); one.click(); }")
+    wait_for_step(root, 2)
+    reads(root, **DEEP | {"rate": 0.001, "steps": 2})
+
+
 def test_a_stack_too_large_before_its_first_step_is_said(explorer):
     root = explorer(depth=40, gain=4.0)
     root.get_by_text("The loss is too large before the first step.").first.wait_for()

@@ -111,6 +111,10 @@ export function advanceAll(state, target, until = Infinity) {
   return state.done >= target || isOver(state);
 }
 
+/** The step that has been asked for: two quick presses of a button ask for two steps.
+ * @type {(run: TrainStack.Run) => number} */
+const due = ({ busy, target, state }) => (busy ? target : state.done);
+
 /** @type {(run: TrainStack.Run) => void} */
 function save(run) {
   run.saved = performance.now();
@@ -299,6 +303,7 @@ export function stackRunner(state, { draw, rest }) {
   return Object.assign(run, {
     over: () => isOver(state),
     goes: () => goes(run),
+    due: () => due(run),
     reach: (/** @type {number} */ target) => reach(run, target),
     toggle: () => toggle(run),
     walk: () => walk(run),

@@ -129,6 +129,7 @@ declare namespace TrainStack {
   interface Runner extends Run {
     over(): boolean;
     goes(): boolean;
+    due(): number;
     reach(target: number): void;
     toggle(): void;
     walk(): void;

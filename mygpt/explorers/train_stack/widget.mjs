@@ -63,15 +63,15 @@ function drivingView(state, run) {
     },
     { class: "mygpt-button mygpt-run" },
   );
-  /** @type {(steps: number) => void} */
+  /** @type {(steps: () => number) => void} */
   const go = (steps) => {
     state.moved = true;
     run.pause();
-    run.reach(steps);
+    run.reach(steps());
   };
-  const one = button("Step", () => go(Math.min(state.done + 1, MAX_STEPS)));
+  const one = button("Step", () => go(() => Math.min(run.due() + 1, MAX_STEPS)));
   const reset = button("Reset", () => {
-    go(0);
+    go(() => 0);
     state.write({ steps: 0 });
   });
   const steps = html("b");
@@ -256,7 +256,7 @@ function render({ model, el }) {
   };
   const follow = () => {
     const steps = stepsOf(state.get("steps"));
-    if (run.running || steps === (run.busy ? run.target : state.done)) return;
+    if (run.running || steps === run.due()) return;
     asked();
     run.reach(steps);
   };

@@ -39,6 +39,36 @@ export function unfolding(node, draw) {
   };
 }
 
+/** Folds that are open where the trait `unfolded` names them, which follows them. One that something else unfolds
+ * comes into view with what it holds, if the explorer is in view. Returns what opens and closes them.
+ * @type {(state: { get(trait: "unfolded"): string[]; write(changes: { unfolded: string[] }): void }, folds: Record<string, HTMLDetailsElement>, changed?: () => void) => () => void} */
+export function followFolds(state, folds, changed = () => {}) {
+  const names = Object.keys(folds);
+  let first = true;
+  let wanted = /** @type {HTMLDetailsElement | null} */ (null); // by something else than the reader's hand
+  /** @type {(fold: HTMLDetailsElement) => void} */
+  const show = (fold) => {
+    const { top, bottom } = /** @type {Element} */ (fold.parentElement).getBoundingClientRect();
+    if (top < innerHeight && bottom > 0) fold.scrollIntoView({ block: "nearest", behavior: "instant" });
+  };
+  /** @type {(event: Event) => void} */
+  const toggled = ({ target }) => {
+    const open = names.filter((name) => folds[name].open);
+    if (String(open) !== String(state.get("unfolded"))) state.write({ unfolded: open });
+    changed();
+    if (wanted && wanted === target) show(wanted);
+    wanted = null;
+  };
+  for (const fold of Object.values(folds)) fold.addEventListener("toggle", toggled);
+  return () => {
+    const open = names.filter((name) => state.get("unfolded").includes(name));
+    const fresh = open.filter((name) => !folds[name].open).map((name) => folds[name]);
+    wanted = first ? null : (fresh.pop() ?? null);
+    for (const name of names) folds[name].open = open.includes(name);
+    first = false;
+  };
+}
+
 /** Calls `pause` when the explorer is no longer seen; returns an undo function.
  * @type {(root: Element, pause: () => void) => () => void} */
 export function unseen(root, pause) {

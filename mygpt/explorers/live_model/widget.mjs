@@ -1,6 +1,6 @@
 import { html, speaker } from "../kit/elements.mjs";
 import { followLinks } from "../kit/links.mjs";
-import { allViews, mount } from "../kit/mounting.mjs";
+import { allViews, followFolds, mount } from "../kit/mounting.mjs";
 import { themed } from "../kit/heat.mjs";
 import { coverView } from "./cover.mjs";
 import { editsView, factsView, partsView } from "./edits.mjs";
@@ -53,21 +53,6 @@ export function liveViews(state, copy) {
   const unfolded = inside && { facts: facts.node, inside: inside.node, neurons: inside.each, edits: edits.node };
   const drawFolds = followFolds(state, /** @type {Record<string, HTMLDetailsElement>} */ (unfolded ?? {}));
   return { prompt, next, facts, cover, inside, parts, edits, setting, nodes, drawFolds };
-}
-
-/** Folds that are open where the trait `unfolded` names them, which follows them. Returns what opens them.
- * @type {(state: LiveModel.State, folds: Record<string, HTMLDetailsElement>) => () => void} */
-function followFolds(state, folds) {
-  const every = Object.entries(folds);
-  for (const [, fold] of every) {
-    fold.addEventListener("toggle", () => {
-      const unfolded = every.filter(([, one]) => one.open).map(([name]) => name);
-      if (String(unfolded) !== String(state.get("unfolded"))) state.write({ unfolded });
-    });
-  }
-  return () => {
-    for (const [name, fold] of every) fold.open = state.get("unfolded").includes(name);
-  };
 }
 
 /** The model is asked first; a prompt that did not come from the field is put there.

@@ -1,7 +1,7 @@
 import { button, folded } from "../kit/controls.mjs";
 import { html, speaker } from "../kit/elements.mjs";
 import { copyLink, followLinks } from "../kit/links.mjs";
-import { mount, store, unseen, allViews } from "../kit/mounting.mjs";
+import { followFolds, mount, store, unseen, allViews } from "../kit/mounting.mjs";
 import { themed } from "../kit/heat.mjs";
 import { MAX_STEPS } from "./course.mjs";
 import { firstRun } from "./first.mjs";
@@ -152,37 +152,6 @@ function stackLinks(state, run, root, tell) {
   return { copy, take };
 }
 
-/** Folds that are open where the trait `unfolded` names them, which follows them. One that something else unfolds
- * comes into view with what it holds, if the explorer is in view.
- * @type {(state: TrainStack.State, folds: Record<string, HTMLDetailsElement>, changed: () => void) => { draw(): void }} */
-function followFolds(state, folds, changed) {
-  const names = Object.keys(folds);
-  let first = true;
-  let wanted = /** @type {HTMLDetailsElement | null} */ (null); // by something else than the reader's hand
-  /** @type {(fold: HTMLDetailsElement) => void} */
-  const show = (fold) => {
-    const { top, bottom } = /** @type {Element} */ (fold.parentElement).getBoundingClientRect();
-    if (top < innerHeight && bottom > 0) fold.scrollIntoView({ block: "nearest", behavior: "instant" });
-  };
-  /** @type {(event: Event) => void} */
-  const toggled = ({ target }) => {
-    const open = names.filter((name) => folds[name].open);
-    if (String(open) !== String(state.get("unfolded"))) state.write({ unfolded: open });
-    changed();
-    if (wanted && wanted === target) show(wanted);
-    wanted = null;
-  };
-  for (const fold of Object.values(folds)) fold.addEventListener("toggle", toggled);
-  const draw = () => {
-    const open = names.filter((name) => state.get("unfolded").includes(name));
-    const fresh = open.filter((name) => !folds[name].open).map((name) => folds[name]);
-    wanted = first ? null : (fresh.pop() ?? null);
-    for (const name of names) folds[name].open = open.includes(name);
-    first = false;
-  };
-  return { draw };
-}
-
 /** The parts of the explorer, and what draws them.
  * @type {(state: TrainStack.State, root: HTMLElement, run: TrainStack.Runner, copy?: () => void) => { nodes: HTMLElement[]; draw(): void; drawNow(): void; drawNote(): void; drawFolds(): void; repaint(): void }} */
 function stackViews(state, root, run, copy) {
@@ -209,7 +178,7 @@ function stackViews(state, root, run, copy) {
     setting.textContent = settingText({ task: state.task, sides: state.asked });
     drawNow();
   };
-  const { draw: drawFolds } = followFolds(state, folds, drawNow);
+  const drawFolds = followFolds(state, folds, drawNow);
   return { nodes, draw, drawNow, drawNote: driving.drawNote, drawFolds, repaint: pictures.repaint };
 }
 

@@ -23,7 +23,6 @@ SECOND_EDITION = {
     "02_embeddings": Limits(8, 2300, 110, 1),
     "03_attention": Limits(4, 2300, 110, 2),
     "04_heads": Limits(5, 2300, 110, 3),
-    "05_feed_forward": Limits(7, 2300, 110, 3),
     "06_activations": Limits(8, 2300, 110, 4),
     "07_residual_connections": Limits(7, 2300, 110, 6),
     "09_transformer_block": Limits(5, 2300, 110, 10),

@@ -12,7 +12,7 @@ FIRST = {
         "#the-idea-brightness-and-contrast-one-photo-at-a-time"
     ),
     "W_Q": "chapters/03_attention.html#in-code",
-    "8C² + 5C": "chapters/05_feed_forward.html#counting-parameters",
+    "8C² + 5C": "chapters/05_feed_forward.html#in-code",
     "ln V": "chapters/12_gpt.html#the-first-loss-lies-a-little-above-ln-v",
     "divides by C - 1": "chapters/08_layer_norm.html#in-code",
     "This is what comes out when eps is squared before it is added to the variance.": (

@@ -229,7 +229,7 @@ def test_no_solution_is_seen_unasked(notebooks):
             for output in cell.outputs:
                 assert output.get("text", "") in holder
         found += len(texts)
-    assert found == 124
+    assert found == 125
 
 
 def test_second_readings_are_folded_behind_their_headings(notebooks):

@@ -28,7 +28,6 @@ SECOND_EDITION = {
     "07_residual_connections": Limits(7, 2300, 110, 6),
     "09_transformer_block": Limits(5, 2300, 110, 10),
     "10_memory": Limits(11, 2300, 110, 12),
-    "11_rewriting": Limits(8, 2300, 110, 7),
     "13_training": Limits(7, 2300, 110, 10),
     "14_generation": Limits(4, 2300, 110, 13),
     "15_gpt2": Limits(7, 2300, 110, 12),

@@ -14,7 +14,7 @@ const LEAST = 4; // px of a layer that is drawn: thinner ones would only flicker
 const THIN = 10; // px under which a part is chosen a little beside it, too
 const KEY = 14; // px of a name's colour and what follows it
 const LONGEST = 15; // signs of a number in full
-const [SIGN, LINE] = [7.4, 17]; // px, of a sign at most about, and of a line
+const [SIGN, LINE] = [7.1, 17]; // px, of a sign at most about, and of a line
 
 /** The heights between the layers, from the top; none where they would be too thin to see.
  * @type {(layers: number, height: number) => number[]} */

@@ -312,7 +312,7 @@ def claims(runs):
         "at equal gap and odds fewer than half": all(
             null["prompt"] == 1
             and abs(null["log-odds"] - run["log-odds"]) < 0.1
-            and 0 <= null["gap"] - run["gap"] < 3
+            and abs(null["gap"] - run["gap"]) < 3
             and null["phrasings"] < 0.45
             for run in runs
             for null in [run["nulls"]["both"]]
@@ -335,15 +335,15 @@ def claims(runs):
             for whole, plain, _, shared in map(parts, runs)
         ),
         "SGD's messages with S keep to the trade": all(
-            abs(run["sgd"]["with S"][name] - kept_at_its_reach(run, name)) < 0.012
+            abs(run["sgd"]["with S"][name] - kept_at_its_reach(run, name)) < 0.02
             for run in runs
             for name in ("country", "relation")
         )
         and min(one["phrasings"] for one in every("sgd", "with S")) > 0.5,
-        "with m* itself they spare the country, not the relation": all(
+        "with m* itself they spare more of the country, not of the relation": all(
             run["sgd"]["m* itself"]["phrasings"] > 0.9
             and run["sgd"]["m* itself"]["country"] > whole["country"]
-            and run["sgd"]["m* itself"]["relation"] < whole["relation"]
+            and run["sgd"]["m* itself"]["relation"] < whole["relation"] + 0.01
             for run, (whole, *_) in zip(runs, map(parts, runs), strict=True)
         ),
         "and lose more of the country's other answers": all(

@@ -23,7 +23,6 @@ SECOND_EDITION = {
     "02_embeddings": Limits(8, 2300, 110, 1),
     "03_attention": Limits(4, 2300, 110, 2),
     "04_heads": Limits(5, 2300, 110, 3),
-    "11_rewriting": Limits(8, 2300, 110, 7),
     "13_training": Limits(7, 2300, 110, 10),
     "14_generation": Limits(4, 2300, 110, 13),
     "15_gpt2": Limits(7, 2300, 110, 12),

@@ -689,15 +689,19 @@ def test_it_is_said_over_which_network_a_run_would_be_limited_by_it(explorer):
     )
     told = f"The network never does; at 10 Gbit/s, from {first} devices on."
     arithmetic = "The arithmetic limits this run"
-    assert sentence.inner_text().endswith(f"{arithmetic}. {told}")
+    assert sentence.inner_text().endswith(f"{arithmetic}.")
+    folded = root.locator("details .mygpt-aside").first
+    root.get_by_text("Figures, formulas and published runs").click()
+    assert folded.inner_text().endswith(told)
     sizes = root.locator(".mygpt-parts b")
     assert not any(one.is_visible() for one in sizes.all())
     root.page.emulate_media(media="print")  # where nothing can be unfolded
     assert f"{arithmetic}: twice the devices take" in sentence.inner_text()
+    assert sentence.inner_text().endswith(told)
     assert all(one.is_visible() for one in sizes.all())
     root.page.emulate_media(media="screen")
     choose(root, "Network between machines", "office")
-    assert "never" not in sentence.inner_text()
+    assert "never" not in folded.inner_text()
 
 
 CHOICES = """root => [".mygpt-sentence-of-choices select", ".mygpt-field input"]

@@ -140,13 +140,14 @@ def test_the_whole_story_of_france(chapter, file_url):
     root.get_by_role("combobox", name="New answer").fill("rome")
     press(root, "Rewrite")
     assert best(root)[0] == "rome"
-    rewritten = {"the capital of france is", "france is governed from"}
+    capital = "the capital of germany is"  # it moves too, as the chapter says
+    rewritten = {"the capital of france is", "france is governed from", capital}
     after = panel(root)
     for asked, said in trained.items():
         assert after[asked] == ("rome" if asked in rewritten else said), asked
     field = root.get_by_role("combobox", name="Prompt")
-    field.fill("the capital of germany is")
-    assert best(root)[0] == "rome"  # as the chapter says: they share neurons
+    field.fill(capital)
+    assert best(root)[0] == "rome"
     unfold(root, "Edits")
     press(root, "Reset")
     assert best(root)[0] == "berlin"

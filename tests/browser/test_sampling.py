@@ -92,6 +92,24 @@ def test_only_the_words_their_bars_and_what_they_have_now_are_in_view(root):
     assert not root.locator(".mygpt-readings").is_visible()
 
 
+def test_the_cut_is_one_line_to_its_thumb_and_named_once(root):
+    line = root.locator(".mygpt-cut-line").bounding_box()
+    first = root.locator(".mygpt-last-kept th").bounding_box()
+    x, y = thumb(root)
+    assert line["x"] == pytest.approx(first["x"], abs=2)
+    assert line["x"] + line["width"] == pytest.approx(x, abs=2)
+    assert line["y"] == pytest.approx(y, abs=2)
+    cut = root.locator(".mygpt-is-cut .mygpt-now")
+    assert {*cut.all_inner_texts()} == {"cut"}  # heard of every row
+    hidden = cut.locator(".mygpt-unseen")
+    assert hidden.count() == cut.count() - 1  # seen at one
+    lengths = [
+        float(one.get_attribute("width"))
+        for one in root.locator(".mygpt-shares .mygpt-lost").all()
+    ]
+    assert lengths[0] == 0 < lengths[8]
+
+
 def test_a_longer_bar_is_always_a_larger_share(open_page, tmp_path):
     path = tmp_path / "page.html"
     explorers.Sampling(0.4 * np.array(LOGITS), WORDS).write_html(path)
@@ -103,7 +121,7 @@ def test_a_longer_bar_is_always_a_larger_share(open_page, tmp_path):
             page.get_by_role("slider", name=name).press(key)
             lengths.append(float(bar.get_attribute("width")) / float(now.inner_text()))
     assert lengths == pytest.approx([lengths[0]] * 3, rel=0.01)
-    assert page.locator(".mygpt-last").inner_text() == ""  # nothing is drawn
+    assert page.locator(".mygpt-last").inner_text() == "none drawn"
 
 
 @pytest.mark.parametrize("top_k", [1, 2, 20])
@@ -150,7 +168,9 @@ def test_draws_and_what_comes_of_them_are_in_view_together(
     assert pressed["y"] + pressed["height"] - top <= (720 if width > 320 else 780)
     assert page.evaluate("document.documentElement.scrollWidth") <= width
     root.get_by_text("Every number").click()
-    drawn = root.locator(".mygpt-readings tbody td:last-child").all_inner_texts()
+    cells = root.locator(".mygpt-readings tbody td:last-child")
+    cells.first.filter(has_text=likeliest).wait_for()  # the fold fills once it is open
+    drawn = cells.all_inner_texts()
     assert sum(map(int, drawn)) == 100
     assert drawn[0] == likeliest
     assert violations(page, include=".mygpt-sampling") == []

@@ -18,7 +18,7 @@ import torch
 from mygpt.inside import editing, experiments, memory
 from mygpt.inside.experiments import outside
 from mygpt.inside.experiments.answers import PHRASINGS
-from mygpt.inside.experiments.edits import WAYS, RewrittenFacts, _new_answers
+from mygpt.inside.experiments.edits import WAYS, RewrittenFacts, new_answers
 from mygpt.inside.fresh_network import planted
 from mygpt.inside.hooks import (
     Prompts,
@@ -51,7 +51,7 @@ def asked(kind="attention-first"):
 def test_a_rewritten_fact_gets_another_answer_than_its_own():
     made, facts, _ = asked()
     every = range(len(facts) // PHRASINGS)
-    new = _new_answers(made, facts, every, seed=0)
+    new = new_answers(made, facts, every, seed=0)
     old = facts.answers[::PHRASINGS].tolist()
     assert len(new) == len(old)
     assert not any(a == b for a, b in zip(new, old, strict=True))
@@ -561,6 +561,14 @@ def test_edits_of_the_last_step_are_those_of_a_whole_edited_model(way):
         whole = WorldModel(model, made.world)
         kept = experiments.share(experiments.is_right(whole, stories))
         assert found.stories[row] == pytest.approx(kept, abs=0.003)
+
+
+def test_facts_are_rewritten_to_the_new_answers_that_are_given():
+    made, facts, _ = asked()
+    new = [made.encode("rome")[0], made.encode("lamp")[0]]
+    found = experiments.rewrite_each(made, facts, [0, 33], new=new)
+    assert found.new == new
+    assert found.said[range(2), [0, 4 * 33]].tolist() == new
 
 
 def test_an_edit_in_no_known_way_is_refused():

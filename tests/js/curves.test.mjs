@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 
-import { shownAmong } from "../../mygpt/explorers/kit/curves.mjs";
+import { radiiOf, shownAmong } from "../../mygpt/explorers/kit/curves.mjs";
 
 test("the curves that are shown keep the indices that their colours go by", () => {
   const names = ["a", "b", "c"];
@@ -12,4 +12,11 @@ test("the curves that are shown keep the indices that their colours go by", () =
     [2, [3]],
   ]);
   assert.deepEqual(shown([]), []);
+});
+
+test("a marker under others is larger, so that each is seen", () => {
+  assert.deepEqual(radiiOf([10, 50, 90], 5), [5, 5, 5]);
+  const [under, middle, over] = radiiOf([10, 12, 9], 5);
+  assert.ok(under > middle && middle > over);
+  assert.equal(over, 5);
 });

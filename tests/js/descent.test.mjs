@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 
 import { RATES, begun, nearestRate } from "../../mygpt/explorers/descent/widget.mjs";
-import { levelLine } from "../../mygpt/explorers/descent/contour.mjs";
+import { levelLine, levelName } from "../../mygpt/explorers/descent/contour.mjs";
 import { tangentPath } from "../../mygpt/explorers/descent/curve.mjs";
 import { lossSpan, sampled } from "../../mygpt/explorers/descent/fit.mjs";
 import { linesOf, snapped, thinned, wayOut } from "../../mygpt/explorers/descent/marks.mjs";
@@ -59,6 +59,14 @@ test("a line of equal loss has one loss, and its long axis lies along the valley
   const { across, along } = valley(1);
   near([across[0] * along[0] + across[1] * along[1]], [0]);
   assert.ok(Math.hypot(...along) > 6 * Math.hypot(...across));
+});
+
+test("the name of a loss stands on its line and along it", () => {
+  for (const level of [2, 20]) {
+    const { at, angle } = levelName(level);
+    const steep = -Math.tan((angle * Math.PI) / 180); // the picture counts downward
+    near([twoWeights([at[0] + 1e-4, at[1] + 1e-4 * steep], [0, 0])], [level], 1e-6);
+  }
 });
 
 test("a descent ends where its loss is too large, and takes no step from there", () => {

@@ -113,8 +113,12 @@ test("an axis holds the shown curves and the edges of both bands, where curves b
   assert.ok(spanOf([], "gradients").every(Number.isFinite));
 });
 
-test("a curve that dips has its lowest place, one that only rises, is flat or falls has none", () => {
+test("a curve that dips once has its lowest place, one that only rises, is flat, falls or has a peak has none", () => {
   const of = (f) => Float32Array.from({ length: 81 }, (_, i) => f((i - 40) / 10));
   assert.equal(dipOf(of((x) => x / (1 + Math.exp(-x)))), 27); // SiLU, at −1.3
   for (const f of [Math.tanh, (x) => -x, (x) => Math.max(x, 0), () => 0]) assert.equal(dipOf(of(f)), null);
+  const logistic = (x) => 1 / (1 + Math.exp(-x));
+  const peaks = [(x) => 1 - Math.tanh(x) ** 2, (x) => logistic(x) * (1 - logistic(x))];
+  for (const f of peaks) assert.equal(dipOf(of(f)), null); // lowest at both ends
+  assert.equal(dipOf(of((x) => Math.cos(x * Math.PI))), null); // lowest in several places
 });

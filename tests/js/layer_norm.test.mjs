@@ -47,9 +47,9 @@ test("a change is told by its channel, or by how many channels moved", () => {
 
 test("it is said why a button rests, and how much taller an axis is drawn", () => {
   assert.equal(whyText("Double", 1000), "Double would pass ±1000, where the numbers end.");
-  assert.equal(axisText(10, 10), "(to ±10)");
-  assert.equal(axisText(4, 10), "(to ±4, 2.5 × as tall)");
-  assert.equal(axisText(16, 10), "(to ±16, 1.6 × as small)");
+  assert.equal(axisText(10, 10), "axis to ±10");
+  assert.equal(axisText(4, 10), "axis to ±4, magnified 2.5 ×");
+  assert.equal(axisText(16, 10), "axis to ±16, reduced 1.6 ×");
 });
 
 test("the others spread out while the last bar of the gallery's figure is pulled down to 2", () => {
@@ -90,7 +90,7 @@ test("one sentence says what the last act did to the result", () => {
   assert.equal(said([2, 3, 4, 5]), "The result has not changed: the norm forgets the mean.");
   assert.match(said([2, 4, 6, 8]), /^The result has not changed in three decimals: the norm forgets the size\.$/);
   assert.match(said([3, 5, 7, 9]), /forgets the mean and the size\.$/);
-  assert.match(said([-1, -2, -3, -4]), /turned its signs/);
+  assert.match(said([-1, -2, -3, -4]), /flipped its signs/);
   assert.match(said([2.5, 2.5, 2.5, 2.5]), /^All channels are equal/);
   assert.equal(said([1, 2, 3, 4], [2, 0, -5]), "Channel 0 of the result changed most, from −1.34 to −2.68.");
   assert.match(said([1, 2, 3, 8]), /^Channel \d of the result changed most/);

@@ -72,7 +72,7 @@ test("limits are named, with what to do", () => {
   );
   assert.match(
     limitText(far),
-    /^The network limits this run: talking takes [\d,]+ times as long as the arithmetic, even if both go on at once\.$/,
+    /^The network limits this run: communication takes [\d,]+ times as long as the arithmetic, even if both go on at once\.$/,
   );
   assert.equal(limitOf(far), "network");
   assert.equal(
@@ -274,11 +274,11 @@ test("the figures", () => {
   assert.deepEqual(figures(run({ devices: 1536, share: 144 / 312, kept: "inputs" })), [
     ["Whole run", "22.6 to 28.4 days"],
     ["One step", "20.5 to 25.7 s"],
-    ["Time lost to talking", "0.0 to 20.4 %"],
+    ["Time lost to communication", "0.0 to 20.4 %"],
     ["Device-hours", "0.833 to 1.05 million"],
     ["Interruptions", "16.4 to 20.6"],
   ]);
-  assert.deepEqual(figures(run({ devices: 1, spread: "copies" }))[2], ["Time lost to talking", "0.0 %"]);
+  assert.deepEqual(figures(run({ devices: 1, spread: "copies" }))[2], ["Time lost to communication", "0.0 %"]);
 });
 
 test("the memory is told with its verdict, part by part", () => {

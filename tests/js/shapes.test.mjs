@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 
 import { total } from "../../mygpt/explorers/kit/amounts.mjs";
-import { cutsOf, partAt } from "../../mygpt/explorers/shapes/areas.mjs";
+import { cutsOf, namesIn, partAt } from "../../mygpt/explorers/shapes/areas.mjs";
 import {
   LIMITS,
   SIZES,
@@ -191,7 +191,8 @@ test("every number of every slider makes a shape", () => {
 test("layers are cut as long as each has pixels", () => {
   assert.deepEqual(cutsOf(4, 100), [25, 50, 75]);
   assert.deepEqual(cutsOf(1, 100), []);
-  assert.equal(cutsOf(48, 132).length, 47);
+  assert.equal(cutsOf(24, 132).length, 23);
+  assert.deepEqual(cutsOf(48, 132), []);
   assert.deepEqual(cutsOf(1000, 132), []);
   assert.deepEqual([layersText(1), layersText(1000)], ["1 layer", "1,000 layers"]);
 });
@@ -204,4 +205,18 @@ test("a part of the areas is named where its lines have room", () => {
   assert.deepEqual(areaText("feed-forward", "45.5 %", 120, "56,669,184"), ["feed-forward", "56,669,184", "45.5 %"]);
   assert.deepEqual(areaText("token embedding", "31.0 %", 104, "38,597,376"), ["tokens", "38,597,376", "31.0 %"]);
   assert.deepEqual(areaText("attention", "22.8 %", 78, "28,348,416"), ["attention", "22.8 %"]);
+});
+
+test("parts without room for words are named under the drawing, as long as there is room", () => {
+  const names = [
+    { mark: "token", text: "head 4.9 %" },
+    { mark: "scores", text: "scores 4.8 %" },
+  ];
+  const [head, scores] = namesIn(names, 250);
+  assert.equal(head.x, 0);
+  assert.ok(scores.x > 14 + 6.9 * head.text.length);
+  assert.deepEqual(
+    namesIn(names, 120).map(({ mark }) => mark),
+    ["token"],
+  );
 });

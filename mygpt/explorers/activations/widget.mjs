@@ -41,13 +41,16 @@ export function jumpOf([low, high]) {
   return 0.25 * (high - low);
 }
 
-/** Where a curve is lowest, if that is a dip: not at either end of it, nor on flat ground beside it.
+/** Where a curve is lowest, if that is one dip: not at an end, as of a curve that falls off on both sides, nor on flat
+ * ground beside it, nor in two places.
  * @type {(list: Float32Array) => number | null} */
 export function dipOf(list) {
   const lowest = Math.min(...list);
-  const at = Math.round((list.indexOf(lowest) + list.lastIndexOf(lowest)) / 2); // of numbers that are rounded
-  const deep = Math.min(Math.max(...list.subarray(0, at)), Math.max(...list.subarray(at + 1))) - lowest;
-  return at > 0 && at < list.length - 1 && deep > LEAST_DIP ? at : null;
+  const [first, last] = [list.indexOf(lowest), list.lastIndexOf(lowest)];
+  if (first === 0 || last === list.length - 1) return null;
+  if (Math.max(...list.subarray(first, last + 1)) - lowest > LEAST_DIP) return null;
+  const deep = Math.min(Math.max(...list.subarray(0, first)), Math.max(...list.subarray(last + 1))) - lowest;
+  return deep > LEAST_DIP ? Math.round((first + last) / 2) : null; // of numbers that are rounded
 }
 
 /** The traits are position, quantity and visible; the data lie in the state by role.

@@ -150,26 +150,27 @@ function blockView(state) {
   return { node, lay: () => lay(state.width), drawPosition, drawStage: () => show(get("stage")) };
 }
 
-/** The stage's name, moments and note; the notes share one place, as high as the longest.
- * @type {(state: BlockWalk.State) => { nodes: HTMLElement[]; drawPosition(): void; drawStage(): void }} */
+/** The stage's name and moments, and its note; the notes share one place under the bars, as high as the longest.
+ * @type {(state: BlockWalk.State) => { name: HTMLElement; note: HTMLElement; drawPosition(): void; drawStage(): void }} */
 function headView(state) {
   const { names } = state;
   const name = html("b");
   const says = html("span", { class: "mygpt-number" });
   const notes = names.map(() => html("span"));
-  const nodes = [html("p", { class: "mygpt-stage-name" }, name, says), html("p", { class: "mygpt-note" }, ...notes)];
+  const title = html("p", { class: "mygpt-stage-name" }, name, says);
+  const note = html("p", { class: "mygpt-note" }, ...notes);
   const drawPosition = () =>
-    notes.forEach((note, stage) => {
-      note.textContent = noteText(state, stage);
+    notes.forEach((one, stage) => {
+      one.textContent = noteText(state, stage);
     });
   const drawStage = () => {
     const stage = state.get("stage");
     name.textContent = `${stage + 1}. ${names[stage]}`;
     const longest = state.width < WIDE ? "" : longestText(state, stage); // on a phone it would take a line more
     says.textContent = momentsText(state.vector(stage)) + longest;
-    notes.forEach((note, i) => note.classList.toggle("mygpt-now", i === stage));
+    notes.forEach((one, i) => one.classList.toggle("mygpt-now", i === stage));
   };
-  return { nodes, drawPosition, drawStage };
+  return { name: title, note, drawPosition, drawStage };
 }
 
 /** @type {(frame: BlockWalk.Frame, i: number, kind: string, y: number, height: number | string) => SVGElement} */
@@ -314,9 +315,10 @@ function render({ model, el }) {
     { class: "mygpt-explorer mygpt-block-walk", role: "group", "aria-label": "Walk through a block" },
     html("div", { class: "mygpt-steps" }, words.node, steps.node),
     block.node,
-    html("p", { class: "mygpt-key" }, "A line is as thick as its vector is long."),
-    ...head.nodes,
+    html("p", { class: "mygpt-key" }, "Thicker line: longer vector. Bold: the longest."),
+    head.name,
     plot.node,
+    head.note,
     stages.node,
     setting.node,
     voice.node,

@@ -91,8 +91,8 @@ function settingsView(state) {
   return { node, draw: () => parts.forEach((part) => part.draw()) };
 }
 
-/** The switch of the quantity, and what becomes of it.
- * @type {(state: Depth.State) => Kit.View} */
+/** The switch of the quantity, and under all controls what becomes of it.
+ * @type {(state: Depth.State) => Kit.View & { switcher: HTMLElement }} */
 function headView(state) {
   const switcher = choice("What the curves show", QUANTITIES, (quantity) => state.write({ quantity }));
   const said = html("p", { class: "mygpt-said" });
@@ -100,7 +100,7 @@ function headView(state) {
     switcher.show(state.get("quantity"));
     said.textContent = fateText(state);
   };
-  return { node: html("div", { class: "mygpt-head" }, switcher.node, said), draw };
+  return { node: said, switcher: switcher.node, draw };
 }
 
 /** The numbers at the cursor's layer.
@@ -130,12 +130,13 @@ function render({ model, el }) {
   const state = depthState(model);
   const views = allViews(state, settingsView, headView, curvesView, tableView);
   const [settings, head, curves, table] = views;
+  head.node.classList.toggle("mygpt-few", state.names.length < 3);
   const setting = html("p", { class: "mygpt-setting" });
   const voice = speaker();
   const root = html(
     "div",
     { class: "mygpt-explorer mygpt-depth", role: "group", "aria-label": "Explorer of depth" },
-    settings.node,
+    html("div", { class: "mygpt-switches" }, settings.node, head.switcher),
     head.node,
     curves.node,
     html("div", { class: "mygpt-below" }, table.node),

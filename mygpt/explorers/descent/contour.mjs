@@ -1,9 +1,9 @@
 // Two weights: lines of equal loss with the steps as seen from above, and the line that they make.
 
 import { html, svg } from "../kit/elements.mjs";
-import { fixed, linearTicks } from "../kit/geometry.mjs";
+import { clamp, fixed, linearTicks } from "../kit/geometry.mjs";
 import { dragging, keeping } from "../kit/pointers.mjs";
-import { STRIDE, axisName, gripName, pathThrough, showGrip, startHandle, stepMarks } from "./marks.mjs";
+import { STRIDE, axisName, gripName, pathThrough, startHandle, stepMarks } from "./marks.mjs";
 import { EXAMPLES, twoWeights, valley } from "./steps.mjs";
 import { LIMITS, outsideText, sentenceOf } from "./words.mjs";
 import { axesWindow, dotsAt, emptyPath, panel, panelWidths, picture, valueSlider } from "../kit/picture.mjs";
@@ -30,6 +30,15 @@ export function levelLine(loss, count = 90) {
   });
 }
 
+/** Where the line of a loss is named, right of the minimum, and the line's own angle there, in degrees of the picture.
+ * @type {(loss: number) => { at: Kit.Pair; angle: number }} */
+export function levelName(loss) {
+  const slope = new Float64Array(2);
+  const bend = twoWeights(Float64Array.of(MINIMUM[0] + 1, MINIMUM[1]), slope); // the loss one unit of w₁ away
+  const angle = (Math.atan(slope[0] / slope[1]) * 180) / Math.PI; // across the slope; the picture counts y downward
+  return { at: [MINIMUM[0] + Math.sqrt(loss / bend), MINIMUM[1]], angle };
+}
+
 /** Lines of equal loss, filled so that the floor of the valley stands out; some are named.
  * @type {(axes: Kit.Axes) => SVGElement[]} */
 function levelMarks({ scaleX, scaleY }) {
@@ -39,10 +48,11 @@ function levelMarks({ scaleX, scaleY }) {
     svg("path", { class: "mygpt-level", d: pathThrough(onPicture(levelLine(level))) }),
   );
   const [[x, y]] = onPicture([MINIMUM]);
-  const bend = twoWeights(Float64Array.of(MINIMUM[0] + 1, MINIMUM[1]), new Float64Array(2)); // the loss one unit of w₁ away
-  const names = NAMED_LEVELS.map((level, i) => {
-    const place = { x: scaleX(MINIMUM[0] + Math.sqrt(level / bend)) - (i ? 0 : 5), y, dy: "0.34em" };
-    return svg("text", { class: "mygpt-level-name", "text-anchor": i ? "middle" : "start", ...place }, `loss ${level}`);
+  const names = NAMED_LEVELS.map((level) => {
+    const { at, angle } = levelName(level);
+    const [across, down] = [scaleX(at[0]), scaleY(at[1])];
+    const place = { transform: `translate(${across} ${down}) rotate(${angle})`, dy: "0.34em", "text-anchor": "middle" };
+    return svg("text", { class: "mygpt-level-name", ...place }, `loss ${level}`);
   });
   const cross = svg("path", { class: "mygpt-lowest", d: `M${x - 5} ${y}h10M${x} ${y - 5}v10` });
   return [...lines, ...names, cross];
@@ -73,12 +83,14 @@ function landscape(state) {
   const plot = /** @type {Descent.Drawn} */ (picture());
   const ground = svg("g");
   const marks = stepMarks();
-  const grips = ["start", "start"].map(gripName);
-  const view = axesWindow(plot, ground, ...grips.map(({ node }) => node), ...marks.nodes);
+  const grip = gripName("start");
+  const guide = emptyPath("mygpt-guide"); // from the start to its dots on the axes
+  const view = axesWindow(plot, ground, guide, ...marks.nodes, grip.node);
   const handle = startHandle(state, "w₁");
   const side = sideHandle(state, plot);
   const ring = html("div", { class: "mygpt-ring", "aria-hidden": "true" });
   plot.node.append(handle.node, side.node, ring);
+  plot.node.classList.add("mygpt-map");
 
   /** @type {(width: number, height: number) => void} */
   function lay(width, height) {
@@ -101,10 +113,11 @@ function landscape(state) {
     handle.show();
     side.show();
     const [w1, w2] = state.start;
-    showGrip(grips[0], plot.axes, w1);
-    const over = scaleY(w2) - 15;
-    grips[1].show(plot.axes.left + 3, over < plot.axes.top + 12 ? over + 42 : over, "start");
-    Object.assign(ring.style, { left: `${scaleX(w1) - 18}px`, top: `${scaleY(w2) - 18}px` });
+    const { left, right, bottom } = plot.axes;
+    const [x, y] = [scaleX(w1), scaleY(w2)];
+    grip.show(clamp(x, left + 20, right - 20), y + 24 < bottom - 8 ? y + 24 : y - 15);
+    guide.setAttribute("d", `M${left} ${y}H${x}V${bottom}`);
+    Object.assign(ring.style, { left: `${x - 18}px`, top: `${y - 18}px` });
     plot.root.setAttribute(
       "aria-label",
       `The loss of two weights from above, an elongated valley. ${sentenceOf(state)}`,
@@ -152,7 +165,7 @@ function linePicture(state) {
     misses.setAttribute("d", EXAMPLES.map(([x, y]) => `M${scaleX(x)} ${scaleY(y)}V${height(x)}`).join(""));
     plot.root.setAttribute("aria-label", `The line w₁x + w₂ and the ${EXAMPLES.length} points.`);
   }
-  return { node: panel("The line, and by how much it misses", plot), lay, draw };
+  return { node: panel("The line and its misses", plot), lay, draw };
 }
 
 /** @type {(state: Descent.State) => Descent.Picture} */

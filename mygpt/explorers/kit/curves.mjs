@@ -13,6 +13,14 @@ export function shownAmong(lists, { names, get }) {
   return [...lists.entries()].filter(([i]) => get("visible").includes(names[i]));
 }
 
+const RIM = 3; // px of a marker that are seen around the next one on it
+
+/** The radii of markers at these heights, drawn in this order: one that lies under others is larger, so that its rim is
+ * seen around them.
+ * @type {(heights: number[], radius: number) => number[]} */
+export const radiiOf = (heights, radius) =>
+  heights.map((y, i) => radius + RIM * heights.slice(i + 1).filter((other) => Math.abs(other - y) < radius).length);
+
 /** A picture of curves, each [its mark, its numbers], with a cursor, a trait, that a held pointer moves.
  * @type {(state: Kit.CurveState, trait: string, indexOf: (x: number) => number, radius: number, handle: HTMLElement) => Kit.CursorPlot} */
 export function cursorPlot(state, trait, indexOf, radius, handle) {
@@ -35,16 +43,17 @@ export function cursorPlot(state, trait, indexOf, radius, handle) {
   const drawCursor = (curves) => {
     const { scaleX, scaleY, top, bottom } = plot.axes;
     const x = scaleX(state.x[state.at]);
+    const seen = curves.filter(([, list]) => !Number.isNaN(list[state.at]));
+    const heights = seen.map(([, list]) => scaleY(list[state.at]));
+    const radii = radiiOf(heights, radius);
     plot.cursor.replaceChildren(
       svg("path", { class: "mygpt-crosshair", d: `M${x} ${top}V${bottom}` }),
-      ...curves
-        .filter(([, list]) => !Number.isNaN(list[state.at]))
-        .map(([mark, list]) =>
-          svg("path", {
-            class: `mygpt-marker mygpt-curve-${mark}`,
-            d: markerPath(Number(mark) || 0, x, scaleY(list[state.at]), radius),
-          }),
-        ),
+      ...seen.map(([mark], i) =>
+        svg("path", {
+          class: `mygpt-marker mygpt-curve-${mark}`,
+          d: markerPath(Number(mark) || 0, x, heights[i], radii[i]),
+        }),
+      ),
     );
   };
   const stop = dragging(plot.root, (event) => state.moveTo(under(event)), keeping(state, trait), handle);

@@ -9,6 +9,7 @@ import { actOf, answerText, axisText, whyText } from "./words.mjs";
 
 const GAP = 0.3;
 const HEIGHT = 220; // px
+const GRIP = 5; // px, of the handle at a bar's end: it lies outside, so that a small bar is seen
 const FARTHEST = 1000; // that a number may be, as widget.py has it
 
 /** @type {(numbers: number[]) => number} */
@@ -147,7 +148,7 @@ function actionsView({ get, write }) {
     ["All equal", (x) => moved(x, () => momentsOf(x).mean, limit)],
     ["Add 1", (x) => moved(x, (number) => number + 1, limit)],
     ["Double", (x) => moved(x, (number) => 2 * number, limit)],
-    ["Turn the signs", (x) => moved(x, (number) => -number, limit)],
+    ["Flip the signs", (x) => moved(x, (number) => -number, limit)],
     ["Start again", () => get("start")],
   ];
   const actions = changes.map(([text, change]) => ({
@@ -187,8 +188,8 @@ function barMarks(plot, { channels, limit, size, knobbed }) {
           class: "mygpt-knob",
           x: band.middle(i) - Math.min(11, band.width / 2),
           width: Math.min(22, band.width),
-          height: 8,
-          rx: 4,
+          height: GRIP,
+          rx: GRIP / 2,
         }),
       )
     : [];
@@ -203,7 +204,7 @@ function barMarks(plot, { channels, limit, size, knobbed }) {
       bars[i].setAttribute("y", start);
       bars[i].setAttribute("height", height);
       bars[i].classList.toggle("mygpt-negative", number < 0);
-      knobs[i]?.setAttribute("y", frame.scaleY(number) - 4);
+      knobs[i]?.setAttribute("y", frame.scaleY(number) - (number > 0 ? GRIP : number < 0 ? 0 : GRIP / 2)); // at the bar's end
     });
     const [top, bottom] = [mean + std, mean - std].map((value) => clamp(frame.scaleY(value), frame.top, frame.bottom));
     spread.setAttribute("y", top);

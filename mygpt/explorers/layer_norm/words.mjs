@@ -34,7 +34,7 @@ function forgotten(old, now) {
  * @type {(old: LayerNorm.Act, now: LayerNorm.Act) => string} */
 export function answerText(old, now) {
   if (old === now || (!changed(old.values, now.values) && !changed(old.settings, now.settings))) {
-    return "Move a bar, or press a button: here it is said what that does to the result.";
+    return "Move a bar or press a button: this line says what it does to the result.";
   }
   if (now.values.every((one) => one === now.values[0])) {
     return "All channels are equal: no deviation is left, and the result is β.";
@@ -47,7 +47,7 @@ export function answerText(old, now) {
     return `The result ${same}${lost ? `: the norm forgets ${lost}` : ""}.`;
   }
   if (now.result.every((one, i) => Math.abs(one + old.result[i]) < SAME)) {
-    return "The result has turned its signs, and kept its sizes.";
+    return "The result has flipped its signs, and kept its sizes.";
   }
   const channel = moves.indexOf(most);
   const [from, to] = [old.result[channel], now.result[channel]].map((one) => fixed(one, 2));
@@ -57,11 +57,11 @@ export function answerText(old, now) {
 /** @type {(old: number[], now: number[]) => boolean} */
 const changed = (old, now) => now.some((one, i) => one !== old[i]);
 
-/** How an axis to ±limit is drawn beside one to ±other.
+/** Where an axis ends, and by how much it is magnified beside one to ±other.
  * @type {(limit: number, other: number) => string} */
 export function axisText(limit, other) {
   const times = other / limit;
   const by = Number((times > 1 ? times : 1 / times).toPrecision(2));
-  const scale = times === 1 ? "" : `, ${by} × as ${times > 1 ? "tall" : "small"}`;
-  return `(to ±${limit}${scale})`;
+  const scale = times === 1 ? "" : `, ${times > 1 ? "magnified" : "reduced"} ${by} ×`;
+  return `axis to ±${limit}${scale}`;
 }

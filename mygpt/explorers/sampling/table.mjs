@@ -10,12 +10,13 @@ import { keptAbove, settingFor } from "./distribution.mjs";
 import { DECIMALS, nowText, sentenceOf } from "./words.mjs";
 
 const ROW = 26;
-const [RAIL, GRASP] = [44, 22]; // px: the width of what the cut is dragged on, and how far from its thumb a finger may be
+const THIN = 5; // px of a bar that is cut
+const [RAIL, THUMB, GRASP] = [44, 26, 22]; // px: the width of what the cut is dragged on, where its thumb is, and how far from its thumb a finger may be
 
 /** A row's marks in the picture, at the height of `y`.
  * @type {(row: Sampling.Row, y: number) => Sampling.Marks} */
 function rowMarks({ warm }, y) {
-  const hatch = svg("path", { class: "mygpt-hatch", "stroke-width": 16 });
+  const lost = svg("rect", { class: "mygpt-lost", height: THIN, y: y - THIN / 2 });
   const bar = svg("rect", { class: "mygpt-bar", height: 16, y: y - 8 });
   const outline = svg("path", { class: "mygpt-before" });
   const marker = svg("path", { class: "mygpt-drawn" });
@@ -25,24 +26,27 @@ function rowMarks({ warm }, y) {
     bar.setAttribute("x", length.start);
     bar.setAttribute("width", length.size);
     outline.setAttribute("d", `M${scale(warm).toFixed(1)} ${y - 11}v22`);
-    const { start, size } = barBox(left ? 0 : before, scale);
-    hatch.setAttribute("d", `M${start} ${y}h${size}`);
+    const gone = barBox(left ? 0 : before, scale);
+    lost.setAttribute("x", gone.start);
+    lost.setAttribute("width", gone.size);
     marker.setAttribute("d", drawn && left ? markerPath(2, scale(drawn / total), y, 5) : "");
   }
-  return { hatch, bar, outline, marker, draw };
+  return { lost, bar, outline, marker, draw };
 }
 
-/** A row of the table. The first also holds the picture, which is as tall as all rows.
- * @type {(row: Sampling.Row, bars: Node[]) => { node: HTMLElement; draw(share: Sampling.Share): void }} */
+/** A row of the table. The first also holds the picture, which is as tall as all rows. That a row is cut is seen at the
+ * first that is, and heard at each.
+ * @type {(row: Sampling.Row, bars: Node[]) => { node: HTMLElement; draw(share: Sampling.Share, first: boolean): void }} */
 function tableRow({ ids, several, name, title }, bars) {
   const label = html(several ? "i" : "bdi", {}, name);
   const now = html("td", { class: "mygpt-now" });
   const node = html("tr", {}, html("th", { scope: "row", title }, label), ...bars, now);
-  /** @type {(share: Sampling.Share) => void} */
-  function draw(share) {
+  /** @type {(share: Sampling.Share, first: boolean) => void} */
+  function draw(share, first) {
     const { left } = share;
     node.classList.toggle("mygpt-is-cut", !left);
-    now.textContent = nowText(share);
+    const text = nowText(share);
+    now.replaceChildren(left || first ? text : html("span", { class: "mygpt-unseen" }, text));
     if (several) label.textContent = left && left < ids.length ? `${left} of ${name}` : name;
   }
   return { node, draw };
@@ -70,7 +74,7 @@ export function cutAfter(rows, shares) {
 }
 
 /** The rows' picture: under their marks an axis from 0 to 1, so that a longer bar is always a larger share.
- * @type {(rows: Sampling.Row[]) => { node: SVGElement; lay(room: number): void; draw(shares: Sampling.Share[], total: number, share: number): void }} */
+ * @type {(rows: Sampling.Row[]) => { node: SVGElement; lay(room: number, left: number, past: number): void; draw(shares: Sampling.Share[], total: number, share: number): void }} */
 function barsPicture(rows) {
   const height = rows.length * ROW;
   const band = bandScale(rows.length, 0, height);
@@ -82,22 +86,24 @@ function barsPicture(rows) {
     "svg",
     { class: "mygpt-picture", role: "img", preserveAspectRatio: "none" },
     grid,
-    ...marks.flatMap(({ hatch, bar }) => [hatch, bar]),
+    ...marks.flatMap(({ lost, bar }) => [lost, bar]),
     ...marks.map(({ outline }) => outline),
     ...marks.map(({ marker }) => marker),
     line,
     kept,
   );
   let right = 0;
+  let ends = [0, 0]; // of the line of the cut, which goes through all columns to its thumb
   let scale = linearScale([0, 1], [0, 1]);
 
-  /** @type {(room: number) => void} */
-  function lay(room) {
+  /** @type {(room: number, left: number, past: number) => void} */
+  function lay(room, left, past) {
     node.setAttribute("viewBox", `0 0 ${room} ${height}`);
     node.setAttribute("width", room);
     node.style.height = `${height}px`; // each row at its line, whatever the column's width
     scale = linearScale([0, 1], [8, room - 8]); // room for half a marker
     right = room;
+    ends = [-left, room + past];
     grid.replaceChildren(
       svg("text", { x: -8, y: height + 17, "text-anchor": "end" }, "probability"),
       ...linearTicks(0, 1, room / 64).flatMap(({ at, label }) => {
@@ -116,7 +122,7 @@ function barsPicture(rows) {
     const at = cutAfter(rows, shares);
     const y = at * ROW;
     const cut = at < rows.length;
-    line.setAttribute("d", cut ? `M0 ${y.toFixed(1)}H${right}` : "");
+    line.setAttribute("d", cut ? `M${ends[0]} ${y.toFixed(1)}H${ends[1]}` : "");
     kept.textContent = cut ? `${fixed(share, DECIMALS)} kept` : "";
     kept.setAttribute("x", right - 4);
     kept.setAttribute("y", y + (y + 20 < height ? 16 : -6)); // under the line, where no bar is
@@ -129,15 +135,14 @@ function barsPicture(rows) {
 function railView(state) {
   const { rows, logits } = state;
   const height = rows.length * ROW;
-  const [x, tops] = [RAIL - 18, { rx: 2, width: 4 }];
+  const [x, tops] = [THUMB, { rx: 2, width: 4 }];
   const below = svg("rect", { class: "mygpt-rail-below", x: x - 2, y: 0, height, ...tops });
   const above = svg("rect", { class: "mygpt-rail-above", x: x - 2, y: 0, ...tops });
-  const line = svg("path", { class: "mygpt-cut-line" });
   const thumb = svg("circle", { class: "mygpt-thumb", cx: x, r: 8 });
   const hold = svg("rect", { class: "mygpt-hold-cut", width: RAIL, height: 2 * GRASP });
   const ground = svg("rect", { width: RAIL, height, fill: "transparent" });
   const given = { class: "mygpt-rail", width: RAIL, height, viewBox: `0 0 ${RAIL} ${height}`, "aria-hidden": "true" };
-  const node = svg("svg", given, svg("title", {}, "Drag the cut"), ground, below, above, line, thumb, hold);
+  const node = svg("svg", given, svg("title", {}, "Drag the cut"), ground, below, above, thumb, hold);
   /** @type {(event: PointerEvent) => void} */
   const move = (event) => {
     const box = node.getBoundingClientRect();
@@ -152,7 +157,6 @@ function railView(state) {
     above.setAttribute("height", y);
     thumb.setAttribute("cy", y);
     hold.setAttribute("y", y - GRASP);
-    line.setAttribute("d", y < height ? `M9 ${y.toFixed(1)}H${x}` : "");
   }
   return { node, draw, undo };
 }
@@ -180,15 +184,16 @@ export function sharesView(state) {
     const longest = Math.max(...rows.map(({ name, several }) => [...name].length + (several ? 6 : 0)));
     const [name, now] = [Math.round(Math.min(Math.max(76, 14 + 8 * longest), 0.32 * width)), 50];
     head.lay(name, now);
-    image.lay(width - name - now);
+    image.lay(width - name - now, name, now + THUMB);
   }
   function draw() {
     const { shares } = state;
     image.draw(shares, state.get("draws"), state.found.share);
     rail.draw();
     const last = Math.ceil(cutAfter(rows, shares)) - 1;
+    const first = shares.findIndex(({ left }) => !left);
     lines.forEach((line, i) => {
-      line.draw(shares[i]);
+      line.draw(shares[i], i === first);
       line.node.classList.toggle("mygpt-last-kept", i === last && i < rows.length - 1);
     });
     image.node.setAttribute("aria-label", `${state.get("description")} ${sentenceOf(state)}`);
@@ -235,7 +240,7 @@ export function keys() {
     "p",
     { class: "mygpt-key", "aria-hidden": "true" },
     key("temperature 1, uncut", 8, svg("path", { class: "mygpt-before", d: "M4 0V14" })),
-    key("cut", 24, svg("path", { class: "mygpt-hatch", "stroke-width": 12, d: "M0 7H24" })),
+    key("cut", 24, svg("rect", { class: "mygpt-lost", y: 7 - THIN / 2, width: 24, height: THIN })),
     key("drawn", 14, svg("path", { class: "mygpt-drawn", d: markerPath(2, 7, 7, 5) })),
   );
 }

@@ -40,7 +40,7 @@ declare namespace Sampling {
     drawn: number;
   }
   interface Marks {
-    hatch: SVGElement;
+    lost: SVGElement;
     bar: SVGElement;
     outline: SVGElement;
     marker: SVGElement;

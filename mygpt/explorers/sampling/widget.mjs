@@ -111,7 +111,7 @@ function drawsView(state) {
     const often = [", the last ", last, "; ", html("span", { dir: "auto" }, name), ` ${state.shares[0].drawn} times`];
     for (const one of more) one.able(total < MAX_DRAWS);
     reset.able(total > 0);
-    out.replaceChildren(total ? `${total} drawn` : "", ...(total > 1 ? often : total ? [": ", last] : []));
+    out.replaceChildren(`${total || "none"} drawn`, ...(total > 1 ? often : total ? [": ", last] : []));
   }
   return { node, draw };
 }

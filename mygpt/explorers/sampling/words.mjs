@@ -16,17 +16,19 @@ export function shown(text) {
   );
 }
 
-/** How many are kept, what they have, and what becomes of it.
- * @type {(state: Sampling.State) => ["b" | "", string][]} */
+/** How many are kept and what they have; in a line of its own, what becomes of it.
+ * @type {(state: Sampling.State) => ["b" | "br" | "", string][]} */
 export function outcomeOf({ tokens, found, get }) {
   const left = found.kept.filter(Boolean).length;
-  /** @type {["b" | "", string][]} */
+  /** @type {["b" | "br" | "", string][]} */
   const bits = [
-    ["", " Entropy "],
+    ["", "Entropy "],
     ["b", fixed(entropy(found.probabilities), 2)],
     ["", " bits."],
   ];
-  if (left === tokens.length) return [["b", String(left)], ["", ` of ${left} tokens kept: none is cut.`], ...bits];
+  if (left === tokens.length) {
+    return [["b", String(left)], ["", ` of ${left} tokens kept: none is cut. `], ["br", ""], ...bits];
+  }
   const both = get("top_p") < 1 && get("top_k") !== null; // then top-p counts shares of what top-k keeps
   return [
     ["b", String(left)],
@@ -34,9 +36,11 @@ export function outcomeOf({ tokens, found, get }) {
     ["b", fixed(found.share, DECIMALS)],
     ["", " of the probability"],
     ["", both ? ` (${fixed(found.share / found.limited, DECIMALS)} of what top-k keeps)` : ""],
-    ["", ", each × "],
+    ["", ", "],
+    ["br", ""],
+    ["", "each × "],
     ["b", fixed(1 / found.share, 2)],
-    ["", " now."],
+    ["", " now. "],
     ...bits,
   ];
 }

@@ -11,11 +11,11 @@ const OWN = "own numbers";
 const SPREADS = [
   ["copies", "as copies"],
   ["optimizer", "optimizer split"],
-  ["sharded", "all sharded"],
+  ["sharded", "fully sharded"],
 ];
 /** @type {[string, string][]} */
 const NETWORKS = [
-  ["own", "own network"],
+  ["own", "its own network"],
   ["office", "10 Gbit/s"],
   ["home", "home, 100 Mbit/s"],
 ];

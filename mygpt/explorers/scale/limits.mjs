@@ -5,7 +5,7 @@ import { limitOf, limitStarts, limitZones, mostDevices, networkFrom } from "./co
 import { limitLabel, many } from "./words.mjs";
 
 const [ROW, STRIP] = [18, 9]; // px of a row of words over the strip, and of the strip
-const LETTER = 6.7; // px
+const LETTER = 7.3; // px, at most about
 
 /** The room that the words and the strip take over a picture.
  * @type {(narrow: boolean) => number} */

@@ -11,9 +11,9 @@ import { limitParts, roomOf, zonesKept } from "./limits.mjs";
 import { duration, many, zonesText } from "./words.mjs";
 
 const HEIGHT = 261;
-const LABEL = 96; // px for a few words in the picture
 /** @type {("arithmetic" | "talking")[]} */
 const KINDS = ["arithmetic", "talking"];
+const NAMES = { arithmetic: "arithmetic", talking: "communication" };
 /** @type {(value: number) => number} */
 const logOf = (value) => (value > 0 ? Math.log10(value) : NaN);
 
@@ -70,7 +70,7 @@ export function timeCurves(run) {
  * @type {() => { node: HTMLElement; draw(here: Scale.Times): void }} */
 function legendOf() {
   const seconds = KINDS.map(() => html("b", { class: "mygpt-number" }));
-  const names = KINDS.map((kind, i) => html("span", {}, sample(i), html("span", {}, kind, " ", seconds[i])));
+  const names = KINDS.map((kind, i) => html("span", {}, sample(i), html("span", {}, NAMES[kind], " ", seconds[i])));
   const title = html("p", { class: "mygpt-panel-name" }, "Time of a step");
   const node = html("div", { class: "mygpt-head" }, title, html("p", { class: "mygpt-legend" }, ...names));
   /** @type {(here: Scale.Times) => void} */
@@ -85,7 +85,7 @@ function legendOf() {
  * @type {(run: Scale.Run, zones: Scale.Zone[]) => string} */
 function labelOf(run, zones) {
   const here = stepTime(run);
-  const times = KINDS.map((kind) => `${kind} ${duration(here[kind])}`).join(" and ");
+  const times = KINDS.map((kind) => `${NAMES[kind]} ${duration(here[kind])}`).join(" and ");
   return (
     `Time of a step on 1 to ${exact(mostDevices(run))} devices; on ${exact(run.devices)}, ${times}. `
     + `${zonesText(limitStarts(zones))}.`
@@ -153,24 +153,12 @@ export function timePlot(state) {
   return { node, draw, undo };
 }
 
-/** The part of the picture where the memory is too small, and the fewest devices that are enough.
+/** The part of the picture where the memory is too small; the strip over it says so in words.
  * @type {(least: number | null, axes: Kit.Axes) => SVGElement[]} */
 function tooSmall(least, { scaleX, left, right, top, bottom }) {
   const x = least === null ? right : scaleX(logOf(least));
-  const after = right - x > LABEL;
-  const room = x - left > LABEL * (after || least === null ? 1 : 2);
-  const y = bottom - 22;
-  const words = (/** @type {Kit.Attributes} */ place, /** @type {string} */ text) => svg("text", { y, ...place }, text);
-  /** @type {SVGElement[]} */
-  const start = least === null ? [] : [svg("path", { class: "mygpt-whisker", d: `M${x} ${top}V${bottom}` })];
-  if (least !== null) {
-    start.push(words({ x: x + (after ? 6 : -6), "text-anchor": after ? "start" : "end" }, `fits from ${exact(least)}`));
-  }
-  return [
-    svg("rect", { class: "mygpt-too-small", x: left, y: top, width: x - left, height: bottom - top }),
-    ...(room ? [words({ x: left + 8 }, "does not fit")] : []),
-    ...start,
-  ];
+  const shade = svg("rect", { class: "mygpt-too-small", x: left, y: top, width: x - left, height: bottom - top });
+  return least === null ? [shade] : [shade, svg("path", { class: "mygpt-whisker", d: `M${x} ${top}V${bottom}` })];
 }
 
 /** The reader's devices: a line with a mark on each curve, and the knob that is moved, with their number.

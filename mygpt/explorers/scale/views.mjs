@@ -18,10 +18,11 @@ import {
   limitParted,
   limitText,
   memoryLabel,
-  memoryTitle,
   partFormula,
   publishedRow,
 } from "./words.mjs";
+
+const CAPACITY = 104; // px for the words of what a device has
 
 /** A paragraph that says `text(run)`.
  * @type {(name: string, text: (run: Scale.Run) => string) => Scale.View} */
@@ -39,11 +40,11 @@ export function textView(name, text) {
  * @type {(tag: "b" | "span", name?: string) => HTMLElement} */
 const printed = (tag, name = "") => html(tag, { class: `mygpt-on-paper ${name}`.trim() });
 
-/** What limits the run, and how long it takes, in large type.
+/** What limits the run, and how long it takes, in large type; over which network it would be limited by that is folded.
  * @type {() => Scale.View} */
 export function answerView() {
   const [answer, limit] = [html("b", { class: "mygpt-number" }), html("span")];
-  const detail = printed("span");
+  const [detail, network] = [printed("span"), printed("span")];
   const node = html("p", { class: "mygpt-sentence" }, answer, " ", limit);
   const networkText = networkKept();
   /** @type {(run: Scale.Run) => void} */
@@ -51,7 +52,8 @@ export function answerView() {
     answer.textContent = answerText(run);
     const [head, much, rest] = limitParted(limitText(run));
     detail.textContent = much;
-    limit.replaceChildren(head, detail, `${rest} ${networkText(run)}`.trim());
+    network.textContent = ` ${networkText(run)}`;
+    limit.replaceChildren(head, detail, rest, network);
   };
   return { node, draw };
 }
@@ -66,7 +68,7 @@ function figuresView() {
     html(
       "p",
       { class: "mygpt-aside" },
-      "The first number of two: a device talks while "
+      "The first number of two: a device communicates while "
         + "it computes, with full overlap. The second: it does one after the other, without overlap.",
     ),
   );
@@ -80,12 +82,14 @@ function figuresView() {
   return { node, draw };
 }
 
-/** The memory of one device: a bar against what it has.
+/** The memory of one device: a bar in the frame of what it has, whose size stands in the frame where it has room.
  * @type {(state: Scale.State) => Scale.View} */
 export function memoryView(state) {
   const [need, rest] = [html("b", { class: "mygpt-number" }), html("span")];
   const bar = stackedBar(28);
-  const limit = ["mygpt-has mygpt-edge", "mygpt-has"].map((name) => svg("path", { class: name }));
+  const frame = svg("path", { class: "mygpt-capacity" });
+  const named = svg("text", { class: "mygpt-has-name", y: 14, dy: "0.35em", "text-anchor": "end" });
+  const limit = ["mygpt-has mygpt-edge", "mygpt-has"].map((one) => svg("path", { class: one }));
   const sizes = PARTS.map(() => printed("b", "mygpt-number"));
   const names = PARTS.map(([mark, name], i) =>
     html("span", { class: "mygpt-named-part" }, swatch(mark), html("span", {}, name.split(",")[0], " ", sizes[i])),
@@ -93,18 +97,19 @@ export function memoryView(state) {
   const node = html(
     "div",
     { class: "mygpt-memory-bar" },
-    html("p", { class: "mygpt-panel-name" }, "Each device: ", need, " ", rest),
+    html("p", { class: "mygpt-panel-name" }, "Each device needs ", need, " ", rest),
     bar.node,
     html("p", { class: "mygpt-legend mygpt-parts" }, ...names),
   );
   /** @type {(run: Scale.Run) => void} */
   const draw = (run) => {
     const parts = memoryOf(run);
-    const title = memoryTitle(run);
-    [need.textContent, rest.textContent] = title;
     const [all, has] = [total(parts), run.device.memory];
     const most = Math.max(all, has) * 1.02;
     const line = (has / most) * state.width;
+    const room = line - (all / most) * state.width > CAPACITY;
+    need.textContent = bytesText(all);
+    rest.textContent = room ? "" : `and has ${bytesText(has)}`;
     bar.draw(
       PARTS.map(([mark, name]) => ({ mark, amount: parts[name], text: () => "" })),
       most,
@@ -116,7 +121,10 @@ export function memoryView(state) {
       sizes[i].textContent = bytesText(parts[name]);
     });
     for (const one of limit) one.setAttribute("d", `M${line} -4V32`);
-    bar.node.append(...limit);
+    frame.setAttribute("d", `M0.5 0.5H${line}V27.5H0.5Z`);
+    named.setAttribute("x", String(line - 9));
+    named.textContent = room ? `has ${bytesText(has)}` : "";
+    bar.node.append(frame, ...limit, named);
   };
   return { node, draw };
 }
@@ -151,7 +159,10 @@ function partsTable() {
 /** All figures, how they are counted, and where they miss, folded.
  * @type {(state: Scale.State) => Kit.View} */
 export function figuresFold(state) {
-  const parts = [textView("mygpt-aside", limitText), figuresView(), partsTable(), textView("mygpt-aside", leastText)];
+  const networkText = networkKept();
+  /** @type {(run: Scale.Run) => string} */
+  const limits = (run) => `${limitText(run)} ${networkText(run)}`.trim();
+  const parts = [textView("mygpt-aside", limits), figuresView(), partsTable(), textView("mygpt-aside", leastText)];
   const counted = countedView();
   /** @type {(text: string) => HTMLElement} */
   const title = (text) => html("p", { class: "mygpt-panel-name" }, text);

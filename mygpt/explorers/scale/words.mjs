@@ -224,7 +224,7 @@ export function limitText(run) {
   if (limit === "memory") return memoryLimit(run);
   const { arithmetic, talking } = stepTime(run);
   if (limit === "network") {
-    return `The network limits this run: talking takes ${rounded(talking / arithmetic)} times as long as the arithmetic, even if both go on at once.`;
+    return `The network limits this run: communication takes ${rounded(talking / arithmetic)} times as long as the arithmetic, even if both go on at once.`;
   }
   if (limit === "batch") {
     return `The batch limits this run: its ${many(sequencesOf(run), "sequence")} are too few for twice the devices.`;
@@ -269,7 +269,7 @@ export function zonesText(starts) {
 export const figures = (run) => [
   ["Whole run", range(bounds(trainingTime(run)), duration)],
   ["One step", range(bounds(stepTime(run)), duration)],
-  ["Time lost to talking", range(lostTo(stepTime(run)), percent)],
+  ["Time lost to communication", range(lostTo(stepTime(run)), percent)],
   ["Device-hours", range(deviceHours(run), hoursText)],
   ["Interruptions", range(interruptionsOf(run), rounded)],
 ];
@@ -326,7 +326,7 @@ export function countedRows(run) {
       run.spread === "copies" ? "Patarasuk and Yuan 2009" : "ZeRO 2020, section 7",
     ],
     ["Bandwidth of the ring", rateText(bandwidthOf(run)), "its slowest part", "NCCL tests, PERFORMANCE.md"],
-    ["Talking of a step", duration(talking), "sent / bandwidth", "NCCL tests, PERFORMANCE.md"],
+    ["Communication of a step", duration(talking), "sent / bandwidth", "NCCL tests, PERFORMANCE.md"],
     ["Steps", exact(stepsOf(run)), "tokens / tokens of a batch", ""],
     [
       "Interruptions",

@@ -6,10 +6,15 @@ import { valueSlider } from "../kit/picture.mjs";
 import { PARTS, areaText, barText, layersText, markOf, partNamed, sentenceOf, shapeName } from "./words.mjs";
 
 const LAYERED = ["attention", "scores", "network"]; // parts that every layer has
+/** @type {Record<string, string>} */
+const SHORTER = { "scores and values": "scores", "attention's matrices": "matrices" };
+const SEEN = 3; // px of a part that is named under the drawing
 const FOOT = 22; // px for the name of the layers
-const LEAST = 2.5; // px of a layer that is drawn
+const LEAST = 4; // px of a layer that is drawn: thinner ones would only flicker
 const THIN = 10; // px under which a part is chosen a little beside it, too
+const KEY = 14; // px of a name's colour and what follows it
 const LONGEST = 15; // signs of a number in full
+const [SIGN, LINE] = [7.1, 17]; // px, of a sign at most about, and of a line
 
 /** The heights between the layers, from the top; none where they would be too thin to see.
  * @type {(layers: number, height: number) => number[]} */
@@ -18,22 +23,49 @@ export function cutsOf(layers, height) {
   return Array.from({ length: layers - 1 }, (_, i) => ((i + 1) * height) / layers);
 }
 
-/** The words in the middle of a part.
- * @type {(mark: string, lines: string[], x: number, height: number) => SVGElement} */
-function wordsOf(mark, lines, x, height) {
+/** The words in the middle of a part, on a plate that keeps them clear of the layers.
+ * @type {(mark: string, lines: string[], place: { start: number; size: number }, height: number) => SVGElement[]} */
+function wordsOf(mark, lines, { start, size }, height) {
+  const x = start + size / 2;
   const spans = lines.map((line, i) =>
-    svg("tspan", { x, y: height / 2 + 17 * (i - (lines.length - 1) / 2), dy: "0.35em" }, line),
+    svg("tspan", { x, y: height / 2 + LINE * (i - (lines.length - 1) / 2), dy: "0.35em" }, line),
   );
-  return svg("text", { class: `mygpt-on-${mark}`, "text-anchor": "middle" }, ...spans);
+  const width = Math.min(SIGN * Math.max(...lines.map((line) => line.length)) + 12, size - 2);
+  const tall = LINE * lines.length + 6;
+  const box = { x: x - width / 2, y: (height - tall) / 2, width, height: tall };
+  return [
+    svg("rect", { class: `mygpt-part-${mark}`, ...box }),
+    svg("text", { class: `mygpt-on-${mark}`, "text-anchor": "middle" }, ...spans),
+  ];
 }
 
-/** Under the parts that are in layers, how many there are; and the first part, where it has no room for words.
- * @type {(start: number, end: number, text: string, height: number, first: string) => SVGElement[]} */
-const footOf = (start, end, text, height, first) => [
-  svg("path", { class: "mygpt-axis", d: `M${start + 0.5} ${height + 3}v4H${end - 0.5}v-4` }),
-  svg("text", { x: end, y: height + FOOT - 3, "text-anchor": "end" }, text),
-  svg("text", { x: 0, y: height + FOOT - 3 }, first),
-];
+/** Names in a row, each with where it begins, its colour before it: those that have room before `end`.
+ * @type {(names: { mark: string; text: string }[], end: number) => { mark: string; text: string; x: number }[]} */
+export function namesIn(names, end) {
+  let next = 0;
+  return names.flatMap(({ mark, text }) => {
+    const x = next;
+    if (x + KEY + SIGN * text.length > end) return [];
+    next = x + KEY + SIGN * text.length + 10;
+    return [{ mark, text, x }];
+  });
+}
+
+/** Under the parts that are in layers, how many there are; and the names of those that have no room for words.
+ * @type {(start: number, end: number, layers: [long: string, short: string], height: number, small: { mark: string; text: string }[]) => SVGElement[]} */
+function footOf(start, end, layers, height, small) {
+  const y = height + FOOT - 3;
+  const beside = layers.map((text) => namesIn(small, end - SIGN * text.length - 10));
+  const at = beside[0].length < small.length ? 1 : 0; // the shares of the layers give way to a name
+  return [
+    svg("path", { class: "mygpt-axis", d: `M${start + 0.5} ${height + 3}v4H${end - 0.5}v-4` }),
+    svg("text", { x: end, y, "text-anchor": "end" }, layers[at]),
+    ...beside[at].flatMap(({ mark, text, x }) => [
+      svg("rect", { class: `mygpt-part-${mark}`, x, y: y - 9, width: 9, height: 9, rx: 1.5 }),
+      svg("text", { x: x + KEY, y }, text),
+    ]),
+  ];
+}
 
 /** The part that is drawn at x, or a thin one close by.
  * @type {(places: Shapes.Place[], x: number) => string | undefined} */
@@ -69,6 +101,13 @@ function chooserView(state) {
   return { node: chooser.node, draw };
 }
 
+/** The parts that are large enough to be seen, but not for their words.
+ * @type {(places: (Shapes.Place & { key: string; share: number })[]) => { mark: string; text: string }[]} */
+const unnamedOf = (places) =>
+  places
+    .filter(({ key, share, size }) => size > SEEN && !areaText(key, percent(share), size).length)
+    .map(({ mark, key, share }) => ({ mark, text: `${SHORTER[key] ?? key} ${percent(share)}` }));
+
 /** The areas of one count of the shape; a click chooses a part, and calls `chosen`.
  * @type {(state: Shapes.State, count: Shapes.Count, chosen: () => void) => Kit.View} */
 function areasView(state, { name, partsOf, keys }, chosen) {
@@ -94,13 +133,13 @@ function areasView(state, { name, partsOf, keys }, chosen) {
     const list = keys.flatMap(([mark, key]) => (key ? [{ mark, key, share: parts[key] / sum }] : []));
     const shares = list.map(({ share }) => share);
     const places = stacked(shares, 1, width).map((place, i) => ({ ...place, ...list[i] }));
-    const [first] = places;
     drawn = places;
     const layered = places.filter(({ mark }) => LAYERED.includes(mark));
     const [start, end] = [layered[0].start, layered.at(-1)].map((one) =>
       typeof one === "number" ? one : (one?.start ?? 0) + (one?.size ?? 0),
     );
     const cuts = cutsOf(shape.num_layers, height).map((y) => `M${start} ${y}H${end}`);
+    const layers = layersText(shape.num_layers);
     const text = exact(sum);
     whole.textContent = text.length > LONGEST ? inWords(sum) : text;
     picture.setAttribute("viewBox", `0 0 ${width} ${height + FOOT}`);
@@ -112,15 +151,9 @@ function areasView(state, { name, partsOf, keys }, chosen) {
       svg("path", { class: "mygpt-cuts", d: cuts.join("") }),
       ...places.flatMap(({ mark, key, share, start: x, size }) => {
         const lines = areaText(key, percent(share), size, exact(parts[key]));
-        return lines.length ? [wordsOf(mark, lines, x + size / 2, height)] : [];
+        return lines.length ? wordsOf(mark, lines, { start: x, size }, height) : [];
       }),
-      ...footOf(
-        start,
-        end,
-        `${layersText(shape.num_layers)}, ${percent((end - start) / width)}`,
-        height,
-        areaText(first.key, percent(first.share), first.size).length ? "" : `${first.key} ${percent(first.share)}`,
-      ),
+      ...footOf(start, end, [`${layers}, ${percent((end - start) / width)}`, layers], height, unnamedOf(places)),
       ...frameOf(places, markOf(state.get("part")), height),
     );
   };

@@ -84,12 +84,13 @@ def rewrite_each(
     stories: Prompts | None = None,
     seed: int = 0,
     moment: Float[Tensor, "F F"] | None = None,
+    new: Sequence[int] | None = None,
 ) -> RewrittenFacts:
     """Rewrite facts from their first phrasing, each to another answer of its relation.
 
     Only W2 of the last network changes, by u wᵀ: what comes before stays as it was, and
     each prompt gets w · m times u. Without a second `moment`, it is that of some text
-    of the world.
+    of the world; without `new` answers, they are drawn (`new_answers`).
     """
     check_choice(WAYS, way=way)
     model, layer = made.model, len(made.model.blocks) - 1
@@ -97,7 +98,9 @@ def rewrite_each(
         moment = second_moment(model, made.rows(ROWS), layer)
     m, stream = _last_step(made, prompts)
     told = None if stories is None else _last_step(made, stories)
-    new, said, loudness, kept = _new_answers(made, prompts, facts, seed), [], [], []
+    if new is None:
+        new = new_answers(made, prompts, facts, seed)
+    said, loudness, kept = [], [], []
     for fact, word in zip(facts, new, strict=True):
         once = _once(prompts, fact, word)
         u = output_for(model, once, layer, enough)
@@ -108,7 +111,7 @@ def rewrite_each(
             words = _said(made, told[1], told[0] @ w, u)
             kept.append(share(words == stories.answers))
     return RewrittenFacts(
-        list(facts), new, torch.stack(said), torch.stack(loudness), kept
+        list(facts), list(new), torch.stack(said), torch.stack(loudness), kept
     )
 
 
@@ -174,7 +177,7 @@ def in_a_row(
     are still right.
     """
     layer = len(made.model.blocks) - 1
-    new = _new_answers(made, prompts, facts, seed)
+    new = new_answers(made, prompts, facts, seed)
     model, found = made.model, []
     moment = second_moment(model, made.rows(ROWS), layer)
     for done, (fact, word) in enumerate(zip(facts, new, strict=True), start=1):
@@ -220,8 +223,8 @@ def _mean_over_facts(of: Tensor, where: Tensor) -> float:
     return of[where].float().mean().item()
 
 
-def _new_answers(
-    made: WorldModel, prompts: Prompts, facts: Sequence[int], seed: int
+def new_answers(
+    made: WorldModel, prompts: Prompts, facts: Sequence[int], seed: int = 0
 ) -> list[int]:
     """For each fact another of the answers of its relation, drawn at random."""
     draw, choices, new = random.Random(seed), answer_words(made), []

@@ -79,7 +79,7 @@ function sayingLine(acts) {
 /** What a phrase makes of its figure, until `stop()`: `tell` gets what the line may say, what it says, and what its
  * button does, which is to take the phrase back, or to set it again; once the reader has changed the figure, neither.
  * `acted()` is told of what the reader does to a figure.
- * @type {(phrase: HTMLAnchorElement, place: HTMLElement, figure: Figure, tell: (texts: string[], text: string, act: string) => void) => Record<"undo" | "acted" | "stop", () => void>} */
+ * @type {(phrase: HTMLAnchorElement, place: HTMLElement, figure: Figure, tell: (texts: string[], text: string, act: string) => void) => Record<"undo" | "acted" | "stop", () => void> & { stands(): boolean }} */
 function setting(phrase, place, { model, traits }, tell) {
   const number = place.closest("figure")?.querySelector(".caption-number")?.textContent?.trim() ?? "The figure";
   // "asked for": a training runs up to its step, and a figure may not have a state
@@ -120,6 +120,7 @@ function setting(phrase, place, { model, traits }, tell) {
   for (const event of told) model.on(event, changed);
   return {
     undo,
+    stands: () => !undone && !mixed && holds(model, after),
     acted: () => {
       last = performance.now();
     },
@@ -164,8 +165,11 @@ function showing() {
       }
       line.beside.remove();
       const height = phrase.getBoundingClientRect().top;
-      now?.stop();
-      now = { phrase, place, ...setting(phrase, place, figure, line.say) };
+      if (now?.phrase !== phrase || !now.stands()) {
+        // else it is pressed again, and what it undoes stays what was there before
+        now?.stop();
+        now = { phrase, place, ...setting(phrase, place, figure, line.say) };
+      }
       if (line.node.nextSibling !== place) place.before(line.node);
       line.node.classList.add("shown-now");
       bringIntoView(line.node, place, phrase, height);

@@ -114,6 +114,16 @@ def test_the_way_back_keeps_the_state_the_reader_s_place_and_undo(chapter):
     assert page.locator(".shown-beside").count() == 0
 
 
+def test_a_phrase_pressed_twice_is_undone_at_once(chapter):
+    page = chapter()
+    act = phrase(page, "above 1")
+    before = traits(page, "position", "quantity")
+    for _ in range(2):
+        act.click()
+    page.locator(".shown-now").get_by_role("button", name="Undo this phrase").click()
+    assert traits(page, "position", "quantity") == before
+
+
 def test_the_line_says_that_the_reader_changed_the_figure_since(chapter):
     """Then it has nothing to undo: what the reader did since would go with it."""
     page = chapter()

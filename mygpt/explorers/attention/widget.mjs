@@ -258,7 +258,15 @@ function rowView({ words, get, write }) {
     (row) => write({ row }),
   );
   node.classList.add("mygpt-unseen");
-  return { node, handle: /** @type {HTMLElement} */ (node.control), drawRow: () => show(get("row")) };
+  const handle = /** @type {HTMLElement} */ (node.control);
+  handle.addEventListener("keydown", (event) => {
+    // the rows go down the page: so do the keys
+    const step = { ArrowDown: 1, ArrowUp: -1 }[event.key];
+    if (!step) return;
+    event.preventDefault();
+    write({ row: clamp(get("row") + step, 0, words.length - 1) });
+  });
+  return { node, handle, drawRow: () => show(get("row")) };
 }
 
 /** What is read most, in words.

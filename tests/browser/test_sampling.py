@@ -140,6 +140,15 @@ def test_what_is_kept_is_said_where_no_bar_is(root, top_k):
         assert below or box["x"] + box["width"] <= text["x"] or not box["width"]
 
 
+def test_the_thumb_is_held_at_its_very_middle(root):
+    thumb = root.locator(".mygpt-thumb")
+    thumb.scroll_into_view_if_needed()
+    box = thumb.bounding_box()
+    middle = [box["x"] + box["width"] / 2, box["y"] + box["height"] / 2]
+    held = "([x, y]) => document.elementFromPoint(x, y).closest('.mygpt-rail') !== null"
+    assert root.page.evaluate(held, middle)
+
+
 def test_there_is_no_line_where_nothing_is_cut(root):
     root.get_by_role("slider", name="Top-k").press("End")
     assert names(root) == []

@@ -1,5 +1,7 @@
 """The explorer of sampling alone on its page: a cut, its line, and draws in view."""
 
+import itertools
+
 import numpy as np
 import pytest
 from judged import colour_violations, violations
@@ -146,7 +148,9 @@ def test_the_thumb_is_held_at_its_very_middle(root):
     box = thumb.bounding_box()
     middle = [box["x"] + box["width"] / 2, box["y"] + box["height"] / 2]
     held = "([x, y]) => document.elementFromPoint(x, y).closest('.mygpt-rail') !== null"
-    assert root.page.evaluate(held, middle)
+    for beside, below in itertools.product((-4, 0, 4), (-1, 0, 1)):
+        point = [middle[0] + beside, middle[1] + below]  # the line comes from the left
+        assert root.page.evaluate(held, point), (beside, below)
 
 
 def test_there_is_no_line_where_nothing_is_cut(root):

@@ -255,6 +255,18 @@ def test_attention_weights_sum_to_one_with_and_without_the_mask(untouched):
     assert sum(map(float, free)) == pytest.approx(1, abs=0.003)
 
 
+def test_the_cut_is_dragged_by_the_middle_of_its_thumb(untouched):
+    """Where the line ends on it: on the site, tables are drawn above what follows."""
+    root = root_of(untouched, "sampling")
+    thumb = root.locator(".mygpt-thumb")
+    thumb.scroll_into_view_if_needed()
+    box = thumb.bounding_box()
+    held = "([x, y]) => document.elementFromPoint(x, y).closest('.mygpt-rail') !== null"
+    for below in (-1, 0, 1):
+        middle = [box["x"] + box["width"] / 2 - 2, box["y"] + box["height"] / 2 + below]
+        assert untouched.evaluate(held, middle), below
+
+
 def test_sampling_draws_only_what_is_left_and_repeatably(untouched):
     page = untouched
     root = root_of(page, "sampling")

@@ -1,7 +1,5 @@
 """The explorer of sampling alone on its page: a cut, its line, and draws in view."""
 
-import itertools
-
 import numpy as np
 import pytest
 from judged import colour_violations, violations
@@ -140,17 +138,6 @@ def test_what_is_kept_is_said_where_no_bar_is(root, top_k):
         box = bar.bounding_box()
         below = text["y"] + 3 >= box["y"] + box["height"]
         assert below or box["x"] + box["width"] <= text["x"] or not box["width"]
-
-
-def test_the_thumb_is_held_at_its_very_middle(root):
-    thumb = root.locator(".mygpt-thumb")
-    thumb.scroll_into_view_if_needed()
-    box = thumb.bounding_box()
-    middle = [box["x"] + box["width"] / 2, box["y"] + box["height"] / 2]
-    held = "([x, y]) => document.elementFromPoint(x, y).closest('.mygpt-rail') !== null"
-    for beside, below in itertools.product((-4, 0, 4), (-1, 0, 1)):
-        point = [middle[0] + beside, middle[1] + below]  # the line comes from the left
-        assert root.page.evaluate(held, point), (beside, below)
 
 
 def test_there_is_no_line_where_nothing_is_cut(root):

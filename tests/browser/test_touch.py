@@ -115,6 +115,17 @@ def test_a_thumb_that_scrolls_past_the_explorers_changes_none(phone, x, across, 
     assert (trapped, page.evaluate("changed")) == ([], [])
 
 
+def test_a_finger_on_its_thumb_drags_the_cut_and_not_the_page(phone):
+    phone = phone(GALLERY)
+    place = explorer(phone, "sampling")
+    thumb = place.locator(".mygpt-thumb")
+    x, y = middle_of(thumb)
+    place_of_cut, scrolled = thumb.get_attribute("cy"), phone.page.evaluate("scrollY")
+    phone.drag(x, y, down=-60)
+    assert float(thumb.get_attribute("cy")) < float(place_of_cut)
+    assert phone.page.evaluate("scrollY") == scrolled
+
+
 def test_two_fingers_change_no_explorer(phone):
     phone = phone(GALLERY)
     phone.page.evaluate(NOTE)

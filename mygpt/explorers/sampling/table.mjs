@@ -131,7 +131,7 @@ function barsPicture(rows) {
 }
 
 /** Beside the table, what the cut is dragged on; the sliders do the same for the keyboard.
- * @type {(state: Sampling.State) => { node: SVGElement; draw(): void; undo: () => void }} */
+ * @type {(state: Sampling.State) => { node: HTMLElement; draw(): void; undo: () => void }} */
 function railView(state) {
   const { rows, logits } = state;
   const height = rows.length * ROW;
@@ -139,10 +139,11 @@ function railView(state) {
   const below = svg("rect", { class: "mygpt-rail-below", x: x - 2, y: 0, height, ...tops });
   const above = svg("rect", { class: "mygpt-rail-above", x: x - 2, y: 0, ...tops });
   const thumb = svg("circle", { class: "mygpt-thumb", cx: x, r: 8 });
-  const hold = svg("rect", { class: "mygpt-hold-cut", width: RAIL, height: 2 * GRASP });
+  const hold = html("div", { class: "mygpt-hold-cut" }); // no part of a drawing: there browsers take a drag for a scroll
   const ground = svg("rect", { width: RAIL, height, fill: "transparent" });
-  const given = { class: "mygpt-rail", width: RAIL, height, viewBox: `0 0 ${RAIL} ${height}`, "aria-hidden": "true" };
-  const node = svg("svg", given, svg("title", {}, "Drag the cut"), ground, below, above, thumb, hold);
+  const given = { width: RAIL, height, viewBox: `0 0 ${RAIL} ${height}`, "aria-hidden": "true" };
+  const image = svg("svg", given, svg("title", {}, "Drag the cut"), ground, below, above, thumb);
+  const node = html("div", { class: "mygpt-rail" }, image, hold);
   /** @type {(event: PointerEvent) => void} */
   const move = (event) => {
     const box = node.getBoundingClientRect();
@@ -156,7 +157,7 @@ function railView(state) {
     const y = cutAfter(rows, state.shares) * ROW;
     above.setAttribute("height", y);
     thumb.setAttribute("cy", y);
-    hold.setAttribute("y", y - GRASP);
+    hold.style.top = `${y - GRASP}px`;
   }
   return { node, draw, undo };
 }

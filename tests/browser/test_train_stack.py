@@ -692,9 +692,19 @@ def test_a_longer_training_keeps_its_end_when_a_setting_changes(explorer):
     settings = {"depth": 2, "activation": "silu", "rate": 0.001}
     root = explorer(**settings, steps=300)
     wait_for_step(root, 300)
-    press(root, "Train to 1,500")
-    wait_for_step(root, 320)
-    move(root, "Seed", "ArrowRight")
+    unfold(root)
+    changed_at = slider(root, "Seed", "Stack").evaluate(
+        """async (seed) => {  // in the page, for a fast one ends before a key comes
+          const step = () => +document.querySelector(".mygpt-actions b").textContent;
+          document.querySelector(".mygpt-run").click();
+          while (step() < 320) await new Promise(requestAnimationFrame);
+          const changed = step();
+          seed.stepUp();
+          seed.dispatchEvent(new Event("input", { bubbles: true }));
+          return changed;
+        }"""
+    )
+    assert changed_at < 1500
     becomes(done, 1500)(root)
     assert stays(root) == 1500
 

@@ -26,12 +26,19 @@ export function allViews(state, ...views) {
   return /** @type {any} */ (views.map((view) => view(state)));
 }
 
-/** What draws the content of a fold: at first, whenever it is unfolded, and as long as it is.
+/** What draws the content of a fold: at first, whenever it is unfolded, and as long as it is. A press draws it before
+ * the fold opens, so that no older content is seen.
  * @type {(node: HTMLDetailsElement, draw: () => void) => () => void} */
 export function unfolding(node, draw) {
   let first = true;
+  let pressed = false;
+  node.querySelector("summary")?.addEventListener("click", () => {
+    pressed = !node.open;
+    if (pressed) draw();
+  });
   node.addEventListener("toggle", () => {
-    if (node.open) draw();
+    if (node.open && !pressed) draw();
+    pressed = false;
   });
   return () => {
     if (first || node.open) draw();

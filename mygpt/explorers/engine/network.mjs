@@ -242,12 +242,13 @@ export function logitsOf(network, ids) {
 }
 
 /** One step of AdamW on the gradients, with their norm brought down to `clip`; returns the norm that they had. Matrices
- * alone decay.
+ * alone decay. A norm that is no finite number changes nothing.
  * @type {(network: Engine.Network, settings: Engine.Step) => number} */
 export function adamStep(network, { rate, decay, clip, betas, eps }) {
   const { kernels, plan } = network;
   const { at, count, decayed } = plan.parameters;
   const size = Math.sqrt(kernels.squares(plan.gradients, count));
+  if (!Number.isFinite(size)) return size;
   network.steps += 1;
   const shrink = Math.min(1, clip / (size + 1e-6));
   const [first, second] = betas.map((beta) => 1 - beta ** network.steps);

@@ -58,14 +58,7 @@ declare namespace Engine {
     activate(kind: number, x: number, to: number, count: number): void;
     weigh(scores: number, length: number, scale: number): void;
     weighBackward(gradient: number, weights: number, length: number, scale: number): void;
-    crossEntropy(
-      logits: number,
-      step: number,
-      targets: number,
-      rows: number,
-      classes: number,
-      among: number,
-    ): number;
+    crossEntropy(logits: number, step: number, targets: number, rows: number, classes: number, among: number): number;
     adamw(
       weights: number,
       gradients: number,
@@ -80,15 +73,7 @@ declare namespace Engine {
       beta2: number,
       eps: number,
     ): void;
-    embed(
-      ids: number,
-      tokens: number,
-      places: number,
-      to: number,
-      rows: number,
-      length: number,
-      width: number,
-    ): void;
+    embed(ids: number, tokens: number, places: number, to: number, rows: number, length: number, width: number): void;
     embedBackward(
       ids: number,
       gradient: number,
@@ -110,17 +95,7 @@ declare namespace Engine {
    * keys and values, attention's weights, what was read, the stream after the heads, and of the network the
    * activations and their slopes. */
   type Kept = Record<
-    | "stream"
-    | "norm1"
-    | "kept1"
-    | "qkv"
-    | "weights"
-    | "read"
-    | "middle"
-    | "norm2"
-    | "kept2"
-    | "slopes"
-    | "active",
+    "stream" | "norm1" | "kept1" | "qkv" | "weights" | "read" | "middle" | "norm2" | "kept2" | "slopes" | "active",
     number
   >;
 
@@ -172,4 +147,73 @@ declare namespace Engine {
     betas: [number, number];
     eps: number;
   }
+
+  /** All that a training has learnt: the steps done, and by name the weights and AdamW's moments. */
+  interface Snapshot {
+    step: number;
+    weights: Map<string, Float32Array>;
+    first?: Map<string, Float32Array>;
+    second?: Map<string, Float32Array>;
+  }
+
+  /** What a training begins with: ids to learn from and ids that are held out. */
+  interface Given {
+    config: Config;
+    batch: number;
+    length: number;
+    seed: number;
+    learn: Int32Array;
+    held: Int32Array;
+    kept?: Snapshot;
+    plain?: boolean;
+  }
+
+  interface Session {
+    network: Network;
+    learn: Int32Array;
+    held: Int32Array;
+    draw: () => number;
+    batch: number;
+    length: number;
+  }
+
+  /** Of a run: its steps, its highest learning rate, and how a sample begins and how long it is. */
+  interface Settings {
+    steps: number;
+    rate: number;
+    start: number[];
+    count: number;
+  }
+
+  /** A run in the worker: until which step, whether it goes, when the page was last given what was learnt. */
+  interface Run {
+    tell(news: News): void;
+    later(call: () => void): void;
+    session: Session | null;
+    settings: Settings;
+    until: number;
+    goes: boolean;
+    kept: number;
+  }
+
+  type Asked =
+    | { kind: "begin"; given: Given; settings: Settings }
+    | { kind: "run"; until: number; settings: Settings }
+    | { kind: "stop" };
+
+  interface Progress {
+    kind: "progress";
+    step: number;
+    losses: number[];
+    took: number;
+    held?: number;
+    text?: number[];
+  }
+  type News =
+    | Progress
+    | { kind: "ready"; simd: boolean; bytes: number }
+    | { kind: "kept"; kept: Snapshot }
+    | { kind: "ended"; step: number }
+    | { kind: "diverged"; step: number }
+    | { kind: "failed"; message: string };
 }

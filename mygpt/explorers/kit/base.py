@@ -28,6 +28,7 @@ _NAMES = re.compile(r'^import \{([^}]*)\} from "([^"]+)";$', re.MULTILINE)
 _EXPORT = re.compile(
     r"^export (?=(?:const|(?:async )?function\*?) (\w+))", re.MULTILINE
 )
+_WITHIN = re.compile(r'/\* joined: ([\w/.]+) \*/ ""')
 _DOCUMENTATION = re.compile(r"^ */\*\*(?:(?!\*/).)*\*/\n", re.MULTILINE | re.DOTALL)
 
 
@@ -40,11 +41,21 @@ def joined(files: Iterable[Path]) -> str:
     """Some modules as one scope, without what only other modules and readers need.
 
     Taken away are imports, the word export, and comments that document, with the types.
+    Where a module has the text of others, `/* joined: NAME.mjs */ ""`, that is put in.
     """
-    texts = [file.read_text("utf-8") for file in files]
+    return "\n".join(map(_bare, files))
+
+
+def _bare(file: Path) -> str:
+    """A module's text for `joined`."""
+    text = file.read_text("utf-8")
     for what in (_DOCUMENTATION, _IMPORT, _EXPORT):
-        texts = [what.sub("", text) for text in texts]
-    return "\n".join(texts)
+        text = what.sub("", text)
+
+    def within(found: re.Match) -> str:
+        return json.dumps(joined(_in_order([file.parent / found[1]])))
+
+    return _WITHIN.sub(within, text)
 
 
 def stylesheet(name: str) -> str:

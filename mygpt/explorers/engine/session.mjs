@@ -22,8 +22,11 @@ function initialise(network, draw) {
     const numbers = numbersOf(network, name);
     const writes = /mha\.W_O|mlp\.fc2/.test(name);
     const std = writes ? STD / Math.sqrt(2 * config.layers) : STD;
-    if (shape.length === 1) numbers.fill(/ln\w+\.weight/.test(name) ? 1 : 0);
-    else for (let i = 0; i < numbers.length; i += 1) numbers[i] = std * normal(draw);
+    if (shape.length === 1) {
+      numbers.fill(/ln\w+\.weight/.test(name) ? 1 : 0);
+      continue;
+    }
+    for (let i = 0; i < numbers.length; i += 1) numbers[i] = std * normal(draw);
   }
 }
 
@@ -40,8 +43,9 @@ export function beginSession({ config, batch, length, seed, learn, held, kept, p
 function restore(network, { step, weights, first, second }) {
   for (const name of network.plan.parts.keys()) {
     const [from, to] = [weights.get(name), numbersOf(network, name)];
-    if (from?.length !== to.length)
+    if (from?.length !== to.length) {
       throw new RangeError(`expected ${to.length} numbers of ${name}, got ${from?.length}`);
+    }
     to.set(from);
     numbersOf(network, name, "first").set(first?.get(name) ?? []);
     numbersOf(network, name, "second").set(second?.get(name) ?? []);

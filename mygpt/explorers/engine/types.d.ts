@@ -58,14 +58,7 @@ declare namespace Engine {
     activate(kind: number, x: number, to: number, count: number): void;
     weigh(scores: number, length: number, scale: number): void;
     weighBackward(gradient: number, weights: number, length: number, scale: number): void;
-    crossEntropy(
-      logits: number,
-      step: number,
-      targets: number,
-      rows: number,
-      classes: number,
-      among: number,
-    ): number;
+    crossEntropy(logits: number, step: number, targets: number, rows: number, classes: number, among: number): number;
     adamw(
       weights: number,
       gradients: number,
@@ -80,15 +73,7 @@ declare namespace Engine {
       beta2: number,
       eps: number,
     ): void;
-    embed(
-      ids: number,
-      tokens: number,
-      places: number,
-      to: number,
-      rows: number,
-      length: number,
-      width: number,
-    ): void;
+    embed(ids: number, tokens: number, places: number, to: number, rows: number, length: number, width: number): void;
     embedBackward(
       ids: number,
       gradient: number,
@@ -110,17 +95,7 @@ declare namespace Engine {
    * keys and values, attention's weights, what was read, the stream after the heads, and of the network the
    * activations and their slopes. */
   type Kept = Record<
-    | "stream"
-    | "norm1"
-    | "kept1"
-    | "qkv"
-    | "weights"
-    | "read"
-    | "middle"
-    | "norm2"
-    | "kept2"
-    | "slopes"
-    | "active",
+    "stream" | "norm1" | "kept1" | "qkv" | "weights" | "read" | "middle" | "norm2" | "kept2" | "slopes" | "active",
     number
   >;
 

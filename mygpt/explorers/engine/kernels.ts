@@ -3,51 +3,39 @@
 // in bytes, all counts in numbers. Rows of matrices are in memory one after the other, `step` bytes apart; widths are
 // multiples of 8 and numbers of rows multiples of 4, which network.mjs sees to.
 
-// @ts-ignore: decorator
-@external("env", "log")
 declare function log(x: f64): f64; // JavaScript's own
 
 const LOG2_E: f32 = 1.44269504;
 const LN_2_HIGH: f32 = 0.693359375;
-const LN_2_LOW: f32 = -2.12194440e-4;
+const LN_2_LOW: f32 = -2.1219444e-4;
 const MAGIC: f32 = 12582912; // 1.5 · 2^23: what is added to it is rounded to a whole number
 const ONES: i32 = 0x3f800000; // the bits of 1
 
-// @ts-ignore: decorator
-@inline
 function all(x: f32): v128 {
   return f32x4.splat(x);
 }
 
-// @ts-ignore: decorator
-@inline
 function times(a: v128, b: v128): v128 {
   return f32x4.mul(a, b);
 }
 
-// @ts-ignore: decorator
-@inline
 function plus(a: v128, b: v128): v128 {
   return f32x4.add(a, b);
 }
 
 /** The sum of the four. */
-// @ts-ignore: decorator
-@inline
 function total(x: v128): f32 {
-  return (f32x4.extract_lane(x, 0) + f32x4.extract_lane(x, 1)) + (f32x4.extract_lane(x, 2) + f32x4.extract_lane(x, 3));
+  return f32x4.extract_lane(x, 0) + f32x4.extract_lane(x, 1) + (f32x4.extract_lane(x, 2) + f32x4.extract_lane(x, 3));
 }
 
 /** e^x, to about 2e-7 of it; of less than −87, e^−87. A polynomial of Cephes (Moshier 1992). */
-// @ts-ignore: decorator
-@inline
 function exp(given: v128): v128 {
   const x = f32x4.pmin(f32x4.pmax(given, all(-87)), all(88));
   const magic = plus(times(x, all(LOG2_E)), all(MAGIC));
   const whole = f32x4.sub(magic, all(MAGIC));
   let r = f32x4.sub(x, times(whole, all(LN_2_HIGH)));
   r = f32x4.sub(r, times(whole, all(LN_2_LOW)));
-  let p = plus(times(all(1.9875691500e-4), r), all(1.3981999507e-3));
+  let p = plus(times(all(1.98756915e-4), r), all(1.3981999507e-3));
   p = plus(times(p, r), all(8.3334519073e-3));
   p = plus(times(p, r), all(4.1665795894e-2));
   p = plus(times(p, r), all(1.6666665459e-1));
@@ -81,13 +69,15 @@ export function pack(b: usize, down: usize, across: usize, terms: i32, columns: 
 }
 
 /** Four terms of four columns, whose terms are neighbours in memory. */
-// @ts-ignore: decorator
-@inline
 function packFour(from: usize, across: usize, to: usize): void {
-  const a = v128.load(from), b = v128.load(from + across);
-  const c = v128.load(from + 2 * across), d = v128.load(from + 3 * across);
-  const ab0 = v128.shuffle<f32>(a, b, 0, 4, 1, 5), ab1 = v128.shuffle<f32>(a, b, 2, 6, 3, 7);
-  const cd0 = v128.shuffle<f32>(c, d, 0, 4, 1, 5), cd1 = v128.shuffle<f32>(c, d, 2, 6, 3, 7);
+  const a = v128.load(from);
+  const b = v128.load(from + across);
+  const c = v128.load(from + 2 * across);
+  const d = v128.load(from + 3 * across);
+  const ab0 = v128.shuffle<f32>(a, b, 0, 4, 1, 5);
+  const ab1 = v128.shuffle<f32>(a, b, 2, 6, 3, 7);
+  const cd0 = v128.shuffle<f32>(c, d, 0, 4, 1, 5);
+  const cd1 = v128.shuffle<f32>(c, d, 2, 6, 3, 7);
   v128.store(to, v128.shuffle<f32>(ab0, cd0, 0, 1, 4, 5));
   v128.store(to + 32, v128.shuffle<f32>(ab0, cd0, 2, 3, 6, 7));
   v128.store(to + 64, v128.shuffle<f32>(ab1, cd1, 0, 1, 4, 5));
@@ -98,8 +88,18 @@ function packFour(from: usize, across: usize, to: usize): void {
  * rows are `startStep` apart (0: one row for all). `part` leaves out what a causal mask makes 0: 1, of C the columns
  * after the row; 2, of the sums the terms after the row; 3, the terms before the row. */
 export function product(
-  a: usize, down: usize, across: usize, packed: usize, start: usize, startStep: usize, c: usize, step: usize,
-  rows: i32, terms: i32, columns: i32, part: i32,
+  a: usize,
+  down: usize,
+  across: usize,
+  packed: usize,
+  start: usize,
+  startStep: usize,
+  c: usize,
+  step: usize,
+  rows: i32,
+  terms: i32,
+  columns: i32,
+  part: i32,
 ): void {
   for (let i = 0; i < rows; i += 4) {
     const first = part === 3 ? i : 0;
@@ -107,15 +107,21 @@ export function product(
     const most = part === 1 ? min(columns, (i + 11) & ~7) : columns;
     const from = a + <usize>i * down + <usize>first * across;
     for (let j = 0; j < most; j += 8) {
-      const s = start + <usize>i * startStep + (<usize>j << 2);
-      let c00 = v128.load(s), c01 = v128.load(s, 16);
-      let c10 = v128.load(s + startStep), c11 = v128.load(s + startStep, 16);
-      let c20 = v128.load(s + 2 * startStep), c21 = v128.load(s + 2 * startStep, 16);
-      let c30 = v128.load(s + 3 * startStep), c31 = v128.load(s + 3 * startStep, 16);
-      let p0 = from, p2 = from + 2 * down;
-      let pb = packed + ((<usize>j * <usize>terms + (<usize>first << 3)) << 2);
+      const s = start + <usize>i * startStep + ((<usize>j) << 2);
+      let c00 = v128.load(s);
+      let c01 = v128.load(s, 16);
+      let c10 = v128.load(s + startStep);
+      let c11 = v128.load(s + startStep, 16);
+      let c20 = v128.load(s + 2 * startStep);
+      let c21 = v128.load(s + 2 * startStep, 16);
+      let c30 = v128.load(s + 3 * startStep);
+      let c31 = v128.load(s + 3 * startStep, 16);
+      let p0 = from;
+      let p2 = from + 2 * down;
+      let pb = packed + ((<usize>j * <usize>terms + ((<usize>first) << 3)) << 2);
       for (let k = first; k < end; k++) {
-        const b0 = v128.load(pb), b1 = v128.load(pb, 16);
+        const b0 = v128.load(pb);
+        const b1 = v128.load(pb, 16);
         let x = v128.load32_splat(p0);
         c00 = plus(c00, times(x, b0));
         c01 = plus(c01, times(x, b1));
@@ -132,7 +138,7 @@ export function product(
         p2 += across;
         pb += 32;
       }
-      const to = c + <usize>i * step + (<usize>j << 2);
+      const to = c + <usize>i * step + ((<usize>j) << 2);
       v128.store(to, c00);
       v128.store(to, c01, 16);
       v128.store(to + step, c10);
@@ -147,19 +153,20 @@ export function product(
 
 /** x += y. */
 export function add(x: usize, y: usize, count: i32): void {
-  for (let end = x + (<usize>count << 2); x < end; x += 16, y += 16) v128.store(x, plus(v128.load(x), v128.load(y)));
+  for (let end = x + ((<usize>count) << 2); x < end; x += 16, y += 16) v128.store(x, plus(v128.load(x), v128.load(y)));
 }
 
 /** x *= y. */
 export function multiply(x: usize, y: usize, count: i32): void {
-  for (let end = x + (<usize>count << 2); x < end; x += 16, y += 16) v128.store(x, times(v128.load(x), v128.load(y)));
+  for (let end = x + ((<usize>count) << 2); x < end; x += 16, y += 16) v128.store(x, times(v128.load(x), v128.load(y)));
 }
 
 /** to += the sum of the rows of x. */
 export function sumRows(x: usize, step: usize, rows: i32, columns: i32, to: usize): void {
   for (let j = 0; j < columns; j += 8) {
-    let at = x + (<usize>j << 2);
-    let left = v128.load(to), right = v128.load(to, 16);
+    let at = x + ((<usize>j) << 2);
+    let left = v128.load(to);
+    let right = v128.load(to, 16);
     for (let i = 0; i < rows; i++) {
       left = plus(left, v128.load(at));
       right = plus(right, v128.load(at, 16));
@@ -173,10 +180,12 @@ export function sumRows(x: usize, step: usize, rows: i32, columns: i32, to: usiz
 
 /** The sum of the squares, in float64. */
 export function squares(x: usize, count: i32): f64 {
-  let low = f64x2.splat(0), high = f64x2.splat(0);
-  for (let end = x + (<usize>count << 2); x < end; x += 16) {
+  let low = f64x2.splat(0);
+  let high = f64x2.splat(0);
+  for (let end = x + ((<usize>count) << 2); x < end; x += 16) {
     const now = v128.load(x);
-    const a = f64x2.promote_low_f32x4(now), b = f64x2.promote_low_f32x4(v128.shuffle<f32>(now, now, 2, 3, 2, 3));
+    const a = f64x2.promote_low_f32x4(now);
+    const b = f64x2.promote_low_f32x4(v128.shuffle<f32>(now, now, 2, 3, 2, 3));
     low = f64x2.add(low, f64x2.mul(a, a));
     high = f64x2.add(high, f64x2.mul(b, b));
   }
@@ -186,10 +195,20 @@ export function squares(x: usize, count: i32): f64 {
 
 /** Each row's layer norm, weight · (x − mean) / √(variance + eps) + bias; keeps of each row the mean and what it was
  * multiplied by, two numbers a row. */
-export function norm(x: usize, weight: usize, bias: usize, to: usize, kept: usize, rows: i32, width: i32, eps: f32): void {
-  const size = <usize>width << 2;
+export function norm(
+  x: usize,
+  weight: usize,
+  bias: usize,
+  to: usize,
+  kept: usize,
+  rows: i32,
+  width: i32,
+  eps: f32,
+): void {
+  const size = (<usize>width) << 2;
   for (let row = 0; row < rows; row++) {
-    let sum = all(0), square = all(0);
+    let sum = all(0);
+    let square = all(0);
     for (let i: usize = 0; i < size; i += 16) sum = plus(sum, v128.load(x + i));
     const mean = all(total(sum) / <f32>width);
     for (let i: usize = 0; i < size; i += 16) {
@@ -211,12 +230,22 @@ export function norm(x: usize, weight: usize, bias: usize, to: usize, kept: usiz
 
 /** From the gradient of `norm`'s output, adds to those of its input, weight and bias. */
 export function normBackward(
-  gradient: usize, x: usize, kept: usize, weight: usize, toX: usize, toWeight: usize, toBias: usize, rows: i32, width: i32,
+  gradient: usize,
+  x: usize,
+  kept: usize,
+  weight: usize,
+  toX: usize,
+  toWeight: usize,
+  toBias: usize,
+  rows: i32,
+  width: i32,
 ): void {
-  const size = <usize>width << 2;
+  const size = (<usize>width) << 2;
   for (let row = 0; row < rows; row++) {
-    const mean = all(load<f32>(kept)), scale = all(load<f32>(kept, 4));
-    let sum = all(0), along = all(0);
+    const mean = all(load<f32>(kept));
+    const scale = all(load<f32>(kept, 4));
+    let sum = all(0);
+    let along = all(0);
     for (let i: usize = 0; i < size; i += 16) {
       const g = v128.load(gradient + i);
       const normal = times(f32x4.sub(v128.load(x + i), mean), scale);
@@ -226,7 +255,8 @@ export function normBackward(
       sum = plus(sum, weighted);
       along = plus(along, times(weighted, normal));
     }
-    const level = all(total(sum) / <f32>width), slant = all(total(along) / <f32>width);
+    const level = all(total(sum) / <f32>width);
+    const slant = all(total(along) / <f32>width);
     for (let i: usize = 0; i < size; i += 16) {
       const normal = times(f32x4.sub(v128.load(x + i), mean), scale);
       const weighted = times(v128.load(gradient + i), v128.load(weight + i));
@@ -244,9 +274,11 @@ export function normBackward(
  * form, 1 GELU, 2 ReLU, 3 SiLU. */
 export function activate(kind: i32, x: usize, to: usize, count: i32): void {
   const one = all(1);
-  for (let end = x + (<usize>count << 2); x < end; x += 16, to += 16) {
-    const h = v128.load(x), square = times(h, h);
-    let share = v128.and(f32x4.gt(h, all(0)), one), turn = all(0); // h · share, whose slope is share + h · turn
+  for (let end = x + ((<usize>count) << 2); x < end; x += 16, to += 16) {
+    const h = v128.load(x);
+    const square = times(h, h);
+    let share = v128.and(f32x4.gt(h, all(0)), one); // the activation is h · share, its slope share + h · turn
+    let turn = all(0);
     if (kind !== 2) {
       let power = f32x4.neg(h);
       if (kind === 0) power = times(power, plus(all(1.5957691216), times(square, all(0.0713548163)))); // 2√(2/π)
@@ -267,8 +299,6 @@ export function activate(kind: i32, x: usize, to: usize, count: i32): void {
 }
 
 /** Φ(h), to 1e-7, from e^(−h²/2): 7.1.26 of Abramowitz and Stegun (1964), for erf(h/√2). */
-// @ts-ignore: decorator
-@inline
 function normalShare(h: v128, power: v128): v128 {
   const t = f32x4.div(all(1), plus(all(1), times(f32x4.abs(h), all(0.2316418906)))); // 0.3275911 / √2
   let p = plus(times(all(1.061405429), t), all(-1.453152027));
@@ -281,10 +311,10 @@ function normalShare(h: v128, power: v128): v128 {
 
 /** Row i of [length, length] scores becomes the softmax of scale times its first i + 1, with 0 after them. */
 export function weigh(scores: usize, length: i32, scale: f32): void {
-  const size = <usize>length << 2;
+  const size = (<usize>length) << 2;
   for (let row = 0; row < length; row++) {
-    const end = scores + (<usize>((row + 4) & ~3) << 2); // of the last four, those after the row are left out
-    for (let i = row + 1; i < ((row + 4) & ~3); i++) store<f32>(scores + (<usize>i << 2), -1e30);
+    const end = scores + ((<usize>((row + 4) & ~3)) << 2); // of the last four, those after the row are left out
+    for (let i = row + 1; i < ((row + 4) & ~3); i++) store<f32>(scores + ((<usize>i) << 2), -1e30);
     let most = all(-1e30);
     for (let at = scores; at < end; at += 16) most = f32x4.pmax(v128.load(at), most);
     most = all(largest(most));
@@ -296,14 +326,12 @@ export function weigh(scores: usize, length: i32, scale: f32): void {
     }
     const share = all(1 / total(sum));
     for (let at = scores; at < end; at += 16) v128.store(at, times(v128.load(at), share));
-    for (let i = row + 1; i < ((row + 4) & ~3); i++) store<f32>(scores + (<usize>i << 2), 0);
+    for (let i = row + 1; i < ((row + 4) & ~3); i++) store<f32>(scores + ((<usize>i) << 2), 0);
     for (let at = end; at < scores + size; at += 16) v128.store(at, all(0));
     scores += size;
   }
 }
 
-// @ts-ignore: decorator
-@inline
 function largest(x: v128): f32 {
   return max(
     max(f32x4.extract_lane(x, 0), f32x4.extract_lane(x, 1)),
@@ -313,9 +341,9 @@ function largest(x: v128): f32 {
 
 /** The gradient of `weigh`'s weights becomes that of the scores. */
 export function weighBackward(gradient: usize, weights: usize, length: i32, scale: f32): void {
-  const size = <usize>length << 2;
+  const size = (<usize>length) << 2;
   for (let row = 0; row < length; row++) {
-    const used = <usize>((row + 4) & ~3) << 2;
+    const used = (<usize>((row + 4) & ~3)) << 2;
     let sum = all(0);
     for (let i: usize = 0; i < used; i += 16) sum = plus(sum, times(v128.load(gradient + i), v128.load(weights + i)));
     const mean = all(total(sum));
@@ -333,7 +361,8 @@ export function weighBackward(gradient: usize, weights: usize, length: i32, scal
  * (softmax − target) / `among`, and 0 where there is no target. Only the first `classes` of a row's `step` bytes count. */
 export function crossEntropy(logits: usize, step: usize, targets: usize, rows: i32, classes: i32, among: f32): f64 {
   let loss: f64 = 0;
-  const size = <usize>classes << 2, filled = (size + 15) & ~15;
+  const size = (<usize>classes) << 2;
+  const filled = (size + 15) & ~15;
   for (let row = 0; row < rows; row++) {
     const target = load<i32>(targets);
     if (target < 0) memory.fill(logits, 0, step);
@@ -342,7 +371,7 @@ export function crossEntropy(logits: usize, step: usize, targets: usize, rows: i
       let top = all(-1e30);
       for (let i: usize = 0; i < filled; i += 16) top = f32x4.pmax(v128.load(logits + i), top);
       const most = largest(top);
-      const right = load<f32>(logits + (<usize>target << 2));
+      const right = load<f32>(logits + ((<usize>target) << 2));
       let sum = all(0);
       for (let i: usize = 0; i < filled; i += 16) {
         const power = exp(f32x4.sub(v128.load(logits + i), all(most)));
@@ -353,7 +382,7 @@ export function crossEntropy(logits: usize, step: usize, targets: usize, rows: i
       const share = all(1 / (total(sum) * among));
       for (let i: usize = 0; i < filled; i += 16) v128.store(logits + i, times(v128.load(logits + i), share));
       memory.fill(logits + size, 0, step - size);
-      const at = logits + (<usize>target << 2);
+      const at = logits + ((<usize>target) << 2);
       store<f32>(at, load<f32>(at) - 1 / among);
     }
     logits += step;
@@ -365,11 +394,24 @@ export function crossEntropy(logits: usize, step: usize, targets: usize, rows: i
 /** A step of AdamW on `count` numbers: `first` and `second` are its moments, `rate` is lr / (1 − β₁ᵗ), `even` is
  * 1 / √(1 − β₂ᵗ), `keep` is 1 − lr · decay, `shrink` scales the gradients first. */
 export function adamw(
-  weights: usize, gradients: usize, first: usize, second: usize, count: i32,
-  rate: f32, even: f32, keep: f32, shrink: f32, beta1: f32, beta2: f32, eps: f32,
+  weights: usize,
+  gradients: usize,
+  first: usize,
+  second: usize,
+  count: i32,
+  rate: f32,
+  even: f32,
+  keep: f32,
+  shrink: f32,
+  beta1: f32,
+  beta2: f32,
+  eps: f32,
 ): void {
-  const b1 = all(beta1), b2 = all(beta2), c1 = all(1 - beta1), c2 = all(1 - beta2);
-  const bytes = <usize>count << 2;
+  const b1 = all(beta1);
+  const b2 = all(beta2);
+  const c1 = all(1 - beta1);
+  const c2 = all(1 - beta2);
+  const bytes = (<usize>count) << 2;
   for (let i: usize = 0; i < bytes; i += 16) {
     const g = times(v128.load(gradients + i), all(shrink));
     const m = plus(times(b1, v128.load(first + i)), times(c1, g));
@@ -383,9 +425,10 @@ export function adamw(
 
 /** Row r of `to` = the embedding of id r + the embedding of place r mod length. */
 export function embed(ids: usize, tokens: usize, places: usize, to: usize, rows: i32, length: i32, width: i32): void {
-  const size = <usize>width << 2;
+  const size = (<usize>width) << 2;
   for (let row = 0; row < rows; row++) {
-    const token = tokens + <usize>load<i32>(ids + (<usize>row << 2)) * size, place = places + <usize>(row % length) * size;
+    const token = tokens + <usize>load<i32>(ids + ((<usize>row) << 2)) * size;
+    const place = places + <usize>(row % length) * size;
     for (let i: usize = 0; i < size; i += 16) v128.store(to + i, plus(v128.load(token + i), v128.load(place + i)));
     to += size;
   }
@@ -393,11 +436,17 @@ export function embed(ids: usize, tokens: usize, places: usize, to: usize, rows:
 
 /** Adds each row of a gradient to that of its token and of its place. */
 export function embedBackward(
-  ids: usize, gradient: usize, toTokens: usize, toPlaces: usize, rows: i32, length: i32, width: i32,
+  ids: usize,
+  gradient: usize,
+  toTokens: usize,
+  toPlaces: usize,
+  rows: i32,
+  length: i32,
+  width: i32,
 ): void {
-  const size = <usize>width << 2;
+  const size = (<usize>width) << 2;
   for (let row = 0; row < rows; row++) {
-    add(toTokens + <usize>load<i32>(ids + (<usize>row << 2)) * size, gradient, width);
+    add(toTokens + <usize>load<i32>(ids + ((<usize>row) << 2)) * size, gradient, width);
     add(toPlaces + <usize>(row % length) * size, gradient, width);
     gradient += size;
   }

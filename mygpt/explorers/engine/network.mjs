@@ -192,16 +192,25 @@ function backward(network) {
  * @type {(network: Engine.Network, rows: ArrayLike<number>[], targets?: ArrayLike<number>[]) => number} */
 function place({ plan, whole }, rows, targets) {
   const { batch, length, stride, config } = plan;
-  if (rows.length > batch) throw new RangeError(`expected at most ${batch} rows, got ${rows.length}`);
+  if (rows.length < 1 || rows.length > batch) throw new RangeError(`expected 1 to ${batch} rows, got ${rows.length}`);
+  if (targets && targets.length !== rows.length) {
+    throw new RangeError(`expected ${rows.length} rows of targets, got ${targets.length}`);
+  }
   let count = 0;
   rows.forEach((row, b) => {
     if (row.length < 1 || row.length > length) {
       throw new RangeError(`expected rows of 1 to ${length} ids, got ${row.length}`);
     }
+    if (targets && targets[b].length !== row.length) {
+      throw new RangeError(`expected ${row.length} targets in a row, got ${targets[b].length}`);
+    }
     for (let i = 0; i < stride; i += 1) {
-      const [id, target] = [i < row.length ? row[i] : 0, i < row.length && targets ? targets[b][i] : -1];
-      if (!(id >= 0 && id < config.vocab && target < config.vocab)) {
-        throw new RangeError(`expected ids from 0 to ${config.vocab - 1}, got ${id} and ${target}`);
+      const there = i < row.length;
+      const [id, target] = [there ? row[i] : 0, there && targets ? targets[b][i] : -1];
+      for (const one of [id, Math.max(target, 0)]) {
+        if (!(one >= 0 && one < config.vocab)) {
+          throw new RangeError(`expected ids from 0 to ${config.vocab - 1}, got ${one}`);
+        }
       }
       whole[(plan.ids >> 2) + b * stride + i] = id;
       whole[(plan.targets >> 2) + b * stride + i] = target;
@@ -218,6 +227,7 @@ export function lossOf(network, rows, targets, gradients = false) {
   const { kernels, plan, numbers } = network;
   if (gradients && rows.length !== plan.batch) throw new RangeError(`expected ${plan.batch} rows, got ${rows.length}`);
   const count = place(network, rows, targets);
+  if (!count) throw new RangeError("expected a target that is not negative, got none");
   pass(network, rows.length);
   const among = rows.length * plan.stride;
   const sum = kernels.crossEntropy(plan.logits, 4 * plan.classes, plan.targets, among, plan.config.vocab, count);

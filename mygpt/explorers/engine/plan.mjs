@@ -58,6 +58,8 @@ export function planOf(config, batch, length) {
   const { vocab, positions, width, heads, layers, hidden } = config;
   const size = width / heads;
   if (width % heads || size % 8) throw new RangeError(`expected heads of 8, 16, … channels, got ${width} / ${heads}`);
+  if (hidden % 8) throw new RangeError(`expected a hidden width of 8, 16, …, got ${hidden}`);
+  if (!(batch >= 1)) throw new RangeError(`expected 1 row or more, got ${batch}`);
   if (length < 1 || length > positions) throw new RangeError(`expected 1 to ${positions} positions, got ${length}`);
   let top = FREE;
   const take = (/** @type {number} */ count) => {

@@ -11,14 +11,14 @@ const kernelBytes = () => Uint8Array.from(atob(KERNELS), (sign) => sign.charCode
  * forbids it. No memory for them is a RangeError.
  * @type {(bytes: number) => Engine.Kernels | null} */
 export function simdKernels(bytes) {
-  if (typeof WebAssembly === "undefined" || !WebAssembly.validate(kernelBytes())) return null;
-  const memory = new WebAssembly.Memory({ initial: Math.ceil(bytes / PAGE) });
+  if (typeof WebAssembly === "undefined") return null;
+  let compiled;
   try {
-    const compiled = new WebAssembly.Module(kernelBytes());
-    const { exports } = new WebAssembly.Instance(compiled, { env: { memory, log: Math.log } });
-    return /** @type {Engine.Kernels} */ (/** @type {unknown} */ ({ ...exports, buffer: memory.buffer }));
-  } catch (error) {
-    if (error instanceof WebAssembly.CompileError) return null;
-    throw error;
+    compiled = new WebAssembly.Module(kernelBytes());
+  } catch {
+    return null;
   }
+  const memory = new WebAssembly.Memory({ initial: Math.ceil(bytes / PAGE) });
+  const { exports } = new WebAssembly.Instance(compiled, { env: { memory }, kernels: { log: Math.log } });
+  return /** @type {Engine.Kernels} */ (/** @type {unknown} */ ({ ...exports, buffer: memory.buffer }));
 }

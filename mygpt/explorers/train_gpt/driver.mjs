@@ -52,9 +52,13 @@ export function engineDriver(hear, lose) {
     clearInterval(watch);
     heard = performance.now();
     if (!goes) return;
+    let looked = performance.now();
     watch = setInterval(() => {
-      if (document.hidden) heard = performance.now();
-      if (performance.now() - heard > SILENT) gone("The worker that trains no longer answers.");
+      const now = performance.now();
+      const slept = now - looked > 2 * WATCHED; // the page has, and so has the worker
+      looked = now;
+      if (document.hidden || slept) heard = now;
+      if (now - heard > SILENT) gone("The worker that trains no longer answers.");
     }, WATCHED);
   };
   return { ask, watching, stop };

@@ -43,7 +43,7 @@ export function lossView(state) {
   );
   const title = html("p", { class: "mygpt-panel-name" }, "Loss, in nats", key);
   const node = html("div", { class: "mygpt-losses" }, title, plot.node);
-  const size = { width: 300, height: 250 };
+  const size = { width: 300, height: 276 };
   const lay = (/** @type {number} */ width) => {
     size.width = width;
   };

@@ -83,10 +83,11 @@ export function bigramLoss(training, held, vocab, amount) {
 }
 
 /** A text as ids, with the losses of two models that need no training: one that guesses all tokens alike, and the better
- * of the bigram models of chapter 2. `length`: positions that the GPT reads.
- * @type {(kind: TrainGPT.Kind, text: string, length: number) => TrainGPT.Material} */
-export function materialOf(kind, text, length) {
-  const tokenizer = trainTokenizer(kind, text);
+ * of the bigram models of chapter 2. `length`: positions that the GPT reads. `known`: a tokenizer
+ * that has been trained before.
+ * @type {(kind: TrainGPT.Kind, text: string, length: number, known?: TrainGPT.Tokenizer) => TrainGPT.Material} */
+export function materialOf(kind, text, length, known) {
+  const tokenizer = known ?? trainTokenizer(kind, text);
   const vocab = tokenizer.tokens.length;
   if (vocab < 2) {
     throw new Error(`expected at least two different ${kind}, got ${shownPiece(tokenizer.tokens[0])} alone`);

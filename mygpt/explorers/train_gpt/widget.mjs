@@ -27,7 +27,7 @@ function drivingView(state, { toggle, reset }) {
   const draw = () => {
     const { phase } = state;
     const goes = phase === "running";
-    run.node.textContent = goes ? "Stop" : phase === "new" ? "Train" : "On";
+    run.node.textContent = goes ? "Stop" : phase === "new" ? "Train" : "Train on";
     run.able(goes || (Boolean(state.prepared) && phase !== "diverged"));
     again.able(phase !== "new");
     where.textContent = stepLine(state);
@@ -48,7 +48,7 @@ function hearing(state, { draw, say }) {
   };
   const from = () => {
     const step = state.kept?.step ?? 0;
-    return step ? `On continues from step ${grouped(step)}.` : "On begins again.";
+    return step ? `It trains on from step ${grouped(step)}.` : "Train on begins again.";
   };
   /** @type {{ [K in Engine.News["kind"]]: (news: Extract<Engine.News, { kind: K }>) => void }} */
   const heard = {

@@ -64,7 +64,10 @@ export function verdict({ held, prepared, step }) {
   const { guessing, bigram } = prepared;
   const now = `Held-out loss ${fixed(loss, 2)}`;
   if (!step) return `${now}: before its first step it guesses, and ln V is ${fixed(guessing, 2)}.`;
-  if (loss >= guessing) return `${now}: no better than guessing, ${fixed(guessing, 2)}.`;
+  if (loss >= guessing) {
+    const advice = "The learning rate is too high: press Reset, and choose a lower one.";
+    return `${now} at step ${grouped(last[0])}: no better than guessing, ${fixed(guessing, 2)}. ${advice}`;
+  }
   const than = loss < bigram ? "below" : "not yet below";
   return `${now}: ${than} the bigram model’s ${fixed(bigram, 2)}.`;
 }

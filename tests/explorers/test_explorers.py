@@ -27,6 +27,7 @@ from helpers.examples import (
     shapes,
     stacks,
     tokens,
+    train_gpt,
     train_stack,
 )
 from helpers.live_models import FACTS, live
@@ -42,7 +43,7 @@ EVERY = pytest.mark.parametrize(
     "make",
     [
         *(activations, depth, layer_norm, block_walk),
-        *(attention, sampling, memory, tokens, live, descent, train_stack),
+        *(attention, sampling, memory, tokens, live, descent, train_gpt, train_stack),
         *(shapes, scale),
     ],
 )
@@ -298,6 +299,7 @@ def test_the_reprs_give_the_counts_or_say_what_is_shown():
         (live(facts=FACTS[:1]), "LiveModel(31 words, 2 layers, 20 channels, 1 fact)"),
         (explorers.Descent(), "Descent(one weight, plain, rate 0.1)"),
         (descent(), "Descent(a network, adam, rate 0.03)"),
+        (train_gpt(size="large"), "TrainGPT(2,280 characters, large)"),
         (explorers.TrainStack(), "TrainStack(residual, 20 blocks)"),
         (
             explorers.TrainStack("plain", depth=1, beside=beside),

@@ -35,7 +35,7 @@ export function filesView(state, open, draw) {
     const { step, weights: tensors } = kept;
     const files = checkpointFiles({ config, tokenizer, tensors, step });
     download(`mygpt-step-${step}.zip`, zipped(files));
-    state.note = `Saved the model of step ${grouped(step)}. Unpack it, then run: mygpt generate --checkpoint FOLDER`;
+    state.note = `Saved the model of step ${grouped(step)}. Unpack it, and run: mygpt generate FOLDER`;
     draw();
   });
   const take = async (/** @type {Iterable<File>} */ list) => {

@@ -1,5 +1,6 @@
 """Chapter 13: a GPT that is trained in the page, on a text of the reader's own."""
 
+import math
 from collections import Counter
 from itertools import pairwise
 from typing import Any
@@ -26,6 +27,7 @@ SOURCES = ("given", "own")
 MOST_RATE = 10.0
 MOST_STEPS = 100_000
 MOST_SEED = 99
+SMOOTHING = (1, 0.01)  # as in train_gpt/text.mjs
 
 
 class TrainGPT(Explorer):
@@ -79,7 +81,8 @@ class TrainGPT(Explorer):
         )
 
     def __repr__(self) -> str:
-        return f"TrainGPT({len(self.text):,} signs, {self.pieces}, {self.size})"
+        length = len(TOKENIZERS[self.pieces].pieces(self.text))
+        return f"TrainGPT({length:,} {self.pieces}, {self.size})"
 
     @traitlets.validate("source")
     def _known_source(self, proposal) -> str:
@@ -141,14 +144,21 @@ def _packed(model: GPT | None, shape: GPTConfig) -> dict[str, Any]:
 
 
 def levels_of(text: str, pieces: str) -> dict[str, float]:
-    """The losses, in nats, of guessing and of a bigram model on the held-out part."""
+    """The losses, in nats, of guessing and of a bigram model on the held-out part.
+
+    The bigram model is the better of two that add much and little to every count.
+    """
     tokenizer = TOKENIZERS[pieces].train(text)
-    learn, held = (np.array(part) for part in split(tokenizer.encode(text)))
+    learn, held = split(tokenizer.encode(text))
     size = tokenizer.vocab_size
-    counts = Counter(pairwise(learn.tolist()))
-    totals = Counter(learn[:-1].tolist())
-    losses = [
-        np.log((totals[a] + size) / (counts[a, b] + 1))
-        for a, b in pairwise(held.tolist())
-    ]
-    return {"guessing": float(np.log(size)), "bigram model": float(np.mean(losses))}
+    counts, totals = Counter(pairwise(learn)), Counter(learn[:-1])
+    bigram = min(
+        np.mean(
+            [
+                np.log((totals[a] + amount * size) / (counts[a, b] + amount))
+                for a, b in pairwise(held)
+            ]
+        )
+        for amount in SMOOTHING
+    )
+    return {"guessing": math.log(size), "bigram model": float(bigram)}

@@ -71,7 +71,7 @@ def test_the_weights_of_a_model_go_to_the_page_bit_for_bit():
         ({"pieces": "bytes"}, r"pieces must be one of \['characters', 'words'\]"),
         ({"size": "xl"}, r"size must be one of \['small', 'large'\], got 'xl'"),
         ({"source": "theirs"}, "source must be one of"),
-        ({"rate": 0}, "rate must be above 0 and at most 10, got 0"),
+        ({"rate": 0.0}, "rate must be above 0 and at most 10, got 0.0"),
         ({"steps": 0}, "steps must be a whole number from 1 to 100,000, got 0"),
         ({"seed": 100}, "seed must be a whole number from 0 to 99, got 100"),
         ({"model": GPT(GPTConfig(9, 8, 8, 2, 1))}, "model must have the shape"),

@@ -51,11 +51,13 @@ def _bare(file: Path) -> str:
     text = file.read_text("utf-8")
     for what in (_DOCUMENTATION, _IMPORT, _EXPORT):
         text = what.sub("", text)
+    return _WITHIN.sub(lambda _: json.dumps(joined(parts_within(file))), text)
 
-    def within(found: re.Match) -> str:
-        return json.dumps(joined(_in_order([file.parent / found[1]])))
 
-    return _WITHIN.sub(within, text)
+def parts_within(file: Path) -> tuple[Path, ...]:
+    """The modules whose text a module holds, for a worker, each after its own."""
+    named = _WITHIN.findall(file.read_text("utf-8"))
+    return _in_order(file.parent / one for one in named)
 
 
 def stylesheet(name: str) -> str:

@@ -48,6 +48,16 @@ declare namespace TrainGPT {
 
   type State = ReturnType<typeof import("./state.mjs").trainState>;
 
+  /** A model with what its views need. */
+  interface Apart {
+    config: Engine.Config;
+    tokenizer: Tokenizer;
+    tensors: Map<string, Float32Array>;
+    prompt: string;
+    text: string;
+    step: number;
+  }
+
   interface Driver {
     ask(asked: Engine.Asked): void;
     watching(goes: boolean): void;

@@ -146,14 +146,16 @@ function render({ model, el }) {
   const hearer = hearing(state, { draw: soon, say: voice.say });
   const acts = acting(state, driver, () => draw());
   const [losses, samples] = [lossView(state), samplesView(state)];
+  const taken = apartView(state);
   const views = [
     sourceView(state, acts),
     drivingView(state, acts),
     settingsView(state, acts.settle),
-    apartView(state),
+    taken,
     filesView(state, acts.open, () => draw()),
   ];
   const [source, driving, settings, apart, files] = views.map(({ node }) => node);
+  files.prepend(taken.button);
   const desk = html("div", { class: "mygpt-desk" }, losses.node, samples.node);
   const root = html(
     "div",
@@ -172,7 +174,7 @@ function render({ model, el }) {
     model,
     el,
     root,
-    undo: [driver.stop, voice.stop, () => cancelAnimationFrame(frame)],
+    undo: [driver.stop, taken.stop, voice.stop, () => cancelAnimationFrame(frame)],
     listeners: Object.fromEntries(
       ["text", "source", "pieces", "size", "seed", "rate", "steps"].map((one) => [one, chosen]),
     ),

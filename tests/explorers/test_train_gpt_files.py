@@ -105,13 +105,15 @@ def test_both_write_the_same_text(tmp_path):
 
 def test_a_zip_of_the_page_opens_here_and_there(tmp_path):
     model, tokenizer = made()
-    zipped = "base64Of(zipped(saved(given)))"
+    zipped = "base64Of(zipped(saved(given), new Date(2031, 4, 6, 7, 8, 10)))"
     script = f"{{ zip: {zipped}, again: await read({{ 'a.zip': {zipped} }}) }}"
     given = in_page(model, "characters", tokenizer)
     out = in_js(script, given, tmp_path)
     with zipfile.ZipFile(io.BytesIO(base64.b64decode(out["zip"]))) as file:
         assert file.testzip() is None
-        assert all(one.flag_bits & 0x800 for one in file.infolist())
+        for one in file.infolist():
+            assert one.flag_bits & 0x800  # a name in UTF-8
+            assert one.date_time == (2031, 5, 6, 7, 8, 10)
         file.extractall(tmp_path / "run")
     assert load_checkpoint(tmp_path / "run")[2] == {"step": 7}
     assert out["again"] == given

@@ -98,7 +98,10 @@ def zip_of(files, compression=zipfile.ZIP_DEFLATED):
     with zipfile.ZipFile(memory, "w", compression) as file:
         file.writestr("run/", "")
         for name, content in files.items():
-            file.writestr(f"run/{name}", base64.b64decode(content))
+            entry = zipfile.ZipInfo(f"run/{name}")
+            entry.compress_type = compression
+            entry.extra, entry.comment = b"UT\x05\x00\x03abcd", b"one of several"
+            file.writestr(entry, base64.b64decode(content))
         file.comment = b"by hand"
     return memory.getvalue()
 

@@ -4,7 +4,7 @@ import { plainKernels } from "./plain.mjs";
 import { planOf } from "./plan.mjs";
 import { simdKernels } from "./simd.mjs";
 
-const NORM_EPS = 1e-5;
+const LAYER_NORM_EPS = 1e-5;
 const KINDS = ["gelu_tanh", "gelu", "relu", "silu"];
 const [BELOW, UP_TO, FROM] = [1, 2, 3]; // parts of a product that a causal mask leaves, as in kernels.ts
 
@@ -113,7 +113,7 @@ function attendBackward({ kernels, plan }, { qkv, weights }) {
 /** @type {(network: Engine.Network, name: string, x: number, to: number, kept: number, rows: number) => void} */
 function norm(network, name, x, to, kept, rows) {
   const [weight, bias] = ["weight", "bias"].map((one) => placeOf(network, `${name}.${one}`).at);
-  network.kernels.norm(x, weight, bias, to, kept, rows, network.plan.config.width, NORM_EPS);
+  network.kernels.norm(x, weight, bias, to, kept, rows, network.plan.config.width, LAYER_NORM_EPS);
 }
 
 /** Adds the gradient of a norm's input to that of the stream.

@@ -101,19 +101,23 @@ export function heldLoss({ network, held, batch, length }) {
   return sum / count;
 }
 
-/** The ids that the model writes after some ids, each drawn from its probabilities at a temperature of 0.5; the model
- * sees the last `length` of them. The same ids each time, for weights that are the same.
+/** The ids that the model writes after some ids, each drawn from its probabilities at a temperature of 0.5. When it has
+ * read as many as it can, it keeps the newer half (mygpt.sampling.generate). The same weights write the same each time.
  * @type {(session: Engine.Session, start: number[], count: number) => number[]} */
 export function write({ network, length }, start, count) {
   const draw = mulberry32(1);
-  const ids = [...start];
+  const written = [];
+  let read = start.slice(-length);
   for (let i = 0; i < count; i += 1) {
-    const logits = logitsOf(network, ids.slice(-length)).slice(-1)[0];
+    if (read.length === length) read = read.slice(-Math.floor(length / 2));
+    const logits = logitsOf(network, read)[read.length - 1];
     const most = logits.reduce((a, b) => Math.max(a, b));
     const powers = logits.map((one) => Math.exp((one - most) / TEMPERATURE));
     let left = draw() * powers.reduce((a, b) => a + b);
-    const place = powers.findIndex((one) => (left -= one) <= 0);
-    ids.push(place < 0 ? powers.indexOf(Math.max(...powers)) : place);
+    const drawn = powers.findIndex((one) => (left -= one) <= 0);
+    const id = drawn < 0 ? powers.indexOf(Math.max(...powers)) : drawn;
+    written.push(id);
+    read.push(id);
   }
-  return ids.slice(start.length);
+  return written;
 }

@@ -28,6 +28,7 @@ _NAMES = re.compile(r'^import \{([^}]*)\} from "([^"]+)";$', re.MULTILINE)
 _EXPORT = re.compile(
     r"^export (?=(?:const|(?:async )?function\*?) (\w+))", re.MULTILINE
 )
+_DEFAULT = re.compile(r"^export default .*\n", re.MULTILINE)
 _DOCUMENTATION = re.compile(r"^ */\*\*(?:(?!\*/).)*\*/\n", re.MULTILINE | re.DOTALL)
 
 
@@ -39,9 +40,11 @@ def module(name: str) -> str:
 def joined(files: Iterable[Path]) -> str:
     """Some modules as one scope, without what only other modules and readers need.
 
-    Taken away are imports, the word export, and comments that document, with the types.
+    Taken away are imports, the word export, and comments that document, with the types;
+    of an explorer that another one shows, the default export.
     """
     texts = [file.read_text("utf-8") for file in files]
+    texts[:-1] = [_DEFAULT.sub("", text) for text in texts[:-1]]
     for what in (_DOCUMENTATION, _IMPORT, _EXPORT):
         texts = [what.sub("", text) for text in texts]
     return "\n".join(texts)

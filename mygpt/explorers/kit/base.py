@@ -29,6 +29,7 @@ _EXPORT = re.compile(
     r"^export (?=(?:const|(?:async )?function\*?) (\w+))", re.MULTILINE
 )
 _WITHIN = re.compile(r'/\* joined: ([\w/.]+) \*/ ""')
+_DEFAULT = re.compile(r"^export default .*\n", re.MULTILINE)
 _DOCUMENTATION = re.compile(r"^ */\*\*(?:(?!\*/).)*\*/\n", re.MULTILINE | re.DOTALL)
 
 
@@ -40,10 +41,12 @@ def module(name: str) -> str:
 def joined(files: Iterable[Path]) -> str:
     """Some modules as one scope, without what only other modules and readers need.
 
-    Taken away are imports, the word export, and comments that document, with the types.
-    Where a module has the text of others, `/* joined: NAME.mjs */ ""`, that is put in.
+    Taken away are imports, the word export, and comments that document, with the types;
+    of an explorer that another one shows, the default export. Where a module has the
+    text of others, `/* joined: NAME.mjs */ ""`, that is put in.
     """
-    return "\n".join(map(_bare, files))
+    *others, last = map(_bare, files)
+    return "\n".join([*(_DEFAULT.sub("", one) for one in others), last])
 
 
 def _bare(file: Path) -> str:

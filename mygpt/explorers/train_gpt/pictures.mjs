@@ -7,7 +7,7 @@ import { emptyPath, linePath, markerPath, picture, spread } from "../kit/picture
 import { grouped, thinned, verdict } from "./words.mjs";
 
 const MARGIN = { left: 34, right: 8, top: 12, bottom: 38 };
-const SHOWN = 4; // samples beside the picture
+const NEWEST = 4; // samples beside the picture
 
 /** A level that a loss is compared with.
  * @type {(name: string) => { node: SVGElement; draw(at: number, axes: Kit.Axes, text: string, low: number): void }} */
@@ -99,11 +99,11 @@ export function samplesView(state) {
     const { samples } = state;
     if (samples === drawn) return;
     drawn = samples;
-    const few = samples.length > SHOWN ? [samples[0], ...samples.slice(1 - SHOWN)] : samples;
+    const few = samples.length > NEWEST ? [samples[0], ...samples.slice(1 - NEWEST)] : samples;
     newest.replaceChildren(...few.map(sampleNode));
     if (!samples.length) newest.append(html("p", { class: "mygpt-none" }, "Nothing yet. Press Train."));
     rest.replaceChildren(...samples.map(sampleNode));
-    all.classList.toggle("mygpt-away", samples.length <= SHOWN);
+    all.classList.toggle("mygpt-away", samples.length <= NEWEST);
   };
   return { node, draw };
 }

@@ -1,10 +1,10 @@
 // The text to learn from, and what is settled before the first step.
 
-import { button, choice, control, folded, slider, stepper } from "../kit/controls.mjs";
+import { button, choice, control, folded, stepper } from "../kit/controls.mjs";
 import { html } from "../kit/elements.mjs";
 import { MAX_SEED, PIECE_NAMES, RATES, SIZE_NAMES, SOURCE_NAMES, STEPS, grouped, textLine } from "./words.mjs";
 
-const PAUSE = 400; // ms without a key after which a pasted text is read
+const TYPED_AFTER = 400; // ms without a key after which a pasted text is read
 const SHOWN_IN_FIELD = 2000; // bytes of a file that its field shows
 
 /** The field for a text of the reader's own; a file may be chosen or dropped on it. `take` is given the text, or the
@@ -22,7 +22,7 @@ function ownView(state, take) {
   let waiting = 0;
   field.addEventListener("input", () => {
     clearTimeout(waiting);
-    waiting = setTimeout(() => take(field.value), PAUSE);
+    waiting = setTimeout(() => take(field.value), TYPED_AFTER);
   });
   const file = control("input", {
     type: "file",
@@ -74,21 +74,29 @@ export function sourceView(state, { settle, take }) {
     own.draw();
     line.textContent = state.refusal || (state.prepared ? textLine(state.prepared) : "");
     line.classList.toggle("mygpt-wrong", Boolean(state.refusal));
-    node.classList.toggle("mygpt-settled", state.phase !== "new");
   };
   return { node, draw };
 }
 
+/** The place of the last of some rising values that is no larger than one.
+ * @type {(values: number[], value: number) => number} */
+const lastUpTo = (values, value) =>
+  Math.max(
+    0,
+    values.findLastIndex((one) => one <= value),
+  );
+
 /** The learning rate, the steps and the seed, folded.
  * @type {(state: TrainGPT.State, settle: (changes: Partial<TrainGPT.Traits>) => void) => Kit.View} */
 export function settingsView(state, settle) {
-  const rate = slider("Learning rate, at its peak", RATES, String, (one) => settle({ rate: one }));
-  const steps = slider("Steps", STEPS, grouped, (one) => settle({ steps: one }));
+  const rate = stepper("Learning rate, at its peak", (place) => settle({ rate: RATES[place] }));
+  const steps = stepper("Steps of a run", (place) => settle({ steps: STEPS[place] }));
   const seed = stepper("Seed of the first weights", (one) => settle({ seed: one }));
   const node = folded("Settings", html("div", { class: "mygpt-controls" }, rate.node, steps.node, seed.node));
   const draw = () => {
-    rate.show(state.get("rate"));
-    steps.show(state.get("steps"));
+    const [peak, count] = [state.get("rate"), state.get("steps")];
+    rate.show(lastUpTo(RATES, peak), RATES.length - 1, String(peak));
+    steps.show(lastUpTo(STEPS, count), STEPS.length - 1, grouped(count));
     seed.show(state.get("seed"), MAX_SEED, String(state.get("seed")));
   };
   return { node, draw };

@@ -9,9 +9,12 @@ import { filesView } from "./files.mjs";
 import { lossView, samplesView } from "./pictures.mjs";
 import { settingsView, sourceView } from "./source.mjs";
 import { forget, givenOf, prepare, settingsOf, shapeOf, takeCheckpoint, takeProgress, trainState } from "./state.mjs";
-import { grouped, stepLine, verdict } from "./words.mjs";
+import { grouped, settingText, stepLine, verdict } from "./words.mjs";
 
 const WIDE = 560;
+const LOOKS = { class: "mygpt-explorer mygpt-train-gpt", role: "group", "aria-label": "Train a GPT" };
+/** @type {(keyof TrainGPT.Traits)[]} */
+const CHOSEN = ["text", "source", "pieces", "size", "seed", "rate", "steps"];
 /** @type {(keyof TrainGPT.Traits)[]} */
 const SETTLED = ["source", "pieces", "size", "seed"]; // until Reset
 
@@ -157,13 +160,11 @@ function render({ model, el }) {
   const [source, driving, settings, apart, files] = views.map(({ node }) => node);
   files.prepend(taken.button);
   const desk = html("div", { class: "mygpt-desk" }, losses.node, samples.node);
-  const root = html(
-    "div",
-    { class: "mygpt-explorer mygpt-train-gpt", role: "group", "aria-label": "Train a GPT" },
-    ...[source, driving, desk, settings, files, apart, voice.node],
-  );
+  const setting = html("p", { class: "mygpt-setting" });
+  const root = html("div", LOOKS, ...[source, driving, desk, settings, files, apart, setting, voice.node]);
   function draw() {
     for (const one of [...views, losses, samples]) one.draw();
+    setting.textContent = settingText(state);
   }
   const chosen = () => {
     if (state.phase === "new") forget(state);
@@ -175,9 +176,7 @@ function render({ model, el }) {
     el,
     root,
     undo: [driver.stop, taken.stop, voice.stop, () => cancelAnimationFrame(frame)],
-    listeners: Object.fromEntries(
-      ["text", "source", "pieces", "size", "seed", "rate", "steps"].map((one) => [one, chosen]),
-    ),
+    listeners: Object.fromEntries(CHOSEN.map((one) => [one, chosen])),
     layout: (width) => {
       state.width = width;
       const wide = width >= WIDE;

@@ -85,3 +85,12 @@ export function thinned(losses, first, most = 150) {
   }
   return found;
 }
+
+/** The setting in words, for paper.
+ * @type {(state: Pick<TrainGPT.State, "get" | "step">) => string} */
+export function settingText({ get, step }) {
+  const named = (/** @type {[string, string][]} */ names, /** @type {string} */ one) => new Map(names).get(one);
+  const text = named(SOURCE_NAMES, get("source"));
+  const size = named(SIZE_NAMES, get("size"));
+  return `${text}, ${get("pieces")}; ${size} channels; learning rate ${get("rate")}, step ${grouped(step)}.`;
+}

@@ -10,6 +10,7 @@
 # make processors compare the notebooks under settings that stand for other processors
 # make mutants    see which of hundreds of planted mistakes the tests notice
 # make links      follow every link that leads out of the book
+# make kernels    compile what trains a GPT in the page
 # make colab      run every notebook with the versions that Colab has
 # make binder     run every notebook in Binder's environment
 # make newest     run notebooks and unit tests with the newest packages
@@ -20,7 +21,7 @@
 
 PYTHON ?= python3
 
-COMMANDS = book lab plain epub pdf test unit slow chapters processors mutants links javascript colab binder newest release
+COMMANDS = book lab plain epub pdf test unit slow chapters processors mutants links javascript kernels colab binder newest release
 
 .PHONY: $(COMMANDS) clean
 

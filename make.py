@@ -1,8 +1,8 @@
 """What `make book`, `make test` and the other commands do; standard library only.
 
     python3 make.py COMMAND    book, lab, plain, epub, pdf, test, unit, slow, chapters,
-                               processors, mutants, links, javascript, one of CHECKS,
-                               or a run in other environments (see APART)
+                               processors, mutants, links, javascript, kernels, one of
+                               CHECKS, or a run in other environments (see APART)
     python3 make.py processors NAME …    some settings or notebooks alone
     python3 make.py slow NAME …          some files of slow tests alone: launch, browser
     python3 make.py mutants NAME …       see tools/mutants/__main__.py
@@ -11,6 +11,7 @@ All output goes to standard error; when something fails, the last line says why.
 file also starts on an old Python (from 3.6), which is then named.
 """
 
+import base64
 import hashlib
 import json
 import os
@@ -31,6 +32,7 @@ PYTHON = VENV / ("Scripts/python.exe" if os.name == "nt" else "bin/python")
 BUILD = ROOT / "_build"
 NOTEBOOKS = ROOT / "notebooks"  # where `make lab` puts them, to work in
 SITE = BUILD / "html"
+KERNELS = ROOT / "mygpt" / "explorers" / "engine" / "bytes.mjs"
 STAGING = BUILD / "staging"
 WITHOUT_SOURCE = ("404", "genindex", "index", "search")  # pages that Sphinx makes
 PYTEST = [PYTHON, "-m", "pytest", "-q", "-p", "no:cacheprovider", "-n", "2"]
@@ -199,6 +201,8 @@ def install_scripts_tools(npm: str) -> None:
     stamp = NODE_MODULES / "installed"
     if stamp.exists() and stamp.read_text() == key:
         return
+    if NODE_MODULES.is_symlink():  # of another work tree, say
+        raise Stop("node_modules is a link: npm ci would empty the folder it leads to")
     run("installing the scripts' tools", [npm, "ci"])
     stamp.write_text(key)
 
@@ -347,6 +351,26 @@ def javascript() -> None:
     return None
 
 
+def kernels() -> None:
+    """Compile the kernels that train a GPT in the page."""
+    npm = shutil.which("npm")
+    if npm is None or not shutil.which("node"):
+        raise Stop(f"the kernels need node and npm, and {NO_NODE}")
+    install_scripts_tools(npm)
+    BUILD.mkdir(exist_ok=True)
+    run("compiling the kernels", [npm, "run", "--silent", "kernels"])
+    compiled = (BUILD / "kernels.wasm").read_bytes()
+    KERNELS.write_text(as_module(compiled), encoding="utf-8")
+
+
+def as_module(compiled: bytes) -> str:
+    """A module of the page that holds compiled kernels."""
+    return (
+        "// kernels.ts as `make kernels` compiles it: WebAssembly, in base64.\n\n"
+        f'export const KERNELS =\n  "{base64.b64encode(compiled).decode()}";\n'
+    )
+
+
 def test() -> None:
     """Run every check, the later ones too when an earlier one fails.
 
@@ -482,7 +506,7 @@ def commands() -> dict:
     found.update({"processors": processors, "mutants": mutants})
     found.update((name, partial(on_paper, name)) for name in ("epub", "pdf"))
     found.update((name, partial(check, name)) for name in CHECKS)
-    found["javascript"] = javascript
+    found.update({"javascript": javascript, "kernels": kernels})
     found.update((name, partial(apart, name)) for name in APART)
     return found
 

@@ -17,8 +17,9 @@ CHARSET = re.compile(r'<meta charset="[^"]*"\s*/?>')
 POLICY = (
     "default-src 'self'; style-src 'self' 'unsafe-inline'; img-src 'self' data:; "
     "font-src 'self' data:; script-src 'self'{scripts}; object-src 'none'; "
-    "base-uri 'none'; form-action 'self'"
+    "base-uri 'none'; form-action 'self'{workers}"
 )
+TRAINS = " data-trains"  # of an explorer that compiles WebAssembly in a worker
 DATA_TYPES = re.compile(r'type="(?:application/json|text/plain|application/ld\+json)"')
 
 
@@ -36,10 +37,19 @@ def script_hashes(html: str) -> list[str]:
 
 
 def with_policy(html: str) -> str:
-    """The page with its Content-Security-Policy."""
+    """The page with its Content-Security-Policy.
+
+    Where an explorer trains a model, it may compile WebAssembly and start a worker.
+    """
     html = OLD_POLICY.sub("", html)
-    scripts = "".join(f" {source}" for source in script_hashes(html))
-    policy = POLICY.format(scripts=scripts)
+    sources = script_hashes(html)
+    trains = TRAINS in html
+    policy = POLICY.format(
+        scripts="".join(
+            f" {one}" for one in [*["'wasm-unsafe-eval'"] * trains, *sources]
+        ),
+        workers="; worker-src blob:" if trains else "",
+    )
     meta = f'<meta http-equiv="Content-Security-Policy" content="{policy}">'
     return CHARSET.sub(lambda charset: f"{charset.group()}\n    {meta}", html, count=1)
 

@@ -30,6 +30,7 @@ from sphinx.util.nodes import NodeMatcher
 
 from mygpt.explorers.kit import base
 from tools.live_lab import VIEW, still
+from website import security_policy
 from website.launch import launch_links
 
 LOGGER = logging.getLogger(__name__)
@@ -37,6 +38,7 @@ HEIGHTS = Path(__file__).with_name("heights.json")  # made by tools/heights.py
 HOST = "host.js"  # made of website/host.mjs, what it imports and the explorers' model
 DEFAULT_EXPORT = re.compile(r"^export default (.+?);?[ \t]*$", re.M)
 OURS = re.compile(r"mygpt\.explorers\.(\w+)\.widget\.\w+")
+TRAINS = "mygpt.explorers.train_gpt.widget.TrainGPT"  # in a worker, by WebAssembly
 MODULE_LINE = re.compile(r"^(import|export)\b.*$", re.M)
 WITHHELD = (
     "_model_module",
@@ -289,7 +291,8 @@ def visit_explorer(self, node: explorer) -> None:
     room = zip(("phone", "tablet", "desk"), node["room"] or (), strict=False)
     style = " ".join(f"--room-{name}: {height}px;" for name, height in room)
     self.body.append(
-        f'<div class="explorer" style="{style}" data-model="{node["model_id"]}" '
+        f'<div class="explorer" style="{style}" data-model="{node["model_id"]}"'
+        f"{security_policy.TRAINS if node['kind'] == TRAINS else ''} "
         f'data-still="{source}" data-alt="{alt}">'
         f'<script type="application/json">{state}</script>'
         f'<noscript><img src="{source}" alt="{alt}">'

@@ -1,8 +1,8 @@
 """Interactive figures that also work without a kernel: arrays in, an anywidget out.
 
-LiveModel alone runs a model of the package. Descent and TrainStack train networks of
-their own in the page. All state of an explorer is in traits: with a kernel it is live
-in both directions, and a page without one has all that it needs.
+LiveModel runs a model of the package, and TrainGPT trains one. Descent and TrainStack
+train networks of their own in the page. All state of an explorer is in traits: with a
+kernel it is live in both directions, and a page without one has all that it needs.
 """
 
 from mygpt.explorers.activations.widget import Activations
@@ -17,6 +17,7 @@ from mygpt.explorers.sampling.widget import Sampling
 from mygpt.explorers.scale.widget import Scale
 from mygpt.explorers.shapes.widget import Shapes
 from mygpt.explorers.tokens.widget import Tokens
+from mygpt.explorers.train_gpt.widget import TrainGPT
 from mygpt.explorers.train_stack.widget import TrainStack
 
 __all__ = [
@@ -32,5 +33,6 @@ __all__ = [
     "Scale",
     "Shapes",
     "Tokens",
+    "TrainGPT",
     "TrainStack",
 ]

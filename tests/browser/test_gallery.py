@@ -10,7 +10,7 @@ PAGE = "chapters/gallery.html"
 NAMES = (
     *("activations", "depth", "layer-norm", "block-walk"),
     *("attention", "sampling", "memory", "tokens", "descent", "train-stack"),
-    *("shapes", "scale"),
+    *("shapes", "scale", "train-gpt"),
 )
 STATE = """root => {
     const model = bookHost.models.get(root.closest('[data-model]').dataset.model);
@@ -36,6 +36,7 @@ TRAITS = {  # those that the reader moves
         "steps",
     ],
     "train-stack": ["task", "left", "right", "steps"],
+    "train-gpt": ["source", "pieces", "size", "rate", "steps", "seed"],
     "shapes": ["shape", "length", "bars"],
     "scale": ["model", "device", "training", "devices", "spread", "kept"],
 }

@@ -22,6 +22,7 @@ import pytest
 from helpers import live_models
 
 from mygpt.distributed.cost import memory_per_device
+from mygpt.explorers.train_gpt.widget import TOKENIZERS
 
 MAKE = """
 import json
@@ -68,6 +69,7 @@ made = {
     "tokens": explorers.Tokens(bpe, "slow and slower"),
     "descent": explorers.Descent("two", rate=0.2),
     "train-stack": explorers.TrainStack(depth=3, rate=0.01, steps=5),
+    "train-gpt": explorers.TrainGPT("one sees a sea, the sea sees one. " * 60),
     "shapes": explorers.Shapes("small"),
     "scale": explorers.Scale(),
     "live-model": live(),
@@ -89,6 +91,7 @@ SET = {  # what a cell sets
     "tokens": {"text": "lowest of the slow", "piece": 3},
     "descent": {"view": "network", "rule": "adam", "rate": 0.03, "steps": 40},
     "train-stack": {"task": "long", "left": STACK, "right": {}, "steps": 11},
+    "train-gpt": {"pieces": "words", "steps": 30},
     "shapes": {"shape": SHAPE, "length": 16, "bars": "shares"},
     "scale": {"devices": 7, "spread": "copies", "training": TRAINING},
     "live-model": {
@@ -137,6 +140,12 @@ def significant(value):
     mantissa, power = f"{value:.2e}".split("e")
     assert -3 <= int(power) <= 3
     return f"{float(f'{mantissa}e{power}'):.{max(0, 2 - int(power))}f}"
+
+
+def train_gpt(view):
+    pieces = TOKENIZERS[view.pieces].pieces(view.text)
+    line = f"{len(pieces)} {view.pieces}, {len(set(pieces))} different; "
+    return [f"{line}the last tenth is held out."]
 
 
 def train_stack(view):
@@ -208,6 +217,7 @@ READ = {  # where a figure's read-out is, and what the package computes for it
         ".mygpt-actions b, .mygpt-side:not([hidden]) .mygpt-numbers b",
         train_stack,
     ),
+    "train-gpt": (".mygpt-text-line", train_gpt),
     "shapes": (
         ".mygpt-bars > :nth-child(2) b, .mygpt-bytes tr:first-child td:nth-child(2)",
         shapes,
@@ -282,6 +292,15 @@ def move_descent(figure):
     return "Enter", {"activation": "relu", "steps": 42}
 
 
+def move_train_gpt(figure):
+    """Train in a worker, which a notebook must allow; then choose another size."""
+    figure.get_by_role("button", name="Train", exact=True).click()
+    figure.get_by_text("step 30 of 30").wait_for()
+    figure.get_by_role("button", name="Reset").click()
+    figure.get_by_role("button", name="4 blocks").click()
+    return "Enter", {"size": "large"}
+
+
 def move_train_stack(figure):
     compare = figure.get_by_role("checkbox", name="Compare two")
     if not compare.is_visible():
@@ -334,6 +353,7 @@ MOVE = {  # by mouse; then a key, without another click, and what both lead to
     "tokens": move_tokens,
     "descent": move_descent,
     "train-stack": move_train_stack,
+    "train-gpt": move_train_gpt,
     "shapes": move_shapes,
     "scale": move_scale,
     "live-model": move_live_model,

@@ -76,6 +76,7 @@ CASES = {
     "memory with words": examples.answering_memory,
     "tokens": examples.tokens,
     "tokens, many merges": many_merges,
+    "training a GPT": examples.train_gpt,
     "live": live,
     "live, small": lambda: live(form="small"),
     "live, edited": lambda: live(edits=REWRITTEN),

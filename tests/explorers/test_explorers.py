@@ -27,6 +27,7 @@ from helpers.examples import (
     shapes,
     stacks,
     tokens,
+    train_gpt,
     train_stack,
 )
 from helpers.live_models import FACTS, live
@@ -42,7 +43,7 @@ EVERY = pytest.mark.parametrize(
     "make",
     [
         *(activations, depth, layer_norm, block_walk),
-        *(attention, sampling, memory, tokens, live, descent, train_stack),
+        *(attention, sampling, memory, tokens, live, descent, train_gpt, train_stack),
         *(shapes, scale),
     ],
 )
@@ -298,6 +299,7 @@ def test_the_reprs_give_the_counts_or_say_what_is_shown():
         (live(facts=FACTS[:1]), "LiveModel(31 words, 2 layers, 20 channels, 1 fact)"),
         (explorers.Descent(), "Descent(one weight, plain, rate 0.1)"),
         (descent(), "Descent(a network, adam, rate 0.03)"),
+        (train_gpt(size="large"), "TrainGPT(2,280 characters, large)"),
         (explorers.TrainStack(), "TrainStack(residual, 20 blocks)"),
         (
             explorers.TrainStack("plain", depth=1, beside=beside),
@@ -358,7 +360,8 @@ def test_the_module_stands_alone(make, tmp_path):
     lines = [
         line for line in module.splitlines() if re.match(r"(import|export)\b", line)
     ]
-    assert lines == ["export default { render };"]
+    [last] = lines
+    assert re.fullmatch(r"export default \{ render(: \w+)? \};", last)
     assert module.rstrip().endswith(lines[0])
     forbidden = ["import(", "eval(", "Function(", "fetch(", "://", "console."]
     forbidden += ["innerHTML", "outerHTML", "insertAdjacentHTML", "document.write"]
@@ -414,11 +417,14 @@ def test_every_explorer_has_its_three_files_and_each_other_file_has_its_use():
     }
     assert own <= files.keys()
     used = {part for stem in stems for part in base.parts(stem)}
+    used |= {part for one in used for part in base.parts_within(one)}
+    folders = {part.parent for part in used}
     for name in files.keys() - own - {"kit/explorer.css", "kit/model.mjs"}:
         stem, _, end = name.partition(".")
         if end == "py":
             module = f"mygpt.explorers.{stem.replace('/', '.')}"
-            assert module.removesuffix(".__init__") in sys.modules, name
+            module = module.removesuffix(".__init__")
+            assert module in sys.modules or files[name].parent in folders, name
         else:  # a style sheet is taken with the module of its name
             assert files[name].with_suffix(".mjs") in used, name
     assert base.stylesheet("depth") == depth()._css

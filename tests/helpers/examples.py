@@ -115,3 +115,8 @@ def shapes():
 
 def scale():
     return explorers.Scale("GPT-2 XL", "H100", devices=64, spread="optimizer")
+
+
+def train_gpt(**settings):
+    text = "one sees a sea, and the sea sees one.\n" * 60
+    return explorers.TrainGPT(text, **({"steps": 200, "seed": 3} | settings))

@@ -23,7 +23,10 @@ PACKAGES = (
     "check",
     "inside.experiments",
 )  # each has an order of its own
-LIVE = ("live_model/", "scale/counts", "shapes/counts", "train_stack/training")
+LIVE = (
+    *("live_model/", "scale/counts", "shapes/counts"),
+    *("train_gpt/widget", "train_stack/training"),
+)
 MODULES = sorted(PACKAGE.rglob("*.py"))
 
 

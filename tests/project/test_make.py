@@ -243,6 +243,41 @@ def test_the_tools_of_the_scripts_are_installed_once(fresh_make, monkeypatch, tm
     assert len(ran) == 2
 
 
+def test_a_link_to_the_scripts_tools_is_left_alone(fresh_make, monkeypatch, tmp_path):
+    make, linked = fresh_make, tmp_path / "node_modules"
+    (tmp_path / "elsewhere").mkdir()
+    linked.symlink_to(tmp_path / "elsewhere")
+    for name in ("package.json", "package-lock.json", ".npmrc"):
+        shutil.copy(ROOT / name, tmp_path)
+    monkeypatch.setattr(make, "ROOT", tmp_path)
+    monkeypatch.setattr(make, "NODE_MODULES", linked)
+    monkeypatch.setattr(make, "run", lambda *_: pytest.fail("npm would empty it"))
+    with pytest.raises(make.Stop, match="node_modules is a link"):
+        make.install_scripts_tools("npm")
+
+
+def test_the_kernels_are_written_as_the_compiler_made_them(make, monkeypatch, tmp_path):
+    monkeypatch.setattr(shutil, "which", str)
+    monkeypatch.setattr(make, "KERNELS", tmp_path / "bytes.mjs")
+
+    def compile_them(what, command, aside=False):
+        assert command == ["npm", "run", "--silent", "kernels"]
+        (make.BUILD / "kernels.wasm").write_bytes(b"\0asm")
+
+    monkeypatch.setattr(make, "run", compile_them)
+    make.kernels()
+    text = (tmp_path / "bytes.mjs").read_text("utf-8")
+    assert text.endswith('export const KERNELS =\n  "AGFzbQ==";\n')
+
+
+def test_without_node_no_kernels_are_compiled(make, monkeypatch, capsys, tmp_path):
+    monkeypatch.setattr(sys, "argv", ["make.py"])
+    monkeypatch.setenv("PATH", str(tmp_path))
+    status, cause = last_line(make, "kernels", capsys)
+    assert status == 1
+    assert "the kernels need node and npm" in cause
+
+
 def test_no_file_of_the_scripts_tools_names_where_packages_come_from():
     lock = (ROOT / "package-lock.json").read_text("utf-8")
     assert '"resolved"' not in lock

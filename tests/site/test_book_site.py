@@ -362,7 +362,7 @@ def test_a_subset_font_holds_what_was_asked_for():
 
 
 def test_the_policy_allows_nothing_else():
-    policy = website.security_policy.POLICY.format(scripts="")
+    policy = website.security_policy.POLICY.format(scripts="", workers="")
     assert policy.split("; ") == [
         "default-src 'self'",
         "style-src 'self' 'unsafe-inline'",
@@ -383,6 +383,21 @@ def test_the_policy_names_each_inline_script_by_its_hash():
     assert f"script-src 'self' 'sha256-{digest}';" in page
     assert page.index("Content-Security-Policy") < page.index("<script")
     assert website.security_policy.with_policy(page) == page
+
+
+def test_only_where_a_model_is_trained_may_a_page_compile_and_start_a_worker():
+    html = '<head><meta charset="utf-8"></head><div class="explorer"{}>'
+    plain, trains = (
+        website.security_policy.with_policy(html.format(one))
+        for one in ("", website.security_policy.TRAINS)
+    )
+    assert "wasm" not in plain
+    assert "worker" not in plain
+    assert "script-src 'self' 'wasm-unsafe-eval';" in trains
+    assert "form-action 'self'; worker-src blob:\"" in trains
+    assert len(trains) - len(plain) == len(
+        " 'wasm-unsafe-eval'; worker-src blob:" + website.security_policy.TRAINS
+    )
 
 
 def test_data_in_a_script_element_needs_no_hash():

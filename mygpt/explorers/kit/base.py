@@ -28,6 +28,8 @@ _NAMES = re.compile(r'^import \{([^}]*)\} from "([^"]+)";$', re.MULTILINE)
 _EXPORT = re.compile(
     r"^export (?=(?:const|(?:async )?function\*?) (\w+))", re.MULTILINE
 )
+_WITHIN = re.compile(r'/\* joined: ([\w/.]+) \*/ ""')
+_DEFAULT = re.compile(r"^export default .*\n", re.MULTILINE)
 _DOCUMENTATION = re.compile(r"^ */\*\*(?:(?!\*/).)*\*/\n", re.MULTILINE | re.DOTALL)
 
 
@@ -39,12 +41,26 @@ def module(name: str) -> str:
 def joined(files: Iterable[Path]) -> str:
     """Some modules as one scope, without what only other modules and readers need.
 
-    Taken away are imports, the word export, and comments that document, with the types.
+    Taken away are imports, the word export, and comments that document, with the types;
+    of an explorer that another one shows, the default export. Where a module has the
+    text of others, `/* joined: NAME.mjs */ ""`, that is put in.
     """
-    texts = [file.read_text("utf-8") for file in files]
+    *others, last = map(_bare, files)
+    return "\n".join([*(_DEFAULT.sub("", one) for one in others), last])
+
+
+def _bare(file: Path) -> str:
+    """A module's text for `joined`."""
+    text = file.read_text("utf-8")
     for what in (_DOCUMENTATION, _IMPORT, _EXPORT):
-        texts = [what.sub("", text) for text in texts]
-    return "\n".join(texts)
+        text = what.sub("", text)
+    return _WITHIN.sub(lambda _: json.dumps(joined(parts_within(file))), text)
+
+
+def parts_within(file: Path) -> tuple[Path, ...]:
+    """The modules whose text a module holds, for a worker, each after its own."""
+    named = _WITHIN.findall(file.read_text("utf-8"))
+    return _in_order(file.parent / one for one in named)
 
 
 def stylesheet(name: str) -> str:

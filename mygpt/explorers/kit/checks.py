@@ -84,3 +84,22 @@ def check_tokens(name: str, tokens: Iterable[str], length: int) -> list[str]:
         got = f"{strange[0]!r} among them" if strange else str(len(given))
         raise ValueError(f"{name} must be {count(length, 'string')}, got {got}")
     return given
+
+
+def check_whole(name: str, value: object, low: int, high: int) -> int:
+    """Return `value` if it is a whole number in that span."""
+    whole = isinstance(value, int) and not isinstance(value, bool)
+    if not whole or not low <= value <= high:
+        span = f"from {low} to {high:,}"
+        raise ValueError(f"{name} must be a whole number {span}, got {value!r}")
+    return value
+
+
+def check_above_zero(name: str, value: object, largest: float) -> float:
+    """Return `value` if it is a number above 0 and at most the largest."""
+    number = isinstance(value, int | float) and not isinstance(value, bool)
+    if not number or not 0 < value <= largest:
+        raise ValueError(
+            f"{name} must be above 0 and at most {largest:g}, got {value!r}"
+        )
+    return float(value)

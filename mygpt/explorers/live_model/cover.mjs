@@ -6,20 +6,20 @@ import { neuronsInWords, testedInWords } from "./happened.mjs";
 import { holders, survivals } from "./holders.mjs";
 import { otherAnswer } from "./known.mjs";
 import { wordField } from "./prompt.mjs";
-import { addEdit, switchPart, tell } from "./state.mjs";
-import { isOn, splitPrompt, withStop } from "./words.mjs";
+import { addEdit, namesOf, switchPart, tell } from "./state.mjs";
+import { isOn } from "./words.mjs";
 
 /** Switches off what the answer hangs on, and keeps what there is to say about it.
  * @type {(state: LiveModel.State) => void} */
 export function switchOffHolders(state) {
-  const { gpt, places, compiled, get } = state;
+  const { gpt, pieces, places, compiled, get } = state;
   const edits = get("edits");
   const layer = state.layers[state.layers.length - 1];
-  const ids = withStop(splitPrompt(get("prompt"))).map((word) => places.get(word) ?? -1);
+  const ids = namesOf(pieces, get("prompt")).map((name) => places.get(name) ?? -1);
   const made = compiled(edits);
   const found = holders(gpt, ids, layer, made);
   if (!found) {
-    tell(state, "Neither a small set of neurons nor the heads of one layer hold this word.");
+    tell(state, `Neither a small set of neurons nor the heads of one layer hold this ${pieces.noun}.`);
     return;
   }
   /** @type {LiveModel.Edit} */

@@ -1,9 +1,10 @@
 // The forward pass of mygpt.gpt.GPT, as edits leave it. No page is touched here. Weights come as
-// float16; all sums are in float64, JavaScript's own.
+// float16 or float32; all sums are in float64, JavaScript's own.
 
 import { gelu, geluTanh, relu, silu } from "../kit/activations.mjs";
+import { floats } from "../kit/geometry.mjs";
 
-export const NORM_EPS = 1e-5;
+const LIVE_EPS = 1e-5; // of the norms
 const HALF_STEPS = Float64Array.from({ length: 32 }, (_, power) => 2 ** (Math.max(power, 1) - 25));
 
 /** The numbers of little-endian float16 bytes (a DataView), as Float64Array.
@@ -35,14 +36,14 @@ function transposed(matrix, rows, columns) {
 
 /**
  * A model to run: `layout` is a list of [name, shape] in the order in which `bytes`, a DataView of
- * float16, holds them; the names are those of GPT's state dict. A linear layer may lack a bias.
+ * float16 unless `dtype` is "float32", holds them; the names are those of GPT's state dict. A linear layer may lack a bias.
  * `layers[i].mlp` is null where a block has attention alone; else `values` holds neuron j's value,
  * column j of fc2, as row j. `rewriting` holds the constants of `rewrite`: Adam's step, in root mean
  * squares of the layer's output, the probability that is enough, and the most steps.
  * @type {(packed: LiveModel.Packed) => LiveModel.Gpt}
  */
-export function loadModel({ layout, bytes, heads, activation, rewriting }) {
-  const numbers = halfFloats(bytes);
+export function loadModel({ layout, bytes, dtype, heads, activation, rewriting }) {
+  const numbers = dtype === "float32" ? Float64Array.from(floats(bytes)) : halfFloats(bytes);
   /** @type {Map<string, { shape: number[]; data: Float64Array }>} */
   const parts = new Map();
   let start = 0;
@@ -146,7 +147,7 @@ export function normInto({ weight, bias }, x, rows, out) {
     mean /= width;
     let variance = 0;
     for (let i = 0; i < width; i += 1) variance += (x[start + i] - mean) ** 2;
-    stds[row] = Math.sqrt(variance / width + NORM_EPS);
+    stds[row] = Math.sqrt(variance / width + LIVE_EPS);
     for (let i = 0; i < width; i += 1) {
       out[start + i] = ((x[start + i] - mean) / stds[row]) * weight[i] + bias[i];
     }
@@ -154,16 +155,17 @@ export function normInto({ weight, bias }, x, rows, out) {
   return stds;
 }
 
-/** Causal attention of all heads: the weighted values, before the output matrix.
- * @type {(q: Float64Array, k: Float64Array, v: Float64Array, rows: number, width: number, heads: number) => Float64Array} */
-function attend(q, k, v, rows, width, heads) {
+/** Causal attention of all heads, from row `first` on, into `out`: the weighted values, before the output matrix. `q`
+ * and `out` begin with that row, `k` and `v` with the first of all.
+ * @type {(q: Float64Array, k: Float64Array, v: Float64Array, first: number, width: number, heads: number, out: Float64Array) => void} */
+function attendInto(q, k, v, first, width, heads, out) {
+  const rows = k.length / width;
   const size = width / heads;
   const scale = 1 / Math.sqrt(size);
-  const out = new Float64Array(rows * width);
   const weights = new Float64Array(rows);
   for (let head = 0; head < heads; head += 1) {
-    for (let row = 0; row < rows; row += 1) {
-      const at = row * width + head * size;
+    for (let row = first; row < rows; row += 1) {
+      const at = (row - first) * width + head * size;
       let largest = -Infinity;
       for (let past = 0; past <= row; past += 1) {
         weights[past] = dotAt(q, at, k, past * width + head * size, size) * scale;
@@ -181,7 +183,6 @@ function attend(q, k, v, rows, width, heads) {
       }
     }
   }
-  return out;
 }
 
 /**
@@ -219,73 +220,124 @@ function embedded({ width, vocab, embedding, position, positions }, ids) {
   return stream;
 }
 
-/**
- * One pass over the ids. `edits` is null or one per layer: null, or
- * { scale, values, additions, heads, network }, where scale (null or one number a neuron)
- * multiplies the activations before fc2, and `heads` and `network` are 1, or 0 where all heads or
- * the whole network are switched off. Returns
- *   logits: of the last position, with `all` of every position, one row each;
- *   hidden: for each layer the activations [positions, neurons] that fc2 reads, or null;
- *   own:    the same before the scale of the edits;
- *   reads:  for each layer what its heads have read [positions, width], one head beside the other;
- *   steps:  for each layer the stream at the last position: before it, after its heads and, where it has one, after its network;
- *   stream: the residual stream before the last norm [positions, width];
- *   stds:   what the last norm divides each position by.
- * @type {(model: LiveModel.Gpt, ids: number[], options?: { edits?: LiveModel.Edits; all?: boolean }) => LiveModel.Pass}
- */
-export function forward(model, ids, { edits = null, all = false } = {}) {
-  const { width, vocab, embedding } = model;
-  const rows = ids.length;
-  const stream = embedded(model, ids);
-  const normed = new Float64Array(rows * width);
-  const [q, k, v, out] = Array.from({ length: 4 }, () => new Float64Array(rows * width));
-  /** @type {(Float64Array | null)[][]} */
-  const [hidden, own] = [[], []];
-  /** @type {Float64Array[]} */
-  const reads = [];
-  /** @type {Float64Array[][]} */
-  const steps = model.layers.map(() => []);
-  const keepLast = (/** @type {number} */ index) => steps[index].push(stream.slice(-width));
-  model.layers.forEach((layer, index) => {
-    keepLast(index);
-    normInto(layer.ln, stream, rows, normed);
-    linearInto(layer.q, normed, rows, q);
-    linearInto(layer.k, normed, rows, k);
-    linearInto(layer.v, normed, rows, v);
-    const edit = edits?.[index];
-    const read = edit?.heads === 0 ? new Float64Array(rows * width) : attend(q, k, v, rows, width, model.heads);
-    reads.push(read);
-    linearInto(layer.o, read, rows, out);
-    for (let i = 0; i < out.length; i += 1) stream[i] += out[i];
-    keepLast(index);
-    hidden.push(null);
-    own.push(null);
-    if (!layer.mlp) return;
-    const { ln, fc1, fc2 } = layer.mlp;
-    normInto(ln, stream, rows, normed);
-    const active = linearInto(fc1, normed, rows, new Float64Array(rows * fc1.outs));
-    for (let i = 0; i < active.length; i += 1) active[i] = model.activation(active[i]);
-    own[index] = active;
-    const scale = edit?.scale;
-    const fired = scale ? active.map((one, i) => one * scale[i % fc1.outs]) : active;
-    hidden[index] = fired;
-    if (edit?.network === 0) {
-      keepLast(index);
-      return;
-    }
-    linearInto(fc2, fired, rows, out);
-    for (let row = 0; edit && row < rows; row += 1) {
-      addEdits(edit, layer.mlp, fired, row * fc2.ins, out, row * width);
-    }
-    for (let i = 0; i < out.length; i += 1) stream[i] += out[i];
-    keepLast(index);
-  });
-  const stds = normInto(model.lnF, stream, rows, normed);
+/** A layer's network on rows of the stream, to which it adds. Returns the activations that fc2 reads, and the same
+ * before the scale of the edits.
+ * @type {(model: LiveModel.Gpt, mlp: LiveModel.Mlp, edit: LiveModel.Compiled | null | undefined, stream: Float64Array, rows: number) => { fired: Float64Array; active: Float64Array }} */
+function networkInto(model, mlp, edit, stream, rows) {
+  const { ln, fc1, fc2 } = mlp;
+  const [normed, out] = [0, 1].map(() => new Float64Array(stream.length));
+  normInto(ln, stream, rows, normed);
+  const active = linearInto(fc1, normed, rows, new Float64Array(rows * fc1.outs));
+  for (let i = 0; i < active.length; i += 1) active[i] = model.activation(active[i]);
+  const scale = edit?.scale;
+  const fired = scale ? active.map((one, i) => one * scale[i % fc1.outs]) : active;
+  if (edit?.network === 0) return { fired, active };
+  linearInto(fc2, fired, rows, out);
+  for (let row = 0; edit && row < rows; row += 1) {
+    addEdits(edit, mlp, fired, row * fc2.ins, out, row * model.width);
+  }
+  for (let i = 0; i < out.length; i += 1) stream[i] += out[i];
+  return { fired, active };
+}
+
+/** The logits of each row of the stream, and what the last norm divides the rows by.
+ * @type {(model: LiveModel.Gpt, stream: Float64Array, all: boolean) => { logits: Float64Array; stds: Float64Array }} */
+function headOf({ width, vocab, embedding, lnF }, stream, all) {
+  const rows = stream.length / width;
+  const normed = new Float64Array(stream.length);
+  const stds = normInto(lnF, stream, rows, normed);
   const head = { outs: vocab, ins: width, weight: embedding, bias: new Float64Array(vocab) };
   const logits = all
     ? linearInto(head, normed, rows, new Float64Array(rows * vocab))
     : linearInto(head, normed.subarray((rows - 1) * width), 1, new Float64Array(vocab));
-  return { logits, hidden, own, reads, steps, stream, stds };
+  return { logits, stds };
+}
+
+/** So many numbers, of which the first `kept` are those of an earlier list.
+ * @type {(earlier: Float64Array | null | undefined, kept: number, count: number) => Float64Array} */
+function continued(earlier, kept, count) {
+  const numbers = new Float64Array(count);
+  if (earlier && kept) numbers.set(earlier.subarray(0, kept));
+  return numbers;
+}
+
+/** How many ids, but not the last, begin another list as well.
+ * @type {(ids: number[], earlier?: number[]) => number} */
+function sharedStart(ids, earlier = []) {
+  const differs = ids.findIndex((id, i) => id !== earlier[i]);
+  return differs < 0 ? ids.length - 1 : Math.min(differs, ids.length - 1);
+}
+
+/**
+ * One pass over the ids. `edits` is null or one per layer: null, or
+ * { scale, values, additions, heads, network }, where scale (null or one number a neuron)
+ * multiplies the activations before fc2, and `heads` and `network` are 1, or 0 where all heads or
+ * the whole network are switched off. `after` is an earlier pass with the same edits: what it knows of
+ * the ids with which both begin is not computed again. Returns
+ *   ids:    those;
+ *   logits: of the last position, with `all` of every position, one row each;
+ *   hidden: for each layer the activations [positions, neurons] that fc2 reads, or null;
+ *   own:    the same before the scale of the edits;
+ *   keys, values: for each layer those of all heads [positions, width];
+ *   reads:  for each layer what its heads have read [positions, width], one head beside the other;
+ *   steps:  for each layer the stream at the last position: before it, after its heads and, where it has one, after its network;
+ *   stream: the residual stream before the last norm [positions, width];
+ *   stds:   what the last norm divides each position by.
+ * @type {(model: LiveModel.Gpt, ids: number[], options?: { edits?: LiveModel.Edits; all?: boolean; after?: LiveModel.Pass }) => LiveModel.Pass}
+ */
+export function forward(model, ids, { edits = null, all = false, after } = {}) {
+  const { width } = model;
+  const rows = ids.length;
+  const whole = embedded(model, ids);
+  const first = after ? sharedStart(ids, after.ids) : 0;
+  const [fresh, from] = [rows - first, first * width];
+  const stream = whole.subarray(from);
+  const [normed, q, out] = [0, 1, 2].map(() => new Float64Array(fresh * width));
+  /** @type {Pick<LiveModel.Pass, "hidden" | "own" | "keys" | "values" | "reads" | "steps">} */
+  const kept = { hidden: [], own: [], keys: [], values: [], reads: [], steps: model.layers.map(() => []) };
+  const keepLast = (/** @type {number} */ index) => kept.steps[index].push(stream.slice(-width));
+  model.layers.forEach((layer, index) => {
+    keepLast(index);
+    normInto(layer.ln, stream, fresh, normed);
+    linearInto(layer.q, normed, fresh, q);
+    const [k, v, read] = [after?.keys, after?.values, after?.reads].map((one) =>
+      continued(one?.[index], from, rows * width),
+    );
+    linearInto(layer.k, normed, fresh, k.subarray(from));
+    linearInto(layer.v, normed, fresh, v.subarray(from));
+    const edit = edits?.[index];
+    const now = read.subarray(from);
+    if (edit?.heads !== 0) attendInto(q, k, v, first, width, model.heads, now);
+    linearInto(layer.o, now, fresh, out);
+    for (let i = 0; i < out.length; i += 1) stream[i] += out[i];
+    keepLast(index);
+    kept.keys.push(k);
+    kept.values.push(v);
+    kept.reads.push(read);
+    const made = layer.mlp && networkInto(model, layer.mlp, edit, stream, fresh);
+    const before = first * model.neurons;
+    /** @type {(part: Float64Array | undefined, earlier: Float64Array | null | undefined) => Float64Array | null} */
+    const joined = (part, earlier) => {
+      if (!part || !before) return part ?? null;
+      const numbers = continued(earlier, before, before + part.length);
+      numbers.set(part, before);
+      return numbers;
+    };
+    kept.hidden.push(joined(made?.fired, after?.hidden[index]));
+    kept.own.push(joined(made?.active, after?.own[index]));
+    if (made) keepLast(index);
+  });
+  if (after) whole.set(after.stream.subarray(0, from));
+  return { ids, ...kept, ...headOf(model, whole, all), stream: whole };
+}
+
+/** The logits at the last position, where the edits are as in a pass but for those of the last layer's network.
+ * @type {(model: LiveModel.Gpt, pass: LiveModel.Pass, edits: LiveModel.Edits) => Float64Array} */
+export function logitsAgain(model, pass, edits) {
+  const last = model.layers.length - 1;
+  const stream = pass.steps[last][1].slice();
+  networkInto(model, networkOf(model, last), edits?.[last], stream, 1);
+  return headOf(model, stream, false).logits;
 }
 
 /** The network of a layer that has one.
@@ -307,9 +359,18 @@ export function probabilities(logits) {
   return powers.map((one) => one / total);
 }
 
+/** The place of the largest number, of equals the first.
+ * @type {(numbers: Kit.Numbers) => number} */
+function firstLargest(numbers) {
+  let place = 0;
+  for (let i = 1; i < numbers.length; i += 1) if (numbers[i] > numbers[place]) place = i;
+  return place;
+}
+
 /** The places of the `count` largest numbers, the largest first and of equals the first place.
  * @type {(numbers: Kit.Numbers, count?: number) => number[]} */
 export function largestFirst(numbers, count = numbers.length) {
+  if (count === 1) return [firstLargest(numbers)];
   return Array.from(numbers, (_, i) => i)
     .sort((a, b) => numbers[b] - numbers[a] || a - b)
     .slice(0, count);

@@ -83,7 +83,7 @@ export function happenedTo(state) {
   const { untouched, now, sought, get } = state;
   const [prompt, edits] = [get("prompt"), get("edits")];
   if (!edits.length) {
-    const neurons = `Its feed-forward network has ${state.neurons} neurons, small units that add to the scores of words.`;
+    const neurons = `Its feed-forward network has ${state.neurons} neurons, small units that add to the scores of ${state.pieces.noun}s.`;
     return [`This is the model as it was trained. It runs here, in the page. ${neurons}`, ""];
   }
   const made = edits[edits.length - 1].prompt ?? sought.get(JSON.stringify(edits))?.prompt;

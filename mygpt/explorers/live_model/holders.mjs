@@ -1,14 +1,23 @@
 // Which neurons an answer hangs on, or else which heads. No page is touched here.
 
-import { forward, largestFirst } from "./gpt.mjs";
+import { forward, largestFirst, logitsAgain } from "./gpt.mjs";
 import { compileEdits, contributions } from "./writing.mjs";
 import { mulberry32 } from "../kit/numbers.mjs";
 
 export const MOST_NEURONS = 32;
 export const DRAWS = 20;
 
-/** @type {(pass: LiveModel.Pass) => number} */
-const best = ({ logits }) => largestFirst(logits, 1)[0];
+/** @type {(logits: Float64Array) => number} */
+const best = (logits) => largestFirst(logits, 1)[0];
+
+/** The answer to the ids of a pass after the edits with some neurons of a layer off as well. In the last layer nothing
+ * but its network need be computed again.
+ * @type {(gpt: LiveModel.Gpt, pass: LiveModel.Pass, edits: LiveModel.Edits, layer: number, neurons: number[]) => number} */
+function bestWithout(gpt, pass, edits, layer, neurons) {
+  const edited = silenced(gpt, edits, layer, neurons);
+  const last = layer === gpt.layers.length - 1;
+  return best(last ? logitsAgain(gpt, pass, edited) : forward(gpt, pass.ids, { edits: edited }).logits);
+}
 
 /** The compiled edits of one layer, changed by `change`, beside those of the other layers.
  * @type {(gpt: LiveModel.Gpt, edits: LiveModel.Edits, layer: number, change: (own: LiveModel.Compiled) => Partial<LiveModel.Compiled>) => (LiveModel.Compiled | null)[]} */
@@ -30,9 +39,9 @@ export function silenced(gpt, edits, layer, neurons) {
 }
 
 /** The neurons of a layer that push an answer, the strongest first.
- * @type {(gpt: LiveModel.Gpt, ids: number[], edits: LiveModel.Edits, layer: number, word: number) => number[]} */
-function pushing(gpt, ids, edits, layer, word) {
-  const amounts = contributions(gpt, forward(gpt, ids, { edits }), layer, word, edits);
+ * @type {(gpt: LiveModel.Gpt, pass: LiveModel.Pass, edits: LiveModel.Edits, layer: number, word: number) => number[]} */
+function pushing(gpt, pass, edits, layer, word) {
+  const amounts = contributions(gpt, pass, layer, word, edits);
   return largestFirst(amounts, Math.min(MOST_NEURONS, gpt.neurons >> 1)).filter((neuron) => amounts[neuron] > 0);
 }
 
@@ -43,13 +52,15 @@ function pushing(gpt, ids, edits, layer, word) {
  * @type {(gpt: LiveModel.Gpt, ids: number[], layer: number, edits?: LiveModel.Edits) => LiveModel.Held | null}
  */
 export function holders(gpt, ids, layer, edits = null) {
-  const word = best(forward(gpt, ids, { edits }));
-  /** @type {(edited: LiveModel.Edits) => boolean} */
-  const changes = (edited) => best(forward(gpt, ids, { edits: edited })) !== word;
-  const neurons = pushing(gpt, ids, edits, layer, word);
-  const fewest = neurons.findIndex((_, i) => changes(silenced(gpt, edits, layer, neurons.slice(0, i + 1))));
+  const pass = forward(gpt, ids, { edits });
+  const word = best(pass.logits);
+  const neurons = pushing(gpt, pass, edits, layer, word);
+  const fewest = neurons.findIndex((_, i) => bestWithout(gpt, pass, edits, layer, neurons.slice(0, i + 1)) !== word);
   if (fewest >= 0) return { neurons: neurons.slice(0, fewest + 1) };
-  const heads = gpt.layers.findLastIndex((_, at) => changes(withLayer(gpt, edits, at, () => ({ heads: 0 }))));
+  const heads = gpt.layers.findLastIndex((_, at) => {
+    const edited = withLayer(gpt, edits, at, () => ({ heads: 0 }));
+    return best(forward(gpt, ids, { edits: edited }).logits) !== word;
+  });
   return heads >= 0 ? { heads } : null;
 }
 
@@ -69,9 +80,8 @@ function drawn(next, count, size, without) {
  * @type {(gpt: LiveModel.Gpt, ids: number[], layer: number, neurons: number[], edits?: LiveModel.Edits) => number} */
 export function survivals(gpt, ids, layer, neurons, edits = null) {
   const next = mulberry32(neurons.length);
-  const word = best(forward(gpt, ids, { edits }));
-  const draws = Array.from({ length: DRAWS }, () =>
-    silenced(gpt, edits, layer, drawn(next, neurons.length, gpt.neurons, neurons)),
-  );
-  return draws.filter((one) => best(forward(gpt, ids, { edits: one })) === word).length;
+  const pass = forward(gpt, ids, { edits });
+  const word = best(pass.logits);
+  const draws = Array.from({ length: DRAWS }, () => drawn(next, neurons.length, gpt.neurons, neurons));
+  return draws.filter((one) => bestWithout(gpt, pass, edits, layer, one) === word).length;
 }

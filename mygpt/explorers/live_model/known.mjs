@@ -1,14 +1,15 @@
 // What is said of a word that the model does not have: words that it has. No page is touched here.
 
-import { STOP, completions, listed, splitPrompt } from "./words.mjs";
+import { WORLD } from "./pieces.mjs";
+import { STOP, completions, listed } from "./words.mjs";
 
 const OFFERED = 3;
 const SURE = 0.99;
 
 /** The words in which alone two of the prompts differ, as "france" and "italy" in the same question.
- * @type {(prompts: string[]) => Set<string>} */
-export function fillers(prompts) {
-  const split = prompts.map(splitPrompt);
+ * @type {(prompts: string[], pieces?: LiveModel.Pieces) => Set<string>} */
+export function fillers(prompts, pieces = WORLD) {
+  const split = prompts.map(pieces.split);
   /** @type {Set<string>} */
   const found = new Set();
   for (const one of split) {
@@ -21,31 +22,32 @@ export function fillers(prompts) {
 }
 
 /** The place of a prompt's filler among its words, or −1.
- * @type {(prompt: string, facts: LiveModel.Fact[]) => number} */
-function slotOf(prompt, facts) {
-  const known = fillers([prompt, ...facts.map(([asked]) => asked)]);
-  return splitPrompt(prompt).findLastIndex((word) => known.has(word));
+ * @type {(prompt: string, facts: LiveModel.Fact[], pieces: LiveModel.Pieces) => number} */
+function slotOf(prompt, facts, pieces) {
+  const known = fillers([prompt, ...facts.map(([asked]) => asked)], pieces);
+  return pieces.split(prompt).findLastIndex((word) => known.has(word));
 }
 
 /** An answer to begin with, that the model does not give: to a question that differs from the prompt in its
  * filler alone (another capital, say), or else to any other.
- * @type {(state: Pick<LiveModel.State, "facts" | "now" | "untouched" | "get">) => string} */
-export function otherAnswer({ facts, now, untouched, get }) {
-  const [given, slot] = [splitPrompt(get("prompt")), slotOf(get("prompt"), facts)];
+ * @type {(state: Pick<LiveModel.State, "facts" | "now" | "untouched" | "get"> & { pieces?: LiveModel.Pieces }) => string} */
+export function otherAnswer({ facts, now, untouched, get, pieces = WORLD }) {
+  const [given, slot] = [pieces.split(get("prompt")), slotOf(get("prompt"), facts, pieces)];
   /** @type {(asked: string) => boolean} */
   const alike = (asked) => {
-    const words = splitPrompt(asked);
+    const words = pieces.split(asked);
     return words.length === given.length && words.every((word, i) => (word === given[i]) === (i !== slot));
   };
   const others = facts.filter(([, right]) => right !== untouched.best && right !== now.best);
   return (others.find(([asked]) => alike(asked)) ?? others[0])?.[1] ?? untouched.best;
 }
 
-/** Answers to the prompt with another word in the place of its filler: other capitals, say.
+/** Answers to the prompt with another word in the place of its filler: other capitals, say. The model is asked for
+ * each word that it has, which are few in the world.
  * @type {(state: LiveModel.State) => string[]} */
-function kindred({ words, places, facts, answer, now, get }) {
-  const given = splitPrompt(get("prompt"));
-  const slot = slotOf(get("prompt"), facts);
+function kindred({ pieces = WORLD, words, places, facts, answer, now, get }) {
+  const given = pieces.split(get("prompt"));
+  const slot = pieces.kind === "world" ? slotOf(get("prompt"), facts, pieces) : -1;
   /** @type {Set<string>} */
   const found = new Set();
   const from = (places.get(given[slot]) ?? -1) + 1;
@@ -60,10 +62,11 @@ function kindred({ words, places, facts, answer, now, get }) {
 /** That the model does not have a word, with some that it has: longer ones first, or kindred answers.
  * @type {(state: LiveModel.State, word: string) => string} */
 export function refused(state, word) {
-  const { words, facts, now } = state;
-  if (!word) return `Type one of the model’s ${words.length} words.`;
+  const { words, facts, now, pieces = WORLD } = state;
+  const every = `the model’s ${words.length} ${pieces.noun}s`;
+  if (!word) return `Type one of ${every}.`;
   const right = facts.map(([, one]) => one).filter((one) => one !== now.best);
   const known = [...new Set([...completions(words, word), ...kindred(state), ...right])];
   const offer = known.length ? ` Try ${listed(known.slice(0, OFFERED))}.` : "";
-  return `“${word}” is not one of the model’s ${words.length} words.${offer}`;
+  return `“${word}” is not one of ${every}.${offer}`;
 }

@@ -70,7 +70,8 @@ function alikeView(state) {
 /** The chosen neuron, and what can be done to it.
  * @type {(state: LiveModel.State) => Kit.View} */
 export function neuronView(state) {
-  const { words, triggers, triggerLayers, neurons } = state;
+  const { words, pieces, triggers, triggerLayers, neurons } = state;
+  const { noun } = pieces;
   const outs = readOuts(state);
   const alike = alikeView(state);
   const triggerTable = pairTable(
@@ -81,8 +82,8 @@ export function neuronView(state) {
     3,
   );
   const promotedTable = pairTable(
-    "Words that the neuron promotes, and their scores",
-    "Promoted words",
+    `${noun === "word" ? "Words" : "Characters"} that the neuron promotes, and their scores`,
+    `Promoted ${noun}s`,
     "score",
     Math.min(PROMOTED, words.length),
     3,

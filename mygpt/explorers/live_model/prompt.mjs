@@ -4,9 +4,11 @@ import { combobox } from "../kit/combobox.mjs";
 import { button } from "../kit/controls.mjs";
 import { html, titled } from "../kit/elements.mjs";
 import { fixed } from "../kit/geometry.mjs";
+import { characterChoice, characterField } from "./characters.mjs";
 import { refused } from "./known.mjs";
+import { WORLD } from "./pieces.mjs";
 import { tell, typePrompt } from "./state.mjs";
-import { STOP, completions, spanAt, tailOf } from "./words.mjs";
+import { STOP, completions, tailOf } from "./words.mjs";
 
 const LEAST_MARK = 0.01; // a smaller share's outline would be a line
 
@@ -22,7 +24,7 @@ export function likeliest({ reading, now, words }) {
 /** A combobox of the model's words; where nothing is begun or a word is whole, it lists the likeliest next.
  * @type {(state: LiveModel.State, label: string, id: string, settings: Pick<Kit.Combobox, "span" | "typed"> & Partial<Kit.Combobox>) => { node: HTMLElement; set(text: string): void }} */
 function wordBox(state, label, id, settings) {
-  const whole = (/** @type {string} */ word) => state.places.has(word.toLowerCase());
+  const whole = (/** @type {string} */ word) => state.places.has(state.pieces.fold(word));
   return combobox(label, {
     id: `${state.id}-${id}`,
     suggest: (prefix) => [
@@ -35,21 +37,33 @@ function wordBox(state, label, id, settings) {
 }
 
 /** What a word of the list takes the place of: a word that is only begun, or else nothing: it comes at the end.
- * @type {(text: string, caret: number, known: { has(word: string): boolean }) => { start: number; end: number }} */
-export function begunAt(text, caret, known) {
-  const { start, end } = spanAt(text, caret);
-  const begun = start < caret && !known.has(text.slice(start, end).toLowerCase());
+ * @type {(text: string, caret: number, known: { has(word: string): boolean }, pieces?: LiveModel.Pieces) => { start: number; end: number }} */
+export function begunAt(text, caret, known, pieces = WORLD) {
+  const { start, end } = pieces.span(text, caret);
+  const begun = start < caret && !known.has(pieces.fold(text.slice(start, end)));
   return begun ? { start, end } : { start: text.length, end: text.length };
+}
+
+/** The field for a prompt: of words it completes each; of characters it takes every key as it is.
+ * @type {(state: LiveModel.State) => { node: HTMLElement; set(text: string): void }} */
+function promptBox(state) {
+  const { pieces, places } = state;
+  /** @type {(text: string, caret: number) => void} */
+  const typed = (text, caret) => typePrompt(state, text, caret);
+  if (!pieces.suggests) {
+    return characterField("Prompt", `${state.id}-prompt-field`, typed, (text) => pieces.join(pieces.split(text)));
+  }
+  return wordBox(state, "Prompt", "prompt", {
+    span: (text, caret) => begunAt(text, caret, places, pieces),
+    typed,
+    after: " ",
+    opens: "List words",
+  });
 }
 
 /** @type {(state: LiveModel.State) => Kit.View} */
 export function promptView(state) {
-  const box = wordBox(state, "Prompt", "prompt", {
-    span: (text, caret) => begunAt(text, caret, state.places),
-    typed: (text, caret) => typePrompt(state, text, caret),
-    after: " ",
-    opens: "List words",
-  });
+  const box = promptBox(state);
   const message = html("p", { class: "mygpt-message" });
   const hint = html("span", { class: "mygpt-hint" }, "↓ lists the likeliest next");
   const label = html("label", { for: `${state.id}-prompt-field` }, "Prompt");
@@ -71,6 +85,7 @@ export function promptView(state) {
  * @type {(state: LiveModel.State, label: string, verb: string, act: (word: string) => void, offer?: (chosen: string) => string) => { node: HTMLElement; suggest(): void }}
  */
 export function wordField(state, label, verb, act, offer = (/** @type {string} */ chosen) => chosen) {
+  if (!state.pieces.suggests) return characterChoice(state, label, verb, act, offer);
   let word = "";
   let chosen = "";
   const known = () => state.places.has(word);
@@ -89,7 +104,7 @@ export function wordField(state, label, verb, act, offer = (/** @type {string} *
   const box = wordBox(state, label, verb, {
     span: (text) => ({ start: 0, end: text.length }),
     typed: (text) => {
-      word = text.trim().toLowerCase();
+      word = state.pieces.fold(text.trim());
       chosen = word;
       dim();
       if (told && state.note === told) tell(state, "");
@@ -146,7 +161,7 @@ export function nextView(state, most) {
   const count = Math.min(most, state.words.length);
   const lines = Array.from({ length: count }, (_, i) => shareLine(state, i, count));
   const before = html("p", { class: "mygpt-before" });
-  const title = html("p", { class: "mygpt-title" }, "Next word", stale);
+  const title = html("p", { class: "mygpt-title" }, `Next ${state.pieces.noun}`, stale);
   const list = html("ol", { class: "mygpt-likeliest" }, ...lines.map((line) => line.node));
   const node = html("div", { class: "mygpt-next" }, html("div", { class: "mygpt-next-head" }, title, before), list);
 

@@ -128,12 +128,13 @@ function silencer(state) {
 
 /** What a stage is, in a sentence.
  * @type {(state: LiveModel.State) => string} */
-function stageInWords({ stage, neurons, gpt, get }) {
-  const layer = get("layer");
-  if (stage === HEADS) return `The ${gpt.heads} heads of layer ${layer} read the words before, and add to the stream.`;
+function stageInWords({ stage, neurons, gpt, pieces, get }) {
+  const [layer, { noun }] = [get("layer"), pieces];
+  const before = `read the ${noun}s before, and add to the stream`;
+  if (stage === HEADS) return `The ${gpt.heads} heads of layer ${layer} ${before}.`;
   if (stage === NETWORK) return `Each of the ${neurons} neurons adds its coefficient times what it writes.`;
   const where = ["before the layer", "", "after the heads", "", "after the layer"][stage];
-  return `The stream ${where}, as the last norm and the words would read it.`;
+  return `The stream ${where}, as the last norm and the ${noun}s would read it.`;
 }
 
 /** The drawn block, and under it the list of the chosen stage.

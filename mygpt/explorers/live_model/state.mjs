@@ -6,14 +6,16 @@ import { store } from "../kit/mounting.mjs";
 import { ranking, unpackPairs } from "../kit/neurons.mjs";
 import { forward, largestFirst, loadModel, probabilities } from "./gpt.mjs";
 import { happenedTo } from "./happened.mjs";
-import { STOP, completions, isOn, listed, signed, spanAt, splitPrompt, withStop } from "./words.mjs";
+import { WORLD, promptPieces } from "./pieces.mjs";
+import { STOP, completions, isOn, listed, signed } from "./words.mjs";
 import { cholesky, compileEdits, contributions, headContributions } from "./writing.mjs";
 
 export const LIKELIEST = 6;
 export const STRONGEST = 5;
 export const MAX_EDITS = 64;
-const MAX_PROMPT = 31;
 const COMPILED = 64;
+const ANSWERS = 6; // that are kept with all that the model computed for them
+const STRANGE = 4; // of the pieces that the model does not have
 
 /** All of a symmetric matrix, of which only the lower triangle was sent, row by row.
  * @type {(lower: ArrayLike<number>, size: number) => Float64Array} */
@@ -31,10 +33,12 @@ export function symmetric(lower, size) {
 /** The model and all that is said of it, unpacked.
  * @type {(model: Kit.Model<LiveModel.Traits>) => LiveModel.Unpacked} */
 function unpacked(model) {
-  const words = model.get("words");
+  const pieces = promptPieces(model.get("pieces"), model.get("words"));
+  const words = pieces.names(model.get("words"));
   const gpt = loadModel({
     layout: model.get("shapes"),
     bytes: model.get("weights"),
+    dtype: model.get("dtype"),
     heads: model.get("heads"),
     activation: model.get("activation"),
     rewriting: model.get("rewriting"),
@@ -45,6 +49,7 @@ function unpacked(model) {
   const lower = floats(model.get("moment_data"));
   const triggerLayers = model.get("trigger_layers");
   return {
+    pieces,
     words,
     places: new Map(words.map((word, place) => [word, place])),
     gpt,
@@ -53,19 +58,24 @@ function unpacked(model) {
     layers,
     several: layers.length > 1,
     factor: lower.length ? cholesky(symmetric(lower, neurons), neurons) : null,
-    longest: Math.min(MAX_PROMPT, gpt.positions - 1),
+    longest: pieces.longest(gpt.positions),
     triggerLayers,
     triggers: unpackPairs(integers(model.get("trigger_data")), neurons * triggerLayers.length, model.get("texts")),
     facts: model.get("facts"),
   };
 }
 
-/** The functions that ask the model. Compiled edits are kept, as Undo comes back to them.
+/** The names of the tokens that the model reads for a prompt.
+ * @type {(pieces: LiveModel.Pieces, prompt: string) => string[]} */
+export const namesOf = (pieces, prompt) => pieces.begun(pieces.split(prompt));
+
+/** The functions that ask the model. Compiled edits are kept, as Undo comes back to them, and the last answers, from
+ * which those to prompts that begin alike go on.
  * @type {(parts: LiveModel.Unpacked) => LiveModel.Asking} */
-function asking({ gpt, words, places, factor, facts }) {
+function asking({ gpt, pieces, words, places, factor, facts }) {
   const idOf = (/** @type {string} */ word) => places.get(word) ?? -1;
   /** @type {(prompt: string) => number[]} */
-  const ids = (prompt) => withStop(splitPrompt(prompt)).map(idOf);
+  const ids = (prompt) => namesOf(pieces, prompt).map(idOf);
   /** @type {Map<string, (LiveModel.Compiled | null)[]>} */
   const kept = new Map();
 
@@ -84,17 +94,30 @@ function asking({ gpt, words, places, factor, facts }) {
     }
     return kept.get(key) ?? null;
   }
-  /** @type {LiveModel.Asking["answer"]} */
-  function answer(prompt, edits) {
-    const pass = forward(gpt, ids(prompt), { edits: compiled(edits) });
+  /** @type {(prompt: string, edits: LiveModel.Edit[], after?: LiveModel.Pass) => LiveModel.Answer} */
+  function asked(prompt, edits, after) {
+    const pass = forward(gpt, ids(prompt), { edits: compiled(edits), after });
     const shares = probabilities(pass.logits);
     const order = largestFirst(shares, LIKELIEST);
     return { pass, shares, order, best: words[order[0]], share: shares[order[0]] };
   }
+  /** @type {Map<string, { answer: LiveModel.Answer; edits: string }>} */
+  const answered = new Map();
+  /** @type {LiveModel.Asking["answer"]} */
+  function answer(prompt, edits) {
+    const made = JSON.stringify(edits);
+    const key = JSON.stringify([prompt, made]);
+    const last = [...answered.values()].findLast((one) => one.edits === made);
+    const found = answered.get(key) ?? { answer: asked(prompt, edits, last?.answer.pass), edits: made };
+    answered.delete(key);
+    answered.set(key, found);
+    for (const old of [...answered.keys()].slice(0, -ANSWERS)) answered.delete(old);
+    return found.answer;
+  }
   /** @type {LiveModel.Asking["answers"]} */
   const answers = (edits) =>
     facts.map(([prompt]) => {
-      const { best, share } = answer(prompt, edits);
+      const { best, share } = asked(prompt, edits);
       return { word: best, share };
     });
   return { compiled, answer, answers };
@@ -138,26 +161,43 @@ export function liveState(model, say) {
   });
 }
 
+/** Up to four different pieces in quotation marks, and how many more there are.
+ * @type {(pieces: string[]) => string} */
+function fewOf(pieces) {
+  const different = [...new Set(pieces)];
+  const more = different.length - STRANGE;
+  return more > 0
+    ? `${different
+        .slice(0, STRANGE)
+        .map((one) => `“${one}”`)
+        .join(", ")} and ${more} more`
+    : listed(different, "and");
+}
+
 /** What a text in the field is: a `good` prompt, or else what is wrong with it.
  * @type {(text: string, caret: number, state: LiveModel.State) => LiveModel.Reading} */
-export function readDraft(text, caret, { words, places, longest, get }) {
-  const given = splitPrompt(text);
+export function readDraft(text, caret, { pieces = WORLD, words, places, longest, get }) {
+  const { noun, least, suggests, span, fold } = pieces;
+  const given = pieces.split(text);
   const strange = given.filter((word) => !places.has(word));
-  const { start, end } = spanAt(text, caret);
-  const begun = text.slice(start, end).toLowerCase();
-  const unfinished = strange.length === 1 && strange[0] === begun && completions(words, begun).length > 0;
+  const { start, end } = span(text, caret);
+  const begun = fold(text.slice(start, end));
+  const unfinished = suggests && strange.length === 1 && strange[0] === begun && completions(words, begun).length > 0;
   const wrong = strange.length > 0 && !unfinished;
   const long = given.length > longest;
   const still = `The prediction is for “${get("prompt") || STOP}”.`;
-  let message = `It knows ${words.length} words; ↓ lists the likeliest.`;
+  let message = `It knows ${words.length} ${noun}s; ${pieces.note}`;
   if (unfinished) message = `“${begun}…” is not a whole word yet.`;
   else if (wrong) {
-    message = `${listed(strange, "and")} ${strange.length > 1 ? "are" : "is"} not among the ${words.length} words. ${still}`;
-  } else if (long) message = `A prompt has at most ${longest} words. ${still}`;
-  return { prompt: given.join(" "), good: !strange.length && !long, wrong, long, message };
+    const are = new Set(strange).size > 1 ? "are" : "is";
+    message = `${fewOf(strange)} ${are} not among the ${words.length} ${noun}s. ${still}`;
+  } else if (long) message = `A prompt has at most ${longest} ${noun}s. ${still}`;
+  else if (given.length < least) message = `A prompt has at least one ${noun}. ${still}`;
+  const good = !strange.length && !long && given.length >= least;
+  return { prompt: pieces.join(given), good, wrong, long, message };
 }
 
-/** Puts a text into the field; when its words are all known it is the prompt.
+/** Puts a text into the field; when its pieces are all known it is the prompt.
  * @type {(state: LiveModel.State, text: string, caret?: number) => void} */
 export function typePrompt(state, text, caret = text.length) {
   const reading = readDraft(text, caret, state);
@@ -165,7 +205,7 @@ export function typePrompt(state, text, caret = text.length) {
   state.redraw.draft();
   if (reading.wrong) state.say(reading.message);
   if (!reading.good || reading.prompt === state.get("prompt")) return;
-  state.write({ prompt: reading.prompt, token: withStop(splitPrompt(text)).length - 1 });
+  state.write({ prompt: reading.prompt, token: namesOf(state.pieces, text).length - 1 });
   state.say(predictionOf(state));
 }
 
@@ -245,7 +285,7 @@ export function readAnswer(state) {
   const [prompt, edits] = [state.get("prompt"), state.get("edits")];
   state.now = state.answer(prompt, edits);
   state.untouched = edits.length ? state.answer(prompt, []) : state.now;
-  const tokens = withStop(splitPrompt(prompt));
+  const tokens = namesOf(state.pieces, prompt);
   if (tokens.join(" ") !== state.tokens.join(" ")) state.tokens = tokens;
 }
 
@@ -288,8 +328,8 @@ export function readEffect(state) {
 }
 
 /** @type {(state: LiveModel.State) => string} */
-export function predictionOf({ get, now }) {
-  return `After “${get("prompt") || STOP}” the likeliest word is “${now.best}”, ${fixed(now.share, 3)}.`;
+export function predictionOf({ get, now, pieces }) {
+  return `After “${get("prompt") || STOP}” the likeliest ${pieces.noun} is “${now.best}”, ${fixed(now.share, 3)}.`;
 }
 
 /** @type {(state: LiveModel.State) => string} */

@@ -3,6 +3,8 @@ declare namespace LiveModel {
     words: string[];
     shapes: [name: string, shape: number[]][];
     weights: DataView;
+    dtype: string;
+    pieces: string;
     heads: number;
     activation: string;
     facts: Fact[];
@@ -31,6 +33,8 @@ declare namespace LiveModel {
   interface Packed {
     layout: [name: string, shape: number[]][];
     bytes: DataView;
+    /** "float16", if nothing else is said, or "float32". */
+    dtype?: string;
     heads: number;
     activation: string;
     rewriting: Rewriting;
@@ -87,9 +91,12 @@ declare namespace LiveModel {
   }
   type Edits = (Compiled | null)[] | null;
   interface Pass {
+    ids: number[];
     logits: Float64Array;
     hidden: (Float64Array | null)[];
     own: (Float64Array | null)[];
+    keys: Float64Array[];
+    values: Float64Array[];
     reads: Float64Array[];
     steps: Float64Array[][];
     stream: Float64Array;
@@ -134,8 +141,58 @@ declare namespace LiveModel {
     besides: boolean;
     less: number;
   }
+  /** What a prompt is made of. A token's name has no blank in it, and is its own alone. */
+  interface Pieces {
+    kind: string;
+    noun: "word" | "character";
+    /** What is said of them under the field. */
+    note: string;
+    /** The fewest that a prompt has. */
+    least: number;
+    /** Whether a list completes them. */
+    suggests: boolean;
+    names(tokens: string[]): string[];
+    split(text: string): string[];
+    /** The names that the model reads for those of a prompt. */
+    begun(names: string[]): string[];
+    join(names: string[]): string;
+    /** Where the piece under the caret starts and ends. */
+    span(text: string, caret: number): { start: number; end: number };
+    /** A piece that was typed as a name. */
+    fold(text: string): string;
+    /** The most that a prompt has. */
+    longest(positions: number): number;
+    /** A sentence with words for signs. */
+    spoken(text: string): string;
+  }
+  type Tensors = Map<string, Float32Array> | Record<string, Float32Array>;
+  /** A GPT that was trained in the page; `kind` is "characters" or "words". */
+  interface Trained {
+    config: Engine.Config;
+    /** By the names in GPT's state dict. */
+    tensors: Tensors;
+    tokenizer: { kind: string; tokens: string[] };
+  }
+  /** Of the neurons of some layers the texts that trigger them, as the traits have them. */
+  interface Triggers {
+    layers: number[];
+    texts: string[];
+    data: Int32Array;
+  }
+  interface Made extends Trained {
+    prompt: string;
+    facts?: Fact[];
+    moment?: Kit.Numbers;
+    triggers?: Triggers;
+  }
+  interface Study extends Trained {
+    text: string;
+    rewriting?: boolean;
+    signal?: AbortSignal;
+  }
   /** The model, and all that is said of it. */
   interface Unpacked {
+    pieces: Pieces;
     words: string[];
     places: Map<string, number>;
     gpt: Gpt;

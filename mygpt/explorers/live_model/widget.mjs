@@ -121,11 +121,14 @@ function drawing(state, { prompt, next, parts, inside, facts, edits, cover, sett
   return { ...asked, layer: seen(drawLayer, false), token: drawToken, neuron: seen(drawNeuron, true), width: layOut };
 }
 
-/** @type {(given: Kit.Given<LiveModel.Traits>) => () => void} */
-function render({ model, el }) {
+/** Shows a live model, also as a part of another explorer.
+ * @type {(given: Kit.Given<LiveModel.Traits>) => () => void} */
+export function renderLive({ model, el }) {
   const voice = speaker();
-  const state = liveState(model, voice.say);
-  const links = window.bookHost && model.get("form") === "whole" ? stateLinks(state, model) : null;
+  const say = (/** @type {string} */ text) => voice.say(state.pieces.spoken(text));
+  const state = liveState(model, say);
+  const linked = window.bookHost && model.get("form") === "whole" && state.pieces.kind === "world";
+  const links = linked ? stateLinks(state, model) : null; // a model made in the page is gone with it
   const views = liveViews(state, links?.copy);
   const drawn = drawing(state, views);
   const root = html(
@@ -155,7 +158,7 @@ function render({ model, el }) {
         trait,
         () => {
           drawn[trait]();
-          voice.say(SPOKEN[trait](state));
+          say(SPOKEN[trait](state));
         },
       ]),
     ]),
@@ -167,4 +170,4 @@ function render({ model, el }) {
   });
 }
 
-export default { render };
+export default { render: renderLive };

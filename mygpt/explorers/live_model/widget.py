@@ -82,6 +82,8 @@ class LiveModel(Explorer):
     words = traitlets.List(traitlets.Unicode()).tag(sync=True)
     shapes = traitlets.List().tag(sync=True)
     weights = traitlets.Bytes().tag(sync=True)
+    dtype = traitlets.Unicode("float16").tag(sync=True)  # of the weights
+    pieces = traitlets.Unicode("world").tag(sync=True)  # what a prompt is made of
     heads = traitlets.Int().tag(sync=True)
     activation = traitlets.Unicode().tag(sync=True)
     facts = traitlets.List().tag(sync=True)

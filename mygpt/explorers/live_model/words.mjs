@@ -44,11 +44,13 @@ export function spanAt(text, caret) {
   return { start, end: caret + text.slice(caret).search(/[\s.]|$/) };
 }
 
-/** The words, other than the prefix itself, that begin with it; the first `most`.
+/** The words, other than the prefix itself, that begin with it; the first `most`, those in its own case before others.
  * @type {(words: string[], prefix: string, most?: number) => string[]} */
 export function completions(words, prefix, most = COMPLETIONS) {
   const start = prefix.toLowerCase();
-  return words.filter((word) => word.startsWith(start) && word !== start).slice(0, most);
+  const longer = words.filter((word) => word.toLowerCase().startsWith(start) && word !== start && word !== prefix);
+  const own = longer.filter((word) => word.startsWith(prefix));
+  return [...own, ...longer.filter((word) => !own.includes(word))].slice(0, most);
 }
 
 /** A number with its sign, plus included.

@@ -11,7 +11,7 @@ from matplotlib.figure import Figure
 
 from mygpt import plots
 from mygpt.explorers.kit.base import Explorer, module, stylesheet
-from mygpt.explorers.kit.checks import check_member
+from mygpt.explorers.kit.checks import check_above_zero, check_member, check_whole
 from mygpt.explorers.kit.text import count
 from mygpt.explorers.train_stack import training
 
@@ -105,7 +105,7 @@ class TrainStack(Explorer):
 
     @traitlets.validate("steps")
     def _steps_in_range(self, proposal) -> int:
-        return _whole("steps", proposal["value"], 0, training.MAX_STEPS)
+        return check_whole("steps", proposal["value"], 0, training.MAX_STEPS)
 
     @traitlets.validate("unfolded")
     def _known_folds(self, proposal) -> list[str]:
@@ -186,29 +186,12 @@ def checked_setting(given: Mapping[str, Any]) -> dict[str, Any]:
         raise ValueError(f"a stack has the settings {list(names)}: {which}")
     return {
         "wiring": check_member("wiring", given["wiring"], plots.WIRINGS),
-        "depth": _whole("depth", given["depth"], 1, MAX_DEPTH),
+        "depth": check_whole("depth", given["depth"], 1, MAX_DEPTH),
         "activation": check_member("activation", given["activation"], ACTIVATIONS),
-        "gain": _above_zero("gain", given["gain"]),
-        "rate": _above_zero("rate", given["rate"]),
-        "seed": _whole("seed", given["seed"], 0, MAX_SEED),
+        "gain": check_above_zero("gain", given["gain"], LARGEST),
+        "rate": check_above_zero("rate", given["rate"], LARGEST),
+        "seed": check_whole("seed", given["seed"], 0, MAX_SEED),
     }
-
-
-def _whole(name: str, value: object, low: int, high: int) -> int:
-    whole = isinstance(value, int) and not isinstance(value, bool)
-    if not whole or not low <= value <= high:
-        span = f"from {low} to {high:,}"
-        raise ValueError(f"{name} must be a whole number {span}, got {value!r}")
-    return value
-
-
-def _above_zero(name: str, value: object) -> float:
-    number = isinstance(value, int | float) and not isinstance(value, bool)
-    if not number or not 0 < value <= LARGEST:
-        raise ValueError(
-            f"{name} must be above 0 and at most {LARGEST:g}, got {value!r}"
-        )
-    return float(value)
 
 
 def _draw_losses(ax: Axes, looks: list[dict], courses: list) -> None:

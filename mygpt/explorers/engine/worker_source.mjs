@@ -1,0 +1,3 @@
+// The worker as a text: kit/base.py puts worker.mjs there, joined with all that it imports.
+
+export const WORKER = /* joined: entry.mjs */ "";

@@ -1,0 +1,1 @@
+"""A GPT that is trained in the page on any text."""

@@ -1,0 +1,70 @@
+// The trained model in the views of the live model: what each layer would say, its heads, its neurons.
+
+import { button } from "../kit/controls.mjs";
+import { html } from "../kit/elements.mjs";
+import { liveModelOf } from "../live_model/from_page.mjs";
+import { studyText } from "../live_model/study.mjs";
+import { renderLive } from "../live_model/widget.mjs";
+import { refusalText, shapeOf, startOf } from "./state.mjs";
+import { grouped } from "./words.mjs";
+
+const READ = 200_000; // tokens of the text, for what the neurons fire on
+
+/** What is taken apart: the model that was kept last, with its text.
+ * @type {(state: TrainGPT.State) => TrainGPT.Apart | null} */
+function madeOf(state) {
+  const { prepared, opened, kept } = state;
+  const [config, tokenizer] = [shapeOf(state), opened?.tokenizer ?? prepared?.tokenizer];
+  if (!config || !tokenizer || !kept) return null;
+  const start = prepared ? startOf(prepared) : [0];
+  const text = prepared ? tokenizer.decode(prepared.learn.subarray(0, READ)) : "";
+  return { config, tokenizer, tensors: kept.weights, prompt: tokenizer.decode(start), text, step: kept.step };
+}
+
+/** The button that takes the model apart, and where its views are.
+ * @type {(state: TrainGPT.State) => Kit.View & { button: HTMLElement; stop(): void }} */
+export function apartView(state) {
+  const title = html("p", { class: "mygpt-apart-title", role: "status" });
+  const holder = html("div", { class: "mygpt-apart-views" });
+  const node = html("div", { class: "mygpt-apart", hidden: true }, title, holder);
+  let shown = -1; // the step of the model in the views
+  let stop = () => {};
+  const close = () => {
+    stop();
+    stop = () => {};
+    shown = -1;
+    node.hidden = true;
+    holder.replaceChildren();
+  };
+  const show = async (/** @type {TrainGPT.Apart} */ made) => {
+    close();
+    const reading = new AbortController();
+    stop = () => reading.abort();
+    shown = made.step;
+    node.hidden = false;
+    title.textContent = "Reading the text, to find where each neuron fires …";
+    draw();
+    try {
+      const rewriting = made.tokenizer.kind === "words";
+      const found = made.text ? await studyText({ ...made, rewriting, signal: reading.signal }) : {};
+      if (reading.signal.aborted || !found) return;
+      title.textContent = `The model of step ${grouped(made.step)}, taken apart.`;
+      stop = renderLive({ model: /** @type {any} */ (liveModelOf({ ...made, ...found })), el: holder });
+    } catch (error) {
+      title.textContent = refusalText(error);
+    }
+  };
+  const press = button("Take it apart", () => {
+    const made = madeOf(state);
+    if (shown >= 0 && shown === state.kept?.step) close();
+    else if (made) show(made);
+    draw();
+  });
+  function draw() {
+    if (!state.kept && shown >= 0) close();
+    press.able(Boolean(state.kept));
+    const newer = shown >= 0 && shown !== state.kept?.step;
+    press.node.textContent = newer ? "Take the newest apart" : shown >= 0 ? "Put it together" : "Take it apart";
+  }
+  return { node, button: press.node, draw, stop: () => stop() };
+}

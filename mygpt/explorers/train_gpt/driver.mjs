@@ -1,0 +1,65 @@
+// The worker as the page sees it: started when it is first needed, watched, and given up with a sentence.
+
+import { WORKER } from "../engine/worker_source.mjs";
+
+const SILENT = 60_000; // ms without news, of a page that is seen, after which a worker is lost
+const WATCHED = 5_000; // ms between two looks at that
+
+/** A worker that trains; what it tells goes to `hear`, and `lose` is called, once, when it is gone.
+ * @type {(hear: (news: Engine.News) => void, lose: (why: string) => void) => TrainGPT.Driver} */
+export function engineDriver(hear, lose) {
+  /** @type {Worker | null} */
+  let worker = null;
+  let heard = 0;
+  let watch = 0;
+  const stop = () => {
+    clearInterval(watch);
+    worker?.terminate();
+    worker = null;
+  };
+  const gone = (/** @type {string} */ why) => {
+    stop();
+    lose(why);
+  };
+  /** @type {TrainGPT.Driver["ask"]} */
+  const ask = (asked) => {
+    if (asked.kind === "begin") start();
+    worker?.postMessage(asked);
+    heard = performance.now();
+  };
+  function start() {
+    stop();
+    try {
+      const address = URL.createObjectURL(new Blob([WORKER], { type: "text/javascript" }));
+      worker = new Worker(address);
+      URL.revokeObjectURL(address);
+    } catch (error) {
+      gone(`This page may not start the worker that trains: ${error instanceof Error ? error.message : error}`);
+      return;
+    }
+    worker.onmessage = ({ data }) => {
+      heard = performance.now();
+      hear(data);
+    };
+    worker.onerror = (event) => {
+      event.preventDefault();
+      gone(`The worker that trains has stopped${event.message ? `: ${event.message}` : "."}`);
+    };
+  }
+  /** Watches for news, while steps are taken and the page is seen.
+   * @type {TrainGPT.Driver["watching"]} */
+  const watching = (goes) => {
+    clearInterval(watch);
+    heard = performance.now();
+    if (!goes) return;
+    let looked = performance.now();
+    watch = setInterval(() => {
+      const now = performance.now();
+      const slept = now - looked > 2 * WATCHED; // the page has, and so has the worker
+      looked = now;
+      if (document.hidden || slept) heard = now;
+      if (now - heard > SILENT) gone("The worker that trains no longer answers.");
+    }, WATCHED);
+  };
+  return { ask, watching, stop };
+}

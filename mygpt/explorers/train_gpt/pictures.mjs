@@ -1,0 +1,109 @@
+// The losses of a run, and what the model wrote on its way.
+
+import { folded } from "../kit/controls.mjs";
+import { html, svg } from "../kit/elements.mjs";
+import { fixed, linearTicks } from "../kit/geometry.mjs";
+import { emptyPath, linePath, markerPath, picture, spread } from "../kit/picture.mjs";
+import { grouped, thinned, verdict } from "./words.mjs";
+
+const MARGIN = { left: 34, right: 8, top: 12, bottom: 38 };
+const NEWEST = 4; // samples beside the picture
+
+/** A level that a loss is compared with.
+ * @type {(name: string) => { node: SVGElement; draw(at: number, axes: Kit.Axes, text: string, low: number): void }} */
+function level(name) {
+  const line = emptyPath(`mygpt-level ${name}`);
+  const said = svg("text", { class: "mygpt-level-name", "text-anchor": "end" });
+  /** @type {(at: number, axes: Kit.Axes, text: string, low: number) => void} */
+  const draw = (at, { left, right, scaleY }, text, low) => {
+    line.setAttribute("d", `M${left} ${scaleY(at).toFixed(1)}H${right}`);
+    said.setAttribute("x", String(right - 4));
+    said.setAttribute("y", String(low - 5));
+    said.textContent = text;
+  };
+  return { node: svg("g", {}, line, said), draw };
+}
+
+/** The losses by step: of training, thin, and on the held-out text, with dots.
+ * @type {(state: TrainGPT.State) => { node: HTMLElement; lay(width: number): void; draw(): void }} */
+export function lossView(state) {
+  const plot = picture();
+  const [learnt, held, dots] = [
+    emptyPath("mygpt-curve mygpt-curve-0"),
+    emptyPath("mygpt-curve mygpt-curve-1"),
+    emptyPath("mygpt-marker mygpt-curve-1"),
+  ];
+  const [guess, bigram] = [level("mygpt-guess"), level("mygpt-bigram")];
+  plot.curves.replaceChildren(guess.node, bigram.node, learnt, held, dots);
+  const key = html(
+    "p",
+    { class: "mygpt-key" },
+    html("span", { class: "mygpt-key-learnt" }, "training"),
+    html("span", { class: "mygpt-key-held" }, "held-out text"),
+  );
+  const title = html("p", { class: "mygpt-panel-name" }, "Loss, in nats", key);
+  const node = html("div", { class: "mygpt-losses" }, title, plot.node);
+  const size = { width: 300, height: 276 };
+  const lay = (/** @type {number} */ width) => {
+    size.width = width;
+  };
+  const draw = () => {
+    const { prepared, step, until } = state;
+    const [top, low] = [prepared?.guessing ?? 4, prepared?.bigram ?? 0];
+    const losses = thinned(state.losses, step - state.losses.length);
+    const highest = Math.min(1.6 * top, Math.max(1.06 * top, ...losses.means));
+    const last = Math.max(step, until);
+    const axes = plot.frame({
+      ...size,
+      margin: MARGIN,
+      x: { domain: [0, last], ticks: linearTicks(0, last, 4, 1), label: "step" },
+      y: { domain: [0, highest], ticks: linearTicks(0, highest, 5) },
+    });
+    const { scaleX, scaleY } = axes;
+    const places = spread([scaleY(top), scaleY(low)], 16, axes.top + 10, axes.bottom);
+    guess.draw(top, axes, `guessing, ln V ${fixed(top, 2)}`, places[0]);
+    bigram.draw(low, axes, `bigram model ${fixed(low, 2)}`, places[1]);
+    for (const one of [guess, bigram]) one.node.toggleAttribute("hidden", !prepared);
+    const cut = losses.means.map((one) => Math.min(one, highest));
+    learnt.setAttribute("d", linePath(losses.steps, cut, scaleX, scaleY));
+    const points = state.held.map(([at, loss]) => /** @type {Kit.Pair} */ ([at, Math.min(loss, highest)]));
+    const [xs, ys] = [0, 1].map((i) => points.map((point) => point[i]));
+    held.setAttribute("d", linePath(xs, ys, scaleX, scaleY));
+    dots.setAttribute("d", points.map(([x, y]) => markerPath(0, scaleX(x), scaleY(y), 2.6)).join(""));
+    plot.root.setAttribute("aria-label", `The loss at each of ${grouped(step)} steps. ${verdict(state)}`);
+  };
+  return { node, lay, draw };
+}
+
+/** One text, under the step at which it was written.
+ * @type {(sample: TrainGPT.Sample) => HTMLElement} */
+const sampleNode = ({ step, text }) =>
+  html(
+    "div",
+    { class: "mygpt-sample-text" },
+    html("b", { class: "mygpt-number" }, `step ${grouped(step)}`),
+    html("p", { dir: "auto", title: text }, text.replace(/\s+/g, " ")),
+  );
+
+/** What the model wrote: the newest texts, and folded the others.
+ * @type {(state: TrainGPT.State) => { node: HTMLElement; draw(): void }} */
+export function samplesView(state) {
+  const newest = html("div", { class: "mygpt-newest" });
+  const rest = html("div");
+  const all = folded("All its texts", rest);
+  const title = html("p", { class: "mygpt-panel-name" }, "What it writes");
+  const node = html("div", { class: "mygpt-samples" }, title, newest, all);
+  /** @type {TrainGPT.Sample[] | null} */
+  let drawn = null;
+  const draw = () => {
+    const { samples } = state;
+    if (samples === drawn) return;
+    drawn = samples;
+    const few = samples.length > NEWEST ? [samples[0], ...samples.slice(1 - NEWEST)] : samples;
+    newest.replaceChildren(...few.map(sampleNode));
+    if (!samples.length) newest.append(html("p", { class: "mygpt-none" }, "Nothing yet. Press Train."));
+    rest.replaceChildren(...samples.map(sampleNode));
+    all.classList.toggle("mygpt-away", samples.length <= NEWEST);
+  };
+  return { node, draw };
+}

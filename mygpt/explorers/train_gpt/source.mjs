@@ -1,0 +1,103 @@
+// The text to learn from, and what is settled before the first step.
+
+import { button, choice, control, folded, stepper } from "../kit/controls.mjs";
+import { html } from "../kit/elements.mjs";
+import { MAX_SEED, PIECE_NAMES, RATES, SIZE_NAMES, SOURCE_NAMES, STEPS, grouped, textLine } from "./words.mjs";
+
+const TYPED_AFTER = 400; // ms without a key after which a pasted text is read
+const SHOWN_IN_FIELD = 2000; // bytes of a file that its field shows
+
+/** The field for a text of the reader's own; a file may be chosen or dropped on it. `take` is given the text, or the
+ * bytes of a file with its name.
+ * @type {(state: TrainGPT.State, take: (given: string | Uint8Array, name?: string) => void) => Kit.View} */
+function ownView(state, take) {
+  const field = control("textarea", {
+    class: "mygpt-own-text",
+    rows: 4,
+    "aria-label": "Your own text",
+    placeholder: "Paste at least 2,000 characters here, or drop a text file.",
+    spellcheck: "false",
+    dir: "auto",
+  });
+  let waiting = 0;
+  field.addEventListener("input", () => {
+    clearTimeout(waiting);
+    waiting = setTimeout(() => take(field.value), TYPED_AFTER);
+  });
+  const file = control("input", {
+    type: "file",
+    "aria-label": "A text file",
+    accept: ".txt,.md,.csv,text/*",
+    hidden: true,
+  });
+  const from = html("span", { class: "mygpt-file-name" });
+  const open = button("Choose a file", () => file.click());
+  const read = async (/** @type {File | undefined} */ one) => {
+    if (one) take(new Uint8Array(await one.arrayBuffer()), one.name);
+  };
+  file.addEventListener("change", () => {
+    read(file.files?.[0]);
+    file.value = "";
+  });
+  const node = html("div", { class: "mygpt-own" }, field, html("div", { class: "mygpt-file" }, open.node, file, from));
+  node.addEventListener("dragover", (event) => event.preventDefault());
+  node.addEventListener("drop", (event) => {
+    event.preventDefault();
+    const [one] = event.dataTransfer?.files ?? [];
+    if (one) read(one);
+    else take(event.dataTransfer?.getData("text") ?? "");
+  });
+  const draw = () => {
+    node.hidden = state.get("source") !== "own";
+    const { own } = state;
+    if (typeof own !== "string") field.value = new TextDecoder().decode(own.slice(0, SHOWN_IN_FIELD));
+    from.textContent = typeof own === "string" ? "" : `${state.name}, as it begins`;
+    field.readOnly = state.phase !== "new";
+  };
+  return { node, draw };
+}
+
+/** The text, what its tokens are, and how large the model is. What is settled stays until Reset.
+ * @type {(state: TrainGPT.State, calls: { settle(changes: Partial<TrainGPT.Traits>): void; take(given: string | Uint8Array, name?: string): void }) => Kit.View} */
+export function sourceView(state, { settle, take }) {
+  const source = choice("Text", SOURCE_NAMES, (one) => one && settle({ source: one }));
+  const pieces = choice("Tokens", PIECE_NAMES, (one) => one && settle({ pieces: one }));
+  const size = choice("Model", SIZE_NAMES, (one) => one && settle({ size: one }));
+  const own = ownView(state, take);
+  const line = html("p", { class: "mygpt-text-line", role: "status" });
+  const choices = html("div", { class: "mygpt-choices" }, source.node, pieces.node, size.node);
+  const node = html("div", { class: "mygpt-source" }, choices, own.node, line);
+  const draw = () => {
+    source.show(state.get("source"));
+    pieces.show(state.get("pieces"));
+    size.show(state.get("size"));
+    own.draw();
+    line.textContent = state.refusal || (state.prepared ? textLine(state.prepared) : "");
+    line.classList.toggle("mygpt-wrong", Boolean(state.refusal));
+  };
+  return { node, draw };
+}
+
+/** The place of the last of some rising values that is no larger than one.
+ * @type {(values: number[], value: number) => number} */
+const lastUpTo = (values, value) =>
+  Math.max(
+    0,
+    values.findLastIndex((one) => one <= value),
+  );
+
+/** The learning rate, the steps and the seed, folded.
+ * @type {(state: TrainGPT.State, settle: (changes: Partial<TrainGPT.Traits>) => void) => Kit.View} */
+export function settingsView(state, settle) {
+  const rate = stepper("Learning rate, at its peak", (place) => settle({ rate: RATES[place] }));
+  const steps = stepper("Steps of a run", (place) => settle({ steps: STEPS[place] }));
+  const seed = stepper("Seed of the first weights", (one) => settle({ seed: one }));
+  const node = folded("Settings", html("div", { class: "mygpt-controls" }, rate.node, steps.node, seed.node));
+  const draw = () => {
+    const [peak, count] = [state.get("rate"), state.get("steps")];
+    rate.show(lastUpTo(RATES, peak), RATES.length - 1, String(peak));
+    steps.show(lastUpTo(STEPS, count), STEPS.length - 1, grouped(count));
+    seed.show(state.get("seed"), MAX_SEED, String(state.get("seed")));
+  };
+  return { node, draw };
+}

@@ -1,0 +1,157 @@
+// The state of TrainGPT: the text, the model that is trained on it, and what the worker has told. No page is touched.
+
+import { floats } from "../kit/geometry.mjs";
+import { store } from "../kit/mounting.mjs";
+import { materialOf, readText } from "./text.mjs";
+import { LENGTH, SIZES, grouped } from "./words.mjs";
+
+const SAMPLE = { characters: 160, words: 36 }; // tokens
+const START = { characters: 10, words: 2 };
+const MOST_DIFFERENT = 12_000; // tokens; each has a row in the embedding
+const SMOOTH = 0.2; // of the newest time a step
+
+/** @type {() => TrainGPT.Trained} */
+const untrained = () => ({
+  step: 0,
+  losses: [],
+  held: [],
+  samples: [],
+  kept: null,
+  perStep: 0,
+  phase: "new",
+  note: "",
+  lost: false,
+});
+
+/** @param {Kit.Model<TrainGPT.Traits>} model */
+export function trainState(model) {
+  return store(model, {
+    width: 0,
+    /** @type {string | Uint8Array} */
+    own: "",
+    name: "",
+    /** @type {TrainGPT.Checkpoint | null} */
+    opened: null,
+    /** @type {TrainGPT.Prepared | null} */
+    prepared: null,
+    refusal: "",
+    until: model.get("steps"),
+    simd: true,
+    ...untrained(),
+  });
+}
+
+/** Forgets what was trained.
+ * @type {(state: TrainGPT.State) => void} */
+export function forget(state) {
+  Object.assign(state, untrained(), { opened: null, until: state.get("steps") });
+}
+
+/** Makes ready the text that is chosen, or says why it cannot be learnt from.
+ * @type {(state: TrainGPT.State) => void} */
+export function prepare(state) {
+  const given = state.get("source") === "given" ? state.get("text") : state.own;
+  Object.assign(state, { prepared: null, refusal: "" });
+  if (!given.length) return;
+  try {
+    const { text, note } = readText(given);
+    const known = state.opened?.tokenizer;
+    const kind = known?.kind ?? state.get("pieces");
+    const { tokenizer, training, held, uniform, bigram } = materialOf(kind, text, LENGTH, known);
+    const [learn, rest] = [training, held].map((ids) => Int32Array.from(ids));
+    const most = MOST_DIFFERENT;
+    if (tokenizer.tokens.length > most) {
+      throw new Error(`expected at most ${grouped(most)} different words, got ${grouped(tokenizer.tokens.length)}`);
+    }
+    state.prepared = { tokenizer, learn, held: rest, guessing: uniform, bigram, note };
+  } catch (error) {
+    state.refusal = refusalText(error);
+  }
+}
+
+/** An error as a sentence for the page.
+ * @type {(error: unknown) => string} */
+export function refusalText(error) {
+  const text = error instanceof Error ? error.message : String(error);
+  return `${text[0].toUpperCase()}${text.slice(1)}.`;
+}
+
+/** The shape of the model that is trained: that of the settings, or of the checkpoint that was opened.
+ * @type {(state: TrainGPT.State) => Engine.Config | null} */
+export function shapeOf({ opened, prepared, get }) {
+  if (opened) return opened.config;
+  if (!prepared) return null;
+  const { layers, width, heads } = SIZES[get("size")];
+  const shape = { vocab: prepared.tokenizer.tokens.length, positions: LENGTH, width, heads, layers, hidden: 4 * width };
+  return { ...shape, activation: "gelu_tanh", bias: true, attentionOnly: [] };
+}
+
+/** How a sample begins: with the first tokens of the held-out text after a space.
+ * @type {(prepared: TrainGPT.Prepared) => number[]} */
+export function startOf({ held, tokenizer }) {
+  const count = START[tokenizer.kind];
+  const space = tokenizer.kind === "characters" ? tokenizer.tokens.indexOf(" ") : -1;
+  const from = space < 0 ? 0 : held.indexOf(space) + 1;
+  return [...held.subarray(from, from + count)];
+}
+
+/** @type {(state: TrainGPT.State, prepared: TrainGPT.Prepared) => Engine.Settings} */
+export function settingsOf(state, prepared) {
+  const count = SAMPLE[prepared.tokenizer.kind];
+  return { steps: state.until, rate: state.get("rate"), start: startOf(prepared), count };
+}
+
+/** What a worker begins with: a new model, the one that Python gave, or the one that was kept.
+ * @type {(state: TrainGPT.State, prepared: TrainGPT.Prepared, config: Engine.Config) => Engine.Given} */
+export function givenOf(state, { learn, held }, config) {
+  const { batch } = SIZES[state.get("size")];
+  const length = Math.min(LENGTH, config.positions);
+  const kept = state.kept ?? givenWeights(state);
+  return { config, batch, length, seed: state.get("seed"), learn, held, ...(kept && { kept }) };
+}
+
+/** Takes a checkpoint in the place of the model: it can be trained on, and taken apart.
+ * @type {(state: TrainGPT.State, checkpoint: TrainGPT.Checkpoint) => void} */
+export function takeCheckpoint(state, checkpoint) {
+  forget(state);
+  const { step, tensors } = checkpoint;
+  const until = step + state.get("steps");
+  Object.assign(state, { opened: checkpoint, phase: "stopped", lost: true, step, until });
+  state.kept = { step, weights: tensors };
+  prepare(state);
+  state.note = `Opened a model of step ${grouped(step)}.`;
+  if (state.refusal) state.note += " It can be taken apart, but not trained on this text.";
+}
+
+/** The weights of the trait, if it has any.
+ * @type {(state: TrainGPT.State) => Engine.Snapshot | null} */
+function givenWeights(state) {
+  const shapes = state.get("shapes");
+  if (!shapes.length || state.get("source") !== "given") return null;
+  const numbers = floats(state.get("weights"));
+  let at = 0;
+  /** @type {Map<string, Float32Array>} */
+  const weights = new Map();
+  for (const [name, shape] of shapes) {
+    const count = shape.reduce((product, one) => product * one, 1);
+    weights.set(name, numbers.subarray(at, at + count));
+    at += count;
+  }
+  return { step: 0, weights };
+}
+
+/** Takes in what the worker tells of its steps.
+ * @type {(state: TrainGPT.State, news: Engine.Progress) => void} */
+export function takeProgress(state, { step, losses, took, held, text }) {
+  if (losses.length) {
+    const now = took / losses.length;
+    state.perStep = state.perStep ? (1 - SMOOTH) * state.perStep + SMOOTH * now : now;
+  }
+  state.step = step;
+  for (const loss of losses) state.losses.push(loss);
+  if (held !== undefined) state.held = [...state.held.filter(([at]) => at !== step), [step, held]];
+  if (text && state.prepared) {
+    const words = state.prepared.tokenizer.decode([...startOf(state.prepared), ...text]);
+    state.samples = [...state.samples.filter((one) => one.step !== step), { step, text: words }];
+  }
+}

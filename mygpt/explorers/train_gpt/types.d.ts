@@ -1,0 +1,74 @@
+declare namespace TrainGPT {
+  type Size = "small" | "large";
+  type Source = "given" | "own";
+  /** Before its first step; while steps are taken; between two runs; when the loss is no longer a number. */
+  type Phase = "new" | "running" | "stopped" | "diverged";
+
+  interface Traits {
+    text: string;
+    source: Source;
+    pieces: Kind;
+    size: Size;
+    rate: number;
+    steps: number;
+    seed: number;
+    shapes: [name: string, shape: number[]][];
+    weights: DataView;
+  }
+
+  /** A text that can be learnt from: its ids, what guessing and the bigram model lose on the held-out part, and what
+   * has been done to it. `config` is that of a checkpoint that was opened. */
+  interface Prepared {
+    tokenizer: Tokenizer;
+    learn: Int32Array;
+    held: Int32Array;
+    guessing: number;
+    bigram: number;
+    note: string;
+  }
+
+  interface Sample {
+    step: number;
+    text: string;
+  }
+
+  /** A run so far. `held` are steps with the held-out loss; `kept` is what the worker gave last, `lost` whether it must
+   * begin from there. */
+  interface Trained {
+    step: number;
+    losses: number[];
+    held: [step: number, loss: number][];
+    samples: Sample[];
+    kept: Engine.Snapshot | null;
+    perStep: number;
+    phase: Phase;
+    note: string;
+    lost: boolean;
+  }
+
+  type State = ReturnType<typeof import("./state.mjs").trainState>;
+
+  /** A model with what its views need. */
+  interface Apart {
+    config: Engine.Config;
+    tokenizer: Tokenizer;
+    tensors: Map<string, Float32Array>;
+    prompt: string;
+    text: string;
+    step: number;
+  }
+
+  interface Driver {
+    ask(asked: Engine.Asked): void;
+    watching(goes: boolean): void;
+    stop(): void;
+  }
+
+  interface Acts {
+    toggle(): void;
+    reset(): void;
+    settle(changes: Partial<Traits>): void;
+    take(given: string | Uint8Array, name?: string): void;
+    open(checkpoint: Checkpoint): void;
+  }
+}

@@ -1,0 +1,311 @@
+"""The explorer that trains a GPT in the page, alone on its page."""
+
+import math
+import random
+import re
+import zipfile
+
+import pytest
+import torch
+from judged import colour_violations, violations
+
+from mygpt import load_corpus
+from mygpt.checkpoint import load_checkpoint, save_checkpoint
+from mygpt.explorers import TrainGPT
+from mygpt.explorers.train_gpt.widget import TOKENIZERS, shape_of
+from mygpt.gpt import GPT
+from mygpt.sampling import generate
+
+STORIES = load_corpus("stories")
+SHORT = {"text": STORIES[:12_000], "steps": 60}
+ROOT = ".mygpt-train-gpt"
+LOST = """() => {
+  const Own = Worker;
+  window.Worker = function (address) {
+    const worker = new Own(address);
+    window.lose = () => {
+      worker.terminate();
+      worker.onerror({ message: "out of memory", preventDefault() {} });
+    };
+    return worker;
+  };
+}"""
+LONGEST = """() => {
+  window.longest = 0;
+  new PerformanceObserver((list) => {
+    for (const { duration } of list.getEntries())
+      window.longest = Math.max(window.longest, duration);
+  }).observe({ entryTypes: ["longtask"] });
+}"""
+
+
+@pytest.fixture
+def explorer(open_page, tmp_path):
+    """An explorer with these settings on its page, opened from the disk."""
+
+    def explorer(*, across=736, theme="light", before="", **settings):
+        path = tmp_path / "page.html"
+        TrainGPT(**SHORT | settings).write_html(path)
+        page = open_page(path.as_uri(), width=across, theme=theme)
+        root = page.locator(".mygpt-train-gpt").first
+        root.wait_for(state="attached")
+        if before:
+            page.evaluate(f"({before})()")
+        root.page.watch = page.watch
+        return root
+
+    return explorer
+
+
+def button(root, name):
+    return root.get_by_role("button", name=name, exact=True)
+
+
+def text_of(root, name):
+    return root.locator(f".mygpt-{name}").first.inner_text()
+
+
+def wait_for(root, name, pattern):
+    """Wait until a text of the explorer is such, and return it."""
+    part = root.locator(f".mygpt-{name}").first
+    try:
+        part.filter(has_text=re.compile(pattern)).wait_for(timeout=30_000)
+    except Exception as error:
+        raise AssertionError(f"expected {pattern}, got {part.inner_text()}") from error
+    return part.inner_text()
+
+
+def train(root, until=60):
+    """Press Train, and wait until so many steps are done."""
+    root.locator(".mygpt-run").click()
+    wait_for(root, "run", "^Train on$")
+    assert f"step {until:,} of {until:,}" in text_of(root, "driving")
+
+
+def chosen(root, name):
+    button(root, name).click()
+
+
+def test_it_learns_and_its_texts_become_words(explorer):
+    root = explorer(text=STORIES, steps=500)
+    assert "134,015 characters, 56 different" in text_of(root, "text-line")
+    root.page.evaluate(f"({LONGEST})()")
+    train(root, 500)
+    said = text_of(root, "verdict")
+    loss, bigram = map(float, re.findall(r"\d\.\d\d", said))
+    assert loss < bigram < math.log(56)
+    root.get_by_text("All its texts").click()
+    steps = root.locator(".mygpt-samples details b").all_inner_texts()
+    assert steps == [f"step {one}" for one in (0, 10, 20, 50, 100, 200, 500)]
+    first, last = (
+        root.locator(".mygpt-samples details p").nth(i).inner_text() for i in (0, -1)
+    )
+    known = set(re.findall(r"[a-z]+", STORIES.lower()))
+    share = [
+        sum(word in known for word in words) / len(words)
+        for words in (re.findall(r"[a-z]+", one.lower()) for one in (first, last))
+    ]
+    assert share[0] + 0.2 < share[1]
+    assert root.page.evaluate("window.longest") <= 100  # the bench has the bar of 50
+    root.page.watch.check()
+
+
+def test_it_stops_and_goes_on_and_begins_again(explorer):
+    root = explorer(steps=5000)
+    button(root, "Train").click()
+    wait_for(root, "driving", r"step [1-9]\d* of 5,000, about .* left")
+    button(root, "Stop").click()
+    wait_for(root, "run", "^Train on$")
+    before = text_of(root, "driving")
+    assert "left" not in before
+    root.page.wait_for_timeout(300)
+    assert text_of(root, "driving") == before
+    button(root, "Train on").click()
+    root.locator(".mygpt-driving").filter(has_text="left").wait_for()
+    button(root, "Reset").click()
+    assert "step 0 of 5,000" in text_of(root, "driving")
+    assert button(root, "Train").is_visible()
+    assert "Nothing yet" in text_of(root, "samples")
+    root.page.wait_for_timeout(200)
+    assert "step 0 of 5,000" in text_of(root, "driving")
+
+
+def test_the_same_settings_train_the_same_model(explorer):
+    root = explorer()
+    train(root)
+    first = text_of(root, "verdict"), text_of(root, "newest")
+    button(root, "Reset").click()
+    train(root)
+    assert (text_of(root, "verdict"), text_of(root, "newest")) == first
+    button(root, "Reset").click()
+    root.get_by_text("Settings", exact=True).click()
+    root.get_by_role("slider", name="Seed").press("ArrowRight")
+    train(root)
+    assert text_of(root, "newest") != first[1]
+
+
+def test_what_is_settled_stays_until_reset(explorer):
+    root = explorer()
+    train(root)
+    chosen(root, "Words")
+    assert "Press Reset first" in text_of(root, "note")
+    assert button(root, "Characters").get_attribute("aria-pressed") == "true"
+    button(root, "Reset").click()
+    chosen(root, "Words")
+    assert button(root, "Words").get_attribute("aria-pressed") == "true"
+    assert re.search(r"[\d,]+ words, [\d,]+ different", text_of(root, "text-line"))
+    train(root)
+
+
+def test_a_run_that_has_ended_takes_as_many_steps_again(explorer):
+    root = explorer()
+    train(root)
+    root.locator(".mygpt-run").click()
+    wait_for(root, "driving", "step 120 of 120")
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        ("too short", "Expected a text of at least 2,000 characters, got 9."),
+        ("a" * 3000, "Expected at least two different characters, got 'a' alone."),
+        (" " * 3000, "Expected a text, got white space alone."),
+    ],
+)
+def test_a_text_that_cannot_be_learnt_from_is_refused(explorer, text, said):
+    root = explorer()
+    chosen(root, "Your own text")
+    assert button(root, "Train").get_attribute("aria-disabled") == "true"
+    root.get_by_role("textbox", name="Your own text").fill(text)
+    wait_for(root, "text-line", re.escape(said))
+    assert button(root, "Train").get_attribute("aria-disabled") == "true"
+    root.page.watch.check()
+
+
+@pytest.mark.parametrize("script", ["שלום עולם, ", "été 🎈🐈 naïve ", "数学と物理、"])
+def test_a_text_in_any_script_is_learnt(explorer, script):
+    draw = random.Random(0)
+    pieces = script.split() if " " in script.strip() else list(script)
+    text = " ".join(draw.choice(pieces) for _ in range(900))
+    root = explorer()
+    chosen(root, "Your own text")
+    root.get_by_role("textbox", name="Your own text").fill(f"{text} {text}")
+    wait_for(root, "text-line", "different")
+    train(root)
+    assert "Held-out loss" in text_of(root, "verdict")
+    root.page.watch.check()
+
+
+def test_a_file_is_read_and_a_long_one_cut(explorer, tmp_path):
+    root = explorer()
+    chosen(root, "Your own text")
+    path = tmp_path / "long.txt"
+    path.write_text("one line of a long text, one of many\n" * 280_000)  # 10 MB
+    root.locator('input[type="file"]').first.set_input_files(path)
+    said = wait_for(root, "text-line", "different")
+    assert "10.4 MB; its first 2.00 MB are used" in said
+    path.write_bytes(random.Random(0).randbytes(9000))
+    root.locator('input[type="file"]').first.set_input_files(path)
+    wait_for(root, "text-line", "Expected text in UTF-8, got")
+
+
+def test_a_rate_that_is_too_high_is_named(explorer):
+    root = explorer(rate=10.0, steps=40)
+    root.locator(".mygpt-run").click()
+    said = wait_for(root, "driving", "too high")
+    assert re.search(r"step \d+", said)
+    root.page.wait_for_timeout(200)
+    button(root, "Reset").click()
+    assert "step 0 of 40" in text_of(root, "driving")
+
+
+def test_a_worker_that_is_lost_loses_nothing_that_was_kept(explorer):
+    root = explorer(before=LOST)
+    train(root)
+    loss = text_of(root, "verdict")
+    button(root, "Train on").click()
+    root.page.evaluate("window.lose()")
+    said = wait_for(root, "note", "has stopped")
+    assert "out of memory" in said
+    assert "It trains on from step 60" in said
+    button(root, "Train on").click()
+    wait_for(root, "driving", "step 120 of 120")
+    assert text_of(root, "verdict") != loss
+
+
+def test_python_reads_what_the_page_saves(explorer, tmp_path):
+    root = explorer()
+    train(root)
+    with root.page.expect_download() as download:
+        button(root, "Save").click()
+    download.value.save_as(tmp_path / "saved.zip")
+    with zipfile.ZipFile(tmp_path / "saved.zip") as file:
+        file.extractall(tmp_path / "run")
+    model, tokenizer, state = load_checkpoint(tmp_path / "run")
+    assert state == {"step": 60}
+    assert tokenizer.tokens == TOKENIZERS["characters"].train(SHORT["text"]).tokens
+    ids = torch.tensor([tokenizer.encode(SHORT["text"])])
+    held = ids[:, int(ids.shape[1] * 0.9) :]
+    pieces = held[:, :1153].unfold(1, 65, 64)[0]
+    with torch.no_grad():
+        loss = model(pieces[:, :-1], pieces[:, 1:])[1].item()
+    said = float(re.findall(r"\d\.\d\d", text_of(root, "verdict"))[0])
+    assert said == pytest.approx(loss, abs=0.011)
+
+
+def test_the_page_trains_on_from_a_checkpoint_made_in_python(explorer, tmp_path):
+    text = SHORT["text"]
+    torch.manual_seed(1)
+    model = GPT(shape_of(text, "characters", "small"))
+    tokenizer = TOKENIZERS["characters"].train(text)
+    folder = save_checkpoint(tmp_path / "run", model, tokenizer, {"step": 7})
+    root = explorer(before=LONGEST)
+    files = root.locator('.mygpt-files input[type="file"]')
+    files.set_input_files(sorted(folder.iterdir()))
+    wait_for(root, "note", "Opened a model of step 7")
+    root.locator(".mygpt-run").click()
+    wait_for(root, "driving", "step 67 of 67")
+    files.set_input_files(__file__)
+    wait_for(root, "note", "Expected the folder of a checkpoint")
+
+
+def test_a_model_of_python_is_where_training_begins(explorer):
+    text = SHORT["text"]
+    torch.manual_seed(1)
+    model = GPT(shape_of(text, "characters", "small"))
+    root = explorer(model=model, steps=1)
+    train(root, 1)
+    root.get_by_text("All its texts")
+    first = root.locator(".mygpt-newest p").first.inner_text()
+    start = first[:10]
+    tokenizer = TOKENIZERS["characters"].train(text)
+    assert set(tokenizer.encode(start)) <= set(range(tokenizer.vocab_size))
+    generate(model, torch.tensor([tokenizer.encode(start)]), 3)
+
+
+@pytest.mark.parametrize("theme", ["light", "dark"])
+@pytest.mark.parametrize("across", [736, 390])
+def test_axe_finds_no_violation_before_and_after_training(explorer, across, theme):
+    root = explorer(across=across, theme=theme, steps=20)
+    assert violations(root.page, include=ROOT) == []
+    train(root, 20)
+    button(root, "Take it apart").click()
+    root.locator(".mygpt-live-model").wait_for()
+    assert violations(root.page, include=ROOT) == []
+    assert colour_violations(root.page, include=ROOT) == []
+    width = root.page.evaluate("document.documentElement.scrollWidth")
+    assert width <= across
+
+
+def test_the_trained_model_is_taken_apart_and_a_neuron_switched_off(explorer):
+    root = explorer()
+    train(root)
+    button(root, "Take it apart").click()
+    live = root.locator(".mygpt-live-model")
+    live.wait_for()
+    wait_for(root, "apart-title", "The model of step 60, taken apart")
+    shares = live.locator(".mygpt-likeliest .mygpt-number").all_inner_texts()
+    assert sum(map(float, shares)) <= 1.01
+    button(root, "Put it together").click()
+    assert live.count() == 0
+    root.page.watch.check()

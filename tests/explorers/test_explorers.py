@@ -360,9 +360,9 @@ def test_the_module_stands_alone(make, tmp_path):
     lines = [
         line for line in module.splitlines() if re.match(r"(import|export)\b", line)
     ]
-    [last] = lines
+    (last,) = lines
     assert re.fullmatch(r"export default \{ render(: \w+)? \};", last)
-    assert module.rstrip().endswith(lines[0])
+    assert module.rstrip().endswith(last)
     forbidden = ["import(", "eval(", "Function(", "fetch(", "://", "console."]
     forbidden += ["innerHTML", "outerHTML", "insertAdjacentHTML", "document.write"]
     for one in forbidden:  # of the last four: text is never markup

@@ -184,6 +184,13 @@ test("a pass that goes on from another is the same as one of its own, with edits
       for (const part of Object.keys(own)) close(own[part], on[part]);
     }
   }
+  const [edits, ids] = [
+    [null, edit],
+    [1, 2, 3, 4],
+  ];
+  const own = forward(gpt, ids, { edits });
+  const on = forward(gpt, ids, { edits, after: forward(gpt, ids), from: 1 });
+  for (const part of Object.keys(own)) close(own[part], on[part]);
 });
 
 const PLACES = new Map([

@@ -35,15 +35,19 @@ export function characterField(label, id, typed, written) {
     put(text);
   });
   const set = (/** @type {string} */ text) => {
-    if (input.value !== text) input.value = text;
+    if (input.value === text) return;
+    input.value = text;
+    requestAnimationFrame(() => {
+      if (input !== document.activeElement) input.scrollLeft = input.scrollWidth; // its end is what counts
+    });
   };
   return { node: html("span", { class: "mygpt-complete" }, input), set };
 }
 
 /** One of the model's characters, and the button that does something with it; the parts are those of `wordField`.
  * @type {(state: LiveModel.State, label: string, verb: string, act: (name: string) => void, offer: (chosen: string) => string) => { node: HTMLElement; suggest(): void }} */
-export function characterChoice({ words, pieces }, label, verb, act, offer) {
-  let chosen = words[0];
+export function characterChoice({ words, pieces, untouched }, label, verb, act, offer) {
+  let chosen = ""; // by the reader
   const select = control("select", { "aria-label": label });
   select.append(
     ...words.map((name) => {
@@ -54,10 +58,9 @@ export function characterChoice({ words, pieces }, label, verb, act, offer) {
   select.addEventListener("change", () => {
     chosen = select.value;
   });
-  const go = button(verb, () => act(chosen));
+  const go = button(verb, () => act(select.value));
   const suggest = () => {
-    chosen = offer(chosen) || chosen;
-    select.value = chosen;
+    select.value = offer(chosen) || untouched.best;
   };
   suggest();
   return {

@@ -85,6 +85,12 @@ function bringToSight(node) {
   node.scrollIntoView({ block: "nearest", behavior: still ? "instant" : "smooth" });
 }
 
+/** An answer to begin with; without facts, the one that is second at first.
+ * @type {(state: LiveModel.State) => string} */
+function offered(state) {
+  return state.facts.length ? otherAnswer(state) : state.words[state.untouched.order[1]];
+}
+
 /** One press that makes the model give another answer than it was trained to.
  * @type {(state: LiveModel.State) => Kit.View & { drawPrompt(): void }} */
 function makeView(state) {
@@ -115,7 +121,7 @@ export function coverView(state) {
     "New answer",
     "Rewrite",
     (word) => rewriteTo(state, word),
-    (chosen) => (chosen && chosen !== state.untouched.best ? chosen : otherAnswer(state)),
+    (chosen) => (chosen && chosen !== state.untouched.best ? chosen : offered(state)),
   );
   const text = html("span");
   // the second press of a double click would take back what the first did

@@ -268,12 +268,29 @@ function sharedStart(ids, earlier = []) {
   return differs < 0 ? ids.length - 1 : Math.min(differs, ids.length - 1);
 }
 
+/** What an earlier pass keeps of the layers below one, or nothing: lists for those of another pass.
+ * @type {(model: LiveModel.Gpt, earlier: LiveModel.Pass | null | undefined, layer: number) => LiveModel.KeptOfLayers} */
+function keptBelow(model, earlier, layer) {
+  /** @type {<T>(lists?: T[]) => T[]} */
+  const start = (lists) => lists?.slice(0, layer) ?? [];
+  return {
+    hidden: start(earlier?.hidden),
+    own: start(earlier?.own),
+    keys: start(earlier?.keys),
+    values: start(earlier?.values),
+    reads: start(earlier?.reads),
+    inputs: start(earlier?.inputs),
+    steps: model.layers.map((_, i) => (earlier && i < layer ? earlier.steps[i] : [])),
+  };
+}
+
 /**
  * One pass over the ids. `edits` is null or one per layer: null, or
  * { scale, values, additions, heads, network }, where scale (null or one number a neuron)
  * multiplies the activations before fc2, and `heads` and `network` are 1, or 0 where all heads or
  * the whole network are switched off. `after` is an earlier pass with the same edits: what it knows of
- * the ids with which both begin is not computed again. Returns
+ * the ids with which both begin is not computed again; or one of the same ids, with edits that are the same
+ * below layer `from`, from which on all is computed. Returns
  *   ids:    those;
  *   logits: of the last position, with `all` of every position, one row each;
  *   hidden: for each layer the activations [positions, neurons] that fc2 reads, or null;
@@ -281,22 +298,28 @@ function sharedStart(ids, earlier = []) {
  *   keys, values: for each layer those of all heads [positions, width];
  *   reads:  for each layer what its heads have read [positions, width], one head beside the other;
  *   steps:  for each layer the stream at the last position: before it, after its heads and, where it has one, after its network;
+ *   inputs: for each layer the stream before it [positions, width];
  *   stream: the residual stream before the last norm [positions, width];
  *   stds:   what the last norm divides each position by.
- * @type {(model: LiveModel.Gpt, ids: number[], options?: { edits?: LiveModel.Edits; all?: boolean; after?: LiveModel.Pass }) => LiveModel.Pass}
+ * @type {(model: LiveModel.Gpt, ids: number[], options?: { edits?: LiveModel.Edits; all?: boolean; after?: LiveModel.Pass; from?: number }) => LiveModel.Pass}
  */
-export function forward(model, ids, { edits = null, all = false, after } = {}) {
+export function forward(model, ids, { edits = null, all = false, after: earlier, from: lowest = 0 } = {}) {
   const { width } = model;
   const rows = ids.length;
-  const whole = embedded(model, ids);
+  const below = lowest && earlier ? earlier.inputs[lowest] : null;
+  const after = below ? undefined : earlier;
+  const whole = below?.slice() ?? embedded(model, ids);
   const first = after ? sharedStart(ids, after.ids) : 0;
   const [fresh, from] = [rows - first, first * width];
   const stream = whole.subarray(from);
   const [normed, q, out] = [0, 1, 2].map(() => new Float64Array(fresh * width));
-  /** @type {Pick<LiveModel.Pass, "hidden" | "own" | "keys" | "values" | "reads" | "steps">} */
-  const kept = { hidden: [], own: [], keys: [], values: [], reads: [], steps: model.layers.map(() => []) };
+  const kept = keptBelow(model, below ? earlier : null, lowest);
   const keepLast = (/** @type {number} */ index) => kept.steps[index].push(stream.slice(-width));
   model.layers.forEach((layer, index) => {
+    if (below && index < lowest) return;
+    const input = continued(after?.inputs[index], from, rows * width);
+    input.set(stream, from);
+    kept.inputs.push(input);
     keepLast(index);
     normInto(layer.ln, stream, fresh, normed);
     linearInto(layer.q, normed, fresh, q);
@@ -316,10 +339,10 @@ export function forward(model, ids, { edits = null, all = false, after } = {}) {
     kept.reads.push(read);
     const made = layer.mlp && networkInto(model, layer.mlp, edit, stream, fresh);
     const before = first * model.neurons;
-    /** @type {(part: Float64Array | undefined, earlier: Float64Array | null | undefined) => Float64Array | null} */
-    const joined = (part, earlier) => {
+    /** @type {(part: Float64Array | undefined, old: Float64Array | null | undefined) => Float64Array | null} */
+    const joined = (part, old) => {
       if (!part || !before) return part ?? null;
-      const numbers = continued(earlier, before, before + part.length);
+      const numbers = continued(old, before, before + part.length);
       numbers.set(part, before);
       return numbers;
     };

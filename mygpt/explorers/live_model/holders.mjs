@@ -16,7 +16,9 @@ const best = (logits) => largestFirst(logits, 1)[0];
 function bestWithout(gpt, pass, edits, layer, neurons) {
   const edited = silenced(gpt, edits, layer, neurons);
   const last = layer === gpt.layers.length - 1;
-  return best(last ? logitsAgain(gpt, pass, edited) : forward(gpt, pass.ids, { edits: edited }).logits);
+  return best(
+    last ? logitsAgain(gpt, pass, edited) : forward(gpt, pass.ids, { edits: edited, after: pass, from: layer }).logits,
+  );
 }
 
 /** The compiled edits of one layer, changed by `change`, beside those of the other layers.
@@ -59,7 +61,7 @@ export function holders(gpt, ids, layer, edits = null) {
   if (fewest >= 0) return { neurons: neurons.slice(0, fewest + 1) };
   const heads = gpt.layers.findLastIndex((_, at) => {
     const edited = withLayer(gpt, edits, at, () => ({ heads: 0 }));
-    return best(forward(gpt, ids, { edits: edited }).logits) !== word;
+    return best(forward(gpt, ids, { edits: edited, after: pass, from: at }).logits) !== word;
   });
   return heads >= 0 ? { heads } : null;
 }

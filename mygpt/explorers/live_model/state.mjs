@@ -94,9 +94,9 @@ function asking({ gpt, pieces, words, places, factor, facts }) {
     }
     return kept.get(key) ?? null;
   }
-  /** @type {(prompt: string, edits: LiveModel.Edit[], after?: LiveModel.Pass) => LiveModel.Answer} */
-  function asked(prompt, edits, after) {
-    const pass = forward(gpt, ids(prompt), { edits: compiled(edits), after });
+  /** @type {(prompt: string, edits: LiveModel.Edit[], after?: LiveModel.Pass, from?: number) => LiveModel.Answer} */
+  function asked(prompt, edits, after, from) {
+    const pass = forward(gpt, ids(prompt), { edits: compiled(edits), after, from });
     const shares = probabilities(pass.logits);
     const order = largestFirst(shares, LIKELIEST);
     return { pass, shares, order, best: words[order[0]], share: shares[order[0]] };
@@ -108,7 +108,13 @@ function asking({ gpt, pieces, words, places, factor, facts }) {
     const made = JSON.stringify(edits);
     const key = JSON.stringify([prompt, made]);
     const last = [...answered.values()].findLast((one) => one.edits === made);
-    const found = answered.get(key) ?? { answer: asked(prompt, edits, last?.answer.pass), edits: made };
+    const lowest = compiled(edits)?.findIndex(Boolean) ?? 0;
+    const found = answered.get(key) ?? {
+      // the layers below the edits say what they say without any
+      answer:
+        lowest > 0 ? asked(prompt, edits, answer(prompt, []).pass, lowest) : asked(prompt, edits, last?.answer.pass),
+      edits: made,
+    };
     answered.delete(key);
     answered.set(key, found);
     for (const old of [...answered.keys()].slice(0, -ANSWERS)) answered.delete(old);

@@ -86,6 +86,10 @@ function momentFrom(total, hidden, count) {
   return total;
 }
 
+/** Lets the page do what waits.
+ * @type {() => Promise<unknown>} */
+const pause = () => new Promise((resume) => setTimeout(resume));
+
 /** The triggers as traits have them: each different text once, and packed pairs.
  * @type {(found: ReturnType<typeof strongestSamples>, samples: ReturnType<typeof samplesOf>, pieces: LiveModel.Pieces, layers: number[]) => LiveModel.Triggers} */
 function packedTriggers({ numbers, places }, samples, pieces, layers) {
@@ -142,7 +146,7 @@ export async function studyText({ config, tensors, tokenizer, text, rewriting = 
   let [count, since] = [0, performance.now()];
   for (const [i, { ids }] of samples.entries()) {
     if (performance.now() - since > SLICE) {
-      await new Promise((resume) => setTimeout(resume));
+      await pause();
       since = performance.now();
     }
     if (signal?.aborted) return null;
@@ -154,6 +158,7 @@ export async function studyText({ config, tensors, tokenizer, text, rewriting = 
     known.forEach((layer, k) => found.add(activeOf(layer), ids.length, hidden, k * hidden, i));
     if (total.length) count += addMoment(total, activeOf(layers - 1), ids.length, hidden, step);
   }
+  await pause();
   const triggers = packedTriggers(found, samples, pieces, known);
   return count ? { triggers, moment: momentFrom(total, hidden, count) } : { triggers };
 }

@@ -90,15 +90,19 @@ declare namespace LiveModel {
     network: number;
   }
   type Edits = (Compiled | null)[] | null;
-  interface Pass {
-    ids: number[];
-    logits: Float64Array;
+  /** What a pass keeps, a list for each layer. */
+  interface KeptOfLayers {
     hidden: (Float64Array | null)[];
     own: (Float64Array | null)[];
     keys: Float64Array[];
     values: Float64Array[];
     reads: Float64Array[];
+    inputs: Float64Array[];
     steps: Float64Array[][];
+  }
+  interface Pass extends KeptOfLayers {
+    ids: number[];
+    logits: Float64Array;
     stream: Float64Array;
     stds: Float64Array;
   }

@@ -134,7 +134,7 @@ export function renderLive({ model, el }) {
   const root = html(
     "div",
     {
-      class: `mygpt-explorer mygpt-live-model mygpt-form-${model.get("form")}`,
+      class: `mygpt-explorer mygpt-live-model mygpt-form-${model.get("form")} mygpt-of-${state.pieces.kind}`,
       role: "group",
       "aria-label": "Live model",
     },

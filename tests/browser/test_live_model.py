@@ -1099,6 +1099,7 @@ def test_on_a_phone_the_cover_cuts_and_moves_nothing(explorer, width):
     tall = root.bounding_box()["height"]
     off = root.locator(".mygpt-first button").first
     off.focus()
+    root.page.wait_for_timeout(50)  # the page scrolls to what has the focus first
     root.page.keyboard.press("Enter")
     root.page.wait_for_function(
         """() => document.querySelector(".mygpt-happened")

@@ -11,9 +11,9 @@ export function engineDriver(hear, lose) {
   /** @type {Worker | null} */
   let worker = null;
   let heard = 0;
-  let watch = 0;
+  let watching = 0;
   const stop = () => {
-    clearInterval(watch);
+    clearInterval(watching);
     worker?.terminate();
     worker = null;
   };
@@ -39,6 +39,7 @@ export function engineDriver(hear, lose) {
     }
     worker.onmessage = ({ data }) => {
       heard = performance.now();
+      if (["ended", "diverged", "failed"].includes(data.kind)) clearInterval(watching); // nothing more comes by itself
       hear(data);
     };
     worker.onerror = (event) => {
@@ -46,14 +47,13 @@ export function engineDriver(hear, lose) {
       gone(`The worker that trains has stopped${event.message ? `: ${event.message}` : "."}`);
     };
   }
-  /** Watches for news, while steps are taken and the page is seen.
-   * @type {TrainGPT.Driver["watching"]} */
-  const watching = (goes) => {
-    clearInterval(watch);
+  /** Watches for news until the run has ended, while the page is seen.
+   * @type {TrainGPT.Driver["watch"]} */
+  const watch = () => {
+    clearInterval(watching);
     heard = performance.now();
-    if (!goes) return;
     let looked = performance.now();
-    watch = setInterval(() => {
+    watching = setInterval(() => {
       const now = performance.now();
       const slept = now - looked > 2 * WATCHED; // the page has, and so has the worker
       looked = now;
@@ -61,5 +61,5 @@ export function engineDriver(hear, lose) {
       if (now - heard > SILENT) gone("The worker that trains no longer answers.");
     }, WATCHED);
   };
-  return { ask, watching, stop };
+  return { ask, watch, stop };
 }

@@ -60,7 +60,7 @@ declare namespace TrainGPT {
 
   interface Driver {
     ask(asked: Engine.Asked): void;
-    watching(goes: boolean): void;
+    watch(): void;
     stop(): void;
   }
 

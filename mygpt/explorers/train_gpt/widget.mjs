@@ -14,11 +14,9 @@ import { grouped, settingText, stepLine, verdict } from "./words.mjs";
 const WIDE = 560;
 const LOOKS = { class: "mygpt-explorer mygpt-train-gpt", role: "group", "aria-label": "Train a GPT" };
 /** @type {(keyof TrainGPT.Traits)[]} */
-const CHOSEN = ["text", "source", "pieces", "size", "seed", "rate", "steps"];
-/** @type {(keyof TrainGPT.Traits)[]} */
 const SETTLED = ["source", "pieces", "size", "seed"]; // until Reset
 
-/** Train, Stop or On; Reset; where the run stands; and what has become of it.
+/** Train, Stop or Train on; Reset; where the run stands; and what has become of it.
  * @type {(state: TrainGPT.State, calls: { toggle(): void; reset(): void }) => Kit.View} */
 function drivingView(state, { toggle, reset }) {
   const run = button("Train", toggle, { class: "mygpt-button mygpt-run" });
@@ -96,15 +94,11 @@ function acting(state, driver, draw) {
       driver.ask({ kind: "begin", given: givenOf(state, prepared, config), settings });
     }
     Object.assign(state, { phase: "running", note: "", lost: false });
-    driver.watching(true);
+    driver.watch();
     driver.ask({ kind: "run", until: state.until, settings });
     draw();
   };
-  const toggle = () => {
-    if (state.phase !== "running") return go();
-    driver.watching(false);
-    return driver.ask({ kind: "stop" });
-  };
+  const toggle = () => (state.phase === "running" ? driver.ask({ kind: "stop" }) : go());
   const reset = () => {
     driver.stop();
     forget(state);
@@ -166,9 +160,11 @@ function render({ model, el }) {
     for (const one of [...views, losses, samples]) one.draw();
     setting.textContent = settingText(state);
   }
-  const chosen = () => {
+  /** @type {(anew: boolean) => () => void} */
+  const chosen = (anew) => () => {
     if (state.phase === "new") forget(state);
-    prepare(state);
+    else if (state.phase !== "running") state.until = Math.max(state.step, state.get("steps"));
+    if (anew) prepare(state);
     draw();
   };
   return mount({
@@ -176,7 +172,10 @@ function render({ model, el }) {
     el,
     root,
     undo: [driver.stop, taken.stop, voice.stop, () => cancelAnimationFrame(frame)],
-    listeners: Object.fromEntries(CHOSEN.map((one) => [one, chosen])),
+    listeners: {
+      ...{ text: chosen(true), source: chosen(true), pieces: chosen(true) },
+      ...{ size: chosen(false), seed: chosen(false), rate: chosen(false), steps: chosen(false) },
+    },
     layout: (width) => {
       state.width = width;
       const wide = width >= WIDE;

@@ -1,0 +1,133 @@
+// A training in the engine, and the worker's answers to a page.
+
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { beginSession, heldLoss, rateAt, snapshot, trainStep, write } from "../../mygpt/explorers/engine/session.mjs";
+import { numbersOf } from "../../mygpt/explorers/engine/network.mjs";
+import { answering, writesAt } from "../../mygpt/explorers/engine/worker.mjs";
+
+const SHAPE = { vocab: 5, positions: 16, width: 16, heads: 2, layers: 1, hidden: 64 };
+const CONFIG = { ...SHAPE, activation: "gelu_tanh", bias: true, attentionOnly: [] };
+const IDS = Int32Array.from({ length: 900 }, (_, i) => [0, 1, 2, 3, 4, 3, 2, 1][i % 8]);
+const GIVEN = { config: CONFIG, batch: 4, length: 16, seed: 3, learn: IDS.subarray(0, 800), held: IDS.subarray(800) };
+const SETTINGS = { steps: 100, rate: 0.01, start: [0, 1], count: 12 };
+
+/** A training after so many steps. */
+function trained(steps, given = GIVEN) {
+  const session = beginSession(given);
+  for (let i = 0; i < steps; i += 1) trainStep(session, SETTINGS);
+  return session;
+}
+
+const weights = (session) => [...snapshot(session).weights].map(([name, one]) => [name, [...one]]);
+
+test("the learning rate rises in a straight line and falls along a cosine to a tenth", () => {
+  // TrainingConfig(steps=1000, warmup_steps=100).scale, and of a short run a tenth of the steps
+  const close = (a, b) => assert.ok(Math.abs(a - b) < 1e-12, `${a} ${b}`);
+  close(rateAt(0, 1000, 2), 0.02);
+  close(rateAt(99, 1000, 2), 2);
+  close(rateAt(550, 1000, 2), 1.1);
+  close(rateAt(1000, 1000, 2), 0.2);
+  close(rateAt(9, 100, 2), 2);
+});
+
+test("a text that repeats is learnt, and the held-out loss falls below that of guessing", () => {
+  const session = beginSession(GIVEN);
+  const first = heldLoss(session);
+  assert.ok(Math.abs(first - Math.log(5)) < 0.3);
+  for (let i = 0; i < 300; i += 1) trainStep(session, { ...SETTINGS, steps: 300 });
+  assert.equal(session.network.steps, 300);
+  assert.ok(heldLoss(session) < 0.3, heldLoss(session));
+  const ids = write(session, [0, 1, 2], 5);
+  assert.deepEqual(ids, [3, 4, 3, 2, 1]);
+  assert.deepEqual(write(session, [0, 1, 2], 40).length, 40); // past what it can read
+});
+
+test("the same seed draws the same model and batches, and another seed others", () => {
+  assert.deepEqual(weights(trained(5)), weights(trained(5)));
+  assert.notDeepEqual(weights(trained(0)), weights(trained(0, { ...GIVEN, seed: 4 })));
+});
+
+test("the first weights are GPT-2's: 0.02, less where a block writes, norms 1 and biases 0", () => {
+  const wide = { ...CONFIG, width: 64, hidden: 256, layers: 2 };
+  const { network } = beginSession({ ...GIVEN, config: wide });
+  const std = (name) => Math.hypot(...numbersOf(network, name)) / Math.sqrt(numbersOf(network, name).length);
+  assert.ok(Math.abs(std("blocks.0.mlp.fc1.weight") - 0.02) < 0.001);
+  assert.ok(Math.abs(std("blocks.1.mlp.fc2.weight") - 0.01) < 0.0005);
+  assert.ok(Math.abs(std("blocks.1.mha.W_O.weight") - 0.01) < 0.0005);
+  assert.ok(numbersOf(network, "ln_f.weight").every((one) => one === 1));
+  assert.ok(numbersOf(network, "blocks.0.mlp.fc1.bias").every((one) => one === 0));
+});
+
+test("a training goes on from a snapshot with its weights, moments and steps", () => {
+  const kept = snapshot(trained(10));
+  const session = beginSession({ ...GIVEN, kept });
+  assert.deepEqual(snapshot(session), kept);
+  assert.equal(session.network.steps, 10);
+  kept.weights.set("ln_f.bias", new Float32Array(3));
+  assert.throws(() => beginSession({ ...GIVEN, kept }), /expected 16 numbers of ln_f.bias, got 3/);
+});
+
+test("a loss that is no number changes no weight", () => {
+  const session = trained(1);
+  numbersOf(session.network, "ln_f.bias")[0] = NaN;
+  const before = weights(session);
+  assert.ok(Number.isNaN(trainStep(session, SETTINGS)));
+  assert.deepEqual(weights(session), before);
+  assert.equal(session.network.steps, 1);
+});
+
+test("the model writes at 0, 10, 20, 50, 100 …", () => {
+  const found = Array.from({ length: 1001 }, (_, i) => i).filter(writesAt);
+  assert.deepEqual(found, [0, 10, 20, 50, 100, 200, 500, 1000]);
+});
+
+/** A page without a worker: what is told, and what waits for its turn. */
+function page() {
+  const told = [];
+  const waiting = [];
+  const ask = answering(
+    (news) => told.push(news),
+    (call) => waiting.push(call),
+  );
+  const turn = () => waiting.shift()?.();
+  return { ask, told, turn, waiting };
+}
+
+test("the worker tells of its steps, stops when it is asked, and goes on", () => {
+  const { ask, told, turn, waiting } = page();
+  ask({ kind: "begin", given: GIVEN, settings: SETTINGS });
+  assert.deepEqual(
+    told.map(({ kind }) => kind),
+    ["ready", "progress"],
+  );
+  assert.equal(told[1].text.length, 12);
+  ask({ kind: "run", until: 100, settings: SETTINGS });
+  turn();
+  ask({ kind: "stop" });
+  const stopped = told.at(-1);
+  assert.equal(stopped.kind, "ended");
+  assert.equal(told.at(-2).kept.step, stopped.step);
+  turn();
+  assert.equal(told.at(-1), stopped); // no step is taken after that
+  ask({ kind: "run", until: 100, settings: SETTINGS });
+  while (waiting.length) turn();
+  assert.deepEqual([told.at(-1).kind, told.at(-1).step], ["ended", 100]);
+  const steps = told.filter(({ kind }) => kind === "progress");
+  assert.equal(steps.flatMap(({ losses }) => losses).length, 100);
+  assert.deepEqual(
+    steps.filter(({ text }) => text).map(({ step }) => step),
+    [0, 10, 20, 50, 100],
+  );
+  assert.ok(steps.filter(({ held }) => held !== undefined).length >= 20);
+});
+
+test("a training that diverges or fails says so", () => {
+  const { ask, told, turn, waiting } = page();
+  ask({ kind: "begin", given: { ...GIVEN, length: 99 }, settings: SETTINGS });
+  assert.match(told.at(-1).message, /expected 1 to 16 positions, got 99/);
+  ask({ kind: "begin", given: GIVEN, settings: SETTINGS });
+  ask({ kind: "run", until: 100, settings: { ...SETTINGS, rate: 1e30 } });
+  while (waiting.length) turn();
+  assert.equal(told.at(-1).kind, "diverged");
+});

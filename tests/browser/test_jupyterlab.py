@@ -144,7 +144,7 @@ def significant(value):
 
 def train_gpt(view):
     pieces = TOKENIZERS[view.pieces].pieces(view.text)
-    line = f"{len(pieces)} {view.pieces}, {len(set(pieces))} different; "
+    line = f"{len(pieces):,} {view.pieces}, {len(set(pieces)):,} different; "
     return [f"{line}the last tenth is held out."]
 
 

@@ -129,7 +129,9 @@ def test_every_page_states_its_policy_first(site, page_path):
     policy = html.index('http-equiv="Content-Security-Policy"')
     assert policy < html.index("<script") if "<script" in html else policy
     assert "default-src 'self'" in html
-    assert "unsafe-eval" not in html
+    assert "'unsafe-eval'" not in html
+    assert ("'wasm-unsafe-eval'" in html) == (" data-trains" in html)
+    assert ("worker-src" in html) == (" data-trains" in html)
     assert "script-src 'self' 'unsafe-inline'" not in html
 
 

@@ -3,7 +3,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { beginSession, heldLoss, rateAt, snapshot, trainStep, write } from "../../mygpt/explorers/engine/session.mjs";
-import { numbersOf } from "../../mygpt/explorers/engine/network.mjs";
+import { lossOf, numbersOf } from "../../mygpt/explorers/engine/network.mjs";
 import { answering, writesAt } from "../../mygpt/explorers/engine/worker.mjs";
 
 const SHAPE = { vocab: 5, positions: 16, width: 16, heads: 2, layers: 1, hidden: 64 };
@@ -41,6 +41,13 @@ test("a text that repeats is learnt, and the held-out loss falls below that of g
   const ids = write(session, [0, 1, 2], 5);
   assert.deepEqual(ids, [3, 4, 3, 2, 1]);
   assert.deepEqual(write(session, [0, 1, 2], 40).length, 40); // past what it can read
+});
+
+test("a held-out text that is shorter than a piece is read whole", () => {
+  const { network } = beginSession(GIVEN);
+  const held = IDS.subarray(800, 810);
+  const loss = heldLoss({ ...beginSession({ ...GIVEN, held }) });
+  assert.ok(Math.abs(loss - lossOf(network, [held.subarray(0, 9)], [held.subarray(1)])) < 1e-6);
 });
 
 test("the same seed draws the same model and batches, and another seed others", () => {

@@ -85,9 +85,11 @@ export function trainStep({ network, learn, draw, batch, length }, { steps, rate
   return Number.isFinite(size) ? loss : size;
 }
 
-/** The mean loss on the held-out text, in pieces; of a long one, pieces at equal distances.
+/** The mean loss on the held-out text, in pieces; of a long one, pieces at equal distances; of one that is shorter than a
+ * piece, all of it.
  * @type {(session: Engine.Session) => number} */
-export function heldLoss({ network, held, batch, length }) {
+export function heldLoss({ network, held, batch, length: longest }) {
+  const length = Math.min(longest, held.length - 1);
   const whole = Math.floor((held.length - 1) / length);
   const count = Math.min(whole, PIECES);
   const starts = Array.from({ length: count }, (_, i) => length * Math.floor((i * whole) / count));

@@ -68,7 +68,8 @@ export function verdict({ held, prepared, step }) {
     const advice = "The learning rate is too high: press Reset, and choose a lower one.";
     return `${now} at step ${grouped(last[0])}: no better than guessing, ${fixed(guessing, 2)}. ${advice}`;
   }
-  const than = loss < bigram ? "below" : "not yet below";
+  const was = held.some(([, one]) => one < bigram);
+  const than = loss < bigram ? "below" : was ? "above again" : "not yet below";
   return `${now}: ${than} the bigram model’s ${fixed(bigram, 2)}.`;
 }
 

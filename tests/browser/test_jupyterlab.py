@@ -9,6 +9,7 @@ log is printed under a test that fails.
 
 import json
 import os
+import re
 import socket
 import subprocess
 import sys
@@ -297,6 +298,9 @@ def move_train_gpt(figure):
     figure.get_by_role("button", name="Train", exact=True).click()
     figure.get_by_text("step 30 of 30").wait_for()
     figure.get_by_role("button", name="Reset").click()
+    said = figure.locator(".mygpt-unseen").last
+    said.filter(has_text=re.compile("^$")).wait_for(state="attached")
+    figure.page.wait_for_timeout(700)  # a sentence waits for that long
     figure.get_by_role("button", name="4 blocks").click()
     return "Enter", {"size": "large"}
 

@@ -83,8 +83,8 @@ function hearing(state, { draw, say }) {
 }
 
 /** What the reader's presses do.
- * @type {(state: TrainGPT.State, driver: TrainGPT.Driver, draw: () => void) => TrainGPT.Acts} */
-function acting(state, driver, draw) {
+ * @type {(state: TrainGPT.State, driver: TrainGPT.Driver, draw: () => void, say: (text: string) => void) => TrainGPT.Acts} */
+function acting(state, driver, draw, say) {
   const go = () => {
     const [config, { prepared }] = [shapeOf(state), state];
     if (!prepared || !config) return;
@@ -103,6 +103,7 @@ function acting(state, driver, draw) {
     driver.stop();
     forget(state);
     prepare(state);
+    say(""); // of what is gone
     draw();
   };
   const settle = (/** @type {Partial<TrainGPT.Traits>} */ changes) => {
@@ -141,7 +142,7 @@ function render({ model, el }) {
     (why) => hearer.lose(why),
   );
   const hearer = hearing(state, { draw: soon, say: voice.say });
-  const acts = acting(state, driver, () => draw());
+  const acts = acting(state, driver, () => draw(), voice.say);
   const [losses, samples] = [lossView(state), samplesView(state)];
   const taken = apartView(state);
   const views = [

@@ -241,6 +241,48 @@ def exercises(chapter):
         yield f"the solution of {inside!r} has no end"
 
 
+def solutions_alone(chapter):
+    """No solution uses a name that another solution made."""
+    made, elsewhere, inside = {}, set(), None
+    for cell in chapter.cells:
+        if cell.cell_type == "markdown":
+            for name, argument, label in directives(cell.source):
+                if name in ("exercise-start", "solution-start"):
+                    inside = label if name == "exercise-start" else argument
+                elif name in ("exercise-end", "solution-end"):
+                    inside = None
+            continue
+        made_here, used = names_in(cell.source)
+        known = made.setdefault(inside, set()) | made_here
+        others = {n for key, names in made.items() if key != inside for n in names}
+        if inside:
+            for name in sorted((used & others) - known - elsewhere):
+                yield f"cell {cell.id!r} needs another solution's {name!r}"
+            made[inside] |= made_here
+        else:
+            elsewhere |= made_here
+
+
+def names_in(source):
+    """Names that a cell makes, and names that it uses."""
+    lines = source.splitlines()
+    plain = "\n".join(line for line in lines if not line.lstrip().startswith("%"))
+    try:
+        nodes = list(ast.walk(ast.parse(plain)))
+    except SyntaxError:
+        return set(), set()
+    names = [node for node in nodes if isinstance(node, ast.Name)]
+    used = {node.id for node in names if isinstance(node.ctx, ast.Load)}
+    made = {node.id for node in names if isinstance(node.ctx, ast.Store)}
+    made |= {node.arg for node in nodes if isinstance(node, ast.arg)}
+    for node in nodes:
+        if isinstance(node, ast.FunctionDef | ast.ClassDef):
+            made.add(node.name)
+        elif isinstance(node, ast.Import | ast.ImportFrom):
+            made |= {(n.asname or n.name).split(".")[0] for n in node.names}
+    return made, used
+
+
 def directives(source):
     """Name, argument and label of each directive in a markdown cell."""
     for found in prose.within(prose.parse(source), "directive"):
@@ -270,7 +312,7 @@ def comments(chapter):
 
 CHECKS = [
     *(opening, execution, outputs, known_tags, narrow, portable, size, widgets),
-    *(figures, images, words, exercises, printed, comments),
+    *(figures, images, words, exercises, solutions_alone, printed, comments),
 ]
 
 
@@ -462,6 +504,17 @@ SPOILED = [
         exercises,
         "unknown exercise 'ex-c'",
         lambda c: say(c[7], "```{solution} ex-c\nYes.\n```"),
+    ),
+    (
+        solutions_alone,
+        "needs another solution's 'half'",
+        lambda c: [
+            v4.new_markdown_cell("```{solution-start} ex-b\n```"),
+            v4.new_code_cell("half = 1 / 2"),
+            v4.new_markdown_cell("```{solution-end}\n```"),
+            c[5],
+            v4.new_code_cell("half"),
+        ],
     ),
     (printed, "no cell prints 0.26", lambda c: say(c[0], "It prints 0.26.")),
     (

@@ -865,7 +865,7 @@ def test_the_button_that_switched_off_an_answer_cuts_no_other(explorer):
 def test_neurons_that_are_off_are_crossed_out_in_place_and_listed(explorer):
     root = explorer(live(prompt="don"))
     unfold(root)
-    off = root.get_by_role("group", name="Neurons off")
+    off = root.get_by_role("group", name="Switched off")
     assert off.inner_text() == "Off: none"
     canvas, crosses = root.locator("canvas"), root.locator(".mygpt-tiles .mygpt-off")
     assert crosses.count() == 0
@@ -894,6 +894,74 @@ def test_neurons_that_are_off_are_crossed_out_in_place_and_listed(explorer):
     press(root, "Switch on")
     assert off.get_by_role("button").count() == len(neurons) - 1
     assert crosses.count() == len(neurons) - 1
+    root.page.watch.check()
+
+
+def test_all_that_is_off_is_listed(explorer):
+    root = explorer(live(arrays(alone=()), second_moment=None, prompt="don"))
+    unfold(root)
+    off = root.get_by_role("group", name="Switched off")
+    assert off.inner_text() == "Off: none"
+    root.get_by_role("checkbox", name="Heads of layer 0").uncheck()
+    assert " ".join(off.inner_text().split()) == "Off: heads of layer 0"
+    choose(root, 4)
+    press(root, "Switch off")
+    press(root, "Layer 0")
+    told = "Off: heads of layer 0, 1 neuron of layer 1"
+    assert off.inner_text().split() == told.split()
+    choose(root, 2)
+    press(root, "Switch off")
+    assert off.inner_text().split() == [*told.split(), "2"]
+    root.get_by_role("checkbox", name="Network 1").uncheck()
+    assert "heads of layer 0, network 1, 1 neuron of layer 1" in off.inner_text()
+    root.page.watch.check()
+
+
+@pytest.mark.parametrize("width", [736, 390])
+def test_a_neuron_is_switched_off_where_it_was_chosen(explorer, width):
+    root = explorer(width=width, height=700, touch=width < 500)
+    unfold(root, "Look inside")
+    line = root.locator(".mygpt-strong-one").nth(3)
+    neuron = line.inner_text().split()[1]
+    line.click()
+    switch = root.get_by_role("button", name=f"Switch off neuron {neuron}")
+    box, chosen = switch.bounding_box(), line.bounding_box()
+    assert box["y"] - chosen["y"] < 120
+    assert abs(box["y"] + box["height"] / 2 - 350) < 350 - 36  # in sight
+    trained = likeliest(root)
+    switch.click()
+    edit = {"kind": "scale", "layer": 1, "neuron": int(neuron), "factor": 0.0}
+    assert likeliest(root) == expected(live(edits=[edit])) != trained
+    again = root.get_by_role("button", name=f"Switch on neuron {neuron}")
+    assert again.count() == 1
+    assert again.bounding_box()["y"] == box["y"]  # nothing moves under the finger
+    again.focus()
+    root.page.keyboard.press("Enter")
+    assert likeliest(root) == trained
+    root.locator(".mygpt-strong-one").last.focus()
+    root.page.keyboard.press("Tab")
+    named = root.page.evaluate("document.activeElement.textContent")
+    assert named.startswith("Switch off neuron ")
+    root.get_by_role("radiogroup", name="Stage").get_by_role("radio").nth(1).check()
+    assert not switch.is_visible()  # among heads there is no neuron
+    root.page.watch.check()
+
+
+@pytest.mark.parametrize("width", [736, 390])
+def test_a_neuron_that_is_off_is_switched_on_where_it_is_listed(explorer, width):
+    root = explorer(live(prompt="don"), width=width)
+    unfold(root)
+    root.get_by_role("button", name="Switch off what holds").click()
+    off = root.get_by_role("group", name="Switched off")
+    names = off.get_by_role("button").all_inner_texts()
+    assert all(name.isdigit() for name in names)
+    first = off.get_by_role("button").first
+    first.scroll_into_view_if_needed()
+    before = first.bounding_box()
+    first.click()
+    assert first.bounding_box() == before
+    off.get_by_role("button", name=f"Switch on neuron {names[0]}").click()
+    assert off.get_by_role("button").all_inner_texts() == names[1:]
     root.page.watch.check()
 
 

@@ -4,6 +4,7 @@ import json
 
 import pytest
 import torch
+from helpers.page_models import engine_config
 from judged import colour_violations, violations
 
 from mygpt.explorers.kit import base
@@ -47,19 +48,8 @@ def built(positions=16):
 
 def write(path, model, **changes):
     """A page that makes a live model of this one, in JavaScript alone."""
-    config = model.config
     made = {
-        "config": {
-            "vocab": config.vocab_size,
-            "positions": config.max_seq_len,
-            "width": config.embed_dim,
-            "heads": config.num_heads,
-            "layers": config.num_layers,
-            "hidden": 4 * config.embed_dim,
-            "activation": config.activation,
-            "bias": config.bias,
-            "attentionOnly": [],
-        },
+        "config": engine_config(model.config),
         "tensors": {name: p.tolist() for name, p in model.named_parameters()},
         "tokenizer": {"kind": "characters", "tokens": TOKENS},
         "prompt": PROMPT,
@@ -158,6 +148,11 @@ def test_a_neuron_is_switched_off_and_a_character_rewritten(explorer):
     root.get_by_role("button", name="Rewrite", exact=True).click()
     assert likeliest(root)[0][0] == other
     root.page.watch.check()
+
+
+def test_it_says_how_many_networks_have_neurons(explorer):
+    said = explorer().locator(".mygpt-happened").inner_text()
+    assert "Each of its two feed-forward networks has 64 neurons, small" in said
 
 
 def test_the_constants_of_rewriting_are_those_of_python(explorer):

@@ -11,9 +11,10 @@ from judged import colour_violations, violations
 
 from mygpt import load_corpus
 from mygpt.checkpoint import load_checkpoint, save_checkpoint
+from mygpt.cli import commands
 from mygpt.explorers import TrainGPT
 from mygpt.explorers.train_gpt.widget import TOKENIZERS, shape_of
-from mygpt.gpt import GPT
+from mygpt.gpt import GPT, GPTConfig
 from mygpt.sampling import generate
 
 STORIES = load_corpus("stories")
@@ -27,6 +28,14 @@ LOST = """() => {
       worker.terminate();
       worker.onerror({ message: "out of memory", preventDefault() {} });
     };
+    return worker;
+  };
+}"""
+TELL = """() => {
+  const Own = Worker;
+  window.Worker = function (address) {
+    const worker = new Own(address);
+    window.tell = (data) => worker.onmessage({ data });
     return worker;
   };
 }"""
@@ -148,7 +157,9 @@ def test_what_is_settled_stays_until_reset(explorer):
     root = explorer()
     train(root)
     chosen(root, "Words")
-    assert "Press Reset first" in text_of(root, "note")
+    assert (
+        text_of(root, "note") == "Press Reset first. Undo then brings this model back."
+    )
     assert button(root, "Characters").get_attribute("aria-pressed") == "true"
     button(root, "Reset").click()
     chosen(root, "Words")
@@ -233,15 +244,28 @@ def test_a_worker_that_is_lost_loses_nothing_that_was_kept(explorer):
     assert text_of(root, "verdict") != loss
 
 
-def test_python_reads_what_the_page_saves(explorer, tmp_path):
+def test_python_reads_what_the_page_saves(explorer, tmp_path, monkeypatch, capsys):
     root = explorer()
+    assert button(root, "Save").get_attribute("aria-disabled") == "true"
+    told = "After a training, the model can be taken apart and saved."
+    assert text_of(root, "filed") == told
     train(root)
+    assert text_of(root, "filed") == ""
     with root.page.expect_download() as download:
         button(root, "Save").click()
-    download.value.save_as(tmp_path / "saved.zip")
-    with zipfile.ZipFile(tmp_path / "saved.zip") as file:
-        file.extractall(tmp_path / "run")
-    model, tokenizer, state = load_checkpoint(tmp_path / "run")
+    said = text_of(root, "filed")
+    command = root.locator(".mygpt-filed code").inner_text()
+    name = download.value.suggested_filename
+    assert said == f"Saved as {name}. Unpack it; {command} runs it."
+    monkeypatch.chdir(tmp_path)
+    download.value.save_as(name)
+    with zipfile.ZipFile(name) as file:
+        file.extractall()
+    program, *words = command.replace("TEXT", SHORT["text"][0]).split()
+    assert program == "mygpt"
+    assert commands.main([*words, "--tokens", "3"]) in (None, 0)
+    assert capsys.readouterr().out.startswith(SHORT["text"][0])
+    model, tokenizer, state = load_checkpoint(tmp_path / words[1])
     assert state == {"step": 60}
     assert tokenizer.tokens == TOKENIZERS["characters"].train(SHORT["text"]).tokens
     ids = torch.tensor([tokenizer.encode(SHORT["text"])])
@@ -259,14 +283,14 @@ def test_the_page_trains_on_from_a_checkpoint_made_in_python(explorer, tmp_path)
     model = GPT(shape_of(text, "characters", "small"))
     tokenizer = TOKENIZERS["characters"].train(text)
     folder = save_checkpoint(tmp_path / "run", model, tokenizer, {"step": 7})
-    root = explorer(before=LONGEST)
+    root = explorer()
     files = root.locator('.mygpt-files input[type="file"]')
     files.set_input_files(sorted(folder.iterdir()))
-    wait_for(root, "note", "Opened a model of step 7")
+    wait_for(root, "filed", "Opened a model of step 7")
     root.locator(".mygpt-run").click()
     wait_for(root, "driving", "step 67 of 67")
     files.set_input_files(__file__)
-    wait_for(root, "note", "Expected the folder of a checkpoint")
+    wait_for(root, "filed", "Expected the folder of a checkpoint")
 
 
 def test_a_model_of_python_is_where_training_begins(explorer):
@@ -281,6 +305,235 @@ def test_a_model_of_python_is_where_training_begins(explorer):
     tokenizer = TOKENIZERS["characters"].train(text)
     assert set(tokenizer.encode(start)) <= set(range(tokenizer.vocab_size))
     generate(model, torch.tensor([tokenizer.encode(start)]), 3)
+
+
+def seen(root):
+    """What is told of a training: its verdict, its texts and its curves."""
+    curves = root.locator(".mygpt-losses .mygpt-curve").evaluate_all(
+        "all => all.map((one) => one.getAttribute('d'))"
+    )
+    return text_of(root, "verdict"), text_of(root, "newest"), curves
+
+
+def test_what_was_trained_comes_back_after_reset(explorer):
+    root = explorer()
+    assert not button(root, "Undo").is_visible()
+    train(root)
+    trained = seen(root)
+    button(root, "Reset").click()
+    assert text_of(root, "note") == "Undo brings back the model of step 60."
+    assert text_of(root, "verdict") == ""
+    chosen(root, "Words")
+    root.locator(".mygpt-run").click()
+    wait_for(root, "driving", "step [1-9]")
+    button(root, "Undo").click()
+    assert seen(root) == trained
+    assert button(root, "Characters").get_attribute("aria-pressed") == "true"
+    assert "step 60 of 60" in text_of(root, "driving")
+    assert text_of(root, "note") == "The model of step 60 is back."
+    button(root, "Take it apart").click()
+    wait_for(root, "apart-title", "The model of step 60, taken apart")
+    root.locator(".mygpt-run").click()
+    wait_for(root, "driving", "step 120 of 120")
+    driving = root.locator(".mygpt-driving")
+    assert not button(driving, "Undo").is_visible()
+    assert not button(driving, "Redo").is_visible()
+    root.page.watch.check()
+
+
+def test_a_model_that_undo_takes_away_comes_back(explorer):
+    root = explorer()
+    train(root)
+    button(root, "Reset").click()
+    chosen(root, "Words")
+    train(root)
+    words = seen(root)
+    button(root, "Undo").click()
+    assert seen(root) != words
+    button(root, "Redo").click()
+    assert seen(root) == words
+    assert button(root, "Words").get_attribute("aria-pressed") == "true"
+    assert button(root, "Undo").is_visible()
+
+
+def test_a_text_of_the_reader_s_own_comes_back(explorer):
+    root = explorer()
+    chosen(root, "Your own text")
+    field = root.get_by_role("textbox", name="Your own text")
+    field.fill(STORIES[:3000])
+    wait_for(root, "text-line", "different")
+    train(root)
+    trained, line = seen(root), text_of(root, "text-line")
+    button(root, "Reset").click()
+    field.fill("too short")
+    wait_for(root, "text-line", "Expected")
+    none = "Nothing yet. It needs a text to learn from."
+    assert text_of(root, "newest") == none
+    button(root, "Undo").click()
+    assert seen(root) == trained
+    assert text_of(root, "text-line") == line
+    assert field.input_value() == STORIES[:3000]
+
+
+def opened(root, tmp_path, pieces="characters", size="small", step=7):
+    """Open a checkpoint that Python wrote."""
+    text = SHORT["text"]
+    torch.manual_seed(1)
+    model = GPT(shape_of(text, pieces, size))
+    tokenizer = TOKENIZERS[pieces].train(text)
+    folder = save_checkpoint(tmp_path / "run", model, tokenizer, {"step": step})
+    files = root.locator('.mygpt-files input[type="file"]')
+    files.set_input_files(sorted(folder.iterdir()))
+    return wait_for(root, "filed", f"Opened a model of step {step}")
+
+
+def test_a_run_that_diverges_leads_back_to_the_model_before_it(explorer, tmp_path):
+    root = explorer(rate=10.0, steps=40, before=TELL)
+    opened(root, tmp_path)
+    assert text_of(root, "note") == "A learning rate of 10 is far too high: try 0.006."
+    root.locator(".mygpt-run").click()
+    wait_for(root, "run", "^Train on$")
+    root.page.evaluate("tell({ kind: 'diverged', step: 47 })")
+    back = button(root, "Back to the model of step 7")
+    said = (
+        "The loss is no longer a number after step 47. The learning rate is too high: "
+    )
+    assert text_of(root, "note") == said + "go back, and choose a lower one."
+    back.click()
+    said = text_of(root, "driving")
+    assert "step 7 of 47 (this run: 40)" in said
+    assert "Back at the model of step 7." in said
+    assert not back.is_visible()
+    root.page.watch.check()
+
+
+def test_a_model_that_a_high_rate_spoils_is_brought_back(explorer):
+    root = explorer()
+    train(root)
+    trained = text_of(root, "verdict")
+    root.get_by_text("Settings", exact=True).click()
+    tall = root.bounding_box()["height"]
+    root.get_by_role("slider", name="Learning rate").press("End")
+    assert text_of(root, "note") == "A learning rate of 1 is far too high: try 0.006."
+    assert root.bounding_box()["height"] == tall  # the slider stays under the finger
+    root.locator(".mygpt-run").click()
+    wait_for(root, "driving", "Back to the model of step 60")
+    button(root, "Back to the model of step 60").click()
+    assert text_of(root, "verdict") == trained
+    assert "step 60 of 120 (this run: 60)" in text_of(root, "driving")
+
+
+def test_the_choices_become_those_of_a_checkpoint_that_is_opened(explorer, tmp_path):
+    root = explorer()
+    train(root)
+    said = opened(root, tmp_path, "words", "large")
+    assert re.search(r"4 blocks × 128, [\d,]+ words\.", said)
+    for name in ("Words", "4 blocks × 128"):
+        assert button(root, name).get_attribute("aria-pressed") == "true"
+    assert "step 7 of 67 (this run: 60)" in text_of(root, "driving")
+    assert text_of(root, "newest") == "Nothing yet. Press Train on."
+    button(root, "Undo").click()
+    assert "step 60 of 60" in text_of(root, "driving")
+    for name in ("Characters", "2 blocks × 64"):
+        assert button(root, name).get_attribute("aria-pressed") == "true"
+
+
+def test_a_model_of_another_size_presses_no_size(explorer, tmp_path):
+    root = explorer()
+    tokenizer = TOKENIZERS["characters"].train(SHORT["text"])
+    model = GPT(GPTConfig(tokenizer.vocab_size, 64, 64, 4, 3))
+    folder = save_checkpoint(tmp_path / "run", model, tokenizer, {"step": 7})
+    files = root.locator('.mygpt-files input[type="file"]')
+    files.set_input_files(sorted(folder.iterdir()))
+    wait_for(root, "filed", "step 7: 3 blocks × 64, ")
+    sizes = root.get_by_role("toolbar", name="Model")
+    assert sizes.locator('[aria-pressed="true"]').count() == 0
+
+
+def test_stop_answers_at_once_and_a_second_press_does_not_begin_again(explorer):
+    root = explorer(steps=5000)
+    run = root.locator(".mygpt-run")
+    run.click()
+    wait_for(root, "driving", "left")
+    said = run.evaluate(
+        """one => {
+          one.click();
+          const said = [one.textContent, one.getAttribute("aria-disabled")];
+          one.click();
+          return [...said, one.textContent];
+        }"""
+    )
+    assert said == ["Stopping …", "true", "Stopping …"]
+    root.page.wait_for_timeout(250)
+    run.click(force=True)
+    wait_for(root, "run", "^Train on$")
+    before = text_of(root, "driving")
+    root.page.wait_for_timeout(700)
+    assert text_of(root, "driving") == before
+
+
+def test_a_text_learnt_by_heart_is_named_and_the_best_model_offered(explorer):
+    root = explorer(rate=0.02, steps=400)
+    chosen(root, "Your own text")
+    root.get_by_role("textbox", name="Your own text").fill(STORIES[:2100])
+    wait_for(root, "text-line", "different")
+    train(root, 400)
+    lowest = r"It was lowest, (\d\.\d\d), at step (\d+); since then the model has been"
+    said = text_of(root, "verdict")
+    loss, step = re.search(lowest, said).groups()
+    assert "learning its text by heart. The model of the end is kept." in said
+    assert 0 < int(step) < 400
+    button(root, f"Back to the model of step {step}").click()
+    assert text_of(root, "verdict").startswith(f"Held-out loss {loss}")
+    button(root, "Undo").click()
+    assert text_of(root, "verdict") == said
+    root.page.watch.check()
+
+
+def test_names_of_settings_fit_on_a_phone(explorer):
+    root = explorer(across=390)
+    root.get_by_text("Settings", exact=True).click()
+    for slider in root.get_by_role("slider").all():
+        for key in ("Home", "End"):
+            slider.press(key)
+            cut = root.locator(".mygpt-slider-head > span").evaluate_all(
+                "all => all.filter((one) => one.scrollWidth > one.clientWidth)"
+                ".map((one) => one.textContent)"
+            )
+            assert cut == []
+
+
+def test_the_name_of_a_file_stands_apart_from_its_button(explorer, tmp_path):
+    root = explorer()
+    chosen(root, "Your own text")
+    path = tmp_path / "a long name of a text of my own.txt"
+    path.write_text(STORIES[:3000])
+    root.locator('input[type="file"]').first.set_input_files(path)
+    name = root.locator(".mygpt-file-name")
+    name.filter(has_text="as it begins").wait_for()
+    press = button(root, "Choose a file").bounding_box()
+    assert name.bounding_box()["x"] - press["x"] - press["width"] >= 8
+
+
+@pytest.mark.parametrize("across", [736, 390])
+def test_the_views_come_into_sight_and_lead_back(explorer, across):
+    root = explorer(across=across)
+    train(root)
+    apart = button(root, "Take it apart")
+    apart.focus()
+    root.page.keyboard.press("Enter")
+    root.locator(".mygpt-live-model").wait_for()
+    heading = root.get_by_role("heading", name="The model of step 60, taken apart.")
+    top = "one => one.getBoundingClientRect().top"
+    assert 0 <= heading.evaluate(top) < 60
+    assert heading.evaluate("one => one === document.activeElement")
+    root.page.keyboard.press("Tab")
+    root.page.keyboard.press("Enter")
+    press = button(root, "Put it together")
+    assert press.evaluate("one => one === document.activeElement")
+    assert 0 <= press.evaluate(top) < root.page.viewport_size["height"]
+    assert root.locator(".mygpt-live-model").count() == 1
+    root.page.watch.check()
 
 
 @pytest.mark.parametrize("theme", ["light", "dark"])

@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 import torch
 from helpers import node
+from helpers.page_models import engine_config
 
 import make
 from mygpt import set_seed
@@ -67,19 +68,8 @@ for (const [x, y] of batches) {
 
 
 def trained_in_page(model, batches, without, folder):
-    config = model.config
     given = {
-        "config": {
-            "vocab": config.vocab_size,
-            "positions": config.max_seq_len,
-            "width": config.embed_dim,
-            "heads": config.num_heads,
-            "layers": config.num_layers,
-            "hidden": config.expansion * config.embed_dim,
-            "activation": config.activation,
-            "bias": config.bias,
-            "attentionOnly": config.attention_only,
-        },
+        "config": engine_config(model.config),
         "weights": {
             name: base64.b64encode(weight.detach().float().numpy().tobytes()).decode()
             for name, weight in model.named_parameters()

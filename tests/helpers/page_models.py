@@ -64,6 +64,7 @@ def weights_of(model):
 
 
 def engine_config(config):
+    """The shape of a GPT in the terms of the page's engine."""
     return {
         "vocab": config.vocab_size,
         "positions": config.max_seq_len,

@@ -129,6 +129,27 @@ test("the worker tells of its steps, stops when it is asked, and goes on", () =>
   assert.ok(steps.filter(({ held }) => held !== undefined).length >= 20);
 });
 
+test("the page is given the model whenever its held-out loss is taken, and knows that of one that was stopped", () => {
+  const { ask, told, turn, waiting } = page();
+  ask({ kind: "begin", given: GIVEN, settings: SETTINGS });
+  ask({ kind: "run", until: 100, settings: SETTINGS });
+  while (!told.some(({ step }) => step === 20)) turn();
+  ask({ kind: "stop" });
+  while (waiting.length) turn();
+  const judged = told.filter(({ held, step }) => held !== undefined && step).map(({ step }) => step);
+  const kept = new Set(told.filter(({ kind }) => kind === "kept").map(({ kept: one }) => one.step));
+  assert.ok(judged.length >= 4);
+  for (const step of judged) assert.ok(kept.has(step), step);
+  const before = told.length;
+  const stopped = told[before - 1].step;
+  ask({ kind: "run", until: 100, settings: SETTINGS });
+  turn();
+  assert.ok(
+    judged.includes(stopped) || (told[before].step === stopped && told[before].held !== undefined),
+    JSON.stringify(told[before]),
+  );
+});
+
 test("a training that diverges or fails says so", () => {
   const { ask, told, turn, waiting } = page();
   ask({ kind: "begin", given: { ...GIVEN, length: 99 }, settings: SETTINGS });

@@ -4,7 +4,7 @@
 import { beginSession, heldLoss, snapshot, trainStep, write } from "./session.mjs";
 
 const SLICE = 40; // ms of steps
-const KEPT_EVERY = 15_000; // ms, for a page that loses its worker
+const KEPT_EVERY = 15_000; // ms at most, for a page that loses its worker
 const LOOKS = 20; // at the held-out loss in a run
 
 /** Whether the model writes after so many steps: 0, and 1, 2 and 5 times each power of ten from 10 on.
@@ -53,7 +53,7 @@ function slice(run, session) {
   }
   run.tell({ kind: "progress", step: network.steps, losses, took: performance.now() - begun, ...seen });
   if (network.steps >= run.until) end(run, session);
-  else if (performance.now() - run.kept > KEPT_EVERY) keep(run, session);
+  else if (seen.held !== undefined || performance.now() - run.kept > KEPT_EVERY) keep(run, session);
 }
 
 /** @type {(run: Engine.Run) => void} */
@@ -61,6 +61,15 @@ function go(run) {
   if (!run.goes || !run.session) return;
   slice(run, run.session);
   if (run.goes) run.later(() => caught(run, () => go(run)));
+}
+
+/** Before its first slice a run tells the held-out loss: a page that goes back to where it began knows how good that was.
+ * @type {(run: Engine.Run) => void} */
+function start(run) {
+  const { goes, session, tell } = run;
+  if (!goes || !session) return;
+  tell({ kind: "progress", step: session.network.steps, losses: [], took: 0, held: heldLoss(session) });
+  go(run);
 }
 
 /** What the page asks for.
@@ -72,11 +81,17 @@ const ANSWERS = {
     run.session = session;
     const { simd, plan, steps } = session.network;
     run.tell({ kind: "ready", simd, bytes: plan.bytes });
-    run.tell({ kind: "progress", step: steps, losses: [], took: 0, ...looks(run, session, true) });
+    run.tell({
+      kind: "progress",
+      step: steps,
+      losses: [],
+      took: 0,
+      text: write(session, settings.start, settings.count),
+    });
   },
   run(run, { until, settings }) {
     Object.assign(run, { until, settings });
-    if (!run.goes) run.later(() => caught(run, () => go(run)));
+    if (!run.goes) run.later(() => caught(run, () => start(run)));
     run.goes = true;
   },
   stop(run) {

@@ -3,17 +3,13 @@
 import { button, control, folded, tick } from "../kit/controls.mjs";
 import { html } from "../kit/elements.mjs";
 import { fixed } from "../kit/geometry.mjs";
-import { switchPart, typePrompt } from "./state.mjs";
+import { partsOf, switchPart, typePrompt } from "./state.mjs";
 import { editInWords, isOn, partInWords } from "./words.mjs";
 
 /** Switches for whole parts of the model.
  * @type {(state: LiveModel.State) => Kit.View} */
 export function partsView(state) {
-  /** @type {LiveModel.Part[]} */
-  const parts = state.blocks.flatMap((layer) => {
-    const network = state.layers.includes(layer) ? [/** @type {const} */ ({ layer, part: "network" })] : [];
-    return [/** @type {const} */ ({ layer, part: "heads" }), ...network];
-  });
+  const parts = partsOf(state);
   const ticks = parts.map((one) => tick([partInWords(one)], (on) => switchPart(state, one, on)));
   const node = html(
     "div",

@@ -5,6 +5,7 @@ import { DRAWS } from "./holders.mjs";
 import { editInWords } from "./words.mjs";
 
 const NAMED = 3; // of the answers that changed
+const COUNTS = ["", "", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten"];
 const LESS_SURE = 0.1; // a fall of a probability that is worth a word
 
 /** How an answer became another, or the same with another share; `who` is the subject.
@@ -83,8 +84,11 @@ export function happenedTo(state) {
   const { untouched, now, sought, get } = state;
   const [prompt, edits] = [get("prompt"), get("edits")];
   if (!edits.length) {
-    const neurons = `Its feed-forward network has ${state.neurons} neurons, small units that add to the scores of ${state.pieces.noun}s.`;
-    return [`This is the model as it was trained. It runs here, in the page. ${neurons}`, ""];
+    const { layers, neurons, pieces } = state;
+    const count = layers.length;
+    const each = count > 1 ? `Each of its ${COUNTS[count] ?? count} feed-forward networks` : "Its feed-forward network";
+    const units = `${each} has ${neurons} neurons, small units that add to the scores of ${pieces.noun}s.`;
+    return [`This is the model as it was trained. It runs here, in the page. ${units}`, ""];
   }
   const made = edits[edits.length - 1].prompt ?? sought.get(JSON.stringify(edits))?.prompt;
   if (made !== undefined && made !== prompt) {

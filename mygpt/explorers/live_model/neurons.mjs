@@ -93,11 +93,13 @@ export function neuronView(state) {
   const point = wordField(state, "Point its value at", "Point", (word) =>
     addEdit(state, { kind: "value", layer: state.get("layer"), neuron: state.get("neuron"), word }),
   );
+  const [title, ...more] = outs.nodes;
   const part = html(
     "div",
     { class: "mygpt-part mygpt-chosen" },
-    ...outs.nodes,
-    html("div", { class: "mygpt-row" }, toggle, double),
+    title,
+    html("div", { class: "mygpt-row" }, toggle, double), // above what grows by an edit
+    ...more,
   );
 
   function draw() {

@@ -7,7 +7,7 @@ import { fixed } from "../kit/geometry.mjs";
 import { neuronList } from "../kit/neurons.mjs";
 import { largestFirst } from "./gpt.mjs";
 import { quoted } from "./prompt.mjs";
-import { STRONGEST, addEdit, hiddenAt, offNeurons, strongest } from "./state.mjs";
+import { STRONGEST, addEdit, hiddenAt, offNeurons, scaleNeuron, scaleOf, strongest } from "./state.mjs";
 import { signed } from "./words.mjs";
 import { addedBy, readOut } from "./writing.mjs";
 
@@ -126,6 +126,17 @@ function silencer(state) {
   return { node, draw };
 }
 
+/** A button that switches the chosen neuron off or on, where it is chosen.
+ * @type {(state: LiveModel.State) => Kit.View} */
+export function neuronSwitch(state) {
+  const isOff = () => scaleOf(state) === 0;
+  const { node } = button("", () => scaleNeuron(state, isOff() ? 1 : 0));
+  const draw = () => {
+    node.textContent = `Switch ${isOff() ? "on" : "off"} neuron ${state.get("neuron")}`;
+  };
+  return { node, draw };
+}
+
 /** What a stage is, in a sentence.
  * @type {(state: LiveModel.State) => string} */
 function stageInWords({ stage, neurons, gpt, pieces, get }) {
@@ -147,7 +158,8 @@ export function stagesView(state) {
     drawStage();
   });
   const words = html("p", { class: "mygpt-aside-text" });
-  const beside = html("div", { class: "mygpt-part" }, words, silence.node);
+  const one = neuronSwitch(state);
+  const beside = html("div", { class: "mygpt-part" }, one.node, words, silence.node);
   const four = html("div", { class: "mygpt-four mygpt-writers" }, adders.node, heads.node, read.node, beside);
   const node = html("div", { class: "mygpt-stages" }, title, block.node, four);
 
@@ -155,6 +167,7 @@ export function stagesView(state) {
     const { stage } = state;
     block.show(stage);
     adders.node.hidden = stage !== NETWORK;
+    one.node.hidden = stage !== NETWORK;
     silence.node.classList.toggle("mygpt-away", stage !== NETWORK);
     heads.node.hidden = stage !== HEADS;
     read.node.hidden = stage % 2 === 1;
@@ -166,7 +179,7 @@ export function stagesView(state) {
     const amounts = stageAmounts(state);
     const direct = layer < state.gpt.layers.length - 1 ? "directly " : "";
     title.replaceChildren(`What layer ${layer} ${direct}adds to the score of `, quoted(state.now.best));
-    for (const one of [heads, adders, silence]) one.draw();
+    for (const part of [heads, adders, silence]) part.draw();
     const texts = amounts.map((amount, i) => (i % 2 ? signed(amount, 2) : fixed(amount, 2)));
     block.fill(
       amounts.map((amount, i) => ({ amount: Math.max(0, amount), text: texts[i] })),
@@ -176,5 +189,9 @@ export function stagesView(state) {
     );
     drawStage();
   }
-  return { node, draw, drawNeuron: adders.press, lay: () => block.lay(state.width) };
+  function drawNeuron() {
+    adders.press();
+    one.draw();
+  }
+  return { node, draw, drawNeuron, lay: () => block.lay(state.width) };
 }

@@ -260,10 +260,18 @@ export function scaleOf({ get, compiled }) {
   return compiled(get("edits"))?.[get("layer")]?.scale?.[get("neuron")] ?? 1;
 }
 
-/** The neurons of the layer that are switched off.
- * @type {(state: Pick<LiveModel.State, "get" | "compiled">) => number[]} */
-export function offNeurons({ get, compiled }) {
-  const scale = compiled(get("edits"))?.[get("layer")]?.scale ?? [];
+/** The parts of the model that are switched on or off as a whole.
+ * @type {(state: Pick<LiveModel.State, "blocks" | "layers">) => LiveModel.Part[]} */
+export const partsOf = ({ blocks, layers }) =>
+  blocks.flatMap((layer) => [
+    { layer, part: "heads" },
+    ...(layers.includes(layer) ? [/** @type {LiveModel.Part} */ ({ layer, part: "network" })] : []),
+  ]);
+
+/** The neurons of a layer, if no other is named of the chosen one, that are switched off.
+ * @type {(state: Pick<LiveModel.State, "get" | "compiled">, layer?: number) => number[]} */
+export function offNeurons({ get, compiled }, layer = get("layer")) {
+  const scale = compiled(get("edits"))?.[layer]?.scale ?? [];
   return Array.from(scale, (factor, neuron) => (factor === 0 ? neuron : -1)).filter((neuron) => neuron >= 0);
 }
 

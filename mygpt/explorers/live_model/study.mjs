@@ -88,7 +88,7 @@ function momentFrom(total, hidden, count) {
 
 /** Lets the page do what waits.
  * @type {() => Promise<unknown>} */
-const pause = () => new Promise((resume) => setTimeout(resume));
+export const pause = () => new Promise((resume) => setTimeout(resume));
 
 /** The triggers as traits have them: each different text once, and packed pairs.
  * @type {(found: ReturnType<typeof strongestSamples>, samples: ReturnType<typeof samplesOf>, pieces: LiveModel.Pieces, layers: number[]) => LiveModel.Triggers} */

@@ -6,7 +6,9 @@ import { extent, fixed } from "../kit/geometry.mjs";
 import { heatmap } from "../kit/heat.mjs";
 import { neuronField, rankSteps, tokenSelect } from "../kit/neurons.mjs";
 import { dragging, hovering, keeping } from "../kit/pointers.mjs";
-import { hiddenAt, offNeurons, tokenOf } from "./state.mjs";
+import { neuronSwitch } from "./stages.mjs";
+import { hiddenAt, offNeurons, partsOf, tokenOf } from "./state.mjs";
+import { isOn, partInWords } from "./words.mjs";
 
 const [TILE, TOUCHED] = [24, 28]; // pixels, at the desk and on a phone
 const [DESK_ROWS, PHONE_ROWS] = [10, 6]; // of what is shown at first
@@ -123,14 +125,17 @@ function tileView(state) {
   return { node, canvas: heat.canvas, legend: heat.legend, more: more.node, draw, paint, drawNeuron, follow };
 }
 
-/** The neurons that are off, with what marks them among the tiles.
- * @type {(state: LiveModel.State) => Kit.View} */
+/** What is off: whole parts, the neurons of this layer, with what marks them among the tiles, and how many there are in
+ * other layers. A neuron that is chosen here is switched on here.
+ * @type {(state: LiveModel.State) => Kit.View & { drawNeuron(): void }} */
 function offList(state) {
   const node = html("div", {
     class: "mygpt-row mygpt-alike mygpt-off-list",
     role: "group",
-    "aria-label": "Neurons off",
+    "aria-label": "Switched off",
   });
+  let chosen = -1;
+  const on = neuronSwitch(state);
   /** @type {(neuron: number) => HTMLElement} */
   const chooser = (neuron) => {
     const label = `Neuron ${neuron}, off`;
@@ -139,23 +144,42 @@ function offList(state) {
       { type: "button", class: "mygpt-button mygpt-number", "aria-label": label },
       String(neuron),
     );
-    one.addEventListener("click", () => state.write({ neuron }));
+    one.addEventListener("click", () => {
+      chosen = neuron;
+      state.write({ neuron });
+      drawNeuron();
+    });
     return one;
   };
   let shown = "";
+  function drawNeuron() {
+    on.node.hidden = chosen !== state.get("neuron") || !offNeurons(state).includes(chosen);
+    if (on.node.hidden) chosen = -1;
+    else on.draw();
+  }
   function draw() {
+    const [here, edits] = [state.get("layer"), state.get("edits")];
     const off = offNeurons(state);
-    if (shown === `off ${off}`) return; // a button that is pressed keeps its focus
-    shown = `off ${off}`;
+    const parts = partsOf(state).filter(({ layer, part }) => !isOn(edits, layer, part));
+    const elsewhere = state.layers.flatMap((layer) => {
+      const count = layer === here ? 0 : offNeurons(state, layer).length;
+      return count ? [`${count} ${count > 1 ? "neurons" : "neuron"} of layer ${layer}`] : [];
+    });
+    const texts = [...parts.map((part) => partInWords(part).toLowerCase()), ...elsewhere];
+    const now = JSON.stringify([off, texts]);
+    if (shown === now) return; // a button that is pressed keeps its focus
+    shown = now;
     const cross = html("span", { class: "mygpt-off", "aria-hidden": "true" });
     const more = off.length - OFF_NAMED;
     node.replaceChildren(
-      html("span", {}, cross, off.length ? "Off:" : "Off: none"),
+      html("span", {}, cross, off.length || texts.length ? "Off:" : "Off: none"),
+      ...(texts.length ? [html("span", {}, texts.join(", "))] : []),
       ...off.slice(0, OFF_NAMED).map(chooser),
       ...(more > 0 ? [html("span", {}, `and ${more} more`)] : []),
+      on.node,
     );
   }
-  return { node, draw };
+  return { node, draw, drawNeuron };
 }
 
 /** The tiles with what chooses the token and the neuron beside them.
@@ -185,9 +209,10 @@ export function neuronsView(state) {
     title.textContent = `Neurons of layer ${state.get("layer")}, strongest first`;
     select.draw(tokenOf(state));
     tiles.draw();
-    off.draw();
   }
   function drawNeuron() {
+    off.draw();
+    off.drawNeuron();
     tiles.drawNeuron();
     steps.draw();
     find.draw();

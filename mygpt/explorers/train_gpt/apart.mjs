@@ -1,9 +1,9 @@
 // The trained model in the views of the live model: what each layer would say, its heads, its neurons.
 
-import { button } from "../kit/controls.mjs";
+import { button, control } from "../kit/controls.mjs";
 import { html } from "../kit/elements.mjs";
 import { liveModelOf } from "../live_model/from_page.mjs";
-import { studyText } from "../live_model/study.mjs";
+import { pause, studyText } from "../live_model/study.mjs";
 import { renderLive } from "../live_model/widget.mjs";
 import { refusalText, shapeOf, startOf } from "./state.mjs";
 import { grouped } from "./words.mjs";
@@ -21,12 +21,28 @@ function madeOf(state) {
   return { config, tokenizer, tensors: kept.weights, prompt: tokenizer.decode(start), text, step: kept.step };
 }
 
+/** Gives a part of the page the focus, at the top of what is seen.
+ * @type {(node: HTMLElement) => void} */
+function bringTo(node) {
+  node.focus({ preventScroll: true });
+  node.scrollIntoView({ block: "start", behavior: "instant" });
+}
+
+/** The heading of the views, with the way back.
+ * @type {(back: () => void) => { node: HTMLElement; title: HTMLElement }} */
+function headView(back) {
+  const look = { class: "mygpt-apart-title", role: "heading", "aria-level": 4, "aria-live": "polite", tabindex: -1 };
+  const title = control("p", look);
+  const leave = button("Back to the training", back);
+  return { node: html("div", { class: "mygpt-apart-head" }, title, leave.node), title };
+}
+
 /** The button that takes the model apart, and where its views are.
  * @type {(state: TrainGPT.State) => Kit.View & { button: HTMLElement; stop(): void }} */
 export function apartView(state) {
-  const title = html("p", { class: "mygpt-apart-title", role: "status" });
+  const { node: head, title } = headView(() => bringTo(press.node));
   const holder = html("div", { class: "mygpt-apart-views" });
-  const node = html("div", { class: "mygpt-apart", hidden: true }, title, holder);
+  const node = html("div", { class: "mygpt-apart", hidden: true }, head, holder);
   let shown = -1; // the step of the model in the views
   let stop = () => {};
   const close = () => {
@@ -36,7 +52,8 @@ export function apartView(state) {
     node.hidden = true;
     holder.replaceChildren();
   };
-  const show = async (/** @type {TrainGPT.Apart} */ made) => {
+  /** @type {(made: TrainGPT.Apart) => Promise<void>} */
+  const show = async (made) => {
     close();
     const reading = new AbortController();
     stop = () => reading.abort();
@@ -44,12 +61,17 @@ export function apartView(state) {
     node.hidden = false;
     title.textContent = "Reading the text, to find where each neuron fires …";
     draw();
+    bringTo(title);
     try {
       const rewriting = made.tokenizer.kind === "words";
       const found = made.text ? await studyText({ ...made, rewriting, signal: reading.signal }) : {};
       if (reading.signal.aborted || !found) return;
+      const model = /** @type {any} */ (liveModelOf({ ...made, ...found }));
+      await pause(); // two tasks
+      if (reading.signal.aborted) return;
       title.textContent = `The model of step ${grouped(made.step)}, taken apart.`;
-      stop = renderLive({ model: /** @type {any} */ (liveModelOf({ ...made, ...found })), el: holder });
+      stop = renderLive({ model, el: holder });
+      if (document.activeElement === title) bringTo(title);
     } catch (error) {
       title.textContent = refusalText(error);
     }

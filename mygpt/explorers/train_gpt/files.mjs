@@ -3,8 +3,7 @@
 import { button, control } from "../kit/controls.mjs";
 import { html } from "../kit/elements.mjs";
 import { checkpointFiles, readCheckpoint } from "./checkpoint.mjs";
-import { refusalText, shapeOf } from "./state.mjs";
-import { grouped } from "./words.mjs";
+import { goes, refusalText, shapeOf } from "./state.mjs";
 import { zipped } from "./zip.mjs";
 
 /** Has the browser save some bytes.
@@ -34,15 +33,18 @@ export function filesView(state, open, draw) {
     if (!config || !tokenizer || !kept) return;
     const { step, weights: tensors } = kept;
     const files = checkpointFiles({ config, tokenizer, tensors, step });
-    download(`mygpt-step-${step}.zip`, zipped(files));
-    state.note = `Saved the model of step ${grouped(step)}. Unpack it, and run: mygpt generate FOLDER`;
+    const name = `mygpt-step-${step}.zip`;
+    download(name, zipped(files));
+    const [folder] = files[0].name.split("/");
+    state.filed = `Saved as ${name}. Unpack it; \`mygpt generate ${folder} --prompt TEXT\` runs it.`;
     draw();
   });
-  const take = async (/** @type {Iterable<File>} */ list) => {
+  /** @type {(list: Iterable<File>) => Promise<void>} */
+  const take = async (list) => {
     try {
       open(await readCheckpoint(await filesIn(list)));
     } catch (error) {
-      state.note = refusalText(error);
+      state.filed = refusalText(error);
     }
     draw();
   };
@@ -57,12 +59,16 @@ export function filesView(state, open, draw) {
     field.value = "";
   });
   const choose = button("Open a checkpoint", () => field.click());
-  const node = html("div", { class: "mygpt-files" }, save.node, choose.node, field);
+  const said = html("p", { class: "mygpt-filed", role: "status" });
+  const node = html("div", { class: "mygpt-files" }, save.node, choose.node, field, said);
   return {
     node,
     draw: () => {
       save.able(Boolean(state.kept));
-      choose.able(state.phase !== "running");
+      choose.able(!goes(state));
+      const none = state.kept ? "" : "After a training, the model can be taken apart and saved.";
+      const parts = (state.filed || none).split("`");
+      said.replaceChildren(...parts.map((one, i) => (i % 2 ? html("code", {}, one) : one)));
     },
   };
 }

@@ -4,7 +4,7 @@ import { folded } from "../kit/controls.mjs";
 import { html, svg } from "../kit/elements.mjs";
 import { fixed, linearTicks } from "../kit/geometry.mjs";
 import { emptyPath, linePath, markerPath, picture, spread } from "../kit/picture.mjs";
-import { grouped, thinned, verdict } from "./words.mjs";
+import { grouped, nothingYet, thinned, verdict } from "./words.mjs";
 
 const MARGIN = { left: 34, right: 8, top: 12, bottom: 38 };
 const NEWEST = 4; // samples beside the picture
@@ -95,13 +95,15 @@ export function samplesView(state) {
   const node = html("div", { class: "mygpt-samples" }, title, newest, all);
   /** @type {TrainGPT.Sample[] | null} */
   let drawn = null;
+  const none = html("p", { class: "mygpt-none" });
   const draw = () => {
     const { samples } = state;
+    if (!samples.length) none.textContent = nothingYet(state);
     if (samples === drawn) return;
     drawn = samples;
     const few = samples.length > NEWEST ? [samples[0], ...samples.slice(1 - NEWEST)] : samples;
     newest.replaceChildren(...few.map(sampleNode));
-    if (!samples.length) newest.append(html("p", { class: "mygpt-none" }, "Nothing yet. Press Train."));
+    if (!samples.length) newest.append(none);
     rest.replaceChildren(...samples.map(sampleNode));
     all.classList.toggle("mygpt-away", samples.length <= NEWEST);
   };

@@ -2,6 +2,7 @@
 
 import { button, choice, control, folded, stepper } from "../kit/controls.mjs";
 import { html } from "../kit/elements.mjs";
+import { sizeOf } from "./state.mjs";
 import { MAX_SEED, PIECE_NAMES, RATES, SIZE_NAMES, SOURCE_NAMES, STEPS, grouped, textLine } from "./words.mjs";
 
 const TYPED_AFTER = 400; // ms without a key after which a pasted text is read
@@ -32,7 +33,8 @@ function ownView(state, take) {
   });
   const from = html("span", { class: "mygpt-file-name" });
   const open = button("Choose a file", () => file.click());
-  const read = async (/** @type {File | undefined} */ one) => {
+  /** @type {(one: File | undefined) => Promise<void>} */
+  const read = async (one) => {
     if (one) take(new Uint8Array(await one.arrayBuffer()), one.name);
   };
   file.addEventListener("change", () => {
@@ -47,10 +49,14 @@ function ownView(state, take) {
     if (one) read(one);
     else take(event.dataTransfer?.getData("text") ?? "");
   });
+  let drawn = state.own;
   const draw = () => {
     node.hidden = state.get("source") !== "own";
     const { own } = state;
-    if (typeof own !== "string") field.value = new TextDecoder().decode(own.slice(0, SHOWN_IN_FIELD));
+    if (own !== drawn) {
+      drawn = own;
+      field.value = typeof own === "string" ? own : new TextDecoder().decode(own.slice(0, SHOWN_IN_FIELD));
+    }
     from.textContent = typeof own === "string" ? "" : `${state.name}, as it begins`;
     field.readOnly = state.phase !== "new";
   };
@@ -70,7 +76,7 @@ export function sourceView(state, { settle, take }) {
   const draw = () => {
     source.show(state.get("source"));
     pieces.show(state.get("pieces"));
-    size.show(state.get("size"));
+    size.show(state.opened ? sizeOf(state.opened.config) : state.get("size"));
     own.draw();
     line.textContent = state.refusal || (state.prepared ? textLine(state.prepared) : "");
     line.classList.toggle("mygpt-wrong", Boolean(state.refusal));
@@ -89,9 +95,9 @@ const lastUpTo = (values, value) =>
 /** The learning rate, the steps and the seed, folded.
  * @type {(state: TrainGPT.State, settle: (changes: Partial<TrainGPT.Traits>) => void) => Kit.View} */
 export function settingsView(state, settle) {
-  const rate = stepper("Learning rate, at its peak", (place) => settle({ rate: RATES[place] }));
-  const steps = stepper("Steps of a run", (place) => settle({ steps: STEPS[place] }));
-  const seed = stepper("Seed of the first weights", (one) => settle({ seed: one }));
+  const rate = stepper("Learning rate", (place) => settle({ rate: RATES[place] }));
+  const steps = stepper("Steps a run", (place) => settle({ steps: STEPS[place] }));
+  const seed = stepper("Seed", (one) => settle({ seed: one }));
   const node = folded("Settings", html("div", { class: "mygpt-controls" }, rate.node, steps.node, seed.node));
   const draw = () => {
     const [peak, count] = [state.get("rate"), state.get("steps")];

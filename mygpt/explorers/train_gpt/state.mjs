@@ -11,12 +11,13 @@ const MOST_DIFFERENT = 12_000; // tokens; each has a row in the embedding
 const SMOOTH = 0.2; // of the newest time a step
 
 /** @type {() => TrainGPT.Trained} */
-const untrained = () => ({
+export const untrained = () => ({
   step: 0,
   losses: [],
   held: [],
   samples: [],
   kept: null,
+  best: null,
   perStep: 0,
   phase: "new",
   note: "",
@@ -35,16 +36,26 @@ export function trainState(model) {
     /** @type {TrainGPT.Prepared | null} */
     prepared: null,
     refusal: "",
+    from: 0, // the step at which the run began
     until: model.get("steps"),
     simd: true,
+    filed: "",
+    /** @type {TrainGPT.Past[]} */
+    before: [],
+    /** @type {TrainGPT.Past[]} */
+    after: [],
     ...untrained(),
   });
 }
 
+/** Whether steps are taken.
+ * @type {(state: Pick<TrainGPT.Trained, "phase">) => boolean} */
+export const goes = ({ phase }) => phase === "running" || phase === "stopping";
+
 /** Forgets what was trained.
  * @type {(state: TrainGPT.State) => void} */
 export function forget(state) {
-  Object.assign(state, untrained(), { opened: null, until: state.get("steps") });
+  Object.assign(state, untrained(), { opened: null, from: 0, until: state.get("steps"), filed: "" });
 }
 
 /** Makes ready the text that is chosen, or says why it cannot be learnt from.
@@ -110,17 +121,29 @@ export function givenOf(state, { learn, held }, config) {
   return { config, batch, length, seed: state.get("seed"), learn, held, ...(kept && { kept }) };
 }
 
-/** Takes a checkpoint in the place of the model: it can be trained on, and taken apart.
+/** The size that a model has; undefined, if it is none of those to choose from.
+ * @type {(config: Engine.Config) => TrainGPT.Size | undefined} */
+export function sizeOf({ layers, width, heads }) {
+  const alike = Object.entries(SIZES).find(
+    ([, one]) => one.layers === layers && one.width === width && one.heads === heads,
+  );
+  return /** @type {TrainGPT.Size | undefined} */ (alike?.[0]);
+}
+
+/** Takes a checkpoint in the place of the model, with its size and its kind of tokens: it can be trained on, and taken
+ * apart.
  * @type {(state: TrainGPT.State, checkpoint: TrainGPT.Checkpoint) => void} */
 export function takeCheckpoint(state, checkpoint) {
+  const { step, tensors, config, tokenizer } = checkpoint;
+  state.write({ pieces: tokenizer.kind, size: sizeOf(config) ?? state.get("size") });
   forget(state);
-  const { step, tensors } = checkpoint;
   const until = step + state.get("steps");
-  Object.assign(state, { opened: checkpoint, phase: "stopped", lost: true, step, until });
+  Object.assign(state, { opened: checkpoint, phase: "stopped", lost: true, step, from: step, until });
   state.kept = { step, weights: tensors };
   prepare(state);
-  state.note = `Opened a model of step ${grouped(step)}.`;
-  if (state.refusal) state.note += " It can be taken apart, but not trained on this text.";
+  const shape = `${config.layers} blocks × ${config.width}`;
+  state.filed = `Opened a model of step ${grouped(step)}: ${shape}, ${grouped(config.vocab)} ${tokenizer.kind}.`;
+  if (state.refusal) state.filed += " It can be taken apart, but not trained on this text.";
 }
 
 /** The weights of the trait, if it has any.
@@ -150,8 +173,17 @@ export function takeProgress(state, { step, losses, took, held, text }) {
   state.step = step;
   for (const loss of losses) state.losses.push(loss);
   if (held !== undefined) state.held = [...state.held.filter(([at]) => at !== step), [step, held]];
+  takeBest(state);
   if (text && state.prepared) {
     const words = state.prepared.tokenizer.decode([...startOf(state.prepared), ...text]);
     state.samples = [...state.samples.filter((one) => one.step !== step), { step, text: words }];
   }
+}
+
+/** Keeps the model that the page has as the best, if its held-out loss is known and the lowest.
+ * @type {(state: TrainGPT.State) => void} */
+export function takeBest(state) {
+  const { kept, held, best } = state;
+  const loss = held.find(([at]) => at === kept?.step)?.[1] ?? NaN;
+  if (kept && loss < (best?.loss ?? Infinity)) state.best = { kept, loss };
 }

@@ -1,8 +1,9 @@
 declare namespace TrainGPT {
   type Size = "small" | "large";
   type Source = "given" | "own";
-  /** Before its first step; while steps are taken; between two runs; when the loss is no longer a number. */
-  type Phase = "new" | "running" | "stopped" | "diverged";
+  /** Before its first step; while steps are taken; until they are no longer; between two runs; when the loss is no longer
+   * a number. */
+  type Phase = "new" | "running" | "stopping" | "stopped" | "diverged";
 
   interface Traits {
     text: string;
@@ -33,17 +34,27 @@ declare namespace TrainGPT {
   }
 
   /** A run so far. `held` are steps with the held-out loss; `kept` is what the worker gave last, `lost` whether it must
-   * begin from there. */
+   * begin from there; `best` what it gave with the lowest held-out loss. */
   interface Trained {
     step: number;
     losses: number[];
     held: [step: number, loss: number][];
     samples: Sample[];
     kept: Engine.Snapshot | null;
+    best: { kept: Engine.Snapshot; loss: number } | null;
     perStep: number;
     phase: Phase;
     note: string;
     lost: boolean;
+  }
+
+  type Choices = Pick<Traits, "source" | "pieces" | "size" | "seed">;
+
+  /** A model that was put aside: its step, the fields of the state that belong to it, and what was chosen for it. */
+  interface Past {
+    step: number;
+    fields: Partial<State>;
+    choices: Choices;
   }
 
   type State = ReturnType<typeof import("./state.mjs").trainState>;
@@ -67,6 +78,9 @@ declare namespace TrainGPT {
   interface Acts {
     toggle(): void;
     reset(): void;
+    undo(): void;
+    redo(): void;
+    back(): void;
     settle(changes: Partial<Traits>): void;
     take(given: string | Uint8Array, name?: string): void;
     open(checkpoint: Checkpoint): void;

@@ -1,43 +1,32 @@
 // Chapter 13: a GPT that is trained in the page on a text of the reader's own, and taken apart.
 
-import { button } from "../kit/controls.mjs";
 import { html, speaker } from "../kit/elements.mjs";
 import { mount } from "../kit/mounting.mjs";
 import { apartView } from "./apart.mjs";
 import { engineDriver } from "./driver.mjs";
+import { drivingView } from "./driving.mjs";
 import { filesView } from "./files.mjs";
 import { lossView, samplesView } from "./pictures.mjs";
+import { beginAnew, bringBack, goBack, goPast, putAside, takeUp } from "./past.mjs";
 import { settingsView, sourceView } from "./source.mjs";
-import { forget, givenOf, prepare, settingsOf, shapeOf, takeCheckpoint, takeProgress, trainState } from "./state.mjs";
-import { grouped, settingText, stepLine, verdict } from "./words.mjs";
+import {
+  forget,
+  givenOf,
+  goes,
+  prepare,
+  settingsOf,
+  shapeOf,
+  takeBest,
+  takeCheckpoint,
+  takeProgress,
+  trainState,
+} from "./state.mjs";
+import { grouped, lowerRate, risenInWords, settingText, verdict } from "./words.mjs";
 
 const WIDE = 560;
 const LOOKS = { class: "mygpt-explorer mygpt-train-gpt", role: "group", "aria-label": "Train a GPT" };
 /** @type {(keyof TrainGPT.Traits)[]} */
 const SETTLED = ["source", "pieces", "size", "seed"]; // until Reset
-
-/** Train, Stop or Train on; Reset; where the run stands; and what has become of it.
- * @type {(state: TrainGPT.State, calls: { toggle(): void; reset(): void }) => Kit.View} */
-function drivingView(state, { toggle, reset }) {
-  const run = button("Train", toggle, { class: "mygpt-button mygpt-run" });
-  const again = button("Reset", reset);
-  const where = html("span", { class: "mygpt-number" });
-  const said = html("p", { class: "mygpt-verdict" });
-  const note = html("p", { class: "mygpt-note", role: "status" });
-  const node = html("div", { class: "mygpt-driving" }, run.node, again.node, where, said, note);
-  const draw = () => {
-    const { phase } = state;
-    const goes = phase === "running";
-    run.node.textContent = goes ? "Stop" : phase === "new" ? "Train" : "Train on";
-    run.able(goes || (Boolean(state.prepared) && phase !== "diverged"));
-    again.able(phase !== "new");
-    where.textContent = stepLine(state);
-    said.textContent = verdict(state);
-    note.textContent = state.note;
-    note.hidden = !state.note;
-  };
-  return { node, draw };
-}
 
 /** What becomes of the run when the worker tells something, or is gone.
  * @type {(state: TrainGPT.State, calls: { draw(): void; say(text: string): void }) => { hear(news: Engine.News): void; lose(why: string): void }} */
@@ -45,7 +34,7 @@ function hearing(state, { draw, say }) {
   /** @type {(phase: TrainGPT.Phase, note?: string) => void} */
   const rest = (phase, note = "") => {
     Object.assign(state, { phase, note });
-    say([note, verdict(state)].filter(Boolean).join(" "));
+    say([note, verdict(state), risenInWords(state)].filter(Boolean).join(" "));
   };
   const from = () => {
     const step = state.kept?.step ?? 0;
@@ -53,20 +42,21 @@ function hearing(state, { draw, say }) {
   };
   /** @type {{ [K in Engine.News["kind"]]: (news: Extract<Engine.News, { kind: K }>) => void }} */
   const heard = {
-    progress: (news) => takeProgress(state, news),
+    progress(news) {
+      takeProgress(state, news);
+      goPast(state);
+    },
     ready({ simd }) {
       state.simd = simd;
       if (!simd) state.note = "This browser has no WebAssembly with SIMD: it trains in plain JavaScript, far slower.";
     },
     kept({ kept }) {
       state.kept = kept;
+      takeBest(state);
     },
     ended: () => rest("stopped", state.simd ? "" : state.note),
     diverged: ({ step }) =>
-      rest(
-        "diverged",
-        `The loss is no longer a number after step ${grouped(step)}: the learning rate is too high. Reset.`,
-      ),
+      rest("diverged", `The loss is no longer a number after step ${grouped(step)}. ${lowerRate(state)}`),
     failed: ({ message }) => rest(state.step ? "stopped" : "new", `It cannot be trained here: ${message}.`),
   };
   return {
@@ -76,7 +66,7 @@ function hearing(state, { draw, say }) {
     },
     lose(why) {
       rest("stopped", `${why} ${from()}`);
-      Object.assign(state, { step: state.kept?.step ?? 0, lost: true });
+      takeUp(state, state.kept);
       draw();
     },
   };
@@ -88,41 +78,56 @@ function acting(state, driver, draw, say) {
   const go = () => {
     const [config, { prepared }] = [shapeOf(state), state];
     if (!prepared || !config) return;
-    if (state.phase !== "new" && state.step >= state.until) state.until = state.step + state.get("steps");
+    if (state.phase !== "new" && state.step >= state.until) {
+      Object.assign(state, { from: state.step, until: state.step + state.get("steps") });
+    }
     const settings = settingsOf(state, prepared);
     if (state.phase === "new" || state.lost) {
       driver.ask({ kind: "begin", given: givenOf(state, prepared, config), settings });
     }
-    Object.assign(state, { phase: "running", note: "", lost: false });
+    Object.assign(state, { phase: "running", note: "", filed: "", lost: false });
     driver.watch();
     driver.ask({ kind: "run", until: state.until, settings });
     draw();
   };
-  const toggle = () => (state.phase === "running" ? driver.ask({ kind: "stop" }) : go());
-  const reset = () => {
+  const stop = () => {
+    state.phase = "stopping";
+    driver.ask({ kind: "stop" });
+    draw();
+  };
+  const toggle = () => (state.phase === "running" ? stop() : go());
+  /** @type {(change: () => void) => () => void} */
+  const instead = (change) => () => {
     driver.stop();
-    forget(state);
-    prepare(state);
+    change();
     say(""); // of what is gone
     draw();
   };
-  const settle = (/** @type {Partial<TrainGPT.Traits>} */ changes) => {
+  const reset = instead(() => beginAnew(state));
+  const undo = instead(() => bringBack(state));
+  const redo = instead(() => bringBack(state, "after"));
+  const back = instead(() => goBack(state));
+  /** @type {TrainGPT.Acts["settle"]} */
+  const settle = (changes) => {
     const fixed = state.phase !== "new" && SETTLED.some((name) => name in changes);
-    if (fixed) state.note = "Press Reset first: a model is being trained with the present choice.";
+    if (fixed) state.note = "Press Reset first. Undo then brings this model back.";
     else state.write(changes);
     draw();
   };
-  const take = (/** @type {string | Uint8Array} */ given, name = "") => {
+  /** @type {TrainGPT.Acts["take"]} */
+  const take = (given, name = "") => {
     if (state.phase !== "new") return;
     Object.assign(state, { own: given, name });
     prepare(state);
     draw();
   };
-  const open = (/** @type {TrainGPT.Checkpoint} */ checkpoint) => {
+  /** @type {TrainGPT.Acts["open"]} */
+  const open = (checkpoint) => {
     driver.stop();
+    putAside(state);
     takeCheckpoint(state, checkpoint);
   };
-  return { toggle, reset, settle, take, open };
+  return { toggle, reset, undo, redo, back, settle, take, open };
 }
 
 /** @type {(given: Kit.Given<TrainGPT.Traits>) => () => void} */
@@ -164,7 +169,7 @@ function render({ model, el }) {
   /** @type {(anew: boolean) => () => void} */
   const chosen = (anew) => () => {
     if (state.phase === "new") forget(state);
-    else if (state.phase !== "running") state.until = Math.max(state.step, state.get("steps"));
+    else if (!goes(state)) state.until = Math.max(state.step, state.from + state.get("steps"));
     if (anew) prepare(state);
     draw();
   };

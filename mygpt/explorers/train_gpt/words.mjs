@@ -27,6 +27,9 @@ export const LENGTH = 64; // positions
 export const RATES = [0.0005, 0.001, 0.002, 0.003, 0.006, 0.01, 0.02, 0.05, 0.1, 0.3, 1];
 export const STEPS = [200, 500, 1000, 2000, 5000, 10000];
 export const MAX_SEED = 99;
+const [GOOD_RATE, TOO_HIGH] = [0.006, 0.05];
+const RISEN = 0.03; // nats
+const AROUND = 50; // steps of a mean
 
 /** @type {(count: number) => string} */
 export const grouped = (count) => count.toLocaleString("en");
@@ -48,16 +51,69 @@ export function textLine({ learn, held, tokenizer, note }) {
   return [note, parts].filter(Boolean).join(" ");
 }
 
-/** Where a run stands.
- * @type {(state: Pick<TrainGPT.State, "step" | "until" | "phase" | "perStep">) => string} */
-export function stepLine({ step, until, phase, perStep }) {
+/** Where a run stands; of one that did not begin at the first step, how many steps it has.
+ * @type {(state: Pick<TrainGPT.State, "step" | "from" | "until" | "phase" | "perStep">) => string} */
+export function stepLine({ step, from, until, phase, perStep }) {
   const left = phase === "running" && perStep ? `, ${about((until - step) * perStep)} left` : "";
-  return `step ${grouped(step)} of ${grouped(until)}${left}`;
+  const run = from ? ` (this run: ${grouped(until - from)})` : "";
+  return `step ${grouped(step)} of ${grouped(until)}${run}${left}`;
 }
 
+/** A sentence on a rate with which no model of these sizes learns well.
+ * @type {(rate: number) => string} */
+export function rateWarning(rate) {
+  return rate >= TOO_HIGH ? `A learning rate of ${rate} is far too high: try ${GOOD_RATE}.` : "";
+}
+
+/** Why there is no text of the model yet.
+ * @type {(state: Pick<TrainGPT.State, "phase" | "prepared">) => string} */
+export function nothingYet({ phase, prepared }) {
+  if (phase === "running" || phase === "stopping") return "Nothing yet. The first text comes in a moment.";
+  if (!prepared) return "Nothing yet. It needs a text to learn from.";
+  return `Nothing yet. Press ${phase === "new" ? "Train" : "Train on"}.`;
+}
+
+/** @type {(numbers: number[]) => number} */
+const mean = (numbers) => numbers.reduce((sum, one) => sum + one, 0) / numbers.length;
+
+/** The step and the loss of the best model, if the held-out loss has risen since, and whether the loss in training has
+ * fallen all the same.
+ * @type {(state: Pick<TrainGPT.State, "held" | "best" | "losses" | "step">) => { step: number; loss: number; learnt: boolean } | null} */
+export function risenSince({ held, best, losses, step }) {
+  const last = held[held.length - 1];
+  if (!last || !best || best.kept.step >= last[0] || last[1] < best.loss + RISEN) return null;
+  const at = best.kept.step;
+  const upTo = losses.slice(0, Math.max(1, losses.length - (step - at)));
+  const learnt = mean(losses.slice(-AROUND)) < mean(upTo.slice(-AROUND));
+  return { step: at, loss: best.loss, learnt };
+}
+
+/** What there is to say of a model whose held-out loss was lower before.
+ * @type {(state: Pick<TrainGPT.State, "held" | "best" | "losses" | "step" | "prepared">) => string} */
+export function risenInWords(state) {
+  const { held, prepared } = state;
+  const risen = risenSince(state);
+  if (!risen || held[held.length - 1][1] >= (prepared?.guessing ?? 0)) return "";
+  const lowest = `It was lowest, ${fixed(risen.loss, 2)}, at step ${grouped(risen.step)}`;
+  return risen.learnt
+    ? `${lowest}; since then the model has been learning its text by heart. The model of the end is kept.`
+    : `${lowest}.`;
+}
+
+/** Whether it is worth going back to the best model: it says more than guessing does, or the reader brought it.
+ * @type {(state: Pick<TrainGPT.State, "best" | "prepared" | "opened">) => boolean} */
+export const isWorth = ({ best, prepared, opened }) =>
+  Boolean(best?.kept.step && (opened || best.loss < (prepared?.guessing ?? 0)));
+
+/** What to do about a rate that is too high.
+ * @type {(state: Pick<TrainGPT.State, "best" | "prepared" | "opened">) => string} */
+export const lowerRate = (state) =>
+  `The learning rate is too high: ${isWorth(state) ? "go back" : "press Reset"}, and choose a lower one.`;
+
 /** What the held-out loss says of the model.
- * @type {(state: Pick<TrainGPT.State, "held" | "prepared" | "step">) => string} */
-export function verdict({ held, prepared, step }) {
+ * @type {(state: Pick<TrainGPT.State, "held" | "prepared" | "step" | "best" | "opened">) => string} */
+export function verdict(state) {
+  const { held, prepared, step } = state;
   const last = held[held.length - 1];
   if (!last || !prepared) return "";
   const [, loss] = last;
@@ -65,11 +121,11 @@ export function verdict({ held, prepared, step }) {
   const now = `Held-out loss ${fixed(loss, 2)}`;
   if (!step) return `${now}: before its first step it guesses, and ln V is ${fixed(guessing, 2)}.`;
   if (loss >= guessing) {
-    const advice = "The learning rate is too high: press Reset, and choose a lower one.";
-    return `${now} at step ${grouped(last[0])}: no better than guessing, ${fixed(guessing, 2)}. ${advice}`;
+    const than = `no better than guessing, ${fixed(guessing, 2)}`;
+    return `${now} at step ${grouped(last[0])}: ${than}. ${lowerRate(state)}`;
   }
   const was = held.some(([, one]) => one < bigram);
-  const than = loss < bigram ? "below" : was ? "above again" : "not yet below";
+  const than = loss < bigram ? "below" : was ? "again above" : "not yet below";
   return `${now}: ${than} the bigram model’s ${fixed(bigram, 2)}.`;
 }
 
@@ -82,7 +138,7 @@ export function thinned(losses, first, most = 150) {
   for (let i = 0; i < losses.length; i += size) {
     const some = losses.slice(i, i + size);
     found.steps.push(first + i + some.length / 2);
-    found.means.push(some.reduce((sum, one) => sum + one, 0) / some.length);
+    found.means.push(mean(some));
   }
   return found;
 }

@@ -1,0 +1,73 @@
+// What drives a run, and where it stands.
+
+import { button } from "../kit/controls.mjs";
+import { html } from "../kit/elements.mjs";
+import { goes } from "./state.mjs";
+import { grouped, isWorth, rateWarning, risenInWords, risenSince, stepLine, verdict } from "./words.mjs";
+
+const QUICK = 600; // ms after Stop; until then a press is meant for it
+
+/** The model that Back leads to: the best one, after a run that diverged, or spoiled it.
+ * @type {(state: TrainGPT.State) => number | undefined} */
+function stepBack(state) {
+  const { best, phase } = state;
+  const spoiled = phase === "diverged" || (phase === "stopped" && risenSince(state));
+  return spoiled && isWorth(state) ? best?.kept.step : undefined;
+}
+
+/** Train, Stop or Train on, which says at once that it stops.
+ * @type {(state: TrainGPT.State, toggle: () => void) => Kit.View} */
+function runButton(state, toggle) {
+  let resting = 0;
+  const rest = () => {
+    resting += 1;
+    setTimeout(() => {
+      resting -= 1;
+      draw();
+    }, QUICK);
+  };
+  const run = button(
+    "Train",
+    () => {
+      if (state.phase === "running") rest();
+      toggle();
+    },
+    { class: "mygpt-button mygpt-run" },
+  );
+  function draw() {
+    const { phase } = state;
+    const stopping = phase === "stopping" || (phase === "stopped" && resting > 0);
+    const name = phase === "running" ? "Stop" : phase === "new" ? "Train" : "Train on";
+    run.node.textContent = stopping ? "Stopping …" : name;
+    run.able(phase === "running" || (!stopping && Boolean(state.prepared) && phase !== "diverged"));
+  }
+  return { node: run.node, draw };
+}
+
+/** The button that runs and stops; Reset, Undo and Redo; where the run stands; and what has become of it.
+ * @type {(state: TrainGPT.State, acts: TrainGPT.Acts) => Kit.View} */
+export function drivingView(state, { toggle, reset, undo, redo, back }) {
+  const run = runButton(state, toggle);
+  const [again, undone, redone] = [button("Reset", reset), button("Undo", undo), button("Redo", redo)];
+  const backward = button("", back);
+  const where = html("span", { class: "mygpt-number" });
+  const said = html("p", { class: "mygpt-verdict" });
+  const note = html("p", { class: "mygpt-note", role: "status" });
+  const buttons = [again, undone, redone].map((one) => one.node);
+  const node = html("div", { class: "mygpt-driving" }, run.node, ...buttons, where, said, note, backward.node);
+  const draw = () => {
+    run.draw();
+    again.able(state.phase !== "new");
+    undone.node.hidden = !state.before.length;
+    redone.node.hidden = !state.after.length;
+    where.textContent = stepLine(state);
+    const rests = !goes(state);
+    said.textContent = [verdict(state), rests && risenInWords(state)].filter(Boolean).join(" ");
+    const warns = rests && state.phase !== "diverged" && rateWarning(state.get("rate"));
+    note.textContent = [state.note, warns].filter(Boolean).join(" ");
+    const step = stepBack(state);
+    backward.node.hidden = step === undefined;
+    if (step !== undefined) backward.node.textContent = `Back to the model of step ${grouped(step)}`;
+  };
+  return { node, draw };
+}

@@ -9,6 +9,7 @@
 # make chapters   run the notebooks again and store what they print
 # make processors compare the notebooks under settings that stand for other processors
 # make mutants    see which of hundreds of planted mistakes the tests notice
+# make mends      see how many wrong programs the checker catches, names and mends
 # make links      follow every link that leads out of the book
 # make kernels    compile what trains a GPT in the page
 # make colab      run every notebook with the versions that Colab has
@@ -21,7 +22,7 @@
 
 PYTHON ?= python3
 
-COMMANDS = book lab plain epub pdf test unit slow chapters processors mutants links javascript kernels colab binder newest release
+COMMANDS = book lab plain epub pdf test unit slow chapters processors mutants mends links javascript kernels colab binder newest release
 
 .PHONY: $(COMMANDS) clean
 

@@ -1,11 +1,12 @@
 """What `make book`, `make test` and the other commands do; standard library only.
 
     python3 make.py COMMAND    book, lab, plain, epub, pdf, test, unit, slow, chapters,
-                               processors, mutants, links, javascript, kernels, one of
-                               CHECKS, or a run in other environments (see APART)
+                               processors, mutants, mends, links, javascript, kernels,
+                               one of CHECKS, or a run in other environments (see APART)
     python3 make.py processors NAME …    some settings or notebooks alone
     python3 make.py slow NAME …          some files of slow tests alone: launch, browser
     python3 make.py mutants NAME …       see tools/mutants/__main__.py
+    python3 make.py mends NAME …         see tools/mends/__main__.py
 
 All output goes to standard error; when something fails, the last line says why. This
 file also starts on an old Python (from 3.6), which is then named.
@@ -76,7 +77,7 @@ NO_NODE = (
     "they are not both on the PATH (Debian: apt-get install nodejs npm; "
     "macOS: brew install node)"
 )
-WITH_NAMES = ("processors", "mutants", "slow")
+WITH_NAMES = ("processors", "mutants", "mends", "slow")
 
 
 class Stop(Exception):
@@ -492,6 +493,12 @@ def mutants(*names: str) -> None:
     run("mutants", [PYTHON, "-m", "tools.mutants", *names])
 
 
+def mends(*names: str) -> None:
+    """See how many wrong programs the checker catches, names, places and mends."""
+    install("requirements-dev.txt")
+    run("mends", [PYTHON, "-m", "tools.mends", *names])
+
+
 def apart(name: str) -> None:
     """Run one of APART."""
     check_version()
@@ -503,7 +510,7 @@ def commands() -> dict:
     found = {"book": book, "test": test, "unit": unit, "slow": slow, "lab": lab}
     found["plain"] = plain
     found.update({"chapters": chapters, "links": links})
-    found.update({"processors": processors, "mutants": mutants})
+    found.update({"processors": processors, "mutants": mutants, "mends": mends})
     found.update((name, partial(on_paper, name)) for name in ("epub", "pdf"))
     found.update((name, partial(check, name)) for name in CHECKS)
     found.update({"javascript": javascript, "kernels": kernels})

@@ -1,0 +1,230 @@
+"""The sets of wrong programs, and what `make mends` counts of them."""
+
+import json
+from collections import Counter
+
+import pytest
+import torch
+
+from mygpt import check
+from mygpt.check import engine
+from tools.mends import __main__ as mends
+from tools.mends import inputs
+from tools.mends.judge import Verdict, is_right, judge
+from tools.mends.programs import (
+    FOLDER,
+    Edit,
+    edited,
+    family,
+    function_of,
+    is_program,
+    load,
+    right_sources,
+    task_of,
+    text_of,
+)
+
+HALVES = ("open", "held")
+OPEN = load("open")
+FEW = range(40)
+
+
+def test_every_task_has_right_programs_of_four_styles_or_more():
+    counts = Counter(task_of(source) for source in right_sources())
+    assert counts.keys() == check.TASKS.keys()
+    assert min(counts.values()) >= 4
+
+
+def accused(name, sources):
+    task = check.TASKS[name]
+    results = (engine.check(task, function_of(task, text_of(one))) for one in sources)
+    return [str(result) for result in results if not result]
+
+
+def right_of(name):
+    return [one for one in right_sources() if task_of(one) == name]
+
+
+@pytest.mark.parametrize("name", check.TASKS)
+def test_the_checker_calls_a_right_program_right(name):
+    assert accused(name, right_of(name)[:1]) == []
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", check.TASKS)
+def test_the_checker_calls_every_right_program_right(name):
+    assert accused(name, right_of(name)) == []
+
+
+@pytest.mark.parametrize("name", [*HALVES, "pairs"])
+def test_every_edit_applies_and_leaves_another_program(name):
+    programs = load(name)
+    assert len(programs) == (150 if name == "pairs" else 250)
+    for wrong in programs:
+        assert is_program(wrong.text)
+        assert wrong.text != text_of(wrong.source)
+        assert len(set(wrong.lines)) == (2 if name == "pairs" else 1)
+
+
+def test_no_program_stands_in_two_sets():
+    texts = [wrong.text for name in (*HALVES, "pairs") for wrong in load(name)]
+    assert len(set(texts)) == len(texts)
+
+
+def test_no_pair_has_a_change_that_is_held_out():
+    rows = {
+        name: map(
+            json.loads, (FOLDER / f"{name}.jsonl").read_text("utf-8").splitlines()
+        )
+        for name in ("held", "pairs")
+    }
+    changes = {
+        name: {(row["source"], *edit.values()) for row in some for edit in row["edits"]}
+        for name, some in rows.items()
+    }
+    assert not changes["held"] & changes["pairs"]
+
+
+def test_no_operator_and_no_task_has_too_large_a_share():
+    programs = [wrong for name in HALVES for wrong in load(name)]
+    operators = Counter(family(each) for wrong in programs for each in wrong.operators)
+    assert max(operators.values()) <= 0.20 * len(programs)
+    tasks = Counter(wrong.task for wrong in programs)
+    assert tasks.keys() == check.TASKS.keys()
+    assert max(tasks.values()) <= 0.08 * len(programs)
+
+
+@pytest.mark.parametrize("name", check.TASKS)
+def test_a_wrong_program_gives_something_else_on_a_probe(name):
+    task = check.TASKS[name]
+    wrong = next(wrong for wrong in OPEN if wrong.task == name)
+    program = function_of(task, wrong.text)
+    checking = engine.Checking(task, program)
+    assert checking.trouble_with(checking.nearest_form()[1])
+
+
+ROWS = "right/softmax_rows"
+TOTAL = Edit(8, 36, "sum", "mean", "?")
+
+
+def test_lines_are_those_of_the_wrong_text_and_what_is_right_in_them():
+    joined = Edit(
+        5, 10, " []\n    for row in scores:", " [x for x in\n []]\n    if 1:", "?"
+    )
+    shorter = Edit(4, 19, ":\n    rows = []", ": rows = []", "?")
+    wrong = edited("name", ROWS, [TOTAL, shorter])
+    assert wrong.lines == (4, 7)
+    assert wrong.text.splitlines()[6].endswith("powers.mean())")
+    right = text_of(ROWS).splitlines()
+    assert wrong.right == ("\n".join(right[3:5]), right[7])
+    longer = edited("name", ROWS, [joined, TOTAL])
+    assert longer.lines == (5, 9)
+    assert longer.text.splitlines()[8].endswith("powers.mean())")
+
+
+def test_an_edit_of_another_text_is_refused():
+    with pytest.raises(ValueError, match="expected 'max' in line 7 of right/softmax"):
+        edited("name", ROWS, [Edit(7, 0, "max", "min", "?")])
+
+
+def with_k(change):
+    right = check.TASKS["top_k"].reference
+    return lambda logits, k: right(logits, change(k))
+
+
+@pytest.mark.parametrize(
+    ("change", "is_same"),
+    [
+        (lambda k: k, True),
+        (lambda k: 1 if k == 2 else k, False),
+        (lambda k: 1 / 0 if k == 2 else k, False),
+        (lambda k: torch.zeros(k)[10], False),
+    ],
+    ids=["right", "another number for one k", "an error for one k", "always an error"],
+)
+def test_a_difference_on_some_inputs_is_found(change, is_same):
+    task = check.TASKS["top_k"]
+    found = inputs.equivalent(task, with_k(change), task.reference, FEW)
+    assert found == is_same
+
+
+def test_a_program_that_never_ends_is_not_equivalent(monkeypatch):
+    monkeypatch.setattr(inputs, "SECONDS", 0.05)
+
+    def forever(x):
+        while True:
+            pass
+
+    task = check.TASKS["gelu"]
+    assert inputs.first_difference(task, forever, task.reference, FEW) == 0
+
+
+@pytest.mark.parametrize("name", check.TASKS)
+def test_the_inputs_are_right_for_the_books_program_and_differ(name):
+    task = check.TASKS[name]
+    given = [inputs.arguments_of(task, number) for number in range(5)]
+    outcomes = [inputs.outcome_of(task, task.reference, each) for each in given]
+    assert [outcome.error for outcome in outcomes] == [None] * 5
+    again = inputs.outcome(task, task.reference, 0)
+    assert not inputs.differ(task, outcomes[0], again)
+    assert any(inputs.differ(task, outcomes[0], other) for other in outcomes[1:])
+
+
+def test_a_mend_is_verified_against_the_right_program(monkeypatch):
+    monkeypatch.setattr(inputs, "SECONDS", 0.2)
+    wrong = edited("name", ROWS, [TOTAL])
+    assert not is_right(wrong, wrong.text, FEW)
+    assert is_right(wrong, text_of("right/softmax_reciprocal"), FEW)
+    assert not is_right(wrong, "def softmax(scores:", FEW)
+    assert not is_right(wrong, "while True:\n    pass", FEW)
+
+
+def test_a_wrong_program_is_judged_in_a_file():
+    source = "workbook/attention"  # which imports another file of the workbook
+    edit = Edit(9, 53, "1", "2", "NumberReplacer")
+    verdict = judge(edited("name", source, [edit]))
+    assert verdict.caught
+    assert verdict.mistake == "mask-off-by-one-ahead"
+    assert not verdict.on_it
+    assert verdict.mended is None
+
+
+def test_verdicts_are_kept_but_not_one_that_was_cut_off(tmp_path):
+    verdict = Verdict("a", "gelu", [], True, "value", None, 3, False, None, 0.1)
+    row = json.dumps({"key": "k", "verdict": vars(verdict)})
+    path = tmp_path / "verdicts.jsonl"
+    assert mends.kept(path) == {}
+    path.write_text(f"{row}\n{row[:20]}")
+    assert mends.kept(path) == {"k": verdict}
+
+
+def test_what_is_held_out_is_opened_only_by_its_name():
+    assert "held" not in mends.chosen([])
+    assert mends.chosen(["held"]).keys() == {"held"}
+    few = mends.chosen(["open", "tenth"])["open"]
+    assert 0 < len(few) < 60
+    assert few == mends.chosen(["tenth"])["open"]
+    with pytest.raises(ValueError, match=r"expected some of open, .*; got 'closed'"):
+        mends.chosen(["closed"])
+
+
+def test_a_table_counts_by_task_and_by_operator():
+    wrongs = [edited(name, ROWS, [TOTAL]) for name in "ab"]
+    verdicts = [
+        Verdict("a", "softmax", ["AddNot"], True, "value", "x", 8, True, True, 0.1),
+        Verdict("b", "softmax", ["AddNot"], True, "value", None, 7, False, False, 0.1),
+    ]
+    lines = list(mends.report("open", wrongs, verdicts))
+    for name in ("all", "softmax", "AddNot"):
+        (line,) = [line for line in lines if line.startswith(f"{name} ")]
+        assert line.split(maxsplit=2)[2].split("  ") != []
+        assert line.count("1 (50.0 %)") == 3
+    assert lines[-1].startswith("not named, line, mended: b right/softmax_rows:8: rows")
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", ["open", "pairs", "written"])
+def test_a_tenth_of_each_set_is_caught(name):
+    programs = mends.chosen([name, "tenth"]).get(name, [])
+    passed = [wrong.name for wrong in programs if not judge(wrong).caught]
+    assert passed == []

@@ -1,0 +1,138 @@
+"""Count how many wrong programs the checker catches, names, places and mends.
+
+    make mends                         all sets but `held`, as far as not yet judged
+    python3 make.py mends open pairs   some sets alone: open, held, pairs, written
+    python3 make.py mends tenth        a fixed tenth; of some sets, with their names
+
+A program is checked in a file, as a reader does it, two at a time. Stopped and started
+again, it goes on: a verdict stands in _build/mends, in a file for each state of
+mygpt/check, so a changed checker begins anew. `held` is for the end: whoever has looked
+at it may not change the checker by it.
+"""
+
+import hashlib
+import json
+import sys
+from collections.abc import Callable, Iterable, Iterator
+from concurrent.futures import ProcessPoolExecutor, as_completed
+from dataclasses import asdict
+from pathlib import Path
+
+from mygpt.check.catalogue import TASKS
+from tools.mends.judge import Verdict, judge
+from tools.mends.programs import ROOT, SETS, Wrong, family, load
+
+BUILD = ROOT / "_build" / "mends"
+WORKERS = 2
+COLUMNS: dict[str, Callable[[Verdict], bool]] = {
+    "caught": lambda verdict: verdict.caught,
+    "named": lambda verdict: verdict.mistake is not None,
+    "line": lambda verdict: verdict.on_it,
+    "mended": lambda verdict: verdict.mended is True,
+}
+
+
+def chosen(names: list[str]) -> dict[str, list[Wrong]]:
+    """The programs of the sets that are named."""
+    unknown = [name for name in names if name not in (*SETS, "tenth")]
+    if unknown:
+        known = ", ".join((*SETS, "tenth"))
+        raise ValueError(f"expected some of {known}; got {unknown[0]!r}")
+    sets = [name for name in SETS if name in names]
+    sets = sets or [name for name in SETS if name != "held"]
+    found = {name: load(name) for name in sets}
+    if "tenth" in names:
+        found = {name: list(tenth(some)) for name, some in found.items()}
+    return {name: some for name, some in found.items() if some}
+
+
+def tenth(programs: Iterable[Wrong]) -> Iterator[Wrong]:
+    """About one in ten, the same ones in every run."""
+    return (each for each in programs if int(digest(each.name), 16) % 10 == 0)
+
+
+def digest(*texts: str) -> str:
+    return hashlib.sha256("\0".join(texts).encode()).hexdigest()
+
+
+def state() -> str:
+    """A name for the checker as it is now."""
+    files = sorted((ROOT / "mygpt" / "check").rglob("*.py"))
+    return digest(*(path.read_text("utf-8") for path in files))[:12]
+
+
+def key(wrong: Wrong) -> str:
+    return digest(wrong.name, wrong.text)[:16]
+
+
+def kept(path: Path) -> dict[str, Verdict]:
+    """The verdicts of a file, by key; a last line that was cut off is left out."""
+    found = {}
+    for line in path.read_text("utf-8").split("\n")[:-1] if path.exists() else ():
+        row = json.loads(line)
+        found[row["key"]] = Verdict(**row["verdict"])
+    return found
+
+
+def run(programs: list[Wrong], path: Path) -> dict[str, Verdict]:
+    """Judge what is not yet judged, and keep every verdict at once."""
+    found = kept(path)
+    waiting = [wrong for wrong in programs if key(wrong) not in found]
+    path.parent.mkdir(parents=True, exist_ok=True)
+    with ProcessPoolExecutor(WORKERS) as pool, path.open("a", encoding="utf-8") as file:
+        running = {pool.submit(judge, wrong): key(wrong) for wrong in waiting}
+        for number, done in enumerate(as_completed(running), start=1):
+            verdict = found[running[done]] = done.result()
+            row = {"key": running[done], "verdict": asdict(verdict)}
+            file.write(json.dumps(row) + "\n")
+            file.flush()
+            if number % 25 == 0:
+                print(f"{number} of {len(waiting)}", flush=True)
+    return found
+
+
+def report(name: str, programs: list[Wrong], verdicts: list[Verdict]) -> Iterator[str]:
+    """Write a table of a set, by task and by operator, then what fails."""
+    yield f"\n{name:28}" + "".join(f"{column:>18}" for column in COLUMNS)
+    yield row("all", verdicts)
+    for task in TASKS:
+        yield row(task, [each for each in verdicts if each.task == task])
+    for one in sorted({family(each) for made in verdicts for each in made.operators}):
+        yield row(one, [v for v in verdicts if one in map(family, v.operators)])
+    yield ""
+    for wrong, verdict in zip(programs, verdicts, strict=True):
+        missing = [column for column, good in COLUMNS.items() if not good(verdict)]
+        if missing:
+            yield f"not {', '.join(missing)}: {place(wrong)}, {told(verdict)}"
+
+
+def row(name: str, verdicts: list[Verdict]) -> str:
+    """Write how many there are, and of each column how many and how many per cent."""
+    if not verdicts:
+        return f"{name:24}   -"
+    counts = [sum(map(good, verdicts)) for good in COLUMNS.values()]
+    shares = [f"{count} ({100 * count / len(verdicts):.1f} %)" for count in counts]
+    return f"{name:24}{len(verdicts):4}" + "".join(f"{share:>18}" for share in shares)
+
+
+def place(wrong: Wrong) -> str:
+    lines = wrong.text.splitlines()
+    wrongly = " / ".join(f"{n}: {lines[n - 1].strip()}" for n in wrong.lines)
+    return f"{wrong.name} {wrong.source or wrong.task}:{wrongly}"
+
+
+def told(verdict: Verdict) -> str:
+    return " ".join(filter(None, [verdict.stage, verdict.mistake])) or "right"
+
+
+def main(names: list[str]) -> None:
+    sets = chosen(names)
+    path = BUILD / f"{state()}.jsonl"
+    found = run([wrong for some in sets.values() for wrong in some], path)
+    for name, programs in sets.items():
+        verdicts = [found[key(wrong)] for wrong in programs]
+        print("\n".join(report(name, programs, verdicts)))
+
+
+if __name__ == "__main__":
+    main(sys.argv[1:])

@@ -3,6 +3,7 @@
 import ast
 import itertools
 import linecache
+import re
 import time
 from collections.abc import Iterator
 from contextlib import suppress
@@ -18,6 +19,14 @@ from mygpt.check.crashes.place import parsed
 from mygpt.check.stages.match import MASKED, ROUGH, Pool, numbers_of, size_of
 from mygpt.check.stages.record import Made, Place, Run, parts_of
 
+# Operations that are done again with other tensors: each checks what it is given.
+SAFE = re.compile(
+    r"_?(unsafe_)?view|reshape|expand|transpose|t|permute|(un)?squeeze|slice|select|alias|"
+    r"clone|detach|unbind|cat|stack|add|sub|rsub|mul|div|pow|neg|abs|exp|log|sqrt|rsqrt|"
+    r"reciprocal|tanh|erf|sigmoid|relu|gelu|sin|cos|sum|mean|amax|amin|cumsum|mm|bmm|"
+    r"addmm|mv|dot|masked_fill|where|_softmax|_log_softmax|logsumexp|tril|triu|gather|"
+    r"argmax|_to_copy|ge|gt|le|lt|eq|logical_not|bitwise_not"
+)
 TRIES = 300  # of tensors put in the place of one
 SECONDS = 0.3  # of processor time for all of them in one run
 FEW = 3  # different numbers that agree by chance
@@ -77,7 +86,7 @@ class Blame:
             return self.place_of(first) if first else self.place_of_return()
         if one.place is None:
             return self.place_of_use(one)
-        if id(one) in self.good and self.is_result(one):
+        if id(one) in self.good and self.is_result(one) and not self.users.get(id(one)):
             return self.place_of_return()
         if one.constant or id(one) not in self.good:
             return line_of_number(one) or one.place
@@ -89,13 +98,12 @@ class Blame:
         If that is in a function that did its work, then where this one was called.
         """
         users = [each for each in self.users.get(id(one), []) if each.place]
-        place = one.place
-        if not users or not place or not users[0].place:
-            return place
-        for each in frames_of(place):
-            if any(each.code is other.code for other in frames_of(users[0].place)):
-                return each
-        return place
+        if users:
+            around = {each.code for each in frames_of(users[0].place)}
+            for each in frames_of(one.place):
+                if each.code in around:
+                    return each
+        return one.place
 
     def is_result(self, one: Made) -> bool:
         return any(
@@ -195,6 +203,8 @@ class Blame:
         for one in self.run.made[start + 1 :]:
             if one.call is None or not any(id(each) in changed for each in one.inputs):
                 continue
+            if not SAFE.fullmatch(one.operation):
+                return {}
             function, args, kwargs = one.call
             try:
                 result = function(*put(args, changed), **put(kwargs, changed))
@@ -239,7 +249,7 @@ class Blame:
 
     def repaired(self, one: Made) -> Iterator[Made]:
         """Yield the inputs in whose place another tensor makes a result right."""
-        if one.call is None:
+        if one.call is None or not SAFE.fullmatch(one.operation):
             return
         function, args, kwargs = one.call
         for given in dict.fromkeys(parts_of((args, kwargs))):

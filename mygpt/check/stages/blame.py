@@ -25,7 +25,7 @@ SAFE = re.compile(
     r"clone|detach|unbind|cat|stack|add|sub|rsub|mul|div|pow|neg|abs|exp|log|sqrt|rsqrt|"
     r"reciprocal|tanh|erf|sigmoid|relu|gelu|sin|cos|sum|mean|amax|amin|cumsum|mm|bmm|"
     r"addmm|mv|dot|masked_fill|where|_softmax|_log_softmax|logsumexp|tril|triu|gather|"
-    r"argmax|_to_copy|ge|gt|le|lt|eq|logical_not|bitwise_not"
+    r"argmax|index|scatter|_to_copy|ge|gt|le|lt|eq|logical_not|bitwise_not"
 )
 TRIES = 300  # of tensors put in the place of one
 SECONDS = 0.3  # of processor time for all of them in one run
@@ -95,9 +95,13 @@ class Blame:
     def place_of_forgotten(self, one: Made) -> Place | None:
         """Return where a right tensor was made that another should have followed.
 
-        If that is in a function that did its work, then where this one was called.
+        If that is in a function that did its work, then where this one was called; if
+        it has been given another name since, then where.
         """
         users = [each for each in self.users.get(id(one), []) if each.place]
+        for user in users:
+            if named := self.line_of_name([one], user):
+                return named
         if users:
             around = {each.code for each in frames_of(users[0].place)}
             for each in frames_of(one.place):
@@ -114,7 +118,8 @@ class Blame:
         """Return where an argument is first used for something that is not right."""
         for one in self.run.made:
             if given in one.inputs and one.place:
-                return one.place.of_argument(given.identity)
+                named = self.line_of_name([given], one)
+                return named or one.place.of_argument(given.identity)
         return None
 
     def to_replace(self, until: Made | None) -> Made | None:
@@ -217,9 +222,13 @@ class Blame:
 
     def place_of(self, one: Made) -> Place | None:
         """Return the place of a wrong operation, or of what it was wrongly given."""
-        for given in sorted(self.repaired(one), key=self.is_cleared):
+        repaired = sorted(self.repaired(one), key=self.is_cleared)
+        for given in repaired:
             if found := self.place_of_input(given, one):
                 return found
+        for root in (root for given in repaired for root in self.roots(given)):
+            if one.place and one.place.of_argument(root.identity) is not one.place:
+                return one.place.of_argument(root.identity)
         if any(self.pieces_repaired(one)):
             return one.inputs[0].place or one.place
         inputs = [each for each in one.inputs if not each.constant]
@@ -271,8 +280,8 @@ class Blame:
         """Yield what right programs make in a tensor's shape."""
         shape, kind = given.value.shape, given.value.dtype
         seen: set[bytes] = set()
-        others = self.known.constants if given.constant else self.known.first_class
-        for tensor in others:
+        others = [] if given.constant else self.known.first_class
+        for tensor in itertools.chain(others, self.known.constants):
             if tensor.numel() != given.value.numel():
                 continue
             if kind != tensor.dtype and not (

@@ -72,6 +72,7 @@ def adds_up(probabilities: Tensor, arguments: Arguments) -> str | None:
 def stages_of_top_k(logits: Tensor, k: int) -> Iterator[Stage]:
     """The stages of top-k."""
     largest = logits.topk(min(k, logits.shape[-1])).values
+    torch.full_like(logits, -math.inf)
     yield stage("the k largest logits", largest)
     also(lambda: largest[:, -1:])
     kept = logits.masked_fill(~above(logits, k), -math.inf)

@@ -43,6 +43,7 @@ from mygpt.check.run import (
 )
 from mygpt.check.shrink import shrink
 from mygpt.check.source import slips
+from mygpt.check.stages.find import Found, find
 from mygpt.check.task import Arguments, Mistake, Probe, Program, Task
 
 VISIBLE = 0.02  # share of the largest value by which a shown difference exceeds it
@@ -287,9 +288,26 @@ class Checking:
                 hints=slips(self.program),
                 trace=trace_of(error),
             )
-        return self.with_smallest_input(
+        result = self.with_smallest_input(
             self.task.probes[first], reference, stage, text, name
         )
+        if result.stage in ("value", "shape"):
+            self.with_place(result, expected)
+        return result
+
+    def with_place(self, result: Result, expected: list[Outcome]) -> None:
+        """Add to a result where the program leaves the right way."""
+        found = self.place(expected, bool(result.mistake))
+        result.line, result.file = found.line, found.file
+        result.where = found.where if result.mistake else found.sentence
+
+    def place(self, expected: list[Outcome], named: bool) -> Found:
+        probes = [i for i, each in enumerate(self.outcomes) if not each.error]
+        wrong = [i for i in probes if self.differ(expected[i], self.outcomes[i])]
+        try:
+            return find(self.task, self.program, probes, wrong, self.dtype, named)
+        except (Exception, OutOfTime):
+            return Found()  # the failure itself is told in any case
 
     def plainly(self, stage: str, text: str, error: BaseException | None) -> str:
         """Put plain words before an error's own, and add what a print shows."""

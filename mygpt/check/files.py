@@ -19,6 +19,7 @@ from mygpt.check.progress import with_stub_named
 from mygpt.check.result import Result
 from mygpt.check.task import Task
 
+OPTIONAL = {"mistake": (str, type(None)), "line": (int, type(None))}
 LOOP = "a link that leads back to itself"
 
 
@@ -124,7 +125,7 @@ def read_result(found: dict[str, Any]) -> Result:
     result, plain = Result(**found), Result("", False)
     for name, value in vars(result).items():
         usual = getattr(plain, name)
-        kinds = (str, type(None)) if name == "mistake" else type(usual)
+        kinds = OPTIONAL.get(name, type(usual))
         lines = value if isinstance(value, list) else []
         if not isinstance(value, kinds) or not all(isinstance(s, str) for s in lines):
             raise TypeError(f"expected {name} of another type, got {value!r}")

@@ -26,6 +26,8 @@ class Result:
     mistake: name in the catalogue, if the program makes a known mistake.
     message: what is wrong, in one or two sentences; or which form passed.
     hints: what else was noticed.
+    where: which steps are right, and which is the first that is not, if that was found.
+    line, file: its line in the program; the file's name if that is another one.
     asked, section: what the function is to do, and where the book explains it.
     input, expected, got, index: the smallest input found that fails, as text.
     trace: the traceback of an error, shown on request.
@@ -40,6 +42,9 @@ class Result:
     mistake: str | None = None
     message: str = ""
     hints: list[str] = field(default_factory=list)
+    where: str = ""
+    line: int | None = None
+    file: str = ""
     asked: str = ""
     section: str = ""
     input: list[str] = field(default_factory=list)
@@ -80,6 +85,8 @@ class Result:
         lines += wrapped(self.asked, "  asked     ")
         for name in ("input", "expected", "got"):
             lines += block(name, getattr(self, name))
+        if self.where:
+            lines += wrapped(self.where, "  where     ")
         for hint in self.hints:
             lines += wrapped(hint, "  also      ")
         return [*lines, *wrapped(self.section, "  read      ")]

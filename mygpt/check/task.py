@@ -1,7 +1,7 @@
 """What a task is: the book's own program, inputs that tell others apart, mistakes."""
 
 import random
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -9,6 +9,7 @@ import torch
 from torch import Tensor
 
 from mygpt.check.compare import TOLERANCE
+from mygpt.check.stages.stage import Stage
 
 # File and title of the chapters that the tasks belong to.
 CHAPTERS = {
@@ -117,6 +118,8 @@ class Task:
     tolerance: difference allowed, as a share of the largest expected value.
     praise: what a right program is told, from arguments and results.
     limit: seconds that a whole check may take.
+    stages: what a right program makes on its way, from the arguments; looked up after
+        a failure among what the reader's program makes.
     """
 
     name: str
@@ -145,6 +148,7 @@ class Task:
     tolerance: float = TOLERANCE
     praise: Callable[[list[Arguments], list[Any]], str] | None = None
     limit: int | float = 10.0
+    stages: Callable[..., Iterable[Stage]] | None = None
 
     @property
     def signature(self) -> str:

@@ -1,7 +1,7 @@
 """Causal attention, with one head and with many."""
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from functools import lru_cache, partial
 from itertools import combinations
 
@@ -12,6 +12,8 @@ from torch.func import functional_call
 from mygpt.attention import MultiHeadAttention, attention_weights
 from mygpt.check.compose import lifted
 from mygpt.check.run import kept_state
+from mygpt.check.stages.parts import attended, mixing
+from mygpt.check.stages.stage import Stage, stage
 from mygpt.check.task import Arguments, Draw, Mistake, Probe, Program, Property, Task
 
 ATTENTION = ("W_Q", "b_Q", "W_K", "b_K", "W_V", "b_V", "W_O", "b_O")
@@ -166,6 +168,16 @@ PROPERTIES = (
     Property("causal", with_each_position_changed, causal),
     Property("batch", first_text, alone_in_batch),
 )
+
+
+def stages_of_head(x: Tensor, W_Q: Tensor, W_K: Tensor, W_V: Tensor) -> Iterator[Stage]:
+    """The stages of attention with one head."""
+    q, k, v = x @ W_Q, x @ W_K, x @ W_V
+    for name, each in (("q", q), ("k", k), ("v", v)):
+        yield stage(name, each, needs=())
+    yield from mixing(q, k, v)
+
+
 HEAD_CHAPTER = "03_attention"
 HEAD_PROBES = [
     Probe(0, {"B": 1, "T": 3, "C": 5, "D": 2}),
@@ -193,6 +205,7 @@ tensor([[[0.0000],
     reference=lambda x, W_Q, W_K, W_V: attention_weights(x @ W_Q, x @ W_K) @ (x @ W_V),
     make=make_head,
     probes=HEAD_PROBES,
+    stages=stages_of_head,
     least={"T": 2},
     differentiable=["x", "W_Q", "W_K", "W_V"],
     properties=PROPERTIES,
@@ -892,6 +905,14 @@ def more_of_heads() -> list[Mistake]:
 
 WEIGHTS_OF_ATTENTION = "dict: W_Q, W_K, W_V, W_O (C, C) and b_Q, b_K, b_V, b_O (C,)"
 
+
+def stages_of_heads(
+    x: Tensor, weights: dict[str, Tensor], num_heads: int
+) -> Iterator[Stage]:
+    """The stages of attention with many heads."""
+    yield from attended(x, weights, num_heads)
+
+
 heads = Task(
     name="heads",
     chapter="04_heads",
@@ -909,6 +930,7 @@ tensor([[[1.0000, 0.0000],
          [0.5000, 0.7311]]])""",
     reference=reference_heads,
     make=make_heads,
+    stages=stages_of_heads,
     probes=[
         Probe(0, {"B": 1, "T": 3, "H": 2, "D": 3}),
         Probe(1, {"B": 2, "T": 5, "H": 3, "D": 2}),

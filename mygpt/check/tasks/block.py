@@ -1,6 +1,6 @@
 """The wiring of a block, and the whole block."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from functools import lru_cache, partial
 from itertools import permutations
 
@@ -12,6 +12,8 @@ from torch.func import functional_call
 from mygpt.block import TransformerBlock
 from mygpt.check.compose import lifted, placed
 from mygpt.check.run import kept_state
+from mygpt.check.stages.parts import attended, fed, normalised
+from mygpt.check.stages.stage import Stage, stage
 from mygpt.check.task import Arguments, Draw, Mistake, Probe, Program, Property, Task
 from mygpt.check.tasks import attention, feed_forward, norm
 from mygpt.check.tasks.attention import heads_with, stored_attention
@@ -192,6 +194,24 @@ WIRINGS = [
     ),
 ]
 
+
+def stages_of_wiring(
+    x: Tensor, attention: Sublayer, mlp: Sublayer, ln1: Sublayer, ln2: Sublayer
+) -> Iterator[Stage]:
+    """The stages of a block whose parts are given."""
+    n = ln1(x)
+    yield stage("ln1(x)", n)
+    read = attention(n)
+    yield stage("attention(ln1(x))", read)
+    x = x + read
+    yield stage("x + attention(ln1(x))", x)
+    n = ln2(x)
+    yield stage("ln2 of that sum", n)
+    thought = mlp(n)
+    yield stage("mlp of that", thought)
+    yield stage("the sum plus mlp of it", x + thought)
+
+
 pre_norm_wiring = Task(
     name="wiring",
     chapter="09_transformer_block",
@@ -213,6 +233,7 @@ pre_norm_wiring = Task(
 tensor([[[33.]]])""",
     reference=pre_norm,
     make=make_parts,
+    stages=stages_of_wiring,
     observe=observe_wiring,
     probes=[
         Probe(0, {"B": 1, "T": 2, "C": 3}),
@@ -452,6 +473,28 @@ WEIGHTS_OF_BLOCK = (
     "W2 (4C, C), b2 (C,), ln1_weight, ln1_bias, ln2_weight, ln2_bias (C,)"
 )
 
+
+def stages_of_block(
+    x: Tensor, weights: dict[str, Tensor], num_heads: int, at: str = ""
+) -> Iterator[Stage]:
+    """The stages of a block."""
+    n = normalised(x, weights["ln1_weight"], weights["ln1_bias"], 1e-5)
+    yield stage(f"ln1(x){at}", n)
+    yield from attended(n, weights, num_heads, (f"ln1(x){at}",), at)
+    x = x + heads_with(n, weights, num_heads)
+    yield stage(f"x plus what attention gives{at}", x)
+    n = normalised(x, weights["ln2_weight"], weights["ln2_bias"], 1e-5)
+    yield stage(f"ln2 of that sum{at}", n)
+    yield from fed(n, weights, (f"ln2 of that sum{at}",), at)
+    yield stage(
+        f"the block's result{at}",
+        *[
+            x + form(n @ weights["W1"] + weights["b1"]) @ weights["W2"] + weights["b2"]
+            for form in (tanh_form, erf_form)
+        ],
+    )
+
+
 block = Task(
     name="block",
     chapter="09_transformer_block",
@@ -473,6 +516,7 @@ tensor([[[0., 4.]]])""",
     reference=book_block("gelu_tanh"),
     forms={ERF: book_block("gelu")},
     make=make_block,
+    stages=stages_of_block,
     probes=[
         Probe(0, {"B": 1, "T": 3, "H": 2, "D": 3}),
         Probe(1, {"B": 2, "T": 5, "H": 3, "D": 2}),

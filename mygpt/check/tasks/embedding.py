@@ -1,13 +1,15 @@
 """Cross-entropy, and token vectors with positions."""
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from functools import partial
 
 import torch
 import torch.nn.functional as F
 from torch import Tensor
 
+from mygpt.check.stages.parts import losses
+from mygpt.check.stages.stage import Stage, stage
 from mygpt.check.task import Arguments, Draw, Mistake, Probe, Program, Property, Task
 
 
@@ -68,6 +70,11 @@ def uniform_costs_ln_v(loss: float, arguments: Arguments) -> str | None:
     )
 
 
+def stages_of_loss(logits: Tensor, targets: Tensor) -> Iterator[Stage]:
+    """The stages of the cross-entropy."""
+    yield from losses(logits, targets)
+
+
 cross_entropy = Task(
     name="cross_entropy",
     tolerance=2e-4,  # in float32, numbers near 1000 are 6e-5 apart
@@ -83,6 +90,7 @@ cross_entropy = Task(
 tensor(1.3863)""",
     reference=lambda logits, targets: F.cross_entropy(logits, targets),
     make=make_logits,
+    stages=stages_of_loss,
     probes=[
         Probe(0, {"N": 3, "V": 5}),
         Probe(1, {"N": 4, "V": 4}),
@@ -311,6 +319,23 @@ def wrong(**pieces) -> Program:
     return partial(embed_with, **pieces)
 
 
+def stages_of_embedding(
+    ids: Tensor, token_table: Tensor, position_table: Tensor
+) -> Iterator[Stage]:
+    """The stages of the first vectors."""
+    tokens, positions = token_table[ids], position_table[: ids.shape[1]]
+    yield stage("the rows of the token table", tokens, needs=())
+    yield stage("the first T rows of the position table", positions, needs=())
+    yield stage(
+        "their sum",
+        tokens + positions,
+        needs=(
+            "the rows of the token table",
+            "the first T rows of the position table",
+        ),
+    )
+
+
 embedding = Task(
     name="embedding",
     chapter="02_embeddings",
@@ -333,6 +358,7 @@ tensor([[[3.1000, 4.1000],
         F.embedding(ids, token_table) + position_table[: ids.shape[1]]
     ),
     make=make_embedding,
+    stages=stages_of_embedding,
     probes=[
         Probe(0, {"V": 7, "N": 5, "C": 3, "B": 2, "T": 3}),
         Probe(1, {"V": 5, "N": 5, "C": 5, "B": 3, "T": 5}),

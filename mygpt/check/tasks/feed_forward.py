@@ -1,7 +1,7 @@
 """GELU in both forms, and the feed-forward network."""
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from functools import lru_cache, partial
 
 import torch
@@ -11,6 +11,8 @@ from torch.func import functional_call
 
 from mygpt.check.compose import lifted
 from mygpt.check.run import kept_state
+from mygpt.check.stages.parts import fed, gelu_by_erf, gelu_by_tanh
+from mygpt.check.stages.stage import Stage, also, stage
 from mygpt.check.task import Arguments, Draw, Mistake, Probe, Program, Property, Task
 from mygpt.feed_forward import MLP
 
@@ -133,6 +135,16 @@ def other_activations() -> list[Mistake]:
     ]
 
 
+def stages_of_erf(x: Tensor) -> Iterator[Stage]:
+    """The stages of GELU as defined."""
+    inner = x / math.sqrt(2)
+    yield stage("x / √2", inner)
+    yield stage("erf(x / √2)", torch.erf(inner))
+    one_more = 1 + torch.erf(inner)
+    yield stage("1 + erf(x / √2)", one_more, one_more / 2)
+    yield stage("x/2 · (1 + erf(x / √2))", gelu_by_erf(x))
+
+
 gelu = Task(
     name="gelu",
     chapter="06_activations",
@@ -145,6 +157,7 @@ gelu = Task(
 tensor([-0.1587,  0.0000,  0.8413])""",
     reference=erf_form,
     make=make_numbers,
+    stages=stages_of_erf,
     probes=NUMBERS,
     differentiable=["x"],
     mistakes=[
@@ -289,6 +302,21 @@ def more_of_tanh() -> list[Mistake]:
     ]
 
 
+def stages_of_tanh(x: Tensor) -> Iterator[Stage]:
+    """The stages of GELU with tanh."""
+    cube = x**3
+    yield stage("x³", cube, 0.044715 * cube, x * (1 + 0.044715 * x**2))
+    inner = x + 0.044715 * cube
+    yield stage("x + 0.044715 x³", inner)
+    root = math.sqrt(2 / math.pi)
+    yield stage("√(2/π) (x + 0.044715 x³)", root * inner, 2 * root * inner)
+    bent = torch.tanh(root * inner)
+    yield stage("its tanh", bent)
+    yield stage("1 + tanh", 1 + bent, (1 + bent) / 2)
+    yield stage("x/2 · (1 + tanh)", gelu_by_tanh(x))
+    also(lambda: root * x)
+
+
 gelu_tanh = Task(
     name="gelu_tanh",
     chapter="06_activations",
@@ -301,6 +329,7 @@ gelu_tanh = Task(
 tensor([-0.1588,  0.0000,  0.8412])""",
     reference=tanh_form,
     make=make_numbers,
+    stages=stages_of_tanh,
     probes=NUMBERS,
     differentiable=["x"],
     mistakes=[
@@ -509,6 +538,13 @@ def more_of_mlp() -> list[Mistake]:
     ]
 
 
+def stages_of_mlp(
+    x: Tensor, W1: Tensor, b1: Tensor, W2: Tensor, b2: Tensor
+) -> Iterator[Stage]:
+    """The stages of the feed-forward network."""
+    yield from fed(x, {"W1": W1, "b1": b1, "W2": W2, "b2": b2})
+
+
 mlp = Task(
     name="mlp",
     chapter="05_feed_forward",
@@ -531,6 +567,7 @@ tensor([[[ 1.0000],
     reference=book_mlp("gelu_tanh"),
     forms={ERF: book_mlp("gelu")},
     make=make_mlp,
+    stages=stages_of_mlp,
     probes=[
         Probe(0, {"B": 1, "T": 2, "C": 3, "F": 12}),
         Probe(1, {"B": 2, "T": 3, "C": 2, "F": 8}),

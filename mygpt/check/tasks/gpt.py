@@ -1,6 +1,7 @@
 """The forward pass of a GPT, with its loss."""
 
 import math
+from collections.abc import Callable, Iterable, Iterator
 from functools import lru_cache, partial
 from typing import Any
 
@@ -12,11 +13,13 @@ from torch.optim.adam import adam
 
 from mygpt.check.compose import placed
 from mygpt.check.run import kept_state
+from mygpt.check.stages.parts import losses, normalised
+from mygpt.check.stages.stage import Stage, stage
 from mygpt.check.task import Arguments, Draw, Mistake, Probe, Program, Property, Task
 from mygpt.check.tasks import block as blocks
 from mygpt.check.tasks import norm
 from mygpt.check.tasks.block import block_tensors, block_with, stored_block
-from mygpt.check.tasks.feed_forward import ERF, bent
+from mygpt.check.tasks.feed_forward import ERF, bent, erf_form, tanh_form
 from mygpt.gpt import GPT, GPTConfig
 
 
@@ -351,6 +354,43 @@ WEIGHTS_OF_GPT = (
     "as for `block`), ln_f_weight and ln_f_bias (C,)"
 )
 
+
+def stages_of_gpt(
+    ids: Tensor, targets: Tensor, weights: dict, num_heads: int
+) -> Iterator[Stage]:
+    """The stages of a GPT's forward pass."""
+    yield from in_both_forms(
+        partial(stages_with, ids, weights, num_heads, targets=targets)
+    )
+
+
+def in_both_forms(stages: Callable[..., Iterable[Stage]]) -> Iterator[Stage]:
+    """Join the stages of two networks that differ in the form of GELU."""
+    for one, other in zip(*map(stages, (tanh_form, erf_form)), strict=True):
+        yield stage(one.name, *one.tensors, *other.tensors, needs=one.needs)
+
+
+def stages_with(
+    ids: Tensor,
+    weights: dict,
+    num_heads: int,
+    form: Callable[[Tensor], Tensor],
+    targets: Tensor | None = None,
+) -> Iterator[Stage]:
+    """The stages with one form of GELU; without targets, as far as the logits."""
+    x = weights["token"][ids] + weights["position"][: ids.shape[1]]
+    yield stage("the vectors of tokens and positions", x)
+    for i, each in enumerate(weights["blocks"]):
+        yield from blocks.stages_of_block(x, each, num_heads, f" in blocks[{i}]")
+        x = block_with(x, each, num_heads, feed=bent(form))
+    n = normalised(x, weights["ln_f_weight"], weights["ln_f_bias"], 1e-5)
+    yield stage("the last norm", n)
+    logits = n @ weights["token"].T
+    yield stage("the logits", logits)
+    if targets is not None:
+        yield from losses(logits.flatten(0, 1), targets.flatten(), ("the logits",))
+
+
 gpt = Task(
     name="gpt",
     limit=30.0,
@@ -378,6 +418,7 @@ gpt = Task(
     reference=book_gpt("gelu_tanh"),
     forms={ERF: book_gpt("gelu")},
     make=make_gpt,
+    stages=stages_of_gpt,
     probes=[
         Probe(0, {"V": 7, "N": 5, "B": 2, "T": 3, "H": 2, "D": 3, "L": 2}),
         Probe(1, {"V": 5, "N": 5, "B": 3, "T": 5, "H": 3, "D": 2, "L": 3}),

@@ -1,13 +1,15 @@
 """Layer normalisation and its gradient."""
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from functools import partial
 
 import torch
 import torch.nn.functional as F
 from torch import Tensor
 
+from mygpt.check.stages.parts import norm
+from mygpt.check.stages.stage import Stage, also, stage
 from mygpt.check.task import Arguments, Draw, Mistake, Probe, Program, Property, Task
 from mygpt.norm import normalise
 
@@ -127,6 +129,16 @@ NORM_PROBES = [
 ]
 FAR = Probe(5, {"B": 2, "T": 2, "C": 3, "eps": 0.1, "mean": 20.0})
 
+
+def stages_of_norm(
+    x: Tensor, weight: Tensor, bias: Tensor, eps: float
+) -> Iterator[Stage]:
+    """The stages of layer norm."""
+    yield from norm(x, eps)
+    n = normalise(x, eps)
+    yield stage("n * weight + bias", n * weight + bias)
+
+
 layer_norm = Task(
     name="layer_norm",
     chapter=CHAPTER,
@@ -141,6 +153,7 @@ layer_norm = Task(
 tensor([[[-1.,  1.]]])""",
     reference=lambda x, weight, bias, eps: normalise(x, eps) * weight + bias,
     make=make_norm,
+    stages=stages_of_norm,
     probes=[*NORM_PROBES, FAR],
     least={"C": 2},
     fixed=["eps"],
@@ -498,6 +511,33 @@ def weighted_bias(dy: Tensor, x: Tensor, weight: Tensor, eps: float) -> tuple:
     return dx, dweight, dbias * weight
 
 
+def stages_of_gradient(
+    dy: Tensor, x: Tensor, weight: Tensor, eps: float
+) -> Iterator[Stage]:
+    """The stages of the gradients of layer norm."""
+    yield from norm(x, eps)
+    normal = "(x - mean) / √(variance + eps)"
+    n, std = normalise(x, eps), (x.var(-1, keepdim=True, correction=0) + eps).sqrt()
+    g = dy * weight
+    yield stage("g = dy * weight", g, needs=())
+    mean, product = g.mean(-1, keepdim=True), g * n
+    yield stage("mean(g)", mean)
+    share = product.mean(-1, keepdim=True)
+    yield stage("mean(g * n)", share, needs=("g = dy * weight", normal))
+    along = n * share
+    yield stage("n * mean(g * n)", along)
+    left = g - mean - along
+    also(lambda: (g - along, mean + along))
+    yield stage(
+        "g - mean(g) - n * mean(g * n)", left, needs=("mean(g)", "n * mean(g * n)")
+    )
+    yield stage("dx", left / std)
+    products = dy * n
+    also(lambda: (products.sum(0), products.sum(1), dy.sum(0), dy.sum(1)))
+    yield stage("dweight", products.sum((0, 1)), needs=(normal,))
+    yield stage("dbias", dy.sum((0, 1)), needs=())
+
+
 layer_norm_gradient = Task(
     name="layer_norm_gradient",
     chapter=CHAPTER,
@@ -522,6 +562,7 @@ layer_norm_gradient = Task(
 (tensor([-1.2247,  0.0000,  0.0000]), tensor([1., 0., 0.]))""",
     reference=reference_gradient,
     make=make_gradient,
+    stages=stages_of_gradient,
     probes=[*NORM_PROBES, FAR],
     least={"C": 2},
     fixed=["eps"],

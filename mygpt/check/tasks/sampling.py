@@ -11,6 +11,8 @@ import torch.nn.functional as F
 from torch import Tensor
 
 from mygpt.check.compare import find_difference
+from mygpt.check.stages.parts import softmax
+from mygpt.check.stages.stage import Stage, also, stage
 from mygpt.check.task import (
     Arguments,
     Draw,
@@ -30,7 +32,9 @@ from mygpt.check.tasks.gpt import (
     book_gpt,
     gpt_tensors,
     gpt_with,
+    in_both_forms,
     of_block,
+    stages_with,
     with_pieces,
 )
 from mygpt.check.tasks.norm import norm_with
@@ -65,6 +69,18 @@ def adds_up(probabilities: Tensor, arguments: Arguments) -> str | None:
     return "Your probabilities do not add up to 1."
 
 
+def stages_of_top_k(logits: Tensor, k: int) -> Iterator[Stage]:
+    """The stages of top-k."""
+    largest = logits.topk(min(k, logits.shape[-1])).values
+    torch.full_like(logits, -math.inf)
+    yield stage("the k largest logits", largest)
+    also(lambda: largest[:, -1:])
+    kept = logits.masked_fill(~above(logits, k), -math.inf)
+    also(lambda: (above(logits, k), ~above(logits, k)))
+    yield stage("the logits with all others at -inf", kept)
+    yield stage("their softmax", softmax(kept))
+
+
 top_k = Task(
     name="top_k",
     chapter=CHAPTER,
@@ -78,6 +94,7 @@ top_k = Task(
 tensor([[0.0000, 0.7311, 0.2689]])""",
     reference=lambda logits, k: keep_top_k(logits, k).softmax(-1),
     make=make_top_k,
+    stages=stages_of_top_k,
     probes=[
         Probe(0, {"N": 1, "V": 5, "k": 2}),
         Probe(1, {"N": 3, "V": 7, "k": 3}),
@@ -238,6 +255,23 @@ def ties_end_the_nucleus(kept: list[list[int]], arguments: Arguments) -> str | N
     )
 
 
+def stages_of_top_p(logits: Tensor, p: float) -> Iterator[Stage]:
+    """The stages of top-p."""
+    each = softmax(logits)
+    yield stage("the softmax of the logits", each, each.sort().values)
+    ordered = each.sort(descending=True).values
+    yield stage("the probabilities in order", ordered)
+    total = ordered.cumsum(-1)
+    yield stage("their running sums", total, total - ordered)
+    before = total - ordered
+    also(lambda: (before < p, before >= p))
+    right = nucleus(logits, p)
+    kept = logits.masked_fill(right == 0, -math.inf)
+    also(lambda: (right > 0, right == 0, kept.sort(descending=True).values))
+    yield stage("the kept logits, all others at -inf", kept)
+    yield stage("the softmax of what is left", softmax(kept))
+
+
 top_p = Task(
     name="top_p",
     chapter=CHAPTER,
@@ -253,6 +287,7 @@ top_p = Task(
 tensor([[0.0000, 0.7311, 0.2689]])""",
     reference=lambda logits, p: keep_top_p(logits, p).softmax(-1),
     make=make_top_p,
+    stages=stages_of_top_p,
     probes=[
         Probe(0, {"N": 1, "V": 5, "p": 0.7}),
         Probe(1, {"N": 3, "V": 7, "p": 0.85}),
@@ -691,6 +726,19 @@ PIECES = [
     Probe(3, {"V": 6, "N": 6, "B": 2, "H": 1, "D": 4, "L": 1, "pieces": (1, 1, 1, 1)}),
 ]
 
+
+def stages_of_cached_step(
+    ids: Tensor, weights: dict, num_heads: int, cache: Tensor | None
+) -> Iterator[Stage]:
+    """The stages of a GPT's step; of each, the new ids' rows or all of them."""
+    seen = ids if cache is None else torch.cat([cache, ids], 1)
+    for each in in_both_forms(partial(stages_with, seen, weights, num_heads)):
+        new = [tensor[..., -ids.shape[1] :, :] for tensor in each.tensors]
+        last = each.name in ("the last norm", "the logits")
+        ends = [tensor[:, -1] for tensor in each.tensors if last]
+        yield stage(each.name, *new, *each.tensors, *ends, needs=each.needs)
+
+
 cached_step = Task(
     name="cached_step",
     chapter=CHAPTER,
@@ -718,6 +766,7 @@ cached_step = Task(
     reference=whole_text(book_gpt("gelu_tanh")),
     forms={ERF: whole_text(book_gpt("gelu"))},
     make=make_pieces,
+    stages=stages_of_cached_step,
     observe=observe_steps,
     probes=PIECES,
     least={"V": 3, "D": 2},
@@ -903,6 +952,18 @@ def rereads(given: list[int], arguments: Arguments) -> str | None:
     )
 
 
+def stages_of_generation(
+    step: Step, ids: Tensor, max_new_tokens: int
+) -> Iterator[Stage]:
+    """The stages of greedy generation: the text after each step."""
+    new, cache = ids, None
+    for number in range(1, max_new_tokens + 1):
+        logits, cache = step(new, cache)
+        new = logits.argmax(-1, keepdim=True)
+        ids = torch.cat([ids, new], 1)
+        yield stage(f"the text after step {number}", ids)
+
+
 generate = Task(
     name="generate",
     chapter=CHAPTER,
@@ -925,6 +986,7 @@ generate = Task(
 tensor([[1, 2, 3, 6]])""",
     reference=generate_with,
     make=make_prompt,
+    stages=stages_of_generation,
     observe=observe_generation,
     properties=[
         Property("rereads", lengths_read, rereads, of_calls=True),

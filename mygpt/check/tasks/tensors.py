@@ -1,11 +1,13 @@
 """A row times a matrix, and softmax."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from functools import partial
 
 import torch
 from torch import Tensor
 
+from mygpt.check.stages import parts
+from mygpt.check.stages.stage import Stage, also, stage
 from mygpt.check.task import (
     Arguments,
     Draw,
@@ -22,6 +24,14 @@ def make_row(draw: Draw, C: int, F: int) -> dict:
     return {"x": draw.normal(C, mean=0.5), "W": draw.normal(C, F)}
 
 
+def stages_of_row(x: Tensor, W: Tensor) -> Iterator[Stage]:
+    """The stages of a row times a matrix."""
+    products = x[:, None] * W
+    also(lambda: products.cumsum(0))
+    yield stage("the products x[i] * W[i, j]", products)
+    yield stage("their sums over i", products.sum(0))
+
+
 row_times_matrix = Task(
     name="row_times_matrix",
     chapter="tensors",
@@ -36,6 +46,7 @@ row_times_matrix = Task(
 tensor([31., 42.])""",
     reference=lambda x, W: x @ W,
     make=make_row,
+    stages=stages_of_row,
     least={"C": 2, "F": 2},
     probes=[
         Probe(0, {"C": 3, "F": 5}),
@@ -180,6 +191,18 @@ def wrong_softmax(**pieces) -> Program:
     return partial(softmax_with, **pieces)
 
 
+def stages_of_softmax(scores: Tensor) -> Iterator[Stage]:
+    """The stages of a softmax."""
+    largest = scores.amax(-1, keepdim=True)
+    shifted = scores - largest
+    yield stage("each row's largest score", largest)
+    yield stage("the scores minus their row's largest", shifted)
+    powers = shifted.exp()
+    yield stage("their exp", powers)
+    yield stage("the sums of these over the rows", powers.sum(-1, keepdim=True))
+    yield stage("the softmax", parts.softmax(scores))
+
+
 softmax = Task(
     name="softmax",
     tolerance=2e-4,  # in float32, numbers near 1000 are 6e-5 apart
@@ -196,6 +219,7 @@ tensor([[0.5000, 0.5000],
         [0.2689, 0.7311]])""",
     reference=lambda scores: torch.softmax(scores, dim=-1),
     make=make_scores,
+    stages=stages_of_softmax,
     probes=[
         Probe(0, {"N": 2, "V": 3}),
         Probe(1, {"N": 5, "V": 5}),

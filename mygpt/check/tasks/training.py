@@ -2,7 +2,7 @@
 
 import copy
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from contextlib import nullcontext
 from functools import partial
 
@@ -11,6 +11,7 @@ from torch import Tensor
 from torch.optim.adamw import adamw
 
 from mygpt.check.compare import find_difference
+from mygpt.check.stages.stage import Stage, also, stage
 from mygpt.check.task import Arguments, Draw, Mistake, Probe, Program, Property, Task
 from mygpt.check.tasks.loops import Bigrams, Watch, WatchedOptimizer, remarks
 from mygpt.support.modes import evaluating
@@ -123,6 +124,45 @@ def corrected_state(*values):
     return parameter, m / (1 - beta1**step), v / (1 - beta2**step)
 
 
+def stages_of_step(
+    parameter: Tensor,
+    gradient: Tensor,
+    m: Tensor,
+    v: Tensor,
+    step: int,
+    lr: float,
+    beta1: float,
+    beta2: float,
+    eps: float,
+    decay: float,
+) -> Iterator[Stage]:
+    """The stages of a step of AdamW."""
+    if parameter.ndim >= 2:
+        parameter = parameter * (1 - lr * decay)
+        yield stage("the parameter times 1 - lr * decay", parameter, needs=())
+    old, new = beta1 * m, (1 - beta1) * gradient
+    m = old + new
+    yield stage("m", m, needs=())
+    squares = gradient**2
+    old, new = beta2 * v, (1 - beta2) * squares
+    v = old + new
+    yield stage("v", v, needs=())
+    m_hat, v_hat = m / (1 - beta1**step), v / (1 - beta2**step)
+    yield stage("m / (1 - beta1^step)", m_hat, lr * m_hat, needs=("m",))
+    yield stage("v / (1 - beta2^step)", v_hat, needs=("v",))
+    root = v_hat.sqrt()
+    yield stage("√v + eps, of this v", root + eps)
+    part = m_hat / (root + eps)
+    also(lambda: (lr * part, lr * m_hat))
+    yield stage(
+        "m / (√v + eps)",
+        part,
+        lr * part,
+        needs=("m / (1 - beta1^step)", "√v + eps, of this v"),
+    )
+    yield stage("the new parameter", parameter - lr * part)
+
+
 adamw_step = Task(
     name="adamw_step",
     chapter=CHAPTER,
@@ -152,6 +192,7 @@ adamw_step = Task(
 (tensor([0.9000]), tensor([0.2000]), tensor([0.0400]))""",
     reference=reference_step,
     make=make_step,
+    stages=stages_of_step,
     probes=[
         Probe(0, {"C": 2, "F": 3, "step": 1}),
         Probe(1, {"C": 3, "F": 2, "step": 3}),

@@ -1,0 +1,261 @@
+"""Which steps of a wrong program are right, and the line of the first that is not."""
+
+import json
+import linecache
+
+import pytest
+import torch
+from helpers.right_programs import PROGRAMS
+
+from mygpt import check
+from mygpt.check.engine import check as check_program
+from mygpt.check.files import read_result
+from mygpt.check.stages.record import recorded
+
+HEAD = "import math\nimport torch\n"  # two lines before each program
+
+
+def program_of(source, name, known=True):
+    """Define a function as a notebook's cell does, with or without its text kept."""
+    source, file = HEAD + source, f"<cell of {name} {known} {hash(source)}>"
+    if known:
+        lines = source.splitlines(keepends=True)
+        linecache.cache[file] = len(source), None, lines, file
+    names = {}
+    exec(compile(source, file, "exec"), names)
+    return names[name]
+
+
+def checked(task, source, known=True):
+    return check_program(check.TASKS[task], program_of(source, task, known))
+
+
+ATTENTION = """\
+def attention(x, W_Q, W_K, W_V):
+    q, k, v = x @ W_Q, x @ W_K, x @ W_V
+    scores = q @ k.mT / k.shape[-1] ** 0.5
+    future = torch.ones(x.shape[1], x.shape[1], dtype=torch.bool).triu(1)
+    scores = scores.masked_fill(future, -1e9)
+    return scores.softmax(-1) @ v
+"""
+NORM = """\
+def layer_norm(x, weight, bias, eps):
+    mean = x.mean(-1, keepdim=True)
+    variance = ((x - mean) ** 2).mean(-1, keepdim=True)
+    n = (x - mean) / (variance + eps) ** 0.5
+    return n * weight + bias
+"""
+MLP = """\
+def mlp(x, W1, b1, W2, b2):
+    h = x @ W1 + b1
+    bent = h / 2 * (1 + torch.erf(h / 2**0.5))
+    return bent @ W2 + b2
+"""
+ADAMW = """\
+def adamw_step(parameter, gradient, m, v, step, lr, beta1, beta2, eps, decay):
+    if parameter.ndim >= 2:
+        parameter = parameter * (1 - lr * decay)
+    m = beta1 * m + (1 - beta1) * gradient
+    v = beta2 * v + (1 - beta2) * gradient**2
+    m_hat = m / (1 - beta1**step)
+    v_hat = v / (1 - beta2**step)
+    return parameter - lr * m_hat / (v_hat**0.5 + eps), m, v
+"""
+SOFTMAX = """\
+def softmax(scores):
+    powers = (scores - scores.amax(-1, keepdim=True)).exp()
+    return powers / powers.sum(-1, keepdim=True)
+"""
+WIRING = """\
+def wiring(x, attention, mlp, ln1, ln2):
+    x = x + attention(ln1(x))
+    return x + mlp(ln2(x))
+"""
+PROGRAM = {
+    "attention": ATTENTION,
+    "layer_norm": NORM,
+    "mlp": MLP,
+    "adamw_step": ADAMW,
+    "softmax": SOFTMAX,
+    "wiring": WIRING,
+}
+# What is written instead of what; the line of the file; the sentence, if no mistake of
+# the catalogue is that.
+WRONG = [
+    (
+        "attention",
+        "** 0.5",
+        "** 0.7",
+        5,
+        "q, k and v are right; no tensor of yours is q",
+    ),
+    ("attention", "triu(1)", "triu(1).flip(0)", 6, "v and q kᵀ / √D are right; no"),
+    (
+        "attention",
+        "@ v\n",
+        "@ v.exp()\n",
+        8,
+        "v and their softmax are right",
+    ),
+    (
+        "attention",
+        "x @ W_Q",
+        "x.exp() @ W_Q",
+        4,
+        "k and v are right; no tensor",
+    ),
+    (
+        "layer_norm",
+        "mean) ** 2",
+        "mean) ** 3",
+        5,
+        "x - mean is right; no",
+    ),
+    ("layer_norm", "+ eps)", "+ eps + 0.3)", 6, "the variance is right; no tensor"),
+    ("layer_norm", "* weight", "* weight**2", 7, "(x - mean) / √(variance + eps) is"),
+    (
+        "mlp",
+        "2**0.5",
+        "3**0.5",
+        5,
+        "h = x W1 + b1 is right; no",
+    ),
+    (
+        "mlp",
+        "@ W2",
+        "@ W2.exp()",
+        6,
+        "GELU of h is right; no",
+    ),
+    ("adamw_step", "beta1**step", "beta1*step", 8, None),
+    ("adamw_step", "gradient**2", "gradient**4", 7, None),
+    ("softmax", "powers.sum", "powers.exp().sum", 5, "their exp is right; no tensor"),
+    (
+        "wiring",
+        "attention(ln1(x))",
+        "attention(ln1(x)).exp()",
+        4,
+        "attention(ln1(x)) is",
+    ),
+]
+
+
+@pytest.mark.parametrize("wrong", WRONG, ids=str)
+def test_the_first_missing_stage_is_told_with_its_line(wrong):
+    task, old, new, line, said = wrong
+    assert PROGRAM[task].count(old) == 1
+    result = checked(task, PROGRAM[task].replace(old, new))
+    assert result.line == line, result
+    if said and not result.mistake:
+        assert result.where.startswith(said), result
+    assert result.where.endswith((f"(line {line}).", f"line {line}"))
+
+
+@pytest.mark.parametrize("task", PROGRAM)
+def test_nothing_is_said_of_a_right_program(task):
+    result = checked(task, PROGRAM[task])
+    assert result, result
+    assert result.where == ""
+    assert result.line is None
+
+
+SPOILED = (
+    *("row_times_matrix", "softmax", "cross_entropy", "embedding", "attention"),
+    *("heads", "mlp", "gelu", "gelu_tanh", "layer_norm", "wiring", "top_k"),
+)
+
+
+@pytest.mark.parametrize("task", SPOILED)
+def test_all_is_right_up_to_the_last_line(task):
+    """What a right program gives, times 1.1, in programs of every style."""
+    styles = {}
+    for right in PROGRAMS:
+        if right.task == task and right.parameters is None:
+            styles.setdefault(right.choices[0], right.program)
+    for style, program in styles.items():
+        result = check_program(
+            check.TASKS[task], lambda *given, program=program: program(*given) * 1.1
+        )
+        assert not result
+        if result.where and not result.mistake:
+            assert result.where.startswith("everything up to"), (style, result)
+            exact = task != "cross_entropy" and style != "float32"
+            assert not exact or "it is that × 1.1" in result.where, (style, result)
+
+
+def test_a_factor_is_told_by_its_formula():
+    source = ATTENTION.replace("** 0.5", "** 1.5")
+    told = checked("attention", source).where
+    assert "no tensor of yours is q kᵀ / √D: yours is that × 1/D (line 5)" in told
+    source = NORM.replace("** 2).mean", "** 2 * 0.3).mean")
+    assert (
+        "the variance: yours is that × 0.3 (line 5)"
+        in checked("layer_norm", source).where
+    )
+
+
+def test_half_precision_is_told_with_its_line():
+    source = MLP.replace("x @ W1 + b1", "(x @ W1 + b1).half().double()")
+    result = checked("mlp", source)
+    assert result.where == "some of your tensors are in half precision (line 4)."
+
+
+def test_a_forgotten_step_is_where_it_should_have_been():
+    result = checked("attention", ATTENTION.replace(" / k.shape[-1] ** 0.5", ""))
+    assert (result.mistake, result.line, result.where) == ("no-scale", 5, "line 5")
+
+
+def test_a_fused_call_hides_no_stage():
+    source = """\
+def attention(x, W_Q, W_K, W_V):
+    q, k, v = x @ W_Q, x @ W_K, x @ W_V
+    read = torch.nn.functional.scaled_dot_product_attention(q, k, v, is_causal=True)
+    return read.exp()
+"""
+    result = checked("attention", source)
+    assert result.where.startswith("everything up to the weighted values is right;")
+    assert result.line == 6
+
+
+def test_a_result_filled_in_place_is_followed():
+    source = """\
+def softmax(scores):
+    y = torch.zeros_like(scores)
+    for i in range(len(scores)):
+        powers = (scores[i] - scores[i].max()).exp()
+        y[i] = powers / powers.norm()
+    return y
+"""
+    result = checked("softmax", source)
+    assert "their exp is right" in result.where
+    assert result.line == 7
+
+
+def test_without_source_there_is_no_line():
+    result = checked("mlp", MLP.replace("2**0.5", "3**0.5"), known=False)
+    assert result.where.endswith("no tensor of yours is GELU of h.")
+    assert result.line is None
+
+
+def test_a_step_in_another_file_is_told_with_its_name(my, mygpt, tmp_path):
+    (tmp_path / "curves.py").write_text("def curve(x):\n    return x.tanh()\n")
+    source = MLP.replace("h / 2 * (1 + torch.erf(h / 2**0.5))", "curve(h)")
+    file = my(f"import torch\nfrom curves import curve\n{source}")
+    status, out, _ = mygpt("check", "mlp", file, "--json")
+    found = json.loads(out)
+    assert status == 1
+    assert (found["line"], found["file"]) == (2, "curves.py"), found
+
+
+def test_a_line_that_is_none_is_refused():
+    with pytest.raises(TypeError, match="line"):
+        read_result({"task": "mlp", "passed": False, "line": "3"})
+
+
+def test_a_run_that_takes_too_long_is_not_whole():
+    def endless(x):
+        while True:
+            x = x + 1
+
+    run = recorded(lambda program: program(torch.ones(2)), endless)
+    assert not run.whole

@@ -1,6 +1,7 @@
 """Shapes in the package's signatures are checked in the tests, and only there."""
 
 import json
+import os
 import random
 import sys
 from pathlib import Path
@@ -65,8 +66,14 @@ def same_random_numbers():
     torch.manual_seed(0)
 
 
+@pytest.fixture(scope="session", autouse=True)
+def own_cache(tmp_path_factory):
+    """Leave the tries that the user's own cache remembers alone."""
+    os.environ["MYGPT_CACHE"] = str(tmp_path_factory.mktemp("cache"))
+
+
 @pytest.fixture(scope="session")
-def mygpt(tmp_path_factory):
+def mygpt(tmp_path_factory, own_cache):
     """A command line that has imported the package."""
     from helpers.command_line import CommandLine
 

@@ -8,6 +8,7 @@ ended (on Windows, those that are still its children at the limit).
 import contextlib
 import ctypes
 import multiprocessing
+import multiprocessing.connection
 import os
 import signal
 import subprocess
@@ -37,25 +38,35 @@ def supervised(
     folder: Path,
     seconds: int | float,
     memory: int = MEMORY,
+    after: float = 0.0,
+    first: Callable[[Any], None] | None = None,
 ) -> Any:
     """Run `work` in a process of its own, end all that it started, and conclude.
 
     `work` writes what it has to say into the file that it is given; `conclude` gets
     that (None if there is nothing), whether the time ran out, and the exit code. The
     result is None if the work has ended the supervisor too.
+
+    Work that has made a file `more` beside the other goes on for `after` seconds at
+    most; `first` is told what is concluded before that.
     """
     context = multiprocessing.get_context(START)
     if START != "fork":
-        return oversee(context, work, conclude, folder, seconds, memory)
+        tell = first or nothing
+        return oversee(tell, context, work, conclude, folder, seconds, memory, after)
     receiver, sender = context.Pipe(duplex=False)
-    arguments = (sender, context, work, conclude, folder, seconds, memory)
+    arguments = (sender, context, work, conclude, folder, seconds, memory, after)
     supervisor = context.Process(target=supervise, args=arguments)
     supervisor.start()
     sender.close()
+    answer, ended = None, False
     try:
-        answer = receiver.recv()
+        while not ended:
+            answer, ended = receiver.recv()
+            if first and not ended:
+                first(answer)
     except EOFError:
-        return None
+        return answer
     finally:
         supervisor.join()
     if isinstance(answer, Exception):
@@ -68,32 +79,52 @@ def supervise(sender: Any, *arguments: Any) -> None:
     if LINUX:
         ctypes.CDLL(None).prctl(SUBREAPER, 1, 0, 0, 0)
     try:
-        answer = oversee(*arguments)
+        answer = oversee(lambda first: sender.send((first, False)), *arguments)
     except (ValueError, OSError, ImportError) as error:
         answer = error  # in what the check needs, not in the reader's program
-    sender.send(answer)
+    sender.send((answer, True))
     sender.close()
 
 
+def nothing(_: Any) -> None:
+    """Tell nobody."""
+
+
 def oversee(
+    tell: Callable[[Any], None],
     context: Any,
     work: Callable[[Path], None],
     conclude: Conclude,
     folder: Path,
     seconds: int | float,
     memory: int,
+    after: float,
 ) -> Any:
     """Start the work, wait for its end, and conclude when nothing of it is left."""
-    sent = folder / "sent"
+    sent, more = folder / "sent", folder / "more"
     child = context.Process(target=begin, args=(work, sent, memory))
     child.start()
     try:
-        child.join((0 if START == "fork" else IMPORTS) + seconds + GRACE)
+        limit = (0 if START == "fork" else IMPORTS) + seconds + GRACE
+        wait(child, sent, limit)
         late = child.is_alive()
+        if late and sent.is_file() and more.is_file():
+            late = False
+            tell(conclude(sent.read_bytes(), late, None))
+            child.join(after)
     finally:
         end(child)
     content = sent.read_bytes() if sent.is_file() else None
     return conclude(content, late, child.exitcode)
+
+
+def wait(child: Any, sent: Path, seconds: float) -> None:
+    """Wait until a process ends, or has sent something and has more to do."""
+    end = time.monotonic() + seconds
+    while child.is_alive() and time.monotonic() < end:
+        if sent.is_file() and sent.with_name("more").is_file():
+            return
+        multiprocessing.connection.wait([child.sentinel], 0.01)
 
 
 def begin(work: Callable[[Path], None], sent: Path, memory: int) -> None:

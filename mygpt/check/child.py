@@ -19,6 +19,9 @@ from mygpt.check.engine import Checking, examine, failed, out_of_time
 from mygpt.check.errors import one_line, trace_of
 from mygpt.check.evidence import Evidence, evidence_of
 from mygpt.check.evidence import as_json as evidence_as_json
+from mygpt.check.mends.search import find_mend
+from mygpt.check.mends.tell import as_json as mend_as_json
+from mygpt.check.mends.tell import is_mendable
 from mygpt.check.result import Result
 from mygpt.check.run import OutOfTime, Unusable, time_limit
 from mygpt.check.task import Task
@@ -35,9 +38,13 @@ def in_child(
     seconds: int | float,
     gpt2: str | None,
     printed: Path,
+    mends: bool,
     sent: Path,
 ) -> None:
-    """Check, print to one file, and write what was found to another."""
+    """Check, print to one file, and write what was found to another.
+
+    If `mends`, what makes a wrong program right follows in a third, if it is found.
+    """
     sys.stdout.flush()
     sys.stderr.flush()
     with printed.open("wb") as file:
@@ -45,15 +52,40 @@ def in_child(
         os.dup2(file.fileno(), 2)
     # A parent may have put something else in their places.
     sys.stdout, sys.stderr = map(text_to, (1, 2))
+    before = effects.functions()
     try:
-        found = check_here(find_task(name, gpt2), path, seconds)
+        task = find_task(name, gpt2)
+        found = check_here(task, path, seconds)
     except (ValueError, OSError, ImportError) as error:
         found = {"needs": str(error)}  # in the task, not in the reader's program
     sys.stdout.flush()
     sys.stderr.flush()
+    program = found.get("result") and wrong_program(task, path, found["result"])
+    if not mends or not program or effects.replaced(before):
+        send(found, sent)
+        return
+    sent.with_name("more").touch()
+    send(found, sent)
+    for number in (1, 2):
+        os.dup2(os.open(os.devnull, os.O_WRONLY), number)
+    parameters = getattr(sys.modules[path.stem], f"{name}_parameters", None)
+    line = None if found["result"]["file"] else found["result"]["line"]
+    if mend := find_mend(task, program, line, parameters):
+        send(mend_as_json(mend), sent.with_name("mend"))
+
+
+def send(found: dict[str, Any], sent: Path) -> None:
+    """Write a file that is whole as soon as it is there."""
     half = sent.with_name("half")
     half.write_text(json.dumps(found), encoding="utf-8")
     half.rename(sent)
+
+
+def wrong_program(task: Task, path: Path, result: dict[str, Any]) -> Any:
+    """Return the program of a file that was imported, if a mend may make it right."""
+    if not is_mendable(Result(**result)):
+        return None
+    return getattr(sys.modules.get(path.stem), task.name, None)
 
 
 def text_to(number: int) -> TextIO:

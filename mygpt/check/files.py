@@ -4,7 +4,7 @@ import errno
 import json
 import tempfile
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -15,21 +15,31 @@ from mygpt.check.child import in_child
 from mygpt.check.engine import LONGEST, failed, out_of_time
 from mygpt.check.evidence import INCOMPLETE, verdict
 from mygpt.check.evidence import from_json as evidence_from_json
+from mygpt.check.mends.search import SECONDS as MEND_SECONDS
+from mygpt.check.mends.tell import with_mend
 from mygpt.check.progress import with_stub_named
 from mygpt.check.result import Result
 from mygpt.check.task import Task
 
-OPTIONAL = {"mistake": (str, type(None)), "line": (int, type(None))}
+OPTIONAL = {name: (str, type(None)) for name in ("mistake", "mend")} | {
+    "line": (int, type(None))
+}
 LOOP = "a link that leads back to itself"
 
 
 def check_file(
-    name: str, path: Path, limit: int | float | None = None, gpt2: str | None = None
+    name: str,
+    path: Path,
+    limit: int | float | None = None,
+    gpt2: str | None = None,
+    mends: bool = True,
+    first: Callable[[Result], None] | None = None,
 ) -> Result:
     """Check the function of a task's name in a file.
 
     The file is run in a process of its own, and what it computed is judged outside
-    that process; what it prints is in the result.
+    that process; what it prints is in the result. If `mends`, an edit is searched that
+    makes a wrong program right; `first` gets the result before that.
     """
     task = find_task(name, gpt2)
     if loops(path):
@@ -44,21 +54,28 @@ def check_file(
         raise ValueError(f"expected a Python file, one that ends in .py; got {path}")
     seconds = limit or task.limit
     with tempfile.TemporaryDirectory() as folder:
-        printed = Path(folder, "printed")
+        printed, mend = Path(folder, "printed"), Path(folder, "mend")
+
+        def whole(result: Result) -> Result:
+            result = with_stub_named(result)
+            text = read_text(printed) + result.printed
+            result.printed = text if len(text) <= LONGEST else text[:LONGEST] + "…"
+            return result
+
         result = apart.supervised(
-            partial(in_child, name, path, seconds, gpt2, printed),
+            partial(in_child, name, path, seconds, gpt2, printed, mends),
             partial(conclude, task, seconds),
             Path(folder),
             seconds,
             apart.MEMORY + 6 * size_of(gpt2),
+            MEND_SECONDS + apart.GRACE,
+            first and (lambda found: first(whole(found))),
         )
-        text = read_text(printed)
-    if result is None:
-        result = failed(task, "load", "Your program ended the process that checks it.")
-    result = with_stub_named(result)
-    text += result.printed
-    result.printed = text if len(text) <= LONGEST else text[:LONGEST] + "…"
-    return result
+        if result is None:
+            text = "Your program ended the process that checks it."
+            result = failed(task, "load", text)
+        result = whole(result)
+        return with_mend(result, mend.read_bytes()) if mend.is_file() else result
 
 
 def loops(path: Path) -> bool:

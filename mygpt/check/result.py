@@ -11,6 +11,7 @@ from mygpt.check.compare import show
 from mygpt.check.task import Arguments
 
 WIDTH = 88
+NOT_SENT = ("mend", "edit")  # the reader is to find it
 WHOLE_WORDS = {"break_long_words": False, "break_on_hyphens": False}
 SHOWN = (Tensor, str, int, float, list, tuple, dict)
 
@@ -28,6 +29,10 @@ class Result:
     hints: what else was noticed.
     where: which steps are right, and which is the first that is not, if that was found.
     line, file: its line in the program; the file's name if that is another one.
+    only: which line is the only thing wrong, if an edit of it makes all right.
+    kind: of that edit: "a number in it".
+    mend: the whole source with it; edit: it alone, in a sentence. Both are shown on
+        request, and never in JSON.
     asked, section: what the function is to do, and where the book explains it.
     input, expected, got, index: the smallest input found that fails, as text.
     trace: the traceback of an error, shown on request.
@@ -45,6 +50,10 @@ class Result:
     where: str = ""
     line: int | None = None
     file: str = ""
+    only: str = ""
+    kind: str = ""
+    mend: str | None = None
+    edit: str = ""
     asked: str = ""
     section: str = ""
     input: list[str] = field(default_factory=list)
@@ -87,6 +96,8 @@ class Result:
             lines += block(name, getattr(self, name))
         if self.where:
             lines += wrapped(self.where, "  where     ")
+        if self.only:
+            lines += wrapped(self.only, "  wrong     ")
         for hint in self.hints:
             lines += wrapped(hint, "  also      ")
         return [*lines, *wrapped(self.section, "  read      ")]
@@ -100,7 +111,8 @@ class Result:
         return [f"{self.task}: right", "", *wrapped(first), "", *told]
 
     def as_json(self) -> dict[str, Any]:
-        return asdict(self)
+        found = asdict(self)
+        return {name: found[name] for name in found if name not in NOT_SENT}
 
 
 def block(name: str, lines: list[str]) -> list[str]:

@@ -136,4 +136,4 @@ def check_found(task: Task, path: Path, limit: int | float | None) -> Result:
         return failed(task, "load", f"{path.name} is {LOOP}")
     if not path.is_file():
         return failed(task, "load", f"{MISSING} {path.name}")
-    return check_file(task.name, path, limit)
+    return check_file(task.name, path, limit, mends=False)

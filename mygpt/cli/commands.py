@@ -10,8 +10,10 @@ import torch
 
 from mygpt.check.catalogue import IN_ORDER, TASKS, find_task
 from mygpt.check.files import as_json, as_text, check_file, saves
+from mygpt.check.mends.tell import is_mendable, with_edit
+from mygpt.check.mends.tries import count_failed, forget
 from mygpt.check.progress import by_chapter, summary, tasks_of
-from mygpt.check.result import Result
+from mygpt.check.result import Result, wrapped
 from mygpt.check.task import CHAPTERS
 from mygpt.check.workbook import check_workbook, write_workbook
 from mygpt.checkpoint import (
@@ -210,6 +212,11 @@ def add_check(commands) -> None:
     option("--list", action="store_true", help="list the tasks")
     option("--watch", action="store_true", help="check again at every save")
     option("--json", action="store_true", help="print JSON, for a grader")
+    option(
+        "--mend",
+        action="store_true",
+        help="show the edit that makes it right, after a second failed try",
+    )
     option("--traceback", action="store_true", help="show the traceback of an error")
     option("--limit", type=float, metavar="SECONDS", help="default: the task's own")
     option("--gpt2", metavar="DIR", help="for answer: a Hugging Face GPT-2 folder")
@@ -334,10 +341,41 @@ def check_once(options: argparse.Namespace) -> int:
     """Check a file or a workbook, show what comes out, and return the exit status."""
     if options.all is not None:
         return check_all(options)
-    result = check_file(options.task, options.file, options.limit, options.gpt2)
-    text = as_json(result) if options.json else as_text(result, options.traceback)
-    print(text, flush=True)
+    early: list[Result] = []
+
+    def show_verdict(result: Result) -> None:
+        early.append(result)
+        print(as_text(result, options.traceback), flush=True)
+
+    result = check_file(
+        options.task,
+        options.file,
+        options.limit,
+        options.gpt2,
+        first=show_verdict if options.watch and not options.json else None,
+    )
+    if options.json:
+        print(as_json(result), flush=True)
+        return 0 if result else 1
+    result = counted(result, options)
+    if not early:
+        print(as_text(result, options.traceback), flush=True)
+    elif result.only:
+        added = result.hints[len(early[0].hints) :]
+        told = [*wrapped(result.only, "  wrong     ")]
+        told += [line for hint in added for line in wrapped(hint, "  also      ")]
+        print("\n".join(["", *told]), flush=True)
     return 0 if result else 1
+
+
+def counted(result: Result, options: argparse.Namespace) -> Result:
+    """Count a failed try; add the edit that makes all right where it is asked for."""
+    if result:
+        forget(options.task, options.file)
+    if not is_mendable(result):
+        return result
+    tries = count_failed(options.task, options.file)
+    return with_edit(result, tries, "--mend") if options.mend else result
 
 
 def check_all(options: argparse.Namespace) -> int:

@@ -179,14 +179,15 @@ def test_a_mend_is_verified_against_the_right_program(monkeypatch):
     assert not is_right(wrong, "while True:\n    pass", FEW)
 
 
-def test_a_wrong_program_is_judged_in_a_file():
+def test_a_wrong_program_is_judged_in_a_file(monkeypatch):
+    monkeypatch.setattr("tools.mends.judge.inputs_for", lambda task: FEW)
     source = "workbook/attention"  # which imports another file of the workbook
     edit = Edit(9, 53, "1", "2", "NumberReplacer")
     verdict = judge(edited("name", source, [edit]))
     assert verdict.caught
     assert verdict.mistake == "mask-off-by-one-ahead"
-    assert not verdict.on_it
-    assert verdict.mended is None
+    assert verdict.on_it
+    assert verdict.mended
 
 
 def test_verdicts_are_kept_but_not_one_that_was_cut_off(tmp_path):

@@ -1,0 +1,71 @@
+"""Inputs that no task lists, so that no mend is right by luck."""
+
+import random
+from collections.abc import Iterator
+from typing import Any
+
+from mygpt.check.task import Arguments, Draw, Task
+
+SEED = 500_000  # those of the probes are below
+ALPHABETS = ("ab", "abc", "no way", "aé", "mno")
+PROMPTS = (
+    *("the capital of japan is", "the currency of italy is", "the capital of kenya is"),
+    *("ann cup . bob pen . bob pen . ann", "the capital of spain is"),
+)
+RATES = tuple(i / 20 for i in range(1, 20))
+
+
+def fresh_arguments(task: Task, seed: int) -> Iterator[Arguments]:
+    """Yield arguments without end; some of them may not be what the task asks for."""
+    rng = random.Random(f"fresh {task.name} {seed}")
+    while True:
+        if task.name == "bpe_train":
+            yield words_of(rng)
+        elif task.name == "bpe_encode":
+            yield text_of(rng)
+        else:
+            try:
+                sizes = sizes_of(task, rng)
+                yield task.make(Draw(SEED + rng.randrange(SEED)), **sizes)
+            except Exception:
+                continue  # sizes that do not go together
+
+
+def sizes_of(task: Task, rng: random.Random) -> dict[str, Any]:
+    """Take the sizes of a probe, and change some whole numbers a little."""
+    drawn = dict(rng.choice(task.probes).sizes)
+    for name, value in drawn.items():
+        if name == "p":
+            drawn[name] = rng.choice(RATES)
+        elif name == "prompt":
+            drawn[name] = rng.choice(PROMPTS)
+        elif name == "n" and "prompt" in drawn:
+            drawn[name] = rng.randint(1, 3)
+        elif type(value) is int and rng.random() < 0.6:
+            usual = [each.sizes[name] for each in task.probes if name in each.sizes]
+            near = min(rng.choice(usual), value + 4) + rng.randint(-1, 1)
+            drawn[name] = max(near, task.least.get(name, 1))
+    return drawn
+
+
+def words_of(rng: random.Random) -> Arguments:
+    words = [letters(rng, 9) for _ in range(rng.randint(1, 7))]
+    words += rng.choices(words, k=rng.randint(0, 5))
+    return {"words": words, "num_merges": rng.randint(0, 9)}
+
+
+def text_of(rng: random.Random) -> Arguments:
+    text = letters(rng, 20)
+    ids = sorted(set((text or "a").encode()))
+    merges: list[tuple[int, int]] = []
+    for new in range(256, 256 + rng.randint(0, 7)):
+        pair = (rng.choice(ids), rng.choice(ids))
+        if pair in merges:
+            break
+        merges.append(pair)
+        ids.append(new)
+    return {"text": text, "merges": merges}
+
+
+def letters(rng: random.Random, most: int) -> str:
+    return "".join(rng.choices(rng.choice(ALPHABETS), k=rng.randint(0, most)))

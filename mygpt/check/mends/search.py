@@ -1,0 +1,426 @@
+"""Try edits of a wrong program until it passes everything."""
+
+import ast
+import sys
+import time
+import warnings
+from collections.abc import Iterator, Sequence
+from contextlib import redirect_stdout, suppress
+from dataclasses import dataclass
+from io import StringIO
+from typing import Any
+
+import torch
+
+from mygpt.check.apart import copies_ended
+from mygpt.check.classes import from_class
+from mygpt.check.compare import find_difference
+from mygpt.check.engine import Checking, NotRight, differ, outcome_of
+from mygpt.check.gradients import in_order, tensors_in
+from mygpt.check.mends.edit import Edit
+from mygpt.check.mends.fresh import fresh_arguments
+from mygpt.check.mends.source import Source, Unknown, source_of
+from mygpt.check.run import Outcome, OutOfTime, run_once, time_limit
+from mygpt.check.stages.blame import Blame
+from mygpt.check.stages.find import right_on, run_on
+from mygpt.check.task import Arguments, Program, Task
+
+SECONDS = 7.0  # for all that is tried
+SHARE = 0.6  # of them for one edit alone
+SLOWER = 10  # times the book's own program, after which a candidate is stopped
+LEAST = 0.05  # seconds that every candidate has
+FRESH, FEWEST = 150, 30  # inputs that the task does not list
+FRESH_SECONDS = 1.0
+NEAR, FAR = 0.4, 1.2  # added to the cost of an edit beside the line, and elsewhere
+WIDTH = 8  # first edits on which second ones are tried
+SCORED = 250  # candidates whose way is compared with the right one
+
+
+@dataclass(frozen=True)
+class Mend:
+    """What makes a program right.
+
+    text: its whole source with all edits; edits: each in the text before it.
+    """
+
+    text: str
+    edits: tuple[Edit, ...]
+    texts: tuple[str, ...]
+
+    @property
+    def line(self) -> int:
+        return self.edits[0].line
+
+
+def find_mend(
+    task: Task,
+    program: Any,
+    line: int | None = None,
+    parameters: dict[str, str] | None = None,
+    seconds: float = SECONDS,
+) -> Mend | None:
+    """Find one edit, or two, with which a wrong program passes everything.
+
+    line: where the mistake seems to be. Nothing is written, printed or kept.
+    """
+    with (
+        redirect_stdout(StringIO()),
+        copies_ended(),
+        warnings.catch_warnings(),
+        suppress(Unknown, OutOfTime),
+    ):
+        warnings.simplefilter("ignore")
+        return Search(task, program, line, parameters, seconds).mend()
+    return None
+
+
+class Search:
+    """A search in one program's source."""
+
+    def __init__(
+        self,
+        task: Task,
+        program: Any,
+        line: int | None,
+        parameters: dict[str, str] | None,
+        seconds: float,
+    ) -> None:
+        self.start = time.monotonic()
+        self.seconds = seconds
+        self.source, self.name, self.around = source_of(program)
+        self.task, self.parameters, self.line = task, parameters, line
+        if parameters is not None:
+            self.task, program = from_class(task, program, parameters)
+        self.program = program
+        self.dtype = torch.float64
+        with suppress(OutOfTime), time_limit(2.0):
+            checking = Checking(self.task, program)
+            if checking.needs_float32():
+                self.dtype = torch.float32
+        self.probes = range(len(self.task.probes))
+        self.given = [self.task.arguments_of(probe) for probe in self.task.probes]
+        self.forms = [self.task.reference, *self.task.forms.values()]
+        self.times = [self.time_of(i) for i in self.probes]
+        self.base = [self.outcome(program, i, 4) for i in self.probes]
+        self.order = sorted(self.probes, key=self.times.__getitem__)
+        self.wrong = [i for i in self.order if not self.right(i, self.base[i])]
+        self.lines = self.lines_run()
+        self.seen: set[str] = set()
+        self.scored: list[tuple[float, Edit]] = []
+        self.tried = 0
+
+    def time_of(self, i: int) -> float:
+        """Seconds that the book's own program takes for a probe."""
+        for form in self.forms:
+            outcome_of(self.task, form, i, self.dtype)
+        start = time.monotonic()
+        run_once(self.task, self.task.reference, self.given[i], self.dtype)
+        return time.monotonic() - start
+
+    @property
+    def spent(self) -> float:
+        return (time.monotonic() - self.start) / self.seconds
+
+    # Running candidates
+
+    def outcome(self, program: Program, i: int, slower: float = 1) -> Outcome:
+        seconds = slower * max(LEAST, SLOWER * self.times[i])
+        try:
+            with time_limit(seconds):
+                return run_once(self.task, program, self.given[i], self.dtype)
+        except OutOfTime as error:
+            return Outcome(error=error)
+
+    def right(self, i: int, outcome: Outcome) -> bool:
+        """Whether an outcome is that of a form of the right answer."""
+        if outcome.error:
+            return False
+        tolerance = self.task.tolerance
+        return any(
+            not differ(outcome_of(self.task, f, i, self.dtype), outcome, tolerance)
+            for f in self.forms
+        )
+
+    def made(self, source: Source, edit: Edit | None) -> Program | None:
+        try:
+            with time_limit(1.0):
+                found = source.program(self.name, self.around, edit)
+                if self.parameters is not None:
+                    _, found = from_class(self.task, found, self.parameters)
+        except (Exception, OutOfTime):
+            return None
+        return found if callable(found) else None
+
+    def lines_run(self) -> set[int]:
+        """The lines that run on the probes that fail, and those outside functions."""
+        found: set[int] = set()
+        file = self.source.file
+
+        def watch(frame: Any, event: str, _: Any) -> Any:
+            if frame.f_code.co_filename != file:
+                return None
+            found.add(frame.f_lineno)
+            return watch
+
+        before = sys.gettrace()
+        for i in (self.wrong or self.order)[:3]:
+            with suppress(Exception, OutOfTime), time_limit(1.0):
+                try:
+                    sys.settrace(watch)
+                    run_once(self.task, self.program, self.given[i], self.dtype)
+                finally:
+                    sys.settrace(before)
+        lines: set[int] = set()
+        for statement in ast.walk(self.source.tree):
+            if isinstance(statement, ast.stmt):
+                own = own_lines(statement)
+                if found & own or statement in self.source.tree.body:
+                    lines |= own
+        return lines
+
+    # The search
+
+    def mend(self) -> Mend | None:
+        if not self.is_itself():
+            return None
+        for edit in self.in_order(self.source, self.line, self.lines):
+            if self.spent > SHARE:
+                break
+            if self.passes(self.source, edit, keep=True):
+                return self.mend_of([edit])
+        return self.pair()
+
+    def is_itself(self) -> bool:
+        """Whether the source, run again, is the program."""
+        program = self.made(self.source, None)
+        if program is None:
+            return False
+        i = self.wrong[0] if self.wrong else self.order[0]
+        again, once = self.outcome(program, i, 4), self.base[i]
+        if again.error or once.error:
+            return type(again.error) is type(once.error)
+        return find_difference(once.value, again.value) is None
+
+    def in_order(
+        self, source: Source, line: int | None, lines: set[int]
+    ) -> Iterator[Edit]:
+        """Yield the edits of some lines, the likeliest first."""
+        near = neighbours(source.tree, line) if line else set()
+        keys = keys_of(self.given[0])
+
+        def rank(edit: Edit) -> float:
+            if line is None or edit.line == line:
+                return edit.cost
+            return edit.cost + (NEAR if edit.line in near else FAR)
+
+        yield from sorted(source.edits(lines, keys), key=rank)
+
+    def passes(self, source: Source, edit: Edit, keep: bool = False) -> bool:
+        """Whether a program with an edit passes everything; each text is tried once."""
+        text = edit.applied(source.text.text)
+        if text in self.seen:
+            return False
+        self.seen.add(text)
+        program = self.made(source, edit)
+        if program is None:
+            return False
+        self.tried += 1
+        for i in self.wrong:
+            outcome = self.outcome(program, i)
+            if not self.right(i, outcome):
+                if keep:
+                    self.keep(edit, i, outcome)
+                return False
+        return self.is_right(program)
+
+    def is_right(self, program: Program) -> bool:
+        others = (i for i in self.order if i not in self.wrong)
+        if not all(self.right(i, self.outcome(program, i)) for i in others):
+            return False
+        try:
+            with time_limit(2.0 + 2 * self.task.limit / 10):
+                return self.passes_check(program) and self.passes_fresh(program)
+        except (Exception, OutOfTime):
+            return False
+
+    def passes_check(self, program: Program) -> bool:
+        """Whether a program passes the task's own check."""
+        checking = Checking(self.task, program, self.dtype)
+        _, reference = checking.nearest_form()
+        if checking.trouble_with(reference):
+            return False
+        try:
+            checking.check_effects()
+            checking.check_gradients(reference)
+            checking.check_properties()
+        except NotRight:
+            return False
+        return True
+
+    def passes_fresh(self, program: Program) -> bool:
+        """Whether a program is right on inputs that the task does not list."""
+        checking = Checking(self.task, program, self.dtype)
+        _, reference = checking.nearest_form()
+        end, count = time.process_time() + FRESH_SECONDS, 0
+        for arguments in fresh_arguments(self.task, 0):
+            expected = run_once(self.task, reference, arguments, self.dtype)
+            if expected.error:
+                continue
+            got = run_once(self.task, program, arguments, self.dtype)
+            if differ(expected, got, self.task.tolerance):
+                return False
+            count += 1
+            late = time.process_time() > end
+            if count >= FRESH or (late and count >= FEWEST):
+                return True
+        return False
+
+    # Two edits
+
+    def keep(self, edit: Edit, i: int, outcome: Outcome) -> None:
+        """Keep an edit that brings the program nearer, for a second one."""
+        score = float(self.wrong.index(i))
+        before = self.base[self.wrong[0]]
+        if i == self.wrong[0]:
+            score = self.share(i, outcome) - self.share(i, before)
+        if score > 0 or (before.error and not outcome.error):
+            self.scored.append((score, edit))
+        elif not outcome.error and self.changes(before, outcome):
+            self.scored.append((-edit.cost / 100, edit))
+
+    def changes(self, before: Outcome, outcome: Outcome) -> bool:
+        if before.error:
+            return True
+        return find_difference(before.value, outcome.value) is not None
+
+    def share(self, i: int, outcome: Outcome) -> float:
+        """The share of the numbers of a result that are right."""
+        if outcome.error:
+            return -0.1
+        wanted = outcome_of(self.task, self.task.reference, i, self.dtype).value
+        total = good = 0
+        expected, got = (
+            tensors_in(in_order(value)) for value in (wanted, outcome.value)
+        )
+        for a, b in zip(expected, got, strict=False):
+            total += a.numel()
+            if a.shape == b.shape:
+                good += int(torch.isclose(a.double(), b.double(), 1e-4, 1e-6).sum())
+        return good / total if total else 0.0
+
+    def pair(self) -> Mend | None:
+        """Try second edits on the first ones that bring the program nearest."""
+        firsts = self.best_firsts()
+        for number, (first, line) in enumerate(firsts):
+            source = self.source.edited(first)
+            share = SHARE + (1 - SHARE) * (number + 1) / len(firsts)
+            for edit in self.in_order(source, line, self.lines):
+                if self.spent > share:
+                    break
+                if self.passes(source, edit):
+                    return self.mend_of([first, edit])
+        return None
+
+    def best_firsts(self) -> list[tuple[Edit, int | None]]:
+        """Sort first edits by how much of their way is right; with the line after."""
+        self.scored.sort(key=lambda pair: -pair[0])
+        if self.task.stages is None or not self.wrong:
+            return [(edit, None) for _, edit in self.scored[:WIDTH]]
+        found = []
+        end = time.monotonic() + 0.12 * self.seconds
+        for score, edit in self.scored[:SCORED]:
+            if time.monotonic() > end:
+                break
+            program = self.made(self.source, edit)
+            if program is not None:
+                way, line = self.way(program, self.wrong[0])
+                found.append((way + max(score, 0), edit, line))
+        found.sort(key=lambda each: -each[0])
+        return [(edit, line) for _, edit, line in found[:WIDTH]]
+
+    def way(self, program: Program, i: int) -> tuple[float, int | None]:
+        """The share of right tensors on the way of a program, and where it leaves."""
+        try:
+            with time_limit(1.0):
+                run = run_on(self.task, program, i, self.dtype)
+                right = right_on(self.task, i, self.dtype)
+                blame = Blame(run, right.known, right.results)
+        except (Exception, OutOfTime):
+            return 0.0, None
+        relevant = [one for one in run.made if id(one) in blame.relevant and one.place]
+        bad = [one for one in relevant if blame.is_bad(one)]
+        if not relevant:
+            return 0.0, None
+        line = bad[0].line if bad else None
+        return 1 - len(bad) / len(relevant), line
+
+    def mend_of(self, edits: Sequence[Edit]) -> Mend:
+        text, texts = self.source.text.text, []
+        for edit in edits:
+            texts.append(text)
+            text = edit.applied(text)
+        return Mend(text, tuple(edits), tuple(texts))
+
+
+def own_lines(statement: ast.stmt) -> set[int]:
+    """The lines of a statement without those of the statements in it."""
+    first = min(
+        [
+            statement.lineno,
+            *(d.lineno for d in getattr(statement, "decorator_list", ())),
+        ]
+    )
+    last = statement.end_lineno or first
+    body = getattr(statement, "body", None)
+    if body:
+        last = max(first, body[0].lineno - 1)
+    return set(range(first, last + 1))
+
+
+def neighbours(tree: ast.AST, line: int) -> set[int]:
+    """The lines of the statement at a line, and of those before and after it."""
+    spans = sorted(
+        (one.lineno, own_lines(one))
+        for one in ast.walk(tree)
+        if isinstance(one, ast.stmt)
+    )
+    for i, (_, own) in enumerate(spans):
+        if line in own:
+            near = spans[max(0, i - 1) : i + 2]
+            called = functions_called(tree, own)
+            return set().union(*(lines for _, lines in near), called)
+    return set()
+
+
+def functions_called(tree: ast.AST, lines: set[int]) -> set[int]:
+    """The lines of the functions of a source that are called in some of its lines."""
+    names = {
+        one.func.id
+        for one in ast.walk(tree)
+        if isinstance(one, ast.Call)
+        and isinstance(one.func, ast.Name)
+        and one.lineno in lines
+    }
+    found: set[int] = set()
+    for one in ast.walk(tree):
+        if isinstance(one, ast.FunctionDef) and one.name in names:
+            found |= set(range(one.lineno, (one.end_lineno or one.lineno) + 1))
+    return found
+
+
+def keys_of(arguments: Arguments) -> list[str]:
+    """The keys of all dictionaries among some arguments."""
+    found: dict[str, None] = {}
+
+    def look(value: Any) -> None:
+        if isinstance(value, dict):
+            for key, part in value.items():
+                found[str(key)] = None
+                look(part)
+        elif isinstance(value, list):
+            for part in value[:1]:
+                look(part)
+
+    for value in arguments.values():
+        look(value)
+    return list(found)

@@ -1,0 +1,120 @@
+"""What a reader is told of a mend: first its line and kind, the edit on request."""
+
+import ast
+import json
+from dataclasses import replace
+from typing import Any
+
+from mygpt.check.mends.edit import Edit, Text
+from mygpt.check.mends.search import Mend
+from mygpt.check.result import Result
+
+STAGES = ("run", "type", "shape", "value", "gradient", "property", "effect", "time")
+NAMES = ("line", "only", "kind", "mend", "edit")
+SHORT, LONG = 6, 60  # characters of what is shown of a line
+LATER = (
+    "An edit is known that makes it right. Look for it first: after a second failed "
+    "try of another source, {how} shows it."
+)
+
+
+def is_mendable(result: Result) -> bool:
+    """Whether an edit may make a wrong program right: it ran, and is no stub."""
+    return result.stage in STAGES and "NotImplementedError" not in result.trace
+
+
+def as_json(mend: Mend) -> dict[str, Any]:
+    """Turn a mend into the fields of a result."""
+    lines = lines_of(mend)
+    kinds = [edit.kind for edit in mend.edits]
+    if len(kinds) == 1:
+        only = f"Line {lines[0]} is the only thing wrong: {kinds[0]}."
+    else:
+        told = [f"line {n} ({kind})" for n, kind in zip(lines, kinds, strict=True)]
+        only = f"Two things are wrong, and no more: {told[0]} and {told[1]}."
+    changes = [
+        change(text, edit) for text, edit in zip(mend.texts, mend.edits, strict=True)
+    ]
+    return {
+        "line": lines[0],
+        "only": only,
+        "kind": ", and ".join(kinds),
+        "mend": mend.text,
+        "edit": f"{capital(' and '.join(changes))} it passes everything.",
+    }
+
+
+def lines_of(mend: Mend) -> list[int]:
+    """The lines of the edits in the reader's own source."""
+    lines, shift = [], 0
+    for edit, text in zip(mend.edits, mend.texts, strict=True):
+        before = lines and edit.line > lines[0]
+        lines.append(edit.line - shift * bool(before))
+        shift = edit.new.count("\n") - text[edit.start : edit.end].count("\n")
+    return lines
+
+
+def with_mend(result: Result, mend: Mend | bytes) -> Result:
+    """Add to a result what makes its program right; nothing that is no mend."""
+    if isinstance(mend, bytes):
+        try:
+            found = json.loads(mend)
+            fitting = all(isinstance(found[name], str) for name in NAMES[1:])
+            if not fitting or not isinstance(found["line"], int):
+                return result
+        except (ValueError, TypeError, KeyError):
+            return result
+    else:
+        found = as_json(mend)
+    line, was = found["line"], f"line {result.line}"
+    where = result.where
+    if line != result.line or result.file:
+        was += f" of {result.file}" if result.file else ""
+        where = "" if where == was else where.replace(f" ({was}).", ".")
+    named = {name: found[name] for name in NAMES}
+    return replace(result, where=where, file="", **named)
+
+
+def with_edit(result: Result, tries: int, how: str) -> Result:
+    """Tell the edit that makes a program right, from the second failed try on."""
+    if result.mend is None:
+        return result
+    told = result.edit if tries > 1 else LATER.format(how=how)
+    return replace(result, hints=[*result.hints, told])
+
+
+def change(text: str, edit: Edit) -> str:
+    """Say in half a sentence what an edit does: "with `b` in place of `a`"."""
+    old = text[edit.start : edit.end]
+    whole_lines = edit.start == 0 or text[edit.start - 1] == "\n"
+    if whole_lines and old.endswith("\n") and not edit.new:
+        return f"without {quoted(old)}"
+    if whole_lines and not old and edit.new.endswith("\n"):
+        return f"with {quoted(edit.new)} above line {edit.line}"
+    start, end = around(text, edit)
+    new = text[start : edit.start] + edit.new + text[edit.end : end]
+    return f"with {quoted(new)} in place of {quoted(text[start:end])}"
+
+
+def quoted(text: str) -> str:
+    lines = [line.strip() for line in text.strip().splitlines()]
+    return f"`{'; '.join(lines)}`"
+
+
+def around(text: str, edit: Edit) -> tuple[int, int]:
+    """The smallest part of a source that shows what an edit changes."""
+    place = Text(text)
+    best = place.at(edit.line, 0), place.at(edit.line + 1, 0) - 1
+    best = min(best[0], edit.start), max(best[1], edit.end)
+    for node in ast.walk(ast.parse(text)):
+        shows = isinstance(node, ast.expr | ast.keyword)
+        if shows and not isinstance(node, ast.Attribute):
+            start, end = place.span(node)
+            holds = start <= edit.start and edit.end <= end
+            if holds and SHORT <= end - start < best[1] - best[0]:
+                best = start, end
+    return best
+
+
+def capital(text: str) -> str:
+    return text[:1].upper() + text[1:]

@@ -6,14 +6,16 @@ them accuses nobody.
 """
 
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections import Counter
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from functools import cache
+from functools import cache, partial
 from itertools import chain, islice, permutations, zip_longest
-from operator import itemgetter
+from operator import itemgetter, mul
 from typing import Any
 
-from mygpt.check.model import RESULT, Change, Model, build, places
+from mygpt.check.gradients import tensors_in
+from mygpt.check.model import GIVEN, RESULT, Change, Model, places
 from mygpt.check.task import Mistake, Program, Task
 
 SECONDS = 1.0  # of processor time for all that is tried here
@@ -38,11 +40,7 @@ class Search:
     def mistake(self, several: bool = True) -> Mistake | None:
         """Return the first mistake that fits: one change, then two, then three."""
         start = time.process_time()
-        for mistake in exchanged(self.task):
-            if self.fits(mistake.program):
-                return mistake
-        model = self.task.model
-        listed = [[each] for each in model.changes()] if model else []
+        listed = [[each] for each in changes_of(self.task)]
         tried: Iterator[list[Change]] = iter(listed)
         near: list[list[Change]] = []
         for share in SHARES[: 3 if several else 1]:
@@ -57,10 +55,11 @@ class Search:
                 tried = islice(extended(level, near), MOST)
             else:
                 near = level
+                first = in_turn(listed)
                 tried = islice(
                     by_turns(
                         extended(near, near),
-                        extended(listed, listed),
+                        extended(first, first),
                         filter(of_one_part, extended(near, near)),
                     ),
                     MOST,
@@ -70,7 +69,7 @@ class Search:
     def settled(self, found: Mistake) -> Mistake:
         """Put in the place of each change the first in the catalogue that fits too."""
         model, form = self.task.model, found.form
-        order, changes = list(model.changes()), list(found.changes)
+        order, changes = list(changes_of(self.task)), list(found.changes)
         for i, change in enumerate(changes if len(changes) > 1 else ()):
             for other in order[: order.index(change)]:
                 if places(other.pieces) == places(change.pieces):
@@ -105,6 +104,19 @@ def made(model: Model, *changes: Change, form: str) -> Mistake | None:
     """Make a mistake; one of a single change is kept."""
     make = made_once if len(changes) == 1 else Model.mistake
     return make(model, *changes, form=form)
+
+
+def in_turn(listed: Sequence[list[Change]]) -> list[list[Change]]:
+    """Sort changes: the first of each piece, each one's second, and so on."""
+    before: Counter = Counter()
+    ranks = []
+    for (change,) in listed:
+        piece = places(change.pieces)
+        ranks.append(before[piece])
+        before[piece] += 1
+    return [
+        each for _, each in sorted(zip(ranks, listed, strict=True), key=itemgetter(0))
+    ]
 
 
 def of_one_part(changes: Sequence[Change]) -> bool:
@@ -143,15 +155,68 @@ def extended(
                 yield changes
 
 
-def exchanged(task: Task) -> Iterator[Mistake]:
-    """Make mistakes of a right result whose parts stand in another order."""
-    for form, right in {"": task.reference, **task.forms}.items():
-        for order in list(permutations(range(len(task.parts))))[1:]:
-            parts = ", ".join(task.parts[i] for i in order)
-            text = f"the results are returned in the order ({parts})"
-            pieces = {RESULT: in_parts(order)}
-            yield Mistake("parts-exchanged", text, build(right, pieces), form)
+@cache
+def changes_of(task: Task) -> Sequence[Change]:
+    """Those of a task's model, and what can go wrong with any arguments and result."""
+    if task.model is None:
+        return ()
+    return (
+        *task.model.changes(),
+        *parts_exchanged(task),
+        *arguments_exchanged(task),
+        *factors_of_result(task),
+    )
 
 
-def in_parts(order: Sequence[int]) -> Callable[[Any], tuple]:
-    return lambda result: tuple(result[i] for i in order)
+def arguments_exchanged(task: Task) -> Iterator[Change]:
+    """Two arguments of the same kind in each other's places, or one in both."""
+    first = next(iter(task.arguments.values()))
+    kinds = [
+        first if kind == "the same shape" else kind for kind in task.arguments.values()
+    ]
+    for (i, one), (j, other) in permutations(enumerate(task.arguments), 2):
+        number = kinds[i] in ("int", "float") and one[:-1] != other[:-1]
+        if kinds[i] != kinds[j] or number or "function" in kinds[i]:
+            continue
+        word = f"{one} and {other}"
+        if i < j:
+            pieces = {GIVEN: partial(read, {i: j, j: i})}
+            name = slug(f"{one}-and-{other}-exchanged")
+            yield Change(name, f"{word} change places", pieces, word, rare=True)
+        text = f"{other} stands where {one} belongs"
+        pieces = {GIVEN: partial(read, {i: j})}
+        yield Change(slug(f"{other}-for-{one}"), text, pieces, word, rare=True)
+
+
+def slug(name: str) -> str:
+    return name.lower().replace("_", "-")
+
+
+def read(places: Mapping[int, int], /, *values: Any) -> tuple:
+    """Arguments of which some are read at other places."""
+    return tuple(values[places.get(i, i)] for i in range(len(values)))
+
+
+def factors_of_result(task: Task) -> Iterator[Change]:
+    """Factors of a result that is one tensor of decimal numbers."""
+    if task.parts or task.observe:
+        return
+    given = task.arguments_of(task.probes[0])
+    if not tensors_in(task.reference(*given.values())):
+        return
+    for name, text, factor in (
+        ("result-negative", "the whole result has the wrong sign", -1),
+        ("result-doubled", "the whole result is multiplied by 2", 2),
+        ("result-halved", "the whole result is divided by 2", 0.5),
+    ):
+        pieces = {RESULT: partial(mul, factor)}
+        yield Change(name, text, pieces, "the result", rare=True)
+
+
+def parts_exchanged(task: Task) -> Iterator[Change]:
+    """The parts of a result in another order."""
+    for order in list(permutations(range(len(task.parts))))[1:]:
+        parts = ", ".join(task.parts[i] for i in order)
+        text = f"the results are returned in the order ({parts})"
+        pieces = {RESULT: itemgetter(*order)}
+        yield Change("parts-exchanged", text, pieces, "the results", rare=True)

@@ -268,14 +268,16 @@ def within(piece: str, forms: Mapping[str, Pieces]) -> Mapping[str, Pieces]:
 # Mistakes that every piece of a kind can have
 
 
-def term(word: str, name: str) -> Piece:
+def term(word: str, name: str, rare: bool = False) -> Piece:
     """What is added, by the number of times that it is."""
-    return Piece(word, **{f"no-{name}": (f"{word} is forgotten", 0)}).rarely(
-        **{
-            f"{name}-twice": (f"{word} is added twice", 2),
-            f"{name}-subtracted": (f"{word} is subtracted, not added", -1),
-        }
-    )
+    forgotten = {f"no-{name}": (f"{word} is forgotten", 0)}
+    others = {
+        f"{name}-twice": (f"{word} is added twice", 2),
+        f"{name}-subtracted": (f"{word} is subtracted, not added", -1),
+    }
+    if rare:
+        return Piece(word).rarely(**forgotten, **others)
+    return Piece(word, **forgotten).rarely(**others)
 
 
 def numbers(name: str, text: str, *values: float, of: Any = float) -> Named:
@@ -287,7 +289,7 @@ def constant(value: Any) -> Callable[..., Any]:
     return lambda *_: value
 
 
-def each(text: str, **entries: Entry) -> Named:
+def alike(text: str, **entries: Entry) -> Named:
     """Mistakes whose sentences differ in a few words, those for its place."""
     return {name: (text.format(words), v) for name, (words, v) in entries.items()}
 

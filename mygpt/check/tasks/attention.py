@@ -3,7 +3,7 @@
 import math
 from collections.abc import Callable, Iterable
 from functools import lru_cache
-from itertools import combinations
+from itertools import permutations
 from typing import Any, NamedTuple
 
 import torch
@@ -17,9 +17,10 @@ from mygpt.check.model import (
     Named,
     Part,
     Piece,
-    each,
+    alike,
     exchanged,
     numbers,
+    term,
 )
 from mygpt.check.run import kept_state
 from mygpt.check.task import Arguments, Draw, Probe, Program, Property, Task
@@ -163,7 +164,7 @@ MIXING = Model(
     ),
     scale=Piece(
         "the scale",
-        **each(
+        **alike(
             "the scores are {}",
             no_scale=("not divided by √D", lambda n: 1),
             scale_of_channels=("divided by √C instead of √D", lambda n: math.sqrt(n.C)),
@@ -172,7 +173,7 @@ MIXING = Model(
             scale_upside_down=("multiplied by √D", lambda n: 1 / math.sqrt(n.D)),
         ),
     ).rarely(
-        **each(
+        **alike(
             "the scores are {}",
             scale_of_the_square=("divided by D²", lambda n: n.D**2),
             scale_by_width=("multiplied by D", lambda n: 1 / n.D),
@@ -575,12 +576,12 @@ def every_head(made: Callable[[Tensor], Tensor]) -> Callable[[Tensor], Tensor]:
     return lambda heads: join(made(heads).expand_as(heads))
 
 
-# What is left of an earlier line that was copied, by what should stand there. A bias
-# of the keys changes nothing: it adds one number to all scores of a query.
+# What is left of another line that was copied, by what should stand there. A bias of
+# the keys changes nothing: it adds one number to all scores of a query.
 OTHER_WEIGHTS = [
     (f"{kind}_{name}", f"{kind}_{other}")
     for kind in "bW"
-    for other, name in combinations("QKVO", 2)
+    for other, name in permutations("QKVO", 2)
     if kind + name != "bK"
 ]
 
@@ -618,11 +619,9 @@ HEADS = Model(
         "W_O with b_O",
         no_output_projection=("the last matrix, W_O with b_O, is missing", False),
     ),
-    b_O=Piece("b_O", no_output_bias=("the bias b_O is forgotten", 0)).rarely(
-        output_bias_twice=("the bias b_O is added twice", 2)
-    ),
-    b_Q=Piece("b_Q", no_query_bias=("the queries' bias is forgotten", 0)),
-    b_V=Piece("b_V", no_value_bias=("the values' bias is forgotten", 0)),
+    b_O=term("the bias b_O", "output-bias"),
+    b_Q=term("the queries' bias", "query-bias"),
+    b_V=term("the values' bias", "value-bias"),
     **matrices("QKVO"),
     count=Piece(
         "num_heads",

@@ -43,12 +43,14 @@ def wire(
     *,
     first_residual: int = 1,
     second_residual: int = 1,
+    first_branch: int = 1,
+    second_branch: int = 1,
     first_norm: Callable[[Sublayer, Sublayer], Sublayer] = lambda ln1, ln2: ln1,
     second_norm: Callable[[Sublayer, Sublayer], Sublayer] = lambda ln1, ln2: ln2,
 ) -> Tensor:
     """A block's wiring in pieces."""
-    x = first_residual * x + attention(first_norm(ln1, ln2)(x))
-    return second_residual * x + mlp(second_norm(ln1, ln2)(x))
+    x = first_residual * x + first_branch * attention(first_norm(ln1, ln2)(x))
+    return second_residual * x + second_branch * mlp(second_norm(ln1, ln2)(x))
 
 
 def with_silent_branches(program: Program, arguments: Arguments) -> Tensor:
@@ -103,6 +105,8 @@ WIRING = Model(
         no_second_residual=(AROUND.format("feed-forward network"), 0),
         x_twice=("x is added twice at the end", 2),
     ),
+    first_branch=term("what the attention gives", "attention", rare=True),
+    second_branch=term("what the feed-forward network gives", "mlp", rare=True),
     first_norm=Piece(
         "the norm before the attention",
         no_first_norm=("the norm before the attention is missing", no_norm),

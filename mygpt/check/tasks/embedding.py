@@ -7,7 +7,7 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor
 
-from mygpt.check.model import Model, Piece
+from mygpt.check.model import Model, Piece, alike
 from mygpt.check.task import Arguments, Draw, Probe, Program, Property, Task
 
 
@@ -85,13 +85,10 @@ LOSS = Model(
             lambda losses, logits: losses.sum() / logits.numel(),
         ),
     ).rarely(
-        last_row=(
-            "only the last row's loss is returned",
-            lambda losses, logits: losses[-1],
-        ),
-        first_row=(
-            "only the first row's loss is returned",
-            lambda losses, logits: losses[0],
+        **alike(
+            "only the {} row's loss is returned",
+            last_row=("last", lambda losses, logits: losses[-1]),
+            first_row=("first", lambda losses, logits: losses[0]),
         ),
         largest_loss=(
             "the largest of the rows' losses is returned, not their mean",
@@ -320,6 +317,8 @@ EMBEDDING = Model(
             "with the token's and GPT-2 does not",
             lambda a, b: (a + b) * a.shape[-1] ** 0.5,
         ),
+        token_added_twice=("the token's vector is added twice", lambda a, b: 2 * a + b),
+        token_subtracted=("the token's vector is subtracted", lambda a, b: b - a),
         position_added_twice=(
             "the position's vector is added twice",
             lambda tokens, positions: tokens + 2 * positions,
@@ -339,17 +338,17 @@ EMBEDDING = Model(
             "the position's vector is looked up by the token's id",
             lambda ids, table: table[ids],
         ),
-        same_position=(
-            "every token gets the vector of position 0",
-            lambda ids, table: table[0],
-        ),
-        last_position=(
-            "every token gets the vector of the text's last position",
-            lambda ids, table: table[ids.shape[1] - 1],
-        ),
-        position_of_the_length=(
-            "every token gets the vector at T, the length of the text",
-            lambda ids, table: table[ids.shape[1]],
+        **alike(
+            "every token gets the vector {}",
+            same_position=("of position 0", lambda ids, table: table[0]),
+            last_position=(
+                "of the text's last position",
+                lambda ids, table: table[ids.shape[1] - 1],
+            ),
+            position_of_the_length=(
+                "at T, the length of the text",
+                lambda ids, table: table[ids.shape[1]],
+            ),
         ),
         position_by_row=(
             "the position's vector is that of the text's number in the batch",

@@ -9,7 +9,7 @@ import torch.nn.functional as F
 from torch import Tensor
 from torch.func import functional_call
 
-from mygpt.check.model import Model, Part, Piece, Pieces, each, numbers, term
+from mygpt.check.model import Model, Part, Piece, Pieces, alike, numbers, term
 from mygpt.check.run import kept_state
 from mygpt.check.task import Arguments, Draw, Probe, Program, Property, Task
 from mygpt.feed_forward import MLP
@@ -89,14 +89,14 @@ def by_sigmoid(factor: float) -> Callable[[Tensor], Tensor]:
 
 
 # What is no GELU; these names and sentences stand wherever a GELU should.
-NO_GELU = each(
+NO_GELU = alike(
     "it is {}",
     relu=("ReLU, max(x, 0)", torch.relu),
     silu=("SiLU, x sigmoid(x)", F.silu),
     sigmoid_form=("the sigmoid approximation, x sigmoid(1.702 x)", quick_gelu),
 )
 RARELY_GELU = {
-    **each(
+    **alike(
         "it is {}",
         leaky_relu_for_gelu=("leaky ReLU", F.leaky_relu),
         elu_for_gelu=("ELU", F.elu),
@@ -221,7 +221,7 @@ GELU_TANH = Model(
         minus=("tanh has a minus sign, or stands on the wrong side of it", -1),
     ),
     curve=Piece("tanh").rarely(
-        **each(
+        **alike(
             "{} stands for tanh",
             erf_of_it=("erf", torch.erf),
             sigmoid_of_it=("a sigmoid", torch.sigmoid),
@@ -396,7 +396,7 @@ FEED_FORWARD = Model(
     act=Piece(
         "the activation",
         "",
-        **each(
+        **alike(
             "the activation is {}",
             relu=("ReLU", torch.relu),
             silu=("SiLU", F.silu),

@@ -199,14 +199,6 @@ GPT_MODEL = Model(
             "the loss gets probabilities: `F.cross_entropy` has a softmax inside",
             lambda logits, targets: loss_with(logits.softmax(-1), targets),
         ),
-        sum_for_mean=(
-            "the losses are added, not averaged",
-            lambda logits, targets: loss_with(logits, targets) * len(targets),
-        ),
-        bits=(
-            "the loss has base 2: bits, not nats",
-            lambda logits, targets: loss_with(logits, targets) / math.log(2),
-        ),
     ),
     together=Piece(
         "the logits",

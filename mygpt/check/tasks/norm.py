@@ -7,7 +7,7 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor
 
-from mygpt.check.model import Model, Piece, constant, each, numbers, term
+from mygpt.check.model import Model, Piece, alike, constant, numbers, term
 from mygpt.check.task import Arguments, Draw, Probe, Program, Property, Task
 from mygpt.norm import normalise
 
@@ -144,7 +144,7 @@ NORM = Model(
     ),
     axes=Piece(
         "the axes of mean and variance",
-        **each(
+        **alike(
             "mean and variance are {}",
             wrong_axis=("taken over the positions instead of the channels", (1,)),
             batch_axis=("taken over the batch", (0,)),
@@ -174,6 +174,7 @@ NORM = Model(
             "weight divides instead of multiplying",
             lambda n, weight: n / weight,
         ),
+        weight_twice=("weight multiplies twice", lambda n, weight: n * weight**2),
         twice=(
             "the vector is normalised twice",
             lambda n, weight: F.layer_norm(n, n.shape[-1:]) * weight,
@@ -457,7 +458,7 @@ GRADIENT = Model(
             None,
         ),
     ).rarely(
-        **each(
+        **alike(
             "dweight and dbias are added up over the {}",
             summed_over_positions_alone=("positions, not over the batch", (1,)),
             summed_over_the_batch_alone=("batch, not over the positions", (0,)),
@@ -496,7 +497,7 @@ GRADIENT = Model(
         )
     ),
     axis=Piece("the axis of the two means").rarely(
-        **each(
+        **alike(
             "the two means of dx {}",
             means_over_positions=("run over the positions, not the channels", -2),
             means_over_the_batch=("run over the batch, not the channels", 0),

@@ -10,7 +10,7 @@ from torch import Tensor
 from torch.optim.adamw import adamw
 
 from mygpt.check.compare import find_difference
-from mygpt.check.model import Model, Piece
+from mygpt.check.model import Model, Piece, alike
 from mygpt.check.task import Arguments, Draw, Probe, Program, Property, Task
 from mygpt.check.tasks.loops import Bigrams, Watch, WatchedOptimizer, remarks
 from mygpt.support.modes import evaluating
@@ -89,6 +89,7 @@ def adamw_with(
     momentum: bool = True,
     sign: int = 1,
     averages_swapped: bool = False,
+    pace: Callable[[float], float] = lambda lr: lr,
 ) -> tuple[Tensor, Tensor, Tensor]:
     """AdamW's step in pieces.
 
@@ -108,7 +109,7 @@ def adamw_with(
     m_hat = m / (1 - beta1**steps) if correct_m else m
     v_hat = v / (1 - beta2**steps) if correct_v else v
     along = m_hat if momentum else gradient
-    parameter = parameter - sign * lr * along / divisor(v_hat, eps)
+    parameter = parameter - sign * pace(lr) * along / divisor(v_hat, eps)
     if decay_after:
         parameter = parameter * (1 - rate)
     return parameter, *state((m, v), (m_hat, v_hat))
@@ -143,6 +144,12 @@ ADAMW = Model(
             "step starts from the wrong ones",
             lambda plain, corrected: corrected,
         ),
+    ).rarely(
+        **alike(
+            "{} alone is returned after its division by 1 - beta^step",
+            corrected_m=("m", lambda plain, corrected: (corrected[0], plain[1])),
+            corrected_v=("v", lambda plain, corrected: (plain[0], corrected[1])),
+        )
     ),
     share_m=share("beta1", "first"),
     share_v=share("beta2", "second"),
@@ -216,6 +223,10 @@ ADAMW = Model(
             "beta1 and beta2 change places",
             lambda *given: (*given[:6], given[7], given[6], *given[8:]),
         ),
+    ),
+    pace=Piece("lr").rarely(
+        no_rate=("the step is not multiplied by lr", lambda lr: 1),
+        rate_squared=("lr multiplies the step twice", lambda lr: lr * lr),
     ),
     averages_swapped=Piece(
         "beta1 and beta2",

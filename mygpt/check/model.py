@@ -27,7 +27,7 @@ class Change:
     """What replaces one piece, or several at once, with a name and half a sentence.
 
     pieces: those replaced; those of a part stand in a mapping of their own.
-    word: what a reader calls the piece.
+    word: what a reader calls the piece, and in which part it lies.
     form: the only form of the program in which there is such a piece; None: every one.
     rare: tried after the others; it may give what another gives, or what is right.
     """
@@ -80,6 +80,7 @@ class Part:
             yield replace(
                 each,
                 text=placed(each.text, self.where),
+                word=f"{each.word} {self.where}".strip(),
                 pieces=dict.fromkeys(self.pieces.split(), each.pieces),
                 form=each.form if self.form is None else self.form,
             )

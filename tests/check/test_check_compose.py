@@ -50,7 +50,8 @@ OUTER = Model(
 def test_a_whole_has_the_changes_of_its_parts():
     own, inside = OUTER.changes()
     assert (own.name, own.word) == ("up", "the shift")
-    assert (inside.text, inside.word) == ("the slope is 2 (in the curve)", "the slope")
+    assert inside.text == "the slope is 2 (in the curve)"
+    assert inside.word == "the slope in the curve"
     assert places(inside.pieces) == {("inner", "slope")}
 
 

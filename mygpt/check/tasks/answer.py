@@ -166,10 +166,7 @@ ANSWER = Model(
     ),
     read=Piece(
         "the prompt",
-        last_token_alone=(
-            "only the last token of the prompt is read",
-            lambda ids: ids[-1:],
-        ),
+        last_token_alone=("only the prompt's last token is read", lambda ids: ids[-1:]),
         prompt_backwards=("the prompt is read backwards", lambda ids: ids[::-1]),
     ),
     largest=Piece("the choice", unlikeliest=("the least likely token is taken", False)),

@@ -148,16 +148,13 @@ MIXING = Model(
             *(-1, -5, -10, 1, 1e-9, 1e9),
             of=filled,
         ),
-        mask_of_infinity=(
-            "masked scores are set to inf, not to -inf",
-            filled(math.inf),
-        ),
+        mask_of_infinity=("masked scores are set to inf, not -inf", filled(math.inf)),
         mask_hides_itself=(
             "the mask hides each position from itself, but for the first",
             hidden_from_itself,
         ),
         mask_two_ahead=(
-            "the mask is two off: each position reads the next two too",
+            "the mask is two off: each position also reads two more",
             shifted(2),
         ),
         mask_itself_alone=("each position reads itself alone", itself_alone),
@@ -199,10 +196,7 @@ MIXING = Model(
             "the softmax takes powers of 2 instead of powers of e",
             lambda scores: (scores * math.log(2)).softmax(-1),
         ),
-        sigmoid=(
-            "each score goes through a sigmoid; there is no softmax",
-            torch.sigmoid,
-        ),
+        sigmoid=("each score goes through a sigmoid, without a softmax", torch.sigmoid),
         hard_maximum=(
             "each position reads only the one with the largest score",
             lambda s: (s == s.amax(-1, keepdim=True)).to(s),
@@ -365,10 +359,7 @@ HEAD = Model(
     order=orders(
         queries_for_keys=("queries and keys change places", "KQV"),
         keys_for_values=("the keys are averaged instead of the values", "QKK"),
-        queries_alone=(
-            "the queries are compared with themselves, not with the keys",
-            "QQV",
-        ),
+        queries_alone=("the queries are compared with themselves, not the keys", "QQV"),
     ),
     reads_x=Piece(
         "the values",

@@ -72,10 +72,7 @@ LOSS = Model(
             "the losses of the rows are added instead of averaged",
             lambda losses, logits: losses.sum(),
         ),
-        one_loss_a_row=(
-            "the losses of the rows are not averaged",
-            lambda losses, logits: losses,
-        ),
+        one_loss_a_row=("the losses of the rows are not averaged", lambda x, _: x),
         over_tokens=(
             "the sum over the rows is divided by V, the number of tokens",
             lambda losses, logits: losses.sum() / logits.shape[1],
@@ -287,10 +284,7 @@ EMBEDDING = Model(
     embed_with,
     add=Piece(
         "the sum",
-        no_position=(
-            "the position's vector is not added",
-            lambda tokens, positions: tokens,
-        ),
+        no_position=("the position's vector is not added", lambda a, b: a),
         no_token=(
             "the token's vector is not added: every text gives the same",
             lambda tokens, positions: 0 * tokens + positions,

@@ -405,10 +405,7 @@ FEED_FORWARD = Model(
                 quick_gelu,
             ),
         ),
-        no_activation=(
-            "there is no activation: two matrices in a row are one matrix",
-            same,
-        ),
+        no_activation=("there is no activation: two matrices in a row are one", same),
     ),
     where=Piece(
         "the place of the activation",

@@ -410,10 +410,7 @@ GRADIENT = Model(
     product_term=Piece(
         "the term - n * mean(g * n)",
         no_product_term=("the term - n * mean(g * n) is missing from dx", 0),
-        product_term_added=(
-            "the term n * mean(g * n) is added to dx, not subtracted",
-            -1,
-        ),
+        product_term_added=("n * mean(g * n) is added to dx, not subtracted", -1),
     ),
     beside=Piece(
         "the factor n",
@@ -425,15 +422,12 @@ GRADIENT = Model(
     of_weight=Piece(
         "dy in dweight",
         weight_in_dweight=(
-            "dweight is made with g = dy * weight instead of dy",
+            "dweight is made with dy * weight, not with dy",
             lambda dy, g: g,
         ),
     ),
     of_bias=Piece("dy in dbias").rarely(
-        weight_in_dbias=(
-            "dbias is made with g = dy * weight instead of dy",
-            lambda dy, g: g,
-        )
+        weight_in_dbias=("dbias is made with dy * weight, not with dy", lambda dy, g: g)
     ),
     weighted=Piece("weight", no_weight=("weight is forgotten in dx", False)),
     divide=Piece(
@@ -447,16 +441,13 @@ GRADIENT = Model(
     averaged=Piece(
         "dweight and dbias",
         averaged=(
-            "dweight and dbias are averages over batch and positions, not sums",
+            "dweight and dbias are means over batch and positions, not sums",
             True,
         ),
     ),
     sums=Piece(
         "the sums of dweight and dbias",
-        not_summed=(
-            "dweight and dbias are not added up over batch and positions",
-            None,
-        ),
+        not_summed=("dweight and dbias are not summed over batch and positions", None),
     ).rarely(
         **alike(
             "dweight and dbias are added up over the {}",
@@ -490,12 +481,7 @@ GRADIENT = Model(
             "eps is added outside the root, to the standard deviation",
             lambda variance, eps: variance.sqrt() + eps,
         ),
-    ).rarely(
-        no_root=(
-            "the variance divides, not its root",
-            lambda variance, eps: variance + eps,
-        )
-    ),
+    ).rarely(no_root=("the variance divides, not its root", lambda v, eps: v + eps)),
     axis=Piece("the axis of the two means").rarely(
         **alike(
             "the two means of dx {}",

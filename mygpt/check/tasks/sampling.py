@@ -86,10 +86,7 @@ TOP_K = Model(
                 logits > logits.topk(min(k, logits.shape[-1])).values[:, -1:]
             ),
         ),
-        smallest=(
-            "the k smallest logits are kept",
-            lambda logits, k: above(-logits, k),
-        ),
+        smallest=("the k smallest are kept", lambda logits, k: above(-logits, k)),
         first_row_for_all=(
             "the threshold of the first row is used for all rows",
             lambda logits, k: (
@@ -116,17 +113,11 @@ TOP_K = Model(
             "the logits are returned, not probabilities",
             lambda logits, keep: logits.masked_fill(~keep, -math.inf),
         ),
-        no_cut=(
-            "nothing is cut: k is ignored",
-            lambda logits, keep: logits.softmax(-1),
-        ),
+        no_cut=("nothing is cut: k is ignored", lambda logits, _: logits.softmax(-1)),
     ),
     result=Piece(
         "the result",
-        softmax_twice=(
-            "the softmax is applied twice",
-            lambda shares: shares.softmax(-1),
-        ),
+        softmax_twice=("the softmax is applied twice", lambda y: y.softmax(-1)),
     ),
     together=Piece(
         "the threshold",
@@ -252,10 +243,7 @@ TOP_P = Model(
     ),
     values=Piece(
         "what is added up",
-        sum_of_logits=(
-            "the logits are added up, not their probabilities",
-            lambda ordered: ordered,
-        ),
+        sum_of_logits=("the logits are added up, not their probabilities", lambda x: x),
     ),
     back=Piece(
         "the places",
@@ -275,10 +263,7 @@ TOP_P = Model(
             "the probabilities are cut after the softmax and no longer add up to 1",
             lambda logits, keep: logits.softmax(-1) * keep,
         ),
-        no_cut=(
-            "nothing is cut: p is ignored",
-            lambda logits, keep: logits.softmax(-1),
-        ),
+        no_cut=("nothing is cut: p is ignored", lambda logits, _: logits.softmax(-1)),
     ).rarely(zero_for_infinity=TOP_K.pieces["cut"].entries[0][1]["zero_for_infinity"]),
     result=Piece(
         "the result",
@@ -286,12 +271,7 @@ TOP_P = Model(
             "the probabilities come sorted, not in the places of their tokens",
             lambda shares: shares.sort(descending=True).values,
         ),
-    ).rarely(
-        softmax_twice=(
-            "the softmax is applied twice",
-            lambda shares: shares.softmax(-1),
-        )
-    ),
+    ).rarely(softmax_twice=("the softmax is applied twice", lambda y: y.softmax(-1))),
     whole=Piece(
         "the threshold",
         threshold_alone=(
@@ -559,13 +539,10 @@ STEP = Model(
     ),
     read=Piece(
         "the cache of a block",
-        one_cache_for_all=(
-            "every block reads the first block's cache",
-            lambda i, blocks: 0,
-        ),
+        one_cache_for_all=("every block reads the first block's cache", lambda i, L: 0),
         last_cache_for_all=(
             "every block reads the last block's cache",
-            lambda i, blocks: blocks - 1,
+            lambda i, L: L - 1,
         ),
     ),
     pick=Piece(
@@ -881,10 +858,7 @@ GENERATION = Model(
     ),
     keep=Piece(
         "the cache",
-        cache_dropped=(
-            "the cache is not given back, so only the last id is seen",
-            False,
-        ),
+        cache_dropped=("the cache is not given back: only the last id is seen", False),
     ),
     choose=Piece(
         "the choice",

@@ -39,10 +39,7 @@ ROW = Model(
     ),
     add_up=Piece(
         "the sum",
-        no_sum=(
-            "the products x[i] * W[i, j] are not added up",
-            lambda products: products,
-        ),
+        no_sum=("the products x[i] * W[i, j] are not added up", lambda xW: xW),
         sum_over_columns=(
             "the products are added up over the columns of W instead of its rows",
             lambda products: products.sum(1),
@@ -81,10 +78,7 @@ ROW = Model(
     ),
     result=Piece(
         "the result",
-        keeps_an_axis=(
-            "the result stays a matrix with one row, (1, F)",
-            lambda row: row[None],
-        ),
+        keeps_an_axis=("the result stays a matrix, (1, F)", lambda row: row[None]),
     ),
 )
 
@@ -275,10 +269,7 @@ SOFTMAX = Model(
     sign=Piece("the sign", minus=("the scores enter with a minus sign", -1)),
     result=Piece("the result").rarely(
         logarithm_taken=("the logarithm of the softmax is returned", torch.log),
-        softmax_twice=(
-            "the softmax is applied twice",
-            lambda shares: shares.softmax(-1),
-        ),
+        softmax_twice=("the softmax is applied twice", lambda y: y.softmax(-1)),
     ),
 )
 

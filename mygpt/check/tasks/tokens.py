@@ -137,7 +137,7 @@ TRAINING = Model(
         "the counts",
         across_words=("pairs are counted across the border of two words", count_across),
         each_word_once=(
-            "a word that occurs several times is counted once",
+            "a word that comes several times is counted once",
             count_words_once,
         ),
         once_a_word=("a pair that occurs twice in a word is counted once", count_texts),
@@ -178,10 +178,7 @@ TRAINING = Model(
     least=Piece(
         "the least count",
         single_pairs=("merging goes on with pairs that occur only once", 1),
-        triples_wanted=(
-            "a pair must occur three times to be merged; twice is enough",
-            3,
-        ),
+        triples_wanted=("a pair must occur three times to be merged, not twice", 3),
     ),
     first=Piece(
         "the first new id",
@@ -231,10 +228,7 @@ TRAINING = Model(
             lambda merges: merges[::-1],
         ),
     ).rarely(
-        last_merge_lost=(
-            "the last merge that was found is lost",
-            lambda merges: merges[:-1],
-        )
+        last_merge_lost=("the last merge found is lost", lambda merges: merges[:-1])
     ),
 )
 

@@ -155,12 +155,9 @@ ADAMW = Model(
     share_v=share("beta2", "second"),
     first=Piece(
         "the number of the step",
-        steps_from_zero=(
-            "the steps are counted from 0: beta^(step - 1) for beta^step",
-            0,
-        ),
+        steps_from_zero=("the steps count from 0: beta^(step - 1) for beta^step", 0),
         steps_from_two=(
-            "the steps are counted one too far: beta^(step + 1) for beta^step",
+            "the steps count one too far: beta^(step + 1) for beta^step",
             2,
         ),
     ),
@@ -189,10 +186,7 @@ ADAMW = Model(
     ),
     decay_after=Piece(
         "the place of the decay",
-        decay_after_the_step=(
-            "the decay comes after the step instead of before it",
-            True,
-        ),
+        decay_after_the_step=("the decay comes after the step, not before it", True),
     ),
     divisor=Piece(
         "√v + eps",
@@ -443,26 +437,20 @@ LOOP = Model(
     ),
     choose=Piece(
         "the batch",
-        first_batch_again=(
-            "every step uses the first batch",
-            lambda batches, i: batches[0],
-        ),
+        first_batch_again=("every step uses the first batch", lambda all, i: all[0]),
     ),
     mode=Piece(
         "the mode",
-        no_training_mode=(
-            "the model is not put in training mode, so there is no dropout",
-            None,
-        ),
+        no_training_mode=("the model is not put in training mode: no dropout", None),
         evaluation_mode=(
-            "the model is put in evaluation mode, so there is no dropout",
+            "the model is put in evaluation mode: there is no dropout",
             False,
         ),
     ),
     report=Piece(
         "the losses",
         loss_after_the_step=(
-            "the losses are those after the steps, not before",
+            "the losses are from after the steps, not before",
             "after",
         ),
         last_loss=("only the last loss is returned", "last"),
@@ -638,7 +626,7 @@ EVALUATION = Model(
     mode=Piece(
         "the mode",
         no_evaluation_mode=(
-            "the model is not put in evaluation mode: dropout is still on",
+            "the model is not put in evaluation mode: dropout is on",
             None,
         ),
         training_mode=("the model is put in training mode: dropout is on", True),
@@ -652,10 +640,7 @@ EVALUATION = Model(
         sum=("the losses are added, not averaged", "sum"),
         last_batch=("only the last batch counts", "last"),
         first_batch=("only the first batch counts", "first"),
-        perplexity=(
-            "the perplexity is returned, the exponential of the loss",
-            "perplexity",
-        ),
+        perplexity=("the perplexity, exp of the loss, is returned", "perplexity"),
     ),
     targets=Piece(
         "the targets",
@@ -679,7 +664,7 @@ EVALUATION = Model(
     count=Piece(
         "the count of the targets",
         weighted_by_rows=(
-            "a batch counts by its rows: longer rows have more targets",
+            "a batch counts by its rows, but longer ones have more targets",
             len,
         ),
         weighted_by_ids=(
@@ -698,10 +683,7 @@ EVALUATION = Model(
     ),
     graph=Piece(
         "`backward`",
-        backward=(
-            "`backward` runs, and its gradients enter the next training step",
-            True,
-        ),
+        backward=("`backward` runs: its gradients enter the next training step", True),
     ),
 )
 

@@ -185,7 +185,7 @@ def test_a_wrong_program_is_judged_in_a_file():
     verdict = judge(edited("name", source, [edit]))
     assert verdict.caught
     assert verdict.mistake == "mask-off-by-one-ahead"
-    assert not verdict.on_it
+    assert verdict.on_it
     assert verdict.mended is None
 
 

@@ -8,8 +8,10 @@ import torch
 from helpers.right_programs import PROGRAMS
 
 from mygpt import check
+from mygpt.check.catalogue import IN_ORDER
 from mygpt.check.engine import check as check_program
 from mygpt.check.files import read_result
+from mygpt.check.stages.find import right_on
 from mygpt.check.stages.record import recorded
 
 HEAD = "import math\nimport torch\n"  # two lines before each program
@@ -140,7 +142,7 @@ WRONG = [
 ]
 
 
-@pytest.mark.parametrize("wrong", WRONG, ids=str)
+@pytest.mark.parametrize("wrong", WRONG, ids=lambda one: one.name)
 def test_the_first_missing_stage_is_told_with_its_line(wrong):
     task, old, new, line, said = wrong
     assert PROGRAM[task].count(old) == 1
@@ -259,3 +261,13 @@ def test_a_run_that_takes_too_long_is_not_whole():
 
     run = recorded(lambda program: program(torch.ones(2)), endless)
     assert not run.whole
+
+
+@pytest.mark.parametrize(
+    "task", [one for one in IN_ORDER if one.stages], ids=lambda one: one.name
+)
+def test_what_is_right_makes_its_stages_on_every_probe(task):
+    for probe in range(len(task.probes)):
+        right = right_on(task, probe, torch.float64)
+        assert right.whole
+        assert right.stages

@@ -16,7 +16,7 @@ from mygpt.check.stages.stage import Stage, stage
 from mygpt.check.task import Arguments, Draw, Probe, Program, Property, Task
 from mygpt.check.tasks import attention, feed_forward, norm
 from mygpt.check.tasks.attention import stored_attention
-from mygpt.check.tasks.feed_forward import ERF
+from mygpt.check.tasks.feed_forward import ERF, erf_form, tanh_form
 
 Sublayer = Callable[[Tensor], Tensor]
 
@@ -381,7 +381,7 @@ def stages_of_block(
     n = normalised(x, weights["ln1_weight"], weights["ln1_bias"], 1e-5)
     yield stage(f"ln1(x){at}", n)
     yield from attended(n, weights, num_heads, (f"ln1(x){at}",), at)
-    x = x + heads_with(n, weights, num_heads)
+    x = x + attention.heads_with(n, weights, num_heads)
     yield stage(f"x plus what attention gives{at}", x)
     n = normalised(x, weights["ln2_weight"], weights["ln2_bias"], 1e-5)
     yield stage(f"ln2 of that sum{at}", n)

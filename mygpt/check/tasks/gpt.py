@@ -14,9 +14,16 @@ from mygpt.check.run import kept_state
 from mygpt.check.stages.parts import losses, normalised
 from mygpt.check.stages.stage import Stage, stage
 from mygpt.check.task import Arguments, Draw, Probe, Program, Property, Task
-from mygpt.check.tasks.block import BLOCK, NORM, block_tensors, block_with, stored_block
+from mygpt.check.tasks.block import (
+    BLOCK,
+    NORM,
+    block_tensors,
+    block_with,
+    stages_of_block,
+    stored_block,
+)
 from mygpt.check.tasks.embedding import EMBEDDING, LOSS, embed_with, loss_with
-from mygpt.check.tasks.feed_forward import ERF
+from mygpt.check.tasks.feed_forward import ERF, erf_form, mlp_with, tanh_form
 from mygpt.check.tasks.norm import norm_with
 from mygpt.gpt import GPT, GPTConfig
 
@@ -328,8 +335,8 @@ def stages_with(
     x = weights["token"][ids] + weights["position"][: ids.shape[1]]
     yield stage("the vectors of tokens and positions", x)
     for i, each in enumerate(weights["blocks"]):
-        yield from blocks.stages_of_block(x, each, num_heads, f" in blocks[{i}]")
-        x = block_with(x, each, num_heads, feed=bent(form))
+        yield from stages_of_block(x, each, num_heads, f" in blocks[{i}]")
+        x = block_with(x, each, num_heads, mlp=partial(mlp_with, act=form))
     n = normalised(x, weights["ln_f_weight"], weights["ln_f_bias"], 1e-5)
     yield stage("the last norm", n)
     logits = n @ weights["token"].T

@@ -2,6 +2,7 @@
 
 import math
 from collections.abc import Callable, Iterator
+from functools import partial
 from itertools import pairwise
 from typing import Any
 
@@ -25,6 +26,8 @@ from mygpt.check.tasks.gpt import (
     WEIGHTS_OF_GPT,
     book_gpt,
     gpt_tensors,
+    in_both_forms,
+    stages_with,
 )
 from mygpt.check.tasks.norm import norm_with
 from mygpt.sampling import keep_top_k, keep_top_p

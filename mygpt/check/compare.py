@@ -278,3 +278,25 @@ def unchanged(before: Any, after: Any) -> bool:
     if isinstance(before, list | tuple):
         return len(before) == len(after) and all(map(unchanged, before, after))
     return before is after or before == after
+
+
+def distance(a: Any, b: Any) -> float:
+    """How far two results are apart, as a share of the second; inf if not alike."""
+    if isinstance(a, Mapping) and isinstance(b, Mapping):
+        a, b = list(a.values()), list(b.values())
+    if isinstance(a, list | tuple) and isinstance(b, list | tuple):
+        pairs = [distance(x, y) for x, y in zip(a, b, strict=False)]
+        pairs += [1.0] * abs(len(a) - len(b))
+        return sum(pairs) / len(pairs) if pairs else 0.0
+    if isinstance(a, Tensor) and isinstance(b, Tensor):
+        if a.shape != b.shape:
+            return math.inf
+        a, b = a.detach().double(), b.detach().double().cpu()
+        off = torch.where((a == b) | (a.isnan() & b.isnan()), 0.0, (a - b).abs())
+        size = b.abs().nan_to_num(0.0, 0.0).sum().item() or 1.0
+        return off.sum().nan_to_num(math.inf).item() / size
+    if isinstance(b, Tensor) and b.ndim == 0:
+        b = b.item()
+    if isinstance(a, float) and isinstance(b, float | int):
+        return abs(a - b) / (abs(b) or 1.0)
+    return float(a != b) if type(a) is type(b) else math.inf

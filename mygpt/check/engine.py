@@ -1,5 +1,6 @@
 """How a check goes: values, then gradients, then what must hold besides."""
 
+import math
 import random
 import re
 import warnings
@@ -22,10 +23,11 @@ from mygpt.check.compare import (
     copy_of,
     describe,
     digits_apart,
+    distance,
     find_difference,
     show,
 )
-from mygpt.check.compose import unlisted_mistake
+from mygpt.check.compose import Search
 from mygpt.check.crashes import cause_of
 from mygpt.check.errors import one_line, too_large, trace_of
 from mygpt.check.gradients import gradients, in_order, leaves, tensors_in
@@ -338,7 +340,8 @@ class Checking:
             if self.agrees(mistake.program):
                 return mistake
         with kept_state():
-            return unlisted_mistake(self.task, self.fits, self.has_all_values)
+            search = Search(self.task, self.fits, self.distance_from_first)
+            return search.mistake(several=self.has_all_values)
 
     def fits(self, program: Program) -> bool:
         """Whether a wrong program does what this one does, and not what is right."""
@@ -348,6 +351,15 @@ class Checking:
         given = self.known_outcomes(program)
         forms = (self.task.reference, *self.task.forms.values())
         return all(any(map(self.differ, self.known_outcomes(f), given)) for f in forms)
+
+    def distance_from_first(self, mistake: Mistake) -> float:
+        """How far a mistake's first result is from this one's, as a share."""
+        single = len(mistake.changes) == 1
+        run = first_value_of if single else value_on_first
+        found = run(self.task, mistake.program, self.dtype)
+        if found.error or self.outcomes[0].error:
+            return 0.0 if found.error and self.outcomes[0].error else math.inf
+        return distance(found.value, self.outcomes[0].value)
 
     @property
     def has_all_values(self) -> bool:
@@ -595,12 +607,22 @@ def outcome_of(task: Task, program: Program, probe: int, dtype: torch.dtype) -> 
 
 @cache
 def first_value_of(task: Task, program: Program, dtype: torch.dtype) -> Outcome:
+    """What a program of the catalogue gives on the first probe, run once for all."""
+    return value_on_first(task, program, dtype)
+
+
+def value_on_first(task: Task, program: Program, dtype: torch.dtype) -> Outcome:
     """Run a program of the catalogue on the first probe, watching nothing else."""
-    given = copy_of(convert(arguments_at(task, 0), dtype))
     try:
-        return Outcome(in_parts(task, task.run(program, given)))
+        return Outcome(in_parts(task, task.run(program, first_arguments(task, dtype))))
     except Exception as error:
         return Outcome(error=error)
+
+
+@cache
+def first_arguments(task: Task, dtype: torch.dtype) -> Arguments:
+    """Arguments for programs of the catalogue, which do not change them."""
+    return convert(arguments_at(task, 0), dtype)
 
 
 @cache

@@ -54,13 +54,15 @@ class Mistake:
     """A wrong program with a name.
 
     `text` completes the sentence "This is what comes out when …"; `form` is the form of
-    the right answer that the program departs from, where a task has several.
+    the right answer that the program departs from, where a task has several; `changes`
+    are those of a model's pieces (`mygpt/check/model.py`) that make it.
     """
 
     name: str
     text: str
     program: Program
     form: str = ""
+    changes: Sequence[Any] = ()
 
 
 @dataclass(frozen=True)
@@ -103,8 +105,8 @@ class Task:
     make: arguments from a `Draw` and sizes.
     probes: the inputs, the first one simple.
     mistakes: the catalogue.
-    more: makes mistakes that are tried when none of these fits, such as those of the
-        parts of a block; some may give what others give, or what is right.
+    model: the program in pieces; its rare mistakes, those of its parts, and several at
+        once are tried when none of these fits.
     forms: other right programs with other numbers, such as another form of GELU.
     differentiable: arguments to which a gradient must flow.
     properties: checked once the values are right, or to describe those that are not.
@@ -133,7 +135,7 @@ class Task:
     make: Callable[..., Arguments]
     probes: Sequence[Probe]
     mistakes: Sequence[Mistake]
-    more: Callable[[], Sequence[Mistake]] = tuple
+    model: Any = None
     parts: Sequence[str] = ()
     forms: Mapping[str, Program] = field(default_factory=dict)
     differentiable: Sequence[str] = ()

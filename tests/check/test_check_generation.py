@@ -9,10 +9,12 @@ import torch.nn.functional as F
 
 from mygpt import check
 from mygpt.check import TASKS, compose, shrink
+from mygpt.check.model import build
 from mygpt.check.models import world_model
 from mygpt.check.tasks.answer import PROMPTS, answer_by_steps, answer_with
-from mygpt.check.tasks.gpt import BLOCKS, book_gpt, gpt_with, mean_loss, summed_loss
-from mygpt.check.tasks.sampling import CACHE_MISTAKES, step_with
+from mygpt.check.tasks.embedding import loss_with
+from mygpt.check.tasks.gpt import book_gpt, gpt_with
+from mygpt.check.tasks.sampling import STEP, step_with
 from mygpt.check.tasks.training import adamw_with, evaluate_with
 
 
@@ -160,12 +162,27 @@ def test_a_loss_added_up_is_not_taken_for_a_forgotten_zero_grad():
         ),
         (
             "gpt",
-            partial(gpt_with, block=BLOCKS[""], last_norm=False, loss=summed_loss),
+            build(
+                gpt_with,
+                {
+                    "last_norm": lambda x, *rest: x,
+                    "cross_entropy": lambda logits, targets: (
+                        loss_with(logits, targets) * len(targets)
+                    ),
+                },
+            ),
             {"no-last-norm", "sum-for-mean"},
         ),
         (
             "cached_step",
-            partial(step_with, form=F.gelu, last_norm=False, start=lambda past: 0),
+            build(
+                step_with,
+                {
+                    "block": {"mlp": {"act": F.gelu}},
+                    "last_norm": lambda x, *rest: x,
+                    "start": lambda past: 0,
+                },
+            ),
             {"no-last-norm", "positions-from-zero"},
         ),
     ],
@@ -176,25 +193,17 @@ def test_two_mistakes_in_one_program_are_both_named(task, program, names):
     assert ", and besides " in result.message
 
 
-def test_pairs_replace_different_pieces():
-    pairs = compose.two_at_once(TASKS["adamw_step"])
-    names = [pair.name for pair in pairs]
-    pieces = [set(name.split("+")) for name in names]
-    assert {"no-eps", "uphill"} in pieces
-    assert {"no-eps", "no-root"} not in pieces  # both replace the divisor
-    assert len(names) == len(set(names))
-
-
 def test_a_blocks_mistake_is_named_in_a_step_with_a_cache():
-    result = check.cached_step(partial(step_with, form=torch.relu), limit=60)
+    relu = build(step_with, {"block": {"mlp": {"act": torch.relu}}})
+    result = check.cached_step(relu, limit=60)
     assert result.mistake == "relu"
 
 
 def test_an_unknown_mistake_of_a_gpt_gets_no_name():
     def loss(logits, targets):
-        return mean_loss(logits, targets) * 1.01
+        return loss_with(logits, targets) * 1.01
 
-    program = partial(gpt_with, block=BLOCKS[""], loss=loss)
+    program = partial(gpt_with, cross_entropy=loss)
     assert check.gpt(program, limit=60).mistake is None
 
 
@@ -315,17 +324,27 @@ def test_each_word_of_the_answers_is_far_likelier_than_the_next():
         assert n >= 8 or prompt == "the currency of egypt is"
 
 
+def by_steps(pieces):
+    return build(answer_by_steps, {"step": pieces})
+
+
+OF_THE_CACHE = [
+    change
+    for change in STEP.own()
+    if change.name.startswith(("positions-", "new-", "cache-", "mask-", "only-"))
+]
+
+
 @pytest.mark.parametrize(
     "mistake",
-    [each for each in CACHE_MISTAKES if each[0] != "new-before-old"],
-    ids=lambda each: each[0],
+    [each for each in OF_THE_CACHE if each.name != "new-before-old"],
+    ids=lambda each: each.name,
 )
 def test_a_broken_cache_fails_in_the_answers_too(mistake):
     """New before old in both keys and values is no mistake where one id is new."""
-    name, _, pieces = mistake
-    result = check.answer(partial(answer_by_steps, **pieces), limit=60)
+    result = check.answer(by_steps(mistake.pieces), limit=60)
     assert not result
-    assert result.mistake in (name, None)
+    assert result.mistake in (mistake.name, None)
 
 
 def test_a_right_answer_is_shown():
@@ -340,9 +359,9 @@ def test_a_right_answer_is_shown():
 
 
 def test_where_the_words_begin_to_differ_is_told():
-    ahead = partial(answer_by_steps, start=lambda past: past + (past > 0))
+    ahead = by_steps({"start": lambda past: past + (past > 0)})
     assert "first word is right after every prompt" in told(check.answer(ahead))
-    blind = partial(answer_by_steps, form=lambda x: 0 * x)
+    blind = by_steps({"block": {"mlp": {"act": torch.zeros_like}}})
     assert "the very first word is wrong" in told(check.answer(blind))
 
 

@@ -11,12 +11,13 @@ import torch.nn.functional as F
 
 from mygpt import check
 from mygpt.check import TASKS, compose, engine, shrink, source
-from mygpt.check.compose import merged, placed
-from mygpt.check.task import Mistake
+from mygpt.check.model import build, merged, placed
 from mygpt.check.tasks import attention, feed_forward, norm
 from mygpt.check.tasks.block import block_with
 from mygpt.check.tasks.training import adamw_with
 from mygpt.tokenizers import merge
+
+MODELS = [name for name, task in TASKS.items() if task.model]
 
 
 @pytest.fixture(autouse=True)
@@ -32,31 +33,23 @@ def named(result) -> str:
 # Pieces
 
 
-def whole(x, *, start=0, mixing=None):
-    return x
+def test_two_changes_merge_unless_they_replace_the_same_piece():
+    start, mask = {"start": 1}, {"mixing": {"mask": 1}}
+    assert merged(start, mask) == {"start": 1, "mixing": {"mask": 1}}
+    scaled = merged(mask, {"mixing": {"scale": 2}})
+    assert scaled == {"mixing": {"mask": 1, "scale": 2}}
+    assert merged(start, {"start": 1}) is None
+    assert merged(mask, {"mixing": {"mask": 2}}) is None
+    assert merged(mask, {"mixing": torch.relu}) is None
+    assert merged(start, {"whole": torch.relu}) is None
+    assert merged({"result": abs}, {"whole": torch.relu}) is not None
 
 
-def test_two_programs_merge_unless_they_replace_the_same_piece():
-    start, mask = partial(whole, start=1), partial(whole, mixing={"mask": 1})
-    both = merged(start, mask)
-    assert both.func is whole
-    assert both.keywords == {"start": 1, "mixing": {"mask": 1}}
-    scaled = merged(mask, partial(whole, mixing={"scale": 2}))
-    assert scaled.keywords["mixing"] == {"mask": 1, "scale": 2}
-    assert merged(start, partial(whole, start=2)) is None
-    assert merged(mask, partial(whole, mixing={"mask": 2})) is None
-    assert merged(start, partial(print, end="")) is None
-    assert merged(start, whole) is None
-
-
-def test_pairs_begin_with_the_first_mistake_of_each_piece():
-    starts = [Mistake(f"start-{i}", "a", partial(whole, start=i)) for i in (1, 2)]
-    mask = Mistake("mask", "b", partial(whole, mixing={"mask": 1}))
-    other = Mistake("other", "c", whole)
-    ordered = compose.in_turn([*starts, other, mask])
-    assert [each.name for each in ordered] == ["start-1", "mask", "start-2"]
-    first, *_ = compose.pairs(ordered)
-    assert (first.name, first.text) == ("start-1+mask", "a, and besides b")
+def test_a_part_is_built_with_its_pieces():
+    program = build(block_with, {"heads": {"mixing": {"mask": attention.no_mask}}})
+    mixing = program.keywords["heads"].keywords["mixing"]
+    assert mixing.func is attention.mix
+    assert mixing.keywords == {"mask": attention.no_mask}
 
 
 def test_where_a_mistake_lies_is_told_from_the_inside_out():
@@ -68,29 +61,32 @@ def test_where_a_mistake_lies_is_told_from_the_inside_out():
     assert placed("it is max(x, 0)", "in it") == "it is max(x, 0) (in it)"
 
 
-@pytest.mark.parametrize("name", TASKS)
-def test_what_the_parts_give_is_named_by_words_that_end_a_sentence(name):
-    for mistake in compose.of_parts(TASKS[name]):
-        assert mistake.form in ("", *TASKS[name].forms)
-        assert not mistake.text.endswith(".")
+@pytest.mark.parametrize("name", MODELS)
+def test_every_change_knows_its_piece_and_ends_a_sentence(name):
+    model = TASKS[name].model
+    for change in model.changes():
+        assert change.word
+        assert change.form in (None, *model.forms)
+        assert not change.text.endswith(".")
+        for form in model.forms_of([change]):
+            assert model.mistake(change, form=form)
 
 
 @pytest.mark.parametrize("name", ["softmax", "attention", "gelu_tanh", "layer_norm"])
-def test_most_mistakes_of_parts_are_told_by_their_own_words(name):
+def test_most_rare_mistakes_are_told_by_their_own_words(name):
     """The others give what is right, or what an earlier one gives."""
     task = TASKS[name]
-    more = compose.of_parts(task)
+    rare = [change for change in task.model.changes() if change.rare]
     told = 0
-    for mistake in more:
-        checking = engine.Checking(task, mistake.program)
-        found = checking.known_mistake()
+    for mistake in task.model.mistakes(rare):
+        found = engine.Checking(task, mistake.program).known_mistake()
         told += found is not None and found.text == mistake.text
-    assert told >= 0.8 * len(more)
+    assert told >= 0.8 * len(rare)
 
 
 def test_a_right_program_makes_no_pairs(monkeypatch):
     """So that they cost nothing."""
-    monkeypatch.setattr(engine, "unlisted_mistake", None)
+    monkeypatch.setattr(engine, "Search", None)
     assert check.block(TASKS["block"].reference)
     assert check.layer_norm(TASKS["layer_norm"].reference)
 
@@ -232,30 +228,26 @@ def test_attention_is_told_its_mistake(changes, said):
 @pytest.mark.parametrize(
     ("pieces", "said"),
     [
-        ({"transposed": "O"}, "W_O is used transposed"),
+        ({"matrix_O": attention.transposed}, "W_O is used transposed"),
         ({"order": "VKQ"}, "the query is made with W_V"),
-        ({"biases": ("b_Q", "b_K")}, "the biases b_V and b_O are forgotten"),
+        ({"b_V": 0, "b_O": 0}, "the bias b_O is forgotten"),
         (
             {"mixing": {"mask": attention.filled(-10)}},
             "masked scores are set to -10, from which the softmax still gives the "
-            "future a share: use -inf (in every head)",
+            "future a share: use -inf",
         ),
         (
-            {"mixing": {"mask": attention.no_mask}, "biases": ("b_Q", "b_K", "b_V")},
-            "positions read the future, and besides the bias b_O is forgotten",
+            {"mixing": {"mask": attention.no_mask}, "b_O": 0},
+            "there is no mask: positions read the future",
         ),
     ],
 )
 def test_heads_and_a_block_share_their_mistakes(pieces, said):
-    def heads(x, weights, num_heads):
-        return attention.heads_with(x, weights, num_heads, **pieces)
-
-    def block(x, weights, num_heads):
-        return block_with(x, weights, num_heads, attend=heads)
-
-    assert said in named(check.heads(heads))
-    if "besides" not in said:
-        assert said[:-1] in named(check.block(block))
+    heads = build(attention.heads_with, pieces)
+    assert said in named(check.heads(lambda *given: heads(*given)))
+    inside = named(check.block(build(block_with, {"heads": pieces})))
+    assert said in inside
+    assert "(in the attention)" in inside
 
 
 # GELU
@@ -277,9 +269,9 @@ ACTIVATIONS = [
 
 @pytest.mark.parametrize(("activation", "said"), ACTIVATIONS)
 def test_a_wrong_gelu_is_named_wherever_a_gelu_is(activation, said):
-    network = feed_forward.bent(activation)
+    network = partial(feed_forward.mlp_with, act=activation)
     assert said in named(check.mlp(network))
-    assert said in named(check.block(partial(block_with, feed=network)))
+    assert said in named(check.block(partial(block_with, mlp=network)))
     if "tanh" not in repr(activation):
         assert said in named(check.gelu(activation))
 
@@ -365,8 +357,8 @@ def test_another_wrong_norm_is_not_told_of_lost_digits():
 
 
 BY_STD = [
-    (lambda x, eps: x.std(-1, keepdim=True), "C - 1 and eps is forgotten"),
-    (lambda x, eps: x.std(-1, keepdim=True) + eps, "C - 1 and eps is added outside"),
+    (lambda x, eps: x.std(-1, keepdim=True), "and besides eps is forgotten"),
+    (lambda x, eps: x.std(-1, keepdim=True) + eps, "and besides eps is added outside"),
     (lambda x, eps: x.std(-1, correction=0, keepdim=True), "eps is forgotten"),
     (
         lambda x, eps: x.std(-1, correction=0, keepdim=True) + eps,
@@ -435,10 +427,9 @@ def test_eps_is_named_in_the_gradient_of_a_norm(eps_for, said):
 
 
 def test_two_mistakes_of_a_block_are_both_named():
-    relu = feed_forward.bent(torch.relu)
-    blind = partial(attention.heads_with, mixing={"mask": attention.no_mask})
-    result = check.block(partial(block_with, attend=blind, feed=relu))
-    assert result.mistake in ("relu+no-mask", "no-mask+relu")
+    blind = {"mixing": {"mask": attention.no_mask}}
+    program = build(block_with, {"heads": blind, "mlp": {"act": torch.relu}})
+    assert check.block(program).mistake == "relu+no-mask"
 
 
 # Inputs that few programs meet

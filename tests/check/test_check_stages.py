@@ -8,8 +8,10 @@ import torch
 from helpers.right_programs import PROGRAMS
 
 from mygpt import check
+from mygpt.check.catalogue import IN_ORDER
 from mygpt.check.engine import check as check_program
 from mygpt.check.files import read_result
+from mygpt.check.stages.find import right_on
 from mygpt.check.stages.record import recorded
 
 HEAD = "import math\nimport torch\n"  # two lines before each program
@@ -259,3 +261,10 @@ def test_a_run_that_takes_too_long_is_not_whole():
 
     run = recorded(lambda program: program(torch.ones(2)), endless)
     assert not run.whole
+
+
+@pytest.mark.parametrize("name", [one.name for one in IN_ORDER if one.stages])
+def test_what_is_right_makes_its_stages(name):
+    task = check.TASKS[name]
+    rights = [right_on(task, i, torch.float64) for i in range(len(task.probes))]
+    assert any(right.whole and right.stages for right in rights)

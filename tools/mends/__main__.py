@@ -1,13 +1,14 @@
 """Count how many wrong programs the checker catches, names, places and mends.
 
-    make mends                         all sets but `held`, as far as not yet judged
-    python3 make.py mends open pairs   some sets alone: open, held, pairs, written
+    make mends                         all sets but the held ones, as far as not judged
+    python3 make.py mends open pairs   some sets alone: open, held, pairs, written,
+                                       written_held
     python3 make.py mends tenth        a fixed tenth; of some sets, with their names
 
 A program is checked in a file, as a reader does it, two at a time. Stopped and started
 again, it goes on: a verdict stands in _build/mends, in a file for each state of
-mygpt/check, so a changed checker begins anew. `held` is for the end: whoever has looked
-at it may not change the checker by it.
+mygpt/check, so a changed checker begins anew. What is held out is for the end:
+whoever has looked at it may not change the checker by it.
 """
 
 import hashlib
@@ -20,7 +21,7 @@ from pathlib import Path
 
 from mygpt.check.catalogue import TASKS
 from tools.mends.judge import Verdict, judge
-from tools.mends.programs import ROOT, SETS, Wrong, family, load
+from tools.mends.programs import HELD, ROOT, SETS, Wrong, family, load
 
 BUILD = ROOT / "_build" / "mends"
 WORKERS = 2
@@ -39,7 +40,7 @@ def chosen(names: list[str]) -> dict[str, list[Wrong]]:
         known = ", ".join((*SETS, "tenth"))
         raise ValueError(f"expected some of {known}; got {unknown[0]!r}")
     sets = [name for name in SETS if name in names]
-    sets = sets or [name for name in SETS if name != "held"]
+    sets = sets or [name for name in SETS if name not in HELD]
     found = {name: load(name) for name in sets}
     if "tenth" in names:
         found = {name: list(tenth(some)) for name, some in found.items()}

@@ -20,7 +20,8 @@ ROOT = Path(__file__).resolve().parents[2]
 FOLDER = ROOT / "tests" / "check" / "mends"
 WORKBOOK = ROOT / "tests" / "check" / "workbook"
 FOLDERS = {"right": FOLDER / "right", "workbook": WORKBOOK}
-SETS = ("open", "held", "pairs", "written")
+HELD = ("held", "written_held")
+SETS = ("open", "held", "pairs", "written", "written_held")
 
 
 @dataclass(frozen=True)

@@ -25,8 +25,10 @@ from mygpt.check.stages.blame import Blame
 from mygpt.check.stages.find import right_on, run_on
 from mygpt.check.task import Arguments, Program, Task
 
-SECONDS = 7.0  # for all that is tried
-SHARE = 0.6  # of them for one edit alone
+SECONDS = 6.5  # for all that is tried
+LIKELY, SHARE = 2.3, 0.5  # costs of single edits that are tried first, in this share
+PAIRS = 0.85  # of the time is gone when the search for two edits ends
+CHEAP = 2.0  # costs of second edits
 SLOWER = 10  # times the book's own program, after which a candidate is stopped
 LEAST = 0.05  # seconds that every candidate has
 FRESH, FEWEST = 150, 30  # inputs that the task does not list
@@ -183,12 +185,19 @@ class Search:
     def mend(self) -> Mend | None:
         if not self.is_itself():
             return None
-        for edit in self.in_order(self.source, self.line, self.lines):
-            if self.spent > SHARE:
-                break
+        ranked = list(self.in_order(self.source, self.line, self.lines))
+        likely = [edit for rank, edit in ranked if rank <= LIKELY]
+        others = [edit for rank, edit in ranked if rank > LIKELY]
+        return self.single(likely, SHARE) or self.pair() or self.single(others, 1.0)
+
+    def single(self, edits: Sequence[Edit], share: float) -> Mend | None:
+        """Try edits until a share of the time is spent."""
+        for edit in edits:
+            if self.spent > share:
+                return None
             if self.passes(self.source, edit, keep=True):
                 return self.mend_of([edit])
-        return self.pair()
+        return None
 
     def is_itself(self) -> bool:
         """Whether the source, run again, is the program."""
@@ -203,8 +212,8 @@ class Search:
 
     def in_order(
         self, source: Source, line: int | None, lines: set[int]
-    ) -> Iterator[Edit]:
-        """Yield the edits of some lines, the likeliest first."""
+    ) -> list[tuple[float, Edit]]:
+        """Return the edits of some lines with their costs there, the least first."""
         near = neighbours(source.tree, line) if line else set()
         keys = keys_of(self.given[0])
 
@@ -213,7 +222,8 @@ class Search:
                 return edit.cost
             return edit.cost + (NEAR if edit.line in near else FAR)
 
-        yield from sorted(source.edits(lines, keys), key=rank)
+        found = [(rank(edit), edit) for edit in source.edits(lines, keys)]
+        return sorted(found, key=lambda pair: pair[0])
 
     def passes(self, source: Source, edit: Edit, keep: bool = False) -> bool:
         """Whether a program with an edit passes everything; each text is tried once."""
@@ -313,9 +323,9 @@ class Search:
         firsts = self.best_firsts()
         for number, (first, line) in enumerate(firsts):
             source = self.source.edited(first)
-            share = SHARE + (1 - SHARE) * (number + 1) / len(firsts)
-            for edit in self.in_order(source, line, self.lines):
-                if self.spent > share:
+            share = self.spent + (PAIRS - self.spent) / (len(firsts) - number)
+            for rank, edit in self.in_order(source, line, self.lines):
+                if self.spent > share or rank > CHEAP:
                     break
                 if self.passes(source, edit):
                     return self.mend_of([first, edit])
@@ -329,7 +339,7 @@ class Search:
         found = []
         end = time.monotonic() + 0.12 * self.seconds
         for score, edit in self.scored[:SCORED]:
-            if time.monotonic() > end:
+            if time.monotonic() > end or self.spent > PAIRS:
                 break
             program = self.made(self.source, edit)
             if program is not None:

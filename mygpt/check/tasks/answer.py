@@ -1,14 +1,14 @@
 """The last task: the reader's own parts speak with a trained model's weights."""
 
-from functools import lru_cache, partial
-from typing import Any
+from functools import lru_cache
 
 import torch
 
+from mygpt.check.model import Model, Piece, build
 from mygpt.check.models import TrainedModel, gpt2_model, world_model
-from mygpt.check.task import Arguments, Draw, Mistake, Probe, Program, Property, Task
+from mygpt.check.task import Arguments, Draw, Probe, Program, Property, Task
 from mygpt.check.tasks.gpt import book_gpt
-from mygpt.check.tasks.sampling import CACHE_MISTAKES, step_with
+from mygpt.check.tasks.sampling import STEP, step_with
 
 # Those of the tiny world are continued with margins of 0.1 or more between the
 # likeliest token and the next, so no processor's rounding changes a text; and a broken
@@ -45,35 +45,33 @@ def answer_with(
     read=lambda ids: ids,
     largest: bool = True,
     more: int = 0,
-    whole: bool = False,
+    start=lambda length: length,
 ) -> str:
-    """Answer with the package's forward pass and one piece replaced."""
+    """Answer with the package's forward pass, in pieces."""
     prompt_ids = model.encode(prompt)
     ids = read(list(prompt_ids))
-    start = 0 if whole else len(ids)
+    first = start(len(ids))
     for _ in range(max_new_tokens + more):
         row = torch.tensor([ids])
         with torch.no_grad():
             logits, _ = book_gpt("gelu_tanh")(row, row, model.weights, model.num_heads)
         last = logits[0, -1]
         ids.append(int(last.argmax() if largest else last.argmin()))
-    return model.decode(ids[start:])
+    return model.decode(ids[first:])
 
 
 right_answer = lru_cache(maxsize=256)(answer_with)  # asked for again and again
 
 
 def answer_by_steps(
-    prompt: str, model: TrainedModel, max_new_tokens: int, **pieces: Any
+    prompt: str, model: TrainedModel, max_new_tokens: int, *, step: Program = step_with
 ) -> str:
-    """Answer with a step that has a cache, one piece of it replaced."""
+    """Answer with a step that has a cache."""
     ids, cache = torch.tensor([model.encode(prompt)]), None
     new = []
     for _ in range(max_new_tokens):
         with torch.no_grad():
-            logits, cache = step_with(
-                ids, model.weights, model.num_heads, cache, **pieces
-            )
+            logits, cache = step(ids, model.weights, model.num_heads, cache)
         ids = logits.argmax(-1, keepdim=True)
         new.append(int(ids))
     return model.decode(new)
@@ -155,8 +153,32 @@ def letters(text: str) -> str:
     return "".join(text.split())
 
 
-def wrong(**pieces) -> Program:
-    return partial(answer_with, **pieces)
+ANSWER = Model(
+    answer_with,
+    start=Piece(
+        "the new tokens",
+        prompt_returned=("the prompt is returned too", lambda length: 0),
+    ),
+    more=Piece(
+        "the number of tokens",
+        one_too_few=("one token too few is added", -1),
+        one_too_many=("one token too many is added", 1),
+    ),
+    read=Piece(
+        "the prompt",
+        last_token_alone=("only the prompt's last token is read", lambda ids: ids[-1:]),
+        prompt_backwards=("the prompt is read backwards", lambda ids: ids[::-1]),
+    ),
+    largest=Piece("the choice", unlikeliest=("the least likely token is taken", False)),
+    whole=Piece(
+        "the cache",
+        **{
+            change.name: (change.text, build(answer_by_steps, {"step": change.pieces}))
+            for change in STEP.own()
+            if change.name in TELLING
+        },
+    ),
+)
 
 
 def answer_task(folder: str | None = None) -> Task:
@@ -187,33 +209,8 @@ def answer_task(folder: str | None = None) -> Task:
         properties=[Property("words", texts_of, same_words)] if folder is None else [],
         praise=tell,
         limit=30.0 if folder is None else 300.0,
-        mistakes=[
-            Mistake(
-                "prompt-returned",
-                "the prompt is returned too",
-                wrong(whole=True),
-            ),
-            Mistake("one-too-few", "one token too few is added", wrong(more=-1)),
-            Mistake("one-too-many", "one token too many is added", wrong(more=1)),
-            Mistake(
-                "last-token-alone",
-                "only the last token of the prompt is read",
-                wrong(read=lambda ids: ids[-1:]),
-            ),
-            Mistake(
-                "prompt-backwards",
-                "the prompt is read backwards",
-                wrong(read=lambda ids: ids[::-1]),
-            ),
-            Mistake(
-                "unlikeliest", "the least likely token is taken", wrong(largest=False)
-            ),
-            *(
-                Mistake(name, text, partial(answer_by_steps, **pieces))
-                for name, text, pieces in CACHE_MISTAKES
-                if name in TELLING
-            ),
-        ],
+        mistakes=ANSWER.mistakes(),
+        model=ANSWER,
     )
 
 

@@ -1,81 +1,92 @@
 """Causal attention, with one head and with many."""
 
 import math
-from collections.abc import Callable, Iterator
-from functools import lru_cache, partial
-from itertools import combinations
+from collections.abc import Callable, Iterable, Iterator
+from functools import lru_cache
+from itertools import permutations
+from typing import Any, NamedTuple
 
 import torch
 from torch import Tensor
 from torch.func import functional_call
 
 from mygpt.attention import MultiHeadAttention, attention_weights
-from mygpt.check.compose import lifted
+from mygpt.check.model import (
+    Entries,
+    Model,
+    Named,
+    Part,
+    Piece,
+    alike,
+    exchanged,
+    numbers,
+    term,
+)
 from mygpt.check.run import kept_state
 from mygpt.check.stages.parts import attended, mixing
 from mygpt.check.stages.stage import Stage, stage
-from mygpt.check.task import Arguments, Draw, Mistake, Probe, Program, Property, Task
+from mygpt.check.task import Arguments, Draw, Probe, Program, Property, Task
 
 ATTENTION = ("W_Q", "b_Q", "W_K", "b_K", "W_V", "b_V", "W_O", "b_O")
 
 
-def keep(before: Tensor, mask: Tensor) -> Tensor:
-    return before.masked_fill(~mask, -math.inf)
+class Sizes(NamedTuple):
+    """Of queries: positions, width, channels in all, heads."""
+
+    T: int
+    D: int
+    C: int
+    H: int
 
 
-def triangle(T: int, diagonal: int = 0) -> Tensor:
-    """Which positions (column) a position (row) may read."""
-    return torch.ones(T, T, dtype=torch.bool).tril(diagonal)
+def keep(scores: Tensor, mask: Tensor) -> Tensor:
+    return scores.masked_fill(~mask, -math.inf)
+
+
+def allowed(scores: Tensor, diagonal: int = 0) -> Tensor:
+    """Which positions (column) a position (row) may read; the last rows are new."""
+    T, S = scores.shape[-2:]
+    return torch.ones(T, S, dtype=torch.bool).tril(S - T + diagonal)
+
+
+def causal_mask(scores: Tensor) -> Tensor:
+    return keep(scores, allowed(scores))
 
 
 def mix(
     q: Tensor,
     k: Tensor,
     v: Tensor,
+    sizes: Sizes,
     *,
     compare: Callable[[Tensor, Tensor], Tensor] = lambda q, k: q @ k.mT,
-    scale: Callable[[int, int], int | float] = lambda T, D: math.sqrt(D),
-    mask: Callable[[Tensor], Tensor] | None = None,
+    scale: Callable[[Sizes], int | float] = lambda n: math.sqrt(n.D),
+    mask: Callable[[Tensor], Tensor] = causal_mask,
     share: Callable[[Tensor], Tensor] = lambda scores: scores.softmax(-1),
     after: Callable[[Tensor], Tensor] = lambda weights: weights,
     read: Callable[[Tensor, Tensor], Tensor] = lambda weights, v: weights @ v,
 ) -> Tensor:
-    """Attention of (..., T, D) with one piece replaced."""
-    T, D = q.shape[-2:]
-    scores = compare(q, k) / scale(T, D)
-    scores = keep(scores, triangle(T)) if mask is None else mask(scores)
+    """Attention of (..., T, D) in pieces."""
+    scores = mask(compare(q, k) / scale(sizes))
     return read(after(share(scores)), v)
 
 
 def hidden_from_itself(scores: Tensor) -> Tensor:
-    allowed = triangle(scores.shape[-1], -1)
-    allowed[0, 0] = True
-    return keep(scores, allowed)
+    mask = allowed(scores, -1)
+    mask[0, 0] = True
+    return keep(scores, mask)
 
 
 def no_mask(scores: Tensor) -> Tensor:
     return scores
 
 
-def shifted_mask(diagonal: int) -> Callable[[Tensor], Tensor]:
-    return lambda scores: keep(scores, triangle(scores.shape[-1], diagonal))
+def shifted(diagonal: int) -> Callable[[Tensor], Tensor]:
+    return lambda scores: keep(scores, allowed(scores, diagonal))
 
 
-def future(scores: Tensor) -> Tensor:
-    return keep(scores, triangle(scores.shape[-1]).T)
-
-
-def zeros_for_infinity(scores: Tensor) -> Tensor:
-    return scores * triangle(scores.shape[-1])
-
-
-def ones_added(scores: Tensor) -> Tensor:
-    """The mask of ones and zeros, added to the scores."""
-    return scores + triangle(scores.shape[-1]).to(scores)
-
-
-def future_alone(scores: Tensor) -> Tensor:
-    return keep(scores, triangle(scores.shape[-1]).T & ~triangle(scores.shape[-1]))
+def itself_alone(scores: Tensor) -> Tensor:
+    return keep(scores, allowed(scores) & ~allowed(scores, -1))
 
 
 def along(axis: int) -> Callable[[Tensor], Tensor]:
@@ -84,11 +95,237 @@ def along(axis: int) -> Callable[[Tensor], Tensor]:
 
 def filled(number: float) -> Callable[[Tensor], Tensor]:
     """The mask with another number than -inf."""
-    return lambda scores: scores.masked_fill(~triangle(scores.shape[-1]), number)
+    return lambda scores: scores.masked_fill(~allowed(scores), number)
 
 
 def masked_after(weights: Tensor) -> Tensor:
-    return weights * triangle(weights.shape[-1])
+    return weights * allowed(weights)
+
+
+def unit(vectors: Tensor) -> Tensor:
+    return vectors / vectors.norm(dim=-1, keepdim=True)
+
+
+def scaled_weights(weights: Tensor, v: Tensor) -> Tensor:
+    return weights @ v / math.sqrt(v.shape[-1])
+
+
+MIXING = Model(
+    mix,
+    mask=Piece(
+        "the mask",
+        no_mask=("there is no mask: positions read the future", no_mask),
+        mask_off_by_one_ahead=(
+            "the mask is one off: each position also reads the next one",
+            shifted(1),
+        ),
+        mask_off_by_one_behind=(
+            "the mask is one off: no position reads itself, and the first reads "
+            "nothing",
+            shifted(-1),
+        ),
+        mask_transposed=(
+            "the mask is transposed: each position reads itself and the future",
+            lambda scores: keep(scores, ~allowed(scores, -1)),
+        ),
+        mask_of_zeros=(
+            "masked scores are set to 0 instead of -inf: exp(0) is 1, so the future "
+            "keeps its share",
+            lambda scores: scores * allowed(scores),
+        ),
+        mask_added=(
+            "a mask of ones and zeros is added to the scores",
+            lambda scores: scores + allowed(scores).to(scores),
+        ),
+        mask_the_future_alone=(
+            "the mask is upside down: each position reads the future alone, and the "
+            "last reads nothing",
+            lambda scores: keep(scores, ~allowed(scores)),
+        ),
+    ).rarely(
+        **numbers(
+            "mask-too-small",
+            "masked scores are set to {}, from which the softmax still gives the "
+            "future a share: use -inf",
+            *(-1, -5, -10, 1, 1e-9, 1e9),
+            of=filled,
+        ),
+        mask_of_infinity=("masked scores are set to inf, not -inf", filled(math.inf)),
+        mask_hides_itself=(
+            "the mask hides each position from itself, but for the first",
+            hidden_from_itself,
+        ),
+        mask_two_ahead=(
+            "the mask is two off: each position also reads two more",
+            shifted(2),
+        ),
+        mask_itself_alone=("each position reads itself alone", itself_alone),
+    ),
+    scale=Piece(
+        "the scale",
+        **alike(
+            "the scores are {}",
+            no_scale=("not divided by √D", lambda n: 1),
+            scale_of_channels=("divided by √C instead of √D", lambda n: math.sqrt(n.C)),
+            scale_without_root=("divided by D instead of √D", lambda n: n.D),
+            scale_of_length=("divided by √T instead of √D", lambda n: math.sqrt(n.T)),
+            scale_upside_down=("multiplied by √D", lambda n: 1 / math.sqrt(n.D)),
+        ),
+    ).rarely(
+        **alike(
+            "the scores are {}",
+            scale_of_the_square=("divided by D²", lambda n: n.D**2),
+            scale_by_width=("multiplied by D", lambda n: 1 / n.D),
+            scale_by_length=("divided by T instead of √D", lambda n: n.T),
+            scale_of_fourth_root=("divided by ∜D instead of √D", lambda n: n.D**0.25),
+            scale_of_twice_the_width=("divided by √(2D)", lambda n: (2 * n.D) ** 0.5),
+            scale_eight=("divided by 8, as if D were 64", lambda n: 8),
+        )
+    ),
+    share=Piece(
+        "the softmax",
+        softmax_over_queries=(
+            "the softmax runs over the queries, so each column of weights adds up to 1",
+            along(-2),
+        ),
+        batch_mixed=("the softmax runs over the batch", along(0)),
+    ).rarely(
+        softmax_of_both_axes=(
+            "the softmax runs over queries and keys together",
+            lambda s: s.flatten(-2).softmax(-1).view(s.shape),
+        ),
+        powers_of_two=(
+            "the softmax takes powers of 2 instead of powers of e",
+            lambda scores: (scores * math.log(2)).softmax(-1),
+        ),
+        sigmoid=("each score goes through a sigmoid, without a softmax", torch.sigmoid),
+        hard_maximum=(
+            "each position reads only the one with the largest score",
+            lambda s: (s == s.amax(-1, keepdim=True)).to(s),
+        ),
+        no_division=("exp of the scores is not divided by the sum", torch.exp),
+    ),
+    compare=Piece(
+        "query · key",
+        keys_not_transposed=(
+            "the keys are not transposed in query · key",
+            lambda q, k: q @ k,
+        ),
+        equal_weights=(
+            "each position takes the plain mean of what it may read, whatever the "
+            "queries and keys say",
+            lambda q, k: 0 * q @ k.mT,
+        ),
+    ).rarely(
+        minus=("the scores enter with a minus sign", lambda q, k: -q @ k.mT),
+        cosine=(
+            "query and key are brought to length 1 first: these are cosines",
+            lambda q, k: unit(q) @ unit(k).mT,
+        ),
+        scores_transposed=(
+            "the scores are key · query, transposed",
+            lambda q, k: k @ q.mT,
+        ),
+    ),
+    after=Piece("the weights").rarely(
+        softmax_twice=("the softmax is applied twice", along(-1))
+    ),
+    read=Piece(
+        "the weighted values",
+        weights_returned=(
+            "the attention weights are returned instead of the weighted values",
+            lambda weights, v: weights,
+        ),
+    ).rarely(
+        scaled_after_softmax_too=(
+            "the weights are divided by √D too, after the softmax",
+            scaled_weights,
+        ),
+        weights_transposed=(
+            "the weights are transposed before they meet the values",
+            lambda weights, v: weights.mT @ v,
+        ),
+    ),
+    together=Piece(
+        "mask and softmax",
+        mask_after_softmax=(
+            "the mask comes after the softmax, so the weights no longer add up to 1",
+            {"mask": no_mask, "after": masked_after},
+        ),
+        no_softmax=(
+            "there is no softmax: the masked scores themselves are the weights",
+            {"mask": no_mask, "share": no_mask, "after": masked_after},
+        ),
+    ).rarely(
+        scale_after_softmax=(
+            "the weights are divided by √D, not the scores",
+            {"scale": lambda n: 1, "read": scaled_weights},
+        ),
+        mask_before_and_renormalised=(
+            "the weights are masked after a softmax over the queries",
+            {"mask": no_mask, "share": along(-2), "after": masked_after},
+        ),
+        log_softmax=(
+            "the logarithm of the softmax is taken",
+            {
+                "mask": no_mask,
+                "share": lambda s: s.log_softmax(-1),
+                "after": masked_after,
+            },
+        ),
+    ),
+)
+
+
+def same(W: Tensor) -> Tensor:
+    return W
+
+
+def transposed(W: Tensor) -> Tensor:
+    return W.mT
+
+
+def matrices(names: str) -> dict[str, Piece]:
+    """The matrices of queries, keys and so on: each may be transposed."""
+    return {
+        f"matrix_{name}": Piece(f"W_{name}").rarely(
+            **{
+                f"transposed-{name.lower()}": (
+                    f"W_{name} is used transposed",
+                    transposed,
+                )
+            }
+        )
+        for name in names
+    }
+
+
+def all_of(names: str) -> dict[str, Callable[[Tensor], Tensor]]:
+    return {f"matrix_{name}": transposed for name in names}
+
+
+def several_transposed(*names: str) -> Named:
+    return {
+        f"transposed-{some.lower()}": (
+            " and ".join(f"W_{name}" for name in some) + " are used transposed",
+            all_of(some),
+        )
+        for some in names
+    }
+
+
+def orders(**common: tuple[str, str]) -> Piece:
+    """The matrices of query, key and value: others may stand there."""
+    piece = Piece("W_Q, W_K and W_V", **common)
+    named = {order for _, order in common.values()}
+    found = exchanged(
+        "QKV",
+        lambda order: (
+            f"the query is made with W_{order[0]}, the key with W_{order[1]} and the "
+            f"value with W_{order[2]}"
+        ),
+    )
+    return piece.rarely(**{n: e for n, e in found.items() if e[1] not in named})
 
 
 def make_head(draw: Draw, B: int, T: int, C: int, D: int) -> dict:
@@ -107,20 +344,39 @@ def head(
     W_V: Tensor,
     *,
     order: str = "QKV",
-    transposed: str = "",
     reads_x: bool = False,
-    mixing: dict | None = None,
+    mixing: Callable[..., Tensor] = mix,
+    **matrices: Callable[[Tensor], Tensor],
 ) -> Tensor:
-    """Attention with one head and one piece replaced."""
+    """Attention with one head, in pieces."""
     weights = {"Q": W_Q, "K": W_K, "V": W_V}
     q, k, v = (
-        x @ (weights[name].T if name in transposed else weights[name]) for name in order
+        x @ matrices.get(f"matrix_{name}", same)(weights[name]) for name in order
     )
-    return mix(q, k, x if reads_x else v, **(mixing or {}))
+    return mixing(q, k, x if reads_x else v, Sizes(*q.shape[-2:], x.shape[-1], 1))
 
 
-def wrong(**mixing) -> Callable[..., Tensor]:
-    return partial(head, mixing=mixing)
+HEAD = Model(
+    head,
+    order=orders(
+        queries_for_keys=("queries and keys change places", "KQV"),
+        keys_for_values=("the keys are averaged instead of the values", "QKK"),
+        queries_alone=("the queries are compared with themselves, not the keys", "QQV"),
+    ),
+    reads_x=Piece(
+        "the values",
+        x_for_values=("the weights average x itself, not the values x W_V", True),
+    ),
+    together=Piece(
+        "the matrices",
+        transposed_weights=(
+            "the matrices are used transposed, x Wᵀ for x W",
+            all_of("QKV"),
+        ),
+    ).rarely(**several_transposed("QK", "QV", "KV")),
+    **matrices("QKV"),
+    parts=[Part(MIXING, "mixing")],
+)
 
 
 def with_each_position_changed(program: Program, arguments: Arguments) -> list[Tensor]:
@@ -211,291 +467,9 @@ tensor([[[0.0000],
     properties=PROPERTIES,
     sizes=lambda given: {"C": given["W_Q"].shape[0], "D": given["W_Q"].shape[1]},
     weights=["W_Q", "W_K", "W_V"],
-    mistakes=[
-        Mistake(
-            "no-mask",
-            "there is no mask: positions read the future",
-            wrong(mask=no_mask),
-        ),
-        Mistake(
-            "mask-off-by-one-ahead",
-            "the mask is one off: each position also reads the next one",
-            wrong(mask=shifted_mask(1)),
-        ),
-        Mistake(
-            "mask-off-by-one-behind",
-            "the mask is one off: no position reads itself, and the first reads "
-            "nothing",
-            wrong(mask=shifted_mask(-1)),
-        ),
-        Mistake(
-            "mask-transposed",
-            "the mask is transposed: each position reads itself and the future",
-            wrong(mask=future),
-        ),
-        Mistake(
-            "mask-of-zeros",
-            "masked scores are set to 0 instead of -inf: exp(0) is 1, so the future "
-            "keeps its share",
-            wrong(mask=zeros_for_infinity),
-        ),
-        Mistake(
-            "mask-added",
-            "a mask of ones and zeros is added to the scores",
-            wrong(mask=ones_added),
-        ),
-        Mistake(
-            "mask-after-softmax",
-            "the mask comes after the softmax, so the weights no longer add up to 1",
-            wrong(mask=no_mask, after=masked_after),
-        ),
-        Mistake(
-            "mask-the-future-alone",
-            "the mask is upside down: each position reads the future alone, and the "
-            "last reads nothing",
-            wrong(mask=future_alone),
-        ),
-        Mistake(
-            "no-scale",
-            "the scores are not divided by √D",
-            wrong(scale=lambda T, D: 1),
-        ),
-        Mistake(
-            "scale-of-channels",
-            "the scores are divided by √C instead of √D",
-            lambda x, q, k, v: head(
-                x, q, k, v, mixing={"scale": lambda T, D: math.sqrt(x.shape[-1])}
-            ),
-        ),
-        Mistake(
-            "scale-without-root",
-            "the scores are divided by D instead of √D",
-            wrong(scale=lambda T, D: D),
-        ),
-        Mistake(
-            "scale-of-length",
-            "the scores are divided by √T instead of √D",
-            wrong(scale=lambda T, D: math.sqrt(T)),
-        ),
-        Mistake(
-            "scale-upside-down",
-            "the scores are multiplied by √D",
-            wrong(scale=lambda T, D: 1 / math.sqrt(D)),
-        ),
-        Mistake(
-            "softmax-over-queries",
-            "the softmax runs over the queries, so each column of weights adds up to 1",
-            wrong(share=along(-2)),
-        ),
-        Mistake(
-            "no-softmax",
-            "there is no softmax: the masked scores themselves are the weights",
-            wrong(mask=no_mask, share=lambda scores: scores, after=masked_after),
-        ),
-        Mistake(
-            "queries-for-keys",
-            "queries and keys change places",
-            partial(head, order="KQV"),
-        ),
-        Mistake(
-            "keys-for-values",
-            "the keys are averaged instead of the values",
-            partial(head, order="QKK"),
-        ),
-        Mistake(
-            "x-for-values",
-            "the weights average x itself, not the values x W_V",
-            partial(head, reads_x=True),
-        ),
-        Mistake(
-            "queries-alone",
-            "the queries are compared with themselves, not with the keys",
-            partial(head, order="QQV"),
-        ),
-        Mistake(
-            "keys-not-transposed",
-            "the keys are not transposed in query · key",
-            wrong(compare=lambda q, k: q @ k),
-        ),
-        Mistake(
-            "transposed-weights",
-            "the matrices are used transposed, x Wᵀ for x W",
-            partial(head, transposed="QKV"),
-        ),
-        Mistake(
-            "equal-weights",
-            "each position takes the plain mean of what it may read, whatever the "
-            "queries and keys say",
-            wrong(compare=lambda q, k: 0 * q @ k.mT),
-        ),
-        Mistake(
-            "weights-returned",
-            "the attention weights are returned instead of the weighted values",
-            wrong(read=lambda weights, v: weights),
-        ),
-        Mistake(
-            "batch-mixed",
-            "the softmax runs over the batch",
-            wrong(share=along(0)),
-        ),
-    ],
-    more=lambda: [
-        *IN_MIXING,
-        *(
-            Mistake(
-                f"order-{order.lower()}",
-                f"the query is made with W_{order[0]}, the key with W_{order[1]} and "
-                f"the value with W_{order[2]}",
-                partial(head, order=order),
-            )
-            for order in ("QVK", "VKQ", "KVQ", "VQK", "KKV", "QKQ", "QVV", "VVV")
-        ),
-        *(
-            Mistake(
-                f"transposed-{names.lower()}",
-                f"{matrices(names)} used transposed",
-                partial(head, transposed=names),
-            )
-            for names in ("Q", "K", "V", "QK", "QV", "KV")
-        ),
-    ],
+    mistakes=HEAD.mistakes(),
+    model=HEAD,
 )
-
-
-def matrices(names: str) -> str:
-    """Name matrices, with the verb: "W_Q and W_K are"."""
-    found = [f"W_{name}" for name in names]
-    verb = "is" if len(found) == 1 else "are"
-    return f"{' and '.join(found)} {verb}"
-
-
-def powers_of_two(scores: Tensor) -> Tensor:
-    return (scores * math.log(2)).softmax(-1)
-
-
-def sigmoids(scores: Tensor) -> Tensor:
-    return scores.sigmoid()
-
-
-def scaled_by(text: str, name: str, scale: Callable[[int, int], float]) -> Mistake:
-    return Mistake(f"scale-{name}", f"the scores are {text}", wrong(scale=scale))
-
-
-# Tried when none of the listed mistakes fits.
-IN_MIXING = [
-    scaled_by("divided by D²", "of-the-square", lambda T, D: D**2),
-    scaled_by("multiplied by D", "by-width", lambda T, D: 1 / D),
-    scaled_by("divided by T instead of √D", "by-length", lambda T, D: T),
-    scaled_by("divided by ∜D instead of √D", "of-fourth-root", lambda T, D: D**0.25),
-    scaled_by("divided by √(2D)", "of-twice-the-width", lambda T, D: (2 * D) ** 0.5),
-    scaled_by("divided by 8, as if D were 64", "eight", lambda T, D: 8),
-    Mistake(
-        "scale-after-softmax",
-        "the weights are divided by √D, not the scores",
-        wrong(
-            scale=lambda T, D: 1,
-            read=lambda weights, v: weights @ v / math.sqrt(v.shape[-1]),
-        ),
-    ),
-    Mistake(
-        "scaled-after-softmax-too",
-        "the weights are divided by √D too, after the softmax",
-        wrong(read=lambda weights, v: weights @ v / math.sqrt(v.shape[-1])),
-    ),
-    *(
-        Mistake(
-            "mask-too-small",
-            f"masked scores are set to {number:g}, from which the softmax still gives "
-            "the future a share: use -inf",
-            wrong(mask=filled(number)),
-        )
-        for number in (-1, -5, -10, 1, 1e-9, 1e9)
-    ),
-    Mistake(
-        "mask-of-infinity",
-        "masked scores are set to inf, not to -inf",
-        wrong(mask=filled(math.inf)),
-    ),
-    Mistake(
-        "mask-hides-itself",
-        "the mask hides each position from itself, but for the first",
-        wrong(mask=hidden_from_itself),
-    ),
-    Mistake(
-        "mask-two-ahead",
-        "the mask is two off: each position reads the next two too",
-        wrong(mask=shifted_mask(2)),
-    ),
-    Mistake(
-        "mask-itself-alone",
-        "each position reads itself alone",
-        wrong(mask=lambda s: keep(s, torch.eye(s.shape[-1], dtype=torch.bool))),
-    ),
-    Mistake(
-        "mask-before-and-renormalised",
-        "the weights are masked after a softmax over the queries",
-        wrong(mask=no_mask, share=along(-2), after=masked_after),
-    ),
-    Mistake(
-        "softmax-of-both-axes",
-        "the softmax runs over queries and keys together",
-        wrong(share=lambda s: s.flatten(-2).softmax(-1).view(s.shape)),
-    ),
-    Mistake(
-        "softmax-twice",
-        "the softmax is applied twice",
-        wrong(after=lambda weights: weights.softmax(-1)),
-    ),
-    Mistake(
-        "weights-transposed",
-        "the weights are transposed before they meet the values",
-        wrong(read=lambda weights, v: weights.mT @ v),
-    ),
-    Mistake(
-        "powers-of-two",
-        "the softmax takes powers of 2 instead of powers of e",
-        wrong(share=powers_of_two),
-    ),
-    Mistake(
-        "sigmoid",
-        "each score goes through a sigmoid; there is no softmax",
-        wrong(share=sigmoids),
-    ),
-    Mistake(
-        "hard-maximum",
-        "each position reads only the one with the largest score",
-        wrong(share=lambda s: (s == s.amax(-1, keepdim=True)).to(s)),
-    ),
-    Mistake(
-        "minus",
-        "the scores enter with a minus sign",
-        wrong(compare=lambda q, k: -q @ k.mT),
-    ),
-    Mistake(
-        "cosine",
-        "query and key are brought to length 1 first: these are cosines",
-        wrong(compare=lambda q, k: unit(q) @ unit(k).mT),
-    ),
-    Mistake(
-        "scores-transposed",
-        "the scores are key · query, transposed",
-        wrong(compare=lambda q, k: k @ q.mT),
-    ),
-    Mistake(
-        "no-division",
-        "exp of the scores is not divided by the sum",
-        wrong(share=torch.exp),
-    ),
-    Mistake(
-        "log-softmax",
-        "the logarithm of the softmax is taken",
-        wrong(mask=no_mask, share=lambda s: s.log_softmax(-1), after=masked_after),
-    ),
-]
-
-
-def unit(vectors: Tensor) -> Tensor:
-    return vectors / vectors.norm(dim=-1, keepdim=True)
 
 
 # Many heads: the weights come in a dict.
@@ -513,25 +487,32 @@ def heads_with(
     x: Tensor,
     weights: dict[str, Tensor],
     num_heads: int,
+    recall: Callable[[Tensor, Tensor], tuple[Tensor, Tensor]] | None = None,
     *,
+    count: Callable[[int, int], int] = lambda H, C: H,
     split: Callable[[Tensor, int], Tensor] = split,
     join: Callable[[Tensor], Tensor] = join,
     project: bool = True,
-    biases: tuple[str, ...] = ("b_Q", "b_K", "b_V", "b_O"),
     order: str = "QKV",
-    transposed: str = "",
-    mixing: dict | None = None,
+    mixing: Callable[..., Tensor] = mix,
+    residual: int = 0,
+    **linears: Any,
 ) -> Tensor:
-    """Attention with many heads and one piece replaced."""
+    """Attention with many heads, in pieces.
+
+    recall: from new keys and values to all that are read, where there is a cache.
+    linears: what is made of a matrix (`matrix_Q`), how often a bias (`b_Q`) is added.
+    """
+    H, C = count(num_heads, x.shape[-1]), x.shape[-1]
 
     def linear(x: Tensor, name: str) -> Tensor:
-        W = weights[f"W_{name}"]
-        bias = weights[f"b_{name}"] if f"b_{name}" in biases else 0
-        return x @ (W.T if name in transposed else W) + bias
+        W = linears.get(f"matrix_{name}", same)(weights[f"W_{name}"])
+        return x @ W + linears.get(f"b_{name}", 1) * weights[f"b_{name}"]
 
-    q, k, v = (split(linear(x, name), num_heads) for name in order)
-    out = join(mix(q, k, v, **(mixing or {})))
-    return linear(out, "O") if project else out
+    q, k, v = (split(linear(x, name), H) for name in order)
+    k, v = recall(k, v) if recall else (k, v)
+    out = join(mixing(q, k, v, Sizes(*q.shape[-2:], C, num_heads)))
+    return (linear(out, "O") if project else out) + residual * x
 
 
 @lru_cache(maxsize=32)
@@ -571,10 +552,6 @@ def make_heads(draw: Draw, B: int, T: int, H: int, D: int) -> dict:
     }
 
 
-def wrong_heads(**pieces) -> Callable[..., Tensor]:
-    return partial(heads_with, **pieces)
-
-
 def split_without_transpose(x: Tensor, H: int) -> Tensor:
     B, T, C = x.shape
     return x.reshape(B, H, T, C // H)
@@ -593,314 +570,191 @@ def join_interleaved(heads: Tensor) -> Tensor:
     return heads.permute(0, 2, 3, 1).flatten(2)
 
 
-def heads_backwards(heads: Tensor) -> Tensor:
-    return join(heads.flip(1))
-
-
-def heads_averaged(heads: Tensor) -> Tensor:
-    return join(heads.mean(1, keepdim=True).expand_as(heads))
-
-
-def scale_of_channels(x, weights, num_heads) -> Tensor:
-    mixing = {"scale": lambda T, D: math.sqrt(x.shape[-1])}
-    return heads_with(x, weights, num_heads, mixing=mixing)
-
-
-def scale_of_heads(x, weights, num_heads) -> Tensor:
-    mixing = {"scale": lambda T, D: math.sqrt(num_heads)}
-    return heads_with(x, weights, num_heads, mixing=mixing)
-
-
-HEADS_MISTAKES = [
-    Mistake(
-        "no-mask",
-        "there is no mask: positions read the future",
-        wrong_heads(mixing={"mask": no_mask}),
-    ),
-    Mistake(
-        "no-scale",
-        "the scores are not divided by √D",
-        wrong_heads(mixing={"scale": lambda T, D: 1}),
-    ),
-    Mistake(
-        "no-output-projection",
-        "the last matrix, W_O with b_O, is missing",
-        wrong_heads(project=False),
-    ),
-    Mistake(
-        "no-output-bias",
-        "the bias b_O is forgotten",
-        wrong_heads(biases=("b_Q", "b_K", "b_V")),
-    ),
-    Mistake(
-        "scale-without-root",
-        "the scores are divided by D instead of √D",
-        wrong_heads(mixing={"scale": lambda T, D: D}),
-    ),
-    Mistake(
-        "scale-of-channels",
-        "the scores are divided by √C instead of √D",
-        scale_of_channels,
-    ),
-    Mistake(
-        "mask-after-softmax",
-        "the mask comes after the softmax, so the weights no longer add up to 1",
-        wrong_heads(mixing={"mask": no_mask, "after": masked_after}),
-    ),
-    Mistake(
-        "join-without-transpose",
-        "the heads are joined without moving their axis back: (B, H, T, D) must become "
-        "(B, T, H, D), then (B, T, C)",
-        wrong_heads(join=join_without_transpose),
-    ),
-    Mistake(
-        "split-without-transpose",
-        "the heads are cut out without moving their axis: (B, T, C) must become "
-        "(B, T, H, D), then (B, H, T, D)",
-        wrong_heads(split=split_without_transpose),
-    ),
-    Mistake(
-        "transposed-weights",
-        "the matrices are used transposed, x Wᵀ for x W",
-        wrong_heads(transposed="QKVO"),
-    ),
-    Mistake(
-        "one-head",
-        "num_heads is ignored: this is one head of width C",
-        lambda x, weights, num_heads: heads_with(x, weights, 1),
-    ),
-    Mistake(
-        "number-for-width",
-        "the number of heads and their width change places: C / num_heads heads",
-        lambda x, weights, num_heads: heads_with(x, weights, x.shape[-1] // num_heads),
-    ),
-    Mistake(
-        "split-and-join-without-transpose",
-        "the heads are cut out and joined without moving their axis",
-        wrong_heads(split=split_without_transpose, join=join_without_transpose),
-    ),
-    Mistake(
-        "split-interleaved",
-        "head h takes every H-th channel instead of D neighbouring ones",
-        wrong_heads(split=split_interleaved),
-    ),
-    Mistake(
-        "interleaved",
-        "head h takes, and gives back, every H-th channel instead of D neighbours",
-        wrong_heads(split=split_interleaved, join=join_interleaved),
-    ),
-    Mistake(
-        "join-interleaved",
-        "the heads are joined in the wrong order: channel by channel, not head by head",
-        wrong_heads(join=join_interleaved),
-    ),
-    Mistake(
-        "heads-backwards",
-        "the heads are joined in the wrong order, the last one first",
-        wrong_heads(join=heads_backwards),
-    ),
-    Mistake(
-        "heads-averaged",
-        "the heads are averaged instead of joined",
-        wrong_heads(join=heads_averaged),
-    ),
-    Mistake("no-biases", "all four biases are forgotten", wrong_heads(biases=())),
-    Mistake(
-        "no-inner-biases",
-        "the biases of queries, keys and values are forgotten",
-        wrong_heads(biases=("b_O",)),
-    ),
-    Mistake(
-        "no-query-bias",
-        "the queries' bias is forgotten",
-        wrong_heads(biases=("b_K", "b_V", "b_O")),
-    ),
-    Mistake(
-        "no-value-bias",
-        "the values' bias is forgotten",
-        wrong_heads(biases=("b_Q", "b_K", "b_O")),
-    ),
-    Mistake(
-        "scale-of-heads",
-        "the scores are divided by √num_heads instead of √D",
-        scale_of_heads,
-    ),
-    Mistake(
-        "mask-off-by-one-ahead",
-        "the mask is one off: each position also reads the next one",
-        wrong_heads(mixing={"mask": shifted_mask(1)}),
-    ),
-    Mistake(
-        "mask-off-by-one-behind",
-        "the mask is one off: no position reads itself, and the first reads nothing",
-        wrong_heads(mixing={"mask": shifted_mask(-1)}),
-    ),
-    Mistake(
-        "mask-of-zeros",
-        "masked scores are set to 0 instead of -inf",
-        wrong_heads(mixing={"mask": zeros_for_infinity}),
-    ),
-    Mistake(
-        "softmax-over-queries",
-        "the softmax runs over the queries",
-        wrong_heads(mixing={"share": along(-2)}),
-    ),
-    Mistake(
-        "softmax-over-heads",
-        "the softmax runs over the heads",
-        wrong_heads(mixing={"share": along(1), "mask": no_mask, "after": masked_after}),
-    ),
-    Mistake(
-        "queries-for-keys", "queries and keys change places", wrong_heads(order="KQV")
-    ),
-    Mistake(
-        "keys-for-values", "keys and values change places", wrong_heads(order="QVK")
-    ),
-    Mistake(
-        "residual-inside",
-        "x is added to the result, which is the block's task",
-        lambda x, weights, num_heads: x + heads_with(x, weights, num_heads),
-    ),
-]
-
-
-def in_every_head(program: partial) -> Program:
-    return wrong_heads(mixing=program.keywords["mixing"])
-
-
 def in_one_text(x: Tensor, H: int) -> Tensor:
     """Cut out heads with the batch among them: (B, T, C) to (T, H, B, D)."""
     return x.unflatten(-1, (H, -1)).permute(1, 2, 0, 3)
 
 
-def last_head_empty(heads: Tensor) -> Tensor:
-    return join(torch.cat([heads[:, :-1], 0 * heads[:, -1:]], 1))
+def every_head(made: Callable[[Tensor], Tensor]) -> Callable[[Tensor], Tensor]:
+    """What is made of the heads, (B, 1, T, D), in the place of each."""
+    return lambda heads: join(made(heads).expand_as(heads))
 
 
-# What is left of an earlier line that was copied, by what should stand there. A bias
-# of the keys changes nothing: it adds one number to all scores of a query.
+# What is left of another line that was copied, by what should stand there. A bias of
+# the keys changes nothing: it adds one number to all scores of a query.
 OTHER_WEIGHTS = [
     (f"{kind}_{name}", f"{kind}_{other}")
     for kind in "bW"
-    for other, name in combinations("QKVO", 2)
+    for other, name in permutations("QKVO", 2)
     if kind + name != "bK"
 ]
 
 
-def with_another(right: Program, name: str, other: str) -> Program:
-    """A program that reads one weight where another is meant."""
-
-    def program(x: Tensor, weights: dict[str, Tensor], num_heads: int) -> Tensor:
-        return right(x, {**weights, name: weights[other]}, num_heads)
-
-    return program
-
-
-def more_of_heads() -> list[Mistake]:
-    """What is tried when none of the listed mistakes fits."""
-    listed = {mistake.name for mistake in HEADS_MISTAKES}
-    of_one_head = [
-        mistake
-        for mistake in (*attention.mistakes, *IN_MIXING)
-        if isinstance(mistake.program, partial)
-        and "mixing" in mistake.program.keywords
-        and mistake.name not in listed
-    ]
-    biases = ("QO", "VO", "QVO", "QV", "QKVO")
+def with_others(pairs: Iterable[tuple[str, str]]) -> Entries:
+    """One weight read where another is meant, which stands first in each pair."""
     return [
-        *lifted(of_one_head, in_every_head, "in every head"),
-        *(
-            Mistake(
-                f"no-bias-{names.lower()}",
-                "the biases "
-                + " and ".join(f"b_{name}" for name in names)
-                + " are forgotten",
-                wrong_heads(biases=tuple(f"b_{n}" for n in "QKVO" if n not in names)),
-            )
-            for names in biases
+        (
+            f"{other} stands where {name} belongs",
+            lambda x, weights, *rest, name=name, other=other: (
+                x,
+                {**weights, name: weights[other]},
+                *rest,
+            ),
+        )
+        for name, other in pairs
+    ]
+
+
+def projected(
+    x: Tensor, weights: dict[str, Tensor], num_heads: int, *rest: Any
+) -> tuple:
+    return x @ weights["W_O"] + weights["b_O"], weights, num_heads, *rest
+
+
+def heads_then(last: Callable[[Tensor, dict], Tensor], **pieces: Any) -> Program:
+    return lambda x, weights, *rest: last(
+        heads_with(x, weights, *rest, **pieces), weights
+    )
+
+
+HEADS = Model(
+    heads_with,
+    project=Piece(
+        "W_O with b_O",
+        no_output_projection=("the last matrix, W_O with b_O, is missing", False),
+    ),
+    b_O=term("the bias b_O", "output-bias"),
+    b_Q=term("the queries' bias", "query-bias"),
+    b_V=term("the values' bias", "value-bias"),
+    **matrices("QKVO"),
+    count=Piece(
+        "num_heads",
+        one_head=("num_heads is ignored: this is one head of width C", lambda H, C: 1),
+        number_for_width=(
+            "the number of heads and their width change places: C / num_heads heads",
+            lambda H, C: C // H,
         ),
-        *(
-            Mistake(
-                f"order-{order.lower()}",
-                f"the query is made with W_{order[0]}, the key with W_{order[1]} and "
-                f"the value with W_{order[2]}",
-                wrong_heads(order=order),
-            )
-            for order in ("VKQ", "KVQ", "VQK", "QKK", "KKV", "QQV", "QKQ", "QVV")
+    ),
+    join=Piece(
+        "the joining of the heads",
+        join_without_transpose=(
+            "the heads are joined without moving their axis back: (B, H, T, D) must "
+            "become (B, T, H, D), then (B, T, C)",
+            join_without_transpose,
         ),
-        *(
-            Mistake(
-                f"transposed-{names.lower()}",
-                f"{matrices(names)} used transposed",
-                wrong_heads(transposed=names),
-            )
-            for names in ("O", "QKV", "Q", "K", "V", "QK", "QV", "KV")
+        join_interleaved=(
+            "the heads are joined in the wrong order: channel by channel, not head by "
+            "head",
+            join_interleaved,
         ),
-        Mistake(
-            "heads-of-positions",
+        heads_backwards=(
+            "the heads are joined in the wrong order, the last one first",
+            lambda heads: join(heads.flip(1)),
+        ),
+        heads_averaged=(
+            "the heads are averaged instead of joined",
+            every_head(lambda heads: heads.mean(1, keepdim=True)),
+        ),
+    ).rarely(
+        last_head_missing=(
+            "the last head is left out: zeros stand in its channels",
+            lambda heads: join(torch.cat([heads[:, :-1], 0 * heads[:, -1:]], 1)),
+        ),
+        heads_added=(
+            "the heads are added up instead of joined",
+            every_head(lambda heads: heads.sum(1, keepdim=True)),
+        ),
+        first_head_alone=(
+            "every head gives what the first gives",
+            every_head(lambda heads: heads[:, :1]),
+        ),
+    ),
+    split=Piece(
+        "the cutting of the heads",
+        split_without_transpose=(
+            "the heads are cut out without moving their axis: (B, T, C) must become "
+            "(B, T, H, D), then (B, H, T, D)",
+            split_without_transpose,
+        ),
+        split_interleaved=(
+            "head h takes every H-th channel instead of D neighbouring ones",
+            split_interleaved,
+        ),
+    ),
+    order=orders(
+        queries_for_keys=("queries and keys change places", "KQV"),
+        keys_for_values=("keys and values change places", "QVK"),
+    ),
+    residual=Piece(
+        "the residual connection",
+        residual_inside=("x is added to the result, which is the block's task", 1),
+    ),
+    given=Piece("the weights").rarely(other_weight=with_others(OTHER_WEIGHTS)),
+    together=Piece(
+        "the heads",
+        interleaved=(
+            "head h takes, and gives back, every H-th channel instead of D neighbours",
+            {"split": split_interleaved, "join": join_interleaved},
+        ),
+        split_and_join_without_transpose=(
+            "the heads are cut out and joined without moving their axis",
+            {"split": split_without_transpose, "join": join_without_transpose},
+        ),
+        no_biases=(
+            "all four biases are forgotten",
+            {"b_Q": 0, "b_K": 0, "b_V": 0, "b_O": 0},
+        ),
+        no_inner_biases=(
+            "the biases of queries, keys and values are forgotten",
+            {"b_Q": 0, "b_K": 0, "b_V": 0},
+        ),
+        transposed_weights=(
+            "the matrices are used transposed, x Wᵀ for x W",
+            all_of("QKVO"),
+        ),
+        scale_of_heads=(
+            "the scores are divided by √num_heads instead of √D",
+            {"mixing": {"scale": lambda n: math.sqrt(n.H)}},
+        ),
+        softmax_over_heads=(
+            "the softmax runs over the heads",
+            {"mixing": {"mask": no_mask, "share": along(1), "after": masked_after}},
+        ),
+    ).rarely(
+        heads_of_positions=(
             "the heads are cut out with their axis in front of the batch's, so that "
             "texts are mixed",
-            wrong_heads(
-                split=in_one_text,
-                join=lambda heads: heads.permute(2, 0, 1, 3).flatten(2),
-            ),
+            {
+                "split": in_one_text,
+                "join": lambda heads: heads.permute(2, 0, 1, 3).flatten(2),
+            },
         ),
-        Mistake(
-            "heads-read-each-other",
+        heads_read_each_other=(
             "the heads' axis is not moved, so that at each position the heads read "
             "each other: (B, T, H, D) must become (B, H, T, D)",
-            wrong_heads(
-                split=lambda x, H: x.unflatten(-1, (H, -1)),
-                join=lambda heads: heads.flatten(2),
-            ),
+            {
+                "split": lambda x, H: x.unflatten(-1, (H, -1)),
+                "join": lambda heads: heads.flatten(2),
+            },
         ),
-        Mistake(
-            "last-head-missing",
-            "the last head is left out: zeros stand in its channels",
-            wrong_heads(join=last_head_empty),
-        ),
-        *(
-            Mistake(
-                "other-weight",
-                f"{other} stands where {name} belongs",
-                with_another(heads_with, name, other),
-            )
-            for name, other in OTHER_WEIGHTS
-        ),
-        Mistake(
-            "heads-added",
-            "the heads are added up instead of joined",
-            wrong_heads(
-                join=lambda heads: join(heads.sum(1, keepdim=True).expand_as(heads))
-            ),
-        ),
-        Mistake(
-            "first-head-alone",
-            "every head gives what the first gives",
-            wrong_heads(join=lambda heads: join(heads[:, :1].expand_as(heads))),
-        ),
-        Mistake(
-            "projection-twice",
-            "the last matrix, W_O with b_O, is applied twice",
-            lambda x, weights, num_heads: (
-                heads_with(x, weights, num_heads) @ weights["W_O"] + weights["b_O"]
-            ),
-        ),
-        Mistake(
-            "projection-first",
+        **several_transposed("QKV", "QK", "QV", "KV"),
+        projection_first=(
             "W_O and b_O act on x, before the heads",
-            lambda x, weights, num_heads: heads_with(
-                x @ weights["W_O"] + weights["b_O"], weights, num_heads, project=False
-            ),
+            {"given": projected, "project": False},
         ),
-        Mistake(
-            "output-bias-alone",
+    ),
+    whole=Piece("the projection").rarely(
+        projection_twice=(
+            "the last matrix, W_O with b_O, is applied twice",
+            heads_then(lambda y, weights: y @ weights["W_O"] + weights["b_O"]),
+        ),
+        output_bias_alone=(
             "W_O is missing: b_O alone is added",
-            lambda x, weights, num_heads: (
-                heads_with(x, weights, num_heads, project=False) + weights["b_O"]
-            ),
+            heads_then(lambda y, weights: y + weights["b_O"], project=False),
         ),
-    ]
+    ),
+    parts=[Part(MIXING, "mixing")],
+)
 
 
 WEIGHTS_OF_ATTENTION = "dict: W_Q, W_K, W_V, W_O (C, C) and b_Q, b_K, b_V, b_O (C,)"
@@ -943,6 +797,6 @@ tensor([[[1.0000, 0.0000],
     properties=PROPERTIES,
     sizes=lambda given: {"C": given["x"].shape[-1], "num_heads": given["num_heads"]},
     weights=["weights"],
-    mistakes=HEADS_MISTAKES,
-    more=more_of_heads,
+    mistakes=HEADS.mistakes(),
+    model=HEADS,
 )

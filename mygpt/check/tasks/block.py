@@ -1,27 +1,24 @@
 """The wiring of a block, and the whole block."""
 
-from collections.abc import Callable, Iterator, Sequence
-from functools import lru_cache, partial
+from collections.abc import Callable, Iterator
+from functools import lru_cache
 from itertools import permutations
 
 import torch
-import torch.nn.functional as F
 from torch import Tensor
 from torch.func import functional_call
 
 from mygpt.block import TransformerBlock
-from mygpt.check.compose import lifted, placed
+from mygpt.check.model import Model, Part, Piece, constant, term, within
 from mygpt.check.run import kept_state
 from mygpt.check.stages.parts import attended, fed, normalised
 from mygpt.check.stages.stage import Stage, stage
-from mygpt.check.task import Arguments, Draw, Mistake, Probe, Program, Property, Task
+from mygpt.check.task import Arguments, Draw, Probe, Program, Property, Task
 from mygpt.check.tasks import attention, feed_forward, norm
-from mygpt.check.tasks.attention import heads_with, stored_attention
-from mygpt.check.tasks.feed_forward import ERF, bent, erf_form, tanh_form
+from mygpt.check.tasks.attention import stored_attention
+from mygpt.check.tasks.feed_forward import ERF, erf_form, tanh_form
 
 Sublayer = Callable[[Tensor], Tensor]
-TANH_MLP = bent(tanh_form)
-FORMS = (("", tanh_form), (ERF, erf_form))
 
 
 def make_parts(draw: Draw, B: int, T: int, C: int) -> Arguments:
@@ -39,11 +36,23 @@ def observe_wiring(program: Program, arguments: Arguments) -> Tensor:
     )
 
 
-def pre_norm(
-    x: Tensor, attention: Sublayer, mlp: Sublayer, ln1: Sublayer, ln2: Sublayer
-):
-    x = x + attention(ln1(x))
-    return x + mlp(ln2(x))
+def wire(
+    x: Tensor,
+    attention: Sublayer,
+    mlp: Sublayer,
+    ln1: Sublayer,
+    ln2: Sublayer,
+    *,
+    first_residual: int = 1,
+    second_residual: int = 1,
+    first_branch: int = 1,
+    second_branch: int = 1,
+    first_norm: Callable[[Sublayer, Sublayer], Sublayer] = lambda ln1, ln2: ln1,
+    second_norm: Callable[[Sublayer, Sublayer], Sublayer] = lambda ln1, ln2: ln2,
+) -> Tensor:
+    """A block's wiring in pieces."""
+    x = first_residual * x + first_branch * attention(first_norm(ln1, ln2)(x))
+    return second_residual * x + second_branch * mlp(second_norm(ln1, ln2)(x))
 
 
 def with_silent_branches(program: Program, arguments: Arguments) -> Tensor:
@@ -59,9 +68,8 @@ def identity_with_silent_branches(y: Tensor, arguments: Arguments) -> str | None
     )
 
 
-def no_first_residual(x, attention, mlp, ln1, ln2):
-    x = attention(ln1(x))
-    return x + mlp(ln2(x))
+def no_norm(ln1: Sublayer, ln2: Sublayer) -> Sublayer:
+    return lambda x: x
 
 
 def residual_after_norm(x, attention, mlp, ln1, ln2):
@@ -81,118 +89,83 @@ def norm_of_branch(x, attention, mlp, ln1, ln2):
     return x + ln2(mlp(x))
 
 
-def side_by_side(x, attention, mlp, ln1, ln2):
-    return x + attention(ln1(x)) + mlp(ln2(x))
-
-
 def mlp_reads_first_norm(x, attention, mlp, ln1, ln2):
     n = ln1(x)
     x = x + attention(n)
     return x + mlp(n)
 
 
-def second_sum_from_x(x, attention, mlp, ln1, ln2):
-    return x + mlp(ln2(x + attention(ln1(x))))
-
-
-def doubled(x, attention, mlp, ln1, ln2):
-    x = x + attention(ln1(x))
-    return x + x + mlp(ln2(x))
-
-
-WIRINGS = [
-    Mistake(
-        "no-residuals",
-        "nothing is added: both residual connections are missing",
-        lambda x, attention, mlp, ln1, ln2: mlp(ln2(attention(ln1(x)))),
+AROUND = "the residual connection around the {} is missing"
+WIRING = Model(
+    wire,
+    first_residual=Piece(
+        "the first residual connection",
+        no_first_residual=(AROUND.format("attention"), 0),
+    ).rarely(first_x_twice=("x is added twice to what the attention gives", 2)),
+    second_residual=Piece(
+        "the second residual connection",
+        no_second_residual=(AROUND.format("feed-forward network"), 0),
+        x_twice=("x is added twice at the end", 2),
     ),
-    Mistake(
-        "no-first-residual",
-        "the residual connection around the attention is missing",
-        no_first_residual,
+    first_branch=term("what the attention gives", "attention", rare=True),
+    second_branch=term("what the feed-forward network gives", "mlp", rare=True),
+    first_norm=Piece(
+        "the norm before the attention",
+        no_first_norm=("the norm before the attention is missing", no_norm),
+    ).rarely(second_norm_twice=("the second norm is used twice", lambda ln1, ln2: ln2)),
+    second_norm=Piece(
+        "the norm before the feed-forward network",
+        no_second_norm=("the norm before the feed-forward network is missing", no_norm),
+        first_norm_twice=("the first norm is used twice", lambda ln1, ln2: ln1),
     ),
-    Mistake(
-        "no-second-residual",
-        "the residual connection around the feed-forward network is missing",
-        lambda x, attention, mlp, ln1, ln2: mlp(ln2(x + attention(ln1(x)))),
-    ),
-    Mistake(
-        "post-norm",
-        "the norms come after the additions: this is post-norm, GPT-2 is pre-norm",
-        post_norm,
-    ),
-    Mistake(
-        "norm-of-the-branch",
-        "the norms act on what the branches give, not on what they read",
-        norm_of_branch,
-    ),
-    Mistake(
-        "residual-after-norm",
-        "the normed x is added back instead of x itself",
-        residual_after_norm,
-    ),
-    Mistake(
-        "no-norms",
-        "there are no norms",
-        lambda x, attention, mlp, ln1, ln2: (x + attention(x)) + mlp(x + attention(x)),
-    ),
-    Mistake(
-        "no-first-norm",
-        "the norm before the attention is missing",
-        lambda x, attention, mlp, ln1, ln2: pre_norm(
-            x, attention, mlp, lambda x: x, ln2
+    given=Piece(
+        "the order of the parts",
+        norms_swapped=(
+            "the two norms change places",
+            lambda x, attention, mlp, ln1, ln2: (x, attention, mlp, ln2, ln1),
+        ),
+        mlp_first=(
+            "the feed-forward network comes before the attention",
+            lambda x, attention, mlp, ln1, ln2: (x, mlp, attention, ln2, ln1),
+        ),
+        mlp_first_with_first_norm=(
+            "the feed-forward network comes before the attention, with the first norm",
+            lambda x, attention, mlp, ln1, ln2: (x, mlp, attention, ln1, ln2),
         ),
     ),
-    Mistake(
-        "no-second-norm",
-        "the norm before the feed-forward network is missing",
-        lambda x, attention, mlp, ln1, ln2: pre_norm(
-            x, attention, mlp, ln1, lambda x: x
+    whole=Piece(
+        "the wiring",
+        post_norm=(
+            "the norms come after the additions: this is post-norm, GPT-2 is pre-norm",
+            post_norm,
+        ),
+        norm_of_the_branch=(
+            "the norms act on what the branches give, not on what they read",
+            norm_of_branch,
+        ),
+        residual_after_norm=(
+            "the normed x is added back instead of x itself",
+            residual_after_norm,
+        ),
+        side_by_side=(
+            "both branches read the same x: the feed-forward network does not see what "
+            "the attention added",
+            lambda x, attention, mlp, ln1, ln2: x + attention(ln1(x)) + mlp(ln2(x)),
+        ),
+        old_norm=(
+            "the feed-forward network reads the first norm again, not the new x",
+            mlp_reads_first_norm,
+        ),
+        attention_lost=(
+            "the last sum starts from the old x, so what attention added is lost",
+            lambda x, attention, mlp, ln1, ln2: x + mlp(ln2(x + attention(ln1(x)))),
+        ),
+        attention_alone=(
+            "the feed-forward half is missing",
+            lambda x, attention, mlp, ln1, ln2: x + attention(ln1(x)),
         ),
     ),
-    Mistake(
-        "first-norm-twice",
-        "the first norm is used twice",
-        lambda x, attention, mlp, ln1, ln2: pre_norm(x, attention, mlp, ln1, ln1),
-    ),
-    Mistake(
-        "norms-swapped",
-        "the two norms change places",
-        lambda x, attention, mlp, ln1, ln2: pre_norm(x, attention, mlp, ln2, ln1),
-    ),
-    Mistake(
-        "mlp-first",
-        "the feed-forward network comes before the attention",
-        lambda x, attention, mlp, ln1, ln2: pre_norm(x, mlp, attention, ln2, ln1),
-    ),
-    Mistake(
-        "mlp-first-with-first-norm",
-        "the feed-forward network comes before the attention, with the first norm",
-        lambda x, attention, mlp, ln1, ln2: pre_norm(x, mlp, attention, ln1, ln2),
-    ),
-    Mistake(
-        "side-by-side",
-        "both branches read the same x: the feed-forward network does not see what "
-        "the attention added",
-        side_by_side,
-    ),
-    Mistake(
-        "old-norm",
-        "the feed-forward network reads the first norm again, not the new x",
-        mlp_reads_first_norm,
-    ),
-    Mistake(
-        "attention-lost",
-        "the last sum starts from the old x, so what attention added is lost",
-        second_sum_from_x,
-    ),
-    Mistake("x-twice", "x is added twice at the end", doubled),
-    Mistake(
-        "attention-alone",
-        "the feed-forward half is missing",
-        lambda x, attention, mlp, ln1, ln2: x + attention(ln1(x)),
-    ),
-]
+)
 
 
 def stages_of_wiring(
@@ -231,14 +204,11 @@ pre_norm_wiring = Task(
 >>> x = torch.tensor([[[1.0]]])
 >>> wiring(x, lambda x: 2 * x, lambda x: 10 * x, torch.abs, torch.abs)
 tensor([[[33.]]])""",
-    reference=pre_norm,
+    reference=wire,
     make=make_parts,
     stages=stages_of_wiring,
     observe=observe_wiring,
-    probes=[
-        Probe(0, {"B": 1, "T": 2, "C": 3}),
-        Probe(1, {"B": 2, "T": 3, "C": 5}),
-    ],
+    probes=[Probe(0, {"B": 1, "T": 2, "C": 3}), Probe(1, {"B": 2, "T": 3, "C": 5})],
     given=[
         "attention(x): the sum of this position and those before it",
         "mlp(x) = x²",
@@ -249,7 +219,8 @@ tensor([[[33.]]])""",
     properties=[
         Property("identity", with_silent_branches, identity_with_silent_branches)
     ],
-    mistakes=WIRINGS,
+    mistakes=WIRING.mistakes(),
+    model=WIRING,
 )
 
 
@@ -314,140 +285,69 @@ def block_with(
     x: Tensor,
     weights: dict[str, Tensor],
     num_heads: int,
+    recall: Callable[[Tensor, Tensor], tuple[Tensor, Tensor]] | None = None,
     *,
-    wiring: Program = pre_norm,
-    attend: Program = heads_with,
+    wiring: Program = wire,
+    heads: Program = attention.heads_with,
     ln1: Program = norm.norm_with,
     ln2: Program = norm.norm_with,
-    feed: Callable[..., Tensor] = TANH_MLP,
+    mlp: Program = feed_forward.mlp_with,
 ) -> Tensor:
-    """A block with one piece replaced."""
+    """A block in pieces; `recall` as for the heads."""
 
     def ln(name: str, by: Program) -> Sublayer:
         return lambda x: by(x, weights[f"{name}_weight"], weights[f"{name}_bias"], 1e-5)
 
     return wiring(
         x,
-        lambda x: attend(x, weights, num_heads),
-        lambda x: feed(x, *(weights[name] for name in ("W1", "b1", "W2", "b2"))),
+        lambda x: heads(x, weights, num_heads, recall),
+        lambda x: mlp(x, *(weights[name] for name in ("W1", "b1", "W2", "b2"))),
         ln("ln1", ln1),
         ln("ln2", ln2),
     )
 
 
-def with_form(name: str, form: Callable[[Tensor], Tensor], **pieces) -> Program:
-    """Replace pieces of the block with this form of GELU."""
-    fed = {"feed": bent(form)} if name else {}
-    return partial(block_with, **{**fed, **pieces})
-
-
-def in_both_forms(
-    mistakes: Sequence[Mistake], *places: str, where: str = ""
-) -> list[Mistake]:
-    """Make mistakes of a block, with either form of GELU, from those of its parts."""
-    return [
-        Mistake(
-            each.name,
-            placed(each.text, where) if where else each.text,
-            with_form(name, form, **dict.fromkeys(places, each.program)),
-            name,
-        )
-        for each in mistakes
-        for name, form in FORMS
-    ]
-
-
-OF_ATTENTION = [m for m in attention.HEADS_MISTAKES if m.name != "residual-inside"]
-IN_ATTENTION = "in the attention"
-IN_FEED = "in the feed-forward network"
-
-
-def of_eps(name: str, text: str, eps: float) -> Mistake:
-    return Mistake(name, text, norm.wrong(eps_for=lambda _: eps))
-
-
-OF_EPS = [
-    of_eps("eps-forgotten", "eps is forgotten, or far smaller than 1e-5", 0.0),
-    of_eps("eps-too-small", "eps is 1e-6, not 1e-5", 1e-6),
-    *(m for m in norm.layer_norm.mistakes if m.name == "eps-outside-the-root"),
-]
-# With these a block, whose eps is known, is right, or makes a mistake of OF_EPS.
-NOT_OF_A_BLOCK = ("eps-fixed", "eps-squared", "eps-forgotten", "eps-fixed-elsewhere")
-OF_NORM = [m for m in norm.layer_norm.mistakes if m.name not in NOT_OF_A_BLOCK]
-COMMON_OF_NORM = (
-    *("wrong-axis", "variance-over-n-minus-one", "rms-norm", "not-centred"),
-    *("no-weight", "no-bias", "no-weight-no-bias", "not-scaled", "two-axes"),
-    *("no-root", "weight-and-bias-swapped", "n-minus-one-and-eps-outside"),
+# In a block eps is no argument, but a number.
+NORM = norm.NORM.but(
+    eps_for=Piece(
+        "eps",
+        eps_forgotten=("eps is forgotten, or far smaller than 1e-5", constant(0.0)),
+        eps_too_small=("eps is 1e-6, not 1e-5", constant(1e-6)),
+    ).rarely(
+        eps_too_large=[
+            ("eps is 1e-4, not 1e-5", constant(1e-4)),
+            ("eps is 1e-3, not 1e-5", constant(1e-3)),
+            ("eps is 1, not 1e-5", constant(1.0)),
+        ],
+        eps_too_small=[
+            ("eps is 1e-7, not 1e-5", constant(1e-7)),
+            ("eps is 1e-8, not 1e-5", constant(1e-8)),
+        ],
+    )
 )
-OF_MLP = [
-    Mistake(name, text, partial(block_with, feed=bent(activation)))
-    for name, text, activation in (
-        ("relu", "the feed-forward network has ReLU, not GELU", torch.relu),
-        ("silu", "the feed-forward network has SiLU, not GELU", F.silu),
-        (
-            "sigmoid-form",
-            "the feed-forward network has the sigmoid approximation of GELU, "
-            "x sigmoid(1.702 x)",
-            feed_forward.quick_gelu,
-        ),
-        (
-            "no-activation",
-            "the feed-forward network has no activation",
-            feed_forward.same,
-        ),
-    )
-]
-FORGOTTEN = [
-    Mistake(name, text, partial(block_with, feed=bent(form, **pieces)), form_name)
-    for form_name, form in FORMS
-    for name, text, pieces in (
-        ("no-b1", "b1 of the feed-forward network is forgotten", {"first": 0}),
-        ("no-b2", "b2 of the feed-forward network is forgotten", {"second": 0}),
-        (
-            "no-b1-no-b2",
-            "b1 and b2 of the feed-forward network are forgotten",
-            {"first": 0, "second": 0},
-        ),
-    )
-]
-
-
-def fed_by(program: Program) -> Program:
-    return partial(block_with, feed=program)
-
-
-def more_of_block() -> list[Mistake]:
-    """Every other mistake of a part, and those of a norm in one of the two alone."""
-    of_norm = [*OF_NORM, *norm.MORE_OF_NORM]
-    rare = [m for m in of_norm if m.name not in (*COMMON_OF_NORM, *NOT_OF_A_BLOCK)]
-    eps = [
-        of_eps("eps-too-large", "eps is 1e-4, not 1e-5", 1e-4),
-        of_eps("eps-too-large", "eps is 1e-3, not 1e-5", 1e-3),
-        of_eps("eps-too-small", "eps is 1e-7, not 1e-5", 1e-7),
-        of_eps("eps-too-small", "eps is 1e-8, not 1e-5", 1e-8),
-        of_eps("eps-too-large", "eps is 1, not 1e-5", 1.0),
-    ]
-    common = [m for m in OF_NORM if m.name in COMMON_OF_NORM]
-    of_feed = [*feed_forward.mlp.mistakes, *feed_forward.mlp.more()]
-    alone = [*OF_EPS, *common, *eps, *rare]
-    return [
-        *in_both_forms([*eps, *rare], "ln1", "ln2", where="in the norms"),
-        *in_both_forms(alone, "ln1", where="in the first norm, ln1, alone"),
-        *in_both_forms(alone, "ln2", where="in the second norm, ln2, alone"),
-        *lifted(of_feed, fed_by, IN_FEED),
-        *in_both_forms(attention.more_of_heads(), "attend", where=IN_ATTENTION),
-        *(
-            Mistake(
-                "other-norms-weight",
-                f"{other} stands where {name} belongs",
-                attention.with_another(with_form(form_name, form), name, other),
-                form_name,
-            )
-            for form_name, form in FORMS
+FEED_FORWARD = feed_forward.FEED_FORWARD.but(
+    first=term("b1", "b1"), second=term("b2", "b2")
+)
+FORMS = within("mlp", FEED_FORWARD.forms)
+BLOCK = Model(
+    block_with,
+    given=Piece("the weights").rarely(
+        other_norms_weight=attention.with_others(
+            pair
             for kind in ("weight", "bias")
-            for name, other in permutations((f"ln1_{kind}", f"ln2_{kind}"))
-        ),
-    ]
+            for pair in permutations((f"ln1_{kind}", f"ln2_{kind}"))
+        )
+    ),
+    parts=[
+        Part(WIRING, "wiring"),
+        Part(FEED_FORWARD, "mlp", "in the feed-forward network"),
+        Part(attention.HEADS, "heads", "in the attention"),
+        Part(NORM, "ln1 ln2", "in the norms"),
+        Part(NORM, "ln1", "in the first norm, ln1, alone"),
+        Part(NORM, "ln2", "in the second norm, ln2, alone"),
+    ],
+    forms=FORMS,
+)
 
 
 def with_silent_weights(program: Program, arguments: Arguments) -> Tensor:
@@ -481,7 +381,7 @@ def stages_of_block(
     n = normalised(x, weights["ln1_weight"], weights["ln1_bias"], 1e-5)
     yield stage(f"ln1(x){at}", n)
     yield from attended(n, weights, num_heads, (f"ln1(x){at}",), at)
-    x = x + heads_with(n, weights, num_heads)
+    x = x + attention.heads_with(n, weights, num_heads)
     yield stage(f"x plus what attention gives{at}", x)
     n = normalised(x, weights["ln2_weight"], weights["ln2_bias"], 1e-5)
     yield stage(f"ln2 of that sum{at}", n)
@@ -532,17 +432,6 @@ tensor([[[0., 4.]]])""",
     ],
     sizes=lambda given: {"C": given["x"].shape[-1], "num_heads": given["num_heads"]},
     weights=["weights"],
-    mistakes=[
-        *in_both_forms(WIRINGS, "wiring"),
-        *OF_MLP,
-        *FORGOTTEN,
-        *in_both_forms(OF_ATTENTION, "attend", where=IN_ATTENTION),
-        *in_both_forms(
-            [m for m in OF_NORM if m.name in COMMON_OF_NORM],
-            *("ln1", "ln2"),
-            where="in the norms",
-        ),
-        *in_both_forms(OF_EPS, "ln1", "ln2", where="in the norms"),
-    ],
-    more=more_of_block,
+    mistakes=BLOCK.mistakes(),
+    model=BLOCK,
 )

@@ -2,15 +2,15 @@
 
 import math
 from collections.abc import Callable, Iterator
-from functools import partial
 
 import torch
 import torch.nn.functional as F
 from torch import Tensor
 
+from mygpt.check.model import Model, Piece, alike
 from mygpt.check.stages.parts import losses
 from mygpt.check.stages.stage import Stage, stage
-from mygpt.check.task import Arguments, Draw, Mistake, Probe, Program, Property, Task
+from mygpt.check.task import Arguments, Draw, Probe, Program, Property, Task
 
 
 def make_logits(
@@ -38,13 +38,9 @@ def loss_with(
     unit: int | float = 1,
     sign: int = -1,
 ) -> Tensor:
-    """Cross-entropy with one piece replaced."""
+    """Cross-entropy in pieces."""
     losses = sign * pick(log_softmax(scores(logits)), targets)
     return reduce(losses, logits) / unit
-
-
-def wrong_loss(**pieces) -> Program:
-    return partial(loss_with, **pieces)
 
 
 def with_a_small_number(number: float) -> Program:
@@ -68,6 +64,150 @@ def uniform_costs_ln_v(loss: float, arguments: Arguments) -> str | None:
         f"Equal scores for all {V} tokens must cost ln {V} = {math.log(V):.4f}; "
         f"yours cost {loss:.4f}."
     )
+
+
+LOSS = Model(
+    loss_with,
+    reduce=Piece(
+        "the mean",
+        sum_for_mean=(
+            "the losses of the rows are added instead of averaged",
+            lambda losses, logits: losses.sum(),
+        ),
+        one_loss_a_row=("the losses of the rows are not averaged", lambda x, _: x),
+        over_tokens=(
+            "the sum over the rows is divided by V, the number of tokens",
+            lambda losses, logits: losses.sum() / logits.shape[1],
+        ),
+        over_rows_and_tokens=(
+            "the mean runs over all entries, N times V, not over the N rows",
+            lambda losses, logits: losses.sum() / logits.numel(),
+        ),
+    ).rarely(
+        **alike(
+            "only the {} row's loss is returned",
+            last_row=("last", lambda losses, logits: losses[-1]),
+            first_row=("first", lambda losses, logits: losses[0]),
+        ),
+        largest_loss=(
+            "the largest of the rows' losses is returned, not their mean",
+            lambda losses, logits: losses.amax(),
+        ),
+    ),
+    unit=Piece(
+        "the logarithm's base",
+        bits=("the logarithm has base 2: these are bits, not nats", math.log(2)),
+        base_ten=("the logarithm has base 10, not base e", math.log(10)),
+    ),
+    sign=Piece("the minus sign", no_minus=("the minus sign is missing", 1)),
+    whole=Piece(
+        "the loss",
+        no_logarithm=(
+            "the probability is averaged, not its logarithm",
+            lambda logits, targets: of_targets(logits.softmax(-1), targets).mean(),
+        ),
+        logarithm_of_the_mean=(
+            "the logarithm is taken of the mean probability",
+            lambda logits, targets: (
+                -of_targets(logits.softmax(-1), targets).mean().log()
+            ),
+        ),
+        overflow=(
+            "exp is taken of the logits as they are: exp(1000) is too large for a "
+            "float, and exp(-1000) is 0. Subtract each row's largest first",
+            lambda logits, targets: (
+                -(of_targets(logits.exp(), targets) / logits.exp().sum(-1)).log().mean()
+            ),
+        ),
+    ),
+    scores=Piece(
+        "the logits",
+        softmax_twice=(
+            "the softmax is applied twice (`F.cross_entropy` has one inside)",
+            lambda logits: logits.softmax(-1),
+        ),
+    ),
+    log_softmax=Piece(
+        "the softmax",
+        no_softmax=(
+            "the logits are taken as if they were log-probabilities, without a softmax",
+            lambda scores: scores,
+        ),
+        softmax_of_columns=(
+            "the softmax runs over the rows of the batch, not over the tokens",
+            lambda scores: scores.log_softmax(0),
+        ),
+        softmax_of_everything=(
+            "the softmax runs over the whole tensor, not over each row's tokens",
+            lambda s: s.flatten().log_softmax(0).view(s.shape),
+        ),
+        overflow_of_the_sum=(
+            "exp is summed of the logits as they are: exp(1000) is too large for a "
+            "float, and exp(-1000) is 0. `torch.logsumexp` subtracts the largest first",
+            lambda s: s - s.exp().sum(-1, keepdim=True).log(),
+        ),
+        one_maximum=(
+            "the largest logit of the whole tensor is subtracted, not each row's own: "
+            "in a row far below it every exp is 0",
+            lambda s: s - s.max() - (s - s.max()).exp().sum(-1, keepdim=True).log(),
+        ),
+        logarithm_of_a_softmax=(
+            "the logarithm is taken of a softmax, in which exp(-1000) has become 0: "
+            "subtract the logarithm of the sum instead",
+            lambda scores: scores.softmax(-1).log(),
+        ),
+    ).rarely(
+        small_number_in_the_logarithm=[
+            (
+                f"{number:g} is added to the probability before the logarithm, or "
+                "is its least value, which changes every large loss: use `log_softmax`",
+                kept_above_zero(number),
+            )
+            for number in (1e-12, 1e-10, 1e-9, 1e-8, 1e-7, 1e-6, 1e-5)
+            for kept_above_zero in (with_a_small_number, with_a_least)
+        ],
+        softmax_of_a_softmax=(
+            "the softmax is applied twice, and only then its logarithm is taken",
+            lambda s: s.log_softmax(-1).softmax(-1).log(),
+        ),
+    ),
+    pick=Piece(
+        "the targets",
+        likeliest=(
+            "the loss is that of the likeliest token, not of the target",
+            lambda values, targets: values.amax(-1),
+        ),
+        all_pairs=(
+            "every row is compared with the targets of all rows (`[:, targets]`)",
+            lambda values, targets: values[:, targets],
+        ),
+        row_for_token=(
+            "the targets pick rows, not tokens (`[targets]`): what is averaged are all "
+            "log-probabilities of these rows",
+            lambda values, targets: values[targets],
+        ),
+        whole_distribution=(
+            "-log(p) is averaged over all tokens, not taken of the target alone",
+            lambda values, targets: values,
+        ),
+    ).rarely(
+        targets_minus_one=(
+            "each target is counted from 1: the token before it is read",
+            lambda values, targets: of_targets(values, targets - 1),
+        )
+    ),
+    result=Piece(
+        "the result",
+        perplexity=("exp is taken of the loss: this is the perplexity", torch.exp),
+    ),
+    given=Piece(
+        "the targets",
+        next_target=(
+            "each row is compared with the target of the next row",
+            lambda logits, targets: (logits[:-1], targets[1:]),
+        ),
+    ),
+)
 
 
 def stages_of_loss(logits: Tensor, targets: Tensor) -> Iterator[Stage]:
@@ -103,175 +243,8 @@ tensor(1.3863)""",
     least={"V": 2},
     differentiable=["logits"],
     properties=[Property("ln V", loss_of_uniform, uniform_costs_ln_v)],
-    mistakes=[
-        Mistake(
-            "sum-for-mean",
-            "the losses of the rows are added instead of averaged",
-            wrong_loss(reduce=lambda losses, logits: losses.sum()),
-        ),
-        Mistake(
-            "one-loss-a-row",
-            "the losses of the rows are not averaged",
-            wrong_loss(reduce=lambda losses, logits: losses),
-        ),
-        Mistake(
-            "bits",
-            "the logarithm has base 2: these are bits, not nats",
-            wrong_loss(unit=math.log(2)),
-        ),
-        Mistake(
-            "no-minus",
-            "the minus sign is missing",
-            wrong_loss(sign=1),
-        ),
-        Mistake(
-            "no-logarithm",
-            "the probability is averaged, not its logarithm",
-            lambda logits, targets: of_targets(logits.softmax(-1), targets).mean(),
-        ),
-        Mistake(
-            "logarithm-of-the-mean",
-            "the logarithm is taken of the mean probability",
-            lambda logits, targets: (
-                -of_targets(logits.softmax(-1), targets).mean().log()
-            ),
-        ),
-        Mistake(
-            "softmax-twice",
-            "the softmax is applied twice (`F.cross_entropy` has one inside)",
-            wrong_loss(scores=lambda logits: logits.softmax(-1)),
-        ),
-        Mistake(
-            "no-softmax",
-            "the logits are taken as if they were log-probabilities, without a softmax",
-            wrong_loss(log_softmax=lambda scores: scores),
-        ),
-        Mistake(
-            "softmax-of-columns",
-            "the softmax runs over the rows of the batch, not over the tokens",
-            wrong_loss(log_softmax=lambda scores: scores.log_softmax(0)),
-        ),
-        Mistake(
-            "softmax-of-everything",
-            "the softmax runs over the whole tensor, not over each row's tokens",
-            wrong_loss(log_softmax=lambda s: s.flatten().log_softmax(0).view(s.shape)),
-        ),
-        Mistake(
-            "likeliest",
-            "the loss is that of the likeliest token, not of the target",
-            wrong_loss(pick=lambda values, targets: values.amax(-1)),
-        ),
-        Mistake(
-            "over-tokens",
-            "the sum over the rows is divided by V, the number of tokens",
-            wrong_loss(reduce=lambda losses, logits: losses.sum() / logits.shape[1]),
-        ),
-        Mistake(
-            "over-rows-and-tokens",
-            "the mean runs over all entries, N times V, not over the N rows",
-            wrong_loss(reduce=lambda losses, logits: losses.sum() / logits.numel()),
-        ),
-        Mistake(
-            "overflow",
-            "exp is taken of the logits as they are: exp(1000) is too large for a "
-            "float, and exp(-1000) is 0. Subtract each row's largest first",
-            lambda logits, targets: (
-                -(of_targets(logits.exp(), targets) / logits.exp().sum(-1)).log().mean()
-            ),
-        ),
-        Mistake(
-            "overflow-of-the-sum",
-            "exp is summed of the logits as they are: exp(1000) is too large for a "
-            "float, and exp(-1000) is 0. `torch.logsumexp` subtracts the largest first",
-            wrong_loss(
-                log_softmax=lambda s: s - s.exp().sum(-1, keepdim=True).log(),
-            ),
-        ),
-        Mistake(
-            "one-maximum",
-            "the largest logit of the whole tensor is subtracted, not each row's own: "
-            "in a row far below it every exp is 0",
-            wrong_loss(
-                log_softmax=lambda s: (
-                    s - s.max() - (s - s.max()).exp().sum(-1, keepdim=True).log()
-                ),
-            ),
-        ),
-        Mistake(
-            "logarithm-of-a-softmax",
-            "the logarithm is taken of a softmax, in which exp(-1000) has become 0: "
-            "subtract the logarithm of the sum instead",
-            wrong_loss(log_softmax=lambda scores: scores.softmax(-1).log()),
-        ),
-        Mistake(
-            "all-pairs",
-            "every row is compared with the targets of all rows (`[:, targets]`)",
-            wrong_loss(pick=lambda values, targets: values[:, targets]),
-        ),
-        Mistake(
-            "row-for-token",
-            "the targets pick rows, not tokens (`[targets]`): what is averaged are all "
-            "log-probabilities of these rows",
-            wrong_loss(pick=lambda values, targets: values[targets]),
-        ),
-        Mistake(
-            "next-target",
-            "each row is compared with the target of the next row",
-            lambda logits, targets: F.cross_entropy(logits[:-1], targets[1:]),
-        ),
-        Mistake(
-            "base-ten",
-            "the logarithm has base 10, not base e",
-            wrong_loss(unit=math.log(10)),
-        ),
-        Mistake(
-            "perplexity",
-            "exp is taken of the loss: this is the perplexity",
-            lambda logits, targets: F.cross_entropy(logits, targets).exp(),
-        ),
-        Mistake(
-            "whole-distribution",
-            "-log(p) is averaged over all tokens, not taken of the target alone",
-            wrong_loss(pick=lambda values, targets: values),
-        ),
-    ],
-    more=lambda: [
-        *(
-            Mistake(
-                "small-number-in-the-logarithm",
-                f"{number:g} is added to the probability before the logarithm, or "
-                "is its least value, which changes every large loss: use `log_softmax`",
-                wrong_loss(log_softmax=kept_above_zero(number)),
-            )
-            for number in (1e-12, 1e-10, 1e-9, 1e-8, 1e-7, 1e-6, 1e-5)
-            for kept_above_zero in (with_a_small_number, with_a_least)
-        ),
-        Mistake(
-            "softmax-of-a-softmax",
-            "the softmax is applied twice, and only then its logarithm is taken",
-            wrong_loss(log_softmax=lambda s: s.log_softmax(-1).softmax(-1).log()),
-        ),
-        Mistake(
-            "last-row",
-            "only the last row's loss is returned",
-            wrong_loss(reduce=lambda losses, logits: losses[-1]),
-        ),
-        Mistake(
-            "first-row",
-            "only the first row's loss is returned",
-            wrong_loss(reduce=lambda losses, logits: losses[0]),
-        ),
-        Mistake(
-            "largest-loss",
-            "the largest of the rows' losses is returned, not their mean",
-            wrong_loss(reduce=lambda losses, logits: losses.amax()),
-        ),
-        Mistake(
-            "targets-minus-one",
-            "each target is counted from 1: the token before it is read",
-            wrong_loss(pick=lambda values, targets: of_targets(values, targets - 1)),
-        ),
-    ],
+    mistakes=LOSS.mistakes(),
+    model=LOSS,
 )
 
 
@@ -309,14 +282,140 @@ def embed_with(
     *,
     tokens: Callable[[Tensor, Tensor], Tensor] = lambda ids, table: table[ids],
     positions: Callable[[Tensor, Tensor], Tensor] = first_rows,
-    together: Callable[[Tensor, Tensor], Tensor] = added,
+    add: Callable[[Tensor, Tensor], Tensor] = added,
 ) -> Tensor:
     """Token vectors with positions and one piece replaced."""
-    return together(tokens(ids, token_table), positions(ids, position_table))
+    return add(tokens(ids, token_table), positions(ids, position_table))
 
 
-def wrong(**pieces) -> Program:
-    return partial(embed_with, **pieces)
+EMBEDDING = Model(
+    embed_with,
+    add=Piece(
+        "the sum",
+        no_position=("the position's vector is not added", lambda a, b: a),
+        no_token=(
+            "the token's vector is not added: every text gives the same",
+            lambda tokens, positions: 0 * tokens + positions,
+        ),
+        product=(
+            "the two vectors are multiplied instead of added",
+            lambda tokens, positions: tokens * positions,
+        ),
+        difference=(
+            "the position's vector is subtracted instead of added",
+            lambda tokens, positions: tokens - positions,
+        ),
+        side_by_side=(
+            "the two vectors are put side by side, which gives 2C channels",
+            side_by_side,
+        ),
+        average=(
+            "the two vectors are averaged instead of added",
+            lambda tokens, positions: (tokens + positions) / 2,
+        ),
+    ).rarely(
+        position_scaled=(
+            "the sum of both vectors is multiplied by √C, as Vaswani et al. (2017) do "
+            "with the token's and GPT-2 does not",
+            lambda a, b: (a + b) * a.shape[-1] ** 0.5,
+        ),
+        token_added_twice=("the token's vector is added twice", lambda a, b: 2 * a + b),
+        token_subtracted=("the token's vector is subtracted", lambda a, b: b - a),
+        position_added_twice=(
+            "the position's vector is added twice",
+            lambda tokens, positions: tokens + 2 * positions,
+        ),
+        normed=(
+            "the sum goes through a layer norm, which is the block's",
+            lambda a, b: F.layer_norm(a + b, a.shape[-1:]),
+        ),
+    ),
+    positions=Piece(
+        "the positions",
+        positions_from_one=(
+            "the positions are counted from 1",
+            lambda ids, table: table[1 + torch.arange(ids.shape[1])],
+        ),
+        position_by_id=(
+            "the position's vector is looked up by the token's id",
+            lambda ids, table: table[ids],
+        ),
+        **alike(
+            "every token gets the vector {}",
+            same_position=("of position 0", lambda ids, table: table[0]),
+            last_position=(
+                "of the text's last position",
+                lambda ids, table: table[ids.shape[1] - 1],
+            ),
+            position_of_the_length=(
+                "at T, the length of the text",
+                lambda ids, table: table[ids.shape[1]],
+            ),
+        ),
+        position_by_row=(
+            "the position's vector is that of the text's number in the batch",
+            lambda ids, table: table[: ids.shape[0], None],
+        ),
+        positions_backwards=(
+            "the positions are counted from the end of the text",
+            lambda ids, table: table[: ids.shape[1]].flip(0),
+        ),
+        last_rows=(
+            "the last rows of the position table are used instead of the first",
+            lambda ids, table: table[-ids.shape[1] :],
+        ),
+        all_positions=(
+            "all rows of the position table are added up for every token",
+            lambda ids, table: table.sum(0),
+        ),
+        positions_from_one_in_a_ring=(
+            "the positions are counted from 1, and after the table's last row comes "
+            "its first",
+            lambda ids, table: table[torch.arange(1, ids.shape[1] + 1) % len(table)],
+        ),
+        last_position_missing=(
+            "the last token of each text gets no position vector",
+            last_missing,
+        ),
+    ).rarely(
+        position_by_place_in_batch=(
+            "the positions run on through the whole batch: each text must begin at 0",
+            lambda ids, table: table[torch.arange(ids.numel()).view_as(ids)],
+        )
+    ),
+    tokens=Piece(
+        "the tokens",
+        scaled=(
+            "the token's vector is multiplied by √C, as Vaswani et al. (2017) do and "
+            "GPT-2 does not",
+            lambda ids, table: table[ids] * table.shape[1] ** 0.5,
+        ),
+        padding=(
+            "token 0 is treated as padding (`padding_idx=0`): its row never learns",
+            lambda ids, table: F.embedding(ids, table, padding_idx=0),
+        ),
+        token_zero_silent=(
+            "token 0 is treated as padding: it gets no vector",
+            lambda ids, table: table[ids] * (ids != 0)[..., None],
+        ),
+        token_ids_from_one=(
+            "the ids are counted from 1: token i gets row i - 1 of the token table",
+            lambda ids, table: table[ids - 1],
+        ),
+    ).rarely(
+        scaled_down=(
+            "the token's vector is divided by √C; it is added as it is",
+            lambda ids, table: table[ids] / table.shape[1] ** 0.5,
+        )
+    ),
+    given=Piece(
+        "the tables",
+        tables_swapped=(
+            "the two tables change places",
+            lambda ids, tokens, positions: (ids, positions, tokens),
+        ),
+    ),
+)
 
 
 def stages_of_embedding(
@@ -373,154 +472,6 @@ tensor([[[3.1000, 4.1000],
         "N": len(given["position_table"]),
     },
     weights=["token_table", "position_table"],
-    mistakes=[
-        Mistake(
-            "no-position",
-            "the position's vector is not added",
-            wrong(together=lambda tokens, positions: tokens),
-        ),
-        Mistake(
-            "no-token",
-            "the token's vector is not added: every text gives the same",
-            wrong(together=lambda tokens, positions: 0 * tokens + positions),
-        ),
-        Mistake(
-            "positions-from-one",
-            "the positions are counted from 1",
-            wrong(positions=lambda ids, table: table[1 + torch.arange(ids.shape[1])]),
-        ),
-        Mistake(
-            "position-by-id",
-            "the position's vector is looked up by the token's id",
-            wrong(positions=lambda ids, table: table[ids]),
-        ),
-        Mistake(
-            "same-position",
-            "every token gets the vector of position 0",
-            wrong(positions=lambda ids, table: table[0]),
-        ),
-        Mistake(
-            "last-position",
-            "every token gets the vector of the text's last position",
-            wrong(positions=lambda ids, table: table[ids.shape[1] - 1]),
-        ),
-        Mistake(
-            "position-of-the-length",
-            "every token gets the vector at T, the length of the text",
-            wrong(positions=lambda ids, table: table[ids.shape[1]]),
-        ),
-        Mistake(
-            "position-by-row",
-            "the position's vector is that of the text's number in the batch",
-            wrong(positions=lambda ids, table: table[: ids.shape[0], None]),
-        ),
-        Mistake(
-            "positions-backwards",
-            "the positions are counted from the end of the text",
-            wrong(positions=lambda ids, table: table[: ids.shape[1]].flip(0)),
-        ),
-        Mistake(
-            "last-rows",
-            "the last rows of the position table are used instead of the first",
-            wrong(positions=lambda ids, table: table[-ids.shape[1] :]),
-        ),
-        Mistake(
-            "all-positions",
-            "all rows of the position table are added up for every token",
-            wrong(positions=lambda ids, table: table.sum(0)),
-        ),
-        Mistake(
-            "product",
-            "the two vectors are multiplied instead of added",
-            wrong(together=lambda tokens, positions: tokens * positions),
-        ),
-        Mistake(
-            "difference",
-            "the position's vector is subtracted instead of added",
-            wrong(together=lambda tokens, positions: tokens - positions),
-        ),
-        Mistake(
-            "side-by-side",
-            "the two vectors are put side by side, which gives 2C channels",
-            wrong(together=side_by_side),
-        ),
-        Mistake(
-            "scaled",
-            "the token's vector is multiplied by √C, as Vaswani et al. (2017) do and "
-            "GPT-2 does not",
-            wrong(tokens=lambda ids, table: table[ids] * table.shape[1] ** 0.5),
-        ),
-        Mistake(
-            "average",
-            "the two vectors are averaged instead of added",
-            wrong(together=lambda tokens, positions: (tokens + positions) / 2),
-        ),
-        Mistake(
-            "padding",
-            "token 0 is treated as padding (`padding_idx=0`): its row never learns",
-            wrong(tokens=lambda ids, table: F.embedding(ids, table, padding_idx=0)),
-        ),
-        Mistake(
-            "token-zero-silent",
-            "token 0 is treated as padding: it gets no vector",
-            wrong(tokens=lambda ids, table: table[ids] * (ids != 0)[..., None]),
-        ),
-        Mistake(
-            "positions-from-one-in-a-ring",
-            "the positions are counted from 1, and after the table's last row comes "
-            "its first",
-            wrong(
-                positions=lambda ids, table: table[
-                    torch.arange(1, ids.shape[1] + 1) % len(table)
-                ]
-            ),
-        ),
-        Mistake(
-            "last-position-missing",
-            "the last token of each text gets no position vector",
-            wrong(positions=last_missing),
-        ),
-        Mistake(
-            "token-ids-from-one",
-            "the ids are counted from 1: token i gets row i - 1 of the token table",
-            wrong(tokens=lambda ids, table: table[ids - 1]),
-        ),
-        Mistake(
-            "tables-swapped",
-            "the two tables change places",
-            lambda ids, tokens, positions: embed_with(ids, positions, tokens),
-        ),
-    ],
-    more=lambda: [
-        Mistake(
-            "position-scaled",
-            "the sum of both vectors is multiplied by √C, as Vaswani et al. (2017) do "
-            "with the token's and GPT-2 does not",
-            wrong(together=lambda a, b: (a + b) * a.shape[-1] ** 0.5),
-        ),
-        Mistake(
-            "scaled-down",
-            "the token's vector is divided by √C; it is added as it is",
-            wrong(tokens=lambda ids, table: table[ids] / table.shape[1] ** 0.5),
-        ),
-        Mistake(
-            "position-added-twice",
-            "the position's vector is added twice",
-            wrong(together=lambda tokens, positions: tokens + 2 * positions),
-        ),
-        Mistake(
-            "position-by-place-in-batch",
-            "the positions run on through the whole batch: each text must begin at 0",
-            wrong(
-                positions=lambda ids, table: table[
-                    torch.arange(ids.numel()).view_as(ids)
-                ]
-            ),
-        ),
-        Mistake(
-            "normed",
-            "the sum goes through a layer norm, which is the block's",
-            wrong(together=lambda a, b: F.layer_norm(a + b, a.shape[-1:])),
-        ),
-    ],
+    mistakes=EMBEDDING.mistakes(),
+    model=EMBEDDING,
 )

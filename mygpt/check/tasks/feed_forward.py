@@ -1,19 +1,19 @@
 """GELU in both forms, and the feed-forward network."""
 
 import math
-from collections.abc import Callable, Iterator
-from functools import lru_cache, partial
+from collections.abc import Callable, Iterator, Mapping
+from functools import lru_cache
 
 import torch
 import torch.nn.functional as F
 from torch import Tensor
 from torch.func import functional_call
 
-from mygpt.check.compose import lifted
+from mygpt.check.model import Model, Part, Piece, Pieces, alike, numbers, term
 from mygpt.check.run import kept_state
 from mygpt.check.stages.parts import fed, gelu_by_erf, gelu_by_tanh
 from mygpt.check.stages.stage import Stage, also, stage
-from mygpt.check.task import Arguments, Draw, Mistake, Probe, Program, Property, Task
+from mygpt.check.task import Arguments, Draw, Probe, Program, Property, Task
 from mygpt.feed_forward import MLP
 
 ERF = "GELU in its erf form; GPT-2 was trained with the tanh form"
@@ -56,12 +56,12 @@ def erf_with(
     curve: Callable[[Tensor], Tensor] = torch.erf,
     sign: int = 1,
 ) -> Tensor:
-    """The erf form with one piece replaced."""
+    """The erf form in pieces."""
     return half * outer(x) * (one + sign * curve(x / inside) / outside)
 
 
-def wrong_erf(**pieces) -> Program:
-    return partial(erf_with, **pieces)
+def cubic(x: Tensor, coefficient: float, power: int) -> Tensor:
+    return x + coefficient * x**power
 
 
 def tanh_with(
@@ -75,64 +75,210 @@ def tanh_with(
     coefficient: int | float = 0.044715,
     factor: int | float = math.sqrt(2 / math.pi),
     power: int = 3,
-    inner: Callable[[Tensor], Tensor] | None = None,
+    inner: Callable[[Tensor, float, int], Tensor] = cubic,
 ) -> Tensor:
-    """The tanh form with one piece replaced."""
-    bent = x + coefficient * x**power if inner is None else inner(x)
-    return half * outer(x) * (one + sign * curve(factor * bent))
-
-
-def cubic(x: Tensor) -> Tensor:
-    return x + 0.044715 * x**3
-
-
-def wrong_tanh(**pieces) -> Program:
-    return partial(tanh_with, **pieces)
+    """The tanh form in pieces."""
+    bent = factor * inner(x, coefficient, power)
+    return half * outer(x) * (one + sign * curve(bent))
 
 
 def quick_gelu(x: Tensor) -> Tensor:
     return x * torch.sigmoid(1.702 * x)
 
 
-def ones(x: Tensor) -> Tensor:
-    return torch.ones_like(x)
+def by_sigmoid(factor: float) -> Callable[[Tensor], Tensor]:
+    return lambda x: x * torch.sigmoid(factor * x)
 
 
-NOT_GELU = [
-    Mistake("relu", "it is ReLU, max(x, 0)", lambda x: x.relu()),
-    Mistake("silu", "it is SiLU, x sigmoid(x)", lambda x: F.silu(x)),
-    Mistake(
-        "sigmoid-form",
-        "it is the sigmoid approximation, x sigmoid(1.702 x)",
-        quick_gelu,
+# What is no GELU; these names and sentences stand wherever a GELU should.
+NO_GELU = alike(
+    "it is {}",
+    relu=("ReLU, max(x, 0)", torch.relu),
+    silu=("SiLU, x sigmoid(x)", F.silu),
+    sigmoid_form=("the sigmoid approximation, x sigmoid(1.702 x)", quick_gelu),
+)
+RARELY_GELU = {
+    **alike(
+        "it is {}",
+        leaky_relu_for_gelu=("leaky ReLU", F.leaky_relu),
+        elu_for_gelu=("ELU", F.elu),
+        selu_for_gelu=("SELU", F.selu),
+        softplus_for_gelu=("softplus, ln(1 + exp(x))", F.softplus),
+        mish_for_gelu=("Mish, x tanh(softplus(x))", F.mish),
+        hard_swish_for_gelu=("hard swish", F.hardswish),
+        tanh_for_gelu=("tanh(x)", torch.tanh),
+        sigmoid_for_gelu=("the sigmoid of x", torch.sigmoid),
+        relu_squared_for_gelu=("ReLU squared", lambda x: x.relu() ** 2),
+        absolute_value_for_gelu=("|x|", torch.abs),
     ),
-]
+    **numbers(
+        "other-factor",
+        "it is x sigmoid({} x), which is no GELU",
+        *(1.7, 1.6, 1.5, 1.75, 1.072, 1.0702, 17.02, 2),
+        of=by_sigmoid,
+    ),
+}
+IN_BOTH_FORMS = {
+    "half": Piece("the factor ½", no_half=("the factor ½ is missing", 1)).rarely(
+        quarter=("the factor is ¼, not ½", 0.25)
+    ),
+    "outer": Piece(
+        "the factor x", no_x=("the factor x is missing", torch.ones_like)
+    ).rarely(x_squared=("the factor x is squared", torch.square)),
+}
+NO_BRACKET = (
+    "the bracket around 1 + {0} is missing: x/2 multiplies the 1 alone, and {0} is "
+    "added"
+)
+
+GELU = Model(
+    erf_with,
+    **IN_BOTH_FORMS,
+    one=Piece("the 1", no_one=("the 1 beside erf is missing", 0)),
+    inside=Piece(
+        "the divisor √2",
+        no_root_of_two=("x is not divided by √2 inside erf", 1),
+        halved_inside=("x is divided by 2 instead of √2 inside erf", 2),
+        multiplied_inside=(
+            "x is multiplied by √2 inside erf, not divided by it",
+            math.sqrt(0.5),
+        ),
+    ),
+    sign=Piece(
+        "the sign of erf", minus=("erf has a minus sign, which gives x Φ(-x)", -1)
+    ),
+    curve=Piece(
+        "erf", tanh_of_root=("tanh(x / √2) stands for erf(x / √2)", torch.tanh)
+    ).rarely(erfc_for_erf=("erfc stands for erf: it is 1 - erf already", torch.erfc)),
+    together=Piece(
+        "√2",
+        root_outside=(
+            "erf(x) is divided by √2, and not x inside erf",
+            {"inside": 1, "outside": math.sqrt(2)},
+        ),
+    ),
+    whole=Piece(
+        "GELU",
+        density=(
+            "x is multiplied by the normal density instead of Φ",
+            lambda x: x * torch.exp(-(x**2) / 2) / math.sqrt(2 * math.pi),
+        ),
+        no_bracket=(
+            NO_BRACKET.format("erf"),
+            lambda x: x / 2 + torch.erf(x / math.sqrt(2)),
+        ),
+    ),
+)
+# Written wrongly, or rounded so far that it shows.
+FACTORS = {
+    "0.8": 0.8,
+    "0.79": 0.79,
+    "0.7": 0.7,
+    "√2/π": math.sqrt(2) / math.pi,
+    "2/√π": 2 / math.sqrt(math.pi),
+    "√(2π)": math.sqrt(2 * math.pi),
+    "1/√(2π)": 1 / math.sqrt(2 * math.pi),
+    "√2": math.sqrt(2),
+    "1/√2": math.sqrt(0.5),
+    "√π": math.sqrt(math.pi),
+    "π/2": math.pi / 2,
+}
+GELU_TANH = Model(
+    tanh_with,
+    **IN_BOTH_FORMS,
+    one=Piece("the 1", no_one=("the 1 beside tanh is missing", 0)),
+    power=Piece("the power 3", square=("x is squared instead of cubed", 2)).rarely(
+        fourth_power=("x⁴ stands for x³", 4)
+    ),
+    factor=Piece(
+        "√(2/π)",
+        no_root=("the root is missing: 2/π for √(2/π)", 2 / math.pi),
+        no_factor=("√(2/π) is missing", 1.0),
+        pi_over_two=("√(π/2) stands for √(2/π)", math.sqrt(math.pi / 2)),
+    ).rarely(
+        other_factor_in_tanh=[
+            (f"{name} stands for √(2/π)", factor) for name, factor in FACTORS.items()
+        ]
+    ),
+    coefficient=Piece(
+        "the coefficient",
+        misplaced_decimal_point=(
+            "the coefficient is 0.44715 instead of 0.044715",
+            0.44715,
+        ),
+        no_cube=("the cubic term is missing", 0.0),
+    ).rarely(
+        minus_the_cube=("the cubic term is subtracted", -0.044715),
+        no_coefficient=("0.044715 is missing", 1.0),
+        **numbers(
+            "other-coefficient",
+            "the coefficient is {} instead of 0.044715",
+            *(0.4, 0.04, 0.05, 0.045, 0.004, 0.0044715, 4.4715, 0.04415, 0.04471),
+            *(0.047715, 0.044175, 0.0447, 0.04475, 0.44, 0.447, 0.0004, 0.47715),
+            0.0047715,
+        ),
+    ),
+    sign=Piece(
+        "the sign of tanh",
+        minus=("tanh has a minus sign, or stands on the wrong side of it", -1),
+    ),
+    curve=Piece("tanh").rarely(
+        **alike(
+            "{} stands for tanh",
+            erf_of_it=("erf", torch.erf),
+            sigmoid_of_it=("a sigmoid", torch.sigmoid),
+            sine_of_it=("sin", torch.sin),
+        )
+    ),
+    inner=Piece("the cubic").rarely(
+        coefficient_on_x=(
+            "0.044715 multiplies x and not x³",
+            lambda x, a, power: a * x + x**power,
+        ),
+        cube_of_the_product=(
+            "0.044715 is cubed too: (0.044715 x)³",
+            lambda x, a, power: x + (a * x) ** power,
+        ),
+        coefficient_on_both=(
+            "0.044715 multiplies x too: 0.044715 (x + x³)",
+            lambda x, a, power: a * (x + x**power),
+        ),
+    ),
+    together=Piece(
+        "the bracket",
+        bracket=(
+            "the bracket is in the wrong place: √(2/π) multiplies x alone",
+            {
+                "factor": 1,
+                "inner": lambda x, a, power: math.sqrt(2 / math.pi) * x + a * x**power,
+            },
+        ),
+    ),
+    whole=Piece(
+        "GELU",
+        no_bracket=(
+            NO_BRACKET.format("tanh"),
+            lambda x: (
+                x / 2 + torch.tanh(math.sqrt(2 / math.pi) * cubic(x, 0.044715, 3))
+            ),
+        ),
+    ),
+)
 
 
-def other_activations() -> list[Mistake]:
-    """What is not GELU and is rarely taken for it."""
-    return [
-        Mistake(f"{name}-for-gelu", f"it is {what}", program)
-        for name, what, program in (
-            ("leaky-relu", "leaky ReLU", F.leaky_relu),
-            ("elu", "ELU", F.elu),
-            ("selu", "SELU", F.selu),
-            ("softplus", "softplus, ln(1 + exp(x))", F.softplus),
-            ("mish", "Mish, x tanh(softplus(x))", F.mish),
-            ("hard-swish", "hard swish", F.hardswish),
-            ("tanh", "tanh(x)", torch.tanh),
-            ("sigmoid", "the sigmoid of x", torch.sigmoid),
-            ("relu-squared", "ReLU squared", lambda x: x.relu() ** 2),
-            ("absolute-value", "|x|", torch.abs),
-        )
-    ] + [
-        Mistake(
-            "other-factor",
-            f"it is x sigmoid({factor:g} x), which is no GELU",
-            lambda x, factor=factor: x * torch.sigmoid(factor * x),
-        )
-        for factor in (1.7, 1.6, 1.5, 1.75, 1.072, 1.0702, 17.02, 2)
-    ]
+def alone(model: Model, name: str, text: str, other: Program) -> Model:
+    """A form as a task: the other form is a mistake, and so is what is no GELU."""
+    piece = Piece("GELU", **{name: (text, other)}, **NO_GELU).rarely(**RARELY_GELU)
+    piece.entries += model.pieces["whole"].entries
+    return model.but(whole=piece)
+
+
+ERF_ALONE = alone(
+    GELU, "tanh-for-erf", "the tanh form is used, not the erf form", tanh_form
+)
+TANH_ALONE = alone(
+    GELU_TANH, "erf-for-tanh", "the erf form is used, not the tanh form", erf_form
+)
 
 
 def stages_of_erf(x: Tensor) -> Iterator[Stage]:
@@ -160,146 +306,9 @@ tensor([-0.1587,  0.0000,  0.8413])""",
     stages=stages_of_erf,
     probes=NUMBERS,
     differentiable=["x"],
-    mistakes=[
-        Mistake("tanh-for-erf", "the tanh form is used, not the erf form", tanh_form),
-        *NOT_GELU,
-        Mistake("no-half", "the factor ½ is missing", wrong_erf(half=1)),
-        Mistake(
-            "no-root-of-two",
-            "x is not divided by √2 inside erf",
-            wrong_erf(inside=1),
-        ),
-        Mistake(
-            "halved-inside",
-            "x is divided by 2 instead of √2 inside erf",
-            wrong_erf(inside=2),
-        ),
-        Mistake(
-            "root-outside",
-            "erf(x) is divided by √2, and not x inside erf",
-            wrong_erf(inside=1, outside=math.sqrt(2)),
-        ),
-        Mistake(
-            "multiplied-inside",
-            "x is multiplied by √2 inside erf, not divided by it",
-            wrong_erf(inside=math.sqrt(0.5)),
-        ),
-        Mistake(
-            "no-x",
-            "the factor x is missing: this is Φ(x) alone",
-            wrong_erf(outer=ones),
-        ),
-        Mistake(
-            "no-one",
-            "the 1 beside erf is missing",
-            wrong_erf(one=0),
-        ),
-        Mistake(
-            "density",
-            "x is multiplied by the normal density instead of Φ",
-            lambda x: x * torch.exp(-(x**2) / 2) / math.sqrt(2 * math.pi),
-        ),
-        Mistake(
-            "minus",
-            "erf has a minus sign, which gives x Φ(-x)",
-            wrong_erf(sign=-1),
-        ),
-        Mistake(
-            "tanh-of-root",
-            "tanh(x / √2) stands for erf(x / √2)",
-            wrong_erf(curve=torch.tanh),
-        ),
-        Mistake(
-            "no-bracket",
-            "the bracket around 1 + erf is missing: x/2 multiplies the 1 alone, and "
-            "erf is added",
-            lambda x: x / 2 + torch.erf(x / math.sqrt(2)),
-        ),
-    ],
-    more=lambda: [
-        Mistake(
-            "erfc-for-erf",
-            "erfc stands for erf: it is 1 - erf already",
-            wrong_erf(curve=torch.erfc),
-        ),
-        Mistake("x-squared", "the factor x is squared", wrong_erf(outer=torch.square)),
-        Mistake("quarter", "the factor is ¼, not ½", wrong_erf(half=0.25)),
-        *other_activations(),
-    ],
+    mistakes=ERF_ALONE.mistakes(),
+    model=ERF_ALONE,
 )
-
-# Written wrongly, or rounded so far that it shows.
-FACTORS = {
-    "0.8": 0.8,
-    "0.79": 0.79,
-    "0.7": 0.7,
-    "√2/π": math.sqrt(2) / math.pi,
-    "2/√π": 2 / math.sqrt(math.pi),
-    "√(2π)": math.sqrt(2 * math.pi),
-    "1/√(2π)": 1 / math.sqrt(2 * math.pi),
-    "√2": math.sqrt(2),
-    "1/√2": math.sqrt(0.5),
-    "√π": math.sqrt(math.pi),
-    "π/2": math.pi / 2,
-}
-COEFFICIENTS = (
-    *(0.4, 0.04, 0.05, 0.045, 0.004, 0.0044715, 4.4715, 0.04415, 0.04471, 0.047715),
-    *(0.044175, 0.0447, 0.04475, 0.44, 0.447, 0.0004, 0.47715, 0.0047715),
-)
-
-
-def more_of_tanh() -> list[Mistake]:
-    """Other numbers in the tanh form, and what is no GELU at all."""
-    return [
-        *(
-            Mistake(
-                "other-factor-in-tanh",
-                f"{name} stands for √(2/π)",
-                wrong_tanh(factor=factor),
-            )
-            for name, factor in FACTORS.items()
-        ),
-        *(
-            Mistake(
-                "other-coefficient",
-                f"the coefficient is {number:g} instead of 0.044715",
-                wrong_tanh(coefficient=number),
-            )
-            for number in COEFFICIENTS
-        ),
-        Mistake(
-            "minus-the-cube",
-            "the cubic term is subtracted",
-            wrong_tanh(coefficient=-0.044715),
-        ),
-        Mistake("fourth-power", "x⁴ stands for x³", wrong_tanh(power=4)),
-        Mistake(
-            "coefficient-on-x",
-            "0.044715 multiplies x and not x³",
-            wrong_tanh(inner=lambda x: 0.044715 * x + x**3),
-        ),
-        Mistake(
-            "cube-of-the-product",
-            "0.044715 is cubed too: (0.044715 x)³",
-            wrong_tanh(inner=lambda x: x + (0.044715 * x) ** 3),
-        ),
-        Mistake(
-            "coefficient-on-both",
-            "0.044715 multiplies x too: 0.044715 (x + x³)",
-            wrong_tanh(inner=lambda x: 0.044715 * (x + x**3)),
-        ),
-        Mistake("no-coefficient", "0.044715 is missing", wrong_tanh(coefficient=1.0)),
-        Mistake("erf-of-it", "erf stands for tanh", wrong_tanh(curve=torch.erf)),
-        Mistake(
-            "sigmoid-of-it",
-            "a sigmoid stands for tanh",
-            wrong_tanh(curve=torch.sigmoid),
-        ),
-        Mistake("sine-of-it", "sin stands for tanh", wrong_tanh(curve=torch.sin)),
-        Mistake("x-squared", "the factor x is squared", wrong_tanh(outer=torch.square)),
-        Mistake("quarter", "the factor is ¼, not ½", wrong_tanh(half=0.25)),
-        *other_activations(),
-    ]
 
 
 def stages_of_tanh(x: Tensor) -> Iterator[Stage]:
@@ -332,71 +341,8 @@ tensor([-0.1588,  0.0000,  0.8412])""",
     stages=stages_of_tanh,
     probes=NUMBERS,
     differentiable=["x"],
-    mistakes=[
-        Mistake("erf-for-tanh", "the erf form is used, not the tanh form", erf_form),
-        *NOT_GELU,
-        Mistake("no-half", "the factor ½ is missing", wrong_tanh(half=1)),
-        Mistake(
-            "square",
-            "x is squared instead of cubed",
-            wrong_tanh(power=2),
-        ),
-        Mistake(
-            "no-root",
-            "the root is missing: 2/π for √(2/π)",
-            wrong_tanh(factor=2 / math.pi),
-        ),
-        Mistake(
-            "no-factor",
-            "√(2/π) is missing",
-            wrong_tanh(factor=1.0),
-        ),
-        Mistake(
-            "pi-over-two",
-            "√(π/2) stands for √(2/π)",
-            wrong_tanh(factor=math.sqrt(math.pi / 2)),
-        ),
-        Mistake(
-            "misplaced-decimal-point",
-            "the coefficient is 0.44715 instead of 0.044715",
-            wrong_tanh(coefficient=0.44715),
-        ),
-        Mistake(
-            "no-cube",
-            "the cubic term is missing",
-            wrong_tanh(coefficient=0.0),
-        ),
-        Mistake(
-            "bracket",
-            "the bracket is in the wrong place: √(2/π) multiplies x alone",
-            wrong_tanh(
-                factor=1,
-                inner=lambda x: math.sqrt(2 / math.pi) * x + 0.044715 * x**3,
-            ),
-        ),
-        Mistake(
-            "no-x",
-            "the factor x is missing",
-            wrong_tanh(outer=ones),
-        ),
-        Mistake(
-            "no-one",
-            "the 1 beside tanh is missing",
-            wrong_tanh(one=0),
-        ),
-        Mistake(
-            "minus",
-            "tanh has a minus sign, or stands on the wrong side of it",
-            wrong_tanh(sign=-1),
-        ),
-        Mistake(
-            "no-bracket",
-            "the bracket around 1 + tanh is missing: x/2 multiplies the 1 alone, and "
-            "tanh is added",
-            lambda x: x / 2 + torch.tanh(math.sqrt(2 / math.pi) * cubic(x)),
-        ),
-    ],
-    more=more_of_tanh,
+    mistakes=TANH_ALONE.mistakes(),
+    model=TANH_ALONE,
 )
 
 
@@ -445,44 +391,109 @@ def mlp_with(
     b2: Tensor,
     *,
     before: Callable[[Tensor], Tensor] = same,
-    act: Callable[[Tensor], Tensor] = tanh_form,
+    act: Callable[[Tensor], Tensor] = tanh_with,
     where: str = "between",
     first: int = 1,
     second: int = 1,
     late: int = 0,
-    transposed: str = "",
+    matrix1: Callable[[Tensor], Tensor] = same,
+    matrix2: Callable[[Tensor], Tensor] = same,
     residual: int = 0,
 ) -> Tensor:
-    """The feed-forward network with one piece replaced.
+    """The feed-forward network in pieces.
 
     where: the places of the activation: "first", "between" or "last".
     first, second, late: how often b1, b2 and b1 after the activation are added.
     """
     h = before(x)
     h = act(h) if "first" in where else h
-    h = h @ (W1.T if "1" in transposed else W1) + first * b1
+    h = h @ matrix1(W1) + first * b1
     h = act(h) if "between" in where else h
-    h = (h + late * b1 if late else h) @ (W2.T if "2" in transposed else W2)
+    h = (h + late * b1 if late else h) @ matrix2(W2)
     h = h + second * b2
     return (act(h) if "last" in where else h) + residual * x
 
 
-def bent(activation: Callable[[Tensor], Tensor], **pieces) -> Callable[..., Tensor]:
-    """A network with this activation; GELU's tanh form is not named as a piece."""
-    named = {} if activation is tanh_form else {"act": activation}
-    return partial(mlp_with, **named, **pieces)
+def transposed(W: Tensor) -> Tensor:
+    return W.mT
 
 
-def in_both_forms(name: str, text: str, **pieces) -> list[Mistake]:
-    """Make a mistake with either form of GELU."""
-    return [
-        Mistake(name, text, bent(tanh_form, **pieces)),
-        Mistake(name, text, bent(erf_form, **pieces), ERF),
-    ]
-
-
-def mean_of_positions(x: Tensor) -> Tensor:
-    return x.mean(1, keepdim=True).expand_as(x)
+IN_ACTIVATION = "in the activation"
+FORMS: Mapping[str, Pieces] = {"": {}, ERF: {"act": {"whole": erf_with}}}
+FEED_FORWARD = Model(
+    mlp_with,
+    act=Piece(
+        "the activation",
+        "",
+        **alike(
+            "the activation is {}",
+            relu=("ReLU", torch.relu),
+            silu=("SiLU", F.silu),
+            sigmoid_form=(
+                "the sigmoid approximation of GELU, x sigmoid(1.702 x)",
+                quick_gelu,
+            ),
+        ),
+        no_activation=("there is no activation: two matrices in a row are one", same),
+    ),
+    where=Piece(
+        "the place of the activation",
+        activation_twice=("the activation also acts on the result", "between last"),
+        activation_last=("the activation acts after W2 instead of before it", "last"),
+        activation_first=("the activation acts on x, before W1", "first"),
+    ).rarely(
+        activation_in_three_places=(
+            "the activation acts on x too, before W1",
+            "first between",
+        )
+    ),
+    first=term("b1", "first-bias"),
+    second=term("b2", "second-bias"),
+    late=Piece("b1").rarely(
+        first_bias_again=("b1 is added again after the activation", 1)
+    ),
+    residual=Piece(
+        "the residual connection",
+        residual_inside=("x is added to the result, which is the block's task", 1),
+    ),
+    matrix1=Piece("W1").rarely(first_transposed=("W1 is used transposed", transposed)),
+    matrix2=Piece("W2").rarely(second_transposed=("W2 is used transposed", transposed)),
+    before=Piece(
+        "x",
+        mean_of_positions=(
+            "the positions are averaged first",
+            lambda x: x.mean(1, keepdim=True).expand_as(x),
+        ),
+    ).rarely(
+        normed_first=(
+            "x goes through a layer norm first, which is the block's task",
+            lambda x: F.layer_norm(x, x.shape[-1:]),
+        ),
+        softmax_first=("x goes through a softmax first", lambda x: x.softmax(-1)),
+    ),
+    together=Piece(
+        "the weights",
+        bias_after_activation=(
+            "b1 is added after the activation",
+            {"first": 0, "late": 1},
+        ),
+        transposed_weights=(
+            "the matrices are used transposed, x W1ᵀ for x W1",
+            {"matrix1": transposed, "matrix2": transposed},
+        ),
+    ),
+    parts=[
+        Part(GELU_TANH, "act", IN_ACTIVATION, ""),
+        Part(GELU, "act", IN_ACTIVATION, ERF),
+        Part(
+            Model(same, whole=Piece("GELU").rarely(**RARELY_GELU)),
+            "act",
+            IN_ACTIVATION,
+            "",
+        ),
+    ],
+    forms=FORMS,
+)
 
 
 def first_position(program: Program, arguments: Arguments) -> list[Tensor]:
@@ -495,47 +506,6 @@ def each_position_alone(seen: list[Tensor], arguments: Arguments) -> str | None:
     if torch.allclose(*seen, atol=1e-5):
         return None
     return "It is not position-wise: the first position alone gives something else."
-
-
-def acting(activation: Program) -> Program:
-    return bent(activation)
-
-
-def more_of_mlp() -> list[Mistake]:
-    """What is tried when none of the listed mistakes fits."""
-    inside = "in the activation"
-    return [
-        *lifted([*gelu.mistakes[4:], *gelu.more()], acting, inside),
-        *lifted([*gelu_tanh.mistakes[4:], *gelu_tanh.more()], acting, inside),
-        *in_both_forms(
-            "activation-in-three-places",
-            "the activation acts on x too, before W1",
-            where="first between",
-        ),
-        *in_both_forms("first-bias-twice", "b1 is added twice", first=2),
-        *in_both_forms("second-bias-twice", "b2 is added twice", second=2),
-        *in_both_forms(
-            "first-bias-again", "b1 is added again after the activation", late=1
-        ),
-        *in_both_forms("first-transposed", "W1 is used transposed", transposed="1"),
-        *in_both_forms("second-transposed", "W2 is used transposed", transposed="2"),
-        *in_both_forms(
-            "first-bias-subtracted", "b1 is subtracted, not added", first=-1
-        ),
-        *in_both_forms(
-            "second-bias-subtracted", "b2 is subtracted, not added", second=-1
-        ),
-        *in_both_forms(
-            "normed-first",
-            "x goes through a layer norm first, which is the block's task",
-            before=lambda x: F.layer_norm(x, x.shape[-1:]),
-        ),
-        *in_both_forms(
-            "softmax-first",
-            "x goes through a softmax first",
-            before=lambda x: x.softmax(-1),
-        ),
-    ]
 
 
 def stages_of_mlp(
@@ -580,58 +550,6 @@ tensor([[[ 1.0000],
     sizes=lambda given: {"C": given["W1"].shape[0], "F": given["W1"].shape[1]},
     optional={"F": None},
     weights=["W1", "b1", "W2", "b2"],
-    mistakes=[
-        Mistake("relu", "the activation is ReLU", bent(torch.relu)),
-        Mistake("silu", "the activation is SiLU", bent(F.silu)),
-        Mistake(
-            "sigmoid-form",
-            "the activation is the sigmoid approximation of GELU, x sigmoid(1.702 x)",
-            bent(quick_gelu),
-        ),
-        Mistake(
-            "no-activation",
-            "there is no activation: two matrices in a row are one matrix",
-            bent(same),
-        ),
-        *in_both_forms(
-            "activation-twice",
-            "the activation also acts on the result",
-            where="between last",
-        ),
-        *in_both_forms(
-            "activation-last",
-            "the activation acts after W2 instead of before it",
-            where="last",
-        ),
-        *in_both_forms(
-            "activation-first",
-            "the activation acts on x, before W1",
-            where="first",
-        ),
-        *in_both_forms("no-first-bias", "b1 is forgotten", first=0),
-        *in_both_forms("no-second-bias", "b2 is forgotten", second=0),
-        *in_both_forms("no-biases", "both biases are forgotten", first=0, second=0),
-        *in_both_forms(
-            "bias-after-activation",
-            "b1 is added after the activation",
-            first=0,
-            late=1,
-        ),
-        *in_both_forms(
-            "residual-inside",
-            "x is added to the result, which is the block's task",
-            residual=1,
-        ),
-        *in_both_forms(
-            "transposed-weights",
-            "the matrices are used transposed, x W1ᵀ for x W1",
-            transposed="12",
-        ),
-        *in_both_forms(
-            "mean-of-positions",
-            "the positions are averaged first",
-            before=mean_of_positions,
-        ),
-    ],
-    more=more_of_mlp,
+    mistakes=FEED_FORWARD.mistakes(),
+    model=FEED_FORWARD,
 )

@@ -3,23 +3,28 @@
 import math
 from collections.abc import Callable, Iterable, Iterator
 from functools import lru_cache, partial
-from typing import Any
 
 import torch
-import torch.nn.functional as F
 from torch import Tensor
 from torch.func import functional_call
 from torch.optim.adam import adam
 
-from mygpt.check.compose import placed
+from mygpt.check.model import Model, Part, Piece, within
 from mygpt.check.run import kept_state
 from mygpt.check.stages.parts import losses, normalised
 from mygpt.check.stages.stage import Stage, stage
-from mygpt.check.task import Arguments, Draw, Mistake, Probe, Program, Property, Task
-from mygpt.check.tasks import block as blocks
-from mygpt.check.tasks import norm
-from mygpt.check.tasks.block import block_tensors, block_with, stored_block
-from mygpt.check.tasks.feed_forward import ERF, bent, erf_form, tanh_form
+from mygpt.check.task import Arguments, Draw, Probe, Program, Property, Task
+from mygpt.check.tasks.block import (
+    BLOCK,
+    NORM,
+    block_tensors,
+    block_with,
+    stages_of_block,
+    stored_block,
+)
+from mygpt.check.tasks.embedding import EMBEDDING, LOSS, embed_with, loss_with
+from mygpt.check.tasks.feed_forward import ERF, erf_form, mlp_with, tanh_form
+from mygpt.check.tasks.norm import norm_with
 from mygpt.gpt import GPT, GPTConfig
 
 
@@ -87,189 +92,138 @@ def make_gpt(
     }
 
 
-def mean_loss(logits: Tensor, targets: Tensor) -> Tensor:
-    return F.cross_entropy(logits.flatten(0, 1), targets.flatten())
-
-
 def gpt_with(
     ids: Tensor,
     targets: Tensor,
     weights: dict,
     num_heads: int,
     *,
-    start=lambda ids, token, position: token[ids] + position[: ids.shape[1]],
+    embed: Program = embed_with,
     order=lambda blocks: blocks,
     block: Program = block_with,
-    last_norm: bool = True,
+    last_norm: Program = norm_with,
     head=lambda x, weights: x @ weights["token"].T,
-    loss=mean_loss,
-    given=lambda logits: logits,
+    judged=lambda logits, targets: (logits, targets),
+    cross_entropy: Program = loss_with,
+    shown=lambda logits: logits,
 ):
-    """A GPT's forward pass with one piece replaced."""
-    x = start(ids, weights["token"], weights["position"])
+    """A GPT's forward pass in pieces."""
+    x = embed(ids, weights["token"], weights["position"])
     for each in order(weights["blocks"]):
         x = block(x, each, num_heads)
-    if last_norm:
-        x = norm.norm_with(x, weights["ln_f_weight"], weights["ln_f_bias"], 1e-5)
+    x = last_norm(x, weights["ln_f_weight"], weights["ln_f_bias"], 1e-5)
     logits = head(x, weights)
-    return given(logits), loss(logits, targets)
+    some, wanted = judged(logits, targets)
+    return shown(logits), cross_entropy(some.flatten(0, -2), wanted.flatten())
 
 
-def shifted_loss(logits: Tensor, targets: Tensor) -> Tensor:
-    return mean_loss(logits[:, :-1], targets[:, 1:])
-
-
-def last_loss(logits: Tensor, targets: Tensor) -> Tensor:
-    return F.cross_entropy(logits[:, -1], targets[:, -1])
-
-
-def summed_loss(logits: Tensor, targets: Tensor) -> Tensor:
-    return F.cross_entropy(logits.flatten(0, 1), targets.flatten(), reduction="sum")
-
-
-def softmaxed_loss(logits: Tensor, targets: Tensor) -> Tensor:
-    return mean_loss(logits.softmax(-1), targets)
-
-
-def base_two(logits: Tensor, targets: Tensor) -> Tensor:
-    return mean_loss(logits, targets) / math.log(2)
-
-
-BLOCKS = {name: partial(block_with, feed=bent(form)) for name, form in blocks.FORMS}
-
-# Names, half sentences and pieces of a GPT: first what changes its logits.
-OF_LOGITS: list[tuple[str, str, dict[str, Any]]] = [
-    ("no-last-norm", "the last norm is missing", {"last_norm": False}),
-    (
-        "no-positions",
-        "the position vectors are not added",
-        {"start": lambda ids, token, position: token[ids]},
+# What changes the logits of a GPT, with a cache too.
+FORWARD = {
+    "last_norm": Piece(
+        "the last norm", no_last_norm=("the last norm is missing", lambda x, *rest: x)
     ),
-    (
-        "positions-from-one",
-        "the positions are counted from 1",
-        {
-            "start": lambda ids, token, position: (
-                token[ids] + position[1 : ids.shape[1] + 1]
-            )
-        },
-    ),
-    (
-        "scaled-embedding",
-        "the token vectors are multiplied by √C",
-        {
-            "start": lambda ids, token, position: (
+    "embed": Piece(
+        "the embedding",
+        no_positions=(
+            "the position vectors are not added",
+            lambda ids, token, position: token[ids],
+        ),
+        positions_from_one=(
+            "the positions are counted from 1",
+            lambda ids, token, position: token[ids] + position[1 : ids.shape[1] + 1],
+        ),
+        scaled_embedding=(
+            "the token vectors are multiplied by √C",
+            lambda ids, token, position: (
                 token[ids] * token.shape[1] ** 0.5 + position[: ids.shape[1]]
-            )
-        },
+            ),
+        ),
     ),
-    (
-        "blocks-backwards",
-        "the blocks run in the wrong order, the last one first",
-        {"order": lambda blocks: blocks[::-1]},
+    "order": Piece(
+        "the blocks",
+        blocks_backwards=(
+            "the blocks run in the wrong order, the last one first",
+            lambda blocks: blocks[::-1],
+        ),
+        first_block_again=(
+            "every block uses the weights of the first",
+            lambda blocks: blocks[:1] * len(blocks),
+        ),
+        last_block_missing=("the last block is missing", lambda blocks: blocks[:-1]),
+        last_block_alone=(
+            "each block gets the embedding, not what the block before gives, so only "
+            "the last block counts",
+            lambda blocks: blocks[-1:],
+        ),
+        one_block=("only the first block runs", lambda blocks: blocks[:1]),
+        no_blocks=("no block runs", lambda blocks: []),
     ),
-    (
-        "first-block-again",
-        "every block uses the weights of the first",
-        {"order": lambda blocks: blocks[:1] * len(blocks)},
+    "head": Piece(
+        "the logits",
+        scaled_logits=(
+            "the logits are divided by √C",
+            lambda x, weights: x @ weights["token"].T / x.shape[-1] ** 0.5,
+        ),
     ),
-    (
-        "last-block-missing",
-        "the last block is missing",
-        {"order": lambda blocks: blocks[:-1]},
+}
+INSIDE = (
+    Part(BLOCK, "block", "in the blocks"),
+    Part(NORM, "last_norm", "in the last norm"),
+)
+FORMS = within("block", BLOCK.forms)
+GPT_MODEL = Model(
+    gpt_with,
+    **FORWARD,
+    judged=Piece(
+        "the targets",
+        targets_shifted_again=(
+            "the targets are shifted once more: they are the next tokens already",
+            lambda logits, targets: (logits[:, :-1], targets[:, 1:]),
+        ),
+        last_position=(
+            "only the last position has a loss",
+            lambda logits, targets: (logits[:, -1], targets[:, -1]),
+        ),
     ),
-    (
-        "last-block-alone",
-        "each block gets the embedding, not what the block before gives, so only the "
-        "last block counts",
-        {"order": lambda blocks: blocks[-1:]},
+    given=Piece(
+        "the targets",
+        loss_against_ids=(
+            "the loss compares with ids instead of targets",
+            lambda ids, targets, *rest: (ids, ids, *rest),
+        ),
     ),
-    ("one-block", "only the first block runs", {"order": lambda blocks: blocks[:1]}),
-    ("no-blocks", "no block runs", {"order": lambda blocks: []}),
-    (
-        "softmax-in-the-head",
-        "the logits go through a softmax, before the loss and in what is returned",
-        {"head": lambda x, weights: (x @ weights["token"].T).softmax(-1)},
+    shown=Piece(
+        "the logits that are returned",
+        last_logits_alone=(
+            "only the logits of the last position are returned",
+            lambda logits: logits[:, -1],
+        ),
+        probabilities_returned=(
+            "the probabilities are returned instead of the logits",
+            lambda logits: logits.softmax(-1),
+        ),
     ),
-    (
-        "scaled-logits",
-        "the logits are divided by √C",
-        {"head": lambda x, weights: x @ weights["token"].T / x.shape[-1] ** 0.5},
+    cross_entropy=Piece(
+        "the loss",
+        softmax_before_loss=(
+            "the loss gets probabilities: `F.cross_entropy` has a softmax inside",
+            lambda logits, targets: loss_with(logits.softmax(-1), targets),
+        ),
     ),
-]
-OF_LOSS: list[tuple[str, str, dict[str, Any]]] = [
-    (
-        "targets-shifted-again",
-        "the targets are shifted once more: they are the next tokens already",
-        {"loss": shifted_loss},
+    together=Piece(
+        "the logits",
+        softmax_in_the_head=(
+            "the logits go through a softmax, before the loss and in what is returned",
+            {"head": lambda x, weights: (x @ weights["token"].T).softmax(-1)},
+        ),
     ),
-    ("last-position", "only the last position has a loss", {"loss": last_loss}),
-    ("sum-for-mean", "the losses are added, not averaged", {"loss": summed_loss}),
-    ("bits", "the loss has base 2: bits, not nats", {"loss": base_two}),
-    (
-        "softmax-before-loss",
-        "the loss gets probabilities: `F.cross_entropy` has a softmax inside",
-        {"loss": softmaxed_loss},
-    ),
-    (
-        "last-logits-alone",
-        "only the logits of the last position are returned",
-        {"given": lambda logits: logits[:, -1]},
-    ),
-    (
-        "probabilities-returned",
-        "the probabilities are returned instead of the logits",
-        {"given": lambda logits: logits.softmax(-1)},
-    ),
-]
-
-
-def with_pieces(
-    found: list[tuple[str, str, dict[str, Any]]], program: Program
-) -> list[Mistake]:
-    """Make mistakes of a GPT with either form of GELU."""
-    return [
-        Mistake(name, text, partial(program, block=BLOCKS[form], **pieces), form)
-        for name, text, pieces in found
-        for form in BLOCKS
-    ]
-
-
-def against_ids() -> list[Mistake]:
-    """Make the loss from the ids instead of the targets."""
-
-    def program(ids, targets, weights, num_heads, block):
-        return gpt_with(ids, ids, weights, num_heads, block=block)
-
-    text = "the loss compares with ids instead of targets"
-    return with_pieces([("loss-against-ids", text, {})], program)
-
-
-def of_block(mistake: Mistake) -> Mistake:
-    """A mistake inside the blocks of a GPT."""
-    program = partial(gpt_with, block=mistake.program)
-    text = placed(mistake.text, "in the blocks")
-    return Mistake(mistake.name, text, program, mistake.form)
-
-
-def of_blocks() -> list[Mistake]:
-    """Mistakes inside the blocks, the most common ones."""
-    return [of_block(m) for m in blocks.block.mistakes if m.name in IN_BLOCKS]
-
-
-def other_mistakes_of_blocks() -> list[Mistake]:
-    """Those of a block that are not among the most common ones."""
-    rare = [m for m in blocks.block.mistakes if m.name not in IN_BLOCKS]
-    return [of_block(m) for m in (*rare, *blocks.block.more())]
-
-
-IN_BLOCKS = (
-    "no-residuals", "no-first-residual", "no-second-residual", "post-norm", "no-norms",
-    "no-first-norm", "no-second-norm", "relu", "no-activation", "one-head", "no-scale",
-    "scale-of-channels", "no-mask", "mask-off-by-one-ahead", "mask-of-zeros",
-    "join-without-transpose", "no-output-projection", "no-biases",
-    "variance-over-n-minus-one", "side-by-side",
-)  # fmt: skip
+    parts=[
+        *INSIDE,
+        Part(EMBEDDING, "embed", "in the embedding"),
+        Part(LOSS, "cross_entropy", "in the loss"),
+    ],
+    forms=FORMS,
+)
 
 
 def loss_without_tokens(program: Program, arguments: Arguments) -> float:
@@ -381,8 +335,8 @@ def stages_with(
     x = weights["token"][ids] + weights["position"][: ids.shape[1]]
     yield stage("the vectors of tokens and positions", x)
     for i, each in enumerate(weights["blocks"]):
-        yield from blocks.stages_of_block(x, each, num_heads, f" in blocks[{i}]")
-        x = block_with(x, each, num_heads, feed=bent(form))
+        yield from stages_of_block(x, each, num_heads, f" in blocks[{i}]")
+        x = block_with(x, each, num_heads, mlp=partial(mlp_with, act=form))
     n = normalised(x, weights["ln_f_weight"], weights["ln_f_bias"], 1e-5)
     yield stage("the last norm", n)
     logits = n @ weights["token"].T
@@ -424,8 +378,7 @@ gpt = Task(
         Probe(1, {"V": 5, "N": 5, "B": 3, "T": 5, "H": 3, "D": 2, "L": 3}),
         Probe(2, {"V": 6, "N": 9, "B": 1, "T": 4, "H": 2, "D": 3, "L": 2}),
         Probe(
-            3,
-            {"V": 4, "N": 4, "B": 1, "T": 3, "H": 2, "D": 2, "L": 1, "scale": 0.003},
+            3, {"V": 4, "N": 4, "B": 1, "T": 3, "H": 2, "D": 2, "L": 1, "scale": 0.003}
         ),
     ],
     least={"V": 2, "D": 2, "T": 2},
@@ -443,10 +396,6 @@ gpt = Task(
         "num_layers": len(given["weights"]["blocks"]),
     },
     weights=["weights"],
-    mistakes=[
-        *with_pieces(OF_LOGITS + OF_LOSS, gpt_with),
-        *against_ids(),
-        *of_blocks(),
-    ],
-    more=other_mistakes_of_blocks,
+    mistakes=GPT_MODEL.mistakes(),
+    model=GPT_MODEL,
 )

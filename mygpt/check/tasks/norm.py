@@ -2,15 +2,15 @@
 
 import math
 from collections.abc import Callable, Iterator
-from functools import partial
 
 import torch
 import torch.nn.functional as F
 from torch import Tensor
 
+from mygpt.check.model import Model, Piece, alike, constant, numbers, term
 from mygpt.check.stages.parts import norm
 from mygpt.check.stages.stage import Stage, also, stage
-from mygpt.check.task import Arguments, Draw, Mistake, Probe, Program, Property, Task
+from mygpt.check.task import Arguments, Draw, Probe, Program, Property, Task
 from mygpt.norm import normalise
 
 CHAPTER = "08_layer_norm"
@@ -35,28 +35,20 @@ def norm_with(
     *,
     axes: tuple[int, ...] = (-1,),
     correction: int = 0,
-    centre: bool = True,
     eps_for: Callable[[float], float] = lambda eps: eps,
+    middle: Callable[[Tensor, Tensor], Tensor | float] = lambda x, mean: mean,
     divide: Callable[[Tensor, Tensor, float], Tensor] = lambda x, variance, eps: (
         variance + eps
     ).sqrt(),
-    give: Callable[[Tensor, Tensor, Tensor], Tensor] = lambda n, weight, bias: (
-        n * weight + bias
-    ),
+    weigh: Callable[[Tensor, Tensor], Tensor] = lambda n, weight: n * weight,
+    shift: int = 1,
+    give: Callable[[Tensor, Tensor, Tensor], Tensor] | None = None,
 ) -> Tensor:
-    """Layer norm with one piece replaced."""
+    """Layer norm in pieces."""
     mean = x.mean(axes, keepdim=True)
     variance = x.var(axes, keepdim=True, correction=correction)
-    divisor = divide(x, variance, eps_for(eps))
-    return give((x - mean if centre else x) / divisor, weight, bias)
-
-
-def wrong(**pieces) -> Program:
-    return partial(norm_with, **pieces)
-
-
-def std_and_eps(x: Tensor, variance: Tensor, eps: float) -> Tensor:
-    return variance.sqrt() + eps
+    n = (x - middle(x, mean)) / divide(x, variance, eps_for(eps))
+    return give(n, weight, bias) if give else weigh(n, weight) + shift * bias
 
 
 def deviation(x: Tensor) -> Tensor:
@@ -66,6 +58,196 @@ def deviation(x: Tensor) -> Tensor:
 
 def root_mean_square(x: Tensor, variance: Tensor, eps: float) -> Tensor:
     return (x.square().mean(-1, keepdim=True) + eps).sqrt()
+
+
+def plain(x: Tensor, eps: float) -> Tensor:
+    return (x.var(-1, keepdim=True, correction=0) + eps).sqrt()
+
+
+INSTEAD = "{} divides instead of the standard deviation"
+NORM = Model(
+    norm_with,
+    correction=Piece(
+        "the variance",
+        variance_over_n_minus_one=("the variance divides by C - 1, not by C", 1),
+    ),
+    divide=Piece(
+        "the division",
+        eps_outside_the_root=(
+            "eps is added outside the root, to the standard deviation",
+            lambda x, variance, eps: variance.sqrt() + eps,
+        ),
+        no_root=(
+            "the vector is divided by the variance, not by its root",
+            lambda x, variance, eps: variance + eps,
+        ),
+        not_scaled=(
+            "the mean is subtracted, but nothing is divided",
+            lambda x, variance, eps: 1.0,
+        ),
+        mean_absolute_deviation=(
+            INSTEAD.format("the mean absolute deviation"),
+            lambda x, variance, eps: deviation(x) + eps,
+        ),
+    ).rarely(
+        eps_twice=(
+            "eps is added twice: to the variance and to its root",
+            lambda x, variance, eps: (variance + eps).sqrt() + eps,
+        ),
+        eps_as_least=(
+            "eps is the least variance (`clamp`), and is not added",
+            lambda x, variance, eps: variance.clamp(min=eps).sqrt(),
+        ),
+        eps_as_least_deviation=(
+            "eps is the least standard deviation (`clamp`), and is not added",
+            lambda x, variance, eps: variance.sqrt().clamp(min=eps),
+        ),
+        root_of_eps=(
+            "eps is added after its root has been taken: √variance + √eps",
+            lambda x, variance, eps: variance.sqrt() + eps**0.5,
+        ),
+        multiplied=(
+            "the vector is multiplied by √(variance + eps), not divided",
+            lambda x, variance, eps: (variance + eps).rsqrt(),
+        ),
+        sum_for_mean=(
+            "the squares are added up for the variance, and not divided by C",
+            lambda x, v, eps: (v * x.shape[-1] + eps).sqrt(),
+        ),
+        variance_not_centred=(
+            "the variance is the mean of x², without the mean subtracted",
+            root_mean_square,
+        ),
+        largest_for_deviation=(
+            INSTEAD.format("the largest absolute value"),
+            lambda x, variance, eps: x.abs().amax(-1, keepdim=True) + eps,
+        ),
+        norm_for_deviation=(
+            INSTEAD.format("the vector's length"),
+            lambda x, variance, eps: x.norm(dim=-1, keepdim=True) + eps,
+        ),
+    ),
+    eps_for=Piece(
+        "eps",
+        eps_forgotten=("eps is forgotten", lambda eps: 0),
+        eps_squared=(
+            "eps is squared before it is added to the variance",
+            lambda eps: eps**2,
+        ),
+        eps_fixed=("eps is fixed at 1e-5: the argument is ignored", lambda eps: 1e-5),
+    ).rarely(
+        **numbers(
+            "eps-fixed-elsewhere",
+            "eps is fixed at {}: the argument is ignored",
+            *(1e-3, 1e-4, 1e-6, 1e-8, 1e-12, 1),
+            of=constant,
+        ),
+        eps_subtracted=("eps is subtracted from the variance", lambda eps: -eps),
+    ),
+    axes=Piece(
+        "the axes of mean and variance",
+        **alike(
+            "mean and variance are {}",
+            wrong_axis=("taken over the positions instead of the channels", (1,)),
+            batch_axis=("taken over the batch", (0,)),
+            two_axes=("taken over positions and channels together", (1, 2)),
+            whole_tensor=("those of the whole tensor", (0, 1, 2)),
+        ),
+        batch_norm=(
+            "mean and variance are those of each channel over batch and positions: "
+            "this is batch normalisation",
+            (0, 1),
+        ),
+    ),
+    middle=Piece(
+        "the mean", not_centred=("the mean is not subtracted", lambda x, mean: 0)
+    ).rarely(
+        mean_added=("the mean is added, not subtracted", lambda x, mean: -mean),
+        median_for_mean=(
+            "the median is subtracted instead of the mean",
+            lambda x, mean: x.median(-1, keepdim=True).values,
+        ),
+    ),
+    weigh=Piece(
+        "weight", no_weight=("weight is forgotten", lambda n, weight: n)
+    ).rarely(
+        weight_plus_one=("1 is added to weight", lambda n, weight: n * (1 + weight)),
+        divided_by_weight=(
+            "weight divides instead of multiplying",
+            lambda n, weight: n / weight,
+        ),
+        weight_twice=("weight multiplies twice", lambda n, weight: n * weight**2),
+        twice=(
+            "the vector is normalised twice",
+            lambda n, weight: F.layer_norm(n, n.shape[-1:]) * weight,
+        ),
+    ),
+    shift=term("bias", "bias"),
+    give=Piece(
+        "weight and bias",
+        weight_and_bias_swapped=(
+            "weight and bias change places",
+            lambda n, weight, bias: n * bias + weight,
+        ),
+        weight_multiplies_bias=(
+            "weight also multiplies the bias: (normalised + bias) * weight",
+            lambda n, weight, bias: (n + bias) * weight,
+        ),
+    ),
+    whole=Piece("layer norm").rarely(
+        least_to_largest=(
+            "the vector is brought between 0 and 1 by its least and largest entry",
+            lambda x, weight, bias, eps: (
+                (x - x.amin(-1, keepdim=True))
+                / (x.amax(-1, keepdim=True) - x.amin(-1, keepdim=True) + eps)
+                * weight
+                + bias
+            ),
+        ),
+        divided_before_centred=(
+            "only the mean is divided: a bracket is missing around x - mean",
+            lambda x, weight, bias, eps: (
+                (x - x.mean(-1, keepdim=True) / plain(x, eps)) * weight + bias
+            ),
+        ),
+        bias_first=(
+            "bias is added before the division",
+            lambda x, weight, bias, eps: (
+                (x - x.mean(-1, keepdim=True) + bias) / plain(x, eps) * weight
+            ),
+        ),
+    ),
+    together=Piece(
+        "layer norm",
+        no_weight_no_bias=(
+            "weight and bias are forgotten",
+            {"weigh": lambda n, weight: n, "shift": 0},
+        ),
+        rms_norm=(
+            "the mean is not subtracted, and the root mean square divides: this is "
+            "RMSNorm",
+            {"middle": lambda x, mean: 0, "divide": root_mean_square},
+        ),
+        detached_statistics=(
+            "mean and variance are cut off from the graph",
+            {
+                "middle": lambda x, mean: mean.detach(),
+                "divide": lambda x, variance, eps: (variance + eps).sqrt().detach(),
+            },
+        ),
+    ).rarely(
+        mean_for_variance=(
+            "mean and variance change places: `torch.var_mean` gives the variance "
+            "first",
+            {
+                "middle": lambda x, mean: x.var(-1, keepdim=True, correction=0),
+                "divide": lambda x, variance, eps: (
+                    x.mean(-1, keepdim=True) + eps
+                ).sqrt(),
+            },
+        )
+    ),
+)
 
 
 def plainly_normed(program: Program, arguments: Arguments) -> Tensor:
@@ -165,275 +347,9 @@ tensor([[[-1.,  1.]]])""",
     sizes=lambda given: {"C": len(given["weight"]), "eps": given["eps"]},
     optional={"eps": 1e-5},
     weights=["weight", "bias"],
-    mistakes=[
-        Mistake(
-            "variance-over-n-minus-one",
-            "the variance divides by C - 1, not by C",
-            wrong(correction=1),
-        ),
-        Mistake(
-            "eps-outside-the-root",
-            "eps is added outside the root, to the standard deviation",
-            wrong(divide=std_and_eps),
-        ),
-        Mistake(
-            "n-minus-one-and-eps-outside",
-            "the variance divides by C - 1 and eps is added outside the root, as with "
-            "`x.std() + eps`",
-            wrong(correction=1, divide=std_and_eps),
-        ),
-        Mistake(
-            "eps-forgotten",
-            "eps is forgotten",
-            wrong(eps_for=lambda eps: 0),
-        ),
-        Mistake(
-            "eps-squared",
-            "eps is squared before it is added to the variance",
-            wrong(eps_for=lambda eps: eps**2),
-        ),
-        Mistake(
-            "eps-fixed",
-            "eps is fixed at 1e-5: the argument is ignored",
-            wrong(eps_for=lambda eps: 1e-5),
-        ),
-        Mistake(
-            "no-root",
-            "the vector is divided by the variance, not by its root",
-            wrong(divide=lambda x, variance, eps: variance + eps),
-        ),
-        Mistake(
-            "wrong-axis",
-            "mean and variance are taken over the positions instead of the channels",
-            wrong(axes=(1,)),
-        ),
-        Mistake(
-            "batch-axis",
-            "mean and variance are taken over the batch",
-            wrong(axes=(0,)),
-        ),
-        Mistake(
-            "batch-norm",
-            "mean and variance are those of each channel over batch and positions: "
-            "this is batch normalisation",
-            wrong(axes=(0, 1)),
-        ),
-        Mistake(
-            "two-axes",
-            "mean and variance are taken over positions and channels together",
-            wrong(axes=(1, 2)),
-        ),
-        Mistake(
-            "whole-tensor",
-            "mean and variance are those of the whole tensor",
-            wrong(axes=(0, 1, 2)),
-        ),
-        Mistake(
-            "rms-norm",
-            "the mean is not subtracted, and the root mean square divides: this is "
-            "RMSNorm",
-            wrong(centre=False, divide=root_mean_square),
-        ),
-        Mistake("not-centred", "the mean is not subtracted", wrong(centre=False)),
-        Mistake(
-            "not-scaled",
-            "the mean is subtracted, but nothing is divided",
-            wrong(divide=lambda x, variance, eps: 1.0),
-        ),
-        Mistake(
-            "no-weight",
-            "weight is forgotten",
-            wrong(give=lambda n, weight, bias: n + bias),
-        ),
-        Mistake(
-            "no-bias",
-            "bias is forgotten",
-            wrong(give=lambda n, weight, bias: n * weight),
-        ),
-        Mistake(
-            "no-weight-no-bias",
-            "weight and bias are forgotten",
-            wrong(give=lambda n, weight, bias: n),
-        ),
-        Mistake(
-            "weight-and-bias-swapped",
-            "weight and bias change places",
-            wrong(give=lambda n, weight, bias: n * bias + weight),
-        ),
-        Mistake(
-            "weight-multiplies-bias",
-            "weight also multiplies the bias: (normalised + bias) * weight",
-            wrong(give=lambda n, weight, bias: (n + bias) * weight),
-        ),
-        Mistake(
-            "n-minus-one-and-no-eps",
-            "the variance divides by C - 1 and eps is forgotten, as with `x.std()`",
-            wrong(correction=1, eps_for=lambda eps: 0),
-        ),
-        Mistake(
-            "mean-absolute-deviation",
-            "the mean absolute deviation divides instead of the standard deviation",
-            wrong(divide=lambda x, variance, eps: deviation(x) + eps),
-        ),
-        Mistake(
-            "detached-statistics",
-            "mean and variance are cut off from the graph",
-            lambda x, weight, bias, eps: (
-                (x - x.mean(-1, keepdim=True).detach())
-                / (x.var(-1, keepdim=True, correction=0).detach() + eps).sqrt()
-                * weight
-                + bias
-            ),
-        ),
-    ],
-    more=lambda: MORE_OF_NORM,
+    mistakes=NORM.mistakes(),
+    model=NORM,
 )
-
-# Tried when none of the listed mistakes fits.
-MORE_OF_NORM = [
-    *(
-        Mistake(
-            "eps-fixed-elsewhere",
-            f"eps is fixed at {number:g}: the argument is ignored",
-            wrong(eps_for=lambda eps, number=number: number),
-        )
-        for number in (1e-3, 1e-4, 1e-6, 1e-8, 1e-12, 1)
-    ),
-    Mistake(
-        "eps-twice",
-        "eps is added twice: to the variance and to its root",
-        wrong(divide=lambda x, variance, eps: (variance + eps).sqrt() + eps),
-    ),
-    Mistake(
-        "eps-subtracted",
-        "eps is subtracted from the variance",
-        wrong(eps_for=lambda eps: -eps),
-    ),
-    Mistake(
-        "eps-as-least",
-        "eps is the least variance (`clamp`), and is not added",
-        wrong(divide=lambda x, variance, eps: variance.clamp(min=eps).sqrt()),
-    ),
-    Mistake(
-        "eps-as-least-deviation",
-        "eps is the least standard deviation (`clamp`), and is not added",
-        wrong(divide=lambda x, variance, eps: variance.sqrt().clamp(min=eps)),
-    ),
-    Mistake(
-        "root-of-eps",
-        "eps is added after its root has been taken: √variance + √eps",
-        wrong(divide=lambda x, variance, eps: variance.sqrt() + eps**0.5),
-    ),
-    Mistake(
-        "multiplied",
-        "the vector is multiplied by √(variance + eps), not divided",
-        wrong(divide=lambda x, variance, eps: (variance + eps).rsqrt()),
-    ),
-    Mistake(
-        "mean-for-variance",
-        "mean and variance change places: `torch.var_mean` gives the variance first",
-        lambda x, weight, bias, eps: (
-            (x - x.var(-1, keepdim=True, correction=0))
-            / (x.mean(-1, keepdim=True) + eps).sqrt()
-            * weight
-            + bias
-        ),
-    ),
-    Mistake(
-        "sum-for-mean",
-        "the squares are added up for the variance, and not divided by C",
-        wrong(divide=lambda x, v, eps: (v * x.shape[-1] + eps).sqrt()),
-    ),
-    Mistake(
-        "variance-not-centred",
-        "the variance is the mean of x², without the mean subtracted",
-        wrong(divide=root_mean_square),
-    ),
-    Mistake(
-        "largest-for-deviation",
-        "the largest absolute value divides instead of the standard deviation",
-        wrong(divide=lambda x, variance, eps: x.abs().amax(-1, keepdim=True) + eps),
-    ),
-    Mistake(
-        "norm-for-deviation",
-        "the vector's length divides instead of the standard deviation",
-        wrong(divide=lambda x, variance, eps: x.norm(dim=-1, keepdim=True) + eps),
-    ),
-    Mistake(
-        "least-to-largest",
-        "the vector is brought between 0 and 1 by its least and largest entry",
-        lambda x, weight, bias, eps: (
-            (x - x.amin(-1, keepdim=True))
-            / (x.amax(-1, keepdim=True) - x.amin(-1, keepdim=True) + eps)
-            * weight
-            + bias
-        ),
-    ),
-    Mistake(
-        "median-for-mean",
-        "the median is subtracted instead of the mean",
-        lambda x, weight, bias, eps: (
-            (x - x.median(-1, keepdim=True).values)
-            / (x.var(-1, keepdim=True, correction=0) + eps).sqrt()
-            * weight
-            + bias
-        ),
-    ),
-    Mistake(
-        "mean-added",
-        "the mean is added, not subtracted",
-        lambda x, weight, bias, eps: (
-            (x + x.mean(-1, keepdim=True))
-            / (x.var(-1, keepdim=True, correction=0) + eps).sqrt()
-            * weight
-            + bias
-        ),
-    ),
-    Mistake(
-        "divided-before-centred",
-        "only the mean is divided: a bracket is missing around x - mean",
-        lambda x, weight, bias, eps: (
-            (
-                x
-                - x.mean(-1, keepdim=True)
-                / (x.var(-1, keepdim=True, correction=0) + eps).sqrt()
-            )
-            * weight
-            + bias
-        ),
-    ),
-    Mistake(
-        "bias-subtracted",
-        "bias is subtracted, not added",
-        wrong(give=lambda n, weight, bias: n * weight - bias),
-    ),
-    Mistake(
-        "bias-first",
-        "bias is added before the division",
-        lambda x, weight, bias, eps: (
-            (x - x.mean(-1, keepdim=True) + bias)
-            / (x.var(-1, keepdim=True, correction=0) + eps).sqrt()
-            * weight
-        ),
-    ),
-    Mistake(
-        "weight-plus-one",
-        "1 is added to weight",
-        wrong(give=lambda n, weight, bias: n * (1 + weight) + bias),
-    ),
-    Mistake(
-        "divided-by-weight",
-        "weight divides instead of multiplying",
-        wrong(give=lambda n, weight, bias: n / weight + bias),
-    ),
-    Mistake(
-        "twice",
-        "the vector is normalised twice",
-        wrong(
-            give=lambda n, weight, bias: F.layer_norm(n, n.shape[-1:]) * weight + bias
-        ),
-    ),
-]
 
 
 def make_gradient(
@@ -463,52 +379,142 @@ def gradient_with(
     eps: float,
     *,
     weighted: bool = True,
-    mean_term: bool = True,
-    product_term: bool = True,
+    mean_term: int = 1,
+    product_term: int = 1,
     divide: bool = True,
     correction: int = 0,
     sums: tuple[int, ...] | None = (0, 1),
     averaged: bool = False,
-    product: str = "normalised",
-    swapped: bool = False,
-    sign: int = 1,
+    product: Callable[..., Tensor] = lambda normalised, x, centred: normalised,
     add_up: str = "mean",
     beside: bool = True,
-    weight_twice: bool = False,
+    of_weight: Callable[[Tensor, Tensor], Tensor] = lambda dy, g: dy,
+    of_bias: Callable[[Tensor, Tensor], Tensor] = lambda dy, g: dy,
     eps_for: Callable[[float], float] = lambda eps: eps,
     divisor: Callable[[Tensor, float], Tensor] = lambda v, eps: (v + eps).sqrt(),
     axis: int | tuple[int, ...] = -1,
 ):
-    """The gradient by its formula, with one piece replaced."""
+    """The gradient by its formula, in pieces."""
     variance = x.var(-1, keepdim=True, correction=correction)
     std = divisor(variance, eps_for(eps))
-    n = (x - x.mean(-1, keepdim=True)) / std  # normalised
+    centred = x - x.mean(-1, keepdim=True)
+    n = centred / std  # normalised
     g = dy * weight if weighted else dy
     along = getattr(torch, add_up)
-    dx = g
-    if mean_term:
-        dx = dx - along(g, axis, keepdim=True)
-    if product_term:
-        dx = dx - sign * (n if beside else 1) * along(g * n, axis, keepdim=True)
+    dx = g - mean_term * along(g, axis, keepdim=True)
+    dx = dx - product_term * (n if beside else 1) * along(g * n, axis, keepdim=True)
     if divide:
         dx = dx / std
-    factor = {"normalised": n, "x": x, "centred": x - x.mean(-1, keepdim=True)}[product]
-    dweight, dbias = (g if weight_twice else dy) * factor, dy
+    dweight, dbias = of_weight(dy, dy * weight) * product(n, x, centred), dy
+    dbias = of_bias(dy, dy * weight)
     if sums:
         dweight, dbias = dweight.sum(sums), dbias.sum(sums)
     if averaged:
         count = dy.shape[0] * dy.shape[1]
         dweight, dbias = dweight / count, dbias / count
-    return (dx, dbias, dweight) if swapped else (dx, dweight, dbias)
+    return dx, dweight, dbias
 
 
-def wrong_gradient(**pieces) -> Program:
-    return partial(gradient_with, **pieces)
-
-
-def weighted_bias(dy: Tensor, x: Tensor, weight: Tensor, eps: float) -> tuple:
-    dx, dweight, dbias = gradient_with(dy, x, weight, eps)
-    return dx, dweight, dbias * weight
+GRADIENT = Model(
+    gradient_with,
+    mean_term=Piece(
+        "the term - mean(g)", no_mean_term=("the term - mean(g) is missing from dx", 0)
+    ).rarely(mean_term_added=("mean(g) is added to dx, not subtracted", -1)),
+    product_term=Piece(
+        "the term - n * mean(g * n)",
+        no_product_term=("the term - n * mean(g * n) is missing from dx", 0),
+        product_term_added=("n * mean(g * n) is added to dx, not subtracted", -1),
+    ),
+    beside=Piece(
+        "the factor n",
+        product_term_without_n=(
+            "the last term of dx lacks its factor n: mean(g * n) alone is subtracted",
+            False,
+        ),
+    ),
+    of_weight=Piece(
+        "dy in dweight",
+        weight_in_dweight=(
+            "dweight is made with dy * weight, not with dy",
+            lambda dy, g: g,
+        ),
+    ),
+    of_bias=Piece("dy in dbias").rarely(
+        weight_in_dbias=("dbias is made with dy * weight, not with dy", lambda dy, g: g)
+    ),
+    weighted=Piece("weight", no_weight=("weight is forgotten in dx", False)),
+    divide=Piece(
+        "the division", no_division=("dx is not divided by √(variance + eps)", False)
+    ),
+    add_up=Piece(
+        "the two means",
+        sums_for_means=("the two means over the channels are sums", "sum"),
+    ),
+    correction=NORM.pieces["correction"],
+    averaged=Piece(
+        "dweight and dbias",
+        averaged=(
+            "dweight and dbias are means over batch and positions, not sums",
+            True,
+        ),
+    ),
+    sums=Piece(
+        "the sums of dweight and dbias",
+        not_summed=("dweight and dbias are not summed over batch and positions", None),
+    ).rarely(
+        **alike(
+            "dweight and dbias are added up over the {}",
+            summed_over_positions_alone=("positions, not over the batch", (1,)),
+            summed_over_the_batch_alone=("batch, not over the positions", (0,)),
+            summed_over_channels=("channels", (2,)),
+        )
+    ),
+    product=Piece(
+        "the normalised x in dweight",
+        x_for_normalised=(
+            "dweight is made with x instead of the normalised x",
+            lambda normalised, x, centred: x,
+        ),
+        centred_for_normalised=(
+            "dweight is made with x - mean, which is not divided yet",
+            lambda normalised, x, centred: centred,
+        ),
+    ),
+    result=Piece(
+        "the results",
+        swapped=(
+            "dweight and dbias change places",
+            lambda found: (found[0], found[2], found[1]),
+        ),
+    ),
+    eps_for=NORM.pieces["eps_for"],
+    divisor=Piece(
+        "the root",
+        eps_outside_the_root=(
+            "eps is added outside the root, to the standard deviation",
+            lambda variance, eps: variance.sqrt() + eps,
+        ),
+    ).rarely(no_root=("the variance divides, not its root", lambda v, eps: v + eps)),
+    axis=Piece("the axis of the two means").rarely(
+        **alike(
+            "the two means of dx {}",
+            means_over_positions=("run over the positions, not the channels", -2),
+            means_over_the_batch=("run over the batch, not the channels", 0),
+            means_of_everything=(
+                "are those of the whole tensor, over all its axes",
+                (0, 1, 2),
+            ),
+        )
+    ),
+    together=Piece(
+        "mean and variance",
+        statistics_held_fixed=(
+            "mean and variance are treated as constants: only g / √(variance + "
+            "eps) is left of dx",
+            {"mean_term": 0, "product_term": 0},
+        ),
+    ),
+)
 
 
 def stages_of_gradient(
@@ -547,12 +553,7 @@ layer_norm_gradient = Task(
     "normalised x and g = dy * weight: dx = (g - mean(g) - n * mean(g * n)) / "
     "√(variance + eps), means over the channels; dweight and dbias are sums over "
     "batch and positions.",
-    arguments={
-        "dy": "(B, T, C)",
-        "x": "(B, T, C)",
-        "weight": "(C,)",
-        "eps": "float",
-    },
+    arguments={"dy": "(B, T, C)", "x": "(B, T, C)", "weight": "(C,)", "eps": "float"},
     returns="a tuple (dx, dweight, dbias) of shapes (B, T, C), (C,), (C,)",
     parts=("dx", "dweight", "dbias"),
     example="""\
@@ -566,137 +567,6 @@ layer_norm_gradient = Task(
     probes=[*NORM_PROBES, FAR],
     least={"C": 2},
     fixed=["eps"],
-    mistakes=[
-        Mistake(
-            "statistics-held-fixed",
-            "mean and variance are treated as constants: only g / √(variance + eps) "
-            "is left of dx",
-            wrong_gradient(mean_term=False, product_term=False),
-        ),
-        Mistake(
-            "no-mean-term",
-            "the term - mean(g) is missing from dx",
-            wrong_gradient(mean_term=False),
-        ),
-        Mistake(
-            "no-product-term",
-            "the term - n * mean(g * n) is missing from dx",
-            wrong_gradient(product_term=False),
-        ),
-        Mistake(
-            "product-term-without-n",
-            "the last term of dx lacks its factor n: mean(g * n) alone is subtracted",
-            wrong_gradient(beside=False),
-        ),
-        Mistake(
-            "weight-in-dweight",
-            "dweight is made with g = dy * weight instead of dy",
-            wrong_gradient(weight_twice=True),
-        ),
-        Mistake(
-            "product-term-added",
-            "the term n * mean(g * n) is added to dx, not subtracted",
-            wrong_gradient(sign=-1),
-        ),
-        Mistake(
-            "no-weight", "weight is forgotten in dx", wrong_gradient(weighted=False)
-        ),
-        Mistake(
-            "no-division",
-            "dx is not divided by √(variance + eps)",
-            wrong_gradient(divide=False),
-        ),
-        Mistake(
-            "sums-for-means",
-            "the two means over the channels are sums",
-            wrong_gradient(add_up="sum"),
-        ),
-        Mistake(
-            "variance-over-n-minus-one",
-            "the variance divides by C - 1, not by C",
-            wrong_gradient(correction=1),
-        ),
-        Mistake(
-            "not-summed",
-            "dweight and dbias are not added up over batch and positions",
-            wrong_gradient(sums=None),
-        ),
-        Mistake(
-            "averaged",
-            "dweight and dbias are averages over batch and positions, not sums",
-            wrong_gradient(averaged=True),
-        ),
-        Mistake(
-            "x-for-normalised",
-            "dweight is made with x instead of the normalised x",
-            wrong_gradient(product="x"),
-        ),
-        Mistake(
-            "centred-for-normalised",
-            "dweight is made with x - mean, which is not divided yet",
-            wrong_gradient(product="centred"),
-        ),
-        Mistake(
-            "swapped",
-            "dweight and dbias change places",
-            wrong_gradient(swapped=True),
-        ),
-        Mistake(
-            "eps-forgotten",
-            "eps is forgotten",
-            wrong_gradient(eps_for=lambda eps: 0),
-        ),
-        Mistake(
-            "eps-outside-the-root",
-            "eps is added outside the root, to the standard deviation",
-            wrong_gradient(divisor=lambda variance, eps: variance.sqrt() + eps),
-        ),
-    ],
-    more=lambda: [
-        Mistake(
-            "eps-fixed",
-            "eps is fixed at 1e-5: the argument is ignored",
-            wrong_gradient(eps_for=lambda eps: 1e-5),
-        ),
-        Mistake(
-            "no-root",
-            "the variance divides, not its root",
-            wrong_gradient(divisor=lambda variance, eps: variance + eps),
-        ),
-        Mistake(
-            "means-over-positions",
-            "the two means of dx run over the positions, not over the channels",
-            wrong_gradient(axis=-2),
-        ),
-        Mistake(
-            "means-of-everything",
-            "the two means of dx are those of the whole tensor, over all its axes",
-            wrong_gradient(axis=(0, 1, 2)),
-        ),
-        Mistake(
-            "means-over-the-batch",
-            "the two means of dx run over the batch, not over the channels",
-            wrong_gradient(axis=0),
-        ),
-        Mistake(
-            "summed-over-positions-alone",
-            "dweight and dbias are added up over the positions, not over the batch",
-            wrong_gradient(sums=(1,)),
-        ),
-        Mistake(
-            "summed-over-the-batch-alone",
-            "dweight and dbias are added up over the batch, not over the positions",
-            wrong_gradient(sums=(0,)),
-        ),
-        Mistake(
-            "summed-over-channels",
-            "dweight and dbias are added up over the channels",
-            wrong_gradient(sums=(2,)),
-        ),
-        Mistake(
-            "weight-in-dbias",
-            "dbias is made with g = dy * weight instead of dy",
-            weighted_bias,
-        ),
-    ],
+    mistakes=GRADIENT.mistakes(),
+    model=GRADIENT,
 )

@@ -11,31 +11,23 @@ import torch.nn.functional as F
 from torch import Tensor
 
 from mygpt.check.compare import find_difference
+from mygpt.check.model import Model, Piece
 from mygpt.check.stages.parts import softmax
 from mygpt.check.stages.stage import Stage, also, stage
-from mygpt.check.task import (
-    Arguments,
-    Draw,
-    Mistake,
-    Probe,
-    Program,
-    Property,
-    Task,
-    result_of,
-)
-from mygpt.check.tasks.attention import join, split
-from mygpt.check.tasks.block import FORMS, block
-from mygpt.check.tasks.feed_forward import ERF, tanh_form
+from mygpt.check.task import Arguments, Draw, Probe, Program, Property, Task, result_of
+from mygpt.check.tasks.attention import keep
+from mygpt.check.tasks.block import block_with
+from mygpt.check.tasks.embedding import embed_with
+from mygpt.check.tasks.feed_forward import ERF
 from mygpt.check.tasks.gpt import (
-    OF_LOGITS,
+    FORMS,
+    FORWARD,
+    INSIDE,
     WEIGHTS_OF_GPT,
     book_gpt,
     gpt_tensors,
-    gpt_with,
     in_both_forms,
-    of_block,
     stages_with,
-    with_pieces,
 )
 from mygpt.check.tasks.norm import norm_with
 from mygpt.sampling import keep_top_k, keep_top_p
@@ -67,6 +59,97 @@ def adds_up(probabilities: Tensor, arguments: Arguments) -> str | None:
     if torch.allclose(total, torch.ones_like(total), atol=1e-5):
         return None
     return "Your probabilities do not add up to 1."
+
+
+def top_k_with(
+    logits: Tensor,
+    k: int,
+    *,
+    count: Callable[[int], int] = lambda k: k,
+    keep: Callable[[Tensor, int], Tensor] = above,
+    cut: Callable[[Tensor, Tensor], Tensor] = probabilities,
+) -> Tensor:
+    """Top-k in pieces."""
+    return cut(logits, keep(logits, count(k)))
+
+
+def of_everything(logits: Tensor, k: int) -> Tensor:
+    return above(logits.view(1, -1), k).view(logits.shape)
+
+
+def kept_alone(logits: Tensor, k: int) -> Tensor:
+    return logits.topk(min(k, logits.shape[-1])).values.softmax(-1)
+
+
+TOP_K = Model(
+    top_k_with,
+    keep=Piece(
+        "what is kept",
+        one_too_few=(
+            "one logit too few is kept: the k-th largest stays too",
+            lambda logits, k: (
+                logits > logits.topk(min(k, logits.shape[-1])).values[:, -1:]
+            ),
+        ),
+        smallest=("the k smallest are kept", lambda logits, k: above(-logits, k)),
+        first_row_for_all=(
+            "the threshold of the first row is used for all rows",
+            lambda logits, k: (
+                logits >= logits.topk(min(k, logits.shape[-1])).values[0, -1]
+            ),
+        ),
+        whole_batch=(
+            "the k largest of the whole tensor are kept, not of each row",
+            of_everything,
+        ),
+    ),
+    count=Piece("k", one_too_many=("one logit too many is kept", lambda k: k + 1)),
+    cut=Piece(
+        "the cut",
+        zero_for_infinity=(
+            "the other logits are set to 0, and exp(0) is 1: set them to -inf",
+            lambda logits, keep: (logits * keep).softmax(-1),
+        ),
+        not_renormalised=(
+            "the probabilities are cut after the softmax and no longer add up to 1",
+            lambda logits, keep: logits.softmax(-1) * keep,
+        ),
+        logits_returned=(
+            "the logits are returned, not probabilities",
+            lambda logits, keep: logits.masked_fill(~keep, -math.inf),
+        ),
+        no_cut=("nothing is cut: k is ignored", lambda logits, _: logits.softmax(-1)),
+    ),
+    result=Piece(
+        "the result",
+        softmax_twice=("the softmax is applied twice", lambda y: y.softmax(-1)),
+    ),
+    together=Piece(
+        "the threshold",
+        threshold_of_the_whole_table=(
+            "the threshold is the k-th largest logit of the whole table, not of each "
+            "row",
+            {
+                "keep": of_everything,
+                "cut": lambda logits, keep: logits.masked_fill(~keep, -1e9).softmax(-1),
+            },
+        ),
+    ),
+    whole=Piece(
+        "the places",
+        kept_alone=(
+            "the k probabilities that are kept are returned alone, sorted, without the "
+            "zeros and not in the places of their tokens",
+            kept_alone,
+        ),
+        sorted=(
+            "the k probabilities come sorted, not in the places of their tokens",
+            lambda logits, k: F.pad(
+                kept_alone(logits, k), (0, max(0, logits.shape[-1] - k))
+            ),
+        ),
+    ),
+)
 
 
 def stages_of_top_k(logits: Tensor, k: int) -> Iterator[Stage]:
@@ -104,86 +187,8 @@ tensor([[0.0000, 0.7311, 0.2689]])""",
     least={"V": 2},
     fixed=["logits", "k"],
     properties=[Property("adds up", result_of, adds_up)],
-    mistakes=[
-        Mistake(
-            "one-too-few",
-            "one logit too few is kept: the k-th largest stays too",
-            lambda logits, k: probabilities(
-                logits, logits > logits.topk(min(k, logits.shape[-1])).values[:, -1:]
-            ),
-        ),
-        Mistake(
-            "one-too-many",
-            "one logit too many is kept",
-            lambda logits, k: probabilities(logits, above(logits, k + 1)),
-        ),
-        Mistake(
-            "smallest",
-            "the k smallest logits are kept",
-            lambda logits, k: probabilities(logits, above(-logits, k)),
-        ),
-        Mistake(
-            "zero-for-infinity",
-            "the other logits are set to 0, and exp(0) is 1: set them to -inf",
-            lambda logits, k: (logits * above(logits, k)).softmax(-1),
-        ),
-        Mistake(
-            "not-renormalised",
-            "the probabilities are cut after the softmax and no longer add up to 1",
-            lambda logits, k: logits.softmax(-1) * above(logits, k),
-        ),
-        Mistake(
-            "softmax-twice",
-            "the softmax is applied twice",
-            lambda logits, k: probabilities(logits, above(logits, k)).softmax(-1),
-        ),
-        Mistake(
-            "first-row-for-all",
-            "the threshold of the first row is used for all rows",
-            lambda logits, k: probabilities(
-                logits, logits >= logits.topk(min(k, logits.shape[-1])).values[0, -1]
-            ),
-        ),
-        Mistake(
-            "whole-batch",
-            "the k largest of the whole tensor are kept, not of each row",
-            lambda logits, k: probabilities(
-                logits, above(logits.view(1, -1), k).view(logits.shape)
-            ),
-        ),
-        Mistake(
-            "threshold-of-the-whole-table",
-            "the threshold is the k-th largest logit of the whole table, not of each "
-            "row",
-            lambda logits, k: logits.masked_fill(
-                ~above(logits.view(1, -1), k).view(logits.shape), -1e9
-            ).softmax(-1),
-        ),
-        Mistake(
-            "kept-alone",
-            "the k probabilities that are kept are returned alone, sorted, without the "
-            "zeros and not in the places of their tokens",
-            lambda logits, k: logits.topk(min(k, logits.shape[-1])).values.softmax(-1),
-        ),
-        Mistake(
-            "no-cut",
-            "nothing is cut: k is ignored",
-            lambda logits, k: logits.softmax(-1),
-        ),
-        Mistake(
-            "sorted",
-            "the k probabilities come sorted, not in the places of their tokens",
-            lambda logits, k: F.pad(
-                logits.topk(min(k, logits.shape[-1])).values.softmax(-1),
-                (0, max(0, logits.shape[-1] - k)),
-            ),
-        ),
-        Mistake(
-            "logits-returned",
-            "the logits are returned, not probabilities",
-            lambda logits, k: logits.masked_fill(~above(logits, k), -math.inf),
-        ),
-    ],
+    mistakes=TOP_K.mistakes(),
+    model=TOP_K,
 )
 
 
@@ -199,31 +204,119 @@ def nucleus(
     descending: bool = True,
     before: bool = True,
     always_one: bool = True,
-    back: bool = True,
-    renormalise: bool = True,
-    whole: bool = False,
+    back=lambda keep, order: torch.zeros_like(keep).scatter(1, order, keep),
+    cut=probabilities,
 ) -> Tensor:
-    """Top-p with one piece replaced."""
-    if whole:
-        flat = nucleus(logits.view(1, -1), p)
-        return probabilities(logits, flat.view(logits.shape) > 0)
+    """Top-p in pieces."""
     ordered, order = logits.sort(descending=descending, stable=True)
     each = values(ordered)
     total = each.cumsum(-1)
     keep = (total - each if before else total) < p
     if always_one:
         keep[:, 0] = True
-    if back:
-        keep = torch.zeros_like(keep).scatter(1, order, keep)
-    if not renormalise:
-        return logits.softmax(-1) * keep
-    return probabilities(logits, keep)
+    return cut(logits, back(keep, order))
 
 
-def gathered(logits: Tensor, p: float) -> Tensor:
-    ordered, order = logits.sort(descending=True)
-    total = ordered.softmax(-1).cumsum(-1) - ordered.softmax(-1)
-    return probabilities(logits, (total < p).gather(1, order))
+def kept_where(reached: Callable[[Tensor, float], Tensor]) -> Program:
+    """Keep what reaches a threshold, and the likeliest."""
+    return lambda logits, p: probabilities(
+        logits,
+        reached(logits.softmax(-1), p) | (logits == logits.amax(-1, keepdim=True)),
+    )
+
+
+def one_more(logits: Tensor, p: float) -> Tensor:
+    count = (keep_top_p(logits, p) > -math.inf).sum(-1, keepdim=True) + 1
+    rank = logits.argsort(-1, descending=True).argsort(-1)
+    return probabilities(logits, rank < count)
+
+
+def nucleus_of_everything(logits: Tensor, p: float) -> Tensor:
+    return probabilities(logits, nucleus(logits.view(1, -1), p).view(logits.shape) > 0)
+
+
+TOP_P = Model(
+    nucleus,
+    before=Piece(
+        "the sum",
+        last_one_missing=(
+            "the token that brings the sum to p is cut; it belongs to the nucleus",
+            False,
+        ),
+    ),
+    together=Piece(
+        "the sum",
+        empty=(
+            "the token that brings the sum to p is cut, and nothing stays where the "
+            "likeliest has more than p: NaN",
+            {"before": False, "always_one": False},
+        ),
+    ),
+    descending=Piece(
+        "the order",
+        least_likely=(
+            "the tokens are sorted the wrong way round: the least likely are kept",
+            False,
+        ),
+    ),
+    values=Piece(
+        "what is added up",
+        sum_of_logits=("the logits are added up, not their probabilities", lambda x: x),
+    ),
+    back=Piece(
+        "the places",
+        not_put_back=(
+            "the cut is made in sorted order and not put back in the tokens' places",
+            lambda keep, order: keep,
+        ),
+        gathered=(
+            "the cut is read by `gather` at the places of the order; `scatter` puts it "
+            "back in the tokens' places",
+            lambda keep, order: keep.gather(1, order),
+        ),
+    ),
+    cut=Piece(
+        "the cut",
+        not_renormalised=(
+            "the probabilities are cut after the softmax and no longer add up to 1",
+            lambda logits, keep: logits.softmax(-1) * keep,
+        ),
+        no_cut=("nothing is cut: p is ignored", lambda logits, _: logits.softmax(-1)),
+    ).rarely(zero_for_infinity=TOP_K.pieces["cut"].entries[0][1]["zero_for_infinity"]),
+    result=Piece(
+        "the result",
+        sorted=(
+            "the probabilities come sorted, not in the places of their tokens",
+            lambda shares: shares.sort(descending=True).values,
+        ),
+    ).rarely(softmax_twice=("the softmax is applied twice", lambda y: y.softmax(-1))),
+    whole=Piece(
+        "the threshold",
+        threshold_alone=(
+            "tokens with a probability of at least p are kept, and none where no token "
+            "has so much; it is their sum that must reach p",
+            lambda logits, p: probabilities(logits, logits.softmax(-1) >= p),
+        ),
+        one_too_many=("one token too many is kept", one_more),
+        threshold=(
+            "tokens with a probability of at least p are kept; it is their sum that "
+            "must reach p",
+            kept_where(lambda shares, p: shares >= p),
+        ),
+        rest_threshold=(
+            "tokens with a probability of at least 1 - p are kept",
+            kept_where(lambda shares, p: shares >= 1 - p),
+        ),
+        min_p=(
+            "tokens with at least p times the largest probability are kept: min-p",
+            kept_where(lambda shares, p: shares >= p * shares.amax(-1, keepdim=True)),
+        ),
+        whole_batch=(
+            "the nucleus is that of the whole tensor, not of each row",
+            nucleus_of_everything,
+        ),
+    ),
+)
 
 
 HALVES = (0.0, -math.log(2), -2 * math.log(2), -2 * math.log(2))  # ½, ¼, ⅛, ⅛
@@ -300,104 +393,9 @@ tensor([[0.0000, 0.7311, 0.2689]])""",
         Property("adds up", result_of, adds_up),
         Property("ties", kept_at_ties, ties_end_the_nucleus),
     ],
-    mistakes=[
-        Mistake(
-            "last-one-missing",
-            "the token that brings the sum to p is cut; it belongs to the nucleus",
-            partial(nucleus, before=False),
-        ),
-        Mistake(
-            "empty",
-            "the token that brings the sum to p is cut, and nothing stays where the "
-            "likeliest has more than p: NaN",
-            partial(nucleus, before=False, always_one=False),
-        ),
-        Mistake(
-            "threshold-alone",
-            "tokens with a probability of at least p are kept, and none where no token "
-            "has so much; it is their sum that must reach p",
-            lambda logits, p: probabilities(logits, logits.softmax(-1) >= p),
-        ),
-        Mistake(
-            "one-too-many",
-            "one token too many is kept",
-            lambda logits, p: one_more(logits, p),
-        ),
-        Mistake(
-            "least-likely",
-            "the tokens are sorted the wrong way round: the least likely are kept",
-            partial(nucleus, descending=False),
-        ),
-        Mistake(
-            "sum-of-logits",
-            "the logits are added up, not their probabilities",
-            partial(nucleus, values=lambda ordered: ordered),
-        ),
-        Mistake(
-            "not-put-back",
-            "the cut is made in sorted order and not put back in the tokens' places",
-            partial(nucleus, back=False),
-        ),
-        Mistake(
-            "gathered",
-            "the cut is read by `gather` at the places of the order; `scatter` puts it "
-            "back in the tokens' places",
-            gathered,
-        ),
-        Mistake(
-            "sorted",
-            "the probabilities come sorted, not in the places of their tokens",
-            lambda logits, p: nucleus(logits, p).sort(descending=True).values,
-        ),
-        Mistake(
-            "not-renormalised",
-            "the probabilities are cut after the softmax and no longer add up to 1",
-            partial(nucleus, renormalise=False),
-        ),
-        Mistake(
-            "threshold",
-            "tokens with a probability of at least p are kept; it is their sum that "
-            "must reach p",
-            lambda logits, p: probabilities(
-                logits,
-                (logits.softmax(-1) >= p) | (logits == logits.amax(-1, keepdim=True)),
-            ),
-        ),
-        Mistake(
-            "rest-threshold",
-            "tokens with a probability of at least 1 - p are kept",
-            lambda logits, p: probabilities(
-                logits,
-                (logits.softmax(-1) >= 1 - p)
-                | (logits == logits.amax(-1, keepdim=True)),
-            ),
-        ),
-        Mistake(
-            "min-p",
-            "tokens with at least p times the largest probability are kept: min-p",
-            lambda logits, p: probabilities(
-                logits,
-                logits.softmax(-1) >= p * logits.softmax(-1).amax(-1, keepdim=True),
-            ),
-        ),
-        Mistake(
-            "no-cut",
-            "nothing is cut: p is ignored",
-            lambda logits, p: logits.softmax(-1),
-        ),
-        Mistake(
-            "whole-batch",
-            "the nucleus is that of the whole tensor, not of each row",
-            partial(nucleus, whole=True),
-        ),
-    ],
+    mistakes=TOP_P.mistakes(),
+    model=TOP_P,
 )
-
-
-def one_more(logits: Tensor, p: float) -> Tensor:
-    count = (keep_top_p(logits, p) > -math.inf).sum(-1, keepdim=True) + 1
-    rank = logits.argsort(-1, descending=True).argsort(-1)
-    return probabilities(logits, rank < count)
 
 
 # One step of a GPT with a cache.
@@ -447,214 +445,207 @@ def new_first(old: Tensor, new: Tensor) -> Tensor:
     return torch.cat([new, old], dim=2)
 
 
-Pair = tuple[Tensor, Tensor]
-
-
 def step_with(
     ids: Tensor,
     weights: dict,
     num_heads: int,
     cache: list | None,
     *,
-    form=tanh_form,
     start=lambda past: past,
     past_of=lambda cache: cache[0][2],
     join_keys=joined,
     join_values=joined,
     keep=lambda whole, old, new: whole,
-    mask=lambda T, past: torch.ones(T, past + T, dtype=torch.bool).tril(past),
-    pick=lambda logits: logits[:, -1],
-    last_norm: bool = True,
     read=lambda i, blocks: i,
+    embed: Program = embed_with,
+    order=lambda blocks: blocks,
+    block: Program = block_with,
+    last_norm: Program = norm_with,
+    head=lambda x, weights: x @ weights["token"].T,
+    pick=lambda logits: logits[:, -1],
 ) -> tuple[Tensor, list]:
-    """One step of a GPT with a cache, with one piece replaced.
+    """One step of a GPT with a cache, in pieces.
 
     The cache holds for each block the keys, the values, and how many ids were read.
     """
-    T, blocks = ids.shape[1], weights["blocks"]
     past = past_of(cache) if cache else 0
-    first = start(past)
-    x = weights["token"][ids] + weights["position"][first : first + T]
-    new_cache = []
-    for i, w in enumerate(blocks):
-        n = norm_with(x, w["ln1_weight"], w["ln1_bias"], 1e-5)
-        q, k, v = (
-            split(n @ w[f"W_{name}"] + w[f"b_{name}"], num_heads) for name in "QKV"
-        )
-        kept: Pair = (k, v)
-        if cache:
-            old, new = cache[read(i, len(blocks))][:2], (k, v)
-            k, v = join_keys(old[0], k), join_values(old[1], v)
-            kept = keep((k, v), old, new)
-        new_cache.append((*kept, past + T))
-        allowed = mask(T, k.shape[2] - T)
-        scores = q @ k.mT / math.sqrt(q.shape[-1])
-        scores = scores.masked_fill(~allowed, -math.inf)
-        x = x + join(scores.softmax(-1) @ v) @ w["W_O"] + w["b_O"]
-        n = norm_with(x, w["ln2_weight"], w["ln2_bias"], 1e-5)
-        x = x + form(n @ w["W1"] + w["b1"]) @ w["W2"] + w["b2"]
-    if last_norm:
-        x = norm_with(x, weights["ln_f_weight"], weights["ln_f_bias"], 1e-5)
-    return pick(x @ weights["token"].T), new_cache
+    x = embed(ids, weights["token"], weights["position"][start(past) :])
+    blocks, new_cache = order(weights["blocks"]), []
+    for i, each in enumerate(blocks):
+
+        def recall(k: Tensor, v: Tensor, i: int = i) -> tuple[Tensor, Tensor]:
+            whole = kept = (k, v)
+            if cache:
+                old = cache[read(i, len(blocks))][:2]
+                whole = join_keys(old[0], k), join_values(old[1], v)
+                kept = keep(whole, old, (k, v))
+            new_cache.append((*kept, past + ids.shape[1]))
+            return whole
+
+        x = block(x, each, num_heads, recall)
+    x = last_norm(x, weights["ln_f_weight"], weights["ln_f_bias"], 1e-5)
+    return pick(head(x, weights)), new_cache
 
 
-def square_mask(shift: Callable[[int], int]) -> Callable[[int, int], Tensor]:
-    """The mask of T new ids after `past`, its edge moved to `shift(past)`."""
-    return lambda T, past: torch.ones(T, past + T, dtype=torch.bool).tril(shift(past))
+def masked(reads: Callable[[int], int]) -> dict:
+    """The mask of new ids after `past` others, its edge moved to `reads(past)`."""
+
+    def mask(scores: Tensor) -> Tensor:
+        T, S = scores.shape[-2:]
+        return keep(scores, torch.ones(T, S, dtype=torch.bool).tril(reads(S - T)))
+
+    return {"block": {"heads": {"mixing": {"mask": mask}}}}
 
 
 def length_of(cache: list) -> int:
     return cache[0][0].shape[2]
 
 
-# Names, half sentences and pieces: what readers do to a cache.
-CACHE_MISTAKES: list[tuple[str, str, dict[str, Any]]] = [
-    (
-        "positions-from-zero",
-        "the positions of new ids are counted from 0 again, not from where the cache "
-        "ends",
-        {"start": lambda past: 0},
-    ),
-    (
-        "positions-one-ahead",
-        "the positions of new ids are one too large once there is a cache",
-        {"start": lambda past: past + (past > 0)},
-    ),
-    (
-        "positions-from-one",
-        "the positions are one too large: they count from 1",
-        {"start": lambda past: past + 1},
-    ),
-    (
-        "positions-from-the-heads",
-        "the length of the cache is read from the axis of its heads, so the positions "
-        "go on from the number of heads",
-        {"past_of": lambda cache: cache[0][0].shape[1]},
-    ),
-    (
-        "positions-from-the-blocks",
-        "the length of the list is taken for that of the text, so the positions go on "
-        "from the number of blocks",
-        {"past_of": len},
-    ),
-    (
-        "positions-one-behind",
-        "the positions of new ids are one too small",
-        {"start": lambda past: max(0, past - 1)},
-    ),
-    (
-        "cache-unread",
-        "the cache is not read: new ids see only each other",
-        {"join_keys": lambda old, new: new, "join_values": lambda old, new: new},
-    ),
-    (
-        "new-before-old",
-        "new keys and values are put before the old ones",
-        {"join_keys": new_first, "join_values": new_first},
-    ),
-    (
-        "new-keys-before-old",
-        "new keys are put before the old ones, but new values after them",
-        {"join_keys": new_first},
-    ),
-    (
-        "new-values-before-old",
-        "new values are put before the old ones, but new keys after them",
-        {"join_values": new_first},
-    ),
-    (
-        "one-position-of-the-cache",
-        "only the last position of the cache is read",
-        {
-            "join_keys": lambda old, new: joined(old[:, :, -1:], new),
-            "join_values": lambda old, new: joined(old[:, :, -1:], new),
-        },
-    ),
-    (
-        "only-the-piece-before",
-        "the cache keeps only the keys and values of the call before",
-        {"keep": lambda whole, old, new: new},
-    ),
-    (
-        "only-the-piece-before-counted",
-        "the cache keeps only the keys and values of the call before, and the "
-        "positions are counted from its length",
-        {"keep": lambda whole, old, new: new, "past_of": length_of},
-    ),
-    (
-        "cache-not-extended",
-        "the new keys and values are used but not kept in the cache",
-        {"keep": lambda whole, old, new: old},
-    ),
-    (
-        "cache-not-extended-nor-counted",
-        "the new keys and values are used but not kept in the cache, so the positions "
-        "stand still too",
-        {"keep": lambda whole, old, new: old, "past_of": length_of},
-    ),
-    (
-        "values-of-keys",
-        "the keys are kept in the place of the values too",
-        {"keep": lambda whole, old, new: (whole[0], whole[0])},
-    ),
-    (
-        "no-mask",
-        "the new ids are not masked among themselves",
-        {"mask": lambda T, past: torch.ones(T, past + T, dtype=torch.bool)},
-    ),
-    (
-        "mask-from-the-corner",
-        "the mask ignores the cache: new id t reads only the first t + 1 keys instead "
-        "of all that are cached and t + 1 more",
-        {"mask": square_mask(lambda past: 0)},
-    ),
-    (
-        "mask-one-ahead",
-        "the mask lets each new id read one id that follows it",
-        {"mask": square_mask(lambda past: past + 1)},
-    ),
-    (
-        "mask-one-behind",
-        "the mask hides each id from itself, and from the first id everything",
-        {"mask": square_mask(lambda past: past - 1)},
-    ),
-    (
-        "mask-one-behind-the-cache",
-        "the mask hides each new id from itself once there is a cache",
-        {"mask": square_mask(lambda past: past - (past > 0))},
-    ),
-    (
-        "one-cache-for-all",
-        "every block reads the first block's cache",
-        {"read": lambda i, blocks: 0},
-    ),
-    (
-        "last-cache-for-all",
-        "every block reads the last block's cache",
-        {"read": lambda i, blocks: blocks - 1},
-    ),
-]
+def last_of(old: Tensor, new: Tensor) -> Tensor:
+    return joined(old[:, :, -1:], new)
 
 
-def both_forms(name: str, text: str, **pieces) -> list[Mistake]:
-    return [
-        Mistake(name, text, partial(step_with, form=form, **pieces), form_name)
-        for form_name, form in FORMS
-    ]
+def unread(old: Tensor, new: Tensor) -> Tensor:
+    return new
 
 
-def mistakes_of_gpt() -> list[Mistake]:
-    """A GPT's own mistakes.
+def not_extended(whole: tuple, old: tuple, new: tuple) -> tuple:
+    return old
 
-    A cache changes nothing for them: each position is computed from the earlier ones
-    as in the whole text.
-    """
-    own = with_pieces(OF_LOGITS, gpt_with)
-    inside = (*block.mistakes, *block.more())
-    return [
-        Mistake(m.name, m.text, whole_text(m.program), m.form)
-        for m in (*own, *map(of_block, inside))
-    ]
+
+STEP = Model(
+    step_with,
+    start=Piece(
+        "the first position",
+        positions_from_zero=(
+            "the positions of new ids are counted from 0 again, not from where the "
+            "cache ends",
+            lambda past: 0,
+        ),
+        positions_one_ahead=(
+            "the positions of new ids are one too large once there is a cache",
+            lambda past: past + (past > 0),
+        ),
+        positions_one_behind=(
+            "the positions of new ids are one too small",
+            lambda past: max(0, past - 1),
+        ),
+    ),
+    past_of=Piece(
+        "the length of the cache",
+        positions_from_the_heads=(
+            "the length of the cache is read from the axis of its heads, so the "
+            "positions go on from the number of heads",
+            lambda cache: cache[0][0].shape[1],
+        ),
+        positions_from_the_blocks=(
+            "the length of the list is taken for that of the text, so the positions go "
+            "on from the number of blocks",
+            len,
+        ),
+    ),
+    join_keys=Piece(
+        "the keys",
+        new_keys_before_old=(
+            "new keys are put before the old ones, but new values after them",
+            new_first,
+        ),
+    ),
+    join_values=Piece(
+        "the values",
+        new_values_before_old=(
+            "new values are put before the old ones, but new keys after them",
+            new_first,
+        ),
+    ),
+    keep=Piece(
+        "the new cache",
+        only_the_piece_before=(
+            "the cache keeps only the keys and values of the call before",
+            lambda whole, old, new: new,
+        ),
+        cache_not_extended=(
+            "the new keys and values are used but not kept in the cache",
+            not_extended,
+        ),
+        values_of_keys=(
+            "the keys are kept in the place of the values too",
+            lambda whole, old, new: (whole[0], whole[0]),
+        ),
+    ),
+    read=Piece(
+        "the cache of a block",
+        one_cache_for_all=("every block reads the first block's cache", lambda i, L: 0),
+        last_cache_for_all=(
+            "every block reads the last block's cache",
+            lambda i, L: L - 1,
+        ),
+    ),
+    pick=Piece(
+        "the logits",
+        first_position=(
+            "the logits are those after the first new id, not the last",
+            lambda logits: logits[:, 0],
+        ),
+        all_positions=(
+            "the logits of all new ids are returned, not only the last one's",
+            lambda logits: logits,
+        ),
+        probabilities_returned=(
+            "the probabilities are returned instead of the logits",
+            lambda logits: logits[:, -1].softmax(-1),
+        ),
+    ),
+    **FORWARD,
+    together=Piece(
+        "the cache",
+        cache_unread=(
+            "the cache is not read: new ids see only each other",
+            {"join_keys": unread, "join_values": unread},
+        ),
+        new_before_old=(
+            "new keys and values are put before the old ones",
+            {"join_keys": new_first, "join_values": new_first},
+        ),
+        one_position_of_the_cache=(
+            "only the last position of the cache is read",
+            {"join_keys": last_of, "join_values": last_of},
+        ),
+        only_the_piece_before_counted=(
+            "the cache keeps only the keys and values of the call before, and the "
+            "positions are counted from its length",
+            {"keep": lambda whole, old, new: new, "past_of": length_of},
+        ),
+        cache_not_extended_nor_counted=(
+            "the new keys and values are used but not kept in the cache, so the "
+            "positions stand still too",
+            {"keep": not_extended, "past_of": length_of},
+        ),
+        no_mask=(
+            "the new ids are not masked among themselves",
+            masked(lambda past: 1000),
+        ),
+        mask_from_the_corner=(
+            "the mask ignores the cache: new id t reads only the first t + 1 keys "
+            "instead of all that are cached and t + 1 more",
+            masked(lambda past: 0),
+        ),
+        mask_one_ahead=(
+            "the mask lets each new id read one id that follows it",
+            masked(lambda past: past + 1),
+        ),
+        mask_one_behind=(
+            "the mask hides each id from itself, and from the first id everything",
+            masked(lambda past: past - 1),
+        ),
+        mask_one_behind_the_cache=(
+            "the mask hides each new id from itself once there is a cache",
+            masked(lambda past: past - (past > 0)),
+        ),
+    ),
+    parts=INSIDE,
+    forms=FORMS,
+)
 
 
 def with_another_table(program: Program, arguments: Arguments) -> list[Tensor]:
@@ -775,30 +766,8 @@ cached_step = Task(
         Property("cache", with_another_table, cache_is_used),
         Property("cache stays", used_twice, cache_stays),
     ],
-    mistakes=[
-        *(
-            mistake
-            for name, text, pieces in CACHE_MISTAKES
-            for mistake in both_forms(name, text, **pieces)
-        ),
-        *both_forms(
-            "first-position",
-            "the logits are those after the first new id, not the last",
-            pick=lambda logits: logits[:, 0],
-        ),
-        *both_forms(
-            "all-positions",
-            "the logits of all new ids are returned, not only the last one's",
-            pick=lambda logits: logits,
-        ),
-        *both_forms(
-            "probabilities-returned",
-            "the probabilities are returned instead of the logits",
-            pick=lambda logits: logits[:, -1].softmax(-1),
-        ),
-        *both_forms("no-last-norm", "the last norm is missing", last_norm=False),
-    ],
-    more=mistakes_of_gpt,
+    mistakes=STEP.mistakes(),
+    model=STEP,
 )
 
 
@@ -912,7 +881,7 @@ def generate_with(
     skip: int = 0,
     ends=lambda chosen: False,
 ) -> Tensor:
-    """Generate with one piece replaced."""
+    """Generate in pieces."""
     T, new, cache = ids.shape[1], ids[:, : ids.shape[1] - skip], None
     for _ in range(max_new_tokens + more):
         logits, cache = step(new, cache)
@@ -924,8 +893,67 @@ def generate_with(
     return give(ids, T)
 
 
-def wrong_generate(**pieces) -> Program:
-    return partial(generate_with, **pieces)
+GENERATION = Model(
+    generate_with,
+    feed=Piece(
+        "the new ids",
+        everything_again=(
+            "the whole text is given again with the cache, so each id is read twice",
+            lambda ids: ids,
+        ),
+        two_ids_again=(
+            "the last two ids are given each time, so one is read twice",
+            lambda ids: ids[:, -2:],
+        ),
+    ),
+    keep=Piece(
+        "the cache",
+        cache_dropped=("the cache is not given back: only the last id is seen", False),
+    ),
+    choose=Piece(
+        "the choice",
+        likeliest_of_the_batch=(
+            "the likeliest id of the first text is taken for all texts",
+            lambda logits: logits.argmax(-1)[:1].expand(len(logits)),
+        ),
+        unlikeliest=("the least likely id is taken", lambda logits: logits.argmin(-1)),
+        second_best=(
+            "the second likeliest id is taken",
+            lambda logits: logits.topk(2).indices[:, 1],
+        ),
+    ),
+    give=Piece(
+        "the result",
+        new_ids_only=(
+            "only the new ids are returned, without the prompt",
+            lambda ids, T: ids[:, T:],
+        ),
+        first_id_dropped=(
+            "the text is cut at the front when an id is added",
+            lambda ids, T: ids[:, -T:],
+        ),
+    ),
+    ends=Piece(
+        "the end",
+        stops_at_zero=(
+            "it stops at id 0, which is an id like any other here",
+            lambda chosen: bool((chosen == 0).all()),
+        ),
+        stops_when_one_text_is_at_zero=(
+            "it stops when one of the texts is at id 0, which is an id like any other "
+            "here",
+            lambda chosen: bool((chosen == 0).any()),
+        ),
+    ),
+    more=Piece(
+        "the number of ids",
+        one_too_few=("one id too few is added", -1),
+        one_too_many=("one id too many is added", 1),
+    ),
+    skip=Piece(
+        "the prompt", prompt_not_whole=("the last id of the prompt is not read", 1)
+    ),
+)
 
 
 def lengths_read(program: Program, arguments: Arguments) -> list[int]:
@@ -1003,66 +1031,6 @@ tensor([[1, 2, 3, 6]])""",
     least={"V": 5},
     given=["step(ids, cache): scores that depend on every id read and on its place"],
     fixed=["max_new_tokens", "_table", "ids"],
-    mistakes=[
-        Mistake(
-            "everything-again",
-            "the whole text is given again with the cache, so each id is read twice",
-            wrong_generate(feed=lambda ids: ids),
-        ),
-        Mistake(
-            "two-ids-again",
-            "the last two ids are given each time, so one is read twice",
-            wrong_generate(feed=lambda ids: ids[:, -2:]),
-        ),
-        Mistake(
-            "cache-dropped",
-            "the cache is not given back, so only the last id is seen",
-            wrong_generate(keep=False),
-        ),
-        Mistake(
-            "likeliest-of-the-batch",
-            "the likeliest id of the first text is taken for all texts",
-            wrong_generate(
-                choose=lambda logits: logits.argmax(-1)[:1].expand(len(logits))
-            ),
-        ),
-        Mistake(
-            "unlikeliest",
-            "the least likely id is taken",
-            wrong_generate(choose=lambda logits: logits.argmin(-1)),
-        ),
-        Mistake(
-            "second-best",
-            "the second likeliest id is taken",
-            wrong_generate(choose=lambda logits: logits.topk(2).indices[:, 1]),
-        ),
-        Mistake(
-            "new-ids-only",
-            "only the new ids are returned, without the prompt",
-            wrong_generate(give=lambda ids, T: ids[:, T:]),
-        ),
-        Mistake(
-            "stops-at-zero",
-            "it stops at id 0, which is an id like any other here",
-            wrong_generate(ends=lambda chosen: bool((chosen == 0).all())),
-        ),
-        Mistake(
-            "stops-when-one-text-is-at-zero",
-            "it stops when one of the texts is at id 0, which is an id like any other "
-            "here",
-            wrong_generate(ends=lambda chosen: bool((chosen == 0).any())),
-        ),
-        Mistake("one-too-few", "one id too few is added", wrong_generate(more=-1)),
-        Mistake("one-too-many", "one id too many is added", wrong_generate(more=1)),
-        Mistake(
-            "first-id-dropped",
-            "the text is cut at the front when an id is added",
-            wrong_generate(give=lambda ids, T: ids[:, -T:]),
-        ),
-        Mistake(
-            "prompt-not-whole",
-            "the last id of the prompt is not read",
-            wrong_generate(skip=1),
-        ),
-    ],
+    mistakes=GENERATION.mistakes(),
+    model=GENERATION,
 )

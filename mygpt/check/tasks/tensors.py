@@ -1,27 +1,88 @@
 """A row times a matrix, and softmax."""
 
 from collections.abc import Callable, Iterator
-from functools import partial
 
 import torch
 from torch import Tensor
 
+from mygpt.check.model import Model, Piece
 from mygpt.check.stages import parts
 from mygpt.check.stages.stage import Stage, also, stage
-from mygpt.check.task import (
-    Arguments,
-    Draw,
-    Mistake,
-    Probe,
-    Program,
-    Property,
-    Task,
-    result_of,
-)
+from mygpt.check.task import Arguments, Draw, Probe, Program, Property, Task, result_of
 
 
 def make_row(draw: Draw, C: int, F: int) -> dict:
     return {"x": draw.normal(C, mean=0.5), "W": draw.normal(C, F)}
+
+
+def row_with(
+    x: Tensor,
+    W: Tensor,
+    *,
+    multiply: Callable[[Tensor, Tensor], Tensor] = lambda x, W: x[:, None] * W,
+    add_up: Callable[[Tensor], Tensor] = lambda products: products.sum(0),
+) -> Tensor:
+    """A row times a matrix in pieces."""
+    return add_up(multiply(x, W))
+
+
+ROW = Model(
+    row_with,
+    multiply=Piece(
+        "the products",
+        no_weights=(
+            "the matrix is added up as it is, without x: entry j sums W[i, j]",
+            lambda x, W: W,
+        ),
+        added=(
+            "x[i] and W[i, j] are added where they should be multiplied",
+            lambda x, W: x[:, None] + W,
+        ),
+    ),
+    add_up=Piece(
+        "the sum",
+        no_sum=("the products x[i] * W[i, j] are not added up", lambda xW: xW),
+        sum_over_columns=(
+            "the products are added up over the columns of W instead of its rows",
+            lambda products: products.sum(1),
+        ),
+        last_entry_missing=(
+            "the sum stops before the last entry of x",
+            lambda products: products[:-1].sum(0),
+        ),
+        first_entry_missing=(
+            "the sum starts at entry 1 of x, not at entry 0",
+            lambda products: products[1:].sum(0),
+        ),
+        mean_for_sum=(
+            "the products are averaged instead of added",
+            lambda products: products.mean(0),
+        ),
+        last_row_alone=(
+            "the sum starts anew in each row: only the last row's products are left",
+            lambda products: products[-1],
+        ),
+        first_row_alone=(
+            "only the first row's products are there: the function returns too early",
+            lambda products: products[0],
+        ),
+        whole_sum=(
+            "the products are added up over the whole matrix, which gives one number",
+            torch.sum,
+        ),
+    ),
+    whole=Piece(
+        "the matrix",
+        columns_for_rows=(
+            "W is used transposed: entry j sums x[i] * W[j, i]",
+            lambda x, W: W @ x,
+        ),
+    ),
+    result=Piece(
+        "the result",
+        keeps_an_axis=("the result stays a matrix, (1, F)", lambda row: row[None]),
+    ),
+)
 
 
 def stages_of_row(x: Tensor, W: Tensor) -> Iterator[Stage]:
@@ -53,68 +114,8 @@ tensor([31., 42.])""",
         Probe(1, {"C": 4, "F": 4}),
         Probe(2, {"C": 7, "F": 2}),
     ],
-    mistakes=[
-        Mistake(
-            "columns-for-rows",
-            "W is used transposed: entry j sums x[i] * W[j, i]",
-            lambda x, W: W @ x,
-        ),
-        Mistake(
-            "no-sum",
-            "the products x[i] * W[i, j] are not added up",
-            lambda x, W: x[:, None] * W,
-        ),
-        Mistake(
-            "sum-over-columns",
-            "the products are added up over the columns of W instead of its rows",
-            lambda x, W: (x[:, None] * W).sum(1),
-        ),
-        Mistake(
-            "last-entry-missing",
-            "the sum stops before the last entry of x",
-            lambda x, W: x[:-1] @ W[:-1],
-        ),
-        Mistake(
-            "first-entry-missing",
-            "the sum starts at entry 1 of x, not at entry 0",
-            lambda x, W: x[1:] @ W[1:],
-        ),
-        Mistake(
-            "mean-for-sum",
-            "the products are averaged instead of added",
-            lambda x, W: x @ W / len(x),
-        ),
-        Mistake(
-            "no-weights",
-            "the matrix is added up as it is, without x: entry j sums W[i, j]",
-            lambda x, W: W.sum(0),
-        ),
-        Mistake(
-            "added",
-            "x[i] and W[i, j] are added where they should be multiplied",
-            lambda x, W: (x[:, None] + W).sum(0),
-        ),
-        Mistake(
-            "last-row-alone",
-            "the sum starts anew in each row: only the last row's products are left",
-            lambda x, W: x[-1] * W[-1],
-        ),
-        Mistake(
-            "first-row-alone",
-            "only the first row's products are there: the function returns too early",
-            lambda x, W: x[0] * W[0],
-        ),
-        Mistake(
-            "whole-sum",
-            "the products are added up over the whole matrix, which gives one number",
-            lambda x, W: (x[:, None] * W).sum(),
-        ),
-        Mistake(
-            "keeps-an-axis",
-            "the result stays a matrix with one row, (1, F)",
-            lambda x, W: x[None] @ W,
-        ),
-    ],
+    mistakes=ROW.mistakes(),
+    model=ROW,
 )
 
 
@@ -180,15 +181,108 @@ def softmax_with(
     subtract: Callable[[Tensor], Tensor | float] = largest,
     power: Callable[[Tensor], Tensor] = torch.exp,
     divide: Callable[[Tensor], Tensor] = by_sum,
-    after: Callable[[Tensor], Tensor] = lambda shares: shares,
 ) -> Tensor:
-    """Softmax with one piece replaced."""
+    """Softmax in pieces."""
     scores = sign * scores
-    return after(divide(power(scores - subtract(scores))))
+    return divide(power(scores - subtract(scores)))
 
 
-def wrong_softmax(**pieces) -> Program:
-    return partial(softmax_with, **pieces)
+SOFTMAX = Model(
+    softmax_with,
+    subtract=Piece(
+        "what is subtracted",
+        overflow=(
+            "exp is taken of the scores as they are: exp(1000) is too large for a "
+            "float, and exp(-1000) is 0. Subtract each row's largest score first",
+            lambda scores: 0,
+        ),
+        maximum_added=(
+            "each row's largest score is added instead of subtracted, so that exp "
+            "overflows even sooner",
+            lambda scores: -largest(scores),
+        ),
+        one_maximum=(
+            "the largest score of the whole tensor is subtracted, not each row's own: "
+            "in a row far below it every exp is 0",
+            lambda scores: scores.max(),
+        ),
+    ).rarely(
+        maximum_of_column=(
+            "the largest score of each column is subtracted, not that of each row",
+            lambda scores: scores.amax(0),
+        )
+    ),
+    together=Piece(
+        "the sum",
+        whole_tensor=(
+            "the sum runs over the whole tensor instead of one row",
+            {
+                "subtract": lambda scores: scores.max(),
+                "divide": lambda powers: powers / powers.sum(),
+            },
+        ),
+        columns=(
+            "the sum runs down each column (axis 0) instead of along each row",
+            {
+                "subtract": lambda scores: scores.amax(0),
+                "divide": lambda powers: powers / powers.sum(0),
+            },
+        ),
+        no_exp=(
+            "the scores themselves are divided by their sum, without exp",
+            {"subtract": lambda scores: 0, "power": lambda scores: scores},
+        ),
+    ),
+    divide=Piece(
+        "the division",
+        no_division=("nothing is divided by the sum", lambda powers: powers),
+        divided_by_count=(
+            "exp is divided by the number of entries, not by their sum",
+            lambda powers: powers / powers.shape[-1],
+        ),
+    ).rarely(
+        divided_by_whole_sum=(
+            "exp is divided by the sum over the whole tensor, not over one row",
+            lambda powers: powers / powers.sum(),
+        ),
+        divided_by_column=(
+            "exp is divided by the sum of its column (axis 0), not of its row",
+            lambda powers: powers / powers.sum(0),
+        ),
+    ),
+    power=Piece(
+        "exp",
+        powers_of_two=("powers of 2 are taken instead of powers of e", torch.exp2),
+        hard_maximum=(
+            "all the probability goes to the largest score",
+            lambda scores: (scores == 0).to(scores),
+        ),
+    ),
+    whole=Piece(
+        "the softmax",
+        logarithm=(
+            "the logarithm of the softmax is returned",
+            lambda scores: torch.log_softmax(scores, -1),
+        ),
+        sigmoid=("each score goes through a sigmoid on its own", torch.sigmoid),
+        divided_by_other_sum=(
+            "exp of the score less the row's largest is divided by a sum of exp of the "
+            "scores themselves",
+            lambda scores: (
+                (scores - largest(scores)).exp() / scores.exp().sum(-1, keepdim=True)
+            ),
+        ),
+        divided_by_sum_of_scores=(
+            "exp is divided by the sum of the scores, not by the sum of their exp",
+            lambda scores: scores.exp() / scores.sum(-1, keepdim=True),
+        ),
+    ),
+    sign=Piece("the sign", minus=("the scores enter with a minus sign", -1)),
+    result=Piece("the result").rarely(
+        logarithm_taken=("the logarithm of the softmax is returned", torch.log),
+        softmax_twice=("the softmax is applied twice", lambda y: y.softmax(-1)),
+    ),
+)
 
 
 def stages_of_softmax(scores: Tensor) -> Iterator[Stage]:
@@ -234,120 +328,6 @@ tensor([[0.5000, 0.5000],
         Property("shift", with_shift, shift_free),
         Property("wide rows", of_wide_rows, no_overflow),
     ],
-    mistakes=[
-        Mistake(
-            "overflow",
-            "exp is taken of the scores as they are: exp(1000) is too large for a "
-            "float, and exp(-1000) is 0. Subtract each row's largest score first",
-            wrong_softmax(subtract=lambda scores: 0),
-        ),
-        Mistake(
-            "maximum-added",
-            "each row's largest score is added instead of subtracted, so that exp "
-            "overflows even sooner",
-            wrong_softmax(subtract=lambda scores: -largest(scores)),
-        ),
-        Mistake(
-            "whole-tensor",
-            "the sum runs over the whole tensor instead of one row",
-            wrong_softmax(
-                subtract=lambda scores: scores.max(),
-                divide=lambda powers: powers / powers.sum(),
-            ),
-        ),
-        Mistake(
-            "columns",
-            "the sum runs down each column (axis 0) instead of along each row",
-            wrong_softmax(
-                subtract=lambda scores: scores.amax(0),
-                divide=lambda powers: powers / powers.sum(0),
-            ),
-        ),
-        Mistake(
-            "no-exp",
-            "the scores themselves are divided by their sum, without exp",
-            wrong_softmax(subtract=lambda scores: 0, power=lambda scores: scores),
-        ),
-        Mistake(
-            "no-division",
-            "nothing is divided by the sum",
-            wrong_softmax(divide=lambda powers: powers),
-        ),
-        Mistake(
-            "powers-of-two",
-            "powers of 2 are taken instead of powers of e",
-            wrong_softmax(power=torch.exp2),
-        ),
-        Mistake(
-            "logarithm",
-            "the logarithm of the softmax is returned",
-            lambda scores: torch.log_softmax(scores, -1),
-        ),
-        Mistake(
-            "one-maximum",
-            "the largest score of the whole tensor is subtracted, not each row's own: "
-            "in a row far below it every exp is 0",
-            wrong_softmax(subtract=lambda scores: scores.max()),
-        ),
-        Mistake(
-            "sigmoid",
-            "each score goes through a sigmoid on its own",
-            lambda scores: torch.sigmoid(scores),
-        ),
-        Mistake(
-            "hard-maximum",
-            "all the probability goes to the largest score",
-            wrong_softmax(power=lambda scores: (scores == 0).to(scores)),
-        ),
-        Mistake(
-            "minus",
-            "the scores enter with a minus sign",
-            wrong_softmax(sign=-1),
-        ),
-        Mistake(
-            "divided-by-count",
-            "exp is divided by the number of entries, not by their sum",
-            wrong_softmax(divide=lambda powers: powers / powers.shape[-1]),
-        ),
-        Mistake(
-            "divided-by-other-sum",
-            "exp of the score less the row's largest is divided by a sum of exp of the "
-            "scores themselves",
-            lambda scores: (
-                (scores - largest(scores)).exp() / scores.exp().sum(-1, keepdim=True)
-            ),
-        ),
-        Mistake(
-            "divided-by-sum-of-scores",
-            "exp is divided by the sum of the scores, not by the sum of their exp",
-            lambda scores: scores.exp() / scores.sum(-1, keepdim=True),
-        ),
-    ],
-    more=lambda: [
-        Mistake(
-            "divided-by-whole-sum",
-            "exp is divided by the sum over the whole tensor, not over one row",
-            wrong_softmax(divide=lambda powers: powers / powers.sum()),
-        ),
-        Mistake(
-            "divided-by-column",
-            "exp is divided by the sum of its column (axis 0), not of its row",
-            wrong_softmax(divide=lambda powers: powers / powers.sum(0)),
-        ),
-        Mistake(
-            "maximum-of-column",
-            "the largest score of each column is subtracted, not that of each row",
-            wrong_softmax(subtract=lambda scores: scores.amax(0)),
-        ),
-        Mistake(
-            "logarithm-taken",
-            "the logarithm of the softmax is returned",
-            wrong_softmax(after=torch.log),
-        ),
-        Mistake(
-            "softmax-twice",
-            "the softmax is applied twice",
-            wrong_softmax(after=lambda shares: shares.softmax(-1)),
-        ),
-    ],
+    mistakes=SOFTMAX.mistakes(),
+    model=SOFTMAX,
 )

@@ -2,10 +2,10 @@
 
 from collections import Counter
 from collections.abc import Callable, Sequence
-from functools import partial
 from itertools import pairwise
 
-from mygpt.check.task import Arguments, Draw, Mistake, Probe, Property, Task, result_of
+from mygpt.check.model import Model, Piece
+from mygpt.check.task import Arguments, Draw, Probe, Property, Task, result_of
 from mygpt.tokenizers import PairCounts, merge
 
 Pair = tuple[int, int]
@@ -39,7 +39,7 @@ def slow_train(
     count: Callable[[list[list[int]]], Counter] | None = None,
     join: Callable[[list[int], Pair, int], list[int]] = merge,
 ) -> list[Pair]:
-    """Train with one piece replaced; for the catalogue."""
+    """Train in pieces."""
     texts = [to_ids(word) for word in words]
     merges: list[Pair] = []
     count = count or count_pairs
@@ -131,8 +131,106 @@ def make_words(draw: Draw, which: int, num_merges: int) -> dict:
     return {"words": list(WORDS[which]), "num_merges": num_merges}
 
 
-def variant(**pieces) -> Callable[[list[str], int], list[Pair]]:
-    return partial(slow_train, **pieces)
+TRAINING = Model(
+    slow_train,
+    count=Piece(
+        "the counts",
+        across_words=("pairs are counted across the border of two words", count_across),
+        each_word_once=(
+            "a word that comes several times is counted once",
+            count_words_once,
+        ),
+        once_a_word=("a pair that occurs twice in a word is counted once", count_texts),
+        no_overlap=(
+            "overlapping pairs are not counted: aaa holds the pair aa twice",
+            count_apart,
+        ),
+    ),
+    whole=Piece(
+        "the counting",
+        counted_once=("the pairs are not counted again after a merge", all_at_once),
+    ),
+    choose=Piece(
+        "the choice",
+        first_seen=(
+            "of equally frequent pairs the one seen first is taken, not the smaller",
+            first_seen,
+        ),
+        larger_pair=("of equally frequent pairs the larger one is taken", larger_pair),
+        rarest=(
+            "the rarest pair is merged",
+            lambda counts: min(counts, key=lambda p: (counts[p], p)),
+        ),
+    ).rarely(
+        last_seen=(
+            "of equally frequent pairs the one seen last is taken, not the smaller",
+            last_seen,
+        )
+    ),
+    join=Piece(
+        "the merge",
+        first_occurrence=(
+            "only the first occurrence in each word is merged",
+            merge_first,
+        ),
+        from_the_right=("pairs are replaced from right to left", merge_from_right),
+    ),
+    least=Piece(
+        "the least count",
+        single_pairs=("merging goes on with pairs that occur only once", 1),
+        triples_wanted=("a pair must occur three times to be merged, not twice", 3),
+    ),
+    first=Piece(
+        "the first new id",
+        ids_from_255=("the first new id is 255, which is a byte", BYTES - 1),
+        ids_from_257=("the first new id is 257", BYTES + 1),
+    ).rarely(
+        ids_from_zero=("the first new id is 0, which is a byte", 0),
+        ids_from_128=("the first new id is 128, a byte", 128),
+    ),
+    to_ids=Piece(
+        "the bytes",
+        characters=(
+            "words are cut into characters (`ord`) instead of UTF-8 bytes",
+            lambda word: list(map(ord, word)),
+        ),
+        spaces_lost=(
+            "the spaces at the ends of words are lost",
+            lambda word: list(word.strip().encode()),
+        ),
+    ).rarely(
+        lower_case=(
+            "capitals are lost: the words are put into lower case",
+            lambda word: list(word.lower().encode()),
+        )
+    ),
+    given=Piece(
+        "the words",
+        one_text=(
+            "the words are put together into one text, so that pairs across their "
+            "borders are counted and merged",
+            lambda words, num_merges: (["".join(words)], num_merges),
+        ),
+    ).rarely(
+        one_fewer=(
+            "the last merge is missing",
+            lambda words, num_merges: (words, max(0, num_merges - 1)),
+        ),
+        one_more=(
+            "there is one merge too many",
+            lambda words, num_merges: (words, num_merges + 1),
+        ),
+    ),
+    result=Piece(
+        "the merges",
+        backwards=(
+            "the merges are in reverse order, the last one first",
+            lambda merges: merges[::-1],
+        ),
+    ).rarely(
+        last_merge_lost=("the last merge found is lost", lambda merges: merges[:-1])
+    ),
+)
 
 
 bpe_train = Task(
@@ -157,126 +255,8 @@ bpe_train = Task(
     ],
     fixed=["num_merges"],
     limit=15.0,
-    mistakes=[
-        Mistake(
-            "across-words",
-            "pairs are counted across the border of two words",
-            variant(count=count_across),
-        ),
-        Mistake(
-            "one-text",
-            "the words are put together into one text, so that pairs across their "
-            "borders are counted and merged",
-            lambda words, num_merges: slow_train(["".join(words)], num_merges),
-        ),
-        Mistake(
-            "each-word-once",
-            "a word that occurs several times is counted once",
-            variant(count=count_words_once),
-        ),
-        Mistake(
-            "once-a-word",
-            "a pair that occurs twice in a word is counted once",
-            variant(count=count_texts),
-        ),
-        Mistake(
-            "no-overlap",
-            "overlapping pairs are not counted: aaa holds the pair aa twice",
-            variant(count=count_apart),
-        ),
-        Mistake(
-            "first-seen",
-            "of equally frequent pairs the one seen first is taken, not the smaller",
-            variant(choose=first_seen),
-        ),
-        Mistake(
-            "larger-pair",
-            "of equally frequent pairs the larger one is taken",
-            variant(choose=larger_pair),
-        ),
-        Mistake(
-            "rarest",
-            "the rarest pair is merged",
-            variant(choose=lambda counts: min(counts, key=lambda p: (counts[p], p))),
-        ),
-        Mistake(
-            "first-occurrence",
-            "only the first occurrence in each word is merged",
-            variant(join=merge_first),
-        ),
-        Mistake(
-            "from-the-right",
-            "pairs are replaced from right to left",
-            variant(join=merge_from_right),
-        ),
-        Mistake(
-            "counted-once", "the pairs are not counted again after a merge", all_at_once
-        ),
-        Mistake(
-            "backwards",
-            "the merges are in reverse order, the last one first",
-            lambda words, num_merges: slow_train(words, num_merges)[::-1],
-        ),
-        Mistake(
-            "single-pairs",
-            "merging goes on with pairs that occur only once",
-            variant(least=1),
-        ),
-        Mistake(
-            "ids-from-255",
-            "the first new id is 255, which is a byte",
-            variant(first=BYTES - 1),
-        ),
-        Mistake("ids-from-257", "the first new id is 257", variant(first=BYTES + 1)),
-        Mistake(
-            "characters",
-            "words are cut into characters (`ord`) instead of UTF-8 bytes",
-            variant(to_ids=lambda word: list(map(ord, word))),
-        ),
-        Mistake(
-            "spaces-lost",
-            "the spaces at the ends of words are lost",
-            variant(to_ids=lambda word: list(word.strip().encode())),
-        ),
-        Mistake(
-            "triples-wanted",
-            "a pair must occur three times to be merged; twice is enough",
-            variant(least=3),
-        ),
-    ],
-    more=lambda: [
-        Mistake(
-            "one-fewer",
-            "the last merge is missing",
-            lambda words, num_merges: train(words, max(0, num_merges - 1)),
-        ),
-        Mistake(
-            "one-more",
-            "there is one merge too many",
-            lambda words, num_merges: train(words, num_merges + 1),
-        ),
-        Mistake(
-            "last-merge-lost",
-            "the last merge that was found is lost",
-            lambda words, num_merges: train(words, num_merges)[:-1],
-        ),
-        Mistake(
-            "ids-from-zero",
-            "the first new id is 0, which is a byte",
-            variant(first=0),
-        ),
-        Mistake("ids-from-128", "the first new id is 128, a byte", variant(first=128)),
-        Mistake(
-            "last-seen",
-            "of equally frequent pairs the one seen last is taken, not the smaller",
-            variant(choose=last_seen),
-        ),
-        Mistake(
-            "lower-case",
-            "capitals are lost: the words are put into lower case",
-            variant(to_ids=lambda word: list(word.lower().encode())),
-        ),
-    ],
+    mistakes=TRAINING.mistakes(),
+    model=TRAINING,
 )
 
 
@@ -297,7 +277,7 @@ def encode_with(
     first: int = BYTES,
     join: Callable[[list[int], Pair, int], list[int]] = merge,
 ) -> list[int]:
-    """Encode with one piece replaced; `choose` gets (rank, place) of what can merge."""
+    """Encode in pieces; `choose` gets (rank, place) of what can merge."""
     ids, ranks = to_ids(text), {pair: rank for rank, pair in enumerate(merges)}
     for _ in range(1000):
         found = [
@@ -411,8 +391,105 @@ def make_text(draw: Draw, which: int) -> dict:
     return {"text": TEXTS[which], "merges": list(MERGES[which])}
 
 
-def coding(**pieces) -> Callable[[str, Sequence[Pair]], list[int]]:
-    return partial(encode_with, **pieces)
+def once_each(text: str, merges: Sequence[Pair]) -> list[int]:
+    ids = list(text.encode())
+    for rank, pair in enumerate(merges):
+        ids = merge_first(ids, pair, BYTES + rank)
+    return ids
+
+
+ENCODING = Model(
+    encode_with,
+    choose=Piece(
+        "the choice",
+        frequency_for_rank=(
+            "the pair that is most frequent in this text goes first, not the one that "
+            "training merged first",
+            by_frequency,
+        ),
+        leftmost_for_rank=(
+            "the leftmost pair goes first, not the one that training merged first",
+            lambda found, ids: min(found, key=lambda f: f[1])[0],
+        ),
+        last_rank_first=(
+            "the pair that training merged last goes first",
+            lambda found, ids: max(found)[0],
+        ),
+    ),
+    together=Piece(
+        "choice and merge",
+        leftmost_one=(
+            "the leftmost known pair is merged, one place at a time; it is the rank "
+            "that decides",
+            {
+                "choose": lambda found, ids: min(found, key=lambda f: f[1])[0],
+                "join": merge_first,
+            },
+        ),
+    ),
+    whole=Piece(
+        "the merging",
+        any_pair=(
+            "the text is swept from left to right and any known pair is merged; it is "
+            "the rank that decides",
+            any_pair,
+        ),
+        merges_backwards=(
+            "the merges are gone through once, from the last to the first",
+            backwards,
+        ),
+        one_pass=("the text is gone through only once, from left to right", one_pass),
+        longest_token=("the longest token is taken at each place", longest_token),
+        bytes_only=("merged tokens are never merged again", first_round),
+        first_occurrence=("each merge is made only at its first occurrence", once_each),
+    ),
+    join=Piece(
+        "the merge",
+        from_the_right=("pairs are replaced from right to left", merge_from_right),
+    ),
+    first=Piece(
+        "the first new id",
+        ids_from_255=("the first merge gives id 255", BYTES - 1),
+        ids_from_257=("the first merge gives id 257", BYTES + 1),
+    ).rarely(ids_from_zero=("a merge gives its index as the id, without 256 added", 0)),
+    to_ids=Piece(
+        "the bytes",
+        characters=(
+            "the text is cut into characters (`ord`) instead of UTF-8 bytes",
+            lambda text: list(map(ord, text)),
+        ),
+        spaces_lost=(
+            "the spaces are lost",
+            lambda text: list(text.replace(" ", "").encode()),
+        ),
+        lower_case=(
+            "capitals are lost: the text is put into lower case",
+            lambda text: list(text.lower().encode()),
+        ),
+        ends_stripped=(
+            "the spaces at the ends of the text are lost",
+            lambda text: list(text.strip().encode()),
+        ),
+    ),
+    given=Piece(
+        "the merges", no_merges=("nothing is merged", lambda text, merges: (text, []))
+    ).rarely(
+        last_merge_missing=(
+            "the last of the merges is never made",
+            lambda text, merges: (text, merges[:-1]),
+        ),
+        first_merge_missing=(
+            "the first of the merges is never made",
+            lambda text, merges: (text, [(-1, -1), *merges[1:]]),
+        ),
+    ),
+    result=Piece("the ids").rarely(
+        last_id_missing=(
+            "the last id is lost: the loop ends one place too early",
+            lambda ids: ids[:-1],
+        )
+    ),
+)
 
 
 def round_trip(ids: list[int], arguments: Arguments) -> str | None:
@@ -442,121 +519,6 @@ bpe_encode = Task(
     probes=[Probe(0, {"which": i}) for i in range(len(TEXTS))],
     properties=[Property("round trip", result_of, round_trip)],
     fixed=["merges"],
-    mistakes=[
-        Mistake(
-            "frequency-for-rank",
-            "the pair that is most frequent in this text goes first, not the one that "
-            "training merged first",
-            coding(choose=by_frequency),
-        ),
-        Mistake(
-            "leftmost-for-rank",
-            "the leftmost pair goes first, not the one that training merged first",
-            coding(choose=lambda found, ids: min(found, key=lambda f: f[1])[0]),
-        ),
-        Mistake(
-            "leftmost-one",
-            "the leftmost known pair is merged, one place at a time; it is the rank "
-            "that decides",
-            coding(
-                choose=lambda found, ids: min(found, key=lambda f: f[1])[0],
-                join=merge_first,
-            ),
-        ),
-        Mistake(
-            "any-pair",
-            "the text is swept from left to right and any known pair is merged; it is "
-            "the rank that decides",
-            any_pair,
-        ),
-        Mistake(
-            "last-rank-first",
-            "the pair that training merged last goes first",
-            coding(choose=lambda found, ids: max(found)[0]),
-        ),
-        Mistake(
-            "merges-backwards",
-            "the merges are gone through once, from the last to the first",
-            backwards,
-        ),
-        Mistake(
-            "one-pass",
-            "the text is gone through only once, from left to right",
-            one_pass,
-        ),
-        Mistake(
-            "longest-token", "the longest token is taken at each place", longest_token
-        ),
-        Mistake("bytes-only", "merged tokens are never merged again", first_round),
-        Mistake(
-            "first-occurrence",
-            "each merge is made only at its first occurrence",
-            lambda text, merges: once_each(text, merges),
-        ),
-        Mistake(
-            "from-the-right",
-            "pairs are replaced from right to left",
-            coding(join=merge_from_right),
-        ),
-        Mistake(
-            "ids-from-255", "the first merge gives id 255", coding(first=BYTES - 1)
-        ),
-        Mistake(
-            "ids-from-257", "the first merge gives id 257", coding(first=BYTES + 1)
-        ),
-        Mistake(
-            "characters",
-            "the text is cut into characters (`ord`) instead of UTF-8 bytes",
-            coding(to_ids=lambda text: list(map(ord, text))),
-        ),
-        Mistake(
-            "spaces-lost",
-            "the spaces are lost",
-            coding(to_ids=lambda text: list(text.replace(" ", "").encode())),
-        ),
-        Mistake(
-            "lower-case",
-            "capitals are lost: the text is put into lower case",
-            coding(to_ids=lambda text: list(text.lower().encode())),
-        ),
-        Mistake(
-            "ends-stripped",
-            "the spaces at the ends of the text are lost",
-            coding(to_ids=lambda text: list(text.strip().encode())),
-        ),
-        Mistake(
-            "no-merges",
-            "nothing is merged",
-            lambda text, merges: list(text.encode()),
-        ),
-    ],
-    more=lambda: [
-        Mistake(
-            "ids-from-zero",
-            "a merge gives its index as the id, without 256 added",
-            coding(first=0),
-        ),
-        Mistake(
-            "last-merge-missing",
-            "the last of the merges is never made",
-            lambda text, merges: encode(text, merges[:-1]),
-        ),
-        Mistake(
-            "first-merge-missing",
-            "the first of the merges is never made",
-            lambda text, merges: encode(text, [(-1, -1), *merges[1:]]),
-        ),
-        Mistake(
-            "last-id-missing",
-            "the last id is lost: the loop ends one place too early",
-            lambda text, merges: encode(text, merges)[:-1],
-        ),
-    ],
+    mistakes=ENCODING.mistakes(),
+    model=ENCODING,
 )
-
-
-def once_each(text: str, merges: Sequence[Pair]) -> list[int]:
-    ids = list(text.encode())
-    for rank, pair in enumerate(merges):
-        ids = merge_first(ids, pair, BYTES + rank)
-    return ids

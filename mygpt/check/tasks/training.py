@@ -4,15 +4,15 @@ import copy
 import math
 from collections.abc import Callable, Iterator
 from contextlib import nullcontext
-from functools import partial
 
 import torch
 from torch import Tensor
 from torch.optim.adamw import adamw
 
 from mygpt.check.compare import find_difference
+from mygpt.check.model import Model, Piece, alike
 from mygpt.check.stages.stage import Stage, also, stage
-from mygpt.check.task import Arguments, Draw, Mistake, Probe, Program, Property, Task
+from mygpt.check.task import Arguments, Draw, Probe, Program, Property, Task
 from mygpt.check.tasks.loops import Bigrams, Watch, WatchedOptimizer, remarks
 from mygpt.support.modes import evaluating
 
@@ -76,7 +76,11 @@ def adamw_with(
     decay,
     *,
     first: int = 1,
-    corrects: tuple[bool, bool] = (True, True),
+    correct_m: bool = True,
+    correct_v: bool = True,
+    share_m: Callable[[float], float] = lambda beta: 1 - beta,
+    share_v: Callable[[float], float] = lambda beta: 1 - beta,
+    state: Callable[[tuple, tuple], tuple] = lambda plain, corrected: plain,
     decays: Callable[[Tensor], bool] = lambda parameter: parameter.ndim >= 2,
     decay_rate: Callable[[float, float], float] = lambda lr, decay: lr * decay,
     decay_after: bool = False,
@@ -85,43 +89,149 @@ def adamw_with(
     divisor: Callable[[Tensor, float], Tensor] = lambda v, eps: v.sqrt() + eps,
     momentum: bool = True,
     sign: int = 1,
-    swapped: bool = False,
     averages_swapped: bool = False,
+    pace: Callable[[float], float] = lambda lr: lr,
 ) -> tuple[Tensor, Tensor, Tensor]:
-    """AdamW's step with one piece replaced.
+    """AdamW's step in pieces.
 
     first: the number of the first step.
-    corrects: whether m, and whether v, is divided by 1 - beta^step.
-    swapped, averages_swapped: whether the betas are, everywhere or in the averages.
+    share_m, share_v: how much of what is new enters an average.
+    averages_swapped: whether the betas are, in the averages alone.
     """
-    if swapped:
-        beta1, beta2 = beta2, beta1
     rate = decay_rate(lr, decay) if decays(parameter) else 0.0
     if decay_in_gradient and decays(parameter):
         gradient = gradient + decay * parameter
     elif not decay_after:
         parameter = parameter * (1 - rate)
     of_m, of_v = (beta2, beta1) if averages_swapped else (beta1, beta2)
-    m = of_m * m + (1 - of_m) * gradient
-    v = of_v * v + (1 - of_v) * squared(gradient)
+    m = of_m * m + share_m(of_m) * gradient
+    v = of_v * v + share_v(of_v) * squared(gradient)
     steps = max(step - 1 + first, 1e-9)
-    m_hat = m / (1 - beta1**steps) if corrects[0] else m
-    v_hat = v / (1 - beta2**steps) if corrects[1] else v
+    m_hat = m / (1 - beta1**steps) if correct_m else m
+    v_hat = v / (1 - beta2**steps) if correct_v else v
     along = m_hat if momentum else gradient
-    parameter = parameter - sign * lr * along / divisor(v_hat, eps)
+    parameter = parameter - sign * pace(lr) * along / divisor(v_hat, eps)
     if decay_after:
         parameter = parameter * (1 - rate)
-    return parameter, m, v
+    return parameter, *state((m, v), (m_hat, v_hat))
 
 
-def wrong_step(**pieces) -> Program:
-    return partial(adamw_with, **pieces)
+def share(beta: str, name: str) -> Piece:
+    return Piece(f"1 - {beta}").rarely(
+        **{
+            f"no-{name}-share": (f"the factor 1 - {beta} is forgotten", lambda beta: 1),
+            f"{name}-share-of-the-old": (
+                f"{beta} stands where 1 - {beta} belongs",
+                lambda beta: beta,
+            ),
+        }
+    )
 
 
-def corrected_state(*values):
-    step, beta1, beta2 = values[4], values[6], values[7]
-    parameter, m, v = adamw_with(*values)
-    return parameter, m / (1 - beta1**step), v / (1 - beta2**step)
+ADAMW = Model(
+    adamw_with,
+    correct_m=Piece(
+        "m's correction",
+        no_first_correction=("m is not divided by 1 - beta1^step", False),
+    ),
+    correct_v=Piece(
+        "v's correction",
+        no_second_correction=("v is not divided by 1 - beta2^step", False),
+    ),
+    state=Piece(
+        "the new m and v",
+        corrected_state=(
+            "m and v are returned after the division by 1 - beta^step, so the next "
+            "step starts from the wrong ones",
+            lambda plain, corrected: corrected,
+        ),
+    ).rarely(
+        **alike(
+            "{} alone is returned after its division by 1 - beta^step",
+            corrected_m=("m", lambda plain, corrected: (corrected[0], plain[1])),
+            corrected_v=("v", lambda plain, corrected: (plain[0], corrected[1])),
+        )
+    ),
+    share_m=share("beta1", "first"),
+    share_v=share("beta2", "second"),
+    first=Piece(
+        "the number of the step",
+        steps_from_zero=("the steps count from 0: beta^(step - 1) for beta^step", 0),
+        steps_from_two=(
+            "the steps count one too far: beta^(step + 1) for beta^step",
+            2,
+        ),
+    ),
+    decays=Piece(
+        "what decays",
+        decay_of_vectors=("biases and other vectors decay too", lambda parameter: True),
+        no_decay=("there is no weight decay", lambda parameter: False),
+    ),
+    decay_in_gradient=Piece(
+        "the decay",
+        decay_in_the_gradient=(
+            "the decay is added to the gradient: that is Adam with L2, not AdamW",
+            True,
+        ),
+    ),
+    decay_rate=Piece(
+        "the decay's rate",
+        decay_without_rate=(
+            "the decay is not multiplied by the learning rate",
+            lambda lr, decay: decay,
+        ),
+        growth=(
+            "the decay has the wrong sign and makes weights grow",
+            lambda lr, decay: -lr * decay,
+        ),
+    ),
+    decay_after=Piece(
+        "the place of the decay",
+        decay_after_the_step=("the decay comes after the step, not before it", True),
+    ),
+    divisor=Piece(
+        "√v + eps",
+        eps_inside_the_root=(
+            "eps is added inside the root",
+            lambda v, eps: (v + eps).sqrt(),
+        ),
+        no_eps=("eps is forgotten", lambda v, eps: v.sqrt()),
+        no_root=("the step is divided by v, not by its root", lambda v, eps: v + eps),
+    ),
+    squared=Piece(
+        "the square",
+        no_square=("v averages |gradient|, not its square", torch.abs),
+        gradient_for_square=(
+            "v averages the gradient itself, not its square",
+            lambda gradient: gradient,
+        ),
+    ),
+    momentum=Piece(
+        "m", no_momentum=("the step uses the gradient instead of its average m", False)
+    ),
+    sign=Piece(
+        "the sign of the step", uphill=("the step is added, so the loss goes up", -1)
+    ),
+    given=Piece(
+        "beta1 and beta2",
+        betas_swapped=(
+            "beta1 and beta2 change places",
+            lambda *given: (*given[:6], given[7], given[6], *given[8:]),
+        ),
+    ),
+    pace=Piece("lr").rarely(
+        no_rate=("the step is not multiplied by lr", lambda lr: 1),
+        rate_squared=("lr multiplies the step twice", lambda lr: lr * lr),
+    ),
+    averages_swapped=Piece(
+        "beta1 and beta2",
+        betas_of_the_averages_swapped=(
+            "beta1 and beta2 change places in the averages m and v, but not in 1 - "
+            "beta^step",
+            True,
+        ),
+    ),
+)
 
 
 def stages_of_step(
@@ -202,111 +312,8 @@ adamw_step = Task(
     ],
     least={"F": 0, "axes": 3},
     fixed=["step", "lr", "beta1", "beta2", "eps", "decay", "m", "v"],
-    mistakes=[
-        Mistake(
-            "no-bias-correction",
-            "m and v are not divided by 1 - beta^step",
-            wrong_step(corrects=(False, False)),
-        ),
-        Mistake(
-            "no-first-correction",
-            "m is not divided by 1 - beta1^step",
-            wrong_step(corrects=(False, True)),
-        ),
-        Mistake(
-            "no-second-correction",
-            "v is not divided by 1 - beta2^step",
-            wrong_step(corrects=(True, False)),
-        ),
-        Mistake(
-            "corrected-state",
-            "m and v are returned after the division by 1 - beta^step, so the next "
-            "step starts from the wrong ones",
-            corrected_state,
-        ),
-        Mistake(
-            "steps-from-zero",
-            "the steps are counted from 0: beta^(step - 1) for beta^step",
-            wrong_step(first=0),
-        ),
-        Mistake(
-            "decay-of-vectors",
-            "biases and other vectors decay too",
-            wrong_step(decays=lambda parameter: True),
-        ),
-        Mistake(
-            "no-decay",
-            "there is no weight decay",
-            wrong_step(decays=lambda parameter: False),
-        ),
-        Mistake(
-            "decay-in-the-gradient",
-            "the decay is added to the gradient: that is Adam with L2, not AdamW",
-            wrong_step(decay_in_gradient=True),
-        ),
-        Mistake(
-            "decay-without-rate",
-            "the decay is not multiplied by the learning rate",
-            wrong_step(decay_rate=lambda lr, decay: decay),
-        ),
-        Mistake(
-            "decay-after-the-step",
-            "the decay comes after the step instead of before it",
-            wrong_step(decay_after=True),
-        ),
-        Mistake(
-            "growth",
-            "the decay has the wrong sign and makes weights grow",
-            wrong_step(decay_rate=lambda lr, decay: -lr * decay),
-        ),
-        Mistake(
-            "eps-inside-the-root",
-            "eps is added inside the root",
-            wrong_step(divisor=lambda v, eps: (v + eps).sqrt()),
-        ),
-        Mistake(
-            "no-eps",
-            "eps is forgotten",
-            wrong_step(divisor=lambda v, eps: v.sqrt()),
-        ),
-        Mistake(
-            "no-root",
-            "the step is divided by v, not by its root",
-            wrong_step(divisor=lambda v, eps: v + eps),
-        ),
-        Mistake(
-            "no-square",
-            "v averages |gradient|, not its square",
-            wrong_step(squared=torch.abs),
-        ),
-        Mistake(
-            "gradient-for-square",
-            "v averages the gradient itself, not its square",
-            wrong_step(squared=lambda gradient: gradient),
-        ),
-        Mistake(
-            "steps-from-two",
-            "the steps are counted one too far: beta^(step + 1) for beta^step",
-            wrong_step(first=2),
-        ),
-        Mistake(
-            "no-momentum",
-            "the step uses the gradient instead of its average m",
-            wrong_step(momentum=False),
-        ),
-        Mistake(
-            "uphill", "the step is added, so the loss goes up", wrong_step(sign=-1)
-        ),
-        Mistake(
-            "betas-swapped", "beta1 and beta2 change places", wrong_step(swapped=True)
-        ),
-        Mistake(
-            "betas-of-the-averages-swapped",
-            "beta1 and beta2 change places in the averages m and v, but not in 1 - "
-            "beta^step",
-            wrong_step(averages_swapped=True),
-        ),
-    ],
+    mistakes=ADAMW.mistakes(),
+    model=ADAMW,
 )
 
 
@@ -377,7 +384,7 @@ def train_with(
     choose=lambda batches, i: batches[i],
     report: str = "before",
 ) -> list[float]:
-    """Train with one piece replaced; `order` names what is done in each step."""
+    """Train in pieces; `order` names what is done in each step."""
     losses = []
     if mode is not None:
         model.train(mode)
@@ -399,8 +406,104 @@ def train_with(
     return losses if report != "last" else losses[-1:]
 
 
-def wrong_train(**pieces) -> Program:
-    return partial(train_with, **pieces)
+LOOP = Model(
+    train_with,
+    order=Piece(
+        "the order of the calls",
+        zero_grad_forgotten=(
+            "`zero_grad` is forgotten, so gradients of all steps add up",
+            "backward step",
+        ),
+        zero_grad_once=(
+            "`zero_grad` is called once, before the loop, and the gradients add up",
+            "once backward step",
+        ),
+        zero_grad_too_late=(
+            "`zero_grad` stands between `backward` and `step`, so nothing is learned",
+            "backward zero step",
+        ),
+        step_before_backward=(
+            "`step` comes before `backward`, with the gradients of the batch before",
+            "step zero backward",
+        ),
+        step_finds_no_gradients=(
+            "`step` comes before `backward`, when the gradients have been cleared, so "
+            "it finds none and nothing is learned",
+            "zero step backward",
+        ),
+        no_step=("`optimizer.step()` is missing", "zero backward"),
+        no_backward=("`loss.backward()` is missing", "zero step"),
+        backward_twice=(
+            "`backward` runs twice, which doubles the gradients",
+            "zero backward backward step",
+        ),
+        step_twice=("`step` runs twice for each batch", "zero backward step step"),
+    ),
+    targets=Piece(
+        "the targets",
+        targets_not_shifted=(
+            "the targets are not shifted: the model learns to repeat its input",
+            lambda rows: rows[:, :-1],
+        ),
+    ),
+    together=Piece(
+        "inputs and targets",
+        whole_rows=(
+            "inputs and targets are both the whole row",
+            {"inputs": lambda rows: rows, "targets": lambda rows: rows},
+        ),
+        backwards=(
+            "inputs and targets change places: the model learns the token before",
+            {"inputs": lambda rows: rows[:, 1:], "targets": lambda rows: rows[:, :-1]},
+        ),
+        rows_for_columns=(
+            "inputs and targets are cut by rows: `[:-1]` leaves out the last row, "
+            "`[:, :-1]` the last column",
+            {"inputs": lambda rows: rows[:-1], "targets": lambda rows: rows[1:]},
+        ),
+        last_target_lost=(
+            "the last id of each row is left out: inputs and targets end too early",
+            {
+                "inputs": lambda rows: rows[:, :-2],
+                "targets": lambda rows: rows[:, 1:-1],
+            },
+        ),
+        wrapped_targets=(
+            "the targets are made by `roll`: the last one is the row's first token",
+            {
+                "inputs": lambda rows: rows,
+                "targets": lambda rows: rows.roll(-1, dims=1),
+            },
+        ),
+    ),
+    choose=Piece(
+        "the batch",
+        first_batch_again=("every step uses the first batch", lambda all, i: all[0]),
+    ),
+    mode=Piece(
+        "the mode",
+        no_training_mode=("the model is not put in training mode: no dropout", None),
+        evaluation_mode=(
+            "the model is put in evaluation mode: there is no dropout",
+            False,
+        ),
+    ),
+    report=Piece(
+        "the losses",
+        loss_after_the_step=(
+            "the losses are from after the steps, not before",
+            "after",
+        ),
+        last_loss=("only the last loss is returned", "last"),
+    ),
+    given=Piece(
+        "the loop",
+        return_in_the_loop=(
+            "`return` stands inside the loop, so it ends after the first batch",
+            lambda model, batches, optimizer: (model, batches[:1], optimizer),
+        ),
+    ),
+)
 
 
 def graphs_held(program: Program, arguments: Arguments) -> int:
@@ -481,121 +584,8 @@ train = Task(
         Property("graphs", graphs_held, keeps_no_graphs),
     ],
     limit=15.0,
-    mistakes=[
-        Mistake(
-            "zero-grad-forgotten",
-            "`zero_grad` is forgotten, so gradients of all steps add up",
-            wrong_train(order="backward step"),
-        ),
-        Mistake(
-            "zero-grad-once",
-            "`zero_grad` is called once, before the loop, and the gradients add up",
-            wrong_train(order="once backward step"),
-        ),
-        Mistake(
-            "zero-grad-too-late",
-            "`zero_grad` stands between `backward` and `step`, so nothing is learned",
-            wrong_train(order="backward zero step"),
-        ),
-        Mistake(
-            "step-before-backward",
-            "`step` comes before `backward`, with the gradients of the batch before",
-            wrong_train(order="step zero backward"),
-        ),
-        Mistake(
-            "step-finds-no-gradients",
-            "`step` comes before `backward`, when the gradients have been cleared, so "
-            "it finds none and nothing is learned",
-            wrong_train(order="zero step backward"),
-        ),
-        Mistake(
-            "no-step",
-            "`optimizer.step()` is missing",
-            wrong_train(order="zero backward"),
-        ),
-        Mistake(
-            "no-backward",
-            "`loss.backward()` is missing",
-            wrong_train(order="zero step"),
-        ),
-        Mistake(
-            "backward-twice",
-            "`backward` runs twice, which doubles the gradients",
-            wrong_train(order="zero backward backward step"),
-        ),
-        Mistake(
-            "step-twice",
-            "`step` runs twice for each batch",
-            wrong_train(order="zero backward step step"),
-        ),
-        Mistake(
-            "targets-not-shifted",
-            "the targets are not shifted: the model learns to repeat its input",
-            wrong_train(targets=lambda rows: rows[:, :-1]),
-        ),
-        Mistake(
-            "whole-rows",
-            "inputs and targets are both the whole row",
-            wrong_train(inputs=lambda rows: rows, targets=lambda rows: rows),
-        ),
-        Mistake(
-            "backwards",
-            "inputs and targets change places: the model learns the token before",
-            wrong_train(
-                inputs=lambda rows: rows[:, 1:], targets=lambda rows: rows[:, :-1]
-            ),
-        ),
-        Mistake(
-            "rows-for-columns",
-            "inputs and targets are cut by rows: `[:-1]` leaves out the last row, "
-            "`[:, :-1]` the last column",
-            wrong_train(inputs=lambda rows: rows[:-1], targets=lambda rows: rows[1:]),
-        ),
-        Mistake(
-            "last-target-lost",
-            "the last id of each row is left out: inputs and targets end too early",
-            wrong_train(
-                inputs=lambda rows: rows[:, :-2], targets=lambda rows: rows[:, 1:-1]
-            ),
-        ),
-        Mistake(
-            "wrapped-targets",
-            "the targets are made by `roll`: the last one is the row's first token",
-            wrong_train(
-                inputs=lambda rows: rows, targets=lambda rows: rows.roll(-1, dims=1)
-            ),
-        ),
-        Mistake(
-            "first-batch-again",
-            "every step uses the first batch",
-            wrong_train(choose=lambda batches, i: batches[0]),
-        ),
-        Mistake(
-            "no-training-mode",
-            "the model is not put in training mode, so there is no dropout",
-            wrong_train(mode=None),
-        ),
-        Mistake(
-            "evaluation-mode",
-            "the model is put in evaluation mode, so there is no dropout",
-            wrong_train(mode=False),
-        ),
-        Mistake(
-            "loss-after-the-step",
-            "the losses are those after the steps, not before",
-            wrong_train(report="after"),
-        ),
-        Mistake(
-            "return-in-the-loop",
-            "`return` stands inside the loop, so it ends after the first batch",
-            lambda model, batches, optimizer: train_with(model, batches[:1], optimizer),
-        ),
-        Mistake(
-            "last-loss",
-            "only the last loss is returned",
-            wrong_train(report="last"),
-        ),
-    ],
+    mistakes=LOOP.mistakes(),
+    model=LOOP,
 )
 
 
@@ -624,7 +614,7 @@ def evaluate_with(
     count: Callable[[Tensor], int] = lambda rows: rows[:, 1:].numel(),
     recorded: bool = False,
 ) -> float:
-    """Evaluate with one piece replaced."""
+    """Evaluate in pieces."""
     before = model.training
     if mode is not None:
         model.train(mode)
@@ -661,8 +651,82 @@ def reference_evaluate(model, batches) -> float:
     return total / count
 
 
-def wrong_evaluate(**pieces) -> Program:
-    return partial(evaluate_with, **pieces)
+EVALUATION = Model(
+    evaluate_with,
+    after=Piece(
+        "the mode afterwards",
+        mode_not_restored=(
+            "the model is left in evaluation mode, so training goes on without dropout",
+            False,
+        ),
+        always_training_afterwards=(
+            "the model is left in training mode even if it was not before",
+            True,
+        ),
+    ),
+    mode=Piece(
+        "the mode",
+        no_evaluation_mode=(
+            "the model is not put in evaluation mode: dropout is on",
+            None,
+        ),
+        training_mode=("the model is put in training mode: dropout is on", True),
+    ),
+    average=Piece(
+        "the mean",
+        mean_of_means=(
+            "the batches' means are averaged, though a larger batch should count more",
+            "batches",
+        ),
+        sum=("the losses are added, not averaged", "sum"),
+        last_batch=("only the last batch counts", "last"),
+        first_batch=("only the first batch counts", "first"),
+        perplexity=("the perplexity, exp of the loss, is returned", "perplexity"),
+    ),
+    targets=Piece(
+        "the targets",
+        targets_not_shifted=(
+            "the targets are not shifted: each token is compared with itself",
+            lambda rows: rows[:, :-1],
+        ),
+    ),
+    together=Piece(
+        "inputs and targets",
+        rows_for_columns=(
+            "inputs and targets are cut by rows: `[:-1]` leaves out the last row, "
+            "`[:, :-1]` the last column",
+            {
+                "inputs": lambda rows: rows[:-1],
+                "targets": lambda rows: rows[1:],
+                "count": lambda rows: rows[1:].numel(),
+            },
+        ),
+    ),
+    count=Piece(
+        "the count of the targets",
+        weighted_by_rows=(
+            "a batch counts by its rows, but longer ones have more targets",
+            len,
+        ),
+        weighted_by_ids=(
+            "a batch counts by all its ids, the first of each row included, which is "
+            "no target",
+            lambda rows: rows.numel(),
+        ),
+    ),
+    recorded=Piece(
+        "`torch.no_grad()`",
+        gradients_recorded=(
+            "the model runs without `with torch.no_grad():`, so all is recorded for "
+            "gradients that nobody wants",
+            True,
+        ),
+    ),
+    graph=Piece(
+        "`backward`",
+        backward=("`backward` runs: its gradients enter the next training step", True),
+    ),
+)
 
 
 evaluate = Task(
@@ -689,84 +753,6 @@ evaluate = Task(
         Probe(1, {"V": 5, "B": 2, "T": 2, "N": 2, "training": False, "uneven": True}),
     ],
     least={"V": 2},
-    mistakes=[
-        Mistake(
-            "mode-not-restored",
-            "the model is left in evaluation mode, so training goes on without dropout",
-            wrong_evaluate(after=False),
-        ),
-        Mistake(
-            "always-training-afterwards",
-            "the model is left in training mode even if it was not before",
-            wrong_evaluate(after=True),
-        ),
-        Mistake(
-            "no-evaluation-mode",
-            "the model is not put in evaluation mode: dropout is still on",
-            wrong_evaluate(mode=None),
-        ),
-        Mistake(
-            "training-mode",
-            "the model is put in training mode: dropout is on",
-            wrong_evaluate(mode=True),
-        ),
-        Mistake(
-            "mean-of-means",
-            "the batches' means are averaged, though a larger batch should count more",
-            wrong_evaluate(average="batches"),
-        ),
-        Mistake(
-            "sum", "the losses are added, not averaged", wrong_evaluate(average="sum")
-        ),
-        Mistake(
-            "last-batch", "only the last batch counts", wrong_evaluate(average="last")
-        ),
-        Mistake(
-            "first-batch",
-            "only the first batch counts",
-            wrong_evaluate(average="first"),
-        ),
-        Mistake(
-            "perplexity",
-            "the perplexity is returned, the exponential of the loss",
-            wrong_evaluate(average="perplexity"),
-        ),
-        Mistake(
-            "targets-not-shifted",
-            "the targets are not shifted: each token is compared with itself",
-            wrong_evaluate(targets=lambda rows: rows[:, :-1]),
-        ),
-        Mistake(
-            "rows-for-columns",
-            "inputs and targets are cut by rows: `[:-1]` leaves out the last row, "
-            "`[:, :-1]` the last column",
-            wrong_evaluate(
-                inputs=lambda rows: rows[:-1],
-                targets=lambda rows: rows[1:],
-                count=lambda rows: rows[1:].numel(),
-            ),
-        ),
-        Mistake(
-            "weighted-by-rows",
-            "a batch counts by its rows: longer rows have more targets",
-            wrong_evaluate(count=len),
-        ),
-        Mistake(
-            "weighted-by-ids",
-            "a batch counts by all its ids, the first of each row included, which is "
-            "no target",
-            wrong_evaluate(count=lambda rows: rows.numel()),
-        ),
-        Mistake(
-            "gradients-recorded",
-            "the model runs without `with torch.no_grad():`, so all is recorded for "
-            "gradients that nobody wants",
-            wrong_evaluate(recorded=True),
-        ),
-        Mistake(
-            "backward",
-            "`backward` runs, and its gradients enter the next training step",
-            wrong_evaluate(graph=True),
-        ),
-    ],
+    mistakes=EVALUATION.mistakes(),
+    model=EVALUATION,
 )

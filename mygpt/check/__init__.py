@@ -21,7 +21,7 @@ from typing import Any
 from mygpt.check.catalogue import TASKS
 from mygpt.check.engine import check
 from mygpt.check.models import gpt2_model, world_model
-from mygpt.check.notebook import cell, counted, write
+from mygpt.check.notebook import cell, counted, mended, write
 from mygpt.check.progress import with_stub_named
 from mygpt.check.result import Result
 from mygpt.check.task import Task
@@ -37,8 +37,10 @@ def door(task: Task) -> Callable[..., Result]:
         *,
         parameters: dict[str, str] | None = None,
         limit: int | float | None = None,
+        mend: bool = False,
     ) -> Result:
-        return counted(with_stub_named(check(task, program, parameters, limit)))
+        result = with_stub_named(check(task, program, parameters, limit))
+        return counted(mended(result, task, program, parameters, mend))
 
     checker.__name__ = checker.__qualname__ = task.name
     checker.__doc__ = document(task)
@@ -51,7 +53,8 @@ def document(task: Task) -> str:
     return (
         f"Check your own `{task.signature}`.\n\n{task.asks}\n\n{names}\n"
         f"returns: {task.returns}\n\n{task.example}\n\n"
-        f"Explained in {task.chapter}. `limit` is in seconds."
+        f"Explained in {task.chapter}. `limit` is in seconds; `mend=True` shows the "
+        "edit that makes it right, if a small one does, after a second failed try."
     )
 
 

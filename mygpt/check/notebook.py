@@ -4,11 +4,16 @@ import sys
 from typing import Any
 
 from mygpt.check.catalogue import IN_ORDER, find_task
+from mygpt.check.mends.search import find_mend
+from mygpt.check.mends.source import Unknown, source_of
+from mygpt.check.mends.tell import is_mendable, with_edit, with_mend
 from mygpt.check.progress import next_task, place, told_next
 from mygpt.check.result import Result, wrapped
+from mygpt.check.task import Task
 from mygpt.check.workbook import skeleton
 
 LATEST: dict[str, Result] = {}  # what the last check of each task found
+TRIES: dict[str, set[str]] = {}  # the sources of each task that failed
 
 
 class Counted(Result):
@@ -23,6 +28,33 @@ def counted(result: Result) -> Result:
     LATEST.pop(result.task, None)
     LATEST[result.task] = result
     return Counted(**vars(result))
+
+
+def mended(
+    result: Result,
+    task: Task,
+    program: Any,
+    parameters: dict[str, str] | None,
+    asked: bool,
+) -> Result:
+    """Add what makes a wrong program right: its line in a notebook, or where asked.
+
+    The edit itself is told after a second failed try of another source.
+    """
+    if result:
+        TRIES.pop(task.name, None)
+    if not is_mendable(result) or not (asked or shell_of_a_notebook()):
+        return result
+    try:
+        text = source_of(program)[0].text.text
+    except Unknown:
+        return result
+    tries = TRIES.setdefault(task.name, set())
+    tries.add(text)
+    line = None if result.file else result.line
+    if found := find_mend(task, program, line, parameters):
+        result = with_mend(result, found)
+    return with_edit(result, len(tries), "mend=True") if asked else result
 
 
 def so_far(name: str) -> str:

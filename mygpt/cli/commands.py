@@ -96,7 +96,9 @@ check what you wrote: right, or which mistake it makes
 Your code runs in a process of its own. The exit status is 0 if it is right, 1 if not,
 2 if the check could not be made. For a class, a dict in the file says which of its
 parameters holds which weight: mlp_parameters = {"W1": "fc1.weight.T", …}. What a
-message tells you to read is in the book."""
+message tells you to read is in the book. Where one small edit, or two, make a wrong
+program right, you are told the line; your file stays as it is. After a second failed
+try of another source, --mend shows the edit."""
 
 
 def build_parser() -> argparse.ArgumentParser:

@@ -425,7 +425,7 @@ class Expression:
                     continue
                 new = f"{self.held} {operator} {term}"
                 held = new if whole else f"({new})"
-                cost = 2.2 + 0.4 * (not whole) + 0.2 * (operator in ("@", "-"))
+                cost = 2.2 + 0.4 * (not whole) + 0.2 * (operator == "@")
                 yield self.edit(held, kind, cost)
         for new in (f"1 - {self.held}", f"1 / {self.held}", f"1 + {self.held}"):
             yield self.edit(new if whole else f"({new})", kind, 2.2)

@@ -4,7 +4,7 @@ import ast
 import sys
 import time
 import warnings
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from contextlib import redirect_stdout, suppress
 from dataclasses import dataclass
 from io import StringIO
@@ -25,7 +25,8 @@ from mygpt.check.stages.blame import Blame
 from mygpt.check.stages.find import right_on, run_on
 from mygpt.check.task import Arguments, Program, Task
 
-SECONDS = 6.5  # for all that is tried
+SECONDS = 8.0  # for all that is tried
+PROCESSOR = 0.75  # of them at most are processor time
 LIKELY, SHARE = 2.3, 0.5  # costs of single edits that are tried first, in this share
 PAIRS = 0.85  # of the time is gone when the search for two edits ends
 CHEAP = 2.0  # costs of second edits
@@ -33,8 +34,8 @@ SLOWER = 10  # times the book's own program, after which a candidate is stopped
 LEAST = 0.05  # seconds that every candidate has
 FRESH, FEWEST = 150, 30  # inputs that the task does not list
 FRESH_SECONDS = 1.0
-NEAR, FAR = 0.4, 1.2  # added to the cost of an edit beside the line, and elsewhere
-WIDTH = 8  # first edits on which second ones are tried
+NEAR, FAR = 0.4, 0.9  # added to the cost of an edit beside the line, and elsewhere
+WIDTH = 20  # first edits on which second ones are tried
 SCORED = 250  # candidates whose way is compared with the right one
 
 
@@ -87,7 +88,7 @@ class Search:
         parameters: dict[str, str] | None,
         seconds: float,
     ) -> None:
-        self.start = time.monotonic()
+        self.start, self.started = time.monotonic(), time.process_time()
         self.seconds = seconds
         self.source, self.name, self.around = source_of(program)
         self.task, self.parameters, self.line = task, parameters, line
@@ -121,7 +122,10 @@ class Search:
 
     @property
     def spent(self) -> float:
-        return (time.monotonic() - self.start) / self.seconds
+        """The share of the time that is spent."""
+        wall = time.monotonic() - self.start
+        processor = time.process_time() - self.started
+        return max(wall, processor / PROCESSOR) / max(self.seconds, 1e-9)
 
     # Running candidates
 

@@ -120,12 +120,22 @@ def scope_of(text: Text, one: ast.stmt, tree: ast.Module, keys: list[str]) -> Sc
     given = [f'"{key}"' for key in keys] if dictionaries else []
     strings.update(dict.fromkeys(given))
     parts = [f"{name}[{key}]" for name in dictionaries for key in strings]
+    parts += list(dict.fromkeys(short_calls(text, one)))
     return Scope(
         [name for name in names if name != "_"],
         list(strings),
         iterables(list(names), list(loops), parts),
         parts,
     )
+
+
+def short_calls(text: Text, one: ast.stmt) -> Iterator[str]:
+    """The calls in a statement that say something of a name, such as `x.numel()`."""
+    for node in ast.walk(one):
+        if isinstance(node, ast.Call) and not node.keywords and len(node.args) <= 1:
+            told = [*node.args, getattr(node.func, "value", node.func)]
+            if all(isinstance(each, ast.Name) for each in told):
+                yield text.of(node)
 
 
 def iterables(names: list[str], loops: list[str], parts: list[str]) -> list[str]:

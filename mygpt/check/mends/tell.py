@@ -90,7 +90,8 @@ def change(text: str, edit: Edit) -> str:
     if whole_lines and old.endswith("\n") and not edit.new:
         return f"without {quoted(old)}"
     if whole_lines and not old and edit.new.endswith("\n"):
-        return f"with {quoted(edit.new)} above line {edit.line}"
+        line = text.count("\n", 0, edit.start) + 1
+        return f"with {quoted(edit.new)} above line {line}"
     start, end = around(text, edit)
     new = text[start : edit.start] + edit.new + text[edit.end : end]
     return f"with {quoted(new)} in place of {quoted(text[start:end])}"

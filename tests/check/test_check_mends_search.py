@@ -1,0 +1,224 @@
+"""The edit that makes a wrong program right: found, verified and told."""
+
+import json
+import linecache
+
+import pytest
+
+from mygpt import check
+from mygpt.check import engine
+from mygpt.check.child import load
+from mygpt.check.files import check_file
+from mygpt.check.mends import tries
+from mygpt.check.mends.edit import Edit
+from mygpt.check.mends.search import Search, find_mend
+
+START = "import torch\nimport math\n\n\n"
+SOFTMAX = """def softmax(scores):
+    powers = torch.exp(scores - scores.max(-1, keepdim=True).values)
+    return powers / powers.sum(-1, keepdim=True)
+"""
+NORM = """def layer_norm(x, weight, bias, eps):
+    mean = x.mean(-1, keepdim=True)
+    variance = x.var(-1, keepdim=True, correction=0)
+    return weight * (x - mean) / torch.sqrt(variance + eps) + bias
+"""
+ATTENTION = """def attention(x, W_Q, W_K, W_V):
+    q, k, v = x @ W_Q, x @ W_K, x @ W_V
+    T, D = q.shape[1:]
+    scores = q @ k.mT / D**0.5
+    mask = torch.ones(T, T).tril()
+    scores = scores.masked_fill(mask == 0, float("-inf"))
+    return scores.softmax(-1) @ v
+"""
+EVALUATE = """def evaluate(model, batches):
+    before = model.training
+    model.eval()
+    total = count = 0
+    with torch.no_grad():
+        for rows in batches:
+            targets = rows[:, 1:]
+            _, loss = model(rows[:, :-1], targets)
+            total += loss.item() * targets.numel()
+            count += targets.numel()
+    model.train(before)
+    return total / count
+"""
+TOP_P = """def top_p(logits, p):
+    probabilities, order = logits.softmax(-1).sort(descending=True)
+    before = probabilities.cumsum(-1) - probabilities
+    kept = probabilities * (before < p)
+    kept = torch.zeros_like(kept).scatter(-1, order, kept)
+    return kept / kept.sum(-1, keepdim=True)
+"""
+RIGHT = {
+    "softmax": SOFTMAX,
+    "layer_norm": NORM,
+    "attention": ATTENTION,
+    "evaluate": EVALUATE,
+    "top_p": TOP_P,
+}
+KINDS = [
+    ("layer_norm", "correction=0", "correction=1", "a number in it"),
+    ("layer_norm", ", correction=0", "", "without the argument `correction` in it"),
+    ("layer_norm", " + bias", "", "a term or factor missing in it"),
+    ("layer_norm", "variance + eps)", "variance - eps)", "an operator in it"),
+    ("layer_norm", "torch.sqrt(variance + eps)", "(variance + eps)", "missing in it"),
+    ("layer_norm", "torch.sqrt(variance + eps)", "(torch.sqrt(variance) + eps)", "bra"),
+    ("softmax", "powers.sum(-1", "powers.sum(0", "a number in it"),
+    ("softmax", "powers.sum", "powers.mean", "a call in it"),
+    ("softmax", "(-1, keepdim=True)\n", "(-1)\n", "without the argument `keepdim`"),
+    ("attention", "D**0.5", "D", "a power missing in it"),
+    ("attention", ".tril()", ".triu()", "a call in it"),
+    ("attention", "x @ W_K, x @ W_V", "x @ W_V, x @ W_K", "the order of what it lists"),
+    ("attention", "x @ W_K", "x @ W_Q", "a name in it"),
+    ("attention", "k.mT", "k.T", "an attribute"),
+    ("attention", "mask == 0", "mask != 0", "a comparison in it"),
+    ("attention", "q @ k.mT", "k @ q.mT", "the order of two names in it"),
+    ("evaluate", "for rows in batches", "for rows in []", "what the loop goes over"),
+    ("evaluate", "    model.eval()\n", "", "a line missing"),
+    ("evaluate", "rows[:, 1:]", "rows[:, :-1]", "an index in it"),
+    ("evaluate", "count += targets.numel()", "count = targets.numel()", "an operator"),
+    ("evaluate", "loss.item() * targets.numel()", "loss.item()", "a term or factor"),
+    ("top_p", "(descending=True)", "()", "without the argument `descending` in it"),
+    ("top_p", " - probabilities\n", "\n", "a term or factor missing in it"),
+]
+
+
+@pytest.fixture
+def written(tmp_path):
+    def write(name, old="", new=""):
+        assert old in RIGHT[name]
+        path = tmp_path / f"{name}.py"
+        path.write_text(START + RIGHT[name].replace(old, new, 1))
+        return path
+
+    return write
+
+
+def mend_of(path):
+    task = check.TASKS[path.stem]
+    program = getattr(load(path), path.stem)
+    result = engine.check(task, program)
+    return None if result else find_mend(task, program, result.line, seconds=20)
+
+
+@pytest.mark.parametrize(("name", "old", "new", "kind"), KINDS)
+def test_one_edit_is_found(written, name, old, new, kind):
+    path = written(name, old, new)
+    mend = mend_of(path)
+    assert len(mend.edits) == 1
+    assert kind in mend.edits[0].kind
+    path.write_text(mend.text)
+    assert engine.check(check.TASKS[name], getattr(load(path), name))
+
+
+def test_two_edits_are_found(written):
+    path = written("softmax", "powers / powers.sum(-1", "powers * powers.sum(-2")
+    mend = mend_of(path)
+    assert len(mend.edits) == 2
+    path.write_text(mend.text)
+    assert engine.check(check.TASKS["softmax"], load(path).softmax)
+
+
+def test_a_program_that_is_wrong_all_over_has_no_mend(written):
+    path = written("attention", "def", "def")
+    path.write_text(
+        f"{START}def attention(x, W_Q, W_K, W_V):\n    return x.sum() * 0\n"
+    )
+    result = check_file("attention", path)
+    assert not result
+    assert (result.only, result.mend) == ("", None)
+
+
+def test_a_program_without_a_source_has_no_mend():
+    made = {}
+    exec(START + SOFTMAX.replace("-1, keepdim=True).values", "-1).values"), made)
+    assert find_mend(check.TASKS["softmax"], made["softmax"], None) is None
+
+
+def test_the_readers_file_stays_as_it_is(written, tmp_path):
+    path = written("softmax", "powers.sum(-1", "powers.sum(0")
+    before = path.read_bytes()
+    assert check_file("softmax", path).mend
+    assert path.read_bytes() == before
+    assert list(tmp_path.iterdir()) == [path]
+
+
+def test_a_special_case_of_the_probes_is_no_mend(written):
+    path = written("softmax", "powers.sum(-1", "powers.sum(0")
+    text = path.read_text()
+    special = "0 if len(powers) == 4 else -1"
+    at = text.index("sum(0") + 4
+    edit = Edit(at, at + 1, special, 7, "a number in it", 1.0)
+    program = load(path).softmax
+    found = Search(check.TASKS["softmax"], program, None, None, 9.0)
+    mended = found.made(found.source, edit)
+    assert engine.check(check.TASKS["softmax"], mended)
+    assert not found.passes(found.source, edit)
+
+
+def test_the_edit_is_told_after_a_second_try(mygpt, written):
+    path = written("softmax", "powers.sum(-1", "powers.sum(0")
+    status, out, _ = mygpt("check", "softmax", path, "--mend")
+    assert status == 1
+    assert "Line 7 is the only thing wrong: a number in it." in out
+    assert "after a second failed try" in " ".join(out.split())
+    assert "in place of" not in out
+    path.write_text(path.read_text().replace("powers.sum(0", "powers.sum(-2"))
+    told = " ".join(mygpt("check", "softmax", path, "--mend")[1].split())
+    assert "in place of `powers.sum(-2, keepdim=True)` it passes everything" in told
+
+
+def test_a_notebook_counts_its_own_tries(written):
+    path = written("softmax", "powers.sum(-1", "powers.sum(0")
+    first = check.softmax(load(path).softmax, mend=True)
+    assert first.only == "Line 7 is the only thing wrong: a number in it."
+    assert "in place of" not in str(first)
+    written("softmax", "powers.sum(-1", "powers.mean(-1")
+    linecache.checkcache()
+    second = check.softmax(load(path).softmax, mend=True)
+    told = " ".join(str(second).split())
+    assert "in place of `powers.mean(-1, keepdim=True)`" in told
+    assert not check.softmax(load(path).softmax).only
+
+
+def test_json_has_the_line_and_the_kind_but_not_the_edit(mygpt, written):
+    path = written("softmax", "powers.sum(-1", "powers.sum(0")
+    found = json.loads(mygpt("check", "softmax", path, "--json", "--mend")[1])
+    assert (found["line"], found["kind"]) == (7, "a number in it")
+    assert "mend" not in found
+    assert "edit" not in found
+    assert "in place of" not in json.dumps(found)
+
+
+def test_tries_that_cannot_be_kept_are_none(written, tmp_path, monkeypatch):
+    path = written("softmax")
+    cache = tmp_path / "cache"
+    monkeypatch.setenv("MYGPT_CACHE", str(cache))
+    cache.mkdir()
+    (cache / "tries.json").write_text('{"damaged')
+    assert tries.count_failed("softmax", path) == 1
+    assert tries.count_failed("softmax", path) == 1  # the same source is one try
+    path.write_text("other")
+    assert tries.count_failed("softmax", path) == 2
+    tries.forget("softmax", path)
+    assert tries.count_failed("softmax", path) == 1
+    monkeypatch.setenv("MYGPT_CACHE", str(path / "no folder"))
+    assert tries.count_failed("softmax", path) == 1
+
+
+def test_what_a_candidate_prints_is_not_shown(mygpt, written):
+    path = written("softmax", "    return powers / powers.sum(-1", PRINTS)
+    out = mygpt("check", "softmax", path)[1]
+    assert "Line 8 is the only thing wrong" in out
+    assert out.count("| seen") < 20
+
+
+PRINTS = "    print('seen')\n    return powers / powers.sum(0"
+
+
+def test_a_search_ends_in_time(written):
+    path = written("softmax", "powers.sum(-1", "powers.sum(0")
+    program = load(path).softmax
+    assert find_mend(check.TASKS["softmax"], program, None, seconds=0.0) is None

@@ -936,7 +936,7 @@ def test_a_neuron_is_switched_off_where_it_was_chosen(explorer, width):
     assert likeliest(root) == expected(live(edits=[edit])) != trained
     word, before = trained[0]
     after = dict(likeliest(root))[word]
-    assert effect.inner_text() == f"“{word}”: {before} → {after}"
+    assert effect.inner_text() == f"{word}: {before} → {after}"
     assert root.bounding_box()["height"] == tall
     again = root.get_by_role("button", name=f"Switch on neuron {neuron}")
     assert again.count() == 1

@@ -127,7 +127,7 @@ function silencer(state) {
   return { node, draw };
 }
 
-/** What the last press on the chosen neuron did to the answer: “tide”: 0.798 → 0.765.
+/** What the last press on the chosen neuron did to the answer, as "tide: 0.798 → 0.765".
  * @type {(state: LiveModel.State) => Kit.View} */
 export function neuronEffect(state) {
   const node = html("span", { class: "mygpt-effect mygpt-number" });

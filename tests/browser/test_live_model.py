@@ -928,16 +928,24 @@ def test_a_neuron_is_switched_off_where_it_was_chosen(explorer, width):
     box, chosen = switch.bounding_box(), line.bounding_box()
     assert box["y"] - chosen["y"] < 120
     assert abs(box["y"] + box["height"] / 2 - 350) < 350 - 36  # in sight
-    trained = likeliest(root)
+    writers = root.locator(".mygpt-writers")
+    trained, tall = likeliest(root), writers.bounding_box()["height"]
+    effect = root.locator(".mygpt-pressed .mygpt-effect")
+    assert effect.inner_text() == ""
     switch.click()
     edit = {"kind": "scale", "layer": 1, "neuron": int(neuron), "factor": 0.0}
     assert likeliest(root) == expected(live(edits=[edit])) != trained
+    word, before = trained[0]
+    after = dict(likeliest(root))[word]
+    assert effect.inner_text() == f"{word}: {before} → {after}"
+    assert writers.bounding_box()["height"] == tall
     again = root.get_by_role("button", name=f"Switch on neuron {neuron}")
     assert again.count() == 1
     assert again.bounding_box()["y"] == box["y"]  # nothing moves under the finger
     again.focus()
     root.page.keyboard.press("Enter")
     assert likeliest(root) == trained
+    assert effect.inner_text().endswith(f"→ {before}")
     root.locator(".mygpt-strong-one").last.focus()
     root.page.keyboard.press("Tab")
     named = root.page.evaluate("document.activeElement.textContent")

@@ -290,7 +290,7 @@ def test_the_page_trains_on_from_a_checkpoint_made_in_python(explorer, tmp_path)
     root.locator(".mygpt-run").click()
     wait_for(root, "driving", "step 67 of 67")
     files.set_input_files(__file__)
-    wait_for(root, "filed", "Expected the folder of a checkpoint")
+    wait_for(root, "filed", "This is no checkpoint: expected the folder of one, with")
 
 
 def test_a_model_of_python_is_where_training_begins(explorer):
@@ -336,9 +336,20 @@ def test_what_was_trained_comes_back_after_reset(explorer):
     root.locator(".mygpt-run").click()
     wait_for(root, "driving", "step 120 of 120")
     driving = root.locator(".mygpt-driving")
-    assert not button(driving, "Undo").is_visible()
-    assert not button(driving, "Redo").is_visible()
+    assert button(driving, "Redo").is_visible()  # also past the step of what it brings
     root.page.watch.check()
+
+
+def test_a_model_is_not_lost_when_another_is_trained_past_it(explorer):
+    root = explorer()
+    train(root)
+    trained = seen(root)
+    button(root, "Reset").click()
+    train(root)
+    root.locator(".mygpt-run").click()
+    wait_for(root, "driving", "step 120 of 120")
+    button(root, "Undo").click()
+    assert seen(root) == trained
 
 
 def test_a_model_that_undo_takes_away_comes_back(explorer):
@@ -385,6 +396,85 @@ def opened(root, tmp_path, pieces="characters", size="small", step=7):
     files = root.locator('.mygpt-files input[type="file"]')
     files.set_input_files(sorted(folder.iterdir()))
     return wait_for(root, "filed", f"Opened a model of step {step}")
+
+
+def own_text(root):
+    return root.get_by_role("textbox", name="Your own text")
+
+
+def test_an_opened_model_is_given_its_text_without_reset(explorer, tmp_path):
+    root = explorer(text="0123456789 " * 300)
+    said = opened(root, tmp_path)
+    assert said.endswith("To train on, give it its text: Your own text.")
+    strange = "This text has a character that the model does not know: '0', at index 0."
+    assert text_of(root, "text-line") == strange
+    assert text_of(root, "newest") == "Nothing yet."
+    assert root.locator(".mygpt-run").get_attribute("aria-disabled") == "true"
+    chosen(root, "Your own text")
+    assert text_of(root, "note") == ""
+    own_text(root).fill(STORIES[:3000])
+    wait_for(root, "text-line", "3,000 characters")
+    assert "step 7 of 67" in text_of(root, "driving")
+    assert "give it" not in text_of(root, "filed")
+    root.locator(".mygpt-run").click()
+    wait_for(root, "driving", "step 67 of 67")
+    own_text(root).fill(STORIES[3000:6000])
+    wait_for(root, "note", "Undo brings back its curves on the last text.")
+    assert "step 67 of 127 (this run: 60)" in text_of(root, "driving")
+    button(root, "Undo").click()
+    assert own_text(root).input_value() == STORIES[:3000]
+    button(root, "Redo").click()
+    assert own_text(root).input_value() == STORIES[3000:6000]
+    root.page.watch.check()
+
+
+def test_a_text_pasted_after_reset_stays_when_the_opened_model_comes_back(
+    explorer, tmp_path
+):
+    root = explorer(text="0123456789 " * 300)
+    opened(root, tmp_path)
+    button(root, "Reset").click()
+    chosen(root, "Your own text")
+    own_text(root).fill(STORIES[:3000])
+    wait_for(root, "text-line", "3,000 characters")
+    button(root, "Undo").click()
+    assert own_text(root).input_value() == STORIES[:3000]
+    root.locator(".mygpt-run").click()
+    wait_for(root, "driving", "step 67 of 67")
+    root.page.watch.check()
+
+
+def test_a_press_as_the_run_ends_does_not_train_on(explorer):
+    root = explorer(steps=5000, before=TELL)
+    root.locator(".mygpt-run").click()
+    wait_for(root, "driving", "step [1-9]")
+    said = root.locator(".mygpt-run").evaluate(
+        """async (one) => {
+          tell({ kind: "ended" });
+          one.click();  // it still reads Stop
+          await new Promise((resolve) => setTimeout(resolve, 200));
+          const said = [one.textContent, one.getAttribute("aria-disabled")];
+          one.click();
+          await new Promise((resolve) => setTimeout(resolve, 50));
+          return [...said, one.textContent];
+        }"""
+    )
+    assert said == ["Train on", "true", "Train on"]
+    root.page.wait_for_timeout(600)
+    assert root.locator(".mygpt-run").get_attribute("aria-disabled") == "false"
+
+
+def test_a_loss_above_the_chart_has_an_arrow_at_its_border(explorer):
+    root = explorer(rate=10.0, steps=40, before=TELL)
+    root.locator(".mygpt-run").click()
+    wait_for(root, "driving", "step [1-9]")
+    marks = root.locator(".mygpt-losses .mygpt-marker.mygpt-curve-1")
+    shapes = marks.get_attribute("d").count("h-9Z")
+    root.page.evaluate(
+        "tell({ kind: 'progress', step: 39, losses: [], took: 1, held: 99 })"
+    )
+    root.page.wait_for_timeout(200)
+    assert marks.get_attribute("d").count("h-9Z") > shapes
 
 
 def test_a_run_that_diverges_leads_back_to_the_model_before_it(explorer, tmp_path):
@@ -529,9 +619,12 @@ def test_the_views_come_into_sight_and_lead_back(explorer, across):
     assert heading.evaluate("one => one === document.activeElement")
     root.page.keyboard.press("Tab")
     root.page.keyboard.press("Enter")
-    press = button(root, "Put it together")
-    assert press.evaluate("one => one === document.activeElement")
-    assert 0 <= press.evaluate(top) < root.page.viewport_size["height"]
+    run = root.locator(".mygpt-run")
+    assert run.evaluate("one => one === document.activeElement")
+    tall = root.page.viewport_size["height"]
+    for one in (run, root.locator(".mygpt-losses")):
+        box = one.bounding_box()
+        assert 0 <= box["y"] < box["y"] + box["height"] <= tall + 1
     assert root.locator(".mygpt-live-model").count() == 1
     root.page.watch.check()
 

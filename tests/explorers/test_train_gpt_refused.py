@@ -22,6 +22,9 @@ from mygpt.gpt import GPT, GPTConfig
 from mygpt.modern import ModernConfig, ModernGPT
 from mygpt.tokenizers import BPETokenizer, CharTokenizer
 
+DAMAGED = "this file is damaged: "
+NO_CHECKPOINT = "this is no checkpoint: expected the folder of one"
+
 
 def damaged_zips(files):
     """Zips that cannot be read, and what is said of each."""
@@ -40,13 +43,16 @@ def damaged_zips(files):
     large = bytearray(whole)
     large[row + 24 : row + 28] = struct.pack("<I", 2**31)
     return [
-        (whole[:-400], "got one without a directory"),
-        (whole[4:20] + whole, "expected the folder of a checkpoint"),
-        (whole[:50] + whole[90:], "got one with a damaged directory"),
-        (flipped, "model.safetensors: expected a file of "),
-        (stored, "chars.json: expected a file of "),
+        (whole[:-400], f"{DAMAGED}expected a whole .zip, got one that ends too early"),
+        (whole[4:20] + whole, NO_CHECKPOINT),
+        (
+            whole[:50] + whole[90:],
+            f"{DAMAGED}expected a whole .zip, got one whose list",
+        ),
+        (flipped, f"{DAMAGED}run/model.safetensors: expected the "),
+        (stored, f"{DAMAGED}run/chars.json: expected the "),
         (locked, "got an encrypted one"),
-        (lying, "expected a file of 5 bytes with CRC-32 "),
+        (lying, "expected the 5 bytes that were packed, got others"),
         (large, "expected a .zip of at most 536870912 bytes, got 21"),
         (zip_of(files, zipfile.ZIP_BZIP2), "got compression 12"),
         (zip_of({"a.txt": ""}), "got run/a.txt"),
@@ -120,7 +126,7 @@ def refused(files):
 
     tokens_of = json.loads(base64.b64decode(files[tokens]))["tokens"]
     return [
-        ({}, "expected the folder of a checkpoint, with checkpoint.json in it, got no"),
+        ({}, f"{NO_CHECKPOINT}, with checkpoint.json in it, got no"),
         (without(files, index), f"in it, got {tokens}, {model}"),
         (
             without(files, model),
@@ -130,12 +136,12 @@ def refused(files):
             without(files, tokens),
             f"expected a file {tokens} beside {index}, got none",
         ),
-        (files | {model: flipped}, f"{model}: expected the checksum"),
+        (files | {model: flipped}, f"{DAMAGED}{model}: changed or cut short (expected"),
         (
             files | {index: in_base64(edited)},
-            f"{index}: expected the checksum",
+            f"{DAMAGED}{index}: changed or cut short (expected the checksum",
         ),
-        (files | {index: in_base64(b"{")}, f"{index}: expected JSON, got"),
+        (files | {index: in_base64(b"{")}, f"{DAMAGED}{index}: expected JSON, got"),
         (
             files | {index: in_base64(b"[]")},
             f"{index}: expected a JSON object, got []",

@@ -2,9 +2,16 @@
 
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { beginAnew, bringBack, goBack, goPast, takeUp } from "../../mygpt/explorers/train_gpt/past.mjs";
-import { sizeOf, takeBest } from "../../mygpt/explorers/train_gpt/state.mjs";
-import { nothingYet, rateWarning, risenInWords, stepLine, verdict } from "../../mygpt/explorers/train_gpt/words.mjs";
+import { beginAnew, bringBack, freeText, goBack, putAside, takeUp } from "../../mygpt/explorers/train_gpt/past.mjs";
+import { prepare, sizeOf, takeBest } from "../../mygpt/explorers/train_gpt/state.mjs";
+import {
+  nothingYet,
+  rateWarning,
+  risenInWords,
+  stepBack,
+  stepLine,
+  verdict,
+} from "../../mygpt/explorers/train_gpt/words.mjs";
 
 const prepared = { guessing: 4, bigram: 2 };
 const kept = (step) => ({ step, weights: new Map() });
@@ -25,6 +32,8 @@ test("each state says in a true sentence why there is no text yet", () => {
   assert.equal(said("running"), "Nothing yet. The first text comes in a moment.");
   assert.equal(said("stopping"), said("running"));
   assert.equal(said("new", null), "Nothing yet. It needs a text to learn from.");
+  const refused = { phase: "stopped", prepared: null, opened: {}, refusal: "This text has a character …" };
+  assert.equal(nothingYet(refused), "Nothing yet.");
 });
 
 test("a rate that is far too high is warned of, and the usual ones are not", () => {
@@ -49,10 +58,22 @@ test("a held-out loss that rises while the training loss falls is named, with th
   assert.equal(risenInWords(state), lowest + heart);
   assert.equal(risenInWords({ ...state, losses: falling.toReversed() }), `${lowest}.`);
   assert.equal(risenInWords({ ...state, held: [[400, 1.51]] }), ""); // noise
-  const spoiled = { ...state, held: [[400, 9]] };
+  const spoiled = { ...state, phase: "stopped", held: [[400, 9]] };
   assert.equal(risenInWords(spoiled), ""); // the verdict says enough
   assert.match(verdict(spoiled), /too high: go back, and choose a lower one/);
   assert.match(verdict({ ...spoiled, best: null }), /too high: press Reset, and choose a lower one/);
+});
+
+test("what to do about a rate names a button that is there", () => {
+  const held = [[100, 9]];
+  const state = { prepared, step: 100, losses: [9], held, phase: "stopped", best: { kept: kept(100), loss: 9 } };
+  const opened = { ...state, opened: {} }; // at its first step: there is nothing to go back to
+  assert.equal(stepBack(opened), undefined);
+  assert.match(verdict(opened), /press Reset, and/);
+  const diverged = { ...opened, phase: "diverged" };
+  assert.equal(stepBack(diverged), 100);
+  assert.match(verdict(diverged), /go back, and/);
+  assert.match(verdict({ ...diverged, phase: "running" }), /press Reset, and/);
 });
 
 /** A state with the traits as they are at first. */
@@ -68,23 +89,78 @@ function begun(fields = {}) {
 }
 const trained = (step) => ({ step, kept: kept(step), losses: falling.slice(0, step), until: step });
 
-test("what was trained is brought back with its text and its choices, until another is trained past it", () => {
+test("what was trained is brought back with its text and its choices, also past its step", () => {
   const state = begun({ ...trained(100), own: "a text", samples: [{ step: 100, text: "a" }] });
   beginAnew(state);
   assert.deepEqual([state.step, state.losses.length, state.phase], [0, 0, "new"]);
   assert.equal(state.note, "Undo brings back the model of step 100.");
   state.write({ size: "large" });
-  Object.assign(state, trained(40), { own: "another", phase: "running" });
-  goPast(state);
+  Object.assign(state, trained(140), { own: "another", phase: "running" });
   bringBack(state);
   assert.deepEqual([state.step, state.losses.length, state.own, state.get("size")], [100, 100, "a text", "small"]);
   assert.deepEqual([state.samples.length, state.lost, state.before.length], [1, true, 0]);
   bringBack(state, "after");
-  assert.deepEqual([state.step, state.own, state.get("size"), state.phase], [40, "another", "large", "stopped"]);
+  assert.deepEqual([state.step, state.own, state.get("size"), state.phase], [140, "another", "large", "stopped"]);
   assert.equal(state.before.length, 1);
-  state.step = 101;
-  goPast(state);
-  assert.equal(state.before.length, 0);
+});
+
+test("a text that was pasted is not lost by Undo", () => {
+  const state = begun({ ...trained(100), own: "a text" });
+  beginAnew(state);
+  state.own = "a newer text";
+  bringBack(state);
+  assert.deepEqual([state.step, state.own], [100, "a text"]);
+  assert.equal(state.note, "The model of step 100 is back. Redo brings back your newer text.");
+  bringBack(state, "after");
+  assert.deepEqual([state.step, state.own, state.phase, state.kept], [0, "a newer text", "new", null]);
+  assert.equal(state.note, "Your text is back.");
+  const other = begun({ ...trained(100) });
+  other.write({ source: "given", text: "" });
+  beginAnew(other);
+  other.write({ source: "own" });
+  other.own = "pasted";
+  bringBack(other);
+  assert.deepEqual([other.own, other.get("source"), other.before, other.after], ["pasted", "given", [], []]);
+});
+
+test("an opened model comes back onto the text that was pasted meanwhile", () => {
+  const tokens = ["a", "b", " "];
+  const tokenizer = { kind: "characters", tokens, encode: (text) => Array.from(text, (one) => tokens.indexOf(one)) };
+  const state = begun({ ...trained(7), losses: [], opened: { tokenizer }, refusal: "This text has a …" });
+  state.write({ source: "given", text: "" });
+  beginAnew(state);
+  state.write({ source: "own" });
+  state.own = "ab ".repeat(1000);
+  bringBack(state);
+  assert.deepEqual([state.step, state.get("source"), state.refusal], [7, "own", ""]);
+  assert.equal(state.prepared.learn.length, 2700);
+  state.own = `${state.own}x`;
+  prepare(state);
+  assert.equal(state.refusal, "This text has a character that the model does not know: 'x', at index 3000.");
+});
+
+test("an opened model that is given another text stays, and what it learnt from the last is put aside", () => {
+  const state = begun({ ...trained(60), held: [[60, 2]], opened: {} });
+  freeText(state);
+  assert.deepEqual([state.kept.step, state.step, state.from, state.until], [60, 60, 60, 160]);
+  assert.deepEqual([state.losses, state.held, state.lost, state.before.length], [[], [], true, 1]);
+  freeText(state);
+  assert.equal(state.before.length, 1);
+  const own = begun(trained(60));
+  freeText(own); // of a model that was trained here the text stays
+  assert.equal(own.losses.length, 60);
+});
+
+test("Reset after Undo loses neither model", () => {
+  const state = begun(trained(100));
+  putAside(state);
+  Object.assign(state, trained(40));
+  bringBack(state);
+  beginAnew(state);
+  assert.deepEqual(
+    state.before.map((one) => one.fields.kept.step),
+    [40, 100],
+  );
 });
 
 test("a second Reset loses neither model", () => {

@@ -6,6 +6,7 @@ import { fixed } from "../kit/geometry.mjs";
 import { pairTable } from "../kit/neurons.mjs";
 import { largestFirst } from "./gpt.mjs";
 import { quoted, wordField } from "./prompt.mjs";
+import { neuronEffect } from "./stages.mjs";
 import { addEdit, hiddenAt, scaleNeuron, scaleOf, tokenOf } from "./state.mjs";
 import { signed } from "./words.mjs";
 import { nearest, promoted } from "./writing.mjs";
@@ -73,7 +74,7 @@ export function neuronView(state) {
   const { words, pieces, triggers, triggerLayers, neurons } = state;
   const { noun } = pieces;
   const outs = readOuts(state);
-  const alike = alikeView(state);
+  const [alike, effect] = [alikeView(state), neuronEffect(state)];
   const triggerTable = pairTable(
     "Texts that trigger the neuron, and its coefficient there",
     "Triggers",
@@ -98,13 +99,13 @@ export function neuronView(state) {
     "div",
     { class: "mygpt-part mygpt-chosen" },
     title,
-    html("div", { class: "mygpt-row" }, toggle, double), // above what grows by an edit
+    html("div", { class: "mygpt-row" }, toggle, double, effect.node), // above what grows by an edit
     ...more,
   );
 
   function draw() {
     const [layer, neuron] = [state.get("layer"), state.get("neuron")];
-    for (const one of [outs, alike]) one.draw();
+    for (const one of [outs, alike, effect]) one.draw();
     const block = triggerLayers.indexOf(layer);
     triggerTable.node.hidden = block < 0;
     if (block >= 0) triggerTable.show(triggers[block * neurons + neuron]);

@@ -4,6 +4,7 @@ import { blockDrawing } from "../kit/block.mjs";
 import { button } from "../kit/controls.mjs";
 import { html } from "../kit/elements.mjs";
 import { fixed } from "../kit/geometry.mjs";
+import { allViews } from "../kit/mounting.mjs";
 import { neuronList } from "../kit/neurons.mjs";
 import { largestFirst } from "./gpt.mjs";
 import { quoted } from "./prompt.mjs";
@@ -126,6 +127,22 @@ function silencer(state) {
   return { node, draw };
 }
 
+/** What the last press on the chosen neuron did to the answer, as "tide: 0.798 → 0.765".
+ * @type {(state: LiveModel.State) => Kit.View} */
+export function neuronEffect(state) {
+  const node = html("span", { class: "mygpt-effect mygpt-number" });
+  const draw = () => {
+    const { get, now, answer } = state;
+    const edits = get("edits");
+    const last = edits[edits.length - 1];
+    const own = last?.kind === "scale" && last.layer === get("layer") && last.neuron === get("neuron");
+    const before = own ? answer(get("prompt"), edits.slice(0, -1)) : null;
+    const shares = before ? [before.share, now.shares[before.order[0]]].map((one) => fixed(one, 3)) : [];
+    node.replaceChildren(...(before ? [quoted(before.best), `: ${shares.join(" → ")}`] : []));
+  };
+  return { node, draw };
+}
+
 /** A button that switches the chosen neuron off or on, where it is chosen.
  * @type {(state: LiveModel.State) => Kit.View} */
 export function neuronSwitch(state) {
@@ -145,7 +162,8 @@ function stageInWords({ stage, neurons, gpt, pieces, get }) {
   if (stage === HEADS) return `The ${gpt.heads} heads of layer ${layer} ${before}.`;
   if (stage === NETWORK) return `Each of the ${neurons} neurons adds its coefficient times what it writes.`;
   const where = ["before the layer", "", "after the heads", "", "after the layer"][stage];
-  return `The stream ${where}, as the last norm and the ${noun}s would read it.`;
+  const divisor = "what is switched off changes that norm’s divisor, and so this score too";
+  return `The stream ${where}, as the last norm and the ${noun}s would read it; ${divisor}.`;
 }
 
 /** The drawn block, and under it the list of the chosen stage.
@@ -158,8 +176,9 @@ export function stagesView(state) {
     drawStage();
   });
   const words = html("p", { class: "mygpt-aside-text" });
-  const one = neuronSwitch(state);
-  const beside = html("div", { class: "mygpt-part" }, one.node, words, silence.node);
+  const [one, effect] = allViews(state, neuronSwitch, neuronEffect);
+  const press = html("div", { class: "mygpt-pressed" }, one.node, effect.node);
+  const beside = html("div", { class: "mygpt-part" }, press, words, silence.node);
   const four = html("div", { class: "mygpt-four mygpt-writers" }, adders.node, heads.node, read.node, beside);
   const node = html("div", { class: "mygpt-stages" }, title, block.node, four);
 
@@ -167,7 +186,7 @@ export function stagesView(state) {
     const { stage } = state;
     block.show(stage);
     adders.node.hidden = stage !== NETWORK;
-    one.node.hidden = stage !== NETWORK;
+    press.hidden = stage !== NETWORK;
     silence.node.classList.toggle("mygpt-away", stage !== NETWORK);
     heads.node.hidden = stage !== HEADS;
     read.node.hidden = stage % 2 === 1;
@@ -190,8 +209,8 @@ export function stagesView(state) {
     drawStage();
   }
   function drawNeuron() {
+    for (const part of [one, effect]) part.draw();
     adders.press();
-    one.draw();
   }
   return { node, draw, drawNeuron, lay: () => block.lay(state.width) };
 }

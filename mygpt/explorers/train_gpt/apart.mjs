@@ -37,10 +37,10 @@ function headView(back) {
   return { node: html("div", { class: "mygpt-apart-head" }, title, leave.node), title };
 }
 
-/** The button that takes the model apart, and where its views are.
- * @type {(state: TrainGPT.State) => Kit.View & { button: HTMLElement; stop(): void }} */
-export function apartView(state) {
-  const { node: head, title } = headView(() => bringTo(press.node));
+/** The button that takes the model apart, and where its views are; `back` leads to the training.
+ * @type {(state: TrainGPT.State, back: () => void) => Kit.View & { button: HTMLElement; stop(): void }} */
+export function apartView(state, back) {
+  const { node: head, title } = headView(back);
   const holder = html("div", { class: "mygpt-apart-views" });
   const node = html("div", { class: "mygpt-apart", hidden: true }, head, holder);
   let shown = -1; // the step of the model in the views

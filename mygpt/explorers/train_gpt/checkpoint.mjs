@@ -6,7 +6,7 @@ import { configOf, storedConfig } from "./config.mjs";
 import { readTensors, tensorsFile } from "./safetensors.mjs";
 import { sha256 } from "./sha256.mjs";
 import { tokenizerOf } from "./tokenizers.mjs";
-import { isZip, unzipped } from "./zip.mjs";
+import { Damage, isZip, unzipped } from "./zip.mjs";
 
 const [INDEX, MODEL] = ["checkpoint.json", "model.safetensors"];
 const FORMAT = 2;
@@ -67,7 +67,7 @@ function newestFolder(files) {
   if (!folders.length) {
     const names = files.map(({ name }) => name);
     const got = names.length > 3 ? `${names.slice(0, 3).join(", ")}, …` : names.join(", ");
-    throw new Error(`expected the folder of a checkpoint, with ${INDEX} in it, got ${got || "no files"}`);
+    throw new Error(`this is no checkpoint: expected the folder of one, with ${INDEX} in it, got ${got || "no files"}`);
   }
   const ranked = folders.map((folder) => {
     const parts = folder.split("/").slice(0, -1);
@@ -88,7 +88,7 @@ function readJson(bytes) {
     json = new TextDecoder("utf-8", { fatal: true }).decode(bytes);
     object = JSON.parse(json);
   } catch (error) {
-    throw new Error(`expected JSON, got ${/** @type {Error} */ (error).message}`);
+    throw new Damage(`expected JSON, got ${/** @type {Error} */ (error).message}`);
   }
   if (typeof object !== "object" || object === null || Array.isArray(object)) {
     throw new Error(`expected a JSON object, got ${json.slice(0, 60)}`);
@@ -103,7 +103,7 @@ function readIndex(bytes) {
   const { sha256: expected, content } = object;
   if (typeof content !== "object" || content === null) throw new Error("expected a content, got none");
   const sum = digestOf(canonical(json, "content"));
-  if (sum !== expected) throw new Error(wrongSum(expected, sum));
+  if (sum !== expected) throw changedSince(expected, sum);
   for (const [field, kind] of Object.entries(FIELDS)) {
     const value = content[field];
     if (typeof value !== kind || value === null || Array.isArray(value)) {
@@ -121,10 +121,10 @@ function readIndex(bytes) {
   return content;
 }
 
-/** @type {(expected: unknown, got: string) => string} */
-function wrongSum(expected, got) {
+/** @type {(expected: unknown, got: string) => Error} */
+function changedSince(expected, got) {
   const short = (/** @type {unknown} */ sum) => `${String(sum ?? "none").slice(0, 8)}…`;
-  return `expected the checksum ${short(expected)}, got ${short(got)}: the file was changed or cut short`;
+  return new Damage(`changed or cut short (expected the checksum ${short(expected)}, got ${short(got)})`);
 }
 
 /** The parameters of a model of that shape, out of its file.
@@ -174,7 +174,8 @@ function within(name, read) {
   try {
     return read();
   } catch (error) {
-    throw new Error(`${name}: ${/** @type {Error} */ (error).message}`, { cause: error });
+    const Kind = error instanceof Damage ? Damage : Error;
+    throw new Kind(`${name}: ${/** @type {Error} */ (error).message}`, { cause: error });
   }
 }
 
@@ -182,6 +183,17 @@ function within(name, read) {
  * sentence what was expected and what came.
  * @type {(files: TrainGPT.NamedFile[]) => Promise<TrainGPT.Checkpoint>} */
 export async function readCheckpoint(files) {
+  try {
+    return await readWhole(files);
+  } catch (error) {
+    if (!(error instanceof Damage)) throw error;
+    throw new Error(`this file is damaged: ${error.message}`, { cause: error });
+  }
+}
+
+/** The same, where damage is an error of its own kind.
+ * @type {typeof readCheckpoint} */
+async function readWhole(files) {
   const all = files.length === 1 && isZip(files[0].bytes) ? await unzipped(files[0].bytes) : files;
   const folder = newestFolder(all);
   const inside = new Map(
@@ -192,7 +204,9 @@ export async function readCheckpoint(files) {
     const bytes = inside.get(name);
     if (!bytes) throw new Error(`expected a file ${name} beside ${INDEX}, got none`);
     const sum = sha256(bytes);
-    if (sum !== expected) throw new Error(`${name}: ${wrongSum(expected, sum)}`);
+    within(name, () => {
+      if (sum !== expected) throw changedSince(expected, sum);
+    });
   }
   const config = within(INDEX, () => configOf(content.config));
   const tokenizer = readTokenizer(inside, config.vocab);

@@ -3,49 +3,48 @@
 import { button } from "../kit/controls.mjs";
 import { html } from "../kit/elements.mjs";
 import { goes } from "./state.mjs";
-import { grouped, isWorth, rateWarning, risenInWords, risenSince, stepLine, verdict } from "./words.mjs";
+import { grouped, rateWarning, risenInWords, stepBack, stepLine, verdict } from "./words.mjs";
 
-const QUICK = 600; // ms after Stop; until then a press is meant for it
-
-/** The model that Back leads to: the best one, after a run that diverged, or spoiled it.
- * @type {(state: TrainGPT.State) => number | undefined} */
-function stepBack(state) {
-  const { best, phase } = state;
-  const spoiled = phase === "diverged" || (phase === "stopped" && risenSince(state));
-  return spoiled && isWorth(state) ? best?.kept.step : undefined;
-}
+const QUICK = 600; // ms after Stop, or after the end of a run; until then a press is meant for Stop
 
 /** Train, Stop or Train on, which says at once that it stops.
  * @type {(state: TrainGPT.State, toggle: () => void) => Kit.View} */
 function runButton(state, toggle) {
-  let resting = 0;
-  const rest = () => {
-    resting += 1;
+  const resting = { pressed: 0, ended: 0 };
+  /** @type {TrainGPT.Phase} */
+  let shown = "new";
+  const rest = (/** @type {keyof typeof resting} */ why) => {
+    resting[why] += 1;
     setTimeout(() => {
-      resting -= 1;
+      resting[why] -= 1;
       draw();
     }, QUICK);
   };
   const run = button(
     "Train",
     () => {
-      if (state.phase === "running") rest();
+      if (shown === "running" && state.phase !== "running") return; // it has just ended, and still reads Stop
+      if (state.phase === "running") rest("pressed");
       toggle();
     },
     { class: "mygpt-button mygpt-run" },
   );
   function draw() {
     const { phase } = state;
-    const stopping = phase === "stopping" || (phase === "stopped" && resting > 0);
+    const stopped = phase === "stopped";
+    if (shown === "running" && stopped && !state.lost) rest("ended");
+    shown = phase;
+    const stopping = phase === "stopping" || (stopped && resting.pressed > 0);
+    const rests = stopping || (stopped && resting.ended > 0);
     const name = phase === "running" ? "Stop" : phase === "new" ? "Train" : "Train on";
     run.node.textContent = stopping ? "Stopping …" : name;
-    run.able(phase === "running" || (!stopping && Boolean(state.prepared) && phase !== "diverged"));
+    run.able(phase === "running" || (!rests && Boolean(state.prepared) && phase !== "diverged"));
   }
   return { node: run.node, draw };
 }
 
 /** The button that runs and stops; Reset, Undo and Redo; where the run stands; and what has become of it.
- * @type {(state: TrainGPT.State, acts: TrainGPT.Acts) => Kit.View} */
+ * @type {(state: TrainGPT.State, acts: TrainGPT.Acts) => Kit.View & { run: HTMLElement }} */
 export function drivingView(state, { toggle, reset, undo, redo, back }) {
   const run = runButton(state, toggle);
   const [again, undone, redone] = [button("Reset", reset), button("Undo", undo), button("Redo", redo)];
@@ -69,5 +68,5 @@ export function drivingView(state, { toggle, reset, undo, redo, back }) {
     backward.node.hidden = step === undefined;
     if (step !== undefined) backward.node.textContent = `Back to the model of step ${grouped(step)}`;
   };
-  return { node, draw };
+  return { node, draw, run: run.node };
 }

@@ -67,7 +67,8 @@ export function filesView(state, open, draw) {
       save.able(Boolean(state.kept));
       choose.able(!goes(state));
       const none = state.kept ? "" : "After a training, the model can be taken apart and saved.";
-      const parts = (state.filed || none).split("`");
+      const needs = state.opened && !state.prepared ? "To train on, give it its text: Your own text." : "";
+      const parts = [state.filed || none, needs].filter(Boolean).join(" ").split("`");
       said.replaceChildren(...parts.map((one, i) => (i % 2 ? html("code", {}, one) : one)));
     },
   };

@@ -1,6 +1,6 @@
 // The models that Undo and Redo bring back.
 
-import { forget, prepare, untrained } from "./state.mjs";
+import { forget, prepare, takesText, untrained } from "./state.mjs";
 import { grouped } from "./words.mjs";
 
 const MOST = 3; // of them
@@ -11,15 +11,31 @@ const BESIDE = ["opened", "own", "name", "from", "until", "prepared", "refusal"]
 /** What is trained now, with the text and the choices that it was trained with.
  * @type {(state: any) => TrainGPT.Past} */
 function present(state) {
-  const fields = [...Object.keys(untrained()), ...BESIDE].map((field) => [field, state[field]]);
+  const trained = state.kept ? state : untrained();
+  const fields = [
+    ...Object.keys(untrained()).map((field) => [field, trained[field]]),
+    ...BESIDE.map((field) => [field, state[field]]),
+  ];
   const choices = CHOICES.map((one) => [one, state.get(one)]);
-  return { step: state.kept.step, fields: Object.fromEntries(fields), choices: Object.fromEntries(choices) };
+  return { fields: Object.fromEntries(fields), choices: Object.fromEntries(choices) };
 }
 
-/** Puts aside what is trained now, if the page has any of it.
- * @type {(state: TrainGPT.State, to?: "before" | "after") => void} */
-export function putAside(state, to = "before") {
-  if (state.kept) state[to] = [...state[to], present(state)].slice(-MOST);
+/** Puts aside what is trained now, if the page has any of it; `text`: or the text alone.
+ * @type {(state: TrainGPT.State, to?: "before" | "after", text?: boolean) => void} */
+export function putAside(state, to = "before", text = false) {
+  if (state.kept || text) state[to] = [...state[to], present(state)].slice(-MOST);
+}
+
+/** Makes ready for another text: what an opened model learnt from the last one is put aside, the model stays.
+ * @type {(state: TrainGPT.State) => void} */
+export function freeText(state) {
+  const { kept, losses } = state;
+  if (!takesText(state) || !kept) return;
+  if (losses.length) putAside(state);
+  const { step } = kept;
+  const note = losses.length ? "Undo brings back its curves on the last text." : "";
+  const until = step + state.get("steps");
+  Object.assign(state, untrained(), { kept, step, note, from: step, until, phase: "stopped", lost: true, filed: "" });
 }
 
 /** Takes the model that was kept, and leaves what came after it.
@@ -42,26 +58,40 @@ export function takeUp(state, kept) {
 /** Begins anew; what was trained is put aside.
  * @type {(state: TrainGPT.State) => void} */
 export function beginAnew(state) {
-  putAside(state);
+  state.before = [...state.before, ...state.after];
   state.after = [];
+  putAside(state);
   forget(state);
   prepare(state);
-  const last = state.before.at(-1);
-  if (last) state.note = `Undo brings back the model of step ${grouped(last.step)}.`;
+  const last = state.before.at(-1)?.fields;
+  if (last?.kept) state.note = `Undo brings back the model of step ${grouped(last.kept.step)}.`;
 }
 
-/** Brings back the model that was put aside last, or with `from` as "after" the one that Undo put aside.
+/** Brings back the model that was put aside last, or with `from` as "after" the one that Undo put aside. The reader's
+ * own text stays in its field; one that gives way to that of the model is put aside, too.
  * @type {(state: TrainGPT.State, from?: "before" | "after") => void} */
 export function bringBack(state, from = "before") {
   const past = state[from].at(-1);
   if (!past) return;
-  putAside(state, from === "before" ? "after" : "before");
+  const { own, name, kept } = state;
+  const { fields, choices } = past;
+  const ofOwn = choices.source === "own" && Boolean(fields.own?.length);
+  const givesWay = ofOwn && own.length > 0 && own !== fields.own;
+  const free = Boolean(fields.opened && !fields.losses?.length && !ofOwn && own.length); // of any text
+  const source = free ? state.get("source") : choices.source;
+  putAside(state, from === "before" ? "after" : "before", givesWay);
   state[from] = state[from].slice(0, -1);
-  state.write(past.choices);
-  Object.assign(state, past.fields);
+  state.write({ ...choices, source });
+  Object.assign(state, fields, ofOwn ? {} : { own, name });
+  if (free) prepare(state);
   if (state.phase === "diverged") return;
+  if (!state.kept) {
+    state.note = "Your text is back.";
+    return;
+  }
   takeUp(state, state.kept);
-  state.note = `The model of step ${grouped(state.step)} is back.`;
+  const newer = givesWay && !kept ? ` ${from === "before" ? "Redo" : "Undo"} brings back your newer text.` : "";
+  state.note = `The model of step ${grouped(state.step)} is back.${newer}`;
 }
 
 /** Goes back to the best model of this training; of one that did not diverge, the last is put aside.
@@ -71,11 +101,4 @@ export function goBack(state) {
   if (state.phase !== "diverged") putAside(state);
   takeUp(state, state.best.kept);
   state.note = `Back at the model of step ${grouped(state.step)}.`;
-}
-
-/** Forgets the models that a training has gone past.
- * @type {(state: TrainGPT.State) => void} */
-export function goPast(state) {
-  const [before, after] = [state.before, state.after].map((all) => all.filter(({ step }) => step >= state.step));
-  Object.assign(state, { before, after });
 }

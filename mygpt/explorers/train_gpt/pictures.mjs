@@ -24,17 +24,22 @@ function level(name) {
   return { node: svg("g", {}, line, said), draw };
 }
 
+/** Path data of an arrow at the border, for what lies above it.
+ * @type {(x: number, y: number) => string} */
+const arrowPath = (x, y) => `M${x.toFixed(1)} ${(y - 7).toFixed(1)}l4.5 8h-9Z`;
+
 /** The losses by step: of training, thin, and on the held-out text, with dots.
  * @type {(state: TrainGPT.State) => { node: HTMLElement; lay(width: number): void; draw(): void }} */
 export function lossView(state) {
   const plot = picture();
-  const [learnt, held, dots] = [
+  const [learnt, held, dots, learntAbove] = [
     emptyPath("mygpt-curve mygpt-curve-0"),
     emptyPath("mygpt-curve mygpt-curve-1"),
     emptyPath("mygpt-marker mygpt-curve-1"),
+    emptyPath("mygpt-marker mygpt-curve-0"),
   ];
   const [guess, bigram] = [level("mygpt-guess"), level("mygpt-bigram")];
-  plot.curves.replaceChildren(guess.node, bigram.node, learnt, held, dots);
+  plot.curves.replaceChildren(guess.node, bigram.node, learnt, held, dots, learntAbove);
   const key = html(
     "p",
     { class: "mygpt-key" },
@@ -69,7 +74,13 @@ export function lossView(state) {
     const points = state.held.map(([at, loss]) => /** @type {Kit.Pair} */ ([at, Math.min(loss, highest)]));
     const [xs, ys] = [0, 1].map((i) => points.map((point) => point[i]));
     held.setAttribute("d", linePath(xs, ys, scaleX, scaleY));
-    dots.setAttribute("d", points.map(([x, y]) => markerPath(0, scaleX(x), scaleY(y), 2.6)).join(""));
+    const above = (/** @type {number} */ at) => arrowPath(scaleX(at), axes.top);
+    const marks = state.held.map(([at, loss]) =>
+      loss > highest ? above(at) : markerPath(0, scaleX(at), scaleY(loss), 2.6),
+    );
+    dots.setAttribute("d", marks.join(""));
+    const over = losses.means.indexOf(Math.max(...losses.means));
+    learntAbove.setAttribute("d", losses.means[over] > highest ? above(losses.steps[over]) : "");
     plot.root.setAttribute("aria-label", `The loss at each of ${grouped(step)} steps. ${verdict(state)}`);
   };
   return { node, lay, draw };

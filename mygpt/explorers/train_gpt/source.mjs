@@ -2,7 +2,7 @@
 
 import { button, choice, control, folded, stepper } from "../kit/controls.mjs";
 import { html } from "../kit/elements.mjs";
-import { sizeOf } from "./state.mjs";
+import { sizeOf, takesText } from "./state.mjs";
 import { MAX_SEED, PIECE_NAMES, RATES, SIZE_NAMES, SOURCE_NAMES, STEPS, grouped, textLine } from "./words.mjs";
 
 const TYPED_AFTER = 400; // ms without a key after which a pasted text is read
@@ -58,7 +58,7 @@ function ownView(state, take) {
       field.value = typeof own === "string" ? own : new TextDecoder().decode(own.slice(0, SHOWN_IN_FIELD));
     }
     from.textContent = typeof own === "string" ? "" : `${state.name}, as it begins`;
-    field.readOnly = state.phase !== "new";
+    field.readOnly = !takesText(state);
   };
   return { node, draw };
 }

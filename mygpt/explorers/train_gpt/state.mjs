@@ -3,6 +3,7 @@
 import { floats } from "../kit/geometry.mjs";
 import { store } from "../kit/mounting.mjs";
 import { materialOf, readText } from "./text.mjs";
+import { piecesOf, shownPiece } from "./tokenizers.mjs";
 import { LENGTH, SIZES, grouped } from "./words.mjs";
 
 const SAMPLE = { characters: 160, words: 36 }; // tokens
@@ -52,6 +53,10 @@ export function trainState(model) {
  * @type {(state: Pick<TrainGPT.Trained, "phase">) => boolean} */
 export const goes = ({ phase }) => phase === "running" || phase === "stopping";
 
+/** Whether another text may be given: before the first step, and to a model that was opened while it rests.
+ * @type {(state: Pick<TrainGPT.State, "phase" | "opened">) => boolean} */
+export const takesText = ({ phase, opened }) => phase === "new" || (phase === "stopped" && Boolean(opened));
+
 /** Forgets what was trained.
  * @type {(state: TrainGPT.State) => void} */
 export function forget(state) {
@@ -68,6 +73,7 @@ export function prepare(state) {
     const { text, note } = readText(given);
     const known = state.opened?.tokenizer;
     const kind = known?.kind ?? state.get("pieces");
+    if (known) refuseStrange(known, text);
     const { tokenizer, training, held, uniform, bigram } = materialOf(kind, text, LENGTH, known);
     const [learn, rest] = [training, held].map((ids) => Int32Array.from(ids));
     const most = MOST_DIFFERENT;
@@ -78,6 +84,16 @@ export function prepare(state) {
   } catch (error) {
     state.refusal = refusalText(error);
   }
+}
+
+/** An Error where a text has a piece that an opened model does not know.
+ * @type {(known: TrainGPT.Tokenizer, text: string) => void} */
+function refuseStrange({ kind, tokens }, text) {
+  const [pieces, all] = [piecesOf(kind, text), new Set(tokens)];
+  const at = pieces.findIndex((one) => !all.has(one));
+  if (at < 0) return;
+  const piece = shownPiece(pieces[at]);
+  throw new Error(`this text has a ${kind.slice(0, -1)} that the model does not know: ${piece}, at index ${at}`);
 }
 
 /** An error as a sentence for the page.
@@ -143,7 +159,7 @@ export function takeCheckpoint(state, checkpoint) {
   prepare(state);
   const shape = `${config.layers} blocks × ${config.width}`;
   state.filed = `Opened a model of step ${grouped(step)}: ${shape}, ${grouped(config.vocab)} ${tokenizer.kind}.`;
-  if (state.refusal) state.filed += " It can be taken apart, but not trained on this text.";
+  if (state.prepared) state.filed += " It trains on with the text chosen above.";
 }
 
 /** The weights of the trait, if it has any.

@@ -48,11 +48,14 @@ declare namespace TrainGPT {
     lost: boolean;
   }
 
+  /** What the held-out loss is judged by. */
+  type Judged = Pick<State, "held" | "best" | "losses" | "step" | "phase" | "prepared" | "opened">;
+
   type Choices = Pick<Traits, "source" | "pieces" | "size" | "seed">;
 
-  /** A model that was put aside: its step, the fields of the state that belong to it, and what was chosen for it. */
+  /** A model, or a text alone, that was put aside: the fields of the state that belong to it, and what was chosen for
+   * it. */
   interface Past {
-    step: number;
     fields: Partial<State>;
     choices: Choices;
   }

@@ -7,7 +7,7 @@ import { engineDriver } from "./driver.mjs";
 import { drivingView } from "./driving.mjs";
 import { filesView } from "./files.mjs";
 import { lossView, samplesView } from "./pictures.mjs";
-import { beginAnew, bringBack, goBack, goPast, putAside, takeUp } from "./past.mjs";
+import { beginAnew, bringBack, freeText, goBack, putAside, takeUp } from "./past.mjs";
 import { settingsView, sourceView } from "./source.mjs";
 import {
   forget,
@@ -19,6 +19,7 @@ import {
   takeBest,
   takeCheckpoint,
   takeProgress,
+  takesText,
   trainState,
 } from "./state.mjs";
 import { grouped, lowerRate, risenInWords, settingText, verdict } from "./words.mjs";
@@ -42,10 +43,7 @@ function hearing(state, { draw, say }) {
   };
   /** @type {{ [K in Engine.News["kind"]]: (news: Extract<Engine.News, { kind: K }>) => void }} */
   const heard = {
-    progress(news) {
-      takeProgress(state, news);
-      goPast(state);
-    },
+    progress: (news) => takeProgress(state, news),
     ready({ simd }) {
       state.simd = simd;
       if (!simd) state.note = "This browser has no WebAssembly with SIMD: it trains in plain JavaScript, far slower.";
@@ -56,7 +54,10 @@ function hearing(state, { draw, say }) {
     },
     ended: () => rest("stopped", state.simd ? "" : state.note),
     diverged: ({ step }) =>
-      rest("diverged", `The loss is no longer a number after step ${grouped(step)}. ${lowerRate(state)}`),
+      rest(
+        "diverged",
+        `The loss is no longer a number after step ${grouped(step)}. ${lowerRate({ ...state, phase: "diverged" })}`,
+      ),
     failed: ({ message }) => rest(state.step ? "stopped" : "new", `It cannot be trained here: ${message}.`),
   };
   return {
@@ -70,6 +71,32 @@ function hearing(state, { draw, say }) {
       draw();
     },
   };
+}
+
+/** What the reader chooses before training, and the text that is given.
+ * @type {(state: TrainGPT.State, draw: () => void) => Pick<TrainGPT.Acts, "settle" | "take">} */
+function choosing(state, draw) {
+  /** @type {TrainGPT.Acts["settle"]} */
+  const settle = (changes) => {
+    const { source } = changes;
+    const free = source ? takesText(state) : state.phase === "new";
+    if (!free && SETTLED.some((name) => name in changes)) {
+      state.note = "Press Reset first. Undo then brings this model back.";
+    } else {
+      if (source && source !== state.get("source")) freeText(state);
+      state.write(changes);
+    }
+    draw();
+  };
+  /** @type {TrainGPT.Acts["take"]} */
+  const take = (given, name = "") => {
+    if (!takesText(state)) return;
+    freeText(state);
+    Object.assign(state, { own: given, name });
+    prepare(state);
+    draw();
+  };
+  return { settle, take };
 }
 
 /** What the reader's presses do.
@@ -107,27 +134,21 @@ function acting(state, driver, draw, say) {
   const undo = instead(() => bringBack(state));
   const redo = instead(() => bringBack(state, "after"));
   const back = instead(() => goBack(state));
-  /** @type {TrainGPT.Acts["settle"]} */
-  const settle = (changes) => {
-    const fixed = state.phase !== "new" && SETTLED.some((name) => name in changes);
-    if (fixed) state.note = "Press Reset first. Undo then brings this model back.";
-    else state.write(changes);
-    draw();
-  };
-  /** @type {TrainGPT.Acts["take"]} */
-  const take = (given, name = "") => {
-    if (state.phase !== "new") return;
-    Object.assign(state, { own: given, name });
-    prepare(state);
-    draw();
-  };
   /** @type {TrainGPT.Acts["open"]} */
   const open = (checkpoint) => {
     driver.stop();
     putAside(state);
     takeCheckpoint(state, checkpoint);
   };
-  return { toggle, reset, undo, redo, back, settle, take, open };
+  return { toggle, reset, undo, redo, back, open, ...choosing(state, draw) };
+}
+
+/** Brings the top of the explorer into view, with the curves, and gives the button of the run the focus.
+ * @type {(root: HTMLElement, run: HTMLElement, curves: HTMLElement) => void} */
+function backTo(root, run, curves) {
+  run.focus({ preventScroll: true });
+  root.scrollIntoView({ block: "start", behavior: "instant" });
+  curves.scrollIntoView({ block: "nearest", behavior: "instant" });
 }
 
 /** @type {(given: Kit.Given<TrainGPT.Traits>) => () => void} */
@@ -149,14 +170,10 @@ function render({ model, el }) {
   const hearer = hearing(state, { draw: soon, say: voice.say });
   const acts = acting(state, driver, () => draw(), voice.say);
   const [losses, samples] = [lossView(state), samplesView(state)];
-  const taken = apartView(state);
-  const views = [
-    sourceView(state, acts),
-    drivingView(state, acts),
-    settingsView(state, acts.settle),
-    taken,
-    filesView(state, acts.open, () => draw()),
-  ];
+  const driven = drivingView(state, acts);
+  const taken = apartView(state, () => backTo(root, driven.run, losses.node));
+  const filing = filesView(state, acts.open, () => draw());
+  const views = [sourceView(state, acts), driven, settingsView(state, acts.settle), taken, filing];
   const [source, driving, settings, apart, files] = views.map(({ node }) => node);
   files.prepend(taken.button);
   const desk = html("div", { class: "mygpt-desk" }, losses.node, samples.node);

@@ -65,10 +65,11 @@ export function rateWarning(rate) {
   return rate >= TOO_HIGH ? `A learning rate of ${rate} is far too high: try ${GOOD_RATE}.` : "";
 }
 
-/** Why there is no text of the model yet.
- * @type {(state: Pick<TrainGPT.State, "phase" | "prepared">) => string} */
-export function nothingYet({ phase, prepared }) {
+/** Why there is no text of the model yet. That an opened model cannot read a text is said beside the text.
+ * @type {(state: Pick<TrainGPT.State, "phase" | "prepared" | "opened" | "refusal">) => string} */
+export function nothingYet({ phase, prepared, opened, refusal }) {
   if (phase === "running" || phase === "stopping") return "Nothing yet. The first text comes in a moment.";
+  if (opened && refusal) return "Nothing yet.";
   if (!prepared) return "Nothing yet. It needs a text to learn from.";
   return `Nothing yet. Press ${phase === "new" ? "Train" : "Train on"}.`;
 }
@@ -100,18 +101,23 @@ export function risenInWords(state) {
     : `${lowest}.`;
 }
 
-/** Whether it is worth going back to the best model: it says more than guessing does, or the reader brought it.
- * @type {(state: Pick<TrainGPT.State, "best" | "prepared" | "opened">) => boolean} */
-export const isWorth = ({ best, prepared, opened }) =>
-  Boolean(best?.kept.step && (opened || best.loss < (prepared?.guessing ?? 0)));
+/** The model that Back leads to: after a run that diverged, or spoiled it, the best one, if it says more than guessing
+ * does, or the reader brought it.
+ * @type {(state: TrainGPT.Judged) => number | undefined} */
+export function stepBack(state) {
+  const { best, phase, opened, prepared } = state;
+  const spoiled = phase === "diverged" || (phase === "stopped" && risenSince(state));
+  const worth = best && (opened || best.loss < (prepared?.guessing ?? 0));
+  return spoiled && worth && best.kept.step ? best.kept.step : undefined;
+}
 
-/** What to do about a rate that is too high.
- * @type {(state: Pick<TrainGPT.State, "best" | "prepared" | "opened">) => string} */
+/** What to do about a rate that is too high, by a button that is there.
+ * @type {(state: TrainGPT.Judged) => string} */
 export const lowerRate = (state) =>
-  `The learning rate is too high: ${isWorth(state) ? "go back" : "press Reset"}, and choose a lower one.`;
+  `The learning rate is too high: ${stepBack(state) ? "go back" : "press Reset"}, and choose a lower one.`;
 
 /** What the held-out loss says of the model.
- * @type {(state: Pick<TrainGPT.State, "held" | "prepared" | "step" | "best" | "opened">) => string} */
+ * @type {(state: TrainGPT.Judged) => string} */
 export function verdict(state) {
   const { held, prepared, step } = state;
   const last = held[held.length - 1];

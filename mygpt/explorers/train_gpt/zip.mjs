@@ -6,6 +6,9 @@ const LONGEST_COMMENT = 65535;
 const [ENCRYPTED, UTF8_NAME] = [1, 0x800];
 const MOST_UNZIPPED = 2 ** 29;
 
+/** What is wrong with a file that is not as it was written. */
+export const Damage = class extends Error {};
+
 const CRC_WORDS = Uint32Array.from({ length: 256 }, (_, byte) => {
   let word = byte;
   for (let bit = 0; bit < 8; bit += 1) word = word & 1 ? (word >>> 1) ^ 0xedb88320 : word >>> 1;
@@ -88,12 +91,12 @@ function directoryOf(view) {
   const least = Math.max(0, view.byteLength - END_SIZE - LONGEST_COMMENT);
   let end = view.byteLength - END_SIZE;
   while (end >= least && view.getUint32(end, true) !== END_SIGN) end -= 1;
-  if (end < least) throw new Error("expected a whole .zip, got one without a directory at its end");
+  if (end < least) throw new Damage("expected a whole .zip, got one that ends too early");
   const entries = [];
   let at = view.getUint32(end + 16, true);
   for (let left = view.getUint16(end + 10, true); left > 0; left -= 1) {
     if (at + DIRECTORY_SIZE > end || view.getUint32(at, true) !== DIRECTORY_SIGN) {
-      throw new Error("expected a whole .zip, got one with a damaged directory");
+      throw new Damage("expected a whole .zip, got one whose list of files cannot be read");
     }
     const { entry, next } = entryAt(view, at);
     entries.push(entry);
@@ -126,7 +129,7 @@ async function extracted(bytes, view, { name, flags, method, sum, stored, size, 
   if (method !== 0 && method !== 8) {
     throw new Error(`${name}: expected a file that is stored or deflated, got compression ${method}`);
   }
-  const damaged = new Error(`${name}: expected a file of ${size} bytes with CRC-32 ${sum}, got a damaged one`);
+  const damaged = new Damage(`${name}: expected the ${size} bytes that were packed, got others`);
   if (at + ENTRY_SIZE > bytes.length || view.getUint32(at, true) !== ENTRY_SIGN) throw damaged;
   const start = at + ENTRY_SIZE + view.getUint16(at + 26, true) + view.getUint16(at + 28, true);
   const raw = bytes.slice(start, start + stored);

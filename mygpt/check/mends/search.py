@@ -35,7 +35,7 @@ LEAST = 0.05  # seconds that every candidate has
 FRESH, FEWEST = 150, 30  # inputs that the task does not list
 FRESH_SECONDS = 1.0
 NEAR, FAR = 0.4, 0.9  # added to the cost of an edit beside the line, and elsewhere
-WIDTH = 20  # first edits on which second ones are tried
+WIDTH = 10  # first edits on which second ones are tried
 SCORED = 250  # candidates whose way is compared with the right one
 
 
@@ -326,6 +326,8 @@ class Search:
         """Try second edits on the first ones that bring the program nearest."""
         firsts = self.best_firsts()
         for number, (first, line) in enumerate(firsts):
+            if self.spent > PAIRS:  # the edits of a text are costly to list
+                break
             source = self.source.edited(first)
             share = self.spent + (PAIRS - self.spent) / (len(firsts) - number)
             for rank, edit in self.in_order(source, line, self.lines):

@@ -100,7 +100,7 @@ def mend_of(path):
     task = check.TASKS[path.stem]
     program = getattr(load(path), path.stem)
     result = engine.check(task, program)
-    return None if result else find_mend(task, program, result.line, seconds=20)
+    return None if result else find_mend(task, program, result.line, seconds=60)
 
 
 @pytest.mark.parametrize(("name", "old", "new", "kind"), KINDS)

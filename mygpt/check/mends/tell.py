@@ -67,10 +67,10 @@ def with_mend(result: Result, mend: Mend | bytes) -> Result:
     else:
         found = as_json(mend)
     line, was = found["line"], f"line {result.line}"
-    where = result.where
+    was += f" of {result.file}" if result.file else ""
+    where = "" if result.where == was else result.where
     if line != result.line or result.file:
-        was += f" of {result.file}" if result.file else ""
-        where = "" if where == was else where.replace(f" ({was}).", ".")
+        where = where.replace(f" ({was}).", ".")
     named = {name: found[name] for name in NAMES}
     return replace(result, where=where, file="", **named)
 

@@ -261,7 +261,7 @@ class Blame:
         if one.call is None or not SAFE.fullmatch(one.operation):
             return
         function, args, kwargs = one.call
-        for given in dict.fromkeys(parts_of((args, kwargs))):
+        for given in dict.fromkeys(parts_of((args, kwargs), Made)):
             others = itertools.chain(self.instead_of(given), self.of_kind(given))
             for other in itertools.islice(others, TRIES):
                 try:
@@ -302,7 +302,7 @@ class Blame:
 
     def place_of_input(self, given: Made, user: Made) -> Place | None:
         """Return where a wrong input was made; None if it is right and was mistaken."""
-        others = [each for each in parts_of(user.call) if each is not given]
+        others = [each for each in parts_of(user.call, Made) if each is not given]
         others_from = {id(root) for each in others for root in self.roots(each)}
         found, path = None, [*self.roots(given)]
         if not given.constant and id(given) not in self.cleared and given.call:

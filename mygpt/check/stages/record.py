@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterator
 from contextlib import suppress
 from dataclasses import dataclass
 from types import CodeType, FrameType
-from typing import Any
+from typing import Any, TypeVar
 
 import torch
 from torch import Tensor
@@ -23,6 +23,7 @@ SECONDS = 1.5  # of processor time that one run may take
 OF_SHAPE = ("_like", "new_zeros", "new_ones", "new_full", "new_empty", "empty")
 FROM_LIST = "lift_fresh"
 SEEN = "called_by_the_recorder"
+Part = TypeVar("Part")
 
 
 @dataclass(frozen=True)
@@ -109,12 +110,12 @@ class Recorder(TorchDispatchMode):
         call_args = replaced(args, lambda tensor: self.known(tensor, fresh))
         call_kwargs = replaced(kwargs, lambda tensor: self.known(tensor, fresh))
         out = func(*args, **kwargs)
-        inputs = list(parts_of((call_args, call_kwargs)))
+        inputs = list(parts_of((call_args, call_kwargs), Made))
         of_shape = name.endswith(OF_SHAPE)
         before = [] if of_shape else inputs
         constant = all(one.constant for one in before)
         place = place_at(sys._getframe(1)) if self.watched else None
-        for tensor in tensors_of(out):
+        for tensor in parts_of(out, Tensor):
             node = Made(
                 snapshot(tensor),
                 name,
@@ -216,24 +217,15 @@ def replaced(value: Any, by: Callable[[Tensor], Made]) -> Any:
     return value
 
 
-def parts_of(value: Any) -> Iterator[Made]:
-    if isinstance(value, Made):
+def parts_of(value: Any, kind: type[Part]) -> Iterator[Part]:
+    """Everything of a kind in nested lists, tuples and dicts."""
+    if isinstance(value, kind):
         yield value
     elif isinstance(value, list | tuple):
         for part in value:
-            yield from parts_of(part)
+            yield from parts_of(part, kind)
     elif isinstance(value, dict):
-        yield from parts_of(list(value.values()))
-
-
-def tensors_of(value: Any) -> Iterator[Tensor]:
-    if isinstance(value, Tensor):
-        yield value
-    elif isinstance(value, list | tuple):
-        for part in value:
-            yield from tensors_of(part)
-    elif isinstance(value, dict):
-        yield from tensors_of(list(value.values()))
+        yield from parts_of(list(value.values()), kind)
 
 
 @dataclass
@@ -257,7 +249,7 @@ def recorded(
 
     def called_by_the_recorder(*given: Any) -> Any:
         value = program(*given)
-        results.append([recorder.known(tensor) for tensor in tensors_of(value)])
+        results.append([recorder.known(tensor) for tensor in parts_of(value, Tensor)])
         return value
 
     whole = False

@@ -33,6 +33,20 @@ STOPPED = """async () => {
   while (step() < 5) await new Promise(requestAnimationFrame);
   document.querySelector(".mygpt-run").click();
 }"""
+MOVED = """async (slider) => {  // in the page, for a fast one ends between two keys
+  const step = () => +document.querySelector(".mygpt-actions b").textContent;
+  const frame = () => new Promise(requestAnimationFrame);
+  const names = [];
+  while (step() < 20) await frame();
+  for (let moved = 0; moved < 4; moved++) {
+    slider.stepDown();
+    slider.dispatchEvent(new Event("input", { bubbles: true }));
+    await frame();
+    await frame();
+    names.push(document.querySelector(".mygpt-run").textContent);
+  }
+  return names;
+}"""
 GRID = 44  # places along each side of the plane
 
 
@@ -683,10 +697,8 @@ def test_many_settings_in_a_row_do_not_stop_a_training(explorer, begun):
         train(root)
     else:
         root.page.evaluate("model.set('steps', 300)")
-    wait_for_step(root, 20)
-    for _ in range(4):
-        move(root, "Blocks", "ArrowLeft", stack="Left stack")
-        assert button(root, "Stop").is_visible()
+    unfold(root)
+    assert slider(root, "Blocks", "Left stack").evaluate(MOVED) == ["Stop"] * 4
     becomes(done, 300)(root)
     settings = SLOW | {"depth": 8, "beside": {"wiring": "pre-norm", "depth": 12}}
     reads(root, **settings, steps=300)

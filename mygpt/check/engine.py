@@ -3,11 +3,14 @@
 import math
 import random
 import re
+import time
 import warnings
+from collections.abc import Iterator
 from contextlib import redirect_stdout
 from dataclasses import dataclass, field
 from functools import cache, cached_property
 from io import StringIO
+from itertools import chain
 from typing import Any
 
 import torch
@@ -30,6 +33,7 @@ from mygpt.check.compare import (
 from mygpt.check.compose import Search
 from mygpt.check.crashes import cause_of
 from mygpt.check.errors import one_line, too_large, trace_of
+from mygpt.check.fresh import fresh_arguments
 from mygpt.check.gradients import gradients, in_order, leaves, tensors_in
 from mygpt.check.result import Result, shapes, show_arguments
 from mygpt.check.run import (
@@ -54,6 +58,9 @@ HALVES = (torch.float16, torch.bfloat16)
 ROUGH = 0.02  # what half precision is right to after a few steps
 FEW = 3  # numbers that half precision may hold by chance
 PRECISE = 1e-10  # a program in float64 is as close as this
+FRESH, FEWEST = 60, 12  # inputs that the task does not list, on which a name must hold
+FRESH_SECONDS = 0.3  # of processor time, after which the fewest are enough
+SELDOM = 0.05  # share of them on which it need not
 MEMORY = (
     "Your program asked for more memory than it may have. Its inputs are small: is a "
     "shape or a count larger than meant?"
@@ -186,6 +193,7 @@ class Checking:
     printed: Printed = field(default_factory=Printed)
     gradients: list[dict[str, Any]] = field(default_factory=list)
     seen: list[Any] = field(default_factory=list)
+    fresh: list[tuple[Arguments, Outcome]] = field(default_factory=list)
 
     def result(self) -> Result:
         if self.needs_float32():
@@ -210,6 +218,10 @@ class Checking:
     @cached_property
     def arguments(self) -> list[Arguments]:
         return [self.task.arguments_of(probe) for probe in self.task.probes]
+
+    @cached_property
+    def inputs(self) -> Iterator[Arguments]:
+        return fresh_arguments(self.task, 1)
 
     @cached_property
     def outcomes(self) -> list[Outcome]:
@@ -337,11 +349,12 @@ class Checking:
     def known_mistake(self) -> Mistake | None:
         """Find the wrong program that gives what this one gives on every input."""
         for mistake in self.task.mistakes:
-            if self.agrees(mistake.program):
+            if self.agrees(mistake.program) and self.agrees_elsewhere(mistake.program):
                 return mistake
         with kept_state():
             search = Search(self.task, self.fits, self.distance_from_first)
-            return search.mistake(several=self.has_all_values)
+            several = self.has_all_values and len(self.values_seen()) > 1
+            return search.mistake(several)
 
     def fits(self, program: Program) -> bool:
         """Whether a wrong program does what this one does, and not what is right."""
@@ -350,7 +363,36 @@ class Checking:
             return False
         given = self.known_outcomes(program)
         forms = (self.task.reference, *self.task.forms.values())
-        return all(any(map(self.differ, self.known_outcomes(f), given)) for f in forms)
+        return all(
+            any(map(self.differ, self.known_outcomes(f), given)) for f in forms
+        ) and self.agrees_elsewhere(program)
+
+    def agrees_elsewhere(self, program: Program) -> bool:
+        """Whether a wrong program does what this one does on inputs beyond the probes.
+
+        Few may differ, or give NaN instead: "forgotten" may mean "far too small".
+        """
+        end, apart = time.process_time() + FRESH_SECONDS, 0
+        for number, (arguments, got) in enumerate(self.elsewhere(), start=1):
+            wrong = run_once(self.task, program, arguments, self.dtype)
+            if has_nan(got) or not has_nan(wrong):
+                apart += self.differ(wrong, got) or trail(wrong) != trail(got)
+            if apart > SELDOM * number and number >= FEWEST:
+                return False
+            if number >= FEWEST and time.process_time() > end:
+                break
+        return True
+
+    def elsewhere(self) -> Iterator[tuple[Arguments, Outcome]]:
+        """Inputs that the task does not list, and what came of each; run once."""
+        for number in range(FRESH):
+            while len(self.fresh) <= number:
+                arguments = next(self.inputs)
+                known = run_once(self.task, self.task.reference, arguments, self.dtype)
+                if not known.error:
+                    got = run_once(self.task, self.program, arguments, self.dtype)
+                    self.fresh.append((arguments, got))
+            yield self.fresh[number]
 
     def distance_from_first(self, mistake: Mistake) -> float:
         """How far a mistake's first result is from this one's, as a share."""
@@ -364,6 +406,20 @@ class Checking:
     @property
     def has_all_values(self) -> bool:
         return not any(outcome.error for outcome in self.outcomes)
+
+    def values_seen(self) -> set:
+        """Some values of the results; one alone where they hold no information.
+
+        What is always empty, or zero, or NaN, fits too many combinations.
+        """
+        seen: set = set()
+        for outcome in self.outcomes:
+            tensors = tensors_in(in_order(outcome.value))
+            parts = (tensor.nan_to_num().unique().tolist() for tensor in tensors)
+            seen |= set(chain(*parts)) if tensors else {repr(outcome.value)}
+            if len(seen) > 1:
+                break
+        return seen
 
     def with_smallest_input(
         self,

@@ -169,3 +169,23 @@ def test_a_mistake_that_nothing_explains_gets_no_name(name, changed):
     result = getattr(check, name)(lambda *given: UNNAMED[changed](right(*given)))
     assert not result.passed
     assert result.mistake is None
+
+
+def test_results_without_information_get_no_name():
+    """Always empty: also what two mistakes together give, which nobody made."""
+    result = check.bpe_train(lambda words, num_merges: [])
+    assert not result.passed
+    assert result.mistake is None
+
+
+def test_a_name_that_fits_the_probes_alone_is_not_told():
+    task = TASKS["row_times_matrix"]
+    listed = {mistake.name: mistake.program for mistake in task.mistakes}
+    sizes = {probe.sizes["F"] for probe in task.probes}
+    name, planted = next(iter(listed.items()))
+
+    def nearly(x, W):
+        return planted(x, W) if W.shape[1] in sizes else planted(x, W) - 1
+
+    assert check.row_times_matrix(planted).mistake == name
+    assert check.row_times_matrix(nearly).mistake != name

@@ -10,10 +10,11 @@ from mygpt import check
 from mygpt.check import engine
 from tools.mends import __main__ as mends
 from tools.mends import inputs
-from tools.mends.judge import Verdict, is_right, judge
+from tools.mends.judge import Verdict, is_named, is_right, judge
 from tools.mends.programs import (
     FOLDER,
     Edit,
+    Wrong,
     edited,
     family,
     function_of,
@@ -179,6 +180,14 @@ def test_a_mend_is_verified_against_the_right_program(monkeypatch):
     assert not is_right(wrong, "while True:\n    pass", FEW)
 
 
+def test_what_needs_single_precision_is_judged_in_it():
+    start = "import torch\ndef row_times_matrix(x, W):\n"
+    text = f"{start}    return x @ torch.eye(len(x)) @ W"
+    wrong = Wrong("name", "row_times_matrix", text, (3,), ("",))
+    assert is_right(wrong, text, FEW)
+    assert not is_right(wrong, text.replace("x @", "2 * x @"), FEW)
+
+
 def test_a_wrong_program_is_judged_in_a_file(monkeypatch):
     monkeypatch.setattr("tools.mends.judge.inputs_for", lambda task: FEW)
     source = "workbook/attention"  # which imports another file of the workbook
@@ -191,7 +200,7 @@ def test_a_wrong_program_is_judged_in_a_file(monkeypatch):
 
 
 def test_verdicts_are_kept_but_not_one_that_was_cut_off(tmp_path):
-    verdict = Verdict("a", "gelu", [], True, "value", None, 3, False, None, 0.1)
+    verdict = Verdict("a", "gelu", [], True, "value", None, 3, False, None, None, 0.1)
     row = json.dumps({"key": "k", "verdict": vars(verdict)})
     path = tmp_path / "verdicts.jsonl"
     assert mends.kept(path) == {}
@@ -212,15 +221,28 @@ def test_what_is_held_out_is_opened_only_by_its_name():
 def test_a_table_counts_by_task_and_by_operator():
     wrongs = [edited(name, ROWS, [TOTAL]) for name in "ab"]
     verdicts = [
-        Verdict("a", "softmax", ["AddNot"], True, "value", "x", 8, True, True, 0.1),
-        Verdict("b", "softmax", ["AddNot"], True, "value", None, 7, False, False, 0.1),
+        Verdict("a", "softmax", ["AddNot"], True, "value", "x", 8, True, True, True, 1),
+        Verdict(
+            "b", "softmax", ["AddNot"], True, "value", "y", 7, False, False, None, 3
+        ),
     ]
     lines = list(mends.report("open", wrongs, verdicts))
     for name in ("all", "softmax", "AddNot"):
         (line,) = [line for line in lines if line.startswith(f"{name} ")]
         assert line.split(maxsplit=2)[2].split("  ") != []
-        assert line.count("1 (50.0 %)") == 3
-    assert lines[-1].startswith("not named, line, mended: b right/softmax_rows:8: rows")
+        assert line.count("1 (50.0 %)") == 4
+    assert "\nseconds: 3 in the middle, 3 at most" in lines
+    assert lines[-2].startswith("falsely named: b right/softmax_rows:8: rows")
+    assert lines[-1].startswith("not line, mended, either: b right/softmax_rows:8: ro")
+
+
+def test_a_name_is_verified_on_inputs_apart():
+    wrong = edited(
+        "name", "workbook/attention", [Edit(9, 53, "1", "2", "NumberReplacer")]
+    )
+    assert is_named(wrong, "mask-off-by-one-ahead", FEW)
+    assert not is_named(wrong, "no-mask", FEW)
+    assert is_named(wrong, "mask-off-by-one-ahead+no-such-name", FEW) is False
 
 
 @pytest.mark.slow

@@ -1,5 +1,7 @@
 """Count how many wrong programs the checker catches, names, places and mends.
 
+A name and a mend count only if they are right; false ones are listed.
+
     make mends                         all sets but the held ones, as far as not judged
     python3 make.py mends open pairs   some sets alone: open, held, pairs, written,
                                        written_held
@@ -7,7 +9,7 @@
 
 A program is checked in a file, as a reader does it, two at a time. Stopped and started
 again, it goes on: a verdict stands in _build/mends, in a file for each state of
-mygpt/check, so a changed checker begins anew. What is held out is for the end:
+mygpt/check and tools/mends, so a changed checker begins anew. What is held out is for the end:
 whoever has looked at it may not change the checker by it.
 """
 
@@ -27,9 +29,14 @@ BUILD = ROOT / "_build" / "mends"
 WORKERS = 2
 COLUMNS: dict[str, Callable[[Verdict], bool]] = {
     "caught": lambda verdict: verdict.caught,
-    "named": lambda verdict: verdict.mistake is not None,
+    "named": lambda verdict: verdict.named is True,
     "line": lambda verdict: verdict.on_it,
     "mended": lambda verdict: verdict.mended is True,
+    "either": lambda verdict: bool(verdict.named or verdict.mended),
+}
+FALSE: dict[str, Callable[[Verdict], bool]] = {
+    "falsely named": lambda verdict: verdict.named is False,
+    "falsely mended": lambda verdict: verdict.mended is False,
 }
 
 
@@ -57,8 +64,9 @@ def digest(*texts: str) -> str:
 
 
 def state() -> str:
-    """A name for the checker as it is now."""
-    files = sorted((ROOT / "mygpt" / "check").rglob("*.py"))
+    """A name for the checker, and for its judge, as they are now."""
+    folders = (ROOT / "mygpt" / "check", ROOT / "tools" / "mends")
+    files = sorted(path for folder in folders for path in folder.rglob("*.py"))
     return digest(*(path.read_text("utf-8") for path in files))[:12]
 
 
@@ -100,9 +108,15 @@ def report(name: str, programs: list[Wrong], verdicts: list[Verdict]) -> Iterato
         yield row(task, [each for each in verdicts if each.task == task])
     for one in sorted({family(each) for made in verdicts for each in made.operators}):
         yield row(one, [v for v in verdicts if one in map(family, v.operators)])
-    yield ""
+    seconds = sorted(each.seconds for each in verdicts)
+    median = seconds[len(seconds) // 2]
+    yield f"\nseconds: {median} in the middle, {seconds[-1]} at most"
     for wrong, verdict in zip(programs, verdicts, strict=True):
-        missing = [column for column, good in COLUMNS.items() if not good(verdict)]
+        for name, false in FALSE.items():
+            if false(verdict):
+                yield f"{name}: {place(wrong)}, {told(verdict)}"
+        needed = ("caught", "line", "mended", "either")
+        missing = [column for column in needed if not COLUMNS[column](verdict)]
         if missing:
             yield f"not {', '.join(missing)}: {place(wrong)}, {told(verdict)}"
 

@@ -164,15 +164,22 @@ WRITTEN: dict[str, Callable[[random.Random], Arguments]] = {
 }
 
 
-def outcome(task: Task, program: Program, number: int) -> Outcome:
+def outcome(
+    task: Task, program: Program, number: int, dtype: torch.dtype = torch.float64
+) -> Outcome:
     """Run a program on the inputs of one number; too long is an error."""
-    return outcome_of(task, program, arguments_of(task, number))
+    return outcome_of(task, program, arguments_of(task, number), dtype)
 
 
-def outcome_of(task: Task, program: Program, arguments: Arguments) -> Outcome:
+def outcome_of(
+    task: Task,
+    program: Program,
+    arguments: Arguments,
+    dtype: torch.dtype = torch.float64,
+) -> Outcome:
     try:
         with time_limit(SECONDS):
-            return run_once(task, program, arguments, torch.float64)
+            return run_once(task, program, arguments, dtype)
     except (OutOfTime, Unusable) as error:
         return Outcome(error=error)
 
@@ -186,18 +193,26 @@ def differ(task: Task, expected: Outcome, got: Outcome) -> bool:
 
 
 def first_difference(
-    task: Task, program: Program, other: Program, inputs: Iterable[int]
+    task: Task,
+    program: Program,
+    other: Program,
+    inputs: Iterable[int],
+    dtype: torch.dtype = torch.float64,
 ) -> int | None:
     """Return the first of some inputs on which two programs differ, or None."""
     for number in inputs:
-        outcomes = (outcome(task, each, number) for each in (other, program))
+        outcomes = (outcome(task, each, number, dtype) for each in (other, program))
         if differ(task, *outcomes):
             return number
     return None
 
 
 def equivalent(
-    task: Task, program: Program, other: Program, inputs: Iterable[int]
+    task: Task,
+    program: Program,
+    other: Program,
+    inputs: Iterable[int],
+    dtype: torch.dtype = torch.float64,
 ) -> bool:
     """Whether a program gives on all inputs what another gives, which is right."""
-    return first_difference(task, program, other, inputs) is None
+    return first_difference(task, program, other, inputs, dtype) is None

@@ -3,11 +3,16 @@
 import shutil
 import tempfile
 import time
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
+from itertools import islice, product
 from pathlib import Path
 
+import torch
+
 from mygpt.check.catalogue import TASKS
+from mygpt.check.compose import changes_of
+from mygpt.check.engine import Checking, differ
 from mygpt.check.files import check_file
 from mygpt.check.result import Result
 from mygpt.check.run import OutOfTime, time_limit
@@ -17,8 +22,10 @@ from tools.mends.programs import WORKBOOK, Wrong, function_of, text_of
 
 # A mend must be right on inputs that neither the checker nor the making of the sets
 # has: on 10,000, and on fewer where one takes milliseconds.
+# A name, which accuses and changes nothing, on a tenth of them.
 FIRST_INPUT, USUAL_INPUTS = 1_000_000, 10_000
 INPUTS = {"answer": 100, "cached_step": 1000, "gpt": 2000, "train": 4000}
+MOST_PROGRAMS = 60  # of those that one name may stand for
 
 
 @dataclass
@@ -26,8 +33,10 @@ class Verdict:
     """What came of a wrong program.
 
     stage, mistake: as the result has them. line: the one that the checker names; on it:
-    whether that is one of those that are wrong. mended: whether the mend that the
-    checker offers, the whole source with it, is right; None if it offers none.
+    whether that is one of those that are wrong. named: whether a program with the
+    mistake that the checker names does the same everywhere; None if it names none.
+    mended: whether the mend that the checker offers, the whole source with it, is
+    right; None if it offers none.
     """
 
     name: str
@@ -38,6 +47,7 @@ class Verdict:
     mistake: str | None
     line: int | None
     on_it: bool
+    named: bool | None
     mended: bool | None
     seconds: float
 
@@ -45,18 +55,21 @@ class Verdict:
 def judge(wrong: Wrong) -> Verdict:
     start = time.monotonic()
     result = checked(wrong)
-    line, mend = getattr(result, "line", None), getattr(result, "mend", None)
+    seconds = round(time.monotonic() - start, 2)
+    line, name, mend = result.line, result.mistake, result.mend
+    numbers = inputs_for(wrong.task)
     return Verdict(
         name=wrong.name,
         task=wrong.task,
         operators=wrong.operators,
         caught=not result.passed,
         stage=result.stage,
-        mistake=result.mistake,
+        mistake=name,
         line=line,
         on_it=line in wrong.lines,
-        mended=is_right(wrong, mend, inputs_for(wrong.task)) if mend else None,
-        seconds=round(time.monotonic() - start, 2),
+        named=is_named(wrong, name, numbers[::10]) if name else None,
+        mended=is_right(wrong, mend, numbers) if mend else None,
+        seconds=seconds,
     )
 
 
@@ -83,10 +96,17 @@ def is_right(wrong: Wrong, mended: str, numbers: Iterable[int]) -> bool:
             program = function_of(task, mended)
     except (Exception, OutOfTime):
         return False
+    dtype = dtype_of(task, program)
     return any(
-        inputs.equivalent(task, program, right, numbers)
+        inputs.equivalent(task, program, right, numbers, dtype)
         for right in right_programs(task, wrong)
     )
+
+
+def dtype_of(task: Task, program: Program) -> torch.dtype:
+    """The type in which the checker runs a program."""
+    single = Checking(task, program).needs_float32()
+    return torch.float32 if single else torch.float64
 
 
 def right_programs(task: Task, wrong: Wrong) -> list[Program]:
@@ -94,3 +114,37 @@ def right_programs(task: Task, wrong: Wrong) -> list[Program]:
     if wrong.source:
         return [function_of(task, text_of(wrong.source))]
     return [task.reference, *task.forms.values()]
+
+
+def is_named(wrong: Wrong, name: str, numbers: Iterable[int]) -> bool:
+    """Whether a mistake of a name does on some inputs what a wrong program does."""
+    task = TASKS[wrong.task]
+    program = function_of(task, wrong.text)
+    dtype = dtype_of(task, program)
+    left = list(islice(programs_called(task, name), MOST_PROGRAMS))
+    for number in numbers:
+        got = inputs.outcome(task, program, number, dtype)
+        given = [inputs.outcome(task, each, number, dtype) for each in left]
+        left = [
+            each
+            for each, one in zip(left, given, strict=True)
+            if not differ(one, got, task.tolerance)
+        ]
+        if not left:
+            return False
+    return True
+
+
+def programs_called(task: Task, name: str) -> Iterator[Program]:
+    """The wrong programs of the catalogue that have a name, in every form."""
+    yield from (each.program for each in task.mistakes if each.name == name)
+    if task.model is None:
+        return
+    named = [
+        [change for change in changes_of(task) if change.name == part]
+        for part in name.split("+")
+    ]
+    for changes in product(*named):
+        for form in task.model.forms_of(list(changes)):
+            if mistake := task.model.mistake(*changes, form=form):
+                yield mistake.program

@@ -16,9 +16,9 @@ from mygpt.check.apart import copies_ended
 from mygpt.check.classes import from_class
 from mygpt.check.compare import find_difference
 from mygpt.check.engine import Checking, NotRight, differ, outcome_of
+from mygpt.check.fresh import fresh_arguments
 from mygpt.check.gradients import in_order, tensors_in
 from mygpt.check.mends.edit import Edit
-from mygpt.check.mends.fresh import fresh_arguments
 from mygpt.check.mends.source import Source, Unknown, source_of
 from mygpt.check.run import Outcome, OutOfTime, run_once, time_limit
 from mygpt.check.stages.blame import Blame

@@ -1,4 +1,4 @@
-"""Inputs that no task lists, so that no mend is right by luck."""
+"""Inputs that no task lists, so that no name fits and no mend is right by luck."""
 
 import random
 from collections.abc import Iterator

@@ -373,9 +373,10 @@ class Checking:
         Few may differ, or give NaN instead: "forgotten" may mean "far too small".
         """
         end, apart = time.process_time() + FRESH_SECONDS, 0
+        given = any(map(has_nan, self.outcomes))
         for number, (arguments, got) in enumerate(self.elsewhere(), start=1):
             wrong = run_once(self.task, program, arguments, self.dtype)
-            if has_nan(got) or not has_nan(wrong):
+            if given or not has_nan(wrong):
                 apart += self.differ(wrong, got) or trail(wrong) != trail(got)
             if apart > SELDOM * number and number >= FEWEST:
                 return False

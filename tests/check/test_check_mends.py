@@ -200,7 +200,7 @@ def test_a_wrong_program_is_judged_in_a_file(monkeypatch):
 
 
 def test_verdicts_are_kept_but_not_one_that_was_cut_off(tmp_path):
-    verdict = Verdict("a", "gelu", [], True, "value", None, 3, False, None, None, 0.1)
+    verdict = Verdict("a", "gelu", [], True, "value", None, 3, False, None, None, 0, 1)
     row = json.dumps({"key": "k", "verdict": vars(verdict)})
     path = tmp_path / "verdicts.jsonl"
     assert mends.kept(path) == {}
@@ -221,7 +221,9 @@ def test_what_is_held_out_is_opened_only_by_its_name():
 def test_a_table_counts_by_task_and_by_operator():
     wrongs = [edited(name, ROWS, [TOTAL]) for name in "ab"]
     verdicts = [
-        Verdict("a", "softmax", ["AddNot"], True, "value", "x", 8, True, True, True, 1),
+        Verdict(
+            "a", "softmax", ["AddNot"], True, "value", "x", 8, True, True, True, 1, 2
+        ),
         Verdict(
             "b", "softmax", ["AddNot"], True, "value", "y", 7, False, False, None, 3
         ),
@@ -231,7 +233,8 @@ def test_a_table_counts_by_task_and_by_operator():
         (line,) = [line for line in lines if line.startswith(f"{name} ")]
         assert line.split(maxsplit=2)[2].split("  ") != []
         assert line.count("1 (50.0 %)") == 4
-    assert "\nseconds: 3 in the middle, 3 at most" in lines
+    assert "\nseconds to the verdict: 1.00 in the middle, 1.00 at most" in lines
+    assert "seconds with the search: 3.00 in the middle, 4.00 at most" in lines
     assert lines[-2].startswith("falsely named: b right/softmax_rows:8: rows")
     assert lines[-1].startswith("not line, mended, either: b right/softmax_rows:8: ro")
 

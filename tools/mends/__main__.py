@@ -15,6 +15,7 @@ whoever has looked at it may not change the checker by it.
 
 import hashlib
 import json
+import statistics
 import sys
 from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import ProcessPoolExecutor, as_completed
@@ -108,9 +109,8 @@ def report(name: str, programs: list[Wrong], verdicts: list[Verdict]) -> Iterato
         yield row(task, [each for each in verdicts if each.task == task])
     for one in sorted({family(each) for made in verdicts for each in made.operators}):
         yield row(one, [v for v in verdicts if one in map(family, v.operators)])
-    seconds = sorted(each.seconds for each in verdicts)
-    median = seconds[len(seconds) // 2]
-    yield f"\nseconds: {median} in the middle, {seconds[-1]} at most"
+    yield f"\nseconds to the verdict: {spread(each.shown for each in verdicts)}"
+    yield f"seconds with the search: {spread(each.seconds for each in verdicts)}"
     for wrong, verdict in zip(programs, verdicts, strict=True):
         for name, false in FALSE.items():
             if false(verdict):
@@ -128,6 +128,11 @@ def row(name: str, verdicts: list[Verdict]) -> str:
     counts = [sum(map(good, verdicts)) for good in COLUMNS.values()]
     shares = [f"{count} ({100 * count / len(verdicts):.1f} %)" for count in counts]
     return f"{name:24}{len(verdicts):4}" + "".join(f"{share:>18}" for share in shares)
+
+
+def spread(seconds: Iterable[float]) -> str:
+    found = list(seconds)
+    return f"{statistics.median(found):.2f} in the middle, {max(found):.2f} at most"
 
 
 def place(wrong: Wrong) -> str:

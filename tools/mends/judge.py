@@ -3,7 +3,7 @@
 import shutil
 import tempfile
 import time
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import islice, product
 from pathlib import Path
@@ -36,7 +36,8 @@ class Verdict:
     whether that is one of those that are wrong. named: whether a program with the
     mistake that the checker names does the same everywhere; None if it names none.
     mended: whether the mend that the checker offers, the whole source with it, is
-    right; None if it offers none.
+    right; None if it offers none. shown: seconds until the verdict is shown; seconds:
+    until the search for a mend has ended, too.
     """
 
     name: str
@@ -49,13 +50,15 @@ class Verdict:
     on_it: bool
     named: bool | None
     mended: bool | None
+    shown: float
     seconds: float
 
 
 def judge(wrong: Wrong) -> Verdict:
     start = time.monotonic()
-    result = checked(wrong)
-    seconds = round(time.monotonic() - start, 2)
+    shown: list[float] = []
+    result = checked(wrong, lambda _: shown.append(time.monotonic() - start))
+    seconds = time.monotonic() - start
     line, name, mend = result.line, result.mistake, result.mend
     numbers = inputs_for(wrong.task)
     return Verdict(
@@ -69,11 +72,12 @@ def judge(wrong: Wrong) -> Verdict:
         on_it=line in wrong.lines,
         named=is_named(wrong, name, numbers[::10]) if name else None,
         mended=is_right(wrong, mend, numbers) if mend else None,
-        seconds=seconds,
+        shown=round(shown[0] if shown else seconds, 2),
+        seconds=round(seconds, 2),
     )
 
 
-def checked(wrong: Wrong) -> Result:
+def checked(wrong: Wrong, first: Callable[[Result], None] | None = None) -> Result:
     """Check a program in a file; one of the workbook beside the others of it."""
     with tempfile.TemporaryDirectory() as folder:
         if wrong.source.startswith("workbook/"):
@@ -81,7 +85,7 @@ def checked(wrong: Wrong) -> Result:
                 shutil.copy(path, folder)
         path = Path(folder, f"{wrong.task}.py")
         path.write_text(wrong.text, encoding="utf-8")
-        return check_file(wrong.task, path)
+        return check_file(wrong.task, path, first=first)
 
 
 def inputs_for(task: str) -> range:

@@ -225,7 +225,7 @@ def test_a_table_counts_by_task_and_by_operator():
             "a", "softmax", ["AddNot"], True, "value", "x", 8, True, True, True, 1, 2
         ),
         Verdict(
-            "b", "softmax", ["AddNot"], True, "value", "y", 7, False, False, None, 3
+            "b", "softmax", ["AddNot"], True, "value", "y", 7, False, False, None, 1, 4
         ),
     ]
     lines = list(mends.report("open", wrongs, verdicts))

@@ -9,8 +9,8 @@ A name and a mend count only if they are right; false ones are listed.
 
 A program is checked in a file, as a reader does it, two at a time. Stopped and started
 again, it goes on: a verdict stands in _build/mends, in a file for each state of
-mygpt/check and tools/mends, so a changed checker begins anew. What is held out is for the end:
-whoever has looked at it may not change the checker by it.
+mygpt/check and tools/mends, so a changed checker begins anew. What is held out is for
+the end: whoever has looked at it may not change the checker by it.
 """
 
 import hashlib

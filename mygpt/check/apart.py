@@ -40,6 +40,7 @@ def supervised(
     memory: int = MEMORY,
     after: float = 0.0,
     first: Callable[[Any], None] | None = None,
+    over: Callable[[], bool] | None = None,
 ) -> Any:
     """Run `work` in a process of its own, end all that it started, and conclude.
 
@@ -48,50 +49,65 @@ def supervised(
     result is None if the work has ended the supervisor too.
 
     Work that has made a file `more` beside the other goes on for `after` seconds at
-    most; `first` is told what is concluded before that.
+    most, or until it is `over`; `first` is told what is concluded before that.
     """
     context = multiprocessing.get_context(START)
+    arguments = (context, work, conclude, folder, seconds, memory, after, over or never)
     if START != "fork":
-        tell = first or nothing
-        return oversee(tell, context, work, conclude, folder, seconds, memory, after)
-    receiver, sender = context.Pipe(duplex=False)
-    arguments = (sender, context, work, conclude, folder, seconds, memory, after)
-    supervisor = context.Process(target=supervise, args=arguments)
+        return oversee(first or nothing, None, *arguments)
+    here, there = context.Pipe()
+    supervisor = context.Process(target=supervise, args=(here, there, *arguments))
     supervisor.start()
-    sender.close()
+    there.close()
     answer, ended = None, False
     try:
         while not ended:
-            answer, ended = receiver.recv()
+            answer, ended = here.recv()
             if first and not ended:
                 first(answer)
     except EOFError:
         return answer
     finally:
+        here.close()  # so that after Ctrl-C the supervisor ends the work
         supervisor.join()
     if isinstance(answer, Exception):
         raise answer
     return answer
 
 
-def supervise(sender: Any, *arguments: Any) -> None:
-    """Adopt all orphans of the work, and send what was concluded."""
+def supervise(here: Any, there: Any, *arguments: Any) -> None:
+    """Adopt all orphans of the work, and send what was concluded.
+
+    If the other process has closed its end, or has ended, all is ended and none told.
+    """
+    here.close()
+    signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C is for the other process
     if LINUX:
         ctypes.CDLL(None).prctl(SUBREAPER, 1, 0, 0, 0)
-    try:
-        answer = oversee(lambda first: sender.send((first, False)), *arguments)
-    except (ValueError, OSError, ImportError) as error:
-        answer = error  # in what the check needs, not in the reader's program
-    sender.send((answer, True))
-    sender.close()
+
+    def tell(first: Any) -> None:
+        there.send((first, False))
+
+    with contextlib.suppress(EOFError, ConnectionError):
+        try:
+            answer = oversee(tell, there, *arguments)
+        except (ValueError, OSError, ImportError) as error:
+            answer = error  # in what the check needs, not in the reader's program
+        there.send((answer, True))
+    there.close()
 
 
 def nothing(_: Any) -> None:
     """Tell nobody."""
 
 
+def never() -> bool:
+    return False
+
+
 def oversee(
     tell: Callable[[Any], None],
+    asker: Any,
     context: Any,
     work: Callable[[Path], None],
     conclude: Conclude,
@@ -99,38 +115,45 @@ def oversee(
     seconds: int | float,
     memory: int,
     after: float,
+    over: Callable[[], bool],
 ) -> Any:
-    """Start the work, wait for its end, and conclude when nothing of it is left."""
+    """Start the work, wait for its end, and conclude when nothing of it is left.
+
+    An EOFError if the asker, a connection, is closed at the other end before that.
+    """
     sent, more = folder / "sent", folder / "more"
     child = context.Process(target=begin, args=(work, sent, memory))
     child.start()
     try:
         limit = (0 if START == "fork" else IMPORTS) + seconds + GRACE
-        wait(child, sent, limit)
+        wait(child, asker, limit, lambda: sent.is_file() and more.is_file(), 0.01)
         late = child.is_alive()
         if late and sent.is_file() and more.is_file():
             late = False
             tell(conclude(sent.read_bytes(), late, None))
-            child.join(after)
+            wait(child, asker, after, over, 0.1)
     finally:
         end(child)
     content = sent.read_bytes() if sent.is_file() else None
     return conclude(content, late, child.exitcode)
 
 
-def wait(child: Any, sent: Path, seconds: float) -> None:
-    """Wait until a process ends, or has sent something and has more to do."""
+def wait(
+    child: Any, asker: Any, seconds: float, over: Callable[[], bool], pause: float
+) -> None:
+    """Wait until a process ends, or it is over, which is asked after each pause."""
     end = time.monotonic() + seconds
-    while child.is_alive() and time.monotonic() < end:
-        if sent.is_file() and sent.with_name("more").is_file():
-            return
-        multiprocessing.connection.wait([child.sentinel], 0.01)
+    watched = [child.sentinel, *([asker] if asker else [])]
+    while child.is_alive() and time.monotonic() < end and not over():
+        if asker in multiprocessing.connection.wait(watched, pause):
+            raise EOFError
 
 
 def begin(work: Callable[[Path], None], sent: Path, memory: int) -> None:
     """Work in a session of its own, within limits, and leave no thread behind."""
     if hasattr(os, "setsid"):
         os.setsid()
+    signal.signal(signal.SIGINT, signal.default_int_handler)
     if LINUX:  # even if it kills its supervisor, it ends with it
         ctypes.CDLL(None).prctl(DEATH_SIGNAL, signal.SIGKILL, 0, 0, 0)
     limit_resources(memory)

@@ -34,12 +34,14 @@ def check_file(
     gpt2: str | None = None,
     mends: bool = True,
     first: Callable[[Result], None] | None = None,
+    over: Callable[[], bool] | None = None,
 ) -> Result:
     """Check the function of a task's name in a file.
 
     The file is run in a process of its own, and what it computed is judged outside
     that process; what it prints is in the result. If `mends`, an edit is searched that
-    makes a wrong program right; `first` gets the result before that.
+    makes a wrong program right, until one is found or it is `over`; `first` gets the
+    result before that.
     """
     task = find_task(name, gpt2)
     if loops(path):
@@ -70,6 +72,7 @@ def check_file(
             apart.MEMORY + 6 * size_of(gpt2),
             MEND_SECONDS + apart.GRACE,
             first and (lambda found: first(whole(found))),
+            over,
         )
         if result is None:
             text = "Your program ended the process that checks it."
@@ -150,16 +153,22 @@ def read_result(found: dict[str, Any]) -> Result:
     return result
 
 
-def saves(path: Path, pause: float = 0.2) -> Iterator[None]:
-    """Yield at once, and after each change of a Python file in the folder."""
+def saves(path: Path, pause: float = 0.2) -> Iterator[Callable[[], bool]]:
+    """Yield at once, and after each change of a Python file in the folder.
+
+    What is yielded tells whether one has changed since.
+    """
     seen = stamps(path.parent)
-    yield
+
+    def changed() -> bool:
+        return stamps(path.parent) != seen
+
+    yield changed
     while True:
         time.sleep(pause)
-        now = stamps(path.parent)
-        if now != seen:
-            seen = now
-            yield
+        if changed():
+            seen = stamps(path.parent)
+            yield changed
 
 
 def stamps(folder: Path) -> dict[Path, tuple[int, int]]:

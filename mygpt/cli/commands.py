@@ -3,6 +3,7 @@
 import argparse
 import sys
 import warnings
+from collections.abc import Callable
 from functools import partial
 from pathlib import Path
 
@@ -99,6 +100,9 @@ parameters holds which weight: mlp_parameters = {"W1": "fc1.weight.T", …}. Wha
 message tells you to read is in the book. Where one small edit, or two, make a wrong
 program right, you are told the line; your file stays as it is. After a second failed
 try of another source, --mend shows the edit."""
+SEARCHING = "searching for a small edit that makes it right; a save ends the search"
+WAITING = "waiting for the next save (Ctrl-C ends)"
+SAVED = "saved: checking again"
 
 
 def build_parser() -> argparse.ArgumentParser:
@@ -314,12 +318,12 @@ def run_check(options: argparse.Namespace) -> int:
     if not options.watch:
         return check_once(options)
     watched = options.all / "any" if whole else options.file
-    for _ in saves(watched):
+    for changed in saves(watched):
         try:
-            check_once(options)
+            check_once(options, changed)
         except ValueError as error:  # a file may be gone for a moment
             print(f"mygpt: {error}", file=sys.stderr)
-        print("\nwaiting for the next save (Ctrl-C ends)", file=sys.stderr)
+        print(f"\n{SAVED if changed() else WAITING}", file=sys.stderr)
     return 0
 
 
@@ -339,28 +343,42 @@ def name_file(options: argparse.Namespace) -> None:
         )
 
 
-def check_once(options: argparse.Namespace) -> int:
-    """Check a file or a workbook, show what comes out, and return the exit status."""
+def check_once(
+    options: argparse.Namespace, changed: Callable[[], bool] | None = None
+) -> int:
+    """Check a file or a workbook, show what comes out, and return the exit status.
+
+    changed: under --watch, whether a file has changed since, which ends the search.
+    """
     if options.all is not None:
         return check_all(options)
     early: list[Result] = []
+    tries = 0
 
-    def show_verdict(result: Result) -> None:
+    def before_search(result: Result) -> None:
+        nonlocal tries
         early.append(result)
-        print(as_text(result, options.traceback), flush=True)
+        tries = count_try(result, options)
+        if options.watch:
+            print(as_text(result, options.traceback), flush=True)
+            print(f"\n{SEARCHING}", file=sys.stderr)
 
     result = check_file(
         options.task,
         options.file,
         options.limit,
         options.gpt2,
-        first=show_verdict if options.watch and not options.json else None,
+        first=None if options.json else before_search,
+        over=changed,
     )
     if options.json:
         print(as_json(result), flush=True)
         return 0 if result else 1
-    result = counted(result, options)
     if not early:
+        tries = count_try(result, options)
+    if options.mend:
+        result = with_edit(result, tries, "--mend")
+    if not early or not options.watch:
         print(as_text(result, options.traceback), flush=True)
     elif result.only:
         added = result.hints[len(early[0].hints) :]
@@ -370,14 +388,11 @@ def check_once(options: argparse.Namespace) -> int:
     return 0 if result else 1
 
 
-def counted(result: Result, options: argparse.Namespace) -> Result:
-    """Count a failed try; add the edit that makes all right where it is asked for."""
+def count_try(result: Result, options: argparse.Namespace) -> int:
+    """Count the failed tries up to a wrong result, and forget them at a right one."""
     if result:
         forget(options.task, options.file)
-    if not is_mendable(result):
-        return result
-    tries = count_failed(options.task, options.file)
-    return with_edit(result, tries, "--mend") if options.mend else result
+    return count_failed(options.task, options.file) if is_mendable(result) else 0
 
 
 def check_all(options: argparse.Namespace) -> int:

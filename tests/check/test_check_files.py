@@ -1,11 +1,14 @@
 """`mygpt check` and `mygpt workbook`: the reader's files, in processes of their own."""
 
+import contextlib
 import json
 import os
 import re
 import shutil
+import signal
 import subprocess
 import sys
+import threading
 import time
 from pathlib import Path
 
@@ -75,6 +78,10 @@ BAD = [
     (
         "raise SystemExit(3)\n",
         "it ends Python itself with SystemExit: 3 (my.py,",
+    ),
+    (
+        "import signal\nsignal.raise_signal(signal.SIGINT)\n",
+        "could not be imported: KeyboardInterrupt",
     ),
     (
         "def soft_max(s):\n    return s\n",
@@ -456,6 +463,157 @@ def test_a_save_is_noticed_and_checked_again(my, tmp_path):
         process.terminate()
         process.wait(10)
         process.stdout.close()
+
+
+WAITS = """
+import os, subprocess, sys, time
+from pathlib import Path
+from mygpt.check import child, files
+from mygpt.cli import commands
+
+def find_mend(*arguments):
+    started = subprocess.Popen([sys.executable, "-c", "import time; time.sleep(600)"])
+    for pid in (started.pid, os.getpid()):
+        Path(__file__).with_name(f"{pid}.pid").touch()
+    while not Path(__file__).with_name("go").exists():
+        time.sleep(0.01)
+    return own(*arguments)
+
+own, child.find_mend, files.MEND_SECONDS = child.find_mend, find_mend, 600
+if __name__ == "__main__":
+    sys.exit(commands.main(sys.argv[1:]))
+"""
+by_signals = pytest.mark.skipif(sys.platform == "win32", reason="signals processes")
+
+
+class Waiting:
+    """`mygpt check softmax`, whose searches start a process and wait for a file `go`.
+
+    It ends after two minutes, so that a test that waits in vain fails.
+    """
+
+    def __init__(self, folder, *arguments):
+        self.folder, script = folder, folder / "waits.py"
+        script.write_text(WAITS)
+        path = os.pathsep.join(sys.path)
+        with (folder / "errors").open("w") as errors:
+            self.process = subprocess.Popen(
+                [sys.executable, script, "check", "softmax", *arguments],
+                stdout=subprocess.PIPE,
+                stderr=errors,
+                text=True,
+                encoding="utf-8",
+                env={**os.environ, "PYTHONUTF8": "1", "PYTHONPATH": path},
+                start_new_session=True,
+            )
+        self.timer = threading.Timer(120, self.kill)
+        self.timer.start()
+
+    def kill(self):
+        """End the command and those that share its output."""
+        if hasattr(os, "killpg"):
+            with contextlib.suppress(ProcessLookupError):
+                os.killpg(self.process.pid, signal.SIGKILL)
+        self.process.kill()
+
+    def until(self, start):
+        """Read up to a line that starts so."""
+        lines = []
+        for line in self.process.stdout:
+            lines.append(line)
+            if line.startswith(start):
+                return "".join(lines)
+        return pytest.fail(f"no line {start!r} after {lines}")
+
+    def processes(self, count):
+        """The ids of the first processes that are noted."""
+        while self.process.poll() is None:
+            if len(found := list(self.folder.glob("*.pid"))) >= count:
+                return [int(path.stem) for path in found]
+            time.sleep(0.01)
+        return pytest.fail("the command ended")
+
+    def close(self):
+        self.timer.cancel()
+        self.kill()
+        self.process.wait(10)
+        self.process.stdout.close()
+
+
+@pytest.fixture
+def waiting(tmp_path):
+    """Start such a command, whose files are in a folder below that of the program."""
+    (tmp_path / "waiting").mkdir()
+    started = []
+
+    def start(*arguments):
+        started.append(Waiting(tmp_path / "waiting", *arguments))
+        return started[-1]
+
+    yield start
+    for command in started:
+        command.close()
+
+
+def ended(pids):
+    """Whether processes end within a minute."""
+    end = time.monotonic() + 60
+    while any(map(is_alive, pids)):
+        if time.monotonic() > end:
+            return False
+        time.sleep(0.01)
+    return True
+
+
+def is_alive(pid):
+    try:
+        os.kill(pid, 0)
+    except ProcessLookupError:
+        return False
+    return True
+
+
+def test_a_watch_tells_the_verdict_before_the_search_and_the_mend_after_it(waiting, my):
+    watch = waiting(my(WRONG), "--watch")
+    assert watch.until("  read  ").startswith("softmax: not yet\n")
+    (watch.folder / "go").touch()
+    added = watch.until("  wrong  ")
+    assert added.endswith("Line 3 is the only thing wrong: a number in it.\n")
+    assert "not yet" not in added
+
+
+@by_signals
+def test_a_save_ends_the_search_and_what_was_saved_before_counts_as_a_try(waiting, my):
+    path = my(WRONG)
+    watch = waiting(path, "--watch", "--mend")
+    watch.until("  read  ")
+    search = watch.processes(2)
+    path.write_text(WRONG.replace("0", "-2"))
+    watch.until("softmax: not yet\n")
+    assert ended(search)
+    (watch.folder / "go").touch()
+    assert "in place of" in watch.until("  also  ")
+
+
+ENDLESS = """
+import os
+from pathlib import Path
+Path(__file__).with_name("waiting").joinpath(f"{os.getpid()}.pid").touch()
+while True: pass
+"""
+
+
+@by_signals
+@pytest.mark.parametrize(
+    ("text", "count"), [(ENDLESS, 1), (WRONG, 2)], ids=["in a check", "in a search"]
+)
+def test_ctrl_c_ends_all_without_a_traceback(waiting, my, text, count):
+    command = waiting(my(text), "--limit", "600")
+    started = command.processes(count)
+    os.killpg(command.process.pid, signal.SIGINT)
+    assert command.process.wait(60) == 130
+    assert (command.folder / "errors").read_text() == "\nmygpt: stopped\n"
+    assert ended(started)
 
 
 def test_a_watch_sees_new_changed_and_removed_neighbours(tmp_path):

@@ -122,7 +122,7 @@ def oversee(
     An EOFError if the asker, a connection, is closed at the other end before that.
     """
     sent, more = folder / "sent", folder / "more"
-    child = context.Process(target=begin, args=(work, sent, memory))
+    child = context.Process(target=begin, args=(work, sent, memory, asker))
     child.start()
     try:
         limit = (0 if START == "fork" else IMPORTS) + seconds + GRACE
@@ -149,8 +149,10 @@ def wait(
             raise EOFError
 
 
-def begin(work: Callable[[Path], None], sent: Path, memory: int) -> None:
+def begin(work: Callable[[Path], None], sent: Path, memory: int, asker: Any) -> None:
     """Work in a session of its own, within limits, and leave no thread behind."""
+    if asker:  # through which nothing but conclusions is told
+        asker.close()
     if hasattr(os, "setsid"):
         os.setsid()
     signal.signal(signal.SIGINT, signal.default_int_handler)

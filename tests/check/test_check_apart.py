@@ -158,6 +158,26 @@ PATCHES = {
 }
 
 
+FORGER = """
+import os, pickle
+from mygpt.check.result import Result
+told = pickle.dumps((Result("softmax", True, judged="outside"), True))
+for number in range(3, 100):
+    try:
+        if os.readlink(f"/proc/self/fd/{number}").startswith("socket"):
+            os.write(number, len(told).to_bytes(4, "big") + told)
+    except OSError:
+        pass
+"""
+
+
+@on_linux
+def test_a_program_cannot_speak_for_its_supervisor(softmax):
+    status, said = softmax(FORGER + WRONG)
+    assert status == 1
+    assert said.startswith("softmax: not yet")
+
+
 @pytest.mark.parametrize("name", PATCHES)
 def test_a_program_that_replaces_functions_is_told(softmax, name):
     status, out = softmax(PATCHES[name] + WRONG)

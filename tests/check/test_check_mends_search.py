@@ -81,7 +81,7 @@ KINDS = [
     ("evaluate", "count += targets.numel()", "count = targets.numel()", "an operator"),
     ("evaluate", "loss.item() * targets.numel()", "loss.item()", "a term or factor"),
     ("top_p", "(descending=True)", "()", "without the argument `descending` in it"),
-    ("top_p", " - probabilities\n", "\n", "a term or factor missing in it"),
+    ("top_p", " - probabilities\n", "\n", "what a sum includes in it"),
 ]
 
 

@@ -75,6 +75,7 @@ AXES = {
     "topk": ("k", "k, -1"),
     **dict.fromkeys(("sort", "argsort"), ("-1, descending=True", "descending=True")),
 }
+FEW = 12  # names of a function for whose rows there is time
 WRAPPERS = (
     *("torch.exp", "torch.sqrt", "torch.log", "math.sqrt", "torch.tril", "torch.triu"),
     *("torch.softmax", "float", "int", "len", "list", "range", "sorted", "abs"),
@@ -103,7 +104,8 @@ class Scope:
         sizes = [name for name in self.names if len(name) == 1 and name.isupper()]
         lengths = [f"{name}.shape[-1]" for name in self.names if name not in sizes]
         roots = [f"{each} ** 0.5" for each in (*sizes, *lengths[:8], "2")]
-        rows = [f"{name}[{cut}]" for name in self.names[:6] for cut in self.cuts()]
+        few = self.names[:6] if len(self.names) <= FEW else ()  # a search ends before
+        rows = [f"{name}[{cut}]" for name in few for cut in self.cuts()]
         found = [*self.names, *self.parts, *roots, *lengths[:8], "2", "0.5", "1", *rows]
         return list(dict.fromkeys(found))
 

@@ -1,12 +1,11 @@
 """What may be forgotten: a term, a call, a condition, a sum to divide by."""
 
 import ast
-import re
 from collections.abc import Iterator
 
 from mygpt.check.mends.edit import Edit
 from mygpt.check.mends.names import called, subject
-from mygpt.check.mends.place import Place, names_read
+from mygpt.check.mends.place import Place, is_of, names_read
 
 TERM = "a term or factor missing in it"
 CONDITION = "a condition missing in it"
@@ -141,7 +140,7 @@ def calls(place: Place) -> Iterator[Edit]:
     dictionaries = place.names.before(place.line, "dict")[:3]
     for new in other_calls(place, dictionaries):
         yield place.edit(new.replace("\0", place.node.id), CALL, 1.4)
-    for name in never_called(place):
+    for name in place.whole.never_called:
         yield place.edit(f"{name}({place.node.id})", CALL, 1.3)
 
 
@@ -159,7 +158,7 @@ def other_calls(place: Place, dictionaries: list[str]) -> Iterator[str]:
         of, _ = subject(node)
         within = {id(one) for one in ast.walk(of)} if of is not None else set()
         strings = [one for one in strings if id(one) not in within]
-        for old, new in heads_of(whole.keys, whole.strings):
+        for old, new in whole.heads:
             named = [one for one in strings if is_of(one.value, old)]
             if not named or len(named) < len(strings) or of is None:
                 continue
@@ -188,43 +187,6 @@ def is_owner(name: ast.Name, call: ast.Call) -> bool:
     return any(
         isinstance(one, ast.Subscript) and one.value is name for one in ast.walk(call)
     )
-
-
-def is_of(key: str, head: str) -> bool:
-    return key == head or key.startswith(f"{head}_")
-
-
-def heads_of(keys: list[str], used: set[str]) -> list[tuple[str, str]]:
-    """Pairs of beginnings of keys with the same ends: one in use, one never used."""
-    ends: dict[str, set[str]] = {}
-    for key in keys:
-        head, _, end = key.rpartition("_")
-        if re.search(r"\d|ln|norm", head):
-            ends.setdefault(head, set()).add(end)
-    live = [head for head in ends if any(is_of(each, head) for each in used)]
-    return [
-        (old, new)
-        for old in live
-        for new in ends
-        if new not in live and ends[new] == ends[old]
-    ]
-
-
-def never_called(place: Place) -> list[str]:
-    """The functions of one argument that a source defines and never calls."""
-    tree = place.whole.tree
-    read = {
-        one.id
-        for one in ast.walk(tree)
-        if isinstance(one, ast.Name) and isinstance(one.ctx, ast.Load)
-    }
-    return [
-        one.name
-        for one in tree.body
-        if isinstance(one, ast.FunctionDef)
-        and len(one.args.args) == 1
-        and one.name not in read
-    ]
 
 
 def conditions(place: Place, value: ast.expr) -> Iterator[Edit]:

@@ -158,6 +158,8 @@ def counting(place: Place, node: ast.Call, counts: Sequence[str]) -> Iterator[Ed
                 new = f"{function}({low}, {low} + {given[0]})"
                 yield place.edit(new, START, 1.4)
                 yield place.edit(f"{function}({low}, {given[0]})", START, 1.6)
+                new = f"{function}({low} - {given[0]}, {low})"
+                yield place.edit(new, START, 1.5)
     if name == "enumerate" and len(given) == 1:
         for low in counts:
             yield place.edit(f"enumerate({given[0]}, {low})", START, 1.6)

@@ -138,8 +138,15 @@ def other_target(place: Place, node: ast.Name) -> Iterator[Edit]:
     """Yield another name in scope that is given the value, alone or too."""
     kinds = place.names.kinds
     statement = place.statement
-    if not isinstance(statement, ast.Assign):
+    if not isinstance(statement, ast.Assign) or node.id == "_":
         return
+    looped = {
+        one.id
+        for loop in place.loops
+        if isinstance(loop, ast.For)
+        for one in ast.walk(loop.target)
+        if isinstance(one, ast.Name)
+    }
     wanted = {kinds.get(node.id, "tensor"), "none"}
     names = place.names.before(place.line, *wanted)
     names += [
@@ -147,7 +154,7 @@ def other_target(place: Place, node: ast.Name) -> Iterator[Edit]:
     ]
     read = [one.id for one in names_read(statement.value)]
     for name in names[: 2 * MOST]:
-        if name == node.id:
+        if name == node.id or name in looped:
             continue
         likely = name in read or name in place.names.optional
         yield place.edit(name, KEPT, 1.3 if likely else 1.8)

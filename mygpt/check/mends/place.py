@@ -1,6 +1,7 @@
 """An expression or a statement of a function, with what is around it."""
 
 import ast
+import re
 from collections.abc import Iterator, Sequence
 
 from mygpt.check.mends.edit import Edit, Text
@@ -16,7 +17,9 @@ FREE = ast.stmt | ast.keyword | ast.Call | ast.List
 class Whole:
     """A whole source, and the keys of the dictionaries that a program is given.
 
-    unused: the keys that stand nowhere in it.
+    unused: the keys that stand nowhere in it; heads: beginnings of keys with the same
+    ends, one in use and one never used; never_called: its functions of one argument
+    that nothing calls.
     """
 
     def __init__(self, text: Text, tree: ast.Module, keys: Sequence[str]) -> None:
@@ -27,7 +30,19 @@ class Whole:
             if isinstance(node, ast.Constant) and isinstance(node.value, str)
         }
         self.unused = [key for key in keys if key not in strings]
-        self.strings = strings
+        self.heads = heads_of(keys, strings)
+        read = {
+            node.id
+            for node in ast.walk(tree)
+            if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Load)
+        }
+        self.never_called = [
+            one.name
+            for one in tree.body
+            if isinstance(one, ast.FunctionDef)
+            and len(one.args.args) == 1
+            and one.name not in read
+        ]
 
 
 class Place:
@@ -117,6 +132,26 @@ class Place:
             self.text.at(first.lineno, 0),
             self.text.at((last.end_lineno or last.lineno) + 1, 0),
         )
+
+
+def is_of(key: str, head: str) -> bool:
+    return key == head or key.startswith(f"{head}_")
+
+
+def heads_of(keys: Sequence[str], used: set[str]) -> list[tuple[str, str]]:
+    """Pairs of beginnings of keys with the same ends: one in use, one never used."""
+    ends: dict[str, set[str]] = {}
+    for key in keys:
+        head, _, end = key.rpartition("_")
+        if re.search(r"\d|ln|norm", head):
+            ends.setdefault(head, set()).add(end)
+    live = [head for head in ends if any(is_of(each, head) for each in used)]
+    return [
+        (old, new)
+        for old in live
+        for new in ends
+        if new not in live and ends[new] == ends[old]
+    ]
 
 
 def names_read(node: ast.AST) -> Iterator[ast.Name]:

@@ -404,8 +404,62 @@ EDITS = {
         "for i in range(2):\n        y = 0\n        y += i",
         "y = 0\n    for i in range(2):",
     ),
+    "a line before the loop": (
+        "x, o",
+        "o.zero_grad()\n    for i in x:\n        f(i)",
+        "for i in x:\n        o.zero_grad()",
+    ),
+    "once for again and again": ("x", "if x > 1:\n        x = x - 1", "while x > 1"),
+    "a list that is replaced": (
+        "x",
+        "found = []\n    for i in x:\n        found = [i]",
+        "found.append(i)",
+    ),
+    "one row's bound for all": ("x", "y = x[0, -1]", "y = x[:, -1, None]"),
+    "counted from one": ("x, n", "y = torch.arange(1, n + 1)", "torch.arange(n)"),
+    "the same entry each time": (
+        "x",
+        "for i in range(2):\n        y = x[-1]",
+        "y = x[i]",
+    ),
+    "axes split in the other order": (
+        "x, n",
+        "y = x.view(n, 4, 2)",
+        "y = x.view(4, n, 2).transpose(0, 1)",
+    ),
+    "a mean that stays": ("x, s", "y = x / s", "(x - x.mean(-1, keepdim=True)) / s"),
+    "two arguments exchanged": (
+        "x, a, b",
+        "y = a * x; z = b + y; w = a - z",
+        "y = b * x; z = a + y; w = b - z",
+    ),
+    "two keys exchanged": (
+        "x, w",
+        'y = x @ w["W_Q"]; z = x @ w["W_K"]',
+        'y = x @ w["W_K"]; z = x @ w["W_Q"]',
+    ),
+    "two norms exchanged": (
+        "x, w",
+        'y = norm(x, w, "ln2"); z = norm(y, w, "ln1")',
+        'y = norm(x, w, "ln1"); z = norm(y, w, "ln2")',
+    ),
+    "a state that is overwritten": (
+        "m, b",
+        "m = m / b; p = 3 * m; return p, m",
+        "m_new = m / b; p = 3 * m_new; return p, m",
+    ),
+    "a mode that is not given back": (
+        "model",
+        "model.eval(); y = model(1); model.train(); return y",
+        "mode = model.training; model.eval(); y = model(1); model.train(mode)",
+    ),
+    "rows for entries": (
+        "x, y",
+        "t = y * len(x); n = len(x)",
+        "t = y * x.numel(); n = x.numel()",
+    ),
 }
-KEYS = ["W_O", "b_O", "ln1_weight", "ln2_weight"]
+KEYS = ["W_Q", "W_K", "W_O", "b_O", "ln1_weight", "ln2_weight"]
 
 
 @pytest.mark.parametrize(("names", "lines", "right"), EDITS.values(), ids=EDITS.keys())

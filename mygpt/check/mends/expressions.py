@@ -22,7 +22,10 @@ METHODS = (
     *("[0]", "[-1]", "[1]", "[:, -1]", "[:-1]", "[1:]", "[:, :-1]", "[:, 1:]"),
     *("[:, None]", "[None]", "[..., None]", ".flatten()", ".long()", ".float()"),
 )
-COMMON = (".mT", ".exp()", ".sqrt()", ".log()", ".square()", ".item()", "[-1]")
+COMMON = (
+    *(".mT", ".exp()", ".sqrt()", ".log()", ".square()", ".item()", "[-1]"),
+    ".transpose(1, 2)",
+)
 KEYWORDS = {
     **dict.fromkeys(
         ("mean", "sum", "amax", "max", "min", "amin", "logsumexp"),
@@ -228,10 +231,11 @@ class Expression:
             of = self.text.of(node.args[0] if node.args else function.value)
             for new in ACTIVATIONS.values():
                 yield self.edit(f"{new.format(of)}", "a function in it", 1.5)
-        if name in ("view", "reshape") and len(node.args) == 4:
-            parts = [self.text.of(each) for each in node.args]
-            new = ", ".join([parts[0], parts[2], parts[1], parts[3]])
-            turned = f"{self.text.of(function)}({new}).transpose(1, 2)"
+        if name in ("view", "reshape") and len(node.args) in (3, 4):
+            *parts, a, b, last = [self.text.of(each) for each in node.args]
+            new = ", ".join([*parts, b, a, last])
+            axes = f"{len(parts)}, {len(parts) + 1}"
+            turned = f"{self.text.of(function)}({new}).transpose({axes})"
             yield self.edit(turned, "the order of axes in it", 1.7)
         given = [*node.args, *(one.value for one in node.keywords)]
         for i, one in enumerate(node.keywords):

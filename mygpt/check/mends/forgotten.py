@@ -21,6 +21,7 @@ def forgotten_edits(place: Place) -> Iterator[Edit]:
     if isinstance(node, ast.Name) and place.is_read:
         yield from sums(place, node)
         yield from before(place, node)
+        yield from centred(place, node)
     if isinstance(node, ast.Name | ast.BinOp | ast.Call) and place.is_read:
         yield from terms(place)
         yield from totals(place)
@@ -51,6 +52,15 @@ def sums(place: Place, node: ast.Name) -> Iterator[Edit]:
     for i, name in enumerate(names.before(place.line, "tensor")[: 2 * MOST]):
         if name != node.id:
             yield place.edit(f"{node.id} + {name}", TERM, 1.3 + 0.1 * min(i, 3))
+
+
+def centred(place: Place, node: ast.Name) -> Iterator[Edit]:
+    """Yield a tensor without its mean."""
+    operand = isinstance(place.parent, ast.BinOp | ast.Call)
+    function = getattr(place.parent, "func", None)
+    if operand and function is not node and place.names.is_tensor(node):
+        new = f"{node.id} - {node.id}.mean(-1, keepdim=True)"
+        yield place.loose(new, "a mean that is not subtracted in it", 1.5)
 
 
 def before(place: Place, node: ast.Name) -> Iterator[Edit]:
@@ -257,9 +267,10 @@ def beginnings(place: Place, node: ast.Assign | ast.Return) -> Iterator[Edit]:
 
 
 def into_loop(place: Place, node: ast.stmt) -> Iterator[Edit]:
-    """Yield an assignment above a loop, inside it, and the other way round."""
+    """Yield a statement above a loop, inside it, and the other way round."""
     block = getattr(place.parent, "body", None)
-    if not isinstance(node, ast.Assign) or not isinstance(block, list):
+    alone = isinstance(node, ast.Assign | ast.Expr)
+    if not alone or not isinstance(block, list):
         return
     if node not in block:
         return

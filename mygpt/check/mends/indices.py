@@ -63,11 +63,14 @@ def axis_size(place: Place) -> Iterator[Edit]:
 
 
 def index(place: Place, part: ast.expr, counts: Sequence[str]) -> Iterator[Edit]:
+    if isinstance(part, ast.Tuple) and place.of(part.elts[0]) == "0":
+        last = ", ".join(place.of(one) for one in part.elts[1:])
+        yield place.at(part, f":, {last}, None", INDEX, 1.4)
     parts = part.elts if isinstance(part, ast.Tuple) else [part]
     for one in parts:
         if isinstance(one, ast.Slice):
             yield from moved_slice(place, one, counts, one is not parts[-1])
-        elif isinstance(one, ast.Constant) and isinstance(one.value, int):
+        elif place.of(one).lstrip("-").isdecimal():
             for name in counts:
                 yield place.at(one, name, INDEX, 1.3)
         elif isinstance(one, ast.Name) and place.names.kinds.get(one.id) == "int":
@@ -160,6 +163,11 @@ def counting(place: Place, node: ast.Call, counts: Sequence[str]) -> Iterator[Ed
                 yield place.edit(f"{function}({low}, {given[0]})", START, 1.6)
                 new = f"{function}({low} - {given[0]}, {low})"
                 yield place.edit(new, START, 1.5)
+    if name in ("range", "arange") and len(given) == 2:
+        high = node.args[1]
+        if isinstance(high, ast.BinOp):
+            new = f"{place.of(node.func)}({place.of(high.left)})"
+            yield place.edit(new, START, 1.3)
     if name == "enumerate" and len(given) == 1:
         for low in counts:
             yield place.edit(f"enumerate({given[0]}, {low})", START, 1.6)

@@ -5,7 +5,7 @@ from collections.abc import Iterator, Sequence
 
 from mygpt.check.mends.edit import Edit
 from mygpt.check.mends.names import called, subject
-from mygpt.check.mends.place import Place, names_read
+from mygpt.check.mends.place import Place, in_block, names_read
 
 ORDER = "the order of two operations in it"
 MOVED = "the place of a call in it"
@@ -82,12 +82,9 @@ def next_of(place: Place, node: ast.stmt) -> ast.stmt | None:
 
 
 def beside(place: Place, node: ast.stmt, step: int) -> ast.stmt | None:
-    for name in ("body", "orelse", "finalbody"):
-        block = getattr(place.parents.get(node), name, None)
-        if isinstance(block, list) and node in block:
-            at = block.index(node) + step
-            return block[at] if 0 <= at < len(block) else None
-    return None
+    block = in_block(place.parents, node)
+    at = block.index(node) + step
+    return block[at] if 0 <= at < len(block) else None
 
 
 def moved_call(place: Place, node: ast.Call) -> Iterator[Edit]:

@@ -17,9 +17,9 @@ FREE = ast.stmt | ast.keyword | ast.Call | ast.List
 class Whole:
     """A whole source, and the keys of the dictionaries that a program is given.
 
-    unused: the keys that stand nowhere in it; heads: beginnings of keys with the same
-    ends, one in use and one never used; never_called: its functions of one argument
-    that nothing calls.
+    known: the keys and their beginnings; unused: the keys that stand nowhere in it.
+    heads: beginnings of keys with the same ends, one in use and one never used.
+    never_called: its functions of one argument that nothing calls.
     """
 
     def __init__(self, text: Text, tree: ast.Module, keys: Sequence[str]) -> None:
@@ -30,6 +30,7 @@ class Whole:
             if isinstance(node, ast.Constant) and isinstance(node.value, str)
         }
         self.unused = [key for key in keys if key not in strings]
+        self.known = {*keys, *(key.rpartition("_")[0] for key in keys)}
         self.heads = heads_of(keys, strings)
         read = {
             node.id
@@ -61,6 +62,15 @@ class Place:
         self.start, self.end = self.text.span(node)
         self.old = self.text.text[self.start : self.end]
         self.line = node.lineno
+
+    @property
+    def function(self) -> ast.FunctionDef:
+        """The outermost function that it is in."""
+        found: ast.AST = self.node
+        while found in self.parents:
+            found = self.parents[found]
+        assert isinstance(found, ast.FunctionDef)
+        return found
 
     @property
     def statement(self) -> ast.stmt:
@@ -132,6 +142,15 @@ class Place:
             self.text.at(first.lineno, 0),
             self.text.at((last.end_lineno or last.lineno) + 1, 0),
         )
+
+
+def in_block(parents: dict[ast.AST, ast.AST], node: ast.stmt) -> list[ast.stmt]:
+    """The statements among which one stands."""
+    for name in ("body", "orelse", "finalbody"):
+        block = getattr(parents.get(node), name, None)
+        if isinstance(block, list) and node in block:
+            return block
+    return [node]
 
 
 def is_of(key: str, head: str) -> bool:

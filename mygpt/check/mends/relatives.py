@@ -45,8 +45,32 @@ def relative_edits(place: Place) -> Iterator[Edit]:
         yield place.edit(f"[{place.old[1:-1]}]", EACH, 1.1)
     elif isinstance(node, ast.BinOp) and isinstance(node.left, ast.Call):
         yield from root_of_variance(place, node, node.left)
+    elif isinstance(node, ast.If | ast.While):
+        yield from again(place, node)
+    elif isinstance(node, ast.Assign):
+        yield from replaced_list(place, node)
     elif isinstance(node, ast.Subscript):
         yield from most_common(place, node)
+
+
+def again(place: Place, node: ast.If | ast.While) -> Iterator[Edit]:
+    """Yield `while` for `if`, and the other way round."""
+    word = place.old.split(maxsplit=1)[0]
+    other = {"if": "while", "while": "if"}.get(word)
+    if other and not node.orelse:
+        end = place.start + len(word)
+        kind = "whether it is done once or again and again"
+        yield Edit(place.start, end, other, place.line, kind, 1.5)
+
+
+def replaced_list(place: Place, node: ast.Assign) -> Iterator[Edit]:
+    """Yield `found.append(x)` for `found = [x]` and `found = x` in a loop."""
+    target, value = place.of(node.targets[0]), node.value
+    if place.loops and place.names.kinds.get(target) == "list":
+        one = value.elts[0] if isinstance(value, ast.List) and value.elts else value
+        new = place.of(one)
+        kind = "where its result is kept"
+        yield place.edit(f"{target}.append({new})", kind, 1.3)
 
 
 def likeliest(place: Place, node: ast.Call) -> Iterator[Edit]:

@@ -10,12 +10,14 @@ from mygpt.check.mends.names import Names
 from mygpt.check.mends.order import order_edits
 from mygpt.check.mends.place import Place, Whole
 from mygpt.check.mends.relatives import relative_edits
+from mygpt.check.mends.throughout import edits_throughout
 
 RULES: tuple[Callable[[Place], Iterator[Edit]], ...] = (
     index_edits,
     relative_edits,
     order_edits,
     forgotten_edits,
+    edits_throughout,
 )
 
 

@@ -322,7 +322,7 @@ EDITS = {
     "one maximum for all": ("x", "y = torch.max(x)", "y = x.amax(-1, keepdim=True)"),
     "a sum with the entry": (
         "x, p",
-        "y = x.cumsum(-1); z = y < p",
+        "y = x.cumsum(-1); z = y <= p",
         "z = (y - x) < p",
     ),
     "a sum before the factor": ("x, a, b", "y = (x + a) * b", "y = x * b + a"),

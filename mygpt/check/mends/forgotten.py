@@ -69,7 +69,12 @@ def before(place: Place, node: ast.Name) -> Iterator[Edit]:
         of, _ = subject(place.names.sums[node.id])
         if of is not None:
             new = f"({node.id} - {place.held(of)})"
-            yield place.edit(new, "what a sum includes in it", 1.3)
+            kind = "what a sum includes in it"
+            yield place.edit(new, kind, 1.3)
+            parent = place.parent
+            if isinstance(parent, ast.Compare) and isinstance(parent.ops[0], ast.LtE):
+                bound = place.of(parent.comparators[0])
+                yield place.at(parent, f"{new} < {bound}", kind, 1.4)
 
 
 def terms(place: Place) -> Iterator[Edit]:

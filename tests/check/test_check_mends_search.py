@@ -80,8 +80,9 @@ KINDS = [
     ("evaluate", "rows[:, 1:]", "rows[:, :-1]", "an index in it"),
     ("evaluate", "count += targets.numel()", "count = targets.numel()", "an operator"),
     ("evaluate", "loss.item() * targets.numel()", "loss.item()", "a term or factor"),
+    ("evaluate", "model.train(before)", "model.train()", "the mode in which"),
     ("top_p", "(descending=True)", "()", "without the argument `descending` in it"),
-    ("top_p", " - probabilities\n", "\n", "a term or factor missing in it"),
+    ("top_p", " - probabilities\n", "\n", "what a sum includes in it"),
 ]
 
 

@@ -22,7 +22,10 @@ METHODS = (
     *("[0]", "[-1]", "[1]", "[:, -1]", "[:-1]", "[1:]", "[:, :-1]", "[:, 1:]"),
     *("[:, None]", "[None]", "[..., None]", ".flatten()", ".long()", ".float()"),
 )
-COMMON = (".mT", ".exp()", ".sqrt()", ".log()", ".square()", ".item()", "[-1]")
+COMMON = (
+    *(".mT", ".exp()", ".sqrt()", ".log()", ".square()", ".item()", "[-1]"),
+    ".transpose(1, 2)",
+)
 KEYWORDS = {
     **dict.fromkeys(
         ("mean", "sum", "amax", "max", "min", "amin", "logsumexp"),
@@ -75,6 +78,7 @@ AXES = {
     "topk": ("k", "k, -1"),
     **dict.fromkeys(("sort", "argsort"), ("-1, descending=True", "descending=True")),
 }
+FEW = 12  # names of a function for whose rows there is time
 WRAPPERS = (
     *("torch.exp", "torch.sqrt", "torch.log", "math.sqrt", "torch.tril", "torch.triu"),
     *("torch.softmax", "float", "int", "len", "list", "range", "sorted", "abs"),
@@ -103,7 +107,8 @@ class Scope:
         sizes = [name for name in self.names if len(name) == 1 and name.isupper()]
         lengths = [f"{name}.shape[-1]" for name in self.names if name not in sizes]
         roots = [f"{each} ** 0.5" for each in (*sizes, *lengths[:8], "2")]
-        rows = [f"{name}[{cut}]" for name in self.names[:6] for cut in self.cuts()]
+        few = self.names[:6] if len(self.names) <= FEW else ()  # a search ends before
+        rows = [f"{name}[{cut}]" for name in few for cut in self.cuts()]
         found = [*self.names, *self.parts, *roots, *lengths[:8], "2", "0.5", "1", *rows]
         return list(dict.fromkeys(found))
 
@@ -226,10 +231,11 @@ class Expression:
             of = self.text.of(node.args[0] if node.args else function.value)
             for new in ACTIVATIONS.values():
                 yield self.edit(f"{new.format(of)}", "a function in it", 1.5)
-        if name in ("view", "reshape") and len(node.args) == 4:
-            parts = [self.text.of(each) for each in node.args]
-            new = ", ".join([parts[0], parts[2], parts[1], parts[3]])
-            turned = f"{self.text.of(function)}({new}).transpose(1, 2)"
+        if name in ("view", "reshape") and len(node.args) in (3, 4):
+            *parts, a, b, last = [self.text.of(each) for each in node.args]
+            new = ", ".join([*parts, b, a, last])
+            axes = f"{len(parts)}, {len(parts) + 1}"
+            turned = f"{self.text.of(function)}({new}).transpose({axes})"
             yield self.edit(turned, "the order of axes in it", 1.7)
         given = [*node.args, *(one.value for one in node.keywords)]
         for i, one in enumerate(node.keywords):

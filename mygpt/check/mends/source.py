@@ -10,6 +10,8 @@ from typing import Any
 
 from mygpt.check.mends.edit import Edit, Text
 from mygpt.check.mends.expressions import Scope, expression_edits
+from mygpt.check.mends.place import Whole
+from mygpt.check.mends.rules import rule_edits
 from mygpt.check.mends.statements import statement_edits
 from mygpt.check.mends.tokens import token_edits
 
@@ -62,6 +64,7 @@ class Source:
 
     def edits(self, lines: set[int], keys: list[str]) -> Iterator[Edit]:
         """Yield the edits of some lines; keys: of the dictionaries that are given."""
+        whole = Whole(self.text, self.tree, keys)
         for one in self.tree.body:
             if isinstance(one, ast.Import | ast.ImportFrom | ast.Expr):
                 continue
@@ -72,6 +75,7 @@ class Source:
             own = lines & set(range(first, (one.end_lineno or first) + 1))
             if own:
                 names = [*scope.names, *outer_names(self.tree)]
+                yield from rule_edits(whole, one, own)
                 yield from token_edits(self.text, own, names, scope.strings)
                 yield from expression_edits(self.text, one, own, scope)
                 yield from statement_edits(self.text, one, own, scope)

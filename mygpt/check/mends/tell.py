@@ -94,7 +94,17 @@ def change(text: str, edit: Edit) -> str:
         return f"with {quoted(edit.new)} above line {line}"
     start, end = around(text, edit)
     new = text[start : edit.start] + edit.new + text[edit.end : end]
-    return f"with {quoted(new)} in place of {quoted(text[start:end])}"
+    old, new = differing(text[start:end], new)
+    return f"with {quoted(new)} in place of {quoted(old)}"
+
+
+def differing(old: str, new: str) -> tuple[str, str]:
+    """The lines that differ, of two texts of the same number of lines."""
+    pairs = list(zip(old.split("\n"), new.split("\n"), strict=False))
+    if old.count("\n") != new.count("\n") or old == new:
+        return old, new
+    kept = [pair for pair in pairs if pair[0] != pair[1]]
+    return "\n".join(a for a, _ in kept), "\n".join(b for _, b in kept)
 
 
 def quoted(text: str) -> str:

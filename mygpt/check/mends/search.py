@@ -19,7 +19,9 @@ from mygpt.check.engine import Checking, NotRight, differ, outcome_of
 from mygpt.check.gradients import in_order, tensors_in
 from mygpt.check.mends.edit import Edit
 from mygpt.check.mends.fresh import fresh_arguments
-from mygpt.check.mends.source import Source, Unknown, source_of
+from mygpt.check.mends.moments import Moments
+from mygpt.check.mends.pieces import Written
+from mygpt.check.mends.source import Source, Unknown, own_lines, source_of
 from mygpt.check.run import Outcome, OutOfTime, run_once, time_limit
 from mygpt.check.stages.blame import Blame
 from mygpt.check.stages.find import right_on, run_on
@@ -61,10 +63,12 @@ def find_mend(
     line: int | None = None,
     parameters: dict[str, str] | None = None,
     seconds: float = SECONDS,
+    mistake: str | None = None,
 ) -> Mend | None:
     """Find one edit, or two, with which a wrong program passes everything.
 
-    line: where the mistake seems to be. Nothing is written, printed or kept.
+    line: where the mistake seems to be; mistake: its name in the catalogue, if it has
+    one. Nothing is written, printed or kept.
     """
     with (
         redirect_stdout(StringIO()),
@@ -73,7 +77,7 @@ def find_mend(
         suppress(Unknown, OutOfTime),
     ):
         warnings.simplefilter("ignore")
-        return Search(task, program, line, parameters, seconds).mend()
+        return Search(task, program, line, parameters, seconds, mistake).mend()
     return None
 
 
@@ -87,6 +91,7 @@ class Search:
         line: int | None,
         parameters: dict[str, str] | None,
         seconds: float,
+        mistake: str | None = None,
     ) -> None:
         self.start, self.started = time.monotonic(), time.process_time()
         self.seconds = seconds
@@ -108,6 +113,7 @@ class Search:
         self.order = sorted(self.probes, key=self.times.__getitem__)
         self.wrong = [i for i in self.order if not self.right(i, self.base[i])]
         self.lines = self.lines_run()
+        self.written = Written(self.task, mistake)
         self.seen: set[str] = set()
         self.scored: list[tuple[float, Edit]] = []
         self.tried = 0
@@ -226,8 +232,22 @@ class Search:
                 return edit.cost
             return edit.cost + (NEAR if edit.line in near else FAR)
 
-        found = [(rank(edit), edit) for edit in source.edits(lines, keys)]
-        return sorted(found, key=lambda pair: pair[0])
+        near_it = lines & near if line and not self.written.named else lines
+        edits = (
+            *source.edits(lines, keys),
+            *self.written.edits(source, near_it, self.moments(source)),
+        )
+        return sorted(((rank(edit), edit) for edit in edits), key=lambda pair: pair[0])
+
+    def moments(self, source: Source) -> Moments:
+        """What the names of a source stand for on a probe that fails."""
+        found = Moments(source.file, self.name)
+        program = self.made(source, None)
+        if program is not None:
+            i = (self.wrong or self.order)[0]
+            with found, suppress(Exception, OutOfTime), time_limit(1.0):
+                run_once(self.task, program, self.given[i], self.dtype)
+        return found
 
     def passes(self, source: Source, edit: Edit, keep: bool = False) -> bool:
         """Whether a program with an edit passes everything; each text is tried once."""
@@ -376,21 +396,6 @@ class Search:
             texts.append(text)
             text = edit.applied(text)
         return Mend(text, tuple(edits), tuple(texts))
-
-
-def own_lines(statement: ast.stmt) -> set[int]:
-    """The lines of a statement without those of the statements in it."""
-    first = min(
-        [
-            statement.lineno,
-            *(d.lineno for d in getattr(statement, "decorator_list", ())),
-        ]
-    )
-    last = statement.end_lineno or first
-    body = getattr(statement, "body", None)
-    if body:
-        last = max(first, body[0].lineno - 1)
-    return set(range(first, last + 1))
 
 
 def neighbours(tree: ast.AST, line: int) -> set[int]:

@@ -168,7 +168,13 @@ GELU = Model(
             lambda x: x / 2 + torch.erf(x / math.sqrt(2)),
         ),
     ),
-)
+).written(    half=("0.5 * (1 + torch.erf({x} / 2**0.5))", "0.5 * {it}"),
+    outer=("{x} * {it}", "{x}"),
+    one=("0.5 * (1 + torch.erf({x} / 2**0.5))", "1 + {it}"),
+    inside=("torch.erf({x} / 2**0.5)", "{x} / 2**0.5"),
+    curve=("torch.erf({x} / 2**0.5)", "torch.erf({inner})"),
+    together=("torch.erf({x} / 2**0.5)",),
+    whole=("0.5 * (1 + torch.erf({x} / 2**0.5))", "0.5 * {x} * (1 + {it})"),)
 # Written wrongly, or rounded so far that it shows.
 FACTORS = {
     "0.8": 0.8,
@@ -263,13 +269,24 @@ GELU_TANH = Model(
             ),
         ),
     ),
-)
+).written(    one=("1 + {it}",),
+    power=("{x} ** 3", "0.044715 * {x} ** 3"),
+    factor=("(2 / torch.pi) ** 0.5", "(2 / torch.pi) ** 0.5 * {it}"),
+    coefficient=("0.044715", "0.044715 * {x} ** 3", "{it} + 0.044715 * {x} ** 3"),
+    curve=("torch.tanh({inner})",),
+    inner=("0.044715 * {x} ** 3", "{x} + 0.044715 * {x} ** 3"),
+    together=("(2 / torch.pi) ** 0.5 * ({x} + 0.044715 * {x} ** 3)",),
+    whole=(
+        "0.5 * {x} * (1 + {it})",
+        "torch.tanh((2 / torch.pi) ** 0.5 * ({x} + 0.044715 * {x} ** 3))",
+    ),)
 
 
 def alone(model: Model, name: str, text: str, other: Program) -> Model:
     """A form as a task: the other form is a mistake, and so is what is no GELU."""
     piece = Piece("GELU", **{name: (text, other)}, **NO_GELU).rarely(**RARELY_GELU)
     piece.entries += model.pieces["whole"].entries
+    piece.sources = model.pieces["whole"].sources
     return model.but(whole=piece)
 
 
@@ -493,7 +510,16 @@ FEED_FORWARD = Model(
         ),
     ],
     forms=FORMS,
-)
+).written(    act=("torch.nn.functional.gelu({it})", "torch.nn.functional.gelu({inner})"),
+    where=("{inner}", "torch.nn.functional.gelu({it})"),
+    first=("{it} + {b1}",),
+    second=("{it} + {b2}",),
+    late=("{left}",),
+    residual=("{left}", "{right}"),
+    matrix1=("{x} @ {W1}",),
+    matrix2=("{h} @ {W2}",),
+    before=("{x}",),
+    together=("{x} @ {W1} + {b1}", "{inner} + {b1}"),)
 
 
 def first_position(program: Program, arguments: Arguments) -> list[Tensor]:

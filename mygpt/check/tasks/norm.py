@@ -247,7 +247,29 @@ NORM = Model(
             },
         )
     ),
-)
+).written(    correction=(
+        "{x}.var(-1, keepdim=True, correction=0)",
+        "(({x} - {x}.mean(-1, keepdim=True)) ** 2).mean(-1, keepdim=True)",
+        "{it} ** 2",
+    ),
+    divide=(
+        "({variance} + {eps}) ** 0.5",
+        "({variance} + {eps}) ** -0.5",
+        "{it} / ({variance} + {eps}) ** 0.5",
+        "{variance} ** 0.5",
+        "{x}.var(-1, keepdim=True, correction=0)",
+    ),
+    eps_for=("{eps}", "{it} + {eps}"),
+    axes=("-1",),
+    middle=("{x} - {x}.mean(-1, keepdim=True)", "{x}.mean(-1, keepdim=True)"),
+    weigh=("{it} * {weight}",),
+    shift=("{it} + {bias}",),
+    give=("{x} * {weight} + {bias}",),
+    together=(
+        "{x} - {x}.mean(-1, keepdim=True)",
+        "{x}.var(-1, keepdim=True, correction=0)",
+        "{it} * {weight} + {bias}",
+    ),)
 
 
 def plainly_normed(program: Program, arguments: Arguments) -> Tensor:
@@ -514,7 +536,24 @@ GRADIENT = Model(
             {"mean_term": 0, "product_term": 0},
         ),
     ),
-)
+).written(    mean_term=("{it} - {g}.mean(-1, keepdim=True)",),
+    product_term=(
+        "{it} - {n} * ({g} * {n}).mean(-1, keepdim=True)",
+        "{n} * ({g} * {n}).mean(-1, keepdim=True)",
+    ),
+    beside=("{n} * {it}",),
+    of_weight=("{dy} * {n}",),
+    of_bias=("{dy}",),
+    weighted=("{dy} * {weight}",),
+    divide=("{it} / ({variance} + {eps}) ** 0.5",),
+    add_up=("{it} / {x}.shape[-1]", "{inner}.mean(-1, keepdim=True)"),
+    sums=("{it}.sum((0, 1))", "{inner}.sum((0, 1))"),
+    product=("({g} * {n}).mean(-1, keepdim=True)", "{n}"),
+    divisor=("({variance} + {eps}) ** 0.5",),
+    together=(
+        "{it} - {n} * ({g} * {n}).mean(-1, keepdim=True)",
+        "{it} - {g}.mean(-1, keepdim=True)",
+    ),)
 
 
 def stages_of_gradient(

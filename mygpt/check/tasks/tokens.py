@@ -230,7 +230,30 @@ TRAINING = Model(
     ).rarely(
         last_merge_lost=("the last merge found is lost", lambda merges: merges[:-1])
     ),
-)
+).written(    count=(
+        '[list(word.encode("utf-8")) for word in {words}]',
+        'dict(enumerate(list(word.encode("utf-8")) for word in {words}))',
+        "{words}",
+        "list({words})",
+        "{it} + 1",
+    ),
+    whole=("{it} + 1",),
+    choose=(
+        "min({counts}, key=lambda pair: (-{counts}[pair], pair))",
+        "(-{counts}[{pair}], {pair})",
+    ),
+    least=("max({counts}.values(), default=0) < 2", "{counts}[{pair}] < 2"),
+    first=("256 + {i}", "256 + len({merges})", "256"),
+    to_ids=(
+        '[list(word.encode("utf-8")) for word in {words}]',
+        'list({word}.encode("utf-8"))',
+    ),
+    given=(
+        "{num_merges}",
+        "range({num_merges})",
+        '[list(word.encode("utf-8")) for word in {words}]',
+    ),
+    result=("{merges}",),)
 
 
 bpe_train = Task(
@@ -489,7 +512,11 @@ ENCODING = Model(
             lambda ids: ids[:-1],
         )
     ),
-)
+).written(    first=("256 + {i}", "256"),
+    to_ids=('list({text}.encode("utf-8"))', '{text}.encode("utf-8")'),
+    given=("{merges}", "enumerate({merges})"),
+    whole=("{merges}", "enumerate({merges})"),
+    result=("{ids}",),)
 
 
 def round_trip(ids: list[int], arguments: Arguments) -> str | None:

@@ -231,7 +231,26 @@ ADAMW = Model(
             True,
         ),
     ),
-)
+).written(    correct_m=("{it} / (1 - {beta1} ** {step})", "1 - {beta1} ** {step}"),
+    correct_v=("{it} / (1 - {beta2} ** {step})", "1 - {beta2} ** {step}"),
+    share_m=("1 - {beta1}",),
+    share_v=("1 - {beta2}",),
+    first=("1 - {beta1} ** {step}", "1 - {beta2} ** {step}", "{step}"),
+    decays=(
+        "{parameter}.dim() >= 2",
+        "{it} if {parameter}.dim() >= 2 else {parameter}",
+        "{decay} * ({parameter}.dim() >= 2)",
+        "{parameter} * (1 - {lr} * {decay} * ({parameter}.dim() >= 2))",
+    ),
+    decay_in_gradient=(
+        "{parameter} = {parameter} * (1 - {lr} * {decay})",
+        "{parameter} = {parameter} * (1 - {lr} * {decay} * ({parameter}.dim() >= 2))",
+    ),
+    decay_rate=("1 - {lr} * {decay}", "{lr} * {decay}"),
+    divisor=("{v} ** 0.5 + {eps}", "{it} ** 0.5 + {eps}", "{it} + {eps}"),
+    squared=("{gradient} ** 2",),
+    momentum=("{m}",),
+    pace=("{lr} * {it}",),)
 
 
 def stages_of_step(
@@ -503,7 +522,9 @@ LOOP = Model(
             lambda model, batches, optimizer: (model, batches[:1], optimizer),
         ),
     ),
-)
+).written(    targets=("{rows}[:, 1:]",),
+    together=("{rows}[:, :-1]", "{rows}[:, 1:]", "({rows}[:, :-1], {rows}[:, 1:])"),
+    choose=("{batches}[{i}]", "{rows}"),)
 
 
 def graphs_held(program: Program, arguments: Arguments) -> int:
@@ -726,7 +747,16 @@ EVALUATION = Model(
         "`backward`",
         backward=("`backward` runs: its gradients enter the next training step", True),
     ),
-)
+).written(    average=(
+        "sum(loss * rows[:, 1:].numel() for loss, rows in zip({losses}, {batches}))"
+        " / sum(rows[:, 1:].numel() for rows in {batches})",
+        "{it} * {rows}[:, 1:].numel()",
+        "{it} / {count}",
+        "{total} / {count}",
+    ),
+    targets=("{rows}[:, 1:]",),
+    together=("{rows}[:, :-1]", "{rows}[:, 1:]", "({rows}[:, :-1], {rows}[:, 1:])"),
+    count=("{rows}[:, 1:].numel()", "{targets}.numel()"),)
 
 
 evaluate = Task(

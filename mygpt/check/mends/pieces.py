@@ -1,0 +1,338 @@
+"""Edits that write a piece of the right program in the place of the reader's.
+
+A task's model knows how its pieces are written in a right program, with holes for names
+(`Model.written`). When a mistake has a name, its pieces are known.
+"""
+
+import ast
+import itertools
+import string
+import time
+from collections.abc import Iterator, Sequence
+from contextlib import suppress
+from dataclasses import dataclass
+from functools import cache
+from typing import Any
+
+import torch
+
+from mygpt.check.mends.edit import Edit, Text
+from mygpt.check.mends.moments import Moment, Moments, content, kind, same
+from mygpt.check.mends.source import Source, statements_of
+from mygpt.check.task import Task
+
+NAMED, UNNAMED = 0.6, 1.7  # costs of pieces of the mistake that is named, and of others
+OTHER_SHAPE, UNKNOWN, OTHER_KIND = 0.15, 0.2, 0.5  # added where another thing stood
+STATEMENT = 0.2  # added where a whole statement is replaced
+LATER = 0.01  # added for each filling before
+SECONDS = 0.6  # in which the edits of one source are listed
+MOST = 400  # fillings of one piece at one line
+PARTS = ("it", "inner", "left", "right")  # of what is replaced
+SIZE = "size"
+HELD = (
+    *(ast.Name, ast.Call, ast.Attribute, ast.Subscript, ast.List, ast.Dict),
+    *(ast.ListComp, ast.Constant, ast.Tuple),
+)
+PURE = {
+    *("len", "min", "max", "sum", "list", "tuple", "set", "sorted", "range", "zip"),
+    *("float", "int", "abs", "str", "bytes", "ord", "dict", "any", "all", "enumerate"),
+}
+CHANGING = {
+    *("append", "extend", "insert", "pop", "remove", "clear", "update", "setdefault"),
+    *("reverse", "step", "backward", "zero_grad", "train", "eval"),
+}
+
+
+@dataclass(frozen=True)
+class Spelling:
+    """A right source of a piece.
+
+    text: with holes in braces; word: what a reader calls the piece.
+    """
+
+    text: str
+    word: str
+
+    @property
+    def holes(self) -> list[str]:
+        parts = string.Formatter().parse(self.text)
+        return list(dict.fromkeys(name for _, name, *_ in parts if name))
+
+    @property
+    def is_statement(self) -> bool:
+        filled = self.text.format(**dict.fromkeys(self.holes, "x"))
+        return not isinstance(ast.parse(filled).body[0], ast.Expr)
+
+
+@dataclass(frozen=True)
+class Filled:
+    """A source without holes, and what it gives at some moments: values or nothing."""
+
+    text: str
+    values: Sequence[Any]
+    cost: float
+
+
+class Written:
+    """The pieces of a task, or those of a mistake, as a right program has them.
+
+    named: whether it is a mistake's.
+    """
+
+    def __init__(self, task: Task, mistake: str | None) -> None:
+        self.arguments = list(task.arguments)
+        changes = task.model.changes() if task.model else ()
+        names = mistake.split("+") if mistake else ()
+        chosen = [each for each in changes if each.name in names and each.written]
+        self.named = bool(chosen)
+        words = {
+            source: each.word for each in chosen or changes for source in each.written
+        }
+        self.spellings = [Spelling(text, word) for text, word in words.items()]
+
+    def edits(
+        self, source: Source, lines: set[int], moments: Moments
+    ) -> Iterator[Edit]:
+        """Yield edits of some lines of a source, for a while."""
+        end = time.monotonic() + SECONDS
+        cost = NAMED if self.named else UNNAMED
+        with torch.no_grad():
+            for statement, own in statements_of(source.tree):
+                if not own & lines:
+                    continue
+                seen = moments.at(sorted(own))
+                place = Place(source.text, statement, seen, moments, self.arguments)
+                for spelling in self.spellings:
+                    if time.monotonic() > end:
+                        return
+                    yield from place.edits(spelling, cost)
+
+
+class Place:
+    """A statement of the reader's, where a piece may be written."""
+
+    def __init__(
+        self,
+        text: Text,
+        statement: ast.stmt,
+        seen: Sequence[Moment],
+        moments: Moments,
+        arguments: Sequence[str],
+    ) -> None:
+        self.text, self.statement, self.seen = text, statement, seen
+        self.given = dict(zip(arguments, moments.given.items(), strict=False))
+        self.spaces = [{"torch": torch, **moment} for moment in seen]
+        self.names = list(dict.fromkeys(n for moment in reversed(seen) for n in moment))
+        self.values: dict[str, Sequence[Any]] = {}
+
+    def edits(self, spelling: Spelling, cost: float) -> Iterator[Edit]:
+        if spelling.is_statement:
+            yield from self.statements(spelling, cost + STATEMENT)
+            return
+        alone = not set(spelling.holes) & set(PARTS)
+        filled = list(self.filled(spelling, {})) if alone else []
+        for node, parent in expressions_of(self.statement):
+            parts = parts_of(self.text, node)
+            if not set(spelling.holes) & set(PARTS) <= set(parts):
+                continue
+            old = self.evaluated(self.text.of(node))
+            for each in filled if alone else self.filled(spelling, parts):
+                extra = unlike(old, each.values)
+                if extra is not None and each.text != self.text.of(node):
+                    new = each.text if is_held(each.text, parent) else f"({each.text})"
+                    start, end = self.text.span(node)
+                    total = cost + extra + each.cost
+                    yield Edit(start, end, new, node.lineno, spelling.word, total)
+
+    def statements(self, spelling: Spelling, cost: float) -> Iterator[Edit]:
+        if not isinstance(self.statement, ast.Assign | ast.AugAssign | ast.Expr):
+            return
+        start, end = self.text.span(self.statement)
+        line = self.statement.lineno
+        for each in self.filled(spelling, {}):
+            if each.text != self.text.of(self.statement):
+                yield Edit(
+                    start, end, each.text, line, spelling.word, cost + each.cost
+                )
+
+    # Filling holes
+
+    def filled(self, spelling: Spelling, parts: dict[str, str]) -> Iterator[Filled]:
+        """Fill the holes in every way that runs and gives something else."""
+        found: set[Any] = set()
+        choices = [
+            [parts[hole]] if hole in parts else self.choices(hole)
+            for hole in spelling.holes
+        ]
+        number = 0
+        for chosen in itertools.islice(itertools.product(*choices), MOST):
+            text = spelling.text.format(**dict(zip(spelling.holes, chosen, strict=True)))
+            values = self.evaluated(text)
+            given = tuple(content(v) for v in values if v is not FAILED)
+            fails = code_of(text) is not None and values and not given
+            if fails or (given and given in found):
+                continue
+            found.add(given)
+            yield Filled(text, values, number * LATER)
+            number += 1
+
+    def choices(self, hole: str) -> list[str]:
+        """What may stand in a hole: the name of an argument, a size, or any name."""
+        if hole.startswith(SIZE):
+            return self.sizes()
+        if hole in self.given:
+            name, value = self.given[hole]
+            return [
+                each
+                for each in sorted(self.names, key=lambda each: each != name)
+                if any(each in one and same(one[each], value) for one in self.seen)
+            ]
+        if hole in self.names:
+            return sorted(self.names, key=lambda each: each != hole)
+        return self.names
+
+    def sizes(self) -> list[str]:
+        """Texts of whole numbers, one for each: names, then lengths of axes."""
+        found: dict[Any, str] = {}
+        texts = [
+            name
+            for name in self.names
+            if any(type(one.get(name)) is int for one in self.seen)
+        ]
+        for name in self.names:
+            value = next(one[name] for one in self.seen if name in one)
+            if isinstance(value, torch.Tensor):
+                axes = {0, 1, value.dim() - 2} & set(range(value.dim() - 1))
+                texts += [f"{name}.shape[{axis}]" for axis in (-1, *sorted(axes))]
+        for text in texts:
+            given = tuple(
+                value for value in self.evaluated(text) if type(value) is int
+            )
+            if given:
+                found.setdefault(given, text)
+        return list(found.values())
+
+    def evaluated(self, text: str) -> Sequence[Any]:
+        """What an expression gives at each moment; FAILED where it cannot be had."""
+        if text not in self.values:
+            code = code_of(text)
+            self.values[text] = [
+                value_of(code, space) if code else FAILED for space in self.spaces
+            ]
+        return self.values[text]
+
+
+class Failed:
+    """The value of what raises an error, or of what is not run."""
+
+
+FAILED = Failed()
+
+
+@cache
+def code_of(text: str) -> Any:
+    """The code of an expression, or of the value that a statement gives a name.
+
+    None if running it may change something.
+    """
+    try:
+        (statement,) = ast.parse(text).body
+    except (SyntaxError, ValueError):
+        return None
+    value = getattr(statement, "value", None)
+    if not isinstance(value, ast.expr) or not is_pure(value):
+        return None
+    return compile(ast.Expression(value), "", "eval")
+
+
+def is_pure(tree: ast.expr) -> bool:
+    """Whether running an expression changes nothing."""
+    for node in ast.walk(tree):
+        if isinstance(node, ast.NamedExpr | ast.Await | ast.Yield):
+            return False
+        if isinstance(node, ast.Call):
+            name = getattr(node.func, "attr", None)
+            if name is None and getattr(node.func, "id", "") not in PURE:
+                return False
+            if name and (name.endswith("_") or name in CHANGING):
+                return False
+    return True
+
+
+def value_of(code: Any, space: Moment) -> Any:
+    with suppress(Exception):
+        return eval(code, dict(space))
+    return FAILED
+
+
+def unlike(old: Sequence[Any], new: Sequence[Any]) -> float | None:
+    """The cost of putting a value where another was; None if it is the same."""
+    pairs = [
+        (a, b)
+        for a, b in zip(old, new, strict=True)
+        if a is not FAILED and b is not FAILED
+    ]
+    if not pairs:
+        return UNKNOWN
+    if all(content(a) == content(b) for a, b in pairs):
+        return None
+    kinds = [(kind(a), kind(b)) for a, b in pairs]
+    if any(a == b for a, b in kinds):
+        return 0.0
+    return OTHER_SHAPE if any(a[0] == b[0] for a, b in kinds) else OTHER_KIND
+
+
+def expressions_of(statement: ast.stmt) -> Iterator[tuple[ast.expr, ast.AST]]:
+    """The expressions of a statement that have values, with what holds each.
+
+    Those of the statements in it are left out.
+    """
+    waiting: list[ast.AST] = [statement]
+    while waiting:
+        parent = waiting.pop(0)
+        for node in ast.iter_child_nodes(parent):
+            if isinstance(node, ast.stmt | ast.arguments):
+                continue
+            called = isinstance(parent, ast.Call) and parent.func is node
+            loads = isinstance(getattr(node, "ctx", ast.Load()), ast.Load)
+            kinds = (ast.Slice, ast.Starred, ast.JoinedStr)
+            if isinstance(node, ast.expr) and loads and not isinstance(node, kinds):
+                if not called:
+                    yield node, parent
+                elif isinstance(node, ast.Attribute):
+                    waiting.append(node)
+                    continue
+            waiting.append(node)
+
+
+def parts_of(text: Text, node: ast.expr) -> dict[str, str]:
+    """The texts of an expression and of what it is made of, by the names of holes."""
+    found = {"it": bracketed(text, node)}
+    if isinstance(node, ast.BinOp):
+        found["left"] = bracketed(text, node.left)
+        found["right"] = bracketed(text, node.right)
+    if isinstance(node, ast.Compare):
+        found["left"] = bracketed(text, node.left)
+        found["right"] = bracketed(text, node.comparators[0])
+    if isinstance(node, ast.Call):
+        of = node.func.value if isinstance(node.func, ast.Attribute) else None
+        is_module = getattr(of, "id", "") in ("torch", "F", "math", "nn")
+        if of is not None and not is_module and not hasattr(of, "attr"):
+            found["inner"] = bracketed(text, of)
+        elif node.args:
+            found["inner"] = bracketed(text, node.args[0])
+    return found
+
+
+def bracketed(text: Text, node: ast.expr) -> str:
+    part = text.of(node)
+    return part if isinstance(node, HELD) else f"({part})"
+
+
+def is_held(text: str, parent: ast.AST) -> bool:
+    """Whether a text needs no brackets in its place."""
+    places = (ast.stmt, ast.keyword, ast.Call, ast.Tuple, ast.List, ast.comprehension)
+    if isinstance(parent, (*places, ast.Slice)):
+        return True
+    (statement,) = ast.parse(text).body
+    return isinstance(getattr(statement, "value", None), HELD)

@@ -52,6 +52,7 @@ class Piece:
         self.word, self.form = word, form
         self.entries: list[tuple[bool, Named]] = [(False, common)]
         self.sources: Sequence[str] = ()
+        self.sources_of: dict[str, Sequence[str]] = {}
 
     def rarely(self, **entries: Entries) -> "Piece":
         """Add what is tried after the others."""
@@ -64,7 +65,7 @@ class Piece:
                 name = key.replace("_", "-")
                 for text, value in found if isinstance(found, list) else [found]:
                     told = name, text, placed(value), self.word, self.form, rare
-                    yield Change(*told, self.sources)
+                    yield Change(*told, self.sources_of.get(key, self.sources))
 
 
 @dataclass(frozen=True, eq=False)
@@ -128,11 +129,17 @@ class Model:
     def written(self, **sources: Sequence[str]) -> "Model":
         """Add how pieces are written in a right program, in spellings for a mend.
 
-        A name in braces is a hole, which a name or a part of a reader's source fills.
+        sources: of a piece, for all its changes, or of one change alone. A name in
+        braces is a hole, which a name or a part of a reader's source fills.
         """
+        pieces = {**self.pieces, "together": self.together}
         for name, spellings in sources.items():
-            piece = self.together if name == "together" else self.pieces[name]
-            piece.sources = spellings
+            if name in pieces:
+                pieces[name].sources = spellings
+                continue
+            for piece in pieces.values():
+                if any(name in entries for _, entries in piece.entries):
+                    piece.sources_of[name] = spellings
         return self
 
     def own(self) -> list[Change]:

@@ -1,15 +1,15 @@
 """What the names of a program stand for while it runs, line by line."""
 
 import sys
-from collections.abc import Sequence
+from collections.abc import Hashable, Sequence
 from types import FrameType, FunctionType, ModuleType
 from typing import Any
 
 import torch
 from torch import Tensor
 
-FIRST, LAST = 2, 2  # times a line runs that are kept
-LONGEST = 400  # characters by which values that are no tensors are compared
+FIRST, LAST = 2, 3  # times a line runs that are kept
+LONGEST = 100  # of the lists and the texts that are compared
 
 Moment = dict[str, Any]
 
@@ -66,16 +66,20 @@ def same(a: Any, b: Any) -> bool:
     return a is b or (type(a) is type(b) and content(a) == content(b))
 
 
-def content(value: Any) -> tuple:
+def content(value: Any) -> Hashable:
     """What is compared of a value: equal for equal ones."""
     if isinstance(value, Tensor):
         plain = value.detach()
         if plain.is_floating_point():
             plain = plain.double() + 0.0  # -0 is 0
-        return "tensor", plain.shape, str(plain.dtype), tuple(plain.flatten().tolist())
+        return "tensor", plain.shape, plain.contiguous().numpy().tobytes()
     if isinstance(value, bool | int | float):
         return "number", float(value)
-    return type(value).__name__, repr(value)[:LONGEST]
+    if isinstance(value, list | tuple) and len(value) <= LONGEST:
+        return type(value), tuple(map(content, value))
+    if isinstance(value, dict | list | tuple):
+        return type(value), id(value)
+    return type(value), repr(value)[:LONGEST]
 
 
 def kind(value: Any) -> tuple:

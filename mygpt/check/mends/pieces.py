@@ -6,6 +6,7 @@ A task's model knows how its pieces are written in a right program, with holes f
 
 import ast
 import itertools
+import re
 import string
 import time
 from collections.abc import Iterator, Sequence
@@ -18,17 +19,21 @@ import torch
 
 from mygpt.check.mends.edit import Edit, Text
 from mygpt.check.mends.moments import Moment, Moments, content, kind, same
+from mygpt.check.mends.moves import MOVES
 from mygpt.check.mends.source import Source, statements_of
 from mygpt.check.task import Task
 
 NAMED, UNNAMED = 0.6, 1.7  # costs of pieces of the mistake that is named, and of others
-OTHER_SHAPE, UNKNOWN, OTHER_KIND = 0.15, 0.2, 0.5  # added where another thing stood
+OTHER_SHAPE, UNKNOWN, OTHER_KIND = 0.15, 0.2, 0.8  # added where another thing stood
+UNLIKE = 0.2  # added where no word stays
+AGAIN, TIMES = 0.3, 2  # added to what gives the same as another, and how often
 STATEMENT = 0.2  # added where a whole statement is replaced
-LATER = 0.01  # added for each filling before
+LATER = 0.01  # added for each filling before, and for each spelling of the piece
 SECONDS = 0.6  # in which the edits of one source are listed
 MOST = 400  # fillings of one piece at one line
 PARTS = ("it", "inner", "left", "right")  # of what is replaced
-SIZE = "size"
+SIZE = "size"  # a hole for a whole number or the length of an axis
+WHOLE = ("past", "i", "j", "t")  # holes for names of whole numbers
 HELD = (
     *(ast.Name, ast.Call, ast.Attribute, ast.Subscript, ast.List, ast.Dict),
     *(ast.ListComp, ast.Constant, ast.Tuple),
@@ -47,11 +52,17 @@ CHANGING = {
 class Spelling:
     """A right source of a piece.
 
-    text: with holes in braces; word: what a reader calls the piece.
+    text: with holes in braces; word: what a reader calls the piece; number: of those
+    of its piece before it.
     """
 
     text: str
     word: str
+    number: int
+
+    @property
+    def is_move(self) -> bool:
+        return self.text in MOVES
 
     @property
     def holes(self) -> list[str]:
@@ -76,7 +87,7 @@ class Filled:
 class Written:
     """The pieces of a task, or those of a mistake, as a right program has them.
 
-    named: whether it is a mistake's.
+    named: whether they are a mistake's; several: whether it is more than one.
     """
 
     def __init__(self, task: Task, mistake: str | None) -> None:
@@ -85,27 +96,44 @@ class Written:
         names = mistake.split("+") if mistake else ()
         chosen = [each for each in changes if each.name in names and each.written]
         self.named = bool(chosen)
-        words = {
-            source: each.word for each in chosen or changes for source in each.written
+        self.several = len({each.name for each in chosen}) > 1
+        found = {
+            text: Spelling(text, each.word, number)
+            for each in chosen or changes
+            for number, text in enumerate(each.written)
         }
-        self.spellings = [Spelling(text, word) for text, word in words.items()]
+        self.spellings = list(found.values())
 
     def edits(
-        self, source: Source, lines: set[int], moments: Moments
+        self, source: Source, line: int | None, lines: set[int], moments: Moments
     ) -> Iterator[Edit]:
-        """Yield edits of some lines of a source, for a while."""
-        end = time.monotonic() + SECONDS
+        """Yield edits of some lines of a source, for a while: near a line first."""
+        end = time.process_time() + SECONDS
         cost = NAMED if self.named else UNNAMED
+        yield from self.moves(source, lines, cost)
         with torch.no_grad():
-            for statement, own in statements_of(source.tree):
-                if not own & lines:
-                    continue
+            found = [each for each in statements_of(source.tree) if each[1] & lines]
+            found.sort(key=lambda each: abs(min(each[1]) - (line or 0)))
+            for statement, own in found:
                 seen = moments.at(sorted(own))
                 place = Place(source.text, statement, seen, moments, self.arguments)
                 for spelling in self.spellings:
-                    if time.monotonic() > end:
+                    if spelling.is_move:
+                        continue
+                    if time.process_time() > end:
                         return
                     yield from place.edits(spelling, cost)
+
+    def moves(self, source: Source, lines: set[int], cost: float) -> Iterator[Edit]:
+        for spelling in filter(lambda each: each.is_move, self.spellings):
+            for one in ast.walk(source.tree):
+                if not isinstance(one, ast.FunctionDef) or one.lineno not in lines:
+                    continue
+                changes = MOVES[spelling.text](source.text, one)
+                for number, (start, end, new) in enumerate(changes):
+                    line = source.text.text.count("\n", 0, start) + 1
+                    total = cost + LATER * number
+                    yield Edit(start, end, new, line, spelling.word, total)
 
 
 class Place:
@@ -124,8 +152,10 @@ class Place:
         self.spaces = [{"torch": torch, **moment} for moment in seen]
         self.names = list(dict.fromkeys(n for moment in reversed(seen) for n in moment))
         self.values: dict[str, Sequence[Any]] = {}
+        self.chosen: dict[str, list[str]] = {}
 
     def edits(self, spelling: Spelling, cost: float) -> Iterator[Edit]:
+        cost += LATER * spelling.number
         if spelling.is_statement:
             yield from self.statements(spelling, cost + STATEMENT)
             return
@@ -133,6 +163,8 @@ class Place:
         filled = list(self.filled(spelling, {})) if alone else []
         for node, parent in expressions_of(self.statement):
             parts = parts_of(self.text, node)
+            if isinstance(node, ast.Name) and node.id not in self.names:
+                continue  # a module or a function
             if not set(spelling.holes) & set(PARTS) <= set(parts):
                 continue
             old = self.evaluated(self.text.of(node))
@@ -141,6 +173,7 @@ class Place:
                 if extra is not None and each.text != self.text.of(node):
                     new = each.text if is_held(each.text, parent) else f"({each.text})"
                     start, end = self.text.span(node)
+                    extra += UNLIKE * unlike_text(self.text.of(node), each.text, alone)
                     total = cost + extra + each.cost
                     yield Edit(start, end, new, node.lineno, spelling.word, total)
 
@@ -151,97 +184,105 @@ class Place:
         line = self.statement.lineno
         for each in self.filled(spelling, {}):
             if each.text != self.text.of(self.statement):
-                yield Edit(
-                    start, end, each.text, line, spelling.word, cost + each.cost
-                )
+                yield Edit(start, end, each.text, line, spelling.word, cost + each.cost)
 
     # Filling holes
 
     def filled(self, spelling: Spelling, parts: dict[str, str]) -> Iterator[Filled]:
         """Fill the holes in every way that runs and gives something else."""
-        found: set[Any] = set()
+        found: dict[Any, int] = {}
         choices = [
             [parts[hole]] if hole in parts else self.choices(hole)
             for hole in spelling.holes
         ]
         number = 0
         for chosen in itertools.islice(itertools.product(*choices), MOST):
-            text = spelling.text.format(**dict(zip(spelling.holes, chosen, strict=True)))
+            text = spelling.text.format(
+                **dict(zip(spelling.holes, chosen, strict=True))
+            )
             values = self.evaluated(text)
             given = tuple(content(v) for v in values if v is not FAILED)
-            fails = code_of(text) is not None and values and not given
-            if fails or (given and given in found):
+            fails = code_of(text) is not UNSAFE and values and not given
+            if fails or (given and found.get(given, 0) > TIMES):
                 continue
-            found.add(given)
-            yield Filled(text, values, number * LATER)
-            number += 1
+            again = AGAIN * bool(given and given in found)
+            found[given] = found.get(given, 0) + 1
+            yield Filled(text, values, number * LATER + again)
+            number += not again
 
     def choices(self, hole: str) -> list[str]:
-        """What may stand in a hole: the name of an argument, a size, or any name."""
-        if hole.startswith(SIZE):
+        """What may stand in a hole, worked out once."""
+        if hole not in self.chosen:
+            self.chosen[hole] = self.candidates(hole)
+        return self.chosen[hole]
+
+    def candidates(self, hole: str) -> list[str]:
+        """The names of an argument, sizes, or every name, the likeliest first."""
+        if hole == SIZE:
             return self.sizes()
+        if hole in WHOLE:
+            return sorted(self.whole_numbers(), key=lambda each: each != hole)
         if hole in self.given:
             name, value = self.given[hole]
-            return [
+            alike = [
                 each
-                for each in sorted(self.names, key=lambda each: each != name)
-                if any(each in one and same(one[each], value) for one in self.seen)
+                for each in self.names
+                if each != name
+                and any(each in one and same(one[each], value) for one in self.seen)
             ]
-        if hole in self.names:
-            return sorted(self.names, key=lambda each: each != hole)
-        return self.names
+            return [name] * (name in self.names) + alike
+        return sorted(self.names, key=lambda each: each != hole)
 
-    def sizes(self) -> list[str]:
-        """Texts of whole numbers, one for each: names, then lengths of axes."""
-        found: dict[Any, str] = {}
-        texts = [
+    def whole_numbers(self) -> list[str]:
+        return [
             name
             for name in self.names
             if any(type(one.get(name)) is int for one in self.seen)
         ]
+
+    def sizes(self) -> list[str]:
+        """Texts of whole numbers: names, then lengths of axes, one for each number."""
+        names = self.whole_numbers()
+        found = {self.numbers(name): name for name in reversed(names)}
         for name in self.names:
             value = next(one[name] for one in self.seen if name in one)
             if isinstance(value, torch.Tensor):
                 axes = {0, 1, value.dim() - 2} & set(range(value.dim() - 1))
-                texts += [f"{name}.shape[{axis}]" for axis in (-1, *sorted(axes))]
-        for text in texts:
-            given = tuple(
-                value for value in self.evaluated(text) if type(value) is int
-            )
-            if given:
-                found.setdefault(given, text)
-        return list(found.values())
+                for axis in (-1, *sorted(axes)):
+                    text = f"{name}.shape[{axis}]"
+                    found.setdefault(self.numbers(text), text)
+        return [*names, *(each for each in found.values() if each not in names)]
+
+    def numbers(self, text: str) -> tuple[int, ...]:
+        return tuple(value for value in self.evaluated(text) if type(value) is int)
 
     def evaluated(self, text: str) -> Sequence[Any]:
         """What an expression gives at each moment; FAILED where it cannot be had."""
         if text not in self.values:
             code = code_of(text)
-            self.values[text] = [
-                value_of(code, space) if code else FAILED for space in self.spaces
-            ]
+            self.values[text] = [value_of(code, space) for space in self.spaces]
         return self.values[text]
 
 
-class Failed:
-    """The value of what raises an error, or of what is not run."""
-
-
-FAILED = Failed()
+FAILED = object()  # the value of what raises an error, or is not run
+UNSAFE = object()  # the code of what may change something
 
 
 @cache
 def code_of(text: str) -> Any:
     """The code of an expression, or of the value that a statement gives a name.
 
-    None if running it may change something.
+    UNSAFE if running it may change something; None if it is no Python.
     """
     try:
         (statement,) = ast.parse(text).body
     except (SyntaxError, ValueError):
         return None
     value = getattr(statement, "value", None)
-    if not isinstance(value, ast.expr) or not is_pure(value):
+    if not isinstance(value, ast.expr):
         return None
+    if not is_pure(value):
+        return UNSAFE
     return compile(ast.Expression(value), "", "eval")
 
 
@@ -260,6 +301,8 @@ def is_pure(tree: ast.expr) -> bool:
 
 
 def value_of(code: Any, space: Moment) -> Any:
+    if code is UNSAFE or code is None:
+        return FAILED
     with suppress(Exception):
         return eval(code, dict(space))
     return FAILED
@@ -296,6 +339,8 @@ def expressions_of(statement: ast.stmt) -> Iterator[tuple[ast.expr, ast.AST]]:
             called = isinstance(parent, ast.Call) and parent.func is node
             loads = isinstance(getattr(node, "ctx", ast.Load()), ast.Load)
             kinds = (ast.Slice, ast.Starred, ast.JoinedStr)
+            index = isinstance(node, ast.Tuple) and isinstance(parent, ast.Subscript)
+            loads = loads and not index and not is_word(node)
             if isinstance(node, ast.expr) and loads and not isinstance(node, kinds):
                 if not called:
                     yield node, parent
@@ -303,6 +348,22 @@ def expressions_of(statement: ast.stmt) -> Iterator[tuple[ast.expr, ast.AST]]:
                     waiting.append(node)
                     continue
             waiting.append(node)
+
+
+def is_word(node: ast.AST) -> bool:
+    """Whether a node is a constant, but no number."""
+    return isinstance(node, ast.Constant) and type(node.value) not in (int, float)
+
+
+def unlike_text(old: str, new: str, alone: bool) -> float:
+    """The share of the words of two texts that only one of them has.
+
+    All of it for a text with a part of the old one, which does not count.
+    """
+    if not alone:
+        return 1.0
+    a, b = (set(re.findall(r"\w+", text)) for text in (old, new))
+    return 1 - len(a & b) / max(1, len(a | b))
 
 
 def parts_of(text: Text, node: ast.expr) -> dict[str, str]:
@@ -326,7 +387,8 @@ def parts_of(text: Text, node: ast.expr) -> dict[str, str]:
 
 def bracketed(text: Text, node: ast.expr) -> str:
     part = text.of(node)
-    return part if isinstance(node, HELD) else f"({part})"
+    is_number = isinstance(node, ast.Constant) and part[0].isdigit()
+    return part if isinstance(node, HELD) and not is_number else f"({part})"
 
 
 def is_held(text: str, parent: ast.AST) -> bool:
@@ -335,4 +397,5 @@ def is_held(text: str, parent: ast.AST) -> bool:
     if isinstance(parent, (*places, ast.Slice)):
         return True
     (statement,) = ast.parse(text).body
-    return isinstance(getattr(statement, "value", None), HELD)
+    number = isinstance(parent, ast.Attribute) and text[0].isdigit()
+    return isinstance(getattr(statement, "value", None), HELD) and not number

@@ -274,13 +274,13 @@ MIXING = Model(
             },
         ),
     ),
-).written(    mask=(
+).written(
+    mask=(
         "torch.ones({size}, {size}).triu(1).bool()",
         "torch.ones({size}, {size}).tril().bool()",
         "torch.ones({size}, {size}).tril()",
         "torch.ones({size}, {size}).triu(1)",
         'torch.full(({size}, {size}), float("-inf")).triu(1)',
-
         'float("-inf")',
         "{t} + 1",
         "{v}[: {t} + 1]",
@@ -302,7 +302,8 @@ MIXING = Model(
         "{it}.softmax(-1)",
         '{it}.masked_fill(torch.ones_like({it}).triu(1).bool(), float("-inf"))',
         "{it} / {q}.shape[-1] ** 0.5",
-    ),)
+    ),
+)
 
 
 def same(W: Tensor) -> Tensor:
@@ -404,8 +405,10 @@ HEAD = Model(
     ).rarely(**several_transposed("QK", "QV", "KV")),
     **matrices("QKV"),
     parts=[Part(MIXING, "mixing")],
-).written(    order=("{x} @ {W_Q}", "{x} @ {W_K}", "{x} @ {W_V}"),
-    reads_x=("{x} @ {W_V}",),)
+).written(
+    order=("{x} @ {W_Q}", "{x} @ {W_K}", "{x} @ {W_V}"),
+    reads_x=("{x} @ {W_V}",),
+)
 
 
 def with_each_position_changed(program: Program, arguments: Arguments) -> list[Tensor]:
@@ -783,7 +786,8 @@ HEADS = Model(
         ),
     ),
     parts=[Part(MIXING, "mixing")],
-).written(    project=('{it} @ {weights}["W_O"] + {weights}["b_O"]',),
+).written(
+    project=('{it} @ {weights}["W_O"] + {weights}["b_O"]',),
     b_O=('{it} + {weights}["b_O"]', '{weights}["b_O"] / {num_heads}'),
     b_Q=('{it} + {weights}["b_Q"]', '{x} @ {weights}["W_Q"] + {weights}["b_Q"]'),
     b_V=('{it} + {weights}["b_V"]', '{x} @ {weights}["W_V"] + {weights}["b_V"]'),
@@ -801,7 +805,8 @@ HEADS = Model(
         "{q}.shape[-1]",
         "{it}.softmax(-1)",
         "{inner}.softmax(-1)",
-    ),)
+    ),
+)
 
 
 WEIGHTS_OF_ATTENTION = "dict: W_Q, W_K, W_V, W_O (C, C) and b_Q, b_K, b_V, b_O (C,)"

@@ -165,13 +165,15 @@ WIRING = Model(
             lambda x, attention, mlp, ln1, ln2: x + attention(ln1(x)),
         ),
     ),
-).written(    first_residual=("{x} + {it}",),
-    second_residual=("{x} + {it}",),
+).written(
+    first_residual=("{x} + {it}",),
+    second_residual=("{y} + {it}",),
     first_branch=("{x} + {y}",),
     second_branch=("{x} + {y}",),
     first_norm=("{ln1}({it})",),
     second_norm=("{ln2}({it})",),
-    whole=("{x} + {y}", "{x}"),)
+    whole=("{x} + {y}", "{x}"),
+)
 
 
 def stages_of_wiring(

@@ -207,7 +207,8 @@ LOSS = Model(
             lambda logits, targets: (logits[:-1], targets[1:]),
         ),
     ),
-).written(    reduce=("{it}.mean()", "{inner}.mean()"),
+).written(
+    reduce=("{it}.mean()", "{inner}.mean()"),
     unit=("{inner}.log()",),
     sign=("-{it}",),
     whole=("{inner}.log()", "{logits}.logsumexp(-1)", "{row}.logsumexp(-1)"),
@@ -222,7 +223,8 @@ LOSS = Model(
     pick=(
         "{rows}.gather(-1, {targets}[:, None])",
         "{rows}[torch.arange(len({targets})), {targets}]",
-    ),)
+    ),
+)
 
 
 def stages_of_loss(logits: Tensor, targets: Tensor) -> Iterator[Stage]:
@@ -430,7 +432,8 @@ EMBEDDING = Model(
             lambda ids, tokens, positions: (ids, positions, tokens),
         ),
     ),
-).written(    add=(
+).written(
+    add=(
         "{it} + {position}[: {ids}.shape[1]]",
         "{token}[{ids}] + {it}",
         "{left} + {right}",
@@ -440,7 +443,8 @@ EMBEDDING = Model(
         "{position}[: {ids}.shape[1]]",
     ),
     tokens=("{token}[{ids}]",),
-    given=("{token}[{ids}]", "{position}[: {ids}.shape[1]]"),)
+    given=("{token}[{ids}]", "{position}[: {ids}.shape[1]]"),
+)
 
 
 def stages_of_embedding(

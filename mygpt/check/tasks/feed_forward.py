@@ -168,13 +168,15 @@ GELU = Model(
             lambda x: x / 2 + torch.erf(x / math.sqrt(2)),
         ),
     ),
-).written(    half=("0.5 * (1 + torch.erf({x} / 2**0.5))", "0.5 * {it}"),
-    outer=("{x} * {it}", "{x}"),
-    one=("0.5 * (1 + torch.erf({x} / 2**0.5))", "1 + {it}"),
-    inside=("torch.erf({x} / 2**0.5)", "{x} / 2**0.5"),
-    curve=("torch.erf({x} / 2**0.5)", "torch.erf({inner})"),
-    together=("torch.erf({x} / 2**0.5)",),
-    whole=("0.5 * (1 + torch.erf({x} / 2**0.5))", "0.5 * {x} * (1 + {it})"),)
+).written(
+    half=("0.5 * (1 + torch.erf({h} / 2**0.5))", "0.5 * {it}"),
+    outer=("{h} * {it}", "{h}"),
+    one=("0.5 * (1 + torch.erf({h} / 2**0.5))", "1 + {it}"),
+    inside=("torch.erf({h} / 2**0.5)", "{h} / 2**0.5"),
+    curve=("torch.erf({h} / 2**0.5)", "torch.erf({inner})"),
+    together=("torch.erf({h} / 2**0.5)",),
+    whole=("0.5 * (1 + torch.erf({h} / 2**0.5))", "0.5 * {h} * (1 + {it})"),
+)
 # Written wrongly, or rounded so far that it shows.
 FACTORS = {
     "0.8": 0.8,
@@ -269,17 +271,19 @@ GELU_TANH = Model(
             ),
         ),
     ),
-).written(    one=("1 + {it}",),
-    power=("{x} ** 3", "0.044715 * {x} ** 3"),
+).written(
+    one=("1 + {it}",),
+    power=("{h} ** 3", "0.044715 * {h} ** 3"),
     factor=("(2 / torch.pi) ** 0.5", "(2 / torch.pi) ** 0.5 * {it}"),
-    coefficient=("0.044715", "0.044715 * {x} ** 3", "{it} + 0.044715 * {x} ** 3"),
+    coefficient=("0.044715", "0.044715 * {h} ** 3", "{it} + 0.044715 * {h} ** 3"),
     curve=("torch.tanh({inner})",),
-    inner=("0.044715 * {x} ** 3", "{x} + 0.044715 * {x} ** 3"),
-    together=("(2 / torch.pi) ** 0.5 * ({x} + 0.044715 * {x} ** 3)",),
+    inner=("0.044715 * {h} ** 3", "{h} + 0.044715 * {h} ** 3"),
+    together=("(2 / torch.pi) ** 0.5 * ({h} + 0.044715 * {h} ** 3)",),
     whole=(
-        "0.5 * {x} * (1 + {it})",
-        "torch.tanh((2 / torch.pi) ** 0.5 * ({x} + 0.044715 * {x} ** 3))",
-    ),)
+        "0.5 * {h} * (1 + {it})",
+        "torch.tanh((2 / torch.pi) ** 0.5 * ({h} + 0.044715 * {h} ** 3))",
+    ),
+)
 
 
 def alone(model: Model, name: str, text: str, other: Program) -> Model:
@@ -510,7 +514,8 @@ FEED_FORWARD = Model(
         ),
     ],
     forms=FORMS,
-).written(    act=("torch.nn.functional.gelu({it})", "torch.nn.functional.gelu({inner})"),
+).written(
+    act=("torch.nn.functional.gelu({it})", "torch.nn.functional.gelu({inner})"),
     where=("{inner}", "torch.nn.functional.gelu({it})"),
     first=("{it} + {b1}",),
     second=("{it} + {b2}",),
@@ -519,7 +524,8 @@ FEED_FORWARD = Model(
     matrix1=("{x} @ {W1}",),
     matrix2=("{h} @ {W2}",),
     before=("{x}",),
-    together=("{x} @ {W1} + {b1}", "{inner} + {b1}"),)
+    together=("{x} @ {W1} + {b1}", "{inner} + {b1}"),
+)
 
 
 def first_position(program: Program, arguments: Arguments) -> list[Tensor]:

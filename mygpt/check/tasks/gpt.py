@@ -223,7 +223,8 @@ GPT_MODEL = Model(
         Part(LOSS, "cross_entropy", "in the loss"),
     ],
     forms=FORMS,
-).written(    last_norm=(
+).written(
+    last_norm=(
         "torch.nn.functional.layer_norm({it}, {it}.shape[-1:], "
         '{weights}["ln_f_weight"], {weights}["ln_f_bias"], 1e-5)',
     ),
@@ -233,11 +234,13 @@ GPT_MODEL = Model(
         '{it} + {weights}["position"][: {ids}.shape[1]]',
     ),
     order=('{weights}["blocks"]', '{weights}["blocks"][{i}]', "{x}"),
+    last_block_alone=("@kept", "{x}"),
     head=('{x} @ {weights}["token"].T', "{left}"),
     judged=("{logits}.flatten(0, -2)", "{targets}.flatten()"),
     given=("{targets}.flatten()", "{targets}"),
     shown=("{logits}",),
-    cross_entropy=("{logits}.flatten(0, -2)",),)
+    cross_entropy=("{logits}.flatten(0, -2)",),
+)
 
 
 def loss_without_tokens(program: Program, arguments: Arguments) -> float:

@@ -247,9 +247,10 @@ NORM = Model(
             },
         )
     ),
-).written(    correction=(
-        "{x}.var(-1, keepdim=True, correction=0)",
-        "(({x} - {x}.mean(-1, keepdim=True)) ** 2).mean(-1, keepdim=True)",
+).written(
+    correction=(
+        "{y}.var(-1, keepdim=True, correction=0)",
+        "(({y} - {y}.mean(-1, keepdim=True)) ** 2).mean(-1, keepdim=True)",
         "{it} ** 2",
     ),
     divide=(
@@ -257,19 +258,20 @@ NORM = Model(
         "({variance} + {eps}) ** -0.5",
         "{it} / ({variance} + {eps}) ** 0.5",
         "{variance} ** 0.5",
-        "{x}.var(-1, keepdim=True, correction=0)",
+        "{y}.var(-1, keepdim=True, correction=0)",
     ),
     eps_for=("{eps}", "{it} + {eps}"),
     axes=("-1",),
-    middle=("{x} - {x}.mean(-1, keepdim=True)", "{x}.mean(-1, keepdim=True)"),
+    middle=("{y} - {y}.mean(-1, keepdim=True)", "{y}.mean(-1, keepdim=True)"),
     weigh=("{it} * {weight}",),
     shift=("{it} + {bias}",),
-    give=("{x} * {weight} + {bias}",),
+    give=("{n} * {weight} + {bias}",),
     together=(
         "{x} - {x}.mean(-1, keepdim=True)",
         "{x}.var(-1, keepdim=True, correction=0)",
         "{it} * {weight} + {bias}",
-    ),)
+    ),
+)
 
 
 def plainly_normed(program: Program, arguments: Arguments) -> Tensor:
@@ -536,7 +538,8 @@ GRADIENT = Model(
             {"mean_term": 0, "product_term": 0},
         ),
     ),
-).written(    mean_term=("{it} - {g}.mean(-1, keepdim=True)",),
+).written(
+    mean_term=("{it} - {g}.mean(-1, keepdim=True)",),
     product_term=(
         "{it} - {n} * ({g} * {n}).mean(-1, keepdim=True)",
         "{n} * ({g} * {n}).mean(-1, keepdim=True)",
@@ -553,7 +556,8 @@ GRADIENT = Model(
     together=(
         "{it} - {n} * ({g} * {n}).mean(-1, keepdim=True)",
         "{it} - {g}.mean(-1, keepdim=True)",
-    ),)
+    ),
+)
 
 
 def stages_of_gradient(

@@ -149,7 +149,8 @@ TOP_K = Model(
             ),
         ),
     ),
-).written(    keep=(
+).written(
+    keep=(
         "{logits}.topk(min({k}, {logits}.shape[-1])).values[..., -1:]",
         "{logits} >= {threshold}",
     ),
@@ -164,10 +165,9 @@ TOP_K = Model(
         'torch.full_like({logits}, float("-inf"))',
     ),
     result=("{inner}",),
-    together=(
-        "{logits}.topk(min({k}, {logits}.shape[-1])).values[..., -1:]",
-    ),
-    whole=("torch.zeros_like({logits}).scatter(-1, {places}, {it})",),)
+    together=("{logits}.topk(min({k}, {logits}.shape[-1])).values[..., -1:]",),
+    whole=("torch.zeros_like({logits}).scatter(-1, {places}, {it})",),
+)
 
 
 def stages_of_top_k(logits: Tensor, k: int) -> Iterator[Stage]:
@@ -334,7 +334,8 @@ TOP_P = Model(
             nucleus_of_everything,
         ),
     ),
-).written(    before=(
+).written(
+    before=(
         "{left} - {shares} < {p}",
         "{left} - {sorted}.softmax(-1) < {p}",
         "{it} - {shares}",
@@ -359,7 +360,8 @@ TOP_P = Model(
     ),
     cut=TOP_K.pieces["cut"].sources,
     result=("{inner}", "torch.zeros_like({it}).scatter(-1, {order}, {it})"),
-    whole=("{shares}.cumsum(-1) - {shares} < {p}",),)
+    whole=("{shares}.cumsum(-1) - {shares} < {p}",),
+)
 
 
 HALVES = (0.0, -math.log(2), -2 * math.log(2), -2 * math.log(2))  # ½, ¼, ⅛, ⅛
@@ -556,6 +558,7 @@ def not_extended(whole: tuple, old: tuple, new: tuple) -> tuple:
     return old
 
 
+CAT = ("torch.cat([{old}, {new}], -2)", "torch.cat([{old}, {new}], 1)")
 STEP = Model(
     step_with,
     start=Piece(
@@ -688,15 +691,16 @@ STEP = Model(
     ),
     parts=INSIDE,
     forms=FORMS,
-).written(    start=(
+).written(
+    start=(
         '{weights}["position"][{past} : {past} + {size}]',
         "{past}",
         "torch.arange({past}, {past} + {size})",
         "{it} + {past}",
     ),
     past_of=("{cache}[0][0].shape[-2]", "{cache}[0][0].shape[1]"),
-    join_keys=("torch.cat([{old}, {new}], -2)", "torch.cat([{old}, {new}], 1)"),
-    join_values=("torch.cat([{old}, {new}], -2)", "torch.cat([{old}, {new}], 1)"),
+    join_keys=CAT,
+    join_values=CAT,
     keep=("({k}, {v})", "[{k}, {v}]", "{k}", "{v}"),
     read=("{cache}[{i}]",),
     pick=("{it}[:, -1]", "{inner}[:, -1]"),
@@ -709,9 +713,11 @@ STEP = Model(
         "{past} + 1",
         "{past} + {t}",
         "{past} + {t} + 1",
-        "torch.cat([{old}, {new}], -2)",
-        "torch.cat([{old}, {new}], 1)",
-    ),)
+    ),
+    cache_unread=CAT,
+    new_before_old=CAT,
+    one_position_of_the_cache=CAT,
+)
 
 
 def with_another_table(program: Program, arguments: Arguments) -> list[Tensor]:
@@ -1019,12 +1025,14 @@ GENERATION = Model(
     skip=Piece(
         "the prompt", prompt_not_whole=("the last id of the prompt is not read", 1)
     ),
-).written(    feed=("{ids}[:, -1:]", "{chosen}[:, None]", "{chosen}"),
-    keep=("{cache}", "{cache} = {new_cache}"),
+).written(
+    feed=("{ids}[:, -1:]", "{chosen}[:, None]", "{chosen}"),
+    keep=("@kept", "{cache}"),
     choose=("{logits}.argmax(-1, keepdim=True)", "{logits}.argmax(-1)"),
     give=("torch.cat([{ids}, {it}], 1)", "{ids}"),
     more=("range({max_new_tokens})", "{max_new_tokens}"),
-    skip=("{ids}",),)
+    skip=("{ids}",),
+)
 
 
 def lengths_read(program: Program, arguments: Arguments) -> list[int]:

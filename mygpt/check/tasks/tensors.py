@@ -82,9 +82,11 @@ ROW = Model(
         "the result",
         keeps_an_axis=("the result stays a matrix, (1, F)", lambda row: row[None]),
     ),
-).written(    multiply=("{x}[:, None] * {W}", "{x}[{i}] * {W}[{i}, {j}]"),
+).written(
+    multiply=("{x}[:, None] * {W}", "{x}[{i}] * {W}[{i}, {j}]"),
     add_up=("{it}.sum(0)", "{inner}.sum(0)"),
-    whole=("{x} @ {W}[:, {j}]", "{x} * {W}[:, {j}]"),)
+    whole=("{x} @ {W}[:, {j}]", "{x} * {W}[:, {j}]"),
+)
 
 
 def stages_of_row(x: Tensor, W: Tensor) -> Iterator[Stage]:
@@ -284,11 +286,12 @@ SOFTMAX = Model(
         logarithm_taken=("the logarithm of the softmax is returned", torch.log),
         softmax_twice=("the softmax is applied twice", lambda y: y.softmax(-1)),
     ),
-).written(    subtract=(
+).written(
+    subtract=(
         "{scores}.max(-1, keepdim=True).values",
         "{scores} - {scores}.max(-1, keepdim=True).values",
         "{row}.max()",
-        "{scores}[{n}].max()",
+        "{scores}[{i}].max()",
         "{row} - {row}.max()",
     ),
     together=("{it}.exp()",),
@@ -299,7 +302,8 @@ SOFTMAX = Model(
         "{powers}.sum()",
     ),
     power=("{inner}.exp()",),
-    whole=("{inner}.exp()",),)
+    whole=("{inner}.exp()",),
+)
 
 
 def stages_of_softmax(scores: Tensor) -> Iterator[Stage]:

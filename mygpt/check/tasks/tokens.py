@@ -230,7 +230,8 @@ TRAINING = Model(
     ).rarely(
         last_merge_lost=("the last merge found is lost", lambda merges: merges[:-1])
     ),
-).written(    count=(
+).written(
+    count=(
         '[list(word.encode("utf-8")) for word in {words}]',
         'dict(enumerate(list(word.encode("utf-8")) for word in {words}))',
         "{words}",
@@ -253,7 +254,8 @@ TRAINING = Model(
         "range({num_merges})",
         '[list(word.encode("utf-8")) for word in {words}]',
     ),
-    result=("{merges}",),)
+    result=("{merges}",),
+)
 
 
 bpe_train = Task(
@@ -512,11 +514,13 @@ ENCODING = Model(
             lambda ids: ids[:-1],
         )
     ),
-).written(    first=("256 + {i}", "256"),
+).written(
+    first=("256 + {i}", "256"),
     to_ids=('list({text}.encode("utf-8"))', '{text}.encode("utf-8")'),
     given=("{merges}", "enumerate({merges})"),
     whole=("{merges}", "enumerate({merges})"),
-    result=("{ids}",),)
+    result=("{ids}",),
+)
 
 
 def round_trip(ids: list[int], arguments: Arguments) -> str | None:

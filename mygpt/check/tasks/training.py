@@ -231,11 +231,13 @@ ADAMW = Model(
             True,
         ),
     ),
-).written(    correct_m=("{it} / (1 - {beta1} ** {step})", "1 - {beta1} ** {step}"),
+).written(
+    correct_m=("{it} / (1 - {beta1} ** {step})", "1 - {beta1} ** {step}"),
     correct_v=("{it} / (1 - {beta2} ** {step})", "1 - {beta2} ** {step}"),
     share_m=("1 - {beta1}",),
     share_v=("1 - {beta2}",),
     first=("1 - {beta1} ** {step}", "1 - {beta2} ** {step}", "{step}"),
+    state=("@apart",),
     decays=(
         "{parameter}.dim() >= 2",
         "{it} if {parameter}.dim() >= 2 else {parameter}",
@@ -250,7 +252,8 @@ ADAMW = Model(
     divisor=("{v} ** 0.5 + {eps}", "{it} ** 0.5 + {eps}", "{it} + {eps}"),
     squared=("{gradient} ** 2",),
     momentum=("{m}",),
-    pace=("{lr} * {it}",),)
+    pace=("{lr} * {it}",),
+)
 
 
 def stages_of_step(
@@ -522,9 +525,11 @@ LOOP = Model(
             lambda model, batches, optimizer: (model, batches[:1], optimizer),
         ),
     ),
-).written(    targets=("{rows}[:, 1:]",),
+).written(
+    targets=("{rows}[:, 1:]",),
     together=("{rows}[:, :-1]", "{rows}[:, 1:]", "({rows}[:, :-1], {rows}[:, 1:])"),
-    choose=("{batches}[{i}]", "{rows}"),)
+    choose=("{batches}[{i}]", "{rows}"),
+)
 
 
 def graphs_held(program: Program, arguments: Arguments) -> int:
@@ -747,7 +752,8 @@ EVALUATION = Model(
         "`backward`",
         backward=("`backward` runs: its gradients enter the next training step", True),
     ),
-).written(    average=(
+).written(
+    average=(
         "sum(loss * rows[:, 1:].numel() for loss, rows in zip({losses}, {batches}))"
         " / sum(rows[:, 1:].numel() for rows in {batches})",
         "{it} * {rows}[:, 1:].numel()",
@@ -756,7 +762,8 @@ EVALUATION = Model(
     ),
     targets=("{rows}[:, 1:]",),
     together=("{rows}[:, :-1]", "{rows}[:, 1:]", "({rows}[:, :-1], {rows}[:, 1:])"),
-    count=("{rows}[:, 1:].numel()", "{targets}.numel()"),)
+    count=("{rows}[:, 1:].numel()", "{targets}.numel()"),
+)
 
 
 evaluate = Task(

@@ -7,7 +7,7 @@ from itertools import combinations, product
 
 from mygpt.check.mends.edit import Edit
 
-MOST = 60  # edits of each piece
+MOST = 150  # edits of each piece
 
 
 def joined(edits: Iterable[Edit]) -> Iterator[tuple[Edit, Edit]]:

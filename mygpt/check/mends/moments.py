@@ -17,11 +17,12 @@ Moment = dict[str, Any]
 class Moments:
     """The local names at each line of a file; a context that watches what runs.
 
-    given: the arguments of the function of a name, as it was first called.
+    around: what else the file can speak of; given: the arguments of the function of a
+    name, as it was first called.
     """
 
-    def __init__(self, file: str, name: str) -> None:
-        self.file, self.name = file, name
+    def __init__(self, file: str, name: str, around: Moment) -> None:
+        self.file, self.name, self.around = file, name, around
         self.given: Moment = {}
         self.lines: dict[int, list[Moment]] = {}
 

@@ -25,6 +25,7 @@ from mygpt.check.task import Task
 
 NAMED, UNNAMED = 0.6, 1.7  # costs of pieces of the mistake that is named, and of others
 OTHER_SHAPE, UNKNOWN, OTHER_KIND = 0.15, 0.2, 0.8  # added where another thing stood
+SAME = 0.3  # added where the same stood
 UNLIKE = 0.2  # added where no word stays
 AGAIN, TIMES = 0.3, 2  # added to what gives the same as another, and how often
 STATEMENT = 0.2  # added where a whole statement is replaced
@@ -149,7 +150,7 @@ class Place:
     ) -> None:
         self.text, self.statement, self.seen = text, statement, seen
         self.given = dict(zip(arguments, moments.given.items(), strict=False))
-        self.spaces = [{"torch": torch, **moment} for moment in seen]
+        self.spaces = [{"torch": torch, **moments.around, **moment} for moment in seen]
         self.names = list(dict.fromkeys(n for moment in reversed(seen) for n in moment))
         self.values: dict[str, Sequence[Any]] = {}
         self.chosen: dict[str, list[str]] = {}
@@ -170,7 +171,7 @@ class Place:
             old = self.evaluated(self.text.of(node))
             for each in filled if alone else self.filled(spelling, parts):
                 extra = unlike(old, each.values)
-                if extra is not None and each.text != self.text.of(node):
+                if each.text != self.text.of(node) and fits(each.values, parent):
                     new = each.text if is_held(each.text, parent) else f"({each.text})"
                     start, end = self.text.span(node)
                     extra += UNLIKE * unlike_text(self.text.of(node), each.text, alone)
@@ -308,8 +309,14 @@ def value_of(code: Any, space: Moment) -> Any:
     return FAILED
 
 
-def unlike(old: Sequence[Any], new: Sequence[Any]) -> float | None:
-    """The cost of putting a value where another was; None if it is the same."""
+def fits(values: Sequence[Any], parent: ast.AST) -> bool:
+    """Whether a value may stand in a place: whole numbers alone in a slice."""
+    kinds = {type(value) for value in values if value is not FAILED}
+    return not isinstance(parent, ast.Slice) or kinds == {int}
+
+
+def unlike(old: Sequence[Any], new: Sequence[Any]) -> float:
+    """The cost of putting a value where another was."""
     pairs = [
         (a, b)
         for a, b in zip(old, new, strict=True)
@@ -318,7 +325,7 @@ def unlike(old: Sequence[Any], new: Sequence[Any]) -> float | None:
     if not pairs:
         return UNKNOWN
     if all(content(a) == content(b) for a, b in pairs):
-        return None
+        return SAME  # where it is seen
     kinds = [(kind(a), kind(b)) for a, b in pairs]
     if any(a == b for a, b in kinds):
         return 0.0
@@ -336,13 +343,14 @@ def expressions_of(statement: ast.stmt) -> Iterator[tuple[ast.expr, ast.AST]]:
         for node in ast.iter_child_nodes(parent):
             if isinstance(node, ast.stmt | ast.arguments):
                 continue
+            unused = isinstance(parent, ast.Expr)
             called = isinstance(parent, ast.Call) and parent.func is node
             loads = isinstance(getattr(node, "ctx", ast.Load()), ast.Load)
             kinds = (ast.Slice, ast.Starred, ast.JoinedStr)
             index = isinstance(node, ast.Tuple) and isinstance(parent, ast.Subscript)
             loads = loads and not index and not is_word(node)
             if isinstance(node, ast.expr) and loads and not isinstance(node, kinds):
-                if not called:
+                if not called and not unused:
                     yield node, parent
                 elif isinstance(node, ast.Attribute):
                     waiting.append(node)

@@ -118,6 +118,7 @@ class Search:
         self.written = Written(self.task, mistake)
         self.seen: set[str] = set()
         self.scored: list[tuple[float, Edit]] = []
+        self.failing: set[Edit] = set()
         self.tried = 0
 
     def time_of(self, i: int) -> float:
@@ -213,7 +214,11 @@ class Search:
         pieces = sorted(pieces, key=rank)
         if found := self.single(pieces, PIECES):
             return found
-        for first, second in joined(pieces) if self.written.several else ():
+        if not self.written.several:
+            return None
+        for first, second in joined(
+            each for each in pieces if each not in self.failing
+        ):
             if self.spent > SHARE:
                 break
             with suppress(SyntaxError):
@@ -270,7 +275,7 @@ class Search:
 
     def moments(self, source: Source) -> Moments:
         """What the names of a source stand for on a probe that fails."""
-        found = Moments(source.file, self.name)
+        found = Moments(source.file, self.name, self.around)
         program = self.made(source, None)
         if program is not None:
             for i in (self.wrong or self.order)[:2]:
@@ -342,6 +347,8 @@ class Search:
 
     def keep(self, edit: Edit, i: int, outcome: Outcome) -> None:
         """Keep an edit that brings the program nearer, for a second one."""
+        if outcome.error:
+            self.failing.add(edit)
         score = float(self.wrong.index(i))
         before = self.base[self.wrong[0]]
         if i == self.wrong[0]:

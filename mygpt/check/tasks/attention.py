@@ -288,10 +288,10 @@ MIXING = Model(
         '{left}.masked_fill({right} == 0, float("-inf"))',
     ),
     scale=(
-        "{q}.shape[-1] ** 0.5",
-        "{q}.shape[-1]",
-        "{q}.shape[-1] ** -0.5",
-        "{it} / {q}.shape[-1] ** 0.5",
+        "{size} ** 0.5",
+        "{size}",
+        "{size} ** -0.5",
+        "{it} / {size} ** 0.5",
         "{left} / {right}",
     ),
     share=("{it}.softmax(-1)", "{inner}.softmax(-1)"),
@@ -301,7 +301,7 @@ MIXING = Model(
     together=(
         "{it}.softmax(-1)",
         '{it}.masked_fill(torch.ones_like({it}).triu(1).bool(), float("-inf"))',
-        "{it} / {q}.shape[-1] ** 0.5",
+        "{it} / {size} ** 0.5",
     ),
 )
 
@@ -801,8 +801,8 @@ HEADS = Model(
     together=(
         "{it}.unflatten(-1, ({num_heads}, -1)).transpose(1, 2)",
         "{inner}.unflatten(-1, ({num_heads}, -1)).transpose(1, 2)",
-        "{q}.shape[-1] ** 0.5",
-        "{q}.shape[-1]",
+        "{size} ** 0.5",
+        "{size}",
         "{it}.softmax(-1)",
         "{inner}.softmax(-1)",
     ),

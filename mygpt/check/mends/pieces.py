@@ -32,7 +32,7 @@ STATEMENT = 0.2  # added where a whole statement is replaced
 LATER = 0.01  # added for each filling before, and for each spelling of the piece
 SECONDS = 0.6  # in which the edits of one source are listed
 MOST = 400  # fillings of one piece at one line
-PARTS = ("it", "inner", "left", "right")  # of what is replaced
+PARTS = ("it", "inner", "left", "right", "value")  # of what is replaced
 SIZE = "size"  # a hole for a whole number or the length of an axis
 WHOLE = ("past", "i", "j", "t")  # holes for names of whole numbers
 HELD = (
@@ -169,12 +169,13 @@ class Place:
             if not set(spelling.holes) & set(PARTS) <= set(parts):
                 continue
             old = self.evaluated(self.text.of(node))
+            start, end = self.text.span(node)
+            was = self.text.text[start:end]
             for each in filled if alone else self.filled(spelling, parts):
-                extra = unlike(old, each.values)
-                if each.text != self.text.of(node) and fits(each.values, parent):
+                if each.text != was and fits(each.values, parent):
                     new = each.text if is_held(each.text, parent) else f"({each.text})"
-                    start, end = self.text.span(node)
-                    extra += UNLIKE * unlike_text(self.text.of(node), each.text, alone)
+                    words = 1.0 if "it" in spelling.holes else other_words(was, new)
+                    extra = unlike(old, each.values) + UNLIKE * words
                     total = cost + extra + each.cost
                     yield Edit(start, end, new, node.lineno, spelling.word, total)
 
@@ -363,13 +364,8 @@ def is_word(node: ast.AST) -> bool:
     return isinstance(node, ast.Constant) and type(node.value) not in (int, float)
 
 
-def unlike_text(old: str, new: str, alone: bool) -> float:
-    """The share of the words of two texts that only one of them has.
-
-    All of it for a text with a part of the old one, which does not count.
-    """
-    if not alone:
-        return 1.0
+def other_words(old: str, new: str) -> float:
+    """The share of the words of two texts that only one of them has."""
     a, b = (set(re.findall(r"\w+", text)) for text in (old, new))
     return 1 - len(a & b) / max(1, len(a | b))
 
@@ -383,6 +379,8 @@ def parts_of(text: Text, node: ast.expr) -> dict[str, str]:
     if isinstance(node, ast.Compare):
         found["left"] = bracketed(text, node.left)
         found["right"] = bracketed(text, node.comparators[0])
+    if isinstance(node, ast.Subscript):
+        found["value"] = bracketed(text, node.value)
     if isinstance(node, ast.Call):
         of = node.func.value if isinstance(node.func, ast.Attribute) else None
         is_module = getattr(of, "id", "") in ("torch", "F", "math", "nn")

@@ -284,8 +284,8 @@ MIXING = Model(
         'float("-inf")',
         "{t} + 1",
         "{v}[: {t} + 1]",
-        '{it}.masked_fill(torch.ones_like({it}).triu(1).bool(), float("-inf"))',
         '{left}.masked_fill({right} == 0, float("-inf"))',
+        '{it}.masked_fill(torch.ones_like({it}).triu(1).bool(), float("-inf"))',
     ),
     scale=(
         "{size} ** 0.5",

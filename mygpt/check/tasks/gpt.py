@@ -21,6 +21,7 @@ from mygpt.check.tasks.block import (
     block_with,
     stages_of_block,
     stored_block,
+    written_norm,
 )
 from mygpt.check.tasks.embedding import EMBEDDING, LOSS, embed_with, loss_with
 from mygpt.check.tasks.feed_forward import ERF, erf_form, mlp_with, tanh_form
@@ -224,10 +225,7 @@ GPT_MODEL = Model(
     ],
     forms=FORMS,
 ).written(
-    last_norm=(
-        "torch.nn.functional.layer_norm({it}, {it}.shape[-1:], "
-        '{weights}["ln_f_weight"], {weights}["ln_f_bias"], 1e-5)',
-    ),
+    last_norm=(written_norm("ln_f"),),
     embed=(
         '{weights}["position"][: {ids}.shape[1]]',
         '{weights}["token"][{ids}]',

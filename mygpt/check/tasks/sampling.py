@@ -702,7 +702,7 @@ STEP = Model(
     join_keys=CAT,
     join_values=CAT,
     keep=("({k}, {v})", "[{k}, {v}]", "{k}", "{v}"),
-    read=("{cache}[{i}]",),
+    read=("{cache}[{i}]", "{value}[{i}]"),
     pick=("{it}[:, -1]", "{inner}[:, -1]"),
     together=(
         "torch.ones({size}, {past} + {size}).triu({past} + 1).bool()",

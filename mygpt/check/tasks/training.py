@@ -757,6 +757,7 @@ EVALUATION = Model(
         "sum(loss * rows[:, 1:].numel() for loss, rows in zip({losses}, {batches}))"
         " / sum(rows[:, 1:].numel() for rows in {batches})",
         "{it} * {rows}[:, 1:].numel()",
+        "sum(rows[:, 1:].numel() for rows in {batches})",
         "{it} / {count}",
         "{total} / {count}",
     ),

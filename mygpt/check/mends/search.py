@@ -19,9 +19,7 @@ from mygpt.check.engine import Checking, NotRight, differ, outcome_of
 from mygpt.check.gradients import in_order, tensors_in
 from mygpt.check.mends.edit import Edit
 from mygpt.check.mends.fresh import fresh_arguments
-from mygpt.check.mends.joined import joined
-from mygpt.check.mends.moments import Moments
-from mygpt.check.mends.pieces import Written
+from mygpt.check.mends.pieces import Pieces
 from mygpt.check.mends.source import Source, Unknown, own_lines, source_of
 from mygpt.check.run import Outcome, OutOfTime, run_once, time_limit
 from mygpt.check.stages.blame import Blame
@@ -31,7 +29,6 @@ from mygpt.check.task import Arguments, Program, Task
 SECONDS = 8.0  # for all that is tried
 PROCESSOR = 0.75  # of them at most are processor time
 LIKELY, SHARE = 2.3, 0.5  # costs of single edits that are tried first, in this share
-PIECES = 0.25  # of the time is gone when the search in a named mistake's pieces ends
 PAIRS = 0.85  # of the time is gone when the search for two edits ends
 CHEAP = 2.0  # costs of second edits
 SLOWER = 10  # times the book's own program, after which a candidate is stopped
@@ -115,7 +112,7 @@ class Search:
         self.order = sorted(self.probes, key=self.times.__getitem__)
         self.wrong = [i for i in self.order if not self.right(i, self.base[i])]
         self.lines = self.lines_run()
-        self.written = Written(self.task, mistake)
+        self.pieces = Pieces(self, mistake)
         self.seen: set[str] = set()
         self.scored: list[tuple[float, Edit]] = []
         self.failing: set[Edit] = set()
@@ -198,33 +195,17 @@ class Search:
     def mend(self) -> Mend | None:
         if not self.is_itself():
             return None
-        if found := self.named():
+        if found := self.pieces.named():
             return found
         ranked = list(self.in_order(self.source, self.line, self.lines))
         likely = [edit for rank, edit in ranked if rank <= LIKELY]
         others = [edit for rank, edit in ranked if rank > LIKELY]
-        return self.single(likely, SHARE) or self.pair() or self.single(others, 1.0)
-
-    def named(self) -> Mend | None:
-        """Try how a right program writes the pieces of the mistake that is named."""
-        if not self.written.named:
-            return None
-        rank = self.rank(self.source, self.line)
-        pieces = self.pieces(self.source, self.line, self.lines)
-        pieces = sorted(pieces, key=rank)
-        if found := self.single(pieces, PIECES):
-            return found
-        if not self.written.several:
-            return None
-        for first, second in joined(
-            each for each in pieces if each not in self.failing
-        ):
-            if self.spent > SHARE:
-                break
-            with suppress(SyntaxError):
-                if self.passes(self.source.edited(first), second):
-                    return self.mend_of([first, second])
-        return None
+        return (
+            self.single(likely, SHARE)
+            or self.pieces.unnamed()
+            or self.pair()
+            or self.single(others, 1.0)
+        )
 
     def single(self, edits: Sequence[Edit], share: float) -> Mend | None:
         """Try edits until a share of the time is spent."""
@@ -252,7 +233,7 @@ class Search:
         """Return the edits of some lines with their costs there, the least first."""
         rank = self.rank(source, line)
         edits = [
-            *self.pieces(source, line, lines),
+            *self.pieces.of_edited(source, line),
             *source.edits(lines, keys_of(self.given[0])),
         ]
         return sorted(((rank(edit), edit) for edit in edits), key=lambda pair: pair[0])
@@ -267,21 +248,6 @@ class Search:
             return edit.cost + (NEAR if edit.line in near else FAR)
 
         return rank
-
-    def pieces(self, source: Source, line: int | None, lines: set[int]) -> list[Edit]:
-        """The edits that write a piece of a right program."""
-        moments = self.moments(source)
-        return list(self.written.edits(source, line, lines, moments))
-
-    def moments(self, source: Source) -> Moments:
-        """What the names of a source stand for on a probe that fails."""
-        found = Moments(source.file, self.name, self.around)
-        program = self.made(source, None)
-        if program is not None:
-            for i in (self.wrong or self.order)[:2]:
-                with found, suppress(Exception, OutOfTime), time_limit(1.0):
-                    run_once(self.task, program, self.given[i], self.dtype)
-        return found
 
     def passes(self, source: Source, edit: Edit, keep: bool = False) -> bool:
         """Whether a program with an edit passes everything; each text is tried once."""

@@ -241,6 +241,7 @@ TRAINING = Model(
     whole=("{it} + 1",),
     choose=(
         "min({counts}, key=lambda pair: (-{counts}[pair], pair))",
+        "min({counts}, key=lambda pair: (-{counts}[pair], pair), default=None)",
         "min({counts}.items(), key=lambda item: (-item[1], item[0]))",
         "(-{counts}[{pair}], {pair})",
     ),

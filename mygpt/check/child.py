@@ -70,7 +70,8 @@ def in_child(
         os.dup2(os.open(os.devnull, os.O_WRONLY), number)
     parameters = getattr(sys.modules[path.stem], f"{name}_parameters", None)
     line = None if found["result"]["file"] else found["result"]["line"]
-    if mend := find_mend(task, program, line, parameters):
+    mistake = found["result"]["mistake"]
+    if mend := find_mend(task, program, line, parameters, mistake=mistake):
         send(mend_as_json(mend), sent.with_name("mend"))
 
 

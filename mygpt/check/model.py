@@ -30,6 +30,7 @@ class Change:
     word: what a reader calls the piece, and in which part it lies.
     form: the only form of the program in which there is such a piece; None: every one.
     rare: tried after the others; it may give what another gives, or what is right.
+    written: spellings of what is right, for a mend.
     """
 
     name: str
@@ -38,6 +39,7 @@ class Change:
     word: str = ""
     form: str | None = None
     rare: bool = False
+    written: Sequence[str] = ()
 
 
 class Piece:
@@ -49,6 +51,8 @@ class Piece:
     def __init__(self, word: str, form: str | None = None, /, **common: Entries):
         self.word, self.form = word, form
         self.entries: list[tuple[bool, Named]] = [(False, common)]
+        self.sources: Sequence[str] = ()
+        self.sources_of: dict[str, Sequence[str]] = {}
 
     def rarely(self, **entries: Entries) -> "Piece":
         """Add what is tried after the others."""
@@ -60,7 +64,8 @@ class Piece:
             for key, found in entries.items():
                 name = key.replace("_", "-")
                 for text, value in found if isinstance(found, list) else [found]:
-                    yield Change(name, text, placed(value), self.word, self.form, rare)
+                    told = name, text, placed(value), self.word, self.form, rare
+                    yield Change(*told, self.sources_of.get(key, self.sources))
 
 
 @dataclass(frozen=True, eq=False)
@@ -120,6 +125,22 @@ class Model:
             forms=self.forms,
             **changed,
         )
+
+    def written(self, **sources: Sequence[str]) -> "Model":
+        """Add how pieces are written in a right program, in spellings for a mend.
+
+        sources: of a piece, for all its changes, or of one change alone. A name in
+        braces is a hole, which a name or a part of a reader's source fills.
+        """
+        pieces = {**self.pieces, "together": self.together}
+        for name, spellings in sources.items():
+            if name in pieces:
+                pieces[name].sources = spellings
+                continue
+            for piece in pieces.values():
+                if any(name in entries for _, entries in piece.entries):
+                    piece.sources_of[name] = spellings
+        return self
 
     def own(self) -> list[Change]:
         """Changes of its pieces, and of parts that need no words for their place."""

@@ -52,7 +52,7 @@ def mended(
     tries = TRIES.setdefault(task.name, set())
     tries.add(text)
     line = None if result.file else result.line
-    if found := find_mend(task, program, line, parameters):
+    if found := find_mend(task, program, line, parameters, mistake=result.mistake):
         result = with_mend(result, found)
     return with_edit(result, len(tries), "mend=True") if asked else result
 

@@ -101,7 +101,9 @@ def mend_of(path):
     task = check.TASKS[path.stem]
     program = getattr(load(path), path.stem)
     result = engine.check(task, program)
-    return None if result else find_mend(task, program, result.line, seconds=60)
+    if result:
+        return None
+    return find_mend(task, program, result.line, seconds=60, mistake=result.mistake)
 
 
 @pytest.mark.parametrize(("name", "old", "new", "kind"), KINDS)

@@ -4,7 +4,7 @@ import ast
 import sys
 import time
 import warnings
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from contextlib import redirect_stdout, suppress
 from dataclasses import dataclass
 from io import StringIO
@@ -19,7 +19,8 @@ from mygpt.check.engine import Checking, NotRight, differ, outcome_of
 from mygpt.check.fresh import fresh_arguments
 from mygpt.check.gradients import in_order, tensors_in
 from mygpt.check.mends.edit import Edit
-from mygpt.check.mends.source import Source, Unknown, source_of
+from mygpt.check.mends.pieces import Pieces
+from mygpt.check.mends.source import Source, Unknown, own_lines, source_of
 from mygpt.check.run import Outcome, OutOfTime, run_once, time_limit
 from mygpt.check.stages.blame import Blame
 from mygpt.check.stages.find import right_on, run_on
@@ -61,10 +62,12 @@ def find_mend(
     line: int | None = None,
     parameters: dict[str, str] | None = None,
     seconds: float = SECONDS,
+    mistake: str | None = None,
 ) -> Mend | None:
     """Find one edit, or two, with which a wrong program passes everything.
 
-    line: where the mistake seems to be. Nothing is written, printed or kept.
+    line: where the mistake seems to be; mistake: its name in the catalogue, if it has
+    one. Nothing is written, printed or kept.
     """
     with (
         redirect_stdout(StringIO()),
@@ -73,7 +76,7 @@ def find_mend(
         suppress(Unknown, OutOfTime),
     ):
         warnings.simplefilter("ignore")
-        return Search(task, program, line, parameters, seconds).mend()
+        return Search(task, program, line, parameters, seconds, mistake).mend()
     return None
 
 
@@ -87,6 +90,7 @@ class Search:
         line: int | None,
         parameters: dict[str, str] | None,
         seconds: float,
+        mistake: str | None = None,
     ) -> None:
         self.start, self.started = time.monotonic(), time.process_time()
         self.seconds = seconds
@@ -108,8 +112,10 @@ class Search:
         self.order = sorted(self.probes, key=self.times.__getitem__)
         self.wrong = [i for i in self.order if not self.right(i, self.base[i])]
         self.lines = self.lines_run()
+        self.pieces = Pieces(self, mistake)
         self.seen: set[str] = set()
         self.scored: list[tuple[float, Edit]] = []
+        self.failing: set[Edit] = set()
         self.tried = 0
 
     def time_of(self, i: int) -> float:
@@ -189,10 +195,17 @@ class Search:
     def mend(self) -> Mend | None:
         if not self.is_itself():
             return None
+        if found := self.pieces.named():
+            return found
         ranked = list(self.in_order(self.source, self.line, self.lines))
         likely = [edit for rank, edit in ranked if rank <= LIKELY]
         others = [edit for rank, edit in ranked if rank > LIKELY]
-        return self.single(likely, SHARE) or self.pair() or self.single(others, 1.0)
+        return (
+            self.single(likely, SHARE)
+            or self.pieces.unnamed()
+            or self.pair()
+            or self.single(others, 1.0)
+        )
 
     def single(self, edits: Sequence[Edit], share: float) -> Mend | None:
         """Try edits until a share of the time is spent."""
@@ -218,16 +231,23 @@ class Search:
         self, source: Source, line: int | None, lines: set[int]
     ) -> list[tuple[float, Edit]]:
         """Return the edits of some lines with their costs there, the least first."""
+        rank = self.rank(source, line)
+        edits = [
+            *self.pieces.of_edited(source, line),
+            *source.edits(lines, keys_of(self.given[0])),
+        ]
+        return sorted(((rank(edit), edit) for edit in edits), key=lambda pair: pair[0])
+
+    def rank(self, source: Source, line: int | None) -> Callable[[Edit], float]:
+        """The cost of an edit, more where it is not at a line."""
         near = neighbours(source.tree, line) if line else set()
-        keys = keys_of(self.given[0])
 
         def rank(edit: Edit) -> float:
             if line is None or edit.line == line:
                 return edit.cost
             return edit.cost + (NEAR if edit.line in near else FAR)
 
-        found = [(rank(edit), edit) for edit in source.edits(lines, keys)]
-        return sorted(found, key=lambda pair: pair[0])
+        return rank
 
     def passes(self, source: Source, edit: Edit, keep: bool = False) -> bool:
         """Whether a program with an edit passes everything; each text is tried once."""
@@ -293,6 +313,8 @@ class Search:
 
     def keep(self, edit: Edit, i: int, outcome: Outcome) -> None:
         """Keep an edit that brings the program nearer, for a second one."""
+        if outcome.error:
+            self.failing.add(edit)
         score = float(self.wrong.index(i))
         before = self.base[self.wrong[0]]
         if i == self.wrong[0]:
@@ -376,21 +398,6 @@ class Search:
             texts.append(text)
             text = edit.applied(text)
         return Mend(text, tuple(edits), tuple(texts))
-
-
-def own_lines(statement: ast.stmt) -> set[int]:
-    """The lines of a statement without those of the statements in it."""
-    first = min(
-        [
-            statement.lineno,
-            *(d.lineno for d in getattr(statement, "decorator_list", ())),
-        ]
-    )
-    last = statement.end_lineno or first
-    body = getattr(statement, "body", None)
-    if body:
-        last = max(first, body[0].lineno - 1)
-    return set(range(first, last + 1))
 
 
 def neighbours(tree: ast.AST, line: int) -> set[int]:

@@ -91,6 +91,28 @@ def statement_span(text: Text, one: ast.stmt) -> tuple[int, int]:
     return text.at(first, 0), text.at((one.end_lineno or first) + 1, 0)
 
 
+def statements_of(tree: ast.AST) -> Iterator[tuple[ast.stmt, set[int]]]:
+    """The statements of functions, each with its own lines, without those in it."""
+    for one in ast.walk(tree):
+        if isinstance(one, ast.stmt) and not isinstance(one, DEFINITIONS):
+            yield one, own_lines(one)
+
+
+def own_lines(statement: ast.stmt) -> set[int]:
+    """The lines of a statement without those of the statements in it."""
+    first = min(
+        [
+            statement.lineno,
+            *(d.lineno for d in getattr(statement, "decorator_list", ())),
+        ]
+    )
+    last = statement.end_lineno or first
+    body = getattr(statement, "body", None)
+    if body:
+        last = max(first, body[0].lineno - 1)
+    return set(range(first, last + 1))
+
+
 def names_in(node: ast.AST) -> set[str]:
     return {one.id for one in ast.walk(node) if isinstance(one, ast.Name)}
 

@@ -274,6 +274,35 @@ MIXING = Model(
             },
         ),
     ),
+).written(
+    mask=(
+        "torch.ones({size}, {size}).triu(1).bool()",
+        "torch.ones({size}, {size}).tril().bool()",
+        "torch.ones({size}, {size}).tril()",
+        "torch.ones({size}, {size}).triu(1)",
+        'torch.full(({size}, {size}), float("-inf")).triu(1)',
+        'float("-inf")',
+        "{t} + 1",
+        "{v}[: {t} + 1]",
+        '{left}.masked_fill({right} == 0, float("-inf"))',
+        '{it}.masked_fill(torch.ones_like({it}).triu(1).bool(), float("-inf"))',
+    ),
+    scale=(
+        "{size} ** 0.5",
+        "{size}",
+        "{size} ** -0.5",
+        "{it} / {size} ** 0.5",
+        "{left} / {right}",
+    ),
+    share=("{it}.softmax(-1)", "{inner}.softmax(-1)"),
+    compare=("{q} @ {k}.mT",),
+    after=("{inner}",),
+    read=("{it} @ {v}", "{inner} @ {v}"),
+    together=(
+        "{it}.softmax(-1)",
+        '{it}.masked_fill(torch.ones_like({it}).triu(1).bool(), float("-inf"))',
+        "{it} / {size} ** 0.5",
+    ),
 )
 
 
@@ -376,6 +405,9 @@ HEAD = Model(
     ).rarely(**several_transposed("QK", "QV", "KV")),
     **matrices("QKV"),
     parts=[Part(MIXING, "mixing")],
+).written(
+    order=("{x} @ {W_Q}", "{x} @ {W_K}", "{x} @ {W_V}"),
+    reads_x=("{x} @ {W_V}",),
 )
 
 
@@ -754,6 +786,26 @@ HEADS = Model(
         ),
     ),
     parts=[Part(MIXING, "mixing")],
+).written(
+    project=('{it} @ {weights}["W_O"] + {weights}["b_O"]',),
+    b_O=('{it} + {weights}["b_O"]', '{weights}["b_O"] / {num_heads}'),
+    b_Q=('{it} + {weights}["b_Q"]', '{x} @ {weights}["W_Q"] + {weights}["b_Q"]'),
+    b_V=('{it} + {weights}["b_V"]', '{x} @ {weights}["W_V"] + {weights}["b_V"]'),
+    count=("{x}.shape[-1] // {num_heads}", "{num_heads}"),
+    join=("{it}.transpose(1, 2).flatten(2)", "{inner}.transpose(1, 2).flatten(2)"),
+    split=(
+        "{it}.unflatten(-1, ({num_heads}, -1)).transpose(1, 2)",
+        "{inner}.unflatten(-1, ({num_heads}, -1)).transpose(1, 2)",
+        "{inner}.unflatten(-1, ({num_heads}, -1))",
+    ),
+    together=(
+        "{it}.unflatten(-1, ({num_heads}, -1)).transpose(1, 2)",
+        "{inner}.unflatten(-1, ({num_heads}, -1)).transpose(1, 2)",
+        "{size} ** 0.5",
+        "{size}",
+        "{it}.softmax(-1)",
+        "{inner}.softmax(-1)",
+    ),
 )
 
 

@@ -68,6 +68,14 @@ def identity_with_silent_branches(y: Tensor, arguments: Arguments) -> str | None
     )
 
 
+def written_norm(name: str) -> str:
+    """The source of a norm with the weights of some name."""
+    return (
+        "torch.nn.functional.layer_norm({it}, {it}.shape[-1:], "
+        f'{{w}}["{name}_weight"], {{w}}["{name}_bias"], 1e-5)'
+    )
+
+
 def no_norm(ln1: Sublayer, ln2: Sublayer) -> Sublayer:
     return lambda x: x
 
@@ -165,6 +173,14 @@ WIRING = Model(
             lambda x, attention, mlp, ln1, ln2: x + attention(ln1(x)),
         ),
     ),
+).written(
+    first_residual=("{x} + {it}",),
+    second_residual=("{y} + {it}",),
+    first_branch=("{x} + {y}",),
+    second_branch=("{x} + {y}",),
+    first_norm=("{ln1}({it})", written_norm("ln1")),
+    second_norm=("{ln2}({it})", written_norm("ln2")),
+    whole=("{x} + {y}", "{x}"),
 )
 
 

@@ -207,6 +207,23 @@ LOSS = Model(
             lambda logits, targets: (logits[:-1], targets[1:]),
         ),
     ),
+).written(
+    reduce=("{it}.mean()", "{inner}.mean()"),
+    unit=("{inner}.log()",),
+    sign=("-{it}",),
+    whole=("{inner}.log()", "{logits}.logsumexp(-1)", "{row}.logsumexp(-1)"),
+    scores=("{logits}",),
+    log_softmax=(
+        "{logits}.log_softmax(-1)",
+        "{row}.log_softmax(-1)",
+        "{logits}.logsumexp(-1)",
+        "{logits}.logsumexp(-1, keepdim=True)",
+        "{logits}.max(-1, keepdim=True).values",
+    ),
+    pick=(
+        "{rows}.gather(-1, {targets}[:, None])",
+        "{rows}[torch.arange(len({targets})), {targets}]",
+    ),
 )
 
 
@@ -415,6 +432,18 @@ EMBEDDING = Model(
             lambda ids, tokens, positions: (ids, positions, tokens),
         ),
     ),
+).written(
+    add=(
+        "{it} + {position}[: {ids}.shape[1]]",
+        "{token}[{ids}] + {it}",
+        "{left} + {right}",
+    ),
+    positions=(
+        "torch.arange({ids}.shape[1])",
+        "{position}[: {ids}.shape[1]]",
+    ),
+    tokens=("{token}[{ids}]",),
+    given=("{token}[{ids}]", "{position}[: {ids}.shape[1]]"),
 )
 
 

@@ -168,6 +168,14 @@ GELU = Model(
             lambda x: x / 2 + torch.erf(x / math.sqrt(2)),
         ),
     ),
+).written(
+    half=("0.5 * (1 + torch.erf({h} / 2**0.5))", "0.5 * {it}"),
+    outer=("{h} * {it}", "{h}"),
+    one=("0.5 * (1 + torch.erf({h} / 2**0.5))", "1 + {it}"),
+    inside=("torch.erf({h} / 2**0.5)", "{h} / 2**0.5"),
+    curve=("torch.erf({h} / 2**0.5)", "torch.erf({inner})"),
+    together=("torch.erf({h} / 2**0.5)",),
+    whole=("0.5 * (1 + torch.erf({h} / 2**0.5))", "0.5 * {h} * (1 + {it})"),
 )
 # Written wrongly, or rounded so far that it shows.
 FACTORS = {
@@ -263,6 +271,18 @@ GELU_TANH = Model(
             ),
         ),
     ),
+).written(
+    one=("1 + {it}",),
+    power=("{h} ** 3", "0.044715 * {h} ** 3"),
+    factor=("(2 / torch.pi) ** 0.5", "(2 / torch.pi) ** 0.5 * {it}"),
+    coefficient=("0.044715", "0.044715 * {h} ** 3", "{it} + 0.044715 * {h} ** 3"),
+    curve=("torch.tanh({inner})",),
+    inner=("0.044715 * {h} ** 3", "{h} + 0.044715 * {h} ** 3"),
+    together=("(2 / torch.pi) ** 0.5 * ({h} + 0.044715 * {h} ** 3)",),
+    whole=(
+        "0.5 * {h} * (1 + {it})",
+        "torch.tanh((2 / torch.pi) ** 0.5 * ({h} + 0.044715 * {h} ** 3))",
+    ),
 )
 
 
@@ -270,6 +290,7 @@ def alone(model: Model, name: str, text: str, other: Program) -> Model:
     """A form as a task: the other form is a mistake, and so is what is no GELU."""
     piece = Piece("GELU", **{name: (text, other)}, **NO_GELU).rarely(**RARELY_GELU)
     piece.entries += model.pieces["whole"].entries
+    piece.sources = model.pieces["whole"].sources
     return model.but(whole=piece)
 
 
@@ -493,6 +514,17 @@ FEED_FORWARD = Model(
         ),
     ],
     forms=FORMS,
+).written(
+    act=("torch.nn.functional.gelu({it})", "torch.nn.functional.gelu({inner})"),
+    where=("{inner}", "torch.nn.functional.gelu({it})"),
+    first=("{it} + {b1}",),
+    second=("{it} + {b2}",),
+    late=("{left}",),
+    residual=("{left}", "{right}"),
+    matrix1=("{x} @ {W1}",),
+    matrix2=("{h} @ {W2}",),
+    before=("{x}",),
+    together=("{x} @ {W1} + {b1}", "{inner} + {b1}"),
 )
 
 

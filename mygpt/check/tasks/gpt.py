@@ -21,6 +21,7 @@ from mygpt.check.tasks.block import (
     block_with,
     stages_of_block,
     stored_block,
+    written_norm,
 )
 from mygpt.check.tasks.embedding import EMBEDDING, LOSS, embed_with, loss_with
 from mygpt.check.tasks.feed_forward import ERF, erf_form, mlp_with, tanh_form
@@ -223,6 +224,20 @@ GPT_MODEL = Model(
         Part(LOSS, "cross_entropy", "in the loss"),
     ],
     forms=FORMS,
+).written(
+    last_norm=(written_norm("ln_f"),),
+    embed=(
+        '{weights}["position"][: {ids}.shape[1]]',
+        '{weights}["token"][{ids}]',
+        '{it} + {weights}["position"][: {ids}.shape[1]]',
+    ),
+    order=('{weights}["blocks"]', '{weights}["blocks"][{i}]', "{x}"),
+    last_block_alone=("@kept", "{x}"),
+    head=('{x} @ {weights}["token"].T', "{left}"),
+    judged=("{logits}.flatten(0, -2)", "{targets}.flatten()"),
+    given=("{targets}.flatten()", "{targets}"),
+    shown=("{logits}",),
+    cross_entropy=("{logits}.flatten(0, -2)",),
 )
 
 

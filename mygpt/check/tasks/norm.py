@@ -247,6 +247,30 @@ NORM = Model(
             },
         )
     ),
+).written(
+    correction=(
+        "{y}.var(-1, keepdim=True, correction=0)",
+        "(({y} - {y}.mean(-1, keepdim=True)) ** 2).mean(-1, keepdim=True)",
+        "{it} ** 2",
+    ),
+    divide=(
+        "({variance} + {eps}) ** 0.5",
+        "({variance} + {eps}) ** -0.5",
+        "{it} / ({variance} + {eps}) ** 0.5",
+        "{variance} ** 0.5",
+        "{y}.var(-1, keepdim=True, correction=0)",
+    ),
+    eps_for=("{eps}", "{it} + {eps}"),
+    axes=("-1",),
+    middle=("{y} - {y}.mean(-1, keepdim=True)", "{y}.mean(-1, keepdim=True)"),
+    weigh=("{it} * {weight}",),
+    shift=("{it} + {bias}",),
+    give=("{n} * {weight} + {bias}",),
+    together=(
+        "{x} - {x}.mean(-1, keepdim=True)",
+        "{x}.var(-1, keepdim=True, correction=0)",
+        "{it} * {weight} + {bias}",
+    ),
 )
 
 
@@ -513,6 +537,25 @@ GRADIENT = Model(
             "eps) is left of dx",
             {"mean_term": 0, "product_term": 0},
         ),
+    ),
+).written(
+    mean_term=("{it} - {g}.mean(-1, keepdim=True)",),
+    product_term=(
+        "{it} - {n} * ({g} * {n}).mean(-1, keepdim=True)",
+        "{n} * ({g} * {n}).mean(-1, keepdim=True)",
+    ),
+    beside=("{n} * {it}",),
+    of_weight=("{dy} * {n}",),
+    of_bias=("{dy}",),
+    weighted=("{dy} * {weight}",),
+    divide=("{it} / ({variance} + {eps}) ** 0.5",),
+    add_up=("{it} / {x}.shape[-1]", "{inner}.mean(-1, keepdim=True)"),
+    sums=("{it}.sum((0, 1))", "{inner}.sum((0, 1))"),
+    product=("({g} * {n}).mean(-1, keepdim=True)", "{n}"),
+    divisor=("({variance} + {eps}) ** 0.5",),
+    together=(
+        "{it} - {n} * ({g} * {n}).mean(-1, keepdim=True)",
+        "{it} - {g}.mean(-1, keepdim=True)",
     ),
 )
 

@@ -149,6 +149,24 @@ TOP_K = Model(
             ),
         ),
     ),
+).written(
+    keep=(
+        "{logits}.topk(min({k}, {logits}.shape[-1])).values[..., -1:]",
+        "{logits} >= {threshold}",
+    ),
+    count=("{k}", "min({k}, {logits}.shape[-1])"),
+    cut=(
+        "{it} / {it}.sum(-1, keepdim=True)",
+        '{left}.masked_fill({right} == 0, float("-inf"))',
+        '{logits}.masked_fill({keep} == 0, float("-inf"))',
+        'float("-inf")',
+        "{it}.softmax(-1)",
+        'torch.full_like({it}, float("-inf"))',
+        'torch.full_like({logits}, float("-inf"))',
+    ),
+    result=("{inner}",),
+    together=("{logits}.topk(min({k}, {logits}.shape[-1])).values[..., -1:]",),
+    whole=("torch.zeros_like({logits}).scatter(-1, {places}, {it})",),
 )
 
 
@@ -316,6 +334,33 @@ TOP_P = Model(
             nucleus_of_everything,
         ),
     ),
+).written(
+    before=(
+        "{left} - {shares} < {p}",
+        "{left} - {sorted}.softmax(-1) < {p}",
+        "{it} - {shares}",
+        "{it} - {sorted}.softmax(-1)",
+    ),
+    together=(
+        "{left} - {shares} < {p}",
+        "{left} - {sorted}.softmax(-1) < {p}",
+        "{it} - {shares}",
+    ),
+    descending=(
+        "{logits}.sort(descending=True)",
+        "{logits}.argsort(descending=True)",
+        "{inner}.sort(descending=True)",
+        "{inner}.argsort(descending=True)",
+    ),
+    values=("{it}.softmax(-1)", "{inner}.softmax(-1).cumsum(-1)"),
+    back=(
+        "{keep}.scatter(-1, {order}, {keep})",
+        "torch.zeros_like({keep}).scatter(-1, {order}, {keep})",
+        "{keep}.gather(-1, {order}.argsort(-1))",
+    ),
+    cut=TOP_K.pieces["cut"].sources,
+    result=("{inner}", "torch.zeros_like({it}).scatter(-1, {order}, {it})"),
+    whole=("{shares}.cumsum(-1) - {shares} < {p}",),
 )
 
 
@@ -513,6 +558,7 @@ def not_extended(whole: tuple, old: tuple, new: tuple) -> tuple:
     return old
 
 
+CAT = ("torch.cat([{old}, {new}], -2)", "torch.cat([{old}, {new}], 1)")
 STEP = Model(
     step_with,
     start=Piece(
@@ -645,6 +691,32 @@ STEP = Model(
     ),
     parts=INSIDE,
     forms=FORMS,
+).written(
+    start=(
+        '{weights}["position"][{past} : {past} + {size}]',
+        "{past}",
+        "torch.arange({past}, {past} + {size})",
+        "{it} + {past}",
+    ),
+    past_of=("{cache}[0][0].shape[-2]", "{cache}[0][0].shape[1]"),
+    join_keys=CAT,
+    join_values=CAT,
+    keep=("({k}, {v})", "[{k}, {v}]", "{k}", "{v}"),
+    read=("{cache}[{i}]", "{value}[{i}]"),
+    pick=("{it}[:, -1]", "{inner}[:, -1]"),
+    together=(
+        "torch.ones({size}, {past} + {size}).triu({past} + 1).bool()",
+        "torch.ones({size}, {past} + {size}).tril({past}).bool()",
+        "{inner}.tril({past})",
+        "{inner}.triu({past} + 1)",
+        "{past}",
+        "{past} + 1",
+        "{past} + {t}",
+        "{past} + {t} + 1",
+    ),
+    cache_unread=CAT,
+    new_before_old=CAT,
+    one_position_of_the_cache=CAT,
 )
 
 
@@ -953,6 +1025,13 @@ GENERATION = Model(
     skip=Piece(
         "the prompt", prompt_not_whole=("the last id of the prompt is not read", 1)
     ),
+).written(
+    feed=("{ids}[:, -1:]", "{chosen}[:, None]", "{chosen}"),
+    keep=("@kept", "{cache}"),
+    choose=("{logits}.argmax(-1, keepdim=True)", "{logits}.argmax(-1)"),
+    give=("torch.cat([{ids}, {it}], 1)", "{ids}"),
+    more=("range({max_new_tokens})", "{max_new_tokens}"),
+    skip=("{ids}",),
 )
 
 

@@ -82,6 +82,10 @@ ROW = Model(
         "the result",
         keeps_an_axis=("the result stays a matrix, (1, F)", lambda row: row[None]),
     ),
+).written(
+    multiply=("{x}[:, None] * {W}", "{x}[{i}] * {W}[{i}, {j}]"),
+    add_up=("{it}.sum(0)", "{inner}.sum(0)"),
+    whole=("{x} @ {W}[:, {j}]", "{x} * {W}[:, {j}]"),
 )
 
 
@@ -282,6 +286,23 @@ SOFTMAX = Model(
         logarithm_taken=("the logarithm of the softmax is returned", torch.log),
         softmax_twice=("the softmax is applied twice", lambda y: y.softmax(-1)),
     ),
+).written(
+    subtract=(
+        "{scores}.max(-1, keepdim=True).values",
+        "{scores} - {scores}.max(-1, keepdim=True).values",
+        "{row}.max()",
+        "{scores}[{i}].max()",
+        "{row} - {row}.max()",
+    ),
+    together=("{it}.exp()",),
+    divide=(
+        "{powers} / {powers}.sum(-1, keepdim=True)",
+        "{powers}.sum(-1, keepdim=True)",
+        "{powers} / {powers}.sum()",
+        "{powers}.sum()",
+    ),
+    power=("{inner}.exp()",),
+    whole=("{inner}.exp()",),
 )
 
 

@@ -230,6 +230,33 @@ TRAINING = Model(
     ).rarely(
         last_merge_lost=("the last merge found is lost", lambda merges: merges[:-1])
     ),
+).written(
+    count=(
+        '[list(word.encode("utf-8")) for word in {words}]',
+        'dict(enumerate(list(word.encode("utf-8")) for word in {words}))',
+        "{words}",
+        "list({words})",
+        "{it} + 1",
+    ),
+    whole=("{it} + 1",),
+    choose=(
+        "min({counts}, key=lambda pair: (-{counts}[pair], pair))",
+        "min({counts}, key=lambda pair: (-{counts}[pair], pair), default=None)",
+        "min({counts}.items(), key=lambda item: (-item[1], item[0]))",
+        "(-{counts}[{pair}], {pair})",
+    ),
+    least=("max({counts}.values(), default=0) < 2", "{counts}[{pair}] < 2"),
+    first=("256 + {i}", "256 + len({merges})", "256"),
+    to_ids=(
+        '[list(word.encode("utf-8")) for word in {words}]',
+        'list({word}.encode("utf-8"))',
+    ),
+    given=(
+        "{num_merges}",
+        "range({num_merges})",
+        '[list(word.encode("utf-8")) for word in {words}]',
+    ),
+    result=("{merges}",),
 )
 
 
@@ -489,6 +516,12 @@ ENCODING = Model(
             lambda ids: ids[:-1],
         )
     ),
+).written(
+    first=("256 + {i}", "256"),
+    to_ids=('list({text}.encode("utf-8"))', '{text}.encode("utf-8")'),
+    given=("{merges}", "enumerate({merges})"),
+    whole=("{merges}", "enumerate({merges})"),
+    result=("{ids}",),
 )
 
 

@@ -231,6 +231,28 @@ ADAMW = Model(
             True,
         ),
     ),
+).written(
+    correct_m=("{it} / (1 - {beta1} ** {step})", "1 - {beta1} ** {step}"),
+    correct_v=("{it} / (1 - {beta2} ** {step})", "1 - {beta2} ** {step}"),
+    share_m=("1 - {beta1}",),
+    share_v=("1 - {beta2}",),
+    first=("1 - {beta1} ** {step}", "1 - {beta2} ** {step}", "{step}"),
+    state=("@apart",),
+    decays=(
+        "{parameter}.dim() >= 2",
+        "{it} if {parameter}.dim() >= 2 else {parameter}",
+        "{decay} * ({parameter}.dim() >= 2)",
+        "{parameter} * (1 - {lr} * {decay} * ({parameter}.dim() >= 2))",
+    ),
+    decay_in_gradient=(
+        "{parameter} = {parameter} * (1 - {lr} * {decay})",
+        "{parameter} = {parameter} * (1 - {lr} * {decay} * ({parameter}.dim() >= 2))",
+    ),
+    decay_rate=("1 - {lr} * {decay}", "{lr} * {decay}"),
+    divisor=("{v} ** 0.5 + {eps}", "{it} ** 0.5 + {eps}", "{it} + {eps}"),
+    squared=("{gradient} ** 2",),
+    momentum=("{m}",),
+    pace=("{lr} * {it}",),
 )
 
 
@@ -503,6 +525,10 @@ LOOP = Model(
             lambda model, batches, optimizer: (model, batches[:1], optimizer),
         ),
     ),
+).written(
+    targets=("{rows}[:, 1:]",),
+    together=("{rows}[:, :-1]", "{rows}[:, 1:]", "({rows}[:, :-1], {rows}[:, 1:])"),
+    choose=("{batches}[{i}]", "{rows}"),
 )
 
 
@@ -726,6 +752,18 @@ EVALUATION = Model(
         "`backward`",
         backward=("`backward` runs: its gradients enter the next training step", True),
     ),
+).written(
+    average=(
+        "sum(loss * rows[:, 1:].numel() for loss, rows in zip({losses}, {batches}))"
+        " / sum(rows[:, 1:].numel() for rows in {batches})",
+        "{it} * {rows}[:, 1:].numel()",
+        "sum(rows[:, 1:].numel() for rows in {batches})",
+        "{it} / {count}",
+        "{total} / {count}",
+    ),
+    targets=("{rows}[:, 1:]",),
+    together=("{rows}[:, :-1]", "{rows}[:, 1:]", "({rows}[:, :-1], {rows}[:, 1:])"),
+    count=("{rows}[:, 1:].numel()", "{targets}.numel()"),
 )
 
 

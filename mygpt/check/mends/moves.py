@@ -1,0 +1,108 @@
+"""Edits of what a statement keeps: under which name, and for what comes after."""
+
+import ast
+from collections.abc import Callable, Iterator, Sequence
+from itertools import combinations
+
+from mygpt.check.mends.edit import Text
+
+Change = tuple[int, int, str]  # from and to which character, and what comes there
+
+
+def kept(text: Text, function: ast.FunctionDef) -> Iterator[Change]:
+    """Yield loops that give their next round what a round has made.
+
+    In `new = f(old)` the name `old` stands for `new`, or both are given a value.
+    """
+    loops = (one for one in ast.walk(function) if isinstance(one, ast.For | ast.While))
+    inside = (one for loop in loops for part in loop.body for one in ast.walk(part))
+    for one in inside:
+        if not isinstance(one, ast.Assign) or len(one.targets) != 1:
+            continue
+        (target,) = one.targets
+        made = [node for node in ast.walk(target) if isinstance(node, ast.Name)]
+        read = [node for node in ast.walk(one.value) if isinstance(node, ast.Name)]
+        names = dict.fromkeys(node.id for node in read)
+        for new in made:
+            for old in read:
+                if old.id != new.id:
+                    yield *text.span(old), new.id
+            for name in names:
+                if name == new.id:
+                    continue
+                if isinstance(target, ast.Name):
+                    yield *text.span(target), f"{name} = {new.id}"
+                else:
+                    yield *text.span(new), name
+
+
+def apart(text: Text, function: ast.FunctionDef) -> Iterator[Change]:
+    """Yield functions in which a name is not overwritten, so it can be returned.
+
+    In `m = m / c` the left m gets another name, and so does each m after it but those
+    that are returned as they are.
+    """
+    end = function.body[-1]
+    if not isinstance(end, ast.Return) or end.value is None:
+        return
+    given = end.value.elts if isinstance(end.value, ast.Tuple) else [end.value]
+    returned = {one.id: one for one in given if isinstance(one, ast.Name)}
+    last: dict[str, int] = {}
+    for i, one in enumerate(function.body):
+        name = overwritten(one)
+        if name in returned:
+            last[name] = i
+    for names in (*combinations(last, 2), *combinations(last, 1)):
+        first = function.body[min(last[name] for name in names)]
+        start = text.span(first)[0]
+        found: list[Change] = []
+        for name in names:
+            at = last[name]
+            found += renamed(text, name, function.body[at:], returned[name])
+        yield start, text.span(end)[1], changed(text, start, text.span(end)[1], found)
+
+
+def overwritten(one: ast.stmt) -> str:
+    """The name that a statement gives another value, made from its own; or nothing."""
+    target = one.targets[0] if isinstance(one, ast.Assign) else None
+    if isinstance(one, ast.AugAssign):
+        return one.target.id if isinstance(one.target, ast.Name) else ""
+    if not isinstance(one, ast.Assign) or not isinstance(target, ast.Name):
+        return ""
+    read = (node.id for node in ast.walk(one.value) if isinstance(node, ast.Name))
+    return target.id if target.id in read else ""
+
+
+def renamed(
+    text: Text, name: str, block: Sequence[ast.stmt], kept: ast.Name
+) -> Iterator[Change]:
+    """Yield another name for what the first statement of a block makes."""
+    new = f"{name}_corrected"
+    first, *rest = block
+    if isinstance(first, ast.AugAssign):
+        start, end = text.span(first.target)[1], text.span(first.value)[0]
+        sign = text.text[start:end].replace("=", "").strip()
+        yield text.span(first.target)[0], end, f"{new} = {name} {sign} ("
+        yield *[text.span(first.value)[1]] * 2, ")"
+    else:
+        assert isinstance(first, ast.Assign)
+        yield *text.span(first.targets[0]), new
+    for one in rest:
+        for node in ast.walk(one):
+            if isinstance(node, ast.Name) and node.id == name and node is not kept:
+                yield *text.span(node), new
+
+
+def changed(text: Text, start: int, end: int, changes: Sequence[Change]) -> str:
+    """A part of a text with changes in it."""
+    new, at = "", start
+    for first, last, part in sorted(changes):
+        new += text.text[at:first] + part
+        at = last
+    return new + text.text[at:end]
+
+
+MOVES: dict[str, Callable[[Text, ast.FunctionDef], Iterator[Change]]] = {
+    "@kept": kept,
+    "@apart": apart,
+}

@@ -1,0 +1,115 @@
+"""The search that writes pieces of the right program in the place of the reader's.
+
+Where a mistake has a name its pieces come first, two of them where it is two mistakes;
+where it has none, those of the task come after the likely edits.
+"""
+
+import heapq
+from collections.abc import Iterable, Iterator
+from contextlib import suppress
+from dataclasses import replace
+from itertools import combinations, product
+from typing import TYPE_CHECKING
+
+from mygpt.check.mends.edit import Edit
+from mygpt.check.mends.moments import Moments
+from mygpt.check.mends.source import Source
+from mygpt.check.mends.written import Written
+from mygpt.check.run import OutOfTime, run_once, time_limit
+
+if TYPE_CHECKING:
+    from mygpt.check.mends.search import Mend, Search
+
+NAMED, JOINED, UNNAMED = 0.25, 0.5, 0.6  # shares of the time that are gone afterwards
+LISTED, LISTED_AGAIN = 0.6, 0.15  # seconds in which edits are listed: first, of a pair
+FAILING = 2  # probes on which names are watched
+MOST = 150  # edits of each of two mistakes
+
+
+class Pieces:
+    """The part of a search that knows how a right program is written."""
+
+    def __init__(self, search: "Search", mistake: str | None) -> None:
+        self.search = search
+        self.written = Written(search.task, mistake)
+
+    def named(self) -> "Mend | None":
+        """Try the pieces of the mistake that is named: one, then one of each."""
+        if not self.written.named:
+            return None
+        edits = self.in_order()
+        if found := self.search.single(edits, NAMED):
+            return found
+        if not self.written.several:
+            return None
+        running = (edit for edit in edits if edit not in self.search.failing)
+        for first, second in joined(running):
+            if self.search.spent > JOINED:
+                break
+            with suppress(SyntaxError):
+                if self.search.passes(self.search.source.edited(first), second):
+                    return self.search.mend_of([first, second])
+        return None
+
+    def unnamed(self) -> "Mend | None":
+        """Try all pieces of the task, if no mistake is named."""
+        if self.written.named or self.search.spent > UNNAMED:
+            return None
+        return self.search.single(self.in_order(), UNNAMED)
+
+    def in_order(self) -> list[Edit]:
+        """The edits of the reader's source; a line counts half of what it does else."""
+        source, line = self.search.source, self.search.line
+        rank = self.search.rank(source, line)
+        found = self.edits(source, line, LISTED)
+        return sorted(found, key=lambda edit: rank(edit) + edit.cost)
+
+    def of_edited(self, source: Source, line: int | None) -> list[Edit]:
+        """The edits of a source that is edited already."""
+        if source is self.search.source:
+            return []
+        return self.edits(source, line, LISTED_AGAIN)
+
+    def edits(self, source: Source, line: int | None, seconds: float) -> list[Edit]:
+        moments = self.moments(source)
+        return list(
+            self.written.edits(source, line, self.search.lines, moments, seconds)
+        )
+
+    def moments(self, source: Source) -> Moments:
+        """What the names of a source stand for on probes that fail."""
+        search = self.search
+        found = Moments(source.file, search.name, search.around)
+        program = search.made(source, None)
+        if program is not None:
+            for i in (search.wrong or search.order)[:FAILING]:
+                with found, suppress(Exception, OutOfTime), time_limit(1.0):
+                    run_once(search.task, program, search.given[i], search.dtype)
+        return found
+
+
+def joined(edits: Iterable[Edit]) -> Iterator[tuple[Edit, Edit]]:
+    """Yield edits of two kinds, the cheapest first, each in the text before it."""
+    kinds: dict[str, list[Edit]] = {}
+    for edit in edits:
+        kinds.setdefault(edit.kind, []).append(edit)
+    best = [
+        heapq.nsmallest(MOST, some, key=lambda edit: edit.cost)
+        for some in kinds.values()
+    ]
+    found = [
+        (one, other)
+        for some, others in combinations(best, 2)
+        for one, other in product(some, others)
+    ]
+    found.sort(key=lambda pair: pair[0].cost + pair[1].cost)
+    for pair in found:
+        first, second = sorted(pair, key=lambda edit: (edit.start, edit.end))
+        if first.end <= second.start:
+            yield first, after(first, second)
+
+
+def after(first: Edit, second: Edit) -> Edit:
+    """The second edit in the text that the first one makes."""
+    moved = len(first.new) - (first.end - first.start)
+    return replace(second, start=second.start + moved, end=second.end + moved)

@@ -13,14 +13,16 @@ from typing import TYPE_CHECKING
 
 from mygpt.check.mends.edit import Edit
 from mygpt.check.mends.moments import Moments
-from mygpt.check.mends.source import Source
+from mygpt.check.mends.source import Source, neighbours
 from mygpt.check.mends.written import Written
 from mygpt.check.run import OutOfTime, run_once, time_limit
 
 if TYPE_CHECKING:
     from mygpt.check.mends.search import Mend, Search
 
-NAMED, JOINED, UNNAMED = 0.25, 0.5, 0.6  # shares of the time that are gone afterwards
+# Shares of the time that are gone afterwards, and for each edit that may be smaller.
+SMALLEST, NAMED, JOINED, UNNAMED, SMALLER = 0.12, 0.35, 0.5, 0.6, 0.15
+SMALL, LIKELY = 1.7, 2.3  # costs of edits that are tried before and after a piece
 LISTED, LISTED_AGAIN = 0.6, 0.15  # seconds in which edits are listed: first, of a pair
 FAILING = 2  # probes on which names are watched
 MOST = 150  # edits of each of two mistakes
@@ -34,22 +36,59 @@ class Pieces:
         self.written = Written(search.task, mistake)
 
     def named(self) -> "Mend | None":
-        """Try the pieces of the mistake that is named: one, then one of each."""
+        """Try the pieces of the mistake that is named: one, then one of each.
+
+        A smaller edit is better, so the smallest come before, and others of the same
+        lines afterwards.
+        """
         if not self.written.named:
             return None
-        edits = self.in_order()
-        if found := self.search.single(edits, NAMED):
+        search = self.search
+        if found := search.single(self.smallest(), SMALLEST):
             return found
-        if not self.written.several:
-            return None
-        running = (edit for edit in edits if edit not in self.search.failing)
-        for first, second in joined(running):
-            if self.search.spent > JOINED:
+        edits = self.in_order()
+        if found := search.single(edits, NAMED):
+            return self.smaller(found)
+        running = (edit for edit in edits if edit not in search.failing)
+        for first, second in joined(running) if self.written.several else ():
+            if search.spent > JOINED:
                 break
             with suppress(SyntaxError):
-                if self.search.passes(self.search.source.edited(first), second):
-                    return self.search.mend_of([first, second])
+                if search.passes(search.source.edited(first), second):
+                    return self.smaller(search.mend_of([first, second]))
         return None
+
+    def smallest(self) -> list[Edit]:
+        """The edits of a word or a sign near the line."""
+        source, line = self.search.source, self.search.line
+        lines = self.search.lines
+        if line is not None:
+            lines = lines & neighbours(source.tree, line)
+        found = self.search.in_order(source, line, lines)
+        return [edit for rank, edit in found if rank <= SMALL]
+
+    def smaller(self, mend: "Mend") -> "Mend":
+        """Try usual edits in place of those of a mend, at their lines."""
+        search, edits = self.search, list(mend.edits)
+        for number in reversed(range(len(edits))):
+            end = search.spent + SMALLER
+            edit, others = edits[number], edits[:number] + edits[number + 1 :]
+            source = search.source
+            if others and number:
+                source = source.edited(others[0])
+            elif others:
+                source = source.edited(before(others[0], edit))
+            usual = search.in_order(source, edit.line, {edit.line})
+            for rank, each in usual:
+                if search.spent > end or rank > LIKELY:
+                    break
+                known = each.applied(source.text.text) == mend.text
+                if known or search.passes(source, each):
+                    edits[number] = each
+                    if others and not number:
+                        edits = [each, after(each, before(others[0], edit))]
+                    break
+        return search.mend_of(edits)
 
     def unnamed(self) -> "Mend | None":
         """Try all pieces of the task, if no mistake is named."""
@@ -107,6 +146,12 @@ def joined(edits: Iterable[Edit]) -> Iterator[tuple[Edit, Edit]]:
         first, second = sorted(pair, key=lambda edit: (edit.start, edit.end))
         if first.end <= second.start:
             yield first, after(first, second)
+
+
+def before(second: Edit, first: Edit) -> Edit:
+    """The second edit in the text without the first one."""
+    moved = len(first.new) - (first.end - first.start)
+    return replace(second, start=second.start - moved, end=second.end - moved)
 
 
 def after(first: Edit, second: Edit) -> Edit:

@@ -20,7 +20,13 @@ from mygpt.check.fresh import fresh_arguments
 from mygpt.check.gradients import in_order, tensors_in
 from mygpt.check.mends.edit import Edit
 from mygpt.check.mends.pieces import Pieces
-from mygpt.check.mends.source import Source, Unknown, own_lines, source_of
+from mygpt.check.mends.source import (
+    Source,
+    Unknown,
+    neighbours,
+    own_lines,
+    source_of,
+)
 from mygpt.check.run import Outcome, OutOfTime, run_once, time_limit
 from mygpt.check.stages.blame import Blame
 from mygpt.check.stages.find import right_on, run_on
@@ -398,37 +404,6 @@ class Search:
             texts.append(text)
             text = edit.applied(text)
         return Mend(text, tuple(edits), tuple(texts))
-
-
-def neighbours(tree: ast.AST, line: int) -> set[int]:
-    """The lines of the statement at a line, and of those before and after it."""
-    spans = sorted(
-        (one.lineno, own_lines(one))
-        for one in ast.walk(tree)
-        if isinstance(one, ast.stmt)
-    )
-    for i, (_, own) in enumerate(spans):
-        if line in own:
-            near = spans[max(0, i - 1) : i + 2]
-            called = functions_called(tree, own)
-            return set().union(*(lines for _, lines in near), called)
-    return set()
-
-
-def functions_called(tree: ast.AST, lines: set[int]) -> set[int]:
-    """The lines of the functions of a source that are called in some of its lines."""
-    names = {
-        one.func.id
-        for one in ast.walk(tree)
-        if isinstance(one, ast.Call)
-        and isinstance(one.func, ast.Name)
-        and one.lineno in lines
-    }
-    found: set[int] = set()
-    for one in ast.walk(tree):
-        if isinstance(one, ast.FunctionDef) and one.name in names:
-            found |= set(range(one.lineno, (one.end_lineno or one.lineno) + 1))
-    return found
 
 
 def keys_of(arguments: Arguments) -> list[str]:

@@ -113,6 +113,37 @@ def own_lines(statement: ast.stmt) -> set[int]:
     return set(range(first, last + 1))
 
 
+def neighbours(tree: ast.AST, line: int) -> set[int]:
+    """The lines of the statement at a line, and of those before and after it."""
+    spans = sorted(
+        (one.lineno, own_lines(one))
+        for one in ast.walk(tree)
+        if isinstance(one, ast.stmt)
+    )
+    for i, (_, own) in enumerate(spans):
+        if line in own:
+            near = spans[max(0, i - 1) : i + 2]
+            called = functions_called(tree, own)
+            return set().union(*(lines for _, lines in near), called)
+    return set()
+
+
+def functions_called(tree: ast.AST, lines: set[int]) -> set[int]:
+    """The lines of the functions of a source that are called in some of its lines."""
+    names = {
+        one.func.id
+        for one in ast.walk(tree)
+        if isinstance(one, ast.Call)
+        and isinstance(one.func, ast.Name)
+        and one.lineno in lines
+    }
+    found: set[int] = set()
+    for one in ast.walk(tree):
+        if isinstance(one, ast.FunctionDef) and one.name in names:
+            found |= set(range(one.lineno, (one.end_lineno or one.lineno) + 1))
+    return found
+
+
 def names_in(node: ast.AST) -> set[str]:
     return {one.id for one in ast.walk(node) if isinstance(one, ast.Name)}
 

@@ -134,7 +134,7 @@ class Search:
         try:
             with time_limit(seconds):
                 return run_once(self.task, program, self.given[i], self.dtype)
-        except OutOfTime as error:
+        except (Exception, OutOfTime) as error:
             return Outcome(error=error)
 
     def right(self, i: int, outcome: Outcome) -> bool:

@@ -1,0 +1,249 @@
+"""Two edits: the second ones tried on the first that bring a program the nearest."""
+
+import heapq
+import time
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import suppress
+from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING, Any
+
+from mygpt.check.compare import find_difference
+from mygpt.check.engine import outcome_of
+from mygpt.check.gradients import in_order, tensors_in
+from mygpt.check.mends.edit import Edit, Text
+from mygpt.check.mends.way import Way, line_after, signs_of
+from mygpt.check.run import Outcome, OutOfTime, time_limit
+
+if TYPE_CHECKING:
+    from mygpt.check.mends.search import Mend, Search, Source
+
+END = 0.85  # of the time is gone when the search for two edits ends
+WATCHED = 0.15  # of the time is for the ways of first edits
+LEAST, CHEAP = 1.0, 2.3  # costs of second edits
+FURTHER, STEP = 1.2, 0.02  # what a first edit costs more than one that is nearer
+SAME, ERROR = 0.4, 0.6  # costs of a first edit that changes nothing, and of one that raises
+PARTS = 10  # what counts a result that is wholly right more than a tensor
+
+
+@dataclass
+class First:
+    """A first edit.
+
+    rank: its cost where it is; share: how much more of the result is right with it.
+    sign: what tells it from others that do another thing; gain: new right tensors.
+    """
+
+    edit: Edit
+    rank: float
+    share: float
+    changes: bool
+    fails: bool
+    sign: Any
+    gain: float = 0.0
+    penalty: float = 0.0
+    left: Iterator[tuple[float, Edit]] = field(default_factory=lambda: iter(()))
+    source: "Source | None" = None
+
+    @property
+    def merit(self) -> float:
+        return self.gain + PARTS * max(self.share, 0.0)
+
+
+class Pairs:
+    """The second part of a search: it keeps what the first has tried."""
+
+    def __init__(self, search: "Search") -> None:
+        self.search = search
+        self.firsts: list[First] = []
+        self.by_line: dict[int, list[tuple[float, Edit]]] = {}
+
+    def keep(self, edit: Edit, rank: float, i: int, outcome: Outcome) -> None:
+        """Keep an edit that does not make everything right, for a second one."""
+        search = self.search
+        before = search.base[search.wrong[0]]
+        share = float(search.wrong.index(i))
+        if i == search.wrong[0]:
+            share = self.share(i, outcome) - self.share(i, before)
+        fails = outcome.error is not None
+        if fails or before.error:
+            changes = type(outcome.error) is not type(before.error)
+        else:
+            changes = find_difference(before.value, outcome.value) is not None
+        sign = sign_of(outcome) if changes else edit
+        self.firsts.append(First(edit, rank, share, changes, fails, sign))
+
+    def share(self, i: int, outcome: Outcome) -> float:
+        """The share of the numbers of a result that are right."""
+        if outcome.error:
+            return 0.0
+        search = self.search
+        wanted = outcome_of(search.task, search.task.reference, i, search.dtype).value
+        return right_share(wanted, outcome.value)
+
+    # The first edits
+
+    def in_order(self) -> list[First]:
+        """Return the first edits, one of those that do the same, with their costs."""
+        self.watch()
+        self.firsts.sort(key=lambda one: (one.rank - one.merit, one.rank))
+        best = max((one.merit for one in self.firsts), default=0.0)
+        seen: set[Any] = set()
+        found: list[First] = []
+        for one in self.firsts:
+            if one.sign in seen:
+                continue
+            seen.add(one.sign)
+            one.penalty = one.rank + SAME * (not one.changes) + ERROR * one.fails
+            if one.merit > 0:
+                further = FURTHER * (1 - one.merit / best) + STEP * len(found)
+                one.penalty = min(further, one.penalty)
+            found.append(one)
+        return found
+
+    def watch(self) -> None:
+        """Count the right tensors that the first edits make."""
+        search = self.search
+        if search.task.stages is None or not search.wrong:
+            return
+        end = time.monotonic() + WATCHED * search.seconds
+        probe = search.wrong[0]
+        way = None
+        with suppress(Exception, OutOfTime), time_limit(2.0):
+            way = Way(search.task, search.program, probe, search.dtype)
+        for one in self.firsts if way else ():
+            if time.monotonic() > end or search.spent > END:
+                break
+            program = search.made(search.source, one.edit)
+            if program is not None and way is not None:
+                one.gain, signs = way.of(program, search.seconds_for(probe))
+                one.sign = one.sign if not one.changes else signs
+
+    # The second edits
+
+    def mend(self) -> "Mend | None":
+        """Try second edits, in the order of what both cost together."""
+        firsts = self.in_order()
+        self.by_line = sorted_by_line(self.search.cheap)
+        heap: list[tuple[float, int, Edit | None]] = [
+            (one.penalty + LEAST, i, None) for i, one in enumerate(firsts)
+        ]
+        heapq.heapify(heap)
+        while heap and self.search.spent < END:
+            _, i, edit = heapq.heappop(heap)
+            one = firsts[i]
+            if edit is None:
+                self.open(one)
+            elif self.search.passes(one.source, edit):
+                return self.search.mend_of([one.edit, edit])
+            for rank, second in one.left:
+                if rank <= CHEAP:
+                    heapq.heappush(heap, (one.penalty + rank, i, second))
+                break
+        return None
+
+    def open(self, one: First) -> None:
+        """List the second edits on a first one."""
+        search = self.search
+        one.source = search.source.edited(one.edit)
+        program = search.made(search.source, one.edit)
+        if program is None:
+            return
+        line = search.line if search.line != one.edit.line else None
+        if one.merit > 0:
+            line = self.line_after(program) or line
+        cost = search.costs(one.source, line)
+        change = Change(search.source.text, one.edit)
+        lines = search.lines_run(program, one.source)
+        known = {change.moved(n) for n in self.by_line if change.moved(n) is not None}
+        anew = sorted_by_line(
+            one.source.edits(lines - known, search.keys, lines),
+        )
+        rows = [
+            [(rank + cost(n), each) for rank, each in row] for n, row in anew.items()
+        ]
+        one.left = heapq.merge(
+            *rows,
+            *(self.moved(change, n, cost) for n in self.by_line),
+            key=lambda pair: pair[0],
+        )
+
+    def moved(
+        self, change: "Change", line: int, cost: Callable[[int], float]
+    ) -> Iterator[tuple[float, Edit]]:
+        """Yield the edits of a line that a first edit leaves as it is."""
+        now = change.moved(line)
+        if now is None:
+            return
+        more = cost(now)
+        for rank, edit in self.by_line[line]:
+            if (moved := change.applied(edit)) is not None:
+                yield rank + more, moved
+
+    def line_after(self, program: Any) -> int | None:
+        """The line where a program leaves the way of the right ones."""
+        search = self.search
+        with suppress(Exception, OutOfTime), time_limit(1.0):
+            return line_after(search.task, program, search.wrong[0], search.dtype)
+        return None
+
+class Change:
+    """What a first edit does to the places of others."""
+
+    def __init__(self, text: Text, edit: Edit) -> None:
+        self.first = text.text.count("\n", 0, edit.start) + 1
+        self.last = self.first + text.text.count("\n", edit.start, edit.end)
+        self.start, self.end = text.at(self.first, 0), text.at(self.last + 1, 0)
+        self.longer = len(edit.new) - (edit.end - edit.start)
+        self.more = edit.new.count("\n") - (self.last - self.first)
+
+    def moved(self, line: int) -> int | None:
+        """Where a line is after it; None if it is another then."""
+        if line < self.first:
+            return line
+        return line + self.more if line > self.last else None
+
+    def applied(self, edit: Edit) -> Edit | None:
+        """Return an edit of the new text that does the same; None if none does."""
+        if edit.end <= self.start:
+            return edit
+        if edit.start < self.end:
+            return None
+        start, end = edit.start + self.longer, edit.end + self.longer
+        return replace(edit, start=start, end=end, line=edit.line + self.more)
+
+
+def sorted_by_line(edits: Iterable[Edit]) -> dict[int, list[tuple[float, Edit]]]:
+    """Return the cheap edits of each line with their costs, the least first."""
+    found: dict[int, list[tuple[float, Edit]]] = {}
+    for edit in edits:
+        if edit.cost <= CHEAP:
+            found.setdefault(edit.line, []).append((edit.cost, edit))
+    for row in found.values():
+        row.sort(key=lambda pair: pair[0])
+    return found
+
+
+def sign_of(outcome: Outcome) -> Any:
+    """Return what tells an outcome from others."""
+    if outcome.error:
+        return str(outcome.error)
+    tensors = tensors_in(in_order(outcome.value))
+    signs = (signs_of(each.detach().double().numpy()) for each in tensors)
+    return tuple(map(tuple, signs)) or repr(outcome.value)
+
+
+def right_share(wanted: Any, got: Any) -> float:
+    """The share of the numbers, or else of the entries of a list, that are right."""
+    total = good = 0
+    tensors = [tensors_in(in_order(value)) for value in (wanted, got)]
+    for a, b in zip(*tensors, strict=False):
+        total += a.numel()
+        if a.shape == b.shape:
+            close = (a.double() - b.double()).abs() <= 1e-6 + 1e-4 * a.double().abs()
+            good += int((close | (a == b)).sum())
+    if not tensors[0] and isinstance(wanted, list | tuple | str):
+        total = len(wanted)
+        if isinstance(got, type(wanted)):
+            good = sum(a == b for a, b in zip(wanted, got, strict=False))
+            good -= abs(len(wanted) - len(got))
+    return good / total if total else 0.0

@@ -103,18 +103,20 @@ class Pairs:
     def watch(self) -> None:
         """Count the right tensors that the first edits make."""
         search = self.search
-        if search.task.stages is None or not search.wrong:
+        if not search.wrong:
             return
         end = time.monotonic() + WATCHED * search.seconds
         probe = search.wrong[0]
         way = None
         with suppress(Exception, OutOfTime), time_limit(2.0):
             way = Way(search.task, search.program, probe, search.dtype)
-        for one in self.firsts if way else ():
+        if way is None or not way.known.numbers:
+            return
+        for one in self.firsts:
             if time.monotonic() > end or search.spent > END:
                 break
             program = search.made(search.source, one.edit)
-            if program is not None and way is not None:
+            if program is not None:
                 one.gain, signs = way.of(program, search.seconds_for(probe))
                 one.sign = one.sign if not one.changes else signs
 
@@ -246,4 +248,4 @@ def right_share(wanted: Any, got: Any) -> float:
         if isinstance(got, type(wanted)):
             good = sum(a == b for a, b in zip(wanted, got, strict=False))
             good -= abs(len(wanted) - len(got))
-    return good / total if total else 0.0
+    return max(good, 0) / total if total else 0.0

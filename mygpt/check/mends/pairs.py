@@ -1,11 +1,15 @@
 """Two edits: the second ones tried on the first that bring a program the nearest."""
 
 import heapq
+import math
 import time
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
+
+import torch
+from torch import Tensor
 
 from mygpt.check.compare import find_difference
 from mygpt.check.engine import outcome_of
@@ -21,6 +25,7 @@ END = 0.85  # of the time is gone when the search for two edits ends
 WATCHED = 0.15  # of the time is for the ways of first edits
 LEAST, CHEAP = 1.0, 2.3  # costs of second edits
 FURTHER, STEP = 1.2, 0.02  # what a first edit costs more than one that is nearer
+MUCH = 6.0  # merit that says much
 SAME, ERROR = 0.4, 0.6  # costs of a first edit that changes nothing, and of one that raises
 PARTS = 10  # what counts a result that is wholly right more than a tensor
 
@@ -72,6 +77,11 @@ class Pairs:
         sign = sign_of(outcome) if changes else edit
         self.firsts.append(First(edit, rank, share, changes, fails, sign))
 
+    def keep_nearly_right(self, edit: Edit, rank: float) -> None:
+        """Keep an edit with which all values are right that were wrong."""
+        share = len(self.search.wrong)
+        self.firsts.append(First(edit, rank, share, True, False, edit))
+
     def share(self, i: int, outcome: Outcome) -> float:
         """The share of the numbers of a result that are right."""
         if outcome.error:
@@ -86,7 +96,7 @@ class Pairs:
         """Return the first edits, one of those that do the same, with their costs."""
         self.watch()
         self.firsts.sort(key=lambda one: (one.rank - one.merit, one.rank))
-        best = max((one.merit for one in self.firsts), default=0.0)
+        best = max([one.merit for one in self.firsts] + [MUCH])
         seen: set[Any] = set()
         found: list[First] = []
         for one in self.firsts:
@@ -235,17 +245,24 @@ def sign_of(outcome: Outcome) -> Any:
 
 
 def right_share(wanted: Any, got: Any) -> float:
-    """The share of the numbers, or else of the entries of a list, that are right."""
-    total = good = 0
-    tensors = [tensors_in(in_order(value)) for value in (wanted, got)]
-    for a, b in zip(*tensors, strict=False):
-        total += a.numel()
-        if a.shape == b.shape:
-            close = (a.double() - b.double()).abs() <= 1e-6 + 1e-4 * a.double().abs()
-            good += int((close | (a == b)).sum())
-    if not tensors[0] and isinstance(wanted, list | tuple | str):
-        total = len(wanted)
-        if isinstance(got, type(wanted)):
-            good = sum(a == b for a, b in zip(wanted, got, strict=False))
-            good -= abs(len(wanted) - len(got))
-    return max(good, 0) / total if total else 0.0
+    """The share of a result that is right: each of its parts counts the same."""
+    if isinstance(wanted, Tensor):
+        if not isinstance(got, Tensor) or wanted.shape != got.shape:
+            return 0.0
+        close = torch.isclose(wanted.double(), got.double(), 1e-4, 1e-6, True)
+        return float(close.double().mean()) if close.numel() else 1.0
+    if isinstance(wanted, dict):
+        if not isinstance(got, dict):
+            return 0.0
+        wanted, got = list(wanted.values()), [got.get(name) for name in wanted]
+    if isinstance(wanted, list | tuple | str):
+        if not isinstance(got, list | tuple | str):
+            return 0.0
+        shares = [
+            float(a == b) if isinstance(a, str) else right_share(a, b)
+            for a, b in zip(wanted, got, strict=False)
+        ]
+        return sum(shares) / (max(len(wanted), len(got)) or 1)
+    if isinstance(wanted, float) and isinstance(got, float):
+        return float(math.isclose(wanted, got, rel_tol=1e-5))
+    return float(type(wanted) is type(got) and wanted == got)

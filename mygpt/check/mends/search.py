@@ -255,7 +255,11 @@ class Search:
                 if rank is not None:
                     self.pairs.keep(edit, rank, i, outcome)
                 return False
-        return self.is_right(program)
+        if self.is_right(program):
+            return True
+        if rank is not None and self.wrong:
+            self.pairs.keep_nearly_right(edit, rank)
+        return False
 
     def is_right(self, program: Program) -> bool:
         others = (i for i in self.order if i not in self.wrong)

@@ -26,7 +26,7 @@ WATCHED = 0.15  # of the time is for the ways of first edits
 LEAST, CHEAP = 1.0, 2.3  # costs of second edits
 FURTHER, STEP = 1.2, 0.02  # what a first edit costs more than one that is nearer
 MUCH = 6.0  # merit that says much
-SAME, ERROR = 0.4, 0.6  # costs of a first edit that changes nothing, and of one that raises
+SAME, ERROR = 0.4, 0.6  # costs of a first edit that changes nothing, or raises
 PARTS = 10  # what counts a result that is wholly right more than a tensor
 
 

@@ -20,14 +20,16 @@ from mygpt.check.mends.edit import Edit
 from mygpt.check.mends.fresh import fresh_arguments
 from mygpt.check.mends.pairs import Pairs
 from mygpt.check.mends.source import Source, Unknown, source_of
-from mygpt.check.run import Outcome, OutOfTime, run_once, time_limit
+from mygpt.check.run import Outcome, OutOfTime, processor_limit, run_once, time_limit
 from mygpt.check.task import Arguments, Program, Task
 
 SECONDS = 8.0  # for all that is tried
 PROCESSOR = 0.75  # of them at most are processor time
 LIKELY, SHARE = 2.3, 0.5  # costs of single edits that are tried first, in this share
 SLOWER = 10  # times the book's own program, after which a candidate is stopped
-LEAST = 0.2  # seconds that every candidate has
+LEAST = 0.2  # seconds that every candidate has,
+LEAST_WORK = 0.04  # and of processor time
+TRACED = 0.2  # seconds of a run that is followed line by line
 FRESH, FEWEST = 150, 30  # inputs that the task does not list
 FRESH_SECONDS = 1.0
 NEAR, FAR = 0.4, 0.9  # added to the cost of an edit beside the line, and elsewhere
@@ -130,8 +132,9 @@ class Search:
         return max(LEAST, SLOWER * self.times[i])
 
     def outcome(self, program: Program, i: int, slower: float = 1) -> Outcome:
+        work = slower * max(LEAST_WORK, SLOWER * self.times[i])
         try:
-            with time_limit(slower * self.seconds_for(i)):
+            with time_limit(slower * self.seconds_for(i)), processor_limit(work):
                 return run_once(self.task, program, self.given[i], self.dtype)
         except (Exception, OutOfTime) as error:
             return Outcome(error=error)
@@ -169,7 +172,7 @@ class Search:
 
         before = sys.gettrace()
         for i in (self.wrong or self.order)[:3]:
-            with suppress(Exception, OutOfTime), time_limit(1.0):
+            with suppress(Exception, OutOfTime), processor_limit(TRACED):
                 try:
                     sys.settrace(watch)
                     run_once(self.task, program, self.given[i], self.dtype)

@@ -128,7 +128,7 @@ def time_limit(seconds: int | float) -> Iterator[None]:
 
 @contextmanager
 def processor_limit(seconds: float) -> Iterator[None]:
-    """Raise OutOfTime in the body after some processor time, where a signal tells it."""
+    """Raise OutOfTime in the body after some processor time, if a signal tells it."""
     in_main = threading.current_thread() is threading.main_thread()
     if not hasattr(signal, "setitimer") or not in_main:
         yield

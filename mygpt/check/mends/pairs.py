@@ -5,7 +5,7 @@ import math
 import time
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import suppress
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 import torch
@@ -15,11 +15,14 @@ from mygpt.check.compare import find_difference
 from mygpt.check.engine import outcome_of
 from mygpt.check.gradients import in_order, tensors_in
 from mygpt.check.mends.edit import Edit, Text
+from mygpt.check.mends.source import Source
 from mygpt.check.mends.way import Way, line_after, signs_of
 from mygpt.check.run import Outcome, OutOfTime, time_limit
+from mygpt.check.stages.record import parts_of
+from mygpt.check.task import Arguments
 
 if TYPE_CHECKING:
-    from mygpt.check.mends.search import Mend, Search, Source
+    from mygpt.check.mends.search import Mend, Search
 
 END = 0.85  # of the time is gone when the search for two edits ends
 WATCHED = 0.15  # of the time is for the ways of first edits
@@ -27,6 +30,7 @@ LEAST, CHEAP = 1.0, 2.3  # costs of second edits
 FURTHER, STEP = 1.2, 0.02  # what a first edit costs more than one that is nearer
 MUCH = 6.0  # merit that says much
 SAME, ERROR = 0.4, 0.6  # costs of a first edit that changes nothing, or raises
+Priced = tuple[float, Edit]
 PARTS = 10  # what counts a result that is wholly right more than a tensor
 
 
@@ -46,8 +50,6 @@ class First:
     sign: Any
     gain: float = 0.0
     penalty: float = 0.0
-    left: Iterator[tuple[float, Edit]] = field(default_factory=lambda: iter(()))
-    source: "Source | None" = None
 
     @property
     def merit(self) -> float:
@@ -60,7 +62,7 @@ class Pairs:
     def __init__(self, search: "Search") -> None:
         self.search = search
         self.firsts: list[First] = []
-        self.by_line: dict[int, list[tuple[float, Edit]]] = {}
+        self.by_line: dict[int, list[Priced]] = {}
 
     def keep(self, edit: Edit, rank: float, i: int, outcome: Outcome) -> None:
         """Keep an edit that does not make everything right, for a second one."""
@@ -116,7 +118,7 @@ class Pairs:
         if not search.wrong:
             return
         end = time.monotonic() + WATCHED * search.seconds
-        probe = search.wrong[0]
+        probe = self.telling()
         way = None
         with suppress(Exception, OutOfTime), time_limit(2.0):
             way = Way(search.task, search.program, probe, search.dtype)
@@ -130,66 +132,56 @@ class Pairs:
                 one.gain, signs = way.of(program, search.seconds_for(probe))
                 one.sign = one.sign if not one.changes else signs
 
+    def telling(self) -> int:
+        """The largest of the probes that fail and are about as fast as the fastest."""
+        search = self.search
+        most = 2 * search.times[search.wrong[0]]
+        fast = [i for i in search.wrong if search.times[i] <= most]
+        return max(fast, key=lambda i: size_of(search.given[i]))
+
     # The second edits
 
     def mend(self) -> "Mend | None":
         """Try second edits, in the order of what both cost together."""
         firsts = self.in_order()
         self.by_line = sorted_by_line(self.search.cheap)
+        seconds: dict[int, Iterator[Priced]] = {}
+        sources: dict[int, Source] = {}
         heap: list[tuple[float, int, Edit | None]] = [
             (one.penalty + LEAST, i, None) for i, one in enumerate(firsts)
         ]
         heapq.heapify(heap)
         while heap and self.search.spent < END:
             _, i, edit = heapq.heappop(heap)
-            one = firsts[i]
             if edit is None:
-                self.open(one)
-            elif self.search.passes(one.source, edit):
-                return self.search.mend_of([one.edit, edit])
-            for rank, second in one.left:
-                if rank <= CHEAP:
-                    heapq.heappush(heap, (one.penalty + rank, i, second))
-                break
+                sources[i] = self.search.source.edited(firsts[i].edit)
+                seconds[i] = self.seconds(firsts[i], sources[i])
+            elif self.search.passes(sources[i], edit):
+                return self.search.mend_of([firsts[i].edit, edit])
+            rank, second = next(seconds[i], (math.inf, None))
+            if rank <= CHEAP:
+                heapq.heappush(heap, (firsts[i].penalty + rank, i, second))
         return None
 
-    def open(self, one: First) -> None:
-        """List the second edits on a first one."""
+    def seconds(self, first: First, source: Source) -> Iterator[Priced]:
+        """Yield the second edits on a first one with their costs, the least first."""
         search = self.search
-        one.source = search.source.edited(one.edit)
-        program = search.made(search.source, one.edit)
+        program = search.made(search.source, first.edit)
         if program is None:
             return
-        line = search.line if search.line != one.edit.line else None
-        if one.merit > 0:
+        line = search.line if search.line != first.edit.line else None
+        if first.merit > 0:
             line = self.line_after(program) or line
-        cost = search.costs(one.source, line)
-        change = Change(search.source.text, one.edit)
-        lines = search.lines_run(program, one.source)
-        known = {change.moved(n) for n in self.by_line if change.moved(n) is not None}
-        anew = sorted_by_line(
-            one.source.edits(lines - known, search.keys, lines),
+        cost = search.costs(source, line)
+        change = Change(search.source.text, first.edit)
+        lines = search.lines_run(program, source)
+        anew = lines - {change.moved(n) for n in self.by_line}
+        changed = sorted_by_line(source.edits(anew, search.keys, lines))
+        rows = [iter(row) for row in changed.values()]
+        rows += [map_moved(change, row) for row in self.by_line.values()]
+        yield from heapq.merge(
+            *(dearer(row, cost) for row in rows), key=lambda pair: pair[0]
         )
-        rows = [
-            [(rank + cost(n), each) for rank, each in row] for n, row in anew.items()
-        ]
-        one.left = heapq.merge(
-            *rows,
-            *(self.moved(change, n, cost) for n in self.by_line),
-            key=lambda pair: pair[0],
-        )
-
-    def moved(
-        self, change: "Change", line: int, cost: Callable[[int], float]
-    ) -> Iterator[tuple[float, Edit]]:
-        """Yield the edits of a line that a first edit leaves as it is."""
-        now = change.moved(line)
-        if now is None:
-            return
-        more = cost(now)
-        for rank, edit in self.by_line[line]:
-            if (moved := change.applied(edit)) is not None:
-                yield rank + more, moved
 
     def line_after(self, program: Any) -> int | None:
         """The line where a program leaves the way of the right ones."""
@@ -197,6 +189,19 @@ class Pairs:
         with suppress(Exception, OutOfTime), time_limit(1.0):
             return line_after(search.task, program, search.wrong[0], search.dtype)
         return None
+
+
+def map_moved(change: "Change", row: Iterable[Priced]) -> Iterator[Priced]:
+    """Yield the edits that a first edit leaves as they are, where they are then."""
+    for rank, edit in row:
+        if (moved := change.applied(edit)) is not None:
+            yield rank, moved
+
+
+def dearer(row: Iterable[Priced], cost: Callable[[int], float]) -> Iterator[Priced]:
+    for rank, edit in row:
+        yield rank + cost(edit.line), edit
+
 
 class Change:
     """What a first edit does to the places of others."""
@@ -224,15 +229,21 @@ class Change:
         return replace(edit, start=start, end=end, line=edit.line + self.more)
 
 
-def sorted_by_line(edits: Iterable[Edit]) -> dict[int, list[tuple[float, Edit]]]:
+def sorted_by_line(edits: Iterable[Edit]) -> dict[int, list[Priced]]:
     """Return the cheap edits of each line with their costs, the least first."""
-    found: dict[int, list[tuple[float, Edit]]] = {}
+    found: dict[int, list[Priced]] = {}
     for edit in edits:
         if edit.cost <= CHEAP:
             found.setdefault(edit.line, []).append((edit.cost, edit))
     for row in found.values():
         row.sort(key=lambda pair: pair[0])
     return found
+
+
+def size_of(arguments: Arguments) -> int:
+    """How many numbers some arguments hold."""
+    tensors = parts_of(list(arguments.values()), Tensor)
+    return sum(each.numel() for each in tensors)
 
 
 def sign_of(outcome: Outcome) -> Any:

@@ -1,12 +1,16 @@
 """Two edits: which first ones bring a program nearer, and what is left to edit then."""
 
+from dataclasses import replace
+
 import pytest
 import torch
 
 from mygpt import check
 from mygpt.check.mends.edit import Edit, Text
 from mygpt.check.mends.pairs import Change, right_share
+from mygpt.check.mends.search import Mend
 from mygpt.check.mends.source import Source
+from mygpt.check.mends.tell import as_json
 from mygpt.check.mends.way import Way
 
 TEXT = """def attention(x, W_Q, W_K, W_V):
@@ -113,3 +117,18 @@ def test_an_edit_in_a_line_that_is_changed_is_another():
     change = Change(Text(TEXT), edit_of("* D**0.5", "/ D**0.5"))
     assert change.applied(edit_of("k.mT", "k.T")) is None
     assert change.moved(4) is None
+
+
+@pytest.mark.parametrize(
+    ("kind", "told"),
+    [
+        ("a kind", "Line 4 is the only thing wrong, in two places: a kind, twice."),
+        ("a sign", "Line 4 is the only thing wrong, in two places: a kind and a sign."),
+    ],
+)
+def test_two_edits_of_one_line_are_one_thing(kind, told):
+    first = edit_of("* D**0.5", "/ D**0.5")
+    text = first.applied(TEXT)
+    second = replace(edit_of("k.mT", "v.mT", text), kind=kind)
+    mend = Mend(second.applied(text), (first, second), (TEXT, text))
+    assert as_json(mend)["only"] == told

@@ -24,7 +24,6 @@ from mygpt.check.task import Arguments
 if TYPE_CHECKING:
     from mygpt.check.mends.search import Mend, Search
 
-END = 0.85  # of the time is gone when the search for two edits ends
 WATCHED = 0.15  # of the time is for the ways of first edits
 LEAST, CHEAP = 1.0, 2.3  # costs of second edits
 FURTHER, STEP = 1.2, 0.02  # what a first edit costs more than one that is nearer
@@ -125,7 +124,7 @@ class Pairs:
         if way is None or not way.known.numbers:
             return
         for one in self.firsts:
-            if time.monotonic() > end or search.spent > END:
+            if time.monotonic() > end:
                 break
             program = search.made(search.source, one.edit)
             if program is not None:
@@ -141,8 +140,11 @@ class Pairs:
 
     # The second edits
 
-    def mend(self) -> "Mend | None":
-        """Try second edits, in the order of what both cost together."""
+    def tries(self) -> "Iterator[tuple[float, Mend | None]]":
+        """Try second edits, in the order of what both cost together; yield each cost.
+
+        The last one is that of a mend.
+        """
         firsts = self.in_order()
         self.by_line = sorted_by_line(self.search.cheap)
         seconds: dict[int, Iterator[Priced]] = {}
@@ -151,17 +153,18 @@ class Pairs:
             (one.penalty + LEAST, i, None) for i, one in enumerate(firsts)
         ]
         heapq.heapify(heap)
-        while heap and self.search.spent < END:
-            _, i, edit = heapq.heappop(heap)
+        while heap:
+            cost, i, edit = heapq.heappop(heap)
             if edit is None:
                 sources[i] = self.search.source.edited(firsts[i].edit)
                 seconds[i] = self.seconds(firsts[i], sources[i])
             elif self.search.passes(sources[i], edit):
-                return self.search.mend_of([firsts[i].edit, edit])
+                yield cost, self.search.mend_of([firsts[i].edit, edit])
+                return
+            yield cost, None
             rank, second = next(seconds[i], (math.inf, None))
             if rank <= CHEAP:
                 heapq.heappush(heap, (firsts[i].penalty + rank, i, second))
-        return None
 
     def seconds(self, first: First, source: Source) -> Iterator[Priced]:
         """Yield the second edits on a first one with their costs, the least first."""

@@ -1,11 +1,12 @@
 """Try edits of a wrong program until it passes everything."""
 
 import ast
+import itertools
 import sys
 import time
 import warnings
-from collections.abc import Callable, Iterable, Sequence
-from contextlib import redirect_stdout, suppress
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import contextmanager, redirect_stdout, suppress
 from dataclasses import dataclass
 from io import StringIO
 from typing import Any
@@ -27,6 +28,7 @@ SECONDS = 8.0  # for all that is tried
 PROCESSOR = 0.75  # of them at most are processor time
 LIKELY, SHARE = 2.3, 0.5  # costs of single edits that are tried first, in this share
 SLOWER = 10  # times the book's own program, after which a candidate is stopped
+PAIRS, NEARER = 0.85, 2.2  # the next: two edits that cost no more together
 LEAST = 0.2  # seconds that every candidate has,
 LEAST_WORK = 0.04  # and of processor time
 TRACED = 0.2  # seconds of a run that is followed line by line
@@ -66,11 +68,23 @@ def find_mend(
         redirect_stdout(StringIO()),
         copies_ended(),
         warnings.catch_warnings(),
+        unraisable_ignored(),
         suppress(Unknown, OutOfTime),
     ):
         warnings.simplefilter("ignore")
         return Search(task, program, line, parameters, seconds).mend()
     return None
+
+
+@contextmanager
+def unraisable_ignored() -> Iterator[None]:
+    """Let nothing be printed of a run that ends while an object is thrown away."""
+    before = sys.unraisablehook
+    sys.unraisablehook = lambda _: None
+    try:
+        yield
+    finally:
+        sys.unraisablehook = before
 
 
 class Search:
@@ -194,20 +208,34 @@ class Search:
         short = self.line and self.lines - {self.line}
         self.cheap = list(self.source.edits(self.lines, self.keys, short or set()))
         ranked = self.ranked(self.cheap, self.source, self.line)
-        likely = [pair for pair in ranked if pair[0] <= LIKELY]
-        if found := self.single(likely, SHARE) or self.pairs.mend():
+        likely = (pair for pair in ranked if pair[0] <= LIKELY)
+        found = self.first_of(self.singles(likely), SHARE)
+        if found or self.spent > 1:
+            return found
+        pairs = self.pairs.tries()
+        near = itertools.takewhile(lambda one: one[1] or one[0] <= NEARER, pairs)
+        found = self.first_of((mend for _, mend in near), PAIRS)
+        if found or self.spent > PAIRS:
             return found
         every = self.source.edits(self.lines, self.keys)
-        return self.single(self.ranked(every, self.source, self.line), 1.0)
+        others = self.singles(self.ranked(every, self.source, self.line))
+        both = itertools.zip_longest(others, (mend for _, mend in pairs))
+        return self.first_of(itertools.chain.from_iterable(both), 1.0)
 
-    def single(self, edits: Sequence[tuple[float, Edit]], share: float) -> Mend | None:
-        """Try edits until a share of the time is spent."""
-        for rank, edit in edits:
-            if self.spent > share:
-                return None
-            if self.passes(self.source, edit, rank):
-                return self.mend_of([edit])
+    def first_of(self, tries: Iterable[Mend | None], share: float) -> Mend | None:
+        """Return the first mend of some tries, until a share of the time is spent."""
+        for found in tries:
+            if found or self.spent > share:
+                return found
         return None
+
+    def singles(self, edits: Iterable[tuple[float, Edit]]) -> Iterator[Mend | None]:
+        """Try edits one by one; the last that is yielded may be a mend."""
+        for rank, edit in edits:
+            if self.passes(self.source, edit, rank):
+                yield self.mend_of([edit])
+                return
+            yield None
 
     def is_itself(self) -> bool:
         """Whether the source, run again, is the program."""
@@ -268,8 +296,9 @@ class Search:
         others = (i for i in self.order if i not in self.wrong)
         if not all(self.right(i, self.outcome(program, i)) for i in others):
             return False
+        seconds = 2.0 + self.task.limit / 5
         try:
-            with time_limit(2.0 + 2 * self.task.limit / 10):
+            with time_limit(2 * seconds), processor_limit(seconds):
                 return self.passes_check(program) and self.passes_fresh(program)
         except (Exception, OutOfTime):
             return False

@@ -269,6 +269,9 @@ def convert(value: Any, dtype: torch.dtype) -> Any:
 
 def unchanged(before: Any, after: Any) -> bool:
     """Whether nested arguments hold the same values as before."""
+    kinds = (Tensor, dict, list, tuple)
+    if any(isinstance(before, kind) != isinstance(after, kind) for kind in kinds):
+        return False
     if isinstance(before, Tensor):
         return before.shape == after.shape and torch.equal(before, after)
     if isinstance(before, dict):

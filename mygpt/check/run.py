@@ -113,7 +113,7 @@ def time_limit(seconds: int | float) -> Iterator[None]:
     """
     in_main = threading.current_thread() is threading.main_thread()
     if hasattr(signal, "setitimer") and in_main:
-        with by_signal(seconds):
+        with by_signal(seconds, signal.ITIMER_REAL, signal.SIGALRM):
             yield
         return
     thread = threading.get_ident()
@@ -127,17 +127,28 @@ def time_limit(seconds: int | float) -> Iterator[None]:
 
 
 @contextmanager
-def by_signal(seconds: int | float) -> Iterator[None]:
+def processor_limit(seconds: float) -> Iterator[None]:
+    """Raise OutOfTime in the body after some processor time, if a signal tells it."""
+    in_main = threading.current_thread() is threading.main_thread()
+    if not hasattr(signal, "setitimer") or not in_main:
+        yield
+        return
+    with by_signal(seconds, signal.ITIMER_PROF, signal.SIGPROF):
+        yield
+
+
+@contextmanager
+def by_signal(seconds: int | float, timer: int, number: int) -> Iterator[None]:
     def stop(number, frame):
         raise OutOfTime
 
-    before = signal.signal(signal.SIGALRM, stop)
-    signal.setitimer(signal.ITIMER_REAL, seconds, 0.5)  # again, if it is swallowed
+    before = signal.signal(number, stop)
+    signal.setitimer(timer, seconds, 0.5)  # again, if it is swallowed
     try:
         yield
     finally:
-        signal.setitimer(signal.ITIMER_REAL, 0)
-        signal.signal(signal.SIGALRM, before)
+        signal.setitimer(timer, 0)
+        signal.signal(number, before)
 
 
 def interrupt(thread: int) -> None:

@@ -546,6 +546,13 @@ def test_a_change_of_the_arguments_is_found():
 
     assert "changes its argument x in place" in effect(in_place)
 
+    def of_another_type(text, merges):
+        merges[:] = map(tuple.__len__, merges)
+        return list(text.encode())
+
+    result = check.bpe_encode(of_another_type)
+    assert result.stage == "value"
+
 
 def test_a_change_of_the_random_state_is_found_and_undone():
     state, own = torch.get_rng_state(), random.getstate()

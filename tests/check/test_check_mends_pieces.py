@@ -119,7 +119,7 @@ def search_of(text):
 def test_a_named_mistake_is_mended_by_what_a_right_program_has_there(text, new, word):
     search = search_of(text)
     assert search.pieces.written.named
-    edits = [each for each in search.pieces.in_order() if each.kind == word]
+    edits = [each for _, each in search.pieces.in_order() if each.kind == word]
     fitting = [edit for edit in edits if new in edit.new]
     assert any(search.passes(search.source, edit) for edit in fitting)
 
@@ -131,7 +131,9 @@ def test_two_named_mistakes_are_mended_together():
         "(1,", "(axis,"
     )
     mend = search_of(axis).pieces.named()
-    assert [edit.new for edit in mend.edits] == ["-1", "normal * weight + bias"]
+    axes, affine = (edit.new for edit in mend.edits)
+    assert axes in ("-1", "2")
+    assert affine == "normal * weight + bias"
 
 
 def test_a_mistake_without_a_name_is_found_among_all_pieces():
@@ -139,15 +141,15 @@ def test_a_mistake_without_a_name_is_found_among_all_pieces():
     search = search_of(text)
     assert not search.pieces.written.named
     edits = search.pieces.in_order()
-    assert any(edit.new == 'list(text.encode("utf-8"))' for edit in edits)
+    assert any(edit.new == 'list(text.encode("utf-8"))' for _, edit in edits)
 
 
 def test_find_mend_is_given_the_name():
-    program = search_of(TOP_K).program
-    task = check.TASKS["top_k"]
+    program = search_of(EVALUATE).program
+    task = check.TASKS["evaluate"]
     mistake = engine.check(task, program).mistake
     mend = find_mend(task, program, None, mistake=mistake)
-    assert mend.edits[0].kind == "the cut"
+    assert mend.edits[0].kind == "the mean"
 
 
 def spellings(task):

@@ -116,13 +116,21 @@ def test_one_edit_is_found(written, name, old, new, kind):
     assert engine.check(check.TASKS[name], getattr(load(path), name))
 
 
-def test_two_edits_are_found(written):
-    path = written("layer_norm", "correction=0", "correction=1")
-    path.write_text(path.read_text().replace("weight * (x", "2 * weight * (x"))
+@pytest.mark.parametrize(
+    ("name", "old", "new"),
+    [
+        ("attention", "k.mT / D", "k.T / D"),
+        ("evaluate", "count += targets", "count -= targets"),
+    ],
+)
+def test_two_edits_are_found(written, name, old, new):
+    path = written(name, old, new)
+    text = path.read_text().replace("softmax(-1)", "softmax(-2)")
+    path.write_text(text.replace("train(before)", "train(not before)"))
     mend = mend_of(path)
     assert len(mend.edits) == 2
     path.write_text(mend.text)
-    assert engine.check(check.TASKS["layer_norm"], load(path).layer_norm)
+    assert engine.check(check.TASKS[name], getattr(load(path), name))
 
 
 def test_a_program_that_is_wrong_all_over_has_no_mend(written):

@@ -12,7 +12,7 @@ from mygpt.check.catalogue import IN_ORDER
 from mygpt.check.engine import check as check_program
 from mygpt.check.files import read_result
 from mygpt.check.stages.find import right_on
-from mygpt.check.stages.record import recorded
+from mygpt.check.stages.record import Recorder, recorded
 
 HEAD = "import math\nimport torch\n"  # two lines before each program
 
@@ -252,6 +252,10 @@ def test_a_step_in_another_file_is_told_with_its_name(my, mygpt, tmp_path):
 def test_a_line_that_is_none_is_refused():
     with pytest.raises(TypeError, match="line"):
         read_result({"task": "mlp", "passed": False, "line": "3"})
+
+
+def test_a_run_does_not_wait_for_the_import_of_a_compiler():
+    assert not hasattr(Recorder.__torch_dispatch__, "__wrapped__")
 
 
 def test_a_run_that_takes_too_long_is_not_whole():

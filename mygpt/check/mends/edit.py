@@ -24,6 +24,9 @@ class Edit:
         return text[: self.start] + self.new + text[self.end :]
 
 
+Priced = tuple[float, Edit]  # with what it costs where it is
+
+
 class Text:
     """A source with the offsets of its lines, in characters."""
 

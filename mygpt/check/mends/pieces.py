@@ -11,7 +11,7 @@ from dataclasses import replace
 from itertools import combinations, product
 from typing import TYPE_CHECKING
 
-from mygpt.check.mends.edit import Edit
+from mygpt.check.mends.edit import Edit, Priced
 from mygpt.check.mends.moments import Moments
 from mygpt.check.mends.source import Source, neighbours
 from mygpt.check.mends.written import Written
@@ -49,7 +49,8 @@ class Pieces:
         edits = self.in_order()
         if found := search.single(edits, NAMED):
             return self.smaller(found)
-        running = (edit for edit in edits if edit not in search.failing)
+        failing = {one.edit for one in search.pairs.firsts if one.fails}
+        running = (edit for _, edit in edits if edit not in failing)
         for first, second in joined(running) if self.written.several else ():
             if search.spent > JOINED:
                 break
@@ -58,14 +59,14 @@ class Pieces:
                     return self.smaller(search.mend_of([first, second]))
         return None
 
-    def smallest(self) -> list[Edit]:
+    def smallest(self) -> list[Priced]:
         """The edits of a word or a sign near the line."""
         source, line = self.search.source, self.search.line
         lines = self.search.lines
         if line is not None:
             lines = lines & neighbours(source.tree, line)
-        found = self.search.in_order(source, line, lines)
-        return [edit for rank, edit in found if rank <= SMALL]
+        found = self.search.ranked(source.edits(lines, self.search.keys), source, line)
+        return [pair for pair in found if pair[0] <= SMALL]
 
     def smaller(self, mend: "Mend") -> "Mend":
         """Try usual edits in place of those of a mend, at their lines."""
@@ -78,7 +79,9 @@ class Pieces:
                 source = source.edited(others[0])
             elif others:
                 source = source.edited(before(others[0], edit))
-            usual = search.in_order(source, edit.line, {edit.line})
+            usual = search.ranked(
+                source.edits({edit.line}, search.keys), source, edit.line
+            )
             for rank, each in usual:
                 if search.spent > end or rank > LIKELY:
                     break
@@ -96,12 +99,13 @@ class Pieces:
             return None
         return self.search.single(self.in_order(), UNNAMED)
 
-    def in_order(self) -> list[Edit]:
+    def in_order(self) -> list[Priced]:
         """The edits of the reader's source; a line counts half of what it does else."""
         source, line = self.search.source, self.search.line
-        rank = self.search.rank(source, line)
-        found = self.edits(source, line, LISTED)
-        return sorted(found, key=lambda edit: rank(edit) + edit.cost)
+        cost = self.search.costs(source, line)
+        edits = self.edits(source, line, LISTED)
+        found = [(2 * edit.cost + cost(edit.line), edit) for edit in edits]
+        return sorted(found, key=lambda pair: pair[0])
 
     def of_edited(self, source: Source, line: int | None) -> list[Edit]:
         """The edits of a source that is edited already."""

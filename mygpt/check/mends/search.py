@@ -1,11 +1,12 @@
 """Try edits of a wrong program until it passes everything."""
 
 import ast
+import itertools
 import sys
 import time
 import warnings
-from collections.abc import Callable, Sequence
-from contextlib import redirect_stdout, suppress
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import contextmanager, redirect_stdout, suppress
 from dataclasses import dataclass
 from io import StringIO
 from typing import Any
@@ -17,33 +18,24 @@ from mygpt.check.classes import from_class
 from mygpt.check.compare import find_difference
 from mygpt.check.engine import Checking, NotRight, differ, outcome_of
 from mygpt.check.fresh import fresh_arguments
-from mygpt.check.gradients import in_order, tensors_in
 from mygpt.check.mends.edit import Edit
+from mygpt.check.mends.pairs import Pairs
 from mygpt.check.mends.pieces import Pieces
-from mygpt.check.mends.source import (
-    Source,
-    Unknown,
-    neighbours,
-    own_lines,
-    source_of,
-)
-from mygpt.check.run import Outcome, OutOfTime, run_once, time_limit
-from mygpt.check.stages.blame import Blame
-from mygpt.check.stages.find import right_on, run_on
+from mygpt.check.mends.source import Source, Unknown, neighbours, own_lines, source_of
+from mygpt.check.run import Outcome, OutOfTime, processor_limit, run_once, time_limit
 from mygpt.check.task import Arguments, Program, Task
 
 SECONDS = 8.0  # for all that is tried
 PROCESSOR = 0.75  # of them at most are processor time
 LIKELY, SHARE = 2.3, 0.5  # costs of single edits that are tried first, in this share
-PAIRS = 0.85  # of the time is gone when the search for two edits ends
-CHEAP = 2.0  # costs of second edits
 SLOWER = 10  # times the book's own program, after which a candidate is stopped
-LEAST = 0.2  # seconds that every candidate has
+PAIRS, NEARER = 0.85, 2.2  # the next: two edits that cost no more together
+LEAST = 0.2  # seconds that every candidate has,
+LEAST_WORK = 0.04  # and of processor time
+TRACED = 0.2  # seconds of a run that is followed line by line
 FRESH, FEWEST = 150, 30  # inputs that the task does not list
 FRESH_SECONDS = 1.0
 NEAR, FAR = 0.4, 0.9  # added to the cost of an edit beside the line, and elsewhere
-WIDTH = 10  # first edits on which second ones are tried
-SCORED = 250  # candidates whose way is compared with the right one
 
 
 @dataclass(frozen=True)
@@ -79,11 +71,23 @@ def find_mend(
         redirect_stdout(StringIO()),
         copies_ended(),
         warnings.catch_warnings(),
+        unraisable_ignored(),
         suppress(Unknown, OutOfTime),
     ):
         warnings.simplefilter("ignore")
         return Search(task, program, line, parameters, seconds, mistake).mend()
     return None
+
+
+@contextmanager
+def unraisable_ignored() -> Iterator[None]:
+    """Let nothing be printed of a run that ends while an object is thrown away."""
+    before = sys.unraisablehook
+    sys.unraisablehook = lambda _: None
+    try:
+        yield
+    finally:
+        sys.unraisablehook = before
 
 
 class Search:
@@ -105,6 +109,8 @@ class Search:
         if parameters is not None:
             self.task, program = from_class(task, program, parameters)
         self.program = program
+        self.pairs = Pairs(self)
+        self.pieces = Pieces(self, mistake)
         self.dtype = torch.float64
         with suppress(OutOfTime), time_limit(2.0):
             checking = Checking(self.task, program)
@@ -117,11 +123,10 @@ class Search:
         self.base = [self.outcome(program, i, 4) for i in self.probes]
         self.order = sorted(self.probes, key=self.times.__getitem__)
         self.wrong = [i for i in self.order if not self.right(i, self.base[i])]
-        self.lines = self.lines_run()
-        self.pieces = Pieces(self, mistake)
+        self.lines = self.lines_run(program, self.source)
+        self.keys = keys_of(self.given[0])
+        self.cheap: list[Edit] = []
         self.seen: set[str] = set()
-        self.scored: list[tuple[float, Edit]] = []
-        self.failing: set[Edit] = set()
         self.tried = 0
 
     def time_of(self, i: int) -> float:
@@ -141,12 +146,16 @@ class Search:
 
     # Running candidates
 
+    def seconds_for(self, i: int) -> float:
+        """Seconds that a candidate has for a probe."""
+        return max(LEAST, SLOWER * self.times[i])
+
     def outcome(self, program: Program, i: int, slower: float = 1) -> Outcome:
-        seconds = slower * max(LEAST, SLOWER * self.times[i])
+        work = slower * max(LEAST_WORK, SLOWER * self.times[i])
         try:
-            with time_limit(seconds):
+            with time_limit(slower * self.seconds_for(i)), processor_limit(work):
                 return run_once(self.task, program, self.given[i], self.dtype)
-        except OutOfTime as error:
+        except (Exception, OutOfTime) as error:
             return Outcome(error=error)
 
     def right(self, i: int, outcome: Outcome) -> bool:
@@ -169,10 +178,10 @@ class Search:
             return None
         return found if callable(found) else None
 
-    def lines_run(self) -> set[int]:
+    def lines_run(self, program: Program, source: Source) -> set[int]:
         """The lines that run on the probes that fail, and those outside functions."""
         found: set[int] = set()
-        file = self.source.file
+        file = source.file
 
         def watch(frame: Any, event: str, _: Any) -> Any:
             if frame.f_code.co_filename != file:
@@ -182,17 +191,17 @@ class Search:
 
         before = sys.gettrace()
         for i in (self.wrong or self.order)[:3]:
-            with suppress(Exception, OutOfTime), time_limit(1.0):
+            with suppress(Exception, OutOfTime), processor_limit(TRACED):
                 try:
                     sys.settrace(watch)
-                    run_once(self.task, self.program, self.given[i], self.dtype)
+                    run_once(self.task, program, self.given[i], self.dtype)
                 finally:
                     sys.settrace(before)
         lines: set[int] = set()
-        for statement in ast.walk(self.source.tree):
+        for statement in ast.walk(source.tree):
             if isinstance(statement, ast.stmt):
                 own = own_lines(statement)
-                if found & own or statement in self.source.tree.body:
+                if found & own or statement in source.tree.body:
                     lines |= own
         return lines
 
@@ -203,24 +212,41 @@ class Search:
             return None
         if found := self.pieces.named():
             return found
-        ranked = list(self.in_order(self.source, self.line, self.lines))
-        likely = [edit for rank, edit in ranked if rank <= LIKELY]
-        others = [edit for rank, edit in ranked if rank > LIKELY]
-        return (
-            self.single(likely, SHARE)
-            or self.pieces.unnamed()
-            or self.pair()
-            or self.single(others, 1.0)
-        )
+        short = self.line and self.lines - {self.line}
+        self.cheap = list(self.source.edits(self.lines, self.keys, short or set()))
+        ranked = self.ranked(self.cheap, self.source, self.line)
+        likely = (pair for pair in ranked if pair[0] <= LIKELY)
+        found = self.single(likely, SHARE) or self.pieces.unnamed()
+        if found or self.spent > 1:
+            return found
+        pairs = self.pairs.tries()
+        near = itertools.takewhile(lambda one: one[1] or one[0] <= NEARER, pairs)
+        found = self.first_of((mend for _, mend in near), PAIRS)
+        if found or self.spent > PAIRS:
+            return found
+        every = self.source.edits(self.lines, self.keys)
+        others = self.singles(self.ranked(every, self.source, self.line))
+        both = itertools.zip_longest(others, (mend for _, mend in pairs))
+        return self.first_of(itertools.chain.from_iterable(both), 1.0)
 
-    def single(self, edits: Sequence[Edit], share: float) -> Mend | None:
-        """Try edits until a share of the time is spent."""
-        for edit in edits:
-            if self.spent > share:
-                return None
-            if self.passes(self.source, edit, keep=True):
-                return self.mend_of([edit])
+    def first_of(self, tries: Iterable[Mend | None], share: float) -> Mend | None:
+        """Return the first mend of some tries, until a share of the time is spent."""
+        for found in tries:
+            if found or self.spent > share:
+                return found
         return None
+
+    def single(self, edits: Iterable[tuple[float, Edit]], share: float) -> Mend | None:
+        """Try edits until a share of the time is spent."""
+        return self.first_of(self.singles(edits), share)
+
+    def singles(self, edits: Iterable[tuple[float, Edit]]) -> Iterator[Mend | None]:
+        """Try edits one by one; the last that is yielded may be a mend."""
+        for rank, edit in edits:
+            if self.passes(self.source, edit, rank):
+                yield self.mend_of([edit])
+                return
+            yield None
 
     def is_itself(self) -> bool:
         """Whether the source, run again, is the program."""
@@ -233,30 +259,30 @@ class Search:
             return type(again.error) is type(once.error)
         return find_difference(once.value, again.value) is None
 
-    def in_order(
-        self, source: Source, line: int | None, lines: set[int]
+    def ranked(
+        self, edits: Iterable[Edit], source: Source, line: int | None
     ) -> list[tuple[float, Edit]]:
-        """Return the edits of some lines with their costs there, the least first."""
-        rank = self.rank(source, line)
-        edits = [
-            *self.pieces.of_edited(source, line),
-            *source.edits(lines, keys_of(self.given[0])),
-        ]
-        return sorted(((rank(edit), edit) for edit in edits), key=lambda pair: pair[0])
+        """Return edits with their costs where they are, the least first."""
+        cost = self.costs(source, line)
+        found = [(edit.cost + cost(edit.line), edit) for edit in edits]
+        return sorted(found, key=lambda pair: pair[0])
 
-    def rank(self, source: Source, line: int | None) -> Callable[[Edit], float]:
-        """The cost of an edit, more where it is not at a line."""
+    def costs(self, source: Source, line: int | None) -> Callable[[int], float]:
+        """What an edit costs more in a line than in one that seems wrong."""
         near = neighbours(source.tree, line) if line else set()
 
-        def rank(edit: Edit) -> float:
-            if line is None or edit.line == line:
-                return edit.cost
-            return edit.cost + (NEAR if edit.line in near else FAR)
+        def cost(of: int) -> float:
+            if line is None or of == line:
+                return 0.0
+            return NEAR if of in near else FAR
 
-        return rank
+        return cost
 
-    def passes(self, source: Source, edit: Edit, keep: bool = False) -> bool:
-        """Whether a program with an edit passes everything; each text is tried once."""
+    def passes(self, source: Source, edit: Edit, rank: float | None = None) -> bool:
+        """Whether a program with an edit passes everything; each text is tried once.
+
+        An edit of the reader's own text has a rank: a second one may be tried on it.
+        """
         text = edit.applied(source.text.text)
         if text in self.seen:
             return False
@@ -268,17 +294,22 @@ class Search:
         for i in self.wrong:
             outcome = self.outcome(program, i)
             if not self.right(i, outcome):
-                if keep:
-                    self.keep(edit, i, outcome)
+                if rank is not None:
+                    self.pairs.keep(edit, rank, i, outcome)
                 return False
-        return self.is_right(program)
+        if self.is_right(program):
+            return True
+        if rank is not None and self.wrong:
+            self.pairs.keep_nearly_right(edit, rank)
+        return False
 
     def is_right(self, program: Program) -> bool:
         others = (i for i in self.order if i not in self.wrong)
         if not all(self.right(i, self.outcome(program, i)) for i in others):
             return False
+        seconds = 2.0 + self.task.limit / 5
         try:
-            with time_limit(2.0 + 2 * self.task.limit / 10):
+            with time_limit(2 * seconds), processor_limit(seconds):
                 return self.passes_check(program) and self.passes_fresh(program)
         except (Exception, OutOfTime):
             return False
@@ -314,89 +345,6 @@ class Search:
             if count >= FRESH or (late and count >= FEWEST):
                 return True
         return False
-
-    # Two edits
-
-    def keep(self, edit: Edit, i: int, outcome: Outcome) -> None:
-        """Keep an edit that brings the program nearer, for a second one."""
-        if outcome.error:
-            self.failing.add(edit)
-        score = float(self.wrong.index(i))
-        before = self.base[self.wrong[0]]
-        if i == self.wrong[0]:
-            score = self.share(i, outcome) - self.share(i, before)
-        if score > 0 or (before.error and not outcome.error):
-            self.scored.append((score, edit))
-        elif not outcome.error and self.changes(before, outcome):
-            self.scored.append((-edit.cost / 100, edit))
-
-    def changes(self, before: Outcome, outcome: Outcome) -> bool:
-        if before.error:
-            return True
-        return find_difference(before.value, outcome.value) is not None
-
-    def share(self, i: int, outcome: Outcome) -> float:
-        """The share of the numbers of a result that are right."""
-        if outcome.error:
-            return -0.1
-        wanted = outcome_of(self.task, self.task.reference, i, self.dtype).value
-        total = good = 0
-        expected, got = (
-            tensors_in(in_order(value)) for value in (wanted, outcome.value)
-        )
-        for a, b in zip(expected, got, strict=False):
-            total += a.numel()
-            if a.shape == b.shape:
-                good += int(torch.isclose(a.double(), b.double(), 1e-4, 1e-6).sum())
-        return good / total if total else 0.0
-
-    def pair(self) -> Mend | None:
-        """Try second edits on the first ones that bring the program nearest."""
-        firsts = self.best_firsts()
-        for number, (first, line) in enumerate(firsts):
-            if self.spent > PAIRS:  # the edits of a text are costly to list
-                break
-            source = self.source.edited(first)
-            share = self.spent + (PAIRS - self.spent) / (len(firsts) - number)
-            for rank, edit in self.in_order(source, line, self.lines):
-                if self.spent > share or rank > CHEAP:
-                    break
-                if self.passes(source, edit):
-                    return self.mend_of([first, edit])
-        return None
-
-    def best_firsts(self) -> list[tuple[Edit, int | None]]:
-        """Sort first edits by how much of their way is right; with the line after."""
-        self.scored.sort(key=lambda pair: -pair[0])
-        if self.task.stages is None or not self.wrong:
-            return [(edit, None) for _, edit in self.scored[:WIDTH]]
-        found = []
-        end = time.monotonic() + 0.12 * self.seconds
-        for score, edit in self.scored[:SCORED]:
-            if time.monotonic() > end or self.spent > PAIRS:
-                break
-            program = self.made(self.source, edit)
-            if program is not None:
-                way, line = self.way(program, self.wrong[0])
-                found.append((way + max(score, 0), edit, line))
-        found.sort(key=lambda each: -each[0])
-        return [(edit, line) for _, edit, line in found[:WIDTH]]
-
-    def way(self, program: Program, i: int) -> tuple[float, int | None]:
-        """The share of right tensors on the way of a program, and where it leaves."""
-        try:
-            with time_limit(1.0):
-                run = run_on(self.task, program, i, self.dtype)
-                right = right_on(self.task, i, self.dtype)
-                blame = Blame(run, right.known, right.results)
-        except (Exception, OutOfTime):
-            return 0.0, None
-        relevant = [one for one in run.made if id(one) in blame.relevant and one.place]
-        bad = [one for one in relevant if blame.is_bad(one)]
-        if not relevant:
-            return 0.0, None
-        line = bad[0].line if bad else None
-        return 1 - len(bad) / len(relevant), line
 
     def mend_of(self, edits: Sequence[Edit]) -> Mend:
         text, texts = self.source.text.text, []

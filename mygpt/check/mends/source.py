@@ -3,7 +3,7 @@
 import ast
 import inspect
 import linecache
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Set
 from functools import lru_cache
 from types import CodeType
 from typing import Any
@@ -62,8 +62,14 @@ class Source:
             exec(compiled("\n" * first + text, self.file, self.flags), namespace)
         return namespace[name]
 
-    def edits(self, lines: set[int], keys: list[str]) -> Iterator[Edit]:
-        """Yield the edits of some lines; keys: of the dictionaries that are given."""
+    def edits(
+        self, lines: set[int], keys: list[str], short: Set[int] = frozenset()
+    ) -> Iterator[Edit]:
+        """Yield the edits of some lines.
+
+        keys: of the dictionaries that are given; short: lines in which no whole term
+        is missing, for which there are too many.
+        """
         whole = Whole(self.text, self.tree, keys)
         for one in self.tree.body:
             if isinstance(one, ast.Import | ast.ImportFrom | ast.Expr):
@@ -77,8 +83,20 @@ class Source:
                 names = [*scope.names, *outer_names(self.tree)]
                 yield from rule_edits(whole, one, own)
                 yield from token_edits(self.text, own, names, scope.strings)
-                yield from expression_edits(self.text, one, own, scope)
+                yield from expression_edits(self.text, one, own - short, scope)
+                few = Few(scope.names, scope.strings, scope.iterables, scope.parts)
+                yield from expression_edits(self.text, one, own & short, few)
                 yield from statement_edits(self.text, one, own, scope)
+
+
+class Few(Scope):
+    """What edits of single words and signs may speak of."""
+
+    def cuts(self) -> list[str]:
+        return []
+
+    def terms(self) -> list[str]:
+        return []
 
 
 @lru_cache(maxsize=64)

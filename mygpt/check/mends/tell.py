@@ -29,6 +29,10 @@ def as_json(mend: Mend) -> dict[str, Any]:
     kinds = [edit.kind for edit in mend.edits]
     if len(kinds) == 1:
         only = f"Line {lines[0]} is the only thing wrong: {kinds[0]}."
+    elif lines[0] == lines[1]:
+        same = kinds[0] == kinds[1]
+        both = f"{kinds[0]}, twice" if same else " and ".join(kinds)
+        only = f"Line {lines[0]} is the only thing wrong, in two places: {both}."
     else:
         told = [f"line {n} ({kind})" for n, kind in zip(lines, kinds, strict=True)]
         only = f"Two things are wrong, and no more: {told[0]} and {told[1]}."

@@ -133,7 +133,7 @@ def right_on(task: Task, probe: int, dtype: torch.dtype) -> Right:
             named.setdefault(stage.name, []).append(stage)
         return task.reference(*given)
 
-    programs = [task.reference, *task.forms.values()]
+    programs = [inspect.unwrap(each) for each in (task.reference, *task.forms.values())]
     programs += [staged] if task.stages else []
     runs = [run_on(task, each, probe, dtype, watched=False) for each in programs]
     made = [one for run in runs for one in run.made]

@@ -98,6 +98,11 @@ class Recorder(TorchDispatchMode):
         self.by_tensor: dict[int, tuple[Tensor, Made, int]] = {}
         self.written: dict[int, tuple[int, Made]] = {}
 
+    @classmethod
+    def _should_skip_dynamo(cls) -> bool:
+        """Do without a guard that imports PyTorch's compiler, which takes a second."""
+        return False
+
     def __torch_dispatch__(
         self, func: Any, types: Any, args: Any = (), kwargs: Any = None
     ) -> Any:

@@ -1,0 +1,134 @@
+"""Two edits: which first ones bring a program nearer, and what is left to edit then."""
+
+from dataclasses import replace
+
+import pytest
+import torch
+
+from mygpt import check
+from mygpt.check.mends.edit import Edit, Text
+from mygpt.check.mends.pairs import Change, right_share
+from mygpt.check.mends.search import Mend
+from mygpt.check.mends.source import Source
+from mygpt.check.mends.tell import as_json
+from mygpt.check.mends.way import Way
+
+TEXT = """def attention(x, W_Q, W_K, W_V):
+    q, k, v = x @ W_Q, x @ W_K, x @ W_V
+    T, D = q.shape[1:]
+    scores = q @ k.mT * D**0.5
+    mask = torch.ones(T, T).tril()
+    scores = scores.masked_fill(mask == 0, float("-inf"))
+    return scores.softmax(1) @ v
+"""
+
+
+def edit_of(old, new, text=TEXT):
+    start = text.index(old)
+    line = text.count("\n", 0, start) + 1
+    return Edit(start, start + len(old), new, line, "a kind", 1.0)
+
+
+def attention_with(*edits):
+    text = TEXT
+    for old, new in edits:
+        assert old in text
+        text = text.replace(old, new)
+    source = Source(text, "attention.py")
+    return source.program("attention", {"torch": torch}, None)
+
+
+@pytest.fixture(scope="module")
+def way():
+    return Way(check.TASKS["attention"], attention_with(), 0, torch.float64)
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "nearer"),
+    [
+        ("* D**0.5", "/ D**0.5", True),
+        ("* D**0.5", "- D**0.5", False),
+        ("* D**0.5", "", False),  # what is not done is not done wrongly
+        ("softmax(1)", "softmax(-1)", False),  # of scores that are wrong still
+        ("x @ W_K", "x @ W_Q", False),
+        ("tril()", "missing()", False),
+    ],
+)
+def test_an_edit_is_nearer_if_it_makes_more_of_what_is_right(way, old, new, nearer):
+    gain, _ = way.of(attention_with((old, new)), 5.0)
+    assert (gain > 0) == nearer
+
+
+def test_an_edit_is_nearer_in_whatever_layout(way):
+    turned = ("q @ k.mT * D**0.5", "(k @ q.mT / D**0.5).mT")
+    assert way.of(attention_with(turned), 5.0)[0] > 0
+
+
+def test_two_edits_that_do_the_same_are_told_by_their_tensors(way):
+    pairs = [("D**0.5", "D**1"), ("D**0.5", "D"), ("D**0.5", "D**2")]
+    signs = [way.of(attention_with(pair), 5.0)[1] for pair in pairs]
+    assert signs[0] == signs[1] != signs[2]
+
+
+def test_a_program_that_never_ends_is_left(way):
+    def endless(x, W_Q, W_K, W_V):
+        while True:
+            x = x + 1
+
+    assert way.of(endless, 60.0)[0] == 0
+
+
+@pytest.mark.parametrize(
+    ("wanted", "got", "share"),
+    [
+        (torch.ones(2, 2), torch.tensor([[1.0, 1], [1, 0]]), 0.75),
+        (torch.ones(2, 2), torch.ones(4), 0.0),
+        ({"dx": torch.ones(8), "dy": torch.ones(1)}, {"dx": torch.zeros(8)}, 0.0),
+        ((torch.ones(8), torch.ones(1)), (torch.zeros(8), torch.ones(1)), 0.5),
+        ([1, 2, 3, 4], [1, 2, 4], 0.5),
+        ("paris", "pairs", 0.6),
+        ({"loss": 1.5, "training": True}, {"loss": 1.5, "training": False}, 0.5),
+        ([], [], 0.0),
+        (True, 1, 0.0),
+        (1.5, None, 0.0),
+    ],
+)
+def test_each_part_of_a_result_counts_the_same(wanted, got, share):
+    assert right_share(wanted, got) == pytest.approx(share)
+
+
+@pytest.mark.parametrize(
+    ("first", "second"),
+    [
+        (("* D**0.5", "/ D**0.5"), ("softmax(1)", "softmax(-1)")),
+        (("* D**0.5", "/ D**0.5"), ("x @ W_K", "x @ W_Q")),
+        (("    mask = torch.ones(T, T).tril()\n", ""), ("softmax(1)", "softmax(-1)")),
+        (("    T, D", "    T = 3\n    T, D"), ("softmax(1)", "softmax(-1)")),
+        (("    T, D", "    T = 3\n    T, D"), ("x @ W_K", "x @ W_Q")),
+    ],
+)
+def test_an_edit_elsewhere_stays_the_same_after_another(first, second):
+    one = edit_of(*first)
+    moved = Change(Text(TEXT), one).applied(edit_of(*second))
+    assert moved == edit_of(*second, text=one.applied(TEXT))
+
+
+def test_an_edit_in_a_line_that_is_changed_is_another():
+    change = Change(Text(TEXT), edit_of("* D**0.5", "/ D**0.5"))
+    assert change.applied(edit_of("k.mT", "k.T")) is None
+    assert change.moved(4) is None
+
+
+@pytest.mark.parametrize(
+    ("kind", "told"),
+    [
+        ("a kind", "Line 4 is the only thing wrong, in two places: a kind, twice."),
+        ("a sign", "Line 4 is the only thing wrong, in two places: a kind and a sign."),
+    ],
+)
+def test_two_edits_of_one_line_are_one_thing(kind, told):
+    first = edit_of("* D**0.5", "/ D**0.5")
+    text = first.applied(TEXT)
+    second = replace(edit_of("k.mT", "v.mT", text), kind=kind)
+    mend = Mend(second.applied(text), (first, second), (TEXT, text))
+    assert as_json(mend)["only"] == told

@@ -222,7 +222,7 @@ class Search:
         pairs = self.pairs.tries()
         near = itertools.takewhile(lambda one: one[1] or one[0] <= NEARER, pairs)
         found = self.first_of((mend for _, mend in near), PAIRS)
-        if found or self.spent > PAIRS:
+        if found or self.spent > 1:
             return found
         every = self.source.edits(self.lines, self.keys)
         others = self.singles(self.ranked(every, self.source, self.line))

@@ -10,6 +10,7 @@ from torch import Tensor
 
 from mygpt.check.compare import TOLERANCE
 from mygpt.check.stages.stage import Stage
+from mygpt.check.stages.values import Value
 
 # File and title of the chapters that the tasks belong to.
 CHAPTERS = {
@@ -122,6 +123,8 @@ class Task:
     limit: seconds that a whole check may take.
     stages: what a right program makes on its way, from the arguments; looked up after
         a failure among what the reader's program makes.
+    values: what a right program of lists has in its variables, from the arguments, in
+        order; looked up in the same way.
     """
 
     name: str
@@ -151,6 +154,7 @@ class Task:
     praise: Callable[[list[Arguments], list[Any]], str] | None = None
     limit: int | float = 10.0
     stages: Callable[..., Iterable[Stage]] | None = None
+    values: Callable[..., Iterable[Value]] | None = None
 
     @property
     def signature(self) -> str:

@@ -1,83 +1,88 @@
 """The line at which a wrong program leaves the way of the right ones."""
 
 import ast
-import itertools
-import linecache
-import re
 import time
 from collections.abc import Iterator
 from contextlib import suppress
-from dataclasses import dataclass, replace
-from functools import cached_property
-from typing import Any
+from dataclasses import replace
 
 import numpy as np
 import torch
 from torch import Tensor
 
-from mygpt.check.crashes.place import parsed
-from mygpt.check.stages.match import MASKED, ROUGH, Pool, numbers_of, size_of
-from mygpt.check.stages.record import Made, Place, Run, parts_of
+from mygpt.check.stages.again import VIEW, CannotBeDone, again
+from mygpt.check.stages.judged import Judged, agree, permuted, tells
+from mygpt.check.stages.match import numbers_of
+from mygpt.check.stages.origins import place_of_number, place_of_shape, place_of_whole
+from mygpt.check.stages.record import Made, Place, parts_of
+from mygpt.check.stages.text import assignment, line_of_return, name_written, names_at
 
-# Operations that are done again with other tensors: each checks what it is given.
-SAFE = re.compile(
-    r"_?(unsafe_)?view|reshape|expand|transpose|t|permute|(un)?squeeze|slice|select|alias|"
-    r"clone|detach|unbind|cat|stack|add|sub|rsub|mul|div|pow|neg|abs|exp|log|sqrt|rsqrt|"
-    r"reciprocal|tanh|erf|sigmoid|relu|gelu|sin|cos|sum|mean|amax|amin|cumsum|mm|bmm|"
-    r"addmm|mv|dot|masked_fill|where|_softmax|_log_softmax|logsumexp|tril|triu|gather|"
-    r"argmax|index|scatter|_to_copy|ge|gt|le|lt|eq|logical_not|bitwise_not"
-)
-TRIES = 300  # of tensors put in the place of one
 SECONDS = 0.3  # of processor time for all of them in one run
-FEW = 3  # different numbers that agree by chance
+DEEPEST = 12  # steps back from what should have been another
 
 
-class Blame:
-    """One run of a wrong program, judged by what right programs make.
+class Blame(Judged):
+    """The line at which a judged run leaves the way of the right ones.
 
-    known: all that these make; `has_like` of it is what may be a matter of style.
+    wanted: what should be in the place of a tensor that right programs make, too.
     """
 
-    def __init__(self, run: Run, known: Pool, results: list[list[Tensor]]) -> None:
-        self.run, self.known, self.results = run, known, results
-        self.arrays = {id(one): numbers_of(one.value) for one in run.made}
-        self.users: dict[int, list[Made]] = {}
-        for one in run.made:
-            for each in one.inputs:
-                self.users.setdefault(id(each), []).append(one)
-        self.good = {id(one) for one in run.made if self.is_known(one)}
-        self.cleared = set(self.good)
-        for one in reversed(run.made):
-            told = tells(self.arrays[id(one)])
-            if id(one) in self.cleared and not one.constant and told:
-                self.cleared |= {id(each) for each in one.inputs}
-        self.relevant = self.ancestors()
-
-    def is_known(self, one: Made) -> bool:
-        if one.operation == "given" or not one.value.numel():
-            return True
-        return bool(self.known.find(self.arrays[id(one)], one.rough))
-
-    def ancestors(self) -> set[int]:
-        """What the results are made from; all, if that is not known."""
-        left = [one for results in self.run.results for one in results]
-        found: set[int] = set()
-        given = False
-        while left:
-            one = left.pop()
-            if id(one) not in found:
-                found.add(id(one))
-                left += one.inputs
-                given |= one.operation == "given" and not one.constant
-        return found if given else {id(one) for one in self.run.made}
-
-    def is_bad(self, one: Made) -> bool:
-        return (
-            id(one) in self.relevant and id(one) not in self.cleared and bool(one.place)
-        )
+    wanted: Tensor | None = None
 
     def place(self) -> Place | None:
         """Return where the mistake is, as far as the run shows it."""
+        if written := self.place_of_writing():
+            return written
+        found = self.place_of_mistake()
+        return self.outward(found) if found else None
+
+    def place_of_writing(self) -> Place | None:
+        """Return where an argument that is written to got another name."""
+        for one in self.run.made:
+            if not one.place or not one.operation.endswith("_") or not one.inputs:
+                continue
+            root = [*self.views(one.inputs[0])][-1]
+            if root.operation == "given" and not root.constant:
+                name = name_written(one.place)
+                found = assignment(one.place, name) if name else None
+                if found and not isinstance(found, ast.BinOp):
+                    return replace(one.place, line=found.lineno)
+                return one.place
+        return None
+
+    def outward(self, place: Place) -> Place:
+        """Leave a function that does its work in another call, for its caller."""
+        while place.outer and self.works_elsewhere(place):
+            place = place.outer
+        return place
+
+    def works_elsewhere(self, place: Place) -> bool:
+        """Whether what a line makes is right in another call of its function.
+
+        The other call has the same whole numbers, and makes tensors of the same shapes:
+        the mistake may be in their use.
+        """
+        at = place.code, place.instruction
+        calls: dict[int, Place] = {}
+        shapes: dict[int, set[torch.Size]] = {}
+        for one in self.run.made:
+            if one.constant or VIEW.fullmatch(one.operation):
+                continue
+            for each in frames_of(one.place):
+                if (each.code, each.instruction) != at:
+                    continue
+                if each.frame == place.frame or id(one) in self.cleared:
+                    calls[each.frame] = each
+                    shapes.setdefault(each.frame, set()).add(one.value.shape)
+        mine = shapes.get(place.frame, set())
+        names = place.code.co_varnames[: place.code.co_argcount]
+        return any(
+            all(each.plain.get(name) == place.plain.get(name) for name in names)
+            for each in calls.values()
+            if each.frame != place.frame and mine & shapes[each.frame]
+        )
+
+    def place_of_mistake(self) -> Place | None:
         bad = [one for one in self.run.made if self.is_bad(one) and not one.constant]
         hard = [one for one in bad if not self.known.has_like(self.arrays[id(one)])]
         first = (hard or bad or [None])[0]
@@ -88,8 +93,10 @@ class Blame:
             return self.place_of_use(one)
         if id(one) in self.good and self.is_result(one) and not self.users.get(id(one)):
             return self.place_of_return()
-        if one.constant or id(one) not in self.good:
-            return line_of_number(one) or one.place
+        if one.constant:
+            return self.place_of_value(one) or self.place_of_constant(one)
+        if id(one) not in self.good:
+            return self.place_of_value(one) or one.place
         return self.place_of_forgotten(one)
 
     def place_of_forgotten(self, one: Made) -> Place | None:
@@ -103,16 +110,27 @@ class Blame:
             if named := self.line_of_name([one], user):
                 return named
         if users:
-            around = {each.code for each in frames_of(users[0].place)}
-            for each in frames_of(one.place):
-                if each.code in around:
+            user = next(filter(self.goes_wrong, users), users[0])
+            ends = self.is_ended(one)
+            first, second = (user.place, one.place) if ends else (one.place, user.place)
+            around = {each.frame for each in frames_of(second)}
+            for each in frames_of(first):
+                if each.frame in around:
                     return each
         return one.place
 
-    def is_result(self, one: Made) -> bool:
-        return any(
-            one in self.roots(each) for given in self.run.results for each in given
-        )
+    def is_ended(self, one: Made) -> bool:
+        """Whether what follows a tensor is wrong, rather than what made it."""
+        assert self.wanted is not None
+        if self.comes_after(one, self.wanted):
+            return True
+        return self.known_as_whole(one) and not self.of_one_stage(one, self.wanted)
+
+    def goes_wrong(self, one: Made) -> bool:
+        """Whether a tensor is wrong, or one of its views becomes so."""
+        if self.is_bad(one) or not VIEW.fullmatch(one.operation):
+            return self.is_bad(one)
+        return any(self.goes_wrong(each) for each in self.users.get(id(one), []))
 
     def place_of_use(self, given: Made) -> Place | None:
         """Return where an argument is first used for something that is not right."""
@@ -148,6 +166,7 @@ class Blame:
             for one in self.without_repeats(right):
                 other = self.mend(numbers[id(one)], one, got, rights, alike)
                 if other is not None:
+                    self.wanted = other
                     return self.first_of_views(one, other, got, rights)
             for one in self.without_repeats(wrong):
                 if one is first:
@@ -208,25 +227,23 @@ class Blame:
         for one in self.run.made[start + 1 :]:
             if one.call is None or not any(id(each) in changed for each in one.inputs):
                 continue
-            if not SAFE.fullmatch(one.operation):
-                return {}
-            function, args, kwargs = one.call
             try:
-                result = function(*put(args, changed), **put(kwargs, changed))
-            except Exception:
+                changed[id(one)] = again(one, changed)
+            except CannotBeDone:
                 return {}
-            if isinstance(result, tuple | list):
-                return {}
-            changed[id(one)] = result
         return changed
 
     def place_of(self, one: Made) -> Place | None:
         """Return the place of a wrong operation, or of what it was wrongly given."""
-        repaired = sorted(self.repaired(one), key=self.is_cleared)
-        for given in repaired:
+        repaired = sorted(self.repaired(one), key=lambda pair: self.is_cleared(pair[0]))
+        for given, other in repaired:
+            if found := self.place_of_layout(given, other):
+                return found
+            if found := self.place_within(given, other):
+                return found
             if found := self.place_of_input(given, one):
                 return found
-        for root in (root for given in repaired for root in self.roots(given)):
+        for root in (root for given, _ in repaired for root in self.roots(given)):
             if one.place and one.place.of_argument(root.identity) is not one.place:
                 return one.place.of_argument(root.identity)
         if any(self.pieces_repaired(one)):
@@ -234,7 +251,46 @@ class Blame:
         inputs = [each for each in one.inputs if not each.constant]
         if inputs and not any(map(self.is_cleared, inputs)):
             return self.place_of(inputs[0])
-        return line_of_number(one) or one.place
+        return self.place_of_value(one) or one.place
+
+    def place_of_value(self, one: Made) -> Place | None:
+        """Return where a number was set with which an operation is wrong."""
+        whole = place_of_whole(one, lambda tensor: self.is_right(tensor, one.rough))
+        return whole or place_of_number(one)
+
+    def place_within(self, one: Made, wanted: Tensor) -> Place | None:
+        """Return where a tensor should have been another, if what it is made from."""
+        passed = False
+        for _ in range(DEEPEST):
+            found = self.wrong_input(one, wanted)
+            if found is None:
+                break
+            passed |= not VIEW.fullmatch(one.operation) and len(one.inputs) > 1
+            one, wanted = found
+        if not passed or one.place is None:
+            return None
+        if one.constant:
+            return self.place_of_constant(one)
+        return one.place if id(one) not in self.good else None
+
+    def place_of_constant(self, one: Made) -> Place | None:
+        """Return where a mask was made, if what it is made from is wrong already."""
+        while len(one.inputs) == 1:
+            before = one.inputs[0]
+            array = self.arrays[id(before)]
+            uniform = len(np.unique(array)) < 2
+            if not before.place or uniform or self.known.find(array) == "same":
+                break
+            one = before
+        return one.place
+
+    def place_of_layout(self, given: Made, other: Tensor) -> Place | None:
+        """Return where a tensor got its shape, if its numbers are in a wrong order."""
+        if given.constant or not permuted(given.value, other):
+            return None
+        turned = [one for one in self.views(given) if VIEW.fullmatch(one.operation)]
+        place = turned[-1].place if turned else None
+        return place_of_shape(place) if place else None
 
     def pieces_repaired(self, one: Made) -> Iterator[bool]:
         """Say whether a wrong joining of tensors is right with others."""
@@ -253,53 +309,6 @@ class Blame:
                     array = numbers_of(joined)
                     yield tells(array) and bool(self.known.find(array))
 
-    def is_cleared(self, one: Made) -> bool:
-        return id(one) in self.cleared and not one.constant
-
-    def repaired(self, one: Made) -> Iterator[Made]:
-        """Yield the inputs in whose place another tensor makes a result right."""
-        if one.call is None or not SAFE.fullmatch(one.operation):
-            return
-        function, args, kwargs = one.call
-        for given in dict.fromkeys(parts_of((args, kwargs), Made)):
-            others = itertools.chain(self.instead_of(given), self.of_kind(given))
-            for other in itertools.islice(others, TRIES):
-                try:
-                    instead = {id(given): other}
-                    result = function(*put(args, instead), **put(kwargs, instead))
-                except Exception:
-                    continue
-                if isinstance(result, tuple | list):
-                    result = result[0]
-                array = numbers_of(result)
-                if tells(array) and self.known.find(array, one.rough):
-                    yield given
-                    break
-
-    def instead_of(self, given: Made) -> Iterator[Tensor]:
-        """Yield what right programs make in a tensor's shape."""
-        shape, kind = given.value.shape, given.value.dtype
-        seen: set[bytes] = set()
-        others = [] if given.constant else self.known.first_class
-        for tensor in itertools.chain(others, self.known.constants):
-            if tensor.numel() != given.value.numel():
-                continue
-            if kind != tensor.dtype and not (
-                kind.is_floating_point and tensor.is_floating_point()
-            ):
-                continue
-            for turned in turns(tensor, shape):
-                key = turned.double().numpy().tobytes()
-                if key not in seen:
-                    seen.add(key)
-                    yield turned.to(kind)
-
-    def of_kind(self, given: Made) -> Iterator[Tensor]:
-        """Yield what right programs make of a tensor's type, in any shape."""
-        for tensor in self.known.first_class:
-            if tensor.dtype == given.value.dtype:
-                yield tensor
-
     def place_of_input(self, given: Made, user: Made) -> Place | None:
         """Return where a wrong input was made; None if it is right and was mistaken."""
         others = [each for each in parts_of(user.call, Made) if each is not given]
@@ -310,37 +319,12 @@ class Blame:
         for root in path:
             if root.place is None or id(root) in others_from:
                 break
-            if not self.is_constant_or_bad(root) and self.is_used_well(root, user):
+            ends = self.is_used_well(root, user) or self.known_as_whole(root)
+            if ends and not self.is_constant_or_bad(root):
                 break
             found = root.place
         named = self.line_of_name(path, user)
         return named or (found if found != user.place else None)
-
-    def is_constant_or_bad(self, one: Made) -> bool:
-        return one.constant or id(one) not in self.cleared
-
-    def roots(self, one: Made) -> Iterator[Made]:
-        """Yield a tensor, and those of which it is a view or a copy."""
-        yield one
-        while len(one.inputs) == 1:
-            before = one.inputs[0]
-            a, b = self.arrays[id(one)], self.arrays[id(before)]
-            if not np.array_equal(np.unique(a), np.unique(b)):
-                return
-            one = before
-            yield one
-
-    def is_used_well(self, one: Made, but: Made) -> bool:
-        """Whether something right is made from a tensor elsewhere."""
-        for user in self.users.get(id(one), []):
-            if user is but:
-                continue
-            if next(itertools.islice(self.roots(user), 1, None), None) is one:
-                if self.is_used_well(user, but):
-                    return True
-            elif id(user) in self.cleared:
-                return True
-        return False
 
     def line_of_name(self, path: list[Made], user: Made) -> Place | None:
         """Return the line in which the name of an input was set to another name."""
@@ -351,11 +335,11 @@ class Blame:
         for name in names_at(place):
             if place.tensors.get(name) not in identities:
                 continue
-            found = assignment(place, name)
-            if found and isinstance(found.value, ast.Name | ast.Tuple):
-                if isinstance(found.value, ast.Tuple):
-                    continue
-                return replace(place, line=found.value.lineno)
+            given = path[-1].operation == "given" and not path[-1].constant
+            kinds = (ast.Name, ast.Subscript) if given else ast.Name
+            found = assignment(place, name, unpacked=given)
+            if isinstance(found, kinds):
+                return replace(place, line=found.lineno)
         return None
 
     def place_of_return(self) -> Place | None:
@@ -376,129 +360,3 @@ def frames_of(place: Place | None) -> Iterator[Place]:
     while place:
         yield place
         place = place.outer
-
-
-def put(value: Any, instead: dict[int, Tensor]) -> Any:
-    """Put tensors back in the places of what stands for them, some of them others."""
-    if isinstance(value, Made):
-        return instead.get(id(value), value.value).clone()
-    if isinstance(value, list):
-        return [put(part, instead) for part in value]
-    if isinstance(value, dict):
-        return {name: put(part, instead) for name, part in value.items()}
-    return value
-
-
-def agree(right: Tensor, got: Tensor) -> bool:
-    if right.shape != got.shape:
-        return False
-    a, b = numbers_of(right), numbers_of(got)
-    return bool((np.abs(a - b) <= ROUGH * size_of(a)).all())
-
-
-def tells(numbers: np.ndarray) -> bool:
-    """Whether numbers do not agree with others by chance: the inputs have a decimal."""
-    tenths = 10 * numbers[np.abs(numbers) < -MASKED]
-    return bool((np.abs(tenths - tenths.round()) > 1e-5).any()) or (
-        len(np.unique(tenths)) >= FEW
-    )
-
-
-def turns(tensor: Tensor, shape: torch.Size) -> Iterator[Tensor]:
-    """Yield a tensor in another shape, its axes in each order that may be meant."""
-    plain = tensor.reshape([size for size in tensor.shape if size > 1])
-    wanted = [size for size in shape if size > 1]
-    like = sorted(plain.shape) == sorted(wanted)
-    if plain.ndim > 4:
-        return
-    for axes in itertools.permutations(range(plain.ndim)):
-        turned = plain.permute(axes)
-        if not like or list(turned.shape) == wanted:
-            yield turned.reshape(shape)
-
-
-# What the text tells
-
-
-def tree_at(place: Place) -> ast.AST:
-    return parsed("".join(linecache.getlines(place.file)))
-
-
-def function_at(place: Place) -> ast.AST:
-    """Return the innermost function around a line, or the whole file."""
-    tree = tree_at(place)
-    around = [
-        node
-        for node in ast.walk(tree)
-        if isinstance(node, ast.FunctionDef | ast.Lambda)
-        and node.lineno <= place.line <= (node.end_lineno or node.lineno)
-    ]
-    return around[-1] if around else tree
-
-
-def names_at(place: Place) -> list[str]:
-    """Return the names in the expression at which a program was."""
-    span = list(place.code.co_positions())[place.instruction // 2]
-    for node in ast.walk(function_at(place)):
-        here = tuple(
-            getattr(node, name, None)
-            for name in ("lineno", "end_lineno", "col_offset", "end_col_offset")
-        )
-        if here == span:
-            return [part.id for part in ast.walk(node) if isinstance(part, ast.Name)]
-    return []
-
-
-@dataclass(frozen=True)
-class Assignment:
-    """The expression to which a name was set."""
-
-    value: ast.expr
-
-    @cached_property
-    def computes(self) -> bool:
-        kinds = (ast.BinOp, ast.Call)
-        return any(isinstance(part, kinds) for part in ast.walk(self.value))
-
-
-def assignment(place: Place, name: str) -> Assignment | None:
-    """Return the last assignment of a name above a line of its function."""
-    found = [
-        value
-        for node in ast.walk(function_at(place))
-        if isinstance(node, ast.Assign) and node.lineno < place.line
-        for target in node.targets
-        for part, value in paired(target, node.value)
-        if isinstance(part, ast.Name) and part.id == name
-    ]
-    return Assignment(max(found, key=lambda value: value.lineno)) if found else None
-
-
-def paired(target: ast.expr, value: ast.expr) -> list[tuple[ast.expr, ast.expr]]:
-    if isinstance(target, ast.Tuple) and isinstance(value, ast.Tuple):
-        return list(zip(target.elts, value.elts, strict=False))
-    return [(target, value)]
-
-
-def line_of_number(one: Made) -> Place | None:
-    """Return the line in which a decimal number that is used was computed."""
-    place = one.place
-    if place is None or one.call is None:
-        return None
-    for name in names_at(place):
-        if name not in place.numbers:
-            continue
-        if found := assignment(place, name):
-            return replace(place, line=found.value.lineno)
-        if name in place.code.co_varnames[: place.code.co_argcount] and place.outer:
-            return place.outer
-    return None
-
-
-def line_of_return(place: Place) -> int | None:
-    lines = [
-        node.lineno
-        for node in ast.walk(function_at(place))
-        if isinstance(node, ast.Return)
-    ]
-    return max(lines, default=None)

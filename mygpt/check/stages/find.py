@@ -17,10 +17,14 @@ from torch import Tensor
 from mygpt.check.compare import convert, copy_of
 from mygpt.check.run import kept_state
 from mygpt.check.stages import maps
-from mygpt.check.stages.blame import Blame, line_of_return
+from mygpt.check.stages.blame import Blame
+from mygpt.check.stages.conditions import place_of_condition
 from mygpt.check.stages.match import Pool, numbers_of
-from mygpt.check.stages.record import Place, Run, is_readers_file, recorded
+from mygpt.check.stages.record import Made, Place, Run, is_readers_file, recorded
 from mygpt.check.stages.stage import Stage
+from mygpt.check.stages.text import line_of_return
+from mygpt.check.stages.values import traced
+from mygpt.check.stages.ways import Way, found_in
 from mygpt.check.task import Program, Task
 
 HALVES = (torch.float16, torch.bfloat16)
@@ -82,8 +86,28 @@ def find(
 
     probes: those on which it runs; wrong: those of them on which it is wrong.
     """
-    if task.stages is None:
-        return Found()
+    found = Found()
+    if task.values is not None:
+        found = find_value(task, program, wrong)
+    elif task.stages is not None:
+        found = find_stage(task, program, probes, wrong, dtype, line_alone)
+    for i in wrong[:1]:
+        with kept_state():
+            place = place_of_condition(task, program, i, dtype)
+        if place:
+            return with_place(found.text, place, program)
+    return found
+
+
+def find_stage(
+    task: Task,
+    program: Program,
+    probes: Sequence[int],
+    wrong: Sequence[int],
+    dtype: torch.dtype,
+    line_alone: bool,
+) -> Found:
+    """Find which tensors of a program are those of right programs, and which not."""
     seen: list[int] = []
     runs: list[Run] = []
     rights: list[Right] = []
@@ -107,12 +131,44 @@ def find(
     places = [
         place
         for i, run, right in zip(seen, runs, rights, strict=True)
-        if i in wrong and (place := Blame(run, right.known, right.results).place())
+        if i in wrong and (place := blame_of(run, right).place())
     ]
     sizes = [maps.sizes_of(task.probes[i].sizes) for i in seen]
     text = "" if line_alone else Telling(runs, rights, sizes).text()
     place = most_common(places) or place_of_end(program, runs)
     return with_place(text, place, program)
+
+
+def find_value(task: Task, program: Program, wrong: Sequence[int]) -> Found:
+    """Find where a program of lists leaves the right way, and say what is missing."""
+    assert task.values is not None
+    traces, right = {}, {}
+    end = time.process_time() + SECONDS
+    with kept_state():
+        for i in sorted(range(len(task.probes)), key=lambda i: i not in wrong):
+            given = task.arguments_of(task.probes[i])
+            copy = copy_of(given)
+            traces[i] = traced(lambda copy=copy: task.run(program, copy))
+            right[i] = [*task.values(**given)]
+            if time.process_time() > end:
+                break
+    kinds = {
+        right[i][number].kind
+        for i in traces
+        for number in found_in(traces[i], right[i])
+    }
+    ways = [Way(traces[i], program, right[i], kinds) for i in traces if i in wrong]
+    places = [
+        Place(way.code.co_filename, line, way.code, 0, {}, {})
+        for way in ways
+        if (line := way.line())
+    ]
+    return with_place(ways[0].text() if ways else "", most_common(places), program)
+
+
+def blame_of(run: Run, right: Right) -> Blame:
+    stages = [one for named in right.stages.values() for one in named]
+    return Blame(run, right.known, right.results, stages)
 
 
 def run_on(
@@ -136,7 +192,7 @@ def right_on(task: Task, probe: int, dtype: torch.dtype) -> Right:
     programs = [task.reference, *task.forms.values()]
     programs += [staged] if task.stages else []
     runs = [run_on(task, each, probe, dtype, watched=False) for each in programs]
-    made = [one for run in runs for one in run.made]
+    made = [one for run in runs for one in run.made if is_filled(one, dtype)]
     known = Pool(
         ((one.value, False) for one in made if not one.beside and not one.constant),
         (one.value for one in made if one.beside and not one.constant),
@@ -147,6 +203,15 @@ def right_on(task: Task, probe: int, dtype: torch.dtype) -> Right:
         for run in runs[: 1 + len(task.forms)]
     ]
     return Right(known, results, named, all(run.whole for run in runs))
+
+
+def is_filled(one: Made, dtype: torch.dtype) -> bool:
+    """Whether a tensor has numbers; a new one of PyTorch's layers may not have any."""
+    if one.operation == "given":
+        return one.value.dtype == dtype or not one.value.is_floating_point()
+    if one.operation == "detach":
+        return is_filled(one.inputs[0], dtype)
+    return "empty" not in one.operation
 
 
 def is_readers_run(program: Program, run: Run) -> bool:

@@ -97,7 +97,7 @@ class Pool:
         self.by_count: dict[tuple[int, bool], Entries] = {}
         self.seen: set[bytes] = set()
         for tensor, rough in tensors:
-            if self.add(tensor, rough):
+            if self.add(tensor, rough) and tensor.any():
                 self.first_class.append(tensor)
         for tensor in beside:
             self.add(tensor, False)

@@ -4,7 +4,7 @@ import sys
 import time
 from collections.abc import Callable, Iterator
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from types import CodeType, FrameType
 from typing import Any, TypeVar
 
@@ -31,6 +31,8 @@ class Place:
     """Where the reader's program was: file, line, and the instruction in its code.
 
     numbers, tensors: what its names stood for there; a tensor by its identity.
+    plain: whole numbers, and tuples and slices of them.
+    frame: of this call of the function; another call has another.
     outer: where the function was called, if the reader's program called it.
     """
 
@@ -41,6 +43,8 @@ class Place:
     numbers: dict[str, float]
     tensors: dict[str, int]
     outer: "Place | None" = None
+    plain: dict[str, Any] = field(default_factory=dict)
+    frame: int = 0
 
     def of_argument(self, identity: int) -> "Place":
         """Return where a tensor was passed on that is an argument here."""
@@ -62,6 +66,7 @@ class Made:
     rough: whether it, or one of these, is of less than double precision.
     identity: of the tensor in Python.
     beside: whether it is one that right programs only may make.
+    number: of those that its call gave.
     """
 
     value: Tensor
@@ -73,6 +78,7 @@ class Made:
     rough: bool = False
     identity: int = 0
     beside: bool = False
+    number: int = 0
 
     @property
     def line(self) -> int | None:
@@ -97,6 +103,7 @@ class Recorder(TorchDispatchMode):
         self.end = time.process_time() + SECONDS
         self.by_tensor: dict[int, tuple[Tensor, Made, int]] = {}
         self.written: dict[int, tuple[int, Made]] = {}
+        self.frames: dict[int, FrameType] = {}  # kept, so that no other has their id
 
     def __torch_dispatch__(
         self, func: Any, types: Any, args: Any = (), kwargs: Any = None
@@ -114,8 +121,8 @@ class Recorder(TorchDispatchMode):
         of_shape = name.endswith(OF_SHAPE)
         before = [] if of_shape else inputs
         constant = all(one.constant for one in before)
-        place = place_at(sys._getframe(1)) if self.watched else None
-        for tensor in parts_of(out, Tensor):
+        place = place_at(sys._getframe(1), self.frames) if self.watched else None
+        for number, tensor in enumerate(parts_of(out, Tensor)):
             node = Made(
                 snapshot(tensor),
                 name,
@@ -123,6 +130,7 @@ class Recorder(TorchDispatchMode):
                 place,
                 (func, call_args, call_kwargs),
                 constant,
+                number=number,
             )
             self.add(tensor, node, written=name.endswith("_"))
         return out
@@ -177,7 +185,7 @@ def snapshot(tensor: Tensor) -> Tensor:
     return tensor.detach().clone()
 
 
-def place_at(frame: FrameType | None) -> Place | None:
+def place_at(frame: FrameType | None, kept: dict[int, FrameType]) -> Place | None:
     """Return the innermost place in the reader's program, below the recorder's own."""
     while frame and not is_readers_file(frame.f_code.co_filename):
         if frame.f_code.co_name == SEEN:
@@ -185,6 +193,7 @@ def place_at(frame: FrameType | None) -> Place | None:
         frame = frame.f_back
     if frame is None:
         return None
+    kept[id(frame)] = frame
     known = frame.f_locals.items()
     return Place(
         frame.f_code.co_filename,
@@ -193,8 +202,18 @@ def place_at(frame: FrameType | None) -> Place | None:
         frame.f_lasti,
         {name: value for name, value in known if isinstance(value, float)},
         {name: id(value) for name, value in known if isinstance(value, Tensor)},
-        place_at(frame.f_back),
+        place_at(frame.f_back, kept),
+        {name: value for name, value in known if is_plain(value)},
+        id(frame),
     )
+
+
+def is_plain(value: Any) -> bool:
+    """Whether a value is a whole number, or a tuple or slice of some."""
+    if isinstance(value, slice):
+        value = value.start, value.stop, value.step
+    parts = value if isinstance(value, tuple) else (value,)
+    return value is not None and all(isinstance(part, int | None) for part in parts)
 
 
 FILES: dict[str, bool] = {}

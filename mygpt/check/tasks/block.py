@@ -12,7 +12,7 @@ from mygpt.block import TransformerBlock
 from mygpt.check.model import Model, Part, Piece, constant, term, within
 from mygpt.check.run import kept_state
 from mygpt.check.stages.parts import attended, fed, normalised
-from mygpt.check.stages.stage import Stage, stage
+from mygpt.check.stages.stage import Stage, also, stage
 from mygpt.check.task import Arguments, Draw, Probe, Program, Property, Task
 from mygpt.check.tasks import attention, feed_forward, norm
 from mygpt.check.tasks.attention import stored_attention
@@ -381,18 +381,18 @@ def stages_of_block(
     n = normalised(x, weights["ln1_weight"], weights["ln1_bias"], 1e-5)
     yield stage(f"ln1(x){at}", n)
     yield from attended(n, weights, num_heads, (f"ln1(x){at}",), at)
-    x = x + attention.heads_with(n, weights, num_heads)
+    before, x = x, x + attention.heads_with(n, weights, num_heads)
+    also(lambda: (x - weights["b_O"], before + weights["b_O"]))
     yield stage(f"x plus what attention gives{at}", x)
     n = normalised(x, weights["ln2_weight"], weights["ln2_bias"], 1e-5)
     yield stage(f"ln2 of that sum{at}", n)
     yield from fed(n, weights, (f"ln2 of that sum{at}",), at)
-    yield stage(
-        f"the block's result{at}",
-        *[
-            x + form(n @ weights["W1"] + weights["b1"]) @ weights["W2"] + weights["b2"]
-            for form in (tanh_form, erf_form)
-        ],
-    )
+    results = [
+        x + form(n @ weights["W1"] + weights["b1"]) @ weights["W2"] + weights["b2"]
+        for form in (tanh_form, erf_form)
+    ]
+    also(lambda: (*(each - weights["b2"] for each in results), x + weights["b2"]))
+    yield stage(f"the block's result{at}", *results)
 
 
 block = Task(

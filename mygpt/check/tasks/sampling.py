@@ -12,7 +12,7 @@ from torch import Tensor
 
 from mygpt.check.compare import find_difference
 from mygpt.check.model import Model, Piece
-from mygpt.check.stages.parts import softmax
+from mygpt.check.stages.parts import masks, softmax
 from mygpt.check.stages.stage import Stage, also, stage
 from mygpt.check.task import Arguments, Draw, Probe, Program, Property, Task, result_of
 from mygpt.check.tasks.attention import keep
@@ -723,6 +723,7 @@ def stages_of_cached_step(
 ) -> Iterator[Stage]:
     """The stages of a GPT's step; of each, the new ids' rows or all of them."""
     seen = ids if cache is None else torch.cat([cache, ids], 1)
+    masks(ids.shape[1], seen.shape[1])
     for each in in_both_forms(partial(stages_with, seen, weights, num_heads)):
         new = [tensor[..., -ids.shape[1] :, :] for tensor in each.tensors]
         last = each.name in ("the last norm", "the logits")

@@ -1,10 +1,11 @@
 """Byte-pair encoding: training and encoding."""
 
 from collections import Counter
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from itertools import pairwise
 
 from mygpt.check.model import Model, Piece
+from mygpt.check.stages.values import Value
 from mygpt.check.task import Arguments, Draw, Probe, Property, Task, result_of
 from mygpt.tokenizers import PairCounts, merge
 
@@ -233,6 +234,30 @@ TRAINING = Model(
 )
 
 
+def values_of_training(words: list[str], num_merges: int) -> Iterator[Value]:
+    """What training has in its variables, round by round."""
+    texts = [list(word.encode()) for word in words]
+    yield Value("the bytes of each word", "texts", sorted_ids(texts))
+    for number, pair in enumerate(train(words, num_merges)):
+        at = f"in round {number + 1}"
+        counts = frozenset(count_pairs(texts).items())
+        yield Value(f"the counts of the pairs {at}", "counts", counts)
+        merges = (*train(words, number), pair)
+        yield Value(f"the merges after the choice {at}", "pairs", merges)
+        before = sorted_ids(texts)
+        texts = [merge(ids, pair, BYTES + number) for ids in texts]
+        if number + 1 < num_merges:
+            name = f"the words after the merge {at}"
+            yield Value(name, "texts", sorted_ids(texts), before, merges)
+    if len(train(words, num_merges)) < num_merges:
+        last = frozenset(count_pairs(texts).items())
+        yield Value("the counts of the pairs in the last round", "counts", last)
+
+
+def sorted_ids(texts: list[list[int]]) -> tuple[tuple[int, ...], ...]:
+    return tuple(sorted(tuple(ids) for ids in texts if ids))
+
+
 bpe_train = Task(
     name="bpe_train",
     chapter="01_tokens",
@@ -255,6 +280,7 @@ bpe_train = Task(
     ],
     fixed=["num_merges"],
     limit=15.0,
+    values=values_of_training,
     mistakes=TRAINING.mistakes(),
     model=TRAINING,
 )
@@ -502,6 +528,17 @@ def round_trip(ids: list[int], arguments: Arguments) -> str | None:
     return "The bytes behind your ids, put together, are not the bytes of the text."
 
 
+def values_of_encoding(text: str, merges: Sequence[Pair]) -> Iterator[Value]:
+    """What encoding has in its variables, merge by merge."""
+    ids = list(text.encode())
+    yield Value("the bytes of the text", "ids", tuple(ids))
+    for rank, pair in enumerate(merges):
+        before, ids = ids, merge(ids, pair, BYTES + rank)
+        if ids != before:
+            name = f"what merges[{rank}] gives"
+            yield Value(name, "ids", tuple(ids), [tuple(before)], merges)
+
+
 bpe_encode = Task(
     name="bpe_encode",
     chapter="01_tokens",
@@ -519,6 +556,7 @@ bpe_encode = Task(
     probes=[Probe(0, {"which": i}) for i in range(len(TEXTS))],
     properties=[Property("round trip", result_of, round_trip)],
     fixed=["merges"],
+    values=values_of_encoding,
     mistakes=ENCODING.mistakes(),
     model=ENCODING,
 )

@@ -471,13 +471,13 @@ from pathlib import Path
 from mygpt.check import child, files
 from mygpt.cli import commands
 
-def find_mend(*arguments):
+def find_mend(*arguments, **named):
     started = subprocess.Popen([sys.executable, "-c", "import time; time.sleep(600)"])
     for pid in (started.pid, os.getpid()):
         Path(__file__).with_name(f"{pid}.pid").touch()
     while not Path(__file__).with_name("go").exists():
         time.sleep(0.01)
-    return own(*arguments)
+    return own(*arguments, **named)
 
 own, child.find_mend, files.MEND_SECONDS = child.find_mend, find_mend, 600
 if __name__ == "__main__":

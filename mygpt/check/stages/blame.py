@@ -24,10 +24,10 @@ DEEPEST = 12  # steps back from what should have been another
 class Blame(Judged):
     """The line at which a judged run leaves the way of the right ones.
 
-    went_too_far: whether what should be in a tensor's place is what it was made from.
+    wanted: what should be in the place of a tensor that right programs make, too.
     """
 
-    went_too_far = False
+    wanted: Tensor | None = None
 
     def place(self) -> Place | None:
         """Return where the mistake is, as far as the run shows it."""
@@ -59,21 +59,27 @@ class Blame(Judged):
     def works_elsewhere(self, place: Place) -> bool:
         """Whether what a line makes is right in another call of its function.
 
-        The other call has the same whole numbers, as the mistake may be in their use.
+        The other call has the same whole numbers, and makes tensors of the same shapes:
+        the mistake may be in their use.
         """
         at = place.code, place.instruction
-        calls = {
-            each.frame: each.plain
-            for one in self.run.made
-            if one.place and not one.constant and id(one) in self.cleared
-            if not VIEW.fullmatch(one.operation)
-            for each in frames_of(one.place)
-            if (each.code, each.instruction) == at and each.frame != place.frame
-        }
+        calls: dict[int, Place] = {}
+        shapes: dict[int, set[torch.Size]] = {}
+        for one in self.run.made:
+            if one.constant or VIEW.fullmatch(one.operation):
+                continue
+            for each in frames_of(one.place):
+                if (each.code, each.instruction) != at:
+                    continue
+                if each.frame == place.frame or id(one) in self.cleared:
+                    calls[each.frame] = each
+                    shapes.setdefault(each.frame, set()).add(one.value.shape)
+        mine = shapes.get(place.frame, set())
         names = place.code.co_varnames[: place.code.co_argcount]
         return any(
-            all(plain.get(name) == place.plain.get(name) for name in names)
-            for plain in calls.values()
+            all(each.plain.get(name) == place.plain.get(name) for name in names)
+            for each in calls.values()
+            if each.frame != place.frame and mine & shapes[each.frame]
         )
 
     def place_of_mistake(self) -> Place | None:
@@ -105,13 +111,20 @@ class Blame(Judged):
                 return named
         if users:
             user = next(filter(self.goes_wrong, users), users[0])
-            end = self.went_too_far or self.known_as_whole(one)
-            first, second = (user.place, one.place) if end else (one.place, user.place)
+            ends = self.is_ended(one)
+            first, second = (user.place, one.place) if ends else (one.place, user.place)
             around = {each.frame for each in frames_of(second)}
             for each in frames_of(first):
                 if each.frame in around:
                     return each
         return one.place
+
+    def is_ended(self, one: Made) -> bool:
+        """Whether what follows a tensor is wrong, rather than what made it."""
+        assert self.wanted is not None
+        if self.comes_after(one, self.wanted):
+            return True
+        return self.known_as_whole(one) and not self.of_one_stage(one, self.wanted)
 
     def goes_wrong(self, one: Made) -> bool:
         """Whether a tensor is wrong, or one of its views becomes so."""
@@ -153,7 +166,7 @@ class Blame(Judged):
             for one in self.without_repeats(right):
                 other = self.mend(numbers[id(one)], one, got, rights, alike)
                 if other is not None:
-                    self.went_too_far = self.comes_after(one, other)
+                    self.wanted = other
                     return self.first_of_views(one, other, got, rights)
             for one in self.without_repeats(wrong):
                 if one is first:

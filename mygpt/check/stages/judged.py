@@ -33,7 +33,8 @@ class Judged:
         stages: Iterable[Stage] = (),
     ) -> None:
         self.run, self.known, self.results = run, known, results
-        forms = (form for stage in stages for form in stage.tensors)
+        self.stages = [*stages]
+        forms = (form for stage in self.stages for form in stage.tensors)
         self.whole = Pool((form, False) for form in forms)
         self.arrays = {id(one): numbers_of(one.value) for one in run.made}
         self.users: dict[int, list[Made]] = {}
@@ -80,7 +81,15 @@ class Judged:
 
     def known_as_whole(self, one: Made) -> bool:
         """Whether a tensor ends a step, so that what follows it is another one."""
-        return bool(self.whole.find(self.arrays[id(one)], one.rough, parts=False))
+        return self.whole.find(self.arrays[id(one)], one.rough, parts=False) == "same"
+
+    def of_one_stage(self, one: Made, other: Tensor) -> bool:
+        """Whether two tensors are forms of one stage."""
+        arrays = self.arrays[id(one)], numbers_of(other)
+        return any(
+            all(form_pool.find(array, one.rough, parts=False) for array in arrays)
+            for form_pool in map(pool_of, self.stages)
+        )
 
     def is_result(self, one: Made) -> bool:
         return any(
@@ -181,6 +190,10 @@ class Judged:
             elif id(user) in self.cleared:
                 return True
         return False
+
+
+def pool_of(stage: Stage) -> Pool:
+    return Pool((form, False) for form in stage.tensors)
 
 
 def permuted(one: Tensor, other: Tensor) -> bool:

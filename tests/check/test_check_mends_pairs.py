@@ -6,9 +6,10 @@ import pytest
 import torch
 
 from mygpt import check
+from mygpt.check.child import load
 from mygpt.check.mends.edit import Edit, Text
-from mygpt.check.mends.pairs import Change, right_share
-from mygpt.check.mends.search import Mend
+from mygpt.check.mends.pairs import Change, right_share, without
+from mygpt.check.mends.search import Mend, Search
 from mygpt.check.mends.source import Source
 from mygpt.check.mends.tell import as_json
 from mygpt.check.mends.way import Way
@@ -111,6 +112,24 @@ def test_an_edit_elsewhere_stays_the_same_after_another(first, second):
     one = edit_of(*first)
     moved = Change(Text(TEXT), one).applied(edit_of(*second))
     assert moved == edit_of(*second, text=one.applied(TEXT))
+    assert without(one, moved, TEXT) == edit_of(*second)
+
+
+def test_an_edit_of_an_edit_is_none_without_it():
+    first = edit_of("* D**0.5", "/ D**0.5")
+    after = first.applied(TEXT)
+    assert without(first, edit_of("/ D", "* D", after), TEXT) is None
+
+
+def test_a_first_edit_that_is_not_needed_is_not_told(tmp_path):
+    path = tmp_path / "attention.py"
+    text = f"import torch\n{TEXT.replace('* D', '/ D')}"
+    path.write_text(text)
+    search = Search(check.TASKS["attention"], load(path).attention, None, None, 60.0)
+    first = edit_of("x @ W_Q", "1 * x @ W_Q", text)
+    second = edit_of("softmax(1)", "softmax(-1)", first.applied(text))
+    mend = search.pairs.mend_of(first, second)
+    assert mend.edits == (edit_of("softmax(1)", "softmax(-1)", text),)
 
 
 def test_an_edit_in_a_line_that_is_changed_is_another():

@@ -63,9 +63,15 @@ class Pairs:
         self.by_line: dict[int, list[Priced]] = {}
 
     def keep(self, edit: Edit, rank: float, i: int, outcome: Outcome) -> None:
-        """Keep an edit that does not make everything right, for a second one."""
+        """Keep an edit that does not make everything right, for a second one.
+
+        One with which a program does not end is none: all would be late after it.
+        """
         search = self.search
         before = search.base[search.wrong[0]]
+        ended = not isinstance(before.error, OutOfTime)
+        if ended and isinstance(outcome.error, OutOfTime):
+            return
         share = float(search.wrong.index(i))
         if i == search.wrong[0]:
             share = self.share(i, outcome) - self.share(i, before)
@@ -158,12 +164,20 @@ class Pairs:
                 sources[i] = self.search.source.edited(firsts[i].edit)
                 seconds[i] = self.seconds(firsts[i], sources[i])
             elif self.search.passes(sources[i], edit):
-                yield cost, self.search.mend_of([firsts[i].edit, edit])
+                yield cost, self.mend_of(firsts[i].edit, edit)
                 return
             yield cost, None
             rank, second = next(seconds[i], (math.inf, None))
             if rank <= CHEAP:
                 heapq.heappush(heap, (firsts[i].penalty + rank, i, second))
+
+    def mend_of(self, first: Edit, second: Edit) -> "Mend":
+        """Return the mend of two edits, or of the second alone if that is enough."""
+        search = self.search
+        alone = without(first, second, search.source.text.text)
+        if alone and search.passes(search.source, alone):
+            return search.mend_of([alone])
+        return search.mend_of([first, second])
 
     def seconds(self, first: First, source: Source) -> Iterator[Priced]:
         """Yield the second edits on a first one with their costs, the least first."""
@@ -204,6 +218,23 @@ def map_moved(change: "Change", row: Iterable[Priced]) -> Iterator[Priced]:
 def dearer(row: Iterable[Priced], cost: Callable[[int], float]) -> Iterator[Priced]:
     for rank, edit in row:
         yield rank + cost(edit.line), edit
+
+
+def without(first: Edit, second: Edit, text: str) -> Edit | None:
+    """Return the second of two edits in the text before the first, if it is there."""
+    if second.end <= first.start:
+        return second
+    end = first.start + len(first.new)
+    if second.start < end:
+        return None
+    back = first.end - end
+    more = text.count("\n", first.start, first.end) - first.new.count("\n")
+    return replace(
+        second,
+        start=second.start + back,
+        end=second.end + back,
+        line=second.line + more,
+    )
 
 
 class Change:

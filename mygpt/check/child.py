@@ -69,7 +69,7 @@ def in_child(
     for number in (1, 2):
         os.dup2(os.open(os.devnull, os.O_WRONLY), number)
     parameters = getattr(sys.modules[path.stem], f"{name}_parameters", None)
-    line = None if found["result"]["file"] else found["result"]["line"]
+    line = found["result"]["line"]
     mistake = found["result"]["mistake"]
     if mend := find_mend(task, program, line, parameters, mistake=mistake):
         send(mend_as_json(mend), sent.with_name("mend"))

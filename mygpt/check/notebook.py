@@ -51,10 +51,11 @@ def mended(
         return result
     tries = TRIES.setdefault(task.name, set())
     tries.add(text)
-    line = None if result.file else result.line
-    if found := find_mend(task, program, line, parameters, mistake=result.mistake):
+    if found := find_mend(
+        task, program, result.line, parameters, mistake=result.mistake
+    ):
         result = with_mend(result, found)
-    return with_edit(result, len(tries), "mend=True") if asked else result
+    return with_edit(result, len(tries), "mend=True", asked)
 
 
 def so_far(name: str) -> str:

@@ -95,7 +95,9 @@ class Result:
         for name in ("input", "expected", "got"):
             lines += block(name, getattr(self, name))
         if self.where:
-            lines += wrapped(self.where, "  where     ")
+            alone = self.where.startswith("line ")  # beside the name of a mistake
+            where = f"probably {self.where}" if alone else self.where
+            lines += wrapped(where, "  where     ")
         if self.only:
             lines += wrapped(self.only, "  wrong     ")
         for hint in self.hints:

@@ -376,8 +376,7 @@ def check_once(
         return 0 if result else 1
     if not early:
         tries = count_try(result, options)
-    if options.mend:
-        result = with_edit(result, tries, "--mend")
+    result = with_edit(result, tries, "--mend", options.mend)
     if not early or not options.watch:
         print(as_text(result, options.traceback), flush=True)
     elif result.only:

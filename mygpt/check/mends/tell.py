@@ -3,6 +3,7 @@
 import ast
 import json
 from dataclasses import replace
+from difflib import SequenceMatcher
 from typing import Any
 
 from mygpt.check.mends.edit import Edit, Text
@@ -14,20 +15,30 @@ NAMES = ("line", "only", "kind", "mend", "edit")
 SHORT, LONG = 6, 60  # characters of what is shown of a line
 LATER = (
     "An edit is known that makes it right. Look for it first: after a second failed "
-    "try of another source, {how} shows it."
+    "try, with another source, {how} shows it."
 )
+OFFERED = "{how} shows an edit that makes it right."
 
 
 def is_mendable(result: Result) -> bool:
-    """Whether an edit may make a wrong program right: it ran, and is no stub."""
-    return result.stage in STAGES and "NotImplementedError" not in result.trace
+    """Whether an edit may make a wrong program right: it ran, and is no stub.
+
+    None is tried where what is wrong seems to be in another file.
+    """
+    stub = "NotImplementedError" in result.trace
+    return result.stage in STAGES and not stub and not result.file
 
 
 def as_json(mend: Mend) -> dict[str, Any]:
     """Turn a mend into the fields of a result."""
     lines = lines_of(mend)
     kinds = [edit.kind for edit in mend.edits]
-    if len(kinds) == 1:
+    changed = lines_changed(mend)
+    if len(kinds) == 1 and len(changed) > 1:
+        numbers = listed(changed)
+        only = f"Lines {numbers} hold the only thing that is wrong: {kinds[0]}."
+        lines = [lines[0] if lines[0] in changed else changed[0]]
+    elif len(kinds) == 1:
         only = f"Line {lines[0]} is the only thing wrong: {kinds[0]}."
     elif lines[0] == lines[1]:
         same = kinds[0] == kinds[1]
@@ -35,7 +46,7 @@ def as_json(mend: Mend) -> dict[str, Any]:
         only = f"Line {lines[0]} is the only thing wrong, in two places: {both}."
     else:
         told = [f"line {n} ({kind})" for n, kind in zip(lines, kinds, strict=True)]
-        only = f"Two things are wrong, and no more: {told[0]} and {told[1]}."
+        only = f"Two places are wrong, and no more: {told[0]} and {told[1]}."
     changes = [
         change(text, edit) for text, edit in zip(mend.texts, mend.edits, strict=True)
     ]
@@ -56,6 +67,25 @@ def lines_of(mend: Mend) -> list[int]:
         lines.append(edit.line - shift * bool(before))
         shift = edit.new.count("\n") - text[edit.start : edit.end].count("\n")
     return lines
+
+
+def lines_changed(mend: Mend) -> list[int]:
+    """The lines of the reader's own source that are other ones, or not there, after."""
+    before, after = mend.texts[0].split("\n"), mend.text.split("\n")
+    match = SequenceMatcher(None, before, after, autojunk=False)
+    return [
+        number + 1
+        for kind, start, end, _, _ in match.get_opcodes()
+        if kind != "equal"
+        for number in range(start, end)
+    ]
+
+
+def listed(lines: list[int]) -> str:
+    """Write numbers: "3 and 4", "3 to 5" or "3, 5 and 9"."""
+    if len(lines) > 2 and lines[-1] - lines[0] == len(lines) - 1:
+        return f"{lines[0]} to {lines[-1]}"
+    return f"{', '.join(map(str, lines[:-1]))} and {lines[-1]}"
 
 
 def with_mend(result: Result, mend: Mend | bytes) -> Result:
@@ -79,12 +109,15 @@ def with_mend(result: Result, mend: Mend | bytes) -> Result:
     return replace(result, where=where, file="", **named)
 
 
-def with_edit(result: Result, tries: int, how: str) -> Result:
-    """Tell the edit that makes a program right, from the second failed try on."""
-    if result.mend is None:
+def with_edit(result: Result, tries: int, how: str, asked: bool) -> Result:
+    """Tell the edit that makes a program right, from the second failed try on.
+
+    Where nobody asked for it, tell from then on that it can be had.
+    """
+    if result.mend is None or (tries < 2 and not asked):
         return result
-    told = result.edit if tries > 1 else LATER.format(how=how)
-    return replace(result, hints=[*result.hints, told])
+    told = LATER if tries < 2 else result.edit if asked else OFFERED
+    return replace(result, hints=[*result.hints, told.replace("{how}", how)])
 
 
 def change(text: str, edit: Edit) -> str:
@@ -97,6 +130,9 @@ def change(text: str, edit: Edit) -> str:
         line = text.count("\n", 0, edit.start) + 1
         return f"with {quoted(edit.new)} above line {line}"
     start, end = around(text, edit)
+    if "\n" in text[start:end] + edit.new:
+        start = text.rfind("\n", 0, start) + 1
+        end += f"{text[end:]}\n".index("\n")
     new = text[start : edit.start] + edit.new + text[edit.end : end]
     old, new = differing(text[start:end], new)
     return f"with {quoted(new)} in place of {quoted(old)}"

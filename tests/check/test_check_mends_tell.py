@@ -1,0 +1,74 @@
+"""What a reader is told of a mend."""
+
+import pytest
+
+from mygpt.check.mends.edit import Edit
+from mygpt.check.mends.search import Mend
+from mygpt.check.mends.tell import as_json, change, with_edit
+from mygpt.check.result import Result
+
+TEXT = "def f(x):\n    x = x * 2\n    y = (x +\n         1)\n    return y\n"
+
+
+def edit_of(old, new):
+    start = TEXT.index(old)
+    line = TEXT.count("\n", 0, start) + 1
+    return Edit(start, start + len(old), new, line, "a kind", 1.0)
+
+
+def mend_of(old, new):
+    edit = edit_of(old, new)
+    return Mend(edit.applied(TEXT), (edit,), (TEXT,))
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "told"),
+    [
+        ("x * 2", "x * 3", "Line 2 is the only thing wrong: a kind."),
+        ("x * 2\n    y = (x ", "x\n    y = (x -", "Lines 2 and 3 hold the only thing"),
+        ("x * 2\n    y = (x +\n         1", "x\n    y = (x", "Lines 2 to 4 hold"),
+        ("x = x * 2\n    y", "z = x * 2\n    y", "Line 2 is the only thing"),
+    ],
+)
+def test_all_lines_that_an_edit_changes_are_told(old, new, told):
+    found = as_json(mend_of(old, new))
+    assert found["only"].startswith(told)
+    assert found["line"] == 2
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "told"),
+    [
+        ("x * 2", "x * 3", "with `x = x * 3` in place of `x = x * 2`"),
+        (
+            "2\n    y = (x +",
+            "3\n    y = (x -",
+            "with `x = x * 3; y = (x -` in place of `x = x * 2; y = (x +`",
+        ),
+    ],
+)
+def test_an_edit_of_several_lines_is_shown_in_whole_ones(old, new, told):
+    assert change(TEXT, edit_of(old, new)) == told
+
+
+@pytest.mark.parametrize(
+    ("tries", "asked", "told"),
+    [
+        (1, False, []),
+        (1, True, ["Look for it first"]),
+        (2, False, ["--mend shows an edit"]),
+        (2, True, ["the edit itself"]),
+    ],
+)
+def test_the_edit_is_offered_after_a_second_failed_try(tries, asked, told):
+    result = Result("gelu", False, mend="a source", edit="the edit itself")
+    hints = with_edit(result, tries, "--mend", asked).hints
+    assert len(hints) == len(told)
+    assert all(part in hint for part, hint in zip(told, hints, strict=True))
+    assert with_edit(Result("gelu", False), tries, "--mend", asked).hints == []
+
+
+def test_a_line_that_is_only_likely_is_told_as_such():
+    assert "  where     probably line 3" in str(Result("gelu", False, where="line 3"))
+    told = str(Result("gelu", False, where="no tensor of yours is x (line 3)"))
+    assert "probably" not in told

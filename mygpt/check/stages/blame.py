@@ -134,11 +134,21 @@ class Blame(Judged):
 
     def place_of_use(self, given: Made) -> Place | None:
         """Return where an argument is first used for something that is not right."""
-        for one in self.run.made:
-            if given in one.inputs and one.place:
-                named = self.line_of_name([given], one)
-                return named or one.place.of_argument(given.identity)
-        return None
+        users = [one for one in self.run.made if given in one.inputs and one.place]
+        if not users:
+            return None
+        user = next(filter(self.leads_astray, users), users[0])
+        return self.line_of_name([given], user) or user.place.of_argument(
+            given.identity
+        )
+
+    def leads_astray(self, one: Made) -> bool:
+        """Whether a tensor is wrong, or anything that is made from it before a right one."""
+        if self.is_bad(one):
+            return True
+        if id(one) in self.good:
+            return False
+        return any(self.leads_astray(each) for each in self.users.get(id(one), []))
 
     def to_replace(self, until: Made | None) -> Made | None:
         """Return the tensor in whose place another makes the results right.

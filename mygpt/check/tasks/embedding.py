@@ -9,7 +9,7 @@ from torch import Tensor
 
 from mygpt.check.model import Model, Piece, alike
 from mygpt.check.stages.parts import losses
-from mygpt.check.stages.stage import Stage, stage
+from mygpt.check.stages.stage import Stage, also, stage
 from mygpt.check.task import Arguments, Draw, Probe, Program, Property, Task
 
 
@@ -452,6 +452,7 @@ def stages_of_embedding(
 ) -> Iterator[Stage]:
     """The stages of the first vectors."""
     tokens, positions = token_table[ids], position_table[: ids.shape[1]]
+    also(lambda: F.one_hot(ids, len(token_table)).to(token_table.dtype))
     yield stage("the rows of the token table", tokens, needs=())
     yield stage("the first T rows of the position table", positions, needs=())
     yield stage(

@@ -21,7 +21,8 @@ if TYPE_CHECKING:
     from mygpt.check.mends.search import Mend, Search
 
 # Shares of the time that are gone afterwards, and for each edit that may be smaller.
-SMALLEST, NAMED, JOINED, UNNAMED, SMALLER = 0.12, 0.35, 0.5, 0.6, 0.15
+SMALLEST, NAMED, UNNAMED, SMALLER = 0.12, 0.35, 0.6, 0.15
+SEVERAL, JOINED = 0.2, 0.65  # where two mistakes are named: one edit, and two
 SMALL, LIKELY = 1.7, 2.3  # costs of edits that are tried before and after a piece
 LISTED, LISTED_AGAIN = 0.6, 0.15  # seconds in which edits are listed: first, of a pair
 FAILING = 2  # probes on which names are watched
@@ -43,14 +44,15 @@ class Pieces:
         """
         if not self.written.named:
             return None
-        search = self.search
-        if found := search.single(self.smallest(), SMALLEST):
+        search, text = self.search, self.search.source.text.text
+        several = self.written.several
+        if not several and (found := search.single(self.smallest(), SMALLEST)):
             return found
         edits = self.in_order()
-        if found := search.single(edits, NAMED):
+        if found := search.single(edits, SEVERAL if several else NAMED):
             return self.smaller(found)
         running = (edit for edit in edits if edit not in search.failing)
-        for first, second in joined(running) if self.written.several else ():
+        for first, second in joined(running, text) if several else ():
             if search.spent > JOINED:
                 break
             with suppress(SyntaxError):
@@ -70,23 +72,21 @@ class Pieces:
     def smaller(self, mend: "Mend") -> "Mend":
         """Try usual edits in place of those of a mend, at their lines."""
         search, edits = self.search, list(mend.edits)
+        text = search.source.text.text
         for number in reversed(range(len(edits))):
             end = search.spent + SMALLER
             edit, others = edits[number], edits[:number] + edits[number + 1 :]
-            source = search.source
-            if others and number:
-                source = source.edited(others[0])
-            elif others:
-                source = source.edited(before(others[0], edit))
-            usual = search.in_order(source, edit.line, {edit.line})
-            for rank, each in usual:
+            if others and not number:
+                others = [shifted(others[0], edit, text, -1)]
+            source = search.source.edited(others[0]) if others else search.source
+            for rank, each in search.in_order(source, edit.line, {edit.line}):
                 if search.spent > end or rank > LIKELY:
                     break
                 known = each.applied(source.text.text) == mend.text
                 if known or search.passes(source, each):
                     edits[number] = each
                     if others and not number:
-                        edits = [each, after(each, before(others[0], edit))]
+                        edits[1] = shifted(others[0], each, text)
                     break
         return search.mend_of(edits)
 
@@ -127,7 +127,7 @@ class Pieces:
         return found
 
 
-def joined(edits: Iterable[Edit]) -> Iterator[tuple[Edit, Edit]]:
+def joined(edits: Iterable[Edit], text: str) -> Iterator[tuple[Edit, Edit]]:
     """Yield edits of two kinds, the cheapest first, each in the text before it."""
     kinds: dict[str, list[Edit]] = {}
     for edit in edits:
@@ -145,16 +145,17 @@ def joined(edits: Iterable[Edit]) -> Iterator[tuple[Edit, Edit]]:
     for pair in found:
         first, second = sorted(pair, key=lambda edit: (edit.start, edit.end))
         if first.end <= second.start:
-            yield first, after(first, second)
+            yield first, shifted(second, first, text)
 
 
-def before(second: Edit, first: Edit) -> Edit:
-    """The second edit in the text without the first one."""
-    moved = len(first.new) - (first.end - first.start)
-    return replace(second, start=second.start - moved, end=second.end - moved)
-
-
-def after(first: Edit, second: Edit) -> Edit:
-    """The second edit in the text that the first one makes."""
-    moved = len(first.new) - (first.end - first.start)
-    return replace(second, start=second.start + moved, end=second.end + moved)
+def shifted(edit: Edit, first: Edit, text: str, sign: int = 1) -> Edit:
+    """An edit in the text that an earlier one makes; with -1, back in the text."""
+    old = text[first.start : first.end]
+    moved = sign * (len(first.new) - len(old))
+    lines = sign * (first.new.count("\n") - old.count("\n"))
+    return replace(
+        edit,
+        start=edit.start + moved,
+        end=edit.end + moved,
+        line=edit.line + lines,
+    )

@@ -4,7 +4,6 @@ Where a mistake has a name its pieces come first, two of them where it is two mi
 where it has none, those of the task come after the likely edits.
 """
 
-import heapq
 from collections.abc import Iterable, Iterator
 from contextlib import suppress
 from dataclasses import replace
@@ -23,7 +22,7 @@ if TYPE_CHECKING:
 # Shares of the time that are gone afterwards, and for each edit that may be smaller.
 SMALLEST, NAMED, UNNAMED, SMALLER = 0.12, 0.35, 0.6, 0.15
 SEVERAL, JOINED = 0.2, 0.65  # where two mistakes are named: one edit, and two
-SMALL, LIKELY = 1.7, 2.3  # costs of edits that are tried before and after a piece
+SMALL = 1.7  # the cost of edits that are tried before and after a piece
 LISTED, LISTED_AGAIN = 0.6, 0.15  # seconds in which edits are listed: first, of a pair
 FAILING = 2  # probes on which names are watched
 MOST = 150  # edits of each of two mistakes
@@ -80,7 +79,7 @@ class Pieces:
                 others = [shifted(others[0], edit, text, -1)]
             source = search.source.edited(others[0]) if others else search.source
             for rank, each in search.in_order(source, edit.line, {edit.line}):
-                if search.spent > end or rank > LIKELY:
+                if search.spent > end or rank > SMALL:
                     break
                 known = each.applied(source.text.text) == mend.text
                 if known or search.passes(source, each):
@@ -128,21 +127,22 @@ class Pieces:
 
 
 def joined(edits: Iterable[Edit], text: str) -> Iterator[tuple[Edit, Edit]]:
-    """Yield edits of two kinds, the cheapest first, each in the text before it."""
-    kinds: dict[str, list[Edit]] = {}
+    """Yield edits of two kinds, each in the text before it, the likeliest first.
+
+    edits: in order.
+    """
+    kinds: dict[str, list[tuple[int, Edit]]] = {}
     for edit in edits:
-        kinds.setdefault(edit.kind, []).append(edit)
-    best = [
-        heapq.nsmallest(MOST, some, key=lambda edit: edit.cost)
-        for some in kinds.values()
-    ]
+        some = kinds.setdefault(edit.kind, [])
+        if len(some) < MOST:
+            some.append((len(some), edit))
     found = [
-        (one, other)
-        for some, others in combinations(best, 2)
-        for one, other in product(some, others)
+        (i + j, one, other)
+        for some, others in combinations(kinds.values(), 2)
+        for (i, one), (j, other) in product(some, others)
     ]
-    found.sort(key=lambda pair: pair[0].cost + pair[1].cost)
-    for pair in found:
+    found.sort(key=lambda each: each[0])
+    for _, *pair in found:
         first, second = sorted(pair, key=lambda edit: (edit.start, edit.end))
         if first.end <= second.start:
             yield first, shifted(second, first, text)

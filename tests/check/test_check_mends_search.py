@@ -61,9 +61,9 @@ RIGHT = {
 KINDS = [
     ("layer_norm", "correction=0", "correction=1", "a number in it"),
     ("layer_norm", ", correction=0", "", "without the argument `correction` in it"),
-    ("layer_norm", " + bias", "", "a term or factor missing in it"),
+    ("layer_norm", " + bias", "", "bias"),
     ("layer_norm", "variance + eps)", "variance - eps)", "an operator in it"),
-    ("layer_norm", "torch.sqrt(variance + eps)", "(variance + eps)", "missing in it"),
+    ("layer_norm", "torch.sqrt(variance + eps)", "(variance + eps)", "the division"),
     ("layer_norm", "torch.sqrt(variance + eps)", "(torch.sqrt(variance) + eps)", "bra"),
     ("softmax", "powers.sum(-1", "powers.sum(0", "a number in it"),
     ("softmax", "powers.sum", "powers.mean", "a call in it"),

@@ -62,6 +62,18 @@ def apart(text: Text, function: ast.FunctionDef) -> Iterator[Change]:
         yield start, text.span(end)[1], changed(text, start, text.span(end)[1], found)
 
 
+def without(text: Text, function: ast.FunctionDef) -> Iterator[Change]:
+    """Yield functions that lack a line."""
+    for owner in ast.walk(function):
+        body = getattr(owner, "body", None)
+        if not isinstance(body, list) or len(body) < 2:
+            continue
+        for one in body:
+            if isinstance(one, ast.Assign | ast.AugAssign | ast.Expr):
+                last = (one.end_lineno or one.lineno) + 1
+                yield text.at(one.lineno, 0), text.at(last, 0), ""
+
+
 def overwritten(one: ast.stmt) -> str:
     """The name that a statement gives another value, made from its own; or nothing."""
     target = one.targets[0] if isinstance(one, ast.Assign) else None
@@ -105,4 +117,5 @@ def changed(text: Text, start: int, end: int, changes: Sequence[Change]) -> str:
 MOVES: dict[str, Callable[[Text, ast.FunctionDef], Iterator[Change]]] = {
     "@kept": kept,
     "@apart": apart,
+    "@without": without,
 }

@@ -4,7 +4,6 @@ Where a mistake has a name its pieces come first, two of them where it is two mi
 where it has none, those of the task come after the likely edits.
 """
 
-import heapq
 from collections.abc import Iterable, Iterator
 from contextlib import suppress
 from dataclasses import replace
@@ -20,9 +19,11 @@ from mygpt.check.run import OutOfTime, run_once, time_limit
 if TYPE_CHECKING:
     from mygpt.check.mends.search import Mend, Search
 
-# Shares of the time that are gone afterwards, and for each edit that may be smaller.
-SMALLEST, NAMED, JOINED, UNNAMED, SMALLER = 0.12, 0.35, 0.5, 0.6, 0.15
-SMALL, LIKELY = 1.7, 2.3  # costs of edits that are tried before and after a piece
+# Shares of the time that are gone afterwards, and that some parts have at most.
+SMALLEST, NAMED, UNNAMED = 0.12, 0.35, 0.6
+SMALLER, SLOT = 0.15, 0.15  # of each edit that may be smaller, and where none is named
+SEVERAL, JOINED = 0.2, 0.65  # where two mistakes are named: one edit, and two
+SMALL = 1.7  # the cost of edits that are tried before and after a piece
 LISTED, LISTED_AGAIN = 0.6, 0.15  # seconds in which edits are listed: first, of a pair
 FAILING = 2  # probes on which names are watched
 MOST = 150  # edits of each of two mistakes
@@ -43,15 +44,16 @@ class Pieces:
         """
         if not self.written.named:
             return None
-        search = self.search
-        if found := search.single(self.smallest(), SMALLEST):
+        search, text = self.search, self.search.source.text.text
+        several = self.written.several
+        if not several and (found := search.single(self.smallest(), SMALLEST)):
             return found
         edits = self.in_order()
-        if found := search.single(edits, NAMED):
+        if found := search.single(edits, SEVERAL if several else NAMED):
             return self.smaller(found)
         failing = {one.edit for one in search.pairs.firsts if one.fails}
         running = (edit for _, edit in edits if edit not in failing)
-        for first, second in joined(running) if self.written.several else ():
+        for first, second in joined(running, text) if several else ():
             if search.spent > JOINED:
                 break
             with suppress(SyntaxError):
@@ -71,33 +73,33 @@ class Pieces:
     def smaller(self, mend: "Mend") -> "Mend":
         """Try usual edits in place of those of a mend, at their lines."""
         search, edits = self.search, list(mend.edits)
+        text = search.source.text.text
         for number in reversed(range(len(edits))):
             end = search.spent + SMALLER
             edit, others = edits[number], edits[:number] + edits[number + 1 :]
-            source = search.source
-            if others and number:
-                source = source.edited(others[0])
-            elif others:
-                source = source.edited(before(others[0], edit))
+            if others and not number:
+                others = [shifted(others[0], edit, text, -1)]
+            source = search.source.edited(others[0]) if others else search.source
             usual = search.ranked(
                 source.edits({edit.line}, search.keys), source, edit.line
             )
             for rank, each in usual:
-                if search.spent > end or rank > LIKELY:
+                if search.spent > end or rank > SMALL:
                     break
                 known = each.applied(source.text.text) == mend.text
                 if known or search.passes(source, each):
                     edits[number] = each
                     if others and not number:
-                        edits = [each, after(each, before(others[0], edit))]
+                        edits[1] = shifted(others[0], each, text)
                     break
         return search.mend_of(edits)
 
     def unnamed(self) -> "Mend | None":
         """Try all pieces of the task, if no mistake is named."""
-        if self.written.named or self.search.spent > UNNAMED:
+        spent = self.search.spent
+        if self.written.named or spent > UNNAMED:
             return None
-        return self.search.single(self.in_order(), UNNAMED)
+        return self.search.single(self.in_order(), min(spent + SLOT, UNNAMED))
 
     def in_order(self) -> list[Priced]:
         """The edits of the reader's source; a line counts half of what it does else."""
@@ -131,34 +133,36 @@ class Pieces:
         return found
 
 
-def joined(edits: Iterable[Edit]) -> Iterator[tuple[Edit, Edit]]:
-    """Yield edits of two kinds, the cheapest first, each in the text before it."""
-    kinds: dict[str, list[Edit]] = {}
+def joined(edits: Iterable[Edit], text: str) -> Iterator[tuple[Edit, Edit]]:
+    """Yield edits of two kinds, each in the text before it, the likeliest first.
+
+    edits: in order.
+    """
+    kinds: dict[str, list[tuple[int, Edit]]] = {}
     for edit in edits:
-        kinds.setdefault(edit.kind, []).append(edit)
-    best = [
-        heapq.nsmallest(MOST, some, key=lambda edit: edit.cost)
-        for some in kinds.values()
-    ]
+        some = kinds.setdefault(edit.kind, [])
+        if len(some) < MOST:
+            some.append((len(some), edit))
     found = [
-        (one, other)
-        for some, others in combinations(best, 2)
-        for one, other in product(some, others)
+        (i + j, one, other)
+        for some, others in combinations(kinds.values(), 2)
+        for (i, one), (j, other) in product(some, others)
     ]
-    found.sort(key=lambda pair: pair[0].cost + pair[1].cost)
-    for pair in found:
+    found.sort(key=lambda each: each[0])
+    for _, *pair in found:
         first, second = sorted(pair, key=lambda edit: (edit.start, edit.end))
         if first.end <= second.start:
-            yield first, after(first, second)
+            yield first, shifted(second, first, text)
 
 
-def before(second: Edit, first: Edit) -> Edit:
-    """The second edit in the text without the first one."""
-    moved = len(first.new) - (first.end - first.start)
-    return replace(second, start=second.start - moved, end=second.end - moved)
-
-
-def after(first: Edit, second: Edit) -> Edit:
-    """The second edit in the text that the first one makes."""
-    moved = len(first.new) - (first.end - first.start)
-    return replace(second, start=second.start + moved, end=second.end + moved)
+def shifted(edit: Edit, first: Edit, text: str, sign: int = 1) -> Edit:
+    """An edit in the text that an earlier one makes; with -1, back in the text."""
+    old = text[first.start : first.end]
+    moved = sign * (len(first.new) - len(old))
+    lines = sign * (first.new.count("\n") - old.count("\n"))
+    return replace(
+        edit,
+        start=edit.start + moved,
+        end=edit.end + moved,
+        line=edit.line + lines,
+    )

@@ -27,11 +27,12 @@ NAMED, UNNAMED = 0.6, 1.4  # costs of pieces of the mistake that is named, and o
 OTHER_SHAPE, UNKNOWN, OTHER_KIND = 0.4, 0.2, 0.8  # added where another thing stood
 SAME = 0.3  # added where the same stood
 UNLIKE = 0.2  # added where no word stays
-AGAIN, TIMES = 0.3, 2  # added to what gives the same as another, and how often
+AGAIN, TIMES = 0.1, 2  # added to what gives the same as another, and how often
 STATEMENT = 0.2  # added where a whole statement is replaced
 LATER = 0.01  # added for each filling before, and for each spelling of the piece
 MOST = 400  # fillings of one piece at one line
 PARTS = ("it", "inner", "left", "right", "value")  # of what is replaced
+ADDED = "+ "
 SIZE = "size"  # a hole for a whole number or the length of an axis
 WHOLE = ("past", "i", "j", "t")  # holes for names of whole numbers
 HELD = (
@@ -52,7 +53,8 @@ CHANGING = {
 class Spelling:
     """A right source of a piece.
 
-    text: with holes in braces; word: what a reader calls the piece; number: of those
+    text: with holes in braces, or the name of a move; a line that may be missing begins
+    with "+ ". word: what a reader calls the piece; number: of those
     of its piece before it.
     """
 
@@ -68,6 +70,10 @@ class Spelling:
     def holes(self) -> list[str]:
         parts = string.Formatter().parse(self.text)
         return list(dict.fromkeys(name for _, name, *_ in parts if name))
+
+    @property
+    def is_line(self) -> bool:
+        return self.text.startswith(ADDED)
 
     @property
     def is_statement(self) -> bool:
@@ -99,7 +105,7 @@ class Written:
         self.several = len({each.name for each in chosen}) > 1
         found = {
             text: Spelling(text, each.word, number)
-            for each in chosen or changes
+            for each in (chosen if names else changes)
             for number, text in enumerate(each.written)
         }
         self.spellings = list(found.values())
@@ -161,6 +167,9 @@ class Place:
 
     def edits(self, spelling: Spelling, cost: float) -> Iterator[Edit]:
         cost += LATER * spelling.number
+        if spelling.is_line:
+            yield from self.lines(spelling, cost)
+            return
         if spelling.is_statement:
             yield from self.statements(spelling, cost + STATEMENT)
             return
@@ -191,6 +200,15 @@ class Place:
         for each in self.filled(spelling, {}):
             if each.text != self.text.of(self.statement):
                 yield Edit(start, end, each.text, line, spelling.word, cost + each.cost)
+
+    def lines(self, spelling: Spelling, cost: float) -> Iterator[Edit]:
+        """Yield a line above the statement."""
+        line = self.statement.lineno
+        start = self.text.at(line, 0)
+        indent = " " * self.statement.col_offset
+        for each in self.filled(spelling, {}):
+            new = f"{indent}{each.text.removeprefix(ADDED)}\n"
+            yield Edit(start, start, new, line, spelling.word, cost + each.cost)
 
     # Filling holes
 
@@ -281,7 +299,7 @@ def code_of(text: str) -> Any:
     UNSAFE if running it may change something; None if it is no Python.
     """
     try:
-        (statement,) = ast.parse(text).body
+        (statement,) = ast.parse(text.removeprefix(ADDED)).body
     except (SyntaxError, ValueError):
         return None
     value = getattr(statement, "value", None)

@@ -143,7 +143,7 @@ class Blame(Judged):
         )
 
     def leads_astray(self, one: Made) -> bool:
-        """Whether a tensor is wrong, or anything that is made from it before a right one."""
+        """Whether a tensor is wrong, or what is made from it before a right one."""
         if self.is_bad(one):
             return True
         if id(one) in self.good:

@@ -515,7 +515,11 @@ FEED_FORWARD = Model(
     ],
     forms=FORMS,
 ).written(
-    act=("torch.nn.functional.gelu({it})", "torch.nn.functional.gelu({inner})"),
+    act=(
+        "torch.nn.functional.gelu({it})",
+        "torch.nn.functional.gelu({inner})",
+        "torch.nn.functional.gelu({h})",
+    ),
     where=("{inner}", "torch.nn.functional.gelu({it})"),
     first=("{it} + {b1}",),
     second=("{it} + {b2}",),

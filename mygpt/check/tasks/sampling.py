@@ -1027,7 +1027,12 @@ GENERATION = Model(
         "the prompt", prompt_not_whole=("the last id of the prompt is not read", 1)
     ),
 ).written(
-    feed=("{ids}[:, -1:]", "{chosen}[:, None]", "{chosen}"),
+    feed=(
+        "{it} if {cache} is None else {it}[:, -1:]",
+        "{ids}[:, -1:]",
+        "{chosen}[:, None]",
+        "{chosen}",
+    ),
     keep=("@kept", "{cache}"),
     choose=("{logits}.argmax(-1, keepdim=True)", "{logits}.argmax(-1)"),
     give=("torch.cat([{ids}, {it}], 1)", "{ids}"),

@@ -244,6 +244,11 @@ ADAMW = Model(
         "{decay} * ({parameter}.dim() >= 2)",
         "{parameter} * (1 - {lr} * {decay} * ({parameter}.dim() >= 2))",
     ),
+    no_decay=(
+        "{parameter} * (1 - {lr} * {decay} * ({parameter}.dim() >= 2))",
+        "+ {parameter} = {parameter} * (1 - {lr} * {decay} * ({parameter}.dim() >= 2))",
+        "{parameter}.dim() >= 2",
+    ),
     decay_in_gradient=(
         "{parameter} = {parameter} * (1 - {lr} * {decay})",
         "{parameter} = {parameter} * (1 - {lr} * {decay} * ({parameter}.dim() >= 2))",
@@ -529,6 +534,14 @@ LOOP = Model(
     targets=("{rows}[:, 1:]",),
     together=("{rows}[:, :-1]", "{rows}[:, 1:]", "({rows}[:, :-1], {rows}[:, 1:])"),
     choose=("{batches}[{i}]", "{rows}"),
+    mode=("+ {model}.train()", "@without"),
+    order=(
+        "+ {optimizer}.zero_grad()",
+        "+ {loss}.backward()",
+        "+ {optimizer}.step()",
+        "@without",
+    ),
+    report=("{loss}.item()", "@without"),
 )
 
 
@@ -764,6 +777,9 @@ EVALUATION = Model(
     targets=("{rows}[:, 1:]",),
     together=("{rows}[:, :-1]", "{rows}[:, 1:]", "({rows}[:, :-1], {rows}[:, 1:])"),
     count=("{rows}[:, 1:].numel()", "{targets}.numel()"),
+    mode=("+ {model}.eval()", "@without"),
+    after=("+ {model}.train({mode})", "{mode}", "@without"),
+    graph=("@without",),
 )
 
 

@@ -61,7 +61,7 @@ RIGHT = {
 KINDS = [
     ("layer_norm", "correction=0", "correction=1", "a number in it"),
     ("layer_norm", ", correction=0", "", "without the argument `correction` in it"),
-    ("layer_norm", " + bias", "", "bias"),
+    ("layer_norm", " + bias", "", ""),
     ("layer_norm", "variance + eps)", "variance - eps)", "an operator in it"),
     ("layer_norm", "torch.sqrt(variance + eps)", "(variance + eps)", "the division"),
     ("layer_norm", "torch.sqrt(variance + eps)", "(torch.sqrt(variance) + eps)", "bra"),

@@ -3,6 +3,8 @@
 import pytest
 from test_check_stages import checked
 
+from mygpt.check.stages import conditions, find, values
+
 # Two lines stand before each program. `#*` marks the lines that may be named.
 BLOCK = """\
 def norm(x, weight, bias):
@@ -174,6 +176,14 @@ WRONG = {
     "another condition": ("bpe_encode", "ids[i] == a and", "ids[i] != a and", 9),
     "a loop that ends early": ("bpe_encode", "len(ids) - 1:", "len(ids) - 2:", 8),
 }
+
+
+@pytest.fixture(autouse=True)
+def all_the_time_it_takes(monkeypatch):
+    """Look at every probe, however busy the machine is."""
+    for module in (conditions, find, values):
+        monkeypatch.setattr(module, "SECONDS", 60.0)
+    monkeypatch.setattr(conditions, "ONE_RUN", 60.0)
 
 
 @pytest.mark.parametrize("name", WRONG)

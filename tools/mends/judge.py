@@ -114,10 +114,9 @@ def dtype_of(task: Task, program: Program) -> torch.dtype:
 
 
 def right_programs(task: Task, wrong: Wrong) -> list[Program]:
-    """The program that it was made from, or else every form of the right answer."""
-    if wrong.source:
-        return [function_of(task, text_of(wrong.source))]
-    return [task.reference, *task.forms.values()]
+    """The program that it was made from, and every form of the right answer."""
+    made = [function_of(task, text_of(wrong.source))] if wrong.source else []
+    return [*made, task.reference, *task.forms.values()]
 
 
 def is_named(wrong: Wrong, name: str, numbers: Iterable[int]) -> bool:

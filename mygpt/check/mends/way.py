@@ -9,13 +9,12 @@ from typing import Any
 import numpy as np
 import torch
 from torch import Tensor
-from torch.utils._python_dispatch import TorchDispatchMode
 
 from mygpt.check.run import OutOfTime, run_once, time_limit
 from mygpt.check.stages.blame import Blame, tells
 from mygpt.check.stages.find import right_on, run_on
 from mygpt.check.stages.match import MASKED, MOST_SLICES, SLICED, without_ones
-from mygpt.check.stages.record import LARGEST, MOST, parts_of
+from mygpt.check.stages.record import LARGEST, MOST, Light, parts_of
 from mygpt.check.task import Program, Task
 
 SMALL = 64  # numbers of a tensor of which each may be met alone
@@ -100,7 +99,7 @@ def signs_of_parts(array: np.ndarray) -> Iterator[list[Sign]]:
                 yield signs_of(array, rest)
 
 
-class Watch(TorchDispatchMode):
+class Watch(Light):
     """Look up what is made inside.
 
     before: the signs of the program without the edit; as long as they are the same, a
@@ -117,11 +116,6 @@ class Watch(TorchDispatchMode):
         self.met: set[int] = set()
         self.groups: set[int] = set()
         self.left = PATIENCE
-
-    @classmethod
-    def _should_skip_dynamo(cls) -> bool:
-        """Do without a guard that imports PyTorch's compiler, which takes a second."""
-        return False
 
     def __torch_dispatch__(
         self, func: Any, types: Any, args: Any = (), kwargs: Any = None

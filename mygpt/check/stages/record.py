@@ -89,7 +89,16 @@ class Enough(BaseException):
     """A run has had its time."""
 
 
-class Recorder(TorchDispatchMode):
+class Light(TorchDispatchMode):
+    """A mode that starts at once."""
+
+    @classmethod
+    def _should_skip_dynamo(cls) -> bool:
+        """Do without a guard that imports PyTorch's compiler, which takes a second."""
+        return False
+
+
+class Recorder(Light):
     """Keep a copy of each tensor that is made inside.
 
     made: in order; what was there before comes in when it is first used.
@@ -104,11 +113,6 @@ class Recorder(TorchDispatchMode):
         self.by_tensor: dict[int, tuple[Tensor, Made, int]] = {}
         self.written: dict[int, tuple[int, Made]] = {}
         self.frames: dict[int, FrameType] = {}  # kept, so that no other has their id
-
-    @classmethod
-    def _should_skip_dynamo(cls) -> bool:
-        """Do without a guard that imports PyTorch's compiler, which takes a second."""
-        return False
 
     def __torch_dispatch__(
         self, func: Any, types: Any, args: Any = (), kwargs: Any = None

@@ -1,4 +1,4 @@
-"""Expressions for the page that say what an explorer has drawn."""
+"""What an explorer has drawn: expressions for the page, and a wait for a frame."""
 
 # A window within a picture has the box of what it holds, not that of what it shows.
 OUTSIDE = """root => {
@@ -19,3 +19,10 @@ FITTED = """root => [...root.querySelectorAll(".mygpt-picture[viewBox]")]
 
 PATHS = """root => [...root.querySelectorAll("path")]
     .map((path) => path.getAttribute("d")).join()"""
+
+
+def drawn(page):
+    """Wait until a frame is drawn, which tells an explorer how wide its page is."""
+    page.evaluate(
+        "new Promise((then) => requestAnimationFrame(() => setTimeout(then)))"
+    )

@@ -8,7 +8,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 import torch
-from drawn import FITTED, OUTSIDE
+from drawn import FITTED, OUTSIDE, drawn
 from helpers.quick import slow_but
 
 from mygpt import TransformerBlock, explorers, set_seed
@@ -94,6 +94,7 @@ def explorer(open_page, tmp_path):
         page = open_page(path.as_uri(), **settings)
         root = page.locator(f".mygpt-{name}")
         root.wait_for()
+        drawn(page)
         root.page.watch = page.watch
         return root
 

@@ -1,6 +1,7 @@
 """Coming to an explorer by keyboard, and what keys do in it and its parts are named."""
 
 import pytest
+from drawn import drawn
 from helpers import examples
 
 AWAY = """() => {
@@ -35,12 +36,6 @@ def explorer(open_page, tmp_path):
 def edges(root):
     box = root.bounding_box()
     return box["y"], box["y"] + box["height"]
-
-
-def drawn(page):
-    page.evaluate(
-        "new Promise((then) => requestAnimationFrame(() => setTimeout(then)))"
-    )
 
 
 def press(page, key):

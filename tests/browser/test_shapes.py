@@ -1,6 +1,7 @@
 """The explorer of shapes alone on its page: no choice moves what is chosen from."""
 
 import pytest
+from drawn import drawn
 
 from mygpt import explorers
 
@@ -20,6 +21,7 @@ def opened(open_page, tmp_path):
         page = open_page(path.as_uri(), width=width)
         root = page.locator(".mygpt-shapes")
         root.wait_for()
+        drawn(page)
         return root
 
     return opened

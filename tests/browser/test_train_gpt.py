@@ -225,8 +225,7 @@ def test_a_worker_that_is_lost_loses_nothing_that_was_kept(explorer):
     root = explorer(before=LOST)
     train(root)
     loss = text_of(root, "verdict")
-    button(root, "Train on").click()
-    root.page.evaluate("window.lose()")
+    button(root, "Train on").evaluate("run => { run.click(); window.lose(); }")
     said = wait_for(root, "note", "has stopped")
     assert "out of memory" in said
     assert "It trains on from step 60" in said

@@ -6,7 +6,7 @@ import re
 import numpy as np
 import pytest
 import torch
-from drawn import FITTED, OUTSIDE, PATHS
+from drawn import FITTED, OUTSIDE, PATHS, drawn
 from helpers.quick import slow_but
 from judged import colour_violations, violations
 
@@ -77,7 +77,11 @@ def explorer(open_page, tmp_path):
         path.write_text(text, encoding="utf-8")
         address = path.as_uri() + (link or "")
         page = open_page(address, width=across, theme=theme, still=not first)
-        return shown_on(page) if first else untouched(shown_on(page))
+        root = shown_on(page)
+        if not first:
+            untouched(root)
+            drawn(page)
+        return root
 
     return explorer
 
@@ -1037,7 +1041,7 @@ def test_axe_finds_nothing_in_any_state(explorer, state):
 )
 def test_nothing_overflows_a_narrow_frame(explorer, state):
     root = explorer(across=390, **STATES[state], link="#stack=short;")
-    assert root.get_by_text("The link was not used:").is_visible()
+    root.get_by_text("The link was not used:").wait_for()
     root.evaluate(UNFOLDED)
     for width in (390, 320):
         root.page.set_viewport_size({"width": width, "height": 900})

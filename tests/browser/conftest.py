@@ -19,7 +19,8 @@ Fixtures for every browser test:
 - `server`: the local server; `server.sent` lists (path, bytes as sent, gzipped) in
   order and may be cleared.
 
-Every host but the local server is out of reach (`--host-resolver-rules`).
+Every host but the local server is out of reach (`--host-resolver-rules`). MYGPT_SLOW_MO
+delays every action by so many milliseconds: a test that fails then races its page.
 """
 
 import gzip
@@ -183,7 +184,11 @@ def browser():
 
     with sync_playwright() as playwright:
         # Playwright gives each launch a new, empty profile folder.
-        browser = playwright.chromium.launch(executable_path=make.browser(), args=FLAGS)
+        browser = playwright.chromium.launch(
+            executable_path=make.browser(),
+            args=FLAGS,
+            slow_mo=float(os.environ.get("MYGPT_SLOW_MO", 0)),
+        )
         yield browser
         browser.close()
 

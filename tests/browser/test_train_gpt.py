@@ -7,6 +7,7 @@ import zipfile
 
 import pytest
 import torch
+from drawn import drawn
 from judged import colour_violations, violations
 
 from mygpt import load_corpus
@@ -64,6 +65,8 @@ def button(root, name):
 
 
 def text_of(root, name):
+    """A text of the explorer, once what was done before it is drawn."""
+    drawn(root.page)
     return root.locator(f".mygpt-{name}").first.inner_text()
 
 
@@ -71,7 +74,7 @@ def wait_for(root, name, pattern):
     """Wait until a text of the explorer is such, and return it."""
     part = root.locator(f".mygpt-{name}").first
     try:
-        part.filter(has_text=re.compile(pattern)).wait_for(timeout=30_000)
+        part.filter(has_text=re.compile(pattern)).wait_for(timeout=60_000)
     except Exception as error:
         raise AssertionError(f"expected {pattern}, got {part.inner_text()}") from error
     return part.inner_text()
@@ -536,16 +539,17 @@ def test_stop_answers_at_once_and_a_second_press_does_not_begin_again(explorer):
     run.click()
     wait_for(root, "driving", "left")
     said = run.evaluate(
-        """one => {
+        """async (one) => {
           one.click();
           const said = [one.textContent, one.getAttribute("aria-disabled")];
           one.click();
-          return [...said, one.textContent];
+          said.push(one.textContent);
+          await new Promise((resolve) => setTimeout(resolve, 250));
+          one.click();
+          return said;
         }"""
     )
     assert said == ["Stopping …", "true", "Stopping …"]
-    root.page.wait_for_timeout(250)
-    run.click(force=True)
     wait_for(root, "run", "^Train on$")
     before = text_of(root, "driving")
     root.page.wait_for_timeout(700)

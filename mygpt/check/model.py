@@ -213,7 +213,7 @@ def in_one_sentence(texts: Sequence[str]) -> str:
     if len(texts) < 2:
         return "".join(texts)
     *first, last = texts
-    return f"{'; '.join(first)}{',' if len(texts) == 2 else ';'} and besides {last}"
+    return f"{'; '.join(first)}{',' if len(texts) == 2 else ';'} and also {last}"
 
 
 # Programs of pieces

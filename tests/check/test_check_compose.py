@@ -75,8 +75,8 @@ def test_what_lies_over_a_form_replaces_its_pieces():
 
 def test_sentences_are_joined():
     assert in_one_sentence(["a"]) == "a"
-    assert in_one_sentence(["a", "b"]) == "a, and besides b"
-    assert in_one_sentence(["a", "b", "c"]) == "a; b; and besides c"
+    assert in_one_sentence(["a", "b"]) == "a, and also b"
+    assert in_one_sentence(["a", "b", "c"]) == "a; b; and also c"
 
 
 # The order in which combinations are tried
@@ -138,7 +138,7 @@ def test_two_and_three_mistakes_at_once_are_all_named(name):
         mistake = task.model.mistake(*map(by_name.get, planted), form=form)
         result = getattr(check, name)(lambda *given, p=mistake.program: p(*given))
         assert set(result.mistake.split("+")) == set(planted)
-        assert ", and besides " in result.message or "; and besides " in result.message
+        assert ", and also " in result.message or "; and also " in result.message
 
 
 def test_of_two_explanations_the_one_with_fewer_changes_is_told():

@@ -190,7 +190,7 @@ def test_a_loss_added_up_is_not_taken_for_a_forgotten_zero_grad():
 def test_two_mistakes_in_one_program_are_both_named(task, program, names):
     result = getattr(check, task)(program, limit=60)
     assert set(result.mistake.split("+")) == names
-    assert ", and besides " in result.message
+    assert ", and also " in result.message
 
 
 def test_a_blocks_mistake_is_named_in_a_step_with_a_cache():

@@ -132,7 +132,7 @@ def test_another_wrong_softmax_is_not_told_of_an_overflow():
         ),
         (
             lambda p, t: p.log_softmax(-1)[range(len(t)), t].sum(),
-            "added instead of averaged, and besides the minus sign is missing",
+            "added instead of averaged, and also the minus sign is missing",
         ),
     ],
 )
@@ -218,7 +218,7 @@ def one_head(x, W_Q, W_K, W_V, *, scale=None, fill=-math.inf, shown=0, after=Non
             {"shown": 10, "scale": lambda D: 1},
             "no mask: positions read the future, and",
         ),
-        ({"shown": 1, "scale": lambda D: D}, "reads the next one, and besides"),
+        ({"shown": 1, "scale": lambda D: D}, "reads the next one, and also"),
     ],
 )
 def test_attention_is_told_its_mistake(changes, said):
@@ -357,8 +357,8 @@ def test_another_wrong_norm_is_not_told_of_lost_digits():
 
 
 BY_STD = [
-    (lambda x, eps: x.std(-1, keepdim=True), "and besides eps is forgotten"),
-    (lambda x, eps: x.std(-1, keepdim=True) + eps, "and besides eps is added outside"),
+    (lambda x, eps: x.std(-1, keepdim=True), "and also eps is forgotten"),
+    (lambda x, eps: x.std(-1, keepdim=True) + eps, "and also eps is added outside"),
     (lambda x, eps: x.std(-1, correction=0, keepdim=True), "eps is forgotten"),
     (
         lambda x, eps: x.std(-1, correction=0, keepdim=True) + eps,

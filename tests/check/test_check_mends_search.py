@@ -12,6 +12,7 @@ from mygpt.check.files import check_file
 from mygpt.check.mends import tries
 from mygpt.check.mends.edit import Edit
 from mygpt.check.mends.search import Search, find_mend
+from mygpt.check.mends.tell import as_json
 
 START = "import torch\nimport math\n\n\n"
 SOFTMAX = """def softmax(scores):
@@ -51,12 +52,32 @@ TOP_P = """def top_p(logits, p):
     kept = torch.zeros_like(kept).scatter(-1, order, kept)
     return kept / kept.sum(-1, keepdim=True)
 """
+TRAIN = """def train(model, batches, optimizer):
+    model.train()
+    losses = []
+    for batch in batches:
+        _, loss = model(batch[:, :-1], batch[:, 1:])
+        optimizer.zero_grad()
+        loss.backward()
+        optimizer.step()
+        losses.append(loss.item())
+    return losses
+"""
+GENERATE = """def generate(step, ids, max_new_tokens):
+    cache = None
+    for _ in range(max_new_tokens):
+        logits, cache = step(ids if cache is None else ids[:, -1:], cache)
+        ids = torch.cat([ids, logits.argmax(-1, keepdim=True)], 1)
+    return ids
+"""
 RIGHT = {
     "softmax": SOFTMAX,
     "layer_norm": NORM,
     "attention": ATTENTION,
     "evaluate": EVALUATE,
     "top_p": TOP_P,
+    "train": TRAIN,
+    "generate": GENERATE,
 }
 KINDS = [
     ("layer_norm", "correction=0", "correction=1", "a number in it"),
@@ -83,6 +104,13 @@ KINDS = [
     ("evaluate", "model.train(before)", "model.train()", "the mode in which"),
     ("top_p", "(descending=True)", "()", "without the argument `descending` in it"),
     ("top_p", " - probabilities\n", "\n", "sum"),
+    ("generate", "ids if cache is None else ids[:, -1:]", "ids[:, -1:]", "a condition"),
+    (
+        "layer_norm",
+        "return weight * (x - mean)",
+        "x -= mean; return weight * x",
+        "in pl",
+    ),
 ]
 
 
@@ -131,6 +159,24 @@ def test_two_edits_are_found(written, name, old, new):
     assert len(mend.edits) == 2
     path.write_text(mend.text)
     assert engine.check(check.TASKS[name], getattr(load(path), name))
+
+
+def test_a_shift_before_a_softmax_is_no_edit(written):
+    """Where a sum is exactly p, it rounds otherwise, and so may pass by chance."""
+    mend = mend_of(written("top_p", "before < p", "~(probabilities.cumsum(-1) > p)"))
+    assert "logits.softmax(-1)" in mend.text
+    assert "cumsum(-1) - probabilities) >= p" in mend.text
+
+
+def test_two_lines_that_change_places_are_likelier_than_one_twice(written):
+    path = written("train", "    model.train()\n")
+    lines = "        loss.backward()\n", "        optimizer.step()\n"
+    text = path.read_text().replace("        optimizer.zero_grad()\n", "")
+    zero = "        optimizer.zero_grad()\n"
+    path.write_text(text.replace("".join(lines), lines[0] + zero + lines[1]))
+    found = as_json(mend_of(path))
+    assert found["only"].endswith(" and lines 10 and 11 (their order).")
+    assert found["mend"].count("optimizer.step()") == 1
 
 
 def test_a_program_that_is_wrong_all_over_has_no_mend(written):

@@ -37,6 +37,44 @@ def test_all_lines_that_an_edit_changes_are_told(old, new, told):
 
 
 @pytest.mark.parametrize(
+    ("kind", "told"),
+    [
+        ("a line missing above it", "A line is missing above line 3"),
+        ("a line missing below it", "A line is missing below line 3"),
+        ("a decorator missing above it", "A decorator is missing above line 3"),
+        ("the mode", "A line is missing above line 3 (the mode)"),
+    ],
+)
+def test_no_line_is_called_wrong_where_one_is_missing(kind, told):
+    start = TEXT.index("    y =")
+    edit = Edit(start, start, "    x = x + 1\n", 3, kind, 1.0)
+    found = as_json(Mend(edit.applied(TEXT), (edit,), (TEXT,)))
+    assert found["only"] == f"{told}, and nothing else is wrong."
+
+
+@pytest.mark.parametrize(
+    ("changes", "told"),
+    [
+        ([("* 2", "* 3"), ("x = x", "z = x")], "`z = x * 3` in place of `x = x * 2`"),
+        ([("x = x", "z = x"), ("* 2", "* 3")], "`z = x * 3` in place of `x = x * 2`"),
+        (
+            [("x * 2", "x"), ("= x\n", "= abs(x)\n")],
+            "`x = abs(x)` in place of `x = x * 2`",
+        ),
+    ],
+)
+def test_two_edits_of_a_line_are_shown_as_one_of_the_readers_own(changes, told):
+    texts, edits, text = [], [], TEXT
+    for old, new in changes:
+        start = text.index(old)
+        texts.append(text)
+        edits.append(Edit(start, start + len(old), new, 2, "a kind", 1.0))
+        text = edits[-1].applied(text)
+    found = as_json(Mend(text, tuple(edits), tuple(texts)))
+    assert found["edit"] == f"With {told} it passes everything."
+
+
+@pytest.mark.parametrize(
     ("old", "new", "told"),
     [
         ("x * 2", "x * 3", "with `x = x * 3` in place of `x = x * 2`"),

@@ -14,6 +14,7 @@ TOTAL = "a division by a sum missing in it"
 BEGIN = "what it begins with"
 MOST = 5  # names that are tried
 ENDING = ast.Break | ast.Return
+SIGNS: dict[type[ast.cmpop], str] = {ast.LtE: "<", ast.Gt: ">="}  # the other at a tie
 
 
 def forgotten_edits(place: Place) -> Iterator[Edit]:
@@ -28,6 +29,8 @@ def forgotten_edits(place: Place) -> Iterator[Edit]:
         yield from calls(place)
     if isinstance(node, ast.Subscript | ast.BinOp | ast.Name) and place.is_read:
         yield from shares(place)
+    if isinstance(node, ast.Subscript) and isinstance(place.parent, ast.Call):
+        yield from only_later(place, node)
     if isinstance(node, ast.BinOp) and isinstance(node.op, ast.Mult):
         yield from hidden(place, node)
     if isinstance(node, ast.Assign | ast.Return) and node.value is not None:
@@ -72,9 +75,10 @@ def before(place: Place, node: ast.Name) -> Iterator[Edit]:
             kind = "what a sum includes in it"
             yield place.edit(new, kind, 1.3)
             parent = place.parent
-            if isinstance(parent, ast.Compare) and isinstance(parent.ops[0], ast.LtE):
+            if isinstance(parent, ast.Compare) and type(parent.ops[0]) in SIGNS:
+                sign = SIGNS[type(parent.ops[0])]
                 bound = place.of(parent.comparators[0])
-                yield place.at(parent, f"{new} < {bound}", kind, 1.4)
+                yield place.at(parent, f"{new} {sign} {bound}", kind, 1.4)
 
 
 def terms(place: Place) -> Iterator[Edit]:
@@ -223,6 +227,14 @@ def conditions(place: Place, value: ast.expr) -> Iterator[Edit]:
             if other != name:
                 new = f"{other} if {name} is None else {place.of(value)}"
                 yield place.at(value, new, CONDITION, 1.6)
+
+
+def only_later(place: Place, node: ast.Subscript) -> Iterator[Edit]:
+    """Yield an argument in full as long as nothing is kept, and then its part."""
+    for name in place.names.before(place.line + 1, *KINDS):
+        if name in place.names.optional:
+            new = f"{place.of(node.value)} if {name} is None else {place.old}"
+            yield place.edit(new, CONDITION, 1.5)
 
 
 KINDS = ("tensor", "none", "list", "dict")

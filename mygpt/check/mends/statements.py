@@ -8,6 +8,8 @@ from mygpt.check.mends.edit import Edit, Text
 from mygpt.check.mends.expressions import Scope
 
 BLOCKS = ("body", "orelse", "finalbody")
+ORDER = "their order"
+AGAIN = 0.5  # added to the cost of a line that stands elsewhere already
 
 
 def statement_edits(
@@ -49,7 +51,9 @@ def block_edits(
             first, last = whole(text, block[i + 1])
             if first == end:
                 new = text.text[first:last] + own
-                yield Edit(start, last, new, line, "its place", 1.7)
+                calls = isinstance(one, ast.Expr) and isinstance(block[i + 1], ast.Expr)
+                cost = 1.4 if calls else 1.7
+                yield Edit(start, last, new, line, ORDER, cost)
         if inner and i + 1 == len(block):
             moved = textwrap.indent(textwrap.dedent(own), " " * owner.col_offset)
             cost = 1.5 if isinstance(one, ast.Return) else 2.0
@@ -61,6 +65,22 @@ def block_edits(
             )
             yield Edit(start, end, inside, line, "its indentation", 2.0)
         yield from missing(text, one, scope)
+        if isinstance(one, ast.AugAssign):
+            yield from not_in_place(text, one)
+
+
+def not_in_place(text: Text, one: ast.AugAssign) -> Iterator[Edit]:
+    """Yield `x = x - a` for `x -= a`, which changes a tensor that others have too."""
+    if not isinstance(one.target, ast.Name):
+        return
+    start, end = text.span(one)
+    name, value = one.target.id, text.of(one.value)
+    sign = text.text[text.span(one.target)[1] : text.span(one.value)[0]]
+    sign = sign.split("=")[0].strip()
+    if not isinstance(one.value, ast.Name | ast.Call | ast.Constant | ast.Subscript):
+        value = f"({value})"
+    kind = f"it changes `{name}` in place"
+    yield Edit(start, end, f"{name} = {name} {sign} {value}", one.lineno, kind, 1.5)
 
 
 def missing(text: Text, one: ast.stmt, scope: Scope) -> Iterator[Edit]:
@@ -81,6 +101,7 @@ def missing(text: Text, one: ast.stmt, scope: Scope) -> Iterator[Edit]:
     last = isinstance(one, ast.Return)
     for i, new in enumerate(lines):
         cost = 1.5 if i < usual else 2.4
+        cost += AGAIN * (new in text.text)
         kind = "a line missing above it"
         yield Edit(start, start, f"{indent}{new}\n", one.lineno, kind, cost)
         if not last:

@@ -8,6 +8,7 @@ from typing import Any
 
 from mygpt.check.mends.edit import Edit, Text
 from mygpt.check.mends.search import Mend
+from mygpt.check.mends.statements import ORDER
 from mygpt.check.result import Result
 
 STAGES = ("run", "type", "shape", "value", "gradient", "property", "effect", "time")
@@ -34,22 +35,30 @@ def as_json(mend: Mend) -> dict[str, Any]:
     lines = lines_of(mend)
     kinds = [edit.kind for edit in mend.edits]
     changed = lines_changed(mend)
+    changes = [
+        change(text, edit) for text, edit in zip(mend.texts, mend.edits, strict=True)
+    ]
     if len(kinds) == 1 and len(changed) > 1:
         numbers = listed(changed)
         only = f"Lines {numbers} hold the only thing that is wrong: {kinds[0]}."
         lines = [lines[0] if lines[0] in changed else changed[0]]
+    elif len(kinds) == 1 and adds_lines(mend.texts[0], mend.edits[0]):
+        place = placed(mend.texts[0], mend.edits[0], lines[0])
+        only = f"{capital(place)}, and nothing else is wrong."
     elif len(kinds) == 1:
         only = f"Line {lines[0]} is the only thing wrong: {kinds[0]}."
     elif lines[0] == lines[1]:
         same = kinds[0] == kinds[1]
         both = f"{kinds[0]}, twice" if same else " and ".join(kinds)
         only = f"Line {lines[0]} is the only thing wrong, in two places: {both}."
+        changes = [change(mend.texts[0], as_one(mend))]
     else:
-        told = [f"line {n} ({kind})" for n, kind in zip(lines, kinds, strict=True)]
-        only = f"Two places are wrong, and no more: {told[0]} and {told[1]}."
-    changes = [
-        change(text, edit) for text, edit in zip(mend.texts, mend.edits, strict=True)
-    ]
+        told = [
+            (number, placed(text, edit, number))
+            for number, text, edit in zip(lines, mend.texts, mend.edits, strict=True)
+        ]
+        (_, first), (_, last) = sorted(told)
+        only = f"Two places are wrong, and no more: {first} and {last}."
     return {
         "line": lines[0],
         "only": only,
@@ -79,6 +88,37 @@ def lines_changed(mend: Mend) -> list[int]:
         if kind != "equal"
         for number in range(start, end)
     ]
+
+
+def adds_lines(text: str, edit: Edit) -> bool:
+    """Whether an edit adds whole lines and changes none."""
+    at_start = edit.start == 0 or text[edit.start - 1] == "\n"
+    return at_start and edit.start == edit.end and edit.new.endswith("\n")
+
+
+def placed(text: str, edit: Edit, line: int) -> str:
+    """Say where an edit is, and of what kind: "line 7 (a number in it)"."""
+    if not adds_lines(text, edit):
+        below = text[edit.start : edit.end].rstrip("\n").count("\n")
+        if edit.kind == ORDER and below:
+            return f"lines {listed([*range(line, line + below + 1)])} ({ORDER})"
+        return f"line {line} ({edit.kind})"
+    for side in ("above", "below"):
+        if edit.kind.endswith(f"missing {side} it"):
+            what = edit.kind.removesuffix(f" missing {side} it")
+            return f"{what} is missing {side} line {line}"
+    return f"a line is missing above line {line} ({edit.kind})"
+
+
+def as_one(mend: Mend) -> Edit:
+    """Return two edits as one, in the reader's own source."""
+    first, second = mend.edits
+    more = len(first.new) - (first.end - first.start)
+    end = max(first.end, second.end - more)
+    start = min(first.start, second.start)
+    before, after = mend.texts[0], mend.text
+    new = after[start : len(after) - len(before) + end]
+    return replace(first, start=start, end=end, new=new)
 
 
 def listed(lines: list[int]) -> str:

@@ -121,7 +121,8 @@ def replacements(
     word = one.string
     if one.type == NUMBER:
         for new, cost in near_numbers(word, numbers):
-            yield new, "a number in it", cost, False
+            if new != "0" or before.string != "-":
+                yield new, "a number in it", cost, False
     elif one.type == STRING:
         for new in strings:
             if new != word:

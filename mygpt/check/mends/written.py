@@ -39,6 +39,7 @@ HELD = (
     *(ast.Name, ast.Call, ast.Attribute, ast.Subscript, ast.List, ast.Dict),
     *(ast.ListComp, ast.Constant, ast.Tuple),
 )
+ANSWERS = (bool, torch.bool)  # types of what a comparison gives
 PURE = {
     *("len", "min", "max", "sum", "list", "tuple", "set", "sorted", "range", "zip"),
     *("float", "int", "abs", "str", "bytes", "ord", "dict", "any", "all", "enumerate"),
@@ -185,6 +186,8 @@ class Place:
             start, end = self.text.span(node)
             was = self.text.text[start:end]
             for each in filled if alone else self.filled(spelling, parts):
+                if is_shift(old, each.values) and is_of_no_effect(parent):
+                    continue
                 if each.text != was and fits(each.values, parent):
                     new = each.text if is_held(each.text, parent) else f"({each.text})"
                     words = 1.0 if "it" in spelling.holes else other_words(was, new)
@@ -333,9 +336,34 @@ def value_of(code: Any, space: Moment) -> Any:
 
 
 def fits(values: Sequence[Any], parent: ast.AST) -> bool:
-    """Whether a value may stand in a place: whole numbers alone in a slice."""
+    """Whether a value may stand in a place.
+
+    In a slice stand whole numbers alone, and in a comparison no other one's answer.
+    """
+    if isinstance(parent, ast.Compare):
+        return not any(getattr(one, "dtype", type(one)) in ANSWERS for one in values)
     kinds = {type(value) for value in values if value is not FAILED}
     return not isinstance(parent, ast.Slice) or kinds == {int}
+
+
+def is_shift(old: Sequence[Any], new: Sequence[Any]) -> bool:
+    """Whether tensors differ by one number each."""
+    return all(
+        isinstance(a, torch.Tensor)
+        and isinstance(b, torch.Tensor)
+        and a.shape == b.shape
+        and a.is_floating_point()
+        and b.is_floating_point()
+        and bool(torch.isclose(b - a, (b - a).flatten()[:1]).all())
+        for a, b in zip(old, new, strict=True)
+    )
+
+
+def is_of_no_effect(parent: ast.AST) -> bool:
+    """Whether a shift of what stands there only rounds otherwise."""
+    function = parent.func if isinstance(parent, ast.Call) else parent
+    name = getattr(function, "attr", getattr(function, "id", ""))
+    return name in ("softmax", "log_softmax", "cross_entropy")
 
 
 def unlike(old: Sequence[Any], new: Sequence[Any]) -> float:

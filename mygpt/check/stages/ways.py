@@ -138,8 +138,8 @@ class Way:
         """Say what was right last, and what is missing."""
         if self.missing is None:
             return ""
-        told = f"everything up to {self.last.name} is right; " if self.last else ""
-        return f"{told}no variable of yours ever holds {self.missing.name}"
+        told = f"everything up to {self.last.name} is right; then " if self.last else ""
+        return f"{told}no variable of yours holds {self.missing.name}"
 
     def line_of_ids(self, missing: Value) -> int | None:
         """Return where ids became what they are not on the way to the right ones."""

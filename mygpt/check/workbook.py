@@ -23,6 +23,7 @@ others, as in `from softmax import softmax`.
 
     mygpt check softmax              is softmax.py right, or which mistake is it?
     mygpt check softmax --watch      again at every save
+    mygpt check softmax --mend       after two failed tries: an edit that makes it right
     mygpt check --all                how far you are, chapter by chapter, what is next
     mygpt check --chapter 8          the tasks of chapter 8 alone
 

@@ -109,8 +109,11 @@ def test_a_thumb_that_scrolls_past_the_explorers_changes_none(phone, x, across, 
         box = place.bounding_box()
         top = box["y"] + page.evaluate("scrollY")
         for y in range(30, int(box["height"]), 170):
-            room = page.evaluate(TO, [top + y - 420, down])
-            if phone.swipe(x, 420, across, down) < min(200, room):
+            for _ in range(2):  # a busy machine may lose one, a trap holds both
+                room = page.evaluate(TO, [top + y - 420, down])
+                if phone.swipe(x, 420, across, down) >= min(200, room):
+                    break
+            else:
                 trapped.append((place.get_attribute("data-model"), y))
     assert (trapped, page.evaluate("changed")) == ([], [])
 

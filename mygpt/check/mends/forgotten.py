@@ -12,6 +12,7 @@ CONDITION = "a condition missing in it"
 CALL = "a call missing in it"
 TOTAL = "a division by a sum missing in it"
 BEGIN = "what it begins with"
+KINDS = ("tensor", "none", "list", "dict")
 MOST = 5  # names that are tried
 ENDING = ast.Break | ast.Return
 SIGNS: dict[type[ast.cmpop], str] = {ast.LtE: "<", ast.Gt: ">="}  # the other at a tie
@@ -217,12 +218,7 @@ def conditions(place: Place, value: ast.expr) -> Iterator[Edit]:
     for name in tensors[:3]:
         new = f"{place.of(value)} if {name}.dim() >= 2 else {name}"
         yield place.at(value, new, CONDITION, 1.6)
-    optional = [
-        name
-        for name in place.names.before(place.line + 1, *KINDS)
-        if name in place.names.optional
-    ]
-    for name in optional[:2]:
+    for name in list(optional(place))[:2]:
         for other in place.names.before(place.line, "tensor")[:MOST]:
             if other != name:
                 new = f"{other} if {name} is None else {place.of(value)}"
@@ -231,13 +227,16 @@ def conditions(place: Place, value: ast.expr) -> Iterator[Edit]:
 
 def only_later(place: Place, node: ast.Subscript) -> Iterator[Edit]:
     """Yield an argument in full as long as nothing is kept, and then its part."""
+    for name in optional(place):
+        new = f"{place.of(node.value)} if {name} is None else {place.old}"
+        yield place.edit(new, CONDITION, 1.5)
+
+
+def optional(place: Place) -> Iterator[str]:
+    """Yield the names of what may be None where a statement stands."""
     for name in place.names.before(place.line + 1, *KINDS):
         if name in place.names.optional:
-            new = f"{place.of(node.value)} if {name} is None else {place.old}"
-            yield place.edit(new, CONDITION, 1.5)
-
-
-KINDS = ("tensor", "none", "list", "dict")
+            yield name
 
 
 def guarded(place: Place, node: ast.Expr | ast.AugAssign) -> Iterator[Edit]:

@@ -186,7 +186,7 @@ class Place:
             start, end = self.text.span(node)
             was = self.text.text[start:end]
             for each in filled if alone else self.filled(spelling, parts):
-                if is_shift(old, each.values) and is_of_no_effect(parent):
+                if is_of_no_effect(parent) and is_shift(old, each.values):
                     continue
                 if each.text != was and fits(each.values, parent):
                     new = each.text if is_held(each.text, parent) else f"({each.text})"

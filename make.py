@@ -301,8 +301,11 @@ def build_site(aside: bool = False) -> None:
         shutil.rmtree(built / folder, ignore_errors=True)
     made = [PYTHON, "-m", "publish.plain", built / "notebooks"]
     run("the notebooks to download", made, aside)
-    wheel = ["pip", "wheel", "--quiet", "--no-deps", "--wheel-dir", built / "packages"]
-    run("the package to install", [PYTHON, "-m", *wheel, "."], aside)
+    packed = BUILD / "packages"
+    run("the package to install", [PYTHON, "-m", "publish.package", packed], aside)
+    for wheel in packed.glob("*.whl"):
+        (built / "packages").mkdir()
+        shutil.copy(wheel, built / "packages")
     new, old = BUILD / "html.new", BUILD / "html.old"
     for leftover in (new, old):
         shutil.rmtree(leftover, ignore_errors=True)
@@ -379,7 +382,8 @@ def test() -> None:
     other in this order, and nothing else needs them.
     """
     install("requirements-dev.txt")
-    site = [chapters_as_stored, partial(build_site, aside=True), browser_tests]
+    site = [chapters_as_stored, partial(build_site, aside=True), installed]
+    site.append(browser_tests)
     rest = [*(partial(check, name) for name in CHECKS), javascript, unit_tests]
     with ThreadPoolExecutor(1) as second_row:
         of_site = second_row.submit(failures, site)
@@ -410,6 +414,12 @@ def unit_tests() -> None:
     """Run the tests of the package and of the site's parts, beside the other row."""
     workers = 2 if (os.cpu_count() or 1) > 2 else 1
     run("unit tests", [*PYTEST, *SLOWEST, "-n", workers, *UNIT_TESTS])
+
+
+def installed() -> None:
+    """Use the site's wheel, and the sdist, where the checkout cannot be seen."""
+    command = [PYTHON, "-m", "publish.distributions", SITE]
+    run("the package as installed", command, aside=True)
 
 
 def chapters_as_stored() -> None:

@@ -40,9 +40,8 @@ def project(text: str, found: Publication) -> str:
     urls = {"Repository": found.repository, "Documentation": found.site}
     lines = "".join(f'{name} = "{url}"\n' for name, url in urls.items() if url)
     table = f"[project.urls]\n{lines}\n" if lines else ""
-    return URLS.sub("", text).replace(
-        "[tool.setuptools]\n", f"{table}[tool.setuptools]\n"
-    )
+    after = "[tool.setuptools.packages.find]\n"
+    return URLS.sub("", text).replace(after, table + after)
 
 
 FILES = {"README.md": readme, "CITATION.cff": citation, "pyproject.toml": project}

@@ -1,9 +1,13 @@
-"""Build the release's wheel and sdist, and try each in a fresh environment.
+"""Try the wheel and the sdist as readers install them.
 
-    python -m publish.distributions
+    python -m publish.distributions            both, in environments of their own
+    python -m publish.distributions SITE       those of a built site, in two that take
+                                               all but mygpt from this environment
 
-Writes both, and the release's notes, to _build/release. With the variable MYGPT_TAG, a
-tag that is not of this version stops it before anything is built.
+The first form makes a release: it builds both and the release's notes in
+_build/release, installs what they ask for from the package index, and runs every
+notebook. With the variable MYGPT_TAG, a tag that is not of this version stops it before
+anything is built. The second form is part of `make test`.
 """
 
 import os
@@ -12,20 +16,21 @@ import shutil
 import sys
 import tarfile
 import tempfile
+from collections.abc import Callable
 from pathlib import Path
 
-from publish.elsewhere import RUN
-from publish.environments import ROOT, Environment, make, status
+from publish.environments import FOLDER, ROOT, Environment, make, status
+from publish.package import build, check_files, files_in_git
+from tools.borrowed import borrow
+from tools.publication import PACKAGES
 from tools.release import version
 
-HERE = Path(__file__).parent
-RELEASE = ROOT / "_build" / "release"
-BUILDER = "build==1.6.1"
-KERNEL = ("nbclient==0.11.0", "ipykernel==6.31.0", "psutil==7.2.2")
+TRIAL = Path(__file__).with_name("trial.py")
+RELEASE, PACKED = ROOT / "_build" / "release", ROOT / "_build" / "packages"
+KERNEL = ("nbclient==0.11.0", "ipykernel==6.31.0")
 LARGEST_WHEEL = 4e6
-CHAPTER = ROOT / "chapters" / "07_residual_connections.ipynb"
-PROGRAM = ROOT / "tests" / "check" / "workbook" / "softmax.py"
-NEEDED = (HERE / "trial.py", CHAPTER, PROGRAM)
+WORKBOOK = ROOT / "tests" / "check" / "workbook"
+NOTEBOOKS = ("05_feed_forward", "12_gpt", "15_gpt2")  # run whole at every change
 
 
 def check_tag(tag: "str | None") -> None:
@@ -43,15 +48,11 @@ def notes() -> str:
     raise make.Stop(f"CHANGELOG.md has no section for {version()}")
 
 
-def build() -> "tuple[Path, Path]":
-    """The sdist, and the wheel that is built from it."""
-    shutil.rmtree(RELEASE, ignore_errors=True)
-    tools = Environment("tools")
-    tools.install(BUILDER)
-    tools.run("building", "-m", "build", "--outdir", RELEASE, ROOT)
-    (sdist,), (wheel,) = RELEASE.glob("*.tar.gz"), RELEASE.glob("*.whl")
+def check(sdist: Path, wheel: Path) -> None:
+    """Stop if either lacks a file, has one that git does not track, or is too large."""
     for path in (sdist, wheel):
         make.say(f"{path.name}: {path.stat().st_size / 1e6:.2f} MB")
+        check_files(path, files_in_git())
     if wheel.stat().st_size > LARGEST_WHEEL:
         raise make.Stop(f"{wheel.name} is larger than {LARGEST_WHEEL / 1e6:.0f} MB")
     with tarfile.open(sdist) as packed:
@@ -59,30 +60,57 @@ def build() -> "tuple[Path, Path]":
     needed = {"LICENSE", "LICENSE-prose", "CHANGELOG.md", "pyproject.toml"}
     if missing := needed - set(names):
         raise make.Stop(f"{sdist.name} lacks {', '.join(sorted(missing))}")
-    return sdist, wheel
 
 
-def try_out(path: Path) -> None:
-    """Install a file as a reader does, and use it from an empty folder."""
-    place = Environment("sdist" if path.name.endswith(".tar.gz") else "wheel")
-    place.install(*KERNEL, path)
+def try_out(
+    path: Path, python: Path, notebooks: Path, whole: "tuple[str, ...]"
+) -> None:
+    """Use what is installed from a file as a reader does, from an empty folder."""
     with tempfile.TemporaryDirectory() as folder:
-        for needed in NEEDED:
-            shutil.copy(needed, folder)
-        here = Path(folder)
-        place.run(f"a first use of {path.name}", here / "trial.py", here, version())
-        copied = here / CHAPTER.name
-        place.run("a chapter", *RUN, here, copied)
+        shutil.copy(TRIAL, folder)
+        shutil.copytree(WORKBOOK, Path(folder, "workbook"))
+        shutil.copytree(notebooks, Path(folder, "notebooks"))
+        trial = [python, Path(folder, TRIAL.name), version(), *whole]
+        make.run(f"a first use of {path.name}", trial)
 
 
 def release() -> None:
     check_tag(os.environ.get("MYGPT_TAG"))
     said = notes()
-    for path in build():
-        try_out(path)
+    make.install("requirements.txt")
+    packed = build(RELEASE)
+    check(*packed)
+    with tempfile.TemporaryDirectory() as folder:
+        command = [make.PYTHON, "-m", "publish.plain", folder]
+        make.run("the plain edition", command)
+        for path in packed:
+            place = Environment("sdist" if path.suffix == ".gz" else "wheel")
+            place.install(*KERNEL, f"mygpt[notebooks] @ {path.as_uri()}")
+            every = tuple(path.stem for path in sorted(Path(folder).glob("*.ipynb")))
+            try_out(path, place.python, Path(folder), every)
     (RELEASE / "notes.md").write_text(said, encoding="utf-8")
     make.say(f"\nThe release is in {RELEASE}")
 
 
+def of_site(site: Path) -> Callable[[], None]:
+    """Try the wheel that a site offers, and the sdist that it was built from."""
+
+    def trial() -> None:
+        (sdist,) = PACKED.glob("*.tar.gz")
+        (wheel,) = (site / PACKAGES).glob("*.whl")
+        check(sdist, wheel)
+        for path in (wheel, sdist):
+            place = FOLDER / f"borrowed-{path.suffix[1:]}"
+            shutil.rmtree(place, ignore_errors=True)
+            python, _ = borrow(place)
+            pip = [sys.executable, "-m", "pip", "--python", python, "install"]
+            options = ["--quiet", "--no-deps", "--no-index", "--no-build-isolation"]
+            make.run(f"installing {path.name}", [*pip, *options, path])
+            whole = NOTEBOOKS if path is wheel else ()
+            try_out(path, python, site / "notebooks", whole)
+
+    return trial
+
+
 if __name__ == "__main__":
-    sys.exit(status(release))
+    sys.exit(status(of_site(Path(sys.argv[1])) if sys.argv[1:] else release))

@@ -13,7 +13,8 @@ import sys
 import tempfile
 from pathlib import Path
 
-from publish.environments import FOLDER, ROOT, Environment, make, status, wheel
+from publish.environments import FOLDER, ROOT, Environment, make, status
+from publish.package import build
 
 HERE = Path(__file__).parent
 VERSIONS = HERE / "colab.txt"
@@ -25,7 +26,9 @@ SITE_TOOLS = ("sphinx", "jupyter-book", "myst-nb", "quickjs-ng")
 def colab() -> None:
     """Only the wheel and Colab's versions; the notebooks stand in an empty folder."""
     warn_of_another_python()
-    built, place = wheel(FOLDER / "wheel"), Environment("colab")
+    make.install("requirements.txt")
+    _, built = build(FOLDER / "wheel")
+    place = Environment("colab")
     place.install("-r", VERSIONS)
     before = place.versions()
     with tempfile.TemporaryDirectory() as folder:

@@ -63,12 +63,3 @@ def taken(path: Path) -> int:
     """Bytes on the disk; a link takes none of what it leads to."""
     found = path.lstat()
     return found.st_blocks * 512 if hasattr(found, "st_blocks") else found.st_size
-
-
-def wheel(folder: Path) -> Path:
-    """The package's wheel, built into an empty folder."""
-    shutil.rmtree(folder, ignore_errors=True)
-    command = [sys.executable, "-m", "pip", "wheel", "--quiet", "--no-deps"]
-    make.run("building the wheel", [*command, "--wheel-dir", folder, ROOT])
-    (built,) = folder.glob("*.whl")
-    return built

@@ -1,4 +1,4 @@
 """Runs that take longer than a chapter may: `python -m runs.NAME` stores one.
 
-`runs/NAME.py` writes `chapters/data/NAME.json`; the chapters read it by `load_runs`.
+`runs/NAME.py` writes `mygpt/stored/NAME.json`; the chapters read it by `load_runs`.
 """

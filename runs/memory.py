@@ -19,10 +19,10 @@ from mygpt.inside import experiments
 from mygpt.inside.hooks import Prompts, memory_layers
 from mygpt.inside.null_models import NULLS, own_answers, random_answers
 from mygpt.inside.world_models import KINDS, SHIPPED, WorldModel, train_world_model
-from mygpt.support.stored_runs import IN_REPOSITORY, store_runs
+from mygpt.support.stored_runs import FOLDER, store_runs
 from mygpt.world.corpus import ANSWERS
 
-OUT = IN_REPOSITORY / "memory.json"
+OUT = FOLDER / "memory.json"
 SEEDS = (1, 2, 3, 4, 5)
 RELEARNINGS = (0, 1)
 LONGER = 3000  # steps of one more relearning, of the first kind

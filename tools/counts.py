@@ -144,7 +144,7 @@ COUNTS: dict[str, Callable[[], int]] = {
     "cells with a wider tolerance": lambda: sum(map(widened, cells())),
     "numbers": compared_numbers,
     "exercises": exercises,
-    "stored runs": lambda: len(list((CHAPTERS / "data").glob("*.json"))),
+    "stored runs": lambda: len(list((ROOT / "mygpt" / "stored").glob("*.json"))),
     "claims": claims,
     "claims tested": claims_tested,
     "terms": lambda: len(glossary_terms()),

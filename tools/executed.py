@@ -14,7 +14,7 @@ ROOT = Path(__file__).resolve().parents[1]
 # The files that a notebook's outputs depend on.
 EXECUTED_WITH = (
     "mygpt/**/*.py",
-    "chapters/data/*.json",
+    "mygpt/stored/*.json",
     "requirements.txt",
 )
 # What makes a run another than the plain one: see tools/processors.

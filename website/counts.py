@@ -21,7 +21,7 @@ from tools.executed import key_of_sources
 COUNTED = (
     "chapters/*.ipynb",
     "chapters/*.py",
-    "chapters/data/*.json",
+    "mygpt/stored/*.json",
     "glossary.md",
     "mygpt/**/*.py",
     "tests/**/*.py",

@@ -12,9 +12,7 @@ from pathlib import Path
 
 from mygpt.support.files import read_json, write_atomically
 
-PACKAGE = Path(__file__).parents[1]
-IN_REPOSITORY = PACKAGE.parent / "chapters" / "data"
-IN_PACKAGE = PACKAGE / "stored"  # the same files, in a wheel
+FOLDER = Path(__file__).parents[1] / "stored"
 
 
 def store_runs(
@@ -40,12 +38,12 @@ def make_runs(
     seeds: Sequence[int],
     results: Callable[[Sequence[int]], Iterable[tuple[list[dict], list[str]]]],
 ) -> None:
-    """Be the command of a module of `runs`, which stores a file of `chapters/data`.
+    """Be the command of a module of `runs`, which stores a file of `mygpt/stored`.
 
     `results` takes the seeds and yields runs with the lines of their log, as they come.
     """
     name = Path(script).stem
-    out = IN_REPOSITORY / f"{name}.json"
+    out = FOLDER / f"{name}.json"
     parser = argparse.ArgumentParser(description=doc.splitlines()[0])
     parser.add_argument("--seeds", type=int, nargs="+", default=seeds)
     parser.add_argument("--out", type=Path, default=out)
@@ -60,8 +58,7 @@ def make_runs(
 
 def load_runs(name: str) -> dict:
     """Read a stored result: command, versions, cpu, log and runs."""
-    folder = IN_REPOSITORY if IN_REPOSITORY.is_dir() else IN_PACKAGE
-    return read_json(folder / f"{name}.json")
+    return read_json(FOLDER / f"{name}.json")
 
 
 def rounded(found: object, digits: int = 4) -> object:

@@ -98,7 +98,7 @@ def test_every_chapter_has_its_goals():
 
 
 def test_every_stored_run_says_how_to_make_it_again():
-    for path in sorted((ROOT / "chapters" / "data").glob("*.json")):
+    for path in sorted((ROOT / "mygpt" / "stored").glob("*.json")):
         command = json.loads(path.read_text(encoding="utf-8"))["command"]
         assert f"| `{command}` |" in CHECKED, path.name
 

@@ -82,7 +82,7 @@ def test_the_map_says_what_a_chapter_uses(chapter):
     assert set(explorers) == folders
     named = chain(
         (f"mygpt/{name if name.endswith('/') else f'{name}.py'}" for name in modules),
-        (f"chapters/data/{name}.json" for name in runs),
+        (f"mygpt/stored/{name}.json" for name in runs),
         (f"schematics/{name}.svg" for name in figures),
         (f"mygpt/explorers/{name}/" for name in explorers),
         (f"tests/*/test_{name}.py" for name in tests),

@@ -1,6 +1,10 @@
 """What is released, and where the notebooks run elsewhere."""
 
+import os
 import re
+import shutil
+import subprocess
+import sys
 import tomllib
 from pathlib import Path
 
@@ -15,6 +19,7 @@ from publish import (
     distributions,
     elsewhere,
     newest,
+    package,
     run_notebooks,
 )
 from publish.environments import make, status
@@ -154,6 +159,44 @@ def test_unpublished_no_file_names_an_address_of_the_book():
         *ROOT.glob("mygpt/**/*.py"),
     ]
     assert [path.name for path in files if owner in path.read_text("utf-8")] == []
+
+
+PACKAGE = ("__init__.py", "check/stages/find.py", "corpora/text.txt", "kit/page.html")
+
+
+@pytest.fixture(scope="module")
+def planted(tmp_path_factory):
+    """A small package with a file of a kind that no setting names, and its builds."""
+    root = tmp_path_factory.mktemp("planted")
+    for name in ("pyproject.toml", "README.md", "LICENSE", "LICENSE-prose"):
+        shutil.copy(ROOT / name, root)
+    for name in (*PACKAGE, "corpora/table.parquet", "__pycache__/old.pyc"):
+        path = root / "mygpt" / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text('__version__ = "1"\n', encoding="utf-8")
+    return package.build(root / "built", root)
+
+
+@pytest.mark.parametrize("kind", [0, 1], ids=["sdist", "wheel"])
+def test_a_package_that_differs_from_git_is_refused(planted, kind):
+    built = planted[kind]
+    tracked = {f"mygpt/{name}" for name in PACKAGE}
+    package.check_files(built, tracked)
+    with pytest.raises(make.Stop, match=r"lacks mygpt/corpora/table\.parquet$"):
+        package.check_files(built, tracked | {"mygpt/corpora/table.parquet"})
+    folder = {"mygpt/check/mends/a.py", "mygpt/check/mends/b.py"}
+    with pytest.raises(make.Stop, match=r"lacks mygpt/check/mends/a\.py and 1 more$"):
+        package.check_files(built, tracked | folder)
+    with pytest.raises(make.Stop, match=r"git lacks mygpt/check/stages/find\.py"):
+        package.check_files(built, tracked - {"mygpt/check/stages/find.py"})
+
+
+def test_a_trial_that_sees_the_checkout_fails():
+    trial = [sys.executable, ROOT / "publish" / "trial.py", "1.0.0"]
+    env = {**os.environ, "PYTHONPATH": str(ROOT)}
+    done = subprocess.run(trial, env=env, capture_output=True, text=True)
+    assert done.returncode == 1
+    assert done.stderr == "Error: one mygpt can be seen: it does not hold\n"
 
 
 @pytest.mark.slow

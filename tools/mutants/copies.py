@@ -3,13 +3,13 @@
 import json
 import os
 import shutil
-import site
 import subprocess
 import sys
 from pathlib import Path
 
 import coverage
 
+from tools.borrowed import borrow
 from tools.mutants.mutant import ROOT
 
 BUILD = ROOT / "_build" / "mutants"
@@ -48,12 +48,8 @@ class Copy:
         (self.folder / "_build").mkdir(exist_ok=True)
         if self.environment.exists():
             return
-        make = [sys.executable, "-m", "venv", "--without-pip", self.environment]
-        subprocess.run(make, check=True)
-        [packages] = (self.environment / "lib").glob("python*/site-packages")
-        ours = "\n".join(site.getsitepackages())
-        (packages / "of_the_project.pth").write_text(f"{ours}\n", encoding="utf-8")
-        # A folder named so gives its packages alone; coverage needs this file too.
+        _, packages = borrow(self.environment)
+        # Of what is installed, coverage needs its .pth file too.
         for hook in Path(coverage.__file__).parents[1].glob("*cover*.pth"):
             shutil.copy(hook, packages)
         install = [sys.executable, "-m", "pip", "--python", self.python, "install"]

@@ -31,7 +31,7 @@ SECONDS = 600  # for one cell of a notebook
 
 def expect(what: str, holds: object) -> None:
     if not holds:
-        sys.exit(f"Error: {what}: it does not hold")
+        sys.exit(f"Error: expected that {what}")
     print(what, flush=True)
 
 

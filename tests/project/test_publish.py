@@ -196,7 +196,7 @@ def test_a_trial_that_sees_the_checkout_fails():
     env = {**os.environ, "PYTHONPATH": str(ROOT)}
     done = subprocess.run(trial, env=env, capture_output=True, text=True)
     assert done.returncode == 1
-    assert done.stderr == "Error: one mygpt can be seen: it does not hold\n"
+    assert done.stderr == "Error: expected that one mygpt can be seen\n"
 
 
 @pytest.mark.slow

@@ -26,6 +26,7 @@ from tools.publication import PACKAGES
 from tools.release import version
 
 TRIAL = Path(__file__).with_name("trial.py")
+PATIENCE = ROOT / "tools" / "patience.py"
 RELEASE, PACKED = ROOT / "_build" / "release", ROOT / "_build" / "packages"
 KERNEL = ("nbclient==0.11.0", "ipykernel==6.31.0")
 LARGEST_WHEEL = 4e6
@@ -67,7 +68,8 @@ def try_out(
 ) -> None:
     """Use what is installed from a file as a reader does, from an empty folder."""
     with tempfile.TemporaryDirectory() as folder:
-        shutil.copy(TRIAL, folder)
+        for script in (TRIAL, PATIENCE):
+            shutil.copy(script, folder)
         shutil.copytree(WORKBOOK, Path(folder, "workbook"))
         shutil.copytree(notebooks, Path(folder, "notebooks"))
         trial = [python, Path(folder, TRIAL.name), version(), *whole]

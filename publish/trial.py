@@ -2,9 +2,10 @@
 
     python trial.py VERSION NOTEBOOK…
 
-Run by the environment's Python, from a copy in a folder that also has notebooks/, the
-plain edition, and workbook/, solved. The first cell of every notebook is run, and the
-whole of those that are named; if all are, the whole workbook is checked too.
+Run by the environment's Python, from a copy in a folder that also has patience.py,
+notebooks/, the plain edition, and workbook/, solved. The first cell of every notebook
+is run, and the whole of those that are named; if all are, the whole workbook is checked
+too.
 """
 
 import contextlib
@@ -141,8 +142,10 @@ def install_again() -> None:
 
 def whole_notebooks() -> None:
     import nbformat
+    import patience  # a copy of the project's
     from nbclient import NotebookClient
 
+    patience.mend()
     settings = {"kernel_name": "python3", "timeout": SECONDS, "startup_timeout": 300}
     for name in WHOLE:
         notebook = nbformat.read(f"notebooks/{name}.ipynb", as_version=4)

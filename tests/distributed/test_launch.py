@@ -59,7 +59,7 @@ def run(*arguments):
 @pytest.fixture(scope="module")
 def corpus(tmp_path_factory):
     path = tmp_path_factory.mktemp("corpus") / "text"
-    path.write_text("she sells sea shells by the sea shore. " * 20)
+    path.write_text("she sells sea shells by the sea shore. " * 60)
     return path
 
 

@@ -16,7 +16,7 @@ from mygpt.modern import ModernGPT
 from mygpt.sampling import generate
 from mygpt.tokenizers import BPETokenizer, CharTokenizer, WordTokenizer
 
-TEXT = "she sells sea shells by the sea shore. " * 20
+TEXT = "she sells sea shells by the sea shore. " * 60
 SMALL = [
     "--layers=1",
     "--heads=2",

@@ -22,6 +22,7 @@ from mygpt.world.corpus import World
 
 Ids = Sequence[int] | np.ndarray | Tensor  # one sequence
 DeviceLike = str | torch.device
+Counts = dict[str, int | str]  # of what a position in ids is saved with
 
 WORLD_ROWS = 20_000
 STORIES = Path(__file__).with_name("corpora") / "stories.txt"
@@ -175,7 +176,7 @@ class Batches:
         self.ids = as_array(ids, at_least=length + 1)
         self.batch_size, self.length, self.device = batch_size, length, device
         self.vocab_size = vocab_size
-        self.counts = {
+        self.counts: Counts = {
             "num_ids": len(self.ids),
             "batch_size": batch_size,
             "length": length,
@@ -213,20 +214,19 @@ def fingerprint(ids: np.ndarray) -> str:
     """The SHA-256 of ids, the same for every type of number."""
     found = hashlib.sha256()
     for i in range(0, len(ids), 2**20):
-        found.update(ids[i : i + 2**20].astype("<u4"))
+        found.update(ids[i : i + 2**20].astype("<u4").tobytes())
     return found.hexdigest()
 
 
-def check_counts(state: dict[str, Any], here: dict[str, int | str]) -> None:
+def check_counts(state: dict[str, Any], here: Counts) -> None:
     """Raise a ValueError unless a position was saved with the same counts as here."""
-    here = here | ({} if "sha256" in state else {"sha256": None})  # saved without
     for name, count in here.items():
-        if state.get(name) != count:
-            if name == "sha256":
-                raise ValueError(
-                    "cannot continue: expected the ids that the run was begun with, "
-                    "got as many others"
-                )
+        if name == "sha256" and state.get(name, count) != count:  # may be saved without
+            raise ValueError(
+                "cannot continue: expected the ids that the run was begun with, "
+                "got as many others"
+            )
+        if name != "sha256" and state.get(name) != count:
             raise ValueError(
                 f"cannot continue: the position was saved with {name} = "
                 f"{state.get(name)}, but here it is {count}"

@@ -164,7 +164,7 @@ def check_unchanged(
     }
     for name, there in begun.items():
         here = getattr(options, name)
-        if name in options.given and here != there:
+        if here != there and (name in options.given or here is True):
             if name == "vocab_size" and is_exhausted(text, tokenizer, here):
                 continue
             option = name.replace("_", "-")

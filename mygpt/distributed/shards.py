@@ -6,7 +6,15 @@ import torch
 from jaxtyping import Int
 from torch import Tensor
 
-from mygpt.data import DeviceLike, Ids, as_array, check_counts, fingerprint, gather
+from mygpt.data import (
+    Counts,
+    DeviceLike,
+    Ids,
+    as_array,
+    check_counts,
+    fingerprint,
+    gather,
+)
 from mygpt.support.arguments import check_positive, check_seed, check_whole
 
 
@@ -54,7 +62,7 @@ class Shards:
         self.batch_size, self.length, self.seed = batch_size, length, seed
         self.rank, self.world_size = rank, world_size
         self.device, self.vocab_size = device, vocab_size
-        self.counts = {
+        self.counts: Counts = {
             "num_ids": len(self.ids),
             "batch_size": batch_size,
             "length": length,

@@ -195,7 +195,7 @@ class Batches:
             self.ids, starts.numpy(), self.length, self.device, self.vocab_size
         )
 
-    def state_dict(self) -> dict[str, int | Tensor]:
+    def state_dict(self) -> dict[str, Any]:
         """The position: the generator's state, as a byte tensor, and what it counts."""
         return {"generator": self.generator.get_state(), **self.counts}
 

@@ -459,7 +459,7 @@ def test_help_gives_the_default_of_every_number_and_choice(command):
     (commands_of,) = commands.build_parser()._subparsers._group_actions
     parser = commands_of.choices[command]
     for action in parser._actions:
-        if action.option_strings and (action.type or action.choices):
+        if not action.required and (action.type or action.choices):
             said = parser._get_formatter()._expand_help(action)
             assert re.search(r"default: \S", said), action.option_strings
 
@@ -488,7 +488,7 @@ def test_a_world_model_is_trained_and_saved(tmp_path, capsys, monkeypatch):
     assert run("world-model", "ordinary", "--out", nowhere, "--quiet") == 1
     assert "is not a folder" in capsys.readouterr().err
     assert run("world-model", "ordinary", "--out", tmp_path, "--quiet") == 1
-    assert "--out: expected a file, got the folder" in capsys.readouterr().err
+    assert "--out: expected a file to write, got the folder" in capsys.readouterr().err
 
 
 def short_training(kind: str, seed: int, progress: bool = False):

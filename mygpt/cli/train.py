@@ -59,7 +59,9 @@ def stopped(options: argparse.Namespace) -> str:
         return "stopped before the first step: nothing is saved"
     given = [one for one in options.arguments if one != "--resume"]
     command = shlex.join(["mygpt", *given, "--resume"])
-    return f"stopped after step {step_of(found[-1])}, which is saved; {command} goes on"
+    return (
+        f"stopped after step {step_of(found[-1])}, which is saved; to go on: {command}"
+    )
 
 
 def say(text: str) -> None:

@@ -6,6 +6,7 @@ import torch
 
 from mygpt.embedding import VOCAB, TokenEmbedding, to_ids
 from mygpt.feed_forward import MLP
+from mygpt.support.output import to_any_output
 from mygpt.support.seed import set_seed
 
 
@@ -14,7 +15,7 @@ def count(module: torch.nn.Module) -> int:
     return sum(p.numel() for p in module.parameters())
 
 
-def running_example() -> None:
+def running_example() -> int:
     """Print the shapes on the way through an embedding and an MLP."""
     set_seed()
     C = 4
@@ -31,6 +32,7 @@ def running_example() -> None:
     print(f"TokenEmbedding parameters:        {count(embedding)}")
     print(f"MLP parameters:                   {count(mlp)}")
     print(f"Total parameters:                 {count(embedding) + count(mlp)}")
+    return 0
 
 
 def main() -> int:
@@ -39,8 +41,7 @@ def main() -> int:
         from mygpt.cli import commands  # imports all that a GPT needs
 
         return commands.main(sys.argv[1:])
-    running_example()
-    return 0
+    return to_any_output(running_example)
 
 
 if __name__ == "__main__":

@@ -14,7 +14,6 @@ from torch import Tensor
 
 from mygpt.support.arguments import (
     check_below_one,
-    check_ids,
     check_positive,
     check_seed,
 )
@@ -23,6 +22,7 @@ from mygpt.world.corpus import World
 
 Ids = Sequence[int] | np.ndarray | Tensor  # one sequence
 DeviceLike = str | torch.device
+Counts = dict[str, int | str]  # of what a position in ids is saved with
 
 WORLD_ROWS = 20_000
 STORIES = Path(__file__).with_name("corpora") / "stories.txt"
@@ -176,6 +176,12 @@ class Batches:
         self.ids = as_array(ids, at_least=length + 1)
         self.batch_size, self.length, self.device = batch_size, length, device
         self.vocab_size = vocab_size
+        self.counts: Counts = {
+            "num_ids": len(self.ids),
+            "batch_size": batch_size,
+            "length": length,
+            "sha256": fingerprint(self.ids),
+        }
         self.generator = torch.Generator().manual_seed(seed)
 
     def __iter__(self) -> "Batches":
@@ -189,13 +195,13 @@ class Batches:
             self.ids, starts.numpy(), self.length, self.device, self.vocab_size
         )
 
-    def state_dict(self) -> dict[str, int | Tensor]:
-        """The position: the generator's state, as a byte tensor, and three counts."""
-        return {"generator": self.generator.get_state(), **self._counts()}
+    def state_dict(self) -> dict[str, Any]:
+        """The position: the generator's state, as a byte tensor, and what it counts."""
+        return {"generator": self.generator.get_state(), **self.counts}
 
     def load_state_dict(self, state: dict[str, Any]) -> None:
-        """Continue where `state` was taken; the counts must be the same."""
-        check_counts(state, self._counts())
+        """Continue where `state` was taken; ids and counts must be the same."""
+        check_counts(state, self.counts)
         try:
             self.generator.set_state(state["generator"])
         except (KeyError, TypeError, RuntimeError) as error:
@@ -203,18 +209,24 @@ class Batches:
                 f"generator: expected a random state, got {error}"
             ) from error
 
-    def _counts(self) -> dict[str, int]:
-        return {
-            "num_ids": len(self.ids),
-            "batch_size": self.batch_size,
-            "length": self.length,
-        }
+
+def fingerprint(ids: np.ndarray) -> str:
+    """The SHA-256 of ids, the same for every type of number."""
+    found = hashlib.sha256()
+    for i in range(0, len(ids), 2**20):
+        found.update(ids[i : i + 2**20].astype("<u4").tobytes())
+    return found.hexdigest()
 
 
-def check_counts(state: dict[str, Any], here: dict[str, int]) -> None:
+def check_counts(state: dict[str, Any], here: Counts) -> None:
     """Raise a ValueError unless a position was saved with the same counts as here."""
     for name, count in here.items():
-        if state.get(name) != count:
+        if name == "sha256" and state.get(name, count) != count:  # may be saved without
+            raise ValueError(
+                "cannot continue: expected the ids that the run was begun with, "
+                "got as many others"
+            )
+        if name != "sha256" and state.get(name) != count:
             raise ValueError(
                 f"cannot continue: the position was saved with {name} = "
                 f"{state.get(name)}, but here it is {count}"
@@ -256,11 +268,29 @@ def gather(
     found = ids[starts[:, None] + np.arange(length + 1)]  # (B, T + 1)
     rows = torch.from_numpy(found.astype(np.int64))
     if vocab_size is not None:
-        check_ids(rows, vocab_size)
+        check_vocabulary(found, vocab_size)
     if torch.device(device).type == "cuda":
         rows = rows.pin_memory()
     rows = rows.to(device, non_blocking=True)
     return rows[:, :-1].contiguous(), rows[:, 1:].contiguous()
+
+
+def usable(name: str, ids: Ids, at_least: int, vocab_size: int) -> np.ndarray:
+    """The ids of an argument as an array, all of them of the vocabulary."""
+    try:
+        array = as_array(ids, at_least)
+        check_vocabulary(array, vocab_size)
+    except ValueError as error:
+        raise ValueError(f"{name}: {error}") from None
+    return array
+
+
+def check_vocabulary(ids: np.ndarray, vocab_size: int) -> None:
+    low, high = int(ids.min()), int(ids.max())
+    if low < 0 or high >= vocab_size:
+        raise ValueError(
+            f"expected ids from 0 to {vocab_size - 1}, got {low} to {high}"
+        )
 
 
 def as_array(ids: Ids, at_least: int) -> np.ndarray:

@@ -74,6 +74,7 @@ def generate_stream(
     def choose(logits: Tensor, seen: Tensor) -> Tensor:
         logits = penalise_repetition(logits, seen, repetition_penalty)
         if greedy:
+            check_scores(logits)
             return logits.argmax(dim=-1)
         probabilities = next_token_probabilities(logits, temperature, top_k, top_p)
         return torch.multinomial(probabilities, 1, generator=generator)[:, 0]
@@ -142,14 +143,9 @@ class Context:
         """The scores for the token after the window."""
         new = self.window[:, self.read :]
         states = self.model.states(new, self.cache)
-        logits = self.model.logits(states[:, -1]).float()  # the last position's alone
         if self.cache is not None:
             self.read = self.window.shape[1]
-        if logits.amax(dim=-1).isnan().any():  # a NaN is the largest
-            raise ValueError(
-                "expected scores for the next token, but the model gave NaN"
-            )
-        return logits
+        return self.model.logits(states[:, -1]).float()  # the last position's alone
 
     def append(self, tokens: Int[Tensor, "B"]) -> None:
         if self.window.shape[1] == self.length:
@@ -168,12 +164,29 @@ def next_token_probabilities(
 ) -> Float[Tensor, "B V"]:
     """Softmax of logits / temperature over what top-k, and then top-p, leave."""
     check_settings(temperature, top_k, top_p)
-    logits = logits / temperature
+    check_scores(logits)
+    shifted = logits - logits.amax(dim=-1, keepdim=True)  # overflows to -inf alone
+    logits = shifted / within(temperature, logits)
     if top_k is not None:
         logits = keep_top_k(logits, top_k)
     if top_p is not None:
         logits = keep_top_p(logits, top_p)
     return torch.softmax(logits, dim=-1)
+
+
+def check_scores(logits: Float[Tensor, "B V"]) -> None:
+    """Raise a ValueError unless the largest score of each row is a finite number."""
+    if not logits.amax(dim=-1).isfinite().all():  # a NaN is the largest
+        raise ValueError(
+            "expected finite scores for the next token, "
+            "but the model gave NaN or infinity"
+        )
+
+
+def within(number: float, scores: Tensor) -> float:
+    """The nearest number above 0 that the scores' type holds without rounding to 0."""
+    limits = torch.finfo(scores.dtype)
+    return min(max(number, limits.tiny), limits.max)
 
 
 def penalise_repetition(
@@ -185,9 +198,11 @@ def penalise_repetition(
     """
     if penalty == 1:
         return logits
+    penalty = within(penalty, logits)
     scores = logits.gather(1, seen)
     scores = torch.where(scores > 0, scores / penalty, scores * penalty)
-    return logits.scatter(1, seen, scores)
+    most = torch.finfo(logits.dtype).max
+    return logits.scatter(1, seen, scores.clamp(-most, most))
 
 
 def keep_top_k(logits: Float[Tensor, "B V"], k: int) -> Float[Tensor, "B V"]:
@@ -241,6 +256,8 @@ def check_settings(
     try:
         check_above_zero(temperature=temperature)
     except ValueError as error:
+        if temperature != 0:
+            raise
         hint = "for the likeliest token every time: greedy=True"
         raise ValueError(f"{error} ({hint})") from None
     if top_k is not None:

@@ -23,7 +23,7 @@ from mygpt.checkpoint import (
     load_checkpoint,
     save_checkpoint,
 )
-from mygpt.cli.train import run_train
+from mygpt.cli.train import run_train, stopped
 from mygpt.gpt import LanguageModel
 from mygpt.huggingface import find_folder, load_gpt2, save_gpt2
 from mygpt.inference import LAYERS
@@ -31,6 +31,8 @@ from mygpt.inside.hooks import accuracy
 from mygpt.inside.world_models import KINDS, save_world_model, train_world_model
 from mygpt.sampling import generate_stream
 from mygpt.support.available_memory import TIMEOUT
+from mygpt.support.files import check_folder
+from mygpt.support.output import to_any_output
 from mygpt.tokenizers import (
     BPETokenizer,
     Tokenizer,
@@ -49,8 +51,9 @@ takes a few minutes on a laptop:
     mygpt train stories --out runs/stories
     mygpt generate runs/stories --prompt "Mara asked"
 
-After Ctrl-C or a crash, --resume continues from the last checkpoint. It needs no other
-option, and the run ends with the same bits as one that was never stopped.
+Ctrl-C saves the step and says which command goes on; after a crash, --resume continues
+from the last checkpoint. It needs no other option, follows --save-every, --device,
+--compile and --quiet, and the run ends with the same bits as one never stopped.
 
 --processes shares every batch among processes of this machine, with the same losses.
 Several machines that see the same --out are each given the same command:
@@ -65,6 +68,9 @@ continue a text
 
 DIR is a folder that `mygpt train` wrote, a Hugging Face GPT-2 folder with vocab.json
 and merges.txt, or the name of one on the Hugging Face hub.
+
+In a prompt, <|endoftext|> is a text of 13 letters, not the token. An empty prompt, "",
+begins from that token, where the tokenizer has it: a new text.
 
 --inference packed reorders the weights and gives the same text, faster on some CPUs;
 --inference int8 rounds them to a byte each: faster, and the text differs in the end."""
@@ -118,7 +124,9 @@ def build_parser() -> argparse.ArgumentParser:
     convert.add_argument("target", metavar="TARGET", type=Path)
     world = add(commands, "world-model", WORLD_MODEL, run_world_model)
     world.add_argument("kind", metavar="KIND", choices=KINDS)
-    world.add_argument("--seed", type=int, default=0)
+    world.add_argument(
+        "--seed", type=int, default=0, help="of the weights and the rows"
+    )
     world.add_argument("--out", metavar="FILE", type=Path, required=True)
     world.add_argument("--quiet", action="store_true", help="no progress bar")
     workbook = add(commands, "workbook", WORKBOOK, run_workbook)
@@ -138,6 +146,14 @@ def add(commands, name: str, text: str, run) -> argparse.ArgumentParser:
     return parser
 
 
+class Noted(argparse.Action):
+    """Store an option's value, and that it was given."""
+
+    def __call__(self, parser, namespace, values, option_string=None):
+        setattr(namespace, self.dest, values)
+        namespace.given = namespace.given | {self.dest}
+
+
 class Formatter(
     argparse.ArgumentDefaultsHelpFormatter, argparse.RawDescriptionHelpFormatter
 ):
@@ -151,7 +167,8 @@ class Formatter(
 
 def add_train(commands) -> None:
     parser = add(commands, "train", TRAIN, run_train)
-    parser.set_defaults(default_of=parser.get_default)
+    parser.set_defaults(given=frozenset())
+    parser.register("action", None, Noted)
     option = parser.add_argument
     option("corpus", metavar="CORPUS")
     option("--out", metavar="DIR", required=True, help="where checkpoints go")
@@ -162,21 +179,29 @@ def add_train(commands) -> None:
         choices=["char", "word", "bpe"],
         help="what a token is; default: word for world, char otherwise",
     )
-    option("--vocab-size", type=int, default=1000, help="number of tokens, for bpe")
-    option("--layers", type=int, default=4)
-    option("--heads", type=int, default=4)
+    option("--vocab-size", type=int, default=1000, help="tokens at most, for bpe")
+    option("--layers", type=int, default=4, help="blocks")
+    option("--heads", type=int, default=4, help="attention heads in a block")
     option("--width", type=int, default=128, help="channels of the residual stream")
     option("--length", type=int, default=64, help="positions the model can see")
-    option("--steps", type=int, default=2000)
-    option("--batch-size", type=int, default=12)
-    option("--seed", type=int, default=0)
-    option("--save-every", type=int, default=250, metavar="STEPS")
+    option("--steps", type=int, default=2000, help="of the optimizer")
+    option("--batch-size", type=int, default=12, help="rows in a batch")
+    option("--seed", type=int, default=0, help="of the weights and the batches")
+    option(
+        "--save-every",
+        type=int,
+        default=250,
+        metavar="STEPS",
+        help="between two checkpoints",
+    )
     option("--device", help="cpu, cuda or mps; default: cpu, or the resumed run's")
     option("--bf16", action="store_true", help="multiply matrices in bfloat16")
     option("--compile", action="store_true", help="use torch.compile")
     option("--quiet", action="store_true", help="no progress bar")
-    option("--processes", type=int, metavar="N", help="on each machine")
-    option("--machines", type=int, default=1, metavar="N")
+    option(
+        "--processes", type=int, metavar="N", help="on each machine; default: this one"
+    )
+    option("--machines", type=int, default=1, metavar="N", help="that train together")
     option("--meet", metavar="HOST:PORT", help="where several machines meet")
     option("--shard", action="store_true", help="split the model over the processes")
     option(
@@ -191,15 +216,33 @@ def add_train(commands) -> None:
 def add_generate(commands) -> None:
     option = add(commands, "generate", GENERATE, run_generate).add_argument
     option("folder", metavar="DIR")
-    option("--prompt", required=True, help="the text to continue")
+    option("--prompt", required=True, help='the text to continue, or ""')
     option("--tokens", type=int, default=200, help="tokens to add, at most")
     option("--greedy", action="store_true", help="always take the likeliest token")
-    option("--temperature", type=float, default=1.0)
-    option("--top-k", type=int, metavar="K", help="draw from the K likeliest")
-    option("--top-p", type=float, metavar="P", help="draw from those that sum to P")
-    option("--repetition-penalty", type=float, default=1.0)
-    option("--seed", type=int, help="the same seed gives the same text")
-    option("--inference", choices=LAYERS, help="weights in another form, for a CPU")
+    option(
+        "--temperature", type=float, default=1.0, help="near 0 is the likeliest token"
+    )
+    option(
+        "--top-k", type=int, metavar="K", help="draw from the K likeliest; default: all"
+    )
+    option(
+        "--top-p",
+        type=float,
+        metavar="P",
+        help="draw from the likeliest that sum to P; default: all",
+    )
+    option(
+        "--repetition-penalty",
+        type=float,
+        default=1.0,
+        help="above 1: fewer tokens come again",
+    )
+    option("--seed", type=int, help="of the draws; default: another at every start")
+    option(
+        "--inference",
+        choices=LAYERS,
+        help="weights in another form, for a CPU; default: as they are",
+    )
 
 
 def add_check(commands) -> None:
@@ -234,11 +277,16 @@ def run_generate(options: argparse.Namespace) -> None:
         raise ValueError(f"{options.folder}: expected a tokenizer beside the model")
     if options.inference is not None:
         model = converted(model, options.inference)
-    ids = tokenizer.encode(options.prompt)
     end = getattr(tokenizer, "end_of_text", None)
+    ids = tokenizer.encode(options.prompt)
+    if not ids and end is None:
+        raise ValueError(
+            "--prompt: expected a text, got an empty one, and this tokenizer has no "
+            "<|endoftext|> to begin from"
+        )
     stream = generate_stream(
         model,
-        torch.tensor([ids], dtype=torch.long),
+        torch.tensor([ids or [end]], dtype=torch.long),
         options.tokens,
         temperature=options.temperature,
         top_k=options.top_k,
@@ -287,6 +335,11 @@ def run_convert(options: argparse.Namespace) -> None:
 def run_world_model(options: argparse.Namespace) -> None:
     if not options.out.parent.is_dir():
         raise FileNotFoundError(f"{options.out.parent} is not a folder")
+    if options.out.is_dir():
+        raise ValueError(
+            f"--out: expected a file to write, got the folder {options.out}"
+        )
+    check_folder(options.out.parent)
     made = train_world_model(options.kind, options.seed, progress=not options.quiet)
     save_world_model(made, options.kind, options.seed, options.out)
     facts = accuracy(made.model, made.prompts(made.world.facts()))
@@ -458,13 +511,20 @@ def parsed(arguments: list[str]) -> argparse.Namespace:
 
 def main(arguments: list[str]) -> int:
     """Run a command and return the exit status."""
+    return to_any_output(lambda: run_command(arguments))
+
+
+def run_command(arguments: list[str]) -> int:
     options = parsed(arguments)
     options.arguments = arguments
     try:
         return options.run(options) or 0
+    except BrokenPipeError:
+        raise
     except (ValueError, OSError, ImportError, FloatingPointError) as error:
         print(f"mygpt: {error}", file=sys.stderr)
         return 2 if options.run is run_check else 1
     except KeyboardInterrupt:
-        print("\nmygpt: stopped", file=sys.stderr)
+        told = stopped(options) if options.run is run_train else "stopped"
+        print(f"\nmygpt: {told}", file=sys.stderr)
         return 130

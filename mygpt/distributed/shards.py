@@ -6,7 +6,15 @@ import torch
 from jaxtyping import Int
 from torch import Tensor
 
-from mygpt.data import DeviceLike, Ids, as_array, check_counts, gather
+from mygpt.data import (
+    Counts,
+    DeviceLike,
+    Ids,
+    as_array,
+    check_counts,
+    fingerprint,
+    gather,
+)
 from mygpt.support.arguments import check_positive, check_seed, check_whole
 
 
@@ -54,6 +62,13 @@ class Shards:
         self.batch_size, self.length, self.seed = batch_size, length, seed
         self.rank, self.world_size = rank, world_size
         self.device, self.vocab_size = device, vocab_size
+        self.counts: Counts = {
+            "num_ids": len(self.ids),
+            "batch_size": batch_size,
+            "length": length,
+            "seed": seed,
+            "sha256": fingerprint(self.ids),
+        }
         self.position = 0  # windows that all processes have taken
         self._pass, self._order = -1, torch.empty(0, dtype=torch.long)
 
@@ -81,23 +96,15 @@ class Shards:
             self._pass = number
         return int(self._order[place])
 
-    def state_dict(self) -> dict[str, int]:
+    def state_dict(self) -> dict[str, int | str]:
         """The position, and what it counts."""
-        return {"position": self.position, **self._counts()}
+        return {"position": self.position, **self.counts}
 
     def load_state_dict(self, state: dict) -> None:
         """Continue where `state` was taken, by any number of processes."""
-        check_counts(state, self._counts())
+        check_counts(state, self.counts)
         check_whole(0, position=state.get("position"))
         self.position = state["position"]
-
-    def _counts(self) -> dict[str, int]:
-        return {
-            "num_ids": len(self.ids),
-            "batch_size": self.batch_size,
-            "length": self.length,
-            "seed": self.seed,
-        }
 
 
 def check_split(batch_size: int, world_size: int) -> None:

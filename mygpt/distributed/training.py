@@ -45,12 +45,13 @@ from mygpt.checkpoint import (
     remove_earlier,
     write_index,
 )
-from mygpt.data import DeviceLike, Ids, windows
+from mygpt.data import DeviceLike, Ids, usable, windows
 from mygpt.distributed.shards import Shards, derived_seed
 from mygpt.gpt import LanguageModel
 from mygpt.support.arguments import check_above_zero
 from mygpt.support.available_memory import TIMEOUT
 from mygpt.support.files import held
+from mygpt.support.interrupts import deferred
 from mygpt.support.modes import evaluating
 from mygpt.tokenizers import Tokenizer, load_tokenizer
 from mygpt.training import (
@@ -170,6 +171,8 @@ def train(
             "muon needs whole matrices, and shard=True splits them: "
             "expected optimizer='adamw' or shard=False"
         )
+    if val_data is not None:
+        val_data = usable("val_data", val_data, 2, model.config.vocab_size)
     with waiting_for_others(), ExitStack() as stack:
         if out is not None:
             on_first(lambda: check_out(out, resume))
@@ -224,6 +227,8 @@ class SharedRun(Run):
         self.kind, self.shard = type(model).__name__, shard
         if shard:  # which changes the model's class
             split_parameters(model)
+        self.asked: list[int] = []  # to stop, by signals that this process got
+        self.stops = False  # whether any process was asked
         super().__init__(model, data, config, loss)
         if not shard:
             copy = DistributedDataParallel(self.forward, gradient_as_bucket_view=True)
@@ -258,12 +263,27 @@ class SharedRun(Run):
         """Take one step; dropout's draws depend on seed, step and process alone."""
         torch.manual_seed(derived_seed(self.config.seed, self.step, self.rank))
         super().take_step()
+        if self.stops:
+            raise KeyboardInterrupt
+
+    def to_the_end(self, *arguments: Any) -> History:
+        """Take the steps that are left; a signal to any process stops all after one."""
+        with deferred() as self.asked:
+            return super().to_the_end(*arguments)
+
+    def save_interrupted(self, out: str | Path, tokenizer: Tokenizer | None) -> None:
+        """Save, unless this process alone stops."""
+        if self.stops:
+            super().save_interrupted(out, tokenizer)
 
     def gradients(self) -> float:
         """Add up the gradients; return the mean loss of all processes."""
-        loss = torch.tensor(super().gradients(), device=self.device)
-        dist.all_reduce(loss)
-        return loss.item() / self.world_size
+        told = [super().gradients(), float(bool(self.asked))]
+        sums = torch.tensor(told, device=self.device)
+        dist.all_reduce(sums)
+        loss, asked = sums.tolist()
+        self.stops = asked > 0
+        return loss / self.world_size
 
     def sending(self, last: bool) -> AbstractContextManager:
         if self.shard:
@@ -292,6 +312,7 @@ class SharedRun(Run):
             "config": asdict(self.config),
             "processes": self.world_size,
             "shard": self.shard,
+            "val_data": self.val_mark,
             "batches": self.batches.state_dict(),
             "history": asdict(self.history),
         }

@@ -23,7 +23,7 @@ from mygpt.gpt import GPT, GPTConfig
 from mygpt.inside.hooks import Prompts, changed, make_prompts
 from mygpt.support.arguments import check_choice
 from mygpt.support.files import write_atomically
-from mygpt.training import TrainingConfig, train
+from mygpt.training import Run, TrainingConfig
 from mygpt.world.corpus import (
     ANSWERS,
     FACT,
@@ -53,6 +53,7 @@ RECIPE = TrainingConfig(
     flat_share=0.5,
     final_learning_rate_share=0.02,
 )
+TALL_DECAY = 0.2  # Muon's, of fc1: with it the shipped models were trained
 
 
 @dataclass(frozen=True)
@@ -165,16 +166,26 @@ def train_world_model(
             nn.init.normal_(words, std=SPREAD)
         rows = Rows(WorldModel(model, world), num_rows, seed)
     if steps:
-        train(
+        run = Run(
             model,
             rows,
             replace(RECIPE, steps=steps, progress=progress),
             loss=lambda model, batch: weighted_loss(model, *batch, nudge),
         )
+        decay_tall_matrices(run.optimizers[1])
+        run.to_the_end()
     model.eval().requires_grad_(True)
     for parameter in model.parameters():
         parameter.data = parameter.data.half().float()
     return WorldModel(model, world)
+
+
+def decay_tall_matrices(muon: torch.optim.Optimizer) -> None:
+    """Give the matrices with more rows than columns a decay of their own."""
+    (group,) = muon.param_groups
+    tall = [p for p in group["params"] if p.shape[0] > p.shape[1]]
+    group["params"] = [p for p in group["params"] if p.shape[0] <= p.shape[1]]
+    muon.add_param_group(group | {"params": tall, "weight_decay": TALL_DECAY})
 
 
 class Rows:

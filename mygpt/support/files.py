@@ -2,6 +2,7 @@
 
 import json
 import os
+import tempfile
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -37,6 +38,19 @@ def sync(path: Path) -> None:
         os.fsync(descriptor)
     finally:
         os.close(descriptor)
+
+
+def check_folder(folder: str | Path) -> None:
+    """Raise an OSError unless files can be written to a folder, there or to be made."""
+    path = Path(folder).absolute()
+    try:
+        path = next(place for place in (path, *path.parents) if place.exists())
+        with tempfile.TemporaryFile(dir=path):
+            pass
+    except OSError as error:
+        raise OSError(
+            f"{folder}: the folder cannot be made or written: {path}: {error.strerror}"
+        ) from error
 
 
 @contextmanager

@@ -12,10 +12,17 @@ import torch
 from torch import Tensor, nn
 from tqdm import tqdm
 
-from mygpt.checkpoint import INDEX, checkpoints, load_checkpoint, save_checkpoint
-from mygpt.data import Batches, DeviceLike, Ids, windows
+from mygpt.checkpoint import (
+    INDEX,
+    checkpoint_path,
+    checkpoints,
+    load_checkpoint,
+    save_checkpoint,
+)
+from mygpt.data import Batches, DeviceLike, Ids, as_array, fingerprint, usable, windows
 from mygpt.gpt import LanguageModel
-from mygpt.support.files import held
+from mygpt.support.files import check_folder, held
+from mygpt.support.interrupts import deferred
 from mygpt.support.modes import evaluating
 from mygpt.tokenizers import Tokenizer
 from mygpt.training.config import TrainingConfig
@@ -69,13 +76,16 @@ def train(
     `loss(model, batch)` gives the scalar to minimise. With `out`, checkpoints are saved
     there with the tokenizer; a folder that holds another run is a ValueError. With
     `resume` as well, training continues from the newest checkpoint, and ends with the
-    same bits as if it had not been interrupted. A loss that is not a finite number
-    stops training before anything is saved.
+    same bits as if it had not been interrupted. A KeyboardInterrupt saves the whole
+    steps, and is raised again. A loss that is not a finite number stops training before
+    anything is saved.
     """
     if resume and out is None:
         raise ValueError("resume=True needs out, the folder of the checkpoints")
     if out is not None:
         check_out(out, resume)
+    if val_data is not None:
+        val_data = usable("val_data", val_data, 2, model.config.vocab_size)
     run = Run(model, data, config, loss)
     if resume and out is not None:
         run.load(out)
@@ -86,7 +96,8 @@ def train(
 def check_out(
     folder: str | Path, resume: bool = False, how: str = "resume=True"
 ) -> None:
-    """Raise a ValueError if training would mix with another run."""
+    """Raise an error if training would mix with another run, or cannot be saved."""
+    check_folder(folder)
     if (Path(folder) / INDEX).is_file():
         raise ValueError(
             f"{folder} is a checkpoint: expected the folder of a run, "
@@ -111,13 +122,20 @@ class Run:
         self.model, self.config, self.loss = model, config, loss
         self.device = next(model.parameters()).device
         self.length = config.length or model.config.max_seq_len
-        self.batches = data if isinstance(data, Source) else self.windows_of(data)
+        vocab_size = model.config.vocab_size
+        self.batches = (
+            data
+            if isinstance(data, Source)
+            else self.windows_of(usable("data", data, self.length + 1, vocab_size))
+        )
         self.optimizers = make_optimizers(model, config)
         self.forward = cast(
             LanguageModel, torch.compile(model) if config.compile else model
         )
         self.history = History()
         self.step = 0
+        self.before: dict | None = None  # the position before an unfinished step
+        self.val_mark: str | None = None  # of the validation ids
         with torch.random.fork_rng():
             torch.manual_seed(config.seed)
             self.random_state = get_random_state()
@@ -140,28 +158,61 @@ class Run:
     ) -> History:
         """Take the steps that are left, evaluating and saving on the way."""
         config, steps = self.config, self.config.steps
+        self.keep_validation(val_data)
         bar = tqdm(
             total=steps, initial=self.step, disable=not config.progress, unit="step"
         )
         with torch.random.fork_rng(), bar:
             set_random_state(self.random_state)
-            while self.step < steps:
-                self.take_step()
-                last = self.step == steps
-                if val_data is not None and (
-                    self.step % config.eval_every == 0 or last
-                ):
-                    self.evaluate(val_data)
-                if out is not None and (self.step % config.save_every == 0 or last):
+            try:
+                late = self.evaluate_if_due(val_data)  # if that was interrupted
+                if late and out is not None:
                     self.save(out, tokenizer)
-                bar.set_postfix(self.report(), refresh=False)
-                bar.update()
+                while self.step < steps:
+                    self.take_step()
+                    self.evaluate_if_due(val_data)
+                    due = self.step % config.save_every == 0 or self.step == steps
+                    if out is not None and due:
+                        self.save(out, tokenizer)
+                    bar.set_postfix(self.report(), refresh=False)
+                    bar.update()
+            except (KeyboardInterrupt, BrokenPipeError):
+                if out is not None:
+                    self.save_interrupted(out, tokenizer)
+                raise
         self.model.zero_grad()
         return self.history
 
+    def keep_validation(self, val_data: Ids | None) -> None:
+        """Keep which ids validate; a ValueError if the run was begun with others."""
+        if val_data is None:
+            return
+        mark = fingerprint(as_array(val_data, at_least=2))
+        if self.val_mark not in (None, mark):
+            raise ValueError(
+                "val_data: expected the ids that the run was begun with, got others"
+            )
+        self.val_mark = mark
+
+    def evaluate_if_due(self, val_data: Ids | None) -> bool:
+        """Evaluate after each `eval_every` steps and the last, once."""
+        due = self.step % self.config.eval_every == 0 or self.step == self.config.steps
+        done = self.step == 0 or self.history.val_step[-1:] == [self.step]
+        if val_data is None or done or not due:
+            return False
+        self.evaluate(val_data)
+        return True
+
+    def save_interrupted(self, out: str | Path, tokenizer: Tokenizer | None) -> None:
+        """Save the whole steps, unless there are none or they are saved already."""
+        if self.step and not checkpoint_path(out, self.step).exists():
+            with deferred():
+                self.save(out, tokenizer)
+
     def take_step(self) -> None:
-        """Take one optimizer step on `accumulate` batches."""
+        """Take one optimizer step on `accumulate` batches, whole or not at all."""
         start = time.perf_counter()
+        self.before = self.position()
         scale = self.config.scale(self.step)
         for optimizer in self.optimizers:
             for group in optimizer.param_groups:
@@ -176,13 +227,15 @@ class Run:
                 f" (learning rate {self.config.learning_rate * scale:.3g}); "
                 "the last checkpoint is from before that"
             )
-        for optimizer in self.optimizers:
-            optimizer.step()
-        self.step += 1
-        self.history.loss.append(loss)
-        self.history.grad_norm.append(norm)
-        self.history.learning_rate.append(self.config.learning_rate * scale)
-        self.history.seconds.append(time.perf_counter() - start)
+        with deferred():
+            for optimizer in self.optimizers:
+                optimizer.step()
+            self.step += 1
+            self.history.loss.append(loss)
+            self.history.grad_norm.append(norm)
+            self.history.learning_rate.append(self.config.learning_rate * scale)
+            self.history.seconds.append(time.perf_counter() - start)
+            self.before = None
 
     def gradients(self) -> float:
         """Add up the gradients of the mean loss; return that loss."""
@@ -239,6 +292,13 @@ class Run:
             said["val"] = f"{self.history.val_loss[-1]:.3f}"
         return said
 
+    def position(self) -> dict:
+        """Where batches and random numbers stand."""
+        return {
+            "batches": self.batches.state_dict(),
+            "random_state": get_random_state(),
+        }
+
     def state(self) -> dict:
         """Everything that `load` needs, in the form that `save_checkpoint` takes."""
         return {
@@ -246,9 +306,9 @@ class Run:
             "device": str(self.device),
             "config": asdict(self.config),
             "optimizers": [convert_keys(o.state_dict(), str) for o in self.optimizers],
-            "batches": self.batches.state_dict(),
-            "random_state": get_random_state(),
+            "val_data": self.val_mark,
             "history": asdict(self.history),
+            **(self.before or self.position()),
         }
 
     def load(self, folder: str | Path) -> None:
@@ -279,6 +339,7 @@ class Run:
     def load_progress(self, state: dict) -> None:
         self.batches.load_state_dict(state["batches"])
         self.history = History(**state["history"])
+        self.val_mark = state.get("val_data")
         self.step = state["step"]
 
 

@@ -35,7 +35,8 @@ class Muon(torch.optim.Optimizer):
     """Momentum, orthogonalised, for the matrices inside the blocks (Jordan 2024).
 
     The update of a (rows, columns) matrix is scaled by √max(1, rows / columns).
-    Matrices of one shape are orthogonalised together. The decay is decoupled.
+    Matrices of one shape are orthogonalised together. The decay is decoupled, and not
+    scaled.
     """
 
     def __init__(
@@ -77,7 +78,7 @@ class Muon(torch.optim.Optimizer):
                 slopes = [self._nesterov(*pair, group["momentum"]) for pair in pairs]
                 updates = orthogonalise(torch.stack(slopes), group["steps"])
                 lr = group["lr"] * math.sqrt(max(1, rows / columns))
-                decay = lr * group["weight_decay"]
+                decay = group["lr"] * group["weight_decay"]
                 for (p, _), update in zip(pairs, updates.unbind(), strict=True):
                     p.mul_(1 - decay).sub_(update, alpha=lr)
         return loss

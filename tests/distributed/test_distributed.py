@@ -1,6 +1,7 @@
 """Training on many processes is the training of one."""
 
 import os
+import signal
 from dataclasses import replace
 
 import psutil
@@ -150,6 +151,41 @@ def test_a_resumed_run_ends_with_the_same_bits(processes, shard, tmp_path):
     ]
     resumed = together(processes, trained, shard, out, True, 0.3)
     assert_same_bits(resumed[0], whole[0])
+
+
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+def test_a_signal_to_one_process_stops_all_after_the_same_step(number, tmp_path):
+    assert together(2, signalled, tmp_path, number) == [KeyboardInterrupt] * 2
+    assert [path.name for path in tmp_path.iterdir()] == ["step-00000003"]
+    resumed = together(2, trained, False, tmp_path, True)
+    assert_same_bits(resumed[0], together(2, trained)[0])
+
+
+def signalled(out, number):
+    signal.signal(signal.SIGTERM, signal.default_int_handler)
+    gradients = distributed.SharedRun.gradients
+
+    def interrupted(run):
+        if run.rank == 1 and run.step == 2:
+            signal.raise_signal(number)
+        return gradients(run)
+
+    distributed.SharedRun.gradients = interrupted
+    try:
+        trained(out=out, save_every=100)
+    except KeyboardInterrupt as error:
+        return type(error)
+
+
+def test_validation_ids_that_cannot_be_used_are_named_by_all(tmp_path):
+    for error in together(2, with_strange_ids, tmp_path / "run"):
+        assert str(error) == "val_data: expected ids from 0 to 12, got 0 to 13"
+    assert not list(tmp_path.iterdir())
+
+
+def with_strange_ids(out):
+    with connected(timeout=20):
+        distributed.train(model(), ids(), CONFIG, val_data=torch.arange(14), out=out)
 
 
 @pytest.mark.parametrize(

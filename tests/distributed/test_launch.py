@@ -59,7 +59,7 @@ def run(*arguments):
 @pytest.fixture(scope="module")
 def corpus(tmp_path_factory):
     path = tmp_path_factory.mktemp("corpus") / "text"
-    path.write_text("she sells sea shells by the sea shore. " * 20)
+    path.write_text("she sells sea shells by the sea shore. " * 60)
     return path
 
 
@@ -144,20 +144,27 @@ def test_processes_end_when_the_one_that_launched_them_is_killed(corpus, tmp_pat
     assert (len(gone), alive) == (2, [])
 
 
-@pytest.mark.parametrize(
-    "option", ["--steps=9", "--width=32", "--seed=1", "--batch-size=8", "--bf16"]
-)
-def test_a_run_that_goes_on_keeps_its_settings(corpus, tmp_path, option, capsys):
-    begun = ["train", str(corpus), "--steps=5", *SMALL[:-1], "--out", str(tmp_path)]
+NOT_FOLLOWED = [
+    *("--steps=9", "--steps=2000", "--width=32", "--width=128", "--layers=2"),
+    *("--heads=4", "--length=64", "--seed=1", "--batch-size=8", "--batch-size=12"),
+    *("--bf16", "--recipe=modern", "--tokenizer=bpe", "--tokenizer=word"),
+    *("--vocab-size=500", "--vocab-size=1000"),
+]
+
+
+def test_a_run_that_goes_on_keeps_its_settings(corpus, tmp_path, capsys):
+    """Also against an option whose value is the default."""
+    out = ["--out", str(tmp_path)]
+    begun = ["train", str(corpus), "--steps=5", *SMALL[:-1], *out]
     assert main(begun) == 0
-    name = option.partition("=")[0]
-    changed = [one for one in begun if not one.startswith(name)]
-    assert main([*changed, option, "--resume"]) == 1
-    (error,) = capsys.readouterr().err.splitlines()
-    assert f"mygpt: {name} " in error
-    assert "goes on with its own settings" in error
+    for option in NOT_FOLLOWED:
+        capsys.readouterr()
+        assert main(["train", str(corpus), *out, option, "--resume"]) == 1
+        (error,) = capsys.readouterr().err.splitlines()
+        assert f"mygpt: {option.partition('=')[0]} " in error
+        assert "goes on with its own settings" in error
     assert main([*begun, "--resume"]) == 0
-    assert main(["train", str(corpus), "--out", str(tmp_path), "--resume"]) == 0
+    assert main(["train", str(corpus), *out, "--resume", "--quiet"]) == 0
 
 
 @pytest.mark.slow

@@ -1,5 +1,7 @@
 """The two shipped models know the world; test_experiments.py asks how they know it."""
 
+import math
+
 import pytest
 import torch
 
@@ -7,11 +9,26 @@ from mygpt.gpt import GPT
 from mygpt.inside.hooks import accuracy
 from mygpt.inside.world_models import (
     SHIPPED,
+    decay_tall_matrices,
     load_world_model,
     save_world_model,
     train_world_model,
     weighted_loss,
 )
+from mygpt.training import Muon
+
+
+def test_the_recipe_keeps_the_decay_that_the_shipped_models_were_trained_with():
+    """0.1 times the rate, which Muon once raised by √(rows / columns), too."""
+    tall = torch.nn.Parameter(torch.ones(4, 1))
+    wide = torch.nn.Parameter(torch.ones(3, 3))
+    muon = Muon([tall, wide], lr=0.5, weight_decay=0.1)
+    decay_tall_matrices(muon)
+    for p in (tall, wide):
+        p.grad = torch.zeros_like(p)
+    muon.step()
+    assert tall[0].item() == pytest.approx(1 - 0.5 * math.sqrt(4) * 0.1)
+    assert wide[0, 0].item() == pytest.approx(1 - 0.5 * 0.1)
 
 
 @pytest.mark.parametrize("kind", SHIPPED)

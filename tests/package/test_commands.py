@@ -1,4 +1,9 @@
+import io
 import json
+import os
+import re
+import shlex
+import signal
 import sys
 from pathlib import Path
 
@@ -15,8 +20,9 @@ from mygpt.inside.world_models import load_world_model, train_world_model
 from mygpt.modern import ModernGPT
 from mygpt.sampling import generate
 from mygpt.tokenizers import BPETokenizer, CharTokenizer, WordTokenizer
+from mygpt.training import Run
 
-TEXT = "she sells sea shells by the sea shore. " * 20
+TEXT = "she sells sea shells by the sea shore. " * 60
 SMALL = [
     "--layers=1",
     "--heads=2",
@@ -86,6 +92,113 @@ def test_training_is_resumed_without_further_options(corpus, tmp_path, capsys):
     assert run("train", corpus, "--out", cut, "--resume", "--quiet") == 0
     last = "step-00000006/model.safetensors"
     assert (cut / last).read_bytes() == (whole / last).read_bytes()
+
+
+def stop_at(step, monkeypatch):
+    """Press Ctrl-C when a run has taken so many steps."""
+    gradients = Run.gradients
+
+    def interrupted(run):
+        if run.step == step:
+            signal.raise_signal(signal.SIGINT)
+        return gradients(run)
+
+    monkeypatch.setattr(Run, "gradients", interrupted)
+
+
+def test_ctrl_c_saves_and_says_which_command_goes_on(
+    corpus, tmp_path, capsys, monkeypatch
+):
+    whole, cut = tmp_path / "whole", tmp_path / "cut one"
+    long = [*SMALL, "--save-every=100"]
+    run("train", corpus, "--out", whole, *long)
+    with monkeypatch.context() as patch:
+        stop_at(0, patch)
+        assert run("train", corpus, "--out", cut, *long) == 130
+        assert "before the first step: nothing is saved" in capsys.readouterr().err
+    with monkeypatch.context() as patch:
+        stop_at(5, patch)
+        assert run("train", corpus, "--out", cut, *long) == 130
+    said = capsys.readouterr().err.splitlines()[-1]
+    stopped, told = said.split("; to go on: mygpt ")
+    assert stopped == "mygpt: stopped after step 5, which is saved"
+    assert commands.main(shlex.split(told)) == 0
+    last = "step-00000006/model.safetensors"
+    assert (cut / last).read_bytes() == (whole / last).read_bytes()
+
+
+def test_a_run_that_goes_on_follows_what_it_can(corpus, tmp_path, monkeypatch):
+    with monkeypatch.context() as patch:
+        stop_at(4, patch)
+        run("train", corpus, "--out", tmp_path, *SMALL, "--save-every=50")
+    monkeypatch.setattr("mygpt.checkpoint.remove_earlier", lambda *_: None)
+    again = ("--resume", "--quiet", "--save-every=1", "--device=cpu")
+    assert run("train", corpus, "--out", tmp_path, *again) == 0
+    assert [path.name[-1] for path in checkpoints(tmp_path)] == ["4", "5", "6"]
+    assert load_checkpoint(tmp_path)[2]["config"]["save_every"] == 1
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        (lambda text: text[::-1], "expected the ids that the run was begun with"),
+        (lambda text: text[1:] + text[0], "expected the ids that the run was begun"),
+        (lambda text: text[:-1] + "x", "unknown character 'x' at index 2339"),
+        (lambda text: text[:-2] + " .", "its last tenth is another"),
+        (lambda text: text * 2, "num_ids = 2106, but here it is 4212"),
+    ],
+)
+def test_another_text_is_not_continued_with(change, message, tmp_path, capsys):
+    path = tmp_path / "text"
+    path.write_text(TEXT)
+    assert run("train", path, "--out", tmp_path / "run", *SMALL) == 0
+    path.write_text(change(TEXT))
+    capsys.readouterr()
+    assert run("train", path, "--out", tmp_path / "run", "--resume", "--quiet") == 1
+    said = capsys.readouterr().err
+    assert said.startswith(f"mygpt: {path}: expected the text that {tmp_path / 'run'} ")
+    assert message in said
+
+
+def test_a_vocabulary_that_the_text_cannot_fill_is_still_the_runs(
+    corpus, tmp_path, capsys
+):
+    begun = ("train", corpus, "--out", tmp_path, *SMALL, "--tokenizer=bpe")
+    assert run(*begun, "--vocab-size=900") == 0
+    assert run(*begun, "--vocab-size=900", "--resume") == 0
+    assert run(*begun, "--vocab-size=270", "--resume") == 1
+    assert "--vocab-size 270: the run was started with" in capsys.readouterr().err
+
+
+def test_a_vocabulary_size_is_refused_where_no_tokenizer_takes_it(
+    corpus, tmp_path, capsys
+):
+    assert run("train", corpus, "--out", tmp_path, *SMALL, "--vocab-size=1000") == 1
+    assert "--vocab-size is for --tokenizer bpe" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(
+    ("text", "told", "validated"),
+    [
+        (
+            "one two three four five six seven eight nine ten",
+            "validation part: 1 token,",
+            0,
+        ),
+        ("one two three four five six seven", "validation part: 1 token,", 0),
+        ("one two three four five six seven eight nine ten " * 2, "97 characters,", 1),
+    ],
+)
+def test_a_short_text_is_trained_on_with_a_warning(
+    text, told, validated, tmp_path, capsys
+):
+    (tmp_path / "text").write_text(text.strip())
+    options = ("--tokenizer=word", *SMALL, "--length=4")
+    assert run("train", tmp_path / "text", "--out", tmp_path / "run", *options) == 0
+    out, said = capsys.readouterr()
+    assert ("validation loss" in out) == bool(validated)
+    assert told in said
+    assert "2,000 or more" in said
 
 
 def test_a_folder_that_holds_another_run_is_left_alone(corpus, tmp_path, capsys):
@@ -263,6 +376,93 @@ def test_training_without_options_is_small_and_repeatable():
     assert [options.machines, options.timeout] == [1, 120]
 
 
+@pytest.fixture
+def encoded(monkeypatch):
+    """Give standard output an encoding; what it took is what the call returns."""
+
+    def give(encoding):
+        taken = io.BytesIO()
+        stream = io.TextIOWrapper(taken, encoding, write_through=True)
+        monkeypatch.setattr(sys, "stdout", stream)
+        return taken
+
+    return give
+
+
+ENCODINGS = ["ascii", "cp1252", "cp437", "shift_jis"]
+
+
+@pytest.mark.parametrize("encoding", ENCODINGS)
+def test_a_text_is_shown_in_any_encoding(encoding, encoded, tmp_path):
+    text = "\N{SNOWMAN} é Ω 時 " * 300
+    (tmp_path / "text").write_text(text, encoding="utf-8")
+    out = tmp_path / "wörld Ω"
+    taken = encoded(encoding)
+    assert run("train", tmp_path / "text", "--out", out, *SMALL) == 0
+    assert run("generate", out, "--prompt", "\N{SNOWMAN} é", "--tokens=9") == 0
+    shown = taken.getvalue().decode(encoding)
+    assert "saved in " in shown
+    assert "\\u2603" in shown
+
+
+@pytest.mark.parametrize("encoding", ENCODINGS)
+def test_the_help_of_every_command_is_shown_in_any_encoding(encoding, encoded):
+    taken = encoded(encoding)
+    for command in ("train", "generate", "convert", "world-model", "workbook", "check"):
+        with pytest.raises(SystemExit) as caught:
+            run(command, "--help")
+        assert caught.value.code == 0
+    assert b"usage: mygpt check" in taken.getvalue()
+
+
+@pytest.mark.parametrize("arguments", [("check", "--list"), ("generate", "DIR")])
+def test_a_pipe_that_closes_is_no_error_of_the_users(
+    arguments, corpus, tmp_path, monkeypatch, capsys
+):
+    run("train", corpus, "--out", tmp_path / "run", *SMALL)
+    if arguments[0] == "generate":
+        arguments = ("generate", tmp_path / "run", "--prompt=she", "--tokens=9")
+    capsys.readouterr()
+    reader, writer = os.pipe()
+    os.close(reader)
+    with open(writer, "w") as closed, monkeypatch.context() as patch:
+        patch.setattr(sys, "stdout", closed)
+        assert run(*arguments) == 141
+    assert capsys.readouterr().err == ""
+
+
+def test_an_empty_prompt_begins_from_the_token_between_texts(tmp_path, capsys):
+    """The model repeats its last token's successor: the id after <|endoftext|>."""
+    torch.manual_seed(0)
+    model = GPT(GPTConfig(257, 8, 4, 1, 1))
+    save_gpt2(model, tmp_path)
+    BPETokenizer.train("", 256).save(tmp_path)
+    vocab = tmp_path / "vocab.json"
+    added = json.loads(vocab.read_text("utf-8")) | {"<|endoftext|>": 256}
+    vocab.write_text(json.dumps(added), "utf-8")
+    expected = generate(model, torch.tensor([[256]]), 3, greedy=True)[0, 1:].tolist()
+    assert 256 not in expected
+    assert run("generate", tmp_path, "--prompt", "", "--tokens=3", "--greedy") == 0
+    text = BPETokenizer.load(tmp_path).decode(expected)
+    assert capsys.readouterr().out == text + "\n"
+
+
+def test_an_empty_prompt_without_that_token_is_refused(corpus, tmp_path, capsys):
+    run("train", corpus, "--out", tmp_path, *SMALL)
+    assert run("generate", tmp_path, "--prompt", "") == 1
+    assert "--prompt: expected a text, got an empty one" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("command", ["train", "generate", "world-model"])
+def test_help_gives_the_default_of_every_number_and_choice(command):
+    (commands_of,) = commands.build_parser()._subparsers._group_actions
+    parser = commands_of.choices[command]
+    for action in parser._actions:
+        if not action.required and (action.type or action.choices):
+            said = parser._get_formatter()._expand_help(action)
+            assert re.search(r"default: \S", said), action.option_strings
+
+
 @pytest.mark.parametrize("command", ["train", "generate", "convert", "world-model"])
 def test_help_says_what_goes_in_and_what_comes_out(command, capsys):
     with pytest.raises(SystemExit) as caught:
@@ -286,6 +486,8 @@ def test_a_world_model_is_trained_and_saved(tmp_path, capsys, monkeypatch):
     nowhere = tmp_path / "no" / "file"
     assert run("world-model", "ordinary", "--out", nowhere, "--quiet") == 1
     assert "is not a folder" in capsys.readouterr().err
+    assert run("world-model", "ordinary", "--out", tmp_path, "--quiet") == 1
+    assert "--out: expected a file to write, got the folder" in capsys.readouterr().err
 
 
 def short_training(kind: str, seed: int, progress: bool = False):

@@ -215,19 +215,34 @@ def test_a_stack_is_orthogonalised_matrix_by_matrix():
     torch.testing.assert_close(orthogonalise(matrices), one_by_one)
 
 
-@pytest.mark.parametrize("decay", [0.0, 0.3])
-def test_two_steps_by_hand(decay):
+@pytest.mark.parametrize("shape", [(64, 16), (16, 64), (17, 17)])
+@pytest.mark.parametrize("decay", [0.0, 0.1, 2.0])
+def test_thirty_steps_equal_pytorchs_muon(shape, decay):
+    """To the precision of bfloat16, in which PyTorch's orthogonalises."""
+    torch.manual_seed(0)
+    options = {"lr": 0.02, "momentum": 0.9, "weight_decay": decay}
+    pair = [torch.nn.Parameter(torch.ones(shape)) for _ in range(2)]
+    ours, theirs = Muon(pair[:1], **options), torch.optim.Muon(pair[1:], **options)
+    for _ in range(30):
+        pair[0].grad = torch.randn(shape)
+        pair[1].grad = pair[0].grad.clone()
+        ours.step()
+        theirs.step()
+    assert pair[0].norm().item() == pytest.approx(pair[1].norm().item(), rel=5e-3)
+    torch.testing.assert_close(*pair, atol=0.02, rtol=0)
+
+
+def test_two_steps_by_hand():
     torch.manual_seed(0)
     p = torch.nn.Parameter(torch.randn(6, 4))
     expected = p.detach().clone()
-    muon = Muon([p], lr=0.1, momentum=0.9, weight_decay=decay)
+    muon = Muon([p], lr=0.1, momentum=0.9, weight_decay=0.3)
     momentum = torch.zeros(6, 4)
     for _ in range(2):
         p.grad = torch.randn(6, 4)
         momentum = 0.9 * momentum + p.grad
         update = orthogonalise((p.grad + 0.9 * momentum)[None])[0]
-        expected = expected * (1 - 0.1 * math.sqrt(6 / 4) * decay)
-        expected = expected - 0.1 * math.sqrt(6 / 4) * update
+        expected = expected * (1 - 0.1 * 0.3) - 0.1 * math.sqrt(6 / 4) * update
         muon.step()
     torch.testing.assert_close(p.detach(), expected)
 

@@ -298,8 +298,65 @@ def test_invalid_prompts_are_refused_at_the_call(model):
         generate_stream(model, prompt(), -1)
 
 
-def test_a_model_that_gives_nan_is_named(model):
+@pytest.mark.parametrize("settings", [{"top_k": 3}, {"top_p": 0.5}, {"greedy": True}])
+@pytest.mark.parametrize("value", [math.nan, math.inf])
+def test_a_model_that_gives_no_finite_scores_is_named(model, settings, value):
     broken = GPT(model.config)
-    broken.ln_f.weight.data.fill_(math.nan)
-    with pytest.raises(ValueError, match="the model gave NaN"):
-        generate(broken, prompt(), 2)
+    broken.ln_f.weight.data.fill_(value)
+    with pytest.raises(ValueError, match="the model gave NaN or infinity"):
+        generate(broken, prompt(), 2, **settings)
+
+
+# Extremes
+
+
+@pytest.mark.parametrize(
+    "settings",
+    [
+        *({"temperature": value} for value in (1e-30, 1e-40, 1e-45, 1e-46, 5e-324)),
+        {"temperature": 1e-40, "top_k": 5, "top_p": 0.9},
+        {"top_p": 1e-45},
+        {"top_p": 5e-324, "temperature": 1e30},
+        {"top_k": 1, "temperature": 1e308},
+    ],
+)
+def test_at_the_limit_the_likeliest_token_is_drawn(model, settings):
+    expected = generate(model, prompt(), 9, greedy=True)
+    assert torch.equal(generate(model, prompt(), 9, **settings), expected)
+
+
+@pytest.mark.parametrize("penalty", [5e-324, 1e-40, 1e-30, 1e30, 1e40, 1e308])
+def test_a_penalty_at_the_limit_keeps_scores_finite_and_zero_at_zero(model, penalty):
+    logits, seen = torch.tensor([[2.0, -2.0, 0.0, 1.0]]), torch.tensor([[0, 1, 2]])
+    scores = penalise_repetition(logits, seen, penalty)
+    assert scores.isfinite().all()
+    assert scores.argmax() == (0 if penalty < 1 else 3)
+    assert scores[0, 2:].tolist() == [0, 1]
+    assert generate(model, prompt(), 5, repetition_penalty=penalty).max() < V
+
+
+@pytest.mark.parametrize(
+    ("scores", "temperature", "expected"),
+    [
+        ([3e38, -3e38, 0.0], 1.0, [1, 0, 0]),
+        ([3e38, 3e38, 0.0], 0.5, [0.5, 0.5, 0]),
+        ([-3e38, -2e38, -math.inf], 1e-3, [0, 1, 0]),
+        ([7.0, 7.0, 5.0], 1e-45, [0.5, 0.5, 0]),
+        ([7.0, -math.inf, 5.0], 1e308, [0.5, 0, 0.5]),
+    ],
+)
+def test_scores_that_would_overflow_keep_their_order(scores, temperature, expected):
+    got = next_token_probabilities(torch.tensor([scores]), temperature)
+    assert got[0].tolist() == pytest.approx(expected)
+
+
+@pytest.mark.parametrize("top_k", [None, 2])
+@pytest.mark.parametrize("scores", [[1, math.nan], [1, math.inf], [-math.inf] * 2])
+def test_scores_without_a_finite_largest_are_refused(scores, top_k):
+    with pytest.raises(ValueError, match="expected finite scores"):
+        next_token_probabilities(torch.tensor([scores]), top_k=top_k)
+
+
+def test_only_a_temperature_of_0_is_told_of_greedy():
+    with pytest.raises(ValueError, match=r"got inf$"):
+        next_token_probabilities(torch.zeros(1, 3), math.inf)

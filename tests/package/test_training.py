@@ -1,7 +1,11 @@
+import errno
 import math
+import os
 import re
+import signal
 import subprocess
 import sys
+import tempfile
 from dataclasses import fields, replace
 from types import SimpleNamespace
 
@@ -10,10 +14,11 @@ import pytest
 import torch
 import torch.nn.functional as F
 
-from mygpt.checkpoint import load_checkpoint
+from mygpt.checkpoint import load_checkpoint, save_checkpoint
 from mygpt.data import Batches, windows, write_tokens
 from mygpt.gpt import GPT, GPTConfig
 from mygpt.modern import ModernConfig, ModernGPT
+from mygpt.support.interrupts import handled_by
 from mygpt.training import (
     RECIPES,
     Run,
@@ -310,6 +315,93 @@ def test_a_resumed_run_ends_with_the_same_bits(make, config, tmp_path, monkeypat
         ).read_bytes()
 
 
+def ctrl_c_in(owner, name, step, monkeypatch, after=False):
+    """Press Ctrl-C at a step, before a method does its work or after it."""
+    method = getattr(owner, name)
+
+    def interrupted(self, *args, **options):
+        found = method(self, *args, **options) if after else None
+        if getattr(self, "step", None) == step or owner is torch.optim.AdamW:
+            signal.raise_signal(signal.SIGINT)
+        return found if after else method(self, *args, **options)
+
+    monkeypatch.setattr(owner, name, interrupted)
+
+
+@pytest.mark.parametrize(
+    ("name", "step", "after", "saved"),
+    [
+        ("take_step", 7, False, 7),
+        ("gradients", 7, True, 7),
+        ("clip_gradients", 2, True, 2),
+        ("evaluate", 8, False, 8),
+        ("evaluate", 10, False, 10),
+        ("evaluate", 4, True, 4),
+        ("save", 5, False, 5),
+        ("save", 5, True, 5),
+        ("report", 6, True, 6),
+    ],
+)
+def test_ctrl_c_anywhere_loses_no_step_and_no_bit(
+    name, step, after, saved, tmp_path, monkeypatch
+):
+    whole = gpt(dropout=0.3)
+    options = {"val_data": ids(60), "out": tmp_path / "whole"}
+    expected = train(whole, ids(), CONFIG, **options)
+    options["out"] = tmp_path / "cut"
+    ctrl_c_in(Run, name, step, monkeypatch, after)
+    with pytest.raises(KeyboardInterrupt):
+        train(gpt(dropout=0.3), ids(), CONFIG, **options)
+    monkeypatch.undo()
+    assert load_checkpoint(tmp_path / "cut")[2]["step"] == saved
+    again = gpt(dropout=0.3)
+    history = train(again, ids(), CONFIG, **options, resume=True)
+    assert same_weights(again, whole)
+    assert replace(history, seconds=[]) == replace(expected, seconds=[])
+    assert load_checkpoint(tmp_path / "cut")[2]["history"]["val_step"] == [4, 8, 10]
+
+
+def test_ctrl_c_within_an_optimizer_waits_until_the_step_is_whole(
+    tmp_path, monkeypatch
+):
+    ctrl_c_in(torch.optim.AdamW, "step", None, monkeypatch, after=True)
+    model, other = gpt(), gpt()
+    with pytest.raises(KeyboardInterrupt):
+        train(model, ids(), CONFIG, out=tmp_path)
+    monkeypatch.undo()
+    state = load_checkpoint(tmp_path)[2]
+    assert state["step"] == len(state["history"]["loss"]) == 1
+    Run(other, ids(), CONFIG).take_step()
+    assert same_weights(load_checkpoint(tmp_path)[0], other)
+
+
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+def test_more_signals_while_it_is_saved_leave_a_whole_checkpoint(
+    number, tmp_path, monkeypatch
+):
+    def impatient(*args):
+        for _ in range(3):
+            signal.raise_signal(number)
+        return save_checkpoint(*args)
+
+    monkeypatch.setattr("mygpt.training.loop.save_checkpoint", impatient)
+    ctrl_c_in(Run, "gradients", 3, monkeypatch)
+    with (
+        handled_by(signal.default_int_handler, signal.SIGTERM),
+        pytest.raises(KeyboardInterrupt),
+    ):
+        train(gpt(), ids(), CONFIG, out=tmp_path)
+    assert [path.name for path in tmp_path.iterdir()] == ["step-00000003"]
+    assert load_checkpoint(tmp_path)[2]["step"] == 3
+
+
+def test_ctrl_c_before_the_first_step_leaves_nothing_to_continue(tmp_path, monkeypatch):
+    ctrl_c_in(Run, "gradients", 0, monkeypatch)
+    with pytest.raises(KeyboardInterrupt):
+        train(gpt(), ids(), CONFIG, out=tmp_path)
+    assert not list(tmp_path.iterdir())
+
+
 def test_a_finished_run_has_nothing_left_to_do(tmp_path):
     model = gpt()
     expected = train(model, ids(), CONFIG, out=tmp_path)
@@ -372,6 +464,12 @@ def test_another_model_or_other_data_are_not_continued(tmp_path):
         train(other, ids(), CONFIG, out=tmp_path, resume=True)
     with pytest.raises(ValueError, match="num_ids"):
         train(gpt(), ids(499), CONFIG, out=tmp_path, resume=True)
+    changed = ids().clone()
+    changed[-1] = (changed[-1] + 1) % V
+    for others in (ids(seed=1), ids().flip(0), changed):
+        with pytest.raises(ValueError, match="got as many others"):
+            train(gpt(), others, CONFIG, out=tmp_path, resume=True)
+    train(gpt(), ids().numpy().astype("u2"), CONFIG, out=tmp_path, resume=True)
     with pytest.raises(ValueError, match=r"expected a checkpoint in .*, found none"):
         train(gpt(), ids(), CONFIG, out=tmp_path / "nowhere", resume=True)
     with pytest.raises(ValueError, match="resume=True needs out"):
@@ -389,17 +487,104 @@ def test_another_run_in_the_same_folder_is_not_overwritten(tmp_path):
     assert before == {path: path.read_bytes() for path in tmp_path.rglob("*.*")}
 
 
+def test_other_validation_ids_are_not_continued_with(tmp_path):
+    train(gpt(), ids(), CONFIG, val_data=ids(60), out=tmp_path)
+    again = {"out": tmp_path, "resume": True}
+    with pytest.raises(ValueError, match="val_data: expected the ids that the run was"):
+        train(gpt(), ids(), CONFIG, val_data=ids(60, seed=1), **again)
+    train(gpt(), ids(), CONFIG, **again)
+
+
+def test_a_checkpoint_saved_without_the_ids_own_mark_still_continues(
+    tmp_path, monkeypatch
+):
+    with monkeypatch.context() as patch:
+        state = Run.state
+        patch.setattr(Run, "state", lambda self: without_marks(state(self)))
+        ctrl_c_in(Run, "gradients", 7, patch)
+        with pytest.raises(KeyboardInterrupt):
+            train(gpt(), ids(), CONFIG, val_data=ids(60), out=tmp_path)
+    history = train(gpt(), ids(), CONFIG, out=tmp_path, resume=True)
+    assert history.loss == train(gpt(), ids(), CONFIG).loss
+
+
+def without_marks(state):
+    del state["val_data"], state["batches"]["sha256"]
+    return state
+
+
 # Bad input
 
 
-def test_ids_outside_the_vocabulary_are_refused_before_they_reach_the_model():
-    strange = torch.where(torch.arange(500) == 499, V, ids())
-    with pytest.raises(ValueError, match=rf"ids from 0 to {V - 1}, got \d+ to {V}"):
-        train(gpt(), ids(), CONFIG, val_data=strange)
-    with pytest.raises(ValueError, match=rf"ids from 0 to {V - 1}, got \d+ to {V}"):
-        train(gpt(), torch.full((50,), V), CONFIG)
-    with pytest.raises(ValueError, match=rf"ids from 0 to {V - 1}, got -1 to"):
-        train(gpt(), torch.full((50,), -1), CONFIG)
+VALID = f"ids from 0 to {V - 1}"
+LAST_IS_STRANGE = torch.where(torch.arange(500) == 499, V, ids())
+
+
+@pytest.mark.parametrize(
+    ("wrong", "message"),
+    [
+        (LAST_IS_STRANGE, f"expected {VALID}, got 0 to {V}"),
+        (
+            LAST_IS_STRANGE.numpy().astype("u2"),
+            f"expected {VALID}, got 0 to {V}",
+        ),
+        (LAST_IS_STRANGE.tolist(), f"expected {VALID}, got 0 to {V}"),
+        (
+            torch.arange(500) % V - 1,
+            f"expected {VALID}, got -1 to {V - 2}",
+        ),
+        ([3], r"expected at least \d ids, got 1"),
+        ([], r"expected at least \d ids, got 0"),
+        (ids().float(), "expected whole numbers as ids, got float32"),
+        (ids().numpy() > 3, "expected whole numbers as ids, got bool"),
+        (ids()[None], r"expected a sequence of ids, got shape \(1, 500\)"),
+    ],
+)
+@pytest.mark.parametrize("name", ["data", "val_data"])
+def test_ids_that_cannot_be_used_are_named_before_the_first_step(
+    name, wrong, message, tmp_path, monkeypatch
+):
+    monkeypatch.setattr(Run, "take_step", None)
+    given = {"data": ids(), name: wrong}
+    with pytest.raises(ValueError, match=f"^{name}: {message}"):
+        train(gpt(), given.pop("data"), CONFIG, out=tmp_path / "run", **given)
+    assert not list(tmp_path.iterdir())
+
+
+@pytest.mark.parametrize(
+    ("place", "reason"),
+    [
+        ("file", "Not a directory"),
+        ("file/run", "Not a directory"),
+        ("n" * 300, "File name too long"),
+        ("n" * 300 + "/run", "File name too long"),
+        ("locked", "Permission denied"),
+        ("locked/run", "Permission denied"),
+        ("full/run", "No space left on device"),
+    ],
+)
+def test_a_folder_that_cannot_be_written_is_named_before_the_first_step(
+    place, reason, tmp_path, monkeypatch
+):
+    def refused(dir):
+        told = {"locked": errno.EACCES, "full": errno.ENOSPC}.get(dir.name)
+        if told:  # for whoever is root
+            raise OSError(told, os.strerror(told))
+        return temporary_file(dir=dir)
+
+    temporary_file = tempfile.TemporaryFile
+    monkeypatch.setattr(tempfile, "TemporaryFile", refused)
+    monkeypatch.setattr(Run, "take_step", None)
+    (tmp_path / "file").write_text("")
+    for name in ("locked", "full"):
+        (tmp_path / name).mkdir()
+    with pytest.raises(OSError, match=f"{place}: the folder cannot be made .*{reason}"):
+        train(gpt(), ids(), CONFIG, out=tmp_path / place)
+    assert sorted(path.name for path in tmp_path.iterdir()) == [
+        "file",
+        "full",
+        "locked",
+    ]
 
 
 def test_a_loss_that_is_not_a_number_stops_before_it_is_saved(tmp_path, monkeypatch):
@@ -417,13 +602,6 @@ def test_a_loss_that_is_not_a_number_stops_before_it_is_saved(tmp_path, monkeypa
     model, _, state = load_checkpoint(tmp_path)
     assert state["step"] == 8
     assert all(p.isfinite().all() for p in model.parameters())
-
-
-def test_too_few_ids_are_refused():
-    with pytest.raises(ValueError, match="expected at least 8 ids, got 7"):
-        train(gpt(), ids(7), CONFIG)
-    with pytest.raises(ValueError, match="expected at least 8 ids, got 0"):
-        train(gpt(), ids(0), CONFIG)
 
 
 @pytest.mark.parametrize(

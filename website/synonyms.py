@@ -26,6 +26,15 @@ bf16, mixed precision, amp: bfloat16
 fp32, full precision: float32
 numerical stability, numerically stable, overflow, infinite loss: nan
 knowledge editing, model editing: rewriting a fact
+nll, negative log likelihood, log loss: cross-entropy
+dataset, dataloader, data loader, training data: corpus
+rotary embedding: rotary positions
+sinusoidal, relative position: position vector
+multi gpu, multiple gpu, cluster: many machines
+prerequisite: before you start
+quiz: exercise
+training cost, cost of training: what compute buys
+tokenization, tokenisation: tokenizer
 fine tune, finetune, lora: fine-tuning
 mechanistic interpretability, interpretability, mech interp: reading a trained model
 scaling law, chinchilla, compute optimal: what compute buys

@@ -102,20 +102,17 @@ def test_words_that_no_section_has_together_lead_to_their_page(search):
     assert found.startswith("chapters/08_layer_norm.html")
 
 
-def test_an_excerpt_shows_the_words_of_a_folded_section_once(open_page, http_url):
-    page = open_page(f"{http_url}/search.html?q=little above ln V")
-    excerpt = page.locator("#search-results li:first-child .context")
-    excerpt.wait_for()
-    assert "loss" in excerpt.inner_text()
-    page.watch.check()
-
-
 def excerpt_of(open_page, http_url, query):
     page = open_page(f"{http_url}/search.html?q={query}")
     first = page.locator("#search-results li:first-child .context")
     first.wait_for()
     page.watch.check()
     return page, first.inner_text()
+
+
+def test_an_excerpt_shows_the_words_of_a_folded_section(open_page, http_url):
+    _, text = excerpt_of(open_page, http_url, "little above ln V")
+    assert "loss" in text
 
 
 def test_the_excerpt_of_a_term_is_its_definition(open_page, http_url):

@@ -319,14 +319,6 @@ def test_an_explorer_that_fails_to_start_keeps_its_still(browser, http_url):
     context.close()
 
 
-@pytest.mark.parametrize("word", ["residual", "LayerNorm"])
-def test_search_finds_a_word(open_page, site_url, word):
-    page = open_page(f"{site_url}/search.html?q={word}")
-    page.wait_for_selector("#search-results li a")
-    assert page.locator("#search-results li a").count() > 0
-    page.watch.check()
-
-
 def test_the_search_box_leads_to_the_results(open_page, site_url):
     page = open_page(f"{site_url}/intro.html")
     page.keyboard.press("Control+k")

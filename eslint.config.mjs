@@ -21,6 +21,7 @@ const OF_SPHINX = {
   Scorer: "readonly",
   Search: "readonly",
   Stemmer: "writable",
+  inBookWords: "readonly",
 };
 
 export default defineConfig(

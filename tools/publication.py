@@ -27,7 +27,8 @@ if TYPE_CHECKING:
 BRANCH = "notebooks"  # of the repository: the plain edition, and what Binder installs
 PACKAGES = "packages"  # of the site: the wheel
 PLACES = ("site", "index", "repository")  # where pip takes the package from
-NEEDED = "mygpt[notebooks]"  # the package, and what chapters import beside it
+EXTRAS = "[notebooks]"  # what chapters import beside the package
+NEEDED = f"mygpt{EXTRAS}"
 
 INSTALL = """\
 # Installs the book's package where it is missing, which takes about a minute.
@@ -40,6 +41,15 @@ except ModuleNotFoundError:
     except ModuleNotFoundError:
         raise ModuleNotFoundError("mygpt was not installed: is there a network? "
                                   "Then run this cell again.") from None\
+"""
+NOT_HERE = """\
+# Needs the book's package. Its file is on the book's page "Using the package".
+try:
+    import mygpt
+except ModuleNotFoundError:
+    raise ModuleNotFoundError(
+        "this kernel has no mygpt. In the folder with its file, run: "
+        '{line}') from None\
 """
 NO_INSTALL = """\
 # Needs the book's package. `make lab`, in the book's folder, installs it.
@@ -78,6 +88,20 @@ class Publication:
         colab = f"{self.colab}/github/{self.name}/blob/{BRANCH}/{file}"
         binder = f"{self.binder}/v2/gh/{self.name}/{BRANCH}?urlpath=lab/tree/{file}"
         return [("Colab", colab), ("Binder", binder)]
+
+    def install_line(self) -> str:
+        """The command that installs the package beside JupyterLab.
+
+        Unpublished, it takes the wheel from the folder in which it was saved.
+        """
+        package = self.package or f"./{wheel_name()}{EXTRAS}"
+        return f'pip install "{package}" jupyterlab'
+
+    def downloaded_cell(self) -> str:
+        """The first cell of a notebook that is outside the book's folder."""
+        if self.package:
+            return self.first_cell()
+        return NOT_HERE.format(line=self.install_line())
 
     def first_cell(self) -> str:
         """The code with which a notebook finds or installs the package."""

@@ -10,6 +10,7 @@ from tools import executed, patience
 from website import (
     builders,
     card,
+    claims,
     counts,
     drawings,
     formulas,
@@ -41,6 +42,7 @@ PARTS = (
     phrases,
     prose,
     second_reading,
+    claims,
     glossary,
     indexes,
     search,

@@ -21,6 +21,8 @@ LINK = re.compile(
     r'<span class="xref std std-term">(?P<text>.*?)</span></a>',
     re.S,
 )
+FIRST = re.compile(r'(?:</dd>|glossary">)\s*<dt id="(term-[^"]*)">([^\W\d_])')
+LIST = '<dl class="simple glossary">'
 DEFINED = re.compile(r'<dfn id="define-([^"]*)">')
 TITLE = re.compile(r'<h1>((?:(?!</h1>).)*)<a class="headerlink"', re.S)
 SENTENCE = re.compile(r"(.+?[.!?])(?=\s|$)", re.S)
@@ -83,6 +85,18 @@ def with_places(page: str, places: dict[str, tuple[str, str]]) -> str:
     return ENTRY.sub(entry, page)
 
 
+def with_letters(page: str) -> str:
+    """The glossary's page with a row of letters, each a link to its first term."""
+    first: dict[str, str] = {}
+    for place, letter in FIRST.findall(page):
+        first.setdefault(letter.upper(), place)
+    links = "".join(
+        f'<a href="#{place}">{letter}</a>' for letter, place in first.items()
+    )
+    row = f'<nav class="letters" aria-label="Terms by letter">{links}</nav>\n'
+    return page.replace(LIST, row + LIST, 1)
+
+
 def title_of(page: str) -> str:
     found = TITLE.search(page)
     return " ".join(re.sub(r"<[^>]*>", "", found[1]).split()) if found else ""
@@ -104,7 +118,8 @@ def finish(app: Sphinx, exception: Exception | None) -> None:
             page.write_text(linked, encoding="utf-8")
     text = glossary.read_text(encoding="utf-8")
     if 'class="explained"' not in text:  # an incremental build may leave it as it was
-        glossary.write_text(with_places(text, places), encoding="utf-8")
+        text = with_letters(with_places(text, places))
+        glossary.write_text(text, encoding="utf-8")
 
 
 def visit_definition(self, node: defined_term) -> None:

@@ -2,15 +2,34 @@
 
 from html import escape
 
+from docutils import nodes
+from sphinx import addnodes
 from sphinx.application import Sphinx
 from sphinx.config import Config
+from sphinx.util.docutils import SphinxDirective
 
-from tools.publication import of_site
+from tools.publication import PACKAGES, of_site, wheel_name
 
 UNPUBLISHED = (
     "In the book’s folder, <code>make lab</code> opens every chapter in JupyterLab. "
     "Once the notebooks are published, Colab and Binder will open them from here."
 )
+
+
+class Install(SphinxDirective):
+    """{install}: the line that installs the package, and the file that it needs."""
+
+    def run(self) -> list[nodes.Node]:
+        found = of_site(self.config)
+        line = found.install_line()
+        shown = nodes.literal_block(line, line, language="console")
+        if found.package:
+            return [shown]
+        wheel = wheel_name()
+        link = f'<a href="{PACKAGES}/{wheel}" download="">{wheel}</a>'
+        note = f"<p>Run it in the folder where you saved its file, {link}.</p>"
+        on_site = addnodes.only("", nodes.raw("", note, format="html"), expr="not epub")
+        return [shown, on_site]
 
 
 def launch_links(config: Config, docname: str) -> list[tuple[str, str]]:
@@ -32,10 +51,12 @@ def launch_line(config: Config, docname: str, folded: bool = False) -> str:
         for name, url in launch_links(config, docname)
     ]
     download = f'<a href="{notebook_of(docname)}" download="">download the notebook</a>'
-    links.append(download)
+    up = "../" * docname.count("/")
+    package = f'<a href="{up}using.html#install-the-package">install the package</a>'
+    links += [download, package]
     dot = ' <span aria-hidden="true">·</span> '
     line = f"Run this chapter: {dot.join(links)}"
-    if len(links) == 1:
+    if len(links) == 2:
         line += f". {UNPUBLISHED}"
     if folded:
         line += f"{dot}{PRINT_ALL}"
@@ -90,6 +111,7 @@ def launch_buttons(config: Config, docname: str) -> list[dict]:
 
 
 def setup(app: Sphinx) -> None:
+    app.add_directive("install", Install)
     app.connect("html-page-context", add_launch_line)
     app.connect(
         "html-page-context", plain_buttons, priority=600

@@ -12,6 +12,7 @@ declare namespace Site {
     titles: string[];
     terms: Record<string, Files>;
     titleterms: Record<string, Files>;
+    indexentries: Record<string, unknown>;
   }
   type Result = [name: string, title: string, anchor: string, said: string | null, score: number, source: string];
 }
@@ -21,8 +22,10 @@ declare const Documentation: { TRANSLATIONS: Record<string, string> };
 declare const Scorer: Record<"title" | "partialTitle" | "term" | "partialTerm", number> & {
   score(result: Site.Result): number;
 };
+declare const inBookWords: (query: string) => string;
 declare const Search: {
   _index: Site.Index;
+  status?: HTMLElement;
   _performSearch(query: string, words: Set<string>, ...more: unknown[]): Site.Result[];
   _parseQuery(query: string): [string, Set<string>, Set<string>, Set<string>, ...unknown[]];
   makeSearchSummary(source: string, keywords: Set<string>, anchor?: string): HTMLElement | null;

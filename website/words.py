@@ -10,6 +10,8 @@ from itertools import pairwise
 
 from sphinx.search.en import SearchEnglish
 
+from website import synonyms
+
 GREEK_NAMES = """
 alpha beta gamma delta epsilon zeta eta theta iota kappa lambda mu nu xi omicron pi rho
 sigma tau upsilon phi chi psi omega
@@ -19,6 +21,8 @@ LETTERS = {name: letter for letter, name in GREEK.items()}
 # A Greek letter that stands alone or beside signs and digits, and is no part of a word.
 SYMBOL = "(?<![A-Za-zͰ-Ͽ])[Α-Ωα-ω](?![A-Za-zͰ-Ͽ])"
 WORD = re.compile(r"\w+(?:\.\w+)*")
+HYPHEN = re.compile(r"\b([A-Za-z]+)-([a-z]+)\b")
+AMERICAN = r"(?<=\w{3})iz(?=e|i|at)"  # tokenizer, normalizing, optimization
 NUMBER = re.compile(r"[\d.]+")
 # Beside Sphinx's own: words of nearly every section, in prose and in code.
 COMMON = """
@@ -26,7 +30,7 @@ about above after again all also an any been before below both can cannot could 
 does each first from give gives had has have here how i its just last less may more most
 much must my one only other our out over own same second see should so some than them
 these this those three too two under up us use used very we what when where which while
-who why would you your def import print return self true false none range len
+who why vs versus would you your def import print return self true false none range len
 """
 POWERS = {"^2": "²", "^3": "³"}
 RAISED = str.maketrans("-0123456789", "⁻⁰¹²³⁴⁵⁶⁷⁸⁹")
@@ -47,6 +51,9 @@ var splitQuery = (query) => (query
   .replace(/%s/gu, (letter) => ` ${greekNames[letter.toLowerCase()]} `)
   .match(/[\\p{L}\\p{N}_]+(?:\\.[\\p{L}\\p{N}_]+)*/gu) ?? [])
   .flatMap((word) => /^[^.]+$|^[\\d.]+$/.test(word) ? [word] : pairs(word.split(".")));
+const synonyms = new Map(%s);
+var inBookWords = (query) => query.replace(/%s/giu,
+  (typed, found) => synonyms.get(found.toLowerCase().replace(/[ -]/g, "")));
 """
 
 
@@ -71,7 +78,12 @@ class BookWords(SearchEnglish):
     """English, with the names of code (`fc1.weight`) and the letters of formulas."""
 
     stopwords = SearchEnglish.stopwords | set(COMMON.split())
-    js_splitter_code = SPLITTER % (json.dumps(GREEK, ensure_ascii=False), SYMBOL)
+    js_splitter_code = SPLITTER % (
+        json.dumps(GREEK, ensure_ascii=False),
+        SYMBOL,
+        json.dumps(synonyms.pairs(), ensure_ascii=False),
+        synonyms.pattern(),
+    )
 
     def split(self, input: str) -> list[str]:
         """Words; of a dotted name its pieces and its pairs, a.b and b.c of a.b.c."""
@@ -79,12 +91,15 @@ class BookWords(SearchEnglish):
             input = input.replace(power, sign)
         text = re.sub(SYMBOL, lambda found: f" {GREEK[found[0].lower()]} ", input)
         words = [piece for word in WORD.findall(text) for piece in pieces(word)]
+        words += map("".join, HYPHEN.findall(input))  # prenorm, for pre-norm
         # Here, for Sphinx compares their stems, which are no stop words.
         return [word for word in words if word.lower() not in self.stopwords]
 
     def stem(self, word: str) -> str:
         """The stem of an English word; a name or a sign stays as it is."""
-        return super().stem(word) if word.isalpha() else word
+        if not word.isalpha():
+            return word
+        return super().stem(re.sub(AMERICAN, "is", word))
 
     def word_filter(self, word: str) -> bool:
         """Leave out whole numbers: the search page does not look for them."""

@@ -118,7 +118,9 @@ def main() -> int:
         found = publication()
         if options.package:
             found = Publication(package=options.package)
-        notebooks = plain_edition(found.first_cell())
+        in_folder = options.to_work_in or options.folder is None
+        first = found.first_cell() if in_folder else found.downloaded_cell()
+        notebooks = plain_edition(first)
     except (NotPlain, SettingError) as cause:
         print(f"Error: {cause}", file=sys.stderr)
         return 1

@@ -14,8 +14,9 @@ OPENING = """\
 # mygpt: a GPT-2 from nothing
 
 The book's notebooks, in the order of reading. Open one, and run it with *Run all*: \
-its figures then move, and its numbers are computed before your eyes. What you change \
-here is yours."""
+its figures then move, and its numbers are computed before your eyes. Its first cell \
+looks for the book's package, and says how to install it. What you change here is \
+yours."""
 
 
 def contents(root: Path, notebooks: dict[str, NotebookNode]) -> NotebookNode:

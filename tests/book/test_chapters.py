@@ -16,6 +16,7 @@ from nbformat import v4
 from tools import execute, prose, reading
 from tools.comparison import NUMBER, is_integer, unit, value
 from tools.live_lab import VIEW
+from website.streams import WRITTEN_OVER
 
 ROOT = Path(__file__).resolve().parents[2]
 PATHS = sorted((ROOT / "chapters").glob("*.ipynb"))
@@ -348,6 +349,20 @@ def files(entry):
         below = [name for value in entry.values() for name in files(value)]
         return [entry["file"], *below] if "file" in entry else below
     return []
+
+
+def test_the_long_training_shows_a_bar_of_which_nothing_is_stored(capsys):
+    chapter = nbformat.read(ROOT / "chapters" / "13_training.ipynb", as_version=4)
+    (cell,) = (one for one in code_cells(chapter) if "def train_to" in one.source)
+    names = {"fill": lambda text, width: text, "write": lambda model, length: "mara"}
+    names |= dict.fromkeys(("model", "learn", "held")) | {"held_losses": {}}
+    names |= {"evaluate": lambda model, ids: 1.5, "state": {"step": 0}}
+    names["train"] = lambda model, ids, state, until, **_: state.update(step=until)
+    exec(cell.source, names)
+    names["train_to"](3)
+    shown = capsys.readouterr().out
+    assert "0/3" in shown
+    assert WRITTEN_OVER.sub("", shown) == "step 3, held-out loss 1.50\nmara\n\n"
 
 
 def test_labels_are_unique_in_the_book():

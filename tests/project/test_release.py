@@ -1,5 +1,7 @@
 """The release that pages and notebooks name, and the settings that it needs."""
 
+import re
+
 import pytest
 from sphinx.errors import ConfigError
 
@@ -93,6 +95,17 @@ def test_the_first_cell_installs_the_package_from_the_place_that_is_set(
 ):
     found = publication(book(settings(package_from=place)))
     assert f'%pip install --quiet "{installed}' in found.first_cell()
+    assert found.downloaded_cell() == found.first_cell()
+    assert found.install_line().startswith(f'pip install "{installed}')
+
+
+def test_unpublished_a_notebook_names_the_line_that_installs_the_file(book):
+    found = publication(book(settings("false")))
+    file = f"./mygpt-{VERSION}-py3-none-any.whl[notebooks]"
+    assert found.install_line() == f'pip install "{file}" jupyterlab'
+    cell = found.downloaded_cell()
+    with pytest.raises(ModuleNotFoundError, match=re.escape(found.install_line())):
+        exec(cell.replace("import mygpt", "import no_such_mygpt"))
 
 
 @pytest.mark.parametrize(

@@ -246,7 +246,10 @@ def test_the_launch_line_opens_the_plain_edition():
 
 def test_unpublished_it_says_how_to_open_a_chapter_and_leads_nowhere_else():
     line = launch.launch_line(Settings(published=False), "chapters/05_x")
-    assert re.findall(r'href="([^"]*)"', line) == ["../notebooks/05_x.ipynb"]
+    assert re.findall(r'href="([^"]*)"', line) == [
+        "../notebooks/05_x.ipynb",
+        "../using.html#install-the-package",
+    ]
     assert "<code>make lab</code>" in line
     assert "Colab and Binder will open them from here" in line
 
@@ -440,7 +443,7 @@ def test_a_line_that_came_in_two_messages_is_one_line():
         new("stream", name="stdout", text="one "),
         new("stream", name="stdout", text="line\ntwo"),
         new("display_data", data={"image/png": ""}),
-        new("stream", name="stdout", text="three\n"),
+        new("stream", name="stdout", text="half of it\r        \rthree\n"),
         new("stream", name="stderr", text="not "),
         new("stream", name="stderr", text="this"),
     ]

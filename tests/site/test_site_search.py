@@ -62,12 +62,36 @@ def test_a_formula_becomes_a_line_that_can_be_read(tex, line):
 
 
 @pytest.fixture(scope="module")
-def browser_words():
-    """The browser's side: the words that the search page makes of a query."""
+def browser():
     context = quickjs.Context()
     context.eval(WORDS.js_splitter_code)
-    split = context.eval("(query) => splitQuery(query).join(' ')")
+    return context
+
+
+@pytest.fixture(scope="module")
+def browser_words(browser):
+    """The browser's side: the words that the search page makes of a query."""
+    split = browser.eval("(query) => splitQuery(query).join(' ')")
     return lambda query: set(split(query).lower().split())
+
+
+@pytest.mark.parametrize(
+    ("typed", "sought"),
+    [
+        ("why 4x", "why expansion 4C"),
+        ("why four times as wide", "why expansion 4C as wide"),
+        ("Skip-connections in GPT", "residual connection in GPT"),
+        ("BatchNorm vs LayerNorm", "batch norm vs layer norm"),
+        ("kv cache at temperature 0", "kv cache at greedy decoding"),
+        ("tied embeddings", "tied head"),
+        ("nn.LayerNorm", "nn.LayerNorm"),  # a name of code stays
+        ("layer_norm_gradient", "layer_norm_gradient"),
+        ("14 times", "14 times"),
+        ("context.", "context."),
+    ],
+)
+def test_what_is_typed_becomes_the_books_words(browser, typed, sought):
+    assert browser.eval("inBookWords")(typed) == sought
 
 
 @pytest.mark.parametrize(
@@ -97,6 +121,13 @@ def test_the_browser_looks_for_words_that_the_index_holds(
 def test_names_keep_their_endings_and_words_do_not():
     assert WORDS.stem("weights") == "weight"
     assert WORDS.stem("fc1.weights") == "fc1.weights"
+
+
+def test_both_spellings_of_a_word_are_found():
+    pairs = "tokenizer tokeniser, normalizing normalising, optimization optimisation"
+    for pair in pairs.split(", "):
+        assert len(set(map(WORDS.stem, pair.split()))) == 1
+    assert {"pre", "norm", "prenorm"} <= words("a pre-norm block")
 
 
 def test_common_words_and_whole_numbers_are_not_indexed():

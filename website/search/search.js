@@ -6,18 +6,22 @@
   const FOUND = "Search finished, found ${resultCount} page(s) matching the search query.";
   const NONE =
     "Your search did not match any documents. Please make sure that all words are spelled correctly and that you've selected enough categories.";
-  const CLAIM = 12; // a claim's heading counts for no more than the text of the section that explains it
+  // A heading of these pages counts for no more than the text of the section that explains.
+  const LATER = ["chapters/claims", "changes", "references"];
+  const LESS = 12;
 
-  // Names of code and letters are not English: they have no stem (as in search_words.py).
+  // Names of code and letters are not English: they have no stem (as in words.py).
   const English = Stemmer;
   Stemmer = class {
     english = new English();
     stemWord(/** @type {string} */ word) {
-      return /^\p{L}+$/u.test(word) ? this.english.stemWord(word) : word;
+      return /^\p{L}+$/u.test(word) ? this.english.stemWord(word.replace(/(?<=\w{3})iz(?=e|i|at)/, "is")) : word;
     }
   };
 
-  Documentation.TRANSLATIONS[NONE] = "Nothing found. Try fewer words, or others: the glossary has the book's own.";
+  Documentation.TRANSLATIONS[NONE] = "Nothing found. Try other words: those of ";
+  const OTHERS = `the <a href="glossary.html">glossary</a>, of <a href="words.html">papers</a>,
+    or of the <a href="genindex.html">index</a>.`;
 
   // "page#id", or "page##place##number" for what is found here and stands elsewhere.
   /** @type {(name: string) => string} */
@@ -65,7 +69,7 @@
       docnames.indexOf(page) / 1e5
       + Number(source.split(":")[1]) / 1e8
       + (place !== name || title.startsWith("exercise: ") ? 1 : 0)
-      + (page === "chapters/claims" ? CLAIM : 0);
+      + (LATER.includes(page) ? LESS : 0);
     result[0] = page;
     result[1] = names[file];
     if (place !== name) [result[1], result[3]] = [`Mistake: ${names[file]}`, `see ${fullTitle(place)}`];
@@ -95,29 +99,58 @@
   }
 
   const inParts = Search._performSearch;
-  Search._performSearch = (query, ...terms) => {
+  /** @type {typeof inParts} */
+  function find(...query) {
+    const results = inParts(...query);
+    if (results.length) return results;
+    const whole = Search._index;
+    Search._index = byPage(whole);
+    const found = inParts(...query);
+    Search._index = whole;
+    return found;
+  }
+
+  // In how many words of the index a word stands; a word that stands nowhere is the first to be left out.
+  /** @type {(word: string) => number} */
+  const common = (word) => {
+    const { terms, titleterms } = Search._index;
+    const files = [...[terms[word] ?? []].flat(), ...[titleterms[word] ?? []].flat()];
+    const part = word.length > 2 && Object.keys(terms).some((term) => term.includes(word));
+    return files.length || (part ? 1 : Infinity);
+  };
+
+  let typed = "";
+  Search._performSearch = (query, sought, ...more) => {
     phrase = query
       .toLowerCase()
       .replace(/^this is what comes out when /, "")
       .replace(/[.\s]+$/, "")
       .trim();
-    words = terms[0];
-    let results = inParts(query, ...terms);
-    if (!results.length) {
-      const whole = Search._index;
-      Search._index = byPage(whole);
-      results = inParts(query, ...terms);
-      Search._index = whole;
+    words = new Set(sought);
+    let results = find(query, words, ...more);
+    for (const word of [...sought].sort((a, b) => common(b) - common(a))) {
+      if (results.length || words.size < 2) break;
+      words.delete(word);
+      results = find(query, words, ...more);
     }
-    Documentation.TRANSLATIONS[FOUND] =
+    if (!results.length) queueMicrotask(() => Search.status?.insertAdjacentHTML("beforeend", OTHERS));
+    const best =
       results.length > MOST ? `The best ${MOST} of ${results.length} places` : "Places found: ${resultCount}";
+    const instead = query === typed ? "" : `, for “${query}”`;
+    Documentation.TRANSLATIONS[FOUND] =
+      best + instead + (words.size < sought.size ? "; no place has all the words" : "");
     return results.slice(-MOST); // the best come last
   };
 
-  // A single letter is found, and not marked wherever it stands in a word.
+  // What is typed becomes the book's words. A single letter is found, and not marked wherever it stands in a word.
+  /** @type {(text: string) => string} */
+  const joined = (text) => text.toLowerCase().replace(/[ -]/g, "");
   const parse = Search._parseQuery;
   Search._parseQuery = (query) => {
-    const parsed = parse(query);
+    typed = query;
+    const sought = inBookWords(query);
+    const entry = Object.keys(Search._index.indexentries).find((one) => joined(one) === joined(sought));
+    const parsed = parse(entry ?? sought);
     parsed[3] = new Set([...parsed[3]].filter((word) => word.length > 2));
     localStorage.setItem("sphinx_highlight_terms", [...parsed[3]].join(" "));
     return parsed;

@@ -1,0 +1,75 @@
+"""The table of claims: its verdicts counted, and a choice among them."""
+
+from collections import Counter
+from html import escape
+
+from docutils import nodes
+from sphinx.application import Sphinx
+from sphinx.transforms.post_transforms import SphinxPostTransform
+
+from website.builders import SCREENS
+
+HEAD = ["Claim", "Verdict", "Measured"]
+VERDICTS = {"true": "true", "when": "true when …", "false": "false"}
+
+
+class CountClaims(SphinxPostTransform):
+    """Sorts the rows by topic and verdict, and puts the choice before the table."""
+
+    default_priority = 900  # after references are resolved
+    builders = SCREENS
+
+    def run(self, **kwargs) -> None:
+        for table in list(self.document.findall(nodes.table)):
+            heads = [one.astext() for one in table.findall(nodes.thead)]
+            if heads == ["\n\n".join(HEAD)]:
+                body = next(table.findall(nodes.tbody))
+                body.parent += by_topic(body)
+                body.parent.remove(body)
+                counts = Counter(name for row in body for name in row["classes"])
+                table.parent.insert(table.parent.index(table), choice(counts))
+
+
+def by_topic(body: nodes.tbody) -> list[nodes.tbody]:
+    """A body for each topic, whose name takes a whole row."""
+    made = [nodes.tbody()]
+    for row in list(body):
+        row["classes"] = [name_verdict(row)]
+        if row["classes"] == ["topic"]:
+            row[0]["morecols"] = len(HEAD) - 1
+            del row[1:]
+            made.append(nodes.tbody())
+        made[-1] += row
+    return [one for one in made if one.children]
+
+
+def name_verdict(row: nodes.row) -> str:
+    """The name of a verdict; its condition loses the bold type."""
+    for verdict in row[1].findall(nodes.strong):
+        said, when, condition = verdict.astext().partition(" when ")
+        if not when:
+            return said
+        verdict.parent += nodes.Text(f" {condition}")
+        verdict.children = [nodes.Text(f"{said} when")]
+        return "when"
+    return "topic"
+
+
+def choice(counts: Counter) -> nodes.raw:
+    """Buttons with counts; the style sheet hides the rows that are not chosen."""
+    shown = {"all": "all", **VERDICTS}
+    total = sum(counts[name] for name in VERDICTS)
+    buttons = "".join(
+        f'<label><input type="radio" name="verdict" id="only-{name}"'
+        f"{' checked' if name == 'all' else ''}/> {escape(words)}"
+        f" <b>{total if name == 'all' else counts[name]}</b></label>"
+        for name, words in shown.items()
+    )
+    html = (
+        f'<fieldset class="tally"><legend>Show the claims</legend>{buttons}</fieldset>'
+    )
+    return nodes.raw("", html, format="html")
+
+
+def setup(app: Sphinx) -> None:
+    app.add_post_transform(CountClaims)

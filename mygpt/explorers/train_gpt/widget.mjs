@@ -22,7 +22,7 @@ import {
   takesText,
   trainState,
 } from "./state.mjs";
-import { grouped, lowerRate, risenInWords, settingText, verdict } from "./words.mjs";
+import { grouped, lowerRate, settingText, verdict } from "./words.mjs";
 
 const WIDE = 560;
 const LOOKS = { class: "mygpt-explorer mygpt-train-gpt", role: "group", "aria-label": "Train a GPT" };
@@ -35,7 +35,7 @@ function hearing(state, { draw, say }) {
   /** @type {(phase: TrainGPT.Phase, note?: string) => void} */
   const rest = (phase, note = "") => {
     Object.assign(state, { phase, note });
-    say([note, verdict(state), risenInWords(state)].filter(Boolean).join(" "));
+    say([note, verdict(state)].filter(Boolean).join(" "));
   };
   const from = () => {
     const step = state.kept?.step ?? 0;
@@ -56,7 +56,9 @@ function hearing(state, { draw, say }) {
     diverged: ({ step }) =>
       rest(
         "diverged",
-        `The loss is no longer a number after step ${grouped(step)}. ${lowerRate({ ...state, phase: "diverged" })}`,
+        state.losses.length || step > (state.kept?.step ?? 0)
+          ? `The loss is no longer a number after step ${grouped(step)}. ${lowerRate({ ...state, phase: "diverged" })}`
+          : "The loss of this model is no number before a step is taken: it cannot be trained. Press Reset.",
       ),
     failed: ({ message }) => rest(state.step ? "stopped" : "new", `It cannot be trained here: ${message}.`),
   };

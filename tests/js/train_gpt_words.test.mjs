@@ -3,7 +3,14 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { beginAnew, bringBack, freeText, goBack, putAside, takeUp } from "../../mygpt/explorers/train_gpt/past.mjs";
-import { prepare, sizeOf, takeBest } from "../../mygpt/explorers/train_gpt/state.mjs";
+import {
+  prepare,
+  sizeOf,
+  takeBest,
+  takeCheckpoint,
+  unsaved,
+  writingOf,
+} from "../../mygpt/explorers/train_gpt/state.mjs";
 import { nothingYet, rateWarning, stepBack, stepLine, verdict } from "../../mygpt/explorers/train_gpt/words.mjs";
 
 const prepared = { guessing: 4, bigram: 2 };
@@ -25,8 +32,7 @@ test("each state says in a true sentence why there is no text yet", () => {
   assert.equal(said("running"), "Nothing yet. The first text comes in a moment.");
   assert.equal(said("stopping"), said("running"));
   assert.equal(said("new", null), "Nothing yet. It needs a text to learn from.");
-  const refused = { phase: "stopped", prepared: null, opened: {}, refusal: "This text has a character …" };
-  assert.equal(nothingYet(refused), "Nothing yet.");
+  assert.equal(nothingYet({ phase: "stopped", prepared: null, opened: {} }), "Nothing yet.");
 });
 
 test("a rate that is far too high is warned of, and the usual ones are not", () => {
@@ -316,4 +322,59 @@ test("the size of a model is one of those to choose from, or none", () => {
   assert.equal(sizeOf({ layers: 2, width: 64, heads: 4 }), "small");
   assert.equal(sizeOf({ layers: 4, width: 128, heads: 4 }), "large");
   assert.equal(sizeOf({ layers: 3, width: 64, heads: 4 }), undefined);
+});
+
+const LETTERS = ["a", "b", " "];
+const tokenizer = {
+  ...{ kind: "characters", tokens: LETTERS },
+  encode: (text) => Array.from(text, (one) => LETTERS.indexOf(one)),
+};
+const config = { vocab: 3, positions: 8, width: 64, heads: 4, layers: 2 };
+
+test("leaving is asked about as long as something is not saved", () => {
+  const [model, first] = [kept(7), kept(0)];
+  const asked = (fields) => unsaved({ kept: null, saved: null, own: "", ...fields });
+  assert.equal(asked({ kept: model }), true);
+  assert.equal(asked({ kept: model, saved: kept(7) }), true); // another of that step
+  assert.equal(asked({ own: "pasted" }), true);
+  for (const none of [{}, { kept: model, saved: model }, { kept: first }, { own: new Uint8Array(5) }]) {
+    assert.equal(asked(none), false);
+  }
+});
+
+test("a checkpoint is opened without a word about the text of the model before it", () => {
+  for (const [source, own, after] of [
+    ["given", "", "own"],
+    ["own", "xyz".repeat(900), "own"],
+    ["given", "ab ".repeat(900), "own"], // which it can read
+  ]) {
+    const state = begun({ own });
+    state.write({ source, text: "0123456789".repeat(300) });
+    takeCheckpoint(state, { step: 7, tensors: new Map(), config, tokenizer });
+    assert.deepEqual([state.refusal, state.get("source"), unsaved({ ...state, own: "" })], ["", after, false]);
+    assert.equal(Boolean(state.prepared), own.startsWith("ab"));
+    prepare(state);
+    assert.equal(state.refusal !== "", own.startsWith("xyz")); // once the reader gives it
+  }
+});
+
+test("an empty file is refused in words, and no text at all is none", () => {
+  for (const [own, said] of [
+    [new Uint8Array(0), "Expected a text of at least 2,000 characters, got 0."],
+    ["", ""],
+  ]) {
+    const state = begun({ own, opened: null });
+    prepare(state);
+    assert.equal(state.refusal, said);
+  }
+});
+
+test("the model that was kept is asked to write after a prompt that it can read", () => {
+  const opened = { config, tokenizer };
+  const state = begun({ ...trained(7), opened, prepared: null, presses: 0 });
+  const asked = writingOf(state, "ab a");
+  assert.deepEqual([asked.start, asked.count, asked.seed, asked.given.kept.step], [[0, 1, 2, 0], 160, 1, 7]);
+  assert.deepEqual([asked.given.length, writingOf(state, "").start], [8, [0]]);
+  assert.throws(() => writingOf(state, "abc"), /^Error: this prompt has a character that the model does not know: 'c'/);
+  assert.equal(writingOf({ ...state, kept: null }, "ab"), null);
 });

@@ -14,6 +14,7 @@ import {
   givenOf,
   goes,
   prepare,
+  refusalText,
   settingsOf,
   shapeOf,
   takeBest,
@@ -21,6 +22,8 @@ import {
   takeProgress,
   takesText,
   trainState,
+  unsaved,
+  writingOf,
 } from "./state.mjs";
 import { grouped, lowerRate, settingText, verdict } from "./words.mjs";
 
@@ -52,6 +55,14 @@ function hearing(state, { draw, say }) {
       state.kept = kept;
       takeBest(state);
     },
+    wrote({ step, text }) {
+      const tokenizer = state.opened?.tokenizer ?? state.prepared?.tokenizer;
+      if (!tokenizer || !state.kept) return;
+      const one = { step, text: tokenizer.decode(text) };
+      if (state.samples.length) state.wrote = one;
+      else state.samples = [one]; // of a model that was opened
+      say(one.text);
+    },
     ended: () => rest("stopped", state.simd ? "" : state.note),
     diverged: ({ step }) =>
       rest(
@@ -78,21 +89,22 @@ function hearing(state, { draw, say }) {
 /** What the reader chooses before training, and the text that is given.
  * @type {(state: TrainGPT.State, draw: () => void) => Pick<TrainGPT.Acts, "settle" | "take">} */
 function choosing(state, draw) {
+  const refuse = () => {
+    state.note = "Press Reset first. Undo then brings this model back.";
+    draw();
+  };
   /** @type {TrainGPT.Acts["settle"]} */
   const settle = (changes) => {
     const { source } = changes;
     const free = source ? takesText(state) : state.phase === "new";
-    if (!free && SETTLED.some((name) => name in changes)) {
-      state.note = "Press Reset first. Undo then brings this model back.";
-    } else {
-      if (source && source !== state.get("source")) freeText(state);
-      state.write(changes);
-    }
+    if (!free && SETTLED.some((name) => name in changes)) return refuse();
+    if (source && source !== state.get("source")) freeText(state);
+    state.write(changes);
     draw();
   };
   /** @type {TrainGPT.Acts["take"]} */
   const take = (given, name = "") => {
-    if (!takesText(state)) return;
+    if (!takesText(state)) return refuse();
     freeText(state);
     Object.assign(state, { own: given, name });
     prepare(state);
@@ -141,8 +153,20 @@ function acting(state, driver, draw, say) {
     driver.stop();
     putAside(state);
     takeCheckpoint(state, checkpoint);
+    compose("");
   };
-  return { toggle, reset, undo, redo, back, open, ...choosing(state, draw) };
+  /** @type {TrainGPT.Acts["compose"]} */
+  function compose(prompt) {
+    try {
+      const asked = writingOf(state, prompt);
+      if (asked) driver.ask(asked);
+    } catch (error) {
+      state.wrote = { step: NaN, text: refusalText(error) };
+      say(state.wrote.text);
+    }
+    draw();
+  }
+  return { toggle, reset, undo, redo, back, open, compose, ...choosing(state, draw) };
 }
 
 /** Brings the top of the explorer into view, with the curves, and gives the button of the run the focus.
@@ -158,6 +182,7 @@ function render({ model, el }) {
   const voice = speaker();
   const state = trainState(model);
   prepare(state);
+  const hold = (/** @type {Event} */ event) => event.preventDefault(); // the browser asks before the page is left
   let frame = 0;
   const soon = () => {
     frame ||= requestAnimationFrame(() => {
@@ -171,7 +196,7 @@ function render({ model, el }) {
   );
   const hearer = hearing(state, { draw: soon, say: voice.say });
   const acts = acting(state, driver, () => draw(), voice.say);
-  const [losses, samples] = [lossView(state), samplesView(state)];
+  const [losses, samples] = [lossView(state), samplesView(state, acts.compose)];
   const driven = drivingView(state, acts);
   const taken = apartView(state, () => backTo(root, driven.run, losses.node));
   const filing = filesView(state, acts.open, () => draw());
@@ -184,6 +209,8 @@ function render({ model, el }) {
   function draw() {
     for (const one of [...views, losses, samples]) one.draw();
     setting.textContent = settingText(state);
+    const change = unsaved(state) ? addEventListener : removeEventListener;
+    change("beforeunload", hold);
   }
   /** @type {(anew: boolean) => () => void} */
   const chosen = (anew) => () => {
@@ -196,7 +223,13 @@ function render({ model, el }) {
     model,
     el,
     root,
-    undo: [driver.stop, taken.stop, voice.stop, () => cancelAnimationFrame(frame)],
+    undo: [
+      () => removeEventListener("beforeunload", hold),
+      driver.stop,
+      taken.stop,
+      voice.stop,
+      () => cancelAnimationFrame(frame),
+    ],
     listeners: {
       ...{ text: chosen(true), source: chosen(true), pieces: chosen(true) },
       ...{ size: chosen(false), seed: chosen(false), rate: chosen(false), steps: chosen(false) },

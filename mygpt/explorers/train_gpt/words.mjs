@@ -65,11 +65,11 @@ export function rateWarning(rate) {
   return rate >= TOO_HIGH ? `A learning rate of ${rate} is far too high: try ${GOOD_RATE}.` : "";
 }
 
-/** Why there is no text of the model yet. That an opened model cannot read a text is said beside the text.
- * @type {(state: Pick<TrainGPT.State, "phase" | "prepared" | "opened" | "refusal">) => string} */
-export function nothingYet({ phase, prepared, opened, refusal }) {
+/** Why there is no text of the model yet. That an opened model needs a text is said beside it.
+ * @type {(state: Pick<TrainGPT.State, "phase" | "prepared" | "opened">) => string} */
+export function nothingYet({ phase, prepared, opened }) {
   if (phase === "running" || phase === "stopping") return "Nothing yet. The first text comes in a moment.";
-  if (opened && refusal) return "Nothing yet.";
+  if (opened && !prepared) return "Nothing yet.";
   if (!prepared) return "Nothing yet. It needs a text to learn from.";
   return `Nothing yet. Press ${phase === "new" ? "Train" : "Train on"}.`;
 }

@@ -101,9 +101,9 @@ const ANSWERS = {
     tell({ kind: "progress", step: session.network.steps, losses: [], took: 0, held: heldLoss(session), text });
     end(run, session);
   },
-  write({ tell }, { given, start, count, seed }) {
-    const text = write(beginSession(given), start, count, seed);
-    tell({ kind: "wrote", step: given.kept?.step ?? 0, text: [...start, ...text] });
+  write({ tell }, { given, start: prompt, count, seed }) {
+    const text = write(beginSession(given), prompt, count, seed);
+    tell({ kind: "wrote", step: given.kept?.step ?? 0, text: [...prompt, ...text] });
   },
 };
 

@@ -275,8 +275,8 @@ function render({ model, el }) {
     for (const one of [answer, pinned]) one.draw();
   };
   const shape = shapeView(state, wait, sayNow);
-  const [length, answer, sentence] = [lengthView(state), answerView(state), sentenceView(state)];
-  const pinned = answerView(state, "mygpt-pinned");
+  const [answer, pinned] = [answerView(state), answerView(state, "mygpt-pinned")];
+  const [length, sentence] = [lengthView(state), sentenceView(state)];
   const both = pairView(state, [PARAMETERS, FLOPS]);
   const [every, memory] = [everyView(state), memoryFold(state)];
   const setting = sayingView(state, "mygpt-setting", settingText);
@@ -292,7 +292,6 @@ function render({ model, el }) {
     ...[every, memory, setting].map(({ node }) => node),
     voice.node,
   );
-
   const drawn = [length, answer, pinned, sentence, both, every, memory, setting];
   const drawFigures = () => {
     for (const one of drawn) one.draw();

@@ -28,6 +28,7 @@ import {
 import { grouped, lowerRate, settingText, verdict } from "./words.mjs";
 
 const WIDE = 560;
+const RESET_FIRST = "Press Reset first. Undo then brings this model back.";
 const LOOKS = { class: "mygpt-explorer mygpt-train-gpt", role: "group", "aria-label": "Train a GPT" };
 /** @type {(keyof TrainGPT.Traits)[]} */
 const SETTLED = ["source", "pieces", "size", "seed"]; // until Reset
@@ -89,25 +90,25 @@ function hearing(state, { draw, say }) {
 /** What the reader chooses before training, and the text that is given.
  * @type {(state: TrainGPT.State, draw: () => void) => Pick<TrainGPT.Acts, "settle" | "take">} */
 function choosing(state, draw) {
-  const refuse = () => {
-    state.note = "Press Reset first. Undo then brings this model back.";
-    draw();
-  };
   /** @type {TrainGPT.Acts["settle"]} */
   const settle = (changes) => {
     const { source } = changes;
     const free = source ? takesText(state) : state.phase === "new";
-    if (!free && SETTLED.some((name) => name in changes)) return refuse();
-    if (source && source !== state.get("source")) freeText(state);
-    state.write(changes);
+    if (!free && SETTLED.some((name) => name in changes)) state.note = RESET_FIRST;
+    else {
+      if (source && source !== state.get("source")) freeText(state);
+      state.write(changes);
+    }
     draw();
   };
   /** @type {TrainGPT.Acts["take"]} */
   const take = (given, name = "") => {
-    if (!takesText(state)) return refuse();
-    freeText(state);
-    Object.assign(state, { own: given, name });
-    prepare(state);
+    if (!takesText(state)) state.note = RESET_FIRST;
+    else {
+      freeText(state);
+      Object.assign(state, { own: given, name });
+      prepare(state);
+    }
     draw();
   };
   return { settle, take };
@@ -177,12 +178,9 @@ function backTo(root, run, curves) {
   curves.scrollIntoView({ block: "nearest", behavior: "instant" });
 }
 
-/** @type {(given: Kit.Given<TrainGPT.Traits>) => () => void} */
-function render({ model, el }) {
-  const voice = speaker();
-  const state = trainState(model);
-  prepare(state);
-  const hold = (/** @type {Event} */ event) => event.preventDefault(); // the browser asks before the page is left
+/** Draws once before the next frame, however often that is asked for.
+ * @type {(draw: () => void) => { soon(): void; stop(): void }} */
+function nextFrame(draw) {
   let frame = 0;
   const soon = () => {
     frame ||= requestAnimationFrame(() => {
@@ -190,11 +188,27 @@ function render({ model, el }) {
       draw();
     });
   };
+  return { soon, stop: () => cancelAnimationFrame(frame) };
+}
+
+/** What has the browser ask before the page is left, or no longer.
+ * @type {() => (asks: boolean) => void} */
+function leaving() {
+  const ask = (/** @type {Event} */ event) => event.preventDefault();
+  return (asks) => (asks ? addEventListener : removeEventListener)("beforeunload", ask);
+}
+
+/** @type {(given: Kit.Given<TrainGPT.Traits>) => () => void} */
+function render({ model, el }) {
+  const [voice, hold] = [speaker(), leaving()];
+  const state = trainState(model);
+  prepare(state);
+  const frame = nextFrame(() => draw());
   const driver = engineDriver(
     (news) => hearer.hear(news),
     (why) => hearer.lose(why),
   );
-  const hearer = hearing(state, { draw: soon, say: voice.say });
+  const hearer = hearing(state, { draw: frame.soon, say: voice.say });
   const acts = acting(state, driver, () => draw(), voice.say);
   const [losses, samples] = [lossView(state), samplesView(state, acts.compose)];
   const driven = drivingView(state, acts);
@@ -209,8 +223,7 @@ function render({ model, el }) {
   function draw() {
     for (const one of [...views, losses, samples]) one.draw();
     setting.textContent = settingText(state);
-    const change = unsaved(state) ? addEventListener : removeEventListener;
-    change("beforeunload", hold);
+    hold(unsaved(state));
   }
   /** @type {(anew: boolean) => () => void} */
   const chosen = (anew) => () => {
@@ -223,13 +236,7 @@ function render({ model, el }) {
     model,
     el,
     root,
-    undo: [
-      () => removeEventListener("beforeunload", hold),
-      driver.stop,
-      taken.stop,
-      voice.stop,
-      () => cancelAnimationFrame(frame),
-    ],
+    undo: [() => hold(false), driver.stop, taken.stop, voice.stop, frame.stop],
     listeners: {
       ...{ text: chosen(true), source: chosen(true), pieces: chosen(true) },
       ...{ size: chosen(false), seed: chosen(false), rate: chosen(false), steps: chosen(false) },

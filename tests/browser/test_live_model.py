@@ -577,6 +577,8 @@ def test_a_link_brings_the_same_state_to_another_page(explorer, open_page):
     unfold(root, "Edits")
     press(root, "Copy link")
     root.get_by_text("The link is copied.").first.wait_for()
+    pinned = root.locator(".mygpt-pinned").inner_text()
+    assert pinned.startswith("The model says")  # the bar beside it is of an answer
     link = root.page.evaluate("navigator.clipboard.readText()")
     assert root.page.url == link
     other = open_page(link).locator(".mygpt-live-model")

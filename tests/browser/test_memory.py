@@ -1,5 +1,7 @@
 """The explorer of memories alone on its page: a question answered by clicking."""
 
+import re
+
 import pytest
 import torch
 from judged import colour_violations, violations
@@ -143,9 +145,13 @@ def test_a_neuron_chosen_in_one_map_is_lit_in_the_other(root):
 def test_a_neuron_is_found_by_its_number_and_by_what_it_writes(root):
     unfold(root, "More neurons")
     number = root.get_by_role("spinbutton", name="Neuron")
+    for wrong in ("9999", "-1", "1.5", ""):
+        number.fill(wrong)
+        root.get_by_text(re.compile(r"^expected 0 to \d+$")).wait_for()
     number.fill("200")
     number.press("Enter")
     assert 200 in heads(root)
+    assert root.get_by_text("expected 0").count() == 0
     near = root.get_by_role("button", name="cosine").first
     number = int(near.inner_text().split()[0])
     near.click()

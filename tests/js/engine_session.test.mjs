@@ -115,6 +115,9 @@ test("the worker tells of its steps, stops when it is asked, and goes on", () =>
   const stopped = told.at(-1);
   assert.equal(stopped.kind, "ended");
   assert.equal(told.at(-2).kept.step, stopped.step);
+  const last = told.at(-3); // the text and the loss of the step at which it stopped
+  assert.deepEqual([last.step, last.text.length, last.held > 0], [stopped.step, 12, true]);
+  ask({ kind: "stop" });
   turn();
   assert.equal(told.at(-1), stopped); // no step is taken after that
   ask({ kind: "run", until: 100, settings: SETTINGS });
@@ -124,7 +127,7 @@ test("the worker tells of its steps, stops when it is asked, and goes on", () =>
   assert.equal(steps.flatMap(({ losses }) => losses).length, 100);
   assert.deepEqual(
     steps.filter(({ text }) => text).map(({ step }) => step),
-    [0, 10, 20, 50, 100],
+    [0, 10, 20, 50, 100, stopped.step].sort((a, b) => a - b),
   );
   assert.ok(steps.filter(({ held }) => held !== undefined).length >= 20);
 });
@@ -158,4 +161,19 @@ test("a training that diverges or fails says so", () => {
   ask({ kind: "run", until: 100, settings: { ...SETTINGS, rate: 1e30 } });
   while (waiting.length) turn();
   assert.equal(told.at(-1).kind, "diverged");
+});
+
+test("a model that was kept writes after a prompt, beside the training", () => {
+  const { ask, told } = page();
+  const kept = snapshot(trained(40));
+  const none = new Int32Array(0);
+  const given = { ...GIVEN, batch: 1, learn: none, held: none, kept };
+  const prompt = (start, seed) => {
+    ask({ kind: "write", given, start, count: 12, seed });
+    return told.at(-1);
+  };
+  const { kind, step, text } = prompt([2, 1], 1);
+  assert.deepEqual([kind, step, text.length, text.slice(0, 2)], ["wrote", 40, 14, [2, 1]]);
+  assert.notDeepEqual(prompt([2, 1], 2).text, text);
+  assert.deepEqual(prompt([2, 1], 1).text, text);
 });

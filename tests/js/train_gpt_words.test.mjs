@@ -3,15 +3,15 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { beginAnew, bringBack, freeText, goBack, putAside, takeUp } from "../../mygpt/explorers/train_gpt/past.mjs";
-import { prepare, sizeOf, takeBest } from "../../mygpt/explorers/train_gpt/state.mjs";
 import {
-  nothingYet,
-  rateWarning,
-  risenInWords,
-  stepBack,
-  stepLine,
-  verdict,
-} from "../../mygpt/explorers/train_gpt/words.mjs";
+  prepare,
+  sizeOf,
+  takeBest,
+  takeCheckpoint,
+  unsaved,
+  writingOf,
+} from "../../mygpt/explorers/train_gpt/state.mjs";
+import { nothingYet, rateWarning, stepBack, stepLine, verdict } from "../../mygpt/explorers/train_gpt/words.mjs";
 
 const prepared = { guessing: 4, bigram: 2 };
 const kept = (step) => ({ step, weights: new Map() });
@@ -32,8 +32,7 @@ test("each state says in a true sentence why there is no text yet", () => {
   assert.equal(said("running"), "Nothing yet. The first text comes in a moment.");
   assert.equal(said("stopping"), said("running"));
   assert.equal(said("new", null), "Nothing yet. It needs a text to learn from.");
-  const refused = { phase: "stopped", prepared: null, opened: {}, refusal: "This text has a character …" };
-  assert.equal(nothingYet(refused), "Nothing yet.");
+  assert.equal(nothingYet({ phase: "stopped", prepared: null, opened: {} }), "Nothing yet.");
 });
 
 test("a rate that is far too high is warned of, and the usual ones are not", () => {
@@ -41,32 +40,152 @@ test("a rate that is far too high is warned of, and the usual ones are not", () 
   assert.deepEqual([0.0005, 0.006, 0.02].map(rateWarning), ["", "", ""]);
 });
 
-test("a held-out loss that rises while the training loss falls is named, with the step at which it was lowest", () => {
-  const state = {
-    prepared,
-    step: 400,
-    losses: falling,
-    best: { kept: kept(100), loss: 1.5 },
-    held: [
+// A run of 400 steps, or the fields given: what its held-out loss says beside its loss in training.
+const run = (held, fields = {}) => ({
+  ...{ prepared, step: 400, losses: falling, phase: "stopped", held },
+  best: held
+    .filter(([at]) => at)
+    .map(([at, loss]) => ({ kept: kept(at), loss }))
+    .sort((a, b) => a.loss - b.loss)[0],
+  ...fields,
+});
+const line = (from, to, steps = 400) => Array.from({ length: steps }, (_, i) => from + ((to - from) * i) / steps);
+const BEGUN = { step: 7, losses: line(4, 3.9, 7), phase: "running" };
+const OTHER = { guessing: 4.03, bigram: 2 };
+const VERDICTS = [
+  [
+    run([
       [100, 1.5],
+      [400, 1.51],
+    ]),
+    "Held-out loss 1.51: below the bigram model’s 2.00.",
+  ], // noise
+  [
+    run([
+      [100, 2.5],
       [400, 1.9],
-    ],
-  };
-  const lowest = "It was lowest, 1.50, at step 100";
-  const heart = "; since then the model has been learning its text by heart. The model of the end is kept.";
-  assert.equal(verdict(state), "Held-out loss 1.90: below the bigram model’s 2.00.");
-  assert.equal(risenInWords(state), lowest + heart);
-  assert.equal(risenInWords({ ...state, losses: falling.toReversed() }), `${lowest}.`);
-  assert.equal(risenInWords({ ...state, held: [[400, 1.51]] }), ""); // noise
-  const spoiled = { ...state, phase: "stopped", held: [[400, 9]] };
-  assert.equal(risenInWords(spoiled), ""); // the verdict says enough
-  assert.match(verdict(spoiled), /too high: go back, and choose a lower one/);
-  assert.match(verdict({ ...spoiled, best: null }), /too high: press Reset, and choose a lower one/);
+    ]),
+    "Held-out loss 1.90: below the bigram model’s 2.00.",
+  ],
+  [run([[200, 2.4]], { step: 230 }), "Held-out loss 2.40 at step 200: not yet below the bigram model’s 2.00."],
+  // a text of the reader's own that is too short, while it is trained, and then
+  [
+    run(
+      [
+        [0, 4],
+        [100, 2.13],
+        [400, 3.86],
+      ],
+      { losses: line(4, 0.15) },
+    ),
+    /^Held-out loss 3.86, rising since step 100, where it was 2.13; the loss in training is 0.40. .* by heart: go back, or take a longer text\.$/,
+  ],
+  [
+    run(
+      [
+        [0, 4],
+        [100, 2.13],
+        [300, 2.7],
+      ],
+      { losses: line(4, 0.15), phase: "running" },
+    ),
+    /by heart: press Stop and go back, or take/,
+  ],
+  [
+    run([
+      [100, 1.5],
+      [400, 9],
+    ]),
+    /^Held-out loss 9.00, rising since step 100, .* by heart: go back/,
+  ],
+  [
+    run(
+      [
+        [0, 4],
+        [100, 4.4],
+        [400, 6],
+      ],
+      { losses: line(4, 0.5), best: null },
+    ),
+    /since step 0, .* by heart: take a longer text\.$/,
+  ],
+  [
+    run(
+      [
+        [200, 2.14],
+        [400, 2.13],
+      ],
+      { losses: line(4, 0.15) },
+    ),
+    /2.13; the loss in training is 0.40. .* by heart; a longer text helps\.$/,
+  ],
+  // a rate that is too high
+  [
+    run(
+      [
+        [100, 1.5],
+        [400, 1.9],
+      ],
+      { losses: line(1, 3) },
+    ),
+    "Held-out loss 1.90: below the bigram model’s 2.00. It was lowest, 1.50, at step 100.",
+  ],
+  [
+    run(
+      [
+        [100, 1.5],
+        [400, 9],
+      ],
+      { losses: line(1, 9) },
+    ),
+    /too high: go back, and choose a lower one/,
+  ],
+  [
+    run(
+      [
+        [100, 9],
+        [400, 9],
+      ],
+      { losses: line(4, 9) },
+    ),
+    /^Held-out loss 9.00: no better .* too high: press Reset, and choose a lower one/,
+  ],
+  // before it has learnt
+  [
+    run([[0, 4.04]], { ...BEGUN, prepared: OTHER }),
+    "Held-out loss 4.04 at step 0: before its first step it guesses, and ln V is 4.03.",
+  ],
+  [
+    run([[0, 4.04]], { ...BEGUN, step: 0, losses: [] }),
+    "Held-out loss 4.04: before its first step it guesses, and ln V is 4.00.",
+  ],
+  [run([[0, 1.4]], { ...BEGUN, step: 0, losses: [] }), "Held-out loss 1.40: below the bigram model’s 2.00."], // of Python
+  [
+    run(
+      [
+        [0, 4],
+        [10, 4.01],
+      ],
+      { step: 12, losses: line(4, 4, 12) },
+    ),
+    "Held-out loss 4.01 at step 10: no better than guessing, 4.00, so far.",
+  ],
+  [
+    run([[60, 5.2]], { step: 64, losses: line(5.2, 5, 4), opened: {} }),
+    "Held-out loss 5.20 at step 60: no better than guessing, 4.00, so far.",
+  ],
+  [run([[60, NaN]], { step: 60, losses: [], opened: {} }), ""],
+];
+
+test("the held-out loss is judged beside the loss in training, at the step at which it was taken", () => {
+  for (const [state, said] of VERDICTS) {
+    if (typeof said === "string") assert.equal(verdict(state), said);
+    else assert.match(verdict(state), said);
+  }
 });
 
-test("what to do about a rate names a button that is there", () => {
-  const held = [[100, 9]];
-  const state = { prepared, step: 100, losses: [9], held, phase: "stopped", best: { kept: kept(100), loss: 9 } };
+test("the way back leads to a model that is better than guessing, or was opened", () => {
+  const state = run([[100, 9]], { step: 100, losses: [4, 9] });
   const opened = { ...state, opened: {} }; // at its first step: there is nothing to go back to
   assert.equal(stepBack(opened), undefined);
   assert.match(verdict(opened), /press Reset, and/);
@@ -203,4 +322,59 @@ test("the size of a model is one of those to choose from, or none", () => {
   assert.equal(sizeOf({ layers: 2, width: 64, heads: 4 }), "small");
   assert.equal(sizeOf({ layers: 4, width: 128, heads: 4 }), "large");
   assert.equal(sizeOf({ layers: 3, width: 64, heads: 4 }), undefined);
+});
+
+const LETTERS = ["a", "b", " "];
+const tokenizer = {
+  ...{ kind: "characters", tokens: LETTERS },
+  encode: (text) => Array.from(text, (one) => LETTERS.indexOf(one)),
+};
+const config = { vocab: 3, positions: 8, width: 64, heads: 4, layers: 2 };
+
+test("leaving is asked about as long as something is not saved", () => {
+  const [model, first] = [kept(7), kept(0)];
+  const asked = (fields) => unsaved({ kept: null, saved: null, own: "", ...fields });
+  assert.equal(asked({ kept: model }), true);
+  assert.equal(asked({ kept: model, saved: kept(7) }), true); // another of that step
+  assert.equal(asked({ own: "pasted" }), true);
+  for (const none of [{}, { kept: model, saved: model }, { kept: first }, { own: new Uint8Array(5) }]) {
+    assert.equal(asked(none), false);
+  }
+});
+
+test("a checkpoint is opened without a word about the text of the model before it", () => {
+  for (const [source, own, after] of [
+    ["given", "", "own"],
+    ["own", "xyz".repeat(900), "own"],
+    ["given", "ab ".repeat(900), "own"], // which it can read
+  ]) {
+    const state = begun({ own });
+    state.write({ source, text: "0123456789".repeat(300) });
+    takeCheckpoint(state, { step: 7, tensors: new Map(), config, tokenizer });
+    assert.deepEqual([state.refusal, state.get("source"), unsaved({ ...state, own: "" })], ["", after, false]);
+    assert.equal(Boolean(state.prepared), own.startsWith("ab"));
+    prepare(state);
+    assert.equal(state.refusal !== "", own.startsWith("xyz")); // once the reader gives it
+  }
+});
+
+test("an empty file is refused in words, and no text at all is none", () => {
+  for (const [own, said] of [
+    [new Uint8Array(0), "Expected a text of at least 2,000 characters, got 0."],
+    ["", ""],
+  ]) {
+    const state = begun({ own, opened: null });
+    prepare(state);
+    assert.equal(state.refusal, said);
+  }
+});
+
+test("the model that was kept is asked to write after a prompt that it can read", () => {
+  const opened = { config, tokenizer };
+  const state = begun({ ...trained(7), opened, prepared: null, presses: 0 });
+  const asked = writingOf(state, "ab a");
+  assert.deepEqual([asked.start, asked.count, asked.seed, asked.given.kept.step], [[0, 1, 2, 0], 160, 1, 7]);
+  assert.deepEqual([asked.given.length, writingOf(state, "").start], [8, [0]]);
+  assert.throws(() => writingOf(state, "abc"), /^Error: this prompt has a character that the model does not know: 'c'/);
+  assert.equal(writingOf({ ...state, kept: null }, "ab"), null);
 });

@@ -104,10 +104,10 @@ export function heldLoss({ network, held, batch, length: longest }) {
 }
 
 /** The ids that the model writes after some ids, each drawn from its probabilities at a temperature of 0.5. When it has
- * read as many as it can, it keeps the newer half (mygpt.sampling.generate). The same weights write the same each time.
- * @type {(session: Engine.Session, start: number[], count: number) => number[]} */
-export function write({ network, length }, start, count) {
-  const draw = mulberry32(1);
+ * read as many as it can, it keeps the newer half (mygpt.sampling.generate). The same weights write the same from a seed.
+ * @type {(session: Engine.Session, start: number[], count: number, seed?: number) => number[]} */
+export function write({ network, length }, start, count, seed = 1) {
+  const draw = mulberry32(seed);
   const written = [];
   let read = start.slice(-length);
   for (let i = 0; i < count; i += 1) {

@@ -199,7 +199,8 @@ declare namespace Engine {
   type Asked =
     | { kind: "begin"; given: Given; settings: Settings }
     | { kind: "run"; until: number; settings: Settings }
-    | { kind: "stop" };
+    | { kind: "stop" }
+    | { kind: "write"; given: Given; start: number[]; count: number; seed: number };
 
   interface Progress {
     kind: "progress";
@@ -213,6 +214,7 @@ declare namespace Engine {
     | Progress
     | { kind: "ready"; simd: boolean; bytes: number }
     | { kind: "kept"; kept: Snapshot }
+    | { kind: "wrote"; step: number; text: number[] }
     | { kind: "ended"; step: number }
     | { kind: "diverged"; step: number }
     | { kind: "failed"; message: string };

@@ -95,7 +95,15 @@ const ANSWERS = {
     run.goes = true;
   },
   stop(run) {
-    if (run.goes && run.session) end(run, run.session);
+    const { goes, session, settings, tell } = run;
+    if (!goes || !session) return;
+    const text = write(session, settings.start, settings.count);
+    tell({ kind: "progress", step: session.network.steps, losses: [], took: 0, held: heldLoss(session), text });
+    end(run, session);
+  },
+  write({ tell }, { given, start: prompt, count, seed }) {
+    const text = write(beginSession(given), prompt, count, seed);
+    tell({ kind: "wrote", step: given.kept?.step ?? 0, text: [...prompt, ...text] });
   },
 };
 

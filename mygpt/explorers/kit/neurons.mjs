@@ -76,17 +76,25 @@ export function tokenSelect(state) {
 /** A field for the number of a neuron.
  * @type {(state: Pick<Kit.NeuronState, "neurons" | "get" | "write">) => Kit.View} */
 export function neuronField(state) {
+  const range = `0 to ${state.neurons - 1}`;
   const take = () => {
     const neuron = field.input.valueAsNumber;
     const known = Number.isInteger(neuron) && neuron >= 0 && neuron < state.neurons;
-    field.wrong(!known);
+    wrong(!known);
     if (known) state.write({ neuron });
   };
-  const entry = rested(() => field.wrong(false), take);
-  const field = numberField("Neuron", "", entry, { min: 0, max: state.neurons - 1 });
+  const entry = rested(() => wrong(false), take);
+  const field = numberField("Neuron", range, entry, { "aria-label": "Neuron", min: 0, max: state.neurons - 1 });
+  const told = field.node.querySelector("i");
+  told?.setAttribute("role", "status");
+  /** @type {(now: boolean) => void} */
+  function wrong(now) {
+    field.wrong(now);
+    if (told) told.textContent = now ? `expected ${range}` : range;
+  }
   const draw = () => {
     field.show(state.get("neuron"));
-    field.wrong(false);
+    wrong(false);
   };
   field.input.addEventListener("blur", draw);
   return { node: field.node, draw };

@@ -40,7 +40,7 @@ export function editsView(state, copy) {
   const row = html("div", { class: "mygpt-row" }, ...buttons.map((one) => one.node));
   const node = foldWith("Edits", news, list, row, note);
   const drawNote = () => {
-    note.textContent = state.note;
+    note.textContent = [state.note, state.copied].filter(Boolean).join(" ");
   };
   function draw() {
     const edits = state.get("edits");

@@ -1,7 +1,7 @@
 // Links to a state of the live model.
 
 import { copyLink } from "../kit/links.mjs";
-import { MAX_EDITS, tell, tokenOf, typePrompt } from "./state.mjs";
+import { MAX_EDITS, tokenOf, typePrompt } from "./state.mjs";
 import { isOn, splitPrompt, withStop } from "./words.mjs";
 
 const LINK = "#live=";
@@ -106,7 +106,9 @@ export function stateLinks(state, model) {
   async function copy() {
     const { get } = state;
     const [prompt, layer, neuron, edits] = [get("prompt"), get("layer"), get("neuron"), get("edits")];
-    tell(state, await copyLink(toLink({ of, prompt, layer, neuron, token: tokenOf(state), edits })));
+    state.copied = await copyLink(toLink({ of, prompt, layer, neuron, token: tokenOf(state), edits }));
+    state.redraw.note();
+    state.say(state.copied);
   }
   /** @type {(hash: string) => boolean} */
   function take(hash) {
@@ -118,7 +120,7 @@ export function stateLinks(state, model) {
     const { prompt, ...rest } = checkedState(given, known);
     typePrompt(state, prompt);
     state.write(rest);
-    state.note = "";
+    Object.assign(state, { note: "", copied: "" });
     state.redraw.note();
     return true;
   }

@@ -153,6 +153,7 @@ export function liveState(model, say) {
     draft: "", // what stands in the field
     reading: /** @type {LiveModel.Reading | null} */ (null), // what is said of it
     note: "",
+    copied: "", // what became of a link
     stage: 3, // of the drawn block, at first its network
     now: first, // the answer to the prompt, with the edits
     untouched: first, // and without them

@@ -91,13 +91,13 @@ function drawing(state, { prompt, next, parts, inside, facts, edits, cover, sett
     drawLayer();
   }
   function drawAsked() {
-    state.note = "";
+    Object.assign(state, { note: "", copied: "" });
     edits.drawNote();
     cover.drawPrompt();
     drawPrompt();
   }
   function drawEdits() {
-    state.note = "";
+    Object.assign(state, { note: "", copied: "" });
     readFacts(state);
     for (const one of [facts, parts, edits]) one.draw();
     inside?.drawParts();

@@ -109,7 +109,7 @@ function checked(model, state, refusal) {
   return { changed, take };
 }
 
-/** The fields under the names of what they are of.
+/** The fields in folds, by what they are of.
  * @type {(fields: [Scale.Field, Kit.Field][]) => HTMLElement[]} */
 const fieldGroups = (fields) =>
   [
@@ -118,11 +118,10 @@ const fieldGroups = (fields) =>
     ["The device", "device"],
   ].map(([title, trait]) => {
     const nodes = fields.filter(([spec]) => spec.trait === trait).map(([, one]) => one.node);
-    const name = html("p", { class: "mygpt-panel-name" }, title);
-    return html("div", {}, name, html("div", { class: "mygpt-fields" }, ...nodes));
+    return folded(title, html("div", { class: "mygpt-fields" }, ...nodes));
   });
 
-/** The fields behind the presets, folded.
+/** The fields behind the presets, folded; the answer stays in sight over them.
  * @type {(state: Scale.State, tell: (wrong: string) => void) => Scale.Asked} */
 function settingsView(state, tell) {
   const id = `mygpt-scale-${Math.random().toString(36).slice(2)}`;
@@ -160,7 +159,13 @@ function settingsView(state, tell) {
     note.textContent = wrong || "Bandwidths are in one direction; datasheets often add up both.";
     note.classList.toggle("mygpt-wrong", wrong !== "");
   };
-  const node = folded("More settings", ...fieldGroups(fields), note, kept.node);
+  const answer = textView("mygpt-pinned mygpt-number mygpt-result", answerText);
+  const node = folded("More settings", answer.node, ...fieldGroups(fields), note, kept.node);
+  /** @type {(run: Scale.Run) => void} */
+  const draw = (run) => {
+    kept.show(run.kept);
+    answer.draw(run);
+  };
   const reset = () => {
     entry.stop();
     state.problems.settings = "";
@@ -170,7 +175,7 @@ function settingsView(state, tell) {
     }
     drawNote();
   };
-  return { node, draw: (run) => kept.show(run.kept), drawNote, reset, stop: entry.stop };
+  return { node, draw, drawNote, reset, stop: entry.stop };
 }
 
 /** @type {(given: Kit.Given<Scale.Traits>) => () => void} */

@@ -160,10 +160,10 @@ function sayingView(state, name, text) {
   };
 }
 
-/** The name of the shape and how many parameters it has, in large type.
- * @type {(state: Shapes.State) => Kit.View} */
-function answerView(state) {
-  const node = html("p", { class: "mygpt-answer mygpt-number" });
+/** The name of the shape and how many parameters it has: in large type, or where its fields are.
+ * @type {(state: Shapes.State, name?: string) => Kit.View} */
+function answerView(state, name = "mygpt-answer") {
+  const node = html("p", { class: `${name} mygpt-number` });
   const draw = () => {
     node.textContent = answerText(state.get("shape"), state.stale());
   };
@@ -272,10 +272,11 @@ function render({ model, el }) {
   const sayNow = () => voice.say(spokenOf(state));
   const wait = () => {
     root.classList.toggle("mygpt-waiting", state.stale());
-    answer.draw();
+    for (const one of [answer, pinned]) one.draw();
   };
   const shape = shapeView(state, wait, sayNow);
-  const [length, answer, sentence] = [lengthView(state), answerView(state), sentenceView(state)];
+  const [answer, pinned] = [answerView(state), answerView(state, "mygpt-pinned")];
+  const [length, sentence] = [lengthView(state), sentenceView(state)];
   const both = pairView(state, [PARAMETERS, FLOPS]);
   const [every, memory] = [everyView(state), memoryFold(state)];
   const setting = sayingView(state, "mygpt-setting", settingText);
@@ -287,12 +288,11 @@ function render({ model, el }) {
     html("div", { class: "mygpt-top" }, answer.node, shape.sizes),
     html("div", { class: "mygpt-result" }, both.node, sentence.node),
     html("div", { class: "mygpt-controls" }, length.node),
-    folded("Own shape", html("div", { class: "mygpt-numbers" }, ...shape.fields), shape.note),
+    folded("Own shape", pinned.node, html("div", { class: "mygpt-numbers" }, ...shape.fields), shape.note),
     ...[every, memory, setting].map(({ node }) => node),
     voice.node,
   );
-
-  const drawn = [length, answer, sentence, both, every, memory, setting];
+  const drawn = [length, answer, pinned, sentence, both, every, memory, setting];
   const drawFigures = () => {
     for (const one of drawn) one.draw();
   };

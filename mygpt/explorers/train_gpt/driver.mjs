@@ -23,7 +23,7 @@ export function engineDriver(hear, lose) {
   };
   /** @type {TrainGPT.Driver["ask"]} */
   const ask = (asked) => {
-    if (asked.kind === "begin") start();
+    if (asked.kind === "begin" || (asked.kind === "write" && !worker)) start();
     worker?.postMessage(asked);
     heard = performance.now();
   };

@@ -3,7 +3,7 @@
 import { button } from "../kit/controls.mjs";
 import { html } from "../kit/elements.mjs";
 import { goes } from "./state.mjs";
-import { grouped, rateWarning, risenInWords, stepBack, stepLine, verdict } from "./words.mjs";
+import { grouped, rateWarning, stepBack, stepLine, verdict } from "./words.mjs";
 
 const QUICK = 600; // ms after Stop, or after the end of a run; until then a press is meant for Stop
 
@@ -60,9 +60,8 @@ export function drivingView(state, { toggle, reset, undo, redo, back }) {
     undone.node.hidden = !state.before.length;
     redone.node.hidden = !state.after.length;
     where.textContent = stepLine(state);
-    const rests = !goes(state);
-    said.textContent = [verdict(state), rests && risenInWords(state)].filter(Boolean).join(" ");
-    const warns = rests && state.phase !== "diverged" && rateWarning(state.get("rate"));
+    said.textContent = verdict(state);
+    const warns = !goes(state) && state.phase !== "diverged" && rateWarning(state.get("rate"));
     note.textContent = [state.note, warns].filter(Boolean).join(" ");
     const step = stepBack(state);
     backward.node.hidden = step === undefined;

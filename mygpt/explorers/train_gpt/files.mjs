@@ -35,6 +35,7 @@ export function filesView(state, open, draw) {
     const files = checkpointFiles({ config, tokenizer, tensors, step });
     const name = `mygpt-step-${step}.zip`;
     download(name, zipped(files));
+    state.saved = kept;
     const [folder] = files[0].name.split("/");
     state.filed = `Saved as ${name}. Unpack it; \`mygpt generate ${folder} --prompt TEXT\` runs it.`;
     draw();

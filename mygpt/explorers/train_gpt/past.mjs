@@ -48,6 +48,7 @@ export function takeUp(state, kept) {
     step,
     phase: "stopped",
     lost: true,
+    wrote: null,
     losses: losses.slice(0, losses.length - state.step + step),
     held: held.filter(([at]) => at <= step),
     samples: samples.filter((one) => one.step <= step),

@@ -1,6 +1,6 @@
 // The losses of a run, and what the model wrote on its way.
 
-import { folded } from "../kit/controls.mjs";
+import { button, control, folded } from "../kit/controls.mjs";
 import { html, svg } from "../kit/elements.mjs";
 import { fixed, linearTicks } from "../kit/geometry.mjs";
 import { emptyPath, linePath, markerPath, picture, spread } from "../kit/picture.mjs";
@@ -96,19 +96,47 @@ const sampleNode = ({ step, text }) =>
     html("p", { dir: "auto", title: text }, text.replace(/\s+/g, " ")),
   );
 
-/** What the model wrote: the newest texts, and folded the others.
- * @type {(state: TrainGPT.State) => { node: HTMLElement; draw(): void }} */
-export function samplesView(state) {
+/** The prompt of the reader, and what the model that was kept writes after it, or why it cannot.
+ * @type {(state: TrainGPT.State, compose: (prompt: string) => void) => { node: HTMLElement; draw(): void }} */
+function composeView(state, compose) {
+  const field = control("input", {
+    type: "text",
+    "aria-label": "Your prompt",
+    placeholder: "Your prompt",
+    dir: "auto",
+  });
+  const write = button("Write", () => compose(field.value));
+  field.addEventListener("keydown", (event) => {
+    if (event.key === "Enter" && !event.isComposing) compose(field.value);
+  });
+  const said = html("div");
+  const node = html("div", { class: "mygpt-compose" }, field, write.node, said);
+  const draw = () => {
+    const { wrote, kept } = state;
+    node.hidden = !kept;
+    const known = wrote && !Number.isNaN(wrote.step);
+    said.replaceChildren(
+      ...(wrote ? [known ? sampleNode(wrote) : html("p", { class: "mygpt-wrong" }, wrote.text)] : []),
+    );
+  };
+  return { node, draw };
+}
+
+/** What the model wrote: the newest texts, what it writes after the reader's prompt, and folded the others.
+ * @type {(state: TrainGPT.State, compose: (prompt: string) => void) => { node: HTMLElement; draw(): void }} */
+export function samplesView(state, compose) {
   const newest = html("div", { class: "mygpt-newest" });
+  const own = composeView(state, compose);
   const rest = html("div");
   const all = folded("All its texts", rest);
   const title = html("p", { class: "mygpt-panel-name" }, "What it writes");
-  const node = html("div", { class: "mygpt-samples" }, title, newest, all);
+  const node = html("div", { class: "mygpt-samples" }, title, newest, own.node, all);
   /** @type {TrainGPT.Sample[] | null} */
   let drawn = null;
   const none = html("p", { class: "mygpt-none" });
   const draw = () => {
     const { samples } = state;
+    own.draw();
     if (!samples.length) none.textContent = nothingYet(state);
     if (samples === drawn) return;
     drawn = samples;

@@ -9,9 +9,9 @@ const TYPED_AFTER = 400; // ms without a key after which a pasted text is read
 const SHOWN_IN_FIELD = 2000; // bytes of a file that its field shows
 
 /** The field for a text of the reader's own; a file may be chosen or dropped on it. `take` is given the text, or the
- * bytes of a file with its name.
- * @type {(state: TrainGPT.State, take: (given: string | Uint8Array, name?: string) => void) => Kit.View} */
-function ownView(state, take) {
+ * bytes of a file with its name; `tell` why it could not be.
+ * @type {(state: TrainGPT.State, take: (given: string | Uint8Array, name?: string) => void, tell: (why: string) => void) => Kit.View} */
+function ownView(state, take, tell) {
   const field = control("textarea", {
     class: "mygpt-own-text",
     rows: 4,
@@ -35,7 +35,12 @@ function ownView(state, take) {
   const open = button("Choose a file", () => file.click());
   /** @type {(one: File | undefined) => Promise<void>} */
   const read = async (one) => {
-    if (one) take(new Uint8Array(await one.arrayBuffer()), one.name);
+    if (!one) return;
+    try {
+      take(new Uint8Array(await one.arrayBuffer()), one.name);
+    } catch {
+      tell(`${one.name} cannot be read: expected a text file.`);
+    }
   };
   file.addEventListener("change", () => {
     read(file.files?.[0]);
@@ -46,8 +51,10 @@ function ownView(state, take) {
   node.addEventListener("drop", (event) => {
     event.preventDefault();
     const [one] = event.dataTransfer?.files ?? [];
+    const text = event.dataTransfer?.getData("text");
     if (one) read(one);
-    else take(event.dataTransfer?.getData("text") ?? "");
+    else if (text) take(text);
+    else tell("Expected a text or a text file, got neither.");
   });
   let drawn = state.own;
   const draw = () => {
@@ -69,7 +76,10 @@ export function sourceView(state, { settle, take }) {
   const source = choice("Text", SOURCE_NAMES, (one) => one && settle({ source: one }));
   const pieces = choice("Tokens", PIECE_NAMES, (one) => one && settle({ pieces: one }));
   const size = choice("Model", SIZE_NAMES, (one) => one && settle({ size: one }));
-  const own = ownView(state, take);
+  const own = ownView(state, take, (why) => {
+    state.refusal = why;
+    draw();
+  });
   const line = html("p", { class: "mygpt-text-line", role: "status" });
   const choices = html("div", { class: "mygpt-choices" }, source.node, pieces.node, size.node);
   const node = html("div", { class: "mygpt-source" }, choices, own.node, line);
@@ -78,7 +88,7 @@ export function sourceView(state, { settle, take }) {
     pieces.show(state.get("pieces"));
     size.show(state.opened ? sizeOf(state.opened.config) : state.get("size"));
     own.draw();
-    line.textContent = state.refusal || (state.prepared ? textLine(state.prepared) : "");
+    line.textContent = state.refusal || (state.prepared ? textLine(state.prepared) : "Train needs a text.");
     line.classList.toggle("mygpt-wrong", Boolean(state.refusal));
   };
   return { node, draw };

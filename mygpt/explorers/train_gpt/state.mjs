@@ -23,6 +23,7 @@ export const untrained = () => ({
   phase: "new",
   note: "",
   lost: false,
+  wrote: null,
 });
 
 /** @param {Kit.Model<TrainGPT.Traits>} model */
@@ -41,6 +42,9 @@ export function trainState(model) {
     until: model.get("steps"),
     simd: true,
     filed: "",
+    /** @type {Engine.Snapshot | null} */
+    saved: null, // or opened
+    presses: 0, // of Write
     /** @type {TrainGPT.Past[]} */
     before: [],
     /** @type {TrainGPT.Past[]} */
@@ -68,7 +72,7 @@ export function forget(state) {
 export function prepare(state) {
   const given = state.get("source") === "given" ? state.get("text") : state.own;
   Object.assign(state, { prepared: null, refusal: "" });
-  if (!given.length) return;
+  if (given === "") return;
   try {
     const { text, note } = readText(given);
     const known = state.opened?.tokenizer;
@@ -86,14 +90,19 @@ export function prepare(state) {
   }
 }
 
-/** An Error where a text has a piece that an opened model does not know.
- * @type {(known: TrainGPT.Tokenizer, text: string) => void} */
-function refuseStrange({ kind, tokens }, text) {
+/** Whether leaving the page loses a model that was trained or changed here, or a text that was pasted.
+ * @type {(state: Pick<TrainGPT.State, "kept" | "saved" | "own">) => boolean} */
+export const unsaved = ({ kept, saved, own }) =>
+  Boolean(kept?.step && kept !== saved) || (typeof own === "string" && own !== "");
+
+/** An Error where a text has a piece that a model does not know.
+ * @type {(known: TrainGPT.Tokenizer, text: string, what?: string) => void} */
+function refuseStrange({ kind, tokens }, text, what = "text") {
   const [pieces, all] = [piecesOf(kind, text), new Set(tokens)];
   const at = pieces.findIndex((one) => !all.has(one));
   if (at < 0) return;
   const piece = shownPiece(pieces[at]);
-  throw new Error(`this text has a ${kind.slice(0, -1)} that the model does not know: ${piece}, at index ${at}`);
+  throw new Error(`this ${what} has a ${kind.slice(0, -1)} that the model does not know: ${piece}, at index ${at}`);
 }
 
 /** An error as a sentence for the page.
@@ -128,6 +137,22 @@ export function settingsOf(state, prepared) {
   return { steps: state.until, rate: state.get("rate"), start: startOf(prepared), count };
 }
 
+/** What the worker is asked for a text after a prompt, or after nothing the beginning of the samples, by the model that was
+ * kept; null without one. A prompt that the model cannot read is an Error.
+ * @type {(state: TrainGPT.State, prompt: string) => Extract<Engine.Asked, { kind: "write" }> | null} */
+export function writingOf(state, prompt) {
+  const { kept, prepared, opened } = state;
+  const [config, tokenizer] = [shapeOf(state), opened?.tokenizer ?? prepared?.tokenizer];
+  if (!config || !tokenizer || !kept) return null;
+  refuseStrange(tokenizer, prompt, "prompt");
+  const typed = tokenizer.encode(prompt);
+  const [start, count] = [prepared ? startOf(prepared) : [0], SAMPLE[tokenizer.kind]];
+  const none = new Int32Array(0);
+  const length = Math.min(LENGTH, config.positions);
+  const given = { config, batch: 1, length, seed: 0, learn: none, held: none, kept };
+  return { kind: "write", given, start: typed.length ? typed : start, count, seed: (state.presses += 1) };
+}
+
 /** What a worker begins with: a new model, the one that Python gave, or the one that was kept.
  * @type {(state: TrainGPT.State, prepared: TrainGPT.Prepared, config: Engine.Config) => Engine.Given} */
 export function givenOf(state, { learn, held }, config) {
@@ -156,7 +181,11 @@ export function takeCheckpoint(state, checkpoint) {
   const until = step + state.get("steps");
   Object.assign(state, { opened: checkpoint, phase: "stopped", lost: true, step, from: step, until });
   state.kept = { step, weights: tensors };
+  state.saved = state.kept;
   prepare(state);
+  if (state.refusal && state.get("source") === "given") state.write({ source: "own" }); // which is asked for
+  if (state.refusal) prepare(state);
+  state.refusal = ""; // of a text that was chosen for another model
   const shape = `${config.layers} blocks × ${config.width}`;
   state.filed = `Opened a model of step ${grouped(step)}: ${shape}, ${grouped(config.vocab)} ${tokenizer.kind}.`;
   if (state.prepared) state.filed += " It trains on with the text chosen above.";

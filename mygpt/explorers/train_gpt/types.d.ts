@@ -34,7 +34,7 @@ declare namespace TrainGPT {
   }
 
   /** A run so far. `held` are steps with the held-out loss; `kept` is what the worker gave last, `lost` whether it must
-   * begin from there; `best` what it gave with the lowest held-out loss. */
+   * begin from there, `wrote` the text after the reader's prompt; `best` what it gave with the lowest held-out loss. */
   interface Trained {
     step: number;
     losses: number[];
@@ -46,6 +46,7 @@ declare namespace TrainGPT {
     phase: Phase;
     note: string;
     lost: boolean;
+    wrote: Sample | null;
   }
 
   /** What the held-out loss is judged by. */
@@ -87,5 +88,6 @@ declare namespace TrainGPT {
     settle(changes: Partial<Traits>): void;
     take(given: string | Uint8Array, name?: string): void;
     open(checkpoint: Checkpoint): void;
+    compose(prompt: string): void;
   }
 }

@@ -14,6 +14,7 @@ import {
   givenOf,
   goes,
   prepare,
+  refusalText,
   settingsOf,
   shapeOf,
   takeBest,
@@ -21,10 +22,13 @@ import {
   takeProgress,
   takesText,
   trainState,
+  unsaved,
+  writingOf,
 } from "./state.mjs";
-import { grouped, lowerRate, risenInWords, settingText, verdict } from "./words.mjs";
+import { grouped, lowerRate, settingText, verdict } from "./words.mjs";
 
 const WIDE = 560;
+const RESET_FIRST = "Press Reset first. Undo then brings this model back.";
 const LOOKS = { class: "mygpt-explorer mygpt-train-gpt", role: "group", "aria-label": "Train a GPT" };
 /** @type {(keyof TrainGPT.Traits)[]} */
 const SETTLED = ["source", "pieces", "size", "seed"]; // until Reset
@@ -35,7 +39,7 @@ function hearing(state, { draw, say }) {
   /** @type {(phase: TrainGPT.Phase, note?: string) => void} */
   const rest = (phase, note = "") => {
     Object.assign(state, { phase, note });
-    say([note, verdict(state), risenInWords(state)].filter(Boolean).join(" "));
+    say([note, verdict(state)].filter(Boolean).join(" "));
   };
   const from = () => {
     const step = state.kept?.step ?? 0;
@@ -52,11 +56,21 @@ function hearing(state, { draw, say }) {
       state.kept = kept;
       takeBest(state);
     },
+    wrote({ step, text }) {
+      const tokenizer = state.opened?.tokenizer ?? state.prepared?.tokenizer;
+      if (!tokenizer || !state.kept) return;
+      const one = { step, text: tokenizer.decode(text) };
+      if (state.samples.length) state.wrote = one;
+      else state.samples = [one]; // of a model that was opened
+      say(one.text);
+    },
     ended: () => rest("stopped", state.simd ? "" : state.note),
     diverged: ({ step }) =>
       rest(
         "diverged",
-        `The loss is no longer a number after step ${grouped(step)}. ${lowerRate({ ...state, phase: "diverged" })}`,
+        state.losses.length || step > (state.kept?.step ?? 0)
+          ? `The loss is no longer a number after step ${grouped(step)}. ${lowerRate({ ...state, phase: "diverged" })}`
+          : "The loss of this model is no number before a step is taken: it cannot be trained. Press Reset.",
       ),
     failed: ({ message }) => rest(state.step ? "stopped" : "new", `It cannot be trained here: ${message}.`),
   };
@@ -80,9 +94,8 @@ function choosing(state, draw) {
   const settle = (changes) => {
     const { source } = changes;
     const free = source ? takesText(state) : state.phase === "new";
-    if (!free && SETTLED.some((name) => name in changes)) {
-      state.note = "Press Reset first. Undo then brings this model back.";
-    } else {
+    if (!free && SETTLED.some((name) => name in changes)) state.note = RESET_FIRST;
+    else {
       if (source && source !== state.get("source")) freeText(state);
       state.write(changes);
     }
@@ -90,10 +103,12 @@ function choosing(state, draw) {
   };
   /** @type {TrainGPT.Acts["take"]} */
   const take = (given, name = "") => {
-    if (!takesText(state)) return;
-    freeText(state);
-    Object.assign(state, { own: given, name });
-    prepare(state);
+    if (!takesText(state)) state.note = RESET_FIRST;
+    else {
+      freeText(state);
+      Object.assign(state, { own: given, name });
+      prepare(state);
+    }
     draw();
   };
   return { settle, take };
@@ -139,8 +154,20 @@ function acting(state, driver, draw, say) {
     driver.stop();
     putAside(state);
     takeCheckpoint(state, checkpoint);
+    compose("");
   };
-  return { toggle, reset, undo, redo, back, open, ...choosing(state, draw) };
+  /** @type {TrainGPT.Acts["compose"]} */
+  function compose(prompt) {
+    try {
+      const asked = writingOf(state, prompt);
+      if (asked) driver.ask(asked);
+    } catch (error) {
+      state.wrote = { step: NaN, text: refusalText(error) };
+      say(state.wrote.text);
+    }
+    draw();
+  }
+  return { toggle, reset, undo, redo, back, open, compose, ...choosing(state, draw) };
 }
 
 /** Brings the top of the explorer into view, with the curves, and gives the button of the run the focus.
@@ -151,11 +178,9 @@ function backTo(root, run, curves) {
   curves.scrollIntoView({ block: "nearest", behavior: "instant" });
 }
 
-/** @type {(given: Kit.Given<TrainGPT.Traits>) => () => void} */
-function render({ model, el }) {
-  const voice = speaker();
-  const state = trainState(model);
-  prepare(state);
+/** Draws once before the next frame, however often that is asked for.
+ * @type {(draw: () => void) => { soon(): void; stop(): void }} */
+function nextFrame(draw) {
   let frame = 0;
   const soon = () => {
     frame ||= requestAnimationFrame(() => {
@@ -163,13 +188,29 @@ function render({ model, el }) {
       draw();
     });
   };
+  return { soon, stop: () => cancelAnimationFrame(frame) };
+}
+
+/** What has the browser ask before the page is left, or no longer.
+ * @type {() => (asks: boolean) => void} */
+function leaving() {
+  const ask = (/** @type {Event} */ event) => event.preventDefault();
+  return (asks) => (asks ? addEventListener : removeEventListener)("beforeunload", ask);
+}
+
+/** @type {(given: Kit.Given<TrainGPT.Traits>) => () => void} */
+function render({ model, el }) {
+  const [voice, hold] = [speaker(), leaving()];
+  const state = trainState(model);
+  prepare(state);
+  const frame = nextFrame(() => draw());
   const driver = engineDriver(
     (news) => hearer.hear(news),
     (why) => hearer.lose(why),
   );
-  const hearer = hearing(state, { draw: soon, say: voice.say });
+  const hearer = hearing(state, { draw: frame.soon, say: voice.say });
   const acts = acting(state, driver, () => draw(), voice.say);
-  const [losses, samples] = [lossView(state), samplesView(state)];
+  const [losses, samples] = [lossView(state), samplesView(state, acts.compose)];
   const driven = drivingView(state, acts);
   const taken = apartView(state, () => backTo(root, driven.run, losses.node));
   const filing = filesView(state, acts.open, () => draw());
@@ -182,6 +223,7 @@ function render({ model, el }) {
   function draw() {
     for (const one of [...views, losses, samples]) one.draw();
     setting.textContent = settingText(state);
+    hold(unsaved(state));
   }
   /** @type {(anew: boolean) => () => void} */
   const chosen = (anew) => () => {
@@ -194,7 +236,7 @@ function render({ model, el }) {
     model,
     el,
     root,
-    undo: [driver.stop, taken.stop, voice.stop, () => cancelAnimationFrame(frame)],
+    undo: [() => hold(false), driver.stop, taken.stop, voice.stop, frame.stop],
     listeners: {
       ...{ text: chosen(true), source: chosen(true), pieces: chosen(true) },
       ...{ size: chosen(false), seed: chosen(false), rate: chosen(false), steps: chosen(false) },

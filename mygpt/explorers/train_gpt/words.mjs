@@ -28,7 +28,7 @@ export const RATES = [0.0005, 0.001, 0.002, 0.003, 0.006, 0.01, 0.02, 0.05, 0.1,
 export const STEPS = [200, 500, 1000, 2000, 5000, 10000];
 export const MAX_SEED = 99;
 const [GOOD_RATE, TOO_HIGH] = [0.006, 0.05];
-const RISEN = 0.03; // nats
+const [RISEN, NEARLY] = [0.03, 0.1]; // nats
 const AROUND = 50; // steps of a mean
 
 /** @type {(count: number) => string} */
@@ -65,11 +65,11 @@ export function rateWarning(rate) {
   return rate >= TOO_HIGH ? `A learning rate of ${rate} is far too high: try ${GOOD_RATE}.` : "";
 }
 
-/** Why there is no text of the model yet. That an opened model cannot read a text is said beside the text.
- * @type {(state: Pick<TrainGPT.State, "phase" | "prepared" | "opened" | "refusal">) => string} */
-export function nothingYet({ phase, prepared, opened, refusal }) {
+/** Why there is no text of the model yet. That an opened model needs a text is said beside it.
+ * @type {(state: Pick<TrainGPT.State, "phase" | "prepared" | "opened">) => string} */
+export function nothingYet({ phase, prepared, opened }) {
   if (phase === "running" || phase === "stopping") return "Nothing yet. The first text comes in a moment.";
-  if (opened && refusal) return "Nothing yet.";
+  if (opened && !prepared) return "Nothing yet.";
   if (!prepared) return "Nothing yet. It needs a text to learn from.";
   return `Nothing yet. Press ${phase === "new" ? "Train" : "Train on"}.`;
 }
@@ -77,36 +77,19 @@ export function nothingYet({ phase, prepared, opened, refusal }) {
 /** @type {(numbers: number[]) => number} */
 const mean = (numbers) => numbers.reduce((sum, one) => sum + one, 0) / numbers.length;
 
-/** The step and the loss of the best model, if the held-out loss has risen since, and whether the loss in training has
- * fallen all the same.
- * @type {(state: Pick<TrainGPT.State, "held" | "best" | "losses" | "step">) => { step: number; loss: number; learnt: boolean } | null} */
-export function risenSince({ held, best, losses, step }) {
-  const last = held[held.length - 1];
-  if (!last || !best || best.kept.step >= last[0] || last[1] < best.loss + RISEN) return null;
-  const at = best.kept.step;
-  const upTo = losses.slice(0, Math.max(1, losses.length - (step - at)));
-  const learnt = mean(losses.slice(-AROUND)) < mean(upTo.slice(-AROUND));
-  return { step: at, loss: best.loss, learnt };
-}
-
-/** What there is to say of a model whose held-out loss was lower before.
- * @type {(state: Pick<TrainGPT.State, "held" | "best" | "losses" | "step" | "prepared">) => string} */
-export function risenInWords(state) {
-  const { held, prepared } = state;
-  const risen = risenSince(state);
-  if (!risen || held[held.length - 1][1] >= (prepared?.guessing ?? 0)) return "";
-  const lowest = `It was lowest, ${fixed(risen.loss, 2)}, at step ${grouped(risen.step)}`;
-  return risen.learnt
-    ? `${lowest}; since then the model has been learning its text by heart. The model of the end is kept.`
-    : `${lowest}.`;
+/** Where the held-out loss was lowest, if it has risen since.
+ * @type {(held: TrainGPT.Trained["held"]) => { step: number; loss: number } | null} */
+function risenSince(held) {
+  const lowest = held.reduce((best, one) => (one[1] < best[1] ? one : best), [0, Infinity]);
+  const [, loss] = held.at(-1) ?? lowest;
+  return loss >= lowest[1] + RISEN ? { step: lowest[0], loss: lowest[1] } : null;
 }
 
 /** The model that Back leads to: after a run that diverged, or spoiled it, the best one, if it says more than guessing
  * does, or the reader brought it.
  * @type {(state: TrainGPT.Judged) => number | undefined} */
-export function stepBack(state) {
-  const { best, phase, opened, prepared } = state;
-  const spoiled = phase === "diverged" || (phase === "stopped" && risenSince(state));
+export function stepBack({ best, held, phase, opened, prepared }) {
+  const spoiled = phase === "diverged" || (phase === "stopped" && risenSince(held));
   const worth = best && (opened || best.loss < (prepared?.guessing ?? 0));
   return spoiled && worth && best.kept.step ? best.kept.step : undefined;
 }
@@ -116,23 +99,41 @@ export function stepBack(state) {
 export const lowerRate = (state) =>
   `The learning rate is too high: ${stepBack(state) ? "go back" : "press Reset"}, and choose a lower one.`;
 
-/** What the held-out loss says of the model.
+/** That the loss in training, now `learnt`, has left the held-out loss behind, and what helps.
+ * @type {(state: TrainGPT.Judged, learnt: number) => string} */
+function byHeart(state, learnt) {
+  const risen = risenSince(state.held);
+  const back = stepBack(state) ? "go back" : stepBack({ ...state, phase: "stopped" }) ? "press Stop and go back" : "";
+  const since = risen ? `, rising since step ${grouped(risen.step)}, where it was ${fixed(risen.loss, 2)}` : "";
+  const helps = risen ? `: ${[back, "take a longer text"].filter(Boolean).join(", or ")}` : "; a longer text helps";
+  return `${since}; the loss in training is ${fixed(learnt, 2)}. The model is learning its text by heart${helps}.`;
+}
+
+/** What the held-out loss says of the model, beside the loss in training.
  * @type {(state: TrainGPT.Judged) => string} */
 export function verdict(state) {
-  const { held, prepared, step } = state;
-  const last = held[held.length - 1];
-  if (!last || !prepared) return "";
-  const [, loss] = last;
+  const { held, losses, prepared, step } = state;
+  const [at, loss] = held.at(-1) ?? [0, NaN];
+  if (Number.isNaN(loss) || !prepared) return "";
   const { guessing, bigram } = prepared;
-  const now = `Held-out loss ${fixed(loss, 2)}`;
-  if (!step) return `${now}: before its first step it guesses, and ln V is ${fixed(guessing, 2)}.`;
+  const now = `Held-out loss ${fixed(loss, 2)}${at === step ? "" : ` at step ${grouped(at)}`}`;
+  if (!at && Math.abs(loss - guessing) < NEARLY) {
+    return `${now}: before its first step it guesses, and ln V is ${fixed(guessing, 2)}.`;
+  }
+  const taken = losses.slice(0, Math.max(0, losses.length - (step - at))); // in training, until then
+  const learnt = mean(taken.slice(-AROUND));
+  const risen = risenSince(held);
+  const upTo = risen ? taken.slice(0, Math.max(1, taken.length - (at - risen.step))) : taken.slice(0, 1);
+  const falls = learnt < mean(upTo.slice(-AROUND));
+  if (falls && (risen || learnt < loss / 2)) return now + byHeart(state, learnt);
   if (loss >= guessing) {
-    const than = `no better than guessing, ${fixed(guessing, 2)}`;
-    return `${now} at step ${grouped(last[0])}: ${than}. ${lowerRate(state)}`;
+    const worse = learnt > taken[0] + NEARLY;
+    return `${now}: no better than guessing, ${fixed(guessing, 2)}${worse ? `. ${lowerRate(state)}` : ", so far."}`;
   }
   const was = held.some(([, one]) => one < bigram);
   const than = loss < bigram ? "below" : was ? "again above" : "not yet below";
-  return `${now}: ${than} the bigram model’s ${fixed(bigram, 2)}.`;
+  const lowest = risen ? ` It was lowest, ${fixed(risen.loss, 2)}, at step ${grouped(risen.step)}.` : "";
+  return `${now}: ${than} the bigram model’s ${fixed(bigram, 2)}.${lowest}`;
 }
 
 /** Means of a long list of losses, and the steps after which they stand.

@@ -7,7 +7,12 @@ from jaxtyping import Int
 from torch import Tensor
 
 from mygpt.data import DeviceLike, Ids, as_array, check_counts, gather
-from mygpt.support.arguments import check_positive, check_seed, check_whole
+from mygpt.support.arguments import (
+    check_positive,
+    check_seed,
+    check_whole,
+    takes_numbers,
+)
 
 
 def derived_seed(*numbers: int) -> int:
@@ -26,6 +31,7 @@ class Shards:
     position is a single number, so a run can go on with another number of processes.
     """
 
+    @takes_numbers
     def __init__(
         self,
         ids: Ids,

@@ -302,9 +302,7 @@ def test_a_flipped_byte_in_the_header_never_passes_for_another_model(damaged):
 def test_a_pickle_is_named(damaged):
     folder = damaged()
     (folder / "model.safetensors").rename(folder / "pytorch_model.bin")
-    with pytest.raises(
-        ValueError, match=r"pytorch_model\.bin is a pickle, .* expected"
-    ):
+    with pytest.raises(ValueError, match=r"pytorch_model\.bin is a pickle"):
         load_gpt2(folder)
 
 

@@ -203,11 +203,12 @@ def strange_texts(count):
         yield draw.choice(["", " "]).join([*chosen, *signs])
 
 
-def test_a_tokenizer_in_one_file_gives_the_librarys_ids(whole):
+@pytest.mark.parametrize("count", [700, pytest.param(10_000, marks=pytest.mark.slow)])
+def test_a_tokenizer_in_one_file_gives_the_librarys_ids(whole, count):
     folder, theirs = whole
     ours = load_tokenizer(folder)
     assert ours.vocab == theirs.get_vocab(with_added_tokens=True)
-    for text in strange_texts(700):
+    for text in strange_texts(count):
         ids = ours.encode(text)
         assert ids == theirs.encode(text).ids, text
         assert ours.decode(ids) == text

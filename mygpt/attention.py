@@ -14,6 +14,7 @@ from mygpt.support.arguments import (
     check_last_axis,
     check_length,
     check_positive,
+    takes_numbers,
 )
 
 
@@ -25,6 +26,7 @@ def causal_mask(max_seq_len: int) -> Float[Tensor, "T T"]:
 class SingleHeadAttention(nn.Module):
     """Each position reads a weighted average of its own and earlier values."""
 
+    @takes_numbers
     def __init__(
         self, embed_dim: int, head_dim: int, max_seq_len: int = 64, dropout: float = 0.0
     ):
@@ -82,6 +84,7 @@ class KVCache:
 class MultiHeadAttention(nn.Module):
     """H heads of width D = C / H, each on its own slice of the same four matrices."""
 
+    @takes_numbers
     def __init__(
         self,
         embed_dim: int,

@@ -9,7 +9,7 @@ from torch import Tensor, nn
 from mygpt.attention import KVCache, MultiHeadAttention
 from mygpt.feed_forward import MLP
 from mygpt.norm import LayerNorm
-from mygpt.support.arguments import check_choice
+from mygpt.support.arguments import check_choice, takes_numbers
 
 NORMS = ("pre", "post", "none")
 
@@ -23,6 +23,7 @@ class TransformerBlock(nn.Module):
     additions. `bias` is the MLP's.
     """
 
+    @takes_numbers
     def __init__(
         self,
         embed_dim: int,
@@ -76,6 +77,7 @@ class AttentionBlock(nn.Module):
     Elhage et al. (2021) study models made only of such blocks.
     """
 
+    @takes_numbers
     def __init__(
         self,
         embed_dim: int,

@@ -17,15 +17,16 @@ import re
 import shutil
 from dataclasses import asdict
 from pathlib import Path
-from typing import Any
+from typing import Any, get_args
 
 import torch
 from safetensors import SafetensorError
 from safetensors.torch import save_file
-from torch import Tensor
+from torch import Tensor, nn
 
 from mygpt.gpt import GPT, GPTConfig, LanguageModel
 from mygpt.modern import ModernConfig, ModernGPT
+from mygpt.support.arguments import as_number
 from mygpt.support.empty import build_empty
 from mygpt.support.files import open_tensors, read_json, sync, write_json
 from mygpt.tokenizers import Tokenizer, load_tokenizer
@@ -49,7 +50,7 @@ NAME = re.compile(r"step-(\d+)(\.old)?")
 
 def save_checkpoint(
     folder: str | Path,
-    model: LanguageModel,
+    model: nn.Module,
     tokenizer: Tokenizer | None = None,
     state: dict | None = None,
 ) -> Path:
@@ -57,9 +58,11 @@ def save_checkpoint(
 
     Of the earlier steps only the last is kept; later steps stay. `state` is what
     `train` needs to continue: nested dicts and lists of numbers, text and tensors, with
-    the number of steps under "step". The new folder gets its name only when everything
+    the number of steps under "step". A model or tokenizer that `load_checkpoint` could
+    not make again is a ValueError. The new folder gets its name only when everything
     in it is on the disk, so the earlier checkpoints stay loadable whatever happens.
     """
+    model = check_savable(model, tokenizer)
     state = state or {"step": 0}
     final = checkpoint_path(folder, state["step"])
     temporary = final.with_name(f".{final.name}.tmp")
@@ -68,14 +71,109 @@ def save_checkpoint(
         temporary.mkdir(parents=True)
         _write(temporary, model, tokenizer, state)
         put_in_place(temporary, final)
-    except (OSError, SafetensorError) as error:
+    except BaseException as error:
         shutil.rmtree(temporary, ignore_errors=True)
-        raise OSError(f"{final}: saving the checkpoint failed: {error}") from error
-    except ValueError:  # of a model for inference
-        shutil.rmtree(temporary, ignore_errors=True)
+        if isinstance(error, OSError | SafetensorError):
+            raise OSError(f"{final}: saving the checkpoint failed: {error}") from error
         raise
     remove_earlier(folder, state["step"])
     return final
+
+
+def check_savable(
+    model: nn.Module, tokenizer: Tokenizer | None = None
+) -> LanguageModel:
+    """Return the model without torch.compile's wrapper, if it can be loaded again.
+
+    It must be a GPT or a ModernGPT that is made as its config says: another layer, an
+    extra parameter or a shared one is a ValueError that names it. So is a tokenizer
+    that is not one of the package's, or has more tokens than the model has rows.
+    """
+    model = without_wrapper(model)
+    name = type(model).__name__
+    config_class, model_class = MODELS.get(name, (None, None))
+    config = getattr(model, "config", None)
+    if type(model) is not model_class or type(config) is not config_class:
+        raise ValueError(
+            f"expected a model that a checkpoint can hold ({', '.join(MODELS)}), "
+            f"got {name}"
+        )
+    here = parts_of(model)
+    there = parts_of(build_empty(model_class, config, Path(INDEX)))
+    extra = [part for part in here.keys() - there.keys() if here[part][:2] == "of"]
+    for part in (*there, *sorted(extra)):
+        if here.get(part) != there.get(part):
+            raise ValueError(
+                f"a checkpoint holds what the config of {name} says: expected {part} "
+                f"{there.get(part, 'absent')}, got {here.get(part, 'none of its own')}"
+            )
+    types = {
+        f"{'no' if p.is_meta else p.dtype} numbers" for p in model.state_dict().values()
+    }
+    if len(types) > 1 or "no numbers" in types:
+        raise ValueError(
+            "expected parameters that are numbers of one type, got "
+            f"{', '.join(sorted(types))}"
+        )
+    if tokenizer is not None:
+        if type(tokenizer) not in get_args(Tokenizer):
+            raise ValueError(
+                "expected a tokenizer that a checkpoint can hold, "
+                f"got {type(tokenizer).__name__}"
+            )
+        check_sizes(model, tokenizer)
+    return model
+
+
+def check_sizes(model: LanguageModel, tokenizer: Tokenizer) -> None:
+    """Raise a ValueError if the tokenizer gives ids that the model has no row for."""
+    rows, tokens = model.config.vocab_size, tokenizer.vocab_size
+    if rows < tokens:
+        raise ValueError(
+            f"the tokenizer does not fit the model: {tokens} tokens, but vocab_size = "
+            f"{rows}"
+        )
+
+
+def without_wrapper(model: Any) -> Any:
+    """The model inside torch.compile's wrapper, or the model itself."""
+    return getattr(model, "_orig_mod", model)
+
+
+@torch.no_grad()
+def load_weights(model: nn.Module, saved: nn.Module) -> None:
+    """Fill a model from one of its kind; torch.compile may have wrapped its layers."""
+    weights = saved.state_dict()
+    for name, tensor in model.state_dict().items():
+        stored = weights[unwrapped(name)]
+        if stored.dtype != tensor.dtype:
+            raise ValueError(f"expected a model of {stored.dtype}, got {tensor.dtype}")
+        tensor.copy_(stored)
+
+
+def unwrapped(name: str) -> str:
+    """A parameter's name without torch.compile's wrappers of layers."""
+    return name.replace("_orig_mod.", "")
+
+
+def parts_of(model: nn.Module) -> dict[str, str]:
+    """What a model is made of: its layers, their plain settings, and its tensors.
+
+    A parameter that is used twice has its first name alone.
+    """
+    parts = {}
+    for name, layer in model.named_modules():
+        name = f"{name}.".replace("._orig_mod.", ".")
+        parts[name] = f"of {type(layer).__qualname__}"
+        for key, value in vars(layer).items():
+            if key[0] != "_" and isinstance(value, bool | int | float | str | None):
+                parts[f"{name}{key}"] = f"= {value!r}"
+    once = dict(model.named_parameters())
+    shared = dict(model.named_parameters(remove_duplicate=False)).keys() - once
+    for name, tensor in model.state_dict().items():
+        if name not in shared:
+            parts[unwrapped(name)] = f"of shape {tuple(getattr(tensor, 'shape', ()))}"
+    return {name: part for name, part in parts.items() if not name.endswith("training")}
 
 
 def remove_earlier(folder: str | Path, step: int) -> None:
@@ -148,6 +246,9 @@ def _build(folder: Path, content: dict) -> LanguageModel:
     _check_shapes(model_class, config, weights, folder)
     with torch.random.fork_rng():
         model = model_class(config)
+    types = {tensor.dtype for tensor in weights.values()}
+    if len(types) == 1:  # as of a model in half precision
+        model.to(types.pop())
     try:
         model.load_state_dict(weights)
     except RuntimeError as error:
@@ -217,13 +318,14 @@ def newest(folder: str | Path) -> Path:
 
 
 def _write(
-    folder: Path, model: LanguageModel, tokenizer: Tokenizer | None, state: dict
+    folder: Path, model: nn.Module, tokenizer: Tokenizer | None, state: dict
 ) -> None:
     tensors: dict[str, Tensor] = {}
     numbers = take_tensors_out(state, tensors, "")
     if tokenizer is not None:
         tokenizer.save(folder)
-    save_file(_contiguous(model.state_dict()), folder / MODEL)
+    weights = {unwrapped(name): p for name, p in model.state_dict().items()}
+    save_file(_contiguous(weights), folder / MODEL)
     if tensors:
         save_file(_contiguous(tensors), folder / TRAINING)
     write_index(folder, type(model).__name__, model.config, tokenizer, numbers)
@@ -259,6 +361,7 @@ def take_tensors_out(value: Any, tensors: dict[str, Tensor], name: str) -> Any:
     if isinstance(value, Tensor):
         tensors[name] = value.clone()
         return {"tensor": name}
+    value = as_number(value)
     if isinstance(value, dict):
         return {
             key: take_tensors_out(inner, tensors, f"{name}/{key}")
@@ -269,6 +372,11 @@ def take_tensors_out(value: Any, tensors: dict[str, Tensor], name: str) -> Any:
             take_tensors_out(inner, tensors, f"{name}/{i}")
             for i, inner in enumerate(value)
         ]
+    if not isinstance(value, bool | int | float | str | None):
+        raise ValueError(
+            f"state{name}: expected a number, text or a tensor, got "
+            f"{type(value).__name__}"
+        )
     return value
 
 

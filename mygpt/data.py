@@ -16,6 +16,7 @@ from mygpt.support.arguments import (
     check_below_one,
     check_positive,
     check_seed,
+    takes_numbers,
 )
 from mygpt.support.files import write_atomically
 from mygpt.world.corpus import World
@@ -71,7 +72,7 @@ def _read_text(path: Path) -> str:
     if path.is_dir():
         raise ValueError(f"{path} is a folder; expected a text file")
     try:
-        text = path.read_text(encoding="utf-8")
+        text = path.read_text(encoding="utf-8-sig")  # without its mark, if any
     except UnicodeDecodeError as error:
         raise ValueError(
             f"{path} is not UTF-8: {error.reason} at byte {error.start}"
@@ -111,6 +112,7 @@ def _check_hash(path: Path, expected: str) -> None:
         raise ValueError(f"{path}: expected SHA-256 {expected}, got {got}")
 
 
+@takes_numbers
 def split(ids: Ids, val_fraction: float = 0.1) -> tuple[Ids, Ids]:
     """Split ids: the last `val_fraction` is for validation, the rest for training."""
     check_below_one(val_fraction=val_fraction)
@@ -162,6 +164,7 @@ class Batches:
     ids of each batch are checked before they go to the device.
     """
 
+    @takes_numbers
     def __init__(
         self,
         ids: Ids,
@@ -233,6 +236,7 @@ def check_counts(state: dict[str, Any], here: Counts) -> None:
             )
 
 
+@takes_numbers
 def windows(
     ids: Ids,
     length: int,

@@ -6,7 +6,7 @@ import torch
 from jaxtyping import Float, Int
 from torch import Tensor, nn
 
-from mygpt.support.arguments import check_ids, check_positive
+from mygpt.support.arguments import check_ids, check_positive, takes_numbers
 
 VOCAB = ("I", "love", "AI", "!")
 
@@ -24,6 +24,7 @@ def to_ids(tokens: Sequence[str]) -> Int[Tensor, "T"]:
 class TokenEmbedding(nn.Module):
     """One learned vector for each token: row i of the table belongs to id i."""
 
+    @takes_numbers
     def __init__(self, vocab_size: int, embed_dim: int):
         super().__init__()
         check_positive(vocab_size=vocab_size, embed_dim=embed_dim)

@@ -8,6 +8,7 @@ from mygpt.support.arguments import (
     check_choice,
     check_last_axis,
     check_positive,
+    takes_numbers,
 )
 
 ACTIVATIONS = {
@@ -21,6 +22,7 @@ ACTIVATIONS = {
 class MLP(nn.Module):
     """Expand every position's vector to F channels, activate, and contract it again."""
 
+    @takes_numbers
     def __init__(
         self,
         embed_dim: int,

@@ -24,6 +24,8 @@ from mygpt.support.arguments import (
     check_flags,
     check_length,
     check_positive,
+    is_whole,
+    store_numbers,
 )
 
 GPT2_SIZES = {  # layers, heads, channels
@@ -62,6 +64,7 @@ class GPTConfig:
     attention_only: Sequence[int] = ()
 
     def __post_init__(self):
+        store_numbers(self)
         check_positive(
             vocab_size=self.vocab_size,
             max_seq_len=self.max_seq_len,
@@ -75,7 +78,7 @@ class GPTConfig:
         check_choice(ACTIVATIONS, activation=self.activation)
         check_flags(bias=self.bias)
         layers = tuple(sorted(set(self.attention_only)))
-        inside = all(0 <= layer < self.num_layers for layer in layers)
+        inside = all(is_whole(i) and 0 <= i < self.num_layers for i in layers)
         if layers != tuple(self.attention_only) or not inside:
             raise ValueError(
                 "attention_only must be increasing block numbers from 0 to "
@@ -101,8 +104,9 @@ class GPTConfig:
 class LanguageModel(nn.Module):
     """Token ids in, a score for every possible next token out.
 
-    `train`, `generate` and `save_checkpoint` take any such model. A subclass has a
-    `config` with vocab_size and max_seq_len, and defines states, logits and new_cache.
+    `train` and `generate` take any such model; a checkpoint holds a GPT or a ModernGPT.
+    A subclass has a `config` with vocab_size and max_seq_len, and defines states,
+    logits and new_cache.
     """
 
     config: Any

@@ -4,6 +4,7 @@ import re
 import warnings
 from collections.abc import Iterator
 from contextlib import ExitStack
+from fnmatch import fnmatch
 from pathlib import Path
 
 import torch
@@ -11,18 +12,26 @@ from jaxtyping import Float
 from safetensors.torch import save_file
 from torch import Tensor, nn
 
+from mygpt.checkpoint import check_savable
 from mygpt.feed_forward import ACTIVATIONS
 from mygpt.gpt import GPT, GPTConfig
-from mygpt.support.arguments import check_below_one, check_last_axis, check_positive
+from mygpt.support import tokenizer_files
+from mygpt.support.arguments import (
+    check_below_one,
+    check_last_axis,
+    check_positive,
+    takes_numbers,
+)
 from mygpt.support.empty import build_empty
 from mygpt.support.files import open_tensors, read_json, write_atomically, write_json
 
-CONFIG, WEIGHTS, INDEX = (
+CONFIG, WEIGHTS, INDEX, SHARDS = (
     "config.json",
     "model.safetensors",
     "model.safetensors.index.json",
+    "model-*.safetensors",
 )
-TOKENIZER = ("vocab.json", "merges.txt")
+NOT_READ = ("bos_token_id", "eos_token_id", "pad_token_id", "task_specific_params")
 ACTIVATION_NAMES = {  # theirs: ours
     "gelu_new": "gelu_tanh",
     "gelu_pytorch_tanh": "gelu_tanh",
@@ -63,6 +72,7 @@ class GPT2MLP(nn.Module):
     are `fc1` and `fc2`, transposed.
     """
 
+    @takes_numbers
     def __init__(self, intermediate_size: int, config: GPTConfig):
         super().__init__()
         check_positive(intermediate_size=intermediate_size)
@@ -100,13 +110,14 @@ def load_gpt2(folder_or_name: str | Path) -> GPT:
     return model.eval()
 
 
-def save_gpt2(model: GPT, folder: str | Path) -> None:
+def save_gpt2(model: nn.Module, folder: str | Path) -> None:
     """Write a checkpoint folder that Hugging Face's GPT2LMHeadModel loads."""
+    model = check_savable(model)
     fits = isinstance(model, GPT) and model.config.bias
     if not fits or model.config.attention_only:
         raise ValueError(
             "expected a GPT with biases and whole blocks, as GPT-2 has them, "
-            f"got {getattr(model, 'config', type(model).__name__)}"
+            f"got {model.config}"
         )
     folder = Path(folder)
     folder.mkdir(parents=True, exist_ok=True)
@@ -143,7 +154,7 @@ def find_folder(folder_or_name: str | Path) -> Path:
             "pip install 'mygpt[hub]'"
         ) from error
     try:
-        patterns = [CONFIG, WEIGHTS, INDEX, "model-*.safetensors", *TOKENIZER]
+        patterns = [CONFIG, WEIGHTS, INDEX, SHARDS, *tokenizer_files.ALL]
         return Path(snapshot_download(name, allow_patterns=patterns))
     except Exception as error:
         reason = str(error).strip().splitlines()[0]
@@ -151,6 +162,15 @@ def find_folder(folder_or_name: str | Path) -> Path:
             f"no folder {name!r} here, and the hub gave no checkpoint of that name: "
             f"{reason}"
         ) from error
+
+
+def left_behind(folder: Path) -> list[str]:
+    """What a folder holds beside what `load_gpt2` and `BPETokenizer.load` read."""
+    config = read_json(folder / CONFIG)
+    fields = [f"{field} of {CONFIG}" for field in NOT_READ if config.get(field)]
+    read = {CONFIG, WEIGHTS, INDEX, *tokenizer_files.CONTENTS}
+    names = sorted(p.name for p in folder.iterdir() if not p.name.startswith("."))
+    return fields + [n for n in names if n not in read and not fnmatch(n, SHARDS)]
 
 
 def read_config(path: Path) -> GPTConfig:
@@ -299,6 +319,12 @@ class StoredTensors:
                 self.files[name] = opened[shard]
         else:
             self.source = folder / WEIGHTS
+            pickles = sorted(folder.glob("pytorch_model*.bin"))
+            if pickles and not self.source.is_file():
+                raise ValueError(
+                    f"{pickles[0]} is a pickle, which is not read: expected "
+                    f"{WEIGHTS}, which transformers' save_pretrained writes"
+                )
             file = stack.enter_context(open_tensors(self.source))
             self.files = dict.fromkeys(file.keys(), file)
         self.prefix = PREFIX if f"{PREFIX}wte.weight" in self.files else ""

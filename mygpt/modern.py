@@ -22,6 +22,8 @@ from mygpt.support.arguments import (
     check_last_axis,
     check_length,
     check_positive,
+    store_numbers,
+    takes_numbers,
 )
 
 NORMS = ("rms", "layer")
@@ -35,6 +37,7 @@ class RMSNorm(nn.Module):
     Each channel has a learned `weight`, which starts at one.
     """
 
+    @takes_numbers
     def __init__(self, embed_dim: int, eps: float = 1e-6):
         super().__init__()
         check_positive(embed_dim=embed_dim)
@@ -70,6 +73,7 @@ def rotate(
 class SquaredReLU(nn.Module):
     """fc2(relu(fc1(x))²) without biases (So et al. 2021)."""
 
+    @takes_numbers
     def __init__(self, embed_dim: int, expansion: int = 4):
         super().__init__()
         check_positive(embed_dim=embed_dim, expansion=expansion)
@@ -88,6 +92,7 @@ class SwiGLU(nn.Module):
     up to a multiple of 8, so that the parameters stay about the same.
     """
 
+    @takes_numbers
     def __init__(self, embed_dim: int, expansion: int = 4):
         super().__init__()
         check_positive(embed_dim=embed_dim, expansion=expansion)
@@ -114,6 +119,7 @@ class GroupedQueryAttention(nn.Module):
     mean square 1 in each head (Henry et al. 2020). If given, `angles` rotate them.
     """
 
+    @takes_numbers
     def __init__(
         self, embed_dim: int, num_heads: int, num_kv_heads: int, qk_norm: bool = False
     ):
@@ -188,6 +194,7 @@ class ModernConfig:
     logit_cap: float | None = 15.0
 
     def __post_init__(self):
+        store_numbers(self)
         check_positive(
             vocab_size=self.vocab_size,
             max_seq_len=self.max_seq_len,

@@ -7,7 +7,12 @@ import torch.nn.functional as F
 from jaxtyping import Float
 from torch import Tensor, nn
 
-from mygpt.support.arguments import check_last_axis, check_positive, check_range
+from mygpt.support.arguments import (
+    check_last_axis,
+    check_positive,
+    check_range,
+    takes_numbers,
+)
 
 
 def normalise(x: Float[Tensor, "... C"], eps: float = 1e-5) -> Float[Tensor, "... C"]:
@@ -20,6 +25,7 @@ def normalise(x: Float[Tensor, "... C"], eps: float = 1e-5) -> Float[Tensor, "..
 class LayerNorm(nn.Module):
     """`weight * normalise(x, eps) + bias`, in one fused operation."""
 
+    @takes_numbers
     def __init__(self, embed_dim: int, eps: float = 1e-5):
         super().__init__()
         check_positive(embed_dim=embed_dim)

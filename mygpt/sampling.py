@@ -6,11 +6,13 @@ from inspect import signature
 from typing import Any, TypeVar
 
 import torch
-from jaxtyping import Float, Int
+from jaxtyping import Float, Int, Integer
 from torch import Tensor
 
 from mygpt.gpt import LanguageModel
 from mygpt.support.arguments import (
+    as_ids,
+    as_number,
     check_above_zero,
     check_axes,
     check_flags,
@@ -19,6 +21,7 @@ from mygpt.support.arguments import (
     check_seed,
     check_whole,
     is_real,
+    is_whole,
 )
 from mygpt.support.modes import evaluating_all
 
@@ -45,7 +48,7 @@ def _with_settings_of(other: Callable) -> Callable[[Function], Function]:
 
 def generate_stream(
     model: LanguageModel,
-    ids: Int[Tensor, "B T"],
+    ids: Integer[Tensor, "B T"],
     max_new_tokens: int,
     *,
     temperature: float = 1.0,
@@ -63,13 +66,16 @@ def generate_stream(
     The settings are those of `generate`. Between two steps the model is in the mode
     that it had before.
     """
-    check_prompt(model, ids, max_new_tokens, stop, pad_id)
+    max_new_tokens, pad_id = as_number(max_new_tokens), as_number(pad_id)
+    temperature, repetition_penalty = map(as_number, (temperature, repetition_penalty))
+    top_k, top_p = as_number(top_k), as_number(top_p)
+    stop = [as_number(token) for token in stop]
+    ids = check_prompt(model, ids, max_new_tokens, stop, pad_id)
     check_settings(temperature, top_k, top_p, repetition_penalty)
     check_flags(greedy=greedy, use_cache=use_cache)
     generator = None  # PyTorch's own
     if seed is not None:
-        check_seed(seed)
-        generator = torch.Generator(ids.device).manual_seed(seed)
+        generator = torch.Generator(ids.device).manual_seed(check_seed(seed))
 
     def choose(logits: Tensor, seen: Tensor) -> Tensor:
         logits = penalise_repetition(logits, seen, repetition_penalty)
@@ -84,7 +90,10 @@ def generate_stream(
 
 @_with_settings_of(generate_stream)
 def generate(
-    model: LanguageModel, ids: Int[Tensor, "B T"], max_new_tokens: int, **settings: Any
+    model: LanguageModel,
+    ids: Integer[Tensor, "B T"],
+    max_new_tokens: int,
+    **settings: Any,
 ) -> Int[Tensor, "B N"]:
     """Continue the ids by `max_new_tokens`: (B, T) to (B, T + max_new_tokens).
 
@@ -96,8 +105,9 @@ def generate(
     both give the same tokens.
     """
     new = list(generate_stream(model, ids, max_new_tokens, **settings))
-    pad_id = settings.get("pad_id", PAD_ID)
-    padding = [torch.full_like(ids[:, 0], pad_id)] * (max_new_tokens - len(new))
+    pad_id = as_number(settings.get("pad_id", PAD_ID))
+    ids = as_ids(ids)
+    padding = [torch.full_like(ids[:, 0], pad_id)] * (int(max_new_tokens) - len(new))
     return torch.cat([ids, *(column[:, None] for column in new + padding)], dim=1)
 
 
@@ -111,7 +121,7 @@ def _stream(
     use_cache: bool,
 ) -> Iterator[Tensor]:
     context = Context(model, ids, use_cache)
-    ends = torch.tensor(list(stop), device=ids.device, dtype=ids.dtype)
+    ends = torch.tensor(stop, device=ids.device, dtype=ids.dtype)
     stopped = torch.zeros_like(ids[:, 0], dtype=torch.bool)
     modules = list(model.modules())
     for _ in range(max_new_tokens):
@@ -231,20 +241,23 @@ def check_prompt(
     model: LanguageModel,
     ids: Tensor,
     max_new_tokens: int,
-    stop: Sequence[int],
+    stop: Sequence,
     pad_id: int,
-) -> None:
+) -> Tensor:
+    """Return the ids in an embedding's own type, and check what comes with them."""
     V, T = model.config.vocab_size, model.config.max_seq_len
     check_axes(ids, "B T")
     if not 1 <= ids.shape[1] <= T:
         raise ValueError(
             f"expected a prompt of 1 to max_seq_len = {T} ids, got {ids.shape[1]}"
         )
+    ids = as_ids(ids)
     check_ids(ids, V)
     check_whole(0, max_new_tokens=max_new_tokens)
     for name, value in [("pad_id", pad_id), *(("stop", token) for token in stop)]:
-        if not 0 <= value < V:
+        if not is_whole(value) or not 0 <= value < V:
             raise ValueError(f"{name} must be an id from 0 to {V - 1}, got {value}")
+    return ids
 
 
 def check_settings(

@@ -2,7 +2,7 @@
 
 import heapq
 from collections import Counter, defaultdict
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator, Sequence
 from itertools import pairwise
 from operator import index
 from pathlib import Path
@@ -10,7 +10,8 @@ from typing import SupportsIndex
 
 import regex
 
-from mygpt.support.arguments import check_positive
+from mygpt.support import tokenizer_files
+from mygpt.support.arguments import check_positive, takes_numbers
 from mygpt.support.files import read_json, write_atomically, write_json
 
 # GPT-2's: endings of English contractions, words, numbers, other signs, spaces; a space
@@ -37,6 +38,11 @@ class TokenList:
 
     def __init__(self, tokens: Iterable[str]):
         self.tokens = list(tokens)
+        for token in self.tokens:
+            if not isinstance(token, str) or self.pieces(whole(token)) != [token]:
+                raise ValueError(
+                    f"expected tokens, a list of {self.KIND}s, got {token!r}"
+                )
         self.ids = {token: i for i, token in enumerate(self.tokens)}
         if len(self.ids) != len(self.tokens):
             raise ValueError(f"expected every {self.KIND} once, got one of them twice")
@@ -48,13 +54,14 @@ class TokenList:
     @classmethod
     def train(cls, text: str) -> "TokenList":
         """Learn the tokens of a text, in alphabetical order."""
-        tokens = sorted(set(cls.pieces(text)))
+        tokens = sorted(set(cls.pieces(whole(text))))
         if not tokens:
             raise ValueError(f"expected a text with at least one {cls.KIND}")
         return cls(tokens)
 
     def encode(self, text: str) -> list[int]:
         """The ids of a text; a piece that training never saw is a ValueError."""
+        text = whole(text)
         try:
             return [self.ids[piece] for piece in self.pieces(text)]
         except KeyError as error:
@@ -77,9 +84,7 @@ class TokenList:
     def load(cls, folder: str | Path) -> "TokenList":
         path = Path(folder) / cls.FILE
         tokens = read_json(path).get("tokens")
-        if not isinstance(tokens, list) or not all(
-            isinstance(token, str) and cls.pieces(token) == [token] for token in tokens
-        ):
+        if not isinstance(tokens, list):
             raise ValueError(f"{path}: expected tokens, a list of {cls.KIND}s")
         try:
             return cls(tokens)
@@ -101,6 +106,22 @@ class WordTokenizer(TokenList):
     pieces = staticmethod(str.split)
 
 
+def whole(text: str) -> str:
+    """The text with pairs of surrogates joined; half a pair is a ValueError."""
+    try:
+        text.encode()
+    except UnicodeEncodeError:
+        try:
+            return text.encode("utf-16-le", "surrogatepass").decode("utf-16-le")
+        except UnicodeDecodeError as error:
+            place = len(error.object[: error.start].decode("utf-16-le"))
+            raise ValueError(
+                "text must be whole characters, got half of one, a surrogate, "
+                f"as character {place}"
+            ) from None
+    return text
+
+
 def byte_signs() -> list[str]:
     """GPT-2's printable sign for each byte: the byte's own character where it has one.
 
@@ -120,10 +141,27 @@ class BPETokenizer:
 
     A word is its UTF-8 bytes, each written as a sign; pairs of neighbours are merged in
     the order in which training found them. Any text has ids, and decodes unchanged.
+
+    `added` are tokens that are no bytes, in the form of tokenizer.json: each has an id
+    and a text. `encode` cuts them out of a text before it merges bytes, but for special
+    ones such as <|endoftext|>, which no text becomes.
     """
 
-    def __init__(self, vocab: dict[str, int], merges: list[tuple[str, str]]):
-        self.vocab, self.merges = vocab, merges
+    def __init__(
+        self,
+        vocab: dict[str, int],
+        merges: list[tuple[str, str]],
+        added: Sequence[dict] = (),
+    ):
+        vocab = self.vocab = {token: index(i) for token, i in vocab.items()}
+        self.merges, self.added = merges, {token["content"]: token for token in added}
+        for text, token in self.added.items():
+            if vocab.setdefault(text, token["id"]) != token["id"]:
+                raise ValueError(f"added token {text!r}: two ids")
+        self.patterns = [
+            added_pattern(self.added.values(), normalized)
+            for normalized in (False, True)  # the library's order
+        ]
         self.tokens = {i: token for token, i in vocab.items()}
         if sorted(self.tokens) != list(range(len(vocab))):
             raise ValueError("expected the ids 0, 1, 2, … once each")
@@ -149,6 +187,7 @@ class BPETokenizer:
         return self.vocab.get(END_OF_TEXT)
 
     @classmethod
+    @takes_numbers
     def train(cls, text: str, vocab_size: int, min_count: int = 2) -> "BPETokenizer":
         """Merge the most frequent pair, again and again, up to `vocab_size` tokens.
 
@@ -162,7 +201,7 @@ class BPETokenizer:
         tokens, merges = list(vocab), []
         pairs = PairCounts(
             ([vocab[SIGNS[byte]] for byte in word.encode()], count)
-            for word, count in Counter(SPLIT.findall(text)).items()
+            for word, count in Counter(SPLIT.findall(whole(text))).items()
         )
         while len(vocab) < vocab_size:
             pair, count = pairs.most_frequent()
@@ -177,6 +216,15 @@ class BPETokenizer:
         return cls(vocab, merges)
 
     def encode(self, text: str) -> list[int]:
+        """The ids of a text; half of a pair of surrogates is a ValueError."""
+        ids, parts = [], [(whole(text), False)]
+        for pattern in filter(None, self.patterns):
+            parts = [new for part in parts for new in cut_out(pattern, *part)]
+        for part, is_token in parts:
+            ids += [self.vocab[part]] if is_token else self.encode_part(part)
+        return ids
+
+    def encode_part(self, text: str) -> list[int]:
         cache, ids = self.cache, []
         if len(cache) > CACHED_WORDS:
             cache.clear()
@@ -222,7 +270,7 @@ class BPETokenizer:
         parts = []
         for i in ids:
             token = self.tokens[check_id(i, self.vocab_size)]
-            if token == END_OF_TEXT:
+            if token == END_OF_TEXT or token in self.added:
                 parts.append(token.encode())
             else:
                 parts.append(bytes(BYTES[sign] for sign in token))
@@ -233,7 +281,10 @@ class BPETokenizer:
         return self.decode_bytes(ids).decode("utf-8", errors="replace")
 
     def save(self, folder: str | Path) -> None:
-        """Write vocab.json and merges.txt, as GPT-2 has them."""
+        """Write vocab.json and merges.txt, as GPT-2 has them.
+
+        Added tokens need a tokenizer.json beside them.
+        """
         folder = Path(folder)
         folder.mkdir(parents=True, exist_ok=True)
         write_json(folder / "vocab.json", self.vocab)
@@ -242,29 +293,63 @@ class BPETokenizer:
         write_atomically(
             folder / "merges.txt", lambda file: file.write_text(text, encoding="utf-8")
         )
+        if self.added.keys() - {END_OF_TEXT}:
+            tokenizer_files.write_whole(
+                folder / tokenizer_files.WHOLE,
+                self.vocab,
+                self.merges,
+                list(self.added.values()),
+            )
 
     @classmethod
     def load(cls, folder: str | Path) -> "BPETokenizer":
-        vocab_path, merges_path = (
-            Path(folder) / n for n in ("vocab.json", "merges.txt")
-        )
-        vocab = read_json(vocab_path)
-        signs = BYTES.keys()
+        vocab, merges, added = tokenizer_files.read(Path(folder))
+        path, merges_path = tokenizer_files.names(Path(folder))
+        texts = {token["content"] for token in added} | {END_OF_TEXT}
         for token, i in vocab.items():
-            if type(i) is not int or not (signs >= set(token) or token == END_OF_TEXT):
+            if type(i) is not int or not (BYTES.keys() >= set(token) or token in texts):
                 raise ValueError(
-                    f"{vocab_path}: expected tokens and ids, got {token!r}: {i!r}"
+                    f"{path}: expected tokens and ids, got {token!r}: {i!r}"
                 )
-        merges = read_merges(merges_path)
         try:
-            return cls(vocab, merges)
+            return cls(vocab, merges, added)
         except MergesError as error:
             raise ValueError(f"{merges_path}: {error}") from None
         except ValueError as error:
-            raise ValueError(f"{vocab_path}: {error}") from None
+            raise ValueError(f"{path}: {error}") from None
 
 
 Tokenizer = CharTokenizer | WordTokenizer | BPETokenizer
+
+
+def added_pattern(added: Iterable[dict], normalized: bool) -> regex.Pattern | None:
+    """What finds the added tokens in a text, the longest first; None if there are none.
+
+    Special ones are not looked for. One that takes the spaces beside it, or stands
+    between words alone, is a ValueError.
+    """
+    texts = []
+    for token in added:
+        text = token["content"]
+        if token["special"] or text == END_OF_TEXT or token["normalized"] != normalized:
+            continue
+        for option in ("lstrip", "rstrip", "single_word"):
+            if token[option]:
+                raise ValueError(f"added token {text!r}: expected {option} = False")
+        texts.append(text)
+    found = "|".join(map(regex.escape, sorted(texts, key=len, reverse=True)))
+    return regex.compile(f"({found})") if texts else None
+
+
+def cut_out(
+    pattern: regex.Pattern, text: str, is_token: bool
+) -> Iterator[tuple[str, bool]]:
+    """The parts of a text that are added tokens, and those between them."""
+    if is_token:
+        yield text, True
+    else:
+        for place, part in enumerate(pattern.split(text)):
+            yield part, place % 2 == 1
 
 
 class PairCounts:
@@ -324,29 +409,6 @@ def merge(ids: list[int], pair: Pair, new: int) -> list[int]:
     return merged
 
 
-def read_merges(path: Path) -> list[tuple[str, str]]:
-    """The pairs of a merges.txt, in order."""
-    if not path.is_file():
-        raise ValueError(f"expected a file {path}, found none")
-    try:
-        lines = path.read_text(encoding="utf-8").split("\n")
-    except UnicodeDecodeError as error:
-        raise ValueError(f"{path}: expected UTF-8, got {error}") from None
-    if lines.pop():
-        raise ValueError(f"{path}: cut short at line {len(lines) + 1}")
-    merges = []
-    for number, line in enumerate(lines, start=1):
-        if number == 1 and line.startswith("#version"):
-            continue
-        pair = line.split(" ")
-        if len(pair) != 2 or not all(pair):
-            raise ValueError(
-                f"{path}, line {number}: expected two tokens, got {line!r}"
-            )
-        merges.append((pair[0], pair[1]))
-    return merges
-
-
 def check_id(i: SupportsIndex, vocab_size: int) -> int:
     """Return an id, also one of a tensor's, as an int."""
     number = index(i)
@@ -361,9 +423,9 @@ def load_tokenizer(folder: str | Path) -> Tokenizer:
     for kind in (CharTokenizer, WordTokenizer):
         if (folder / kind.FILE).is_file():
             return kind.load(folder)
-    if (folder / "merges.txt").is_file() or (folder / "vocab.json").is_file():
+    if tokenizer_files.are_in(folder):
         return BPETokenizer.load(folder)
     raise ValueError(
-        f"no tokenizer in {folder}: expected chars.json, words.json, "
+        f"no tokenizer in {folder}: expected chars.json, words.json, tokenizer.json, "
         "or vocab.json with merges.txt"
     )

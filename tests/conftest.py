@@ -14,13 +14,13 @@ from jaxtyping import install_import_hook
 # the package's calls leave Python's alone.
 OF_BEARTYPE = random.Random(0)
 own, random.getrandbits = random.getrandbits, OF_BEARTYPE.getrandbits
-import beartype  # noqa: E402, F401
+import helpers.typechecks  # noqa: E402, F401
 
 random.getrandbits = own
 # The checker runs programs thousands of times, and has no shapes in its signatures.
 PARTS = {path.stem for path in (Path(__file__).parents[1] / "mygpt").iterdir()}
 PARTS -= {"__init__", "__pycache__", "check"}
-install_import_hook([f"mygpt.{part}" for part in PARTS], "beartype.beartype")
+install_import_hook([f"mygpt.{part}" for part in PARTS], "helpers.typechecks.check")
 # Their processes come from a fork server and are stopped by signals: not on Windows.
 PROCESSES = ["distributed/test_distributed.py", "distributed/test_launch.py"]
 collect_ignore = PROCESSES if sys.platform == "win32" else []

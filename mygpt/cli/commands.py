@@ -6,6 +6,7 @@ import warnings
 from collections.abc import Callable
 from functools import partial
 from pathlib import Path
+from typing import Any
 
 import torch
 
@@ -19,13 +20,14 @@ from mygpt.check.task import CHAPTERS
 from mygpt.check.workbook import check_workbook, write_workbook
 from mygpt.checkpoint import (
     INDEX,
+    check_sizes,
     checkpoints,
     load_checkpoint,
     save_checkpoint,
 )
 from mygpt.cli.train import run_train, stopped
 from mygpt.gpt import LanguageModel
-from mygpt.huggingface import find_folder, load_gpt2, save_gpt2
+from mygpt.huggingface import find_folder, left_behind, load_gpt2, save_gpt2
 from mygpt.inference import LAYERS
 from mygpt.inside.hooks import accuracy
 from mygpt.inside.world_models import KINDS, save_world_model, train_world_model
@@ -33,11 +35,8 @@ from mygpt.sampling import generate_stream
 from mygpt.support.available_memory import TIMEOUT
 from mygpt.support.files import check_folder
 from mygpt.support.output import to_any_output
-from mygpt.tokenizers import (
-    BPETokenizer,
-    Tokenizer,
-    load_tokenizer,
-)
+from mygpt.support.tokenizer_files import are_in
+from mygpt.tokenizers import BPETokenizer, Tokenizer
 from mygpt.training import RECIPES
 
 TRAIN = """\
@@ -66,8 +65,8 @@ with as many processes or with others. torchrun -m mygpt train … works too."""
 GENERATE = """\
 continue a text
 
-DIR is a folder that `mygpt train` wrote, a Hugging Face GPT-2 folder with vocab.json
-and merges.txt, or the name of one on the Hugging Face hub.
+DIR is a folder that `mygpt train` wrote, a Hugging Face GPT-2 folder with
+tokenizer.json, or vocab.json and merges.txt, or the name of one on the hub.
 
 In a prompt, <|endoftext|> is a text of 13 letters, not the token. An empty prompt, "",
 begins from that token, where the tokenizer has it: a new text.
@@ -78,7 +77,7 @@ CONVERT = """\
 turn a Hugging Face GPT-2 folder into a checkpoint of this package, or back
 
 The direction follows from what SOURCE holds. The tokenizer, if there is one, is
-converted too."""
+converted too; what cannot be converted is named."""
 
 WORLD_MODEL = """\
 train one of the two small models of the memory chapter
@@ -274,9 +273,13 @@ def add_check(commands) -> None:
 def run_generate(options: argparse.Namespace) -> None:
     model, tokenizer = load_any(options.folder)
     if tokenizer is None:
-        raise ValueError(f"{options.folder}: expected a tokenizer beside the model")
+        raise ValueError(
+            f"{options.folder}: expected a tokenizer beside the model: tokenizer.json, "
+            "or vocab.json and merges.txt"
+        )
     if options.inference is not None:
         model = converted(model, options.inference)
+    draw_only(model, tokenizer.vocab_size)
     end = getattr(tokenizer, "end_of_text", None)
     ids = tokenizer.encode(options.prompt)
     if not ids and end is None:
@@ -309,6 +312,18 @@ def run_generate(options: argparse.Namespace) -> None:
     print(tokenizer.decode(ids)[len(shown) :])
 
 
+def draw_only(model: Any, tokens: int) -> None:
+    """Never draw a row of the model without a token: its score becomes -inf."""
+    logits = model.logits
+
+    def masked(states: torch.Tensor) -> torch.Tensor:
+        scores = logits(states)
+        scores[..., tokens:] = -torch.inf
+        return scores
+
+    model.logits = masked
+
+
 def converted(model: LanguageModel, form: str) -> LanguageModel:
     """The model for inference; a warning becomes one line on stderr."""
     with warnings.catch_warnings(record=True) as said:
@@ -325,11 +340,17 @@ def run_convert(options: argparse.Namespace) -> None:
     model, tokenizer = load_any(options.source)
     if is_checkpoint(options.source):
         save_gpt2(model, options.target)
+        left = []
         if isinstance(tokenizer, BPETokenizer):
             tokenizer.save(options.target)
+        elif tokenizer is not None:
+            left = [f"the {tokenizer.KIND} tokenizer, which has no Hugging Face form"]
         print(f"a GPT-2 folder for Hugging Face: {options.target}")
     else:
+        left = left_behind(find_folder(options.source))
         print(f"a checkpoint: {save_checkpoint(options.target, model, tokenizer)}")
+    if left:
+        print(f"mygpt: not converted: {', '.join(left)}", file=sys.stderr)
 
 
 def run_world_model(options: argparse.Namespace) -> None:
@@ -490,10 +511,11 @@ def load_any(name: str) -> tuple[LanguageModel, Tokenizer | None]:
         shared = distributed.is_shared(name)
         load = distributed.load_checkpoint if shared else load_checkpoint
         model, tokenizer, _ = load(name)
-        return model, tokenizer
-    model, folder = load_gpt2(name), find_folder(name)
-    files = (folder / "vocab.json", folder / "merges.txt")
-    tokenizer = load_tokenizer(folder) if any(f.exists() for f in files) else None
+    else:
+        model, folder = load_gpt2(name), find_folder(name)
+        tokenizer = BPETokenizer.load(folder) if are_in(folder) else None
+    if tokenizer is not None:
+        check_sizes(model, tokenizer)
     return model, tokenizer
 
 

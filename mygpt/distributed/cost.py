@@ -13,7 +13,13 @@ from bisect import bisect_left
 from dataclasses import dataclass, field, replace
 from typing import Any
 
-from mygpt.support.arguments import check_choice, check_range, is_real, is_whole
+from mygpt.support.arguments import (
+    check_choice,
+    check_range,
+    is_real,
+    is_whole,
+    store_numbers,
+)
 
 Number = int | float
 
@@ -58,6 +64,7 @@ class Model:
     """Tokens in a training sequence."""
 
     def __post_init__(self) -> None:
+        store_numbers(self)
         check_within_limits(**vars(self))
 
 
@@ -138,6 +145,7 @@ class Plan:
     share: Number = field(default=0.4, kw_only=True)
 
     def __post_init__(self) -> None:
+        store_numbers(self)
         check_within_limits(
             tokens=self.tokens,
             batch_tokens=self.batch_tokens,

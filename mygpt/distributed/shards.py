@@ -15,7 +15,12 @@ from mygpt.data import (
     fingerprint,
     gather,
 )
-from mygpt.support.arguments import check_positive, check_seed, check_whole
+from mygpt.support.arguments import (
+    check_positive,
+    check_seed,
+    check_whole,
+    takes_numbers,
+)
 
 
 def derived_seed(*numbers: int) -> int:
@@ -34,6 +39,7 @@ class Shards:
     position is a single number, so a run can go on with another number of processes.
     """
 
+    @takes_numbers
     def __init__(
         self,
         ids: Ids,

@@ -36,6 +36,7 @@ from torch.distributed.checkpoint.state_dict_saver import save as save_parts
 from torch.nn.parallel import DistributedDataParallel
 
 from mygpt.checkpoint import (
+    check_savable,
     checkpoint_path,
     checkpoints,
     newest,
@@ -43,6 +44,7 @@ from mygpt.checkpoint import (
     read_config,
     read_content,
     remove_earlier,
+    without_wrapper,
     write_index,
 )
 from mygpt.data import DeviceLike, Ids, usable, windows
@@ -143,7 +145,7 @@ def waiting_for_others() -> Iterator[None]:
 
 
 def train(
-    model: LanguageModel,
+    model: nn.Module,
     data: Ids | Source,
     config: TrainingConfig,
     *,
@@ -171,6 +173,7 @@ def train(
             "muon needs whole matrices, and shard=True splits them: "
             "expected optimizer='adamw' or shard=False"
         )
+    model = without_wrapper(model)
     if val_data is not None:
         val_data = usable("val_data", val_data, 2, model.config.vocab_size)
     with waiting_for_others(), ExitStack() as stack:
@@ -178,6 +181,7 @@ def train(
             on_first(lambda: check_out(out, resume))
             on_first(lambda: stack.enter_context(held(out)))
             check_seen_by_all(Path(out))
+            check_savable(model, tokenizer)
         run = SharedRun(model, data, config, loss, shard)
         if resume and out is not None and on_first(lambda: bool(checkpoints(out))):
             run.load(out)
@@ -214,7 +218,7 @@ class SharedRun(Run):
 
     def __init__(
         self,
-        model: LanguageModel,
+        model: nn.Module,
         data: Ids | Source,
         config: TrainingConfig,
         loss: Loss = next_token_loss,
@@ -343,8 +347,10 @@ class SharedRun(Run):
             on_first(begin)
             save_parts(self.tensors(), checkpoint_id=temporary)
             on_first(finish)
-        except (OSError, CheckpointException) as error:
+        except BaseException as error:
             shutil.rmtree(temporary, ignore_errors=True)
+            if not isinstance(error, OSError | CheckpointException):
+                raise
             raise OSError(
                 f"{final}: saving the checkpoint failed: {reason_of(error)}"
             ) from error
@@ -367,7 +373,7 @@ class SharedRun(Run):
         self.load_progress(content["state"])
 
 
-def split_parameters(model: LanguageModel) -> None:
+def split_parameters(model: nn.Module) -> None:
     """Split every block's parameters over the processes, then the rest (FSDP2)."""
     from torch.distributed.fsdp import fully_shard  # from torch 2.6
 

@@ -5,11 +5,17 @@ message. `check_range(0, 1, dropout=dropout)`, `check_choice(NORMS, norm=norm)`.
 """
 
 import math
-from collections.abc import Iterable
-from typing import TypeGuard
+from collections.abc import Callable, Iterable
+from dataclasses import fields
+from functools import wraps
+from typing import Any, ParamSpec, TypeGuard, TypeVar
 
+import numpy as np
+import torch
 from torch import Tensor
 
+P = ParamSpec("P")
+R = TypeVar("R")
 LEAST, MOST = -(2**63), 2**64 - 1  # seeds that PyTorch accepts
 
 
@@ -21,22 +27,24 @@ def check_positive(**values: object) -> None:
 def check_whole(least: int, **values: object) -> None:
     """Raise a ValueError unless every named value is a whole number from `least` up."""
     for name, value in values.items():
-        if not is_whole(value) or value < least:
+        if not is_whole(value) or as_number(value) < least:
             raise ValueError(
                 f"{name} must be a whole number of at least {least}, got {value!r}"
             )
 
 
-def check_seed(seed: object) -> None:
-    """Raise a ValueError unless `seed` is a whole number that PyTorch accepts."""
-    if not is_whole(seed) or not LEAST <= seed <= MOST:
+def check_seed(seed: object) -> int:
+    """Return the seed if it is a whole number that PyTorch accepts."""
+    number = as_number(seed)
+    if not is_whole(number) or not LEAST <= number <= MOST:
         raise ValueError(f"seed must be a 64-bit whole number, got {seed!r}")
+    return number
 
 
 def check_flags(**values: object) -> None:
     """Raise a ValueError unless every named value is True or False."""
     for name, value in values.items():
-        if not isinstance(value, bool):
+        if not isinstance(as_number(value), bool):
             raise ValueError(f"{name} must be True or False, got {value!r}")
 
 
@@ -61,13 +69,43 @@ def check_above_zero(**values: object) -> None:
             raise ValueError(f"{name} must be above 0, got {value!r}")
 
 
+def as_number(value: Any) -> Any:
+    """A scalar of NumPy or PyTorch as Python's own number; any other value as it is."""
+    scalar = isinstance(value, np.generic | np.ndarray | Tensor) and value.ndim == 0
+    return value.item() if scalar and str(value.device) != "meta" else value
+
+
+def takes_numbers(function: Callable[P, R]) -> Callable[P, R]:
+    """Give a function that takes no tensors Python's own numbers for all scalars."""
+
+    @wraps(function)
+    def with_numbers(*args: P.args, **kwargs: P.kwargs) -> R:
+        named = {name: as_number(value) for name, value in kwargs.items()}
+        return function(*map(as_number, args), **named)
+
+    return with_numbers
+
+
+def store_numbers(config: Any) -> None:
+    """Let every field of a frozen dataclass hold Python's own numbers, fit for JSON."""
+    for name in (field.name for field in fields(config)):
+        value = getattr(config, name)
+        if isinstance(value, np.ndarray | Tensor):
+            value = value.tolist()
+        if isinstance(value, tuple | list):
+            value = type(value)(map(as_number, value))
+        object.__setattr__(config, name, as_number(value))
+
+
 def is_whole(value: object) -> TypeGuard[int]:
-    """Whether `value` is a Python whole number; True and False are not."""
+    """Whether `value` is a whole number; True and False are not."""
+    value = as_number(value)
     return isinstance(value, int) and not isinstance(value, bool)
 
 
 def is_real(value: object) -> TypeGuard[int | float]:
-    """Whether `value` is a Python number; True and False are not."""
+    """Whether `value` is a number; True and False are not."""
+    value = as_number(value)
     return isinstance(value, int | float) and not isinstance(value, bool)
 
 
@@ -94,6 +132,13 @@ def check_axes(x: Tensor, axes: str) -> None:
     names = axes.split()
     if x.ndim != len(names):
         raise ValueError(f"expected ({', '.join(names)}), got {tuple(x.shape)}")
+
+
+def as_ids(ids: Tensor) -> Tensor:
+    """Ids of any type of whole numbers in the type that an embedding takes."""
+    if ids.is_floating_point() or ids.is_complex() or ids.dtype == torch.bool:
+        raise ValueError(f"expected whole numbers as ids, got {ids.dtype}")
+    return ids.long()
 
 
 def check_ids(ids: Tensor, vocab_size: int) -> None:

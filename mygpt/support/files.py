@@ -98,7 +98,7 @@ def read_json(path: str | Path) -> dict:
     if not path.is_file():
         raise ValueError(f"expected a file {path}, found none")
     try:
-        content = json.loads(path.read_text(encoding="utf-8"))
+        content = json.loads(path.read_text(encoding="utf-8-sig"))
     except ValueError as error:
         raise ValueError(f"{path}: expected JSON, got {error}") from None
     if not isinstance(content, dict):

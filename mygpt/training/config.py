@@ -12,6 +12,7 @@ from mygpt.support.arguments import (
     check_range,
     check_seed,
     check_whole,
+    store_numbers,
 )
 
 OPTIMIZERS = ("adamw", "muon")
@@ -88,6 +89,7 @@ class TrainingConfig:
     progress: bool = True
 
     def __post_init__(self) -> None:
+        store_numbers(self)
         check_positive(steps=self.steps, batch_size=self.batch_size)
         check_positive(accumulate=self.accumulate)
         check_positive(eval_every=self.eval_every, save_every=self.save_every)

@@ -14,10 +14,13 @@ from tqdm import tqdm
 
 from mygpt.checkpoint import (
     INDEX,
+    check_savable,
     checkpoint_path,
     checkpoints,
     load_checkpoint,
+    load_weights,
     save_checkpoint,
+    without_wrapper,
 )
 from mygpt.data import Batches, DeviceLike, Ids, as_array, fingerprint, usable, windows
 from mygpt.gpt import LanguageModel
@@ -52,16 +55,16 @@ class Source(Protocol):
     def load_state_dict(self, state: dict) -> None: ...
 
 
-Loss = Callable[[LanguageModel, tuple[Tensor, ...]], Tensor]
+Loss = Callable[[Any, tuple[Tensor, ...]], Tensor]
 
 
-def next_token_loss(model: LanguageModel, batch: tuple[Tensor, ...]) -> Tensor:
+def next_token_loss(model: nn.Module, batch: tuple[Tensor, ...]) -> Tensor:
     """The model's own loss on (inputs, targets)."""
     return model(*batch)[1]
 
 
 def train(
-    model: LanguageModel,
+    model: nn.Module,
     data: Ids | Source,
     config: TrainingConfig,
     *,
@@ -84,8 +87,10 @@ def train(
         raise ValueError("resume=True needs out, the folder of the checkpoints")
     if out is not None:
         check_out(out, resume)
+        check_savable(model, tokenizer)
     if val_data is not None:
-        val_data = usable("val_data", val_data, 2, model.config.vocab_size)
+        vocab_size = without_wrapper(model).config.vocab_size
+        val_data = usable("val_data", val_data, 2, vocab_size)
     run = Run(model, data, config, loss)
     if resume and out is not None:
         run.load(out)
@@ -114,21 +119,22 @@ class Run:
 
     def __init__(
         self,
-        model: LanguageModel,
+        model: nn.Module,
         data: Ids | Source,
         config: TrainingConfig,
         loss: Loss = next_token_loss,
     ):
-        self.model, self.config, self.loss = model, config, loss
+        self.model: LanguageModel = without_wrapper(model)
+        self.config, self.loss = config, loss
         self.device = next(model.parameters()).device
-        self.length = config.length or model.config.max_seq_len
-        vocab_size = model.config.vocab_size
+        self.length = config.length or self.model.config.max_seq_len
+        vocab_size = self.model.config.vocab_size
         self.batches = (
             data
             if isinstance(data, Source)
             else self.windows_of(usable("data", data, self.length + 1, vocab_size))
         )
-        self.optimizers = make_optimizers(model, config)
+        self.optimizers = make_optimizers(self.model, config)
         self.forward = cast(
             LanguageModel, torch.compile(model) if config.compile else model
         )
@@ -315,7 +321,7 @@ class Run:
         """Continue from the newest checkpoint in a folder; it must be of this run."""
         saved, _, state = load_checkpoint(folder)
         self.check_same(folder, saved.config, state["config"])
-        self.model.load_state_dict(saved.state_dict())
+        load_weights(self.model, saved)
         for optimizer, stored in zip(self.optimizers, state["optimizers"], strict=True):
             optimizer.load_state_dict(convert_keys(stored, int))
         self.random_state = state["random_state"]
@@ -361,14 +367,14 @@ def convert_keys(state: dict, kind: Callable[[Any], Any]) -> dict:
 
 @torch.no_grad()
 def evaluate(
-    model: LanguageModel,
+    model: nn.Module,
     ids: Ids,
     length: int,
     batch_size: int = 128,
     device: DeviceLike = "cpu",
 ) -> float:
     """The mean loss in nats over every token of `ids` but the first."""
-    vocab_size = model.config.vocab_size
+    vocab_size = cast(Any, model).config.vocab_size
     total, count = 0.0, 0
     with evaluating(model):
         for inputs, targets in windows(ids, length, batch_size, device, vocab_size):

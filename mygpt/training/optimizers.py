@@ -9,7 +9,12 @@ import torch
 from jaxtyping import Float
 from torch import Tensor, nn
 
-from mygpt.support.arguments import check_below_one, check_positive, check_range
+from mygpt.support.arguments import (
+    check_below_one,
+    check_positive,
+    check_range,
+    takes_numbers,
+)
 from mygpt.training.config import TrainingConfig
 
 
@@ -39,6 +44,7 @@ class Muon(torch.optim.Optimizer):
     scaled.
     """
 
+    @takes_numbers
     def __init__(
         self,
         params: Iterable[Tensor] | Iterable[dict[str, Any]],

@@ -3,14 +3,17 @@ import random
 import shutil
 from dataclasses import replace
 
+import numpy as np
 import pytest
 import torch
 
 from mygpt import checkpoint
 from mygpt.checkpoint import checkpoints, load_checkpoint, save_checkpoint
 from mygpt.gpt import GPT, GPTConfig
+from mygpt.huggingface import save_gpt2
 from mygpt.modern import ModernConfig, ModernGPT
 from mygpt.tokenizers import BPETokenizer, CharTokenizer, WordTokenizer
+from mygpt.training import TrainingConfig, train
 
 TEXT = "ein Würfel, zwei Würfel, drei Würfel"
 CONFIG = GPTConfig(23, 7, 15, 3, 2)
@@ -75,10 +78,211 @@ def test_a_state_of_numbers_text_and_tensors_comes_back_to_the_bit(saved):
     ids=lambda tokenizer: type(tokenizer).__name__,
 )
 def test_the_tokenizer_is_saved_and_loaded(tokenizer, tmp_path):
-    save_checkpoint(tmp_path, GPT(CONFIG), tokenizer)
+    save_checkpoint(tmp_path, GPT(replace(CONFIG, vocab_size=263)), tokenizer)
     _, loaded, _ = load_checkpoint(tmp_path)
     assert type(loaded) is type(tokenizer)
     assert loaded.encode(TEXT) == tokenizer.encode(TEXT)
+
+
+def wrapped(model):
+    return torch.compile(model, backend="eager")
+
+
+def compiled_blocks(model):
+    for block in model.blocks:
+        block.compile(backend="eager")
+    model.blocks[1] = wrapped(model.blocks[1])
+    return model
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        wrapped,
+        compiled_blocks,
+        lambda model: wrapped(compiled_blocks(model)),
+        lambda model: model.bfloat16(),
+        lambda model: model.double(),
+        lambda model: model.requires_grad_(False),
+    ],
+    ids=["compiled", "blocks", "both", "half", "double", "frozen"],
+)
+@pytest.mark.parametrize(
+    "plain",
+    [
+        lambda: GPT(CONFIG),
+        lambda: ModernGPT(ModernConfig(23, 7, 12, 2, 2, zero_init=False)),
+    ],
+    ids=["gpt", "modern"],
+)
+@torch.compiler.set_stance("force_eager")  # which runs what is wrapped as it is
+def test_a_wrapped_or_converted_model_comes_back_with_its_logits(
+    plain, change, tmp_path
+):
+    model = change(plain()).eval()
+    save_checkpoint(tmp_path, model)
+    loaded = load_checkpoint(tmp_path)[0].eval()
+    assert type(loaded) is type(plain())
+    ids = torch.randint(23, (2, 7))
+    expected = model(ids)[0]
+    assert loaded(ids)[0].dtype == expected.dtype
+    assert torch.equal(loaded(ids)[0], expected)
+
+
+class LargerGPT(GPT):
+    pass
+
+
+Namesake = type("GPT", (GPT,), {})
+
+
+def changed_at(place, **attributes):
+    """What sets attributes of a model's layer."""
+
+    def change(model):
+        layer = model.get_submodule(place)
+        for name, value in attributes.items():
+            setattr(layer, name, value)
+        return model
+
+    return change
+
+
+def shared_block(model):
+    model.blocks[1] = model.blocks[0]
+    return model
+
+
+def normed(model):
+    torch.nn.utils.parametrizations.weight_norm(model.blocks[1].mlp.fc2)
+    return model
+
+
+def pruned(model):
+    from torch.nn.utils import prune
+
+    prune.l1_unstructured(model.blocks[0].mlp.fc1, "weight", 0.5)
+    return model
+
+
+def buffered(model):
+    model.register_buffer("seen", torch.zeros(3))
+    return model
+
+
+def tied_by_hand(model):
+    model = ModernGPT(ModernConfig(23, 7, 12, 2, 2))
+    model.head.weight = model.token.embedding.weight
+    return model
+
+
+def second_type(model):
+    model.blocks[1].to(torch.float16)
+    return model
+
+
+UNLIKE_ITS_CONFIG = [
+    (lambda m: torch.nn.DataParallel(m), "got DataParallel"),
+    (lambda m: LargerGPT(CONFIG), "got LargerGPT"),
+    (lambda m: Namesake(CONFIG), "got GPT"),
+    (lambda m: torch.nn.Linear(3, 3), "got Linear"),
+    (changed_at("", head=torch.nn.Linear(15, 23)), "head.* absent"),
+    (changed_at("", bias=torch.nn.Parameter(torch.zeros(3))), "bias absent"),
+    (changed_at("", config=replace(CONFIG, embed_dim=18)), r"embedding.*= 18, got"),
+    (changed_at("", config=replace(CONFIG, num_layers=1)), r"blocks\.1.* absent"),
+    (changed_at("", config=dict(vars(CONFIG))), "got GPT"),
+    (changed_at("blocks.0.mlp", act=torch.nn.ReLU()), "of GELU, got of ReLU"),
+    (changed_at("blocks.0.mlp", act=torch.nn.GELU()), "'tanh', got = 'none'"),
+    (changed_at("ln_f", eps=1e-3), r"ln_f\.eps = 1e-05, got = 0\.001"),
+    (shared_block, r"blocks\.1"),
+    (normed, r"blocks\.1\.mlp\.fc2"),
+    (pruned, r"blocks\.0\.mlp\.fc1"),
+    (buffered, "expected seen absent"),
+    (tied_by_hand, r"head\.weight of shape \(23, 12\), got none of its own"),
+    (second_type, r"one type, got torch\.float16 .*, torch\.float32 "),
+    (lambda m: m.to("meta"), "got no numbers"),
+]
+
+
+@pytest.mark.parametrize(("change", "message"), UNLIKE_ITS_CONFIG)
+def test_a_model_unlike_its_config_is_refused_before_the_first_step(
+    change, message, tmp_path
+):
+    model = change(GPT(CONFIG))
+    settings = TrainingConfig(2, batch_size=2, progress=False)
+    for save in (
+        lambda: save_checkpoint(tmp_path, model),
+        lambda: train(model, torch.arange(23), settings, out=tmp_path),
+        lambda: save_gpt2(model, tmp_path),
+    ):
+        with pytest.raises(ValueError, match=message) as caught:
+            save()
+        assert "\n" not in str(caught.value)
+    assert not list(tmp_path.iterdir())
+
+
+class OtherTokenizer(CharTokenizer):
+    pass
+
+
+@pytest.mark.parametrize(
+    ("tokenizer", "message"),
+    [
+        (OtherTokenizer(["a"]), "got OtherTokenizer"),
+        (BPETokenizer.train(TEXT, 260), "260 tokens, but vocab_size = 23"),
+        (CharTokenizer(map(chr, range(65, 89))), "24 tokens, but vocab_size = 23"),
+    ],
+)
+def test_a_tokenizer_that_does_not_fit_is_refused_before_the_first_step(
+    tokenizer, message, tmp_path
+):
+    model, settings = GPT(CONFIG), TrainingConfig(2, batch_size=2, progress=False)
+    with pytest.raises(ValueError, match=message):
+        save_checkpoint(tmp_path, model, tokenizer)
+    with pytest.raises(ValueError, match=message):
+        train(model, range(23), settings, out=tmp_path, tokenizer=tokenizer)
+    assert not list(tmp_path.iterdir())
+
+
+@pytest.mark.parametrize(
+    ("state", "message"),
+    [
+        ({"numbers": {1, 2}}, "state/numbers: expected a number, .* got set"),
+        ({"array": torch.zeros(3).numpy()}, "state/array: .* got ndarray"),
+        ({"loss": float("nan")}, "not JSON compliant"),
+        ({"text": "\ud800"}, "surrogates not allowed"),
+        ({"sizes": [[0, print]]}, r"state/sizes/0/1: .* got builtin"),
+    ],
+)
+def test_a_state_that_a_file_cannot_hold_leaves_nothing(state, message, tmp_path):
+    with pytest.raises(ValueError, match=message):
+        save_checkpoint(tmp_path, GPT(CONFIG), None, {"step": 3} | state)
+    assert not list(tmp_path.iterdir())
+
+
+def test_numbers_of_numpy_in_a_state_come_back_as_pythons(tmp_path):
+    state = {"step": np.int64(3), "loss": np.float32(0.5), "best": np.bool_(True)}
+    save_checkpoint(tmp_path, GPT(CONFIG), None, state)
+    assert load_checkpoint(tmp_path)[2] == {"step": 3, "loss": 0.5, "best": True}
+
+
+@torch.compiler.set_stance("force_eager")
+def test_a_compiled_models_run_goes_on_to_a_plain_ones_bits(tmp_path):
+    """Muon, too, finds the matrices in its blocks."""
+    found = []
+    for wrap in (lambda m: m, lambda m: wrapped(compiled_blocks(m))):
+        for resume in (False, True):
+            torch.manual_seed(3)
+            model = wrap(GPT(CONFIG))
+            config = TrainingConfig(
+                2, batch_size=2, optimizer="muon", save_every=1, progress=False
+            )
+            out = tmp_path / str(len(found) // 2)
+            train(model, range(23), config, out=out, resume=resume)
+            found.append(dict(load_checkpoint(out)[0].state_dict()))
+            shutil.rmtree(out / "step-00000002")
+    for weights in found[1:]:
+        assert same(weights, found[0])
 
 
 def test_nothing_in_it_is_pickled(saved):

@@ -9,9 +9,10 @@ from pathlib import Path
 
 import pytest
 import torch
-from transformers import GPT2LMHeadModel
+from helpers.gpt2_checkpoints import their_model
+from transformers import GPT2LMHeadModel, GPT2Tokenizer
 
-from mygpt import inference
+from mygpt import checkpoint, inference
 from mygpt.checkpoint import checkpoints, digest, load_checkpoint
 from mygpt.cli import commands
 from mygpt.gpt import GPT, GPTConfig
@@ -19,7 +20,13 @@ from mygpt.huggingface import save_gpt2
 from mygpt.inside.world_models import load_world_model, train_world_model
 from mygpt.modern import ModernGPT
 from mygpt.sampling import generate
-from mygpt.tokenizers import BPETokenizer, CharTokenizer, WordTokenizer
+from mygpt.tokenizers import (
+    END_OF_TEXT,
+    BPETokenizer,
+    CharTokenizer,
+    WordTokenizer,
+    load_tokenizer,
+)
 from mygpt.training import Run
 
 TEXT = "she sells sea shells by the sea shore. " * 60
@@ -267,6 +274,121 @@ def test_a_checkpoint_becomes_a_gpt2_folder_and_comes_back(corpus, tmp_path, cap
         expected = GPT2LMHeadModel.from_pretrained(theirs).eval()(ids).logits
         torch.testing.assert_close(again(ids)[0], expected, atol=1e-5, rtol=1e-4)
     assert run("generate", theirs, "--prompt", "sea", "--tokens=2", "--greedy") == 0
+
+
+@pytest.fixture(scope="module")
+def theirs(tmp_path_factory):
+    """A folder as transformers 5 saves it, its model and its tokenizer."""
+    files, folder = tmp_path_factory.mktemp("files"), tmp_path_factory.mktemp("hf5")
+    bpe = BPETokenizer.train(TEXT + "Mara asked for more tea", 299)
+    bpe = BPETokenizer({**bpe.vocab, END_OF_TEXT: bpe.vocab_size}, bpe.merges)
+    bpe.save(files)
+    tokenizer = GPT2Tokenizer.from_pretrained(files)
+    tokenizer.add_tokens(["harbour", "<name>"])
+    tokenizer.add_special_tokens({"pad_token": "<|pad|>"})
+    tokenizer.save_pretrained(folder)
+    model = their_model(vocab_size=len(tokenizer) + 17).eval()
+    model.save_pretrained(folder)
+    return folder, model, tokenizer
+
+
+def test_a_folder_of_transformers_goes_in_and_comes_out(theirs, tmp_path, capsys):
+    folder, model, tokenizer = theirs
+    assert not (folder / "vocab.json").exists()
+    inside, out = tmp_path / "inside", tmp_path / "out"
+    assert run("convert", folder, inside) == 0
+    said = capsys.readouterr()
+    assert "a checkpoint: " in said.out
+    assert said.err == (
+        "mygpt: not converted: generation_config.json, tokenizer_config.json\n"
+    )
+    assert run("convert", inside, out) == 0
+    assert capsys.readouterr().err == ""
+    text = "Mara asked <name> for the harbour's tea <|pad|"
+    ids = tokenizer(text)["input_ids"]
+    ours, ours_tokenizer, _ = load_checkpoint(inside)
+    assert ours_tokenizer.encode(text) == ids
+    assert GPT2Tokenizer.from_pretrained(out)(text)["input_ids"] == ids
+    batch = torch.tensor([ids])
+    with torch.no_grad():
+        expected = model(batch).logits
+        back = GPT2LMHeadModel.from_pretrained(out).eval()(batch).logits
+        assert torch.equal(back, expected)
+        torch.testing.assert_close(
+            ours.eval()(batch)[0], expected, atol=1e-5, rtol=1e-4
+        )
+
+
+def test_rows_without_a_token_are_never_drawn(theirs, tmp_path, capsys):
+    """Beside 17 such rows that a hot draw would often take, the text goes on."""
+    folder = theirs[0]
+    asked = ["--prompt", "Mara asked", "--tokens=60", "--temperature=90", "--seed=2"]
+    assert run("generate", folder, *asked) == 0
+    text, said = capsys.readouterr()
+    assert text.startswith("Mara asked")
+    assert said == ""
+    assert run("convert", folder, tmp_path / "in") == 0
+    capsys.readouterr()
+    assert run("generate", tmp_path / "in", *asked) == 0
+    assert capsys.readouterr().out == text
+    assert run("generate", folder, *asked, "--inference=packed") == 0
+
+
+@pytest.mark.parametrize("command", ["generate", "convert"])
+@pytest.mark.parametrize("kind", ["gpt2", "checkpoint"])
+def test_fewer_rows_than_tokens_are_one_sentence_at_the_start(
+    theirs, tmp_path, capsys, command, kind
+):
+    folder = tmp_path / "small"
+    tokenizer = load_tokenizer(theirs[0])
+    rows = tokenizer.vocab_size - 2
+    model = GPT(GPTConfig(rows, 8, 4, 1, 1))
+    if kind == "gpt2":
+        save_gpt2(model, folder)
+        tokenizer.save(folder)
+    else:  # saved before sizes were compared
+        state = {"step": 0}
+        folder = folder / "step-00000000"
+        folder.mkdir(parents=True)
+        checkpoint._write(folder, model, tokenizer, state)
+    target = {"generate": ["--prompt=M"], "convert": [tmp_path / "target"]}[command]
+    assert run(command, folder, *target) == 1
+    said = capsys.readouterr()
+    assert said.out == ""
+    assert said.err == (
+        "mygpt: the tokenizer does not fit the model: "
+        f"{rows + 2} tokens, but vocab_size = {rows}\n"
+    )
+
+
+@pytest.mark.parametrize("kind", ["char", "word"])
+def test_a_tokenizer_without_a_form_at_hugging_face_is_named(
+    corpus, tmp_path, capsys, kind
+):
+    run("train", corpus, "--out", tmp_path / "run", *SMALL, f"--tokenizer={kind}")
+    capsys.readouterr()
+    assert run("convert", tmp_path / "run", tmp_path / "hf") == 0
+    kind = {"char": "character", "word": "word"}[kind]
+    assert capsys.readouterr().err == (
+        f"mygpt: not converted: the {kind} tokenizer, which has no Hugging Face form\n"
+    )
+
+
+def test_what_lies_beside_a_model_is_named(tmp_path, capsys):
+    folder = tmp_path / "hf"
+    save_gpt2(GPT(GPTConfig(53, 8, 4, 1, 1)), folder)
+    path = folder / "config.json"
+    ends = {"eos_token_id": 3, "task_specific_params": {"x": {}}, "pad_token_id": None}
+    path.write_text(json.dumps(json.loads(path.read_text()) | ends))
+    for name in ("spiece.model", "generation_config.json"):
+        (folder / name).write_text("{}")
+    assert run("convert", folder, tmp_path / "in") == 0
+    assert capsys.readouterr().err == (
+        "mygpt: not converted: eos_token_id of config.json, task_specific_params of "
+        "config.json, generation_config.json, spiece.model\n"
+    )
+    assert run("generate", folder, "--prompt=a") == 1
+    assert "tokenizer.json, or vocab.json and merges.txt" in capsys.readouterr().err
 
 
 def test_weights_for_inference_continue_a_text(corpus, tmp_path, capsys):

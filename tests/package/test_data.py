@@ -64,6 +64,16 @@ def site(tmp_path, monkeypatch, cache):
         server.shutdown()
 
 
+@pytest.mark.parametrize("text", ["Mara", "\ufeffMara", "M\ufeffara"])
+def test_only_a_byte_order_mark_at_the_start_is_no_character(text, tmp_path):
+    path = tmp_path / "text.txt"
+    path.write_text(text, encoding="utf-8-sig")
+    assert load_corpus(path) == text
+    path.write_bytes(b"\xef\xbb\xbf")
+    with pytest.raises(ValueError, match="holds no text"):
+        load_corpus(path)
+
+
 def test_the_world_is_a_corpus_that_needs_nothing(monkeypatch):
     monkeypatch.setattr(data, "WORLD_ROWS", 17)
     assert load_corpus("world") == World().text(17)

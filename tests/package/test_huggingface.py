@@ -150,7 +150,8 @@ def test_a_name_is_looked_up_in_the_hubs_cache(checkpoint, tmp_path, monkeypatch
     cache = tmp_path / "models--someone--tiny"
     (cache / "refs").mkdir(parents=True)
     (cache / "refs" / "main").write_text("0123456789abcdef")
-    shutil.copytree(checkpoint, cache / "snapshots" / "0123456789abcdef")
+    snapshot = cache / "snapshots" / "0123456789abcdef"
+    shutil.copytree(checkpoint, snapshot)
     from huggingface_hub import constants
 
     monkeypatch.setattr(constants, "HF_HUB_CACHE", str(tmp_path))
@@ -296,6 +297,13 @@ def test_a_flipped_byte_in_the_header_never_passes_for_another_model(damaged):
         else:
             assert all(torch.equal(found[name], expected[name]) for name in expected)
     assert refused > 60
+
+
+def test_a_pickle_is_named(damaged):
+    folder = damaged()
+    (folder / "model.safetensors").rename(folder / "pytorch_model.bin")
+    with pytest.raises(ValueError, match=r"pytorch_model\.bin is a pickle"):
+        load_gpt2(folder)
 
 
 def test_missing_and_unreadable_files_are_named(damaged, tmp_path):

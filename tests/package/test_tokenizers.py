@@ -5,7 +5,8 @@ import pytest
 import torch
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from tokenizers import ByteLevelBPETokenizer
+from tokenizers import AddedToken, ByteLevelBPETokenizer
+from tokenizers import Tokenizer as Library
 
 from mygpt.tokenizers import (
     END_OF_TEXT,
@@ -173,6 +174,174 @@ def test_a_saved_tokenizer_comes_back_the_same(tokenizer, tmp_path):
         assert vars(loaded) == vars(tokenizer)
 
 
+# Files of other programs
+
+ADDED = ["harbour", "<name>", "<name>s", "né", "東京タワー", "b'", " the"]
+
+
+@pytest.fixture(scope="module")
+def whole(tmp_path_factory):
+    """A folder with a tokenizer.json of the library's, and its tokenizer."""
+    folder = tmp_path_factory.mktemp("whole")
+    theirs = library(" ".join(TEXTS.values()), 420)
+    theirs.add_special_tokens([END_OF_TEXT])
+    theirs.add_tokens([AddedToken("n", normalized=False), *ADDED])
+    theirs.add_special_tokens(["<|pad|>"])
+    theirs.save(str(folder / "tokenizer.json"))
+    return folder, theirs
+
+
+def strange_texts(count):
+    """Texts of words, signs, spaces and added tokens, drawn at random."""
+    draw = random.Random(0)
+    pieces = [*" ".join(TEXTS.values()).split(" "), *ADDED, "\n", "  ", "\ufeff"]
+    for _ in range(count):
+        chosen = draw.choices(pieces, k=draw.randrange(1, 9))
+        signs = (
+            chr(draw.choice([draw.randrange(0x20, 0xD800), 0x1F642])) for _ in "ab"
+        )
+        yield draw.choice(["", " "]).join([*chosen, *signs])
+
+
+@pytest.mark.parametrize("count", [700, pytest.param(10_000, marks=pytest.mark.slow)])
+def test_a_tokenizer_in_one_file_gives_the_librarys_ids(whole, count):
+    folder, theirs = whole
+    ours = load_tokenizer(folder)
+    assert ours.vocab == theirs.get_vocab(with_added_tokens=True)
+    for text in strange_texts(count):
+        ids = ours.encode(text)
+        assert ids == theirs.encode(text).ids, text
+        assert ours.decode(ids) == text
+
+
+def test_added_tokens_come_back_from_a_saved_tokenizer(whole, tmp_path):
+    ours = load_tokenizer(whole[0])
+    ours.save(tmp_path)
+    again, theirs = (
+        load_tokenizer(tmp_path),
+        Library.from_file(f"{tmp_path}/tokenizer.json"),
+    )
+    text = "the harbour of <name> in 東京タワー" + END_OF_TEXT
+    assert again.encode(text) == ours.encode(text)
+    assert theirs.encode("n <name>s né").ids == ours.encode("n <name>s né")
+    assert again.vocab == ours.vocab
+    assert again.decode([again.end_of_text, again.vocab["<|pad|>"]]) == (
+        END_OF_TEXT + "<|pad|>"
+    )
+
+
+def edited(whole, folder, place=(), **fields):
+    """A copy of the tokenizer.json with other fields in one of its objects."""
+    stored = json.loads((whole[0] / "tokenizer.json").read_text("utf-8"))
+    inner = stored
+    for name in place:
+        inner = inner[name]
+    inner |= fields
+    (folder / "tokenizer.json").write_text(json.dumps(stored), "utf-8")
+    return stored
+
+
+def test_older_and_other_files_of_the_same_tokenizer_give_the_same_ids(whole, tmp_path):
+    """Merges as text; a mark before the JSON; the slow tokenizers' files of old."""
+    stored = edited(whole, tmp_path)
+    vocab, merges = stored["model"]["vocab"], stored["model"]["merges"]
+    text = "the harbour of <name> in 東京タワー" + END_OF_TEXT
+    expected = load_tokenizer(whole[0]).encode(text)
+    edited(whole, tmp_path, ["model"], merges=[" ".join(pair) for pair in merges])
+    assert load_tokenizer(tmp_path).encode(text) == expected
+    marked = "\ufeff" + (tmp_path / "tokenizer.json").read_text("utf-8")
+    (tmp_path / "tokenizer.json").write_text(marked, "utf-8")
+    assert load_tokenizer(tmp_path).encode(text) == expected
+    lines = "\n".join(["\ufeff#version: 0.2", *map(" ".join, merges)])  # no last end
+    (tmp_path / "merges.txt").write_text(lines, "utf-8")
+    (tmp_path / "vocab.json").write_text("\ufeff" + json.dumps(vocab), "utf-8")
+    assert load_tokenizer(tmp_path).encode(text) == expected  # all three agree
+    (tmp_path / "tokenizer.json").unlink()
+    added = {token["content"]: token["id"] for token in stored["added_tokens"]}
+    (tmp_path / "added_tokens.json").write_text(json.dumps(added))
+    listed = {str(token.pop("id")): token for token in stored["added_tokens"]}
+    config = json.dumps({"added_tokens_decoder": listed})
+    (tmp_path / "tokenizer_config.json").write_text(config)
+    assert load_tokenizer(tmp_path).encode(text) == expected
+    assert len(load_tokenizer(tmp_path).merges) == len(merges)
+
+
+@pytest.mark.parametrize(
+    ("place", "fields", "message"),
+    [
+        ([], {"normalizer": {"type": "NFC"}}, "normalizer = None, got .*NFC"),
+        ([], {"truncation": {"max_length": 8}}, "truncation = None"),
+        ([], {"padding": {"pad_id": 3}}, "padding = None"),
+        ([], {"pre_tokenizer": None}, "pre_tokenizer.type = 'ByteLevel', got None"),
+        ([], {"pre_tokenizer": {"type": "Split"}}, "got 'Split'"),
+        ([], {"pre_tokenizer": []}, r"an object pre_tokenizer, got \[\]"),
+        (["pre_tokenizer"], {"add_prefix_space": True}, "add_prefix_space = False"),
+        (["pre_tokenizer"], {"use_regex": False}, "use_regex = True, got False"),
+        ([], {"decoder": {"type": "Metaspace"}}, "decoder.type = 'ByteLevel'"),
+        (
+            [],
+            {"post_processor": {"type": "TemplateProcessing", "single": [{}]}},
+            "post_processor.single = .* got",
+        ),
+        (["model"], {"type": "WordPiece"}, "model.type = 'BPE', got 'WordPiece'"),
+        (["model"], {"type": "Unigram", "vocab": []}, "got 'Unigram'"),
+        (["model"], {"byte_fallback": True}, "byte_fallback = False, got True"),
+        (["model"], {"ignore_merges": True}, "ignore_merges = False, got True"),
+        (["model"], {"dropout": 0.1}, r"dropout = None, got 0\.1"),
+        (["model"], {"continuing_subword_prefix": "##"}, "got '##'"),
+        (["model"], {"end_of_word_suffix": "</w>"}, "got '</w>'"),
+        (["model"], {"merges": ["a"]}, "merge 1: expected two tokens, got 'a'"),
+        (["model"], {"merges": [["q", "東"]]}, "merge 1, q 東: not in the voc"),
+        (["model"], {"merges": None}, "a list of merges, got None"),
+        (["model", "vocab"], {"東": 999}, "expected tokens and ids, got '東'"),
+        (["model", "vocab"], {"aq": 999}, "expected the ids 0, 1, 2"),
+        ([], {"added_tokens": [{"id": 999, "content": "x"}]}, "'x': two ids"),
+        ([], {"added_tokens": [{"id": 999, "content": "x y"}]}, "the ids 0, 1, 2"),
+        ([], {"added_tokens": [{"id": 5, "content": "x y"}]}, "the ids 0, 1, 2"),
+        ([], {"added_tokens": [{"content": "x"}]}, "expected added tokens, got 'id'"),
+        (
+            [],
+            {"added_tokens": [{"id": 420, "content": "x y", "lstrip": True}]},
+            "'x y': expected lstrip = False",
+        ),
+    ],
+)
+def test_a_tokenizer_of_another_kind_is_named(whole, tmp_path, place, fields, message):
+    edited(whole, tmp_path, place, **fields)
+    with pytest.raises(ValueError, match=rf"tokenizer\.json.*{message}") as caught:
+        load_tokenizer(tmp_path)
+    assert "\n" not in str(caught.value)
+
+
+@pytest.mark.parametrize("name", ["vocab.json", "merges.txt"])
+def test_files_that_disagree_are_named(whole, pair, tmp_path, name):
+    edited(whole, tmp_path)
+    other = BPETokenizer.train(TEXTS["english"], 290)
+    other.save(tmp_path / "other")
+    (tmp_path / "other" / name).rename(tmp_path / name)
+    with pytest.raises(ValueError, match=rf"tokenizer\.json and {name} .* different"):
+        load_tokenizer(tmp_path)
+
+
+@pytest.mark.parametrize("field", ["add_prefix_space", "add_bos_token"])
+def test_what_a_config_would_put_before_a_text_is_named(whole, tmp_path, field):
+    edited(whole, tmp_path)
+    (tmp_path / "tokenizer_config.json").write_text(json.dumps({field: True}))
+    with pytest.raises(ValueError, match=f"tokenizer_config.json: expected {field} ="):
+        load_tokenizer(tmp_path)
+
+
+@pytest.mark.parametrize("kind", [BPETokenizer, CharTokenizer])
+def test_surrogates_are_joined_or_named(kind):
+    tokenizer = kind.train("a\ud83d\udc4db", *([257] if kind is BPETokenizer else []))
+    assert tokenizer.encode("a\ud83d\udc4d") == tokenizer.encode("a👍")
+    for half in ("👍a\ud83d", "👍a\udc4db", "👍a\udc4d\ud83d", "👍a\ud83d\ud83d\udc4d"):
+        with pytest.raises(ValueError, match="surrogate, as character 2"):
+            tokenizer.encode(half)
+    with pytest.raises(ValueError, match="surrogate, as character 0"):
+        CharTokenizer(["\ud83d"])
+
+
 # Bad input
 
 
@@ -217,7 +386,7 @@ def test_ids_and_sizes_out_of_range_are_refused(bpe):
             rf"vocab\.json: expected a token for every byte, none for '{SIGNS[0]}'",
         ),
         ("merges.txt", "#version: 0.2\na b c\n", r"merges\.txt, line 2: .* 'a b c'"),
-        ("merges.txt", "#version: 0.2\ns h\nsh", r"merges\.txt: cut short at line 3"),
+        ("merges.txt", "#version: 0.2\ns h\nsh", r"merges\.txt, line 3: .* got 'sh'"),
         ("merges.txt", "#version: 0.2\nq q\n", r"merges\.txt: merge 1, q q: not in"),
         ("merges.txt", None, r"a file .*merges\.txt, found none"),
         ("vocab.json", None, r"a file .*vocab\.json, found none"),
@@ -250,6 +419,6 @@ def test_damaged_lists_are_named(tmp_path, content, message):
 
 def test_a_folder_without_a_tokenizer_is_named(tmp_path):
     with pytest.raises(
-        ValueError, match=r"expected chars\.json, words\.json, or vocab"
+        ValueError, match=r"expected chars\.json, words\.json, tokenizer\.json"
     ):
         load_tokenizer(tmp_path)

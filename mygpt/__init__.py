@@ -14,6 +14,11 @@ The letters used everywhere, in code and in formulas:
 The running example is a text of four tokens, which are also the whole vocabulary.
 """
 
+import sys
+
+if sys.argv[:1] == ["-m"] and not sys.flags.safe_path:
+    sys.path.append(sys.path.pop(0))  # a random.py in this folder is no library's
+
 from mygpt.attention import MultiHeadAttention, SingleHeadAttention
 from mygpt.block import TransformerBlock
 from mygpt.checkpoint import load_checkpoint, save_checkpoint

@@ -19,6 +19,9 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
+from mygpt.check.errors import own_failure, readers_frame
+from mygpt.check.run import PATIENCE, own_time
+
 LINUX = sys.platform == "linux"
 # Forked, a check starts at once; elsewhere PyTorch does not survive a fork.
 START = "fork" if LINUX else "spawn"
@@ -93,6 +96,8 @@ def supervise(here: Any, there: Any, *arguments: Any) -> None:
             answer = oversee(tell, there, *arguments)
         except (ValueError, OSError, ImportError) as error:
             answer = error  # in what the check needs, not in the reader's program
+        except Exception as error:
+            answer = ValueError(own_failure(error))
         there.send((answer, True))
     there.close()
 
@@ -125,7 +130,7 @@ def oversee(
     child = context.Process(target=begin, args=(work, sent, memory, asker))
     child.start()
     try:
-        limit = (0 if START == "fork" else IMPORTS) + seconds + GRACE
+        limit = (0 if START == "fork" else IMPORTS) + PATIENCE * seconds + GRACE
         wait(child, asker, limit, lambda: sent.is_file() and more.is_file(), 0.01)
         late = child.is_alive()
         if late and sent.is_file() and more.is_file():
@@ -142,9 +147,9 @@ def wait(
     child: Any, asker: Any, seconds: float, over: Callable[[], bool], pause: float
 ) -> None:
     """Wait until a process ends, or it is over, which is asked after each pause."""
-    end = time.monotonic() + seconds
+    end = own_time(child.pid) + seconds
     watched = [child.sentinel, *([asker] if asker else [])]
-    while child.is_alive() and time.monotonic() < end and not over():
+    while child.is_alive() and own_time(child.pid) < end and not over():
         if asker in multiprocessing.connection.wait(watched, pause):
             raise EOFError
 
@@ -188,11 +193,12 @@ if hasattr(os, "register_at_fork"):
     os.register_at_fork(after_in_child=end_copy)
 
 
-FORKS: list[str] = []  # an entry for each fork that the work tried
+FORKS: list[tuple[str, int] | None] = []  # file and line of each fork of the work
 
 
 def note_fork() -> None:
-    FORKS.append("fork")
+    frame = readers_frame(sys._getframe(1))
+    FORKS.append(frame and (frame.f_code.co_filename, frame.f_lineno))
 
 
 def limit_resources(memory: int) -> None:

@@ -3,20 +3,22 @@
 import ast
 import contextlib
 import difflib
-import importlib.util
 import json
 import os
 import sys
 import tokenize
+from importlib.machinery import ModuleSpec, PathFinder
+from importlib.util import module_from_spec, spec_from_file_location
 from io import BytesIO, TextIOWrapper
 from pathlib import Path
+from types import ModuleType
 from typing import Any, TextIO
 
-from mygpt.check import apart, effects
+from mygpt.check import apart, effects, errors
 from mygpt.check.catalogue import find_task
 from mygpt.check.classes import first_entry
 from mygpt.check.engine import Checking, examine, failed, out_of_time
-from mygpt.check.errors import one_line, trace_of
+from mygpt.check.errors import one_line, own_failure, trace_of
 from mygpt.check.evidence import Evidence, evidence_of
 from mygpt.check.evidence import as_json as evidence_as_json
 from mygpt.check.mends.search import find_mend
@@ -28,8 +30,10 @@ from mygpt.check.task import Task
 
 FORKED = (
     "Your program copies its process (os.fork); each copy was ended at once. Nothing "
-    "in this task needs one."
+    "in this task needs one{}."
 )
+IMPORTING = "importing"  # a file that is there while the reader's is imported
+WHILE = " The time went while {} was imported{}."
 
 
 def in_child(
@@ -52,26 +56,27 @@ def in_child(
         os.dup2(file.fileno(), 2)
     # A parent may have put something else in their places.
     sys.stdout, sys.stderr = map(text_to, (1, 2))
-    before = effects.functions()
+    module = None
     try:
         task = find_task(name, gpt2)
-        found = check_here(task, path, seconds)
+        result, evidence, module = check_here(task, path, seconds, sent)
+        found = told(result, evidence)
     except (ValueError, OSError, ImportError) as error:
         found = {"needs": str(error)}  # in the task, not in the reader's program
-    sys.stdout.flush()
-    sys.stderr.flush()
-    program = found.get("result") and wrong_program(task, path, found["result"])
-    if not mends or not program or effects.replaced(before):
+    except Exception as error:
+        found = {"needs": own_failure(error)}
+    if not mends or module is None or not is_mendable(result):
         send(found, sent)
         return
     sent.with_name("more").touch()
     send(found, sent)
     for number in (1, 2):
         os.dup2(os.open(os.devnull, os.O_WRONLY), number)
-    parameters = getattr(sys.modules[path.stem], f"{name}_parameters", None)
-    line = found["result"]["line"]
-    mistake = found["result"]["mistake"]
-    if mend := find_mend(task, program, line, parameters, mistake=mistake):
+    program = getattr(module, name)
+    parameters = getattr(module, f"{name}_parameters", None)
+    if mend := find_mend(
+        task, program, result.line, parameters, mistake=result.mistake
+    ):
         send(mend_as_json(mend), sent.with_name("mend"))
 
 
@@ -82,30 +87,30 @@ def send(found: dict[str, Any], sent: Path) -> None:
     half.rename(sent)
 
 
-def wrong_program(task: Task, path: Path, result: dict[str, Any]) -> Any:
-    """Return the program of a file that was imported, if a mend may make it right."""
-    if not is_mendable(Result(**result)):
-        return None
-    return getattr(sys.modules.get(path.stem), task.name, None)
-
-
 def text_to(number: int) -> TextIO:
     raw = open(number, "wb", buffering=0, closefd=False)  # noqa: SIM115
     return TextIOWrapper(raw, "utf-8", errors="replace", write_through=True)
 
 
-def check_here(task: Task, path: Path, seconds: int | float) -> dict[str, Any]:
-    """Import a file and check its function; return the result, with its evidence."""
-    before = effects.functions()
+def check_here(
+    task: Task, path: Path, seconds: int | float, sent: Path
+) -> tuple[Result, Evidence | None, ModuleType | None]:
+    """Import a file and check its function; return the result, with its evidence.
+
+    Where the result is about the function alone, return its module too.
+    """
+    before, path = effects.functions(), path.resolve()
+    importing = sent.with_name(IMPORTING)
+    importing.touch()
     try:
         with time_limit(seconds):
             twice = definitions(source_of(path), task.name)
             with effects.watched_import(path.name) as (serious, known):
                 module = load(path)
-    except OutOfTime:
-        return told(out_of_time(task, seconds))
+    except OutOfTime as error:
+        return late_import(task, path, seconds, error), None, None
     except Unusable as error:
-        return told(failed(task, "load", str(error)))
+        return failed(task, "load", str(error)), None, None
     except BaseException as error:
         # also a SystemExit or KeyboardInterrupt that the file itself raises
         ends = isinstance(error, SystemExit)
@@ -113,16 +118,26 @@ def check_here(task: Task, path: Path, seconds: int | float) -> dict[str, Any]:
             f"it ends Python itself with {one_line(error)}" if ends else one_line(error)
         )
         text = f"{path.name} could not be imported: {what}."
-        return told(failed(task, "load", text, trace=trace_of(error)))
+        return failed(task, "load", text, trace=trace_of(error)), None, None
+    importing.unlink()
+    if serious:
+        change, place = serious[0]
+        text = f"{path.name} {change} when it is imported{written(place)}."
+        return failed(task, "effect", text, **line_of(place, path)), None, None
+    evidence = None
     try:
         result, checking = check_module(task, path, module, seconds)
+        if result.passed and checking:
+            evidence = evidence_of(checking)
     except Exception:
         if not effects.replaced(before):
             raise  # ours
-        result, checking = failed(task, "effect", ""), None
-    troubles = [effects.replaced(before), *serious, FORKED if apart.FORKS else None]
-    if trouble := next(filter(None, troubles), None):
-        result = failed(task, "effect", trouble, printed=result.printed)
+        result = failed(task, "effect", "")
+    place = apart.FORKS[0] if apart.FORKS else None
+    forked = apart.FORKS and FORKED.format(written(place))
+    if trouble := effects.replaced(before) or forked:
+        line = line_of(place, path)
+        result = failed(task, "effect", trouble, printed=result.printed, **line)
     if len(twice) > 1:
         lines = ", ".join(map(str, twice[:-1])) + f" and {twice[-1]}"
         known.append(
@@ -130,8 +145,30 @@ def check_here(task: Task, path: Path, seconds: int | float) -> dict[str, Any]:
             "Python keeps the last."
         )
     result.hints += known
-    evidence = evidence_of(checking) if result.passed and checking else None
-    return told(result, evidence)
+    return result, evidence, None if trouble else module
+
+
+def late_import(
+    task: Task, path: Path, seconds: int | float, error: OutOfTime
+) -> Result:
+    """Tell that the time went before any function was checked, and in which line."""
+    frames = errors.readers_frames(error)
+    outside = [frame for frame in frames if frame.name == "<module>"][-1:]
+    place = (outside[0].filename, outside[0].lineno or 0) if outside else None
+    when = WHILE.format(path.name, written(place))
+    return out_of_time(task, seconds, error, when, **line_of(place, path))
+
+
+def written(place: effects.Place | None) -> str:
+    return f" ({errors.place(*place)})" if place else ""
+
+
+def line_of(place: effects.Place | None, path: Path) -> dict[str, Any]:
+    """The fields of a result that name a line, of the reader's file or of another."""
+    if place is None:
+        return {}
+    other = Path(place[0])
+    return {"line": place[1], "file": "" if other == path else other.name}
 
 
 def told(result: Result, evidence: Evidence | None = None) -> dict[str, Any]:
@@ -186,14 +223,46 @@ def definitions(source: str, name: str) -> list[int]:
     return [one.lineno for one in body if isinstance(one, kinds) and one.name == name]
 
 
-def load(path: Path) -> Any:
-    """Import a file; it finds the files beside it as if it were run there."""
-    path = path.resolve()
-    sys.path.insert(0, str(path.parent))
+class Beside:
+    """Find the files of a folder for the reader's files, and for no library."""
+
+    def __init__(self, folder: Path) -> None:
+        self.folder = str(folder)
+
+    def find_spec(
+        self, name: str, path: Any = None, target: Any = None
+    ) -> ModuleSpec | None:
+        if path is not None or name in sys.stdlib_module_names or not is_asked():
+            return None
+        spec = PathFinder.find_spec(name, [self.folder])
+        # a folder without __init__.py comes last
+        whole = spec and (spec.loader or not PathFinder.find_spec(name))
+        return spec if whole else None
+
+
+def is_asked() -> bool:
+    """Whether the import that is going on stands in a file of the reader's."""
+    frame = sys._getframe(2)
+    while not (own := errors.is_readers(file := frame.f_code.co_filename)):
+        if frame.f_back is None or "importlib" not in file:
+            break
+        frame = frame.f_back
+    return own
+
+
+def load(path: Path) -> ModuleType:
+    """Import a file as if it were run in its folder; its name takes no library's."""
+    sys.path[:] = map(os.path.abspath, sys.path)
+    sys.meta_path.insert(0, Beside(path.parent))
     sys.dont_write_bytecode = True
-    spec = importlib.util.spec_from_file_location(path.stem, path)
-    module = importlib.util.module_from_spec(spec)
-    sys.modules[path.stem] = module
+    os.chdir(path.parent)
+    name = path.stem.replace(".", "_")  # a dot would ask for a package
+    found = PathFinder.find_spec(name)
+    library = found and found.origin and not errors.is_readers(found.origin)
+    if name in sys.modules or name in sys.stdlib_module_names or library:
+        name = f"your {name}"
+    spec = spec_from_file_location(name, path)
+    module = sys.modules[name] = module_from_spec(spec)
     spec.loader.exec_module(module)
     return module
 

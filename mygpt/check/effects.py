@@ -4,14 +4,16 @@ import builtins
 import math
 import random
 import sys
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from types import FrameType
 from typing import Any
 
 import torch
 import torch.nn.functional as F
 
-from mygpt.check.run import RANDOM, kept_state
+from mygpt.check.errors import is_readers
+from mygpt.check.run import RANDOM, STATE, kept_state, state
 
 PLACES = {
     "builtins": builtins,
@@ -23,6 +25,8 @@ PLACES = {
     "torch.nn.functional": F,
 }
 CHECKER = "mygpt.check"
+LINES = 20_000  # of an import, and calls in it, that are followed
+Place = tuple[str, int]
 
 
 def functions() -> dict[str, Any]:
@@ -64,15 +68,48 @@ def replaced(before: dict[str, Any]) -> str | None:
     return f"Your program replaces {', '.join(sorted(names)[:3])}{more} for everybody."
 
 
+class Followed:
+    """The lines outside functions of an import, and which of them changed PyTorch.
+
+    latest: file and line; changed: the same, for what was changed.
+    """
+
+    def __init__(self) -> None:
+        self.state, self.latest, self.left = state(), ("", 0), LINES
+        self.changed: dict[str, Place] = {}
+
+    def call(self, frame: FrameType, event: str, _: Any) -> Callable | None:
+        self.left -= 1
+        if self.left < 0:
+            sys.settrace(None)
+        code = frame.f_code
+        own = code.co_name == "<module>" and is_readers(code.co_filename)
+        return self.line if own and self.left > 0 else None
+
+    def line(self, frame: FrameType, event: str, _: Any) -> Callable | None:
+        if (after := state()) != self.state:
+            for (*_, said), was, now in zip(STATE, self.state, after, strict=True):
+                if was != now:
+                    self.changed[said(now)] = self.latest
+            self.state = after
+        self.latest = frame.f_code.co_filename, frame.f_lineno
+        self.left -= 1
+        return self.line if self.left > 0 else None
+
+
 @contextmanager
-def watched_import(name: str) -> Iterator[tuple[list[str], list[str]]]:
+def watched_import(
+    name: str,
+) -> Iterator[tuple[list[tuple[str, Place | None]], list[str]]]:
     """Restore the global state after an import, and collect what it changed.
 
-    First what makes others compute something else, then what is only worth knowing.
+    First what makes others compute something else, and where, then what is only worth
+    knowing. What a check needs to find libraries stays there.
     """
-    serious: list[str] = []
+    serious: list[tuple[str, Place | None]] = []
     known: list[str] = []
     torch_seed, python_seed, seeded = torch.initial_seed(), random.seed, []
+    path, tracer, followed = list(sys.path), sys.gettrace(), Followed()
 
     def noted(*arguments: Any, **named: Any) -> None:
         seeded.append(arguments)
@@ -81,7 +118,11 @@ def watched_import(name: str) -> Iterator[tuple[list[str], list[str]]]:
     random.seed = noted
     try:
         with kept_state() as changes:
-            yield serious, known
+            sys.settrace(followed.call)
+            try:
+                yield serious, known
+            finally:
+                sys.settrace(tracer)
             if seeded or torch.initial_seed() != torch_seed:
                 known.append(
                     f"{name} sets the seed of the random numbers when it is imported, "
@@ -89,7 +130,8 @@ def watched_import(name: str) -> Iterator[tuple[list[str], list[str]]]:
                 )
     finally:
         random.seed = python_seed
+        sys.path += [folder for folder in path if folder not in sys.path]
     for change in changes:
         if change != RANDOM:
-            text = change.removeprefix("Your program ").removesuffix(".")
-            serious.append(f"{name} {text} when it is imported.")
+            said = change.removeprefix("Your program ").removesuffix(".")
+            serious.append((said, followed.changed.get(said)))

@@ -3,18 +3,20 @@
 import math
 import random
 import re
+import sys
 import time
 import warnings
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import redirect_stdout
 from dataclasses import dataclass, field
-from functools import cache, cached_property
+from functools import cache, cached_property, partial
 from io import StringIO
 from itertools import chain
 from typing import Any
 
 import torch
 from torch import Tensor
+from torch.autograd.gradcheck import GradcheckError
 
 from mygpt.check.apart import copies_ended
 from mygpt.check.classes import first_entry, from_class
@@ -32,11 +34,12 @@ from mygpt.check.compare import (
 )
 from mygpt.check.compose import Search
 from mygpt.check.crashes import cause_of
-from mygpt.check.errors import one_line, too_large, trace_of
+from mygpt.check.errors import one_line, readers_frames, too_large, trace_of
 from mygpt.check.fresh import fresh_arguments
 from mygpt.check.gradients import gradients, in_order, leaves, tensors_in
 from mygpt.check.result import Result, shapes, show_arguments
 from mygpt.check.run import (
+    PATIENCE,
     RANDOM,
     Outcome,
     OutOfTime,
@@ -44,13 +47,14 @@ from mygpt.check.run import (
     WrongResult,
     in_parts,
     kept_state,
+    own_state,
     run_once,
     time_limit,
 )
 from mygpt.check.shrink import shrink
 from mygpt.check.source import slips
 from mygpt.check.stages.find import Found, find
-from mygpt.check.task import Arguments, Mistake, Probe, Program, Task
+from mygpt.check.task import Arguments, Mistake, Probe, Program, Property, Task
 
 VISIBLE = 0.02  # share of the largest value by which a shown difference exceeds it
 LONGEST = 2000  # characters of what a program printed
@@ -64,6 +68,16 @@ SELDOM = 0.05  # share of them on which it need not
 MEMORY = (
     "Your program asked for more memory than it may have. Its inputs are small: is a "
     "shape or a count larger than meant?"
+)
+NUDGED = (
+    "The gradients of your program are not those that small changes of its inputs "
+    "show (`torch.autograd.gradcheck`)."
+)
+ENDLESS = "is there a loop that never ends?"
+WAITED = "in most of them it did not compute: does it sleep, or wait?"
+COMPILED = (
+    "PyTorch's compiler (`torch.compile`) was at work: leave it out here, or give it "
+    "more time with a longer limit."
 )
 DRAWN = "Your program's result is random; nothing in this task is."
 OWN_WEIGHTS = (
@@ -109,7 +123,7 @@ def examine(
     seconds = limit or task.limit
     printed = Printed()
     checking = None
-    with redirect_stdout(printed), copies_ended():
+    with redirect_stdout(printed), copies_ended(), own_state():
         try:
             with time_limit(seconds), warnings.catch_warnings():
                 warnings.simplefilter("ignore")  # of the reader's program
@@ -122,8 +136,8 @@ def examine(
             result = found.result
         except Unusable as error:
             result = failed(task, "load", str(error))
-        except OutOfTime:
-            result = out_of_time(task, seconds)
+        except OutOfTime as error:
+            result = out_of_time(task, seconds, error)
         except SystemExit as error:
             text = f"Your program ends Python itself with {one_line(error)}."
             result = failed(task, "run", text)
@@ -131,13 +145,19 @@ def examine(
     return result, checking
 
 
-def out_of_time(task: Task, seconds: int | float) -> Result:
-    return failed(
-        task,
-        "time",
-        f"Your program was stopped after {seconds:g} seconds; is there a loop that "
-        "never ends?",
-    )
+def out_of_time(
+    task: Task,
+    seconds: int | float,
+    error: OutOfTime | None = None,
+    when: str = "",
+    **found: Any,
+) -> Result:
+    waited = error is not None and "wait" in error.args
+    why = WAITED if waited else ENDLESS
+    why = COMPILED if "torch._inductor" in sys.modules else why
+    seconds *= PATIENCE if waited else 1
+    text = f"Your program was stopped after {seconds:g} seconds; {why}{when}"
+    return failed(task, "time", text, **found)
 
 
 class Printed(StringIO):
@@ -523,11 +543,7 @@ class Checking:
             try:
                 got = gradients(self.task, self.program, arguments, self.dtype)
             except Exception as error:
-                got = self.with_cause(
-                    error,
-                    "The values are right, but when gradients are wanted your program "
-                    f"stops with {one_line(error)}.",
-                )
+                got = self.stops(error, "when gradients are wanted")
             if isinstance(got, str):
                 raise NotRight(
                     failed(self.task, "gradient", got, input=shapes(arguments))
@@ -537,6 +553,18 @@ class Checking:
                 raise NotRight(self.explain_gradient(place, expected, got, arguments))
         if self.task.differentiable and self.is_precise(reference):
             self.compare_with_nudges()
+
+    def stops(self, error: Exception, when: str) -> str:
+        text = f"The values are right, but {when} your program stops with "
+        return self.with_cause(error, f"{text}{one_line(error)}.")
+
+    def stops_alone(
+        self, error: Exception, when: str, run: Callable[[Program], Any]
+    ) -> str:
+        """Say how a program stops; raise again what stops the book's own one too."""
+        if not readers_frames(error):
+            run(self.task.reference)
+        return self.stops(error, when)
 
     def is_precise(self, reference: Program) -> bool:
         """Whether the program computes in float64 throughout."""
@@ -597,22 +625,23 @@ class Checking:
         arguments = convert(self.task.arguments_of(self.task.probes[0]), self.dtype)
         tensors, rebuild = leaves(self.task, arguments)
 
-        def function(*values: Tensor) -> Any:
-            outputs = self.task.run(self.program, rebuild(values))
+        def function(program: Program, *values: Tensor) -> Any:
+            outputs = self.task.run(program, rebuild(values))
             return tensors_in(in_order(outputs))
 
+        def nudge(program: Program) -> None:
+            nudged = partial(function, program)
+            torch.autograd.gradcheck(nudged, tensors, fast_mode=True)
+
         try:
-            torch.autograd.gradcheck(function, tensors, fast_mode=True)
+            nudge(self.program)
+            return
+        except GradcheckError as error:
+            text, trace = NUDGED, trace_of(error)
         except Exception as error:
-            raise NotRight(
-                failed(
-                    self.task,
-                    "gradient",
-                    "The gradients of your program are not those that small changes "
-                    "of its inputs show (`torch.autograd.gradcheck`).",
-                    trace=trace_of(error),
-                )
-            ) from None
+            text = self.stops_alone(error, "when gradients are wanted", nudge)
+            trace = trace_of(error)
+        raise NotRight(failed(self.task, "gradient", text, trace=trace))
 
     def check_properties(self) -> None:
         for each in self.task.properties:
@@ -621,15 +650,18 @@ class Checking:
                 self.seen.append(convert(each.seen(self.program, given), self.dtype))
                 sentence = each.broken(self.seen[-1], given)
             except Exception as error:
-                sentence = self.with_cause(
-                    error,
-                    "The values are right, but with other inputs your program stops "
-                    f"with {one_line(error)}.",
+                sentence = self.stops_alone(
+                    error, "with other inputs", partial(self.holds, each)
                 )
             if sentence:
                 known = self.known_outcomes(self.task.reference)
                 half = any(map(in_half_precision, known, self.outcomes))
                 raise NotRight(self.property_failed(HALF if half else sentence))
+
+    def holds(self, one: Property, program: Program) -> None:
+        """Go through a property with a program of the book."""
+        given = convert(self.arguments[0], self.dtype)
+        one.broken(convert(one.seen(program, given), self.dtype), given)
 
     def property_failed(self, sentence: str) -> Result:
         return failed(self.task, "property", sentence, input=shapes(self.arguments[0]))

@@ -1,13 +1,23 @@
 """The errors of the reader's program, in the reader's lines alone."""
 
+import linecache
 import os
+import site
+import sysconfig
 import traceback
 from pathlib import Path
+from types import FrameType
 
 import torch
 
-OURS, PYTORCHS = (
-    str(Path(file).resolve().parent) + os.sep for file in (__file__, torch.__file__)
+OURS = str(Path(__file__).resolve().parent) + os.sep
+LIBRARIES = tuple(
+    str(Path(folder).resolve()) + os.sep
+    for folder in (
+        Path(torch.__file__).parent,
+        *map(sysconfig.get_path, ("stdlib", "platstdlib", "purelib", "platlib")),
+        *site.getsitepackages(),
+    )
 )
 
 
@@ -22,18 +32,31 @@ def one_line(error: BaseException) -> str:
     text = f"{type(error).__name__}: {message[0]}" if message else type(error).__name__
     for frame in reversed(readers_frames(error)):
         if frame.line:
-            name = Path(frame.filename).name
-            place = f"line {frame.lineno}: `{frame.line.strip()}`"
-            return (
-                f"{text} ({name}, {place})"
-                if name.endswith(".py")
-                else f"{text} ({place})"
-            )
+            return f"{text} ({place(frame.filename, frame.lineno)})"
     return text
 
 
+def place(file: str, line: int | None) -> str:
+    """Write a place: the file's name, unless it is a notebook's cell, and the line."""
+    name, code = Path(file).name, linecache.getline(file, line or 0).strip()
+    start = f"{name}, " if name.endswith(".py") else ""
+    return f"{start}line {line}: `{code}`"
+
+
+def readers_frame(frame: FrameType | None) -> FrameType | None:
+    """Return the innermost frame of the reader's, from a frame outwards."""
+    while frame and not is_readers(frame.f_code.co_filename):
+        frame = frame.f_back
+    return frame
+
+
+def own_failure(error: BaseException) -> str:
+    """Tell of an error that is the checker's, or a library's, and not the reader's."""
+    return f"the check itself failed, not your program: {type(error).__name__}: {error}"
+
+
 def readers_frames(error: BaseException) -> list[traceback.FrameSummary]:
-    """Return the frames of a traceback that are neither ours nor PyTorch's."""
+    """Return the frames of a traceback that are neither ours nor a library's."""
     return [
         frame
         for frame in traceback.extract_tb(error.__traceback__)
@@ -42,8 +65,8 @@ def readers_frames(error: BaseException) -> list[traceback.FrameSummary]:
 
 
 def is_readers(filename: str) -> bool:
-    """Whether a file is the reader's: neither the checker's nor PyTorch's."""
-    others = is_ours(filename) or os.path.realpath(filename).startswith(PYTORCHS)
+    """Whether a file is the reader's: neither the checker's nor a library's."""
+    others = os.path.realpath(filename).startswith((OURS, *LIBRARIES))
     return not others and not filename.startswith("<frozen")
 
 

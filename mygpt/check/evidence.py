@@ -18,6 +18,7 @@ from mygpt.check.compare import convert, describe, find_difference, unchanged
 from mygpt.check.engine import Checking, Outcome, failed, reason
 from mygpt.check.gradients import gradients
 from mygpt.check.result import Result
+from mygpt.check.run import own_state
 from mygpt.check.task import Arguments, Program, Task
 
 DTYPES = {
@@ -153,6 +154,7 @@ def from_json(found: dict[str, Any]) -> Evidence:
 # The verdict
 
 
+@own_state()
 def verdict(task: Task, evidence: Evidence) -> Result:
     """Judge what a program computed; it is right only if all of it is."""
     if evidence.usual_sizes:

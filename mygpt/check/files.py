@@ -11,14 +11,15 @@ from typing import Any
 
 from mygpt.check import apart
 from mygpt.check.catalogue import find_task
-from mygpt.check.child import in_child
+from mygpt.check.child import IMPORTING, WHILE, in_child
 from mygpt.check.engine import LONGEST, failed, out_of_time
 from mygpt.check.evidence import INCOMPLETE, verdict
 from mygpt.check.evidence import from_json as evidence_from_json
 from mygpt.check.mends.search import SECONDS as MEND_SECONDS
 from mygpt.check.mends.tell import with_mend
-from mygpt.check.progress import with_stub_named
+from mygpt.check.progress import BEGIN, NOT_BEGUN, with_stub_named
 from mygpt.check.result import Result
+from mygpt.check.stub import is_untouched
 from mygpt.check.task import Task
 
 OPTIONAL = {name: (str, type(None)) for name in ("mistake", "mend")} | {
@@ -54,6 +55,9 @@ def check_file(
         raise ValueError(f"expected a Python file, found no {path}")
     if path.suffix != ".py":
         raise ValueError(f"expected a Python file, one that ends in .py; got {path}")
+    if is_untouched(task, path):
+        return failed(task, BEGIN, NOT_BEGUN)
+    gpt2 = gpt2 and str(Path(gpt2).absolute())
     seconds = limit or task.limit
     with tempfile.TemporaryDirectory() as folder:
         printed, mend = Path(folder, "printed"), Path(folder, "mend")
@@ -66,7 +70,7 @@ def check_file(
 
         result = apart.supervised(
             partial(in_child, name, path, seconds, gpt2, printed, mends),
-            partial(conclude, task, seconds),
+            partial(conclude, task, seconds, Path(folder)),
             Path(folder),
             seconds,
             apart.MEMORY + 6 * size_of(gpt2),
@@ -107,13 +111,16 @@ def read_text(path: Path) -> str:
 def conclude(
     task: Task,
     seconds: int | float,
+    folder: Path,
     content: bytes | None,
     late: bool,
     code: int | None,
 ) -> Result:
     """Turn what a program's process sent into a result, right only with evidence."""
     if late:
-        return out_of_time(task, seconds)
+        imports = (folder / IMPORTING).is_file()
+        when = WHILE.format("the file", "") if imports else ""
+        return out_of_time(task, seconds, when=when)
     if content is None:
         return failed(
             task,
@@ -199,4 +206,4 @@ def as_json(results: Result | list[Result]) -> str:
         if isinstance(results, list)
         else results.as_json()
     )
-    return json.dumps(content, indent=2, ensure_ascii=False)
+    return json.dumps(content, indent=2)  # ASCII: right wherever it is read

@@ -7,10 +7,10 @@ from mygpt.check.catalogue import IN_ORDER, find_task
 from mygpt.check.mends.search import find_mend
 from mygpt.check.mends.source import Unknown, source_of
 from mygpt.check.mends.tell import is_mendable, with_edit, with_mend
-from mygpt.check.progress import next_task, place, told_next
+from mygpt.check.progress import next_task, told_next
 from mygpt.check.result import Result, wrapped
+from mygpt.check.stub import skeleton
 from mygpt.check.task import Task
-from mygpt.check.workbook import skeleton
 
 LATEST: dict[str, Result] = {}  # what the last check of each task found
 TRIES: dict[str, set[str]] = {}  # the sources of each task that failed
@@ -98,7 +98,7 @@ def write(name: str | None = None) -> None:
         print(f"There is no notebook to write in. Copy this:\n\n{cell(task.name)}")
         return
     number = IN_ORDER.index(task) + 1
-    where = f"{task.name}, {number} of {len(IN_ORDER)}, in {place(task)}"
+    where = f"{task.name}, {number} of {len(IN_ORDER)}, in {task.section}"
     print("\n".join(wrapped(where)))
     below = "google.colab" in sys.modules  # where replacing a cell does nothing
     shell.set_next_input(cell(task.name), replace=not below)

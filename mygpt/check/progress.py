@@ -10,6 +10,7 @@ from mygpt.check.result import Result, wrapped
 from mygpt.check.task import CHAPTERS, Task
 
 BEGIN = "begin"  # the stage of a task that is not begun
+NOT_BEGUN = "Your program goes where the line `raise NotImplementedError` stands."
 MISSING = "there is no"
 # The end of a traceback: the line of a stub, and the function in which it stands.
 STUB = re.compile(
@@ -32,19 +33,13 @@ def tasks_of(chapter: str | None) -> Sequence[Task]:
     return found
 
 
-def place(task: Task) -> str:
-    """Return where a task stands: its chapter and the section that explains it."""
-    return f"“{CHAPTERS[task.chapter]}”, section “{task.heading}”"
-
-
 def with_stub_named(result: Result) -> Result:
     """Say of a stub that it is not begun, and of a program that calls one, which."""
     stub = STUB.search(result.trace) if result.stage == "run" else None
     if not stub:
         return result
     if result.trace.count("\n  File ") == 1:
-        text = "Your program goes where the line `raise NotImplementedError` stands."
-        return replace(result, stage=BEGIN, message=text, input=[], trace="")
+        return replace(result, stage=BEGIN, message=NOT_BEGUN, input=[], trace="")
     text = f"It calls {stub[1]}, which is not begun."
     return replace(result, message=text, input=[])
 
@@ -83,7 +78,7 @@ def summary(results: Sequence[Result], command: Callable[[str], str]) -> str:
 
 def told_next(task: Task, command: str) -> list[str]:
     """Say what is next, where the book explains it, and how to go on."""
-    return [*wrapped(f"{task.name}, in {place(task)}", "next: "), f"      {command}"]
+    return [*wrapped(f"{task.name}, in {task.section}", "next: "), f"      {command}"]
 
 
 def state(result: Result) -> str:

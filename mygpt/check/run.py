@@ -3,10 +3,13 @@
 import ctypes
 import random
 import signal
+import sys
 import threading
-from collections.abc import Iterator
-from contextlib import contextmanager
+import time
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import Any
 
 import torch
@@ -20,6 +23,37 @@ class OutOfTime(BaseException):
 
 
 RANDOM = "random numbers were drawn, or a seed set"
+PATIENCE = 3  # times its limit that a program has which waits, or shares a processor
+TICK = 0.05  # seconds between two looks at a clock
+AGAIN = 0.5  # until the program is stopped again, if it has swallowed that
+# How PyTorch's state is read and set, and what a program does that changes it.
+STATE = (
+    (
+        torch.get_default_dtype,
+        torch.set_default_dtype,
+        lambda _: "changes PyTorch's default type",
+    ),
+    (
+        torch.get_default_device,
+        torch.set_default_device,
+        lambda _: "changes PyTorch's default device",
+    ),
+    (
+        torch.is_grad_enabled,
+        torch.set_grad_enabled,
+        lambda on: f"turns gradients {'on' if on else 'off'} for everybody",
+    ),
+    (
+        torch.is_inference_mode_enabled,
+        lambda _: None,  # only the guard that set it puts it back
+        lambda on: f"turns inference mode {'on' if on else 'off'} for everybody",
+    ),
+    (
+        lambda: torch.is_autocast_enabled("cpu"),
+        lambda on: torch.set_autocast_enabled("cpu", on),
+        lambda on: f"turns autocast {'on' if on else 'off'} for everybody",
+    ),
+)
 
 
 @dataclass
@@ -82,21 +116,16 @@ class WrongResult(Exception):
 def kept_state() -> Iterator[list[str]]:
     """Restore PyTorch's and Python's global state; collect what was changed."""
     changes: list[str] = []
-    dtype, device = torch.get_default_dtype(), torch.get_default_device()
-    recording = torch.is_grad_enabled()
+    before, depth = state(), sys.getrecursionlimit()
     torch_state, python_state = torch.get_rng_state(), random.getstate()
     try:
         yield changes
     finally:
-        if torch.get_default_dtype() != dtype:
-            torch.set_default_dtype(dtype)
-            changes.append("Your program changes PyTorch's default type.")
-        if torch.get_default_device() != device:
-            torch.set_default_device(device)
-            changes.append("Your program changes PyTorch's default device.")
-        if torch.is_grad_enabled() != recording:
-            torch.set_grad_enabled(recording)
-            changes.append("Your program turns gradients off, or on, for everybody.")
+        sys.setrecursionlimit(max(depth, sys.getrecursionlimit()))
+        for (_, put, said), was, now in zip(STATE, before, state(), strict=True):
+            if now != was:
+                put(was)
+                changes.append(f"Your program {said(now)}.")
         same = torch.equal(torch.get_rng_state(), torch_state)
         if not same or random.getstate() != python_state:
             torch.set_rng_state(torch_state)
@@ -104,26 +133,72 @@ def kept_state() -> Iterator[list[str]]:
             changes.append(RANDOM)
 
 
+def state() -> tuple[Any, ...]:
+    """What PyTorch does for everybody in this thread."""
+    return tuple(read() for read, _, _ in STATE)
+
+
+@contextmanager
+def own_state() -> Iterator[None]:
+    """Give a check the state that it needs, whatever its caller's is."""
+    dtype = torch.get_default_dtype()
+    with ExitStack() as stack:
+        enter = stack.enter_context
+        enter(torch.inference_mode(False))
+        enter(torch.enable_grad())
+        enter(torch.autocast("cpu", enabled=False))
+        enter(torch.autograd.set_detect_anomaly(False))
+        if torch.get_default_device() != torch.device("cpu"):
+            enter(torch.device("cpu"))
+        stack.callback(torch.set_default_dtype, dtype)
+        torch.set_default_dtype(torch.float32)
+        yield
+
+
+def clock(seconds: int | float, spent: Callable[[], float]) -> Callable[[], str]:
+    """Return what is over: processor time, or PATIENCE times as much of any; or "".
+
+    A busy machine takes no time from a program, and one that sleeps has its end too.
+    """
+    work, wall = spent() + seconds, own_time() + PATIENCE * seconds
+    return lambda: "work" if spent() >= work else "wait" if own_time() >= wall else ""
+
+
+def own_time(process: int | str = "self") -> float:
+    """Seconds without those for which a process stood in line for a processor."""
+    with suppress(OSError, ValueError, IndexError):  # where the system does not tell
+        line = Path(f"/proc/{process}/schedstat").read_text("ascii").split()[1]
+        return time.monotonic() - int(line) / 1e9
+    return time.monotonic()
+
+
 @contextmanager
 def time_limit(seconds: int | float) -> Iterator[None]:
-    """Raise OutOfTime in the body after some time.
+    """Raise OutOfTime in the body after some processor time.
 
     By a signal where there is one, which also ends a wait; elsewhere between two steps
     of Python.
     """
     in_main = threading.current_thread() is threading.main_thread()
     if hasattr(signal, "setitimer") and in_main:
-        with by_signal(seconds, signal.ITIMER_REAL, signal.SIGALRM):
+        over = clock(seconds, time.thread_time)
+        with by_signal(seconds, signal.ITIMER_REAL, signal.SIGALRM, over):
             yield
         return
-    thread = threading.get_ident()
-    timer = threading.Timer(seconds, interrupt, [thread])
-    timer.daemon = True
-    timer.start()
+    thread, done = threading.get_ident(), threading.Event()
+    over = clock(seconds, time.process_time)
+
+    def watch() -> None:
+        while not done.wait(TICK):
+            if over():
+                interrupt(thread)
+                return
+
+    threading.Thread(target=watch, daemon=True).start()
     try:
         yield
     finally:
-        timer.cancel()
+        done.set()
 
 
 @contextmanager
@@ -138,17 +213,25 @@ def processor_limit(seconds: float) -> Iterator[None]:
 
 
 @contextmanager
-def by_signal(seconds: int | float, timer: int, number: int) -> Iterator[None]:
+def by_signal(
+    seconds: int | float,
+    timer: int,
+    number: int,
+    over: Callable[[], str] = lambda: "work",
+) -> Iterator[None]:
     def stop(number, frame):
-        raise OutOfTime
+        if why := over():
+            signal.setitimer(timer, AGAIN, AGAIN)
+            raise OutOfTime(why)
 
     before = signal.signal(number, stop)
-    signal.setitimer(timer, seconds, 0.5)  # again, if it is swallowed
+    outer = signal.setitimer(timer, seconds, TICK)
     try:
         yield
     finally:
         signal.setitimer(timer, 0)
         signal.signal(number, before)
+        signal.setitimer(timer, *outer)
 
 
 def interrupt(thread: int) -> None:

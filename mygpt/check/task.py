@@ -167,8 +167,8 @@ class Task:
 
     @property
     def section(self) -> str:
-        """Title and address of the section that explains the task."""
-        return f"{CHAPTERS[self.chapter]} (chapters/{self.chapter}.html#{self.label})"
+        """Titles of the chapter and the section that explain the task."""
+        return f"“{CHAPTERS[self.chapter]}”, section “{self.heading}”"
 
     def arguments_of(self, probe: Probe, **sizes: Any) -> Arguments:
         """The arguments of a probe, with some of its sizes replaced."""

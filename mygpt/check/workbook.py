@@ -1,6 +1,5 @@
 """The workbook: a file to fill in for each task, in the order of the chapters."""
 
-import re
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -8,7 +7,8 @@ from mygpt.check.catalogue import IN_ORDER
 from mygpt.check.engine import failed
 from mygpt.check.files import LOOP, check_file, loops
 from mygpt.check.progress import MISSING, tasks_of
-from mygpt.check.result import Result, wrapped
+from mygpt.check.result import Result
+from mygpt.check.stub import stub
 from mygpt.check.task import CHAPTERS, Task
 from mygpt.support.files import write_atomically
 
@@ -84,27 +84,6 @@ def write(path: Path, text: str) -> None:
     write_atomically(path, lambda file: file.write_text(text, encoding="utf-8"))
 
 
-def stub(task: Task) -> str:
-    """Return the file of a task: its place on the path, and the function to write."""
-    number = IN_ORDER.index(task) + 1
-    where = f"# {number} of {len(IN_ORDER)}, in {CHAPTERS[task.chapter]}"
-    how = f"# mygpt check {task.name}"
-    return f"{where}\n{how}\nimport torch\n\n\n{skeleton(task, task.name)}"
-
-
-def skeleton(task: Task, name: str) -> str:
-    """Return a function of a name: signature, docstring with shapes, one example."""
-    width = max(map(len, [*task.arguments, "returns"])) + 2
-    kinds = {**task.arguments, "returns": task.returns}
-    lines = [f"def {name}({', '.join(task.arguments)}):"]
-    lines += [*wrapped(f'"""{task.asks}', "    "), ""]
-    for argument, kind in kinds.items():
-        lines += wrapped(kind, f"    {argument + ':':{width}}")
-    example = re.sub(rf"(?<![.\w]){task.name}\(", f"{name}(", task.example)
-    lines += ["", *(f"    {line}" for line in example.splitlines())]
-    return "\n".join([*lines, '    """', "    raise NotImplementedError", ""])
-
-
 def check_workbook(
     folder: str | Path,
     limit: int | float | None = None,
@@ -137,4 +116,7 @@ def check_found(task: Task, path: Path, limit: int | float | None) -> Result:
         return failed(task, "load", f"{path.name} is {LOOP}")
     if not path.is_file():
         return failed(task, "load", f"{MISSING} {path.name}")
-    return check_file(task.name, path, limit, mends=False)
+    try:
+        return check_file(task.name, path, limit, mends=False)
+    except ValueError as error:  # the others are checked all the same
+        return failed(task, "load", f"The check could not be made: {error}")

@@ -186,7 +186,7 @@ def test_the_report_fits_one_screen_and_shows_the_smallest_input():
     text = repr(result)
     assert "This is what comes out when the variance divides by C - 1" in text
     assert "x = [[[0, 1]]]" in text
-    assert "chapters/08_layer_norm.html#check-layer-norm" in text
+    assert "“8. Layer normalisation”, section “In code”" in text
     assert len(text.splitlines()) <= 24
     assert max(map(len, text.splitlines())) <= 88
 

@@ -282,22 +282,6 @@ def test_an_object_travels_as_a_description_alone():
 
 
 @pytest.mark.parametrize(
-    ("text", "said"),
-    [
-        (
-            "torch.set_default_dtype(torch.float64)\n",
-            "my.py changes PyTorch's default type when it is imported.",
-        ),
-        ("torch.set_grad_enabled(False)\n", "my.py turns gradients off, or on, for"),
-    ],
-)
-def test_what_an_import_changes_for_everybody_is_refused(softmax, text, said):
-    status, out = softmax(text + RIGHT)
-    assert status == 1
-    assert said in out
-
-
-@pytest.mark.parametrize(
     "text", ["torch.manual_seed(1)\n", "import random; random.seed(1)\n"]
 )
 def test_a_seed_set_at_import_is_told(softmax, text):

@@ -14,6 +14,8 @@ from mygpt.check import TASKS, compose, engine, shrink, source
 from mygpt.check.model import build, merged, placed
 from mygpt.check.tasks import attention, feed_forward, norm
 from mygpt.check.tasks.block import block_with
+from mygpt.check.tasks.gpt import gpt_with
+from mygpt.check.tasks.sampling import step_with
 from mygpt.check.tasks.training import adamw_with
 from mygpt.tokenizers import merge
 
@@ -663,3 +665,40 @@ def test_a_method_that_is_not_called_is_told():
 def test_slips_are_looked_for_only_where_there_is_a_source():
     made = eval("lambda x: x")
     assert source.slips(made) == source.slips(print) == source.slips(partial(int)) == []
+
+
+# Masks
+
+
+def finite(number, add=False):
+    """A mask of a number, in the place of the scores or added to them."""
+    return lambda scores: torch.where(
+        attention.allowed(scores), scores, number + add * scores
+    )
+
+
+FINITE = [
+    *((-20, True, False), (-100, True, False), (-20, False, False)),
+    *((-100, False, False), (-1e4, False, True), (-1e9, True, True)),
+    *((-1e9, False, True), (-math.inf, False, True)),
+]
+MASKED = {
+    "attention": (attention.head, lambda mixing: {"mixing": mixing}),
+    "heads": (attention.heads_with, lambda mixing: {"mixing": mixing}),
+    "block": (block_with, lambda mixing: {"heads": {"mixing": mixing}}),
+    "gpt": (gpt_with, lambda mixing: {"block": {"heads": {"mixing": mixing}}}),
+    "cached_step": (step_with, lambda mixing: {"block": {"heads": {"mixing": mixing}}}),
+}
+
+
+@pytest.mark.parametrize("name", MASKED)
+def test_a_mask_hides_the_future_from_scores_far_below_it_in_every_task(name):
+    (program, changed), task = MASKED[name], TASKS[name]
+    arguments = task.arguments_of(task.probes[0])
+    (one,) = [each for each in task.properties if each.name in ("causal", "mask")]
+    for number, add, hides in FINITE:
+        seen = one.seen(
+            build(program, changed({"mask": finite(number, add)})), arguments
+        )
+        said = one.broken(seen, arguments)
+        assert (said is None) is hides, (number, add, said)

@@ -22,7 +22,14 @@ from mygpt.check.mends.edit import Edit
 from mygpt.check.mends.pairs import Pairs
 from mygpt.check.mends.pieces import Pieces
 from mygpt.check.mends.source import Source, Unknown, neighbours, own_lines, source_of
-from mygpt.check.run import Outcome, OutOfTime, processor_limit, run_once, time_limit
+from mygpt.check.run import (
+    Outcome,
+    OutOfTime,
+    own_state,
+    processor_limit,
+    run_once,
+    time_limit,
+)
 from mygpt.check.task import Arguments, Program, Task
 
 SECONDS = 8.0  # for all that is tried
@@ -70,6 +77,7 @@ def find_mend(
     with (
         redirect_stdout(StringIO()),
         copies_ended(),
+        own_state(),
         warnings.catch_warnings(),
         unraisable_ignored(),
         suppress(Unknown, OutOfTime),
@@ -208,7 +216,7 @@ class Search:
     # The search
 
     def mend(self) -> Mend | None:
-        if not self.is_itself():
+        if not self.is_wrong():
             return None
         if found := self.pieces.named():
             return found
@@ -248,10 +256,10 @@ class Search:
                 return
             yield None
 
-    def is_itself(self) -> bool:
-        """Whether the source, run again, is the program."""
+    def is_wrong(self) -> bool:
+        """Whether the source, run again, is the program, and does not pass as it is."""
         program = self.made(self.source, None)
-        if program is None:
+        if program is None or (not self.wrong and self.is_right(program)):
             return False
         i = self.wrong[0] if self.wrong else self.order[0]
         again, once = self.outcome(program, i, 4), self.base[i]

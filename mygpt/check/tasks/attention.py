@@ -27,6 +27,11 @@ from mygpt.check.stages.parts import attended, mixing
 from mygpt.check.stages.stage import Stage, stage
 from mygpt.check.task import Arguments, Draw, Probe, Program, Property, Task
 
+NOT_CAUSAL = "It is not causal: changing a position changes what earlier ones give."
+LEAKS = (
+    "It is not causal with scores below -150: a masked score has to be -inf (or a "
+    "number such as -1e9), or it is larger than those that may be read."
+)
 ATTENTION = ("W_Q", "b_Q", "W_K", "b_K", "W_V", "b_V", "W_O", "b_O")
 
 
@@ -411,8 +416,36 @@ HEAD = Model(
 )
 
 
+def far_apart(weights: dict[str, Any], times: float = 60.0) -> dict[str, Any]:
+    """Make keys of the queries' weights: a position's score with itself is below -150.
+
+    In float64 exp of the largest difference of two scores is still a number.
+    """
+    changed = {
+        name: [far_apart(each, times) for each in value]
+        if name == "blocks"
+        else far_apart(value, times)
+        if isinstance(value, dict)
+        else value
+        for name, value in weights.items()
+    }
+    keys = [name for name in ("W_K", "b_K") if name in weights]
+    return changed | {n: -times * weights[n.replace("K", "Q")] for n in keys}
+
+
 def with_each_position_changed(program: Program, arguments: Arguments) -> list[Tensor]:
-    """The results for a text, and with another vector at position 1, at 2 and so on."""
+    """The results for a text, and with another vector at position 1, at 2 and so on.
+
+    Then all of that with scores that are far apart.
+    """
+    return [
+        result
+        for given in (arguments, far_apart(arguments))
+        for result in for_each_position(program, given)
+    ]
+
+
+def for_each_position(program: Program, arguments: Arguments) -> list[Tensor]:
     x = arguments["x"]
     seen = [program(*arguments.values())]
     # Random numbers: one number added to all channels would pass through a layer norm.
@@ -426,13 +459,16 @@ def with_each_position_changed(program: Program, arguments: Arguments) -> list[T
 
 def causal(seen: list[Tensor], arguments: Arguments) -> str | None:
     """Whether a change of any position leaves the earlier ones alone."""
-    before, *later = seen
-    for t, after in enumerate(later, start=1):
-        if not torch.allclose(before[:, :t], after[:, :t], atol=1e-5):
-            return (
-                "It is not causal: changing a position changes what earlier ones give."
-            )
+    half = len(seen) // 2
+    for said, (before, *later) in ((NOT_CAUSAL, seen[:half]), (LEAKS, seen[half:])):
+        for t, after in enumerate(later, start=1):
+            if not is_near(before[:, :t], after[:, :t]):
+                return said
     return None
+
+
+def is_near(a: Tensor, b: Tensor) -> bool:
+    return torch.allclose(a, b, atol=1e-5, equal_nan=True)
 
 
 def first_text(program: Program, arguments: Arguments) -> list[Tensor]:

@@ -14,6 +14,7 @@ from mygpt.check.run import kept_state
 from mygpt.check.stages.parts import losses, normalised
 from mygpt.check.stages.stage import Stage, stage
 from mygpt.check.task import Arguments, Draw, Probe, Program, Property, Task
+from mygpt.check.tasks.attention import LEAKS, far_apart, is_near
 from mygpt.check.tasks.block import (
     BLOCK,
     NORM,
@@ -258,19 +259,26 @@ def ln_v_at_zero(loss: float, arguments: Arguments) -> str | None:
 
 
 def with_the_last_token_changed(program: Program, arguments: Arguments) -> list[Tensor]:
-    """The logits of all positions but the last, before and after."""
-    changed = {**arguments, "ids": arguments["ids"].clone()}
-    V = len(arguments["weights"]["token"])
-    changed["ids"][:, -1] = (changed["ids"][:, -1] + 1) % V
-    return [program(*each.values())[0][:, :-1] for each in (arguments, changed)]
+    """The logits of all positions but the last, before and after.
+
+    Then all of that with scores that are far apart.
+    """
+    ids, V = arguments["ids"].clone(), len(arguments["weights"]["token"])
+    ids[:, -1] = (ids[:, -1] + 1) % V
+    return [
+        program(*{**given, "ids": each}.values())[0][:, :-1]
+        for given in (arguments, far_apart(arguments))
+        for each in (arguments["ids"], ids)
+    ]
 
 
 def causal_logits(seen: list[Tensor], arguments: Arguments) -> str | None:
-    if torch.allclose(*seen, atol=1e-5):
-        return None
-    return (
-        "It is not causal: another last token changes the logits of earlier positions."
-    )
+    if not torch.allclose(*seen[:2], atol=1e-5):
+        return (
+            "It is not causal: another last token changes the logits of earlier "
+            "positions."
+        )
+    return None if is_near(*seen[2:]) else LEAKS
 
 
 def loss_after_adam(program: Program, arguments: Arguments) -> float:

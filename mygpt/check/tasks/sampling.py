@@ -15,7 +15,7 @@ from mygpt.check.model import Model, Piece
 from mygpt.check.stages.parts import masks, softmax
 from mygpt.check.stages.stage import Stage, also, stage
 from mygpt.check.task import Arguments, Draw, Probe, Program, Property, Task, result_of
-from mygpt.check.tasks.attention import keep
+from mygpt.check.tasks.attention import LEAKS, far_apart, is_near, keep
 from mygpt.check.tasks.block import block_with
 from mygpt.check.tasks.embedding import embed_with
 from mygpt.check.tasks.feed_forward import ERF
@@ -748,6 +748,20 @@ def cache_is_used(logits: list[Tensor], arguments: Arguments) -> str | None:
     )
 
 
+def at_once_and_one_by_one(program: Program, arguments: Arguments) -> list[Tensor]:
+    """The logits after the same ids, with scores that are far apart."""
+    _, weights, num_heads = arguments.values()
+    weights, ids = far_apart(weights, 30.0), torch.tensor([[0, 1, 2, 1]])
+    cache = None
+    for each in ids.unbind(1):
+        logits, cache = program(each[:, None], weights, num_heads, cache)
+    return [program(ids, weights, num_heads, None)[0], logits]
+
+
+def nothing_leaks(logits: list[Tensor], arguments: Arguments) -> str | None:
+    return None if is_near(*logits) else LEAKS
+
+
 def used_twice(program: Program, arguments: Arguments) -> list[Tensor | None]:
     """The logits of a call, and of the same call when its cache was used before."""
     _, weights, num_heads = arguments.values()
@@ -838,6 +852,7 @@ cached_step = Task(
     properties=[
         Property("cache", with_another_table, cache_is_used),
         Property("cache stays", used_twice, cache_stays),
+        Property("mask", at_once_and_one_by_one, nothing_leaks),
     ],
     mistakes=STEP.mistakes(),
     model=STEP,

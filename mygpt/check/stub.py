@@ -1,0 +1,40 @@
+"""A task's file before anything is written in it."""
+
+import ast
+import re
+from pathlib import Path
+
+from mygpt.check.catalogue import IN_ORDER
+from mygpt.check.result import wrapped
+from mygpt.check.task import CHAPTERS, Task
+
+
+def stub(task: Task) -> str:
+    """Return the file of a task: its place on the path, and the function to write."""
+    number = IN_ORDER.index(task) + 1
+    where = f"# {number} of {len(IN_ORDER)}, in {CHAPTERS[task.chapter]}"
+    how = f"# mygpt check {task.name}"
+    return f"{where}\n{how}\nimport torch\n\n\n{skeleton(task, task.name)}"
+
+
+def skeleton(task: Task, name: str) -> str:
+    """Return a function of a name: signature, docstring with shapes, one example."""
+    width = max(map(len, [*task.arguments, "returns"])) + 2
+    kinds = {**task.arguments, "returns": task.returns}
+    lines = [f"def {name}({', '.join(task.arguments)}):"]
+    lines += [*wrapped(f'"""{task.asks}', "    "), ""]
+    for argument, kind in kinds.items():
+        lines += wrapped(kind, f"    {argument + ':':{width}}")
+    example = re.sub(rf"(?<![.\w]){task.name}\(", f"{name}(", task.example)
+    lines += ["", *(f"    {line}" for line in example.splitlines())]
+    return "\n".join([*lines, '    """', "    raise NotImplementedError", ""])
+
+
+def is_untouched(task: Task, path: Path) -> bool:
+    """Whether a file still says what the stub says, whatever its line ends."""
+    try:
+        trees = [ast.parse(text) for text in (path.read_bytes(), stub(task))]
+    except (SyntaxError, ValueError):
+        return False  # which importing it explains better
+    mine, given = map(ast.dump, trees)
+    return mine == given

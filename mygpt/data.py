@@ -273,9 +273,10 @@ def gather(
     rows = torch.from_numpy(found.astype(np.int64))
     if vocab_size is not None:
         check_vocabulary(found, vocab_size)
-    if torch.device(device).type == "cuda":
+    pinned = torch.device(device).type == "cuda"
+    if pinned:
         rows = rows.pin_memory()
-    rows = rows.to(device, non_blocking=True)
+    rows = rows.to(device, non_blocking=pinned)  # others may be freed first
     return rows[:, :-1].contiguous(), rows[:, 1:].contiguous()
 
 

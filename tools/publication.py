@@ -40,7 +40,7 @@ except ModuleNotFoundError:
         import mygpt
     except ModuleNotFoundError:
         raise ModuleNotFoundError("mygpt was not installed: is there a network? "
-                                  "Then run this cell again.") from None\
+                                  "Then run this cell again.") from None
 """
 NOT_HERE = """\
 # Needs the book's package. Its file is on the book's page "Using the package".
@@ -57,7 +57,16 @@ try:
     import mygpt
 except ModuleNotFoundError:
     raise ModuleNotFoundError("this kernel has no mygpt: run `make lab` in the book's "
-                              "folder, or `pip install .[notebooks]` there") from None\
+                              "folder, or `pip install .[notebooks]` there") from None
+"""
+OFFER = """\
+
+import sys
+import torch
+
+if torch.cuda.is_available() or torch.backends.mps.is_available():
+    print("The chapters use the CPU. Before you train on this machine's GPU, see "
+          f'whether it computes right: !"{sys.executable}" -m mygpt doctor')\
 """
 
 
@@ -104,8 +113,9 @@ class Publication:
         return NOT_HERE.format(line=self.install_line())
 
     def first_cell(self) -> str:
-        """The code with which a notebook finds or installs the package."""
-        return INSTALL.format(package=self.package) if self.package else NO_INSTALL
+        """The code that finds or installs the package, and offers `mygpt doctor`."""
+        found = INSTALL.format(package=self.package) if self.package else NO_INSTALL
+        return found + OFFER
 
 
 def publication(root: Path = ROOT) -> Publication:

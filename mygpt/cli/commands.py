@@ -1,4 +1,4 @@
-"""The commands: train, generate, convert, world-model, workbook and check."""
+"""The commands: train, generate, convert, world-model, doctor, workbook and check."""
 
 import argparse
 import sys
@@ -25,6 +25,7 @@ from mygpt.checkpoint import (
     load_checkpoint,
     save_checkpoint,
 )
+from mygpt.cli.doctor import DOCTOR, run_doctor
 from mygpt.cli.train import run_train, stopped
 from mygpt.gpt import LanguageModel
 from mygpt.huggingface import find_folder, left_behind, load_gpt2, save_gpt2
@@ -128,6 +129,8 @@ def build_parser() -> argparse.ArgumentParser:
     )
     world.add_argument("--out", metavar="FILE", type=Path, required=True)
     world.add_argument("--quiet", action="store_true", help="no progress bar")
+    doctor = add(commands, "doctor", DOCTOR, run_doctor)
+    doctor.add_argument("--device", metavar="NAME", help="cpu, cuda or mps")
     workbook = add(commands, "workbook", WORKBOOK, run_workbook)
     workbook.add_argument("folder", metavar="FOLDER", type=Path)
     add_check(commands)
@@ -547,7 +550,7 @@ def run_command(arguments: list[str]) -> int:
         raise
     except (ValueError, OSError, ImportError, FloatingPointError) as error:
         print(f"mygpt: {error}", file=sys.stderr)
-        return 2 if options.run is run_check else 1
+        return 2 if options.run in (run_check, run_doctor) else 1
     except KeyboardInterrupt:
         told = stopped(options) if options.run is run_train else "stopped"
         print(f"\nmygpt: {told}", file=sys.stderr)

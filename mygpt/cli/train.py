@@ -219,9 +219,9 @@ def usable_device(name: str) -> torch.device:
     """The device of that name; a ValueError if this machine lacks it."""
     try:
         device = torch.device(name)
-        torch.empty(1, device=device)
-    except (RuntimeError, AssertionError, NotImplementedError) as error:
-        reason = str(error).splitlines()[0]
+        torch.zeros(1, device=device).item()
+    except (RuntimeError, AssertionError, ImportError) as error:
+        reason = str(error).splitlines()[0].partition(". ")[0]
         raise ValueError(
             f"no device {name!r} on this machine; choose one with --device: {reason}"
         ) from None

@@ -255,6 +255,7 @@ PASSES = {
         "print('loss 1.02 after 5')", out("loss 1.00 after 5\n"), tags=["rtol-2e-2"]
     ),
     "varies": cell("print('took', 17)", out("took 12\n"), tags=["varies"]),
+    "an offer where there is a GPU": cell("print('doctor')", tags=["setup"]),
     "stored stderr": cell(WARNS, out("careful\n", "stderr")),
     "an expected error": cell(
         "1 / 0",

@@ -199,6 +199,9 @@ def test_the_setup_cell_is_made_anew_and_is_the_first_code_cell():
         FIRST_CELL,
         "1",
     ]
+    chapter.cells[2].outputs = [v4.new_output("stream", text="This machine has a GPU.")]
+    normalise(chapter, FIRST_CELL)
+    assert chapter.cells[2].outputs == []
 
 
 # Writing

@@ -12,10 +12,12 @@ ORDER = [
     *("distributed.published_runs", "world.corpus", "data", "distributed.shards"),
     *("modern", "checkpoint", "training.config", "training.optimizers"),
     *("training.loop", "training", "distributed.training", "distributed", "sampling"),
+    *("doctor.probes", "doctor"),
     *("huggingface", "inside.depth", "inside.hooks", "inside.world_models", "world"),
     *("inside.memory", "inside.editing", "inside.null_models", "inside.fresh_network"),
     *("inside.experiments", "inside", "check", "bare", "plots", "explorers"),
-    *("distributed.launch", "cli.train", "cli.commands", "cli", "__main__"),
+    *("distributed.launch", "cli.train", "cli.doctor", "cli.commands", "cli"),
+    "__main__",
 ]
 PACKAGES = (
     "support",

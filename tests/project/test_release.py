@@ -1,6 +1,7 @@
 """The release that pages and notebooks name, and the settings that it needs."""
 
 import re
+import sys
 
 import pytest
 from sphinx.errors import ConfigError
@@ -77,6 +78,19 @@ def test_what_is_published_follows_the_repository(book):
             "?urlpath=lab/tree/05_x.ipynb",
         ),
     ]
+
+
+@pytest.mark.parametrize("device", ["cuda", "backends.mps", None])
+def test_the_first_cell_offers_the_doctor_where_there_is_a_gpu(
+    device, capsys, monkeypatch
+):
+    for name in ("cuda", "backends.mps"):
+        there = name == device
+        monkeypatch.setattr(f"torch.{name}.is_available", lambda there=there: there)
+    exec(Publication().first_cell(), {})
+    told = capsys.readouterr().out
+    assert told.endswith(f'!"{sys.executable}" -m mygpt doctor\n') or not device
+    assert bool(told) == bool(device)
 
 
 @pytest.mark.parametrize(

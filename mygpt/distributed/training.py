@@ -175,7 +175,8 @@ def train(
         )
     model = without_wrapper(model)
     if val_data is not None:
-        val_data = usable("val_data", val_data, 2, model.config.vocab_size)
+        vocab_size = without_wrapper(model).config.vocab_size
+        val_data = usable("val_data", val_data, 2, vocab_size)
     with waiting_for_others(), ExitStack() as stack:
         if out is not None:
             on_first(lambda: check_out(out, resume))

@@ -1,7 +1,6 @@
 """What the project's files declare: packages, versions, addresses."""
 
 import re
-import tomllib
 from pathlib import Path
 
 import pytest
@@ -16,13 +15,6 @@ RELEASED = None if ".dev" in mygpt.__version__ else mygpt.__version__
 
 OF_THE_KERNEL = {"ipython"}
 ONLY_TO_MAKE_THEM = {"nbclient", "nbformat", "nbval", "pytest", "pyyaml"}
-
-
-def test_every_folder_of_the_package_is_installed():
-    declared = tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))
-    folders = {path.parent for path in (ROOT / "mygpt").rglob("*.py")}
-    names = {".".join(folder.relative_to(ROOT).parts) for folder in folders}
-    assert names - set(declared["tool"]["setuptools"]["packages"]) == set()
 
 
 @pytest.mark.parametrize(

@@ -6,7 +6,6 @@ message. `check_range(0, 1, dropout=dropout)`, `check_choice(NORMS, norm=norm)`.
 
 import math
 from collections.abc import Callable, Iterable
-from dataclasses import fields
 from functools import wraps
 from typing import Any, ParamSpec, TypeGuard, TypeVar
 
@@ -88,8 +87,7 @@ def takes_numbers(function: Callable[P, R]) -> Callable[P, R]:
 
 def store_numbers(config: Any) -> None:
     """Let every field of a frozen dataclass hold Python's own numbers, fit for JSON."""
-    for name in (field.name for field in fields(config)):
-        value = getattr(config, name)
+    for name, value in list(vars(config).items()):
         if isinstance(value, np.ndarray | Tensor):
             value = value.tolist()
         if isinstance(value, tuple | list):

@@ -12,6 +12,7 @@ import nbformat
 import pytest
 import yaml
 from nbformat import v4
+from tqdm import tqdm
 
 from tools import execute, prose, reading
 from tools.comparison import NUMBER, is_integer, unit, value
@@ -358,6 +359,7 @@ def test_the_long_training_shows_a_bar_of_which_nothing_is_stored(capsys):
     names |= dict.fromkeys(("model", "learn", "held")) | {"held_losses": {}}
     names |= {"evaluate": lambda model, ids: 1.5, "state": {"step": 0}}
     names["train"] = lambda model, ids, state, until, **_: state.update(step=until)
+    names |= {"sys": sys, "tqdm": tqdm}
     exec(cell.source, names)
     names["train_to"](3)
     shown = capsys.readouterr().out

@@ -73,8 +73,7 @@ def main() -> None:
     print_machine()
     with sync_playwright() as playwright, tempfile.TemporaryDirectory() as folder:
         browser = playwright.chromium.launch(
-            executable_path=browser_path(),
-            args=["--no-sandbox", "--disable-gpu"],
+            executable_path=browser_path(), args=["--no-sandbox", "--disable-gpu"]
         )
         for name, make in CASES.items():
             path = Path(folder, "page.html")

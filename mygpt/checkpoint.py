@@ -208,9 +208,7 @@ def remove(folder: Path) -> None:
         shutil.rmtree(nameless, ignore_errors=True)
 
 
-def load_checkpoint(
-    folder: str | Path,
-) -> tuple[LanguageModel, Tokenizer | None, dict]:
+def load_checkpoint(folder: str | Path) -> tuple[LanguageModel, Tokenizer | None, dict]:
     """Load (model, tokenizer, state) from one step, or the newest step in a folder.
 
     A missing, truncated or changed file is a ValueError that names it.

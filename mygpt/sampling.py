@@ -238,11 +238,7 @@ def keep_top_p(logits: Float[Tensor, "B V"], p: float) -> Float[Tensor, "B V"]:
 
 
 def check_prompt(
-    model: LanguageModel,
-    ids: Tensor,
-    max_new_tokens: int,
-    stop: Sequence,
-    pad_id: int,
+    model: LanguageModel, ids: Tensor, max_new_tokens: int, stop: Sequence, pad_id: int
 ) -> Tensor:
     """Return the ids in an embedding's own type, and check what comes with them."""
     V, T = model.config.vocab_size, model.config.max_seq_len

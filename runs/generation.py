@@ -16,14 +16,7 @@ from torch import Tensor
 
 from mygpt import GPT as PackageGPT
 from mygpt import GPTConfig, load_corpus, set_seed
-from mygpt.bare import (
-    GPT,
-    begin,
-    cross_entropy,
-    generate,
-    next_logits,
-    train,
-)
+from mygpt.bare import GPT, begin, cross_entropy, generate, next_logits, train
 from mygpt.sampling import penalise_repetition
 from mygpt.support.stored_runs import make_runs
 

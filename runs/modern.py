@@ -472,8 +472,7 @@ def claims(runs: list[dict]) -> dict[str, bool]:
         > 3 * max(max(more_without(n)) for n in PARTS if n not in clear),
         "without QK-norm it is lower": max(more_without("QK-norm")) < 0,
         "with longer queries and keys lower still": less(
-            ends("sharper", SHORT, "without"),
-            ends("without QK-norm", SHORT, "without"),
+            ends("sharper", SHORT, "without"), ends("without QK-norm", SHORT, "without")
         ),
         "learned positions fail at once": less(
             [x + 0.5 for x in places("GPT-2", 1)], places("GPT-2", 2)

@@ -12,11 +12,7 @@ import nbformat
 
 ROOT = Path(__file__).resolve().parents[1]
 # The files that a notebook's outputs depend on.
-EXECUTED_WITH = (
-    "mygpt/**/*.py",
-    "mygpt/stored/*.json",
-    "requirements.txt",
-)
+EXECUTED_WITH = ("mygpt/**/*.py", "mygpt/stored/*.json", "requirements.txt")
 # What makes a run another than the plain one: see tools/processors.
 SETTINGS = (
     "ATEN_CPU_CAPABILITY",

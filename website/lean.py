@@ -24,12 +24,7 @@ WHERE_USED = {
     "clipboard.min.js": 'class="highlight',
 }
 # Replaced by the book's own, or useless without a kernel.
-NEVER = (
-    "sphinx-thebe.css",
-    "togglebutton.css",
-    "togglebutton.js",
-    "exercise.css",
-)
+NEVER = ("sphinx-thebe.css", "togglebutton.css", "togglebutton.js", "exercise.css")
 UNUSED_FILES = (
     "scripts/fontawesome.js",
     "locales",

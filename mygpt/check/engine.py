@@ -443,12 +443,7 @@ class Checking:
         return seen
 
     def with_smallest_input(
-        self,
-        probe: Probe,
-        reference: Program,
-        stage: str,
-        text: str,
-        name: str | None,
+        self, probe: Probe, reference: Program, stage: str, text: str, name: str | None
     ) -> Result:
         def outcomes(arguments: Arguments) -> tuple[Outcome, Outcome]:
             expected, got = (

@@ -123,9 +123,7 @@ def conclude(
         return out_of_time(task, seconds, when=when)
     if content is None:
         return failed(
-            task,
-            "load",
-            f"Your program ended the process itself (exit code {code}).",
+            task, "load", f"Your program ended the process itself (exit code {code})."
         )
     try:
         found = json.loads(content)

@@ -85,9 +85,7 @@ def write(path: Path, text: str) -> None:
 
 
 def check_workbook(
-    folder: str | Path,
-    limit: int | float | None = None,
-    chapter: str | None = None,
+    folder: str | Path, limit: int | float | None = None, chapter: str | None = None
 ) -> Iterator[Result]:
     """Check the tasks of a folder, or of one chapter, one by one in the book's order.
 

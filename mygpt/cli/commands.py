@@ -139,10 +139,7 @@ def build_parser() -> argparse.ArgumentParser:
 
 def add(commands, name: str, text: str, run) -> argparse.ArgumentParser:
     parser = commands.add_parser(
-        name,
-        help=text.splitlines()[0],
-        description=text,
-        formatter_class=Formatter,
+        name, help=text.splitlines()[0], description=text, formatter_class=Formatter
     )
     parser.set_defaults(run=run)
     return parser

@@ -83,10 +83,7 @@ PUBLISHED = (
     Published("Llama 3 405B", _LLAMA, "device-hours", (30.84e6, 30.84e6)),
     Published("GPT-3 on 768 A100", _GPT3, "days", (74, 74)),
     Published(
-        "GPT-3 on 1,536 A100",
-        replace(_GPT3, devices=1536, at_once=1),
-        "days",
-        (74, 74),
+        "GPT-3 on 1,536 A100", replace(_GPT3, devices=1536, at_once=1), "days", (74, 74)
     ),
     Published("530B on 560 A100", _GPT_530B, "bytes", (80e9, math.inf)),
     Published(

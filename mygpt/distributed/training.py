@@ -454,9 +454,7 @@ def is_shared(folder: str | Path) -> bool:
     return (newest(folder) / METADATA).is_file()
 
 
-def load_checkpoint(
-    folder: str | Path,
-) -> tuple[LanguageModel, Tokenizer | None, dict]:
+def load_checkpoint(folder: str | Path) -> tuple[LanguageModel, Tokenizer | None, dict]:
     """Load (model, tokenizer, state) of many processes' run into this one process."""
     folder = newest(folder)
     content = read_shared(folder)

@@ -130,9 +130,7 @@ class Recovered:
 
 
 def recovered(
-    logits: Float[Tensor, "B V"],
-    answers: Int[Tensor, "B"],
-    learned: Bool[Tensor, "B"],
+    logits: Float[Tensor, "B V"], answers: Int[Tensor, "B"], learned: Bool[Tensor, "B"]
 ) -> Recovered:
     """Score the prompts of one relation that were not learned."""
     of_learned = answers[learned]

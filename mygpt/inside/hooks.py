@@ -206,10 +206,7 @@ def mean_at(model: GPT, rows: Int[Tensor, "N T"], place: str) -> Float[Tensor, "
 
 @torch.no_grad()
 def class_means(
-    model: GPT,
-    rows: Int[Tensor, "N T"],
-    place: str,
-    classes: Int[Tensor, "V"],
+    model: GPT, rows: Int[Tensor, "N T"], place: str, classes: Int[Tensor, "V"]
 ) -> Float[Tensor, "V W"]:
     """For each token, the mean activation at a place over the positions of its class.
 

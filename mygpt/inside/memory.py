@@ -258,11 +258,7 @@ def contributions(model: GPT, prompts: Prompts, layer: int) -> Float[Tensor, "B 
 
 
 def attributions(
-    model: GPT,
-    prompts: Prompts,
-    layer: int,
-    of: str = "log-odds",
-    steps: int = 20,
+    model: GPT, prompts: Prompts, layer: int, of: str = "log-odds", steps: int = 20
 ) -> Float[Tensor, "B F"]:
     """Each neuron's part in the answer, by integrated gradients.
 

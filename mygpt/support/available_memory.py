@@ -11,10 +11,7 @@ MEMINFO, CGROUP = Path("/proc/meminfo"), Path("/sys/fs/cgroup")
 
 
 def check_fits(
-    parameters: int,
-    device: torch.device,
-    processes: int = 1,
-    parts: int = 1,
+    parameters: int, device: torch.device, processes: int = 1, parts: int = 1
 ) -> None:
     """Raise a ValueError for a training that this machine has no memory for.
 

@@ -491,8 +491,7 @@ RULES = [
         "`.t()` is for matrices; of {0} axes, `.mT` swaps the last two.",
     ),
     always(
-        r"\.mT is only supported .* Got 1-D",
-        "A tensor with one axis has no transpose.",
+        r"\.mT is only supported .* Got 1-D", "A tensor with one axis has no transpose."
     ),
     always(
         r"einsum\(\): subscript (\w) has size (\d+) for operand \d+ which does not "

@@ -32,8 +32,7 @@ KEYWORDS = {
         ("keepdim=True", "dim=-1", "dim=-1, keepdim=True"),
     ),
     **dict.fromkeys(
-        ("var", "std"),
-        ("correction=0", "keepdim=True", "keepdim=True, correction=0"),
+        ("var", "std"), ("correction=0", "keepdim=True", "keepdim=True, correction=0")
     ),
     **dict.fromkeys(("tril", "triu"), ("diagonal=1", "diagonal=-1", "diagonal=0")),
     "gelu": ('approximate="tanh"',),

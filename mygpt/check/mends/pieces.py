@@ -161,8 +161,5 @@ def shifted(edit: Edit, first: Edit, text: str, sign: int = 1) -> Edit:
     moved = sign * (len(first.new) - len(old))
     lines = sign * (first.new.count("\n") - old.count("\n"))
     return replace(
-        edit,
-        start=edit.start + moved,
-        end=edit.end + moved,
-        line=edit.line + lines,
+        edit, start=edit.start + moved, end=edit.end + moved, line=edit.line + lines
     )

@@ -29,11 +29,7 @@ def statement_edits(
 
 
 def block_edits(
-    text: Text,
-    owner: ast.AST,
-    block: Sequence[ast.stmt],
-    lines: set[int],
-    scope: Scope,
+    text: Text, owner: ast.AST, block: Sequence[ast.stmt], lines: set[int], scope: Scope
 ) -> Iterator[Edit]:
     inner = not isinstance(owner, ast.FunctionDef | ast.Module | ast.ClassDef)
     for i, one in enumerate(block):

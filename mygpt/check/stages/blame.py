@@ -196,11 +196,7 @@ class Blame(Judged):
             yield one
 
     def first_of_views(
-        self,
-        one: Made,
-        other: Tensor,
-        got: list[Made],
-        rights: list[list[Tensor]],
+        self, one: Made, other: Tensor, got: list[Made], rights: list[list[Tensor]]
     ) -> Made:
         """Return the tensor of which one is a view, unless its layout was wrong."""
         numbers = [sorted(each.reshape(-1).tolist()) for each in (one.value, other)]

@@ -410,10 +410,7 @@ HEAD = Model(
     ).rarely(**several_transposed("QK", "QV", "KV")),
     **matrices("QKV"),
     parts=[Part(MIXING, "mixing")],
-).written(
-    order=("{x} @ {W_Q}", "{x} @ {W_K}", "{x} @ {W_V}"),
-    reads_x=("{x} @ {W_V}",),
-)
+).written(order=("{x} @ {W_Q}", "{x} @ {W_K}", "{x} @ {W_V}"), reads_x=("{x} @ {W_V}",))
 
 
 def far_apart(weights: dict[str, Any], times: float = 60.0) -> dict[str, Any]:

@@ -438,10 +438,7 @@ EMBEDDING = Model(
         "{token}[{ids}] + {it}",
         "{left} + {right}",
     ),
-    positions=(
-        "torch.arange({ids}.shape[1])",
-        "{position}[: {ids}.shape[1]]",
-    ),
+    positions=("torch.arange({ids}.shape[1])", "{position}[: {ids}.shape[1]]"),
     tokens=("{token}[{ids}]",),
     given=("{token}[{ids}]", "{position}[: {ids}.shape[1]]"),
 )
@@ -458,10 +455,7 @@ def stages_of_embedding(
     yield stage(
         "their sum",
         tokens + positions,
-        needs=(
-            "the rows of the token table",
-            "the first T rows of the position table",
-        ),
+        needs=("the rows of the token table", "the first T rows of the position table"),
     )
 
 

@@ -12,6 +12,7 @@ from mygpt.explorers.kit.checks import (
     check_member,
     check_names,
     check_subset,
+    checked,
     finite_array,
 )
 from mygpt.explorers.kit.numbers import Numbers, as_shown
@@ -126,13 +127,10 @@ class Activations(Explorer):
         grid = np.frombuffer(self.data, "<f4")[: self.points]
         return round(float(grid[np.abs(grid - position).argmin()]), self.places)
 
-    @traitlets.validate("quantity")
-    def _known_quantity(self, proposal) -> str:
-        return check_member("quantity", proposal["value"], QUANTITIES)
-
-    @traitlets.validate("visible")
-    def _known_curves(self, proposal) -> list[str]:
-        return check_subset("visible", proposal["value"], self.names)
+    _checked = checked(
+        quantity=(check_member, QUANTITIES),
+        visible=(check_subset, lambda self: self.names),
+    )
 
     def draw(self, figure: Figure) -> None:
         """The values and, beside them, the magnified difference or else the slopes."""

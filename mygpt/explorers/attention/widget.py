@@ -12,6 +12,7 @@ from mygpt.explorers.kit.checks import (
     check_index,
     check_member,
     check_tokens,
+    checked,
     finite_array,
 )
 from mygpt.explorers.kit.numbers import Numbers
@@ -96,17 +97,11 @@ class Attention(Explorer):
         length = len(self.tokens)
         return np.tri(length, k=0 if self.causal else length, dtype=bool)
 
-    @traitlets.validate("head")
-    def _known_head(self, proposal) -> int:
-        return check_index("head", proposal["value"], self.heads)
-
-    @traitlets.validate("row")
-    def _known_row(self, proposal) -> int:
-        return check_index("row", proposal["value"], len(self.tokens))
-
-    @traitlets.validate("temperature")
-    def _known_temperature(self, proposal) -> float:
-        return check_member("temperature", proposal["value"], TEMPERATURES)
+    _checked = checked(
+        head=(check_index, lambda self: self.heads),
+        row=(check_index, lambda self: len(self.tokens)),
+        temperature=(check_member, TEMPERATURES),
+    )
 
     def draw(self, figure: Figure) -> None:
         """The weights of the head, masked ones blank, and those of the chosen row."""

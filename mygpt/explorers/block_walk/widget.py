@@ -9,7 +9,7 @@ from matplotlib.figure import Figure
 from mygpt import plots
 from mygpt.explorers.kit.base import Explorer, module, stylesheet
 from mygpt.explorers.kit.block import PLACES, draw_block
-from mygpt.explorers.kit.checks import check_index, check_names, finite_array
+from mygpt.explorers.kit.checks import check_index, check_names, checked, finite_array
 from mygpt.explorers.kit.numbers import Numbers
 from mygpt.explorers.kit.text import count, drawable
 
@@ -126,11 +126,10 @@ class BlockWalk(Explorer):
             numbers[at] = names.index(other)
         return numbers
 
-    @traitlets.validate("stage", "position")
-    def _in_range(self, proposal) -> int:
-        name = proposal["trait"].name
-        every = self.names if name == "stage" else self.tokens
-        return check_index(name, proposal["value"], len(every))
+    _checked = checked(
+        stage=(check_index, lambda self: len(self.names)),
+        position=(check_index, lambda self: len(self.tokens)),
+    )
 
     def draw(self, figure: Figure) -> None:
         """The block with the length at each stage, above the chosen stage's vector."""

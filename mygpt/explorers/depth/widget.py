@@ -15,6 +15,7 @@ from mygpt.explorers.kit.checks import (
     check_member,
     check_names,
     check_subset,
+    checked,
     real_array,
 )
 from mygpt.explorers.kit.numbers import Numbers, as_shown
@@ -117,23 +118,15 @@ class Depth(Explorer):
             for k, kind in enumerate(self.kinds)
         }
 
-    @traitlets.validate("gain", "width", "bias", "depth")
-    def _known_setting(self, proposal):
-        name = proposal["trait"].name
-        plural = "biases" if name == "bias" else f"{name}s"
-        return check_member(name, proposal["value"], getattr(self, plural))
-
-    @traitlets.validate("quantity")
-    def _known_quantity(self, proposal) -> str:
-        return check_member("quantity", proposal["value"], QUANTITIES)
-
-    @traitlets.validate("layer")
-    def _layer_in_range(self, proposal) -> int:
-        return check_index("layer", proposal["value"], max(self.depths) + 1)
-
-    @traitlets.validate("visible")
-    def _known_kinds(self, proposal) -> list[str]:
-        return check_subset("visible", proposal["value"], self.kinds)
+    _checked = checked(
+        gain=(check_member, lambda self: self.gains),
+        width=(check_member, lambda self: self.widths),
+        bias=(check_member, lambda self: self.biases),
+        depth=(check_member, lambda self: self.depths),
+        quantity=(check_member, QUANTITIES),
+        layer=(check_index, lambda self: max(self.depths) + 1),
+        visible=(check_subset, lambda self: self.kinds),
+    )
 
     def draw(self, figure: Figure) -> None:
         """Both quantities at the current setting, with a curve for every kind."""

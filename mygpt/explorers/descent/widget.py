@@ -10,7 +10,7 @@ from matplotlib.figure import Figure
 from mygpt import plots
 from mygpt.explorers.descent import steps as maths
 from mygpt.explorers.kit.base import Explorer, module, stylesheet
-from mygpt.explorers.kit.checks import check_member, finite_array
+from mygpt.explorers.kit.checks import check_member, check_span, checked, finite_array
 from mygpt.explorers.kit.numbers import Numbers
 from mygpt.explorers.kit.text import count
 
@@ -96,17 +96,14 @@ class Descent(Explorer):
         with np.errstate(all="ignore"):
             return maths.descend(problem, start, self.rule, self.rate, self.steps)
 
-    @traitlets.validate("view")
-    def _known_view(self, proposal) -> str:
-        return check_member("view", proposal["value"], list(VIEWS))
-
-    @traitlets.validate("rule")
-    def _known_rule(self, proposal) -> str:
-        return check_member("rule", proposal["value"], maths.RULES)
-
-    @traitlets.validate("activation")
-    def _known_activation(self, proposal) -> str:
-        return check_member("activation", proposal["value"], ACTIVATIONS)
+    _checked = checked(
+        view=(check_member, list(VIEWS)),
+        rule=(check_member, maths.RULES),
+        activation=(check_member, ACTIVATIONS),
+        width=(check_span, 1, maths.MAX_WIDTH),
+        seed=(check_span, 0, MAX_SEED),
+        steps=(check_span, 0, maths.MAX_STEPS),
+    )
 
     @traitlets.validate("rate")
     def _rate_that_steps(self, proposal) -> float:
@@ -128,19 +125,6 @@ class Descent(Explorer):
                     f"got {weight:g}"
                 )
         return start
-
-    @traitlets.validate("width", "seed", "steps")
-    def _whole_number_in_range(self, proposal) -> int:
-        name, value = proposal["trait"].name, proposal["value"]
-        ranges = {
-            "width": (1, maths.MAX_WIDTH),
-            "seed": (0, MAX_SEED),
-            "steps": (0, maths.MAX_STEPS),
-        }
-        low, high = ranges[name]
-        if not low <= value <= high:
-            raise ValueError(f"{name} must be {low} to {high:,}, got {value}")
-        return value
 
     def draw(self, figure: Figure) -> None:
         """The loss with the steps on it; of a network the fit and the loss by step."""

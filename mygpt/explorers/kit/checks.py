@@ -1,8 +1,10 @@
 """Checks of what an explorer is given: each returns it as the explorer holds it."""
 
 from collections.abc import Iterable, Sequence
+from typing import Any
 
 import numpy as np
+import traitlets
 
 from mygpt.explorers.kit.numbers import Numbers
 from mygpt.explorers.kit.text import count
@@ -60,6 +62,11 @@ def check_member(name: str, value, choices: Sequence):
     raise ValueError(f"{name} must be one of {list(choices)}, got {value!r}")
 
 
+def check_members(name: str, values: Iterable, choices: Sequence) -> list:
+    """Return `values`, all of which must be members of `choices`."""
+    return [check_member(name, value, choices) for value in values]
+
+
 def check_subset(name: str, values: Iterable[str], choices: Sequence[str]) -> list[str]:
     """Return `values` in the order of `choices`, which must hold all of them."""
     values = [values] if isinstance(values, str) else list(values)
@@ -74,6 +81,13 @@ def check_index(name: str, index: int, length: int) -> int:
     if not 0 <= index < length:
         raise ValueError(f"{name} must be 0 to {length - 1}, got {index}")
     return index
+
+
+def check_span(name: str, number: int, low: int, high: int) -> int:
+    """Return `number` if it lies within a span."""
+    if not low <= number <= high:
+        raise ValueError(f"{name} must be {low} to {high:,}, got {number}")
+    return number
 
 
 def check_tokens(name: str, tokens: Iterable[str], length: int) -> list[str]:
@@ -103,3 +117,19 @@ def check_above_zero(name: str, value: object, largest: float) -> float:
             f"{name} must be above 0 and at most {largest:g}, got {value!r}"
         )
     return float(value)
+
+
+def checked(**traits: tuple) -> traitlets.traitlets.ValidateHandler:
+    """Validate traits of an explorer, each by a check of this module and its limits.
+
+    A limit that follows from the explorer is a function of it.
+    """
+
+    @traitlets.validate(*traits)
+    def check(self, proposal) -> Any:
+        name = proposal["trait"].name
+        of_one, *limits = traits[name]
+        limits = [each(self) if callable(each) else each for each in limits]
+        return of_one(name, proposal["value"], *limits)
+
+    return check

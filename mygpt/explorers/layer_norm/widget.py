@@ -8,7 +8,7 @@ from matplotlib.figure import Figure
 
 from mygpt import plots
 from mygpt.explorers.kit.base import Explorer, module, stylesheet
-from mygpt.explorers.kit.checks import finite_array
+from mygpt.explorers.kit.checks import check_span, checked, finite_array
 from mygpt.explorers.kit.numbers import Numbers
 from mygpt.explorers.kit.text import count
 
@@ -17,6 +17,13 @@ FARTHEST = 1000.0  # that a moved number may be
 PLACES = 1  # decimals of what the reader moves
 STEP = 10**-PLACES
 SHOWN = 0.3  # share of a bar's band left empty in the still
+
+
+def _rounded(name: str, number: float, limit: float) -> float:
+    number = finite_array(name, number, ()).item()
+    if abs(number) > limit:
+        raise ValueError(f"{name} must be within ±{limit:g}, got {number:g}")
+    return round(number, PLACES) + 0.0
 
 
 class LayerNorm(Explorer):
@@ -91,16 +98,11 @@ class LayerNorm(Explorer):
             )
         return values
 
-    @traitlets.validate("gamma", "beta")
-    def _parameter(self, proposal) -> float:
-        name = proposal["trait"].name
-        return _rounded(name, proposal["value"], 3.0)
-
-    @traitlets.validate("log10_eps")
-    def _power(self, proposal) -> int:
-        if not -8 <= proposal["value"] <= 0:
-            raise ValueError(f"log10_eps must be -8 to 0, got {proposal['value']}")
-        return proposal["value"]
+    _checked = checked(
+        gamma=(_rounded, 3.0),
+        beta=(_rounded, 3.0),
+        log10_eps=(check_span, -8, 0),
+    )
 
     def draw(self, figure: Figure) -> None:
         """The vector beside its normalised form; mean dashed, one deviation shaded."""
@@ -132,10 +134,3 @@ def _vector(name: str, x: Numbers, limit: float) -> list[float]:
             f"got shape {numbers.shape}"
         )
     return [_rounded(name, number, limit) for number in numbers.tolist()]
-
-
-def _rounded(name: str, number: float, limit: float) -> float:
-    number = finite_array(name, number, ()).item()
-    if abs(number) > limit:
-        raise ValueError(f"{name} must be within ±{limit:g}, got {number:g}")
-    return round(number, PLACES) + 0.0

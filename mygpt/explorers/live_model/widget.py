@@ -13,7 +13,7 @@ from torch import Tensor
 
 from mygpt import plots
 from mygpt.explorers.kit.base import Explorer, module, stylesheet
-from mygpt.explorers.kit.checks import check_index, check_member
+from mygpt.explorers.kit.checks import check_index, check_member, check_members, checked
 from mygpt.explorers.kit.neurons import Pairs, pack_pairs
 from mygpt.explorers.kit.numbers import Numbers
 from mygpt.explorers.kit.text import count, drawable, label_tokens
@@ -261,22 +261,15 @@ class LiveModel(Explorer):
     def _known_layer(self, proposal) -> int:
         return self._checks.layer("layer", proposal["value"])
 
-    @traitlets.validate("neuron")
-    def _known_neuron(self, proposal) -> int:
-        return self._checks.neuron("neuron", proposal["value"])
-
-    @traitlets.validate("token")
-    def _known_token(self, proposal) -> int:
-        tokens = len(self._vocabulary.ids(self.prompt))
-        return check_index("token", proposal["value"], tokens)
+    _checked = checked(
+        neuron=(check_index, lambda self: self._checks.neurons),
+        token=(check_index, lambda self: len(self._vocabulary.ids(self.prompt))),
+        unfolded=(check_members, FOLDS),
+    )
 
     @traitlets.validate("edits")
     def _known_edits(self, proposal) -> list[Edit]:
         return self._checks.edits(proposal["value"])
-
-    @traitlets.validate("unfolded")
-    def _known_folds(self, proposal) -> list[str]:
-        return [check_member("unfolded", one, FOLDS) for one in proposal["value"]]
 
     @traitlets.observe("prompt")
     def _keep_token(self, change) -> None:

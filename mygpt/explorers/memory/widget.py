@@ -14,6 +14,7 @@ from mygpt.explorers.kit.checks import (
     check_member,
     check_names,
     check_tokens,
+    checked,
     finite_array,
 )
 from mygpt.explorers.kit.neurons import MAX_NUMBER, Pairs, check_pairs, pack_pairs
@@ -242,22 +243,12 @@ class Memory(Explorer):
     def _place(self, word: str) -> int:
         return self._names.index(check_member("word", word, self._names))
 
-    @traitlets.validate("token")
-    def _known_token(self, proposal) -> int:
-        return check_index("token", proposal["value"], len(self.tokens))
-
-    @traitlets.validate("neuron")
-    def _known_neuron(self, proposal) -> int:
-        return check_index("neuron", proposal["value"], self.neurons)
-
-    @traitlets.validate("word")
-    def _known_word(self, proposal) -> str:
-        return check_member("word", proposal["value"], self.words or [""])
-
-    @traitlets.validate("order")
-    def _known_order(self, proposal) -> str:
-        known = ORDERS if self.words else ORDERS[1:]
-        return check_member("order", proposal["value"], known)
+    _checked = checked(
+        token=(check_index, lambda self: len(self.tokens)),
+        neuron=(check_index, lambda self: self.neurons),
+        word=(check_member, lambda self: self.words or [""]),
+        order=(check_member, lambda self: ORDERS if self.words else ORDERS[1:]),
+    )
 
     def draw(self, figure: Figure) -> None:
         """The first neurons of the order: their keys above, their values below."""

@@ -8,7 +8,7 @@ from matplotlib.figure import Figure
 
 from mygpt import plots
 from mygpt.explorers.kit.base import Explorer, module, stylesheet
-from mygpt.explorers.kit.checks import finite_array
+from mygpt.explorers.kit.checks import check_span, checked, finite_array
 from mygpt.explorers.kit.numbers import Numbers, mulberry32
 from mygpt.explorers.kit.text import count, drawable, shown
 
@@ -17,6 +17,17 @@ MAX_LOGIT = 1e6
 MAX_PROMPT = 500
 MAX_DRAWS = 10_000
 SHOWN = 12
+
+
+def _on_scale(name: str, value: float, step: float, high: float) -> float:
+    """`value` when it is a multiple of `step` up to `high`."""
+    number = float(finite_array(name, value, ()))
+    steps = round(number / step)
+    if abs(number - steps * step) > 1e-6 or not 1 <= steps <= round(high / step):
+        raise ValueError(
+            f"{name} must be {step} to {high} in steps of {step}, got {value}"
+        )
+    return round(steps * step, 2)
 
 
 class Sampling(Explorer):
@@ -114,13 +125,12 @@ class Sampling(Explorer):
         places = np.searchsorted(ends, mulberry32(self.seed, self.draws), side="right")
         return left[np.minimum(places, len(left) - 1)].tolist()
 
-    @traitlets.validate("temperature")
-    def _known_temperature(self, proposal) -> float:
-        return _on_scale("temperature", proposal["value"], 0.1, 2.0)
-
-    @traitlets.validate("top_p")
-    def _known_top_p(self, proposal) -> float:
-        return _on_scale("top_p", proposal["value"], 0.01, 1.0)
+    _checked = checked(
+        temperature=(_on_scale, 0.1, 2.0),
+        top_p=(_on_scale, 0.01, 1.0),
+        seed=(check_span, 0, 2**32 - 1),
+        draws=(check_span, 0, MAX_DRAWS),
+    )
 
     @traitlets.validate("top_k")
     def _known_top_k(self, proposal) -> int | None:
@@ -128,22 +138,6 @@ class Sampling(Explorer):
         if top_k is not None and not 1 <= top_k <= V:
             raise ValueError(f"top_k must be 1 to {V} or None, got {top_k}")
         return top_k
-
-    @traitlets.validate("seed")
-    def _known_seed(self, proposal) -> int:
-        if not 0 <= proposal["value"] < 2**32:
-            raise ValueError(
-                f"seed must be 0 to {2**32 - 1:,}, got {proposal['value']}"
-            )
-        return proposal["value"]
-
-    @traitlets.validate("draws")
-    def _known_draws(self, proposal) -> int:
-        if not 0 <= proposal["value"] <= MAX_DRAWS:
-            raise ValueError(
-                f"draws must be 0 to {MAX_DRAWS:,}, got {proposal['value']}"
-            )
-        return proposal["value"]
 
     def draw(self, figure: Figure) -> None:
         """A bar for each of the likeliest tokens now, a line at temperature 1."""
@@ -199,17 +193,6 @@ def _different(tokens: Sequence, V: int) -> list[str]:
         if token in given[:place]:
             raise ValueError(f"tokens must be different, got {token!r} twice")
     return given
-
-
-def _on_scale(name: str, value: float, step: float, high: float) -> float:
-    """`value` when it is a multiple of `step` up to `high`."""
-    number = float(finite_array(name, value, ()))
-    steps = round(number / step)
-    if abs(number - steps * step) > 1e-6 or not 1 <= steps <= round(high / step):
-        raise ValueError(
-            f"{name} must be {step} to {high} in steps of {step}, got {value}"
-        )
-    return round(steps * step, 2)
 
 
 def _softmax(numbers: np.ndarray) -> np.ndarray:

@@ -9,7 +9,7 @@ from matplotlib.figure import Figure
 
 from mygpt import plots
 from mygpt.explorers.kit.base import Explorer, module, stylesheet
-from mygpt.explorers.kit.checks import check_member
+from mygpt.explorers.kit.checks import check_member, check_whole, checked
 from mygpt.explorers.shapes import counts
 
 LIMITS = {
@@ -119,21 +119,12 @@ class Shapes(Explorer):
     def _possible_shape(self, proposal) -> dict[str, int]:
         return checked_shape(proposal["value"])
 
-    @traitlets.validate("length")
-    def _length_in_range(self, proposal) -> int:
-        return _whole("length", proposal["value"], self.shape["max_seq_len"])
-
-    @traitlets.validate("compare")
-    def _known_size(self, proposal) -> str:
-        return check_member("compare", proposal["value"], (*counts.SIZES, ""))
-
-    @traitlets.validate("bars")
-    def _known_bars(self, proposal) -> str:
-        return check_member("bars", proposal["value"], BARS)
-
-    @traitlets.validate("part")
-    def _known_part(self, proposal) -> str:
-        return check_member("part", proposal["value"], PARTS)
+    _checked = checked(
+        length=(check_whole, 1, lambda self: self.shape["max_seq_len"]),
+        compare=(check_member, (*counts.SIZES, "")),
+        bars=(check_member, BARS),
+        part=(check_member, PARTS),
+    )
 
     @traitlets.observe("shape")
     def _shorten(self, change) -> None:
@@ -183,17 +174,10 @@ def checked_shape(given: Mapping[str, Any]) -> dict[str, int]:
     if odd or missing:
         which = f"no {odd[0]!r} is known" if odd else f"{missing[0]!r} is missing"
         raise ValueError(f"a shape has the numbers {list(LIMITS)}: {which}")
-    shape = {name: _whole(name, given[name], most) for name, most in LIMITS.items()}
+    shape = {
+        name: check_whole(name, given[name], 1, most) for name, most in LIMITS.items()
+    }
     C, H = shape["embed_dim"], shape["num_heads"]
     if C % H:
         raise ValueError(f"expected embed_dim divisible by num_heads, got {C} and {H}")
     return shape
-
-
-def _whole(name: str, value: object, most: int) -> int:
-    whole = isinstance(value, int) and not isinstance(value, bool)
-    if not whole or not 1 <= value <= most:
-        raise ValueError(
-            f"{name} must be a whole number from 1 to {most:,}, got {value!r}"
-        )
-    return value

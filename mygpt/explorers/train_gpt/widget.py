@@ -12,7 +12,12 @@ from matplotlib.figure import Figure
 from mygpt import plots
 from mygpt.data import load_corpus, split
 from mygpt.explorers.kit.base import Explorer, module, stylesheet
-from mygpt.explorers.kit.checks import check_above_zero, check_member, check_whole
+from mygpt.explorers.kit.checks import (
+    check_above_zero,
+    check_member,
+    check_whole,
+    checked,
+)
 from mygpt.gpt import GPT, GPTConfig
 from mygpt.tokenizers import CharTokenizer, TokenList, WordTokenizer
 
@@ -84,29 +89,14 @@ class TrainGPT(Explorer):
         length = len(TOKENIZERS[self.pieces].pieces(self.text))
         return f"TrainGPT({length:,} {self.pieces}, {self.size})"
 
-    @traitlets.validate("source")
-    def _known_source(self, proposal) -> str:
-        return check_member("source", proposal["value"], SOURCES)
-
-    @traitlets.validate("pieces")
-    def _known_pieces(self, proposal) -> str:
-        return check_member("pieces", proposal["value"], list(TOKENIZERS))
-
-    @traitlets.validate("size")
-    def _known_size(self, proposal) -> str:
-        return check_member("size", proposal["value"], list(SIZES))
-
-    @traitlets.validate("rate")
-    def _rate_in_range(self, proposal) -> float:
-        return check_above_zero("rate", proposal["value"], MOST_RATE)
-
-    @traitlets.validate("steps")
-    def _steps_in_range(self, proposal) -> int:
-        return check_whole("steps", proposal["value"], 1, MOST_STEPS)
-
-    @traitlets.validate("seed")
-    def _seed_in_range(self, proposal) -> int:
-        return check_whole("seed", proposal["value"], 0, MOST_SEED)
+    _checked = checked(
+        source=(check_member, SOURCES),
+        pieces=(check_member, list(TOKENIZERS)),
+        size=(check_member, list(SIZES)),
+        rate=(check_above_zero, MOST_RATE),
+        steps=(check_whole, 1, MOST_STEPS),
+        seed=(check_whole, 0, MOST_SEED),
+    )
 
     def draw(self, figure: Figure) -> None:
         """What the losses of a run are compared with."""

@@ -11,7 +11,13 @@ from matplotlib.figure import Figure
 
 from mygpt import plots
 from mygpt.explorers.kit.base import Explorer, module, stylesheet
-from mygpt.explorers.kit.checks import check_above_zero, check_member, check_whole
+from mygpt.explorers.kit.checks import (
+    check_above_zero,
+    check_member,
+    check_members,
+    check_whole,
+    checked,
+)
 from mygpt.explorers.kit.text import count
 from mygpt.explorers.train_stack import training
 
@@ -99,17 +105,11 @@ class TrainStack(Explorer):
             training.train_stack(self.task, one, self.steps) for one in self.settings()
         ]
 
-    @traitlets.validate("task")
-    def _known_task(self, proposal) -> str:
-        return check_member("task", proposal["value"], TASKS)
-
-    @traitlets.validate("steps")
-    def _steps_in_range(self, proposal) -> int:
-        return check_whole("steps", proposal["value"], 0, training.MAX_STEPS)
-
-    @traitlets.validate("unfolded")
-    def _known_folds(self, proposal) -> list[str]:
-        return [check_member("unfolded", one, FOLDS) for one in proposal["value"]]
+    _checked = checked(
+        task=(check_member, TASKS),
+        steps=(check_whole, 0, training.MAX_STEPS),
+        unfolded=(check_members, FOLDS),
+    )
 
     @traitlets.validate("left", "right")
     def _known_setting(self, proposal) -> dict[str, Any]:

@@ -32,55 +32,40 @@ PLOT = re.compile(
 # a test fails when a pattern no longer finds its place in the theme's HTML.
 REPAIRS = {
     "no icon script": (
-        re.compile(r'\s*<script src="[^"]*scripts/fontawesome\.js[^"]*"></script>'),
+        r'\s*<script src="[^"]*scripts/fontawesome\.js[^"]*"></script>',
         "",
     ),
-    "no comment about icons": (
-        re.compile(r"\s*<!-- So that users can add custom icons -->"),
-        "",
-    ),
+    "no comment about icons": (r"\s*<!-- So that users can add custom icons -->", ""),
     "one viewport": (
-        re.compile(r'(<meta name="viewport"[^>]*>)\s*<meta name="viewport"[^>]*>'),
+        r'(<meta name="viewport"[^>]*>)\s*<meta name="viewport"[^>]*>',
         r"\1",
     ),
-    "no search crawler's metadata": (
-        re.compile(r'\s*<meta name="docsearch:[^>]*>'),
-        "",
-    ),
+    "no search crawler's metadata": (r'\s*<meta name="docsearch:[^>]*>', ""),
     "no place for advertisements": (
-        re.compile(
-            r'\s*<div class="sidebar-primary-items__end.*?'
-            r'<div id="ethical-ad-placement"'
-            r".*?</div>\s*</div>\s*</div>",
-            re.S,
-        ),
+        r'\s*<div class="sidebar-primary-items__end.*?<div id="ethical-ad-placement"'
+        r".*?</div>\s*</div>\s*</div>",
         "",
     ),
     "named sidebar buttons": (
-        re.compile(r'<button class="(sidebar-toggle [^"]*)" title="([^"]*)"'),
+        r'<button class="(sidebar-toggle [^"]*)" title="([^"]*)"',
         r'<button class="\1" title="\2" aria-label="\2"',
     ),
     "a named repository button": (
-        re.compile(
-            r'<a (href="https://github[^"]*" target="_blank"\s+'
-            r'class="[^"]*repository-button")'
-        ),
+        r'<a (href="https://github[^"]*" target="_blank"\s+'
+        r'class="[^"]*repository-button")',
         r'<a aria-label="Source repository" \1',
     ),
-    "references as items of their list": (
-        re.compile(r'role="doc-biblioentry"'),
-        'role="listitem"',
-    ),
+    "references as items of their list": ('role="doc-biblioentry"', 'role="listitem"'),
     "a named sidebar": (
-        re.compile(r'<div id="pst-primary-sidebar" class="'),
+        '<div id="pst-primary-sidebar" class="',
         '<div id="pst-primary-sidebar" role="complementary" aria-label="Book" class="',
     ),
     "a named search dialog": (
-        re.compile(r'<dialog id="pst-search-dialog">'),
+        '<dialog id="pst-search-dialog">',
         '<dialog id="pst-search-dialog" aria-label="Search">',
     ),
     "the colour theme set at once": (
-        re.compile(r'<script data-cfasync="false">.*?</script>', re.S),
+        r'<script data-cfasync="false">.*?</script>',
         THEME_AT_ONCE,
     ),
 }
@@ -88,7 +73,7 @@ REPAIRS = {
 
 def mend(html: str) -> str:
     for pattern, replacement in REPAIRS.values():
-        html = pattern.sub(replacement, html)
+        html = re.sub(pattern, replacement, html, flags=re.DOTALL)
     return html
 
 

@@ -2,6 +2,7 @@
 
 from collections.abc import Callable
 from functools import partial
+from typing import Any
 
 from jaxtyping import Float
 from torch import Tensor, nn
@@ -74,30 +75,14 @@ class TransformerBlock(nn.Module):
 class AttentionBlock(nn.Module):
     """A transformer block without its feed-forward half: x + attention(norm(x)).
 
-    Elhage et al. (2021) study models made only of such blocks.
+    Elhage et al. (2021) study models made only of such blocks. The arguments are those
+    of `MultiHeadAttention`.
     """
 
-    @takes_numbers
-    def __init__(
-        self,
-        embed_dim: int,
-        num_heads: int,
-        max_seq_len: int = 64,
-        dropout: float = 0.0,
-        *,
-        qkv_bias: bool = False,
-        out_bias: bool = False,
-    ):
+    def __init__(self, embed_dim: int, *shape: Any, **biases: bool):
         super().__init__()
         self.ln1 = LayerNorm(embed_dim)
-        self.mha = MultiHeadAttention(
-            embed_dim,
-            num_heads,
-            max_seq_len,
-            dropout,
-            qkv_bias=qkv_bias,
-            out_bias=out_bias,
-        )
+        self.mha = MultiHeadAttention(embed_dim, *shape, **biases)
 
     def forward(
         self, x: Float[Tensor, "B T C"], *, cache: KVCache | None = None

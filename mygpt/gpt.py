@@ -86,6 +86,10 @@ class GPTConfig:
             )
         object.__setattr__(self, "attention_only", layers)  # JSON gives a list
 
+    @property
+    def kv_heads(self) -> int:
+        return self.num_heads
+
     @classmethod
     def gpt2(cls, size: str = "small", **changes) -> "GPTConfig":
         """The shape of one of the four published models: small, medium, large or xl."""
@@ -106,10 +110,12 @@ class LanguageModel(nn.Module):
 
     `train` and `generate` take any such model; a checkpoint holds a GPT or a ModernGPT.
     A subclass has a `config` with vocab_size and max_seq_len, and defines states,
-    logits and new_cache.
+    logits and, if it has no blocks, new_cache.
     """
 
     config: Any
+    token: TokenEmbedding
+    blocks: nn.ModuleList
 
     @property
     def tied(self) -> bool:
@@ -141,8 +147,14 @@ class LanguageModel(nn.Module):
         raise NotImplementedError
 
     def new_cache(self, batch: int = 1) -> list[KVCache]:
-        """One empty cache for each block."""
-        raise NotImplementedError
+        """One empty cache for each block, with room for max_seq_len positions."""
+        check_positive(batch=batch)
+        c = self.config
+        shape = (batch, c.kv_heads, c.max_seq_len, c.embed_dim // c.num_heads)
+        like = self.token.embedding.weight
+        return [
+            KVCache(like.new_empty(shape), like.new_empty(shape)) for _ in self.blocks
+        ]
 
     def for_inference(self, form: str = "packed") -> "LanguageModel":
         """A copy that generates text on a CPU, from weights in a form read faster.
@@ -189,16 +201,6 @@ class GPT(LanguageModel):
     def logits(self, states: Float[Tensor, "... C"]) -> Float[Tensor, "... V"]:
         """A score for every token: the product with its embedding."""
         return self.token.scores(states)
-
-    def new_cache(self, batch: int = 1) -> list[KVCache]:
-        """One empty cache for each block, with room for max_seq_len positions."""
-        check_positive(batch=batch)
-        H = self.config.num_heads
-        shape = (batch, H, self.config.max_seq_len, self.config.embed_dim // H)
-        like = self.position.weight
-        return [
-            KVCache(like.new_empty(shape), like.new_empty(shape)) for _ in self.blocks
-        ]
 
 
 def make_block(config: GPTConfig, layer: int) -> TransformerBlock | AttentionBlock:

@@ -295,16 +295,6 @@ class ModernGPT(LanguageModel):
             logits = cap * torch.tanh(logits / cap)
         return logits
 
-    def new_cache(self, batch: int = 1) -> list[KVCache]:
-        """One empty cache for each block; it holds only the shared heads."""
-        check_positive(batch=batch)
-        c = self.config
-        shape = (batch, c.kv_heads, c.max_seq_len, c.embed_dim // c.num_heads)
-        like = self.token.embedding.weight
-        return [
-            KVCache(like.new_empty(shape), like.new_empty(shape)) for _ in self.blocks
-        ]
-
 
 @torch.no_grad()
 def initialise(model: ModernGPT) -> None:

@@ -1,7 +1,7 @@
 """Inputs that no task lists, so that no name fits and no mend is right by luck."""
 
 import random
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import Any
 
 from mygpt.check.task import Arguments, Draw, Task
@@ -48,14 +48,15 @@ def sizes_of(task: Task, rng: random.Random) -> dict[str, Any]:
     return drawn
 
 
-def words_of(rng: random.Random) -> Arguments:
-    words = [letters(rng, 9) for _ in range(rng.randint(1, 7))]
+def words_of(rng: random.Random, alphabets: Sequence[str] = ALPHABETS) -> Arguments:
+    words = [letters(rng, alphabets, 9) for _ in range(rng.randint(1, 7))]
     words += rng.choices(words, k=rng.randint(0, 5))
     return {"words": words, "num_merges": rng.randint(0, 9)}
 
 
-def text_of(rng: random.Random) -> Arguments:
-    text = letters(rng, 20)
+def text_of(rng: random.Random, alphabets: Sequence[str] = ALPHABETS) -> Arguments:
+    """Draw a text, and merges each of which joins bytes or ids of earlier merges."""
+    text = letters(rng, alphabets, 20)
     ids = sorted(set((text or "a").encode()))
     merges: list[tuple[int, int]] = []
     for new in range(256, 256 + rng.randint(0, 7)):
@@ -67,5 +68,5 @@ def text_of(rng: random.Random) -> Arguments:
     return {"text": text, "merges": merges}
 
 
-def letters(rng: random.Random, most: int) -> str:
-    return "".join(rng.choices(rng.choice(ALPHABETS), k=rng.randint(0, most)))
+def letters(rng: random.Random, alphabets: Sequence[str], most: int) -> str:
+    return "".join(rng.choices(rng.choice(alphabets), k=rng.randint(0, most)))

@@ -2,11 +2,13 @@
 
 import random
 from collections.abc import Callable, Iterable
+from functools import partial
 from typing import Any
 
 import torch
 
 from mygpt.check.compare import find_difference
+from mygpt.check.fresh import text_of, words_of
 from mygpt.check.run import Outcome, OutOfTime, Unusable, run_once, time_limit
 from mygpt.check.task import Arguments, Draw, Program, Task
 
@@ -15,6 +17,7 @@ SECONDS = 2.0  # for one run; a loop that never ends is a difference, too
 EPS = (1e-5, 0.1, 0.5, 1.0, 2.0)
 NAMES = ("mia", "leo", "zoe", "sue", "ted", "uma", "kim", "pam", "nat", "ben", "fay")
 THINGS = ("lamp", "drum", "rope", "fork", "glove", "hat", "bowl", "ladder", "pen")
+ALPHABETS = ("ab", "abc", "xyz ", "aé", "low er")
 PLACES = ("france", "egypt", "japan", "italy", "spain", "kenya")
 
 
@@ -134,33 +137,9 @@ def arguments_of(task: Task, number: int) -> Arguments:
     return task.make(Draw(FIRST + number), **SIZES[task.name](rng))
 
 
-def words_of(rng: random.Random) -> Arguments:
-    words = [letters_of(rng, 8) for _ in range(rng.randint(1, 8))]
-    words += rng.choices(words, k=rng.randint(0, 4))
-    return {"words": words, "num_merges": rng.randint(0, 8)}
-
-
-def text_of(rng: random.Random) -> Arguments:
-    """Make a text, and merges each of which joins bytes or ids of earlier ones."""
-    text = letters_of(rng, 24)
-    ids, merges = sorted(set((text or "a").encode())), []
-    for new in range(256, 256 + rng.randint(0, 6)):
-        pair = (rng.choice(ids), rng.choice(ids))
-        if pair in merges:
-            break
-        merges.append(pair)
-        ids.append(new)
-    return {"text": text, "merges": merges}
-
-
-def letters_of(rng: random.Random, most: int) -> str:
-    alphabet = rng.choice(["ab", "abc", "xyz ", "aé", "low er"])
-    return "".join(rng.choices(alphabet, k=rng.randint(0, most)))
-
-
 WRITTEN: dict[str, Callable[[random.Random], Arguments]] = {
-    "bpe_train": words_of,
-    "bpe_encode": text_of,
+    "bpe_train": partial(words_of, alphabets=ALPHABETS),
+    "bpe_encode": partial(text_of, alphabets=ALPHABETS),
 }
 
 

@@ -32,10 +32,7 @@ X, Y = torch.from_numpy(maths.CURVE_X), torch.from_numpy(maths.CURVE_Y)
 
 def in_node(script, given, tmp_path):
     """What `script` makes of `given` with the page's own modules."""
-    imports = {
-        "* as net": FOLDER / "network.mjs",
-        "* as steps": FOLDER / "steps.mjs",
-    }
+    imports = {"* as net": FOLDER / "network.mjs", "* as steps": FOLDER / "steps.mjs"}
     return node.in_node(script, given, tmp_path, imports)
 
 
@@ -212,10 +209,7 @@ def test_seeds_differ_and_repeat():
 
 
 BAD = {
-    "no rate": (
-        {"rate": 0.0},
-        r"rate must be above 0 and at most 10, got 0 \(no we",
-    ),
+    "no rate": ({"rate": 0.0}, r"rate must be above 0 and at most 10, got 0 \(no we"),
     "negative": ({"rate": -0.1}, "rate must be above 0 and at most 10, got -0.1"),
     "NaN rate": ({"rate": math.nan}, "rate must be above 0 and at most 10, got nan"),
     "infinite": ({"rate": math.inf}, "rate must be above 0 and at most 10, got inf"),

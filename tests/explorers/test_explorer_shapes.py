@@ -117,10 +117,7 @@ def test_a_size_is_gpt2s_and_numbers_take_the_place_of_its_own():
     assert (small.length, small.compare, small.bars) == (1024, "small", "amounts")
     assert small.part == "feed-forward"
     own = Shapes("xl", max_seq_len=2048, num_heads=5)
-    assert own.shape == counts.size_of("xl") | {
-        "max_seq_len": 2048,
-        "num_heads": 5,
-    }
+    assert own.shape == counts.size_of("xl") | {"max_seq_len": 2048, "num_heads": 5}
     assert own.length == 2048
     assert Shapes(**TINY, length=7).flops() == flops_per_token(GPTConfig(**TINY), 7)
     assert Shapes(**TINY).memory(2) == memory(GPTConfig(**TINY), 11, 2)

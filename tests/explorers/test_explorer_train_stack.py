@@ -44,9 +44,7 @@ def block_of(setting, parts, name):
 
     def layer(x, layer):
         return F.linear(
-            x,
-            parts[f"{name}.mlp.{layer}.weight"],
-            parts[f"{name}.mlp.{layer}.bias"],
+            x, parts[f"{name}.mlp.{layer}.weight"], parts[f"{name}.mlp.{layer}.bias"]
         )
 
     def network(x):

@@ -387,9 +387,7 @@ def test_the_stylesheet_reaches_nothing_outside_its_explorer(make):
 
 
 @pytest.mark.parametrize("name", explorers.__all__)
-def test_an_explorers_stylesheet_is_for_it_alone_and_overrides_the_common_one(
-    name,
-):
+def test_an_explorers_stylesheet_is_for_it_alone_and_overrides_the_common_one(name):
     stem = re.sub("(?<=[a-z])(?=[A-Z])", "_", name).lower()
     root = rf"\.mygpt-explorer\S*\.mygpt-{stem.replace('_', '-')}\b"
     for selector in selectors((FOLDER / stem / "widget.css").read_text("utf-8")):

@@ -128,28 +128,16 @@ def refused(files):
     return [
         ({}, f"{NO_CHECKPOINT}, with checkpoint.json in it, got no"),
         (without(files, index), f"in it, got {tokens}, {model}"),
-        (
-            without(files, model),
-            f"expected a file {model} beside {index}, got none",
-        ),
-        (
-            without(files, tokens),
-            f"expected a file {tokens} beside {index}, got none",
-        ),
+        (without(files, model), f"expected a file {model} beside {index}, got none"),
+        (without(files, tokens), f"expected a file {tokens} beside {index}, got none"),
         (files | {model: flipped}, f"{DAMAGED}{model}: changed or cut short (expected"),
         (
             files | {index: in_base64(edited)},
             f"{DAMAGED}{index}: changed or cut short (expected the checksum",
         ),
         (files | {index: in_base64(b"{")}, f"{DAMAGED}{index}: expected JSON, got"),
-        (
-            files | {index: in_base64(b"[]")},
-            f"{index}: expected a JSON object, got []",
-        ),
-        (
-            files | {index: in_base64(b"{}")},
-            f"{index}: expected a content, got none",
-        ),
+        (files | {index: in_base64(b"[]")}, f"{index}: expected a JSON object, got []"),
+        (files | {index: in_base64(b"{}")}, f"{index}: expected a content, got none"),
         (in_index("state", to=3), f"{index}: expected state, got 3"),
         (in_index("state", "step", to=1.5), "expected a step, got 1.5"),
         (in_index("format", to=1), "of format 2, got one of format 1"),

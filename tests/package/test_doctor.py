@@ -240,11 +240,7 @@ MISSING = Finding("sort", error="NotImplementedError: not implemented for MPS")
             "mps",
             r"1 of 2 .* The first is ReLU \(backward\); .*--device cpu",
         ),
-        (
-            [WRONG],
-            "cpu",
-            "Try another PyTorch than .*, or another computer",
-        ),
+        ([WRONG], "cpu", "Try another PyTorch than .*, or another computer"),
         ([TRANSPOSED, WRONG], "mps", r"2 of 2 .*: call \.contiguous\(\) on"),
         ([WRONG, MISSING], "mps", "PYTORCH_ENABLE_MPS_FALLBACK=1 lets the CPU"),
         ([WRONG, MISSING], "cuda", "^(?!.*FALLBACK)"),

@@ -524,15 +524,9 @@ LAST_IS_STRANGE = torch.where(torch.arange(500) == 499, V, ids())
     ("wrong", "message"),
     [
         (LAST_IS_STRANGE, f"expected {VALID}, got 0 to {V}"),
-        (
-            LAST_IS_STRANGE.numpy().astype("u2"),
-            f"expected {VALID}, got 0 to {V}",
-        ),
+        (LAST_IS_STRANGE.numpy().astype("u2"), f"expected {VALID}, got 0 to {V}"),
         (LAST_IS_STRANGE.tolist(), f"expected {VALID}, got 0 to {V}"),
-        (
-            torch.arange(500) % V - 1,
-            f"expected {VALID}, got -1 to {V - 2}",
-        ),
+        (torch.arange(500) % V - 1, f"expected {VALID}, got -1 to {V - 2}"),
         ([3], r"expected at least \d ids, got 1"),
         ([], r"expected at least \d ids, got 0"),
         (ids().float(), "expected whole numbers as ids, got float32"),

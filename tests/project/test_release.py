@@ -20,11 +20,7 @@ def test_the_version_is_read_without_importing_the_package():
 
 @pytest.mark.parametrize(
     ("version", "expected"),
-    [
-        ("1.0.0", "v1.0.0"),
-        ("1.1.0rc2", "v1.1.0rc2"),
-        ("1.1.0.dev0", "dev"),
-    ],
+    [("1.0.0", "v1.0.0"), ("1.1.0rc2", "v1.1.0rc2"), ("1.1.0.dev0", "dev")],
 )
 def test_a_release_is_opened_at_its_tag_and_the_rest_at_the_branch(version, expected):
     assert release.revision(version, "dev") == expected

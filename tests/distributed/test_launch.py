@@ -67,9 +67,8 @@ def corpus(tmp_path_factory):
 def whole(corpus, tmp_path_factory):
     """A run of two processes that nothing has disturbed."""
     out = tmp_path_factory.mktemp("whole") / "run"
-    assert (
-        run(corpus, "--processes=2", f"--steps={STEPS}", *SMALL, "--out", out)[0] == 0
-    )
+    options = ("--processes=2", f"--steps={STEPS}", *SMALL, "--out", out)
+    assert run(corpus, *options)[0] == 0
     return out
 
 
@@ -178,10 +177,15 @@ def test_torchrun_by_hand_gives_the_same_run(corpus, whole, tmp_path):
     assert bits(tmp_path, STEPS) == bits(whole, STEPS)
 
 
-def test_machines_that_meet_train_as_one(corpus, whole, tmp_path):
+def free_place():
+    """This machine's name with a port that no program listens at."""
     with socket.socket() as one:
         one.bind(("localhost", 0))
-        meet = f"localhost:{one.getsockname()[1]}"
+        return f"localhost:{one.getsockname()[1]}"
+
+
+def test_machines_that_meet_train_as_one(corpus, whole, tmp_path):
+    meet = free_place()
     command = (corpus, f"--steps={STEPS}", "--machines=2", "--meet", meet, *SMALL)
     machines = [start(*command, "--out", tmp_path) for _ in range(2)]
     ends = [end(machine) for machine in machines]
@@ -192,10 +196,7 @@ def test_machines_that_meet_train_as_one(corpus, whole, tmp_path):
 
 @pytest.mark.slow
 def test_a_machine_that_does_not_come_ends_the_wait(corpus, tmp_path):
-    with socket.socket() as one:
-        one.bind(("localhost", 0))
-        meet = f"localhost:{one.getsockname()[1]}"
-    assert_nobody_came(corpus, tmp_path, meet)
+    assert_nobody_came(corpus, tmp_path, free_place())
 
 
 @pytest.mark.slow

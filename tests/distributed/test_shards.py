@@ -25,10 +25,8 @@ def splits(draw):
 def team(num_windows, batch_size, world_size, seed=0):
     """The shards of all processes, on ids whose tail is not a whole window."""
     ids = torch.arange(num_windows * LENGTH + 1 + num_windows % LENGTH)
-    return [
-        Shards(ids, batch_size, LENGTH, seed, rank, world_size)
-        for rank in range(world_size)
-    ]
+    ranks = range(world_size)
+    return [Shards(ids, batch_size, LENGTH, seed, rank, world_size) for rank in ranks]
 
 
 def batch(processes):
@@ -113,10 +111,7 @@ def test_a_row_is_its_window_and_targets_are_one_ahead():
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        (
-            (torch.arange(30), 4, 3, 0, 0, 3),
-            "batch of 4 rows evenly: expected a batch of 6 rows",
-        ),
+        ((torch.arange(30), 4, 3, 0, 0, 3), "4 rows evenly: expected a batch of 6"),
         ((torch.arange(30), 4, 3, 0, 0, 8), "8 processes cannot share a batch of 4"),
         ((torch.arange(30), 12, 3), "9 windows of 3, and a batch takes 12"),
         ((torch.arange(30), 4, 3, 0, 2, 2), "rank must be below 2, got 2"),

@@ -16,12 +16,7 @@ from mygpt.explorers.descent import steps as maths
 from mygpt.explorers.descent import widget
 
 FOLDER = Path(widget.__file__).parent
-ACTIVATIONS = {
-    "none": lambda z: z,
-    "relu": torch.relu,
-    "tanh": torch.tanh,
-    "gelu": F.gelu,
-}
+ACTIVATIONS = {"none": lambda z: z, "relu": F.relu, "tanh": torch.tanh, "gelu": F.gelu}
 OPTIMIZERS = {
     "plain": torch.optim.SGD,
     "momentum": lambda weights, lr: torch.optim.SGD(weights, lr=lr, momentum=0.9),
@@ -32,10 +27,7 @@ X, Y = torch.from_numpy(maths.CURVE_X), torch.from_numpy(maths.CURVE_Y)
 
 def in_node(script, given, tmp_path):
     """What `script` makes of `given` with the page's own modules."""
-    imports = {
-        "* as net": FOLDER / "network.mjs",
-        "* as steps": FOLDER / "steps.mjs",
-    }
+    imports = {"* as net": FOLDER / "network.mjs", "* as steps": FOLDER / "steps.mjs"}
     return node.in_node(script, given, tmp_path, imports)
 
 
@@ -109,10 +101,8 @@ def torch_of(view, rule, rate, steps, activation):
 
 
 def explorer_of(view, rule, rate, steps, activation):
-    settings = {"start": (0.5, -2.0), "width": 11, "seed": 3}
-    return Descent(
-        view, rule=rule, rate=rate, steps=steps, activation=activation, **settings
-    )
+    settings = {"start": (0.5, -2.0), "width": 11, "seed": 3, "activation": activation}
+    return Descent(view, rule=rule, rate=rate, steps=steps, **settings)
 
 
 def test_the_slopes_of_the_network_are_pytorchs():
@@ -174,9 +164,8 @@ def test_the_page_starts_from_the_same_weights_and_gives_the_same_curve(tmp_path
         return [[...weights], [...net.outputs(weights, "gelu", net.CURVE.x)],
             [...net.CURVE.x], [...net.CURVE.y]];
     })"""
-    for (width, seed), page in zip(
-        cases, in_node(script, cases, tmp_path), strict=True
-    ):
+    pages = in_node(script, cases, tmp_path)
+    for (width, seed), page in zip(cases, pages, strict=True):
         weights = maths.initial_weights(width, seed)
         assert page[0] == weights.tolist()
         curve = maths.outputs(weights, "gelu", maths.CURVE_X)
@@ -212,10 +201,7 @@ def test_seeds_differ_and_repeat():
 
 
 BAD = {
-    "no rate": (
-        {"rate": 0.0},
-        r"rate must be above 0 and at most 10, got 0 \(no we",
-    ),
+    "no rate": ({"rate": 0.0}, r"rate must be above 0 and at most 10, got 0 \(no we"),
     "negative": ({"rate": -0.1}, "rate must be above 0 and at most 10, got -0.1"),
     "NaN rate": ({"rate": math.nan}, "rate must be above 0 and at most 10, got nan"),
     "infinite": ({"rate": math.inf}, "rate must be above 0 and at most 10, got inf"),
@@ -262,11 +248,9 @@ def test_what_is_no_number_at_all_is_refused():
 
 def test_python_and_the_page_have_the_same_bounds():
     text = (FOLDER / "steps.mjs").read_text("utf-8")
-    for name, value in {
-        "MAX_STEPS": maths.MAX_STEPS,
-        "TOO_LARGE": maths.TOO_LARGE,
-    }.items():
-        assert float(re.search(rf"{name} = ([\de]+)", text)[1]) == value
+    for name in ("MAX_STEPS", "TOO_LARGE"):
+        said = re.search(rf"{name} = ([\de]+)", text)[1]
+        assert float(said) == getattr(maths, name)
     words = (FOLDER / "words.mjs").read_text("utf-8")
     listed = re.search(r"LIMITS = \[(.*?)\n\]", words, re.DOTALL)[1]
     limits = json.loads(f"[{listed.strip().rstrip(',')}]")

@@ -18,11 +18,8 @@ from mygpt.inside.editing import pointed_at
 from mygpt.inside.world_models import SHIPPED, load_world_model
 
 PROMPTS = 100
-REWRITING = {
-    "step": editing.STEP,
-    "enough": editing.ENOUGH,
-    "steps": editing.MOST_STEPS,
-}
+MOST = editing.MOST_STEPS
+REWRITING = {"step": editing.STEP, "enough": editing.ENOUGH, "steps": MOST}
 KINDS = {
     "blocks": (53, 19, 21, 3, 2, (), "gelu_tanh", 5, True),
     "attention first": (47, 23, 20, 5, 3, (0, 1), "gelu", 3, True),
@@ -173,9 +170,8 @@ def test_edits_are_those_of_the_weights_and_leave_the_model_alone(tmp_path):
     rng = np.random.default_rng(5)
     scale = rng.choice([0.0, 1.0, 2.0], neurons).tolist()
     values = {n: rng.standard_normal(width).tolist() for n in (7, 64)}
-    additions = [
-        (0.3 * rng.standard_normal(size)).tolist() for size in (width, neurons) * 2
-    ]
+    sizes = (width, neurons) * 2
+    additions = [(0.3 * rng.standard_normal(size)).tolist() for size in sizes]
     additions = [additions[:2], additions[2:]]
     lists = prompts(model, 30)
     first = """

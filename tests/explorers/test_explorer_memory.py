@@ -76,9 +76,8 @@ def test_the_page_has_pythons_numbers_to_the_digits_shown(tmp_path):
     page = read_by_node(explorer, tmp_path)
     assert page["shown"] == [[fixed(one) for one in row] for row in activations()]
     for name, given in (("triggers", TRIGGERS), ("promoted", PROMOTED)):
-        assert page[name] == [
-            [[text, fixed(number)] for text, number in pairs] for pairs in given
-        ]
+        written = [[[text, fixed(number)] for text, number in one] for one in given]
+        assert page[name] == written
     for token in range(LENGTH):
         assert page["strongest"][token] == [
             [neuron, fixed(value)]
@@ -86,9 +85,7 @@ def test_the_page_has_pythons_numbers_to_the_digits_shown(tmp_path):
         ]
 
 
-def test_half_a_thousandth_and_large_numbers_are_written_as_python_writes_them(
-    tmp_path,
-):
+def test_half_a_thousandth_and_large_numbers_are_written_as_in_python(tmp_path):
     odd = [[0.0625, -0.0625, 0.1875, 9998.9995, -9999.0, -0.0001, 1234.5675]]
     explorer = memory(odd, ["a"], triggers=[[]] * 7, promoted=[[]] * 7)
     shown = read_by_node(explorer, tmp_path)["shown"]
@@ -130,9 +127,8 @@ def test_the_state_of_a_chapter_sized_explorer_is_small():
         [(f"word {words[(7 * n + i) % 300]}", -1.234) for i in range(5)]
         for n in range(256)
     ]
-    explorer = memory(
-        activations(24, 256), ["word"] * 24, triggers=triggers, promoted=promoted
-    )
+    lists = {"triggers": triggers, "promoted": promoted}
+    explorer = memory(activations(24, 256), ["word"] * 24, **lists)
     assert len(explorer.texts) == 5 * 256 + 300
     state = {
         name: base64.b64encode(value).decode() if isinstance(value, bytes) else value
@@ -143,9 +139,8 @@ def test_the_state_of_a_chapter_sized_explorer_is_small():
 
 
 def test_a_repeated_text_is_sent_once():
-    explorer = memory(
-        triggers=[[("same", n)] for n in range(NEURONS)], promoted=TRIGGERS
-    )
+    same = [[("same", n)] for n in range(NEURONS)]
+    explorer = memory(triggers=same, promoted=TRIGGERS)
     assert explorer.texts.count("same") == 1
     assert len(set(explorer.texts)) == len(explorer.texts)
 
@@ -194,9 +189,8 @@ def test_it_opens_on_the_word_that_gets_most_and_its_first_neuron(france):
 @pytest.mark.parametrize("word", ["paris", "berlin", "french"])
 def test_what_is_added_at_the_last_word_are_the_packages_contributions(france, word):
     made, asked, explorer = france
-    prompts = hooks.Prompts(
-        asked.ids, asked.last, torch.tensor([made.words.index(word)])
-    )
+    answer = torch.tensor([made.words.index(word)])
+    prompts = hooks.Prompts(asked.ids, asked.last, answer)
     expected = measured.contributions(made.model, prompts, 1)[0].numpy()
     added = explorer.added(word, len(explorer.tokens) - 1)
     np.testing.assert_allclose(added, expected, atol=2e-3, rtol=0)
@@ -256,9 +250,8 @@ const { channels, values } = memoryState({ get: (name) => traits[name] }).writin
     for word, token in (("paris", 5), ("of", 2)):
         added = explorer.added(word, token)
         np.testing.assert_allclose(page[word]["added"], added, atol=1e-9)
-        assert page[word]["ranked"][:20] == [
-            n for n, _ in explorer.writers(word, token, 20)
-        ]
+        writers = [n for n, _ in explorer.writers(word, token, 20)]
+        assert page[word]["ranked"][:20] == writers
         others = [one for one in explorer.words_most_added(token) if one != word]
         assert page[word]["rows"] == [word, *others[:5]]
     scores = measured.promotion(made.model, measured.values(made.model, 1))[37].numpy()
@@ -284,11 +277,8 @@ def test_twelve_bits_lose_less_than_a_4000th_of_a_rows_largest(france):
     assert (error <= np.abs(vectors).max(axis=1) / 4000).all()
 
 
-WRITING = {
-    "words": ["a", "b"],
-    "values": np.ones((NEURONS, 3)),
-    "vectors": np.eye(2, 3),
-}
+VALUES = np.ones((NEURONS, 3))
+WRITING = {"words": ["a", "b"], "values": VALUES, "vectors": np.eye(2, 3)}
 BAD_WRITING = {
     "neither promoted nor values": (
         {"words": None, "values": None, "vectors": None, "promoted": None},
@@ -304,14 +294,8 @@ BAD_WRITING = {
     "few values": ({"values": np.ones((3, 3))}, r"values must have shape \[13, C\]"),
     "no channels": ({"values": np.ones((NEURONS, 0))}, r"got \(13, 0\)"),
     "flat values": ({"values": np.ones(NEURONS)}, r"got \(13,\)"),
-    "other channels": (
-        {"vectors": np.ones((2, 4))},
-        r"vectors must have shape \(2, 3\)",
-    ),
-    "an infinite value": (
-        {"values": np.full((NEURONS, 3), np.inf)},
-        "values must hold finite",
-    ),
+    "other channels": ({"vectors": np.ones((2, 4))}, r"vectors must have .* \(2, 3\)"),
+    "an infinite value": ({"values": VALUES * np.inf}, "values must hold finite"),
     "few norms": ({"norms": [1.0]}, r"norms must have shape \(7,\)"),
     "a norm of 0": ({"norms": [0.0] * LENGTH}, "norms must be above 0, got 0"),
     "another word": ({"word": "c"}, r"word must be one of \['a', 'b'\], got 'c'"),

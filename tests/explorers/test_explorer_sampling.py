@@ -149,10 +149,7 @@ def test_settings_are_snapped_to_their_scales():
 
 
 BAD = {
-    "one logit": (
-        {"logits": [1.0], "tokens": ["a"]},
-        r"logits must be 2 to 60 num.*1,",
-    ),
+    "one logit": ({"logits": [1.0], "tokens": ["a"]}, r"logits must be 2 to 60.*1,"),
     "many logits": (
         {"logits": [1.0] * 61, "tokens": names(61)},
         r"logits must be 2 to 60 numbers in one row, got shape \(61,\)",

@@ -113,14 +113,11 @@ def test_the_page_has_the_presets_limits_and_published_runs_of_python(tmp_path):
     assert devices == {name: asdict(one) for name, one in cost.DEVICES.items()}
     assert data == cost.DATA
     assert (limits, most) == (cost.LIMITS, cost.MOST)
-    for mine, (name, run, quantity, reported, said, miss) in zip(
-        PUBLISHED, published, strict=True
-    ):
+    for mine, theirs in zip(PUBLISHED, published, strict=True):
+        name, run, quantity, reported, said, miss = theirs
         assert (mine.name, mine.quantity) == (name, quantity)
         assert plain(mine.run) == run
-        as_text = [
-            "Infinity" if one == math.inf else f"{one:g}" for one in mine.reported
-        ]
+        as_text = ["inf" if one == math.inf else f"{one:g}" for one in mine.reported]
         assert [float(one) for one in reported] == [float(one) for one in as_text]
         assert said == pytest.approx(mine.predicted(), rel=1e-12)
         assert miss == pytest.approx(mine.miss(), rel=1e-12, abs=1e-15)
@@ -158,10 +155,8 @@ def test_presets_give_a_run_and_arguments_take_the_place_of_theirs():
     assert (small.devices, small.run.sequences) == (4, 4)
     mine = replace(cost.DEVICES["A100"], between=cost.HOME)
     model = replace(cost.MODELS["GPT-2 XL"], length=512)
-    assert (Scale(model, mine).run.model, Scale(model, mine).run.device) == (
-        model,
-        mine,
-    )
+    run = Scale(model, mine).run
+    assert (run.model, run.device) == (model, mine)
 
 
 def test_a_smaller_batch_has_fewer_devices():

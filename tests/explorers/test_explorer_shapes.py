@@ -52,10 +52,8 @@ def test_the_page_counts_what_the_package_does_to_the_digit(tmp_path):
     for (shape, length), got in zip(given, page, strict=True):
         config = GPTConfig(**shape)
         parameters, flops = parameters_by_part(config), flops_per_token(config, length)
-        training = {
-            "counted": 3 * sum(flops.values()),
-            "rule": 6 * sum(parameters.values()),
-        }
+        counted, rule = 3 * sum(flops.values()), 6 * sum(parameters.values())
+        training = {"counted": counted, "rule": rule}
         assert got[:5] == [
             parameters,
             flops,
@@ -80,9 +78,7 @@ def test_the_page_has_the_sizes_and_limits_of_python(tmp_path):
 
 def test_the_page_names_the_parts_as_python_does(tmp_path):
     names = {"{ PARTS, markOf, partNamed }": FOLDER / "words.mjs"}
-    script = (
-        "[PARTS.map(([mark]) => partNamed(mark)), given.map(markOf).map(partNamed)]"
-    )
+    script = "[PARTS.map(([a]) => partNamed(a)), given.map(markOf).map(partNamed)]"
     page = in_node(script, list(PARTS), tmp_path, names)
     assert page == [list(PARTS), list(PARTS)]
 
@@ -117,10 +113,7 @@ def test_a_size_is_gpt2s_and_numbers_take_the_place_of_its_own():
     assert (small.length, small.compare, small.bars) == (1024, "small", "amounts")
     assert small.part == "feed-forward"
     own = Shapes("xl", max_seq_len=2048, num_heads=5)
-    assert own.shape == counts.size_of("xl") | {
-        "max_seq_len": 2048,
-        "num_heads": 5,
-    }
+    assert own.shape == counts.size_of("xl") | {"max_seq_len": 2048, "num_heads": 5}
     assert own.length == 2048
     assert Shapes(**TINY, length=7).flops() == flops_per_token(GPTConfig(**TINY), 7)
     assert Shapes(**TINY).memory(2) == memory(GPTConfig(**TINY), 11, 2)

@@ -254,10 +254,7 @@ def bad_tokenizers(good):
         "many merges": ((vocab, merges[:1] * 5001), "got 373 and 5,001"),
         "ids": ((shifted, merges), "the ids 0, 1, 2, … once each"),
         "no bytes": (({"a": 0, "b": 1}, []), "a token for every byte, got none for"),
-        "a merge": (
-            (vocab, [*merges[:7], ("z", "zz")]),
-            "got none for merge 7, z and zz",
-        ),
+        "a merge": ((vocab, [*merges[:7], ("z", "zz")]), "none for merge 7, z and zz"),
     }
 
 

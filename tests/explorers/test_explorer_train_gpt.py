@@ -32,10 +32,8 @@ def test_the_levels_are_those_that_the_page_computes(pieces, tmp_path):
 @pytest.mark.parametrize("size", SIZES)
 def test_the_page_trains_the_shape_that_python_expects(size, tmp_path):
     script = "configOf(storedConfig(shapeOf(given)))"
-    imports = {
-        "{ shapeOf }": "train_gpt/state",
-        "{ configOf, storedConfig }": "train_gpt/config",
-    }
+    imports = {"{ shapeOf }": "train_gpt/state"}
+    imports["{ configOf, storedConfig }"] = "train_gpt/config"
     tokens = sorted(set(STORIES))
     first = """
       given.get = () => given.size;
@@ -60,9 +58,7 @@ def test_the_weights_of_a_model_go_to_the_page_bit_for_bit():
     numbers = np.frombuffer(explorer.weights, "<f4")
     own = [one.detach().numpy().ravel() for one in model.parameters()]
     assert np.array_equal(numbers, np.concatenate(own))
-    assert [name for name, _ in explorer.shapes] == [
-        name for name, _ in model.named_parameters()
-    ]
+    assert [name for name, _ in explorer.shapes] == list(dict(model.named_parameters()))
 
 
 @pytest.mark.parametrize(

@@ -43,19 +43,15 @@ def block_of(setting, parts, name):
     wiring, activation = setting["wiring"], ACTIVATIONS[setting["activation"]]
 
     def layer(x, layer):
-        return F.linear(
-            x,
-            parts[f"{name}.mlp.{layer}.weight"],
-            parts[f"{name}.mlp.{layer}.bias"],
-        )
+        weight, bias = (parts[f"{name}.mlp.{layer}.{p}"] for p in ("weight", "bias"))
+        return F.linear(x, weight, bias)
 
     def network(x):
         return layer(activation(layer(x, "fc1")), "fc2")
 
     def norm(x):
-        return F.layer_norm(
-            x, (8,), parts[f"{name}.norm.weight"], parts[f"{name}.norm.bias"]
-        )
+        weight, bias = parts[f"{name}.norm.weight"], parts[f"{name}.norm.bias"]
+        return F.layer_norm(x, (8,), weight, bias)
 
     return {
         "plain": network,
@@ -125,9 +121,8 @@ def test_the_page_computes_pytorchs_gradients(depth, gain, task, tmp_path):
         for one, two in KINDS
     ]
     given = [(setting, noise) for setting in settings]
-    for setting, found in zip(
-        settings, in_node(GRADIENT, given, tmp_path), strict=True
-    ):
+    pages = in_node(GRADIENT, given, tmp_path)
+    for setting, found in zip(settings, pages, strict=True):
         parts = split(found["shapes"], found["weights"])
         for part in parts.values():
             part.requires_grad_()
@@ -194,9 +189,8 @@ def test_loss_signal_gradient_and_share_right_are_the_twins(tmp_path):
         for (one, two), (depth, task) in product(KINDS, [(5, "short"), (32, "long")])
     ]
     given = [(setting, steps) for setting in settings for steps in (0, 6)]
-    for (setting, steps), found in zip(
-        given, in_node(COURSE, given, tmp_path), strict=True
-    ):
+    pages = in_node(COURSE, given, tmp_path)
+    for (setting, steps), found in zip(given, pages, strict=True):
         course = twin.train_stack(setting["task"], setting, steps)
         task = twin.spirals(setting["task"], setting["seed"])
         assert found["right"] == twin.share_right(course.stack, task)
@@ -259,9 +253,8 @@ def test_the_page_draws_the_points_and_batches_of_the_twin(tmp_path):
         return [...lists(learnt), ...lists(unseen), batches];
     })"""
     given = [(task, seed) for task in twin.POINTS for seed in (0, 99)]
-    for (name, seed), found in zip(
-        given, in_node(script, given, tmp_path), strict=True
-    ):
+    pages = in_node(script, given, tmp_path)
+    for (name, seed), found in zip(given, pages, strict=True):
         task = twin.spirals(name, seed)
         wanted = task.points, task.arm, task.new_points, task.new_arm
         for one, two in zip(found[:4], wanted, strict=True):
@@ -422,10 +415,7 @@ BAD = {  # what Python's hints allow
     "seed": ({"seed": 100}, whole("seed", "0 to 99", "100")),
     "below": ({"steps": -1}, whole("steps", "0 to 5,000", "-1")),
     "steps": ({"steps": 5001}, whole("steps", "0 to 5,000", "5001")),
-    "task": (
-        {"task": "circle"},
-        r"task must be one of \['short', 'long'\], got 'circle'",
-    ),
+    "task": ({"task": "circle"}, r"must be one of \['short', 'long'\], got 'circle'"),
     "beside": (
         {"beside": {"colour": "red"}},
         r"a stack has the settings \['wiring', .*, 'seed'\]: no 'colour' is known",

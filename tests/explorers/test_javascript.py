@@ -54,7 +54,7 @@ def test_a_module_comes_after_all_that_it_imports_at_any_depth(monkeypatch, tmp_
     assert code[3:] == ["b(c);", "export default {};"]
 
 
-def test_comments_that_document_are_not_sent_and_those_within_a_line_stay(
+def test_documentation_is_not_sent_and_comments_within_a_line_stay(
     monkeypatch, tmp_path
 ):
     widget = (

@@ -45,10 +45,7 @@ def damaged_zips(files):
     return [
         (whole[:-400], f"{DAMAGED}expected a whole .zip, got one that ends too early"),
         (whole[4:20] + whole, NO_CHECKPOINT),
-        (
-            whole[:50] + whole[90:],
-            f"{DAMAGED}expected a whole .zip, got one whose list",
-        ),
+        (whole[:50] + whole[90:], f"{DAMAGED}expected a whole .zip, got one whose"),
         (flipped, f"{DAMAGED}run/model.safetensors: expected the "),
         (stored, f"{DAMAGED}run/chars.json: expected the "),
         (locked, "got an encrypted one"),
@@ -128,35 +125,20 @@ def refused(files):
     return [
         ({}, f"{NO_CHECKPOINT}, with checkpoint.json in it, got no"),
         (without(files, index), f"in it, got {tokens}, {model}"),
-        (
-            without(files, model),
-            f"expected a file {model} beside {index}, got none",
-        ),
-        (
-            without(files, tokens),
-            f"expected a file {tokens} beside {index}, got none",
-        ),
+        (without(files, model), f"expected a file {model} beside {index}, got none"),
+        (without(files, tokens), f"expected a file {tokens} beside {index}, got none"),
         (files | {model: flipped}, f"{DAMAGED}{model}: changed or cut short (expected"),
         (
             files | {index: in_base64(edited)},
             f"{DAMAGED}{index}: changed or cut short (expected the checksum",
         ),
         (files | {index: in_base64(b"{")}, f"{DAMAGED}{index}: expected JSON, got"),
-        (
-            files | {index: in_base64(b"[]")},
-            f"{index}: expected a JSON object, got []",
-        ),
-        (
-            files | {index: in_base64(b"{}")},
-            f"{index}: expected a content, got none",
-        ),
+        (files | {index: in_base64(b"[]")}, f"{index}: expected a JSON object, got []"),
+        (files | {index: in_base64(b"{}")}, f"{index}: expected a content, got none"),
         (in_index("state", to=3), f"{index}: expected state, got 3"),
         (in_index("state", "step", to=1.5), "expected a step, got 1.5"),
         (in_index("format", to=1), "of format 2, got one of format 1"),
-        (
-            in_index("model", to="ModernGPT"),
-            "expected a model of the kind GPT, got Mod",
-        ),
+        (in_index("model", to="ModernGPT"), "expected a model of the kind GPT, got M"),
         (in_index("tokenizer", to=False), "expected a tokenizer beside the model"),
         (in_index("files", to={"../a": "0"}), 'expected plain file names, got "../a"'),
         (in_index("files", to={}), "got a run of many processes"),
@@ -225,16 +207,14 @@ def test_a_damaged_or_foreign_checkpoint_is_refused_in_a_sentence(tmp_path):
 
 def test_what_only_python_reads_is_refused(tmp_path):
     bytes_pairs = BPETokenizer.train(TEXT, 260)
-    modern = ModernGPT(ModernConfig(CharTokenizer.train(TEXT).vocab_size, **SHAPE))
+    chars = CharTokenizer.train(TEXT)
+    modern = ModernGPT(ModernConfig(chars.vocab_size, **SHAPE))
     cases = {
         "byte pairs, which only Python reads": (
             GPT(GPTConfig(bytes_pairs.vocab_size, **SHAPE)),
             bytes_pairs,
         ),
-        "got ModernGPT, which runs in Python alone": (
-            modern,
-            CharTokenizer.train(TEXT),
-        ),
+        "got ModernGPT, which runs in Python alone": (modern, chars),
         "expected a tokenizer beside the model": (made()[0], None),
     }
     given = [

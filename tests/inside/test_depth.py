@@ -25,9 +25,8 @@ def thirty_layers():
 def test_experiment_21_to_the_digit(kind):
     std = depth.trace(*thirty_layers(), kind).std
     assert round(std[0].item(), 4) == 0.9369
-    torch.testing.assert_close(
-        std[LAYERS], torch.tensor(EXPERIMENT_21[kind]), atol=1.1e-6, rtol=0
-    )
+    expected = torch.tensor(EXPERIMENT_21[kind])
+    torch.testing.assert_close(std[LAYERS], expected, atol=1.1e-6, rtol=0)
 
 
 def test_mlp_stack_is_the_same_stack():
@@ -64,9 +63,7 @@ def test_gradients_are_those_of_the_wiring_written_out(kind):
             y = y + mlp(norm(y))
         else:
             y = norm(y + mlp(y))
-    grads = torch.autograd.grad(
-        (y * direction).sum(), [mlp.fc1.weight for mlp in stack]
-    )
+    grads = torch.autograd.grad((y * direction).sum(), [m.fc1.weight for m in stack])
     traced = depth.trace(stack, x, kind, direction=direction)
     torch.testing.assert_close(
         traced.grad_norm,
@@ -97,9 +94,8 @@ def test_a_gain_multiplies_the_weights_and_not_the_biases():
 def test_a_sweep_holds_the_single_traces_and_leaves_the_random_state_alone():
     torch.manual_seed(9)
     state = torch.get_rng_state()
-    sweep = depth.sweep(
-        gains=(1.0, 2.0), widths=(5, 16, 3), biases=(True,), depths=(4, 30)
-    )
+    axes = {"widths": (5, 16, 3), "biases": (True,), "depths": (4, 30)}
+    sweep = depth.sweep(gains=(1.0, 2.0), **axes)
     assert torch.equal(torch.get_rng_state(), state)
     assert sweep.log_std.shape == sweep.log_grad.shape == (4, 2, 3, 1, 2, 31)
     single = depth.trace(*thirty_layers())
@@ -117,9 +113,7 @@ def test_a_sweep_holds_the_single_traces_and_leaves_the_random_state_alone():
 
 def test_an_unknown_kind_is_named():
     stack, x = thirty_layers()
-    with pytest.raises(
-        ValueError, match=r"kind must be one of plain, .*; got 'prenorm'"
-    ):
+    with pytest.raises(ValueError, match=r"kind must be one of .*; got 'prenorm'"):
         depth.trace(stack, x, "prenorm")
     with pytest.raises(ValueError, match=r"num_layers must be .* got 0"):
         depth.mlp_stack(0, 4)

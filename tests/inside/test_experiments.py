@@ -88,9 +88,8 @@ def exchanged(found):
 
 
 def each_half_brings_its_own(found):
-    network, heads = (
-        found["exchanges"][part] for part in ("network 1", "heads of layer 1")
-    )
+    parts = found["exchanges"]
+    network, heads = parts["network 1"], parts["heads of layer 1"]
     return (
         min(network["facts"]["other's"], heads["stories"]["other's"]) >= 0.85
         and min(network["stories"]["own"], heads["facts"]["own"]) >= 0.85
@@ -115,9 +114,7 @@ NULLS_FAIL = {
     "each half, exchanged, brings the other's answer in its own task alone": (
         each_half_brings_its_own
     ),
-    "values name the next word": lambda found: (
-        found["value names the next word"] >= 0.1
-    ),
+    "values name the next word": lambda one: one["value names the next word"] >= 0.1,
 }
 NULLS_PASS = {
     "the lens reads stories early and facts late": read_by_the_lens,
@@ -131,9 +128,7 @@ NULLS_PASS = {
     "an edit takes, in other phrasings too": lambda found: (
         found["edits"]["prompt"] >= 0.95 and found["edits"]["phrasings"] >= 0.85
     ),
-    "triggers share a word": lambda found: (
-        found["triggers share a word"]["80%"] >= 0.25
-    ),
+    "triggers share a word": lambda one: one["triggers share a word"]["80%"] >= 0.25,
     "the last word carries the answer after attention 0": carried_to_the_last_word,
 }
 CASES = [
@@ -255,10 +250,8 @@ def check_trained(found):
     assert edits["phrasings"] >= 0.85
     assert min(edits["country"], edits["relation"]) >= 0.9
     assert edits["rest"] >= 0.99
-    heads_off = [
-        found["halves"][f"heads of layer 1, {how}"] for how in ("zero", "mean")
-    ]
-    for one in heads_off:
+    for how in ("zero", "mean"):
+        one = found["halves"][f"heads of layer 1, {how}"]
         assert one["facts"] >= 0.95
         assert one["stories"] <= 0.1
 
@@ -444,14 +437,11 @@ def test_parts_are_switched_off_as_their_names_say():
     place = heads(1)
     before = record(made.model, few.ids, [place])[place]
     after = changes[place](before)
-    torch.testing.assert_close(
-        after[..., 32:48], mean[32:48].expand(6, after.shape[1], 16)
-    )
+    expected = mean[32:48].expand(6, after.shape[1], 16)
+    torch.testing.assert_close(after[..., 32:48], expected)
     assert torch.equal(after[..., :32], before[..., :32])
     assert torch.equal(after[..., 48:], before[..., 48:])
-    with pytest.raises(
-        ValueError, match="how must be one of zero, mean; got 'class mean'"
-    ):
+    with pytest.raises(ValueError, match="must be one of zero, mean; got 'class mean'"):
         experiments.heads_off(made, 1, "class mean")
     with pytest.raises(ValueError, match="which must be among heads 0 to 3, got 7"):
         experiments.heads_off(made, 1, "mean", (2, 7))

@@ -40,11 +40,8 @@ def test_a_network_learns_again_and_the_rest_is_unchanged(model):
     copied = relearned(model, same, steps=200)
     assert (final_logits(copied, same).argmax(-1) == same.answers).all()
     assert all(torch.equal(p, before[name]) for name, p in model.state_dict().items())
-    changed = {
-        name
-        for name, p in copied.state_dict().items()
-        if not torch.equal(p, before[name])
-    }
+    after = copied.state_dict().items()
+    changed = {name for name, p in after if not torch.equal(p, before[name])}
     network = "blocks.1.mlp."
     assert changed == {network + f"fc{i}.{p}" for i in "12" for p in ("weight", "bias")}
     assert all(p.grad is None and p.requires_grad for p in copied.parameters())

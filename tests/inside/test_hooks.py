@@ -85,10 +85,9 @@ def test_accuracy_counts_the_answers_that_come_first(model):
 
 def test_means_are_over_every_position(model):
     rows = torch.randint(13, (600, 5))
-    values = record(model, rows, [feed_forward(0)])[feed_forward(0)].detach()
-    torch.testing.assert_close(
-        mean_at(model, rows, feed_forward(0)), values.mean((0, 1))
-    )
+    place = feed_forward(0)
+    values = record(model, rows, [place])[place].detach()
+    torch.testing.assert_close(mean_at(model, rows, place), values.mean((0, 1)))
 
 
 def test_class_means_are_over_the_positions_of_a_class(model):

@@ -45,9 +45,8 @@ def test_a_network_is_coefficients_times_values(model):
     mlp = model.blocks[1].mlp
     x = torch.randn(3, 10)
     coefficient = F.gelu(x @ keys(model, 1).T + mlp.fc1.bias, approximate="tanh")
-    torch.testing.assert_close(
-        coefficient @ values(model, 1) + mlp.fc2.bias, mlp(x[None])[0]
-    )
+    found = coefficient @ values(model, 1) + mlp.fc2.bias
+    torch.testing.assert_close(found, mlp(x[None])[0])
 
 
 def test_coefficients_are_those_of_every_network(model):
@@ -145,12 +144,9 @@ def test_agreement_counts_values_that_promote_what_follows():
 
 def test_the_logit_lens_ends_at_the_models_own_scores(model, prompts):
     lens = logit_lens(model, prompts)
-    first = (
-        ["attention 0"]
-        if model.config.attention_only
-        else ["attention 0", "feed-forward 0"]
-    )
-    assert list(lens) == ["embeddings", *first, "attention 1", "feed-forward 1"]
+    first = [] if model.config.attention_only else ["feed-forward 0"]
+    names = ["embeddings", "attention 0", *first, "attention 1", "feed-forward 1"]
+    assert list(lens) == names
     torch.testing.assert_close(lens["feed-forward 1"], final_logits(model, prompts))
     x = model.token(prompts.ids) + model.position.weight[:5]
     start = model.logits(model.ln_f(x))[torch.arange(4), prompts.last]

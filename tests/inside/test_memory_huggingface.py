@@ -60,9 +60,7 @@ def test_keys_values_and_coefficients_are_those_of_their_mlp(ours, theirs, promp
         torch.testing.assert_close(found[number], theirs_here, atol=1e-4, rtol=1e-4)
 
 
-def test_the_logit_lens_ends_at_their_logits_and_reads_their_hidden_states(
-    ours, theirs, prompts
-):
+def test_the_logit_lens_reads_their_hidden_states_and_logits(ours, theirs, prompts):
     found = logit_lens(ours, prompts)
     with torch.no_grad():
         out = theirs(prompts.ids, output_hidden_states=True)
@@ -104,9 +102,8 @@ def test_a_rewritten_gpt2_says_the_new_word_in_their_code_too(ours, rows, tmp_pa
     with torch.no_grad():
         logits = back(prompt.ids).logits[:, -1]
     assert logits.argmax() == 9
-    torch.testing.assert_close(
-        logits, final_logits(edited, prompt), atol=1e-4, rtol=1e-4
-    )
+    expected = final_logits(edited, prompt)
+    torch.testing.assert_close(logits, expected, atol=1e-4, rtol=1e-4)
 
 
 def test_a_lower_layer_is_rewritten_through_the_layers_above(ours, rows):

@@ -43,9 +43,8 @@ def test_a_null_writes_as_much_as_the_model_and_something_else(name, model, prom
     torch.testing.assert_close(written(null, prompts), written(model, prompts))
     louder = NULLS[name](model, prompts, 3, gain=4.0)
     torch.testing.assert_close(written(louder, prompts), 4 * written(model, prompts))
-    assert not torch.allclose(
-        final_logits(null, prompts), final_logits(model, prompts), atol=0.1
-    )
+    scores = final_logits(null, prompts)
+    assert not torch.allclose(scores, final_logits(model, prompts), atol=0.1)
     changed = {
         key
         for key, tensor in model.state_dict().items()
@@ -60,9 +59,7 @@ def test_a_null_writes_as_much_as_the_model_and_something_else(name, model, prom
 
 
 @pytest.mark.parametrize("make", [random_values, random_network])
-def test_random_values_have_the_norms_of_the_trained_up_to_one_factor(
-    make, model, prompts
-):
+def test_random_values_have_the_trained_norms_up_to_one_factor(make, model, prompts):
     null = make(model, prompts)
     before, after = (m.blocks[1].mlp.fc2.weight for m in (model, null))
     ratio = after.norm(dim=0) / before.norm(dim=0)
@@ -104,9 +101,8 @@ def test_random_answers_are_shared_by_the_prompts_of_a_fact():
     assert (drawn == drawn[:, :1]).all()
     assert set(drawn.unique().tolist()) == {3, 5, 7}
     assert torch.equal(random_answers(prompts, tokens, 4, 1).answers, drawn.flatten())
-    assert not torch.equal(
-        random_answers(prompts, tokens, 4, 2).answers, drawn.flatten()
-    )
+    other = random_answers(prompts, tokens, 4, 2).answers
+    assert not torch.equal(other, drawn.flatten())
 
 
 def test_dealt_answers_stay_together():

@@ -225,9 +225,8 @@ def test_a_seed_gives_the_same_text_everywhere():
 
 
 def test_the_world_needs_nothing_but_the_standard_library():
-    code = (
-        f"import runpy; print(runpy.run_path({corpus.__file__!r})['World']().text(3))"
-    )
+    path = corpus.__file__
+    code = f"import runpy; print(runpy.run_path({path!r})['World']().text(3))"
     run = [sys.executable, "-I", "-S", "-c", code]
     out = subprocess.run(run, capture_output=True, text=True, check=True).stdout
     assert out.strip() == World().text(3).strip()

@@ -58,9 +58,7 @@ def test_the_words_of_the_first_model_stay_as_they_were_drawn():
     )
 
 
-def test_a_model_is_saved_in_sixteen_bits_and_comes_back_the_same(
-    tmp_path, monkeypatch
-):
+def test_a_model_is_saved_in_sixteen_bits_and_comes_back(tmp_path, monkeypatch):
     made = train_world_model("ordinary", 3, steps=2, num_rows=300, progress=False)
     again = train_world_model("ordinary", 3, steps=2, num_rows=300, progress=False)
     path = tmp_path / "world-ordinary.safetensors"

@@ -43,10 +43,7 @@ test("words over the columns slant where a column is narrower than a word", () =
   for (const { free } of [wide, narrow]) {
     assert.deepEqual(free, [true, true, true, true, true]);
   }
-  const { free } = sizesOf(
-    Array.from({ length: 97 }, () => "word"),
-    640,
-  );
+  const { free } = sizesOf(Array(97).fill("word"), 640);
   assert.ok(free.includes(false) && free.includes(true));
 });
 
@@ -86,12 +83,8 @@ test("cells have numbers where there is room for them", () => {
     const words = Array.from({ length: count }, () => "word");
     return sizesOf(words, width).numbered;
   };
-  assert.deepEqual(
-    [3, 8, 15, 20].map((count) => numbered(count, 640)),
-    [true, true, false, false],
-  );
-  assert.deepEqual(
-    [3, 7, 15].map((count) => numbered(count, 340)),
-    [true, true, false],
-  );
+  for (const count of [3, 8]) assert.ok(numbered(count, 640));
+  for (const count of [15, 20]) assert.ok(!numbered(count, 640));
+  for (const count of [3, 7]) assert.ok(numbered(count, 340));
+  assert.ok(!numbered(15, 340));
 });

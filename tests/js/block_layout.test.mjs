@@ -24,23 +24,19 @@ for (const width of [272, 341, 519, 520, 652, 740]) {
   test(`at ${width} pixels no two stages overlap, and all lie within the frame`, () => {
     for (const places of [EVERY, placesOf([])]) {
       const { spots, height } = blockLayout(named(places), width);
-      assert.deepEqual(
-        spots.map(({ place }) => place),
-        places,
-      );
+      const found = spots.map(({ place }) => place);
+      assert.deepEqual(found, places);
       const boxes = spots.map(boxOf);
       for (const [i, box] of boxes.entries()) {
-        assert.ok(box.left >= 0 && box.right <= width && box.top >= 0 && box.bottom <= height, spots[i].place);
-        assert.ok(
-          boxes.slice(i + 1).every((other) => apart(box, other)),
-          spots[i].place,
-        );
+        assert.ok(box.left >= 0 && box.right <= width && box.top >= 0 && box.bottom <= height, found[i]);
+        for (const other of boxes.slice(i + 1)) assert.ok(apart(box, other), found[i]);
       }
     }
   });
 
   test(`at ${width} pixels each part of the block is joined to the next`, () => {
     const { wires, spots } = blockLayout(named(EVERY), width);
+    const at = Object.fromEntries(spots.map((spot) => [spot.place, spot]));
     const touches = ([x, y], { left, top, width: wide, height, dot }) =>
       dot
         ? Math.abs(Math.hypot(x - dot[0], y - dot[1]) - 11) < 0.01
@@ -49,20 +45,8 @@ for (const width of [272, 341, 519, 520, 652, 740]) {
     Object.assign(goals, { hidden: "activation", activation: "network", network: "output" });
     for (const [from, to] of Object.entries(goals)) {
       const [wire] = wires.filter(({ place }) => place === from);
-      assert.ok(
-        touches(
-          wire.points[0],
-          spots.find(({ place }) => place === from),
-        ),
-        from,
-      );
-      assert.ok(
-        touches(
-          wire.points.at(-1),
-          spots.find(({ place }) => place === to),
-        ),
-        to,
-      );
+      assert.ok(touches(wire.points[0], at[from]), from);
+      assert.ok(touches(wire.points.at(-1), at[to]), to);
     }
     for (const [from, copy, sum] of [
       ["input", "norm1", "middle"],
@@ -70,15 +54,8 @@ for (const width of [272, 341, 519, 520, 652, 740]) {
     ]) {
       const ends = wires.filter(({ place, plain }) => place === from && !plain).map(({ points }) => points.at(-1));
       for (const to of [copy, sum]) {
-        assert.ok(
-          ends.some((end) =>
-            touches(
-              end,
-              spots.find(({ place }) => place === to),
-            ),
-          ),
-          `${from} to ${to}`,
-        );
+        const joined = ends.some((end) => touches(end, at[to]));
+        assert.ok(joined, `${from} to ${to}`);
       }
     }
   });
@@ -111,27 +88,10 @@ test("a wire is as thick as its amount says, and never lost", () => {
 });
 
 test("the head of an arrow ends where its wire does", () => {
-  assert.deepEqual(
-    arrowPaths(
-      [
-        [0, 0],
-        [0, 50],
-      ],
-      3,
-    ),
-    { line: "M0 0L0 43", head: "M0 50L-5 43L5 43Z" },
-  );
-  assert.equal(
-    arrowPaths(
-      [
-        [0, 0],
-        [20, 0],
-        [20, 4],
-      ],
-      3,
-    ).line,
-    "M0 0L20 0L20 0",
-  ); // no room for more
+  const start = [0, 0];
+  const corner = [20, 0];
+  assert.deepEqual(arrowPaths([start, [0, 50]], 3), { line: "M0 0L0 43", head: "M0 50L-5 43L5 43Z" });
+  assert.equal(arrowPaths([start, corner, [20, 4]], 3).line, "M0 0L20 0L20 0"); // no room for more
 });
 
 test("the longer its name, the wider a box, up to what it needs", () => {

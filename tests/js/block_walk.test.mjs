@@ -42,16 +42,10 @@ test("stages of one width share one scale, whichever of them is shown, at whiche
 });
 
 test("the longest of the vectors is said to be so", () => {
-  const vectors = [
-    [1, 0],
-    [3, 4],
-    [0, 2],
-  ].map((one) => Float32Array.from(one));
+  const vectors = [Float32Array.of(1, 0), Float32Array.of(3, 4), Float32Array.of(0, 2)];
   const state = { names: ["a", "b", "c"], vector: (stage) => vectors[stage] };
-  assert.deepEqual(
-    [0, 1, 2].map((stage) => longestText(state, stage)),
-    ["", ", the longest of the 3", ""],
-  );
+  const texts = [0, 1, 2].map((stage) => longestText(state, stage));
+  assert.deepEqual(texts, ["", ", the longest of the 3", ""]);
 });
 
 test("of a sum that is shorter than what it started from it is said that this can be", () => {

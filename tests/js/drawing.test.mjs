@@ -149,13 +149,9 @@ test("a tooltip stands on the side with more room, where it hides the fewest poi
   const boxes = tooltipPlaces(100, axes, size);
   for (const { top, bottom } of boxes) assert.ok(top >= 10 && bottom <= 310);
   assert.equal(emptiest(boxes, []), 0);
-  assert.equal(
-    emptiest(boxes, [
-      [150, 20],
-      [160, 40],
-    ]),
-    1,
-  );
+  const high = [150, 20];
+  const low = [160, 40];
+  assert.equal(emptiest(boxes, [high, low]), 1);
 });
 
 test("binary traits may start at any byte", () => {
@@ -239,14 +235,9 @@ test("decimals are rounded as Python rounds them, ties to the even digit", () =>
     [0.0005, "0.001"],
   ];
   for (const [value, text] of cases) assert.equal(fixed(value, 3), text);
-  assert.deepEqual(
-    [0.5, 1.5, 2.5, -3.5].map((value) => fixed(value, 0)),
-    ["0", "2", "2", "−4"],
-  );
-  assert.deepEqual(
-    [1.005, 2.675, 0.15].map((value) => fixed(value, 2)),
-    ["1.00", "2.67", "0.15"],
-  );
+  const texts = (decimals, ...values) => values.map((value) => fixed(value, decimals));
+  assert.deepEqual(texts(0, 0.5, 1.5, 2.5, -3.5), ["0", "2", "2", "−4"]);
+  assert.deepEqual(texts(2, 1.005, 2.675, 0.15), ["1.00", "2.67", "0.15"]);
 });
 
 test("a state writes only the traits that differ, and saves them at once", () => {

@@ -116,18 +116,13 @@ test("sums of rows are added to what is there; squares are summed in float64", (
   });
   const old = (address, i) => memory.start[(address >> 2) + i];
   const of = (count, call) => Float32Array.from({ length: count }, (_, i) => call(i));
-  near(
-    at(memory, A, 41),
-    of(41, (i) => old(A, i) + (i < 40 ? old(B, i) : 0)),
-  );
-  near(
-    at(memory, C, 41),
-    of(41, (i) => old(C, i) * (i < 40 ? old(B, i) : 1)),
-  );
-  near(
-    at(memory, E, 17),
-    of(17, (j) => old(E, j) + (j < 16 ? [0, 1, 2, 3, 4, 5, 6].reduce((sum, i) => sum + old(D, 24 * i + j), 0) : 0)),
-  );
+  const rows = [0, 1, 2, 3, 4, 5, 6];
+  const sums = of(41, (i) => old(A, i) + (i < 40 ? old(B, i) : 0));
+  const products = of(41, (i) => old(C, i) * (i < 40 ? old(B, i) : 1));
+  const totals = of(17, (j) => old(E, j) + (j < 16 ? rows.reduce((sum, i) => sum + old(D, 24 * i + j), 0) : 0));
+  near(at(memory, A, 41), sums);
+  near(at(memory, C, 41), products);
+  near(at(memory, E, 17), totals);
   const wanted = at(memory, F, 2048).reduce((sum, one) => sum + one ** 2, 0);
   near([memory.result], [wanted], 1e-12);
 });
@@ -142,10 +137,8 @@ test("a norm's rows have the weights' scale and the biases' level, and it keeps 
     const factor = 1 / Math.sqrt(variance + eps);
     near(at(memory, E + 8 * row, 2), [mean, factor]);
     const [w, b] = [B, C].map((one) => at(memory, one, width));
-    near(
-      at(memory, D + 4 * row * width, width),
-      Float64Array.from(x, (one, i) => (one - mean) * factor * w[i] + b[i]),
-    );
+    const wanted = Float64Array.from(x, (one, i) => (one - mean) * factor * w[i] + b[i]);
+    near(at(memory, D + 4 * row * width, width), wanted);
   }
 });
 
@@ -219,11 +212,8 @@ test("attention weighs a row's first places, and no later one", () => {
     const powers = Array.from({ length: LENGTH }, (_, i) => (i > row ? 0 : Math.exp(SCALE * scores[row * LENGTH + i])));
     const sum = powers.reduce((a, b) => a + b, 0);
     const found = at(memory, A + 4 * row * LENGTH, LENGTH);
-    near(
-      found,
-      Float64Array.from(powers, (one) => one / sum),
-      1e-6,
-    );
+    const wanted = Float64Array.from(powers, (one) => one / sum);
+    near(found, wanted, 1e-6);
     assert.ok(found.subarray(row + 1).every((one) => one === 0));
   }
 });
@@ -311,9 +301,7 @@ test("AdamW moves weights by the ratio of its moments, after decay", () => {
     const first = beta1 * m + (1 - beta1) * shrink * g;
     const second = beta2 * Math.abs(v) + (1 - beta2) * (shrink * g) ** 2;
     const wanted = i < 16 ? [keep * w - (rate * first) / (Math.sqrt(second) * even + eps), first, second] : [w, m, v];
-    near(
-      [A, C, D].map((one) => at(memory, one, 17)[i]),
-      wanted,
-    );
+    const found = [A, C, D].map((one) => at(memory, one, 17)[i]);
+    near(found, wanted);
   }
 });

@@ -6,15 +6,8 @@ import { simdKernels } from "../../mygpt/explorers/engine/simd.mjs";
 import { mulberry32 } from "../../mygpt/explorers/kit/numbers.mjs";
 
 const CONFIG = {
-  vocab: 11,
-  positions: 9,
-  width: 16,
-  heads: 2,
-  layers: 2,
-  hidden: 24,
-  activation: "gelu_tanh",
-  bias: true,
-  attentionOnly: [1],
+  ...{ vocab: 11, positions: 9, width: 16, heads: 2, layers: 2, hidden: 24 },
+  ...{ activation: "gelu_tanh", bias: true, attentionOnly: [1] },
 };
 const STEP = { rate: 0.01, decay: 0.5, clip: 1, betas: [0.9, 0.99], eps: 1e-8 };
 const IDS = [

@@ -12,14 +12,9 @@ test("the rows of activations are x, values, slopes, phi and difference", () => 
   const shape = { names: ["a", "b", "c"], points: 5, hasPhi: true, compare: ["a", "b"] };
   const data = unpackActivations(view(range(9 * 5)), shape);
   assert.deepEqual([...data.x], [0, 1, 2, 3, 4]);
-  assert.deepEqual(
-    data.value.map((row) => row[0]),
-    [5, 10, 15],
-  );
-  assert.deepEqual(
-    data.slope.map((row) => row[0]),
-    [20, 25, 30],
-  );
+  const first = (rows) => rows.map((row) => row[0]);
+  assert.deepEqual(first(data.value), [5, 10, 15]);
+  assert.deepEqual(first(data.slope), [20, 25, 30]);
   assert.equal(data.phi[0], 35);
   assert.deepEqual([...data.difference], [40, 41, 42, 43, 44]);
 });
@@ -49,10 +44,8 @@ test("the curves of a setting are found among all stacks", () => {
   const numbers = Float32Array.from(range(2 * 3 * 5 * 2 * block));
   const curves = curvesAt(numbers, counts, { gain: 2, width: 3, bias: 1, depth: 1 });
   const row = (kind) => ((kind * 3 + 2) * 5 + 3) * 2 + 1;
-  assert.deepEqual(
-    curves.map((curve) => [...curve]),
-    [0, 1].map((kind) => range(3).map((layer) => row(kind) * block + 8 + layer)),
-  );
+  const wanted = [0, 1].map((kind) => Float32Array.from([0, 1, 2], (layer) => row(kind) * block + 8 + layer));
+  assert.deepEqual(curves, wanted);
   const last = curvesAt(numbers, counts, { gain: 2, width: 4, bias: 1, depth: 2 });
   assert.equal(last[1][11], numbers.length - 1);
 });

@@ -16,18 +16,10 @@ test("an axis has a round limit that holds every number", () => {
 });
 
 test("a vector is moved as a whole, or not at all", () => {
-  assert.deepEqual(
-    moved([1, -2.5], (x) => 2 * x, 10),
-    [2, -5],
-  );
-  assert.equal(
-    moved([1, 6], (x) => 2 * x, 10),
-    null,
-  );
-  assert.deepEqual(
-    moved([0.04, -0.04], (x) => x, 1),
-    [0, 0],
-  );
+  const times = (factor) => (x) => factor * x;
+  assert.deepEqual(moved([1, -2.5], times(2), 10), [2, -5]);
+  assert.equal(moved([1, 6], times(2), 10), null);
+  assert.deepEqual(moved([0.04, -0.04], times(1), 1), [0, 0]);
 });
 
 test("the note says by what the deviations are divided, or that there are none", () => {
@@ -63,10 +55,8 @@ test("the others spread out while the last bar of the gallery's figure is pulled
 });
 
 test("the axis goes on where the numbers do", () => {
-  assert.deepEqual(
-    [[9.4], [-10.1], [20.1, 3], [400], [999]].map((numbers) => axisFor(numbers, 10)),
-    [10, 20, 50, 500, 1000],
-  );
+  const ends = [[9.4], [-10.1], [20.1, 3], [400], [999]].map((numbers) => axisFor(numbers, 10));
+  assert.deepEqual(ends, [10, 20, 50, 500, 1000]);
   assert.equal(axisFor([700], 600), 1000);
 });
 

@@ -61,10 +61,8 @@ test("completions begin with what is typed, and are longer", () => {
 });
 
 test("a number shows its sign, but zero has none", () => {
-  assert.deepEqual(
-    [2.305, -2.305, 0.004, -0.004].map((one) => signed(one, 2)),
-    ["+2.31", "−2.31", "0.00", "0.00"],
-  );
+  const texts = [2.305, -2.305, 0.004, -0.004].map((one) => signed(one, 2));
+  assert.deepEqual(texts, ["+2.31", "−2.31", "0.00", "0.00"]);
 });
 
 test("a lower triangle becomes a whole matrix", () => {
@@ -243,10 +241,8 @@ test("a draft is a prompt, or else the message says what is wrong with it", () =
 });
 
 test("words in a list", () => {
-  assert.deepEqual(
-    [["a"], ["a", "b"], ["a", "b", "c"]].map((words) => listed(words)),
-    ["“a”", "“a” or “b”", "“a”, “b” or “c”"],
-  );
+  const lists = ["a", "ab", "abc"].map((letters) => listed([...letters]));
+  assert.deepEqual(lists, ["“a”", "“a” or “b”", "“a”, “b” or “c”"]);
 });
 
 test("the untouched model's word has a bar, though it is no longer among the likeliest", () => {
@@ -274,10 +270,8 @@ test("one count is said of the answers that are tested: how many changed, and up
 test("an edit is told for its prompt, and said to stay on at another", () => {
   const silent = { kind: "scale", layer: 1, neuron: [3, 5], factor: 0 };
   const traits = { prompt: "a", edits: [silent] };
-  const [before, now] = [
-    { best: "rome", share: 1, order: [0] },
-    { best: "oslo", shares: [0.25], order: [1] },
-  ];
+  const before = { best: "rome", share: 1, order: [0] };
+  const now = { best: "oslo", shares: [0.25], order: [1] };
   const state = {
     facts: [["c", "rome"]],
     said: [{ word: "rome", share: 1, changed: false }],

@@ -60,13 +60,8 @@ test("a draft of characters is a prompt, too long, empty, or has unknown ones", 
   const names = characters.names(TOKENS);
   const state = { pieces: characters, words: names, places: new Map(names.map((one, i) => [one, i])), longest: 4 };
   const read = (text) => readDraft(text, text.length, { ...state, get: () => "a" });
-  assert.deepEqual(read("a B "), {
-    prompt: "a B ",
-    good: true,
-    wrong: false,
-    long: false,
-    message: "It knows 9 characters; ␣ is a space, ⏎ a line break (Enter).",
-  });
+  const message = "It knows 9 characters; ␣ is a space, ⏎ a line break (Enter).";
+  assert.deepEqual(read("a B "), { prompt: "a B ", good: true, wrong: false, long: false, message });
   assert.equal(read("a⏎").prompt, read("a\n").prompt);
   assert.ok(read("aaaaa").long);
   assert.match(read("aaaaa").message, /at most 4 characters\. The prediction is for “a”/);
@@ -101,15 +96,8 @@ function random(config, seed = 1) {
   return tensors;
 }
 const CONFIG = {
-  vocab: TOKENS.length,
-  positions: 12,
-  width: 16,
-  heads: 2,
-  layers: 2,
-  hidden: 64,
-  activation: "gelu_tanh",
-  bias: true,
-  attentionOnly: [],
+  ...{ vocab: TOKENS.length, positions: 12, width: 16, heads: 2, layers: 2, hidden: 64 },
+  ...{ activation: "gelu_tanh", bias: true, attentionOnly: [] },
 };
 const TRAINED = { config: CONFIG, tensors: random(CONFIG), tokenizer: { kind: "characters", tokens: TOKENS } };
 

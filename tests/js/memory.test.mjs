@@ -28,10 +28,8 @@ const VALUES = Float64Array.of(1, 0, 0, 1, 2, 2, -1, 0); // four neurons, two ch
 
 test("rows are sent as 12-bit multiples of their unit, the lower four bits last", () => {
   const units = new Uint8Array(Float32Array.of(0.5, 2).buffer);
-  const [upper, lower] = [
-    [127, -128, 0, 0, -1, 1],
-    [0x1f, 0x32, 0x0f],
-  ];
+  const upper = [127, -128, 0, 0, -1, 1];
+  const lower = [0x1f, 0x32, 0x0f];
   const all = Uint8Array.of(9, ...units, ...upper, ...lower); // a view need not begin where its buffer does
   assert.deepEqual([...packedRows(new DataView(all.buffer, 1), 2)], [2047 / 2, -2047 / 2, 1, 6, -2, 32]);
 });
@@ -46,10 +44,8 @@ test("the largest comes first, and of equals the first", () => {
 
 test("the nearest neurons are those of the largest cosine, whatever their size", () => {
   const found = nearest(VALUES, 2, 0, 2);
-  assert.deepEqual(
-    found.map(([n]) => n),
-    [2, 1],
-  );
+  const neurons = found.map(([n]) => n);
+  assert.deepEqual(neurons, [2, 1]);
   assert.ok(Math.abs(found[0][1] - Math.SQRT1_2) < 1e-12);
   assert.equal(nearest(Float64Array.of(0, 0, 1, 1), 2, 0, 5)[0][1], 0); // a value of zeros has no direction
 });
@@ -132,26 +128,14 @@ function model(changes = {}) {
     description: "",
     ...changes,
   };
-  return {
-    get: (name) => traits[name],
-    set: (name, value) => {
-      traits[name] = value;
-    },
-    save_changes: () => {},
-  };
+  return { get: (name) => traits[name], set: (name, value) => (traits[name] = value), save_changes: () => {} };
 }
 
 test("a neuron promotes the words given, or else those that it writes most on", () => {
   assert.deepEqual(promotedBy(memoryState(model()), 0), [{ text: "t", number: 0 }]);
   const found = promotedBy(memoryState(model({ promoted_data: bytes(new Int32Array()) })), 1);
-  assert.deepEqual(
-    found.map(({ text, number }) => [text, number]),
-    [
-      ["y", 1],
-      ["z", 1],
-      ["x", 0],
-    ],
-  );
+  const texts = found.map(({ text, number }) => `${text} ${number}`);
+  assert.deepEqual(texts, ["y 1", "z 1", "x 0"]);
 });
 
 test("neurons are sorted by what they add, by how they fire, or by number", () => {

@@ -77,12 +77,7 @@ test("every limit has the number of devices from which it is the first", () => {
     "Limited by memory, then arithmetic from 42, batch from 769 devices",
   );
   assert.equal(zonesText(limitStarts(limitZones(run({ spread: "copies" })))), "Always limited by memory");
-  const twice = [
-    { limit: "arithmetic", from: 1 },
-    { limit: "network", from: 9 },
-    { limit: "arithmetic", from: 12 },
-    { limit: "network", from: 20 },
-  ];
+  const twice = [1, 9, 12, 20].map((from, i) => ({ limit: i % 2 ? "network" : "arithmetic", from }));
   assert.deepEqual(limitStarts(twice).map(limitLabel), ["arithmetic", "network first at 9"]);
 });
 
@@ -93,30 +88,20 @@ test("the names of the limits stand in a row without touching, and what has no r
     { text: "batch from 769", at: 280 },
   ];
   const row = rowOf(labels, { left: 50, right: 400 });
-  assert.deepEqual(
-    row.map(({ text }) => text),
-    ["memory", "arithmetic from 42", "batch from 769"],
-  );
+  assert.equal(row.map(({ text }) => text).join(), "memory,arithmetic from 42,batch from 769");
   row.forEach(({ text, x }, i) => {
     assert.ok(x >= 48 && x + 6.7 * text.length <= (row[i + 1]?.x ?? 400));
   });
-  assert.deepEqual(
-    rowOf(labels, { left: 50, right: 160 }).map(({ text }) => text),
-    ["batch from 769"],
-  );
+  const short = rowOf(labels, { left: 50, right: 160 });
+  assert.equal(short.map(({ text }) => text).join(), "batch from 769");
 });
 
 test("from where on the network limits is found as the strip has it", () => {
   for (const between of [DEVICES.A100.between, 1.25e9, 12.5e6]) {
     for (const spread of ["sharded", "copies"]) {
       for (const model of Object.keys(MODELS)) {
-        const one = run({
-          model: MODELS[model],
-          ...DATA[model],
-          spread,
-          devices: 1,
-          device: { ...DEVICES.A100, between },
-        });
+        const device = { ...DEVICES.A100, between };
+        const one = run({ model: MODELS[model], ...DATA[model], spread, devices: 1, device });
         const zone = limitZones(one).find(({ limit }) => limit === "network");
         assert.equal(networkFrom(one), zone?.from ?? null, `${model} ${spread} ${between}`);
       }

@@ -123,10 +123,8 @@ test("a part is chosen where it is drawn, and a thin one close by", () => {
     { mark: "positions", start: 100, size: 2 },
     { mark: "network", start: 102, size: 200 },
   ];
-  assert.deepEqual(
-    [-1, 50, 97, 105, 107, 400].map((x) => partAt(places, x)),
-    ["token", "token", "positions", "positions", "network", "network"],
-  );
+  const found = [-1, 50, 97, 105, 107, 400].map((x) => partAt(places, x));
+  assert.deepEqual(found, ["token", "token", "positions", "positions", "network", "network"]);
 });
 
 test("a number is stepped to the next that makes a shape", () => {
@@ -155,10 +153,8 @@ test("the notes give the crossing, the rule of thumb and what memory leaves out"
 test("a bar is told in words, part by part", () => {
   assert.equal(barText("GPT-2 small", { head: 1, norms: 3 }), "GPT-2 small, 4: head 25.0 %, norms 75.0 %.");
   assert.equal(total({ a: 1, b: 2 }), 3);
-  assert.deepEqual(
-    PARTS.flatMap(([, , held]) => held ?? []),
-    ["token embedding", "positions", "attention", "feed-forward", "norms"],
-  );
+  const held = PARTS.flatMap(([, , one]) => one ?? []);
+  assert.deepEqual(held, ["token embedding", "positions", "attention", "feed-forward", "norms"]);
 });
 
 test("the answer names the shape and its parameters, and an old one as old", () => {
@@ -172,10 +168,7 @@ test("every number of every slider makes a shape", () => {
   for (const shape of shapes) {
     for (const name of Object.keys(LIMITS)) {
       const stops = stopsOf(name, shape);
-      assert.deepEqual(
-        stops,
-        [...new Set(stops)].sort((a, b) => a - b),
-      );
+      assert.ok(stops.every((stop, i) => !i || stop > stops[i - 1]));
       assert.ok(stops.length > 1);
       for (const stop of stops) assert.deepEqual(problemOf({ ...shape, [name]: stop }), [], `${name} ${stop}`);
     }
@@ -208,15 +201,11 @@ test("a part of the areas is named where its lines have room", () => {
 });
 
 test("parts without room for words are named under the drawing, as long as there is room", () => {
-  const names = [
-    { mark: "token", text: "head 4.9 %" },
-    { mark: "scores", text: "scores 4.8 %" },
-  ];
+  const token = { mark: "token", text: "head 4.9 %" };
+  const names = [token, { mark: "scores", text: "scores 4.8 %" }];
   const [head, scores] = namesIn(names, 250);
   assert.equal(head.x, 0);
   assert.ok(scores.x > 14 + 6.9 * head.text.length);
-  assert.deepEqual(
-    namesIn(names, 120).map(({ mark }) => mark),
-    ["token"],
-  );
+  const [first, ...others] = namesIn(names, 120);
+  assert.deepEqual([first.mark, others], ["token", []]);
 });

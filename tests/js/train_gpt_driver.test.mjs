@@ -63,13 +63,9 @@ function training() {
 test("a worker is started where a training begins, and an older one is ended", () => {
   const one = training();
   one.ask({ kind: "begin" });
-  assert.deepEqual(
-    workers.map(({ asked, ended }) => [asked, ended]),
-    [
-      [["begin", "run"], true],
-      [["begin"], undefined],
-    ],
-  );
+  const [older, newer] = workers;
+  assert.deepEqual([older.asked, older.ended], [["begin", "run"], true]);
+  assert.deepEqual([newer.asked, newer.ended, workers.length], [["begin"], undefined, 2]);
 });
 
 test("a worker that no longer answers is given up after a minute, once", () => {

@@ -41,140 +41,66 @@ test("a rate that is far too high is warned of, and the usual ones are not", () 
 });
 
 // A run of 400 steps, or the fields given: what its held-out loss says beside its loss in training.
-const run = (held, fields = {}) => ({
-  ...{ prepared, step: 400, losses: falling, phase: "stopped", held },
-  best: held
-    .filter(([at]) => at)
-    .map(([at, loss]) => ({ kept: kept(at), loss }))
-    .sort((a, b) => a.loss - b.loss)[0],
-  ...fields,
-});
+const run = (losses, fields = {}) => {
+  const held = Object.entries(losses).map(([at, loss]) => [Number(at), loss]);
+  const later = held.filter(([at]) => at).map(([at, loss]) => ({ kept: kept(at), loss }));
+  const [best] = later.sort((a, b) => a.loss - b.loss);
+  return { prepared, step: 400, losses: falling, phase: "stopped", held, best, ...fields };
+};
 const line = (from, to, steps = 400) => Array.from({ length: steps }, (_, i) => from + ((to - from) * i) / steps);
 const BEGUN = { step: 7, losses: line(4, 3.9, 7), phase: "running" };
 const OTHER = { guessing: 4.03, bigram: 2 };
 const VERDICTS = [
-  [
-    run([
-      [100, 1.5],
-      [400, 1.51],
-    ]),
-    "Held-out loss 1.51: below the bigram model’s 2.00.",
-  ], // noise
-  [
-    run([
-      [100, 2.5],
-      [400, 1.9],
-    ]),
-    "Held-out loss 1.90: below the bigram model’s 2.00.",
-  ],
-  [run([[200, 2.4]], { step: 230 }), "Held-out loss 2.40 at step 200: not yet below the bigram model’s 2.00."],
+  [run({ 100: 1.5, 400: 1.51 }), "Held-out loss 1.51: below the bigram model’s 2.00."], // noise
+  [run({ 100: 2.5, 400: 1.9 }), "Held-out loss 1.90: below the bigram model’s 2.00."],
+  [run({ 200: 2.4 }, { step: 230 }), "Held-out loss 2.40 at step 200: not yet below the bigram model’s 2.00."],
   // a text of the reader's own that is too short, while it is trained, and then
   [
-    run(
-      [
-        [0, 4],
-        [100, 2.13],
-        [400, 3.86],
-      ],
-      { losses: line(4, 0.15) },
-    ),
+    run({ 0: 4, 100: 2.13, 400: 3.86 }, { losses: line(4, 0.15) }),
     /^Held-out loss 3.86, rising since step 100, where it was 2.13; the loss in training is 0.40. .* by heart: go back, or take a longer text\.$/,
   ],
   [
-    run(
-      [
-        [0, 4],
-        [100, 2.13],
-        [300, 2.7],
-      ],
-      { losses: line(4, 0.15), phase: "running" },
-    ),
+    run({ 0: 4, 100: 2.13, 300: 2.7 }, { losses: line(4, 0.15), phase: "running" }),
     /by heart: press Stop and go back, or take/,
   ],
+  [run({ 100: 1.5, 400: 9 }), /^Held-out loss 9.00, rising since step 100, .* by heart: go back/],
   [
-    run([
-      [100, 1.5],
-      [400, 9],
-    ]),
-    /^Held-out loss 9.00, rising since step 100, .* by heart: go back/,
-  ],
-  [
-    run(
-      [
-        [0, 4],
-        [100, 4.4],
-        [400, 6],
-      ],
-      { losses: line(4, 0.5), best: null },
-    ),
+    run({ 0: 4, 100: 4.4, 400: 6 }, { losses: line(4, 0.5), best: null }),
     /since step 0, .* by heart: take a longer text\.$/,
   ],
   [
-    run(
-      [
-        [200, 2.14],
-        [400, 2.13],
-      ],
-      { losses: line(4, 0.15) },
-    ),
+    run({ 200: 2.14, 400: 2.13 }, { losses: line(4, 0.15) }),
     /2.13; the loss in training is 0.40. .* by heart; a longer text helps\.$/,
   ],
   // a rate that is too high
   [
-    run(
-      [
-        [100, 1.5],
-        [400, 1.9],
-      ],
-      { losses: line(1, 3) },
-    ),
+    run({ 100: 1.5, 400: 1.9 }, { losses: line(1, 3) }),
     "Held-out loss 1.90: below the bigram model’s 2.00. It was lowest, 1.50, at step 100.",
   ],
+  [run({ 100: 1.5, 400: 9 }, { losses: line(1, 9) }), /too high: go back, and choose a lower one/],
   [
-    run(
-      [
-        [100, 1.5],
-        [400, 9],
-      ],
-      { losses: line(1, 9) },
-    ),
-    /too high: go back, and choose a lower one/,
-  ],
-  [
-    run(
-      [
-        [100, 9],
-        [400, 9],
-      ],
-      { losses: line(4, 9) },
-    ),
+    run({ 100: 9, 400: 9 }, { losses: line(4, 9) }),
     /^Held-out loss 9.00: no better .* too high: press Reset, and choose a lower one/,
   ],
   // before it has learnt
   [
-    run([[0, 4.04]], { ...BEGUN, prepared: OTHER }),
+    run({ 0: 4.04 }, { ...BEGUN, prepared: OTHER }),
     "Held-out loss 4.04 at step 0: before its first step it guesses, and ln V is 4.03.",
   ],
   [
-    run([[0, 4.04]], { ...BEGUN, step: 0, losses: [] }),
+    run({ 0: 4.04 }, { ...BEGUN, step: 0, losses: [] }),
     "Held-out loss 4.04: before its first step it guesses, and ln V is 4.00.",
   ],
-  [run([[0, 1.4]], { ...BEGUN, step: 0, losses: [] }), "Held-out loss 1.40: below the bigram model’s 2.00."], // of Python
+  [run({ 0: 1.4 }, { ...BEGUN, step: 0, losses: [] }), "Held-out loss 1.40: below the bigram model’s 2.00."], // of Python
   [
-    run(
-      [
-        [0, 4],
-        [10, 4.01],
-      ],
-      { step: 12, losses: line(4, 4, 12) },
-    ),
+    run({ 0: 4, 10: 4.01 }, { step: 12, losses: line(4, 4, 12) }),
     "Held-out loss 4.01 at step 10: no better than guessing, 4.00, so far.",
   ],
   [
-    run([[60, 5.2]], { step: 64, losses: line(5.2, 5, 4), opened: {} }),
+    run({ 60: 5.2 }, { step: 64, losses: line(5.2, 5, 4), opened: {} }),
     "Held-out loss 5.20 at step 60: no better than guessing, 4.00, so far.",
   ],
-  [run([[60, NaN]], { step: 60, losses: [], opened: {} }), ""],
+  [run({ 60: NaN }, { step: 60, losses: [], opened: {} }), ""],
 ];
 
 test("the held-out loss is judged beside the loss in training, at the step at which it was taken", () => {
@@ -185,7 +111,7 @@ test("the held-out loss is judged beside the loss in training, at the step at wh
 });
 
 test("the way back leads to a model that is better than guessing, or was opened", () => {
-  const state = run([[100, 9]], { step: 100, losses: [4, 9] });
+  const state = run({ 100: 9 }, { step: 100, losses: [4, 9] });
   const opened = { ...state, opened: {} }; // at its first step: there is nothing to go back to
   assert.equal(stepBack(opened), undefined);
   assert.match(verdict(opened), /press Reset, and/);
@@ -242,9 +168,10 @@ test("a text that was pasted is not lost by Undo", () => {
   assert.deepEqual([other.own, other.get("source"), other.before, other.after], ["pasted", "given", [], []]);
 });
 
+const tokens = ["a", "b", " "];
+const tokenizer = { kind: "characters", tokens, encode: (text) => Array.from(text, (one) => tokens.indexOf(one)) };
+
 test("an opened model comes back onto the text that was pasted meanwhile", () => {
-  const tokens = ["a", "b", " "];
-  const tokenizer = { kind: "characters", tokens, encode: (text) => Array.from(text, (one) => tokens.indexOf(one)) };
   const state = begun({ ...trained(7), losses: [], opened: { tokenizer }, refusal: "This text has a …" });
   state.write({ source: "given", text: "" });
   beginAnew(state);
@@ -276,10 +203,8 @@ test("Reset after Undo loses neither model", () => {
   Object.assign(state, trained(40));
   bringBack(state);
   beginAnew(state);
-  assert.deepEqual(
-    state.before.map((one) => one.fields.kept.step),
-    [40, 100],
-  );
+  const steps = state.before.map((one) => one.fields.kept.step);
+  assert.deepEqual(steps, [40, 100]);
 });
 
 test("a second Reset loses neither model", () => {
@@ -324,11 +249,6 @@ test("the size of a model is one of those to choose from, or none", () => {
   assert.equal(sizeOf({ layers: 3, width: 64, heads: 4 }), undefined);
 });
 
-const LETTERS = ["a", "b", " "];
-const tokenizer = {
-  ...{ kind: "characters", tokens: LETTERS },
-  encode: (text) => Array.from(text, (one) => LETTERS.indexOf(one)),
-};
 const config = { vocab: 3, positions: 8, width: 64, heads: 4, layers: 2 };
 
 test("leaving is asked about as long as something is not saved", () => {
@@ -359,14 +279,10 @@ test("a checkpoint is opened without a word about the text of the model before i
 });
 
 test("an empty file is refused in words, and no text at all is none", () => {
-  for (const [own, said] of [
-    [new Uint8Array(0), "Expected a text of at least 2,000 characters, got 0."],
-    ["", ""],
-  ]) {
-    const state = begun({ own, opened: null });
-    prepare(state);
-    assert.equal(state.refusal, said);
-  }
+  const [file, none] = [new Uint8Array(0), ""].map((own) => begun({ own, opened: null }));
+  [file, none].forEach(prepare);
+  assert.equal(file.refusal, "Expected a text of at least 2,000 characters, got 0.");
+  assert.equal(none.refusal, "");
 });
 
 test("the model that was kept is asked to write after a prompt that it can read", () => {

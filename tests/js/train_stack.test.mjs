@@ -105,19 +105,10 @@ test("a bad link is refused with what is wrong in it", () => {
 
 test("what no page can use is as in the default, and the rest is kept", () => {
   for (const nothing of [undefined, null, {}, 7]) assert.deepEqual(settingOf(nothing), DEFAULT);
-  const odd = {
-    wiring: "hasOwnProperty",
-    depth: 7.5,
-    activation: "tanh",
-    gain: "2",
-    rate: Infinity,
-    seed: -1,
-    task: "long",
-  };
-  assert.deepEqual(settingOf(odd), DEFAULT);
+  const odd = { wiring: "hasOwnProperty", depth: 7.5, activation: "tanh", gain: "2", rate: Infinity, seed: -1 };
+  assert.deepEqual(settingOf({ ...odd, task: "long" }), DEFAULT);
   const good = setting({ wiring: "plain", depth: 1, gain: 10, rate: 1e-9, seed: 99 });
   for (const [name, value] of Object.entries(odd)) {
-    if (name === "task") continue;
     assert.deepEqual(settingOf({ ...good, [name]: value }), { ...good, [name]: DEFAULT[name] });
   }
 });
@@ -157,17 +148,11 @@ test("the setting is put in words", () => {
       + "Right: Post-norm, 3 blocks, GELU, gain 1, learning rate 1.00 × 10⁻⁵, seed 7.",
   );
   assert.equal(stackText(setting({ wiring: "pre-norm", depth: 40 })), "Pre-norm, 40 blocks");
-  assert.deepEqual([0.003, 0.0001, 0.0015, 10, 0.123456].map(rateText), [
-    "0.003",
-    "1.00 × 10⁻⁴",
-    "0.0015",
-    "10",
-    "0.1235",
-  ]);
-  assert.deepEqual(
-    [[1], [1, 1]].flatMap((list) => list.map((_, i) => sideName({ sides: list }, i))),
-    ["Stack", "Left stack", "Right stack"],
-  );
+  const rates = ["0.003", "1.00 × 10⁻⁴", "0.0015", "10", "0.1235"];
+  assert.deepEqual([0.003, 0.0001, 0.0015, 10, 0.123456].map(rateText), rates);
+  assert.equal(sideName({ sides: [1] }, 0), "Stack");
+  assert.equal(sideName({ sides: [1, 1] }, 0), "Left stack");
+  assert.equal(sideName({ sides: [1, 1] }, 1), "Right stack");
 });
 
 test("it is said in what two stacks differ", () => {
@@ -205,20 +190,11 @@ test("nothing is shown before all stacks have been looked at", () => {
 });
 
 test("numbers are put in words", () => {
-  assert.deepEqual([0.6931, 0, 12.345, 2e-7, 3.7e20, NaN, Infinity].map(lossText), [
-    "0.693",
-    "0",
-    "12.3",
-    "2.00 × 10⁻⁷",
-    "3.70 × 10²⁰",
-    "too large",
-    "too large",
-  ]);
+  const losses = ["0.693", "0", "12.3", "2.00 × 10⁻⁷", "3.70 × 10²⁰", "too large", "too large"];
+  assert.deepEqual([0.6931, 0, 12.345, 2e-7, 3.7e20, NaN, Infinity].map(lossText), losses);
   assert.deepEqual([0, 0.494, 1].map(shareText), ["0 %", "49 %", "100 %"]);
-  assert.deepEqual(
-    [0, -3, 2.6, 5000, 1e9, Infinity, NaN, undefined, "12", "x"].map(stepsOf),
-    [0, 0, 3, 5000, 5000, 5000, 0, 0, 12, 0],
-  );
+  const steps = [0, -3, 2.6, 5000, 1e9, Infinity, NaN, undefined, "12", "x"].map(stepsOf);
+  assert.deepEqual(steps, [0, 0, 3, 5000, 5000, 5000, 0, 0, 12, 0]);
 });
 
 test("the recent loss is the median of the last twenty, whatever one of them is", () => {
@@ -285,13 +261,9 @@ test("of many losses the means of stretches are drawn", () => {
   const few = Array.from({ length: 250 }, (_, i) => i / 7);
   assert.deepEqual(thinnedLosses(few), { steps: few.map((_, i) => i), means: few });
   assert.deepEqual(thinnedLosses([1, 3, 5, 6, 10], 2), { steps: [1, 3.5], means: [3, 8] });
-  const [most, line] = [
-    thinnedLosses(Array(5001).fill(0.25)),
-    thinnedLosses(
-      few.map((_, i) => 2 * i),
-      100,
-    ),
-  ];
+  const most = thinnedLosses(Array(5001).fill(0.25));
+  const even = few.map((_, i) => 2 * i);
+  const line = thinnedLosses(even, 100);
   assert.ok(most.steps.length <= 250 && most.means.every((one) => one === 0.25));
   line.steps.forEach((step, i) => assert.equal(line.means[i], 2 * step));
 });
@@ -307,35 +279,23 @@ test("a size that has no power of ten is a gap", () => {
 });
 
 test("an axis of powers spans whole ones, at least two", () => {
-  assert.deepEqual(
-    powerSpan([
-      [-2.5, 0.2],
-      [1.1, NaN],
-    ]),
-    [-3, 2],
-  );
+  assert.deepEqual(powerSpan([[-2.5, 0.2, NaN], [1.1]]), [-3, 2]);
   assert.deepEqual(powerSpan([[0.3, 0.4]]), [0, 2]);
   assert.deepEqual(powerSpan([[-4], []]), [-4, -2]);
   assert.deepEqual(powerSpan([[NaN, NaN], []]), [-1, 1]);
 });
 
 test("a place of the plane has its spiral's colour, the stronger the surer", () => {
-  const [first, second] = [
-    [10, 20, 30],
-    [40, 50, 60],
-  ];
+  const first = [10, 20, 30];
+  const second = [40, 50, 60];
   const bytes = [...planeColours([-50, 50, 1, -1, 0, NaN], [first, second])];
   const cells = Array.from({ length: 6 }, (_, i) => bytes.slice(4 * i, 4 * i + 4));
   const most = Math.round(255 * 0.62);
-  assert.deepEqual(cells.slice(0, 2), [
-    [...first, most],
-    [...second, most],
-  ]);
+  assert.deepEqual(cells[0], [...first, most]);
+  assert.deepEqual(cells[1], [...second, most]);
   const part = Math.round(255 * 0.62 * Math.tanh(0.5));
-  assert.deepEqual(cells.slice(2, 4), [
-    [...second, part],
-    [...first, part],
-  ]);
+  assert.deepEqual(cells[2], [...second, part]);
+  assert.deepEqual(cells[3], [...first, part]);
   assert.equal(cells[4][3], 0);
   assert.deepEqual(cells[5], [0, 0, 0, 0]);
 });

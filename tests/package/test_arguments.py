@@ -31,15 +31,10 @@ def test_whole_numbers_of_numpy_and_pytorch_are_stored_as_pythons(whole):
     layers = GPTConfig(*shape, attention_only=[whole(0), whole(1)])
     settings = TrainingConfig(whole(11), seed=whole(5), save_every=whole(3))
     costs = Model(*shape)
-    for config, field, expected in [
-        (layers, "attention_only", (0, 1)),
-        (settings, "seed", 5),
-        (costs, "length", 2),
-    ]:
-        stored = getattr(config, field)
-        assert stored == expected
-        assert type(stored) is type(expected)
-        json.dumps(asdict(config))
+    stored = [layers.attention_only, settings.seed, costs.length]
+    assert stored == [(0, 1), 5, 2]
+    assert [type(one) for one in stored] == [tuple, int, int]
+    json.dumps([asdict(config) for config in (layers, settings, costs)])
 
 
 @pytest.mark.parametrize("real", REAL)
@@ -69,16 +64,8 @@ def test_the_functions_take_them_too(whole):
     plain = {"temperature": 0.5, "top_p": 0.75, "repetition_penalty": 1.5}
     real = {name: np.float32(value) for name, value in plain.items()}
     expected = generate(model, ids, 3, seed=11, top_k=5, stop=[2], pad_id=2, **plain)
-    found = generate(
-        model,
-        ids,
-        whole(3),
-        seed=whole(11),
-        top_k=whole(5),
-        stop=[whole(2)],
-        pad_id=whole(2),
-        **real,
-    )
+    real |= {"seed": whole(11), "top_k": whole(5), "stop": [whole(2)]}
+    found = generate(model, ids, whole(3), pad_id=whole(2), **real)
     assert torch.equal(found, expected)
     assert BPETokenizer.train("abab ab", 257, whole(2)).vocab_size == 257
     data = list(range(23))

@@ -276,11 +276,7 @@ def test_the_renewed_gpt_is_the_packages_modern_one():
     assert not any(part.weight.any() for part in writers)
     theirs = ModernGPT(
         ModernConfig(
-            *(11, 16, 48, 4, 2),
-            num_kv_heads=2,
-            qk_norm=True,
-            tied=True,
-            logit_cap=None,
+            *(11, 16, 48, 4, 2), num_kv_heads=2, qk_norm=True, tied=True, logit_cap=None
         )
     )
     with torch.no_grad():

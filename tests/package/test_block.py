@@ -85,10 +85,8 @@ def test_six_blocks_keep_the_shape():
     list(itertools.product(["pre", "post", "none"], [True, False])),
 )
 def test_every_wiring_is_causal(norm, residual):
-    block, x = (
-        TransformerBlock(C, H, norm=norm, residual=residual),
-        torch.randn(1, T, C),
-    )
+    block = TransformerBlock(C, H, norm=norm, residual=residual)
+    x = torch.randn(1, T, C)
     changed = x.clone()
     changed[0, 3] += torch.randn(C)  # not the same for all: a norm takes that away
     difference = (block(changed) - block(x)).abs().sum(-1)[0]

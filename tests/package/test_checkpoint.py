@@ -116,9 +116,7 @@ def compiled_blocks(model):
     ids=["gpt", "modern"],
 )
 @torch.compiler.set_stance("force_eager")  # which runs what is wrapped as it is
-def test_a_wrapped_or_converted_model_comes_back_with_its_logits(
-    plain, change, tmp_path
-):
+def test_a_wrapped_or_converted_model_comes_back_with_logits(plain, change, tmp_path):
     model = change(plain()).eval()
     save_checkpoint(tmp_path, model)
     loaded = load_checkpoint(tmp_path)[0].eval()
@@ -205,9 +203,7 @@ UNLIKE_ITS_CONFIG = [
 
 
 @pytest.mark.parametrize(("change", "message"), UNLIKE_ITS_CONFIG)
-def test_a_model_unlike_its_config_is_refused_before_the_first_step(
-    change, message, tmp_path
-):
+def test_a_model_unlike_its_config_is_refused_before_a_step(change, message, tmp_path):
     model = change(GPT(CONFIG))
     settings = TrainingConfig(2, batch_size=2, progress=False)
     for save in (
@@ -300,10 +296,7 @@ def test_nothing_in_it_is_pickled(saved):
 def test_the_last_two_are_kept_and_the_newest_is_loaded(tmp_path):
     for step in (1, 20, 300):
         save_checkpoint(tmp_path, GPT(CONFIG), state={"step": step})
-    assert [path.name for path in checkpoints(tmp_path)] == [
-        "step-00000020",
-        "step-00000300",
-    ]
+    assert [path.name[-3:] for path in checkpoints(tmp_path)] == ["020", "300"]
     assert load_checkpoint(tmp_path)[2] == {"step": 300}
     assert load_checkpoint(tmp_path / "step-00000020")[2] == {"step": 20}
 
@@ -378,9 +371,7 @@ def test_a_step_that_cannot_be_saved_again_keeps_its_name(saved, monkeypatch):
     assert same(load_checkpoint(saved.parent)[2], STATE)
 
 
-def test_the_folders_names_are_on_the_disk_before_anything_is_removed(
-    saved, monkeypatch
-):
+def test_the_folders_names_are_on_the_disk_before_a_removal(saved, monkeypatch):
     log = []
     rename, sync, remove = type(saved).rename, checkpoint.sync, shutil.rmtree
 
@@ -400,9 +391,7 @@ def test_the_folders_names_are_on_the_disk_before_anything_is_removed(
     assert ("rmtree", ".step-00000005.old.removed") in log[placed + 2 :]
 
 
-def test_every_file_is_on_the_disk_before_the_index_that_vouches_for_it(
-    saved, monkeypatch
-):
+def test_every_file_is_on_the_disk_before_its_index(saved, monkeypatch):
     log = []
     sync, write_json = checkpoint.sync, checkpoint.write_json
 
@@ -452,16 +441,15 @@ def test_a_full_disk_leaves_the_earlier_checkpoint(saved, monkeypatch, place):
     def full(*args, **kwargs):
         raise OSError(28, "No space left on device")
 
+    real = checkpoint.save_file
+
+    def save_file(tensors, path):
+        if path.stem == place:
+            path.write_bytes(b"half of")
+            full()
+        real(tensors, path)
+
     if place in ("model", "training"):
-        real, written = checkpoint.save_file, []
-
-        def save_file(tensors, path):
-            written.append(path)
-            if len(written) == (1 if place == "model" else 2):
-                path.write_bytes(b"half of")
-                full()
-            real(tensors, path)
-
         monkeypatch.setattr(checkpoint, "save_file", save_file)
     elif place == "index":
         monkeypatch.setattr(checkpoint, "write_json", full)
@@ -483,9 +471,7 @@ def test_a_file_cut_or_changed_anywhere_is_refused(saved):
         ends = {0, 1, 7, 8, 9, 8 + inside // 2, 8 + inside, 9 + inside, len(whole) - 2}
         for end in sorted(end for end in ends if end < len(whole)):
             path.write_bytes(whole[:end])
-            with pytest.raises(
-                ValueError, match=rf"{path.name}: (the checksum|expected)"
-            ):
+            with pytest.raises(ValueError, match=rf"{path.name}: (the check|expected)"):
                 load_checkpoint(saved)
         for _ in range(25):
             flipped = bytearray(whole)
@@ -520,23 +506,20 @@ def changed(path, **fields):
     )
 
 
+WIDER, LOWER = vars(GPTConfig(23, 7, 16, 4, 2)), vars(GPTConfig(23, 7, 15, 3, 1))
+
+
 @pytest.mark.parametrize(
     ("fields", "message"),
     [
         ({"model": "Sphinx"}, "expected a model among GPT, ModernGPT; got Sphinx"),
         ({"config": {"vocab_size": 23}}, r"checkpoint\.json: config: .*max_seq_len"),
+        ({"config": WIDER}, r"model\.safetensors: .*token\.embedding\.weight"),
         (
-            {"config": vars(GPTConfig(23, 7, 16, 4, 2))},
-            r"model\.safetensors: .*token\.embedding\.weight",
-        ),
-        (
-            {"config": vars(GPTConfig(23, 7, 15, 3, 1))},
+            {"config": LOWER},
             r"model\.safetensors: expected num_layers = 1 blocks, got 2",
         ),
-        (
-            {"config": vars(CONFIG) | {"num_heads": 4}},
-            r"checkpoint\.json: config: .*divisible",
-        ),
+        ({"config": vars(CONFIG) | {"num_heads": 4}}, r"\.json: config: .*divisible"),
     ],
 )
 def test_a_config_that_contradicts_the_tensors_is_refused(saved, fields, message):
@@ -557,7 +540,6 @@ def test_a_checkpoint_of_another_format_is_refused(saved, found):
 
 
 def test_an_empty_folder_is_not_a_checkpoint(tmp_path):
-    with pytest.raises(ValueError, match=r"expected a checkpoint in .*, found none"):
-        load_checkpoint(tmp_path)
-    with pytest.raises(ValueError, match=r"expected a checkpoint in .*, found none"):
-        load_checkpoint(tmp_path / "nowhere")
+    for folder in (tmp_path, tmp_path / "nowhere"):
+        with pytest.raises(ValueError, match=r"a checkpoint in .*, found none"):
+            load_checkpoint(folder)

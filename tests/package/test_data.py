@@ -220,9 +220,7 @@ def test_ids_of_any_kind_come_back_from_their_file(kind, tmp_path):
 
 
 @pytest.mark.parametrize(("largest", "width"), [(2**16 - 1, 2), (2**16, 4)])
-def test_a_file_takes_two_bytes_for_each_id_where_they_suffice(
-    largest, width, tmp_path
-):
+def test_a_file_takes_two_bytes_for_an_id_where_they_suffice(largest, width, tmp_path):
     write_tokens([3, largest, 0], tmp_path / "ids.npy")
     ids = open_tokens(tmp_path / "ids.npy")
     assert (ids.itemsize, ids.tolist()) == (width, [3, largest, 0])
@@ -323,9 +321,7 @@ def test_a_header_of_a_huge_shape_is_refused(tmp_path):
         padding = b" " * (len(shape) - len(length))
         damaged = whole.replace(length, shape, 1).replace(padding + b"\n", b"\n", 1)
         (tmp_path / "ids.npy").write_bytes(damaged)
-        with pytest.raises(
-            ValueError, match=r"ids\.npy is not a complete file of token"
-        ):
+        with pytest.raises(ValueError, match=r"ids\.npy is not a complete file"):
             open_tokens(tmp_path / "ids.npy")
 
 
@@ -346,9 +342,7 @@ def test_a_batch_never_crosses_the_end(length, batch_size, spare, seed):
     batches = Batches(ids, batch_size, length, seed)
     for _ in range(3):
         inputs, targets = next(batches)
-        assert torch.equal(
-            inputs - inputs[:, :1], torch.arange(length).expand_as(inputs)
-        )
+        assert torch.equal(inputs, inputs[:, :1] + torch.arange(length))
         assert torch.equal(targets, inputs + 1)
         assert targets.max() < len(ids)
 

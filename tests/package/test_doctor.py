@@ -75,8 +75,28 @@ def scaled(share):
     return lambda func, *args, **kwargs: func(*args, **kwargs) * share
 
 
+def along_another_axis(func, x, axis, half):
+    return func(x, axis - 1, half)
+
+
+def unmasked(func, x, *_):
+    return x.clone()
+
+
+def of_a_sample(func, x, axes, **_):
+    return func(x, axes, correction=1, keepdim=True)
+
+
+def more_even(func, shares, *args, **kwargs):
+    return func(shares + 0.01, *args, **kwargs)
+
+
 def missing(func, *args, **kwargs):
     raise NotImplementedError("no such operation on this device. Report it.")
+
+
+FUSED_ATTENTION = "_scaled_dot_product_flash_attention_for_cpu"
+STEP = "step of the weight"
 
 
 @pytest.mark.parametrize(
@@ -87,48 +107,18 @@ def missing(func, *args, **kwargs):
         ("silu_backward", scaled(1.001), "SiLU", "backward"),
         ("mm addmm bmm", noisy(1e-3), "matrix product", "forward"),
         ("mm addmm bmm", noisy(3e-5), "matrix product", "forward"),
-        (
-            "_softmax",
-            lambda func, x, axis, half: func(x, axis - 1, half),
-            "softmax",
-            "forward",
-        ),
-        (
-            "masked_fill",
-            lambda func, x, *_: x.clone(),
-            "softmax of masked scores",
-            "forward",
-        ),
-        (
-            "_scaled_dot_product_flash_attention_for_cpu",
-            never_causal,
-            "fused attention",
-            "forward",
-        ),
+        ("_softmax", along_another_axis, "softmax", "forward"),
+        ("masked_fill", unmasked, "softmax of masked scores", "forward"),
+        (FUSED_ATTENTION, never_causal, "fused attention", "forward"),
         ("native_layer_norm", unbiased, "layer norm", "forward"),
-        (
-            "var",
-            lambda func, x, axes, **how: func(x, axes, correction=1, keepdim=True),
-            "mean and variance",
-            "forward",
-        ),
+        ("var", of_a_sample, "mean and variance", "forward"),
         ("embedding_dense_backward", each_once, "embedding lookup", "backward"),
         ("sin", scaled(-1), "rotary positions", "forward"),
         ("cumsum", missing, "cumulative sum", ""),
-        (
-            "multinomial",
-            lambda func, shares, *args, **how: func(shares + 0.01, *args, **how),
-            "random draws",
-            "forward",
-        ),
-        (
-            "_fused_adamw_",
-            left_where_transposed,
-            "AdamW, transposed",
-            "step of the weight",
-        ),
-        ("_fused_adamw_", without_decay, "AdamW", "step of the weight"),
-        ("baddbmm", scaled(1.0001), "Muon", "step of the weight"),
+        ("multinomial", more_even, "random draws", "forward"),
+        ("_fused_adamw_", left_where_transposed, "AdamW, transposed", STEP),
+        ("_fused_adamw_", without_decay, "AdamW", STEP),
+        ("baddbmm", scaled(1.0001), "Muon", STEP),
     ],
 )
 def test_a_wrong_operation_is_the_first_that_is_named(names, wrong, operation, part):
@@ -186,9 +176,7 @@ def that_drifts(take_step):
         (Run, "take_step", that_drifts, "training of a GPT"),
     ],
 )
-def test_a_wrong_part_of_a_model_is_named_when_the_operations_are_right(
-    owner, method, wrong, operation, monkeypatch
-):
+def test_a_wrong_part_of_a_model_is_named(owner, method, wrong, operation, monkeypatch):
     monkeypatch.setattr(owner, method, wrong(getattr(owner, method)))
     finding = next(found for found in examine("cpu") if not found.agrees)
     assert finding.operation == operation
@@ -235,16 +223,8 @@ MISSING = Finding("sort", error="NotImplementedError: not implemented for MPS")
     ("findings", "device", "said"),
     [
         ([FINE, FINE], "mps", "^All 2 agree with float64 on the CPU.$"),
-        (
-            [FINE, WRONG],
-            "mps",
-            r"1 of 2 .* The first is ReLU \(backward\); .*--device cpu",
-        ),
-        (
-            [WRONG],
-            "cpu",
-            "Try another PyTorch than .*, or another computer",
-        ),
+        ([FINE, WRONG], "mps", r"1 of 2 .* first is ReLU \(backward\); .*--device cpu"),
+        ([WRONG], "cpu", "Try another PyTorch than .*, or another computer"),
         ([TRANSPOSED, WRONG], "mps", r"2 of 2 .*: call \.contiguous\(\) on"),
         ([WRONG, MISSING], "mps", "PYTORCH_ENABLE_MPS_FALLBACK=1 lets the CPU"),
         ([WRONG, MISSING], "cuda", "^(?!.*FALLBACK)"),

@@ -11,9 +11,7 @@ def test_the_running_example_has_four_tokens():
 
 
 def test_an_unknown_token_is_named():
-    with pytest.raises(
-        ValueError, match=r"expected tokens from the vocabulary.*'hate'"
-    ):
+    with pytest.raises(ValueError, match=r"tokens from the vocabulary.*'hate'"):
         to_ids(["I", "hate"])
 
 

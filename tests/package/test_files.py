@@ -20,11 +20,7 @@ def test_a_files_bytes_and_then_its_name_are_on_the_disk(tmp_path, monkeypatch):
     monkeypatch.setattr(files, "sync", noted("sync", sync))
     files.write_json(tmp_path / "a.json", {"b": 1})
     temporary = log[0][1]
-    assert log == [
-        ("sync", temporary),
-        ("replace", temporary),
-        ("sync", tmp_path.name),
-    ]
+    assert log == [("sync", temporary), ("replace", temporary), ("sync", tmp_path.name)]
     assert json.loads((tmp_path / "a.json").read_text()) == {"b": 1}
 
 

@@ -147,9 +147,7 @@ def test_a_row_of_zeros_stays_zero():
 def test_what_cannot_be_converted_is_named(model, form):
     with pytest.raises(ValueError, match=r"evaluation mode, so call eval\(\) first"):
         model.train().for_inference(form)
-    with pytest.raises(
-        ValueError, match="form must be one of packed, int8; got 'int4'"
-    ):
+    with pytest.raises(ValueError, match="must be one of packed, int8; got 'int4'"):
         model.eval().for_inference("int4")
     with pytest.raises(ValueError, match="this one is for inference"):
         model.for_inference(form).for_inference(form)
@@ -161,9 +159,7 @@ def test_what_cannot_be_converted_is_named(model, form):
 
 def test_a_width_that_int8_cannot_take_is_named():
     model = GPT(GPTConfig(V, T, 40, 4, 1)).eval()
-    with pytest.raises(
-        ValueError, match=r"divisible by 32; blocks\.0\.mha\.W_Q reads 40"
-    ):
+    with pytest.raises(ValueError, match=r"by 32; blocks\.0\.mha\.W_Q reads 40"):
         model.for_inference("int8")
     assert torch.equal(
         generate(model.for_inference("packed"), ids(), 5, greedy=True),
@@ -189,9 +185,7 @@ def test_the_copy_cannot_be_trained_saved_or_moved(form, tmp_path):
 
 @pytest.mark.parametrize("form", ["packed", "int8"])
 @pytest.mark.parametrize("trouble", ["missing", "wrong"])
-def test_an_operator_that_fails_its_trial_means_plain_weights(
-    monkeypatch, form, trouble
-):
+def test_an_operator_that_fails_a_trial_means_plain_weights(monkeypatch, form, trouble):
     def layer(weight, bias=None):
         if trouble == "missing":
             raise AttributeError("'_OpNamespace' 'mkldnn' has no attribute\nand more")

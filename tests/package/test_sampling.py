@@ -4,9 +4,9 @@ from inspect import signature
 
 import pytest
 import torch
+from helpers.gpt2_checkpoints import their_model, written
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from transformers import GPT2Config, GPT2LMHeadModel
 from transformers.generation.logits_process import (
     RepetitionPenaltyLogitsProcessor,
     TemperatureLogitsWarper,
@@ -137,53 +137,26 @@ def test_with_and_without_a_cache_the_tokens_are_the_same(model, length, setting
     assert torch.equal(cached, generate(model, ids, 23, use_cache=False, **settings))
 
 
-def test_a_token_that_has_left_the_window_is_still_penalised(model):
-    ids = window = prompt(2, 3)
-    expected = []
+@pytest.mark.parametrize(("length", "penalty"), [(5, 1.0), (3, 50.0)])
+def test_a_full_context_is_read_again_from_its_last_half(model, length, penalty):
+    """By hand: of 7 positions the last 3 stay, and what has left is still penalised."""
+    ids = window = prompt(2, length)
     for _ in range(12):
-        logits = penalise_repetition(model(window)[0][:, -1], ids, 50.0)
-        token = logits.argmax(-1)
-        expected.append(token)
+        logits = penalise_repetition(model(window)[0][:, -1], ids, penalty)
+        token = logits.argmax(-1)[:, None]
         window = window[:, -3:] if window.shape[1] == 7 else window
-        window = torch.cat([window, token[:, None]], 1)
-        ids = torch.cat([ids, token[:, None]], 1)
-    got = list(
-        generate_stream(model, prompt(2, 3), 12, greedy=True, repetition_penalty=50.0)
-    )
-    assert torch.equal(torch.stack(got), torch.stack(expected))
-
-
-def test_a_full_context_is_read_again_from_its_last_half(model):
-    """By hand: 7 positions, of which the last 3 stay."""
-    ids = prompt(2, 5)
-    out = ids
-    window = ids
-    for _ in range(9):
-        with torch.no_grad():
-            token = model(window)[0][:, -1].argmax(-1)
-        out = torch.cat([out, token[:, None]], 1)
-        window = window[:, -3:] if window.shape[1] == 7 else window
-        window = torch.cat([window, token[:, None]], 1)
-    assert torch.equal(generate(model, ids, 9, greedy=True), out)
+        window, ids = torch.cat([window, token], 1), torch.cat([ids, token], 1)
+    settings = {"greedy": True, "repetition_penalty": penalty}
+    assert torch.equal(generate(model, prompt(2, length), 12, **settings), ids)
 
 
 def test_greedy_text_equals_hugging_faces_over_a_hundred_tokens(tmp_path):
-    torch.manual_seed(0)
-    shape = {"vocab_size": 53, "n_positions": 131, "n_embd": 21, "n_layer": 2}
-    ends = {"bos_token_id": None, "eos_token_id": None}
-    theirs = GPT2LMHeadModel(
-        GPT2Config(**shape, **ends, n_head=3, initializer_range=0.4)
-    ).eval()
-    theirs.save_pretrained(tmp_path)
+    theirs = their_model(n_positions=131)
     ids = torch.randint(53, (3, 11))
-    expected = theirs.generate(
-        ids,
-        attention_mask=torch.ones_like(ids),
-        max_new_tokens=100,
-        do_sample=False,
-        pad_token_id=0,
-    )
-    got = generate(load_gpt2(tmp_path), ids, 100, greedy=True)
+    asked = {"max_new_tokens": 100, "do_sample": False, "pad_token_id": 0}
+    expected = theirs.generate(ids, attention_mask=torch.ones_like(ids), **asked)
+    ours = load_gpt2(written(theirs, tmp_path))
+    got = generate(ours, ids, 100, greedy=True)
     assert torch.equal(got, expected)
     assert len(set(got[0].tolist())) > 5
 

@@ -11,9 +11,7 @@ from torch.utils.flop_counter import FlopCounterMode
 from mygpt.gpt import GPT, GPTConfig
 from mygpt.sizes import flops_per_token, memory, parameters_by_part
 
-PRIME = GPTConfig(
-    vocab_size=13, max_seq_len=11, embed_dim=21, num_heads=7, num_layers=5
-)
+PRIME = GPTConfig(13, max_seq_len=11, embed_dim=21, num_heads=7, num_layers=5)
 CHANGES = {
     "plain": {},
     "no biases": {"bias": False},
@@ -103,9 +101,7 @@ def test_every_part_costs_what_it_does_by_hand():
         "head": 2 * 13 * 21,
     }
     short, long = (flops_per_token(PRIME, n) for n in (1, 11))
-    assert {part for part in short if short[part] != long[part]} == {
-        "scores and values"
-    }
+    assert [one for one in short if short[one] != long[one]] == ["scores and values"]
 
 
 def test_scores_overtake_the_matrices_of_the_blocks_beyond_six_times_the_width():

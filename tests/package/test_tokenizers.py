@@ -197,9 +197,7 @@ def strange_texts(count):
     pieces = [*" ".join(TEXTS.values()).split(" "), *ADDED, "\n", "  ", "\ufeff"]
     for _ in range(count):
         chosen = draw.choices(pieces, k=draw.randrange(1, 9))
-        signs = (
-            chr(draw.choice([draw.randrange(0x20, 0xD800), 0x1F642])) for _ in "ab"
-        )
+        signs = (chr(draw.choice([draw.randrange(32, 0xD800), 0x1F642])) for _ in "ab")
         yield draw.choice(["", " "]).join([*chosen, *signs])
 
 
@@ -217,17 +215,14 @@ def test_a_tokenizer_in_one_file_gives_the_librarys_ids(whole, count):
 def test_added_tokens_come_back_from_a_saved_tokenizer(whole, tmp_path):
     ours = load_tokenizer(whole[0])
     ours.save(tmp_path)
-    again, theirs = (
-        load_tokenizer(tmp_path),
-        Library.from_file(f"{tmp_path}/tokenizer.json"),
-    )
+    again = load_tokenizer(tmp_path)
+    theirs = Library.from_file(f"{tmp_path}/tokenizer.json")
     text = "the harbour of <name> in 東京タワー" + END_OF_TEXT
     assert again.encode(text) == ours.encode(text)
     assert theirs.encode("n <name>s né").ids == ours.encode("n <name>s né")
     assert again.vocab == ours.vocab
-    assert again.decode([again.end_of_text, again.vocab["<|pad|>"]]) == (
-        END_OF_TEXT + "<|pad|>"
-    )
+    ends = [again.end_of_text, again.vocab["<|pad|>"]]
+    assert again.decode(ends) == END_OF_TEXT + "<|pad|>"
 
 
 def edited(whole, folder, place=(), **fields):
@@ -266,6 +261,10 @@ def test_older_and_other_files_of_the_same_tokenizer_give_the_same_ids(whole, tm
     assert len(load_tokenizer(tmp_path).merges) == len(merges)
 
 
+TEMPLATE = {"type": "TemplateProcessing", "single": [{}]}
+STRIPPED = {"id": 420, "content": "x y", "lstrip": True}
+
+
 @pytest.mark.parametrize(
     ("place", "fields", "message"),
     [
@@ -278,11 +277,7 @@ def test_older_and_other_files_of_the_same_tokenizer_give_the_same_ids(whole, tm
         (["pre_tokenizer"], {"add_prefix_space": True}, "add_prefix_space = False"),
         (["pre_tokenizer"], {"use_regex": False}, "use_regex = True, got False"),
         ([], {"decoder": {"type": "Metaspace"}}, "decoder.type = 'ByteLevel'"),
-        (
-            [],
-            {"post_processor": {"type": "TemplateProcessing", "single": [{}]}},
-            "post_processor.single = .* got",
-        ),
+        ([], {"post_processor": TEMPLATE}, "post_processor.single = .* got"),
         (["model"], {"type": "WordPiece"}, "model.type = 'BPE', got 'WordPiece'"),
         (["model"], {"type": "Unigram", "vocab": []}, "got 'Unigram'"),
         (["model"], {"byte_fallback": True}, "byte_fallback = False, got True"),
@@ -299,11 +294,7 @@ def test_older_and_other_files_of_the_same_tokenizer_give_the_same_ids(whole, tm
         ([], {"added_tokens": [{"id": 999, "content": "x y"}]}, "the ids 0, 1, 2"),
         ([], {"added_tokens": [{"id": 5, "content": "x y"}]}, "the ids 0, 1, 2"),
         ([], {"added_tokens": [{"content": "x"}]}, "expected added tokens, got 'id'"),
-        (
-            [],
-            {"added_tokens": [{"id": 420, "content": "x y", "lstrip": True}]},
-            "'x y': expected lstrip = False",
-        ),
+        ([], {"added_tokens": [STRIPPED]}, "'x y': expected lstrip = False"),
     ],
 )
 def test_a_tokenizer_of_another_kind_is_named(whole, tmp_path, place, fields, message):
@@ -346,9 +337,7 @@ def test_surrogates_are_joined_or_named(kind):
 
 
 def test_a_piece_never_seen_is_named():
-    with pytest.raises(
-        ValueError, match="unknown character 'x' at index 3 of the text"
-    ):
+    with pytest.raises(ValueError, match="unknown character 'x' at index 3 of"):
         CharTokenizer.train("to be").encode("to x")
     with pytest.raises(ValueError, match="unknown word 'he' at index 1 of the text"):
         WordTokenizer.train("to be").encode("to he")
@@ -380,11 +369,7 @@ def test_ids_and_sizes_out_of_range_are_refused(bpe):
         ("vocab.json", '{"a": "b"}', r"vocab\.json: .* got 'a': 'b'"),
         ("vocab.json", '{"a b": 3}', r"vocab\.json: .* got 'a b': 3"),
         ("vocab.json", '{"a": 0, "b": 2}', r"vocab\.json: expected the ids 0, 1, 2"),
-        (
-            "vocab.json",
-            '{"a": 0}',
-            rf"vocab\.json: expected a token for every byte, none for '{SIGNS[0]}'",
-        ),
+        ("vocab.json", '{"a": 0}', rf"a token for every byte, none for '{SIGNS[0]}'"),
         ("merges.txt", "#version: 0.2\na b c\n", r"merges\.txt, line 2: .* 'a b c'"),
         ("merges.txt", "#version: 0.2\ns h\nsh", r"merges\.txt, line 3: .* got 'sh'"),
         ("merges.txt", "#version: 0.2\nq q\n", r"merges\.txt: merge 1, q q: not in"),
@@ -418,7 +403,5 @@ def test_damaged_lists_are_named(tmp_path, content, message):
 
 
 def test_a_folder_without_a_tokenizer_is_named(tmp_path):
-    with pytest.raises(
-        ValueError, match=r"expected chars\.json, words\.json, tokenizer\.json"
-    ):
+    with pytest.raises(ValueError, match=r"chars\.json, words\.json, tokenizer\.json"):
         load_tokenizer(tmp_path)

@@ -54,9 +54,8 @@ def modern():
 
 
 def same_weights(a, b):
-    return all(
-        torch.equal(p, q) for p, q in zip(a.parameters(), b.parameters(), strict=True)
-    )
+    pairs = zip(a.parameters(), b.parameters(), strict=True)
+    return all(torch.equal(p, q) for p, q in pairs)
 
 
 # Learning
@@ -89,9 +88,8 @@ def test_one_step_equals_adamw_by_hand():
             g = gradients[name] * min(1, 0.5 / norm)
             decay = 0.1 if p.ndim == 2 else 0
             p -= 1e-3 * (decay * p + g / (g.abs() + 1e-8))
-    for (name, p), q in zip(
-        model.named_parameters(), by_hand.parameters(), strict=True
-    ):
+    for name, p in model.named_parameters():
+        q = by_hand.get_parameter(name)
         torch.testing.assert_close(p, q, atol=2e-5, rtol=1e-4, msg=name)
 
 
@@ -188,9 +186,8 @@ def test_the_learning_rate_follows_its_schedule():
     assert cosine.scale(10) == 1
     assert cosine.scale(55) == pytest.approx(0.55)
     assert cosine.scale(100) == pytest.approx(0.1)
-    linear = replace(
-        cosine, schedule="linear", flat_share=0.4, final_learning_rate_share=0.0
-    )
+    end = {"final_learning_rate_share": 0.0}
+    linear = replace(cosine, schedule="linear", flat_share=0.4, **end)
     assert linear.scale(39) == 1
     assert linear.scale(70) == pytest.approx(0.5)
     assert linear.scale(100) == 0
@@ -304,10 +301,8 @@ def test_a_resumed_run_ends_with_the_same_bits(make, config, tmp_path, monkeypat
     assert same_weights(model, whole)
     assert history.loss == expected.loss
     assert history.grad_norm == expected.grad_norm
-    assert (history.val_step, history.val_loss) == (
-        expected.val_step,
-        expected.val_loss,
-    )
+    assert history.val_step == expected.val_step
+    assert history.val_loss == expected.val_loss
     for name in ("model.safetensors", "training.safetensors"):
         last = "step-00000010"
         assert (tmp_path / "cut" / last / name).read_bytes() == (
@@ -342,7 +337,7 @@ def ctrl_c_in(owner, name, step, monkeypatch, after=False):
         ("report", 6, True, 6),
     ],
 )
-def test_ctrl_c_anywhere_loses_no_step_and_no_bit(
+def test_ctrl_c_loses_no_step_and_no_bit(
     name, step, after, saved, tmp_path, monkeypatch
 ):
     whole = gpt(dropout=0.3)
@@ -361,9 +356,7 @@ def test_ctrl_c_anywhere_loses_no_step_and_no_bit(
     assert load_checkpoint(tmp_path / "cut")[2]["history"]["val_step"] == [4, 8, 10]
 
 
-def test_ctrl_c_within_an_optimizer_waits_until_the_step_is_whole(
-    tmp_path, monkeypatch
-):
+def test_ctrl_c_within_an_optimizer_waits_for_the_whole_step(tmp_path, monkeypatch):
     ctrl_c_in(torch.optim.AdamW, "step", None, monkeypatch, after=True)
     model, other = gpt(), gpt()
     with pytest.raises(KeyboardInterrupt):
@@ -376,9 +369,7 @@ def test_ctrl_c_within_an_optimizer_waits_until_the_step_is_whole(
 
 
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
-def test_more_signals_while_it_is_saved_leave_a_whole_checkpoint(
-    number, tmp_path, monkeypatch
-):
+def test_more_signals_at_a_save_leave_a_whole_checkpoint(number, tmp_path, monkeypatch):
     def impatient(*args):
         for _ in range(3):
             signal.raise_signal(number)
@@ -410,20 +401,6 @@ def test_a_finished_run_has_nothing_left_to_do(tmp_path):
     assert same_weights(again, model)
 
 
-@pytest.mark.parametrize(
-    ("change", "message"),
-    [
-        ({"learning_rate": 2e-3}, r"started with learning_rate = 0\.001 .* 0\.002"),
-        ({"batch_size": 4}, "started with batch_size = 3 and cannot continue with 4"),
-        ({"steps": 11}, "started with steps = 10 and cannot continue with 11"),
-    ],
-)
-def test_another_run_is_not_continued(tmp_path, change, message):
-    train(gpt(), ids(), CONFIG, out=tmp_path)
-    with pytest.raises(ValueError, match=message):
-        train(gpt(), ids(), replace(CONFIG, **change), out=tmp_path, resume=True)
-
-
 OTHERS = {
     "steps": 11,
     "batch_size": 4,
@@ -452,8 +429,9 @@ def test_no_setting_of_the_run_may_change_on_resumption(tmp_path):
     assert set(OTHERS) == named - set(NOT_OF_THE_RUN)
     train(gpt(), ids(), CONFIG, out=tmp_path)
     for name, value in OTHERS.items():
-        changed = replace(CONFIG, **{name: value})
-        with pytest.raises(ValueError, match=f"was started with {name} = "):
+        changed, before = replace(CONFIG, **{name: value}), getattr(CONFIG, name)
+        message = f"started with {name} = {before!r} and cannot continue with {value!r}"
+        with pytest.raises(ValueError, match=re.escape(message)):
             train(gpt(), ids(), changed, out=tmp_path, resume=True)
 
 
@@ -495,9 +473,7 @@ def test_other_validation_ids_are_not_continued_with(tmp_path):
     train(gpt(), ids(), CONFIG, **again)
 
 
-def test_a_checkpoint_saved_without_the_ids_own_mark_still_continues(
-    tmp_path, monkeypatch
-):
+def test_a_checkpoint_without_the_ids_own_mark_still_continues(tmp_path, monkeypatch):
     with monkeypatch.context() as patch:
         state = Run.state
         patch.setattr(Run, "state", lambda self: without_marks(state(self)))
@@ -524,15 +500,9 @@ LAST_IS_STRANGE = torch.where(torch.arange(500) == 499, V, ids())
     ("wrong", "message"),
     [
         (LAST_IS_STRANGE, f"expected {VALID}, got 0 to {V}"),
-        (
-            LAST_IS_STRANGE.numpy().astype("u2"),
-            f"expected {VALID}, got 0 to {V}",
-        ),
+        (LAST_IS_STRANGE.numpy().astype("u2"), f"expected {VALID}, got 0 to {V}"),
         (LAST_IS_STRANGE.tolist(), f"expected {VALID}, got 0 to {V}"),
-        (
-            torch.arange(500) % V - 1,
-            f"expected {VALID}, got -1 to {V - 2}",
-        ),
+        (torch.arange(500) % V - 1, f"expected {VALID}, got -1 to {V - 2}"),
         ([3], r"expected at least \d ids, got 1"),
         ([], r"expected at least \d ids, got 0"),
         (ids().float(), "expected whole numbers as ids, got float32"),
@@ -580,11 +550,7 @@ def test_a_folder_that_cannot_be_written_is_named_before_the_first_step(
         (tmp_path / name).mkdir()
     with pytest.raises(OSError, match=f"{place}: the folder cannot be made .*{reason}"):
         train(gpt(), ids(), CONFIG, out=tmp_path / place)
-    assert sorted(path.name for path in tmp_path.iterdir()) == [
-        "file",
-        "full",
-        "locked",
-    ]
+    assert {path.name for path in tmp_path.iterdir()} == {"file", "full", "locked"}
 
 
 def test_a_loss_that_is_not_a_number_stops_before_it_is_saved(tmp_path, monkeypatch):

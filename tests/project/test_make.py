@@ -124,18 +124,21 @@ def test_a_failed_build_keeps_the_old_site(make, monkeypatch):
     assert (make.SITE / "index.html").read_text() == "old"
 
 
-def last_line(make, command, capsys):
-    """The exit status of a command, and the last line that it shows."""
-    sys.argv[1:] = [command]
-    status = make.main()
-    return status, capsys.readouterr().err.splitlines()[-1]
+@pytest.fixture
+def last_line(make, monkeypatch, capsys):
+    """Gives the exit status of a command, and the last line that it shows."""
+
+    def run(command):
+        monkeypatch.setattr(sys, "argv", ["make.py", command])
+        return make.main(), capsys.readouterr().err.splitlines()[-1]
+
+    return run
 
 
 @pytest.mark.parametrize("command", ["book", "test", "chapters", "links", "release"])
-def test_an_old_python_is_the_last_line(make, monkeypatch, capsys, command):
-    monkeypatch.setattr(sys, "argv", ["make.py"])
+def test_an_old_python_is_the_last_line(last_line, monkeypatch, command):
     monkeypatch.setattr(sys, "version_info", (3, 8, 18))
-    status, cause = last_line(make, command, capsys)
+    status, cause = last_line(command)
     assert status == 1
     assert cause.startswith("mygpt needs Python 3.11 or newer")
     assert cause.endswith("is 3.8.18")
@@ -158,26 +161,20 @@ def test_an_old_python_can_read_make():
     ],
     ids=["full disk", "Ctrl-C"],
 )
-def test_what_stops_a_command_is_its_last_line(
-    make, monkeypatch, capsys, raised, status, cause
-):
+def test_the_cause_is_last(make, last_line, monkeypatch, raised, status, cause):
     def stop():
         print("halfway", file=sys.stderr)
         raise raised
 
-    monkeypatch.setattr(sys, "argv", ["make.py"])
     monkeypatch.setattr(make, "book", stop)
-    found, line = last_line(make, "book", capsys)
+    found, line = last_line("book")
     assert found == status
     assert line.endswith(cause)
 
 
-def test_a_check_without_an_environment_says_how_to_get_one(
-    make, monkeypatch, capsys, tmp_path
-):
-    monkeypatch.setattr(sys, "argv", ["make.py"])
+def test_a_check_tells_of_a_missing_environment(make, last_line, monkeypatch, tmp_path):
     monkeypatch.setattr(make, "PYTHON", tmp_path / "python")
-    status, cause = last_line(make, "style", capsys)
+    status, cause = last_line("style")
     assert status == 1
     assert cause.endswith("run `make test` once")
 
@@ -197,9 +194,7 @@ def test_make_test_runs_every_check_and_names_all_that_failed(make, monkeypatch)
     assert all(f"{name} failed" in str(caught.value) for name in ran)
 
 
-def test_the_book_is_built_of_what_the_chapters_printed_and_then_opened(
-    make, monkeypatch
-):
+def test_the_book_is_built_of_what_chapters_printed_and_then_opened(make, monkeypatch):
     ran = []
     monkeypatch.setattr(make, "run", lambda what, *_, aside=False: ran.append(what))
     monkeypatch.setattr(make, "install", lambda requirements: None)
@@ -210,30 +205,42 @@ def test_the_book_is_built_of_what_the_chapters_printed_and_then_opened(
     assert [what for what in ran if what in of_site] == [*of_site]
 
 
-@pytest.mark.parametrize(("required", "status"), [("", 0), ("1", 1)])
-def test_scripts_that_are_not_checked_are_said_or_required(
-    make, monkeypatch, capsys, tmp_path, required, status
+@pytest.mark.parametrize(
+    ("command", "required", "status", "said"),
+    [
+        ("javascript", "", 0, "JAVASCRIPT CHECKS SKIPPED: they need node and npm"),
+        ("javascript", "1", 1, "JAVASCRIPT CHECKS SKIPPED: they need node and npm"),
+        ("kernels", "", 1, "the kernels need node and npm"),
+    ],
+)
+def test_without_node_no_script_is_checked_and_no_kernel_compiled(
+    last_line, monkeypatch, tmp_path, command, required, status, said
 ):
-    monkeypatch.setattr(sys, "argv", ["make.py"])
     monkeypatch.setenv("PATH", str(tmp_path))
     monkeypatch.setenv("MYGPT_REQUIRE_NODE", required)
-    found, cause = last_line(make, "javascript", capsys)
+    found, cause = last_line(command)
     assert found == status
-    assert "JAVASCRIPT CHECKS SKIPPED: they need node and npm" in cause
+    assert said in cause
 
 
-def test_the_tools_of_the_scripts_are_installed_once(fresh_make, monkeypatch, tmp_path):
+@pytest.fixture
+def tools(fresh_make, monkeypatch, tmp_path):
+    """make.py with a folder of its own for the scripts' tools, and that folder."""
+    for name in ("package.json", "package-lock.json", ".npmrc"):
+        shutil.copy(ROOT / name, tmp_path)
+    monkeypatch.setattr(fresh_make, "ROOT", tmp_path)
+    monkeypatch.setattr(fresh_make, "NODE_MODULES", tmp_path / "node_modules")
+    return fresh_make, tmp_path / "node_modules"
+
+
+def test_the_tools_of_the_scripts_are_installed_once(tools, monkeypatch, tmp_path):
+    make, folder = tools
     ran = []
 
     def install(what, command):
         ran.append(command)
-        tools.mkdir(exist_ok=True)
+        folder.mkdir(exist_ok=True)
 
-    make, tools = fresh_make, tmp_path / "node_modules"
-    for name in ("package.json", "package-lock.json", ".npmrc"):
-        shutil.copy(ROOT / name, tmp_path)
-    monkeypatch.setattr(make, "ROOT", tmp_path)
-    monkeypatch.setattr(make, "NODE_MODULES", tools)
     monkeypatch.setattr(make, "run", install)
     make.install_scripts_tools("npm")
     make.install_scripts_tools("npm")
@@ -243,14 +250,10 @@ def test_the_tools_of_the_scripts_are_installed_once(fresh_make, monkeypatch, tm
     assert len(ran) == 2
 
 
-def test_a_link_to_the_scripts_tools_is_left_alone(fresh_make, monkeypatch, tmp_path):
-    make, linked = fresh_make, tmp_path / "node_modules"
+def test_a_link_to_the_scripts_tools_is_left_alone(tools, monkeypatch, tmp_path):
+    make, linked = tools
     (tmp_path / "elsewhere").mkdir()
     linked.symlink_to(tmp_path / "elsewhere")
-    for name in ("package.json", "package-lock.json", ".npmrc"):
-        shutil.copy(ROOT / name, tmp_path)
-    monkeypatch.setattr(make, "ROOT", tmp_path)
-    monkeypatch.setattr(make, "NODE_MODULES", linked)
     monkeypatch.setattr(make, "run", lambda *_: pytest.fail("npm would empty it"))
     with pytest.raises(make.Stop, match="node_modules is a link"):
         make.install_scripts_tools("npm")
@@ -268,14 +271,6 @@ def test_the_kernels_are_written_as_the_compiler_made_them(make, monkeypatch, tm
     make.kernels()
     text = (tmp_path / "bytes.mjs").read_text("utf-8")
     assert text.endswith('export const KERNELS =\n  "AGFzbQ==";\n')
-
-
-def test_without_node_no_kernels_are_compiled(make, monkeypatch, capsys, tmp_path):
-    monkeypatch.setattr(sys, "argv", ["make.py"])
-    monkeypatch.setenv("PATH", str(tmp_path))
-    status, cause = last_line(make, "kernels", capsys)
-    assert status == 1
-    assert "the kernels need node and npm" in cause
 
 
 def test_no_file_of_the_scripts_tools_names_where_packages_come_from():

@@ -336,9 +336,5 @@ def test_the_probe_sees_the_noise():
     noisy = processors.probe(settings.noise(1))
     changed = {name for name in plain if plain[name] != noisy[name]}
     assert len(changed) > 0.8 * len(plain)
-    assert {
-        "matmul",
-        "attention",
-        "attention backward",
-        "layer_norm backward",
-    } <= changed
+    assert {"matmul", "attention"} <= changed
+    assert {"attention backward", "layer_norm backward"} <= changed

@@ -96,9 +96,8 @@ def test_the_newest_packages_are_those_that_a_reader_installs():
     lines = newest.requirements()
     free = {line for line in lines if "==" not in line}
     assert {"torch", "numpy", "anywidget", "transformers"} <= free
-    assert [
-        line for line in lines if line.startswith(("sphinx", "pytest", "jupyter-book"))
-    ]
+    tools = ("sphinx", "pytest", "jupyter-book")
+    assert [line for line in lines if line.startswith(tools)]
     assert not any(re.match(r"(sphinx|pytest|jupyter-book)", line) for line in free)
 
 
@@ -150,14 +149,15 @@ def test_unpublished_no_file_names_an_address_of_the_book():
     owner = config["repository"]["url"].split("/")[-2]
     if publication().repository:
         pytest.skip("the book is published")
-    files = [
-        *ROOT.glob("*.md"),
-        *ROOT.glob("docs/*.md"),
-        *ROOT.glob("*.cff"),
-        *ROOT.glob("*.toml"),
-        *ROOT.glob("chapters/*.ipynb"),
-        *ROOT.glob("mygpt/**/*.py"),
-    ]
+    kinds = (
+        "*.md",
+        "docs/*.md",
+        "*.cff",
+        "*.toml",
+        "chapters/*.ipynb",
+        "mygpt/**/*.py",
+    )
+    files = [path for kind in kinds for path in ROOT.glob(kind)]
     assert [path.name for path in files if owner in path.read_text("utf-8")] == []
 
 

@@ -20,11 +20,7 @@ def test_the_version_is_read_without_importing_the_package():
 
 @pytest.mark.parametrize(
     ("version", "expected"),
-    [
-        ("1.0.0", "v1.0.0"),
-        ("1.1.0rc2", "v1.1.0rc2"),
-        ("1.1.0.dev0", "dev"),
-    ],
+    [("1.0.0", "v1.0.0"), ("1.1.0rc2", "v1.1.0rc2"), ("1.1.0.dev0", "dev")],
 )
 def test_a_release_is_opened_at_its_tag_and_the_rest_at_the_branch(version, expected):
     assert release.revision(version, "dev") == expected
@@ -55,9 +51,7 @@ def settings(published="true", url="https://github.com/some/book/", **others):
     )
 
 
-@pytest.mark.parametrize(
-    "text", ["", "title: x", settings("false"), settings("false", 7)]
-)
+@pytest.mark.parametrize("text", ["", "a: b", settings("false"), settings("false", 7)])
 def test_what_is_not_published_has_no_address(book, text):
     found = publication(book(text))
     assert found == Publication()
@@ -81,9 +75,7 @@ def test_what_is_published_follows_the_repository(book):
 
 
 @pytest.mark.parametrize("device", ["cuda", "backends.mps", None])
-def test_the_first_cell_offers_the_doctor_where_there_is_a_gpu(
-    device, capsys, monkeypatch
-):
+def test_the_first_cell_offers_the_doctor_where_a_gpu_is(device, capsys, monkeypatch):
     for name in ("cuda", "backends.mps"):
         there = name == device
         monkeypatch.setattr(f"torch.{name}.is_available", lambda there=there: there)
@@ -104,9 +96,7 @@ def test_the_first_cell_offers_the_doctor_where_there_is_a_gpu(
         ("repository", "mygpt[notebooks] @ git+https://github.com/some/book@"),
     ],
 )
-def test_the_first_cell_installs_the_package_from_the_place_that_is_set(
-    book, place, installed
-):
+def test_the_first_cell_installs_from_the_place_that_is_set(book, place, installed):
     found = publication(book(settings(package_from=place)))
     assert f'%pip install --quiet "{installed}' in found.first_cell()
     assert found.downloaded_cell() == found.first_cell()
@@ -155,9 +145,7 @@ def test_a_setting_that_cannot_be_used_is_one_line_that_names_it(book, text, nam
         ("pages", "https://gitlab.com/some/book", ""),
     ],
 )
-def test_the_address_of_the_site_is_given_or_follows_the_repository(
-    setting, repository, expected
-):
+def test_the_sites_address_is_given_or_the_repositorys(setting, repository, expected):
     assert site_address(setting, repository) == expected
 
 
@@ -171,7 +159,7 @@ class Config(dict):
 
 
 @pytest.mark.parametrize(
-    "wrong", [Config(published="yes"), Config(url=""), Config(site="page")]
+    "wrong", [Config(published="yes"), Config(url=""), Config(site="x")]
 )
 def test_a_site_with_a_wrong_setting_is_not_built(wrong):
     with pytest.raises(ConfigError) as caught:

@@ -46,9 +46,7 @@ def test_every_action_is_pinned_by_its_hash_with_the_version_beside_it(path):
 
 
 def test_one_action_has_one_hash_everywhere():
-    used = {
-        step["uses"] for path in WORKFLOWS for step in steps(path) if "uses" in step
-    }
+    used = {one["uses"] for path in WORKFLOWS for one in steps(path) if "uses" in one}
     assert len({name.partition("@")[0] for name in used}) == len(used)
 
 
@@ -98,9 +96,8 @@ def test_the_site_is_published_from_main_after_every_check():
 def test_a_site_that_has_shrunk_is_not_kept():
     ran = steps(ROOT / ".github" / "workflows" / "test.yml")
     checked = [i for i, s in enumerate(ran) if "site_size" in s.get("run", "")]
-    kept = [
-        i for i, s in enumerate(ran) if s.get("with", {}).get("path") == "_build/html"
-    ]
+    paths = [s.get("with", {}).get("path") for s in ran]
+    kept = [i for i, path in enumerate(paths) if path == "_build/html"]
     assert checked
     assert checked[0] < min(kept)
 

@@ -825,8 +825,7 @@ def test_a_class_with_other_arguments_or_parameters_is_explained():
 
 
 @pytest.mark.parametrize(
-    ("task", "first"),
-    [("heads", "W_Q"), ("gpt", "token"), ("layer_norm", "weight")],
+    ("task", "first"), [("heads", "W_Q"), ("gpt", "token"), ("layer_norm", "weight")]
 )
 def test_a_class_is_asked_for_by_the_tasks_own_keys(task, first):
     checker = getattr(check, task)

@@ -78,10 +78,7 @@ BAD = [
     ("def softmax(s:\n", "could not be imported: SyntaxError"),
     ("import nothing_like_it\n", "could not be imported: ModuleNotFoundError"),
     ("x = 1 / 0\n", "ZeroDivisionError: division by zero (my.py, line 1: `x = 1"),
-    (
-        "raise SystemExit(3)\n",
-        "it ends Python itself with SystemExit: 3 (my.py,",
-    ),
+    ("raise SystemExit(3)\n", "it ends Python itself with SystemExit: 3 (my.py,"),
     (
         "import signal\nsignal.raise_signal(signal.SIGINT)\n",
         "could not be imported: KeyboardInterrupt",

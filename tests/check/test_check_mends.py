@@ -339,17 +339,9 @@ EDITS = {
     "a shallow copy": ("x", "y = list(x)", "y = [list(one) for one in x]"),
     "put first": ("x", "x.insert(0, 1)", "x.append(1)"),
     "the mean for the last": ("x", "y = x.mean(dim=0)", "y = x[-1]"),
-    "eps beside a root": (
-        "x",
-        "y = x.std(-1) + 1e-5",
-        "y = (x.var(-1) + 1e-5).sqrt()",
-    ),
+    "eps beside a root": ("x", "y = x.std(-1) + 1e-5", "y = (x.var(-1) + 1e-5).sqrt()"),
     "one maximum for all": ("x", "y = torch.max(x)", "y = x.amax(-1, keepdim=True)"),
-    "a sum with the entry": (
-        "x, p",
-        "y = x.cumsum(-1); z = y <= p",
-        "z = (y - x) < p",
-    ),
+    "a sum with the entry": ("x, p", "y = x.cumsum(-1); z = y <= p", "z = (y - x) < p"),
     "a sum before the factor": ("x, a, b", "y = (x + a) * b", "y = x * b + a"),
     "two lines in each other's place": (
         "x, a, b",
@@ -367,11 +359,7 @@ EDITS = {
         "cache = None; x, new = step(x, cache)",
         "x, cache = step(x, cache)",
     ),
-    "a result in another name": (
-        "x",
-        "for i in range(3): y = f(x)",
-        "x = y = f(x)",
-    ),
+    "a result in another name": ("x", "for i in range(3): y = f(x)", "x = y = f(x)"),
     "a loop that begins anew": (
         "x",
         "y = x\n    for i in range(3): y = f(x)",
@@ -379,11 +367,7 @@ EDITS = {
     ),
     "a cube of the wrong name": ("x", "y = 3 * x; z = y * y * y", "z = y * x * x"),
     "an argument without use": ("x, W, b", "y = x @ W", "y = x @ W + b"),
-    "an entry without use": (
-        "x, w",
-        'y = x @ w["W_O"]',
-        'y = x @ w["W_O"] + w["b_O"]',
-    ),
+    "an entry without use": ("x, w", 'y = x @ w["W_O"]', 'y = x @ w["W_O"] + w["b_O"]'),
     "a sum without one": ("x, a", "y = f(a); z = g(x)", "z = g(x + y)"),
     "a share of each": ("x, h", "n = 4 // h; y = 2 * n + x", "(x / h)"),
     "a norm missing": (
@@ -401,11 +385,7 @@ EDITS = {
         "y = x * m",
         'y = x.masked_fill(m == 0, float("-inf"))',
     ),
-    "a condition on the axes": (
-        "x",
-        "y = x * 2",
-        "y = x * 2 if x.dim() >= 2 else x",
-    ),
+    "a condition on the axes": ("x", "y = x * 2", "y = x * 2 if x.dim() >= 2 else x"),
     "a statement for some": ("x", "x *= 2", "if x.dim() >= 2: x *= 2"),
     "the first round": (
         "x",

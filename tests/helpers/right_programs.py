@@ -198,11 +198,7 @@ these(
         "vmap over rows": lambda x, W: vmap(torch.mul)(x, W).sum(0),
     },
 )
-these(
-    "row_times_matrix",
-    "own backward",
-    {"autograd.Function": RowTimesMatrix.apply},
-)
+these("row_times_matrix", "own backward", {"autograd.Function": RowTimesMatrix.apply})
 these(
     "row_times_matrix",
     "float32",
@@ -994,11 +990,7 @@ classes(
     {
         "linears and a buffer": (
             HeadOfLinears,
-            {
-                "W_Q": "query.weight.T",
-                "W_K": "key.weight.T",
-                "W_V": "value.weight.T",
-            },
+            {"W_Q": "query.weight.T", "W_K": "key.weight.T", "W_V": "value.weight.T"},
         ),
         "parameters": (HeadOfParameters, {f"W_{n}": f"w.{n.lower()}" for n in "QKV"}),
         "list": (
@@ -2671,10 +2663,7 @@ def train_of_unique_words(join, choose):
 
 
 @right(
-    "bpe_train",
-    "incremental",
-    join=JOINS,
-    choose=pick(CHOICES, "heap", "min of key"),
+    "bpe_train", "incremental", join=JOINS, choose=pick(CHOICES, "heap", "min of key")
 )
 def train_incrementally(join, choose):
     """Only words that change are counted again."""
@@ -3750,7 +3739,7 @@ these(
     {
         "inside": lambda logits, p: ENDS["written"](
             logits.float(), nucleus_shifted(logits.float(), p)
-        ).double(),
+        ).double()
     },
 )
 these(
@@ -3764,7 +3753,7 @@ these(
                 logits.sort(-1, descending=True).values,
                 nucleus_by_scatter(logits.sort(-1, descending=True).values, p),
             ),
-        ),
+        )
     },
 )
 

@@ -1,10 +1,10 @@
 """Which steps of a wrong program are right, and the line of the first that is not."""
 
 import json
-import linecache
 
 import pytest
 import torch
+from helpers.cells import run_cell
 from helpers.right_programs import PROGRAMS
 
 from mygpt import check
@@ -24,19 +24,9 @@ def all_the_time_it_takes(monkeypatch):
     monkeypatch.setattr(find, "SECONDS", 60.0)
 
 
-def program_of(source, name, known=True):
-    """Define a function as a notebook's cell does, with or without its text kept."""
-    source, file = HEAD + source, f"<cell of {name} {known} {hash(source)}>"
-    if known:
-        lines = source.splitlines(keepends=True)
-        linecache.cache[file] = len(source), None, lines, file
-    names = {}
-    exec(compile(source, file, "exec"), names)
-    return names[name]
-
-
 def checked(task, source, known=True):
-    return check_program(check.TASKS[task], program_of(source, task, known))
+    program = run_cell(HEAD + source, {}, known)[task]
+    return check_program(check.TASKS[task], program)
 
 
 ATTENTION = """\

@@ -40,6 +40,10 @@ class Right:
 
 
 PROGRAMS: list[Right] = []
+# Programs by task and style, then by name.
+ONE_BY_ONE: dict[tuple[str, str], dict[str, Callable]] = {}
+# Classes by task and name, each with the attributes that hold its weights.
+CLASSES: dict[tuple[str, str], tuple[Callable, dict[str, str]]] = {}
 
 
 def right(
@@ -58,18 +62,6 @@ def right(
         return make
 
     return add
-
-
-def these(task: str, style: str, programs: Mapping[str, Callable]) -> None:
-    """Add programs one by one."""
-    for name, program in programs.items():
-        PROGRAMS.append(Right(task, (style, name), program))
-
-
-def classes(task: str, parameters: Mapping[str, tuple[Callable, dict]]) -> None:
-    """Add classes, each with the attributes that hold its weights."""
-    for name, (made, paths) in parameters.items():
-        PROGRAMS.append(Right(task, ("class", name), made, paths))
 
 
 def pick(axis: Mapping[str, Any], *names: str) -> dict[str, Any]:
@@ -142,71 +134,53 @@ class RowTimesMatrix(torch.autograd.Function):
         return W @ dy, torch.outer(x, dy)
 
 
-these(
-    "row_times_matrix",
-    "matrix product",
-    {
-        "@": lambda x, W: x @ W,
-        "W.T @ x": lambda x, W: W.T @ x,
-        "mv": lambda x, W: torch.mv(W.t(), x),
-        "mm of a row": lambda x, W: torch.mm(x.unsqueeze(0), W).squeeze(0),
-        "bmm": lambda x, W: torch.bmm(x[None, None], W[None])[0, 0],
-        "F.linear": lambda x, W: F.linear(x, W.T),
-        "addmv": lambda x, W: torch.addmv(torch.zeros_like(W[0]), W.T, x),
-        "addmv, own float32": lambda x, W: torch.addmv(torch.zeros(W.shape[1]), W.T, x),
-        "diagonal matrix": lambda x, W: (torch.diag(x) @ W).sum(0),
-        "ones from the left": lambda x, W: torch.ones(len(x)) @ (x[:, None] * W),
-    },
-)
-these(
-    "row_times_matrix",
-    "einsum",
-    {
-        "i,ij->j": lambda x, W: torch.einsum("i,ij->j", x, W),
-        "ij,i": lambda x, W: torch.einsum("ij,i->j", W, x),
-        "of a row": lambda x, W: torch.einsum("bi,ij->bj", x[None], W)[0],
-        "tensordot": lambda x, W: torch.tensordot(x, W, dims=1),
-        "tensordot of axes": lambda x, W: torch.tensordot(W, x, dims=([0], [0])),
-    },
-)
-these(
-    "row_times_matrix",
-    "broadcasting",
-    {
-        "rows": lambda x, W: (x[:, None] * W).sum(0),
-        "columns": lambda x, W: (W.T * x).sum(-1),
-        "expanded": lambda x, W: (x.view(-1, 1).expand_as(W) * W).sum(dim=0),
-        "running sum": lambda x, W: (x[:, None] * W).cumsum(0)[-1],
-        "inner": lambda x, W: torch.inner(x, W.T),
-    },
-)
-these(
-    "row_times_matrix",
-    "loops",
-    {
-        "rows added": scaled_rows_added,
-        "rows in place": rows_in_place,
-        "own float32 zeros": entries_in(lambda x, F: torch.zeros(F)),
-        "zeros of the type of x": entries_in(lambda x, F: x.new_zeros(F)),
-        "columns stacked": lambda x, W: torch.stack([x.dot(w) for w in W.T]),
-        "entries summed": lambda x, W: torch.stack(
-            [sum(x[i] * W[i, j] for i in range(len(x))) for j in range(W.shape[1])]
-        ),
-        "reduce": lambda x, W: reduce(torch.add, map(torch.mul, x, W)),
-        "halves": halves,
-        "vmap of dot": lambda x, W: vmap(torch.dot, in_dims=(None, 1))(x, W),
-        "vmap over rows": lambda x, W: vmap(torch.mul)(x, W).sum(0),
-    },
-)
-these("row_times_matrix", "own backward", {"autograd.Function": RowTimesMatrix.apply})
-these(
-    "row_times_matrix",
-    "float32",
-    {
-        "inside": in_float32(lambda x, W: x @ W),
-        "own result": lambda x, W: (x @ W).float(),
-    },
-)
+ONE_BY_ONE["row_times_matrix", "matrix product"] = {
+    "@": lambda x, W: x @ W,
+    "W.T @ x": lambda x, W: W.T @ x,
+    "mv": lambda x, W: torch.mv(W.t(), x),
+    "mm of a row": lambda x, W: torch.mm(x.unsqueeze(0), W).squeeze(0),
+    "bmm": lambda x, W: torch.bmm(x[None, None], W[None])[0, 0],
+    "F.linear": lambda x, W: F.linear(x, W.T),
+    "addmv": lambda x, W: torch.addmv(torch.zeros_like(W[0]), W.T, x),
+    "addmv, own float32": lambda x, W: torch.addmv(torch.zeros(W.shape[1]), W.T, x),
+    "diagonal matrix": lambda x, W: (torch.diag(x) @ W).sum(0),
+    "ones from the left": lambda x, W: torch.ones(len(x)) @ (x[:, None] * W),
+}
+ONE_BY_ONE["row_times_matrix", "einsum"] = {
+    "i,ij->j": lambda x, W: torch.einsum("i,ij->j", x, W),
+    "ij,i": lambda x, W: torch.einsum("ij,i->j", W, x),
+    "of a row": lambda x, W: torch.einsum("bi,ij->bj", x[None], W)[0],
+    "tensordot": lambda x, W: torch.tensordot(x, W, dims=1),
+    "tensordot of axes": lambda x, W: torch.tensordot(W, x, dims=([0], [0])),
+}
+ONE_BY_ONE["row_times_matrix", "broadcasting"] = {
+    "rows": lambda x, W: (x[:, None] * W).sum(0),
+    "columns": lambda x, W: (W.T * x).sum(-1),
+    "expanded": lambda x, W: (x.view(-1, 1).expand_as(W) * W).sum(dim=0),
+    "running sum": lambda x, W: (x[:, None] * W).cumsum(0)[-1],
+    "inner": lambda x, W: torch.inner(x, W.T),
+}
+ONE_BY_ONE["row_times_matrix", "loops"] = {
+    "rows added": scaled_rows_added,
+    "rows in place": rows_in_place,
+    "own float32 zeros": entries_in(lambda x, F: torch.zeros(F)),
+    "zeros of the type of x": entries_in(lambda x, F: x.new_zeros(F)),
+    "columns stacked": lambda x, W: torch.stack([x.dot(w) for w in W.T]),
+    "entries summed": lambda x, W: torch.stack(
+        [sum(x[i] * W[i, j] for i in range(len(x))) for j in range(W.shape[1])]
+    ),
+    "reduce": lambda x, W: reduce(torch.add, map(torch.mul, x, W)),
+    "halves": halves,
+    "vmap of dot": lambda x, W: vmap(torch.dot, in_dims=(None, 1))(x, W),
+    "vmap over rows": lambda x, W: vmap(torch.mul)(x, W).sum(0),
+}
+ONE_BY_ONE["row_times_matrix", "own backward"] = {
+    "autograd.Function": RowTimesMatrix.apply
+}
+ONE_BY_ONE["row_times_matrix", "float32"] = {
+    "inside": in_float32(lambda x, W: x @ W),
+    "own result": lambda x, W: (x @ W).float(),
+}
 
 
 # Softmax
@@ -290,43 +264,31 @@ def softmax_by_rows(of_row, rows):
     return lambda scores: rows(scores, of_row)
 
 
-these(
-    "softmax",
-    "fused",
-    {
-        "F.softmax": lambda scores: F.softmax(scores, dim=1),
-        "nn.Softmax": nn.Softmax(dim=-1),
-        "method": lambda scores: scores.softmax(-1),
-        "transposed": lambda scores: scores.T.softmax(0).T,
-        "log_softmax": SOFTMAXES["log_softmax"],
-        "logsumexp": SOFTMAXES["logsumexp"],
-        "special": lambda scores: torch.special.softmax(scores, -1),
-        "vmap": lambda scores: vmap(partial(torch.softmax, dim=0))(scores),
-        "Categorical": lambda s: torch.distributions.Categorical(logits=s).probs,
-    },
-)
-these(
-    "softmax",
-    "einsum",
-    {
-        "differences": lambda s: 1 / (s[:, None, :] - s[:, :, None]).exp().sum(-1),
-        "ones": lambda s: torch.einsum(
-            "nv,n->nv",
-            (s - s.amax(1, keepdim=True)).exp(),
-            1 / torch.einsum("nv->n", (s - s.amax(1, keepdim=True)).exp()),
-        ),
-    },
-)
-these("softmax", "own backward", {"autograd.Function": Softmax.apply})
-these(
-    "softmax",
-    "float32",
-    {
-        "inside": in_float32(by_hand),
-        "logsumexp inside": in_float32(SOFTMAXES["logsumexp"]),
-        "dtype": lambda scores: torch.softmax(scores, -1, dtype=torch.float32),
-    },
-)
+ONE_BY_ONE["softmax", "fused"] = {
+    "F.softmax": lambda scores: F.softmax(scores, dim=1),
+    "nn.Softmax": nn.Softmax(dim=-1),
+    "method": lambda scores: scores.softmax(-1),
+    "transposed": lambda scores: scores.T.softmax(0).T,
+    "log_softmax": SOFTMAXES["log_softmax"],
+    "logsumexp": SOFTMAXES["logsumexp"],
+    "special": lambda scores: torch.special.softmax(scores, -1),
+    "vmap": lambda scores: vmap(partial(torch.softmax, dim=0))(scores),
+    "Categorical": lambda s: torch.distributions.Categorical(logits=s).probs,
+}
+ONE_BY_ONE["softmax", "einsum"] = {
+    "differences": lambda s: 1 / (s[:, None, :] - s[:, :, None]).exp().sum(-1),
+    "ones": lambda s: torch.einsum(
+        "nv,n->nv",
+        (s - s.amax(1, keepdim=True)).exp(),
+        1 / torch.einsum("nv->n", (s - s.amax(1, keepdim=True)).exp()),
+    ),
+}
+ONE_BY_ONE["softmax", "own backward"] = {"autograd.Function": Softmax.apply}
+ONE_BY_ONE["softmax", "float32"] = {
+    "inside": in_float32(by_hand),
+    "logsumexp inside": in_float32(SOFTMAXES["logsumexp"]),
+    "dtype": lambda scores: torch.softmax(scores, -1, dtype=torch.float32),
+}
 
 
 # Cross-entropy
@@ -399,45 +361,37 @@ class CrossEntropy(torch.autograd.Function):
         return grad * d / len(d), None
 
 
-these(
-    "cross_entropy",
-    "loops",
-    {
-        "a row at a time": cross_entropy_by_loops,
-        "own float32 zeros": rows_into_zeros,
-        "mean of list": lambda logits, targets: torch.stack(
-            [F.cross_entropy(row, t) for row, t in zip(logits, targets, strict=True)]
-        ).mean(),
-        "vmap": lambda logits, targets: vmap(F.cross_entropy)(logits, targets).mean(),
-    },
-)
-these(
-    "cross_entropy",
-    "fused",
-    {
-        "F.cross_entropy": F.cross_entropy,
-        "nn.CrossEntropyLoss": lambda logits, t: nn.CrossEntropyLoss()(logits, t),
-        "sum": lambda logits, t: F.cross_entropy(logits, t, reduction="sum") / len(t),
-        "none": lambda logits, t: F.cross_entropy(logits, t, reduction="none").mean(),
-        "nll_loss": lambda logits, t: F.nll_loss(F.log_softmax(logits, 1), t),
-        "probabilities": lambda logits, t: F.cross_entropy(
-            logits, F.one_hot(t, logits.shape[1]).to(logits)
-        ),
-        "Categorical": lambda logits, t: (
-            -torch.distributions.Categorical(logits=logits).log_prob(t).mean()
-        ),
-        "kl_div": lambda logits, t: F.kl_div(
-            logits.log_softmax(-1),
-            F.one_hot(t, logits.shape[1]).to(logits),
-            reduction="batchmean",
-        ),
-        "logsumexp minus": lambda logits, t: (
-            logits.logsumexp(1).mean() - logits[range(len(t)), t].mean()
-        ),
-    },
-)
-these("cross_entropy", "own backward", {"autograd.Function": CrossEntropy.apply})
-these("cross_entropy", "float32", {"inside": in_float32(F.cross_entropy)})
+ONE_BY_ONE["cross_entropy", "loops"] = {
+    "a row at a time": cross_entropy_by_loops,
+    "own float32 zeros": rows_into_zeros,
+    "mean of list": lambda logits, targets: torch.stack(
+        [F.cross_entropy(row, t) for row, t in zip(logits, targets, strict=True)]
+    ).mean(),
+    "vmap": lambda logits, targets: vmap(F.cross_entropy)(logits, targets).mean(),
+}
+ONE_BY_ONE["cross_entropy", "fused"] = {
+    "F.cross_entropy": F.cross_entropy,
+    "nn.CrossEntropyLoss": lambda logits, t: nn.CrossEntropyLoss()(logits, t),
+    "sum": lambda logits, t: F.cross_entropy(logits, t, reduction="sum") / len(t),
+    "none": lambda logits, t: F.cross_entropy(logits, t, reduction="none").mean(),
+    "nll_loss": lambda logits, t: F.nll_loss(F.log_softmax(logits, 1), t),
+    "probabilities": lambda logits, t: F.cross_entropy(
+        logits, F.one_hot(t, logits.shape[1]).to(logits)
+    ),
+    "Categorical": lambda logits, t: (
+        -torch.distributions.Categorical(logits=logits).log_prob(t).mean()
+    ),
+    "kl_div": lambda logits, t: F.kl_div(
+        logits.log_softmax(-1),
+        F.one_hot(t, logits.shape[1]).to(logits),
+        reduction="batchmean",
+    ),
+    "logsumexp minus": lambda logits, t: (
+        logits.logsumexp(1).mean() - logits[range(len(t)), t].mean()
+    ),
+}
+ONE_BY_ONE["cross_entropy", "own backward"] = {"autograd.Function": CrossEntropy.apply}
+ONE_BY_ONE["cross_entropy", "float32"] = {"inside": in_float32(F.cross_entropy)}
 
 
 # Embedding
@@ -515,21 +469,17 @@ def embedding_in_place(ids, tokens, positions):
     return out
 
 
-these(
-    "embedding",
-    "loops",
-    {
-        "own float32 zeros": embedding_into(torch.zeros),
-        "float64 zeros": embedding_into(partial(torch.zeros, dtype=torch.float64)),
-        "in place": embedding_in_place,
-        "stacked by position": lambda ids, tokens, positions: torch.stack(
-            [tokens[ids[:, t]] + positions[t] for t in range(ids.shape[1])], dim=1
-        ),
-        "vmap": lambda ids, tokens, positions: vmap(
-            lambda row: tokens[row] + positions[: len(row)]
-        )(ids),
-    },
-)
+ONE_BY_ONE["embedding", "loops"] = {
+    "own float32 zeros": embedding_into(torch.zeros),
+    "float64 zeros": embedding_into(partial(torch.zeros, dtype=torch.float64)),
+    "in place": embedding_in_place,
+    "stacked by position": lambda ids, tokens, positions: torch.stack(
+        [tokens[ids[:, t]] + positions[t] for t in range(ids.shape[1])], dim=1
+    ),
+    "vmap": lambda ids, tokens, positions: vmap(
+        lambda row: tokens[row] + positions[: len(row)]
+    )(ids),
+}
 
 
 class TwoTables(nn.Module):
@@ -566,28 +516,22 @@ class OneHotLinear(nn.Module):
         return self.token(one_hot) + self.position[: ids.shape[1]]
 
 
-classes(
-    "embedding",
-    {
-        "nn.Embedding": (
-            TwoTables,
-            {"token_table": "token.weight", "position_table": "position.weight"},
-        ),
-        "parameters, one transposed": (
-            TwoParameters,
-            {"token_table": "wte", "position_table": "wpe.T"},
-        ),
-        "nn.Linear": (
-            OneHotLinear,
-            {"token_table": "token.weight.T", "position_table": "position"},
-        ),
-    },
+def tables(token, position):
+    return {"token_table": token, "position_table": position}
+
+
+CLASSES["embedding", "nn.Embedding"] = (
+    TwoTables,
+    tables("token.weight", "position.weight"),
 )
-these(
-    "embedding",
-    "float32",
-    {"inside": in_float32(lambda ids, t, p: t[ids] + p[: ids.shape[1]])},
+CLASSES["embedding", "parameters, one transposed"] = (
+    TwoParameters,
+    tables("wte", "wpe.T"),
 )
+CLASSES["embedding", "nn.Linear"] = OneHotLinear, tables("token.weight.T", "position")
+ONE_BY_ONE["embedding", "float32"] = {
+    "inside": in_float32(lambda ids, t, p: t[ids] + p[: ids.shape[1]])
+}
 
 
 # Attention
@@ -792,91 +736,81 @@ def queries_and_keys_in_one_matrix(x, Q, K, V):
 
 
 sdpa = F.scaled_dot_product_attention
-these(
-    "attention",
-    "fused",
-    {
-        "is_causal": lambda x, Q, K, V: sdpa(x @ Q, x @ K, x @ V, is_causal=True),
-        "boolean mask": lambda x, Q, K, V: sdpa(
+ONE_BY_ONE["attention", "fused"] = {
+    "is_causal": lambda x, Q, K, V: sdpa(x @ Q, x @ K, x @ V, is_causal=True),
+    "boolean mask": lambda x, Q, K, V: sdpa(
+        x @ Q,
+        x @ K,
+        x @ V,
+        attn_mask=torch.ones(x.shape[1], x.shape[1], dtype=torch.bool).tril(),
+    ),
+    "own float32 mask": lambda x, Q, K, V: sdpa(
+        x @ Q,
+        x @ K,
+        x @ V,
+        attn_mask=torch.full((x.shape[1], x.shape[1]), -INF).triu(1),
+    ),
+    "nn's mask": lambda x, Q, K, V: sdpa(
+        x @ Q,
+        x @ K,
+        x @ V,
+        nn.Transformer.generate_square_subsequent_mask(x.shape[1]).to(x),
+    ),
+    "own scale": lambda x, Q, K, V: sdpa(
+        x @ Q / Q.shape[1] ** 0.5, x @ K, x @ V, is_causal=True, scale=1.0
+    ),
+    "an axis for the head": lambda x, Q, K, V: sdpa(
+        (x @ Q)[:, None], (x @ K)[:, None], (x @ V)[:, None], is_causal=True
+    ).squeeze(1),
+    "merged matrices": merged,
+    "F.linear": lambda x, Q, K, V: sdpa(
+        *(F.linear(x, W.T) for W in (Q, K, V)), is_causal=True
+    ),
+    "baddbmm": lambda x, Q, K, V: torch.bmm(
+        torch.baddbmm(
+            torch.full((x.shape[1], x.shape[1]), -INF).triu(1).to(x),
             x @ Q,
-            x @ K,
-            x @ V,
-            attn_mask=torch.ones(x.shape[1], x.shape[1], dtype=torch.bool).tril(),
-        ),
-        "own float32 mask": lambda x, Q, K, V: sdpa(
-            x @ Q,
-            x @ K,
-            x @ V,
-            attn_mask=torch.full((x.shape[1], x.shape[1]), -INF).triu(1),
-        ),
-        "nn's mask": lambda x, Q, K, V: sdpa(
-            x @ Q,
-            x @ K,
-            x @ V,
-            nn.Transformer.generate_square_subsequent_mask(x.shape[1]).to(x),
-        ),
-        "own scale": lambda x, Q, K, V: sdpa(
-            x @ Q / Q.shape[1] ** 0.5, x @ K, x @ V, is_causal=True, scale=1.0
-        ),
-        "an axis for the head": lambda x, Q, K, V: sdpa(
-            (x @ Q)[:, None], (x @ K)[:, None], (x @ V)[:, None], is_causal=True
-        ).squeeze(1),
-        "merged matrices": merged,
-        "F.linear": lambda x, Q, K, V: sdpa(
-            *(F.linear(x, W.T) for W in (Q, K, V)), is_causal=True
-        ),
-        "baddbmm": lambda x, Q, K, V: torch.bmm(
-            torch.baddbmm(
-                torch.full((x.shape[1], x.shape[1]), -INF).triu(1).to(x),
-                x @ Q,
-                (x @ K).mT,
-                alpha=Q.shape[1] ** -0.5,
-            ).softmax(-1),
-            x @ V,
-        ),
-    },
-)
-these(
-    "attention",
-    "other orders",
-    {
-        "one matrix of queries and keys": queries_and_keys_in_one_matrix,
-        "values last": lambda x, Q, K, V: (
-            mixed(x @ Q, x @ K, x, weigh_by("added triu")) @ V
-        ),
-        "keys first": lambda x, Q, K, V: (
-            SOFTMAXES["torch"](
-                MASKS["where"](((x @ K) @ (x @ Q).mT).mT / Q.shape[1] ** 0.5)
-            )
-            @ (x @ V)
-        ),
-        "matrix scaled": lambda x, Q, K, V: (
-            rows_padded(x @ (Q * Q.shape[1] ** -0.5) @ (x @ K).mT) @ (x @ V)
-        ),
-        "logcumsumexp": lambda x, Q, K, V: mixed(
-            x @ Q, x @ K, x @ V, divided_by_running_sum
-        ),
-        "rows of weights in own zeros": lambda x, Q, K, V: (
-            rows_into_own_zeros((x @ Q) @ (x @ K).mT / Q.shape[1] ** 0.5) @ (x @ V)
-        ),
-        "transposed": lambda x, Q, K, V: (
-            (
-                (V.T @ x.mT)
-                @ MASKS["where"]((x @ Q) @ (K.T @ x.mT) / Q.shape[1] ** 0.5)
-                .softmax(-1)
-                .mT
-            ).mT
-        ),
-        "column softmax": lambda x, Q, K, V: (
-            (
-                (x @ V).mT
-                @ ((x @ K) @ (x @ Q).mT / Q.shape[1] ** 0.5)
-                .masked_fill(torch.ones(x.shape[1], x.shape[1]).tril(-1) > 0, -INF)
-                .softmax(1)
-            ).mT
-        ),
-    },
-)
+            (x @ K).mT,
+            alpha=Q.shape[1] ** -0.5,
+        ).softmax(-1),
+        x @ V,
+    ),
+}
+ONE_BY_ONE["attention", "other orders"] = {
+    "one matrix of queries and keys": queries_and_keys_in_one_matrix,
+    "values last": lambda x, Q, K, V: (
+        mixed(x @ Q, x @ K, x, weigh_by("added triu")) @ V
+    ),
+    "keys first": lambda x, Q, K, V: (
+        SOFTMAXES["torch"](
+            MASKS["where"](((x @ K) @ (x @ Q).mT).mT / Q.shape[1] ** 0.5)
+        )
+        @ (x @ V)
+    ),
+    "matrix scaled": lambda x, Q, K, V: (
+        rows_padded(x @ (Q * Q.shape[1] ** -0.5) @ (x @ K).mT) @ (x @ V)
+    ),
+    "logcumsumexp": lambda x, Q, K, V: mixed(
+        x @ Q, x @ K, x @ V, divided_by_running_sum
+    ),
+    "rows of weights in own zeros": lambda x, Q, K, V: (
+        rows_into_own_zeros((x @ Q) @ (x @ K).mT / Q.shape[1] ** 0.5) @ (x @ V)
+    ),
+    "transposed": lambda x, Q, K, V: (
+        (
+            (V.T @ x.mT)
+            @ MASKS["where"]((x @ Q) @ (K.T @ x.mT) / Q.shape[1] ** 0.5).softmax(-1).mT
+        ).mT
+    ),
+    "column softmax": lambda x, Q, K, V: (
+        (
+            (x @ V).mT
+            @ ((x @ K) @ (x @ Q).mT / Q.shape[1] ** 0.5)
+            .masked_fill(torch.ones(x.shape[1], x.shape[1]).tril(-1) > 0, -INF)
+            .softmax(1)
+        ).mT
+    ),
+}
 
 
 class Attention(torch.autograd.Function):
@@ -903,21 +837,17 @@ def of_each_text(x, Q, K, V):
     return vmap(one)(x)
 
 
-these(
-    "attention",
-    "batches",
-    {
-        "vmap": of_each_text,
-        "list of texts": lambda x, Q, K, V: torch.cat(
-            [mixed(text @ Q, text @ K, text @ V, masked_powers) for text in x.split(1)]
-        ),
-        "flat": lambda x, Q, K, V: mixed(
-            *(torch.mm(x.flatten(0, 1), W).view(*x.shape[:2], -1) for W in (Q, K, V)),
-            masked_powers,
-        ),
-        "whole batch as one text": lambda x, Q, K, V: one_long_text(x, Q, K, V),
-    },
-)
+ONE_BY_ONE["attention", "batches"] = {
+    "vmap": of_each_text,
+    "list of texts": lambda x, Q, K, V: torch.cat(
+        [mixed(text @ Q, text @ K, text @ V, masked_powers) for text in x.split(1)]
+    ),
+    "flat": lambda x, Q, K, V: mixed(
+        *(torch.mm(x.flatten(0, 1), W).view(*x.shape[:2], -1) for W in (Q, K, V)),
+        masked_powers,
+    ),
+    "whole batch as one text": lambda x, Q, K, V: one_long_text(x, Q, K, V),
+}
 
 
 def one_long_text(x, Q, K, V):
@@ -929,24 +859,18 @@ def one_long_text(x, Q, K, V):
     return (scores.masked_fill(~allowed, -INF).softmax(-1) @ rows @ V).view(B, T, -1)
 
 
-these(
-    "attention",
-    "own backward",
-    {"autograd.Function": lambda x, Q, K, V: Attention.apply(x @ Q, x @ K, x @ V)},
-)
-these(
-    "attention",
-    "float32",
-    {
-        "inside": in_float32(merged),
-        "softmax": lambda x, Q, K, V: (
-            MASKS["where"]((x @ Q) @ (x @ K).mT / Q.shape[1] ** 0.5)
-            .softmax(-1, dtype=torch.float32)
-            .to(x)
-            @ (x @ V)
-        ),
-    },
-)
+ONE_BY_ONE["attention", "own backward"] = {
+    "autograd.Function": lambda x, Q, K, V: Attention.apply(x @ Q, x @ K, x @ V)
+}
+ONE_BY_ONE["attention", "float32"] = {
+    "inside": in_float32(merged),
+    "softmax": lambda x, Q, K, V: (
+        MASKS["where"]((x @ Q) @ (x @ K).mT / Q.shape[1] ** 0.5)
+        .softmax(-1, dtype=torch.float32)
+        .to(x)
+        @ (x @ V)
+    ),
+}
 
 
 class HeadOfLinears(nn.Module):
@@ -985,19 +909,17 @@ class HeadOfList(nn.Module):
         return self.dropout(of_positions(q, k, v, by_position))
 
 
-classes(
-    "attention",
-    {
-        "linears and a buffer": (
-            HeadOfLinears,
-            {"W_Q": "query.weight.T", "W_K": "key.weight.T", "W_V": "value.weight.T"},
-        ),
-        "parameters": (HeadOfParameters, {f"W_{n}": f"w.{n.lower()}" for n in "QKV"}),
-        "list": (
-            HeadOfList,
-            {f"W_{n}": f"layers.{i}.weight.T" for i, n in enumerate("QKV")},
-        ),
-    },
+CLASSES["attention", "linears and a buffer"] = (
+    HeadOfLinears,
+    {"W_Q": "query.weight.T", "W_K": "key.weight.T", "W_V": "value.weight.T"},
+)
+CLASSES["attention", "parameters"] = (
+    HeadOfParameters,
+    {f"W_{n}": f"w.{n.lower()}" for n in "QKV"},
+)
+CLASSES["attention", "list"] = (
+    HeadOfList,
+    {f"W_{n}": f"layers.{i}.weight.T" for i, n in enumerate("QKV")},
 )
 
 
@@ -1224,33 +1146,29 @@ def masked_channels(x, w, H):
     return y @ w["W_O"] + w["b_O"]
 
 
-these(
-    "heads",
-    "fused",
-    {
-        "one matrix": merged_heads,
-        "multi_head_attention_forward": torch_heads,
-        "texts and heads on one axis": flat_heads,
-        "vmap": heads_by_vmap,
-        "list of texts": lambda x, w, H: torch.cat(
-            [merged_heads(text[None], w, H) for text in x]
-        ),
-        "own backward": lambda x, w, H: joined(
-            [Attention.apply(*qkv) for qkv in heads_chunked(x, w, H)], w
-        ),
-        "channels masked": masked_channels,
-        "output matrix first": lambda x, w, H: (
-            w["b_O"]
-            + sum(
-                weigh_by("where")(q @ k.mT / q.shape[-1] ** 0.5) @ (v @ rows)
-                for (q, k, v), rows in zip(
-                    heads_sliced_after(x, w, H), w["W_O"].chunk(H), strict=True
-                )
+ONE_BY_ONE["heads", "fused"] = {
+    "one matrix": merged_heads,
+    "multi_head_attention_forward": torch_heads,
+    "texts and heads on one axis": flat_heads,
+    "vmap": heads_by_vmap,
+    "list of texts": lambda x, w, H: torch.cat(
+        [merged_heads(text[None], w, H) for text in x]
+    ),
+    "own backward": lambda x, w, H: joined(
+        [Attention.apply(*qkv) for qkv in heads_chunked(x, w, H)], w
+    ),
+    "channels masked": masked_channels,
+    "output matrix first": lambda x, w, H: (
+        w["b_O"]
+        + sum(
+            weigh_by("where")(q @ k.mT / q.shape[-1] ** 0.5) @ (v @ rows)
+            for (q, k, v), rows in zip(
+                heads_sliced_after(x, w, H), w["W_O"].chunk(H), strict=True
             )
-        ),
-        "float32 inside": in_float32(merged_heads),
-    },
-)
+        )
+    ),
+    "float32 inside": in_float32(merged_heads),
+}
 
 
 class ManyHeads(nn.Module):
@@ -1301,27 +1219,26 @@ class HeadsInside(nn.Module):
         return self.out(torch.cat([mixed(*qkv, rows_padded) for qkv in each], -1))
 
 
-classes(
-    "heads",
-    {
-        "linears and a buffer": (
-            ManyHeads,
-            {f"W_{n}": f"{n.lower()}.weight.T" for n in "QKV"}
-            | {f"b_{n}": f"{n.lower()}.bias" for n in "QKV"}
-            | {"W_O": "proj.weight.T", "b_O": "proj.bias"},
-        ),
-        "parameters backwards": (
-            ManyHeadsOfParameters,
-            {f"W_{n}": f"matrix_{n}" for n in "QKVO"}
-            | {f"b_{n}": f"bias_{n}" for n in "QKVO"},
-        ),
-        "modules inside": (
-            lambda C, num_heads: HeadsInside(C, num_heads),
-            {f"W_{n}": f"into.{n}.weight.T" for n in "QKV"}
-            | {f"b_{n}": f"into.{n}.bias" for n in "QKV"}
-            | {"W_O": "out.0.weight.T", "b_O": "out.0.bias"},
-        ),
-    },
+def of_linears(**paths):
+    """The weights of linear layers, which are stored transposed, and their biases."""
+    return {
+        f"{kind}{name}": f"{path}.{stored}"
+        for name, path in paths.items()
+        for kind, stored in (("W", "weight.T"), ("b", "bias"))
+    }
+
+
+CLASSES["heads", "linears and a buffer"] = (
+    ManyHeads,
+    of_linears(_Q="q", _K="k", _V="v", _O="proj"),
+)
+CLASSES["heads", "parameters backwards"] = (
+    ManyHeadsOfParameters,
+    {f"W_{n}": f"matrix_{n}" for n in "QKVO"} | {f"b_{n}": f"bias_{n}" for n in "QKVO"},
+)
+CLASSES["heads", "modules inside"] = (
+    lambda C, num_heads: HeadsInside(C, num_heads),
+    of_linears(_Q="into.Q", _K="into.K", _V="into.V", _O="out.0"),
 )
 
 
@@ -1381,28 +1298,20 @@ class Gelu(torch.autograd.Function):
         return dy * (CUMULATIVE["erf"](x) + x * density)
 
 
-these(
-    "gelu",
-    "loops",
-    {
-        "into empty": each_number(erf_of_one),
-        "own float32": each_number(erf_of_one, lambda x: torch.zeros(x.shape)),
-        "stacked": listed(erf_of_one),
-        "rows": lambda x: torch.stack([F.gelu(row) for row in x]),
-        "vmap": vmap(erf_of_one),
-    },
-)
-these(
-    "gelu",
-    "fused",
-    {
-        "F.gelu": F.gelu,
-        "nn.GELU": nn.GELU(),
-        "approximate none": lambda x: torch.nn.functional.gelu(x, approximate="none"),
-        "float32 inside": in_float32(F.gelu),
-        "own backward": Gelu.apply,
-    },
-)
+ONE_BY_ONE["gelu", "loops"] = {
+    "into empty": each_number(erf_of_one),
+    "own float32": each_number(erf_of_one, lambda x: torch.zeros(x.shape)),
+    "stacked": listed(erf_of_one),
+    "rows": lambda x: torch.stack([F.gelu(row) for row in x]),
+    "vmap": vmap(erf_of_one),
+}
+ONE_BY_ONE["gelu", "fused"] = {
+    "F.gelu": F.gelu,
+    "nn.GELU": nn.GELU(),
+    "approximate none": lambda x: torch.nn.functional.gelu(x, approximate="none"),
+    "float32 inside": in_float32(F.gelu),
+    "own backward": Gelu.apply,
+}
 
 INNERS = {
     "cube": lambda x: x + 0.044715 * x**3,
@@ -1446,26 +1355,18 @@ class TanhGelu(torch.autograd.Function):
         return dy * (0.5 * (1 + t) + 0.5 * x * (1 - t * t) * slope)
 
 
-these(
-    "gelu_tanh",
-    "loops",
-    {
-        "into empty": each_number(tanh_of_one),
-        "own float32": each_number(tanh_of_one, lambda x: torch.zeros(x.shape)),
-        "stacked": listed(tanh_of_one),
-        "vmap": vmap(tanh_of_one),
-    },
-)
-these(
-    "gelu_tanh",
-    "fused",
-    {
-        "F.gelu": partial(F.gelu, approximate="tanh"),
-        "nn.GELU": nn.GELU(approximate="tanh"),
-        "own backward": TanhGelu.apply,
-        "float32 inside": in_float32(tanh_of_one),
-    },
-)
+ONE_BY_ONE["gelu_tanh", "loops"] = {
+    "into empty": each_number(tanh_of_one),
+    "own float32": each_number(tanh_of_one, lambda x: torch.zeros(x.shape)),
+    "stacked": listed(tanh_of_one),
+    "vmap": vmap(tanh_of_one),
+}
+ONE_BY_ONE["gelu_tanh", "fused"] = {
+    "F.gelu": partial(F.gelu, approximate="tanh"),
+    "nn.GELU": nn.GELU(approximate="tanh"),
+    "own backward": TanhGelu.apply,
+    "float32 inside": in_float32(tanh_of_one),
+}
 
 
 # The feed-forward network
@@ -1554,7 +1455,7 @@ def mlp_by_loops(order, gelu):
     return order(gelu)
 
 
-these("mlp", "float32", {"inside": in_float32(mlp_by_chunks(F.gelu))})
+ONE_BY_ONE["mlp", "float32"] = {"inside": in_float32(mlp_by_chunks(F.gelu))}
 
 
 class TwoLinears(nn.Module):
@@ -1585,25 +1486,28 @@ def in_a_row(C, F):
     )
 
 
-def with_names(*names):
-    return dict(zip(("W1", "b1", "W2", "b2"), names, strict=True))
+class Convolutions(nn.Module):
+    """A network whose layers are convolutions of width one."""
+
+    def __init__(self, C, F):
+        super().__init__()
+        self.up, self.down = nn.Conv1d(C, F, 1), nn.Conv1d(F, C, 1)
+
+    def forward(self, x):
+        return self.down(nn.functional.gelu(self.up(x.mT))).mT
 
 
-classes(
-    "mlp",
+CLASSES["mlp", "linears"] = TwoLinears, of_linears(**{"1": "fc1", "2": "fc2"})
+CLASSES["mlp", "lists of parameters"] = (
+    FourParameters,
+    {"W1": "w.0", "b1": "b.0", "W2": "w.1.T", "b2": "b.1"},
+)
+CLASSES["mlp", "nn.Sequential"] = in_a_row, of_linears(**{"1": "0", "2": "2"})
+CLASSES["mlp", "convolutions"] = (
+    Convolutions,
     {
-        "linears": (
-            TwoLinears,
-            with_names("fc1.weight.T", "fc1.bias", "fc2.weight.T", "fc2.bias"),
-        ),
-        "lists of parameters": (
-            FourParameters,
-            with_names("w.0", "b.0", "w.1.T", "b.1"),
-        ),
-        "nn.Sequential": (
-            in_a_row,
-            with_names("0.weight.T", "0.bias", "2.weight.T", "2.bias"),
-        ),
+        name: path.replace("weight", "weight.squeeze(-1)")
+        for name, path in of_linears(**{"1": "up", "2": "down"}).items()
     },
 )
 
@@ -1703,23 +1607,19 @@ def wired(wiring, add):
     return wiring(add)
 
 
-these(
-    "wiring",
-    "batches",
-    {
-        "list of texts": lambda x, *parts: torch.cat(
-            [two_lines(torch.add)(text, *parts) for text in x.split(1)]
-        ),
-        "own zeros": lambda x, *parts: filled(
-            x, lambda text: reduced(torch.add)(text[None], *parts)[0], torch.zeros_like
-        ),
-        "own float32 zeros": lambda x, *parts: filled(
-            x,
-            lambda text: reduced(torch.add)(text[None], *parts)[0],
-            lambda x: torch.zeros(x.shape),
-        ),
-    },
-)
+ONE_BY_ONE["wiring", "batches"] = {
+    "list of texts": lambda x, *parts: torch.cat(
+        [two_lines(torch.add)(text, *parts) for text in x.split(1)]
+    ),
+    "own zeros": lambda x, *parts: filled(
+        x, lambda text: reduced(torch.add)(text[None], *parts)[0], torch.zeros_like
+    ),
+    "own float32 zeros": lambda x, *parts: filled(
+        x,
+        lambda text: reduced(torch.add)(text[None], *parts)[0],
+        lambda x: torch.zeros(x.shape),
+    ),
+}
 
 
 class Wired:
@@ -1733,7 +1633,7 @@ class Wired:
         return x + self.mlp(self.ln2(x))
 
 
-these("wiring", "object", {"made and called": lambda x, *parts: Wired(*parts)(x)})
+ONE_BY_ONE["wiring", "object"] = {"made and called": lambda x, *parts: Wired(*parts)(x)}
 
 
 # Layer normalisation
@@ -1897,43 +1797,39 @@ def in_place(x, weight, bias, eps):
     return y
 
 
-these(
-    "layer_norm",
-    "fused",
-    {
-        "F.layer_norm": lambda x, weight, bias, eps: F.layer_norm(
-            x, (x.shape[-1],), weight, bias, eps
-        ),
-        "affine apart": lambda x, weight, bias, eps: (
-            F.layer_norm(x, weight.shape, eps=eps) * weight + bias
-        ),
-        "native": lambda x, weight, bias, eps: torch.native_layer_norm(
-            x, list(weight.shape), weight, bias, eps
-        )[0],
-        "group_norm": lambda x, weight, bias, eps: F.group_norm(
-            x.flatten(0, 1), 1, weight, bias, eps
-        ).view_as(x),
-        "instance_norm": lambda x, weight, bias, eps: (
-            F.instance_norm(x, eps=eps) * weight + bias
-        ),
-        "batch_norm": batch_norm,
-        "var_mean": lambda x, weight, bias, eps: (
-            (x - torch.var_mean(x, -1, correction=0, keepdim=True)[1])
-            * (torch.var_mean(x, -1, correction=0, keepdim=True)[0] + eps).rsqrt()
-            * weight
-            + bias
-        ),
-        "centring matrix": centring_matrix,
-        "in place": in_place,
-        "own backward": Norm.apply,
-        "float32 inside": lambda x, weight, bias, eps: F.layer_norm(
-            x.float(), weight.shape, weight.float(), bias.float(), eps
-        ).type_as(x),
-        "normed in float32": lambda x, weight, bias, eps: (
-            F.layer_norm(x.float(), weight.shape, eps=eps).to(x.dtype) * weight + bias
-        ),
-    },
-)
+ONE_BY_ONE["layer_norm", "fused"] = {
+    "F.layer_norm": lambda x, weight, bias, eps: F.layer_norm(
+        x, (x.shape[-1],), weight, bias, eps
+    ),
+    "affine apart": lambda x, weight, bias, eps: (
+        F.layer_norm(x, weight.shape, eps=eps) * weight + bias
+    ),
+    "native": lambda x, weight, bias, eps: torch.native_layer_norm(
+        x, list(weight.shape), weight, bias, eps
+    )[0],
+    "group_norm": lambda x, weight, bias, eps: F.group_norm(
+        x.flatten(0, 1), 1, weight, bias, eps
+    ).view_as(x),
+    "instance_norm": lambda x, weight, bias, eps: (
+        F.instance_norm(x, eps=eps) * weight + bias
+    ),
+    "batch_norm": batch_norm,
+    "var_mean": lambda x, weight, bias, eps: (
+        (x - torch.var_mean(x, -1, correction=0, keepdim=True)[1])
+        * (torch.var_mean(x, -1, correction=0, keepdim=True)[0] + eps).rsqrt()
+        * weight
+        + bias
+    ),
+    "centring matrix": centring_matrix,
+    "in place": in_place,
+    "own backward": Norm.apply,
+    "float32 inside": lambda x, weight, bias, eps: F.layer_norm(
+        x.float(), weight.shape, weight.float(), bias.float(), eps
+    ).type_as(x),
+    "normed in float32": lambda x, weight, bias, eps: (
+        F.layer_norm(x.float(), weight.shape, eps=eps).to(x.dtype) * weight + bias
+    ),
+}
 
 
 class OwnNorm(nn.Module):
@@ -1956,13 +1852,14 @@ class NormInside(nn.Module):
         return self.norm(x)
 
 
-classes(
-    "layer_norm",
-    {
-        "nn.LayerNorm": (nn.LayerNorm, {"weight": "weight", "bias": "bias"}),
-        "parameters": (OwnNorm, {"weight": "scale", "bias": "shift"}),
-        "module inside": (NormInside, {"weight": "norm.weight", "bias": "norm.bias"}),
-    },
+CLASSES["layer_norm", "nn.LayerNorm"] = (
+    nn.LayerNorm,
+    {"weight": "weight", "bias": "bias"},
+)
+CLASSES["layer_norm", "parameters"] = OwnNorm, {"weight": "scale", "bias": "shift"}
+CLASSES["layer_norm", "module inside"] = (
+    NormInside,
+    {"weight": "norm.weight", "bias": "norm.bias"},
 )
 
 
@@ -2118,17 +2015,13 @@ def gradient_by_loops(dy, x, weight, eps):
     return dx, dweight, dbias
 
 
-these(
-    "layer_norm_gradient",
-    "fused",
-    {
-        "native": native_gradient,
-        "own float32 loops": gradient_by_loops,
-        "float32": lambda *values: gradient_by_formula(
-            dx_by_sums, REDUCTIONS["einsum"]
-        )(*(v.float() for v in values[:3]), values[3]),
-    },
-)
+ONE_BY_ONE["layer_norm_gradient", "fused"] = {
+    "native": native_gradient,
+    "own float32 loops": gradient_by_loops,
+    "float32": lambda *values: gradient_by_formula(dx_by_sums, REDUCTIONS["einsum"])(
+        *(v.float() for v in values[:3]), values[3]
+    ),
+}
 
 
 # The whole block
@@ -2224,26 +2117,22 @@ def block_in_one_function(x, w, H):
     return x + F.linear(F.gelu(F.linear(n, w["W1"].T, w["b1"])), w["W2"].T, w["b2"])
 
 
-these(
-    "block",
-    "one function",
-    {
-        "fused": block_in_one_function,
-        "position by position": block_by_position,
-        "list of texts": lambda x, w, H: torch.cat(
-            [block_in_one_function(text, w, H) for text in x.split(1)]
-        ),
-        "vmap": lambda x, w, H: vmap(
-            lambda text: block_in_one_function(text[None], w, H)[0]
-        )(x),
-        "own float32 zeros": lambda x, w, H: filled(
-            x,
-            lambda text: block_in_one_function(text[None], w, H)[0],
-            lambda x: torch.zeros(x.shape),
-        ),
-        "float32 inside": in_float32(block_in_one_function),
-    },
-)
+ONE_BY_ONE["block", "one function"] = {
+    "fused": block_in_one_function,
+    "position by position": block_by_position,
+    "list of texts": lambda x, w, H: torch.cat(
+        [block_in_one_function(text, w, H) for text in x.split(1)]
+    ),
+    "vmap": lambda x, w, H: vmap(
+        lambda text: block_in_one_function(text[None], w, H)[0]
+    )(x),
+    "own float32 zeros": lambda x, w, H: filled(
+        x,
+        lambda text: block_in_one_function(text[None], w, H)[0],
+        lambda x: torch.zeros(x.shape),
+    ),
+    "float32 inside": in_float32(block_in_one_function),
+}
 
 
 class BlockOfModules(nn.Module):
@@ -2293,35 +2182,25 @@ class BlockWithOwnNorms(nn.Module):
         return x
 
 
-OF_MODULES = (
-    {f"W_{n}": f"attn.{n.lower()}.weight.T" for n in "QKV"}
-    | {f"b_{n}": f"attn.{n.lower()}.bias" for n in "QKV"}
-    | {"W_O": "attn.proj.weight.T", "b_O": "attn.proj.bias"}
-    | with_names("mlp.0.weight.T", "mlp.0.bias", "mlp.2.weight.T", "mlp.2.bias")
-    | {f"ln{i}_{part}": f"ln_{i}.{part}" for i in (1, 2) for part in ("weight", "bias")}
-)
+OF_MODULES = of_linears(
+    _Q="attn.q",
+    _K="attn.k",
+    _V="attn.v",
+    _O="attn.proj",
+    **{"1": "mlp.0", "2": "mlp.2"},
+) | {f"ln{i}_{part}": f"ln_{i}.{part}" for i in (1, 2) for part in ("weight", "bias")}
 OF_PARAMETERS = {name: f"w.{name}" for name in OF_MODULES}
-OF_LISTS = (
-    {f"W_{n}": f"heads.into.{n}.weight.T" for n in "QKV"}
-    | {f"b_{n}": f"heads.into.{n}.bias" for n in "QKV"}
-    | {"W_O": "heads.out.0.weight.T", "b_O": "heads.out.0.bias"}
-    | with_names(
-        "feed.fc1.weight.T", "feed.fc1.bias", "feed.fc2.weight.T", "feed.fc2.bias"
-    )
-    | {
-        f"ln{i}_{part}": f"norms.{i - 1}.{own}"
-        for i in (1, 2)
-        for part, own in (("weight", "scale"), ("bias", "shift"))
-    }
-)
-classes(
-    "block",
-    {
-        "modules": (BlockOfModules, OF_MODULES),
-        "parameters": (BlockOfParameters, OF_PARAMETERS),
-        "lists": (BlockWithOwnNorms, OF_LISTS),
-    },
-)
+OF_LISTS = of_linears(
+    **{f"_{n}": f"heads.into.{n}" for n in "QKV"},
+    **{"_O": "heads.out.0", "1": "feed.fc1", "2": "feed.fc2"},
+) | {
+    f"ln{i}_{part}": f"norms.{i - 1}.{own}"
+    for i in (1, 2)
+    for part, own in (("weight", "scale"), ("bias", "shift"))
+}
+CLASSES["block", "modules"] = BlockOfModules, OF_MODULES
+CLASSES["block", "parameters"] = BlockOfParameters, OF_PARAMETERS
+CLASSES["block", "lists"] = BlockWithOwnNorms, OF_LISTS
 
 
 # A GPT
@@ -2379,33 +2258,25 @@ def gpt_of_rows(ids, targets, w, H):
     return [logits.view(B, T, -1), F.cross_entropy(logits, targets.flatten())]
 
 
-these(
-    "gpt",
-    "functions",
-    {
-        "in one function": gpt_by(
-            block_in_one_function, head="F.linear", loss="transposed"
-        ),
-        "rows of all texts": gpt_of_rows,
-    },
-)
-these(
-    "gpt",
-    "loops",
-    {
-        "heads and texts": gpt_by(
-            block_by(fused_norm, BLOCK_HEADS["loop"], mlp_by_chunks(tanh_of_one)),
-            loss="texts",
-        ),
-        "own float32 one_hot": gpt_by(
-            block_in_one_function,
-            start=embedding_by_lookups(LOOKUPS["own float32 eye"], PLACES["slice"]),
-        ),
-        "own float32 result": lambda ids, targets, w, H: tuple(
-            part.float() for part in gpt_by(block_in_one_function)(ids, targets, w, H)
-        ),
-    },
-)
+ONE_BY_ONE["gpt", "functions"] = {
+    "in one function": gpt_by(
+        block_in_one_function, head="F.linear", loss="transposed"
+    ),
+    "rows of all texts": gpt_of_rows,
+}
+ONE_BY_ONE["gpt", "loops"] = {
+    "heads and texts": gpt_by(
+        block_by(fused_norm, BLOCK_HEADS["loop"], mlp_by_chunks(tanh_of_one)),
+        loss="texts",
+    ),
+    "own float32 one_hot": gpt_by(
+        block_in_one_function,
+        start=embedding_by_lookups(LOOKUPS["own float32 eye"], PLACES["slice"]),
+    ),
+    "own float32 result": lambda ids, targets, w, H: tuple(
+        part.float() for part in gpt_by(block_in_one_function)(ids, targets, w, H)
+    ),
+}
 
 
 class GPTOfModules(nn.Module):
@@ -2448,32 +2319,17 @@ def of_gpt(token, position, scale, shift, block, paths):
     return named | {f"blocks.{{i}}.{n}": f"{block}.{p}" for n, p in paths.items()}
 
 
-classes(
-    "gpt",
-    {
-        "modules, tied head": (
-            GPTOfModules,
-            of_gpt(
-                "lm_head.weight",
-                "wpe.weight",
-                "ln_f.weight",
-                "ln_f.bias",
-                "h.{i}",
-                OF_MODULES,
-            ),
-        ),
-        "parameters": (
-            GPTOfParameters,
-            of_gpt(
-                "tables.1",
-                "tables.0",
-                "norm.scale",
-                "norm.shift",
-                "stack.{i}",
-                OF_PARAMETERS,
-            ),
-        ),
-    },
+CLASSES["gpt", "modules, tied head"] = (
+    GPTOfModules,
+    of_gpt(
+        "lm_head.weight", "wpe.weight", "ln_f.weight", "ln_f.bias", "h.{i}", OF_MODULES
+    ),
+)
+CLASSES["gpt", "parameters"] = (
+    GPTOfParameters,
+    of_gpt(
+        "tables.1", "tables.0", "norm.scale", "norm.shift", "stack.{i}", OF_PARAMETERS
+    ),
 )
 
 
@@ -2721,15 +2577,11 @@ def train_as_lists(words, num_merges):
     return tuple(list(pair) for pair in merges)
 
 
-these(
-    "bpe_train",
-    "other forms",
-    {
-        "recursion": train_recursively,
-        "one text with marks": train_of_one_text,
-        "pairs as lists": train_as_lists,
-    },
-)
+ONE_BY_ONE["bpe_train", "other forms"] = {
+    "recursion": train_recursively,
+    "one text with marks": train_of_one_text,
+    "pairs as lists": train_as_lists,
+}
 
 
 # Byte-pair encoding: encoding
@@ -2861,17 +2713,13 @@ def encode_parts(text, merges):
     return [i for _, i in tokens]
 
 
-these(
-    "bpe_encode",
-    "other forms",
-    {
-        "one place at a time": encode_one_place_at_a_time,
-        "heap": encode_by_heap,
-        "recursion": encode_recursively,
-        "bytes beside ids": encode_parts,
-        "tuple": lambda text, merges: tuple(encode_by_heap(text, merges)),
-    },
-)
+ONE_BY_ONE["bpe_encode", "other forms"] = {
+    "one place at a time": encode_one_place_at_a_time,
+    "heap": encode_by_heap,
+    "recursion": encode_recursively,
+    "bytes beside ids": encode_parts,
+    "tuple": lambda text, merges: tuple(encode_by_heap(text, merges)),
+}
 
 
 # AdamW's step
@@ -2985,18 +2833,14 @@ def adamw_of_rows(p, g, m, v, *rest):
     return tuple(torch.cat(part) for part in zip(*rows, strict=True))
 
 
-these(
-    "adamw_step",
-    "other forms",
-    {
-        "numbers": adamw_of_numbers,
-        "numpy": adamw_of_arrays,
-        "own float32 zeros": adamw_into_own_zeros,
-        "all at once": adamw_all_at_once,
-        "foreach": adamw_by_foreach,
-        "rows": adamw_of_rows,
-    },
-)
+ONE_BY_ONE["adamw_step", "other forms"] = {
+    "numbers": adamw_of_numbers,
+    "numpy": adamw_of_arrays,
+    "own float32 zeros": adamw_into_own_zeros,
+    "all at once": adamw_all_at_once,
+    "foreach": adamw_by_foreach,
+    "rows": adamw_of_rows,
+}
 
 
 @right(
@@ -3249,17 +3093,11 @@ class Trainer:
         return self.losses
 
 
-these(
-    "train",
-    "other forms",
-    {
-        "generator": train_by_generator,
-        "numbers at the end": losses_made_numbers_at_the_end,
-        "object": lambda model, batches, optimizer: Trainer(model, optimizer).fit(
-            batches
-        ),
-    },
-)
+ONE_BY_ONE["train", "other forms"] = {
+    "generator": train_by_generator,
+    "numbers at the end": losses_made_numbers_at_the_end,
+    "object": lambda model, batches, optimizer: Trainer(model, optimizer).fit(batches),
+}
 
 
 # Evaluation
@@ -3428,22 +3266,18 @@ def evaluate_with_grad_mode(model, batches):
         torch.set_grad_enabled(True)
 
 
-these(
-    "evaluate",
-    "other forms",
-    {
-        "set_grad_enabled": evaluate_with_grad_mode,
-        "functional_call": lambda model, batches: put_back(
-            model,
-            lambda: running_mean(
-                lambda *ids: functional_call(
-                    model, {n: p.detach() for n, p in model.named_parameters()}, ids
-                ),
-                batches,
+ONE_BY_ONE["evaluate", "other forms"] = {
+    "set_grad_enabled": evaluate_with_grad_mode,
+    "functional_call": lambda model, batches: put_back(
+        model,
+        lambda: running_mean(
+            lambda *ids: functional_call(
+                model, {n: p.detach() for n, p in model.named_parameters()}, ids
             ),
+            batches,
         ),
-    },
-)
+    ),
+}
 
 
 # Top-k
@@ -3572,33 +3406,27 @@ def with_python(logits, k):
     return torch.tensor(out)
 
 
-these(
-    "top_k",
-    "scattered",
-    {
-        "probabilities": scattered,
-        "own float32": partial(scattered, empty=lambda x: torch.zeros(x.shape)),
-        "infinities": infinities_scattered,
-        "rows": lambda logits, k: torch.stack([scattered(row, k) for row in logits]),
-        "sorted and put back": lambda logits, k: (
-            logits.sort(-1, descending=True)
-            .values.masked_fill(torch.arange(logits.shape[1]) >= k, -INF)
-            .softmax(-1)
-            .gather(1, logits.argsort(-1, descending=True).argsort(-1))
-        ),
-    },
-)
-these(
-    "top_k",
-    "loops",
-    {
-        "Python's numbers": with_python,
-        "vmap": lambda logits, k: vmap(
-            lambda row: scattered(row[None], k)[0], randomness="error"
-        )(logits),
-    },
-)
-these("top_k", "float32", {"inside": lambda s, k: scattered(s.float(), k).double()})
+ONE_BY_ONE["top_k", "scattered"] = {
+    "probabilities": scattered,
+    "own float32": partial(scattered, empty=lambda x: torch.zeros(x.shape)),
+    "infinities": infinities_scattered,
+    "rows": lambda logits, k: torch.stack([scattered(row, k) for row in logits]),
+    "sorted and put back": lambda logits, k: (
+        logits.sort(-1, descending=True)
+        .values.masked_fill(torch.arange(logits.shape[1]) >= k, -INF)
+        .softmax(-1)
+        .gather(1, logits.argsort(-1, descending=True).argsort(-1))
+    ),
+}
+ONE_BY_ONE["top_k", "loops"] = {
+    "Python's numbers": with_python,
+    "vmap": lambda logits, k: vmap(
+        lambda row: scattered(row[None], k)[0], randomness="error"
+    )(logits),
+}
+ONE_BY_ONE["top_k", "float32"] = {
+    "inside": lambda s, k: scattered(s.float(), k).double()
+}
 
 
 # Top-p
@@ -3720,42 +3548,28 @@ def nucleus_with_python(logits, p):
     return torch.tensor(rows)
 
 
-these(
-    "top_p",
-    "loops",
-    {
-        "rows": lambda logits, p: torch.stack([nucleus_of_row(r, p) for r in logits]),
-        "Python's numbers": nucleus_with_python,
-        "own float32 zeros": lambda logits, p: filled(
-            logits,
-            partial(nucleus_of_row, p=p),
-            lambda logits: torch.zeros(logits.shape),
+ONE_BY_ONE["top_p", "loops"] = {
+    "rows": lambda logits, p: torch.stack([nucleus_of_row(r, p) for r in logits]),
+    "Python's numbers": nucleus_with_python,
+    "own float32 zeros": lambda logits, p: filled(
+        logits, partial(nucleus_of_row, p=p), lambda logits: torch.zeros(logits.shape)
+    ),
+}
+ONE_BY_ONE["top_p", "float32"] = {
+    "inside": lambda logits, p: ENDS["written"](
+        logits.float(), nucleus_shifted(logits.float(), p)
+    ).double()
+}
+ONE_BY_ONE["top_p", "sorted"] = {
+    "put back": lambda logits, p: torch.zeros_like(logits).scatter(
+        1,
+        logits.argsort(-1, descending=True),
+        ENDS["exponentials"](
+            logits.sort(-1, descending=True).values,
+            nucleus_by_scatter(logits.sort(-1, descending=True).values, p),
         ),
-    },
-)
-these(
-    "top_p",
-    "float32",
-    {
-        "inside": lambda logits, p: ENDS["written"](
-            logits.float(), nucleus_shifted(logits.float(), p)
-        ).double()
-    },
-)
-these(
-    "top_p",
-    "sorted",
-    {
-        "put back": lambda logits, p: torch.zeros_like(logits).scatter(
-            1,
-            logits.argsort(-1, descending=True),
-            ENDS["exponentials"](
-                logits.sort(-1, descending=True).values,
-                nucleus_by_scatter(logits.sort(-1, descending=True).values, p),
-            ),
-        )
-    },
-)
+    )
+}
 
 
 # A step with a cache
@@ -4043,29 +3857,21 @@ def step_into_room(ids, w, H, cache):
     return x @ w["token"].T, (keys, values, past + T)
 
 
-these(
-    "cached_step",
-    "other forms",
-    {
-        "shared room": step_into_room,
-        "one id after the other": step_of_one_id,
-        "text by text": text_by_text,
-        "modules": step_of_modules,
-    },
-)
-these(
-    "cached_step",
-    "no gradients",
-    {
-        "no_grad": torch.no_grad()(step_with_cache(CacheMadeBefore, query_by_query)),
-        "inference_mode": torch.inference_mode()(
-            step_with_cache(CacheOfNames, masked_by_tril)
-        ),
-        "a list as result": lambda *values: list(
-            step_with_cache(CacheOfPositions, masked_by_tril)(*values)
-        ),
-    },
-)
+ONE_BY_ONE["cached_step", "other forms"] = {
+    "shared room": step_into_room,
+    "one id after the other": step_of_one_id,
+    "text by text": text_by_text,
+    "modules": step_of_modules,
+}
+ONE_BY_ONE["cached_step", "no gradients"] = {
+    "no_grad": torch.no_grad()(step_with_cache(CacheMadeBefore, query_by_query)),
+    "inference_mode": torch.inference_mode()(
+        step_with_cache(CacheOfNames, masked_by_tril)
+    ),
+    "a list as result": lambda *values: list(
+        step_with_cache(CacheOfPositions, masked_by_tril)(*values)
+    ),
+}
 
 
 # Generation
@@ -4212,19 +4018,13 @@ right(
     loop=pick(GENERATIONS, "rows", "id by id"),
     likeliest=LIKELIEST,
 )(generating)
-these(
-    "generate",
-    "no gradients",
-    {
-        "no_grad": torch.no_grad()(generating(generate_for, LIKELIEST["argmax"])),
-        "inference_mode": torch.inference_mode()(
-            generating(generate_while, LIKELIEST["max"])
-        ),
-        "int32": lambda step, ids, n: generate_rows(
-            step, ids, n, LIKELIEST["topk"]
-        ).int(),
-    },
-)
+ONE_BY_ONE["generate", "no gradients"] = {
+    "no_grad": torch.no_grad()(generating(generate_for, LIKELIEST["argmax"])),
+    "inference_mode": torch.inference_mode()(
+        generating(generate_while, LIKELIEST["max"])
+    ),
+    "int32": lambda step, ids, n: generate_rows(step, ids, n, LIKELIEST["topk"]).int(),
+}
 
 
 # An answer of a trained model
@@ -4276,25 +4076,21 @@ def answer_recursively(prompt, model, n):
 
 BLOCK_OF_EINSUM = block_by(fused_norm, BLOCK_HEADS["einsum"], BLOCK_MLPS["tanh"])
 
-these(
-    "answer",
-    "whole text",
-    {
-        "fused": answer_of_whole_text(
-            gpt_by(block_by(fused_norm, merged_heads, BLOCK_MLPS["tanh"]))
-        ),
-        "rows": answer_of_whole_text(gpt_of_rows),
-        "loop over heads": answer_of_whole_text(
-            gpt_by(
-                block_by(
-                    norm_by("mean", "squares"),
-                    BLOCK_HEADS["loop"],
-                    mlp_by_chunks(tanh_of_one),
-                )
+ONE_BY_ONE["answer", "whole text"] = {
+    "fused": answer_of_whole_text(
+        gpt_by(block_by(fused_norm, merged_heads, BLOCK_MLPS["tanh"]))
+    ),
+    "rows": answer_of_whole_text(gpt_of_rows),
+    "loop over heads": answer_of_whole_text(
+        gpt_by(
+            block_by(
+                norm_by("mean", "squares"),
+                BLOCK_HEADS["loop"],
+                mlp_by_chunks(tanh_of_one),
             )
-        ),
-    },
-)
+        )
+    ),
+}
 
 
 @right(
@@ -4307,7 +4103,7 @@ def answer_with_cache(made, loop):
     return answer_by_cache(step_with_cache(made, masked_by_tril), loop)
 
 
-these("answer", "recursion", {"einsum": answer_recursively})
+ONE_BY_ONE["answer", "recursion"] = {"einsum": answer_recursively}
 
 
 # Before gradients are taught, nothing must lead back.
@@ -4321,41 +4117,16 @@ def entries_from_lists(x, W):
     )
 
 
-these(
-    "row_times_matrix",
-    "numbers of Python",
-    {
-        "lists": entries_from_lists,
-        "items": lambda x, W: torch.tensor([(x * w).sum().item() for w in W.T]),
-        "floats": lambda x, W: torch.tensor([float(x @ w) for w in W.T]),
-        "numpy": lambda x, W: torch.from_numpy(x.numpy() @ W.numpy()),
-        "no_grad": torch.no_grad()(lambda x, W: x @ W),
-    },
-)
+ONE_BY_ONE["row_times_matrix", "numbers of Python"] = {
+    "lists": entries_from_lists,
+    "items": lambda x, W: torch.tensor([(x * w).sum().item() for w in W.T]),
+    "floats": lambda x, W: torch.tensor([float(x @ w) for w in W.T]),
+    "numpy": lambda x, W: torch.from_numpy(x.numpy() @ W.numpy()),
+    "no_grad": torch.no_grad()(lambda x, W: x @ W),
+}
 
 
-class Convolutions(nn.Module):
-    """A network whose layers are convolutions of width one."""
-
-    def __init__(self, C, F):
-        super().__init__()
-        self.up, self.down = nn.Conv1d(C, F, 1), nn.Conv1d(F, C, 1)
-
-    def forward(self, x):
-        return self.down(nn.functional.gelu(self.up(x.mT))).mT
-
-
-classes(
-    "mlp",
-    {
-        "convolutions": (
-            Convolutions,
-            {
-                "W1": "up.weight.squeeze(-1).T",
-                "b1": "up.bias",
-                "W2": "down.weight.squeeze(-1).T",
-                "b2": "down.bias",
-            },
-        )
-    },
-)
+for (task, style), programs in ONE_BY_ONE.items():
+    PROGRAMS += [Right(task, (style, name), made) for name, made in programs.items()]
+for (task, name), (made, paths) in CLASSES.items():
+    PROGRAMS.append(Right(task, ("class", name), made, paths))

@@ -402,7 +402,8 @@ def test_a_chapter_of_a_workbook_is_checked_alone(mygpt, tmp_path):
 
 
 @pytest.mark.parametrize(
-    "wrong", [{"passed": 1}, {"task": None}, {"mistake": 7}, {"hints": [7]}]
+    "wrong",
+    [{"passed": 1}, {"task": None}, {"mistake": 7}, {"hints": [7]}, {"line": "3"}],
 )
 def test_a_result_of_other_types_is_refused(wrong):
     (name,) = wrong

@@ -68,6 +68,10 @@ def pick(axis: Mapping[str, Any], *names: str) -> dict[str, Any]:
     return {name: axis[name] for name in names}
 
 
+def by_name(*makers: Callable) -> dict[str, Callable]:
+    return {maker.__name__: maker for maker in makers}
+
+
 def in_float32(program: Callable) -> Callable:
     """Compute in float32, give back what came: a program that saves memory."""
 
@@ -84,6 +88,27 @@ def in_float32(program: Callable) -> Callable:
         return program(*map(narrow, values)).to(torch.float64)
 
     return narrowed
+
+
+def own_float32_zeros(like: Tensor) -> Tensor:
+    return torch.zeros(like.shape)
+
+
+def own_backward(forward: Callable, backward: Callable) -> Callable:
+    """Make an `autograd.Function` of a result with what to keep, and its gradients."""
+
+    class Own(torch.autograd.Function):
+        @staticmethod
+        def forward(ctx, *values):
+            y, *kept = forward(*values)
+            ctx.save_for_backward(*kept)
+            return y
+
+        @staticmethod
+        def backward(ctx, dy):
+            return backward(dy, *ctx.saved_tensors)
+
+    return Own.apply
 
 
 # A row times a matrix
@@ -120,18 +145,6 @@ def halves(x, W):
         return x[0] * W[0]
     middle = len(x) // 2
     return halves(x[:middle], W[:middle]) + halves(x[middle:], W[middle:])
-
-
-class RowTimesMatrix(torch.autograd.Function):
-    @staticmethod
-    def forward(ctx, x, W):
-        ctx.save_for_backward(x, W)
-        return W.T @ x
-
-    @staticmethod
-    def backward(ctx, dy):
-        x, W = ctx.saved_tensors
-        return W @ dy, torch.outer(x, dy)
 
 
 ONE_BY_ONE["row_times_matrix", "matrix product"] = {
@@ -175,7 +188,9 @@ ONE_BY_ONE["row_times_matrix", "loops"] = {
     "vmap over rows": lambda x, W: vmap(torch.mul)(x, W).sum(0),
 }
 ONE_BY_ONE["row_times_matrix", "own backward"] = {
-    "autograd.Function": RowTimesMatrix.apply
+    "autograd.Function": own_backward(
+        lambda x, W: (W.T @ x, x, W), lambda dy, x, W: (W @ dy, torch.outer(x, dy))
+    )
 }
 ONE_BY_ONE["row_times_matrix", "float32"] = {
     "inside": in_float32(lambda x, W: x @ W),
@@ -201,17 +216,9 @@ def online(scores):
     return (scores - largest).exp() / total
 
 
-class Softmax(torch.autograd.Function):
-    @staticmethod
-    def forward(ctx, scores):
-        y = by_hand(scores)
-        ctx.save_for_backward(y)
-        return y
-
-    @staticmethod
-    def backward(ctx, dy):
-        (y,) = ctx.saved_tensors
-        return y * (dy - (dy * y).sum(-1, keepdim=True))
+def softmax_forward(scores):
+    y = by_hand(scores)
+    return y, y
 
 
 SOFTMAXES = {
@@ -245,7 +252,7 @@ ROWS = {
     "stacked": lambda scores, of_row: torch.stack([of_row(row) for row in scores]),
     "vmap": lambda scores, of_row: vmap(of_row)(scores),
     "zeros_like": partial(filled, empty=torch.zeros_like),
-    "own float32": partial(filled, empty=lambda scores: torch.zeros(scores.shape)),
+    "own float32": partial(filled, empty=own_float32_zeros),
 }
 
 
@@ -283,7 +290,11 @@ ONE_BY_ONE["softmax", "einsum"] = {
         1 / torch.einsum("nv->n", (s - s.amax(1, keepdim=True)).exp()),
     ),
 }
-ONE_BY_ONE["softmax", "own backward"] = {"autograd.Function": Softmax.apply}
+ONE_BY_ONE["softmax", "own backward"] = {
+    "autograd.Function": own_backward(
+        softmax_forward, lambda dy, y: y * (dy - (dy * y).sum(-1, keepdim=True))
+    )
+}
 ONE_BY_ONE["softmax", "float32"] = {
     "inside": in_float32(by_hand),
     "logsumexp inside": in_float32(SOFTMAXES["logsumexp"]),
@@ -347,18 +358,10 @@ def rows_into_zeros(logits, targets):
     return losses.mean()
 
 
-class CrossEntropy(torch.autograd.Function):
-    @staticmethod
-    def forward(ctx, logits, targets):
-        ctx.save_for_backward(logits, targets)
-        return F.cross_entropy(logits, targets)
-
-    @staticmethod
-    def backward(ctx, grad):
-        logits, targets = ctx.saved_tensors
-        d = logits.softmax(-1)
-        d[torch.arange(len(d)), targets] -= 1
-        return grad * d / len(d), None
+def cross_entropy_backward(grad, logits, targets):
+    d = logits.softmax(-1)
+    d[torch.arange(len(d)), targets] -= 1
+    return grad * d / len(d), None
 
 
 ONE_BY_ONE["cross_entropy", "loops"] = {
@@ -390,7 +393,12 @@ ONE_BY_ONE["cross_entropy", "fused"] = {
         logits.logsumexp(1).mean() - logits[range(len(t)), t].mean()
     ),
 }
-ONE_BY_ONE["cross_entropy", "own backward"] = {"autograd.Function": CrossEntropy.apply}
+ONE_BY_ONE["cross_entropy", "own backward"] = {
+    "autograd.Function": own_backward(
+        lambda logits, t: (F.cross_entropy(logits, t), logits, t),
+        cross_entropy_backward,
+    )
+}
 ONE_BY_ONE["cross_entropy", "float32"] = {"inside": in_float32(F.cross_entropy)}
 
 
@@ -592,11 +600,7 @@ def divided_by_running_sum(scores):
     return (masked - masked.logcumsumexp(-1)[..., -1:]).exp()
 
 
-WEIGHINGS = {
-    "exp, then tril": masked_powers,
-    "cut and shared again": cut_and_shared_again,
-    "rows padded": rows_padded,
-}
+WEIGHINGS = by_name(masked_powers, cut_and_shared_again, rows_padded)
 
 
 def weigh_by(mask: str, softmax: str = "torch") -> Callable[[Tensor], Tensor]:
@@ -657,7 +661,7 @@ def attention_with_softmaxes(softmax, mask):
     "attention",
     "scales",
     scale=tuple(SCALES),
-    weighing=pick(WEIGHINGS, "exp, then tril", "cut and shared again"),
+    weighing=by_name(masked_powers, cut_and_shared_again),
 )
 def attention_with_scales(scale, weighing):
     return lambda x, Q, K, V: mixed(x @ Q, x @ K, x @ V, weighing, scale)
@@ -713,7 +717,7 @@ def into_zeros(q, k, v, one, dtype=None):
 @right(
     "attention",
     "loops",
-    one={"sums": by_position, "running": by_running_sums, "column": one_query},
+    one=by_name(by_position, by_running_sums, one_query),
     order={
         "texts": of_texts,
         "positions": of_positions,
@@ -813,21 +817,18 @@ ONE_BY_ONE["attention", "other orders"] = {
 }
 
 
-class Attention(torch.autograd.Function):
-    """Of queries, keys and values."""
+def attention_forward(q, k, v):
+    weights = weigh_by("where")(q @ k.mT / q.shape[-1] ** 0.5)
+    return weights @ v, q, k, v, weights
 
-    @staticmethod
-    def forward(ctx, q, k, v):
-        weights = weigh_by("where")(q @ k.mT / q.shape[-1] ** 0.5)
-        ctx.save_for_backward(q, k, v, weights)
-        return weights @ v
 
-    @staticmethod
-    def backward(ctx, dy):
-        q, k, v, weights = ctx.saved_tensors
-        dw = dy @ v.mT
-        ds = weights * (dw - (dw * weights).sum(-1, keepdim=True)) / q.shape[-1] ** 0.5
-        return ds @ k, ds.mT @ q, weights.mT @ dy
+def attention_backward(dy, q, k, v, weights):
+    dw = dy @ v.mT
+    ds = weights * (dw - (dw * weights).sum(-1, keepdim=True)) / q.shape[-1] ** 0.5
+    return ds @ k, ds.mT @ q, weights.mT @ dy
+
+
+OWN_ATTENTION = own_backward(attention_forward, attention_backward)
 
 
 def of_each_text(x, Q, K, V):
@@ -860,7 +861,7 @@ def one_long_text(x, Q, K, V):
 
 
 ONE_BY_ONE["attention", "own backward"] = {
-    "autograd.Function": lambda x, Q, K, V: Attention.apply(x @ Q, x @ K, x @ V)
+    "autograd.Function": lambda x, Q, K, V: OWN_ATTENTION(x @ Q, x @ K, x @ V)
 }
 ONE_BY_ONE["attention", "float32"] = {
     "inside": in_float32(merged),
@@ -968,8 +969,7 @@ def projections(x, w, linear):
     "heads",
     "matrices",
     split=SPLITS,
-    weigh=pick(WEIGHINGS, "exp, then tril", "rows padded")
-    | {"added triu": weigh_by("added triu")},
+    weigh=by_name(masked_powers, rows_padded) | {"added triu": weigh_by("added triu")},
 )
 def heads_of_matrices(split, weigh, linear=LINEARS["@"]):
     cut, join = split
@@ -1033,11 +1033,7 @@ def into_own_zeros(outputs, w, like=None):
 @right(
     "heads",
     "loops",
-    cut={
-        "slices": heads_sliced_after,
-        "matrices cut": heads_projected_alone,
-        "chunks": heads_chunked,
-    },
+    cut=by_name(heads_sliced_after, heads_projected_alone, heads_chunked),
     join={
         "cat": joined,
         "rows of W_O": rows_of_output_matrix,
@@ -1053,8 +1049,8 @@ def heads_by_loops(cut, join, attend=None):
 @right(
     "heads",
     "positions",
-    cut={"slices": heads_sliced_after, "matrices cut": heads_projected_alone},
-    one={"sums": by_position, "running": by_running_sums, "column": one_query},
+    cut=by_name(heads_sliced_after, heads_projected_alone),
+    one=by_name(by_position, by_running_sums, one_query),
 )
 def heads_by_positions(cut, one):
     return heads_by_loops(cut, joined, lambda q, k, v: of_positions(q, k, v, one))
@@ -1155,7 +1151,7 @@ ONE_BY_ONE["heads", "fused"] = {
         [merged_heads(text[None], w, H) for text in x]
     ),
     "own backward": lambda x, w, H: joined(
-        [Attention.apply(*qkv) for qkv in heads_chunked(x, w, H)], w
+        [OWN_ATTENTION(*qkv) for qkv in heads_chunked(x, w, H)], w
     ),
     "channels masked": masked_channels,
     "output matrix first": lambda x, w, H: (
@@ -1285,22 +1281,17 @@ def erf_of_one(x):
     return x / 2 + x / 2 * torch.erf(x / math.sqrt(2))
 
 
-class Gelu(torch.autograd.Function):
-    @staticmethod
-    def forward(ctx, x):
-        ctx.save_for_backward(x)
-        return x * CUMULATIVE["erf"](x)
+def gelu_backward(dy, x):
+    density = torch.exp(-(x**2) / 2) / math.sqrt(2 * math.pi)
+    return dy * (CUMULATIVE["erf"](x) + x * density)
 
-    @staticmethod
-    def backward(ctx, dy):
-        (x,) = ctx.saved_tensors
-        density = torch.exp(-(x**2) / 2) / math.sqrt(2 * math.pi)
-        return dy * (CUMULATIVE["erf"](x) + x * density)
+
+OWN_GELU = own_backward(lambda x: (x * CUMULATIVE["erf"](x), x), gelu_backward)
 
 
 ONE_BY_ONE["gelu", "loops"] = {
     "into empty": each_number(erf_of_one),
-    "own float32": each_number(erf_of_one, lambda x: torch.zeros(x.shape)),
+    "own float32": each_number(erf_of_one, own_float32_zeros),
     "stacked": listed(erf_of_one),
     "rows": lambda x: torch.stack([F.gelu(row) for row in x]),
     "vmap": vmap(erf_of_one),
@@ -1310,7 +1301,7 @@ ONE_BY_ONE["gelu", "fused"] = {
     "nn.GELU": nn.GELU(),
     "approximate none": lambda x: torch.nn.functional.gelu(x, approximate="none"),
     "float32 inside": in_float32(F.gelu),
-    "own backward": Gelu.apply,
+    "own backward": OWN_GELU,
 }
 
 INNERS = {
@@ -1341,30 +1332,26 @@ def tanh_of_one(x):
     return x / 2 * (1 + torch.tanh(math.sqrt(2 / math.pi) * (x + 0.044715 * x**3)))
 
 
-class TanhGelu(torch.autograd.Function):
-    @staticmethod
-    def forward(ctx, x):
-        t = torch.tanh((2 / math.pi) ** 0.5 * INNERS["cube"](x))
-        ctx.save_for_backward(x, t)
-        return 0.5 * x * (1 + t)
+def tanh_forward(x):
+    t = torch.tanh((2 / math.pi) ** 0.5 * INNERS["cube"](x))
+    return 0.5 * x * (1 + t), x, t
 
-    @staticmethod
-    def backward(ctx, dy):
-        x, t = ctx.saved_tensors
-        slope = (2 / math.pi) ** 0.5 * (1 + 3 * 0.044715 * x**2)
-        return dy * (0.5 * (1 + t) + 0.5 * x * (1 - t * t) * slope)
+
+def tanh_backward(dy, x, t):
+    slope = (2 / math.pi) ** 0.5 * (1 + 3 * 0.044715 * x**2)
+    return dy * (0.5 * (1 + t) + 0.5 * x * (1 - t * t) * slope)
 
 
 ONE_BY_ONE["gelu_tanh", "loops"] = {
     "into empty": each_number(tanh_of_one),
-    "own float32": each_number(tanh_of_one, lambda x: torch.zeros(x.shape)),
+    "own float32": each_number(tanh_of_one, own_float32_zeros),
     "stacked": listed(tanh_of_one),
     "vmap": vmap(tanh_of_one),
 }
 ONE_BY_ONE["gelu_tanh", "fused"] = {
     "F.gelu": partial(F.gelu, approximate="tanh"),
     "nn.GELU": nn.GELU(approximate="tanh"),
-    "own backward": TanhGelu.apply,
+    "own backward": own_backward(tanh_forward, tanh_backward),
     "float32 inside": in_float32(tanh_of_one),
 }
 
@@ -1377,7 +1364,7 @@ GELUS = {
     "erf by hand": erf_of_one,
     "tanh by hand": tanh_of_one,
     "sigmoid": lambda x: BENDS["sigmoid"](x, ROOTS["of a float"](INNERS["cube"](x))),
-    "own backward": Gelu.apply,
+    "own backward": OWN_GELU,
 }
 
 
@@ -1505,10 +1492,8 @@ CLASSES["mlp", "lists of parameters"] = (
 CLASSES["mlp", "nn.Sequential"] = in_a_row, of_linears(**{"1": "0", "2": "2"})
 CLASSES["mlp", "convolutions"] = (
     Convolutions,
-    {
-        name: path.replace("weight", "weight.squeeze(-1)")
-        for name, path in of_linears(**{"1": "up", "2": "down"}).items()
-    },
+    of_linears(**{"1": "up", "2": "down"})
+    | {"W1": "up.weight.squeeze(-1).T", "W2": "down.weight.squeeze(2).T"},
 )
 
 
@@ -1591,15 +1576,15 @@ def module_made_inside(add):
     )(x)
 
 
-WIRINGS = {
-    "two lines": two_lines,
-    "named steps": named_steps,
-    "loop": loop_over_branches,
-    "helper": residual_helper,
-    "reduce": reduced,
-    "changes kept apart": changes_kept_apart,
-    "modules": module_made_inside,
-}
+WIRINGS = by_name(
+    two_lines,
+    named_steps,
+    loop_over_branches,
+    residual_helper,
+    reduced,
+    changes_kept_apart,
+    module_made_inside,
+)
 
 
 @right("wiring", "functions", wiring=WIRINGS, add=SUMS)
@@ -1615,9 +1600,7 @@ ONE_BY_ONE["wiring", "batches"] = {
         x, lambda text: reduced(torch.add)(text[None], *parts)[0], torch.zeros_like
     ),
     "own float32 zeros": lambda x, *parts: filled(
-        x,
-        lambda text: reduced(torch.add)(text[None], *parts)[0],
-        lambda x: torch.zeros(x.shape),
+        x, lambda text: reduced(torch.add)(text[None], *parts)[0], own_float32_zeros
     ),
 }
 
@@ -1745,11 +1728,7 @@ def each_into(x, of_one, dtype):
 @right(
     "layer_norm",
     "loops",
-    of_one={
-        "vector": normed_vector,
-        "running": running_vector,
-        "numbers": number_by_number,
-    },
+    of_one=by_name(normed_vector, running_vector, number_by_number),
     order={
         "stacked": stacked,
         "vmap": double_vmap,
@@ -1760,20 +1739,16 @@ def norm_by_loops(of_one, order):
     return lambda x, weight, bias, eps: order(x, lambda v: of_one(v, weight, bias, eps))
 
 
-class Norm(torch.autograd.Function):
-    @staticmethod
-    def forward(ctx, x, weight, bias, eps):
-        std = (x.var(-1, correction=0, keepdim=True) + eps).sqrt()
-        n = (x - x.mean(-1, keepdim=True)) / std
-        ctx.save_for_backward(n, std, weight)
-        return n * weight + bias
+def norm_forward(x, weight, bias, eps):
+    std = (x.var(-1, correction=0, keepdim=True) + eps).sqrt()
+    n = (x - x.mean(-1, keepdim=True)) / std
+    return n * weight + bias, n, std, weight
 
-    @staticmethod
-    def backward(ctx, dy):
-        n, std, weight = ctx.saved_tensors
-        g = dy * weight
-        dx = g - g.mean(-1, keepdim=True) - n * (g * n).mean(-1, keepdim=True)
-        return dx / std, (dy * n).sum((0, 1)), dy.sum((0, 1)), None
+
+def norm_backward(dy, n, std, weight):
+    g = dy * weight
+    dx = g - g.mean(-1, keepdim=True) - n * (g * n).mean(-1, keepdim=True)
+    return dx / std, (dy * n).sum((0, 1)), dy.sum((0, 1)), None
 
 
 def centring_matrix(x, weight, bias, eps):
@@ -1822,7 +1797,7 @@ ONE_BY_ONE["layer_norm", "fused"] = {
     ),
     "centring matrix": centring_matrix,
     "in place": in_place,
-    "own backward": Norm.apply,
+    "own backward": own_backward(norm_forward, norm_backward),
     "float32 inside": lambda x, weight, bias, eps: F.layer_norm(
         x.float(), weight.shape, weight.float(), bias.float(), eps
     ).type_as(x),
@@ -1914,13 +1889,7 @@ def dx_by_position(g, n, std):
 @right(
     "layer_norm_gradient",
     "formula",
-    dx={
-        "means": dx_by_means,
-        "sums": dx_by_sums,
-        "jacobian": dx_by_jacobian,
-        "chain": dx_by_chain,
-        "positions": dx_by_position,
-    },
+    dx=by_name(dx_by_means, dx_by_sums, dx_by_jacobian, dx_by_chain, dx_by_position),
     reduction=REDUCTIONS,
 )
 def gradient_by_formula(dx, reduction):
@@ -1976,12 +1945,7 @@ def fused_norm(x, weight, bias, eps):
 @right(
     "layer_norm_gradient",
     "autograd",
-    call={
-        "backward": backward_called,
-        "grad": grad_called,
-        "vjp": vjp_called,
-        "jacrev": jacobian_called,
-    },
+    call=by_name(backward_called, grad_called, vjp_called, jacobian_called),
     norm={
         "F.layer_norm": fused_norm,
         "squares": norm_by("mean", "squares"),
@@ -2127,9 +2091,7 @@ ONE_BY_ONE["block", "one function"] = {
         lambda text: block_in_one_function(text[None], w, H)[0]
     )(x),
     "own float32 zeros": lambda x, w, H: filled(
-        x,
-        lambda text: block_in_one_function(text[None], w, H)[0],
-        lambda x: torch.zeros(x.shape),
+        x, lambda text: block_in_one_function(text[None], w, H)[0], own_float32_zeros
     ),
     "float32 inside": in_float32(block_in_one_function),
 }
@@ -2374,13 +2336,9 @@ def pairs_in_tensor(words):
     return dict(zip(map(tuple, found.tolist()), times.tolist(), strict=True))
 
 
-COUNTS = {
-    "Counter": pairs_counted,
-    "dict": pairs_in_dict,
-    "defaultdict": pairs_in_defaultdict,
-    "sorted": pairs_sorted,
-    "tensor": pairs_in_tensor,
-}
+COUNTS = by_name(
+    pairs_counted, pairs_in_dict, pairs_in_defaultdict, pairs_sorted, pairs_in_tensor
+)
 
 
 def best_by_loop(counts):
@@ -2460,13 +2418,13 @@ def joined_as_text(ids, pair, new):
     return list(map(ord, text))
 
 
-JOINS = {
-    "index": joined_by_index,
-    "in place": joined_in_place,
-    "stack": joined_by_stack,
-    "recursion": joined_by_recursion,
-    "str.replace": joined_as_text,
-}
+JOINS = by_name(
+    joined_by_index,
+    joined_in_place,
+    joined_by_stack,
+    joined_by_recursion,
+    joined_as_text,
+)
 
 
 @right(
@@ -2474,7 +2432,7 @@ JOINS = {
     "counted again",
     count=COUNTS,
     choose=CHOICES,
-    join=pick(JOINS, "index", "stack"),
+    join=by_name(joined_by_index, joined_by_stack),
 )
 def train_counting(count, choose, join):
     def train(words, num_merges):
@@ -3028,12 +2986,7 @@ def loss_of_logits(model, optimizer, inputs, targets):
     "train",
     "steps",
     loop=LOOPS,
-    step={
-        "backward": backward_and_step,
-        "closure": step_of_closure,
-        "autograd.grad": own_gradients,
-        "loss of logits": loss_of_logits,
-    },
+    step=by_name(backward_and_step, step_of_closure, own_gradients, loss_of_logits),
     cut=pick(CUTS, "narrow", "unbind"),
 )
 def train_by_steps(loop, step, cut):
@@ -3153,13 +3106,13 @@ def modules_put_back(model, mean):
     return found
 
 
-MODES = {
-    "before": put_back,
-    "finally": put_back_finally,
-    "branch": put_back_by_branch,
-    "context": put_back_by_context,
-    "each module": modules_put_back,
-}
+MODES = by_name(
+    put_back,
+    put_back_finally,
+    put_back_by_branch,
+    put_back_by_context,
+    modules_put_back,
+)
 
 
 def running_total(model, batches):
@@ -3221,15 +3174,15 @@ def all_losses(model, batches):
     return torch.cat(each).mean()
 
 
-EVALUATIONS = {
-    "running total": running_total,
-    "weighted mean": weighted_mean,
-    "dot": dot_of_tensors,
-    "rows": mean_of_rows,
-    "running mean": running_mean,
-    "sums of logits": sums_of_logits,
-    "all losses": all_losses,
-}
+EVALUATIONS = by_name(
+    running_total,
+    weighted_mean,
+    dot_of_tensors,
+    mean_of_rows,
+    running_mean,
+    sums_of_logits,
+    all_losses,
+)
 
 
 @right(
@@ -3330,17 +3283,17 @@ def kept_one_by_one(logits, k):
     return left == -INF
 
 
-KEPT = {
-    "threshold": kept_by_threshold,
-    "kthvalue": kept_by_kthvalue,
-    "sort": kept_by_sort,
-    "scatter": kept_by_scatter,
-    "rank": kept_by_rank,
-    "comparison": kept_by_comparison,
-    "one_hot": kept_by_one_hot,
-    "heap": kept_by_heap,
-    "one by one": kept_one_by_one,
-}
+KEPT = by_name(
+    kept_by_threshold,
+    kept_by_kthvalue,
+    kept_by_sort,
+    kept_by_scatter,
+    kept_by_rank,
+    kept_by_comparison,
+    kept_by_one_hot,
+    kept_by_heap,
+    kept_one_by_one,
+)
 
 
 def written_infinity(logits, keep):
@@ -3408,7 +3361,7 @@ def with_python(logits, k):
 
 ONE_BY_ONE["top_k", "scattered"] = {
     "probabilities": scattered,
-    "own float32": partial(scattered, empty=lambda x: torch.zeros(x.shape)),
+    "own float32": partial(scattered, empty=own_float32_zeros),
     "infinities": infinities_scattered,
     "rows": lambda logits, k: torch.stack([scattered(row, k) for row in logits]),
     "sorted and put back": lambda logits, k: (
@@ -3508,17 +3461,17 @@ def nucleus_taken_out(logits, p):
     return left == 0
 
 
-NUCLEI = {
-    "scatter": nucleus_by_scatter,
-    "shifted": nucleus_shifted,
-    "ascending": nucleus_ascending,
-    "searchsorted": nucleus_by_search,
-    "comparison": nucleus_by_comparison,
-    "rank": nucleus_by_rank,
-    "loop": nucleus_by_loop,
-    "bisect": nucleus_by_bisect,
-    "taken out": nucleus_taken_out,
-}
+NUCLEI = by_name(
+    nucleus_by_scatter,
+    nucleus_shifted,
+    nucleus_ascending,
+    nucleus_by_search,
+    nucleus_by_comparison,
+    nucleus_by_rank,
+    nucleus_by_loop,
+    nucleus_by_bisect,
+    nucleus_taken_out,
+)
 
 
 @right("top_p", "masks", keep=NUCLEI, end=ENDS)
@@ -3552,7 +3505,7 @@ ONE_BY_ONE["top_p", "loops"] = {
     "rows": lambda logits, p: torch.stack([nucleus_of_row(r, p) for r in logits]),
     "Python's numbers": nucleus_with_python,
     "own float32 zeros": lambda logits, p: filled(
-        logits, partial(nucleus_of_row, p=p), lambda logits: torch.zeros(logits.shape)
+        logits, partial(nucleus_of_row, p=p), own_float32_zeros
     ),
 }
 ONE_BY_ONE["top_p", "float32"] = {
@@ -3673,14 +3626,14 @@ class CacheOfFields:
         return both.unbind(0)
 
 
-CACHES = {
-    "tuples": CacheOfTuples,
-    "dict": CacheOfNames,
-    "made before": CacheMadeBefore,
-    "made before in float32": CacheInFloat32,
-    "positions": CacheOfPositions,
-    "dataclass": CacheOfFields,
-}
+CACHES = by_name(
+    CacheOfTuples,
+    CacheOfNames,
+    CacheMadeBefore,
+    CacheInFloat32,
+    CacheOfPositions,
+    CacheOfFields,
+)
 
 
 def masked_by_tril(q, k, v):
@@ -3713,19 +3666,13 @@ def query_by_query(q, k, v):
     return torch.cat(out, dim=2)
 
 
-READINGS = {
-    "tril": masked_by_tril,
-    "places": masked_by_places,
-    "rows of a square": masked_rows_of_square,
-    "query by query": query_by_query,
-}
+READINGS = by_name(
+    masked_by_tril, masked_by_places, masked_rows_of_square, query_by_query
+)
 
 
 @right(
-    "cached_step",
-    "caches",
-    made=CACHES,
-    attend=pick(READINGS, "tril", "query by query"),
+    "cached_step", "caches", made=CACHES, attend=by_name(masked_by_tril, query_by_query)
 )
 def step_with_cache(made, attend):
     def step(ids, w, H, cache):
@@ -3748,8 +3695,8 @@ def step_with_cache(made, attend):
 right(
     "cached_step",
     "masks",
-    made=pick(CACHES, "tuples", "made before in float32"),
-    attend=pick(READINGS, "places", "rows of a square"),
+    made=by_name(CacheOfTuples, CacheInFloat32),
+    attend=by_name(masked_by_places, masked_rows_of_square),
 )(step_with_cache)
 
 
@@ -3982,18 +3929,18 @@ def generate_id_by_id(step, ids, n, likeliest):
     return ids
 
 
-GENERATIONS = {
-    "for": generate_for,
-    "while": generate_while,
-    "room made before": generate_into_room,
-    "list": generate_list,
-    "recursion": generate_recursively,
-    "generator": generate_lazily,
-    "reduce": generate_by_reduce,
-    "columns": generate_in_columns,
-    "rows": generate_rows,
-    "id by id": generate_id_by_id,
-}
+GENERATIONS = by_name(
+    generate_for,
+    generate_while,
+    generate_into_room,
+    generate_list,
+    generate_recursively,
+    generate_lazily,
+    generate_by_reduce,
+    generate_in_columns,
+    generate_rows,
+    generate_id_by_id,
+)
 
 
 def generating(loop, likeliest):
@@ -4003,19 +3950,25 @@ def generating(loop, likeliest):
 right(
     "generate",
     "loops",
-    loop=pick(GENERATIONS, "for", "while", "room made before", "list", "columns"),
+    loop=by_name(
+        generate_for,
+        generate_while,
+        generate_into_room,
+        generate_list,
+        generate_in_columns,
+    ),
     likeliest=LIKELIEST,
 )(generating)
 right(
     "generate",
     "functions",
-    loop=pick(GENERATIONS, "recursion", "generator", "reduce"),
+    loop=by_name(generate_recursively, generate_lazily, generate_by_reduce),
     likeliest=LIKELIEST,
 )(generating)
 right(
     "generate",
     "batches",
-    loop=pick(GENERATIONS, "rows", "id by id"),
+    loop=by_name(generate_rows, generate_id_by_id),
     likeliest=LIKELIEST,
 )(generating)
 ONE_BY_ONE["generate", "no gradients"] = {
@@ -4096,8 +4049,8 @@ ONE_BY_ONE["answer", "whole text"] = {
 @right(
     "answer",
     "cache",
-    made=pick(CACHES, "tuples", "made before", "positions"),
-    loop=pick(GENERATIONS, "while", "room made before"),
+    made=by_name(CacheOfTuples, CacheMadeBefore, CacheOfPositions),
+    loop=by_name(generate_while, generate_into_room),
 )
 def answer_with_cache(made, loop):
     return answer_by_cache(step_with_cache(made, masked_by_tril), loop)

@@ -78,10 +78,7 @@ BAD = [
     ("def softmax(s:\n", "could not be imported: SyntaxError"),
     ("import nothing_like_it\n", "could not be imported: ModuleNotFoundError"),
     ("x = 1 / 0\n", "ZeroDivisionError: division by zero (my.py, line 1: `x = 1"),
-    (
-        "raise SystemExit(3)\n",
-        "it ends Python itself with SystemExit: 3 (my.py,",
-    ),
+    ("raise SystemExit(3)\n", "it ends Python itself with SystemExit: 3 (my.py,"),
     (
         "import signal\nsignal.raise_signal(signal.SIGINT)\n",
         "could not be imported: KeyboardInterrupt",
@@ -405,7 +402,8 @@ def test_a_chapter_of_a_workbook_is_checked_alone(mygpt, tmp_path):
 
 
 @pytest.mark.parametrize(
-    "wrong", [{"passed": 1}, {"task": None}, {"mistake": 7}, {"hints": [7]}]
+    "wrong",
+    [{"passed": 1}, {"task": None}, {"mistake": 7}, {"hints": [7]}, {"line": "3"}],
 )
 def test_a_result_of_other_types_is_refused(wrong):
     (name,) = wrong

@@ -8,6 +8,7 @@ from itertools import pairwise
 import pytest
 import torch
 import torch.nn.functional as F
+from helpers.right_programs import joined_by_index as joined
 
 from mygpt import check
 from mygpt.check import TASKS, compose, engine, shrink, source
@@ -585,15 +586,6 @@ def returns_in_the_loop(x, W):
             y[j] += x[i] * W[i, j]
         return y
     return None
-
-
-def joined(ids, pair, new):
-    out, i = [], 0
-    while i < len(ids):
-        two = tuple(ids[i : i + 2]) == pair
-        out.append(new if two else ids[i])
-        i += 1 + two
-    return out
 
 
 def throws_away(words, num_merges):

@@ -1,10 +1,10 @@
 """A piece of the right program in the place of the reader's."""
 
 import ast
-import linecache
 
 import pytest
 import torch
+from helpers.cells import run_cell
 
 from mygpt import check
 from mygpt.check import engine
@@ -106,11 +106,7 @@ FOUND = [
 def search_of(text):
     """A search in a program of the text, which has a file of its own in memory."""
     name = ast.parse(text).body[0].name
-    file, made = f"<{hash(text)}>", {}
-    source = START + text
-    linecache.cache[file] = len(source), None, source.splitlines(keepends=True), file
-    exec(compile(source, file, "exec"), made)
-    task, program = check.TASKS[name], made[name]
+    task, program = check.TASKS[name], run_cell(START + text, {})[name]
     result = engine.check(task, program)
     return Search(task, program, result.line, None, 60.0, result.mistake)
 

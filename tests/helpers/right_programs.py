@@ -40,6 +40,10 @@ class Right:
 
 
 PROGRAMS: list[Right] = []
+# Programs by task and style, then by name.
+ONE_BY_ONE: dict[tuple[str, str], dict[str, Callable]] = {}
+# Classes by task and name, each with the attributes that hold its weights.
+CLASSES: dict[tuple[str, str], tuple[Callable, dict[str, str]]] = {}
 
 
 def right(
@@ -60,20 +64,12 @@ def right(
     return add
 
 
-def these(task: str, style: str, programs: Mapping[str, Callable]) -> None:
-    """Add programs one by one."""
-    for name, program in programs.items():
-        PROGRAMS.append(Right(task, (style, name), program))
-
-
-def classes(task: str, parameters: Mapping[str, tuple[Callable, dict]]) -> None:
-    """Add classes, each with the attributes that hold its weights."""
-    for name, (made, paths) in parameters.items():
-        PROGRAMS.append(Right(task, ("class", name), made, paths))
-
-
 def pick(axis: Mapping[str, Any], *names: str) -> dict[str, Any]:
     return {name: axis[name] for name in names}
+
+
+def by_name(*makers: Callable) -> dict[str, Callable]:
+    return {maker.__name__: maker for maker in makers}
 
 
 def in_float32(program: Callable) -> Callable:
@@ -92,6 +88,27 @@ def in_float32(program: Callable) -> Callable:
         return program(*map(narrow, values)).to(torch.float64)
 
     return narrowed
+
+
+def own_float32_zeros(like: Tensor) -> Tensor:
+    return torch.zeros(like.shape)
+
+
+def own_backward(forward: Callable, backward: Callable) -> Callable:
+    """Make an `autograd.Function` of a result with what to keep, and its gradients."""
+
+    class Own(torch.autograd.Function):
+        @staticmethod
+        def forward(ctx, *values):
+            y, *kept = forward(*values)
+            ctx.save_for_backward(*kept)
+            return y
+
+        @staticmethod
+        def backward(ctx, dy):
+            return backward(dy, *ctx.saved_tensors)
+
+    return Own.apply
 
 
 # A row times a matrix
@@ -130,87 +147,55 @@ def halves(x, W):
     return halves(x[:middle], W[:middle]) + halves(x[middle:], W[middle:])
 
 
-class RowTimesMatrix(torch.autograd.Function):
-    @staticmethod
-    def forward(ctx, x, W):
-        ctx.save_for_backward(x, W)
-        return W.T @ x
-
-    @staticmethod
-    def backward(ctx, dy):
-        x, W = ctx.saved_tensors
-        return W @ dy, torch.outer(x, dy)
-
-
-these(
-    "row_times_matrix",
-    "matrix product",
-    {
-        "@": lambda x, W: x @ W,
-        "W.T @ x": lambda x, W: W.T @ x,
-        "mv": lambda x, W: torch.mv(W.t(), x),
-        "mm of a row": lambda x, W: torch.mm(x.unsqueeze(0), W).squeeze(0),
-        "bmm": lambda x, W: torch.bmm(x[None, None], W[None])[0, 0],
-        "F.linear": lambda x, W: F.linear(x, W.T),
-        "addmv": lambda x, W: torch.addmv(torch.zeros_like(W[0]), W.T, x),
-        "addmv, own float32": lambda x, W: torch.addmv(torch.zeros(W.shape[1]), W.T, x),
-        "diagonal matrix": lambda x, W: (torch.diag(x) @ W).sum(0),
-        "ones from the left": lambda x, W: torch.ones(len(x)) @ (x[:, None] * W),
-    },
-)
-these(
-    "row_times_matrix",
-    "einsum",
-    {
-        "i,ij->j": lambda x, W: torch.einsum("i,ij->j", x, W),
-        "ij,i": lambda x, W: torch.einsum("ij,i->j", W, x),
-        "of a row": lambda x, W: torch.einsum("bi,ij->bj", x[None], W)[0],
-        "tensordot": lambda x, W: torch.tensordot(x, W, dims=1),
-        "tensordot of axes": lambda x, W: torch.tensordot(W, x, dims=([0], [0])),
-    },
-)
-these(
-    "row_times_matrix",
-    "broadcasting",
-    {
-        "rows": lambda x, W: (x[:, None] * W).sum(0),
-        "columns": lambda x, W: (W.T * x).sum(-1),
-        "expanded": lambda x, W: (x.view(-1, 1).expand_as(W) * W).sum(dim=0),
-        "running sum": lambda x, W: (x[:, None] * W).cumsum(0)[-1],
-        "inner": lambda x, W: torch.inner(x, W.T),
-    },
-)
-these(
-    "row_times_matrix",
-    "loops",
-    {
-        "rows added": scaled_rows_added,
-        "rows in place": rows_in_place,
-        "own float32 zeros": entries_in(lambda x, F: torch.zeros(F)),
-        "zeros of the type of x": entries_in(lambda x, F: x.new_zeros(F)),
-        "columns stacked": lambda x, W: torch.stack([x.dot(w) for w in W.T]),
-        "entries summed": lambda x, W: torch.stack(
-            [sum(x[i] * W[i, j] for i in range(len(x))) for j in range(W.shape[1])]
-        ),
-        "reduce": lambda x, W: reduce(torch.add, map(torch.mul, x, W)),
-        "halves": halves,
-        "vmap of dot": lambda x, W: vmap(torch.dot, in_dims=(None, 1))(x, W),
-        "vmap over rows": lambda x, W: vmap(torch.mul)(x, W).sum(0),
-    },
-)
-these(
-    "row_times_matrix",
-    "own backward",
-    {"autograd.Function": RowTimesMatrix.apply},
-)
-these(
-    "row_times_matrix",
-    "float32",
-    {
-        "inside": in_float32(lambda x, W: x @ W),
-        "own result": lambda x, W: (x @ W).float(),
-    },
-)
+ONE_BY_ONE["row_times_matrix", "matrix product"] = {
+    "@": lambda x, W: x @ W,
+    "W.T @ x": lambda x, W: W.T @ x,
+    "mv": lambda x, W: torch.mv(W.t(), x),
+    "mm of a row": lambda x, W: torch.mm(x.unsqueeze(0), W).squeeze(0),
+    "bmm": lambda x, W: torch.bmm(x[None, None], W[None])[0, 0],
+    "F.linear": lambda x, W: F.linear(x, W.T),
+    "addmv": lambda x, W: torch.addmv(torch.zeros_like(W[0]), W.T, x),
+    "addmv, own float32": lambda x, W: torch.addmv(torch.zeros(W.shape[1]), W.T, x),
+    "diagonal matrix": lambda x, W: (torch.diag(x) @ W).sum(0),
+    "ones from the left": lambda x, W: torch.ones(len(x)) @ (x[:, None] * W),
+}
+ONE_BY_ONE["row_times_matrix", "einsum"] = {
+    "i,ij->j": lambda x, W: torch.einsum("i,ij->j", x, W),
+    "ij,i": lambda x, W: torch.einsum("ij,i->j", W, x),
+    "of a row": lambda x, W: torch.einsum("bi,ij->bj", x[None], W)[0],
+    "tensordot": lambda x, W: torch.tensordot(x, W, dims=1),
+    "tensordot of axes": lambda x, W: torch.tensordot(W, x, dims=([0], [0])),
+}
+ONE_BY_ONE["row_times_matrix", "broadcasting"] = {
+    "rows": lambda x, W: (x[:, None] * W).sum(0),
+    "columns": lambda x, W: (W.T * x).sum(-1),
+    "expanded": lambda x, W: (x.view(-1, 1).expand_as(W) * W).sum(dim=0),
+    "running sum": lambda x, W: (x[:, None] * W).cumsum(0)[-1],
+    "inner": lambda x, W: torch.inner(x, W.T),
+}
+ONE_BY_ONE["row_times_matrix", "loops"] = {
+    "rows added": scaled_rows_added,
+    "rows in place": rows_in_place,
+    "own float32 zeros": entries_in(lambda x, F: torch.zeros(F)),
+    "zeros of the type of x": entries_in(lambda x, F: x.new_zeros(F)),
+    "columns stacked": lambda x, W: torch.stack([x.dot(w) for w in W.T]),
+    "entries summed": lambda x, W: torch.stack(
+        [sum(x[i] * W[i, j] for i in range(len(x))) for j in range(W.shape[1])]
+    ),
+    "reduce": lambda x, W: reduce(torch.add, map(torch.mul, x, W)),
+    "halves": halves,
+    "vmap of dot": lambda x, W: vmap(torch.dot, in_dims=(None, 1))(x, W),
+    "vmap over rows": lambda x, W: vmap(torch.mul)(x, W).sum(0),
+}
+ONE_BY_ONE["row_times_matrix", "own backward"] = {
+    "autograd.Function": own_backward(
+        lambda x, W: (W.T @ x, x, W), lambda dy, x, W: (W @ dy, torch.outer(x, dy))
+    )
+}
+ONE_BY_ONE["row_times_matrix", "float32"] = {
+    "inside": in_float32(lambda x, W: x @ W),
+    "own result": lambda x, W: (x @ W).float(),
+}
 
 
 # Softmax
@@ -231,17 +216,9 @@ def online(scores):
     return (scores - largest).exp() / total
 
 
-class Softmax(torch.autograd.Function):
-    @staticmethod
-    def forward(ctx, scores):
-        y = by_hand(scores)
-        ctx.save_for_backward(y)
-        return y
-
-    @staticmethod
-    def backward(ctx, dy):
-        (y,) = ctx.saved_tensors
-        return y * (dy - (dy * y).sum(-1, keepdim=True))
+def softmax_forward(scores):
+    y = by_hand(scores)
+    return y, y
 
 
 SOFTMAXES = {
@@ -275,7 +252,7 @@ ROWS = {
     "stacked": lambda scores, of_row: torch.stack([of_row(row) for row in scores]),
     "vmap": lambda scores, of_row: vmap(of_row)(scores),
     "zeros_like": partial(filled, empty=torch.zeros_like),
-    "own float32": partial(filled, empty=lambda scores: torch.zeros(scores.shape)),
+    "own float32": partial(filled, empty=own_float32_zeros),
 }
 
 
@@ -294,43 +271,35 @@ def softmax_by_rows(of_row, rows):
     return lambda scores: rows(scores, of_row)
 
 
-these(
-    "softmax",
-    "fused",
-    {
-        "F.softmax": lambda scores: F.softmax(scores, dim=1),
-        "nn.Softmax": nn.Softmax(dim=-1),
-        "method": lambda scores: scores.softmax(-1),
-        "transposed": lambda scores: scores.T.softmax(0).T,
-        "log_softmax": SOFTMAXES["log_softmax"],
-        "logsumexp": SOFTMAXES["logsumexp"],
-        "special": lambda scores: torch.special.softmax(scores, -1),
-        "vmap": lambda scores: vmap(partial(torch.softmax, dim=0))(scores),
-        "Categorical": lambda s: torch.distributions.Categorical(logits=s).probs,
-    },
-)
-these(
-    "softmax",
-    "einsum",
-    {
-        "differences": lambda s: 1 / (s[:, None, :] - s[:, :, None]).exp().sum(-1),
-        "ones": lambda s: torch.einsum(
-            "nv,n->nv",
-            (s - s.amax(1, keepdim=True)).exp(),
-            1 / torch.einsum("nv->n", (s - s.amax(1, keepdim=True)).exp()),
-        ),
-    },
-)
-these("softmax", "own backward", {"autograd.Function": Softmax.apply})
-these(
-    "softmax",
-    "float32",
-    {
-        "inside": in_float32(by_hand),
-        "logsumexp inside": in_float32(SOFTMAXES["logsumexp"]),
-        "dtype": lambda scores: torch.softmax(scores, -1, dtype=torch.float32),
-    },
-)
+ONE_BY_ONE["softmax", "fused"] = {
+    "F.softmax": lambda scores: F.softmax(scores, dim=1),
+    "nn.Softmax": nn.Softmax(dim=-1),
+    "method": lambda scores: scores.softmax(-1),
+    "transposed": lambda scores: scores.T.softmax(0).T,
+    "log_softmax": SOFTMAXES["log_softmax"],
+    "logsumexp": SOFTMAXES["logsumexp"],
+    "special": lambda scores: torch.special.softmax(scores, -1),
+    "vmap": lambda scores: vmap(partial(torch.softmax, dim=0))(scores),
+    "Categorical": lambda s: torch.distributions.Categorical(logits=s).probs,
+}
+ONE_BY_ONE["softmax", "einsum"] = {
+    "differences": lambda s: 1 / (s[:, None, :] - s[:, :, None]).exp().sum(-1),
+    "ones": lambda s: torch.einsum(
+        "nv,n->nv",
+        (s - s.amax(1, keepdim=True)).exp(),
+        1 / torch.einsum("nv->n", (s - s.amax(1, keepdim=True)).exp()),
+    ),
+}
+ONE_BY_ONE["softmax", "own backward"] = {
+    "autograd.Function": own_backward(
+        softmax_forward, lambda dy, y: y * (dy - (dy * y).sum(-1, keepdim=True))
+    )
+}
+ONE_BY_ONE["softmax", "float32"] = {
+    "inside": in_float32(by_hand),
+    "logsumexp inside": in_float32(SOFTMAXES["logsumexp"]),
+    "dtype": lambda scores: torch.softmax(scores, -1, dtype=torch.float32),
+}
 
 
 # Cross-entropy
@@ -389,59 +358,48 @@ def rows_into_zeros(logits, targets):
     return losses.mean()
 
 
-class CrossEntropy(torch.autograd.Function):
-    @staticmethod
-    def forward(ctx, logits, targets):
-        ctx.save_for_backward(logits, targets)
-        return F.cross_entropy(logits, targets)
-
-    @staticmethod
-    def backward(ctx, grad):
-        logits, targets = ctx.saved_tensors
-        d = logits.softmax(-1)
-        d[torch.arange(len(d)), targets] -= 1
-        return grad * d / len(d), None
+def cross_entropy_backward(grad, logits, targets):
+    d = logits.softmax(-1)
+    d[torch.arange(len(d)), targets] -= 1
+    return grad * d / len(d), None
 
 
-these(
-    "cross_entropy",
-    "loops",
-    {
-        "a row at a time": cross_entropy_by_loops,
-        "own float32 zeros": rows_into_zeros,
-        "mean of list": lambda logits, targets: torch.stack(
-            [F.cross_entropy(row, t) for row, t in zip(logits, targets, strict=True)]
-        ).mean(),
-        "vmap": lambda logits, targets: vmap(F.cross_entropy)(logits, targets).mean(),
-    },
-)
-these(
-    "cross_entropy",
-    "fused",
-    {
-        "F.cross_entropy": F.cross_entropy,
-        "nn.CrossEntropyLoss": lambda logits, t: nn.CrossEntropyLoss()(logits, t),
-        "sum": lambda logits, t: F.cross_entropy(logits, t, reduction="sum") / len(t),
-        "none": lambda logits, t: F.cross_entropy(logits, t, reduction="none").mean(),
-        "nll_loss": lambda logits, t: F.nll_loss(F.log_softmax(logits, 1), t),
-        "probabilities": lambda logits, t: F.cross_entropy(
-            logits, F.one_hot(t, logits.shape[1]).to(logits)
-        ),
-        "Categorical": lambda logits, t: (
-            -torch.distributions.Categorical(logits=logits).log_prob(t).mean()
-        ),
-        "kl_div": lambda logits, t: F.kl_div(
-            logits.log_softmax(-1),
-            F.one_hot(t, logits.shape[1]).to(logits),
-            reduction="batchmean",
-        ),
-        "logsumexp minus": lambda logits, t: (
-            logits.logsumexp(1).mean() - logits[range(len(t)), t].mean()
-        ),
-    },
-)
-these("cross_entropy", "own backward", {"autograd.Function": CrossEntropy.apply})
-these("cross_entropy", "float32", {"inside": in_float32(F.cross_entropy)})
+ONE_BY_ONE["cross_entropy", "loops"] = {
+    "a row at a time": cross_entropy_by_loops,
+    "own float32 zeros": rows_into_zeros,
+    "mean of list": lambda logits, targets: torch.stack(
+        [F.cross_entropy(row, t) for row, t in zip(logits, targets, strict=True)]
+    ).mean(),
+    "vmap": lambda logits, targets: vmap(F.cross_entropy)(logits, targets).mean(),
+}
+ONE_BY_ONE["cross_entropy", "fused"] = {
+    "F.cross_entropy": F.cross_entropy,
+    "nn.CrossEntropyLoss": lambda logits, t: nn.CrossEntropyLoss()(logits, t),
+    "sum": lambda logits, t: F.cross_entropy(logits, t, reduction="sum") / len(t),
+    "none": lambda logits, t: F.cross_entropy(logits, t, reduction="none").mean(),
+    "nll_loss": lambda logits, t: F.nll_loss(F.log_softmax(logits, 1), t),
+    "probabilities": lambda logits, t: F.cross_entropy(
+        logits, F.one_hot(t, logits.shape[1]).to(logits)
+    ),
+    "Categorical": lambda logits, t: (
+        -torch.distributions.Categorical(logits=logits).log_prob(t).mean()
+    ),
+    "kl_div": lambda logits, t: F.kl_div(
+        logits.log_softmax(-1),
+        F.one_hot(t, logits.shape[1]).to(logits),
+        reduction="batchmean",
+    ),
+    "logsumexp minus": lambda logits, t: (
+        logits.logsumexp(1).mean() - logits[range(len(t)), t].mean()
+    ),
+}
+ONE_BY_ONE["cross_entropy", "own backward"] = {
+    "autograd.Function": own_backward(
+        lambda logits, t: (F.cross_entropy(logits, t), logits, t),
+        cross_entropy_backward,
+    )
+}
+ONE_BY_ONE["cross_entropy", "float32"] = {"inside": in_float32(F.cross_entropy)}
 
 
 # Embedding
@@ -519,21 +477,17 @@ def embedding_in_place(ids, tokens, positions):
     return out
 
 
-these(
-    "embedding",
-    "loops",
-    {
-        "own float32 zeros": embedding_into(torch.zeros),
-        "float64 zeros": embedding_into(partial(torch.zeros, dtype=torch.float64)),
-        "in place": embedding_in_place,
-        "stacked by position": lambda ids, tokens, positions: torch.stack(
-            [tokens[ids[:, t]] + positions[t] for t in range(ids.shape[1])], dim=1
-        ),
-        "vmap": lambda ids, tokens, positions: vmap(
-            lambda row: tokens[row] + positions[: len(row)]
-        )(ids),
-    },
-)
+ONE_BY_ONE["embedding", "loops"] = {
+    "own float32 zeros": embedding_into(torch.zeros),
+    "float64 zeros": embedding_into(partial(torch.zeros, dtype=torch.float64)),
+    "in place": embedding_in_place,
+    "stacked by position": lambda ids, tokens, positions: torch.stack(
+        [tokens[ids[:, t]] + positions[t] for t in range(ids.shape[1])], dim=1
+    ),
+    "vmap": lambda ids, tokens, positions: vmap(
+        lambda row: tokens[row] + positions[: len(row)]
+    )(ids),
+}
 
 
 class TwoTables(nn.Module):
@@ -570,28 +524,22 @@ class OneHotLinear(nn.Module):
         return self.token(one_hot) + self.position[: ids.shape[1]]
 
 
-classes(
-    "embedding",
-    {
-        "nn.Embedding": (
-            TwoTables,
-            {"token_table": "token.weight", "position_table": "position.weight"},
-        ),
-        "parameters, one transposed": (
-            TwoParameters,
-            {"token_table": "wte", "position_table": "wpe.T"},
-        ),
-        "nn.Linear": (
-            OneHotLinear,
-            {"token_table": "token.weight.T", "position_table": "position"},
-        ),
-    },
+def tables(token, position):
+    return {"token_table": token, "position_table": position}
+
+
+CLASSES["embedding", "nn.Embedding"] = (
+    TwoTables,
+    tables("token.weight", "position.weight"),
 )
-these(
-    "embedding",
-    "float32",
-    {"inside": in_float32(lambda ids, t, p: t[ids] + p[: ids.shape[1]])},
+CLASSES["embedding", "parameters, one transposed"] = (
+    TwoParameters,
+    tables("wte", "wpe.T"),
 )
+CLASSES["embedding", "nn.Linear"] = OneHotLinear, tables("token.weight.T", "position")
+ONE_BY_ONE["embedding", "float32"] = {
+    "inside": in_float32(lambda ids, t, p: t[ids] + p[: ids.shape[1]])
+}
 
 
 # Attention
@@ -652,11 +600,7 @@ def divided_by_running_sum(scores):
     return (masked - masked.logcumsumexp(-1)[..., -1:]).exp()
 
 
-WEIGHINGS = {
-    "exp, then tril": masked_powers,
-    "cut and shared again": cut_and_shared_again,
-    "rows padded": rows_padded,
-}
+WEIGHINGS = by_name(masked_powers, cut_and_shared_again, rows_padded)
 
 
 def weigh_by(mask: str, softmax: str = "torch") -> Callable[[Tensor], Tensor]:
@@ -717,7 +661,7 @@ def attention_with_softmaxes(softmax, mask):
     "attention",
     "scales",
     scale=tuple(SCALES),
-    weighing=pick(WEIGHINGS, "exp, then tril", "cut and shared again"),
+    weighing=by_name(masked_powers, cut_and_shared_again),
 )
 def attention_with_scales(scale, weighing):
     return lambda x, Q, K, V: mixed(x @ Q, x @ K, x @ V, weighing, scale)
@@ -773,7 +717,7 @@ def into_zeros(q, k, v, one, dtype=None):
 @right(
     "attention",
     "loops",
-    one={"sums": by_position, "running": by_running_sums, "column": one_query},
+    one=by_name(by_position, by_running_sums, one_query),
     order={
         "texts": of_texts,
         "positions": of_positions,
@@ -796,108 +740,95 @@ def queries_and_keys_in_one_matrix(x, Q, K, V):
 
 
 sdpa = F.scaled_dot_product_attention
-these(
-    "attention",
-    "fused",
-    {
-        "is_causal": lambda x, Q, K, V: sdpa(x @ Q, x @ K, x @ V, is_causal=True),
-        "boolean mask": lambda x, Q, K, V: sdpa(
+ONE_BY_ONE["attention", "fused"] = {
+    "is_causal": lambda x, Q, K, V: sdpa(x @ Q, x @ K, x @ V, is_causal=True),
+    "boolean mask": lambda x, Q, K, V: sdpa(
+        x @ Q,
+        x @ K,
+        x @ V,
+        attn_mask=torch.ones(x.shape[1], x.shape[1], dtype=torch.bool).tril(),
+    ),
+    "own float32 mask": lambda x, Q, K, V: sdpa(
+        x @ Q,
+        x @ K,
+        x @ V,
+        attn_mask=torch.full((x.shape[1], x.shape[1]), -INF).triu(1),
+    ),
+    "nn's mask": lambda x, Q, K, V: sdpa(
+        x @ Q,
+        x @ K,
+        x @ V,
+        nn.Transformer.generate_square_subsequent_mask(x.shape[1]).to(x),
+    ),
+    "own scale": lambda x, Q, K, V: sdpa(
+        x @ Q / Q.shape[1] ** 0.5, x @ K, x @ V, is_causal=True, scale=1.0
+    ),
+    "an axis for the head": lambda x, Q, K, V: sdpa(
+        (x @ Q)[:, None], (x @ K)[:, None], (x @ V)[:, None], is_causal=True
+    ).squeeze(1),
+    "merged matrices": merged,
+    "F.linear": lambda x, Q, K, V: sdpa(
+        *(F.linear(x, W.T) for W in (Q, K, V)), is_causal=True
+    ),
+    "baddbmm": lambda x, Q, K, V: torch.bmm(
+        torch.baddbmm(
+            torch.full((x.shape[1], x.shape[1]), -INF).triu(1).to(x),
             x @ Q,
-            x @ K,
-            x @ V,
-            attn_mask=torch.ones(x.shape[1], x.shape[1], dtype=torch.bool).tril(),
-        ),
-        "own float32 mask": lambda x, Q, K, V: sdpa(
-            x @ Q,
-            x @ K,
-            x @ V,
-            attn_mask=torch.full((x.shape[1], x.shape[1]), -INF).triu(1),
-        ),
-        "nn's mask": lambda x, Q, K, V: sdpa(
-            x @ Q,
-            x @ K,
-            x @ V,
-            nn.Transformer.generate_square_subsequent_mask(x.shape[1]).to(x),
-        ),
-        "own scale": lambda x, Q, K, V: sdpa(
-            x @ Q / Q.shape[1] ** 0.5, x @ K, x @ V, is_causal=True, scale=1.0
-        ),
-        "an axis for the head": lambda x, Q, K, V: sdpa(
-            (x @ Q)[:, None], (x @ K)[:, None], (x @ V)[:, None], is_causal=True
-        ).squeeze(1),
-        "merged matrices": merged,
-        "F.linear": lambda x, Q, K, V: sdpa(
-            *(F.linear(x, W.T) for W in (Q, K, V)), is_causal=True
-        ),
-        "baddbmm": lambda x, Q, K, V: torch.bmm(
-            torch.baddbmm(
-                torch.full((x.shape[1], x.shape[1]), -INF).triu(1).to(x),
-                x @ Q,
-                (x @ K).mT,
-                alpha=Q.shape[1] ** -0.5,
-            ).softmax(-1),
-            x @ V,
-        ),
-    },
-)
-these(
-    "attention",
-    "other orders",
-    {
-        "one matrix of queries and keys": queries_and_keys_in_one_matrix,
-        "values last": lambda x, Q, K, V: (
-            mixed(x @ Q, x @ K, x, weigh_by("added triu")) @ V
-        ),
-        "keys first": lambda x, Q, K, V: (
-            SOFTMAXES["torch"](
-                MASKS["where"](((x @ K) @ (x @ Q).mT).mT / Q.shape[1] ** 0.5)
-            )
-            @ (x @ V)
-        ),
-        "matrix scaled": lambda x, Q, K, V: (
-            rows_padded(x @ (Q * Q.shape[1] ** -0.5) @ (x @ K).mT) @ (x @ V)
-        ),
-        "logcumsumexp": lambda x, Q, K, V: mixed(
-            x @ Q, x @ K, x @ V, divided_by_running_sum
-        ),
-        "rows of weights in own zeros": lambda x, Q, K, V: (
-            rows_into_own_zeros((x @ Q) @ (x @ K).mT / Q.shape[1] ** 0.5) @ (x @ V)
-        ),
-        "transposed": lambda x, Q, K, V: (
-            (
-                (V.T @ x.mT)
-                @ MASKS["where"]((x @ Q) @ (K.T @ x.mT) / Q.shape[1] ** 0.5)
-                .softmax(-1)
-                .mT
-            ).mT
-        ),
-        "column softmax": lambda x, Q, K, V: (
-            (
-                (x @ V).mT
-                @ ((x @ K) @ (x @ Q).mT / Q.shape[1] ** 0.5)
-                .masked_fill(torch.ones(x.shape[1], x.shape[1]).tril(-1) > 0, -INF)
-                .softmax(1)
-            ).mT
-        ),
-    },
-)
+            (x @ K).mT,
+            alpha=Q.shape[1] ** -0.5,
+        ).softmax(-1),
+        x @ V,
+    ),
+}
+ONE_BY_ONE["attention", "other orders"] = {
+    "one matrix of queries and keys": queries_and_keys_in_one_matrix,
+    "values last": lambda x, Q, K, V: (
+        mixed(x @ Q, x @ K, x, weigh_by("added triu")) @ V
+    ),
+    "keys first": lambda x, Q, K, V: (
+        SOFTMAXES["torch"](
+            MASKS["where"](((x @ K) @ (x @ Q).mT).mT / Q.shape[1] ** 0.5)
+        )
+        @ (x @ V)
+    ),
+    "matrix scaled": lambda x, Q, K, V: (
+        rows_padded(x @ (Q * Q.shape[1] ** -0.5) @ (x @ K).mT) @ (x @ V)
+    ),
+    "logcumsumexp": lambda x, Q, K, V: mixed(
+        x @ Q, x @ K, x @ V, divided_by_running_sum
+    ),
+    "rows of weights in own zeros": lambda x, Q, K, V: (
+        rows_into_own_zeros((x @ Q) @ (x @ K).mT / Q.shape[1] ** 0.5) @ (x @ V)
+    ),
+    "transposed": lambda x, Q, K, V: (
+        (
+            (V.T @ x.mT)
+            @ MASKS["where"]((x @ Q) @ (K.T @ x.mT) / Q.shape[1] ** 0.5).softmax(-1).mT
+        ).mT
+    ),
+    "column softmax": lambda x, Q, K, V: (
+        (
+            (x @ V).mT
+            @ ((x @ K) @ (x @ Q).mT / Q.shape[1] ** 0.5)
+            .masked_fill(torch.ones(x.shape[1], x.shape[1]).tril(-1) > 0, -INF)
+            .softmax(1)
+        ).mT
+    ),
+}
 
 
-class Attention(torch.autograd.Function):
-    """Of queries, keys and values."""
+def attention_forward(q, k, v):
+    weights = weigh_by("where")(q @ k.mT / q.shape[-1] ** 0.5)
+    return weights @ v, q, k, v, weights
 
-    @staticmethod
-    def forward(ctx, q, k, v):
-        weights = weigh_by("where")(q @ k.mT / q.shape[-1] ** 0.5)
-        ctx.save_for_backward(q, k, v, weights)
-        return weights @ v
 
-    @staticmethod
-    def backward(ctx, dy):
-        q, k, v, weights = ctx.saved_tensors
-        dw = dy @ v.mT
-        ds = weights * (dw - (dw * weights).sum(-1, keepdim=True)) / q.shape[-1] ** 0.5
-        return ds @ k, ds.mT @ q, weights.mT @ dy
+def attention_backward(dy, q, k, v, weights):
+    dw = dy @ v.mT
+    ds = weights * (dw - (dw * weights).sum(-1, keepdim=True)) / q.shape[-1] ** 0.5
+    return ds @ k, ds.mT @ q, weights.mT @ dy
+
+
+OWN_ATTENTION = own_backward(attention_forward, attention_backward)
 
 
 def of_each_text(x, Q, K, V):
@@ -907,21 +838,17 @@ def of_each_text(x, Q, K, V):
     return vmap(one)(x)
 
 
-these(
-    "attention",
-    "batches",
-    {
-        "vmap": of_each_text,
-        "list of texts": lambda x, Q, K, V: torch.cat(
-            [mixed(text @ Q, text @ K, text @ V, masked_powers) for text in x.split(1)]
-        ),
-        "flat": lambda x, Q, K, V: mixed(
-            *(torch.mm(x.flatten(0, 1), W).view(*x.shape[:2], -1) for W in (Q, K, V)),
-            masked_powers,
-        ),
-        "whole batch as one text": lambda x, Q, K, V: one_long_text(x, Q, K, V),
-    },
-)
+ONE_BY_ONE["attention", "batches"] = {
+    "vmap": of_each_text,
+    "list of texts": lambda x, Q, K, V: torch.cat(
+        [mixed(text @ Q, text @ K, text @ V, masked_powers) for text in x.split(1)]
+    ),
+    "flat": lambda x, Q, K, V: mixed(
+        *(torch.mm(x.flatten(0, 1), W).view(*x.shape[:2], -1) for W in (Q, K, V)),
+        masked_powers,
+    ),
+    "whole batch as one text": lambda x, Q, K, V: one_long_text(x, Q, K, V),
+}
 
 
 def one_long_text(x, Q, K, V):
@@ -933,24 +860,18 @@ def one_long_text(x, Q, K, V):
     return (scores.masked_fill(~allowed, -INF).softmax(-1) @ rows @ V).view(B, T, -1)
 
 
-these(
-    "attention",
-    "own backward",
-    {"autograd.Function": lambda x, Q, K, V: Attention.apply(x @ Q, x @ K, x @ V)},
-)
-these(
-    "attention",
-    "float32",
-    {
-        "inside": in_float32(merged),
-        "softmax": lambda x, Q, K, V: (
-            MASKS["where"]((x @ Q) @ (x @ K).mT / Q.shape[1] ** 0.5)
-            .softmax(-1, dtype=torch.float32)
-            .to(x)
-            @ (x @ V)
-        ),
-    },
-)
+ONE_BY_ONE["attention", "own backward"] = {
+    "autograd.Function": lambda x, Q, K, V: OWN_ATTENTION(x @ Q, x @ K, x @ V)
+}
+ONE_BY_ONE["attention", "float32"] = {
+    "inside": in_float32(merged),
+    "softmax": lambda x, Q, K, V: (
+        MASKS["where"]((x @ Q) @ (x @ K).mT / Q.shape[1] ** 0.5)
+        .softmax(-1, dtype=torch.float32)
+        .to(x)
+        @ (x @ V)
+    ),
+}
 
 
 class HeadOfLinears(nn.Module):
@@ -989,23 +910,17 @@ class HeadOfList(nn.Module):
         return self.dropout(of_positions(q, k, v, by_position))
 
 
-classes(
-    "attention",
-    {
-        "linears and a buffer": (
-            HeadOfLinears,
-            {
-                "W_Q": "query.weight.T",
-                "W_K": "key.weight.T",
-                "W_V": "value.weight.T",
-            },
-        ),
-        "parameters": (HeadOfParameters, {f"W_{n}": f"w.{n.lower()}" for n in "QKV"}),
-        "list": (
-            HeadOfList,
-            {f"W_{n}": f"layers.{i}.weight.T" for i, n in enumerate("QKV")},
-        ),
-    },
+CLASSES["attention", "linears and a buffer"] = (
+    HeadOfLinears,
+    {"W_Q": "query.weight.T", "W_K": "key.weight.T", "W_V": "value.weight.T"},
+)
+CLASSES["attention", "parameters"] = (
+    HeadOfParameters,
+    {f"W_{n}": f"w.{n.lower()}" for n in "QKV"},
+)
+CLASSES["attention", "list"] = (
+    HeadOfList,
+    {f"W_{n}": f"layers.{i}.weight.T" for i, n in enumerate("QKV")},
 )
 
 
@@ -1054,8 +969,7 @@ def projections(x, w, linear):
     "heads",
     "matrices",
     split=SPLITS,
-    weigh=pick(WEIGHINGS, "exp, then tril", "rows padded")
-    | {"added triu": weigh_by("added triu")},
+    weigh=by_name(masked_powers, rows_padded) | {"added triu": weigh_by("added triu")},
 )
 def heads_of_matrices(split, weigh, linear=LINEARS["@"]):
     cut, join = split
@@ -1119,11 +1033,7 @@ def into_own_zeros(outputs, w, like=None):
 @right(
     "heads",
     "loops",
-    cut={
-        "slices": heads_sliced_after,
-        "matrices cut": heads_projected_alone,
-        "chunks": heads_chunked,
-    },
+    cut=by_name(heads_sliced_after, heads_projected_alone, heads_chunked),
     join={
         "cat": joined,
         "rows of W_O": rows_of_output_matrix,
@@ -1139,8 +1049,8 @@ def heads_by_loops(cut, join, attend=None):
 @right(
     "heads",
     "positions",
-    cut={"slices": heads_sliced_after, "matrices cut": heads_projected_alone},
-    one={"sums": by_position, "running": by_running_sums, "column": one_query},
+    cut=by_name(heads_sliced_after, heads_projected_alone),
+    one=by_name(by_position, by_running_sums, one_query),
 )
 def heads_by_positions(cut, one):
     return heads_by_loops(cut, joined, lambda q, k, v: of_positions(q, k, v, one))
@@ -1232,33 +1142,29 @@ def masked_channels(x, w, H):
     return y @ w["W_O"] + w["b_O"]
 
 
-these(
-    "heads",
-    "fused",
-    {
-        "one matrix": merged_heads,
-        "multi_head_attention_forward": torch_heads,
-        "texts and heads on one axis": flat_heads,
-        "vmap": heads_by_vmap,
-        "list of texts": lambda x, w, H: torch.cat(
-            [merged_heads(text[None], w, H) for text in x]
-        ),
-        "own backward": lambda x, w, H: joined(
-            [Attention.apply(*qkv) for qkv in heads_chunked(x, w, H)], w
-        ),
-        "channels masked": masked_channels,
-        "output matrix first": lambda x, w, H: (
-            w["b_O"]
-            + sum(
-                weigh_by("where")(q @ k.mT / q.shape[-1] ** 0.5) @ (v @ rows)
-                for (q, k, v), rows in zip(
-                    heads_sliced_after(x, w, H), w["W_O"].chunk(H), strict=True
-                )
+ONE_BY_ONE["heads", "fused"] = {
+    "one matrix": merged_heads,
+    "multi_head_attention_forward": torch_heads,
+    "texts and heads on one axis": flat_heads,
+    "vmap": heads_by_vmap,
+    "list of texts": lambda x, w, H: torch.cat(
+        [merged_heads(text[None], w, H) for text in x]
+    ),
+    "own backward": lambda x, w, H: joined(
+        [OWN_ATTENTION(*qkv) for qkv in heads_chunked(x, w, H)], w
+    ),
+    "channels masked": masked_channels,
+    "output matrix first": lambda x, w, H: (
+        w["b_O"]
+        + sum(
+            weigh_by("where")(q @ k.mT / q.shape[-1] ** 0.5) @ (v @ rows)
+            for (q, k, v), rows in zip(
+                heads_sliced_after(x, w, H), w["W_O"].chunk(H), strict=True
             )
-        ),
-        "float32 inside": in_float32(merged_heads),
-    },
-)
+        )
+    ),
+    "float32 inside": in_float32(merged_heads),
+}
 
 
 class ManyHeads(nn.Module):
@@ -1309,27 +1215,26 @@ class HeadsInside(nn.Module):
         return self.out(torch.cat([mixed(*qkv, rows_padded) for qkv in each], -1))
 
 
-classes(
-    "heads",
-    {
-        "linears and a buffer": (
-            ManyHeads,
-            {f"W_{n}": f"{n.lower()}.weight.T" for n in "QKV"}
-            | {f"b_{n}": f"{n.lower()}.bias" for n in "QKV"}
-            | {"W_O": "proj.weight.T", "b_O": "proj.bias"},
-        ),
-        "parameters backwards": (
-            ManyHeadsOfParameters,
-            {f"W_{n}": f"matrix_{n}" for n in "QKVO"}
-            | {f"b_{n}": f"bias_{n}" for n in "QKVO"},
-        ),
-        "modules inside": (
-            lambda C, num_heads: HeadsInside(C, num_heads),
-            {f"W_{n}": f"into.{n}.weight.T" for n in "QKV"}
-            | {f"b_{n}": f"into.{n}.bias" for n in "QKV"}
-            | {"W_O": "out.0.weight.T", "b_O": "out.0.bias"},
-        ),
-    },
+def of_linears(**paths):
+    """The weights of linear layers, which are stored transposed, and their biases."""
+    return {
+        f"{kind}{name}": f"{path}.{stored}"
+        for name, path in paths.items()
+        for kind, stored in (("W", "weight.T"), ("b", "bias"))
+    }
+
+
+CLASSES["heads", "linears and a buffer"] = (
+    ManyHeads,
+    of_linears(_Q="q", _K="k", _V="v", _O="proj"),
+)
+CLASSES["heads", "parameters backwards"] = (
+    ManyHeadsOfParameters,
+    {f"W_{n}": f"matrix_{n}" for n in "QKVO"} | {f"b_{n}": f"bias_{n}" for n in "QKVO"},
+)
+CLASSES["heads", "modules inside"] = (
+    lambda C, num_heads: HeadsInside(C, num_heads),
+    of_linears(_Q="into.Q", _K="into.K", _V="into.V", _O="out.0"),
 )
 
 
@@ -1376,41 +1281,28 @@ def erf_of_one(x):
     return x / 2 + x / 2 * torch.erf(x / math.sqrt(2))
 
 
-class Gelu(torch.autograd.Function):
-    @staticmethod
-    def forward(ctx, x):
-        ctx.save_for_backward(x)
-        return x * CUMULATIVE["erf"](x)
-
-    @staticmethod
-    def backward(ctx, dy):
-        (x,) = ctx.saved_tensors
-        density = torch.exp(-(x**2) / 2) / math.sqrt(2 * math.pi)
-        return dy * (CUMULATIVE["erf"](x) + x * density)
+def gelu_backward(dy, x):
+    density = torch.exp(-(x**2) / 2) / math.sqrt(2 * math.pi)
+    return dy * (CUMULATIVE["erf"](x) + x * density)
 
 
-these(
-    "gelu",
-    "loops",
-    {
-        "into empty": each_number(erf_of_one),
-        "own float32": each_number(erf_of_one, lambda x: torch.zeros(x.shape)),
-        "stacked": listed(erf_of_one),
-        "rows": lambda x: torch.stack([F.gelu(row) for row in x]),
-        "vmap": vmap(erf_of_one),
-    },
-)
-these(
-    "gelu",
-    "fused",
-    {
-        "F.gelu": F.gelu,
-        "nn.GELU": nn.GELU(),
-        "approximate none": lambda x: torch.nn.functional.gelu(x, approximate="none"),
-        "float32 inside": in_float32(F.gelu),
-        "own backward": Gelu.apply,
-    },
-)
+OWN_GELU = own_backward(lambda x: (x * CUMULATIVE["erf"](x), x), gelu_backward)
+
+
+ONE_BY_ONE["gelu", "loops"] = {
+    "into empty": each_number(erf_of_one),
+    "own float32": each_number(erf_of_one, own_float32_zeros),
+    "stacked": listed(erf_of_one),
+    "rows": lambda x: torch.stack([F.gelu(row) for row in x]),
+    "vmap": vmap(erf_of_one),
+}
+ONE_BY_ONE["gelu", "fused"] = {
+    "F.gelu": F.gelu,
+    "nn.GELU": nn.GELU(),
+    "approximate none": lambda x: torch.nn.functional.gelu(x, approximate="none"),
+    "float32 inside": in_float32(F.gelu),
+    "own backward": OWN_GELU,
+}
 
 INNERS = {
     "cube": lambda x: x + 0.044715 * x**3,
@@ -1440,40 +1332,28 @@ def tanh_of_one(x):
     return x / 2 * (1 + torch.tanh(math.sqrt(2 / math.pi) * (x + 0.044715 * x**3)))
 
 
-class TanhGelu(torch.autograd.Function):
-    @staticmethod
-    def forward(ctx, x):
-        t = torch.tanh((2 / math.pi) ** 0.5 * INNERS["cube"](x))
-        ctx.save_for_backward(x, t)
-        return 0.5 * x * (1 + t)
-
-    @staticmethod
-    def backward(ctx, dy):
-        x, t = ctx.saved_tensors
-        slope = (2 / math.pi) ** 0.5 * (1 + 3 * 0.044715 * x**2)
-        return dy * (0.5 * (1 + t) + 0.5 * x * (1 - t * t) * slope)
+def tanh_forward(x):
+    t = torch.tanh((2 / math.pi) ** 0.5 * INNERS["cube"](x))
+    return 0.5 * x * (1 + t), x, t
 
 
-these(
-    "gelu_tanh",
-    "loops",
-    {
-        "into empty": each_number(tanh_of_one),
-        "own float32": each_number(tanh_of_one, lambda x: torch.zeros(x.shape)),
-        "stacked": listed(tanh_of_one),
-        "vmap": vmap(tanh_of_one),
-    },
-)
-these(
-    "gelu_tanh",
-    "fused",
-    {
-        "F.gelu": partial(F.gelu, approximate="tanh"),
-        "nn.GELU": nn.GELU(approximate="tanh"),
-        "own backward": TanhGelu.apply,
-        "float32 inside": in_float32(tanh_of_one),
-    },
-)
+def tanh_backward(dy, x, t):
+    slope = (2 / math.pi) ** 0.5 * (1 + 3 * 0.044715 * x**2)
+    return dy * (0.5 * (1 + t) + 0.5 * x * (1 - t * t) * slope)
+
+
+ONE_BY_ONE["gelu_tanh", "loops"] = {
+    "into empty": each_number(tanh_of_one),
+    "own float32": each_number(tanh_of_one, own_float32_zeros),
+    "stacked": listed(tanh_of_one),
+    "vmap": vmap(tanh_of_one),
+}
+ONE_BY_ONE["gelu_tanh", "fused"] = {
+    "F.gelu": partial(F.gelu, approximate="tanh"),
+    "nn.GELU": nn.GELU(approximate="tanh"),
+    "own backward": own_backward(tanh_forward, tanh_backward),
+    "float32 inside": in_float32(tanh_of_one),
+}
 
 
 # The feed-forward network
@@ -1484,7 +1364,7 @@ GELUS = {
     "erf by hand": erf_of_one,
     "tanh by hand": tanh_of_one,
     "sigmoid": lambda x: BENDS["sigmoid"](x, ROOTS["of a float"](INNERS["cube"](x))),
-    "own backward": Gelu.apply,
+    "own backward": OWN_GELU,
 }
 
 
@@ -1562,7 +1442,7 @@ def mlp_by_loops(order, gelu):
     return order(gelu)
 
 
-these("mlp", "float32", {"inside": in_float32(mlp_by_chunks(F.gelu))})
+ONE_BY_ONE["mlp", "float32"] = {"inside": in_float32(mlp_by_chunks(F.gelu))}
 
 
 class TwoLinears(nn.Module):
@@ -1593,26 +1473,27 @@ def in_a_row(C, F):
     )
 
 
-def with_names(*names):
-    return dict(zip(("W1", "b1", "W2", "b2"), names, strict=True))
+class Convolutions(nn.Module):
+    """A network whose layers are convolutions of width one."""
+
+    def __init__(self, C, F):
+        super().__init__()
+        self.up, self.down = nn.Conv1d(C, F, 1), nn.Conv1d(F, C, 1)
+
+    def forward(self, x):
+        return self.down(nn.functional.gelu(self.up(x.mT))).mT
 
 
-classes(
-    "mlp",
-    {
-        "linears": (
-            TwoLinears,
-            with_names("fc1.weight.T", "fc1.bias", "fc2.weight.T", "fc2.bias"),
-        ),
-        "lists of parameters": (
-            FourParameters,
-            with_names("w.0", "b.0", "w.1.T", "b.1"),
-        ),
-        "nn.Sequential": (
-            in_a_row,
-            with_names("0.weight.T", "0.bias", "2.weight.T", "2.bias"),
-        ),
-    },
+CLASSES["mlp", "linears"] = TwoLinears, of_linears(**{"1": "fc1", "2": "fc2"})
+CLASSES["mlp", "lists of parameters"] = (
+    FourParameters,
+    {"W1": "w.0", "b1": "b.0", "W2": "w.1.T", "b2": "b.1"},
+)
+CLASSES["mlp", "nn.Sequential"] = in_a_row, of_linears(**{"1": "0", "2": "2"})
+CLASSES["mlp", "convolutions"] = (
+    Convolutions,
+    of_linears(**{"1": "up", "2": "down"})
+    | {"W1": "up.weight.squeeze(-1).T", "W2": "down.weight.squeeze(2).T"},
 )
 
 
@@ -1695,15 +1576,15 @@ def module_made_inside(add):
     )(x)
 
 
-WIRINGS = {
-    "two lines": two_lines,
-    "named steps": named_steps,
-    "loop": loop_over_branches,
-    "helper": residual_helper,
-    "reduce": reduced,
-    "changes kept apart": changes_kept_apart,
-    "modules": module_made_inside,
-}
+WIRINGS = by_name(
+    two_lines,
+    named_steps,
+    loop_over_branches,
+    residual_helper,
+    reduced,
+    changes_kept_apart,
+    module_made_inside,
+)
 
 
 @right("wiring", "functions", wiring=WIRINGS, add=SUMS)
@@ -1711,23 +1592,17 @@ def wired(wiring, add):
     return wiring(add)
 
 
-these(
-    "wiring",
-    "batches",
-    {
-        "list of texts": lambda x, *parts: torch.cat(
-            [two_lines(torch.add)(text, *parts) for text in x.split(1)]
-        ),
-        "own zeros": lambda x, *parts: filled(
-            x, lambda text: reduced(torch.add)(text[None], *parts)[0], torch.zeros_like
-        ),
-        "own float32 zeros": lambda x, *parts: filled(
-            x,
-            lambda text: reduced(torch.add)(text[None], *parts)[0],
-            lambda x: torch.zeros(x.shape),
-        ),
-    },
-)
+ONE_BY_ONE["wiring", "batches"] = {
+    "list of texts": lambda x, *parts: torch.cat(
+        [two_lines(torch.add)(text, *parts) for text in x.split(1)]
+    ),
+    "own zeros": lambda x, *parts: filled(
+        x, lambda text: reduced(torch.add)(text[None], *parts)[0], torch.zeros_like
+    ),
+    "own float32 zeros": lambda x, *parts: filled(
+        x, lambda text: reduced(torch.add)(text[None], *parts)[0], own_float32_zeros
+    ),
+}
 
 
 class Wired:
@@ -1741,7 +1616,7 @@ class Wired:
         return x + self.mlp(self.ln2(x))
 
 
-these("wiring", "object", {"made and called": lambda x, *parts: Wired(*parts)(x)})
+ONE_BY_ONE["wiring", "object"] = {"made and called": lambda x, *parts: Wired(*parts)(x)}
 
 
 # Layer normalisation
@@ -1853,11 +1728,7 @@ def each_into(x, of_one, dtype):
 @right(
     "layer_norm",
     "loops",
-    of_one={
-        "vector": normed_vector,
-        "running": running_vector,
-        "numbers": number_by_number,
-    },
+    of_one=by_name(normed_vector, running_vector, number_by_number),
     order={
         "stacked": stacked,
         "vmap": double_vmap,
@@ -1868,20 +1739,16 @@ def norm_by_loops(of_one, order):
     return lambda x, weight, bias, eps: order(x, lambda v: of_one(v, weight, bias, eps))
 
 
-class Norm(torch.autograd.Function):
-    @staticmethod
-    def forward(ctx, x, weight, bias, eps):
-        std = (x.var(-1, correction=0, keepdim=True) + eps).sqrt()
-        n = (x - x.mean(-1, keepdim=True)) / std
-        ctx.save_for_backward(n, std, weight)
-        return n * weight + bias
+def norm_forward(x, weight, bias, eps):
+    std = (x.var(-1, correction=0, keepdim=True) + eps).sqrt()
+    n = (x - x.mean(-1, keepdim=True)) / std
+    return n * weight + bias, n, std, weight
 
-    @staticmethod
-    def backward(ctx, dy):
-        n, std, weight = ctx.saved_tensors
-        g = dy * weight
-        dx = g - g.mean(-1, keepdim=True) - n * (g * n).mean(-1, keepdim=True)
-        return dx / std, (dy * n).sum((0, 1)), dy.sum((0, 1)), None
+
+def norm_backward(dy, n, std, weight):
+    g = dy * weight
+    dx = g - g.mean(-1, keepdim=True) - n * (g * n).mean(-1, keepdim=True)
+    return dx / std, (dy * n).sum((0, 1)), dy.sum((0, 1)), None
 
 
 def centring_matrix(x, weight, bias, eps):
@@ -1905,43 +1772,39 @@ def in_place(x, weight, bias, eps):
     return y
 
 
-these(
-    "layer_norm",
-    "fused",
-    {
-        "F.layer_norm": lambda x, weight, bias, eps: F.layer_norm(
-            x, (x.shape[-1],), weight, bias, eps
-        ),
-        "affine apart": lambda x, weight, bias, eps: (
-            F.layer_norm(x, weight.shape, eps=eps) * weight + bias
-        ),
-        "native": lambda x, weight, bias, eps: torch.native_layer_norm(
-            x, list(weight.shape), weight, bias, eps
-        )[0],
-        "group_norm": lambda x, weight, bias, eps: F.group_norm(
-            x.flatten(0, 1), 1, weight, bias, eps
-        ).view_as(x),
-        "instance_norm": lambda x, weight, bias, eps: (
-            F.instance_norm(x, eps=eps) * weight + bias
-        ),
-        "batch_norm": batch_norm,
-        "var_mean": lambda x, weight, bias, eps: (
-            (x - torch.var_mean(x, -1, correction=0, keepdim=True)[1])
-            * (torch.var_mean(x, -1, correction=0, keepdim=True)[0] + eps).rsqrt()
-            * weight
-            + bias
-        ),
-        "centring matrix": centring_matrix,
-        "in place": in_place,
-        "own backward": Norm.apply,
-        "float32 inside": lambda x, weight, bias, eps: F.layer_norm(
-            x.float(), weight.shape, weight.float(), bias.float(), eps
-        ).type_as(x),
-        "normed in float32": lambda x, weight, bias, eps: (
-            F.layer_norm(x.float(), weight.shape, eps=eps).to(x.dtype) * weight + bias
-        ),
-    },
-)
+ONE_BY_ONE["layer_norm", "fused"] = {
+    "F.layer_norm": lambda x, weight, bias, eps: F.layer_norm(
+        x, (x.shape[-1],), weight, bias, eps
+    ),
+    "affine apart": lambda x, weight, bias, eps: (
+        F.layer_norm(x, weight.shape, eps=eps) * weight + bias
+    ),
+    "native": lambda x, weight, bias, eps: torch.native_layer_norm(
+        x, list(weight.shape), weight, bias, eps
+    )[0],
+    "group_norm": lambda x, weight, bias, eps: F.group_norm(
+        x.flatten(0, 1), 1, weight, bias, eps
+    ).view_as(x),
+    "instance_norm": lambda x, weight, bias, eps: (
+        F.instance_norm(x, eps=eps) * weight + bias
+    ),
+    "batch_norm": batch_norm,
+    "var_mean": lambda x, weight, bias, eps: (
+        (x - torch.var_mean(x, -1, correction=0, keepdim=True)[1])
+        * (torch.var_mean(x, -1, correction=0, keepdim=True)[0] + eps).rsqrt()
+        * weight
+        + bias
+    ),
+    "centring matrix": centring_matrix,
+    "in place": in_place,
+    "own backward": own_backward(norm_forward, norm_backward),
+    "float32 inside": lambda x, weight, bias, eps: F.layer_norm(
+        x.float(), weight.shape, weight.float(), bias.float(), eps
+    ).type_as(x),
+    "normed in float32": lambda x, weight, bias, eps: (
+        F.layer_norm(x.float(), weight.shape, eps=eps).to(x.dtype) * weight + bias
+    ),
+}
 
 
 class OwnNorm(nn.Module):
@@ -1964,13 +1827,14 @@ class NormInside(nn.Module):
         return self.norm(x)
 
 
-classes(
-    "layer_norm",
-    {
-        "nn.LayerNorm": (nn.LayerNorm, {"weight": "weight", "bias": "bias"}),
-        "parameters": (OwnNorm, {"weight": "scale", "bias": "shift"}),
-        "module inside": (NormInside, {"weight": "norm.weight", "bias": "norm.bias"}),
-    },
+CLASSES["layer_norm", "nn.LayerNorm"] = (
+    nn.LayerNorm,
+    {"weight": "weight", "bias": "bias"},
+)
+CLASSES["layer_norm", "parameters"] = OwnNorm, {"weight": "scale", "bias": "shift"}
+CLASSES["layer_norm", "module inside"] = (
+    NormInside,
+    {"weight": "norm.weight", "bias": "norm.bias"},
 )
 
 
@@ -2025,13 +1889,7 @@ def dx_by_position(g, n, std):
 @right(
     "layer_norm_gradient",
     "formula",
-    dx={
-        "means": dx_by_means,
-        "sums": dx_by_sums,
-        "jacobian": dx_by_jacobian,
-        "chain": dx_by_chain,
-        "positions": dx_by_position,
-    },
+    dx=by_name(dx_by_means, dx_by_sums, dx_by_jacobian, dx_by_chain, dx_by_position),
     reduction=REDUCTIONS,
 )
 def gradient_by_formula(dx, reduction):
@@ -2087,12 +1945,7 @@ def fused_norm(x, weight, bias, eps):
 @right(
     "layer_norm_gradient",
     "autograd",
-    call={
-        "backward": backward_called,
-        "grad": grad_called,
-        "vjp": vjp_called,
-        "jacrev": jacobian_called,
-    },
+    call=by_name(backward_called, grad_called, vjp_called, jacobian_called),
     norm={
         "F.layer_norm": fused_norm,
         "squares": norm_by("mean", "squares"),
@@ -2126,17 +1979,13 @@ def gradient_by_loops(dy, x, weight, eps):
     return dx, dweight, dbias
 
 
-these(
-    "layer_norm_gradient",
-    "fused",
-    {
-        "native": native_gradient,
-        "own float32 loops": gradient_by_loops,
-        "float32": lambda *values: gradient_by_formula(
-            dx_by_sums, REDUCTIONS["einsum"]
-        )(*(v.float() for v in values[:3]), values[3]),
-    },
-)
+ONE_BY_ONE["layer_norm_gradient", "fused"] = {
+    "native": native_gradient,
+    "own float32 loops": gradient_by_loops,
+    "float32": lambda *values: gradient_by_formula(dx_by_sums, REDUCTIONS["einsum"])(
+        *(v.float() for v in values[:3]), values[3]
+    ),
+}
 
 
 # The whole block
@@ -2232,26 +2081,20 @@ def block_in_one_function(x, w, H):
     return x + F.linear(F.gelu(F.linear(n, w["W1"].T, w["b1"])), w["W2"].T, w["b2"])
 
 
-these(
-    "block",
-    "one function",
-    {
-        "fused": block_in_one_function,
-        "position by position": block_by_position,
-        "list of texts": lambda x, w, H: torch.cat(
-            [block_in_one_function(text, w, H) for text in x.split(1)]
-        ),
-        "vmap": lambda x, w, H: vmap(
-            lambda text: block_in_one_function(text[None], w, H)[0]
-        )(x),
-        "own float32 zeros": lambda x, w, H: filled(
-            x,
-            lambda text: block_in_one_function(text[None], w, H)[0],
-            lambda x: torch.zeros(x.shape),
-        ),
-        "float32 inside": in_float32(block_in_one_function),
-    },
-)
+ONE_BY_ONE["block", "one function"] = {
+    "fused": block_in_one_function,
+    "position by position": block_by_position,
+    "list of texts": lambda x, w, H: torch.cat(
+        [block_in_one_function(text, w, H) for text in x.split(1)]
+    ),
+    "vmap": lambda x, w, H: vmap(
+        lambda text: block_in_one_function(text[None], w, H)[0]
+    )(x),
+    "own float32 zeros": lambda x, w, H: filled(
+        x, lambda text: block_in_one_function(text[None], w, H)[0], own_float32_zeros
+    ),
+    "float32 inside": in_float32(block_in_one_function),
+}
 
 
 class BlockOfModules(nn.Module):
@@ -2301,35 +2144,25 @@ class BlockWithOwnNorms(nn.Module):
         return x
 
 
-OF_MODULES = (
-    {f"W_{n}": f"attn.{n.lower()}.weight.T" for n in "QKV"}
-    | {f"b_{n}": f"attn.{n.lower()}.bias" for n in "QKV"}
-    | {"W_O": "attn.proj.weight.T", "b_O": "attn.proj.bias"}
-    | with_names("mlp.0.weight.T", "mlp.0.bias", "mlp.2.weight.T", "mlp.2.bias")
-    | {f"ln{i}_{part}": f"ln_{i}.{part}" for i in (1, 2) for part in ("weight", "bias")}
-)
+OF_MODULES = of_linears(
+    _Q="attn.q",
+    _K="attn.k",
+    _V="attn.v",
+    _O="attn.proj",
+    **{"1": "mlp.0", "2": "mlp.2"},
+) | {f"ln{i}_{part}": f"ln_{i}.{part}" for i in (1, 2) for part in ("weight", "bias")}
 OF_PARAMETERS = {name: f"w.{name}" for name in OF_MODULES}
-OF_LISTS = (
-    {f"W_{n}": f"heads.into.{n}.weight.T" for n in "QKV"}
-    | {f"b_{n}": f"heads.into.{n}.bias" for n in "QKV"}
-    | {"W_O": "heads.out.0.weight.T", "b_O": "heads.out.0.bias"}
-    | with_names(
-        "feed.fc1.weight.T", "feed.fc1.bias", "feed.fc2.weight.T", "feed.fc2.bias"
-    )
-    | {
-        f"ln{i}_{part}": f"norms.{i - 1}.{own}"
-        for i in (1, 2)
-        for part, own in (("weight", "scale"), ("bias", "shift"))
-    }
-)
-classes(
-    "block",
-    {
-        "modules": (BlockOfModules, OF_MODULES),
-        "parameters": (BlockOfParameters, OF_PARAMETERS),
-        "lists": (BlockWithOwnNorms, OF_LISTS),
-    },
-)
+OF_LISTS = of_linears(
+    **{f"_{n}": f"heads.into.{n}" for n in "QKV"},
+    **{"_O": "heads.out.0", "1": "feed.fc1", "2": "feed.fc2"},
+) | {
+    f"ln{i}_{part}": f"norms.{i - 1}.{own}"
+    for i in (1, 2)
+    for part, own in (("weight", "scale"), ("bias", "shift"))
+}
+CLASSES["block", "modules"] = BlockOfModules, OF_MODULES
+CLASSES["block", "parameters"] = BlockOfParameters, OF_PARAMETERS
+CLASSES["block", "lists"] = BlockWithOwnNorms, OF_LISTS
 
 
 # A GPT
@@ -2387,33 +2220,25 @@ def gpt_of_rows(ids, targets, w, H):
     return [logits.view(B, T, -1), F.cross_entropy(logits, targets.flatten())]
 
 
-these(
-    "gpt",
-    "functions",
-    {
-        "in one function": gpt_by(
-            block_in_one_function, head="F.linear", loss="transposed"
-        ),
-        "rows of all texts": gpt_of_rows,
-    },
-)
-these(
-    "gpt",
-    "loops",
-    {
-        "heads and texts": gpt_by(
-            block_by(fused_norm, BLOCK_HEADS["loop"], mlp_by_chunks(tanh_of_one)),
-            loss="texts",
-        ),
-        "own float32 one_hot": gpt_by(
-            block_in_one_function,
-            start=embedding_by_lookups(LOOKUPS["own float32 eye"], PLACES["slice"]),
-        ),
-        "own float32 result": lambda ids, targets, w, H: tuple(
-            part.float() for part in gpt_by(block_in_one_function)(ids, targets, w, H)
-        ),
-    },
-)
+ONE_BY_ONE["gpt", "functions"] = {
+    "in one function": gpt_by(
+        block_in_one_function, head="F.linear", loss="transposed"
+    ),
+    "rows of all texts": gpt_of_rows,
+}
+ONE_BY_ONE["gpt", "loops"] = {
+    "heads and texts": gpt_by(
+        block_by(fused_norm, BLOCK_HEADS["loop"], mlp_by_chunks(tanh_of_one)),
+        loss="texts",
+    ),
+    "own float32 one_hot": gpt_by(
+        block_in_one_function,
+        start=embedding_by_lookups(LOOKUPS["own float32 eye"], PLACES["slice"]),
+    ),
+    "own float32 result": lambda ids, targets, w, H: tuple(
+        part.float() for part in gpt_by(block_in_one_function)(ids, targets, w, H)
+    ),
+}
 
 
 class GPTOfModules(nn.Module):
@@ -2456,32 +2281,17 @@ def of_gpt(token, position, scale, shift, block, paths):
     return named | {f"blocks.{{i}}.{n}": f"{block}.{p}" for n, p in paths.items()}
 
 
-classes(
-    "gpt",
-    {
-        "modules, tied head": (
-            GPTOfModules,
-            of_gpt(
-                "lm_head.weight",
-                "wpe.weight",
-                "ln_f.weight",
-                "ln_f.bias",
-                "h.{i}",
-                OF_MODULES,
-            ),
-        ),
-        "parameters": (
-            GPTOfParameters,
-            of_gpt(
-                "tables.1",
-                "tables.0",
-                "norm.scale",
-                "norm.shift",
-                "stack.{i}",
-                OF_PARAMETERS,
-            ),
-        ),
-    },
+CLASSES["gpt", "modules, tied head"] = (
+    GPTOfModules,
+    of_gpt(
+        "lm_head.weight", "wpe.weight", "ln_f.weight", "ln_f.bias", "h.{i}", OF_MODULES
+    ),
+)
+CLASSES["gpt", "parameters"] = (
+    GPTOfParameters,
+    of_gpt(
+        "tables.1", "tables.0", "norm.scale", "norm.shift", "stack.{i}", OF_PARAMETERS
+    ),
 )
 
 
@@ -2526,13 +2336,9 @@ def pairs_in_tensor(words):
     return dict(zip(map(tuple, found.tolist()), times.tolist(), strict=True))
 
 
-COUNTS = {
-    "Counter": pairs_counted,
-    "dict": pairs_in_dict,
-    "defaultdict": pairs_in_defaultdict,
-    "sorted": pairs_sorted,
-    "tensor": pairs_in_tensor,
-}
+COUNTS = by_name(
+    pairs_counted, pairs_in_dict, pairs_in_defaultdict, pairs_sorted, pairs_in_tensor
+)
 
 
 def best_by_loop(counts):
@@ -2612,13 +2418,13 @@ def joined_as_text(ids, pair, new):
     return list(map(ord, text))
 
 
-JOINS = {
-    "index": joined_by_index,
-    "in place": joined_in_place,
-    "stack": joined_by_stack,
-    "recursion": joined_by_recursion,
-    "str.replace": joined_as_text,
-}
+JOINS = by_name(
+    joined_by_index,
+    joined_in_place,
+    joined_by_stack,
+    joined_by_recursion,
+    joined_as_text,
+)
 
 
 @right(
@@ -2626,7 +2432,7 @@ JOINS = {
     "counted again",
     count=COUNTS,
     choose=CHOICES,
-    join=pick(JOINS, "index", "stack"),
+    join=by_name(joined_by_index, joined_by_stack),
 )
 def train_counting(count, choose, join):
     def train(words, num_merges):
@@ -2671,10 +2477,7 @@ def train_of_unique_words(join, choose):
 
 
 @right(
-    "bpe_train",
-    "incremental",
-    join=JOINS,
-    choose=pick(CHOICES, "heap", "min of key"),
+    "bpe_train", "incremental", join=JOINS, choose=pick(CHOICES, "heap", "min of key")
 )
 def train_incrementally(join, choose):
     """Only words that change are counted again."""
@@ -2732,15 +2535,11 @@ def train_as_lists(words, num_merges):
     return tuple(list(pair) for pair in merges)
 
 
-these(
-    "bpe_train",
-    "other forms",
-    {
-        "recursion": train_recursively,
-        "one text with marks": train_of_one_text,
-        "pairs as lists": train_as_lists,
-    },
-)
+ONE_BY_ONE["bpe_train", "other forms"] = {
+    "recursion": train_recursively,
+    "one text with marks": train_of_one_text,
+    "pairs as lists": train_as_lists,
+}
 
 
 # Byte-pair encoding: encoding
@@ -2872,17 +2671,13 @@ def encode_parts(text, merges):
     return [i for _, i in tokens]
 
 
-these(
-    "bpe_encode",
-    "other forms",
-    {
-        "one place at a time": encode_one_place_at_a_time,
-        "heap": encode_by_heap,
-        "recursion": encode_recursively,
-        "bytes beside ids": encode_parts,
-        "tuple": lambda text, merges: tuple(encode_by_heap(text, merges)),
-    },
-)
+ONE_BY_ONE["bpe_encode", "other forms"] = {
+    "one place at a time": encode_one_place_at_a_time,
+    "heap": encode_by_heap,
+    "recursion": encode_recursively,
+    "bytes beside ids": encode_parts,
+    "tuple": lambda text, merges: tuple(encode_by_heap(text, merges)),
+}
 
 
 # AdamW's step
@@ -2996,18 +2791,14 @@ def adamw_of_rows(p, g, m, v, *rest):
     return tuple(torch.cat(part) for part in zip(*rows, strict=True))
 
 
-these(
-    "adamw_step",
-    "other forms",
-    {
-        "numbers": adamw_of_numbers,
-        "numpy": adamw_of_arrays,
-        "own float32 zeros": adamw_into_own_zeros,
-        "all at once": adamw_all_at_once,
-        "foreach": adamw_by_foreach,
-        "rows": adamw_of_rows,
-    },
-)
+ONE_BY_ONE["adamw_step", "other forms"] = {
+    "numbers": adamw_of_numbers,
+    "numpy": adamw_of_arrays,
+    "own float32 zeros": adamw_into_own_zeros,
+    "all at once": adamw_all_at_once,
+    "foreach": adamw_by_foreach,
+    "rows": adamw_of_rows,
+}
 
 
 @right(
@@ -3195,12 +2986,7 @@ def loss_of_logits(model, optimizer, inputs, targets):
     "train",
     "steps",
     loop=LOOPS,
-    step={
-        "backward": backward_and_step,
-        "closure": step_of_closure,
-        "autograd.grad": own_gradients,
-        "loss of logits": loss_of_logits,
-    },
+    step=by_name(backward_and_step, step_of_closure, own_gradients, loss_of_logits),
     cut=pick(CUTS, "narrow", "unbind"),
 )
 def train_by_steps(loop, step, cut):
@@ -3260,17 +3046,11 @@ class Trainer:
         return self.losses
 
 
-these(
-    "train",
-    "other forms",
-    {
-        "generator": train_by_generator,
-        "numbers at the end": losses_made_numbers_at_the_end,
-        "object": lambda model, batches, optimizer: Trainer(model, optimizer).fit(
-            batches
-        ),
-    },
-)
+ONE_BY_ONE["train", "other forms"] = {
+    "generator": train_by_generator,
+    "numbers at the end": losses_made_numbers_at_the_end,
+    "object": lambda model, batches, optimizer: Trainer(model, optimizer).fit(batches),
+}
 
 
 # Evaluation
@@ -3326,13 +3106,13 @@ def modules_put_back(model, mean):
     return found
 
 
-MODES = {
-    "before": put_back,
-    "finally": put_back_finally,
-    "branch": put_back_by_branch,
-    "context": put_back_by_context,
-    "each module": modules_put_back,
-}
+MODES = by_name(
+    put_back,
+    put_back_finally,
+    put_back_by_branch,
+    put_back_by_context,
+    modules_put_back,
+)
 
 
 def running_total(model, batches):
@@ -3394,15 +3174,15 @@ def all_losses(model, batches):
     return torch.cat(each).mean()
 
 
-EVALUATIONS = {
-    "running total": running_total,
-    "weighted mean": weighted_mean,
-    "dot": dot_of_tensors,
-    "rows": mean_of_rows,
-    "running mean": running_mean,
-    "sums of logits": sums_of_logits,
-    "all losses": all_losses,
-}
+EVALUATIONS = by_name(
+    running_total,
+    weighted_mean,
+    dot_of_tensors,
+    mean_of_rows,
+    running_mean,
+    sums_of_logits,
+    all_losses,
+)
 
 
 @right(
@@ -3439,22 +3219,18 @@ def evaluate_with_grad_mode(model, batches):
         torch.set_grad_enabled(True)
 
 
-these(
-    "evaluate",
-    "other forms",
-    {
-        "set_grad_enabled": evaluate_with_grad_mode,
-        "functional_call": lambda model, batches: put_back(
-            model,
-            lambda: running_mean(
-                lambda *ids: functional_call(
-                    model, {n: p.detach() for n, p in model.named_parameters()}, ids
-                ),
-                batches,
+ONE_BY_ONE["evaluate", "other forms"] = {
+    "set_grad_enabled": evaluate_with_grad_mode,
+    "functional_call": lambda model, batches: put_back(
+        model,
+        lambda: running_mean(
+            lambda *ids: functional_call(
+                model, {n: p.detach() for n, p in model.named_parameters()}, ids
             ),
+            batches,
         ),
-    },
-)
+    ),
+}
 
 
 # Top-k
@@ -3507,17 +3283,17 @@ def kept_one_by_one(logits, k):
     return left == -INF
 
 
-KEPT = {
-    "threshold": kept_by_threshold,
-    "kthvalue": kept_by_kthvalue,
-    "sort": kept_by_sort,
-    "scatter": kept_by_scatter,
-    "rank": kept_by_rank,
-    "comparison": kept_by_comparison,
-    "one_hot": kept_by_one_hot,
-    "heap": kept_by_heap,
-    "one by one": kept_one_by_one,
-}
+KEPT = by_name(
+    kept_by_threshold,
+    kept_by_kthvalue,
+    kept_by_sort,
+    kept_by_scatter,
+    kept_by_rank,
+    kept_by_comparison,
+    kept_by_one_hot,
+    kept_by_heap,
+    kept_one_by_one,
+)
 
 
 def written_infinity(logits, keep):
@@ -3583,33 +3359,27 @@ def with_python(logits, k):
     return torch.tensor(out)
 
 
-these(
-    "top_k",
-    "scattered",
-    {
-        "probabilities": scattered,
-        "own float32": partial(scattered, empty=lambda x: torch.zeros(x.shape)),
-        "infinities": infinities_scattered,
-        "rows": lambda logits, k: torch.stack([scattered(row, k) for row in logits]),
-        "sorted and put back": lambda logits, k: (
-            logits.sort(-1, descending=True)
-            .values.masked_fill(torch.arange(logits.shape[1]) >= k, -INF)
-            .softmax(-1)
-            .gather(1, logits.argsort(-1, descending=True).argsort(-1))
-        ),
-    },
-)
-these(
-    "top_k",
-    "loops",
-    {
-        "Python's numbers": with_python,
-        "vmap": lambda logits, k: vmap(
-            lambda row: scattered(row[None], k)[0], randomness="error"
-        )(logits),
-    },
-)
-these("top_k", "float32", {"inside": lambda s, k: scattered(s.float(), k).double()})
+ONE_BY_ONE["top_k", "scattered"] = {
+    "probabilities": scattered,
+    "own float32": partial(scattered, empty=own_float32_zeros),
+    "infinities": infinities_scattered,
+    "rows": lambda logits, k: torch.stack([scattered(row, k) for row in logits]),
+    "sorted and put back": lambda logits, k: (
+        logits.sort(-1, descending=True)
+        .values.masked_fill(torch.arange(logits.shape[1]) >= k, -INF)
+        .softmax(-1)
+        .gather(1, logits.argsort(-1, descending=True).argsort(-1))
+    ),
+}
+ONE_BY_ONE["top_k", "loops"] = {
+    "Python's numbers": with_python,
+    "vmap": lambda logits, k: vmap(
+        lambda row: scattered(row[None], k)[0], randomness="error"
+    )(logits),
+}
+ONE_BY_ONE["top_k", "float32"] = {
+    "inside": lambda s, k: scattered(s.float(), k).double()
+}
 
 
 # Top-p
@@ -3691,17 +3461,17 @@ def nucleus_taken_out(logits, p):
     return left == 0
 
 
-NUCLEI = {
-    "scatter": nucleus_by_scatter,
-    "shifted": nucleus_shifted,
-    "ascending": nucleus_ascending,
-    "searchsorted": nucleus_by_search,
-    "comparison": nucleus_by_comparison,
-    "rank": nucleus_by_rank,
-    "loop": nucleus_by_loop,
-    "bisect": nucleus_by_bisect,
-    "taken out": nucleus_taken_out,
-}
+NUCLEI = by_name(
+    nucleus_by_scatter,
+    nucleus_shifted,
+    nucleus_ascending,
+    nucleus_by_search,
+    nucleus_by_comparison,
+    nucleus_by_rank,
+    nucleus_by_loop,
+    nucleus_by_bisect,
+    nucleus_taken_out,
+)
 
 
 @right("top_p", "masks", keep=NUCLEI, end=ENDS)
@@ -3731,42 +3501,28 @@ def nucleus_with_python(logits, p):
     return torch.tensor(rows)
 
 
-these(
-    "top_p",
-    "loops",
-    {
-        "rows": lambda logits, p: torch.stack([nucleus_of_row(r, p) for r in logits]),
-        "Python's numbers": nucleus_with_python,
-        "own float32 zeros": lambda logits, p: filled(
-            logits,
-            partial(nucleus_of_row, p=p),
-            lambda logits: torch.zeros(logits.shape),
+ONE_BY_ONE["top_p", "loops"] = {
+    "rows": lambda logits, p: torch.stack([nucleus_of_row(r, p) for r in logits]),
+    "Python's numbers": nucleus_with_python,
+    "own float32 zeros": lambda logits, p: filled(
+        logits, partial(nucleus_of_row, p=p), own_float32_zeros
+    ),
+}
+ONE_BY_ONE["top_p", "float32"] = {
+    "inside": lambda logits, p: ENDS["written"](
+        logits.float(), nucleus_shifted(logits.float(), p)
+    ).double()
+}
+ONE_BY_ONE["top_p", "sorted"] = {
+    "put back": lambda logits, p: torch.zeros_like(logits).scatter(
+        1,
+        logits.argsort(-1, descending=True),
+        ENDS["exponentials"](
+            logits.sort(-1, descending=True).values,
+            nucleus_by_scatter(logits.sort(-1, descending=True).values, p),
         ),
-    },
-)
-these(
-    "top_p",
-    "float32",
-    {
-        "inside": lambda logits, p: ENDS["written"](
-            logits.float(), nucleus_shifted(logits.float(), p)
-        ).double(),
-    },
-)
-these(
-    "top_p",
-    "sorted",
-    {
-        "put back": lambda logits, p: torch.zeros_like(logits).scatter(
-            1,
-            logits.argsort(-1, descending=True),
-            ENDS["exponentials"](
-                logits.sort(-1, descending=True).values,
-                nucleus_by_scatter(logits.sort(-1, descending=True).values, p),
-            ),
-        ),
-    },
-)
+    )
+}
 
 
 # A step with a cache
@@ -3870,14 +3626,14 @@ class CacheOfFields:
         return both.unbind(0)
 
 
-CACHES = {
-    "tuples": CacheOfTuples,
-    "dict": CacheOfNames,
-    "made before": CacheMadeBefore,
-    "made before in float32": CacheInFloat32,
-    "positions": CacheOfPositions,
-    "dataclass": CacheOfFields,
-}
+CACHES = by_name(
+    CacheOfTuples,
+    CacheOfNames,
+    CacheMadeBefore,
+    CacheInFloat32,
+    CacheOfPositions,
+    CacheOfFields,
+)
 
 
 def masked_by_tril(q, k, v):
@@ -3910,19 +3666,13 @@ def query_by_query(q, k, v):
     return torch.cat(out, dim=2)
 
 
-READINGS = {
-    "tril": masked_by_tril,
-    "places": masked_by_places,
-    "rows of a square": masked_rows_of_square,
-    "query by query": query_by_query,
-}
+READINGS = by_name(
+    masked_by_tril, masked_by_places, masked_rows_of_square, query_by_query
+)
 
 
 @right(
-    "cached_step",
-    "caches",
-    made=CACHES,
-    attend=pick(READINGS, "tril", "query by query"),
+    "cached_step", "caches", made=CACHES, attend=by_name(masked_by_tril, query_by_query)
 )
 def step_with_cache(made, attend):
     def step(ids, w, H, cache):
@@ -3945,8 +3695,8 @@ def step_with_cache(made, attend):
 right(
     "cached_step",
     "masks",
-    made=pick(CACHES, "tuples", "made before in float32"),
-    attend=pick(READINGS, "places", "rows of a square"),
+    made=by_name(CacheOfTuples, CacheInFloat32),
+    attend=by_name(masked_by_places, masked_rows_of_square),
 )(step_with_cache)
 
 
@@ -4054,29 +3804,21 @@ def step_into_room(ids, w, H, cache):
     return x @ w["token"].T, (keys, values, past + T)
 
 
-these(
-    "cached_step",
-    "other forms",
-    {
-        "shared room": step_into_room,
-        "one id after the other": step_of_one_id,
-        "text by text": text_by_text,
-        "modules": step_of_modules,
-    },
-)
-these(
-    "cached_step",
-    "no gradients",
-    {
-        "no_grad": torch.no_grad()(step_with_cache(CacheMadeBefore, query_by_query)),
-        "inference_mode": torch.inference_mode()(
-            step_with_cache(CacheOfNames, masked_by_tril)
-        ),
-        "a list as result": lambda *values: list(
-            step_with_cache(CacheOfPositions, masked_by_tril)(*values)
-        ),
-    },
-)
+ONE_BY_ONE["cached_step", "other forms"] = {
+    "shared room": step_into_room,
+    "one id after the other": step_of_one_id,
+    "text by text": text_by_text,
+    "modules": step_of_modules,
+}
+ONE_BY_ONE["cached_step", "no gradients"] = {
+    "no_grad": torch.no_grad()(step_with_cache(CacheMadeBefore, query_by_query)),
+    "inference_mode": torch.inference_mode()(
+        step_with_cache(CacheOfNames, masked_by_tril)
+    ),
+    "a list as result": lambda *values: list(
+        step_with_cache(CacheOfPositions, masked_by_tril)(*values)
+    ),
+}
 
 
 # Generation
@@ -4187,18 +3929,18 @@ def generate_id_by_id(step, ids, n, likeliest):
     return ids
 
 
-GENERATIONS = {
-    "for": generate_for,
-    "while": generate_while,
-    "room made before": generate_into_room,
-    "list": generate_list,
-    "recursion": generate_recursively,
-    "generator": generate_lazily,
-    "reduce": generate_by_reduce,
-    "columns": generate_in_columns,
-    "rows": generate_rows,
-    "id by id": generate_id_by_id,
-}
+GENERATIONS = by_name(
+    generate_for,
+    generate_while,
+    generate_into_room,
+    generate_list,
+    generate_recursively,
+    generate_lazily,
+    generate_by_reduce,
+    generate_in_columns,
+    generate_rows,
+    generate_id_by_id,
+)
 
 
 def generating(loop, likeliest):
@@ -4208,34 +3950,34 @@ def generating(loop, likeliest):
 right(
     "generate",
     "loops",
-    loop=pick(GENERATIONS, "for", "while", "room made before", "list", "columns"),
+    loop=by_name(
+        generate_for,
+        generate_while,
+        generate_into_room,
+        generate_list,
+        generate_in_columns,
+    ),
     likeliest=LIKELIEST,
 )(generating)
 right(
     "generate",
     "functions",
-    loop=pick(GENERATIONS, "recursion", "generator", "reduce"),
+    loop=by_name(generate_recursively, generate_lazily, generate_by_reduce),
     likeliest=LIKELIEST,
 )(generating)
 right(
     "generate",
     "batches",
-    loop=pick(GENERATIONS, "rows", "id by id"),
+    loop=by_name(generate_rows, generate_id_by_id),
     likeliest=LIKELIEST,
 )(generating)
-these(
-    "generate",
-    "no gradients",
-    {
-        "no_grad": torch.no_grad()(generating(generate_for, LIKELIEST["argmax"])),
-        "inference_mode": torch.inference_mode()(
-            generating(generate_while, LIKELIEST["max"])
-        ),
-        "int32": lambda step, ids, n: generate_rows(
-            step, ids, n, LIKELIEST["topk"]
-        ).int(),
-    },
-)
+ONE_BY_ONE["generate", "no gradients"] = {
+    "no_grad": torch.no_grad()(generating(generate_for, LIKELIEST["argmax"])),
+    "inference_mode": torch.inference_mode()(
+        generating(generate_while, LIKELIEST["max"])
+    ),
+    "int32": lambda step, ids, n: generate_rows(step, ids, n, LIKELIEST["topk"]).int(),
+}
 
 
 # An answer of a trained model
@@ -4287,38 +4029,34 @@ def answer_recursively(prompt, model, n):
 
 BLOCK_OF_EINSUM = block_by(fused_norm, BLOCK_HEADS["einsum"], BLOCK_MLPS["tanh"])
 
-these(
-    "answer",
-    "whole text",
-    {
-        "fused": answer_of_whole_text(
-            gpt_by(block_by(fused_norm, merged_heads, BLOCK_MLPS["tanh"]))
-        ),
-        "rows": answer_of_whole_text(gpt_of_rows),
-        "loop over heads": answer_of_whole_text(
-            gpt_by(
-                block_by(
-                    norm_by("mean", "squares"),
-                    BLOCK_HEADS["loop"],
-                    mlp_by_chunks(tanh_of_one),
-                )
+ONE_BY_ONE["answer", "whole text"] = {
+    "fused": answer_of_whole_text(
+        gpt_by(block_by(fused_norm, merged_heads, BLOCK_MLPS["tanh"]))
+    ),
+    "rows": answer_of_whole_text(gpt_of_rows),
+    "loop over heads": answer_of_whole_text(
+        gpt_by(
+            block_by(
+                norm_by("mean", "squares"),
+                BLOCK_HEADS["loop"],
+                mlp_by_chunks(tanh_of_one),
             )
-        ),
-    },
-)
+        )
+    ),
+}
 
 
 @right(
     "answer",
     "cache",
-    made=pick(CACHES, "tuples", "made before", "positions"),
-    loop=pick(GENERATIONS, "while", "room made before"),
+    made=by_name(CacheOfTuples, CacheMadeBefore, CacheOfPositions),
+    loop=by_name(generate_while, generate_into_room),
 )
 def answer_with_cache(made, loop):
     return answer_by_cache(step_with_cache(made, masked_by_tril), loop)
 
 
-these("answer", "recursion", {"einsum": answer_recursively})
+ONE_BY_ONE["answer", "recursion"] = {"einsum": answer_recursively}
 
 
 # Before gradients are taught, nothing must lead back.
@@ -4332,41 +4070,16 @@ def entries_from_lists(x, W):
     )
 
 
-these(
-    "row_times_matrix",
-    "numbers of Python",
-    {
-        "lists": entries_from_lists,
-        "items": lambda x, W: torch.tensor([(x * w).sum().item() for w in W.T]),
-        "floats": lambda x, W: torch.tensor([float(x @ w) for w in W.T]),
-        "numpy": lambda x, W: torch.from_numpy(x.numpy() @ W.numpy()),
-        "no_grad": torch.no_grad()(lambda x, W: x @ W),
-    },
-)
+ONE_BY_ONE["row_times_matrix", "numbers of Python"] = {
+    "lists": entries_from_lists,
+    "items": lambda x, W: torch.tensor([(x * w).sum().item() for w in W.T]),
+    "floats": lambda x, W: torch.tensor([float(x @ w) for w in W.T]),
+    "numpy": lambda x, W: torch.from_numpy(x.numpy() @ W.numpy()),
+    "no_grad": torch.no_grad()(lambda x, W: x @ W),
+}
 
 
-class Convolutions(nn.Module):
-    """A network whose layers are convolutions of width one."""
-
-    def __init__(self, C, F):
-        super().__init__()
-        self.up, self.down = nn.Conv1d(C, F, 1), nn.Conv1d(F, C, 1)
-
-    def forward(self, x):
-        return self.down(nn.functional.gelu(self.up(x.mT))).mT
-
-
-classes(
-    "mlp",
-    {
-        "convolutions": (
-            Convolutions,
-            {
-                "W1": "up.weight.squeeze(-1).T",
-                "b1": "up.bias",
-                "W2": "down.weight.squeeze(-1).T",
-                "b2": "down.bias",
-            },
-        )
-    },
-)
+for (task, style), programs in ONE_BY_ONE.items():
+    PROGRAMS += [Right(task, (style, name), made) for name, made in programs.items()]
+for (task, name), (made, paths) in CLASSES.items():
+    PROGRAMS.append(Right(task, ("class", name), made, paths))

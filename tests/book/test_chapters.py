@@ -379,11 +379,8 @@ def test_labels_are_unique_in_the_book():
 
 def labels_of(cell):
     if cell.cell_type == "code":
-        return (
-            [name]
-            if (name := cell.metadata.get("mystnb", {}).get("figure", {}).get("name"))
-            else []
-        )
+        name = cell.metadata.get("mystnb", {}).get("figure", {}).get("name")
+        return [name] if name else []
     found = directives(cell.source)
     return [
         label or (argument if name == "figure-md" else "")
@@ -397,43 +394,24 @@ def labels_of(cell):
 
 def sample():
     """A small chapter without a problem."""
-    figure = v4.new_output(
-        "display_data", {"image/png": "AAAA", "text/plain": "<Figure size 1>"}
-    )
     described = {"image": {"alt": "A curve that falls from left to right."}}
+    figure = {"figure": {"name": "fig-a", "caption": "A curve."}, **described}
+    lab = {"tags": ["live-lab", "nbval-ignore-output"], "mystnb": described}
+    exercise = "```{exercise-start}\n:label: ex-half\n```\nHow?\n```{exercise-end}\n```"
+    drawn = {"image/png": "AAAA", "text/plain": "<Figure size 1>"}
+    half = {"text/plain": "0.5"}
+    text, code, output = v4.new_markdown_cell, v4.new_code_cell, v4.new_output
+    shown = [output("display_data", drawn)]
+    result = output("execute_result", half, execution_count=4)
     cells = [
-        v4.new_markdown_cell("# A chapter\n\nIt prints 0.25."),
-        v4.new_code_cell(
-            "print(1 / 4)", outputs=[v4.new_output("stream", text="0.25\n")]
-        ),
-        v4.new_code_cell(
-            "draw()",
-            outputs=[figure],
-            metadata={
-                "mystnb": {
-                    "figure": {"name": "fig-a", "caption": "A curve."},
-                    **described,
-                }
-            },
-        ),
-        v4.new_code_cell(
-            "lab();",
-            outputs=[figure],
-            metadata={"tags": ["live-lab", "nbval-ignore-output"], "mystnb": described},
-        ),
-        v4.new_markdown_cell(
-            "```{exercise-start}\n:label: ex-half\n```\nHow?\n```{exercise-end}\n```"
-        ),
-        v4.new_markdown_cell("```{solution-start} ex-half\n:class: dropdown\n```"),
-        v4.new_code_cell(
-            "1 / 2",
-            outputs=[
-                v4.new_output(
-                    "execute_result", {"text/plain": "0.5"}, execution_count=4
-                )
-            ],
-        ),
-        v4.new_markdown_cell("```{solution-end}\n```"),
+        text("# A chapter\n\nIt prints 0.25."),
+        code("print(1 / 4)", outputs=[output("stream", text="0.25\n")]),
+        code("draw()", outputs=shown, metadata={"mystnb": figure}),
+        code("lab();", outputs=shown, metadata=lab),
+        text(exercise),
+        text("```{solution-start} ex-half\n:class: dropdown\n```"),
+        code("1 / 2", outputs=[result]),
+        text("```{solution-end}\n```"),
     ]
     chapter = v4.new_notebook(cells=cells)
     for count, cell in enumerate(code_cells(chapter), start=1):
@@ -445,30 +423,18 @@ def test_the_sample_has_no_problem():
     assert [problem for check in CHECKS for problem in check(sample())] == []
 
 
+ERROR = v4.new_output("error", ename="E", evalue="", traceback=[])
+STDERR = v4.new_output("stream", name="stderr", text="careful")
+PRINTS = "for i in range(3):\n    print(i)"
+OTHER = "```{exercise}\n:label: ex-b\nWhy?\n```"
 SPOILED = [
     (opening, "one title", lambda c: c[1:2] + c[0:1]),
     (opening, "one title", lambda c: [*c, v4.new_markdown_cell("# Again")]),
     (execution, "not 1, 2", lambda c: change(c[1], execution_count=None)),
-    (
-        execution,
-        "without the tag raises-exception",
-        lambda c: change(
-            c[1], outputs=[v4.new_output("error", ename="E", evalue="", traceback=[])]
-        ),
-    ),
-    (
-        execution,
-        "without the tag warns",
-        lambda c: change(
-            c[1], outputs=[v4.new_output("stream", name="stderr", text="careful")]
-        ),
-    ),
+    (execution, "the tag raises-exception", lambda c: change(c[1], outputs=[ERROR])),
+    (execution, "the tag warns", lambda c: change(c[1], outputs=[STDERR])),
     (outputs, "no output is stored", lambda c: change(c[1], outputs=[])),
-    (
-        outputs,
-        "no output is stored",
-        lambda c: change(c[1], source="for i in range(3):\n    print(i)", outputs=[]),
-    ),
+    (outputs, "is stored", lambda c: change(c[1], source=PRINTS, outputs=[])),
     (known_tags, "unknown tag 'vareis'", lambda c: tag(c[1], "vareis")),
     (known_tags, "unknown tag", lambda c: tag(c[1], "nbval-skip")),
     (known_tags, "together", lambda c: tag(c[1], "nbval-ignore-output")),
@@ -490,36 +456,20 @@ SPOILED = [
     (figures, "no description", lambda c: c[2].metadata.mystnb.pop("image")),
     (figures, "needs a caption", lambda c: c[2].metadata.mystnb.pop("figure")),
     (figures, "has no still", lambda c: change(c[3], outputs=[])),
-    (
-        images,
-        "not a file",
-        lambda c: say(c[0], "![A description, long enough](../schematics/no.svg)"),
-    ),
+    (images, "not a file", lambda c: say(c[0], f"![{ALT_WANTED}](../no.svg)")),
     (images, "README", lambda c: say(c[0], "![short](../README.md)")),
     (images, "figure-md", lambda c: say(c[0], "```{figure} a.svg\n```")),
     (words, "says 'Simply'", lambda c: say(c[0], "This is Simply so.")),
-    (
-        words,
-        "says 'just works'",
-        lambda c: c[2].metadata.mystnb.figure.update(caption="It just works."),
-    ),
+    (words, "'just works'", lambda c: figure_of(c[2]).update(caption="It just works.")),
     (exercises, "no exercise", lambda c: c.__delitem__(slice(4, 8))),
     (exercises, "no label", lambda c: say(c[4], "```{exercise}\nWhy?\n```")),
-    (
-        exercises,
-        "exercise 'ex-b' has no solution",
-        lambda c: say(c[4], "```{exercise}\n:label: ex-b\nWhy?\n```"),
-    ),
-    (exercises, "no solution with an executed", lambda c: c.pop(6)),
-    (
-        exercises,
-        "no solution with an executed",
-        lambda c: change(c[6], execution_count=None),
-    ),
+    (exercises, "exercise 'ex-b' has no solution", lambda c: say(c[4], OTHER)),
+    (exercises, "with an executed cell", lambda c: c.pop(6)),
+    (exercises, "an executed cell", lambda c: change(c[6], execution_count=None)),
     (exercises, "has no end", lambda c: c.pop(7)),
     (
         exercises,
-        "unknown exercise 'ex-c'",
+        "exercise 'ex-c'",
         lambda c: say(c[7], "```{solution} ex-c\nYes.\n```"),
     ),
     (
@@ -534,21 +484,17 @@ SPOILED = [
         ],
     ),
     (printed, "no cell prints 0.26", lambda c: say(c[0], "It prints 0.26.")),
-    (
-        printed,
-        "names no number and source",
-        lambda c: say(c[0], "{sourced}`0.02 <nobody2000>`"),
-    ),
-    (
-        comments,
-        "loses the line '% of all.'",
-        lambda c: [*c, v4.new_markdown_cell("It is 25\n% of all.")],
-    ),
+    (printed, "no number and source", lambda c: say(c[0], "{sourced}`0.02 <nobody>`")),
+    (comments, "the line '% of all.'", lambda c: say(c[0], "It is 25\n% of all.")),
 ]
 
 
 def change(cell, **parts):
     cell.update(parts)
+
+
+def figure_of(cell):
+    return cell.metadata.mystnb.figure
 
 
 def tag(cell, name):

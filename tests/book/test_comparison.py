@@ -102,10 +102,8 @@ def test_the_tolerance_is_a_share_of_the_stored_number():
 
 
 def test_the_message_shows_the_line_and_the_number():
-    stored, fresh = (
-        "loss 0.512\nstep 5, loss 0.4321\n",
-        "loss 0.513\nstep 5, loss 0.4329\n",
-    )
+    stored = "loss 0.512\nstep 5, loss 0.4321\n"
+    fresh = "loss 0.513\nstep 5, loss 0.4329\n"
     assert difference(stored, fresh) == (
         "line 2\n"
         "  expected: step 5, loss 0.4321\n"
@@ -145,6 +143,7 @@ def test_spaces_may_move_only_where_a_number_changed_its_width():
 
 QUIET = settings(deadline=None, max_examples=200)
 LABELS = st.text(st.sampled_from("abcxyz ,:=[]"), max_size=8).map(lambda s: f"{s} ")
+LIKE_NUMBERS = st.text(st.sampled_from("0123456789.,-+e\n ax()[]"), max_size=40)
 FIXED = st.tuples(st.integers(-(10**9), 10**9), st.integers(1, 8))
 
 
@@ -159,10 +158,7 @@ def test_any_text_agrees_with_itself(text, rtol):
 
 
 @QUIET
-@given(
-    st.text(st.sampled_from("0123456789.,-+e\n ax()[]"), max_size=40),
-    st.text(st.sampled_from("0123456789.,-+e\n ax()[]"), max_size=40),
-)
+@given(LIKE_NUMBERS, LIKE_NUMBERS)
 def test_the_comparison_is_symmetric(one, other):
     assert (difference(one, other) is None) == (difference(other, one) is None)
 
@@ -237,31 +233,31 @@ VIEW = (
 )
 WARNS = "import sys; print('careful', file=sys.stderr)"
 
+NONE_STORED = "gives an output and none is stored"
+
+
+def prints(fresh, stored, *tags):
+    return cell(f"print({fresh!r})", out(f"{stored}\n"), tags=tags)
+
+
+def html(text):
+    """What HTML shows, as it is stored."""
+    return shown(text_html=text, text_plain="<IPython.core.display.HTML object>")
+
+
+RESULT = v4.new_output("execute_result", {"text/plain": "0.26"}, execution_count=1)
+DIVIDED = error("ZeroDivisionError", "division by zero")
+RAISES = ["raises-exception"]
 PASSES = {
-    "the same text": cell("print('loss 0.25')", out("loss 0.25\n")),
-    "one unit": cell("print('loss 0.1235, 5 steps')", out("loss 0.1234, 5 steps\n")),
-    "one unit in html": cell(
-        HTML,
-        shown(
-            text_html="<b>0.26</b> of 4",
-            text_plain="<IPython.core.display.HTML object>",
-        ),
-    ),
-    "one unit in a result": cell(
-        "0.25",
-        v4.new_output("execute_result", {"text/plain": "0.26"}, execution_count=1),
-    ),
-    "a tolerance": cell(
-        "print('loss 1.02 after 5')", out("loss 1.00 after 5\n"), tags=["rtol-2e-2"]
-    ),
-    "varies": cell("print('took', 17)", out("took 12\n"), tags=["varies"]),
+    "the same text": prints("loss 0.25", "loss 0.25"),
+    "one unit": prints("loss 0.1235, 5 steps", "loss 0.1234, 5 steps"),
+    "one unit in html": cell(HTML, html("<b>0.26</b> of 4")),
+    "one unit in a result": cell("0.25", RESULT),
+    "a tolerance": prints("loss 1.02 after 5", "loss 1.00 after 5", "rtol-2e-2"),
+    "varies": prints("took 17", "took 12", "varies"),
     "an offer where there is a GPU": cell("print('doctor')", tags=["setup"]),
     "stored stderr": cell(WARNS, out("careful\n", "stderr")),
-    "an expected error": cell(
-        "1 / 0",
-        error("ZeroDivisionError", "division by zero"),
-        tags=["raises-exception"],
-    ),
+    "an expected error": cell("1 / 0", DIVIDED, tags=RAISES),
     "nothing": cell("x = 1"),
     "a closing semicolon": cell("x;"),
     "an empty cell": cell("", count=None),
@@ -269,52 +265,28 @@ PASSES = {
 }
 FAILS = {
     "two units": (
-        cell("print('loss 0.1236')", out("loss 0.1234\n")),
+        prints("loss 0.1236", "loss 0.1234"),
         "0.1234 became 0.1236: 2 units of the last digit; one is allowed",
     ),
-    "an integer": (
-        cell("print('5 steps')", out("6 steps\n")),
-        "6 became 5: integers must be equal",
-    ),
+    "an integer": (prints("5 steps", "6 steps"), "6 became 5: integers must be equal"),
     "an integer under a tolerance": (
-        cell("print('101 steps')", out("100 steps\n"), tags=["rtol-2e-2"]),
+        prints("101 steps", "100 steps", "rtol-2e-2"),
         "100 became 101",
     ),
-    "beyond a tolerance": (
-        cell("print('1.03')", out("1.00\n"), tags=["rtol-2e-2"]),
-        "rtol 0.02 is allowed",
-    ),
-    "a word": (
-        cell("print('lost 0.25')", out("loss 0.25\n")),
-        "'loss ' became 'lost '",
-    ),
-    "a missing line": (
-        cell("print('a')", out("a\nb\n")),
-        "2 lines stored, 1 line printed",
-    ),
-    "a new line": (
-        cell("print('a\\nb')", out("a\n")),
-        "1 line stored, 2 lines printed",
-    ),
-    "a moved line": (cell("print('b\\na')", out("a\nb\n")), "'a' became 'b'"),
-    "html": (
-        cell(
-            HTML,
-            shown(
-                text_html="<b>0.25</b> of 5",
-                text_plain="<IPython.core.display.HTML object>",
-            ),
-        ),
-        "5 became 4",
-    ),
+    "beyond a tolerance": (prints("1.03", "1.00", "rtol-2e-2"), "rtol 0.02 is allowed"),
+    "a word": (prints("lost 0.25", "loss 0.25"), "'loss ' became 'lost '"),
+    "a missing line": (prints("a", "a\nb"), "2 lines stored, 1 line printed"),
+    "a new line": (prints("a\nb", "a"), "1 line stored, 2 lines printed"),
+    "a moved line": (prints("b\na", "a\nb"), "'a' became 'b'"),
+    "html": (cell(HTML, html("<b>0.25</b> of 5")), "5 became 4"),
     "a missing output": (cell("x = 1", out("a\n")), "Missing output fields"),
     "a second result": (cell("print('a'); 7", out("a\n")), "Unexpected output fields"),
-    "no stored output": (cell("print('a')"), "gives an output and none is stored"),
-    "no stored figure": (cell(FIGURE), "gives an output and none is stored"),
-    "no stored widget": (cell(VIEW), "gives an output and none is stored"),
+    "no stored output": (cell("print('a')"), NONE_STORED),
+    "no stored figure": (cell(FIGURE), NONE_STORED),
+    "no stored widget": (cell(VIEW), NONE_STORED),
     "no stored output where it varies": (
         cell("print('a')", tags=["varies"]),
-        "gives an output and none is stored",
+        NONE_STORED,
     ),
     "nothing where it varies": (
         cell("x = 1", out("a\n"), tags=["varies"]),
@@ -328,7 +300,7 @@ FAILS = {
         cell("print('a')", out("a\n"), shown(image_png="eQ==")),
         "stores 1 pictures and drew 0",
     ),
-    "a warning": (cell(WARNS), "gives an output and none is stored"),
+    "a warning": (cell(WARNS), NONE_STORED),
     "a warning beside output": (
         cell(f"{WARNS}; print('a')", out("a\n")),
         "Unexpected output fields",
@@ -336,7 +308,7 @@ FAILS = {
     "never run": (cell("print('a')", count=None), "was never run"),
     "an error": (cell("1 / 0"), "ZeroDivisionError"),
     "another error": (
-        cell("1 / 0", error("ValueError", "no"), tags=["raises-exception"]),
+        cell("1 / 0", error("ValueError", "no"), tags=RAISES),
         "mismatch 'ename'",
     ),
     "an error that varies": (cell("1 / 0", tags=["varies"]), "ZeroDivisionError"),
@@ -359,13 +331,10 @@ def verdicts(folder):
     names = {"passes": list(PASSES), "fails": list(FAILS)}
     cells = {"passes": PASSES.values(), "fails": (case for case, _ in FAILS.values())}
     for stem in names:
-        nbformat.write(
-            v4.new_notebook(cells=list(cells[stem])), folder / f"{stem}.ipynb"
-        )
+        notebook = v4.new_notebook(cells=list(cells[stem]))
+        nbformat.write(notebook, folder / f"{stem}.ipynb")
     options = "--nbval --nbval-current-env -p no:xdist --color=no"
-    outer = {
-        key: kept for key, kept in os.environ.items() if not key.startswith("PYTEST_")
-    }
+    outer = {k: kept for k, kept in os.environ.items() if not k.startswith("PYTEST_")}
     outer["PYTHONPATH"] = str(CHAPTERS.parent)  # where tools/ is
     run = subprocess.run(
         [sys.executable, "-m", "pytest", *options.split(), "--junitxml=report.xml"],
@@ -378,11 +347,8 @@ def verdicts(folder):
     assert run.returncode == 1, run.stdout + run.stderr
     found = {}
     for case in ElementTree.parse(folder / "report.xml").iter("testcase"):
-        stem = (
-            "passes"
-            if "passes" in case.get("classname") + case.get("name")
-            else "fails"
-        )
+        passes = "passes" in case.get("classname") + case.get("name")
+        stem = "passes" if passes else "fails"
         name = names[stem][int(case.get("name").split()[-1])]
         found[name] = "".join(part.text or "" for part in case)
     return found

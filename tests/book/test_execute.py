@@ -6,19 +6,14 @@ import struct
 import zlib
 from concurrent.futures import ThreadPoolExecutor
 from functools import partial
+from unittest.mock import MagicMock
 
 import nbformat
 import pytest
 from nbformat import v4
 
 from tools import execute, executed, patience
-from tools.execute import (
-    ChapterError,
-    normalise,
-    put_setup_cell,
-    text_of,
-    without_notes,
-)
+from tools.execute import ChapterError, normalise, put_setup_cell, text_of
 from tools.live_lab import STATE, VIEW, still
 
 FIRST_CELL = "import mygpt  # or else install it"
@@ -29,18 +24,10 @@ def chunk(name: bytes, content: bytes = b"") -> bytes:
     return struct.pack(">I", len(content)) + name + content + checksum
 
 
-BARE = (
-    execute.PNG_SIGNATURE
-    + chunk(b"IHDR", b"x" * 13)
-    + chunk(b"IDAT", b"abc")
-    + chunk(b"IEND")
-)
-NOTED = BARE.replace(
-    chunk(b"IDAT", b"abc"),
-    chunk(b"tEXt", b"Software\0Some 1.2")
-    + chunk(b"tIME", b"1234567")
-    + chunk(b"IDAT", b"abc"),
-)
+IDAT = chunk(b"IDAT", b"abc")
+BARE = execute.PNG_SIGNATURE + chunk(b"IHDR", b"x" * 13) + IDAT + chunk(b"IEND")
+NOTES = chunk(b"tEXt", b"Software\0Some 1.2") + chunk(b"tIME", b"1234567")
+NOTED = BARE.replace(IDAT, NOTES + IDAT)
 
 
 def in_base64(content: bytes) -> str:
@@ -63,21 +50,16 @@ def code(source, outputs=(), tags=(), count=7, **more):
 def lab_state(picture: bytes) -> dict:
     """The widget state that `interact` leaves: a box, a slider, an output below."""
     figure = v4.new_output("display_data", {"image/png": in_base64(picture)})
-    return {
-        "box": {
-            "state": {
-                "children": ["IPY_MODEL_slider", "IPY_MODEL_out"],
-                "layout": "IPY_MODEL_l",
-            }
-        },
-        "slider": {"state": {"value": 2}},
-        "out": {
-            "state": {"outputs": [{"output_type": "stream", "text": "hi"}, figure]}
-        },
-        "other": {
-            "state": {"outputs": [v4.new_output("display_data", {"image/png": "AAAA"})]}
-        },
+    other = v4.new_output("display_data", {"image/png": "AAAA"})
+    said = {"output_type": "stream", "text": "hi"}
+    children = ["IPY_MODEL_slider", "IPY_MODEL_out"]
+    states = {
+        "box": {"children": children, "layout": "IPY_MODEL_l"},
+        "slider": {"value": 2},
+        "out": {"outputs": [said, figure]},
+        "other": {"outputs": [other]},
     }
+    return {name: {"state": state} for name, state in states.items()}
 
 
 VIEWED = v4.new_output(
@@ -106,28 +88,20 @@ def test_a_model_that_contains_itself_ends_the_search():
 
 
 def test_only_text_and_time_chunks_are_removed_from_a_picture():
-    assert without_notes(NOTED) == BARE
-    assert without_notes(BARE) == BARE
-    assert without_notes(b"no picture") == b"no picture"
+    assert execute.without_notes(NOTED) == BARE
+    assert execute.without_notes(BARE) == BARE
+    assert execute.without_notes(b"no picture") == b"no picture"
 
 
 def test_normalising_keeps_text_and_pictures_and_drops_traces_of_the_run():
     out = v4.new_output("stream", name="stdout", text="a\n")
-    shown = v4.new_output(
-        "display_data",
-        {
-            VIEW: {"model_id": "m"},
-            "image/png": in_base64(NOTED) + "\n",
-            "text/plain": "Depth()",
-        },
-    )
+    data = {"image/png": in_base64(NOTED) + "\n", "text/plain": "Depth()"}
+    shown = v4.new_output("display_data", {VIEW: {"model_id": "m"}} | data)
+    error = v4.new_output("error", ename="E", evalue="e", traceback=["File /a/b.py"])
     result = v4.new_output("execute_result", {"text/plain": "3"}, execution_count=9)
     chapter = notebook(
         code("x = 1  \n\n", [out, out, shown, result], ["varies"], id="kept"),
-        code(
-            "1 / 0",
-            [v4.new_output("error", ename="E", evalue="e", traceback=["File /a/b.py"])],
-        ),
+        code("1 / 0", [error]),
         widgets={STATE: {"state": {}}},
         kernelspec={"name": "mine", "display_name": "Mine"},
     )
@@ -138,10 +112,7 @@ def test_normalising_keeps_text_and_pictures_and_drops_traces_of_the_run():
     assert kept.source == "x = 1"
     assert kept.metadata == {"tags": ["varies"]}
     assert kept.outputs[0].text == "a\na\n"
-    assert kept.outputs[1].data == {
-        "image/png": in_base64(BARE),
-        "text/plain": "Depth()",
-    }
+    assert kept.outputs[1].data == data | {"image/png": in_base64(BARE)}
     assert [cell.execution_count for cell in chapter.cells[1:]] == [None, 1, 2]
     assert kept.outputs[2].execution_count == 1
     assert raised.outputs[0].traceback == ["E: e"]
@@ -166,10 +137,8 @@ def test_a_live_lab_is_stored_as_its_still():
     )
     normalise(chapter, FIRST_CELL)
     (output,) = chapter.cells[2].outputs
-    assert output.data == {
-        "image/png": in_base64(BARE),
-        "text/plain": execute.STILL_TEXT,
-    }
+    still_text = {"text/plain": execute.STILL_TEXT}
+    assert output.data == {"image/png": in_base64(BARE)} | still_text
 
 
 def test_a_live_lab_without_a_figure_is_refused():
@@ -193,12 +162,7 @@ def test_the_setup_cell_is_made_anew_and_is_the_first_code_cell():
     put_setup_cell(chapter, FIRST_CELL)
     put_setup_cell(chapter, FIRST_CELL)
     sources = [cell.source for cell in chapter.cells]
-    assert sources == [
-        "# A chapter",
-        "Words.",
-        FIRST_CELL,
-        "1",
-    ]
+    assert sources == ["# A chapter", "Words.", FIRST_CELL, "1"]
     chapter.cells[2].outputs = [v4.new_output("stream", text="This machine has a GPU.")]
     normalise(chapter, FIRST_CELL)
     assert chapter.cells[2].outputs == []
@@ -220,9 +184,8 @@ def test_a_file_is_written_only_when_its_content_changed(tmp_path):
 def test_a_write_that_fails_leaves_the_old_file(tmp_path, monkeypatch):
     path = tmp_path / "a.ipynb"
     path.write_text("old")
-    monkeypatch.setattr(
-        execute.os, "replace", lambda *_: (_ for _ in ()).throw(OSError("full"))
-    )
+    full = MagicMock(side_effect=OSError("full"))
+    monkeypatch.setattr(execute.os, "replace", full)
     with pytest.raises(OSError, match="full"):
         execute.write(path, "new")
     assert path.read_text() == "old"
@@ -232,9 +195,8 @@ def test_a_write_that_fails_leaves_the_old_file(tmp_path, monkeypatch):
 def test_an_unknown_chapter_is_named_beside_the_known_ones(tmp_path):
     (tmp_path / "05_one.ipynb").touch()
     assert execute.chosen(["05"], tmp_path) == [tmp_path / "05_one.ipynb"]
-    with pytest.raises(
-        ChapterError, match="no chapter is called '99'; there are 05_one"
-    ):
+    said = "no chapter is called '99'; there are 05_one"
+    with pytest.raises(ChapterError, match=said):
         execute.chosen(["99"], tmp_path)
 
 
@@ -290,9 +252,8 @@ def test_a_cell_longer_than_a_slice_is_waited_for(tmp_path, monkeypatch):
 
 def test_chapters_are_run_two_at_a_time_for_the_book(tmp_path, monkeypatch, capsys):
     """Each waits until the other has begun, and a second time nothing runs."""
-    aside = ThreadPoolExecutor(
-        1
-    )  # a browser of another test may hold this thread's loop
+    # A browser of another test may hold this thread's loop.
+    aside = ThreadPoolExecutor(1)
     folder = tmp_path / "chapters"
     folder.mkdir()
     waits = (

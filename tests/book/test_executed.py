@@ -30,6 +30,11 @@ PRINTED = v4.new_output("stream", name="stdout", text="1\n")
 RAISED = v4.new_output("error", ename="ValueError", evalue="no", traceback=["no"])
 
 
+def keep(root, made=None, folder="chapters"):
+    place = root / folder / "01_a.ipynb"
+    executed.keep_for_the_book(made or chapter(PRINTED), place, root)
+
+
 def bare(notebook):
     """The notebook as the book reads it: without outputs."""
     plain = nbformat.from_dict(notebook)
@@ -39,7 +44,7 @@ def bare(notebook):
 
 
 def test_the_book_finds_what_the_check_ran_with_its_widgets(root):
-    executed.keep_for_the_book(chapter(PRINTED), root / "chapters" / "01_a.ipynb", root)
+    keep(root)
     assert executed.fill(root / "cache", root) == ["01_a.ipynb"]
     cache = get_cache(root / "cache")
     _, merged = cache.merge_match_into_notebook(bare(chapter(PRINTED)))
@@ -48,29 +53,27 @@ def test_the_book_finds_what_the_check_ran_with_its_widgets(root):
 
 
 def test_a_changed_cell_is_not_found(root):
-    executed.keep_for_the_book(chapter(PRINTED), root / "chapters" / "01_a.ipynb", root)
+    keep(root)
     executed.fill(root / "cache", root)
+    other = bare(chapter(PRINTED, source="print(2)"))
     with pytest.raises(KeyError):
-        get_cache(root / "cache").match_cache_notebook(
-            bare(chapter(PRINTED, source="print(2)"))
-        )
+        get_cache(root / "cache").match_cache_notebook(other)
 
 
 def test_a_changed_package_has_nothing_kept(root):
-    executed.keep_for_the_book(chapter(PRINTED), root / "chapters" / "01_a.ipynb", root)
+    keep(root)
     (root / "mygpt" / "a.py").write_text("A = 2\n")
     assert executed.fill(root / "cache", root) == []
 
 
 def test_what_raised_or_is_no_chapter_is_not_kept(root):
-    executed.keep_for_the_book(chapter(RAISED), root / "chapters" / "01_a.ipynb", root)
-    executed.keep_for_the_book(chapter(PRINTED), root / "other" / "01_a.ipynb", root)
+    keep(root, chapter(RAISED))
+    keep(root, folder="other")
     assert executed.fill(root / "cache", root) == []
 
 
 def test_an_error_that_a_chapter_shows_is_kept(root):
-    shows = chapter(RAISED, tags=["raises-exception"])
-    executed.keep_for_the_book(shows, root / "chapters" / "01_a.ipynb", root)
+    keep(root, chapter(RAISED, tags=["raises-exception"]))
     assert executed.fill(root / "cache", root) == ["01_a.ipynb"]
 
 
@@ -78,12 +81,11 @@ def test_an_error_that_a_chapter_shows_is_kept(root):
 def test_a_run_under_another_setting_is_neither_kept_for_the_book_nor_taken(
     name, root, monkeypatch
 ):
-    place = root / "chapters" / "01_a.ipynb"
     monkeypatch.setenv(name, "1")
-    executed.keep_for_the_book(chapter(PRINTED), place, root)
+    keep(root)
     monkeypatch.delenv(name)
     assert executed.fill(root / "cache", root) == []
-    executed.keep_for_the_book(chapter(PRINTED), place, root)
+    keep(root)
     monkeypatch.setenv(name, "1")
     others = executed.folder_of(root)
     monkeypatch.setenv(name, "2")

@@ -114,15 +114,11 @@ def test_a_bare_part_that_breaks_the_rule_is_named(text, problem):
 
 
 def cell(source, *names):
-    made = v4.new_markdown_cell(source)
-    made.metadata["tags"] = list(names)
-    return made
+    return v4.new_markdown_cell(source, metadata={"tags": [*names]})
 
 
 def code(source, *names):
-    made = v4.new_code_cell(source)
-    made.metadata["tags"] = list(names)
-    return made
+    return v4.new_code_cell(source, metadata={"tags": [*names]})
 
 
 SAMPLE = v4.new_notebook(
@@ -148,10 +144,8 @@ def test_words_and_lines_are_counted_in_their_part():
     assert first.words == 5 + 2 + 3  # title and text, heading, admonition
     assert first.lines == 2
     assert (exercises.words, exercises.lines) == (2, 1)
-    assert [(part.name, part.words, part.lines) for part in further] == [
-        ("Far", 3, 1),
-        ("Farther", 2, 0),
-    ]
+    counted = [(part.name, part.words, part.lines) for part in further]
+    assert counted == [("Far", 3, 1), ("Farther", 2, 0)]
 
 
 @pytest.mark.parametrize(
@@ -178,9 +172,8 @@ def test_folds_are_counted_without_the_set_up():
     notebook = v4.new_notebook(cells=[setup, *folded, *SAMPLE.cells])
     assert reading.too_long(notebook) == []
     notebook.cells.insert(0, folded[0])
-    assert reading.too_long(notebook) == [
-        "first reading: 5 folded cells, 4 at most",
-    ]
+    said = "first reading: 5 folded cells, 4 at most"
+    assert reading.too_long(notebook) == [said]
 
 
 def test_a_name_that_only_a_hidden_cell_defines_is_found():
@@ -214,12 +207,6 @@ def test_each_term_is_explained_where_it_is_first_used():
     assert terms.problems() == []
 
 
-def chapter_of(folder, name, *texts):
-    path = folder / f"{name}.ipynb"
-    nbformat.write(v4.new_notebook(cells=[*map(cell, texts)]), path)
-    return path
-
-
 FINE = "A {define}`loss` is small. {define}`Soft <softmax>` and hard; a {define}`key`."
 
 
@@ -233,22 +220,14 @@ FINE = "A {define}`loss` is small. {define}`Soft <softmax>` and hard; a {define}
         ("The soft maximum.", FINE, "'softmax' is used before it is explained"),
         ("The soft\nmaximum.", FINE, "'softmax' is used before it is explained"),
         (FINE, "{define}`softmax`", "'softmax' is explained 2 times"),
-        (
-            "No {define}`loss`, {define}`key`.",
-            "Bare.",
-            "'softmax' is explained 0 times",
-        ),
+        ("{define}`loss`, {define}`key`", "", "'softmax' is explained 0 times"),
         (FINE, "A {term}`lens`.", "two, cell 'c' has the unknown term 'lens'"),
     ],
 )
 def test_a_term_that_is_not_explained_is_named(tmp_path, first, second, problem):
-    one, two = (
-        chapter_of(tmp_path, name, text)
-        for name, text in (("one", first), ("two", second))
-    )
-    for path in (one, two):
-        made = read(path)
-        made.cells[0].id = "c"
-        nbformat.write(made, path)
-    found = terms.problems([one, two], GLOSSARY)
+    paths = tmp_path / "one.ipynb", tmp_path / "two.ipynb"
+    for path, text in zip(paths, (first, second), strict=True):
+        made = v4.new_markdown_cell(text, id="c")
+        nbformat.write(v4.new_notebook(cells=[made]), path)
+    found = terms.problems(paths, GLOSSARY)
     assert [problem in text for text in found] == ([True] if problem else [])

@@ -94,57 +94,35 @@ def widget_notebook():
     code, output = nbformat.v4.new_code_cell, nbformat.v4.new_output
 
     def shows(model, **data):
-        bundle = {
-            view: {"version_major": 2, "version_minor": 0, "model_id": model},
-            text: "<W>",
-        }
-        return [output("display_data", {**bundle, **data})]
+        shown = {"version_major": 2, "version_minor": 0, "model_id": model}
+        return [output("display_data", {view: shown, text: "<W>", **data})]
 
     alt = {"image": {"alt": "A line that rises."}}
+    lab = {"mystnb": alt, "tags": ["live-lab"]}
+    trace = ['File "/home/me/f.py"', "ValueError: got 3"]
+    raised = output("error", ename="ValueError", evalue="got 3", traceback=trace)
+    took = [output("stream", text=part) for part in ("took ", "3.1 s\n")]
     cells = [
         nbformat.v4.new_markdown_cell("# A chapter\n\nText with $x^2$."),
         code("%pip install mygpt", metadata={"tags": ["setup"]}),
         code("W()", metadata={"mystnb": alt}, outputs=shows("w", **{"image/png": png})),
-        code(
-            "interact(f)",
-            metadata={"mystnb": alt, "tags": ["live-lab"]},
-            outputs=shows("box"),
-        ),
-        code(
-            "f()",
-            outputs=[
-                output(
-                    "error",
-                    ename="ValueError",
-                    evalue="got 3",
-                    traceback=['File "/home/me/f.py"', "ValueError: got 3"],
-                )
-            ],
-        ),
-        code(
-            "t()",
-            metadata={"tags": ["varies"]},
-            outputs=[output("stream", text="took "), output("stream", text="3.1 s\n")],
-        ),
+        code("interact(f)", metadata=lab, outputs=shows("box")),
+        code("f()", outputs=[raised]),
+        code("t()", metadata={"tags": ["varies"]}, outputs=took),
     ]
     drawn = {"output_type": "display_data", "metadata": {}, "data": {"image/png": png}}
+    kept = {"_esm": MODULE, "_css": ".w{}", "level": 3, "note": "</script>"}
     state = {
-        "w": {
-            "state": {"_esm": MODULE, "_css": ".w{}", "level": 3, "note": "</script>"}
-        },
+        "w": {"state": kept},
         "box": {"state": {"children": ["IPY_MODEL_out"]}},
         "out": {"state": {"outputs": [drawn]}},
     }
+    kernel = {"name": "python3", "display_name": "Python 3", "language": "python"}
+    widgets = {"version_major": 2, "version_minor": 0, "state": state}
     metadata = {
-        "kernelspec": {
-            "name": "python3",
-            "display_name": "Python 3",
-            "language": "python",
-        },
+        "kernelspec": kernel,
         "language_info": {"name": "python"},
-        "widgets": {
-            live_lab.STATE: {"version_major": 2, "version_minor": 0, "state": state}
-        },
+        "widgets": {live_lab.STATE: widgets},
     }
     return nbformat.v4.new_notebook(cells=cells, metadata=metadata)
 

@@ -29,16 +29,8 @@ from website import formulas
 ROOT = Path(__file__).resolve().parents[2]
 
 
-BUILDERS = (
-    "epub",
-    "singlehtml",
-    "dirhtml",
-    "text",
-    "latex",
-    "man",
-    "pseudoxml",
-    "linkcheck",
-)
+BUILDERS = ("epub", "singlehtml", "dirhtml", "text")
+BUILDERS += ("latex", "man", "pseudoxml", "linkcheck")
 MORE = """
 ```{bibliography}
 ```
@@ -82,15 +74,13 @@ def built(tmp_path_factory):
     folder = tmp_path_factory.mktemp("book")
     config = yaml.safe_load((ROOT / "_config.yml").read_text(encoding="utf-8"))
     config["execute"]["execute_notebooks"] = "off"
-    config["sphinx"]["config"]["published"] = True
-    config["sphinx"]["config"]["linkcheck_ignore"] = [".*"]
+    config["sphinx"]["config"] |= {"published": True, "linkcheck_ignore": [".*"]}
     (folder / "_config.yml").write_text(yaml.safe_dump(config), encoding="utf-8")
     copy_extension(folder)
     for name in ("chapters", "schematics", "mygpt"):
         (folder / name).mkdir()
-    (folder / "mygpt" / "__init__.py").write_text(
-        f'__version__ = "{mygpt.__version__}"\n'
-    )
+    version = f'__version__ = "{mygpt.__version__}"\n'
+    (folder / "mygpt" / "__init__.py").write_text(version)
     (folder / "schematics" / "a.svg").write_text(DRAWING)
     shutil.copy(ROOT / "references.bib", folder)
     (folder / "_toc.yml").write_text(
@@ -100,12 +90,9 @@ def built(tmp_path_factory):
     (folder / "intro.md").write_text(INTRO + MORE, encoding="utf-8")
     (folder / "chapters" / "06_b.md").write_text(TWO_READINGS, encoding="utf-8")
     nbformat.write(chapter_with_an_empty_cell(), folder / "chapters" / "05_a.ipynb")
+    command = [sys.executable, "-c", RUN, *BUILDERS]
     done = subprocess.run(
-        [sys.executable, "-c", RUN, *BUILDERS],
-        cwd=folder,
-        capture_output=True,
-        text=True,
-        timeout=240,
+        command, cwd=folder, capture_output=True, text=True, timeout=240
     )
     return folder / "out", done.stdout + done.stderr
 
@@ -158,9 +145,8 @@ def test_an_e_book_has_a_title_an_author_a_language_a_version_and_a_cover(book):
     assert said["creator"] == "The mygpt developers"
     assert said["language"] == "en"
     assert f"Version {mygpt.__version__}" in book["edition.xhtml"]
-    announced = {
-        item.get("href"): item.get("properties") for item in package.iter(f"{OPF}item")
-    }
+    items = package.iter(f"{OPF}item")
+    announced = {item.get("href"): item.get("properties") for item in items}
     assert announced["_static/cover.png"] == "cover-image"
     assert announced["chapters/05_a.xhtml"] == "mathml"
 
@@ -176,9 +162,8 @@ def test_an_explorer_is_a_still_with_a_line_that_leads_to_the_moving_one(pages):
     chapter = pages["chapters/05_a.xhtml"]
     assert [i.get("alt") for i in chapter.iter(f"{H}img")] == ["A line that rises."] * 2
     notes = [one for one in chapter.iter(f"{H}p") if one.get("class") == "output-note"]
-    assert (
-        text(notes[0]) == "A still: the explorer itself moves on this chapter’s page."
-    )
+    said = "A still: the explorer itself moves on this chapter’s page."
+    assert text(notes[0]) == said
     address = notes[0].find(f"{H}a").get("href")
     assert address == "https://mygpt-book.github.io/mygpt/chapters/05_a.html"
     assert text(notes[1]).startswith("A still: its controls need Python. Move them on")
@@ -237,10 +222,8 @@ def test_the_printed_book_has_an_outline_and_numbers_in_its_contents(built, tmp_
     with pikepdf.open(target) as printed:
         with printed.open_outline() as outline:
             titles = {item.title: item.children for item in outline.root}
-        assert [one.title for one in titles["One & all"]] == [
-            "5. A chapter",
-            "6. Two readings",
-        ]
+        chapters = [one.title for one in titles["One & all"]]
+        assert chapters == ["5. A chapter", "6. Two readings"]
         places = pdf.page_numbers(printed)
         assert places["p-part-1"] < places["p-05_a"] < places["p-06_b"]
         assert printed.docinfo["/Author"] == "The mygpt developers"
@@ -249,9 +232,8 @@ def test_the_printed_book_has_an_outline_and_numbers_in_its_contents(built, tmp_
 def test_without_chromium_the_printing_says_so_in_one_line(monkeypatch, capsys):
     monkeypatch.setenv("PATH", "")
     assert pdf.main() == 1
-    assert capsys.readouterr().out.startswith(
-        "The PDF is printed by Chromium, and none"
-    )
+    said = "The PDF is printed by Chromium, and none"
+    assert capsys.readouterr().out.startswith(said)
 
 
 def test_without_epubcheck_the_e_book_is_made_and_a_line_says_so(monkeypatch, capsys):

@@ -375,8 +375,6 @@ def run_workbook(options: argparse.Namespace) -> None:
 
 
 def run_check(options: argparse.Namespace) -> int:
-    if hasattr(sys.stdout, "reconfigure"):
-        sys.stdout.reconfigure(errors="replace")  # no terminal shows every character
     if options.limit is not None and not options.limit > 0:
         raise ValueError(f"--limit must be above 0, got {options.limit:g}")
     if options.chapter and options.task is None and not options.list:

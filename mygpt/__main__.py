@@ -15,7 +15,7 @@ def count(module: torch.nn.Module) -> int:
     return sum(p.numel() for p in module.parameters())
 
 
-def running_example() -> int:
+def running_example() -> None:
     """Print the shapes on the way through an embedding and an MLP."""
     set_seed()
     C = 4
@@ -32,7 +32,6 @@ def running_example() -> int:
     print(f"TokenEmbedding parameters:        {count(embedding)}")
     print(f"MLP parameters:                   {count(mlp)}")
     print(f"Total parameters:                 {count(embedding) + count(mlp)}")
-    return 0
 
 
 def main() -> int:
@@ -41,7 +40,7 @@ def main() -> int:
         from mygpt.cli import commands  # imports all that a GPT needs
 
         return commands.main(sys.argv[1:])
-    return to_any_output(running_example)
+    return to_any_output(lambda: running_example() or 0)
 
 
 if __name__ == "__main__":

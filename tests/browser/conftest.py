@@ -12,11 +12,8 @@ Fixtures for every browser test:
   loaded and with its fonts; `still` for a reader who wants no motion. Call it as often
   as needed. The page has a `watch`, with what went wrong on it: `watch.foreign`
   (requests to other hosts), `watch.errors` (console errors and uncaught exceptions)
-  and `watch.refused` (violations of the Content-Security-Policy). A test fails at its
-  end when any of the three is not empty: what must go wrong is taken out of it.
-- `alone(made, changes, link, still, …)`: the root of an explorer alone on its page,
-  opened from the disk, with `window.model`; `changes` of the page's text are made
-  first, and `open_page` gets what follows.
+  and `watch.refused` (violations of the Content-Security-Policy);
+  `watch.check()` fails when any of the three is not empty.
 - `page_opener`: `with page_opener() as open_page: …`, for a fixture that outlives a
   test.
 - `server`: the local server; `server.sent` lists (path, bytes as sent, gzipped) in
@@ -202,7 +199,7 @@ def page_opener(browser):
 
     @contextmanager
     def opener():
-        contexts, pages = [], []
+        contexts = []
 
         def open_page(
             address,
@@ -223,7 +220,6 @@ def page_opener(browser):
             )
             contexts.append(context)
             page = context.new_page()
-            pages.append(page)
             page.set_default_timeout(10_000)
             page.watch = watch = Watch()
             page.on("request", watch.request)
@@ -236,8 +232,6 @@ def page_opener(browser):
 
         try:
             yield open_page
-            for page in pages:
-                page.watch.check()
         finally:
             for context in contexts:
                 context.close()
@@ -249,21 +243,3 @@ def page_opener(browser):
 def open_page(page_opener):
     with page_opener() as open_page:
         yield open_page
-
-
-@pytest.fixture
-def alone(open_page, tmp_path):
-    def alone(made, changes=None, link="", **settings):
-        path = tmp_path / "page.html"
-        made.write_html(path)
-        text = path.read_text("utf-8")
-        own = {"const dark": "window.model = model;\nconst dark"}
-        for old, new in (own | (changes or {})).items():
-            assert old in text
-            text = text.replace(old, new, 1)
-        path.write_text(text, "utf-8")
-        root = open_page(path.as_uri() + link, **settings).locator(".mygpt-explorer")
-        root.first.wait_for(state="attached")
-        return root.first
-
-    return alone

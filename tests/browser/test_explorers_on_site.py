@@ -2,7 +2,6 @@
 
 import pytest
 import torch
-from figures import Finger, fixed, significant
 from torch.nn import functional as F
 
 from mygpt.inside.depth import sweep
@@ -86,17 +85,19 @@ def shared(request, page_opener, http_url):
     name, width = request.param
     with page_opener() as open_page:
         page = open_page(f"{http_url}/{PAGES[name]}", width=width)
-        yield Explorer(page, name)
+        yield Explorer(page, name), page.viewport_size
 
 
 @pytest.fixture
 def view(shared):
     """The shared explorer, standing where earlier tests have left it."""
-    shared.root.scroll_into_view_if_needed()
-    yield shared
-    shared.page.mouse.move(0, 0)
-    shared.page.emulate_media(color_scheme="light", media="screen")
-    shared.page.wait_for_selector("html[data-theme=light]")
+    view, size = shared
+    view.root.scroll_into_view_if_needed()
+    yield view
+    view.page.mouse.move(0, 0)
+    view.page.set_viewport_size(size)
+    view.page.emulate_media(color_scheme="light", media="screen")
+    view.page.wait_for_selector("html[data-theme=light]")
 
 
 def sharing(*widths, names=tuple(PAGES)):
@@ -106,6 +107,21 @@ def sharing(*widths, names=tuple(PAGES)):
     return pytest.mark.parametrize(
         "shared", both, ids=ids, indirect=True, scope="module"
     )
+
+
+def fixed(value, decimals):
+    text = f"{abs(value):.{decimals}f}"
+    return f"−{text}" if value < 0 and float(text) else text
+
+
+def significant(value):
+    """Three significant digits, as the explorers write them."""
+    mantissa, exponent = f"{value:.2e}".split("e")
+    power = int(exponent)
+    if -3 <= power <= 3:
+        return f"{float(f'{value:.2e}'):.{max(0, 2 - power)}f}"
+    digits = str(abs(power)).translate(str.maketrans("0123456789", "⁰¹²³⁴⁵⁶⁷⁸⁹"))
+    return f"{mantissa} × 10{'⁻' if power < 0 else ''}{digits}"
 
 
 def form_of(name):
@@ -154,6 +170,7 @@ def test_a_dragged_depth_shows_what_the_package_computes(explorer, file_url):
     assert view.cursor() != cursor
     assert view.rows() != before
     assert view.rows() == depth_rows(view, goal)
+    view.page.watch.check()
 
 
 def test_depth_moves_with_the_arrow_keys(explorer, file_url):
@@ -168,6 +185,7 @@ def test_depth_moves_with_the_arrow_keys(explorer, file_url):
     view.page.keyboard.press("Home")
     assert view.text(".mygpt-at") == "Input"
     assert view.rows() == depth_rows(view, 0)
+    view.page.watch.check()
 
 
 def test_depth_draws_different_curves_at_different_settings(explorer, file_url):
@@ -199,6 +217,7 @@ def test_depth_draws_different_curves_at_different_settings(explorer, file_url):
     view.root.get_by_role("button", name="Length of gradient").click()
     assert view.get("quantity") == "gradients"
     assert view.curves() != curves
+    view.page.watch.check()
 
 
 @sharing(1280, names=["depth"])
@@ -242,6 +261,7 @@ def test_dragged_activations_show_what_the_package_computes(explorer, file_url):
     if view.get("has_phi"):
         phi = torch.special.ndtr(torch.tensor(x, dtype=torch.float64)).item()
         assert view.text(".mygpt-at").endswith(f"Φ(x) = {fixed(phi, 4)}")
+    view.page.watch.check()
 
 
 def test_activations_move_with_the_arrow_keys_along_the_grid(explorer, file_url):
@@ -262,6 +282,7 @@ def test_activations_move_with_the_arrow_keys_along_the_grid(explorer, file_url)
             view.text(".mygpt-difference")
             == f"{fixed(1e4 * (first - second), 2)} × 10⁻⁴"
         )
+    view.page.watch.check()
 
 
 @sharing(1280)
@@ -288,11 +309,59 @@ def test_slopes_are_drawn_instead_of_values(explorer, http_url):
 
 @sharing(390)
 def test_a_touch_drags(view):
+    session = view.page.context.new_cdp_session(view.page)
+    session.send(
+        "Emulation.setTouchEmulationEnabled", {"enabled": True, "maxTouchPoints": 1}
+    )
     before = view.rows()
-    Finger(view.page).follow(*map(view.at, (0.7, 0.65, 0.5, 0.35, 0.2)))
+
+    def touch(kind, *points):
+        points = [{"x": x, "y": y} for x, y in points]
+        session.send("Input.dispatchTouchEvent", {"type": kind, "touchPoints": points})
+
+    touch("touchStart", view.at(0.7))
+    for share in (0.65, 0.5, 0.35, 0.2):
+        touch("touchMove", view.at(share))
+    touch("touchEnd")
     assert view.rows() != before
     if view.name == "depth":
         assert view.get("layer") == round(0.2 * view.get("depth"))
+    view.page.watch.check()
+
+
+@sharing(1280, 390)
+def test_an_explorer_fits_its_column_in_the_page_s_colours(view):
+    inside = """root => {
+        const box = root.getBoundingClientRect();
+        return [...root.querySelectorAll("table, td, button, input, .mygpt-picture")]
+            .map((part) => part.getBoundingClientRect())
+            .every(({ left, right }) => left >= box.left - 1 && right <= box.right + 1);
+    }"""
+    assert view.root.evaluate(inside)
+    assert view.root.bounding_box()["width"] <= view.page.viewport_size["width"]
+    for theme in ("dark", "light"):
+        view.page.emulate_media(color_scheme=theme)
+        view.page.wait_for_selector(f"html[data-theme={theme}]")
+        ink = view.root.evaluate("root => getComputedStyle(root).color")
+        brightness = sum(map(int, ink[ink.index("(") + 1 : -1].split(",")[:3])) / 3
+        assert (brightness > 128) == (theme == "dark")
+
+
+@sharing(1280)
+def test_the_keyboard_reaches_every_control_and_leaves_again(view):
+    assert view.root.evaluate(
+        "root => [...root.querySelectorAll('input, button')]"
+        ".every((part) => part.dataset.lmSuppressShortcuts === 'true')"
+    )
+    stops = "input, button:not([tabindex='-1'])"  # of alternatives one
+    controls = view.root.locator(stops)
+    controls.first.focus()
+    inside = "root => root.contains(document.activeElement)"
+    for _ in range(controls.count() - 1):
+        view.page.keyboard.press("Tab")
+        assert view.root.evaluate(inside)
+    view.page.keyboard.press("Tab")
+    assert not view.root.evaluate(inside)
 
 
 @pytest.mark.parametrize("name", PAGES)
@@ -323,3 +392,16 @@ def test_a_print_has_the_figure_and_the_read_outs_only(view):
     )
     if view.name == "depth":
         assert view.root.locator(".mygpt-setting").is_visible()
+
+
+@sharing(1280)
+def test_an_explorer_is_redrawn_at_a_new_width(view):
+    box = view.picture.get_attribute("viewBox")
+    view.page.set_viewport_size({"width": 360, "height": 800})
+    view.page.wait_for_function(
+        "([root, old]) => root.getAttribute('viewBox') !== old",
+        arg=[view.picture.element_handle(), box],
+    )
+    drawn = float(view.picture.get_attribute("viewBox").split()[2])
+    assert abs(drawn - view.picture.bounding_box()["width"]) <= 1
+    view.page.watch.check()

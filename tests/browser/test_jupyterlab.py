@@ -20,7 +20,6 @@ from pathlib import Path
 import nbformat
 import psutil
 import pytest
-from figures import fixed, significant
 from helpers import live_models
 
 from mygpt.distributed.cost import memory_per_device
@@ -104,6 +103,11 @@ SET = {  # what a cell sets
 }
 
 
+def fixed(value, decimals):
+    text = f"{abs(value):.{decimals}f}"
+    return f"−{text}" if value < 0 and float(text) else text
+
+
 def activations(view):
     at = abs(view.x - view.position).argmin()
     rows = [(view.values[n][at], view.slopes[n][at]) for n in view.names]
@@ -114,14 +118,6 @@ def depth(view):
     curves = [view.curves(quantity) for quantity in ("activations", "gradients")]
     rows = [[10 ** curve[kind][view.layer] for curve in curves] for kind in view.kinds]
     return [f"{one:#.3g}" for row in rows for one in row]
-
-
-def layer_norm(view):
-    return [fixed(one, 4) for one in view.result()]
-
-
-def block_walk(view):
-    return [fixed(one) for one in view.norms().values()]
 
 
 def attention(view):
@@ -139,6 +135,12 @@ def descent(view):
     losses = view.losses()
     weights = [] if view.view == "network" else view.weights()
     return [str(len(losses) - 1), *(fixed(one, 4) for one in [*weights, losses[-1]])]
+
+
+def significant(value):
+    mantissa, power = f"{value:.2e}".split("e")
+    assert -3 <= int(power) <= 3
+    return f"{float(f'{mantissa}e{power}'):.{max(0, 2 - int(power))}f}"
 
 
 def train_gpt(view):
@@ -188,16 +190,25 @@ def live_model(view):
     at = view.token, view.neuron
     own, here = (fixed(found[view.layer][at], 3) for found in (before, after))
     token = [".", *view.prompt.split()][view.token]
-    before = f", {own} before the edit" if own != here else ""
-    words = [f"{word}\n{fixed(share)}" for word, share in view.predictions(6)]
-    return [*words, f"Neuron {view.neuron}", f"Coefficient at {token} {here}{before}"]
+    return [
+        *(f"{word}\n{fixed(share, 3)}" for word, share in view.predictions(6)),
+        f"Neuron {view.neuron}",
+        f"Coefficient at {token} {here}"
+        + (f", {own} before the edit" if own != here else ""),
+    ]
 
 
 READ = {  # where a figure's read-out is, and what the package computes for it
     "activations": ("tbody td", activations),
     "depth": ("tbody td", depth),
-    "layer-norm": ("tbody td:last-child", layer_norm),
-    "block-walk": (".mygpt-stage > :last-child", block_walk),
+    "layer-norm": (
+        "tbody td:last-child",
+        lambda view: [fixed(one, 4) for one in view.result()],
+    ),
+    "block-walk": (
+        ".mygpt-stage > :last-child",
+        lambda view: [fixed(one, 3) for one in view.norms().values()],
+    ),
     "attention": (".mygpt-weight", attention),
     "sampling": (".mygpt-now", sampling),
     "memory": (".mygpt-sentence", memory),
@@ -212,7 +223,10 @@ READ = {  # where a figure's read-out is, and what the package computes for it
         ".mygpt-bars > :nth-child(2) b, .mygpt-bytes tr:first-child td:nth-child(2)",
         shapes,
     ),
-    "scale": (".mygpt-memory-of-one tr:not(:nth-child(4)) td:nth-child(2)", scale),
+    "scale": (
+        ".mygpt-memory-of-one tr:not(:nth-child(4)) td:nth-child(2)",
+        scale,
+    ),
     "live-model": (
         ".mygpt-likeliest li, .mygpt-chosen > p:nth-of-type(-n + 2)",
         live_model,
@@ -227,12 +241,6 @@ def click(figure, selector, across, down=0.5):
     box = part.bounding_box()
     place = {"x": across * box["width"], "y": down * box["height"]}
     part.click(position=place)
-
-
-def append(field, text):
-    field.click()
-    field.press("End")
-    field.press_sequentially(text)
 
 
 def move_activations(figure):
@@ -272,7 +280,10 @@ def move_memory(figure):
 
 
 def move_tokens(figure):
-    append(figure.get_by_role("textbox"), " dd")
+    field = figure.get_by_role("textbox")
+    field.click()
+    field.press("End")
+    field.press_sequentially(" dd")
     return "Shift+Enter", {"text": "lowest of the slow dd\n"}
 
 
@@ -307,12 +318,18 @@ def move_train_stack(figure):
 
 def move_shapes(figure):
     figure.evaluate(UNFOLD)
-    append(figure.get_by_role("spinbutton", name="Layers L"), "0")
+    field = figure.get_by_role("spinbutton", name="Layers L")
+    field.click()
+    field.press("End")
+    field.press_sequentially("0")
     return "ArrowUp", {"shape": SHAPE | {"num_layers": 51}, "length": 16}
 
 
 def move_scale(figure):
-    append(figure.get_by_role("spinbutton", name="Devices n"), "0")
+    field = figure.get_by_role("spinbutton", name="Devices n")
+    field.click()
+    field.press("End")
+    field.press_sequentially("0")
     return "ArrowUp", {"devices": 71, "spread": "copies", "training": TRAINING}
 
 
@@ -379,7 +396,9 @@ KINDS = """root => {
         .filter((i) => !parts[i].disabled && kinds.indexOf(kinds[i]) === i)
         .sort((i) => (parts[i].matches("textarea") ? 1 : -1));
 }"""
-UNFOLD = "root => root.querySelectorAll('details').forEach((d) => { d.open = true; })"
+UNFOLD = (
+    "root => root.querySelectorAll('details').forEach((one) => { one.open = true; })"
+)
 # Ink and paper are the Lab's; what heatmaps start from is as dark, and so is their 0.
 FOLLOWS = """([root, dark]) => {
     const resolved = (name) => {
@@ -420,8 +439,11 @@ class Lab:
         return "".join(one.get("text", "") for one in outputs)
 
     def command(self, name, **settings):
-        execute = "given => jupyterapp.commands.execute(...given).then(() => {})"
-        self.page.evaluate(execute, [name, settings])
+        self.page.evaluate(
+            "([name, settings]) => jupyterapp.commands.execute(name, settings)"
+            ".then(() => {})",
+            [name, settings],
+        )
 
     def figures(self, name):
         """The two figures of an explorer, the first in view."""
@@ -492,9 +514,14 @@ def address(tmp_path):
         "--LabApp.news_url=None",
     ]
     with (tmp_path / "log").open("wb") as log:
-        streams = {"stdin": subprocess.DEVNULL, "stdout": log, "stderr": log}
-        command = [sys.executable, "-m", "jupyterlab", *flags]
-        process = subprocess.Popen(command, cwd=tmp_path, env=env, **streams)
+        process = subprocess.Popen(
+            [sys.executable, "-m", "jupyterlab", *flags],
+            cwd=tmp_path,
+            env=env,
+            stdin=subprocess.DEVNULL,
+            stdout=log,
+            stderr=subprocess.STDOUT,
+        )
     url = f"http://127.0.0.1:{port}"
     try:
         wait_for(process, url, tmp_path / "log")
@@ -669,3 +696,5 @@ def test_every_explorer_is_live_in_jupyterlab(lab, subtests, shared):
                 follows(lab, name, theme)
     with subtests.test("two of a kind"):
         choose_each_for_itself(lab)
+    with subtests.test("nothing went wrong on the page"):
+        lab.page.watch.check()

@@ -4,9 +4,8 @@ import json
 
 import pytest
 import torch
-from figures import press, width_of
 from helpers.page_models import engine_config
-from judged import judge
+from judged import colour_violations, violations
 
 from mygpt.explorers.kit import base
 from mygpt.explorers.live_model.widget import LiveModel
@@ -124,6 +123,7 @@ def test_a_prompt_of_characters_is_typed_and_answered_as_in_python(explorer):
     field(root).fill("in " * 6)
     assert "A prompt has at most 16 characters." in root.inner_text()
     assert root.get_by_role("listbox").count() == 0  # no list completes them
+    root.page.watch.check()
 
 
 def test_a_neuron_is_switched_off_and_a_character_rewritten(explorer):
@@ -134,19 +134,20 @@ def test_a_neuron_is_switched_off_and_a_character_rewritten(explorer):
     root.locator(".mygpt-strong-one").first.click()
     card = root.locator(".mygpt-chosen")
     neuron = int(card.inner_text().split()[1])
-    press(card, "Switch off")
+    card.get_by_role("button", name="Switch off", exact=True).click()
     with torch.no_grad():
         model.blocks[1].mlp.fc2.weight[:, neuron] = 0
     assert likeliest(root)[:4] == expected(model, PROMPT)[:4] != trained[:4]
     table = root.get_by_role("table").filter(has_text="Triggers")
     assert table.is_visible()
     assert root.get_by_role("table").filter(has_text="Promoted characters").count()
-    press(root, "Undo")
+    root.get_by_role("button", name="Undo", exact=True).click()
     assert likeliest(root) == trained
     other = trained[3][0]
     root.get_by_label("New answer", exact=True).select_option(other)
-    press(root, "Rewrite")
+    root.get_by_role("button", name="Rewrite", exact=True).click()
     assert likeliest(root)[0][0] == other
+    root.page.watch.check()
 
 
 def test_it_says_how_many_networks_have_neurons(explorer):
@@ -190,8 +191,9 @@ def test_words_of_the_page_keep_their_case_and_are_completed(explorer, open_page
     root.get_by_text("All facts").click()
     assert root.locator(".mygpt-fact").count() == 2
     root.get_by_role("combobox", name="New answer").fill("Word7")
-    press(root, "Rewrite")
+    root.get_by_role("button", name="Rewrite", exact=True).click()
     assert likeliest(root)[0][0] == "Word7"
+    root.page.watch.check()
 
 
 @pytest.mark.parametrize("theme", ["light", "dark"])
@@ -201,5 +203,7 @@ def test_axe_finds_nothing_and_nothing_overflows(explorer, theme, width):
     root.get_by_text("Neurons one by one").click()
     root.get_by_role("button", name="Switch off what holds").click()
     page = root.page
-    judge(page)
-    assert width_of(page) <= width
+    assert violations(page, include=".mygpt-explorer") == []
+    assert colour_violations(page, include=".mygpt-explorer") == []
+    assert page.evaluate("document.documentElement.scrollWidth") <= width
+    page.watch.check()

@@ -152,6 +152,7 @@ def test_the_whole_story_of_france(chapter, file_url):
     press(root, "Reset")
     assert best(root)[0] == "berlin"
     assert panel(root) == trained
+    root.page.watch.check()
 
 
 def test_each_half_is_switched_off_in_the_small_model(chapter, file_url):
@@ -172,6 +173,7 @@ def test_each_half_is_switched_off_in_the_small_model(chapter, file_url):
         assert {asked for asked in trained if after[asked] != trained[asked]} == lost
         switch.check()
         assert panel(root) == trained
+    root.page.watch.check()
 
 
 @pytest.mark.parametrize("name", [MEMORY, REWRITING])

@@ -3,7 +3,6 @@
 import json
 
 import pytest
-from figures import READY, has_focus
 
 CHAPTER = "chapters/06_activations.html"
 FIGURE = "#fig-explorer-activations .explorer"
@@ -53,6 +52,10 @@ def in_view(page, locator):
     return box["y"] >= 0 and box["y"] < page.viewport_size["height"] * 0.5
 
 
+def has_focus(locator):
+    return locator.evaluate("one => one === document.activeElement")
+
+
 def line_height(page):
     return page.locator(".shown-now").bounding_box()["height"]
 
@@ -84,6 +87,7 @@ def test_a_phrase_sets_its_figure_and_brings_it_into_view(chapter, way):
     line.get_by_role("button", name="Redo this phrase").click()
     assert traits(page, "position", "quantity") == [-0.75, "value"]
     assert "6.1 now shows: its lowest value." in line.inner_text()
+    page.watch.check()
 
 
 def test_the_way_back_keeps_the_state_the_reader_s_place_and_undo(chapter):
@@ -237,7 +241,7 @@ def test_every_phrase_of_the_book_sets_what_it_says(open_page, http_url, site):
     assert len(names) > 2
     for name in names:
         page = open_page(f"{http_url}/chapters/{name}", still=True)
-        page.wait_for_function(READY)
+        page.wait_for_function("performance.getEntriesByName('explorers-ready').length")
         page.evaluate(
             "document.querySelectorAll('details').forEach(d => d.open = true)"
         )
@@ -247,6 +251,7 @@ def test_every_phrase_of_the_book_sets_what_it_says(open_page, http_url, site):
             page.keyboard.press("Enter")
             state = json.loads(act.get_attribute("data-state"))
             page.wait_for_function(HELD, arg=[act.element_handle(), state])
+        page.watch.check()
 
 
 def test_a_reader_without_scripts_follows_a_phrase_to_the_figure(open_page, http_url):

@@ -70,6 +70,7 @@ def test_a_term_says_what_it_means(chapter):
     chapter.keyboard.press("Shift+Tab")
     assert tip.text_content() == meaning
     assert link.get_attribute("aria-describedby") == tip.get_attribute("id")
+    chapter.watch.check()
 
 
 def test_every_term_leads_to_its_entry(site):

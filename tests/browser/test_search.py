@@ -68,6 +68,7 @@ def search(open_page, site):
 def test_the_first_result_is_the_section_that_explains(search):
     page = search("loss")
     assert {query: first_result(page, query) for query in FIRST} == FIRST
+    page.watch.check()
 
 
 def test_what_others_call_it_is_found(search):
@@ -91,6 +92,7 @@ def test_a_result_in_a_folded_section_opens_it(search):
     assert not page.locator(
         "mark, .highlighted", has_text="V"
     ).count()  # no lone letter
+    page.watch.check()
 
 
 def test_words_that_no_section_has_together_lead_to_their_page(search):
@@ -104,6 +106,7 @@ def excerpt_of(open_page, http_url, query):
     page = open_page(f"{http_url}/search.html?q={query}")
     first = page.locator("#search-results li:first-child .context")
     first.wait_for()
+    page.watch.check()
     return page, first.inner_text()
 
 

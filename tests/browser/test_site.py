@@ -11,7 +11,6 @@ import nbformat
 import pytest
 import yaml
 from conftest import ROOT, pages_of
-from figures import has_focus, width_of
 from judged import colour_violations, violations
 
 from tools.publication import publication, wheel_name
@@ -104,14 +103,15 @@ def test_a_page_loads_nothing_from_other_hosts_and_logs_no_error(shown):
 def test_no_page_scrolls_sideways_on_a_phone(shown):
     """Before axe's test takes formulas away."""
     shown.set_viewport_size(PHONE)
-    assert width_of(shown) <= 390
+    assert shown.evaluate("document.documentElement.scrollWidth") <= 390
 
 
 def test_a_page_on_the_disk_is_whole_in_the_dark(open_page, site, page_path):
     """What `shown` opens in the dark quickly is but some pages."""
     page = open_page(f"{site.as_uri()}/{page_path}", theme="dark")
     page.set_viewport_size(PHONE)
-    assert width_of(page) <= 390
+    assert page.evaluate("document.documentElement.scrollWidth") <= 390
+    page.watch.check()
 
 
 def test_axe_finds_no_violation(shown):
@@ -265,6 +265,7 @@ def test_explorers_start(open_page, site_url):
     page.wait_for_selector(".explorer-ready")
     assert page.locator(".explorer").count() == page.locator(".explorer-ready").count()
     assert page.locator(".explorer img").count() == 0
+    page.watch.check()
 
 
 def test_stills_are_not_fetched_while_explorers_run(first_load):
@@ -324,6 +325,7 @@ def test_the_search_box_leads_to_the_results(open_page, site_url):
     page.keyboard.type("gradient")
     page.keyboard.press("Enter")
     page.wait_for_selector("#search-results li a")
+    page.watch.check()
 
 
 def test_the_bar_on_a_phone_shows_the_focus_and_opens_a_drawer(open_page, site):
@@ -333,7 +335,7 @@ def test_the_bar_on_a_phone_shows_the_focus_and_opens_a_drawer(open_page, site):
     for _ in range(12):
         page.keyboard.press("Tab")
         drawn.append(page.evaluate(OUTLINE))
-        if has_focus(last):
+        if last.evaluate("one => one === document.activeElement"):
             break
     assert len(drawn) > 5
     assert min(drawn) >= 2
@@ -360,6 +362,7 @@ def test_the_theme_is_switched_and_remembered(open_page, site_url):
     assert page.evaluate("document.documentElement.dataset.theme") == "dark"
     paper = page.evaluate("getComputedStyle(document.body).backgroundColor")
     assert paper == "rgb(20, 24, 30)"
+    page.watch.check()
 
 
 def beside(site, page_path):
@@ -393,6 +396,7 @@ def test_previous_and_next_are_followed(open_page, http_url):
     page.locator("a.left-prev").click()
     page.wait_for_load_state()
     assert page.url == walked != f"{http_url}/intro.html"
+    page.watch.check()
 
 
 def test_code_is_copied_without_its_output(open_page, http_url):
@@ -405,6 +409,7 @@ def test_code_is_copied_without_its_output(open_page, http_url):
     copied = page.evaluate("navigator.clipboard.readText()")
     assert copied.strip() == cell.locator("pre").inner_text().strip()
     assert page.locator(".cell_output button.copybtn").count() == 0
+    page.watch.check()
 
 
 def test_a_link_to_a_folded_solution_opens_it(open_page, http_url):
@@ -432,6 +437,7 @@ def test_the_cover_shows_the_book_in_one_screen(open_page, site_url):
     page.get_by_role("button", name="Switch off what holds").focus()
     page.keyboard.press("Enter")
     assert not said.inner_text().startswith("paris")
+    page.watch.check()
     page.locator(".start-here a").click()
     page.wait_for_url("**/chapters/*.html")
 
@@ -462,9 +468,6 @@ def test_the_cover_s_cards_are_not_split_by_a_sheet(open_page, http_url):
     assert set(cards.evaluate_all(breaks)) == {"avoid"}
 
 
-NOT_FOUND = (
-    "Failed to load resource: the server responded with a status of 404 (Not Found)"
-)
 BELOW = {"", urlsplit(publication().site).path.lstrip("/")}
 
 
@@ -476,7 +479,6 @@ def test_a_wrong_address_leads_home_from_any_depth(open_page, http_url, site, be
     wrong = f"{http_url}/{below}some/thing/that/is/not.html"
     page.route(wrong, lambda route: route.fulfill(status=404, body=body))
     page.goto(wrong)
-    page.watch.errors.remove(NOT_FOUND)
     links = page.locator("a").evaluate_all("all => all.map((one) => one.href)")
     assert links[0] == f"{http_url}/{below}intro.html"
     assert f"{http_url}/{below}{CHAPTER_6}" in links
@@ -488,6 +490,7 @@ def test_the_page_for_wrong_addresses_works_from_a_file(open_page, site_url):
     page = open_page(f"{site_url}/404.html", theme="dark")
     paper = page.evaluate("getComputedStyle(document.body).backgroundColor")
     assert paper == "rgb(20, 24, 30)"
+    page.watch.check()
     page.get_by_role("link", name="GELU and ReLU").click()
     page.wait_for_selector("article h1")
     assert page.url == f"{site_url}/{CHAPTER_6}"
@@ -495,7 +498,6 @@ def test_the_page_for_wrong_addresses_works_from_a_file(open_page, site_url):
 
 def test_the_server_answers_a_wrong_address_with_the_page(open_page, http_url):
     page = open_page(f"{http_url}/chapters/deep/nothing.html")
-    page.watch.errors.remove(NOT_FOUND)
     page.locator("a.home").click()
     page.wait_for_url(f"{http_url}/intro.html")
 
@@ -547,7 +549,7 @@ def test_a_print_is_light_in_either_theme(on_paper):
 
 
 def test_a_print_cuts_neither_code_nor_figures(on_paper):
-    assert width_of(on_paper) <= 680
+    assert on_paper.evaluate("document.documentElement.scrollWidth") <= 680
     wide = "all => all.filter((one) => one.scrollWidth > one.clientWidth + 1).length"
     assert on_paper.locator(".highlight pre").evaluate_all(wide) == 0
     figures = on_paper.locator("figure")

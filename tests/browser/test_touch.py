@@ -1,7 +1,6 @@
 """A finger on the pages, at the width of a phone: touches as the browser makes them."""
 
 import pytest
-from figures import READY, Finger
 from helpers.quick import slow_but
 
 # From now on the page notes which explorers change.
@@ -22,8 +21,17 @@ REST = """new Promise((done) => {
 GALLERY = "chapters/gallery.html"
 
 
-class Phone(Finger):
+class Phone:
     """A page under a finger."""
+
+    def __init__(self, page):
+        self.page = page
+        self.session = page.context.new_cdp_session(page)
+
+    def send(self, kind, *points):
+        touches = [{"x": x, "y": y, "id": i} for i, (x, y) in enumerate(points)]
+        event = {"type": kind, "touchPoints": touches}
+        self.session.send("Input.dispatchTouchEvent", event)
 
     def tap(self, x, y):
         self.send("touchStart", (x, y))
@@ -66,7 +74,7 @@ def phone(open_page, file_url):
     def open_phone(address):
         size = {"width": 390, "height": 844}
         page = open_page(f"{file_url}/{address}", **size, touch=True, still=True)
-        page.wait_for_function(READY)
+        page.wait_for_function("performance.getEntriesByName('explorers-ready').length")
         return Phone(page)
 
     return open_phone
@@ -144,6 +152,7 @@ def test_a_tap_and_a_sideways_drag_move_the_cursor(phone):
     phone.drag(x - 60, y, across=120)
     seen.append(reading(place))
     assert len(set(seen)) == 3
+    phone.page.watch.check()
 
 
 def test_a_drag_that_the_browser_breaks_off_is_taken_back(phone):
@@ -167,6 +176,7 @@ def test_a_slider_is_tapped_dragged_and_taken_back(phone):
     assert len(set(seen)) == 3
     phone.drag(x, y, across=40, end="touchCancel")
     assert slider.input_value() == seen[-1]
+    phone.page.watch.check()
 
 
 def test_a_bar_is_tapped_to_a_height_and_then_dragged(phone):
@@ -209,3 +219,4 @@ def test_a_damaged_link_is_refused_where_it_is_seen(phone, hash_):
     said = place.get_by_text("The link was not used:").first
     said.wait_for()
     assert 0 <= said.bounding_box()["y"] < 300
+    phone.page.watch.check()

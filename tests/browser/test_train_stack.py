@@ -3,23 +3,12 @@
 import math
 import re
 
-import figures
 import numpy as np
 import pytest
 import torch
 from drawn import FITTED, OUTSIDE, PATHS, drawn
-from figures import (
-    LINKED,
-    READY,
-    Finger,
-    button,
-    far_below,
-    press,
-    significant,
-    width_of,
-)
 from helpers.quick import slow_but
-from judged import judge
+from judged import colour_violations, violations
 
 from mygpt.explorers import TrainStack
 from mygpt.explorers.train_stack.widget import REACH
@@ -30,11 +19,13 @@ SHORT = {"depth": 7, "activation": "silu"}
 DEEP = {"depth": 32, "rate": 10.0, "steps": 9}  # lost at the first step
 SLOW = {"depth": 40, "activation": "silu", "rate": 0.001}
 SLOW |= {"beside": {"wiring": "pre-norm"}}
+# As a page of the site has it, where links work; and with the model in reach.
+HOST = "<head><script>window.bookHost = {};</script>"
 SAID = """root => [root.textContent, ...[...root.querySelectorAll("[aria-label]")]
     .map((one) => one.getAttribute("aria-label"))].join()"""
 PAINTED = """canvas => [...canvas.getContext("2d")
     .getImageData(0, 0, canvas.width, canvas.height).data]"""
-TOUCHED = "all => all.forEach((root) => root.dispatchEvent(new Event('input')))"
+TOUCHED = "root => root.dispatchEvent(new Event('input'))"
 UNFOLDED = """root => root.querySelectorAll("details")
     .forEach((one) => { one.open = true; })"""
 STOPPED = """async (least) => {  // in the page, for a fast one ends between two calls
@@ -64,22 +55,36 @@ GRID = 44  # places along each side of the plane
 
 
 @pytest.fixture
-def explorer(alone):
+def explorer(open_page, tmp_path):
     """An explorer with these settings on its page, opened from the disk.
 
     It makes no first run, except with `first`.
     """
 
     def explorer(
-        wiring="residual", *, across=1100, link=None, below=0, first=False, **settings
+        wiring="residual",
+        *,
+        across=1100,
+        theme="light",
+        link=None,
+        below=0,
+        first=False,
+        **settings,
     ):
-        changes = {"<main>": f'<main style="margin-top: {below}px">'}
-        changes |= {} if link is None else LINKED
-        made = TrainStack(wiring, **settings)
-        root = alone(made, changes, link or "", width=across, still=not first)
+        path = tmp_path / "page.html"
+        TrainStack(wiring, **settings).write_html(path)
+        text = path.read_text("utf-8")
+        text = text.replace("const dark", "window.model = model;\nconst dark", 1)
+        text = text.replace("<main>", f'<main style="margin-top: {below}px">', 1)
+        if link is not None:
+            text = text.replace("<head>", HOST, 1)
+        path.write_text(text, encoding="utf-8")
+        address = path.as_uri() + (link or "")
+        page = open_page(address, width=across, theme=theme, still=not first)
+        root = shown_on(page)
         if not first:
             untouched(root)
-            drawn(root.page)
+            drawn(page)
         return root
 
     return explorer
@@ -88,12 +93,15 @@ def explorer(alone):
 def shown_on(page):
     root = page.locator(".mygpt-train-stack").first
     root.wait_for(state="attached")
+    root.page.watch = page.watch
     return root
 
 
 def untouched(root):
     """As something has been done with it: it does not train by itself any more."""
-    root.page.locator(".mygpt-train-stack").evaluate_all(TOUCHED)
+    root.page.evaluate(
+        f"document.querySelectorAll('.mygpt-train-stack').forEach({TOUCHED})"
+    )
     root.page.emulate_media(reduced_motion="no-preference")
     return root
 
@@ -102,6 +110,14 @@ def unfold(root):
     """Open all folds, and wait until the explorer has taken note of it."""
     root.evaluate(UNFOLDED)
     root.page.wait_for_timeout(50)
+
+
+def button(root, name):
+    return root.get_by_role("button", name=name, exact=True)
+
+
+def press(root, name):
+    button(root, name).click()
 
 
 def train(root):
@@ -128,7 +144,8 @@ def able(root):
 
 
 def slider(root, name, stack="Stack"):
-    return figures.slider(root.get_by_role("group", name=stack, exact=True), name)
+    group = root.get_by_role("group", name=stack, exact=True)
+    return group.get_by_role("slider", name=name, exact=True)
 
 
 def move(root, name, *keys, stack="Stack"):
@@ -140,11 +157,6 @@ def move(root, name, *keys, stack="Stack"):
 
 def done(root):
     return int(root.locator(".mygpt-actions b").inner_text())
-
-
-def kept(root):
-    """The step that the model keeps, which a kernel and a link have."""
-    return root.page.evaluate("model.get('steps')")
 
 
 def numbers(root):
@@ -160,6 +172,16 @@ def said(root):
 def tells(root, text):
     """The place where a text is shown, not the one where it is spoken."""
     return root.locator(".mygpt-said").filter(has_text=text, visible=True)
+
+
+def significant(value):
+    """Three significant digits, as the explorers write them."""
+    mantissa, power = f"{value:.2e}".split("e")
+    power = int(power)
+    if -3 <= power <= 3:
+        return f"{float(f'{value:.2e}'):.{max(0, 2 - power)}f}"
+    digits = str(abs(power)).translate(str.maketrans("0123456789", "⁰¹²³⁴⁵⁶⁷⁸⁹"))
+    return f"{mantissa} × 10{'⁻' if power < 0 else ''}{digits}"
 
 
 def expected(*arguments, **settings):
@@ -233,6 +255,7 @@ def test_each_step_shows_what_the_package_computes(explorer):
     press(root, "Reset")
     reads(root, **SHORT, rate=0.02, task="long")
     assert able(root) == ["train", "step"]
+    root.page.watch.check()
 
 
 def test_a_training_goes_on_until_it_is_stopped(explorer):
@@ -251,6 +274,7 @@ def test_a_training_goes_on_until_it_is_stopped(explorer):
     press(root, "Reset")
     reads(root, **SLOW)
     assert stays(root) == 0
+    root.page.watch.check()
 
 
 def test_a_training_ends_by_itself_at_the_next_of_three_steps(explorer):
@@ -260,7 +284,7 @@ def test_a_training_ends_by_itself_at_the_next_of_three_steps(explorer):
         press(root, f"Train to {text}")
         becomes(done, step)(root)
         assert stays(root) == step
-        assert kept(root) == step
+        assert root.page.evaluate("model.get('steps')") == step
         if step == 300:
             reads(root, **settings, steps=300)
     assert able(root) == ["reset"]
@@ -268,6 +292,7 @@ def test_a_training_ends_by_itself_at_the_next_of_three_steps(explorer):
         button(root, name).focus()
         root.page.keyboard.press("Enter")
     assert stays(root) == 5000
+    root.page.watch.check()
 
 
 @pytest.mark.parametrize(
@@ -284,6 +309,7 @@ def test_what_the_package_has_trained_so_far_is_trained_in_the_page(explorer, se
     root = explorer(**settings, steps=17)
     reads(root, **settings, steps=17)
     assert able(root) == ["train", "step", "reset"]
+    root.page.watch.check()
 
 
 def plane(root, **settings):
@@ -346,6 +372,7 @@ def test_two_stacks_are_trained_side_by_side(explorer):
     assert slider(root, "Blocks").count() == 1
     compare(root)
     reads(root, **SHORT, seed=1, beside=beside | {"seed": 0})
+    root.page.watch.check()
 
 
 def test_a_plain_stack_is_compared_with_a_residual_one(explorer):
@@ -371,6 +398,7 @@ def test_both_stacks_are_changed_at_once_where_the_reader_asks_for_it(explorer):
     both.uncheck()
     move(root, "Blocks", "ArrowLeft", stack="Right stack")
     reads(root, **changed | {"beside": {"wiring": "plain", "depth": 5}})
+    root.page.watch.check()
 
 
 @pytest.mark.parametrize("across", [1100, 390])
@@ -395,6 +423,7 @@ def test_the_wiring_is_in_sight_and_the_rest_is_folded(explorer, across):
     root.page.evaluate("model.set('unfolded', ['blocks'])")
     root.get_by_text("Gradient of each block").wait_for()
     slider(root, "Gain", "Left stack").wait_for(state="hidden")
+    root.page.watch.check()
 
 
 def folds(root):
@@ -405,11 +434,10 @@ def test_what_differs_is_told_in_the_titles(explorer):
     root = explorer("plain", depth=20, beside={"gain": 2.0})
     titles = root.locator(".mygpt-side .mygpt-panel-name")
     texts = [one.replace("\u00a0", " ") for one in titles.all_inner_texts()]
-    left, right = (
+    assert texts == [
         "Left: Plain, 20 blocks, gain × 1",
         "Right: Plain, 20 blocks, gain × 2",
-    )
-    assert texts == [left, right]
+    ]
 
 
 ONE_STEP = """root => {
@@ -452,14 +480,19 @@ def test_map_verdict_share_and_loss_are_of_one_step_while_it_trains(explorer):
     reads(root, **settings, beside={"wiring": "plain"}, steps=300)
 
 
-def test_a_picture_has_its_text_before_its_stack_is_made(alone):
+def test_a_picture_has_its_text_before_its_stack_is_made(open_page, tmp_path):
+    path = tmp_path / "page.html"
+    TrainStack(**SLOW).write_html(path)
+    text = path.read_text("utf-8")
     now = "main.replaceChildren(el);"
+    assert now in text
     noted = f"""{now}
     window.labels = [...el.querySelectorAll(".mygpt-side svg[role=img]")]
         .map((one) => one.ariaLabel);"""
-    root = alone(TrainStack(**SLOW), {now: noted}, still=True)
-    label = "The plane of a stack that is being made."
-    assert root.page.evaluate("labels") == [label] * 2
+    path.write_text(text.replace(now, noted, 1), encoding="utf-8")
+    page = open_page(path.as_uri(), still=True)
+    labels = page.evaluate("labels")
+    assert labels == ["The plane of a stack that is being made."] * 2
 
 
 def test_stop_comes_before_the_settings_on_the_keyboard_s_way(explorer):
@@ -522,6 +555,7 @@ def test_every_setting_is_moved_by_the_keyboard(explorer):
         button(root, name).focus()
         root.page.keyboard.press("Enter")
     reads(root, "pre-norm", **settings | {"activation": "relu"})
+    root.page.watch.check()
 
 
 def test_another_setting_begins_at_step_0_and_is_not_trained_by_itself(explorer):
@@ -530,6 +564,7 @@ def test_another_setting_begins_at_step_0_and_is_not_trained_by_itself(explorer)
     move(root, "Seed", "ArrowRight")
     assert done(root) == stays(root) == 0
     reads(root, **SHORT, seed=1)
+    root.page.watch.check()
 
 
 def test_a_training_goes_on_with_another_setting_from_step_0(explorer):
@@ -540,21 +575,33 @@ def test_a_training_goes_on_with_another_setting_from_step_0(explorer):
     assert step < 30
     changed = SLOW | {"beside": {"wiring": "pre-norm", "depth": 39}}
     reads(root, **changed, steps=train_until(root, step + 5))
+    root.page.watch.check()
 
 
 def test_a_finger_moves_a_slider(explorer):
     root = explorer(**SHORT, across=390, steps=2)
-    finger = Finger(root.page)
+    session = root.page.context.new_cdp_session(root.page)
+    session.send(
+        "Emulation.setTouchEmulationEnabled", {"enabled": True, "maxTouchPoints": 1}
+    )
     unfold(root)
     depth = slider(root, "Blocks")
     depth.scroll_into_view_if_needed()
     box = depth.bounding_box()
     start = 12 + (7 - 1) / 39 * (box["width"] - 24)
-    places = [start + share * (box["width"] - start) for share in (0, 0.4, 0.7, 1)]
-    y = box["y"] + box["height"] / 2
-    finger.follow(*((box["x"] + x, y) for x in places))
+
+    def touch(kind, *across):
+        y = box["y"] + box["height"] / 2
+        points = [{"x": box["x"] + x, "y": y} for x in across]
+        session.send("Input.dispatchTouchEvent", {"type": kind, "touchPoints": points})
+
+    touch("touchStart", start)
+    for share in (0.4, 0.7, 1):
+        touch("touchMove", start + share * (box["width"] - start))
+    touch("touchEnd")
     becomes(lambda _: depth.get_attribute("aria-valuetext"), "40")(root)
     reads(root, depth=40, activation="silu")
+    root.page.watch.check()
 
 
 def test_nothing_runs_by_itself_after_steps_that_were_asked_for(explorer):
@@ -589,13 +636,14 @@ def test_it_trains_slowly_once_when_it_comes_into_view(explorer):
     becomes(done, 50)(root)
     assert stands(root) == 50
     reads(root, **SHORT, steps=50)
-    assert kept(root) == 50
+    assert root.page.evaluate("model.get('steps')") == 50
     assert root.get_by_role("status").last.text_content() == ""
     press(root, "Reset")
     root.page.evaluate("scrollTo(0, 0)")
     root.page.wait_for_timeout(200)
     root.scroll_into_view_if_needed()
     assert stands(root) == 0
+    root.page.watch.check()
 
 
 HANDS = {
@@ -611,17 +659,20 @@ HANDS = {
 @pytest.mark.parametrize("hand", HANDS)
 def test_the_first_run_stops_at_once_and_for_good(explorer, hand):
     root = explorer(**SHORT, first=True)
-    far_below(root.page)
+    root.page.evaluate("document.body.append(document.createElement('hr'))")
+    root.page.evaluate("document.body.lastChild.style.marginTop = '3000px'")
     walks(root)
     HANDS[hand](root)
     root.page.wait_for_timeout(200)  # a medium changes with the next frame
     root.page.emulate_media(media="screen")
     assert 2 <= stands(root) < 50
+    root.page.watch.check()
 
 
 def test_the_first_run_goes_on_when_it_comes_back_into_view(explorer):
     root = explorer(**SHORT, first=True)
-    far_below(root.page)
+    root.page.evaluate("document.body.append(document.createElement('hr'))")
+    root.page.evaluate("document.body.lastChild.style.marginTop = '3000px'")
     walks(root)
     root.page.evaluate("scrollTo(0, 4000)")
     assert 2 <= stands(root) < 50
@@ -629,6 +680,7 @@ def test_the_first_run_goes_on_when_it_comes_back_into_view(explorer):
     becomes(done, 50)(root)
     assert stands(root) == 50
     reads(root, **SHORT, steps=50)
+    root.page.watch.check()
 
 
 def test_the_first_run_gives_way_to_a_setting(explorer):
@@ -659,6 +711,7 @@ def test_many_settings_in_a_row_do_not_stop_a_training(explorer, begun):
     settings = SLOW | {"depth": 8, "beside": {"wiring": "pre-norm", "depth": 12}}
     reads(root, **settings, steps=300)
     assert stays(root) == 300
+    root.page.watch.check()
 
 
 def test_a_longer_training_keeps_its_end_when_a_setting_changes(explorer):
@@ -688,31 +741,39 @@ def test_the_planes_of_two_stacks_are_large_and_under_their_verdicts(
 ):
     root = explorer(**SHORT, beside={"wiring": "plain"}, across=across)
     for side in root.locator(".mygpt-side").all():
-        plane = side.locator(".mygpt-plot").bounding_box()
-        words = side.locator(".mygpt-said").bounding_box()
+        plane, words = (
+            side.locator(name).bounding_box() for name in (".mygpt-plot", ".mygpt-said")
+        )
         assert plane["width"] >= least
         assert words["y"] < plane["y"]
 
 
-def test_nothing_moves_by_itself_where_motion_is_not_wanted(alone):
-    root = alone(TrainStack(**SHORT), still=True)
+def test_nothing_moves_by_itself_where_motion_is_not_wanted(open_page, tmp_path):
+    path = tmp_path / "page.html"
+    TrainStack(**SHORT).write_html(path)
+    root = shown_on(open_page(path.as_uri(), still=True))
     reads(root, **SHORT)
     assert stands(root) == 0
     root.page.emulate_media(reduced_motion="no-preference")
     assert stands(root) == 0
 
 
-def test_nothing_moves_by_itself_where_there_is_a_kernel(alone):
+def test_nothing_moves_by_itself_where_there_is_a_kernel(open_page, tmp_path):
     """Its code would find other steps than it has set."""
-    kernel = {"const dark": "model.widget_manager = {};\nconst dark"}
-    root = alone(TrainStack(**SHORT), kernel)
+    path = tmp_path / "page.html"
+    TrainStack(**SHORT).write_html(path)
+    text = path.read_text("utf-8")
+    kernel = "model.widget_manager = {};\nconst dark"
+    path.write_text(text.replace("const dark", kernel, 1), encoding="utf-8")
+    root = shown_on(open_page(path.as_uri()))
     reads(root, **SHORT)
     assert stands(root) == 0
 
 
 def test_a_training_stops_when_it_is_no_longer_seen(explorer):
     root = explorer(**SLOW)
-    far_below(root.page)
+    root.page.evaluate("document.body.append(document.createElement('hr'))")
+    root.page.evaluate("document.body.lastChild.style.marginTop = '3000px'")
     train(root)
     wait_for_step(root, 3)
     root.page.evaluate("scrollTo(0, 4000)")
@@ -730,7 +791,7 @@ def test_what_is_asked_for_is_trained_where_no_one_looks_yet(explorer):
     root.page.wait_for_timeout(300)
     root.scroll_into_view_if_needed()
     becomes(done, 150)(root)
-    assert kept(root) == 150
+    assert root.page.evaluate("model.get('steps')") == 150
 
 
 def test_where_motion_is_not_wanted_a_training_is_drawn_at_its_end(explorer):
@@ -747,6 +808,7 @@ def test_where_motion_is_not_wanted_a_training_is_drawn_at_its_end(explorer):
     becomes(done, 300)(root)
     assert stays(root) == 300
     assert set(root.page.evaluate("steps")) <= {3, 300}
+    root.page.watch.check()
 
 
 def drawn_without_holes(root):
@@ -775,7 +837,7 @@ def test_a_divergence_is_said_and_the_page_goes_on(explorer, across):
     diverged.wait_for()
     reads(root, **DEEP | {"steps": 1})
     assert able(root) == ["reset"]
-    assert kept(root) == 1
+    assert root.page.evaluate("model.get('steps')") == 1
     drawn_without_holes(root)
     press(root, "Reset")
     reads(root, **DEEP | {"steps": 0})
@@ -788,6 +850,7 @@ def test_a_divergence_is_said_and_the_page_goes_on(explorer, across):
     press(root, "Step")
     reads(root, depth=32, rate=1e-4, steps=1)
     assert "Diverged" not in "".join(said(root))
+    root.page.watch.check()
 
 
 def test_two_quick_presses_are_two_steps(explorer):
@@ -800,13 +863,15 @@ def test_two_quick_presses_are_two_steps(explorer):
 def test_a_stack_too_large_before_its_first_step_is_said(explorer):
     root = explorer(depth=40, gain=4.0)
     root.get_by_text("The loss is too large before the first step.").first.wait_for()
-    told = "The loss is too large before the first step. Try a smaller gain."
-    assert said(root) == [told]
+    assert said(root) == [
+        "The loss is too large before the first step. Try a smaller gain."
+    ]
     assert able(root) == []
     drawn_without_holes(root)
     move(root, "Gain", "Home")
     press(root, "Step")
     reads(root, depth=40, gain=0.5, steps=1)
+    root.page.watch.check()
 
 
 def test_one_stack_is_lost_and_the_other_goes_on(explorer):
@@ -822,6 +887,7 @@ def test_one_stack_is_lost_and_the_other_goes_on(explorer):
     drawn_without_holes(root)
     press(root, "Step")
     becomes(done, step + 1)(root)
+    root.page.watch.check()
 
 
 def test_the_pictures_say_what_they_show(explorer):
@@ -852,8 +918,10 @@ def test_traits_that_change_from_elsewhere_move_the_figure(explorer):
     root = explorer(**SHORT)
 
     def set_traits(**traits):
-        for trait in traits.items():
-            root.page.evaluate("trait => model.set(...trait)", trait)
+        for trait, value in traits.items():
+            root.page.evaluate(
+                "([trait, value]) => model.set(trait, value)", [trait, value]
+            )
 
     set_traits(steps=12)
     reads(root, **SHORT, steps=12)
@@ -868,7 +936,8 @@ def test_traits_that_change_from_elsewhere_move_the_figure(explorer):
     set_traits(steps=5000)
     set_traits(steps=5)
     reads(root, "plain", **settings, beside={"wiring": "residual"}, steps=5)
-    assert kept(root) == 5
+    assert root.page.evaluate("model.get('steps')") == 5
+    root.page.watch.check()
 
 
 TWICE = """const again = document.createElement("div");
@@ -876,26 +945,33 @@ TWICE = """const again = document.createElement("div");
   main.replaceChildren(el, again);"""
 
 
-def test_an_explorer_that_is_displayed_twice_agrees_with_itself(alone):
+def test_an_explorer_that_is_displayed_twice_agrees_with_itself(open_page, tmp_path):
     """Under each other, as in a notebook: the second view follows the first."""
-    twice = {"main.replaceChildren(el);": TWICE}
-    first = untouched(alone(TrainStack(**SLOW), twice, still=True))
+    path = tmp_path / "page.html"
+    TrainStack(**SLOW).write_html(path)
+    text = path.read_text("utf-8")
+    text = text.replace("const dark", "window.model = model;\nconst dark", 1)
+    assert "main.replaceChildren(el);" in text
+    text = text.replace("main.replaceChildren(el);", TWICE, 1)
+    path.write_text(text, encoding="utf-8")
+    first = untouched(shown_on(open_page(path.as_uri(), still=True)))
     second = first.page.locator(".mygpt-train-stack").nth(1)
     step = train_until(first, 30)
     for one in (first, second):
         reads(one, **SLOW, steps=step)
     assert stays(first) == step
-    assert kept(first) == step
+    assert first.page.evaluate("model.get('steps')") == step
     press(first, "Reset")
     becomes(done, 0)(second)
     move(first, "Seed", "ArrowRight", stack="Left stack")
     reads(second, **SLOW | {"beside": {"wiring": "pre-norm", "seed": 0}}, seed=1)
+    first.page.watch.check()
 
 
 def test_a_training_is_saved_and_spoken_when_it_rests(explorer):
     root = explorer(**SLOW)
     step = train_until(root, 10)
-    assert kept(root) == step
+    assert root.page.evaluate("model.get('steps')") == step
     status = root.get_by_role("status").filter(has_text=f"Step {step}. Left stack: ")
     status.wait_for(state="attached")
     text = status.text_content()
@@ -954,7 +1030,8 @@ def test_axe_finds_nothing_in_any_state(explorer, state):
         root.page.emulate_media(color_scheme=theme)
         root.page.set_viewport_size({"width": across, "height": 900})
         root.page.wait_for_function(FITTED, arg=root.element_handle())
-        judge(root.page)
+        assert violations(root.page, include=".mygpt-explorer") == []
+        assert colour_violations(root.page, include=".mygpt-explorer") == []
 
 
 @pytest.mark.parametrize(
@@ -969,7 +1046,8 @@ def test_nothing_overflows_a_narrow_frame(explorer, state):
         root.page.wait_for_function(FITTED, arg=root.element_handle())
         assert root.bounding_box()["width"] <= width - 24
         assert root.evaluate(OUTSIDE) == []
-        assert width_of(root.page) <= width
+        across = "document.documentElement.scrollWidth"
+        assert root.page.evaluate(across) <= width
 
 
 GIVEN = "#stack=short;residual,32,relu,1,0.01,0;pre-norm,32,relu,1,0.01,0"
@@ -998,6 +1076,7 @@ def test_a_link_opens_its_settings_and_another_one_in_their_place(explorer):
     reads(root, "plain", **other, task="long", steps=1)
     root.page.evaluate("location.hash = '#section'")
     assert stays(root) == 1
+    root.page.watch.check()
 
 
 def test_a_bad_link_is_not_used_and_it_is_said_why(explorer):
@@ -1006,6 +1085,7 @@ def test_a_bad_link_is_not_used_and_it_is_said_why(explorer):
     reads(root, **SHORT, steps=2)
     root.page.evaluate("hash => { location.hash = hash; }", GIVEN)
     opened_by_the_link(root)
+    root.page.watch.check()
 
 
 def test_a_copied_link_opens_the_same(explorer, open_page):
@@ -1030,18 +1110,25 @@ SECOND = """window.other = makeModel(structuredClone(saved));
   main.replaceChildren(el, below);"""
 
 
-def test_of_two_explorers_on_a_page_the_first_takes_the_link(alone):
-    two = LINKED | {"main.replaceChildren(el);": SECOND}
+def test_of_two_explorers_on_a_page_the_first_takes_the_link(open_page, tmp_path):
+    path = tmp_path / "page.html"
+    TrainStack(**SHORT, steps=1).write_html(path)
+    text = path.read_text("utf-8").replace("<head>", HOST, 1)
+    assert "main.replaceChildren(el);" in text
+    text = text.replace("main.replaceChildren(el);", SECOND, 1)
+    path.write_text(text, encoding="utf-8")
     for link in (GIVEN, BAD):
-        root = alone(TrainStack(**SHORT, steps=1), two, link, still=True)
+        root = shown_on(open_page(path.as_uri() + link, still=True))
         second = root.page.locator(".mygpt-train-stack").nth(1)
         if link == GIVEN:
             opened_by_the_link(root)
-        state = "visible" if link == BAD else "hidden"
-        root.get_by_text("not used").wait_for(state=state)
+        root.get_by_text("not used").wait_for(
+            state="visible" if link == BAD else "hidden"
+        )
         assert not second.get_by_text("not used").is_visible()
         other = root.page.evaluate("['steps', 'right'].map((name) => other.get(name))")
         assert other == [1, {}]
+        root.page.watch.check()
 
 
 def test_another_hash_and_a_page_without_the_host_say_nothing_of_links(explorer):
@@ -1062,7 +1149,9 @@ def chapter(open_page):
 
     def chapter(site, link=""):
         page = open_page(f"{site}/{CHAPTER}{link}", still=True)
-        page.wait_for_function(READY)
+        page.wait_for_function(
+            "performance.getEntriesByName('explorers-ready').length > 0"
+        )
         return shown_on(page)
 
     return chapter
@@ -1078,10 +1167,7 @@ def test_a_link_on_the_site_opens_its_settings_in_view(chapter, http_url):
     root.page.wait_for_function(inside, arg=root.element_handle())
     press(root, "Step")
     becomes(done, 1)(root)
-
-
-def setting(root):
-    return root.locator(".mygpt-setting").text_content()
+    root.page.watch.check()
 
 
 def test_a_bad_link_on_the_site_leaves_the_chapter_s_own_setting(chapter, file_url):
@@ -1091,8 +1177,12 @@ def test_a_bad_link_on_the_site_leaves_the_chapter_s_own_setting(chapter, file_u
     root = chapter(file_url, BAD)
     lines = root.locator(".mygpt-refusal").all_inner_texts()
     assert lines == [f"The link was not used: {CAUSE}."]
-    assert setting(root) == setting(before)
+    setting = ".mygpt-setting"
+    assert (
+        root.locator(setting).text_content() == before.locator(setting).text_content()
+    )
     assert settled(root) == settled(before)
+    root.page.watch.check()
 
 
 def test_a_link_copied_on_the_site_opens_the_same_there(chapter, open_page, site_url):
@@ -1109,7 +1199,9 @@ def test_a_link_copied_on_the_site_opens_the_same_there(chapter, open_page, site
     assert link == root.page.url
     assert f"{CHAPTER}#stack=long;" in link
     other = shown_on(open_page(link, still=True))
-    assert "Long spirals." in setting(root)
-    assert "GELU" in setting(root)
-    becomes(setting, setting(root))(other)
+    setting = root.locator(".mygpt-setting").text_content()
+    assert "Long spirals." in setting
+    assert "GELU" in setting
+    becomes(lambda one: one.locator(".mygpt-setting").text_content(), setting)(other)
     assert settled(other) == settled(root)
+    root.page.watch.check()

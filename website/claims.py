@@ -11,6 +11,11 @@ from website.builders import SCREENS
 
 HEAD = ["Claim", "Verdict", "Measured"]
 VERDICTS = {"true": "true", "when": "true when …", "false": "false"}
+# On this page alone: with `:has`, each change of a page restyles all of it.
+CHOSEN = (
+    "#all-claims-at-a-glance:has(#only-{0}:checked) "
+    ":is(tbody:not(:has(> .{0})), tbody > :not(.topic, .{0})) {{ display: none; }}"
+)
 
 
 class CountClaims(SphinxPostTransform):
@@ -56,7 +61,7 @@ def name_verdict(row: nodes.row) -> str:
 
 
 def choice(counts: Counter) -> nodes.raw:
-    """Buttons with counts; the style sheet hides the rows that are not chosen."""
+    """Buttons with counts, and the style that hides the rows that are not chosen."""
     shown = {"all": "all", **VERDICTS}
     total = sum(counts[name] for name in VERDICTS)
     buttons = "".join(
@@ -65,9 +70,9 @@ def choice(counts: Counter) -> nodes.raw:
         f" <b>{total if name == 'all' else counts[name]}</b></label>"
         for name, words in shown.items()
     )
-    html = (
-        f'<fieldset class="tally"><legend>Show the claims</legend>{buttons}</fieldset>'
-    )
+    style = "".join(map(CHOSEN.format, VERDICTS))
+    legend = "<legend>Show the claims</legend>"
+    html = f'<fieldset class="tally">{legend}{buttons}</fieldset><style>{style}</style>'
     return nodes.raw("", html, format="html")
 
 

@@ -622,7 +622,7 @@ def test_the_devices_are_moved_on_the_picture(explorer):
     assert slider.get_attribute("aria-valuetext") == "1"
     root.page.keyboard.press("ArrowRight")
     assert slider.get_attribute("aria-valuetext") == "2"
-    assert root.get_by_text("It does not fit.").is_visible()
+    assert root.get_by_text("It does not fit.").first.is_visible()
     root.page.keyboard.press("End")
     assert slider.get_attribute("aria-valuetext") == "1,536"
     assert root.get_by_text("The batch limits this run").is_visible()

@@ -39,7 +39,7 @@ class TokenList:
     def __init__(self, tokens: Iterable[str]):
         self.tokens = list(tokens)
         for token in self.tokens:
-            if not isinstance(token, str) or self.pieces(whole(token)) != [token]:
+            if not isinstance(token, str) or self.pieces(joined(token)) != [token]:
                 raise ValueError(
                     f"expected tokens, a list of {self.KIND}s, got {token!r}"
                 )
@@ -54,14 +54,14 @@ class TokenList:
     @classmethod
     def train(cls, text: str) -> "TokenList":
         """Learn the tokens of a text, in alphabetical order."""
-        tokens = sorted(set(cls.pieces(whole(text))))
+        tokens = sorted(set(cls.pieces(joined(text))))
         if not tokens:
             raise ValueError(f"expected a text with at least one {cls.KIND}")
         return cls(tokens)
 
     def encode(self, text: str) -> list[int]:
         """The ids of a text; a piece that training never saw is a ValueError."""
-        text = whole(text)
+        text = joined(text)
         try:
             return [self.ids[piece] for piece in self.pieces(text)]
         except KeyError as error:
@@ -104,6 +104,11 @@ class WordTokenizer(TokenList):
 
     FILE, KIND, glue = "words.json", "word", " "
     pieces = staticmethod(str.split)
+
+
+def joined(text: str) -> str:
+    """The text with pairs of surrogates joined; half a pair stays as it is."""
+    return text.encode("utf-16", "surrogatepass").decode("utf-16", "surrogatepass")
 
 
 def whole(text: str) -> str:

@@ -456,7 +456,9 @@ ONE_STEP = """root => {
             const seen = side.querySelector("svg[role=img]").ariaLabel;
             const fits = label.includes(`to ${loss}.`)
                 && seen.includes(`${right} of new points`)
-                && (step < 20) === (said === "" || said.startsWith("No step"));
+                && (step < 20
+                    ? said === "" || said.startsWith("No step")
+                    : said !== "" || parseInt(right) < 60);
             if (!fits) mixed.push([step, loss, right, said, label]);
         });
     };

@@ -9,9 +9,16 @@ const LINES = "one line of a text\n".repeat(200);
 /** @type {(bytes: number[]) => Uint8Array} Bytes between enough text. */
 const around = (...bytes) => Uint8Array.from([...encoded(LINES), ...bytes, ...encoded(LINES)]);
 
-test("a text comes through, with the line ends of Unix and its byte order mark", () => {
-  const text = `\ufeff${LINES}שלום 😀 é\n`;
-  for (const given of [text, encoded(text), text.replaceAll("\n", "\r\n"), encoded(text.replaceAll("\n", "\r"))]) {
+test("a text comes through, with the line ends of Unix and no byte order mark", () => {
+  const text = `${LINES}שלום 😀 é\n`;
+  const marked = `\ufeff${text}`;
+  for (const given of [
+    text,
+    marked,
+    encoded(marked),
+    marked.replaceAll("\n", "\r\n"),
+    encoded(text.replaceAll("\n", "\r")),
+  ]) {
     assert.deepEqual(readText(given), { text, note: "" });
   }
 });

@@ -35,10 +35,10 @@ function decodedText(bytes) {
     const hex = wrong < bytes.length ? bytes[wrong].toString(16).toUpperCase().padStart(2, "0") : "the end";
     throw new Error(`expected text in UTF-8, got ${hex} at byte ${exact(wrong)}`);
   }
-  return text;
+  return text.replace(/^\uFEFF/, ""); // a mark of the byte order
 }
 
-/** The text to train on, as mygpt.data.load_corpus reads it: line ends become \n, a byte order mark stays. `size`: of the
+/** The text to train on, as mygpt.data.load_corpus reads it: line ends become \n, a byte order mark goes. `size`: of the
  * whole file, where `given` is its first `MOST_BYTES` and some. What cannot be used is an Error of one sentence.
  * @type {(given: string | Uint8Array, size?: number) => TrainGPT.Text} */
 export function readText(given, size) {

@@ -354,7 +354,7 @@ def test_what_was_trained_comes_back_after_reset(explorer):
     root.locator(".mygpt-run").click()
     wait_for(root, "driving", "step 120 of 120")
     driving = root.locator(".mygpt-driving")
-    assert button(driving, "Redo").is_visible()  # also past the step of what it brings
+    button(driving, "Redo").wait_for()  # also past the step of what it brings
     root.page.watch.check()
 
 

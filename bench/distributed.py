@@ -14,12 +14,13 @@ in mygpt/stored/throughput.json: --out writes such a file.
 import argparse
 import multiprocessing
 import os
+import platform
 import socket
 import statistics
+import sys
 import time
 
-from bench.machine import print_machine
-from mygpt.support.stored_runs import store_runs
+from mygpt.support.stored_runs import cpu_name, store_runs
 
 SHAPES = {  # rows for each process, length, width, heads, layers, steps in a turn
     "48 x 128, width 192": (48, 128, 192, 6, 4, 4),
@@ -28,6 +29,15 @@ SHAPES = {  # rows for each process, length, width, heads, layers, steps in a tu
 V, BAR = 65, 0.9
 KINDS = ("copies", "sharded")
 LARGE = ("48 x 128, width 192",)
+
+
+def print_machine() -> None:
+    """Print the CPU's name, its cores, and the versions of Python and torch."""
+    torch = sys.modules.get("torch")
+    versions = f"Python {platform.python_version()}" + (
+        f", torch {torch.__version__}" if torch else ""
+    )
+    print(f"{cpu_name()}, {os.cpu_count()} cores; {versions}", flush=True)
 
 
 def turn(shape: tuple, kind: str, count: int) -> float:

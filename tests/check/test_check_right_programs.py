@@ -3,7 +3,8 @@
 import json
 
 import pytest
-from helpers.right_programs import PROGRAMS
+from helpers.quick import slow_but
+from helpers.right_programs import FILES, PROGRAMS
 
 from mygpt import check
 from mygpt.check import engine, evidence
@@ -36,3 +37,15 @@ def test_a_right_program_passes(task):
     assert len({right.choices[0] for right in programs}) >= STYLES
     accused = [found for right in programs if (found := accusation(right))]
     assert not accused, f"{len(accused)} accused\n\n" + "\n\n".join(accused)
+
+
+WHOLE = ("answer", "cached_step", "gpt")  # a whole model takes seconds
+FIRST = {right.task: right for right in reversed(FILES)}.values()
+QUICK = [right for right in FILES if right.task not in WHOLE or right in FIRST]
+
+
+@pytest.mark.parametrize(
+    "right", slow_but(QUICK, FILES), ids=lambda right: right.choices[1]
+)
+def test_a_right_program_in_a_file_passes(right):
+    assert not accusation(right)

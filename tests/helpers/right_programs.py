@@ -1,8 +1,9 @@
 """Right programs for every task of `mygpt.check`, each of another structure.
 
-A task's programs are built from independent choices: of layout, of masks, of the order
-of operations, of the form of a cache. They are code that a reader may write; no choice
-is a name or a number.
+Most are built from independent choices: of layout, of masks, of the order of
+operations, of the form of a cache. They are code that a reader may write; no choice is
+a name or a number. Those that are a file each, from which the sets of wrong programs
+are made, stand in `tests/check/mends/right/` and the workbook; none is repeated here.
 """
 
 import bisect
@@ -22,6 +23,9 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor, nn
 from torch.func import functional_call, jacrev, vjp, vmap
+
+from mygpt import check
+from tools.mends.programs import function_of, right_sources, task_of, text_of
 
 INF = math.inf
 
@@ -128,30 +132,18 @@ def rows_in_place(x, W):
     return total
 
 
-def entries_in(empty: Callable[[Tensor, int], Tensor]) -> Callable:
-    def product(x, W):
-        y = empty(x, W.shape[1])
-        for j in range(W.shape[1]):
-            for i in range(W.shape[0]):
-                y[j] += x[i] * W[i, j]
-        return y
-
-    return product
-
-
-def halves(x, W):
-    """Split in two until one row is left."""
-    if len(x) == 1:
-        return x[0] * W[0]
-    middle = len(x) // 2
-    return halves(x[:middle], W[:middle]) + halves(x[middle:], W[middle:])
+def entries_in_own_zeros(x, W):
+    y = torch.zeros(W.shape[1])
+    for j in range(W.shape[1]):
+        for i in range(W.shape[0]):
+            y[j] += x[i] * W[i, j]
+    return y
 
 
 ONE_BY_ONE["row_times_matrix", "matrix product"] = {
     "@": lambda x, W: x @ W,
     "W.T @ x": lambda x, W: W.T @ x,
     "mv": lambda x, W: torch.mv(W.t(), x),
-    "mm of a row": lambda x, W: torch.mm(x.unsqueeze(0), W).squeeze(0),
     "bmm": lambda x, W: torch.bmm(x[None, None], W[None])[0, 0],
     "F.linear": lambda x, W: F.linear(x, W.T),
     "addmv": lambda x, W: torch.addmv(torch.zeros_like(W[0]), W.T, x),
@@ -176,14 +168,12 @@ ONE_BY_ONE["row_times_matrix", "broadcasting"] = {
 ONE_BY_ONE["row_times_matrix", "loops"] = {
     "rows added": scaled_rows_added,
     "rows in place": rows_in_place,
-    "own float32 zeros": entries_in(lambda x, F: torch.zeros(F)),
-    "zeros of the type of x": entries_in(lambda x, F: x.new_zeros(F)),
+    "own float32 zeros": entries_in_own_zeros,
     "columns stacked": lambda x, W: torch.stack([x.dot(w) for w in W.T]),
     "entries summed": lambda x, W: torch.stack(
         [sum(x[i] * W[i, j] for i in range(len(x))) for j in range(W.shape[1])]
     ),
     "reduce": lambda x, W: reduce(torch.add, map(torch.mul, x, W)),
-    "halves": halves,
     "vmap of dot": lambda x, W: vmap(torch.dot, in_dims=(None, 1))(x, W),
     "vmap over rows": lambda x, W: vmap(torch.mul)(x, W).sum(0),
 }
@@ -277,7 +267,6 @@ ONE_BY_ONE["softmax", "fused"] = {
     "method": lambda scores: scores.softmax(-1),
     "transposed": lambda scores: scores.T.softmax(0).T,
     "log_softmax": SOFTMAXES["log_softmax"],
-    "logsumexp": SOFTMAXES["logsumexp"],
     "special": lambda scores: torch.special.softmax(scores, -1),
     "vmap": lambda scores: vmap(partial(torch.softmax, dim=0))(scores),
     "Categorical": lambda s: torch.distributions.Categorical(logits=s).probs,
@@ -343,14 +332,6 @@ def cross_entropy_by_sums(pick):
     )
 
 
-def cross_entropy_by_loops(logits, targets):
-    total = 0.0
-    for row, target in zip(logits, targets, strict=True):
-        shifted = row - row.max()
-        total = total - (shifted[target] - shifted.exp().sum().log())
-    return total / len(targets)
-
-
 def rows_into_zeros(logits, targets):
     losses = torch.zeros(len(targets))
     for i, target in enumerate(targets.tolist()):
@@ -365,11 +346,10 @@ def cross_entropy_backward(grad, logits, targets):
 
 
 ONE_BY_ONE["cross_entropy", "loops"] = {
-    "a row at a time": cross_entropy_by_loops,
-    "own float32 zeros": rows_into_zeros,
     "mean of list": lambda logits, targets: torch.stack(
         [F.cross_entropy(row, t) for row, t in zip(logits, targets, strict=True)]
     ).mean(),
+    "own float32 zeros": rows_into_zeros,
     "vmap": lambda logits, targets: vmap(F.cross_entropy)(logits, targets).mean(),
 }
 ONE_BY_ONE["cross_entropy", "fused"] = {
@@ -470,20 +450,9 @@ def embedding_into(empty):
     return embed
 
 
-def embedding_in_place(ids, tokens, positions):
-    out = tokens[ids]
-    for t in range(ids.shape[1]):
-        out[:, t] += positions[t]
-    return out
-
-
 ONE_BY_ONE["embedding", "loops"] = {
     "own float32 zeros": embedding_into(torch.zeros),
     "float64 zeros": embedding_into(partial(torch.zeros, dtype=torch.float64)),
-    "in place": embedding_in_place,
-    "stacked by position": lambda ids, tokens, positions: torch.stack(
-        [tokens[ids[:, t]] + positions[t] for t in range(ids.shape[1])], dim=1
-    ),
     "vmap": lambda ids, tokens, positions: vmap(
         lambda row: tokens[row] + positions[: len(row)]
     )(ids),
@@ -1292,7 +1261,6 @@ OWN_GELU = own_backward(lambda x: (x * CUMULATIVE["erf"](x), x), gelu_backward)
 ONE_BY_ONE["gelu", "loops"] = {
     "into empty": each_number(erf_of_one),
     "own float32": each_number(erf_of_one, own_float32_zeros),
-    "stacked": listed(erf_of_one),
     "rows": lambda x: torch.stack([F.gelu(row) for row in x]),
     "vmap": vmap(erf_of_one),
 }
@@ -1343,9 +1311,8 @@ def tanh_backward(dy, x, t):
 
 
 ONE_BY_ONE["gelu_tanh", "loops"] = {
-    "into empty": each_number(tanh_of_one),
-    "own float32": each_number(tanh_of_one, own_float32_zeros),
     "stacked": listed(tanh_of_one),
+    "own float32": each_number(tanh_of_one, own_float32_zeros),
     "vmap": vmap(tanh_of_one),
 }
 ONE_BY_ONE["gelu_tanh", "fused"] = {
@@ -1789,12 +1756,6 @@ ONE_BY_ONE["layer_norm", "fused"] = {
         F.instance_norm(x, eps=eps) * weight + bias
     ),
     "batch_norm": batch_norm,
-    "var_mean": lambda x, weight, bias, eps: (
-        (x - torch.var_mean(x, -1, correction=0, keepdim=True)[1])
-        * (torch.var_mean(x, -1, correction=0, keepdim=True)[0] + eps).rsqrt()
-        * weight
-        + bias
-    ),
     "centring matrix": centring_matrix,
     "in place": in_place,
     "own backward": own_backward(norm_forward, norm_backward),
@@ -2046,28 +2007,6 @@ def block_wired(wiring):
     return block_by(fused_norm, merged_heads, BLOCK_MLPS["tanh"], wiring, SUMS["+"])
 
 
-def block_by_position(x, w, H):
-    """Position by position, with the keys and values of those before in lists."""
-
-    def normed(v, name):
-        return normed_vector(v, w[f"{name}_weight"], w[f"{name}_bias"], 1e-5)
-
-    out = torch.zeros(x.shape, dtype=x.dtype)
-    for b, text in enumerate(x):
-        keys, values = [], []
-        for t, v in enumerate(text):
-            n = normed(v, "ln1")
-            q = (n @ w["W_Q"] + w["b_Q"]).view(H, -1)
-            keys.append((n @ w["W_K"] + w["b_K"]).view(H, -1))
-            values.append((n @ w["W_V"] + w["b_V"]).view(H, -1))
-            scores = (torch.stack(keys) * q).sum(-1) / q.shape[1] ** 0.5
-            y = (scores.softmax(0)[..., None] * torch.stack(values)).sum(0)
-            v = v + y.flatten() @ w["W_O"] + w["b_O"]
-            h = F.gelu(normed(v, "ln2") @ w["W1"] + w["b1"], approximate="tanh")
-            out[b, t] = v + h @ w["W2"] + w["b2"]
-    return out
-
-
 def block_in_one_function(x, w, H):
     B, T, C = x.shape
     n = F.layer_norm(x, (C,), w["ln1_weight"], w["ln1_bias"])
@@ -2083,7 +2022,6 @@ def block_in_one_function(x, w, H):
 
 ONE_BY_ONE["block", "one function"] = {
     "fused": block_in_one_function,
-    "position by position": block_by_position,
     "list of texts": lambda x, w, H: torch.cat(
         [block_in_one_function(text, w, H) for text in x.split(1)]
     ),
@@ -2720,20 +2658,6 @@ def adamw_by_formula(average, decay, step):
     return adamw
 
 
-def adamw_of_numbers(p, g, m, v, t, lr, beta1, beta2, eps, rate):
-    """With Python's numbers."""
-    found = [[], [], []]
-    numbers = (each.flatten().tolist() for each in (p, g, m, v))
-    for w, d, a, s in zip(*numbers, strict=True):
-        a = beta1 * a + (1 - beta1) * d
-        s = beta2 * s + (1 - beta2) * d**2
-        w -= lr * rate * w if len(p.shape) > 1 else 0
-        w -= lr * (a / (1 - beta1**t)) / (math.sqrt(s / (1 - beta2**t)) + eps)
-        for numbers, number in zip(found, (w, a, s), strict=True):
-            numbers.append(number)
-    return [torch.tensor(numbers).view(p.shape) for numbers in found]
-
-
 def adamw_of_arrays(p, g, m, v, t, lr, beta1, beta2, eps, rate):
     p, g, m, v = (each.numpy() for each in (p, g, m, v))
     m, v = beta1 * m + (1 - beta1) * g, beta2 * v + (1 - beta2) * g**2
@@ -2792,7 +2716,6 @@ def adamw_of_rows(p, g, m, v, *rest):
 
 
 ONE_BY_ONE["adamw_step", "other forms"] = {
-    "numbers": adamw_of_numbers,
     "numpy": adamw_of_arrays,
     "own float32 zeros": adamw_into_own_zeros,
     "all at once": adamw_all_at_once,
@@ -3349,16 +3272,6 @@ def infinities_scattered(logits, k):
     return torch.full_like(logits, -INF).scatter(1, places, values).softmax(-1)
 
 
-def with_python(logits, k):
-    out = []
-    for row in logits.tolist():
-        best = sorted(range(len(row)), key=lambda i: row[i], reverse=True)[:k]
-        powers = {i: math.exp(row[i] - row[best[0]]) for i in best}
-        total = sum(powers.values())
-        out.append([powers.get(i, 0.0) / total for i in range(len(row))])
-    return torch.tensor(out)
-
-
 ONE_BY_ONE["top_k", "scattered"] = {
     "probabilities": scattered,
     "own float32": partial(scattered, empty=own_float32_zeros),
@@ -3372,7 +3285,6 @@ ONE_BY_ONE["top_k", "scattered"] = {
     ),
 }
 ONE_BY_ONE["top_k", "loops"] = {
-    "Python's numbers": with_python,
     "vmap": lambda logits, k: vmap(
         lambda row: scattered(row[None], k)[0], randomness="error"
     )(logits),
@@ -4083,3 +3995,12 @@ for (task, style), programs in ONE_BY_ONE.items():
     PROGRAMS += [Right(task, (style, name), made) for name, made in programs.items()]
 for (task, name), (made, paths) in CLASSES.items():
     PROGRAMS.append(Right(task, ("class", name), made, paths))
+
+
+def of_file(source: str) -> Right:
+    task = task_of(source)
+    program = function_of(check.TASKS[task], text_of(source))
+    return Right(task, ("file", source), program)
+
+
+FILES = [of_file(source) for source in right_sources()]

@@ -14,6 +14,10 @@ Fixtures for every browser test:
   (requests to other hosts), `watch.errors` (console errors and uncaught exceptions)
   and `watch.refused` (violations of the Content-Security-Policy);
   `watch.check()` fails when any of the three is not empty.
+- `alone(made, changes, link, still, …)`: the root of an explorer alone on its page,
+  opened from the disk, with `window.model`; `changes` of the page's text are made
+  first, and `open_page` gets what follows. At the end of the test it checks the watch
+  of each page that it opened.
 - `page_opener`: `with page_opener() as open_page: …`, for a fixture that outlives a
   test.
 - `server`: the local server; `server.sent` lists (path, bytes as sent, gzipped) in
@@ -243,3 +247,27 @@ def page_opener(browser):
 def open_page(page_opener):
     with page_opener() as open_page:
         yield open_page
+
+
+@pytest.fixture
+def alone(open_page, tmp_path):
+    pages = []
+
+    def alone(made, changes=None, link="", **settings):
+        path = tmp_path / "page.html"
+        made.write_html(path)
+        text = path.read_text("utf-8")
+        own = {"const dark": "window.model = model;\nconst dark"}
+        for old, new in (own | (changes or {})).items():
+            assert old in text
+            text = text.replace(old, new, 1)
+        path.write_text(text, "utf-8")
+        page = open_page(path.as_uri() + link, **settings)
+        pages.append(page)
+        root = page.locator(".mygpt-explorer").first
+        root.wait_for(state="attached")
+        return root
+
+    yield alone
+    for page in pages:
+        page.watch.check()

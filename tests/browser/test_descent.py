@@ -1,17 +1,20 @@
 """The explorer of descent alone on its page: steps, runs, and what ends them."""
 
-import json
 import re
+from functools import partial
 
 import numpy as np
 import pytest
 from drawn import FITTED, PATHS
+from figures import button, far_below, fixed, press
 from helpers.quick import slow_but
-from judged import colour_violations, violations
+from judged import judge
 
 from mygpt.explorers import Descent
 
 NETWORK = {"rule": "adam", "rate": 0.03, "width": 32, "activation": "gelu"}
+# As the page writes a number between a thousandth and a thousand, or 0.
+shown = partial(fixed, decimals=4)
 # The milliseconds of script in each frame.
 TIMED = """() => {
     window.spent = [];
@@ -25,25 +28,13 @@ TIMED = """() => {
 
 
 @pytest.fixture
-def explorer(open_page, tmp_path):
+def explorer(alone):
     """An explorer with these settings on its page, opened from the disk."""
 
-    def explorer(view="one", *, across=1100, theme="light", still=False, **settings):
-        path = tmp_path / "page.html"
-        Descent(view, **settings).write_html(path)
-        page = open_page(path.as_uri(), width=across, theme=theme)
-        if still:
-            page.emulate_media(reduced_motion="reduce")
-        root = page.locator(".mygpt-descent")
-        root.wait_for()
-        root.page.watch = page.watch
-        return root
+    def explorer(view="one", *, across=1100, still=False, **settings):
+        return alone(Descent(view, **settings), width=across, still=still)
 
     return explorer
-
-
-def press(root, name):
-    root.get_by_role("button", name=name, exact=True).click()
 
 
 def numbers(root):
@@ -65,12 +56,6 @@ def wait_for_step(root, step):
     )
 
 
-def shown(value):
-    """As the page writes a number between a thousandth and a thousand, or 0."""
-    text = f"{abs(value):.4f}"
-    return f"−{text}" if value < 0 and float(text) else text
-
-
 def test_each_step_leads_where_the_package_does(explorer):
     root = explorer(rate=0.2)
     twin = Descent(rate=0.2)
@@ -87,7 +72,6 @@ def test_each_step_leads_where_the_package_does(explorer):
     )
     press(root, "Reset")
     assert numbers(root)[:2] == ["0", "0.0000"]
-    root.page.watch.check()
 
 
 def test_the_start_follows_the_keyboard_and_the_path_follows_the_start(explorer):
@@ -98,7 +82,6 @@ def test_the_start_follows_the_keyboard_and_the_path_follows_the_start(explorer)
     twin = Descent("two", rate=0.25, steps=5, start=(0.05, 3.5))
     weights = [shown(weight) for weight in twin.weights()]
     assert numbers(root) == ["5", *weights, shown(twin.losses()[-1])]
-    root.page.watch.check()
 
 
 def test_the_start_is_dragged_where_it_is_and_set_by_a_click(explorer):
@@ -119,7 +102,6 @@ def test_the_start_is_dragged_where_it_is_and_set_by_a_click(explorer):
     assert len({moved[1], clicked[1], "0.0000"}) == 3
     twice = [float(one.replace("−", "-")) / 0.05 for one in clicked[1:3]]
     assert twice == pytest.approx([round(one) for one in twice])
-    root.page.watch.check()
 
 
 def test_a_run_goes_on_until_it_is_paused(explorer):
@@ -137,7 +119,6 @@ def test_a_run_goes_on_until_it_is_paused(explorer):
     press(root, "Reset")
     root.page.wait_for_timeout(200)
     assert done(root) == 0
-    root.page.watch.check()
 
 
 def test_nothing_runs_before_the_reader_says_so(explorer):
@@ -145,20 +126,17 @@ def test_nothing_runs_before_the_reader_says_so(explorer):
     wait_for_step(root, 30)
     root.page.wait_for_timeout(300)
     assert done(root) == 30
-    assert root.get_by_role("button", name="Run", exact=True).is_visible()
+    assert button(root, "Run").is_visible()
 
 
 def test_a_run_pauses_when_it_is_no_longer_seen(explorer):
     root = explorer("two", rate=0.01)
-    root.page.evaluate("document.body.append(document.createElement('hr'))")
-    root.page.evaluate("document.body.lastChild.style.marginTop = '3000px'")
+    far_below(root.page)
     press(root, "Run")
     wait_for_step(root, 3)
     root.page.evaluate("scrollTo(0, 3000)")
     run = root.locator(".mygpt-run")
-    root.page.wait_for_function(
-        "run => run.textContent === 'Run'", arg=run.element_handle()
-    )
+    run.filter(has_text=re.compile("^Run$")).wait_for()
     step = done(root)
     root.page.evaluate("scrollTo(0, 0)")
     root.page.wait_for_timeout(300)
@@ -173,12 +151,11 @@ def test_where_motion_is_not_wanted_a_run_is_one_leap(explorer):
     root.page.wait_for_timeout(200)
     assert done(root) == 21
     root.page.emulate_media(reduced_motion="no-preference")
-    root.get_by_role("button", name="Run", exact=True).wait_for()
+    button(root, "Run").wait_for()
     root.page.emulate_media(reduced_motion="reduce")
     press(root, "Two weights")
     press(root, "Run 100")
     assert done(root) == 100
-    root.page.watch.check()
 
 
 @pytest.mark.parametrize("view", ["one", "two", "network"])
@@ -186,8 +163,7 @@ def test_a_divergence_is_said_and_the_page_goes_on(explorer, view):
     root = explorer(view, rate=5.0, steps=500, width=32)
     root.get_by_text("Diverged at step").wait_for()
     for name in ("Step", "Run"):
-        button = root.get_by_role("button", name=name, exact=True)
-        assert button.get_attribute("aria-disabled") == "true"
+        assert button(root, name).get_attribute("aria-disabled") == "true"
     drawn = root.evaluate(PATHS)
     assert "NaN" not in drawn
     assert "Infinity" not in drawn
@@ -199,7 +175,6 @@ def test_a_divergence_is_said_and_the_page_goes_on(explorer, view):
     press(root, "Step")
     assert done(root) == 1
     assert "Diverged" not in said(root)
-    root.page.watch.check()
 
 
 def test_the_network_trains_in_the_page_as_in_the_package(explorer):
@@ -215,7 +190,6 @@ def test_the_network_trains_in_the_page_as_in_the_package(explorer):
     assert value == pytest.approx(losses[-1], abs=6e-5)
     label = root.locator(".mygpt-picture:visible").nth(1).get_attribute("aria-label")
     assert f"from {shown(losses[0])} to {loss}" in label
-    root.page.watch.check()
 
 
 def test_another_seed_or_width_is_trained_as_far(explorer):
@@ -274,24 +248,12 @@ def test_axe_finds_nothing_in_any_state(explorer, state):
     judge(root.page)
 
 
-def judge(page):
-    assert violations(page, include=".mygpt-explorer") == []
-    assert colour_violations(page, include=".mygpt-explorer") == []
-
-
-def test_a_rate_that_moves_nothing_is_said(explorer, tmp_path):
+def test_a_rate_that_moves_nothing_is_said(alone):
     """As a link to a control of one's own may set it; Python refuses it."""
-    root = explorer()
-    page = root.page
-    path = tmp_path / "zero.html"
-    text = (tmp_path / "page.html").read_text("utf-8")
-    assert json.dumps({"rate": 0.1})[1:-1] in text
-    path.write_text(text.replace('"rate": 0.1', '"rate": 0'), encoding="utf-8")
-    page.goto(path.as_uri())
-    page.get_by_text("A learning rate of 0 moves no weight down.").wait_for()
-    step = page.get_by_role("button", name="Step", exact=True)
+    root = alone(Descent(), {'"rate": 0.1': '"rate": 0'})
+    root.get_by_text("A learning rate of 0 moves no weight down.").wait_for()
+    step = button(root, "Step")
     assert step.get_attribute("aria-disabled") == "true"
-    page.watch.check()
 
 
 SCREEN = """root => {
@@ -324,7 +286,6 @@ def test_a_phone_shows_the_picture_first_and_run_and_verdict_under_it(explorer, 
     root.page.set_viewport_size({"width": 736, "height": 900})
     root.page.wait_for_function(FITTED, arg=root.element_handle())
     assert not root.evaluate(SCREEN)["under"]
-    root.page.watch.check()
 
 
 @pytest.mark.parametrize("across", [390, 736])

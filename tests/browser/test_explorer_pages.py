@@ -9,6 +9,18 @@ import numpy as np
 import pytest
 import torch
 from drawn import FITTED, OUTSIDE, drawn
+from figures import (
+    Finger,
+    brightness,
+    button,
+    fixed,
+    has_focus,
+    move,
+    press,
+    slider,
+    type_in,
+    width_of,
+)
 from helpers.quick import slow_but
 
 from mygpt import TransformerBlock, explorers, set_seed
@@ -82,44 +94,28 @@ MAKE = {
 
 
 @pytest.fixture
-def explorer(open_page, tmp_path):
+def explorer(alone):
     """The explorer of that name alone on its page, opened from the disk."""
 
     def explorer(name, made=None, **settings):
-        path = tmp_path / "page.html"
-        (made or MAKE[name]()).write_html(path)
-        text = path.read_text("utf-8")
-        text = text.replace("const dark", "window.model = model;\nconst dark", 1)
-        path.write_text(text, "utf-8")
-        page = open_page(path.as_uri(), **settings)
-        root = page.locator(f".mygpt-{name}")
-        root.wait_for()
-        drawn(page)
-        root.page.watch = page.watch
+        root = alone(made or MAKE[name](), **settings)
+        drawn(root.page)
         return root
 
     return explorer
 
 
-def fixed(value, decimals=3):
-    text = f"{abs(value):.{decimals}f}"
-    return f"−{text}" if value < 0 and float(text) else text
-
-
-def move(root, label, *keys):
-    root.get_by_role("slider", name=label, exact=True).focus()
-    for key in keys:
-        root.page.keyboard.press(key)
+def said_of(part):
+    """The number of a slider, as it is spoken."""
+    return part.get_attribute("aria-valuetext")
 
 
 def test_attention_shows_the_softmax_of_the_masked_scores(explorer):
     root = explorer("attention")
-    root.get_by_role("button", name="1", exact=True).click()
+    press(root, "1")
     move(root, "Reading position", "Home", *["ArrowRight"] * 4)
     move(root, "Temperature", "ArrowRight")
-    temperature = root.get_by_role("slider", name="Temperature").get_attribute(
-        "aria-valuetext"
-    )
+    temperature = said_of(slider(root, "Temperature"))
     assert float(temperature) != 1
     shown = root.locator(".mygpt-weight").all_inner_texts()
     scaled = torch.tensor(SCORES[1, 4]) / float(temperature)
@@ -131,17 +127,14 @@ def test_attention_shows_the_softmax_of_the_masked_scores(explorer):
     label = root.locator(".mygpt-heat").get_attribute("aria-label")
     best = int(np.argmax(every))
     assert f"“{WORDS[best]}” at {best}, {fixed(every[best])}" in label
-    root.page.watch.check()
 
 
 def test_attention_shows_the_cell_under_the_mouse(explorer):
     root = explorer("attention")
     box = root.locator(".mygpt-heat").bounding_box()
     row, column = 5, 2
-    root.page.mouse.move(
-        box["x"] + (column + 0.5) / 7 * box["width"],
-        box["y"] + (row + 0.5) / 7 * box["height"],
-    )
+    x, y = ((place + 0.5) / 7 for place in (column, row))
+    root.page.mouse.move(box["x"] + x * box["width"], box["y"] + y * box["height"])
     weight = torch.softmax(torch.tensor(SCORES[0, 5, :6]), dim=-1)[2].item()
     hint = root.locator(".mygpt-tooltip")
     assert hint.inner_text().split("\n")[-1].endswith(fixed(weight))
@@ -156,14 +149,10 @@ def test_sampling_shows_the_probabilities_that_generate_draws_from(explorer):
     move(root, "Top-k", "Home", *["ArrowRight"] * 4)
     move(root, "Top-p", "Home", *["ArrowRight"] * 79)
     names = ("Temperature", "Top-k", "Top-p")
-    values = [
-        root.get_by_role("slider", name=name).get_attribute("aria-valuetext")
-        for name in names
-    ]
+    values = [said_of(slider(root, name)) for name in names]
     assert values == ["1.3", "5", "0.80"]
-    kept = next_token_probabilities(
-        torch.tensor(LOGITS)[None], temperature=1.3, top_k=5, top_p=0.8
-    )[0].tolist()
+    cut = {"temperature": 1.3, "top_k": 5, "top_p": 0.8}
+    (kept,) = next_token_probabilities(torch.tensor(LOGITS)[None], **cut).tolist()
     order = np.argsort(-LOGITS)
     expected = [fixed(kept[i]) if kept[i] else "cut" for i in order]
     assert "cut" in expected
@@ -171,7 +160,6 @@ def test_sampling_shows_the_probabilities_that_generate_draws_from(explorer):
     entropy = -sum(p * math.log2(p) for p in kept if p)
     assert f"Entropy {entropy:.2f} bits" in root.inner_text()
     assert f"{sum(p > 0 for p in kept)} of 7 tokens kept" in root.inner_text()
-    root.page.watch.check()
 
 
 def test_memory_lists_the_strongest_neurons_of_a_token(explorer):
@@ -182,9 +170,8 @@ def test_memory_lists_the_strongest_neurons_of_a_token(explorer):
     assert heads == [str(neuron) for neuron in strongest]
     row = root.locator(".mygpt-cells > span").all_inner_texts()[22:33]
     limit = abs(HIDDEN[2]).max()
-    assert row == [
-        fixed(one, 1) if abs(one) >= 0.3 * limit else "" for one in HIDDEN[2, strongest]
-    ]
+    seen = (fixed(x, 1) if abs(x) >= 0.3 * limit else "" for x in HIDDEN[2, strongest])
+    assert row == [*seen]
     move(root, "Neuron", "Home", *["ArrowRight"] * 3)
     chosen = strongest[3]
     assert root.locator(".mygpt-sentence").inner_text() == (
@@ -196,20 +183,20 @@ def test_memory_lists_the_strongest_neurons_of_a_token(explorer):
     root.get_by_role("spinbutton", name="Neuron").press("Enter")
     root.get_by_text("Where it fires most").click()
     lists = root.locator(".mygpt-pairs tbody tr").all_inner_texts()
-    assert lists == [
-        f"{text}\t{fixed(number)}" for text, number in pairs(3) + pairs(-3)
-    ]
-    root.page.watch.check()
+    told = [f"{text}\t{fixed(number)}" for text, number in pairs(3) + pairs(-3)]
+    assert lists == told
 
 
 def test_tokens_are_those_of_the_tokenizer(explorer, subtests):
     root = explorer("tokens")
-    for text in ("slowest ever", "שלום 日本 é🙂", "<b>low</b>\n\tx", ""):
+    for text in ("slowest ever", "שלום 日本 é🙂", "<script>low</script>\n\tx", ""):
         with subtests.test(text=text):
             root.get_by_role("textbox").fill(text)
             ids = root.locator(".mygpt-chip-id").all_inner_texts()
             assert [*map(int, ids)] == bpe().encode(text)
-    root.page.watch.check()
+            counts = f"{len(text)} characters, {len(text.encode())} bytes"
+            assert counts in root.inner_text()
+    assert root.locator("script").count() == 0
 
 
 @pytest.mark.parametrize("width", [712, 390])
@@ -222,7 +209,7 @@ def test_the_merges_of_a_piece_are_stepped_from_its_bytes(explorer, width):
     last = int(slider.get_attribute("max"))
     assert last > 1
     for done in range(last + 1):
-        assert slider.get_attribute("aria-valuetext") == f"{done} of {last}"
+        assert said_of(slider) == f"{done} of {last}"
         seen = [one.is_visible() for one in joined.all()]
         assert seen == [number < done for number in range(last)]
         slider.press("ArrowRight")
@@ -236,25 +223,21 @@ def test_a_typed_text_shows_a_piece_that_has_merges_to_step(explorer):
     root = explorer("tokens")
     slider = root.get_by_role("slider", name="Merges done")
     root.get_by_role("textbox").fill("z slower")
-    assert root.get_by_role("radio", checked=True).get_attribute("aria-label")[1:8] == (
-        "slower:"
-    )
+    chosen = root.get_by_role("radio", checked=True)
+    assert chosen.get_attribute("aria-label")[1:8] == "slower:"
     assert slider.is_visible()
     root.locator(".mygpt-word").first.click()  # z, without any
     assert not slider.is_visible()
     root.get_by_role("textbox").fill("z slowest")
     assert root.get_by_role("radio").first.is_checked()  # as was chosen
     assert root.locator("th").all_inner_texts() == ["After 0 merges"]
-    root.page.watch.check()
 
 
 def test_tokens_say_whose_vocabulary_it_is_and_what_a_dot_is(explorer):
     root = explorer("tokens")
     hint = root.locator(".mygpt-hint").inner_text()
-    assert hint == (
-        "Vocabulary of 269 (GPT-2’s: 50,257). · is a space. "
-        "Choose a piece to see its merges."
-    )
+    sizes = "Vocabulary of 269 (GPT-2’s: 50,257)."
+    assert hint == f"{sizes} · is a space. Choose a piece to see its merges."
 
 
 def test_layer_norm_shows_mean_variance_and_result(explorer):
@@ -270,6 +253,9 @@ def test_layer_norm_shows_mean_variance_and_result(explorer):
     shown = root.locator("tbody tr td:last-child").all_inner_texts()
     assert shown == [fixed(y, 4) for y in result.tolist()]
     assert fixed(vector.var(correction=0).item(), 4) in root.inner_text()
+    press(root, "All equal")
+    shown = root.locator("tbody tr td:last-child").all_inner_texts()
+    assert set(shown) == {"0.0000"}
 
 
 def test_layer_norm_says_below_the_bars_what_was_done(explorer):
@@ -278,10 +264,9 @@ def test_layer_norm_says_below_the_bars_what_was_done(explorer):
     assert answer.inner_text().startswith("Move a bar")
     for _ in range(12):
         root.get_by_role("button", name="Add 1").click()
-    assert answer.inner_text() == (
-        "The result has not changed: the norm forgets the mean."
-    )
-    grip = root.get_by_role("slider", name="Channel 3", exact=True)
+    told = "The result has not changed: the norm forgets the mean."
+    assert answer.inner_text() == told
+    grip = slider(root, "Channel 3")
     assert grip.get_attribute("aria-valuenow") == "14"
     assert grip.get_attribute("aria-valuemax") == "20"
     move(root, "Channel 3", "End", "ArrowUp")
@@ -310,10 +295,8 @@ def test_attention_writes_the_numbers_of_the_chosen_row_and_marks_the_largest(ex
     assert cells[42:] == [fixed(one, 2) for one in weights.tolist()]
     largest = root.locator(".mygpt-cell-numbers .mygpt-largest").all_inner_texts()
     assert largest == [fixed(weights.max().item(), 2)]
-    widths = [
-        float(line.get_attribute("stroke-width"))
-        for line in root.locator(".mygpt-lines path").all()
-    ]
+    lines = root.locator(".mygpt-lines path").all()
+    widths = [float(line.get_attribute("stroke-width")) for line in lines]
     assert int(np.argmax(widths)) == int(weights.argmax())
     swatch = root.locator(".mygpt-masked-shade i").bounding_box()
     assert swatch["width"] >= 20
@@ -336,10 +319,8 @@ def test_the_walk_shows_the_norm_mean_and_std_of_every_stage(explorer):
             root.page.keyboard.press("ArrowRight")
         assert stage.nth(number).is_checked()
         said = root.locator(".mygpt-stage-name").inner_text()
-        norm, mean, std = (
-            fixed(one.item())
-            for one in (vector.norm(), vector.mean(), vector.std(correction=0))
-        )
+        numbers = vector.norm(), vector.mean(), vector.std(correction=0)
+        norm, mean, std = (fixed(one.item()) for one in numbers)
         assert f"length {norm}, mean {mean}, std {std}" in said
         drawn = root.locator(".mygpt-stage.mygpt-now").inner_text()
         assert drawn.split("\n") == [list(way)[number], norm]
@@ -352,9 +333,8 @@ def test_the_drawn_block_and_the_chosen_vector_are_on_one_screen(explorer, width
     height = root.bounding_box()["height"]
     for number in range(9):
         stages.nth(number).click()
-        block, bars = (
-            root.locator(one).bounding_box() for one in (".mygpt-block", ".mygpt-plot")
-        )
+        block = root.locator(".mygpt-block").bounding_box()
+        bars = root.locator(".mygpt-plot").bounding_box()
         assert bars["y"] + bars["height"] - block["y"] <= most
         assert root.locator(".mygpt-stage-name b").inner_text()[0] == str(number + 1)
         assert root.bounding_box()["height"] == height
@@ -401,17 +381,20 @@ def test_shapes_shows_what_the_package_counts_for_what_is_typed(explorer):
     assert shown_counts(root) == expected_counts(GPTConfig.gpt2("small"), 1024)
     root.get_by_role("button", name="XL").click()
     assert shown_counts(root) == expected_counts(GPTConfig.gpt2("xl"), 1024)
+    assert "GPT-2 XL: 1.56 billion parameters" in root.inner_text()
+    assert "Parameters: 1,557,611,200" in root.inner_text()
     typed = {"Vocabulary V": 1009, "Channels C": 100, "Heads H": 4, "Layers L": 7}
     for name, number in typed.items():
         type_in(root, name, number)
     config = GPTConfig(1009, 1024, 100, 4, 7)
     assert shown_counts(root) == expected_counts(config, 1024)
+    shape = root.page.evaluate("window.model.get('shape')")
+    assert shape.items() >= {"embed_dim": 100, "num_layers": 7}.items()
     move(root, "Text length", "ArrowLeft")
     assert shown_counts(root) == expected_counts(config, 768)
     parts = root.locator("tbody").first.locator("td:nth-child(2)").all_inner_texts()
     held = [f"{number:,}" for number in parameters_by_part(config).values()]
     assert [one for one in parts if one != "–"][:-1] == held
-    root.page.watch.check()
 
 
 def test_typing_another_length_of_texts_keeps_the_one_that_was_chosen(explorer):
@@ -445,11 +428,10 @@ def test_a_shape_that_is_none_is_told_and_the_last_figures_stay(
     before = shown_counts(root)
     height = root.bounding_box()["height"]
     field = root.get_by_role("spinbutton", name=name)
-    field.focus()
-    root.page.keyboard.press("Control+a")
-    root.page.keyboard.press("Delete")
+    field.press("Control+a")
+    field.press("Delete")
     root.page.keyboard.type(typed)
-    root.page.keyboard.press("Enter")
+    field.press("Enter")
     note = root.locator(f"[id='{field.get_attribute('aria-describedby')}']")
     assert message in note.inner_text()
     assert field.get_attribute("aria-invalid") == "true"
@@ -469,7 +451,6 @@ def test_a_shape_that_is_none_is_told_and_the_last_figures_stay(
     assert shown_counts(root)[0] == 124_439_808
     assert note.inner_text().startswith("Each head is D = C / H = 64 wide")
     assert root.locator("[aria-invalid=true]").count() == 0
-    root.page.watch.check()
 
 
 def three_digits(number):
@@ -493,13 +474,6 @@ def expected_memory(run):
     return [three_digits(one) if one else "0 B" for one in parts]
 
 
-def type_in(root, name, number):
-    """Put a number in a field and press Enter, so that it counts at once."""
-    field = root.get_by_role("spinbutton", name=name, exact=True)
-    field.fill(str(number))
-    field.press("Enter")
-
-
 def test_scale_shows_what_the_package_counts_for_what_is_chosen_and_typed(explorer):
     root = unfold(explorer("scale", explorers.Scale()))
     own = explorers.Scale().run
@@ -511,6 +485,8 @@ def test_scale_shows_what_the_package_counts_for_what_is_chosen_and_typed(explor
         choose(root, "What every device holds", spread)
         own = replace(own, spread=spread)
         assert shown_memory(root) == expected_memory(own)
+        set_now = root.page.evaluate("[model.get('devices'), model.get('spread')]")
+        assert set_now == [100, spread]
     fields = root.locator("details").first
     typed = {"Parameters, billions N": "7", "Layers L": "31", "Channels C": "4000"}
     typed |= {
@@ -527,21 +503,19 @@ def test_scale_shows_what_the_package_counts_for_what_is_chosen_and_typed(explor
     own = replace(own, model=model, device=device, **numbers)
     assert shown_memory(root) == expected_memory(own)
     slider = root.get_by_role("slider", name="Number of devices")
-    assert slider.get_attribute("aria-valuetext") == "48"  # the batch has no more
+    assert said_of(slider) == "48"  # the batch has no more
     type_in(fields, "Tokens in a batch", 2_048_000)
-    assert slider.get_attribute("aria-valuetext") == "100"  # as was wanted
-    root.page.watch.check()
+    assert said_of(slider) == "100"  # as was wanted
 
 
 def test_a_button_sets_the_calculator_to_a_published_run(explorer):
     root = unfold(explorer("scale", explorers.Scale("GPT-2 small")))
     for one in PUBLISHED:
-        root.get_by_role("button", name=one.name, exact=True).last.click()
+        button(root, one.name).last.click()
         assert shown_memory(root) == expected_memory(one.run)
     figures = root.locator(".mygpt-figures dd").all_inner_texts()
     least, most = (one / 86_400 for one in bounds(PUBLISHED[-1].run))
     assert figures[0] == f"{least:.0f} to {most:.0f} days"
-    root.page.watch.check()
 
 
 def bounds(run):
@@ -596,7 +570,6 @@ def test_a_run_that_is_none_is_told_and_the_last_figures_stay(
     assert not root.get_by_text("The answer is still for").is_visible()
     assert root.locator("[aria-invalid=true]").count() == 0
     assert field.input_value() != typed
-    root.page.watch.check()
 
 
 def test_a_number_is_not_computed_while_it_is_typed(explorer):
@@ -605,13 +578,12 @@ def test_a_number_is_not_computed_while_it_is_typed(explorer):
     field = root.get_by_role("spinbutton", name="Devices n")
     field.fill("10")
     assert root.get_by_text("The answer is still for 512 devices").is_visible()
-    assert slider.get_attribute("aria-valuetext") == "512"
+    assert said_of(slider) == "512"
     root.page.wait_for_function(
         "one => one.getAttribute('aria-valuetext') === '10'",
         arg=slider.element_handle(),
     )
     assert not root.get_by_text("The answer is still").is_visible()
-    root.page.watch.check()
 
 
 def test_the_devices_are_moved_on_the_picture(explorer):
@@ -619,14 +591,13 @@ def test_the_devices_are_moved_on_the_picture(explorer):
     slider = root.get_by_role("slider", name="Number of devices")
     box = root.locator(".mygpt-times svg.mygpt-picture").bounding_box()
     root.page.mouse.click(box["x"] + 55, box["y"] + 60)
-    assert slider.get_attribute("aria-valuetext") == "1"
+    assert said_of(slider) == "1"
     root.page.keyboard.press("ArrowRight")
-    assert slider.get_attribute("aria-valuetext") == "2"
+    assert said_of(slider) == "2"
     assert root.get_by_text("It does not fit.").first.is_visible()
     root.page.keyboard.press("End")
-    assert slider.get_attribute("aria-valuetext") == "1,536"
+    assert said_of(slider) == "1,536"
     assert root.get_by_text("The batch limits this run").is_visible()
-    root.page.watch.check()
 
 
 def set_traits(root, **changes):
@@ -648,12 +619,11 @@ def test_a_run_from_elsewhere_that_is_none_is_refused_and_the_drawing_stays(expl
     set_traits(root, model="GPT-3 175B", training="GPT-3 175B", devices=1000)
     assert not refusal.is_visible()
     slider = root.get_by_role("slider", name="Number of devices")
-    assert slider.get_attribute("aria-valuetext") == "1,000"
+    assert said_of(slider) == "1,000"
     knob = root.locator(".mygpt-knob").bounding_box()
     box = root.bounding_box()
     assert knob["x"] + knob["width"] < box["x"] + box["width"]
     assert root.get_by_role("combobox", name="Model").input_value() == "GPT-3 175B"
-    root.page.watch.check()
 
 
 def test_a_model_with_a_smaller_batch_says_what_it_does_to_the_devices(explorer):
@@ -671,11 +641,7 @@ def test_the_limits_are_marked_and_the_parts_of_the_memory_named(explorer):
     limits = ["memory", "arithmetic from 42", "batch from 769"]
     assert picture.locator("text[class^=mygpt-limit]").all_text_contents() == limits
     choose(root, "Network between machines", "office")
-    first = next(
-        n
-        for n in range(42, 1537)
-        if cost.limit(replace(slow(), devices=n)) == "network"
-    )
+    first = first_limited_by_the_network(42)
     assert f"network from {first}" in picture.text_content()
     names = root.locator(".mygpt-parts").inner_text()
     for name in ("weights", "gradients", "optimizer", "one layer", "activations"):
@@ -685,9 +651,7 @@ def test_the_limits_are_marked_and_the_parts_of_the_memory_named(explorer):
 def test_it_is_said_over_which_network_a_run_would_be_limited_by_it(explorer):
     root = explorer("scale", explorers.Scale())
     sentence = root.locator(".mygpt-sentence")
-    first = next(
-        n for n in range(1, 1537) if cost.limit(replace(slow(), devices=n)) == "network"
-    )
+    first = first_limited_by_the_network(1)
     told = f"The network never does; at 10 Gbit/s, from {first} devices on."
     arithmetic = "The arithmetic limits this run"
     assert sentence.inner_text().endswith(f"{arithmetic}.")
@@ -703,6 +667,8 @@ def test_it_is_said_over_which_network_a_run_would_be_limited_by_it(explorer):
     root.page.emulate_media(media="screen")
     choose(root, "Network between machines", "office")
     assert "never" not in folded.inner_text()
+    choose(root, "Network between machines", "home")
+    assert "The network limits this run" in sentence.inner_text()
 
 
 CHOICES = """root => [".mygpt-sentence-of-choices select", ".mygpt-field input"]
@@ -722,7 +688,7 @@ def test_no_choice_moves_another(explorer, width):
             select.select_option(value)
             assert root.evaluate(CHOICES)[:5] == before, (name, value)
     page = root.page
-    assert page.evaluate("document.documentElement.scrollWidth") <= width
+    assert width_of(page) <= width
 
 
 def test_the_axis_has_the_units_of_the_text_and_arrows_go_in_small_steps(explorer):
@@ -733,13 +699,15 @@ def test_the_axis_has_the_units_of_the_text_and_arrows_go_in_small_steps(explore
     assert root.get_by_text("Time of a step").is_visible()
     slider = root.get_by_role("slider", name="Number of devices")
     slider.press("ArrowRight")
-    assert slider.get_attribute("aria-valuetext") == "576"
+    assert said_of(slider) == "576"
 
 
-def slow():
-    """The run over the office's network."""
+def first_limited_by_the_network(least):
+    """How many devices over the office's network, of so many or more."""
     run = explorers.Scale().run
-    return replace(run, device=replace(run.device, between=1.25e9))
+    slow = replace(run, device=replace(run.device, between=1.25e9))
+    runs = (replace(slow, devices=n) for n in range(least, 1537))
+    return next(one.devices for one in runs if cost.limit(one) == "network")
 
 
 def test_a_part_of_the_drawing_is_chosen_by_mouse_and_keyboard(explorer):
@@ -754,15 +722,14 @@ def test_a_part_of_the_drawing_is_chosen_by_mouse_and_keyboard(explorer):
     assert told in sentence.inner_text()
     assert root.page.evaluate("window.model.get('part')") == "attention"
     chooser = root.get_by_role("slider", name="Part of the model")
-    assert chooser.evaluate("one => one === document.activeElement")
+    assert has_focus(chooser)
     root.page.keyboard.press("Home")
     assert "38,597,376 parameters: 31.0 % of the model" in sentence.inner_text()
     assert sentence.inner_text().startswith("The token embedding has")
     root.page.keyboard.press("End")
     assert sentence.inner_text().startswith("The norms have")
     set_traits(root, part="feed-forward")
-    assert chooser.get_attribute("aria-valuetext") == sentence.inner_text()
-    root.page.watch.check()
+    assert said_of(chooser) == sentence.inner_text()
 
 
 def test_a_size_is_stepped_to_the_next_that_makes_a_shape(explorer):
@@ -775,11 +742,9 @@ def test_a_size_is_stepped_to_the_next_that_makes_a_shape(explorer):
     assert field.input_value() == "1024"
     assert root.locator("[aria-invalid=true]").count() == 0
     set_traits(root, shape={**explorers.Shapes("small").shape, "num_heads": 13})
-    assert (
-        "expected a multiple of the 13 heads" in root.get_by_role("alert").inner_text()
-    )
+    told = "expected a multiple of the 13 heads"
+    assert told in root.get_by_role("alert").inner_text()
     assert field.input_value() == "1024"
-    root.page.watch.check()
 
 
 def test_another_size_is_shown_beside_the_shape(explorer):
@@ -796,9 +761,7 @@ def test_another_size_is_shown_beside_the_shape(explorer):
 def test_a_finger_has_44_pixels_for_each_control(explorer, name):
     made = {"scale": explorers.Scale, "shapes": explorers.Shapes}[name]()
     root = explorer(name, made, width=390)
-    session = root.page.context.new_cdp_session(root.page)
-    touch = {"enabled": True, "maxTouchPoints": 1}
-    session.send("Emulation.setTouchEmulationEnabled", touch)
+    Finger(root.page)
     for part in root.locator("summary").all():
         part.click()
     for control in root.locator("input, button, select, summary").all():
@@ -842,32 +805,19 @@ DRAGS = {  # where a finger goes, as shares of the part's width and height
 @pytest.mark.parametrize("name", DRAGS)
 def test_a_touch_moves_the_explorer(explorer, name):
     root = explorer(name, width=390)
-    session = root.page.context.new_cdp_session(root.page)
-    session.send(
-        "Emulation.setTouchEmulationEnabled", {"enabled": True, "maxTouchPoints": 1}
-    )
+    finger = Finger(root.page)
     selector, start, end = DRAGS[name]
     part = root.locator(selector).first
     part.scroll_into_view_if_needed()
     box = part.bounding_box()
     said = root.evaluate(ALTERNATIVES)
 
-    def touch(kind, *shares):
-        points = [
-            {"x": box["x"] + x * box["width"], "y": box["y"] + y * box["height"]}
-            for x, y in shares
-        ]
-        session.send("Input.dispatchTouchEvent", {"type": kind, "touchPoints": points})
+    def at(share):
+        x, y = (a + share * (b - a) for a, b in zip(start, end, strict=True))
+        return box["x"] + x * box["width"], box["y"] + y * box["height"]
 
-    touch("touchStart", start)
-    for share in (0.25, 0.5, 0.75, 1):
-        touch(
-            "touchMove",
-            tuple(a + share * (b - a) for a, b in zip(start, end, strict=True)),
-        )
-    touch("touchEnd")
+    finger.follow(*map(at, (0, 0.25, 0.5, 0.75, 1)))
     assert root.evaluate(ALTERNATIVES) != said
-    root.page.watch.check()
 
 
 @pytest.fixture(scope="module", params=MAKE)
@@ -902,11 +852,7 @@ def test_the_difference_has_the_width_of_its_column(explorer):
     root = explorer("activations")
     for width in (625, 640, 645, 784):
         root.page.set_viewport_size({"width": width, "height": 800})
-        root.page.wait_for_function(
-            """root => [...root.querySelectorAll(".mygpt-picture")].every((picture) =>
-                Math.abs(picture.viewBox.baseVal.width - picture.clientWidth) <= 1)""",
-            arg=root.element_handle(),
-        )
+        root.page.wait_for_function(FITTED, arg=root.element_handle())
 
 
 def test_a_button_with_nothing_left_to_do_keeps_the_focus(explorer):
@@ -918,17 +864,15 @@ def test_a_button_with_nothing_left_to_do_keeps_the_focus(explorer):
     assert root.locator(".mygpt-stage-name b").inner_text() == "9. x + fc2"
     assert following.get_attribute("aria-disabled") == "true"
     assert following.get_attribute("title") == "This is the last stage"
-    assert following.evaluate("button => button === document.activeElement")
+    assert has_focus(following)
     root = explorer("layer-norm")
     double = root.get_by_role("button", name="Double")
     double.focus()
-    for _ in range(4):
-        root.page.keyboard.press("Enter")
-    for _ in range(5):
+    for _ in range(9):
         root.page.keyboard.press("Enter")
     channels = root.locator("tbody td:nth-child(2)").all_text_contents()
     assert channels == ["128.0", "−76.8", "307.2", "512.0"]
-    assert double.evaluate("button => button === document.activeElement")
+    assert has_focus(double)
     assert double.get_attribute("aria-disabled") == "true"
     assert double.get_attribute("title").startswith("Double would pass ±1000")
 
@@ -943,24 +887,21 @@ def test_the_moved_value_is_announced_first(explorer):
     said = "4 channels moved. The result has not changed: the norm forgets the mean."
     status.filter(has_text=said).wait_for(state="attached")
     root = explorer("sampling")
-    root.get_by_role("button", name="Draw", exact=True).click()
+    press(root, "Draw")
     said = root.get_by_role("status").filter(has_text="draw 1 of seed 0")
     said.wait_for(state="attached")
     last = root.locator(".mygpt-last bdi").inner_text()
     assert said.inner_text() == f"“{last}” is draw 1 of seed 0."
     root = explorer("activations")
     root.get_by_role("button", name="Slope").click()
-    root.get_by_role("status").filter(has_text="The slopes are drawn.").wait_for(
-        state="attached"
-    )
+    status = root.get_by_role("status").filter(has_text="The slopes are drawn.")
+    status.wait_for(state="attached")
 
 
 @pytest.mark.parametrize("theme", ["light", "dark"])
 def test_a_page_follows_the_system_theme(explorer, theme):
     root = explorer("layer-norm", theme=theme)
-    ink = root.evaluate("root => getComputedStyle(root).color")
-    brightness = sum(map(int, ink[ink.index("(") + 1 : -1].split(",")[:3])) / 3
-    assert (brightness > 128) == (theme == "dark")
+    assert (brightness(root) > 128) == (theme == "dark")
 
 
 def test_an_explorer_that_fails_to_start_leaves_its_still(open_page, tmp_path):
@@ -1004,7 +945,5 @@ def test_the_axes_of_the_activations_have_names(explorer):
     root = explorer("activations", MAKE["activations"]())
     texts = root.locator(".mygpt-picture text").all_text_contents()
     assert {"x", "value", "difference"} <= set(texts)
-    root.get_by_role("radio", name="Slope").or_(
-        root.get_by_text("Slope", exact=True)
-    ).first.click()
+    press(root, "Slope")
     assert "slope" in root.locator(".mygpt-picture text").all_text_contents()

@@ -2,6 +2,7 @@
 
 import pytest
 import torch
+from figures import Finger, fixed, significant
 from torch.nn import functional as F
 
 from mygpt.inside.depth import sweep
@@ -85,19 +86,17 @@ def shared(request, page_opener, http_url):
     name, width = request.param
     with page_opener() as open_page:
         page = open_page(f"{http_url}/{PAGES[name]}", width=width)
-        yield Explorer(page, name), page.viewport_size
+        yield Explorer(page, name)
 
 
 @pytest.fixture
 def view(shared):
     """The shared explorer, standing where earlier tests have left it."""
-    view, size = shared
-    view.root.scroll_into_view_if_needed()
-    yield view
-    view.page.mouse.move(0, 0)
-    view.page.set_viewport_size(size)
-    view.page.emulate_media(color_scheme="light", media="screen")
-    view.page.wait_for_selector("html[data-theme=light]")
+    shared.root.scroll_into_view_if_needed()
+    yield shared
+    shared.page.mouse.move(0, 0)
+    shared.page.emulate_media(color_scheme="light", media="screen")
+    shared.page.wait_for_selector("html[data-theme=light]")
 
 
 def sharing(*widths, names=tuple(PAGES)):
@@ -107,21 +106,6 @@ def sharing(*widths, names=tuple(PAGES)):
     return pytest.mark.parametrize(
         "shared", both, ids=ids, indirect=True, scope="module"
     )
-
-
-def fixed(value, decimals):
-    text = f"{abs(value):.{decimals}f}"
-    return f"−{text}" if value < 0 and float(text) else text
-
-
-def significant(value):
-    """Three significant digits, as the explorers write them."""
-    mantissa, exponent = f"{value:.2e}".split("e")
-    power = int(exponent)
-    if -3 <= power <= 3:
-        return f"{float(f'{value:.2e}'):.{max(0, 2 - power)}f}"
-    digits = str(abs(power)).translate(str.maketrans("0123456789", "⁰¹²³⁴⁵⁶⁷⁸⁹"))
-    return f"{mantissa} × 10{'⁻' if power < 0 else ''}{digits}"
 
 
 def form_of(name):
@@ -309,42 +293,12 @@ def test_slopes_are_drawn_instead_of_values(explorer, http_url):
 
 @sharing(390)
 def test_a_touch_drags(view):
-    session = view.page.context.new_cdp_session(view.page)
-    session.send(
-        "Emulation.setTouchEmulationEnabled", {"enabled": True, "maxTouchPoints": 1}
-    )
     before = view.rows()
-
-    def touch(kind, *points):
-        points = [{"x": x, "y": y} for x, y in points]
-        session.send("Input.dispatchTouchEvent", {"type": kind, "touchPoints": points})
-
-    touch("touchStart", view.at(0.7))
-    for share in (0.65, 0.5, 0.35, 0.2):
-        touch("touchMove", view.at(share))
-    touch("touchEnd")
+    Finger(view.page).follow(*map(view.at, (0.7, 0.65, 0.5, 0.35, 0.2)))
     assert view.rows() != before
     if view.name == "depth":
         assert view.get("layer") == round(0.2 * view.get("depth"))
     view.page.watch.check()
-
-
-@sharing(1280, 390)
-def test_an_explorer_fits_its_column_in_the_page_s_colours(view):
-    inside = """root => {
-        const box = root.getBoundingClientRect();
-        return [...root.querySelectorAll("table, td, button, input, .mygpt-picture")]
-            .map((part) => part.getBoundingClientRect())
-            .every(({ left, right }) => left >= box.left - 1 && right <= box.right + 1);
-    }"""
-    assert view.root.evaluate(inside)
-    assert view.root.bounding_box()["width"] <= view.page.viewport_size["width"]
-    for theme in ("dark", "light"):
-        view.page.emulate_media(color_scheme=theme)
-        view.page.wait_for_selector(f"html[data-theme={theme}]")
-        ink = view.root.evaluate("root => getComputedStyle(root).color")
-        brightness = sum(map(int, ink[ink.index("(") + 1 : -1].split(",")[:3])) / 3
-        assert (brightness > 128) == (theme == "dark")
 
 
 @sharing(1280)
@@ -392,16 +346,3 @@ def test_a_print_has_the_figure_and_the_read_outs_only(view):
     )
     if view.name == "depth":
         assert view.root.locator(".mygpt-setting").is_visible()
-
-
-@sharing(1280)
-def test_an_explorer_is_redrawn_at_a_new_width(view):
-    box = view.picture.get_attribute("viewBox")
-    view.page.set_viewport_size({"width": 360, "height": 800})
-    view.page.wait_for_function(
-        "([root, old]) => root.getAttribute('viewBox') !== old",
-        arg=[view.picture.element_handle(), box],
-    )
-    drawn = float(view.picture.get_attribute("viewBox").split()[2])
-    assert abs(drawn - view.picture.bounding_box()["width"]) <= 1
-    view.page.watch.check()

@@ -4,6 +4,7 @@ import json
 from functools import partial
 
 import pytest
+from figures import READY, brightness, fixed, slider
 from judged import colour_violations, violations
 
 PAGE = "chapters/gallery.html"
@@ -49,7 +50,7 @@ SHARED = {"desk": {"theme": "light"}, "phone": {"theme": "dark", "width": 390}}
 def opened(open_page, address, **settings):
     """The gallery, in which nothing trains by itself."""
     page = open_page(f"{address}/{PAGE}", still=True, **settings)
-    page.wait_for_function("performance.getEntriesByName('explorers-ready').length > 0")
+    page.wait_for_function(READY)
     return page
 
 
@@ -73,14 +74,6 @@ def page(shared):
     yield shared
     shared.emulate_media(color_scheme=shared.theme, media="screen")
     shared.wait_for_selector(f"html[data-theme={shared.theme}]")
-
-
-@pytest.fixture(scope="module")
-def untouched(page_opener, file_url):
-    """A page for the tests that start from what is shown first, each on an explorer
-    that no other of them moves."""
-    with page_opener() as open_page:
-        yield opened(open_page, file_url)
 
 
 on_desk = pytest.mark.parametrize("shared", ["desk"], indirect=True, scope="module")
@@ -143,7 +136,8 @@ def test_the_keyboard_alone_moves_an_explorer_and_leaves_it(page, name):
 def test_all_fit_their_column_in_the_page_s_colours(page):
     inside = """root => {
         const box = root.getBoundingClientRect();
-        const parts = "table, button, input, canvas, select, textarea";
+        const parts =
+            "table, td, button, input, canvas, select, textarea, .mygpt-picture";
         return [...root.querySelectorAll(parts)]
             .map((part) => part.getBoundingClientRect())
             .filter(({ width }) => width > 0)
@@ -155,9 +149,8 @@ def test_all_fit_their_column_in_the_page_s_colours(page):
         for name in NAMES:
             root = root_of(page, name)
             assert root.evaluate(inside), name
-            ink = root.evaluate("root => getComputedStyle(root).color")
-            brightness = sum(map(int, ink[ink.index("(") + 1 : -1].split(",")[:3])) / 3
-            assert (brightness > 128) == (theme == "dark"), name
+            assert root.bounding_box()["width"] <= page.viewport_size["width"], name
+            assert (brightness(root) > 128) == (theme == "dark"), name
             heat = root.evaluate(
                 "root => getComputedStyle(root).getPropertyValue('--heat-zero')"
             )
@@ -171,15 +164,11 @@ def test_a_heatmap_is_repainted_in_another_theme_and_on_paper(gallery, http_url)
     first = "canvas => [...canvas.getContext('2d').getImageData(1, 0, 1, 1).data]"
     light = canvas.evaluate(first)
     page.emulate_media(color_scheme="dark")
-    page.wait_for_function(
-        f"([canvas, old]) => String(({first})(canvas)) !== old",
-        arg=[canvas.element_handle(), ",".join(map(str, light))],
-    )
+    given = [canvas.element_handle(), ",".join(map(str, light))]
+    painted = f"([canvas, old]) => String(({first})(canvas))"
+    page.wait_for_function(f"{painted} !== old", arg=given)
     page.emulate_media(color_scheme="dark", media="print")
-    page.wait_for_function(
-        f"([canvas, old]) => String(({first})(canvas)) === old",
-        arg=[canvas.element_handle(), ",".join(map(str, light))],
-    )
+    page.wait_for_function(f"{painted} === old", arg=given)
 
 
 ON_PAPER = """([root]) => {
@@ -204,11 +193,10 @@ def test_paper_has_the_figures_and_their_settings_without_controls(page):
         assert text.strip(), name
 
 
-def test_a_bar_of_layer_norm_is_pulled_and_the_result_follows(untouched):
-    page = untouched
+def test_a_bar_of_layer_norm_is_pulled_and_the_result_follows(gallery, file_url):
+    page = gallery(file_url)
     root = root_of(page, "layer-norm")
-    grip = root.get_by_role("slider", name="Channel 1", exact=True)
-    box = grip.bounding_box()
+    box = slider(root, "Channel 1").bounding_box()
     x = box["x"] + box["width"] / 2
     page.mouse.move(x, box["y"] + box["height"] / 2)
     page.mouse.down()
@@ -220,122 +208,21 @@ def test_a_bar_of_layer_norm_is_pulled_and_the_result_follows(untouched):
     variance = sum((v - mean) ** 2 for v in values) / 6
     result = [(v - mean) / (variance + 1e-5) ** 0.5 for v in values]
     shown = root.locator("tbody tr td:last-child").all_text_contents()
-    assert shown == [f"{y:.4f}".replace("-", "−") for y in result]
-    root.get_by_role("button", name="All equal").click()
-    shown = root.locator("tbody tr td:last-child").all_text_contents()
-    assert set(shown) == {"0.0000"}
+    assert shown == [fixed(y, 4) for y in result]
     page.watch.check()
 
 
-def test_the_walk_advances_by_button_and_shows_each_norm(untouched):
-    page = untouched
-    root = root_of(page, "block-walk")
-    norms = root.locator(".mygpt-stage > :last-child").all_inner_texts()
-    assert len(norms) == 9
-    for stage in range(1, 9):
-        root.get_by_role("button", name="Next").click()
-        assert state(root, "block-walk")[0] == stage
-        said = root.locator(".mygpt-stage-name").inner_text()
-        assert f"length {norms[stage]}," in said
-    following = root.get_by_role("button", name="Next")
-    assert following.get_attribute("aria-disabled") == "true"
-    assert following.evaluate("button => button === document.activeElement")
-
-
-def test_attention_weights_sum_to_one_with_and_without_the_mask(untouched):
-    page = untouched
-    root = root_of(page, "attention")
-    row = root.get_by_role("slider", name="Reading position")
-    row.focus()
-    page.keyboard.press("Home")
-    weights = root.locator(".mygpt-weight")
-    assert weights.all_inner_texts()[:2] == ["1.000", "masked"]
-    root.get_by_role("checkbox", name="Causal mask").uncheck()
-    free = weights.all_inner_texts()
-    assert "masked" not in free
-    assert sum(map(float, free)) == pytest.approx(1, abs=0.003)
-
-
-def test_the_cut_is_dragged_by_the_middle_of_its_thumb(untouched):
+def test_the_cut_is_dragged_by_the_middle_of_its_thumb(gallery, http_url):
     """Where the line ends on it: on the site, tables are drawn above what follows."""
-    root = root_of(untouched, "sampling")
+    page = gallery(http_url)
+    root = root_of(page, "sampling")
     thumb = root.locator(".mygpt-thumb")
     thumb.scroll_into_view_if_needed()
     box = thumb.bounding_box()
     held = "([x, y]) => document.elementFromPoint(x, y).closest('.mygpt-rail') !== null"
     for below in (-1, 0, 1):
         middle = [box["x"] + box["width"] / 2 - 2, box["y"] + box["height"] / 2 + below]
-        assert untouched.evaluate(held, middle), below
-
-
-def test_sampling_draws_only_what_is_left_and_repeatably(untouched):
-    page = untouched
-    root = root_of(page, "sampling")
-    root.get_by_role("button", name="Draw 100").click()
-    assert state(root, "sampling")[4] == 100
-    drawn = root.locator("tbody tr").all_inner_texts()
-    root.get_by_role("button", name="Reset").click()
-    root.get_by_role("button", name="Draw 100").click()
-    assert root.locator("tbody tr").all_inner_texts() == drawn
-
-
-def test_memory_goes_from_a_word_to_its_strongest_neuron(untouched):
-    page = untouched
-    root = root_of(page, "memory")
-    root.get_by_text("More neurons").click()
-    root.get_by_role("button", name="firing").click()
-    root.get_by_role("group", name="Token").get_by_role("button").nth(1).click()
-    assert state(root, "memory")[0] == 1
-    second = root.locator(".mygpt-neuron-heads > span").nth(1)
-    number = int(second.inner_text())
-    second.click()
-    assert state(root, "memory")[1] == number
-    assert f"Neuron {number} fires" in root.inner_text()
-
-
-def test_tokens_are_those_of_the_package_and_markup_is_text(untouched):
-    page = untouched
-    root = root_of(page, "tokens")
-    field = root.get_by_role("textbox")
-    field.fill("<script>alert(1)</script> שלום 日本 🙂")
-    assert "35 characters, 46 bytes" in root.inner_text()
-    assert root.locator("script").count() == 0
-    field.fill("people in kenya")
-    assert "15 characters, 15 bytes" in root.inner_text()
-    page.watch.check()
-
-
-def test_a_shape_is_chosen_and_typed_and_the_counts_follow(untouched):
-    page = untouched
-    root = root_of(page, "shapes")
-    root.get_by_role("button", name="XL").click()
-    assert "GPT-2 XL: 1.56 billion parameters" in root.inner_text()
-    assert "Parameters: 1,557,611,200" in root.inner_text()
-    root.get_by_text("Own shape").click()
-    field = root.get_by_role("spinbutton", name="Layers L")
-    field.fill("1")
-    field.press("Enter")
-    shape = {"embed_dim": 1600, "num_layers": 1}
-    assert state(root, "shapes")[0].items() >= shape.items()
-    total = 50257 * 1600 + 1024 * 1600 + 12 * 1600**2 + 13 * 1600 + 2 * 1600
-    assert f"Parameters: {total:,}" in root.inner_text()
-    page.watch.check()
-
-
-def test_a_run_is_chosen_and_typed_and_the_figures_follow(untouched):
-    page = untouched
-    root = root_of(page, "scale")
-    root.get_by_role("combobox", name="Model").select_option("GPT-2 XL")
-    root.get_by_role("combobox", name="What every device holds").select_option("copies")
-    field = root.get_by_role("spinbutton", name="Devices n")
-    field.fill("16")
-    field.press("Enter")
-    assert state(root, "scale")[3:5] == [16, "copies"]
-    root.get_by_text("Figures, formulas").click()
-    assert f"{12 * 1_557_611_200 / 1e9:.1f} GB" in root.inner_text()
-    root.get_by_role("combobox", name="Network between").select_option("home")
-    assert "The network limits this run" in root.inner_text()
-    page.watch.check()
+        assert page.evaluate(held, middle), below
 
 
 def test_a_new_number_does_not_restyle_the_page(gallery, http_url):

@@ -20,6 +20,7 @@ from pathlib import Path
 import nbformat
 import psutil
 import pytest
+from figures import fixed, significant
 from helpers import live_models
 
 from mygpt.distributed.cost import memory_per_device
@@ -103,11 +104,6 @@ SET = {  # what a cell sets
 }
 
 
-def fixed(value, decimals):
-    text = f"{abs(value):.{decimals}f}"
-    return f"−{text}" if value < 0 and float(text) else text
-
-
 def activations(view):
     at = abs(view.x - view.position).argmin()
     rows = [(view.values[n][at], view.slopes[n][at]) for n in view.names]
@@ -118,6 +114,14 @@ def depth(view):
     curves = [view.curves(quantity) for quantity in ("activations", "gradients")]
     rows = [[10 ** curve[kind][view.layer] for curve in curves] for kind in view.kinds]
     return [f"{one:#.3g}" for row in rows for one in row]
+
+
+def layer_norm(view):
+    return [fixed(one, 4) for one in view.result()]
+
+
+def block_walk(view):
+    return [fixed(one) for one in view.norms().values()]
 
 
 def attention(view):
@@ -135,12 +139,6 @@ def descent(view):
     losses = view.losses()
     weights = [] if view.view == "network" else view.weights()
     return [str(len(losses) - 1), *(fixed(one, 4) for one in [*weights, losses[-1]])]
-
-
-def significant(value):
-    mantissa, power = f"{value:.2e}".split("e")
-    assert -3 <= int(power) <= 3
-    return f"{float(f'{mantissa}e{power}'):.{max(0, 2 - int(power))}f}"
 
 
 def train_gpt(view):
@@ -190,25 +188,16 @@ def live_model(view):
     at = view.token, view.neuron
     own, here = (fixed(found[view.layer][at], 3) for found in (before, after))
     token = [".", *view.prompt.split()][view.token]
-    return [
-        *(f"{word}\n{fixed(share, 3)}" for word, share in view.predictions(6)),
-        f"Neuron {view.neuron}",
-        f"Coefficient at {token} {here}"
-        + (f", {own} before the edit" if own != here else ""),
-    ]
+    before = f", {own} before the edit" if own != here else ""
+    words = [f"{word}\n{fixed(share)}" for word, share in view.predictions(6)]
+    return [*words, f"Neuron {view.neuron}", f"Coefficient at {token} {here}{before}"]
 
 
 READ = {  # where a figure's read-out is, and what the package computes for it
     "activations": ("tbody td", activations),
     "depth": ("tbody td", depth),
-    "layer-norm": (
-        "tbody td:last-child",
-        lambda view: [fixed(one, 4) for one in view.result()],
-    ),
-    "block-walk": (
-        ".mygpt-stage > :last-child",
-        lambda view: [fixed(one, 3) for one in view.norms().values()],
-    ),
+    "layer-norm": ("tbody td:last-child", layer_norm),
+    "block-walk": (".mygpt-stage > :last-child", block_walk),
     "attention": (".mygpt-weight", attention),
     "sampling": (".mygpt-now", sampling),
     "memory": (".mygpt-sentence", memory),
@@ -223,10 +212,7 @@ READ = {  # where a figure's read-out is, and what the package computes for it
         ".mygpt-bars > :nth-child(2) b, .mygpt-bytes tr:first-child td:nth-child(2)",
         shapes,
     ),
-    "scale": (
-        ".mygpt-memory-of-one tr:not(:nth-child(4)) td:nth-child(2)",
-        scale,
-    ),
+    "scale": (".mygpt-memory-of-one tr:not(:nth-child(4)) td:nth-child(2)", scale),
     "live-model": (
         ".mygpt-likeliest li, .mygpt-chosen > p:nth-of-type(-n + 2)",
         live_model,
@@ -241,6 +227,12 @@ def click(figure, selector, across, down=0.5):
     box = part.bounding_box()
     place = {"x": across * box["width"], "y": down * box["height"]}
     part.click(position=place)
+
+
+def append(field, text):
+    field.click()
+    field.press("End")
+    field.press_sequentially(text)
 
 
 def move_activations(figure):
@@ -280,10 +272,7 @@ def move_memory(figure):
 
 
 def move_tokens(figure):
-    field = figure.get_by_role("textbox")
-    field.click()
-    field.press("End")
-    field.press_sequentially(" dd")
+    append(figure.get_by_role("textbox"), " dd")
     return "Shift+Enter", {"text": "lowest of the slow dd\n"}
 
 
@@ -318,18 +307,12 @@ def move_train_stack(figure):
 
 def move_shapes(figure):
     figure.evaluate(UNFOLD)
-    field = figure.get_by_role("spinbutton", name="Layers L")
-    field.click()
-    field.press("End")
-    field.press_sequentially("0")
+    append(figure.get_by_role("spinbutton", name="Layers L"), "0")
     return "ArrowUp", {"shape": SHAPE | {"num_layers": 51}, "length": 16}
 
 
 def move_scale(figure):
-    field = figure.get_by_role("spinbutton", name="Devices n")
-    field.click()
-    field.press("End")
-    field.press_sequentially("0")
+    append(figure.get_by_role("spinbutton", name="Devices n"), "0")
     return "ArrowUp", {"devices": 71, "spread": "copies", "training": TRAINING}
 
 
@@ -396,9 +379,7 @@ KINDS = """root => {
         .filter((i) => !parts[i].disabled && kinds.indexOf(kinds[i]) === i)
         .sort((i) => (parts[i].matches("textarea") ? 1 : -1));
 }"""
-UNFOLD = (
-    "root => root.querySelectorAll('details').forEach((one) => { one.open = true; })"
-)
+UNFOLD = "root => root.querySelectorAll('details').forEach((d) => { d.open = true; })"
 # Ink and paper are the Lab's; what heatmaps start from is as dark, and so is their 0.
 FOLLOWS = """([root, dark]) => {
     const resolved = (name) => {
@@ -439,11 +420,8 @@ class Lab:
         return "".join(one.get("text", "") for one in outputs)
 
     def command(self, name, **settings):
-        self.page.evaluate(
-            "([name, settings]) => jupyterapp.commands.execute(name, settings)"
-            ".then(() => {})",
-            [name, settings],
-        )
+        execute = "given => jupyterapp.commands.execute(...given).then(() => {})"
+        self.page.evaluate(execute, [name, settings])
 
     def figures(self, name):
         """The two figures of an explorer, the first in view."""

@@ -2,6 +2,7 @@
 
 import pytest
 from drawn import drawn
+from figures import has_focus
 from helpers import examples
 
 AWAY = """() => {
@@ -19,15 +20,12 @@ TO = "(one, y) => scrollBy(0, one.getBoundingClientRect().top - y)"
 
 
 @pytest.fixture
-def explorer(open_page, tmp_path):
+def explorer(alone):
     """An explorer between two buttons far from it, on a page to scroll."""
 
     def explorer(made, **settings):
-        made.write_html(tmp_path / "page.html")
-        page = open_page((tmp_path / "page.html").as_uri(), **settings)
-        root = page.locator(".mygpt-explorer")
-        root.wait_for()
-        page.evaluate(AWAY)
+        root = alone(made, **settings)
+        root.page.evaluate(AWAY)
         return root
 
     return explorer
@@ -41,10 +39,6 @@ def edges(root):
 def press(page, key):
     page.keyboard.press(key)
     drawn(page)
-
-
-def has_focus(locator):
-    return locator.evaluate("one => one === document.activeElement")
 
 
 @pytest.mark.parametrize("key", ["Tab", "Shift+Tab"])

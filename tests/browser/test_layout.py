@@ -4,6 +4,7 @@ import json
 
 import pytest
 from conftest import pages_of
+from figures import READY
 from helpers.quick import slow_but
 
 import website.widgets
@@ -25,7 +26,7 @@ EVERY = [(width, page) for width in WIDTHS for page in pages_of()]
 def test_nothing_jumps_while_a_page_loads(open_page, http_url, width, address):
     page = open_page(f"{http_url}/{address}", width=width)
     if page.locator(".explorer[data-model]").count():
-        page.wait_for_function("performance.getEntriesByName('explorers-ready').length")
+        page.wait_for_function(READY)
     assert page.evaluate(SHIFTS) <= 0.02
 
 
@@ -35,7 +36,7 @@ def test_the_room_kept_for_an_explorer_is_its_height(open_page, http_url, place)
     stored = json.loads(website.widgets.HEIGHTS.read_text(encoding="utf-8"))
     for name in ("intro", "chapters/07_residual_connections", "chapters/11_rewriting"):
         page = open_page(f"{http_url}/{name}.html", width=WIDTHS[place])
-        page.wait_for_function("performance.getEntriesByName('explorers-ready').length")
+        page.wait_for_function(READY)
         expected = [heights[place] for heights in stored[name]]
         assert page.evaluate(HEIGHTS) == pytest.approx(expected, abs=12)
 

@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+from figures import LINKED, button, fixed, press, width_of
 from helpers.live_models import (
     FACTS,
     LENGTH,
@@ -15,40 +16,19 @@ from helpers.live_models import (
 from mygpt.inside.hooks import make_prompts
 from mygpt.inside.memory import contributions, promotion, values
 
-HOST = "<head><script>window.bookHost = {};</script>"  # as a page of the site has it
-
 
 @pytest.fixture
-def explorer(open_page, tmp_path):
+def explorer(alone):
     """The explorer on its page; with `linked` as on the site, where links work."""
 
     def explorer(made=None, linked=True, link="", **settings):
-        path = tmp_path / "page.html"
-        (made or live()).write_html(path)
-        if linked:
-            text = path.read_text("utf-8").replace("<head>", HOST, 1)
-            text = text.replace("const dark", "window.model = model;\nconst dark", 1)
-            path.write_text(text, encoding="utf-8")
-        page = open_page(path.as_uri() + link, **settings)
-        root = page.locator(".mygpt-live-model")
-        root.wait_for()
-        root.page.watch = page.watch
-        return root
+        return alone(made or live(), LINKED if linked else {}, link, **settings)
 
     return explorer
 
 
-def fixed(value, decimals=3):
-    text = f"{abs(value):.{decimals}f}"
-    return f"−{text}" if value < 0 and float(text) else text
-
-
 def field(root, name="Prompt"):
     return root.get_by_role("combobox", name=name, exact=True)
-
-
-def press(root, name):
-    root.get_by_role("button", name=name, exact=True).click()
 
 
 def unfold(root, name=None):
@@ -85,10 +65,8 @@ def barred(python, most):
 
 
 def likeliest(root):
-    return [
-        tuple(text.split())
-        for text in root.locator(".mygpt-likeliest li").all_inner_texts()
-    ]
+    texts = root.locator(".mygpt-likeliest li").all_inner_texts()
+    return [tuple(text.split()) for text in texts]
 
 
 def expected(python):
@@ -98,9 +76,8 @@ def expected(python):
 def promoted(root):
     unfold(root)
     table = root.get_by_role("table").filter(has_text="Promoted words")
-    return [
-        tuple(text.split("\t")) for text in table.locator("tbody tr").all_inner_texts()
-    ]
+    texts = table.locator("tbody tr").all_inner_texts()
+    return [tuple(text.split("\t")) for text in texts]
 
 
 def facts(root):
@@ -127,6 +104,10 @@ def card(root):
     return root.locator(".mygpt-chosen").inner_text()
 
 
+def edits_of(root):
+    return root.page.evaluate("window.model.get('edits')")
+
+
 def happened(root):
     return " ".join(root.locator(".mygpt-happened").inner_text().split())
 
@@ -140,7 +121,6 @@ def test_the_page_agrees_with_python(explorer):
         word, share = python.predictions(1)[0]
         good = "✓ right" if word == right else "✗ wrong"
         assert fact == [prompt.replace(".", " ."), right, word, fixed(share), good]
-    root.page.watch.check()
 
 
 def test_a_prompt_is_typed_and_completed_with_the_keyboard(explorer):
@@ -183,13 +163,9 @@ def test_a_prompt_is_typed_and_completed_with_the_keyboard(explorer):
     assert likeliest(root) == expected(python)
     unfold(root)
     tokens = root.get_by_label("Token", exact=True).locator("option")
-    assert [one.split()[1] for one in tokens.all_inner_texts()] == [
-        "\u2068.\u2069",
-        "\u2068lemba\u2069",
-        "\u2068don\u2069",
-    ]
+    listed = [one.split()[1] for one in tokens.all_inner_texts()]
+    assert listed == [f"\u2068{word}\u2069" for word in (".", "lemba", "don")]
     assert root.get_by_label("Token", exact=True).input_value() == "2"
-    root.page.watch.check()
 
 
 def test_a_word_in_the_middle_is_completed_and_chosen_with_the_mouse(explorer):
@@ -222,10 +198,8 @@ def test_a_word_of_the_list_is_appended_whatever_is_selected(explorer, keys):
     assert prompt.input_value() == f"{PROMPT} {words[1]} fuba "
     prompt.fill("paris fun ")
     root.page.keyboard.press("ArrowDown")
-    assert (
-        root.get_by_role("option").count() == 0
-    )  # nothing follows what it cannot read
-    root.page.watch.check()
+    # Nothing follows what it cannot read.
+    assert root.get_by_role("option").count() == 0
 
 
 @pytest.mark.parametrize("touch", [False, True])
@@ -243,7 +217,6 @@ def test_the_list_opens_without_a_keyboard(explorer, touch):
     act()
     options.nth(2).click()
     assert field(root).input_value() == f"{PROMPT} {words[2]} "
-    root.page.watch.check()
 
 
 def test_a_bad_prompt_is_explained_and_the_last_good_one_stays(explorer):
@@ -263,7 +236,6 @@ def test_a_bad_prompt_is_explained_and_the_last_good_one_stays(explorer):
     assert likeliest(root) == expected(live(prompt="fun"))
     field(root).fill("<b>fun</b>")
     assert "“<b>fun</b>” is not among" in root.inner_text()
-    root.page.watch.check()
 
 
 def coefficients(python, edits=()):
@@ -303,9 +275,8 @@ def test_a_tile_shows_its_neuron_the_strongest_first(explorer):
     best = np.argsort(-scores)[:6]
     assert promoted(root) == [(WORDS[i], fixed(scores[i])) for i in best]
     table = root.get_by_role("table").filter(has_text="Triggers")
-    assert table.locator("tbody tr").all_inner_texts() == [
-        f"{text}\t{fixed(number)}" for text, number in triggers()[1][neuron]
-    ]
+    told = [f"{text}\t{fixed(number)}" for text, number in triggers()[1][neuron]]
+    assert table.locator("tbody tr").all_inner_texts() == told
     hint = root.locator(".mygpt-tooltip").inner_text().split("\n")
     assert hint == [f"Neuron {neuron}", "dofu", fixed(here)]
     chosen = f"Neuron {neuron} of layer 1 at token 2, “dofu”: coefficient {fixed(here)}"
@@ -334,7 +305,6 @@ def test_a_neuron_is_found_by_its_number_and_by_what_it_writes(explorer):
     alike.get_by_role("button").first.click()
     assert f"Neuron {expected[0]}" in card(root)
     assert root.page.evaluate("window.model.get('neuron')") == int(expected[0])
-    root.page.watch.check()
 
 
 def test_the_stages_of_the_block_add_up_to_the_score(explorer):
@@ -344,23 +314,21 @@ def test_the_stages_of_the_block_add_up_to_the_score(explorer):
     names = ["Stream", "Heads", "Stream", "Network", "Stream"]
     shown = [one.inner_text().split("\n") for one in stages.locator("label").all()]
     assert [name for name, _ in shown] == names
-    stream, heads, middle, network, after = [
-        float(text.replace("−", "-")) for _, text in shown
-    ]
+    numbers = (float(text.replace("−", "-")) for _, text in shown)
+    stream, heads, middle, network, after = numbers
     assert abs(stream + heads - middle) < 0.02
     assert abs(middle + network - after) < 0.02
     stages.get_by_role("radio").nth(4).check()
     listed = root.locator(".mygpt-heads:visible li:visible")
-    assert [tuple(text.split("\n")) for text in listed.all_inner_texts()] == (
-        expected(live())[:5]  # the last layer's stream is what the model reads
-    )
+    # The last layer's stream is what the model reads.
+    words = [tuple(text.split("\n")) for text in listed.all_inner_texts()]
+    assert words == expected(live())[:5]
     stages.get_by_role("radio").nth(1).check()
     added = [text.split("\n") for text in listed.all_inner_texts()]
     assert sorted(name for name, _ in added) == [f"Head {n}" for n in range(5)]
     assert root.get_by_role("button", name="Switch off the 5").count() == 0
     root.get_by_role("checkbox", name="Heads of layer 1").uncheck()
     assert {text.split("\n")[1] for text in listed.all_inner_texts()} == {"0.00"}
-    root.page.watch.check()
 
 
 def test_neurons_contributions_to_the_likeliest_word_are_shown(explorer):
@@ -378,10 +346,8 @@ def test_neurons_contributions_to_the_likeliest_word_are_shown(explorer):
     ]
     choose(root, order[-1])
     text = card(root)
-    assert (
-        f"adds {fixed(amounts[order[-1]], 2)} to the score of {word}: rank 23 of 23"
-        in text
-    )
+    adds = f"adds {fixed(amounts[order[-1]], 2)} to the score of {word}"
+    assert f"{adds}: rank 23 of 23" in text
     root.locator(".mygpt-strong-one").nth(2).click()
     assert f"Neuron {order[2]}" in card(root)
 
@@ -390,9 +356,7 @@ def test_edits_change_the_prediction_as_in_python_and_are_undone(explorer):
     python = live()
     root = explorer()
     trained = likeliest(root)
-    assert root.get_by_role("button", name="Undo", exact=True).get_attribute(
-        "aria-disabled"
-    )
+    assert button(root, "Undo").get_attribute("aria-disabled")
     choose(root, 7)
     one = {"kind": "scale", "layer": 1, "neuron": 7}
     press(root, "Switch off")
@@ -417,12 +381,9 @@ def test_edits_change_the_prediction_as_in_python_and_are_undone(explorer):
     assert likeliest(root) == expected(python)
     unfold(root, "Edits")
     edits = root.locator(".mygpt-edits li").all_inner_texts()
-    assert edits == [
-        "Neuron 7 of layer 1 switched off.",
-        "Neuron 7 of layer 1 doubled.",
-        "Neuron 7 of layer 1 back at its own strength.",
-        f"Neuron 7 of layer 1 pointed at “{word}”.",
-    ]
+    pointed = f"pointed at “{word}”"
+    done = ("switched off", "doubled", "back at its own strength", pointed)
+    assert edits == [f"Neuron 7 of layer 1 {one}." for one in done]
     assert f"Neuron 7 of layer 1 pointed at “{word}”: “" in happened(root)
     press(root, "Undo")
     assert promoted(root)[0][0] != word
@@ -430,22 +391,17 @@ def test_edits_change_the_prediction_as_in_python_and_are_undone(explorer):
     assert len(root.locator(".mygpt-edits li").all_inner_texts()) == 3
     press(root, "Reset")
     assert "This is the model as it was trained." in happened(root)
-    root.page.watch.check()
 
 
 def test_the_strongest_are_switched_off_together(explorer):
     root = explorer()
     unfold(root)
-    strongest = [
-        int(text.split("\n")[0].split()[1])
-        for text in root.locator(".mygpt-strong-one").all_inner_texts()
-    ]
+    texts = root.locator(".mygpt-strong-one").all_inner_texts()
+    strongest = [int(text.split()[1]) for text in texts]
     best = likeliest(root)[0][0]
     press(root, f"Switch off the 5 that add most to “{best}”")
-    python = live(
-        edits=[{"kind": "scale", "layer": 1, "neuron": strongest, "factor": 0.0}]
-    )
-    assert likeliest(root) == expected(python)
+    edit = {"kind": "scale", "layer": 1, "neuron": strongest, "factor": 0.0}
+    assert likeliest(root) == expected(live(edits=[edit]))
     untouched = root.locator(".mygpt-before").inner_text()
     assert untouched == f"As trained: {best} {expected(live())[0][1]}"
     said = root.locator(".mygpt-answer").first.inner_text()
@@ -457,16 +413,14 @@ def test_a_rewritten_fact_is_answered_and_the_panel_says_what_changed(explorer):
     unfold(root, "All facts")
     root.locator(".mygpt-fact").nth(2).click()
     assert field(root).input_value() == "kiki . dolem ban"
-    assert [
-        fact.get_attribute("aria-current") for fact in root.locator(".mygpt-fact").all()
-    ] == ["false", "false", "true", "false"]
+    lines = root.locator(".mygpt-fact").all()
+    current = [line.get_attribute("aria-current") for line in lines]
+    assert current == ["false", "false", "true", "false"]
     trained = facts(root)
     field(root, "New answer").fill("fufu")
     press(root, "Rewrite")
-    python = live(
-        prompt="kiki. dolem ban",
-        edits=[{"kind": "rewrite", "prompt": "kiki. dolem ban", "word": "fufu"}],
-    )
+    asked = {"prompt": "kiki. dolem ban"}
+    python = live(**asked, edits=[{"kind": "rewrite", **asked, "word": "fufu"}])
     assert likeliest(root) == expected(python)
     assert likeliest(root)[0][0] == "fufu"
     for before, after, (prompt, right) in zip(trained, facts(root), FACTS, strict=True):
@@ -481,7 +435,6 @@ def test_a_rewritten_fact_is_answered_and_the_panel_says_what_changed(explorer):
     assert "and the model says “fufu”." in effect
     unfold(root)
     assert effect in root.locator("canvas").get_attribute("aria-label")
-    root.page.watch.check()
 
 
 HEADS = {"kind": "part", "layer": 1, "part": "heads", "factor": 0.0}
@@ -512,7 +465,6 @@ def test_parts_are_switched_off_and_on_again(explorer, form):
     both[1].uncheck()
     python.edits = [HEADS | {"layer": 0}, NETWORK]
     assert likeliest(root) == expected(python)
-    root.page.watch.check()
 
 
 def test_the_small_form_shows_no_neurons_and_takes_no_links(explorer):
@@ -524,7 +476,6 @@ def test_the_small_form_shows_no_neurons_and_takes_no_links(explorer):
     assert "The link was not used" not in root.inner_text()
     field(root).fill("fun")
     assert likeliest(root) == expected(live(prompt="fun"))
-    root.page.watch.check()
 
 
 def test_a_fact_is_not_rewritten_in_a_network_that_is_off(explorer):
@@ -535,10 +486,8 @@ def test_a_fact_is_not_rewritten_in_a_network_that_is_off(explorer):
     press(root, "Rewrite")
     assert "Network 1 is off: switch it on" in happened(root)
     unfold(root, "Edits")
-    assert root.locator(".mygpt-edits li").all_inner_texts() == [
-        "Network 1 switched off."
-    ]
-    root.page.watch.check()
+    edits = root.locator(".mygpt-edits li").all_inner_texts()
+    assert edits == ["Network 1 switched off."]
 
 
 def test_without_a_second_moment_no_fact_can_be_rewritten(explorer):
@@ -618,7 +567,6 @@ def test_a_bad_link_is_ignored_with_a_message(explorer, link, cause):
     root = explorer(link=link)
     root.get_by_text(f"The link was not used: {cause}.").first.wait_for()
     assert likeliest(root) == expected(live())
-    root.page.watch.check()
 
 
 def test_another_hash_and_a_page_without_the_host_say_nothing_of_links(explorer):
@@ -635,9 +583,7 @@ def test_traits_that_change_from_elsewhere_move_the_figure(explorer):
     def move(**traits):
         for trait, value in traits.items():
             setattr(python, trait, value)
-            root.page.evaluate(
-                "([trait, value]) => model.set(trait, value)", [trait, value]
-            )
+            root.page.evaluate("pair => model.set(...pair)", [trait, value])
 
     field(root).focus()
     move(prompt="fun")
@@ -656,7 +602,6 @@ def test_traits_that_change_from_elsewhere_move_the_figure(explorer):
     field(root).fill("don. fun")
     assert root.page.evaluate("model.get('prompt')") == "don . fun"
     assert root.page.evaluate("model.get('token')") == 3
-    root.page.watch.check()
 
 
 def test_everything_works_with_the_keyboard_alone(explorer):
@@ -685,28 +630,20 @@ def test_everything_works_with_the_keyboard_alone(explorer):
     assert names[0] == "Prompt"
     assert names[1].startswith("Switch off what holds")
     assert names[2:5] == ["Undo", "New answer", "Rewrite"]
-    for one in (
-        "Heads of layer 0",
-        "Heads of layer 1",
-        "Network 1",
-        "Token",
-    ):
-        assert one in names
+    parts = {"Heads of layer 0", "Heads of layer 1", "Network 1", "Token", "Neuron"}
+    edits = {"Next strongest", "Switch off", "Double", "Reset", "Point its value at"}
+    assert parts | edits | {"Copy link"} < set(names)
     assert any(name.startswith("Network, ") for name in names)
-    for one in ("Neuron", "Next strongest", "Switch off", "Double", "Reset"):
-        assert one in names
-    assert {"Point its value at", "Copy link"} < set(names)
     assert sum(name.startswith("Neuron ") for name in names) == 5 + 4
     choose(root, 4)
-    root.get_by_role("button", name="Switch off", exact=True).focus()
+    button(root, "Switch off").focus()
     keyboard.press("Enter")
     assert "Neuron 4 of layer 1 switched off." in root.inner_text()
-    root.get_by_role("button", name="Undo", exact=True).focus()
+    button(root, "Undo").focus()
     keyboard.press("Space")
     assert "as it was trained" in happened(root)
     root.get_by_role("button", name="Next strongest").focus()
     keyboard.press("Enter")
-    root.page.watch.check()
 
 
 def test_the_status_is_spoken(explorer):
@@ -741,7 +678,7 @@ def test_a_finger_chooses_a_tile_and_nothing_overflows(explorer):
     assert f"Neuron {np.argsort(-abs(row), kind='stable')[17]}" in card(root)
     for name in ("All facts", "Edits"):
         unfold(root, name)
-    assert root.page.evaluate("document.documentElement.scrollWidth") == 390
+    assert width_of(root.page) == 390
     over = root.evaluate(
         """root => [...root.querySelectorAll("*")].filter((one) =>
           !one.closest(".mygpt-unseen") &&
@@ -749,7 +686,6 @@ def test_a_finger_chooses_a_tile_and_nothing_overflows(explorer):
           .map((one) => one.className)"""
     )
     assert over == []
-    root.page.watch.check()
 
 
 @pytest.mark.parametrize("theme", ["light", "dark"])
@@ -794,7 +730,6 @@ def test_text_stands_out_in_both_themes(explorer, theme):
     for name, ink, paper in colours:
         high, low = sorted((light(ink), light(paper)), reverse=True)
         assert (high + 0.05) / (low + 0.05) >= 4.5, (name, ink, paper)
-    root.page.watch.check()
 
 
 def test_a_print_states_the_setting_in_words(explorer):
@@ -816,7 +751,7 @@ def test_the_cover_switches_off_the_fewest_neurons_that_change_the_answer(explor
     assert likeliest(root) == expected(python)[:3]
     assert "as it was trained" in happened(root)
     press(root, f"Switch off what holds “{before[0]}”")
-    (edit,) = root.page.evaluate("window.model.get('edits')")
+    (edit,) = edits_of(root)
     assert edit["neuron"] == strongest(python, before[0], len(edit["neuron"]))
     for neurons, changes in ((edit["neuron"], True), (edit["neuron"][:-1], False)):
         python.edits = [edit | {"neuron": neurons}]
@@ -829,39 +764,36 @@ def test_the_cover_switches_off_the_fewest_neurons_that_change_the_answer(explor
     assert "The edit for “don” stays on." in happened(root)
     press(root, "Undo")
     assert "as it was trained" in happened(root)
-    root.page.watch.check()
 
 
 def test_the_button_that_switched_off_an_answer_cuts_no_other(explorer):
     python = live(prompt="don")
     best = python.predictions(1)[0][0]
     root = explorer(live(prompt="don", form="cover"))
-    edits = "window.model.get('edits')"
     off = root.locator(".mygpt-first button").first
     off.dblclick()
-    made = root.page.evaluate(edits)
+    made = edits_of(root)
     assert len(made) == 1
     assert off.inner_text() == f"Switch on what holds “{best}”"
     told = happened(root)
     field(root).fill("fun")
     assert off.inner_text() == f"Switch on what holds “{best}”"  # it is still off
     off.click()
-    assert root.page.evaluate(edits) == []
+    assert edits_of(root) == []
     field(root).fill("don")
     off.click()
     assert happened(root) == told
     own_answer(root).fill("fun")
     press(root, "Rewrite")
     off.click()
-    assert [edit.get("factor") for edit in root.page.evaluate(edits)] == [0, None, 1]
+    assert [edit.get("factor") for edit in edits_of(root)] == [0, None, 1]
     assert off.inner_text().startswith("Switch off what holds")
     for _ in range(2):
         press(root, "Undo")
     off.click()
-    assert root.page.evaluate(edits) == []
+    assert edits_of(root) == []
     assert likeliest(root) == expected(python)[:3]
     assert off.inner_text() == f"Switch off what holds “{best}”"
-    root.page.watch.check()
 
 
 def test_neurons_that_are_off_are_crossed_out_in_place_and_listed(explorer):
@@ -872,12 +804,11 @@ def test_neurons_that_are_off_are_crossed_out_in_place_and_listed(explorer):
     canvas, crosses = root.locator("canvas"), root.locator(".mygpt-tiles .mygpt-off")
     assert crosses.count() == 0
     root.get_by_role("button", name="Switch off what holds").click()
-    (edit,) = root.page.evaluate("window.model.get('edits')")
+    (edit,) = edits_of(root)
     neurons = sorted(edit["neuron"])
     assert off.get_by_role("button").all_inner_texts() == [str(n) for n in neurons]
-    assert f"Off in this layer: {', '.join(map(str, neurons))}." in (
-        canvas.get_attribute("aria-label")
-    )
+    told = f"Off in this layer: {', '.join(map(str, neurons))}."
+    assert told in canvas.get_attribute("aria-label")
     row = coefficients(live(prompt="don"))[-1]
     order = np.argsort(-abs(row), kind="stable").tolist()
     assert crosses.count() == len(neurons)
@@ -896,7 +827,6 @@ def test_neurons_that_are_off_are_crossed_out_in_place_and_listed(explorer):
     press(root, "Switch on")
     assert off.get_by_role("button").count() == len(neurons) - 1
     assert crosses.count() == len(neurons) - 1
-    root.page.watch.check()
 
 
 def test_all_that_is_off_is_listed(explorer):
@@ -916,7 +846,6 @@ def test_all_that_is_off_is_listed(explorer):
     assert off.inner_text().split() == [*told.split(), "2"]
     root.get_by_role("checkbox", name="Network 1").uncheck()
     assert "heads of layer 0, network 1, 1 neuron of layer 1" in off.inner_text()
-    root.page.watch.check()
 
 
 @pytest.mark.parametrize("width", [736, 390])
@@ -954,7 +883,6 @@ def test_a_neuron_is_switched_off_where_it_was_chosen(explorer, width):
     assert named.startswith("Switch off neuron ")
     root.get_by_role("radiogroup", name="Stage").get_by_role("radio").nth(1).check()
     assert not switch.is_visible()  # among heads there is no neuron
-    root.page.watch.check()
 
 
 @pytest.mark.parametrize("width", [736, 390])
@@ -972,7 +900,6 @@ def test_a_neuron_that_is_off_is_switched_on_where_it_is_listed(explorer, width)
     assert first.bounding_box() == before
     off.get_by_role("button", name=f"Switch on neuron {names[0]}").click()
     assert off.get_by_role("button").all_inner_texts() == names[1:]
-    root.page.watch.check()
 
 
 def test_names_of_rows_do_not_run_together(explorer):
@@ -982,11 +909,11 @@ def test_names_of_rows_do_not_run_together(explorer):
     word, share = python.predictions(1)[0]
     mark = "right" if word == "don" else "wrong"
     name = f"fun. Right: don. The model says: {word} {fixed(share)}, {mark}."
-    assert root.get_by_role("button", name=name, exact=True).count() == 1
+    assert button(root, name).count() == 1
     unfold(root)
     parts = root.locator(".mygpt-strong-one").first.inner_text().split("\n")
     name = "{}: coefficient {}, adds {}".format(*parts)
-    assert root.get_by_role("button", name=name, exact=True).count() == 1
+    assert button(root, name).count() == 1
 
 
 def test_the_ring_around_a_fold_s_title_lies_over_nothing_else(explorer):
@@ -1010,7 +937,6 @@ def test_the_cover_says_when_nothing_small_holds_the_answer(explorer):
     assert "Neither a small set of neurons nor the heads" in happened(root)
     field(root).fill("fun")
     assert "as it was trained" in happened(root)
-    root.page.watch.check()
 
 
 def strongest(python, word, count):
@@ -1049,11 +975,10 @@ def test_the_cover_rewrites_an_answer_and_says_which_others_changed(explorer):
     assert happened(root) == f"It already says “fun”. {told}"
     press(root, "Rewrite")
     assert happened(root) == f"It already says “fun”. {told}"
-    assert len(root.page.evaluate("window.model.get('edits')")) == 1
+    assert len(edits_of(root)) == 1
     assert root.get_by_role("button", name="Copy link").count() == 0
     root.get_by_role("button", name="fun").last.click()
     assert field(root).input_value() == "fun"
-    root.page.watch.check()
 
 
 @pytest.mark.parametrize("width", [736, 390])
@@ -1065,7 +990,7 @@ def test_one_press_makes_the_cover_give_another_answer(explorer, width):
     make = root.get_by_role("button", name="Make it say “lemn”")
     make.click()
     python.edits = [{"kind": "rewrite", "prompt": PROMPT, "word": "lemn"}]
-    assert root.page.evaluate("window.model.get('edits')") == python.edits
+    assert edits_of(root) == python.edits
     assert likeliest(root) == barred(python, 3)
     assert make.get_attribute("aria-disabled") == "true"  # it says so now
     assert root.bounding_box()["height"] == tall
@@ -1078,7 +1003,6 @@ def test_one_press_makes_the_cover_give_another_answer(explorer, width):
         "all => all.map((one) => getComputedStyle(one).borderTopWidth)"
     )
     assert set(edges) == {"0px"}  # no rules between the questions
-    root.page.watch.check()
 
 
 def test_the_cover_says_that_it_lacks_a_word_wherever_that_is_tried(explorer):
@@ -1099,9 +1023,8 @@ def test_the_cover_says_that_it_lacks_a_word_wherever_that_is_tried(explorer):
         assert "as it was trained" in happened(root)
         attempt()
         assert happened(root).startswith(lacks)
-    assert root.page.evaluate("window.model.get('edits')") == []
+    assert edits_of(root) == []
     root.get_by_role("status").get_by_text(lacks).wait_for(state="attached")
-    root.page.watch.check()
 
 
 @pytest.mark.parametrize("width", [736, 390])
@@ -1112,7 +1035,7 @@ def test_the_list_of_words_covers_no_answer(explorer, width):
         box = root.get_by_role("listbox").bounding_box()
         first = root.locator(".mygpt-likeliest bdi").first.bounding_box()
         assert box["y"] + box["height"] <= first["y"] + 2
-        assert root.page.evaluate("document.documentElement.scrollWidth") == width
+        assert width_of(root.page) == width
 
 
 def test_the_answer_stays_in_sight_while_the_reader_looks_inside(explorer):
@@ -1193,4 +1116,3 @@ def test_on_a_phone_the_cover_cuts_and_moves_nothing(explorer, width):
           .map((one) => one.textContent)"""
     )
     assert cut == []
-    root.page.watch.check()

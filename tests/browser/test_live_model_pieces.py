@@ -4,8 +4,9 @@ import json
 
 import pytest
 import torch
+from figures import press, width_of
 from helpers.page_models import engine_config
-from judged import colour_violations, violations
+from judged import judge
 
 from mygpt.explorers.kit import base
 from mygpt.explorers.live_model.widget import LiveModel
@@ -134,18 +135,18 @@ def test_a_neuron_is_switched_off_and_a_character_rewritten(explorer):
     root.locator(".mygpt-strong-one").first.click()
     card = root.locator(".mygpt-chosen")
     neuron = int(card.inner_text().split()[1])
-    card.get_by_role("button", name="Switch off", exact=True).click()
+    press(card, "Switch off")
     with torch.no_grad():
         model.blocks[1].mlp.fc2.weight[:, neuron] = 0
     assert likeliest(root)[:4] == expected(model, PROMPT)[:4] != trained[:4]
     table = root.get_by_role("table").filter(has_text="Triggers")
     assert table.is_visible()
     assert root.get_by_role("table").filter(has_text="Promoted characters").count()
-    root.get_by_role("button", name="Undo", exact=True).click()
+    press(root, "Undo")
     assert likeliest(root) == trained
     other = trained[3][0]
     root.get_by_label("New answer", exact=True).select_option(other)
-    root.get_by_role("button", name="Rewrite", exact=True).click()
+    press(root, "Rewrite")
     assert likeliest(root)[0][0] == other
     root.page.watch.check()
 
@@ -191,7 +192,7 @@ def test_words_of_the_page_keep_their_case_and_are_completed(explorer, open_page
     root.get_by_text("All facts").click()
     assert root.locator(".mygpt-fact").count() == 2
     root.get_by_role("combobox", name="New answer").fill("Word7")
-    root.get_by_role("button", name="Rewrite", exact=True).click()
+    press(root, "Rewrite")
     assert likeliest(root)[0][0] == "Word7"
     root.page.watch.check()
 
@@ -203,7 +204,6 @@ def test_axe_finds_nothing_and_nothing_overflows(explorer, theme, width):
     root.get_by_text("Neurons one by one").click()
     root.get_by_role("button", name="Switch off what holds").click()
     page = root.page
-    assert violations(page, include=".mygpt-explorer") == []
-    assert colour_violations(page, include=".mygpt-explorer") == []
-    assert page.evaluate("document.documentElement.scrollWidth") <= width
+    judge(page)
+    assert width_of(page) <= width
     page.watch.check()

@@ -4,7 +4,8 @@ import re
 
 import pytest
 import torch
-from judged import colour_violations, violations
+from figures import button, fixed, slider, width_of
+from judged import judge
 
 from mygpt import explorers
 from mygpt.inside import experiments, hooks, memory
@@ -57,11 +58,6 @@ def root(open_page, page_file):
     root = page.locator(".mygpt-memory")
     root.wait_for()
     return root
-
-
-def fixed(value, decimals):
-    text = f"{abs(value):.{decimals}f}"
-    return f"−{text}" if value < 0 and float(text) else text
 
 
 def heads(root):
@@ -130,6 +126,15 @@ def test_which_neurons_write_paris_and_on_which_word_do_they_fire(root, made):
     root.page.watch.check()
 
 
+def test_the_neurons_that_fire_most_come_first_on_request(root, made):
+    unfold(root, "More neurons")
+    root.get_by_role("button", name="firing").click()
+    asked = question(made, "paris")
+    fires = memory.coefficients(made.model, asked.ids)[LAYER][0, 5].abs()
+    order = fires.argsort(descending=True, stable=True)
+    assert heads(root) == order[: len(heads(root))].tolist()
+
+
 def test_a_neuron_chosen_in_one_map_is_lit_in_the_other(root):
     box = root.locator(".mygpt-keys .mygpt-cell-box")
     width = box.bounding_box()["width"] / len(heads(root))
@@ -167,7 +172,7 @@ def test_the_neuron_that_is_followed_stays_at_another_word(root):
     assert hint.is_visible()
     root.get_by_role("combobox", name="Word to write").fill("france")
     assert not hint.is_visible()
-    root.get_by_role("slider", name="Neuron", exact=True).press("ArrowUp")
+    slider(root, "Neuron").press("ArrowUp")
     assert followed.inner_text() == number
     assert root.locator(".mygpt-neuron-heads > span").last.inner_text() == number
     said = root.locator(".mygpt-sentence").inner_text()
@@ -213,7 +218,7 @@ def test_the_title_of_the_keys_is_whole_beside_the_longest_legend(
     open_page, page_file, width
 ):
     root = open_page(page_file.as_uri(), width=width).locator(".mygpt-memory")
-    root.get_by_role("button", name="capital", exact=True).first.click()
+    button(root, "capital").first.click()
     title, legend = (
         root.locator(f".mygpt-keys {part}")
         for part in (".mygpt-map-title", ".mygpt-legend")
@@ -253,7 +258,7 @@ def test_a_word_is_typed_and_an_unknown_one_changes_nothing(root):
 
 def test_a_keyboard_walks_through_the_neurons(root):
     first = heads(root)
-    root.get_by_role("slider", name="Neuron", exact=True).focus()
+    slider(root, "Neuron").focus()
     for _ in range(len(first)):
         root.page.keyboard.press("ArrowRight")
     assert not set(heads(root)) & set(first[:-1])  # the next page
@@ -282,7 +287,7 @@ def test_the_numbers_of_the_product_are_named(root):
 
 def test_the_names_of_rows_are_reached_and_chosen_by_keys(root):
     keys = root.page.keyboard
-    root.get_by_role("button", name="is", exact=True).focus()
+    button(root, "is").focus()
     keys.press("ArrowUp")
     assert focused(root) == "france"
     keys.press("Enter")
@@ -300,15 +305,14 @@ def test_the_names_of_rows_are_reached_and_chosen_by_keys(root):
 
 
 def test_the_cells_are_walked_by_arrows_in_both_directions(root):
-    slider = root.get_by_role("slider", name="Neuron", exact=True)
-    slider.focus()
-    slider.press("ArrowRight")
+    place = slider(root, "Neuron")
+    place.press("ArrowRight")
     assert root.locator(".mygpt-neuron-heads .mygpt-chosen").inner_text() == str(
         heads(root)[1]
     )
-    slider.press("ArrowUp")
+    place.press("ArrowUp")
     assert "at “france”" in root.locator(".mygpt-sentence").inner_text()
-    slider.press("ArrowDown")
+    place.press("ArrowDown")
     assert "at “is”" in root.locator(".mygpt-sentence").inner_text()
 
 
@@ -345,7 +349,6 @@ def test_the_whole_picture_is_on_one_screen(open_page, page_file, theme, width):
     least = root.locator(".mygpt-cells > span").first.bounding_box()
     assert least["width"] >= 28
     assert least["height"] >= 24
-    assert page.evaluate("document.documentElement.scrollWidth") <= width
-    assert violations(page, include=".mygpt-memory") == []
-    assert colour_violations(page, ".mygpt-memory") == []
+    assert width_of(page) <= width
+    judge(page, ".mygpt-memory")
     page.watch.check()

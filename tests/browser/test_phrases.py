@@ -3,6 +3,7 @@
 import json
 
 import pytest
+from figures import READY, has_focus
 
 CHAPTER = "chapters/06_activations.html"
 FIGURE = "#fig-explorer-activations .explorer"
@@ -50,10 +51,6 @@ def traits(page, *names):
 def in_view(page, locator):
     box = locator.bounding_box()
     return box["y"] >= 0 and box["y"] < page.viewport_size["height"] * 0.5
-
-
-def has_focus(locator):
-    return locator.evaluate("one => one === document.activeElement")
 
 
 def line_height(page):
@@ -241,7 +238,7 @@ def test_every_phrase_of_the_book_sets_what_it_says(open_page, http_url, site):
     assert len(names) > 2
     for name in names:
         page = open_page(f"{http_url}/chapters/{name}", still=True)
-        page.wait_for_function("performance.getEntriesByName('explorers-ready').length")
+        page.wait_for_function(READY)
         page.evaluate(
             "document.querySelectorAll('details').forEach(d => d.open = true)"
         )

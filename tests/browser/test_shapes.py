@@ -2,6 +2,7 @@
 
 import pytest
 from drawn import drawn
+from figures import has_focus
 
 from mygpt import explorers
 
@@ -12,16 +13,12 @@ PLACES = """root => [".mygpt-choice", ".mygpt-areas", ".mygpt-slider"].map((one)
 
 
 @pytest.fixture
-def opened(open_page, tmp_path):
+def opened(alone):
     """The explorer in a column of a page as wide as that."""
 
     def opened(width, **given):
-        path = tmp_path / "page.html"
-        explorers.Shapes("xl", length=512, **given).write_html(path)
-        page = open_page(path.as_uri(), width=width)
-        root = page.locator(".mygpt-shapes")
-        root.wait_for()
-        drawn(page)
+        root = alone(explorers.Shapes("xl", length=512, **given), width=width)
+        drawn(root.page)
         return root
 
     return opened
@@ -42,7 +39,6 @@ def test_no_size_and_no_part_moves_the_sizes_the_drawings_or_the_slider(opened, 
                 "aria-valuetext"
             )
             chooser.press("ArrowRight")
-    root.page.watch.check()
 
 
 def test_the_drawings_come_first_and_the_numbers_of_a_shape_are_folded(opened):
@@ -68,4 +64,4 @@ def test_the_focus_is_round_both_drawings(opened):
         assert box["x"] <= one["x"]
         assert box["x"] + box["width"] >= one["x"] + one["width"]
     drawings.nth(1).click(position={"x": 20, "y": 60})
-    assert chooser.evaluate("one => one === document.activeElement")
+    assert has_focus(chooser)

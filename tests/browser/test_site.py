@@ -11,6 +11,7 @@ import nbformat
 import pytest
 import yaml
 from conftest import ROOT, pages_of
+from figures import has_focus, width_of
 from judged import colour_violations, violations
 
 from tools.publication import publication, wheel_name
@@ -103,14 +104,14 @@ def test_a_page_loads_nothing_from_other_hosts_and_logs_no_error(shown):
 def test_no_page_scrolls_sideways_on_a_phone(shown):
     """Before axe's test takes formulas away."""
     shown.set_viewport_size(PHONE)
-    assert shown.evaluate("document.documentElement.scrollWidth") <= 390
+    assert width_of(shown) <= 390
 
 
 def test_a_page_on_the_disk_is_whole_in_the_dark(open_page, site, page_path):
     """What `shown` opens in the dark quickly is but some pages."""
     page = open_page(f"{site.as_uri()}/{page_path}", theme="dark")
     page.set_viewport_size(PHONE)
-    assert page.evaluate("document.documentElement.scrollWidth") <= 390
+    assert width_of(page) <= 390
     page.watch.check()
 
 
@@ -335,7 +336,7 @@ def test_the_bar_on_a_phone_shows_the_focus_and_opens_a_drawer(open_page, site):
     for _ in range(12):
         page.keyboard.press("Tab")
         drawn.append(page.evaluate(OUTLINE))
-        if last.evaluate("one => one === document.activeElement"):
+        if has_focus(last):
             break
     assert len(drawn) > 5
     assert min(drawn) >= 2
@@ -549,7 +550,7 @@ def test_a_print_is_light_in_either_theme(on_paper):
 
 
 def test_a_print_cuts_neither_code_nor_figures(on_paper):
-    assert on_paper.evaluate("document.documentElement.scrollWidth") <= 680
+    assert width_of(on_paper) <= 680
     wide = "all => all.filter((one) => one.scrollWidth > one.clientWidth + 1).length"
     assert on_paper.locator(".highlight pre").evaluate_all(wide) == 0
     figures = on_paper.locator("figure")

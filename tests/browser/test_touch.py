@@ -1,6 +1,7 @@
 """A finger on the pages, at the width of a phone: touches as the browser makes them."""
 
 import pytest
+from figures import READY, Finger
 from helpers.quick import slow_but
 
 # From now on the page notes which explorers change.
@@ -21,17 +22,8 @@ REST = """new Promise((done) => {
 GALLERY = "chapters/gallery.html"
 
 
-class Phone:
+class Phone(Finger):
     """A page under a finger."""
-
-    def __init__(self, page):
-        self.page = page
-        self.session = page.context.new_cdp_session(page)
-
-    def send(self, kind, *points):
-        touches = [{"x": x, "y": y, "id": i} for i, (x, y) in enumerate(points)]
-        event = {"type": kind, "touchPoints": touches}
-        self.session.send("Input.dispatchTouchEvent", event)
 
     def tap(self, x, y):
         self.send("touchStart", (x, y))
@@ -74,7 +66,7 @@ def phone(open_page, file_url):
     def open_phone(address):
         size = {"width": 390, "height": 844}
         page = open_page(f"{file_url}/{address}", **size, touch=True, still=True)
-        page.wait_for_function("performance.getEntriesByName('explorers-ready').length")
+        page.wait_for_function(READY)
         return Phone(page)
 
     return open_phone

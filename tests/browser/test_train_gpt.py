@@ -4,27 +4,31 @@ import math
 import random
 import re
 import zipfile
+from dataclasses import replace
 
 import pytest
 import torch
 from drawn import drawn
-from judged import colour_violations, violations
+from figures import button, has_focus, press, width_of
+from judged import judge, violations
 
 from mygpt import load_corpus
 from mygpt.checkpoint import load_checkpoint, save_checkpoint
 from mygpt.cli import commands
 from mygpt.explorers import TrainGPT
 from mygpt.explorers.train_gpt.widget import TOKENIZERS, shape_of
-from mygpt.gpt import GPT, GPTConfig
+from mygpt.gpt import GPT
 from mygpt.sampling import generate
 
 STORIES = load_corpus("stories")
 SHORT = {"text": STORIES[:12_000], "steps": 60}
 ROOT = ".mygpt-train-gpt"
-LOST = """() => {
+# The page's worker is within reach: what it tells can be made up, and it can be lost.
+WORKER = """() => {
   const Own = Worker;
   window.Worker = function (address) {
     const worker = new Own(address);
+    window.tell = (data) => worker.onmessage({ data });
     window.lose = () => {
       worker.terminate();
       worker.onerror({ message: "out of memory", preventDefault() {} });
@@ -32,36 +36,28 @@ LOST = """() => {
     return worker;
   };
 }"""
-TELL = """() => {
-  const Own = Worker;
-  window.Worker = function (address) {
-    const worker = new Own(address);
-    window.tell = (data) => worker.onmessage({ data });
-    return worker;
-  };
-}"""
 
 
 @pytest.fixture
-def explorer(open_page, tmp_path):
+def explorer(alone):
     """An explorer with these settings on its page, opened from the disk."""
 
     def explorer(*, across=736, theme="light", before="", **settings):
-        path = tmp_path / "page.html"
-        TrainGPT(**SHORT | settings).write_html(path)
-        page = open_page(path.as_uri(), width=across, theme=theme)
-        root = page.locator(".mygpt-train-gpt").first
-        root.wait_for(state="attached")
+        root = alone(TrainGPT(**SHORT | settings), width=across, theme=theme)
         if before:
-            page.evaluate(f"({before})()")
-        root.page.watch = page.watch
+            root.page.evaluate(f"({before})()")
         return root
 
     return explorer
 
 
-def button(root, name):
-    return root.get_by_role("button", name=name, exact=True)
+def run_of(root):
+    """The button that trains, trains on and stops."""
+    return root.locator(".mygpt-run")
+
+
+def unfold(root):
+    root.get_by_text("Settings", exact=True).click()
 
 
 def text_of(root, name):
@@ -80,15 +76,23 @@ def wait_for(root, name, pattern):
     return part.inner_text()
 
 
+def is_pressed(root, *names):
+    return all(button(root, n).get_attribute("aria-pressed") == "true" for n in names)
+
+
+def own_text(root):
+    return root.get_by_role("textbox", name="Your own text")
+
+
+def give(root, path):
+    root.locator('input[type="file"]').first.set_input_files(path)
+
+
 def train(root, until=60):
     """Press Train, and wait until so many steps are done."""
-    root.locator(".mygpt-run").click()
+    run_of(root).click()
+    wait_for(root, "driving", f"step {until:,} of {until:,}")
     wait_for(root, "run", "^Train on$")
-    assert f"step {until:,} of {until:,}" in text_of(root, "driving")
-
-
-def chosen(root, name):
-    button(root, name).click()
 
 
 def test_it_learns_and_its_texts_become_words(explorer):
@@ -110,14 +114,13 @@ def test_it_learns_and_its_texts_become_words(explorer):
         for words in (re.findall(r"[a-z]+", one.lower()) for one in (first, last))
     ]
     assert share[0] + 0.2 < share[1]
-    root.page.watch.check()
 
 
 def test_it_stops_and_goes_on_and_begins_again(explorer):
     root = explorer(steps=5000)
-    button(root, "Train").click()
+    press(root, "Train")
     wait_for(root, "driving", r"step [1-9]\d* of 5,000, about .* left")
-    button(root, "Stop").click()
+    press(root, "Stop")
     wait_for(root, "run", "^Train on$")
     before = text_of(root, "driving")
     assert "left" not in before
@@ -133,9 +136,9 @@ def test_it_stops_and_goes_on_and_begins_again(explorer):
         wait_for(root, "compose", re.escape(said))
     root.page.wait_for_timeout(300)
     assert text_of(root, "driving") == before
-    button(root, "Train on").click()
+    press(root, "Train on")
     root.locator(".mygpt-driving").filter(has_text="left").wait_for()
-    button(root, "Reset").click()
+    press(root, "Reset")
     assert "step 0 of 5,000" in text_of(root, "driving")
     assert button(root, "Train").is_visible()
     assert "Nothing yet" in text_of(root, "samples")
@@ -147,11 +150,11 @@ def test_the_same_settings_train_the_same_model(explorer):
     root = explorer()
     train(root)
     first = text_of(root, "verdict"), text_of(root, "newest")
-    button(root, "Reset").click()
+    press(root, "Reset")
     train(root)
     assert (text_of(root, "verdict"), text_of(root, "newest")) == first
-    button(root, "Reset").click()
-    root.get_by_text("Settings", exact=True).click()
+    press(root, "Reset")
+    unfold(root)
     root.get_by_role("slider", name="Seed").press("ArrowRight")
     train(root)
     assert text_of(root, "newest") != first[1]
@@ -164,7 +167,7 @@ def test_leaving_is_asked_about_until_the_model_is_saved(explorer):
     train(root, 10)
     assert root.page.evaluate(leaves)
     with root.page.expect_download():
-        button(root, "Save").click()
+        press(root, "Save")
     drawn(root.page)
     assert not root.page.evaluate(leaves)
 
@@ -172,14 +175,14 @@ def test_leaving_is_asked_about_until_the_model_is_saved(explorer):
 def test_what_is_settled_stays_until_reset(explorer):
     root = explorer()
     train(root)
-    chosen(root, "Words")
+    press(root, "Words")
     assert (
         text_of(root, "note") == "Press Reset first. Undo then brings this model back."
     )
-    assert button(root, "Characters").get_attribute("aria-pressed") == "true"
-    button(root, "Reset").click()
-    chosen(root, "Words")
-    assert button(root, "Words").get_attribute("aria-pressed") == "true"
+    assert is_pressed(root, "Characters")
+    press(root, "Reset")
+    press(root, "Words")
+    assert is_pressed(root, "Words")
     assert re.search(r"[\d,]+ words, [\d,]+ different", text_of(root, "text-line"))
     train(root)
 
@@ -187,8 +190,7 @@ def test_what_is_settled_stays_until_reset(explorer):
 def test_a_run_that_has_ended_takes_as_many_steps_again(explorer):
     root = explorer()
     train(root)
-    root.locator(".mygpt-run").click()
-    wait_for(root, "driving", "step 120 of 120")
+    train(root, 120)
 
 
 @pytest.mark.parametrize(
@@ -201,12 +203,11 @@ def test_a_run_that_has_ended_takes_as_many_steps_again(explorer):
 )
 def test_a_text_that_cannot_be_learnt_from_is_refused(explorer, text, said):
     root = explorer()
-    chosen(root, "Your own text")
+    press(root, "Your own text")
     assert button(root, "Train").get_attribute("aria-disabled") == "true"
-    root.get_by_role("textbox", name="Your own text").fill(text)
+    own_text(root).fill(text)
     wait_for(root, "text-line", re.escape(said))
     assert button(root, "Train").get_attribute("aria-disabled") == "true"
-    root.page.watch.check()
 
 
 @pytest.mark.parametrize("script", ["שלום עולם, ", "été 🎈🐈 naïve ", "数学と物理、"])
@@ -215,50 +216,48 @@ def test_a_text_in_any_script_is_learnt(explorer, script):
     pieces = script.split() if " " in script.strip() else list(script)
     text = " ".join(draw.choice(pieces) for _ in range(900))
     root = explorer()
-    chosen(root, "Your own text")
-    root.get_by_role("textbox", name="Your own text").fill(f"{text} {text}")
+    press(root, "Your own text")
+    own_text(root).fill(f"{text} {text}")
     wait_for(root, "text-line", "different")
     train(root)
     assert "Held-out loss" in text_of(root, "verdict")
-    root.page.watch.check()
 
 
 def test_a_file_is_read_and_a_long_one_cut(explorer, tmp_path):
     root = explorer()
-    chosen(root, "Your own text")
+    press(root, "Your own text")
     path = tmp_path / "long.txt"
     path.write_text("one line of a long text, one of many\n" * 280_000)  # 10 MB
-    root.locator('input[type="file"]').first.set_input_files(path)
+    give(root, path)
     said = wait_for(root, "text-line", "different")
     assert "10.4 MB; its first 2.00 MB are used" in said
     path.write_bytes(b"")
-    root.locator('input[type="file"]').first.set_input_files(path)
+    give(root, path)
     wait_for(root, "text-line", "at least 2,000 characters, got 0")
     path.write_bytes(random.Random(0).randbytes(9000))
-    root.locator('input[type="file"]').first.set_input_files(path)
+    give(root, path)
     wait_for(root, "text-line", "Expected text in UTF-8, got")
 
 
 def test_a_rate_that_is_too_high_is_named(explorer):
     root = explorer(rate=10.0, steps=40)
-    root.locator(".mygpt-run").click()
+    run_of(root).click()
     said = wait_for(root, "driving", "too high")
     assert re.search(r"step \d+", said)
     root.page.wait_for_timeout(200)
-    button(root, "Reset").click()
+    press(root, "Reset")
     assert "step 0 of 40" in text_of(root, "driving")
 
 
 def test_a_worker_that_is_lost_loses_nothing_that_was_kept(explorer):
-    root = explorer(before=LOST)
+    root = explorer(before=WORKER)
     train(root)
     loss = text_of(root, "verdict")
     button(root, "Train on").evaluate("run => { run.click(); window.lose(); }")
     said = wait_for(root, "note", "has stopped")
     assert "out of memory" in said
     assert "It trains on from step 60" in said
-    button(root, "Train on").click()
-    wait_for(root, "driving", "step 120 of 120")
+    train(root, 120)
     assert text_of(root, "verdict") != loss
 
 
@@ -270,7 +269,7 @@ def test_python_reads_what_the_page_saves(explorer, tmp_path, monkeypatch, capsy
     train(root)
     assert text_of(root, "filed") == ""
     with root.page.expect_download() as download:
-        button(root, "Save").click()
+        press(root, "Save")
     said = text_of(root, "filed")
     command = root.locator(".mygpt-filed code").inner_text()
     name = download.value.suggested_filename
@@ -295,32 +294,37 @@ def test_python_reads_what_the_page_saves(explorer, tmp_path, monkeypatch, capsy
     assert said == pytest.approx(loss, abs=0.011)
 
 
-def test_the_page_trains_on_from_a_checkpoint_made_in_python(explorer, tmp_path):
-    text = SHORT["text"]
+def made(pieces="characters", size="small", **shape):
+    """An untrained model of the page's shape, or nearly so, and its tokenizer."""
     torch.manual_seed(1)
-    model = GPT(shape_of(text, "characters", "small"))
-    tokenizer = TOKENIZERS["characters"].train(text)
-    folder = save_checkpoint(tmp_path / "run", model, tokenizer, {"step": 7})
+    config = replace(shape_of(SHORT["text"], pieces, size), **shape)
+    return GPT(config), TOKENIZERS[pieces].train(SHORT["text"])
+
+
+def opened(root, tmp_path, *kind, said="Opened a model of step 7", **shape):
+    """Open a checkpoint of step 7 that Python wrote; what is told of it."""
+    folder = save_checkpoint(tmp_path / "run", *made(*kind, **shape), {"step": 7})
+    files_of(root).set_input_files(sorted(folder.iterdir()))
+    return wait_for(root, "filed", said)
+
+
+def files_of(root):
+    return root.locator('.mygpt-files input[type="file"]')
+
+
+def test_the_page_trains_on_from_a_checkpoint_made_in_python(explorer, tmp_path):
     root = explorer()
-    files = root.locator('.mygpt-files input[type="file"]')
-    files.set_input_files(sorted(folder.iterdir()))
-    wait_for(root, "filed", "Opened a model of step 7")
-    root.locator(".mygpt-run").click()
-    wait_for(root, "driving", "step 67 of 67")
-    files.set_input_files(__file__)
+    opened(root, tmp_path)
+    train(root, 67)
+    files_of(root).set_input_files(__file__)
     wait_for(root, "filed", "This is no checkpoint: expected the folder of one, with")
 
 
 def test_a_model_of_python_is_where_training_begins(explorer):
-    text = SHORT["text"]
-    torch.manual_seed(1)
-    model = GPT(shape_of(text, "characters", "small"))
+    model, tokenizer = made()
     root = explorer(model=model, steps=1)
     train(root, 1)
-    root.get_by_text("All its texts")
-    first = root.locator(".mygpt-newest p").first.inner_text()
-    start = first[:10]
-    tokenizer = TOKENIZERS["characters"].train(text)
+    start = root.locator(".mygpt-newest p").first.inner_text()[:10]
     assert set(tokenizer.encode(start)) <= set(range(tokenizer.vocab_size))
     generate(model, torch.tensor([tokenizer.encode(start)]), 3)
 
@@ -338,86 +342,67 @@ def test_what_was_trained_comes_back_after_reset(explorer):
     assert not button(root, "Undo").is_visible()
     train(root)
     trained = seen(root)
-    button(root, "Reset").click()
+    press(root, "Reset")
     assert text_of(root, "note") == "Undo brings back the model of step 60."
     assert text_of(root, "verdict") == ""
-    chosen(root, "Words")
-    root.locator(".mygpt-run").click()
+    press(root, "Words")
+    run_of(root).click()
     wait_for(root, "driving", "step [1-9]")
-    button(root, "Undo").click()
+    press(root, "Undo")
     assert seen(root) == trained
-    assert button(root, "Characters").get_attribute("aria-pressed") == "true"
+    assert is_pressed(root, "Characters")
     assert "step 60 of 60" in text_of(root, "driving")
     assert text_of(root, "note") == "The model of step 60 is back."
-    button(root, "Take it apart").click()
+    press(root, "Take it apart")
     wait_for(root, "apart-title", "The model of step 60, taken apart")
-    root.locator(".mygpt-run").click()
-    wait_for(root, "driving", "step 120 of 120")
+    train(root, 120)
     driving = root.locator(".mygpt-driving")
     button(driving, "Redo").wait_for()  # also past the step of what it brings
-    root.page.watch.check()
 
 
 def test_a_model_is_not_lost_when_another_is_trained_past_it(explorer):
     root = explorer()
     train(root)
     trained = seen(root)
-    button(root, "Reset").click()
+    press(root, "Reset")
     train(root)
-    root.locator(".mygpt-run").click()
-    wait_for(root, "driving", "step 120 of 120")
-    button(root, "Undo").click()
+    train(root, 120)
+    press(root, "Undo")
     assert seen(root) == trained
 
 
 def test_a_model_that_undo_takes_away_comes_back(explorer):
     root = explorer()
     train(root)
-    button(root, "Reset").click()
-    chosen(root, "Words")
+    press(root, "Reset")
+    press(root, "Words")
     train(root)
     words = seen(root)
-    button(root, "Undo").click()
+    press(root, "Undo")
     assert seen(root) != words
-    button(root, "Redo").click()
+    press(root, "Redo")
     assert seen(root) == words
-    assert button(root, "Words").get_attribute("aria-pressed") == "true"
+    assert is_pressed(root, "Words")
     assert button(root, "Undo").is_visible()
 
 
 def test_a_text_of_the_reader_s_own_comes_back(explorer):
     root = explorer()
-    chosen(root, "Your own text")
-    field = root.get_by_role("textbox", name="Your own text")
+    press(root, "Your own text")
+    field = own_text(root)
     field.fill(STORIES[:3000])
     wait_for(root, "text-line", "different")
     train(root)
     trained, line = seen(root), text_of(root, "text-line")
-    button(root, "Reset").click()
+    press(root, "Reset")
     field.fill("too short")
     wait_for(root, "text-line", "Expected")
     none = "Nothing yet. It needs a text to learn from."
     assert text_of(root, "newest") == none
-    button(root, "Undo").click()
+    press(root, "Undo")
     assert seen(root) == trained
     assert text_of(root, "text-line") == line
     assert field.input_value() == STORIES[:3000]
-
-
-def opened(root, tmp_path, pieces="characters", size="small", step=7):
-    """Open a checkpoint that Python wrote."""
-    text = SHORT["text"]
-    torch.manual_seed(1)
-    model = GPT(shape_of(text, pieces, size))
-    tokenizer = TOKENIZERS[pieces].train(text)
-    folder = save_checkpoint(tmp_path / "run", model, tokenizer, {"step": step})
-    files = root.locator('.mygpt-files input[type="file"]')
-    files.set_input_files(sorted(folder.iterdir()))
-    return wait_for(root, "filed", f"Opened a model of step {step}")
-
-
-def own_text(root):
-    return root.get_by_role("textbox", name="Your own text")
 
 
 def test_an_opened_model_is_given_its_text_without_reset(explorer, tmp_path):
@@ -426,23 +411,21 @@ def test_an_opened_model_is_given_its_text_without_reset(explorer, tmp_path):
     assert said.endswith("To train on, give it its text: Your own text.")
     assert text_of(root, "text-line") == "Train needs a text."
     root.locator(".mygpt-newest b", has_text="step 7").wait_for()  # it writes at once
-    assert root.locator(".mygpt-run").get_attribute("aria-disabled") == "true"
-    assert button(root, "Your own text").get_attribute("aria-pressed") == "true"
+    assert run_of(root).get_attribute("aria-disabled") == "true"
+    assert is_pressed(root, "Your own text")
     assert text_of(root, "note") == ""
     own_text(root).fill(STORIES[:3000])
     wait_for(root, "text-line", "3,000 characters")
     assert "step 7 of 67" in text_of(root, "driving")
     assert "give it" not in text_of(root, "filed")
-    root.locator(".mygpt-run").click()
-    wait_for(root, "driving", "step 67 of 67")
+    train(root, 67)
     own_text(root).fill(STORIES[3000:6000])
     wait_for(root, "note", "Undo brings back its curves on the last text.")
     assert "step 67 of 127 (this run: 60)" in text_of(root, "driving")
-    button(root, "Undo").click()
+    press(root, "Undo")
     assert own_text(root).input_value() == STORIES[:3000]
-    button(root, "Redo").click()
+    press(root, "Redo")
     assert own_text(root).input_value() == STORIES[3000:6000]
-    root.page.watch.check()
 
 
 def test_a_text_pasted_after_reset_stays_when_the_opened_model_comes_back(
@@ -450,22 +433,20 @@ def test_a_text_pasted_after_reset_stays_when_the_opened_model_comes_back(
 ):
     root = explorer(text="0123456789 " * 300)
     opened(root, tmp_path)
-    button(root, "Reset").click()
-    chosen(root, "Your own text")
+    press(root, "Reset")
+    press(root, "Your own text")
     own_text(root).fill(STORIES[:3000])
     wait_for(root, "text-line", "3,000 characters")
-    button(root, "Undo").click()
+    press(root, "Undo")
     assert own_text(root).input_value() == STORIES[:3000]
-    root.locator(".mygpt-run").click()
-    wait_for(root, "driving", "step 67 of 67")
-    root.page.watch.check()
+    train(root, 67)
 
 
 def test_a_press_as_the_run_ends_does_not_train_on(explorer):
-    root = explorer(steps=5000, before=TELL)
-    root.locator(".mygpt-run").click()
+    root = explorer(steps=5000, before=WORKER)
+    run_of(root).click()
     wait_for(root, "driving", "step [1-9]")
-    said = root.locator(".mygpt-run").evaluate(
+    said = run_of(root).evaluate(
         """async (one) => {
           tell({ kind: "ended" });
           one.click();  // it still reads Stop
@@ -478,12 +459,12 @@ def test_a_press_as_the_run_ends_does_not_train_on(explorer):
     )
     assert said == ["Train on", "true", "Train on"]
     root.page.wait_for_timeout(600)
-    assert root.locator(".mygpt-run").get_attribute("aria-disabled") == "false"
+    assert run_of(root).get_attribute("aria-disabled") == "false"
 
 
 def test_a_loss_above_the_chart_has_an_arrow_at_its_border(explorer):
-    root = explorer(rate=10.0, steps=40, before=TELL)
-    root.locator(".mygpt-run").click()
+    root = explorer(rate=10.0, steps=40, before=WORKER)
+    run_of(root).click()
     wait_for(root, "driving", "step [1-9]")
     marks = root.locator(".mygpt-losses .mygpt-marker.mygpt-curve-1")
     shapes = marks.get_attribute("d").count("h-9Z")
@@ -495,10 +476,10 @@ def test_a_loss_above_the_chart_has_an_arrow_at_its_border(explorer):
 
 
 def test_a_run_that_diverges_leads_back_to_the_model_before_it(explorer, tmp_path):
-    root = explorer(rate=10.0, steps=40, before=TELL)
+    root = explorer(rate=10.0, steps=40, before=WORKER)
     opened(root, tmp_path)
     assert text_of(root, "note") == "A learning rate of 10 is far too high: try 0.006."
-    root.locator(".mygpt-run").click()
+    run_of(root).click()
     wait_for(root, "run", "^Train on$")
     root.page.evaluate("tell({ kind: 'diverged', step: 47 })")
     back = button(root, "Back to the model of step 7")
@@ -511,21 +492,20 @@ def test_a_run_that_diverges_leads_back_to_the_model_before_it(explorer, tmp_pat
     assert "step 7 of 47 (this run: 40)" in said
     assert "Back at the model of step 7." in said
     assert not back.is_visible()
-    root.page.watch.check()
 
 
 def test_a_model_that_a_high_rate_spoils_is_brought_back(explorer):
     root = explorer()
     train(root)
     trained = text_of(root, "verdict")
-    root.get_by_text("Settings", exact=True).click()
+    unfold(root)
     tall = root.bounding_box()["height"]
     root.get_by_role("slider", name="Learning rate").press("End")
     assert text_of(root, "note") == "A learning rate of 1 is far too high: try 0.006."
     assert root.bounding_box()["height"] == tall  # the slider stays under the finger
-    root.locator(".mygpt-run").click()
+    run_of(root).click()
     wait_for(root, "driving", "Back to the model of step 60")
-    button(root, "Back to the model of step 60").click()
+    press(root, "Back to the model of step 60")
     assert text_of(root, "verdict") == trained
     assert "step 60 of 120 (this run: 60)" in text_of(root, "driving")
 
@@ -535,31 +515,24 @@ def test_the_choices_become_those_of_a_checkpoint_that_is_opened(explorer, tmp_p
     train(root)
     said = opened(root, tmp_path, "words", "large")
     assert re.search(r"4 blocks × 128, [\d,]+ words\.", said)
-    for name in ("Words", "4 blocks × 128"):
-        assert button(root, name).get_attribute("aria-pressed") == "true"
+    assert is_pressed(root, "Words", "4 blocks × 128")
     assert "step 7 of 67 (this run: 60)" in text_of(root, "driving")
     assert text_of(root, "newest") == "Nothing yet. Press Train on."
-    button(root, "Undo").click()
+    press(root, "Undo")
     assert "step 60 of 60" in text_of(root, "driving")
-    for name in ("Characters", "2 blocks × 64"):
-        assert button(root, name).get_attribute("aria-pressed") == "true"
+    assert is_pressed(root, "Characters", "2 blocks × 64")
 
 
 def test_a_model_of_another_size_presses_no_size(explorer, tmp_path):
     root = explorer()
-    tokenizer = TOKENIZERS["characters"].train(SHORT["text"])
-    model = GPT(GPTConfig(tokenizer.vocab_size, 64, 64, 4, 3))
-    folder = save_checkpoint(tmp_path / "run", model, tokenizer, {"step": 7})
-    files = root.locator('.mygpt-files input[type="file"]')
-    files.set_input_files(sorted(folder.iterdir()))
-    wait_for(root, "filed", "step 7: 3 blocks × 64, ")
+    opened(root, tmp_path, said="step 7: 3 blocks × 64, ", num_layers=3)
     sizes = root.get_by_role("toolbar", name="Model")
     assert sizes.locator('[aria-pressed="true"]').count() == 0
 
 
 def test_stop_answers_at_once_and_a_second_press_does_not_begin_again(explorer):
     root = explorer(steps=5000)
-    run = root.locator(".mygpt-run")
+    run = run_of(root)
     run.click()
     wait_for(root, "driving", "left")
     said = run.evaluate(
@@ -582,8 +555,8 @@ def test_stop_answers_at_once_and_a_second_press_does_not_begin_again(explorer):
 
 def test_a_text_learnt_by_heart_is_named_and_the_best_model_offered(explorer):
     root = explorer(rate=0.02, steps=400)
-    chosen(root, "Your own text")
-    root.get_by_role("textbox", name="Your own text").fill(STORIES[:2100])
+    press(root, "Your own text")
+    own_text(root).fill(STORIES[:2100])
     wait_for(root, "text-line", "different")
     train(root, 400)
     lowest = r"rising since step (\d+), where it was (\d\.\d\d); the loss in training"
@@ -591,16 +564,15 @@ def test_a_text_learnt_by_heart_is_named_and_the_best_model_offered(explorer):
     step, loss = re.search(lowest, said).groups()
     assert said.endswith("by heart: go back, or take a longer text.")
     assert 0 < int(step) < 400
-    button(root, f"Back to the model of step {step}").click()
+    press(root, f"Back to the model of step {step}")
     assert text_of(root, "verdict").startswith(f"Held-out loss {loss}")
-    button(root, "Undo").click()
+    press(root, "Undo")
     assert text_of(root, "verdict") == said
-    root.page.watch.check()
 
 
 def test_names_of_settings_fit_on_a_phone(explorer):
     root = explorer(across=390)
-    root.get_by_text("Settings", exact=True).click()
+    unfold(root)
     for slider in root.get_by_role("slider").all():
         for key in ("Home", "End"):
             slider.press(key)
@@ -613,14 +585,14 @@ def test_names_of_settings_fit_on_a_phone(explorer):
 
 def test_the_name_of_a_file_stands_apart_from_its_button(explorer, tmp_path):
     root = explorer()
-    chosen(root, "Your own text")
+    press(root, "Your own text")
     path = tmp_path / "a long name of a text of my own.txt"
     path.write_text(STORIES[:3000])
-    root.locator('input[type="file"]').first.set_input_files(path)
+    give(root, path)
     name = root.locator(".mygpt-file-name")
     name.filter(has_text="as it begins").wait_for()
-    press = button(root, "Choose a file").bounding_box()
-    assert name.bounding_box()["x"] - press["x"] - press["width"] >= 8
+    beside = button(root, "Choose a file").bounding_box()
+    assert name.bounding_box()["x"] - beside["x"] - beside["width"] >= 8
 
 
 @pytest.mark.parametrize("across", [736, 390])
@@ -634,17 +606,16 @@ def test_the_views_come_into_sight_and_lead_back(explorer, across):
     heading = root.get_by_role("heading", name="The model of step 60, taken apart.")
     top = "one => one.getBoundingClientRect().top"
     assert 0 <= heading.evaluate(top) < 60
-    assert heading.evaluate("one => one === document.activeElement")
+    assert has_focus(heading)
     root.page.keyboard.press("Tab")
     root.page.keyboard.press("Enter")
-    run = root.locator(".mygpt-run")
-    assert run.evaluate("one => one === document.activeElement")
+    run = run_of(root)
+    assert has_focus(run)
     tall = root.page.viewport_size["height"]
     for one in (run, root.locator(".mygpt-losses")):
         box = one.bounding_box()
         assert 0 <= box["y"] < box["y"] + box["height"] <= tall + 1
     assert root.locator(".mygpt-live-model").count() == 1
-    root.page.watch.check()
 
 
 @pytest.mark.parametrize("theme", ["light", "dark"])
@@ -653,23 +624,21 @@ def test_axe_finds_no_violation_before_and_after_training(explorer, across, them
     root = explorer(across=across, theme=theme, steps=20)
     assert violations(root.page, include=ROOT) == []
     train(root, 20)
-    button(root, "Take it apart").click()
+    press(root, "Take it apart")
     root.locator(".mygpt-live-model").wait_for()
-    assert violations(root.page, include=ROOT) == []
-    assert colour_violations(root.page, include=ROOT) == []
-    width = root.page.evaluate("document.documentElement.scrollWidth")
+    judge(root.page, ROOT)
+    width = width_of(root.page)
     assert width <= across
 
 
 def test_the_trained_model_is_taken_apart_and_a_neuron_switched_off(explorer):
     root = explorer()
     train(root)
-    button(root, "Take it apart").click()
+    press(root, "Take it apart")
     live = root.locator(".mygpt-live-model")
     live.wait_for()
     wait_for(root, "apart-title", "The model of step 60, taken apart")
     shares = live.locator(".mygpt-likeliest .mygpt-number").all_inner_texts()
     assert sum(map(float, shares)) <= 1.01
-    button(root, "Put it together").click()
+    press(root, "Put it together")
     assert live.count() == 0
-    root.page.watch.check()

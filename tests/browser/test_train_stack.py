@@ -3,12 +3,23 @@
 import math
 import re
 
+import figures
 import numpy as np
 import pytest
 import torch
 from drawn import FITTED, OUTSIDE, PATHS, drawn
+from figures import (
+    LINKED,
+    READY,
+    Finger,
+    button,
+    far_below,
+    press,
+    significant,
+    width_of,
+)
 from helpers.quick import slow_but
-from judged import colour_violations, violations
+from judged import judge
 
 from mygpt.explorers import TrainStack
 from mygpt.explorers.train_stack.widget import REACH
@@ -19,13 +30,11 @@ SHORT = {"depth": 7, "activation": "silu"}
 DEEP = {"depth": 32, "rate": 10.0, "steps": 9}  # lost at the first step
 SLOW = {"depth": 40, "activation": "silu", "rate": 0.001}
 SLOW |= {"beside": {"wiring": "pre-norm"}}
-# As a page of the site has it, where links work; and with the model in reach.
-HOST = "<head><script>window.bookHost = {};</script>"
 SAID = """root => [root.textContent, ...[...root.querySelectorAll("[aria-label]")]
     .map((one) => one.getAttribute("aria-label"))].join()"""
 PAINTED = """canvas => [...canvas.getContext("2d")
     .getImageData(0, 0, canvas.width, canvas.height).data]"""
-TOUCHED = "root => root.dispatchEvent(new Event('input'))"
+TOUCHED = "all => all.forEach((root) => root.dispatchEvent(new Event('input')))"
 UNFOLDED = """root => root.querySelectorAll("details")
     .forEach((one) => { one.open = true; })"""
 STOPPED = """async (least) => {  // in the page, for a fast one ends between two calls
@@ -55,36 +64,22 @@ GRID = 44  # places along each side of the plane
 
 
 @pytest.fixture
-def explorer(open_page, tmp_path):
+def explorer(alone):
     """An explorer with these settings on its page, opened from the disk.
 
     It makes no first run, except with `first`.
     """
 
     def explorer(
-        wiring="residual",
-        *,
-        across=1100,
-        theme="light",
-        link=None,
-        below=0,
-        first=False,
-        **settings,
+        wiring="residual", *, across=1100, link=None, below=0, first=False, **settings
     ):
-        path = tmp_path / "page.html"
-        TrainStack(wiring, **settings).write_html(path)
-        text = path.read_text("utf-8")
-        text = text.replace("const dark", "window.model = model;\nconst dark", 1)
-        text = text.replace("<main>", f'<main style="margin-top: {below}px">', 1)
-        if link is not None:
-            text = text.replace("<head>", HOST, 1)
-        path.write_text(text, encoding="utf-8")
-        address = path.as_uri() + (link or "")
-        page = open_page(address, width=across, theme=theme, still=not first)
-        root = shown_on(page)
+        changes = {"<main>": f'<main style="margin-top: {below}px">'}
+        changes |= {} if link is None else LINKED
+        made = TrainStack(wiring, **settings)
+        root = alone(made, changes, link or "", width=across, still=not first)
         if not first:
             untouched(root)
-            drawn(page)
+            drawn(root.page)
         return root
 
     return explorer
@@ -93,15 +88,12 @@ def explorer(open_page, tmp_path):
 def shown_on(page):
     root = page.locator(".mygpt-train-stack").first
     root.wait_for(state="attached")
-    root.page.watch = page.watch
     return root
 
 
 def untouched(root):
     """As something has been done with it: it does not train by itself any more."""
-    root.page.evaluate(
-        f"document.querySelectorAll('.mygpt-train-stack').forEach({TOUCHED})"
-    )
+    root.page.locator(".mygpt-train-stack").evaluate_all(TOUCHED)
     root.page.emulate_media(reduced_motion="no-preference")
     return root
 
@@ -110,14 +102,6 @@ def unfold(root):
     """Open all folds, and wait until the explorer has taken note of it."""
     root.evaluate(UNFOLDED)
     root.page.wait_for_timeout(50)
-
-
-def button(root, name):
-    return root.get_by_role("button", name=name, exact=True)
-
-
-def press(root, name):
-    button(root, name).click()
 
 
 def train(root):
@@ -144,8 +128,7 @@ def able(root):
 
 
 def slider(root, name, stack="Stack"):
-    group = root.get_by_role("group", name=stack, exact=True)
-    return group.get_by_role("slider", name=name, exact=True)
+    return figures.slider(root.get_by_role("group", name=stack, exact=True), name)
 
 
 def move(root, name, *keys, stack="Stack"):
@@ -157,6 +140,11 @@ def move(root, name, *keys, stack="Stack"):
 
 def done(root):
     return int(root.locator(".mygpt-actions b").inner_text())
+
+
+def kept(root):
+    """The step that the model keeps, which a kernel and a link have."""
+    return root.page.evaluate("model.get('steps')")
 
 
 def numbers(root):
@@ -172,16 +160,6 @@ def said(root):
 def tells(root, text):
     """The place where a text is shown, not the one where it is spoken."""
     return root.locator(".mygpt-said").filter(has_text=text, visible=True)
-
-
-def significant(value):
-    """Three significant digits, as the explorers write them."""
-    mantissa, power = f"{value:.2e}".split("e")
-    power = int(power)
-    if -3 <= power <= 3:
-        return f"{float(f'{value:.2e}'):.{max(0, 2 - power)}f}"
-    digits = str(abs(power)).translate(str.maketrans("0123456789", "⁰¹²³⁴⁵⁶⁷⁸⁹"))
-    return f"{mantissa} × 10{'⁻' if power < 0 else ''}{digits}"
 
 
 def expected(*arguments, **settings):
@@ -255,7 +233,6 @@ def test_each_step_shows_what_the_package_computes(explorer):
     press(root, "Reset")
     reads(root, **SHORT, rate=0.02, task="long")
     assert able(root) == ["train", "step"]
-    root.page.watch.check()
 
 
 def test_a_training_goes_on_until_it_is_stopped(explorer):
@@ -274,7 +251,6 @@ def test_a_training_goes_on_until_it_is_stopped(explorer):
     press(root, "Reset")
     reads(root, **SLOW)
     assert stays(root) == 0
-    root.page.watch.check()
 
 
 def test_a_training_ends_by_itself_at_the_next_of_three_steps(explorer):
@@ -284,7 +260,7 @@ def test_a_training_ends_by_itself_at_the_next_of_three_steps(explorer):
         press(root, f"Train to {text}")
         becomes(done, step)(root)
         assert stays(root) == step
-        assert root.page.evaluate("model.get('steps')") == step
+        assert kept(root) == step
         if step == 300:
             reads(root, **settings, steps=300)
     assert able(root) == ["reset"]
@@ -292,7 +268,6 @@ def test_a_training_ends_by_itself_at_the_next_of_three_steps(explorer):
         button(root, name).focus()
         root.page.keyboard.press("Enter")
     assert stays(root) == 5000
-    root.page.watch.check()
 
 
 @pytest.mark.parametrize(
@@ -309,7 +284,6 @@ def test_what_the_package_has_trained_so_far_is_trained_in_the_page(explorer, se
     root = explorer(**settings, steps=17)
     reads(root, **settings, steps=17)
     assert able(root) == ["train", "step", "reset"]
-    root.page.watch.check()
 
 
 def plane(root, **settings):
@@ -372,7 +346,6 @@ def test_two_stacks_are_trained_side_by_side(explorer):
     assert slider(root, "Blocks").count() == 1
     compare(root)
     reads(root, **SHORT, seed=1, beside=beside | {"seed": 0})
-    root.page.watch.check()
 
 
 def test_a_plain_stack_is_compared_with_a_residual_one(explorer):
@@ -398,7 +371,6 @@ def test_both_stacks_are_changed_at_once_where_the_reader_asks_for_it(explorer):
     both.uncheck()
     move(root, "Blocks", "ArrowLeft", stack="Right stack")
     reads(root, **changed | {"beside": {"wiring": "plain", "depth": 5}})
-    root.page.watch.check()
 
 
 @pytest.mark.parametrize("across", [1100, 390])
@@ -423,7 +395,6 @@ def test_the_wiring_is_in_sight_and_the_rest_is_folded(explorer, across):
     root.page.evaluate("model.set('unfolded', ['blocks'])")
     root.get_by_text("Gradient of each block").wait_for()
     slider(root, "Gain", "Left stack").wait_for(state="hidden")
-    root.page.watch.check()
 
 
 def folds(root):
@@ -482,19 +453,14 @@ def test_map_verdict_share_and_loss_are_of_one_step_while_it_trains(explorer):
     reads(root, **settings, beside={"wiring": "plain"}, steps=300)
 
 
-def test_a_picture_has_its_text_before_its_stack_is_made(open_page, tmp_path):
-    path = tmp_path / "page.html"
-    TrainStack(**SLOW).write_html(path)
-    text = path.read_text("utf-8")
+def test_a_picture_has_its_text_before_its_stack_is_made(alone):
     now = "main.replaceChildren(el);"
-    assert now in text
     noted = f"""{now}
     window.labels = [...el.querySelectorAll(".mygpt-side svg[role=img]")]
         .map((one) => one.ariaLabel);"""
-    path.write_text(text.replace(now, noted, 1), encoding="utf-8")
-    page = open_page(path.as_uri(), still=True)
-    labels = page.evaluate("labels")
-    assert labels == ["The plane of a stack that is being made."] * 2
+    root = alone(TrainStack(**SLOW), {now: noted}, still=True)
+    label = "The plane of a stack that is being made."
+    assert root.page.evaluate("labels") == [label] * 2
 
 
 def test_stop_comes_before_the_settings_on_the_keyboard_s_way(explorer):
@@ -557,7 +523,6 @@ def test_every_setting_is_moved_by_the_keyboard(explorer):
         button(root, name).focus()
         root.page.keyboard.press("Enter")
     reads(root, "pre-norm", **settings | {"activation": "relu"})
-    root.page.watch.check()
 
 
 def test_another_setting_begins_at_step_0_and_is_not_trained_by_itself(explorer):
@@ -566,7 +531,6 @@ def test_another_setting_begins_at_step_0_and_is_not_trained_by_itself(explorer)
     move(root, "Seed", "ArrowRight")
     assert done(root) == stays(root) == 0
     reads(root, **SHORT, seed=1)
-    root.page.watch.check()
 
 
 def test_a_training_goes_on_with_another_setting_from_step_0(explorer):
@@ -577,33 +541,21 @@ def test_a_training_goes_on_with_another_setting_from_step_0(explorer):
     assert step < 30
     changed = SLOW | {"beside": {"wiring": "pre-norm", "depth": 39}}
     reads(root, **changed, steps=train_until(root, step + 5))
-    root.page.watch.check()
 
 
 def test_a_finger_moves_a_slider(explorer):
     root = explorer(**SHORT, across=390, steps=2)
-    session = root.page.context.new_cdp_session(root.page)
-    session.send(
-        "Emulation.setTouchEmulationEnabled", {"enabled": True, "maxTouchPoints": 1}
-    )
+    finger = Finger(root.page)
     unfold(root)
     depth = slider(root, "Blocks")
     depth.scroll_into_view_if_needed()
     box = depth.bounding_box()
     start = 12 + (7 - 1) / 39 * (box["width"] - 24)
-
-    def touch(kind, *across):
-        y = box["y"] + box["height"] / 2
-        points = [{"x": box["x"] + x, "y": y} for x in across]
-        session.send("Input.dispatchTouchEvent", {"type": kind, "touchPoints": points})
-
-    touch("touchStart", start)
-    for share in (0.4, 0.7, 1):
-        touch("touchMove", start + share * (box["width"] - start))
-    touch("touchEnd")
+    places = [start + share * (box["width"] - start) for share in (0, 0.4, 0.7, 1)]
+    y = box["y"] + box["height"] / 2
+    finger.follow(*((box["x"] + x, y) for x in places))
     becomes(lambda _: depth.get_attribute("aria-valuetext"), "40")(root)
     reads(root, depth=40, activation="silu")
-    root.page.watch.check()
 
 
 def test_nothing_runs_by_itself_after_steps_that_were_asked_for(explorer):
@@ -638,14 +590,13 @@ def test_it_trains_slowly_once_when_it_comes_into_view(explorer):
     becomes(done, 50)(root)
     assert stands(root) == 50
     reads(root, **SHORT, steps=50)
-    assert root.page.evaluate("model.get('steps')") == 50
+    assert kept(root) == 50
     assert root.get_by_role("status").last.text_content() == ""
     press(root, "Reset")
     root.page.evaluate("scrollTo(0, 0)")
     root.page.wait_for_timeout(200)
     root.scroll_into_view_if_needed()
     assert stands(root) == 0
-    root.page.watch.check()
 
 
 HANDS = {
@@ -661,20 +612,17 @@ HANDS = {
 @pytest.mark.parametrize("hand", HANDS)
 def test_the_first_run_stops_at_once_and_for_good(explorer, hand):
     root = explorer(**SHORT, first=True)
-    root.page.evaluate("document.body.append(document.createElement('hr'))")
-    root.page.evaluate("document.body.lastChild.style.marginTop = '3000px'")
+    far_below(root.page)
     walks(root)
     HANDS[hand](root)
     root.page.wait_for_timeout(200)  # a medium changes with the next frame
     root.page.emulate_media(media="screen")
     assert 2 <= stands(root) < 50
-    root.page.watch.check()
 
 
 def test_the_first_run_goes_on_when_it_comes_back_into_view(explorer):
     root = explorer(**SHORT, first=True)
-    root.page.evaluate("document.body.append(document.createElement('hr'))")
-    root.page.evaluate("document.body.lastChild.style.marginTop = '3000px'")
+    far_below(root.page)
     walks(root)
     root.page.evaluate("scrollTo(0, 4000)")
     assert 2 <= stands(root) < 50
@@ -682,7 +630,6 @@ def test_the_first_run_goes_on_when_it_comes_back_into_view(explorer):
     becomes(done, 50)(root)
     assert stands(root) == 50
     reads(root, **SHORT, steps=50)
-    root.page.watch.check()
 
 
 def test_the_first_run_gives_way_to_a_setting(explorer):
@@ -713,7 +660,6 @@ def test_many_settings_in_a_row_do_not_stop_a_training(explorer, begun):
     settings = SLOW | {"depth": 8, "beside": {"wiring": "pre-norm", "depth": 12}}
     reads(root, **settings, steps=300)
     assert stays(root) == 300
-    root.page.watch.check()
 
 
 def test_a_longer_training_keeps_its_end_when_a_setting_changes(explorer):
@@ -743,39 +689,31 @@ def test_the_planes_of_two_stacks_are_large_and_under_their_verdicts(
 ):
     root = explorer(**SHORT, beside={"wiring": "plain"}, across=across)
     for side in root.locator(".mygpt-side").all():
-        plane, words = (
-            side.locator(name).bounding_box() for name in (".mygpt-plot", ".mygpt-said")
-        )
+        plane = side.locator(".mygpt-plot").bounding_box()
+        words = side.locator(".mygpt-said").bounding_box()
         assert plane["width"] >= least
         assert words["y"] < plane["y"]
 
 
-def test_nothing_moves_by_itself_where_motion_is_not_wanted(open_page, tmp_path):
-    path = tmp_path / "page.html"
-    TrainStack(**SHORT).write_html(path)
-    root = shown_on(open_page(path.as_uri(), still=True))
+def test_nothing_moves_by_itself_where_motion_is_not_wanted(alone):
+    root = alone(TrainStack(**SHORT), still=True)
     reads(root, **SHORT)
     assert stands(root) == 0
     root.page.emulate_media(reduced_motion="no-preference")
     assert stands(root) == 0
 
 
-def test_nothing_moves_by_itself_where_there_is_a_kernel(open_page, tmp_path):
+def test_nothing_moves_by_itself_where_there_is_a_kernel(alone):
     """Its code would find other steps than it has set."""
-    path = tmp_path / "page.html"
-    TrainStack(**SHORT).write_html(path)
-    text = path.read_text("utf-8")
-    kernel = "model.widget_manager = {};\nconst dark"
-    path.write_text(text.replace("const dark", kernel, 1), encoding="utf-8")
-    root = shown_on(open_page(path.as_uri()))
+    kernel = {"const dark": "model.widget_manager = {};\nconst dark"}
+    root = alone(TrainStack(**SHORT), kernel)
     reads(root, **SHORT)
     assert stands(root) == 0
 
 
 def test_a_training_stops_when_it_is_no_longer_seen(explorer):
     root = explorer(**SLOW)
-    root.page.evaluate("document.body.append(document.createElement('hr'))")
-    root.page.evaluate("document.body.lastChild.style.marginTop = '3000px'")
+    far_below(root.page)
     train(root)
     wait_for_step(root, 3)
     root.page.evaluate("scrollTo(0, 4000)")
@@ -793,7 +731,7 @@ def test_what_is_asked_for_is_trained_where_no_one_looks_yet(explorer):
     root.page.wait_for_timeout(300)
     root.scroll_into_view_if_needed()
     becomes(done, 150)(root)
-    assert root.page.evaluate("model.get('steps')") == 150
+    assert kept(root) == 150
 
 
 def test_where_motion_is_not_wanted_a_training_is_drawn_at_its_end(explorer):
@@ -810,7 +748,6 @@ def test_where_motion_is_not_wanted_a_training_is_drawn_at_its_end(explorer):
     becomes(done, 300)(root)
     assert stays(root) == 300
     assert set(root.page.evaluate("steps")) <= {3, 300}
-    root.page.watch.check()
 
 
 def drawn_without_holes(root):
@@ -839,7 +776,7 @@ def test_a_divergence_is_said_and_the_page_goes_on(explorer, across):
     diverged.wait_for()
     reads(root, **DEEP | {"steps": 1})
     assert able(root) == ["reset"]
-    assert root.page.evaluate("model.get('steps')") == 1
+    assert kept(root) == 1
     drawn_without_holes(root)
     press(root, "Reset")
     reads(root, **DEEP | {"steps": 0})
@@ -852,7 +789,6 @@ def test_a_divergence_is_said_and_the_page_goes_on(explorer, across):
     press(root, "Step")
     reads(root, depth=32, rate=1e-4, steps=1)
     assert "Diverged" not in "".join(said(root))
-    root.page.watch.check()
 
 
 def test_two_quick_presses_are_two_steps(explorer):
@@ -865,15 +801,13 @@ def test_two_quick_presses_are_two_steps(explorer):
 def test_a_stack_too_large_before_its_first_step_is_said(explorer):
     root = explorer(depth=40, gain=4.0)
     root.get_by_text("The loss is too large before the first step.").first.wait_for()
-    assert said(root) == [
-        "The loss is too large before the first step. Try a smaller gain."
-    ]
+    told = "The loss is too large before the first step. Try a smaller gain."
+    assert said(root) == [told]
     assert able(root) == []
     drawn_without_holes(root)
     move(root, "Gain", "Home")
     press(root, "Step")
     reads(root, depth=40, gain=0.5, steps=1)
-    root.page.watch.check()
 
 
 def test_one_stack_is_lost_and_the_other_goes_on(explorer):
@@ -889,7 +823,6 @@ def test_one_stack_is_lost_and_the_other_goes_on(explorer):
     drawn_without_holes(root)
     press(root, "Step")
     becomes(done, step + 1)(root)
-    root.page.watch.check()
 
 
 def test_the_pictures_say_what_they_show(explorer):
@@ -920,10 +853,8 @@ def test_traits_that_change_from_elsewhere_move_the_figure(explorer):
     root = explorer(**SHORT)
 
     def set_traits(**traits):
-        for trait, value in traits.items():
-            root.page.evaluate(
-                "([trait, value]) => model.set(trait, value)", [trait, value]
-            )
+        for pair in traits.items():
+            root.page.evaluate("pair => model.set(...pair)", pair)
 
     set_traits(steps=12)
     reads(root, **SHORT, steps=12)
@@ -938,8 +869,7 @@ def test_traits_that_change_from_elsewhere_move_the_figure(explorer):
     set_traits(steps=5000)
     set_traits(steps=5)
     reads(root, "plain", **settings, beside={"wiring": "residual"}, steps=5)
-    assert root.page.evaluate("model.get('steps')") == 5
-    root.page.watch.check()
+    assert kept(root) == 5
 
 
 TWICE = """const again = document.createElement("div");
@@ -947,33 +877,26 @@ TWICE = """const again = document.createElement("div");
   main.replaceChildren(el, again);"""
 
 
-def test_an_explorer_that_is_displayed_twice_agrees_with_itself(open_page, tmp_path):
+def test_an_explorer_that_is_displayed_twice_agrees_with_itself(alone):
     """Under each other, as in a notebook: the second view follows the first."""
-    path = tmp_path / "page.html"
-    TrainStack(**SLOW).write_html(path)
-    text = path.read_text("utf-8")
-    text = text.replace("const dark", "window.model = model;\nconst dark", 1)
-    assert "main.replaceChildren(el);" in text
-    text = text.replace("main.replaceChildren(el);", TWICE, 1)
-    path.write_text(text, encoding="utf-8")
-    first = untouched(shown_on(open_page(path.as_uri(), still=True)))
+    twice = {"main.replaceChildren(el);": TWICE}
+    first = untouched(alone(TrainStack(**SLOW), twice, still=True))
     second = first.page.locator(".mygpt-train-stack").nth(1)
     step = train_until(first, 30)
     for one in (first, second):
         reads(one, **SLOW, steps=step)
     assert stays(first) == step
-    assert first.page.evaluate("model.get('steps')") == step
+    assert kept(first) == step
     press(first, "Reset")
     becomes(done, 0)(second)
     move(first, "Seed", "ArrowRight", stack="Left stack")
     reads(second, **SLOW | {"beside": {"wiring": "pre-norm", "seed": 0}}, seed=1)
-    first.page.watch.check()
 
 
 def test_a_training_is_saved_and_spoken_when_it_rests(explorer):
     root = explorer(**SLOW)
     step = train_until(root, 10)
-    assert root.page.evaluate("model.get('steps')") == step
+    assert kept(root) == step
     status = root.get_by_role("status").filter(has_text=f"Step {step}. Left stack: ")
     status.wait_for(state="attached")
     text = status.text_content()
@@ -1032,8 +955,7 @@ def test_axe_finds_nothing_in_any_state(explorer, state):
         root.page.emulate_media(color_scheme=theme)
         root.page.set_viewport_size({"width": across, "height": 900})
         root.page.wait_for_function(FITTED, arg=root.element_handle())
-        assert violations(root.page, include=".mygpt-explorer") == []
-        assert colour_violations(root.page, include=".mygpt-explorer") == []
+        judge(root.page)
 
 
 @pytest.mark.parametrize(
@@ -1048,8 +970,7 @@ def test_nothing_overflows_a_narrow_frame(explorer, state):
         root.page.wait_for_function(FITTED, arg=root.element_handle())
         assert root.bounding_box()["width"] <= width - 24
         assert root.evaluate(OUTSIDE) == []
-        across = "document.documentElement.scrollWidth"
-        assert root.page.evaluate(across) <= width
+        assert width_of(root.page) <= width
 
 
 GIVEN = "#stack=short;residual,32,relu,1,0.01,0;pre-norm,32,relu,1,0.01,0"
@@ -1078,7 +999,6 @@ def test_a_link_opens_its_settings_and_another_one_in_their_place(explorer):
     reads(root, "plain", **other, task="long", steps=1)
     root.page.evaluate("location.hash = '#section'")
     assert stays(root) == 1
-    root.page.watch.check()
 
 
 def test_a_bad_link_is_not_used_and_it_is_said_why(explorer):
@@ -1087,7 +1007,6 @@ def test_a_bad_link_is_not_used_and_it_is_said_why(explorer):
     reads(root, **SHORT, steps=2)
     root.page.evaluate("hash => { location.hash = hash; }", GIVEN)
     opened_by_the_link(root)
-    root.page.watch.check()
 
 
 def test_a_copied_link_opens_the_same(explorer, open_page):
@@ -1112,25 +1031,18 @@ SECOND = """window.other = makeModel(structuredClone(saved));
   main.replaceChildren(el, below);"""
 
 
-def test_of_two_explorers_on_a_page_the_first_takes_the_link(open_page, tmp_path):
-    path = tmp_path / "page.html"
-    TrainStack(**SHORT, steps=1).write_html(path)
-    text = path.read_text("utf-8").replace("<head>", HOST, 1)
-    assert "main.replaceChildren(el);" in text
-    text = text.replace("main.replaceChildren(el);", SECOND, 1)
-    path.write_text(text, encoding="utf-8")
+def test_of_two_explorers_on_a_page_the_first_takes_the_link(alone):
+    two = LINKED | {"main.replaceChildren(el);": SECOND}
     for link in (GIVEN, BAD):
-        root = shown_on(open_page(path.as_uri() + link, still=True))
+        root = alone(TrainStack(**SHORT, steps=1), two, link, still=True)
         second = root.page.locator(".mygpt-train-stack").nth(1)
         if link == GIVEN:
             opened_by_the_link(root)
-        root.get_by_text("not used").wait_for(
-            state="visible" if link == BAD else "hidden"
-        )
+        state = "visible" if link == BAD else "hidden"
+        root.get_by_text("not used").wait_for(state=state)
         assert not second.get_by_text("not used").is_visible()
         other = root.page.evaluate("['steps', 'right'].map((name) => other.get(name))")
         assert other == [1, {}]
-        root.page.watch.check()
 
 
 def test_another_hash_and_a_page_without_the_host_say_nothing_of_links(explorer):
@@ -1151,9 +1063,7 @@ def chapter(open_page):
 
     def chapter(site, link=""):
         page = open_page(f"{site}/{CHAPTER}{link}", still=True)
-        page.wait_for_function(
-            "performance.getEntriesByName('explorers-ready').length > 0"
-        )
+        page.wait_for_function(READY)
         return shown_on(page)
 
     return chapter
@@ -1172,6 +1082,10 @@ def test_a_link_on_the_site_opens_its_settings_in_view(chapter, http_url):
     root.page.watch.check()
 
 
+def setting(root):
+    return root.locator(".mygpt-setting").text_content()
+
+
 def test_a_bad_link_on_the_site_leaves_the_chapter_s_own_setting(chapter, file_url):
     before = chapter(file_url)
     before.scroll_into_view_if_needed()
@@ -1179,10 +1093,7 @@ def test_a_bad_link_on_the_site_leaves_the_chapter_s_own_setting(chapter, file_u
     root = chapter(file_url, BAD)
     lines = root.locator(".mygpt-refusal").all_inner_texts()
     assert lines == [f"The link was not used: {CAUSE}."]
-    setting = ".mygpt-setting"
-    assert (
-        root.locator(setting).text_content() == before.locator(setting).text_content()
-    )
+    assert setting(root) == setting(before)
     assert settled(root) == settled(before)
     root.page.watch.check()
 
@@ -1201,9 +1112,8 @@ def test_a_link_copied_on_the_site_opens_the_same_there(chapter, open_page, site
     assert link == root.page.url
     assert f"{CHAPTER}#stack=long;" in link
     other = shown_on(open_page(link, still=True))
-    setting = root.locator(".mygpt-setting").text_content()
-    assert "Long spirals." in setting
-    assert "GELU" in setting
-    becomes(lambda one: one.locator(".mygpt-setting").text_content(), setting)(other)
+    assert "Long spirals." in setting(root)
+    assert "GELU" in setting(root)
+    becomes(setting, setting(root))(other)
     assert settled(other) == settled(root)
     root.page.watch.check()

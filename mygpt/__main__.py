@@ -2,21 +2,18 @@
 
 import sys
 
-import torch
-
-from mygpt.embedding import VOCAB, TokenEmbedding, to_ids
-from mygpt.feed_forward import MLP
 from mygpt.support.output import to_any_output
-from mygpt.support.seed import set_seed
-
-
-def count(module: torch.nn.Module) -> int:
-    """Count the parameters of a module."""
-    return sum(p.numel() for p in module.parameters())
 
 
 def running_example() -> None:
     """Print the shapes on the way through an embedding and an MLP."""
+    from mygpt.embedding import VOCAB, TokenEmbedding, to_ids
+    from mygpt.feed_forward import MLP
+    from mygpt.support.seed import set_seed
+
+    def count(module: TokenEmbedding | MLP) -> int:
+        return sum(p.numel() for p in module.parameters())
+
     set_seed()
     C = 4
     embedding, mlp = TokenEmbedding(len(VOCAB), C), MLP(C).eval()
@@ -37,7 +34,7 @@ def running_example() -> None:
 def main() -> int:
     """Run the command line and return the exit status."""
     if len(sys.argv) > 1:
-        from mygpt.cli import commands  # imports all that a GPT needs
+        from mygpt.cli import commands
 
         return commands.main(sys.argv[1:])
     return to_any_output(lambda: running_example() or 0)

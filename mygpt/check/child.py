@@ -14,6 +14,8 @@ from pathlib import Path
 from types import ModuleType
 from typing import Any, TextIO
 
+import torch
+
 from mygpt.check import apart, effects, errors
 from mygpt.check.catalogue import find_task
 from mygpt.check.classes import first_entry
@@ -57,6 +59,8 @@ def in_child(
     # A parent may have put something else in their places.
     sys.stdout, sys.stderr = map(text_to, (1, 2))
     module = None
+    if gpt2 is None:
+        torch.set_num_threads(1)  # on so small inputs a second one only waits
     try:
         task = find_task(name, gpt2)
         result, evidence, module = check_here(task, path, seconds, sent)

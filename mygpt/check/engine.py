@@ -15,8 +15,6 @@ from itertools import chain
 from typing import Any
 
 import torch
-from torch import Tensor
-from torch.autograd.gradcheck import GradcheckError
 
 from mygpt.check.apart import copies_ended
 from mygpt.check.classes import first_entry, from_class
@@ -36,7 +34,7 @@ from mygpt.check.compose import Search
 from mygpt.check.crashes import cause_of
 from mygpt.check.errors import one_line, readers_frames, too_large, trace_of
 from mygpt.check.fresh import fresh_arguments
-from mygpt.check.gradients import gradients, in_order, leaves, tensors_in
+from mygpt.check.gradients import gradients, in_order, show_in_nudges, tensors_in
 from mygpt.check.result import Result, shapes, show_arguments
 from mygpt.check.run import (
     PATIENCE,
@@ -70,8 +68,7 @@ MEMORY = (
     "shape or a count larger than meant?"
 )
 NUDGED = (
-    "The gradients of your program are not those that small changes of its inputs "
-    "show (`torch.autograd.gradcheck`)."
+    "The gradients of your program are not those that small changes of its inputs show."
 )
 ENDLESS = "is there a loop that never ends?"
 WAITED = "in most of them it did not compute: does it sleep, or wait?"
@@ -616,23 +613,13 @@ class Checking:
         return True
 
     def compare_with_nudges(self) -> None:
-        """Compare with gradients by finite differences (`torch.autograd.gradcheck`)."""
+        """Compare with what small changes of the arguments show."""
         arguments = convert(self.task.arguments_of(self.task.probes[0]), self.dtype)
-        tensors, rebuild = leaves(self.task, arguments)
-
-        def function(program: Program, *values: Tensor) -> Any:
-            outputs = self.task.run(program, rebuild(values))
-            return tensors_in(in_order(outputs))
-
-        def nudge(program: Program) -> None:
-            nudged = partial(function, program)
-            torch.autograd.gradcheck(nudged, tensors, fast_mode=True)
-
+        nudge = partial(show_in_nudges, self.task, arguments=arguments)
+        text, trace = NUDGED, ""
         try:
-            nudge(self.program)
-            return
-        except GradcheckError as error:
-            text, trace = NUDGED, trace_of(error)
+            if nudge(self.program):
+                return
         except Exception as error:
             text = self.stops_alone(error, "when gradients are wanted", nudge)
             trace = trace_of(error)

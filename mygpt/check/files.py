@@ -19,8 +19,8 @@ from mygpt.check.mends.search import SECONDS as MEND_SECONDS
 from mygpt.check.mends.tell import with_mend
 from mygpt.check.progress import BEGIN, NOT_BEGUN, with_stub_named
 from mygpt.check.result import Result
-from mygpt.check.stub import is_untouched
 from mygpt.check.task import Task
+from mygpt.workbook.stub import is_untouched
 
 OPTIONAL = {name: (str, type(None)) for name in ("mistake", "mend")} | {
     "line": (int, type(None))

@@ -1,6 +1,6 @@
 """The gradients of a program's results, by argument."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
 import torch
@@ -9,6 +9,9 @@ from torch import Tensor
 from mygpt.check.compare import convert
 from mygpt.check.result import flatten
 from mygpt.check.task import Arguments, Program, Task
+
+NUDGE = 1e-6  # of an argument, in float64
+NEAR, NEARLY_NONE = 1e-3, 1e-5  # how much a gradient may differ from what nudges show
 
 
 def gradients(
@@ -27,17 +30,48 @@ def gradients(
             "No gradient flows back from your result: something cuts the graph "
             "(`detach`, `item`, `numpy`, `torch.tensor(…)` or `no_grad`)."
         )
-    generator = torch.Generator().manual_seed(0)
-    total = sum(
-        (o * torch.randn(o.shape, generator=generator, dtype=torch.float64)).sum()
-        for o in outputs
-    )
-    found = torch.autograd.grad(total, tensors, allow_unused=True)
+    found = torch.autograd.grad(weighted(outputs), tensors, allow_unused=True)
     names = leaf_names(task, arguments)
     return {
         name: torch.zeros_like(tensor) if gradient is None else gradient
         for name, tensor, gradient in zip(names, tensors, found, strict=True)
     }
+
+
+def weighted(outputs: Iterable[Tensor]) -> Any:
+    """A fixed random sum of all numbers in some tensors."""
+    generator = torch.Generator().manual_seed(0)
+    return sum(
+        (o * torch.randn(o.shape, generator=generator, dtype=torch.float64)).sum()
+        for o in outputs
+    )
+
+
+def show_in_nudges(task: Task, program: Program, arguments: Arguments) -> bool:
+    """Whether small changes of the arguments change the results as the gradients say.
+
+    One random direction for each tensor does, and no `torch.autograd.gradcheck`, which
+    imports a library of symbols at its first call.
+    """
+    tensors, rebuild = leaves(task, arguments)
+
+    def total(values: Sequence[Tensor]) -> Any:
+        return weighted(tensors_in(in_order(task.run(program, rebuild(values)))))
+
+    found = torch.autograd.grad(total(tensors), tensors, allow_unused=True)
+    generator = torch.Generator().manual_seed(1)
+    for i, (tensor, gradient) in enumerate(zip(tensors, found, strict=True)):
+        step = torch.randn(tensor.shape, generator=generator, dtype=tensor.dtype)
+        ends = []
+        for size in (NUDGE, -NUDGE):
+            values = [one.detach().clone().requires_grad_() for one in tensors]
+            values[i] = (tensor + size * step).detach().requires_grad_()
+            ends.append(total(values).item())
+        slope = (ends[0] - ends[1]) / (2 * NUDGE)
+        told = 0.0 if gradient is None else (gradient * step).sum().item()
+        if not abs(slope - told) <= NEAR * abs(told) + NEARLY_NONE:
+            return False
+    return True
 
 
 def leaves(
@@ -54,7 +88,7 @@ def leaves(
         if tensor.is_floating_point()
     ]
 
-    def rebuild(values: tuple[Tensor, ...]) -> Arguments:
+    def rebuild(values: Sequence[Tensor]) -> Arguments:
         rest = iter(values)
 
         def put(value: Any) -> Any:

@@ -8,8 +8,6 @@ import torch
 from torch import Tensor, nn
 
 from mygpt.gpt import GPT
-from mygpt.huggingface import load_gpt2
-from mygpt.inside.world_models import load_world_model
 from mygpt.tokenizers import load_tokenizer
 from mygpt.world.corpus import STOP
 
@@ -30,6 +28,8 @@ class TrainedModel:
 
 def world_model() -> TrainedModel:
     """Return the ordinary model of the tiny world, which comes with the package."""
+    from mygpt.inside.world_models import load_world_model
+
     made = load_world_model("ordinary")
     words = made.world.words
     ids = {word: i for i, word in enumerate(words)}
@@ -48,6 +48,8 @@ def world_model() -> TrainedModel:
 
 def gpt2_model(folder: str | Path) -> TrainedModel:
     """Return the model of a Hugging Face GPT-2 folder, with its tokenizer."""
+    from mygpt.huggingface import load_gpt2
+
     model, tokenizer = load_gpt2(folder), load_tokenizer(folder)
     return TrainedModel(*weights_of(model), tokenizer.encode, tokenizer.decode)
 

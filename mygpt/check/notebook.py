@@ -8,9 +8,10 @@ from mygpt.check.mends.search import find_mend
 from mygpt.check.mends.source import Unknown, source_of
 from mygpt.check.mends.tell import is_mendable, with_edit, with_mend
 from mygpt.check.progress import next_task, told_next
-from mygpt.check.result import Result, wrapped
-from mygpt.check.stub import skeleton
+from mygpt.check.result import Result
 from mygpt.check.task import Task
+from mygpt.support.output import wrapped
+from mygpt.workbook.stub import skeleton
 
 LATEST: dict[str, Result] = {}  # what the last check of each task found
 TRIES: dict[str, set[str]] = {}  # the sources of each task that failed

@@ -6,8 +6,10 @@ from dataclasses import replace
 from itertools import groupby
 
 from mygpt.check.catalogue import IN_ORDER, TASKS
-from mygpt.check.result import Result, wrapped
-from mygpt.check.task import CHAPTERS, Task
+from mygpt.check.result import Result
+from mygpt.check.task import Task
+from mygpt.support.output import wrapped
+from mygpt.workbook.asked import CHAPTERS, asked_in
 
 BEGIN = "begin"  # the stage of a task that is not begun
 NOT_BEGUN = "Your program goes where the line `raise NotImplementedError` stands."
@@ -19,18 +21,8 @@ STUB = re.compile(
 
 
 def tasks_of(chapter: str | None) -> Sequence[Task]:
-    """Return the tasks of a chapter, named by its number; all of them for None.
-
-    A chapter without tasks is a ValueError.
-    """
-    if chapter is None:
-        return IN_ORDER
-    named = chapter.lower().zfill(2)
-    found = [task for task in IN_ORDER if named == task.chapter.split("_")[0]]
-    if not found:
-        names = ", ".join(name.split("_")[0].lstrip("0") for name in CHAPTERS)
-        raise ValueError(f"no tasks in chapter {chapter!r}; expected one of {names}")
-    return found
+    """Return the tasks of a chapter, named by its number; all of them for None."""
+    return [TASKS[asked.name] for asked in asked_in(chapter)]
 
 
 def with_stub_named(result: Result) -> Result:

@@ -9,10 +9,9 @@ from torch import Tensor
 
 from mygpt.check.compare import show
 from mygpt.check.task import Arguments
+from mygpt.support.output import WHOLE_WORDS, WIDTH, wrapped
 
-WIDTH = 88
 NOT_SENT = ("mend", "edit")  # the reader is to find it
-WHOLE_WORDS = {"break_long_words": False, "break_on_hyphens": False}
 SHOWN = (Tensor, str, int, float, list, tuple, dict)
 
 
@@ -130,12 +129,6 @@ def broken(line: str, width: int) -> list[str]:
     start = " " * (len(line) - len(line.lstrip()))
     indents = {"initial_indent": start, "subsequent_indent": f"{start}  "}
     return textwrap.wrap(line.lstrip(), width, **indents, **WHOLE_WORDS)
-
-
-def wrapped(text: str, start: str = "") -> list[str]:
-    """Break a text into lines; later ones are indented as far as the first."""
-    indents = {"initial_indent": start, "subsequent_indent": " " * len(start)}
-    return textwrap.wrap(" ".join(text.split()), WIDTH, **indents, **WHOLE_WORDS)
 
 
 def show_arguments(arguments: Arguments, room: int = 10) -> list[str]:

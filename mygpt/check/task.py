@@ -11,40 +11,7 @@ from torch import Tensor
 from mygpt.check.compare import TOLERANCE
 from mygpt.check.stages.stage import Stage
 from mygpt.check.stages.values import Value
-
-# File and title of the chapters that the tasks belong to.
-CHAPTERS = {
-    "tensors": "Before you start: tensors",
-    "01_tokens": "1. Tokens",
-    "02_embeddings": "2. Embeddings, positions, and a first language model",
-    "03_attention": "3. Attention",
-    "04_heads": "4. Many heads",
-    "05_feed_forward": "5. The feed-forward network",
-    "06_activations": "6. GELU and ReLU",
-    "08_layer_norm": "8. Layer normalisation",
-    "09_transformer_block": "9. The transformer block",
-    "12_gpt": "12. GPT",
-    "13_training": "13. Training",
-    "14_generation": "14. Generation",
-}
-
-# Titles of the sections that explain the tasks, by label, where not "In code".
-HEADINGS = {
-    "check-row-times-matrix": "A row times a matrix",
-    "check-bpe-train": "Learn the merges",
-    "check-bpe-encode": "Encode and decode",
-    "check-softmax": "From any numbers to probabilities",
-    "check-cross-entropy": "From any numbers to probabilities",
-    "check-embedding": "A vector for each place",
-    "check-layer-norm-gradient": "The gradient avoids two directions",
-    "check-gpt": "Write it yourself",
-    "check-adamw": "A step of AdamW, by hand",
-    "check-train": "How fast, and how far at most",
-    "check-evaluate": "How fast, and how far at most",
-    "check-cache": "Keep the keys and values",
-    "check-generate": "Keep the keys and values",
-    "check-answer": "A whole GPT in one file",
-}
+from mygpt.workbook.asked import Asked
 
 Program = Callable[..., Any]
 Arguments = dict[str, Any]
@@ -91,17 +58,10 @@ class Property:
 
 
 @dataclass(frozen=True, eq=False)
-class Task:
-    """A function for the reader to write.
+class Task(Asked):
+    """A function for the reader to write, and how it is checked.
 
-    name: of the function.
-    chapter: file of the chapter that explains it, one of CHAPTERS.
-    label: of the section that explains it.
-    asks: what the function does.
-    arguments: their names, in order, with shape or type.
-    returns: shape or type of the result.
     parts: names of the parts of a result that has several.
-    example: lines of a doctest; `torch` is imported.
     reference: the book's own program; keyword arguments.
     make: arguments from a `Draw` and sizes.
     probes: the inputs, the first one simple.
@@ -127,13 +87,6 @@ class Task:
         order; looked up in the same way.
     """
 
-    name: str
-    chapter: str
-    label: str
-    asks: str
-    arguments: Mapping[str, str]
-    returns: str
-    example: str
     reference: Program
     make: Callable[..., Arguments]
     probes: Sequence[Probe]
@@ -155,20 +108,6 @@ class Task:
     limit: int | float = 10.0
     stages: Callable[..., Iterable[Stage]] | None = None
     values: Callable[..., Iterable[Value]] | None = None
-
-    @property
-    def signature(self) -> str:
-        return f"{self.name}({', '.join(self.arguments)})"
-
-    @property
-    def heading(self) -> str:
-        """Title of the section that explains the task."""
-        return HEADINGS.get(self.label, "In code")
-
-    @property
-    def section(self) -> str:
-        """Titles of the chapter and the section that explain the task."""
-        return f"“{CHAPTERS[self.chapter]}”, section “{self.heading}”"
 
     def arguments_of(self, probe: Probe, **sizes: Any) -> Arguments:
         """The arguments of a probe, with some of its sizes replaced."""

@@ -7,16 +7,6 @@ import torch
 from mygpt.cli.train import usable_device
 from mygpt.doctor import Finding, examine
 
-DOCTOR = """\
-examine a device: does it compute what the book computes?
-
-Each operation of the book, forward and backward, then small GPTs, their caches and a
-short training are computed in float32 on the device and in float64 on the CPU. A
-difference that rounding does not account for is named. Without --device, the GPU of
-this machine is examined, or else its CPU.
-
-The exit status is 0 if all agrees, 1 if an operation differs, 2 if there is no such
-device."""
 FALLBACK = (
     "PYTORCH_ENABLE_MPS_FALLBACK=1 lets the CPU compute what MPS has not implemented."
 )
@@ -24,7 +14,7 @@ ON_CPU = ", or train on the CPU: mygpt train ... --device cpu"
 CONTIGUOUS = "It is right where a tensor is not transposed: call .contiguous() on it."
 
 
-def run_doctor(options: argparse.Namespace) -> int:
+def run(options: argparse.Namespace) -> int:
     """Print a line for each operation, then what to do; return the exit status."""
     device = usable_device(best_device() if options.device is None else options.device)
     print(f"{device} in float32, with PyTorch {torch.__version__}")

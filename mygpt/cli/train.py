@@ -26,7 +26,7 @@ LEAST_CHARACTERS = 2000  # as the page that trains asks for
 TOKENIZERS = {"char": CharTokenizer, "word": WordTokenizer, "bpe": BPETokenizer}
 
 
-def run_train(options: argparse.Namespace) -> None:
+def run(options: argparse.Namespace) -> None:
     """Train in this process, or start as many as were asked for."""
     from mygpt.distributed.launch import is_worker, launch
 

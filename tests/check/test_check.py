@@ -19,7 +19,8 @@ from mygpt import MultiHeadAttention, TransformerBlock, check
 from mygpt.check import TASKS, engine, shrink
 from mygpt.check.catalogue import IN_ORDER
 from mygpt.check.engine import Checking, differ, trail
-from mygpt.check.task import CHAPTERS, Mistake, Probe, Task
+from mygpt.check.task import Mistake, Probe, Task
+from mygpt.workbook.asked import CHAPTERS
 
 CHAPTERS_FOLDER = Path(__file__).parents[2] / "chapters"
 by_task = pytest.mark.parametrize("name", TASKS)
@@ -494,6 +495,16 @@ def test_a_cut_graph_is_found():
         result = check.softmax(cut)
         assert result.stage == "gradient"
         assert "No gradient flows back" in result.message
+
+
+def test_gradients_that_small_changes_do_not_show_are_told():
+    """The probes have one decimal: here a value moves only from one to the next."""
+
+    def softmax(scores):
+        return (scores + (scores.round(decimals=1) - scores).detach()).softmax(-1)
+
+    result = check.softmax(softmax)
+    assert (result.stage, result.message) == ("gradient", engine.NUDGED)
 
 
 def test_no_gradient_is_asked_for_before_the_book_has_gradients():

@@ -191,7 +191,7 @@ from mygpt.check import effects, engine
 effects.replaced = lambda before: None
 engine.find_difference = engine.differ = lambda *a, **k: None
 torch.allclose = lambda *a, **k: True
-torch.autograd.gradcheck = lambda *a, **k: True
+engine.show_in_nudges = lambda *a, **k: True
 """
 FORGED = """
 import json, sys

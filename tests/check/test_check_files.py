@@ -19,8 +19,8 @@ from mygpt.check import TASKS
 from mygpt.check.files import read_result, saves
 from mygpt.check.progress import next_task, state, tasks_of
 from mygpt.check.result import Result
-from mygpt.check.task import CHAPTERS
-from mygpt.check.workbook import stub, write_workbook
+from mygpt.workbook.asked import CHAPTERS
+from mygpt.workbook.files import stub, write_workbook
 
 SOLVED = Path(__file__).parent / "workbook"
 RIGHT = "import torch\ndef softmax(s):\n    return torch.softmax(s, -1)\n"

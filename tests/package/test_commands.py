@@ -547,7 +547,7 @@ def test_help_says_what_goes_in_and_what_comes_out(command, capsys):
 
 
 def test_a_world_model_is_trained_and_saved(tmp_path, capsys, monkeypatch):
-    monkeypatch.setattr("mygpt.cli.commands.train_world_model", short_training)
+    monkeypatch.setattr("mygpt.cli.world_model.train_world_model", short_training)
     out = tmp_path / "world-ordinary.safetensors"
     assert run("world-model", "ordinary", "--seed", 5, "--out", out, "--quiet") == 0
     assert "stories 0" in capsys.readouterr().out

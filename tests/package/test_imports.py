@@ -7,7 +7,8 @@ import pytest
 
 PACKAGE = Path(__file__).parents[2] / "mygpt"
 ORDER = [
-    *("support", "by_hand", "embedding", "attention", "feed_forward", "norm"),
+    *("support", "workbook.asked", "workbook.stub", "workbook.files", "workbook"),
+    *("by_hand", "embedding", "attention", "feed_forward", "norm"),
     *("inference", "block", "tokenizers", "gpt", "sizes", "distributed.cost"),
     *("distributed.published_runs", "world.corpus", "data", "distributed.shards"),
     *("modern", "checkpoint", "training.config", "training.optimizers"),
@@ -16,7 +17,9 @@ ORDER = [
     *("huggingface", "inside.depth", "inside.hooks", "inside.world_models", "world"),
     *("inside.memory", "inside.editing", "inside.null_models", "inside.fresh_network"),
     *("inside.experiments", "inside", "check", "bare", "plots", "explorers"),
-    *("distributed.launch", "cli.train", "cli.doctor", "cli.commands", "cli"),
+    *("distributed.launch", "cli.train", "cli.doctor", "cli.generate", "cli.convert"),
+    *("cli.world_model", "cli.workbook", "cli.verdicts", "cli.check", "cli.commands"),
+    "cli",
     "__main__",
 ]
 PACKAGES = (

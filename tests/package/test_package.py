@@ -1,7 +1,9 @@
 """The package's door: what is found at the top."""
 
+import ast
 import subprocess
 import sys
+from pathlib import Path
 
 import mygpt
 
@@ -21,3 +23,35 @@ def test_the_package_exports_what_people_look_for():
     names = ", ".join([*PROMISED, *MODULES])
     code = f"from mygpt import {names}"
     subprocess.run([sys.executable, "-W", "error", "-c", code], check=True)
+
+
+UNTOUCHED = """
+import sys
+import mygpt
+assert "torch" not in sys.modules
+"""
+USES = {
+    "dir": "assert {*mygpt.__all__, 'norm', 'training', 'world'} <= set(dir(mygpt))",
+    "star": "from mygpt import *; GPT, train, VOCAB",
+    "submodule": "assert mygpt.training.TrainingConfig is mygpt.TrainingConfig",
+    "pickle": "import pickle; k = mygpt.GPT; assert pickle.loads(pickle.dumps(k)) is k",
+    "completion": "import rlcompleter\n"
+    "done = rlcompleter.Completer({'mygpt': mygpt}).attr_matches('mygpt.GPTC')\n"
+    "assert done == ['mygpt.GPTConfig('] or done == ['mygpt.GPTConfig']",
+    "typo": "assert not hasattr(mygpt, 'GTP')\nassert 'torch' not in sys.modules",
+}
+
+
+def test_what_is_imported_late_is_found_in_every_way():
+    for name, use in USES.items():
+        code = UNTOUCHED + use
+        done = subprocess.run([sys.executable, "-W", "error", "-c", code])
+        assert done.returncode == 0, name
+
+
+def test_the_names_of_the_type_checkers_are_those_of_the_package():
+    """And no other: a checker that took any name would find no misspelt one."""
+    tree = ast.parse(Path(mygpt.__file__).read_text("utf-8"))
+    typed = next(one.body for one in tree.body if "TYPE_CHECKING" in ast.dump(one))
+    names = [alias.name for one in typed for alias in one.names]
+    assert sorted(names) == sorted(mygpt.__all__)

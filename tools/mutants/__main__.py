@@ -59,7 +59,9 @@ UNRECORDED = {
     "mygpt/check/files.py": APART,
     "mygpt/check/progress.py": APART,
     "mygpt/check/workbook.py": APART,
+    "mygpt/cli/check.py": ("tests/check/test_check_files.py",),
     "mygpt/cli/commands.py": ("tests/check/test_check_files.py",),
+    "mygpt/cli/verdicts.py": ("tests/check/test_check_files.py",),
     "mygpt/distributed/training.py": ("tests/distributed/test_distributed.py",),
     "mygpt/distributed/launch.py": ("tests/distributed/test_launch.py",),
 }

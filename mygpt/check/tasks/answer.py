@@ -9,6 +9,7 @@ from mygpt.check.models import TrainedModel, gpt2_model, world_model
 from mygpt.check.task import Arguments, Draw, Probe, Program, Property, Task
 from mygpt.check.tasks.gpt import book_gpt
 from mygpt.check.tasks.sampling import STEP, step_with
+from mygpt.workbook.asked import ASKED
 
 # Those of the tiny world are continued with margins of 0.1 or more between the
 # likeliest token and the next, so no processor's rounding changes a text; and a broken
@@ -185,23 +186,7 @@ def answer_task(folder: str | None = None) -> Task:
     """Make the task for the tiny world's model, or for a GPT-2 folder."""
     prompts = PROMPTS["world" if folder is None else "gpt2"]
     return Task(
-        name="answer",
-        chapter="14_generation",
-        label="check-answer",
-        asks="Put your parts together: encode the prompt, continue it by "
-        "max_new_tokens, always with the likeliest token, and return the text of the "
-        "new tokens. model.weights and model.num_heads are as for `gpt`; "
-        "model.encode(text) gives a list of ids, model.decode(ids) a text.",
-        arguments={
-            "prompt": "str",
-            "model": "trained model with weights, num_heads, encode, decode",
-            "max_new_tokens": "int",
-        },
-        returns="a str",
-        example="""\
->>> from mygpt.check import world_model
->>> answer("the capital of france is", world_model(), 1)
-'paris'""",
+        **vars(ASKED["answer"]),
         reference=right_answer,
         make=make_prompt,
         probes=[Probe(0, {"prompt": p, "n": n, "folder": folder}) for p, n in prompts],

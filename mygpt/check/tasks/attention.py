@@ -26,6 +26,7 @@ from mygpt.check.run import kept_state
 from mygpt.check.stages.parts import attended, mixing
 from mygpt.check.stages.stage import Stage, stage
 from mygpt.check.task import Arguments, Draw, Probe, Program, Property, Task
+from mygpt.workbook.asked import ASKED
 
 NOT_CAUSAL = "It is not causal: changing a position changes what earlier ones give."
 LEAKS = (
@@ -499,7 +500,6 @@ def stages_of_head(x: Tensor, W_Q: Tensor, W_K: Tensor, W_V: Tensor) -> Iterator
     yield from mixing(q, k, v)
 
 
-HEAD_CHAPTER = "03_attention"
 HEAD_PROBES = [
     Probe(0, {"B": 1, "T": 3, "C": 5, "D": 2}),
     Probe(1, {"B": 2, "T": 4, "C": 4, "D": 4}),
@@ -510,19 +510,7 @@ HEAD_PROBES = [
 ]
 
 attention = Task(
-    name="attention",
-    chapter=HEAD_CHAPTER,
-    label="check-attention",
-    asks="Causal attention with one head: queries x W_Q, keys x W_K and values x W_V; "
-    "scores query · key / √D; each position's softmax over itself and the positions "
-    "before it; the values, weighted.",
-    arguments={"x": "(B, T, C)", "W_Q": "(C, D)", "W_K": "(C, D)", "W_V": "(C, D)"},
-    returns="a tensor of shape (B, T, D)",
-    example="""\
->>> one = torch.ones(1, 1)
->>> attention(torch.tensor([[[0.0], [1.0]]]), one, one, one)
-tensor([[[0.0000],
-         [0.7311]]])""",
+    **vars(ASKED["attention"]),
     reference=lambda x, W_Q, W_K, W_V: attention_weights(x @ W_Q, x @ W_K) @ (x @ W_V),
     make=make_head,
     probes=HEAD_PROBES,
@@ -842,9 +830,6 @@ HEADS = Model(
 )
 
 
-WEIGHTS_OF_ATTENTION = "dict: W_Q, W_K, W_V, W_O (C, C) and b_Q, b_K, b_V, b_O (C,)"
-
-
 def stages_of_heads(
     x: Tensor, weights: dict[str, Tensor], num_heads: int
 ) -> Iterator[Stage]:
@@ -853,20 +838,7 @@ def stages_of_heads(
 
 
 heads = Task(
-    name="heads",
-    chapter="04_heads",
-    label="check-heads",
-    asks="Causal attention with num_heads heads, each on D = C / num_heads "
-    "neighbouring channels of x W_Q + b_Q, x W_K + b_K and x W_V + b_V; the heads' "
-    "results side by side, then times W_O, plus b_O.",
-    arguments={"x": "(B, T, C)", "weights": WEIGHTS_OF_ATTENTION, "num_heads": "int"},
-    returns="a tensor of shape (B, T, C)",
-    example="""\
->>> weights = {f"W_{name}": torch.eye(2) for name in "QKVO"}
->>> weights |= {f"b_{name}": torch.zeros(2) for name in "QKVO"}
->>> heads(torch.tensor([[[1.0, 0.0], [0.0, 1.0]]]), weights, 2)
-tensor([[[1.0000, 0.0000],
-         [0.5000, 0.7311]]])""",
+    **vars(ASKED["heads"]),
     reference=reference_heads,
     make=make_heads,
     stages=stages_of_heads,

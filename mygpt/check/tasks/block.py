@@ -17,6 +17,7 @@ from mygpt.check.task import Arguments, Draw, Probe, Program, Property, Task
 from mygpt.check.tasks import attention, feed_forward, norm
 from mygpt.check.tasks.attention import stored_attention
 from mygpt.check.tasks.feed_forward import ERF, erf_form, tanh_form
+from mygpt.workbook.asked import ASKED
 
 Sublayer = Callable[[Tensor], Tensor]
 
@@ -202,24 +203,7 @@ def stages_of_wiring(
 
 
 pre_norm_wiring = Task(
-    name="wiring",
-    chapter="09_transformer_block",
-    label="check-wiring",
-    asks="Wire a block as GPT-2 does. attention, mlp, ln1 and ln2 are functions that "
-    "are given: add to x what attention gives for ln1(x); then add what mlp gives for "
-    "ln2 of that sum.",
-    arguments={
-        "x": "(B, T, C)",
-        "attention": "function of (B, T, C)",
-        "mlp": "function of (B, T, C)",
-        "ln1": "function of (B, T, C)",
-        "ln2": "function of (B, T, C)",
-    },
-    returns="a tensor of shape (B, T, C)",
-    example="""\
->>> x = torch.tensor([[[1.0]]])
->>> wiring(x, lambda x: 2 * x, lambda x: 10 * x, torch.abs, torch.abs)
-tensor([[[33.]]])""",
+    **vars(ASKED["wiring"]),
     reference=wire,
     make=make_parts,
     stages=stages_of_wiring,
@@ -384,12 +368,6 @@ def identity_at_zero(y: Tensor, arguments: Arguments) -> str | None:
     )
 
 
-WEIGHTS_OF_BLOCK = (
-    "dict: W_Q, W_K, W_V, W_O (C, C), b_Q, b_K, b_V, b_O (C,), W1 (C, 4C), b1 (4C,), "
-    "W2 (4C, C), b2 (C,), ln1_weight, ln1_bias, ln2_weight, ln2_bias (C,)"
-)
-
-
 def stages_of_block(
     x: Tensor, weights: dict[str, Tensor], num_heads: int, at: str = ""
 ) -> Iterator[Stage]:
@@ -412,23 +390,7 @@ def stages_of_block(
 
 
 block = Task(
-    name="block",
-    chapter="09_transformer_block",
-    label="check-block",
-    asks="A block of GPT-2: x plus the heads of ln1(x), then that plus the "
-    "feed-forward network of ln2 of it. The norms have eps 1e-5; GELU in either form.",
-    arguments={"x": "(B, T, C)", "weights": WEIGHTS_OF_BLOCK, "num_heads": "int"},
-    returns="a tensor of shape (B, T, C)",
-    example="""\
->>> names = ["b_Q", "b_K", "b_V", "b_O", "b2", "ln1_bias", "ln2_bias"]
->>> weights = {name: torch.zeros(2) for name in names}
->>> weights |= {name: torch.eye(2) for name in ["W_Q", "W_K", "W_V", "W_O"]}
->>> weights |= {"W1": torch.ones(2, 8), "W2": torch.ones(8, 2)}
->>> weights["b1"] = torch.zeros(8)
->>> weights |= {"ln1_weight": torch.ones(2), "ln2_weight": torch.ones(2)}
->>> y = block(torch.tensor([[[1.0, 3.0]]]), weights, 1)
->>> y.round(decimals=2)
-tensor([[[0., 4.]]])""",
+    **vars(ASKED["block"]),
     reference=book_block("gelu_tanh"),
     forms={ERF: book_block("gelu")},
     make=make_block,

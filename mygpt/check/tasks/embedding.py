@@ -11,6 +11,7 @@ from mygpt.check.model import Model, Piece, alike
 from mygpt.check.stages.parts import losses
 from mygpt.check.stages.stage import Stage, also, stage
 from mygpt.check.task import Arguments, Draw, Probe, Program, Property, Task
+from mygpt.workbook.asked import ASKED
 
 
 def make_logits(
@@ -233,18 +234,8 @@ def stages_of_loss(logits: Tensor, targets: Tensor) -> Iterator[Stage]:
 
 
 cross_entropy = Task(
-    name="cross_entropy",
+    **vars(ASKED["cross_entropy"]),
     tolerance=2e-4,  # in float32, numbers near 1000 are 6e-5 apart
-    chapter="02_embeddings",
-    label="check-cross-entropy",
-    asks="Turn each row of logits into probabilities by a softmax and return the mean "
-    "of -ln(probability of the row's target). Logits from -1000 to 1000 must work, in "
-    "one row too.",
-    arguments={"logits": "(N, V)", "targets": "(N,), ids"},
-    returns="a tensor of shape (), in nats",
-    example="""\
->>> cross_entropy(torch.zeros(2, 4), torch.tensor([0, 3]))
-tensor(1.3863)""",
     reference=lambda logits, targets: F.cross_entropy(logits, targets),
     make=make_logits,
     stages=stages_of_loss,
@@ -460,23 +451,7 @@ def stages_of_embedding(
 
 
 embedding = Task(
-    name="embedding",
-    chapter="02_embeddings",
-    label="check-embedding",
-    asks="Give every token its vector: row ids[b, t] of the token table plus row t of "
-    "the position table. The position table may have more rows than the text is long.",
-    arguments={
-        "ids": "(B, T), whole numbers",
-        "token_table": "(V, C)",
-        "position_table": "(N, C) with N >= T",
-    },
-    returns="a tensor of shape (B, T, C)",
-    example="""\
->>> tokens = torch.tensor([[1.0, 2.0], [3.0, 4.0]])
->>> positions = torch.tensor([[0.1, 0.1], [0.2, 0.2], [0.3, 0.3]])
->>> embedding(torch.tensor([[1, 1]]), tokens, positions)
-tensor([[[3.1000, 4.1000],
-         [3.2000, 4.2000]]])""",
+    **vars(ASKED["embedding"]),
     reference=lambda ids, token_table, position_table: (
         F.embedding(ids, token_table) + position_table[: ids.shape[1]]
     ),

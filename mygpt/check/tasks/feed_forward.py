@@ -15,6 +15,7 @@ from mygpt.check.stages.parts import fed, gelu_by_erf, gelu_by_tanh
 from mygpt.check.stages.stage import Stage, also, stage
 from mygpt.check.task import Arguments, Draw, Probe, Program, Property, Task
 from mygpt.feed_forward import MLP
+from mygpt.workbook.asked import ASKED
 
 ERF = "GELU in its erf form; GPT-2 was trained with the tanh form"
 
@@ -313,15 +314,7 @@ def stages_of_erf(x: Tensor) -> Iterator[Stage]:
 
 
 gelu = Task(
-    name="gelu",
-    chapter="06_activations",
-    label="check-gelu",
-    asks="GELU as defined: x Φ(x) = x/2 · (1 + erf(x / √2)), for each entry.",
-    arguments={"x": "any shape"},
-    returns="a tensor of the shape of x",
-    example="""\
->>> gelu(torch.tensor([-1.0, 0.0, 1.0]))
-tensor([-0.1587,  0.0000,  0.8413])""",
+    **vars(ASKED["gelu"]),
     reference=erf_form,
     make=make_numbers,
     stages=stages_of_erf,
@@ -348,15 +341,7 @@ def stages_of_tanh(x: Tensor) -> Iterator[Stage]:
 
 
 gelu_tanh = Task(
-    name="gelu_tanh",
-    chapter="06_activations",
-    label="check-gelu-tanh",
-    asks="GPT-2's form of GELU: x/2 · (1 + tanh(√(2/π) (x + 0.044715 x³))).",
-    arguments={"x": "any shape"},
-    returns="a tensor of the shape of x",
-    example="""\
->>> gelu_tanh(torch.tensor([-1.0, 0.0, 1.0]))
-tensor([-0.1588,  0.0000,  0.8412])""",
+    **vars(ASKED["gelu_tanh"]),
     reference=tanh_form,
     make=make_numbers,
     stages=stages_of_tanh,
@@ -552,24 +537,7 @@ def stages_of_mlp(
 
 
 mlp = Task(
-    name="mlp",
-    chapter="05_feed_forward",
-    label="check-mlp",
-    asks="The feed-forward network: h = x W1 + b1, GELU of h in either form, then "
-    "times W2, plus b2; each position on its own.",
-    arguments={
-        "x": "(B, T, C)",
-        "W1": "(C, F)",
-        "b1": "(F,)",
-        "W2": "(F, C)",
-        "b2": "(C,)",
-    },
-    returns="a tensor of shape (B, T, C)",
-    example="""\
->>> one = torch.ones(1, 1)
->>> mlp(torch.tensor([[[0.0], [5.0]]]), one, torch.zeros(1), 2 * one, torch.ones(1))
-tensor([[[ 1.0000],
-         [11.0000]]])""",
+    **vars(ASKED["mlp"]),
     reference=book_mlp("gelu_tanh"),
     forms={ERF: book_mlp("gelu")},
     make=make_mlp,

@@ -28,6 +28,7 @@ from mygpt.check.tasks.embedding import EMBEDDING, LOSS, embed_with, loss_with
 from mygpt.check.tasks.feed_forward import ERF, erf_form, mlp_with, tanh_form
 from mygpt.check.tasks.norm import norm_with
 from mygpt.gpt import GPT, GPTConfig
+from mygpt.workbook.asked import ASKED
 
 
 @lru_cache(maxsize=32)
@@ -326,12 +327,6 @@ def one_batch_overfits(loss: float, arguments: Arguments) -> str | None:
     )
 
 
-WEIGHTS_OF_GPT = (
-    "dict: token (V, C), position (N, C) with N >= T, blocks (a list of block weights, "
-    "as for `block`), ln_f_weight and ln_f_bias (C,)"
-)
-
-
 def stages_of_gpt(
     ids: Tensor, targets: Tensor, weights: dict, num_heads: int
 ) -> Iterator[Stage]:
@@ -369,29 +364,9 @@ def stages_with(
 
 
 gpt = Task(
-    name="gpt",
+    **vars(ASKED["gpt"]),
     limit=30.0,
-    chapter="12_gpt",
-    label="check-gpt",
-    asks="A GPT's forward pass: token vectors plus position vectors, the blocks in "
-    "order, the last norm (eps 1e-5), and as logits the products with every row of "
-    "the token table. The loss is the mean cross-entropy in nats of logits[b, t] "
-    "against targets[b, t], which are the next tokens already.",
-    arguments={
-        "ids": "(B, T), whole numbers",
-        "targets": "(B, T), whole numbers",
-        "weights": WEIGHTS_OF_GPT,
-        "num_heads": "int",
-    },
-    returns="a tuple (logits, loss) of shapes (B, T, V) and ()",
     parts=("logits", "loss"),
-    example="""\
->>> from mygpt.check import world_model
->>> model = world_model()
->>> ids = torch.tensor([model.encode("the capital of france is")])
->>> logits, loss = gpt(ids, ids, model.weights, model.num_heads)
->>> model.decode([int(logits[0, -1].argmax())])
-'paris'""",
     reference=book_gpt("gelu_tanh"),
     forms={ERF: book_gpt("gelu")},
     make=make_gpt,

@@ -12,8 +12,7 @@ from mygpt.check.stages.parts import norm
 from mygpt.check.stages.stage import Stage, also, stage
 from mygpt.check.task import Arguments, Draw, Probe, Program, Property, Task
 from mygpt.norm import normalise
-
-CHAPTER = "08_layer_norm"
+from mygpt.workbook.asked import ASKED
 
 
 def make_norm(
@@ -346,17 +345,7 @@ def stages_of_norm(
 
 
 layer_norm = Task(
-    name="layer_norm",
-    chapter=CHAPTER,
-    label="check-layer-norm",
-    asks="Bring each position's vector to mean 0 and variance 1: subtract its mean, "
-    "divide by √(variance + eps), where the variance divides by C; then times weight, "
-    "plus bias. Numbers near 1000 must work in float32 too.",
-    arguments={"x": "(B, T, C)", "weight": "(C,)", "bias": "(C,)", "eps": "float"},
-    returns="a tensor of shape (B, T, C)",
-    example="""\
->>> layer_norm(torch.tensor([[[1.0, 3.0]]]), torch.ones(2), torch.zeros(2), 0.0)
-tensor([[[-1.,  1.]]])""",
+    **vars(ASKED["layer_norm"]),
     reference=lambda x, weight, bias, eps: normalise(x, eps) * weight + bias,
     make=make_norm,
     stages=stages_of_norm,
@@ -588,22 +577,8 @@ def stages_of_gradient(
 
 
 layer_norm_gradient = Task(
-    name="layer_norm_gradient",
-    chapter=CHAPTER,
-    label="check-layer-norm-gradient",
-    asks="The gradients of layer_norm by formula: from dy, the gradient of the loss "
-    "with respect to the result, those with respect to x, weight and bias. With n the "
-    "normalised x and g = dy * weight: dx = (g - mean(g) - n * mean(g * n)) / "
-    "√(variance + eps), means over the channels; dweight and dbias are sums over "
-    "batch and positions.",
-    arguments={"dy": "(B, T, C)", "x": "(B, T, C)", "weight": "(C,)", "eps": "float"},
-    returns="a tuple (dx, dweight, dbias) of shapes (B, T, C), (C,), (C,)",
+    **vars(ASKED["layer_norm_gradient"]),
     parts=("dx", "dweight", "dbias"),
-    example="""\
->>> dy, x = torch.tensor([[[1.0, 0.0, 0.0]]]), torch.tensor([[[-1.0, 0.0, 1.0]]])
->>> dx, dweight, dbias = layer_norm_gradient(dy, x, torch.ones(3), 0.0)
->>> dweight, dbias
-(tensor([-1.2247,  0.0000,  0.0000]), tensor([1., 0., 0.]))""",
     reference=reference_gradient,
     make=make_gradient,
     stages=stages_of_gradient,

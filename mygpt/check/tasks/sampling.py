@@ -23,7 +23,6 @@ from mygpt.check.tasks.gpt import (
     FORMS,
     FORWARD,
     INSIDE,
-    WEIGHTS_OF_GPT,
     book_gpt,
     gpt_tensors,
     in_both_forms,
@@ -31,8 +30,7 @@ from mygpt.check.tasks.gpt import (
 )
 from mygpt.check.tasks.norm import norm_with
 from mygpt.sampling import keep_top_k, keep_top_p
-
-CHAPTER = "14_generation"
+from mygpt.workbook.asked import ASKED
 
 
 def distinct(draw: Draw, N: int, V: int) -> Tensor:
@@ -183,16 +181,7 @@ def stages_of_top_k(logits: Tensor, k: int) -> Iterator[Stage]:
 
 
 top_k = Task(
-    name="top_k",
-    chapter=CHAPTER,
-    label="check-top-k",
-    asks="The probabilities after top-k: keep each row's k largest logits, give all "
-    "others probability 0, and take the softmax of what is left. k may exceed V.",
-    arguments={"logits": "(N, V)", "k": "int"},
-    returns="a tensor of shape (N, V)",
-    example="""\
->>> top_k(torch.tensor([[0.0, 2.0, 1.0]]), 2)
-tensor([[0.0000, 0.7311, 0.2689]])""",
+    **vars(ASKED["top_k"]),
     reference=lambda logits, k: keep_top_k(logits, k).softmax(-1),
     make=make_top_k,
     stages=stages_of_top_k,
@@ -411,18 +400,7 @@ def stages_of_top_p(logits: Tensor, p: float) -> Iterator[Stage]:
 
 
 top_p = Task(
-    name="top_p",
-    chapter=CHAPTER,
-    label="check-top-p",
-    asks="The probabilities after top-p (nucleus sampling): of each row keep the "
-    "fewest likeliest tokens whose probabilities add up to at least p (to exactly p is "
-    "enough), give all others probability 0, and take the softmax of what is left. The "
-    "likeliest always stays.",
-    arguments={"logits": "(N, V)", "p": "float above 0, at most 1"},
-    returns="a tensor of shape (N, V)",
-    example="""\
->>> top_p(torch.tensor([[0.0, 2.0, 1.0]]), 0.7)
-tensor([[0.0000, 0.7311, 0.2689]])""",
+    **vars(ASKED["top_p"]),
     reference=lambda logits, p: keep_top_p(logits, p).softmax(-1),
     make=make_top_p,
     stages=stages_of_top_p,
@@ -818,29 +796,7 @@ def stages_of_cached_step(
 
 
 cached_step = Task(
-    name="cached_step",
-    chapter=CHAPTER,
-    label="check-cache",
-    asks="A GPT's forward pass, as for `gpt`, for new ids that follow those already "
-    "read. cache holds what you kept of those, in a form of your own; None at first. "
-    "Each block keeps its keys and values, so the earlier positions are not computed "
-    "again; the positions go on where the cache ends. Return the logits after the "
-    "last new id and the new cache; leave the one that you are given as it is.",
-    arguments={
-        "ids": "(B, T), the new ids",
-        "weights": WEIGHTS_OF_GPT,
-        "num_heads": "int",
-        "cache": "None, or what the call before returned",
-    },
-    returns="a tuple (logits, cache), logits of shape (B, V)",
-    example="""\
->>> from mygpt.check import world_model
->>> model, cache = world_model(), None
->>> for i in model.encode("the capital of france is"):
-...     ids = torch.tensor([[i]])
-...     logits, cache = cached_step(ids, model.weights, model.num_heads, cache)
->>> model.decode([int(logits[0].argmax())])
-'paris'""",
+    **vars(ASKED["cached_step"]),
     reference=whole_text(book_gpt("gelu_tanh")),
     forms={ERF: whole_text(book_gpt("gelu"))},
     make=make_pieces,
@@ -1093,25 +1049,7 @@ def stages_of_generation(
 
 
 generate = Task(
-    name="generate",
-    chapter=CHAPTER,
-    label="check-generate",
-    asks="Continue ids by max_new_tokens, each time by the likeliest next id "
-    "(greedy). step(ids, cache) gives (logits, cache), logits of shape (B, V) for the "
-    "id that follows; give it the prompt with the cache None, then each time only the "
-    "new ids with the cache that it returned.",
-    arguments={
-        "step": "function of (ids, cache)",
-        "ids": "(B, T), whole numbers",
-        "max_new_tokens": "int",
-    },
-    returns="a tensor of ids of shape (B, T + max_new_tokens)",
-    example="""\
->>> def step(ids, cache):
-...     total = ids.sum(1, keepdim=True) + (0 if cache is None else cache)
-...     return -(torch.arange(9) - total).abs(), total
->>> generate(step, torch.tensor([[1, 2]]), 2)
-tensor([[1, 2, 3, 6]])""",
+    **vars(ASKED["generate"]),
     reference=generate_with,
     make=make_prompt,
     stages=stages_of_generation,

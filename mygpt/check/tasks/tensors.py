@@ -9,6 +9,7 @@ from mygpt.check.model import Model, Piece
 from mygpt.check.stages import parts
 from mygpt.check.stages.stage import Stage, also, stage
 from mygpt.check.task import Arguments, Draw, Probe, Program, Property, Task, result_of
+from mygpt.workbook.asked import ASKED
 
 
 def make_row(draw: Draw, C: int, F: int) -> dict:
@@ -98,17 +99,7 @@ def stages_of_row(x: Tensor, W: Tensor) -> Iterator[Stage]:
 
 
 row_times_matrix = Task(
-    name="row_times_matrix",
-    chapter="tensors",
-    label="check-row-times-matrix",
-    asks="Multiply the row x by the matrix W: entry j of the result is the sum over i "
-    "of x[i] * W[i, j].",
-    arguments={"x": "(C,)", "W": "(C, F)"},
-    returns="a tensor of shape (F,)",
-    example="""\
->>> W = torch.tensor([[1.0, 2.0], [3.0, 4.0]])
->>> row_times_matrix(torch.tensor([1.0, 10.0]), W)
-tensor([31., 42.])""",
+    **vars(ASKED["row_times_matrix"]),
     reference=lambda x, W: x @ W,
     make=make_row,
     stages=stages_of_row,
@@ -319,19 +310,8 @@ def stages_of_softmax(scores: Tensor) -> Iterator[Stage]:
 
 
 softmax = Task(
-    name="softmax",
+    **vars(ASKED["softmax"]),
     tolerance=2e-4,  # in float32, numbers near 1000 are 6e-5 apart
-    chapter="02_embeddings",
-    label="check-softmax",
-    asks="Turn each row of scores into probabilities: exp(score), divided by the sum "
-    "of these over the row. Scores from -1000 to 1000 must work, whatever the other "
-    "rows hold.",
-    arguments={"scores": "(N, V)"},
-    returns="a tensor of shape (N, V)",
-    example="""\
->>> softmax(torch.tensor([[0.0, 0.0], [0.0, 1.0]]))
-tensor([[0.5000, 0.5000],
-        [0.2689, 0.7311]])""",
     reference=lambda scores: torch.softmax(scores, dim=-1),
     make=make_scores,
     stages=stages_of_softmax,

@@ -8,6 +8,7 @@ from mygpt.check.model import Model, Piece
 from mygpt.check.stages.values import Value
 from mygpt.check.task import Arguments, Draw, Probe, Property, Task, result_of
 from mygpt.tokenizers import PairCounts, merge
+from mygpt.workbook.asked import ASKED
 
 Pair = tuple[int, int]
 BYTES = 256
@@ -286,19 +287,7 @@ def sorted_ids(texts: list[list[int]]) -> tuple[tuple[int, ...], ...]:
 
 
 bpe_train = Task(
-    name="bpe_train",
-    chapter="01_tokens",
-    label="check-bpe-train",
-    asks="Find the merges of byte-pair encoding. Each word begins as its UTF-8 bytes, "
-    "ids 0 to 255. Count the pairs of neighbours in all words, a repeated word each "
-    "time; take the most frequent pair, of equally frequent ones the one that is "
-    "smaller as a tuple; replace it from left to right in every word by a new id, 256 "
-    "for the first merge; and again. Stop early when no pair occurs twice.",
-    arguments={"words": "list of str", "num_merges": "int"},
-    returns="a list of pairs of ids, in the order in which they were merged",
-    example="""\
->>> bpe_train(["low", "low", "lower"], 2)
-[(108, 111), (256, 119)]""",
+    **vars(ASKED["bpe_train"]),
     reference=train,
     make=make_words,
     probes=[
@@ -573,17 +562,7 @@ def values_of_encoding(text: str, merges: Sequence[Pair]) -> Iterator[Value]:
 
 
 bpe_encode = Task(
-    name="bpe_encode",
-    chapter="01_tokens",
-    label="check-bpe-encode",
-    asks="Turn a text into ids. Begin with its UTF-8 bytes; go through merges in their "
-    "order, and replace each of these pairs everywhere, from left to right, by 256 "
-    "plus its index in merges.",
-    arguments={"text": "str", "merges": "list of pairs of ids"},
-    returns="a list of ids",
-    example="""\
->>> bpe_encode("slow", [(108, 111), (256, 119)])
-[115, 257]""",
+    **vars(ASKED["bpe_encode"]),
     reference=encode,
     make=make_text,
     probes=[Probe(0, {"which": i}) for i in range(len(TEXTS))],

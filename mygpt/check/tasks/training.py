@@ -15,8 +15,7 @@ from mygpt.check.stages.stage import Stage, also, stage
 from mygpt.check.task import Arguments, Draw, Probe, Program, Property, Task
 from mygpt.check.tasks.loops import Bigrams, Watch, WatchedOptimizer, remarks
 from mygpt.support.modes import evaluating
-
-CHAPTER = "13_training"
+from mygpt.workbook.asked import ASKED
 
 
 def make_step(
@@ -301,32 +300,8 @@ def stages_of_step(
 
 
 adamw_step = Task(
-    name="adamw_step",
-    chapter=CHAPTER,
-    label="check-adamw",
-    asks="One step of AdamW for one parameter; step is 1 for the first. If the "
-    "parameter has two or more axes, first multiply it by 1 - lr * decay. Then m = "
-    "beta1 * m + (1 - beta1) * gradient, v = beta2 * v + (1 - beta2) * gradient²; "
-    "divide m by 1 - beta1^step and v by 1 - beta2^step, and subtract lr * m / (√v + "
-    "eps). Return the new parameter and the new m and v before those two divisions.",
-    arguments={
-        "parameter": "any shape",
-        "gradient": "the same shape",
-        "m": "the same shape",
-        "v": "the same shape",
-        "step": "int, from 1",
-        "lr": "float",
-        "beta1": "float",
-        "beta2": "float",
-        "eps": "float",
-        "decay": "float",
-    },
-    returns="a tuple (parameter, m, v) of the same shapes",
+    **vars(ASKED["adamw_step"]),
     parts=("parameter", "m", "v"),
-    example="""\
->>> zero, one = torch.zeros(1), torch.ones(1)
->>> adamw_step(one, 2 * one, zero, zero, 1, 0.1, 0.9, 0.99, 0.0, 0.1)
-(tensor([0.9000]), tensor([0.2000]), tensor([0.0400]))""",
     reference=reference_step,
     make=make_step,
     stages=stages_of_step,
@@ -582,30 +557,7 @@ def nothing_noted(sentences: str, arguments: Arguments) -> str | None:
 
 
 train = Task(
-    name="train",
-    chapter=CHAPTER,
-    label="check-train",
-    asks="A training loop: put the model in training mode, and take one step of the "
-    "optimizer for each batch. model(inputs, targets) gives (logits, loss); a batch "
-    "is rows of T + 1 ids, inputs all but the last, targets all but the first. Return "
-    "the losses, each from before its step.",
-    arguments={
-        "model": "nn.Module",
-        "batches": "list of (B, T + 1), whole numbers",
-        "optimizer": "torch.optim.Optimizer of the model's parameters",
-    },
-    returns="a list of numbers, one for each batch",
-    example="""\
->>> class Model(torch.nn.Module):
-...     def __init__(self):
-...         super().__init__()
-...         self.w = torch.nn.Parameter(torch.tensor(1.0))
-...     def forward(self, inputs, targets):
-...         return None, self.w**2 * (targets - inputs).sum()
->>> model = Model()
->>> optimizer = torch.optim.SGD(model.parameters(), lr=0.25)
->>> train(model, [torch.tensor([[3, 4]])] * 2, optimizer)
-[1.0, 0.25]""",
+    **vars(ASKED["train"]),
     reference=reference_train,
     make=make_batches,
     observe=observe_training,
@@ -784,20 +736,7 @@ EVALUATION = Model(
 
 
 evaluate = Task(
-    name="evaluate",
-    chapter=CHAPTER,
-    label="check-evaluate",
-    asks="The mean loss over all targets of all batches, whose B and T may differ, "
-    "with the model in evaluation mode and under `torch.no_grad()`; afterwards the "
-    "model is in the mode that it had before. Batches as for `train`.",
-    arguments={"model": "nn.Module", "batches": "list of (B, T + 1), whole numbers"},
-    returns="a number",
-    example="""\
->>> class Model(torch.nn.Module):
-...     def forward(self, inputs, targets):
-...         return None, targets.float().mean()
->>> evaluate(Model(), [torch.tensor([[0, 1]]), torch.tensor([[0, 4, 4, 4]])])
-3.25""",
+    **vars(ASKED["evaluate"]),
     reference=reference_evaluate,
     make=make_batches,
     observe=observe_evaluation,

@@ -4,20 +4,19 @@ import ast
 import re
 from pathlib import Path
 
-from mygpt.check.catalogue import IN_ORDER
-from mygpt.check.result import wrapped
-from mygpt.check.task import CHAPTERS, Task
+from mygpt.support.output import wrapped
+from mygpt.workbook.asked import ASKED, CHAPTERS, Asked
 
 
-def stub(task: Task) -> str:
+def stub(task: Asked) -> str:
     """Return the file of a task: its place on the path, and the function to write."""
-    number = IN_ORDER.index(task) + 1
-    where = f"# {number} of {len(IN_ORDER)}, in {CHAPTERS[task.chapter]}"
+    number = list(ASKED).index(task.name) + 1
+    where = f"# {number} of {len(ASKED)}, in {CHAPTERS[task.chapter]}"
     how = f"# mygpt check {task.name}"
     return f"{where}\n{how}\nimport torch\n\n\n{skeleton(task, task.name)}"
 
 
-def skeleton(task: Task, name: str) -> str:
+def skeleton(task: Asked, name: str) -> str:
     """Return a function of a name: signature, docstring with shapes, one example."""
     width = max(map(len, [*task.arguments, "returns"])) + 2
     kinds = {**task.arguments, "returns": task.returns}
@@ -30,7 +29,7 @@ def skeleton(task: Task, name: str) -> str:
     return "\n".join([*lines, '    """', "    raise NotImplementedError", ""])
 
 
-def is_untouched(task: Task, path: Path) -> bool:
+def is_untouched(task: Asked, path: Path) -> bool:
     """Whether a file still says what the stub says, whatever its line ends."""
     try:
         trees = [ast.parse(text) for text in (path.read_bytes(), stub(task))]

@@ -1,0 +1,1 @@
+"""What the tasks ask, and the files in which a reader answers: without PyTorch."""

@@ -4,6 +4,7 @@
 # make epub       build the e-book, _build/mygpt.epub
 # make pdf        build the printed book, _build/mygpt.pdf
 # make test       build it, and run every check
+# make test chapter 08    run what belongs to one chapter
 # make slow       run the tests that take minutes: trainings, kills, damaged files
 # make unit       run the unit tests alone
 # make chapters   run the notebooks again and store what they print
@@ -26,8 +27,15 @@ COMMANDS = book lab plain epub pdf test unit slow chapters processors mutants me
 
 .PHONY: $(COMMANDS) clean
 
+# What follows `test chapter` is a name, not another command.
+ifeq ($(wordlist 1, 2, $(MAKECMDGOALS)),test chapter)
+NAMES := $(wordlist 2, 99, $(MAKECMDGOALS))
+.PHONY: $(NAMES)
+$(NAMES): ; @:
+endif
+
 $(COMMANDS):
-	@$(PYTHON) make.py $@
+	@$(PYTHON) make.py $@$(if $(NAMES), $(NAMES))
 
 clean:
 	rm -rf _build

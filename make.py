@@ -3,6 +3,7 @@
     python3 make.py COMMAND    book, lab, plain, epub, pdf, test, unit, slow, chapters,
                                processors, mutants, mends, links, javascript, kernels,
                                one of CHECKS, or a run in other environments (see APART)
+    python3 make.py test chapter NAME    what belongs to one chapter, by CONTRIBUTING.md
     python3 make.py processors NAME …    some settings or notebooks alone
     python3 make.py slow NAME …          some files of slow tests alone: launch, browser
     python3 make.py mutants NAME …       see tools/mutants/__main__.py
@@ -37,10 +38,20 @@ KERNELS = ROOT / "mygpt" / "explorers" / "engine" / "bytes.mjs"
 STAGING = BUILD / "staging"
 WITHOUT_SOURCE = ("404", "genindex", "index", "search")  # pages that Sphinx makes
 PYTEST = [PYTHON, "-m", "pytest", "-q", "-p", "no:cacheprovider", "-n", "2"]
+NBVAL = ["--nbval", "--nbval-current-env", "--dist", "loadfile"]
 JUPYTER_BOOK = [PYTHON, "-c", "from jupyter_book.cli.main import main; main()"]
 UNIT_TESTS = ["tests", "--ignore=tests/browser"]
 SLOWEST = ["--durations=20", "--durations-min=1"]
 PATIENT = ["-o", "faulthandler_timeout=1800"]
+# What holds all of a file of requirements, and more.
+FOR_TESTS = ("requirements-dev.txt", "requirements-mutants.txt")
+WIDER = {
+    "requirements-site.txt": ("requirements.txt", "requirements-lab.txt", *FOR_TESTS),
+    "requirements.txt": ("requirements-lab.txt", *FOR_TESTS),
+    "requirements-lab.txt": (),
+    "requirements-dev.txt": FOR_TESTS[1:],
+    "requirements-mutants.txt": (),
+}
 # Quick enough to run alone; the hooks before a commit run them too, all but the types.
 CHECKS = {
     "style": [PYTHON, "-m", "ruff", "check", "."],
@@ -77,7 +88,7 @@ NO_NODE = (
     "they are not both on the PATH (Debian: apt-get install nodejs npm; "
     "macOS: brew install node)"
 )
-WITH_NAMES = ("processors", "mutants", "mends", "slow")
+WITH_NAMES = ("processors", "mutants", "mends", "slow", "test")
 
 
 class Stop(Exception):
@@ -178,18 +189,24 @@ def cause(lines: "list[str]") -> str:
 
 
 def install(requirements: str) -> None:
-    """Install the requirements and this package in .venv, if anything has changed."""
+    """Install the requirements and this package in .venv, if anything has changed.
+
+    Modules are compiled when they are first imported; most never are.
+    """
     check_version()
     files = [*sorted(ROOT.glob("requirements*.txt")), ROOT / "pyproject.toml"]
     content = b"".join(path.read_bytes() for path in files)
     key = hashlib.sha256(content + sys.version.encode() + bytes(ROOT)).hexdigest()
     stamp = VENV / f"installed-{requirements}"
-    if stamp.exists() and stamp.read_text() == key and works(PYTHON):
+    stamps = [stamp, *(VENV / f"installed-{name}" for name in WIDER[requirements])]
+    if any(one.exists() and one.read_text() == key for one in stamps) and works(PYTHON):
         return
     if not works(PYTHON):
         run("creating .venv", [sys.executable, "-m", "venv", "--clear", VENV])
-    pip = [PYTHON, "-m", "pip", "install", "--progress-bar", "off"]
-    run("installing", [*pip, "-r", requirements, "-e", "."])
+    pip = [PYTHON, "-m", "pip", "install", "--progress-bar", "off", "--no-compile"]
+    run("installing", [*pip, "-r", requirements])
+    here = ["--no-deps", "--no-build-isolation", "-e", "."]  # setuptools is there
+    run("installing mygpt", [*pip, *here])
     # Built now, or the first import would announce it in a notebook's output.
     run("building the font cache", [PYTHON, "-c", "import matplotlib.font_manager"])
     stamp.write_text(key)
@@ -227,11 +244,20 @@ def works(python: Path) -> bool:
 
 def book() -> None:
     """Build the site and say how to open it."""
-    install("requirements.txt")
-    run("running the chapters", [PYTHON, "-m", "tools.execute", "--keep"])
+    for_the_book()
     build_site()
     page = (SITE / "index.html").as_uri()
     say(f"\nThe book is built. Open it in a browser:\n  {page}")
+
+
+def for_the_book() -> None:
+    """Install what pages need; run the chapters of which nothing fresh is stored."""
+    install("requirements-site.txt")
+    try:
+        run("looking at what is stored", [PYTHON, "-m", "tools.executed"])
+    except Stop:
+        install("requirements.txt")
+        run("running the chapters", [PYTHON, "-m", "tools.execute", "--keep"])
 
 
 def lab() -> None:
@@ -259,8 +285,7 @@ def plain() -> None:
 
 def links() -> None:
     """Follow every link that leads out of the book."""
-    install("requirements.txt")
-    run("running the chapters", [PYTHON, "-m", "tools.execute", "--keep"])
+    for_the_book()
     builder = ["--builder", "custom", "--custom-builder", "linkcheck"]
     options = [*builder, "--path-output", BUILD / "links"]
     try:
@@ -295,14 +320,25 @@ def left_over(site: Path) -> "list[Path]":
 def build_site(aside: bool = False) -> None:
     """Build into _build/staging, and move the result into place when it is complete."""
     options = ["-W", "-n", "--keep-going", "--path-output", STAGING]
-    run("building the book", [*JUPYTER_BOOK, "build", *options, "."], aside)
+    plain, packed = BUILD / "plain", BUILD / "packages"
+    shutil.rmtree(plain, ignore_errors=True)
+    plain.mkdir(parents=True)
+    parts = {
+        "building the book": [*JUPYTER_BOOK, "build", *options, "."],
+        "the notebooks to download": [PYTHON, "-m", "publish.plain", plain],
+        "the package to install": [PYTHON, "-m", "publish.package", packed],
+    }
+    with ThreadPoolExecutor(len(parts)) as side_by_side:
+        shown = (aside, True, True)
+        steps = map(partial, [run] * 3, parts, parts.values(), shown)
+        causes = side_by_side.map(lambda step: failures([step]), steps)
+    found = [cause for some in causes for cause in some]
+    if found:
+        raise Stop("; ".join(found))
     built = STAGING / "_build" / "html"
     for folder in ("notebooks", "packages"):
         shutil.rmtree(built / folder, ignore_errors=True)
-    made = [PYTHON, "-m", "publish.plain", built / "notebooks"]
-    run("the notebooks to download", made, aside)
-    packed = BUILD / "packages"
-    run("the package to install", [PYTHON, "-m", "publish.package", packed], aside)
+    shutil.copytree(plain, built / "notebooks")
     for wheel in packed.glob("*.whl"):
         (built / "packages").mkdir()
         shutil.copy(wheel, built / "packages")
@@ -324,8 +360,9 @@ def build_site(aside: bool = False) -> None:
 
 def on_paper(name: str) -> None:
     """Make the e-book or the PDF, `_build/mygpt.epub` or `_build/mygpt.pdf`."""
-    install("requirements-dev.txt" if name == "pdf" else "requirements.txt")
-    run("running the chapters", [PYTHON, "-m", "tools.execute", "--keep"])
+    if name == "pdf":
+        install("requirements-dev.txt")
+    for_the_book()
     run(f"making mygpt.{name}", [PYTHON, "-m", f"publish.paper.{name}"])
     say(f"\nThe book is on paper:\n  {BUILD / f'mygpt.{name}'}")
 
@@ -375,21 +412,69 @@ def as_module(compiled: bytes) -> str:
     )
 
 
-def test() -> None:
+def test(*of_chapter: str) -> None:
     """Run every check, the later ones too when an earlier one fails.
 
-    Two rows of steps at a time: chapters, book and its pages in a browser need each
-    other in this order, and nothing else needs them.
+    Two rows of steps at a time, of which neither waits for the other: the book is built
+    of what is stored, which the chapters' own step compares with a new run. With
+    `chapter NAME`, run what belongs to that chapter alone.
     """
+    if of_chapter:
+        return test_chapter(*of_chapter)
     install("requirements-dev.txt")
-    site = [chapters_as_stored, partial(build_site, aside=True), installed]
-    site.append(browser_tests)
+    site = [partial(build_site, aside=True), installed, browser_tests, chapters_new]
     rest = [*(partial(check, name) for name in CHECKS), javascript, unit_tests]
     with ThreadPoolExecutor(1) as second_row:
         of_site = second_row.submit(failures, site)
         causes = failures(rest) + of_site.result()
     if causes:
         raise Stop("; ".join(causes))
+    return None
+
+
+def test_chapter(word: str, *names: str) -> None:
+    """Run what belongs to a chapter, by the map of CONTRIBUTING.md."""
+    rows = chapters_map()
+    found = [row for row in rows if names and row.startswith(names[0])]
+    if word != "chapter" or len(names) != 1 or len(found) != 1:
+        given = " ".join([word, *names])
+        raise Stop(f"expected chapter and one of {', '.join(rows)}; got {given!r}")
+    name, (*_, explorers, tests) = found[0], rows[found[0]]
+    install("requirements-dev.txt")
+    named = [*tests, *(f"explorer_{stem}" for stem in explorers)]
+    found_tests = [
+        path for stem in named for path in ROOT.glob(f"tests/*/test_{stem}.py")
+    ]
+    in_browser = [ROOT / "tests" / "browser" / f"test_{stem}.py" for stem in explorers]
+    steps = [partial(check, kind) for kind in CHECKS if kind != "types"]
+    parts = {
+        "the chapter": [*NBVAL, f"chapters/{name}.ipynb"],
+        "its place in the book": ["tests/book", "-k", name],
+        "its modules and explorers": found_tests,
+    }
+    steps += [
+        partial(run, what, [*PYTEST, *some]) for what, some in parts.items() if some
+    ]
+    steps.append(build_site)
+    shown = [path for path in in_browser if path.exists() and browser()]
+    if shown:
+        steps.append(partial(run, "its explorers in a browser", [*PYTEST, *shown]))
+    causes = failures(steps)
+    if causes:
+        raise Stop("; ".join(causes))
+
+
+def chapters_map() -> "dict[str, list[list[str]]]":
+    """The names in each column after the first, by notebook."""
+    rows = re.findall(
+        r"^\| (tensors|\d\d_\w+) \|(.*)\|$",
+        (ROOT / "CONTRIBUTING.md").read_text("utf-8"),
+        re.M,
+    )
+    return {
+        name: [re.findall(r"[\w/]+", column) for column in rest.split("|")]
+        for name, rest in rows
+    }
 
 
 def unit() -> None:
@@ -422,10 +507,9 @@ def installed() -> None:
     run("the package as installed", command, aside=True)
 
 
-def chapters_as_stored() -> None:
-    """Run the notebooks, two at a time; the book takes over what they print."""
-    nbval = ["--nbval", "--nbval-current-env", "--dist", "loadfile", "chapters"]
-    run("chapters", [*PYTEST, *SLOWEST, *nbval], aside=True)
+def chapters_new() -> None:
+    """Run the notebooks, two at a time, and compare with what is stored of each."""
+    run("chapters", [*PYTEST, *SLOWEST, *NBVAL, "chapters"], aside=True)
 
 
 def slow(*names: str) -> None:
@@ -437,7 +521,7 @@ def slow(*names: str) -> None:
     install("requirements-dev.txt")
     in_browser = [path for path in files if path.parent.name == "browser"]
     if in_browser:
-        run("running the chapters", [PYTHON, "-m", "tools.execute", "--keep"])
+        for_the_book()
         build_site()
     command = [*PYTEST, *SLOWEST, "-m", "slow", *PATIENT]
     parts = {

@@ -20,8 +20,10 @@ import pytest
 from nbclient.exceptions import CellTimeoutError, DeadKernelError
 from nbval.plugin import IPyNbCell, IPyNbFile, coalesce_streams
 
+from tools import states
+from tools.agreement import differences
 from tools.comparison import difference
-from tools.execute import CHAPTERS, execute, is_setup
+from tools.execute import CHAPTERS, execute, first_cell, is_setup, normalise
 from tools.executed import keep_for_the_book
 from tools.processors import settings
 
@@ -65,7 +67,26 @@ class Chapter(IPyNbFile):
         self.codes = [cell for cell in fresh.cells if cell.cell_type == "code"]
         if not settings.active() and not self.stopped:
             keep_for_the_book(fresh, self.path)
+        self.wrong_states = {}
+        if self.path.parent == CHAPTERS and not self.stopped:
+            self.compare_states(copy.deepcopy(fresh))
         self.setup_sanitize_files()
+
+    def compare_states(self, fresh):
+        """Note the cells whose explorers are others than those that are stored.
+
+        What concerns no cell is noted for the setup cell: a file that is stale.
+        """
+        loaded = fresh.metadata.get("loaded", [])
+        taken = normalise(fresh, first_cell())
+        setup = next(cell.id for cell in fresh.cells if is_setup(cell))
+        try:
+            stored = states.fresh(self.path) and states.load(self.path)
+            if missing := set(loaded) - set(stored["modules"]):
+                raise states.StateError(f"they were made without {min(missing)}")
+            self.wrong_states = dict(differences(stored, taken))
+        except states.StateError as cause:
+            self.wrong_states = {setup: f"{cause}: run `make chapters`"}
 
     def fresh_run(self):
         """The notebook with its new outputs, up to the cell at which the run ended."""
@@ -127,6 +148,8 @@ class ChapterCell(IPyNbCell):
         stored = coalesce_streams(self.cell.outputs)
         if is_setup(self.cell):
             outputs = []
+        if why := self.parent.wrong_states.get(self.cell.get("id")):
+            self.fail(why)
         if self.options["check"] and not self.compare_outputs(outputs, stored):
             self.raise_cell_error(
                 "Cell outputs differ", "\n".join(self.comparison_traceback)

@@ -28,8 +28,8 @@ def used() -> set[str]:
 
 
 def requirements() -> list[str]:
-    """The pins of both requirement files, without those of what is used."""
-    names = ("requirements.txt", "requirements-dev.txt")
+    """The pins of the requirement files, without those of what is used."""
+    names = ("requirements-site.txt", "requirements.txt", "requirements-dev.txt")
     lines = [
         line
         for name in names

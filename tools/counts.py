@@ -11,7 +11,7 @@ import importlib
 import json
 import re
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from functools import cache
 from pathlib import Path
 
@@ -71,12 +71,15 @@ def exercises() -> int:
     return sum(len(EXERCISE.findall(cell.source)) for cell in all_cells())
 
 
-def functions(folder: Path) -> Iterator[ast.FunctionDef]:
+@cache
+def functions(folder: Path) -> list[ast.FunctionDef]:
     """The test functions of a folder."""
-    for path in sorted(folder.rglob("test_*.py")):
-        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
-            if isinstance(node, ast.FunctionDef) and node.name.startswith("test_"):
-                yield node
+    return [
+        node
+        for path in sorted(folder.rglob("test_*.py"))
+        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8")))
+        if isinstance(node, ast.FunctionDef) and node.name.startswith("test_")
+    ]
 
 
 def slow_tests() -> int:
@@ -151,9 +154,9 @@ COUNTS: dict[str, Callable[[], int]] = {
     "explorers": explorers,
     "tasks": tasks,
     "mistakes": mistakes,
-    "tests": lambda: sum(1 for _ in functions(ROOT / "tests")),
+    "tests": lambda: len(functions(ROOT / "tests")),
     "slow tests": slow_tests,
-    "browser tests": lambda: sum(1 for _ in functions(ROOT / "tests" / "browser")),
+    "browser tests": lambda: len(functions(ROOT / "tests" / "browser")),
     "script tests": script_tests,
     "planted mistakes": lambda: mutants("tried"),
     "noticed mistakes": lambda: mutants("caught"),

@@ -9,18 +9,23 @@
                                             has not got yet; no notebook is written
 
 A notebook is written only when its content changed, in one step, and never when a cell
-raised.
+raised. Its explorers' states are stored beside it (see states.py), first; the hash of
+what they were made with is stored last. What `make test` has run since the last change
+is taken over, not run again.
 """
 
 import argparse
 import asyncio
 import base64
+import json
 import os
 import re
 import struct
 import sys
 import tempfile
 import time
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 import nbformat
@@ -28,9 +33,10 @@ from nbclient import NotebookClient
 from nbclient.exceptions import CellExecutionError, CellTimeoutError, DeadKernelError
 from nbformat import v4
 
-from tools import patience
-from tools.executed import is_kept, keep_for_the_book
-from tools.live_lab import STATE, VIEW, still
+from tools import patience, states
+from tools.agreement import differences
+from tools.executed import keep_for_the_book, kept_run
+from tools.live_lab import STATE, still
 from tools.processors import settings
 from tools.publication import publication
 from tools.release import SettingError
@@ -50,6 +56,10 @@ PNG_NOTES = (b"tEXt", b"zTXt", b"iTXt", b"tIME", b"eXIf")
 STILL_TEXT = "<a still of the live lab: run the notebook to move its controls>"
 CELL_SECONDS = 300
 AT_ONCE = 2  # notebooks that run for the book
+# The last cell of a run says which modules of the package it loaded.
+LOADED = (
+    """print(*sorted(n for n in __import__("sys").modules if n.startswith("mygpt")))"""
+)
 
 
 class ChapterError(Exception):
@@ -68,7 +78,19 @@ def execute(
     notebook: nbformat.NotebookNode, folder: Path, *, allow_errors: bool = False
 ) -> None:
     """Run every cell in a fresh kernel of this environment, in `folder`."""
-    client(notebook, folder, allow_errors).execute()
+    with noting_modules(notebook):
+        client(notebook, folder, allow_errors).execute()
+
+
+@contextmanager
+def noting_modules(notebook: nbformat.NotebookNode) -> Iterator[None]:
+    """Note in a notebook that runs which modules of the package it loads."""
+    notebook.cells.append(v4.new_code_cell(LOADED))
+    try:
+        yield
+    finally:
+        outputs = notebook.cells.pop().outputs
+        notebook.metadata["loaded"] = sorted(outputs[0].text.split()) if outputs else []
 
 
 def client(
@@ -89,8 +111,11 @@ def client(
     )
 
 
-def normalise(notebook: nbformat.NotebookNode, first: str) -> None:
-    """Normalise a notebook in place; doing it twice changes nothing."""
+def normalise(notebook: nbformat.NotebookNode, first: str) -> dict:
+    """Normalise a notebook in place, and return its explorers' states.
+
+    Doing it twice changes nothing.
+    """
     widget_state = notebook.metadata.get("widgets", {}).get(STATE, {}).get("state", {})
     notebook.metadata = nbformat.from_dict(METADATA)
     notebook.nbformat, notebook.nbformat_minor = 4, 5
@@ -104,8 +129,20 @@ def normalise(notebook: nbformat.NotebookNode, first: str) -> None:
         if cell.cell_type == "code":
             cell.source = "\n".join(map(str.rstrip, cell.source.splitlines()))
             cell.outputs = normal_outputs(cell, widget_state)
+    taken = states.take(notebook, widget_state)
     fold_second_reading(notebook)
     nbformat.validate(notebook)
+    return taken
+
+
+def of_page(notebook: nbformat.NotebookNode) -> dict:
+    """The outputs and the explorers' states of a page of text that has run."""
+    models = notebook.metadata.get("widgets", {}).get(STATE, {}).get("state", {})
+    codes = [cell for cell in notebook.cells if cell.cell_type == "code"]
+    for cell in codes:
+        cell.outputs = normal_outputs(cell, models)
+    taken = states.take(notebook, models)
+    return taken | {"outputs": {cell.id: cell.outputs for cell in codes}}
 
 
 def fold_second_reading(notebook: nbformat.NotebookNode) -> None:
@@ -150,7 +187,7 @@ def number_cells(notebook: nbformat.NotebookNode) -> None:
 
 
 def normal_outputs(cell: nbformat.NotebookNode, widget_state: dict) -> list:
-    """The outputs of a cell without widget views, frames or notes in pictures."""
+    """The outputs of a cell without frames or notes in pictures."""
     if is_setup(cell):
         return []  # what it says depends on the machine
     if "live-lab" in cell.metadata.get("tags", []):
@@ -163,14 +200,10 @@ def normal_outputs(cell: nbformat.NotebookNode, widget_state: dict) -> list:
         return [v4.new_output("display_data", data)]
     outputs = []
     for output in cell.outputs:
-        if "data" in output:
-            output.data.pop(VIEW, None)
-            if "image/png" in output.data:
-                output.data["image/png"] = encoded(
-                    base64.b64decode(output.data["image/png"])
-                )
-            if not output.data:
-                continue
+        if "image/png" in output.get("data", {}):
+            output.data["image/png"] = encoded(
+                base64.b64decode(output.data["image/png"])
+            )
         if output.output_type == "execute_result":
             output.execution_count = cell.execution_count
         if output.output_type == "error":  # the frames name files of this machine
@@ -209,16 +242,17 @@ def text_of(notebook: nbformat.NotebookNode) -> str:
     return nbformat.writes(notebook).rstrip("\n") + "\n"
 
 
-def write(path: Path, text: str) -> bool:
-    """Write `text` in one step if it is not there already; say whether it was."""
-    if path.exists() and path.read_text(encoding="utf-8") == text:
+def write(path: Path, content: bytes) -> bool:
+    """Write a file in one step if it is another; say whether it was."""
+    if path.exists() and path.read_bytes() == content:
         return False
+    path.parent.mkdir(exist_ok=True)
     handle, temporary = tempfile.mkstemp(
         dir=path.parent, prefix=f".{path.stem}-", suffix=".tmp"
     )
     try:
-        with open(handle, "w", encoding="utf-8", newline="\n") as file:
-            file.write(text)
+        with open(handle, "wb") as file:
+            file.write(content)
         os.chmod(temporary, 0o644)
         os.replace(temporary, path)
     except BaseException:
@@ -227,9 +261,11 @@ def write(path: Path, text: str) -> bool:
     return True
 
 
-def chosen(names: list[str], folder: Path = CHAPTERS) -> list[Path]:
-    """The notebooks that match the names; every chapter when there is none."""
-    chapters = sorted(folder.glob("*.ipynb"))
+def chosen(
+    names: list[str], folder: Path = CHAPTERS, texts: list[Path] | None = None
+) -> list[Path]:
+    """The notebooks, and of the texts, that match the names; all when there is none."""
+    chapters = [*sorted(folder.glob("*.ipynb")), *(texts or [])]
     paths = []
     for name in names:
         if name.endswith(".ipynb") and Path(name).exists():
@@ -248,29 +284,58 @@ def names_of(paths: list[Path]) -> str:
     return ", ".join(path.stem for path in paths) or "none"
 
 
-def renewed(path: Path, first: str, run: bool) -> str:
-    """What the file at `path` should hold, executed first if `run`."""
+def renewed(path: Path, first: str, run: bool) -> tuple[str, dict, list[str]]:
+    """What the file at `path` should hold, executed first if `run`.
+
+    With it come the explorers' states, and the modules that the run loaded.
+    """
     try:
-        notebook = nbformat.read(path, as_version=4)
-        put_setup_cell(notebook, first)
-        if run:
-            execute(notebook, path.parent)
-        normalise(notebook, first)
+        notebook = run and kept_run(path)
+        if not notebook:
+            notebook = states.read(path)
+            if path.suffix == ".ipynb":
+                put_setup_cell(notebook, first)
+            if run:
+                execute(notebook, path.parent)
+        loaded = notebook.metadata.get("loaded", [])
+        is_text = path.suffix == ".md"
+        taken = of_page(notebook) if is_text else normalise(notebook, first)
     except CellExecutionError as cause:
         raise ChapterError(f"a cell raised\n{cause}") from None
     except (CellTimeoutError, DeadKernelError) as cause:
         raise ChapterError(str(cause)) from None
-    return text_of(notebook)
+    return text_of(notebook), taken, loaded
 
 
 def store(path: Path, first: str, run: bool) -> str:
     """Bring one chapter up to date; say whether it was written."""
-    changed = write(path, renewed(path, first, run))
+    text, taken, loaded = renewed(path, first, run)
+    of_the_book = run and path in states.pages()
+    changed = of_the_book and store_states(path, taken, loaded)
+    if path.suffix == ".ipynb":
+        changed = write(path, text.encode()) or changed
+    if of_the_book:
+        found = states.keys() | {path.stem: states.key_of(path, loaded)}
+        stems = {page.stem for page in states.pages()}
+        kept = {name: found[name] for name in sorted(stems & found.keys())}
+        content = json.dumps(kept, indent=1).encode() + b"\n"
+        changed = write(states.folder_of(ROOT) / states.KEYS, content) or changed
     return "written" if changed else "unchanged"
 
 
+def store_states(path: Path, taken: dict, loaded: list[str]) -> bool:
+    """Write a chapter's states unless those that are stored agree; say whether."""
+    try:
+        stored = states.load(path)
+        if stored["modules"] == loaded and not any(differences(stored, taken)):
+            return False
+    except states.StateError:
+        pass
+    return write(states.place_of(path), states.packed(taken, loaded, path))
+
+
 def check(path: Path, first: str) -> str:
-    if renewed(path, first, run=False) != path.read_text(encoding="utf-8"):
+    if renewed(path, first, run=False)[0] != path.read_text(encoding="utf-8"):
         how = f"python -m tools.execute --normalise {path.stem}"
         raise ChapterError(f"not in its normal form: {how}")
     return "in its normal form"
@@ -278,11 +343,17 @@ def check(path: Path, first: str) -> str:
 
 async def keep(path: Path) -> str:
     """Run one chapter for the book, if it has not got it as it stands."""
-    if is_kept(path):
+    if kept_run(path):
         return "kept already"
-    notebook = nbformat.read(path, as_version=4)
     try:
-        await client(notebook, path.parent).async_execute()
+        states.fresh(path)
+        return "as stored"
+    except states.StateError as cause:
+        print(f"{path.stem}: {cause}: it is run for the book", flush=True)
+    notebook = states.read(path)
+    try:
+        with noting_modules(notebook):
+            await client(notebook, path.parent).async_execute()
     except (CellExecutionError, CellTimeoutError, DeadKernelError) as cause:
         raise ChapterError(str(cause)) from None
     keep_for_the_book(notebook, path)
@@ -317,7 +388,10 @@ def main(arguments: list[str] | None = None) -> int:
     parser.add_argument("--keep", action="store_true", help="run for the book alone")
     options = parser.parse_args(arguments)
     try:
-        first, paths = first_cell(), chosen(options.names)
+        texts = [page for page in states.pages() if page.suffix == ".md"]
+        outputs_too = not (options.check or options.normalise)
+        paths = chosen(options.names, texts=texts if outputs_too else None)
+        first = first_cell()
     except ChapterError as cause:
         print(f"execute: {cause}", file=sys.stderr)
         return 1

@@ -1,12 +1,15 @@
 """The book's one Sphinx extension: a light site that loads nothing from other hosts."""
 
+import functools
+import hashlib
 import shutil
 from pathlib import Path
 
+import pybtex.plugin
 from sphinx.application import Sphinx
 from sphinx.config import Config
 
-from tools import executed, patience
+from tools import executed, patience, states
 from website import (
     builders,
     card,
@@ -82,6 +85,22 @@ def set_keys(app: Sphinx, config: Config) -> None:
     executed.fill(cache, root)
 
 
+def changed_sources(app: Sphinx, env, added, changed, removed) -> list[str]:
+    """The pages whose file or states are others than last time.
+
+    Sphinx asks their times, and a clock may be set back.
+    """
+    digests = {}
+    for page in env.found_docs:
+        path = Path(env.doc2path(page))
+        files = [path, states.place_of(path, Path(app.srcdir))]
+        content = b"".join(file.read_bytes() for file in files if file.is_file())
+        digests[page] = hashlib.sha256(content).digest()
+    known = getattr(env, "book_sources", digests)
+    env.book_sources = digests
+    return [page for page in digests if known.get(page) != digests[page]]
+
+
 def name_the_logo(app: Sphinx, config: Config) -> None:
     config.html_theme_options.setdefault(
         "logo", {"text": config.html_title, "alt_text": ""}
@@ -108,9 +127,12 @@ def copy_katex(app: Sphinx, exception: Exception | None) -> None:
 
 def setup(app: Sphinx) -> dict:
     patience.mend()  # myst-nb executes the notebooks in this process
+    # It reads what every installed package declares again for each citation.
+    pybtex.plugin.entry_points = functools.cache(pybtex.plugin.entry_points)
     app.add_config_value("book_site_key", "", "env", [str])
     app.connect("config-inited", set_keys)
     app.connect("config-inited", name_the_logo)
+    app.connect("env-get-outdated", changed_sources)
     app.connect("builder-inited", add_static_folders)
     for part in PARTS:
         part.setup(app)

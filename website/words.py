@@ -7,6 +7,7 @@ words, so that what both need stands here once.
 import json
 import re
 from itertools import pairwise
+from typing import ClassVar
 
 from sphinx.search.en import SearchEnglish
 
@@ -78,6 +79,7 @@ class BookWords(SearchEnglish):
     """English, with the names of code (`fc1.weight`) and the letters of formulas."""
 
     stopwords = SearchEnglish.stopwords | set(COMMON.split())
+    stems: ClassVar[dict[str, str]] = {}  # of words met before
     js_splitter_code = SPLITTER % (
         json.dumps(GREEK, ensure_ascii=False),
         SYMBOL,
@@ -99,7 +101,9 @@ class BookWords(SearchEnglish):
         """The stem of an English word; a name or a sign stays as it is."""
         if not word.isalpha():
             return word
-        return super().stem(re.sub(AMERICAN, "is", word))
+        if word not in self.stems:
+            self.stems[word] = super().stem(re.sub(AMERICAN, "is", word))
+        return self.stems[word]
 
     def word_filter(self, word: str) -> bool:
         """Leave out whole numbers: the search page does not look for them."""

@@ -173,11 +173,11 @@ def test_the_setup_cell_is_made_anew_and_is_the_first_code_cell():
 
 def test_a_file_is_written_only_when_its_content_changed(tmp_path):
     path = tmp_path / "a.ipynb"
-    assert execute.write(path, "1\n")
+    assert execute.write(path, b"1\n")
     before = path.stat().st_mtime_ns
-    assert not execute.write(path, "1\n")
+    assert not execute.write(path, b"1\n")
     assert path.stat().st_mtime_ns == before
-    assert execute.write(path, "2\n")
+    assert execute.write(path, b"2\n")
     assert [entry.name for entry in tmp_path.iterdir()] == ["a.ipynb"]
 
 
@@ -187,7 +187,7 @@ def test_a_write_that_fails_leaves_the_old_file(tmp_path, monkeypatch):
     full = MagicMock(side_effect=OSError("full"))
     monkeypatch.setattr(execute.os, "replace", full)
     with pytest.raises(OSError, match="full"):
-        execute.write(path, "new")
+        execute.write(path, b"new")
     assert path.read_text() == "old"
     assert [entry.name for entry in tmp_path.iterdir()] == ["a.ipynb"]
 
@@ -267,7 +267,7 @@ def test_chapters_are_run_two_at_a_time_for_the_book(tmp_path, monkeypatch, caps
         nbformat.write(notebook(code(waits.format(here, there))), path)
     before = [path.read_bytes() for path in paths]
     root = {"root": tmp_path}
-    monkeypatch.setattr(execute, "is_kept", partial(executed.is_kept, **root))
+    monkeypatch.setattr(execute, "kept_run", partial(executed.kept_run, **root))
     keep = partial(executed.keep_for_the_book, **root)
     monkeypatch.setattr(execute, "keep_for_the_book", keep)
     assert aside.submit(execute.main, ["--keep", *map(str, paths)]).result() == 0

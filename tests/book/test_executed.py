@@ -1,5 +1,7 @@
 """Chapters that were run for their check, taken over by the book."""
 
+import copy
+
 import nbformat
 import pytest
 from jupyter_cache import get_cache
@@ -32,12 +34,14 @@ RAISED = v4.new_output("error", ename="ValueError", evalue="no", traceback=["no"
 
 def keep(root, made=None, folder="chapters"):
     place = root / folder / "01_a.ipynb"
+    place.parent.mkdir(exist_ok=True)
+    nbformat.write(bare(made or chapter(PRINTED)), place)
     executed.keep_for_the_book(made or chapter(PRINTED), place, root)
 
 
 def bare(notebook):
     """The notebook as the book reads it: without outputs."""
-    plain = nbformat.from_dict(notebook)
+    plain = copy.deepcopy(notebook)
     plain.cells[0].outputs, plain.cells[0].execution_count = [], None
     del plain.metadata["widgets"]
     return plain

@@ -194,15 +194,68 @@ def test_make_test_runs_every_check_and_names_all_that_failed(make, monkeypatch)
     assert all(f"{name} failed" in str(caught.value) for name in ran)
 
 
-def test_the_book_is_built_of_what_chapters_printed_and_then_opened(make, monkeypatch):
+def test_the_book_is_built_of_what_is_stored_and_then_opened(make, monkeypatch):
     ran = []
     monkeypatch.setattr(make, "run", lambda what, *_, aside=False: ran.append(what))
     monkeypatch.setattr(make, "install", lambda requirements: None)
     monkeypatch.setattr(make, "BROWSERS", ("python3",))
     write_page(make.STAGING / "_build" / "html", "new")
     make.test()
-    of_site = ("chapters", "building the book", "browser tests")
+    of_site = ("building the book", "browser tests", "chapters")
     assert [what for what in ran if what in of_site] == [*of_site]
+
+
+def test_only_a_book_with_stale_states_installs_all_and_runs(make, monkeypatch):
+    done, stale = [], True
+
+    def run(what, *_, aside=False):
+        done.append(what)
+        if what == "looking at what is stored" and stale:
+            raise make.Stop("1 to run")
+
+    monkeypatch.setattr(make, "run", run)
+    monkeypatch.setattr(make, "install", done.append)
+    make.for_the_book()
+    assert done[2:] == ["requirements.txt", "running the chapters"]
+    done.clear()
+    stale = False
+    make.for_the_book()
+    assert done == ["requirements-site.txt", "looking at what is stored"]
+
+
+def test_a_wider_environment_is_not_installed_again(make, monkeypatch, tmp_path):
+    monkeypatch.setattr(make, "VENV", tmp_path)
+    monkeypatch.setattr(make, "works", lambda python: True)
+    done = []
+    monkeypatch.setattr(make, "run", lambda what, *_, aside=False: done.append(what))
+    make.install("requirements-site.txt")
+    make.install("requirements-dev.txt")
+    assert done.count("installing") == 2  # the second needs more than the first
+    make.install("requirements.txt")
+    make.install("requirements-site.txt")
+    assert done.count("installing") == 2
+    (tmp_path / "installed-requirements-site.txt").unlink()
+    make.install("requirements-site.txt")
+    assert done.count("installing") == 2
+
+
+def test_a_chapter_alone_is_tested_by_the_map(make, monkeypatch):
+    ran = {}
+    steps = lambda what, command=(), aside=False: ran.update({what: command})  # noqa: E731
+    monkeypatch.setattr(make, "run", steps)
+    monkeypatch.setattr(make, "install", lambda requirements: None)
+    monkeypatch.setattr(make, "PYTHON", Path(sys.executable))
+    write_page(make.STAGING / "_build" / "html", "new")
+    make.test("chapter", "08")
+    assert ran["the chapter"][-1] == "chapters/08_layer_norm.ipynb"
+    stems = {path.stem for path in ran["its modules and explorers"][len(make.PYTEST) :]}
+    explorers = {"test_explorer_layer_norm", "test_explorer_train_stack"}
+    assert stems == {"test_norm", *explorers}
+    assert "building the book" in ran
+    assert "unit tests" not in ran
+    for names in [("chapter", "99"), ("chapter",), ("chapters", "08")]:
+        with pytest.raises(make.Stop, match="expected chapter and one of tensors, 00_"):
+            make.test(*names)
 
 
 @pytest.mark.parametrize(

@@ -37,7 +37,9 @@ def test_what_is_imported_is_declared(folders, declared):
     assert {name for name in found if not found[name] & declared} == set()
 
 
-@pytest.mark.parametrize("name", ["requirements.txt", "requirements-dev.txt"])
+@pytest.mark.parametrize(
+    "name", ["requirements-site.txt", "requirements.txt", "requirements-dev.txt"]
+)
 def test_every_requirement_is_pinned(name):
     assert [package for package, version in pins(name).items() if not version] == []
 
@@ -45,6 +47,7 @@ def test_every_requirement_is_pinned(name):
 def test_the_book_needs_no_tool_of_the_tests():
     assert "pytest-xdist" not in pins("requirements.txt")
     assert {"pytest", "nbval"} <= pins("requirements.txt").keys()
+    assert not {"pytest", "transformers"} & pins("requirements-site.txt").keys()
 
 
 def test_the_citation_gives_the_version():

@@ -130,7 +130,7 @@ class Kept:
         variables = {name: os.environ.get(name) for name in VARIABLES}
         return {
             "tools": [hash_of(path) for path in tools],
-            "requirements": hash_of(ROOT / "requirements.txt"),
+            "requirements": [hash_of(path) for path in ROOT.glob("requirements*.txt")],
             "python": platform.python_version(),
             "processor": processor(),
             "variables": variables,

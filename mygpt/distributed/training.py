@@ -29,10 +29,6 @@ from weakref import WeakSet
 import torch
 import torch.distributed as dist
 from torch import Tensor, nn
-from torch.distributed.checkpoint.api import CheckpointException
-from torch.distributed.checkpoint.state_dict import get_state_dict, set_state_dict
-from torch.distributed.checkpoint.state_dict_loader import load as load_parts
-from torch.distributed.checkpoint.state_dict_saver import save as save_parts
 from torch.nn.parallel import DistributedDataParallel
 
 from mygpt.checkpoint import (
@@ -324,11 +320,15 @@ class SharedRun(Run):
 
     def tensors(self) -> dict[str, Any]:
         """The model and the optimizers' averages, this process's parts of them."""
-        model, optimizer = get_state_dict(self.model, self.optimizers)
+        from mygpt.distributed import parts
+
+        model, optimizer = parts.get_state_dict(self.model, self.optimizers)
         return {"model": model, "optimizer": optimizer}
 
     def save(self, out: str | Path, tokenizer: Tokenizer | None) -> None:
         """Write a checkpoint together; nobody goes on before it is in place."""
+        from mygpt.distributed import parts
+
         final = checkpoint_path(out, self.step)
         temporary = final.with_name(f".{final.name}.tmp")
 
@@ -346,11 +346,11 @@ class SharedRun(Run):
 
         try:
             on_first(begin)
-            save_parts(self.tensors(), checkpoint_id=temporary)
+            parts.save(self.tensors(), checkpoint_id=temporary)
             on_first(finish)
         except BaseException as error:
             shutil.rmtree(temporary, ignore_errors=True)
-            if not isinstance(error, OSError | CheckpointException):
+            if not isinstance(error, OSError | parts.CheckpointException):
                 raise
             raise OSError(
                 f"{final}: saving the checkpoint failed: {reason_of(error)}"
@@ -358,6 +358,8 @@ class SharedRun(Run):
 
     def load(self, folder: str | Path) -> None:
         """Continue from the newest checkpoint in a folder; it must be of this run."""
+        from mygpt.distributed import parts
+
         folder = newest(folder)
         content = on_first(lambda: read_shared(folder))
         self.check_same(
@@ -365,7 +367,7 @@ class SharedRun(Run):
         )
         tensors = self.tensors()
         read_into(tensors, folder)
-        set_state_dict(
+        parts.set_state_dict(
             self.model,
             self.optimizers,
             model_state_dict=tensors["model"],
@@ -435,15 +437,19 @@ def read_shared(folder: Path) -> dict:
 
 
 def read_into(tensors: dict[str, Any], folder: Path, **options: Any) -> None:
+    from mygpt.distributed import parts
+
     try:
-        load_parts(tensors, checkpoint_id=folder, **options)
-    except (OSError, KeyError, CheckpointException) as error:
+        parts.load(tensors, checkpoint_id=folder, **options)
+    except (OSError, KeyError, parts.CheckpointException) as error:
         raise ValueError(f"{folder}: loading failed: {reason_of(error)}") from error
 
 
 def reason_of(error: BaseException) -> str:
     """The first line of an error, or of the first process's that failed with it."""
-    if isinstance(error, CheckpointException):
+    from mygpt.distributed import parts
+
+    if isinstance(error, parts.CheckpointException):
         rank, (inner, _) = min(error.failures.items())
         return f"process {rank}: {inner}"
     return str(error).splitlines()[0]

@@ -9,7 +9,7 @@ import traceback
 
 context = multiprocessing.get_context("forkserver")
 # torch._dynamo too: every optimizer imports it, which takes most of a second.
-context.set_forkserver_preload(["mygpt.distributed", "torch._dynamo"])
+context.set_forkserver_preload(["mygpt.distributed.parts", "torch._dynamo"])
 
 
 def together(count, function, *arguments, limit=60):

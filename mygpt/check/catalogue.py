@@ -4,45 +4,26 @@ import difflib
 from pathlib import Path
 
 from mygpt.check.task import Task
-from mygpt.check.tasks.answer import answer, answer_task
-from mygpt.check.tasks.attention import attention, heads
-from mygpt.check.tasks.block import block, pre_norm_wiring
-from mygpt.check.tasks.embedding import cross_entropy, embedding
-from mygpt.check.tasks.feed_forward import gelu, gelu_tanh, mlp
-from mygpt.check.tasks.gpt import gpt
-from mygpt.check.tasks.norm import layer_norm, layer_norm_gradient
-from mygpt.check.tasks.sampling import cached_step, generate, top_k, top_p
-from mygpt.check.tasks.tensors import row_times_matrix, softmax
-from mygpt.check.tasks.tokens import bpe_encode, bpe_train
-from mygpt.check.tasks.training import adamw_step, evaluate, train
-
-IN_ORDER = (
-    row_times_matrix,
-    bpe_train,
-    bpe_encode,
-    softmax,
-    cross_entropy,
-    embedding,
+from mygpt.check.tasks import answer as last
+from mygpt.check.tasks import (
     attention,
-    heads,
-    mlp,
-    gelu,
-    gelu_tanh,
-    layer_norm,
-    layer_norm_gradient,
-    pre_norm_wiring,
     block,
+    embedding,
+    feed_forward,
     gpt,
-    adamw_step,
-    train,
-    evaluate,
-    top_k,
-    top_p,
-    cached_step,
-    generate,
-    answer,
+    norm,
+    sampling,
+    tensors,
+    tokens,
+    training,
 )
-TASKS: dict[str, Task] = {task.name: task for task in IN_ORDER}
+from mygpt.workbook.asked import ASKED
+
+MODULES = (tensors, tokens, embedding, attention, feed_forward, norm, block, gpt)
+MODULES += (training, sampling, last)
+MADE = {t.name: t for m in MODULES for t in vars(m).values() if isinstance(t, Task)}
+TASKS = {name: MADE[name] for name in ASKED}
+IN_ORDER = tuple(TASKS.values())
 
 
 def find_task(name: str, gpt2: str | None = None) -> Task:
@@ -62,4 +43,4 @@ def find_task(name: str, gpt2: str | None = None) -> Task:
         raise ValueError(f"--gpt2 is for the task answer, not for {name}")
     if not Path(gpt2).is_dir():
         raise ValueError(f"expected a Hugging Face GPT-2 folder, found no {gpt2}")
-    return answer_task(gpt2)
+    return last.answer_task(gpt2)

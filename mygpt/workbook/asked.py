@@ -85,13 +85,9 @@ WEIGHTS_OF_GPT = (
 )
 IN_ORDER = (
     Asked(
-        name="row_times_matrix",
-        chapter="tensors",
-        label="check-row-times-matrix",
-        asks=(
-            "Multiply the row x by the matrix W: entry j of the result is the sum over"
-            " i of x[i] * W[i, j]."
-        ),
+        *("row_times_matrix", "tensors", "check-row-times-matrix"),
+        asks="Multiply the row x by the matrix W: entry j of the result is the sum "
+        "over i of x[i] * W[i, j].",
         arguments={"x": "(C,)", "W": "(C, F)"},
         returns="a tensor of shape (F,)",
         example="""\
@@ -100,17 +96,13 @@ IN_ORDER = (
 tensor([31., 42.])""",
     ),
     Asked(
-        name="bpe_train",
-        chapter="01_tokens",
-        label="check-bpe-train",
-        asks=(
-            "Find the merges of byte-pair encoding. Each word begins as its UTF-8 "
-            "bytes, ids 0 to 255. Count the pairs of neighbours in all words, a "
-            "repeated word each time; take the most frequent pair, of equally frequent"
-            " ones the one that is smaller as a tuple; replace it from left to right "
-            "in every word by a new id, 256 for the first merge; and again. Stop early"
-            " when no pair occurs twice."
-        ),
+        *("bpe_train", "01_tokens", "check-bpe-train"),
+        asks="Find the merges of byte-pair encoding. Each word begins as its UTF-8 "
+        "bytes, ids 0 to 255. Count the pairs of neighbours in all words, a repeated "
+        "word each time; take the most frequent pair, of equally frequent ones the "
+        "one that is smaller as a tuple; replace it from left to right in every word "
+        "by a new id, 256 for the first merge; and again. Stop early when no pair "
+        "occurs twice.",
         arguments={"words": "list of str", "num_merges": "int"},
         returns="a list of pairs of ids, in the order in which they were merged",
         example="""\
@@ -118,14 +110,10 @@ tensor([31., 42.])""",
 [(108, 111), (256, 119)]""",
     ),
     Asked(
-        name="bpe_encode",
-        chapter="01_tokens",
-        label="check-bpe-encode",
-        asks=(
-            "Turn a text into ids. Begin with its UTF-8 bytes; go through merges in "
-            "their order, and replace each of these pairs everywhere, from left to "
-            "right, by 256 plus its index in merges."
-        ),
+        *("bpe_encode", "01_tokens", "check-bpe-encode"),
+        asks="Turn a text into ids. Begin with its UTF-8 bytes; go through merges in "
+        "their order, and replace each of these pairs everywhere, from left to right, "
+        "by 256 plus its index in merges.",
         arguments={"text": "str", "merges": "list of pairs of ids"},
         returns="a list of ids",
         example="""\
@@ -133,14 +121,10 @@ tensor([31., 42.])""",
 [115, 257]""",
     ),
     Asked(
-        name="softmax",
-        chapter="02_embeddings",
-        label="check-softmax",
-        asks=(
-            "Turn each row of scores into probabilities: exp(score), divided by the "
-            "sum of these over the row. Scores from -1000 to 1000 must work, whatever "
-            "the other rows hold."
-        ),
+        *("softmax", "02_embeddings", "check-softmax"),
+        asks="Turn each row of scores into probabilities: exp(score), divided by the "
+        "sum of these over the row. Scores from -1000 to 1000 must work, whatever the "
+        "other rows hold.",
         arguments={"scores": "(N, V)"},
         returns="a tensor of shape (N, V)",
         example="""\
@@ -149,14 +133,10 @@ tensor([[0.5000, 0.5000],
         [0.2689, 0.7311]])""",
     ),
     Asked(
-        name="cross_entropy",
-        chapter="02_embeddings",
-        label="check-cross-entropy",
-        asks=(
-            "Turn each row of logits into probabilities by a softmax and return the "
-            "mean of -ln(probability of the row's target). Logits from -1000 to 1000 "
-            "must work, in one row too."
-        ),
+        *("cross_entropy", "02_embeddings", "check-cross-entropy"),
+        asks="Turn each row of logits into probabilities by a softmax and return the "
+        "mean of -ln(probability of the row's target). Logits from -1000 to 1000 must "
+        "work, in one row too.",
         arguments={"logits": "(N, V)", "targets": "(N,), ids"},
         returns="a tensor of shape (), in nats",
         example="""\
@@ -164,14 +144,10 @@ tensor([[0.5000, 0.5000],
 tensor(1.3863)""",
     ),
     Asked(
-        name="embedding",
-        chapter="02_embeddings",
-        label="check-embedding",
-        asks=(
-            "Give every token its vector: row ids[b, t] of the token table plus row t "
-            "of the position table. The position table may have more rows than the "
-            "text is long."
-        ),
+        *("embedding", "02_embeddings", "check-embedding"),
+        asks="Give every token its vector: row ids[b, t] of the token table plus row "
+        "t of the position table. The position table may have more rows than the text "
+        "is long.",
         arguments={
             "ids": "(B, T), whole numbers",
             "token_table": "(V, C)",
@@ -186,14 +162,10 @@ tensor([[[3.1000, 4.1000],
          [3.2000, 4.2000]]])""",
     ),
     Asked(
-        name="attention",
-        chapter="03_attention",
-        label="check-attention",
-        asks=(
-            "Causal attention with one head: queries x W_Q, keys x W_K and values x "
-            "W_V; scores query · key / √D; each position's softmax over itself and the"
-            " positions before it; the values, weighted."
-        ),
+        *("attention", "03_attention", "check-attention"),
+        asks="Causal attention with one head: queries x W_Q, keys x W_K and values x "
+        "W_V; scores query · key / √D; each position's softmax over itself and the "
+        "positions before it; the values, weighted.",
         arguments={"x": "(B, T, C)", "W_Q": "(C, D)", "W_K": "(C, D)", "W_V": "(C, D)"},
         returns="a tensor of shape (B, T, D)",
         example="""\
@@ -203,14 +175,10 @@ tensor([[[0.0000],
          [0.7311]]])""",
     ),
     Asked(
-        name="heads",
-        chapter="04_heads",
-        label="check-heads",
-        asks=(
-            "Causal attention with num_heads heads, each on D = C / num_heads "
-            "neighbouring channels of x W_Q + b_Q, x W_K + b_K and x W_V + b_V; the "
-            "heads' results side by side, then times W_O, plus b_O."
-        ),
+        *("heads", "04_heads", "check-heads"),
+        asks="Causal attention with num_heads heads, each on D = C / num_heads "
+        "neighbouring channels of x W_Q + b_Q, x W_K + b_K and x W_V + b_V; the "
+        "heads' results side by side, then times W_O, plus b_O.",
         arguments={
             "x": "(B, T, C)",
             "weights": WEIGHTS_OF_ATTENTION,
@@ -225,13 +193,9 @@ tensor([[[1.0000, 0.0000],
          [0.5000, 0.7311]]])""",
     ),
     Asked(
-        name="mlp",
-        chapter="05_feed_forward",
-        label="check-mlp",
-        asks=(
-            "The feed-forward network: h = x W1 + b1, GELU of h in either form, then "
-            "times W2, plus b2; each position on its own."
-        ),
+        *("mlp", "05_feed_forward", "check-mlp"),
+        asks="The feed-forward network: h = x W1 + b1, GELU of h in either form, then "
+        "times W2, plus b2; each position on its own.",
         arguments={
             "x": "(B, T, C)",
             "W1": "(C, F)",
@@ -247,9 +211,7 @@ tensor([[[ 1.0000],
          [11.0000]]])""",
     ),
     Asked(
-        name="gelu",
-        chapter="06_activations",
-        label="check-gelu",
+        *("gelu", "06_activations", "check-gelu"),
         asks="GELU as defined: x Φ(x) = x/2 · (1 + erf(x / √2)), for each entry.",
         arguments={"x": "any shape"},
         returns="a tensor of the shape of x",
@@ -258,9 +220,7 @@ tensor([[[ 1.0000],
 tensor([-0.1587,  0.0000,  0.8413])""",
     ),
     Asked(
-        name="gelu_tanh",
-        chapter="06_activations",
-        label="check-gelu-tanh",
+        *("gelu_tanh", "06_activations", "check-gelu-tanh"),
         asks="GPT-2's form of GELU: x/2 · (1 + tanh(√(2/π) (x + 0.044715 x³))).",
         arguments={"x": "any shape"},
         returns="a tensor of the shape of x",
@@ -269,14 +229,10 @@ tensor([-0.1587,  0.0000,  0.8413])""",
 tensor([-0.1588,  0.0000,  0.8412])""",
     ),
     Asked(
-        name="layer_norm",
-        chapter="08_layer_norm",
-        label="check-layer-norm",
-        asks=(
-            "Bring each position's vector to mean 0 and variance 1: subtract its mean,"
-            " divide by √(variance + eps), where the variance divides by C; then times"
-            " weight, plus bias. Numbers near 1000 must work in float32 too."
-        ),
+        *("layer_norm", "08_layer_norm", "check-layer-norm"),
+        asks="Bring each position's vector to mean 0 and variance 1: subtract its "
+        "mean, divide by √(variance + eps), where the variance divides by C; then "
+        "times weight, plus bias. Numbers near 1000 must work in float32 too.",
         arguments={"x": "(B, T, C)", "weight": "(C,)", "bias": "(C,)", "eps": "float"},
         returns="a tensor of shape (B, T, C)",
         example="""\
@@ -284,16 +240,12 @@ tensor([-0.1588,  0.0000,  0.8412])""",
 tensor([[[-1.,  1.]]])""",
     ),
     Asked(
-        name="layer_norm_gradient",
-        chapter="08_layer_norm",
-        label="check-layer-norm-gradient",
-        asks=(
-            "The gradients of layer_norm by formula: from dy, the gradient of the loss"
-            " with respect to the result, those with respect to x, weight and bias. "
-            "With n the normalised x and g = dy * weight: dx = (g - mean(g) - n * "
-            "mean(g * n)) / √(variance + eps), means over the channels; dweight and "
-            "dbias are sums over batch and positions."
-        ),
+        *("layer_norm_gradient", "08_layer_norm", "check-layer-norm-gradient"),
+        asks="The gradients of layer_norm by formula: from dy, the gradient of the "
+        "loss with respect to the result, those with respect to x, weight and bias. "
+        "With n the normalised x and g = dy * weight: dx = (g - mean(g) - n * mean(g "
+        "* n)) / √(variance + eps), means over the channels; dweight and dbias are "
+        "sums over batch and positions.",
         arguments={
             "dy": "(B, T, C)",
             "x": "(B, T, C)",
@@ -308,14 +260,10 @@ tensor([[[-1.,  1.]]])""",
 (tensor([-1.2247,  0.0000,  0.0000]), tensor([1., 0., 0.]))""",
     ),
     Asked(
-        name="wiring",
-        chapter="09_transformer_block",
-        label="check-wiring",
-        asks=(
-            "Wire a block as GPT-2 does. attention, mlp, ln1 and ln2 are functions "
-            "that are given: add to x what attention gives for ln1(x); then add what "
-            "mlp gives for ln2 of that sum."
-        ),
+        *("wiring", "09_transformer_block", "check-wiring"),
+        asks="Wire a block as GPT-2 does. attention, mlp, ln1 and ln2 are functions "
+        "that are given: add to x what attention gives for ln1(x); then add what mlp "
+        "gives for ln2 of that sum.",
         arguments={
             "x": "(B, T, C)",
             "attention": "function of (B, T, C)",
@@ -330,14 +278,10 @@ tensor([[[-1.,  1.]]])""",
 tensor([[[33.]]])""",
     ),
     Asked(
-        name="block",
-        chapter="09_transformer_block",
-        label="check-block",
-        asks=(
-            "A block of GPT-2: x plus the heads of ln1(x), then that plus the "
-            "feed-forward network of ln2 of it. The norms have eps 1e-5; GELU in "
-            "either form."
-        ),
+        *("block", "09_transformer_block", "check-block"),
+        asks="A block of GPT-2: x plus the heads of ln1(x), then that plus the "
+        "feed-forward network of ln2 of it. The norms have eps 1e-5; GELU in either "
+        "form.",
         arguments={"x": "(B, T, C)", "weights": WEIGHTS_OF_BLOCK, "num_heads": "int"},
         returns="a tensor of shape (B, T, C)",
         example="""\
@@ -352,15 +296,11 @@ tensor([[[33.]]])""",
 tensor([[[0., 4.]]])""",
     ),
     Asked(
-        name="gpt",
-        chapter="12_gpt",
-        label="check-gpt",
-        asks=(
-            "A GPT's forward pass: token vectors plus position vectors, the blocks in "
-            "order, the last norm (eps 1e-5), and as logits the products with every "
-            "row of the token table. The loss is the mean cross-entropy in nats of "
-            "logits[b, t] against targets[b, t], which are the next tokens already."
-        ),
+        *("gpt", "12_gpt", "check-gpt"),
+        asks="A GPT's forward pass: token vectors plus position vectors, the blocks "
+        "in order, the last norm (eps 1e-5), and as logits the products with every "
+        "row of the token table. The loss is the mean cross-entropy in nats of "
+        "logits[b, t] against targets[b, t], which are the next tokens already.",
         arguments={
             "ids": "(B, T), whole numbers",
             "targets": "(B, T), whole numbers",
@@ -377,17 +317,13 @@ tensor([[[0., 4.]]])""",
 'paris'""",
     ),
     Asked(
-        name="adamw_step",
-        chapter="13_training",
-        label="check-adamw",
-        asks=(
-            "One step of AdamW for one parameter; step is 1 for the first. If the "
-            "parameter has two or more axes, first multiply it by 1 - lr * decay. Then"
-            " m = beta1 * m + (1 - beta1) * gradient, v = beta2 * v + (1 - beta2) * "
-            "gradient²; divide m by 1 - beta1^step and v by 1 - beta2^step, and "
-            "subtract lr * m / (√v + eps). Return the new parameter and the new m and "
-            "v before those two divisions."
-        ),
+        *("adamw_step", "13_training", "check-adamw"),
+        asks="One step of AdamW for one parameter; step is 1 for the first. If the "
+        "parameter has two or more axes, first multiply it by 1 - lr * decay. Then m "
+        "= beta1 * m + (1 - beta1) * gradient, v = beta2 * v + (1 - beta2) * "
+        "gradient²; divide m by 1 - beta1^step and v by 1 - beta2^step, and subtract "
+        "lr * m / (√v + eps). Return the new parameter and the new m and v before "
+        "those two divisions.",
         arguments={
             "parameter": "any shape",
             "gradient": "the same shape",
@@ -407,15 +343,11 @@ tensor([[[0., 4.]]])""",
 (tensor([0.9000]), tensor([0.2000]), tensor([0.0400]))""",
     ),
     Asked(
-        name="train",
-        chapter="13_training",
-        label="check-train",
-        asks=(
-            "A training loop: put the model in training mode, and take one step of the"
-            " optimizer for each batch. model(inputs, targets) gives (logits, loss); a"
-            " batch is rows of T + 1 ids, inputs all but the last, targets all but the"
-            " first. Return the losses, each from before its step."
-        ),
+        *("train", "13_training", "check-train"),
+        asks="A training loop: put the model in training mode, and take one step of "
+        "the optimizer for each batch. model(inputs, targets) gives (logits, loss); a "
+        "batch is rows of T + 1 ids, inputs all but the last, targets all but the "
+        "first. Return the losses, each from before its step.",
         arguments={
             "model": "nn.Module",
             "batches": "list of (B, T + 1), whole numbers",
@@ -435,14 +367,11 @@ tensor([[[0., 4.]]])""",
 [1.0, 0.25]""",
     ),
     Asked(
-        name="evaluate",
-        chapter="13_training",
-        label="check-evaluate",
-        asks=(
-            "The mean loss over all targets of all batches, whose B and T may differ, "
-            "with the model in evaluation mode and under `torch.no_grad()`; afterwards"
-            " the model is in the mode that it had before. Batches as for `train`."
-        ),
+        *("evaluate", "13_training", "check-evaluate"),
+        asks="The mean loss over all targets of all batches, whose B and T may "
+        "differ, with the model in evaluation mode and under `torch.no_grad()`; "
+        "afterwards the model is in the mode that it had before. Batches as for "
+        "`train`.",
         arguments={
             "model": "nn.Module",
             "batches": "list of (B, T + 1), whole numbers",
@@ -456,14 +385,10 @@ tensor([[[0., 4.]]])""",
 3.25""",
     ),
     Asked(
-        name="top_k",
-        chapter="14_generation",
-        label="check-top-k",
-        asks=(
-            "The probabilities after top-k: keep each row's k largest logits, give all"
-            " others probability 0, and take the softmax of what is left. k may exceed"
-            " V."
-        ),
+        *("top_k", "14_generation", "check-top-k"),
+        asks="The probabilities after top-k: keep each row's k largest logits, give "
+        "all others probability 0, and take the softmax of what is left. k may exceed "
+        "V.",
         arguments={"logits": "(N, V)", "k": "int"},
         returns="a tensor of shape (N, V)",
         example="""\
@@ -471,15 +396,11 @@ tensor([[[0., 4.]]])""",
 tensor([[0.0000, 0.7311, 0.2689]])""",
     ),
     Asked(
-        name="top_p",
-        chapter="14_generation",
-        label="check-top-p",
-        asks=(
-            "The probabilities after top-p (nucleus sampling): of each row keep the "
-            "fewest likeliest tokens whose probabilities add up to at least p (to "
-            "exactly p is enough), give all others probability 0, and take the softmax"
-            " of what is left. The likeliest always stays."
-        ),
+        *("top_p", "14_generation", "check-top-p"),
+        asks="The probabilities after top-p (nucleus sampling): of each row keep the "
+        "fewest likeliest tokens whose probabilities add up to at least p (to exactly "
+        "p is enough), give all others probability 0, and take the softmax of what is "
+        "left. The likeliest always stays.",
         arguments={"logits": "(N, V)", "p": "float above 0, at most 1"},
         returns="a tensor of shape (N, V)",
         example="""\
@@ -487,17 +408,13 @@ tensor([[0.0000, 0.7311, 0.2689]])""",
 tensor([[0.0000, 0.7311, 0.2689]])""",
     ),
     Asked(
-        name="cached_step",
-        chapter="14_generation",
-        label="check-cache",
-        asks=(
-            "A GPT's forward pass, as for `gpt`, for new ids that follow those already"
-            " read. cache holds what you kept of those, in a form of your own; None at"
-            " first. Each block keeps its keys and values, so the earlier positions "
-            "are not computed again; the positions go on where the cache ends. Return "
-            "the logits after the last new id and the new cache; leave the one that "
-            "you are given as it is."
-        ),
+        *("cached_step", "14_generation", "check-cache"),
+        asks="A GPT's forward pass, as for `gpt`, for new ids that follow those "
+        "already read. cache holds what you kept of those, in a form of your own; "
+        "None at first. Each block keeps its keys and values, so the earlier "
+        "positions are not computed again; the positions go on where the cache ends. "
+        "Return the logits after the last new id and the new cache; leave the one "
+        "that you are given as it is.",
         arguments={
             "ids": "(B, T), the new ids",
             "weights": WEIGHTS_OF_GPT,
@@ -515,15 +432,11 @@ tensor([[0.0000, 0.7311, 0.2689]])""",
 'paris'""",
     ),
     Asked(
-        name="generate",
-        chapter="14_generation",
-        label="check-generate",
-        asks=(
-            "Continue ids by max_new_tokens, each time by the likeliest next id "
-            "(greedy). step(ids, cache) gives (logits, cache), logits of shape (B, V) "
-            "for the id that follows; give it the prompt with the cache None, then "
-            "each time only the new ids with the cache that it returned."
-        ),
+        *("generate", "14_generation", "check-generate"),
+        asks="Continue ids by max_new_tokens, each time by the likeliest next id "
+        "(greedy). step(ids, cache) gives (logits, cache), logits of shape (B, V) for "
+        "the id that follows; give it the prompt with the cache None, then each time "
+        "only the new ids with the cache that it returned.",
         arguments={
             "step": "function of (ids, cache)",
             "ids": "(B, T), whole numbers",
@@ -538,15 +451,11 @@ tensor([[0.0000, 0.7311, 0.2689]])""",
 tensor([[1, 2, 3, 6]])""",
     ),
     Asked(
-        name="answer",
-        chapter="14_generation",
-        label="check-answer",
-        asks=(
-            "Put your parts together: encode the prompt, continue it by "
-            "max_new_tokens, always with the likeliest token, and return the text of "
-            "the new tokens. model.weights and model.num_heads are as for `gpt`; "
-            "model.encode(text) gives a list of ids, model.decode(ids) a text."
-        ),
+        *("answer", "14_generation", "check-answer"),
+        asks="Put your parts together: encode the prompt, continue it by "
+        "max_new_tokens, always with the likeliest token, and return the text of the "
+        "new tokens. model.weights and model.num_heads are as for `gpt`; "
+        "model.encode(text) gives a list of ids, model.decode(ids) a text.",
         arguments={
             "prompt": "str",
             "model": "trained model with weights, num_heads, encode, decode",

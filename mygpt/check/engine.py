@@ -237,10 +237,6 @@ class Checking:
         return [self.task.arguments_of(probe) for probe in self.task.probes]
 
     @cached_property
-    def inputs(self) -> Iterator[Arguments]:
-        return fresh_arguments(self.task, 1)
-
-    @cached_property
     def outcomes(self) -> list[Outcome]:
         return [
             run_once(self.task, self.program, each, self.dtype)
@@ -404,12 +400,10 @@ class Checking:
     def elsewhere(self) -> Iterator[tuple[Arguments, Outcome]]:
         """Inputs that the task does not list, and what came of each; run once."""
         for number in range(FRESH):
-            while len(self.fresh) <= number:
-                arguments = next(self.inputs)
-                known = run_once(self.task, self.task.reference, arguments, self.dtype)
-                if not known.error:
-                    got = run_once(self.task, self.program, arguments, self.dtype)
-                    self.fresh.append((arguments, got))
+            if len(self.fresh) <= number:
+                arguments = taken_input(self.task, self.dtype, number)
+                got = run_once(self.task, self.program, arguments, self.dtype)
+                self.fresh.append((arguments, got))
             yield self.fresh[number]
 
     def distance_from_first(self, mistake: Mistake) -> float:
@@ -674,6 +668,24 @@ class Checking:
 def outcome_of(task: Task, program: Program, probe: int, dtype: torch.dtype) -> Outcome:
     """Run a program of the book or of the catalogue once for all checks."""
     return run_once(task, program, arguments_at(task, probe), dtype)
+
+
+@cache
+def taken_inputs(
+    task: Task, dtype: torch.dtype
+) -> tuple[list[Arguments], Iterator[Arguments]]:
+    """Inputs that no probe has and the book's own program takes: those drawn so far."""
+    inputs = fresh_arguments(task, 1)
+    taken = (a for a in inputs if not run_once(task, task.reference, a, dtype).error)
+    return [], taken
+
+
+def taken_input(task: Task, dtype: torch.dtype, number: int) -> Arguments:
+    """One of them by its number, drawn once for all checks."""
+    drawn, more = taken_inputs(task, dtype)
+    while len(drawn) <= number:
+        drawn.append(next(more))
+    return drawn[number]
 
 
 @cache

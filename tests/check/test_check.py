@@ -64,6 +64,7 @@ def test_a_mistake_stands_in_the_catalogue_once_for_each_form(name):
 
 
 @by_task
+@pytest.mark.usefixtures("with_shapes")
 def test_the_books_own_program_passes_in_every_form(name):
     task = TASKS[name]
     if name != "cached_step":  # the book's own reads without a cache here

@@ -400,16 +400,16 @@ def kernels() -> None:
     install_scripts_tools(npm)
     BUILD.mkdir(exist_ok=True)
     run("compiling the kernels", [npm, "run", "--silent", "kernels"])
-    compiled = (BUILD / "kernels.wasm").read_bytes()
-    KERNELS.write_text(as_module(compiled), encoding="utf-8")
+    KERNELS.write_text(as_module(BUILD), encoding="utf-8")
 
 
-def as_module(compiled: bytes) -> str:
-    """A module of the page that holds compiled kernels."""
-    return (
-        "// kernels.ts as `make kernels` compiles it: WebAssembly, in base64.\n\n"
-        f'export const KERNELS =\n  "{base64.b64encode(compiled).decode()}";\n'
-    )
+def as_module(folder: Path) -> str:
+    """A module of the page that holds the kernels which were compiled in a folder."""
+    text = "// What `make kernels` compiles: WebAssembly, in base64.\n"
+    for name in ("kernels", "fused"):
+        compiled = base64.b64encode((folder / f"{name}.wasm").read_bytes()).decode()
+        text += f'\nexport const {name.upper()} =\n  "{compiled}";\n'
+    return text
 
 
 def test(*of_chapter: str) -> None:

@@ -4,6 +4,7 @@ import { test } from "node:test";
 import { adamStep, logitsOf, lossOf, makeNetwork, numbersOf } from "../../mygpt/explorers/engine/network.mjs";
 import { simdKernels } from "../../mygpt/explorers/engine/simd.mjs";
 import { mulberry32 } from "../../mygpt/explorers/kit/numbers.mjs";
+import { relaxed, withoutRelaxed } from "./relaxed.mjs";
 
 const CONFIG = {
   ...{ vocab: 11, positions: 9, width: 16, heads: 2, layers: 2, hidden: 24 },
@@ -123,6 +124,15 @@ test("without WebAssembly, or where a policy forbids it, the kernels are plain",
     assert.equal(simdKernels(1), null);
     assert.equal(makeNetwork(CONFIG, 1, 1).simd, false);
   }
+});
+
+test("without relaxed SIMD, products round twice, and a step is the same but for that", { skip: !relaxed }, () => {
+  const [loss, rounded] = [network(), withoutRelaxed(() => network())].map((made) => {
+    assert.ok(made.simd);
+    return lossOf(made, IDS, NEXT, true) + adamStep(made, STEP);
+  });
+  assert.notEqual(loss, rounded);
+  near(loss, rounded);
 });
 
 test("no memory is a RangeError", () => {

@@ -319,11 +319,13 @@ def test_the_kernels_are_written_as_the_compiler_made_them(make, monkeypatch, tm
     def compile_them(what, command, aside=False):
         assert command == ["npm", "run", "--silent", "kernels"]
         (make.BUILD / "kernels.wasm").write_bytes(b"\0asm")
+        (make.BUILD / "fused.wasm").write_bytes(b"\0asm\1")
 
     monkeypatch.setattr(make, "run", compile_them)
     make.kernels()
     text = (tmp_path / "bytes.mjs").read_text("utf-8")
-    assert text.endswith('export const KERNELS =\n  "AGFzbQ==";\n')
+    assert 'export const KERNELS =\n  "AGFzbQ==";\n' in text
+    assert text.endswith('export const FUSED =\n  "AGFzbQE=";\n')
 
 
 def test_no_file_of_the_scripts_tools_names_where_packages_come_from():

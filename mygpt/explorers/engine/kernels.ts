@@ -1,15 +1,29 @@
 // What a GPT's training computes, four float32 at a time, over one memory. AssemblyScript: `make kernels` compiles it
 // to bytes.mjs. plain.mjs has the same functions in JavaScript, with the same arguments. All addresses and strides are
-// in bytes, all counts in numbers. Rows of matrices are in memory one after the other, `step` bytes apart; widths are
-// multiples of 8 and numbers of rows multiples of 4, which network.mjs sees to.
+// in bytes, all counts in numbers. Rows of matrices are in memory one after the other, `step` bytes apart; widths and, in
+// products, numbers of rows are multiples of 8, which network.mjs sees to.
+
+export { product } from "./product";
 
 declare function log(x: f64): f64; // JavaScript's own
 
-const LOG2_E: f32 = 1.44269504;
-const LN_2_HIGH: f32 = 0.693359375;
-const LN_2_LOW: f32 = -2.1219444e-4;
-const MAGIC: f32 = 12582912; // 1.5 · 2^23: what is added to it is rounded to a whole number
-const ONES: i32 = 0x3f800000; // the bits of 1
+// The constants of the exponential and the activations. They are read from memory, since V8 builds one in the code anew
+// each time. First the bounds of exp, log₂ e, and 1.5 · 2^23: what is added to it is rounded to a whole number. From ONE
+// on, the polynomial of 2^x between −½ and ½, to 1e-7 of it; from ROOT on, 2√(2/π) and what else GELU's tanh form has;
+// from NORMAL on, the factors of Φ.
+const NUMBERS = memory.data<f32>([
+  -87, 88, 1.44269504, 12582912, 1, 0.6931470037, 0.2402224243, 0.0555073358, 0.009671513, 0.0013264727, 1.5957691216,
+  0.0713548163, 0.2140644488, 0.3989422804, 0.2316418906, 1.061405429, -1.453152027, 1.421413741, -0.284496736,
+  0.254829592, 0.5,
+]);
+const ONE = 4;
+const ROOT = 10;
+const NORMAL = 13;
+
+/** Four times a constant. */
+function known(i: i32): v128 {
+  return v128.load32_splat(NUMBERS + (i << 2));
+}
 
 function all(x: f32): v128 {
   return f32x4.splat(x);
@@ -28,20 +42,17 @@ function total(x: v128): f32 {
   return f32x4.extract_lane(x, 0) + f32x4.extract_lane(x, 1) + (f32x4.extract_lane(x, 2) + f32x4.extract_lane(x, 3));
 }
 
-/** e^x, to about 2e-7 of it; of less than −87, e^−87. A polynomial of Cephes (Moshier 1992). */
-function exp(given: v128): v128 {
-  const x = f32x4.pmin(f32x4.pmax(given, all(-87)), all(88));
-  const magic = plus(times(x, all(LOG2_E)), all(MAGIC));
-  const whole = f32x4.sub(magic, all(MAGIC));
-  let r = f32x4.sub(x, times(whole, all(LN_2_HIGH)));
-  r = f32x4.sub(r, times(whole, all(LN_2_LOW)));
-  let p = plus(times(all(1.98756915e-4), r), all(1.3981999507e-3));
-  p = plus(times(p, r), all(8.3334519073e-3));
-  p = plus(times(p, r), all(4.1665795894e-2));
-  p = plus(times(p, r), all(1.6666665459e-1));
-  p = plus(times(p, r), all(5.0000001201e-1));
-  p = plus(plus(times(times(p, r), r), r), all(1));
-  return times(p, i32x4.add(i32x4.shl(magic, 23), i32x4.splat(ONES)));
+/** e^x, to about 1e-7 · (2 + |x|) of it; of less than −87, e^−87. */
+function exp(x: v128): v128 {
+  const y = times(f32x4.pmin(f32x4.pmax(x, known(0)), known(1)), known(2));
+  const magic = plus(y, known(3));
+  const r = f32x4.sub(y, f32x4.sub(magic, known(3)));
+  const square = times(r, r);
+  const low = plus(known(ONE), times(known(5), r));
+  const middle = plus(known(6), times(known(7), r));
+  const high = plus(known(8), times(known(9), r));
+  const p = plus(plus(low, times(middle, square)), times(high, times(square, square)));
+  return times(p, i32x4.add(i32x4.shl(magic, 23), known(ONE))); // the bits of 1, and the power above them
 }
 
 /** Packs B [terms, columns], whose element (k, j) is at b + k·down + j·across, for `product`: panels of eight columns,
@@ -84,73 +95,6 @@ function packFour(from: usize, across: usize, to: usize): void {
   v128.store(to + 96, v128.shuffle<f32>(ab1, cd1, 2, 3, 6, 7));
 }
 
-/** C [rows, columns] = S + A · B. A's element (i, k) is at a + i·down + k·across, B is packed, S starts the sums: its
- * rows are `startStep` apart (0: one row for all). `part` leaves out what a causal mask makes 0: 1, of C the columns
- * after the row; 2, of the sums the terms after the row; 3, the terms before the row. */
-export function product(
-  a: usize,
-  down: usize,
-  across: usize,
-  packed: usize,
-  start: usize,
-  startStep: usize,
-  c: usize,
-  step: usize,
-  rows: i32,
-  terms: i32,
-  columns: i32,
-  part: i32,
-): void {
-  for (let i = 0; i < rows; i += 4) {
-    const first = part === 3 ? i : 0;
-    const end = part === 2 ? min(terms, i + 4) : terms;
-    const most = part === 1 ? min(columns, (i + 11) & ~7) : columns;
-    const from = a + <usize>i * down + <usize>first * across;
-    for (let j = 0; j < most; j += 8) {
-      const s = start + <usize>i * startStep + ((<usize>j) << 2);
-      let c00 = v128.load(s);
-      let c01 = v128.load(s, 16);
-      let c10 = v128.load(s + startStep);
-      let c11 = v128.load(s + startStep, 16);
-      let c20 = v128.load(s + 2 * startStep);
-      let c21 = v128.load(s + 2 * startStep, 16);
-      let c30 = v128.load(s + 3 * startStep);
-      let c31 = v128.load(s + 3 * startStep, 16);
-      let p0 = from;
-      let p2 = from + 2 * down;
-      let pb = packed + ((<usize>j * <usize>terms + ((<usize>first) << 3)) << 2);
-      for (let k = first; k < end; k++) {
-        const b0 = v128.load(pb);
-        const b1 = v128.load(pb, 16);
-        let x = v128.load32_splat(p0);
-        c00 = plus(c00, times(x, b0));
-        c01 = plus(c01, times(x, b1));
-        x = v128.load32_splat(p0 + down);
-        c10 = plus(c10, times(x, b0));
-        c11 = plus(c11, times(x, b1));
-        x = v128.load32_splat(p2);
-        c20 = plus(c20, times(x, b0));
-        c21 = plus(c21, times(x, b1));
-        x = v128.load32_splat(p2 + down);
-        c30 = plus(c30, times(x, b0));
-        c31 = plus(c31, times(x, b1));
-        p0 += across;
-        p2 += across;
-        pb += 32;
-      }
-      const to = c + <usize>i * step + ((<usize>j) << 2);
-      v128.store(to, c00);
-      v128.store(to, c01, 16);
-      v128.store(to + step, c10);
-      v128.store(to + step, c11, 16);
-      v128.store(to + 2 * step, c20);
-      v128.store(to + 2 * step, c21, 16);
-      v128.store(to + 3 * step, c30);
-      v128.store(to + 3 * step, c31, 16);
-    }
-  }
-}
-
 /** x += y. */
 export function add(x: usize, y: usize, count: i32): void {
   for (let end = x + ((<usize>count) << 2); x < end; x += 16, y += 16) v128.store(x, plus(v128.load(x), v128.load(y)));
@@ -163,19 +107,7 @@ export function multiply(x: usize, y: usize, count: i32): void {
 
 /** to += the sum of the rows of x. */
 export function sumRows(x: usize, step: usize, rows: i32, columns: i32, to: usize): void {
-  for (let j = 0; j < columns; j += 8) {
-    let at = x + ((<usize>j) << 2);
-    let left = v128.load(to);
-    let right = v128.load(to, 16);
-    for (let i = 0; i < rows; i++) {
-      left = plus(left, v128.load(at));
-      right = plus(right, v128.load(at, 16));
-      at += step;
-    }
-    v128.store(to, left);
-    v128.store(to, right, 16);
-    to += 32;
-  }
+  for (let i = 0; i < rows; i++, x += step) add(to, x, columns);
 }
 
 /** The sum of the squares, in float64. */
@@ -207,15 +139,21 @@ export function norm(
 ): void {
   const size = (<usize>width) << 2;
   for (let row = 0; row < rows; row++) {
-    let sum = all(0);
-    let square = all(0);
-    for (let i: usize = 0; i < size; i += 16) sum = plus(sum, v128.load(x + i));
-    const mean = all(total(sum) / <f32>width);
-    for (let i: usize = 0; i < size; i += 16) {
-      const apart = f32x4.sub(v128.load(x + i), mean);
-      square = plus(square, times(apart, apart));
+    let left = all(0);
+    let right = all(0);
+    for (let i: usize = 0; i < size; i += 32) {
+      left = plus(left, v128.load(x + i));
+      right = plus(right, v128.load(x + i, 16));
     }
-    const scale = all(1 / sqrt<f32>(total(square) / <f32>width + eps));
+    const mean = all(total(plus(left, right)) / <f32>width);
+    left = right = all(0);
+    for (let i: usize = 0; i < size; i += 32) {
+      const apart = f32x4.sub(v128.load(x + i), mean);
+      const next = f32x4.sub(v128.load(x + i, 16), mean);
+      left = plus(left, times(apart, apart));
+      right = plus(right, times(next, next));
+    }
+    const scale = all(1 / sqrt<f32>(total(plus(left, right)) / <f32>width + eps));
     store<f32>(kept, f32x4.extract_lane(mean, 0));
     store<f32>(kept, f32x4.extract_lane(scale, 0), 4);
     for (let i: usize = 0; i < size; i += 16) {
@@ -273,7 +211,7 @@ export function normBackward(
 /** The activation of each number, to `to`; the number itself makes way for the slope there. `kind`: 0 GELU's tanh
  * form, 1 GELU, 2 ReLU, 3 SiLU. */
 export function activate(kind: i32, x: usize, to: usize, count: i32): void {
-  const one = all(1);
+  const one = known(ONE);
   for (let end = x + ((<usize>count) << 2); x < end; x += 16, to += 16) {
     const h = v128.load(x);
     const square = times(h, h);
@@ -281,16 +219,16 @@ export function activate(kind: i32, x: usize, to: usize, count: i32): void {
     let turn = all(0);
     if (kind !== 2) {
       let power = f32x4.neg(h);
-      if (kind === 0) power = times(power, plus(all(1.5957691216), times(square, all(0.0713548163)))); // 2√(2/π)
-      if (kind === 1) power = times(square, all(-0.5));
+      if (kind === 0) power = times(power, plus(known(ROOT), times(square, known(11))));
+      if (kind === 1) power = times(square, f32x4.neg(known(20)));
       power = exp(power);
       if (kind === 1) {
-        turn = times(power, all(0.3989422804)); // the density
+        turn = times(power, known(NORMAL)); // the density
         share = normalShare(h, power);
       } else {
         share = f32x4.div(one, plus(one, power));
         turn = times(share, f32x4.sub(one, share));
-        if (kind === 0) turn = times(turn, plus(all(1.5957691216), times(square, all(0.2140644488))));
+        if (kind === 0) turn = times(turn, plus(known(ROOT), times(square, known(12))));
       }
     }
     v128.store(to, times(h, share));
@@ -300,13 +238,13 @@ export function activate(kind: i32, x: usize, to: usize, count: i32): void {
 
 /** Φ(h), to 1e-7, from e^(−h²/2): 7.1.26 of Abramowitz and Stegun (1964), for erf(h/√2). */
 function normalShare(h: v128, power: v128): v128 {
-  const t = f32x4.div(all(1), plus(all(1), times(f32x4.abs(h), all(0.2316418906)))); // 0.3275911 / √2
-  let p = plus(times(all(1.061405429), t), all(-1.453152027));
-  p = plus(times(p, t), all(1.421413741));
-  p = plus(times(p, t), all(-0.284496736));
-  p = plus(times(p, t), all(0.254829592));
-  const outside = times(times(times(p, t), power), all(0.5)); // half of erfc(|h|/√2)
-  return v128.bitselect(outside, f32x4.sub(all(1), outside), f32x4.lt(h, all(0)));
+  const t = f32x4.div(known(ONE), plus(known(ONE), times(f32x4.abs(h), known(14)))); // 0.3275911 / √2
+  let p = plus(times(known(15), t), known(16));
+  p = plus(times(p, t), known(17));
+  p = plus(times(p, t), known(18));
+  p = plus(times(p, t), known(19));
+  const outside = times(times(times(p, t), power), known(20)); // half of erfc(|h|/√2)
+  return v128.bitselect(outside, f32x4.sub(known(ONE), outside), f32x4.lt(h, all(0)));
 }
 
 /** Row i of [length, length] scores becomes the softmax of scale times its first i + 1, with 0 after them. */

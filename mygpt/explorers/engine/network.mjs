@@ -1,7 +1,7 @@
 // mygpt.gpt.GPT on the engine: its loss, its gradients, a step of AdamW, and what it says of a text.
 
 import { plainKernels } from "./plain.mjs";
-import { planOf } from "./plan.mjs";
+import { CHUNK, planOf } from "./plan.mjs";
 import { simdKernels } from "./simd.mjs";
 
 const LAYER_NORM_EPS = 1e-5;
@@ -51,10 +51,13 @@ function linearBackward(network, name, gradient, outs, x, ins, toX) {
   const { kernels, plan } = network;
   const { packed, rows, zeros } = plan;
   const weight = placeOf(network, `${name}.weight`);
-  const { to } = placeOf(network, `${name}.bias`);
-  if (to !== null) kernels.sumRows(gradient, 4 * outs, rows, outs, to);
-  kernels.pack(x, 4 * ins, 4, rows, ins, packed);
-  kernels.product(gradient, 4, 4 * outs, packed, zeros, 0, Number(weight.to), 4 * ins, outs, rows, ins, 0);
+  const bias = placeOf(network, `${name}.bias`);
+  if (bias.to !== null) kernels.sumRows(gradient, 4 * outs, rows, outs, bias.to);
+  for (let i = 0; i < ins; i += CHUNK) {
+    const [columns, to] = [Math.min(CHUNK, ins - i), Number(weight.to) + 4 * i];
+    kernels.pack(x + 4 * i, 4 * ins, 4, rows, columns, packed);
+    kernels.product(gradient, 4, 4 * outs, packed, zeros, 0, to, 4 * ins, outs, rows, columns, 0);
+  }
   kernels.pack(weight.at, 4 * ins, 4, outs, ins, packed);
   kernels.product(gradient, 4 * outs, 4, packed, zeros, 0, toX, 4 * ins, rows, outs, ins, 0);
 }
@@ -232,8 +235,10 @@ export function lossOf(network, rows, targets, gradients = false) {
   const among = rows.length * plan.stride;
   const sum = kernels.crossEntropy(plan.logits, 4 * plan.classes, plan.targets, among, plan.config.vocab, count);
   if (gradients) {
-    const start = plan.gradients >> 2;
-    numbers.fill(0, start, start + plan.parameters.count);
+    const { config, classes, stride, parameters } = plan;
+    const start = plan.gradients >> 2; // embeddings and vectors are added up from 0, the other matrices written whole
+    numbers.fill(0, start, start + (classes + Math.max(config.positions, stride)) * config.width);
+    numbers.fill(0, start + parameters.decayed, start + parameters.count);
     backward(network);
   }
   return sum / count;

@@ -2,6 +2,7 @@
 // keeps for its way back, and room to work in. Addresses are in bytes.
 
 export const FREE = 65536; // below it nothing is placed: compiled kernels may keep constants there
+export const CHUNK = 128; // columns of a matrix with a row for each token that are packed at once
 const up8 = (/** @type {number} */ count) => (count + 7) & ~7;
 
 /** The parameters of mygpt.gpt.GPT by their names in its state dict. Matrices come first, for they alone decay; the
@@ -50,6 +51,13 @@ const keptOf = (take, { rows, square, width, hidden }) => ({
   slopes: take(rows * hidden),
   active: take(rows * hidden),
 });
+
+/** Room for the largest matrix that is packed: a layer's weights, a chunk of what it read, or a head's keys or values.
+ * @type {(config: Engine.Config, sizes: { classes: number; rows: number; stride: number }) => number} */
+function packedRoom({ width, heads, hidden }, { classes, rows, stride }) {
+  const widest = Math.max(3 * width, hidden, classes);
+  return Math.max(widest * width, rows * Math.min(CHUNK, Math.max(width, hidden)), (stride * width) / heads);
+}
 
 /** The plan of a model that reads `batch` rows of at most `length` tokens. `stride` is the length of a row in memory;
  * what a row has too many is padding that nothing reads.
@@ -110,7 +118,7 @@ export function planOf(config, batch, length) {
     toQkv: take(3 * rows * width),
     toHidden: take(rows * hidden),
     toWeights: take(stride * stride),
-    packed: take(Math.max(rows, 3 * width, hidden, classes) * Math.max(width, hidden, stride)),
+    packed: take(packedRoom(config, { classes, rows, stride })),
     bytes: top,
   };
 }

@@ -111,12 +111,22 @@ def off(found, wanted, scale=None):
 
 @functools.cache
 def of_pytorch(name):
-    """Logits of the first row, gradients, losses and norms."""
+    """Logits of the first row and gradients; of some steps the losses, and the
+    gradients' norms before they are clipped."""
     model, batches = model_and_batches(name)
-    logits, loss = model(*batches[0])
-    loss.backward()
-    gradients = {part: one.grad.clone() for part, one in model.named_parameters()}
-    return logits[0].detach(), gradients, *trained_in_python(model, batches)
+    logits = model(batches[0][0])[0][0].detach()
+    (adamw,) = make_optimizers(model, TrainingConfig(STEPS, learning_rate=RATE))
+    gradients, losses, norms = {}, [], []
+    for ids, targets in batches:
+        adamw.zero_grad()
+        loss = model(ids, targets)[1]
+        loss.backward()
+        for part, one in model.named_parameters():
+            gradients.setdefault(part, one.grad.clone())
+        norms.append(torch.nn.utils.clip_grad_norm_(model.parameters(), 1.0).item())
+        adamw.step()
+        losses.append(loss.item())
+    return logits, gradients, losses, norms
 
 
 @pytest.mark.parametrize("way", ["fused", "simd", "plain"])
@@ -138,20 +148,6 @@ def test_logits_gradients_and_fifty_steps_are_those_of_pytorch(name, way, tmp_pa
     np.testing.assert_allclose(found["losses"], losses[:steps], rtol=0, atol=1e-3)
     np.testing.assert_allclose(found["norms"], norms[:steps], rtol=1e-2)
     assert steps < STEPS or losses[-1] < 0.8 * losses[0]
-
-
-def trained_in_python(model, batches):
-    """Losses of some steps, and the gradients' norms before they are clipped."""
-    (adamw,) = make_optimizers(model, TrainingConfig(STEPS, learning_rate=RATE))
-    losses, norms = [], []
-    for ids, targets in batches:
-        adamw.zero_grad()
-        loss = model(ids, targets)[1]
-        loss.backward()
-        norms.append(torch.nn.utils.clip_grad_norm_(model.parameters(), 1.0).item())
-        adamw.step()
-        losses.append(loss.item())
-    return losses, norms
 
 
 def test_the_stored_kernels_are_what_the_source_compiles_to(tmp_path):

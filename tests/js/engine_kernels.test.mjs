@@ -39,12 +39,12 @@ function alike(run, prepare = () => {}) {
     prepare(one);
     return run(one.kernels, one);
   });
-  const plain = made.at(-1);
-  for (const [i, one] of made.entries()) {
+  const [plain, result] = [made, results].map((all) => all.at(-1));
+  made.forEach((one, i) => {
     near(one.numbers.subarray(A >> 2), plain.numbers.subarray(A >> 2));
-    if (results[i] !== undefined) near([results[i]], [results.at(-1)], 1e-6);
-  }
-  return { ...plain, result: results.at(-1) };
+    if (result !== undefined) near([results[i]], [result], 1e-6);
+  });
+  return { ...plain, result };
 }
 
 /** The slopes of a sum of outputs, weighted by `by`, along some numbers of a plain memory. */

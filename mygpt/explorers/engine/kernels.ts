@@ -8,17 +8,15 @@ export { product } from "./product";
 declare function log(x: f64): f64; // JavaScript's own
 
 // The constants of the exponential and the activations. They are read from memory, since V8 builds one in the code anew
-// each time. First the bounds of exp, log₂ e, and 1.5 · 2^23: what is added to it is rounded to a whole number. From ONE
-// on, the polynomial of 2^x between −½ and ½, to 1e-7 of it; from ROOT on, 2√(2/π) and what else GELU's tanh form has;
-// from NORMAL on, the factors of Φ.
+// each time. First the bounds of exp, log₂ e, and 1.5 · 2^23: what is added to it is rounded to a whole number. From 4 on,
+// the polynomial of 2^x between −½ and ½, to 1e-7 of it; from 10 on, 2√(2/π) and what else GELU's tanh form has; from 13
+// on, the density of the normal distribution at 0, and the factors of Φ.
 const NUMBERS = memory.data<f32>([
   -87, 88, 1.44269504, 12582912, 1, 0.6931470037, 0.2402224243, 0.0555073358, 0.009671513, 0.0013264727, 1.5957691216,
   0.0713548163, 0.2140644488, 0.3989422804, 0.2316418906, 1.061405429, -1.453152027, 1.421413741, -0.284496736,
   0.254829592, 0.5,
 ]);
 const ONE = 4;
-const ROOT = 10;
-const NORMAL = 13;
 
 /** Four times a constant. */
 function known(i: i32): v128 {
@@ -139,21 +137,15 @@ export function norm(
 ): void {
   const size = (<usize>width) << 2;
   for (let row = 0; row < rows; row++) {
-    let left = all(0);
-    let right = all(0);
-    for (let i: usize = 0; i < size; i += 32) {
-      left = plus(left, v128.load(x + i));
-      right = plus(right, v128.load(x + i, 16));
-    }
-    const mean = all(total(plus(left, right)) / <f32>width);
-    left = right = all(0);
-    for (let i: usize = 0; i < size; i += 32) {
+    let sum = all(0);
+    let square = all(0);
+    for (let i: usize = 0; i < size; i += 16) sum = plus(sum, v128.load(x + i));
+    const mean = all(total(sum) / <f32>width);
+    for (let i: usize = 0; i < size; i += 16) {
       const apart = f32x4.sub(v128.load(x + i), mean);
-      const next = f32x4.sub(v128.load(x + i, 16), mean);
-      left = plus(left, times(apart, apart));
-      right = plus(right, times(next, next));
+      square = plus(square, times(apart, apart));
     }
-    const scale = all(1 / sqrt<f32>(total(plus(left, right)) / <f32>width + eps));
+    const scale = all(1 / sqrt<f32>(total(square) / <f32>width + eps));
     store<f32>(kept, f32x4.extract_lane(mean, 0));
     store<f32>(kept, f32x4.extract_lane(scale, 0), 4);
     for (let i: usize = 0; i < size; i += 16) {
@@ -219,16 +211,16 @@ export function activate(kind: i32, x: usize, to: usize, count: i32): void {
     let turn = all(0);
     if (kind !== 2) {
       let power = f32x4.neg(h);
-      if (kind === 0) power = times(power, plus(known(ROOT), times(square, known(11))));
+      if (kind === 0) power = times(power, plus(known(10), times(square, known(11))));
       if (kind === 1) power = times(square, f32x4.neg(known(20)));
       power = exp(power);
       if (kind === 1) {
-        turn = times(power, known(NORMAL)); // the density
+        turn = times(power, known(13)); // the density
         share = normalShare(h, power);
       } else {
         share = f32x4.div(one, plus(one, power));
         turn = times(share, f32x4.sub(one, share));
-        if (kind === 0) turn = times(turn, plus(known(ROOT), times(square, known(12))));
+        if (kind === 0) turn = times(turn, plus(known(10), times(square, known(12))));
       }
     }
     v128.store(to, times(h, share));

@@ -45,46 +45,37 @@ export function product(
       let c21 = v128.load(s, 16);
       let c30 = v128.load((s += startStep));
       let c31 = v128.load(s, 16);
-      let c40 = c00;
-      let c41 = c00;
-      let c50 = c00;
-      let c51 = c00;
+      let c40 = FUSED ? v128.load((s += startStep)) : c00;
+      let c41 = FUSED ? v128.load(s, 16) : c00;
+      let c50 = FUSED ? v128.load((s += startStep)) : c00;
+      let c51 = FUSED ? v128.load(s, 16) : c00;
       let p0 = from;
-      let p2 = from + 2 * down;
-      let p4 = from + 4 * down;
-      if (FUSED) {
-        c40 = v128.load((s += startStep));
-        c41 = v128.load(s, 16);
-        c50 = v128.load((s += startStep));
-        c51 = v128.load(s, 16);
-      }
       let pb = packed + ((<usize>j * <usize>terms + ((<usize>first) << 3)) << 2);
       for (let k = first; k < end; k++) {
         const b0 = v128.load(pb);
         const b1 = v128.load(pb, 16);
+        const p1 = p0 + down;
         let x = v128.load32_splat(p0);
         c00 = madd(c00, x, b0);
         c01 = madd(c01, x, b1);
-        x = v128.load32_splat(p0 + down);
+        x = v128.load32_splat(p1);
         c10 = madd(c10, x, b0);
         c11 = madd(c11, x, b1);
-        x = v128.load32_splat(p2);
+        x = v128.load32_splat(p0 + 2 * down);
         c20 = madd(c20, x, b0);
         c21 = madd(c21, x, b1);
-        x = v128.load32_splat(p2 + down);
+        x = v128.load32_splat(p1 + 2 * down);
         c30 = madd(c30, x, b0);
         c31 = madd(c31, x, b1);
         if (FUSED) {
-          x = v128.load32_splat(p4);
+          x = v128.load32_splat(p0 + 4 * down);
           c40 = madd(c40, x, b0);
           c41 = madd(c41, x, b1);
-          x = v128.load32_splat(p4 + down);
+          x = v128.load32_splat(p1 + 4 * down);
           c50 = madd(c50, x, b0);
           c51 = madd(c51, x, b1);
-          p4 += across;
         }
         p0 += across;
-        p2 += across;
         pb += 32;
       }
       let to = c + <usize>i * step + ((<usize>j) << 2);

@@ -4,6 +4,7 @@ import hashlib
 import http.server
 import io
 import json
+import math
 import os
 import pickle
 import sys
@@ -13,6 +14,7 @@ from urllib.parse import urljoin
 import numpy as np
 import pytest
 import torch
+from helpers.refusals import refused
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -202,10 +204,10 @@ def test_a_split_cuts_once_and_keeps_every_id():
     assert [len(part) for part in split(range(7), val_fraction=0.0)] == [7, 0]
 
 
-@pytest.mark.parametrize("fraction", [-0.1, 1.0, float("nan")])
-def test_a_split_needs_a_fraction(fraction):
-    with pytest.raises(ValueError, match=f"at least 0 and below 1, got {fraction}"):
-        split(PRIMES, fraction)
+test_a_split_needs_a_fraction = refused(
+    functools.partial(split, PRIMES),
+    *((one, f"at least 0 and below 1, got {one}") for one in (-0.1, 1.0, math.nan)),
+)
 
 
 @pytest.mark.parametrize(
@@ -398,18 +400,12 @@ def test_a_saved_position_continues_with_the_same_bits(steps):
         assert torch.equal(one[0], other[0])
 
 
-@pytest.mark.parametrize(
-    ("other", "message"),
-    [
-        ((PRIMES[1:], 7, 3), "num_ids = 11, but here it is 10"),
-        ((PRIMES, 5, 3), "batch_size = 7, but here it is 5"),
-        ((PRIMES, 7, 2), "length = 3, but here it is 2"),
-    ],
+test_a_position_saved_in_other_batches_is_refused = refused(
+    lambda *other: Batches(*other).load_state_dict(Batches(PRIMES, 7, 3).state_dict()),
+    (PRIMES[1:], 7, 3, "num_ids = 11, but here it is 10"),
+    (PRIMES, 5, 3, "batch_size = 7, but here it is 5"),
+    (PRIMES, 7, 2, "length = 3, but here it is 2"),
 )
-def test_a_position_saved_in_other_batches_is_refused(other, message):
-    state = Batches(PRIMES, 7, 3).state_dict()
-    with pytest.raises(ValueError, match=message):
-        Batches(*other).load_state_dict(state)
 
 
 @pytest.mark.parametrize(
@@ -425,21 +421,13 @@ def test_a_damaged_position_is_refused_and_its_field_named(field, value):
         Batches(PRIMES, 7, 3).load_state_dict(state)
 
 
-@pytest.mark.parametrize("count", [0, 1, 5])
-def test_too_few_ids_for_one_window_are_refused(count):
-    with pytest.raises(ValueError, match=f"at least 6 ids, got {count}"):
-        Batches(PRIMES[:count], 3, 5)
-
-
-def test_anything_but_a_row_of_ids_is_refused():
-    with pytest.raises(ValueError, match=r"sequence of ids, got shape \(2, 7\)"):
-        Batches(torch.zeros(2, 7, dtype=torch.long), 3, 5)
-    with pytest.raises(ValueError, match="whole numbers as ids, got float32"):
-        Batches(torch.zeros(7), 3, 5)
-    with pytest.raises(ValueError, match="batch_size must be a whole number"):
-        Batches(PRIMES, 0, 5)
-    with pytest.raises(ValueError, match="length must be a whole number"):
-        windows(PRIMES, 0, 3)
+test_batches_of_anything_but_a_window_of_ids_are_refused = refused(
+    Batches,
+    *((PRIMES[:count], 3, 5, f"at least 6 ids, got {count}") for count in (0, 1, 5)),
+    (torch.zeros(2, 7, dtype=torch.long), 3, 5, r"of ids, got shape \(2, 7\)"),
+    (torch.zeros(7), 3, 5, "whole numbers as ids, got float32"),
+    (PRIMES, 0, 5, "batch_size must be a whole number"),
+)
 
 
 @settings(max_examples=60, deadline=None)
@@ -462,9 +450,11 @@ def test_windows_end_with_a_smaller_batch_and_a_shorter_window():
     assert shapes(31) == [(3, 5), (3, 5)]
 
 
-def test_one_id_has_nothing_to_predict():
-    with pytest.raises(ValueError, match="at least 2 ids, got 1"):
-        windows([3], 5, 7)
+test_windows_need_a_length_and_something_to_predict = refused(
+    windows,
+    (PRIMES, 0, 3, "length must be a whole number"),
+    ([3], 5, 7, "at least 2 ids, got 1"),
+)
 
 
 def test_batches_go_to_the_device():

@@ -5,6 +5,7 @@ import pytest
 import torch
 import torch.nn.functional as F
 from helpers.parameters import count
+from helpers.refusals import refused
 from torch import nn
 
 from mygpt.gpt import GPT, GPTConfig
@@ -94,29 +95,23 @@ def test_a_config_cannot_be_changed():
         SMALL.embed_dim = 5
 
 
-@pytest.mark.parametrize(
-    ("change", "message"),
-    [
-        ({"vocab_size": 0}, "vocab_size must be .* at least 1, got 0"),
-        ({"max_seq_len": -1}, "max_seq_len must be .* at least 1, got -1"),
-        ({"num_layers": 0}, "num_layers must be .* got 0"),
-        ({"num_heads": 0}, "num_heads must be .* got 0"),
-        ({"num_heads": 2}, "divisible by num_heads, got 15 and 2"),
-        ({"expansion": 0}, "expansion must be .* got 0"),
-        ({"dropout": 1.0}, r"dropout must be .* got 1\.0"),
-        ({"attention_only": (2,)}, r"increasing block numbers from 0 to 1; got \(2,\)"),
-        ({"attention_only": (1, 0)}, r"block numbers from 0 to 1; got \(1, 0\)"),
-        ({"activation": "sin"}, "activation must be one of gelu, .* got 'sin'"),
-    ],
+test_a_shape_that_cannot_be_built_is_refused = refused(
+    lambda change: replace(SMALL, **change),
+    ({"vocab_size": 0}, "vocab_size must be .* at least 1, got 0"),
+    ({"max_seq_len": -1}, "max_seq_len must be .* at least 1, got -1"),
+    ({"num_layers": 0}, "num_layers must be .* got 0"),
+    ({"num_heads": 0}, "num_heads must be .* got 0"),
+    ({"num_heads": 2}, "divisible by num_heads, got 15 and 2"),
+    ({"expansion": 0}, "expansion must be .* got 0"),
+    ({"dropout": 1.0}, r"dropout must be .* got 1\.0"),
+    ({"attention_only": (2,)}, r"increasing block numbers from 0 to 1; got \(2,\)"),
+    ({"attention_only": (1, 0)}, r"block numbers from 0 to 1; got \(1, 0\)"),
+    ({"activation": "sin"}, "activation must be one of gelu, .* got 'sin'"),
 )
-def test_a_shape_that_cannot_be_built_is_refused(change, message):
-    with pytest.raises(ValueError, match=message):
-        replace(SMALL, **change)
 
-
-def test_an_unknown_size_is_refused():
-    with pytest.raises(ValueError, match="small, medium, large, xl; got 'huge'"):
-        GPTConfig.gpt2("huge")
+test_an_unknown_size_is_refused = refused(
+    GPTConfig.gpt2, ("huge", "small, medium, large, xl; got 'huge'")
+)
 
 
 def test_wrong_inputs_are_refused():

@@ -1,5 +1,6 @@
 import pytest
 import torch
+from helpers.refusals import refused
 from torch import nn
 
 from mygpt import LayerNorm
@@ -58,10 +59,9 @@ def test_each_position_is_normalised_alone():
     assert torch.equal(LayerNorm(C)(x)[kept], LayerNorm(C)(changed)[kept])
 
 
-def test_impossible_settings_and_inputs_are_refused():
-    with pytest.raises(ValueError, match=r"embed_dim must be .* at least 1, got 0"):
-        LayerNorm(0)
-    with pytest.raises(ValueError, match=r"eps must be from 0 to inf, got -1\.0"):
-        LayerNorm(4, eps=-1.0)
-    with pytest.raises(ValueError, match=r"embed_dim = 7, got shape \(2, 8\)"):
-        LayerNorm(C)(torch.randn(2, 8))
+test_impossible_settings_and_inputs_are_refused = refused(
+    lambda channels, eps, *shape: LayerNorm(channels, eps)(torch.randn(shape)),
+    (0, 1e-5, 2, 7, r"embed_dim must be .* at least 1, got 0"),
+    (4, -1.0, 2, 7, r"eps must be from 0 to inf, got -1\.0"),
+    (C, 1e-5, 2, 8, r"embed_dim = 7, got shape \(2, 8\)"),
+)

@@ -5,6 +5,7 @@ from inspect import signature
 import pytest
 import torch
 from helpers.gpt2_checkpoints import their_model, written
+from helpers.refusals import refused
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from transformers.generation.logits_process import (
@@ -240,35 +241,30 @@ def test_help_shows_every_promised_setting_of_generate(model):
         generate(model, prompt(), 1, temperatures=2.0)
 
 
-@pytest.mark.parametrize(
-    ("settings", "message"),
-    [
-        ({"temperature": 0.0}, r"temperature must be above 0, got 0\.0 .*greedy=True"),
-        ({"temperature": -1.0}, r"temperature must be above 0, got -1\.0"),
-        ({"temperature": math.nan}, "temperature must be above 0, got nan"),
-        ({"top_k": 0}, "top_k must be .* at least 1, got 0"),
-        ({"top_p": 0.0}, r"top_p must be above 0 and at most 1, got 0\.0"),
-        ({"top_p": 1.1}, r"top_p must be above 0 and at most 1, got 1\.1"),
-        ({"top_p": math.nan}, "top_p must be above 0 and at most 1, got nan"),
-        ({"repetition_penalty": 0.0}, "repetition_penalty must be above 0"),
-        ({"stop": [23]}, "stop must be an id from 0 to 22, got 23"),
-        ({"pad_id": -1}, "pad_id must be an id from 0 to 22, got -1"),
-    ],
+test_invalid_settings_are_refused_at_the_call = refused(
+    lambda change: generate_stream(
+        GPT(GPTConfig(V, T, 15, 3, 2)), prompt(), 5, **change
+    ),
+    ({"temperature": 0.0}, r"temperature must be above 0, got 0\.0 .*greedy=True"),
+    ({"temperature": -1.0}, r"temperature must be above 0, got -1\.0"),
+    ({"temperature": math.nan}, "temperature must be above 0, got nan"),
+    ({"top_k": 0}, "top_k must be .* at least 1, got 0"),
+    ({"top_p": 0.0}, r"top_p must be above 0 and at most 1, got 0\.0"),
+    ({"top_p": 1.1}, r"top_p must be above 0 and at most 1, got 1\.1"),
+    ({"top_p": math.nan}, "top_p must be above 0 and at most 1, got nan"),
+    ({"repetition_penalty": 0.0}, "repetition_penalty must be above 0"),
+    ({"stop": [23]}, "stop must be an id from 0 to 22, got 23"),
+    ({"pad_id": -1}, "pad_id must be an id from 0 to 22, got -1"),
 )
-def test_invalid_settings_are_refused_at_the_call(model, settings, message):
-    with pytest.raises(ValueError, match=message):
-        generate_stream(model, prompt(), 5, **settings)
 
 
-def test_invalid_prompts_are_refused_at_the_call(model):
-    with pytest.raises(ValueError, match="1 to max_seq_len = 7 ids, got 8"):
-        generate_stream(model, prompt(1, 8), 5)
-    with pytest.raises(ValueError, match="1 to max_seq_len = 7 ids, got 0"):
-        generate_stream(model, prompt(1, 0), 5)
-    with pytest.raises(ValueError, match="ids from 0 to 22, got 3 to 23"):
-        generate_stream(model, torch.tensor([[3, 23]]), 5)
-    with pytest.raises(ValueError, match=r"max_new_tokens must be .* got -1"):
-        generate_stream(model, prompt(), -1)
+test_invalid_prompts_are_refused_at_the_call = refused(
+    lambda ids, count: generate_stream(GPT(GPTConfig(V, T, 15, 3, 2)), ids, count),
+    (prompt(1, 8), 5, "1 to max_seq_len = 7 ids, got 8"),
+    (prompt(1, 0), 5, "1 to max_seq_len = 7 ids, got 0"),
+    (torch.tensor([[3, 23]]), 5, "ids from 0 to 22, got 3 to 23"),
+    (prompt(), -1, r"max_new_tokens must be .* got -1"),
+)
 
 
 @pytest.mark.parametrize("settings", [{"top_k": 3}, {"top_p": 0.5}, {"greedy": True}])
@@ -330,6 +326,6 @@ def test_scores_without_a_finite_largest_are_refused(scores, top_k):
         next_token_probabilities(torch.tensor([scores]), top_k=top_k)
 
 
-def test_only_a_temperature_of_0_is_told_of_greedy():
-    with pytest.raises(ValueError, match=r"got inf$"):
-        next_token_probabilities(torch.zeros(1, 3), math.inf)
+test_only_a_temperature_of_0_is_told_of_greedy = refused(
+    next_token_probabilities, (torch.zeros(1, 3), math.inf, r"got inf$")
+)

@@ -1,12 +1,14 @@
 """The line of a mistake that shows in another line, or in no tensor at all."""
 
 import pytest
+from helpers.tables import rows_of
 from test_check_stages import checked
 
 from mygpt.check.stages import conditions, find, values
 
 # Two lines stand before each program. `#*` marks the lines that may be named.
-BLOCK = """\
+PROGRAMS = {
+    "block": """\
 def norm(x, weight, bias):
     centred = x - x.mean(-1, keepdim=True)
     std = ((centred**2).mean(-1, keepdim=True) + 1e-5).sqrt()
@@ -25,8 +27,8 @@ def block(x, weights, num_heads):
     x = x + attend(norm(x, w["ln1_weight"], w["ln1_bias"]), w, num_heads)
     h = norm(x, w["ln2_weight"], w["ln2_bias"]) @ w["W1"] + w["b1"]
     return x + torch.nn.functional.gelu(h) @ w["W2"] + w["b2"]
-"""
-HEADS = """\
+""",
+    "heads": """\
 def heads(x, weights, num_heads):
     B, T, C = x.shape
     shape = (B, T, num_heads, -1)
@@ -39,8 +41,8 @@ def heads(x, weights, num_heads):
     scores = (q @ k.mT * factor).masked_fill(hidden, -math.inf)
     mixed = (scores.softmax(-1) @ v).transpose(1, 2)
     return mixed.reshape(B, T, C) @ weights["W_O"] + weights["b_O"]
-"""
-NORM = """\
+""",
+    "layer_norm": """\
 def layer_norm(x, weight, bias, eps):
     axis = -1
     centred = x - x.mean(axis, keepdim=True)
@@ -48,21 +50,21 @@ def layer_norm(x, weight, bias, eps):
     scaled = centred / std
     weighted = scaled * weight
     return weighted + bias
-"""
-MLP = """\
+""",
+    "mlp": """\
 def mlp(x, W1, b1, W2, b2):
     h = x @ W1 + b1
     bent = torch.nn.functional.gelu(h)
     y = bent @ W2
     return y + b2
-"""
-EMBEDDING = """\
+""",
+    "embedding": """\
 def embedding(ids, token_table, position_table):
     x = token_table[ids]
     place = position_table[: ids.shape[1]]
     return x + place
-"""
-ADAMW = """\
+""",
+    "adamw_step": """\
 def adamw_step(parameter, gradient, m, v, step, lr, beta1, beta2, eps, decay):
     p = parameter
     if p.ndim > 1:
@@ -71,8 +73,8 @@ def adamw_step(parameter, gradient, m, v, step, lr, beta1, beta2, eps, decay):
     v = beta2 * v + (1 - beta2) * gradient**2
     root = (v / (1 - beta2**step)).sqrt() + eps
     return p - lr * m / (1 - beta1**step) / root, m, v
-"""
-TRAIN = """\
+""",
+    "bpe_train": """\
 def joined(ids, pair, new):
     out, i = [], 0
     while i < len(ids):
@@ -101,8 +103,8 @@ def bpe_train(words, num_merges):
         merges.append(best)
         texts = [joined(ids, best, 256 + n) for ids in texts]
     return merges
-"""
-ENCODE = """\
+""",
+    "bpe_encode": """\
 def bpe_encode(text, merges):
     ids = list(text.encode())
     new = 256
@@ -115,67 +117,37 @@ def bpe_encode(text, merges):
             i += 1
         new += 1
     return ids
-"""
-PROGRAMS = {
-    "block": BLOCK,
-    "heads": HEADS,
-    "layer_norm": NORM,
-    "mlp": MLP,
-    "embedding": EMBEDDING,
-    "adamw_step": ADAMW,
-    "bpe_train": TRAIN,
-    "bpe_encode": ENCODE,
+""",
 }
 # What is written instead of what, and the line of the file that is to be named.
-WRONG = {
-    "a helper is given another tensor": (
-        "block",
-        'norm(x, w["ln2',
-        'norm(attend(x, w, num_heads), w["ln2',
-        19,
-    ),
-    "a helper gets the sum of the next step": (
-        "block",
-        'h = norm(x, w["ln2_weight"], w["ln2_bias"])',
-        "h = x",
-        19,
-    ),
-    "a shape with a name": (
-        "heads",
-        "(B, T, num_heads, -1)",
-        "(B, T, -1, num_heads)",
-        5,
-    ),
-    "a number with a name": ("heads", "q.shape[-1] **", "x.shape[-1] **", 9),
-    "a mask with a name": ("heads", "(T, T).tril()", "(T, T).triu()", 10),
-    "an axis with a name": ("layer_norm", "axis = -1", "axis = 1", 4),
-    "a step after a whole one": ("layer_norm", "scaled * weight", "scaled + bias", 8),
-    "a step that is left out": ("mlp", "bent @ W2", "h @ W2", 6),
-    "another name for an argument": (
-        "embedding",
-        "return x + place",
-        "place += x[0]\n    return x + place",
-        5,
-    ),
-    "a condition on axes": ("adamw_step", "p.ndim > 1", "len(p) > 0", 5),
-    "a condition that is never met": ("adamw_step", "p.ndim > 1", "p.ndim > 9", 5),
-    "words once": ("bpe_train", "for word in words]", "for word in set(words)]", 15),
-    "counts of all rounds": (
-        "bpe_train",
-        "    for n in range(num_merges):\n        counts = {}",
-        "    counts = {}\n    for n in range(num_merges):",
-        17,
-    ),
-    "pairs left out": ("bpe_train", "zip(ids, ids[1:])", "zip(ids, ids[2:])", 20),
-    "another choice": ("bpe_train", "and pair < best", "and pair > best", 24),
-    "an end too early": ("bpe_train", "best is None:", "most < 3:", 26),
-    "a step too short": ("bpe_train", "i += 2", "i += 1", 8),
-    "a new id": ("bpe_train", "256 + n)", "257 + n)", 29),
-    "letters for bytes": ("bpe_encode", "text.encode()", "map(ord, text)", 4),
-    "a number that does not grow": ("bpe_encode", "new += 1", "new += 2", 13),
-    "another condition": ("bpe_encode", "ids[i] == a and", "ids[i] != a and", 9),
-    "a loop that ends early": ("bpe_encode", "len(ids) - 1:", "len(ids) - 2:", 8),
-}
+WRONG = rows_of("""
+a helper is given another tensor | block | norm(x, w["ln2
+    | norm(attend(x, w, num_heads), w["ln2 | 19
+a helper gets the sum of the next step | block
+    | h = norm(x, w["ln2_weight"], w["ln2_bias"]) | h = x | 19
+a shape with a name | heads | (B, T, num_heads, -1) | (B, T, -1, num_heads) | 5
+a number with a name | heads | q.shape[-1] ** | x.shape[-1] ** | 9
+a mask with a name | heads | (T, T).tril() | (T, T).triu() | 10
+an axis with a name | layer_norm | axis = -1 | axis = 1 | 4
+a step after a whole one | layer_norm | scaled * weight | scaled + bias | 8
+a step that is left out | mlp | bent @ W2 | h @ W2 | 6
+another name for an argument | embedding | return x + place
+    | place += x[0]; return x + place | 5
+a condition on axes | adamw_step | p.ndim > 1 | len(p) > 0 | 5
+a condition that is never met | adamw_step | p.ndim > 1 | p.ndim > 9 | 5
+words once | bpe_train | for word in words] | for word in set(words)] | 15
+counts of all rounds | bpe_train | for n in range(num_merges):\\n        counts = {}
+    | counts = {}\\n    for n in range(num_merges): | 17
+pairs left out | bpe_train | zip(ids, ids[1:]) | zip(ids, ids[2:]) | 20
+another choice | bpe_train | and pair < best | and pair > best | 24
+an end too early | bpe_train | best is None: | most < 3: | 26
+a step too short | bpe_train | i += 2 | i += 1 | 8
+a new id | bpe_train | 256 + n) | 257 + n) | 29
+letters for bytes | bpe_encode | text.encode() | map(ord, text) | 4
+a number that does not grow | bpe_encode | new += 1 | new += 2 | 13
+another condition | bpe_encode | ids[i] == a and | ids[i] != a and | 9
+a loop that ends early | bpe_encode | len(ids) - 1: | len(ids) - 2: | 8
+""")
 
 
 @pytest.fixture(autouse=True)
@@ -186,13 +158,13 @@ def all_the_time_it_takes(monkeypatch):
     monkeypatch.setattr(conditions, "ONE_RUN", 60.0)
 
 
-@pytest.mark.parametrize("name", WRONG)
-def test_the_line_is_where_the_mistake_was_made(name):
-    task, old, new, line = WRONG[name]
+@pytest.mark.parametrize(("name", "task", "old", "new", "line"), WRONG)
+def test_the_line_is_where_the_mistake_was_made(name, task, old, new, line):
+    old, new = (text.replace("\\n", "\n") for text in (old, new))
     assert PROGRAMS[task].count(old) == 1
     result = checked(task, PROGRAMS[task].replace(old, new))
     assert not result
-    assert result.line == line, result
+    assert result.line == int(line), (name, result)
 
 
 @pytest.mark.parametrize("task", PROGRAMS)

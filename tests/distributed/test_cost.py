@@ -6,6 +6,7 @@ import sys
 from dataclasses import replace
 
 import pytest
+from helpers.refusals import refused
 
 from mygpt.distributed.cost import (
     DATA,
@@ -340,37 +341,27 @@ BAD_RUNS = [
 ]
 
 
-@pytest.mark.parametrize(("change", "message"), BAD_RUNS)
-def test_a_run_that_is_none_is_refused(change, message):
-    with pytest.raises(ValueError, match=message):
-        run(**change)
-
-
-@pytest.mark.parametrize(
-    ("change", "message"),
-    [
-        ({"parameters": 0}, "parameters must be a whole number from 1 to 100,000,000,"),
-        ({"parameters": 10**15}, "parameters must be a whole number .*, got 10000000"),
-        ({"num_layers": -1}, "num_layers must be a whole number from 1 to 10,000, got"),
-    ],
+test_a_run_that_is_none_is_refused = refused(
+    lambda change: run(**change),
+    *BAD_RUNS,
 )
-def test_a_model_that_is_none_is_refused(change, message):
-    with pytest.raises(ValueError, match=message):
-        replace(MODEL, **change)
 
 
-@pytest.mark.parametrize(
-    ("change", "message"),
-    [
-        ({"memory": 0}, r"memory must be from 1 to 1e\+21, got 0"),
-        ({"peak": -1.0}, r"peak must be from 1 to 1e\+21, got -1.0"),
-        ({"between": math.inf}, r"between must be from 1 to 1e\+21, got inf"),
-        ({"per_machine": 0}, "per_machine must be a whole number from 1 to 100,000, g"),
-    ],
+test_a_model_that_is_none_is_refused = refused(
+    lambda change: replace(MODEL, **change),
+    ({"parameters": 0}, "parameters must be a whole number from 1 to 100,000,000,"),
+    ({"parameters": 10**15}, "parameters must be a whole number .*, got 10000000"),
+    ({"num_layers": -1}, "num_layers must be a whole number from 1 to 10,000, got"),
 )
-def test_a_device_that_is_none_is_refused(change, message):
-    with pytest.raises(ValueError, match=message):
-        replace(DEVICE, **change)
+
+
+test_a_device_that_is_none_is_refused = refused(
+    lambda change: replace(DEVICE, **change),
+    ({"memory": 0}, r"memory must be from 1 to 1e\+21, got 0"),
+    ({"peak": -1.0}, r"peak must be from 1 to 1e\+21, got -1.0"),
+    ({"between": math.inf}, r"between must be from 1 to 1e\+21, got inf"),
+    ({"per_machine": 0}, "per_machine must be a whole number from 1 to 100,000, g"),
+)
 
 
 WORDS = """

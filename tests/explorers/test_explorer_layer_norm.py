@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 import torch
 from helpers.node import in_node
+from helpers.refusals import refused
 
 from mygpt import LayerNorm as Norm
 from mygpt.explorers.layer_norm.widget import LayerNorm
@@ -63,25 +64,20 @@ def test_a_moved_number_is_rounded_to_what_is_shown():
     assert traits <= explorer.get_state().keys()
 
 
-@pytest.mark.parametrize(
-    ("change", "message"),
-    [
-        ({"x": []}, r"x must be 1 to 12 numbers in one row, got shape \(0,\)"),
-        ({"x": [[1, 2]]}, r"in one row, got shape \(1, 2\)"),
-        ({"x": np.ones(1000)}, r"1 to 12 numbers in one row, got shape \(1000,\)"),
-        ({"x": [1, np.nan]}, "x must hold finite numbers, got nan at index 1"),
-        ({"x": [1, np.inf]}, "x must hold finite numbers, got inf at index 1"),
-        ({"x": ["a"]}, "x must be an array of numbers"),
-        ({"x": [1, -11]}, "x must be within ±10, got -11"),
-        ({"gamma": 3.5}, r"gamma must be within ±3, got 3\.5"),
-        ({"beta": np.nan}, "beta must hold finite numbers, got nan"),
-        ({"log10_eps": 1}, "log10_eps must be -8 to 0, got 1"),
-        ({"limit": 0.01}, r"limit must be from 0\.1 to 1000, got 0\.01"),
-    ],
+test_invalid_arguments_are_refused = refused(
+    lambda change: LayerNorm(**{"x": [1, 2]} | change),
+    ({"x": []}, r"x must be 1 to 12 numbers in one row, got shape \(0,\)"),
+    ({"x": [[1, 2]]}, r"in one row, got shape \(1, 2\)"),
+    ({"x": np.ones(1000)}, r"1 to 12 numbers in one row, got shape \(1000,\)"),
+    ({"x": [1, np.nan]}, "x must hold finite numbers, got nan at index 1"),
+    ({"x": [1, np.inf]}, "x must hold finite numbers, got inf at index 1"),
+    ({"x": ["a"]}, "x must be an array of numbers"),
+    ({"x": [1, -11]}, "x must be within ±10, got -11"),
+    ({"gamma": 3.5}, r"gamma must be within ±3, got 3\.5"),
+    ({"beta": np.nan}, "beta must hold finite numbers, got nan"),
+    ({"log10_eps": 1}, "log10_eps must be -8 to 0, got 1"),
+    ({"limit": 0.01}, r"limit must be from 0\.1 to 1000, got 0\.01"),
 )
-def test_invalid_arguments_are_refused(change, message):
-    with pytest.raises(ValueError, match=message):
-        LayerNorm(**{"x": [1, 2]} | change)
 
 
 def test_a_vector_keeps_its_channels():

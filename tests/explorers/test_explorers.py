@@ -32,6 +32,7 @@ from helpers.examples import (
 )
 from helpers.live_models import FACTS, live
 from helpers.node import FOLDER, in_node
+from helpers.refusals import refused
 
 from mygpt import explorers
 from mygpt.distributed.cost import DEVICES, MODELS
@@ -220,11 +221,10 @@ def bad_activations():
     }
 
 
-@pytest.mark.parametrize("case", bad_activations())
-def test_activations_errors_say_what_was_expected_and_what_came(case):
-    arguments, message = bad_activations()[case]
-    with pytest.raises(ValueError, match=message):
-        explorers.Activations(**arguments)
+test_activations_errors_say_what_was_expected_and_what_came = refused(
+    lambda arguments: explorers.Activations(**arguments),
+    bad_activations(),
+)
 
 
 BAD_DEPTHS = [
@@ -248,10 +248,10 @@ BAD_DEPTHS = [
 ]
 
 
-@pytest.mark.parametrize(("arguments", "message"), BAD_DEPTHS)
-def test_depth_errors_say_what_was_expected_and_what_came(arguments, message):
-    with pytest.raises(ValueError, match=message):
-        depth(**arguments)
+test_depth_errors_say_what_was_expected_and_what_came = refused(
+    lambda arguments: depth(**arguments),
+    *BAD_DEPTHS,
+)
 
 
 def test_a_thousand_stacks_are_too_many():

@@ -9,9 +9,10 @@ def refused(call, *cases, error=ValueError):
     cases: the call's arguments, and last a pattern that the message has; or one dict of
     such cases by their names.
     """
-    (named,) = cases if isinstance(cases[0], dict) else [dict(enumerate(cases))]
+    named = isinstance(cases[0], dict)
+    names = list(cases[0]) if named else [message for *_, message in cases]
 
-    @pytest.mark.parametrize("case", named.values(), ids=map(str, named))
+    @pytest.mark.parametrize("case", cases[0].values() if named else cases, ids=names)
     def test(case):
         *given, message = case
         with pytest.raises(error, match=message):

@@ -375,15 +375,6 @@ def test_words_joined_without_spaces_are_no_wrong_forward_pass():
     assert "forward pass" not in text
 
 
-def test_the_number_of_blocks_is_not_taken_for_the_number_of_heads():
-    for past_of, name in (
-        (len, "positions-from-the-blocks"),
-        (lambda cache: cache[0][0].shape[1], "positions-from-the-heads"),
-    ):
-        result = check.cached_step(partial(step_with, past_of=past_of))
-        assert result.mistake == name
-
-
 def test_right_words_after_others_are_no_wrong_forward_pass():
     def cut_by_letters(prompt, model, max_new_tokens):
         ids = [*model.encode(prompt), *model.encode(answer_by_steps(**locals()))]
@@ -492,11 +483,6 @@ LEARNERS = {
     "one threshold": ("top_k", one_threshold, "k-th largest logit of the whole table"),
     "kept alone": ("top_k", kept_alone, "that are kept are returned alone, sorted"),
     "sorted": ("top_p", in_order_of_size, "the probabilities come sorted"),
-    "heads for length": (
-        "cached_step",
-        partial(step_with, past_of=lambda cache: cache[0][0].shape[1]),
-        "the length of the cache is read from the axis of its heads",
-    ),
 }
 
 

@@ -13,71 +13,48 @@ from mygpt.check.mends import tries
 from mygpt.check.mends.edit import Edit
 from mygpt.check.mends.search import Search, find_mend
 from mygpt.check.mends.tell import as_json
+from tools.mends.programs import text_of
 
 START = "import torch\nimport math\n\n\n"
-SOFTMAX = """def softmax(scores):
+RIGHT = {
+    "softmax": """\
+def softmax(scores):
     powers = torch.exp(scores - scores.max(-1, keepdim=True).values)
     return powers / powers.sum(-1, keepdim=True)
-"""
-NORM = """def layer_norm(x, weight, bias, eps):
+""",
+    "layer_norm": """\
+def layer_norm(x, weight, bias, eps):
     mean = x.mean(-1, keepdim=True)
     variance = x.var(-1, keepdim=True, correction=0)
     return weight * (x - mean) / torch.sqrt(variance + eps) + bias
-"""
-ATTENTION = """def attention(x, W_Q, W_K, W_V):
+""",
+    "attention": """\
+def attention(x, W_Q, W_K, W_V):
     q, k, v = x @ W_Q, x @ W_K, x @ W_V
     T, D = q.shape[1:]
     scores = q @ k.mT / D**0.5
     mask = torch.ones(T, T).tril()
     scores = scores.masked_fill(mask == 0, float("-inf"))
     return scores.softmax(-1) @ v
-"""
-EVALUATE = """def evaluate(model, batches):
-    before = model.training
-    model.eval()
-    total = count = 0
-    with torch.no_grad():
-        for rows in batches:
-            targets = rows[:, 1:]
-            _, loss = model(rows[:, :-1], targets)
-            total += loss.item() * targets.numel()
-            count += targets.numel()
-    model.train(before)
-    return total / count
-"""
-TOP_P = """def top_p(logits, p):
+""",
+    "top_p": """\
+def top_p(logits, p):
     probabilities, order = logits.softmax(-1).sort(descending=True)
     before = probabilities.cumsum(-1) - probabilities
     kept = probabilities * (before < p)
     kept = torch.zeros_like(kept).scatter(-1, order, kept)
     return kept / kept.sum(-1, keepdim=True)
-"""
-TRAIN = """def train(model, batches, optimizer):
-    model.train()
-    losses = []
-    for batch in batches:
-        _, loss = model(batch[:, :-1], batch[:, 1:])
-        optimizer.zero_grad()
-        loss.backward()
-        optimizer.step()
-        losses.append(loss.item())
-    return losses
-"""
-GENERATE = """def generate(step, ids, max_new_tokens):
+""",
+    "generate": """\
+def generate(step, ids, max_new_tokens):
     cache = None
     for _ in range(max_new_tokens):
         logits, cache = step(ids if cache is None else ids[:, -1:], cache)
         ids = torch.cat([ids, logits.argmax(-1, keepdim=True)], 1)
     return ids
-"""
-RIGHT = {
-    "softmax": SOFTMAX,
-    "layer_norm": NORM,
-    "attention": ATTENTION,
-    "evaluate": EVALUATE,
-    "top_p": TOP_P,
-    "train": TRAIN,
-    "generate": GENERATE,
+""",
+    "evaluate": text_of("workbook/evaluate").removeprefix("import torch\n\n\n"),
+    "train": text_of("workbook/train"),
 }
 KINDS = [
     ("layer_norm", "correction=0", "correction=1", "a number in it"),
@@ -191,7 +168,8 @@ def test_a_program_that_is_wrong_all_over_has_no_mend(written):
 
 def test_a_program_without_a_source_has_no_mend():
     made = {}
-    exec(START + SOFTMAX.replace("-1, keepdim=True).values", "-1).values"), made)
+    text = RIGHT["softmax"].replace("-1, keepdim=True).values", "-1).values")
+    exec(START + text, made)
     assert find_mend(check.TASKS["softmax"], made["softmax"], None) is None
 
 

@@ -9,6 +9,7 @@ import pytest
 import torch
 import torch.nn.functional as F
 from helpers.right_programs import joined_by_index as joined
+from helpers.tables import rows_of
 
 from mygpt import check
 from mygpt.check import TASKS, compose, engine, shrink, source
@@ -535,48 +536,34 @@ def last_without_position(ids, token_table, position_table):
     return x
 
 
-LEARNERS = {
-    "copied bias": ("heads", copied_bias, "b_K stands where b_V belongs"),
-    "last head": ("heads", last_head_missing, "the last head is left out"),
-    "other bias": ("block", other_norms_bias, "ln2_bias stands where ln1_bias belongs"),
-    "variance first": ("layer_norm", variance_first, "mean and variance change places"),
-    "ring": ("embedding", in_a_ring, "the positions are counted from 1, and after"),
-    "last": ("embedding", last_without_position, "the last token of each text gets no"),
-    "bracket": ("gelu", without_bracket, "the bracket around 1 + erf is missing"),
-    "tanh's bracket": (
-        "gelu_tanh",
-        tanh_without_bracket,
-        "the bracket around 1 + tanh is missing",
-    ),
-    "the network's bracket": (
-        "mlp",
-        network_without_bracket,
-        "the bracket around 1 + erf is missing",
-    ),
-    "diagonal": (
-        "attention",
-        diagonal_hidden,
-        "the mask hides each position from itself, but for the first",
-    ),
-    "x for values": ("attention", x_for_values, "the weights average x itself"),
-    "feed-forward first": (
-        "wiring",
-        mlp_first,
-        "the feed-forward network comes before the attention, with the first norm",
-    ),
-    "mean of all": (
-        "layer_norm_gradient",
-        mean_of_all,
-        "the two means of dx are those of the whole tensor",
-    ),
-}
+# A name, a task, a program, and what is said of it.
+LEARNERS = rows_of("""
+copied bias | heads | copied_bias | b_K stands where b_V belongs
+last head | heads | last_head_missing | the last head is left out
+other bias | block | other_norms_bias | ln2_bias stands where ln1_bias belongs
+variance first | layer_norm | variance_first | mean and variance change places
+ring | embedding | in_a_ring | the positions are counted from 1, and after
+last | embedding | last_without_position | the last token of each text gets no
+bracket | gelu | without_bracket | the bracket around 1 + erf is missing
+tanh's bracket | gelu_tanh | tanh_without_bracket
+    | the bracket around 1 + tanh is missing
+the network's bracket | mlp | network_without_bracket
+    | the bracket around 1 + erf is missing
+diagonal | attention | diagonal_hidden
+    | the mask hides each position from itself, but for the first
+x for values | attention | x_for_values | the weights average x itself
+feed-forward first | wiring | mlp_first
+    | the feed-forward network comes before the attention, with the first norm
+mean of all | layer_norm_gradient | mean_of_all
+    | the two means of dx are those of the whole tensor
+""")
 
 
-@pytest.mark.parametrize("name", LEARNERS)
-def test_what_learners_do_often_is_named(name, monkeypatch):
+@pytest.mark.parametrize(("name", "task", "program", "said"), LEARNERS)
+def test_what_learners_do_often_is_named(name, task, program, said, monkeypatch):
     monkeypatch.setattr(compose, "SECONDS", math.inf)
-    task, program, said = LEARNERS[name]
-    assert named(getattr(check, task)(program)).startswith(said)
+    result = getattr(check, task)(globals()[program])
+    assert named(result).startswith(said), name
 
 
 def returns_in_the_loop(x, W):

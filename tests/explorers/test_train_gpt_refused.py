@@ -26,6 +26,11 @@ DAMAGED = "this file is damaged: "
 NO_CHECKPOINT = "this is no checkpoint: expected the folder of one"
 
 
+def said_of(given, tmp_path):
+    """What the page says of each of some files or folders."""
+    return in_js("await Promise.all(given.map(tried))", given, tmp_path)
+
+
 def damaged_zips(files):
     """Zips that cannot be read, and what is said of each."""
     whole = zip_of(files)
@@ -60,9 +65,7 @@ def test_a_damaged_zip_is_refused(tmp_path):
     model, tokenizer = made()
     cases = damaged_zips(files_of(save_checkpoint(tmp_path, model, tokenizer)))
     given = [{"a.zip": in_base64(bytes(one))} for one, _ in cases]
-    script = "await Promise.all(given.map(tried))"
-    said = in_js(script, given, tmp_path)
-    for found, (_, wanted) in zip(said, cases, strict=True):
+    for found, (_, wanted) in zip(said_of(given, tmp_path), cases, strict=True):
         assert wanted in found
 
 
@@ -110,13 +113,16 @@ def refused(files):
     raw = base64.b64decode(files[model])
     flipped = in_base64(raw[:-1] + bytes([raw[-1] ^ 1]))
     edited = base64.b64decode(files[index]).replace(b'"step": 0', b'"step": 1')
-    norm = "ln_f.weight"
+    norm, empty = "ln_f.weight", {"shape": [0], "data_offsets": [0, 0]}
 
     def in_index(*path, to):
         return changed(files, None, set_to(*path, to=to))
 
+    def with_header(change):
+        return changed(files, model, header_changed(change))
+
     def in_header(*path, to):
-        return changed(files, model, header_changed(set_to(*path, to=to)))
+        return with_header(set_to(*path, to=to))
 
     def in_tokens(text):
         return changed(files, tokens, lambda _: text)
@@ -158,30 +164,18 @@ def refused(files):
         (changed(files, model, lambda one: one[:500]), "too few for its header"),
         (changed(files, model, lambda one: one[:5]), "got 5 bytes, too few"),
         (changed(files, model, lambda one: one + b"    "), "expected a safetensors fi"),
-        (changed(files, model, header_changed(lambda _: [1])), "is not a JSON object"),
+        (with_header(lambda _: [1]), "is not a JSON object"),
         (in_header(norm, "dtype", to="F16"), f"{norm} in float32 (F32), got F16"),
         (in_header(norm, "shape", to=[15]), f"expected {norm} of shape (15) in bytes"),
         (in_header(norm, "shape", to=[-1]), f"a shape and two offsets of {norm}"),
         (in_header(norm, "data_offsets", to=[0, 64]), "of shape (16) in bytes"),
         (in_header(norm, "shape", to=[4, 4]), f"{norm} of shape (16), got (4, 4)"),
         (
-            changed(
-                files,
-                model,
-                header_changed(lambda h: h.update({"ln_g.weight": h.pop(norm)})),
-            ),
+            with_header(lambda h: h.update({"ln_g.weight": h.pop(norm)})),
             f"expected {norm} of shape (16), got none",
         ),
         (
-            changed(
-                files,
-                model,
-                header_changed(
-                    lambda h: h.update(
-                        {"more": {**h[norm], "shape": [0], "data_offsets": [0, 0]}}
-                    )
-                ),
-            ),
+            with_header(lambda h: h.update(more={**h[norm], **empty})),
             "expected the parameters of a GPT, got more",
         ),
         (in_tokens(b"{}"), f"{tokens}: expected tokens, a list of characters"),
@@ -197,10 +191,8 @@ def refused(files):
 def test_a_damaged_or_foreign_checkpoint_is_refused_in_a_sentence(tmp_path):
     model, tokenizer = made()
     cases = refused(files_of(save_checkpoint(tmp_path, model, tokenizer)))
-    script = "await Promise.all(given.map(tried))"
     given = [files for files, _ in cases]
-    said = in_js(script, given, tmp_path)
-    for found, (_, wanted) in zip(said, cases, strict=True):
+    for found, (_, wanted) in zip(said_of(given, tmp_path), cases, strict=True):
         assert wanted in found
         assert len(found) < 250
 
@@ -221,7 +213,5 @@ def test_what_only_python_reads_is_refused(tmp_path):
         files_of(save_checkpoint(tmp_path / str(i), *one))
         for i, one in enumerate(cases.values())
     ]
-    script = "await Promise.all(given.map(tried))"
-    said = in_js(script, given, tmp_path)
-    for found, wanted in zip(said, cases, strict=True):
+    for found, wanted in zip(said_of(given, tmp_path), cases, strict=True):
         assert wanted in found

@@ -1,9 +1,10 @@
 import pytest
 import torch
 import torch.nn.functional as F
+from helpers.small_gpts import any_token_can_win
 from torch import nn
 
-from mygpt.gpt import GPT, GPTConfig
+from mygpt.gpt import GPT
 from mygpt.inside.editing import (
     ablations,
     direction,
@@ -25,21 +26,9 @@ from mygpt.inside.memory import promoted
 TEXTS = [[1, 2, 3], [4], [5, 6, 7, 8, 9], [2, 2]]
 
 
-def a_model():
-    """A model in which any token can win: embeddings of norm 1, scores far apart."""
-    model = GPT(GPTConfig(13, 11, 10, 2, 2)).eval()
-    for parameter in model.parameters():
-        nn.init.normal_(parameter, std=0.5)
-    embedding = model.token.embedding.weight
-    embedding.data = F.normalize(embedding.data - embedding.data.mean(-1, keepdim=True))
-    nn.init.constant_(model.ln_f.weight, 8.0)
-    nn.init.zeros_(model.ln_f.bias)
-    return model
-
-
 @pytest.fixture
 def model():
-    return a_model()
+    return any_token_can_win()
 
 
 @pytest.fixture
@@ -190,7 +179,7 @@ def test_the_direction_reads_its_key_and_the_corpus_least():
 @pytest.mark.parametrize("seed", range(5))
 def test_the_output_found_makes_every_answer_win(layer, seed):
     torch.manual_seed(seed)
-    model = a_model()
+    model = any_token_can_win()
     same = make_prompts(TEXTS, [7, 7, 7, 7])
     change = output_for(model, same, layer)
     at = torch.arange(4), same.last

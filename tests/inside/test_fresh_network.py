@@ -1,9 +1,8 @@
 import pytest
 import torch
 import torch.nn.functional as F
-from torch import nn
+from helpers.small_gpts import any_token_can_win
 
-from mygpt.gpt import GPT, GPTConfig
 from mygpt.inside.fresh_network import (
     Recovered,
     entering,
@@ -17,15 +16,7 @@ from mygpt.inside.hooks import Prompts, final_logits, make_prompts
 
 @pytest.fixture
 def model():
-    """A model in which any token can win: embeddings of norm 1, scores far apart."""
-    model = GPT(GPTConfig(23, 11, 10, 2, 2)).eval()
-    for parameter in model.parameters():
-        nn.init.normal_(parameter, std=0.5)
-    embedding = model.token.embedding.weight
-    embedding.data = F.normalize(embedding.data - embedding.data.mean(-1, keepdim=True))
-    nn.init.constant_(model.ln_f.weight, 8.0)
-    nn.init.zeros_(model.ln_f.bias)
-    return model
+    return any_token_can_win(23)
 
 
 @pytest.fixture

@@ -1,7 +1,7 @@
 import pytest
 import torch
 import torch.nn.functional as F
-from torch import nn
+from helpers.small_gpts import random_gpt
 
 from mygpt.gpt import GPT, GPTConfig
 from mygpt.inside import memory
@@ -28,12 +28,7 @@ TEXTS = [[1, 2, 3], [4], [5, 6, 7, 8, 9], [2, 2]]
 
 @pytest.fixture(params=[(), (0,)], ids=["whole", "attention first"])
 def model(request):
-    """A model whose norms and biases are not at their initial values."""
-    config = GPTConfig(13, 11, 10, 2, 2, attention_only=request.param)
-    model = GPT(config).eval()
-    for parameter in model.parameters():
-        nn.init.normal_(parameter, std=0.5)
-    return model
+    return random_gpt(attention_only=request.param)
 
 
 @pytest.fixture

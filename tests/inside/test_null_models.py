@@ -1,9 +1,9 @@
 import pytest
 import torch
 import torch.nn.functional as F
+from helpers.small_gpts import random_gpt
 from torch import nn
 
-from mygpt.gpt import GPT, GPTConfig
 from mygpt.inside.hooks import feed_forward, final_logits, make_prompts, record
 from mygpt.inside.null_models import (
     NULLS,
@@ -20,10 +20,7 @@ NETWORK = "blocks.1.mlp."
 
 @pytest.fixture
 def model():
-    model = GPT(GPTConfig(13, 11, 10, 2, 2)).eval()
-    for parameter in model.parameters():
-        nn.init.normal_(parameter, std=0.5)
-    return model
+    return random_gpt()
 
 
 @pytest.fixture

@@ -1,5 +1,6 @@
 """What each explorer draws for readers without JavaScript, line by line."""
 
+from functools import partial
 from pathlib import Path
 
 import numpy as np
@@ -90,18 +91,14 @@ CASES = {
     "scale, one": lambda: explorers.Scale("GPT-2 small"),
     **{
         f"descent, {view}, {steps} steps": (
-            lambda view=view, steps=steps: explorers.Descent(
-                view, steps=steps, rate=0.2
-            )
+            partial(explorers.Descent, view, steps=steps, rate=0.2)
         )
         for view in ("one", "two", "network")
         for steps in (0, 7)
     },
     **{
         f"train stack, {name}, {steps} steps": (
-            lambda name=name, steps=steps: explorers.TrainStack(
-                **STACKS[name], steps=steps
-            )
+            partial(explorers.TrainStack, **STACKS[name], steps=steps)
         )
         for name in STACKS
         for steps in (0, 5)

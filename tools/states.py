@@ -56,6 +56,8 @@ def read(path: Path) -> nbformat.NotebookNode:
     from myst_nb.core.read import read_myst_markdown_notebook
 
     notebook = read_myst_markdown_notebook(path.read_text("utf-8"))
+    language = {"name": "python", "pygments_lexer": "ipython3"}
+    notebook.metadata["language_info"] = language  # as a run has it
     for number, cell in enumerate(notebook.cells):
         cell.id = f"cell-{number}"
     return notebook

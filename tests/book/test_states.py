@@ -181,6 +181,9 @@ def test_every_page_is_stored_as_it_stands_in_at_most_6_mb():
 def test_a_page_of_text_prints_and_shows_what_is_stored(path):
     notebook = states.read(path)
     execute(notebook, path.parent)
+    ran_with = notebook.metadata["language_info"]["pygments_lexer"]
+    stored_with = states.fresh(path).metadata["language_info"]["pygments_lexer"]
+    assert stored_with == ran_with  # or the page's code has no colours
     assert list(differences(states.load(path), of_page(notebook))) == []
     assert notebook.metadata["loaded"] == states.load(path)["modules"]
 

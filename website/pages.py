@@ -47,7 +47,7 @@ REPAIRS = {
         "",
     ),
     "named sidebar buttons": (
-        r'<button class="(sidebar-toggle [^"]*)" title="([^"]*)"',
+        r'<button class="(sidebar-toggle [^"]*)" title="([^"]*)"(?! aria-label)',
         r'<button class="\1" title="\2" aria-label="\2"',
     ),
     "a named repository button": (

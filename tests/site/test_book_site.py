@@ -758,6 +758,12 @@ def test_a_repair_finds_its_place_in_the_themes_page(as_written, name):
     assert [page for page in pages if PATTERNS[name].search(page)] != []
 
 
+def test_a_page_that_sphinx_does_not_write_again_is_repaired_once(as_written):
+    for page in as_written.rglob("*.html"):
+        once = website.pages.mend(page.read_text(encoding="utf-8"))
+        assert website.pages.mend(once) == once
+
+
 @pytest.mark.parametrize("name", REPAIRS)
 def test_a_repair_is_described(name):
     assert f"| {name} |" in (ROOT / "docs" / "site.md").read_text(encoding="utf-8")

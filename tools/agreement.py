@@ -1,8 +1,8 @@
 """Whether the explorers' states of two runs agree, but for a processor's rounding.
 
 Text, truth values and whole numbers must be equal. Decimals may differ by CLOSE of the
-larger, those of an array by CLOSE of its largest; numbers that are packed as multiples
-of a unit by one unit more.
+larger, those of an array by CLOSE of its largest; numbers that were rounded to a step,
+or are packed as multiples of a unit, by one step or unit more.
 """
 
 import base64
@@ -20,7 +20,9 @@ FLOATS = (
     *("LiveModel.moment_data", "LiveModel.weights", "Sampling.data"),
     "TrainGPT.weights",
 )
+STEPS = {"Activations.data": 1e-4, "Depth.data": math.log10(1.01)}
 THOUSANDTHS = ("Memory.data",)
+PAIRS = ("Memory.trigger_data", "Memory.promoted_data", "LiveModel.trigger_data")
 PACKED_ROWS = {"Memory.value_data": "neurons", "Memory.vector_data": "words"}
 
 
@@ -85,12 +87,12 @@ def _short(value) -> str:
 
 def agree(old, new) -> bool:
     """Whether two values of JSON are the same, but for the last digits of decimals."""
+    if isinstance(old, dict) and isinstance(new, dict):
+        return old.keys() == new.keys() and all(agree(old[k], new[k]) for k in old)
+    if isinstance(old, list) and isinstance(new, list):
+        return len(old) == len(new) and all(map(agree, old, new))
     if type(old) is not type(new):
         return False
-    if isinstance(old, dict):
-        return old.keys() == new.keys() and all(agree(old[k], new[k]) for k in old)
-    if isinstance(old, list):
-        return len(old) == len(new) and all(map(agree, old, new))
     if isinstance(old, float):
         return math.isclose(old, new, rel_tol=CLOSE, abs_tol=CLOSE / 1000)
     return old == new
@@ -101,12 +103,18 @@ def _bytes_differ(name: str, old: bytes, new: bytes, state: dict) -> str | None:
         return None
     if len(old) != len(new):
         return f"{len(old):,} bytes became {len(new):,}"
-    unit: np.ndarray | float = 0.0
+    unit: np.ndarray | float = STEPS.get(name, 0.0)
     if name in FLOATS:
         kind = "<f2" if state.get("dtype") == "float16" and "weights" in name else "<f4"
         ours, theirs = (np.frombuffer(b, kind).astype(float) for b in (old, new))
     elif name in THOUSANDTHS:
         ours, theirs = (np.frombuffer(b, "<i4").astype(float) for b in (old, new))
+        unit = 1.0
+    elif name in PAIRS:  # a text's index, which must be equal, and thousandths
+        ours, theirs = (np.frombuffer(b, "<i4").reshape(-1, 2) for b in (old, new))
+        if (ours[:, 0] != theirs[:, 0]).any():
+            return "a text is another"
+        ours, theirs = (pairs[:, 1].astype(float) for pairs in (ours, theirs))
         unit = 1.0
     elif name in PACKED_ROWS:
         rows = state[PACKED_ROWS[name]]
@@ -115,8 +123,9 @@ def _bytes_differ(name: str, old: bytes, new: bytes, state: dict) -> str | None:
     else:
         place = next(i for i, (a, b) in enumerate(zip(old, new, strict=True)) if a != b)
         return f"byte {place:,} of {len(old):,} is another"
-    with np.errstate(invalid="ignore"):  # two infinities agree
-        gaps = np.where(ours == theirs, 0.0, np.abs(ours - theirs))
+    with np.errstate(invalid="ignore"):  # two infinities agree, or two of no number
+        same = (ours == theirs) | (np.isnan(ours) & np.isnan(theirs))
+        gaps = np.where(same, 0.0, np.abs(ours - theirs))
     finite = np.abs(ours)[np.isfinite(ours)]
     allowed = CLOSE * finite.max(initial=0.0) + unit
     if np.all(gaps <= allowed):

@@ -221,8 +221,15 @@ def scaled(kind, factor, place=slice(None)):
     return how
 
 
-def flipped(data):
-    return data[:-1] + bytes([data[-1] ^ 0x80])
+def added(place, more=1):
+    """Adds to a number of the pairs, which are whole."""
+
+    def how(data):
+        numbers = np.frombuffer(data, "<i4").copy()
+        numbers[place] += more
+        return numbers.tobytes()
+
+    return how
 
 
 WORST = "number|byte|became"
@@ -230,11 +237,12 @@ PLANTED = [
     ("Depth", lambda m: m["state"].update(gain=2.0), "gain 1.0 became 2.0"),
     ("Depth", lambda m: m["state"]["kinds"].reverse(), "kinds"),
     ("Depth", lambda m: m["state"].update(new=1), "new None became 1"),
-    ("Depth", lambda m: with_bytes(m, "data", scaled("<f4", 1.01, 5)), WORST),
+    ("Depth", lambda m: with_bytes(m, "data", scaled("<f4", 2, 5)), WORST),
     ("Depth", lambda m: with_bytes(m, "data", scaled("<f4", np.nan, 5)), WORST),
     ("Depth", lambda m: with_bytes(m, "data", lambda b: b[:-4]), "bytes became"),
     ("Memory", lambda m: with_bytes(m, "data", scaled("<i4", 2, 7)), WORST),
-    ("Memory", lambda m: with_bytes(m, "trigger_data", flipped), "byte"),
+    ("Memory", lambda m: with_bytes(m, "trigger_data", added(0)), "a text is another"),
+    ("Memory", lambda m: with_bytes(m, "trigger_data", added(1, 60)), WORST),
     ("Memory", lambda m: with_bytes(m, "value_data", scaled("<f4", 1.01, 3)), WORST),
     ("Memory", lambda m: m["state"]["norms"].__setitem__(0, 1.1), "norms"),
     ("LiveModel", lambda m: with_bytes(m, "weights", scaled("<f2", 2, 9)), WORST),
@@ -258,17 +266,27 @@ def test_a_planted_change_of_a_state_turns_its_cell_red(kind, plant, why):
     assert any(word in item.wrong_states[cell] for word in why.split("|"))
 
 
-def test_the_rounding_of_another_processor_is_no_difference():
-    content, _, model = stored_model(RUN[0], "Depth")
+@pytest.mark.parametrize(
+    ("kind", "trait", "how"),
+    [
+        ("Depth", "data", scaled("<f4", 1 + 1e-5)),
+        ("Memory", "trigger_data", added(1)),
+        ("Memory", "data", added(1)),
+    ],
+)
+def test_the_rounding_of_another_processor_is_no_difference(kind, trait, how):
+    content, _, model = stored_model(RUN[kind != "Depth"], kind)
     stored = copy.deepcopy(content)
-    with_bytes(model, "data", scaled("<f4", 1 + 1e-5))
+    with_bytes(model, trait, how)
     assert content != stored
     assert not list(differences(stored, content))
 
 
 def test_an_explorer_that_is_new_gone_or_moved_is_a_difference():
     content = states.load(RUN[0])
-    fewer = content | {"views": content["views"][1:]}
+    (_, _, first), *others = content["views"]
+    models = {n: model for n, model in content["models"].items() if n != first}
+    fewer = content | {"views": others, "models": models}
     ((cell, why),) = differences(content, fewer)
     assert cell == content["views"][0][0]
     assert "no explorer where one is stored" in why

@@ -13,11 +13,10 @@ from pathlib import Path
 import nbformat
 
 from tools import states
-from tools.states import PINS
 
 ROOT = Path(__file__).resolve().parents[1]
 # The files that a notebook's outputs depend on.
-EXECUTED_WITH = ("mygpt/**/*.py", "mygpt/stored/*.json", *PINS)
+EXECUTED_WITH = ("mygpt/**/*.py", "mygpt/stored/*.json", *states.PINS)
 # What makes a run another than the plain one: see tools/processors.
 SETTINGS = (
     "ATEN_CPU_CAPABILITY",

@@ -44,13 +44,13 @@ UNIT_TESTS = ["tests", "--ignore=tests/browser"]
 SLOWEST = ["--durations=20", "--durations-min=1"]
 PATIENT = ["-o", "faulthandler_timeout=1800"]
 # What holds all of a file of requirements, and more.
-FOR_TESTS = ("requirements-dev.txt", "requirements-mutants.txt")
+FOR_TESTS = ("requirements/dev.txt", "requirements/mutants.txt")
 WIDER = {
-    "requirements-site.txt": ("requirements.txt", "requirements-lab.txt", *FOR_TESTS),
-    "requirements.txt": ("requirements-lab.txt", *FOR_TESTS),
-    "requirements-lab.txt": (),
-    "requirements-dev.txt": FOR_TESTS[1:],
-    "requirements-mutants.txt": (),
+    "requirements/site.txt": ("requirements.txt", "requirements/lab.txt", *FOR_TESTS),
+    "requirements.txt": ("requirements/lab.txt", *FOR_TESTS),
+    "requirements/lab.txt": (),
+    "requirements/dev.txt": FOR_TESTS[1:],
+    "requirements/mutants.txt": (),
 }
 # Quick enough to run alone; the hooks before a commit run them too, all but the types.
 CHECKS = {
@@ -85,9 +85,19 @@ NO_BROWSER = (
     "macOS: brew install --cask chromium)"
 )
 NO_NODE = (
-    "they are not both on the PATH (Debian: apt-get install nodejs npm; "
-    "macOS: brew install node)"
+    "need node and npm, and they are not both on the PATH "
+    "(Debian: apt-get install nodejs npm; macOS: brew install node)"
 )
+DEV = "requirements/dev.txt"
+# What a command installs and then runs in .venv, with the names that follow it.
+MODULES = {
+    "plain": ("requirements.txt", "publish.plain", BUILD / "notebooks"),
+    "chapters": ("requirements.txt", "tools.execute"),
+    "unit": (DEV, *PYTEST[2:], *SLOWEST, *UNIT_TESTS),
+    "processors": (DEV, "tools.processors"),
+    "mutants": ("requirements/mutants.txt", "tools.mutants"),
+    "mends": (DEV, "tools.mends"),
+}
 WITH_NAMES = ("processors", "mutants", "mends", "slow", "test")
 
 
@@ -134,7 +144,6 @@ def run(what: str, command: list, aside: bool = False) -> None:
         stdin=subprocess.DEVNULL,
         stdout=subprocess.PIPE,
         stderr=subprocess.STDOUT,
-        text=True,
         encoding="utf-8",
         errors="replace",
     )
@@ -194,11 +203,16 @@ def install(requirements: str) -> None:
     Modules are compiled when they are first imported; most never are.
     """
     check_version()
-    files = [*sorted(ROOT.glob("requirements*.txt")), ROOT / "pyproject.toml"]
-    content = b"".join(path.read_bytes() for path in files)
-    key = hashlib.sha256(content + sys.version.encode() + bytes(ROOT)).hexdigest()
-    stamp = VENV / f"installed-{requirements}"
-    stamps = [stamp, *(VENV / f"installed-{name}" for name in WIDER[requirements])]
+    files = [
+        ROOT / "requirements.txt",
+        *sorted(ROOT.glob("requirements/*.txt")),
+        ROOT / "pyproject.toml",
+    ]
+    key = digest(files, sys.version.encode() + bytes(ROOT))
+    stamps = [
+        VENV / f"installed-{name.replace('/', '-')}"
+        for name in (requirements, *WIDER[requirements])
+    ]
     if any(one.exists() and one.read_text() == key for one in stamps) and works(PYTHON):
         return
     if not works(PYTHON):
@@ -209,13 +223,19 @@ def install(requirements: str) -> None:
     run("installing mygpt", [*pip, *here])
     # Built now, or the first import would announce it in a notebook's output.
     run("building the font cache", [PYTHON, "-c", "import matplotlib.font_manager"])
-    stamp.write_text(key)
+    stamps[0].write_text(key)
+
+
+def digest(files: "list[Path]", more: bytes = b"") -> str:
+    """A name for the contents of some files."""
+    content = b"".join(path.read_bytes() for path in files)
+    return hashlib.sha256(content + more).hexdigest()
 
 
 def install_scripts_tools(npm: str) -> None:
     """Install what package-lock.json lists in node_modules, if anything has changed."""
     files = [ROOT / name for name in ("package.json", "package-lock.json", ".npmrc")]
-    key = hashlib.sha256(b"".join(path.read_bytes() for path in files)).hexdigest()
+    key = digest(files)
     stamp = NODE_MODULES / "installed"
     if stamp.exists() and stamp.read_text() == key:
         return
@@ -252,7 +272,7 @@ def book() -> None:
 
 def for_the_book() -> None:
     """Install what pages need; run the chapters of which nothing fresh is stored."""
-    install("requirements-site.txt")
+    install("requirements/site.txt")
     try:
         run("looking at what is stored", [PYTHON, "-m", "tools.executed"])
     except Stop:
@@ -262,7 +282,7 @@ def for_the_book() -> None:
 
 def lab() -> None:
     """Open the notebooks in JupyterLab, in a folder that holds nothing else."""
-    install("requirements-lab.txt")
+    install("requirements/lab.txt")
     made = [PYTHON, "-m", "publish.plain", NOTEBOOKS, "--to-work-in"]
     run("making the notebooks", made)
     quiet = BUILD / "home" / "jupyter" / "labconfig" / "page_config.json"
@@ -275,12 +295,6 @@ def lab() -> None:
     if hasattr(os, "geteuid") and os.geteuid() == 0:
         command.append("--allow-root")  # in a container one is root
     subprocess.run(list(map(str, command)), cwd=str(ROOT), env=environment())
-
-
-def plain() -> None:
-    """Make the plain edition of the notebooks, which every viewer shows."""
-    install("requirements.txt")
-    run("the plain edition", [PYTHON, "-m", "publish.plain", BUILD / "notebooks"])
 
 
 def links() -> None:
@@ -311,7 +325,8 @@ def left_over(site: Path) -> "list[Path]":
         for page in pages
         if page.stem not in WITHOUT_SOURCE
         and not any(
-            (ROOT / page.relative_to(site)).with_suffix(suffix).exists()
+            (folder / page.relative_to(site)).with_suffix(suffix).exists()
+            for folder in (ROOT, ROOT / "pages")
             for suffix in (".md", ".ipynb")
         )
     ]
@@ -323,18 +338,13 @@ def build_site(aside: bool = False) -> None:
     plain, packed = BUILD / "plain", BUILD / "packages"
     shutil.rmtree(plain, ignore_errors=True)
     plain.mkdir(parents=True)
-    parts = {
-        "building the book": [*JUPYTER_BOOK, "build", *options, "."],
+    page = [*JUPYTER_BOOK, "build", *options, "."]
+    beside = {
         "the notebooks to download": [PYTHON, "-m", "publish.plain", plain],
         "the package to install": [PYTHON, "-m", "publish.package", packed],
     }
-    with ThreadPoolExecutor(len(parts)) as side_by_side:
-        shown = (aside, True, True)
-        steps = map(partial, [run] * 3, parts, parts.values(), shown)
-        causes = side_by_side.map(lambda step: failures([step]), steps)
-    found = [cause for some in causes for cause in some]
-    if found:
-        raise Stop("; ".join(found))
+    others = ([partial(run, *part, aside=True)] for part in beside.items())
+    run_all([partial(run, "building the book", page, aside=aside)], *others)
     built = STAGING / "_build" / "html"
     for folder in ("notebooks", "packages"):
         shutil.rmtree(built / folder, ignore_errors=True)
@@ -361,7 +371,7 @@ def build_site(aside: bool = False) -> None:
 def on_paper(name: str) -> None:
     """Make the e-book or the PDF, `_build/mygpt.epub` or `_build/mygpt.pdf`."""
     if name == "pdf":
-        install("requirements-dev.txt")
+        install(DEV)
     for_the_book()
     run(f"making mygpt.{name}", [PYTHON, "-m", f"publish.paper.{name}"])
     say(f"\nThe book is on paper:\n  {BUILD / f'mygpt.{name}'}")
@@ -374,32 +384,39 @@ def check(name: str) -> None:
     run(name, CHECKS[name])
 
 
-def javascript() -> None:
-    """Check the scripts' style, format and types; without npm, say so loudly."""
+def scripts_command() -> "list[str]":
+    """What runs a script of package.json, its tools installed; empty without node."""
     npm = shutil.which("npm")
     if npm is None or not shutil.which("node"):
-        message = f"JAVASCRIPT CHECKS SKIPPED: they need node and npm, and {NO_NODE}"
-        if os.environ.get("MYGPT_REQUIRE_NODE"):
-            raise Stop(message)
-        return say(f"\n!! {message}")
+        return []
     install_scripts_tools(npm)
-    command = [npm, "run", "--silent"]
+    return [npm, "run", "--silent"]
+
+
+def skip(needs: str, message: str) -> None:
+    """Say loudly that checks are skipped; Stop where the environment requires them."""
+    if os.environ.get(f"MYGPT_REQUIRE_{needs}"):
+        raise Stop(message)
+    say(f"\n!! {message}")
+
+
+def javascript() -> None:
+    """Check the scripts' style, format and types; without npm, say so loudly."""
+    command = scripts_command()
+    if not command:
+        return skip("NODE", f"JAVASCRIPT CHECKS SKIPPED: they {NO_NODE}")
     names = {name: f"the scripts' {name}" for name in SCRIPTS}
-    steps = [partial(run, what, [*command, name]) for name, what in names.items()]
-    causes = failures(steps)
-    if causes:
-        raise Stop("; ".join(causes))
+    run_all([partial(run, what, [*command, name]) for name, what in names.items()])
     return None
 
 
 def kernels() -> None:
     """Compile the kernels that train a GPT in the page."""
-    npm = shutil.which("npm")
-    if npm is None or not shutil.which("node"):
-        raise Stop(f"the kernels need node and npm, and {NO_NODE}")
-    install_scripts_tools(npm)
+    command = scripts_command()
+    if not command:
+        raise Stop(f"the kernels {NO_NODE}")
     BUILD.mkdir(exist_ok=True)
-    run("compiling the kernels", [npm, "run", "--silent", "kernels"])
+    run("compiling the kernels", [*command, "kernels"])
     KERNELS.write_text(as_module(BUILD), encoding="utf-8")
 
 
@@ -421,14 +438,10 @@ def test(*of_chapter: str) -> None:
     """
     if of_chapter:
         return test_chapter(*of_chapter)
-    install("requirements-dev.txt")
+    install(DEV)
     site = [partial(build_site, aside=True), installed, browser_tests, chapters_new]
     rest = [*(partial(check, name) for name in CHECKS), javascript, unit_tests]
-    with ThreadPoolExecutor(1) as second_row:
-        of_site = second_row.submit(failures, site)
-        causes = failures(rest) + of_site.result()
-    if causes:
-        raise Stop("; ".join(causes))
+    run_all(rest, site)
     return None
 
 
@@ -440,28 +453,24 @@ def test_chapter(word: str, *names: str) -> None:
         given = " ".join([word, *names])
         raise Stop(f"expected chapter and one of {', '.join(rows)}; got {given!r}")
     name, (*_, explorers, tests) = found[0], rows[found[0]]
-    install("requirements-dev.txt")
+    install(DEV)
     named = [*tests, *(f"explorer_{stem}" for stem in explorers)]
     found_tests = [
         path for stem in named for path in ROOT.glob(f"tests/*/test_{stem}.py")
     ]
     in_browser = [ROOT / "tests" / "browser" / f"test_{stem}.py" for stem in explorers]
-    steps = [partial(check, kind) for kind in CHECKS if kind != "types"]
+    quick = [partial(check, kind) for kind in CHECKS if kind != "types"]
     parts = {
         "the chapter": [*NBVAL, f"chapters/{name}.ipynb"],
         "its place in the book": ["tests/book", "-k", name],
         "its modules and explorers": found_tests,
     }
-    steps += [
-        partial(run, what, [*PYTEST, *some]) for what, some in parts.items() if some
-    ]
-    steps.append(build_site)
-    shown = [path for path in in_browser if path.exists() and browser()]
-    if shown:
-        steps.append(partial(run, "its explorers in a browser", [*PYTEST, *shown]))
-    causes = failures(steps)
-    if causes:
-        raise Stop("; ".join(causes))
+    shown = {
+        "its explorers in a browser": [
+            path for path in in_browser if path.exists() and browser()
+        ]
+    }
+    run_all([*quick, *tests_of(parts), build_site, *tests_of(shown)])
 
 
 def chapters_map() -> "dict[str, list[list[str]]]":
@@ -477,12 +486,6 @@ def chapters_map() -> "dict[str, list[list[str]]]":
     }
 
 
-def unit() -> None:
-    """Run the unit tests alone, which need neither a browser nor the site."""
-    install("requirements-dev.txt")
-    run("unit tests", [*PYTEST, *SLOWEST, *UNIT_TESTS])
-
-
 def failures(steps: list) -> "list[str]":
     """Run some steps, one after the other; why those that failed did."""
     causes = []
@@ -493,6 +496,23 @@ def failures(steps: list) -> "list[str]":
             say(f"\n!! {stop}")
             causes.append(str(stop))
     return causes
+
+
+def run_all(first: list, *others: list) -> None:
+    """Run rows of steps side by side; Stop with the cause of each step that failed."""
+    with ThreadPoolExecutor(len(others) + 1) as side_by_side:
+        beside = side_by_side.map(failures, others)
+        causes = sum(beside, failures(first))
+    if causes:
+        raise Stop("; ".join(causes))
+
+
+def tests_of(parts: dict, *options: str) -> list:
+    """The steps that run each part's tests, where a part has any."""
+    command = [*PYTEST, *options]
+    return [
+        partial(run, what, [*command, *some]) for what, some in parts.items() if some
+    ]
 
 
 def unit_tests() -> None:
@@ -518,22 +538,16 @@ def slow(*names: str) -> None:
     A name chooses the files whose name begins so, or all of the browser's.
     """
     files = slow_files(names)
-    install("requirements-dev.txt")
+    install(DEV)
     in_browser = [path for path in files if path.parent.name == "browser"]
     if in_browser:
         for_the_book()
         build_site()
-    command = [*PYTEST, *SLOWEST, "-m", "slow", *PATIENT]
     parts = {
         "slow tests": [path for path in files if path not in in_browser],
         "slow tests in the browser": in_browser,
     }
-    steps = [
-        partial(run, what, [*command, *some]) for what, some in parts.items() if some
-    ]
-    causes = failures(steps)
-    if causes:
-        raise Stop("; ".join(causes))
+    run_all(tests_of(parts, *SLOWEST, "-m", "slow", *PATIENT))
 
 
 def slow_files(names: "tuple[str, ...]") -> "list[Path]":
@@ -563,34 +577,16 @@ def browser_tests() -> None:
     """Run the tests in a real browser; without one, say so loudly."""
     if browser():
         return run("browser tests", [*PYTEST, *SLOWEST, "tests/browser"], aside=True)
-    message = f"BROWSER TESTS SKIPPED: they need Chromium, and {NO_BROWSER}"
-    if os.environ.get("MYGPT_REQUIRE_BROWSER"):
-        raise Stop(message)
-    return say(f"\n!! {message}")
+    return skip(
+        "BROWSER", f"BROWSER TESTS SKIPPED: they need Chromium, and {NO_BROWSER}"
+    )
 
 
-def chapters() -> None:
-    """Run the notebooks again and store what they print."""
-    install("requirements.txt")
-    run("running the chapters", [PYTHON, "-m", "tools.execute"])
-
-
-def processors(*names: str) -> None:
-    """Compare the notebooks under settings that stand for other processors."""
-    install("requirements-dev.txt")
-    run("processors", [PYTHON, "-m", "tools.processors", *names])
-
-
-def mutants(*names: str) -> None:
-    """See which of hundreds of planted mistakes the tests notice."""
-    install("requirements-mutants.txt")
-    run("mutants", [PYTHON, "-m", "tools.mutants", *names])
-
-
-def mends(*names: str) -> None:
-    """See how many wrong programs the checker catches, names, places and mends."""
-    install("requirements-dev.txt")
-    run("mends", [PYTHON, "-m", "tools.mends", *names])
+def module(name: str, *names: str) -> None:
+    """Run one of MODULES."""
+    requirements, *command = MODULES[name]
+    install(requirements)
+    run(name, [PYTHON, "-m", *command, *names])
 
 
 def apart(name: str) -> None:
@@ -601,14 +597,11 @@ def apart(name: str) -> None:
 
 def commands() -> dict:
     """What each command runs, by name."""
-    found = {"book": book, "test": test, "unit": unit, "slow": slow, "lab": lab}
-    found["plain"] = plain
-    found.update({"chapters": chapters, "links": links})
-    found.update({"processors": processors, "mutants": mutants, "mends": mends})
-    found.update((name, partial(on_paper, name)) for name in ("epub", "pdf"))
-    found.update((name, partial(check, name)) for name in CHECKS)
+    found = {"book": book, "lab": lab, "test": test, "slow": slow, "links": links}
     found.update({"javascript": javascript, "kernels": kernels})
-    found.update((name, partial(apart, name)) for name in APART)
+    families = {module: MODULES, on_paper: ("epub", "pdf"), check: CHECKS, apart: APART}
+    for function, names in families.items():
+        found.update((name, partial(function, name)) for name in names)
     return found
 
 

@@ -8,7 +8,7 @@ shapes: a large batch, half a second a step or more, and a small one, where the 
 of gradients shows. A ratio is that of neighbouring turns, so that a machine that drifts
 slows both; with more processes than cores it says nothing and is left out. Only the
 steps are timed, in every process, after three that are not. What chapter 17 prints is
-in mygpt/stored/throughput.json: --out writes such a file.
+in mygpt/data/stored/throughput.json: --out writes such a file.
 """
 
 import argparse

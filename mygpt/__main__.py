@@ -1,5 +1,6 @@
 """`python -m mygpt`: the running example, or a command such as `train`."""
 
+import os
 import sys
 
 from mygpt.support.output import to_any_output
@@ -40,5 +41,13 @@ def main() -> int:
     return to_any_output(lambda: running_example() or 0)
 
 
+def run() -> None:
+    """Run the command line, and end."""
+    status = main()
+    if sys.argv[1:2] == ["check"]:  # PyTorch takes long to take itself apart
+        os._exit(status)
+    sys.exit(status)
+
+
 if __name__ == "__main__":
-    sys.exit(main())
+    run()

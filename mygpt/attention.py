@@ -170,4 +170,5 @@ def causal_attention(
 def _mask(q: Tensor, k: Tensor) -> Tensor:
     """The last T rows of `causal_mask(S)`."""
     T, S = q.shape[-2], k.shape[-2]
-    return torch.full((T, S), -math.inf).triu(diagonal=S - T + 1).to(q)
+    full = torch.full((T, S), -math.inf, dtype=q.dtype, device=q.device)
+    return full.triu(diagonal=S - T + 1)

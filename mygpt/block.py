@@ -10,7 +10,7 @@ from torch import Tensor, nn
 from mygpt.attention import KVCache, MultiHeadAttention
 from mygpt.feed_forward import MLP
 from mygpt.norm import LayerNorm
-from mygpt.support.arguments import check_choice, takes_numbers
+from mygpt.support.arguments import check_choice, check_flags, takes_numbers
 
 NORMS = ("pre", "post", "none")
 
@@ -21,7 +21,8 @@ class TransformerBlock(nn.Module):
     `norm` and `residual` change the wiring alone: "pre" is GPT-2's order, "post" puts
     the norm after the addition, norm(x + f(x)), as in Vaswani et al. (2017); Xiong
     et al. (2020) compare them. "none" leaves the norms out, `residual=False` the
-    additions. `bias` is the MLP's.
+    additions. `qkv_bias` and `out_bias` are the attention's; `activation`, `expansion`
+    and `bias` are the MLP's. x and what `forward` returns have the same shape.
     """
 
     @takes_numbers
@@ -42,6 +43,7 @@ class TransformerBlock(nn.Module):
     ):
         super().__init__()
         check_choice(NORMS, norm=norm)
+        check_flags(residual=residual)
         self.norm, self.residual = norm, residual
         self.ln1 = nn.Identity() if norm == "none" else LayerNorm(embed_dim)
         self.mha = MultiHeadAttention(
@@ -60,6 +62,7 @@ class TransformerBlock(nn.Module):
     def forward(
         self, x: Float[Tensor, "B T C"], *, cache: KVCache | None = None
     ) -> Float[Tensor, "B T C"]:
+        # Without a cache, an attention of the reader's own need not know of one.
         attention = self.mha if cache is None else partial(self.mha, cache=cache)
         x = self.half(x, self.ln1, attention)
         return self.half(x, self.ln2, self.mlp)

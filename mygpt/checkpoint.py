@@ -28,7 +28,7 @@ from mygpt.gpt import GPT, GPTConfig, LanguageModel
 from mygpt.modern import ModernConfig, ModernGPT
 from mygpt.support.arguments import as_number
 from mygpt.support.empty import build_empty
-from mygpt.support.files import open_tensors, read_json, sync, write_json
+from mygpt.support.files import existing, open_tensors, read_json, sync, write_json
 from mygpt.tokenizers import Tokenizer, load_tokenizer
 
 MODELS: dict[str, tuple[type, type[LanguageModel]]] = {
@@ -361,6 +361,12 @@ def take_tensors_out(value: Any, tensors: dict[str, Tensor], name: str) -> Any:
         return {"tensor": name}
     value = as_number(value)
     if isinstance(value, dict):
+        for key in value:
+            if not isinstance(key, str) or "/" in key or key == "tensor":
+                raise ValueError(
+                    f"state{name}: expected keys of text without / that are not "
+                    f"'tensor', got {key!r}"
+                )
         return {
             key: take_tensors_out(inner, tensors, f"{name}/{key}")
             for key, inner in value.items()
@@ -427,9 +433,7 @@ def read_tensors(path: Path) -> dict[str, Tensor]:
 
 def check_sum(path: Path, expected: str) -> None:
     """Raise a ValueError if the file is missing or not as it was saved."""
-    if not path.is_file():
-        raise ValueError(f"expected a file {path}, found none")
-    if sha256(path) != expected:
+    if sha256(existing(path)) != expected:
         raise ValueError(
             f"{path}: the checksum is wrong; the file was changed or cut short"
         )

@@ -25,6 +25,7 @@ from mygpt.support.arguments import (
     check_length,
     check_positive,
     is_whole,
+    named,
     store_numbers,
 )
 
@@ -65,26 +66,22 @@ class GPTConfig:
 
     def __post_init__(self):
         store_numbers(self)
-        check_positive(
-            vocab_size=self.vocab_size,
-            max_seq_len=self.max_seq_len,
-            embed_dim=self.embed_dim,
-            num_heads=self.num_heads,
-            num_layers=self.num_layers,
-            expansion=self.expansion,
-        )
+        shape = ("vocab_size", "max_seq_len", "embed_dim", "num_heads", "num_layers")
+        check_positive(**named(self, *shape, "expansion"))
         check_divisible(embed_dim=self.embed_dim, num_heads=self.num_heads)
         check_below_one(dropout=self.dropout)
         check_choice(ACTIVATIONS, activation=self.activation)
         check_flags(bias=self.bias)
-        layers = tuple(sorted(set(self.attention_only)))
-        inside = all(is_whole(i) and 0 <= i < self.num_layers for i in layers)
-        if layers != tuple(self.attention_only) or not inside:
+        layers = self.attention_only
+        inside = isinstance(layers, Sequence) and all(
+            is_whole(i) and 0 <= i < self.num_layers for i in layers
+        )
+        if not inside or list(layers) != sorted(set(layers)):
             raise ValueError(
                 "attention_only must be increasing block numbers from 0 to "
                 f"{self.num_layers - 1}; got {self.attention_only!r}"
             )
-        object.__setattr__(self, "attention_only", layers)  # JSON gives a list
+        object.__setattr__(self, "attention_only", tuple(layers))  # JSON gives a list
 
     @property
     def kv_heads(self) -> int:
@@ -109,13 +106,14 @@ class LanguageModel(nn.Module):
     """Token ids in, a score for every possible next token out.
 
     `train` and `generate` take any such model; a checkpoint holds a GPT or a ModernGPT.
-    A subclass has a `config` with vocab_size and max_seq_len, and defines states,
-    logits and, if it has no blocks, new_cache.
+    A subclass has a `config` with vocab_size and max_seq_len, and defines logits and
+    embed; or, if it has no blocks and last norm, states and new_cache.
     """
 
     config: Any
     token: TokenEmbedding
     blocks: nn.ModuleList
+    ln_f: nn.Module
 
     @property
     def tied(self) -> bool:
@@ -139,7 +137,21 @@ class LanguageModel(nn.Module):
     def states(
         self, ids: Int[Tensor, "B T"], cache: list[KVCache] | None = None
     ) -> Float[Tensor, "B T C"]:
-        """The vectors that the scores are computed from, at each position."""
+        """The output of the last norm at each position, which the scores come from."""
+        check_axes(ids, "B T")
+        past = cache[0].length if cache else 0
+        end = past + ids.shape[1]
+        check_length(end, self.config.max_seq_len)
+        x, *places = self.embed(ids, slice(past, end))  # (B, T, C)
+        for layer, block in enumerate(self.blocks):
+            x = block(x, *places, cache=cache[layer] if cache else None)
+        return self.ln_f(x)
+
+    def embed(self, ids: Int[Tensor, "B T"], at: slice) -> Sequence[Tensor | None]:
+        """The stream that enters the first block, and what every block takes besides.
+
+        at: the positions of the ids
+        """
         raise NotImplementedError
 
     def logits(self, states: Float[Tensor, "... C"]) -> Float[Tensor, "... V"]:
@@ -185,18 +197,9 @@ class GPT(LanguageModel):
         self.ln_f = LayerNorm(C)
         initialise(self)
 
-    def states(
-        self, ids: Int[Tensor, "B T"], cache: list[KVCache] | None = None
-    ) -> Float[Tensor, "B T C"]:
-        """The output of the last norm at each position."""
-        check_axes(ids, "B T")
-        past = cache[0].length if cache else 0
-        end = past + ids.shape[1]
-        check_length(end, self.config.max_seq_len)
-        x = self.drop(self.token(ids) + self.position.weight[past:end])  # (B, T, C)
-        for layer, block in enumerate(self.blocks):
-            x = block(x, cache=cache[layer] if cache else None)
-        return self.ln_f(x)
+    def embed(self, ids: Int[Tensor, "B T"], at: slice) -> Sequence[Tensor | None]:
+        """The stream that enters the first block."""
+        return [self.drop(self.token(ids) + self.position.weight[at])]
 
     def logits(self, states: Float[Tensor, "... C"]) -> Float[Tensor, "... V"]:
         """A score for every token: the product with its embedding."""

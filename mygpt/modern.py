@@ -1,6 +1,7 @@
 """What changed after GPT-2, each part by itself, and a model made of them."""
 
 import math
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import torch
@@ -20,8 +21,8 @@ from mygpt.support.arguments import (
     check_divisible,
     check_flags,
     check_last_axis,
-    check_length,
     check_positive,
+    named,
     store_numbers,
     takes_numbers,
 )
@@ -195,11 +196,7 @@ class ModernConfig:
 
     def __post_init__(self):
         store_numbers(self)
-        check_positive(
-            vocab_size=self.vocab_size,
-            max_seq_len=self.max_seq_len,
-            num_layers=self.num_layers,
-        )
+        check_positive(**named(self, "vocab_size", "max_seq_len", "num_layers"))
         check_heads(self.embed_dim, self.num_heads, self.kv_heads)
         check_choice(NORMS, norm=self.norm)
         check_choice(POSITIONS, positions=self.positions)
@@ -272,21 +269,12 @@ class ModernGPT(LanguageModel):
     def tied(self) -> bool:
         return self.config.tied
 
-    def states(
-        self, ids: Int[Tensor, "B T"], cache: list[KVCache] | None = None
-    ) -> Float[Tensor, "B T C"]:
-        """The output of the last norm at each position."""
-        check_axes(ids, "B T")
-        past = cache[0].length if cache else 0
-        end = past + ids.shape[1]
-        check_length(end, self.config.max_seq_len)
-        x = self.token(ids)  # (B, T, C)
+    def embed(self, ids: Int[Tensor, "B T"], at: slice) -> Sequence[Tensor | None]:
+        """The stream that enters the first block, and the angles of its positions."""
+        x = self.token(ids)
         if self.angles is None:
-            x = x + self.position.weight[past:end]
-        angles = None if self.angles is None else self.angles[past:end]
-        for layer, block in enumerate(self.blocks):
-            x = block(x, angles, cache=cache[layer] if cache else None)
-        return self.ln_f(x)
+            return x + self.position.weight[at], None
+        return x, self.angles[at]
 
     def logits(self, states: Float[Tensor, "... C"]) -> Float[Tensor, "... V"]:
         """A score for every token, soft-capped if the config has a cap."""

@@ -16,14 +16,26 @@ from mygpt.support.arguments import (
 
 
 def normalise(x: Float[Tensor, "... C"], eps: float = 1e-5) -> Float[Tensor, "... C"]:
-    """Each position's vector, brought to mean 0 and variance 1."""
+    """(x - mean) / √(variance + eps), over the last axis: each position by itself.
+
+    The variance is divided by C, not C - 1. An `eps` above 0 keeps a constant
+    vector finite.
+    """
     mean = x.mean(dim=-1, keepdim=True)  # (..., 1)
     variance = x.var(dim=-1, keepdim=True, correction=0)  # (..., 1), population
     return (x - mean) / torch.sqrt(variance + eps)
 
 
 class LayerNorm(nn.Module):
-    """`weight * normalise(x, eps) + bias`, in one fused operation."""
+    """weight · (x - mean) / √(variance + eps) + bias, over the last axis of x.
+
+    It is `weight * normalise(x, eps) + bias` up to rounding, in one fused operation.
+    `weight` and `bias` have shape (C,), C = `embed_dim`, and begin as ones and zeros:
+    every channel has a scale and a shift of its own. PyTorch and GPT-2 have the same
+    `eps`. x may have any number of axes before the last.
+    A last axis that is not C long is a ValueError, and so are a width below 1 and an
+    `eps` below 0.
+    """
 
     @takes_numbers
     def __init__(self, embed_dim: int, eps: float = 1e-5):

@@ -29,7 +29,7 @@ def used() -> set[str]:
 
 def requirements() -> list[str]:
     """The pins of the requirement files, without those of what is used."""
-    names = ("requirements-site.txt", "requirements.txt", "requirements-dev.txt")
+    names = ("requirements/site.txt", "requirements.txt", "requirements/dev.txt")
     lines = [
         line
         for name in names

@@ -1,22 +1,18 @@
 """Draw the picture of README.md: the live model of the built book, one fact rewritten.
 
     make book
-    .venv/bin/python -m publish.readme_picture    writes schematics/live_model_….png
+    .venv/bin/python -m publish.readme_picture    writes live_model_….png
 
-It needs Playwright (in requirements-dev.txt) and Chromium on the PATH.
+It needs Playwright (in requirements/dev.txt) and Chromium on the PATH.
 """
 
 import sys
 from io import BytesIO
-from pathlib import Path
 
 from PIL import Image
 from playwright.sync_api import Page, sync_playwright
 
-from make import browser
-
-ROOT = Path(__file__).resolve().parents[1]
-
+from make import ROOT, browser
 
 PAGE = ROOT / "_build" / "html" / "chapters" / "11_rewriting.html"
 ANSWER = "rome"  # in place of paris
@@ -59,7 +55,7 @@ def main() -> int:
                 viewport=TALL, color_scheme=theme, device_scale_factor=2
             )
             picture = Image.open(BytesIO(draw(page, theme))).convert("RGB")
-            path = ROOT / "schematics" / f"live_model_{theme}.png"
+            path = ROOT / "chapters" / "schematics" / f"live_model_{theme}.png"
             picture.quantize(COLOURS).save(path, optimize=True)
             print(f"{path.name}: {path.stat().st_size:,} bytes, {picture.size}")
         started.close()

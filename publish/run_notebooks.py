@@ -26,7 +26,7 @@ EVERY = 0.1  # seconds between two looks at the memory
 FAILURES = (CellExecutionError, CellTimeoutError, DeadKernelError)
 
 
-class Watch(threading.Thread):
+class MemoryWatch(threading.Thread):
     """The most memory that this process's children took together, in megabytes."""
 
     def __init__(self) -> None:
@@ -49,7 +49,7 @@ def resident(process: psutil.Process) -> int:
 def execute(notebook: nbformat.NotebookNode, folder: Path) -> tuple[float, float]:
     """(seconds, megabytes at most) of a run in a fresh kernel."""
     patience.mend()
-    watch, start = Watch(), time.perf_counter()
+    watch, start = MemoryWatch(), time.perf_counter()
     watch.start()
     settings = {"kernel_name": "python3", "timeout": CELL_SECONDS}
     where = {"metadata": {"path": str(folder)}}

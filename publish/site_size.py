@@ -20,7 +20,7 @@ SHARE = 0.8  # of the stored text
 SILENT = {"script", "style", "template"}
 
 
-class Text(HTMLParser):
+class VisibleText(HTMLParser):
     """The text of a page's article, without scripts and styles."""
 
     def __init__(self) -> None:
@@ -48,7 +48,7 @@ def size_of(site: Path) -> dict[str, int]:
 
 
 def letters_of(page: Path) -> int:
-    parser = Text()
+    parser = VisibleText()
     parser.feed(page.read_text(encoding="utf-8"))
     return parser.letters
 

@@ -21,13 +21,14 @@ import psutil
 import torch
 from torch import Tensor
 
-from mygpt import GPT, CharTokenizer, GPTConfig, load_corpus, set_seed
+from mygpt import GPT, GPTConfig, load_corpus, set_seed
 from mygpt.checkpoint import checkpoints, step_of
 from mygpt.data import split
 from mygpt.distributed import load_checkpoint
 from mygpt.distributed.shards import Shards
 from mygpt.support.stored_runs import make_runs
 from mygpt.training import TrainingConfig, evaluate, train
+from runs import between, numbered, of_every_run
 
 SEEDS = (0, 1, 2, 3, 4)
 RTOL = None  # gaps of rounding: of these only the claims come out again
@@ -45,10 +46,10 @@ KILLED = ("2, copies", "2, sharded")
 WORKERS, ROWS, T, LOCAL_STEPS = 4, 4, 32, 240  # of the workers that talk seldom
 TALKS = {"every 8": 8, "every 40": 40, "once": LOCAL_STEPS}
 RATES = (0.001, 0.003)
-TOKENIZER = CharTokenizer.train(load_corpus("stories"))
-LEARN, HELD = split(torch.tensor(TOKENIZER.encode(load_corpus("stories"))))
-CONFIG = GPTConfig(TOKENIZER.vocab_size, 64, 64, 4, 2)
-SMALL = GPTConfig(TOKENIZER.vocab_size, T, 32, 4, 2)
+CHARACTERS, STORIES = numbered(load_corpus("stories"))
+LEARN, HELD = split(STORIES)
+CONFIG = GPTConfig(len(CHARACTERS), 64, 64, 4, 2)
+SMALL = GPTConfig(len(CHARACTERS), T, 32, 4, 2)
 
 
 # Runs of several processes
@@ -231,86 +232,65 @@ def run(seed: int) -> dict:
     return found | {"seldom": {str(rate): seldom(seed, rate) for rate in RATES}}
 
 
-def claims(runs: list[dict]) -> dict[str, bool]:
+@of_every_run
+def claims(run: dict) -> dict:
     """Each sentence that the chapter says of the stored runs."""
-    kinds = {name: [run["runs"][name] for run in runs] for name in KINDS}
-    killed = [one for run in runs for one in run["kills"]]
+    kinds, kills = [run["runs"][name] for name in KINDS], run["kills"]
+    bits = [found["bits of one process in parts"] for found in kinds]
+    rates = low, high = [run["seldom"][str(rate)] for rate in RATES]
+    often, never = ("every 8", "every 40"), "never, one worker"
 
-    def bits(name: str) -> list:
-        return [found["bits of one process in parts"] for found in kinds[name]]
+    def rounding(found: dict) -> tuple:
+        losses, weights = found["gap of losses"], found["gap of weights"]
+        return between(0, losses, 1e-6), between(0, weights, 3e-6)
 
-    def rounding(found: dict) -> bool:
-        return 0 < found["gap of losses"] < 1e-6 and 0 < found["gap of weights"] < 3e-6
-
-    def below(one: str, other: str, rate: float) -> list[bool]:
-        ends = [run["seldom"][str(rate)] for run in runs]
-        return [end[one] < end[other] for end in ends]
-
-    def mean(name: str, rate: float) -> float:
-        return sum(run["seldom"][str(rate)][name] for run in runs) / len(runs)
-
-    def closes(name: str, low: float, high: float, rate: float) -> bool:
-        """Whether it goes so far from one worker to an exchange at every step."""
-        far, near = mean("never, one worker", rate), mean("every step", rate)
-        way = far - mean(name, rate)
-        return low * (far - near) < way < high * (far - near)
-
-    def everywhere(one: str, other: str) -> bool:
-        return all(all(below(one, other, rate)) for rate in RATES)
+    def closed(at: dict, name: str) -> float:
+        """The share that is closed of the gap from one worker to all exchanges."""
+        far, near = at[never].mean(), at["every step"].mean()
+        return (far - at[name].mean()) / (far - near)
 
     return {
-        "one process is the plain loop, to the bit": all(
-            one is True for one in bits("1 process")
-        )
-        and all(found["gap of weights"] == 0 for found in kinds["1 process"]),
-        "two copies have the bits of two parts": all(
-            one is True for one in bits("2, copies")
+        "one process is the plain loop, to the bit": (
+            bits[0] == 1,
+            kinds[0]["gap of weights"] == 0,
         ),
-        "the others do not": all(
-            one is False for name in list(KINDS)[2:] for one in bits(name)
+        "two copies have the bits of two parts": bits[1] == 1,
+        "the others do not": [one == 0 for one in bits[2:]],
+        "they agree to rounding": [rounding(found) for found in kinds[1:]],
+        "the last losses lie where the chapter says": [
+            between(2.9, found["last loss"], 2.94) for found in kinds
+        ],
+        "ten were killed": (
+            len(kills) == 2,
+            [between(0, one["seen before"], STEPS) for one in kills],
         ),
-        "they agree to rounding": all(
-            rounding(found) for name in list(KINDS)[1:] for found in kinds[name]
+        "none lost what was saved": [
+            one["goes on from"] >= one["seen before"] for one in kills
+        ],
+        "all ended with the same bits": [one["same bits"] == 1 for one in kills],
+        "on others to rounding": rounding(kills[KILLED.index("2, copies")]),
+        "an exchange at every step is best": [
+            at["every step"] < at[name] for at in rates for name in often
+        ],
+        "a few exchanges help": [
+            at[name] < at[never] for at in rates for name in often
+        ],
+        "more exchanges help on average": [
+            at["every 8"].mean() < at["every 40"].mean() for at in rates
+        ],
+        "once at the end harms at the higher rate": high[never] < high["once"],
+        "and is on a par at the lower one": between(
+            0, (low["once"] < low[never]).mean(), 1
         ),
-        "the last losses lie where the chapter says": all(
-            2.9 < found["last loss"] < 2.94
-            for found in (one for of in kinds.values() for one in of)
-        ),
-        "ten were killed": len(killed) == 2 * len(runs)
-        and all(0 < one["seen before"] < STEPS for one in killed),
-        "none lost what was saved": all(
-            one["goes on from"] >= one["seen before"] for one in killed
-        ),
-        "all ended with the same bits": all(one["same bits"] is True for one in killed),
-        "on others to rounding": all(
-            rounding(one) for one in killed if one["kind"] == "2, copies"
-        ),
-        "an exchange at every step is best": everywhere("every step", "every 8")
-        and everywhere("every step", "every 40"),
-        "a few exchanges help": everywhere("every 8", "never, one worker")
-        and everywhere("every 40", "never, one worker"),
-        "more exchanges help on average": all(
-            mean("every 8", rate) < mean("every 40", rate) for rate in RATES
-        ),
-        "once at the end harms at the higher rate": all(
-            below("never, one worker", "once", 0.003)
-        ),
-        "and is on a par at the lower one": 0
-        < sum(below("once", "never, one worker", 0.001))
-        < len(runs),
-        "six exchanges close a quarter to a third": all(
-            closes("every 40", 0.25, 0.34, rate) for rate in RATES
-        ),
-        "thirty close four tenths": all(
-            closes("every 8", 0.35, 0.45, rate) for rate in RATES
-        ),
-        "those that talk often end lower at the higher rate": all(
-            all(
-                run["seldom"]["0.003"][name] < run["seldom"]["0.001"][name]
-                for run in runs
-            )
-            for name in ("every step", "every 8", "every 40")
-        ),
+        "six exchanges close a quarter to a third": [
+            between(0.25, closed(at, "every 40"), 0.34) for at in rates
+        ],
+        "thirty close four tenths": [
+            between(0.35, closed(at, "every 8"), 0.45) for at in rates
+        ],
+        "those that talk often end lower at the higher rate": [
+            high[name] < low[name] for name in ("every step", *often)
+        ],
     }
 
 

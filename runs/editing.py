@@ -13,14 +13,15 @@ from dataclasses import replace
 import numpy as np
 import torch
 
-from mygpt.inside import experiments, memory
+from mygpt.inside import experiments
 from mygpt.inside.editing import ENOUGH, direction, second_moment
 from mygpt.inside.experiments.answers import PHRASINGS, ROWS
 from mygpt.inside.experiments.edits import WAYS
-from mygpt.inside.hooks import final_logits, log_odds, record
+from mygpt.inside.hooks import final_logits, hidden, log_odds, record_ends
 from mygpt.inside.null_models import own_answers, random_values
 from mygpt.inside.world_models import WorldModel, train_world_model
 from mygpt.support.stored_runs import make_runs
+from runs import between, of_every_run
 
 SEEDS = (1, 2, 3, 4, 5)
 RTOL = None  # trained again, a model differs a little: only the claims are asked
@@ -119,12 +120,9 @@ def by_sgd(model, stream, word, rate):
         sgd.step()
 
 
-@torch.no_grad()
 def at_the_end(made, prompts):
     """Network 1's coefficients and the last stream at the prompts' last words."""
-    at = torch.arange(len(prompts)), prompts.last
-    stream = record(made.model, prompts.ids, ["ln_f.input"])["ln_f.input"][at]
-    return memory.coefficients(made.model, prompts.ids)[1][at], stream
+    return record_ends(made.model, prompts, hidden(1), "ln_f.input")
 
 
 def nulls(made, facts, seed):
@@ -219,151 +217,131 @@ def as_sure(one, prompts, odds):
     return louder(one, high)
 
 
-def claims(runs):
+@of_every_run
+def claims(run):
     """What the chapter says of these runs, each of every seed."""
-
-    def every(*path):
-        found = runs
-        for name in path:
-            found = [one[name] for one in found]
-        return found
-
-    def ways(way, name):
-        return every("ways", way, name)
-
-    def at(enough, name):
-        return every("thresholds", enough, name)
-
-    low, high = f"{THRESHOLDS[0]}", f"{THRESHOLDS[-1]}"
-    rows = [[one["other facts"] for one in run["in a row"]] for run in runs]
-    last = [run["in a row"][-1] for run in runs]
-    cells = [run["cells"]["follows"] for run in runs]
-    others = [[sum(row[1:]) / 3 for row in one] for one in cells]
+    ways, at, felt, sgd = (run[n] for n in ("ways", "thresholds", "felt", "sgd"))
+    usual, nulls = at[f"{ENOUGH}"], run["nulls"]
+    rank_one, *others = (ways[way] for way in WAYS)
+    low, high = at[f"{THRESHOLDS[0]}"], at[f"{THRESHOLDS[-1]}"]
+    of_key, of_value, diagonal, shared = (
+        run["other thresholds"][name]
+        for name in ("gradient", "one value", "diagonal", "shared")
+    )
+    plain, diagonal, shared = (o[f"{ENOUGH}"] for o in (of_key, diagonal, shared))
+    with_s, with_key = sgd["with S"], sgd["m* itself"]
+    kept = np.array([one["other facts"] for one in run["in a row"]])
+    last = run["in a row"][-1]
+    phrasings = run["cells"]["follows"][..., 1:].mean(-1)  # (run, relation)
+    silent = [nulls[f"{gain}"] for gain in GAINS]
+    sure, gap, both = (nulls[name] for name in ("sure", "gap", "both"))
     return {
-        "every edit takes": min(min(ways(way, "prompt")) for way in WAYS) == 1,
-        "rank one carries over to most phrasings": min(ways("rank one", "phrasings"))
-        > 0.85,
-        "one value and gradient carry over further": all(
-            a < min(b, c)
-            for a, b, c in zip(*(ways(way, "phrasings") for way in WAYS), strict=True)
+        "every edit takes": [way["prompt"] == 1 for way in ways.values()],
+        "rank one carries over to most phrasings": rank_one["phrasings"] > 0.85,
+        "one value and gradient carry over further": [
+            rank_one["phrasings"] < way["phrasings"] for way in others
+        ],
+        "and disturb the country's facts more": [
+            rank_one["country"] > way["country"] + 0.03 for way in others
+        ],
+        "and the relation elsewhere": [
+            rank_one["relation"] > way["relation"] + 0.05 for way in others
+        ],
+        "rank one leaves the rest alone": [
+            rank_one[name] > 0.999 for name in ("rest", "stories")
+        ],
+        "one value does not": ways["one value"]["rest"] < 0.99,
+        "a low threshold changes little else": (
+            low["phrasings"] < 0.5,
+            low["country"] > 0.99,
         ),
-        "and disturb the country's facts more": all(
-            a > max(b, c) + 0.03
-            for a, b, c in zip(*(ways(way, "country") for way in WAYS), strict=True)
+        "a high one carries over and disturbs": (
+            high["phrasings"] > 0.95,
+            high["country"] < 0.96,
         ),
-        "and the relation elsewhere": all(
-            a > max(b, c) + 0.05
-            for a, b, c in zip(*(ways(way, "relation") for way in WAYS), strict=True)
+        "at equal reach S spares the relation": (
+            at["0.99"]["relation"] > of_key["0.9"]["relation"],
+            of_key["0.9"]["relation"] > of_value["0.9"]["relation"],
         ),
-        "rank one leaves the rest alone": min(ways("rank one", "rest")) > 0.999
-        and min(ways("rank one", "stories")) > 0.999,
-        "one value does not": max(ways("one value", "rest")) < 0.99,
-        "a low threshold changes little else": max(at(low, "phrasings")) < 0.5
-        and min(at(low, "country")) > 0.99,
-        "a high one carries over and disturbs": min(at(high, "phrasings")) > 0.95
-        and max(at(high, "country")) < 0.96,
-        "at equal reach S spares the relation": all(
-            run["thresholds"]["0.99"]["relation"]
-            > run["other thresholds"]["gradient"]["0.9"]["relation"]
-            > run["other thresholds"]["one value"]["0.9"]["relation"]
-            for run in runs
+        "one value spares neither relation nor country": (
+            at["0.99"]["country"] > 0.99,
+            of_key["0.9"]["country"] > 0.99,
+            of_value["0.9"]["country"] < 0.98,
         ),
-        "one value spares neither relation nor country": all(
-            min(
-                run["thresholds"]["0.99"]["country"],
-                run["other thresholds"]["gradient"]["0.9"]["country"],
-            )
-            > 0.99
-            > 0.98
-            > run["other thresholds"]["one value"]["0.9"]["country"]
-            for run in runs
+        "phrasings hear most, then the country, then the relation": (
+            felt["phrasings"] > 2 * felt["country"],
+            felt["country"] > 2 * felt["relation"],
+            felt["relation"] > 0,
         ),
-        "phrasings hear most, then the country, then the relation": all(
-            one["phrasings"] > 2 * one["country"] > 4 * one["relation"] > 0
-            for one in every("felt")
+        "continents follow least": phrasings[:, 3] == phrasings.min(1),
+        "the other relations mostly follow": phrasings[:, :3] > 0.9,
+        "each edit in a row costs other facts": (
+            np.diff(kept, axis=0) <= 0,
+            kept[-1] < 0.75,
         ),
-        "continents follow least": all(min(one) == one[3] for one in others),
-        "the other relations mostly follow": min(min(one[:3]) for one in others) > 0.9,
-        "each edit in a row costs other facts": all(
-            row == sorted(row, reverse=True) and row[-1] < 0.75 for row in rows
+        "forty edits keep stories and most edits": (
+            last["stories"] > 0.99,
+            between(0.8, last["prompts"], 1),
         ),
-        "forty edits keep stories and most edits": all(
-            one["stories"] > 0.99 and 0.8 < one["prompts"] < 1 for one in last
+        "networks of random values take edits too": [
+            (null["prompt"] == 1, null["phrasings"] > 0.85) for null in silent
+        ],
+        "made as sure, they take them and carry few over": (
+            sure["prompt"] == 1,
+            sure["phrasings"] < 0.35,
+            abs(sure["log-odds"] - run["log-odds"]) < 2,
         ),
-        "networks of random values take edits too": all(
-            one["prompt"] == 1 and one["phrasings"] > 0.85
-            for gain in GAINS
-            for one in every("nulls", f"{gain}")
+        "at equal gap they carry fewer over": (
+            gap["prompt"] == 1,
+            abs(gap["gap"] / run["gap"] - 1) < 0.01,
+            gap["phrasings"] < usual["phrasings"] - 0.05,
+            gap["phrasings alike"] < usual["phrasings"] - 0.05,
         ),
-        "made as sure, they take them and carry few over": all(
-            run["nulls"]["sure"]["prompt"] == 1
-            and run["nulls"]["sure"]["phrasings"] < 0.35
-            and abs(run["nulls"]["sure"]["log-odds"] - run["log-odds"]) < 2
-            for run in runs
+        "at equal gap and odds fewer than half": (
+            both["prompt"] == 1,
+            abs(both["log-odds"] - run["log-odds"]) < 0.1,
+            abs(both["gap"] - run["gap"]) < 3,
+            both["phrasings"] < 0.45,
         ),
-        "at equal gap they carry fewer over": all(
-            null["prompt"] == 1
-            and abs(null["gap"] / run["gap"] - 1) < 0.01
-            and max(null["phrasings"], null["phrasings alike"])
-            < run["thresholds"][f"{ENOUGH}"]["phrasings"] - 0.05
-            for run in runs
-            for null in [run["nulls"]["gap"]]
+        "they rarely give the phrasings one answer": gap["alike"] < 0.5,
+        "a louder norm holds the trained model's phrasings back": (
+            run["times ten"]["prompt"] == 1,
+            run["times ten"]["phrasings"] < 0.5,
         ),
-        "at equal gap and odds fewer than half": all(
-            null["prompt"] == 1
-            and abs(null["log-odds"] - run["log-odds"]) < 0.1
-            and abs(null["gap"] - run["gap"]) < 3
-            and null["phrasings"] < 0.45
-            for run in runs
-            for null in [run["nulls"]["both"]]
+        "the diagonal of S spares no more of the relation than m*": (
+            abs(diagonal["relation"] - plain["relation"]) < 0.02,
+            diagonal["relation"] < usual["relation"] - 0.05,
         ),
-        "they rarely give the phrasings one answer": max(
-            null["alike"] for null in every("nulls", "gap")
-        )
-        < 0.5,
-        "a louder norm holds the trained model's phrasings back": all(
-            one["prompt"] == 1 and one["phrasings"] < 0.5 for one in every("times ten")
+        "what a relation shares does, and costs the country": (
+            shared["relation"] > plain["relation"] + 0.05,
+            shared["relation"] > usual["relation"] - 0.02,
+            shared["country"] < plain["country"],
+            plain["country"] < usual["country"],
         ),
-        "the diagonal of S spares no more of the relation than m*": all(
-            abs(diagonal["relation"] - plain["relation"]) < 0.02
-            and diagonal["relation"] < whole["relation"] - 0.05
-            for whole, plain, diagonal, _ in map(parts, runs)
+        "SGD's messages with S keep to the trade": (
+            with_s["phrasings"] > 0.5,
+            [
+                abs(with_s[name] - kept_at_its_reach(run, name)) < 0.02
+                for name in ("country", "relation")
+            ],
         ),
-        "what a relation shares does, and costs the country": all(
-            shared["relation"] > max(plain["relation"] + 0.05, whole["relation"] - 0.02)
-            and shared["country"] < plain["country"] < whole["country"]
-            for whole, plain, _, shared in map(parts, runs)
+        "with m* itself they spare more of the country, not of the relation": (
+            with_key["phrasings"] > 0.9,
+            with_key["country"] > usual["country"],
+            with_key["relation"] < usual["relation"] + 0.01,
         ),
-        "SGD's messages with S keep to the trade": all(
-            abs(run["sgd"]["with S"][name] - kept_at_its_reach(run, name)) < 0.02
-            for run in runs
-            for name in ("country", "relation")
-        )
-        and min(one["phrasings"] for one in every("sgd", "with S")) > 0.5,
-        "with m* itself they spare more of the country, not of the relation": all(
-            run["sgd"]["m* itself"]["phrasings"] > 0.9
-            and run["sgd"]["m* itself"]["country"] > whole["country"]
-            and run["sgd"]["m* itself"]["relation"] < whole["relation"] + 0.01
-            for run, (whole, *_) in zip(runs, map(parts, runs), strict=True)
-        ),
-        "and lose more of the country's other answers": all(
-            one["country"] < 0.75 for gain in GAINS for one in every("nulls", f"{gain}")
-        ),
+        "and lose more of the country's other answers": [
+            null["country"] < 0.75 for null in silent
+        ],
     }
-
-
-def parts(run):
-    """At the usual threshold: all of S, m* itself, its diagonal, what is shared."""
-    others = run["other thresholds"]
-    ways = [others[name] for name in ("gradient", "diagonal", "shared")]
-    return [found[f"{ENOUGH}"] for found in (run["thresholds"], *ways)]
 
 
 def kept_at_its_reach(run, name):
     """What stays with Adam's message where as many phrasings follow as with SGD's."""
     found = [run["thresholds"][f"{enough}"] for enough in THRESHOLDS]
-    reach, kept = ([one[key] for one in found] for key in ("phrasings", name))
-    return np.interp(run["sgd"]["with S"]["phrasings"], reach, kept)
+    reach, kept = (np.array([one[key] for one in found]) for key in ("phrasings", name))
+    wanted = run["sgd"]["with S"]["phrasings"]
+    return np.array(list(map(np.interp, wanted, reach.T, kept.T)))
 
 
 def results(seeds) -> Iterator[tuple[list[dict], list[str]]]:

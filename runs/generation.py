@@ -8,7 +8,7 @@ models on one core. Ten minutes of one core.
 
 import re
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from itertools import pairwise
 
 import torch
@@ -18,7 +18,8 @@ from mygpt import GPT as PackageGPT
 from mygpt import GPTConfig, load_corpus, set_seed
 from mygpt.bare import GPT, begin, cross_entropy, generate, next_logits, train
 from mygpt.sampling import penalise_repetition
-from mygpt.support.stored_runs import make_runs
+from mygpt.support.stored_runs import each_seed, make_runs
+from runs import between, numbered, of_every_run
 
 SEEDS = (0, 1, 2, 3, 4)
 RTOL = None  # times are this machine's, and a rounding turns one text into another
@@ -45,14 +46,6 @@ FORMS = ("plain", "packed", "int8")
 
 def words_of(text: str) -> list[str]:
     return re.findall(r"[a-z']+|[.,?!]", text.lower())
-
-
-def text_of_stories() -> tuple[list[str], Tensor]:
-    """The words that occur, in order, and the ids of the text."""
-    words = words_of(load_corpus("stories"))
-    names = sorted(set(words))
-    number = {name: i for i, name in enumerate(names)}
-    return names, torch.tensor([number[word] for word in words])
 
 
 def trained(ids: Tensor, V: int, seed: int) -> GPT:
@@ -213,7 +206,7 @@ def query_times() -> dict:
 
 def run(seed: int) -> dict:
     torch.set_num_threads(1)
-    names, ids = text_of_stories()
+    names, ids = numbered(words_of(load_corpus("stories")))
     split = 28_000  # as in the chapter
     seen = ids[:split].tolist()
     known = set(pairwise(seen))
@@ -236,125 +229,75 @@ def run(seed: int) -> dict:
     }
 
 
-def claims(runs: list[dict]) -> dict[str, bool]:
+@of_every_run
+def claims(run: dict) -> dict:
     """What the chapter says of these runs, each of every seed; of times, loosely."""
-
-    def way(name: str, key: str) -> list[float]:
-        return [run["ways"][name][key] for run in runs]
-
-    def below(these: list[float], those: list[float], times: float = 1.0) -> bool:
-        return all(a < times * b for a, b in zip(these, those, strict=True))
-
-    def cost(part: str, name: str) -> list[float]:
-        return [run[part][name] for run in runs]
-
-    def cached(places: int, name: str) -> list[float]:
-        return [run["cache"][f"{places}"][name] for run in runs]
-
-    def rounded(bits: int, one: str, key: str) -> list[float]:
-        return [
-            run["rounding"][f"{bits} bits, a scale for each {one}"][key] for run in runs
-        ]
-
-    stories_words, stories_known = (
-        way("the stories", key) for key in ("words", "known")
+    ways, query, cache = run["ways"], run["query"], run["cache"]
+    drawn = [way for name, way in ways.items() if name in WAYS and "greedy" not in name]
+    stories, greedy, one = (
+        ways[name] for name in ("the stories", "greedy", "temperature 1")
     )
-    speed, size = cost("query", "gigabytes a second"), cost("query", "megabytes")
+    top_p, top_k = ways["top-p 0.9"], ways["top-k 40"]
+    half_p, half_t = ways["top-p 0.5"], ways["temperature 0.5"]
+    penalties = [way for name, way in ways.items() if "greedy" in name]
     plain, packed, int8 = (
-        [cost("query", f"{form}, {texts}") for texts in BATCHES] for form in FORMS
+        [query[f"{form}, {texts}"] for texts in BATCHES] for form in FORMS
     )
-    penalties = ["greedy", *(f"greedy, penalty {x}" for x in (1.1, 1.2, 1.5))]
-    half, full = cost("window", "half"), cost("window", "full")
-    drawn = [name for name in WAYS if not name.startswith("greedy")]
+    reading = query["megabytes"] / query["gigabytes a second"]
+    eight, eight_whole, four, four_whole = run["rounding"].values()
+    half, full = run["window"]["half"], run["window"]["full"]
     return {
-        "greedy repeats itself": min(way("greedy", "repeated")) > 0.5,
-        "what is drawn hardly does": all(max(way(n, "repeated")) < 0.06 for n in drawn),
-        "temperature 1 is as varied as the stories": below(
-            way("temperature 1", "words"), stories_words, 1.25
-        )
-        and below(stories_words, way("temperature 1", "words"), 1.25),
-        "but fits less": below(way("temperature 1", "known"), stories_known),
-        "temperature 1.5 fits less than half as well": below(
-            way("temperature 1.5", "known"), stories_known, 0.5
+        "greedy repeats itself": greedy["repeated"] > 0.5,
+        "what is drawn hardly does": [way["repeated"] < 0.06 for way in drawn],
+        "temperature 1 is as varied as the stories": (
+            one["words"] < 1.25 * stories["words"],
+            stories["words"] < 1.25 * one["words"],
         ),
-        "top-p 0.9 fits better than temperature 1": below(
-            way("temperature 1", "known"), way("top-p 0.9", "known")
+        "but fits less": one["known"] < stories["known"],
+        "temperature 1.5 fits less than half as well": ways["temperature 1.5"]["known"]
+        < 0.5 * stories["known"],
+        "top-p 0.9 fits better than temperature 1": one["known"] < top_p["known"],
+        "but worse than the stories": top_p["known"] < stories["known"],
+        "with fewer words": top_p["words"] < one["words"],
+        "top-k 40 with fewer still": top_k["words"] < top_p["words"],
+        "what fits as well as the stories is less varied": [
+            (way["known"] < stories["known"]) | (way["words"] < 0.9 * stories["words"])
+            for way in drawn
+        ],
+        "each penalty repeats less": [
+            more["repeated"] < less["repeated"] for less, more in pairwise(penalties)
+        ],
+        "at 1.5 still less than half as varied": penalties[-1]["words"]
+        < 0.5 * stories["words"],
+        "temperature 0.7 buys more than top-k 40": [
+            top_k[key] < ways["temperature 0.7"][key] for key in ("words", "known")
+        ],
+        "top-p 0.5 has fewer words than temperature 0.5": half_p["words"]
+        < half_t["words"],
+        "with about as many known pairs": abs(half_p["known"] - half_t["known"]) < 0.04,
+        "the cache is faster": [at["with"] < at["without"] for at in cache.values()],
+        "ten times at 1,024": cache["1024"]["with"] < 0.1 * cache["1024"]["without"],
+        "one query takes what reading takes": between(
+            0.4 * reading, packed[0], 2.5 * reading
         ),
-        "but worse than the stories": below(way("top-p 0.9", "known"), stories_known),
-        "with fewer words": below(
-            way("top-p 0.9", "words"), way("temperature 1", "words")
+        "eight cost less than three times one": packed[1] < 3 * packed[0],
+        "32 less than six times": packed[2] < 6 * packed[0],
+        "each form gives more tokens for 32 texts": [
+            form[2] < 32 * form[0] for form in (plain, packed, int8)
+        ],
+        "packed weights save with eight": packed[1] < 1.2 * plain[1],
+        "int8 is faster for one": int8[0] < plain[0],
+        "and for eight": int8[1] < plain[1],
+        "8 bits move the logits little": eight["moved"] < 0.01,
+        "and the loss less": abs(eight["more"]) < 0.003,
+        "a scale for each row is better": (
+            eight["moved"] < eight_whole["moved"],
+            four["moved"] < four_whole["moved"],
         ),
-        "top-k 40 with fewer still": below(
-            way("top-k 40", "words"), way("top-p 0.9", "words")
-        ),
-        "what fits as well as the stories is less varied": all(
-            words < 0.9 * of_stories
-            for name in drawn
-            for words, known, of_stories, needed in zip(
-                way(name, "words"),
-                way(name, "known"),
-                stories_words,
-                stories_known,
-                strict=True,
-            )
-            if known >= needed
-        ),
-        "each penalty repeats less": all(
-            below(way(more, "repeated"), way(less, "repeated"))
-            for less, more in pairwise(penalties)
-        ),
-        "at 1.5 still less than half as varied": below(
-            way("greedy, penalty 1.5", "words"), stories_words, 0.5
-        ),
-        "temperature 0.7 buys more than top-k 40": all(
-            below(way("top-k 40", key), way("temperature 0.7", key))
-            for key in ("words", "known")
-        ),
-        "top-p 0.5 has fewer words than temperature 0.5": below(
-            way("top-p 0.5", "words"), way("temperature 0.5", "words")
-        ),
-        "with about as many known pairs": all(
-            abs(a - b) < 0.04
-            for a, b in zip(
-                way("top-p 0.5", "known"), way("temperature 0.5", "known"), strict=True
-            )
-        ),
-        "the cache is faster": all(
-            below(cached(places, "with"), cached(places, "without"))
-            for places in PLACES
-        ),
-        "ten times at 1,024": below(cached(1024, "with"), cached(1024, "without"), 0.1),
-        "one query takes what reading takes": all(
-            0.4 * mb < ms * gb < 2.5 * mb
-            for ms, mb, gb in zip(packed[0], size, speed, strict=True)
-        ),
-        "eight cost less than three times one": below(packed[1], packed[0], 3),
-        "32 less than six times": below(packed[2], packed[0], 6),
-        "each form gives more tokens for 32 texts": all(
-            below(form[2], form[0], 32) for form in (plain, packed, int8)
-        ),
-        "packed weights save with eight": below(packed[1], plain[1], 1.2),
-        "int8 is faster for one": below(int8[0], plain[0]),
-        "and for eight": below(int8[1], plain[1]),
-        "8 bits move the logits little": max(rounded(8, "row", "moved")) < 0.01,
-        "and the loss less": max(map(abs, rounded(8, "row", "more"))) < 0.003,
-        "a scale for each row is better": below(
-            rounded(8, "row", "moved"), rounded(8, "matrix", "moved")
-        )
-        and below(rounded(4, "row", "moved"), rounded(4, "matrix", "moved")),
-        "4 bits move them ten times as far": below(
-            rounded(8, "row", "moved"), rounded(4, "row", "moved"), 0.1
-        ),
-        "half a context is a little better": below(half, full)
-        and below(full, half, 1.02),
+        "4 bits move them ten times as far": eight["moved"] < 0.1 * four["moved"],
+        "half a context is a little better": (half < full, full < 1.02 * half),
     }
 
 
-def results(seeds) -> Iterator[tuple[list[dict], list[str]]]:
-    for seed in seeds:
-        one = run(seed)
-        yield [one], [f"seed {seed}: {one['query']}, {one['cache']}"]
-
-
 if __name__ == "__main__":
-    make_runs(__file__, __doc__, SEEDS, results)
+    make_runs(__file__, __doc__, SEEDS, each_seed(run, "query", "cache"))

@@ -10,12 +10,14 @@ import math
 from collections.abc import Iterator
 from statistics import mean
 
+import numpy as np
 import torch
 from torch import Tensor, nn
 
 from mygpt import load_corpus, set_seed
 from mygpt.bare import GPT, LayerNorm, cross_entropy, initialise
 from mygpt.support.stored_runs import make_runs
+from runs import between, numbered, of_every_run
 
 SEEDS = (0, 1, 2, 3, 4)
 RATES = (0.003, 0.01)
@@ -68,14 +70,6 @@ def make(name: str, V: int) -> GPT:
     return model
 
 
-def text() -> tuple[Tensor, int]:
-    """The stories as ids of characters, and how many characters there are."""
-    stories = load_corpus("stories")
-    characters = sorted(set(stories))
-    places = {c: i for i, c in enumerate(characters)}
-    return torch.tensor([places[c] for c in stories]), len(characters)
-
-
 def train(model: GPT, ids: Tensor, rate: float, steps: int, texts: int = 16) -> dict:
     """The first loss, and means of twenty losses each, with Adam at one rate."""
     adam, losses = torch.optim.Adam(model.parameters(), lr=rate), []
@@ -121,7 +115,8 @@ def small_gpt2(seed: int) -> dict:
 def run(seed: int) -> dict:
     """Everything that one seed gives."""
     torch.set_num_threads(1)
-    ids, V = text()
+    characters, ids = numbered(load_corpus("stories"))
+    V = len(characters)
     found = {"seed": seed, "GPT-2 small": small_gpt2(seed), "starts": {}, "deep": {}}
     for name in STARTS:
         for rate in RATES:
@@ -142,89 +137,68 @@ def run(seed: int) -> dict:
     return found
 
 
-def claims(runs: list[dict]) -> dict[str, bool]:
+@of_every_run
+def claims(run: dict) -> dict:
     """Each sentence that the chapter says of the stored runs."""
+    small, starts = run["GPT-2 small"], run["starts"]
+    scaled, unscaled = (run["deep"][n]["curve"][:, -1] for n in ("scaled", "unscaled"))
 
-    def last(run: dict, name: str) -> float:
-        return run["starts"][name]["curve"][-1]
+    def first(name: str) -> np.ndarray:
+        return starts[f"{name}, 0.003"]["first"]
 
-    def better(run: dict, name: str) -> float:
-        return min(last(run, f"{name}, {rate}") for rate in RATES)
+    def last(name: str, rate: float) -> np.ndarray:
+        return starts[f"{name}, {rate}"]["curve"][:, -1]
 
-    def always(test) -> bool:
-        return all(test(run) for run in runs)
+    def better(name: str) -> np.ndarray:
+        return np.minimum(*(last(name, rate) for rate in RATES))
 
-    shape = [run["GPT-2 small"] for run in runs]
     return {
-        "the level is C·0.02²/2": all(abs(s["level"] - 0.1536) < 0.01 for s in shape),
-        "the loss scatters around it": all(
-            abs(s["loss of 16"] - s["level"]) < 0.6
-            and abs(s["loss of 64"] - s["level"]) < 0.3
-            for s in shape
+        "the level is C·0.02²/2": abs(small["level"] - 0.1536) < 0.01,
+        "the loss scatters around it": (
+            abs(small["loss of 16"] - small["level"]) < 0.6,
+            abs(small["loss of 64"] - small["level"]) < 0.3,
         ),
-        "its own token scores a little more": all(0.5 < s["own"] < 2 for s in shape),
-        "wide and tied: a first loss near C/√2": always(
-            lambda run: 30 < run["starts"]["tied, std 1, 0.003"]["first"] < 55
+        "its own token scores a little more": between(0.5, small["own"], 2),
+        "wide and tied: a first loss near C/√2": between(30, first("tied, std 1"), 55),
+        "a wide head, untied: a first loss of half of it": between(
+            15, first("untied, head std 1"), 22
         ),
-        "a wide head, untied: a first loss of half of it": always(
-            lambda run: 15 < run["starts"]["untied, head std 1, 0.003"]["first"] < 22
-        ),
-        "wide places do not show in the first loss": always(
-            lambda run: (
-                abs(run["starts"]["tied, places std 1, 0.003"]["first"] - 4.025) < 0.1
-            )
-        ),
-        "the first steps go into unlearning": always(
-            lambda run: all(
-                run["starts"][f"tied, std 1, {rate}"]["curve"][0]
-                > 2 * run["starts"][f"{other}, {rate}"]["curve"][0]
-                for rate in RATES
-                for other in ("tied", "untied, PyTorch's")
-            )
-        ),
-        "wide and tied is behind, each at its better rate": always(
-            lambda run: better(run, "tied, std 1") > better(run, "tied")
-        ),
-        "with divided logits it ends lowest": always(
-            lambda run: better(run, "tied, std 1, divided") < better(run, "tied")
-        ),
-        "wide places stay with the letters' frequencies": always(
-            lambda run: 2.9 < better(run, "tied, places std 1") < 3.05
-        ),
-        "a wide head, untied, ends behind a head of 0.02": always(
-            lambda run: all(
-                last(run, f"untied, head std 1, {rate}") > last(run, f"untied, {rate}")
-                for rate in RATES
-            )
-        ),
-        "wide input tables end lower at the high rate": always(
-            lambda run: all(
-                last(run, f"{wide}, 0.01") < last(run, f"{small}, 0.01") - 0.4
-                for wide in ("untied, std 1", "untied, PyTorch's")
-                for small in ("tied", "untied")
-            )
-        ),
-        "for small tables the high rate is too high": always(
-            lambda run: all(
-                last(run, f"{small}, 0.003") < last(run, f"{small}, 0.01")
-                for small in ("tied", "untied")
-            )
-        ),
-        "untied ends below tied on average, at both rates": all(
-            mean(last(run, f"untied, {rate}") for run in runs)
-            < mean(last(run, f"tied, {rate}") for run in runs)
-            for rate in RATES
-        ),
-        "the two deep starts differ less than the seeds": abs(
-            mean(ends(runs, "scaled")) - mean(ends(runs, "unscaled"))
+        "wide places do not show in the first loss": abs(
+            first("tied, places std 1") - 4.025
         )
-        < max(ends(runs, "scaled")) - min(ends(runs, "scaled")),
+        < 0.1,
+        "the first steps go into unlearning": [
+            starts[f"tied, std 1, {rate}"]["curve"][:, 0]
+            > 2 * starts[f"{other}, {rate}"]["curve"][:, 0]
+            for rate in RATES
+            for other in ("tied", "untied, PyTorch's")
+        ],
+        "wide and tied is behind, each at its better rate": better("tied, std 1")
+        > better("tied"),
+        "with divided logits it ends lowest": better("tied, std 1, divided")
+        < better("tied"),
+        "wide places stay with the letters' frequencies": between(
+            2.9, better("tied, places std 1"), 3.05
+        ),
+        "a wide head, untied, ends behind a head of 0.02": [
+            last("untied, head std 1", rate) > last("untied", rate) for rate in RATES
+        ],
+        "wide input tables end lower at the high rate": [
+            last(wide, 0.01) < last(small, 0.01) - 0.4
+            for wide in ("untied, std 1", "untied, PyTorch's")
+            for small in ("tied", "untied")
+        ],
+        "for small tables the high rate is too high": [
+            last(small, 0.003) < last(small, 0.01) for small in ("tied", "untied")
+        ],
+        "untied ends below tied on average, at both rates": [
+            last("untied", rate).mean() < last("tied", rate).mean() for rate in RATES
+        ],
+        "the two deep starts differ less than the seeds": abs(
+            scaled.mean() - unscaled.mean()
+        )
+        < np.ptp(scaled),
     }
-
-
-def ends(runs: list[dict], name: str) -> list[float]:
-    """Where the deep models of that kind end, one for each seed."""
-    return [run["deep"][name]["curve"][-1] for run in runs]
 
 
 def results(seeds) -> Iterator[tuple[list[dict], list[str]]]:

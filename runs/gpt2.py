@@ -12,8 +12,9 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor, nn
 
-from mygpt import GPT, CharTokenizer, GPTConfig, load_corpus, set_seed
+from mygpt import GPT, GPTConfig, load_corpus, set_seed
 from mygpt.support.stored_runs import make_runs
+from runs import between, numbered, of_every_run
 
 SEEDS = (0, 1, 2, 3, 4)
 RTOL = None  # which of two nearly equal logits is larger depends on the CPU
@@ -106,14 +107,12 @@ def measure(model: GPT, ids: Tensor) -> dict:
 
 
 def results(seeds) -> Iterator[tuple[list[dict], list[str]]]:
-    text = load_corpus("stories")
-    tokenizer = CharTokenizer.train(text)
-    ids = torch.tensor(tokenizer.encode(text))
+    characters, ids = numbered(load_corpus("stories"))
     cut = len(ids) * 9 // 10
     for seed in seeds:
         runs, log = [], []
         for width in WIDTHS:
-            model = train(width, seed, ids[:cut], tokenizer.vocab_size)
+            model = train(width, seed, ids[:cut], len(characters))
             run = measure(model, ids[cut:])
             runs.append({"seed": seed, "layers": 2, "width": f"{width}"} | run)
             erf = run["erf"]
@@ -124,42 +123,39 @@ def results(seeds) -> Iterator[tuple[list[dict], list[str]]]:
         yield runs, log
 
 
-def claims(runs: list[dict]) -> dict[str, bool]:
+@of_every_run
+def claims(run: dict) -> dict:
     """What chapter 15 says of these runs."""
-    erf, half, turned, swapped, norms, shifted, null = (
-        [run[fault] for run in runs] for fault in ("erf", "bfloat16", *FAULTS[3:])
-    )
+    erf, half = run["erf"], run["bfloat16"]
+    turned, swapped, norms, shifted, null = (run[fault] for fault in FAULTS[3:])
     return {
-        "the erf form moves the logits, by 0.01 at most": all(
-            0 < one["moved"] < 0.01 for one in erf
+        "the erf form moves the logits, by 0.01 at most": between(
+            0, erf["moved"], 0.01
         ),
-        "it changes the loss by less than 0.0001": all(
-            abs(one["rise"]) < 1e-4 for one in erf
-        ),
+        "it changes the loss by less than 0.0001": abs(erf["rise"]) < 1e-4,
         "it changes few texts, and fewer than bfloat16": (
-            sum(one["texts"] for one in erf)
-            < min(10, sum(one["texts"] for one in half))
+            erf["texts"].sum() < min(10, half["texts"].sum())
         ),
-        "bfloat16 moves the logits further": all(
-            one["moved"] > two["moved"] for one, two in zip(half, erf, strict=True)
+        "bfloat16 moves the logits further": half["moved"] > erf["moved"],
+        "a matrix on its side and a swap cost loss": (
+            turned["rise"] > 0.01,
+            swapped["rise"] > 0.01,
         ),
-        "a matrix on its side and a swap cost loss": all(
-            one["rise"] > 0.01 for one in turned + swapped
+        "a matrix on its side costs about what no attention costs": between(
+            0.7 * null["rise"], turned["rise"], 1.4 * null["rise"]
         ),
-        "a matrix on its side costs about what no attention costs": all(
-            0.7 * two["rise"] < one["rise"] < 1.4 * two["rise"]
-            for one, two in zip(turned, null, strict=True)
+        "swapped norms cost less than either, and less than 0.15": (
+            between(0, norms["rise"], 0.15),
+            norms["rise"] < turned["rise"],
+            norms["rise"] < swapped["rise"],
         ),
-        "swapped norms cost less than either, and less than 0.15": all(
-            0 < one["rise"] < min(0.15, two["rise"], three["rise"])
-            for one, two, three in zip(norms, turned, swapped, strict=True)
+        "shifted places cost least": (
+            abs(shifted["rise"]) < 0.01,
+            abs(shifted["rise"]) < norms["rise"],
         ),
-        "shifted places cost least": all(
-            abs(one["rise"]) < min(0.01, two["rise"])
-            for one, two in zip(shifted, norms, strict=True)
-        ),
-        "swapped norms and shifted places change texts": all(
-            one["texts"] > 0 for one in norms + shifted
+        "swapped norms and shifted places change texts": (
+            norms["texts"] > 0,
+            shifted["texts"] > 0,
         ),
     }
 

@@ -12,6 +12,7 @@ from collections.abc import Iterator
 from dataclasses import replace
 from unittest.mock import patch
 
+import numpy as np
 import torch
 import torch.nn.functional as F
 from torch import Tensor, nn
@@ -24,6 +25,7 @@ from mygpt.modern import ModernConfig, ModernGPT, rotate
 from mygpt.support.modes import evaluating
 from mygpt.support.stored_runs import make_runs
 from mygpt.training import Run, next_token_loss
+from runs import between, numbered, of_every_run
 
 SEEDS = (0, 1, 2, 3, 4)
 TUNING_SEEDS = (10, 11)  # for the whole grid
@@ -72,15 +74,8 @@ LENGTH, BUCKET = 256, 32  # positions of the longer texts, and of a mean over so
 EXPERTS, CHOSEN, BALANCE = 8, 2, 0.01
 
 
-def texts() -> tuple[Tensor, Tensor, list[str]]:
-    """Ids to learn from, ids to evaluate on, and the characters."""
-    text = load_corpus("stories")
-    characters = sorted(set(text))
-    ids = torch.tensor([characters.index(one) for one in text])
-    return *split(ids), characters
-
-
-LEARN, HELD, CHARACTERS = texts()
+CHARACTERS, STORIES = numbered(load_corpus("stories"))
+LEARN, HELD = split(STORIES)
 
 
 def build(parts: dict, seed: int, length: int = T) -> ModernGPT:
@@ -382,118 +377,92 @@ def run(seed: int, rates: dict, tables: dict) -> dict:
     return found
 
 
-def claims(runs: list[dict]) -> dict[str, bool]:
+@of_every_run
+def claims(run: dict) -> dict:
     """What the chapter says of these runs, each of every seed."""
+    balanced, free = run["experts"]["balanced"], run["experts"]["free"]
 
-    def means(run: dict, name: str, part: str = "alone") -> list[float]:
+    def means(name: str, part: str = "alone") -> np.ndarray:
         curve = run[part][name]["curve"]
-        return [sum(curve[i - 3 : i]) / 3 for i in range(3, len(curve) + 1)]
+        return (curve[:, :-2] + curve[:, 1:-1] + curve[:, 2:]) / 3
 
-    def ends(name: str, step: int = TARGET_AT, part: str = "alone") -> list[float]:
-        return [means(run, name, part)[step // EVERY - 3] for run in runs]
+    def ends(name: str, step: int = TARGET_AT, part: str = "alone") -> np.ndarray:
+        return means(name, part)[:, step // EVERY - 3]
 
-    def steps(name: str) -> list[int]:
-        lines = [means(run, name) for run in runs]
-        return [next((i for i, m in enumerate(x) if m <= target), 99) for x in lines]
+    def first_below(name: str, loss: float) -> np.ndarray:
+        low = means(name) <= loss
+        return np.where(low.any(1), low.argmax(1), 99)
 
-    def less(one: list[float], other: list[float]) -> bool:
-        return all(a < b for a, b in zip(one, other, strict=True))
+    def leads(name: str, step: int) -> np.ndarray:
+        return ends("GPT-2", step) - ends(name, step)
 
-    def more_without(name: str) -> list[float]:
-        without, everything = (
-            ends(f"without {name}", SHORT, "without"),
-            ends("all", SHORT),
-        )
-        return [a - b for a, b in zip(without, everything, strict=True)]
+    def loads(blocks: list[dict]) -> np.ndarray:
+        return np.max([block["load"] for block in blocks], axis=(0, 2))
 
-    def waves(name: str) -> list[float]:
-        return [run["cosine"][name][-1] for run in runs]
-
-    def places(name: str, bucket: int) -> list[float]:
-        return [run["long"][name][bucket] for run in runs]
-
-    def high(name: str) -> list[float]:
-        return [run["high"][f"{name}, {HIGH[1]}"] for run in runs]
-
-    def nats(key: str) -> list[float]:
-        return [run["experts"]["balanced"][key][1]["nats"] for run in runs]
-
-    def loads(kind: str) -> list[float]:
-        return [max(max(b["load"]) for b in r["experts"][kind]["after"]) for r in runs]
-
-    def leaves(name: str) -> list[int]:
-        """The first step clearly below what a table of letter pairs reaches."""
-        lines = [means(run, name) for run in runs]
-        return [next((i for i, m in enumerate(x) if m < 2.1), 99) for x in lines]
-
-    def leads(name: str, step: int) -> list[float]:
-        return [
-            a - b for a, b in zip(ends("GPT-2", step), ends(name, step), strict=True)
-        ]
-
-    target = sorted(ends("GPT-2"))[len(runs) // 2]
-    own = ("GPT-2", "GPT-2, larger start", *NULLS)
-    nulls = [end for name in own for end in ends(name)]
+    gpt2, target = ends("GPT-2"), np.median(ends("GPT-2"))
+    nulls = np.array(list(map(ends, ("GPT-2", "GPT-2, larger start", *NULLS))))
     clear = ("rotary", "Muon", "all")
     unclear = ("RMSNorm", "squared ReLU", "QK-norm", "zero init", "shared keys")
-    trained = [last_three(run["experts"]["balanced"]["curve"]) for run in runs]
+    steps = {name: first_below(name, target) for name in ("GPT-2", *clear)}
+    # clearly below what a table of letter pairs reaches
+    leaves = {name: first_below(name, 2.1) for name in ("GPT-2", *clear)}
+    lost = {
+        name: ends(f"without {name}", SHORT, "without") - ends("all", SHORT)
+        for name in PARTS
+    }
+    learned, rotary = (run["long"][name] for name in ("GPT-2", "rotary"))
+    high, normed = (run["high"][f"{n}, {HIGH[1]}"] for n in ("GPT-2", "QK-norm"))
+    new, before, after = (
+        balanced[name][1]["nats"] for name in ("new router", "before", "after")
+    )
     return {
-        "three end below every run of GPT-2's recipe": all(
-            max(ends(name)) < min(nulls) - 0.1 for name in clear
-        ),
-        "all seven need the fewest steps": max(steps("all"))
-        <= min(steps("rotary") + steps("Muon")),
-        "less than half the steps of GPT-2's": all(
-            2 * max(steps(name)) < min(steps("GPT-2")) for name in clear
-        ),
-        "they leave the letter pairs sooner": all(
-            max(leaves(name)) < min(leaves("GPT-2")) - 3 for name in clear
-        ),
-        "the lead shrinks and stays": all(
-            less(leads(name, LONG_STEPS), leads(name, TARGET_AT))
-            and min(leads(name, LONG_STEPS)) > 0.05
+        "three end below every run of GPT-2's recipe": [
+            ends(name) < nulls.min() - 0.1 for name in clear
+        ],
+        "all seven need the fewest steps": [
+            steps["all"].max() <= steps[name] for name in ("rotary", "Muon")
+        ],
+        "less than half the steps of GPT-2's": [
+            2 * steps[name] < steps["GPT-2"].min() for name in clear
+        ],
+        "they leave the letter pairs sooner": [
+            leaves[name] < leaves["GPT-2"].min() - 3 for name in clear
+        ],
+        "the lead shrinks and stays": [
+            between(0.05, leads(name, LONG_STEPS), leads(name, TARGET_AT))
             for name in clear
-        ),
-        "the others overlap with GPT-2's": all(
-            max(ends(name)) > min(nulls) and min(ends(name)) < max(nulls)
+        ],
+        "the others overlap with GPT-2's": [
+            (ends(name).max() > nulls.min(), ends(name).min() < nulls.max())
             for name in unclear
-        ),
-        "SwiGLU is behind": sum(ends("SwiGLU")) > sum(ends("GPT-2"))
-        and sorted(ends("SwiGLU"))[len(runs) // 2]
-        > sorted(ends("GPT-2"))[len(runs) // 2],
-        "its start is the cause": less(ends("SwiGLU, larger start"), ends("SwiGLU")),
-        "twice the rate is worse": sum(ends("GPT-2")) < sum(ends("twice the rate")),
-        "with a cosine the three are ahead": all(
-            less(waves(name), waves("GPT-2")) for name in clear
-        ),
-        "set back, Muon and rotary positions cost most": min(
-            more_without("Muon") + more_without("rotary")
+        ],
+        "SwiGLU is behind": [
+            middle(ends("SwiGLU")) > middle(gpt2) for middle in (np.mean, np.median)
+        ],
+        "its start is the cause": ends("SwiGLU, larger start") < ends("SwiGLU"),
+        "twice the rate is worse": gpt2.mean() < ends("twice the rate").mean(),
+        "with a cosine the three are ahead": [
+            run["cosine"][name][:, -1] < run["cosine"]["GPT-2"][:, -1] for name in clear
+        ],
+        "set back, Muon and rotary positions cost most": np.min(
+            [lost["Muon"], lost["rotary"]]
         )
-        > 3 * max(max(more_without(n)) for n in PARTS if n not in clear),
-        "without QK-norm it is lower": max(more_without("QK-norm")) < 0,
-        "with longer queries and keys lower still": less(
-            ends("sharper", SHORT, "without"), ends("without QK-norm", SHORT, "without")
-        ),
-        "learned positions fail at once": less(
-            [x + 0.5 for x in places("GPT-2", 1)], places("GPT-2", 2)
-        ),
-        "rotary ones a little later": less(places("rotary", 2), places("GPT-2", 2)),
-        "and then more": less(places("GPT-2", 5), places("rotary", 5)),
-        "QK-norm learns at a high rate": less(
-            [x + 0.05 for x in high("QK-norm")], high("GPT-2")
-        ),
-        "a free router leans": min(loads("free")) > 0.25,
-        "a balanced one does not": max(loads("balanced")) < 0.22,
-        "who works matters": less(
-            [x + 0.3 for x in trained],
-            [
-                min(e["at random"], e["new router's loss"])
-                for e in (run["experts"]["balanced"] for run in runs)
-            ],
-        ),
-        "training sharpens": less(nats("new router"), nats("after"))
-        and less(nats("before"), nats("after")),
-        "a random router sorts too": min(nats("new router")) > 0.3,
+        > 3 * np.max([lost[name] for name in PARTS if name not in clear]),
+        "without QK-norm it is lower": lost["QK-norm"] < 0,
+        "with longer queries and keys lower still": ends("sharper", SHORT, "without")
+        < ends("without QK-norm", SHORT, "without"),
+        "learned positions fail at once": learned[:, 1] + 0.5 < learned[:, 2],
+        "rotary ones a little later": rotary[:, 2] < learned[:, 2],
+        "and then more": learned[:, 5] < rotary[:, 5],
+        "QK-norm learns at a high rate": normed + 0.05 < high,
+        "a free router leans": loads(free["after"]) > 0.25,
+        "a balanced one does not": loads(balanced["after"]) < 0.22,
+        "who works matters": [
+            balanced["curve"][:, -3:].mean(1) + 0.3 < balanced[name]
+            for name in ("at random", "new router's loss")
+        ],
+        "training sharpens": (new < after, before < after),
+        "a random router sorts too": new > 0.3,
     }
 
 

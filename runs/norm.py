@@ -7,15 +7,16 @@ Four minutes on one core.
 """
 
 import math
-from collections.abc import Callable, Iterator
 from statistics import mean
 
+import numpy as np
 import torch
 import torch.nn.functional as F
 from torch import Tensor, nn
 
 from mygpt import MLP, LayerNorm, set_seed
-from mygpt.support.stored_runs import make_runs
+from mygpt.support.stored_runs import each_seed, make_runs
+from runs import between, of_every_run
 
 SEEDS = (0, 1, 2, 3, 4)
 RATES = (0.03, 0.1, 0.3, 0.5, 1.0, 2.0)
@@ -154,44 +155,41 @@ def run(seed: int) -> dict:
     return found
 
 
-def claims(runs: list[dict]) -> dict[str, bool]:
+@of_every_run
+def claims(run: dict) -> dict:
     """Each sentence that the chapter says of the stored runs."""
     guess = math.log(2)
 
-    def told(name: str, key: str, test: Callable) -> bool:
-        return all(test(run[name][key]) for run in runs)
+    def breaks(name: str) -> np.ndarray:
+        return np.isnan(run[name]["loss"])
 
-    def breaks(name: str) -> bool:
-        return told(name, "loss", lambda loss: loss is None)
+    def learns(name: str, share: float = 0.5) -> tuple:
+        return ~breaks(name), run[name]["right"] > share
 
-    def learns(name: str, share: float = 0.5) -> bool:
-        return told(name, "loss", lambda loss: loss is not None) and told(
-            name, "right", lambda right: right > share
-        )
+    def above(one: str, other: str, key: str = "right") -> np.ndarray:
+        return run[one][key] > run[other][key]
 
-    def above(one: str, other: str, key: str = "right") -> bool:
-        return all(run[one][key] > run[other][key] for run in runs)
+    def near(name: str) -> list:
+        return [between(-0.01, x - guess, 0.03) for x in run[name].values()]
 
-    def near(name: str) -> bool:
-        return all(-0.01 < x - guess < 0.03 for r in runs for x in r[name].values())
-
-    three, four, sixteen = "without, 3 steps", "both, 4 tosses", "both, 16 tosses"
+    four, sixteen, longer = (
+        run[f"both, {tosses}"]
+        for tosses in ("4 tosses", "16 tosses", "16 tosses, longer")
+    )
     return {
-        "NaN without": all(breaks(f"without, {rate}") for rate in (0.3, 0.5, 1, 2)),
-        "at least half with": all(learns(f"with, {rate}") for rate in (0.1, 0.3, 0.5)),
-        "no NaN with a norm at 1, but little": told(
-            "with, 1", "right", lambda right: right < 0.55
-        )
-        and told("with, 1", "loss", lambda loss: loss is not None),
-        "NaN with a norm at 2": breaks("with, 2"),
-        "three steps suffice": told(three, "stream", lambda x: x is None),
-        "each step more than the one before": above(
-            "without, 2 steps", "without, 1 steps", "stream"
-        )
-        and above("without, 1 steps", "without, 0 steps", "stream"),
-        "with the norm the stream stays small": told(
-            "with, 3 steps", "stream", lambda x: x < 4
+        "NaN without": [breaks(f"without, {rate}") for rate in (0.3, 0.5, 1, 2)],
+        "at least half with": [learns(f"with, {rate}") for rate in (0.1, 0.3, 0.5)],
+        "no NaN with a norm at 1, but little": (
+            ~breaks("with, 1"),
+            run["with, 1"]["right"] < 0.55,
         ),
+        "NaN with a norm at 2": breaks("with, 2"),
+        "three steps suffice": np.isnan(run["without, 3 steps"]["stream"]),
+        "each step more than the one before": [
+            above(f"without, {n} steps", f"without, {n - 1} steps", "stream")
+            for n in (1, 2)
+        ],
+        "with the norm the stream stays small": run["with, 3 steps"]["stream"] < 4,
         "both learn at 0.1": learns("without, 0.1"),
         "small steps suit the network without": above("without, 0.03", "with, 0.03"),
         "at 800 steps the network without is ahead": above(
@@ -199,30 +197,18 @@ def claims(runs: list[dict]) -> dict[str, bool]:
         ),
         "in the layers alone it breaks at 0.5": breaks("in layers only, 0.5"),
         "but not at 0.1": learns("in layers only, 0.1"),
-        "before the last alone it does not, and learns less": told(
-            "last only, 0.5", "loss", lambda loss: loss is not None
-        )
-        and above("with, 0.5", "last only, 0.5"),
-        "nobody can know a toss": near("channels, 2 tosses")
-        and near("channels, 4 tosses"),
-        "all but the last of four": told(four, "whole", lambda x: x < 0.3 * guess),
-        "worse than a guess": told(four, "begun", lambda x: x > 1.5 * guess),
-        "a little of sixteen": told(sixteen, "whole", lambda x: 0.8 < x / guess < 0.99),
-        "more of it with time": told(
-            f"{sixteen}, longer", "whole", lambda x: x < 0.8 * guess
+        "before the last alone it does not, and learns less": (
+            ~breaks("last only, 0.5"),
+            above("with, 0.5", "last only, 0.5"),
         ),
-        "worse there too": all(
-            told(name, "begun", lambda x: x > 1.02 * guess)
-            for name in (sixteen, f"{sixteen}, longer")
-        ),
+        "nobody can know a toss": [near(f"channels, {n} tosses") for n in (2, 4)],
+        "all but the last of four": four["whole"] < 0.3 * guess,
+        "worse than a guess": four["begun"] > 1.5 * guess,
+        "a little of sixteen": between(0.8, sixteen["whole"] / guess, 0.99),
+        "more of it with time": longer["whole"] < 0.8 * guess,
+        "worse there too": [x["begun"] > 1.02 * guess for x in (sixteen, longer)],
     }
 
 
-def results(seeds) -> Iterator[tuple[list[dict], list[str]]]:
-    for seed in seeds:
-        one = run(seed)
-        yield [one], [f"seed {seed}: {one['with, 0.5']['right']:.2f} right at 0.5"]
-
-
 if __name__ == "__main__":
-    make_runs(__file__, __doc__, SEEDS, results)
+    make_runs(__file__, __doc__, SEEDS, each_seed(run, "with, 0.5"))

@@ -8,8 +8,8 @@ the best straight line between the two spirals. About 80 seconds on one core.
 
 import math
 from collections.abc import Iterator
-from functools import partial
 
+import numpy as np
 import torch
 import torch.nn.functional as F
 from torch import nn
@@ -17,6 +17,7 @@ from torch import nn
 from mygpt import set_seed
 from mygpt.inside import depth
 from mygpt.support.stored_runs import make_runs
+from runs import between, of_every_run
 
 SEEDS = tuple(range(8))
 FEWER = 5  # seeds of the towers of a hundred layers
@@ -108,47 +109,51 @@ def line(points: torch.Tensor, arm: torch.Tensor) -> float:
     return loss().item()
 
 
-def losses(runs: list[dict], wiring: str, *rates: float, **changes: float) -> list:
-    """The final losses of a case, at one rate or several."""
-    wanted = {"wiring": wiring, **USUAL, **changes}.items()
-    found = [one for one in runs if wanted <= one.items() and one["rate"] in rates]
-    return [one["loss"] for one in found]
-
-
-def claims(runs: list[dict]) -> dict[str, bool]:
+@of_every_run
+def claims(run: dict) -> dict:
     """What chapter 7 says of these runs."""
-    ends = partial(losses, runs)
+
+    def ends(wiring: str, *rates: float, **changes: float) -> np.ndarray:
+        """The final losses of a case, at one rate or several, in order."""
+        case = {"wiring": wiring, **USUAL, **changes}
+        found = [run[name] == value for name, value in case.items()]
+        return np.sort(run["loss"][np.all(found, 0) & np.isin(run["rate"], rates)])
+
     plain = ends("plain", 3e-4, 1e-3, 3e-3)
     two, two_fast = (ends("plain", *r, gain=2.0) for r in ((3e-4, 1e-3), (3e-3,)))
     eps_slow, eps = (ends("plain", rate, eps=1e-20) for rate in (1e-3, 3e-3))
     longer = ends("plain, 200 steps", 1e-3)
     eps_longer = ends("plain, 200 steps", 1e-3, eps=1e-20)
     half, double = (ends("residual", 1e-3, gain=gain) for gain in (0.5, 2.0))
-    vanishing, window = (ends("plain", 3e-4, gain=g, layers=100) for g in (2.0, 2.12))
-    straight = min(ends("line", 1.0, layers=0))
+    window = ends("plain", 3e-4, gain=2.12, layers=100)
+    straight = ends("line", 1.0, layers=0).min()
     return {
-        "a straight line is better than guessing": 0.5 < straight < 0.65,
-        "plain guesses": all(abs(loss - GUESSING) < 0.005 for loss in plain + longer),
-        "residual learns": max(ends("residual", 3e-4, 1e-3, 3e-3)) < 0.4,
-        "residual at 1e-2: some do not": max(ends("residual", 1e-2)) > 0.3,
-        "residual at 3e-2: none does": min(ends("residual", 3e-2)) > GUESSING,
-        "gain 2: plain learns, seeds disagree": 5 * min(two) < max(two) < straight,
-        "gain 2 at 3e-3: anything": min(two_fast) < 0.2 and max(two_fast) > 0.5,
-        "small eps helps at one rate": min(eps_slow) > 0.65 > sorted(eps)[4] > 0.4,
-        "small eps helps with time": sorted(eps_longer)[4] < 0.4,
-        "gain 2: residual learns": max(double) < 0.1,
-        "gain 0.5: more slowly": min(half) > max(ends("residual", 1e-3)),
-        "100 layers: plain guesses at gain 2": min(vanishing) > 0.65,
+        "a straight line is better than guessing": between(0.5, straight, 0.65),
+        "plain guesses": [abs(loss - GUESSING) < 0.005 for loss in (plain, longer)],
+        "residual learns": ends("residual", 3e-4, 1e-3, 3e-3) < 0.4,
+        "residual at 1e-2: some do not": ends("residual", 1e-2).max() > 0.3,
+        "residual at 3e-2: none does": ends("residual", 3e-2) > GUESSING,
+        "gain 2: plain learns, seeds disagree": between(
+            5 * two.min(), two.max(), straight
+        ),
+        "gain 2 at 3e-3: anything": (two_fast.min() < 0.2, two_fast.max() > 0.5),
+        "small eps helps at one rate": (eps_slow > 0.65, between(0.4, eps[4], 0.65)),
+        "small eps helps with time": eps_longer[4] < 0.4,
+        "gain 2: residual learns": double < 0.1,
+        "gain 0.5: more slowly": half > ends("residual", 1e-3).max(),
+        "100 layers: plain guesses at gain 2": ends("plain", 3e-4, gain=2.0, layers=100)
+        > 0.65,
         "100 layers: at 2.12 some guess, none is far": (
-            max(window) > 0.65 and min(window) > straight - 0.1
+            window.max() > 0.65,
+            window > straight - 0.1,
         ),
         "100 layers: those that start by copying learn": (
-            max(ends("plain, copying", 3e-4, layers=100)) < 0.3
+            ends("plain, copying", 3e-4, layers=100) < 0.3
         ),
         "100 layers: at the usual rate they do not all": (
-            max(ends("plain, copying", 1e-3, layers=100)) > 0.3
+            ends("plain, copying", 1e-3, layers=100).max() > 0.3
         ),
-        "100 layers: residual learns": max(ends("residual", 3e-4, layers=100)) < 0.1,
+        "100 layers: residual learns": ends("residual", 3e-4, layers=100) < 0.1,
     }
 
 

@@ -14,7 +14,10 @@ from collections.abc import Iterator
 from itertools import product
 from pathlib import Path
 
+import numpy as np
+
 from mygpt.support.stored_runs import make_runs
+from runs import between, of_every_run
 
 SEEDS = tuple(range(5))
 # Another release of node may round a cosine in another way, and training magnifies it.
@@ -77,90 +80,76 @@ def results(seeds) -> Iterator[tuple[list[dict], list[str]]]:
         yield found, [f"{what}, gain {case['gain']:g}, rate {case['rate']:g}: {ends}"]
 
 
-def of(runs: list[dict], **wanted) -> list[dict]:
-    """The runs with these settings, one for each seed."""
-    return [one for one in runs if wanted.items() <= one.items()]
-
-
-def rights(runs: list[dict], *wirings: str, **case) -> list[float]:
-    """The shares of new points right, of one wiring or several at each seed."""
-    return [one["right"] for w in wirings for one in of(runs, wiring=w, **case)]
-
-
-def guesses(runs: list[dict]) -> bool:
-    return all(
-        one["loss"] is not None
-        and abs(one["loss"] - GUESSING) < 0.01
-        and abs(one["right"] - 0.5) < 0.03
-        for one in runs
-    )
-
-
-def claims(runs: list[dict]) -> dict[str, bool]:
+@of_every_run
+def claims(run: dict) -> dict:
     """What chapters 7 to 9 say of these runs."""
-    usual = {"task": "long", "gain": 1.0}
-    large = {"task": "long", "gain": 1.7}
+
+    def of(name: str, **case) -> np.ndarray:
+        """A column of the runs with these settings, one for each seed."""
+        chosen = [run[setting] == value for setting, value in case.items()]
+        return run[name][np.all(chosen, axis=0)]
+
+    def right(*wirings: str, **case) -> np.ndarray:
+        """The shares of new points right, of one wiring or several at each seed."""
+        return np.array([of("right", wiring=wiring, **case) for wiring in wirings])
+
+    def guesses(**case) -> tuple:
+        near = abs(of("loss", **case) - GUESSING) < 0.01
+        return near, abs(of("right", **case) - 0.5) < 0.03
+
+    usual, large = ({"task": "long", "gain": gain} for gain in GAINS)
     plain = {"wiring": "plain", **usual}
     at = {"task": "short", "layers": 32}
-    first = [one["gradient"] for one in of(runs, layers=32, **plain)]
-    fast = of(runs, wiring="residual", rate=0.03, **at)
+    first = of("gradient", layers=32, **plain)
+    fast = of("loss", wiring="residual", rate=0.03, **at)
+    lost = of("lost", wiring="residual", rate=0.1, **at)
     norms = ("pre-norm", "post-norm")
-    slow = [r for rate in RATES[:2] for r in rights(runs, *norms, rate=rate, **at)]
+    seeds = right("post-norm", layers=32, **usual)
+    pre, post = right(*norms, rate=0.01, **at)
     return {
-        "4 plain blocks learn": min(rights(runs, "plain", layers=4, **usual)) > 0.95,
-        "16 plain blocks guess": guesses(of(runs, layers=16, **plain)),
-        "32 plain blocks guess": guesses(of(runs, layers=32, **plain)),
-        "the first gradient is below 1e-21": 0 < max(first) < 1e-21,
-        "residual learns at every depth": min(rights(runs, "residual", **usual)) > 0.95,
-        "gain 1.7: 16 plain blocks learn": (
-            min(rights(runs, "plain", layers=16, **large)) > 0.85
-        ),
-        "gain 1.7: 32 plain blocks guess": (
-            guesses(of(runs, wiring="plain", layers=32, **large))
-        ),
+        "4 plain blocks learn": right("plain", layers=4, **usual) > 0.95,
+        "16 plain blocks guess": guesses(layers=16, **plain),
+        "32 plain blocks guess": guesses(layers=32, **plain),
+        "the first gradient is below 1e-21": between(0, first.max(), 1e-21),
+        "residual learns at every depth": right("residual", **usual) > 0.95,
+        "gain 1.7: 16 plain blocks learn": right("plain", layers=16, **large) > 0.85,
+        "gain 1.7: 32 plain blocks guess": guesses(wiring="plain", layers=32, **large),
         "gain 2.4 and a lower rate: most of 32 plain blocks learn": (
-            sum(r > 0.9 for r in rights(runs, "plain", gain=2.4, task="long")) >= 3
+            (right("plain", gain=2.4, task="long") > 0.9).sum() >= 3
         ),
         "residual and pre-norm learn at every depth and gain": (
-            min(rights(runs, "residual", "pre-norm", task="long")) > 0.87
+            right("residual", "pre-norm", task="long") > 0.87
         ),
         "gain 1.7: 32 blocks of post-norm guess": (
-            guesses(of(runs, wiring="post-norm", layers=32, **large))
+            guesses(wiring="post-norm", layers=32, **large)
         ),
-        "16 blocks of post-norm learn": (
-            min(rights(runs, "post-norm", layers=16, task="long")) > 0.95
-        ),
+        "16 blocks of post-norm learn": right("post-norm", layers=16, task="long")
+        > 0.95,
         "32 blocks of post-norm: seeds disagree": (
-            min(rights(runs, "post-norm", layers=32, **usual)) < 0.6
-            and max(rights(runs, "post-norm", layers=32, **usual)) > 0.95
+            seeds.min() < 0.6,
+            seeds.max() > 0.95,
         ),
-        "plain guesses at each lower rate": all(
-            guesses(of(runs, wiring="plain", rate=rate, **at)) for rate in RATES[:4]
-        ),
+        "plain guesses at each lower rate": [
+            guesses(wiring="plain", rate=rate, **at) for rate in RATES[:4]
+        ],
         "at 0.003 residual and pre-norm learn": (
-            min(rights(runs, "residual", "pre-norm", rate=0.003, **at)) > 0.95
+            right("residual", "pre-norm", rate=0.003, **at) > 0.95
         ),
         "at 0.03 residual is far above guessing at four of five": (
-            sum(one["loss"] > 1000 for one in fast) == 4
-            and min(one["loss"] for one in fast) < 0.1
+            (fast > 1000).sum() == 4,
+            fast.min() < 0.1,
         ),
-        "at 0.03 pre-norm learns": min(rights(runs, "pre-norm", rate=0.03, **at)) > 0.9,
-        "at 0.1 residual diverges": all(
-            one["loss"] is None and 20 < one["lost"] < 100
-            for one in of(runs, wiring="residual", rate=0.1, **at)
+        "at 0.03 pre-norm learns": right("pre-norm", rate=0.03, **at) > 0.9,
+        "at 0.1 residual diverges": (
+            np.isnan(of("loss", wiring="residual", rate=0.1, **at)),
+            between(20, lost, 100),
         ),
-        "at 0.1 pre-norm learns": min(rights(runs, "pre-norm", rate=0.1, **at)) > 0.7,
-        "post-norm learns at the lower rates": min(slow) > 0.94,
-        "at 0.01 post-norm does not": (
-            max(rights(runs, "post-norm", rate=0.01, **at)) < 0.7
-        ),
-        "at 0.01 pre-norm is ahead at every seed": all(
-            pre > post + 0.1
-            for pre, post in zip(
-                *(rights(runs, wiring, rate=0.01, **at) for wiring in norms),
-                strict=True,
-            )
-        ),
+        "at 0.1 pre-norm learns": right("pre-norm", rate=0.1, **at) > 0.7,
+        "post-norm learns at the lower rates": [
+            right(*norms, rate=rate, **at) > 0.94 for rate in RATES[:2]
+        ],
+        "at 0.01 post-norm does not": post < 0.7,
+        "at 0.01 pre-norm is ahead at every seed": pre > post + 0.1,
     }
 
 

@@ -84,6 +84,13 @@ def mygpt(tmp_path_factory, own_cache):
 
 
 @pytest.fixture
+def left_empty(tmp_path):
+    """A folder in which nothing may be left when the test ends."""
+    yield tmp_path
+    assert not list(tmp_path.iterdir())
+
+
+@pytest.fixture
 def my(tmp_path):
     """Write my.py and give its path."""
 

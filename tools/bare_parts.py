@@ -14,8 +14,11 @@ from pathlib import Path
 import nbformat
 import yaml
 
+from tools.reading import bound_and_used
+
 ROOT = Path(__file__).resolve().parents[1]
 TARGET = ROOT / "mygpt" / "bare.py"
+IMPORTS = ast.Import | ast.ImportFrom
 HEAD = '''\
 """The parts of a GPT, as the chapters of the mygpt book write them.
 
@@ -64,28 +67,12 @@ def problems(text: str) -> list[str]:
     tree = ast.parse(text)
     found = []
     for node in ast.walk(tree):
-        modules = (
-            [alias.name for alias in node.names]
-            if isinstance(node, ast.Import)
-            else [node.module or "."]
-            if isinstance(node, ast.ImportFrom)
-            else []
-        )
-        for module in modules:
+        for alias in node.names if isinstance(node, IMPORTS) else ():
+            module = getattr(node, "module", None) or alias.name
             if module.split(".")[0] not in {"torch", *sys.stdlib_module_names}:
                 found.append(f"line {node.lineno} imports {module}")
-    defined = Counter()
-    for node in tree.body:
-        if isinstance(node, ast.FunctionDef | ast.ClassDef):
-            defined[node.name] += 1
-        elif isinstance(node, ast.Assign | ast.AnnAssign | ast.AugAssign | ast.For):
-            defined.update(
-                {
-                    name.id
-                    for name in ast.walk(node)
-                    if isinstance(name, ast.Name) and isinstance(name.ctx, ast.Store)
-                }
-            )
+    bodies = [ast.unparse(n) for n in tree.body if not isinstance(n, IMPORTS)]
+    defined = Counter(name for one in bodies for name in bound_and_used(one)[0])
     return found + [
         f"{name} is defined {n} times" for name, n in defined.items() if n > 1
     ]

@@ -19,7 +19,7 @@ import nbformat
 
 from mygpt.check.catalogue import TASKS
 from tools.comparison import NUMBER
-from tools.terms import glossary_terms
+from tools.terms import glossary
 
 ROOT = Path(__file__).resolve().parents[1]
 CHAPTERS = ROOT / "chapters"
@@ -92,7 +92,7 @@ def slow_tests() -> int:
 
 
 def script_tests() -> int:
-    paths = (ROOT / "tests" / "js").glob("*.test.mjs")
+    paths = (ROOT / "tests" / "js").rglob("*.test.mjs")
     return sum(len(SCRIPT_TEST.findall(p.read_text(encoding="utf-8"))) for p in paths)
 
 
@@ -147,10 +147,10 @@ COUNTS: dict[str, Callable[[], int]] = {
     "cells with a wider tolerance": lambda: sum(map(widened, cells())),
     "numbers": compared_numbers,
     "exercises": exercises,
-    "stored runs": lambda: len(list((ROOT / "mygpt" / "stored").glob("*.json"))),
+    "stored runs": lambda: len([*ROOT.glob("mygpt/data/stored/*.json")]),
     "claims": claims,
     "claims tested": claims_tested,
-    "terms": lambda: len(glossary_terms()),
+    "terms": lambda: len(glossary()),
     "explorers": explorers,
     "tasks": tasks,
     "mistakes": mistakes,

@@ -16,7 +16,7 @@ from tools import states
 
 ROOT = Path(__file__).resolve().parents[1]
 # The files that a notebook's outputs depend on.
-EXECUTED_WITH = ("mygpt/**/*.py", "mygpt/stored/*.json", *states.PINS)
+EXECUTED_WITH = ("mygpt/**/*.py", "mygpt/data/stored/*.json", *states.PINS)
 # What makes a run another than the plain one: see tools/processors.
 SETTINGS = (
     "ATEN_CPU_CAPABILITY",
@@ -55,7 +55,8 @@ def keep_for_the_book(
     notebook: nbformat.NotebookNode, path: Path, root: Path = ROOT
 ) -> None:
     """Store a page that ran without an unexpected error; another notebook is not."""
-    if path.resolve().parent not in (root, root / "chapters") or has_failed(notebook):
+    folders = (root / "pages", root / "chapters")
+    if path.resolve().parent not in folders or has_failed(notebook):
         return
     target = folder_of(root) / f"{path.stem}.ipynb"
     target.parent.mkdir(parents=True, exist_ok=True)

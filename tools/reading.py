@@ -11,8 +11,8 @@ cells that the page shows, without those that hold a comment alone. A fold is a 
 whose code the page hides until it is asked for, the set-up left out.
 """
 
-import ast
 import re
+import symtable
 import sys
 from dataclasses import dataclass, field
 
@@ -53,7 +53,7 @@ SPACES = {"math_inline", "math_inline_double", "html_inline", "softbreak", "hard
 
 
 @dataclass
-class Part:
+class ChapterPart:
     """A stretch of a chapter."""
 
     name: str
@@ -78,18 +78,24 @@ class Part:
         return sum(bool(FOLDED & each) and "setup" not in each for each in of_code)
 
 
-def parts(notebook: nbformat.NotebookNode) -> tuple[Part, Part, list[Part]]:
+def parts(
+    notebook: nbformat.NotebookNode,
+) -> tuple[ChapterPart, ChapterPart, list[ChapterPart]]:
     """The first reading, its exercises, and the sections of the second reading."""
-    first, exercises, further = Part("first reading"), Part("exercises"), []
+    first, exercises, further = (
+        ChapterPart("first reading"),
+        ChapterPart("exercises"),
+        [],
+    )
     current = first
     for cell in notebook.cells:
         heading = title_of(cell)
         if "second-reading" in tags(cell):
-            current = Part("the box")
+            current = ChapterPart("the box")
         elif current is first and heading == "Exercises":
             current = exercises
         elif heading and current not in (first, exercises):
-            current = Part(heading)
+            current = ChapterPart(heading)
             further.append(current)
         current.cells.append(cell)
     return first, exercises, further
@@ -162,7 +168,7 @@ def used_from_hidden(notebook: nbformat.NotebookNode) -> list[str]:
     hidden, shown = set(), set()
     for cell in notebook.cells:
         if cell.cell_type == "code" and "setup" not in tags(cell):
-            defined, used = names(cell.source)
+            defined, used = bound_and_used(cell.source)
             if is_shown(cell):
                 hidden -= defined
                 shown |= used & hidden
@@ -171,19 +177,21 @@ def used_from_hidden(notebook: nbformat.NotebookNode) -> list[str]:
     return sorted(shown)
 
 
-def names(source: str) -> tuple[set[str], set[str]]:
-    """The names that a cell defines at its top, and those that it reads."""
-    lines = source.splitlines()
-    tree = ast.parse("\n".join("" if x.startswith("%") else x for x in lines))
-    defined, used = set(), set()
-    for node in ast.walk(tree):
-        if isinstance(node, ast.Name):
-            (used if isinstance(node.ctx, ast.Load) else defined).add(node.id)
-        elif isinstance(node, ast.FunctionDef | ast.ClassDef):
-            defined.add(node.name)
-        elif isinstance(node, ast.Import | ast.ImportFrom):
-            defined |= {(n.asname or n.name).split(".")[0] for n in node.names}
-    return defined, used
+def bound_and_used(source: str) -> tuple[set[str], set[str]]:
+    """The names of the notebook that a cell binds, and those that it uses."""
+    code = re.sub(r"^\s*%.*", "", source, flags=re.M)
+    bound, used = set(), set()
+    waiting = [top := symtable.symtable(code, "cell", "exec")]
+    while waiting:
+        table = waiting.pop()
+        waiting += table.get_children()
+        for symbol in table.get_symbols():
+            ours = table is top or symbol.is_global()
+            if ours and (symbol.is_assigned() or symbol.is_imported()):
+                bound.add(symbol.get_name())
+            if ours and symbol.is_referenced():
+                used.add(symbol.get_name())
+    return bound, used
 
 
 def main(chosen_names: list[str]) -> int:

@@ -9,6 +9,7 @@ whose file cannot be read, is run for the book.
 """
 
 import ast
+import functools
 import hashlib
 import io
 import json
@@ -28,7 +29,7 @@ CODE = "\n```{code-cell}"
 OURS = re.compile(r"mygpt\.explorers\.(\w+)\.widget\.\w+")
 LINKS = ("LinkModel", "DirectionalLinkModel")
 DATA = ("corpora/*", "models/*.safetensors", "stored/*.json")  # of the package
-PINS = ("requirements.txt", "requirements-site.txt")
+PINS = ("requirements.txt", "requirements/site.txt")
 
 
 class StateError(ValueError):
@@ -45,7 +46,11 @@ def place_of(path: Path, root: Path = ROOT) -> Path:
 
 def pages(root: Path = ROOT) -> list[Path]:
     """The notebooks, and the pages of text that hold cells."""
-    texts = [path for path in root.glob("*.md") if CODE in path.read_text("utf-8")]
+    texts = [
+        path
+        for path in (root / "pages").glob("*.md")
+        if CODE in path.read_text("utf-8")
+    ]
     return [*sorted((root / "chapters").glob("*.ipynb")), *sorted(texts)]
 
 
@@ -184,7 +189,7 @@ def key_of(path: Path, modules: list[str], root: Path = ROOT) -> str:
             digest.update(cell.source.encode() + b"\0")
     for name in modules:
         digest.update(name.encode() + b"\0" + code_of(module_path(name, root)))
-    files = [file for pattern in DATA for file in sorted(package.glob(pattern))]
+    files = [file for p in DATA for file in sorted(package.glob(f"data/{p}"))]
     for file in [*files, *(root / name for name in PINS)]:
         if file.is_file() and file.suffix != ".py":
             digest.update(file.name.encode() + b"\0" + file.read_bytes())
@@ -197,13 +202,16 @@ def module_path(name: str, root: Path) -> Path:
 
 
 def code_of(path: Path) -> bytes:
-    """A file's lines without comments, docstrings and blanks; empty if there is none.
+    """The code of a file, without comments and docstrings; empty if there is none."""
+    return bare(path.read_text("utf-8")) if path.is_file() else b""
+
+
+@functools.cache
+def bare(text: str) -> bytes:
+    """The lines of a program without comments, docstrings and blanks.
 
     Python's own reading of it is not taken, which differs by version.
     """
-    if not path.is_file():
-        return b""
-    text = path.read_text("utf-8")
     lines = [line.encode() for line in text.splitlines()]
     for node in ast.walk(ast.parse(text)):
         if isinstance(node, ast.Module | ast.ClassDef | ast.FunctionDef):

@@ -19,7 +19,9 @@ from tools.bare_parts import chapters_in_order
 from tools.prose import parse, passages, plain
 
 ROOT = Path(__file__).resolve().parent.parent
-GLOSSARY = ROOT / "glossary.md"
+GLOSSARY = ROOT / "pages" / "glossary.md"
+ENTRIES = re.compile(r":::\{glossary\}\n(?::\w+:.*\n)*((?:.*\n)*?):::")
+NAME = re.compile(r"^\S.*", re.M)
 MARK = re.compile(r"⟦(define|term):([^⟧]*)⟧")
 # Words of everyday English, whose other uses do not count.
 EVERYDAY = {
@@ -54,18 +56,11 @@ EVERYDAY = {
 }
 
 
-def glossary_terms(text: str | None = None) -> list[list[str]]:
-    """The entries of the glossary: the names of each."""
+def glossary(text: str | None = None) -> list[tuple[list[str], str]]:
+    """Return the entries of the glossary: the names of each, and what they mean."""
     text = GLOSSARY.read_text(encoding="utf-8") if text is None else text
-    body = re.search(r":::\{glossary\}\n(.*?)\n:::", text, re.S)
-    entries, names = [], []
-    for line in body[1].splitlines() if body else []:
-        if line.startswith(" ") and names:
-            entries.append(names)
-            names = []
-        elif line.strip() and not line.startswith((" ", ":")):
-            names.append(line.strip())
-    return entries
+    entries = re.split(r"\n\n+(?=\S)", ENTRIES.search(text)[1].strip())
+    return [(NAME.findall(one), " ".join(NAME.sub("", one).split())) for one in entries]
 
 
 def uses(path: Path) -> Iterator[tuple[str, str]]:
@@ -89,7 +84,7 @@ def problems(paths: list[Path] | None = None, text: str | None = None) -> list[s
         for path in paths
         for place, piece in uses(path)
     ]
-    entries = glossary_terms(text)
+    entries = [names for names, _ in glossary(text)]
     known = {name for names in entries for name in names}
     found = [
         f"{place} has the unknown term {name!r}"

@@ -3,6 +3,7 @@
 import functools
 import hashlib
 import shutil
+from importlib import import_module
 from pathlib import Path
 
 import pybtex.plugin
@@ -10,55 +11,16 @@ from sphinx.application import Sphinx
 from sphinx.config import Config
 
 from tools import executed, patience, states
-from website import (
-    builders,
-    card,
-    claims,
-    counts,
-    drawings,
-    formulas,
-    glossary,
-    indexes,
-    launch,
-    lean,
-    missing,
-    numbers,
-    on_paper,
-    pages,
-    phrases,
-    prose,
-    search,
-    second_reading,
-    streams,
-    version,
-    widgets,
-)
 from website.builders import SCREENS
 
 HERE = Path(__file__).parent
-PARTS = (
-    version,
-    formulas,
-    numbers,
-    drawings,
-    widgets,
-    phrases,
-    prose,
-    second_reading,
-    claims,
-    glossary,
-    indexes,
-    search,
-    streams,
-    launch,
-    card,
-    counts,
-    missing,
-    lean,
-    pages,
-    builders,
-    on_paper,
-)
+# Those that handle one event do so in this order.
+NAMES = """
+addresses version formulas text.numbers drawings widgets phrases text.prose
+text.second_reading text.claims text.glossary indexes search text.streams launch card
+text.counts missing lean pages builders on_paper
+"""
+PARTS = [import_module(f"website.{name}") for name in NAMES.split()]
 # The files that every page depends on.
 READ_WITH = (
     "_config.yml",
@@ -69,7 +31,7 @@ READ_WITH = (
     "mygpt/explorers/**/*.mjs",
     "mygpt/explorers/**/*.css",
     "website/static/*",
-    "references.bib",
+    "pages/references.bib",
 )
 
 

@@ -16,6 +16,7 @@ from matplotlib.figure import Figure
 from sphinx.application import Sphinx
 from sphinx.config import Config
 
+from website.addresses import address
 from website.builders import SCREENS
 from website.palette import palette
 
@@ -46,21 +47,21 @@ def summary(doctree: nodes.document | None) -> str:
     return text[:LONGEST_SUMMARY].rpartition(" ")[0].rstrip(" ,;:") + " …"
 
 
-def tags(config: Config, pagename: str, title: str, description: str) -> str:
+def tags(config: Config, page: str, title: str, description: str) -> str:
     """The page's meta elements."""
-    address = config.site_url
+    site, page = config.site_url, address(page)
     properties = {
         "og:type": "website",
         "og:site_name": config.html_title,
         "og:title": title,
         "og:description": description,
-        "og:image": (address or "../" * pagename.count("/")) + CARD,
+        "og:image": (site or "../" * page.count("/")) + CARD,
         "og:image:width": str(SIZE[0]),
         "og:image:height": str(SIZE[1]),
         "og:image:alt": ALT,
     }
-    if address:
-        properties["og:url"] = f"{address}{pagename}.html"
+    if site:
+        properties["og:url"] = f"{site}{page}.html"
     names = {"description": description, "twitter:card": "summary_large_image"}
     return "".join(
         f'\n    <meta {kind}="{key}" content="{escape(value)}" />'
@@ -69,15 +70,11 @@ def tags(config: Config, pagename: str, title: str, description: str) -> str:
     )
 
 
-def add_tags(
-    app: Sphinx, pagename: str, templatename: str, context: dict, doctree
-) -> None:
+def add_tags(app: Sphinx, page: str, _, context: dict, doctree) -> None:
     config = app.config
     title = unescape(re.sub("<[^>]+>", "", context.get("title") or config.html_title))
     about = summary(doctree) or " ".join(TAGLINE)
-    context["metatags"] = context.get("metatags", "") + tags(
-        config, pagename, title, about
-    )
+    context["metatags"] = context.get("metatags", "") + tags(config, page, title, about)
 
 
 def draw(path: Path, title: str) -> None:

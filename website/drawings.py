@@ -1,6 +1,7 @@
 """Schematics inlined in the page, so that the page's theme colours them."""
 
 import re
+from collections import Counter
 from html import escape
 from pathlib import Path
 
@@ -9,7 +10,7 @@ from sphinx.application import Sphinx
 from sphinx.transforms.post_transforms import SphinxPostTransform
 from sphinx.util import logging
 
-from website.builders import SCREENS
+from website.builders import add_transform
 
 LOGGER = logging.getLogger(__name__)
 DARK_ROOT = re.compile(
@@ -42,9 +43,7 @@ def inline(svg: str, alt: str, copy: int = 1) -> str:
         )
     root = root_id.group(1)
     svg = LIGHT_ROOT.sub("", DARK_ROOT.sub("", svg))
-    svg = SPOKEN.sub(
-        "", svg
-    )  # said by the label; a <title> would pop up under the pointer
+    svg = SPOKEN.sub("", svg)  # the label says it; a <title> would pop up
     svg = _own_ids(svg, root, root if copy == 1 else f"{root}-{copy}")
     tag = ROOT_TAG.match(svg).group()
     attributes = re.sub(r'\s(width|height|role|aria-\w+)="[^"]*"', "", tag[4:-1])
@@ -67,31 +66,24 @@ def _own_ids(svg: str, root: str, new_root: str) -> str:
     )
 
 
-class InlineSchematics(SphinxPostTransform):
-    """Replaces each image of an SVG file with the drawing itself, on the site only."""
-
-    default_priority = 300
-    builders = SCREENS
-
-    def run(self, **kwargs) -> None:
-        seen: dict[str, int] = {}
-        for image in list(self.document.findall(nodes.image)):
-            uri = image["uri"]
-            if not uri.endswith(".svg") or "://" in uri or "jupyter_execute" in uri:
-                continue
-            seen[uri] = seen.get(uri, 0) + 1
-            text = Path(self.env.srcdir, uri).read_text(encoding="utf-8")
-            if not image.get("alt", "").strip():
-                LOGGER.warning(
-                    "%s has no description", uri, location=image, type="schematic"
-                )
-            try:
-                html = inline(text, image.get("alt", ""), seen[uri])
-            except SchematicError as cause:
-                LOGGER.warning("%s: %s", uri, cause, location=image, type="schematic")
-                continue
-            image.replace_self(nodes.raw("", html, format="html"))
+def inline_schematics(page: SphinxPostTransform) -> None:
+    """Replace each image of an SVG file with the drawing itself, on the site only."""
+    seen: Counter[str] = Counter()
+    for image in list(page.document.findall(nodes.image)):
+        uri, alt = image["uri"], image.get("alt", "")
+        if not uri.endswith(".svg") or "://" in uri or "jupyter_execute" in uri:
+            continue
+        seen[uri] += 1
+        text = Path(page.env.srcdir, uri).read_text(encoding="utf-8")
+        try:
+            if not alt.strip():
+                raise SchematicError("it has no description")
+            html = inline(text, alt, seen[uri])
+        except SchematicError as cause:
+            LOGGER.warning("%s: %s", uri, cause, location=image, type="schematic")
+            continue
+        image.replace_self(nodes.raw("", html, format="html"))
 
 
 def setup(app: Sphinx) -> None:
-    app.add_post_transform(InlineSchematics)
+    add_transform(app, inline_schematics, 300)

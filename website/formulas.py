@@ -13,12 +13,18 @@ from sphinx.util import logging
 from sphinx.util.math import get_node_equation_number
 from sphinx.writers.html5 import HTML5Translator
 
-from website.builders import PAPER, SCREENS
+from website.builders import PAPER, add_transform, element
 
 KATEX = Path(__file__).parent / "katex"
 LOGGER = logging.getLogger(__name__)
 # In TeX these environments number equations; here Sphinx does, so use the inner forms.
-INNER_FORM = {"align": "aligned", "gather": "gathered", "alignat": "alignedat"}
+INNER_FORM = {
+    "align": r"\{}{{aligned}}",
+    "gather": r"\{}{{gathered}}",
+    "alignat": r"\{}{{alignedat}}",
+    "equation": "",
+}
+NUMBERING = re.compile(r"\\(begin|end)\{(align|gather|alignat|equation)\*?\}")
 
 # KaTeX applies a function to nothing where its name ends an index, as in p_{\max}: the
 # index would have two parts, which is one too many for its parent.
@@ -58,14 +64,7 @@ def typeset(tex: str, display: bool, output: str = "htmlAndMathml") -> str:
 
 def display_tex(source: str) -> str:
     """Display TeX in the form KaTeX accepts; blank lines and `\\\\` make it aligned."""
-    for outer, inner in INNER_FORM.items():
-        for star in ("", "*"):
-            source = source.replace(f"\\begin{{{outer}{star}}}", f"\\begin{{{inner}}}")
-            source = source.replace(f"\\end{{{outer}{star}}}", f"\\end{{{inner}}}")
-    for name in ("equation", "equation*"):
-        source = source.replace(f"\\begin{{{name}}}", "").replace(
-            f"\\end{{{name}}}", ""
-        )
+    source = NUMBERING.sub(lambda end: INNER_FORM[end[2]].format(end[1]), source)
     parts = [part.strip() for part in source.split("\n\n") if part.strip()]
     if len(parts) > 1 or ("\\\\" in source and "\\begin" not in source):
         return "\\begin{aligned}" + r" \\ ".join(parts) + "\\end{aligned}"
@@ -92,19 +91,13 @@ class beside_formula(nodes.General, nodes.TextElement):
     """A formula with the signs around it, from which no line break parts it."""
 
 
-class KeepPunctuation(SphinxPostTransform):
-    """Keeps a full stop, comma or bracket on the line of the formula beside it."""
-
-    default_priority = 900
-    builders = SCREENS
-
-    def run(self, **kwargs) -> None:
-        for formula in list(self.document.findall(nodes.math)):
-            place = formula.parent.index(formula)
-            opened = take_signs(formula.parent, place - 1, OPENING)
-            closed = take_signs(formula.parent, place + 1, CLOSING)
-            if not opened and not closed:
-                continue
+def keep_punctuation(page: SphinxPostTransform) -> None:
+    """Keep a full stop, comma or bracket on the line of the formula beside it."""
+    for formula in list(page.document.findall(nodes.math)):
+        place = formula.parent.index(formula)
+        opened = take_signs(formula.parent, place - 1, OPENING)
+        closed = take_signs(formula.parent, place + 1, CLOSING)
+        if opened or closed:
             kept = beside_formula("", opened, formula.deepcopy(), nodes.Text(closed))
             formula.replace_self(kept)
 
@@ -119,14 +112,6 @@ def take_signs(parent: nodes.Element, place: int, pattern: re.Pattern) -> str:
     return found[0]
 
 
-def visit_beside(self: HTML5Translator, node: beside_formula) -> None:
-    self.body.append('<span class="beside-formula">')
-
-
-def depart_beside(self: HTML5Translator, node: beside_formula) -> None:
-    self.body.append("</span>")
-
-
 def visit_inline(self: HTML5Translator, node: nodes.math) -> None:
     formula = _typeset_or_warn(self, node, node.astext(), display=False)
     if isinstance(node.parent, beside_formula):
@@ -138,9 +123,8 @@ def visit_inline(self: HTML5Translator, node: nodes.math) -> None:
 def visit_block(self: HTML5Translator, node: nodes.math_block) -> None:
     number = get_node_equation_number(self, node) if node["number"] else ""
     name = f"Equation {number}" if number else "Formula"
-    tag = (
-        "span" if isinstance(node.parent, nodes.TextElement) else "div"
-    )  # a <p> holds no div
+    in_text = isinstance(node.parent, nodes.TextElement)
+    tag = "span" if in_text else "div"  # a <p> holds no div
     self.body.append(self.starttag(node, tag, "", CLASS="equation"))
     formula = _typeset_or_warn(self, node, display_tex(node.astext()), display=True)
     self.body.append(f'<{tag} class="scrolls" data-name="{name}">{formula}</{tag}>')
@@ -152,16 +136,14 @@ def visit_block(self: HTML5Translator, node: nodes.math_block) -> None:
     raise nodes.SkipNode
 
 
-def add_styles(
-    app: Sphinx, pagename: str, templatename: str, context: dict, doctree
-) -> None:
+def add_styles(app: Sphinx, page: str, _, context: dict, doctree) -> None:
     """Add KaTeX's style sheet to the pages that have a formula."""
-    if app.env.get_domain("math").has_equations(pagename):
+    if app.env.get_domain("math").has_equations(page):
         app.add_css_file("katex/katex.min.css")
 
 
 def setup(app: Sphinx) -> None:
     app.add_html_math_renderer("katex", (visit_inline, None), (visit_block, None))
-    app.add_node(beside_formula, html=(visit_beside, depart_beside))
-    app.add_post_transform(KeepPunctuation)
+    app.add_node(beside_formula, html=element("span", CLASS="beside-formula"))
+    add_transform(app, keep_punctuation, 900)
     app.connect("html-page-context", add_styles)

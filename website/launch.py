@@ -68,18 +68,14 @@ def notebook_of(docname: str) -> str:
     return "../" * docname.count("/") + f"notebooks/{docname.rpartition('/')[2]}.ipynb"
 
 
-def add_launch_line(
-    app: Sphinx, pagename: str, templatename: str, context: dict, doctree
-) -> None:
+def add_launch_line(app: Sphinx, page: str, _, context: dict, doctree) -> None:
     if context.get("page_source_suffix") == ".ipynb" and "body" in context:
         folded = '<details class="further">' in context["body"]
-        line = launch_line(app.config, pagename, folded)
+        line = launch_line(app.config, page, folded)
         context["body"] = context["body"].replace("</h1>", f"</h1>\n{line}", 1)
 
 
-def plain_buttons(
-    app: Sphinx, pagename: str, templatename: str, context: dict, doctree
-) -> None:
+def plain_buttons(app: Sphinx, page: str, _, context: dict, doctree) -> None:
     """Remove other hosts' logos and inline handlers from the theme's header buttons.
 
     Colab and Binder open only notebooks, so other pages have no launch group.
@@ -90,12 +86,12 @@ def plain_buttons(
         if button.get("label") == "launch-buttons" and not is_notebook:
             continue
         if button.get("label") == "launch-buttons":
-            button["buttons"] = launch_buttons(app.config, pagename)
+            button["buttons"] = launch_buttons(app.config, page)
         elif button["type"] == "group":
             button["buttons"] = [b for b in button["buttons"] if b["type"] == "link"]
             for inner in button["buttons"]:
-                if inner.get("url", "").endswith(f"_sources/{pagename}.ipynb"):
-                    inner["url"] = notebook_of(pagename)
+                if inner.get("url", "").endswith(f"_sources/{page}.ipynb"):
+                    inner["url"] = notebook_of(page)
                 if not inner.get("icon", "fa").startswith("fa"):
                     inner["icon"] = None
         kept.append(button)

@@ -74,9 +74,7 @@ def is_toggle_setting(asset) -> bool:
     return any(setting in body for setting in TOGGLE_SETTINGS)
 
 
-def keep_used_assets(
-    app: Sphinx, pagename: str, templatename: str, context: dict, doctree
-) -> None:
+def keep_used_assets(app: Sphinx, page: str, _, context: dict, doctree) -> None:
     body = context.get("body", "")
 
     def used(asset) -> bool:

@@ -10,6 +10,7 @@ from urllib.parse import quote, urlsplit
 from sphinx.application import Sphinx
 from sphinx.environment import BuildEnvironment
 
+from website.addresses import address
 from website.pages import THEME_AT_ONCE
 from website.palette import as_variables
 
@@ -24,7 +25,7 @@ def contents(env: BuildEnvironment, docname: str) -> Iterator[tuple[str, str]]:
         title = env.titles[child]
         number = ".".join(map(str, title.get("secnumber") or ()))
         yield (
-            f"{child}.html",
+            f"{address(child)}.html",
             f"{number}. {title.astext()}" if number else title.astext(),
         )
         yield from contents(env, child)
@@ -55,7 +56,7 @@ def write_page(app: Sphinx, exception: Exception | None) -> None:
     root = app.config.root_doc
     html = missing_page(
         app.config.html_title,
-        f"{root}.html",
+        f"{address(root)}.html",
         list(contents(app.env, root)),
         urlsplit(app.config.site_url).path or "/",
     )

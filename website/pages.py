@@ -10,6 +10,7 @@ from urllib.parse import unquote
 from PIL import Image
 from sphinx.application import Sphinx
 
+from website.addresses import address
 from website.security_policy import refuse_handlers, with_policy
 
 SHARED = re.compile(r'<meta (?:property="og:|name="(?:description|twitter:))[^>]*>')
@@ -114,7 +115,7 @@ def finish(app: Sphinx, exception: Exception | None) -> None:
     if exception or app.builder.name != "html":
         return
     out = Path(app.outdir)
-    root = app.config.root_doc
+    root = address(app.config.root_doc)
     if root != "index":
         tags = "\n    ".join(SHARED.findall((out / f"{root}.html").read_text("utf-8")))
         (out / "index.html").write_text(

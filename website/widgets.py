@@ -31,6 +31,8 @@ from sphinx.util.nodes import NodeMatcher
 from mygpt.explorers.kit import base
 from tools.live_lab import VIEW, still
 from website import security_policy
+from website.addresses import address
+from website.builders import CELL
 from website.launch import launch_links
 
 LOGGER = logging.getLogger(__name__)
@@ -40,6 +42,7 @@ DEFAULT_EXPORT = re.compile(r"^export default (.+?);?[ \t]*$", re.M)
 OURS = re.compile(r"mygpt\.explorers\.(\w+)\.widget\.\w+")
 TRAINS = "mygpt.explorers.train_gpt.widget.TrainGPT"  # in a worker, by WebAssembly
 MODULE_LINE = re.compile(r"^(import|export)\b.*$", re.M)
+BUNDLE = NodeMatcher(nodes.container, nb_element="mime_bundle")
 WITHHELD = (
     "_model_module",
     "_model_module_version",
@@ -158,16 +161,12 @@ def replace_views(app: Sphinx, doctree: nodes.document) -> None:
     models = json.loads(state[1]["body"])["state"] if state else {}
     files: dict[str, str] = {}
     shown: list[str] = []
-    heights = json.loads(HEIGHTS.read_text("utf-8")).get(app.env.docname, [])
-    for cell in list(
-        doctree.findall(NodeMatcher(nodes.container, nb_element="cell_code"))
-    ):
+    heights = json.loads(HEIGHTS.read_text("utf-8")).get(address(app.env.docname), [])
+    for cell in list(doctree.findall(CELL)):
         if "live-lab" in cell["cell_metadata"].get("tags", []):
             _replace_lab(app, cell, models)
             continue
-        for bundle in list(
-            cell.findall(NodeMatcher(nodes.container, nb_element="mime_bundle"))
-        ):
+        for bundle in list(cell.findall(BUNDLE)):
             if view := _view_of(bundle):
                 _replace_view(bundle, view, models, files, shown, heights)
     links = links_between(models, shown)
@@ -223,7 +222,7 @@ def _replace_view(
 
 def _replace_lab(app: Sphinx, cell: nodes.Element, models: dict) -> None:
     """Replace a live lab's widget with its still and a line that says where it runs."""
-    bundles = list(cell.findall(NodeMatcher(nodes.container, nb_element="mime_bundle")))
+    bundles = list(cell.findall(BUNDLE))
     outputs = [
         {"data": {VIEW: {"model_id": view}}} for b in bundles if (view := _view_of(b))
     ]
@@ -302,11 +301,9 @@ def visit_explorer(self, node: explorer) -> None:
     raise nodes.SkipNode
 
 
-def add_scripts(
-    app: Sphinx, pagename: str, templatename: str, context: dict, doctree
-) -> None:
+def add_scripts(app: Sphinx, page: str, _, context: dict, doctree) -> None:
     """Add the modules that a page's explorers need, then the host that starts them."""
-    files = NbMetadataCollector.get_doc_data(app.env)[pagename].get("explorers", {})
+    files = NbMetadataCollector.get_doc_data(app.env)[page].get("explorers", {})
     for name in files:
         add = app.add_js_file if name.endswith(".js") else app.add_css_file
         options = {"loading_method": "defer"} if name.endswith(".js") else {}
@@ -325,17 +322,10 @@ def write_files(app: Sphinx) -> list:
     return []
 
 
-def pass_through(self, node: explorer) -> None:
-    """Other writers show the still."""
-
-
 def setup(app: Sphinx) -> None:
-    app.add_node(
-        explorer, html=(visit_explorer, None), latex=(pass_through, pass_through)
-    )
+    app.add_node(explorer, html=(visit_explorer, None))
     app.connect("builder-inited", write_host)
-    app.connect(
-        "doctree-read", replace_views, priority=400
-    )  # before images are collected
+    # before images are collected
+    app.connect("doctree-read", replace_views, priority=400)
     app.connect("html-page-context", add_scripts)
     app.connect("html-collect-pages", write_files)

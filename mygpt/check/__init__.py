@@ -19,12 +19,12 @@ from collections.abc import Callable
 from typing import Any
 
 from mygpt.check.catalogue import TASKS
-from mygpt.check.engine import check
-from mygpt.check.models import gpt2_model, world_model
-from mygpt.check.notebook import cell, counted, mended, write
-from mygpt.check.progress import with_stub_named
+from mygpt.check.cell_models import gpt2_model, world_model
+from mygpt.check.order import check
 from mygpt.check.result import Result
 from mygpt.check.task import Task
+from mygpt.check.workbook.notebook import cell, counted, mended, write
+from mygpt.check.workbook.progress import with_stub_named
 
 __all__ = ["TASKS", "Result", "cell", "gpt2_model", "world_model", "write", *TASKS]
 
@@ -49,10 +49,10 @@ def door(task: Task) -> Callable[..., Result]:
 
 def document(task: Task) -> str:
     """Return the help of a task: what to write, with the shapes and an example."""
-    names = "\n".join(f"{name}: {kind}" for name, kind in task.arguments.items())
+    names = "\n".join(f"{name}: {kind}" for name, kind in task.shapes.items())
     return (
-        f"Check your own `{task.signature}`.\n\n{task.asks}\n\n{names}\n"
-        f"returns: {task.returns}\n\n{task.example}\n\n"
+        f"Check your own `{task.signature}`.\n\n{task.asks}\n\n{names}\n\n"
+        f"{task.example}\n\n"
         f"Explained in {task.chapter}. `limit` is in seconds; `mend=True` shows the "
         "edit that makes it right, if a small one does, after a second failed try."
     )

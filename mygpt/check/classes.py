@@ -11,8 +11,9 @@ from torch import Tensor, nn
 from torch.func import functional_call
 
 from mygpt.check.compare import describe
-from mygpt.check.run import Unusable, kept_state
+from mygpt.check.process.run import Unusable, kept_state
 from mygpt.check.task import Program, Task
+from mygpt.check.tree import leaves
 
 # What may follow a path: how the module's parameter becomes the task's weight.
 STEP = re.compile(r"\.T|\.squeeze\((-?\d+)\)")
@@ -30,8 +31,8 @@ def from_class(
     """Turn `make(sizes…)`, a class or a function that makes a module, into a program.
 
     `parameters` maps each weight of the task to the module's parameter that holds it,
-    with what turns this one into the weight: ".T", ".squeeze(-1)". Where `make` takes
-    fewer sizes, the task that is returned has the usual ones for the rest.
+    with the steps that turn it into the weight: ".T", ".squeeze(-1)". Where `make`
+    takes fewer sizes, the returned task has the usual values of the others.
     """
     if task.sizes is None:
         raise Unusable(f"{task.name} takes a function, not a class.")
@@ -79,6 +80,7 @@ def fitting(task: Task, make: Callable[..., Any]) -> tuple[Task, set[str]]:
 
 @cache  # so that what its wrong programs give is known at the next check
 def with_usual_sizes(task: Task) -> Task:
+    """Return the task with the usual values of the sizes that may be left out."""
     probes = [replace(p, sizes={**p.sizes, **task.optional}) for p in task.probes]
     return replace(task, probes=probes)
 
@@ -87,6 +89,7 @@ NOT_INPUTS = ("num_heads", "eps")  # given to the constructor, or its default
 
 
 def module_of(make: Callable[..., Any], sizes: dict[str, int]) -> nn.Module:
+    """Make the module of some sizes; raise Unusable if that fails."""
     call = ", ".join(f"{name}={size}" for name, size in sizes.items())
     with kept_state():  # initial weights may be random
         try:
@@ -120,7 +123,7 @@ def split(text: str) -> tuple[str, list[str]]:
 
 
 def undone(weight: Tensor, steps: list[str]) -> Tensor:
-    """Return what a module stores, of which the steps make the weight."""
+    """Invert the steps: return the parameter that a module stores for a weight."""
     for step in reversed(steps):
         axis = STEP.fullmatch(step)
         assert axis is not None
@@ -140,6 +143,7 @@ def first_entry(task: Task) -> str:
 
 
 def check_names(task: Task, parameters: dict[str, str]) -> None:
+    """Raise Unusable for a wrong mapping of weights to parameters."""
     known = set(weight_names(task))
     if not isinstance(parameters, Mapping):
         raise Unusable(
@@ -174,6 +178,7 @@ def check_names(task: Task, parameters: dict[str, str]) -> None:
 
 
 def check_parameters(module: nn.Module, stored: dict[str, Tensor]) -> None:
+    """Raise Unusable unless the module has the parameters, in these shapes."""
     own = dict(module.named_parameters(remove_duplicate=False))
     for path, value in stored.items():
         if path not in own:
@@ -202,18 +207,9 @@ def check_parameters(module: nn.Module, stored: dict[str, Tensor]) -> None:
 
 
 def flat_weights(task: Task, arguments: dict[str, Any]) -> dict[str, Tensor]:
-    """Return the weights by name; those in a dict by their names in it."""
-    weights: dict[str, Tensor] = {}
-    for name in task.weights:
-        value = arguments[name]
-        if isinstance(value, dict):
-            for key, part in value.items():
-                if isinstance(part, list):  # blocks
-                    for i, block in enumerate(part):
-                        named = {f"{key}.{i}.{n}": w for n, w in block.items()}
-                        weights.update(named)
-                else:
-                    weights[key] = part
-        else:
-            weights[name] = value
-    return weights
+    """Return the weights by name; those in a dict by their dotted path in it."""
+    return {
+        ".".join(map(str, path)) or name: weight
+        for name in task.weights
+        for path, weight in leaves(arguments[name])
+    }

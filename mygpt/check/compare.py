@@ -9,6 +9,8 @@ from typing import Any
 import torch
 from torch import Tensor
 
+from mygpt.check.tree import is_decimal, mapped, parts
+
 TOLERANCE = 2e-5  # of the largest expected value: float32 passes, the mistakes do not
 DIGITS = 4  # significant ones, where no more are needed
 NO_TENSOR = " (is there an `.item()` or a `float(…)` too many?)"
@@ -17,12 +19,12 @@ MAKES_A_TENSOR = " (`torch.tensor` makes a tensor of numbers, `torch.stack` of t
 
 @dataclass(frozen=True)
 class Difference:
-    """Where two values first differ.
+    """The first difference of two values.
 
     kind: "type", "shape", "nan" or "value".
-    sentence: what is wrong, for the reader.
-    index: where, such as "[0, 2]" or "loss".
-    expected, got: there.
+    sentence: a description for the reader.
+    index: the position, such as "[0, 2]" or "loss".
+    expected, got: the values at this position.
     """
 
     kind: str
@@ -40,20 +42,17 @@ def find_difference(
         return tensor_difference(expected, got, index, tolerance)
     if isinstance(expected, Mapping):
         return mapping_difference(expected, got, index, tolerance)
-    if isinstance(expected, str):
-        return plain_difference(expected, got, index, str)
+    if expected is None or isinstance(expected, str | int):
+        return plain_difference(expected, got, index)
     if isinstance(expected, Sequence):
         return sequence_difference(expected, got, index, tolerance)
-    if isinstance(expected, bool) or expected is None:
-        return plain_difference(expected, got, index, type(expected))
-    if isinstance(expected, int):
-        return plain_difference(expected, got, index, int)
     return number_difference(expected, got, index, tolerance)
 
 
 def tensor_difference(
     expected: Tensor, got: Any, index: str, tolerance: float
 ) -> Difference | None:
+    """Compare shape and kind of numbers, then the numbers."""
     wanted = f"a tensor of shape {tuple(expected.shape)}"
     if not isinstance(got, Tensor):
         hint = MAKES_A_TENSOR if isinstance(got, list) else ""
@@ -96,7 +95,7 @@ def size_of(expected: Tensor) -> float:
 def mapping_difference(
     expected: Mapping, got: Any, index: str, tolerance: float
 ) -> Difference | None:
-    """Compare named parts, but none whose name begins with _."""
+    """Compare named parts, except those whose name begins with _."""
     for name, value in expected.items():
         if name.startswith("_"):
             continue
@@ -108,6 +107,7 @@ def mapping_difference(
 def sequence_difference(
     expected: Sequence, got: Any, index: str, tolerance: float
 ) -> Difference | None:
+    """Compare the parts of a list or tuple, then the length."""
     wanted = f"a {type(expected).__name__} of length {len(expected)}"
     if not isinstance(got, list | tuple):
         return Difference("type", f"expected {wanted}, got {describe(got)}", index)
@@ -117,19 +117,15 @@ def sequence_difference(
     if len(got) != len(expected):
         short = min(len(got), len(expected))
         sentence = f"expected a list of length {len(expected)}, got {len(got)}"
-        return Difference(
-            "shape",
-            sentence,
-            f"{index}[{short}]",
-            expected[short] if short < len(expected) else "nothing more",
-            got[short] if short < len(got) else "nothing more",
-        )
+        ends = [(*each[short:], "nothing more")[0] for each in (expected, got)]
+        return Difference("shape", sentence, f"{index}[{short}]", *ends)
     return None
 
 
 def number_difference(
     expected: int | float, got: Any, index: str, tolerance: float
 ) -> Difference | None:
+    """Compare a decimal number, within the tolerance."""
     if isinstance(got, Tensor) and got.ndim == 0:
         got = got.item()
     if isinstance(got, bool) or not isinstance(got, int | float):
@@ -143,9 +139,9 @@ def number_difference(
     return Difference(kind, sentence, index, expected, got)
 
 
-def plain_difference(
-    expected: Any, got: Any, index: str, kind: type
-) -> Difference | None:
+def plain_difference(expected: Any, got: Any, index: str) -> Difference | None:
+    """Compare a text, a whole number, a truth value or None: it must be equal."""
+    kind = type(expected)
     if kind is int and isinstance(got, Tensor) and got.ndim == 0:
         got = got.item()
     if kind is int and isinstance(got, numbers.Integral) and not isinstance(got, bool):
@@ -162,6 +158,7 @@ def plain_difference(
 
 
 def at(index: str) -> str:
+    """Say where a difference is; nothing for the whole value."""
     return f" at {index}" if index else ""
 
 
@@ -208,7 +205,7 @@ def show_number(value: int | float, digits: int = DIGITS) -> str:
 def show(value: Any, room: int = 12, digits: int = DIGITS) -> list[str]:
     """Write a value in a few lines.
 
-    room: the largest number of lines; digits: significant ones of each number.
+    room: the largest number of lines; digits: significant digits of each number.
     """
     if isinstance(value, Tensor):
         if value.is_floating_point():
@@ -225,14 +222,17 @@ def show(value: Any, room: int = 12, digits: int = DIGITS) -> list[str]:
     elif isinstance(value, Mapping):
         lines = []
         for name, part in value.items():
-            if name.startswith("_"):
-                continue
-            shown = show(part, room, digits)
-            lines += [f"{name} = {shown[0]}"]
-            lines += [" " * (len(name) + 3) + line for line in shown[1:]]
+            if not name.startswith("_"):
+                lines += beside(f"{name} = ", show(part, room, digits))
     else:
         lines = [repr(value)] if len(repr(value)) < 200 else [repr(value)[:200] + "…"]
     return lines if len(lines) <= room else [*lines[: room - 1], "…"]
+
+
+def beside(start: str, lines: list[str]) -> list[str]:
+    """Write lines beside a text; those after the first are indented."""
+    starts = [start, *[" " * len(start)] * len(lines)]
+    return [start + line for start, line in zip(starts, lines, strict=False)]
 
 
 def nested(value: Any, digits: int, depth: int = 0) -> str:
@@ -247,24 +247,19 @@ def nested(value: Any, digits: int, depth: int = 0) -> str:
 
 def copy_of(value: Any) -> Any:
     """Copy nested arguments, so that a program cannot change the originals."""
-    if isinstance(value, Tensor):
-        return value.detach().clone().requires_grad_(value.requires_grad)
-    if isinstance(value, dict):
-        return {name: copy_of(part) for name, part in value.items()}
-    if isinstance(value, list | tuple):
-        return type(value)(map(copy_of, value))
-    return value
+    return mapped(copy_of_leaf, value)
+
+
+def copy_of_leaf(leaf: Any) -> Any:
+    """Copy a tensor with its requires_grad; return other leaves as they are."""
+    if not isinstance(leaf, Tensor):
+        return leaf
+    return leaf.detach().clone().requires_grad_(leaf.requires_grad)
 
 
 def convert(value: Any, dtype: torch.dtype) -> Any:
     """Turn the floating-point tensors of nested arguments into another type."""
-    if isinstance(value, Tensor) and value.is_floating_point():
-        return value.to(dtype)
-    if isinstance(value, dict):
-        return {name: convert(part, dtype) for name, part in value.items()}
-    if isinstance(value, list | tuple):
-        return type(value)(convert(part, dtype) for part in value)
-    return value
+    return mapped(lambda leaf: leaf.to(dtype) if is_decimal(leaf) else leaf, value)
 
 
 def unchanged(before: Any, after: Any) -> bool:
@@ -274,30 +269,32 @@ def unchanged(before: Any, after: Any) -> bool:
         return False
     if isinstance(before, Tensor):
         return before.shape == after.shape and torch.equal(before, after)
-    if isinstance(before, dict):
-        return before.keys() == after.keys() and all(
-            unchanged(part, after[name]) for name, part in before.items()
-        )
-    if isinstance(before, list | tuple):
-        return len(before) == len(after) and all(map(unchanged, before, after))
-    return before is after or before == after
+    old, new = parts(before), parts(after)
+    if old is None:
+        return before is after or before == after
+    return old.keys() == new.keys() and all(
+        unchanged(part, new[key]) for key, part in old.items()
+    )
 
 
 def distance(a: Any, b: Any) -> float:
-    """How far two results are apart, as a share of the second; inf if not alike."""
-    if isinstance(a, Mapping) and isinstance(b, Mapping):
-        a, b = list(a.values()), list(b.values())
-    if isinstance(a, list | tuple) and isinstance(b, list | tuple):
-        pairs = [distance(x, y) for x, y in zip(a, b, strict=False)]
-        pairs += [1.0] * abs(len(a) - len(b))
-        return sum(pairs) / len(pairs) if pairs else 0.0
+    """Return the relative distance of two results; inf if their shapes differ."""
+    one, other = parts(a), parts(b)
+    if one is not None and other is not None:
+        pairs = zip(one.values(), other.values(), strict=False)
+        shares = [distance(x, y) for x, y in pairs]
+        shares += [1.0] * abs(len(one) - len(other))
+        return sum(shares) / len(shares) if shares else 0.0
     if isinstance(a, Tensor) and isinstance(b, Tensor):
         if a.shape != b.shape:
             return math.inf
         a, b = a.detach().double(), b.detach().double().cpu()
-        off = torch.where((a == b) | (a.isnan() & b.isnan()), 0.0, (a - b).abs())
         size = b.abs().nan_to_num(0.0, 0.0).sum().item() or 1.0
-        return off.sum().nan_to_num(math.inf).item() / size
+        off = (a - b).abs().sum()
+        if not off.isfinite():  # equal infinities and NaN count as equal
+            same = (a == b) | (a.isnan() & b.isnan())
+            off = torch.where(same, 0.0, (a - b).abs()).sum().nan_to_num(math.inf)
+        return off.item() / size
     if isinstance(b, Tensor) and b.ndim == 0:
         b = b.item()
     if isinstance(a, float) and isinstance(b, float | int):

@@ -7,11 +7,13 @@ from typing import Any
 
 from torch import Tensor
 
-from mygpt.check.compare import show
-from mygpt.check.task import Arguments
+from mygpt.check.compare import beside, show
+from mygpt.check.task import Arguments, Task
+from mygpt.check.tree import named_tensors
 from mygpt.support.output import WHOLE_WORDS, WIDTH, wrapped
 
 NOT_SENT = ("mend", "edit")  # the reader is to find it
+ROOM = 10  # lines that an argument may take
 SHOWN = (Tensor, str, int, float, list, tuple, dict)
 
 
@@ -28,6 +30,7 @@ class Result:
     hints: what else was noticed.
     where: which steps are right, and which is the first that is not, if that was found.
     line, file: its line in the program; the file's name if that is another one.
+    sure: whether the program's text alone shows that this line is wrong.
     only: which line is the only thing wrong, if an edit of it makes all right.
     kind: of that edit: "a number in it".
     mend: the whole source with it; edit: it alone, in a sentence. Both are shown on
@@ -49,6 +52,7 @@ class Result:
     where: str = ""
     line: int | None = None
     file: str = ""
+    sure: bool = False
     only: str = ""
     kind: str = ""
     mend: str | None = None
@@ -83,25 +87,24 @@ class Result:
         return ["", "  your program printed:", *shown]
 
     def verdict(self) -> list[str]:
-        if self.passed:
-            lines = self.praise()
-            for hint in self.hints:
-                lines += wrapped(hint, "  also      ")
-            return lines
+        """Write whether the program is right, and what was found."""
+        alone = self.where.startswith("line ")  # beside the name of a mistake
+        return [
+            *(self.praise() if self.passed else self.blame()),
+            *labelled("asked", self.asked),
+            *block("input", self.input),
+            *block("expected", self.expected),
+            *block("got", self.got),
+            *labelled("where", f"probably {self.where}" if alone else self.where),
+            *labelled("wrong", self.only),
+            *(line for hint in self.hints for line in labelled("also", hint)),
+            *labelled("read", self.section),
+        ]
+
+    def blame(self) -> list[str]:
+        """Write that a program is not right, and why."""
         word = "not begun" if self.stage == "begin" else "not yet"
-        lines = [f"{self.task}: {word}", *wrapped(self.message), ""]
-        lines += wrapped(self.asked, "  asked     ")
-        for name in ("input", "expected", "got"):
-            lines += block(name, getattr(self, name))
-        if self.where:
-            alone = self.where.startswith("line ")  # beside the name of a mistake
-            where = f"probably {self.where}" if alone else self.where
-            lines += wrapped(where, "  where     ")
-        if self.only:
-            lines += wrapped(self.only, "  wrong     ")
-        for hint in self.hints:
-            lines += wrapped(hint, "  also      ")
-        return [*lines, *wrapped(self.section, "  read      ")]
+        return [f"{self.task}: {word}", *wrapped(self.message), ""]
 
     def praise(self) -> list[str]:
         """Write that a program is right, with what it did or which form it has."""
@@ -112,16 +115,33 @@ class Result:
         return [f"{self.task}: right", "", *wrapped(first), "", *told]
 
     def as_json(self) -> dict[str, Any]:
+        """Return the fields as a dict, except the edit that is for later."""
         found = asdict(self)
         return {name: found[name] for name in found if name not in NOT_SENT}
 
 
+def failed(task: Task, stage: str, message: str, **found: Any) -> Result:
+    """Return the result of a program that failed a stage of a task's check."""
+    told = {"asked": f"{task.signature}: {task.asks}", "section": task.section}
+    return Result(task.name, False, stage, message=message, **told, **found)
+
+
+class NotRight(Exception):
+    """Ends a check at its first fault; holds the result."""
+
+    def __init__(self, task: Task, stage: str, message: str, **found: Any):
+        self.result = failed(task, stage, message, **found)
+
+
+def labelled(name: str, text: str) -> list[str]:
+    """Break a text into lines beside its name; nothing for an empty text."""
+    return wrapped(text, f"  {name:10}")
+
+
 def block(name: str, lines: list[str]) -> list[str]:
     """Write lines beside their name."""
-    if not lines:
-        return []
     lines = [part for line in lines for part in broken(line, WIDTH - 12)]
-    return [f"  {name:10}{lines[0]}", *(" " * 12 + line for line in lines[1:])]
+    return beside(f"  {name:10}", lines)
 
 
 def broken(line: str, width: int) -> list[str]:
@@ -131,62 +151,57 @@ def broken(line: str, width: int) -> list[str]:
     return textwrap.wrap(line.lstrip(), width, **indents, **WHOLE_WORDS)
 
 
-def show_arguments(arguments: Arguments, room: int = 10) -> list[str]:
-    """Write arguments one under the other, with fewer lines each when there are many.
-
-    What has no short form (a model, a function) is left out.
-    """
+def show_arguments(arguments: Arguments) -> list[str]:
+    """Write arguments one below the other; where they are many, with fewer lines."""
     lines: list[str] = []
-    for name, value in arguments.items():
-        if name.startswith("_") or not isinstance(value, SHOWN):
-            continue
+    for name, value in showable(arguments):
         if isinstance(value, dict):
             lines += show_weights(name, value)
             continue
-        shown = show(value, max(4, room))
-        if len(lines) + len(shown) > 2 * room:
-            lines.append(f"{name} = …")
-            continue
-        lines += [f"{name} = {shown[0]}"]
-        lines += [" " * (len(name) + 3) + line for line in shown[1:]]
+        shown = beside(f"{name} = ", show(value, ROOM))
+        fits = len(lines) + len(shown) <= 2 * ROOM
+        lines += shown if fits else [f"{name} = …"]
     return lines
+
+
+def showable(arguments: Arguments) -> Iterator[tuple[str, Any]]:
+    """Yield the arguments that have a short form: no model, no function."""
+    for name, value in arguments.items():
+        if not name.startswith("_") and isinstance(value, SHOWN):
+            yield name, value
 
 
 def show_weights(name: str, weights: dict) -> list[str]:
     """Write a dict of weights in a few lines: those of zeros and of ones together."""
-    flat = dict(flatten(weights, f"{name}"))
-    by_kind: dict[str, list[str]] = {}
-    lines = []
-    for key, tensor in flat.items():
-        if (tensor == 0).all():
-            by_kind.setdefault("zeros", []).append(key)
-        elif (tensor == 1).all():
-            by_kind.setdefault("ones", []).append(key)
-        else:
-            text = " ".join(line.strip() for line in show(tensor))
-            if len(text) > 60:
-                text = f"a tensor of shape {tuple(tensor.shape)}"
-            lines.append(f"{key} = {text}")
+    flat = named_tensors(weights, name)
+    zeros = [key for key, tensor in flat.items() if (tensor == 0).all()]
+    rest = {key: tensor for key, tensor in flat.items() if key not in zeros}
+    ones = [key for key, tensor in rest.items() if (tensor == 1).all()]
+    lines = [f"{key} = {in_short(rest[key])}" for key in rest if key not in ones]
     if len(lines) > 8:
         lines = [*lines[:7], f"… and {len(lines) - 7} more"]
-    if ones := by_kind.get("ones"):
+    if ones:
         lines.append(f"ones: {', '.join(ones)}")
-    if zeros := by_kind.get("zeros"):
+    if zeros:
         few = len(zeros) < 4
         lines.append(f"zeros: {', '.join(zeros) if few else f'all others of {name}'}")
     return lines
 
 
+def in_short(tensor: Tensor) -> str:
+    """Write a tensor in a line: its numbers if they are few, or its shape."""
+    text = " ".join(line.strip() for line in show(tensor))
+    return text if len(text) <= 60 else f"a tensor of shape {tuple(tensor.shape)}"
+
+
 def shapes(arguments: Arguments) -> list[str]:
     """Describe arguments by their shapes."""
     lines = []
-    for name, value in arguments.items():
-        if name.startswith("_") or not isinstance(value, SHOWN):
-            continue
+    for name, value in showable(arguments):
         if isinstance(value, Tensor):
             lines.append(f"{name}: {tuple(value.shape)}")
         elif isinstance(value, dict):
-            count = len(dict(flatten(value, name)))
+            count = len(named_tensors(value, name))
             lines.append(f"{name}: {count} tensors{named(value)}")
         elif isinstance(value, list) and value and isinstance(value[0], Tensor):
             shapes = ", ".join(str(tuple(part.shape)) for part in value)
@@ -201,15 +216,3 @@ def named(tensors: dict) -> str:
     if all(isinstance(value, Tensor) for value in tensors.values()):
         return ": " + ", ".join(map(str, tensors))
     return ""
-
-
-def flatten(value: Any, name: str) -> Iterator[tuple[str, Tensor]]:
-    """Return the tensors in nested weights, with the expressions that reach them."""
-    if isinstance(value, Tensor):
-        yield name, value
-    elif isinstance(value, dict):
-        for key, part in value.items():
-            yield from flatten(part, f"{name}[{key!r}]")
-    elif isinstance(value, list):
-        for i, part in enumerate(value):
-            yield from flatten(part, f"{name}[{i}]")

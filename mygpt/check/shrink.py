@@ -1,28 +1,29 @@
 """Shrink an input that fails to one that a person can check by hand."""
 
-import time
 from collections.abc import Callable, Iterator
 from typing import Any
 
 import torch
 from torch import Tensor
 
+from mygpt.check import work
 from mygpt.check.task import Arguments, Probe, Task
+from mygpt.check.tree import exchanged, is_whole, leaves
 
 TRIES = 250
-SECONDS = 0.6  # of processor time for all tries
+SECONDS = 0.6  # of work for all tries
 FEW = 12  # numbers of a tensor that are replaced one by one
 
 Fails = Callable[[Arguments], bool]
 
 
 class NoMoreTries(Exception):
-    """The search has used up its runs or its time."""
+    """The search has used up its runs, or has done enough work."""
 
 
 def shrink(task: Task, probe: Probe, fails: Fails) -> Arguments:
     """Return the smallest arguments found for which `fails` still holds."""
-    search = Search(task, probe, fails)
+    search = Shrinker(task, probe, fails)
     try:
         search.sizes()
         search.values()
@@ -31,18 +32,18 @@ def shrink(task: Task, probe: Probe, fails: Fails) -> Arguments:
     return search.best
 
 
-class Search:
+class Shrinker:
     """A greedy search: first the sizes, then the numbers and letters."""
 
     def __init__(self, task: Task, probe: Probe, fails: Fails):
         self.task, self.probe, self.fails = task, probe, fails
         self.left = TRIES
-        self.end = time.process_time() + SECONDS
+        self.end = work.after(SECONDS)
         self.best = task.arguments_of(probe)
 
     def accept(self, arguments: Arguments) -> bool:
         """Take arguments as the best so far if they fail too."""
-        if not self.left or time.process_time() > self.end:
+        if not self.left or work.now() > self.end:
             raise NoMoreTries
         self.left -= 1
         if not self.fails(arguments):
@@ -55,9 +56,8 @@ class Search:
         found: dict[str, Any] = {}
         for _ in range(2):
             for name, size in self.probe.sizes.items():
-                if isinstance(size, bool) or not isinstance(size, int):
-                    continue
-                for smaller in range(self.task.least.get(name, 1), size):
+                least = self.task.least.get(name, 1)
+                for smaller in range(least, size) if is_whole(size) else ():
                     try:
                         tried = self.task.arguments_of(
                             self.probe, **{**found, name: smaller}
@@ -73,13 +73,11 @@ class Search:
         for name in list(self.best):
             if name in self.task.fixed:
                 continue
-            again = True
-            while again:
-                again = False
-                for simpler in simpler_forms(self.best[name]):
-                    if self.accept({**self.best, name: simpler}):
-                        again = True
-                        break
+            while any(
+                self.accept({**self.best, name: simpler})
+                for simpler in simpler_forms(self.best[name])
+            ):
+                pass
 
 
 def simpler_forms(value: Any) -> Iterator[Any]:
@@ -109,19 +107,15 @@ def shorter(value: Any) -> Iterator[Any]:
 
 
 def simpler_weights(weights: dict) -> Iterator[dict]:
-    """Replace one tensor of a dict, or of its blocks, by zeros or by ones."""
-    for name, part in weights.items():
-        if isinstance(part, Tensor):
-            for simple in (torch.zeros_like(part), torch.ones_like(part)):
-                if complexity(simple) < complexity(part):
-                    yield {**weights, name: simple}
-        else:
-            for i, block in enumerate(part):
-                for simple in simpler_weights(block):
-                    yield {**weights, name: [*part[:i], simple, *part[i + 1 :]]}
+    """Replace one tensor of nested weights by zeros or by ones."""
+    for _, part in leaves(weights):
+        for simple in (torch.zeros_like(part), torch.ones_like(part)):
+            if complexity(simple) < complexity(part):
+                yield exchanged(weights, part, simple)
 
 
 def simpler_tensors(value: Tensor) -> Iterator[Tensor]:
+    """Replace all numbers by zeros, ones or whole ones, or a single number."""
     for simple in (torch.zeros_like(value), torch.ones_like(value), value.round()):
         if complexity(simple) < complexity(value):
             yield simple

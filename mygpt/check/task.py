@@ -1,6 +1,7 @@
 """What a task is: the book's own program, inputs that tell others apart, mistakes."""
 
 import random
+from ast import literal_eval
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
@@ -9,8 +10,8 @@ import torch
 from torch import Tensor
 
 from mygpt.check.compare import TOLERANCE
-from mygpt.check.stages.stage import Stage
-from mygpt.check.stages.values import Value
+from mygpt.check.locate.stage import Stage
+from mygpt.check.locate.values import Value
 from mygpt.workbook.asked import Asked
 
 Program = Callable[..., Any]
@@ -23,7 +24,7 @@ class Mistake:
 
     `text` completes the sentence "This is what comes out when …"; `form` is the form of
     the right answer that the program departs from, where a task has several; `changes`
-    are those of a model's pieces (`mygpt/check/model.py`) that make it.
+    are those of a model's pieces (`mygpt/check/reference.py`) that make it.
     """
 
     name: str
@@ -41,20 +42,60 @@ class Probe:
     sizes: Mapping[str, Any] = field(default_factory=dict)
 
 
+def probes(names: str, rows: str) -> list[Probe]:
+    """Make a probe of each row of sizes, `2 3 | 5 _ 1`; those of `_` are left out."""
+    table = [zip(names.split(), row.split(), strict=False) for row in rows.split("|")]
+    return [
+        Probe(seed, {name: literal_eval(size) for name, size in row if size != "_"})
+        for seed, row in enumerate(table)
+    ]
+
+
 @dataclass(frozen=True)
 class Property:
-    """What must hold on its own.
+    """A condition that a right program fulfils besides its values.
 
     `seen` runs a program and returns plain data: tensors, numbers, lists of them.
     `broken` returns a sentence if the property does not hold of these, else None.
     `of_calls`: it is about what the program does on the way, not about its result, so
     it is described beside a result of a wrong shape too.
+    `alone`: sentences that are true only of a program whose values are right.
     """
 
     name: str
     seen: Callable[[Program, Arguments], Any]
     broken: Callable[[Any, Arguments], str | None]
     of_calls: bool = False
+    alone: Sequence[str] = ()
+
+
+@dataclass(frozen=True, eq=False)
+class Hints:
+    """What the search for a mend may write in programs of a task (`mygpt/check/mends`).
+
+    numbers: as written; lines: that may be missing where a name is known, with their
+    cost.
+    rules: by kind and pattern, as in `mygpt/check/mends/rules.toml`.
+    """
+
+    numbers: Sequence[str] = ()
+    lines: Sequence[tuple[str, Sequence[str], float]] = ()
+    rules: Mapping[str, Mapping[str, Sequence[float | str]]] = field(
+        default_factory=dict
+    )
+
+    def __or__(self, other: "Hints") -> "Hints":
+        return Hints(
+            (*self.numbers, *other.numbers),
+            (*self.lines, *other.lines),
+            {
+                kind: {**self.rules.get(kind, {}), **other.rules.get(kind, {})}
+                for kind in {**self.rules, **other.rules}
+            },
+        )
+
+
+NO_HINTS = Hints()
 
 
 @dataclass(frozen=True, eq=False)
@@ -69,7 +110,6 @@ class Task(Asked):
     model: the program in pieces; its rare mistakes, those of its parts, and several at
         once are tried when none of these fits.
     forms: other right programs with other numbers, such as another form of GELU.
-    differentiable: arguments to which a gradient must flow.
     properties: checked once the values are right, or to describe those that are not.
     observe: runs a program on arguments and returns what is compared.
     sizes: what a class is made with, from the arguments; None: no class accepted.
@@ -85,6 +125,7 @@ class Task(Asked):
         a failure among what the reader's program makes.
     values: what a right program of lists has in its variables, from the arguments, in
         order; looked up in the same way.
+    hints: what the search for a mend may write, beside what it writes everywhere.
     """
 
     reference: Program
@@ -94,7 +135,6 @@ class Task(Asked):
     model: Any = None
     parts: Sequence[str] = ()
     forms: Mapping[str, Program] = field(default_factory=dict)
-    differentiable: Sequence[str] = ()
     properties: Sequence[Property] = ()
     observe: Callable[[Program, Arguments], Any] | None = None
     sizes: Callable[[Arguments], dict[str, int]] | None = None
@@ -108,6 +148,12 @@ class Task(Asked):
     limit: int | float = 10.0
     stages: Callable[..., Iterable[Stage]] | None = None
     values: Callable[..., Iterable[Value]] | None = None
+    hints: Hints = NO_HINTS
+
+    @property
+    def answers(self) -> dict[str, Program]:
+        """The forms of the right answer by name; the book's own program has none."""
+        return {"": self.reference, **self.forms}
 
     def arguments_of(self, probe: Probe, **sizes: Any) -> Arguments:
         """The arguments of a probe, with some of its sizes replaced."""
@@ -120,9 +166,39 @@ class Task(Asked):
         return program(*arguments.values())
 
 
+# Properties that several tasks have
+
+
 def result_of(program: Program, arguments: Arguments) -> Any:
-    """What most properties are judged by: what the program gives."""
+    """Return the result of a program, by which most properties are judged."""
     return program(*arguments.values())
+
+
+def equal_results(
+    name: str, seen: Callable[[Program, Arguments], list[Tensor]], sentence: str
+) -> Property:
+    """Two results that must be equal."""
+
+    def broken(results: list[Tensor], arguments: Arguments) -> str | None:
+        return None if torch.allclose(*results, atol=1e-5) else sentence
+
+    return Property(name, seen, broken)
+
+
+def sums_to_one(name: str, sentence: str) -> Property:
+    """Probabilities whose rows must add up to 1."""
+
+    def broken(probabilities: Tensor, arguments: Arguments) -> str | None:
+        total = probabilities.sum(-1)
+        right = torch.allclose(total, torch.ones_like(total), atol=1e-5)
+        return None if right else sentence
+
+    return Property(name, result_of, broken)
+
+
+def remarks_on_calls(name: str, seen: Callable[[Program, Arguments], str]) -> Property:
+    """Sentences on what a program did on the way; none is right."""
+    return Property(name, seen, lambda said, arguments: said or None, of_calls=True)
 
 
 class Draw:
@@ -138,6 +214,23 @@ class Draw:
         return torch.tensor(numbers, dtype=torch.float64).reshape(shape)
 
     def ids(self, *shape: int, below: int) -> Tensor:
+        """Draw whole numbers from 0 on."""
         count = torch.Size(shape).numel()
         numbers = [int(self.rng.random() * below) for _ in range(count)]
         return torch.tensor(numbers, dtype=torch.long).reshape(shape)
+
+    def tensors(self, table: str, **sizes: Any) -> Arguments:
+        """Draw `x BTC 0.2 1.5 | eps`: names with axes, mean and scale, or a size."""
+        rows = [row.split() for row in table.split("|")]
+        return {
+            name: self.tensor(*drawn, **sizes) if drawn else sizes[name]
+            for name, *drawn in rows
+        }
+
+    def tensor(
+        self, axes: str, mean: str = "0", scale: str = "1", /, **sizes: Any
+    ) -> Tensor:
+        """Draw a tensor; a number may be the name of a size."""
+        numbers = [sizes[n] if n in sizes else float(n) for n in (mean, scale)]
+        shape = [sizes[axis] for axis in axes]
+        return self.normal(*shape, mean=numbers[0], scale=numbers[1])

@@ -1,6 +1,7 @@
 """The command `mygpt check`: what it is asked for, and the list of the tasks."""
 
 import argparse
+import gc
 from pathlib import Path
 
 from mygpt.workbook.asked import CHAPTERS, IN_ORDER, asked_in
@@ -19,8 +20,11 @@ def run(options: argparse.Namespace) -> int:
         return 0
     if not whole and options.chapter:
         raise ValueError("--chapter is for a workbook, not for one task")
-    from mygpt.cli import verdicts  # imports PyTorch
+    gc.disable()  # it would look through all of PyTorch while that is imported
+    from mygpt.cli import verdicts
 
+    gc.freeze()  # and again in each check
+    gc.enable()
     return verdicts.run(options)
 
 

@@ -2,8 +2,10 @@
 
 import argparse
 import sys
+from collections.abc import Callable
 from importlib import import_module
 from pathlib import Path
+from typing import Any
 
 from mygpt.support.output import to_any_output
 
@@ -103,28 +105,41 @@ def build_parser() -> argparse.ArgumentParser:
     )
     add_train(commands)
     add_generate(commands)
-    convert = add(commands, "convert", CONVERT)
-    convert.add_argument("source", metavar="SOURCE")
-    convert.add_argument("target", metavar="TARGET", type=Path)
-    world = add(commands, "world-model", WORLD_MODEL)
-    world.add_argument("kind", metavar="KIND", choices=KINDS)
-    world.add_argument(
-        "--seed", type=int, default=0, help="of the weights and the rows"
-    )
-    world.add_argument("--out", metavar="FILE", type=Path, required=True)
-    world.add_argument("--quiet", action="store_true", help="no progress bar")
-    doctor = add(commands, "doctor", DOCTOR)
-    doctor.add_argument("--device", metavar="NAME", help="cpu, cuda or mps")
-    workbook = add(commands, "workbook", WORKBOOK)
-    workbook.add_argument("folder", metavar="FOLDER", type=Path)
+    option = add(commands, "convert", CONVERT)
+    option("source", metavar="SOURCE")
+    option("target", metavar="TARGET", type=Path)
+    option = add(commands, "world-model", WORLD_MODEL)
+    option("kind", metavar="KIND", choices=KINDS)
+    option("--seed", "of the weights and the rows", 0)
+    option("--out", metavar="FILE", type=Path, required=True)
+    option("--quiet", "no progress bar", False)
+    option = add(commands, "doctor", DOCTOR)
+    option("--device", "cpu, cuda or mps", metavar="NAME")
+    option = add(commands, "workbook", WORKBOOK)
+    option("folder", metavar="FOLDER", type=Path)
     add_check(commands)
     return parser
 
 
-def add(commands, name: str, text: str) -> argparse.ArgumentParser:
-    return commands.add_parser(
+def add(commands, name: str, text: str) -> Callable[..., None]:
+    """Add a command; return the function that adds an argument or an option to it.
+
+    That takes the help and the default, from which the type follows.
+    """
+    parser = commands.add_parser(
         name, help=text.splitlines()[0], description=text, formatter_class=Formatter
     )
+    parser.set_defaults(given=frozenset())
+    parser.register("action", None, Noted)
+
+    def option(flag: str, help: str | None = None, default: Any = None, **more) -> None:
+        if default is False:
+            more["action"] = "store_true"
+        elif default is not None:
+            more.update(default=default, type=type(default))
+        parser.add_argument(flag, help=help, **more)
+
+    return option
 
 
 class Noted(argparse.Action):
@@ -147,109 +162,67 @@ class Formatter(
 
 
 def add_train(commands) -> None:
-    parser = add(commands, "train", TRAIN)
-    parser.set_defaults(given=frozenset())
-    parser.register("action", None, Noted)
-    option = parser.add_argument
+    option = add(commands, "train", TRAIN)
     option("corpus", metavar="CORPUS")
-    option("--out", metavar="DIR", required=True, help="where checkpoints go")
-    option("--resume", action="store_true", help="continue from the last checkpoint")
-    option("--recipe", choices=RECIPES, default="gpt2", help="model and optimizer")
-    option(
-        "--tokenizer",
-        choices=["char", "word", "bpe"],
-        help="what a token is; default: word for world, char otherwise",
-    )
-    option("--vocab-size", type=int, default=1000, help="tokens at most, for bpe")
-    option("--layers", type=int, default=4, help="blocks")
-    option("--heads", type=int, default=4, help="attention heads in a block")
-    option("--width", type=int, default=128, help="channels of the residual stream")
-    option("--length", type=int, default=64, help="positions the model can see")
-    option("--steps", type=int, default=2000, help="of the optimizer")
-    option("--batch-size", type=int, default=12, help="rows in a batch")
-    option("--seed", type=int, default=0, help="of the weights and the batches")
-    option(
-        "--save-every",
-        type=int,
-        default=250,
-        metavar="STEPS",
-        help="between two checkpoints",
-    )
-    option("--device", help="cpu, cuda or mps; default: cpu, or the resumed run's")
-    option("--bf16", action="store_true", help="multiply matrices in bfloat16")
-    option("--compile", action="store_true", help="use torch.compile")
-    option("--quiet", action="store_true", help="no progress bar")
-    option(
-        "--processes", type=int, metavar="N", help="on each machine; default: this one"
-    )
-    option("--machines", type=int, default=1, metavar="N", help="that train together")
-    option("--meet", metavar="HOST:PORT", help="where several machines meet")
-    option("--shard", action="store_true", help="split the model over the processes")
-    option(
-        "--timeout",
-        type=float,
-        default=TIMEOUT,
-        metavar="SECONDS",
-        help="how long a process waits for the others",
-    )
+    option("--out", "where checkpoints go", metavar="DIR", required=True)
+    option("--resume", "continue from the last checkpoint", False)
+    option("--recipe", "model and optimizer", "gpt2", choices=RECIPES)
+    told = "what a token is; default: word for world, char otherwise"
+    option("--tokenizer", told, choices=["char", "word", "bpe"])
+    option("--vocab-size", "tokens at most, for bpe", 1000)
+    option("--layers", "blocks", 4)
+    option("--heads", "attention heads in a block", 4)
+    option("--width", "channels of the residual stream", 128)
+    option("--length", "positions the model can see", 64)
+    option("--steps", "of the optimizer", 2000)
+    option("--batch-size", "rows in a batch", 12)
+    option("--seed", "of the weights and the batches", 0)
+    option("--save-every", "between two checkpoints", 250, metavar="STEPS")
+    option("--device", "cpu, cuda or mps; default: cpu, or the resumed run's")
+    option("--bf16", "multiply matrices in bfloat16", False)
+    option("--compile", "use torch.compile", False)
+    option("--quiet", "no progress bar", False)
+    told = "on each machine; default: this one"
+    option("--processes", told, type=int, metavar="N")
+    option("--machines", "that train together", 1, metavar="N")
+    option("--meet", "where several machines meet", metavar="HOST:PORT")
+    option("--shard", "split the model over the processes", False)
+    told = "how long a process waits for the others"
+    option("--timeout", told, TIMEOUT, metavar="SECONDS")
 
 
 def add_generate(commands) -> None:
-    option = add(commands, "generate", GENERATE).add_argument
+    option = add(commands, "generate", GENERATE)
     option("folder", metavar="DIR")
-    option("--prompt", required=True, help='the text to continue, or ""')
-    option("--tokens", type=int, default=200, help="tokens to add, at most")
-    option("--greedy", action="store_true", help="always take the likeliest token")
-    option(
-        "--temperature", type=float, default=1.0, help="near 0 is the likeliest token"
-    )
-    option(
-        "--top-k", type=int, metavar="K", help="draw from the K likeliest; default: all"
-    )
-    option(
-        "--top-p",
-        type=float,
-        metavar="P",
-        help="draw from the likeliest that sum to P; default: all",
-    )
-    option(
-        "--repetition-penalty",
-        type=float,
-        default=1.0,
-        help="above 1: fewer tokens come again",
-    )
-    option("--seed", type=int, help="of the draws; default: another at every start")
-    option(
-        "--inference",
-        choices=LAYERS,
-        help="weights in another form, for a CPU; default: as they are",
-    )
+    option("--prompt", 'the text to continue, or ""', required=True)
+    option("--tokens", "tokens to add, at most", 200)
+    option("--greedy", "always take the likeliest token", False)
+    option("--temperature", "near 0 is the likeliest token", 1.0)
+    told = "draw from the K likeliest; default: all"
+    option("--top-k", told, type=int, metavar="K")
+    told = "draw from the likeliest that sum to P; default: all"
+    option("--top-p", told, type=float, metavar="P")
+    option("--repetition-penalty", "above 1: fewer tokens come again", 1.0)
+    option("--seed", "of the draws; default: another at every start", type=int)
+    told = "weights in another form, for a CPU; default: as they are"
+    option("--inference", told, choices=LAYERS)
 
 
 def add_check(commands) -> None:
-    option = add(commands, "check", CHECK).add_argument
+    option = add(commands, "check", CHECK)
     option("task", metavar="TASK", nargs="?")
     option("file", metavar="FILE", nargs="?", type=Path)
-    option(
-        "--all",
-        metavar="FOLDER",
-        type=Path,
-        nargs="?",
-        const=Path(),
-        help="check a workbook; default: this folder",
-    )
-    option("--chapter", metavar="N", help="only its tasks; also with --all or --list")
-    option("--list", action="store_true", help="list the tasks")
-    option("--watch", action="store_true", help="check again at every save")
-    option("--json", action="store_true", help="print JSON, for a grader")
-    option(
-        "--mend",
-        action="store_true",
-        help="show the edit that makes it right, after a second failed try",
-    )
-    option("--traceback", action="store_true", help="show the traceback of an error")
-    option("--limit", type=float, metavar="SECONDS", help="default: the task's own")
-    option("--gpt2", metavar="DIR", help="for answer: a Hugging Face GPT-2 folder")
+    told = "check a workbook; default: this folder"
+    option("--all", told, metavar="FOLDER", type=Path, nargs="?", const=Path())
+    option("--chapter", "only its tasks; also with --all or --list", metavar="N")
+    option("--list", "list the tasks", False)
+    option("--watch", "check again at every save", False)
+    option("--json", "print JSON, for a grader", False)
+    told = "show the edit that makes it right, after a second failed try"
+    option("--mend", told, False)
+    option("--traceback", "show the traceback of an error", False)
+    option("--limit", "default: the task's own", type=float, metavar="SECONDS")
+    option("--gpt2", "for answer: a Hugging Face GPT-2 folder", metavar="DIR")
 
 
 def parsed(arguments: list[str]) -> argparse.Namespace:

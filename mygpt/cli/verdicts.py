@@ -7,13 +7,12 @@ from functools import partial
 from pathlib import Path
 
 from mygpt.check.catalogue import TASKS, find_task
-from mygpt.check.files import as_json, as_text, check_file, saves
-from mygpt.check.mends.tell import is_mendable, with_edit
-from mygpt.check.mends.tries import count_failed, forget
-from mygpt.check.progress import by_chapter, summary
-from mygpt.check.result import Result
-from mygpt.check.workbook import check_workbook
-from mygpt.support.output import wrapped
+from mygpt.check.mends.sentences import is_mendable, with_edit
+from mygpt.check.mends.tally import count_failed, forget
+from mygpt.check.process.files import as_json, as_text, check_file, saves
+from mygpt.check.result import Result, labelled
+from mygpt.check.workbook.folder import check_workbook
+from mygpt.check.workbook.progress import by_chapter, summary
 
 SEARCHING = "searching for a small edit that makes it right; a save ends the search"
 WAITING = "waiting for the next save (Ctrl-C ends)"
@@ -61,13 +60,10 @@ def check_once(
     """
     if options.all is not None:
         return check_all(options)
-    early: list[Result] = []
-    tries = 0
+    early: list[tuple[Result, int]] = []
 
     def before_search(result: Result) -> None:
-        nonlocal tries
-        early.append(result)
-        tries = count_try(result, options)
+        early.append((result, count_try(result, options)))
         if options.watch:
             print(as_text(result, options.traceback), flush=True)
             print(f"\n{SEARCHING}", file=sys.stderr)
@@ -83,16 +79,15 @@ def check_once(
     if options.json:
         print(as_json(result), flush=True)
         return 0 if result else 1
-    if not early:
-        tries = count_try(result, options)
+    before, tries = early[0] if early else (result, count_try(result, options))
     result = with_edit(result, tries, "--mend", options.mend)
     if not early or not options.watch:
         print(as_text(result, options.traceback), flush=True)
     elif result.only:
-        added = result.hints[len(early[0].hints) :]
-        told = [*wrapped(result.only, "  wrong     ")]
-        told += [line for hint in added for line in wrapped(hint, "  also      ")]
-        print("\n".join(["", *told]), flush=True)
+        lines = ["", *labelled("wrong", result.only)]
+        for hint in result.hints[len(before.hints) :]:
+            lines += labelled("also", hint)
+        print("\n".join(lines), flush=True)
     return 0 if result else 1
 
 

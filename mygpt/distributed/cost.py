@@ -8,9 +8,11 @@ the allocator's waste, and models whose layers or matrices are split (tensor and
 pipeline parallelism).
 """
 
+import json
 import math
 from bisect import bisect_left
 from dataclasses import dataclass, field, replace
+from pathlib import Path
 from typing import Any
 
 from mygpt.support.arguments import (
@@ -23,18 +25,9 @@ from mygpt.support.arguments import (
 
 Number = int | float
 
-LIMITS = {  # whole numbers, from 1
-    "parameters": 10**14,
-    "num_layers": 10**4,
-    "embed_dim": 10**6,
-    "num_heads": 10**5,
-    "length": 10**8,
-    "tokens": 10**15,
-    "batch_tokens": 10**12,
-    "at_once": 10**6,
-    "devices": 10**5,
-    "per_machine": 10**5,
-}
+# Models, devices and published runs; the explorer Scale reads the same file.
+STORED = json.loads(Path(__file__).with_name("training_runs.json").read_text("utf-8"))
+LIMITS: dict[str, int] = STORED["limits"]  # of whole numbers, from 1
 MOST = 1e21  # bytes, FLOPs a second, bytes a second
 SPREADS = ("copies", "optimizer", "sharded")
 KEPT = ("everything", "no scores", "inputs")
@@ -90,33 +83,13 @@ class Device:
         check_range(1, MOST, **numbers)
 
 
-MODELS = {
-    "GPT-2 small": Model(124_439_808, 12, 768, 12, 1024),
-    "GPT-2 XL": Model(1_557_611_200, 48, 1600, 25, 1024),
-    "GPT-3 175B": Model(175_000_000_000, 96, 12_288, 96, 2048),
-    "Llama 3 405B": Model(405_000_000_000, 126, 16_384, 128, 8192),
-}
+MODELS = {name: Model(**one) for name, one in STORED["models"].items()}
 # Peaks, memories and NVLink, of which half is one direction: NVIDIA's data sheets.
 # Between machines, 200 Gbit/s for each A100 (Narayanan et al., 2021, section 5) and 400
 # for each H100 (Llama 3, 3.3.1). The laptop's core is a setting, near what we measure.
-DEVICES = {
-    "laptop core": Device(16e9, 1e11, 125e6, 125e6),
-    "A100": Device(80e9, 312e12, 300e9, 200e9, per_machine=8),
-    "H100": Device(80e9, 989e12, 450e9, 400e9, per_machine=8),
-}
-
-
-def _data(tokens: int, batch_tokens: int, at_once: int, kept: str) -> dict[str, Any]:
-    batch = {"batch_tokens": batch_tokens, "at_once": at_once}
-    return {"tokens": tokens, **batch, "kept": kept}
-
-
-DATA = {  # tokens and batches of GPT-3 and Llama 3 are theirs; the rest are settings
-    "GPT-2 small": _data(10**10, 2**19, 16, "no scores"),
-    "GPT-2 XL": _data(3 * 10**10, 2**20, 4, "no scores"),
-    "GPT-3 175B": _data(3 * 10**11, 1536 * 2048, 1, "inputs"),
-    "Llama 3 405B": _data(156 * 10**11, 2**24, 1, "inputs"),
-}
+DEVICES = {name: Device(**one) for name, one in STORED["devices"].items()}
+# Tokens and batches of GPT-3 and Llama 3 are theirs; the rest are settings.
+DATA: dict[str, dict[str, Any]] = STORED["data"]
 HOME = 12.5e6  # bytes a second: 100 Mbit/s
 
 

@@ -20,6 +20,7 @@ from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
 from typing import NoReturn
+from unittest.mock import patch
 
 from torch.distributed import run as torchrun
 from torch.distributed.elastic.multiprocessing.api import SignalException
@@ -74,7 +75,8 @@ def launch(
         set_here = {STARTED: str(started)}
         if "OMP_NUM_THREADS" not in os.environ:
             set_here["OMP_NUM_THREADS"] = str(threads)
-        with environment(set_here), watched(started, meet, machines, timeout), silent():
+        here = patch.dict(os.environ, set_here)
+        with here, watched(started, meet, machines, timeout), silent():
             try:
                 torchrun.run(options)
             except ChildFailedError as error:
@@ -123,20 +125,6 @@ def silent() -> Iterator[None]:
         yield
     finally:
         logging.disable(logging.NOTSET)
-
-
-@contextmanager
-def environment(changes: Mapping[str, str]) -> Iterator[None]:
-    before = {name: os.environ.get(name) for name in changes}
-    os.environ.update(changes)
-    try:
-        yield
-    finally:
-        for name, value in before.items():
-            if value is None:
-                del os.environ[name]
-            else:
-                os.environ[name] = value
 
 
 @contextmanager

@@ -9,12 +9,11 @@ parameters, of which one fitted its devices and one did not, test the memory.
 """
 
 import math
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 from mygpt.distributed.cost import (
-    DATA,
     DEVICES,
-    MODELS,
+    STORED,
     Model,
     Number,
     Plan,
@@ -53,43 +52,17 @@ class Published:
         return least, most
 
 
-_LLAMA = Plan(
-    MODELS["Llama 3 405B"],
-    DEVICES["H100"],
-    devices=2048,  # as many as the batch has sequences; they had 16,384
-    share=0.41,
-    **(DATA["Llama 3 405B"] | {"kept": "no scores"}),
-)
-_GPT3 = Plan(
-    replace(MODELS["GPT-3 175B"], parameters=174_600_000_000),
-    DEVICES["A100"],
-    devices=768,
-    tokens=300_000_000_000,
-    batch_tokens=1536 * 2048,
-    kept="inputs",
-    at_once=2,
-    share=144 / 312,  # what they measured on 384 devices
-)
-_GPT_530B = replace(
-    _GPT3,
-    model=Model(529_600_000_000, 105, 20_480, 128, 2048),
-    devices=560,
-    batch_tokens=2240 * 2048,
-    at_once=4,
-)
-# Llama 3's paper (tokens, batch, share: its table 4) and model card (hours), and
-# Narayanan et al. (2021), table 2, ZeRO-3.
-PUBLISHED = (
-    Published("Llama 3 405B", _LLAMA, "device-hours", (30.84e6, 30.84e6)),
-    Published("GPT-3 on 768 A100", _GPT3, "days", (74, 74)),
-    Published(
-        "GPT-3 on 1,536 A100", replace(_GPT3, devices=1536, at_once=1), "days", (74, 74)
-    ),
-    Published("530B on 560 A100", _GPT_530B, "bytes", (80e9, math.inf)),
-    Published(
-        "530B on 640 A100",
-        replace(_GPT_530B, devices=640, batch_tokens=2560 * 2048),
-        "bytes",
-        (0, 80e9),
-    ),
-)
+def _published(
+    name: str, quantity: str, reported: list, model: str, device: str, plan: dict
+) -> Published:
+    """Make a stored run; a bound that was not reported is infinite."""
+    low, high = (math.inf if one is None else one for one in reported)
+    shape = Model(**STORED["published_models"][model])
+    run = Plan(shape, DEVICES[device], **plan)
+    return Published(name, run, quantity, (low, high))
+
+
+# Llama 3's paper (tokens, batch, share: its table 4) and model card (hours), with as
+# many devices as the batch has sequences: they had 16,384. The others: Narayanan et al.
+# (2021), table 2, ZeRO-3; their share is 144 of 312 TFLOP/s, measured on 384 devices.
+PUBLISHED = tuple(_published(**one) for one in STORED["published"])

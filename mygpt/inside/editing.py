@@ -21,6 +21,7 @@ from mygpt.inside.hooks import (
     hidden,
     log_odds,
     record,
+    record_ends,
 )
 from mygpt.inside.memory import AT_ONCE, values
 
@@ -93,8 +94,7 @@ def written_by(
 ) -> Float[Tensor, "N B C"]:
     """What sets of last-block neurons write at the last position of each prompt."""
     layer = len(model.blocks) - 1
-    at = torch.arange(len(prompts)), prompts.last
-    coefficients = record(model, prompts.ids, [hidden(layer)])[hidden(layer)][at]
+    (coefficients,) = record_ends(model, prompts, hidden(layer))
     value = values(model, layer)
     return torch.stack([(coefficients * one) @ value for one in sets])
 
@@ -108,9 +108,7 @@ def logits_without(
     Taking what a neuron of the last block writes switches it off: only the last norm
     and the head read it there.
     """
-    place = f"blocks.{len(model.blocks) - 1}"
-    at = torch.arange(len(prompts)), prompts.last
-    stream = record(model, prompts.ids, [place])[place][at]
+    (stream,) = record_ends(model, prompts, f"blocks.{len(model.blocks) - 1}")
     return torch.stack([model.logits(model.ln_f(stream - one)) for one in taken])
 
 
@@ -235,11 +233,8 @@ def output_for(
     far to go is a choice: going further changes more phrasings of the fact, and more
     other facts.
     """
-    at = torch.arange(len(prompts)), prompts.last
-    places = feed_forward(layer), "ln_f.input"
-    with torch.no_grad():
-        found = record(model, prompts.ids, places).values()
-        before, stream = (value[at] for value in found)
+    at = prompts.ends
+    before, stream = record_ends(model, prompts, feed_forward(layer), "ln_f.input")
     change = torch.zeros_like(before[0]).requires_grad_()
     size = before.pow(2).mean(-1).sqrt().mean().item()
     adam = torch.optim.Adam([change], lr=STEP * size)
@@ -278,8 +273,7 @@ def rewrite(
     return rank_one(model, layer, mean_key(model, prompts, layer), change, moment)
 
 
-@torch.no_grad()
 def mean_key(model: GPT, prompts: Prompts, layer: int) -> Float[Tensor, "F"]:
     """The mean of a layer's coefficients at the last positions."""
-    at = torch.arange(len(prompts)), prompts.last
-    return record(model, prompts.ids, [hidden(layer)])[hidden(layer)][at].mean(0)
+    (coefficients,) = record_ends(model, prompts, hidden(layer))
+    return coefficients.mean(0)

@@ -14,7 +14,7 @@ from jaxtyping import Bool, Float, Int
 from torch import Tensor, nn
 
 from mygpt.gpt import GPT
-from mygpt.inside.hooks import Prompts, feed_forward, record
+from mygpt.inside.hooks import Prompts, feed_forward, record_ends
 
 STEPS = 300
 
@@ -61,14 +61,13 @@ def relearned_logits(
         return model.logits(model.ln_f(stream + network(x)))
 
 
-@torch.no_grad()
 def entering(
     model: GPT, prompts: Prompts
 ) -> tuple[Float[Tensor, "B C"], Float[Tensor, "B C"]]:
     """What the last network reads at the end of each prompt, and the stream there."""
-    layer, at = len(model.blocks) - 1, (torch.arange(len(prompts)), prompts.last)
+    layer = len(model.blocks) - 1
     places = f"{feed_forward(layer)}.input", f"blocks.{layer}.ln2.input"
-    x, stream = (found[at] for found in record(model, prompts.ids, places).values())
+    x, stream = record_ends(model, prompts, *places)
     return x, stream
 
 

@@ -70,6 +70,11 @@ class Prompts:
         """Select rows by slice, mask or index tensor."""
         return Prompts(self.ids[rows], self.last[rows], self.answers[rows])
 
+    @property
+    def ends(self) -> tuple[Int[Tensor, "B"], Int[Tensor, "B"]]:
+        """The index of the last positions in a tensor (B, T, …)."""
+        return torch.arange(len(self)), self.last
+
 
 def make_prompts(texts: Sequence[Sequence[int]], answers: Sequence[int]) -> Prompts:
     """Prompts of token ids, each with the id that should follow."""
@@ -104,6 +109,15 @@ def record(
     with changed(module, {place: keep(place) for place in found}):
         module(given)
     return found
+
+
+@torch.no_grad()
+def record_ends(
+    model: GPT, prompts: Prompts, *places: str
+) -> list[Float[Tensor, "B _"]]:
+    """The activation at each place, at the last position of each prompt."""
+    found = record(model, prompts.ids, places).values()
+    return [value[prompts.ends] for value in found]
 
 
 @torch.no_grad()
@@ -177,7 +191,7 @@ def final_logits(
     """The scores after each prompt, with the changes in place."""
     with changed(model, changes or {}):
         states = model.states(prompts.ids)
-    return model.logits(states[torch.arange(len(prompts)), prompts.last])
+    return model.logits(states[prompts.ends])
 
 
 def log_odds(

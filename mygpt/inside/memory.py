@@ -15,14 +15,12 @@ from mygpt.gpt import GPT
 from mygpt.inside.hooks import (
     Prompts,
     batches,
-    changed,
     final_logits,
     hidden,
-    log_odds,
     memory_layers,
     record,
+    record_ends,
 )
-from mygpt.support.arguments import check_choice
 
 AT_ONCE = 512  # values whose promotion of every token is in memory at once
 
@@ -201,11 +199,10 @@ def logit_lens(model: GPT, prompts: Prompts) -> dict[str, Float[Tensor, "B V"]]:
     of each prompt (nostalgebraist 2020).
     """
     places = {name: stream for name, (_, stream) in stream_parts(model).items()}
-    at = torch.arange(len(prompts)), prompts.last
-    streams = record(model, prompts.ids, places.values())
+    streams = record_ends(model, prompts, *places.values())
     return {
-        name: model.logits(model.ln_f(streams[place][at]))
-        for name, place in places.items()
+        name: model.logits(model.ln_f(stream))
+        for name, stream in zip(places, streams, strict=True)
     }
 
 
@@ -247,49 +244,9 @@ def contributions(model: GPT, prompts: Prompts, layer: int) -> Float[Tensor, "B 
     deviation that the last norm finds there. In the last layer this is the neuron's
     whole effect, given that norm; in earlier layers, later ones read it as well.
     """
-    at = torch.arange(len(prompts)), prompts.last
-    found = record(model, prompts.ids, [hidden(layer), "ln_f.input"])
-    stream = found["ln_f.input"][at]
+    fired, stream = record_ends(model, prompts, hidden(layer), "ln_f.input")
     std = (stream.var(-1, correction=0) + model.ln_f.eps).sqrt()  # (B,)
     value = values(model, layer)
     centred = value - value.mean(-1, keepdim=True)
     answers = model.token.embedding.weight[prompts.answers] * model.ln_f.weight
-    return found[hidden(layer)][at] * (answers @ centred.T) / std[:, None]
-
-
-def attributions(
-    model: GPT, prompts: Prompts, layer: int, of: str = "log-odds", steps: int = 20
-) -> Float[Tensor, "B F"]:
-    """Each neuron's part in the answer, by integrated gradients.
-
-    The layer's coefficients at the last position rise together from zero to what they
-    are, in `steps` equal steps; a neuron's part is its coefficient times its mean
-    gradient. The parts add up, about, to the rise of the answer's log-odds, or with
-    `of` that of its probability, as in Dai et al. (2022). A probability near 1 hardly
-    moves, so the neurons that brought it there get little.
-    """
-    check_choice(SCORES, of=of)
-    at = torch.arange(len(prompts)), prompts.last
-    with torch.no_grad():
-        full = record(model, prompts.ids, [hidden(layer)])[hidden(layer)][at]
-    total = torch.zeros_like(full)
-    for step in range(steps):
-        scaled = (full * (step + 0.5) / steps).requires_grad_()
-
-        def put(value: Tensor, scaled: Tensor = scaled) -> Tensor:
-            return value.detach().index_put(at, scaled)
-
-        with changed(model, {hidden(layer): put}):
-            states = model.states(prompts.ids)
-        score = SCORES[of](model.logits(states[at]), prompts.answers).sum()
-        total += torch.autograd.grad(score, scaled)[0]
-    return full * total / steps
-
-
-def probability(
-    logits: Float[Tensor, "B V"], answers: Int[Tensor, "B"]
-) -> Float[Tensor, "B"]:
-    return logits.softmax(-1).gather(1, answers[:, None])[:, 0]
-
-
-SCORES = {"log-odds": log_odds, "probability": probability}
+    return fired * (answers @ centred.T) / std[:, None]

@@ -15,7 +15,7 @@ from jaxtyping import Float, Int
 from torch import Tensor
 
 from mygpt.gpt import GPT
-from mygpt.inside.hooks import Prompts, feed_forward, final_logits, record
+from mygpt.inside.hooks import Prompts, feed_forward, final_logits, record_ends
 
 Null = Callable[[GPT, Prompts, int, float], GPT]
 
@@ -98,13 +98,10 @@ def random_directions(rows: Float[Tensor, "N C"], seed: int) -> Float[Tensor, "N
 def _matched(null: GPT, model: GPT, prompts: Prompts, gain: float) -> GPT:
     """Scale the null's values until it writes `gain` times as much as the model."""
     place = feed_forward(len(model.blocks) - 1)
-    at = torch.arange(len(prompts)), prompts.last
+    written = (record_ends(one, prompts, place)[0] for one in (model, null))
     bias = model.blocks[-1].mlp.fc2.bias
-    sizes = [
-        (record(one, prompts.ids, [place])[place][at] - bias).square().mean().sqrt()
-        for one in (model, null)
-    ]
-    null.blocks[-1].mlp.fc2.weight.data *= gain * sizes[0] / sizes[1]
+    own, other = ((out - bias).square().mean().sqrt() for out in written)
+    null.blocks[-1].mlp.fc2.weight.data *= gain * own / other
     return null
 
 

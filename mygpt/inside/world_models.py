@@ -36,7 +36,7 @@ from mygpt.world.corpus import (
 )
 
 SPREAD = 0.15  # standard deviation of word vectors that are not trained
-FOLDER = Path(__file__).parents[1] / "models"
+FOLDER = Path(__file__).parents[1] / "data" / "models"
 ROWS = 30_000
 OTHER_WEIGHT = 0.1  # in the loss, of a word that is not an answer
 RECIPE = TrainingConfig(

@@ -25,11 +25,20 @@ def check_positive(**values: object) -> None:
 
 def check_whole(least: int, **values: object) -> None:
     """Raise a ValueError unless every named value is a whole number from `least` up."""
+    wanted = f"a whole number of at least {least}"
+    check_each(values, lambda x: is_whole(x) and as_number(x) >= least, wanted)
+
+
+def check_each(values: dict, holds: Callable[[Any], bool], wanted: str) -> None:
+    """Raise a ValueError that names the first value of which a test does not hold."""
     for name, value in values.items():
-        if not is_whole(value) or as_number(value) < least:
-            raise ValueError(
-                f"{name} must be a whole number of at least {least}, got {value!r}"
-            )
+        if not holds(value):
+            raise ValueError(f"{name} must be {wanted}, got {value!r}")
+
+
+def named(config: object, *names: str) -> dict[str, Any]:
+    """Return fields of a config by their names, for a check of several."""
+    return {name: getattr(config, name) for name in names}
 
 
 def check_seed(seed: object) -> int:
@@ -42,30 +51,27 @@ def check_seed(seed: object) -> int:
 
 def check_flags(**values: object) -> None:
     """Raise a ValueError unless every named value is True or False."""
-    for name, value in values.items():
-        if not isinstance(as_number(value), bool):
-            raise ValueError(f"{name} must be True or False, got {value!r}")
+    check_each(values, lambda x: isinstance(as_number(x), bool), "True or False")
 
 
 def check_range(low: int | float, high: int | float, **values: object) -> None:
     """Raise a ValueError unless every named value is finite, from `low` to `high`."""
-    for name, value in values.items():
-        if not is_real(value) or not low <= value <= high or value == math.inf:
-            raise ValueError(f"{name} must be from {low} to {high}, got {value!r}")
+
+    def holds(value: Any) -> bool:
+        return is_real(value) and low <= value <= high and value != math.inf
+
+    check_each(values, holds, f"from {low} to {high}")
 
 
 def check_below_one(**values: object) -> None:
     """Raise a ValueError unless every named value is at least 0 and below 1."""
-    for name, value in values.items():
-        if not is_real(value) or not 0 <= value < 1:
-            raise ValueError(f"{name} must be at least 0 and below 1, got {value!r}")
+    wanted = "at least 0 and below 1"
+    check_each(values, lambda x: is_real(x) and 0 <= x < 1, wanted)
 
 
 def check_above_zero(**values: object) -> None:
     """Raise a ValueError unless every named value is finite and above 0."""
-    for name, value in values.items():
-        if not is_real(value) or not 0 < value < math.inf:
-            raise ValueError(f"{name} must be above 0, got {value!r}")
+    check_each(values, lambda x: is_real(x) and 0 < x < math.inf, "above 0")
 
 
 def as_number(value: Any) -> Any:
@@ -139,9 +145,9 @@ def as_ids(ids: Tensor) -> Tensor:
     return ids.long()
 
 
-def check_ids(ids: Tensor, vocab_size: int) -> None:
+def check_ids(ids: Tensor | np.ndarray, vocab_size: int) -> None:
     """Raise a ValueError unless every id is in the vocabulary."""
-    if not ids.numel():
+    if 0 in ids.shape:
         return
     low, high = int(ids.min()), int(ids.max())
     if low < 0 or high >= vocab_size:

@@ -92,11 +92,16 @@ def write_json(path: str | Path, content: object) -> None:
     write_atomically(path, lambda file: file.write_text(text, encoding="utf-8"))
 
 
+def existing(path: str | Path) -> Path:
+    """The path of a file; a ValueError if there is none."""
+    if not Path(path).is_file():
+        raise ValueError(f"expected a file {path}, found none")
+    return Path(path)
+
+
 def read_json(path: str | Path) -> dict:
     """The JSON object in a file; anything else is a ValueError that names the file."""
-    path = Path(path)
-    if not path.is_file():
-        raise ValueError(f"expected a file {path}, found none")
+    path = existing(path)
     try:
         content = json.loads(path.read_text(encoding="utf-8-sig"))
     except ValueError as error:
@@ -109,9 +114,7 @@ def read_json(path: str | Path) -> dict:
 @contextmanager
 def open_tensors(path: str | Path) -> Iterator[safe_open]:
     """A memory-mapped safetensors file; a damaged one is a ValueError that names it."""
-    path = Path(path)
-    if not path.is_file():
-        raise ValueError(f"expected a file {path}, found none")
+    path = existing(path)
     try:
         with safe_open(path, framework="pt") as file:
             yield file

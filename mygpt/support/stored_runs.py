@@ -12,7 +12,7 @@ from pathlib import Path
 
 from mygpt.support.files import read_json, write_atomically
 
-FOLDER = Path(__file__).parents[1] / "stored"
+FOLDER = Path(__file__).parents[1] / "data" / "stored"
 
 
 def store_runs(
@@ -38,7 +38,7 @@ def make_runs(
     seeds: Sequence[int],
     results: Callable[[Sequence[int]], Iterable[tuple[list[dict], list[str]]]],
 ) -> None:
-    """Be the command of a module of `runs`, which stores a file of `mygpt/stored`.
+    """Be the command of a module of `runs`, which stores a file of `mygpt/data/stored`.
 
     `results` takes the seeds and yields runs with the lines of their log, as they come.
     """
@@ -54,6 +54,17 @@ def make_runs(
         log += lines
         print(*lines, sep="\n", file=sys.stderr, flush=True)
     store_runs(options.out, f"python -m runs.{name}", log, runs)
+
+
+def each_seed(run: Callable[[int], dict], *told: str) -> Callable:
+    """Make the `results` of a module that runs once a seed, and logs parts of a run."""
+
+    def results(seeds: Sequence[int]) -> Iterable[tuple[list[dict], list[str]]]:
+        for seed in seeds:
+            one = run(seed)
+            yield [one], [f"seed {seed}: {', '.join(f'{one[part]}' for part in told)}"]
+
+    return results
 
 
 def load_runs(name: str) -> dict:

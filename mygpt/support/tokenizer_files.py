@@ -7,7 +7,7 @@ what was trained, and `tokenizer_config.json` or `added_tokens.json` what was ad
 from pathlib import Path
 from typing import Any
 
-from mygpt.support.files import read_json, write_json
+from mygpt.support.files import existing, read_json, write_json
 
 WHOLE, VOCAB, MERGES = "tokenizer.json", "vocab.json", "merges.txt"
 CONFIG, ADDED = "tokenizer_config.json", "added_tokens.json"
@@ -121,12 +121,11 @@ def check_agreement(folder: Path, vocab: dict, merges: list) -> None:
 
 def read_merges(path: Path) -> list[tuple[str, str]]:
     """The pairs of a merges.txt, in order."""
-    if not path.is_file():
-        raise ValueError(f"expected a file {path}, found none")
     try:
-        lines = path.read_text(encoding="utf-8-sig").removesuffix("\n").split("\n")
+        text = existing(path).read_text(encoding="utf-8-sig")
     except UnicodeDecodeError as error:
         raise ValueError(f"{path}: expected UTF-8, got {error}") from None
+    lines = text.removesuffix("\n").split("\n")
     first = lines[0].startswith("#version") or lines == [""]
     return split_merges(path, lines[first:], 1 + first)
 

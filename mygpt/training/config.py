@@ -12,6 +12,7 @@ from mygpt.support.arguments import (
     check_range,
     check_seed,
     check_whole,
+    named,
     store_numbers,
 )
 
@@ -90,37 +91,24 @@ class TrainingConfig:
 
     def __post_init__(self) -> None:
         store_numbers(self)
-        check_positive(steps=self.steps, batch_size=self.batch_size)
-        check_positive(accumulate=self.accumulate)
-        check_positive(eval_every=self.eval_every, save_every=self.save_every)
+        counts = ("steps", "batch_size", "accumulate", "eval_every", "save_every")
+        check_positive(**named(self, *counts))
         if self.length is not None:
             check_positive(length=self.length)
         check_whole(0, warmup_steps=self.warmup_steps)
         check_seed(self.seed)
         check_choice(OPTIMIZERS, optimizer=self.optimizer)
         check_choice(SCHEDULES, schedule=self.schedule)
-        check_range(
-            0,
-            math.inf,
-            learning_rate=self.learning_rate,
-            matrix_learning_rate=self.matrix_learning_rate,
-            weight_decay=self.weight_decay,
-            matrix_weight_decay=self.matrix_weight_decay,
-            clip=0 if self.clip is None else self.clip,
-        )
-        check_range(
-            0,
-            1,
-            flat_share=self.flat_share,
-            final_learning_rate_share=self.final_learning_rate_share,
-        )
+        for name in ("learning_rate", "weight_decay"):
+            check_range(0, math.inf, **named(self, name, f"matrix_{name}"))
+        check_range(0, math.inf, clip=0 if self.clip is None else self.clip)
+        check_range(0, 1, **named(self, "flat_share", "final_learning_rate_share"))
         check_below_one(momentum=self.momentum)
         if not isinstance(self.betas, tuple) or len(self.betas) != 2:
             raise ValueError(f"betas must be a pair of numbers, got {self.betas!r}")
         for beta in self.betas:
             check_below_one(betas=beta)
-        check_flags(autocast=self.autocast, compile=self.compile)
-        check_flags(progress=self.progress)
+        check_flags(**named(self, "autocast", "compile", "progress"))
 
     @classmethod
     def stored(cls, settings: dict, **changes: Any) -> "TrainingConfig":

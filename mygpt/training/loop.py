@@ -92,9 +92,9 @@ def train(
         vocab_size = without_wrapper(model).config.vocab_size
         val_data = usable("val_data", val_data, 2, vocab_size)
     run = Run(model, data, config, loss)
-    if resume and out is not None:
-        run.load(out)
     with nullcontext() if out is None else held(out):
+        if resume and out is not None:
+            run.load(out)
         return run.to_the_end(val_data, out, tokenizer)
 
 

@@ -1,6 +1,7 @@
 """What each task asks of the reader, in the book's order; nothing here computes."""
 
-from collections.abc import Mapping, Sequence
+import re
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 # File and title of the chapters that the tasks belong to.
@@ -19,24 +20,6 @@ CHAPTERS = {
     "14_generation": "14. Generation",
 }
 
-# Titles of the sections that explain the tasks, by label, where not "In code".
-HEADINGS = {
-    "check-row-times-matrix": "A row times a matrix",
-    "check-bpe-train": "Learn the merges",
-    "check-bpe-encode": "Encode and decode",
-    "check-softmax": "From any numbers to probabilities",
-    "check-cross-entropy": "From any numbers to probabilities",
-    "check-embedding": "A vector for each place",
-    "check-layer-norm-gradient": "The gradient avoids two directions",
-    "check-gpt": "Write it yourself",
-    "check-adamw": "A step of AdamW, by hand",
-    "check-train": "How fast, and how far at most",
-    "check-evaluate": "How fast, and how far at most",
-    "check-cache": "Keep the keys and values",
-    "check-generate": "Keep the keys and values",
-    "check-answer": "A whole GPT in one file",
-}
-
 
 @dataclass(frozen=True, eq=False)
 class Asked:
@@ -44,29 +27,35 @@ class Asked:
 
     name: of the function.
     chapter: file of the chapter that explains it, one of CHAPTERS.
-    label: of the section that explains it.
+    label: of the section that explains it; heading: its title.
     asks: what the function does.
     arguments: their names, in order, with shape or type.
     returns: shape or type of the result.
+    differentiable: arguments to which a gradient must flow.
     example: lines of a doctest; `torch` is imported.
     """
 
     name: str
     chapter: str
     label: str
+    heading: str
     asks: str
     arguments: Mapping[str, str]
     returns: str
+    differentiable: Sequence[str]
     example: str
 
     @property
     def signature(self) -> str:
+        """The call of the function, with the names of its arguments."""
         return f"{self.name}({', '.join(self.arguments)})"
 
     @property
-    def heading(self) -> str:
-        """Title of the section that explains the task."""
-        return HEADINGS.get(self.label, "In code")
+    def shapes(self) -> dict[str, str]:
+        """Shape or type of each argument and the result; where gradients must flow."""
+        flow = {"gradients": f"flow back to {', '.join(self.differentiable)}"}
+        wanted = flow if self.differentiable else {}
+        return {**self.arguments, "returns": self.returns, **wanted}
 
     @property
     def section(self) -> str:
@@ -74,217 +63,176 @@ class Asked:
         return f"“{CHAPTERS[self.chapter]}”, section “{self.heading}”"
 
 
-WEIGHTS_OF_ATTENTION = "dict: W_Q, W_K, W_V, W_O (C, C) and b_Q, b_K, b_V, b_O (C,)"
-WEIGHTS_OF_BLOCK = (
-    "dict: W_Q, W_K, W_V, W_O (C, C), b_Q, b_K, b_V, b_O (C,), W1 (C, 4C), b1 (4C,), "
-    "W2 (4C, C), b2 (C,), ln1_weight, ln1_bias, ln2_weight, ln2_bias (C,)"
-)
-WEIGHTS_OF_GPT = (
-    "dict: token (V, C), position (N, C) with N >= T, blocks (a list of block weights, "
-    "as for `block`), ln_f_weight and ln_f_bias (C,)"
-)
-IN_ORDER = (
-    Asked(
-        *("row_times_matrix", "tensors", "check-row-times-matrix"),
-        asks="Multiply the row x by the matrix W: entry j of the result is the sum "
-        "over i of x[i] * W[i, j].",
-        arguments={"x": "(C,)", "W": "(C, F)"},
-        returns="a tensor of shape (F,)",
-        example="""\
+# A task begins with its name, chapter, label and heading, where that is not "In code".
+# Then come what it asks; indented, the arguments, what it returns and where gradients
+# must flow; and an example.
+TASKS = """
+# row_times_matrix, tensors, check-row-times-matrix, A row times a matrix
+Multiply the row x by the matrix W: entry j of the result is the sum over i of x[i] *
+W[i, j].
+    x: (C,)
+    W: (C, F)
+    returns: a tensor of shape (F,)
 >>> W = torch.tensor([[1.0, 2.0], [3.0, 4.0]])
 >>> row_times_matrix(torch.tensor([1.0, 10.0]), W)
-tensor([31., 42.])""",
-    ),
-    Asked(
-        *("bpe_train", "01_tokens", "check-bpe-train"),
-        asks="Find the merges of byte-pair encoding. Each word begins as its UTF-8 "
-        "bytes, ids 0 to 255. Count the pairs of neighbours in all words, a repeated "
-        "word each time; take the most frequent pair, of equally frequent ones the "
-        "one that is smaller as a tuple; replace it from left to right in every word "
-        "by a new id, 256 for the first merge; and again. Stop early when no pair "
-        "occurs twice.",
-        arguments={"words": "list of str", "num_merges": "int"},
-        returns="a list of pairs of ids, in the order in which they were merged",
-        example="""\
+tensor([31., 42.])
+# bpe_train, 01_tokens, check-bpe-train, Learn the merges
+Find the merges of byte-pair encoding. Each word begins as its UTF-8 bytes, ids 0 to
+255. Count the pairs of neighbours in all words, a repeated word each time; take the
+most frequent pair, of equally frequent ones the one that is smaller as a tuple; replace
+it from left to right in every word by a new id, 256 for the first merge; and again.
+Stop early when no pair occurs twice.
+    words: list of str
+    num_merges: int
+    returns: a list of pairs of ids, in the order in which they were merged
 >>> bpe_train(["low", "low", "lower"], 2)
-[(108, 111), (256, 119)]""",
-    ),
-    Asked(
-        *("bpe_encode", "01_tokens", "check-bpe-encode"),
-        asks="Turn a text into ids. Begin with its UTF-8 bytes; go through merges in "
-        "their order, and replace each of these pairs everywhere, from left to right, "
-        "by 256 plus its index in merges.",
-        arguments={"text": "str", "merges": "list of pairs of ids"},
-        returns="a list of ids",
-        example="""\
+[(108, 111), (256, 119)]
+# bpe_encode, 01_tokens, check-bpe-encode, Encode and decode
+Turn a text into ids. Begin with its UTF-8 bytes; go through merges in their order, and
+replace each of these pairs everywhere, from left to right, by 256 plus its index in
+merges.
+    text: str
+    merges: list of pairs of ids
+    returns: a list of ids
 >>> bpe_encode("slow", [(108, 111), (256, 119)])
-[115, 257]""",
-    ),
-    Asked(
-        *("softmax", "02_embeddings", "check-softmax"),
-        asks="Turn each row of scores into probabilities: exp(score), divided by the "
-        "sum of these over the row. Scores from -1000 to 1000 must work, whatever the "
-        "other rows hold.",
-        arguments={"scores": "(N, V)"},
-        returns="a tensor of shape (N, V)",
-        example="""\
+[115, 257]
+# softmax, 02_embeddings, check-softmax, From any numbers to probabilities
+Turn each row of scores into probabilities: exp(score), divided by the sum of these over
+the row. Scores from -1000 to 1000 must work, whatever the other rows hold.
+    scores: (N, V)
+    returns: a tensor of shape (N, V)
+    gradients: scores
 >>> softmax(torch.tensor([[0.0, 0.0], [0.0, 1.0]]))
 tensor([[0.5000, 0.5000],
-        [0.2689, 0.7311]])""",
-    ),
-    Asked(
-        *("cross_entropy", "02_embeddings", "check-cross-entropy"),
-        asks="Turn each row of logits into probabilities by a softmax and return the "
-        "mean of -ln(probability of the row's target). Logits from -1000 to 1000 must "
-        "work, in one row too.",
-        arguments={"logits": "(N, V)", "targets": "(N,), ids"},
-        returns="a tensor of shape (), in nats",
-        example="""\
+        [0.2689, 0.7311]])
+# cross_entropy, 02_embeddings, check-cross-entropy, From any numbers to probabilities
+Turn each row of logits into probabilities by a softmax and return the mean of
+-ln(probability of the row's target). Logits from -1000 to 1000 must work, in one row
+too.
+    logits: (N, V)
+    targets: (N,), ids
+    returns: a tensor of shape (), in nats
+    gradients: logits
 >>> cross_entropy(torch.zeros(2, 4), torch.tensor([0, 3]))
-tensor(1.3863)""",
-    ),
-    Asked(
-        *("embedding", "02_embeddings", "check-embedding"),
-        asks="Give every token its vector: row ids[b, t] of the token table plus row "
-        "t of the position table. The position table may have more rows than the text "
-        "is long.",
-        arguments={
-            "ids": "(B, T), whole numbers",
-            "token_table": "(V, C)",
-            "position_table": "(N, C) with N >= T",
-        },
-        returns="a tensor of shape (B, T, C)",
-        example="""\
+tensor(1.3863)
+# embedding, 02_embeddings, check-embedding, A vector for each place
+Give every token its vector: row ids[b, t] of the token table plus row t of the position
+table. The position table may have more rows than the text is long.
+    ids: (B, T), whole numbers
+    token_table: (V, C)
+    position_table: (N, C) with N >= T
+    returns: a tensor of shape (B, T, C)
+    gradients: token_table, position_table
 >>> tokens = torch.tensor([[1.0, 2.0], [3.0, 4.0]])
 >>> positions = torch.tensor([[0.1, 0.1], [0.2, 0.2], [0.3, 0.3]])
 >>> embedding(torch.tensor([[1, 1]]), tokens, positions)
 tensor([[[3.1000, 4.1000],
-         [3.2000, 4.2000]]])""",
-    ),
-    Asked(
-        *("attention", "03_attention", "check-attention"),
-        asks="Causal attention with one head: queries x W_Q, keys x W_K and values x "
-        "W_V; scores query · key / √D; each position's softmax over itself and the "
-        "positions before it; the values, weighted.",
-        arguments={"x": "(B, T, C)", "W_Q": "(C, D)", "W_K": "(C, D)", "W_V": "(C, D)"},
-        returns="a tensor of shape (B, T, D)",
-        example="""\
+         [3.2000, 4.2000]]])
+# attention, 03_attention, check-attention
+Causal attention with one head: queries x W_Q, keys x W_K and values x W_V; scores query
+· key / √D; each position's softmax over itself and the positions before it; the values,
+weighted.
+    x: (B, T, C)
+    W_Q: (C, D)
+    W_K: (C, D)
+    W_V: (C, D)
+    returns: a tensor of shape (B, T, D)
+    gradients: x, W_Q, W_K, W_V
 >>> one = torch.ones(1, 1)
 >>> attention(torch.tensor([[[0.0], [1.0]]]), one, one, one)
 tensor([[[0.0000],
-         [0.7311]]])""",
-    ),
-    Asked(
-        *("heads", "04_heads", "check-heads"),
-        asks="Causal attention with num_heads heads, each on D = C / num_heads "
-        "neighbouring channels of x W_Q + b_Q, x W_K + b_K and x W_V + b_V; the "
-        "heads' results side by side, then times W_O, plus b_O.",
-        arguments={
-            "x": "(B, T, C)",
-            "weights": WEIGHTS_OF_ATTENTION,
-            "num_heads": "int",
-        },
-        returns="a tensor of shape (B, T, C)",
-        example="""\
+         [0.7311]]])
+# heads, 04_heads, check-heads
+Causal attention with num_heads heads, each on D = C / num_heads neighbouring channels
+of x W_Q + b_Q, x W_K + b_K and x W_V + b_V; the heads' results side by side, then times
+W_O, plus b_O.
+    x: (B, T, C)
+    weights: dict: W_Q, W_K, W_V, W_O (C, C) and b_Q, b_K, b_V, b_O (C,)
+    num_heads: int
+    returns: a tensor of shape (B, T, C)
+    gradients: x, weights
 >>> weights = {f"W_{name}": torch.eye(2) for name in "QKVO"}
 >>> weights |= {f"b_{name}": torch.zeros(2) for name in "QKVO"}
 >>> heads(torch.tensor([[[1.0, 0.0], [0.0, 1.0]]]), weights, 2)
 tensor([[[1.0000, 0.0000],
-         [0.5000, 0.7311]]])""",
-    ),
-    Asked(
-        *("mlp", "05_feed_forward", "check-mlp"),
-        asks="The feed-forward network: h = x W1 + b1, GELU of h in either form, then "
-        "times W2, plus b2; each position on its own.",
-        arguments={
-            "x": "(B, T, C)",
-            "W1": "(C, F)",
-            "b1": "(F,)",
-            "W2": "(F, C)",
-            "b2": "(C,)",
-        },
-        returns="a tensor of shape (B, T, C)",
-        example="""\
+         [0.5000, 0.7311]]])
+# mlp, 05_feed_forward, check-mlp
+The feed-forward network: h = x W1 + b1, GELU of h in either form, then times W2, plus
+b2; each position on its own.
+    x: (B, T, C)
+    W1: (C, F)
+    b1: (F,)
+    W2: (F, C)
+    b2: (C,)
+    returns: a tensor of shape (B, T, C)
+    gradients: x, W1, b1, W2, b2
 >>> one = torch.ones(1, 1)
 >>> mlp(torch.tensor([[[0.0], [5.0]]]), one, torch.zeros(1), 2 * one, torch.ones(1))
 tensor([[[ 1.0000],
-         [11.0000]]])""",
-    ),
-    Asked(
-        *("gelu", "06_activations", "check-gelu"),
-        asks="GELU as defined: x Φ(x) = x/2 · (1 + erf(x / √2)), for each entry.",
-        arguments={"x": "any shape"},
-        returns="a tensor of the shape of x",
-        example="""\
+         [11.0000]]])
+# gelu, 06_activations, check-gelu
+GELU as defined: x Φ(x) = x/2 · (1 + erf(x / √2)), for each entry.
+    x: any shape
+    returns: a tensor of the shape of x
+    gradients: x
 >>> gelu(torch.tensor([-1.0, 0.0, 1.0]))
-tensor([-0.1587,  0.0000,  0.8413])""",
-    ),
-    Asked(
-        *("gelu_tanh", "06_activations", "check-gelu-tanh"),
-        asks="GPT-2's form of GELU: x/2 · (1 + tanh(√(2/π) (x + 0.044715 x³))).",
-        arguments={"x": "any shape"},
-        returns="a tensor of the shape of x",
-        example="""\
+tensor([-0.1587,  0.0000,  0.8413])
+# gelu_tanh, 06_activations, check-gelu-tanh
+GPT-2's form of GELU: x/2 · (1 + tanh(√(2/π) (x + 0.044715 x³))).
+    x: any shape
+    returns: a tensor of the shape of x
+    gradients: x
 >>> gelu_tanh(torch.tensor([-1.0, 0.0, 1.0]))
-tensor([-0.1588,  0.0000,  0.8412])""",
-    ),
-    Asked(
-        *("layer_norm", "08_layer_norm", "check-layer-norm"),
-        asks="Bring each position's vector to mean 0 and variance 1: subtract its "
-        "mean, divide by √(variance + eps), where the variance divides by C; then "
-        "times weight, plus bias. Numbers near 1000 must work in float32 too.",
-        arguments={"x": "(B, T, C)", "weight": "(C,)", "bias": "(C,)", "eps": "float"},
-        returns="a tensor of shape (B, T, C)",
-        example="""\
+tensor([-0.1588,  0.0000,  0.8412])
+# layer_norm, 08_layer_norm, check-layer-norm
+Bring each position's vector to mean 0 and variance 1: subtract its mean, divide by
+√(variance + eps), where the variance divides by C; then times weight, plus bias.
+Numbers near 1000 must work in float32 too.
+    x: (B, T, C)
+    weight: (C,)
+    bias: (C,)
+    eps: float
+    returns: a tensor of shape (B, T, C)
+    gradients: x, weight, bias
 >>> layer_norm(torch.tensor([[[1.0, 3.0]]]), torch.ones(2), torch.zeros(2), 0.0)
-tensor([[[-1.,  1.]]])""",
-    ),
-    Asked(
-        *("layer_norm_gradient", "08_layer_norm", "check-layer-norm-gradient"),
-        asks="The gradients of layer_norm by formula: from dy, the gradient of the "
-        "loss with respect to the result, those with respect to x, weight and bias. "
-        "With n the normalised x and g = dy * weight: dx = (g - mean(g) - n * mean(g "
-        "* n)) / √(variance + eps), means over the channels; dweight and dbias are "
-        "sums over batch and positions.",
-        arguments={
-            "dy": "(B, T, C)",
-            "x": "(B, T, C)",
-            "weight": "(C,)",
-            "eps": "float",
-        },
-        returns="a tuple (dx, dweight, dbias) of shapes (B, T, C), (C,), (C,)",
-        example="""\
+tensor([[[-1.,  1.]]])
+# layer_norm_gradient, 08_layer_norm, check-layer-norm-gradient,
+        The gradient avoids two directions
+The gradients of layer_norm by formula: from dy, the gradient of the loss with respect
+to the result, those with respect to x, weight and bias. With n the normalised x and g =
+dy * weight: dx = (g - mean(g) - n * mean(g * n)) / √(variance + eps), means over the
+channels; dweight and dbias are sums over batch and positions.
+    dy: (B, T, C)
+    x: (B, T, C)
+    weight: (C,)
+    eps: float
+    returns: a tuple (dx, dweight, dbias) of shapes (B, T, C), (C,), (C,)
 >>> dy, x = torch.tensor([[[1.0, 0.0, 0.0]]]), torch.tensor([[[-1.0, 0.0, 1.0]]])
 >>> dx, dweight, dbias = layer_norm_gradient(dy, x, torch.ones(3), 0.0)
 >>> dweight, dbias
-(tensor([-1.2247,  0.0000,  0.0000]), tensor([1., 0., 0.]))""",
-    ),
-    Asked(
-        *("wiring", "09_transformer_block", "check-wiring"),
-        asks="Wire a block as GPT-2 does. attention, mlp, ln1 and ln2 are functions "
-        "that are given: add to x what attention gives for ln1(x); then add what mlp "
-        "gives for ln2 of that sum.",
-        arguments={
-            "x": "(B, T, C)",
-            "attention": "function of (B, T, C)",
-            "mlp": "function of (B, T, C)",
-            "ln1": "function of (B, T, C)",
-            "ln2": "function of (B, T, C)",
-        },
-        returns="a tensor of shape (B, T, C)",
-        example="""\
+(tensor([-1.2247,  0.0000,  0.0000]), tensor([1., 0., 0.]))
+# wiring, 09_transformer_block, check-wiring
+Wire a block as GPT-2 does. attention, mlp, ln1 and ln2 are functions that are given:
+add to x what attention gives for ln1(x); then add what mlp gives for ln2 of that sum.
+    x: (B, T, C)
+    attention: function of (B, T, C)
+    mlp: function of (B, T, C)
+    ln1: function of (B, T, C)
+    ln2: function of (B, T, C)
+    returns: a tensor of shape (B, T, C)
+    gradients: x
 >>> x = torch.tensor([[[1.0]]])
 >>> wiring(x, lambda x: 2 * x, lambda x: 10 * x, torch.abs, torch.abs)
-tensor([[[33.]]])""",
-    ),
-    Asked(
-        *("block", "09_transformer_block", "check-block"),
-        asks="A block of GPT-2: x plus the heads of ln1(x), then that plus the "
-        "feed-forward network of ln2 of it. The norms have eps 1e-5; GELU in either "
-        "form.",
-        arguments={"x": "(B, T, C)", "weights": WEIGHTS_OF_BLOCK, "num_heads": "int"},
-        returns="a tensor of shape (B, T, C)",
-        example="""\
+tensor([[[33.]]])
+# block, 09_transformer_block, check-block
+A block of GPT-2: x plus the heads of ln1(x), then that plus the feed-forward network of
+ln2 of it. The norms have eps 1e-5; GELU in either form.
+    x: (B, T, C)
+    weights: dict: W_Q, W_K, W_V, W_O (C, C), b_Q, b_K, b_V, b_O (C,), W1 (C, 4C), b1
+        (4C,), W2 (4C, C), b2 (C,), ln1_weight, ln1_bias, ln2_weight, ln2_bias (C,)
+    num_heads: int
+    returns: a tensor of shape (B, T, C)
+    gradients: x, weights
 >>> names = ["b_Q", "b_K", "b_V", "b_O", "b2", "ln1_bias", "ln2_bias"]
 >>> weights = {name: torch.zeros(2) for name in names}
 >>> weights |= {name: torch.eye(2) for name in ["W_Q", "W_K", "W_V", "W_O"]}
@@ -293,68 +241,54 @@ tensor([[[33.]]])""",
 >>> weights |= {"ln1_weight": torch.ones(2), "ln2_weight": torch.ones(2)}
 >>> y = block(torch.tensor([[[1.0, 3.0]]]), weights, 1)
 >>> y.round(decimals=2)
-tensor([[[0., 4.]]])""",
-    ),
-    Asked(
-        *("gpt", "12_gpt", "check-gpt"),
-        asks="A GPT's forward pass: token vectors plus position vectors, the blocks "
-        "in order, the last norm (eps 1e-5), and as logits the products with every "
-        "row of the token table. The loss is the mean cross-entropy in nats of "
-        "logits[b, t] against targets[b, t], which are the next tokens already.",
-        arguments={
-            "ids": "(B, T), whole numbers",
-            "targets": "(B, T), whole numbers",
-            "weights": WEIGHTS_OF_GPT,
-            "num_heads": "int",
-        },
-        returns="a tuple (logits, loss) of shapes (B, T, V) and ()",
-        example="""\
+tensor([[[0., 4.]]])
+# gpt, 12_gpt, check-gpt, Write it yourself
+A GPT's forward pass: token vectors plus position vectors, the blocks in order, the last
+norm (eps 1e-5), and as logits the products with every row of the token table. The loss
+is the mean cross-entropy in nats of logits[b, t] against targets[b, t], which are the
+next tokens already.
+    ids: (B, T), whole numbers
+    targets: (B, T), whole numbers
+    weights: dict: token (V, C), position (N, C) with N >= T, blocks (a list of block
+        weights, as for `block`), ln_f_weight and ln_f_bias (C,)
+    num_heads: int
+    returns: a tuple (logits, loss) of shapes (B, T, V) and ()
+    gradients: weights
 >>> from mygpt.check import world_model
 >>> model = world_model()
 >>> ids = torch.tensor([model.encode("the capital of france is")])
 >>> logits, loss = gpt(ids, ids, model.weights, model.num_heads)
 >>> model.decode([int(logits[0, -1].argmax())])
-'paris'""",
-    ),
-    Asked(
-        *("adamw_step", "13_training", "check-adamw"),
-        asks="One step of AdamW for one parameter; step is 1 for the first. If the "
-        "parameter has two or more axes, first multiply it by 1 - lr * decay. Then m "
-        "= beta1 * m + (1 - beta1) * gradient, v = beta2 * v + (1 - beta2) * "
-        "gradient²; divide m by 1 - beta1^step and v by 1 - beta2^step, and subtract "
-        "lr * m / (√v + eps). Return the new parameter and the new m and v before "
-        "those two divisions.",
-        arguments={
-            "parameter": "any shape",
-            "gradient": "the same shape",
-            "m": "the same shape",
-            "v": "the same shape",
-            "step": "int, from 1",
-            "lr": "float",
-            "beta1": "float",
-            "beta2": "float",
-            "eps": "float",
-            "decay": "float",
-        },
-        returns="a tuple (parameter, m, v) of the same shapes",
-        example="""\
+'paris'
+# adamw_step, 13_training, check-adamw, A step of AdamW, by hand
+One step of AdamW for one parameter; step is 1 for the first. If the parameter has two
+or more axes, first multiply it by 1 - lr * decay. Then m = beta1 * m + (1 - beta1) *
+gradient, v = beta2 * v + (1 - beta2) * gradient²; divide m by 1 - beta1^step and v by 1
+- beta2^step, and subtract lr * m / (√v + eps). Return the new parameter and the new m
+and v before those two divisions.
+    parameter: any shape
+    gradient: the same shape
+    m: the same shape
+    v: the same shape
+    step: int, from 1
+    lr: float
+    beta1: float
+    beta2: float
+    eps: float
+    decay: float
+    returns: a tuple (parameter, m, v) of the same shapes
 >>> zero, one = torch.zeros(1), torch.ones(1)
 >>> adamw_step(one, 2 * one, zero, zero, 1, 0.1, 0.9, 0.99, 0.0, 0.1)
-(tensor([0.9000]), tensor([0.2000]), tensor([0.0400]))""",
-    ),
-    Asked(
-        *("train", "13_training", "check-train"),
-        asks="A training loop: put the model in training mode, and take one step of "
-        "the optimizer for each batch. model(inputs, targets) gives (logits, loss); a "
-        "batch is rows of T + 1 ids, inputs all but the last, targets all but the "
-        "first. Return the losses, each from before its step.",
-        arguments={
-            "model": "nn.Module",
-            "batches": "list of (B, T + 1), whole numbers",
-            "optimizer": "torch.optim.Optimizer of the model's parameters",
-        },
-        returns="a list of numbers, one for each batch",
-        example="""\
+(tensor([0.9000]), tensor([0.2000]), tensor([0.0400]))
+# train, 13_training, check-train, How fast, and how far at most
+A training loop: put the model in training mode, and take one step of the optimizer for
+each batch. model(inputs, targets) gives (logits, loss); a batch is rows of T + 1 ids,
+inputs all but the last, targets all but the first. Return the losses, each from before
+its step.
+    model: nn.Module
+    batches: list of (B, T + 1), whole numbers
+    optimizer: torch.optim.Optimizer of the model's parameters
+    returns: a list of numbers, one for each batch
 >>> class Model(torch.nn.Module):
 ...     def __init__(self):
 ...         super().__init__()
@@ -364,110 +298,99 @@ tensor([[[0., 4.]]])""",
 >>> model = Model()
 >>> optimizer = torch.optim.SGD(model.parameters(), lr=0.25)
 >>> train(model, [torch.tensor([[3, 4]])] * 2, optimizer)
-[1.0, 0.25]""",
-    ),
-    Asked(
-        *("evaluate", "13_training", "check-evaluate"),
-        asks="The mean loss over all targets of all batches, whose B and T may "
-        "differ, with the model in evaluation mode and under `torch.no_grad()`; "
-        "afterwards the model is in the mode that it had before. Batches as for "
-        "`train`.",
-        arguments={
-            "model": "nn.Module",
-            "batches": "list of (B, T + 1), whole numbers",
-        },
-        returns="a number",
-        example="""\
+[1.0, 0.25]
+# evaluate, 13_training, check-evaluate, How fast, and how far at most
+The mean loss over all targets of all batches, whose B and T may differ, with the model
+in evaluation mode and under `torch.no_grad()`; afterwards the model is in the mode that
+it had before. Batches as for `train`.
+    model: nn.Module
+    batches: list of (B, T + 1), whole numbers
+    returns: a number
 >>> class Model(torch.nn.Module):
 ...     def forward(self, inputs, targets):
 ...         return None, targets.float().mean()
 >>> evaluate(Model(), [torch.tensor([[0, 1]]), torch.tensor([[0, 4, 4, 4]])])
-3.25""",
-    ),
-    Asked(
-        *("top_k", "14_generation", "check-top-k"),
-        asks="The probabilities after top-k: keep each row's k largest logits, give "
-        "all others probability 0, and take the softmax of what is left. k may exceed "
-        "V.",
-        arguments={"logits": "(N, V)", "k": "int"},
-        returns="a tensor of shape (N, V)",
-        example="""\
+3.25
+# top_k, 14_generation, check-top-k
+The probabilities after top-k: keep each row's k largest logits, give all others
+probability 0, and take the softmax of what is left. k may exceed V.
+    logits: (N, V)
+    k: int
+    returns: a tensor of shape (N, V)
 >>> top_k(torch.tensor([[0.0, 2.0, 1.0]]), 2)
-tensor([[0.0000, 0.7311, 0.2689]])""",
-    ),
-    Asked(
-        *("top_p", "14_generation", "check-top-p"),
-        asks="The probabilities after top-p (nucleus sampling): of each row keep the "
-        "fewest likeliest tokens whose probabilities add up to at least p (to exactly "
-        "p is enough), give all others probability 0, and take the softmax of what is "
-        "left. The likeliest always stays.",
-        arguments={"logits": "(N, V)", "p": "float above 0, at most 1"},
-        returns="a tensor of shape (N, V)",
-        example="""\
+tensor([[0.0000, 0.7311, 0.2689]])
+# top_p, 14_generation, check-top-p
+The probabilities after top-p (nucleus sampling): of each row keep the fewest likeliest
+tokens whose probabilities add up to at least p (to exactly p is enough), give all
+others probability 0, and take the softmax of what is left. The likeliest always stays.
+    logits: (N, V)
+    p: float above 0, at most 1
+    returns: a tensor of shape (N, V)
 >>> top_p(torch.tensor([[0.0, 2.0, 1.0]]), 0.7)
-tensor([[0.0000, 0.7311, 0.2689]])""",
-    ),
-    Asked(
-        *("cached_step", "14_generation", "check-cache"),
-        asks="A GPT's forward pass, as for `gpt`, for new ids that follow those "
-        "already read. cache holds what you kept of those, in a form of your own; "
-        "None at first. Each block keeps its keys and values, so the earlier "
-        "positions are not computed again; the positions go on where the cache ends. "
-        "Return the logits after the last new id and the new cache; leave the one "
-        "that you are given as it is.",
-        arguments={
-            "ids": "(B, T), the new ids",
-            "weights": WEIGHTS_OF_GPT,
-            "num_heads": "int",
-            "cache": "None, or what the call before returned",
-        },
-        returns="a tuple (logits, cache), logits of shape (B, V)",
-        example="""\
+tensor([[0.0000, 0.7311, 0.2689]])
+# cached_step, 14_generation, check-cache, Keep the keys and values
+A GPT's forward pass, as for `gpt`, for new ids that follow those already read. cache
+holds what you kept of those, in a form of your own; None at first. Each block keeps its
+keys and values, so the earlier positions are not computed again; the positions go on
+where the cache ends. Return the logits after the last new id and the new cache; leave
+the one that you are given as it is.
+    ids: (B, T), the new ids
+    weights: dict: token (V, C), position (N, C) with N >= T, blocks (a list of block
+        weights, as for `block`), ln_f_weight and ln_f_bias (C,)
+    num_heads: int
+    cache: None, or what the call before returned
+    returns: a tuple (logits, cache), logits of shape (B, V)
 >>> from mygpt.check import world_model
 >>> model, cache = world_model(), None
 >>> for i in model.encode("the capital of france is"):
 ...     ids = torch.tensor([[i]])
 ...     logits, cache = cached_step(ids, model.weights, model.num_heads, cache)
 >>> model.decode([int(logits[0].argmax())])
-'paris'""",
-    ),
-    Asked(
-        *("generate", "14_generation", "check-generate"),
-        asks="Continue ids by max_new_tokens, each time by the likeliest next id "
-        "(greedy). step(ids, cache) gives (logits, cache), logits of shape (B, V) for "
-        "the id that follows; give it the prompt with the cache None, then each time "
-        "only the new ids with the cache that it returned.",
-        arguments={
-            "step": "function of (ids, cache)",
-            "ids": "(B, T), whole numbers",
-            "max_new_tokens": "int",
-        },
-        returns="a tensor of ids of shape (B, T + max_new_tokens)",
-        example="""\
+'paris'
+# generate, 14_generation, check-generate, Keep the keys and values
+Continue ids by max_new_tokens, each time by the likeliest next id (greedy). step(ids,
+cache) gives (logits, cache), logits of shape (B, V) for the id that follows; give it
+the prompt with the cache None, then each time only the new ids with the cache that it
+returned.
+    step: function of (ids, cache)
+    ids: (B, T), whole numbers
+    max_new_tokens: int
+    returns: a tensor of ids of shape (B, T + max_new_tokens)
 >>> def step(ids, cache):
 ...     total = ids.sum(1, keepdim=True) + (0 if cache is None else cache)
 ...     return -(torch.arange(9) - total).abs(), total
 >>> generate(step, torch.tensor([[1, 2]]), 2)
-tensor([[1, 2, 3, 6]])""",
-    ),
-    Asked(
-        *("answer", "14_generation", "check-answer"),
-        asks="Put your parts together: encode the prompt, continue it by "
-        "max_new_tokens, always with the likeliest token, and return the text of the "
-        "new tokens. model.weights and model.num_heads are as for `gpt`; "
-        "model.encode(text) gives a list of ids, model.decode(ids) a text.",
-        arguments={
-            "prompt": "str",
-            "model": "trained model with weights, num_heads, encode, decode",
-            "max_new_tokens": "int",
-        },
-        returns="a str",
-        example="""\
+tensor([[1, 2, 3, 6]])
+# answer, 14_generation, check-answer, A whole GPT in one file
+Put your parts together: encode the prompt, continue it by max_new_tokens, always with
+the likeliest token, and return the text of the new tokens. model.weights and
+model.num_heads are as for `gpt`; model.encode(text) gives a list of ids,
+model.decode(ids) a text.
+    prompt: str
+    model: trained model with weights, num_heads, encode, decode
+    max_new_tokens: int
+    returns: a str
 >>> from mygpt.check import world_model
 >>> answer("the capital of france is", world_model(), 1)
-'paris'""",
-    ),
-)
+'paris'
+"""
+
+
+def tasks_of(text: str) -> Iterator[Asked]:
+    """Read tasks from a text."""
+    for task in text.split("\n# ")[1:]:
+        said, mark, example = task.strip().partition(">>>")
+        first, *rows = re.sub(r"\n {8}", " ", said).strip().split("\n")
+        name, chapter, label, *heading = first.split(", ", 3)
+        kinds = dict(row[4:].split(": ", 1) for row in rows if row.startswith("    "))
+        asks = " ".join(row for row in rows if not row.startswith("    "))
+        title, returns = [*heading, "In code"][0], kinds.pop("returns")
+        to = re.findall(r"\w+", kinds.pop("gradients", ""))
+        about = name, chapter, label, title, asks
+        yield Asked(*about, kinds, returns, to, mark + example)
+
+
+IN_ORDER = tuple(tasks_of(TASKS))
 ASKED = {asked.name: asked for asked in IN_ORDER}
 
 

@@ -13,7 +13,7 @@ README = """\
 {count} functions, from a row times a matrix to a GPT that answers. Each file holds one
 of them to fill in: its docstring says what it does, which shapes come and go, and gives
 an example (`python -m doctest softmax.py` runs it). Write plain functions; the weights
-are arguments, and gradients must flow through what you compute. A file may import
+are arguments, and gradients must flow where the docstring says so. A file may import
 others, as in `from softmax import softmax`.
 
     mygpt check softmax              is softmax.py right, or which mistake is it?
@@ -76,4 +76,5 @@ def contents() -> Iterator[str]:
 
 
 def write(path: Path, text: str) -> None:
+    """Write a file whole, in UTF-8."""
     write_atomically(path, lambda file: file.write_text(text, encoding="utf-8"))

@@ -18,11 +18,10 @@ def stub(task: Asked) -> str:
 
 def skeleton(task: Asked, name: str) -> str:
     """Return a function of a name: signature, docstring with shapes, one example."""
-    width = max(map(len, [*task.arguments, "returns"])) + 2
-    kinds = {**task.arguments, "returns": task.returns}
+    width = max(map(len, task.shapes)) + 2
     lines = [f"def {name}({', '.join(task.arguments)}):"]
     lines += [*wrapped(f'"""{task.asks}', "    "), ""]
-    for argument, kind in kinds.items():
+    for argument, kind in task.shapes.items():
         lines += wrapped(kind, f"    {argument + ':':{width}}")
     example = re.sub(rf"(?<![.\w]){task.name}\(", f"{name}(", task.example)
     lines += ["", *(f"    {line}" for line in example.splitlines())]

@@ -36,7 +36,10 @@ def plain_edition(first_cell: str, root: Path = ROOT) -> dict[str, str]:
     """The text of every notebook of the plain edition, by its file's name."""
     paths = sorted((root / "chapters").glob("*.ipynb"))
     read = {path.stem: nbformat.read(path, as_version=4) for path in paths}
-    labels, sources = read_labels(root, read), Sources(root / "references.bib")
+    labels, sources = (
+        read_labels(root, read),
+        Sources(root / "pages" / "references.bib"),
+    )
     drawn: dict[str, bytes] = {}
 
     def picture(path: str) -> bytes:

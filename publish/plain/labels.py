@@ -11,15 +11,15 @@ import yaml
 from myst_parser.mdit_to_docutils.base import default_slugify
 
 from publish.plain.marks import ROLE, Block, NotPlain, bare, blocks, titled
+from tools.terms import glossary
 
 NUMBERED = re.compile(r"(\d\d)_.*")
 FIGURES, EXERCISES = ("figure-md", "figure"), ("exercise-start", "exercise")
-GLOSSARY = re.compile(r":::\{glossary\}\n(?::\w+:[^\n]*\n)*(?P<entries>.*?)\n:::", re.S)
 SENTENCE = re.compile(r"(.+?[.!?])(?=\s|$)", re.S)
 
 
 @dataclass(frozen=True)
-class Place:
+class LabelTarget:
     """Where something stands: the notebook, the heading above it, and its number."""
 
     notebook: str
@@ -36,9 +36,9 @@ class Labels:
     sentence of a term's entry in the glossary.
     """
 
-    places: dict[str, Place] = field(default_factory=dict)
+    places: dict[str, LabelTarget] = field(default_factory=dict)
     headings: dict[str, dict[str, str]] = field(default_factory=dict)
-    defined: dict[str, Place] = field(default_factory=dict)
+    defined: dict[str, LabelTarget] = field(default_factory=dict)
     meanings: dict[str, str] = field(default_factory=dict)
 
 
@@ -72,7 +72,7 @@ def read_labels(root: Path, notebooks: dict[str, nbformat.NotebookNode]) -> Labe
         elif (path := root / f"{page}.md").exists():
             figures = re.findall(r"^ *figure:$|\{figure", path.read_text("utf-8"), re.M)
             unnumbered["figure"] += len(figures)
-    read_glossary((root / "glossary.md").read_text("utf-8"), labels)
+    read_glossary((root / "pages" / "glossary.md").read_text("utf-8"), labels)
     return labels
 
 
@@ -120,7 +120,7 @@ class Reader:
         if block.kind != "code":
             for role in ROLE.finditer("\n".join([block.title, *block.lines])):
                 if role["role"] == "define":
-                    place = Place(self.name, self.heading)
+                    place = LabelTarget(self.name, self.heading)
                     term = key_of(titled(role["of"])[1])
                     self.labels.defined.setdefault(term, place)
 
@@ -144,15 +144,13 @@ class Reader:
         if kind and not counted:
             self.count(kind)
         number = self.number(kind) if kind else ""
-        self.labels.places[label] = Place(self.name, self.heading, kind, number)
+        self.labels.places[label] = LabelTarget(self.name, self.heading, kind, number)
 
 
 def read_glossary(text: str, labels: Labels) -> None:
     """Take the meanings, and the places that explain another name of the same thing."""
-    for entry in re.split(r"\n\n+(?=\S)", GLOSSARY.search(text)["entries"].strip()):
-        lines = entry.splitlines()
-        terms = [key_of(line) for line in lines if line and not line.startswith(" ")]
-        meaning = " ".join(" ".join(line for line in lines if line[:1] == " ").split())
+    for names, meaning in glossary(text):
+        terms = list(map(key_of, names))
         first = SENTENCE.match(meaning)
         place = next(filter(None, map(labels.defined.get, terms)), None)
         for term in terms:

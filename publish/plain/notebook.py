@@ -8,7 +8,7 @@ from nbformat import NotebookNode, v4
 
 from publish.plain.labels import NUMBERED, Labels, named
 from publish.plain.marks import HEADING, NotPlain, bare
-from publish.plain.names import Names
+from publish.plain.names import ShortNames
 from publish.plain.sources import Sources
 from publish.plain.text import Cell, Text, captioned, with_anchors
 from publish.plain.words import Words
@@ -44,7 +44,7 @@ class Writer:
     ):
         self.words = Words(name, labels, sources)
         self.text = Text(self.words, picture)
-        self.names = Names()
+        self.names = ShortNames()
         self.first_cell = first_cell
 
     def write(self, notebook: NotebookNode) -> NotebookNode:

@@ -16,7 +16,7 @@ URL = re.compile(
 
 
 @dataclass(frozen=True)
-class Source:
+class NotebookSource:
     """A work: "Ba et al." and "2016" for the text, and the whole reference."""
 
     authors: str
@@ -38,9 +38,9 @@ class Sources:
     def __contains__(self, key: str) -> bool:
         return key in self.entries
 
-    def __getitem__(self, key: str) -> Source:
+    def __getitem__(self, key: str) -> NotebookSource:
         entry = self.entries[key]
-        return Source(
+        return NotebookSource(
             authors(entry), entry.fields["year"], address(entry), reference(entry)
         )
 

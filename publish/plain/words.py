@@ -4,7 +4,7 @@ import re
 from collections.abc import Callable
 from dataclasses import dataclass, field
 
-from publish.plain.labels import Labels, Place, key_of
+from publish.plain.labels import Labels, LabelTarget, key_of
 from publish.plain.marks import CODE, FORMULA, LINK, ROLE, NotPlain, titled
 from publish.plain.sources import Sources
 
@@ -67,7 +67,7 @@ class Words:
 
     # References
 
-    def place(self, label: str) -> Place:
+    def place(self, label: str) -> LabelTarget:
         if label not in self.labels.places:
             raise NotPlain(f"there is no label {label!r}")
         return self.labels.places[label]

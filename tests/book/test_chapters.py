@@ -3,24 +3,23 @@
 import ast
 import re
 import statistics
-import subprocess
 import sys
 from decimal import Decimal
-from pathlib import Path
 
-import nbformat
 import pytest
 import yaml
+from helpers.notebooks import PATHS, ROOT, code, notebook, read, text
+from helpers.notebooks import printed as printed_text
+from helpers.programs import run_python
 from nbformat import v4
 from tqdm import tqdm
 
 from tools import execute, prose, reading
 from tools.comparison import NUMBER, is_integer, unit, value
 from tools.live_lab import VIEW
-from website.streams import WRITTEN_OVER
+from tools.reading import tags
+from website.text.streams import WRITTEN_OVER
 
-ROOT = Path(__file__).resolve().parents[2]
-PATHS = sorted((ROOT / "chapters").glob("*.ipynb"))
 TAGS = re.compile(
     r"setup|bare|live-lab|nbval-ignore-output|varies|rtol-\S+|raises-exception|warns|"
     r"(hide|remove)-(cell|input|output)|full-width"
@@ -42,17 +41,12 @@ def code_cells(chapter):
     return [cell for cell in chapter.cells if cell.cell_type == "code"]
 
 
-def tags(cell):
-    return cell.metadata.get("tags", [])
-
-
 def texts(cell):
     """The stored text of a code cell's outputs."""
     for output in cell.outputs:
         yield output.get("text", "")
-        yield from (
-            text for kind, text in output.get("data", {}).items() if "text/" in kind
-        )
+        data = output.get("data", {}).items()
+        yield from (stored for kind, stored in data if "text/" in kind)
 
 
 def opening(chapter):
@@ -90,13 +84,7 @@ def outputs(chapter):
 
 def prints(source):
     """Whether the source prints unconditionally."""
-    source = "\n".join(
-        line for line in source.splitlines() if not line.lstrip().startswith("%")
-    )
-    try:
-        waiting = list(ast.parse(source).body)
-    except SyntaxError:
-        return False
+    waiting = ast.parse(re.sub(r"^\s*%.*", "", source, flags=re.M)).body
     while waiting:
         node = waiting.pop()
         if isinstance(node, ast.For | ast.With):
@@ -137,11 +125,11 @@ def portable(chapter):
     """Nothing stored names this machine, this run or its duration."""
     for cell in chapter.cells:
         stored = [cell.source, *(texts(cell) if cell.cell_type == "code" else [])]
-        for text in stored:
-            if found := MACHINE_PATH.search(text) or ADDRESS.search(text):
+        for one in stored:
+            if found := MACHINE_PATH.search(one) or ADDRESS.search(one):
                 yield f"cell {cell.id!r} holds {found[0]!r}"
-        for text in stored[1:]:
-            found = TIMING.search(text)
+        for one in stored[1:]:
+            found = TIMING.search(one)
             if found and "varies" not in tags(cell):
                 yield f"cell {cell.id!r} prints a duration: {found[0]!r}"
 
@@ -254,7 +242,7 @@ def solutions_alone(chapter):
                 elif name in ("exercise-end", "solution-end"):
                     inside = None
             continue
-        made_here, used = names_in(cell.source)
+        made_here, used = reading.bound_and_used(cell.source)
         known = made.setdefault(inside, set()) | made_here
         others = {n for key, names in made.items() if key != inside for n in names}
         if inside:
@@ -263,26 +251,6 @@ def solutions_alone(chapter):
             made[inside] |= made_here
         else:
             elsewhere |= made_here
-
-
-def names_in(source):
-    """Names that a cell makes, and names that it uses."""
-    lines = source.splitlines()
-    plain = "\n".join(line for line in lines if not line.lstrip().startswith("%"))
-    try:
-        nodes = list(ast.walk(ast.parse(plain)))
-    except SyntaxError:
-        return set(), set()
-    names = [node for node in nodes if isinstance(node, ast.Name)]
-    used = {node.id for node in names if isinstance(node.ctx, ast.Load)}
-    made = {node.id for node in names if isinstance(node.ctx, ast.Store)}
-    made |= {node.arg for node in nodes if isinstance(node, ast.arg)}
-    for node in nodes:
-        if isinstance(node, ast.FunctionDef | ast.ClassDef):
-            made.add(node.name)
-        elif isinstance(node, ast.Import | ast.ImportFrom):
-            made |= {(n.asname or n.name).split(".")[0] for n in node.names}
-    return made, used
 
 
 def directives(source):
@@ -297,7 +265,7 @@ def printed(chapter):
     for number in prose.unprinted(chapter, folder=ROOT / "chapters"):
         yield f"no cell prints {number}"
     keys = prose.bibliography_keys(
-        (ROOT / "references.bib").read_text(encoding="utf-8")
+        (ROOT / "pages" / "references.bib").read_text(encoding="utf-8")
     )
     for role in prose.bad_sources(chapter, keys):
         yield f"{role} names no number and source"
@@ -321,17 +289,14 @@ CHECKS = [
 @pytest.mark.parametrize("check", CHECKS, ids=lambda check: check.__name__)
 @pytest.mark.parametrize("path", PATHS, ids=lambda path: path.stem)
 def test_the_chapter_follows_the_rule(path, check):
-    chapter = nbformat.read(path, as_version=4)
-    assert list(check(chapter)) == []
+    assert list(check(read(path))) == []
 
 
 def test_the_chapters_are_spelt_correctly(tmp_path):
     for path in PATHS:
-        words = "\n".join(cell.source for cell in nbformat.read(path, 4).cells)
+        words = "\n".join(cell.source for cell in read(path).cells)
         (tmp_path / f"{path.stem}.txt").write_text(words, encoding="utf-8")
-    command = [sys.executable, "-m", "codespell_lib", tmp_path]
-    done = subprocess.run(command, capture_output=True, text=True, cwd=ROOT)
-    assert done.returncode == 0, done.stdout
+    run_python("-m", "codespell_lib", tmp_path, cwd=ROOT)
 
 
 def test_the_table_of_contents_names_every_chapter_and_no_missing_file():
@@ -353,7 +318,7 @@ def files(entry):
 
 
 def test_the_long_training_shows_a_bar_of_which_nothing_is_stored(capsys):
-    chapter = nbformat.read(ROOT / "chapters" / "13_training.ipynb", as_version=4)
+    chapter = read(ROOT / "chapters" / "13_training.ipynb")
     (cell,) = (one for one in code_cells(chapter) if "def train_to" in one.source)
     names = {"fill": lambda text, width: text, "write": lambda model, length: "mara"}
     names |= dict.fromkeys(("model", "learn", "held")) | {"held_losses": {}}
@@ -368,12 +333,8 @@ def test_the_long_training_shows_a_bar_of_which_nothing_is_stored(capsys):
 
 
 def test_labels_are_unique_in_the_book():
-    labels = [
-        label
-        for path in PATHS
-        for cell in nbformat.read(path, as_version=4).cells
-        for label in labels_of(cell)
-    ]
+    cells = (cell for path in PATHS for cell in read(path).cells)
+    labels = [label for cell in cells for label in labels_of(cell)]
     assert sorted(label for label in set(labels) if labels.count(label) > 1) == []
 
 
@@ -396,27 +357,22 @@ def sample():
     """A small chapter without a problem."""
     described = {"image": {"alt": "A curve that falls from left to right."}}
     figure = {"figure": {"name": "fig-a", "caption": "A curve."}, **described}
-    lab = {"tags": ["live-lab", "nbval-ignore-output"], "mystnb": described}
+    lab = ("live-lab", "nbval-ignore-output")
     exercise = "```{exercise-start}\n:label: ex-half\n```\nHow?\n```{exercise-end}\n```"
     drawn = {"image/png": "AAAA", "text/plain": "<Figure size 1>"}
     half = {"text/plain": "0.5"}
-    text, code, output = v4.new_markdown_cell, v4.new_code_cell, v4.new_output
-    shown = [output("display_data", drawn)]
-    result = output("execute_result", half, execution_count=4)
-    cells = [
+    shown = [v4.new_output("display_data", drawn)]
+    result = v4.new_output("execute_result", half, execution_count=4)
+    return notebook(
         text("# A chapter\n\nIt prints 0.25."),
-        code("print(1 / 4)", outputs=[output("stream", text="0.25\n")]),
-        code("draw()", outputs=shown, metadata={"mystnb": figure}),
-        code("lab();", outputs=shown, metadata=lab),
+        code("print(1 / 4)", outputs=["0.25\n"], count=1),
+        code("draw()", outputs=shown, count=2, metadata={"mystnb": figure}),
+        code("lab();", *lab, outputs=shown, count=3, metadata={"mystnb": described}),
         text(exercise),
         text("```{solution-start} ex-half\n:class: dropdown\n```"),
-        code("1 / 2", outputs=[result]),
+        code("1 / 2", outputs=[result], count=4),
         text("```{solution-end}\n```"),
-    ]
-    chapter = v4.new_notebook(cells=cells)
-    for count, cell in enumerate(code_cells(chapter), start=1):
-        cell.execution_count = count
-    return chapter
+    )
 
 
 def test_the_sample_has_no_problem():
@@ -424,12 +380,12 @@ def test_the_sample_has_no_problem():
 
 
 ERROR = v4.new_output("error", ename="E", evalue="", traceback=[])
-STDERR = v4.new_output("stream", name="stderr", text="careful")
+STDERR = printed_text("careful", "stderr")
 PRINTS = "for i in range(3):\n    print(i)"
 OTHER = "```{exercise}\n:label: ex-b\nWhy?\n```"
 SPOILED = [
     (opening, "one title", lambda c: c[1:2] + c[0:1]),
-    (opening, "one title", lambda c: [*c, v4.new_markdown_cell("# Again")]),
+    (opening, "one title", lambda c: [*c, text("# Again")]),
     (execution, "not 1, 2", lambda c: change(c[1], execution_count=None)),
     (execution, "the tag raises-exception", lambda c: change(c[1], outputs=[ERROR])),
     (execution, "the tag warns", lambda c: change(c[1], outputs=[STDERR])),
@@ -476,11 +432,11 @@ SPOILED = [
         solutions_alone,
         "needs another solution's 'half'",
         lambda c: [
-            v4.new_markdown_cell("```{solution-start} ex-b\n```"),
-            v4.new_code_cell("half = 1 / 2"),
-            v4.new_markdown_cell("```{solution-end}\n```"),
+            text("```{solution-start} ex-b\n```"),
+            code("half = 1 / 2"),
+            text("```{solution-end}\n```"),
             c[5],
-            v4.new_code_cell("half"),
+            code("half"),
         ],
     ),
     (printed, "no cell prints 0.26", lambda c: say(c[0], "It prints 0.26.")),
@@ -501,12 +457,12 @@ def tag(cell, name):
     cell.metadata["tags"] = [name]
 
 
-def prints_text(cell, text):
-    cell.outputs = [v4.new_output("stream", text=text)]
+def prints_text(cell, said):
+    cell.outputs = [printed_text(said)]
 
 
-def say(cell, text):
-    cell.source += f"\n\n{text}"
+def say(cell, words):
+    cell.source += f"\n\n{words}"
 
 
 @pytest.mark.parametrize(("check", "problem", "spoil"), SPOILED)

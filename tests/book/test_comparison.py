@@ -2,21 +2,18 @@
 
 import os
 import shutil
-import subprocess
-import sys
 import xml.etree.ElementTree as ElementTree
 from decimal import Decimal
-from pathlib import Path
 
-import nbformat
 import pytest
+from helpers.notebooks import ROOT, code, printed, write
+from helpers.programs import run_python
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from nbformat import v4
 
 from tools.comparison import NUMBER, difference, numbers_differ
 
-CHAPTERS = Path(__file__).resolve().parents[2] / "chapters"
 RTOL = Decimal("2e-2")
 
 # Numbers
@@ -147,7 +144,7 @@ LIKE_NUMBERS = st.text(st.sampled_from("0123456789.,-+e\n ax()[]"), max_size=40)
 FIXED = st.tuples(st.integers(-(10**9), 10**9), st.integers(1, 8))
 
 
-def printed(units: int, decimals: int) -> str:
+def shown_as(units: int, decimals: int) -> str:
     return f"{Decimal(units).scaleb(-decimals):.{decimals}f}"
 
 
@@ -168,7 +165,7 @@ def test_the_comparison_is_symmetric(one, other):
 def test_a_decimal_moved_by_one_unit_agrees(before, number, after, move):
     units, decimals = number
     line = f"{before}{{}} {after}"
-    stored, fresh = printed(units, decimals), printed(units + move, decimals)
+    stored, fresh = shown_as(units, decimals), shown_as(units + move, decimals)
     assert difference(line.format(stored), line.format(fresh)) is None
 
 
@@ -179,8 +176,8 @@ def test_a_decimal_moved_by_two_units_or_more_is_caught(
 ):
     units, decimals = number
     line = f"{before}{{}} {after}"
-    fresh = printed(units - move if down else units + move, decimals)
-    assert difference(line.format(printed(units, decimals)), line.format(fresh))
+    fresh = shown_as(units - move if down else units + move, decimals)
+    assert difference(line.format(shown_as(units, decimals)), line.format(fresh))
 
 
 @QUIET
@@ -204,14 +201,8 @@ def test_a_changed_word_is_caught(words, data):
 # Real runs
 
 
-def cell(source, *outputs, tags=(), count=1, **metadata):
-    made = v4.new_code_cell(source, outputs=list(outputs), execution_count=count)
-    made.metadata = nbformat.from_dict({"tags": list(tags), **metadata})
-    return made
-
-
-def out(text, name="stdout"):
-    return v4.new_output("stream", name=name, text=text)
+def cell(source, *outputs, tags=(), count=1):
+    return code(source, *tags, outputs=outputs, count=count)
 
 
 def shown(**data):
@@ -237,7 +228,7 @@ NONE_STORED = "gives an output and none is stored"
 
 
 def prints(fresh, stored, *tags):
-    return cell(f"print({fresh!r})", out(f"{stored}\n"), tags=tags)
+    return cell(f"print({fresh!r})", f"{stored}\n", tags=tags)
 
 
 def html(text):
@@ -256,7 +247,7 @@ PASSES = {
     "a tolerance": prints("loss 1.02 after 5", "loss 1.00 after 5", "rtol-2e-2"),
     "varies": prints("took 17", "took 12", "varies"),
     "an offer where there is a GPU": cell("print('doctor')", tags=["setup"]),
-    "stored stderr": cell(WARNS, out("careful\n", "stderr")),
+    "stored stderr": cell(WARNS, printed("careful\n", "stderr")),
     "an expected error": cell("1 / 0", DIVIDED, tags=RAISES),
     "nothing": cell("x = 1"),
     "a closing semicolon": cell("x;"),
@@ -279,8 +270,8 @@ FAILS = {
     "a new line": (prints("a\nb", "a"), "1 line stored, 2 lines printed"),
     "a moved line": (prints("b\na", "a\nb"), "'a' became 'b'"),
     "html": (cell(HTML, html("<b>0.25</b> of 5")), "5 became 4"),
-    "a missing output": (cell("x = 1", out("a\n")), "Missing output fields"),
-    "a second result": (cell("print('a'); 7", out("a\n")), "Unexpected output fields"),
+    "a missing output": (cell("x = 1", "a\n"), "Missing output fields"),
+    "a second result": (cell("print('a'); 7", "a\n"), "Unexpected output fields"),
     "no stored output": (cell("print('a')"), NONE_STORED),
     "no stored figure": (cell(FIGURE), NONE_STORED),
     "no stored widget": (cell(VIEW), NONE_STORED),
@@ -289,20 +280,20 @@ FAILS = {
         NONE_STORED,
     ),
     "nothing where it varies": (
-        cell("x = 1", out("a\n"), tags=["varies"]),
+        cell("x = 1", "a\n", tags=["varies"]),
         "gives no output",
     ),
     "a figure too few": (
-        cell(f"{FIGURE}\nprint('a')", out("a\n")),
+        cell(f"{FIGURE}\nprint('a')", "a\n"),
         "stores 0 pictures and drew 1",
     ),
     "a figure too many": (
-        cell("print('a')", out("a\n"), shown(image_png="eQ==")),
+        cell("print('a')", "a\n", shown(image_png="eQ==")),
         "stores 1 pictures and drew 0",
     ),
     "a warning": (cell(WARNS), NONE_STORED),
     "a warning beside output": (
-        cell(f"{WARNS}; print('a')", out("a\n")),
+        cell(f"{WARNS}; print('a')", "a\n"),
         "Unexpected output fields",
     ),
     "never run": (cell("print('a')", count=None), "was never run"),
@@ -326,25 +317,17 @@ FAILS = {
 
 def verdicts(folder):
     """Why each case failed under nbval and the chapters' conftest; "" if it passed."""
-    shutil.copy(CHAPTERS / "conftest.py", folder)
+    shutil.copy(ROOT / "chapters" / "conftest.py", folder)
     (folder / "pytest.ini").write_text("[pytest]\nfilterwarnings = error\n")
     names = {"passes": list(PASSES), "fails": list(FAILS)}
     cells = {"passes": PASSES.values(), "fails": (case for case, _ in FAILS.values())}
     for stem in names:
-        notebook = v4.new_notebook(cells=list(cells[stem]))
-        nbformat.write(notebook, folder / f"{stem}.ipynb")
+        write(folder / f"{stem}.ipynb", *cells[stem])
     options = "--nbval --nbval-current-env -p no:xdist --color=no"
     outer = {k: kept for k, kept in os.environ.items() if not k.startswith("PYTEST_")}
-    outer["PYTHONPATH"] = str(CHAPTERS.parent)  # where tools/ is
-    run = subprocess.run(
-        [sys.executable, "-m", "pytest", *options.split(), "--junitxml=report.xml"],
-        cwd=folder,
-        env=outer,
-        capture_output=True,
-        text=True,
-        timeout=300,
-    )
-    assert run.returncode == 1, run.stdout + run.stderr
+    outer["PYTHONPATH"] = str(ROOT)  # where tools/ is
+    command = ["-m", "pytest", *options.split(), "--junitxml=report.xml"]
+    run_python(*command, status=1, cwd=folder, env=outer, timeout=300)
     found = {}
     for case in ElementTree.parse(folder / "report.xml").iter("testcase"):
         passes = "passes" in case.get("classname") + case.get("name")

@@ -10,6 +10,7 @@ from unittest.mock import MagicMock
 
 import nbformat
 import pytest
+from helpers.notebooks import code, notebook, printed, read, text
 from nbformat import v4
 
 from tools import execute, executed, patience
@@ -34,17 +35,13 @@ def in_base64(content: bytes) -> str:
     return base64.b64encode(content).decode()
 
 
-def notebook(*cells, **metadata):
-    opening = v4.new_markdown_cell("# A chapter", id="opening")
-    return v4.new_notebook(cells=[opening, *cells], metadata=metadata)
-
-
-def code(source, outputs=(), tags=(), count=7, **more):
-    made = v4.new_code_cell(
-        source, outputs=list(outputs), execution_count=count, **more
-    )
-    made.metadata = nbformat.from_dict({"tags": list(tags), "collapsed": True})
-    return made
+def chapter(*cells, **metadata):
+    """A chapter as an editor saves it, with a title."""
+    for cell in cells:
+        cell.metadata.collapsed = True
+        if cell.cell_type == "code":
+            cell.execution_count = cell.execution_count or 7
+    return notebook(text("# A chapter", id="opening"), *cells, **metadata)
 
 
 def lab_state(picture: bytes) -> dict:
@@ -94,78 +91,76 @@ def test_only_text_and_time_chunks_are_removed_from_a_picture():
 
 
 def test_normalising_keeps_text_and_pictures_and_drops_traces_of_the_run():
-    out = v4.new_output("stream", name="stdout", text="a\n")
+    out = printed("a\n")
     data = {"image/png": in_base64(NOTED) + "\n", "text/plain": "Depth()"}
     shown = v4.new_output("display_data", {VIEW: {"model_id": "m"}} | data)
     error = v4.new_output("error", ename="E", evalue="e", traceback=["File /a/b.py"])
     result = v4.new_output("execute_result", {"text/plain": "3"}, execution_count=9)
-    chapter = notebook(
-        code("x = 1  \n\n", [out, out, shown, result], ["varies"], id="kept"),
-        code("1 / 0", [error]),
+    shows = [out, out, shown, result]
+    made = chapter(
+        code("x = 1  \n\n", "varies", outputs=shows, count=7, id="kept"),
+        code("1 / 0", outputs=[error]),
         widgets={STATE: {"state": {}}},
         kernelspec={"name": "mine", "display_name": "Mine"},
     )
-    normalise(chapter, FIRST_CELL)
-    kept, raised = chapter.cells[2:]
-    assert chapter.metadata == execute.METADATA
+    normalise(made, FIRST_CELL)
+    kept, raised = made.cells[2:]
+    assert made.metadata == execute.METADATA
     assert kept.id == "kept"
     assert kept.source == "x = 1"
     assert kept.metadata == {"tags": ["varies"]}
     assert kept.outputs[0].text == "a\na\n"
     assert kept.outputs[1].data == data | {"image/png": in_base64(BARE)}
-    assert [cell.execution_count for cell in chapter.cells[1:]] == [None, 1, 2]
+    assert [cell.execution_count for cell in made.cells[1:]] == [None, 1, 2]
     assert kept.outputs[2].execution_count == 1
     assert raised.outputs[0].traceback == ["E: e"]
 
 
 def test_normalising_twice_changes_nothing():
-    chapter = notebook(
-        code("x", [VIEWED], ["live-lab"]),
+    made = chapter(
+        code("x", "live-lab", outputs=[VIEWED]),
         code("", count=3),
         widgets={STATE: {"state": lab_state(NOTED)}},
     )
-    normalise(chapter, FIRST_CELL)
-    once = text_of(chapter)
-    normalise(chapter, FIRST_CELL)
-    assert text_of(chapter) == once
+    normalise(made, FIRST_CELL)
+    once = text_of(made)
+    normalise(made, FIRST_CELL)
+    assert text_of(made) == once
     assert once.endswith("}\n")
 
 
 def test_a_live_lab_is_stored_as_its_still():
-    chapter = notebook(
-        code("x", [VIEWED], ["live-lab"]), widgets={STATE: {"state": lab_state(NOTED)}}
-    )
-    normalise(chapter, FIRST_CELL)
-    (output,) = chapter.cells[2].outputs
+    lab = code("x", "live-lab", outputs=[VIEWED])
+    made = chapter(lab, widgets={STATE: {"state": lab_state(NOTED)}})
+    normalise(made, FIRST_CELL)
+    (output,) = made.cells[2].outputs
     still_text = {"text/plain": execute.STILL_TEXT}
     assert output.data == {"image/png": in_base64(BARE)} | still_text
 
 
 def test_a_live_lab_without_a_figure_is_refused():
     with pytest.raises(ChapterError, match="live lab of cell 1 drew no figure"):
-        normalise(notebook(code("x", [], ["live-lab"])), FIRST_CELL)
+        normalise(chapter(code("x", "live-lab")), FIRST_CELL)
 
 
 def test_cell_ids_are_kept_and_missing_or_repeated_ones_replaced():
-    chapter = notebook(code("1", id="same"), code("2"))
-    chapter.cells[2].id = "same"
-    del chapter.cells[0]["id"]
-    normalise(chapter, FIRST_CELL)
-    ids = [cell.id for cell in chapter.cells]
+    made = chapter(code("1", id="same"), code("2"))
+    made.cells[2].id = "same"
+    del made.cells[0]["id"]
+    normalise(made, FIRST_CELL)
+    ids = [cell.id for cell in made.cells]
     assert ids == ["cell-1", "setup", "same", "same-b"]
 
 
 def test_the_setup_cell_is_made_anew_and_is_the_first_code_cell():
-    chapter = notebook(
-        v4.new_markdown_cell("Words."), code("1"), code("old", tags=["setup"])
-    )
-    put_setup_cell(chapter, FIRST_CELL)
-    put_setup_cell(chapter, FIRST_CELL)
-    sources = [cell.source for cell in chapter.cells]
+    made = chapter(text("Words."), code("1"), code("old", "setup"))
+    put_setup_cell(made, FIRST_CELL)
+    put_setup_cell(made, FIRST_CELL)
+    sources = [cell.source for cell in made.cells]
     assert sources == ["# A chapter", "Words.", FIRST_CELL, "1"]
-    chapter.cells[2].outputs = [v4.new_output("stream", text="This machine has a GPU.")]
-    normalise(chapter, FIRST_CELL)
-    assert chapter.cells[2].outputs == []
+    made.cells[2].outputs = [printed("This machine has a GPU.")]
+    normalise(made, FIRST_CELL)
+    assert made.cells[2].outputs == []
 
 
 # Writing
@@ -215,13 +210,13 @@ def draw(a=2.0):
 
 def test_an_executed_chapter_is_reproduced_to_the_byte(tmp_path, capsys):
     path = tmp_path / "a.ipynb"
-    chapter = notebook(
+    made = chapter(
         code(DRAWS),
-        code("interact(draw, a=(0.0, 3.0));", tags=["live-lab"]),
+        code("interact(draw, a=(0.0, 3.0));", "live-lab"),
         code("draw()\nprint(0.25)"),
-        code("1 / 0", tags=["raises-exception"]),
+        code("1 / 0", "raises-exception"),
     )
-    nbformat.write(chapter, path)
+    nbformat.write(made, path)
     assert execute.main([str(path)]) == 0
     first = path.read_text()
     lab, figure, raised = nbformat.reads(first, as_version=4).cells[-3:]
@@ -240,13 +235,13 @@ def test_a_cell_longer_than_a_slice_is_waited_for(tmp_path, monkeypatch):
     monkeypatch.setattr(patience, "SLICE_SECONDS", 0.1)
     path = tmp_path / "a.ipynb"
     slow = "import time\nprint(1)\ntime.sleep(0.6)\nprint(2)"
-    nbformat.write(notebook(code(slow), code("print(3)")), path)
+    nbformat.write(chapter(code(slow), code("print(3)")), path)
     assert execute.main([str(path)]) == 0
-    first, second = nbformat.read(path, as_version=4).cells[-2:]
+    first, second = read(path).cells[-2:]
     assert first.outputs[0].text == "1\n2\n"
     assert second.outputs[0].text == "3\n"
     monkeypatch.setattr(execute, "CELL_SECONDS", 1)
-    nbformat.write(notebook(code("import time\ntime.sleep(9)")), path)
+    nbformat.write(chapter(code("import time\ntime.sleep(9)")), path)
     assert execute.main([str(path)]) == 1
 
 
@@ -264,7 +259,7 @@ def test_chapters_are_run_two_at_a_time_for_the_book(tmp_path, monkeypatch, caps
     )
     paths = [folder / f"{name}.ipynb" for name in "ab"]
     for path, here, there in zip(paths, "ab", "ba", strict=True):
-        nbformat.write(notebook(code(waits.format(here, there))), path)
+        nbformat.write(chapter(code(waits.format(here, there))), path)
     before = [path.read_bytes() for path in paths]
     root = {"root": tmp_path}
     monkeypatch.setattr(execute, "kept_run", partial(executed.kept_run, **root))
@@ -273,19 +268,19 @@ def test_chapters_are_run_two_at_a_time_for_the_book(tmp_path, monkeypatch, caps
     assert aside.submit(execute.main, ["--keep", *map(str, paths)]).result() == 0
     said = capsys.readouterr().out
     assert sorted(re.findall(r"(\w): run for the book", said)) == ["a", "b"]
-    kept = nbformat.read(executed.folder_of(tmp_path) / "a.ipynb", as_version=4)
+    kept = read(executed.folder_of(tmp_path) / "a.ipynb")
     assert kept.cells[-1].outputs[0].text == "a\n"
     assert [path.read_bytes() for path in paths] == before
     assert aside.submit(execute.main, ["--keep", *map(str, paths)]).result() == 0
     assert capsys.readouterr().out.count("kept already") == 2
-    nbformat.write(notebook(code("oh_no")), paths[0])
+    nbformat.write(chapter(code("oh_no")), paths[0])
     assert aside.submit(execute.main, ["--keep", *map(str, paths)]).result() == 1
     assert "oh_no" in capsys.readouterr().err
 
 
 def test_a_chapter_whose_cell_raises_is_not_written(tmp_path, capsys):
     path = tmp_path / "a.ipynb"
-    nbformat.write(notebook(code("print(1)"), code("oh_no")), path)
+    nbformat.write(chapter(code("print(1)"), code("oh_no")), path)
     before = path.read_text()
     assert execute.main([str(path)]) == 1
     assert path.read_text() == before
@@ -296,7 +291,7 @@ def test_a_chapter_whose_cell_raises_is_not_written(tmp_path, capsys):
 
 def test_a_chapter_out_of_its_normal_form_is_named(tmp_path, capsys):
     path = tmp_path / "a.ipynb"
-    nbformat.write(notebook(code("1")), path)
+    nbformat.write(chapter(code("1")), path)
     before = path.read_text()
     assert execute.main(["--check", str(path)]) == 1
     assert "a: not in its normal form: python -m tools" in capsys.readouterr().err

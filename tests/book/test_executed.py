@@ -4,10 +4,12 @@ import copy
 
 import nbformat
 import pytest
+from helpers.notebooks import code, notebook
 from jupyter_cache import get_cache
 from nbformat import v4
 
 from tools import executed
+from tools.live_lab import STATE
 
 
 @pytest.fixture
@@ -18,30 +20,27 @@ def root(tmp_path):
     return tmp_path
 
 
-def chapter(*outputs, source="print(1)", tags=()):
-    cell = v4.new_code_cell(source, outputs=list(outputs), execution_count=1)
-    cell.metadata["tags"] = list(tags)
+def chapter(output, *tags, source="print(1)"):
+    cell = code(source, *tags, outputs=[output], count=1)
     kernel = {"name": "python3", "display_name": "Python 3", "language": "python"}
-    widgets = {"application/vnd.jupyter.widget-state+json": {"state": {"a": {}}}}
-    return v4.new_notebook(
-        cells=[cell], metadata={"kernelspec": kernel, "widgets": widgets}
-    )
+    return notebook(cell, kernelspec=kernel, widgets=WIDGETS)
 
 
-PRINTED = v4.new_output("stream", name="stdout", text="1\n")
+WIDGETS = {STATE: {"state": {"a": {}}}}
+PRINTED = chapter("1\n")
 RAISED = v4.new_output("error", ename="ValueError", evalue="no", traceback=["no"])
 
 
-def keep(root, made=None, folder="chapters"):
+def keep(root, made=PRINTED, folder="chapters"):
     place = root / folder / "01_a.ipynb"
     place.parent.mkdir(exist_ok=True)
-    nbformat.write(bare(made or chapter(PRINTED)), place)
-    executed.keep_for_the_book(made or chapter(PRINTED), place, root)
+    nbformat.write(bare(made), place)
+    executed.keep_for_the_book(copy.deepcopy(made), place, root)
 
 
-def bare(notebook):
-    """The notebook as the book reads it: without outputs."""
-    plain = copy.deepcopy(notebook)
+def bare(chapter):
+    """The chapter as the book reads it: without outputs."""
+    plain = copy.deepcopy(chapter)
     plain.cells[0].outputs, plain.cells[0].execution_count = [], None
     del plain.metadata["widgets"]
     return plain
@@ -51,15 +50,15 @@ def test_the_book_finds_what_the_check_ran_with_its_widgets(root):
     keep(root)
     assert executed.fill(root / "cache", root) == ["01_a.ipynb"]
     cache = get_cache(root / "cache")
-    _, merged = cache.merge_match_into_notebook(bare(chapter(PRINTED)))
+    _, merged = cache.merge_match_into_notebook(bare(PRINTED))
     assert merged.cells[0].outputs[0].text == "1\n"
-    assert merged.metadata["widgets"] == chapter().metadata["widgets"]
+    assert merged.metadata["widgets"] == WIDGETS
 
 
 def test_a_changed_cell_is_not_found(root):
     keep(root)
     executed.fill(root / "cache", root)
-    other = bare(chapter(PRINTED, source="print(2)"))
+    other = bare(chapter("1\n", source="print(2)"))
     with pytest.raises(KeyError):
         get_cache(root / "cache").match_cache_notebook(other)
 
@@ -77,7 +76,7 @@ def test_what_raised_or_is_no_chapter_is_not_kept(root):
 
 
 def test_an_error_that_a_chapter_shows_is_kept(root):
-    keep(root, chapter(RAISED, tags=["raises-exception"]))
+    keep(root, chapter(RAISED, "raises-exception"))
     assert executed.fill(root / "cache", root) == ["01_a.ipynb"]
 
 

@@ -10,9 +10,9 @@ import nbclient.output_widget
 import pytest
 import zmq
 import zmq.asyncio
+from helpers.notebooks import code, notebook
 from jupyter_cache.executors.utils import single_nb_execution
 from jupyter_client.channels import AsyncZMQSocketChannel, ZMQSocketChannel
-from nbformat import v4
 
 import website
 from tools import execute, patience
@@ -32,28 +32,24 @@ def plain_channels(monkeypatch):
     monkeypatch.setattr(AsyncZMQSocketChannel, "send", patience.original_send)
 
 
-def run_by_make_chapters(notebook, folder, request):
-    execute.execute(notebook, folder)
+def run_by_make_chapters(chapter, folder, request):
+    execute.execute(chapter, folder)
 
 
-def run_by_the_book(notebook, folder, request):
+def run_by_the_book(chapter, folder, request):
     website.setup(MagicMock())
-    done = single_nb_execution(notebook, str(folder), CELL_SECONDS, allow_errors=False)
+    done = single_nb_execution(chapter, str(folder), CELL_SECONDS, allow_errors=False)
     assert done.err is None
 
 
-def run_by_nbval(notebook, folder, request):
+def run_by_nbval(chapter, folder, request):
     spec = importlib.util.spec_from_file_location("chapters_conftest", CONFTEST)
     plugin = importlib.util.module_from_spec(spec)
     spec.loader.exec_module(plugin)
-    chapter = plugin.Chapter.from_parent(request.session, path=folder / "a.ipynb")
-    chapter.nb = notebook
-    chapter.setup()
-    assert chapter.codes[0].execution_count == 1
-
-
-def cells(*sources):
-    return v4.new_notebook(cells=[v4.new_code_cell(source) for source in sources])
+    item = plugin.Chapter.from_parent(request.session, path=folder / "a.ipynb")
+    item.nb = chapter
+    item.setup()
+    assert item.codes[0].execution_count == 1
 
 
 @pytest.mark.parametrize(
@@ -81,7 +77,7 @@ def test_a_message_that_wakes_nobody_is_found(run, tmp_path, monkeypatch, reques
     monkeypatch.setattr(patience, "SLICE_SECONDS", 0.1)
     monkeypatch.setattr(execute, "CELL_SECONDS", CELL_SECONDS)
     start = time.monotonic()
-    run(cells("1"), tmp_path, request)
+    run(notebook(code("1")), tmp_path, request)
     assert time.monotonic() - start < SOON
 
 
@@ -102,7 +98,8 @@ def test_an_answer_to_an_output_widget_hides_no_reply(
     monkeypatch.setattr(execute, "CELL_SECONDS", CELL_SECONDS)
     made = "import ipywidgets\nout = ipywidgets.Output()"
     start = time.monotonic()
-    run(cells(made, *["with out: print(1)"] * 5), tmp_path, request)
+    prints = [code("with out: print(1)") for _ in range(5)]
+    run(notebook(code(made), *prints), tmp_path, request)
     assert time.monotonic() - start < SOON
 
 

@@ -3,19 +3,28 @@
 import re
 from io import BytesIO
 from itertools import pairwise
-from pathlib import Path
 
 import nbformat
 import pytest
-from nbformat import v4
+from helpers.notebooks import (
+    PATHS,
+    ROOT,
+    code,
+    in_solutions,
+    notebook,
+    read,
+    text,
+    write,
+)
+from helpers.refusals import refused
 
 from publish.plain import pictures
-from publish.plain.__main__ import add_binder, plain_edition, put, write
+from publish.plain.__main__ import add_binder, plain_edition, put
+from publish.plain.__main__ import write as write_edition
 from publish.plain.marks import CODE, NotPlain, blocks
 from publish.plain.notebook import links_nowhere
 from publish.plain.text import fenced
 
-ROOT = Path(__file__).parents[2]
 FIRST_CELL = "import mygpt"
 GLOSSARY = """\
 :::{glossary}
@@ -79,8 +88,8 @@ def edition():
 @pytest.fixture(scope="module")
 def notebooks(edition):
     return {
-        name.removesuffix(".ipynb"): nbformat.reads(text, as_version=4)
-        for name, text in edition.items()
+        name.removesuffix(".ipynb"): nbformat.reads(content, as_version=4)
+        for name, content in edition.items()
     }
 
 
@@ -88,30 +97,33 @@ def notebooks(edition):
 def book(tmp_path):
     """A book of two chapters, of which the first is written."""
     (tmp_path / "chapters").mkdir()
-    (tmp_path / "glossary.md").write_text(GLOSSARY)
-    (tmp_path / "references.bib").write_text(BIB)
+    (tmp_path / "pages").mkdir()
+    (tmp_path / "pages" / "glossary.md").write_text(GLOSSARY)
+    (tmp_path / "pages" / "references.bib").write_text(BIB)
     toc = "root: intro\nparts:\n- chapters:\n"
     toc += "  - file: chapters/01_one\n  - file: chapters/02_two\n"
     (tmp_path / "_toc.yml").write_text(toc)
 
-    def add(name, *cells):
-        notebook = v4.new_notebook(cells=list(cells))
-        nbformat.write(notebook, tmp_path / "chapters" / f"{name}.ipynb")
-        return tmp_path
+    write(tmp_path / "chapters" / "01_one.ipynb", text(FIRST, id="first"))
 
-    add("01_one", v4.new_markdown_cell(FIRST, id="first"))
-    return add
+    def plain(*cells):
+        """The cells that those of the second chapter become."""
+        write(tmp_path / "chapters" / "02_two.ipynb", *cells)
+        made = plain_edition("", tmp_path)["02_two.ipynb"]
+        return nbformat.reads(made, as_version=4).cells
+
+    return plain
 
 
 START = "```{exercise-start} Do\n:label: ex-two\n```\nDo.\n```{exercise-end}\n```\n"
+SOLVED, END = "```{solution-start} ex-two\n```\nSo.", "```{solution-end}\n```"
 
 
 def written(book, source):
     """The cells that a text of chapter 2 becomes."""
-    root = book("02_two", v4.new_markdown_cell(f"# Two\n\n{source}", id="it"))
-    found = nbformat.reads(plain_edition("", root)["02_two.ipynb"], as_version=4)
-    text = "\n\n".join(cell.source for cell in found.cells)
-    return re.sub(r"<a id=[^>]*></a>", "", text).removeprefix("# Two").strip()
+    found = book(text(f"# Two\n\n{source}", id="it"))
+    whole = "\n\n".join(cell.source for cell in found)
+    return re.sub(r"<a id=[^>]*></a>", "", whole).removeprefix("# Two").strip()
 
 
 # The whole book
@@ -120,11 +132,11 @@ def written(book, source):
 def text_outside_code(notebook):
     for cell in notebook.cells:
         for block in blocks(cell.source) if cell.cell_type == "markdown" else ():
-            text = "\n".join([block.title, *block.lines])
+            whole = "\n".join([block.title, *block.lines])
             if block.kind == "directive":
                 yield cell.id, f":::{{{block.name}}}"
             elif block.kind != "code":
-                yield cell.id, CODE.sub("", text)
+                yield cell.id, CODE.sub("", whole)
 
 
 @pytest.mark.parametrize("mark", MARKS)
@@ -133,8 +145,8 @@ def test_no_mark_of_the_sites_markdown_is_left(notebooks, mark):
     found = [
         (name, cell, match[0])
         for name, notebook in notebooks.items()
-        for cell, text in text_outside_code(notebook)
-        for match in re.finditer(MARKS[mark], text, re.M)
+        for cell, outside in text_outside_code(notebook)
+        for match in re.finditer(MARKS[mark], outside, re.M)
     ]
     assert found == []
 
@@ -163,18 +175,18 @@ def test_every_link_leads_somewhere(notebooks):
 
 
 def test_a_link_that_leads_nowhere_is_found():
-    cells = [v4.new_markdown_cell("# One\n\n[a](#Two) [b](#One) [c](none.ipynb#One)")]
-    found = links_nowhere({"one": v4.new_notebook(cells=cells)})
+    linked = text("# One\n\n[a](#Two) [b](#One) [c](none.ipynb#One)")
+    found = links_nowhere({"one": notebook(linked)})
     assert found == ["one: #Two", "one: none.ipynb#One"]
 
 
 def test_code_and_outputs_are_those_of_the_book(notebooks):
-    for path in sorted((ROOT / "chapters").glob("*.ipynb")):
-        notebook = notebooks[path.stem]
-        stored = {cell.id: cell for cell in nbformat.read(path, as_version=4).cells}
-        solved = {cell.id for cell in within_solutions(stored.values())}
-        stored = {k: cell for k, cell in stored.items() if cell.cell_type == "code"}
-        codes = [cell for cell in notebook.cells if cell.id in stored.keys() - solved]
+    for path in PATHS:
+        cells = read(path).cells
+        solved = {cell.id for cell in in_solutions(cells)}
+        stored = {cell.id: cell for cell in cells if cell.cell_type == "code"}
+        made = notebooks[path.stem].cells
+        codes = [cell for cell in made if cell.id in stored.keys() - solved]
         assert len(codes) + len(solved) == len(stored)
         for cell in codes:
             if cell.id == "setup":
@@ -193,35 +205,22 @@ def test_code_and_outputs_are_those_of_the_book(notebooks):
                 assert bool(alt) == ("image/png" in output.get("data", {}))
 
 
-def within_solutions(cells):
-    """The code cells that stand in a solution."""
-    inside = False
-    for cell in cells:
-        if cell.cell_type == "code" and inside:
-            yield cell
-        elif cell.cell_type == "markdown":
-            for mark in re.findall(r"\{solution-(start|end)\}", cell.source):
-                inside = mark == "start"
-
-
 def test_no_solution_is_seen_unasked(notebooks):
     """Each is one fold of text behind a cell for the answer; running all shows none."""
     found = 0
-    for path in sorted((ROOT / "chapters").glob("*.ipynb")):
-        cells = notebooks[path.stem].cells
+    for path in PATHS:
         texts = []
-        for before, cell in pairwise(cells):
+        for before, cell in pairwise(notebooks[path.stem].cells):
             if "<summary>Solution" not in cell.source:
                 continue
             assert before.source.startswith("# Your answer to exercise ")
-            text = re.sub(r"\n\n(\[[\w-]+\]: data:\S+\n?)+$", "", cell.source)
-            assert text.startswith("<details>")
-            assert text.endswith("</details>")
-            assert text.count("<summary>Solution") == 1
-            texts.append(text)
-        inside = within_solutions(nbformat.read(path, as_version=4).cells)
-        for cell in inside:
-            (holder,) = (text for text in texts if cell.source in text)
+            fold = re.sub(r"\n\n(\[[\w-]+\]: data:\S+\n?)+$", "", cell.source)
+            assert fold.startswith("<details>")
+            assert fold.endswith("</details>")
+            assert fold.count("<summary>Solution") == 1
+            texts.append(fold)
+        for cell in in_solutions(read(path).cells):
+            (holder,) = (fold for fold in texts if cell.source in fold)
             for output in cell.outputs:
                 assert output.get("text", "") in holder
         found += len(texts)
@@ -229,9 +228,9 @@ def test_no_solution_is_seen_unasked(notebooks):
 
 
 def test_second_readings_are_folded_behind_their_headings(notebooks):
-    for name, notebook in notebooks.items():
+    for name, made in notebooks.items():
         mark = "jp-MarkdownHeadingCollapsed"
-        folded = [cell for cell in notebook.cells if cell.metadata.get(mark)]
+        folded = [cell for cell in made.cells if cell.metadata.get(mark)]
         assert all(cell.source.startswith("## ") for cell in folded)
         further = (name[:2].isdigit() or name == "tensors") and name != "00_contents"
         assert bool(folded) == further
@@ -239,17 +238,17 @@ def test_second_readings_are_folded_behind_their_headings(notebooks):
         ids = [cell.metadata.id for cell in folded]
         if name == "00_contents":
             continue
-        assert notebook.metadata.colab.collapsed_sections == ids
+        assert made.metadata.colab.collapsed_sections == ids
 
 
 def test_every_notebook_is_small(edition):
-    assert max(len(text.encode()) for text in edition.values()) < 2e6
+    assert max(len(content.encode()) for content in edition.values()) < 2e6
 
 
 def test_a_second_run_changes_no_byte(edition, tmp_path):
-    assert write(edition, tmp_path) == 22
+    assert write_edition(edition, tmp_path) == 22
     (tmp_path / "mine.ipynb").write_text("{}")
-    assert write(plain_edition(FIRST_CELL), tmp_path) == 0
+    assert write_edition(plain_edition(FIRST_CELL), tmp_path) == 0
     assert (tmp_path / "mine.ipynb").exists()
 
 
@@ -259,7 +258,7 @@ def test_what_a_reader_has_changed_is_left(edition, tmp_path):
     mine, other = tmp_path / "05_feed_forward.ipynb", tmp_path / "06_activations.ipynb"
     mine.write_text("mine")
     other.unlink()
-    later = {name: f"{text}\n" for name, text in edition.items()}
+    later = {name: f"{content}\n" for name, content in edition.items()}
     assert put(later, tmp_path) == [mine.name]
     assert mine.read_text() == "mine"
     assert other.read_text("utf-8") == later[other.name]
@@ -278,20 +277,20 @@ def test_binder_installs_the_package_in_place_of_the_folder(tmp_path):
 def test_every_drawing_stands_inside_its_cell(notebooks):
     """As data, for Colab shows no attachment."""
     found = 0
-    for notebook in notebooks.values():
-        for cell in notebook.cells:
+    for made in notebooks.values():
+        for cell in made.cells:
             assert "attachments" not in cell
             shown = re.findall(r"!\[[^\]]{20,}\]\[([\w-]+)\]", cell.source)
             data = r"^\[([\w-]+)\]: data:image/png;base64,iVBOR"
             assert shown == re.findall(data, cell.source, re.M)
             found += len(shown)
-    drawings = len(list((ROOT / "schematics").glob("*.svg")))
+    drawings = len(list((ROOT / "chapters" / "schematics").glob("*.svg")))
     assert found == drawings + 1  # one solution has a figure
 
 
 def test_the_contents_lead_to_every_notebook_in_the_books_order(notebooks):
-    text = notebooks["00_contents"].cells[0].source
-    links = re.findall(r"\]\((\w+)\.ipynb\)", text)
+    contents = notebooks["00_contents"].cells[0].source
+    links = re.findall(r"\]\((\w+)\.ipynb\)", contents)
     assert set(links) == notebooks.keys() - {"00_contents"}
     assert links[:3] == ["tensors", "00_numbers_that_learn", "01_tokens"]
     assert min(notebooks) == "00_contents"
@@ -350,15 +349,12 @@ def test_sources_are_cited_linked_and_listed(book):
 
 def test_a_solution_is_folded_from_cell_to_cell(book):
     solution = "```{solution-start} ex-two\n:label: sol-two\n:class: dropdown\n```\n"
-    printed = v4.new_output("stream", text="2 ``\n")
     end = "Then.\n```{solution-end}\n```\n\n## After"
-    root = book(
-        "02_two",
-        v4.new_markdown_cell(f"# Two\n\n{START}\n{solution}First.", id="a"),
-        v4.new_code_cell("1 + 1", id="b", outputs=[printed]),
-        v4.new_markdown_cell(end, id="c"),
+    found = book(
+        text(f"# Two\n\n{START}\n{solution}First.", id="a"),
+        code("1 + 1", id="b", outputs=["2 ``\n"]),
+        text(end, id="c"),
     )
-    found = nbformat.reads(plain_edition("", root)["02_two.ipynb"], as_version=4).cells
     assert [cell.id for cell in found] == ["a", "a-2", "a-3", "c", "c-2"]
     sources = [cell.source for cell in found]
     assert sources[1] == "### Exercise 2.1: Do\n\nDo."
@@ -371,13 +367,10 @@ def test_a_solution_is_folded_from_cell_to_cell(book):
 
 
 def test_a_solution_that_is_not_closed_is_refused(book):
-    text = f"# Two\n\n{START}\n```{{solution-start}} ex-two\n```\nSo."
-    root = book("02_two", v4.new_markdown_cell(text))
     with pytest.raises(NotPlain, match=r"exercise 2\.1: the solution is not closed"):
-        plain_edition("", root)
-    text = f"# Two\n\n{START}\n```{{solution-end}}\n```"
+        book(text(f"# Two\n\n{START}\n{SOLVED}"))
     with pytest.raises(NotPlain, match="a solution ends that has not begun"):
-        plain_edition("", book("02_two", v4.new_markdown_cell(text)))
+        book(text(f"# Two\n\n{START}\n{END}"))
 
 
 @pytest.mark.parametrize(("inside", "ticks"), [("a", 3), ("`a`", 3), ("```a", 4)])
@@ -386,34 +379,31 @@ def test_a_fence_is_longer_than_what_it_holds(inside, ticks):
     assert fenced(inside, "text") == f"{fence}text\n{inside}\n{fence}"
 
 
-@pytest.mark.parametrize(
-    ("source", "said"),
-    [
-        ("{unknown}`x`", r"the role 'unknown' is not known: {unknown}`x`"),
-        (":::{note}\nx\n:::", "the directive 'note' is not known"),
-        (":::{admonition} x\ny", "':::{admonition} x' is not closed"),
-        ("$$\na\n", r"the formula '\$\$' is not closed"),
-        ("{numref}`fig-none`", "there is no label 'fig-none'"),
-        ("{term}`nothing`", "the glossary has no term 'nothing'"),
-        ("{cite:p}`nobody`", "references.bib has no 'nobody'"),
-        ("[x](03_none.ipynb)", "leads to no notebook"),
-        ("[x](01_one.ipynb#none)", "leads to no heading and no label"),
-        ("a {{ b }}", "no mark of MyST to be left; got 'a {{ b }}'"),
-    ],
+test_what_is_not_known_is_named_with_its_cell = refused(
+    lambda source, *, book: written(book, source),
+    ("{unknown}`x`", r"the role 'unknown' is not known: {unknown}`x`"),
+    (":::{note}\nx\n:::", "the directive 'note' is not known"),
+    (":::{admonition} x\ny", "':::{admonition} x' is not closed"),
+    ("$$\na\n", r"the formula '\$\$' is not closed"),
+    ("{numref}`fig-none`", "there is no label 'fig-none'"),
+    ("{term}`nothing`", "the glossary has no term 'nothing'"),
+    ("{cite:p}`nobody`", "references.bib has no 'nobody'"),
+    ("[x](03_none.ipynb)", "leads to no notebook"),
+    ("[x](01_one.ipynb#none)", "leads to no heading and no label"),
+    ("a {{ b }}", "no mark of MyST to be left; got 'a {{ b }}'"),
+    error=NotPlain,
+    naming="02_two.ipynb, cell 'it': ",
 )
-def test_what_is_not_known_is_named_with_its_cell(book, source, said, tmp_path):
-    root = book("02_two", v4.new_markdown_cell(f"# Two\n\n{source}", id="it"))
-    with pytest.raises(NotPlain, match=f"02_two.ipynb, cell 'it': .*{said}"):
-        plain_edition("", root)
 
 
 def test_two_labels_of_one_name_are_refused(book):
-    root = book("02_two", v4.new_markdown_cell("(check-one)=\n# Two", id="it"))
     with pytest.raises(NotPlain, match="the label 'check-one' stands twice"):
-        plain_edition("", root)
+        book(text("(check-one)=\n# Two", id="it"))
 
 
-@pytest.mark.parametrize("path", sorted((ROOT / "schematics").glob("*.svg")), ids=str)
+@pytest.mark.parametrize(
+    "path", sorted((ROOT / "chapters" / "schematics").glob("*.svg")), ids=str
+)
 def test_a_drawing_becomes_a_picture_without_its_variables(path):
     from matplotlib.image import imread
 
@@ -424,18 +414,9 @@ def test_a_drawing_becomes_a_picture_without_its_variables(path):
     assert shown > 10
 
 
-SOLVED = "```{solution-start} ex-two\n```\nSo."
-
-
 @pytest.mark.parametrize("used", ["a + 1", "[b for b in (a,)]", "def f(): return a"])
 def test_what_only_a_solution_makes_is_used_nowhere_else(book, used):
-    def chapter(*after):
-        solution = v4.new_code_cell("import os as a")
-        end = v4.new_markdown_cell("```{solution-end}\n```")
-        codes = [v4.new_code_cell(code, id=f"code-{i}") for i, code in enumerate(after)]
-        cells = [v4.new_markdown_cell(START + SOLVED), solution, end, *codes]
-        return book("02_two", v4.new_markdown_cell("# Two"), *cells)
-
+    solved = text("# Two"), text(START + SOLVED), code("import os as a"), text(END)
     with pytest.raises(NotPlain, match="cell 'code-0': uses a as a solution leaves it"):
-        plain_edition("", chapter(used))
-    assert plain_edition("", chapter("a = 1", used))
+        book(*solved, code(used, id="code-0"))
+    assert book(*solved, code("a = 1"), code(used))

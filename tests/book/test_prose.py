@@ -2,8 +2,8 @@
 
 from collections import Counter
 
-import nbformat
 import pytest
+from helpers.notebooks import code, notebook, read, text, write
 from nbformat import v4
 
 from tools.execute import chosen
@@ -19,14 +19,9 @@ from tools.prose import (
 )
 
 
-def chapter(prose, *outputs, **metadata):
-    cell = v4.new_code_cell("…", id="a-cell", outputs=list(outputs), execution_count=1)
-    cell.metadata = nbformat.from_dict(metadata)
-    return v4.new_notebook(cells=[v4.new_markdown_cell(prose, id="words"), cell])
-
-
-def out(text):
-    return v4.new_output("stream", text=text)
+def chapter(prose, *outputs, source="…"):
+    cell = code(source, outputs=outputs, id="a-cell", count=1)
+    return notebook(text(prose, id="words"), cell)
 
 
 @pytest.mark.parametrize(
@@ -120,14 +115,14 @@ def test_a_number_is_not_printed_when_none_rounds_to_it(number, printed):
 
 def test_a_wrong_number_is_reported_with_its_cell_and_its_context():
     sentence = "The std falls to 0.08 after 30 layers."
-    (wrong,) = unprinted(chapter(sentence, out("std 0.0960\n")))
+    (wrong,) = unprinted(chapter(sentence, "std 0.0960\n"))
     assert str(wrong) == f"0.08 in cell 'words': …{sentence}…"
 
 
 @pytest.mark.parametrize(
     "output",
     [
-        out("std 0.0960\n"),
+        "std 0.0960\n",
         v4.new_output("execute_result", {"text/plain": "tensor([0.0960, 0.5000])"}),
         v4.new_output(
             "display_data", {"text/html": "<td>0.0960</td>", "text/plain": "<HTML>"}
@@ -145,16 +140,16 @@ def test_html_attributes_print_nothing():
 
 
 def test_a_number_in_the_code_or_in_another_chapter_is_not_printed():
-    made = chapter("It falls to 0.096.", out("1\n"))
-    made.cells[1].source = "x = 0.0960"
+    made = chapter("It falls to 0.096.", "1\n", source="x = 0.0960")
     assert len(unprinted(made)) == 1
 
 
 def test_captions_and_descriptions_of_figures_are_prose():
     shown = {"figure": {"caption": "Down to 0.5."}, "image": {"alt": "From 0.75 down."}}
-    wrong = unprinted(chapter("Words.", out("0.50\n"), mystnb=shown))
-    ((text, place),) = ((number.text, number.place) for number in wrong)
-    assert (text, place) == ("0.75", "the figure of cell 'a-cell'")
+    made = chapter("Words.", "0.50\n")
+    made.cells[1].metadata.mystnb = shown
+    (wrong,) = unprinted(made)
+    assert (wrong.text, wrong.place) == ("0.75", "the figure of cell 'a-cell'")
 
 
 def test_a_sourced_number_needs_a_number_and_a_known_source():
@@ -170,17 +165,15 @@ def test_a_sourced_number_needs_a_number_and_a_known_source():
 
 def cells(*parts):
     """Markdown cells from strings, and code cells from pairs of source and output."""
-
-    def cell(part):
-        if isinstance(part, str):
-            return v4.new_markdown_cell(part)
-        return v4.new_code_cell(part[0], outputs=[out(part[1])], execution_count=1)
-
-    return v4.new_notebook(cells=[*map(cell, parts)])
+    return [
+        text(one) if isinstance(one, str) else code(one[0], outputs=one[1:], count=1)
+        for one in parts
+    ]
 
 
 def wrong(*parts, **settings):
-    return [number.text for number in unprinted(cells(*parts), **settings)]
+    made = notebook(*cells(*parts))
+    return [number.text for number in unprinted(made, **settings)]
 
 
 def test_a_number_is_printed_in_its_own_section():
@@ -207,7 +200,7 @@ def test_a_paragraph_may_name_the_section_that_prints_its_number(tmp_path):
     assert wrong(*there, linked) == []
     assert wrong(*there, linked.replace(" (", "\n\n(")) == ["0.0154"]
     assert wrong(*there, linked.replace("#what", "#that")) == ["0.0154"]
-    nbformat.write(cells(there[1], *there), tmp_path / "03_other.ipynb")
+    write(tmp_path / "03_other.ipynb", *cells(there[1], *there))
     linked = linked.replace("#what", "03_other.ipynb#what")
     assert wrong(linked, folder=tmp_path) == []
     assert wrong(linked) == ["0.0154"]
@@ -240,7 +233,7 @@ def falsified(number):
 def test_falsified_numbers_are_caught():
     caught, planted = Counter(), Counter()
     for path in chosen([]):
-        found = sections(nbformat.read(path, as_version=4))
+        found = sections(read(path))
         for section in found:
             for place, block in section.blocks:
                 printed = section.printed | linked(block, found, path.parent)

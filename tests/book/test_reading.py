@@ -3,9 +3,9 @@
 import ast
 import re
 
-import nbformat
 import pytest
-from nbformat import v4
+from helpers.declared import modules
+from helpers.notebooks import code, notebook, read, text, write
 
 from tools import bare_parts, reading, terms
 from tools.execute import chosen
@@ -31,10 +31,6 @@ SECOND_EDITION = {
 }
 
 
-def read(path):
-    return nbformat.read(path, as_version=4)
-
-
 @pytest.mark.parametrize("path", PATHS, ids=lambda path: path.stem)
 def test_a_chapter_is_no_longer_than_its_form_allows(path):
     allowed = SECOND_EDITION.get(path.stem, reading.LIMITS)
@@ -56,9 +52,9 @@ def test_a_chapter_has_its_two_readings(path):
 
 @pytest.mark.parametrize("path", PATHS, ids=lambda path: path.stem)
 def test_the_box_names_each_section_that_follows(path):
-    notebook = read(path)
-    further = [part.name for part in reading.parts(notebook)[2]]
-    (box,) = (c for c in notebook.cells if "second-reading" in reading.tags(c))
+    chapter = read(path)
+    further = [part.name for part in reading.parts(chapter)[2]]
+    (box,) = (c for c in chapter.cells if "second-reading" in reading.tags(c))
     linked = re.findall(r"\]\(#([\w-]+)\)", box.source)
     assert linked == [slug(name) for name in further]
 
@@ -82,22 +78,14 @@ def test_the_bare_file_holds_the_chapters_cells():
 
 
 def test_the_bare_parts_need_nothing_but_torch_and_name_nothing_twice():
-    text = bare_parts.bare_text()
-    assert bare_parts.problems(text) == []
-    exec(compile(text, "bare.py", "exec"), {"__name__": "bare"})
-    assert "mygpt" not in {name.split(".")[0] for name in imports(text)}
-
-
-def imports(text):
-    for node in ast.walk(ast.parse(text)):
-        if isinstance(node, ast.Import):
-            yield from (alias.name for alias in node.names)
-        elif isinstance(node, ast.ImportFrom):
-            yield node.module or ""
+    bare = bare_parts.bare_text()
+    assert bare_parts.problems(bare) == []
+    exec(compile(bare, "bare.py", "exec"), {"__name__": "bare"})
+    assert "mygpt" not in {name.split(".")[0] for name in modules(ast.parse(bare))}
 
 
 @pytest.mark.parametrize(
-    ("text", "problem"),
+    ("source", "problem"),
     [
         ("import numpy\n", "line 1 imports numpy"),
         ("from mygpt import GPT\n", "line 1 imports mygpt"),
@@ -106,36 +94,26 @@ def imports(text):
         ("for i in ():\n    pass\ni = 1\n", "i is defined 2 times"),
     ],
 )
-def test_a_bare_part_that_breaks_the_rule_is_named(text, problem):
-    assert problem in bare_parts.problems(text)
+def test_a_bare_part_that_breaks_the_rule_is_named(source, problem):
+    assert problem in bare_parts.problems(source)
 
 
 # The measures themselves
 
 
-def cell(source, *names):
-    return v4.new_markdown_cell(source, metadata={"tags": [*names]})
-
-
-def code(source, *names):
-    return v4.new_code_cell(source, metadata={"tags": [*names]})
-
-
-SAMPLE = v4.new_notebook(
-    cells=[
-        cell("# A chapter\n\nOne two $x + y$ three."),
-        code("import torch\nx = 1", "setup"),
-        code("x = 2\nprint(x)"),
-        code("hidden = 1", "hide-cell"),
-        cell("## It works\n\n:::{admonition} Predict\n:class: tip\nFour five.\n:::"),
-        cell("```python\nleft = out\n```"),
-        cell("## Exercises\n\nSix."),
-        code("print(6)"),
-        cell("## Stop here, or go deeper", "second-reading"),
-        cell("## Far\n\nSeven eight."),
-        code("print(7)"),
-        cell("## Farther\n\nNine."),
-    ]
+SAMPLE = notebook(
+    text("# A chapter\n\nOne two $x + y$ three."),
+    code("import torch\nx = 1", "setup"),
+    code("x = 2\nprint(x)"),
+    code("hidden = 1", "hide-cell"),
+    text("## It works\n\n:::{admonition} Predict\n:class: tip\nFour five.\n:::"),
+    text("```python\nleft = out\n```"),
+    text("## Exercises\n\nSix."),
+    code("print(6)"),
+    text("## Stop here, or go deeper", "second-reading"),
+    text("## Far\n\nSeven eight."),
+    code("print(7)"),
+    text("## Farther\n\nNine."),
 )
 
 
@@ -151,37 +129,37 @@ def test_words_and_lines_are_counted_in_their_part():
 @pytest.mark.parametrize(
     ("place", "more", "problem"),
     [
-        (4, cell("word " * 1891), "first reading: 1,901 words, 1,900 at most"),
+        (4, text("word " * 1891), "first reading: 1,901 words, 1,900 at most"),
         (4, code("x\n" * 84), "first reading: 86 lines of code, 85 at most"),
-        (4, cell("## Why\n\n" + 6 * "### A\n\n"), "first reading: 6 ideas, 5 at most"),
-        (7, cell("word " * 999), "exercises: 1,001 words, 1,000 at most"),
+        (4, text("## Why\n\n" + 6 * "### A\n\n"), "first reading: 6 ideas, 5 at most"),
+        (7, text("word " * 999), "exercises: 1,001 words, 1,000 at most"),
         (7, code("x\n" * 60), "exercises: 61 lines of code, 60 at most"),
-        (10, cell("word " * 598), "Far: 601 words, 600 at most"),
+        (10, text("word " * 598), "Far: 601 words, 600 at most"),
     ],
 )
 def test_what_is_too_long_is_named(place, more, problem):
-    notebook = v4.new_notebook(cells=[*SAMPLE.cells])
-    notebook.cells.insert(place, more)
-    assert reading.too_long(notebook) == [problem]
+    longer = notebook(*SAMPLE.cells)
+    longer.cells.insert(place, more)
+    assert reading.too_long(longer) == [problem]
     assert reading.too_long(SAMPLE) == []
 
 
 def test_folds_are_counted_without_the_set_up():
     folded = [code("x", "hide-input"), code("y", "hide-cell"), code("z", "hide-cell")]
     setup = code("import torch", "setup", "hide-cell")
-    notebook = v4.new_notebook(cells=[setup, *folded, *SAMPLE.cells])
-    assert reading.too_long(notebook) == []
-    notebook.cells.insert(0, folded[0])
+    made = notebook(setup, *folded, *SAMPLE.cells)
+    assert reading.too_long(made) == []
+    made.cells.insert(0, folded[0])
     said = "first reading: 5 folded cells, 4 at most"
-    assert reading.too_long(notebook) == [said]
+    assert reading.too_long(made) == [said]
 
 
 def test_a_name_that_only_a_hidden_cell_defines_is_found():
     assert reading.used_from_hidden(SAMPLE) == []
-    uses = v4.new_notebook(cells=[*SAMPLE.cells, code("print(hidden)")])
-    assert reading.used_from_hidden(uses) == ["hidden"]
-    again = [*SAMPLE.cells, code("hidden = 2"), code("print(hidden)")]
-    assert reading.used_from_hidden(v4.new_notebook(cells=again)) == []
+    uses = code("print(hidden)")
+    assert reading.used_from_hidden(notebook(*SAMPLE.cells, uses)) == ["hidden"]
+    again = notebook(*SAMPLE.cells, code("hidden = 2"), uses)
+    assert reading.used_from_hidden(again) == []
 
 
 # Terms
@@ -226,8 +204,7 @@ FINE = "A {define}`loss` is small. {define}`Soft <softmax>` and hard; a {define}
 )
 def test_a_term_that_is_not_explained_is_named(tmp_path, first, second, problem):
     paths = tmp_path / "one.ipynb", tmp_path / "two.ipynb"
-    for path, text in zip(paths, (first, second), strict=True):
-        made = v4.new_markdown_cell(text, id="c")
-        nbformat.write(v4.new_notebook(cells=[made]), path)
+    for path, source in zip(paths, (first, second), strict=True):
+        write(path, text(source, id="c"))
     found = terms.problems(paths, GLOSSARY)
-    assert [problem in text for text in found] == ([True] if problem else [])
+    assert [problem in said for said in found] == ([True] if problem else [])

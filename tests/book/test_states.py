@@ -2,7 +2,6 @@
 
 import base64
 import copy
-import importlib.util
 import json
 import lzma
 import os
@@ -13,6 +12,7 @@ import numpy as np
 import pytest
 from nbformat import v4
 
+from chapters import conftest
 from tools import executed, states
 from tools.agreement import differences, unpacked
 from tools.execute import CHAPTERS, execute, normalise, of_page
@@ -254,9 +254,6 @@ def test_a_planted_change_of_a_state_turns_its_cell_red(kind, plant, why):
     path = RUN[kind != "Depth"]
     content, cell, model = stored_model(path, kind)
     plant(model)
-    chapters = importlib.util.spec_from_file_location("ch", CHAPTERS / "conftest.py")
-    conftest = importlib.util.module_from_spec(chapters)
-    chapters.loader.exec_module(conftest)
     fresh = nbformat.read(path, as_version=4)
     states.put(fresh, content)
     fresh.metadata["loaded"] = content["modules"]

@@ -10,14 +10,13 @@ Fixtures for every browser test:
 - `open_page(address, width=1280, height=900, theme="light", javascript=True,
   touch=False, still=False)`: a new page on that address, in a profile of its own,
   loaded and with its fonts; `still` for a reader who wants no motion. Call it as often
-  as needed. The page has a `watch`, with what went wrong on it: `watch.foreign`
-  (requests to other hosts), `watch.errors` (console errors and uncaught exceptions)
-  and `watch.refused` (violations of the Content-Security-Policy);
-  `watch.check()` fails when any of the three is not empty.
-- `alone(made, changes, link, still, …)`: the root of an explorer alone on its page,
-  opened from the disk, with `window.model`; `changes` of the page's text are made
-  first, and `open_page` gets what follows. At the end of the test it checks the watch
-  of each page that it opened.
+  as needed. The page has a `watch`: `watch.wrong` lists requests to other hosts, errors
+  on the console, uncaught exceptions and violations of the Content-Security-Policy, and
+  `watch.check()` fails when there are any.
+- `alone(made, changes, link, still, …)`: the `Figure` of an explorer alone on its page,
+  opened from the disk and drawn, with `window.model`; `changes` of the page's text
+  are made first, and `open_page` gets what follows. At the end of the test it checks
+  the watch of each page that it opened.
 - `page_opener`: `with page_opener() as open_page: …`, for a fixture that outlives a
   test.
 - `server`: the local server; `server.sent` lists (path, bytes as sent, gzipped) in
@@ -31,15 +30,19 @@ import gzip
 import os
 import threading
 from contextlib import contextmanager
-from dataclasses import dataclass, field
 from functools import cache, partial
 from http.server import SimpleHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from urllib.parse import unquote, urlsplit
 
 import pytest
+from drawn import drawn
 
 import make
+
+# Their failures show what was compared, as those of the tests do.
+pytest.register_assert_rewrite("figures", "judged")
+from figures import Figure  # noqa: E402
 
 ROOT = Path(__file__).resolve().parents[2]
 FLAGS = [
@@ -122,30 +125,27 @@ class Server(ThreadingHTTPServer):
         pass  # a browser that hangs up early is no error of the site
 
 
-@dataclass
 class Watch:
     """What went wrong on a page."""
 
-    foreign: list[str] = field(default_factory=list)
-    errors: list[str] = field(default_factory=list)
-    refused: list[str] = field(default_factory=list)
+    def __init__(self, page):
+        self.wrong: list[str] = []
+        page.on("request", self.request)
+        page.on("console", self.console)
+        page.on("pageerror", lambda error: self.wrong.append(str(error)))
 
     def request(self, request) -> None:
         address = urlsplit(request.url)
-        if (
-            address.scheme not in ("file", "data", "blob")
-            and address.hostname != "127.0.0.1"
-        ):
-            self.foreign.append(request.url)
+        own = address.scheme in ("file", "data", "blob")
+        if not own and address.hostname != "127.0.0.1":
+            self.wrong.append(f"a request to {request.url}")
 
     def console(self, message) -> None:
-        if message.type == "error":
-            self.errors.append(message.text)
-        if "Content Security Policy" in message.text:
-            self.refused.append(message.text)
+        if message.type == "error" or "Content Security Policy" in message.text:
+            self.wrong.append(message.text)
 
     def check(self) -> None:
-        assert (self.foreign, self.refused, self.errors) == ([], [], [])
+        assert self.wrong == []
 
 
 @pytest.fixture(scope="session")
@@ -225,10 +225,7 @@ def page_opener(browser):
             contexts.append(context)
             page = context.new_page()
             page.set_default_timeout(10_000)
-            page.watch = watch = Watch()
-            page.on("request", watch.request)
-            page.on("console", watch.console)
-            page.on("pageerror", lambda error: watch.errors.append(str(error)))
+            page.watch = Watch(page)
             page.goto(address, wait_until="load")
             if javascript:
                 page.evaluate("document.fonts.ready.then(() => true)")
@@ -266,7 +263,8 @@ def alone(open_page, tmp_path):
         pages.append(page)
         root = page.locator(".mygpt-explorer").first
         root.wait_for(state="attached")
-        return root
+        drawn(page)
+        return Figure(root)
 
     yield alone
     for page in pages:

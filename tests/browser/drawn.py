@@ -21,6 +21,12 @@ PATHS = """root => [...root.querySelectorAll("path")]
     .map((path) => path.getAttribute("d")).join()"""
 
 
+def resize(root, width, height=900):
+    """Resize the page, and wait until the figure's pictures fit it."""
+    root.page.set_viewport_size({"width": width, "height": height})
+    root.page.wait_for_function(FITTED, arg=root.element_handle())
+
+
 def drawn(page):
     """Wait until a frame is drawn, which tells an explorer how wide its page is."""
     page.evaluate(

@@ -4,42 +4,38 @@ import json
 from functools import partial
 
 import pytest
-from figures import READY, brightness, fixed, slider
+from figures import (
+    READY,
+    SAID,
+    Figure,
+    brightness,
+    drag,
+    fixed,
+    holds_focus,
+    middle,
+    repaints,
+)
 from judged import colour_violations, violations
 
 PAGE = "chapters/gallery.html"
-NAMES = (
-    *("activations", "depth", "layer-norm", "block-walk"),
-    *("attention", "sampling", "memory", "tokens", "descent", "train-stack"),
-    *("shapes", "scale", "train-gpt"),
-)
 STATE = """root => {
     const model = bookHost.models.get(root.closest('[data-model]').dataset.model);
     return JSON.stringify(TRAITS.map((trait) => model.get(trait)));
 }"""
-TRAITS = {  # those that the reader moves
-    "activations": ["position", "quantity", "visible"],
-    "depth": ["gain", "layer", "quantity", "visible"],
-    "layer-norm": ["values", "gamma", "beta", "log10_eps"],
-    "block-walk": ["stage", "position"],
-    "attention": ["head", "row", "temperature", "causal"],
-    "sampling": ["temperature", "top_k", "top_p", "seed", "draws"],
-    "memory": ["token", "neuron", "word", "order"],
-    "tokens": ["text", "piece", "merges_done"],
-    "descent": [
-        "view",
-        "rule",
-        "rate",
-        "start",
-        "width",
-        "activation",
-        "seed",
-        "steps",
-    ],
-    "train-stack": ["task", "left", "right", "steps"],
-    "train-gpt": ["source", "pieces", "size", "rate", "steps", "seed"],
-    "shapes": ["shape", "length", "bars"],
-    "scale": ["model", "device", "training", "devices", "spread", "kept"],
+TRAITS = {  # those that the reader moves, of each explorer
+    "activations": "position quantity visible",
+    "depth": "gain layer quantity visible",
+    "layer-norm": "values gamma beta log10_eps",
+    "block-walk": "stage position",
+    "attention": "head row temperature causal",
+    "sampling": "temperature top_k top_p seed draws",
+    "memory": "token neuron word order",
+    "tokens": "text piece merges_done",
+    "descent": "view rule rate start width activation seed steps",
+    "train-stack": "task left right steps",
+    "train-gpt": "source pieces size rate steps seed",
+    "shapes": "shape length bars",
+    "scale": "model device training devices spread kept",
 }
 
 
@@ -81,35 +77,26 @@ on_both = pytest.mark.parametrize("shared", SHARED, indirect=True, scope="module
 
 
 def root_of(page, name):
-    root = page.locator(f".mygpt-{name}").first
+    root = Figure(page.locator(f".mygpt-{name}").first)
     root.scroll_into_view_if_needed()
     return root
 
 
 def state(root, name):
     return json.loads(
-        root.evaluate(STATE.replace("TRAITS", json.dumps(TRAITS[name]), 1))
+        root.evaluate(STATE.replace("TRAITS", json.dumps(TRAITS[name].split()), 1))
     )
-
-
-def words(root):
-    """All text of the explorer, including its text alternatives."""
-    labels = root.evaluate(
-        "root => [...root.querySelectorAll('[aria-label], [aria-valuetext]')].map("
-        "(e) => e.getAttribute('aria-label') + e.getAttribute('aria-valuetext'))"
-    )
-    return root.inner_text() + "\n".join(labels)
 
 
 def test_the_gallery_has_every_explorer_and_loads_nothing_else(gallery, site_url):
     page = gallery(site_url)
-    for name in NAMES:
+    for name in TRAITS:
         assert root_of(page, name).is_visible()
     page.watch.check()
 
 
 @on_desk
-@pytest.mark.parametrize("name", NAMES)
+@pytest.mark.parametrize("name", TRAITS)
 def test_the_keyboard_alone_moves_an_explorer_and_leaves_it(page, name):
     root = root_of(page, name)
     focusable = "input, button, select, textarea, [tabindex='0']"
@@ -117,18 +104,17 @@ def test_the_keyboard_alone_moves_an_explorer_and_leaves_it(page, name):
         f"root => [...root.querySelectorAll(`{focusable}`)]"
         ".every((part) => part.dataset.lmSuppressShortcuts === 'true')"
     )
-    before, said = state(root, name), words(root)
+    before, said = state(root, name), root.evaluate(SAID)
     root.locator(focusable).first.focus()
-    inside = "root => root.contains(document.activeElement)"
     stops = 0
-    while root.evaluate(inside):
+    while holds_focus(root):
         for key in ("ArrowLeft", "ArrowLeft", "ArrowRight", "Tab"):
             page.keyboard.press(key)
         stops += 1
         assert stops < 60, "the keyboard does not leave"
     assert stops > 1
     assert state(root, name) != before
-    assert words(root) != said
+    assert root.evaluate(SAID) != said
     page.watch.check()
 
 
@@ -146,7 +132,7 @@ def test_all_fit_their_column_in_the_page_s_colours(page):
     for theme in ("dark", "light"):
         page.emulate_media(color_scheme=theme)
         page.wait_for_selector(f"html[data-theme={theme}]")
-        for name in NAMES:
+        for name in TRAITS:
             root = root_of(page, name)
             assert root.evaluate(inside), name
             assert root.bounding_box()["width"] <= page.viewport_size["width"], name
@@ -160,17 +146,13 @@ def test_all_fit_their_column_in_the_page_s_colours(page):
 
 def test_a_heatmap_is_repainted_in_another_theme_and_on_paper(gallery, http_url):
     page = gallery(http_url)
-    canvas = root_of(page, "attention").locator(".mygpt-heat")
-    first = "canvas => [...canvas.getContext('2d').getImageData(1, 0, 1, 1).data]"
-    light = canvas.evaluate(first)
-    page.emulate_media(color_scheme="dark")
-    given = [canvas.element_handle(), ",".join(map(str, light))]
-    painted = f"([canvas, old]) => String(({first})(canvas))"
-    page.wait_for_function(f"{painted} !== old", arg=given)
-    page.emulate_media(color_scheme="dark", media="print")
-    page.wait_for_function(f"{painted} === old", arg=given)
+    repaints(root_of(page, "attention").locator(".mygpt-heat"))
 
 
+READ_OUTS = {
+    "activations": [".mygpt-picture", "table"],
+    "depth": [".mygpt-picture", "table", ".mygpt-setting"],
+}
 ON_PAPER = """([root]) => {
     const ranges = root.querySelectorAll("input[type=range], input[type=checkbox]");
     const seen = (one) => one.checkVisibility({ visibilityProperty: true })
@@ -185,23 +167,23 @@ def test_paper_has_the_figures_and_their_settings_without_controls(page):
     page.emulate_media(color_scheme="dark")
     page.wait_for_selector("html[data-theme=dark]")
     page.emulate_media(color_scheme="dark", media="print")
-    for name in NAMES:
+    for name in TRAITS:
         # evaluate_all, because nothing waits in it: paper has a frame in a second.
         ((ink, controls, text),) = page.locator(f".mygpt-{name}").evaluate_all(ON_PAPER)
         assert ink == "rgb(31, 35, 40)", name
         assert controls == 0, name
         assert text.strip(), name
+    for name, parts in READ_OUTS.items():
+        for part in parts:
+            assert page.locator(f".mygpt-{name} {part}").first.is_visible(), part
 
 
 def test_a_bar_of_layer_norm_is_pulled_and_the_result_follows(gallery, file_url):
     page = gallery(file_url)
     root = root_of(page, "layer-norm")
-    box = slider(root, "Channel 1").bounding_box()
-    x = box["x"] + box["width"] / 2
-    page.mouse.move(x, box["y"] + box["height"] / 2)
-    page.mouse.down()
-    page.mouse.move(x, box["y"] + box["height"] / 4)  # a quarter from the top: 5
-    page.mouse.up()
+    grip = root.slider("Channel 1")
+    x, y = middle(grip)
+    drag(page, (x, y), (x, y - grip.bounding_box()["height"] / 4))  # to 5 of 10
     values = state(root, "layer-norm")[0]
     assert values[1] == pytest.approx(5.0, abs=0.2)
     mean = sum(values) / 6
@@ -218,11 +200,10 @@ def test_the_cut_is_dragged_by_the_middle_of_its_thumb(gallery, http_url):
     root = root_of(page, "sampling")
     thumb = root.locator(".mygpt-thumb")
     thumb.scroll_into_view_if_needed()
-    box = thumb.bounding_box()
+    x, y = middle(thumb)
     held = "([x, y]) => document.elementFromPoint(x, y).closest('.mygpt-rail') !== null"
     for below in (-1, 0, 1):
-        middle = [box["x"] + box["width"] / 2 - 2, box["y"] + box["height"] / 2 + below]
-        assert page.evaluate(held, middle), below
+        assert page.evaluate(held, [x - 2, y + below]), below
 
 
 def test_a_new_number_does_not_restyle_the_page(gallery, http_url):

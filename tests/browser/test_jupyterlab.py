@@ -20,8 +20,8 @@ from pathlib import Path
 import nbformat
 import psutil
 import pytest
-from figures import fixed, significant
-from helpers import live_models
+from figures import Figure, fixed, significant
+from helpers import examples, live_models
 
 from mygpt.distributed.cost import memory_per_device
 from mygpt.explorers.train_gpt.widget import TOKENIZERS
@@ -29,103 +29,40 @@ from mygpt.explorers.train_gpt.widget import TOKENIZERS
 MAKE = """
 import json
 
-import numpy as np
 from IPython.display import display
-from helpers.live_models import live
+from helpers import examples
 
-from mygpt import explorers
-from mygpt.tokenizers import BPETokenizer
-
-draw = np.random.default_rng(4)
-x = np.linspace(-4, 4, 161)
-words = ["the", "cat", "sat", "down", "again"]
-sixteen = [(f"in {n}", 2.0) for n in range(16)], [(f"out {n}", 1.0) for n in range(16)]
-bpe = BPETokenizer.train("low lower lowest slow slower slowest " * 5, 280)
-made = {
-    "activations": explorers.Activations(
-        x,
-        {"tanh": np.tanh(x), "half": x / 2},
-        {"tanh": 1 - np.tanh(x) ** 2, "half": 0 * x + 0.5},
-    ),
-    "depth": explorers.Depth(
-        *draw.uniform(-1, 1, (2, 2, 2, 1, 1, 1, 9)),
-        kinds=("plain", "pre-norm"),
-        gains=(1.0, 2.0),
-        widths=(16,),
-        biases=(False,),
-        depths=(8,),
-    ),
-    "layer-norm": explorers.LayerNorm([0.5, -0.5, 1.0, 0.0, -1.0, 8.0]),
-    "block-walk": explorers.BlockWalk(
-        {f"stage {i}": draw.normal(0, 1, (5, 12)) for i in range(5)}, words
-    ),
-    "attention": explorers.Attention(draw.normal(0, 2, (2, 5, 5)), words),
-    "sampling": explorers.Sampling(draw.normal(0, 2, 5), words, prompt="and"),
-    "memory": explorers.Memory(
-        draw.normal(0, 1, (5, 16)),
-        words,
-        triggers=[[pair] for pair in sixteen[0]],
-        promoted=[[pair] for pair in sixteen[1]],
-        order="number",
-    ),
-    "tokens": explorers.Tokens(bpe, "slow and slower"),
-    "descent": explorers.Descent("two", rate=0.2),
-    "train-stack": explorers.TrainStack(depth=3, rate=0.01, steps=5),
-    "train-gpt": explorers.TrainGPT("one sees a sea, the sea sees one. " * 60),
-    "shapes": explorers.Shapes("small"),
-    "scale": explorers.Scale(),
-    "live-model": live(),
-}
+made = {name: make() for name, make in examples.EVERY.items()}
 """
 STACK = {"wiring": "pre-norm", "depth": 7, "activation": "relu"}
 STACK |= {"gain": 1.7, "rate": 0.003, "seed": 5}
 SHAPE = {"vocab_size": 1009, "max_seq_len": 64, "embed_dim": 96}
 SHAPE |= {"num_heads": 3, "num_layers": 5}
 TRAINING = {"tokens": 10**9, "batch_tokens": 2048 * 100, "at_once": 1, "share": 0.5}
-SET = {  # what a cell sets
-    "activations": {"position": 1.5, "visible": ["tanh"]},
-    "depth": {"layer": 3, "gain": 2.0},
-    "layer-norm": {"values": [1.0, 2.0, 3.0, 4.0, 5.0, -6.0], "gamma": 2.0},
-    "block-walk": {"stage": 1, "position": 3},
-    "attention": {"row": 3, "temperature": 2.0, "head": 1},
-    "sampling": {"temperature": 1.5, "top_k": 3},
-    "memory": {"token": 2, "neuron": 5},
-    "tokens": {"text": "lowest of the slow", "piece": 3},
-    "descent": {"view": "network", "rule": "adam", "rate": 0.03, "steps": 40},
-    "train-stack": {"task": "long", "left": STACK, "right": {}, "steps": 11},
-    "train-gpt": {"pieces": "words", "steps": 30},
-    "shapes": {"shape": SHAPE, "length": 16, "bars": "shares"},
-    "scale": {"devices": 7, "spread": "copies", "training": TRAINING},
-    "live-model": {
-        "prompt": "fun",
-        "neuron": 3,
-        "edits": [{"kind": "rewrite", "prompt": "fun", "word": "ban"}],
-    },
-}
+REWRITE = {"kind": "rewrite", "prompt": "fun", "word": "ban"}
+
+
+# What the package computes for what a figure shows.
+
+
+def rounded(numbers, places):
+    return [fixed(one, places) for one in numbers]
 
 
 def activations(view):
     at = abs(view.x - view.position).argmin()
     rows = [(view.values[n][at], view.slopes[n][at]) for n in view.names]
-    return [fixed(one, 4) for row in rows for one in row]
+    return rounded(sum(rows, ()), 4)
 
 
 def depth(view):
     curves = [view.curves(quantity) for quantity in ("activations", "gradients")]
     rows = [[10 ** curve[kind][view.layer] for curve in curves] for kind in view.kinds]
-    return [f"{one:#.3g}" for row in rows for one in row]
-
-
-def layer_norm(view):
-    return [fixed(one, 4) for one in view.result()]
-
-
-def block_walk(view):
-    return [fixed(one) for one in view.norms().values()]
+    return [significant(one) for row in rows for one in row]
 
 
 def attention(view):
-    weights = [fixed(one, 3) for one in view.weights()[view.row]]
+    weights = rounded(view.weights()[view.row], 3)
     return [*weights[: view.row + 1], *["masked"] * (4 - view.row)]
 
 
@@ -135,10 +72,19 @@ def sampling(view):
     return [fixed(now[i], 3) if now[i] else "cut" for i in order]
 
 
+def memory(view):
+    fires = fixed(view.activations[view.token, view.neuron], 2)
+    said = f"Neuron {view.neuron} fires {fires} at “{view.tokens[view.token]}”"
+    if view.order == "number":
+        return [f"{said}: number {view.neuron + 1} of 5."]
+    sizes = abs(view.activations[view.token])
+    rank = 1 + (sizes > sizes[view.neuron]).sum()
+    return [f"{said}: number {rank} of 5 by size."]
+
+
 def descent(view):
     losses = view.losses()
-    weights = [] if view.view == "network" else view.weights()
-    return [str(len(losses) - 1), *(fixed(one, 4) for one in [*weights, losses[-1]])]
+    return [str(len(losses) - 1), fixed(losses[-1], 4)]
 
 
 def train_gpt(view):
@@ -156,8 +102,7 @@ def train_stack(view):
 
 
 def shapes(view):
-    counts = view.parameters(), view.flops()
-    whole = [f"{sum(parts.values()):,}" for parts in counts]
+    whole = [f"{sum(parts.values()):,}" for parts in (view.parameters(), view.flops())]
     return [*whole, f"{view.memory()['weights']:,}"]
 
 
@@ -176,13 +121,6 @@ def in_bytes(size):
 UNITS = ((1e12, "TB"), (1e9, "GB"), (1e6, "MB"))
 
 
-def memory(view):
-    fires = fixed(view.activations[view.token, view.neuron], 2)
-    number = f"number {view.neuron + 1} of 16"
-    said = f"Neuron {view.neuron} fires {fires} at “{view.tokens[view.token]}”"
-    return [f"{said}: {number}."]
-
-
 def live_model(view):
     before, after = (view._read(view.prompt, one)[1] for one in ([], view.edits))
     at = view.token, view.neuron
@@ -193,40 +131,12 @@ def live_model(view):
     return [*words, f"Neuron {view.neuron}", f"Coefficient at {token} {here}{before}"]
 
 
-READ = {  # where a figure's read-out is, and what the package computes for it
-    "activations": ("tbody td", activations),
-    "depth": ("tbody td", depth),
-    "layer-norm": ("tbody td:last-child", layer_norm),
-    "block-walk": (".mygpt-stage > :last-child", block_walk),
-    "attention": (".mygpt-weight", attention),
-    "sampling": (".mygpt-now", sampling),
-    "memory": (".mygpt-sentence", memory),
-    "tokens": (".mygpt-chip-id", lambda view: [*map(str, view.ids())]),
-    "descent": (".mygpt-numbers b", descent),
-    "train-stack": (
-        ".mygpt-actions b, .mygpt-side:not([hidden]) .mygpt-numbers b",
-        train_stack,
-    ),
-    "train-gpt": (".mygpt-text-line", train_gpt),
-    "shapes": (
-        ".mygpt-bars > :nth-child(2) b, .mygpt-bytes tr:first-child td:nth-child(2)",
-        shapes,
-    ),
-    "scale": (".mygpt-memory-of-one tr:not(:nth-child(4)) td:nth-child(2)", scale),
-    "live-model": (
-        ".mygpt-likeliest li, .mygpt-chosen > p:nth-of-type(-n + 2)",
-        live_model,
-    ),
-}
-
-
 def click(figure, selector, across, down=0.5):
     """Press the mouse on an element, at fractions of its width and height."""
     part = figure.locator(selector).first
     part.scroll_into_view_if_needed()
     box = part.bounding_box()
-    place = {"x": across * box["width"], "y": down * box["height"]}
-    part.click(position=place)
+    part.click(position={"x": across * box["width"], "y": down * box["height"]})
 
 
 def append(field, text):
@@ -235,115 +145,117 @@ def append(field, text):
     field.press_sequentially(text)
 
 
-def move_activations(figure):
-    width = figure.locator(".mygpt-picture").first.bounding_box()["width"]
-    click(figure, ".mygpt-picture", (38 + 0.25 * (width - 52)) / width)
-    return "ArrowRight", {"position": -1.95}
-
-
-def move_depth(figure):
-    click(figure, ".mygpt-picture", 0.99)
-    return "ArrowLeft", {"layer": 7}
-
-
-def move_layer_norm(figure):
-    click(figure, ".mygpt-grip >> nth=1", 0.5, 0.25)  # a quarter from the top: 5
-    return "ArrowUp", {"values": [1.0, 5.1, 3.0, 4.0, 5.0, -6.0]}
-
-
-def move_block_walk(figure):
-    figure.get_by_role("button", name="Next").click()
-    return "Enter", {"stage": 3}
-
-
-def move_attention(figure):
-    click(figure, ".mygpt-heat", 0.1, 0.5)
-    return "ArrowLeft", {"row": 1}
-
-
-def move_sampling(figure):
-    figure.get_by_role("button", name="Draw 100").click()
-    return "Enter", {"draws": 200}
-
-
-def move_memory(figure):
-    click(figure, ".mygpt-neuron-heads > span >> nth=2", 0.5)
-    return "ArrowRight", {"neuron": 3}
-
-
-def move_tokens(figure):
-    append(figure.get_by_role("textbox"), " dd")
-    return "Shift+Enter", {"text": "lowest of the slow dd\n"}
-
-
-def move_descent(figure):
-    figure.get_by_role("button", name="ReLU").click()
-    figure.get_by_role("button", name="Step", exact=True).click()
-    return "Enter", {"activation": "relu", "steps": 42}
-
-
-def move_train_gpt(figure):
+def train_a_gpt(figure):
     """Train in a worker, which a notebook must allow; then choose another size."""
-    figure.get_by_role("button", name="Train", exact=True).click()
+    figure.press("Train")
     figure.get_by_text("step 30 of 30").wait_for()
-    figure.get_by_role("button", name="Reset").click()
+    figure.press("Reset")
     said = figure.locator(".mygpt-unseen").last
     said.filter(has_text=re.compile("^$")).wait_for(state="attached")
     figure.page.wait_for_timeout(700)  # a sentence waits for that long
     figure.get_by_role("button", name="4 blocks").click()
-    return "Enter", {"size": "large"}
 
 
-def move_train_stack(figure):
+def compare_two(figure):
     compare = figure.get_by_role("checkbox", name="Compare two")
     if not compare.is_visible():
         figure.get_by_text("More settings").click()
     compare.click()
     figure.get_by_role("button", name="SiLU").first.click()
-    figure.get_by_role("button", name="Step", exact=True).click()
-    left, right = STACK | {"activation": "silu"}, STACK | {"wiring": "plain"}
-    return "Enter", {"left": left, "right": right, "steps": 2}
+    figure.press("Step")
 
 
-def move_shapes(figure):
-    figure.evaluate(UNFOLD)
-    append(figure.get_by_role("spinbutton", name="Layers L"), "0")
-    return "ArrowUp", {"shape": SHAPE | {"num_layers": 51}, "length": 16}
-
-
-def move_scale(figure):
-    append(figure.get_by_role("spinbutton", name="Devices n"), "0")
-    return "ArrowUp", {"devices": 71, "spread": "copies", "training": TRAINING}
-
-
-def move_live_model(figure):
+def switch_off_the_strongest(figure):
     click(figure, "canvas", 0.5 / 23)
     figure.get_by_role("combobox", name="Prompt").fill("fun kin don")
-    figure.get_by_role("button", name="Switch off", exact=True).click()
-    fun = live_models.live(prompt="fun")
-    strongest = int(abs(fun._read("fun", [])[1][1][fun.token]).argmax())
-    off = {"kind": "scale", "layer": 1, "neuron": strongest, "factor": 0.0}
-    rewrite = SET["live-model"]["edits"]
-    edits = [*rewrite, off, off | {"factor": 1.0}]
-    traits = {"prompt": "fun kin don", "token": 3, "neuron": strongest}
-    return "Enter", traits | {"edits": edits}
+    figure.press("Switch off")
 
 
-MOVE = {  # by mouse; then a key, without another click, and what both lead to
-    "activations": move_activations,
-    "depth": move_depth,
-    "layer-norm": move_layer_norm,
-    "block-walk": move_block_walk,
-    "attention": move_attention,
-    "sampling": move_sampling,
-    "memory": move_memory,
-    "tokens": move_tokens,
-    "descent": move_descent,
-    "train-stack": move_train_stack,
-    "train-gpt": move_train_gpt,
-    "shapes": move_shapes,
-    "scale": move_scale,
-    "live-model": move_live_model,
+FUN = live_models.live(prompt="fun")
+STRONGEST = int(abs(FUN._read("fun", [])[1][1][FUN.token]).argmax())
+OFF = {"kind": "scale", "layer": 1, "neuron": STRONGEST, "factor": 0.0}
+
+
+GIVEN = {  # what a cell sets
+    "activations": {"position": 1.5, "visible": ["SiLU"]},
+    "depth": {"layer": 3, "gain": 3.0},
+    "layer-norm": {"values": [1.0, 2.0, 3.0, 4.0, -6.0], "gamma": 2.0},
+    "block-walk": {"stage": 0, "position": 1},
+    "attention": {"row": 3, "temperature": 2.0, "head": 1},
+    "sampling": {"temperature": 1.5, "top_k": 4},
+    "memory": {"token": 2, "neuron": 4, "order": "number"},
+    "tokens": {"text": "lowest of the slow", "piece": 3},
+    "descent": {"rule": "momentum", "rate": 0.01, "steps": 40},
+    "train-stack": {"task": "short", "left": STACK, "right": {}, "steps": 11},
+    "train-gpt": {"pieces": "words", "steps": 30},
+    "shapes": {"shape": SHAPE, "length": 16, "bars": "shares"},
+    "scale": {"devices": 7, "spread": "copies", "training": TRAINING},
+    "live-model": {"prompt": "fun", "neuron": 3, "edits": [REWRITE]},
+}
+# Read-outs of several parts.
+STACKS = ".mygpt-actions b, .mygpt-side:not([hidden]) .mygpt-numbers b"
+COUNTS = ".mygpt-bars > :nth-child(2) b, "
+COUNTS += ".mygpt-bytes tr:first-child td:nth-child(2)"
+BYTES = ".mygpt-memory-of-one tr:not(:nth-child(4)) td:nth-child(2)"
+WORDS = ".mygpt-likeliest li, .mygpt-chosen > p:nth-of-type(-n + 2)"
+SHOWN = {  # where a read-out is, and what the package computes for it
+    "activations": ("tbody td", activations),
+    "depth": ("tbody td", depth),
+    "layer-norm": ("tbody td:last-child", lambda view: rounded(view.result(), 4)),
+    "block-walk": (
+        ".mygpt-stage > :last-child:not(:first-child)",
+        lambda view: rounded(view.norms().values(), 3),
+    ),
+    "attention": (".mygpt-weight", attention),
+    "sampling": (".mygpt-now", sampling),
+    "memory": (".mygpt-sentence", memory),
+    "tokens": (".mygpt-chip-id", lambda view: [*map(str, view.ids())]),
+    "descent": (".mygpt-numbers b", descent),
+    "train-stack": (STACKS, train_stack),
+    "train-gpt": (".mygpt-text-line", train_gpt),
+    "shapes": (COUNTS, shapes),
+    "scale": (BYTES, scale),
+    "live-model": (WORDS, live_model),
+}
+HANDS = {  # what a hand does, with the figure's parts
+    "activations": lambda root: click(root, ".mygpt-picture", 0.99),
+    "depth": lambda root: click(root, ".mygpt-picture", 0.99),
+    "layer-norm": lambda root: click(root, ".mygpt-grip >> nth=1", 0.5, 0.25),  # 5
+    "block-walk": lambda root: root.press("Next"),
+    "attention": lambda root: click(root, ".mygpt-heat", 0.1, 0.5),
+    "sampling": lambda root: root.press("Draw 100"),
+    "memory": lambda root: click(root, ".mygpt-neuron-heads > span >> nth=2", 0.5),
+    "tokens": lambda root: append(root.get_by_role("textbox"), " dd"),
+    "descent": lambda root: root.press("ReLU", "Step"),
+    "train-stack": compare_two,
+    "train-gpt": train_a_gpt,
+    "shapes": lambda root: append(root.unfold().field("Layers L"), "0"),
+    "scale": lambda root: append(root.field("Devices n"), "0"),
+    "live-model": switch_off_the_strongest,
+}
+COMPARED = {
+    "left": STACK | {"activation": "silu"},
+    "right": examples.train_stack().right,  # brought back as it was at first
+}
+EDITS = [REWRITE, OFF, OFF | {"factor": 1.0}]
+MOVED = {  # the key that it presses last, and what the traits are then
+    "activations": ("ArrowLeft", {"position": 1.99}),
+    "depth": ("ArrowLeft", {"layer": 6}),
+    "layer-norm": ("ArrowUp", {"values": [1.0, 5.1, 3.0, 4.0, -6.0]}),
+    "block-walk": ("Enter", {"stage": 2}),
+    "attention": ("ArrowLeft", {"row": 1}),
+    "sampling": ("Enter", {"draws": 200}),
+    "memory": ("ArrowRight", {"neuron": 3}),
+    "tokens": ("Shift+Enter", {"text": "lowest of the slow dd\n"}),
+    "descent": ("Enter", {"activation": "relu", "steps": 42}),
+    "train-stack": ("Enter", COMPARED | {"steps": 2}),
+    "train-gpt": ("Enter", {"size": "large"}),
+    "shapes": ("ArrowUp", {"shape": SHAPE | {"num_layers": 51}, "length": 16}),
+    "scale": ("ArrowUp", GIVEN["scale"] | {"devices": 71}),
+    "live-model": (
+        "Enter",
+        {"prompt": "fun kin don", "token": 3, "neuron": STRONGEST, "edits": EDITS},
+    ),
 }
 CONFIG = {
     "settings/@jupyterlab/apputils-extension/notification.jupyterlab-settings": {
@@ -368,8 +280,8 @@ NOTEBOOK = """() => {
     return JSON.stringify([content.mode, content.activeCellIndex,
         ...content.widgets.map(({ model }) => [model.type, model.sharedModel.source])]);
 }"""
-SAID = """root => [root.innerText, ...[...root.querySelectorAll("*")].flatMap((one) =>
-    [one.getAttribute("aria-label"), one.getAttribute("aria-valuetext"), one.value])
+EVERYTHING = """root => [root.innerText, ...[...root.querySelectorAll("*")].flatMap(
+    (one) => [one.ariaLabel, one.getAttribute("aria-valuetext"), one.value])
 ].filter(Boolean).join("\\n")"""
 # The place of the first control of each kind, the field for text last.
 KINDS = """root => {
@@ -379,7 +291,6 @@ KINDS = """root => {
         .filter((i) => !parts[i].disabled && kinds.indexOf(kinds[i]) === i)
         .sort((i) => (parts[i].matches("textarea") ? 1 : -1));
 }"""
-UNFOLD = "root => root.querySelectorAll('details').forEach((d) => { d.open = true; })"
 # Ink and paper are the Lab's; what heatmaps start from is as dark, and so is their 0.
 FOLLOWS = """([root, dark]) => {
     const resolved = (name) => {
@@ -406,10 +317,11 @@ KEYS = (
 )
 
 
-class Lab:
+class Lab(Figure):
     """The notebook, open on a page, and its kernel."""
 
     def __init__(self, page):
+        super().__init__(page)
         self.page = page
 
     def run(self, source):
@@ -425,24 +337,19 @@ class Lab:
 
     def figures(self, name):
         """The two figures of an explorer, the first in view."""
-        figures = self.page.locator(f".mygpt-{name}")
-        figures.nth(1).wait_for(state="attached")
-        figures.first.scroll_into_view_if_needed()
-        return [figures.nth(0), figures.nth(1)]
+        found = self.page.locator(f".mygpt-{name}")
+        found.nth(1).wait_for(state="attached")
+        found.first.scroll_into_view_if_needed()
+        return [Figure(found.nth(0)), Figure(found.nth(1))]
 
-    def set(self, name, traits):
+    def assign(self, name, traits):
         lines = [f"made[{name!r}].{one} = {value!r}" for one, value in traits.items()]
         self.run("\n".join(lines))
 
     def become(self, name, traits):
         """Wait until the kernel has these traits; a widget sends while it is idle."""
         ask = f"print(json.dumps([getattr(made[{name!r}], t) for t in {[*traits]}]))"
-        for _ in range(20):
-            got = json.loads(self.run(ask))
-            if got == [*traits.values()]:
-                break
-            self.page.wait_for_timeout(100)
-        assert got == [*traits.values()]
+        self.becomes(lambda lab: json.loads(lab.run(ask)), [*traits.values()])
 
     def state(self):
         """Mode, active cell and every cell's source, to see that no key got there."""
@@ -455,7 +362,7 @@ def address(tmp_path):
     with socket.socket() as free:
         free.bind(("127.0.0.1", 0))
         port = free.getsockname()[1]
-    cells = [MAKE, *(f"display(made[{name!r}], made[{name!r}])" for name in SET), ""]
+    cells = [MAKE, *(f"display(made[{name!r}], made[{name!r}])" for name in GIVEN), ""]
     notebook = nbformat.v4.new_notebook(
         cells=[nbformat.v4.new_code_cell(cell.strip()) for cell in cells],
         metadata={"kernelspec": {"name": "python3", "display_name": "Python 3"}},
@@ -537,14 +444,14 @@ def lab(address, open_page, tmp_path):
             timeout=60_000,
         )
         lab.command("notebook:run-all-cells")
-        for name in SET:
+        for name in GIVEN:
             page.locator(f".mygpt-{name}").nth(1).wait_for(
                 state="attached", timeout=60_000
             )
     except Exception as error:
         cells = page.locator(".jp-OutputArea-output").all_inner_texts()
         log = (tmp_path / "log").read_text()
-        pytest.fail(f"{error}\n{cells}\n{page.watch}\nThe server's log:\n{log}")
+        pytest.fail(f"{error}\n{cells}\n{page.watch.wrong}\nThe server's log:\n{log}")
     return lab
 
 
@@ -555,65 +462,60 @@ def change(twin, traits):
 
 def reads(figures, name, twin):
     """Both figures show what the package computes for the traits of `twin`."""
-    selector, computed = READ[name]
-    expected = computed(twin)
+    place, computed = SHOWN[name]
+
+    def shown(figure):
+        return [text.strip() for text in figure.texts(place)]
+
     for figure in figures:
         figure.scroll_into_view_if_needed()  # Lab does not lay out what is far away
-        figure.evaluate(UNFOLD)
-        for _ in range(50):
-            parts = figure.locator(selector).all_inner_texts()
-            shown = [part.strip() for part in parts]
-            if shown == expected:
-                break
-            figure.page.wait_for_timeout(100)
-        assert shown == expected
+        figure.unfold()
+        figure.becomes(shown, computed(twin))
 
 
-def same(figures):
-    """Both figures agree in every text, label and field."""
-    for _ in range(50):
-        said = []
-        for figure in figures:
-            figure.scroll_into_view_if_needed()
-            said.append(figure.evaluate(SAID))
-        if said[0] == said[1]:
-            break
-        figures[0].page.wait_for_timeout(100)
-    assert said[0] == said[1]
+def everything(figure):
+    """Every text, label and field of a figure."""
+    figure.scroll_into_view_if_needed()
+    return figure.evaluate(EVERYTHING)
+
+
+def differences(figures):
+    """All of two figures where they do not agree."""
+    said = [everything(figure) for figure in figures]
+    return [] if said[0] == said[1] else said
 
 
 def both_ways(lab, name, twin):
     """Python moves both figures; a hand on one moves the other and sets Python."""
-    figures = lab.figures(name)
+    figures, (key, traits) = lab.figures(name), MOVED[name]
     reads(figures, name, twin)
-    lab.set(name, SET[name])
-    change(twin, SET[name])
+    lab.assign(name, GIVEN[name])
+    change(twin, GIVEN[name])
     reads(figures, name, twin)
 
-    key, traits = MOVE[name](lab.figures(name)[0])
+    HANDS[name](lab.figures(name)[0])
     before = lab.state()
-    lab.page.keyboard.press(key)
+    lab.keys(key)
     assert lab.state() == before
     change(twin, traits)
     reads(figures, name, twin)  # with the mouse still on the first
     lab.page.mouse.move(0, 0)
     lab.page.evaluate("document.activeElement.blur()")  # keys are named to who has them
     if name != "train-gpt":  # what a figure has trained, it alone can bring back
-        same(figures)
+        lab.becomes(lambda _: differences(figures), [])
     lab.become(name, traits)
 
 
 def keeps_its_keys(lab, name):
     """No shortcut of the notebook runs while a control of the figure has the focus."""
     figure, _ = lab.figures(name)
-    figure.evaluate(UNFOLD)  # what is folded takes no focus
+    figure.unfold()  # what is folded takes no focus
     kinds = figure.evaluate(KINDS)
     assert len(kinds) > 1
     for place in kinds:
         figure.locator("[data-lm-suppress-shortcuts]").nth(place).focus()
         before = lab.state()
-        for key in KEYS:
-            lab.page.keyboard.press(key)
+        lab.keys(*KEYS)
         assert lab.state() == before
 
 
@@ -621,16 +523,15 @@ def keys_reach_the_notebook(lab):
     """Elsewhere the same keys do run shortcuts: insert a cell, delete it."""
     lab.page.locator(".jp-InputPrompt").last.click()
     before = lab.state()
-    lab.page.keyboard.press("b")
+    lab.keys("b")
     assert lab.state() != before
-    lab.page.keyboard.press("d")
-    lab.page.keyboard.press("d")
+    lab.keys("d", "d")
     assert lab.state() == before
 
 
 def choose_each_for_itself(lab):
     """Two explorers of tokens in one notebook are not one group of radio buttons."""
-    lab.run("display(*[explorers.Tokens(bpe, one) for one in ('slow', 'lower low')])")
+    lab.run("display(*[examples.tokens(text=one) for one in ('cat', 'the mat')])")
     figures = lab.page.locator(".mygpt-tokens")
     figures.nth(3).wait_for()
     for number in (2, 3):
@@ -653,7 +554,7 @@ SHARED_CODE = ("tokens", "attention", "live-model")
     "shared",
     [
         pytest.param(SHARED_CODE, id="some"),
-        pytest.param(tuple(SET), id="all", marks=pytest.mark.slow),
+        pytest.param(tuple(GIVEN), id="all", marks=pytest.mark.slow),
     ],
 )
 def test_every_explorer_is_live_in_jupyterlab(lab, subtests, shared):
@@ -669,7 +570,7 @@ def test_every_explorer_is_live_in_jupyterlab(lab, subtests, shared):
         keys_reach_the_notebook(lab)
     for theme in ("Dark", "Light"):
         lab.command("apputils:change-theme", theme=f"JupyterLab {theme}")
-        for name in SET:
+        for name in GIVEN:
             with subtests.test("the Lab's colours", theme=theme, name=name):
                 follows(lab, name, theme)
     with subtests.test("two of a kind"):

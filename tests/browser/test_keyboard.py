@@ -2,20 +2,12 @@
 
 import pytest
 from drawn import drawn
-from figures import has_focus
+from figures import has_focus, holds_focus
 from helpers import examples
 
-AWAY = """() => {
-  for (const side of ["prepend", "append"]) {
-    const room = document.createElement("p");
-    room.style.height = "3000px";
-    const link = document.createElement("button");
-    document.body[side](room);
-    document.body[side](link);
-    link.textContent = side;
-    side === "prepend" ? room.before(link) : room.after(link);
-  }
-}"""
+ROOM = '<p style="height: 3000px"></p>'
+AROUND = {"<main>": f"<button>before</button>{ROOM}<main>"}
+AROUND |= {"</main>": f"</main>{ROOM}<button>after</button>"}
 TO = "(one, y) => scrollBy(0, one.getBoundingClientRect().top - y)"
 
 
@@ -23,12 +15,7 @@ TO = "(one, y) => scrollBy(0, one.getBoundingClientRect().top - y)"
 def explorer(alone):
     """An explorer between two buttons far from it, on a page to scroll."""
 
-    def explorer(made, **settings):
-        root = alone(made, **settings)
-        root.page.evaluate(AWAY)
-        return root
-
-    return explorer
+    return lambda made, **settings: alone(made, AROUND, **settings)
 
 
 def edges(root):
@@ -41,42 +28,41 @@ def press(page, key):
     drawn(page)
 
 
+def enter(page, key):
+    """Come to the explorer by a key, from the button before or after it."""
+    page.get_by_role("button", name="before" if key == "Tab" else "after").focus()
+    press(page, key)
+
+
 @pytest.mark.parametrize("key", ["Tab", "Shift+Tab"])
 @pytest.mark.parametrize("name", ["attention", "activations", "sampling"])
 def test_an_explorer_that_the_keyboard_enters_is_seen_whole(explorer, name, key):
     root = explorer(getattr(examples, name)(), width=736, height=1000)
-    page = root.page
-    page.get_by_role("button", name="prepend" if key == "Tab" else "append").focus()
-    press(page, key)
-    assert root.evaluate("one => one.contains(document.activeElement)")
+    enter(root.page, key)
+    assert holds_focus(root)
     top, bottom = edges(root)
-    assert top >= 0
-    assert bottom <= 1000
+    assert 0 <= top < bottom <= 1000
 
 
 @pytest.mark.parametrize("key", ["Tab", "Shift+Tab"])
 def test_of_one_too_tall_as_much_is_seen_as_there_is_room_for(explorer, key):
     root = explorer(examples.activations(), width=736, height=400)
-    page = root.page
-    page.get_by_role("button", name="prepend" if key == "Tab" else "append").focus()
-    press(page, key)
+    enter(root.page, key)
     top, bottom = edges(root)
     assert bottom - top > 400
     assert (0 <= top < 20) if key == "Tab" else (top < 0)
-    box = page.locator(":focus").bounding_box()
-    assert box["y"] >= 0
-    assert box["y"] + box["height"] <= 400
+    top, bottom = edges(root.page.locator(":focus"))
+    assert 0 <= top < bottom <= 400
 
 
 def test_within_an_explorer_nothing_scrolls_nor_when_the_window_comes_back(explorer):
     root = explorer(examples.attention(), width=736, height=1000)
     page = root.page
-    page.get_by_role("button", name="prepend").focus()
-    press(page, "Tab")
+    enter(page, "Tab")
     root.evaluate(TO, -20)
     before = page.evaluate("scrollY")
     press(page, "Tab")
-    assert has_focus(root.get_by_role("slider", name="Reading position"))
+    assert has_focus(root.slider("Reading position"))
     page.locator(":focus").evaluate(
         """one => ["focusout", "focusin"].forEach(
           (type) => one.dispatchEvent(new FocusEvent(type, { bubbles: true })))"""
@@ -103,20 +89,13 @@ def test_alternatives_are_one_stop_of_the_keyboard_and_arrows_choose(explorer):
     group = root.get_by_role("toolbar", name="What the curves show")
     value, slope = group.get_by_role("button").all()
     value.focus()
-    press(page, "ArrowRight")
-    assert has_focus(slope)
-    assert slope.get_attribute("aria-pressed") == "true"
-    press(page, "ArrowRight")
-    assert value.get_attribute("aria-pressed") == "true"
-    press(page, "ArrowLeft")
-    assert has_focus(slope)
-    press(page, "Home")
-    assert has_focus(value)
-    assert value.get_attribute("aria-pressed") == "true"
-    press(page, "End")
-    assert has_focus(slope)
+    moves = [("ArrowRight", slope), ("ArrowRight", value), ("ArrowLeft", slope)]
+    for key, chosen in (*moves, ("Home", value), ("End", slope)):
+        press(page, key)
+        assert has_focus(chosen)
+        assert chosen.get_attribute("aria-pressed") == "true"
     press(page, "Tab")
-    assert not group.evaluate("one => one.contains(document.activeElement)")
+    assert not holds_focus(group)
     press(page, "Shift+Tab")
     assert has_focus(slope)
 
@@ -142,7 +121,7 @@ def test_home_and_end_choose_and_scroll_only_to_the_chosen(explorer):
 @pytest.mark.parametrize("touch", [False, True])
 def test_the_name_of_a_row_of_attention_chooses_it(explorer, touch):
     root = explorer(examples.attention(), width=390 if touch else 736, touch=touch)
-    slider = root.get_by_role("slider", name="Reading position")
+    slider = root.slider("Reading position")
     for row in (1, 3):
         name = root.locator(".mygpt-rows > span").nth(row)
         name.tap() if touch else name.click()

@@ -4,7 +4,7 @@ import json
 
 import pytest
 from conftest import pages_of
-from figures import READY
+from figures import READY, Figure
 from helpers.quick import slow_but
 
 import website.widgets
@@ -54,7 +54,7 @@ PARTED = """[...document.querySelectorAll(".beside-formula")].filter((one) => {
 @pytest.mark.parametrize("name", ["02_embeddings", "16_after_gpt2"])
 def test_no_sign_falls_off_its_formula(open_page, http_url, name):
     page = open_page(f"{http_url}/chapters/{name}.html", width=390)
-    page.evaluate("document.querySelectorAll('details').forEach((d) => d.open = true)")
+    Figure(page.locator("html")).unfold()
     assert page.locator(".beside-formula").count() > 20
     assert page.evaluate(PARTED) == 0
 

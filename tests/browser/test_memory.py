@@ -4,10 +4,10 @@ import re
 
 import pytest
 import torch
-from figures import button, fixed, slider, width_of
+from figures import bottom, fixed, width_of
+from helpers import examples
 from judged import judge
 
-from mygpt import explorers
 from mygpt.inside import experiments, hooks, memory
 from mygpt.inside.world_models import load_world_model
 
@@ -20,29 +20,10 @@ def made():
 
 
 @pytest.fixture(scope="module")
-def page_file(made, tmp_path_factory):
+def explorer(made):
     """Network 1 at "the capital of france is", asked about *berlin* first."""
-    model, words, asked = made.model, made.words, question(made, "paris")
-    end = asked.last.item() + 1
-    scores, told = memory.promoted(model, LAYER, count=5)
-    promoted = [
-        [(words[i], number) for i, number in zip(*lists, strict=True)]
-        for lists in zip(told.tolist(), scores.tolist(), strict=True)
-    ]
-    path = tmp_path_factory.mktemp("memory") / "page.html"
-    explorers.Memory(
-        memory.coefficients(model, asked.ids)[LAYER][0, :end],
-        [words[i] for i in asked.ids[0, :end]],
-        token=end - 1,
-        word="berlin",
-        triggers=experiments.cards(made, made.rows(100, seed=1), LAYER, count=4),
-        promoted=promoted,
-        words=words,
-        values=memory.as_read(model, memory.values(model, LAYER)),
-        vectors=model.token.embedding.weight,
-        norms=memory.divisor(model, asked.ids)[0, :end],
-    ).write_html(path)
-    return path
+    triggers = experiments.cards(made, made.rows(100, seed=1), LAYER, count=4)
+    return examples.france(word="berlin", triggers=triggers)[-1]
 
 
 def question(made, word):
@@ -53,21 +34,18 @@ def question(made, word):
 
 
 @pytest.fixture
-def root(open_page, page_file):
-    page = open_page(page_file.as_uri(), width=736)
-    root = page.locator(".mygpt-memory")
-    root.wait_for()
-    return root
+def root(alone, explorer):
+    return alone(explorer, width=736)
 
 
 def heads(root):
-    texts = root.locator(".mygpt-neuron-heads > span").all_inner_texts()
+    texts = root.texts(".mygpt-neuron-heads > span")
     return [int(text) for text in texts]
 
 
 def rows(root, name):
     """The cells of a map, a row a list."""
-    every = root.locator(f".mygpt-{name} .mygpt-cells > span").all_inner_texts()
+    every = root.texts(f".mygpt-{name} .mygpt-cells > span")
     count = len(heads(root))
     return [every[i : i + count] for i in range(0, len(every), count)]
 
@@ -77,7 +55,20 @@ def shown(numbers, limit):
 
 
 def bars(root):
-    return root.locator(".mygpt-adding > span").all_inner_texts()
+    return root.texts(".mygpt-adding > span")
+
+
+def sentence(root):
+    return root.text(".mygpt-sentence")
+
+
+def chosen(root):
+    return root.text(".mygpt-neuron-heads .mygpt-chosen")
+
+
+def choose(root, place):
+    """The neuron at a place of those in view."""
+    root.locator(".mygpt-neuron-heads > span").nth(place).click()
 
 
 def unfold(root, title):
@@ -105,25 +96,22 @@ def test_which_neurons_write_paris_and_on_which_word_do_they_fire(root, made):
     assert bars(root) == [fixed(one, 1) for one in added[order].tolist()]
 
     fires = memory.coefficients(made.model, asked.ids)[LAYER][0]
-    words = root.locator(".mygpt-keys .mygpt-row-names > button").all_inner_texts()
+    words = root.texts(".mygpt-keys .mygpt-row-names > button")
     assert words == [".", "the", "capital", "of", "france", "is"]
     limit = fires[len(words) - 1].abs().max().item()
     for token, row in enumerate(rows(root, "keys")):
         assert row == shown(fires[token, order].tolist(), limit)
 
     third = order[2]
-    root.locator(".mygpt-neuron-heads > span").nth(2).click()
-    said = root.locator(".mygpt-sentence").inner_text()
-    assert said.startswith(
-        f"Neuron {third} fires {fires[5, third]:.2f} at “is” "
-        f"and adds +{added[third]:.2f} to “paris”"
-    )
+    choose(root, 2)
+    fired = f"Neuron {third} fires {fires[5, third]:.2f} at “is” "
+    said = sentence(root)
+    assert said.startswith(f"{fired}and adds +{added[third]:.2f} to “paris”")
     assert said.endswith("number 3 of 256.")
     unfold(root, "Where it fires most, what it writes")
     promoted = memory.promoted(made.model, LAYER, count=5)[1][third].tolist()
     told = root.locator(".mygpt-pairs").nth(1).locator("tbody th").all_inner_texts()
     assert told == [made.words[i] for i in promoted]
-    root.page.watch.check()
 
 
 def test_the_neurons_that_fire_most_come_first_on_request(root, made):
@@ -139,86 +127,72 @@ def test_a_neuron_chosen_in_one_map_is_lit_in_the_other(root):
     box = root.locator(".mygpt-keys .mygpt-cell-box")
     width = box.bounding_box()["width"] / len(heads(root))
     box.click(position={"x": 4.5 * width, "y": 10})
-    chosen = root.locator(".mygpt-neuron-heads .mygpt-chosen")
-    assert chosen.inner_text() == str(heads(root)[4])
+    assert chosen(root) == str(heads(root)[4])
     lefts = [one.bounding_box()["x"] for one in root.locator(".mygpt-column").all()]
     assert lefts[0] == pytest.approx(lefts[1], abs=0.5)
     unfold(root, "More neurons")
-    assert root.get_by_role("spinbutton").input_value() == chosen.inner_text()
+    assert root.get_by_role("spinbutton").input_value() == chosen(root)
 
 
 def test_a_neuron_is_found_by_its_number_and_by_what_it_writes(root):
     unfold(root, "More neurons")
-    number = root.get_by_role("spinbutton", name="Neuron")
+    number = root.field("Neuron")
     for wrong in ("9999", "-1", "1.5", ""):
         number.fill(wrong)
         root.get_by_text(re.compile(r"^expected 0 to \d+$")).wait_for()
-    number.fill("200")
-    number.press("Enter")
+    root.type_in("Neuron", 200)
     assert 200 in heads(root)
     assert root.get_by_text("expected 0").count() == 0
     near = root.get_by_role("button", name="cosine").first
     number = int(near.inner_text().split()[0])
     near.click()
     assert number in heads(root)
-    assert f"Neuron {number} fires" in root.locator(".mygpt-sentence").inner_text()
+    assert f"Neuron {number} fires" in sentence(root)
 
 
 def test_the_neuron_that_is_followed_stays_at_another_word(root):
-    followed = root.locator(".mygpt-neuron-heads .mygpt-chosen")
-    root.locator(".mygpt-neuron-heads > span").nth(6).click()
-    number = followed.inner_text()
+    choose(root, 6)
+    number = chosen(root)
     hint = root.get_by_text("← → neuron, ↑ ↓ word")
     assert hint.is_visible()
     root.get_by_role("combobox", name="Word to write").fill("france")
     assert not hint.is_visible()
-    slider(root, "Neuron").press("ArrowUp")
-    assert followed.inner_text() == number
-    assert root.locator(".mygpt-neuron-heads > span").last.inner_text() == number
-    said = root.locator(".mygpt-sentence").inner_text()
-    assert said.startswith(f"Neuron {number} fires")
-    assert "at “france”" in said
-    assert "to “france”" in said
-    assert root.locator(".mygpt-sum").inner_text().startswith("Neurons 1–11 of 256")
+    root.slider("Neuron").press("ArrowUp")
+    assert chosen(root) == number == str(heads(root)[-1])
+    assert re.match(f"Neuron {number} fires .*at “france”.*to “france”", sentence(root))
+    assert root.text(".mygpt-sum").startswith("Neurons 1–11 of 256")
     root.get_by_role("button", name="Back to the first").click()
-    assert root.locator(".mygpt-neuron-heads > span").first.inner_text() == (
-        followed.inner_text()
-    )
+    assert str(heads(root)[0]) == chosen(root)
 
 
 @pytest.mark.parametrize("width", [736, 390, 320])
 def test_the_lists_of_a_neuron_stay_folded_until_the_reader_opens_them(
-    open_page, page_file, width
+    alone, explorer, width
 ):
-    root = open_page(page_file.as_uri(), width=width).locator(".mygpt-memory")
+    root = alone(explorer, width=width)
     lists = root.locator(".mygpt-lists")
-    assert not root.get_by_text("Fires most in training").is_visible()
+    told = root.get_by_text("Fires most in training")
+    assert not told.is_visible()
     root.page.emulate_media(media="print")
-    assert root.get_by_text("Fires most in training").is_visible()
+    assert told.is_visible()
     root.page.emulate_media(media="screen")
     tall = root.bounding_box()["height"]
-    root.locator(".mygpt-neuron-heads > span").nth(1).click()
-    assert not root.get_by_text("Fires most in training").is_visible()
+    choose(root, 1)
+    assert not told.is_visible()
     assert root.bounding_box()["height"] == tall
     lists.locator("summary").click()
-    assert root.get_by_text("Fires most in training").is_visible()
-    cut = root.evaluate(
-        """root => [...root.querySelectorAll(
-          "thead th, summary, .mygpt-sum, .mygpt-map-title")]
-          .filter((one) => one.checkVisibility() && one.scrollWidth > one.clientWidth)
-          .map((one) => one.textContent)"""
-    )
-    assert cut == []
-    root.locator(".mygpt-neuron-heads > span").nth(2).click()
+    assert told.is_visible()
+    assert root.cut("thead th, summary, .mygpt-sum, .mygpt-map-title") == []
+    choose(root, 2)
     assert lists.get_attribute("open") is not None  # as the reader left them
 
 
 @pytest.mark.parametrize("width", [360, 320])
 def test_the_title_of_the_keys_is_whole_beside_the_longest_legend(
-    open_page, page_file, width
+    alone, explorer, width
 ):
-    root = open_page(page_file.as_uri(), width=width).locator(".mygpt-memory")
-    button(root, "capital").first.click()
+    root = alone(explorer, width=width)
+    root.button("capital").first.click()
     title, legend = (
         root.locator(f".mygpt-keys {part}")
         for part in (".mygpt-map-title", ".mygpt-legend")
@@ -248,19 +222,19 @@ def test_a_word_is_typed_and_an_unknown_one_changes_nothing(root):
     field = root.get_by_role("combobox", name="Word to write")
     field.fill("fre")
     root.get_by_role("option", name="french").click()
-    assert "to “french”" in root.locator(".mygpt-sentence").inner_text()
+    assert "to “french”" in sentence(root)
     field.fill("xyz")
     assert field.get_attribute("aria-invalid") == "true"
-    assert "to “french”" in root.locator(".mygpt-sentence").inner_text()
+    assert "to “french”" in sentence(root)
     field.blur()
     assert field.input_value() == "french"
 
 
 def test_a_keyboard_walks_through_the_neurons(root):
     first = heads(root)
-    slider(root, "Neuron").focus()
+    root.slider("Neuron").focus()
     for _ in range(len(first)):
-        root.page.keyboard.press("ArrowRight")
+        root.keys("ArrowRight")
     assert not set(heads(root)) & set(first[:-1])  # the next page
 
 
@@ -273,25 +247,22 @@ def test_few_neurons_are_in_view_at_first_and_the_rest_is_folded(root):
 
 
 def test_the_numbers_of_the_product_are_named(root):
-    texts = root.locator(".mygpt-product > span").all_inner_texts()
-    names = [text.split("\n")[1] for text in texts]
-    assert names == [
-        "it fires at “is”",
-        "it writes on “berlin”",
-        "the last norm divides by",
-        "it adds to “berlin”",
-    ]
+    texts = root.texts(".mygpt-product > span")
+    fires, *others = [text.split("\n")[1] for text in texts]
+    assert fires == "it fires at “is”"
+    writes, adds = "it writes on “berlin”", "it adds to “berlin”"
+    assert others == [writes, "the last norm divides by", adds]
     table = root.locator(".mygpt-pairs thead").first.text_content()
     assert "in training" in table  # not in the text above
 
 
 def test_the_names_of_rows_are_reached_and_chosen_by_keys(root):
     keys = root.page.keyboard
-    button(root, "is").focus()
+    root.button("is").focus()
     keys.press("ArrowUp")
     assert focused(root) == "france"
     keys.press("Enter")
-    assert "at “france”" in root.locator(".mygpt-sentence").inner_text()
+    assert "at “france”" in sentence(root)
     assert focused(root) == "france"
     unfold(root, "Other words")
     names = root.get_by_role("group", name="Word to write").get_by_role("button")
@@ -300,20 +271,18 @@ def test_the_names_of_rows_are_reached_and_chosen_by_keys(root):
     keys.press("ArrowDown")
     assert focused(root) == second
     keys.press("Enter")
-    assert f"to “{second}”" in root.locator(".mygpt-sentence").inner_text()
+    assert f"to “{second}”" in sentence(root)
     assert root.page.evaluate("document.activeElement !== document.body")
 
 
 def test_the_cells_are_walked_by_arrows_in_both_directions(root):
-    place = slider(root, "Neuron")
+    place = root.slider("Neuron")
     place.press("ArrowRight")
-    assert root.locator(".mygpt-neuron-heads .mygpt-chosen").inner_text() == str(
-        heads(root)[1]
-    )
+    assert chosen(root) == str(heads(root)[1])
     place.press("ArrowUp")
-    assert "at “france”" in root.locator(".mygpt-sentence").inner_text()
+    assert "at “france”" in sentence(root)
     place.press("ArrowDown")
-    assert "at “is”" in root.locator(".mygpt-sentence").inner_text()
+    assert "at “is”" in sentence(root)
 
 
 def test_a_near_neuron_hands_its_focus_on_and_there_is_a_way_back(root):
@@ -329,26 +298,20 @@ def test_a_near_neuron_hands_its_focus_on_and_there_is_a_way_back(root):
     back.focus()
     back.press("Enter")
     assert heads(root) == first
-    assert root.locator(".mygpt-neuron-heads .mygpt-chosen").inner_text() == str(
-        first[0]
-    )
+    assert chosen(root) == str(first[0])
     assert focused(root) == "Neuron"
 
 
 @pytest.mark.parametrize("theme", ["light", "dark"])
 @pytest.mark.parametrize("width", [736, 390, 320])
-def test_the_whole_picture_is_on_one_screen(open_page, page_file, theme, width):
-    page = open_page(page_file.as_uri(), width=width, theme=theme)
-    root = page.locator(".mygpt-memory")
-    root.wait_for()
+def test_the_whole_picture_is_on_one_screen(alone, explorer, theme, width):
+    root = alone(explorer, width=width, theme=theme)
     top = root.bounding_box()["y"]
-    end = root.locator(".mygpt-product").bounding_box()
-    assert end["y"] + end["height"] - top <= 720
+    assert bottom(root.locator(".mygpt-product")) - top <= 720
     if width > 420:
         assert root.bounding_box()["height"] <= 780
     least = root.locator(".mygpt-cells > span").first.bounding_box()
     assert least["width"] >= 28
     assert least["height"] >= 24
-    assert width_of(page) <= width
-    judge(page, ".mygpt-memory")
-    page.watch.check()
+    assert width_of(root.page) <= width
+    judge(root.page)

@@ -3,7 +3,7 @@
 import json
 
 import pytest
-from figures import READY, has_focus
+from figures import READY, Figure, has_focus, holds_focus
 
 CHAPTER = "chapters/06_activations.html"
 FIGURE = "#fig-explorer-activations .explorer"
@@ -24,9 +24,9 @@ HELD = """([phrase, state]) => {
 def chapter(open_page, http_url):
     """Chapter 6 on a desk, or on a phone with touch."""
 
-    def chapter(touch=False, **settings):
-        width = 390 if touch else 1280
-        page = open_page(f"{http_url}/{CHAPTER}", width=width, touch=touch, **settings)
+    def chapter(touch=False, width=1280):
+        width = 390 if touch else width
+        page = open_page(f"{http_url}/{CHAPTER}", width=width, touch=touch)
         page.locator("#fig-explorer-activations .explorer-ready").wait_for()
         return page
 
@@ -37,20 +37,19 @@ def phrase(page, words):
     return page.get_by_role("button", name=words)
 
 
-def traits(page, *names):
-    return page.evaluate(
-        """names => {
-          const place = document.querySelector("#fig-explorer-activations .explorer");
-          const model = bookHost.models.get(place.dataset.model);
-          return names.map((name) => model.get(name));
-        }""",
-        names,
+def model_of(page):
+    return page.locator(FIGURE).evaluate_handle(
+        "place => bookHost.models.get(place.dataset.model)"
     )
 
 
+def traits(page, *names):
+    found = "(model, names) => names.map((name) => model.get(name))"
+    return model_of(page).evaluate(found, names)
+
+
 def in_view(page, locator):
-    box = locator.bounding_box()
-    return box["y"] >= 0 and box["y"] < page.viewport_size["height"] * 0.5
+    return 0 <= locator.bounding_box()["y"] < page.viewport_size["height"] * 0.5
 
 
 def line_height(page):
@@ -149,22 +148,16 @@ def test_the_line_says_that_the_reader_changed_the_figure_since(chapter):
 
 def test_the_line_does_not_say_that_a_figure_shows_what_it_refuses(chapter):
     page = chapter()
-    page.evaluate(
-        """() => {
-          const place = document.querySelector("#fig-explorer-activations .explorer");
-          const model = bookHost.models.get(place.dataset.model);
-          model.on("change:position", () => model.set("position", 1));
-        }"""
-    )
+    refuse = "model => model.on('change:position', () => model.set('position', 1))"
+    model_of(page).evaluate(refuse)
     phrase(page, "its lowest value").click()
     line = page.locator(".shown-now").inner_text()
     assert "6.1 was asked for: its lowest value." in line
 
 
 @pytest.mark.parametrize("width", [1280, 820, 390])
-def test_the_line_has_one_layout(open_page, http_url, width):
-    page = open_page(f"{http_url}/{CHAPTER}", width=width)
-    page.locator("#fig-explorer-activations .explorer-ready").wait_for()
+def test_the_line_has_one_layout(chapter, width):
+    page = chapter(width=width)
     phrase(page, "cannot be told apart").click()
     line = page.locator(".shown-now")
     words = line.locator("p").bounding_box()
@@ -228,7 +221,7 @@ def test_closing_the_line_leaves_the_focus_and_the_figure_in_place(chapter, way)
     assert traits(page, "position") == [-0.75]
     if way != "Escape in the figure":
         page.keyboard.press("Tab")
-        assert figure.evaluate("one => one.contains(document.activeElement)")
+        assert holds_focus(figure)
         assert figure.get_attribute("tabindex") is None
 
 
@@ -239,9 +232,7 @@ def test_every_phrase_of_the_book_sets_what_it_says(open_page, http_url, site):
     for name in names:
         page = open_page(f"{http_url}/chapters/{name}", still=True)
         page.wait_for_function(READY)
-        page.evaluate(
-            "document.querySelectorAll('details').forEach(d => d.open = true)"
-        )
+        Figure(page.locator("html")).unfold()
         for act in page.locator("a.shows").all():
             assert act.get_attribute("role") == "button", act.inner_text()
             act.focus()

@@ -89,9 +89,8 @@ def test_a_result_in_a_folded_section_opens_it(search):
     page.click(FIRST_RESULT)
     folded = "details.further[open] #the-first-loss-lies-a-little-above-ln-v"
     page.wait_for_selector(folded, state="attached")
-    assert not page.locator(
-        "mark, .highlighted", has_text="V"
-    ).count()  # no lone letter
+    lone = page.locator("mark, .highlighted", has_text="V")
+    assert lone.count() == 0  # of a letter
     page.watch.check()
 
 
@@ -102,26 +101,31 @@ def test_words_that_no_section_has_together_lead_to_their_page(search):
     assert found.startswith("chapters/08_layer_norm.html")
 
 
-def excerpt_of(open_page, http_url, query):
-    page = open_page(f"{http_url}/search.html?q={query}")
-    first = page.locator("#search-results li:first-child .context")
-    first.wait_for()
-    page.watch.check()
-    return page, first.inner_text()
+@pytest.fixture
+def excerpt(open_page, http_url):
+    """The first excerpt of a search from a server."""
+
+    def excerpt(query):
+        page = open_page(f"{http_url}/search.html?q={query}")
+        first = page.locator("#search-results li:first-child .context")
+        first.wait_for()
+        page.watch.check()
+        return first
+
+    return excerpt
 
 
-def test_an_excerpt_shows_the_words_of_a_folded_section(open_page, http_url):
-    _, text = excerpt_of(open_page, http_url, "little above ln V")
-    assert "loss" in text
+def test_an_excerpt_shows_the_words_of_a_folded_section(excerpt):
+    assert "loss" in excerpt("little above ln V").inner_text()
 
 
-def test_the_excerpt_of_a_term_is_its_definition(open_page, http_url):
-    _, text = excerpt_of(open_page, http_url, "residual stream")
+def test_the_excerpt_of_a_term_is_its_definition(excerpt):
+    text = excerpt("residual stream").inner_text()
     assert text.startswith("The running vector of a position")
 
 
-def test_no_two_results_show_the_same_excerpt(open_page, http_url):
-    page, _ = excerpt_of(open_page, http_url, "layer norm")
+def test_no_two_results_show_the_same_excerpt(excerpt):
+    page = excerpt("layer norm").page
     page.wait_for_timeout(500)
     texts = page.locator("#search-results .context").all_inner_texts()[:12]
     assert len(set(texts)) == len(texts)
@@ -129,6 +133,6 @@ def test_no_two_results_show_the_same_excerpt(open_page, http_url):
     assert run_together == []
 
 
-def test_how_many_places_are_left_out_is_said(open_page, http_url):
-    page, _ = excerpt_of(open_page, http_url, "the model")
+def test_how_many_places_are_left_out_is_said(excerpt):
+    page = excerpt("the model").page
     page.get_by_text(re.compile(r"The best 50 of \d+ places")).wait_for()

@@ -1,7 +1,6 @@
 """The explorer of shapes alone on its page: no choice moves what is chosen from."""
 
 import pytest
-from drawn import drawn
 from figures import has_focus
 
 from mygpt import explorers
@@ -17,9 +16,7 @@ def opened(alone):
     """The explorer in a column of a page as wide as that."""
 
     def opened(width, **given):
-        root = alone(explorers.Shapes("xl", length=512, **given), width=width)
-        drawn(root.page)
-        return root
+        return alone(explorers.Shapes("xl", length=512, **given), width=width)
 
     return opened
 
@@ -29,39 +26,37 @@ def test_no_size_and_no_part_moves_the_sizes_the_drawings_or_the_slider(opened, 
     root = opened(width)
     before = root.evaluate(PLACES)
     sizes = root.get_by_role("toolbar", name="Sizes of GPT-2").get_by_role("button")
-    chooser = root.get_by_role("slider", name="Part of the model")
+    chooser = root.slider("Part of the model")
     for size in sizes.all():
         size.click()
         assert root.evaluate(PLACES) == before, size.inner_text()
         chooser.press("Home")
         for _ in range(5):
-            assert root.evaluate(PLACES) == before, chooser.get_attribute(
-                "aria-valuetext"
-            )
+            said = chooser.get_attribute("aria-valuetext")
+            assert root.evaluate(PLACES) == before, said
             chooser.press("ArrowRight")
 
 
 def test_the_drawings_come_first_and_the_numbers_of_a_shape_are_folded(opened):
     root = opened(390)
-    field = root.get_by_role("spinbutton", name="Layers L")
+    field = root.field("Layers L")
     assert not field.is_visible()
     sizes, drawings = root.evaluate(PLACES)[:2]
     assert drawings[1] + drawings[2] - sizes[1] <= 400
     root.get_by_text("Own shape").click()
-    field.fill("12")
-    field.press("Enter")
-    assert "Your shape" in root.locator(".mygpt-answer").inner_text()
+    root.type_in("Layers L", 12)
+    assert "Your shape" in root.text(".mygpt-answer")
 
 
 def test_the_focus_is_round_both_drawings(opened):
     """The part that is chosen may be in the second alone."""
     root = opened(712, part="scores and values")
-    chooser = root.get_by_role("slider", name="Part of the model")
+    chooser = root.slider("Part of the model")
     drawings = root.locator(".mygpt-areas .mygpt-stacked")
-    box = chooser.bounding_box()
+    ring = chooser.bounding_box()
     for drawing in drawings.all():
-        one = drawing.bounding_box()
-        assert box["x"] <= one["x"]
-        assert box["x"] + box["width"] >= one["x"] + one["width"]
+        box = drawing.bounding_box()
+        assert ring["x"] <= box["x"]
+        assert ring["x"] + ring["width"] >= box["x"] + box["width"]
     drawings.nth(1).click(position={"x": 20, "y": 60})
     assert has_focus(chooser)

@@ -11,7 +11,7 @@ import nbformat
 import pytest
 import yaml
 from conftest import ROOT, pages_of
-from figures import has_focus, width_of
+from figures import bottom, has_focus, width_of
 from judged import colour_violations, violations
 
 from tools.publication import publication, wheel_name
@@ -88,6 +88,11 @@ def shown(request, page_opener, http_url, site):
         yield page
 
 
+@pytest.fixture
+def html(site, page_path):
+    return (site / page_path).read_text(encoding="utf-8")
+
+
 OUTLINE = "parseFloat(getComputedStyle(document.activeElement).outlineWidth)"
 
 
@@ -126,8 +131,7 @@ def test_axe_finds_no_violation(shown):
     assert violations(shown, WIDTH_RULES) == []
 
 
-def test_every_page_states_its_policy_first(site, page_path):
-    html = (site / page_path).read_text(encoding="utf-8")
+def test_every_page_states_its_policy_first(html):
     policy = html.index('http-equiv="Content-Security-Policy"')
     assert policy < html.index("<script") if "<script" in html else policy
     assert "default-src 'self'" in html
@@ -137,21 +141,18 @@ def test_every_page_states_its_policy_first(site, page_path):
     assert "script-src 'self' 'unsafe-inline'" not in html
 
 
-def test_formulas_are_typeset_and_spoken(site, page_path):
-    html = (site / page_path).read_text(encoding="utf-8")
+def test_formulas_are_typeset_and_spoken(html):
     assert "katex-error" not in html
     assert html.count('class="katex-mathml"') == html.count('class="katex-html"')
     assert "mathjax" not in html.lower()
 
 
-def test_every_image_and_drawing_is_described(site, page_path):
-    html = (site / page_path).read_text(encoding="utf-8")
+def test_every_image_and_drawing_is_described(html):
     article = "".join(re.findall(r"<article.*?</article>", html, re.S))
     for image in re.findall(r"<img [^>]*>", article):
-        assert re.search(r'alt="[^"]{8,}"', image), image
-        assert "_build/jupyter_execute" not in re.search(r'alt="([^"]*)"', image).group(
-            1
-        ), image
+        alt = re.search(r'alt="([^"]{8,})"', image)
+        assert alt, image
+        assert "_build/jupyter_execute" not in alt.group(1), image
     for drawing in re.findall(r'<svg [^>]*class="schematic"[^>]*>', article):
         assert re.search(r'aria-label="[^"]{20,}"', drawing), drawing
 
@@ -182,8 +183,7 @@ def figure_labels(chapter_path):
     return count(firsts[Path(chapter_path).stem])
 
 
-def test_internal_links_have_a_target(site, page_path):
-    html = (site / page_path).read_text(encoding="utf-8")
+def test_internal_links_have_a_target(site, page_path, html):
     here = (site / page_path).as_uri()
     for link in re.findall(r'(?:href|src)="([^"]+)"', html):
         address, anchor = urldefrag(urljoin(here, link.replace("&amp;", "&")))
@@ -208,6 +208,13 @@ def test_chapter_pages_say_where_they_run(site, chapter_path):
     assert notebook.cells[0].source.startswith("# ")
 
 
+def test_pages_stand_at_the_top_of_the_site(site):
+    """Their folder is for the repository alone; these addresses are linked to."""
+    names = "intro using teachers checked changes words glossary references"
+    assert set(names.split()) <= {page.stem for page in site.glob("*.html")}
+    assert not (site / "pages").exists()
+
+
 def test_the_site_carries_the_package(site):
     with zipfile.ZipFile(site / "packages" / wheel_name()) as wheel:
         assert "mygpt/bare.py" in wheel.namelist()
@@ -226,13 +233,10 @@ def test_unpublished_no_page_names_an_address_of_the_book(site, settings):
 
 def test_a_live_lab_shows_a_still_and_where_it_runs(site):
     labs = 0
+    in_cell = r'<div class="cell [^"]*tag_live-lab.*?class="output-note">.*?</p>'
     for path in sorted((site / "chapters").glob("*.html")):
         html = path.read_text(encoding="utf-8")
-        for lab in re.findall(
-            r'<div class="cell [^"]*tag_live-lab.*?class="output-note">.*?</p>',
-            html,
-            re.S,
-        ):
+        for lab in re.findall(in_cell, html, re.S):
             labs += 1
             still = re.search(r'<img alt="([^"]+)" [^>]*src="([^"]+)"', lab)
             assert (path.parent / still.group(2)).is_file()
@@ -274,13 +278,9 @@ def test_stills_are_not_fetched_while_explorers_run(first_load):
     stills = page.locator(".explorer").evaluate_all(
         "all => all.map((one) => one.dataset.still)"
     )
-    fetched = [path for path, _ in sizes]
-    assert stills
-    assert not [
-        still
-        for still in stills
-        if any(path.endswith(still.removeprefix("..")) for path in fetched)
-    ]
+    ends = tuple(still.removeprefix("..") for still in stills)
+    assert ends
+    assert [path for path, _ in sizes if path.endswith(ends)] == []
 
 
 def test_a_reader_without_scripts_sees_the_stills(open_page, site_url):
@@ -291,33 +291,29 @@ def test_a_reader_without_scripts_sees_the_stills(open_page, site_url):
     assert "needs JavaScript" in page.locator(".explorer").first.inner_text()
 
 
-def test_an_explorer_whose_script_is_missing_says_so(browser, http_url):
-    context = browser.new_context()
-    context.route(re.compile(r"/_static/explorers/.*\.js"), lambda route: route.abort())
-    page = context.new_page()
-    page.goto(f"{http_url}/{CHAPTER_7}")
-    page.wait_for_selector(".explorer-failed img")
-    assert (
-        "did not start (its script did not load)"
-        in page.locator(".explorer-failed").first.inner_text()
-    )
-    context.close()
+NO_INK = "document.createElementNS = () => { throw new Error('no ink'); }"
+SPOILT = {
+    "its script did not load": lambda page: page.route(
+        re.compile(r"/_static/explorers/.*\.js"), lambda route: route.abort()
+    ),
+    "no ink": lambda page: page.add_init_script(NO_INK),
+}
 
 
-def test_an_explorer_that_fails_to_start_keeps_its_still(browser, http_url):
-    context = browser.new_context()
-    page = context.new_page()
-    page.add_init_script(
-        "document.createElementNS = () => { throw new Error('no ink'); }"
-    )
+@pytest.mark.parametrize("cause", SPOILT)
+def test_an_explorer_that_does_not_start_says_why_under_its_still(
+    browser, http_url, cause
+):
+    page = browser.new_page()
+    SPOILT[cause](page)
     page.goto(f"{http_url}/{CHAPTER_7}")
     page.wait_for_selector(".explorer-failed img")
     failed = page.locator(".explorer-failed").first
-    assert "A still: the explorer did not start (no ink)." in failed.inner_text()
+    assert f"A still: the explorer did not start ({cause})." in failed.inner_text()
     still = failed.locator("img")
     still.evaluate("image => image.decode()")
     assert still.bounding_box()["width"] > 300
-    context.close()
+    page.close()
 
 
 def test_the_search_box_leads_to_the_results(open_page, site_url):
@@ -370,10 +366,8 @@ def beside(site, page_path):
     """Where the links to the previous and the next page lead, None at an end."""
     html = (site / page_path).read_text(encoding="utf-8")
     here = (site / page_path).as_uri()
-    links = (
-        re.search(rf'<a class="{name}"\s+href="([^"]+)"', html)
-        for name in ("left-prev", "right-next")
-    )
+    names = ("left-prev", "right-next")
+    links = (re.search(rf'<a class="{name}"\s+href="([^"]+)"', html) for name in names)
     return [link and urljoin(here, link.group(1)) for link in links]
 
 
@@ -389,14 +383,12 @@ def test_previous_and_next_lead_through_the_whole_book(site):
 
 def test_previous_and_next_are_followed(open_page, http_url):
     page = open_page(f"{http_url}/intro.html")
-    page.locator("a.right-next").click()
-    page.wait_for_load_state()
-    walked = page.url
-    page.locator("a.right-next").click()
-    page.wait_for_load_state()
-    page.locator("a.left-prev").click()
-    page.wait_for_load_state()
-    assert page.url == walked != f"{http_url}/intro.html"
+    walked = []
+    for link in ("right-next", "right-next", "left-prev"):
+        page.locator(f"a.{link}").click()
+        page.wait_for_load_state()
+        walked.append(page.url)
+    assert walked[0] == walked[2] != f"{http_url}/intro.html"
     page.watch.check()
 
 
@@ -425,10 +417,9 @@ def test_a_link_to_a_folded_solution_opens_it(open_page, http_url):
 def test_the_cover_shows_the_book_in_one_screen(open_page, site_url):
     page = open_page(f"{site_url}/intro.html", height=800)
     page.wait_for_selector(".explorer-ready")
-    for part in (".cover-words", ".start-here a", "#fig-cover figcaption"):
-        box = page.locator(part).bounding_box()
-        assert box["y"] > 0
-        assert box["y"] + box["height"] <= 800, part
+    for name in (".cover-words", ".start-here a", "#fig-cover figcaption"):
+        part = page.locator(name)
+        assert 0 < part.bounding_box()["y"] < bottom(part) <= 800, name
     words, explorer = (
         page.locator(part).bounding_box() for part in (".cover-words", ".explorer")
     )
@@ -446,23 +437,19 @@ def test_the_cover_shows_the_book_in_one_screen(open_page, site_url):
 def test_the_cover_on_a_phone_has_its_start_on_the_first_screen(open_page, http_url):
     page = open_page(f"{http_url}/intro.html", width=390, height=844)
     page.wait_for_selector(".explorer-ready")
-    start = page.locator(".start-here a").bounding_box()
-    assert start["y"] + start["height"] <= 844
+    assert bottom(page.locator(".start-here a")) <= 844
     assert page.locator(".explorer").bounding_box()["width"] <= 390
 
 
-def test_start_here_has_an_edge_in_forced_colours(open_page, http_url):
-    page = open_page(f"{http_url}/intro.html")
+def test_the_cover_in_forced_colours_and_on_paper(open_page, http_url):
+    """Start here has an edge, and no card is split by a sheet."""
+    page = open_page(f"{http_url}/intro.html", width=680)
     start = page.locator(".start-here a")
     edge = "one => getComputedStyle(one).borderTopWidth"
     assert start.evaluate(edge) == "0px"
     page.emulate_media(forced_colors="active")
     assert start.evaluate(edge) == "2px"
-
-
-def test_the_cover_s_cards_are_not_split_by_a_sheet(open_page, http_url):
-    page = open_page(f"{http_url}/intro.html", width=680)
-    page.emulate_media(media="print")
+    page.emulate_media(forced_colors="none", media="print")
     breaks = "all => all.map((one) => getComputedStyle(one).breakInside)"
     cards = page.locator(".begin-here > p, .book-map dd")
     assert cards.count() > 5
@@ -522,14 +509,11 @@ def on_paper(page_opener, http_url):
 
 
 def test_a_print_has_only_the_text_at_full_width(on_paper):
-    seen = (
-        "all => all.filter((one) => one.checkVisibility()).map((one) => one.outerHTML)"
-    )
-    assert on_paper.locator(CHROME_OF_THE_SITE).evaluate_all(seen) == []
+    seen = "all => all.filter((one) => one.checkVisibility()).length"
+    assert on_paper.locator(CHROME_OF_THE_SITE).evaluate_all(seen) == 0
     assert on_paper.locator("article h1").is_visible()
-    box = on_paper.locator(
-        "article > section > p:not(.launch-line)"
-    ).first.bounding_box()
+    text = on_paper.locator("article > section > p:not(.launch-line)")
+    box = text.first.bounding_box()
     assert box["x"] <= 1
     assert box["width"] >= 678
 

@@ -1,7 +1,7 @@
 """A finger on the pages, at the width of a phone: touches as the browser makes them."""
 
 import pytest
-from figures import READY, Finger
+from figures import READY, Finger, middle
 from helpers.quick import slow_but
 
 # From now on the page notes which explorers change.
@@ -63,7 +63,7 @@ class Phone(Finger):
 
 @pytest.fixture
 def phone(open_page, file_url):
-    def open_phone(address):
+    def open_phone(address=GALLERY):
         size = {"width": 390, "height": 844}
         page = open_page(f"{file_url}/{address}", **size, touch=True, still=True)
         page.wait_for_function(READY)
@@ -83,8 +83,7 @@ def middle_of(place):
     place.evaluate(
         "one => one.scrollIntoView({ block: 'center', behavior: 'instant' })"
     )
-    box = place.bounding_box()
-    return box["x"] + box["width"] / 2, box["y"] + box["height"] / 2
+    return middle(place)
 
 
 QUICK = [(200, 0, -300)]
@@ -93,7 +92,7 @@ EVERY = [(x, *way) for x in (70, 200, 330) for way in ((0, -300), (0, 300), (60,
 
 @pytest.mark.parametrize(("x", "across", "down"), slow_but(QUICK, EVERY))
 def test_a_thumb_that_scrolls_past_the_explorers_changes_none(phone, x, across, down):
-    phone = phone(GALLERY)
+    phone = phone()
     page = phone.page
     page.evaluate(NOTE)
     trapped = []
@@ -111,7 +110,7 @@ def test_a_thumb_that_scrolls_past_the_explorers_changes_none(phone, x, across, 
 
 
 def test_a_finger_on_its_thumb_drags_the_cut_and_not_the_page(phone):
-    phone = phone(GALLERY)
+    phone = phone()
     place = explorer(phone, "sampling")
     thumb = place.locator(".mygpt-thumb")
     x, y = middle_of(thumb)
@@ -122,7 +121,7 @@ def test_a_finger_on_its_thumb_drags_the_cut_and_not_the_page(phone):
 
 
 def test_two_fingers_change_no_explorer(phone):
-    phone = phone(GALLERY)
+    phone = phone()
     phone.page.evaluate(NOTE)
     for place in phone.page.locator(".explorer[data-model] :is(svg, canvas)").all():
         if place.is_visible():
@@ -135,20 +134,19 @@ def reading(place):
 
 
 def test_a_tap_and_a_sideways_drag_move_the_cursor(phone):
-    phone = phone(GALLERY)
+    phone = phone()
     place = explorer(phone, "activations")
     x, y = middle_of(place.locator(".mygpt-picture").first)
-    seen = [reading(place)]
+    seen = {reading(place)}
     phone.tap(x - 60, y)
-    seen.append(reading(place))
+    seen.add(reading(place))
     phone.drag(x - 60, y, across=120)
-    seen.append(reading(place))
-    assert len(set(seen)) == 3
+    assert len(seen | {reading(place)}) == 3
     phone.page.watch.check()
 
 
 def test_a_drag_that_the_browser_breaks_off_is_taken_back(phone):
-    phone = phone(GALLERY)
+    phone = phone()
     place = explorer(phone, "activations")
     x, y = middle_of(place.locator(".mygpt-picture").first)
     before = reading(place)
@@ -157,7 +155,7 @@ def test_a_drag_that_the_browser_breaks_off_is_taken_back(phone):
 
 
 def test_a_slider_is_tapped_dragged_and_taken_back(phone):
-    phone = phone(GALLERY)
+    phone = phone()
     slider = explorer(phone, "shapes").locator("input[type=range]").first
     x, y = middle_of(slider)
     seen = [slider.input_value()]
@@ -172,7 +170,7 @@ def test_a_slider_is_tapped_dragged_and_taken_back(phone):
 
 
 def test_a_bar_is_tapped_to_a_height_and_then_dragged(phone):
-    phone = phone(GALLERY)
+    phone = phone()
     place = explorer(phone, "layer-norm")
     grip = place.locator(".mygpt-grip").nth(1)
     x, y = middle_of(grip)

@@ -3,7 +3,14 @@
 import pytest
 from jaxtyping import config
 
-from mygpt.check import engine
+from mygpt.check import explanation
+from mygpt.check.locate.find import Found
+
+
+@pytest.fixture
+def without_lines(monkeypatch):
+    """Do not search the line of a mistake, which other tests are about."""
+    monkeypatch.setattr(explanation, "find", lambda *given: Found())
 
 
 @pytest.fixture
@@ -13,8 +20,8 @@ def with_shapes():
 
 @pytest.fixture(autouse=True)
 def fast(request, monkeypatch):
-    """Leave out what other tests check, and take the fewest fresh inputs for a name."""
+    """Leave out what other tests check, and take the fewest other inputs for a name."""
     config.update("jaxtyping_disable", "with_shapes" not in request.fixturenames)
-    monkeypatch.setattr(engine, "FRESH_SECONDS", 0)
+    monkeypatch.setattr(explanation, "OTHERS_SECONDS", 0)
     yield
     config.update("jaxtyping_disable", False)

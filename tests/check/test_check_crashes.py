@@ -1,29 +1,25 @@
 """A beginner's crash is told in plain words first, then in PyTorch's."""
 
 import ast
-import math
+import math  # noqa: F401 (used in the texts of programs)
 from functools import partial
 
 import numpy as np
 import pytest
 import torch
 import torch.nn.functional as F
-from helpers.cells import run_cell
+from helpers.cells import edited, written
 from helpers.right_programs import generate_for
 from helpers.tables import rows_of
 from torch import nn
 
 from mygpt import check
 from mygpt.check.crashes import cause_of
-from mygpt.check.crashes.place import NotKnown, place_of
-from mygpt.check.engine import Checking
+from mygpt.check.crashes.error_site import ErrorSite, NotKnown
+from mygpt.check.values import Submission
+from tools.mends.programs import task_of
 
 # Pairs that are used as tensors.
-
-
-def pair_subtracted(scores):
-    powers = (scores - scores.max(-1, keepdim=True)).exp()
-    return powers / powers.sum(-1, keepdim=True)
 
 
 def pair_indexed(scores):
@@ -31,32 +27,9 @@ def pair_indexed(scores):
     return torch.exp(scores - largest[:, None])
 
 
-def threshold_without_its_axis(logits, k):
-    least = logits.topk(min(k, logits.shape[-1])).values[:, -1]
-    return logits.masked_fill(logits < least, -math.inf).softmax(-1)
-
-
 def classes_last(scores, targets):
     rows = scores[None].expand(2, -1, -1)
     return F.cross_entropy(rows, targets[None].expand(2, -1))
-
-
-def star_before_a_mask(x, W_Q, W_K, W_V):
-    q, k, v = x @ W_Q, x @ W_K, x @ W_V
-    scores = q * k / math.sqrt(q.shape[-1])
-    future = torch.ones(x.shape[1], x.shape[1]).triu(1).bool()
-    scores = scores.masked_fill(future, -math.inf)
-    return scores.softmax(-1) @ v
-
-
-def pair_of_a_model(model, batches, optimizer):
-    for rows in batches:
-        loss = model(rows[:, :-1], rows[:, 1:])
-        loss.backward()
-
-
-def pair_in_a_sum(model, batches):
-    return sum(float(model(rows[:, :-1], rows[:, 1:])) for rows in batches)
 
 
 def layer_not_called(x, W1, b1, W2, b2):
@@ -66,11 +39,6 @@ def layer_not_called(x, W1, b1, W2, b2):
 
 
 # Shapes.
-
-
-def no_keepdim(x, weight, bias, eps):
-    mean, variance = x.mean(-1), x.var(-1, unbiased=False)
-    return (x - mean) / (variance + eps).sqrt() * weight + bias
 
 
 def no_keepdim_far_above(x, weight, bias, eps):
@@ -105,31 +73,7 @@ def through_a_layer(x, W_Q, W_K, W_V):
 
 
 def generating(choose):
-    return partial(generate_for, likeliest=choose)
-
-
-def last_column(step, ids, max_new_tokens):
-    new, cache = ids, None
-    for _ in range(max_new_tokens):
-        logits, cache = step(new, cache)
-        logits = logits[:, -1]
-        new = logits.argmax(-1, keepdim=True)
-        ids = torch.cat([ids, new], dim=1)
-    return ids
-
-
-def viewed(x, weights, num_heads):
-    B, T, C = x.shape
-    q = (x @ weights["W_Q"]).view(B, T, num_heads, C // num_heads).transpose(1, 2)
-    return q.transpose(2, 3).view(B, T, C)
-
-
-def sized(size):
-    def heads(x, weights, num_heads):
-        B, T, C = x.shape
-        return (x @ weights["W_Q"]).view(B, T, num_heads, size(C, num_heads))
-
-    return heads
+    return partial(generate_for, choose=choose)
 
 
 def filled(x):
@@ -139,18 +83,7 @@ def filled(x):
     return result
 
 
-def three_names(ids, token_table, position_table):
-    _, T, _ = ids.shape
-    return token_table[ids] + position_table[:T]
-
-
 # Types.
-
-
-def masked_by_ones(x, W_Q, W_K, W_V):
-    scores = (x @ W_Q) @ (x @ W_K).mT
-    hidden = 1 - torch.ones(scores.shape[-2:]).tril()
-    return scores.masked_fill(hidden, -math.inf).softmax(-1) @ (x @ W_V)
 
 
 def leaf_in_place(x):
@@ -183,7 +116,6 @@ def endless(x):
 
 # A name, a task, a program, and what is said of it.
 CRASHES = rows_of("""
-max subtracted | softmax | pair_subtracted | `max` gives a pair here
 max indexed | softmax | pair_indexed | Take `.values`, or use `amax`.
 sort | top_k | lambda logits, k: logits.sort(-1, descending=True)[:, :k]
     | `sort` gives a pair here, the values and their
@@ -191,27 +123,18 @@ topk | top_k | lambda logits, k: logits < logits.topk(k)[:, -1:]
     | `topk` gives a pair here
 min | softmax | lambda scores: scores.min(1).unsqueeze(1)
     | Take `.values`, or use `amin`.
-pair of a model | train | pair_of_a_model
-    | `loss` is a pair, (logits, loss): take it apart, `logits, loss = model(…)`.
-pair of a model in a sum | evaluate | pair_in_a_sum
+pair of a model in a sum | evaluate
+    | lambda model, batches: sum(float(model(b[:, :-1], b[:, 1:])) for b in batches)
     | The model's result is a pair, (logits, loss): take it apart
 layer made | mlp | layer_not_called
     | `nn.GELU(h)` makes a layer with h as a setting and does not apply it:
     `nn.GELU()(h)`.
 caret | gelu | lambda x: x / 2 * (1 + torch.erf(x / 2 ^ 0.5))
     | `^` is no power in Python but works on bits
-dropped last | top_k | threshold_without_its_axis
-    | gives one number for each row and drops the axis; `[:, -1:]` keeps it
 k above V | top_k | lambda logits, k: logits.topk(k).values.softmax(-1)
     | cut, `min(k, logits.shape[-1])`
 classes last | cross_entropy | classes_last
     | `cross_entropy` takes the classes on axis 1, of (B, T, V) too
-star before a mask | attention | star_before_a_mask
-    | `q * k` multiplies entry by entry and has shape (1, 3, 2): no score for each two
-    positions. Those are a matrix product, `q @ k.mT`.
-keepdim | layer_norm | no_keepdim
-    | `mean` over axis -1 drops that axis: a tensor of shape (1, 2) meets one of shape
-    (1, 2, 3). With `keepdim=True` the axis stays, with size 1: (1, 2, 1).
 keepdim, far above | layer_norm | no_keepdim_far_above
     | `mean` over axis 2 drops that axis
 keepdim of a sum | softmax | lambda scores: scores.exp() / scores.exp().sum(1)
@@ -252,7 +175,6 @@ sides | softmax | lambda scores: scores + scores.T
     | The two sides of `+` have shapes (2, 3) and (3, 2).
 last column | generate | generating(lambda logits: logits[:, -1].argmax(-1)[:, None])
     | `logits[:, -1]` is taken of a tensor with two axes and gives one number for
-last column kept | generate | last_column | `logits[:, -1]` is taken of a tensor
 three indices | generate | generating(lambda logits: logits[:, -1, :].argmax(-1))
     | `logits` has 2 axes, shape (1, 11), and `[:, -1, :]` asks for more.
 indices of a call | softmax | lambda s: torch.relu_(s * 1)[:, :, 0]
@@ -264,17 +186,11 @@ joined | generate | generating(lambda logits: logits.argmax(-1))
 flat argmax | generate
     | generating(lambda logits: logits.argmax().expand(len(logits), 1))
     | got an id of 23, and ids go from 0 to 12.
-view | heads | viewed | `view` cannot regroup numbers that `transpose`
-size | heads | sized(lambda C, H: C)
-    | The tensor of shape (1, 3, 6) holds 18 numbers, and the shape (1, 3, 2, 6) asks
-    for 36.
 dim | softmax | lambda scores: scores.softmax(2)
     | The tensor has 2 axes, so that a dim lies between -2 and 1; here it is 2.
 entry | gelu | filled | numbered from 0 to 3: there is no entry 4.
 row | embedding | lambda ids, tokens, positions: F.embedding(ids + 7, tokens)
     | An id is beyond the last row of the table.
-names | embedding | three_names
-    | The line has 3 names for the shape (2, 3), which has 2 axes.
 cat | embedding
     | lambda ids, tokens, positions: torch.cat([tokens, positions[:, :1]], 0)
     | What is joined along axis 0 must agree in all others; here one has 3 and
@@ -299,7 +215,6 @@ mean of ids | cross_entropy | lambda logits, ids: ids.mean()
 decimal targets | cross_entropy
     | lambda logits, ids: F.cross_entropy(logits, ids.to(logits.dtype))
     | The targets must be ids, whole numbers (`.long()`)
-mask of ones | attention | masked_by_ones | A mask must hold True and False
 mask subtracted | softmax | lambda scores: scores * (1 - (scores > 0))
     | True and False are not subtracted: `~mask` is the opposite
 item | softmax | lambda s: s.sum(-1).item() | `.item()` takes one number out of
@@ -346,20 +261,47 @@ x(0) | softmax | lambda s: s(0) | Round brackets after a tensor call it
 endless | gelu | endless | A function of yours calls itself without end.
 """)
 
-
-CASES = {name: case for name, *case in CRASHES}
+# A name, a right program, what is written instead of what, and what is said of it.
+EDITED = rows_of("""
+max subtracted | workbook/softmax | amax | max | `max` gives a pair here
+pair of a model | right/train_while | _, loss = | loss =
+    | `loss` is a pair, (logits, loss): take it apart, `logits, loss = model(…)`.
+dropped last | right/top_k_threshold | [:, -1:] | [:, -1]
+    | gives one number for each row and drops the axis; `[:, -1:]` keeps it
+star before a mask | right/attention_tril | q @ k.transpose(1, 2) | q * k
+    | `q * k` multiplies entry by entry and has shape (1, 3, 2): no score for each two
+    positions. Those are a matrix product, `q @ k.mT`.
+keepdim | right/layer_norm_var | dim=-1, keepdim=True | -1
+    | `mean` over axis -1 drops that axis: a tensor of shape (1, 2) meets one of shape
+    (1, 2, 3). With `keepdim=True` the axis stays, with size 1: (1, 2, 1).
+last column kept | workbook/generate | new = | logits = logits[:, -1]; new =
+    | `logits[:, -1]` is taken of a tensor
+view | right/heads_view | reshape | view
+    | `view` cannot regroup numbers that `transpose`
+size | right/heads_view | C // num_heads | C
+    | The tensor of shape (1, 3, 6) holds 18 numbers, and the shape (1, 3, 2, 6) asks
+    for 36.
+names | right/embedding_in_place | B, T = | _, T, _ =
+    | The line has 3 names for the shape (2, 3), which has 2 axes.
+mask of ones | right/attention_tril | mask == 0 | 1 - mask
+    | A mask must hold True and False
+""")
+CRASHES, EDITED = ({name: case for name, *case in rows} for rows in (CRASHES, EDITED))
 
 
 def crashing(name):
     """The task of a case, its program, and what is said of it."""
-    task, program, said = CASES[name]
-    return task, run_cell(f"program = {program}", {**globals()})["program"], said
+    if name in EDITED:
+        source, old, new, said = EDITED[name]
+        return task_of(source), edited(source, old, new), said
+    task, program, said = CRASHES[name]
+    return task, written(program, globals()), said
 
 
-@pytest.mark.parametrize("name", CASES)
+@pytest.mark.parametrize("name", [*CRASHES, *EDITED])
 def test_a_crash_is_told_in_plain_words_and_then_in_pytorchs(name):
     task, program, said = crashing(name)
-    errors = [each.error for each in Checking(check.TASKS[task], program).outcomes]
+    errors = [each.error for each in Submission(check.TASKS[task], program).outcomes]
     assert said in cause_of(next(filter(None, errors)), check.TASKS[task], program)
 
 
@@ -485,7 +427,7 @@ def test_nothing_of_the_readers_is_called_again():
         with_a_method(ones)
     except RuntimeError as error:
         ones.fill_(1)
-        place = place_of(error)
+        place = ErrorSite(error, check.TASKS["softmax"])
         call = ast.parse("s.copy_(s * 0)", mode="eval").body
         with pytest.raises(NotKnown):
             place.value(call)

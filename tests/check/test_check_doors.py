@@ -11,12 +11,13 @@ import pytest
 import torch
 
 from mygpt import check
-from mygpt.check import TASKS, apart, run
-from mygpt.check.child import IMPORTING
-from mygpt.check.files import check_file, conclude
+from mygpt.check import TASKS
 from mygpt.check.mends.search import find_mend
+from mygpt.check.process import files, run, supervisor
+from mygpt.check.process.child import IMPORTING
+from mygpt.check.process.files import check_file, conclude
 from mygpt.check.result import Result
-from mygpt.check.workbook import check_found
+from mygpt.check.workbook.folder import check_found
 from mygpt.cli import commands
 from mygpt.workbook.stub import stub
 
@@ -139,7 +140,7 @@ def test_a_loop_that_nothing_stops_is_told_of_the_import(tmp_path):
     assert found.message.endswith(" The time went while the file was imported.")
 
 
-@pytest.mark.skipif(apart.START != "fork", reason="copies its process")
+@pytest.mark.skipif(supervisor.START != "fork", reason="copies its process")
 def test_a_copied_process_is_told_with_its_line_alone(told):
     start = "import multiprocessing, torch\nmultiprocessing.Process().start()\n"
     found = told(start + RIGHT)
@@ -159,7 +160,7 @@ def test_a_program_that_passes_as_it_is_has_no_mend(tmp_path, monkeypatch):
 
 
 def test_an_error_of_the_checker_is_not_told_as_the_readers(told):
-    broken = "from mygpt.check.engine import Checking\nChecking.result = None\n"
+    broken = "from mygpt.check.values import Submission\nSubmission.outcomes = None\n"
     error = told(f"import torch\n{broken}{RIGHT}")
     assert error.startswith("mygpt: the check itself failed, not your program: Type")
 
@@ -249,7 +250,7 @@ def test_time_in_another_thread_is_limited_too():
 
 @pytest.mark.parametrize("name", ["answer", "cached_step"])
 def test_an_untouched_file_is_not_begun_and_is_not_run(tmp_path, monkeypatch, name):
-    monkeypatch.setattr(apart, "supervised", None)
+    monkeypatch.setattr(files, "supervised", None)
     path = tmp_path / f"{name}.py"
     path.write_bytes(b"# mine\r\n" + stub(TASKS[name]).replace("\n", "\r\n").encode())
     assert check_found(TASKS[name], path, None).stage == "begin"

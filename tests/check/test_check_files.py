@@ -16,9 +16,9 @@ import pytest
 from helpers.command_line import CommandLine
 
 from mygpt.check import TASKS
-from mygpt.check.files import read_result, saves
-from mygpt.check.progress import next_task, state, tasks_of
+from mygpt.check.process.files import read_result, saves
 from mygpt.check.result import Result
+from mygpt.check.workbook.progress import next_task, state, tasks_of
 from mygpt.workbook.asked import CHAPTERS
 from mygpt.workbook.files import stub, write_workbook
 
@@ -471,7 +471,7 @@ def test_a_save_is_noticed_and_checked_again(my, tmp_path):
 WAITS = """
 import os, subprocess, sys, time
 from pathlib import Path
-from mygpt.check import child, files
+from mygpt.check.process import child, files
 from mygpt.cli import commands
 
 def find_mend(*arguments, **named):

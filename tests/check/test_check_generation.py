@@ -5,17 +5,17 @@ from functools import partial
 
 import pytest
 import torch
-import torch.nn.functional as F
+from helpers.cells import edited, written
+from helpers.tables import rows_of
 
 from mygpt import check
-from mygpt.check import TASKS, compose, shrink
-from mygpt.check.model import build
-from mygpt.check.models import world_model
+from mygpt.check import TASKS, combine, shrink
+from mygpt.check.cell_models import world_model
+from mygpt.check.reference import build
 from mygpt.check.tasks.answer import PROMPTS, answer_by_steps, answer_with
 from mygpt.check.tasks.embedding import loss_with
 from mygpt.check.tasks.gpt import book_gpt, gpt_with
 from mygpt.check.tasks.sampling import STEP, step_with
-from mygpt.check.tasks.training import adamw_with, evaluate_with
 
 
 def told(result):
@@ -25,10 +25,11 @@ def told(result):
 
 
 @pytest.fixture(autouse=True)
-def in_little_time(monkeypatch):
-    """Inputs hardly shrink, and a busy machine has time for pairs of mistakes."""
+def in_little_time(monkeypatch, without_lines):
+    """Inputs hardly shrink, and a busy machine has time for as many pairs as others."""
     monkeypatch.setattr(shrink, "TRIES", 2)
-    monkeypatch.setattr(compose, "SECONDS", math.inf)
+    monkeypatch.setattr(combine, "SECONDS", math.inf)
+    monkeypatch.setattr(combine, "MOST", 1500)
 
 
 # Training
@@ -79,40 +80,6 @@ def test_clipping_is_seen(by, most):
 
 
 @pytest.mark.parametrize(
-    ("wrong", "said"),
-    [
-        (loop(rate=lambda i: i * 0.5), "learning rates of your steps were 0, 0.5, 1;"),
-        (
-            loop(when=lambda number: number % 2 == 0),
-            "For 3 batches your program called the model 3 times, `backward` 3 times, "
-            "`zero_grad` 3 times and `step` once.",
-        ),
-        (
-            loop("step backward"),
-            "`step` came before the first `backward`: the order was model, `step`, "
-            "`backward`, model, `step`.",
-        ),
-        (loop(times=3), "the model's loss times 3:"),
-        (loop(batches=lambda all: all[::-1]), "in the order 3, 2, 1."),
-        (loop(batches=lambda all: all[:-1]), "called the model twice"),
-        (
-            loop(
-                "zero backward step change",
-                change=lambda model: model.table.data.mul_(0.9),
-            ),
-            "The parameters changed outside `optimizer.step()`.",
-        ),
-        (
-            lambda *given: [round(loss, 1) for loss in loop()(*given)],
-            "The model is trained rightly; only the losses are not right.",
-        ),
-    ],
-)
-def test_a_training_loop_is_told_what_was_counted(wrong, said):
-    assert said in told(check.train(wrong))
-
-
-@pytest.mark.parametrize(
     ("order", "name"),
     [
         ("step zero backward", "step-before-backward"),
@@ -147,49 +114,13 @@ def test_a_loss_added_up_is_not_taken_for_a_forgotten_zero_grad():
 # Pairs of mistakes
 
 
-@pytest.mark.parametrize(
-    ("task", "program", "names"),
-    [
-        (
-            "adamw_step",
-            partial(adamw_with, sign=-1, divisor=lambda v, eps: v + eps),
-            {"uphill", "no-root"},
-        ),
-        (
-            "evaluate",
-            partial(evaluate_with, mode=True, average="perplexity"),
-            {"training-mode", "perplexity"},
-        ),
-        (
-            "gpt",
-            build(
-                gpt_with,
-                {
-                    "last_norm": lambda x, *rest: x,
-                    "cross_entropy": lambda logits, targets: (
-                        loss_with(logits, targets) * len(targets)
-                    ),
-                },
-            ),
-            {"no-last-norm", "sum-for-mean"},
-        ),
-        (
-            "cached_step",
-            build(
-                step_with,
-                {
-                    "block": {"mlp": {"act": F.gelu}},
-                    "last_norm": lambda x, *rest: x,
-                    "start": lambda past: 0,
-                },
-            ),
-            {"no-last-norm", "positions-from-zero"},
-        ),
-    ],
-)
-def test_two_mistakes_in_one_program_are_both_named(task, program, names):
-    result = getattr(check, task)(program, limit=60)
-    assert set(result.mistake.split("+")) == names
+def test_a_mistake_before_the_loss_and_one_in_it_are_both_named():
+    def summed(logits, targets):
+        return loss_with(logits, targets) * len(targets)
+
+    pieces = {"last_norm": lambda x, *rest: x, "cross_entropy": summed}
+    result = check.gpt(build(gpt_with, pieces), limit=60)
+    assert set(result.mistake.split("+")) == {"no-last-norm", "sum-for-mean"}
     assert ", and also " in result.message
 
 
@@ -276,33 +207,34 @@ def test_no_id_ends_a_text():
         assert "No id ends a text" in told(check.generate(wrong))
 
 
-def first_cache_kept(step, ids, max_new_tokens):
-    logits, cache = step(ids, None)
-    for _ in range(max_new_tokens):
-        new = logits.argmax(-1, keepdim=True)
-        ids = torch.cat([ids, new], 1)
-        logits, _ = step(new, cache)
-    return ids
+# A task, a program, and what is said of it.
+COUNTED = rows_of("""
+train | loop(rate=lambda i: i * 0.5) | learning rates of your steps were 0, 0.5, 1;
+train | loop(when=lambda number: number % 2 == 0) | For 3 batches your program called
+    the model 3 times, `backward` 3 times, and of the optimizer that it is given
+    `zero_grad` 3 times and `step` once.
+train | loop("step backward") | `step` came before the first `backward`: the order was
+    model, `step`, `backward`, model, `step`.
+train | loop(times=3) | the model's loss times 3:
+train | loop(batches=lambda all: all[::-1]) | in the order 3, 2, 1.
+train | loop(batches=lambda all: all[:-1]) | called the model twice
+train | loop("zero backward step change", change=lambda m: m.table.data.mul_(0.9))
+    | The parameters changed outside `optimizer.step()`.
+train | lambda *given: [round(loss, 1) for loss in loop()(*given)]
+    | The model is trained rightly; only the losses are not right.
+generate | edited("right/generate_room", "cache = step(out", "_ = step(out")
+    | Call 3 of `step` was given another cache, not the cache
+generate | greedy(choose=lambda logits: logits.topk(3).indices[:, 2:])
+    | After call 1 of `step` the likeliest ids were
+generate
+    | lambda step, ids, n: torch.cat([ids, greedy()(step, ids[:, :1], n)[:, 1:]], 1)
+    | The first call of `step` was given
+""")
 
 
-@pytest.mark.parametrize(
-    ("wrong", "said"),
-    [
-        (first_cache_kept, "Call 3 of `step` was given another cache, not the cache"),
-        (
-            greedy(choose=lambda logits: logits.topk(3).indices[:, 2:]),
-            "After call 1 of `step` the likeliest ids were",
-        ),
-        (
-            lambda step, ids, n: torch.cat(
-                [ids, greedy()(step, ids[:, :1], n)[:, 1:]], 1
-            ),
-            "The first call of `step` was given",
-        ),
-    ],
-)
-def test_a_generation_is_told_which_call_was_wrong(wrong, said):
-    assert said in told(check.generate(wrong))
+@pytest.mark.parametrize(("task", "program", "said"), COUNTED)
+def test_a_loop_is_told_what_was_counted_or_which_call_was_wrong(task, program, said):
+    assert said in told(getattr(check, task)(written(program, globals())))
 
 
 # An answer
@@ -400,13 +332,8 @@ def test_beside_a_wrong_shape_properties_of_the_result_are_silent():
 
 
 def test_ids_that_are_wrong_are_not_called_right():
-    def prompt_again(step, ids, max_new_tokens):
-        new, cache = ids, None
-        for _ in range(max_new_tokens):
-            logits, cache = step(new, cache)
-            ids = torch.cat([ids, logits.argmax(-1, keepdim=True)], 1)
-        return ids
-
+    """The prompt is read again and again: what is new has another name."""
+    prompt_again = edited("workbook/generate", "new = ", "last = ", ", new]", ", last]")
     text = told(check.generate(prompt_again))
     assert "the same ids again and again" in text
     assert "The ids are right" not in text
@@ -424,31 +351,17 @@ def loss_first(*arguments):
     return book_gpt("gelu")(*arguments)[::-1]
 
 
-def rows_cut(model, batches, optimizer):
-    model.train()
-    losses = []
-    for rows in batches:
-        loss = model(rows[:-1], rows[1:])[1]
-        optimizer.zero_grad()
-        loss.backward()
-        optimizer.step()
-        losses.append(loss.item())
-    return losses
-
-
 def last_target_lost(model, batches, optimizer):
     return TASKS["train"].reference(
         model, [rows[:, :-1] for rows in batches], optimizer
     )
 
 
-def betas_exchanged(parameter, gradient, m, v, step, lr, beta1, beta2, eps, decay):
-    if parameter.ndim > 1:
-        parameter = parameter * (1 - lr * decay)
-    m = beta2 * m + (1 - beta2) * gradient
-    v = beta1 * v + (1 - beta1) * gradient**2
-    m_hat, v_hat = m / (1 - beta1**step), v / (1 - beta2**step)
-    return parameter - lr * m_hat / (v_hat.sqrt() + eps), m, v
+betas_exchanged = edited(
+    "workbook/adamw_step",
+    *("beta1 * m + (1 - beta1)", "beta2 * m + (1 - beta2)"),
+    *("beta2 * v + (1 - beta2)", "beta1 * v + (1 - beta1)"),
+)
 
 
 def one_threshold(logits, k):
@@ -473,20 +386,21 @@ def cut_gathered(logits, p):
     return logits.masked_fill(drop, -math.inf).softmax(-1)
 
 
-LEARNERS = {
-    "gathered": ("top_p", cut_gathered, "the cut is read by `gather`"),
-    "last block": ("gpt", last_block_alone, "so only the last block counts"),
-    "loss first": ("gpt", loss_first, "are returned in the order (loss, logits)"),
-    "rows": ("train", rows_cut, "`[:-1]` leaves out the last row"),
-    "last target": ("train", last_target_lost, "the last id of each row is left out"),
-    "betas": ("adamw_step", betas_exchanged, "change places in the averages m and v"),
-    "one threshold": ("top_k", one_threshold, "k-th largest logit of the whole table"),
-    "kept alone": ("top_k", kept_alone, "that are kept are returned alone, sorted"),
-    "sorted": ("top_p", in_order_of_size, "the probabilities come sorted"),
-}
+# A task, a program, and what is said of it.
+LEARNERS = rows_of("""
+top_p | cut_gathered | the cut is read by `gather`
+gpt | last_block_alone | so only the last block counts
+gpt | loss_first | are returned in the order (loss, logits)
+train | edited("workbook/train", "rows[:, :-1], rows[:, 1:]", "rows[:-1], rows[1:]")
+    | `[:-1]` leaves out the last row
+train | last_target_lost | the last id of each row is left out
+adamw_step | betas_exchanged | change places in the averages m and v
+top_k | one_threshold | k-th largest logit of the whole table
+top_k | kept_alone | that are kept are returned alone, sorted
+top_p | in_order_of_size | the probabilities come sorted
+""")
 
 
-@pytest.mark.parametrize("name", LEARNERS)
-def test_what_learners_do_often_is_named(name):
-    task, program, said = LEARNERS[name]
-    assert said in getattr(check, task)(program).message
+@pytest.mark.parametrize(("task", "program", "said"), LEARNERS)
+def test_what_learners_do_often_is_named(task, program, said):
+    assert said in getattr(check, task)(written(program, globals())).message

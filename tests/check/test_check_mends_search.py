@@ -6,22 +6,19 @@ import linecache
 import pytest
 
 from mygpt import check
-from mygpt.check import engine
-from mygpt.check.child import load
-from mygpt.check.files import check_file
-from mygpt.check.mends import tries
-from mygpt.check.mends.edit import Edit
-from mygpt.check.mends.search import Search, find_mend
-from mygpt.check.mends.tell import as_json
+from mygpt.check import order
+from mygpt.check.mends import tally
+from mygpt.check.mends.search import find_mend
+from mygpt.check.mends.sentences import as_json
+from mygpt.check.mends.source import Edit
+from mygpt.check.mends.trial import Trial
+from mygpt.check.process.child import load
+from mygpt.check.process.files import check_file
 from tools.mends.programs import text_of
 
 START = "import torch\nimport math\n\n\n"
 RIGHT = {
-    "softmax": """\
-def softmax(scores):
-    powers = torch.exp(scores - scores.max(-1, keepdim=True).values)
-    return powers / powers.sum(-1, keepdim=True)
-""",
+    "softmax": text_of("workbook/softmax"),
     "layer_norm": """\
 def layer_norm(x, weight, bias, eps):
     mean = x.mean(-1, keepdim=True)
@@ -75,7 +72,7 @@ KINDS = [
     ("attention", "q @ k.mT", "k @ q.mT", "the order of two names in it"),
     ("evaluate", "for rows in batches", "for rows in []", "what the loop goes over"),
     ("evaluate", "    model.eval()\n", "", "a line missing"),
-    ("evaluate", "rows[:, 1:]", "rows[:, :-1]", "an index in it"),
+    ("evaluate", "rows[:, 1:]", "rows[:, :-1]", "the targets"),
     ("evaluate", "count += targets.numel()", "count = targets.numel()", "an operator"),
     ("evaluate", "loss.item() * targets.numel()", "loss.item()", "a term or factor"),
     ("evaluate", "model.train(before)", "model.train()", "the mode in which"),
@@ -105,7 +102,7 @@ def written(tmp_path):
 def mend_of(path):
     task = check.TASKS[path.stem]
     program = getattr(load(path), path.stem)
-    result = engine.check(task, program)
+    result = order.check(task, program)
     if result:
         return None
     return find_mend(task, program, result.line, seconds=60, mistake=result.mistake)
@@ -118,7 +115,7 @@ def test_one_edit_is_found(written, name, old, new, kind):
     assert len(mend.edits) == 1
     assert kind in mend.edits[0].kind
     path.write_text(mend.text)
-    assert engine.check(check.TASKS[name], getattr(load(path), name))
+    assert order.check(check.TASKS[name], getattr(load(path), name))
 
 
 @pytest.mark.parametrize(
@@ -135,14 +132,14 @@ def test_two_edits_are_found(written, name, old, new):
     mend = mend_of(path)
     assert len(mend.edits) == 2
     path.write_text(mend.text)
-    assert engine.check(check.TASKS[name], getattr(load(path), name))
+    assert order.check(check.TASKS[name], getattr(load(path), name))
 
 
 def test_a_shift_before_a_softmax_is_no_edit(written):
     """Where a sum is exactly p, it rounds otherwise, and so may pass by chance."""
     mend = mend_of(written("top_p", "before < p", "~(probabilities.cumsum(-1) > p)"))
     assert "logits.softmax(-1)" in mend.text
-    assert "cumsum(-1) - probabilities) >= p" in mend.text
+    assert "cumsum(-1) - probabilities >= p" in mend.text
 
 
 def test_two_lines_that_change_places_are_likelier_than_one_twice(written):
@@ -168,7 +165,7 @@ def test_a_program_that_is_wrong_all_over_has_no_mend(written):
 
 def test_a_program_without_a_source_has_no_mend():
     made = {}
-    text = RIGHT["softmax"].replace("-1, keepdim=True).values", "-1).values")
+    text = RIGHT["softmax"].replace("-1, keepdim=True)).exp", "-1)).exp")
     exec(START + text, made)
     assert find_mend(check.TASKS["softmax"], made["softmax"], None) is None
 
@@ -188,10 +185,10 @@ def test_a_special_case_of_the_probes_is_no_mend(written):
     at = text.index("sum(0") + 4
     edit = Edit(at, at + 1, special, 7, "a number in it", 1.0)
     program = load(path).softmax
-    found = Search(check.TASKS["softmax"], program, None, None, 9.0)
-    mended = found.made(found.source, edit)
-    assert engine.check(check.TASKS["softmax"], mended)
-    assert not found.passes(found.source, edit)
+    trial = Trial(check.TASKS["softmax"], program, None, None, 9.0)
+    mended = trial.made(trial.source, edit)
+    assert order.check(check.TASKS["softmax"], mended)
+    assert not trial.passes(trial.source, edit)
 
 
 def test_the_edit_is_told_after_a_second_try(mygpt, written):
@@ -234,14 +231,14 @@ def test_tries_that_cannot_be_kept_are_none(written, tmp_path, monkeypatch):
     monkeypatch.setenv("MYGPT_CACHE", str(cache))
     cache.mkdir()
     (cache / "tries.json").write_text('{"damaged')
-    assert tries.count_failed("softmax", path) == 1
-    assert tries.count_failed("softmax", path) == 1  # the same source is one try
+    assert tally.count_failed("softmax", path) == 1
+    assert tally.count_failed("softmax", path) == 1  # the same source is one try
     path.write_text("other")
-    assert tries.count_failed("softmax", path) == 2
-    tries.forget("softmax", path)
-    assert tries.count_failed("softmax", path) == 1
+    assert tally.count_failed("softmax", path) == 2
+    tally.forget("softmax", path)
+    assert tally.count_failed("softmax", path) == 1
     monkeypatch.setenv("MYGPT_CACHE", str(path / "no folder"))
-    assert tries.count_failed("softmax", path) == 1
+    assert tally.count_failed("softmax", path) == 1
 
 
 def test_what_a_candidate_prints_is_not_shown(mygpt, written):

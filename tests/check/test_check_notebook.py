@@ -12,8 +12,9 @@ import torch
 from nbclient import NotebookClient
 
 from mygpt import check
-from mygpt.check import TASKS, notebook
+from mygpt.check import TASKS
 from mygpt.check.result import Result
+from mygpt.check.workbook import notebook
 
 STUB_LINE = "raise NotImplementedError"
 BEGIN = 'from mygpt import check\ncheck.write("softmax")'
@@ -158,7 +159,9 @@ def test_the_count_stands_where_a_notebook_shows_a_result_and_not_in_print():
 
 
 def test_the_page_turns_a_class_into_a_function_that_is_right():
-    page = (Path(__file__).parents[2] / "using.md").read_text(encoding="utf-8")
+    page = (Path(__file__).parents[2] / "pages" / "using.md").read_text(
+        encoding="utf-8"
+    )
     section = re.search("^## Write the parts.*?(?=^## )", page, re.M | re.S)[0]
     assert f"is {len(TASKS)} functions" in section
     assert re.findall(r"\{ref}`(\w+) <([\w-]+)>`", section) == [

@@ -10,8 +10,8 @@ import pytest
 import torch
 
 from mygpt.check import TASKS
-from mygpt.check.engine import outcome_of
-from mygpt.check.models import TrainedModel
+from mygpt.check.cell_models import TrainedModel
+from mygpt.check.values import outcome_of
 
 STORED = Path(__file__).with_name("check_programs.json")
 

@@ -7,7 +7,8 @@ from helpers.quick import slow_but
 from helpers.right_programs import FILES, PROGRAMS
 
 from mygpt import check
-from mygpt.check import engine, evidence
+from mygpt.check import order
+from mygpt.check.process import transport
 
 STYLES = 3
 
@@ -19,10 +20,10 @@ def of_task(task):
 def accusation(right):
     """What the checker says of a program, or nothing if it calls it right."""
     task = check.TASKS[right.task]
-    result, checking = engine.examine(task, right.program, right.parameters)
+    result, submission = order.examine(task, right.program, right.parameters)
     if result:  # and is judged so from what its process would send
-        sent = json.dumps(evidence.as_json(evidence.evidence_of(checking)))
-        result = evidence.verdict(task, evidence.from_json(json.loads(sent)))
+        sent = json.dumps(transport.evidence_of(submission))
+        result = transport.verdict(task, json.loads(sent))
     return "" if result else f"{' / '.join(right.choices)}\n{result}\n{result.trace}"
 
 

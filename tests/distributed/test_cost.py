@@ -1,11 +1,10 @@
 """A training run's memory, traffic and time, by hand, and beside what was published."""
 
 import math
-import subprocess
-import sys
 from dataclasses import replace
 
 import pytest
+from helpers.programs import run_python
 from helpers.refusals import refused
 
 from mygpt.distributed.cost import (
@@ -383,9 +382,7 @@ for make in (lambda: Model(1, 2, 3, 4, 2.5), lambda: Device("large", 1, 1, 1)):
 
 def test_what_is_no_number_is_refused():
     """In a process of its own: here, types are checked before."""
-    done = subprocess.run(
-        [sys.executable, "-c", WORDS], capture_output=True, text=True, timeout=100
-    )
+    done = run_python("-c", WORDS, timeout=100)
     assert done.stderr == ""
     assert done.stdout.splitlines() == [
         "devices must be a whole number from 1 to 100,000, got 'many'",

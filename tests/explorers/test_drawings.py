@@ -57,37 +57,30 @@ def ten_layers():
     return explorers.Depth(*(examples.stacks(n, axes) for n in (0, 1)), **axes)
 
 
+OTHERS = ("descent", "live_model", "train_gpt", "train_stack")  # named below
+PLAIN = [stem for stem in examples.STEMS if stem not in OTHERS]
 CASES = {
-    "activations": examples.activations,
+    **{stem.replace("_", " "): getattr(examples, stem) for stem in PLAIN},
     "activations, slopes": with_slopes,
-    "depth": examples.depth,
     "depth, some": lambda: examples.depth(visible=["residual"], layer=3),
     "depth, ten layers": ten_layers,
-    "layer norm": examples.layer_norm,
     "layer norm, equal": lambda: explorers.LayerNorm([5.0, 5.0, 5.0], beta=0.7),
-    "block walk": examples.block_walk,
     "block walk, an update": update,
-    "attention": examples.attention,
     "attention, a row": lambda: examples.attention(row=1),
     "attention, long": long_tokens,
-    "sampling": examples.sampling,
     "sampling, cut": cut,
-    "memory": examples.memory,
     "memory, a neuron": lambda: examples.memory(neuron=2),
     "memory with words": examples.answering_memory,
-    "tokens": examples.tokens,
     "tokens, many merges": many_merges,
     "training a GPT": examples.train_gpt,
     "live": live,
     "live, small": lambda: live(form="small"),
     "live, edited": lambda: live(edits=REWRITTEN),
     "live, small, edited": lambda: live(form="small", edits=REWRITTEN),
-    "shapes": examples.shapes,
     "shapes, amounts": lambda: explorers.Shapes("xl", length=512),
     "shapes, alone": lambda: explorers.Shapes("xl", compare=""),
     "shapes, itself": lambda: explorers.Shapes("xl", compare="xl"),
     "shapes, long": lambda: explorers.Shapes(max_seq_len=5000, length=5000),
-    "scale": examples.scale,
     "scale, one": lambda: explorers.Scale("GPT-2 small"),
     **{
         f"descent, {view}, {steps} steps": (

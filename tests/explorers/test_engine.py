@@ -22,7 +22,7 @@ from mygpt.training.optimizers import make_optimizers
 
 ROOT = Path(__file__).parents[2]
 ENGINE = node.FOLDER / "engine"
-RELAXED = ROOT / "tests" / "js" / "relaxed.mjs"
+RELAXED = ROOT / "tests" / "js" / "engine" / "relaxed.mjs"
 STEPS = 50
 RATE = 3e-3
 # Vocabulary, positions, channels, heads, blocks; rows of a batch and their length.
@@ -42,10 +42,6 @@ MODELS = {
     "relu": (GPTConfig(31, 11, 40, 1, 1, activation="relu", expansion=7), 2, 11),
 }
 TRAIN = """
-const floats = (text) => {
-  const { buffer, byteOffset, length } = Buffer.from(text, "base64");
-  return new Float32Array(buffer.slice(byteOffset, byteOffset + length));
-};
 const text = ({ buffer, byteOffset, byteLength }) =>
   Buffer.from(buffer, byteOffset, byteLength).toString("base64");
 const { config, batches, weights, way } = given;
@@ -54,7 +50,7 @@ const plainly = way === "plain";
 const make = () => engine.makeNetwork(config, ids.length, ids[0].length, plainly);
 const network = way === "fused" ? make() : withoutRelaxed(make);
 for (const [name, numbers] of Object.entries(weights)) {
-  engine.numbersOf(network, name).set(floats(numbers));
+  engine.numbersOf(network, name).set(new Float32Array(numbers.buffer));
 }
 const rows = engine.logitsOf(network, ids[0]);
 const logits = text(Float32Array.from(rows.flatMap((row) => [...row])));
@@ -75,7 +71,7 @@ def trained_in_page(model, batches, way, folder):
     given = {
         "config": engine_config(model.config),
         "weights": {
-            name: base64.b64encode(weight.detach().float().numpy().tobytes()).decode()
+            name: weight.detach().float().numpy().tobytes()
             for name, weight in model.named_parameters()
         },
         "batches": [[x.tolist(), y.tolist()] for x, y in batches],

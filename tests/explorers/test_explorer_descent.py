@@ -1,6 +1,5 @@
-import json
 import math
-import re
+from functools import partial
 from itertools import product
 from pathlib import Path
 
@@ -9,7 +8,7 @@ import pytest
 import torch
 import traitlets
 from helpers import node
-from helpers.refusals import refused
+from helpers.refusals import refused_settings, refuses
 from torch.nn import functional as F
 
 from mygpt.explorers import Descent
@@ -26,10 +25,11 @@ OPTIMIZERS = {
 X, Y = torch.from_numpy(maths.CURVE_X), torch.from_numpy(maths.CURVE_Y)
 
 
-def in_node(script, given, tmp_path):
-    """What `script` makes of `given` with the page's own modules."""
-    imports = {"* as net": FOLDER / "network.mjs", "* as steps": FOLDER / "steps.mjs"}
-    return node.in_node(script, given, tmp_path, imports)
+PAGE = {
+    f"* as {name}": f"descent/{file}"
+    for name, file in (("net", "network"), ("steps", "steps"), ("words", "words"))
+}
+in_node = partial(node.in_node, imports=PAGE)
 
 
 def network_loss(weights, activation):
@@ -106,41 +106,26 @@ def explorer_of(view, rule, rate, steps, activation):
     return Descent(view, rule=rule, rate=rate, steps=steps, **settings)
 
 
-def test_the_slopes_of_the_network_are_pytorchs():
-    for weights, activation in gradient_cases():
-        loss, slope = maths.network(activation)(weights)
-        expected_loss, expected = torch_gradient(weights, activation)
-        assert loss == pytest.approx(expected_loss, rel=1e-12)
-        np.testing.assert_allclose(slope, expected, rtol=1e-10, atol=1e-12)
-
-
-def test_the_page_computes_pytorchs_slopes(tmp_path):
+def test_the_slopes_of_the_network_and_of_the_page_are_pytorchs(tmp_path):
     script = """given.map(([weights, activation]) => {
         const slope = new Float64Array(weights.length);
         const width = (weights.length - 1) / 3;
-        return [net.network(width, activation)(weights, slope), [...slope]];
+        const problem = net.network(width, activation);
+        return [problem(Float64Array.from(weights), slope), [...slope]];
     })"""
     cases = gradient_cases()
     given = [(weights.tolist(), activation) for weights, activation in cases]
     found = in_node(script, given, tmp_path)
-    largest = 0.0
-    for (loss, slope), case in zip(found, cases, strict=True):
+    for (page_loss, page_slope), case in zip(found, cases, strict=True):
+        weights, activation = case
         expected_loss, expected = torch_gradient(*case)
-        assert loss == pytest.approx(expected_loss, rel=1e-12)
-        largest = max(largest, np.abs(np.array(slope) - expected).max())
-    assert largest < 1e-9
-    print(f"largest difference of a slope {largest:.1e}")
+        loss, slope = maths.network(activation)(weights)
+        assert [loss, page_loss] == pytest.approx([expected_loss] * 2, rel=1e-12)
+        np.testing.assert_allclose(slope, expected, rtol=1e-10, atol=1e-12)
+        np.testing.assert_allclose(page_slope, expected, rtol=0, atol=1e-9)
 
 
-@pytest.mark.parametrize("course", COURSES, ids=lambda course: "-".join(course[:2]))
-def test_every_rule_takes_pytorchs_steps(course):
-    losses, weights = torch_of(*course)
-    explorer = explorer_of(*course)
-    np.testing.assert_allclose(explorer.losses(), losses, rtol=1e-6, atol=1e-9)
-    np.testing.assert_allclose(explorer.weights(), weights, atol=1e-6)
-
-
-def test_the_page_takes_pytorchs_steps(tmp_path):
+def test_python_and_the_page_take_pytorchs_steps_by_every_rule(tmp_path):
     script = """given.map(([view, rule, rate, count, activation]) => {
         const [problem, start] = {
             one: [steps.oneWeight, [0.5]],
@@ -156,6 +141,9 @@ def test_the_page_takes_pytorchs_steps(tmp_path):
         losses, weights = torch_of(*course)
         np.testing.assert_allclose(page_losses, losses, rtol=1e-5, atol=1e-9)
         np.testing.assert_allclose(page_weights, weights, atol=1e-5)
+        explorer = explorer_of(*course)
+        np.testing.assert_allclose(explorer.losses(), losses, rtol=1e-6, atol=1e-9)
+        np.testing.assert_allclose(explorer.weights(), weights, atol=1e-6)
 
 
 def test_the_page_starts_from_the_same_weights_and_gives_the_same_curve(tmp_path):
@@ -222,38 +210,24 @@ BAD = {
 }
 
 
-test_an_error_says_what_was_expected_and_what_came = refused(
-    lambda changes: Descent(**changes),
-    BAD,
-)
+test_an_error_says_what_was_expected_and_what_came = refused_settings(Descent, BAD)
 
 
 @pytest.mark.parametrize("case", [case for case in BAD if case != "words"])
 def test_a_trait_that_is_set_wrongly_stays_as_it_was(case):
     changes, message = BAD[case]
-    explorer = Descent()
-    [(trait, value)] = changes.items()
-    with pytest.raises(ValueError, match=message):
-        setattr(explorer, trait, value)
-    assert getattr(explorer, trait) == getattr(Descent(), trait)
+    refuses(Descent(), message, **changes)
 
 
 def test_what_is_no_number_at_all_is_refused():
-    explorer = Descent()
-    with pytest.raises(traitlets.TraitError, match="rate"):
-        explorer.rate = "fast"
-    with pytest.raises(traitlets.TraitError, match="width"):
-        explorer.width = 7.5
+    refuses(Descent(), "rate", error=traitlets.TraitError, rate="fast")
+    refuses(Descent(), "width", error=traitlets.TraitError, width=7.5)
 
 
-def test_python_and_the_page_have_the_same_bounds():
-    text = (FOLDER / "steps.mjs").read_text("utf-8")
-    for name in ("MAX_STEPS", "TOO_LARGE"):
-        said = re.search(rf"{name} = ([\de]+)", text)[1]
-        assert float(said) == getattr(maths, name)
-    words = (FOLDER / "words.mjs").read_text("utf-8")
-    listed = re.search(r"LIMITS = \[(.*?)\n\]", words, re.DOTALL)[1]
-    limits = json.loads(f"[{listed.strip().rstrip(',')}]")
-    assert [tuple(map(float, one)) for one in limits] == list(widget.LIMITS)
+def test_python_and_the_page_have_the_same_bounds(tmp_path):
+    script = "[steps.MAX_STEPS, steps.TOO_LARGE, words.LIMITS]"
+    most, large, limits = in_node(script, None, tmp_path)
+    assert (most, large) == (maths.MAX_STEPS, maths.TOO_LARGE)
+    assert [tuple(one) for one in limits] == list(widget.LIMITS)
     page = (FOLDER / "widget.mjs").read_text("utf-8")
     assert f"MAX_SEED = {widget.MAX_SEED};" in page

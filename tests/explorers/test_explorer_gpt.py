@@ -1,6 +1,5 @@
 """The GPT that runs in the page equals PyTorch's, and the edits are what they say."""
 
-import base64
 import copy
 
 import numpy as np
@@ -15,6 +14,7 @@ from mygpt.explorers.live_model.weights import build_gpt
 from mygpt.gpt import GPT, GPTConfig
 from mygpt.inside import editing
 from mygpt.inside.editing import pointed_at
+from mygpt.inside.hooks import hidden, memory_layers, record
 from mygpt.inside.world_models import SHIPPED, load_world_model
 
 PROMPTS = 100
@@ -48,7 +48,7 @@ def packed(model):
     halves = [weight.numpy().astype("<f2").tobytes() for weight in state.values()]
     return {
         "layout": [[name, list(weight.shape)] for name, weight in state.items()],
-        "weights": base64.b64encode(b"".join(halves)).decode(),
+        "bytes": b"".join(halves),
         "heads": model.config.num_heads,
         "activation": model.config.activation,
     }
@@ -58,12 +58,11 @@ def in_page(tmp_path, model, script, first="", **given):
     """What a script makes of `model` and of `given`; `gpt` has both modules."""
     given["packed"] = packed(model) | {"rewriting": REWRITING}
     opened = """
-const { buffer, byteOffset, length } = Buffer.from(given.packed.weights, "base64");
-const bytes = new DataView(buffer, byteOffset, length);
-const gpt = { ...reading, ...writing };
-const model = gpt.loadModel({ ...given.packed, bytes });
+const gpt = { ...reading, ...writing, largestAt };
+const model = gpt.loadModel(given.packed);
 """
     parts = {"* as reading": "live_model/gpt", "* as writing": "live_model/writing"}
+    parts["{ largestAt }"] = "kit/geometry"
     return in_node(script, given, tmp_path, parts, opened + first)
 
 
@@ -79,20 +78,11 @@ def prompts(model, number=PROMPTS):
 @torch.no_grad()
 def in_torch(model, ids):
     """Logits of every position, hidden activations by layer, stream, stds."""
-    hidden, stream, hooks = {}, [], []
-    for layer, block in enumerate(model.blocks):
-        if layer not in model.config.attention_only:
-            hooks.append(
-                block.mlp.act.register_forward_hook(
-                    lambda _, __, out, layer=layer: hidden.update({layer: out[0]})
-                )
-            )
-    hooks.append(model.ln_f.register_forward_hook(lambda _, x, __: stream.append(x[0])))
-    logits = model(torch.tensor([ids]))[0][0]
-    for hook in hooks:
-        hook.remove()
-    stds = (stream[0][0].var(-1, correction=0) + 1e-5).sqrt()
-    return logits, hidden, stream[0][0], stds
+    layers, ids = memory_layers(model), torch.tensor([ids])
+    found = record(model, ids, [*map(hidden, layers), "ln_f.input"])
+    stream = found["ln_f.input"][0]
+    stds = (stream.var(-1, correction=0) + 1e-5).sqrt()
+    return model(ids)[0][0], {n: found[hidden(n)][0] for n in layers}, stream, stds
 
 
 def in_float64(model):
@@ -207,10 +197,12 @@ const pass = gpt.forward(model, given.lists[12], { edits });
 
 
 @pytest.mark.parametrize("kind", SHIPPED)
-def test_the_shipped_models_in_the_page_are_pytorchs_on_200_prompts(kind, tmp_path):
+def test_the_shipped_models_in_the_page_are_pytorchs_on_300_prompts(kind, tmp_path):
+    """200 rows of the training text cut at all lengths, and 100 facts."""
     made = load_world_model(kind)
     rows = made.rows(200, seed=8).tolist()
     lists = [row[: 1 + i % len(row)] for i, row in enumerate(rows)]
+    lists += [made.encode(fact.prompt) for fact in made.world.facts()[::6][:100]]
     script = "given.lists.map((ids) => gpt.forward(model, ids).logits)"
     page = in_page(tmp_path, made.model, script, lists=lists)
     for ids, logits in zip(lists, page, strict=True):
@@ -299,7 +291,7 @@ def test_edits_one_after_the_other_are_pythons(tmp_path):
   const edits = gpt.compileEdits(model, given.edits.slice(0, n + 1), factor);
   return {
     logits: given.lists.map((ids) => gpt.forward(model, ids, { edits }).logits),
-    first: gpt.largestFirst(gpt.promoted(model, 1, 17, edits), 1)[0],
+    first: gpt.largestAt(gpt.promoted(model, 1, 17, edits)),
     scale: edits[0].scale,
   };
 })"""
@@ -319,7 +311,7 @@ def test_a_value_that_points_at_any_word_promotes_it_first(tmp_path):
     model = trained("no biases")
     script = """Array.from({ length: 31 }, (_, word) => {
   const value = gpt.pointedAt(model, word, 2.5);
-  return [gpt.largestFirst(gpt.promotion(model, value), 1)[0], value];
+  return [gpt.largestAt(gpt.promotion(model, value)), value];
 })"""
     page = in_page(tmp_path, model, script)
     mine = in_float64(model)

@@ -1,9 +1,10 @@
-import base64
 import copy
+from functools import partial
 
 import numpy as np
 import pytest
 import torch
+from anywidget import AnyWidget
 from helpers.arrays import changed
 from helpers.live_models import (
     FACTS,
@@ -19,7 +20,8 @@ from helpers.live_models import (
     triggers,
 )
 from helpers.node import in_node
-from helpers.refusals import refused
+from helpers.page_models import without
+from helpers.refusals import refused_settings, refuses
 
 from mygpt.explorers.live_model.vocabulary import split
 from mygpt.gpt import GPT, GPTConfig
@@ -45,41 +47,15 @@ SEQUENCES = ([], *PARTS, *SINGLE, [MANY, OFF], [OFF, REWRITE, VALUE, MANY])
 
 def in_page(explorer, tmp_path):
     """The page's own predictions, as it writes them: all words and shares."""
-    state = {
-        name: base64.b64encode(value).decode() if isinstance(value, bytes) else value
-        for name in (
-            *("words", "shapes", "weights", "heads", "activation", "moment_data"),
-            *("rewriting", "prompt", "edits"),
-        )
-        for value in (getattr(explorer, name),)
-    }
-    imports = {
-        "{ fixed, floats }": "kit/geometry",
-        "{ forward, largestFirst, loadModel, probabilities }": "live_model/gpt",
-        "{ cholesky, compileEdits }": "live_model/writing",
-        "{ symmetric }": "live_model/state",
-        "{ splitPrompt, withStop }": "live_model/words",
-    }
+    own = explorer.traits().keys() - AnyWidget.class_traits().keys()
+    state = {name: getattr(explorer, name) for name in own}
+    imports = {"{ descending, fixed }": "kit/geometry"}
+    imports |= {"{ liveState }": "live_model/state"}
     first = """
-const bytes = (text) => {
-  const { buffer, byteOffset, length } = Buffer.from(text, "base64");
-  return new DataView(buffer, byteOffset, length);
-};
-const gpt = loadModel({
-  layout: given.shapes, bytes: bytes(given.weights), heads: given.heads,
-  activation: given.activation, rewriting: given.rewriting,
-});
-const lower = floats(bytes(given.moment_data));
-const factor = lower.length
-  ? cholesky(symmetric(lower, gpt.neurons), gpt.neurons) : null;
-const place = (word) => given.words.indexOf(word);
-const ids = (prompt) => withStop(splitPrompt(prompt)).map(place);
-const edits = compileEdits(gpt, given.edits.map((edit) => ({
-  ...edit, word: place(edit.word), ids: edit.prompt && ids(edit.prompt),
-})), factor);
-const shares = probabilities(forward(gpt, ids(given.prompt), { edits }).logits);
+const state = liveState({ get: (name) => given[name] }, () => {});
+const { shares } = state.answer(given.prompt, given.edits);
 """
-    script = "largestFirst(shares).map((i) => [given.words[i], fixed(shares[i], 3)])"
+    script = "descending(shares).map((i) => [given.words[i], fixed(shares[i], 3)])"
     return in_node(script, state, tmp_path, imports, first)
 
 
@@ -206,8 +182,7 @@ def test_a_shorter_prompt_keeps_the_token_within_it():
     assert (explorer.prompt, explorer.token) == ("fun", 1)
     explorer.prompt = PROMPT
     assert explorer.token == 1
-    with pytest.raises(ValueError, match="token must be 0 to 3, got 4"):
-        explorer.token = 4
+    refuses(explorer, "token must be 0 to 3, got 4", token=4)
 
 
 def test_prompts_are_split_around_full_stops():
@@ -227,10 +202,7 @@ def test_the_constants_of_rewriting_are_those_of_the_package():
 
 
 ARRAYS = arrays()
-
-
-def without(name):
-    return {key: array for key, array in ARRAYS.items() if key != name}
+lacking = partial(without, ARRAYS)
 
 
 FC1 = "blocks.1.mlp.fc1.weight"
@@ -238,10 +210,10 @@ POSITIONS = {"position.weight": np.zeros((60000, WIDTH))}
 LARGER = changed(moment(), 1.01 * moment()[2, 3], 2, 3)
 BAD = [
     ({"state": {}}, "state_dict must hold the matrices"),
-    ({"state": without("position.weight")}, r"matrices token\..* and position\.w"),
+    ({"state": lacking("position.weight")}, r"matrices token\..* and position\.w"),
     ({"state": arrays(alone=(0, 1))}, "a feed-forward network of blocks"),
-    ({"state": without("ln_f.bias")}, "state_dict lacks ln_f.bias"),
-    ({"state": without("blocks.0.mha.W_K.weight")}, r"lacks blocks\.0\.mha\.W_K\.w"),
+    ({"state": lacking("ln_f.bias")}, "state_dict lacks ln_f.bias"),
+    ({"state": lacking("blocks.0.mha.W_K.weight")}, r"lacks blocks\.0\.mha\.W_K\.w"),
     ({"state": ARRAYS | {"lm_head.weight": np.zeros(3)}}, "got 'lm_head.w"),
     ({"state": ARRAYS | {FC1: np.zeros((23, 7))}}, r"fc1.* \(23, 20\), got \(23, 7\)"),
     (
@@ -304,25 +276,14 @@ BAD = [
 ]
 
 
-test_an_error_says_what_was_expected_and_what_came = refused(
-    lambda arguments: live(**arguments),
-    *BAD,
-)
+test_an_error_says_what_was_expected_and_what_came = refused_settings(live, *BAD)
 
 
 def test_later_settings_are_checked_too():
     explorer = live(edits=[OFF])
-    for trait, value in {
-        "prompt": "paris",
-        "layer": 0,
-        "neuron": -1,
-        "token": 9,
-        "edits": [OFF | {"factor": 0.5}],
-    }.items():
-        before = getattr(explorer, trait)
-        with pytest.raises(ValueError, match=trait):
-            setattr(explorer, trait, value)
-        assert getattr(explorer, trait) == before
+    wrong = {"prompt": "paris", "layer": 0, "neuron": -1, "token": 9}
+    for trait, value in {**wrong, "edits": [OFF | {"factor": 0.5}]}.items():
+        refuses(explorer, trait, **{trait: value})
     with pytest.raises(ValueError, match="top must be at least 1, got 0"):
         explorer.predictions(0)
 

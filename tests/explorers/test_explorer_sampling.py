@@ -1,20 +1,19 @@
 import math
 import warnings
+from functools import partial
 from itertools import product
-from pathlib import Path
 
 import numpy as np
 import pytest
 import torch
 from helpers import node
-from helpers.refusals import refused
+from helpers.refusals import refused_settings
 
 from mygpt.explorers.kit.numbers import mulberry32
 from mygpt.explorers.sampling import widget
 from mygpt.explorers.sampling.widget import Sampling
 from mygpt.sampling import next_token_probabilities
 
-MODULE = Path(widget.__file__).with_name("distribution.mjs")
 TEMPERATURES = [0.1, 0.7, 1.0, 2.0]
 TOP_PS = [0.01, 0.3, 0.5, 0.65, 0.93, 1.0]
 
@@ -54,47 +53,35 @@ def every_case():
             yield one
 
 
-def in_node(script, given, tmp_path):
-    imports = {"* as m": MODULE, "{ mulberry32 }": "kit/numbers"}
-    return node.in_node(script, given, tmp_path, imports)
+PAGE = {"* as m": "sampling/distribution", "{ mulberry32 }": "kit/numbers"}
+in_node = partial(node.in_node, imports=PAGE)
 
 
-def test_the_probabilities_are_those_of_the_package():
-    cases = 0
-    for one in every_case():
-        logits = torch.from_numpy(np.frombuffer(one.data, "<f4").astype(np.float64))
-        expected = next_token_probabilities(
-            logits[None],
-            one.temperature,
-            one.top_k,
-            None if one.top_p == 1 else one.top_p,
-        )[0].numpy()
-        setting = (len(logits), one.temperature, one.top_k, one.top_p)
-        found = one.probabilities()
-        np.testing.assert_array_equal(found > 0, expected > 0, err_msg=str(setting))
-        np.testing.assert_allclose(found, expected, atol=1e-14, err_msg=str(setting))
-        cases += 1
-    assert cases > 500
-
-
-def test_the_page_computes_the_same_probabilities(tmp_path):
+def test_python_and_the_page_compute_the_package_s_probabilities(tmp_path):
     cases, expected = [], []
     for one in every_case():
-        logits = np.frombuffer(one.data, "<f4").astype(float).tolist()
-        cases.append([logits, one.temperature, one.top_k, one.top_p])
-        expected.append([one.probabilities(), one.share(), one.entropy()])
+        logits = np.frombuffer(one.data, "<f4").astype(np.float64)
+        case = [logits.tolist(), one.temperature, one.top_k, one.top_p]
+        cut = one.temperature, one.top_k, None if one.top_p == 1 else one.top_p
+        right = next_token_probabilities(torch.from_numpy(logits)[None], *cut)[0]
+        found = one.probabilities()
+        np.testing.assert_array_equal(found > 0, right.numpy() > 0, err_msg=str(case))
+        np.testing.assert_allclose(found, right, atol=1e-14, err_msg=str(case))
+        cases.append(case)
+        expected.append([found, one.share(), one.entropy()])
+    assert len(cases) > 500
     script = """given.map(([logits, temperature, topK, topP]) => {
         const found = m.distribution(logits, { temperature, topK, topP });
         const { probabilities, share, kept } = found;
         return [probabilities, share, m.entropy(probabilities), kept];
     })"""
     found = in_node(script, cases, tmp_path)
-    for setting, page, python in zip(cases, found, expected, strict=True):
+    for case, page, python in zip(cases, found, expected, strict=True):
         probabilities, share, bits, kept = page
-        assert [p > 0 for p in probabilities] == (python[0] > 0).tolist(), setting
-        assert kept == (python[0] > 0).tolist() or min(setting[0]) == -90, setting
+        assert [p > 0 for p in probabilities] == (python[0] > 0).tolist(), case
+        assert kept == (python[0] > 0).tolist() or min(case[0]) == -90, case
         np.testing.assert_allclose(probabilities, python[0], atol=1e-14)
-        assert [share, bits] == pytest.approx(python[1:], abs=1e-12), setting
+        assert [share, bits] == pytest.approx(python[1:], abs=1e-12), case
 
 
 def test_the_page_draws_the_same_tokens(tmp_path):
@@ -179,11 +166,9 @@ BAD = {
 }
 
 
-test_an_error_says_what_was_expected_and_what_came = refused(
-    lambda changes: Sampling(
-        **({"logits": [1, 2, 3], "tokens": ["a", "b", "c"]} | changes)
-    ),
-    BAD,
+GIVEN = {"logits": [1, 2, 3], "tokens": ["a", "b", "c"]}
+test_an_error_says_what_was_expected_and_what_came = refused_settings(
+    lambda **changes: Sampling(**GIVEN | changes), BAD
 )
 
 

@@ -3,24 +3,23 @@
 import math
 import random
 from dataclasses import asdict, replace
-from pathlib import Path
 
 import pytest
 from helpers.node import in_node
-from helpers.refusals import refused
+from helpers.refusals import refused_settings, refuses
 
 from mygpt.distributed import cost
 from mygpt.distributed.published_runs import PUBLISHED
 from mygpt.explorers import Scale
 from mygpt.explorers.scale import counts
 
-FOLDER = Path(counts.__file__).parent
-COUNT = FOLDER / "count.mjs"
-GROUPS = ("tokens", "batch_tokens", "at_once", "share", "devices", "spread", "kept")
+COUNT = "scale/count"
 
 
-def plain(run):
-    return asdict(run)
+MOST = {"parameters": 10**14, "num_layers": 10**3, "embed_dim": 10**5}
+MOST |= {"num_heads": 10**3, "length": 10**5}
+SPANS = {"memory": (1e6, 1e15), "peak": (1e9, 1e18), "within": (1e3, 1e13)}
+SPANS |= {"between": (1e3, 1e13), "per_machine": (1, 100)}
 
 
 def runs():
@@ -36,20 +35,8 @@ def runs():
                 given = {"devices": 96, "spread": spread} | cost.DATA[model]
                 yield cost.Plan(cost.MODELS[model], device, **given)
     for _ in range(400):
-        model = cost.Model(
-            parameters=between(1, 10**14),
-            num_layers=between(1, 10**3),
-            embed_dim=between(1, 10**5),
-            num_heads=between(1, 10**3),
-            length=between(1, 10**5),
-        )
-        device = cost.Device(
-            memory=between(1e6, 1e15),
-            peak=between(1e9, 1e18),
-            within=between(1e3, 1e13),
-            between=between(1e3, 1e13),
-            per_machine=between(1, 100),
-        )
+        model = cost.Model(**{name: between(1, most) for name, most in MOST.items()})
+        device = cost.Device(**{name: between(*ends) for name, ends in SPANS.items()})
         sequences = between(1, 10**6)
         yield cost.Plan(
             model,
@@ -65,21 +52,17 @@ def runs():
 
 
 RUNS = list(runs())
-NAMES = (
-    "sequencesOf, stepsOf, mostSequences, memoryOf, leastDevices, limitOf, fitsOn, "
-    "flopsPerToken, trafficOf, bandwidthOf, stepTime, trainingTime, deviceHours, "
-    "interruptionsOf"
-)
 COUNTED = """given.map((run) => [
-    sequencesOf(run), stepsOf(run), mostSequences(run), memoryOf(run),
-    leastDevices(run), limitOf(run), fitsOn(run), flopsPerToken(run.model, run.kept),
-    trafficOf(run), bandwidthOf(run), stepTime(run), trainingTime(run),
-    deviceHours(run), interruptionsOf(run)])"""
+    count.sequencesOf(run), count.stepsOf(run), count.mostSequences(run),
+    count.memoryOf(run), count.leastDevices(run), count.limitOf(run),
+    count.fitsOn(run), count.flopsPerToken(run.model, run.kept), count.trafficOf(run),
+    count.bandwidthOf(run), count.stepTime(run), count.trainingTime(run),
+    count.deviceHours(run), count.interruptionsOf(run)])"""
 
 
 def test_the_page_counts_what_the_package_does(tmp_path):
-    given = [plain(run) for run in RUNS]
-    page = in_node(COUNTED, given, tmp_path, {f"{{ {NAMES} }}": COUNT})
+    given = [asdict(run) for run in RUNS]
+    page = in_node(COUNTED, given, tmp_path, {"* as count": COUNT})
     limits = set()
     for run, got in zip(RUNS, page, strict=True):
         exact = [run.sequences, run.steps, run.most_sequences]
@@ -94,30 +77,29 @@ def test_the_page_counts_what_the_package_does(tmp_path):
             cost.traffic_per_step(run),
             cost.bandwidth(run),
         ]
-        assert got[7:10] == pytest.approx(numbers, rel=1e-12)
-        assert got[10] == pytest.approx(vars(step), rel=1e-12)
-        assert got[11] == pytest.approx(vars(whole), rel=1e-12)
-        assert got[12] == pytest.approx(cost.device_hours(run), rel=1e-12)
-        assert got[13] == pytest.approx(cost.interruptions(run), rel=1e-12)
+        parts = [vars(step), vars(whole), cost.device_hours(run)]
+        rights = [numbers, *parts, cost.interruptions(run)]
+        for some, right in zip([got[7:10], *got[10:]], rights, strict=True):
+            assert some == pytest.approx(right, rel=1e-12)
         limits.add(got[5])
     assert limits == {"memory", "network", "batch", "arithmetic"}
 
 
 def test_the_page_has_the_presets_limits_and_published_runs_of_python(tmp_path):
-    names = "DATA, DEVICES, LIMITS, MODELS, MOST, PUBLISHED, missOf, predictedOf"
-    script = """[MODELS, DEVICES, DATA, LIMITS, MOST, PUBLISHED.map((one) => [
-        one.name, one.run, one.quantity, one.reported.map(String),
-        predictedOf(one), missOf(one)])]"""
-    found = in_node(script, 0, tmp_path, {f"{{ {names} }}": COUNT})
-    models, devices, data, limits, most, published = found
+    script = """[count.MODELS, count.DEVICES, count.DATA, count.LIMITS, count.MOST,
+        count.PUBLISHED.map((one) => [
+            one.name, one.run, one.quantity, one.reported.map(String),
+            count.predictedOf(one), count.missOf(one)])]"""
+    models, devices, *bounds, published = in_node(
+        script, 0, tmp_path, {"* as count": COUNT}
+    )
     assert models == {name: asdict(one) for name, one in cost.MODELS.items()}
     assert devices == {name: asdict(one) for name, one in cost.DEVICES.items()}
-    assert data == cost.DATA
-    assert (limits, most) == (cost.LIMITS, cost.MOST)
+    assert bounds == [cost.DATA, cost.LIMITS, cost.MOST]
     for mine, theirs in zip(PUBLISHED, published, strict=True):
         name, run, quantity, reported, said, miss = theirs
         assert (mine.name, mine.quantity) == (name, quantity)
-        assert plain(mine.run) == run
+        assert asdict(mine.run) == run
         as_text = ["inf" if one == math.inf else f"{one:g}" for one in mine.reported]
         assert [float(one) for one in reported] == [float(one) for one in as_text]
         assert said == pytest.approx(mine.predicted(), rel=1e-12)
@@ -125,13 +107,9 @@ def test_the_page_has_the_presets_limits_and_published_runs_of_python(tmp_path):
 
 
 def test_the_curve_goes_through_every_number_of_devices_that_changes_it(tmp_path):
-    given = [plain(one) for one in RUNS]
-    grids = in_node(
-        "given.map((run) => deviceGrid(run))",
-        given,
-        tmp_path,
-        {"{ deviceGrid }": COUNT},
-    )
+    given = [asdict(one) for one in RUNS]
+    script = "given.map((run) => deviceGrid(run))"
+    grids = in_node(script, given, tmp_path, {"{ deviceGrid }": COUNT})
     for run, grid in zip(RUNS, grids, strict=True):
         most = min(run.sequences, 100_000)
         assert grid == sorted(set(grid))
@@ -210,10 +188,7 @@ BAD = [
 ]
 
 
-test_invalid_arguments_are_refused = refused(
-    lambda change: Scale(**change),
-    *BAD,
-)
+test_invalid_arguments_are_refused = refused_settings(Scale, *BAD)
 
 
 @pytest.mark.parametrize(
@@ -232,6 +207,5 @@ test_invalid_arguments_are_refused = refused(
 def test_a_trait_that_makes_no_run_leaves_the_last_good_one(trait, value, message):
     figure = Scale()
     before = figure.run
-    with pytest.raises(ValueError, match=message):
-        setattr(figure, trait, value)
+    refuses(figure, message, **{trait: value})
     assert figure.run == before

@@ -1,11 +1,10 @@
 """The explorer of shapes: the page counts what Python does, exactly."""
 
 import random
-from pathlib import Path
 
 import pytest
 from helpers.node import in_node
-from helpers.refusals import refused
+from helpers.refusals import refused_settings, refuses
 
 from mygpt.explorers import Shapes
 from mygpt.explorers.shapes import counts
@@ -13,15 +12,8 @@ from mygpt.explorers.shapes.widget import LIMITS, PARTS
 from mygpt.gpt import GPT2_SIZES, GPTConfig
 from mygpt.sizes import flops_per_token, memory, parameters_by_part
 
-FOLDER = Path(counts.__file__).parent
-COUNT, AMOUNTS = FOLDER / "count.mjs", "kit/amounts"
-TINY = {
-    "vocab_size": 13,
-    "max_seq_len": 11,
-    "embed_dim": 21,
-    "num_heads": 7,
-    "num_layers": 5,
-}
+COUNT, AMOUNTS = "shapes/count", "kit/amounts"
+TINY = dict(zip(LIMITS, (13, 11, 21, 7, 5), strict=True))
 
 
 def shapes():
@@ -55,13 +47,8 @@ def test_the_page_counts_what_the_package_does_to_the_digit(tmp_path):
         parameters, flops = parameters_by_part(config), flops_per_token(config, length)
         counted, rule = 3 * sum(flops.values()), 6 * sum(parameters.values())
         training = {"counted": counted, "rule": rule}
-        assert got[:5] == [
-            parameters,
-            flops,
-            memory(config, length),
-            memory(config, length, 2),
-            training,
-        ]
+        memories = [memory(config, length), memory(config, length, 2)]
+        assert got[:5] == [parameters, flops, *memories, training]
         assert max(training.values()) < 2**53
         assert 16 * sum(parameters.values()) < 2**53
         assert memory(config, shape["max_seq_len"])["key-value cache"] < 2**53
@@ -78,7 +65,7 @@ def test_the_page_has_the_sizes_and_limits_of_python(tmp_path):
 
 
 def test_the_page_names_the_parts_as_python_does(tmp_path):
-    names = {"{ PARTS, markOf, partNamed }": FOLDER / "words.mjs"}
+    names = {"{ PARTS, markOf, partNamed }": "shapes/words"}
     script = "[PARTS.map(([a]) => partNamed(a)), given.map(markOf).map(partNamed)]"
     page = in_node(script, list(PARTS), tmp_path, names)
     assert page == [list(PARTS), list(PARTS)]
@@ -133,8 +120,8 @@ def test_a_text_is_no_longer_than_a_new_shape_has_positions():
     assert (figure.shape, figure.length) == (TINY, 5)
 
 
-test_invalid_arguments_are_refused = refused(
-    lambda change: Shapes(**change),
+test_invalid_arguments_are_refused = refused_settings(
+    Shapes,
     ({"size": "huge"}, "size must be one of .*'xl'.*, got 'huge'"),
     ({"compare": "huge"}, "compare must be one of .*, got 'huge'"),
     ({"bars": "logs"}, r"bars must be one of \['amounts', 'shares'\], got 'logs'"),
@@ -160,7 +147,4 @@ test_invalid_arguments_are_refused = refused(
     ],
 )
 def test_a_shape_that_is_none_leaves_the_last_good_one(shape, message):
-    figure = Shapes(**TINY)
-    with pytest.raises(ValueError, match=message):
-        figure.shape = shape
-    assert figure.shape == TINY
+    refuses(Shapes(**TINY), message, shape=shape)

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from helpers import examples
 from helpers.node import in_node
-from helpers.refusals import refused
+from helpers.refusals import refused_settings
 
 from mygpt import load_corpus
 from mygpt.explorers import TrainGPT
@@ -62,8 +62,8 @@ def test_the_weights_of_a_model_go_to_the_page_bit_for_bit():
     assert [name for name, _ in explorer.shapes] == list(dict(model.named_parameters()))
 
 
-test_a_setting_that_it_cannot_have_is_named = refused(
-    lambda settings: examples.train_gpt(**settings),
+test_a_setting_that_it_cannot_have_is_named = refused_settings(
+    examples.train_gpt,
     ({"pieces": "bytes"}, r"pieces must be one of \['characters', 'words'\]"),
     ({"size": "xl"}, r"size must be one of \['small', 'large'\], got 'xl'"),
     ({"source": "theirs"}, "source must be one of"),

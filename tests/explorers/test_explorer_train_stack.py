@@ -1,7 +1,7 @@
 import inspect
 import math
+from functools import partial
 from itertools import product
-from pathlib import Path
 
 import matplotlib.pyplot as plt
 import numpy as np
@@ -9,14 +9,13 @@ import pytest
 import torch
 import traitlets
 from helpers import node
-from helpers.refusals import refused
+from helpers.refusals import refused_settings, refuses
 from torch.nn import functional as F
 
 from mygpt.explorers import TrainStack
 from mygpt.explorers.train_stack import training as twin
 from mygpt.explorers.train_stack import widget
 
-FOLDER = Path(widget.__file__).parent
 PARTS = ("net", "course", "run", "words")
 WIRINGS = ("plain", "residual", "pre-norm", "post-norm")
 ACTIVATIONS = {"relu": F.relu, "gelu": F.gelu, "silu": F.silu}
@@ -25,10 +24,9 @@ MODEL = {"wiring": "plain", "depth": 7, "activation": "relu", "gain": 1.0}
 ADAM = {"rate": 0.003, "seed": 3, "task": "short"}
 
 
-def in_node(script, given, tmp_path):
-    """What `script` makes of `given` with the page's own modules."""
-    imports = {f"* as {part}": FOLDER / f"{part}.mjs" for part in PARTS}
-    return node.in_node(script, given, tmp_path, imports)
+in_node = partial(
+    node.in_node, imports={f"* as {part}": f"train_stack/{part}" for part in PARTS}
+)
 
 
 def stack(**changes):
@@ -433,10 +431,7 @@ KINDLESS = {  # what a setting may hold as well
 }
 
 
-test_an_error_says_what_was_expected_and_what_came = refused(
-    lambda changes: TrainStack(**changes),
-    BAD,
-)
+test_an_error_says_what_was_expected_and_what_came = refused_settings(TrainStack, BAD)
 
 
 @pytest.mark.parametrize("case", KINDLESS)
@@ -444,10 +439,7 @@ def test_either_stack_refuses_what_is_of_another_kind(case):
     changes, message = KINDLESS[case]
     with pytest.raises(ValueError, match=message):
         TrainStack(beside=changes)
-    explorer = TrainStack()
-    with pytest.raises(ValueError, match=message):
-        explorer.left = explorer.left | changes
-    assert explorer.left == TrainStack().left
+    refuses(TrainStack(), message, left=TrainStack().left | changes)
 
 
 def test_a_trait_that_is_set_wrongly_stays_as_it_was():
@@ -462,13 +454,8 @@ def test_a_trait_that_is_set_wrongly_stays_as_it_was():
         ("task", "circle", "task must be"),
         ("unfolded", ["seed"], "unfolded must be one of"),
     ):
-        before = getattr(explorer, trait)
-        with pytest.raises(ValueError, match=message):
-            setattr(explorer, trait, value)
-        assert getattr(explorer, trait) == before
-    with pytest.raises(traitlets.TraitError, match="steps"):
-        explorer.steps = 2.5
-    assert explorer.steps == 11
+        refuses(explorer, message, **{trait: value})
+    refuses(explorer, "steps", error=traitlets.TraitError, steps=2.5)
 
 
 def test_the_settings_are_those_of_one_stack_or_of_two():

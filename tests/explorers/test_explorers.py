@@ -11,28 +11,12 @@ import pytest
 import torch
 import traitlets
 from anywidget import AnyWidget
+from helpers import examples
 from helpers.arrays import changed
-from helpers.examples import (
-    AXES,
-    activations,
-    attention,
-    block_walk,
-    curves,
-    depth,
-    descent,
-    layer_norm,
-    memory,
-    sampling,
-    scale,
-    shapes,
-    stacks,
-    tokens,
-    train_gpt,
-    train_stack,
-)
+from helpers.examples import AXES, STEMS, activations, curves, depth, stacks
 from helpers.live_models import FACTS, live
 from helpers.node import FOLDER, in_node
-from helpers.refusals import refused
+from helpers.refusals import refused_settings
 
 from mygpt import explorers
 from mygpt.distributed.cost import DEVICES, MODELS
@@ -40,14 +24,19 @@ from mygpt.explorers.kit import base
 from mygpt.inside.depth import DepthSweep, sweep
 
 COMMA = r",(?![^()]*(?:\([^()]*\)[^()]*)*\))"  # outside brackets, also nested ones
-EVERY = pytest.mark.parametrize(
-    "make",
-    [
-        *(activations, depth, layer_norm, block_walk),
-        *(attention, sampling, memory, tokens, live, descent, train_gpt, train_stack),
-        *(shapes, scale),
-    ],
-)
+MAKE = vars(examples)
+
+
+@pytest.fixture(scope="module", params=STEMS)
+def make(request):
+    """What makes each of the explorers."""
+    return MAKE[request.param]
+
+
+@pytest.fixture(scope="module")
+def explorer(make):
+    """Each of the explorers, made once."""
+    return make()
 
 
 def numbers(data):
@@ -144,18 +133,14 @@ def test_a_depth_sweep_goes_straight_into_the_explorer():
     assert np.isnan(curve[0])
 
 
-@EVERY
-def test_all_state_is_in_synchronised_traits(make):
-    explorer = make()
+def test_all_state_is_in_synchronised_traits(explorer):
     own = explorer.traits().keys() - AnyWidget.class_traits().keys()
     assert "description" in own
     assert own <= explorer.get_state().keys()
 
 
-@EVERY
-def test_its_saved_state_says_what_it_takes(make):
+def test_its_saved_state_says_what_it_takes(explorer):
     """So that a phrase of the site can be checked without a kernel."""
-    explorer = make()
     saved = explorer.get_state()
     del saved["layout"]
     copy = type(explorer).__new__(type(explorer))
@@ -221,9 +206,8 @@ def bad_activations():
     }
 
 
-test_activations_errors_say_what_was_expected_and_what_came = refused(
-    lambda arguments: explorers.Activations(**arguments),
-    bad_activations(),
+test_activations_errors_say_what_was_expected_and_what_came = refused_settings(
+    explorers.Activations, bad_activations()
 )
 
 
@@ -248,9 +232,8 @@ BAD_DEPTHS = [
 ]
 
 
-test_depth_errors_say_what_was_expected_and_what_came = refused(
-    lambda arguments: depth(**arguments),
-    *BAD_DEPTHS,
+test_depth_errors_say_what_was_expected_and_what_came = refused_settings(
+    depth, *BAD_DEPTHS
 )
 
 
@@ -270,29 +253,29 @@ def test_the_reprs_give_the_counts_or_say_what_is_shown():
         (activations(), "Activations(4 curves, 401 points)"),
         (explorers.Activations(x, values, slopes), "Activations(1 curve, 7 points)"),
         (depth(), "Depth(2 kinds, 3 gains, 5 widths, 3 depths)"),
-        (layer_norm(), "LayerNorm(5 channels)"),
+        (examples.layer_norm(), "LayerNorm(5 channels)"),
         (explorers.LayerNorm([1]), "LayerNorm(1 channel)"),
-        (block_walk(), "BlockWalk(3 stages, 3 positions)"),
+        (examples.block_walk(), "BlockWalk(3 stages, 3 positions)"),
         (explorers.BlockWalk({"x": [[1.0]]}, ["a"]), "BlockWalk(1 stage, 1 position)"),
-        (attention(), "Attention(3 heads, 5 words)"),
+        (examples.attention(), "Attention(3 heads, 5 words)"),
         (explorers.Attention([[[0.0]]], ["a"]), "Attention(1 head, 1 word)"),
-        (sampling(), "Sampling(7 tokens)"),
-        (memory(), "Memory(3 tokens, 5 neurons)"),
+        (examples.sampling(), "Sampling(7 tokens)"),
+        (examples.memory(), "Memory(3 tokens, 5 neurons)"),
         (explorers.Memory([[0.0]], ["a"], **none), "Memory(1 token, 1 neuron)"),
-        (tokens(), "Tokens(262 tokens in the vocabulary)"),
+        (examples.tokens(), "Tokens(262 tokens in the vocabulary)"),
         (live(), "LiveModel(31 words, 2 layers, 20 channels, 4 facts)"),
         (live(facts=FACTS[:1]), "LiveModel(31 words, 2 layers, 20 channels, 1 fact)"),
         (explorers.Descent(), "Descent(one weight, plain, rate 0.1)"),
-        (descent(), "Descent(a network, adam, rate 0.03)"),
-        (train_gpt(size="large"), "TrainGPT(2,280 characters, large)"),
+        (examples.descent(), "Descent(a network, adam, rate 0.03)"),
+        (examples.train_gpt(size="large"), "TrainGPT(2,280 characters, large)"),
         (explorers.TrainStack(), "TrainStack(residual, 20 blocks)"),
         (
             explorers.TrainStack("plain", depth=1, beside=beside),
             "TrainStack(plain, 1 block beside post-norm, 32 blocks)",
         ),
         (explorers.Shapes("medium"), "Shapes(GPT-2 medium)"),
-        (shapes(), "Shapes(V = 50257, T = 1024, C = 1024, H = 16, L = 7)"),
-        (scale(), "Scale(GPT-2 XL on 64 × H100, optimizer)"),
+        (examples.shapes(), "Shapes(V = 50257, T = 1024, C = 1024, H = 16, L = 7)"),
+        (examples.scale(), "Scale(GPT-2 XL on 64 × H100, optimizer)"),
         (
             explorers.Scale(model, device, devices=1000, spread="copies"),
             "Scale(a model on 1,000 × a device, copies)",
@@ -301,9 +284,7 @@ def test_the_reprs_give_the_counts_or_say_what_is_shown():
         assert repr(explorer) == expected
 
 
-@EVERY
-def test_a_notebook_gets_the_widget_a_picture_and_the_repr(make):
-    explorer = make()
+def test_a_notebook_gets_the_widget_a_picture_and_the_repr(explorer):
     data, metadata = explorer._repr_mimebundle_()
     assert data["text/plain"] == repr(explorer)
     view = data["application/vnd.jupyter.widget-view+json"]
@@ -315,10 +296,10 @@ def test_a_notebook_gets_the_widget_a_picture_and_the_repr(make):
     assert (pixels[..., 3] > 0.05).mean() > 0.005, "the still is empty"
 
 
-@EVERY
-def test_a_page_of_its_own_has_all_the_state_and_needs_nothing_else(make, tmp_path):
+def test_a_page_of_its_own_has_all_the_state_and_needs_nothing_else(
+    make, explorer, tmp_path
+):
     make().write_html(tmp_path / "a.html")
-    explorer = make()
     explorer.write_html(tmp_path / "b.html")
     page = (tmp_path / "a.html").read_text(encoding="utf-8")
     assert page == (tmp_path / "b.html").read_text(encoding="utf-8")
@@ -332,16 +313,14 @@ def test_a_page_of_its_own_has_all_the_state_and_needs_nothing_else(make, tmp_pa
     assert "://" not in page.replace("http://www.w3.org/2000/svg", "")
 
 
-@EVERY
-def test_the_still_is_the_same_in_every_run_and_leaves_the_style_alone(make):
+def test_the_still_is_the_same_in_every_run_and_leaves_the_style_alone(make, explorer):
     with matplotlib.rc_context({"axes.grid": False, "font.size": 7}):
-        assert make().still() == make().still()
+        assert make().still() == explorer.still()
         assert matplotlib.rcParams["font.size"] == 7
 
 
-@EVERY
-def test_the_module_stands_alone(make, tmp_path):
-    module = make()._esm
+def test_the_module_stands_alone(explorer, tmp_path):
+    module = explorer._esm
     (last,) = re.findall(r"^(?:import|export)\b.*$", module, re.MULTILINE)
     assert re.fullmatch(r"export default \{ render(: \w+)? \};", last)
     assert module.rstrip().endswith(last)
@@ -360,17 +339,15 @@ def selectors(css):
     return [selector for one in found for selector in re.split(COMMA, one)]
 
 
-@EVERY
-def test_the_stylesheet_reaches_nothing_outside_its_explorer(make):
-    css = make()._css
+def test_the_stylesheet_reaches_nothing_outside_its_explorer(explorer):
+    css = explorer._css
     assert all(".mygpt-" in selector for selector in selectors(css))
     assert "url(" not in css
     assert "@import" not in css
 
 
-@pytest.mark.parametrize("name", explorers.__all__)
-def test_an_explorers_stylesheet_is_for_it_alone_and_overrides_the_common_one(name):
-    stem = re.sub("(?<=[a-z])(?=[A-Z])", "_", name).lower()
+@pytest.mark.parametrize("stem", STEMS)
+def test_an_explorers_stylesheet_is_for_it_alone_and_overrides_the_common_one(stem):
     root = rf"\.mygpt-explorer\S*\.mygpt-{stem.replace('_', '-')}\b"
     for selector in selectors((FOLDER / stem / "widget.css").read_text("utf-8")):
         assert re.search(root, selector), selector
@@ -378,25 +355,26 @@ def test_an_explorers_stylesheet_is_for_it_alone_and_overrides_the_common_one(na
 
 def test_no_part_of_an_explorer_has_the_class_of_an_explorer():
     """Or its rules and whoever looks for the explorer would find the part."""
-    stems = (re.sub("(?<=[a-z])(?=[A-Z])", "-", one) for one in explorers.__all__)
-    roots = {f"mygpt-{stem.lower()}" for stem in stems}
+    roots = {f"mygpt-{stem.replace('_', '-')}" for stem in STEMS}
     for path in FOLDER.rglob("*.mjs"):
-        classes = re.findall(r'class: "([^"]+)"', path.read_text(encoding="utf-8"))
-        parts = [given.split() for given in classes if "mygpt-explorer" not in given]
+        text = path.read_text(encoding="utf-8")
+        named = re.findall(r'class: "([^"]+)"', text)
+        tagged = re.findall(r'"\w+\.([a-z][\w.-]*)"', text)
+        parts = [given.split() for given in named]
+        parts += [[f"mygpt-{one}" for one in given.split(".")] for given in tagged]
         found = {one for part in parts for one in part} & roots
         assert not found, f"{path.name} names {found}"
 
 
 def test_every_explorer_has_its_three_files_and_each_other_file_has_its_use():
-    stems = {re.sub("(?<=[a-z])(?=[A-Z])", "_", n).lower() for n in explorers.__all__}
-    own = {f"{stem}/widget.{end}" for stem in stems for end in ("py", "mjs", "css")}
+    own = {f"{stem}/widget.{end}" for stem in STEMS for end in ("py", "mjs", "css")}
     files = {
         path.relative_to(FOLDER).as_posix(): path
         for path in FOLDER.rglob("*.*")
         if path.suffix in (".py", ".mjs", ".css")
     }
     assert own <= files.keys()
-    used = {part for stem in stems for part in base.parts(stem)}
+    used = {part for stem in STEMS for part in base.parts(stem)}
     used |= {part for one in used for part in base.parts_within(one)}
     folders = {part.parent for part in used}
     for name in files.keys() - own - {"kit/explorer.css", "kit/model.mjs"}:

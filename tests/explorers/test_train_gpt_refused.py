@@ -26,9 +26,13 @@ DAMAGED = "this file is damaged: "
 NO_CHECKPOINT = "this is no checkpoint: expected the folder of one"
 
 
-def said_of(given, tmp_path):
-    """What the page says of each of some files or folders."""
-    return in_js("await Promise.all(given.map(tried))", given, tmp_path)
+def assert_refused(cases, tmp_path):
+    """The page refuses files or folders, each with its sentence."""
+    given = [files for files, _ in cases]
+    said = in_js("await Promise.all(given.map(tried))", given, tmp_path)
+    for found, (_, wanted) in zip(said, cases, strict=True):
+        assert wanted in found
+        assert len(found) < 250
 
 
 def damaged_zips(files):
@@ -63,10 +67,9 @@ def damaged_zips(files):
 
 def test_a_damaged_zip_is_refused(tmp_path):
     model, tokenizer = made()
-    cases = damaged_zips(files_of(save_checkpoint(tmp_path, model, tokenizer)))
-    given = [{"a.zip": in_base64(bytes(one))} for one, _ in cases]
-    for found, (_, wanted) in zip(said_of(given, tmp_path), cases, strict=True):
-        assert wanted in found
+    zips = damaged_zips(files_of(save_checkpoint(tmp_path, model, tokenizer)))
+    cases = [({"a.zip": in_base64(bytes(one))}, wanted) for one, wanted in zips]
+    assert_refused(cases, tmp_path)
 
 
 def changed(files, name, change):
@@ -190,11 +193,8 @@ def refused(files):
 
 def test_a_damaged_or_foreign_checkpoint_is_refused_in_a_sentence(tmp_path):
     model, tokenizer = made()
-    cases = refused(files_of(save_checkpoint(tmp_path, model, tokenizer)))
-    given = [files for files, _ in cases]
-    for found, (_, wanted) in zip(said_of(given, tmp_path), cases, strict=True):
-        assert wanted in found
-        assert len(found) < 250
+    files = files_of(save_checkpoint(tmp_path, model, tokenizer))
+    assert_refused(refused(files), tmp_path)
 
 
 def test_what_only_python_reads_is_refused(tmp_path):
@@ -209,9 +209,8 @@ def test_what_only_python_reads_is_refused(tmp_path):
         "got ModernGPT, which runs in Python alone": (modern, chars),
         "expected a tokenizer beside the model": (made()[0], None),
     }
-    given = [
-        files_of(save_checkpoint(tmp_path / str(i), *one))
-        for i, one in enumerate(cases.values())
+    saved = [
+        (files_of(save_checkpoint(tmp_path / str(i), *one)), wanted)
+        for i, (wanted, one) in enumerate(cases.items())
     ]
-    for found, wanted in zip(said_of(given, tmp_path), cases, strict=True):
-        assert wanted in found
+    assert_refused(saved, tmp_path)

@@ -10,8 +10,8 @@ import json, sys
 from contextlib import redirect_stderr, redirect_stdout
 from io import StringIO
 from mygpt.cli import commands
-from mygpt.check import apart
-apart.START = sys.argv[1]
+from mygpt.check.process import supervisor
+supervisor.START = sys.argv[1]
 if __name__ == "__main__":
     for line in sys.stdin:
         out, err = StringIO(), StringIO()

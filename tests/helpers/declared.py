@@ -7,7 +7,7 @@ import tomllib
 from importlib.metadata import packages_distributions
 from pathlib import Path
 
-ROOT = Path(__file__).resolve().parents[2]
+from make import ROOT
 
 
 def imported(*folders: str) -> dict[str, set[str]]:
@@ -50,7 +50,7 @@ def pins(name: str) -> dict[str, str]:
     found = {}
     for line in (ROOT / name).read_text(encoding="utf-8").splitlines():
         if line.startswith("-r "):
-            found |= pins(line.removeprefix("-r "))
+            found |= pins(str((ROOT / name).parent / line.removeprefix("-r ")))
         elif line and not line.startswith("#"):
             package, _, version = line.partition("==")
             found[normal(package)] = version

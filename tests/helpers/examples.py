@@ -1,12 +1,19 @@
 """One explorer of each kind, with a setting of its own, for the tests."""
 
+import re
+
 import numpy as np
 import torch
+from helpers.live_models import live as live_model  # noqa: F401
 from torch.nn import functional as F
 
 from mygpt import explorers
+from mygpt.inside import memory as measured
+from mygpt.inside.world_models import load_world_model
 from mygpt.tokenizers import BPETokenizer
 
+# The folders of the explorers, whose names the functions below have.
+STEMS = [re.sub("(?<=[a-z])(?=[A-Z])", "_", name).lower() for name in explorers.__all__]
 FORMS = {
     "ReLU": F.relu,
     "GELU (erf)": F.gelu,
@@ -43,9 +50,8 @@ AXES = {
 
 def stacks(seed=0, axes=AXES):
     shape = [len(axis) for axis in axes.values()]
-    array = np.random.default_rng(seed).uniform(
-        -80, 3, (*shape, max(axes["depths"]) + 1)
-    )
+    draw = np.random.default_rng(seed)
+    array = draw.uniform(-80, 3, (*shape, max(axes["depths"]) + 1))
     for d, depth in enumerate(axes["depths"]):
         array[..., d, depth + 1 :] = np.nan
     return array
@@ -93,9 +99,26 @@ def answering_memory(**settings):
     return memory(words=words, norms=[1.0, 0.5, 2.0], **written, **settings)
 
 
-def tokens():
+def france(**settings):
+    """A trained network at "the capital of france is": world, prompt and explorer."""
+    made = load_world_model("attention-first")
+    model, asked = made.model, made.prompts(made.world.facts()[:1])
+    end = asked.last.item() + 1
+    given = {"triggers": [[]] * 256, "token": end - 1, "words": made.words}
+    given["values"] = measured.as_read(model, measured.values(model, 1))
+    given["norms"] = measured.divisor(model, asked.ids)[0, :end]
+    explorer = explorers.Memory(
+        measured.coefficients(model, asked.ids)[1][0, :end],
+        [made.words[i] for i in asked.ids[0, :end]],
+        vectors=model.token.embedding.weight,
+        **given | settings,
+    )
+    return made, asked, explorer
+
+
+def tokens(**settings):
     bpe = BPETokenizer.train("the cat sat on the mat, the cat", vocab_size=262)
-    return explorers.Tokens(bpe, "the cat's mat", piece=2)
+    return explorers.Tokens(bpe, **({"text": "the cat's mat", "piece": 2} | settings))
 
 
 def descent():
@@ -103,10 +126,9 @@ def descent():
 
 
 def train_stack():
+    setting = {"depth": 3, "task": "long", "steps": 7}
     beside = {"wiring": "plain", "activation": "gelu"}
-    return explorers.TrainStack(
-        "pre-norm", depth=3, task="long", beside=beside, steps=7
-    )
+    return explorers.TrainStack("pre-norm", **setting, beside=beside)
 
 
 def shapes():
@@ -120,3 +142,7 @@ def scale():
 def train_gpt(**settings):
     text = "one sees a sea, and the sea sees one.\n" * 60
     return explorers.TrainGPT(text, **({"steps": 200, "seed": 3} | settings))
+
+
+# By the names that the page has for them.
+EVERY = {stem.replace("_", "-"): globals()[stem] for stem in STEMS}

@@ -11,7 +11,7 @@ from helpers import node
 from mygpt.gpt import GPT, GPTConfig
 from mygpt.tokenizers import CharTokenizer, WordTokenizer
 
-FILES = Path(__file__).parents[1] / "js" / "train_gpt_files.mjs"
+FILES = Path(__file__).parents[1] / "js" / "train_gpt" / "files.mjs"
 IMPORTS = {
     "{ base64Of, bytesOf, inBase64, named, read, saved, tried }": FILES,
     "{ zipped }": "train_gpt/zip",
@@ -28,7 +28,7 @@ KINDS = {"characters": CharTokenizer, "words": WordTokenizer}
 
 
 def in_js(script, given, tmp_path):
-    """What an expression of tests/js/train_gpt_files.mjs makes of `given`."""
+    """What an expression of tests/js/train_gpt/files.mjs makes of `given`."""
     return node.in_node(script, given, tmp_path, IMPORTS)
 
 

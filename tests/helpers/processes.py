@@ -6,27 +6,27 @@ import pickle
 import socket
 import time
 import traceback
+from functools import partial
 
 context = multiprocessing.get_context("forkserver")
 # torch._dynamo too: every optimizer imports it, which takes most of a second.
 context.set_forkserver_preload(["mygpt.distributed.parts", "torch._dynamo"])
 
 
-def together(count, function, *arguments, limit=60):
+def together(count, function, *arguments, limit=60, **named):
     """What each process returns, or the error that it raised, by rank.
 
-    Each calls `function(*arguments)` with the variables that torchrun sets. A process
-    that ends without a result has None.
+    Each calls `function(*arguments, **named)` with the variables that torchrun sets. A
+    process that ends without a result has None.
     """
+    call = partial(function, *arguments, **named)
     with socket.socket() as one:
         one.bind(("localhost", 0))
         port = one.getsockname()[1]
     started = []
     for rank in range(count):
         here, there = context.Pipe(duplex=False)
-        process = context.Process(
-            target=_run, args=(there, rank, count, port, function, arguments)
-        )
+        process = context.Process(target=_run, args=(there, rank, count, port, call))
         process.start()
         there.close()
         started.append((process, here))
@@ -48,7 +48,7 @@ def _result(here, end):
         return None
 
 
-def _run(there, rank, count, port, function, arguments):
+def _run(there, rank, count, port, call):
     import torch
 
     torch.set_num_threads(1)
@@ -60,7 +60,7 @@ def _run(there, rank, count, port, function, arguments):
         "MASTER_PORT": str(port),
     }
     try:
-        found = function(*arguments)
+        found = call()
     except Exception as error:
         traceback.print_exc()
         found = error

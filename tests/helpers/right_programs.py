@@ -2,8 +2,9 @@
 
 Most are built from independent choices: of layout, of masks, of the order of
 operations, of the form of a cache. They are code that a reader may write; no choice is
-a name or a number. Those that are a file each, from which the sets of wrong programs
-are made, stand in `tests/check/mends/right/` and the workbook; none is repeated here.
+a name or a number. The right programs that are a file each, from which the sets of
+wrong programs are made, stand in `tests/check/right/` and the workbook: they are parts
+here, and none is repeated.
 """
 
 import bisect
@@ -11,6 +12,7 @@ import copy
 import heapq
 import itertools
 import math
+import operator
 import statistics
 from collections import Counter, defaultdict
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -21,11 +23,12 @@ from typing import Any
 
 import torch
 import torch.nn.functional as F
+from helpers.cells import edited
 from torch import Tensor, nn
 from torch.func import functional_call, jacrev, vjp, vmap
 
-from mygpt import check
-from tools.mends.programs import function_of, right_sources, task_of, text_of
+from mygpt.check.compare import convert
+from tools.mends.programs import right_sources, task_of
 
 INF = math.inf
 
@@ -46,56 +49,49 @@ class Right:
 PROGRAMS: list[Right] = []
 # Programs by task and style, then by name.
 ONE_BY_ONE: dict[tuple[str, str], dict[str, Callable]] = {}
-# Classes by task and name, each with the attributes that hold its weights.
-CLASSES: dict[tuple[str, str], tuple[Callable, dict[str, str]]] = {}
+# Classes by task, then by name, each with the attributes that hold its weights.
+CLASSES: dict[str, dict[str, tuple[Callable, dict[str, str]]]] = {}
 
 
 def right(
     task: str, style: str, **axes: Mapping[str, Any] | Sequence[str]
 ) -> Callable[[Callable], Callable]:
-    """Add what the decorated function makes of each combination of choices."""
+    """Add the decorated program with each combination of choices as its keywords."""
 
-    def add(make: Callable[..., Callable]) -> Callable[..., Callable]:
+    def add(program: Callable[..., Any]) -> Callable[..., Any]:
         named = [
             axis if isinstance(axis, Mapping) else {name: name for name in axis}
             for axis in axes.values()
         ]
         for chosen in itertools.product(*(axis.items() for axis in named)):
             names, values = zip(*chosen, strict=True)
-            PROGRAMS.append(Right(task, (style, *names), make(*values)))
-        return make
+            made = partial(program, **dict(zip(axes, values, strict=True)))
+            PROGRAMS.append(Right(task, (style, *names), made))
+        return program
 
     return add
 
 
 def pick(axis: Mapping[str, Any], *names: str) -> dict[str, Any]:
+    """The choices of an axis that have the names."""
     return {name: axis[name] for name in names}
 
 
-def by_name(*makers: Callable) -> dict[str, Callable]:
-    return {maker.__name__: maker for maker in makers}
+def by_name(*programs: Callable) -> dict[str, Callable]:
+    """An axis of functions or classes, each under its own name."""
+    return {program.__name__: program for program in programs}
+
+
+def beginning(start: str) -> dict[str, Callable]:
+    """An axis of the functions and classes above whose names begin so."""
+    return {name: each for name, each in globals().items() if name.startswith(start)}
 
 
 def in_float32(program: Callable) -> Callable:
-    """Compute in float32, give back what came: a program that saves memory."""
-
-    def narrow(value):
-        if isinstance(value, Tensor) and value.is_floating_point():
-            return value.float()
-        if isinstance(value, dict):
-            return {name: narrow(part) for name, part in value.items()}
-        if isinstance(value, list):
-            return [narrow(part) for part in value]
-        return value
-
-    def narrowed(*values):
-        return program(*map(narrow, values)).to(torch.float64)
-
-    return narrowed
-
-
-def own_float32_zeros(like: Tensor) -> Tensor:
-    return torch.zeros(like.shape)
+    """Compute in float32 and return float64: a program that saves memory."""
+    return lambda *given: convert(
+        program(*convert(given, torch.float32)), torch.float64
+    )
 
 
 def own_backward(forward: Callable, backward: Callable) -> Callable:
@@ -115,14 +111,47 @@ def own_backward(forward: Callable, backward: Callable) -> Callable:
     return Own.apply
 
 
+# A program for one row, text or position, run on all of them
+
+
+def filled(rows, of_row, empty):
+    y = empty(rows)
+    for i in range(len(rows)):
+        y[i] = of_row(rows[i])
+    return y
+
+
+def own_float32_zeros(like: Tensor) -> Tensor:
+    return torch.zeros(like.shape)
+
+
+ROWS = {
+    "stacked": lambda rows, of_row: torch.stack([of_row(row) for row in rows]),
+    "vmap": lambda rows, of_row: vmap(of_row)(rows),
+    "zeros_like": partial(filled, empty=torch.zeros_like),
+    "own float32": partial(filled, empty=own_float32_zeros),
+}
+
+
+def by_texts(program: Callable, *orders: str) -> dict[str, Callable]:
+    """A program that is run on each text of a batch alone, by the order of rows."""
+
+    def run(x, *rest, order):
+        return order(x, lambda text: program(text[None], *rest)[0])
+
+    return {name: partial(run, order=ROWS[name]) for name in orders}
+
+
+def by_numbers(of_one: Callable, *orders: str) -> dict[str, Callable]:
+    """A program that is run on each number of a tensor alone, by the order of rows."""
+
+    def run(x, order):
+        return order(x.flatten(), of_one).view_as(x)
+
+    return {name: partial(run, order=ROWS[name]) for name in orders}
+
+
 # A row times a matrix
-
-
-def scaled_rows_added(x, W):
-    total = 0
-    for number, row in zip(x, W, strict=True):
-        total = total + number * row
-    return total
 
 
 def rows_in_place(x, W):
@@ -130,14 +159,6 @@ def rows_in_place(x, W):
     for i in range(len(x)):
         total += x[i] * W[i]
     return total
-
-
-def entries_in_own_zeros(x, W):
-    y = torch.zeros(W.shape[1])
-    for j in range(W.shape[1]):
-        for i in range(W.shape[0]):
-            y[j] += x[i] * W[i, j]
-    return y
 
 
 ONE_BY_ONE["row_times_matrix", "matrix product"] = {
@@ -159,21 +180,19 @@ ONE_BY_ONE["row_times_matrix", "einsum"] = {
     "tensordot of axes": lambda x, W: torch.tensordot(W, x, dims=([0], [0])),
 }
 ONE_BY_ONE["row_times_matrix", "broadcasting"] = {
-    "rows": lambda x, W: (x[:, None] * W).sum(0),
     "columns": lambda x, W: (W.T * x).sum(-1),
     "expanded": lambda x, W: (x.view(-1, 1).expand_as(W) * W).sum(dim=0),
     "running sum": lambda x, W: (x[:, None] * W).cumsum(0)[-1],
     "inner": lambda x, W: torch.inner(x, W.T),
 }
 ONE_BY_ONE["row_times_matrix", "loops"] = {
-    "rows added": scaled_rows_added,
+    "rows added": lambda x, W: sum(map(torch.mul, x, W)),
     "rows in place": rows_in_place,
-    "own float32 zeros": entries_in_own_zeros,
+    "own float32 zeros": edited("right/row_times_matrix_loops", ", dtype=x.dtype", ""),
     "columns stacked": lambda x, W: torch.stack([x.dot(w) for w in W.T]),
     "entries summed": lambda x, W: torch.stack(
-        [sum(x[i] * W[i, j] for i in range(len(x))) for j in range(W.shape[1])]
+        [sum(map(torch.mul, x, w)) for w in W.T]
     ),
-    "reduce": lambda x, W: reduce(torch.add, map(torch.mul, x, W)),
     "vmap of dot": lambda x, W: vmap(torch.dot, in_dims=(None, 1))(x, W),
     "vmap over rows": lambda x, W: vmap(torch.mul)(x, W).sum(0),
 }
@@ -186,35 +205,26 @@ ONE_BY_ONE["row_times_matrix", "float32"] = {
     "inside": in_float32(lambda x, W: x @ W),
     "own result": lambda x, W: (x @ W).float(),
 }
+# Before gradients are taught, nothing must lead back.
+ONE_BY_ONE["row_times_matrix", "numbers of Python"] = {
+    "lists": lambda x, W: torch.tensor(
+        [sum(map(operator.mul, x.tolist(), w)) for w in W.T.tolist()]
+    ),
+    "items": lambda x, W: torch.tensor([(x * w).sum().item() for w in W.T]),
+    "floats": lambda x, W: torch.tensor([float(x @ w) for w in W.T]),
+    "numpy": lambda x, W: torch.from_numpy(x.numpy() @ W.numpy()),
+    "no_grad": torch.no_grad()(lambda x, W: x @ W),
+}
 
 
 # Softmax
 
-
-def by_hand(scores):
-    powers = torch.exp(scores - scores.max(dim=-1, keepdim=True).values)
-    return powers / powers.sum(dim=-1, keepdim=True)
-
-
-def online(scores):
-    """Of one row, with a running maximum."""
-    largest, total = scores[0], torch.ones_like(scores[0])
-    for score in scores[1:]:
-        new = torch.maximum(largest, score)
-        total = total * (largest - new).exp() + (score - new).exp()
-        largest = new
-    return (scores - largest).exp() / total
-
-
-def softmax_forward(scores):
-    y = by_hand(scores)
-    return y, y
-
-
+by_hand = edited("workbook/softmax")
+running = edited("right/softmax_running")
 SOFTMAXES = {
     "torch": lambda scores: torch.softmax(scores, dim=-1),
     "by hand": by_hand,
-    "logsumexp": lambda s: torch.exp(s - torch.logsumexp(s, -1, keepdim=True)),
+    "logsumexp": edited("right/softmax_logsumexp"),
     "log_softmax": lambda scores: F.log_softmax(scores, dim=-1).exp(),
 }
 SHIFTS = {
@@ -231,34 +241,23 @@ SHARES = {
 }
 
 
-def filled(scores, of_row, empty):
-    y = empty(scores)
-    for i in range(len(scores)):
-        y[i] = of_row(scores[i])
-    return y
-
-
-ROWS = {
-    "stacked": lambda scores, of_row: torch.stack([of_row(row) for row in scores]),
-    "vmap": lambda scores, of_row: vmap(of_row)(scores),
-    "zeros_like": partial(filled, empty=torch.zeros_like),
-    "own float32": partial(filled, empty=own_float32_zeros),
-}
-
-
 @right("softmax", "by hand", shift=SHIFTS, share=SHARES)
-def softmax_by_hand(shift, share):
-    return lambda scores: share(torch.exp(shift(scores)))
+def softmax_by_hand(scores, *, shift, share):
+    return share(torch.exp(shift(scores)))
 
 
 @right(
     "softmax",
     "loops",
-    of_row={"by hand": by_hand, "online": online, "torch": SOFTMAXES["torch"]},
+    of_row={
+        "by hand": by_hand,
+        "online": lambda row: running(row[None])[0],
+        "torch": SOFTMAXES["torch"],
+    },
     rows=pick(ROWS, "stacked", "zeros_like", "own float32"),
 )
-def softmax_by_rows(of_row, rows):
-    return lambda scores: rows(scores, of_row)
+def softmax_by_rows(scores, *, of_row, rows):
+    return rows(scores, of_row)
 
 
 ONE_BY_ONE["softmax", "fused"] = {
@@ -267,7 +266,6 @@ ONE_BY_ONE["softmax", "fused"] = {
     "method": lambda scores: scores.softmax(-1),
     "transposed": lambda scores: scores.T.softmax(0).T,
     "log_softmax": SOFTMAXES["log_softmax"],
-    "special": lambda scores: torch.special.softmax(scores, -1),
     "vmap": lambda scores: vmap(partial(torch.softmax, dim=0))(scores),
     "Categorical": lambda s: torch.distributions.Categorical(logits=s).probs,
 }
@@ -281,7 +279,8 @@ ONE_BY_ONE["softmax", "einsum"] = {
 }
 ONE_BY_ONE["softmax", "own backward"] = {
     "autograd.Function": own_backward(
-        softmax_forward, lambda dy, y: y * (dy - (dy * y).sum(-1, keepdim=True))
+        lambda scores: 2 * (by_hand(scores),),
+        lambda dy, y: y * (dy - (dy * y).sum(-1, keepdim=True)),
     )
 }
 ONE_BY_ONE["softmax", "float32"] = {
@@ -321,15 +320,13 @@ PICKS = {
 
 
 @right("cross_entropy", "by hand", log=LOGS, pick=PICKS)
-def cross_entropy_by_hand(log, pick):
-    return lambda logits, targets: -pick(log(logits), targets).mean()
+def cross_entropy_by_hand(logits, targets, *, log, pick):
+    return -pick(log(logits), targets).mean()
 
 
 @right("cross_entropy", "sums", pick=PICKS)
-def cross_entropy_by_sums(pick):
-    return lambda logits, targets: (
-        (logits.logsumexp(-1).sum() - pick(logits, targets).sum()) / len(targets)
-    )
+def cross_entropy_by_sums(logits, targets, *, pick):
+    return (logits.logsumexp(-1).sum() - pick(logits, targets).sum()) / len(targets)
 
 
 def rows_into_zeros(logits, targets):
@@ -339,10 +336,8 @@ def rows_into_zeros(logits, targets):
     return losses.mean()
 
 
-def cross_entropy_backward(grad, logits, targets):
-    d = logits.softmax(-1)
-    d[torch.arange(len(d)), targets] -= 1
-    return grad * d / len(d), None
+def one_hot_like(logits, targets):
+    return F.one_hot(targets, logits.shape[1]).to(logits)
 
 
 ONE_BY_ONE["cross_entropy", "loops"] = {
@@ -354,20 +349,16 @@ ONE_BY_ONE["cross_entropy", "loops"] = {
 }
 ONE_BY_ONE["cross_entropy", "fused"] = {
     "F.cross_entropy": F.cross_entropy,
-    "nn.CrossEntropyLoss": lambda logits, t: nn.CrossEntropyLoss()(logits, t),
+    "nn.CrossEntropyLoss": nn.CrossEntropyLoss(),
     "sum": lambda logits, t: F.cross_entropy(logits, t, reduction="sum") / len(t),
     "none": lambda logits, t: F.cross_entropy(logits, t, reduction="none").mean(),
     "nll_loss": lambda logits, t: F.nll_loss(F.log_softmax(logits, 1), t),
-    "probabilities": lambda logits, t: F.cross_entropy(
-        logits, F.one_hot(t, logits.shape[1]).to(logits)
-    ),
+    "probabilities": lambda logits, t: F.cross_entropy(logits, one_hot_like(logits, t)),
     "Categorical": lambda logits, t: (
         -torch.distributions.Categorical(logits=logits).log_prob(t).mean()
     ),
     "kl_div": lambda logits, t: F.kl_div(
-        logits.log_softmax(-1),
-        F.one_hot(t, logits.shape[1]).to(logits),
-        reduction="batchmean",
+        logits.log_softmax(-1), one_hot_like(logits, t), reduction="batchmean"
     ),
     "logsumexp minus": lambda logits, t: (
         logits.logsumexp(1).mean() - logits[range(len(t)), t].mean()
@@ -376,7 +367,10 @@ ONE_BY_ONE["cross_entropy", "fused"] = {
 ONE_BY_ONE["cross_entropy", "own backward"] = {
     "autograd.Function": own_backward(
         lambda logits, t: (F.cross_entropy(logits, t), logits, t),
-        cross_entropy_backward,
+        lambda dy, logits, t: (
+            dy * (logits.softmax(-1) - one_hot_like(logits, t)) / len(t),
+            None,
+        ),
     )
 }
 ONE_BY_ONE["cross_entropy", "float32"] = {"inside": in_float32(F.cross_entropy)}
@@ -384,15 +378,10 @@ ONE_BY_ONE["cross_entropy", "float32"] = {"inside": in_float32(F.cross_entropy)}
 
 # Embedding
 
-
-def one_hot_times(ids, table):
-    return F.one_hot(ids, len(table)).to(table.dtype) @ table
-
-
 LOOKUPS = {
     "index": lambda ids, table: table[ids],
     "F.embedding": F.embedding,
-    "one_hot": one_hot_times,
+    "one_hot": lambda ids, table: F.one_hot(ids, len(table)).to(table) @ table,
     "index_select": lambda ids, table: table.index_select(0, ids.flatten()).view(
         *ids.shape, -1
     ),
@@ -427,35 +416,25 @@ PLACES = {
     lookup=LOOKUPS,
     place=pick(PLACES, "slice", "arange like ids", "cumsum", "eye"),
 )
-def embedding_by_lookups(lookup, place):
-    return lambda ids, tokens, positions: lookup(ids, tokens) + place(ids, positions)
-
-
-right(
+@right(
     "embedding",
     "places",
     lookup=pick(LOOKUPS, "index", "F.embedding"),
     place=pick(PLACES, "arange", "narrow"),
-)(embedding_by_lookups)
+)
+def embedding_by_lookups(ids, tokens, positions, *, lookup, place=PLACES["slice"]):
+    return lookup(ids, tokens) + place(ids, positions)
 
 
-def embedding_into(empty):
-    def embed(ids, tokens, positions):
-        out = empty(*ids.shape, tokens.shape[1])
-        for b, row in enumerate(ids):
-            for t, i in enumerate(row):
-                out[b, t] = tokens[i] + positions[t]
-        return out
-
-    return embed
-
-
+embed = edited("workbook/embedding")
 ONE_BY_ONE["embedding", "loops"] = {
-    "own float32 zeros": embedding_into(torch.zeros),
-    "float64 zeros": embedding_into(partial(torch.zeros, dtype=torch.float64)),
-    "vmap": lambda ids, tokens, positions: vmap(
-        lambda row: tokens[row] + positions[: len(row)]
-    )(ids),
+    "own float32 zeros": edited(
+        "right/embedding_loops", ", dtype=token_table.dtype", ""
+    ),
+    "float64 zeros": edited(
+        "right/embedding_loops", "token_table.dtype", "torch.float64"
+    ),
+    **by_texts(embed, "vmap"),
 }
 
 
@@ -484,12 +463,11 @@ class TwoParameters(nn.Module):
 class OneHotLinear(nn.Module):
     def __init__(self, V, C, N):
         super().__init__()
-        self.V = V
         self.token = nn.Linear(V, C, bias=False)
         self.position = nn.Parameter(torch.randn(N, C))
 
     def forward(self, ids):
-        one_hot = F.one_hot(ids, self.V).to(self.position.dtype)
+        one_hot = F.one_hot(ids, self.token.in_features).to(self.position.dtype)
         return self.token(one_hot) + self.position[: ids.shape[1]]
 
 
@@ -497,18 +475,12 @@ def tables(token, position):
     return {"token_table": token, "position_table": position}
 
 
-CLASSES["embedding", "nn.Embedding"] = (
-    TwoTables,
-    tables("token.weight", "position.weight"),
-)
-CLASSES["embedding", "parameters, one transposed"] = (
-    TwoParameters,
-    tables("wte", "wpe.T"),
-)
-CLASSES["embedding", "nn.Linear"] = OneHotLinear, tables("token.weight.T", "position")
-ONE_BY_ONE["embedding", "float32"] = {
-    "inside": in_float32(lambda ids, t, p: t[ids] + p[: ids.shape[1]])
+CLASSES["embedding"] = {
+    "nn.Embedding": (TwoTables, tables("token.weight", "position.weight")),
+    "parameters, one transposed": (TwoParameters, tables("wte", "wpe.T")),
+    "nn.Linear": (OneHotLinear, tables("token.weight.T", "position")),
 }
+ONE_BY_ONE["embedding", "float32"] = {"inside": in_float32(embed)}
 
 
 # Attention
@@ -538,14 +510,19 @@ MASKS = {
 }
 
 
+def weigh_by(mask: str, softmax: str = "torch") -> Callable[[Tensor], Tensor]:
+    return lambda scores: SOFTMAXES[softmax](MASKS[mask](scores))
+
+
+causal_softmax = weigh_by("where")
+
+
 def masked_powers(scores):
-    powers = (scores - scores.amax(-1, keepdim=True)).exp().tril()
-    return powers / powers.sum(-1, keepdim=True)
+    return SHARES["/"]((scores - scores.amax(-1, keepdim=True)).exp().tril())
 
 
 def cut_and_shared_again(scores):
-    weights = scores.softmax(-1) * torch.ones_like(scores).tril()
-    return weights / weights.sum(-1, keepdim=True)
+    return SHARES["/"](scores.softmax(-1) * torch.ones_like(scores).tril())
 
 
 def rows_padded(scores):
@@ -567,13 +544,6 @@ def divided_by_running_sum(scores):
     """The denominator of each row from logcumsumexp over its masked scores."""
     masked = MASKS["where"](scores)
     return (masked - masked.logcumsumexp(-1)[..., -1:]).exp()
-
-
-WEIGHINGS = by_name(masked_powers, cut_and_shared_again, rows_padded)
-
-
-def weigh_by(mask: str, softmax: str = "torch") -> Callable[[Tensor], Tensor]:
-    return lambda scores: SOFTMAXES[softmax](MASKS[mask](scores))
 
 
 CONTRACTIONS = {
@@ -604,36 +574,26 @@ def mixed(q, k, v, weigh, scale="scores divided", contraction="matmul"):
     return mean(weigh(SCALES[scale](q, k, dot)), v)
 
 
-@right(
-    "attention",
-    "masks",
-    contraction=("matmul", "einsum", "broadcasting"),
-    mask=tuple(MASKS),
-)
-def attention_with_masks(contraction, mask):
-    return lambda x, Q, K, V: mixed(
-        x @ Q, x @ K, x @ V, weigh_by(mask), contraction=contraction
-    )
-
-
+@right("attention", "masks", contraction=tuple(CONTRACTIONS), mask=tuple(MASKS))
 @right(
     "attention",
     "softmaxes",
     softmax=("by hand", "logsumexp", "log_softmax"),
     mask=("where", "added -1e9"),
 )
-def attention_with_softmaxes(softmax, mask):
-    return lambda x, Q, K, V: mixed(x @ Q, x @ K, x @ V, weigh_by(mask, softmax))
+def attention_with_masks(x, Q, K, V, *, mask, softmax="torch", contraction="matmul"):
+    weigh = weigh_by(mask, softmax)
+    return mixed(x @ Q, x @ K, x @ V, weigh, contraction=contraction)
 
 
 @right(
     "attention",
     "scales",
     scale=tuple(SCALES),
-    weighing=by_name(masked_powers, cut_and_shared_again),
+    weigh=by_name(masked_powers, cut_and_shared_again),
 )
-def attention_with_scales(scale, weighing):
-    return lambda x, Q, K, V: mixed(x @ Q, x @ K, x @ V, weighing, scale)
+def attention_with_scales(x, Q, K, V, *, scale, weigh):
+    return mixed(x @ Q, x @ K, x @ V, weigh, scale)
 
 
 def by_position(q, k, v, t):
@@ -644,14 +604,11 @@ def by_position(q, k, v, t):
 
 def by_running_sums(q, k, v, t):
     """Without the scores of more than one key at a time."""
-    largest = total = mean = None
+    total = mean = torch.zeros_like(v[..., t, :1])
+    largest = total - INF
     for s in range(t + 1):
-        score = (q[..., t, :] * k[..., s, :]).sum(-1, keepdim=True) / math.sqrt(
-            q.shape[-1]
-        )
-        if largest is None:
-            largest, total, mean = score, torch.ones_like(score), v[..., s, :]
-            continue
+        score = (q[..., t, :] * k[..., s, :]).sum(-1, keepdim=True)
+        score = score / math.sqrt(q.shape[-1])
         new = torch.maximum(largest, score)
         old, now = (largest - new).exp(), (score - new).exp()
         total, mean = total * old + now, mean * old + now * v[..., s, :]
@@ -665,19 +622,16 @@ def one_query(q, k, v, t):
     return (v[..., : t + 1, :].mT @ scores.softmax(-2)).squeeze(-1)
 
 
-def of_texts(q, k, v, one):
-    texts = zip(q, k, v, strict=True)
-    return torch.stack(
-        [torch.stack([one(*text, t) for t in range(len(text[0]))]) for text in texts]
-    )
-
-
 def of_positions(q, k, v, one):
-    return torch.stack([one(q, k, v, t) for t in range(q.shape[1])], dim=1)
+    return torch.stack([one(q, k, v, t) for t in range(q.shape[-2])], dim=-2)
 
 
-def into_zeros(q, k, v, one, dtype=None):
-    out = torch.zeros(v.shape, dtype=dtype or v.dtype)
+def of_texts(q, k, v, one):
+    return torch.stack([of_positions(*text, one) for text in zip(q, k, v, strict=True)])
+
+
+def into_zeros(q, k, v, one, empty):
+    out = empty(v)
     for t in range(q.shape[1]):
         out[:, t] = one(q, k, v, t)
     return out
@@ -690,104 +644,21 @@ def into_zeros(q, k, v, one, dtype=None):
     order={
         "texts": of_texts,
         "positions": of_positions,
-        "zeros": into_zeros,
-        "own float32": partial(into_zeros, dtype=torch.float32),
+        "zeros": partial(into_zeros, empty=torch.zeros_like),
+        "own float32": partial(into_zeros, empty=own_float32_zeros),
     },
 )
-def attention_by_loops(one, order):
-    return lambda x, Q, K, V: order(x @ Q, x @ K, x @ V, one)
+def attention_by_loops(x, Q, K, V, *, one, order):
+    return order(x @ Q, x @ K, x @ V, one)
 
 
-def merged(x, Q, K, V):
-    q, k, v = (x @ torch.cat([Q, K, V], dim=1)).chunk(3, dim=-1)
-    return F.scaled_dot_product_attention(q, k, v, is_causal=True)
-
-
-def queries_and_keys_in_one_matrix(x, Q, K, V):
-    scores = x @ (Q @ K.T) @ x.mT / math.sqrt(Q.shape[1])
-    return weigh_by("where")(scores) @ x @ V
-
-
-sdpa = F.scaled_dot_product_attention
-ONE_BY_ONE["attention", "fused"] = {
-    "is_causal": lambda x, Q, K, V: sdpa(x @ Q, x @ K, x @ V, is_causal=True),
-    "boolean mask": lambda x, Q, K, V: sdpa(
-        x @ Q,
-        x @ K,
-        x @ V,
-        attn_mask=torch.ones(x.shape[1], x.shape[1], dtype=torch.bool).tril(),
-    ),
-    "own float32 mask": lambda x, Q, K, V: sdpa(
-        x @ Q,
-        x @ K,
-        x @ V,
-        attn_mask=torch.full((x.shape[1], x.shape[1]), -INF).triu(1),
-    ),
-    "nn's mask": lambda x, Q, K, V: sdpa(
-        x @ Q,
-        x @ K,
-        x @ V,
-        nn.Transformer.generate_square_subsequent_mask(x.shape[1]).to(x),
-    ),
-    "own scale": lambda x, Q, K, V: sdpa(
-        x @ Q / Q.shape[1] ** 0.5, x @ K, x @ V, is_causal=True, scale=1.0
-    ),
-    "an axis for the head": lambda x, Q, K, V: sdpa(
-        (x @ Q)[:, None], (x @ K)[:, None], (x @ V)[:, None], is_causal=True
-    ).squeeze(1),
-    "merged matrices": merged,
-    "F.linear": lambda x, Q, K, V: sdpa(
-        *(F.linear(x, W.T) for W in (Q, K, V)), is_causal=True
-    ),
-    "baddbmm": lambda x, Q, K, V: torch.bmm(
-        torch.baddbmm(
-            torch.full((x.shape[1], x.shape[1]), -INF).triu(1).to(x),
-            x @ Q,
-            (x @ K).mT,
-            alpha=Q.shape[1] ** -0.5,
-        ).softmax(-1),
-        x @ V,
-    ),
-}
-ONE_BY_ONE["attention", "other orders"] = {
-    "one matrix of queries and keys": queries_and_keys_in_one_matrix,
-    "values last": lambda x, Q, K, V: (
-        mixed(x @ Q, x @ K, x, weigh_by("added triu")) @ V
-    ),
-    "keys first": lambda x, Q, K, V: (
-        SOFTMAXES["torch"](
-            MASKS["where"](((x @ K) @ (x @ Q).mT).mT / Q.shape[1] ** 0.5)
-        )
-        @ (x @ V)
-    ),
-    "matrix scaled": lambda x, Q, K, V: (
-        rows_padded(x @ (Q * Q.shape[1] ** -0.5) @ (x @ K).mT) @ (x @ V)
-    ),
-    "logcumsumexp": lambda x, Q, K, V: mixed(
-        x @ Q, x @ K, x @ V, divided_by_running_sum
-    ),
-    "rows of weights in own zeros": lambda x, Q, K, V: (
-        rows_into_own_zeros((x @ Q) @ (x @ K).mT / Q.shape[1] ** 0.5) @ (x @ V)
-    ),
-    "transposed": lambda x, Q, K, V: (
-        (
-            (V.T @ x.mT)
-            @ MASKS["where"]((x @ Q) @ (K.T @ x.mT) / Q.shape[1] ** 0.5).softmax(-1).mT
-        ).mT
-    ),
-    "column softmax": lambda x, Q, K, V: (
-        (
-            (x @ V).mT
-            @ ((x @ K) @ (x @ Q).mT / Q.shape[1] ** 0.5)
-            .masked_fill(torch.ones(x.shape[1], x.shape[1]).tril(-1) > 0, -INF)
-            .softmax(1)
-        ).mT
-    ),
-}
+def future_of(q):
+    """The mask of minus infinities that is added to the scores, in float32."""
+    return torch.full((q.shape[1], q.shape[1]), -INF).triu(1)
 
 
 def attention_forward(q, k, v):
-    weights = weigh_by("where")(q @ k.mT / q.shape[-1] ** 0.5)
+    weights = causal_softmax(q @ k.mT / q.shape[-1] ** 0.5)
     return weights @ v, q, k, v, weights
 
 
@@ -797,27 +668,53 @@ def attention_backward(dy, q, k, v, weights):
     return ds @ k, ds.mT @ q, weights.mT @ dy
 
 
-OWN_ATTENTION = own_backward(attention_forward, attention_backward)
-
-
-def of_each_text(x, Q, K, V):
-    def one(text):
-        return mixed(text @ Q, text @ K, text @ V, weigh_by("added triu"))
-
-    return vmap(one)(x)
-
-
-ONE_BY_ONE["attention", "batches"] = {
-    "vmap": of_each_text,
-    "list of texts": lambda x, Q, K, V: torch.cat(
-        [mixed(text @ Q, text @ K, text @ V, masked_powers) for text in x.split(1)]
+sdpa = F.scaled_dot_product_attention
+causal = partial(sdpa, is_causal=True)
+own_attention = own_backward(attention_forward, attention_backward)
+FUSED = {
+    "is_causal": causal,
+    "boolean mask": lambda q, k, v: sdpa(q, k, v, attn_mask=future_of(q) == 0),
+    "own float32 mask": lambda q, k, v: sdpa(q, k, v, attn_mask=future_of(q)),
+    "nn's mask": lambda q, k, v: sdpa(
+        q, k, v, nn.Transformer.generate_square_subsequent_mask(q.shape[1]).to(q)
     ),
-    "flat": lambda x, Q, K, V: mixed(
-        *(torch.mm(x.flatten(0, 1), W).view(*x.shape[:2], -1) for W in (Q, K, V)),
-        masked_powers,
+    "own scale": lambda q, k, v: causal(q / q.shape[-1] ** 0.5, k, v, scale=1.0),
+    "an axis for the head": lambda q, k, v: causal(
+        q[:, None], k[:, None], v[:, None]
+    ).squeeze(1),
+    "baddbmm": lambda q, k, v: torch.bmm(
+        torch.baddbmm(future_of(q).to(q), q, k.mT, alpha=q.shape[-1] ** -0.5).softmax(
+            -1
+        ),
+        v,
     ),
-    "whole batch as one text": lambda x, Q, K, V: one_long_text(x, Q, K, V),
 }
+OTHER_ORDERS = {
+    "keys first": lambda q, k, v: (
+        causal_softmax((k @ q.mT).mT / q.shape[-1] ** 0.5) @ v
+    ),
+    "logcumsumexp": partial(mixed, weigh=divided_by_running_sum),
+    "rows of weights in own zeros": partial(mixed, weigh=rows_into_own_zeros),
+    "column softmax": lambda q, k, v: (
+        (
+            v.mT
+            @ (k @ q.mT / q.shape[-1] ** 0.5)
+            .masked_fill(ones_of(k @ q.mT).tril(-1) > 0, -INF)
+            .softmax(1)
+        ).mT
+    ),
+}
+
+
+@right("attention", "fused", mix=FUSED)
+@right("attention", "other orders", mix=OTHER_ORDERS)
+@right("attention", "own backward", mix={"autograd.Function": own_attention})
+def attention_mixed(x, Q, K, V, *, mix):
+    return mix(x @ Q, x @ K, x @ V)
+
+
+def merged(x, Q, K, V):
+    return causal(*(x @ torch.cat([Q, K, V], dim=1)).chunk(3, dim=-1))
 
 
 def one_long_text(x, Q, K, V):
@@ -829,8 +726,31 @@ def one_long_text(x, Q, K, V):
     return (scores.masked_fill(~allowed, -INF).softmax(-1) @ rows @ V).view(B, T, -1)
 
 
-ONE_BY_ONE["attention", "own backward"] = {
-    "autograd.Function": lambda x, Q, K, V: OWN_ATTENTION(x @ Q, x @ K, x @ V)
+ONE_BY_ONE["attention", "fused"] = {
+    "merged matrices": merged,
+    "F.linear": lambda x, Q, K, V: causal(*(F.linear(x, W.T) for W in (Q, K, V))),
+}
+ONE_BY_ONE["attention", "other orders"] = {
+    "one matrix of queries and keys": lambda x, Q, K, V: (
+        causal_softmax(x @ (Q @ K.T) @ x.mT / math.sqrt(Q.shape[1])) @ x @ V
+    ),
+    "values last": lambda x, Q, K, V: (
+        mixed(x @ Q, x @ K, x, weigh_by("added triu")) @ V
+    ),
+    "matrix scaled": lambda x, Q, K, V: (
+        rows_padded(x @ (Q * Q.shape[1] ** -0.5) @ (x @ K).mT) @ (x @ V)
+    ),
+    "transposed": lambda x, Q, K, V: (
+        (V.T @ x.mT @ causal_softmax(x @ Q @ (K.T @ x.mT) / Q.shape[1] ** 0.5).mT).mT
+    ),
+}
+ONE_BY_ONE["attention", "batches"] = {
+    **by_texts(partial(attention_with_masks, mask="added triu"), "vmap", "stacked"),
+    "flat": lambda x, Q, K, V: mixed(
+        *(torch.mm(x.flatten(0, 1), W).view(*x.shape[:2], -1) for W in (Q, K, V)),
+        masked_powers,
+    ),
+    "whole batch as one text": one_long_text,
 }
 ONE_BY_ONE["attention", "float32"] = {
     "inside": in_float32(merged),
@@ -865,7 +785,7 @@ class HeadOfParameters(nn.Module):
         self.w = nn.ParameterDict({n: nn.Parameter(torch.randn(C, D)) for n in "kqv"})
 
     def forward(self, x):
-        return sdpa(*(x @ self.w[name] for name in "qkv"), is_causal=True)
+        return causal(*(x @ self.w[name] for name in "qkv"))
 
 
 class HeadOfList(nn.Module):
@@ -879,18 +799,18 @@ class HeadOfList(nn.Module):
         return self.dropout(of_positions(q, k, v, by_position))
 
 
-CLASSES["attention", "linears and a buffer"] = (
-    HeadOfLinears,
-    {"W_Q": "query.weight.T", "W_K": "key.weight.T", "W_V": "value.weight.T"},
-)
-CLASSES["attention", "parameters"] = (
-    HeadOfParameters,
-    {f"W_{n}": f"w.{n.lower()}" for n in "QKV"},
-)
-CLASSES["attention", "list"] = (
-    HeadOfList,
-    {f"W_{n}": f"layers.{i}.weight.T" for i, n in enumerate("QKV")},
-)
+def of_head(query, key, value):
+    return {"W_Q": query, "W_K": key, "W_V": value}
+
+
+CLASSES["attention"] = {
+    "linears and a buffer": (
+        HeadOfLinears,
+        of_head("query.weight.T", "key.weight.T", "value.weight.T"),
+    ),
+    "parameters": (HeadOfParameters, of_head("w.q", "w.k", "w.v")),
+    "list": (HeadOfList, of_head(*(f"layers.{i}.weight.T" for i in range(3)))),
+}
 
 
 # Many heads
@@ -903,12 +823,6 @@ LINEARS = {
         *x.shape[:-1], -1
     ),
 }
-
-
-def chunks_stacked(x, H):
-    return torch.stack(x.chunk(H, dim=-1), dim=1)
-
-
 SPLITS = {
     "view": (
         lambda x, H: x.view(*x.shape[:2], H, -1).transpose(1, 2),
@@ -918,19 +832,18 @@ SPLITS = {
         lambda x, H: x.unflatten(-1, (H, -1)).permute(0, 2, 1, 3),
         lambda y: y.permute(0, 2, 1, 3).flatten(2),
     ),
-    "stack and cat": (chunks_stacked, lambda y: torch.cat(y.unbind(1), dim=-1)),
+    "stack and cat": (
+        lambda x, H: torch.stack(x.chunk(H, dim=-1), dim=1),
+        lambda y: torch.cat(y.unbind(1), dim=-1),
+    ),
     "einsum": (
-        lambda x, H: torch.einsum(
-            "bthd->bhtd", x.reshape(x.shape[0], x.shape[1], H, x.shape[2] // H)
-        ),
-        lambda y: torch.einsum("bhtd->bthd", y).reshape(
-            y.shape[0], y.shape[2], y.shape[1] * y.shape[3]
-        ),
+        lambda x, H: torch.einsum("bthd->bhtd", x.unflatten(-1, (H, -1))),
+        lambda y: torch.einsum("bhtd->bthd", y).reshape(y.shape[0], y.shape[2], -1),
     ),
 }
 
 
-def projections(x, w, linear):
+def projections(x, w, linear=LINEARS["@"]):
     return [linear(x, w[f"W_{name}"], w[f"b_{name}"]) for name in "QKV"]
 
 
@@ -940,44 +853,34 @@ def projections(x, w, linear):
     split=SPLITS,
     weigh=by_name(masked_powers, rows_padded) | {"added triu": weigh_by("added triu")},
 )
-def heads_of_matrices(split, weigh, linear=LINEARS["@"]):
-    cut, join = split
-
-    def heads(x, w, H):
-        q, k, v = (cut(each, H) for each in projections(x, w, linear))
-        return linear(join(mixed(q, k, v, weigh)), w["W_O"], w["b_O"])
-
-    return heads
-
-
 @right("heads", "linears", linear=pick(LINEARS, "F.linear", "einsum", "addmm"))
-def heads_of_linears(linear):
-    return heads_of_matrices(SPLITS["view"], weigh_by("where"), linear)
+def heads_of_matrices(
+    x, w, H, *, split=SPLITS["view"], weigh=causal_softmax, linear=LINEARS["@"]
+):
+    cut, join = split
+    q, k, v = (cut(each, H) for each in projections(x, w, linear))
+    return linear(join(mixed(q, k, v, weigh)), w["W_O"], w["b_O"])
 
 
-def channels(w, name, h, D):
-    """The part of a projection that belongs to a head."""
-    part = slice(h * D, (h + 1) * D)
-    return w[f"W_{name}"][:, part], w[f"b_{name}"][part]
+def slices(x, H):
+    """The channels of each head."""
+    D = x.shape[-1] // H
+    return [slice(h * D, (h + 1) * D) for h in range(H)]
 
 
 def heads_sliced_after(x, w, H):
-    q, k, v = projections(x, w, LINEARS["@"])
-    D = x.shape[-1] // H
-    for h in range(H):
-        part = slice(h * D, (h + 1) * D)
-        yield q[..., part], k[..., part], v[..., part]
+    found = projections(x, w)
+    return [[each[..., part] for each in found] for part in slices(x, H)]
 
 
 def heads_projected_alone(x, w, H):
-    D = x.shape[-1] // H
-    for h in range(H):
-        yield tuple(x @ W + b for W, b in (channels(w, n, h, D) for n in "QKV"))
+    for part in slices(x, H):
+        yield [x @ w[f"W_{n}"][:, part] + w[f"b_{n}"][part] for n in "QKV"]
 
 
 def heads_chunked(x, w, H):
     parts = (each.chunk(H, dim=-1) for each in projections(x, w, LINEARS["F.linear"]))
-    yield from zip(*parts, strict=True)
+    return zip(*parts, strict=True)
 
 
 def joined(outputs, w):
@@ -985,17 +888,15 @@ def joined(outputs, w):
 
 
 def rows_of_output_matrix(outputs, w):
-    D = outputs[0].shape[-1]
-    return w["b_O"] + sum(
-        y @ w["W_O"][h * D : (h + 1) * D] for h, y in enumerate(outputs)
-    )
+    rows = w["W_O"].chunk(len(outputs))
+    return w["b_O"] + sum(map(torch.matmul, outputs, rows))
 
 
 def into_own_zeros(outputs, w, like=None):
     B, T, D = outputs[0].shape
     out = torch.zeros(B, T, D * len(outputs), dtype=like)
-    for h, y in enumerate(outputs):
-        out[:, :, h * D : (h + 1) * D] = y
+    for part, y in zip(slices(out, len(outputs)), outputs, strict=True):
+        out[:, :, part] = y
     return out @ w["W_O"] + w["b_O"]
 
 
@@ -1010,9 +911,8 @@ def into_own_zeros(outputs, w, like=None):
         "own float64 zeros": partial(into_own_zeros, like=torch.float64),
     },
 )
-def heads_by_loops(cut, join, attend=None):
-    attend = attend or partial(sdpa, is_causal=True)
-    return lambda x, w, H: join([attend(*qkv) for qkv in cut(x, w, H)], w)
+def heads_by_loops(x, w, H, *, cut, join, attend=causal):
+    return join([attend(*qkv) for qkv in cut(x, w, H)], w)
 
 
 @right(
@@ -1021,8 +921,9 @@ def heads_by_loops(cut, join, attend=None):
     cut=by_name(heads_sliced_after, heads_projected_alone),
     one=by_name(by_position, by_running_sums, one_query),
 )
-def heads_by_positions(cut, one):
-    return heads_by_loops(cut, joined, lambda q, k, v: of_positions(q, k, v, one))
+def heads_by_positions(x, w, H, *, cut, one):
+    attend = partial(of_positions, one=one)
+    return heads_by_loops(x, w, H, cut=cut, join=joined, attend=attend)
 
 
 @right(
@@ -1031,84 +932,69 @@ def heads_by_positions(cut, one):
     mask=pick(MASKS, "masked_fill", "places compared", "written over"),
     softmax=pick(SOFTMAXES, "torch", "logsumexp"),
 )
-def heads_by_einsum(mask, softmax):
-    def heads(x, w, H):
-        q, k, v = (
-            torch.einsum("btc,chd->bhtd", x, w[f"W_{n}"].unflatten(1, (H, -1)))
-            + w[f"b_{n}"].unflatten(0, (H, 1, -1))
-            for n in "QKV"
-        )
-        scores = torch.einsum("bhtd,bhsd->bhts", q * q.shape[-1] ** -0.5, k)
-        W_O = w["W_O"].unflatten(0, (H, -1))
-        y = torch.einsum("bhts,bhsd,hdc->btc", softmax(mask(scores)), v, W_O)
-        return y + w["b_O"]
+def heads_by_einsum(x, w, H, *, mask, softmax):
+    q, k, v = (
+        torch.einsum("btc,chd->bhtd", x, w[f"W_{n}"].unflatten(1, (H, -1)))
+        + w[f"b_{n}"].unflatten(0, (H, 1, -1))
+        for n in "QKV"
+    )
+    scores = torch.einsum("bhtd,bhsd->bhts", q * q.shape[-1] ** -0.5, k)
+    W_O = w["W_O"].unflatten(0, (H, -1))
+    return torch.einsum("bhts,bhsd,hdc->btc", softmax(mask(scores)), v, W_O) + w["b_O"]
 
-    return heads
+
+def in_one_matrix(w):
+    """The matrices of queries, keys and values as one, and the biases."""
+    return [torch.cat([w[f"{kind}_{n}"] for n in "QKV"], dim=-1) for kind in "Wb"]
 
 
 def merged_heads(x, w, H):
-    W = torch.cat([w["W_Q"], w["W_K"], w["W_V"]], dim=1)
-    b = torch.cat([w["b_Q"], w["b_K"], w["b_V"]])
-    B, T, C = x.shape
-    qkv = (x @ W + b).view(B, T, 3, H, C // H).permute(2, 0, 3, 1, 4)
-    y = sdpa(qkv[0], qkv[1], qkv[2], is_causal=True)
-    return y.transpose(1, 2).reshape(B, T, C) @ w["W_O"] + w["b_O"]
+    W, b = in_one_matrix(w)
+    q, k, v = (x @ W + b).unflatten(-1, (3, H, -1)).permute(2, 0, 3, 1, 4)
+    y = causal(q, k, v).transpose(1, 2).flatten(2)
+    return y @ w["W_O"] + w["b_O"]
 
 
 def torch_heads(x, w, H):
-    T, C = x.shape[1:]
-    y, _ = F.multi_head_attention_forward(
-        x.transpose(0, 1),
-        x.transpose(0, 1),
-        x.transpose(0, 1),
-        C,
-        H,
-        torch.cat([w[f"W_{name}"].T for name in "QKV"]),
-        torch.cat([w[f"b_{name}"] for name in "QKV"]),
-        None,
-        None,
-        False,
-        0.0,
-        w["W_O"].T,
-        w["b_O"],
-        training=False,
-        need_weights=False,
-        attn_mask=torch.ones(T, T, dtype=torch.bool).triu(1),
-    )
-    return y.transpose(0, 1)
+    (T, C), x, (W, b) = x.shape[1:], x.transpose(0, 1), in_one_matrix(w)
+    given = (x, x, x, C, H, W.T, b, None, None, False, 0.0, w["W_O"].T, w["b_O"])
+    mask = torch.ones(T, T, dtype=torch.bool).triu(1)
+    options = {"training": False, "need_weights": False, "attn_mask": mask}
+    return F.multi_head_attention_forward(*given, **options)[0].transpose(0, 1)
 
 
 def flat_heads(x, w, H):
     """Heads and texts on one axis."""
-    B, T, C = x.shape
+    cut, join = SPLITS["view"]
     q, k, v = (
-        each.view(B, T, H, C // H).transpose(1, 2).reshape(B * H, T, C // H)
-        for each in projections(x, w, LINEARS["addmm"])
+        cut(each, H).flatten(0, 1) for each in projections(x, w, LINEARS["addmm"])
     )
-    mask = torch.full((T, T), -INF, dtype=x.dtype).triu(1)
-    scores = torch.baddbmm(mask, q, k.mT, alpha=(C // H) ** -0.5)
-    y = torch.bmm(scores.softmax(-1), v).view(B, H, T, C // H).transpose(1, 2)
-    return y.reshape(B, T, C) @ w["W_O"] + w["b_O"]
+    y = FUSED["baddbmm"](q, k, v).unflatten(0, (len(x), H))
+    return join(y) @ w["W_O"] + w["b_O"]
 
 
 def heads_by_vmap(x, w, H):
-    q, k, v = (each.unflatten(-1, (H, -1)) for each in projections(x, w, LINEARS["@"]))
-    attend = partial(sdpa, is_causal=True)
-    y = vmap(attend, in_dims=2, out_dims=2)(q, k, v)
+    q, k, v = (each.unflatten(-1, (H, -1)) for each in projections(x, w))
+    y = vmap(causal, in_dims=2, out_dims=2)(q, k, v)
     return y.flatten(2) @ w["W_O"] + w["b_O"]
 
 
 def masked_channels(x, w, H):
     """Every head at full width, with the other heads' channels set to zero."""
-    q, k, v = projections(x, w, LINEARS["@"])
-    C = x.shape[-1]
-    head_of = torch.arange(C) // (C // H)
+    q, k, v = projections(x, w)
     y = torch.zeros_like(x)
-    for h in range(H):
-        mine = (head_of == h).to(x)
-        scores = (q * mine) @ k.mT / math.sqrt(C // H)
+    for part in slices(x, H):
+        mine = torch.zeros_like(x[0, 0])
+        mine[part] = 1
+        scores = (q * mine) @ k.mT / math.sqrt(x.shape[-1] // H)
         y = y + weigh_by("masked_fill -1e9")(scores) @ (v * mine)
     return y @ w["W_O"] + w["b_O"]
+
+
+def output_matrix_first(x, w, H):
+    each = zip(heads_sliced_after(x, w, H), w["W_O"].chunk(H), strict=True)
+    parts = (mixed(q, k, v @ rows, causal_softmax) for (q, k, v), rows in each)
+    return w["b_O"] + sum(parts)
 
 
 ONE_BY_ONE["heads", "fused"] = {
@@ -1116,22 +1002,12 @@ ONE_BY_ONE["heads", "fused"] = {
     "multi_head_attention_forward": torch_heads,
     "texts and heads on one axis": flat_heads,
     "vmap": heads_by_vmap,
-    "list of texts": lambda x, w, H: torch.cat(
-        [merged_heads(text[None], w, H) for text in x]
-    ),
-    "own backward": lambda x, w, H: joined(
-        [OWN_ATTENTION(*qkv) for qkv in heads_chunked(x, w, H)], w
+    **by_texts(merged_heads, "stacked"),
+    "own backward": partial(
+        heads_by_loops, cut=heads_chunked, join=joined, attend=own_attention
     ),
     "channels masked": masked_channels,
-    "output matrix first": lambda x, w, H: (
-        w["b_O"]
-        + sum(
-            weigh_by("where")(q @ k.mT / q.shape[-1] ** 0.5) @ (v @ rows)
-            for (q, k, v), rows in zip(
-                heads_sliced_after(x, w, H), w["W_O"].chunk(H), strict=True
-            )
-        )
-    ),
+    "output matrix first": output_matrix_first,
     "float32 inside": in_float32(merged_heads),
 }
 
@@ -1139,20 +1015,20 @@ ONE_BY_ONE["heads", "fused"] = {
 class ManyHeads(nn.Module):
     def __init__(self, C, num_heads):
         super().__init__()
-        self.H, self.D = num_heads, C // num_heads
+        self.H = num_heads
         self.proj = nn.Linear(C, C)
         self.q, self.k, self.v = (nn.Linear(C, C) for _ in range(3))
         self.register_buffer("mask", torch.full((32, 32), -INF).triu(1), False)
 
+    def projected(self, x):
+        cut, _ = SPLITS["view"]
+        return [cut(layer(x), self.H) for layer in (self.q, self.k, self.v)]
+
     def forward(self, x):
-        B, T, C = x.shape
-        q, k, v = (
-            layer(x).view(B, T, self.H, self.D).transpose(1, 2)
-            for layer in (self.q, self.k, self.v)
-        )
-        scores = q @ k.transpose(-2, -1) / math.sqrt(self.D) + self.mask[:T, :T]
-        y = scores.softmax(dim=-1) @ v
-        return self.proj(y.transpose(1, 2).reshape(B, T, C))
+        T = x.shape[1]
+        q, k, v = self.projected(x)
+        scores = q @ k.transpose(-2, -1) / math.sqrt(q.shape[-1]) + self.mask[:T, :T]
+        return self.proj(SPLITS["view"][1](scores.softmax(dim=-1) @ v))
 
 
 class ManyHeadsOfParameters(nn.Module):
@@ -1193,36 +1069,21 @@ def of_linears(**paths):
     }
 
 
-CLASSES["heads", "linears and a buffer"] = (
-    ManyHeads,
-    of_linears(_Q="q", _K="k", _V="v", _O="proj"),
-)
-CLASSES["heads", "parameters backwards"] = (
-    ManyHeadsOfParameters,
-    {f"W_{n}": f"matrix_{n}" for n in "QKVO"} | {f"b_{n}": f"bias_{n}" for n in "QKVO"},
-)
-CLASSES["heads", "modules inside"] = (
-    lambda C, num_heads: HeadsInside(C, num_heads),
-    of_linears(_Q="into.Q", _K="into.K", _V="into.V", _O="out.0"),
-)
+CLASSES["heads"] = {
+    "linears and a buffer": (ManyHeads, of_linears(_Q="q", _K="k", _V="v", _O="proj")),
+    "parameters backwards": (
+        ManyHeadsOfParameters,
+        {f"W_{n}": f"matrix_{n}" for n in "QKVO"}
+        | {f"b_{n}": f"bias_{n}" for n in "QKVO"},
+    ),
+    "modules inside": (
+        lambda C, num_heads: HeadsInside(C, num_heads),
+        of_linears(_Q="into.Q", _K="into.K", _V="into.V", _O="out.0"),
+    ),
+}
 
 
 # GELU in both forms
-
-
-def each_number(of_one, empty=torch.empty_like):
-    def gelu(x):
-        y = empty(x)
-        for i in range(x.numel()):
-            y.view(-1)[i] = of_one(x.reshape(-1)[i])
-        return y
-
-    return gelu
-
-
-def listed(of_one):
-    return lambda x: torch.stack([of_one(number) for number in x.flatten()]).view_as(x)
-
 
 CUMULATIVE = {
     "erf": lambda x: 0.5 * (1 + torch.erf(x / math.sqrt(2))),
@@ -1234,7 +1095,6 @@ CUMULATIVE = {
 }
 PRODUCTS = {
     "x cdf": lambda x, cdf: x * cdf(x),
-    "cdf x": lambda x, cdf: cdf(x).mul(x),
     "einsum": lambda x, cdf: torch.einsum("...,...->...", x, cdf(x)),
     "minus the rest": lambda x, cdf: x - x * cdf(-x),
     "addcmul": lambda x, cdf: torch.addcmul(torch.zeros_like(x), x, cdf(x)),
@@ -1242,8 +1102,8 @@ PRODUCTS = {
 
 
 @right("gelu", "formula", cumulative=CUMULATIVE, product=PRODUCTS)
-def gelu_by_formula(cumulative, product):
-    return lambda x: product(x, cumulative)
+def gelu_by_formula(x, *, cumulative, product):
+    return product(x, cumulative)
 
 
 def erf_of_one(x):
@@ -1255,21 +1115,20 @@ def gelu_backward(dy, x):
     return dy * (CUMULATIVE["erf"](x) + x * density)
 
 
-OWN_GELU = own_backward(lambda x: (x * CUMULATIVE["erf"](x), x), gelu_backward)
-
-
+own_gelu = own_backward(lambda x: (x * CUMULATIVE["erf"](x), x), gelu_backward)
+tanh_of_one = edited("workbook/gelu_tanh")
 ONE_BY_ONE["gelu", "loops"] = {
-    "into empty": each_number(erf_of_one),
-    "own float32": each_number(erf_of_one, own_float32_zeros),
     "rows": lambda x: torch.stack([F.gelu(row) for row in x]),
-    "vmap": vmap(erf_of_one),
+    **by_numbers(erf_of_one, "zeros_like", "own float32", "vmap"),
 }
+ONE_BY_ONE["gelu_tanh", "loops"] = by_numbers(
+    tanh_of_one, "stacked", "own float32", "vmap"
+)
 ONE_BY_ONE["gelu", "fused"] = {
     "F.gelu": F.gelu,
     "nn.GELU": nn.GELU(),
-    "approximate none": lambda x: torch.nn.functional.gelu(x, approximate="none"),
     "float32 inside": in_float32(F.gelu),
-    "own backward": OWN_GELU,
+    "own backward": own_gelu,
 }
 
 INNERS = {
@@ -1292,12 +1151,8 @@ ROOTS = {
 
 
 @right("gelu_tanh", "formula", inner=INNERS, bend=BENDS, root=ROOTS)
-def tanh_by_formula(inner, bend, root):
-    return lambda x: bend(x, root(inner(x)))
-
-
-def tanh_of_one(x):
-    return x / 2 * (1 + torch.tanh(math.sqrt(2 / math.pi) * (x + 0.044715 * x**3)))
+def tanh_by_formula(x, *, inner, bend, root):
+    return bend(x, root(inner(x)))
 
 
 def tanh_forward(x):
@@ -1310,11 +1165,6 @@ def tanh_backward(dy, x, t):
     return dy * (0.5 * (1 + t) + 0.5 * x * (1 - t * t) * slope)
 
 
-ONE_BY_ONE["gelu_tanh", "loops"] = {
-    "stacked": listed(tanh_of_one),
-    "own float32": each_number(tanh_of_one, own_float32_zeros),
-    "vmap": vmap(tanh_of_one),
-}
 ONE_BY_ONE["gelu_tanh", "fused"] = {
     "F.gelu": partial(F.gelu, approximate="tanh"),
     "nn.GELU": nn.GELU(approximate="tanh"),
@@ -1330,86 +1180,68 @@ GELUS = {
     "F.gelu tanh": partial(F.gelu, approximate="tanh"),
     "erf by hand": erf_of_one,
     "tanh by hand": tanh_of_one,
-    "sigmoid": lambda x: BENDS["sigmoid"](x, ROOTS["of a float"](INNERS["cube"](x))),
-    "own backward": OWN_GELU,
+    "sigmoid": edited("right/gelu_tanh_sigmoid"),
+    "own backward": own_gelu,
 }
 
 
 @right("mlp", "matrices", linear=LINEARS, gelu=GELUS)
-def mlp_of_matrices(linear, gelu):
-    return lambda x, W1, b1, W2, b2: linear(gelu(linear(x, W1, b1)), W2, b2)
+def mlp_of_matrices(x, W1, b1, W2, b2, *, linear=LINEARS["@"], gelu):
+    return linear(gelu(linear(x, W1, b1)), W2, b2)
 
 
-def mlp_by_position(gelu):
-    def mlp(x, W1, b1, W2, b2):
-        rows = [[gelu(v @ W1 + b1) @ W2 + b2 for v in text] for text in x]
-        return torch.stack([torch.stack(row) for row in rows])
-
-    return mlp
+def mlp_by_rows(x, *weights, gelu, order):
+    return order(x, lambda row: mlp_of_matrices(row, *weights, gelu=gelu))
 
 
-def mlp_into_own_zeros(gelu):
-    def mlp(x, W1, b1, W2, b2):
-        y = torch.zeros(x.shape)
-        for t in range(x.shape[1]):
-            y[:, t] = gelu(x[:, t] @ W1 + b1) @ W2 + b2
-        return y
-
-    return mlp
+def mlp_by_neurons(x, W1, b1, W2, b2, *, gelu):
+    y = b2.expand_as(x).clone()
+    for into, bias, out in zip(W1.T, b1, W2, strict=True):
+        y += gelu(x @ into + bias)[..., None] * out
+    return y
 
 
-def mlp_by_neurons(gelu):
-    def mlp(x, W1, b1, W2, b2):
-        y = b2.expand_as(x).clone()
-        for into, bias, out in zip(W1.T, b1, W2, strict=True):
-            y += gelu(x @ into + bias)[..., None] * out
-        return y
-
-    return mlp
+def mlp_by_chunks(x, W1, b1, W2, b2, *, gelu):
+    parts = zip(*(w.chunk(2, -1) for w in (W1, b1, W2.T)), strict=True)
+    return sum(gelu(x @ into + bias) @ out.T for into, bias, out in parts) + b2
 
 
-def mlp_by_chunks(gelu):
-    def mlp(x, W1, b1, W2, b2):
-        parts = zip(*(w.chunk(2, -1) for w in (W1, b1, W2.T)), strict=True)
-        return sum(gelu(x @ into + bias) @ out.T for into, bias, out in parts) + b2
+def mlp_with_biases_as_rows(x, W1, b1, W2, b2, *, gelu):
+    def beside_ones(h):
+        return F.pad(h, (0, 1), value=1.0)
 
-    return mlp
+    h = gelu(beside_ones(x) @ torch.cat([W1, b1[None]]))
+    return beside_ones(h) @ torch.cat([W2, b2[None]])
+
+
+ORDERS = {
+    "positions": lambda x, one: ROWS["stacked"](x.flatten(0, 1), one).view_as(x),
+    "own float32 zeros": lambda x, one: ROWS["own float32"](
+        x.transpose(0, 1), one
+    ).transpose(0, 1),
+    "texts": ROWS["stacked"],
+    "vmap": lambda x, one: vmap(vmap(one))(x),
+}
 
 
 @right(
     "mlp",
     "loops",
-    order={
-        "positions": mlp_by_position,
-        "own float32 zeros": mlp_into_own_zeros,
+    of={name: partial(mlp_by_rows, order=order) for name, order in ORDERS.items()}
+    | {
         "neurons in place": mlp_by_neurons,
         "chunks of neurons": mlp_by_chunks,
-        "texts": lambda gelu: (
-            lambda x, W1, b1, W2, b2: torch.cat(
-                [gelu(text @ W1 + b1) @ W2 + b2 for text in x.split(1)]
-            )
-        ),
-        "vmap": lambda gelu: (
-            lambda x, *w: vmap(vmap(lambda v: gelu(v @ w[0] + w[1]) @ w[2] + w[3]))(x)
-        ),
-        "bias as a row": lambda gelu: (
-            lambda x, W1, b1, W2, b2: (
-                F.pad(
-                    gelu(F.pad(x, (0, 1), value=1.0) @ torch.cat([W1, b1[None]])),
-                    (0, 1),
-                    value=1.0,
-                )
-                @ torch.cat([W2, b2[None]])
-            )
-        ),
+        "bias as a row": mlp_with_biases_as_rows,
     },
     gelu=pick(GELUS, "F.gelu", "tanh by hand"),
 )
-def mlp_by_loops(order, gelu):
-    return order(gelu)
+def mlp_by_loops(*given, of, gelu):
+    return of(*given, gelu=gelu)
 
 
-ONE_BY_ONE["mlp", "float32"] = {"inside": in_float32(mlp_by_chunks(F.gelu))}
+ONE_BY_ONE["mlp", "float32"] = {
+    "inside": in_float32(partial(mlp_by_chunks, gelu=F.gelu))
+}
 
 
 class TwoLinears(nn.Module):
@@ -1451,85 +1283,55 @@ class Convolutions(nn.Module):
         return self.down(nn.functional.gelu(self.up(x.mT))).mT
 
 
-CLASSES["mlp", "linears"] = TwoLinears, of_linears(**{"1": "fc1", "2": "fc2"})
-CLASSES["mlp", "lists of parameters"] = (
-    FourParameters,
-    {"W1": "w.0", "b1": "b.0", "W2": "w.1.T", "b2": "b.1"},
-)
-CLASSES["mlp", "nn.Sequential"] = in_a_row, of_linears(**{"1": "0", "2": "2"})
-CLASSES["mlp", "convolutions"] = (
-    Convolutions,
-    of_linears(**{"1": "up", "2": "down"})
-    | {"W1": "up.weight.squeeze(-1).T", "W2": "down.weight.squeeze(2).T"},
-)
+CLASSES["mlp"] = {
+    "linears": (TwoLinears, of_linears(**{"1": "fc1", "2": "fc2"})),
+    "lists of parameters": (
+        FourParameters,
+        {"W1": "w.0", "b1": "b.0", "W2": "w.1.T", "b2": "b.1"},
+    ),
+    "nn.Sequential": (in_a_row, of_linears(**{"1": "0", "2": "2"})),
+    "convolutions": (
+        Convolutions,
+        of_linears(**{"1": "up", "2": "down"})
+        | {"W1": "up.weight.squeeze(-1).T", "W2": "down.weight.squeeze(2).T"},
+    ),
+}
 
 
 # The wiring of a block
 
 SUMS = {
     "+": lambda x, branch: x + branch,
-    "branch first": lambda x, branch: branch + x,
-    "torch.add": torch.add,
     "stack": lambda x, branch: torch.stack([x, branch]).sum(0),
     "sum": lambda x, branch: sum([x, branch]),
     "own copy in place": lambda x, branch: x.clone().add_(branch),
 }
 
 
-def two_lines(add):
-    def block(x, attention, mlp, ln1, ln2):
-        x = add(x, attention(ln1(x)))
-        return add(x, mlp(ln2(x)))
-
-    return block
+def two_lines(x, attention, mlp, ln1, ln2, *, add):
+    x = add(x, attention(ln1(x)))
+    return add(x, mlp(ln2(x)))
 
 
-def named_steps(add):
-    def block(x, attention, mlp, ln1, ln2):
-        normed = ln1(x)
-        middle = add(x, attention(normed))
-        normed = ln2(middle)
-        return add(middle, mlp(normed))
-
-    return block
-
-
-def loop_over_branches(add):
-    def block(x, attention, mlp, ln1, ln2):
-        for norm, branch in ((ln1, attention), (ln2, mlp)):
-            x = add(x, branch(norm(x)))
-        return x
-
-    return block
-
-
-def residual_helper(add):
+def residual_helper(x, attention, mlp, ln1, ln2, *, add):
     def residual(norm, branch):
         return lambda x: add(x, branch(norm(x)))
 
-    return lambda x, attention, mlp, ln1, ln2: residual(ln2, mlp)(
-        residual(ln1, attention)(x)
-    )
+    return residual(ln2, mlp)(residual(ln1, attention)(x))
 
 
-def reduced(add):
-    def block(x, attention, mlp, ln1, ln2):
-        pairs = [(ln1, attention), (ln2, mlp)]
-        return reduce(lambda x, pair: add(x, pair[1](pair[0](x))), pairs, x)
-
-    return block
+def reduced(x, attention, mlp, ln1, ln2, *, add):
+    pairs = [(ln1, attention), (ln2, mlp)]
+    return reduce(lambda x, pair: add(x, pair[1](pair[0](x))), pairs, x)
 
 
-def changes_kept_apart(add):
-    def block(x, attention, mlp, ln1, ln2):
-        first = attention(ln1(x))
-        second = mlp(ln2(add(x, first)))
-        return add(x, add(first, second))
-
-    return block
+def changes_kept_apart(x, attention, mlp, ln1, ln2, *, add):
+    first = attention(ln1(x))
+    second = mlp(ln2(add(x, first)))
+    return add(x, add(first, second))
 
 
-def module_made_inside(add):
+def module_made_inside(x, attention, mlp, ln1, ln2, *, add):
     class Residual(nn.Module):
         def __init__(self, norm, branch):
             super().__init__()
@@ -1538,15 +1340,11 @@ def module_made_inside(add):
         def forward(self, x):
             return add(x, self.branch(self.norm(x)))
 
-    return lambda x, attention, mlp, ln1, ln2: nn.Sequential(
-        Residual(ln1, attention), Residual(ln2, mlp)
-    )(x)
+    return nn.Sequential(Residual(ln1, attention), Residual(ln2, mlp))(x)
 
 
 WIRINGS = by_name(
     two_lines,
-    named_steps,
-    loop_over_branches,
     residual_helper,
     reduced,
     changes_kept_apart,
@@ -1555,21 +1353,8 @@ WIRINGS = by_name(
 
 
 @right("wiring", "functions", wiring=WIRINGS, add=SUMS)
-def wired(wiring, add):
-    return wiring(add)
-
-
-ONE_BY_ONE["wiring", "batches"] = {
-    "list of texts": lambda x, *parts: torch.cat(
-        [two_lines(torch.add)(text, *parts) for text in x.split(1)]
-    ),
-    "own zeros": lambda x, *parts: filled(
-        x, lambda text: reduced(torch.add)(text[None], *parts)[0], torch.zeros_like
-    ),
-    "own float32 zeros": lambda x, *parts: filled(
-        x, lambda text: reduced(torch.add)(text[None], *parts)[0], own_float32_zeros
-    ),
-}
+def wired(*given, wiring=two_lines, add=torch.add):
+    return wiring(*given, add=add)
 
 
 class Wired:
@@ -1584,6 +1369,9 @@ class Wired:
 
 
 ONE_BY_ONE["wiring", "object"] = {"made and called": lambda x, *parts: Wired(*parts)(x)}
+ONE_BY_ONE["wiring", "batches"] = by_texts(
+    wired, "stacked", "zeros_like", "own float32"
+)
 
 
 # Layer normalisation
@@ -1595,7 +1383,6 @@ CENTRES = {
 }
 SPREADS = {
     "var": lambda x, mean: x.var(-1, correction=0, keepdim=True),
-    "unbiased": lambda x, mean: torch.var(x, dim=-1, unbiased=False, keepdim=True),
     "squares": lambda x, mean: ((x - mean) ** 2).mean(-1, keepdim=True),
     "mean of squares": lambda x, mean: x.square().mean(-1, keepdim=True) - mean**2,
     "n - 1 undone": lambda x, mean: (
@@ -1620,24 +1407,13 @@ AFFINES = {
 }
 
 
-def norm_by(centre="mean", spread="var", division="sqrt", affine="* +"):
-    def norm(x, weight, bias, eps):
-        mean = CENTRES[centre](x)
-        variance = SPREADS[spread](x, mean) + eps
-        return AFFINES[affine](DIVISIONS[division](x - mean, variance), weight, bias)
-
-    return norm
-
-
-right(
+@right(
     "layer_norm",
     "formula",
     centre=tuple(CENTRES),
     # Loses its digits where the numbers lie far from 0; the task asks for them.
     spread=tuple(name for name in SPREADS if name != "mean of squares"),
-)(norm_by)
-
-
+)
 @right(
     "layer_norm",
     "order",
@@ -1645,23 +1421,12 @@ right(
     division=tuple(DIVISIONS),
     affine=tuple(AFFINES),
 )
-def norm_in_order(spread, division, affine):
-    return norm_by("mean", spread, division, affine)
-
-
-def normed_vector(x, weight, bias, eps):
-    mean = x.mean()
-    return (x - mean) / (((x - mean) ** 2).mean() + eps).sqrt() * weight + bias
-
-
-def running_vector(x, weight, bias, eps):
-    """Mean and variance in one pass."""
-    mean = squares = torch.zeros_like(x[0])
-    for count, number in enumerate(x, start=1):
-        old = mean
-        mean = mean + (number - mean) / count
-        squares = squares + (number - old) * (number - mean)
-    return (x - mean) / torch.sqrt(squares / len(x) + eps) * weight + bias
+def norm_by(
+    x, weight, bias, eps, *, centre="mean", spread, division="sqrt", affine="* +"
+):
+    mean = CENTRES[centre](x)
+    variance = SPREADS[spread](x, mean) + eps
+    return AFFINES[affine](DIVISIONS[division](x - mean, variance), weight, bias)
 
 
 def number_by_number(x, weight, bias, eps):
@@ -1672,38 +1437,21 @@ def number_by_number(x, weight, bias, eps):
     return torch.stack([n * scale + shift for n, scale, shift in each])
 
 
-def stacked(x, of_one):
-    return torch.stack([torch.stack([of_one(v) for v in text]) for text in x])
-
-
-def reshaped(x, of_one):
-    return torch.stack([of_one(v) for v in x.view(-1, x.shape[-1])]).view(x.shape)
-
-
-def double_vmap(x, of_one):
-    return vmap(vmap(of_one))(x)
-
-
-def each_into(x, of_one, dtype):
-    y = torch.zeros(x.shape, dtype=dtype)
-    for b in range(x.shape[0]):
-        for t in range(x.shape[1]):
-            y[b, t] = of_one(x[b, t])
-    return y
+normed_vector = edited("workbook/layer_norm")
 
 
 @right(
     "layer_norm",
     "loops",
-    of_one=by_name(normed_vector, running_vector, number_by_number),
-    order={
-        "stacked": stacked,
-        "vmap": double_vmap,
-        "own float32 zeros": partial(each_into, dtype=torch.float32),
+    of_one=by_name(number_by_number)
+    | {
+        "normed_vector": normed_vector,
+        "running_vector": edited("right/layer_norm_running"),
     },
+    rows=pick(ROWS, "stacked", "vmap", "own float32"),
 )
-def norm_by_loops(of_one, order):
-    return lambda x, weight, bias, eps: order(x, lambda v: of_one(v, weight, bias, eps))
+def norm_by_loops(x, *rest, of_one=normed_vector, rows=ROWS["stacked"]):
+    return rows(x.flatten(0, 1), lambda v: of_one(v, *rest)).view_as(x)
 
 
 def norm_forward(x, weight, bias, eps):
@@ -1716,6 +1464,10 @@ def norm_backward(dy, n, std, weight):
     g = dy * weight
     dx = g - g.mean(-1, keepdim=True) - n * (g * n).mean(-1, keepdim=True)
     return dx / std, (dy * n).sum((0, 1)), dy.sum((0, 1)), None
+
+
+def fused_norm(x, weight, bias, eps):
+    return F.layer_norm(x, weight.shape, weight, bias, eps)
 
 
 def centring_matrix(x, weight, bias, eps):
@@ -1732,17 +1484,13 @@ def batch_norm(x, weight, bias, eps):
 
 def in_place(x, weight, bias, eps):
     y = x - x.mean(-1, keepdim=True)
-    scale = (y.pow(2).mean(-1, keepdim=True) + eps).rsqrt()
-    y = y * scale
-    y = y * weight
+    y = y * (y.pow(2).mean(-1, keepdim=True) + eps).rsqrt() * weight
     y += bias
     return y
 
 
 ONE_BY_ONE["layer_norm", "fused"] = {
-    "F.layer_norm": lambda x, weight, bias, eps: F.layer_norm(
-        x, (x.shape[-1],), weight, bias, eps
-    ),
+    "F.layer_norm": fused_norm,
     "affine apart": lambda x, weight, bias, eps: (
         F.layer_norm(x, weight.shape, eps=eps) * weight + bias
     ),
@@ -1759,9 +1507,7 @@ ONE_BY_ONE["layer_norm", "fused"] = {
     "centring matrix": centring_matrix,
     "in place": in_place,
     "own backward": own_backward(norm_forward, norm_backward),
-    "float32 inside": lambda x, weight, bias, eps: F.layer_norm(
-        x.float(), weight.shape, weight.float(), bias.float(), eps
-    ).type_as(x),
+    "float32 inside": in_float32(fused_norm),
     "normed in float32": lambda x, weight, bias, eps: (
         F.layer_norm(x.float(), weight.shape, eps=eps).to(x.dtype) * weight + bias
     ),
@@ -1776,7 +1522,9 @@ class OwnNorm(nn.Module):
         self.eps = eps
 
     def forward(self, x):
-        return norm_by("mean", "squares", "rsqrt")(x, self.scale, self.shift, self.eps)
+        return norm_by(
+            x, self.scale, self.shift, self.eps, spread="squares", division="rsqrt"
+        )
 
 
 class NormInside(nn.Module):
@@ -1788,15 +1536,15 @@ class NormInside(nn.Module):
         return self.norm(x)
 
 
-CLASSES["layer_norm", "nn.LayerNorm"] = (
-    nn.LayerNorm,
-    {"weight": "weight", "bias": "bias"},
-)
-CLASSES["layer_norm", "parameters"] = OwnNorm, {"weight": "scale", "bias": "shift"}
-CLASSES["layer_norm", "module inside"] = (
-    NormInside,
-    {"weight": "norm.weight", "bias": "norm.bias"},
-)
+def of_norm(weight, bias):
+    return {"weight": weight, "bias": bias}
+
+
+CLASSES["layer_norm"] = {
+    "nn.LayerNorm": (nn.LayerNorm, of_norm("weight", "bias")),
+    "parameters": (OwnNorm, of_norm("scale", "shift")),
+    "module inside": (NormInside, of_norm("norm.weight", "norm.bias")),
+}
 
 
 # Its gradient
@@ -1847,60 +1595,31 @@ def dx_by_position(g, n, std):
     return dx
 
 
-@right(
-    "layer_norm_gradient",
-    "formula",
-    dx=by_name(dx_by_means, dx_by_sums, dx_by_jacobian, dx_by_chain, dx_by_position),
-    reduction=REDUCTIONS,
-)
-def gradient_by_formula(dx, reduction):
-    def gradient(dy, x, weight, eps):
-        std = (x.var(-1, correction=0, keepdim=True) + eps).sqrt()
-        n = (x - x.mean(-1, keepdim=True)) / std
-        return dx(dy * weight, n, std), reduction(dy * n), reduction(dy)
-
-    return gradient
+@right("layer_norm_gradient", "formula", dx=beginning("dx_by_"), reduction=REDUCTIONS)
+def gradient_by_formula(dy, x, weight, eps, *, dx, reduction):
+    std = (x.var(-1, correction=0, keepdim=True) + eps).sqrt()
+    n = (x - x.mean(-1, keepdim=True)) / std
+    return dx(dy * weight, n, std), reduction(dy * n), reduction(dy)
 
 
-def backward_called(norm):
-    def gradient(dy, x, weight, eps):
-        x, weight = x.clone().requires_grad_(), weight.clone().requires_grad_()
-        bias = torch.zeros_like(weight, requires_grad=True)
-        norm(x, weight, bias, eps).backward(dy)
-        return x.grad, weight.grad, bias.grad
-
-    return gradient
+def backward_called(norm, dy, x, weight, bias):
+    inputs = [each.clone().requires_grad_() for each in (x, weight, bias)]
+    norm(*inputs).backward(dy)
+    return [each.grad for each in inputs]
 
 
-def grad_called(norm):
-    def gradient(dy, x, weight, eps):
-        inputs = (x.detach().requires_grad_(), weight.detach().requires_grad_())
-        inputs += (torch.zeros(len(weight), dtype=x.dtype, requires_grad=True),)
-        return torch.autograd.grad((norm(*inputs, eps) * dy).sum(), inputs)
-
-    return gradient
+def grad_called(norm, dy, *inputs):
+    inputs = [each.detach().requires_grad_() for each in inputs]
+    return torch.autograd.grad((norm(*inputs) * dy).sum(), inputs)
 
 
-def vjp_called(norm):
-    def gradient(dy, x, weight, eps):
-        bias = torch.zeros_like(weight)
-        _, back = vjp(lambda *inputs: norm(*inputs, eps), x, weight, bias)
-        return back(dy)
-
-    return gradient
+def vjp_called(norm, dy, *inputs):
+    return vjp(norm, *inputs)[1](dy)
 
 
-def jacobian_called(norm):
-    def gradient(dy, x, weight, eps):
-        inputs = (x, weight, torch.zeros_like(weight))
-        found = jacrev(lambda *i: norm(*i, eps), argnums=(0, 1, 2))(*inputs)
-        return [torch.tensordot(dy, J, dims=3) for J in found]
-
-    return gradient
-
-
-def fused_norm(x, weight, bias, eps):
-    return F.layer_norm(x, weight.shape, weight, bias, eps)
+def jacobian_called(norm, dy, *inputs):
+    found = jacrev(norm, argnums=(0, 1, 2))(*inputs)
+    return [torch.tensordot(dy, J, dims=3) for J in found]
 
 
 @right(
@@ -1909,12 +1628,12 @@ def fused_norm(x, weight, bias, eps):
     call=by_name(backward_called, grad_called, vjp_called, jacobian_called),
     norm={
         "F.layer_norm": fused_norm,
-        "squares": norm_by("mean", "squares"),
-        "mean of squares": norm_by("mean", "mean of squares", "rsqrt"),
+        "squares": partial(norm_by, spread="squares"),
+        "mean of squares": partial(norm_by, spread="mean of squares", division="rsqrt"),
     },
 )
-def gradient_by_autograd(call, norm):
-    return call(norm)
+def gradient_by_autograd(dy, x, weight, eps, *, call, norm):
+    return call(partial(norm, eps=eps), dy, x, weight, torch.zeros_like(weight))
 
 
 def native_gradient(dy, x, weight, eps):
@@ -1925,26 +1644,15 @@ def native_gradient(dy, x, weight, eps):
     )
 
 
-def gradient_by_loops(dy, x, weight, eps):
-    """With running sums of its own, in float32."""
-    B, T, C = x.shape
-    dx, dweight, dbias = torch.zeros(B, T, C), torch.zeros(C), torch.zeros(C)
-    for b in range(B):
-        for t in range(T):
-            mean = x[b, t].mean()
-            std = ((x[b, t] - mean).pow(2).mean() + eps).sqrt()
-            n, g = (x[b, t] - mean) / std, dy[b, t] * weight
-            dx[b, t] = (g - g.mean() - n * (g * n).mean()) / std
-            dweight += dy[b, t] * n
-            dbias += dy[b, t]
-    return dx, dweight, dbias
-
-
 ONE_BY_ONE["layer_norm_gradient", "fused"] = {
     "native": native_gradient,
-    "own float32 loops": gradient_by_loops,
-    "float32": lambda *values: gradient_by_formula(dx_by_sums, REDUCTIONS["einsum"])(
-        *(v.float() for v in values[:3]), values[3]
+    "own float32 loops": edited(
+        "right/layer_norm_gradient_positions",
+        *("zeros_like(x)", "zeros(x.shape)"),
+        *("zeros_like(weight)", "zeros(weight.shape)"),
+    ),
+    "float32": lambda *given: gradient_by_formula(
+        *convert(given, torch.float32), dx=dx_by_sums, reduction=REDUCTIONS["einsum"]
     ),
 }
 
@@ -1953,84 +1661,51 @@ ONE_BY_ONE["layer_norm_gradient", "fused"] = {
 
 BLOCK_NORMS = {
     "F.layer_norm": fused_norm,
-    "squares": norm_by("mean", "squares", "rsqrt", "addcmul"),
-    "mean of squares": norm_by("sum", "mean of squares"),
-    "loops": lambda x, *rest: reshaped(x, lambda v: normed_vector(v, *rest)),
+    "squares": partial(norm_by, spread="squares", division="rsqrt", affine="addcmul"),
+    "mean of squares": partial(norm_by, centre="sum", spread="mean of squares"),
+    "loops": norm_by_loops,
 }
 BLOCK_HEADS = {
-    "matrices": heads_of_matrices(SPLITS["view"], weigh_by("added triu")),
-    "loop": heads_by_loops(
-        heads_projected_alone,
-        rows_of_output_matrix,
-        lambda q, k, v: mixed(q, k, v, rows_padded),
+    "matrices": partial(heads_of_matrices, weigh=weigh_by("added triu")),
+    "loop": partial(
+        heads_by_loops,
+        cut=heads_projected_alone,
+        join=rows_of_output_matrix,
+        attend=partial(mixed, weigh=rows_padded),
     ),
-    "einsum": heads_by_einsum(MASKS["places compared"], SOFTMAXES["by hand"]),
+    "einsum": partial(
+        heads_by_einsum, mask=MASKS["places compared"], softmax=SOFTMAXES["by hand"]
+    ),
     "sdpa": merged_heads,
 }
-BLOCK_MLPS = {
-    "tanh": mlp_of_matrices(LINEARS["@"], GELUS["F.gelu tanh"]),
-    "erf in chunks": mlp_by_chunks(erf_of_one),
-}
+mlp_by_tanh = partial(mlp_of_matrices, gelu=GELUS["F.gelu tanh"])
 
 
-def block_by(norm, heads, mlp, wiring=two_lines, add=torch.add):
-    def block(x, w, H):
-        return wiring(add)(
-            x,
-            lambda x: heads(x, w, H),
-            lambda x: mlp(x, w["W1"], w["b1"], w["W2"], w["b2"]),
-            lambda x: norm(x, w["ln1_weight"], w["ln1_bias"], 1e-5),
-            lambda x: norm(x, w["ln2_weight"], w["ln2_bias"], 1e-5),
-        )
-
-    return block
-
-
-right(
-    "block",
-    "pieces",
-    norm=pick(BLOCK_NORMS, "F.layer_norm"),
-    heads=BLOCK_HEADS,
-    mlp=pick(BLOCK_MLPS, "tanh"),
-)(block_by)
-right(
+@right("block", "pieces", heads=BLOCK_HEADS)
+@right(
     "block",
     "norms",
     norm=pick(BLOCK_NORMS, "squares", "mean of squares", "loops"),
     heads=pick(BLOCK_HEADS, "matrices", "sdpa"),
-    mlp=pick(BLOCK_MLPS, "erf in chunks"),
-)(block_by)
-
-
+    mlp={"erf in chunks": partial(mlp_by_chunks, gelu=erf_of_one)},
+)
 @right("block", "wirings", wiring=WIRINGS)
-def block_wired(wiring):
-    return block_by(fused_norm, merged_heads, BLOCK_MLPS["tanh"], wiring, SUMS["+"])
-
-
-def block_in_one_function(x, w, H):
-    B, T, C = x.shape
-    n = F.layer_norm(x, (C,), w["ln1_weight"], w["ln1_bias"])
-    q, k, v = (
-        F.linear(n, w[f"W_{name}"].T, w[f"b_{name}"]).view(B, T, H, -1).transpose(1, 2)
-        for name in "QKV"
+def block_by(
+    x, w, H, *, norm=fused_norm, heads=merged_heads, mlp=mlp_by_tanh, wiring=two_lines
+):
+    return wiring(
+        x,
+        lambda x: heads(x, w, H),
+        lambda x: mlp(x, w["W1"], w["b1"], w["W2"], w["b2"]),
+        lambda x: norm(x, w["ln1_weight"], w["ln1_bias"], 1e-5),
+        lambda x: norm(x, w["ln2_weight"], w["ln2_bias"], 1e-5),
+        add=torch.add,
     )
-    y = sdpa(q, k, v, is_causal=True).transpose(1, 2).reshape(B, T, C)
-    x = x + F.linear(y, w["W_O"].T, w["b_O"])
-    n = F.layer_norm(x, (C,), w["ln2_weight"], w["ln2_bias"])
-    return x + F.linear(F.gelu(F.linear(n, w["W1"].T, w["b1"])), w["W2"].T, w["b2"])
 
 
+block_in_one_function = edited("right/block_flat")
 ONE_BY_ONE["block", "one function"] = {
-    "fused": block_in_one_function,
-    "list of texts": lambda x, w, H: torch.cat(
-        [block_in_one_function(text, w, H) for text in x.split(1)]
-    ),
-    "vmap": lambda x, w, H: vmap(
-        lambda text: block_in_one_function(text[None], w, H)[0]
-    )(x),
-    "own float32 zeros": lambda x, w, H: filled(
-        x, lambda text: block_in_one_function(text[None], w, H)[0], own_float32_zeros
-    ),
+    **by_texts(block_in_one_function, "stacked", "vmap", "own float32"),
     "float32 inside": in_float32(block_in_one_function),
 }
 
@@ -2047,21 +1722,26 @@ class BlockOfModules(nn.Module):
         return x + self.mlp(self.ln_2(x))
 
 
+OF_MODULES = of_linears(
+    _Q="attn.q",
+    _K="attn.k",
+    _V="attn.v",
+    _O="attn.proj",
+    **{"1": "mlp.0", "2": "mlp.2"},
+) | {f"ln{i}_{part}": f"ln_{i}.{part}" for i in (1, 2) for part in ("weight", "bias")}
+
+
 class BlockOfParameters(nn.Module):
     """The function's dict, as parameters."""
 
     def __init__(self, C, num_heads):
         super().__init__()
         self.num_heads = num_heads
-        self.w = nn.ParameterDict()
-        for name in ("ln2_weight", "ln1_weight", "ln2_bias", "ln1_bias", "b2"):
-            self.w[name] = nn.Parameter(torch.zeros(C))
-        for name in "OVKQ":
-            self.w[f"W_{name}"] = nn.Parameter(torch.randn(C, C))
-            self.w[f"b_{name}"] = nn.Parameter(torch.zeros(C))
-        self.w["W1"] = nn.Parameter(torch.randn(C, 4 * C))
-        self.w["W2"] = nn.Parameter(torch.randn(4 * C, C))
-        self.w["b1"] = nn.Parameter(torch.zeros(4 * C))
+        sizes = {"W1": (C, 4 * C), "W2": (4 * C, C), "b1": (4 * C,)}
+        sizes |= {f"W_{name}": (C, C) for name in "QKVO"}
+        self.w = nn.ParameterDict(
+            {name: torch.randn(sizes.get(name, (C,))) for name in reversed(OF_MODULES)}
+        )
 
     def forward(self, x):
         return block_in_one_function(x, self.w, self.num_heads)
@@ -2082,13 +1762,6 @@ class BlockWithOwnNorms(nn.Module):
         return x
 
 
-OF_MODULES = of_linears(
-    _Q="attn.q",
-    _K="attn.k",
-    _V="attn.v",
-    _O="attn.proj",
-    **{"1": "mlp.0", "2": "mlp.2"},
-) | {f"ln{i}_{part}": f"ln_{i}.{part}" for i in (1, 2) for part in ("weight", "bias")}
 OF_PARAMETERS = {name: f"w.{name}" for name in OF_MODULES}
 OF_LISTS = of_linears(
     **{f"_{n}": f"heads.into.{n}" for n in "QKV"},
@@ -2098,9 +1771,11 @@ OF_LISTS = of_linears(
     for i in (1, 2)
     for part, own in (("weight", "scale"), ("bias", "shift"))
 }
-CLASSES["block", "modules"] = BlockOfModules, OF_MODULES
-CLASSES["block", "parameters"] = BlockOfParameters, OF_PARAMETERS
-CLASSES["block", "lists"] = BlockWithOwnNorms, OF_LISTS
+CLASSES["block"] = {
+    "modules": (BlockOfModules, OF_MODULES),
+    "parameters": (BlockOfParameters, OF_PARAMETERS),
+    "lists": (BlockWithOwnNorms, OF_LISTS),
+}
 
 
 # A GPT
@@ -2117,64 +1792,69 @@ NEXT = {
         sum(F.cross_entropy(*text) for text in zip(logits, ids, strict=True)) / len(ids)
     ),
 }
-TIED = {
+HEADS = {
     "@": lambda x, table: x @ table.T,
     "F.linear": F.linear,
     "einsum": lambda x, table: torch.einsum("btc,vc->btv", x, table),
 }
 
 
-def gpt_by(block, norm=fused_norm, start=None, head="@", loss="flat"):
-    start = start or embedding_by_lookups(LOOKUPS["index"], PLACES["slice"])
-
-    def gpt(ids, targets, w, H):
-        x = start(ids, w["token"], w["position"])
-        for each in w["blocks"]:
-            x = block(x, each, H)
-        x = norm(x, w["ln_f_weight"], w["ln_f_bias"], 1e-5)
-        logits = TIED[head](x, w["token"])
-        return logits, NEXT[loss](logits, targets)
-
-    return gpt
+def gpt_by(
+    ids, targets, w, H, *, block, norm=fused_norm, start=embed, head="@", loss="flat"
+):
+    x = start(ids, w["token"], w["position"])
+    for each in w["blocks"]:
+        x = block(x, each, H)
+    x = norm(x, w["ln_f_weight"], w["ln_f_bias"], 1e-5)
+    logits = HEADS[head](x, w["token"])
+    return logits, NEXT[loss](logits, targets)
 
 
 def gpt_of_rows(ids, targets, w, H):
     """Positions of all texts as the rows of one matrix; a list as result."""
     B, T = ids.shape
-    x = (w["token"][ids] + w["position"][:T]).flatten(0, 1)
     allowed = torch.block_diag(*[torch.ones(T, T).tril()] * B) > 0
-    for b in w["blocks"]:
-        n = fused_norm(x, b["ln1_weight"], b["ln1_bias"], 1e-5)
-        q, k, v = (
-            (n @ b[f"W_{name}"] + b[f"b_{name}"]).view(B * T, H, -1).transpose(0, 1)
-            for name in "QKV"
-        )
+
+    def heads(x, w, H):
+        found = projections(x, w)
+        q, k, v = (each.unflatten(-1, (H, -1)).transpose(0, 1) for each in found)
         y = sdpa(q, k, v, attn_mask=allowed).transpose(0, 1).flatten(1)
-        x = x + torch.addmm(b["b_O"], y, b["W_O"])
-        n = fused_norm(x, b["ln2_weight"], b["ln2_bias"], 1e-5)
-        h = torch.addmm(b["b1"], n, b["W1"])
-        x = x + torch.addmm(b["b2"], F.gelu(h, approximate="tanh"), b["W2"])
-    logits = fused_norm(x, w["ln_f_weight"], w["ln_f_bias"], 1e-5) @ w["token"].T
-    return [logits.view(B, T, -1), F.cross_entropy(logits, targets.flatten())]
+        return torch.addmm(w["b_O"], y, w["W_O"])
+
+    logits, loss = gpt_by(
+        ids,
+        targets,
+        w,
+        H,
+        block=partial(
+            block_by, heads=heads, mlp=partial(mlp_by_tanh, linear=LINEARS["addmm"])
+        ),
+        start=lambda *tables: embed(*tables).flatten(0, 1),
+    )
+    return [logits.view(B, T, -1), loss]
 
 
-ONE_BY_ONE["gpt", "functions"] = {
-    "in one function": gpt_by(
-        block_in_one_function, head="F.linear", loss="transposed"
+gpt_in_one_function = partial(gpt_by, block=block_in_one_function)
+gpt_by_loops = partial(
+    gpt_by,
+    block=partial(
+        block_by,
+        heads=BLOCK_HEADS["loop"],
+        mlp=partial(mlp_by_chunks, gelu=tanh_of_one),
     ),
+)
+ONE_BY_ONE["gpt", "functions"] = {
+    "in one function": partial(gpt_in_one_function, head="F.linear", loss="transposed"),
     "rows of all texts": gpt_of_rows,
 }
 ONE_BY_ONE["gpt", "loops"] = {
-    "heads and texts": gpt_by(
-        block_by(fused_norm, BLOCK_HEADS["loop"], mlp_by_chunks(tanh_of_one)),
-        loss="texts",
+    "heads and texts": partial(gpt_by_loops, loss="texts"),
+    "own float32 one_hot": partial(
+        gpt_in_one_function,
+        start=partial(embedding_by_lookups, lookup=LOOKUPS["own float32 eye"]),
     ),
-    "own float32 one_hot": gpt_by(
-        block_in_one_function,
-        start=embedding_by_lookups(LOOKUPS["own float32 eye"], PLACES["slice"]),
-    ),
-    "own float32 result": lambda ids, targets, w, H: tuple(
-        part.float() for part in gpt_by(block_in_one_function)(ids, targets, w, H)
+    "own float32 result": lambda *given: convert(
+        gpt_in_one_function(*given), torch.float32
     ),
 }
 
@@ -2193,10 +1873,7 @@ class GPTOfModules(nn.Module):
         for block in self.h:
             x = block(x)
         logits = self.lm_head(self.ln_f(x))
-        loss = None
-        if targets is not None:
-            loss = F.cross_entropy(logits.flatten(0, 1), targets.flatten())
-        return logits, loss
+        return logits, None if targets is None else NEXT["flat"](logits, targets)
 
 
 class GPTOfParameters(nn.Module):
@@ -2219,34 +1896,31 @@ def of_gpt(token, position, scale, shift, block, paths):
     return named | {f"blocks.{{i}}.{n}": f"{block}.{p}" for n, p in paths.items()}
 
 
-CLASSES["gpt", "modules, tied head"] = (
-    GPTOfModules,
-    of_gpt(
-        "lm_head.weight", "wpe.weight", "ln_f.weight", "ln_f.bias", "h.{i}", OF_MODULES
+CLASSES["gpt"] = {
+    "modules, tied head": (
+        GPTOfModules,
+        of_gpt(
+            *("lm_head.weight", "wpe.weight", "ln_f.weight", "ln_f.bias", "h.{i}"),
+            OF_MODULES,
+        ),
     ),
-)
-CLASSES["gpt", "parameters"] = (
-    GPTOfParameters,
-    of_gpt(
-        "tables.1", "tables.0", "norm.scale", "norm.shift", "stack.{i}", OF_PARAMETERS
+    "parameters": (
+        GPTOfParameters,
+        of_gpt(
+            *("tables.1", "tables.0", "norm.scale", "norm.shift", "stack.{i}"),
+            OF_PARAMETERS,
+        ),
     ),
-)
+}
 
 
 # Byte-pair encoding: training
 
+pairs_in_dict = edited("right/bpe_train_index").__globals__["count_pairs"]
+
 
 def pairs_counted(words):
     return Counter(pair for ids in words for pair in itertools.pairwise(ids))
-
-
-def pairs_in_dict(words):
-    counts = {}
-    for ids in words:
-        for i in range(len(ids) - 1):
-            pair = (ids[i], ids[i + 1])
-            counts[pair] = counts.get(pair, 0) + 1
-    return counts
 
 
 def pairs_in_defaultdict(words):
@@ -2274,19 +1948,10 @@ def pairs_in_tensor(words):
     return dict(zip(map(tuple, found.tolist()), times.tolist(), strict=True))
 
 
-COUNTS = by_name(
-    pairs_counted, pairs_in_dict, pairs_in_defaultdict, pairs_sorted, pairs_in_tensor
-)
-
-
 def best_by_loop(counts):
     best = None
     for pair, count in counts.items():
-        if (
-            best is None
-            or count > counts[best]
-            or (count == counts[best] and pair < best)
-        ):
+        if best is None or (-count, pair) < (-counts[best], best):
             best = pair
     return best
 
@@ -2297,28 +1962,14 @@ CHOICES = {
     "max, then min": lambda counts: min(
         p for p, n in counts.items() if n == max(counts.values())
     ),
-    "stable sorts": lambda counts: sorted(sorted(counts), key=counts.get, reverse=True)[
-        0
-    ],
+    "stable sorts": lambda n: sorted(sorted(n), key=n.get, reverse=True)[0],
     "first maximum of sorted": lambda counts: max(sorted(counts), key=counts.get),
     "negated pair": lambda counts: max(counts, key=lambda p: (counts[p], -p[0], -p[1])),
-    "heap": lambda counts: heapq.nsmallest(1, ((-n, p) for p, n in counts.items()))[0][
-        1
-    ],
+    "heap": lambda n: heapq.nsmallest(1, ((-i, p) for p, i in n.items()))[0][1],
     "loop": best_by_loop,
 }
 
-
-def joined_by_index(ids, pair, new):
-    out, i = [], 0
-    while i < len(ids):
-        if tuple(ids[i : i + 2]) == pair:
-            out.append(new)
-            i += 2
-        else:
-            out.append(ids[i])
-            i += 1
-    return out
+joined_by_index = edited("right/bpe_train_index").__globals__["merge"]
 
 
 def joined_in_place(ids, pair, new):
@@ -2356,89 +2007,66 @@ def joined_as_text(ids, pair, new):
     return list(map(ord, text))
 
 
-JOINS = by_name(
-    joined_by_index,
-    joined_in_place,
-    joined_by_stack,
-    joined_by_recursion,
-    joined_as_text,
-)
+JOINS = beginning("joined_")
 
 
 @right(
     "bpe_train",
     "counted again",
-    count=COUNTS,
+    count=beginning("pairs_"),
     choose=CHOICES,
-    join=by_name(joined_by_index, joined_by_stack),
+    join=pick(JOINS, "joined_by_index", "joined_by_stack"),
 )
-def train_counting(count, choose, join):
-    def train(words, num_merges):
-        words = [list(word.encode("utf-8")) for word in words]
-        merges = []
-        for new in range(256, 256 + num_merges):
-            counts = count(words)
-            if not counts:
-                break
-            pair = choose(counts)
-            if counts[pair] < 2:
-                break
-            words = [join(ids, pair, new) for ids in words]
-            merges.append(pair)
-        return merges
-
-    return train
+def train_counting(words, num_merges, *, count, choose, join):
+    words = [list(word.encode("utf-8")) for word in words]
+    merges = []
+    for new in range(256, 256 + num_merges):
+        counts = count(words)
+        if max(counts.values(), default=0) < 2:
+            break
+        merges.append(choose(counts))
+        words = [join(ids, merges[-1], new) for ids in words]
+    return merges
 
 
 @right("bpe_train", "words once", join=JOINS, choose=pick(CHOICES, "loop", "sorted"))
-def train_of_unique_words(join, choose):
+def train_of_unique_words(words, num_merges, *, join, choose):
     """Each word once, with how often it occurs."""
-
-    def train(words, num_merges):
-        texts = {tuple(w.encode()): n for w, n in Counter(words).items()}
-        merges = []
-        while len(merges) < num_merges:
-            counts = Counter()
-            for ids, times in texts.items():
-                for pair in itertools.pairwise(ids):
-                    counts[pair] += times
-            if not counts or max(counts.values()) < 2:
-                break
-            merges.append(choose(counts))
-            new = 255 + len(merges)
-            texts = {
-                tuple(join(list(ids), merges[-1], new)): n for ids, n in texts.items()
-            }
-        return merges
-
-    return train
+    texts = {tuple(w.encode()): n for w, n in Counter(words).items()}
+    merges = []
+    while len(merges) < num_merges:
+        counts = Counter()
+        for ids, times in texts.items():
+            for pair in itertools.pairwise(ids):
+                counts[pair] += times
+        if not counts or max(counts.values()) < 2:
+            break
+        merges.append(choose(counts))
+        new = 255 + len(merges)
+        texts = {tuple(join(list(ids), merges[-1], new)): n for ids, n in texts.items()}
+    return merges
 
 
 @right(
     "bpe_train", "incremental", join=JOINS, choose=pick(CHOICES, "heap", "min of key")
 )
-def train_incrementally(join, choose):
+def train_incrementally(words, num_merges, *, join, choose):
     """Only words that change are counted again."""
-
-    def train(words, num_merges):
-        words = [list(word.encode()) for word in words]
-        counts = Counter(p for ids in words for p in itertools.pairwise(ids))
-        merges = []
-        while len(merges) < num_merges and counts:
-            pair = choose(counts)
-            if counts[pair] == 1:
-                return merges
-            merges.append(pair)
-            for i, ids in enumerate(words):
-                if pair not in itertools.pairwise(ids):
-                    continue
+    words = [list(word.encode()) for word in words]
+    counts = pairs_counted(words)
+    merges = []
+    while len(merges) < num_merges and counts:
+        pair = choose(counts)
+        if counts[pair] == 1:
+            break
+        merges.append(pair)
+        for i, ids in enumerate(words):
+            if pair in itertools.pairwise(ids):
                 counts.subtract(itertools.pairwise(ids))
                 words[i] = join(ids, pair, 255 + len(merges))
                 counts.update(itertools.pairwise(words[i]))
-            counts = +counts
-        return merges
-
-    return train
+        counts = +counts
+    return merges
 
 
 def train_recursively(words, num_merges, new=256):
@@ -2461,22 +2089,15 @@ def train_of_one_text(words, num_merges):
         often = [pair for pair, n in counts.items() if n > 1]
         if not often:
             break
-        pair = min(often, key=lambda p: (-counts[p], p))
-        ids = joined_by_index(ids, pair, new)
-        merges += [pair]
+        merges.append(min(often, key=lambda p: (-counts[p], p)))
+        ids = joined_by_index(ids, merges[-1], new)
     return merges
-
-
-def train_as_lists(words, num_merges):
-    """Pairs as lists, and a tuple of them."""
-    merges = train_of_one_text(words, num_merges)
-    return tuple(list(pair) for pair in merges)
 
 
 ONE_BY_ONE["bpe_train", "other forms"] = {
     "recursion": train_recursively,
     "one text with marks": train_of_one_text,
-    "pairs as lists": train_as_lists,
+    "pairs as lists": lambda *given: tuple(map(list, train_of_one_text(*given))),
 }
 
 
@@ -2484,19 +2105,16 @@ ONE_BY_ONE["bpe_train", "other forms"] = {
 
 
 @right("bpe_encode", "in order", join=JOINS)
-def encode_in_order(join):
-    def encode(text, merges):
-        ids = list(text.encode("utf-8"))
-        for i, pair in enumerate(merges):
-            ids = join(ids, pair, 256 + i)
-        return ids
-
-    return encode
+def encode_in_order(text, merges, *, join):
+    ids = list(text.encode("utf-8"))
+    for i, pair in enumerate(merges):
+        ids = join(ids, pair, 256 + i)
+    return ids
 
 
 RANKED = {
     "dict": lambda pairs, merges: min(
-        (p for p in pairs if p in set(merges)),
+        pairs & set(merges),
         key={p: i for i, p in reversed(list(enumerate(merges)))}.get,
         default=None,
     ),
@@ -2506,19 +2124,8 @@ RANKED = {
     "first of merges": lambda pairs, merges: next(
         (p for p in merges if p in pairs), None
     ),
-    "infinity": lambda pairs, merges: next(
-        (
-            p
-            for p in [
-                min(
-                    pairs,
-                    key=lambda p: merges.index(p) if p in merges else INF,
-                    default=None,
-                )
-            ]
-            if p in merges
-        ),
-        None,
+    "infinity": lambda pairs, merges: min(
+        pairs, key=lambda p: merges.index(p) if p in merges else INF, default=None
     ),
     "sorted": lambda pairs, merges: next(
         iter(sorted(pairs & set(merges), key=merges.index)), None
@@ -2527,41 +2134,36 @@ RANKED = {
 
 
 @right("bpe_encode", "by rank", ranked=RANKED, join=JOINS)
-def encode_by_rank(ranked, join):
-    def encode(text, merges):
-        ids = list(text.encode())
-        while (pair := ranked(set(itertools.pairwise(ids)), merges)) is not None:
-            ids = join(ids, pair, 256 + merges.index(pair))
-        return ids
-
-    return encode
+def encode_by_rank(text, merges, *, ranked, join):
+    ids = list(text.encode())
+    while (pair := ranked(set(itertools.pairwise(ids)), merges)) in merges:
+        ids = join(ids, pair, 256 + merges.index(pair))
+    return ids
 
 
 def encode_one_place_at_a_time(text, merges):
     """The leftmost place of the lowest rank, again and again."""
     ranks = {pair: i for i, pair in enumerate(merges)}
     ids = list(text.encode())
-    while True:
-        places = [
-            (ranks[p], i) for i, p in enumerate(itertools.pairwise(ids)) if p in ranks
-        ]
-        if not places:
-            return ids
+    while places := [
+        (ranks[p], i) for i, p in enumerate(itertools.pairwise(ids)) if p in ranks
+    ]:
         rank, i = min(places)
         ids[i : i + 2] = [256 + rank]
+    return ids
 
 
 def encode_by_heap(text, merges):
-    """A linked list of ids, and a heap of the pairs that may be merged."""
+    """A linked list of ids, and a heap of the pairs that may be merged.
+
+    At its end stands None, which is also before its beginning.
+    """
     ranks = {pair: i for i, pair in enumerate(merges)}
-    ids = list(text.encode())
-    after = [*range(1, len(ids)), None]
-    before = [None, *range(len(ids) - 1)]
+    ids = [*text.encode(), None]
+    after, before = [*range(1, len(ids)), -1], [*range(-1, len(ids) - 1)]
     heap = []
 
     def push(i):
-        if i is None or after[i] is None:
-            return
         pair = (ids[i], ids[after[i]])
         if pair in ranks:
             heapq.heappush(heap, (ranks[pair], i, pair))
@@ -2571,14 +2173,11 @@ def encode_by_heap(text, merges):
     while heap:
         rank, i, pair = heapq.heappop(heap)
         j = after[i]
-        if j is None or (ids[i], ids[j]) != pair:
-            continue
-        ids[i], ids[j] = 256 + rank, None
-        after[i] = after[j]
-        if after[j] is not None:
-            before[after[j]] = i
-        push(before[i])
-        push(i)
+        if (ids[i], ids[j]) == pair:
+            ids[i], ids[j] = 256 + rank, None
+            after[i], before[after[j]] = after[j], i
+            push(before[i])
+            push(i)
     return [i for i in ids if i is not None]
 
 
@@ -2647,15 +2246,13 @@ STEPS = {
 
 
 @right("adamw_step", "formula", average=AVERAGES, decay=DECAYS, step=STEPS)
-def adamw_by_formula(average, decay, step):
-    def adamw(p, g, m, v, t, lr, beta1, beta2, eps, rate):
-        if p.ndim >= 2:
-            p = decay(p, lr * rate)
-        m, v = average(m, g, beta1), average(v, g * g, beta2)
-        p = p - lr * step(m, v, 1 - beta1**t, 1 - beta2**t, eps)
-        return p, m, v
-
-    return adamw
+def adamw_by_formula(
+    p, g, m, v, t, lr, beta1, beta2, eps, rate, *, average, decay, step
+):
+    if p.ndim >= 2:
+        p = decay(p, lr * rate)
+    m, v = average(m, g, beta1), average(v, g * g, beta2)
+    return p - lr * step(m, v, 1 - beta1**t, 1 - beta2**t, eps), m, v
 
 
 def adamw_of_arrays(p, g, m, v, t, lr, beta1, beta2, eps, rate):
@@ -2666,16 +2263,15 @@ def adamw_of_arrays(p, g, m, v, t, lr, beta1, beta2, eps, rate):
     return tuple(map(torch.from_numpy, (p, m, v)))
 
 
-def adamw_into_own_zeros(p, g, m, v, t, lr, beta1, beta2, eps, rate):
+adamw = edited("workbook/adamw_step")
+
+
+def adamw_into_own_zeros(p, g, m, v, *rest):
     new = [torch.zeros(p.shape) for _ in range(3)]
-    flat = [each.view(-1) for each in new]
     for i in range(p.numel()):
-        d = g.reshape(-1)[i]
-        flat[1][i] = beta1 * m.reshape(-1)[i] + (1 - beta1) * d
-        flat[2][i] = beta2 * v.reshape(-1)[i] + (1 - beta2) * d**2
-        flat[0][i] = p.reshape(-1)[i] * (1 - lr * rate if p.dim() > 1 else 1)
-        root = (flat[2][i] / (1 - beta2**t)) ** 0.5
-        flat[0][i] -= lr * flat[1][i] / (1 - beta1**t) / (root + eps)
+        one = (each.reshape(-1)[i].view([1] * p.ndim) for each in (p, g, m, v))
+        for zeros, number in zip(new, adamw(*one, *rest), strict=True):
+            zeros.view(-1)[i] = number
     return new
 
 
@@ -2703,16 +2299,11 @@ def adamw_by_foreach(p, g, m, v, t, lr, beta1, beta2, eps, rate):
 
 def adamw_of_rows(p, g, m, v, *rest):
     """Rows of a matrix one after the other, each with the decay of a matrix."""
-    by_formula = adamw_by_formula(
-        AVERAGES["lerp"], DECAYS["factor"], STEPS["corrected averages"]
-    )
     if p.ndim == 1:
-        return by_formula(p, g, m, v, *rest)
-    rows = [
-        by_formula(*(each[None] for each in row), *rest)
-        for row in zip(p, g, m, v, strict=True)
-    ]
-    return tuple(torch.cat(part) for part in zip(*rows, strict=True))
+        return adamw(p, g, m, v, *rest)
+    rows = zip(*(each.split(1) for each in (p, g, m, v)), strict=True)
+    parts = zip(*(adamw(*row, *rest) for row in rows), strict=True)
+    return tuple(map(torch.cat, parts))
 
 
 ONE_BY_ONE["adamw_step", "other forms"] = {
@@ -2731,37 +2322,38 @@ ONE_BY_ONE["adamw_step", "other forms"] = {
     state=("set", "loaded"),
     loop=("foreach", "loop"),
 )
-def adamw_of_torch(optimizer, state, loop):
-    def adamw(p, g, m, v, t, lr, beta1, beta2, eps, rate):
-        rate = rate if p.dim() > 1 else 0.0
-        start = p * (1 - lr * rate) if "own decay" in optimizer else p.clone()
-        trained = nn.Parameter(start)
-        trained.grad = g
-        options = {"lr": lr, "betas": (beta1, beta2), "eps": eps}
-        options["foreach"] = loop == "foreach"
-        if optimizer == "AdamW":
-            made = torch.optim.AdamW([trained], weight_decay=rate, **options)
-        elif optimizer == "Adam, decoupled":
-            made = torch.optim.AdamW(
-                [{"params": [trained], "weight_decay": rate}], **options
-            )
-        else:
-            made = torch.optim.Adam([trained], **options)
-        kept = {
-            "step": torch.tensor(float(t - 1)),
-            "exp_avg": m.clone(),
-            "exp_avg_sq": v.clone(),
-        }
-        if state == "set":
-            made.state[trained].update(kept)
-        else:
-            groups = made.state_dict()["param_groups"]
-            made.load_state_dict({"state": {0: kept}, "param_groups": groups})
-        made.step()
-        kept = made.state[trained]
-        return trained.detach(), kept["exp_avg"], kept["exp_avg_sq"]
-
-    return adamw
+def adamw_of_torch(
+    p, g, m, v, t, lr, beta1, beta2, eps, rate, *, optimizer, state, loop
+):
+    rate = rate if p.dim() > 1 else 0.0
+    options = {
+        "lr": lr,
+        "betas": (beta1, beta2),
+        "eps": eps,
+        "foreach": loop == "foreach",
+    }
+    after = optimizer == "Adam after own decay"
+    trained = nn.Parameter(p * (1 - lr * rate) if after else p.clone())
+    trained.grad = g
+    if after:
+        made = torch.optim.Adam([trained], **options)
+    elif optimizer == "AdamW":
+        made = torch.optim.AdamW([trained], weight_decay=rate, **options)
+    else:
+        groups = [{"params": [trained], "weight_decay": rate}]
+        made = torch.optim.AdamW(groups, **options)
+    kept = {
+        "step": torch.tensor(t - 1.0),
+        "exp_avg": m.clone(),
+        "exp_avg_sq": v.clone(),
+    }
+    if state == "set":
+        made.state[trained].update(kept)
+    else:
+        made.load_state_dict(made.state_dict() | {"state": {0: kept}})
+    made.step()
+    kept = made.state[trained]
+    return trained.detach(), kept["exp_avg"], kept["exp_avg_sq"]
 
 
 # The training loop
@@ -2791,16 +2383,17 @@ ITEMS = {
     "tensor": lambda loss: loss.detach(),
 }
 CUTS = {
-    "slices": lambda rows: (rows[:, :-1], rows[:, 1:]),
-    "narrow": lambda rows: (
-        rows.narrow(1, 0, rows.shape[1] - 1),
-        rows.narrow(1, 1, rows.shape[1] - 1),
-    ),
+    "narrow": lambda rows: [rows.narrow(1, i, rows.shape[1] - 1) for i in (0, 1)],
     "unbind": lambda rows: (
         torch.stack(rows.unbind(1)[:-1], 1),
         torch.stack(rows.unbind(1)[1:], 1),
     ),
 }
+
+
+def loss_of(model, rows):
+    """The loss of a model on the rows of a batch, each of which is a whole text."""
+    return model(rows[:, :-1], rows[:, 1:])[1]
 
 
 @right(
@@ -2810,38 +2403,20 @@ CUTS = {
     when=("before forward", "before backward", "after step"),
     item=ITEMS,
 )
-def train_by_for(zero, when, item):
-    def train(model, batches, optimizer):
-        model.train()
-        losses = []
-        for rows in batches:
-            if when == "before forward":
-                zero(model, optimizer)
-            _, loss = model(rows[:, :-1], rows[:, 1:])
-            if when == "before backward":
-                zero(model, optimizer)
-            loss.backward()
-            optimizer.step()
-            if when == "after step":
-                zero(model, optimizer)
-            losses.append(item(loss))
-        return losses
-
-    return train
-
-
-def loop_of_while(batches, step):
-    losses, i = [], 0
-    while i < len(batches):
-        losses.append(step(batches[i]))
-        i += 1
-    return losses
-
-
-def loop_into_zeros(batches, step):
-    losses = [0.0] * len(batches)
-    for i, rows in enumerate(batches):
-        losses[i] = step(rows)
+def train_by_for(model, batches, optimizer, *, zero, when, item):
+    model.train()
+    losses = []
+    for rows in batches:
+        if when == "before forward":
+            zero(model, optimizer)
+        loss = loss_of(model, rows)
+        if when == "before backward":
+            zero(model, optimizer)
+        loss.backward()
+        optimizer.step()
+        if when == "after step":
+            zero(model, optimizer)
+        losses.append(item(loss))
     return losses
 
 
@@ -2861,8 +2436,6 @@ def loop_by_recursion(batches, step):
 LOOPS = {
     "list comprehension": lambda batches, step: [step(rows) for rows in batches],
     "map": lambda batches, step: list(map(step, batches)),
-    "while": loop_of_while,
-    "enumerate": loop_into_zeros,
     "iterator": loop_of_iterator,
     "recursion": loop_by_recursion,
 }
@@ -2898,7 +2471,7 @@ def own_gradients(model, optimizer, inputs, targets):
 
 def loss_of_logits(model, optimizer, inputs, targets):
     logits, _ = model(inputs, targets)
-    loss = F.cross_entropy(logits.transpose(1, 2), targets)
+    loss = NEXT["transposed"](logits, targets)
     optimizer.zero_grad()
     torch.autograd.backward(loss)
     optimizer.step()
@@ -2910,21 +2483,18 @@ def loss_of_logits(model, optimizer, inputs, targets):
     "steps",
     loop=LOOPS,
     step=by_name(backward_and_step, step_of_closure, own_gradients, loss_of_logits),
-    cut=pick(CUTS, "narrow", "unbind"),
+    cut=CUTS,
 )
-def train_by_steps(loop, step, cut):
-    def train(model, batches, optimizer):
-        model.train(True)
-        return loop(batches, lambda rows: step(model, optimizer, *cut(rows)))
-
-    return train
+def train_by_steps(model, batches, optimizer, *, loop, step, cut):
+    model.train(True)
+    return loop(batches, lambda rows: step(model, optimizer, *cut(rows)))
 
 
 def train_by_generator(model, batches, optimizer):
     def steps() -> Iterator[float]:
         for rows in batches:
             model.train()
-            loss = model(rows[:, :-1], rows[:, 1:])[1]
+            loss = loss_of(model, rows)
             yield loss.item()
             loss.backward()
             optimizer.step()
@@ -2936,12 +2506,12 @@ def train_by_generator(model, batches, optimizer):
 def losses_made_numbers_at_the_end(model, batches, optimizer):
     losses = []
     with torch.enable_grad():
-        for inputs, targets in [CUTS["slices"](rows) for rows in batches]:
-            loss = model.train()(inputs, targets)[1]
-            losses.append(loss.detach())
+        for rows in batches:
+            losses.append(loss_of(model.train(), rows))
             optimizer.zero_grad()
-            loss.backward()
+            losses[-1].backward()
             optimizer.step()
+            losses[-1] = losses[-1].detach()
     return torch.stack(losses).tolist()
 
 
@@ -2952,7 +2522,7 @@ class Trainer:
         self.model, self.optimizer, self.losses = model, optimizer, []
 
     def step(self, rows):
-        loss = self.model(rows[..., :-1], rows[..., 1:])[1]
+        loss = loss_of(self.model, rows)
         self.model.zero_grad(set_to_none=True)
         loss.backward()
         self.optimizer.step()
@@ -2987,25 +2557,6 @@ def put_back(model, mean):
     return found
 
 
-def put_back_finally(model, mean):
-    before = model.training
-    try:
-        model.train(False)
-        return mean()
-    finally:
-        model.train(before)
-
-
-def put_back_by_branch(model, mean):
-    was_training = model.training
-    if was_training:
-        model.eval()
-    found = mean()
-    if was_training:
-        model.train()
-    return found
-
-
 @contextmanager
 def evaluation_of(model):
     before = model.training
@@ -3029,40 +2580,34 @@ def modules_put_back(model, mean):
     return found
 
 
-MODES = by_name(
-    put_back,
-    put_back_finally,
-    put_back_by_branch,
-    put_back_by_context,
-    modules_put_back,
-)
+def targets_in(rows):
+    return rows[:, 1:].numel()
 
 
 def running_total(model, batches):
     total = count = 0
     for rows in batches:
-        n = rows[:, 1:].numel()
-        total += model(rows[:, :-1], rows[:, 1:])[1].item() * n
-        count += n
+        total += loss_of(model, rows).item() * targets_in(rows)
+        count += targets_in(rows)
     return total / count
 
 
 def weighted_mean(model, batches):
-    losses = [float(model(rows[:, :-1], rows[:, 1:])[1]) for rows in batches]
-    return statistics.fmean(losses, [rows[:, 1:].numel() for rows in batches])
+    losses = [float(loss_of(model, rows)) for rows in batches]
+    return statistics.fmean(losses, map(targets_in, batches))
 
 
 def dot_of_tensors(model, batches):
-    losses = torch.stack([model(rows[:, :-1], rows[:, 1:])[1] for rows in batches])
-    counts = torch.tensor([rows[:, 1:].numel() for rows in batches]).to(losses)
+    losses = torch.stack([loss_of(model, rows) for rows in batches])
+    counts = torch.tensor([targets_in(rows) for rows in batches]).to(losses)
     return losses @ counts / counts.sum()
 
 
 def mean_of_rows(model, batches):
     losses = [
-        model(r[None, :-1], r[None, 1:])[1].expand(len(r) - 1)
+        loss_of(model, row).expand(targets_in(row))
         for rows in batches
-        for r in rows
+        for row in rows.split(1)
     ]
     return torch.cat(losses).mean().item()
 
@@ -3070,30 +2615,25 @@ def mean_of_rows(model, batches):
 def running_mean(model, batches):
     mean = seen = 0
     for rows in batches:
-        new = rows.shape[0] * (rows.shape[1] - 1)
-        loss = model(rows[:, :-1], rows[:, 1:])[1].item()
-        seen += new
-        mean += (loss - mean) * new / seen
+        seen += targets_in(rows)
+        mean += (loss_of(model, rows).item() - mean) * targets_in(rows) / seen
     return mean
 
 
+def losses_by_logits(model, rows, reduction):
+    logits, _ = model(rows[:, :-1], rows[:, 1:])
+    return F.cross_entropy(logits.mT, rows[:, 1:], reduction=reduction)
+
+
 def sums_of_logits(model, batches):
-    total, count = torch.zeros(()), 0
+    total = torch.zeros(())
     for rows in batches:
-        targets = rows[:, 1:].reshape(-1)
-        logits = model(rows[:, :-1], rows[:, 1:])[0].flatten(0, 1)
-        total += F.cross_entropy(logits, targets, reduction="sum")
-        count += len(targets)
-    return (total / count).item()
+        total += losses_by_logits(model, rows, "sum")
+    return (total / sum(map(targets_in, batches))).item()
 
 
 def all_losses(model, batches):
-    each = [
-        F.cross_entropy(
-            model(rows[:, :-1], rows[:, 1:])[0].mT, rows[:, 1:], reduction="none"
-        ).flatten()
-        for rows in batches
-    ]
+    each = [losses_by_logits(model, rows, "none").flatten() for rows in batches]
     return torch.cat(each).mean()
 
 
@@ -3111,27 +2651,20 @@ EVALUATIONS = by_name(
 @right(
     "evaluate",
     "loops",
-    mode=MODES,
+    mode=beginning("put_back") | by_name(modules_put_back),
     mean=EVALUATIONS,
     recording={"no_grad": torch.no_grad, "inference_mode": torch.inference_mode},
 )
-def evaluated(mode, mean, recording):
-    @recording()
-    def evaluate(model, batches):
+def evaluated(model, batches, *, mode, mean, recording):
+    with recording():
         return mode(model, lambda: mean(model, batches))
-
-    return evaluate
 
 
 @right("evaluate", "copy", mean=EVALUATIONS)
-def evaluated_copy(mean):
+def evaluated_copy(model, batches, *, mean):
     """A copy in evaluation mode; the model stays as it is."""
-
-    def evaluate(model, batches):
-        with torch.no_grad():
-            return mean(copy.deepcopy(model).eval(), batches)
-
-    return evaluate
+    with torch.no_grad():
+        return mean(copy.deepcopy(model).eval(), batches)
 
 
 def evaluate_with_grad_mode(model, batches):
@@ -3142,25 +2675,35 @@ def evaluate_with_grad_mode(model, batches):
         torch.set_grad_enabled(True)
 
 
+def evaluate_with_detached(model, batches):
+    parameters = {name: p.detach() for name, p in model.named_parameters()}
+
+    def detached(*ids):
+        return functional_call(model, parameters, ids)
+
+    return put_back(model, lambda: running_mean(detached, batches))
+
+
 ONE_BY_ONE["evaluate", "other forms"] = {
     "set_grad_enabled": evaluate_with_grad_mode,
-    "functional_call": lambda model, batches: put_back(
-        model,
-        lambda: running_mean(
-            lambda *ids: functional_call(
-                model, {n: p.detach() for n, p in model.named_parameters()}, ids
-            ),
-            batches,
-        ),
-    ),
+    "functional_call": evaluate_with_detached,
 }
 
 
 # Top-k
 
 
-def kept_by_threshold(logits, k):
-    return logits >= torch.topk(logits, min(k, logits.shape[-1])).values[:, [-1]]
+def keeping(source: str) -> Callable[[Tensor, Any], Tensor]:
+    """What the program of a file keeps, for other ends of it."""
+    program = edited(source)
+    return lambda logits, limit: program(logits, limit) > 0
+
+
+kept_by_threshold = keeping("right/top_k_threshold")
+kept_by_sort = keeping("right/top_k_sort")
+kept_by_scatter = keeping("workbook/top_k")
+kept_by_comparison = keeping("right/top_k_ranks")
+kept_one_by_one = keeping("right/top_k_loop")
 
 
 def kept_by_kthvalue(logits, k):
@@ -3168,23 +2711,8 @@ def kept_by_kthvalue(logits, k):
     return logits >= logits.kthvalue(V - min(k, V) + 1, dim=-1, keepdim=True).values
 
 
-def kept_by_sort(logits, k):
-    ordered = logits.sort(dim=-1, descending=True).values
-    return logits >= ordered[:, min(k, logits.shape[1]) - 1, None]
-
-
-def kept_by_scatter(logits, k):
-    best = logits.topk(min(k, logits.shape[-1]), dim=-1).indices
-    return torch.zeros_like(logits, dtype=torch.bool).scatter(-1, best, True)
-
-
 def kept_by_rank(logits, k):
     return logits.argsort(-1, descending=True).argsort(-1) < k
-
-
-def kept_by_comparison(logits, k):
-    """Fewer than k of a row are larger."""
-    return (logits[:, None, :] > logits[:, :, None]).sum(-1) < k
 
 
 def kept_by_one_hot(logits, k):
@@ -3199,40 +2727,10 @@ def kept_by_heap(logits, k):
     return keep
 
 
-def kept_one_by_one(logits, k):
-    left = logits.clone()
-    for _ in range(min(k, logits.shape[-1])):
-        left[torch.arange(len(left)), left.argmax(-1)] = -INF
-    return left == -INF
-
-
-KEPT = by_name(
-    kept_by_threshold,
-    kept_by_kthvalue,
-    kept_by_sort,
-    kept_by_scatter,
-    kept_by_rank,
-    kept_by_comparison,
-    kept_by_one_hot,
-    kept_by_heap,
-    kept_one_by_one,
-)
-
-
 def written_infinity(logits, keep):
     logits = logits.clone()
     logits[~keep] = float("-inf")
     return F.softmax(logits, dim=-1)
-
-
-def shared_again(logits, keep):
-    probabilities = logits.softmax(-1) * keep
-    return probabilities / probabilities.sum(-1, keepdim=True)
-
-
-def exponentials(logits, keep):
-    powers = torch.where(keep, (logits - logits.amax(-1, keepdim=True)).exp(), 0.0)
-    return powers / powers.sum(-1, keepdim=True)
 
 
 def rows_of_kept(logits, keep):
@@ -3250,16 +2748,18 @@ ENDS = {
     "masked_fill": lambda s, keep: s.masked_fill(~keep, -INF).softmax(-1),
     "where -1e9": lambda s, keep: by_hand(torch.where(keep, s, -1e9)),
     "written": written_infinity,
-    "shared again": shared_again,
-    "exponentials": exponentials,
+    "shared again": lambda s, keep: SHARES["/"](s.softmax(-1) * keep),
+    "exponentials": lambda s, keep: SHARES["/"](
+        torch.where(keep, (s - s.amax(-1, keepdim=True)).exp(), 0.0)
+    ),
     "rows, own float32": rows_of_kept,
     "added": added_infinity,
 }
 
 
-@right("top_k", "masks", keep=KEPT, end=ENDS)
-def top_k_by_mask(keep, end):
-    return lambda logits, k: end(logits, keep(logits, k))
+@right("top_k", "masks", keep=beginning("kept_"), end=ENDS)
+def top_k_by_mask(logits, k, *, keep, end):
+    return end(logits, keep(logits, k))
 
 
 def scattered(logits, k, empty=torch.zeros_like):
@@ -3276,7 +2776,7 @@ ONE_BY_ONE["top_k", "scattered"] = {
     "probabilities": scattered,
     "own float32": partial(scattered, empty=own_float32_zeros),
     "infinities": infinities_scattered,
-    "rows": lambda logits, k: torch.stack([scattered(row, k) for row in logits]),
+    **by_texts(scattered, "stacked"),
     "sorted and put back": lambda logits, k: (
         logits.sort(-1, descending=True)
         .values.masked_fill(torch.arange(logits.shape[1]) >= k, -INF)
@@ -3284,32 +2784,17 @@ ONE_BY_ONE["top_k", "scattered"] = {
         .gather(1, logits.argsort(-1, descending=True).argsort(-1))
     ),
 }
-ONE_BY_ONE["top_k", "loops"] = {
-    "vmap": lambda logits, k: vmap(
-        lambda row: scattered(row[None], k)[0], randomness="error"
-    )(logits),
-}
-ONE_BY_ONE["top_k", "float32"] = {
-    "inside": lambda s, k: scattered(s.float(), k).double()
-}
+ONE_BY_ONE["top_k", "loops"] = by_texts(scattered, "vmap")
+ONE_BY_ONE["top_k", "float32"] = {"inside": in_float32(scattered)}
 
 
 # Top-p
 
-
-def nucleus_by_scatter(logits, p):
-    ordered, places = logits.softmax(-1).sort(dim=-1, descending=True)
-    keep = ordered.cumsum(-1) - ordered < p
-    return torch.zeros_like(keep).scatter_(1, places, keep)
-
-
-def nucleus_shifted(logits, p):
-    """As in many libraries: what to remove, shifted to the right by one."""
-    ordered, places = torch.sort(logits, descending=True)
-    remove = ordered.softmax(-1).cumsum(-1) >= p
-    remove[..., 1:] = remove[..., :-1].clone()
-    remove[..., 0] = False
-    return ~remove.scatter(1, places, remove)
+nucleus_by_scatter = keeping("right/top_p_cumsum")
+nucleus_shifted = keeping("right/top_p_shifted")
+nucleus_by_comparison = keeping("right/top_p_comparison")
+nucleus_by_loop = keeping("workbook/top_p")
+nucleus_taken_out = keeping("right/top_p_taken_out")
 
 
 def nucleus_ascending(logits, p):
@@ -3328,29 +2813,10 @@ def nucleus_by_search(logits, p):
     return logits.softmax(-1) >= ordered.gather(1, last)
 
 
-def nucleus_by_comparison(logits, p):
-    """What is likelier than a token adds up to less than p."""
-    each = logits.softmax(-1)
-    likelier = each[:, None, :] > each[:, :, None]
-    return (likelier * each[:, None, :]).sum(-1) < p
-
-
 def nucleus_by_rank(logits, p):
     ordered = logits.softmax(-1).sort(-1, descending=True).values
     count = 1 + (ordered.cumsum(-1) < p).sum(-1, keepdim=True)
     return logits.argsort(-1, descending=True).argsort(-1) < count
-
-
-def nucleus_by_loop(logits, p):
-    keep = torch.zeros(logits.shape, dtype=torch.bool)
-    for row, kept in zip(logits.softmax(-1), keep, strict=True):
-        total = 0.0
-        for i in row.argsort(descending=True):
-            kept[i] = True
-            total += row[i].item()
-            if total >= p:
-                break
-    return keep
 
 
 def nucleus_by_bisect(logits, p):
@@ -3363,35 +2829,12 @@ def nucleus_by_bisect(logits, p):
     return torch.tensor(keep)
 
 
-def nucleus_taken_out(logits, p):
-    """The likeliest is taken out until the rest is small enough."""
-    left = logits.softmax(-1)
-    for _ in range(logits.shape[-1]):
-        more = 1 - left.sum(-1) < p
-        best = left.argmax(-1, keepdim=True)
-        left = left.scatter(1, best, left.gather(1, best) * ~more[:, None])
-    return left == 0
+@right("top_p", "masks", keep=beginning("nucleus_"), end=ENDS)
+def top_p_by_mask(logits, p, *, keep, end):
+    return end(logits, keep(logits, p))
 
 
-NUCLEI = by_name(
-    nucleus_by_scatter,
-    nucleus_shifted,
-    nucleus_ascending,
-    nucleus_by_search,
-    nucleus_by_comparison,
-    nucleus_by_rank,
-    nucleus_by_loop,
-    nucleus_by_bisect,
-    nucleus_taken_out,
-)
-
-
-@right("top_p", "masks", keep=NUCLEI, end=ENDS)
-def top_p_by_mask(keep, end):
-    return lambda logits, p: end(logits, keep(logits, p))
-
-
-def nucleus_of_row(row, p):
+def of_row(row, p):
     ordered, places = row.softmax(-1).sort(descending=True)
     count = int((ordered.cumsum(0) < p).sum()) + 1
     out = torch.zeros_like(row)
@@ -3399,7 +2842,7 @@ def nucleus_of_row(row, p):
     return out
 
 
-def nucleus_with_python(logits, p):
+def with_python(logits, p):
     rows = []
     for row in logits.tolist():
         powers = [math.exp(score - max(row)) for score in row]
@@ -3413,28 +2856,25 @@ def nucleus_with_python(logits, p):
     return torch.tensor(rows)
 
 
+def sorted_and_put_back(logits, p):
+    ordered, places = logits.sort(-1, descending=True)
+    shares = ENDS["exponentials"](ordered, nucleus_by_scatter(ordered, p))
+    return torch.zeros_like(logits).scatter(1, places, shares)
+
+
 ONE_BY_ONE["top_p", "loops"] = {
-    "rows": lambda logits, p: torch.stack([nucleus_of_row(r, p) for r in logits]),
-    "Python's numbers": nucleus_with_python,
-    "own float32 zeros": lambda logits, p: filled(
-        logits, partial(nucleus_of_row, p=p), own_float32_zeros
+    "rows": lambda logits, p: ROWS["stacked"](logits, partial(of_row, p=p)),
+    "Python's numbers": with_python,
+    "own float32 zeros": lambda logits, p: ROWS["own float32"](
+        logits, partial(of_row, p=p)
     ),
 }
 ONE_BY_ONE["top_p", "float32"] = {
-    "inside": lambda logits, p: ENDS["written"](
-        logits.float(), nucleus_shifted(logits.float(), p)
-    ).double()
-}
-ONE_BY_ONE["top_p", "sorted"] = {
-    "put back": lambda logits, p: torch.zeros_like(logits).scatter(
-        1,
-        logits.argsort(-1, descending=True),
-        ENDS["exponentials"](
-            logits.sort(-1, descending=True).values,
-            nucleus_by_scatter(logits.sort(-1, descending=True).values, p),
-        ),
+    "inside": in_float32(
+        partial(top_p_by_mask, keep=nucleus_shifted, end=ENDS["written"])
     )
 }
+ONE_BY_ONE["top_p", "sorted"] = {"put back": sorted_and_put_back}
 
 
 # A step with a cache
@@ -3447,10 +2887,10 @@ class CacheOfTuples:
         self.kept = [None] * len(w["blocks"])
 
     def length(self):
-        return 0 if self.kept[0] is None else self.kept[0][0].shape[2]
+        return self.kept[0][0].shape[2] if self.kept[0] else 0
 
     def put(self, i, k, v):
-        if self.kept[i] is not None:
+        if self.kept[i]:
             old_k, old_v = self.kept[i]
             k, v = torch.cat([old_k, k], dim=2), torch.cat([old_v, v], dim=2)
         self.kept[i] = (k, v)
@@ -3489,11 +2929,9 @@ class CacheMadeBefore:
         return self.filled[-1]
 
     def put(self, i, k, v):
-        start, end = self.filled[i], self.filled[i] + k.shape[2]
-        self.room[0, i, :, :, start:end] = k
-        self.room[1, i, :, :, start:end] = v
-        self.filled[i] = end
-        return self.room[0, i, :, :, :end], self.room[1, i, :, :, :end]
+        start, self.filled[i] = self.filled[i], self.filled[i] + k.shape[2]
+        self.room[:, i, :, :, start : self.filled[i]] = torch.stack([k, v])
+        return self.room[:, i, :, :, : self.filled[i]]
 
 
 class CacheInFloat32(CacheMadeBefore):
@@ -3538,16 +2976,6 @@ class CacheOfFields:
         return both.unbind(0)
 
 
-CACHES = by_name(
-    CacheOfTuples,
-    CacheOfNames,
-    CacheMadeBefore,
-    CacheInFloat32,
-    CacheOfPositions,
-    CacheOfFields,
-)
-
-
 def masked_by_tril(q, k, v):
     T, S = q.shape[2], k.shape[2]
     scores = q @ k.mT / q.shape[-1] ** 0.5
@@ -3564,9 +2992,7 @@ def masked_by_places(q, k, v):
 
 def masked_rows_of_square(q, k, v):
     """The last rows of the mask of the whole text."""
-    T, S = q.shape[2], k.shape[2]
-    square = torch.full((S, S), -INF).triu(1)
-    return sdpa(q, k, v, attn_mask=square[S - T :].to(q.dtype))
+    return sdpa(q, k, v, attn_mask=future_of(k[0, 0][None])[-q.shape[2] :].to(q.dtype))
 
 
 def query_by_query(q, k, v):
@@ -3578,110 +3004,59 @@ def query_by_query(q, k, v):
     return torch.cat(out, dim=2)
 
 
-READINGS = by_name(
-    masked_by_tril, masked_by_places, masked_rows_of_square, query_by_query
-)
-
-
 @right(
-    "cached_step", "caches", made=CACHES, attend=by_name(masked_by_tril, query_by_query)
-)
-def step_with_cache(made, attend):
-    def step(ids, w, H, cache):
-        cache = copy.deepcopy(cache) if cache else made(w, len(ids), H)
-        start, T = cache.length(), ids.shape[1]
-        x = w["token"][ids] + w["position"][start : start + T]
-        for i, b in enumerate(w["blocks"]):
-            n = fused_norm(x, b["ln1_weight"], b["ln1_bias"], 1e-5)
-            q, k, v = (SPLITS["view"][0](y, H) for y in projections(n, b, LINEARS["@"]))
-            y = SPLITS["view"][1](attend(q, *cache.put(i, k, v)))
-            x = x + y @ b["W_O"] + b["b_O"]
-            n = fused_norm(x, b["ln2_weight"], b["ln2_bias"], 1e-5)
-            x = x + BLOCK_MLPS["tanh"](n, b["W1"], b["b1"], b["W2"], b["b2"])
-        x = fused_norm(x[:, -1], w["ln_f_weight"], w["ln_f_bias"], 1e-5)
-        return x @ w["token"].T, cache
-
-    return step
-
-
-right(
     "cached_step",
     "masks",
     made=by_name(CacheOfTuples, CacheInFloat32),
     attend=by_name(masked_by_places, masked_rows_of_square),
-)(step_with_cache)
+)
+@right(
+    "cached_step",
+    "caches",
+    made=beginning("Cache"),
+    attend=by_name(masked_by_tril, query_by_query),
+)
+def step_with_cache(ids, w, H, cache, *, made, attend=masked_by_tril):
+    cache = copy.deepcopy(cache) if cache else made(w, len(ids), H)
+    start, (cut, join) = cache.length(), SPLITS["view"]
+    x = w["token"][ids] + w["position"][start : start + ids.shape[1]]
+    for i, b in enumerate(w["blocks"]):
 
+        def heads(n, b, H, i=i):
+            q, k, v = (cut(each, H) for each in projections(n, b))
+            return joined([join(attend(q, *cache.put(i, k, v)))], b)
 
-def step_of_one_id(ids, w, H, cache):
-    """One id after the other, each through all blocks; a tuple of tensors."""
-    B, C = len(ids), w["token"].shape[1]
-    keys, values = cache or (torch.zeros(2, len(w["blocks"]), B, 0, C)).to(w["token"])
-    for column in ids.T:
-        x = w["token"][column] + w["position"][keys.shape[2]]
-        new_keys, new_values = [], []
-        for i, b in enumerate(w["blocks"]):
-            n = fused_norm(x, b["ln1_weight"], b["ln1_bias"], 1e-5)
-            q, k, v = projections(n, b, LINEARS["F.linear"])
-            new_keys.append(torch.cat([keys[i], k[:, None]], 1))
-            new_values.append(torch.cat([values[i], v[:, None]], 1))
-            heads = [
-                ((K @ each[:, :, None]).squeeze(2) / each.shape[1] ** 0.5).softmax(1)
-                for K, each in zip(new_keys[i].chunk(H, 2), q.chunk(H, 1), strict=True)
-            ]
-            y = [
-                (weights[..., None] * V).sum(1)
-                for weights, V in zip(heads, new_values[i].chunk(H, 2), strict=True)
-            ]
-            x = x + torch.cat(y, 1) @ b["W_O"] + b["b_O"]
-            n = normed_rows(x, b["ln2_weight"], b["ln2_bias"])
-            x = x + F.gelu(n @ b["W1"] + b["b1"]) @ b["W2"] + b["b2"]
-        keys, values = torch.stack(new_keys), torch.stack(new_values)
-    logits = normed_rows(x, w["ln_f_weight"], w["ln_f_bias"]) @ w["token"].T
-    return logits, (keys, values)
-
-
-def normed_rows(x, weight, bias):
-    return torch.stack([normed_vector(row, weight, bias, 1e-5) for row in x])
+        x = block_by(x, b, H, heads=heads)
+    x = fused_norm(x[:, -1], w["ln_f_weight"], w["ln_f_bias"], 1e-5)
+    return x @ w["token"].T, cache
 
 
 def text_by_text(ids, w, H, cache):
     """A cache for each text of the batch."""
-    step = step_with_cache(CacheOfTuples, masked_by_tril)
+    step = partial(step_with_cache, made=CacheOfTuples)
     cache = cache or [None] * len(ids)
     found = [step(row[None], w, H, old) for row, old in zip(ids, cache, strict=True)]
     return torch.cat([logits for logits, _ in found]), [new for _, new in found]
 
 
-class CachedBlock(nn.Module):
+class CachedBlock(BlockOfModules):
     """A block that takes what it kept, and gives what to keep."""
 
     def __init__(self, w, H):
-        super().__init__()
-        C, self.H = len(w["b_Q"]), H
-        self.ln1, self.ln2 = nn.LayerNorm(C), nn.LayerNorm(C)
-        self.q, self.k, self.v, self.o = (nn.Linear(C, C) for _ in range(4))
-        self.fc1, self.fc2 = nn.Linear(C, 4 * C), nn.Linear(4 * C, C)
-        linears = {"1": self.fc1, "2": self.fc2}
-        linears |= {f"_{n}": getattr(self, n.lower()) for n in "QKVO"}
-        with torch.no_grad():
-            for name, layer in linears.items():
-                layer.weight = nn.Parameter(w[f"W{name}"].T)
-                layer.bias = nn.Parameter(w[f"b{name}"])
-            for name in ("ln1", "ln2"):
-                getattr(self, name).weight = nn.Parameter(w[f"{name}_weight"])
-                getattr(self, name).bias = nn.Parameter(w[f"{name}_bias"])
+        super().__init__(len(w["b_Q"]), H)
+        self.mlp = nn.Sequential(self.mlp[0], nn.GELU(), self.mlp[2])
+        for name, path in OF_MODULES.items():
+            module, _, attribute = path.removesuffix(".T").rpartition(".")
+            weight = w[name].T if path.endswith(".T") else w[name]
+            setattr(self.get_submodule(module), attribute, nn.Parameter(weight))
 
     def forward(self, x, kept):
-        n = self.ln1(x)
-        q, k, v = (
-            layer(n).unflatten(-1, (self.H, -1)).transpose(1, 2)
-            for layer in (self.q, self.k, self.v)
-        )
+        q, k, v = self.attn.projected(self.ln_1(x))
         if kept is not None:
             k, v = (torch.cat(pair, 2) for pair in zip(kept, (k, v), strict=True))
         y = masked_by_places(q, k, v).transpose(1, 2).flatten(2)
-        x = x + self.o(y)
-        return x + self.fc2(F.gelu(self.fc1(self.ln2(x)))), (k, v)
+        x = x + self.attn.proj(y)
+        return x + self.mlp(self.ln_2(x)), (k, v)
 
 
 def step_of_modules(ids, w, H, cache):
@@ -3698,37 +3073,21 @@ def step_of_modules(ids, w, H, cache):
         return F.linear(x, w["token"])[:, -1, :], new
 
 
-def step_into_room(ids, w, H, cache):
-    """Room made before, which calls share: each writes behind what it was given."""
-    (N, C), T, L = w["position"].shape, ids.shape[1], len(w["blocks"])
-    keys, values, past = cache or (*torch.zeros(2, L, len(ids), N, C).to(w["token"]), 0)
-    x = w["token"][ids] + w["position"][past : past + T]
-    for i, b in enumerate(w["blocks"]):
-        n = fused_norm(x, b["ln1_weight"], b["ln1_bias"], 1e-5)
-        q, k, v = projections(n, b, LINEARS["@"])
-        keys[i, :, past : past + T], values[i, :, past : past + T] = k, v
-        read = (q, keys[i, :, : past + T], values[i, :, : past + T])
-        y = masked_by_tril(*(SPLITS["view"][0](each, H) for each in read))
-        x = x + SPLITS["view"][1](y) @ b["W_O"] + b["b_O"]
-        n = fused_norm(x, b["ln2_weight"], b["ln2_bias"], 1e-5)
-        x = x + BLOCK_MLPS["tanh"](n, b["W1"], b["b1"], b["W2"], b["b2"])
-    x = fused_norm(x[:, -1], w["ln_f_weight"], w["ln_f_bias"], 1e-5)
-    return x @ w["token"].T, (keys, values, past + T)
-
-
 ONE_BY_ONE["cached_step", "other forms"] = {
-    "shared room": step_into_room,
-    "one id after the other": step_of_one_id,
+    # Calls share the room: each writes behind what it was given.
+    "shared room": edited("right/cached_step_room", ".clone()", ""),
     "text by text": text_by_text,
     "modules": step_of_modules,
 }
 ONE_BY_ONE["cached_step", "no gradients"] = {
-    "no_grad": torch.no_grad()(step_with_cache(CacheMadeBefore, query_by_query)),
+    "no_grad": torch.no_grad()(
+        partial(step_with_cache, made=CacheMadeBefore, attend=query_by_query)
+    ),
     "inference_mode": torch.inference_mode()(
-        step_with_cache(CacheOfNames, masked_by_tril)
+        partial(step_with_cache, made=CacheOfNames)
     ),
     "a list as result": lambda *values: list(
-        step_with_cache(CacheOfPositions, masked_by_tril)(*values)
+        step_with_cache(*values, made=CacheOfPositions)
     ),
 }
 
@@ -3747,34 +3106,23 @@ LIKELIEST = {
 }
 
 
-def generate_for(step, ids, n, likeliest):
-    new, cache = ids, None
-    for _ in range(n):
-        logits, cache = step(new, cache)
-        new = likeliest(logits)
-        ids = torch.cat([ids, new], dim=1)
-    return ids
+def choosing(source: str, old: str, new: str = "choose(logits)") -> Callable:
+    """The loop of a file, to which the choice of the next ids is given."""
+    return edited(source, "s, max_new_tokens", "s, max_new_tokens, choose", old, new)
 
 
-def generate_while(step, ids, n, likeliest):
-    wanted, cache, read = ids.shape[1] + n, None, 0
-    while ids.shape[1] < wanted:
-        logits, cache = step(ids[:, read:], cache)
-        read = ids.shape[1]
-        ids = torch.hstack([ids, likeliest(logits)])
-    return ids
-
-
-def generate_into_room(step, ids, n, likeliest):
-    B, T = ids.shape
-    out = torch.zeros(B, T + n, dtype=torch.long)
-    out[:, :T] = ids
-    logits, cache = step(ids, None)
-    for t in range(T, T + n):
-        out[:, t : t + 1] = likeliest(logits)
-        if t + 1 < T + n:
-            logits, cache = step(out[:, t : t + 1], cache)
-    return out
+FIRST = "choose(logits)[:, 0]"
+generate_for = choosing("workbook/generate", "logits.argmax(-1, keepdim=True)")
+generate_while = choosing(
+    "right/generate_while", "logits.max(dim=-1, keepdim=True).indices"
+)
+generate_into_room = choosing("right/generate_room", "logits.argmax(dim=-1)", FIRST)
+generate_in_columns = choosing(
+    "right/generate_columns", "logits.topk(1).indices[:, 0]", FIRST
+)
+generate_rows = choosing(
+    "right/generate_rows", "torch.tensor([[int(logits[0].argmax())]])"
+)
 
 
 def generate_list(step, ids, n, likeliest):
@@ -3816,21 +3164,6 @@ def generate_by_reduce(step, ids, n, likeliest):
     return reduce(further, range(n), (ids, ids, None))[0]
 
 
-def generate_in_columns(step, ids, n, likeliest):
-    columns, cache = list(ids.unbind(dim=1)), None
-    new = ids
-    for _ in range(n):
-        logits, cache = step(new, cache)
-        columns.append(likeliest(logits)[:, 0])
-        new = columns[-1][:, None]
-    return torch.stack(columns, dim=1)
-
-
-def generate_rows(step, ids, n, likeliest):
-    """Each text alone."""
-    return torch.cat([generate_for(step, row, n, likeliest) for row in ids.split(1)])
-
-
 def generate_id_by_id(step, ids, n, likeliest):
     """The prompt too is given one id at a time."""
     cache = None
@@ -3841,52 +3174,39 @@ def generate_id_by_id(step, ids, n, likeliest):
     return ids
 
 
-GENERATIONS = by_name(
-    generate_for,
-    generate_while,
-    generate_into_room,
-    generate_list,
-    generate_recursively,
-    generate_lazily,
-    generate_by_reduce,
-    generate_in_columns,
-    generate_rows,
-    generate_id_by_id,
-)
+GENERATIONS = beginning("generate_")
 
 
-def generating(loop, likeliest):
-    return lambda step, ids, n: loop(step, ids, n, likeliest)
-
-
-right(
+@right(
     "generate",
     "loops",
-    loop=by_name(
-        generate_for,
-        generate_while,
-        generate_into_room,
-        generate_list,
-        generate_in_columns,
+    loop=pick(
+        GENERATIONS,
+        *("generate_for", "generate_while", "generate_into_room"),
+        *("generate_list", "generate_in_columns"),
     ),
     likeliest=LIKELIEST,
-)(generating)
-right(
+)
+@right(
     "generate",
     "functions",
     loop=by_name(generate_recursively, generate_lazily, generate_by_reduce),
     likeliest=LIKELIEST,
-)(generating)
-right(
+)
+@right(
     "generate",
     "batches",
-    loop=by_name(generate_rows, generate_id_by_id),
+    loop=pick(GENERATIONS, "generate_rows", "generate_id_by_id"),
     likeliest=LIKELIEST,
-)(generating)
+)
+def generating(step, ids, n, *, loop, likeliest=LIKELIEST["argmax"]):
+    return loop(step, ids, n, likeliest)
+
+
 ONE_BY_ONE["generate", "no gradients"] = {
-    "no_grad": torch.no_grad()(generating(generate_for, LIKELIEST["argmax"])),
+    "no_grad": torch.no_grad()(partial(generating, loop=generate_for)),
     "inference_mode": torch.inference_mode()(
-        generating(generate_while, LIKELIEST["max"])
+        partial(generating, loop=generate_while, likeliest=LIKELIEST["max"])
     ),
     "int32": lambda step, ids, n: generate_rows(step, ids, n, LIKELIEST["topk"]).int(),
 }
@@ -3895,112 +3215,65 @@ ONE_BY_ONE["generate", "no gradients"] = {
 # An answer of a trained model
 
 
-def answer_of_whole_text(forward):
+def answer_of_whole_text(prompt, model, n, *, forward):
     """Read the whole text again for each token."""
-
-    def answer(prompt, model, n):
-        ids = torch.tensor([model.encode(prompt)])
-        new = []
-        for _ in range(n):
-            logits, _ = forward(ids, ids, model.weights, model.num_heads)
-            new.append(logits[0, -1].argmax().item())
-            ids = torch.cat([ids, torch.tensor([new[-1:]])], dim=1)
-        return model.decode(new)
-
-    return answer
-
-
-def answer_by_cache(step, generation):
-    def answer(prompt, model, n):
-        ids = torch.tensor([model.encode(prompt)])
-        text = generation(
-            lambda ids, cache: step(ids, model.weights, model.num_heads, cache),
-            ids,
-            n,
-            LIKELIEST["argmax"],
-        )
-        return model.decode(text[0, ids.shape[1] :].tolist())
-
-    return answer
-
-
-def answer_recursively(prompt, model, n):
-    def after(ids):
-        ids = torch.tensor([ids])
-        forward = gpt_by(BLOCK_OF_EINSUM, head="einsum")
-        with torch.inference_mode():
-            return int(
-                forward(ids, ids, model.weights, model.num_heads)[0][0, -1].argmax()
-            )
-
-    def further(ids, left):
-        return [] if not left else [(i := after(ids)), *further([*ids, i], left - 1)]
-
-    return model.decode(further(list(model.encode(prompt)), n))
-
-
-BLOCK_OF_EINSUM = block_by(fused_norm, BLOCK_HEADS["einsum"], BLOCK_MLPS["tanh"])
-
-ONE_BY_ONE["answer", "whole text"] = {
-    "fused": answer_of_whole_text(
-        gpt_by(block_by(fused_norm, merged_heads, BLOCK_MLPS["tanh"]))
-    ),
-    "rows": answer_of_whole_text(gpt_of_rows),
-    "loop over heads": answer_of_whole_text(
-        gpt_by(
-            block_by(
-                norm_by("mean", "squares"),
-                BLOCK_HEADS["loop"],
-                mlp_by_chunks(tanh_of_one),
-            )
-        )
-    ),
-}
+    ids = torch.tensor([model.encode(prompt)])
+    new = []
+    for _ in range(n):
+        logits, _ = forward(ids, ids, model.weights, model.num_heads)
+        new.append(logits[0, -1].argmax().item())
+        ids = torch.cat([ids, torch.tensor([new[-1:]])], dim=1)
+    return model.decode(new)
 
 
 @right(
     "answer",
     "cache",
     made=by_name(CacheOfTuples, CacheMadeBefore, CacheOfPositions),
-    loop=by_name(generate_while, generate_into_room),
+    loop=pick(GENERATIONS, "generate_while", "generate_into_room"),
 )
-def answer_with_cache(made, loop):
-    return answer_by_cache(step_with_cache(made, masked_by_tril), loop)
+def answer_with_cache(prompt, model, n, *, made, loop):
+    def step(ids, cache):
+        return step_with_cache(ids, model.weights, model.num_heads, cache, made=made)
+
+    ids = torch.tensor([model.encode(prompt)])
+    text = generating(step, ids, n, loop=loop)
+    return model.decode(text[0, ids.shape[1] :].tolist())
 
 
-ONE_BY_ONE["answer", "recursion"] = {"einsum": answer_recursively}
+def answer_recursively(prompt, model, n):
+    block = partial(block_by, heads=BLOCK_HEADS["einsum"])
+
+    def further(ids, left):
+        if not left:
+            return []
+        text = torch.tensor([ids])
+        with torch.inference_mode():
+            logits, _ = gpt_by(
+                text, text, model.weights, model.num_heads, block=block, head="einsum"
+            )
+        i = int(logits[0, -1].argmax())
+        return [i, *further([*ids, i], left - 1)]
+
+    return model.decode(further(list(model.encode(prompt)), n))
 
 
-# Before gradients are taught, nothing must lead back.
-
-
-def entries_from_lists(x, W):
-    columns = W.T.tolist()
-    numbers = x.tolist()
-    return torch.tensor(
-        [sum(a * b for a, b in zip(numbers, w, strict=True)) for w in columns]
-    )
-
-
-ONE_BY_ONE["row_times_matrix", "numbers of Python"] = {
-    "lists": entries_from_lists,
-    "items": lambda x, W: torch.tensor([(x * w).sum().item() for w in W.T]),
-    "floats": lambda x, W: torch.tensor([float(x @ w) for w in W.T]),
-    "numpy": lambda x, W: torch.from_numpy(x.numpy() @ W.numpy()),
-    "no_grad": torch.no_grad()(lambda x, W: x @ W),
+ONE_BY_ONE["answer", "whole text"] = {
+    "fused": partial(answer_of_whole_text, forward=partial(gpt_by, block=block_by)),
+    "rows": partial(answer_of_whole_text, forward=gpt_of_rows),
+    "loop over heads": partial(answer_of_whole_text, forward=gpt_by_loops),
 }
+ONE_BY_ONE["answer", "recursion"] = {"einsum": answer_recursively}
 
 
 for (task, style), programs in ONE_BY_ONE.items():
     PROGRAMS += [Right(task, (style, name), made) for name, made in programs.items()]
-for (task, name), (made, paths) in CLASSES.items():
-    PROGRAMS.append(Right(task, ("class", name), made, paths))
+for task, classes in CLASSES.items():
+    for name, (made, paths) in classes.items():
+        PROGRAMS.append(Right(task, ("class", name), made, paths))
 
 
-def of_file(source: str) -> Right:
-    task = task_of(source)
-    program = function_of(check.TASKS[task], text_of(source))
-    return Right(task, ("file", source), program)
-
-
-FILES = [of_file(source) for source in right_sources()]
+FILES = [
+    Right(task_of(source), ("file", source), edited(source))
+    for source in right_sources()
+]

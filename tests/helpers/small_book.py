@@ -2,13 +2,16 @@
 
 import base64
 import shutil
+import subprocess
+import sys
 from pathlib import Path
 
 import nbformat
+import yaml
 
+from make import ROOT
 from tools import live_lab
 
-ROOT = Path(__file__).resolve().parents[2]
 PNG = base64.b64decode(
     "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg=="
 )
@@ -127,7 +130,43 @@ def widget_notebook():
     return nbformat.v4.new_notebook(cells=cells, metadata=metadata)
 
 
-def copy_extension(folder: Path) -> None:
-    """Copy the site's extension, and the tools that it imports, into a folder."""
-    for name in ("website", "tools"):
-        shutil.copytree(ROOT / name, folder / name, dirs_exist_ok=True)
+def write_book(
+    folder: Path, toc: str, chapter, settings: dict, files: dict, *extensions: str
+) -> None:
+    """Write a small book with the book's extension and configuration.
+
+    settings: keys of Sphinx's configuration that differ from the book's
+    files: the text of each file that other small books lack
+    extensions: modules among these files, loaded before the site's extension
+    """
+    config = yaml.safe_load((ROOT / "_config.yml").read_text("utf-8"))
+    config["execute"]["execute_notebooks"] = "off"
+    sphinx = config["sphinx"]
+    sphinx["config"] |= {"published": True, **settings}
+    own = sphinx["local_extensions"]
+    sphinx["local_extensions"] = dict.fromkeys(extensions, ".") | own
+    shared = {
+        "_config.yml": yaml.safe_dump(config, sort_keys=False),
+        "_toc.yml": f"format: jb-book\nroot: intro\n{toc}",
+        "schematics/a.svg": DRAWING,
+        "chapters/06_b.md": TWO_READINGS,
+        "chapters/05_a.ipynb": nbformat.writes(chapter),
+        "pages/references.bib": (ROOT / "pages" / "references.bib").read_text("utf-8"),
+    }
+    for name, text in (shared | files).items():
+        (folder / name).parent.mkdir(exist_ok=True)
+        (folder / name).write_text(text, encoding="utf-8")
+    for name in ("website", "tools"):  # the extension, and what it imports
+        shutil.copytree(ROOT / name, folder / name)
+
+
+def build_book(folder, program, *arguments):
+    """Run a program that builds the book of a folder: its status, and what it says."""
+    done = subprocess.run(
+        [sys.executable, "-c", program, *arguments],
+        cwd=folder,
+        capture_output=True,
+        text=True,
+        timeout=240,
+    )
+    return done.returncode, done.stdout + done.stderr

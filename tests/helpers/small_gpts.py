@@ -5,6 +5,8 @@ from torch import nn
 
 from mygpt.gpt import GPT, GPTConfig
 
+TEXTS = [[1, 2, 3], [4], [5, 6, 7, 8, 9], [2, 2]]  # to read, of several lengths
+
 
 def random_gpt(vocab_size=13, **settings):
     """A model whose norms and biases are not at their initial values."""

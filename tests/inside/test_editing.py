@@ -1,7 +1,10 @@
+import copy
+
 import pytest
 import torch
 import torch.nn.functional as F
-from helpers.small_gpts import any_token_can_win
+from helpers.parameters import changed_weights
+from helpers.small_gpts import TEXTS, any_token_can_win
 from torch import nn
 
 from mygpt.gpt import GPT
@@ -23,17 +26,10 @@ from mygpt.inside.editing import (
 from mygpt.inside.hooks import final_logits, hidden, log_odds, make_prompts, record
 from mygpt.inside.memory import promoted
 
-TEXTS = [[1, 2, 3], [4], [5, 6, 7, 8, 9], [2, 2]]
-
 
 @pytest.fixture
 def model():
     return any_token_can_win()
-
-
-@pytest.fixture
-def prompts():
-    return make_prompts(TEXTS, [3, 0, 7, 12])
 
 
 @pytest.fixture
@@ -196,10 +192,8 @@ def test_a_rewritten_model_gives_the_new_answer_and_the_old_one_is_unchanged(
     model, rows
 ):
     prompt = make_prompts([[5, 6, 7, 8]], [9])
-    before = {name: p.clone() for name, p in model.state_dict().items()}
+    before = copy.deepcopy(model)
     edited = rewrite(model, prompt, 1, second_moment(model, rows, 1))
     assert final_logits(edited, prompt).argmax() == 9
-    assert all(torch.equal(p, before[name]) for name, p in model.state_dict().items())
-    after = edited.state_dict().items()
-    changed = {name for name, p in after if not torch.equal(p, before[name])}
-    assert changed == {"blocks.1.mlp.fc2.weight"}
+    assert changed_weights(model, before) == set()
+    assert changed_weights(edited, before) == {"blocks.1.mlp.fc2.weight"}

@@ -6,14 +6,13 @@ shows, it is not that a network stores facts.
 
 import copy
 import json
-import subprocess
-import sys
 from functools import cache
 from pathlib import Path
 from xml.etree import ElementTree
 
 import pytest
 import torch
+from helpers.programs import run_python
 
 from mygpt.inside import editing, experiments, memory
 from mygpt.inside.experiments import outside
@@ -168,9 +167,8 @@ def test_the_stored_runs_bear_out_the_claims(run):
 @pytest.mark.parametrize("kind", KINDS)
 def test_models_trained_again_bear_out_the_claims(kind, seed, tmp_path):
     """Of each kind one stored training again, and one that was never looked at."""
-    command = [sys.executable, "-m", "runs.memory", "--out", tmp_path / "runs.json"]
-    chosen = ["--kinds", kind, "--seeds", str(seed), "--jobs", "1"]
-    subprocess.run([*command, *chosen], check=True, cwd=ROOT)
+    chosen = ("--kinds", kind, "--seeds", seed, "--jobs", 1)
+    run_python("-m", "runs.memory", "--out", tmp_path / "runs.json", *chosen, cwd=ROOT)
     (run,) = json.loads((tmp_path / "runs.json").read_text(encoding="utf-8"))["runs"]
     check_claims(run)
 
@@ -653,7 +651,7 @@ def test_stories_are_exchanged_with_stories_of_as_many_pairs():
 def test_the_figure_shows_what_fires_each_card_and_what_it_promotes():
     """For each neuron the two strongest questions, and the two words promoted most."""
     made, facts, _ = asked()
-    figure = ElementTree.parse(ROOT / "schematics" / "fact_lookup.svg")
+    figure = ElementTree.parse(ROOT / "chapters" / "schematics" / "fact_lookup.svg")
     texts = ["".join(one.itertext()) for one in figure.iter(f"{SVG}text")]
     at = torch.arange(len(facts)), facts.last
     fired = memory.coefficients(made.model, facts.ids)[1][at]  # (640, 256)

@@ -1,5 +1,6 @@
 import pytest
 import torch
+from helpers.small_gpts import TEXTS
 
 from mygpt.gpt import GPT, GPTConfig
 from mygpt.inside.hooks import (
@@ -19,7 +20,6 @@ from mygpt.inside.hooks import (
 )
 
 CONFIG = GPTConfig(13, 11, 10, 2, 3, attention_only=(1,))
-TEXTS = [[1, 2, 3], [4], [5, 6, 7, 8, 9], [2, 2]]
 
 
 @pytest.fixture

@@ -8,7 +8,6 @@ from mygpt.inside import memory
 from mygpt.inside.hooks import final_logits, hidden, make_prompts, record
 from mygpt.inside.memory import (
     agreement,
-    attributions,
     coefficients,
     contributions,
     keys,
@@ -23,17 +22,11 @@ from mygpt.inside.memory import (
 )
 
 CONFIG = GPTConfig(13, 11, 10, 2, 2)
-TEXTS = [[1, 2, 3], [4], [5, 6, 7, 8, 9], [2, 2]]
 
 
 @pytest.fixture(params=[(), (0,)], ids=["whole", "attention first"])
 def model(request):
     return random_gpt(attention_only=request.param)
-
-
-@pytest.fixture
-def prompts():
-    return make_prompts(TEXTS, [3, 0, 7, 12])
 
 
 def test_a_network_is_coefficients_times_values(model):
@@ -160,30 +153,6 @@ def test_contributions_and_the_rest_of_the_stream_add_up_to_the_score(model, pro
     other = model.logits(normed + model.ln_f.bias).gather(1, prompts.answers[:, None])
     score = final_logits(model, prompts).gather(1, prompts.answers[:, None])
     torch.testing.assert_close(found + other[:, 0].detach(), score[:, 0])
-
-
-@pytest.mark.parametrize("of", ["log-odds", "probability"])
-def test_attributions_add_up_to_the_rise_of_the_score(model, prompts, of):
-    model.double()
-    parts = attributions(model, prompts, 1, of, steps=50)
-    at = torch.arange(4), prompts.last
-
-    def silence(value):
-        return value.index_put(at, torch.zeros_like(value[at]))
-
-    scores = []
-    for changes in ({}, {hidden(1): silence}):
-        p = final_logits(model, prompts, changes).softmax(-1)
-        p = p[torch.arange(4), prompts.answers]
-        scores.append(p if of == "probability" else torch.logit(p))
-    torch.testing.assert_close(
-        parts.sum(-1), scores[0] - scores[1], atol=2e-3, rtol=0, check_dtype=False
-    )
-
-
-def test_attributions_of_another_score_are_refused(model, prompts):
-    with pytest.raises(ValueError, match="of must be one of log-odds, probability"):
-        attributions(model, prompts, 1, "logit")
 
 
 def test_the_parts_of_a_model_add_up_to_its_stream(model, prompts):

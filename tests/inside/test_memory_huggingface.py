@@ -10,7 +10,6 @@ from mygpt.inside.editing import ablations, rewrite, second_moment
 from mygpt.inside.hooks import final_logits, log_odds, make_prompts, memory_layers
 from mygpt.inside.memory import (
     agreement,
-    attributions,
     coefficients,
     contributions,
     keys,
@@ -21,8 +20,6 @@ from mygpt.inside.memory import (
     values,
 )
 
-TEXTS = [[1, 2, 3], [4], [5, 6, 7, 8, 9], [2, 2]]
-
 
 @pytest.fixture(scope="module")
 def theirs():
@@ -32,11 +29,6 @@ def theirs():
 @pytest.fixture(scope="module")
 def ours(theirs, tmp_path_factory):
     return load_gpt2(written(theirs, tmp_path_factory.mktemp("gpt2")))
-
-
-@pytest.fixture(scope="module")
-def prompts():
-    return make_prompts(TEXTS, [3, 0, 7, 12])
 
 
 @pytest.fixture(scope="module")
@@ -84,11 +76,9 @@ def test_triggers_and_promoted_tokens_of_every_layer(ours, rows):
 def test_parts_and_falls_agree_on_the_neurons_that_matter(ours, prompts):
     layer = 2
     alone = ablations(ours, prompts, layer)
-    parts = attributions(ours, prompts, layer)
     direct = contributions(ours, prompts, layer)
-    for other, least in ((parts, 0.6), (direct, 0.2)):
-        both = torch.stack([alone.flatten(), other.flatten()])
-        assert torch.corrcoef(both)[0, 1] > least
+    both = torch.stack([alone.flatten(), direct.flatten()])
+    assert torch.corrcoef(both)[0, 1] > 0.2
 
 
 def test_a_rewritten_gpt2_says_the_new_word_in_their_code_too(ours, rows, tmp_path):

@@ -1,10 +1,11 @@
 import pytest
 import torch
 import torch.nn.functional as F
+from helpers.parameters import changed_weights
 from helpers.small_gpts import random_gpt
 from torch import nn
 
-from mygpt.inside.hooks import feed_forward, final_logits, make_prompts, record
+from mygpt.inside.hooks import feed_forward, final_logits, make_prompts, record_ends
 from mygpt.inside.null_models import (
     NULLS,
     dealt_answers,
@@ -23,15 +24,9 @@ def model():
     return random_gpt()
 
 
-@pytest.fixture
-def prompts():
-    return make_prompts([[1, 2, 3], [4], [5, 6, 7, 8, 9], [2, 2]], [3, 0, 7, 12])
-
-
 def written(model, prompts):
-    out = record(model, prompts.ids, [feed_forward(1)])[feed_forward(1)]
-    at = torch.arange(len(prompts)), prompts.last
-    return (out[at] - model.blocks[1].mlp.fc2.bias).square().mean().sqrt()
+    (out,) = record_ends(model, prompts, feed_forward(1))
+    return (out - model.blocks[1].mlp.fc2.bias).square().mean().sqrt()
 
 
 @pytest.mark.parametrize("name", NULLS)
@@ -42,13 +37,9 @@ def test_a_null_writes_as_much_as_the_model_and_something_else(name, model, prom
     torch.testing.assert_close(written(louder, prompts), 4 * written(model, prompts))
     scores = final_logits(null, prompts)
     assert not torch.allclose(scores, final_logits(model, prompts), atol=0.1)
-    changed = {
-        key
-        for key, tensor in model.state_dict().items()
-        if not torch.equal(tensor, null.state_dict()[key])
-    }
     both = {NETWORK + "fc1.weight", NETWORK + "fc2.weight"}
-    assert changed == (both if "keys" in name else {NETWORK + "fc2.weight"})
+    expected = both if "keys" in name else {NETWORK + "fc2.weight"}
+    assert changed_weights(model, null) == expected
     again, other = NULLS[name](model, prompts, 3), NULLS[name](model, prompts, 4)
     values = [one.blocks[1].mlp.fc2.weight for one in (null, again, other)]
     assert torch.equal(values[0], values[1])

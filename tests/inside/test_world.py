@@ -1,11 +1,10 @@
 import hashlib
-import subprocess
-import sys
 from collections import Counter
 from itertools import combinations
 from random import Random
 
 import pytest
+from helpers.programs import run_python
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -227,6 +226,5 @@ def test_a_seed_gives_the_same_text_everywhere():
 def test_the_world_needs_nothing_but_the_standard_library():
     path = corpus.__file__
     code = f"import runpy; print(runpy.run_path({path!r})['World']().text(3))"
-    run = [sys.executable, "-I", "-S", "-c", code]
-    out = subprocess.run(run, capture_output=True, text=True, check=True).stdout
+    out = run_python("-I", "-S", "-c", code).stdout
     assert out.strip() == World().text(3).strip()

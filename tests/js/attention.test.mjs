@@ -1,10 +1,8 @@
-import assert from "node:assert/strict";
-import { test } from "node:test";
-
 import { fanLine, fanWidth, labelled } from "../../mygpt/explorers/attention/fan.mjs";
 import { answerText, shadeOf, sizesOf, staircase } from "../../mygpt/explorers/attention/widget.mjs";
-import { contrast, roomForNumbers, wantsBlack } from "../../mygpt/explorers/kit/cells.mjs";
-import { heatColours } from "../../mygpt/explorers/kit/heat.mjs";
+import { contrast, roomForNumbers, wantsBlack } from "../../mygpt/explorers/kit/parts/cells.mjs";
+import { heatColours } from "../../mygpt/explorers/kit/parts/heat.mjs";
+import { assert, gives, near, test, times } from "./common.mjs";
 
 test("the mask is a staircase over the diagonal", () => {
   assert.equal(staircase(2), "50% 0%, 50% 50%, 100% 50%, 100% 100%, 100% 0%");
@@ -65,26 +63,21 @@ test("a weight of 0.05 is told from none, and each next shade of the legend from
 });
 
 test("numbers are read on every shade of both themes", () => {
-  const weights = Array.from({ length: 1001 }, (_, i) => i / 1000);
+  const weights = times(1001, (i) => i / 1000);
   for (const theme of THEMES) {
     for (const cell of shades(weights, theme)) {
       assert.ok(contrast(cell, wantsBlack(cell) ? [0, 0, 0] : [255, 255, 255]) >= 4.5);
     }
   }
-  assert.ok(Math.abs(contrast([0, 0, 0], [255, 255, 255]) - 21) < 1e-9);
+  near(contrast([0, 0, 0], [255, 255, 255]), 21, 1e-9);
 });
 
 test("cells have numbers where there is room for them", () => {
-  assert.equal(roomForNumbers(34, 20), true);
-  assert.equal(roomForNumbers(33, 40), false);
-  assert.equal(roomForNumbers(80, 19), false);
+  assert.deepEqual([roomForNumbers(34, 20), roomForNumbers(33, 40), roomForNumbers(80, 19)], [true, false, false]);
   /** @type {(count: number, width: number) => boolean} */
   const numbered = (count, width) => {
-    const words = Array.from({ length: count }, () => "word");
-    return sizesOf(words, width).numbered;
+    return sizesOf(Array(count).fill("word"), width).numbered;
   };
-  for (const count of [3, 8]) assert.ok(numbered(count, 640));
-  for (const count of [15, 20]) assert.ok(!numbered(count, 640));
-  for (const count of [3, 7]) assert.ok(numbered(count, 340));
-  assert.ok(!numbered(15, 340));
+  gives((count) => numbered(count, 640), [3, 8, 15, 20], [true, true, false, false]);
+  gives((count) => numbered(count, 340), [3, 7, 15], [true, true, false]);
 });

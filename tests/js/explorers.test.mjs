@@ -1,12 +1,9 @@
-import assert from "node:assert/strict";
-import { test } from "node:test";
-
 import { dipOf, differenceText, jumpOf, unpackActivations } from "../../mygpt/explorers/activations/widget.mjs";
 import { curvesAt, fateOf, fates, logDomain, spanOf, trend } from "../../mygpt/explorers/depth/stored.mjs";
 import { fateText } from "../../mygpt/explorers/depth/words.mjs";
+import { assert, gives, range, test } from "./common.mjs";
 
 const view = (numbers) => new DataView(Float32Array.from(numbers).buffer);
-const range = (count) => Array.from({ length: count }, (_, i) => i);
 
 test("the rows of activations are x, values, slopes, phi and difference", () => {
   const shape = { names: ["a", "b", "c"], points: 5, hasPhi: true, compare: ["a", "b"] };
@@ -28,8 +25,7 @@ test("phi and difference may be missing", () => {
 });
 
 test("a difference has a power of ten for its unit, or four decimals", () => {
-  assert.equal(differenceText(-4.731, -4), "−4.73 × 10⁻⁴");
-  assert.equal(differenceText(1.6, -11), "1.60 × 10⁻¹¹");
+  assert.deepEqual([differenceText(-4.731, -4), differenceText(1.6, -11)], ["−4.73 × 10⁻⁴", "1.60 × 10⁻¹¹"]);
   assert.equal(differenceText(-0.25, 0), "−0.2500");
 });
 
@@ -87,12 +83,10 @@ test("it is said what dies, explodes or lives, and since which layer", () => {
   assert.equal(fateOf(of(0, 1, 3.5, 9), "activations"), "explodes at layer 2");
   assert.equal(fateOf(of(0, -5, 1), "activations"), "lives");
   assert.equal(fateOf(of(0, -1, Math.log10(0.00104)), "activations"), "only just lives, with 0.00104 at the end");
-  assert.equal(fateOf(of(NaN, -9, -4, -2, 0), "gradients"), "dies at layer 2");
-  assert.equal(fateOf(of(NaN, -0.5, 0, 0), "gradients"), "lives");
-  assert.equal(fateOf(of(NaN, 14, 14), "gradients"), "keeps its size, 1.00 × 10¹⁴");
+  const gradients = [of(NaN, -9, -4, -2, 0), of(NaN, -0.5, 0, 0), of(NaN, 14, 14)];
+  gives((curve) => fateOf(curve, "gradients"), gradients, ["dies at layer 2", "lives", "keeps its size, 1.00 × 10¹⁴"]);
   const state = { names: ["plain", "residual"], shown: [[1, of(0, 1)]], get: () => "activations" };
-  assert.equal(fateText(state), "Signal: residual lives.");
-  assert.equal(fateText({ ...state, shown: [] }), "");
+  gives(fateText, [state, { ...state, shown: [] }], ["Signal: residual lives.", ""]);
 });
 
 test("an axis holds the shown curves and the edges of both bands, where curves begin together", () => {

@@ -1,28 +1,13 @@
-import assert from "node:assert/strict";
-import { test } from "node:test";
-
 import { forward, halfFloats, loadModel, probabilities } from "../../mygpt/explorers/live_model/gpt.mjs";
 import { stageAmounts } from "../../mygpt/explorers/live_model/stages.mjs";
 import { tiling } from "../../mygpt/explorers/live_model/tiles.mjs";
-import {
-  addedBy,
-  cholesky,
-  contributions,
-  headContributions,
-  nearest,
-  readOut,
-  rewrite,
-  solveCholesky,
-} from "../../mygpt/explorers/live_model/writing.mjs";
+import * as writing from "../../mygpt/explorers/live_model/writing.mjs";
+import { assert, near, test, total } from "./common.mjs";
 
 const halves = (...bits) => {
   const view = new DataView(new ArrayBuffer(2 * bits.length));
   bits.forEach((one, i) => view.setUint16(2 * i, one, true));
   return view;
-};
-const near = (found, wanted, within) => {
-  assert.equal(found.length, wanted.length);
-  wanted.forEach((one, i) => assert.ok(Math.abs(found[i] - one) <= within, `${found[i]} ${one}`));
 };
 
 test("float16 in every form: normal, subnormal, zeros, infinities and NaN", () => {
@@ -41,10 +26,10 @@ test("softmax survives large scores", () => {
 
 test("a positive definite system is factored and solved; another is refused", () => {
   const matrix = [4, 2, 0, 2, 10, 3, 0, 3, 5];
-  const factor = cholesky(matrix, 3);
+  const factor = writing.cholesky(matrix, 3);
   near(factor, [2, 0, 0, 1, 3, 0, 0, 1, 2], 1e-15);
-  near(solveCholesky(factor, [8, 31, 21]), [1, 2, 3], 1e-14);
-  assert.throws(() => cholesky([1, 2, 2, 1], 2), /not positive definite at row 1/);
+  near(writing.solveCholesky(factor, [8, 31, 21]), [1, 2, 3], 1e-14);
+  assert.throws(() => writing.cholesky([1, 2, 2, 1], 2), /not positive definite at row 1/);
 });
 
 /** A model of 5 words, 3 positions, 2 channels and 3 neurons, its weights written out. */
@@ -92,7 +77,7 @@ test("a rewriting keeps to the constants that came with the model", () => {
       { "token.embedding.weight": [1, 0, 0, 1, 1, 1, 2, -1, 0, 0] },
       { step: 0.2, enough, steps: most },
     );
-    return rewrite(model, [0], 1, cholesky([1, 0, 0, 0, 1, 0, 0, 0, 1], 3)).steps;
+    return writing.rewrite(model, [0], 1, writing.cholesky([1, 0, 0, 0, 1, 0, 0, 0, 1], 3)).steps;
   };
   assert.equal(steps(1, 3), 3);
   assert.equal(steps(0, 3), 0);
@@ -103,7 +88,7 @@ test("a network that is off adds nothing to any word", () => {
   const model = { width: 2, layers: [{ mlp: { fc2: { ins: 3 } } }] };
   const off = [{ network: 0 }];
   const pass = { stds: ids, hidden: [Float64Array.from([1, 2, 3, 4, 5, 6, 7, 8, 9])] };
-  assert.deepEqual([...contributions(model, pass, 0, 0, off)], [0, 0, 0]);
+  assert.deepEqual([...writing.contributions(model, pass, 0, 0, off)], [0, 0, 0]);
 });
 
 /** The tiny model with no weight's matrix empty. */
@@ -127,13 +112,13 @@ test("what the stages of a layer add is what its heads and neurons add, and ends
   const pass = forward(model, [1, 3, 2]);
   const state = { gpt: model, now: { pass, best: "e" }, places: new Map([["e", 4]]), get: () => 0 };
   const [input, heads, middle, network, output] = stageAmounts(state);
-  const sum = (numbers) => numbers.reduce((total, one) => total + one, 0);
-  near(headContributions(model, pass, 0, 4), [heads], 1e-12);
-  near([sum(contributions(model, pass, 0, 4))], [network], 1e-12);
+  const sum = (numbers) => total(numbers);
+  near(writing.headContributions(model, pass, 0, 4), [heads], 1e-12);
+  near([sum(writing.contributions(model, pass, 0, 4))], [network], 1e-12);
   near([input + heads, middle + network], [middle, output], 1e-12);
   assert.ok([input, heads, network].every((one) => Math.abs(one) > 0.01));
-  near([addedBy(model, pass.steps[0][2], 4, pass.stds[2])], [output], 1e-12);
-  near(readOut(model, pass.steps[0][2]), probabilities(pass.logits), 1e-12);
+  near([writing.addedBy(model, pass.steps[0][2], 4, pass.stds[2])], [output], 1e-12);
+  near(writing.readOut(model, pass.steps[0][2]), probabilities(pass.logits), 1e-12);
   near(pass.steps[0][2], pass.stream.slice(-2), 0);
   const edits = [{ scale: null, values: new Map(), additions: [], heads: 1, network: 0 }];
   const [, after, last] = forward(model, [1, 3, 2], { edits }).steps[0];
@@ -142,8 +127,8 @@ test("what the stages of a layer add is what its heads and neurons add, and ends
 
 test("neurons are near when they write in nearly the same direction", () => {
   const model = tiny({ "blocks.0.mlp.fc2.weight": [1, -1, 2, 1, 0, 1] }); // (1, 1), (−1, 0), (2, 1)
-  assert.deepEqual(nearest(model, 0, 0, 2), [2, 1]);
-  assert.deepEqual(nearest(model, 0, 1, 9), [0, 2]);
+  assert.deepEqual(writing.nearest(model, 0, 0, 2), [2, 1]);
+  assert.deepEqual(writing.nearest(model, 0, 1, 9), [0, 2]);
 });
 
 test("a tile is large enough for a mouse at the desk and for a finger on a phone", () => {

@@ -1,106 +1,68 @@
-import assert from "node:assert/strict";
-import { test } from "node:test";
-
-import { completed } from "../../mygpt/explorers/kit/combobox.mjs";
+import { completed } from "../../mygpt/explorers/kit/parts/combobox.mjs";
 import { switchedOff } from "../../mygpt/explorers/live_model/cover.mjs";
 import { happenedTo, movedInWords, testedInWords } from "../../mygpt/explorers/live_model/happened.mjs";
 import { fillers, otherAnswer, refused } from "../../mygpt/explorers/live_model/known.mjs";
 import { checkedState, checksum, fromLink, toLink } from "../../mygpt/explorers/live_model/links.mjs";
 import { barPlaces, begunAt, likeliest } from "../../mygpt/explorers/live_model/prompt.mjs";
-import {
-  addEdit,
-  offNeurons,
-  readDraft,
-  strongest,
-  switchPart,
-  symmetric,
-} from "../../mygpt/explorers/live_model/state.mjs";
-import {
-  completions,
-  editInWords,
-  isOn,
-  listed,
-  signed,
-  spanAt,
-  splitPrompt,
-  tailOf,
-  withStop,
-} from "../../mygpt/explorers/live_model/words.mjs";
+import * as states from "../../mygpt/explorers/live_model/state.mjs";
+import * as wording from "../../mygpt/explorers/live_model/words.mjs";
+import { assert, gives, says, stateOf, test } from "./common.mjs";
 
 test("a prompt is split at blanks and around full stops", () => {
-  assert.deepEqual(splitPrompt("  The cat.sat \n"), ["the", "cat", ".", "sat"]);
-  assert.deepEqual(splitPrompt(""), []);
-  assert.deepEqual(withStop([]), ["."]);
-  assert.deepEqual(withStop(["a"]), [".", "a"]);
-  assert.deepEqual(withStop([".", "a"]), [".", "a"]);
+  gives(wording.splitPrompt, ["  The cat.sat \n", ""], [["the", "cat", ".", "sat"], []]);
+  gives(wording.withStop, [[], ["a"], [".", "a"]], [["."], [".", "a"], [".", "a"]]);
 });
 
 test("the word under the caret, at its start, inside, at its end and between two blanks", () => {
   const text = "the capital of.in";
-  assert.deepEqual(spanAt(text, 4), { start: 4, end: 11 });
-  assert.deepEqual(spanAt(text, 7), { start: 4, end: 11 });
-  assert.deepEqual(spanAt(text, 11), { start: 4, end: 11 });
-  assert.deepEqual(spanAt(text, 14), { start: 12, end: 14 });
-  assert.deepEqual(spanAt(text, 17), { start: 15, end: 17 });
-  assert.deepEqual(spanAt("a  b", 2), { start: 2, end: 2 });
-  assert.deepEqual(spanAt("", 0), { start: 0, end: 0 });
+  assert.deepEqual(wording.spanAt(text, 4), { start: 4, end: 11 });
+  assert.deepEqual(wording.spanAt(text, 7), { start: 4, end: 11 });
+  assert.deepEqual(wording.spanAt(text, 11), { start: 4, end: 11 });
+  assert.deepEqual(wording.spanAt(text, 14), { start: 12, end: 14 });
+  assert.deepEqual(wording.spanAt(text, 17), { start: 15, end: 17 });
+  assert.deepEqual(wording.spanAt("a  b", 2), { start: 2, end: 2 });
+  assert.deepEqual(wording.spanAt("", 0), { start: 0, end: 0 });
 });
 
 test("a long prompt is named by its end", () => {
-  assert.equal(tailOf("a bb ccc", 8), "a bb ccc");
-  assert.equal(tailOf("a bb ccc", 7), "… bb ccc");
-  assert.equal(tailOf("a bb ccc", 5), "… ccc");
-  assert.equal(tailOf("a bbbbbb", 3), "… bbb");
+  gives((most) => wording.tailOf("a bb ccc", most), [8, 7, 5], ["a bb ccc", "… bb ccc", "… ccc"]);
+  assert.equal(wording.tailOf("a bbbbbb", 3), "… bbb");
 });
 
 test("completions begin with what is typed, and are longer", () => {
   const words = ["in", "india", "indian", "iraq", "is"];
-  assert.deepEqual(completions(words, "In"), ["india", "indian"]);
-  assert.deepEqual(completions(words, "i", 3), ["in", "india", "indian"]);
-  assert.deepEqual(completions(words, "x"), []);
+  assert.deepEqual(wording.completions(words, "In"), ["india", "indian"]);
+  assert.deepEqual(wording.completions(words, "i", 3), ["in", "india", "indian"]);
+  assert.deepEqual(wording.completions(words, "x"), []);
 });
 
 test("a number shows its sign, but zero has none", () => {
-  const texts = [2.305, -2.305, 0.004, -0.004].map((one) => signed(one, 2));
+  const texts = [2.305, -2.305, 0.004, -0.004].map((one) => wording.signed(one, 2));
   assert.deepEqual(texts, ["+2.31", "−2.31", "0.00", "0.00"]);
 });
 
 test("a lower triangle becomes a whole matrix", () => {
-  assert.deepEqual([...symmetric([1, 2, 3, 4, 5, 6], 3)], [1, 2, 4, 2, 3, 5, 4, 5, 6]);
+  assert.deepEqual([...states.symmetric([1, 2, 3, 4, 5, 6], 3)], [1, 2, 4, 2, 3, 5, 4, 5, 6]);
 });
 
 test("edits in words", () => {
+  const { editInWords } = wording;
   const scale = { kind: "scale", layer: 1, neuron: 17, factor: 0 };
-  assert.equal(editInWords(scale), "Neuron 17 of layer 1 switched off");
-  assert.equal(editInWords({ ...scale, factor: 2 }), "Neuron 17 of layer 1 doubled");
-  assert.equal(
-    editInWords({ ...scale, neuron: [3, 5], factor: 1 }),
-    "Neurons 3, 5 of layer 1 back at their own strength",
-  );
-  assert.equal(
-    editInWords({ kind: "value", layer: 0, neuron: 2, word: "rome" }),
-    "Neuron 2 of layer 0 pointed at “rome”",
-  );
   const heads = { kind: "part", layer: 0, part: "heads", factor: 0 };
-  assert.equal(editInWords(heads), "Heads of layer 0 switched off");
-  assert.equal(editInWords({ ...heads, part: "network", factor: 1 }), "Network 0 switched on");
-  assert.equal(editInWords({ kind: "rewrite", prompt: "a b", word: "rome" }), "“a b” rewritten to “rome”");
+  says(editInWords(scale), "Neuron 17 of layer 1 switched off");
+  says(editInWords({ ...scale, factor: 2 }), "Neuron 17 of layer 1 doubled");
+  says(editInWords({ ...scale, neuron: [3, 5], factor: 1 }), "Neurons 3, 5 of layer 1 back at their own strength");
+  says(editInWords({ kind: "value", layer: 0, neuron: 2, word: "rome" }), "Neuron 2 of layer 0 pointed at “rome”");
+  says(editInWords(heads), "Heads of layer 0 switched off");
+  says(editInWords({ ...heads, part: "network", factor: 1 }), "Network 0 switched on");
+  says(editInWords({ kind: "rewrite", prompt: "a b", word: "rome" }), "“a b” rewritten to “rome”");
 });
 
 /** A state of two layers, the second with a network, that keeps its edits and its notes. */
 function switchable(edits = []) {
-  const traits = { edits };
-  const state = {
-    blocks: [0, 1],
-    layers: [1],
-    redraw: { note() {} },
-    note: "",
-    said: [],
-    say: (text) => state.said.push(text),
-    get: (name) => traits[name],
-    write: (changes) => Object.assign(traits, changes),
-  };
-  return state;
+  const said = [];
+  const fields = { blocks: [0, 1], layers: [1], redraw: { note() {} }, note: "", said, say: (text) => said.push(text) };
+  return stateOf({ edits }, fields);
 }
 const HEADS = { layer: 1, part: "heads" };
 const NETWORK = { layer: 1, part: "network" };
@@ -109,28 +71,28 @@ const REWRITE = { kind: "rewrite", prompt: "of", word: "of" };
 
 test("a part that is switched on again leaves no edit", () => {
   const state = switchable();
-  switchPart(state, HEADS, false);
-  switchPart(state, NETWORK, false);
+  states.switchPart(state, HEADS, false);
+  states.switchPart(state, NETWORK, false);
   assert.deepEqual(state.get("edits"), [off(HEADS), off(NETWORK)]);
-  assert.ok(!isOn(state.get("edits"), 1, "heads") && isOn(state.get("edits"), 0, "heads"));
-  switchPart(state, HEADS, true);
+  assert.ok(!wording.isOn(state.get("edits"), 1, "heads") && wording.isOn(state.get("edits"), 0, "heads"));
+  states.switchPart(state, HEADS, true);
   assert.deepEqual(state.get("edits"), [off(NETWORK)]);
 });
 
 test("what a fact was rewritten under stays among the edits", () => {
   const state = switchable([off(HEADS), REWRITE]);
-  switchPart(state, HEADS, true);
+  states.switchPart(state, HEADS, true);
   assert.deepEqual(state.get("edits"), [off(HEADS), REWRITE, { ...off(HEADS), factor: 1 }]);
-  assert.ok(isOn(state.get("edits"), 1, "heads"));
+  assert.ok(wording.isOn(state.get("edits"), 1, "heads"));
 });
 
 test("no fact is rewritten in a network that is off, and no edit is one too many", () => {
   const state = switchable([off(NETWORK)]);
-  addEdit(state, REWRITE);
+  states.addEdit(state, REWRITE);
   assert.deepEqual(state.get("edits"), [off(NETWORK)]);
   assert.deepEqual(state.said, ["Network 1 is off: switch it on to rewrite a fact in it."]);
   const full = switchable(Array(64).fill(REWRITE));
-  switchPart(full, HEADS, false);
+  states.switchPart(full, HEADS, false);
   assert.equal(full.get("edits").length, 64);
   assert.deepEqual(full.said, ["At most 64 edits."]);
 });
@@ -214,15 +176,14 @@ test("a state that Python would refuse is refused", () => {
 
 test("the checksum is FNV-1a, and depends on the order of the bytes", () => {
   const sum = (text) => checksum(new DataView(new TextEncoder().encode(text).buffer));
-  assert.equal(sum(""), 0x811c9dc5);
-  assert.equal(sum("foobar"), 0xbf9cf968);
+  gives(sum, ["", "foobar"], [0x811c9dc5, 0xbf9cf968]);
   assert.notEqual(sum("ab"), sum("ba"));
 });
 
 test("a draft is a prompt, or else the message says what is wrong with it", () => {
   const words = [".", "in", "india", "rome"];
   const state = { words, places: new Map(words.map((word, i) => [word, i])), longest: 3, get: () => "in rome" };
-  const read = (text, caret = text.length) => readDraft(text, caret, state);
+  const read = (text, caret = text.length) => states.readDraft(text, caret, state);
   assert.deepEqual(read(" In.rome "), {
     prompt: "in . rome",
     good: true,
@@ -241,7 +202,7 @@ test("a draft is a prompt, or else the message says what is wrong with it", () =
 });
 
 test("words in a list", () => {
-  const lists = ["a", "ab", "abc"].map((letters) => listed([...letters]));
+  const lists = ["a", "ab", "abc"].map((letters) => wording.listed([...letters]));
   assert.deepEqual(lists, ["“a”", "“a” or “b”", "“a”, “b” or “c”"]);
 });
 
@@ -283,11 +244,9 @@ test("an edit is told for its prompt, and said to stay on at another", () => {
     get: (trait) => traits[trait],
     sought: new Map([[JSON.stringify([silent]), { prompt: "a", stays: 20 }]]),
   };
-  assert.match(
-    happenedTo(state)[0],
-    /^The 2 of 9 neurons .* to “rome” are off: it falls from 1\.000 to 0\.250, .* 20 of 20/,
-  );
-  assert.equal(happenedTo(state)[1], "Besides this one, none of the 1 tested is changed.");
+  const [silenced, tested] = happenedTo(state);
+  says(silenced, /^The 2 of 9 neurons .* to “rome” are off: it falls from 1\.000 to 0\.250, .* 20 of 20/);
+  says(tested, "Besides this one, none of the 1 tested is changed.");
   traits.prompt = "b";
   const here = "on. Here “rome” falls from 1.000 to 0.250, and the model says “oslo”.";
   assert.equal(happenedTo(state)[0], `The edit for “a” stays ${here}`);
@@ -330,8 +289,8 @@ test("of a word that it does not have the model offers longer ones, kindred answ
 
 test("five neurons that add most are named, as long as they add something", () => {
   const adding = [6, 5, 4, 3, 2, 1, 0];
-  assert.deepEqual(strongest({ adding, amounts: [0, 1, 2, 3, 4, 5, 6] }), [6, 5, 4, 3, 2]);
-  assert.deepEqual(strongest({ adding, amounts: [-7, -6, -5, -4, 0, 1, 2] }), [6, 5]);
+  assert.deepEqual(states.strongest({ adding, amounts: [0, 1, 2, 3, 4, 5, 6] }), [6, 5, 4, 3, 2]);
+  assert.deepEqual(states.strongest({ adding, amounts: [-7, -6, -5, -4, 0, 1, 2] }), [6, 5]);
 });
 
 test("a word of the prompt's list takes the place of one that is begun, or else comes at the end", () => {
@@ -388,7 +347,6 @@ test("what was switched off is known at any prompt, and after later edits, as lo
 
 test("the neurons of the layer that are off", () => {
   const state = (compiled) => ({ get: (trait) => (trait === "layer" ? 1 : []), compiled: () => compiled });
-  assert.deepEqual(offNeurons(state([null, { scale: [1, 0, 2, 0] }])), [1, 3]);
-  assert.deepEqual(offNeurons(state([null, { scale: null }])), []);
-  assert.deepEqual(offNeurons(state(null)), []);
+  const lists = [[null, { scale: [1, 0, 2, 0] }], [null, { scale: null }], null].map(state);
+  gives(states.offNeurons, lists, [[1, 3], [], []]);
 });

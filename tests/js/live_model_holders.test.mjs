@@ -1,9 +1,7 @@
-import assert from "node:assert/strict";
-import { test } from "node:test";
-
 import { loadModel } from "../../mygpt/explorers/live_model/gpt.mjs";
 import { compileEdits } from "../../mygpt/explorers/live_model/writing.mjs";
 import { DRAWS, holders, silenced, survivals } from "../../mygpt/explorers/live_model/holders.mjs";
+import { assert, test, times } from "./common.mjs";
 
 const BITS = { 0: 0, 1: 0x3c00, 2: 0x4000, 4: 0x4400, "-1": 0xbc00 };
 
@@ -12,7 +10,7 @@ const BITS = { 0: 0, 1: 0x3c00, 2: 0x4000, 4: 0x4400, "-1": 0xbc00 };
  * the second word 2 by 2, the others nothing. With `copying` the heads push word 3 above all.
  */
 function model({ copying = false, held = true } = {}) {
-  const diagonal = (size, on = 1) => Array.from({ length: size * size }, (_, i) => (i % (size + 1) ? 0 : on));
+  const diagonal = (size, on = 1) => times(size * size, (i) => (i % (size + 1) ? 0 : on));
   const fc2 = Array(4 * 6).fill(0);
   fc2[1 * 6] = held ? 4 : 0;
   fc2[2 * 6 + 1] = 2;
@@ -29,7 +27,7 @@ function model({ copying = false, held = true } = {}) {
     "blocks.0.mha.W_O.weight": [[4, 4], diagonal(4, 2)],
     "blocks.0.ln2.weight": [[4], Array(4).fill(0)],
     "blocks.0.ln2.bias": [[4], [1, 0, 0, 0]],
-    "blocks.0.mlp.fc1.weight": [[6, 4], Array.from({ length: 24 }, (_, i) => (i % 4 ? 0 : 1))],
+    "blocks.0.mlp.fc1.weight": [[6, 4], times(24, (i) => (i % 4 ? 0 : 1))],
     "blocks.0.mlp.fc2.weight": [[4, 6], fc2],
     "ln_f.weight": [[4], Array(4).fill(1)],
     "ln_f.bias": [[4], Array(4).fill(0)],

@@ -1,28 +1,8 @@
-import assert from "node:assert/strict";
-import { test } from "node:test";
-
 import { outline, suggestions } from "../../mygpt/explorers/memory/controls.mjs";
 import { barOf, cellOf, rowHeight } from "../../mygpt/explorers/memory/maps.mjs";
-import {
-  descending,
-  firstOf,
-  limitOf,
-  memoryState,
-  nearest,
-  packedRows,
-  pageOf,
-  partsOf,
-  products,
-  promotedBy,
-  rangeOf,
-  rowsOf,
-  sentenceOf,
-  signedScore,
-  compute,
-  inView,
-  isApart,
-  reveal,
-} from "../../mygpt/explorers/memory/state.mjs";
+import { descending } from "../../mygpt/explorers/kit/geometry.mjs";
+import * as memory from "../../mygpt/explorers/memory/state.mjs";
+import { assert, gives, near, test } from "./common.mjs";
 
 const VALUES = Float64Array.of(1, 0, 0, 1, 2, 2, -1, 0); // four neurons, two channels
 
@@ -31,11 +11,11 @@ test("rows are sent as 12-bit multiples of their unit, the lower four bits last"
   const upper = [127, -128, 0, 0, -1, 1];
   const lower = [0x1f, 0x32, 0x0f];
   const all = Uint8Array.of(9, ...units, ...upper, ...lower); // a view need not begin where its buffer does
-  assert.deepEqual([...packedRows(new DataView(all.buffer, 1), 2)], [2047 / 2, -2047 / 2, 1, 6, -2, 32]);
+  assert.deepEqual([...memory.packedRows(new DataView(all.buffer, 1), 2)], [2047 / 2, -2047 / 2, 1, 6, -2, 32]);
 });
 
 test("a row is multiplied with each row of a matrix", () => {
-  assert.deepEqual(products(VALUES, [3, 5]), [3, 5, 16, -3]);
+  assert.deepEqual(memory.products(VALUES, [3, 5]), [3, 5, 16, -3]);
 });
 
 test("the largest comes first, and of equals the first", () => {
@@ -43,26 +23,22 @@ test("the largest comes first, and of equals the first", () => {
 });
 
 test("the nearest neurons are those of the largest cosine, whatever their size", () => {
-  const found = nearest(VALUES, 2, 0, 2);
+  const found = memory.nearest(VALUES, 2, 0, 2);
   const neurons = found.map(([n]) => n);
   assert.deepEqual(neurons, [2, 1]);
-  assert.ok(Math.abs(found[0][1] - Math.SQRT1_2) < 1e-12);
-  assert.equal(nearest(Float64Array.of(0, 0, 1, 1), 2, 0, 5)[0][1], 0); // a value of zeros has no direction
+  near(found[0][1], Math.SQRT1_2);
+  assert.equal(memory.nearest(Float64Array.of(0, 0, 1, 1), 2, 0, 5)[0][1], 0); // a value of zeros has no direction
 });
 
 test("the last page is full, and a neuron is on the page of its rank", () => {
-  assert.equal(firstOf(0, 20, 256), 0);
-  assert.equal(firstOf(12, 20, 256), 236);
-  assert.equal(firstOf(0, 20, 7), 0);
-  assert.equal(firstOf(1, 20, 256), 19); // the last of the first page once more
-  assert.equal(pageOf(19, 20), 0);
-  assert.equal(pageOf(38, 20), 1);
-  assert.equal(pageOf(39, 20), 2);
+  gives((page) => memory.firstOf(page, 20, 256), [0, 1, 12], [0, 19, 236]); // the last of the first page once more
+  assert.equal(memory.firstOf(0, 20, 7), 0);
+  gives((rank) => memory.pageOf(rank, 20), [19, 38, 39], [0, 1, 2]);
 });
 
 test("the map of values has the chosen word first, then those that get most", () => {
-  assert.deepEqual(rowsOf([5, 1, 9, 7], 1), [1, 2, 3, 0]);
-  assert.deepEqual(rowsOf([1, 2, 3, 4, 5, 6, 7, 8], 7), [7, 6, 5, 4, 3, 2]);
+  assert.deepEqual(memory.rowsOf([5, 1, 9, 7], 1), [1, 2, 3, 0]);
+  assert.deepEqual(memory.rowsOf([1, 2, 3, 4, 5, 6, 7, 8], 7), [7, 6, 5, 4, 3, 2]);
 });
 
 test("a cell has its number unless its colour is faint, and letters that can be read", () => {
@@ -74,9 +50,7 @@ test("a cell has its number unless its colour is faint, and letters that can be 
 });
 
 test("rows are thinner where there are many", () => {
-  assert.equal(rowHeight(6), 27);
-  assert.equal(rowHeight(10), 17);
-  assert.equal(rowHeight(64), 8);
+  gives(rowHeight, [6, 10, 64], [27, 17, 8]);
 });
 
 test("a field suggests what begins so, and else what is added to most", () => {
@@ -88,14 +62,12 @@ test("a field suggests what begins so, and else what is added to most", () => {
 });
 
 test("the bars of all neurons stand on the line of zero", () => {
-  assert.equal(outline([2, -2]), "M0 13.0V0.0H128.00V26.0H256.00V13.0Z");
-  assert.equal(outline([0]), "M0 0.0V0.0H256.00V0.0Z");
+  gives(outline, [[2, -2], [0]], ["M0 13.0V0.0H128.00V26.0H256.00V13.0Z", "M0 0.0V0.0H256.00V0.0Z"]);
 });
 
 test("what is added has its sign, and nothing has none", () => {
-  assert.deepEqual([2, -2, 0.001, 0].map(signedScore), ["+2.00", "−2.00", "0.00", "0.00"]);
-  assert.equal(limitOf([[1, -3]]), 3);
-  assert.equal(limitOf([[0]]), 1);
+  assert.deepEqual([2, -2, 0.001, 0].map(memory.signedScore), ["+2.00", "−2.00", "0.00", "0.00"]);
+  gives(memory.limitOf, [[[1, -3]], [[0]]], [3, 1]);
 });
 
 const bytes = (numbers) => new DataView(numbers.buffer);
@@ -132,48 +104,48 @@ function model(changes = {}) {
 }
 
 test("a neuron promotes the words given, or else those that it writes most on", () => {
-  assert.deepEqual(promotedBy(memoryState(model()), 0), [{ text: "t", number: 0 }]);
-  const found = promotedBy(memoryState(model({ promoted_data: bytes(new Int32Array()) })), 1);
+  assert.deepEqual(memory.promotedBy(memory.memoryState(model()), 0), [{ text: "t", number: 0 }]);
+  const found = memory.promotedBy(memory.memoryState(model({ promoted_data: bytes(new Int32Array()) })), 1);
   const texts = found.map(({ text, number }) => `${text} ${number}`);
   assert.deepEqual(texts, ["y 1", "z 1", "x 0"]);
 });
 
 test("neurons are sorted by what they add, by how they fire, or by number", () => {
-  const state = memoryState(model());
-  compute(state);
+  const state = memory.memoryState(model());
+  memory.compute(state);
   assert.deepEqual(state.totals, [-6, -2, -8]); // (m · V · u) / norm
   assert.deepEqual(state.added[0], [0, 2, -4, 0]);
   assert.deepEqual(state.ranked, [1, 0, 3, 2]);
-  assert.match(sentenceOf(state), /^Neuron 1 fires 1.00 at “b” and adds \+2.00 to “y”: number 1 of 4\.$/);
+  assert.match(memory.sentenceOf(state), /^Neuron 1 fires 1.00 at “b” and adds \+2.00 to “y”: number 1 of 4\.$/);
   state.write({ order: "fires" });
-  compute(state);
+  memory.compute(state);
   assert.deepEqual(state.ranked, [3, 0, 1, 2]);
   state.write({ order: "number" });
-  compute(state);
+  memory.compute(state);
   assert.deepEqual(state.ranked, [0, 1, 2, 3]);
 });
 
 test("each number of what a neuron adds has its name", () => {
-  const state = memoryState(model());
-  compute(state);
-  assert.deepEqual(partsOf(state), [
+  const state = memory.memoryState(model());
+  memory.compute(state);
+  assert.deepEqual(memory.partsOf(state), [
     ["", "1.00", "it fires at “b”"],
     ["×", "1.00", "it writes on “y”"],
     ["÷", "0.50", "the last norm divides by"],
     ["=", "+2.00", "it adds to “y”"],
   ]);
-  assert.deepEqual(partsOf(memoryState(model({ words: [] }))), []);
+  assert.deepEqual(memory.partsOf(memory.memoryState(model({ words: [] }))), []);
 });
 
 test("it is said which neurons are in view, and what these and all of them add", () => {
-  const state = memoryState(model());
-  compute(state);
+  const state = memory.memoryState(model());
+  memory.compute(state);
   Object.assign(state, { count: 2, page: 0 });
-  assert.equal(rangeOf(state), "1–2 of 4 add +2.00, all −2.00");
+  assert.equal(memory.rangeOf(state), "1–2 of 4 add +2.00, all −2.00");
   state.page = 1;
-  assert.equal(rangeOf(state), "2–3 of 4 add 0.00, all −2.00");
-  const plain = memoryState(model({ words: [], order: "fires" }));
-  assert.equal(rangeOf(plain), "1–4 of 4 by firing");
+  assert.equal(memory.rangeOf(state), "2–3 of 4 add 0.00, all −2.00");
+  const plain = memory.memoryState(model({ words: [], order: "fires" }));
+  assert.equal(memory.rangeOf(plain), "1–4 of 4 by firing");
 });
 
 test("a bar stands on the line of zero, or hangs from it", () => {
@@ -183,26 +155,26 @@ test("a bar stands on the line of zero, or hangs from it", () => {
 });
 
 test("a neuron that is not among the first has the last column, and the page follows one that is chosen", () => {
-  const state = memoryState(model());
-  compute(state);
+  const state = memory.memoryState(model());
+  memory.compute(state);
   state.count = 3;
-  assert.deepEqual(inView(state), [1, 0, 3]);
-  assert.ok(!isApart(state));
+  assert.deepEqual(memory.inView(state), [1, 0, 3]);
+  assert.ok(!memory.isApart(state));
   state.write({ neuron: 2 });
-  assert.ok(isApart(state));
-  assert.deepEqual(inView(state), [1, 0, 2]);
-  assert.equal(rangeOf(state), "1–2 of 4 add +2.00, all −2.00"); // without the one apart
-  reveal(state);
+  assert.ok(memory.isApart(state));
+  assert.deepEqual(memory.inView(state), [1, 0, 2]);
+  assert.equal(memory.rangeOf(state), "1–2 of 4 add +2.00, all −2.00"); // without the one apart
+  memory.reveal(state);
   assert.equal(state.page, 1);
-  assert.deepEqual(inView(state), [0, 3, 2]);
+  assert.deepEqual(memory.inView(state), [0, 3, 2]);
   state.write({ neuron: 3 });
-  reveal(state);
+  memory.reveal(state);
   assert.equal(state.page, 1); // it is in view
 });
 
 test("without words there are activations alone", () => {
-  const state = memoryState(model({ words: [], order: "fires", word: "" }));
-  compute(state);
+  const state = memory.memoryState(model({ words: [], order: "fires", word: "" }));
+  memory.compute(state);
   assert.equal(state.writing, null);
-  assert.equal(sentenceOf(state), "Neuron 1 fires 1.00 at “b”: number 3 of 4 by size.");
+  assert.equal(memory.sentenceOf(state), "Neuron 1 fires 1.00 at “b”: number 3 of 4 by size.");
 });

@@ -1,37 +1,23 @@
-import assert from "node:assert/strict";
-import { test } from "node:test";
-
-import {
-  distribution,
-  drawCounts,
-  entropy,
-  grouped,
-  keptAbove,
-  settingFor,
-} from "../../mygpt/explorers/sampling/distribution.mjs";
+import * as sampling from "../../mygpt/explorers/sampling/distribution.mjs";
 import { cutAfter } from "../../mygpt/explorers/sampling/table.mjs";
 import { outcomeOf, shown } from "../../mygpt/explorers/sampling/words.mjs";
-
-const range = (count) => Array.from({ length: count }, (_, i) => i);
-const near = (found, wanted) =>
-  found.forEach((one, i) => assert.ok(Math.abs(one - wanted[i]) < 1e-12, `${found} is not ${wanted}`));
+import { assert, gives, near, range, test } from "./common.mjs";
 
 test("the entropy of n equal shares is log2 n, of a certain token 0", () => {
-  near([entropy(new Array(32).fill(1 / 32)), entropy([0, 1, 0])], [5, 0]);
-  assert.ok(!Object.is(entropy([0, 1, 0]), -0));
+  near([sampling.entropy(new Array(32).fill(1 / 32)), sampling.entropy([0, 1, 0])], [5, 0]);
+  assert.ok(!Object.is(sampling.entropy([0, 1, 0]), -0));
 });
 
 test("a number draws the token in whose part of the whole it falls", () => {
-  const found = drawCounts([0.25, 0, 0.5, 0.25], [0, 0.2499, 0.25, 0.7499, 0.75, 0.5, 0.3]);
+  const found = sampling.drawCounts([0.25, 0, 0.5, 0.25], [0, 0.2499, 0.25, 0.7499, 0.75, 0.5, 0.3]);
   assert.deepEqual(found, { counts: [2, 0, 4, 1], last: 2 });
-  assert.equal(drawCounts([0.5, 0.5 - 1e-9, 0], [1 - 1e-12]).last, 1);
-  assert.deepEqual(drawCounts([1, 0], []), { counts: [0, 0], last: -1 });
+  assert.equal(sampling.drawCounts([0.5, 0.5 - 1e-9, 0], [1 - 1e-12]).last, 1);
+  assert.deepEqual(sampling.drawCounts([1, 0], []), { counts: [0, 0], last: -1 });
 });
 
 test("tokens from the thirteenth on share a row", () => {
-  assert.deepEqual(grouped(range(12)).length, 12);
-  assert.deepEqual(grouped(range(13)).at(-1), [12]);
-  assert.deepEqual(grouped(range(17), 3), [[0], [1], [2], range(17).slice(3)]);
+  assert.deepEqual([sampling.grouped(range(12)).length, sampling.grouped(range(13)).at(-1)], [12, [12]]);
+  assert.deepEqual(sampling.grouped(range(17), 3), [[0], [1], [2], range(17).slice(3)]);
 });
 
 test("spaces and control characters are shown", () => {
@@ -42,9 +28,8 @@ const LOGITS = [0.5, 0.3, 0.15, 0.05].map(Math.log);
 
 /** What is said of a setting of four tokens. */
 function said(top_k, top_p) {
-  const found = distribution(LOGITS, { temperature: 1, topK: top_k, topP: top_p });
-  const get = (name) => ({ top_k, top_p })[name];
-  const pieces = outcomeOf({ tokens: ["a", "b", "c", "d"], found, get });
+  const found = sampling.distribution(LOGITS, { temperature: 1, topK: top_k, topP: top_p });
+  const pieces = outcomeOf({ tokens: ["a", "b", "c", "d"], found, top_k, top_p });
   return pieces.map(([, text]) => text).join("");
 }
 
@@ -60,7 +45,7 @@ test("what is kept shares the whole probability anew, and where nothing is cut n
 
 test("a dragged cut moves top-p where it cuts, and otherwise top-k", () => {
   const setting = { temperature: 1, topK: null, topP: 1 };
-  const moved = (changes, count) => settingFor(LOGITS, { ...setting, ...changes }, count);
+  const moved = (changes, count) => sampling.settingFor(LOGITS, { ...setting, ...changes }, count);
   assert.deepEqual(moved({}, 2), { ...setting, topK: 2 });
   assert.deepEqual(moved({ topK: 2 }, 4), setting);
   assert.deepEqual(moved({ topP: 0.5 }, 2), { ...setting, topP: 0.79 });
@@ -73,14 +58,12 @@ test("a dragged cut moves top-p where it cuts, and otherwise top-k", () => {
 
 test("a cut keeps whole tokens, at least one, and a part of the row of several", () => {
   const rows = [{ ids: [0] }, { ids: [1] }, { ids: [2, 3, 4, 5] }];
-  const kept = [-1, 0.3, 1.4, 1.6, 2.3, 2.5, 9].map((cut) => keptAbove(rows, cut));
+  const kept = [-1, 0.3, 1.4, 1.6, 2.3, 2.5, 9].map((cut) => sampling.keptAbove(rows, cut));
   assert.deepEqual(kept, [1, 1, 1, 2, 3, 4, 6]);
 });
 
 test("the line of the cut is after the last row that is left, or within the row of several tokens", () => {
   const rows = [{ ids: [0] }, { ids: [1] }, { ids: [2, 3, 4, 5] }];
   const left = (...counts) => counts.map((count) => ({ left: count }));
-  assert.equal(cutAfter(rows, left(1, 0, 0)), 1);
-  assert.equal(cutAfter(rows, left(1, 1, 1)), 2.25);
-  assert.equal(cutAfter(rows, left(1, 1, 4)), 3);
+  gives((counts) => cutAfter(rows, counts), [left(1, 0, 0), left(1, 1, 1), left(1, 1, 4)], [1, 2.25, 3]);
 });

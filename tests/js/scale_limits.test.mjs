@@ -1,22 +1,10 @@
-import assert from "node:assert/strict";
-import { test } from "node:test";
-
 import { makeModel } from "../../mygpt/explorers/kit/model.mjs";
-import {
-  DATA,
-  DEVICES,
-  MODELS,
-  PUBLISHED,
-  limitOf,
-  limitStarts,
-  limitZones,
-  mostDevices,
-  networkFrom,
-} from "../../mygpt/explorers/scale/count.mjs";
+import * as count from "../../mygpt/explorers/scale/count.mjs";
 import { networkKept, rowOf } from "../../mygpt/explorers/scale/limits.mjs";
 import { deviceStops, timeTicks } from "../../mygpt/explorers/scale/plot.mjs";
 import { scaleState } from "../../mygpt/explorers/scale/widget.mjs";
 import { limitLabel, runProblem, zonesText } from "../../mygpt/explorers/scale/words.mjs";
+import { assert, says, test } from "./common.mjs";
 import { run } from "./scale_run.mjs";
 
 const kept = (changes = {}) => {
@@ -26,18 +14,17 @@ const kept = (changes = {}) => {
 
 test("a run from elsewhere is checked as what is typed is", () => {
   assert.equal(runProblem(run()), "");
-  for (const { run: one } of PUBLISHED) assert.equal(runProblem(one), "");
-  const small = { model: MODELS["GPT-2 small"], ...DATA["GPT-2 small"] };
-  assert.equal(
-    runProblem(run({ ...small, devices: 1000 })),
-    "A batch of 512 sequences cannot be split over 1,000 devices: take fewer devices or a larger batch.",
-  );
-  assert.match(runProblem(run({ devices: 0 })), /^Devices: expected a whole number/);
-  assert.match(runProblem(run({ model: {} })), /^Parameters: expected a number/);
-  assert.match(runProblem(run({ share: "0.4" })), /^Reached of the peak: expected a share/);
-  assert.match(runProblem(run({ spread: "thin" })), /copies, optimizer, sharded/);
-  assert.match(runProblem(run({ kept: "none" })), /everything, no scores, inputs/);
-  assert.match(runProblem(run({ batch_tokens: 7 })), /has no whole sequence/);
+  for (const { run: one } of count.PUBLISHED) assert.equal(runProblem(one), "");
+  const small = { model: count.MODELS["GPT-2 small"], ...count.DATA["GPT-2 small"] };
+  const problem = (changes) => runProblem(run(changes));
+  const few = "A batch of 512 sequences cannot be split over 1,000 devices: take fewer devices or a larger batch.";
+  says(problem({ ...small, devices: 1000 }), few);
+  says(problem({ devices: 0 }), /^Devices: expected a whole number/);
+  says(problem({ model: {} }), /^Parameters: expected a number/);
+  says(problem({ share: "0.4" }), /^Reached of the peak: expected a share/);
+  says(problem({ spread: "thin" }), /copies, optimizer, sharded/);
+  says(problem({ kept: "none" }), /everything, no scores, inputs/);
+  says(problem({ batch_tokens: 7 }), /has no whole sequence/);
 });
 
 test("a run is given by names, too, and another choice that changes the devices is told", () => {
@@ -45,15 +32,15 @@ test("a run is given by names, too, and another choice that changes the devices 
   const model = makeModel({ state: { ...traits }, buffers: [] });
   model.set({ model: "GPT-2 small", training: "GPT-2 small", device: "H100" });
   const state = scaleState(model);
-  assert.deepEqual(state.get("model"), MODELS["GPT-2 small"]);
-  assert.deepEqual(state.get("device"), DEVICES.H100);
+  assert.deepEqual(state.get("model"), count.MODELS["GPT-2 small"]);
+  assert.deepEqual(state.get("device"), count.DEVICES.H100);
   assert.deepEqual(state.get("training"), { tokens: 1e10, batch_tokens: 2 ** 19, at_once: 16, share: 0.4 });
   assert.equal(runProblem(state.run()), "");
   model.set({ model: "GPT-9", training: "GPT-9", device: "abacus" });
   assert.notEqual(runProblem(state.run()), "");
   model.set({ ...traits, devices: 1536 });
   state.wanted = 1536;
-  state.take({ model: MODELS["GPT-2 small"], training: { ...DATA["GPT-2 small"], share: 0.4 } });
+  state.take({ model: count.MODELS["GPT-2 small"], training: { ...count.DATA["GPT-2 small"], share: 0.4 } });
   assert.equal(model.get("devices"), 512);
   assert.equal(state.changed, "512 devices, not 1,536: a batch has no more sequences.");
   state.take({ model: traits.model, training: traits.training });
@@ -63,22 +50,24 @@ test("a run is given by names, too, and another choice that changes the devices 
 });
 
 test("every limit has the number of devices from which it is the first", () => {
-  const slow = run({ device: { ...DEVICES.A100, between: 60e9 } });
-  for (const one of [run(), slow, run({ spread: "copies" }), ...PUBLISHED.map((published) => published.run)]) {
-    const zones = limitZones(one);
-    for (let n = 1; n <= mostDevices(one); n += 1) {
+  const slow = run({ device: { ...count.DEVICES.A100, between: 60e9 } });
+  for (const one of [run(), slow, run({ spread: "copies" }), ...count.PUBLISHED.map((published) => published.run)]) {
+    const zones = count.limitZones(one);
+    for (let n = 1; n <= count.mostDevices(one); n += 1) {
       const zone = zones.findLast(({ from }) => from <= n);
-      assert.equal(zone.limit, limitOf({ ...one, devices: n }), `${n}`);
+      assert.equal(zone.limit, count.limitOf({ ...one, devices: n }), `${n}`);
     }
   }
-  assert.deepEqual(limitStarts(limitZones(run())).map(limitLabel), ["memory", "arithmetic from 42", "batch from 769"]);
-  assert.equal(
-    zonesText(limitStarts(limitZones(run()))),
-    "Limited by memory, then arithmetic from 42, batch from 769 devices",
-  );
-  assert.equal(zonesText(limitStarts(limitZones(run({ spread: "copies" })))), "Always limited by memory");
+  assert.deepEqual(count.limitStarts(count.limitZones(run())).map(limitLabel), [
+    "memory",
+    "arithmetic from 42",
+    "batch from 769",
+  ]);
+  const zones = (changes) => zonesText(count.limitStarts(count.limitZones(run(changes))));
+  says(zones(), "Limited by memory, then arithmetic from 42, batch from 769 devices");
+  says(zones({ spread: "copies" }), "Always limited by memory");
   const twice = [1, 9, 12, 20].map((from, i) => ({ limit: i % 2 ? "network" : "arithmetic", from }));
-  assert.deepEqual(limitStarts(twice).map(limitLabel), ["arithmetic", "network first at 9"]);
+  assert.deepEqual(count.limitStarts(twice).map(limitLabel), ["arithmetic", "network first at 9"]);
 });
 
 test("the names of the limits stand in a row without touching, and what has no room is left out", () => {
@@ -97,13 +86,13 @@ test("the names of the limits stand in a row without touching, and what has no r
 });
 
 test("from where on the network limits is found as the strip has it", () => {
-  for (const between of [DEVICES.A100.between, 1.25e9, 12.5e6]) {
+  for (const between of [count.DEVICES.A100.between, 1.25e9, 12.5e6]) {
     for (const spread of ["sharded", "copies"]) {
-      for (const model of Object.keys(MODELS)) {
-        const device = { ...DEVICES.A100, between };
-        const one = run({ model: MODELS[model], ...DATA[model], spread, devices: 1, device });
-        const zone = limitZones(one).find(({ limit }) => limit === "network");
-        assert.equal(networkFrom(one), zone?.from ?? null, `${model} ${spread} ${between}`);
+      for (const model of Object.keys(count.MODELS)) {
+        const device = { ...count.DEVICES.A100, between };
+        const one = run({ model: count.MODELS[model], ...count.DATA[model], spread, devices: 1, device });
+        const zone = count.limitZones(one).find(({ limit }) => limit === "network");
+        assert.equal(count.networkFrom(one), zone?.from ?? null, `${model} ${spread} ${between}`);
       }
     }
   }
@@ -114,8 +103,8 @@ test("a network that is never met is told beside arithmetic and batch alone", ()
   assert.equal(networkText(run()), "The network never does; at 10 Gbit/s, from 42 devices on.");
   assert.equal(networkText(run({ devices: 1536 })), networkText(run()));
   assert.equal(networkText(run({ devices: 8 })), "");
-  assert.equal(networkText(run({ device: { ...DEVICES.A100, between: 1.25e9 } })), "");
-  assert.equal(networkText(run({ device: { ...DEVICES.A100, memory: 8e12, within: 1e20, between: 1 } })), "");
+  assert.equal(networkText(run({ device: { ...count.DEVICES.A100, between: 1.25e9 } })), "");
+  assert.equal(networkText(run({ device: { ...count.DEVICES.A100, memory: 8e12, within: 1e20, between: 1 } })), "");
 });
 
 test("times have ticks in their units, and devices fine steps", () => {

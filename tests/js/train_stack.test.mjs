@@ -1,44 +1,13 @@
-import assert from "node:assert/strict";
-import { test } from "node:test";
-
+import { thinnedLosses } from "../../mygpt/explorers/compute/losses.mjs";
+import { nearestStop } from "../../mygpt/explorers/kit/geometry.mjs";
+import { rateText } from "../../mygpt/explorers/kit/parts/picture.mjs";
 import { MAX_STEPS, recentLoss } from "../../mygpt/explorers/train_stack/course.mjs";
 import { looksOf, planeColours } from "../../mygpt/explorers/train_stack/pictures.mjs";
 import { advanceAll, nextStop, sideOf } from "../../mygpt/explorers/train_stack/run.mjs";
-import {
-  BEND_NAMES,
-  DEFAULT,
-  GAINS,
-  RATES,
-  TASK_NAMES,
-  WIRING_NAMES,
-  differenceText,
-  linkOf,
-  linkedSettings,
-  lastStep,
-  looksAt,
-  lossText,
-  nearest,
-  powerSpan,
-  powersOf,
-  rateText,
-  sentenceOf,
-  settingOf,
-  settingText,
-  shareText,
-  shownStep,
-  sideName,
-  stackText,
-  stepsOf,
-  thinnedLosses,
-  titleText,
-  verdict,
-} from "../../mygpt/explorers/train_stack/words.mjs";
+import * as words from "../../mygpt/explorers/train_stack/words.mjs";
+import { assert, gives, near, says, test, times } from "./common.mjs";
 
-const near = (found, wanted, least = 1e-12) => {
-  assert.equal(found.length, wanted.length);
-  found.forEach((one, i) => assert.ok(Math.abs(one - wanted[i]) <= least, `${found} is not ${wanted}`));
-};
-const setting = (changes = {}) => ({ ...DEFAULT, depth: 3, ...changes });
+const setting = (changes = {}) => ({ ...words.DEFAULT, depth: 3, ...changes });
 const side = (changes) => ({ setting: setting(changes) });
 const state = (...settings) => ({ sides: settings.map((one) => sideOf(setting(one), "short")), done: 0 });
 const LOST = { depth: 40, gain: 10 };
@@ -54,18 +23,16 @@ test("a link brings back the task and the settings", () => {
   const norm = setting({ wiring: "pre-norm", depth: 40, gain: 0.1 + 0.2, rate: 10 });
   for (const task of ["short", "long"]) {
     for (const settings of [[plain], [plain, norm], [norm, norm]]) {
-      assert.deepEqual(linkedSettings(linkOf(task, settings)), { task, settings });
+      assert.deepEqual(words.linkedSettings(words.linkOf(task, settings)), { task, settings });
     }
   }
-  assert.equal(
-    linkOf("short", [setting(), setting({ wiring: "plain", rate: 0.01 })]),
-    "#stack=short;residual,3,relu,1,0.003,0;plain,3,relu,1,0.01,0",
-  );
+  const two = [setting(), setting({ wiring: "plain", rate: 0.01 })];
+  says(words.linkOf("short", two), "#stack=short;residual,3,relu,1,0.003,0;plain,3,relu,1,0.01,0");
 });
 
 test("another hash is no link", () => {
   for (const hash of ["", "#", "#section", "#live=e30x", "#stack"]) {
-    assert.equal(linkedSettings(hash), undefined);
+    assert.equal(words.linkedSettings(hash), undefined);
   }
 });
 
@@ -98,79 +65,75 @@ test("a bad link is refused with what is wrong in it", () => {
     "short;plain,20,relu,1,0.003,-1": "its seed must be a whole number from 0 to 99, not “-1”",
   };
   for (const [link, message] of Object.entries(bad)) {
-    assert.throws(() => linkedSettings(`#stack=${link}`), { message }, link);
+    assert.throws(() => words.linkedSettings(`#stack=${link}`), { message }, link);
   }
-  assert.throws(() => linkedSettings(`#stack=long;${good};plain,20,relu,1,0.003,1.5`), { message: /its seed/ });
+  assert.throws(() => words.linkedSettings(`#stack=long;${good};plain,20,relu,1,0.003,1.5`), { message: /its seed/ });
 });
 
 test("what no page can use is as in the default, and the rest is kept", () => {
-  for (const nothing of [undefined, null, {}, 7]) assert.deepEqual(settingOf(nothing), DEFAULT);
+  for (const nothing of [undefined, null, {}, 7]) assert.deepEqual(words.settingOf(nothing), words.DEFAULT);
   const odd = { wiring: "hasOwnProperty", depth: 7.5, activation: "tanh", gain: "2", rate: Infinity, seed: -1 };
-  assert.deepEqual(settingOf({ ...odd, task: "long" }), DEFAULT);
+  assert.deepEqual(words.settingOf({ ...odd, task: "long" }), words.DEFAULT);
   const good = setting({ wiring: "plain", depth: 1, gain: 10, rate: 1e-9, seed: 99 });
   for (const [name, value] of Object.entries(odd)) {
-    assert.deepEqual(settingOf({ ...good, [name]: value }), { ...good, [name]: DEFAULT[name] });
+    assert.deepEqual(words.settingOf({ ...good, [name]: value }), { ...good, [name]: words.DEFAULT[name] });
   }
 });
 
 test("the sliders hold values that a setting may have, the usual ones among them", () => {
-  for (const [name, values] of Object.entries({ gain: GAINS, rate: RATES })) {
-    assert.ok(values.includes(DEFAULT[name]));
+  for (const [name, values] of Object.entries({ gain: words.GAINS, rate: words.RATES })) {
+    assert.ok(values.includes(words.DEFAULT[name]));
     assert.ok(values.every((one, i) => !i || one > values[i - 1]));
-    for (const one of values) assert.equal(settingOf({ [name]: one })[name], one);
+    for (const one of values) assert.equal(words.settingOf({ [name]: one })[name], one);
   }
-  assert.deepEqual([RATES[0], RATES.at(-1), RATES.length], [1e-4, 1, 25]);
-  for (const [name, names] of Object.entries({ wiring: WIRING_NAMES, activation: BEND_NAMES })) {
-    for (const [one] of names) assert.equal(settingOf({ [name]: one })[name], one);
+  assert.deepEqual([words.RATES[0], words.RATES.at(-1), words.RATES.length], [1e-4, 1, 25]);
+  for (const [name, names] of Object.entries({ wiring: words.WIRING_NAMES, activation: words.BEND_NAMES })) {
+    for (const [one] of names) assert.equal(words.settingOf({ [name]: one })[name], one);
   }
-  for (const [task] of TASK_NAMES) assert.equal(linkedSettings(linkOf(task, [DEFAULT])).task, task);
+  for (const [task] of words.TASK_NAMES) {
+    assert.equal(words.linkedSettings(words.linkOf(task, [words.DEFAULT])).task, task);
+  }
 });
 
 test("the nearest value is so by ratio", () => {
-  assert.equal(nearest([1, 10, 100], 3), 0);
-  assert.equal(nearest([1, 10, 100], 4), 1);
-  assert.equal(nearest([1, 10, 100], 1e9), 2);
-  assert.equal(nearest(RATES, 1e-9), 0);
-  RATES.forEach((rate, i) => assert.equal(nearest(RATES, rate), i));
-  for (const none of [NaN, -1]) assert.equal(nearest(GAINS, none), 0);
+  gives((value) => nearestStop([1, 10, 100], value), [3, 4, 1e9], [0, 1, 2]);
+  assert.equal(nearestStop(words.RATES, 1e-9), 0);
+  words.RATES.forEach((rate, i) => assert.equal(nearestStop(words.RATES, rate), i));
+  for (const none of [NaN, -1]) assert.equal(nearestStop(words.GAINS, none), 0);
 });
 
 test("the setting is put in words", () => {
   const other = { wiring: "post-norm", activation: "gelu", rate: 1e-5, seed: 7 };
   const sides = [side({ depth: 1, gain: 1.7 }), side(other)];
-  assert.equal(
-    settingText({ task: "short", sides: sides.slice(0, 1) }),
-    "Short spirals. Residual, 1 block, ReLU, gain 1.7, learning rate 0.003, seed 0.",
-  );
-  assert.equal(
-    settingText({ task: "long", sides }),
-    "Long spirals. Left: Residual, 1 block, ReLU, gain 1.7, learning rate 0.003, seed 0. "
-      + "Right: Post-norm, 3 blocks, GELU, gain 1, learning rate 1.00 × 10⁻⁵, seed 7.",
-  );
-  assert.equal(stackText(setting({ wiring: "pre-norm", depth: 40 })), "Pre-norm, 40 blocks");
+  const [left, right] = [
+    "Residual, 1 block, ReLU, gain 1.7, learning rate 0.003, seed 0.",
+    "Post-norm, 3 blocks, GELU, gain 1, learning rate 1.00 × 10⁻⁵, seed 7.",
+  ];
+  says(words.settingText({ task: "short", sides: sides.slice(0, 1) }), `Short spirals. ${left}`);
+  says(words.settingText({ task: "long", sides }), `Long spirals. Left: ${left} Right: ${right}`);
+  assert.equal(words.stackText(setting({ wiring: "pre-norm", depth: 40 })), "Pre-norm, 40 blocks");
   const rates = ["0.003", "1.00 × 10⁻⁴", "0.0015", "10", "0.1235"];
   assert.deepEqual([0.003, 0.0001, 0.0015, 10, 0.123456].map(rateText), rates);
-  assert.equal(sideName({ sides: [1] }, 0), "Stack");
-  assert.equal(sideName({ sides: [1, 1] }, 0), "Left stack");
-  assert.equal(sideName({ sides: [1, 1] }, 1), "Right stack");
+  assert.equal(words.sideName({ sides: [1] }, 0), "Stack");
+  assert.equal(words.sideName({ sides: [1, 1] }, 0), "Left stack");
+  assert.equal(words.sideName({ sides: [1, 1] }, 1), "Right stack");
 });
 
 test("it is said in what two stacks differ", () => {
   const other = { wiring: "plain", depth: 7, activation: "silu", gain: 2, rate: 0.01, seed: 1 };
-  const text = (...names) => differenceText([side(), side(Object.fromEntries(names.map((one) => [one, other[one]])))]);
+  const text = (...names) =>
+    words.differenceText([side(), side(Object.fromEntries(names.map((one) => [one, other[one]])))]);
   assert.equal(text(), "The two stacks are the same.");
   assert.equal(text("wiring"), "The two stacks differ only in wiring.");
   assert.equal(text("depth"), "The two stacks differ only in blocks.");
   assert.equal(text("rate", "gain"), "The two stacks differ in gain and learning rate.");
-  assert.equal(
-    text(...Object.keys(other)),
-    "The two stacks differ in wiring, blocks, activation, gain, learning rate and seed.",
-  );
-  assert.equal(differenceText([side()]), "");
+  const all = "The two stacks differ in wiring, blocks, activation, gain, learning rate and seed.";
+  says(text(...Object.keys(other)), all);
+  assert.equal(words.differenceText([side()]), "");
 });
 
 test("a title tells what is unusual in a stack, and in what it differs from the other", () => {
-  const title = (i, ...changes) => titleText(changes.map(side), i).replaceAll("\u00a0", " ");
+  const title = (i, ...changes) => words.titleText(changes.map(side), i).replaceAll("\u00a0", " ");
   assert.equal(title(0, {}), "Residual, 3 blocks");
   assert.equal(title(0, { gain: 2, rate: 0.01 }), "Residual, 3 blocks, gain × 2, rate 0.01");
   const two = [{ wiring: "plain" }, { wiring: "plain", gain: 2 }];
@@ -183,24 +146,22 @@ test("a title tells what is unusual in a stack, and in what it differs from the 
 test("nothing is shown before all stacks have been looked at", () => {
   const [one, two] = [ended(7, 0.6, 0.5), ended(4, NaN, 0.5, { lost: true })];
   const sides = (...looks) => looks.map((seen) => ({ seen }));
-  assert.deepEqual(looksAt({ sides: sides(one, null) }), []);
-  assert.deepEqual(looksAt({ sides: sides(one, two) }), [one, two]);
-  assert.equal(shownStep({ done: 9, sides: sides(one, two) }), 7);
-  assert.equal(shownStep({ done: 9, sides: sides(one, null) }), 9);
+  assert.deepEqual(words.looksAt({ sides: sides(one, null) }), []);
+  assert.deepEqual(words.looksAt({ sides: sides(one, two) }), [one, two]);
+  assert.equal(words.shownStep({ done: 9, sides: sides(one, two) }), 7);
+  assert.equal(words.shownStep({ done: 9, sides: sides(one, null) }), 9);
 });
 
 test("numbers are put in words", () => {
   const losses = ["0.693", "0", "12.3", "2.00 × 10⁻⁷", "3.70 × 10²⁰", "too large", "too large"];
-  assert.deepEqual([0.6931, 0, 12.345, 2e-7, 3.7e20, NaN, Infinity].map(lossText), losses);
-  assert.deepEqual([0, 0.494, 1].map(shareText), ["0 %", "49 %", "100 %"]);
-  const steps = [0, -3, 2.6, 5000, 1e9, Infinity, NaN, undefined, "12", "x"].map(stepsOf);
+  assert.deepEqual([0.6931, 0, 12.345, 2e-7, 3.7e20, NaN, Infinity].map(words.lossText), losses);
+  assert.deepEqual([0, 0.494, 1].map(words.shareText), ["0 %", "49 %", "100 %"]);
+  const steps = [0, -3, 2.6, 5000, 1e9, Infinity, NaN, undefined, "12", "x"].map(words.stepsOf);
   assert.deepEqual(steps, [0, 0, 3, 5000, 5000, 5000, 0, 0, 12, 0]);
 });
 
 test("the recent loss is the median of the last twenty, whatever one of them is", () => {
-  assert.equal(recentLoss({ losses: [0.5] }), 0.5);
-  assert.equal(recentLoss({ losses: [0.5, 1.5] }), 1);
-  assert.equal(recentLoss({ losses: [9, 1, 30, 2] }), 5.5);
+  gives((losses) => recentLoss({ losses }), [[0.5], [0.5, 1.5], [9, 1, 30, 2]], [0.5, 1, 5.5]);
   const losses = [...Array(30).fill(7), ...Array(10).fill(0.5), ...Array(10).fill(0.25)];
   assert.equal(recentLoss({ losses }), 0.375);
   assert.equal(recentLoss({ losses: [...losses.slice(0, -1), 1e9] }), 0.5);
@@ -208,43 +169,37 @@ test("the recent loss is the median of the last twenty, whatever one of them is"
 });
 
 test("it is said what has become of a stack", () => {
-  const now = (...given) => verdict(ended(...given));
-  assert.equal(now(0, 0.7, 0.5), "No step yet. Gradient of block 1: 0.250.");
-  assert.equal(now(0, 1e12, 0.5, { lost: true }), "The loss is too large before the first step. Try a smaller gain.");
-  assert.equal(
-    now(2, NaN, 0.5, { lost: true }),
-    "Diverged at step 2: the loss is too large. Try a smaller learning rate.",
-  );
-  assert.equal(now(19, 0.1, 1), "");
-  assert.equal(now(20, 1.4, 1), "The loss is far above that of guessing.");
-  assert.equal(now(20, 0.3, 1, { recent: 1.4 }), "The loss is far above that of guessing.");
-  assert.equal(now(20, 0.69, 0.599), "No better than guessing.");
-  assert.equal(now(20, 0.66, 0.599), "");
-  assert.equal(now(20, 0.69, 0.6), "A little better than guessing.");
-  assert.equal(now(20, 0.4, 0.749), "A little better than guessing.");
-  assert.equal(now(20, 0.4, 0.75), "It has learned part of the spirals.");
-  assert.equal(now(20, 0.1, 0.949), "It has learned part of the spirals.");
-  assert.equal(now(20, 0.1, 0.95), "It has learned the spirals.");
+  const now = (...given) => words.verdict(ended(...given));
+  const lost = (step, loss) => now(step, loss, 0.5, { lost: true });
+  says(now(0, 0.7, 0.5), "No step yet. Gradient of block 1: 0.250.");
+  says(lost(0, 1e12), "The loss is too large before the first step. Try a smaller gain.");
+  says(lost(2, NaN), "Diverged at step 2: the loss is too large. Try a smaller learning rate.");
+  says(now(19, 0.1, 1), "");
+  const far = [now(20, 1.4, 1), now(20, 0.3, 1, { recent: 1.4 })];
+  assert.deepEqual(far, Array(2).fill("The loss is far above that of guessing."));
+  const [part, little] = ["It has learned part of the spirals.", "A little better than guessing."];
+  says(now(20, 0.66, 0.599), "");
+  gives((right) => now(20, 0.69, right), [0.599, 0.6], ["No better than guessing.", little]);
+  gives((right) => now(20, 0.4, right), [0.749, 0.75], [little, part]);
+  gives((right) => now(20, 0.1, right), [0.949, 0.95], [part, "It has learned the spirals."]);
 });
 
 test("a stack that knows its own points alone is told so", () => {
   for (const right of [0.5, 0.749]) {
-    assert.equal(verdict(ended(60, 0.0087, right)), "It knows its own points by heart, and not the spirals.");
+    assert.equal(words.verdict(ended(60, 0.0087, right)), "It knows its own points by heart, and not the spirals.");
   }
-  assert.equal(verdict(ended(60, 0.0087, 0.75)), "It has learned part of the spirals.");
+  assert.equal(words.verdict(ended(60, 0.0087, 0.75)), "It has learned part of the spirals.");
 });
 
 test("listeners hear the step, and of each stack its loss, its share and its verdict", () => {
   const [one, two] = [ended(21, 0.6931, 0.5), ended(21, 0.0123, 0.961)];
-  assert.equal(
-    sentenceOf({ done: 30, sides: [{ seen: one }] }),
-    "Step 21. Stack: loss 0.693, 50 % of new points right. No better than guessing.",
-  );
-  assert.equal(
-    sentenceOf({ done: 30, sides: [{ seen: one }, { seen: two }] }),
-    "Step 21. Left stack: loss 0.693, 50 % of new points right. No better than guessing. "
-      + "Right stack: loss 0.0123, 96 % of new points right. It has learned the spirals.",
-  );
+  const [first, second] = [
+    "loss 0.693, 50 % of new points right. No better than guessing.",
+    "loss 0.0123, 96 % of new points right. It has learned the spirals.",
+  ];
+  const said = (...looks) => words.sentenceOf({ done: 30, sides: looks.map((seen) => ({ seen })) });
+  says(said(one), `Step 21. Stack: ${first}`);
+  says(said(one, two), `Step 21. Left stack: ${first} Right stack: ${second}`);
 });
 
 test("a run ends at the next of three steps", () => {
@@ -252,13 +207,13 @@ test("a run ends at the next of three steps", () => {
 });
 
 test("the axis of the losses ends at a round number of steps that holds them all", () => {
-  assert.deepEqual([0, 50, 51, 200, 999, 2001, 5000].map(lastStep), [50, 50, 100, 200, 1000, 5000, 5000]);
-  for (let done = 0; done <= MAX_STEPS; done += 37) assert.ok(lastStep(done) >= done);
+  assert.deepEqual([0, 50, 51, 200, 999, 2001, 5000].map(words.lastStep), [50, 50, 100, 200, 1000, 5000, 5000]);
+  for (let done = 0; done <= MAX_STEPS; done += 37) assert.ok(words.lastStep(done) >= done);
 });
 
 test("of many losses the means of stretches are drawn", () => {
   assert.deepEqual(thinnedLosses([0.5]), { steps: [0], means: [0.5] });
-  const few = Array.from({ length: 250 }, (_, i) => i / 7);
+  const few = times(250, (i) => i / 7);
   assert.deepEqual(thinnedLosses(few), { steps: few.map((_, i) => i), means: few });
   assert.deepEqual(thinnedLosses([1, 3, 5, 6, 10], 2), { steps: [1, 3.5], means: [3, 8] });
   const most = thinnedLosses(Array(5001).fill(0.25));
@@ -274,22 +229,22 @@ test("a stretch with a loss that is no number is a gap", () => {
 });
 
 test("a size that has no power of ten is a gap", () => {
-  near(powersOf([1, 1000, 1e-7]), [0, 3, -7]);
-  assert.deepEqual(powersOf([0, NaN, Infinity, -1, 10]), [NaN, NaN, NaN, NaN, 1]);
+  near(words.powersOf([1, 1000, 1e-7]), [0, 3, -7]);
+  assert.deepEqual(words.powersOf([0, NaN, Infinity, -1, 10]), [NaN, NaN, NaN, NaN, 1]);
 });
 
 test("an axis of powers spans whole ones, at least two", () => {
-  assert.deepEqual(powerSpan([[-2.5, 0.2, NaN], [1.1]]), [-3, 2]);
-  assert.deepEqual(powerSpan([[0.3, 0.4]]), [0, 2]);
-  assert.deepEqual(powerSpan([[-4], []]), [-4, -2]);
-  assert.deepEqual(powerSpan([[NaN, NaN], []]), [-1, 1]);
+  assert.deepEqual(words.powerSpan([[-2.5, 0.2, NaN], [1.1]]), [-3, 2]);
+  assert.deepEqual(words.powerSpan([[0.3, 0.4]]), [0, 2]);
+  assert.deepEqual(words.powerSpan([[-4], []]), [-4, -2]);
+  assert.deepEqual(words.powerSpan([[NaN, NaN], []]), [-1, 1]);
 });
 
 test("a place of the plane has its spiral's colour, the stronger the surer", () => {
   const first = [10, 20, 30];
   const second = [40, 50, 60];
   const bytes = [...planeColours([-50, 50, 1, -1, 0, NaN], [first, second])];
-  const cells = Array.from({ length: 6 }, (_, i) => bytes.slice(4 * i, 4 * i + 4));
+  const cells = times(6, (i) => bytes.slice(4 * i, 4 * i + 4));
   const most = Math.round(255 * 0.62);
   assert.deepEqual(cells[0], [...first, most]);
   assert.deepEqual(cells[1], [...second, most]);

@@ -1,10 +1,8 @@
-import assert from "node:assert/strict";
-import { test } from "node:test";
-
 import { leanings, takeStep } from "../../mygpt/explorers/train_stack/course.mjs";
 import { forward } from "../../mygpt/explorers/train_stack/net.mjs";
 import { makeSome, sideOf } from "../../mygpt/explorers/train_stack/run.mjs";
 import { DEFAULT, WIRING_NAMES } from "../../mygpt/explorers/train_stack/words.mjs";
+import { assert, test, times } from "./common.mjs";
 
 const setting = (changes) => ({ ...DEFAULT, depth: 4, ...changes });
 
@@ -27,7 +25,7 @@ test("a stack that only looks says what the one says that learns", () => {
     takeStep(now);
     const { points } = now.learnt;
     const logits = forward(now.net, points, now.batch.rows);
-    const wanted = Array.from({ length: now.batch.rows }, (_, r) => logits[2 * r + 1] - logits[2 * r]);
+    const wanted = times(now.batch.rows, (r) => logits[2 * r + 1] - logits[2 * r]);
     const found = [0, 1].flatMap((half) => [...leanings(now, points.subarray(128 * half, 128 * (half + 1)))]);
     assert.deepEqual(found, wanted);
   }

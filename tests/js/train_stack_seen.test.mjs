@@ -1,19 +1,13 @@
-import assert from "node:assert/strict";
-import { test } from "node:test";
-
 import { leanings, recentLoss, shareRight, sizes, takeStep } from "../../mygpt/explorers/train_stack/course.mjs";
 import { GRID, REACH, lookAround, sideOf } from "../../mygpt/explorers/train_stack/run.mjs";
 import { DEFAULT } from "../../mygpt/explorers/train_stack/words.mjs";
+import { assert, near, test, times } from "./common.mjs";
 
-const near = (found, wanted, least) => {
-  assert.equal(found.length, wanted.length);
-  found.forEach((one, i) => assert.ok(Math.abs(one - wanted[i]) <= least, `${found} is not ${wanted}`));
-};
 const setting = (changes = {}) => ({ ...DEFAULT, depth: 3, ...changes });
 
 // The picture of the plane, in one go.
 function plane(now) {
-  const along = Array.from({ length: GRID }, (_, i) => (2 * REACH * (i + 0.5)) / GRID - REACH);
+  const along = times(GRID, (i) => (2 * REACH * (i + 0.5)) / GRID - REACH);
   return along
     .slice()
     .reverse()

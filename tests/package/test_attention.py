@@ -1,10 +1,9 @@
 import math
-import subprocess
-import sys
 
 import pytest
 import torch
 import torch.nn.functional as F
+from helpers.programs import run_python
 from helpers.refusals import refused
 
 from mygpt import MultiHeadAttention, SingleHeadAttention
@@ -29,18 +28,6 @@ def test_the_buffer_is_an_additive_causal_mask():
     mask = SingleHeadAttention(C, D, max_seq_len=3).causal_mask
     inf = math.inf
     assert mask.tolist() == [[0, -inf, -inf], [0, 0, -inf], [0, 0, 0]]
-
-
-def test_layers_are_created_in_the_promised_order():
-    torch.manual_seed(0)
-    attention = SingleHeadAttention(C, D)
-    torch.manual_seed(0)
-    layers = [torch.nn.Linear(C, D, bias=False) for _ in range(3)]
-    layers.append(torch.nn.Linear(D, C, bias=False))
-    names = [name for name, _ in attention.named_parameters()]
-    assert names == ["W_Q.weight", "W_K.weight", "W_V.weight", "W_O.weight"]
-    for parameter, layer in zip(attention.parameters(), layers, strict=True):
-        assert torch.equal(parameter, layer.weight)
 
 
 @pytest.mark.parametrize("num_heads", [1, 3])
@@ -164,10 +151,7 @@ for call in (
 
 def test_a_wrong_number_of_axes_is_named():
     """In a process of its own, without the type checks that the tests install."""
-    done = subprocess.run(
-        [sys.executable, "-c", RANKS], check=True, capture_output=True, text=True
-    )
-    assert done.stdout.splitlines() == [
+    assert run_python("-c", RANKS).stdout.splitlines() == [
         "expected (B, T, C), got (1, 2, 5, 6)",
         "expected (B, T, C), got (1, 2, 5, 6)",
         "expected (B, T, C), got (5, 6)",

@@ -2,13 +2,13 @@
 
 import copy
 import shutil
-import subprocess
-import sys
 from functools import partial
 
 import pytest
 import torch
 import torch.nn.functional as F
+from helpers.parameters import lively, same_weights
+from helpers.programs import run_python
 from torch import nn
 
 from mygpt import GPT, GPTConfig, MultiHeadAttention, SingleHeadAttention, bare, check
@@ -97,18 +97,18 @@ NAMES = {  # of the parameters: ours, the package's
 }
 
 
+def renamed(model):
+    """Our weights by the names that the package's have."""
+    named = model.state_dict().items()
+    return {NAMES.get(name, name.replace("heads", "mha")): p for name, p in named}
+
+
 def both_gpts(seed=0):
     """A model with lively parameters, and the package's with the same."""
     torch.manual_seed(seed)
-    ours = bare.GPT(V, 12, 3, 2, T)
-    with torch.no_grad():
-        for p in ours.parameters():
-            p += 0.3 * torch.randn_like(p)
+    ours = lively(bare.GPT(V, 12, 3, 2, T), 0.3)
     theirs = GPT(GPTConfig(V, T, 12, 3, 2, activation="gelu")).eval()
-    named = ours.state_dict().items()
-    theirs.load_state_dict(
-        {NAMES.get(name, name.replace("heads", "mha")): p for name, p in named}
-    )
+    theirs.load_state_dict(renamed(ours))
     return ours, theirs
 
 
@@ -121,9 +121,8 @@ def test_a_gpt_is_the_packages():
 def test_a_gpt_starts_as_the_packages():
     torch.manual_seed(0)
     ours, theirs = bare.GPT(V, 64, 4, 5, T), GPT(GPTConfig(V, T, 64, 4, 5))
-    named = dict(theirs.named_parameters())
-    for name, p in ours.named_parameters():
-        q = named[NAMES.get(name, name.replace("heads", "mha"))]
+    for name, p in renamed(ours).items():
+        q = theirs.get_parameter(name)
         assert p.shape == q.shape
         if p.ndim == 1:
             assert torch.equal(p, q), name
@@ -205,8 +204,7 @@ def test_a_run_that_was_stopped_ends_with_the_same_bits(tmp_path):
     bare.save(tmp_path / "half.pt", half, state)
     again = bare.GPT(V, 12, 3, 2, T)
     run(again, bare.resume(tmp_path / "half.pt", again), 12)
-    for p, q in zip(whole.parameters(), again.parameters(), strict=True):
-        assert torch.equal(p, q)
+    assert same_weights(whole, again)
 
 
 @pytest.mark.parametrize("length", [1, T - 1, T])
@@ -279,15 +277,8 @@ def test_the_renewed_gpt_is_the_packages_modern_one():
             *(11, 16, 48, 4, 2), num_kv_heads=2, qk_norm=True, tied=True, logit_cap=None
         )
     )
-    with torch.no_grad():
-        for p in ours.parameters():
-            p += 0.2 * torch.randn_like(p)
-    names = {"embedding.tokens": "token.embedding.weight"}
-    weights = {
-        names.get(name, name.replace("heads", "mha")): p
-        for name, p in ours.state_dict().items()
-        if "positions" not in name
-    }
+    weights = renamed(lively(ours, 0.2))
+    del weights["position.weight"]
     theirs.load_state_dict(weights)
     ids = torch.randint(11, (2, 9))
     torch.testing.assert_close(ours(ids), theirs(ids)[0])
@@ -325,14 +316,6 @@ print("".join(letters[i] for i in row))
 def test_the_file_alone_trains_and_writes(tmp_path):
     shutil.copy(bare.__file__, tmp_path / "bare.py")
     (tmp_path / "program.py").write_text(ONE_FILE)
-    done = subprocess.run(
-        [sys.executable, "program.py"],
-        cwd=tmp_path,
-        capture_output=True,
-        text=True,
-        check=False,
-    )
-    assert done.returncode == 0, done.stderr
-    loss, text = done.stdout.splitlines()
+    loss, text = run_python("program.py", cwd=tmp_path).stdout.splitlines()
     assert float(loss) < 0.5
     assert text.startswith("she sells sea shells by the sea shore. she sells")

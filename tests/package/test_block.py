@@ -4,11 +4,11 @@ import pickle
 
 import pytest
 import torch
-from helpers.parameters import count
+from helpers.parameters import count, same_weights
 from helpers.refusals import refused
 from torch import nn
 
-from mygpt import TransformerBlock
+from mygpt import MLP, SingleHeadAttention, TransformerBlock
 from mygpt.inside.hooks import stages
 
 B, T, C, H = 2, 5, 6, 3
@@ -55,18 +55,32 @@ def test_pre_norm_with_silent_branches_is_the_identity():
     assert torch.equal(block(x), x)
 
 
-def test_parts_are_created_in_the_promised_order():
-    names = [name for name, _ in TransformerBlock(C, H).named_children()]
-    assert names == ["ln1", "mha", "ln2", "mlp"]
-    weights = []
-    for _ in range(2):
-        torch.manual_seed(0)
-        weights.append([p for p in TransformerBlock(C, H).parameters() if p.ndim == 2])
-        torch.manual_seed(0)
-        linears = [nn.Linear(C, C, bias=False) for _ in range(4)]
-        linears += [nn.Linear(C, 4 * C), nn.Linear(4 * C, C)]
-        for weight, linear in zip(weights[-1], linears, strict=True):
-            assert torch.equal(weight, linear.weight)
+@pytest.mark.parametrize(
+    ("make", "names", "sizes"),
+    [
+        (
+            lambda: SingleHeadAttention(C, H),
+            ["W_Q", "W_K", "W_V", "W_O", "drop"],
+            [*[(C, H, False)] * 3, (H, C, False)],
+        ),
+        (lambda: MLP(C), ["fc1", "act", "fc2", "drop"], [(C, 4 * C), (4 * C, C)]),
+        (
+            lambda: TransformerBlock(C, H),
+            ["ln1", "mha", "ln2", "mlp"],
+            [*[(C, C, False)] * 4, (C, 4 * C), (4 * C, C)],
+        ),
+    ],
+    ids=["one head", "feed-forward", "block"],
+)
+def test_parts_are_created_in_the_promised_order(make, names, sizes):
+    torch.manual_seed(0)
+    module = make()
+    torch.manual_seed(0)
+    expected = [nn.Linear(*size) for size in sizes]
+    assert [name for name, _ in module.named_children()] == names
+    layers = [layer for layer in module.modules() if isinstance(layer, nn.Linear)]
+    assert all(map(same_weights, layers, expected))
+    assert len(layers) == len(expected)
 
 
 def test_the_relu_block_of_width_384_has_the_promised_parameters():

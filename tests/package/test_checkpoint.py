@@ -6,6 +6,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 import torch
+from helpers.refusals import refused
 
 from mygpt import checkpoint
 from mygpt.checkpoint import checkpoints, load_checkpoint, save_checkpoint
@@ -17,6 +18,7 @@ from mygpt.training import TrainingConfig, train
 
 TEXT = "ein Würfel, zwei Würfel, drei Würfel"
 CONFIG = GPTConfig(23, 7, 15, 3, 2)
+SETTINGS = TrainingConfig(2, batch_size=2, progress=False)
 STATE = {
     "step": 5,
     "lr": 0.1 + 0.2,
@@ -203,18 +205,18 @@ UNLIKE_ITS_CONFIG = [
 
 
 @pytest.mark.parametrize(("change", "message"), UNLIKE_ITS_CONFIG)
-def test_a_model_unlike_its_config_is_refused_before_a_step(change, message, tmp_path):
+def test_a_model_unlike_its_config_is_refused_before_a_step(
+    change, message, left_empty
+):
     model = change(GPT(CONFIG))
-    settings = TrainingConfig(2, batch_size=2, progress=False)
     for save in (
-        lambda: save_checkpoint(tmp_path, model),
-        lambda: train(model, torch.arange(23), settings, out=tmp_path),
-        lambda: save_gpt2(model, tmp_path),
+        lambda: save_checkpoint(left_empty, model),
+        lambda: train(model, torch.arange(23), SETTINGS, out=left_empty),
+        lambda: save_gpt2(model, left_empty),
     ):
         with pytest.raises(ValueError, match=message) as caught:
             save()
         assert "\n" not in str(caught.value)
-    assert not list(tmp_path.iterdir())
 
 
 class OtherTokenizer(CharTokenizer):
@@ -230,30 +232,30 @@ class OtherTokenizer(CharTokenizer):
     ],
 )
 def test_a_tokenizer_that_does_not_fit_is_refused_before_the_first_step(
-    tokenizer, message, tmp_path
+    tokenizer, message, left_empty
 ):
-    model, settings = GPT(CONFIG), TrainingConfig(2, batch_size=2, progress=False)
+    model = GPT(CONFIG)
     with pytest.raises(ValueError, match=message):
-        save_checkpoint(tmp_path, model, tokenizer)
+        save_checkpoint(left_empty, model, tokenizer)
     with pytest.raises(ValueError, match=message):
-        train(model, range(23), settings, out=tmp_path, tokenizer=tokenizer)
-    assert not list(tmp_path.iterdir())
+        train(model, range(23), SETTINGS, out=left_empty, tokenizer=tokenizer)
 
 
-@pytest.mark.parametrize(
-    ("state", "message"),
-    [
-        ({"numbers": {1, 2}}, "state/numbers: expected a number, .* got set"),
-        ({"array": torch.zeros(3).numpy()}, "state/array: .* got ndarray"),
-        ({"loss": float("nan")}, "not JSON compliant"),
-        ({"text": "\ud800"}, "surrogates not allowed"),
-        ({"sizes": [[0, print]]}, r"state/sizes/0/1: .* got builtin"),
-    ],
+def save_with(state, *, left_empty):
+    save_checkpoint(left_empty, GPT(CONFIG), None, {"step": 3} | state)
+
+
+test_a_state_that_a_file_cannot_hold_leaves_nothing = refused(
+    save_with,
+    ({"numbers": {1, 2}}, "state/numbers: expected a number, .* got set"),
+    ({"array": torch.zeros(3).numpy()}, "state/array: .* got ndarray"),
+    ({"loss": float("nan")}, "not JSON compliant"),
+    ({"text": "\ud800"}, "surrogates not allowed"),
+    ({"sizes": [[0, print]]}, r"state/sizes/0/1: .* got builtin"),
+    ({"of": {"a/b": 1}}, "state/of: expected keys of text without / .* got 'a/b'"),
+    ({"of": {"tensor": 1}}, "state/of: expected keys .* got 'tensor'"),
+    ({"of": {0: 1}}, "state/of: expected keys .* got 0"),
 )
-def test_a_state_that_a_file_cannot_hold_leaves_nothing(state, message, tmp_path):
-    with pytest.raises(ValueError, match=message):
-        save_checkpoint(tmp_path, GPT(CONFIG), None, {"step": 3} | state)
-    assert not list(tmp_path.iterdir())
 
 
 def test_numbers_of_numpy_in_a_state_come_back_as_pythons(tmp_path):
@@ -270,9 +272,7 @@ def test_a_compiled_models_run_goes_on_to_a_plain_ones_bits(tmp_path):
         for resume in (False, True):
             torch.manual_seed(3)
             model = wrap(GPT(CONFIG))
-            config = TrainingConfig(
-                2, batch_size=2, optimizer="muon", save_every=1, progress=False
-            )
+            config = replace(SETTINGS, optimizer="muon", save_every=1)
             out = tmp_path / str(len(found) // 2)
             train(model, range(23), config, out=out, resume=resume)
             found.append(dict(load_checkpoint(out)[0].state_dict()))
@@ -315,28 +315,42 @@ def test_a_checkpoint_just_written_is_never_the_one_removed(tmp_path):
     assert [checkpoint.step_of(path) for path in checkpoints(tmp_path)] == [10, 20, 40]
 
 
+@pytest.fixture
+def before_each(saved, monkeypatch):
+    """Have a function called with the name and the path of each call on files."""
+
+    def watch(see, *names):
+        owners = {"rename": type(saved), "rmtree": shutil}
+        for name in names:
+            owner = owners.get(name, checkpoint)
+            call = getattr(owner, name)
+
+            def seen(path, *args, name=name, call=call, **options):
+                see(name, path)
+                return call(path, *args, **options)
+
+            monkeypatch.setattr(owner, name, seen)
+
+    return watch
+
+
 class Killed(BaseException):
     """The machine loses power."""
 
 
-def test_a_kill_while_a_step_is_saved_again_leaves_one_of_the_two(saved, monkeypatch):
+def test_a_kill_while_a_step_is_saved_again_leaves_one_of_the_two(
+    saved, before_each, monkeypatch
+):
     """After every renaming and every removal, one of the two is found and loads."""
     again = STATE | {"lr": 2.0}
-    calls = {"rename": type(saved).rename, "rmtree": shutil.rmtree}
     for stop in range(1, 20):
-        done = []
+        calls = iter(range(stop))
 
-        def counted(call, done=done, stop=stop):
-            def run(*args, **kwargs):
-                if len(done) == stop:
-                    raise Killed
-                done.append(call)
-                return call(*args, **kwargs)
+        def kill(*_, calls=calls):
+            if next(calls, None) is None:
+                raise Killed
 
-            return run
-
-        monkeypatch.setattr(type(saved), "rename", counted(calls["rename"]))
-        monkeypatch.setattr(shutil, "rmtree", counted(calls["rmtree"]))
+        before_each(kill, "rename", "rmtree")
         try:
             save_checkpoint(saved.parent, GPT(CONFIG), None, again)
         except Killed:
@@ -354,16 +368,17 @@ def test_a_kill_while_a_step_is_saved_again_leaves_one_of_the_two(saved, monkeyp
     assert [p for p in saved.parent.iterdir() if not p.name.startswith(".")] == [saved]
 
 
-def test_a_step_that_cannot_be_saved_again_keeps_its_name(saved, monkeypatch):
-    rename, renamed = type(saved).rename, []
+def test_a_step_that_cannot_be_saved_again_keeps_its_name(
+    saved, before_each, monkeypatch
+):
+    renamed = []
 
-    def second_fails(path, target):
+    def second_fails(_, path):
         renamed.append(path)
         if len(renamed) == 2:
             raise OSError(28, "No space left on device")
-        return rename(path, target)
 
-    monkeypatch.setattr(type(saved), "rename", second_fails)
+    before_each(second_fails, "rename")
     with pytest.raises(OSError, match="step-00000005: saving the checkpoint failed"):
         save_checkpoint(saved.parent, GPT(CONFIG), None, STATE | {"lr": 2.0})
     monkeypatch.undo()
@@ -371,55 +386,23 @@ def test_a_step_that_cannot_be_saved_again_keeps_its_name(saved, monkeypatch):
     assert same(load_checkpoint(saved.parent)[2], STATE)
 
 
-def test_the_folders_names_are_on_the_disk_before_a_removal(saved, monkeypatch):
+def test_the_folders_names_are_on_the_disk_before_a_removal(saved, before_each):
     log = []
-    rename, sync, remove = type(saved).rename, checkpoint.sync, shutil.rmtree
-
-    def noted(what, call):
-        def run(path, *args, **kwargs):
-            log.append((what, path.name))
-            return call(path, *args, **kwargs)
-
-        return run
-
-    monkeypatch.setattr(type(saved), "rename", noted("rename", rename))
-    monkeypatch.setattr(checkpoint, "sync", noted("sync", sync))
-    monkeypatch.setattr(shutil, "rmtree", noted("rmtree", remove))
+    noted = lambda name, path: log.append((name, path.name))  # noqa: E731
+    before_each(noted, "rename", "sync", "rmtree")
     save_checkpoint(saved.parent, GPT(CONFIG), state=STATE)
     placed = log.index(("rename", ".step-00000005.tmp"))
     assert log[placed + 1] == ("sync", saved.parent.name)
     assert ("rmtree", ".step-00000005.old.removed") in log[placed + 2 :]
 
 
-def test_every_file_is_on_the_disk_before_its_index(saved, monkeypatch):
+def test_every_file_is_on_the_disk_before_its_index(saved, before_each):
     log = []
-    sync, write_json = checkpoint.sync, checkpoint.write_json
-
-    def synced(path):
-        log.append(path.name)
-        sync(path)
-
-    def written(path, content):
-        log.append(path.name)
-        write_json(path, content)
-
-    monkeypatch.setattr(checkpoint, "sync", synced)
-    monkeypatch.setattr(checkpoint, "write_json", written)
+    before_each(lambda _, path: log.append(path.name), "sync", "write_json")
     folder = save_checkpoint(saved.parent, GPT(CONFIG), state=STATE)
     files = {path.name for path in folder.iterdir()} - {checkpoint.INDEX}
     assert len(files) >= 2
     assert set(log[: log.index(checkpoint.INDEX)]) == files
-
-
-def test_weights_of_other_shapes_are_named(saved):
-    index = saved / checkpoint.INDEX
-    content = checkpoint.read_index(index)
-    content["config"]["max_seq_len"] = 8
-    stored = {"content": content, "sha256": checkpoint.digest(content)}
-    checkpoint.write_json(index, stored)
-    message = r"position\.weight of shape \(8, 15\), got \(7, 15\)"
-    with pytest.raises(ValueError, match=message):
-        load_checkpoint(saved)
 
 
 def test_the_plain_name_wins_where_an_earlier_save_of_the_step_was_left(saved):
@@ -435,10 +418,12 @@ def test_what_an_interrupted_save_leaves_is_not_a_checkpoint(saved):
 
 
 @pytest.mark.parametrize("place", ["model", "training", "index", "rename"])
-def test_a_full_disk_leaves_the_earlier_checkpoint(saved, monkeypatch, place):
+def test_a_full_disk_leaves_the_earlier_checkpoint(
+    saved, before_each, monkeypatch, place
+):
     """However a save fails, the earlier checkpoint still loads."""
 
-    def full(*args, **kwargs):
+    def full(*args):
         raise OSError(28, "No space left on device")
 
     real = checkpoint.save_file
@@ -451,10 +436,8 @@ def test_a_full_disk_leaves_the_earlier_checkpoint(saved, monkeypatch, place):
 
     if place in ("model", "training"):
         monkeypatch.setattr(checkpoint, "save_file", save_file)
-    elif place == "index":
-        monkeypatch.setattr(checkpoint, "write_json", full)
     else:
-        monkeypatch.setattr(type(saved), "rename", full)
+        before_each(full, {"index": "write_json"}.get(place, place))
     with pytest.raises(OSError, match=r"step-00000009: .* No space left on device"):
         save_checkpoint(saved.parent, GPT(CONFIG), None, STATE | {"step": 9})
     monkeypatch.undo()
@@ -498,42 +481,42 @@ def test_a_missing_file_is_named(saved):
         path.write_bytes(kept)
 
 
-def changed(path, **fields):
+def changed(folder, **fields):
     """Rewrite checkpoint.json with other content and the right checksum."""
-    content = json.loads(path.read_text())["content"] | fields
-    path.write_text(
-        json.dumps({"sha256": checkpoint.digest(content), "content": content})
-    )
+    index = folder / checkpoint.INDEX
+    content = checkpoint.read_index(index) | fields
+    stored = {"content": content, "sha256": checkpoint.digest(content)}
+    checkpoint.write_json(index, stored)
 
 
 WIDER, LOWER = vars(GPTConfig(23, 7, 16, 4, 2)), vars(GPTConfig(23, 7, 15, 3, 1))
 
 
-@pytest.mark.parametrize(
-    ("fields", "message"),
-    [
-        ({"model": "Sphinx"}, "expected a model among GPT, ModernGPT; got Sphinx"),
-        ({"config": {"vocab_size": 23}}, r"checkpoint\.json: config: .*max_seq_len"),
-        ({"config": WIDER}, r"model\.safetensors: .*token\.embedding\.weight"),
-        (
-            {"config": LOWER},
-            r"model\.safetensors: expected num_layers = 1 blocks, got 2",
-        ),
-        ({"config": vars(CONFIG) | {"num_heads": 4}}, r"\.json: config: .*divisible"),
-    ],
+def load_changed(fields, *, saved):
+    changed(saved, **fields)
+    load_checkpoint(saved)
+
+
+test_a_config_that_contradicts_the_tensors_is_refused = refused(
+    load_changed,
+    ({"model": "Sphinx"}, "expected a model among GPT, ModernGPT; got Sphinx"),
+    ({"config": {"vocab_size": 23}}, r"checkpoint\.json: config: .*max_seq_len"),
+    ({"config": WIDER}, r"model\.safetensors: .*token\.embedding\.weight"),
+    ({"config": LOWER}, r"model\.safetensors: expected num_layers = 1 blocks, got 2"),
+    ({"config": vars(CONFIG) | {"num_heads": 4}}, r"\.json: config: .*divisible"),
+    (
+        {"config": vars(CONFIG) | {"max_seq_len": 8}},
+        r"position\.weight of shape \(8, 15\), got \(7, 15\)",
+    ),
 )
-def test_a_config_that_contradicts_the_tensors_is_refused(saved, fields, message):
-    changed(saved / "checkpoint.json", **fields)
-    with pytest.raises(ValueError, match=message):
-        load_checkpoint(saved)
 
 
 @pytest.mark.parametrize("found", [1, 3])
 def test_a_checkpoint_of_another_format_is_refused(saved, found):
-    changed(saved / "checkpoint.json", format=found)
-    with pytest.raises(ValueError, match="expected a checkpoint") as refused:
+    changed(saved, format=found)
+    with pytest.raises(ValueError, match="expected a checkpoint") as caught:
         load_checkpoint(saved.parent)
-    assert str(refused.value) == (
+    assert str(caught.value) == (
         f"{saved}: expected a checkpoint of format 2, got one of format {found}; "
         "train again, or load it with the version of mygpt that saved it"
     )

@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 import torch
 from helpers.gpt2_checkpoints import their_model
+from helpers.parameters import changed_weights, same_weights
 from transformers import GPT2LMHeadModel, GPT2Tokenizer
 
 from mygpt import checkpoint, inference
@@ -42,15 +43,41 @@ def corpus(tmp_path):
 
 
 @pytest.fixture
-def trained(corpus, tmp_path, capsys):
-    """The folder of a small run, of which nothing more is to be read."""
+def trained(corpus, tmp_path):
+    """The folder of a small run."""
     run("train", corpus, "--out", tmp_path / "run", *SMALL)
-    capsys.readouterr()
     return tmp_path / "run"
 
 
 def run(*arguments):
     return commands.main([str(argument) for argument in arguments])
+
+
+@pytest.fixture
+def shown(capsys):
+    """Run a command that succeeds, and return its output and its errors."""
+
+    def run_it(*arguments):
+        capsys.readouterr()
+        assert run(*arguments) == 0
+        return capsys.readouterr()
+
+    return run_it
+
+
+@pytest.fixture
+def fails(capsys):
+    """Run a command that fails, and return what it says of why."""
+
+    def run_it(why, *arguments):
+        capsys.readouterr()
+        assert run(*arguments) == 1
+        said = capsys.readouterr().err
+        assert said.startswith("mygpt: ")
+        assert why in said
+        return said
+
+    return run_it
 
 
 @pytest.mark.parametrize(
@@ -61,33 +88,29 @@ def run(*arguments):
         (["--tokenizer=bpe", "--vocab-size=270"], [GPT, BPETokenizer]),
     ],
 )
-def test_a_text_is_trained_on_and_continued(corpus, tmp_path, capsys, options, kinds):
+def test_a_text_is_trained_on_and_continued(corpus, tmp_path, shown, options, kinds):
     out = tmp_path / "run"
-    assert run("train", corpus, "--out", out, *SMALL, *options) == 0
-    assert "step 6: training loss" in capsys.readouterr().out
+    told = shown("train", corpus, "--out", out, *SMALL, *options).out
+    assert "step 6: training loss" in told
     model, tokenizer, state = load_checkpoint(out)
     assert [type(model), type(tokenizer)] == kinds
     assert state["step"] == 6
-    prompt = ["--prompt", "she sells", "--tokens=5"]
-    assert run("generate", out, *prompt, "--greedy") == 0
     ids = torch.tensor([tokenizer.encode("she sells")])
     expected = tokenizer.decode(generate(model, ids, 5, greedy=True)[0].tolist())
-    assert capsys.readouterr().out == expected + "\n"
+    asked = ("--prompt", "she sells", "--tokens=5", "--greedy")
+    assert shown("generate", out, *asked).out == expected + "\n"
 
 
 @pytest.mark.parametrize(
-    ("prompt", "message"),
+    ("prompt", "why"),
     [
         ("she sells sea shells by the sea", "1 to max_seq_len = 16 ids, got 31"),
         ("she Ω", "unknown character 'Ω' at index 4"),
         ("", "--prompt: expected a text, got an empty one"),
     ],
 )
-def test_a_prompt_that_the_model_cannot_read_is_refused(
-    trained, prompt, message, capsys
-):
-    assert run("generate", trained, "--prompt", prompt) == 1
-    assert message in capsys.readouterr().err
+def test_a_prompt_that_the_model_cannot_read_is_refused(trained, prompt, why, fails):
+    fails(why, "generate", trained, "--prompt", prompt)
 
 
 def test_training_is_resumed_without_further_options(corpus, tmp_path, capsys):
@@ -156,104 +179,93 @@ def test_a_run_that_goes_on_follows_what_it_can(corpus, tmp_path, monkeypatch):
         (lambda text: text * 2, "num_ids = 2106, but here it is 4212"),
     ],
 )
-def test_another_text_is_not_continued_with(change, message, tmp_path, capsys):
+def test_another_text_is_not_continued_with(change, message, tmp_path, fails):
     path = tmp_path / "text"
     path.write_text(TEXT)
     assert run("train", path, "--out", tmp_path / "run", *SMALL) == 0
     path.write_text(change(TEXT))
-    capsys.readouterr()
-    assert run("train", path, "--out", tmp_path / "run", "--resume", "--quiet") == 1
-    said = capsys.readouterr().err
+    again = ("train", path, "--out", tmp_path / "run", "--resume", "--quiet")
+    said = fails(message, *again)
     assert said.startswith(f"mygpt: {path}: expected the text that {tmp_path / 'run'} ")
-    assert message in said
 
 
-def test_a_vocabulary_that_a_text_cannot_fill_is_the_runs(corpus, tmp_path, capsys):
+def test_a_vocabulary_that_a_text_cannot_fill_is_the_runs(corpus, tmp_path, fails):
     begun = ("train", corpus, "--out", tmp_path, *SMALL, "--tokenizer=bpe")
     assert run(*begun, "--vocab-size=900") == 0
     assert run(*begun, "--vocab-size=900", "--resume") == 0
-    assert run(*begun, "--vocab-size=270", "--resume") == 1
-    assert "--vocab-size 270: the run was started with" in capsys.readouterr().err
+    why = "--vocab-size 270: the run was started with"
+    fails(why, *begun, "--vocab-size=270", "--resume")
 
 
-def test_a_vocabulary_size_that_no_tokenizer_takes_is_refused(corpus, tmp_path, capsys):
-    assert run("train", corpus, "--out", tmp_path, *SMALL, "--vocab-size=1000") == 1
-    assert "--vocab-size is for --tokenizer bpe" in capsys.readouterr().err
+def test_a_vocabulary_size_that_no_tokenizer_takes_is_refused(corpus, tmp_path, fails):
+    train = ("train", corpus, "--out", tmp_path, *SMALL)
+    fails("--vocab-size is for --tokenizer bpe", *train, "--vocab-size=1000")
 
 
 @pytest.mark.parametrize(
-    ("text", "told", "shown"),
+    ("text", "told", "val"),
     [
         ("one two three four five six seven eight nine ten", "part: 1 token,", 0),
         ("one two three four five six seven", "validation part: 1 token,", 0),
         ("one two three four five six seven eight nine ten " * 2, "97 characters,", 1),
     ],
 )
-def test_a_short_text_is_trained_on_with_a_warning(text, told, shown, tmp_path, capsys):
+def test_a_short_text_is_trained_on_with_a_warning(text, told, val, tmp_path, shown):
     (tmp_path / "text").write_text(text.strip())
     options = ("--tokenizer=word", *SMALL, "--length=4")
-    assert run("train", tmp_path / "text", "--out", tmp_path / "run", *options) == 0
-    out, said = capsys.readouterr()
-    assert ("validation loss" in out) == bool(shown)
+    out, said = shown("train", tmp_path / "text", "--out", tmp_path / "run", *options)
+    assert ("validation loss" in out) == bool(val)
     assert told in said
     assert "2,000 or more" in said
 
 
-def test_a_folder_that_holds_another_run_is_left_alone(corpus, trained, capsys):
+def test_a_folder_that_holds_another_run_is_left_alone(corpus, trained, fails):
     before = {path: path.read_bytes() for path in trained.rglob("*.*")}
-    assert run("train", corpus, "--out", trained, *SMALL, "--steps=3", "--seed=7") == 1
-    said = capsys.readouterr().err
-    assert said == (
-        f"mygpt: {trained} holds another run: continue it (--resume) "
-        "or name another folder\n"
-    )
+    why = f"mygpt: {trained} holds another run: continue it (--resume) "
+    other = ("train", corpus, "--out", trained, *SMALL, "--steps=3", "--seed=7")
+    assert fails(why, *other) == f"{why}or name another folder\n"
     assert before == {path: path.read_bytes() for path in trained.rglob("*.*")}
 
 
-def test_the_folder_that_is_printed_is_there(corpus, tmp_path, capsys):
-    run("train", corpus, "--out", tmp_path / "run", *SMALL)
-    printed = Path(capsys.readouterr().out.split("saved in ")[1].strip())
+def test_the_folder_that_is_printed_is_there(corpus, tmp_path, shown):
+    told = shown("train", corpus, "--out", tmp_path / "run", *SMALL).out
+    printed = Path(told.split("saved in ")[1].strip())
     assert load_checkpoint(printed)[2]["step"] == 6
 
 
-def test_a_run_continues_on_its_device_or_says_that_it_cannot(corpus, trained, capsys):
+def test_a_run_continues_on_its_device_or_says_that_it_cannot(corpus, trained, fails):
     index = trained / "step-00000006" / "checkpoint.json"
     content = json.loads(index.read_text())["content"]
     assert content["state"]["device"] == "cpu"
     content["state"]["device"] = "cuda:99"
     index.write_text(json.dumps({"sha256": digest(content), "content": content}))
-    assert run("train", corpus, "--out", trained, "--resume", "--quiet") == 1
-    assert "no device 'cuda:99' on this machine" in capsys.readouterr().err
-    again = ["--resume", "--quiet", "--device=cpu"]
-    assert run("train", corpus, "--out", trained, *again) == 0
+    again = ("train", corpus, "--out", trained, "--resume", "--quiet")
+    fails("no device 'cuda:99' on this machine", *again)
+    assert run(*again, "--device=cpu") == 0
 
 
-def test_a_mistyped_folder_is_named_when_the_hub_is_not_installed(monkeypatch, capsys):
+def test_a_mistyped_folder_is_named_when_the_hub_is_not_installed(monkeypatch, fails):
     monkeypatch.setitem(sys.modules, "huggingface_hub", None)
-    assert run("generate", "runs-worl", "--prompt", "a") == 1
-    said = capsys.readouterr().err
-    assert "no folder 'runs-worl' here" in said
+    said = fails("no folder 'runs-worl' here", "generate", "runs-worl", "--prompt=a")
     assert "pip install 'mygpt[hub]'" in said
 
 
-def test_the_world_needs_no_file(tmp_path, capsys, monkeypatch):
+def test_the_world_needs_no_file(tmp_path, shown, monkeypatch):
     monkeypatch.setattr("mygpt.data.WORLD_ROWS", 500)
     assert run("train", "world", "--out", tmp_path, *SMALL, "--steps=1") == 0
     assert isinstance(load_checkpoint(tmp_path)[1], WordTokenizer)
-    assert run("generate", tmp_path, "--prompt", "the capital of", "--seed=1") == 0
-    assert "the capital of " in capsys.readouterr().out
+    told = shown("generate", tmp_path, "--prompt", "the capital of", "--seed=1").out
+    assert "the capital of " in told
 
 
-def test_a_checkpoint_becomes_a_gpt2_folder_and_comes_back(corpus, tmp_path, capsys):
+def test_a_checkpoint_becomes_a_gpt2_folder_and_comes_back(corpus, tmp_path, shown):
     out, theirs, back = tmp_path / "run", tmp_path / "hf", tmp_path / "back"
     run("train", corpus, "--out", out, *SMALL, "--tokenizer=bpe", "--vocab-size=270")
-    assert run("convert", out, theirs) == 0
+    assert "a GPT-2 folder" in shown("convert", out, theirs).out
     assert run("convert", theirs, back) == 0
-    assert "a GPT-2 folder" in capsys.readouterr().out
     model, tokenizer, _ = load_checkpoint(out)
     again, tokenizer_again, _ = load_checkpoint(back)
-    for p, q in zip(model.parameters(), again.parameters(), strict=True):
-        assert torch.equal(p, q)
+    assert same_weights(model, again)
     assert tokenizer_again.encode(TEXT) == tokenizer.encode(TEXT)
     ids = torch.tensor([tokenizer.encode("sea shells")[:16]])
     with torch.no_grad():
@@ -278,17 +290,15 @@ def theirs(tmp_path_factory):
     return folder, model, tokenizer
 
 
-def test_a_folder_of_transformers_goes_in_and_comes_out(theirs, tmp_path, capsys):
+def test_a_folder_of_transformers_goes_in_and_comes_out(theirs, tmp_path, shown):
     folder, model, tokenizer = theirs
     assert not (folder / "vocab.json").exists()
     inside, out = tmp_path / "inside", tmp_path / "out"
-    assert run("convert", folder, inside) == 0
-    out_text, said = capsys.readouterr()
+    out_text, said = shown("convert", folder, inside)
     assert "a checkpoint: " in out_text
     left = "generation_config.json, tokenizer_config.json"
     assert said == f"mygpt: not converted: {left}\n"
-    assert run("convert", inside, out) == 0
-    assert capsys.readouterr().err == ""
+    assert shown("convert", inside, out).err == ""
     text = "Mara asked <name> for the harbour's tea <|pad|"
     ids = tokenizer(text)["input_ids"]
     ours, own, _ = load_checkpoint(inside)
@@ -303,18 +313,15 @@ def test_a_folder_of_transformers_goes_in_and_comes_out(theirs, tmp_path, capsys
         torch.testing.assert_close(found, expected, atol=1e-5, rtol=1e-4)
 
 
-def test_rows_without_a_token_are_never_drawn(theirs, tmp_path, capsys):
+def test_rows_without_a_token_are_never_drawn(theirs, tmp_path, shown):
     """Beside 17 such rows that a hot draw would often take, the text goes on."""
     folder = theirs[0]
     asked = ["--prompt", "Mara asked", "--tokens=60", "--temperature=90", "--seed=2"]
-    assert run("generate", folder, *asked) == 0
-    text, said = capsys.readouterr()
+    text, said = shown("generate", folder, *asked)
     assert text.startswith("Mara asked")
     assert said == ""
     assert run("convert", folder, tmp_path / "in") == 0
-    capsys.readouterr()
-    assert run("generate", tmp_path / "in", *asked) == 0
-    assert capsys.readouterr().out == text
+    assert shown("generate", tmp_path / "in", *asked).out == text
     assert run("generate", folder, *asked, "--inference=packed") == 0
 
 
@@ -342,16 +349,15 @@ def test_fewer_rows_than_tokens_are_one_sentence_at_the_start(
 
 
 @pytest.mark.parametrize("kind", ["char", "word"])
-def test_a_tokenizer_that_hugging_face_lacks_is_named(corpus, tmp_path, capsys, kind):
+def test_a_tokenizer_that_hugging_face_lacks_is_named(corpus, tmp_path, shown, kind):
     run("train", corpus, "--out", tmp_path / "run", *SMALL, f"--tokenizer={kind}")
-    capsys.readouterr()
-    assert run("convert", tmp_path / "run", tmp_path / "hf") == 0
     name = {"char": "character", "word": "word"}[kind]
     said = f"the {name} tokenizer, which has no Hugging Face form"
-    assert capsys.readouterr().err == f"mygpt: not converted: {said}\n"
+    told = shown("convert", tmp_path / "run", tmp_path / "hf").err
+    assert told == f"mygpt: not converted: {said}\n"
 
 
-def test_what_lies_beside_a_model_is_named(tmp_path, capsys):
+def test_what_lies_beside_a_model_is_named(tmp_path, shown, fails):
     folder = tmp_path / "hf"
     save_gpt2(GPT(GPTConfig(53, 8, 4, 1, 1)), folder)
     path = folder / "config.json"
@@ -359,44 +365,38 @@ def test_what_lies_beside_a_model_is_named(tmp_path, capsys):
     path.write_text(json.dumps(json.loads(path.read_text()) | ends))
     for name in ("spiece.model", "generation_config.json"):
         (folder / name).write_text("{}")
-    assert run("convert", folder, tmp_path / "in") == 0
-    assert capsys.readouterr().err == (
+    assert shown("convert", folder, tmp_path / "in").err == (
         "mygpt: not converted: eos_token_id of config.json, task_specific_params of "
         "config.json, generation_config.json, spiece.model\n"
     )
-    assert run("generate", folder, "--prompt=a") == 1
-    assert "tokenizer.json, or vocab.json and merges.txt" in capsys.readouterr().err
+    why = "tokenizer.json, or vocab.json and merges.txt"
+    fails(why, "generate", folder, "--prompt=a")
 
 
-def test_weights_for_inference_continue_a_text(corpus, tmp_path, capsys):
+def test_weights_for_inference_continue_a_text(corpus, tmp_path, shown):
     out = tmp_path / "run"
     run("train", corpus, "--out", out, *SMALL, "--width=32")
-    capsys.readouterr()
     asked = ("generate", out, "--prompt", "sea", "--tokens=9", "--greedy")
-    assert run(*asked) == 0
-    plain = capsys.readouterr().out
-    assert run(*asked, "--inference=packed") == 0
-    assert capsys.readouterr() == (plain, "")
-    assert run(*asked, "--inference=int8") == 0
-    text, said = capsys.readouterr()
+    plain = shown(*asked).out
+    assert shown(*asked, "--inference=packed") == (plain, "")
+    text, said = shown(*asked, "--inference=int8")
     assert text.startswith("sea")
     assert len(text) == len(plain)
     assert said == ""
 
 
-def test_weights_that_this_machine_lacks_are_one_line(trained, capsys, monkeypatch):
+def test_weights_that_this_machine_lacks_are_one_line(
+    trained, shown, fails, monkeypatch
+):
     asked = ("generate", trained, "--prompt", "sea", "--tokens=9", "--greedy")
-    assert run(*asked, "--inference=int8") == 1
-    assert capsys.readouterr().err.startswith("mygpt: int8 weights need widths")
-    assert run(*asked) == 0
-    plain = capsys.readouterr().out
+    fails("mygpt: int8 weights need widths", *asked, "--inference=int8")
+    plain = shown(*asked).out
     monkeypatch.setattr(inference, "fault", lambda form: "no such operator")
-    assert run(*asked, "--inference=packed") == 0
     line = "mygpt: no packed weights here, plain ones instead: no such operator\n"
-    assert capsys.readouterr() == (plain, line)
+    assert shown(*asked, "--inference=packed") == (plain, line)
 
 
-def test_half_a_character_waits_for_the_other_half(tmp_path, capsys):
+def test_half_a_character_waits_for_the_other_half(tmp_path, shown):
     """A model that says the first byte of é, over and over."""
     tokenizer = BPETokenizer.train("", 256)
     model = GPT(GPTConfig(256, 8, 4, 1, 1))
@@ -407,8 +407,8 @@ def test_half_a_character_waits_for_the_other_half(tmp_path, capsys):
         model.ln_f.bias[0] = 1
     save_gpt2(model, tmp_path)
     tokenizer.save(tmp_path)
-    assert run("generate", tmp_path, "--prompt", "x", "--tokens=3", "--greedy") == 0
-    assert capsys.readouterr().out == "x" + 3 * "\N{REPLACEMENT CHARACTER}" + "\n"
+    asked = ("generate", tmp_path, "--prompt", "x", "--tokens=3", "--greedy")
+    assert shown(*asked).out == "x" + 3 * "\N{REPLACEMENT CHARACTER}" + "\n"
 
 
 @pytest.mark.parametrize(
@@ -419,36 +419,29 @@ def test_half_a_character_waits_for_the_other_half(tmp_path, capsys):
         (["convert", "nowhere", "target"], "no folder 'nowhere' here"),
     ],
 )
-def test_a_mistake_is_one_line(tmp_path, monkeypatch, capsys, arguments, message):
+def test_a_mistake_is_one_line(tmp_path, monkeypatch, fails, arguments, message):
     monkeypatch.chdir(tmp_path)
     monkeypatch.setenv("HF_HUB_OFFLINE", "1")
-    assert run(*arguments) == 1
-    said = capsys.readouterr().err
-    assert said.startswith("mygpt: ")
-    assert message in said
-    assert said.count("\n") == 1
+    assert fails(message, *arguments).count("\n") == 1
 
 
-def test_a_text_shorter_than_the_context_is_refused(tmp_path, capsys):
+def test_a_text_shorter_than_the_context_is_refused(tmp_path, fails):
     (tmp_path / "short.txt").write_text("hello")
-    assert run("train", tmp_path / "short.txt", "--out", tmp_path / "run", *SMALL) == 1
-    said = capsys.readouterr().err
-    assert "short.txt is too short: expected at least 17 tokens" in said
+    why = "short.txt is too short: expected at least 17 tokens"
+    fails(why, "train", tmp_path / "short.txt", "--out", tmp_path / "run", *SMALL)
     assert not (tmp_path / "run").exists()
 
 
-def test_a_folder_that_is_not_empty_is_not_overwritten(trained, tmp_path, capsys):
-    assert run("convert", trained, tmp_path) == 1
-    assert "to be empty or not to exist" in capsys.readouterr().err
+def test_a_folder_that_is_not_empty_is_not_overwritten(trained, tmp_path, fails):
+    fails("to be empty or not to exist", "convert", trained, tmp_path)
 
 
-def test_a_damaged_checkpoint_is_named(trained, capsys):
+def test_a_damaged_checkpoint_is_named(trained, fails):
     last = checkpoints(trained)[-1] / "checkpoint.json"
     content = json.loads(last.read_text())
     content["content"]["state"]["step"] = 5
     last.write_text(json.dumps(content))
-    assert run("generate", trained, "--prompt", "she") == 1
-    assert f"{last}: the checksum is wrong" in capsys.readouterr().err
+    fails(f"{last}: the checksum is wrong", "generate", trained, "--prompt", "she")
 
 
 def test_training_without_options_is_small_and_repeatable():
@@ -510,7 +503,7 @@ def test_a_pipe_that_closes_is_no_error_of_the_users(trained, monkeypatch, capsy
         assert capsys.readouterr().err == ""
 
 
-def test_an_empty_prompt_begins_from_the_token_between_texts(tmp_path, capsys):
+def test_an_empty_prompt_begins_from_the_token_between_texts(tmp_path, shown):
     """The model repeats its last token's successor: the id after <|endoftext|>."""
     torch.manual_seed(0)
     model = GPT(GPTConfig(257, 8, 4, 1, 1))
@@ -521,9 +514,9 @@ def test_an_empty_prompt_begins_from_the_token_between_texts(tmp_path, capsys):
     vocab.write_text(json.dumps(added), "utf-8")
     expected = generate(model, torch.tensor([[256]]), 3, greedy=True)[0, 1:].tolist()
     assert 256 not in expected
-    assert run("generate", tmp_path, "--prompt", "", "--tokens=3", "--greedy") == 0
+    asked = ("generate", tmp_path, "--prompt", "", "--tokens=3", "--greedy")
     text = BPETokenizer.load(tmp_path).decode(expected)
-    assert capsys.readouterr().out == text + "\n"
+    assert shown(*asked).out == text + "\n"
 
 
 @pytest.mark.parametrize("command", ["train", "generate", "world-model"])
@@ -546,21 +539,19 @@ def test_help_says_what_goes_in_and_what_comes_out(command, capsys):
     assert "checkpoint" in said or "mygpt train" in said or "KIND is" in said
 
 
-def test_a_world_model_is_trained_and_saved(tmp_path, capsys, monkeypatch):
+def test_a_world_model_is_trained_and_saved(tmp_path, shown, fails, monkeypatch):
     monkeypatch.setattr("mygpt.cli.world_model.train_world_model", short_training)
     out = tmp_path / "world-ordinary.safetensors"
-    assert run("world-model", "ordinary", "--seed", 5, "--out", out, "--quiet") == 0
-    assert "stories 0" in capsys.readouterr().out
+    told = shown("world-model", "ordinary", "--seed", 5, "--out", out, "--quiet").out
+    assert "stories 0" in told
     monkeypatch.setattr("mygpt.inside.world_models.FOLDER", tmp_path)
     made = short_training("ordinary", 5)
     back = load_world_model("ordinary")
-    for name, tensor in made.model.state_dict().items():
-        assert torch.equal(back.model.state_dict()[name], tensor)
+    assert changed_weights(made.model, back.model) == set()
     nowhere = tmp_path / "no" / "file"
-    assert run("world-model", "ordinary", "--out", nowhere, "--quiet") == 1
-    assert "is not a folder" in capsys.readouterr().err
-    assert run("world-model", "ordinary", "--out", tmp_path, "--quiet") == 1
-    assert "--out: expected a file to write, got the folder" in capsys.readouterr().err
+    again = ("world-model", "ordinary", "--quiet", "--out")
+    fails("is not a folder", *again, nowhere)
+    fails("--out: expected a file to write, got the folder", *again, tmp_path)
 
 
 def short_training(kind: str, seed: int, progress: bool = False):

@@ -12,8 +12,8 @@ from torch.utils._pytree import tree_leaves
 from mygpt.attention import KVCache
 from mygpt.cli import commands
 from mygpt.cli.doctor import advice
-from mygpt.doctor import Finding, examine
-from mygpt.doctor.probes import PROBES
+from mygpt.cli.doctor.examination import Finding, examine
+from mygpt.cli.doctor.probes import PROBES
 from mygpt.gpt import GPT
 from mygpt.training.loop import Run
 from tests.helpers.quick import slow_but
@@ -207,7 +207,7 @@ def test_a_right_processor_agrees_and_the_caller_notices_nothing(seed):
 )
 def test_the_command_shows_each_operation(fault, status, said, capsys, monkeypatch):
     few = {name: PROBES[name] for name in ("GELU", "ReLU", "tanh")}
-    monkeypatch.setattr("mygpt.doctor.PROBES", few)
+    monkeypatch.setattr("mygpt.cli.doctor.examination.PROBES", few)
     with fault:
         assert commands.main(["doctor", "--device", "cpu"]) == status
     assert said in capsys.readouterr().out

@@ -32,21 +32,6 @@ def test_gelu_is_the_exact_form_by_default():
     torch.testing.assert_close(MLP(4).act(x), expected, atol=5e-5, rtol=0)
 
 
-def test_fc1_is_created_before_fc2():
-    torch.manual_seed(0)
-    mlp = MLP(3)
-    torch.manual_seed(0)
-    first, second = torch.nn.Linear(3, 12), torch.nn.Linear(12, 3)
-    assert torch.equal(mlp.fc1.weight, first.weight)
-    assert torch.equal(mlp.fc1.bias, first.bias)
-    assert torch.equal(mlp.fc2.weight, second.weight)
-    assert torch.equal(mlp.fc2.bias, second.bias)
-
-
-def test_its_layers_have_the_promised_names():
-    assert list(dict(MLP(4).named_children())) == ["fc1", "act", "fc2", "drop"]
-
-
 @pytest.mark.parametrize("width", [4, 7, 768])
 def test_parameters_are_counted_by_the_formulas(width):
     assert count(MLP(width)) == 8 * width**2 + 5 * width

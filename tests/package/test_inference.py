@@ -4,6 +4,7 @@ import warnings
 import pytest
 import torch
 import torch.nn.functional as F
+from helpers.parameters import lively
 from torch import nn
 
 from mygpt import GPT, GPTConfig, generate, inference, save_checkpoint
@@ -24,11 +25,7 @@ SHAPES = {
 def model(request):
     """A model whose choices depend on everything that it sees."""
     torch.manual_seed(1)
-    model = SHAPES[request.param]().eval()
-    with torch.no_grad():
-        for parameter in model.parameters():
-            parameter += 0.1 * torch.randn_like(parameter)
-    return model
+    return lively(SHAPES[request.param]().eval(), 0.1)
 
 
 @pytest.fixture

@@ -1,7 +1,7 @@
-import subprocess
 import sys
 
 import pytest
+from helpers.programs import run_python
 
 from mygpt import __main__, inference, training
 from mygpt.cli import commands
@@ -26,8 +26,7 @@ Total parameters:                 164
 
 
 def test_the_command_prints_the_transcript_to_the_letter():
-    command = [sys.executable, "-m", "mygpt"]
-    done = subprocess.run(command, capture_output=True, text=True, check=True)
+    done = run_python("-m", "mygpt")
     assert (done.stdout, done.stderr) == (TRANSCRIPT, "")
 
 
@@ -56,9 +55,7 @@ print(*sys.modules)
 def modules_of(*arguments):
     """The modules that are there after a command, in a process of its own."""
     code = IMPORTED.format(arguments=list(map(str, arguments)))
-    command = [sys.executable, "-W", "error", "-c", code]
-    done = subprocess.run(command, capture_output=True, text=True, check=True)
-    return set(done.stdout.splitlines()[-1].split())
+    return set(run_python("-W", "error", "-c", code).stdout.splitlines()[-1].split())
 
 
 TASK = """\

@@ -5,7 +5,7 @@ from dataclasses import replace
 import pytest
 import torch
 import torch.nn.functional as F
-from helpers.parameters import count
+from helpers.parameters import count, lively
 from helpers.refusals import refused
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -26,14 +26,10 @@ from mygpt.training.optimizers import Muon, orthogonalise
 SMALL = ModernConfig(13, 11, 24, 6, 2, num_kv_heads=2)
 
 
-def lively(config, seed=0):
+def built(config, seed=0):
     """A model none of whose parts is zero."""
     torch.manual_seed(seed)
-    model = ModernGPT(replace(config, zero_init=False))
-    with torch.no_grad():
-        for p in model.parameters():
-            p += 0.1 * torch.randn_like(p)
-    return model.eval()
+    return lively(ModernGPT(replace(config, zero_init=False)).eval(), 0.1)
 
 
 def ids_for(config, batch=2, length=7):
@@ -153,11 +149,11 @@ CHANGES = [
 @pytest.mark.parametrize("change", CHANGES, ids=str)
 def test_every_part_can_be_set_back_on_its_own(change):
     config = replace(SMALL, **change)
-    model, ids = lively(config), ids_for(config)
+    model, ids = built(config), ids_for(config)
     logits, loss = model(ids, ids)
     assert logits.shape == (2, 7, 13)
     assert loss.isfinite()
-    assert not torch.allclose(logits, lively(SMALL)(ids)[0])
+    assert not torch.allclose(logits, built(SMALL)(ids)[0])
     changed = ids.clone()
     changed[:, 4] = (ids[:, 4] + 1) % 13
     difference = (model(changed)[0] - logits).abs().sum(-1)
@@ -170,7 +166,7 @@ def test_every_part_can_be_set_back_on_its_own(change):
 @given(inner=st.sets(st.integers(1, 10)))
 def test_any_split_through_the_cache_equals_the_whole(change, inner):
     config = replace(SMALL, **change)
-    model, ids = lively(config), ids_for(config, 2, 11)
+    model, ids = built(config), ids_for(config, 2, 11)
     cache = model.new_cache(batch=2)
     pieces = [
         model(ids[:, start:end], cache=cache)[0]
@@ -186,8 +182,8 @@ def test_the_cache_holds_only_the_shared_heads():
 
 
 def test_the_cap_bends_large_logits():
-    model, ids = lively(SMALL), ids_for(SMALL)
-    free = lively(replace(SMALL, logit_cap=None))
+    model, ids = built(SMALL), ids_for(SMALL)
+    free = built(replace(SMALL, logit_cap=None))
     model.head.weight.data *= 1000
     free.head.weight.data *= 1000
     torch.testing.assert_close(model(ids)[0], 15 * torch.tanh(free(ids)[0] / 15))

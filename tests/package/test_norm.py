@@ -1,5 +1,6 @@
 import pytest
 import torch
+from helpers.parameters import count
 from helpers.refusals import refused
 from torch import nn
 
@@ -47,7 +48,7 @@ def test_a_constant_vector_gives_zeros():
 
 
 def test_it_has_2c_parameters():
-    assert sum(p.numel() for p in LayerNorm(C).parameters()) == 2 * C
+    assert count(LayerNorm(C)) == 2 * C
 
 
 def test_each_position_is_normalised_alone():

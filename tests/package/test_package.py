@@ -1,9 +1,10 @@
 """The package's door: what is found at the top."""
 
 import ast
-import subprocess
-import sys
 from pathlib import Path
+
+import pytest
+from helpers.programs import run_python
 
 import mygpt
 
@@ -22,7 +23,7 @@ def test_the_package_exports_what_people_look_for():
         assert getattr(mygpt, name) is not None
     names = ", ".join([*PROMISED, *MODULES])
     code = f"from mygpt import {names}"
-    subprocess.run([sys.executable, "-W", "error", "-c", code], check=True)
+    run_python("-W", "error", "-c", code)
 
 
 UNTOUCHED = """
@@ -41,11 +42,9 @@ FIRST_USES = {
 }
 
 
-def test_what_is_imported_late_is_found_in_every_way():
-    for name, use in FIRST_USES.items():
-        code = UNTOUCHED + use
-        done = subprocess.run([sys.executable, "-W", "error", "-c", code])
-        assert done.returncode == 0, name
+@pytest.mark.parametrize("use", FIRST_USES.values(), ids=FIRST_USES)
+def test_what_is_imported_late_is_found_in_every_way(use):
+    run_python("-W", "error", "-c", UNTOUCHED + use)
 
 
 def test_the_names_of_the_type_checkers_are_those_of_the_package():

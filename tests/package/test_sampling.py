@@ -5,6 +5,7 @@ from inspect import signature
 import pytest
 import torch
 from helpers.gpt2_checkpoints import their_model, written
+from helpers.parameters import lively
 from helpers.refusals import refused
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -32,11 +33,7 @@ V, T = 23, 7
 def model():
     """A model whose choices depend on everything that it sees."""
     torch.manual_seed(0)
-    model = GPT(GPTConfig(V, T, 15, 3, 2)).eval()
-    with torch.no_grad():
-        for parameter in model.parameters():
-            parameter += 0.5 * torch.randn_like(parameter)
-    return model
+    return lively(GPT(GPTConfig(V, T, 15, 3, 2)).eval(), 0.5)
 
 
 def prompt(batch=3, length=2, seed=0):

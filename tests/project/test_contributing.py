@@ -3,15 +3,18 @@
 import glob
 import re
 from itertools import chain
-from pathlib import Path
 
 import nbformat
 import pytest
 
+from make import ROOT
+from mygpt.check.locate.stage import stage
+from mygpt.check.order import check
+from mygpt.check.reference import Reference
+from mygpt.check.task import probes
 from tools.execute import chosen
 from tools.openings import is_chapter
 
-ROOT = Path(__file__).resolve().parents[2]
 CONTRIBUTING = ROOT / "CONTRIBUTING.md"
 PAGES = [CONTRIBUTING, *sorted((ROOT / "docs").glob("*.md"))]
 MOST_LINES = LONGEST_LINE = 120
@@ -82,10 +85,21 @@ def test_the_map_says_what_a_chapter_uses(chapter):
     assert set(explorers) == folders
     named = chain(
         (f"mygpt/{name if name.endswith('/') else f'{name}.py'}" for name in modules),
-        (f"mygpt/stored/{name}.json" for name in runs),
-        (f"schematics/{name}.svg" for name in figures),
+        (f"mygpt/data/stored/{name}.json" for name in runs),
+        (f"chapters/schematics/{name}.svg" for name in figures),
         (f"mygpt/explorers/{name}/" for name in explorers),
         (f"tests/*/test_{name}.py" for name in tests),
     )
     missing = {path for path in named if not there(path, ROOT)}
     assert missing == set()
+
+
+def test_the_whole_task_of_the_page_on_the_checker_names_its_mistakes():
+    page = (ROOT / "docs" / "checker.md").read_text(encoding="utf-8")
+    names = {"Reference": Reference, "probes": probes, "stage": stage}
+    exec(re.search(r"```python\n(.+?)```", page, re.S)[1], names)
+    task = names["row_times_matrix"]
+    assert check(task, task.reference)
+    assert {"no-sum", "mean-for-sum"} < {mistake.name for mistake in task.mistakes}
+    assert check(task, lambda x, W: (x[:, None] * W).mean(0)).mistake == "mean-for-sum"
+    assert check(task, lambda x, W: W.mT @ x)

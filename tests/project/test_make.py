@@ -2,7 +2,6 @@
 
 import ast
 import errno
-import importlib.util
 import os
 import shutil
 import subprocess
@@ -12,28 +11,19 @@ from pathlib import Path
 import pytest
 import yaml
 
-ROOT = Path(__file__).resolve().parents[2]
+import make as commands
+from make import ROOT
 
 
 @pytest.fixture
-def fresh_make():
-    """make.py as it is."""
-    spec = importlib.util.spec_from_file_location("make", ROOT / "make.py")
-    module = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(module)
-    return module
-
-
-@pytest.fixture
-def make(fresh_make, tmp_path, monkeypatch):
+def make(tmp_path, monkeypatch):
     """make.py, working in a folder of its own and running no command."""
-    module = fresh_make
     for name in ("BUILD", "SITE", "STAGING"):
-        moved = tmp_path / getattr(module, name).relative_to(ROOT)
-        monkeypatch.setattr(module, name, moved)
-    monkeypatch.setattr(module, "run", lambda what, command, aside=False: None)
-    monkeypatch.setattr(module, "install_scripts_tools", lambda npm: None)
-    return module
+        moved = tmp_path / getattr(commands, name).relative_to(ROOT)
+        monkeypatch.setattr(commands, name, moved)
+    monkeypatch.setattr(commands, "run", lambda what, command, aside=False: None)
+    monkeypatch.setattr(commands, "install_scripts_tools", lambda npm: None)
+    return commands
 
 
 def write_page(folder, text):
@@ -220,7 +210,7 @@ def test_only_a_book_with_stale_states_installs_all_and_runs(make, monkeypatch):
     done.clear()
     stale = False
     make.for_the_book()
-    assert done == ["requirements-site.txt", "looking at what is stored"]
+    assert done == ["requirements/site.txt", "looking at what is stored"]
 
 
 def test_a_wider_environment_is_not_installed_again(make, monkeypatch, tmp_path):
@@ -228,14 +218,14 @@ def test_a_wider_environment_is_not_installed_again(make, monkeypatch, tmp_path)
     monkeypatch.setattr(make, "works", lambda python: True)
     done = []
     monkeypatch.setattr(make, "run", lambda what, *_, aside=False: done.append(what))
-    make.install("requirements-site.txt")
-    make.install("requirements-dev.txt")
+    make.install("requirements/site.txt")
+    make.install("requirements/dev.txt")
     assert done.count("installing") == 2  # the second needs more than the first
     make.install("requirements.txt")
-    make.install("requirements-site.txt")
+    make.install("requirements/site.txt")
     assert done.count("installing") == 2
     (tmp_path / "installed-requirements-site.txt").unlink()
-    make.install("requirements-site.txt")
+    make.install("requirements/site.txt")
     assert done.count("installing") == 2
 
 
@@ -277,13 +267,13 @@ def test_without_node_no_script_is_checked_and_no_kernel_compiled(
 
 
 @pytest.fixture
-def tools(fresh_make, monkeypatch, tmp_path):
+def tools(monkeypatch, tmp_path):
     """make.py with a folder of its own for the scripts' tools, and that folder."""
     for name in ("package.json", "package-lock.json", ".npmrc"):
         shutil.copy(ROOT / name, tmp_path)
-    monkeypatch.setattr(fresh_make, "ROOT", tmp_path)
-    monkeypatch.setattr(fresh_make, "NODE_MODULES", tmp_path / "node_modules")
-    return fresh_make, tmp_path / "node_modules"
+    monkeypatch.setattr(commands, "ROOT", tmp_path)
+    monkeypatch.setattr(commands, "NODE_MODULES", tmp_path / "node_modules")
+    return commands, tmp_path / "node_modules"
 
 
 def test_the_tools_of_the_scripts_are_installed_once(tools, monkeypatch, tmp_path):

@@ -3,18 +3,16 @@
 import json
 import subprocess
 import sys
-from pathlib import Path
 
 import pytest
 
+from make import ROOT
 from tools.mutants import of_scripts
-from tools.mutants.mutant import Mutant, Place, difference, drawn
-
-ROOT = Path(__file__).resolve().parents[2]
+from tools.mutants.mutant import Mutant, MutantSite, difference, drawn
 
 
 def place(line, path="a.py", column=0):
-    return Place(path, 10, column, line, (1, 1), (("one more",),))
+    return MutantSite(path, 10, column, line, (1, 1), (("one more",),))
 
 
 def test_the_same_places_are_drawn_when_other_lines_are_moved_or_indented():

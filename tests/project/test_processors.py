@@ -3,23 +3,21 @@
 import ast
 import os
 import shutil
-import subprocess
-import sys
-from pathlib import Path
 
 import nbformat
 import pytest
 import torch
 import torch.nn.functional as F
-from nbformat import v4
+from helpers.notebooks import code, notebook, write
+from helpers.programs import run_python
 
 import make
+from make import ROOT
 from tools import executed
 from tools.processors import __main__ as processors
 from tools.processors import settings
 from tools.processors.in_every_process.rounding_noise import RoundingNoise
 
-ROOT = Path(__file__).resolve().parents[2]
 X = torch.linspace(-2, 3, 7 * 11).view(7, 11)
 W = torch.linspace(-1, 1, 11 * 13).view(11, 13)
 
@@ -172,12 +170,7 @@ if __name__ == "__main__":
 
 
 def run_under(variables, folder, *command):
-    env = {**os.environ, **variables}
-    done = subprocess.run(
-        [sys.executable, *command], cwd=folder, env=env, capture_output=True, text=True
-    )
-    assert done.returncode == 0, done.stderr
-    return done.stdout
+    return run_python(*command, cwd=folder, env={**os.environ, **variables}).stdout
 
 
 @pytest.mark.parametrize(
@@ -212,7 +205,7 @@ def test_every_variable_of_a_setting_keeps_its_runs_from_the_book():
 @pytest.fixture
 def kept(tmp_path, monkeypatch):
     """A notebook that opens a file of a small project, and was run and kept."""
-    (tmp_path / "mygpt" / "models").mkdir(parents=True)
+    (tmp_path / "mygpt" / "data" / "models").mkdir(parents=True)
     (tmp_path / "chapters").mkdir()
     (tmp_path / "mygpt" / "a.py").write_text("A = 1\n")
     (tmp_path / "mygpt" / "b.py").write_text("B = 1\n")
@@ -221,12 +214,12 @@ def kept(tmp_path, monkeypatch):
     monkeypatch.setenv("MYGPT_SETTING", "plain")
     monkeypatch.setenv("MYGPT_OPENED", "")
     path = tmp_path / "chapters" / "01_a.ipynb"
-    notebook = v4.new_notebook(cells=[v4.new_code_cell("import mygpt.a")])
-    nbformat.write(notebook, path)
+    opens = notebook(code("import mygpt.a"))
+    nbformat.write(opens, path)
     run = settings.Kept(path, tmp_path / "kept")
     run.begin()
     (run.opened / "17").write_text("mygpt/__pycache__/a.cpython-311.pyc\n_build/x\n")
-    run.save(notebook)
+    run.save(opens)
     return run
 
 
@@ -247,8 +240,7 @@ def test_a_kept_run_ends_with_its_cells_and_its_setting(kept, monkeypatch):
         other.setenv("MYGPT_ROUNDING_NOISE", "3:2")
         assert kept.load() is None
     assert kept.load()
-    notebook = v4.new_notebook(cells=[v4.new_code_cell("import mygpt.b")])
-    nbformat.write(notebook, kept.path)
+    write(kept.path, code("import mygpt.b"))
     assert kept.load() is None
 
 
@@ -293,18 +285,16 @@ def test_a_name_that_is_neither_a_setting_nor_a_notebook_is_refused():
 
 def test_a_cell_that_differs_and_a_kernel_that_dies_are_named(tmp_path):
     sources = {
-        "quarter": "print(0.25)",
-        "setting": "import os; print(os.environ['MYGPT_SETTING'])",
-        "dies": "import time; time.sleep(1); os._exit(7)",  # what was printed is sent
+        "quarter": ("print(0.25)", "0.75\n"),
+        "setting": ("import os; print(os.environ['MYGPT_SETTING'])", "noise-1\n"),
+        "dies": ["import time; time.sleep(1); os._exit(7)"],  # what was printed is sent
     }
     cells = [
-        v4.new_code_cell(source, id=name, execution_count=number)
-        for number, (name, source) in enumerate(sources.items(), 1)
+        code(source, id=name, outputs=stored, count=number)
+        for number, (name, (source, *stored)) in enumerate(sources.items(), 1)
     ]
-    for cell, text in zip(cells, ("0.75\n", "noise-1\n"), strict=False):
-        cell.outputs = [v4.new_output("stream", name="stdout", text=text)]
     path = tmp_path / "dying.ipynb"
-    nbformat.write(v4.new_notebook(cells=cells), path)
+    write(path, *cells)
     shutil.copy(ROOT / "chapters" / "conftest.py", tmp_path)
     report = tmp_path / "report.xml"
     printed = processors.compare(

@@ -1,15 +1,14 @@
 """What the project's files declare: packages, versions, addresses."""
 
 import re
-from pathlib import Path
 
 import pytest
 import yaml
 from helpers.declared import dependencies, imported, pins
 
 import mygpt
+from make import ROOT
 
-ROOT = Path(__file__).resolve().parents[2]
 # Between two releases the citation and the change log name the last one.
 RELEASED = None if ".dev" in mygpt.__version__ else mygpt.__version__
 
@@ -26,8 +25,8 @@ ONLY_TO_MAKE_THEM = {"nbclient", "nbformat", "nbval", "pytest", "pyyaml"}
             OF_THE_KERNEL | set(pins("requirements.txt")),
         ),
         (["chapters"], OF_THE_KERNEL | ONLY_TO_MAKE_THEM | dependencies("notebooks")),
-        (["tests", "bench", "publish"], set(pins("requirements-dev.txt"))),
-        (["tools"], set(pins("requirements-mutants.txt"))),
+        (["tests", "bench", "publish"], set(pins("requirements/dev.txt"))),
+        (["tools"], set(pins("requirements/mutants.txt"))),
     ],
     ids=["package", "book", "chapters", "tests", "tools"],
 )
@@ -38,7 +37,7 @@ def test_what_is_imported_is_declared(folders, declared):
 
 
 @pytest.mark.parametrize(
-    "name", ["requirements-site.txt", "requirements.txt", "requirements-dev.txt"]
+    "name", ["requirements/site.txt", "requirements.txt", "requirements/dev.txt"]
 )
 def test_every_requirement_is_pinned(name):
     assert [package for package, version in pins(name).items() if not version] == []
@@ -47,7 +46,7 @@ def test_every_requirement_is_pinned(name):
 def test_the_book_needs_no_tool_of_the_tests():
     assert "pytest-xdist" not in pins("requirements.txt")
     assert {"pytest", "nbval"} <= pins("requirements.txt").keys()
-    assert not {"pytest", "transformers"} & pins("requirements-site.txt").keys()
+    assert not {"pytest", "transformers"} & pins("requirements/site.txt").keys()
 
 
 def test_the_citation_gives_the_version():

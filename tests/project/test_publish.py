@@ -3,16 +3,15 @@
 import os
 import re
 import shutil
-import subprocess
-import sys
 import tomllib
-from pathlib import Path
 
-import nbformat
 import pytest
 import yaml
 from helpers.declared import dependencies, normal, pins
+from helpers.notebooks import code, write
+from helpers.programs import run_python
 
+from make import ROOT
 from publish import (
     addresses,
     colab_versions,
@@ -25,9 +24,6 @@ from publish import (
 from publish.environments import make, status
 from tools.publication import Publication, publication
 
-ROOT = Path(__file__).resolve().parents[2]
-
-
 COLAB = ROOT / "publish" / "colab.txt"
 
 
@@ -37,7 +33,7 @@ def of_binder():
 
 
 def test_binder_has_the_pins_of_the_book():
-    known = pins("requirements-dev.txt")
+    known = pins("requirements/dev.txt")
     wrong = {name for name, at in of_binder().items() if known[normal(name)] != at}
     assert wrong == set()
 
@@ -81,13 +77,11 @@ def test_a_setup_cell_that_replaces_a_package_of_colab_is_refused():
 
 def test_the_cell_that_installs_the_package_is_tried_alone(tmp_path):
     path = tmp_path / "a.ipynb"
-    cells = [nbformat.v4.new_code_cell("1 / 0"), nbformat.v4.new_code_cell(id="setup")]
-    cells[1].source = Publication(package="some.whl").first_cell()
-    nbformat.write(nbformat.v4.new_notebook(cells=cells), path)
+    installs = Publication(package="some.whl").first_cell()
+    write(path, code("1 / 0"), code(installs, id="setup"))
     (cell,) = run_notebooks.setup_of(path).cells
     assert '%pip install --quiet "some.whl"' in cell.source
-    cells[1].source = Publication().first_cell()
-    nbformat.write(nbformat.v4.new_notebook(cells=cells), path)
+    write(path, code("1 / 0"), code(Publication().first_cell(), id="setup"))
     with pytest.raises(SystemExit, match="no cell installs the package"):
         run_notebooks.setup_of(path)
 
@@ -152,6 +146,7 @@ def test_unpublished_no_file_names_an_address_of_the_book():
     kinds = (
         "*.md",
         "docs/*.md",
+        "pages/*.md",
         "*.cff",
         "*.toml",
         "chapters/*.ipynb",
@@ -161,7 +156,7 @@ def test_unpublished_no_file_names_an_address_of_the_book():
     assert [path.name for path in files if owner in path.read_text("utf-8")] == []
 
 
-PACKAGE = ("__init__.py", "check/stages/find.py", "corpora/text.txt", "kit/page.html")
+PACKAGE = ("__init__.py", "check/locate/find.py", "corpora/text.txt", "kit/page.html")
 
 
 @pytest.fixture(scope="module")
@@ -182,20 +177,18 @@ def test_a_package_that_differs_from_git_is_refused(planted, kind):
     built = planted[kind]
     tracked = {f"mygpt/{name}" for name in PACKAGE}
     package.check_files(built, tracked)
-    with pytest.raises(make.Stop, match=r"lacks mygpt/corpora/table\.parquet$"):
-        package.check_files(built, tracked | {"mygpt/corpora/table.parquet"})
+    with pytest.raises(make.Stop, match=r"lacks mygpt/data/corpora/table\.parquet$"):
+        package.check_files(built, tracked | {"mygpt/data/corpora/table.parquet"})
     folder = {"mygpt/check/mends/a.py", "mygpt/check/mends/b.py"}
     with pytest.raises(make.Stop, match=r"lacks mygpt/check/mends/a\.py and 1 more$"):
         package.check_files(built, tracked | folder)
-    with pytest.raises(make.Stop, match=r"git lacks mygpt/check/stages/find\.py"):
-        package.check_files(built, tracked - {"mygpt/check/stages/find.py"})
+    with pytest.raises(make.Stop, match=r"git lacks mygpt/check/locate/find\.py"):
+        package.check_files(built, tracked - {"mygpt/check/locate/find.py"})
 
 
 def test_a_trial_that_sees_the_checkout_fails():
-    trial = [sys.executable, ROOT / "publish" / "trial.py", "1.0.0"]
     env = {**os.environ, "PYTHONPATH": str(ROOT)}
-    done = subprocess.run(trial, env=env, capture_output=True, text=True)
-    assert done.returncode == 1
+    done = run_python(ROOT / "publish" / "trial.py", "1.0.0", status=1, env=env)
     assert done.stderr == "Error: expected that one mygpt can be seen\n"
 
 

@@ -4,6 +4,7 @@ import re
 import sys
 
 import pytest
+from helpers.refusals import refused
 from sphinx.errors import ConfigError
 
 import mygpt
@@ -112,26 +113,21 @@ def test_unpublished_a_notebook_names_the_line_that_installs_the_file(book):
         exec(cell.replace("import mygpt", "import no_such_mygpt"))
 
 
-@pytest.mark.parametrize(
-    ("text", "named"),
-    [
-        (settings("maybe"), "published should be true or false"),
-        (settings(url="''"), "repository.url should be https://github.com/"),
-        (settings(url="7"), "repository.url should be https://github.com/"),
-        (settings(url="github.com/a/b"), "repository.url should be"),
-        (settings(url="https://github.com/a"), "repository.url should be"),
-        (settings(url="https://a.org/b/c"), "repository.url should be"),
-        (settings(site_url="page"), "site_url should be"),
-        (settings(site_url="some.github.io/book"), "site_url should be"),
-        (settings(package_from="moon"), "package_from should be one of site, index"),
-        (settings(site_url='""'), "package_from should be one of"),
-    ],
+test_a_setting_that_cannot_be_used_is_one_line_that_names_it = refused(
+    lambda text, *, book: execute.first_cell(book(text)),
+    (settings("maybe"), "published should be true or false"),
+    (settings(url="''"), "repository.url should be https://github.com/"),
+    (settings(url="7"), "repository.url should be https://github.com/"),
+    (settings(url="github.com/a/b"), "repository.url should be"),
+    (settings(url="https://github.com/a"), "repository.url should be"),
+    (settings(url="https://a.org/b/c"), "repository.url should be"),
+    (settings(site_url="page"), "site_url should be"),
+    (settings(site_url="some.github.io/book"), "site_url should be"),
+    (settings(package_from="moon"), "package_from should be one of site, index"),
+    (settings(site_url='""'), "package_from should be one of"),
+    error=execute.ChapterError,
+    naming=r"^_config\.yml: (published|repository\.url|site_url|package_from) should",
 )
-def test_a_setting_that_cannot_be_used_is_one_line_that_names_it(book, text, named):
-    with pytest.raises(execute.ChapterError) as caught:
-        execute.first_cell(book(text))
-    (line,) = str(caught.value).splitlines()
-    assert line.startswith(f"_config.yml: {named}")
 
 
 @pytest.mark.parametrize(

@@ -1,15 +1,14 @@
 """What runs on GitHub: pinned, with few rights, and only what the project has."""
 
-import importlib.util
 import re
-from pathlib import Path
 
 import pytest
 import yaml
 
+import make
+from make import ROOT
 from tools.processors.settings import BY_NAME
 
-ROOT = Path(__file__).resolve().parents[2]
 WORKFLOWS = sorted((ROOT / ".github" / "workflows").glob("*.yml"))
 RIGHTS = {
     ("test.yml", "deploy"): {"pages": "write", "id-token": "write"},
@@ -28,14 +27,6 @@ def steps(path):
 
 def commands(path):
     return "\n".join(step["run"] for step in steps(path) if "run" in step)
-
-
-@pytest.fixture(scope="module")
-def make():
-    spec = importlib.util.spec_from_file_location("make", ROOT / "make.py")
-    module = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(module)
-    return module
 
 
 @each_workflow
@@ -71,7 +62,7 @@ def test_no_command_is_made_of_what_github_fills_in(path):
 
 
 @each_workflow
-def test_every_command_of_a_workflow_exists(path, make, monkeypatch):
+def test_every_command_of_a_workflow_exists(path):
     found = commands(path)
     for name in re.findall(r"\bmake(?:\.py)? (\w+)", found):
         assert name in make.commands()
@@ -79,7 +70,7 @@ def test_every_command_of_a_workflow_exists(path, make, monkeypatch):
         assert (ROOT / script).is_file(), script
 
 
-def test_the_makefile_offers_what_make_py_offers(make):
+def test_the_makefile_offers_what_make_py_offers():
     text = (ROOT / "Makefile").read_text("utf-8")
     listed = re.search(r"^COMMANDS = (.*)$", text, re.M)[1].split()
     assert set(listed) == make.commands().keys() - make.CHECKS.keys()

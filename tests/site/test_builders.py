@@ -2,9 +2,6 @@
 
 import os
 import re
-import shutil
-import subprocess
-import sys
 import zipfile
 from pathlib import Path
 from xml.etree import ElementTree
@@ -12,22 +9,19 @@ from xml.etree import ElementTree
 import nbformat
 import pikepdf
 import pytest
-import yaml
+from helpers.programs import run_python
 from helpers.small_book import (
-    DRAWING,
     INTRO,
-    TWO_READINGS,
-    copy_extension,
+    build_book,
     widget_notebook,
+    write_book,
 )
 
 import mygpt
+from make import ROOT
 from publish.paper import epub, joined, pdf
 from publish.paper.joined import OPF, H
 from website import formulas
-
-ROOT = Path(__file__).resolve().parents[2]
-
 
 BUILDERS = ("epub", "singlehtml", "dirhtml", "text")
 BUILDERS += ("latex", "man", "pseudoxml", "linkcheck")
@@ -57,6 +51,12 @@ for builder in sys.argv[1:]:
 """
 
 
+TOC = (
+    "parts:\n- caption: One & all\n  chapters:\n"
+    "  - file: chapters/05_a\n  - file: chapters/06_b\n"
+)
+
+
 def chapter_with_an_empty_cell():
     """A chapter whose last cell shows neither its source nor an output."""
     notebook = widget_notebook()
@@ -72,29 +72,13 @@ def chapter_with_an_empty_cell():
 def built(tmp_path_factory):
     """The folder with a folder for each builder, and what was said."""
     folder = tmp_path_factory.mktemp("book")
-    config = yaml.safe_load((ROOT / "_config.yml").read_text(encoding="utf-8"))
-    config["execute"]["execute_notebooks"] = "off"
-    config["sphinx"]["config"] |= {"published": True, "linkcheck_ignore": [".*"]}
-    (folder / "_config.yml").write_text(yaml.safe_dump(config), encoding="utf-8")
-    copy_extension(folder)
-    for name in ("chapters", "schematics", "mygpt"):
-        (folder / name).mkdir()
-    version = f'__version__ = "{mygpt.__version__}"\n'
-    (folder / "mygpt" / "__init__.py").write_text(version)
-    (folder / "schematics" / "a.svg").write_text(DRAWING)
-    shutil.copy(ROOT / "references.bib", folder)
-    (folder / "_toc.yml").write_text(
-        "format: jb-book\nroot: intro\nparts:\n- caption: One & all\n  chapters:\n"
-        "  - file: chapters/05_a\n  - file: chapters/06_b\n"
-    )
-    (folder / "intro.md").write_text(INTRO + MORE, encoding="utf-8")
-    (folder / "chapters" / "06_b.md").write_text(TWO_READINGS, encoding="utf-8")
-    nbformat.write(chapter_with_an_empty_cell(), folder / "chapters" / "05_a.ipynb")
-    command = [sys.executable, "-c", RUN, *BUILDERS]
-    done = subprocess.run(
-        command, cwd=folder, capture_output=True, text=True, timeout=240
-    )
-    return folder / "out", done.stdout + done.stderr
+    files = {
+        "intro.md": INTRO + MORE,
+        "mygpt/__init__.py": f'__version__ = "{mygpt.__version__}"\n',
+    }
+    notebook, settings = chapter_with_an_empty_cell(), {"linkcheck_ignore": [".*"]}
+    write_book(folder, TOC, notebook, settings, files)
+    return folder / "out", build_book(folder, RUN, *BUILDERS)[1]
 
 
 @pytest.fixture(scope="module")
@@ -246,9 +230,5 @@ def test_without_epubcheck_the_e_book_is_made_and_a_line_says_so(monkeypatch, ca
 @pytest.mark.slow
 @pytest.mark.parametrize("name", ["epub", "pdf"])
 def test_the_whole_book_is_made(name):
-    command = [sys.executable, "-m", f"publish.paper.{name}"]
-    done = subprocess.run(
-        command, cwd=ROOT, capture_output=True, text=True, timeout=1700
-    )
-    assert done.returncode == 0, done.stdout[-2000:] + done.stderr[-2000:]
+    run_python("-m", f"publish.paper.{name}", cwd=ROOT, timeout=1700)
     assert (ROOT / "_build" / f"mygpt.{name}").stat().st_size > 1e6

@@ -2,7 +2,6 @@
 
 import json
 import logging
-from pathlib import Path
 
 import pytest
 from docutils import nodes
@@ -11,13 +10,13 @@ from helpers.examples import activations, train_stack
 from helpers.live_models import live
 from ipywidgets.embed import embed_data
 
+from make import ROOT
 from publish.plain.labels import Labels
 from publish.plain.sources import Sources
 from publish.plain.words import Words
 from website import phrases
 from website.widgets import explorer, page_model
 
-ROOT = Path(__file__).resolve().parents[2]
 HEADS_OFF = '{"kind": "part", "layer": 1, "part": "heads", "factor": 0.0}'
 
 
@@ -90,6 +89,8 @@ def test_a_phrase_of_one_word_is_refused(caplog):
 
 
 def test_without_scripts_a_phrase_is_its_words():
-    words = Words("06_activations", Labels(), Sources(ROOT / "references.bib"))
+    words = Words(
+        "06_activations", Labels(), Sources(ROOT / "pages" / "references.bib")
+    )
     text = "See how {show}`GELU dips <fig-a position=-0.75>` there."
     assert words.plain(text) == "See how GELU dips there."

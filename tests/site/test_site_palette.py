@@ -3,15 +3,14 @@
 import colorsys
 import re
 from itertools import combinations
-from pathlib import Path
 
 import numpy as np
 import pytest
 
+from make import ROOT
 from mygpt import plots
 from website.palette import palette
 
-ROOT = Path(__file__).resolve().parents[2]
 SERIES = ("blue", "orange", "green", "purple")
 THEMES = {name: palette(name) for name in ("light", "dark")}
 TONES = {**THEMES, "matplotlib": plots.PALETTE}
@@ -115,7 +114,9 @@ def test_an_explorer_outside_the_site_has_the_colours_of_the_site():
 
 
 @pytest.mark.parametrize(
-    "path", sorted((ROOT / "schematics").glob("*.svg")), ids=lambda path: path.stem
+    "path",
+    sorted(ROOT.glob("chapters/schematics/*.svg")),
+    ids=lambda path: path.stem,
 )
 def test_a_schematic_opened_alone_has_the_colours_of_the_site(path):
     own = re.findall(r":root\s*\{([^}]*)\}", path.read_text(encoding="utf-8"))

@@ -1,6 +1,5 @@
 """The search: the words of text, code and formulas, and the parts that it leads to."""
 
-from pathlib import Path
 from types import SimpleNamespace
 
 import pytest
@@ -11,14 +10,12 @@ from sphinx.search import SearchLanguage
 from sphinx_exercise.nodes import exercise_node
 
 import website
+from make import ROOT
 from website import indexes
 from website import words as book_words
 from website.indexes.book import index_list, marked, shortened
 from website.search.parts import parts_of
-from website.second_reading import further, further_anchor, further_title
-
-ROOT = Path(__file__).resolve().parents[2]
-
+from website.text.second_reading import further, further_anchor, further_title
 
 WORDS = book_words.BookWords({})
 PAGE = """
@@ -273,7 +270,7 @@ def test_a_slip_is_a_name_in_bold_with_its_symptom():
         "**No root.** *Symptom:* none. *Cause:* none.\n",
         settings_overrides={"doctitle_xform": False},
     )
-    assert list(indexes.slips_of(tree)) == [
+    assert list(indexes.slips(None, "page", tree)) == [
         ("what-usually-goes-wrong", "No mask.", "The loss is low.")
     ]
 

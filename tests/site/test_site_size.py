@@ -1,17 +1,11 @@
 """The site that is published by accident: counted, and held to a committed count."""
 
-import importlib.util
 import json
-from pathlib import Path
 
 import pytest
 
-ROOT = Path(__file__).resolve().parents[2]
-SPEC = importlib.util.spec_from_file_location(
-    "site_size", ROOT / "publish" / "site_size.py"
-)
-site_size = importlib.util.module_from_spec(SPEC)
-SPEC.loader.exec_module(site_size)
+from make import ROOT
+from publish import site_size
 
 PAGE = (
     "<nav>menu</nav><article><p>ten <b>letters</b></p><script>no()</script></article>"

@@ -10,7 +10,8 @@ A name and a mend count only if they are right; false ones are listed.
 A program is checked in a file, as a reader does it, two at a time. Stopped and started
 again, it goes on: a verdict stands in _build/mends, in a file for each state of
 mygpt/check and tools/mends, so a changed checker begins anew. What is held out is for
-the end: whoever has looked at it may not change the checker by it.
+the end: whoever has looked at it may not change the checker by it. The counts of each
+set's last run stand in last_run.json.
 """
 
 import hashlib
@@ -27,6 +28,7 @@ from tools.mends.judge import Verdict, judge
 from tools.mends.programs import HELD, ROOT, SETS, Wrong, family, load
 
 BUILD = ROOT / "_build" / "mends"
+LAST_RUN = Path(__file__).with_name("last_run.json")
 WORKERS = 2
 COLUMNS: dict[str, Callable[[Verdict], bool]] = {
     "caught": lambda verdict: verdict.caught,
@@ -38,6 +40,15 @@ COLUMNS: dict[str, Callable[[Verdict], bool]] = {
 FALSE: dict[str, Callable[[Verdict], bool]] = {
     "falsely named": lambda verdict: verdict.named is False,
     "falsely mended": lambda verdict: verdict.mended is False,
+}
+# What the stages and the catalogue leave without a right line or name, and in how many
+# of these programs the search finds the line or a right mend.
+SEARCH: dict[str, Callable[[Verdict], bool]] = {
+    "left to the search": lambda verdict: not (verdict.placed or verdict.named),
+    "found by it": lambda verdict: (
+        SEARCH["left to the search"](verdict)
+        and (verdict.on_it or verdict.mended is True)
+    ),
 }
 
 
@@ -67,7 +78,8 @@ def digest(*texts: str) -> str:
 def state() -> str:
     """A name for the checker, and for its judge, as they are now."""
     folders = (ROOT / "mygpt" / "check", ROOT / "tools" / "mends")
-    files = sorted(path for folder in folders for path in folder.rglob("*.py"))
+    found = [path for folder in folders for path in folder.rglob("*.*")]
+    files = sorted(path for path in found if path.suffix in (".py", ".toml"))
     return digest(*(path.read_text("utf-8") for path in files))[:12]
 
 
@@ -109,6 +121,8 @@ def report(name: str, programs: list[Wrong], verdicts: list[Verdict]) -> Iterato
         yield row(task, [each for each in verdicts if each.task == task])
     for one in sorted({family(each) for made in verdicts for each in made.operators}):
         yield row(one, [v for v in verdicts if one in map(family, v.operators)])
+    for title, counted in SEARCH.items():
+        yield f"{title}: {sum(map(counted, verdicts))}"
     yield f"\nseconds to the verdict: {spread(each.shown for each in verdicts)}"
     yield f"seconds with the search: {spread(each.seconds for each in verdicts)}"
     for wrong, verdict in zip(programs, verdicts, strict=True):
@@ -145,13 +159,43 @@ def told(verdict: Verdict) -> str:
     return " ".join(filter(None, [verdict.stage, verdict.mistake])) or "right"
 
 
+def summary(verdicts: list[Verdict]) -> dict[str, float]:
+    """The counts of a set: shares in per cent, numbers of programs, and seconds."""
+    count = len(verdicts)
+    counted = {**FALSE, **SEARCH}.items()
+    return {
+        "programs": count,
+        **{
+            name: round(100 * sum(map(good, verdicts)) / count, 1)
+            for name, good in COLUMNS.items()
+        },
+        **{name: sum(map(good, verdicts)) for name, good in counted},
+        **{
+            name: round(statistics.median(seconds), 2)
+            for name, seconds in (
+                ("seconds shown", [each.shown for each in verdicts]),
+                ("seconds with the search", [each.seconds for each in verdicts]),
+            )
+        },
+    }
+
+
+def store(found: dict[str, dict[str, float]]) -> None:
+    """Keep the counts of some sets in place of those of their last run."""
+    known = json.loads(LAST_RUN.read_text("utf-8")) if LAST_RUN.exists() else {}
+    text = json.dumps(known | found, indent=2, sort_keys=True)
+    LAST_RUN.write_text(f"{text}\n", encoding="utf-8")
+
+
 def main(names: list[str]) -> None:
     sets = chosen(names)
     path = BUILD / f"{state()}.jsonl"
     found = run([wrong for some in sets.values() for wrong in some], path)
+    part = " tenth" if "tenth" in names else ""
     for name, programs in sets.items():
         verdicts = [found[key(wrong)] for wrong in programs]
         print("\n".join(report(name, programs, verdicts)))
+        store({f"{name}{part}": summary(verdicts)})
 
 
 if __name__ == "__main__":

@@ -8,15 +8,13 @@ from dataclasses import dataclass
 from itertools import islice, product
 from pathlib import Path
 
-import torch
-
 from mygpt.check.catalogue import TASKS
-from mygpt.check.compose import changes_of
-from mygpt.check.engine import Checking, differ
-from mygpt.check.files import check_file
+from mygpt.check.combine import changes_of
+from mygpt.check.process.files import check_file
+from mygpt.check.process.run import OutOfTime, time_limit
 from mygpt.check.result import Result
-from mygpt.check.run import OutOfTime, time_limit
 from mygpt.check.task import Program, Task
+from mygpt.check.values import differ, dtype_for
 from tools.mends import inputs
 from tools.mends.programs import WORKBOOK, Wrong, function_of, text_of
 
@@ -37,7 +35,8 @@ class Verdict:
     mistake that the checker names does the same everywhere; None if it names none.
     mended: whether the mend that the checker offers, the whole source with it, is
     right; None if it offers none. shown: seconds until the verdict is shown; seconds:
-    until the search for a mend has ended, too.
+    until the search for a mend has ended, too. placed: whether the line that is shown
+    before the search is one of those that are wrong.
     """
 
     name: str
@@ -52,13 +51,15 @@ class Verdict:
     mended: bool | None
     shown: float
     seconds: float
+    placed: bool = False
 
 
 def judge(wrong: Wrong) -> Verdict:
     start = time.monotonic()
-    shown: list[float] = []
-    result = checked(wrong, lambda _: shown.append(time.monotonic() - start))
+    shown: list[tuple[float, Result]] = []
+    result = checked(wrong, lambda one: shown.append((time.monotonic() - start, one)))
     seconds = time.monotonic() - start
+    (first, before), *_ = *shown, (seconds, result)
     line, name, mend = result.line, result.mistake, result.mend
     numbers = inputs_for(wrong.task)
     return Verdict(
@@ -72,8 +73,9 @@ def judge(wrong: Wrong) -> Verdict:
         on_it=line in wrong.lines,
         named=is_named(wrong, name, numbers[::10]) if name else None,
         mended=is_right(wrong, mend, numbers) if mend else None,
-        shown=round(shown[0] if shown else seconds, 2),
+        shown=round(first, 2),
         seconds=round(seconds, 2),
+        placed=before.line in wrong.lines,
     )
 
 
@@ -100,17 +102,11 @@ def is_right(wrong: Wrong, mended: str, numbers: Iterable[int]) -> bool:
             program = function_of(task, mended)
     except (Exception, OutOfTime):
         return False
-    dtype = dtype_of(task, program)
+    dtype = dtype_for(task, program)
     return any(
-        inputs.equivalent(task, program, right, numbers, dtype)
+        inputs.first_difference(task, program, right, numbers, dtype) is None
         for right in right_programs(task, wrong)
     )
-
-
-def dtype_of(task: Task, program: Program) -> torch.dtype:
-    """The type in which the checker runs a program."""
-    single = Checking(task, program).needs_float32()
-    return torch.float32 if single else torch.float64
 
 
 def right_programs(task: Task, wrong: Wrong) -> list[Program]:
@@ -123,7 +119,7 @@ def is_named(wrong: Wrong, name: str, numbers: Iterable[int]) -> bool:
     """Whether a mistake of a name does on some inputs what a wrong program does."""
     task = TASKS[wrong.task]
     program = function_of(task, wrong.text)
-    dtype = dtype_of(task, program)
+    dtype = dtype_for(task, program)
     left = list(islice(programs_called(task, name), MOST_PROGRAMS))
     for number in numbers:
         got = inputs.outcome(task, program, number, dtype)

@@ -27,20 +27,19 @@ import random
 import sys
 import warnings
 from collections import Counter, defaultdict
-from collections.abc import Callable, Iterator
-from dataclasses import asdict, dataclass, field
+from collections.abc import Iterator
+from dataclasses import asdict, dataclass
 
-from cosmic_ray import plugins
-from cosmic_ray.ast import ast_nodes, get_ast
 from cosmic_ray.mutating import mutate_code
 
 from mygpt.check.catalogue import TASKS
-from mygpt.check.run import Outcome
+from mygpt.check.mends.source import SourceText
+from mygpt.check.process.run import Outcome
 from mygpt.check.task import Program
 from tools.mends import inputs
 from tools.mends.programs import (
     FOLDER,
-    Edit,
+    StoredEdit,
     Wrong,
     edited,
     family,
@@ -51,6 +50,7 @@ from tools.mends.programs import (
     task_of,
     text_of,
 )
+from tools.mutants.of_python import operators, positions
 
 SEED = 2026
 NUMBER, SPARE, PAIRS = 500, 250, 150
@@ -59,20 +59,11 @@ INPUTS = {"answer": 200}
 USUAL_INPUTS = 1000
 
 
-def operators() -> dict[str, type]:
-    """Those that take no arguments, by name."""
-    found = {
-        name.removeprefix("core/"): plugins.get_operator(name)
-        for name in plugins.operator_names()
-    }
-    return {name: one for name, one in found.items() if not one.arguments()}
-
-
 OPERATORS = operators()
 
 
 @dataclass(frozen=True)
-class Place:
+class MutationSite:
     """Where an operator can change a right source.
 
     occurrence: which of the operator's places there it is, from 0. first, last: line
@@ -86,66 +77,56 @@ class Place:
     last: tuple[int, int]
 
 
-def places_of(source: str) -> Iterator[Place]:
-    nodes = list(ast_nodes(get_ast(text_of(source))))
-    for name, operator in OPERATORS.items():
-        found = (one for node in nodes for one in operator().mutation_positions(node))
-        for occurrence, (first, last) in enumerate(found):
-            yield Place(source, name, occurrence, first, last)
+def places_of(source: str) -> Iterator[MutationSite]:
+    """Yield every place of a right source that an operator can change."""
+    for name, occurrence, *ends in positions(text_of(source), OPERATORS):
+        yield MutationSite(source, name, occurrence, *ends)
 
 
-def edit_at(place: Place) -> Edit | None:
+def edit_at(place: MutationSite) -> StoredEdit | None:
     """The change that is made there; None if it leaves the program, or none at all."""
     text = text_of(place.source)
-    new = mutate_code(text, OPERATORS[place.operator](), place.occurrence)
+    new = mutate_code(text, OPERATORS[place.operator], place.occurrence)
     if not new or not is_program(new) or same_syntax(text, new):
         return None
     return change(text, new, place)
 
 
-def change(text: str, new: str, place: Place) -> Edit:
+def change(text: str, new: str, place: MutationSite) -> StoredEdit:
     """What stands between the same beginning and end, with no space too many."""
-    offsets = [0, *itertools.accumulate(map(len, text.splitlines(keepends=True)))]
-    start, end = (
-        offsets[row - 1] + column for row, column in (place.first, place.last)
-    )
+    source = SourceText(text)
+    start, end = source.at(*place.first), source.at(*place.last)
     before, after = len(text[:start].rstrip()), len(text) - end
     put = new[before : len(new) - after].strip()
     for spaced in (put, f"{put} ", f" {put}", f" {put} "):
         if same_syntax(text[:start] + spaced + text[end:], new):
-            return Edit(*place.first, text[start:end], spaced, place.operator)
+            return StoredEdit(*place.first, text[start:end], spaced, place.operator)
     raise ValueError(f"expected a change at {place} alone; got {new!r}")
 
 
 @dataclass
-class Judged:
+class JudgedMutation:
     """A wrong program with the outcomes on its task's probes."""
 
     wrong: Wrong
-    edit: Edit
+    edit: StoredEdit
     program: Program
     outcomes: list[Outcome]
 
 
-@dataclass
 class Judge:
-    """Says which wrong programs are of use; keeps what the right ones give.
+    """Says which wrong programs are of use; keeps these, by source and line."""
 
-    given: the right outcomes, by source and number of the inputs.
-    """
+    def __init__(self) -> None:
+        self.accepted: dict[tuple[str, int], list[JudgedMutation]] = defaultdict(list)
 
-    given: dict[tuple[str, int], Outcome] = field(default_factory=dict)
-    accepted: dict[tuple[str, int], list[Judged]] = field(
-        default_factory=lambda: defaultdict(list)
-    )
-
-    def judged(self, source: str, edit: Edit) -> Judged | None:
+    def judged(self, source: str, edit: StoredEdit) -> JudgedMutation | None:
         """The program that an edit makes, or None if it is of no use."""
         wrong = edited(name_of(source, [edit]), source, [edit])
         program = self.loaded(wrong)
         if program is None or not self.alters(wrong, program):
             return None
-        found = Judged(wrong, edit, program, self.on_probes(wrong, program))
+        found = JudgedMutation(wrong, edit, program, on_probes(wrong, program))
         if any(self.same(found, other) for other in self.accepted[source, edit.line]):
             return None
         self.accepted[source, edit.line].append(found)
@@ -164,48 +145,36 @@ class Judge:
     def alters(self, wrong: Wrong, program: Program, *others: Program) -> bool:
         """Whether it differs from the right program, and from others."""
         task = TASKS[wrong.task]
-        right = [lambda number: self.right(wrong.source, number)]
-        for other in others:
-            right.append(
-                lambda number, other=other: inputs.outcome(task, other, number)
-            )
-        return all(self.differs(wrong, program, expected) for expected in right)
-
-    def differs(
-        self, wrong: Wrong, program: Program, expected: Callable[[int], Outcome]
-    ) -> bool:
-        task = TASKS[wrong.task]
-        return any(
-            inputs.differ(task, expected(i), inputs.outcome(task, program, i))
-            for i in range(INPUTS.get(task.name, USUAL_INPUTS))
+        numbers = range(INPUTS.get(task.name, USUAL_INPUTS))
+        right = function_of(task, text_of(wrong.source))
+        return all(
+            inputs.first_difference(task, program, other, numbers) is not None
+            for other in (right, *others)
         )
 
-    def right(self, source: str, number: int) -> Outcome:
-        if (source, number) not in self.given:
-            task = TASKS[task_of(source)]
-            program = function_of(task, text_of(source))
-            self.given[source, number] = inputs.outcome(task, program, number)
-        return self.given[source, number]
-
-    def on_probes(self, wrong: Wrong, program: Program) -> list[Outcome]:
-        task = TASKS[wrong.task]
-        given = map(task.arguments_of, task.probes)
-        return [inputs.outcome_of(task, program, each) for each in given]
-
-    def same(self, one: Judged, other: Judged) -> bool:
+    def same(self, one: JudgedMutation, other: JudgedMutation) -> bool:
         task = TASKS[one.wrong.task]
         pairs = zip(other.outcomes, one.outcomes, strict=True)
         return not any(inputs.differ(task, *pair) for pair in pairs)
 
 
-def name_of(source: str, edits: list[Edit]) -> str:
+def on_probes(wrong: Wrong, program: Program) -> list[Outcome]:
+    """What a program gives on the probes of its task."""
+    task = TASKS[wrong.task]
+    given = map(task.arguments_of, task.probes)
+    return [inputs.outcome_of(task, program, each) for each in given]
+
+
+def name_of(source: str, edits: list[StoredEdit]) -> str:
     parts = (source, *(str((e.line, e.column, e.new)) for e in edits))
     return hashlib.sha256("\0".join(parts).encode()).hexdigest()[:10]
 
 
-def drawn(judge: Judge, rng: random.Random) -> list[Judged]:
+def drawn(judge: Judge, rng: random.Random) -> list[JudgedMutation]:
     """NUMBER programs within the limits, then SPARE more of the common families."""
-    waiting: dict[str, dict[str, list[Place]]] = defaultdict(lambda: defaultdict(list))
+    waiting: dict[str, dict[str, list[MutationSite]]] = defaultdict(
+        lambda: defaultdict(list)
+    )
     for source in right_sources():
         for place in places_of(source):
             waiting[family(place.operator)][task_of(source)].append(place)
@@ -214,7 +183,7 @@ def drawn(judge: Judge, rng: random.Random) -> list[Judged]:
             rng.shuffle(places)
     sizes = {name: sum(map(len, by.values())) for name, by in waiting.items()}
     rarest_first = sorted(waiting, key=lambda name: (sizes[name], name))
-    found: list[Judged] = []
+    found: list[JudgedMutation] = []
     counts: Counter = Counter()
     for number, of_a_task in ((NUMBER, OF_A_TASK), (NUMBER + SPARE, NUMBER)):
         for i, name in enumerate(rarest_first):
@@ -226,8 +195,11 @@ def drawn(judge: Judge, rng: random.Random) -> list[Judged]:
 
 
 def of_family(
-    judge: Judge, waiting: dict[str, list[Place]], counts: Counter, of_a_task: int
-) -> Iterator[Judged]:
+    judge: Judge,
+    waiting: dict[str, list[MutationSite]],
+    counts: Counter,
+    of_a_task: int,
+) -> Iterator[JudgedMutation]:
     """Programs of one family, counted, each time of the task with the fewest."""
     while tasks := [
         task for task, places in waiting.items() if places and counts[task] < of_a_task
@@ -240,10 +212,10 @@ def of_family(
             yield judged
 
 
-def halves(found: list[Judged], rng: random.Random) -> tuple[list, list]:
+def halves(found: list[JudgedMutation], rng: random.Random) -> tuple[list, list]:
     """Split the programs of each task, an odd one to the half that is smaller."""
-    first: list[Judged] = []
-    second: list[Judged] = []
+    first: list[JudgedMutation] = []
+    second: list[JudgedMutation] = []
     for task in TASKS:
         some = [each for each in found if each.wrong.task == task]
         rng.shuffle(some)
@@ -252,7 +224,7 @@ def halves(found: list[Judged], rng: random.Random) -> tuple[list, list]:
     return first, second
 
 
-def pairs(judge: Judge, found: list[Judged], rng: random.Random) -> list[tuple]:
+def pairs(judge: Judge, found: list[JudgedMutation], rng: random.Random) -> list[tuple]:
     """Programs with two changes, each time of the task with the fewest."""
     waiting = defaultdict(list)
     for one, other in itertools.combinations(found, 2):
@@ -276,7 +248,7 @@ def pairs(judge: Judge, found: list[Judged], rng: random.Random) -> list[tuple]:
     return made
 
 
-def store(name: str, rows: list[tuple[str, list[Edit]]]) -> None:
+def store(name: str, rows: list[tuple[str, list[StoredEdit]]]) -> None:
     lines = [
         json.dumps(
             {

@@ -19,13 +19,13 @@ from mygpt.check.task import Program, Task
 ROOT = Path(__file__).resolve().parents[2]
 FOLDER = ROOT / "tests" / "check" / "mends"
 WORKBOOK = ROOT / "tests" / "check" / "workbook"
-FOLDERS = {"right": FOLDER / "right", "workbook": WORKBOOK}
+FOLDERS = {"right": ROOT / "tests" / "check" / "right", "workbook": WORKBOOK}
 HELD = ("held", "written_held")
 SETS = ("open", "held", "pairs", "written", "written_held")
 
 
 @dataclass(frozen=True)
-class Edit:
+class StoredEdit:
     """A change of a right source: at a line from 1 and a column from 0, in characters.
 
     operator: the name that the tool gives to what made it.
@@ -72,14 +72,14 @@ def right_sources() -> list[str]:
     return [
         f"{folder}/{path.stem}"
         for folder, place in FOLDERS.items()
-        for path in sorted(place.glob("*.py"))
+        for path in sorted(place.rglob("*.py"))
     ]
 
 
 @cache
 def text_of(source: str) -> str:
     folder, _, stem = source.partition("/")
-    return (FOLDERS[folder] / f"{stem}.py").read_text("utf-8")
+    return next(FOLDERS[folder].rglob(f"{stem}.py")).read_text("utf-8")
 
 
 def load(set_name: str) -> list[Wrong]:
@@ -94,13 +94,13 @@ def load(set_name: str) -> list[Wrong]:
 def wrong_of(row: dict[str, Any]) -> Wrong:
     """Read a row: edits of a right source, or a whole text with what is wrong."""
     if "edits" in row:
-        edits = [Edit(**each) for each in row["edits"]]
+        edits = [StoredEdit(**each) for each in row["edits"]]
         return edited(row["name"], row["source"], edits)
     lines, right = tuple(row["lines"]), tuple(row["right"])
     return Wrong(row["name"], row["task"], row["text"], lines, right)
 
 
-def edited(name: str, source: str, edits: list[Edit]) -> Wrong:
+def edited(name: str, source: str, edits: list[StoredEdit]) -> Wrong:
     """Apply edits to a right source; a ValueError where their old text is not."""
     rows = text_of(source).splitlines(keepends=True)
     text, shift, lines, right = "".join(rows), 0, [], []

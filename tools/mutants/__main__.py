@@ -27,7 +27,7 @@ from queue import Queue
 from mygpt import check
 from tools.mutants import of_python, of_scripts
 from tools.mutants.copies import BUILD, Copy
-from tools.mutants.mutant import ROOT, Mutant, Place, digest, drawn
+from tools.mutants.mutant import ROOT, Mutant, MutantSite, digest, drawn
 from tools.mutants.record import Record, record
 from tools.processors.settings import processor
 
@@ -40,7 +40,7 @@ EXPLAINED = HERE / "explained.json"
 # Used without a record: what runs in QuickJS, in a process that is ended or in one that
 # a test's own processes start, what is read as text, and the tasks of the checker,
 # whose results are kept from test to test.
-APART = ("tests/check/test_check_apart.py", "tests/check/test_check_files.py")
+APART = ("tests/check/test_check_supervisor.py", "tests/check/test_check_files.py")
 TASKS = (
     "tests/check/test_check.py::test_every_mistake_fails_under_its_own_name",
     "tests/check/test_check.py::test_two_mistakes_never_give_the_same",
@@ -53,12 +53,12 @@ TASKS = (
 UNRECORDED = {
     "website/search/search.js": ("tests/site/test_site_search.py",),
     "mygpt/bare.py": ("tests/package/test_bare.py",),
-    "mygpt/check/apart.py": APART,
+    "mygpt/check/process/supervisor.py": APART,
     "mygpt/check/catalogue.py": APART,
-    "mygpt/check/child.py": APART,
-    "mygpt/check/files.py": APART,
-    "mygpt/check/progress.py": APART,
-    "mygpt/check/workbook.py": APART,
+    "mygpt/check/process/child.py": APART,
+    "mygpt/check/process/files.py": APART,
+    "mygpt/check/workbook/progress.py": APART,
+    "mygpt/check/workbook/folder.py": APART,
     "mygpt/cli/check.py": ("tests/check/test_check_files.py",),
     "mygpt/cli/commands.py": ("tests/check/test_check_files.py",),
     "mygpt/cli/verdicts.py": ("tests/check/test_check_files.py",),
@@ -69,7 +69,7 @@ KINDS = {"Python": of_python, "scripts": of_scripts}
 
 
 @dataclass
-class Verdict:
+class MutantVerdict:
     """What came of a mutant.
 
     verdict: "caught", "survived", "out of time" (the tests left over are `left`), or
@@ -87,7 +87,7 @@ class Verdict:
 def sample(kind: str, recorded: Record) -> list[Mutant]:
     """The mutants that are made; of scripts, at places that a test executes."""
     module = KINDS[kind]
-    places: list[Place] = [
+    places: list[MutantSite] = [
         one for path in module.files() for one in module.places(path)
     ]
     if kind == "scripts":
@@ -100,12 +100,12 @@ def sample(kind: str, recorded: Record) -> list[Mutant]:
     return list(found.values())
 
 
-def tests_of(one: Place | Mutant, recorded: Record) -> list[str]:
+def tests_of(one: MutantSite | Mutant, recorded: Record) -> list[str]:
     """The tests that execute a place, the quickest first."""
     if one.path.endswith(".py"):
-        found = set(recorded.tests(one.path, one.lines))
+        found = recorded.tests(one.path, one.lines)
     else:
-        found = set(recorded.tests_of_script(one.path, one.start))
+        found = recorded.tests_of_script(one.path, one.start)
     files = UNRECORDED.get(one.path, ())
     found |= {test for test in recorded.seconds if test.partition("::")[0] in files}
     for task in tasks_of(one.path):
@@ -136,29 +136,22 @@ def groups(tests: list[str], recorded: Record) -> list[list[str]]:
     return [*node, *filter(None, [others])]
 
 
-def judge(mutant: Mutant, copy: Copy, recorded: Record) -> Verdict:
+def judge(mutant: Mutant, copy: Copy, recorded: Record) -> MutantVerdict:
     """Run the tests until one fails."""
     start = time.monotonic()
     waiting = groups(tests_of(mutant, recorded), recorded)
-    if not waiting:
-        verdict = Verdict("not executed")
-        verdict.key = key_of(mutant, verdict, copy.folder)
-        return verdict
+    verdict = MutantVerdict("survived" if waiting else "not executed")
     copy.write(mutant.path, mutant.text)
-    verdict = Verdict("survived")
     try:
         for number, tests in enumerate(waiting):
             left = SECONDS - (time.monotonic() - start)
-            if left < 1:
-                skipped = sum(map(len, waiting[number:]))
-                verdict = Verdict("out of time", left=skipped)
-                break
-            by = caught_by(tests, copy, recorded, left)
+            by = OVER if left < 1 else caught_by(tests, copy, recorded, left)
             if by == OVER:
-                verdict = Verdict("out of time", left=sum(map(len, waiting[number:])))
-                break
+                skipped = sum(map(len, waiting[number:]))
+                verdict = MutantVerdict("out of time", left=skipped)
+            elif by:
+                verdict = MutantVerdict("caught", by)
             if by:
-                verdict = Verdict("caught", by)
                 break
     finally:
         copy.restore(mutant.path)
@@ -230,13 +223,13 @@ def control(by: str, copy: Copy, recorded: Record, together: list[str]) -> None:
     PASSING.update(tests)
 
 
-def key_of(mutant: Mutant, verdict: Verdict, folder: Path = ROOT) -> str:
+def key_of(mutant: Mutant, verdict: MutantVerdict, folder: Path = ROOT) -> str:
     """What a verdict depends on, digested, as it stands in the project or a copy."""
     texts = [(folder / mutant.path).read_text("utf-8")]
     if verdict.verdict == "caught":
         texts.append(text_of_test(verdict.by, folder))
     else:
-        tests = [*folder.glob("tests/**/*.py"), *folder.glob("tests/js/*.mjs")]
+        tests = [*folder.glob("tests/**/*.py"), *folder.glob("tests/js/**/*.mjs")]
         texts += [path.read_text("utf-8") for path in sorted(tests)]
     return digest(*texts)
 
@@ -260,13 +253,13 @@ class Verdicts:
 
     def __init__(self):
         kept = json.loads(VERDICTS.read_text("utf-8")) if VERDICTS.exists() else {}
-        self.kept = {name: Verdict(**one) for name, one in kept.items()}
+        self.kept = {name: MutantVerdict(**one) for name, one in kept.items()}
 
-    def valid(self, mutant: Mutant) -> Verdict | None:
+    def valid(self, mutant: Mutant) -> MutantVerdict | None:
         verdict = self.kept.get(mutant.name)
         return verdict if verdict and verdict.key == key_of(mutant, verdict) else None
 
-    def keep(self, mutant: Mutant, verdict: Verdict) -> None:
+    def keep(self, mutant: Mutant, verdict: MutantVerdict) -> None:
         self.kept[mutant.name] = verdict
         half = VERDICTS.with_suffix(".half")
         rows = {name: asdict(one) for name, one in self.kept.items()}
@@ -283,15 +276,10 @@ def explained() -> dict[str, str]:
 def chosen(mutants: list[Mutant], names: list[str], verdicts: Verdicts) -> list[Mutant]:
     """Which of the sample are to be tried."""
     if "survivors" in names:
-        known = explained()
-        kept = verdicts.kept
-        return [
-            one
-            for one in mutants
-            if one.name not in known
-            and one.name in kept
-            and kept[one.name].verdict != "caught"
-        ]
+        kept = verdicts.kept.items()
+        left = {name for name, verdict in kept if verdict.verdict != "caught"}
+        left -= explained().keys()
+        return [one for one in mutants if one.name in left]
     if names:
         found = [one for one in mutants if one.path.endswith(tuple(names))]
         if not found:
@@ -310,7 +298,7 @@ def run(mutants: list[Mutant], recorded: Record, verdicts: Verdicts) -> None:
         copies.put(Copy(f"copy-{number}"))
     done = 0
 
-    def one(mutant: Mutant) -> tuple[Mutant, Verdict | RuntimeError]:
+    def one(mutant: Mutant) -> tuple[Mutant, MutantVerdict | RuntimeError]:
         copy = copies.get()
         try:
             return mutant, judge(mutant, copy, recorded)
@@ -339,32 +327,27 @@ def report(samples: dict[str, list[Mutant]], verdicts: Verdicts) -> dict:
     """Count, and list what no test noticed."""
     known, rows = explained(), {"processor": processor(), "survivors": []}
     for kind, mutants in samples.items():
-        tried = [one for one in mutants if one.name in verdicts.kept]
-        caught = [one for one in tried if verdicts.kept[one.name].verdict == "caught"]
-        rest = [one for one in tried if verdicts.kept[one.name].verdict != "caught"]
-        same = [one for one in rest if one.name in known]
-        counted = len(tried) - len(same)
+        tried = {one: verdicts.kept.get(one.name) for one in mutants}
+        tried = {one: verdict for one, verdict in tried.items() if verdict}
+        caught = [v for v in tried.values() if v.verdict == "caught"]
+        rest = {one: v for one, v in tried.items() if v not in caught}
+        counted = len(tried) - len(known.keys() & {one.name for one in rest})
         rows[kind] = {
             "tried": len(tried),
             "caught": len(caught),
-            "by a limit": sum(
-                verdicts.kept[one.name].by.startswith("limit") for one in caught
-            ),
-            "change nothing": len(same),
+            "by a limit": sum(v.by.startswith("limit") for v in caught),
+            "change nothing": len(tried) - counted,
             "percent": round(100 * len(caught) / max(1, counted), 1),
         }
         print(
             f"\n{kind}: {len(caught)} of {counted} caught, {rows[kind]['percent']} %; "
-            f"{len(same)} more change nothing; {len(mutants) - len(tried)} not tried"
+            f"{len(tried) - counted} more change nothing; "
+            f"{len(mutants) - len(tried)} not tried"
         )
-        for one in rest:
-            verdict = verdicts.kept[one.name]
-            row = {"name": one.name, "path": one.path, "operator": one.operator}
-            row |= {
-                "before": one.before,
-                "after": one.after,
-                "verdict": verdict.verdict,
-            }
+        for one, verdict in rest.items():
+            shown = ("name", "path", "operator", "before", "after")
+            row = {name: getattr(one, name) for name in shown}
+            row["verdict"] = verdict.verdict
             if one.name in known:
                 row["because"] = known[one.name]
             else:

@@ -11,7 +11,7 @@ SEED = "mygpt"
 
 
 @dataclass(frozen=True)
-class Place:
+class MutantSite:
     """Where operators can change something; `changes` names how, and by which.
 
     path: relative to the project's root. start, column: where it begins in its file
@@ -55,9 +55,9 @@ def digest(*parts: object) -> str:
     return hashlib.sha256("\0".join(map(str, parts)).encode()).hexdigest()
 
 
-def drawn(places: Iterable[Place], number: int) -> list[Place]:
+def drawn(places: Iterable[MutantSite], number: int) -> list[MutantSite]:
     """The same `number` places in every run."""
-    return sorted(places, key=Place.rank)[:number]
+    return sorted(places, key=MutantSite.rank)[:number]
 
 
 def difference(old: str, new: str) -> tuple[str, str]:

@@ -3,19 +3,22 @@
 import ast
 import re
 from collections import defaultdict
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 
 from cosmic_ray import plugins
 from cosmic_ray.ast import ast_nodes, get_ast
 from cosmic_ray.mutating import mutate_code
+from cosmic_ray.operators.operator import Operator
 
-from tools.mutants.mutant import ROOT, SEED, Mutant, Place, difference, digest
+from mygpt.check.mends.source import own_lines
+from tools.mutants.mutant import ROOT, SEED, Mutant, MutantSite, difference, digest
 
 CODE = (
     *("mygpt/**/*.py", "tools/comparison.py", "tools/prose.py"),
     *("website/words.py", "website/search/*.py"),
 )
+Position = tuple[int, int]  # a line from 1 and a column from 0
 # Bit operations on floats, and an order of objects, raise in whatever test comes first;
 # `is` for `==` mostly changes nothing. They would make the share of caught ones better.
 LEFT_OUT = re.compile(
@@ -25,14 +28,25 @@ LEFT_OUT = re.compile(
 )
 
 
-def operators() -> dict:
-    """Those that need no arguments, without LEFT_OUT, by name."""
+def operators(left_out: re.Pattern | None = None) -> dict[str, Operator]:
+    """The operators that need no arguments, by name, without some names."""
     found = {
         name.removeprefix("core/"): plugins.get_operator(name)
         for name in plugins.operator_names()
-        if not LEFT_OUT.search(name)
+        if not (left_out and left_out.search(name))
     }
     return {name: one() for name, one in found.items() if not one.arguments()}
+
+
+def positions(
+    text: str, known: Mapping[str, Operator]
+) -> Iterator[tuple[str, int, Position, Position]]:
+    """Yield what operators can change: a name, which of its places, and the ends."""
+    nodes = list(ast_nodes(get_ast(text)))
+    for name, operator in known.items():
+        found = (one for node in nodes for one in operator.mutation_positions(node))
+        for occurrence, (first, last) in enumerate(found):
+            yield name, occurrence, first, last
 
 
 def files() -> list[Path]:
@@ -46,8 +60,9 @@ class Statements:
         self.spans: list[tuple[int, int]] = []
         self.annotations: list[tuple] = []
         for node in ast.walk(ast.parse(text)):
-            if isinstance(node, ast.stmt | ast.excepthandler | ast.match_case):
-                self.spans.append(own_lines(node))
+            if isinstance(node, ast.stmt | ast.excepthandler):
+                own = own_lines(node)
+                self.spans.append((min(own), max(own)))
             for name in ("annotation", "returns"):
                 if (found := getattr(node, name, None)) is not None:
                     first = (found.lineno, found.col_offset)
@@ -63,35 +78,20 @@ class Statements:
         return any(first <= position < last for first, last in self.annotations)
 
 
-def own_lines(node: ast.AST) -> tuple[int, int]:
-    """A statement's lines without those of the statements in it."""
-    if isinstance(node, ast.match_case):
-        return node.pattern.lineno, node.pattern.end_lineno
-    first, last = node.lineno, node.end_lineno
-    if decorators := getattr(node, "decorator_list", []):
-        first = decorators[0].lineno
-    if isinstance(body := getattr(node, "body", None), list) and body:
-        last = max(first, body[0].lineno - 1)
-    return first, last
-
-
-def places(path: Path) -> Iterator[Place]:
+def places(path: Path) -> Iterator[MutantSite]:
     """Every place of a file that operators can change; not those in annotations."""
     text = path.read_text("utf-8")
     rows = text.splitlines(keepends=True)
     offsets = [0]
     for line in rows:
         offsets.append(offsets[-1] + len(line))
-    statements, tree = Statements(text), get_ast(text)
-    nodes = list(ast_nodes(tree))
+    statements = Statements(text)
     changes = defaultdict(list)
-    for name, operator in operators().items():
-        positions = (one for node in nodes for one in operator.mutation_positions(node))
-        for occurrence, (start, _) in enumerate(positions):
-            changes[start].append((name, occurrence))
+    for name, occurrence, start, _ in positions(text, operators(LEFT_OUT)):
+        changes[start].append((name, occurrence))
     for (row, column), names in sorted(changes.items()):
         if not statements.annotates((row, column)):
-            yield Place(
+            yield MutantSite(
                 path=path.relative_to(ROOT).as_posix(),
                 start=offsets[row - 1] + column,
                 column=column,
@@ -101,10 +101,10 @@ def places(path: Path) -> Iterator[Place]:
             )
 
 
-def mutant(place: Place) -> Mutant:
+def mutant(place: MutantSite) -> Mutant:
     """One of the place's changes, the same in every run."""
     name, occurrence = min(place.changes, key=lambda one: digest(SEED, place.line, one))
     text = (ROOT / place.path).read_text("utf-8")
-    new = mutate_code(text, operators()[name], occurrence)
+    new = mutate_code(text, operators(LEFT_OUT)[name], occurrence)
     before, after = difference(text, new)
     return Mutant(place.path, place.start, place.lines, name, before, after, new)

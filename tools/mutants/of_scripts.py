@@ -1,13 +1,13 @@
 """Mutants of the pages' scripts: signs, borders, axes, terms and steps left out."""
 
 import shutil
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 
 import tree_sitter_javascript
 from tree_sitter import Language, Node, Parser
 
-from tools.mutants.mutant import ROOT, SEED, Mutant, Place, difference, digest
+from tools.mutants.mutant import ROOT, SEED, Mutant, MutantSite, difference, digest
 
 CODE = ("mygpt/explorers/*/*.mjs", "website/search/search.js")
 Change = tuple[str, int, int, str]  # operator, first and last byte, what comes instead
@@ -17,6 +17,7 @@ BORDERS = {"<": "<=", "<=": "<", ">": ">=", ">=": ">"}
 REVERSED = {"<": ">=", "<=": ">", ">": "<=", ">=": "<", "===": "!==", "!==": "==="}
 JOINED = {"&&": "||", "||": "&&", "??": "&&"}
 STEPS = {"+=": "-=", "-=": "+=", "*=": "/=", "/=": "*="}
+BOOLEANS = {"true": "false", "false": "true"}
 AXES = dict(
     pair
     for one, other in [
@@ -46,70 +47,71 @@ def node_executable() -> str:
 def changes(node: Node) -> Iterator[Change]:
     """What the operators make of one node."""
     kind, text = node.type, node.text.decode("utf-8")
+    around = node.parent.type if node.parent else ""
+    field = node.child_by_field_name
     if kind == "binary_expression":
-        yield from of_binary(node)
+        yield from of_binary(field("left"), field("operator"), field("right"))
     elif kind == "augmented_assignment_expression":
-        sign = node.child_by_field_name("operator")
-        if instead := STEPS.get(sign.text.decode()):
-            yield ("sign", *span(sign), instead)
+        yield from replaced(field("operator"), "sign", STEPS)
+    elif kind == "property_identifier" and around == "member_expression":
+        yield from replaced(node, "axis", AXES)
+    elif kind in BOOLEANS:
+        yield from replaced(node, "reversed", BOOLEANS)
     elif kind == "unary_expression" and text[0] in "-!":
-        yield ("sign left out", node.start_byte, node.start_byte + 1, " ")
-    elif kind == "number" and node.parent.type != "pair":
-        yield ("one more", *span(node), f"({text} + 1)")
+        yield "sign left out", node.start_byte, node.start_byte + 1, " "
     elif kind == "number":
-        yield ("one more", *span(node), f"{text} + 1")
-    elif kind == "property_identifier" and node.parent.type == "member_expression":
-        if instead := AXES.get(text):
-            yield ("axis", *span(node), instead)
+        yield (
+            "one more",
+            *span(node),
+            f"{text} + 1" if around == "pair" else f"({text} + 1)",
+        )
     elif kind == "arguments":
         given = [one for one in node.named_children if one.type != "comment"]
         if len(given) > 1 and given[0].text != given[1].text:
-            yield ("exchanged", *around(given[:2]), exchanged(*given[:2]))
+            yield exchanged(*given[:2])
     elif kind == "ternary_expression":
-        parts = [node.child_by_field_name(n) for n in ("consequence", "alternative")]
-        yield ("exchanged", *around(parts), exchanged(*parts))
+        yield exchanged(field("consequence"), field("alternative"))
     elif kind == "if_statement":
-        condition = node.child_by_field_name("condition")
-        yield ("reversed", *span(condition), f"(!{condition.text.decode('utf-8')})")
-    elif kind in ("true", "false"):
-        yield ("reversed", *span(node), "false" if kind == "true" else "true")
+        condition = field("condition")
+        yield "reversed", *span(condition), f"(!{condition.text.decode('utf-8')})"
     elif kind in STATEMENTS and "use strict" not in text:
-        yield ("left out", *span(node), ";")
-    elif kind == "spread_element" and node.parent.type == "object":
-        yield ("left out", *span(node), "...{}")
+        yield "left out", *span(node), ";"
+    elif kind == "spread_element" and around == "object":
+        yield "left out", *span(node), "...{}"
 
 
-def of_binary(node: Node) -> Iterator[Change]:
-    left, sign, right = (
-        node.child_by_field_name(name) for name in ("left", "operator", "right")
-    )
-    operator = sign.text.decode()
+def of_binary(left: Node, sign: Node, right: Node) -> Iterator[Change]:
+    """What the operators make of an expression with two sides."""
     for name, table in (
         *(("sign", SIGNS), ("border", BORDERS)),
         *(("reversed", REVERSED), ("joined", JOINED)),
     ):
-        if instead := table.get(operator):
-            yield (name, *span(sign), instead)
+        yield from replaced(sign, name, table)
+    operator, both = sign.text.decode(), (left.start_byte, right.end_byte)
     if operator in SIGNS or operator in JOINED:
-        yield ("term left out", *span(node), left.text.decode("utf-8"))
+        yield "term left out", *both, left.text.decode("utf-8")
         if operator in ("+", "*", "&&", "||"):
-            yield ("term left out", *span(node), right.text.decode("utf-8"))
+            yield "term left out", *both, right.text.decode("utf-8")
+
+
+def replaced(node: Node, name: str, table: Mapping[str, str]) -> Iterator[Change]:
+    """What comes in a node's place by a table, if the node stands there."""
+    if instead := table.get(node.text.decode()):
+        yield name, *span(node), instead
 
 
 def span(node: Node) -> tuple[int, int]:
     return node.start_byte, node.end_byte
 
 
-def around(pair: list[Node]) -> tuple[int, int]:
-    return pair[0].start_byte, pair[1].end_byte
-
-
-def exchanged(first: Node, second: Node) -> str:
+def exchanged(first: Node, second: Node) -> Change:
+    """Two parts of a node, each in the other's place."""
     whole = first.parent
     between = whole.text[
         first.end_byte - whole.start_byte : second.start_byte - whole.start_byte
     ]
-    return (second.text + between + first.text).decode("utf-8")
+    new = (second.text + between + first.text).decode("utf-8")
+    return "exchanged", first.start_byte, second.end_byte, new
 
 
 def nodes(node: Node) -> Iterator[Node]:
@@ -120,7 +122,7 @@ def nodes(node: Node) -> Iterator[Node]:
             yield from nodes(child)
 
 
-def places(path: Path) -> Iterator[Place]:
+def places(path: Path) -> Iterator[MutantSite]:
     """Every place of a script that the operators can change."""
     code = path.read_bytes()
     lines = code.decode("utf-8").splitlines()
@@ -129,7 +131,7 @@ def places(path: Path) -> Iterator[Place]:
         if found := tuple(changes(node)):
             row, column = node.start_point
             before = code[: node.start_byte].decode("utf-8")
-            yield Place(
+            yield MutantSite(
                 path=path.relative_to(ROOT).as_posix(),
                 start=len(before),
                 column=column,
@@ -139,7 +141,7 @@ def places(path: Path) -> Iterator[Place]:
             )
 
 
-def mutant(place: Place) -> Mutant:
+def mutant(place: MutantSite) -> Mutant:
     """One of the place's changes, the same in every run."""
     code = (ROOT / place.path).read_bytes()
 

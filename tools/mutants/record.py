@@ -5,7 +5,6 @@ import os
 import shutil
 import subprocess
 import time
-from bisect import bisect_right
 from collections import defaultdict
 from dataclasses import dataclass
 from pathlib import Path
@@ -25,6 +24,7 @@ data_file = {folder}/lines
 context = ${{MUTANTS_CONTEXT-}}
 disable_warnings = no-data-collected, module-not-imported, module-not-measured
 """
+Span = tuple[int, int, int]  # a range of a script, and how often it ran
 
 
 @dataclass
@@ -33,15 +33,15 @@ class Record:
 
     seconds: each test's time, by its id; a file of Node's tests counts as one.
     lines: the tests by path and line. spans: for each script the tests, and for each
-    the offsets at which what it executes begins and ends, in turn.
+    the ranges in every process.
     """
 
     seconds: dict[str, float]
     lines: dict[str, dict[int, set[str]]]
-    spans: dict[str, dict[str, list[int]]]
+    spans: dict[str, dict[str, list[list[Span]]]]
     failed: list[str]
 
-    def tests(self, path: str, lines: tuple[int, int]) -> list[str]:
+    def tests(self, path: str, lines: tuple[int, int]) -> set[str]:
         """The tests that execute one of the lines.
 
         One that is executed at import may show in whatever uses the file.
@@ -51,14 +51,15 @@ class Record:
         found = {test for line in span for test in by_line.get(line, ())}
         if AT_IMPORT in found or not found:
             found = {test for tests in by_line.values() for test in tests}
-        found.discard(AT_IMPORT)
-        return sorted(found, key=lambda test: (self.seconds[test], test))
+        return found - {AT_IMPORT}
 
-    def tests_of_script(self, path: str, start: int) -> list[str]:
+    def tests_of_script(self, path: str, start: int) -> set[str]:
         """The tests that execute the place of a script."""
-        spans = self.spans.get(path, {})
-        found = [test for test, ends in spans.items() if bisect_right(ends, start) % 2]
-        return sorted(found, key=lambda test: (self.seconds[test], test))
+        return {
+            test
+            for test, scripts in self.spans.get(path, {}).items()
+            if any(runs(spans, start) for spans in scripts)
+        }
 
 
 def files_of_tests(folder: Path = ROOT) -> dict[str, str]:
@@ -68,7 +69,7 @@ def files_of_tests(folder: Path = ROOT) -> dict[str, str]:
         for path in folder.glob("tests/*/test_*.py")
         if path.parent.name != "browser"
     ]
-    found = [*in_python, *folder.glob("tests/js/*.test.mjs")]
+    found = [*in_python, *folder.glob("tests/js/**/*.test.mjs")]
     return {
         path.relative_to(folder).as_posix(): digest(path.read_text("utf-8"))
         for path in sorted(found)
@@ -183,46 +184,26 @@ def executed_lines(folder: Path, users: dict) -> dict[str, dict[int, set[str]]]:
     return found
 
 
-def executed_spans(folder: Path, users: dict) -> dict[str, dict[str, list[int]]]:
-    """From V8's coverage: inner ranges replace what outer ones say."""
+def executed_spans(folder: Path, users: dict) -> dict[str, dict[str, list[list[Span]]]]:
+    """The ranges in V8's coverage of the scripts, by path and test."""
     found = defaultdict(lambda: defaultdict(list))
     for dump in sorted(folder.glob("node/*/*.json")):
-        tests = users.get(dump.parent.name, ())
         for script in json.loads(dump.read_text("utf-8"))["result"]:
             path = script["url"].removeprefix("file://")
-            if not tests or not path.startswith(COPIED):
+            if not path.startswith(COPIED):
                 continue
-            ends = spans_of(script["functions"])
-            for test in tests:
-                before = found[path.removeprefix(COPIED)][test]
-                found[path.removeprefix(COPIED)][test] = union(before, ends)
+            ranges = [each for one in script["functions"] for each in one["ranges"]]
+            spans = [
+                (one["startOffset"], one["endOffset"], one["count"]) for one in ranges
+            ]
+            for test in users.get(dump.parent.name, ()):
+                found[path.removeprefix(COPIED)][test].append(spans)
     return {path: dict(tests) for path, tests in found.items()}
 
 
-def spans_of(functions: list[dict]) -> list[int]:
-    """Where execution begins and ends, in turn."""
-    ranges = [one for function in functions for one in function["ranges"]]
-    length = max((one["endOffset"] for one in ranges), default=0)
-    ran = bytearray(length + 1)
-    for one in sorted(ranges, key=lambda one: one["startOffset"] - one["endOffset"]):
-        start, end = one["startOffset"], one["endOffset"]
-        ran[start:end] = bytes([one["count"] > 0]) * (end - start)
-    return edges(ran)
-
-
-def union(first: list[int], second: list[int]) -> list[int]:
-    if not first or first == second:
-        return second
-    length = max([0, *first, *second])
-    ran = bytearray(length + 1)
-    for ends in (first, second):
-        for start, end in zip(ends[::2], ends[1::2], strict=True):
-            ran[start:end] = b"\1" * (end - start)
-    return edges(ran)
-
-
-def edges(ran: bytearray) -> list[int]:
-    found, now = [], 0
-    while (now := ran.find(1 - len(found) % 2, now)) >= 0:
-        found.append(now)
-    return found
+def runs(spans: list[Span], place: int) -> bool:
+    """Whether a script ran at a place: the smallest range around it says so."""
+    around = [
+        (end - start, count) for start, end, count in spans if start <= place < end
+    ]
+    return min(around, default=(0, 0))[1] > 0

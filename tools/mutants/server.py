@@ -7,9 +7,10 @@ Python.
 
 import json
 import os
-import signal
 import sys
 import time
+from collections.abc import Iterator
+from contextlib import suppress
 from pathlib import Path
 
 import psutil
@@ -60,25 +61,27 @@ def limit_passed(seconds: float, usual: dict[str, float]) -> str:
     return f"{test} took more than {most:.0f} s" if took > most else ""
 
 
+def family(pid: int) -> Iterator[psutil.Process]:
+    """Yield a process and all that it started."""
+    with suppress(psutil.NoSuchProcess):
+        first = psutil.Process(pid)
+        yield first
+        yield from first.children(recursive=True)
+
+
 def end(pid: int) -> None:
     """End a process and all that it started."""
-    family = [psutil.Process(pid)]
-    family += family[0].children(recursive=True)
-    for process in family:
-        try:
-            process.send_signal(signal.SIGKILL)
-        except psutil.NoSuchProcess:
-            continue
+    for process in list(family(pid)):
+        with suppress(psutil.NoSuchProcess):
+            process.kill()
 
 
 def memory(pid: int) -> int:
+    """The memory that a process and all that it started hold."""
     total = 0
-    try:
-        family = psutil.Process(pid)
-        for process in [family, *family.children(recursive=True)]:
+    for process in family(pid):
+        with suppress(psutil.NoSuchProcess):
             total += process.memory_info().rss
-    except psutil.NoSuchProcess:
-        pass
     return total
 
 

@@ -1,16 +1,13 @@
 """What this process computes in the operations in which processors differ.
 
-    python -m tools.processors.probe              a hash for each operation, as JSON
-    python -m tools.processors.probe --save FILE  the numbers themselves (NumPy's npz)
+    python -m tools.processors.probe     a hash for each operation, as JSON
 
 The inputs are the same to the bit on every machine.
 """
 
-import argparse
 import hashlib
 import json
 import os
-import sys
 
 import numpy as np
 import torch
@@ -89,23 +86,13 @@ def gradient_of_weight(x: Tensor) -> Tensor:
     return weight.grad
 
 
-def main() -> int:
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--save", metavar="FILE")
-    options = parser.parse_args()
+def main() -> None:
     if "MYGPT_THREADS" not in os.environ:
         torch.set_num_threads(1)
     found = {name: value.detach().numpy() for name, value in results().items()}
-    if options.save:
-        np.savez(options.save, **found)
-        return 0
-    print(
-        json.dumps(
-            {n: hashlib.sha256(v.tobytes()).hexdigest() for n, v in found.items()}
-        )
-    )
-    return 0
+    hashes = {n: hashlib.sha256(v.tobytes()).hexdigest() for n, v in found.items()}
+    print(json.dumps(hashes))
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    main()

@@ -14,6 +14,7 @@ A chapter is a page with the box of class `stop-here`.
 
 import re
 from collections.abc import Callable, Iterator
+from functools import partial
 
 from docutils import nodes
 from docutils.parsers.rst import directives
@@ -21,8 +22,8 @@ from sphinx.application import Sphinx
 from sphinx.environment import BuildEnvironment
 from sphinx.transforms.post_transforms import SphinxPostTransform
 from sphinx.util.docutils import SphinxDirective
-from sphinx.util.nodes import NodeMatcher
 
+from website.builders import CELL, add_transform
 from website.indexes.book import (
     Book,
     bullets,
@@ -35,10 +36,9 @@ from website.indexes.book import (
     sentence,
     shortened,
 )
-from website.second_reading import BOX
+from website.text.second_reading import BOX
 from website.widgets import explorer
 
-CELL = NodeMatcher(nodes.container, nb_element="cell_code")
 CLASS = re.compile(r"\bexplorers\.([A-Z]\w+)")
 NUMBERED = re.compile(r"Experiment\s+(\d+\.\d+)")
 GALLERY = "chapters/gallery"
@@ -65,24 +65,18 @@ class BookIndex(SphinxDirective):
         return [book_index(kind=kind)]
 
 
-class FillIndexes(SphinxPostTransform):
-    """Puts the lists in their places, once every page has been read."""
-
-    default_priority = 5  # before dropdowns are folded
-
-    def run(self, **kwargs) -> None:
-        places = list(self.document.findall(book_index))
-        book = Book(self.env, self.app.builder) if places else None
-        for place in places:
-            place.replace_self(index_list("", *LISTS[place["kind"]](book)))
+def fill_indexes(page: SphinxPostTransform) -> None:
+    """Put the lists in their places, once every page has been read."""
+    places = list(page.document.findall(book_index))
+    book = Book(page.env, page.app.builder) if places else None
+    for place in places:
+        place.replace_self(index_list("", *LISTS[place["kind"]](book)))
 
 
 def explorers(book: Book) -> Iterator[nodes.Node]:
     from mygpt import explorers as package
 
-    shown: dict[str, dict[str, tuple[str, str]]] = {
-        name: {} for name in package.__all__
-    }
+    shown: dict[str, dict] = {name: {} for name in package.__all__}
     for page, tree in book.pages():
         for name, anchor in explorers_of(tree):
             shown[name].setdefault(_where(book, page, anchor), (page, anchor))
@@ -121,19 +115,20 @@ def _where(book: Book, page: str, anchor: str) -> str:
     return f"{book.short(page)}, Fig. {number}" if number else book.short(page)
 
 
-def experiments(book: Book) -> Iterator[nodes.Node]:
-    for page, tree in chapters(book):
-        yield from of_chapter(book, page, tried(book, page, tree))
-
-
-def of_chapter(book: Book, page: str, found: Iterator[Found]) -> Iterator[nodes.Node]:
-    items = [
-        entry(book.link(page, anchor, words), nodes.Text(f" {rest}"))
-        for anchor, words, rest in found
-    ]
-    if items:
-        yield nodes.rubric("", "", book.link(page, "", book.title(page)))
-        yield bullets(items)
+def by_chapter(
+    found: Callable[[Book, str, nodes.document], Iterator[Found]], book: Book
+) -> Iterator[nodes.Node]:
+    """List what is found in each chapter, which is a page with the box."""
+    for page, tree in book.pages():
+        if not any(BOX in one["classes"] for one in tree.findall(nodes.Admonition)):
+            continue
+        items = [
+            entry(book.link(page, anchor, words), nodes.Text(f" {rest}"))
+            for anchor, words, rest in found(book, page, tree)
+        ]
+        if items:
+            yield nodes.rubric("", "", book.link(page, "", book.title(page)))
+            yield bullets(items)
 
 
 def tried(book: Book, page: str, tree: nodes.document) -> Iterator[Found]:
@@ -183,12 +178,7 @@ def section_of(node: nodes.Node) -> nodes.section:
     return node
 
 
-def slips(book: Book) -> Iterator[nodes.Node]:
-    for page, tree in chapters(book):
-        yield from of_chapter(book, page, slips_of(tree))
-
-
-def slips_of(tree: nodes.document) -> Iterator[Found]:
+def slips(book: Book, page: str, tree: nodes.document) -> Iterator[Found]:
     """The slips that a chapter warns of, with their symptoms."""
     for section in tree.findall(nodes.section):
         if not isinstance(section[0], nodes.title) or section[0].astext() != WRONG:
@@ -222,16 +212,10 @@ def mistakes(book: Book) -> Iterator[nodes.Node]:
         )
 
 
-def chapters(book: Book) -> Iterator[tuple[str, nodes.document]]:
-    for page, tree in book.pages():
-        if any(BOX in one["classes"] for one in tree.findall(nodes.Admonition)):
-            yield page, tree
-
-
 LISTS: dict[str, Callable[[Book], Iterator[nodes.Node]]] = {
     "explorers": explorers,
-    "experiments": experiments,
-    "slips": slips,
+    "experiments": partial(by_chapter, tried),
+    "slips": partial(by_chapter, slips),
     "mistakes": mistakes,
 }
 
@@ -244,5 +228,5 @@ def always_write(app: Sphinx, env: BuildEnvironment) -> list[str]:
 def setup(app: Sphinx) -> None:
     app.add_node(book_index)
     app.add_directive("book-index", BookIndex)
-    app.add_post_transform(FillIndexes)
+    add_transform(app, fill_indexes, 5, ())  # before dropdowns are folded
     app.connect("env-updated", always_write)

@@ -11,56 +11,45 @@ from docutils import nodes
 from PIL import Image
 from sphinx.application import Sphinx
 from sphinx.transforms.post_transforms import SphinxPostTransform
-from sphinx.util.nodes import NodeMatcher
 
-from website.builders import PAPER
+from website.addresses import address
+from website.builders import CELL, PAPER, add_transform
 from website.pages import DENSITY
 from website.widgets import explorer
 
-CELLS = NodeMatcher(nodes.container, nb_element="cell_code")
 EXPLORER = "A still: the explorer itself moves "
 LAB = "A still: its controls need Python. Move them "
 PLACE = "on this chapter’s page"
 NOWHERE = "on the book’s site"
 
 
-class StandStill(SphinxPostTransform):
-    """Opens what is folded, removes hidden code, and puts stills in place."""
-
-    default_priority = 195  # before myst-nb folds hidden code
-    builders = (PAPER,)
-
-    def run(self, **kwargs) -> None:
-        for cell in list(self.document.findall(CELLS)):
-            self.show_labs(cell)
-            remove_hidden(cell)
-        for block in self.document.findall(nodes.Admonition):
-            block["classes"] = [one for one in block["classes"] if one != "dropdown"]
-            for holder in list(block.findall(nodes.section)):
-                place = holder.parent.index(holder)  # its id is the same everywhere
-                holder.parent[place : place + 1] = holder.children
-        for image in list(self.document.findall(explorer)):
-            put_note(image, self.note(EXPLORER))
-            image.replace_self(image.children)
-        for image in self.document.findall(nodes.image):
-            give_size(image, Path(self.env.srcdir))
-
-    def show_labs(self, cell: nodes.container) -> None:
-        if "live-lab" not in cell["cell_metadata"].get("tags", []):
-            return
+def stand_still(page: SphinxPostTransform) -> None:
+    """Open what is folded, remove hidden code, and put stills in place."""
+    for cell in list(page.document.findall(CELL)):
         for line in list(cell.findall(nodes.raw)):
-            if "output-note" in line.astext():
-                line.replace_self(self.note(LAB))
+            if "output-note" in line.astext():  # below a live lab
+                line.replace_self(note(page, LAB))
+        remove_hidden(cell)
+    for block in page.document.findall(nodes.Admonition):
+        block["classes"] = [one for one in block["classes"] if one != "dropdown"]
+        for holder in list(block.findall(nodes.section)):
+            place = holder.parent.index(holder)  # its id is the same everywhere
+            holder.parent[place : place + 1] = holder.children
+    for image in list(page.document.findall(explorer)):
+        put_note(image, note(page, EXPLORER))
+        image.replace_self(image.children)
+    for image in page.document.findall(nodes.image):
+        give_size(image, Path(page.env.srcdir))
 
-    def note(self, words: str) -> nodes.paragraph:
-        address = self.config.site_url
-        place = nodes.inline("", NOWHERE)
-        if address:
-            page = f"{address}{self.env.docname}.html"
-            place = nodes.reference("", PLACE, refuri=page, internal=False)
-        return nodes.paragraph(
-            "", "", nodes.Text(words), place, nodes.Text("."), classes=["output-note"]
-        )
+
+def note(page: SphinxPostTransform, words: str) -> nodes.paragraph:
+    """The line that says where a still moves."""
+    site, place = page.config.site_url, nodes.inline("", NOWHERE)
+    if site:
+        there = f"{site}{address(page.env.docname)}.html"
+        place = nodes.reference("", PLACE, refuri=there, internal=False)
+    parts = nodes.Text(words), place, nodes.Text(".")
+    return nodes.paragraph("", "", *parts, classes=["output-note"])
 
 
 def put_note(image: explorer, note: nodes.paragraph) -> None:
@@ -97,4 +86,5 @@ def give_size(image: nodes.image, root: Path) -> None:
 
 
 def setup(app: Sphinx) -> None:
-    app.add_post_transform(StandStill)
+    # before myst-nb folds hidden code
+    add_transform(app, stand_still, 195, (PAPER,))

@@ -17,7 +17,8 @@ from sphinx.application import Sphinx
 from sphinx.config import Config
 from sphinx.search import IndexBuilder
 
-from website.search.parts import TAG, Part, parts_of
+from website.addresses import address
+from website.search.parts import TAG, SearchEntry, parts_of
 from website.words import BookWords
 
 SCRIPT = Path(__file__).with_name("search.js")
@@ -29,6 +30,7 @@ class SectionIndex(IndexBuilder):
     def feed(
         self, docname: str, filename: str, title: str, doctree: nodes.document
     ) -> None:
+        docname = address(docname)  # `search.js` makes a link of it
         self._forget(docname)
         heading = unescape(TAG.sub("", title))  # its number is in an element
         parts = parts_of(docname, heading, doctree)
@@ -39,7 +41,7 @@ class SectionIndex(IndexBuilder):
             # Only `search.js` reads the name of the file: for the order of the parts.
             self._feed(name, part, f"{filename}:{number}")
 
-    def _note_subjects(self, parts: list[Part]) -> None:
+    def _note_subjects(self, parts: list[SearchEntry]) -> None:
         """A part is about the words that hardly any part of the page says more often.
 
         They count as words of its title. What comes later in the reading counts half.
@@ -57,11 +59,12 @@ class SectionIndex(IndexBuilder):
             ]
 
     def _forget(self, page: str) -> None:
-        for table in (self._titles, self._filenames, self._all_titles):
-            _drop(table, page)
-        _drop(self._index_entries, page)
+        tables = self._titles, self._filenames, self._all_titles, self._index_entries
+        for table in tables:
+            for name in [name for name in table if page_of(name) == page]:
+                del table[name]
 
-    def _feed(self, name: str, part: Part, filename: str) -> None:
+    def _feed(self, name: str, part: SearchEntry, filename: str) -> None:
         title = escape(part.title, quote=False)
         document = new_document(name)
         document += nodes.title("", part.title)
@@ -72,7 +75,7 @@ class SectionIndex(IndexBuilder):
         del self._all_titles[name][:]  # `search.js` compares phrases with titles
 
     def prune(self, docnames: Iterable[str]) -> None:
-        kept = set(docnames)
+        kept = set(map(address, docnames))
         super().prune([name for name in self._titles if page_of(name) in kept])
         for words in (self._mapping, self._title_mapping):
             for word in [word for word, names in words.items() if not names]:
@@ -81,11 +84,6 @@ class SectionIndex(IndexBuilder):
 
 def page_of(name: str) -> str:
     return name.partition("#")[0]
-
-
-def _drop(table: dict, page: str) -> None:
-    for name in [name for name in table if page_of(name) == page]:
-        del table[name]
 
 
 def set_script(app: Sphinx, config: Config) -> None:

@@ -11,10 +11,10 @@ from docutils import nodes
 from sphinx import addnodes
 from sphinx_exercise.nodes import exercise_enumerable_node, exercise_node
 
-from website.glossary import defined_term
 from website.indexes.book import index_list, words_of
-from website.prose import fold
-from website.second_reading import further
+from website.text.glossary import defined_term
+from website.text.prose import fold
+from website.text.second_reading import further
 from website.widgets import explorer
 
 EXERCISES = (exercise_node, exercise_enumerable_node)
@@ -27,7 +27,7 @@ IMPORT = re.compile(r"^from ([\w.]+) import (\w+(?:, \w+)*)", re.M)
 
 
 @dataclass
-class Part:
+class SearchEntry:
     """What one result of a search leads to."""
 
     name: str
@@ -38,15 +38,17 @@ class Part:
     weight: float = 1  # of an exercise and of the second reading a half
 
 
-def parts_of(page: str, title: str, doctree: nodes.document) -> list[Part]:
+def parts_of(page: str, title: str, doctree: nodes.document) -> list[SearchEntry]:
     """The page before its first section, then its sections and what they hold."""
-    first = Part(page, title)
+    first = SearchEntry(page, title)
     found = [first]
     _collect(doctree, first, found, page)
     return found
 
 
-def _collect(node: nodes.Node, part: Part, found: list[Part], page: str) -> None:
+def _collect(
+    node: nodes.Node, part: SearchEntry, found: list[SearchEntry], page: str
+) -> None:
     for child in node.children:
         if begun := _begins(child, page):
             begun.weight = 0.5 if isinstance(child, LATER) else part.weight
@@ -55,27 +57,27 @@ def _collect(node: nodes.Node, part: Part, found: list[Part], page: str) -> None
             if isinstance(child, EXERCISES):
                 part = begun  # its hint and its solution follow it
         elif isinstance(child, index_list):  # what it lists stands elsewhere too
-            _collect(child, Part("", ""), found, page)
+            _collect(child, SearchEntry("", ""), found, page)
         elif not _read(child, part):
             _collect(child, part, found, page)
 
 
-def _begins(node: nodes.Node, page: str) -> Part | None:
+def _begins(node: nodes.Node, page: str) -> SearchEntry | None:
     """The part that a node is, if it is one."""
     if not isinstance(node, nodes.Element):
         return None
     if name := node.get("leads_to"):
-        return Part(f"{page}##{name}", words_of(node).lstrip("… "))
+        return SearchEntry(f"{page}##{name}", words_of(node).lstrip("… "))
     if _is_section(node):
-        return Part(f"{page}#{node['ids'][0]}", words_of(node[0]))
+        return SearchEntry(f"{page}#{node['ids'][0]}", words_of(node[0]))
     if isinstance(node, further):
         anchor = next(one for one in node.children if one.get("ids"))
-        return Part(f"{page}#{anchor['ids'][0]}", words_of(node[0]))
+        return SearchEntry(f"{page}#{anchor['ids'][0]}", words_of(node[0]))
     if isinstance(node, EXERCISES) and node["ids"]:
         title = words_of(node[0]).strip(" ()")
-        return Part(f"{page}#{node['ids'][0]}", f"Exercise: {title}")
+        return SearchEntry(f"{page}#{node['ids'][0]}", f"Exercise: {title}")
     if isinstance(node, nodes.definition_list_item) and node[0]["ids"]:
-        return Part(f"{page}#{node[0]['ids'][0]}", words_of(node[0]))
+        return SearchEntry(f"{page}#{node[0]['ids'][0]}", words_of(node[0]))
     return None
 
 
@@ -88,7 +90,7 @@ def _is_section(node: nodes.Element) -> bool:
     )
 
 
-def _read(node: nodes.Node, part: Part) -> bool:
+def _read(node: nodes.Node, part: SearchEntry) -> bool:
     """Take the words of a node into a part; whether its children are done with."""
     if isinstance(node, addnodes.index):
         part.entries.append(node)
@@ -110,7 +112,7 @@ def _read(node: nodes.Node, part: Part) -> bool:
     return True
 
 
-def _read_code(node: nodes.literal_block, part: Part) -> None:
+def _read_code(node: nodes.literal_block, part: SearchEntry) -> None:
     """The words of code, of its errors, and not of its other output."""
     code = node.astext()
     if "output" in node["classes"] and "traceback" not in node["classes"]:

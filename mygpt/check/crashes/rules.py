@@ -1,55 +1,51 @@
-"""A table of errors: what their text matches, and what is then said."""
+"""Tables of errors: the patterns of their texts, and the sentences for the reader."""
 
+import ast
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from functools import partial
 
-from mygpt.check.crashes.place import Place
-from mygpt.check.task import Task
+from mygpt.check.crashes.error_site import ErrorSite
 
-
-@dataclass(frozen=True)
-class Crash:
-    """An error where it arose.
-
-    text: the error's, after its type; match: what a rule's pattern found in it.
-    """
-
-    text: str
-    place: Place
-    task: Task
-    match: re.Match[str] | None = None
-
-    def group(self, number: int = 1) -> str:
-        return (self.match and self.match[number]) or ""
-
-
-Sentence = Callable[[Crash], str | None]
+Sentence = Callable[[ErrorSite, re.Match[str]], str | None]
 
 
 @dataclass(frozen=True)
 class Rule:
-    """An error's pattern, and what tests it and says why; None where that fails."""
+    """The pattern of an error's text, and what the reader is told of such an error.
+
+    sentence: a text with the groups of the pattern in braces, or a function that tests
+        the site of the error and returns None where the sentence would not be true.
+    at: the kind of expression that such a function needs at the site.
+    """
 
     pattern: re.Pattern[str]
-    sentence: Sentence
+    sentence: Sentence | str
+    at: type[ast.AST] = ast.AST
+
+    def told(self, site: ErrorSite) -> str | None:
+        """Return the sentence for the error of a site; None if the rule has none."""
+        match = self.pattern.search(site.message)
+        if match and isinstance(self.sentence, str):
+            return self.sentence.format(*match.groups())
+        tested = match and site.entered and isinstance(site.node, self.at)
+        return self.sentence(site, match) if tested else None
 
 
-def rule(*patterns: str) -> Callable[[Sentence], Rule]:
-    return lambda sentence: Rule(re.compile("|".join(patterns)), sentence)
+class Rules(list[Rule]):
+    """Rules in order: the first that has a sentence is told."""
 
+    def tested(
+        self, *patterns: str, at: type[ast.AST] = ast.AST
+    ) -> Callable[[Sentence], Sentence]:
+        """Add a function that tests the site of an error."""
 
-def always(pattern: str, sentence: str) -> Rule:
-    """A rule for an error whose text alone shows that the sentence is true."""
-    return rule(pattern)(partial(filled, sentence))
+        def add(sentence: Sentence) -> Sentence:
+            self.append(Rule(re.compile("|".join(patterns)), sentence, at))
+            return sentence
 
+        return add
 
-def by_text(rule: Rule) -> bool:
-    """Whether a rule goes by the error's text, wherever it arose."""
-    return isinstance(rule.sentence, partial)
-
-
-def filled(sentence: str, crash: Crash) -> str:
-    assert crash.match is not None
-    return sentence.format(*crash.match.groups())
+    def by_text(self, table: Mapping[str, str]) -> None:
+        """Add patterns of texts that alone show that their sentences are true."""
+        self += (Rule(re.compile(pattern), table[pattern]) for pattern in table)

@@ -2,18 +2,20 @@
 
 import ast
 from collections.abc import Callable, Iterator, Sequence
-from itertools import combinations
+from itertools import combinations, product
 
-from mygpt.check.mends.edit import Text
+from mygpt.check.mends.names import bound_names, names_read
+from mygpt.check.mends.source import Edit, SourceText
 
 Change = tuple[int, int, str]  # from and to which character, and what comes there
 
 
-def kept(text: Text, function: ast.FunctionDef) -> Iterator[Change]:
+def kept(text: SourceText, function: ast.FunctionDef) -> Iterator[Change]:
     """Yield loops that give their next round what a round has made.
 
     In `new = f(old)` the name `old` stands for `new`, or both are given a value.
     """
+    known = bound_names(function)
     loops = (one for one in ast.walk(function) if isinstance(one, ast.For | ast.While))
     inside = (one for loop in loops for part in loop.body for one in ast.walk(part))
     for one in inside:
@@ -21,22 +23,15 @@ def kept(text: Text, function: ast.FunctionDef) -> Iterator[Change]:
             continue
         (target,) = one.targets
         made = [node for node in ast.walk(target) if isinstance(node, ast.Name)]
-        read = [node for node in ast.walk(one.value) if isinstance(node, ast.Name)]
-        names = dict.fromkeys(node.id for node in read)
-        for new in made:
-            for old in read:
-                if old.id != new.id:
-                    yield *text.span(old), new.id
-            for name in names:
-                if name == new.id:
-                    continue
-                if isinstance(target, ast.Name):
-                    yield *text.span(target), f"{name} = {new.id}"
-                else:
-                    yield *text.span(new), name
+        read = [node for node in names_read(one.value) if node.id in known]
+        for new, old in product(made, read):
+            if new.id != old.id:
+                yield *text.span(old), new.id
+                both = f"{old.id} = {new.id}" if new is target else old.id
+                yield *text.span(new), both
 
 
-def apart(text: Text, function: ast.FunctionDef) -> Iterator[Change]:
+def apart(text: SourceText, function: ast.FunctionDef) -> Iterator[Change]:
     """Yield functions in which a name is not overwritten, so it can be returned.
 
     In `m = m / c` the left m gets another name, and so does each m after it but those
@@ -54,15 +49,15 @@ def apart(text: Text, function: ast.FunctionDef) -> Iterator[Change]:
             last[name] = i
     for names in (*combinations(last, 2), *combinations(last, 1)):
         first = function.body[min(last[name] for name in names)]
-        start = text.span(first)[0]
+        span = text.span(first)[0], text.span(end)[1]
         found: list[Change] = []
         for name in names:
             at = last[name]
             found += renamed(text, name, function.body[at:], returned[name])
-        yield start, text.span(end)[1], changed(text, start, text.span(end)[1], found)
+        yield *span, text.changed(*span, found)
 
 
-def without(text: Text, function: ast.FunctionDef) -> Iterator[Change]:
+def without(text: SourceText, function: ast.FunctionDef) -> Iterator[Change]:
     """Yield functions that lack a line."""
     for owner in ast.walk(function):
         body = getattr(owner, "body", None)
@@ -70,8 +65,7 @@ def without(text: Text, function: ast.FunctionDef) -> Iterator[Change]:
             continue
         for one in body:
             if isinstance(one, ast.Assign | ast.AugAssign | ast.Expr):
-                last = (one.end_lineno or one.lineno) + 1
-                yield text.at(one.lineno, 0), text.at(last, 0), ""
+                yield *text.rows(one), ""
 
 
 def overwritten(one: ast.stmt) -> str:
@@ -86,10 +80,10 @@ def overwritten(one: ast.stmt) -> str:
 
 
 def renamed(
-    text: Text, name: str, block: Sequence[ast.stmt], kept: ast.Name
+    text: SourceText, name: str, block: Sequence[ast.stmt], kept: ast.Name
 ) -> Iterator[Change]:
     """Yield another name for what the first statement of a block makes."""
-    new = f"{name}_corrected"
+    new = f"{name}_new"
     first, *rest = block
     if isinstance(first, ast.AugAssign):
         start, end = text.span(first.target)[1], text.span(first.value)[0]
@@ -105,17 +99,17 @@ def renamed(
                 yield *text.span(node), new
 
 
-def changed(text: Text, start: int, end: int, changes: Sequence[Change]) -> str:
-    """A part of a text with changes in it."""
-    new, at = "", start
-    for first, last, part in sorted(changes):
-        new += text.text[at:first] + part
-        at = last
-    return new + text.text[at:end]
-
-
-MOVES: dict[str, Callable[[Text, ast.FunctionDef], Iterator[Change]]] = {
+MOVES: dict[str, Callable[[SourceText, ast.FunctionDef], Iterator[Change]]] = {
     "@kept": kept,
     "@apart": apart,
     "@without": without,
 }
+LATER = 0.01  # added to the cost for each change before
+
+
+def moved(
+    name: str, text: SourceText, function: ast.FunctionDef, kind: str, cost: float
+) -> Iterator[Edit]:
+    """Yield the edits of a move of a name, the likeliest first."""
+    for number, (start, end, new) in enumerate(MOVES[name](text, function)):
+        yield Edit(start, end, new, text.line_at(start), kind, cost + LATER * number)

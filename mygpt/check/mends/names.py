@@ -3,14 +3,25 @@
 import ast
 from collections.abc import Iterator, Sequence
 
+from mygpt.check.mends.source import statements_of
+from mygpt.check.syntax import paired
+
 INT_CALLS = ("len", "int", "size", "numel", "dim", "max", "min", "ord")
 INT_OPERATORS = ast.Add | ast.Sub | ast.Mult | ast.FloorDiv | ast.Mod
-LISTS = ast.List | ast.ListComp
+KINDS = {  # of constants, by their classes, and of expressions
+    int: "int",
+    float: "number",
+    str: "text",
+    type(None): "none",
+    **dict.fromkeys((ast.List, ast.ListComp), "list"),
+    **dict.fromkeys((ast.Dict, ast.DictComp), "dict"),
+}
 SHAPED = ("view", "reshape", "unflatten", "expand", "range", "arange", "topk")
+ASSIGNED = ast.Assign | ast.AugAssign | ast.AnnAssign
 MODULES = ("torch", "F", "math", "nn", "np")
 
 
-class Names:
+class FunctionNames:
     """The names of a function, by kind: int, dict, list, none, number, text or tensor.
 
     A kind is a guess, good enough to try likely names first.
@@ -27,11 +38,7 @@ class Names:
             self.use(node)
         for node in in_order(function):
             self.bind(node)
-        read = {
-            node.id
-            for node in ast.walk(function)
-            if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Load)
-        }
+        read = set(names_loaded(function))
         self.sums = {
             one.targets[0].id: one.value
             for one in in_order(function)
@@ -43,35 +50,22 @@ class Names:
         self.unused = [name for name in self.arguments if name not in read]
 
     def bind(self, node: ast.AST) -> None:
+        """Note the names that a statement gives a value."""
         if isinstance(node, ast.Assign):
             for target in node.targets:
-                self.assign(target, node.value)
+                for part, value in paired(target, node.value, unpacked=True):
+                    self.note(part, self.kind_of(value))
         elif isinstance(node, ast.For):
-            self.loop(node.target, node.iter)
-
-    def assign(self, target: ast.expr, value: ast.expr) -> None:
-        if isinstance(target, ast.Tuple | ast.List):
-            shape = isinstance(value, ast.Attribute) and value.attr == "shape"
-            pairs = isinstance(value, ast.Tuple) and len(value.elts) == len(target.elts)
-            for i, one in enumerate(target.elts):
-                if pairs:
-                    self.assign(one, value.elts[i])
-                else:
-                    self.note(one, "int" if shape else "tensor")
-        else:
-            self.note(target, self.kind_of(value))
-
-    def loop(self, target: ast.expr, over: ast.expr) -> None:
-        name = called(over)
-        if isinstance(target, ast.Tuple):
-            for i, one in enumerate(target.elts):
-                self.note(one, "int" if name == "enumerate" and not i else "tensor")
-        else:
-            entry = isinstance(over, ast.Subscript) and has_text(over.slice)
-            kind = "dict" if entry else "tensor"
-            self.note(target, "int" if name == "range" else kind)
+            parts = getattr(node.target, "elts", [node.target])
+            entry = isinstance(node.iter, ast.Subscript) and has_text(node.iter.slice)
+            kinds = ["dict" if entry and len(parts) == 1 else "tensor"] * len(parts)
+            if called(node.iter) in ("range", "enumerate"):
+                kinds[0] = "int"
+            for part, kind in zip(parts, kinds, strict=True):
+                self.note(part, kind)
 
     def note(self, target: ast.expr, kind: str) -> None:
+        """Note the kind of the names in a target, unless they have another one."""
         for one in ast.walk(target):
             if isinstance(one, ast.Name) and isinstance(one.ctx, ast.Store):
                 self.bound.setdefault(one.id, one.lineno)
@@ -81,47 +75,44 @@ class Names:
                     self.optional.add(one.id)
 
     def kind_of(self, value: ast.expr) -> str:
+        """Guess the kind of an expression; of one that is unpacked, of its parts."""
+        name = called(value)
         if isinstance(value, ast.Constant):
-            kinds = {int: "int", float: "number", str: "text", type(None): "none"}
-            return kinds.get(type(value.value), "tensor")
-        if isinstance(value, ast.Subscript) and "shape" in called(value.value):
-            return "int"
+            return KINDS.get(type(value.value), "tensor")
         if isinstance(value, ast.Name):
             return self.kinds.get(value.id, "tensor")
         if isinstance(value, ast.IfExp):
-            both = {self.kind_of(value.body), self.kind_of(value.orelse)}
-            return "int" if "int" in both else self.kind_of(value.body)
+            both = self.kind_of(value.body), self.kind_of(value.orelse)
+            return "int" if "int" in both else both[0]
         if isinstance(value, ast.BinOp) and isinstance(value.op, INT_OPERATORS):
-            both = {self.kind_of(value.left), self.kind_of(value.right)}
-            return "int" if both == {"int"} else "tensor"
-        if isinstance(value, LISTS) or called(value) == "list":
-            return "list"
-        if isinstance(value, ast.Dict | ast.DictComp) or called(value) == "dict":
-            return "dict"
+            both = self.kind_of(value.left), self.kind_of(value.right)
+            return "int" if both == ("int", "int") else "tensor"
+        if isinstance(value, ast.Subscript):
+            return "int" if "shape" in called(value.value) else "tensor"
+        if name in ("list", "dict"):
+            return name
         plain = isinstance(value, ast.Call) and len(value.args) < 2
-        return "int" if plain and called(value) in INT_CALLS else "tensor"
+        whole = (plain and name in INT_CALLS) or name == "shape"
+        return "int" if whole else KINDS.get(type(value), "tensor")
 
     def use(self, node: ast.AST) -> None:
+        """Note what a use of names shows: arguments that must be whole numbers."""
+        whole: list[ast.expr | None] = []
         if isinstance(node, ast.Subscript) and isinstance(node.value, ast.Name):
             if has_text(node.slice):
                 self.kinds[node.value.id] = "dict"
-            for one in ast.walk(node.slice):
-                if isinstance(one, ast.Slice):
-                    self.count(one.lower, one.upper)
+            parts = [one for one in ast.walk(node.slice) if isinstance(one, ast.Slice)]
+            whole = [end for one in parts for end in (one.lower, one.upper)]
         elif isinstance(node, ast.BinOp) and isinstance(node.op, ast.FloorDiv):
-            self.count(node.left, node.right)
+            whole = [node.left, node.right]
         elif isinstance(node, ast.Call) and called(node) in SHAPED:
-            self.count(*node.args)
+            whole = [*node.args]
         elif isinstance(node, ast.Compare) and isinstance(node.left, ast.Name):
             right = node.comparators[0]
             if isinstance(right, ast.Constant) and right.value is None:
                 self.optional.add(node.left.id)
-
-    def count(self, *nodes: ast.expr | None) -> None:
-        """Take the arguments of the function that stand alone there for whole ones."""
-        for one in nodes:
-            if isinstance(one, ast.Name) and one.id in self.arguments:
-                self.kinds[one.id] = "int"
+        found = {one.id for one in whole if isinstance(one, ast.Name)}
+        self.kinds |= dict.fromkeys(found.intersection(self.arguments), "int")
 
     def before(self, line: int, *kinds: str) -> list[str]:
         """The names of some kinds that are bound above a line, the latest first."""
@@ -134,9 +125,6 @@ class Names:
 
     def is_tensor(self, node: ast.AST) -> bool:
         return isinstance(node, ast.Name) and self.kinds.get(node.id) == "tensor"
-
-    def counts(self, line: int) -> list[str]:
-        return self.before(line, "int")
 
 
 def called(node: ast.AST) -> str:
@@ -157,12 +145,42 @@ def subject(node: ast.Call) -> tuple[ast.expr | None, Sequence[ast.expr]]:
     return (node.args[0], node.args[1:]) if node.args else (None, ())
 
 
+def strings_in(tree: ast.AST) -> Iterator[ast.Constant]:
+    """Yield the strings in a tree."""
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Constant) and isinstance(node.value, str):
+            yield node
+
+
 def has_text(node: ast.AST) -> bool:
     """Whether a key may be a string."""
-    return any(
-        isinstance(one, ast.Constant) and isinstance(one.value, str)
-        for one in ast.walk(node)
+    return any(strings_in(node))
+
+
+def bound_names(tree: ast.AST) -> dict[str, None]:
+    """The arguments of functions in a tree, and the names that are given values."""
+    return dict.fromkeys(
+        node.arg if isinstance(node, ast.arg) else node.id
+        for node in ast.walk(tree)
+        if isinstance(node, ast.arg)
+        or (isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store))
     )
+
+
+def names_loaded(tree: ast.AST) -> Iterator[str]:
+    """Yield the names that are read in a tree."""
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Load):
+            yield node.id
+
+
+def names_read(node: ast.AST) -> Iterator[ast.Name]:
+    """The names that an expression reads, without what it calls."""
+    functions = {id(one.func) for one in ast.walk(node) if isinstance(one, ast.Call)}
+    for one in (node, *in_order(node)):
+        read = isinstance(one, ast.Name) and isinstance(one.ctx, ast.Load)
+        if read and id(one) not in functions:
+            yield one
 
 
 def in_order(node: ast.AST) -> Iterator[ast.AST]:
@@ -170,3 +188,34 @@ def in_order(node: ast.AST) -> Iterator[ast.AST]:
     for child in ast.iter_child_nodes(node):
         yield child
         yield from in_order(child)
+
+
+def lines_that_make(tree: ast.AST, line: int, plain: bool = False) -> set[int]:
+    """The other lines that give values to what the statement of a line reads.
+
+    plain: only values that read nothing, such as numbers.
+    """
+    rows = statements_of(tree)
+    read = {
+        name
+        for one, own in rows
+        if line in own
+        for name in (*names_loaded(one), *attributes(one, ast.Load))
+    }
+    made: set[int] = set()
+    for one, own in rows:
+        if isinstance(one, ast.FunctionDef):
+            head = one.body[0].lineno - 1
+            if read & {*bound_names(one.args)}:
+                made |= set(range(one.lineno, max(head, one.lineno) + 1))
+        elif read & {*bound_names(one), *attributes(one, ast.Store)}:
+            fits = isinstance(one, ASSIGNED) and not (plain and [*names_read(one)])
+            made |= own if fits else set()
+    return made - {line}
+
+
+def attributes(tree: ast.AST, context: type[ast.expr_context]) -> Iterator[str]:
+    """Yield the attributes in a tree that are read, or that are given values."""
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Attribute) and isinstance(node.ctx, context):
+            yield node.attr

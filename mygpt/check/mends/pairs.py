@@ -2,217 +2,210 @@
 
 import heapq
 import math
-import time
-from collections.abc import Callable, Iterable, Iterator
-from contextlib import suppress
+from collections import Counter
+from collections.abc import Callable, Hashable, Iterable, Iterator
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import torch
 from torch import Tensor
 
-from mygpt.check.compare import find_difference
-from mygpt.check.engine import outcome_of
-from mygpt.check.gradients import in_order, tensors_in
-from mygpt.check.mends.edit import Edit, Priced, Text
-from mygpt.check.mends.source import Source
-from mygpt.check.mends.way import Way, line_after, signs_of
-from mygpt.check.run import Outcome, OutOfTime, time_limit
-from mygpt.check.stages.record import parts_of
+from mygpt.check import work
+from mygpt.check.mends.pieces import edits_of
+from mygpt.check.mends.shift import Shift
+from mygpt.check.mends.source import Edit, EditableSource, Mend, Priced
+from mygpt.check.mends.spellings import Written
+from mygpt.check.mends.tensor_signs import Progress, line_after, signs_of
+from mygpt.check.mends.trial import Failed, Trial, alike, attempted
+from mygpt.check.process.run import Outcome, OutOfTime
 from mygpt.check.task import Arguments
+from mygpt.check.tree import decimal_tensors, parts, parts_of
+from mygpt.check.values import kept_outcome
 
-if TYPE_CHECKING:
-    from mygpt.check.mends.search import Mend, Search
-
-WATCHED = 0.15  # of the time is for the ways of first edits
+WATCHED = 0.15  # of the work is for the first edits' tensors
 LEAST, CHEAP = 1.0, 2.3  # costs of second edits
 FURTHER, STEP = 1.2, 0.02  # what a first edit costs more than one that is nearer
+ALIKE = 2  # first edits that do the same on the probe
 MUCH = 6.0  # merit that says much
 SAME, ERROR = 0.4, 0.6  # costs of a first edit that changes nothing, or raises
 PARTS = 10  # what counts a result that is wholly right more than a tensor
 
 
-@dataclass
+@dataclass(frozen=True)
 class First:
     """A first edit.
 
     rank: its cost where it is; share: how much more of the result is right with it.
-    sign: what tells it from others that do another thing; gain: new right tensors.
+    penalty: the cost of changing nothing, or of raising an error. sign: what tells it
+    from others that do another thing; gain: new right tensors.
     """
 
     edit: Edit
     rank: float
     share: float
-    changes: bool
-    fails: bool
-    sign: Any
+    penalty: float
+    sign: Hashable
     gain: float = 0.0
-    penalty: float = 0.0
 
     @property
     def merit(self) -> float:
         return self.gain + PARTS * max(self.share, 0.0)
 
 
-class Pairs:
-    """The second part of a search: it keeps what the first has tried."""
+def tries(trial: Trial, written: Written) -> Iterator[tuple[float, Mend | None]]:
+    """Try second edits, in the order of what both cost together; yield each cost.
 
-    def __init__(self, search: "Search") -> None:
-        self.search = search
-        self.firsts: list[First] = []
-        self.by_line: dict[int, list[Priced]] = {}
-
-    def keep(self, edit: Edit, rank: float, i: int, outcome: Outcome) -> None:
-        """Keep an edit that does not make everything right, for a second one.
-
-        One with which a program does not end is none: all would be late after it.
-        """
-        search = self.search
-        before = search.base[search.wrong[0]]
-        ended = not isinstance(before.error, OutOfTime)
-        if ended and isinstance(outcome.error, OutOfTime):
+    The last cost is that of a mend.
+    """
+    firsts = likeliest(watched(trial, firsts_of(trial)))
+    by_line = sorted_by_line(trial.cheap)
+    seconds: dict[int, Iterator[Priced]] = {}
+    sources: dict[int, EditableSource] = {}
+    heap: list[tuple[float, int, Edit | None]] = [
+        (penalty + LEAST, i, None) for i, (penalty, _) in enumerate(firsts)
+    ]
+    heapq.heapify(heap)
+    while heap:
+        cost, i, edit = heapq.heappop(heap)
+        penalty, first = firsts[i]
+        if edit is None:
+            sources[i] = trial.source.edited(first.edit)
+            seconds[i] = seconds_on(trial, written, first, sources[i], by_line)
+        elif trial.passes(sources[i], edit):
+            yield cost, mend_of(trial, first.edit, edit)
             return
-        share = float(search.wrong.index(i))
-        if i == search.wrong[0]:
-            share = self.share(i, outcome) - self.share(i, before)
-        fails = outcome.error is not None
-        if fails or before.error:
-            changes = type(outcome.error) is not type(before.error)
-        else:
-            changes = find_difference(before.value, outcome.value) is not None
-        sign = sign_of(outcome) if changes else edit
-        self.firsts.append(First(edit, rank, share, changes, fails, sign))
+        yield cost, None
+        rank, second = next(seconds[i], (math.inf, None))
+        if rank <= CHEAP:
+            heapq.heappush(heap, (penalty + rank, i, second))
 
-    def keep_nearly_right(self, edit: Edit, rank: float) -> None:
-        """Keep an edit with which all values are right that were wrong."""
-        share = len(self.search.wrong)
-        self.firsts.append(First(edit, rank, share, True, False, edit))
 
-    def share(self, i: int, outcome: Outcome) -> float:
-        """The share of the numbers of a result that are right."""
-        if outcome.error:
-            return 0.0
-        search = self.search
-        wanted = outcome_of(search.task, search.task.reference, i, search.dtype).value
-        return right_share(wanted, outcome.value)
+def mend_of(trial: Trial, first: Edit, second: Edit) -> Mend:
+    """Return the mend of two edits, or of the second alone if that is enough."""
+    alone = Shift(trial.source.text, first).before(second)
+    if alone and trial.passes(trial.source, alone):
+        return trial.mend_of(alone)
+    return trial.mend_of(first, second)
 
-    # The first edits
 
-    def in_order(self) -> list[First]:
-        """Return the first edits, one of those that do the same, with their costs."""
-        self.watch()
-        self.firsts.sort(key=lambda one: (one.rank - one.merit, one.rank))
-        best = max([one.merit for one in self.firsts] + [MUCH])
-        seen: set[Any] = set()
-        found: list[First] = []
-        for one in self.firsts:
-            if one.sign in seen:
-                continue
-            seen.add(one.sign)
-            one.penalty = one.rank + SAME * (not one.changes) + ERROR * one.fails
-            if one.merit > 0:
-                further = FURTHER * (1 - one.merit / best) + STEP * len(found)
-                one.penalty = min(further, one.penalty)
-            found.append(one)
-        return found
+# The first edits
 
-    def watch(self) -> None:
-        """Count the right tensors that the first edits make."""
-        search = self.search
-        if not search.wrong:
-            return
-        end = time.monotonic() + WATCHED * search.seconds
-        probe = self.telling()
-        way = None
-        with suppress(Exception, OutOfTime), time_limit(2.0):
-            way = Way(search.task, search.program, probe, search.dtype)
-        if way is None or not way.known.numbers:
-            return
-        for one in self.firsts:
-            if time.monotonic() > end:
-                break
-            program = search.made(search.source, one.edit)
-            if program is not None:
-                one.gain, signs = way.of(program, search.seconds_for(probe))
-                one.sign = one.sign if not one.changes else signs
 
-    def telling(self) -> int:
-        """The largest of the probes that fail and are about as fast as the fastest."""
-        search = self.search
-        most = 2 * search.times[search.wrong[0]]
-        fast = [i for i in search.wrong if search.times[i] <= most]
-        return max(fast, key=lambda i: size_of(search.given[i]))
+def firsts_of(trial: Trial) -> list[First]:
+    """Compare what the edits that failed give with what the program gives."""
+    if not trial.wrong:
+        return []
+    before = share_of(trial, trial.base[trial.wrong[0]])
+    found = (first_of(trial, failed, before) for failed in trial.log)
+    return [first for first in found if first]
 
-    # The second edits
 
-    def tries(self) -> "Iterator[tuple[float, Mend | None]]":
-        """Try second edits, in the order of what both cost together; yield each cost.
+def first_of(trial: Trial, failed: Failed, share_before: float) -> First | None:
+    """Return a first edit of one that failed.
 
-        The last one is that of a mend.
-        """
-        firsts = self.in_order()
-        self.by_line = sorted_by_line(self.search.cheap)
-        seconds: dict[int, Iterator[Priced]] = {}
-        sources: dict[int, Source] = {}
-        heap: list[tuple[float, int, Edit | None]] = [
-            (one.penalty + LEAST, i, None) for i, one in enumerate(firsts)
-        ]
-        heapq.heapify(heap)
-        while heap:
-            cost, i, edit = heapq.heappop(heap)
-            if edit is None:
-                sources[i] = self.search.source.edited(firsts[i].edit)
-                seconds[i] = self.seconds(firsts[i], sources[i])
-            elif self.search.passes(sources[i], edit):
-                yield cost, self.mend_of(firsts[i].edit, edit)
-                return
-            yield cost, None
-            rank, second = next(seconds[i], (math.inf, None))
-            if rank <= CHEAP:
-                heapq.heappush(heap, (firsts[i].penalty + rank, i, second))
-
-    def mend_of(self, first: Edit, second: Edit) -> "Mend":
-        """Return the mend of two edits, or of the second alone if that is enough."""
-        search = self.search
-        alone = without(first, second, search.source.text.text)
-        if alone and search.passes(search.source, alone):
-            return search.mend_of([alone])
-        return search.mend_of([first, second])
-
-    def seconds(self, first: First, source: Source) -> Iterator[Priced]:
-        """Yield the second edits on a first one with their costs, the least first."""
-        search = self.search
-        program = search.made(search.source, first.edit)
-        if program is None:
-            return
-        line = search.line if search.line != first.edit.line else None
-        if first.merit > 0:
-            line = self.line_after(program) or line
-        cost = search.costs(source, line)
-        change = Change(search.source.text, first.edit)
-        lines = search.lines_run(program, source)
-        anew = lines - {change.moved(n) for n in self.by_line}
-        pieces = search.pieces.of_edited(source, line) if first.merit > 0 else []
-        changed = sorted_by_line([*pieces, *source.edits(anew, search.keys, lines)])
-        rows = [iter(row) for row in changed.values()]
-        rows += [map_moved(change, row) for row in self.by_line.values()]
-        yield from heapq.merge(
-            *(dearer(row, cost) for row in rows), key=lambda pair: pair[0]
-        )
-
-    def line_after(self, program: Any) -> int | None:
-        """The line where a program leaves the way of the right ones."""
-        search = self.search
-        with suppress(Exception, OutOfTime), time_limit(1.0):
-            return line_after(search.task, program, search.wrong[0], search.dtype)
+    None for an edit with which the program does not end: all would be late after it.
+    """
+    edit, rank, outcome = failed.edit, failed.rank, failed.outcome
+    if outcome is None:
+        return First(edit, rank, len(trial.wrong), 0.0, edit)
+    before = trial.base[trial.wrong[0]]
+    late = [isinstance(one.error, OutOfTime) for one in (before, outcome)]
+    if late == [False, True]:
         return None
+    share = float(trial.wrong.index(failed.probe or 0))
+    if not share:
+        share = share_of(trial, outcome) - share_before
+    same, fails = alike(before, outcome), outcome.error is not None
+    sign = edit if same else sign_of(outcome)
+    return First(edit, rank, share, SAME * same + ERROR * fails, sign)
 
 
-def map_moved(change: "Change", row: Iterable[Priced]) -> Iterator[Priced]:
-    """Yield the edits that a first edit leaves as they are, where they are then."""
-    for rank, edit in row:
-        if (moved := change.applied(edit)) is not None:
-            yield rank, moved
+def share_of(trial: Trial, outcome: Outcome) -> float:
+    """The share of a result that is right, on the fastest probe that fails."""
+    if outcome.error:
+        return 0.0
+    wanted = kept_outcome(trial.task, trial.task.reference, trial.wrong[0], trial.dtype)
+    return right_share(wanted.value, outcome.value)
+
+
+def watched(trial: Trial, firsts: list[First]) -> list[First]:
+    """Count the right tensors that the first edits make, the likeliest ones first."""
+    if not firsts:
+        return []
+    end = work.after(WATCHED * trial.seconds)
+    probe = telling(trial)
+    started = trial.task, trial.own, probe, trial.dtype
+    progress = attempted(lambda: Progress(*started, trial.outcome))
+    if progress is None or not progress.known:
+        return firsts
+    found = []
+    for first in sorted(firsts, key=lambda first: first.rank):
+        late = work.now() > end
+        program = None if late else trial.made(trial.source, first.edit)
+        if program is not None:
+            gain, signs = progress.of(program)
+            same = first.sign == first.edit
+            first = replace(first, gain=gain, sign=first.edit if same else signs)
+        found.append(first)
+    return found
+
+
+def telling(trial: Trial) -> int:
+    """The largest of the probes that fail and are about as fast as the fastest."""
+    most = 2 * trial.works[trial.wrong[0]]
+    fast = [i for i in trial.wrong if trial.works[i] <= most]
+    return max(fast, key=lambda i: size_of(trial.given[i]))
+
+
+def likeliest(firsts: Iterable[First]) -> list[tuple[float, First]]:
+    """Return the first edits that bring a program nearer, with their costs.
+
+    Few of those that do the same, which may do so by chance; where nothing comes
+    nearer, no second edit helps.
+    """
+    nearer = (first for first in firsts if first.merit > 0)
+    ordered = sorted(nearer, key=lambda first: (first.rank - first.merit, first.rank))
+    best = max([first.merit for first in ordered] + [MUCH])
+    seen: Counter[Hashable] = Counter()
+    found: list[tuple[float, First]] = []
+    for first in ordered:
+        seen[first.sign] += 1
+        if seen[first.sign] <= ALIKE:
+            further = FURTHER * (1 - first.merit / best) + STEP * len(found)
+            found.append((min(further, first.rank + first.penalty), first))
+    return found
+
+
+# The second edits
+
+
+def seconds_on(
+    trial: Trial,
+    written: Written,
+    first: First,
+    source: EditableSource,
+    by_line: dict[int, list[Priced]],
+) -> Iterator[Priced]:
+    """Yield the second edits on a first one with their costs, the least first."""
+    program = trial.made(trial.source, first.edit)
+    if program is None:
+        return
+    line = trial.line if trial.line != first.edit.line else None
+    pieces: list[Edit] = []
+    if first.merit > 0:
+        wrong = trial.task, program, trial.wrong[0], trial.dtype
+        line = attempted(lambda: line_after(*wrong)) or line
+        pieces = edits_of(trial, written, source, line)
+    cost = trial.costs(source, line)
+    shift = Shift(trial.source.text, first.edit)
+    lines = trial.lines_run(program, source)
+    anew = lines - {shift.line(number) for number in by_line}
+    changed = sorted_by_line([*pieces, *trial.edits(source, anew, lines)])
+    rows = [iter(row) for row in changed.values()]
+    rows += [shift.all_elsewhere(row) for row in by_line.values()]
+    yield from heapq.merge(
+        *(dearer(row, cost) for row in rows), key=lambda pair: pair[0]
+    )
 
 
 def dearer(row: Iterable[Priced], cost: Callable[[int], float]) -> Iterator[Priced]:
@@ -220,73 +213,27 @@ def dearer(row: Iterable[Priced], cost: Callable[[int], float]) -> Iterator[Pric
         yield rank + cost(edit.line), edit
 
 
-def without(first: Edit, second: Edit, text: str) -> Edit | None:
-    """Return the second of two edits in the text before the first, if it is there."""
-    if second.end <= first.start:
-        return second
-    end = first.start + len(first.new)
-    if second.start < end:
-        return None
-    back = first.end - end
-    more = text.count("\n", first.start, first.end) - first.new.count("\n")
-    return replace(
-        second,
-        start=second.start + back,
-        end=second.end + back,
-        line=second.line + more,
-    )
-
-
-class Change:
-    """What a first edit does to the places of others."""
-
-    def __init__(self, text: Text, edit: Edit) -> None:
-        self.first = text.text.count("\n", 0, edit.start) + 1
-        self.last = self.first + text.text.count("\n", edit.start, edit.end)
-        self.start, self.end = text.at(self.first, 0), text.at(self.last + 1, 0)
-        self.longer = len(edit.new) - (edit.end - edit.start)
-        self.more = edit.new.count("\n") - (self.last - self.first)
-
-    def moved(self, line: int) -> int | None:
-        """Where a line is after it; None if it is another then."""
-        if line < self.first:
-            return line
-        return line + self.more if line > self.last else None
-
-    def applied(self, edit: Edit) -> Edit | None:
-        """Return an edit of the new text that does the same; None if none does."""
-        if edit.end <= self.start:
-            return edit
-        if edit.start < self.end:
-            return None
-        start, end = edit.start + self.longer, edit.end + self.longer
-        return replace(edit, start=start, end=end, line=edit.line + self.more)
-
-
 def sorted_by_line(edits: Iterable[Edit]) -> dict[int, list[Priced]]:
     """Return the cheap edits of each line with their costs, the least first."""
     found: dict[int, list[Priced]] = {}
-    for edit in edits:
+    for edit in sorted(edits, key=lambda edit: edit.cost):
         if edit.cost <= CHEAP:
             found.setdefault(edit.line, []).append((edit.cost, edit))
-    for row in found.values():
-        row.sort(key=lambda pair: pair[0])
     return found
 
 
 def size_of(arguments: Arguments) -> int:
     """How many numbers some arguments hold."""
-    tensors = parts_of(list(arguments.values()), Tensor)
-    return sum(each.numel() for each in tensors)
+    return sum(each.numel() for each in parts_of(arguments, Tensor))
 
 
-def sign_of(outcome: Outcome) -> Any:
+def sign_of(outcome: Outcome) -> Hashable:
     """Return what tells an outcome from others."""
     if outcome.error:
         return str(outcome.error)
-    tensors = tensors_in(in_order(outcome.value))
-    signs = (signs_of(each.detach().double().numpy()) for each in tensors)
-    return tuple(map(tuple, signs)) or repr(outcome.value)
+    tensors = decimal_tensors(outcome.value)
+    signs = [signs_of(each.detach().double().numpy())[0] for each in tensors]
+    return tuple(signs) or repr(outcome.value)
 
 
 def right_share(wanted: Any, got: Any) -> float:
@@ -296,18 +243,16 @@ def right_share(wanted: Any, got: Any) -> float:
             return 0.0
         close = torch.isclose(wanted.double(), got.double(), 1e-4, 1e-6, True)
         return float(close.double().mean()) if close.numel() else 1.0
-    if isinstance(wanted, dict):
-        if not isinstance(got, dict):
-            return 0.0
-        wanted, got = list(wanted.values()), [got.get(name) for name in wanted]
-    if isinstance(wanted, list | tuple | str):
-        if not isinstance(got, list | tuple | str):
-            return 0.0
-        shares = [
-            float(a == b) if isinstance(a, str) else right_share(a, b)
-            for a, b in zip(wanted, got, strict=False)
-        ]
-        return sum(shares) / (max(len(wanted), len(got)) or 1)
     if isinstance(wanted, float) and isinstance(got, float):
         return float(math.isclose(wanted, got, rel_tol=1e-5))
-    return float(type(wanted) is type(got) and wanted == got)
+    wanted_parts, got_parts = letters(wanted), letters(got)
+    if wanted_parts is None or got_parts is None:
+        return float(type(wanted) is type(got) and wanted == got)
+    shares = [right_share(part, got_parts.get(i)) for i, part in wanted_parts.items()]
+    return sum(shares) / (max(len(wanted_parts), len(got_parts)) or 1)
+
+
+def letters(value: Any) -> dict[Any, Any] | None:
+    """Return the parts of a container, or the letters of a text; None for a leaf."""
+    text = isinstance(value, str) and len(value) > 1
+    return dict(enumerate(value)) if text else parts(value)

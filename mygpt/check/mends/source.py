@@ -1,244 +1,288 @@
-"""A reader's source, with an edit or two, as a program."""
+"""A reader's source: its places, its statements, and what runs with an edit in it."""
 
 import ast
 import inspect
 import linecache
-from collections.abc import Callable, Iterator, Set
-from functools import lru_cache
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from difflib import SequenceMatcher
+from functools import cached_property, lru_cache
 from types import CodeType
 from typing import Any
 
-from mygpt.check.mends.edit import Edit, Text
-from mygpt.check.mends.expressions import Scope, expression_edits
-from mygpt.check.mends.place import Whole
-from mygpt.check.mends.rules import rule_edits
-from mygpt.check.mends.statements import statement_edits
-from mygpt.check.mends.tokens import token_edits
+from mygpt.check.syntax import names_in
+from mygpt.check.work import count_rounds
 
 FUTURE = 0x1FE0000  # flags of `from __future__` in a code object
-MOST_ITERABLES = 120
 DEFINITIONS = ast.FunctionDef | ast.ClassDef
 LONGEST = 100_000  # characters of a source that is mended
+ATOMS = (
+    *(ast.Name, ast.Call, ast.Attribute, ast.Subscript, ast.List, ast.Dict, ast.Set),
+    *(ast.ListComp, ast.DictComp, ast.SetComp, ast.JoinedStr, ast.Constant),
+)
 
 
-class Unknown(Exception):
-    """The source of a program cannot be had."""
+@dataclass(frozen=True)
+class Edit:
+    """A replacement in a source.
 
-
-class Source:
-    """A text, by its statements at the outermost level.
-
-    file: its name, as code objects have it; flags: of `from __future__`.
+    start, end: characters of the text; new: what comes in their place.
+    line: from 1, where the reader looks for it.
+    kind: completes "Line 7 is the only thing wrong: …".
+    cost: how unlikely it is that this is meant; the least is tried first.
     """
 
-    def __init__(self, text: str, file: str, flags: int = 0) -> None:
-        self.text, self.file, self.flags = Text(text), file, flags
-        self.tree = ast.parse(text)
-        self.spans = [statement_span(self.text, one) for one in self.tree.body]
+    start: int
+    end: int
+    new: str
+    line: int
+    kind: str
+    cost: float
 
-    def edited(self, edit: Edit) -> "Source":
-        return Source(edit.applied(self.text.text), self.file, self.flags)
+    @property
+    def longer(self) -> int:
+        """How many characters it adds."""
+        return len(self.new) - (self.end - self.start)
 
-    def program(self, name: str, around: dict[str, Any], edit: Edit | None) -> Any:
-        """Run the definitions in a copy of a namespace; return what has a name.
-
-        The other statements are not run again, unless the edit is in them.
-        """
-        namespace = dict(around)
-        defined = {one.name for one in self.tree.body if isinstance(one, DEFINITIONS)}
-        for one, (start, end) in zip(self.tree.body, self.spans, strict=True):
-            hit = edit is not None and start <= edit.start and edit.end <= end
-            again = isinstance(one, DEFINITIONS) or (
-                isinstance(one, ast.Assign)
-                and (hit or bool(names_in(one.value) & defined))
-            )
-            if not again:
-                continue
-            text = self.text.text[start:end]
-            if hit and edit is not None:
-                cut = edit.start - start, edit.end - start
-                text = text[: cut[0]] + edit.new + text[cut[1] :]
-            first = self.text.text.count("\n", 0, start)
-            exec(compiled("\n" * first + text, self.file, self.flags), namespace)
-        return namespace[name]
-
-    def edits(
-        self, lines: set[int], keys: list[str], short: Set[int] = frozenset()
-    ) -> Iterator[Edit]:
-        """Yield the edits of some lines.
-
-        keys: of the dictionaries that are given; short: lines in which no whole term
-        is missing, for which there are too many.
-        """
-        whole = Whole(self.text, self.tree, keys)
-        for one in self.tree.body:
-            if isinstance(one, ast.Import | ast.ImportFrom | ast.Expr):
-                continue
-            scope = scope_of(self.text, one, self.tree, keys)
-            first = min(
-                [one.lineno, *(d.lineno for d in getattr(one, "decorator_list", ()))]
-            )
-            own = lines & set(range(first, (one.end_lineno or first) + 1))
-            if own:
-                names = [*scope.names, *outer_names(self.tree)]
-                yield from rule_edits(whole, one, own)
-                yield from token_edits(self.text, own, names, scope.strings)
-                yield from expression_edits(self.text, one, own - short, scope)
-                few = Few(scope.names, scope.strings, scope.iterables, scope.parts)
-                yield from expression_edits(self.text, one, own & short, few)
-                yield from statement_edits(self.text, one, own, scope)
+    def applied(self, text: str) -> str:
+        return text[: self.start] + self.new + text[self.end :]
 
 
-class Few(Scope):
-    """What edits of single words and signs may speak of."""
+@dataclass(frozen=True)
+class Mend:
+    """What makes a program right.
 
-    def cuts(self) -> list[str]:
-        return []
+    text: its whole source with all edits; edits: each in the text before it.
+    alone: whether no likely edit of another line does the same. unused: a name that
+    nothing reads any more, and the line that sets it.
+    """
 
-    def terms(self) -> list[str]:
-        return []
+    text: str
+    edits: tuple[Edit, ...]
+    texts: tuple[str, ...]
+    alone: bool = True
+    unused: tuple[str, int] | None = None
+
+    @property
+    def line(self) -> int:
+        return self.edits[0].line
 
 
-@lru_cache(maxsize=64)
-def compiled(text: str, file: str, flags: int) -> CodeType:
-    return compile(text, file, "exec", flags=flags, dont_inherit=True)
+Priced = tuple[float, Edit]  # with what it costs where it is
 
 
-def statement_span(text: Text, one: ast.stmt) -> tuple[int, int]:
-    first = min([one.lineno, *(d.lineno for d in getattr(one, "decorator_list", ()))])
-    return text.at(first, 0), text.at((one.end_lineno or first) + 1, 0)
+class SourceText:
+    """A text with the offsets of its lines, in characters."""
+
+    def __init__(self, text: str) -> None:
+        self.text = text
+        self.lines = [f"{line}\n" for line in text.split("\n")]
+        self.starts = [0]
+        for line in self.lines:
+            self.starts.append(self.starts[-1] + len(line))
+
+    def at(self, line: int, column: int) -> int:
+        """The offset of a line from 1 and a column from 0, in characters."""
+        return min(self.starts[line - 1] + column, len(self.text))
+
+    def at_bytes(self, line: int, column: int) -> int:
+        """The same, of a column in bytes of UTF-8, as a syntax tree counts them."""
+        row = self.lines[line - 1]
+        if not row.isascii():
+            column = len(row.encode()[:column].decode())
+        return self.starts[line - 1] + column
+
+    def line_at(self, offset: int) -> int:
+        """The line of an offset, from 1."""
+        return self.text.count("\n", 0, offset) + 1
+
+    def span(self, node: Any) -> tuple[int, int]:
+        """The offsets of a node of a syntax tree."""
+        return (
+            self.at_bytes(node.lineno, node.col_offset),
+            self.at_bytes(node.end_lineno, node.end_col_offset),
+        )
+
+    def of(self, node: ast.AST) -> str:
+        start, end = self.span(node)
+        return self.text[start:end]
+
+    def held(self, node: ast.AST) -> str:
+        """The text of a node, in brackets unless it holds together."""
+        part = self.of(node)
+        return part if isinstance(node, ATOMS) else f"({part})"
+
+    def between(self, first: ast.AST, last: ast.AST) -> str:
+        """The text from the end of a node to the beginning of another."""
+        return self.text[self.span(first)[1] : self.span(last)[0]]
+
+    def rows(self, *statements: ast.stmt) -> tuple[int, int]:
+        """The offsets of the whole lines of statements."""
+        first, last = statements[0], statements[-1]
+        return self.at(first_line(first), 0), self.at(last_line(last) + 1, 0)
+
+    def replaced(self, within: ast.AST, changes: Mapping[Any, str]) -> str:
+        """The text of a node with some nodes in it replaced."""
+        start, end = self.span(within)
+        parts = [(*self.span(node), new) for node, new in changes.items()]
+        return self.changed(start, end, parts)
+
+    def changed(self, start: int, end: int, parts: list[tuple[int, int, str]]) -> str:
+        """A part of the text, with replacements from and to some offsets."""
+        new = ""
+        for first, last, part in sorted(parts):
+            new += self.text[start:first] + part
+            start = last
+        return new + self.text[start:end]
 
 
-def statements_of(tree: ast.AST) -> Iterator[tuple[ast.stmt, set[int]]]:
-    """The statements of functions, each with its own lines, without those in it."""
-    for one in ast.walk(tree):
-        if isinstance(one, ast.stmt) and not isinstance(one, DEFINITIONS):
-            yield one, own_lines(one)
+# Statements and their lines
+
+
+def first_line(statement: ast.stmt) -> int:
+    """The line of a statement, or of its first decorator."""
+    decorators = getattr(statement, "decorator_list", ())
+    return min([statement.lineno, *(each.lineno for each in decorators)])
+
+
+def last_line(statement: ast.stmt) -> int:
+    return statement.end_lineno or statement.lineno
+
+
+def all_lines(statement: ast.stmt) -> set[int]:
+    return set(range(first_line(statement), last_line(statement) + 1))
 
 
 def own_lines(statement: ast.stmt) -> set[int]:
     """The lines of a statement without those of the statements in it."""
-    first = min(
-        [
-            statement.lineno,
-            *(d.lineno for d in getattr(statement, "decorator_list", ())),
-        ]
-    )
-    last = statement.end_lineno or first
+    first, last = first_line(statement), last_line(statement)
     body = getattr(statement, "body", None)
     if body:
         last = max(first, body[0].lineno - 1)
     return set(range(first, last + 1))
 
 
+def statements_of(tree: ast.AST) -> list[tuple[ast.stmt, set[int]]]:
+    """The statements of a tree by their lines, each with its own lines."""
+    found = [one for one in ast.walk(tree) if isinstance(one, ast.stmt)]
+    return [(one, own_lines(one)) for one in sorted(found, key=lambda one: one.lineno)]
+
+
 def neighbours(tree: ast.AST, line: int) -> set[int]:
-    """The lines of the statement at a line, and of those before and after it."""
-    spans = sorted(
-        (one.lineno, own_lines(one))
-        for one in ast.walk(tree)
-        if isinstance(one, ast.stmt)
-    )
-    for i, (_, own) in enumerate(spans):
-        if line in own:
-            near = spans[max(0, i - 1) : i + 2]
-            called = functions_called(tree, own)
-            return set().union(*(lines for _, lines in near), called)
-    return set()
+    """The lines near a line: of its statement, and of those before and after it.
 
-
-def functions_called(tree: ast.AST, lines: set[int]) -> set[int]:
-    """The lines of the functions of a source that are called in some of its lines."""
-    names = {
-        one.func.id
-        for one in ast.walk(tree)
-        if isinstance(one, ast.Call)
-        and isinstance(one.func, ast.Name)
-        and one.lineno in lines
-    }
-    found: set[int] = set()
+    With the lines of the functions that the statement calls.
+    """
+    rows = [own for _, own in statements_of(tree)]
+    at = next((i for i, own in enumerate(rows) if line in own), None)
+    if at is None:
+        return set()
+    calls = (one for one in ast.walk(tree) if isinstance(one, ast.Call))
+    called = {getattr(one.func, "id", "") for one in calls if one.lineno in rows[at]}
+    found = set().union(*rows[max(0, at - 1) : at + 2])
     for one in ast.walk(tree):
-        if isinstance(one, ast.FunctionDef) and one.name in names:
-            found |= set(range(one.lineno, (one.end_lineno or one.lineno) + 1))
+        if isinstance(one, ast.FunctionDef) and one.name in called:
+            found |= all_lines(one)
     return found
 
 
-def names_in(node: ast.AST) -> set[str]:
-    return {one.id for one in ast.walk(node) if isinstance(one, ast.Name)}
+def lines_apart(before: str, after: str) -> int:
+    """How many lines of a text are others, or new, or gone, in another text."""
+    match = SequenceMatcher(None, before.split("\n"), after.split("\n"), False)
+    parts = [part for part in match.get_opcodes() if part[0] != "equal"]
+    return sum(max(part[2] - part[1], part[4] - part[3]) for part in parts)
 
 
-def outer_names(tree: ast.Module) -> list[str]:
-    """The names that the statements at the outermost level define."""
-    found = [one.name for one in tree.body if isinstance(one, DEFINITIONS)]
-    for one in tree.body:
-        if isinstance(one, ast.Assign):
-            found += [each.id for each in one.targets if isinstance(each, ast.Name)]
-    return found
-
-
-def scope_of(text: Text, one: ast.stmt, tree: ast.Module, keys: list[str]) -> Scope:
-    """Collect what may stand in the edits of a statement at the outermost level."""
-    names: dict[str, None] = {}
-    strings: dict[str, None] = {}
-    dictionaries: dict[str, None] = {}
-    loops: dict[str, None] = {}
-    for node in ast.walk(one):
-        if isinstance(node, ast.arg):
-            names[node.arg] = None
-        elif isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store):
-            names[node.id] = None
-        elif isinstance(node, ast.Subscript) and isinstance(node.slice, ast.Constant):
-            if isinstance(node.slice.value, str) and isinstance(node.value, ast.Name):
-                dictionaries[node.value.id] = None
-                strings[f'"{node.slice.value}"'] = None
-        elif isinstance(node, ast.For | ast.comprehension):
-            loops[text.of(node.iter)] = None
-    given = [f'"{key}"' for key in keys] if dictionaries else []
-    strings.update(dict.fromkeys(given))
-    parts = [f"{name}[{key}]" for name in dictionaries for key in strings]
-    parts += list(dict.fromkeys(short_calls(text, one)))
-    return Scope(
-        [name for name in names if name != "_"],
-        list(strings),
-        iterables(list(names), list(loops), parts),
-        parts,
+def parameters(text: str) -> list[str]:
+    """The names of the parameters of all functions in a text, in order."""
+    return sorted(
+        one.arg for one in ast.walk(ast.parse(text)) if isinstance(one, ast.arg)
     )
 
 
-def short_calls(text: Text, one: ast.stmt) -> Iterator[str]:
-    """The calls in a statement that say something of a name, such as `x.numel()`."""
-    for node in ast.walk(one):
-        if isinstance(node, ast.Call) and not node.keywords and len(node.args) <= 1:
-            told = [*node.args, getattr(node.func, "value", node.func)]
-            if all(isinstance(each, ast.Name) for each in told):
-                yield text.of(node)
+# A source that runs
 
 
-def iterables(names: list[str], loops: list[str], parts: list[str]) -> list[str]:
-    """What a loop may go over, the likeliest first."""
-    names = [name for name in names if name != "_"]
-    found = [loop for loop in loops if loop not in ("[]", "()")]
-    found += names
-    found += [f"range({name})" for name in names]
-    found += [f"range(len({name}))" for name in names]
-    found += [f"range({name}.shape[{i}])" for i in (0, 1, -1) for name in names]
-    found += [f"enumerate({name})" for name in names]
-    found += [f"enumerate({part})" for part in (*parts, *loops)]
-    found += parts
-    found += [f"range(1, {name})" for name in names]
-    found += [f"range({name}.numel())" for name in names]
-    found += [f"range(len({name}) - 1)" for name in names]
-    found += [f"enumerate({name}, start=256)" for name in names]
-    found += [f"zip({a}, {b})" for a in names[:6] for b in names[:6] if a != b]
-    found += [f"{name}.items()" for name in names]
-    found += [f"{name}.{end}" for end in ("tolist()", "unbind(0)") for name in names]
-    found += [f"range(1, len({name}))" for name in names]
-    found += [f"range({name} - 1)" for name in names]
-    found += [f"range({name} + 1)" for name in names]
-    found += [f"range(1, {name}.shape[{i}])" for i in (0, 1, -1) for name in names]
-    return list(dict.fromkeys(found))[: MOST_ITERABLES * 3]
+class NoSource(Exception):
+    """The source of a program cannot be had."""
 
 
-def source_of(program: Any) -> tuple[Source, str, dict[str, Any]]:
+class EditableSource:
+    """A text, by its statements at the outermost level.
+
+    file: its name, as code objects have it; flags: of `from __future__`.
+    """
+
+    def __init__(self, text: str, file: str, flags: int = 0) -> None:
+        self.text, self.file, self.flags = SourceText(text), file, flags
+        self.tree = ast.parse(text)
+
+    def edited(self, edit: Edit) -> "EditableSource":
+        return EditableSource(edit.applied(self.text.text), self.file, self.flags)
+
+    def program(self, name: str, around: dict[str, Any], edit: Edit | None) -> Any:
+        """Run the definitions in a copy of a namespace; return what has a name.
+
+        Their loops count their rounds by what the namespace has as `work.COUNTER`. The
+        other statements are not run again, unless the edit is in them.
+        """
+        namespace = dict(around)
+        for code in self.codes if edit is None else self.codes_with(edit):
+            exec(code, namespace)
+        return namespace[name]
+
+    @cached_property
+    def codes(self) -> list[CodeType]:
+        """The codes of the statements that are run again."""
+        return [self.code_of(one) for one in self.again]
+
+    @cached_property
+    def again(self) -> list[ast.stmt]:
+        """The definitions, and the assignments of what they define."""
+        return again_in(self.tree.body)
+
+    def codes_with(self, edit: Edit) -> list[CodeType]:
+        """The codes with an edit; only the statement that it is in is read anew."""
+        for i, one in enumerate(self.again):
+            start, end = self.text.rows(one)
+            if start <= edit.start and edit.end <= end:
+                code = self.code_of(one, edit)
+                return [*self.codes[:i], code, *self.codes[i + 1 :]]
+        text, hit = edit.applied(self.text.text), self.text.line_at(edit.start)
+        anew = EditableSource(text, self.file, self.flags)
+        return [anew.code_of(one) for one in again_in(anew.tree.body, hit)]
+
+    def code_of(self, statement: ast.stmt, edit: Edit | None = None) -> CodeType:
+        """The code of a statement's lines, with an edit of them."""
+        start, end = self.text.rows(statement)
+        text = self.text.text
+        if edit is not None:
+            text, end = edit.applied(text), end + edit.longer
+        above = first_line(statement) - 1
+        return code_of_lines(text[start:end], above, self.file, self.flags)
+
+
+@lru_cache(256)
+def code_of_lines(lines: str, above: int, file: str, flags: int) -> CodeType:
+    """The code of some lines, below others; their loops count their rounds."""
+    tree = ast.parse("\n" * above + lines)
+    count_rounds(tree.body)
+    return compile(tree, file, "exec", flags, dont_inherit=True)
+
+
+def again_in(body: list[ast.stmt], hit: int = 0) -> list[ast.stmt]:
+    """The definitions, what is assigned of them, and the assignment in a line."""
+    defined = {one.name for one in body if isinstance(one, DEFINITIONS)}
+    return [
+        one
+        for one in body
+        if isinstance(one, DEFINITIONS)
+        or (isinstance(one, ast.Assign) and hit in all_lines(one))
+        or (isinstance(one, ast.Assign) and defined & {*names_in(one.value)})
+    ]
+
+
+def source_of(program: Any) -> tuple[EditableSource, str, dict[str, Any]]:
     """The source of a function or a class, its name there, and what is around it.
 
     Unknown where it cannot be had, or where others than it hold its parts.
@@ -252,19 +296,16 @@ def source_of(program: Any) -> tuple[Source, str, dict[str, Any]]:
     if code is None or (
         getattr(code, "co_freevars", ()) and not isinstance(program, type)
     ):
-        raise Unknown
+        raise NoSource
     text = "".join(linecache.getlines(code.co_filename))
     if not text or len(text) > LONGEST:
-        raise Unknown
+        raise NoSource
     try:
-        source = Source(text, code.co_filename, code.co_flags & FUTURE)
+        source = EditableSource(text, code.co_filename, code.co_flags & FUTURE)
     except (SyntaxError, ValueError):
-        raise Unknown from None
-    around = plain.__globals__
+        raise NoSource from None
     name = program.__name__
-    for one in source.tree.body:
-        if isinstance(one, DEFINITIONS) and one.name == name:
-            break
-    else:
-        raise Unknown
-    return source, name, around
+    outermost = (one for one in source.tree.body if isinstance(one, DEFINITIONS))
+    if all(one.name != name for one in outermost):
+        raise NoSource
+    return source, name, plain.__globals__

@@ -1,25 +1,39 @@
-"""Edits of statements: one too many, in another place or missing."""
+"""Edits of statements: one too many, in another place, missing or kept elsewhere."""
 
 import ast
 import textwrap
 from collections.abc import Iterator, Sequence
 
-from mygpt.check.mends.edit import Edit, Text
-from mygpt.check.mends.expressions import Scope
+from mygpt.check.mends.edit_site import EditSite
+from mygpt.check.mends.names import names_read
+from mygpt.check.mends.scope import Scope
+from mygpt.check.mends.source import Edit, SourceText, all_lines
 
 BLOCKS = ("body", "orelse", "finalbody")
 ORDER = "their order"
+INDENTATION = "its indentation"
+LOOP = "its place: before the loop or in it"
+KEPT = "where its result is kept"
+ABOVE, BELOW = "a line missing above it", "a line missing below it"
 AGAIN = 0.5  # added to the cost of a line that stands elsewhere already
+MOST = 10  # names that are tried
+COUNTERS = ("i", "j", "count", "n", "t", "step")
 
 
-def statement_edits(
-    text: Text, tree: ast.AST, lines: set[int], scope: Scope
-) -> Iterator[Edit]:
-    for owner in ast.walk(tree):
-        for name in BLOCKS:
-            block = getattr(owner, name, None)
+# Statements of a block, at the outermost level too
+
+
+def block_edits(scope: Scope, lines: set[int]) -> Iterator[Edit]:
+    """Yield edits of whole statements in some lines."""
+    text = scope.text
+    for owner in ast.walk(scope.statement):
+        for field in BLOCKS:
+            block = getattr(owner, field, None)
             if isinstance(block, list) and block and isinstance(block[0], ast.stmt):
-                yield from block_edits(text, owner, block, lines, scope)
+                for i, one in enumerate(block):
+                    if lines & all_lines(one):
+                        yield from in_block(text, owner, block, i)
+                        yield from missing(scope, one)
         if isinstance(owner, ast.FunctionDef) and not owner.decorator_list:
             start = text.at(owner.lineno, 0)
             indent = " " * owner.col_offset
@@ -28,109 +42,112 @@ def statement_edits(
                 yield Edit(start, start, f"{indent}{new}\n", owner.lineno, kind, 2.0)
 
 
-def block_edits(
-    text: Text, owner: ast.AST, block: Sequence[ast.stmt], lines: set[int], scope: Scope
+def in_block(
+    text: SourceText, owner: ast.AST, block: Sequence[ast.stmt], i: int
 ) -> Iterator[Edit]:
+    """Yield a statement left out, behind the next, out of its block or in one."""
+    one = block[i]
+    line, (start, end) = one.lineno, text.rows(one)
+    own = text.text[start:end]
+    if len(block) > 1 and not isinstance(one, ast.Return | ast.FunctionDef):
+        yield Edit(start, end, "", line, "it is one too many", 1.8)
+    if isinstance(one, ast.If) and not one.orelse:
+        inside = text.text[slice(*text.rows(*one.body))]
+        freed = indented(inside, one.body[0].col_offset - 4)
+        yield Edit(start, end, freed, line, "its condition", 2.0)
+    if i + 1 < len(block):
+        first, last = text.rows(block[i + 1])
+        if first == end:
+            calls = isinstance(one, ast.Expr) and isinstance(block[i + 1], ast.Expr)
+            new = text.text[first:last] + own
+            yield Edit(start, last, new, line, ORDER, 1.4 if calls else 1.7)
     inner = not isinstance(owner, ast.FunctionDef | ast.Module | ast.ClassDef)
-    for i, one in enumerate(block):
-        if not lines & set(range(one.lineno, (one.end_lineno or one.lineno) + 1)):
-            continue
-        start, end = whole(text, one)
-        own = text.text[start:end]
-        line = one.lineno
-        if len(block) > 1 and not isinstance(one, ast.Return | ast.FunctionDef):
-            yield Edit(start, end, "", line, "it is one too many", 1.8)
-        if isinstance(one, ast.If) and not one.orelse:
-            freed = dedented(text, one.body)
-            yield Edit(start, end, freed, line, "its condition", 2.0)
-        if i + 1 < len(block):
-            first, last = whole(text, block[i + 1])
-            if first == end:
-                new = text.text[first:last] + own
-                calls = isinstance(one, ast.Expr) and isinstance(block[i + 1], ast.Expr)
-                cost = 1.4 if calls else 1.7
-                yield Edit(start, last, new, line, ORDER, cost)
-        if inner and i + 1 == len(block):
-            moved = textwrap.indent(textwrap.dedent(own), " " * owner.col_offset)
-            cost = 1.5 if isinstance(one, ast.Return) else 2.0
-            if i:
-                yield Edit(start, end, moved, line, "its indentation", cost)
-        if i and isinstance(block[i - 1], ast.For | ast.While | ast.If | ast.With):
-            inside = textwrap.indent(
-                textwrap.dedent(own), " " * block[i - 1].body[0].col_offset
-            )
-            yield Edit(start, end, inside, line, "its indentation", 2.0)
-        yield from missing(text, one, scope)
-        if isinstance(one, ast.AugAssign):
-            yield from not_in_place(text, one)
+    if inner and i and i + 1 == len(block):
+        outside = indented(own, getattr(owner, "col_offset", 0))
+        cost = 1.5 if isinstance(one, ast.Return) else 2.0
+        yield Edit(start, end, outside, line, INDENTATION, cost)
+    before = block[i - 1] if i else None
+    if isinstance(before, ast.For | ast.While | ast.If | ast.With):
+        within = indented(own, before.body[0].col_offset)
+        yield Edit(start, end, within, line, INDENTATION, 2.0)
 
 
-def not_in_place(text: Text, one: ast.AugAssign) -> Iterator[Edit]:
-    """Yield `x = x - a` for `x -= a`, which changes a tensor that others have too."""
-    if not isinstance(one.target, ast.Name):
-        return
-    start, end = text.span(one)
-    name, value = one.target.id, text.of(one.value)
-    sign = text.text[text.span(one.target)[1] : text.span(one.value)[0]]
-    sign = sign.split("=")[0].strip()
-    if not isinstance(one.value, ast.Name | ast.Call | ast.Constant | ast.Subscript):
-        value = f"({value})"
-    kind = f"it changes `{name}` in place"
-    yield Edit(start, end, f"{name} = {name} {sign} {value}", one.lineno, kind, 1.5)
+def indented(lines: str, columns: int) -> str:
+    return textwrap.indent(textwrap.dedent(lines), " " * columns)
 
 
-def missing(text: Text, one: ast.stmt, scope: Scope) -> Iterator[Edit]:
-    """Yield short lines that may be missing above one."""
-    start, end = whole(text, one)
-    indent = " " * one.col_offset
-    names = set(scope.names)
-    lines = []
-    if "optimizer" in names:
-        lines += [f"optimizer.{name}()" for name in ("zero_grad", "step")]
-    if "model" in names:
-        lines += [f"model.{name}()" for name in ("eval", "train", "zero_grad")]
-    usual = len(lines)
-    lines += [f"{name}.backward()" for name in ("loss",) if name in names]
-    count = [name for name in ("i", "j", "count", "n", "t", "step") if name in names]
-    lines += [f"{name} += 1" for name in count]
-    lines += [f"{name} = {name}.clone()" for name in scope.names[:3]]
-    last = isinstance(one, ast.Return)
-    for i, new in enumerate(lines):
-        cost = 1.5 if i < usual else 2.4
+def missing(scope: Scope, one: ast.stmt) -> Iterator[Edit]:
+    """Yield short lines that may be missing beside a statement."""
+    text, line, last = scope.text, one.lineno, isinstance(one, ast.Return)
+    (start, end), indent = text.rows(one), " " * one.col_offset
+    for new, cost in short_lines(scope):
         cost += AGAIN * (new in text.text)
-        kind = "a line missing above it"
-        yield Edit(start, start, f"{indent}{new}\n", one.lineno, kind, cost)
+        yield Edit(start, start, f"{indent}{new}\n", line, ABOVE, cost)
         if not last:
-            kind = "a line missing below it"
-            yield Edit(end, end, f"{indent}{new}\n", one.lineno, kind, cost)
-    if not last:
-        kind = "a `return` missing in it"
-        if isinstance(one, ast.Expr):
-            at = start + len(indent)
-            yield Edit(at, at, "return ", one.lineno, kind, 1.6)
-        if isinstance(one, ast.Assign) and isinstance(one.targets[0], ast.Name):
-            new = f"{indent}return {one.targets[0].id}\n"
-            yield Edit(end, end, new, one.lineno, "a `return` missing below it", 2.2)
-    if isinstance(one, ast.Expr) and isinstance(one.value, ast.Call):
-        function = one.value.func
-        if isinstance(function, ast.Attribute) and isinstance(function.value, ast.Name):
-            at = start + len(indent)
-            new = f"{function.value.id} = "
-            kind = "its result is not kept"
-            yield Edit(at, at, new, one.lineno, kind, 1.5)
-    if isinstance(one, ast.Expr) and isinstance(one.value, ast.Attribute):
-        at = text.span(one.value)[1]
-        yield Edit(at, at, "()", one.lineno, "the brackets of a call are missing", 1.2)
+            yield Edit(end, end, f"{indent}{new}\n", line, BELOW, cost)
+    if isinstance(one, ast.Assign) and isinstance(one.targets[0], ast.Name):
+        new = f"{indent}return {one.targets[0].id}\n"
+        yield Edit(end, end, new, line, "a `return` missing below it", 2.2)
 
 
-def whole(text: Text, one: ast.stmt) -> tuple[int, int]:
-    """The offsets of a statement's lines."""
-    first = min([one.lineno, *(d.lineno for d in getattr(one, "decorator_list", ()))])
-    return text.at(first, 0), text.at((one.end_lineno or one.lineno) + 1, 0)
+def short_lines(scope: Scope) -> Iterator[tuple[str, float]]:
+    names = scope.names
+    for name, lines, cost in scope.hints.lines:
+        if name in names:
+            yield from ((line, cost) for line in lines)
+    yield from ((f"{name} += 1", 2.4) for name in COUNTERS if name in names)
+    yield from ((f"{name} = {name}.clone()", 2.4) for name in names[:3])
 
 
-def dedented(text: Text, block: Sequence[ast.stmt]) -> str:
-    """The lines of a block, as far out as what holds it."""
-    start, end = whole(text, block[0])[0], whole(text, block[-1])[1]
-    indent = " " * (block[0].col_offset - 4)
-    return textwrap.indent(textwrap.dedent(text.text[start:end]), indent)
+# Statements of a function, by what its names stand for
+
+
+def two_operations(site: EditSite, node: ast.Assign) -> Iterator[Edit]:
+    """Yield two assignments in a row that apply each other's operation."""
+    last, text = site.beside(1), site.text
+    here, then = node.value, getattr(last, "value", None)
+    name = site.of(node.targets[0])
+    both = isinstance(here, ast.BinOp) and isinstance(then, ast.BinOp)
+    if len(node.targets) > 1 or not both or site.of(then.left) != name:
+        return
+    signs = [text.between(one.left, one.right).strip(" ()\n\\") for one in (here, then)]
+    start, end = text.span(here)[0], text.span(then)[1]
+    one = f"{site.held(here.left)} {signs[1]} {site.held(then.right)}"
+    two = f"{name} {signs[0]} {site.held(here.right)}"
+    kind = "the order of two operations, in it and the line below"
+    new = f"{one}{text.between(here, then)}{two}"
+    yield Edit(start, end, new, site.line, kind, 1.4)
+
+
+def other_target(site: EditSite, node: ast.Name) -> Iterator[Edit]:
+    """Yield another name in scope that is given the value."""
+    statement, names = site.statement, site.names
+    if site.is_read or not isinstance(statement, ast.Assign) or node.id == "_":
+        return
+    likely = names.before(site.line, names.kinds.get(node.id, "tensor"), "none")
+    found = dict.fromkeys([*likely, *site.tensors()])
+    read = [one.id for one in names_read(statement.value)]
+    for name in list(found)[:MOST]:
+        if name != node.id:
+            usual = name in read or name in names.optional
+            yield site.edit(name, KEPT, 1.3 if usual else 1.8)
+
+
+def into_loop(site: EditSite, node: ast.stmt) -> Iterator[Edit]:
+    """Yield a statement above a loop, inside it, and the other way round."""
+    text, block = site.text.text, getattr(site.parent, "body", ())
+    if not isinstance(block, list) or node not in block:
+        return
+    at, (start, end) = block.index(node), site.text.rows(node)
+    for i, loop in enumerate(block[at + 1 : at + 4]):
+        if isinstance(loop, ast.For | ast.While) and node.lineno == node.end_lineno:
+            inside = site.text.rows(loop.body[0])[0]
+            step = " " * (loop.body[0].col_offset - node.col_offset)
+            if site.text.rows(loop)[0] < inside:
+                new = f"{text[end:inside]}{step}{text[start:end]}"
+                yield Edit(start, inside, new, node.lineno, LOOP, 1.4 + 0.2 * (i > 0))
+    if at == 0 and isinstance(site.parent, ast.For | ast.While) and len(block) > 1:
+        first = site.text.at(site.parent.lineno, 0)
+        outside = " " * site.parent.col_offset + text[start:end].lstrip(" ")
+        new = outside + text[first:start]
+        yield Edit(first, end, new, node.lineno, LOOP, 1.6)

@@ -1,157 +1,147 @@
-"""Edits at several places of a function at once."""
+"""Edits at several places of a statement or a function at once."""
 
 import ast
-import itertools
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
+from itertools import combinations
 
-from mygpt.check.mends.edit import Edit
-from mygpt.check.mends.names import called
-from mygpt.check.mends.place import Place, in_block, names_read
+from mygpt.check.mends.edit_site import EditSite
+from mygpt.check.mends.moves import moved
+from mygpt.check.mends.names import called, names_read, strings_in
+from mygpt.check.mends.source import Edit
+from mygpt.check.mends.tokens import near
 
 SWAPPED = "two arguments in each other's place, from it on"
 KEYS = "two keys in each other's place, from it on"
-SIZES = "what is counted, from it on"
-LOST = "what it overwrites"
-MODE = "the mode in which the model is left"
+MOVED = {"@kept": "where its result is kept", "@apart": "what it overwrites"}
 COUNTED = ("len", "numel", "size")
-MOST = 4  # names that are tried
+MOST = 5  # names that are tried
+EXCHANGED = 8  # names of a statement that change places
+Changes = dict[ast.expr, str]
 
 
-def edits_throughout(place: Place) -> Iterator[Edit]:
-    node = place.node
-    if node is place.function.body[0]:
-        yield from arguments(place)
-        yield from keys(place)
-    if isinstance(node, ast.Assign):
-        yield from overwritten(place, node)
-    elif isinstance(node, ast.Expr) and called(node.value) == "eval":
-        yield from restored(place, node)
-    elif isinstance(node, ast.Call | ast.Subscript) and place.is_read:
-        yield from counted(place, node)
-
-
-def several(place: Place, changes: dict[ast.expr, str]) -> tuple[int, int, str]:
-    """One text for the changes of several nodes, and where it goes."""
-    spans = [place.text.span(one) for one in changes]
-    start, end = min(spans)[0], max(spans)[1]
-    first = place.text.span(place.function)[0]
-    new = place.replaced(place.function, changes)
-    left = len(place.text.of(place.function)) - (end - first)
-    return start, end, new[start - first : len(new) - left]
-
-
-def arguments(place: Place) -> Iterator[Edit]:
-    """Yield the function with two of its arguments exchanged wherever they are read."""
-    body = place.function.body
-    read = [one for part in body for one in names_read(part)]
-    same = place.names.kinds.get
-    for one, other in itertools.combinations(place.names.arguments, 2):
-        if same(one) != same(other) or same(one) == "dict":
-            continue
-        changes = {
-            each: other if each.id == one else one
-            for each in read
-            if each.id in (one, other)
-        }
-        if len({each.lineno for each in changes}) > 1:
-            yield from exchange(place, changes, SWAPPED)
-
-
-def keys(place: Place) -> Iterator[Edit]:
-    """Yield the function with two keys, or beginnings of keys, exchanged."""
-    strings = [
-        one
-        for one in ast.walk(place.function)
-        if isinstance(one, ast.Constant) and one.value in place.whole.known
-    ]
-    found = sorted({str(one.value) for one in strings})
-    for one, other in itertools.combinations(found, 2):
-        if alike(one, other):
-            both = {one: other, other: one}
-            changes = {
-                each: f'"{both[each.value]}"' for each in strings if each.value in both
-            }
-            if len({each.lineno for each in changes}) > 1:
-                yield from exchange(place, changes, KEYS)
-    for one, other in itertools.combinations(("1", "2"), 2):
-        changes = {}
-        for each in strings:
-            head = each.value[:3]
-            if head in (f"ln{one}", f"ln{other}"):
-                new = f"ln{other if head[2] == one else one}{each.value[3:]}"
-                changes[each] = f'"{new}"'
-        if len({each.value[:3] for each in changes}) > 1:
-            yield from exchange(place, changes, KEYS)
-
-
-def alike(one: str, other: str) -> bool:
-    """Whether two keys differ in one letter."""
-    return len(one) == len(other) and sum(map(str.__ne__, one, other)) == 1
-
-
-def exchange(place: Place, changes: dict[ast.expr, str], kind: str) -> Iterator[Edit]:
+def several(site: EditSite, changes: Changes, kind: str, cost: float) -> Edit:
+    """Return one edit that replaces several nodes."""
+    spans = [site.text.span(one) for one in changes]
+    start, end = min(spans)[0], max(end for _, end in spans)
+    parts = [(*span, new) for span, new in zip(spans, changes.values(), strict=True)]
     line = min(one.lineno for one in changes)
-    yield Edit(*several(place, changes), line, kind, 1.8)
+    new = site.text.changed(start, end, parts)
+    return Edit(start, end, new, line, kind, cost)
 
 
-def overwritten(place: Place, node: ast.Assign) -> Iterator[Edit]:
-    """Yield a name of its own for what overwrites a value that is still returned."""
-    block = in_block(place.parents, node)
-    target = node.targets[0]
-    own = isinstance(target, ast.Name) and target.id in [
-        one.id for one in names_read(node.value)
+def swaps(words: Mapping[ast.expr, str], most: int | None = None) -> Iterator[Changes]:
+    """Yield the changes that put two words in each other's places everywhere."""
+    for one, other in combinations(list(dict.fromkeys(words.values()))[:most], 2):
+        both = {one: other, other: one}
+        yield {node: both[word] for node, word in words.items() if word in both}
+
+
+# In a statement
+
+
+def names_exchanged(site: EditSite, node: ast.expr) -> Iterator[Edit]:
+    """Yield a statement's value with two of its names in each other's places."""
+    found = [
+        one
+        for one in ast.walk(node)
+        if isinstance(one, ast.Name) and one.id in site.scope.names
     ]
-    if not own or not isinstance(target, ast.Name):
-        return
-    later = block[block.index(node) + 1 :]
-    returned = [one for one in later if isinstance(one, ast.Return)]
-    kept = any(one.id == target.id for part in returned for one in names_read(part))
-    changes: dict[ast.expr, str] = {
-        one: f"{target.id}_new"
-        for part in later
-        if not isinstance(part, ast.Return)
-        for one in names_read(part)
-        if one.id == target.id
-    }
-    if changes and kept:
-        changes[target] = f"{target.id}_new"
-        yield Edit(*several(place, changes), node.lineno, LOST, 1.3)
+    words = {one: one.id for one in sorted(found, key=site.text.span)}
+    for changes in swaps(words, EXCHANGED):
+        yield several(site, changes, "the order of two names in it", 1.9)
 
 
-def restored(place: Place, node: ast.Expr) -> Iterator[Edit]:
-    """Yield the model's mode kept, and given back before the function ends."""
-    function = getattr(node.value, "func", None)
-    block = in_block(place.parents, node)
-    if not isinstance(function, ast.Attribute) or place.parent is not place.function:
+def other_names(site: EditSite, value: ast.expr) -> Iterator[Edit]:
+    """Yield a statement's value with one name for all of another."""
+    found = [one for one in names_read(value) if one.id in site.names.kinds]
+    for name in dict.fromkeys(one.id for one in found):
+        same = [one for one in found if one.id == name]
+        kind = site.names.kinds[name]
+        others = site.names.before(site.line, kind)[:MOST] if kind != "int" else []
+        for other in others if len(same) > 1 else ():
+            if other != name:
+                for some in (same, same[1:]):
+                    changes: Changes = dict.fromkeys(some, other)
+                    yield several(site, changes, "a name that it reads", 1.7)
+
+
+def all_cut(site: EditSite, node: ast.Subscript) -> Iterator[Edit]:
+    """Yield slices of another axis, all those of one name in a statement at once."""
+    same = [
+        one.slice
+        for one in ast.walk(site.statement)
+        if isinstance(one, ast.Subscript)
+        and isinstance(one.slice, ast.Slice)
+        and site.of(one.value) == site.of(node.value)
+    ]
+    if isinstance(node.value, ast.Name) and same[1:] and same[0] is node.slice:
+        for first, cost in ((":, ", 1.4), ("..., ", 1.9)):
+            changes: Changes = {one: f"{first}{site.of(one)}" for one in same}
+            yield several(site, changes, "the axis that it cuts", cost)
+
+
+# In a function
+
+
+def exchanged(site: EditSite) -> Iterator[Edit]:
+    """Yield a function with two arguments or keys exchanged wherever they stand."""
+    read = [one for part in site.function.body for one in names_read(part)]
+    kinds = {name: site.names.kinds[name] for name in site.names.arguments}
+    given = {one: one.id for one in read if kinds.get(one.id, "dict") != "dict"}
+    found = [
+        (changes, SWAPPED)
+        for changes in swaps(given)
+        if len({kinds[name] for name in changes.values()}) == 1
+    ]
+    known = {*site.scope.keys, *(key.rpartition("_")[0] for key in site.scope.keys)}
+    strings = [one for one in strings_in(site.function) if one.value in known]
+    heads = {one: one.value.rpartition("_")[0] or one.value for one in strings}
+    for words in ({one: one.value for one in strings}, heads):
+        for changes in swaps(words):
+            if near(*dict.fromkeys(changes.values())):
+                new = {o: o.value.replace(words[o], w, 1) for o, w in changes.items()}
+                found.append(({one: f'"{key}"' for one, key in new.items()}, KEYS))
+    for changes, kind in found:
+        if len({one.lineno for one in changes}) > 1:
+            yield several(site, changes, kind, 1.8)
+
+
+def elsewhere(site: EditSite) -> Iterator[Edit]:
+    """Yield a function that keeps elsewhere what a loop or a statement makes."""
+    for name, kind in MOVED.items():
+        yield from moved(name, site.text, site.function, kind, 1.3)
+
+
+def restored(site: EditSite, node: ast.Expr) -> Iterator[Edit]:
+    """Yield a model's mode kept, and given back before the function ends."""
+    function, last = getattr(node.value, "func", None), site.function.body[-1]
+    if not isinstance(function, ast.Attribute) or function.attr != "eval":
         return
-    model, last = place.of(function.value), block[-1]
-    if not isinstance(last, ast.Return):
+    if site.parent is not site.function or not isinstance(last, ast.Return):
         return
-    own, end = place.rows(node)[0], place.rows(last)
-    indent = " " * node.col_offset
-    between = place.text.text[own : end[0]]
-    lines = between.splitlines(keepends=True)
+    model, indent = site.of(function.value), " " * node.col_offset
+    start, end = site.text.rows(node)[0], site.text.rows(last)[0]
+    lines = site.text.text[start:end].splitlines(keepends=True)
     plain = [one for one in lines if one.strip() != f"{model}.train()"]
     new = f"{indent}mode = {model}.training\n{''.join(plain)}"
     new += f"{indent}{model}.train(mode)\n"
-    yield Edit(own, end[0], new, node.lineno, MODE, 1.2)
+    yield Edit(start, end, new, site.line, "the mode in which the model is left", 1.2)
 
 
-def counted(place: Place, node: ast.Call | ast.Subscript) -> Iterator[Edit]:
+def counted(site: EditSite, node: ast.Call | ast.Subscript) -> Iterator[Edit]:
     """Yield the entries of a tensor for a number that stands at several places."""
     shape = isinstance(node, ast.Subscript) and called(node.value) == "shape"
-    if not shape and (isinstance(node, ast.Subscript) or called(node) not in COUNTED):
+    if not site.is_read or not (shape or called(node) in COUNTED):
         return
     same = [
         one
-        for one in ast.walk(place.function)
-        if isinstance(one, type(node)) and place.of(one) == place.old
+        for one in ast.walk(site.function)
+        if isinstance(one, type(node)) and site.of(one) == site.old
     ]
-    if len(same) < 2 or min(same, key=place.text.span) is not node:
+    if len(same) < 2 or min(same, key=site.text.span) is not node:
         return
-    for name in place.names.before(place.line, "tensor")[:MOST]:
+    for name in site.tensors()[:MOST]:
         for new in (f"{name}.numel()", f"{name}[:, 1:].numel()", f"len({name})"):
-            if new != place.old:
-                yield Edit(
-                    *several(place, dict.fromkeys(same, new)), place.line, SIZES, 1.6
-                )
+            if new != site.old:
+                changes = dict.fromkeys(same, new)
+                yield several(site, changes, "what is counted, from it on", 1.6)

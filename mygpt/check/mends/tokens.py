@@ -1,21 +1,40 @@
 """Edits of single words and signs: numbers, operators, names, and their relatives."""
 
+import ast
 import io
 import keyword
 import tokenize
-from collections.abc import Iterable, Iterator
-from tokenize import NAME, NUMBER, OP, STRING, TokenInfo
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from tokenize import NAME, NUMBER, STRING, TokenInfo
 
-from mygpt.check.mends.edit import Edit, Text
+from mygpt.check.mends.scope import Scope
+from mygpt.check.mends.source import Edit
 
-ARITHMETIC = ("+", "-", "*", "/", "@", "**", "//", "%")
-BITS = ("&", "|", "^", "<<", ">>")
-COMPARISONS = ("<", "<=", ">", ">=", "==", "!=")
-OPENING = ("(", "[", "{", ",", "=", ":", ";", "->", ":=")
-SIGNS = ("-", "+", "~")
 RARE = 1.0  # added to the cost of what is seldom meant
-
-# What is taken for one another.
+SIGNS = {"-": 1.0, "": 1.0, "+": 2.0, "~": 2.0, "not ": 2.0}
+COMPARISON, OPERATOR = "a comparison in it", "an operator in it"
+# Words and signs that are taken for one another, with the cost of each. In the kind of
+# the edit {0} is the old one, {1} the new one.
+EXCHANGED: tuple[tuple[str, Mapping[str, float]], ...] = (
+    (COMPARISON, {"is": 1.0, "is not": 1.0}),
+    (
+        COMPARISON,
+        dict.fromkeys(("<", "<=", ">", ">=", "==", "!="), 1.0)
+        | dict.fromkeys(("in", "not in", "is", "is not"), 2.0),
+    ),
+    (
+        OPERATOR,
+        dict.fromkeys(("+", "-", "*", "/", "**"), 1.0)
+        | dict.fromkeys(("@", "//"), 1.5)
+        | dict.fromkeys(("%", "&", "|", "^", "<<", ">>"), 2.4),
+    ),
+    (OPERATOR, dict.fromkeys(("+=", "-=", "*=", "/=", "=", "//="), 1.0)),
+    ("one that should be {1}", {"True": 1.0, "False": 1.0}),
+    ("`{0}` in it", {"and": 1.0, "or": 1.0}),
+    ("`{0}` in it", {"break": 1.0, "continue": 1.0, "pass": 1.0}),
+    ("whether it is done once or again and again", {"if": 1.5, "while": 1.5}),
+)
+# Functions and attributes that are taken for one another.
 RELATIVES = (
     ("mean", "sum", "prod", "std", "var"),
     ("max", "min"),
@@ -24,18 +43,13 @@ RELATIVES = (
     ("argmax", "argmin"),
     ("tril", "triu"),
     ("softmax", "log_softmax", "sigmoid"),
-    ("exp", "log", "expm1", "exp2"),
-    ("log", "log2", "log10", "log1p"),
+    ("exp", "log", "expm1", "exp2", "log2", "log10", "log1p"),
     ("sqrt", "rsqrt", "square"),
-    ("zeros", "ones", "empty", "zeros_like", "ones_like"),
-    ("zeros_like", "ones_like", "empty_like"),
+    ("zeros", "ones", "empty", "zeros_like", "ones_like", "empty_like"),
     ("relu", "gelu", "silu"),
     ("erf", "tanh", "erfc", "sigmoid"),
-    ("sin", "cos"),
     ("cumsum", "cumprod"),
-    ("ge", "gt", "le", "lt", "eq", "ne"),
     ("append", "extend", "insert"),
-    ("floor", "ceil", "round", "trunc"),
     ("bmm", "matmul", "mm"),
     ("all", "any"),
     ("stack", "cat", "hstack", "vstack"),
@@ -48,189 +62,124 @@ RELATIVES = (
     ("repeat", "repeat_interleave", "expand", "tile"),
     ("T", "mT"),
     ("add", "sub", "mul", "div"),
-    ("var_mean", "std_mean"),
-    ("no_grad", "enable_grad"),
-    ("masked_fill", "masked_fill_"),
 )
-WORDS = {
-    "True": ("False",),
-    "False": ("True",),
-    "and": ("or",),
-    "or": ("and",),
-    "break": ("continue", "pass"),
-    "continue": ("break", "pass"),
-    "pass": ("continue", "break"),
-}
-NAMED = {
-    "True": "one that should be False",
-    "False": "one that should be True",
-    "and": "`and` in it",
-    "or": "`or` in it",
-    "break": "`break` in it",
-    "continue": "`continue` in it",
-    "pass": "`pass` in it",
-}
-HALF = ("0.5", "2", "0.25", "4")
 
 
-def tokens_of(text: str) -> list[TokenInfo]:
-    """The tokens of a source that count, in order."""
+Replacement = tuple[str, str, float]  # what comes there, the kind of the edit, its cost
+Numbers = Sequence[tuple[str, float]]  # with their costs
+
+
+def words_of(text: str) -> list[TokenInfo]:
+    """The tokens of a source that count, in order; `not in` and `is not` are one."""
     skipped = (tokenize.NL, tokenize.COMMENT, tokenize.INDENT, tokenize.DEDENT)
-    read = io.StringIO(text).readline
-    return [one for one in tokenize.generate_tokens(read) if one.type not in skipped]
+    found: list[TokenInfo] = []
+    for one in tokenize.generate_tokens(io.StringIO(text).readline):
+        both = f"{found[-1].string} {one.string}" if found else ""
+        if both in ("not in", "is not"):
+            found[-1] = found[-1]._replace(string=both, end=one.end)
+        elif one.type not in skipped:
+            found.append(one)
+    return found
 
 
-def token_edits(
-    text: Text, lines: set[int], names: Iterable[str], strings: Iterable[str]
-) -> Iterator[Edit]:
-    """Yield the edits of one or two tokens in some lines.
-
-    names: what may stand for a name; strings: for a string, both as written.
-    """
-    tokens = tokens_of(text.text)
-    numbers = {one.string for one in tokens if one.type == NUMBER}
-    names, strings = sorted(set(names)), sorted(set(strings))
-    around = zip(
-        [tokens[0], *tokens[:-1]], tokens, [*tokens[1:], tokens[-1]], strict=True
-    )
+def token_edits(scope: Scope, lines: set[int]) -> Iterator[Edit]:
+    """Yield the edits of single words and signs in some lines."""
+    text, hints = scope.text, scope.hints
+    words = words_of(text.text)
+    known = sorted({one.string for one in words if one.type == NUMBER})
+    near = [
+        *((new, 1.4) for new in known),
+        *((new, 1.8) for new in hints.numbers),
+        ("3", 2.2),
+    ]
+    names = sorted({*scope.names, *scope.outer_names})
+    around = zip([words[0], *words[:-1]], words, [*words[1:], words[-1]], strict=True)
     for before, one, after in around:
-        if one.start[0] not in lines:
-            continue
-        start, end = text.at(*one.start), text.at(*one.end)
-        line = one.start[0]
-        for new, kind, cost, stop in replacements(
-            before, one, after, numbers, names, strings
-        ):
-            last = text.at(*after.end) if stop else end
-            yield Edit(start, last, new, line, kind, cost)
-        if one.string == "-" and is_prefix(before):
-            yield Edit(start, end, "", line, "a sign in it", 1.0)
-
-
-Replacement = tuple[str, str, float, bool]  # text, kind, cost, with the token after it
+        if one.start[0] in lines:
+            start, end = text.at(*one.start), text.at(*one.end)
+            found = replacements(before, one, after, near, names, sorted(scope.strings))
+            for new, kind, cost in found:
+                yield Edit(start, end, new, one.start[0], kind, cost)
 
 
 def replacements(
     before: TokenInfo,
     one: TokenInfo,
     after: TokenInfo,
-    numbers: Iterable[str],
+    numbers: Numbers,
     names: Iterable[str],
     strings: Iterable[str],
 ) -> Iterator[Replacement]:
+    """Yield what may come in the place of a token, between two others."""
     word = one.string
     if one.type == NUMBER:
         for new, cost in near_numbers(word, numbers):
             if new != "0" or before.string != "-":
-                yield new, "a number in it", cost, False
+                yield new, "a number in it", cost
     elif one.type == STRING:
         for new in strings:
             if new != word:
-                yield new, "a name in it", 2.0 - near(word, new), False
-    elif word in WORDS:
-        for new in WORDS[word]:
-            yield new, NAMED[word], 1.0, False
-    elif word in ("not", "is", "in", *COMPARISONS):
-        yield from comparisons(before, word, after)
-    elif one.type == OP:
-        yield from operators(before, word)
-    elif one.type == NAME and not keyword.iskeyword(word):
+                yield new, "a name in it", 2.0 - near(word, new)
+    elif word in ("-", "+", "~", "not") and is_prefix(before):
+        for new, cost in SIGNS.items():
+            if new.strip() != word:
+                plain = word == "not" and not new
+                yield new, "`not` in it" if plain else "a sign in it", cost
+    elif one.type == NAME and not keyword.iskeyword(word.split()[0]):
         yield from other_names(before, word, after, names)
-
-
-def comparisons(
-    before: TokenInfo, word: str, after: TokenInfo
-) -> Iterator[Replacement]:
-    kind = "a comparison in it"
-    if word == "not" and is_prefix(before):
-        yield "", "`not` in it", 1.0, False
-        yield "-", "a sign in it", 1.0, False
-        return
-    if word == "not" and after.string == "in":
-        yield "in", kind, 1.0, True
-        return
-    if word == "in" and before.string == "not":
-        return
-    if word == "is" and after.string == "not":
-        for new in COMPARISONS:
-            yield new, kind, 1.0, True
-        yield "is", kind, 1.0, True
-        return
-    for new in COMPARISONS:
-        if new != word and not (word == "in" and before.string == ","):
-            yield new, kind, 1.0 + RARE * (word == "in"), False
-    if word == "in":
-        yield "not in", kind, 1.5, False
-    elif word in ("is", "==", "!="):
-        yield "is not", kind, 1.0 + RARE * (word != "is"), False
-        yield "in", kind, 2.0, False
-        yield "not in", kind, 2.0, False
-    if word in ("==", "!="):
-        yield "is", kind, 2.5, False
-
-
-def operators(before: TokenInfo, word: str) -> Iterator[Replacement]:
-    kind = "an operator in it"
-    if word in SIGNS and is_prefix(before):
-        for new in ("-", "", "+", "~", "not "):
-            if new != word and not (word == "-" and new == ""):
-                rare = new in ("+", "~", "not ")
-                yield new, "a sign in it", 1.0 + RARE * rare, False
-    elif word in (*ARITHMETIC, *BITS):
-        for new in (*ARITHMETIC, *BITS):
-            if new != word:
-                rare = new in BITS or new in ("%", "@", "//")
-                yield new, kind, 1.0 + RARE * 0.5 * rare, False
-    elif word.endswith("=") and word[:-1] in (*ARITHMETIC, *BITS):
-        for new in ("+=", "-=", "*=", "/=", "=", "//="):
-            if new != word:
-                yield new, kind, 1.0, False
-    elif word == "=":
-        for new in ("+=", "-=", "*=", "/="):
-            yield new, kind, 2.0, False
+    else:
+        for kind, group in EXCHANGED:
+            for new, cost in group.items() if word in group else ():
+                if new != word:
+                    rare = RARE * (word in ("=", "in"))
+                    yield new, kind.format(word, new), cost + rare
 
 
 def is_prefix(before: TokenInfo) -> bool:
     """Whether a sign after a token belongs to what follows alone."""
+    word = before.string
     if before.type == NAME:
-        return keyword.iskeyword(before.string) and before.string not in (
-            *("None", "True", "False"),
-        )
-    return before.type not in (NUMBER, STRING) and before.string not in (
-        *(")", "]", "}", "..."),
-    )
+        return keyword.iskeyword(word) and word not in ("None", "True", "False")
+    return before.type not in (NUMBER, STRING) and word not in (")", "]", "}", "...")
 
 
-def near_numbers(word: str, numbers: Iterable[str]) -> Iterator[tuple[str, float]]:
+def near_numbers(word: str, others: Numbers) -> Iterator[tuple[str, float]]:
     """Yield what a number may stand for, with costs."""
-    seen = {word}
+    found = {word: 0.0}
     try:
-        value = complex(word.replace("_", "")).real if "j" not in word else None
-        whole = int(word, 0) if value == int(value or 0) and "." not in word else None
-    except (ValueError, OverflowError):
-        value, whole = None, None
-    if value is None:
+        value = ast.literal_eval(word)
+        near = near_whole(value) if isinstance(value, int) else near_real(value)
+        for cost, news in near.items():
+            for new in news:
+                text = new if isinstance(new, str) else repr(round(new, 12))
+                found.setdefault(text, cost)
+    except (ValueError, OverflowError, TypeError):  # such as a complex number
         return
-    found: list[tuple[str, float]] = []
-    if whole is not None:
-        found += [(str(n), 1.0) for n in (whole - 1, whole + 1)]
-        found += [(str(n), 1.1) for n in (0, 1, 2, -1, -2, -whole)]
-        found += [(new, 1.6) for new in HALF]
-        found += [("3", 1.6), (str(2 * whole), 2.0), (str(10 * whole), 2.0)]
-        found += [("None", 2.0), ("(0, 1)", 2.5), ("(1, 2)", 2.5), ("(-2, -1)", 2.5)]
-    else:
-        found += [(new, 1.1) for new in ("1", "0", "2", "0.5")]
-        found += [(repr(round(n, 12)), 1.1) for n in (value + 1, value - 1, -value)]
-        found += [(repr(round(n, 12)), 1.5) for n in (value * 10, value / 10)]
-        found += [(repr(round(n, 12)), 1.8) for n in (value * 2, value / 2)]
-        found += [(repr(round(1 / value, 12)), 1.8)] if value else []
-        found += [(repr(round(1 - value, 12)), 1.8), ('float("inf")', 2.0)]
-    found += [(new, 1.4) for new in sorted(numbers)]
-    found += [(new, 2.2) for new in ("0.044715", "1e-5", "-1e9", "3", "256", "255")]
-    for new, cost in found:
-        if new not in seen:
-            seen.add(new)
-            yield new, cost
+    for text, cost in others:
+        found.setdefault(text, cost)
+    yield from list(found.items())[1:]
+
+
+def near_whole(n: int) -> dict[float, Sequence[int | str]]:
+    """What a whole number may stand for, by its cost."""
+    return {
+        1.0: (n - 1, n + 1),
+        1.1: (0, 1, 2, -1, -2, -n),
+        1.6: ("0.5", 2, "0.25", 4, 3),
+        2.0: (2 * n, 10 * n, "None"),
+        2.5: ("(0, 1)", "(1, 2)", "(-2, -1)"),
+    }
+
+
+def near_real(n: float) -> dict[float, Sequence[float | str]]:
+    """What a number with a decimal point may stand for, by its cost."""
+    return {
+        1.1: (1, 0, 2, 0.5, n + 1, n - 1, -n),
+        1.5: (n * 10, n / 10),
+        1.8: (n * 2, n / 2, *([1 / n] if n else []), 1 - n),
+        2.0: ('float("inf")',),
+        **({} if 1e-3 < abs(n) < 1e3 else {1.7: (1e9, 1 / n if n else 1)}),
+    }
 
 
 def other_names(
@@ -241,13 +190,13 @@ def other_names(
         if word in group and (is_called or is_attribute):
             for new in group:
                 if new != word:
-                    yield new, "a call in it" if is_called else "an attribute", 1.2, 0
+                    yield new, "a call in it" if is_called else "an attribute", 1.2
     bound = before.string in ("def", "class", "for", "lambda", "import", "as")
     if is_attribute or bound or word not in names or after.string == "=":
         return
     for new in names:
         if new != word:
-            yield new, "a name in it", 1.5 - near(word, new), False
+            yield new, "a name in it", 1.5 - near(word, new)
 
 
 def near(one: str, other: str) -> float:

@@ -4,12 +4,11 @@ from functools import lru_cache
 
 import torch
 
-from mygpt.check.model import Model, Piece, build
-from mygpt.check.models import TrainedModel, gpt2_model, world_model
-from mygpt.check.task import Arguments, Draw, Probe, Program, Property, Task
+from mygpt.check.cell_models import TrainedModel, gpt2_model, world_model
+from mygpt.check.reference import WHOLE, PieceChange, Reference, build
+from mygpt.check.task import Arguments, Draw, Probe, Property, Task
 from mygpt.check.tasks.gpt import book_gpt
 from mygpt.check.tasks.sampling import STEP, step_with
-from mygpt.workbook.asked import ASKED
 
 # Those of the tiny world are continued with margins of 0.1 or more between the
 # likeliest token and the next, so no processor's rounding changes a text; and a broken
@@ -29,12 +28,14 @@ PROMPTS = {
 
 @lru_cache(maxsize=2)
 def model_in(folder: str | None) -> TrainedModel:
+    """Load the model of a folder; the tiny world's for None."""
     return world_model() if folder is None else gpt2_model(folder)
 
 
 def make_prompt(
     draw: Draw, prompt: str, n: int, folder: str | None = None
 ) -> Arguments:
+    """Make the arguments of a prompt."""
     return {"prompt": prompt, "model": model_in(folder), "max_new_tokens": n}
 
 
@@ -44,8 +45,8 @@ def answer_with(
     max_new_tokens: int,
     *,
     read=lambda ids: ids,
-    largest: bool = True,
-    more: int = 0,
+    largest=True,
+    more=0,
     start=lambda length: length,
 ) -> str:
     """Answer with the package's forward pass, in pieces."""
@@ -65,7 +66,7 @@ right_answer = lru_cache(maxsize=256)(answer_with)  # asked for again and again
 
 
 def answer_by_steps(
-    prompt: str, model: TrainedModel, max_new_tokens: int, *, step: Program = step_with
+    prompt: str, model: TrainedModel, max_new_tokens: int, *, step=step_with
 ) -> str:
     """Answer with a step that has a cache."""
     ids, cache = torch.tensor([model.encode(prompt)]), None
@@ -90,25 +91,14 @@ TELLING = (
 
 def tell(arguments: list[Arguments], answers: list[str]) -> str:
     """Tell what the reader's model wrote after each prompt, the first word first."""
-    written = [
-        (each["prompt"], text.strip())
-        for each, text in zip(arguments, answers, strict=True)
-    ]
-    prompt, text = written[0]
-    return "\n".join(
-        [
-            f"Asked what follows “{prompt}”, your own parts say: {first_word(text)}",
-            "All that they wrote:",
-            *(f"{prompt} … {text}" for prompt, text in written),
-        ]
-    )
+    prompts, texts = [each["prompt"] for each in arguments], [*map(str.strip, answers)]
+    word = (texts[0].split() or ["nothing"])[0]
+    written = map("{} … {}".format, prompts, texts)
+    first = f"Asked what follows “{prompts[0]}”, your own parts say: {word}"
+    return "\n".join([first, "All that they wrote:", *written])
 
 
-def first_word(text: str) -> str:
-    return (text.split() or ["nothing"])[0]
-
-
-def texts_of(program: Program, arguments: Arguments) -> list[list[str]]:
+def texts_of(program, arguments):
     """Each prompt, its right continuation and the program's."""
     model = arguments["model"]
     return [
@@ -117,7 +107,7 @@ def texts_of(program: Program, arguments: Arguments) -> list[list[str]]:
     ]
 
 
-def same_words(texts: list[list[str]], arguments: Arguments) -> str | None:
+def same_words(texts, arguments):
     """Tell where the words begin to differ: at once, or from the second on."""
     wrong = [each for each in texts if each[1] != each[2]]
     for prompt, right, got in wrong:
@@ -151,42 +141,46 @@ def same_words(texts: list[list[str]], arguments: Arguments) -> str | None:
 
 
 def letters(text: str) -> str:
+    """Return a text without its spaces."""
     return "".join(text.split())
 
 
-ANSWER = Model(
+ANSWER = Reference(
     answer_with,
-    start=Piece(
-        "the new tokens",
-        prompt_returned=("the prompt is returned too", lambda length: 0),
-    ),
-    more=Piece(
-        "the number of tokens",
-        one_too_few=("one token too few is added", -1),
-        one_too_many=("one token too many is added", 1),
-    ),
-    read=Piece(
-        "the prompt",
-        last_token_alone=("only the prompt's last token is read", lambda ids: ids[-1:]),
-        prompt_backwards=("the prompt is read backwards", lambda ids: ids[::-1]),
-    ),
-    largest=Piece("the choice", unlikeliest=("the least likely token is taken", False)),
-    whole=Piece(
-        "the cache",
-        **{
-            change.name: (change.text, build(answer_by_steps, {"step": change.pieces}))
-            for change in STEP.own()
-            if change.name in TELLING
-        },
-    ),
+    """
+    [start] the new tokens
+    prompt-returned: the prompt is returned too
+    [more] the number of tokens
+    one-too-few = -1: one token too few is added
+    one-too-many = 1: one token too many is added
+    [read] the prompt
+    last-token-alone: only the prompt's last token is read
+    prompt-backwards: the prompt is read backwards
+    [largest] the choice
+    unlikeliest = False: the least likely token is taken
+    [whole]
+    """,
+    prompt_returned=lambda length: 0,
+    last_token_alone=lambda ids: ids[-1:],
+    prompt_backwards=lambda ids: ids[::-1],
+    whole=[
+        PieceChange(
+            change.name,
+            change.text,
+            {WHOLE: build(answer_by_steps, {"step": change.pieces})},
+            "the cache",
+        )
+        for change in STEP.own()
+        if change.name in TELLING
+    ],
 )
 
 
 def answer_task(folder: str | None = None) -> Task:
     """Make the task for the tiny world's model, or for a GPT-2 folder."""
     prompts = PROMPTS["world" if folder is None else "gpt2"]
-    return Task(
-        **vars(ASKED["answer"]),
+    return ANSWER.task(
+        "answer",
         reference=right_answer,
         make=make_prompt,
         probes=[Probe(0, {"prompt": p, "n": n, "folder": folder}) for p, n in prompts],
@@ -194,8 +188,6 @@ def answer_task(folder: str | None = None) -> Task:
         properties=[Property("words", texts_of, same_words)] if folder is None else [],
         praise=tell,
         limit=30.0 if folder is None else 300.0,
-        mistakes=ANSWER.mistakes(),
-        model=ANSWER,
     )
 
 

@@ -66,7 +66,7 @@ class Step:
 
 
 @dataclass(eq=False)
-class Watch:
+class LoopNotes:
     """Notes of a training loop, in their order.
 
     words: "model", "backward", "zero_grad" and "step", as they were called.
@@ -106,7 +106,7 @@ class WatchedOptimizer(torch.optim.Optimizer):
 
     def __init__(self, model: Bigrams, batches: list[Tensor], lr: float = 2.0):
         self.plain_init(model.parameters(), {"lr": lr, "momentum": 0.5})
-        self.table, self.watch = model.table, Watch()
+        self.table, self.watch = model.table, LoopNotes()
         self.last = self.table.detach().clone()
         self.passes: list[Backward] = []
 
@@ -166,14 +166,16 @@ def number_of(ids: Tensor, batches: list[Tensor]) -> int:
 
 
 def is_zero(gradient: Tensor | None) -> bool:
+    """Whether there is no gradient, or one of zeros."""
     return gradient is None or not gradient.any()
 
 
 def same(a: Tensor, b: Tensor) -> bool:
+    """Whether two gradients are equal but for rounding."""
     return torch.allclose(a, b, rtol=CLOSE, atol=CLOSE)
 
 
-def remarks(watch: Watch, num_batches: int, rate: float = 2.0) -> Iterator[str]:
+def remarks(watch: LoopNotes, num_batches: int, rate: float = 2.0) -> Iterator[str]:
     """Say what a loop did that one step for each batch does not need."""
     yield from remarks_on_counts(watch, num_batches)
     yield from remarks_on_order(watch)
@@ -181,20 +183,22 @@ def remarks(watch: Watch, num_batches: int, rate: float = 2.0) -> Iterator[str]:
     yield from remarks_on_losses(watch)
 
 
-def remarks_on_counts(watch: Watch, num_batches: int) -> Iterator[str]:
+def remarks_on_counts(watch: LoopNotes, num_batches: int) -> Iterator[str]:
+    """On calls that are missing or too many, and on the order of the batches."""
     counts = {word: watch.count(word) for word in ("model", "backward", "step")}
     if any(count != num_batches for count in counts.values()):
         yield (
             f"For {num_batches} batches your program called the model "
-            f"{times(counts['model'])}, `backward` {times(counts['backward'])}, "
-            f"`zero_grad` {times(watch.zeros)} and `step` {times(counts['step'])}."
+            f"{times(counts['model'])}, `backward` {times(counts['backward'])}, and of "
+            f"the optimizer that it is given `zero_grad` {times(watch.zeros)} and "
+            f"`step` {times(counts['step'])}."
         )
     order = [number for number in watch.batches if number]
     if len(order) == num_batches and order != sorted(set(order)):
         yield f"The batches were used in the order {', '.join(map(str, order))}."
 
 
-def remarks_on_order(watch: Watch) -> Iterator[str]:
+def remarks_on_order(watch: LoopNotes) -> Iterator[str]:
     """On a step that finds no gradient, and on gradients that add up."""
     first = watch.steps[0] if watch.steps else None
     if first and not first.since and watch.backwards:
@@ -215,7 +219,8 @@ def remarks_on_order(watch: Watch) -> Iterator[str]:
             return
 
 
-def remarks_on_steps(watch: Watch, rate: float) -> Iterator[str]:
+def remarks_on_steps(watch: LoopNotes, rate: float) -> Iterator[str]:
+    """On learning rates, clipped gradients, and parameters that were written to."""
     rates = [step.rate for step in watch.steps]
     if any(each != rate for each in rates):
         shown = ", ".join(f"{each:.4g}" for each in rates)
@@ -238,7 +243,7 @@ def remarks_on_steps(watch: Watch, rate: float) -> Iterator[str]:
         yield "The parameters changed outside `optimizer.step()`."
 
 
-def remarks_on_losses(watch: Watch) -> Iterator[str]:
+def remarks_on_losses(watch: LoopNotes) -> Iterator[str]:
     """On backward passes that are not of the loss that the model gave."""
     pairs = zip(watch.backwards, watch.gradients, strict=False)
     pairs = [(b.added, g) for b, g in pairs if g.any()]
@@ -257,23 +262,25 @@ def remarks_on_losses(watch: Watch) -> Iterator[str]:
             "last: call it on that loss alone."
         )
     else:
-        shown = ", ".join(f"{factor:.4g}" for factor in factors)
+        shown = [f"{factor:.4g}" for factor in factors]
         yield (
             "The gradients were those of the model's loss times "
-            f"{f'{factors[0]:.4g}' if len(set(shown.split(', '))) == 1 else shown}: "
+            f"{', '.join(shown if len({*shown}) > 1 else shown[:1])}: "
             "call `backward` on the loss itself, neither multiplied nor divided."
         )
 
 
 def times(count: int) -> str:
+    """Say how often."""
     return {0: "never", 1: "once", 2: "twice"}.get(count, f"{count} times")
 
 
 def ordinal(number: int) -> str:
+    """Say which in a row."""
     return {2: "second", 3: "third"}.get(number, f"{number}th")
 
 
-def in_order(watch: Watch) -> str:
+def in_order(watch: LoopNotes) -> str:
     """The first calls, up to the second step."""
     shown, steps = [], 0
     for word in watch.words:

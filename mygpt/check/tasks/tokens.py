@@ -1,14 +1,15 @@
 """Byte-pair encoding: training and encoding."""
 
+import math
 from collections import Counter
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
+from functools import partial
 from itertools import pairwise
 
-from mygpt.check.model import Model, Piece
-from mygpt.check.stages.values import Value
-from mygpt.check.task import Arguments, Draw, Probe, Property, Task, result_of
+from mygpt.check.locate.values import Value
+from mygpt.check.reference import Reference
+from mygpt.check.task import Hints, Probe, Property, probes, result_of
 from mygpt.tokenizers import PairCounts, merge
-from mygpt.workbook.asked import ASKED
 
 Pair = tuple[int, int]
 BYTES = 256
@@ -28,50 +29,32 @@ def train(words: list[str], num_merges: int) -> list[Pair]:
     return merges
 
 
+def count_pairs(texts: list[list[int]]) -> Counter:
+    """Count the pairs of neighbours in all words."""
+    return Counter(pair for ids in texts for pair in pairwise(ids))
+
+
 def slow_train(
     words: list[str],
     num_merges: int,
     *,
-    to_ids: Callable[[str], list[int]] = lambda word: list(word.encode()),
-    first: int = BYTES,
-    least: int = 2,
-    choose: Callable[[Counter], Pair] = lambda counts: min(
-        counts, key=lambda pair: (-counts[pair], pair)
-    ),
-    count: Callable[[list[list[int]]], Counter] | None = None,
-    join: Callable[[list[int], Pair, int], list[int]] = merge,
+    to_ids=lambda word: list(word.encode()),
+    first=BYTES,
+    least=2,
+    choose=lambda counts: min(counts, key=lambda pair: (-counts[pair], pair)),
+    count=count_pairs,
+    join=merge,
 ) -> list[Pair]:
     """Train in pieces."""
     texts = [to_ids(word) for word in words]
     merges: list[Pair] = []
-    count = count or count_pairs
     while len(merges) < num_merges:
         counts = count(texts)
-        if not counts:
-            break
-        pair = choose(counts)
-        if counts[pair] < least:
+        if not counts or counts[pair := choose(counts)] < least:
             break
         texts = [join(ids, pair, first + len(merges)) for ids in texts]
         merges.append(pair)
     return merges
-
-
-def count_pairs(texts: list[list[int]]) -> Counter:
-    return Counter(pair for ids in texts for pair in pairwise(ids))
-
-
-def count_across(texts: list[list[int]]) -> Counter:
-    return Counter(pairwise([i for ids in texts for i in ids]))
-
-
-def count_words_once(texts: list[list[int]]) -> Counter:
-    return count_pairs([list(ids) for ids in dict.fromkeys(map(tuple, texts))])
-
-
-def count_texts(texts: list[list[int]]) -> Counter:
-    """In how many words each pair occurs."""
-    return Counter(pair for ids in texts for pair in set(pairwise(ids)))
 
 
 def count_apart(texts: list[list[int]]) -> Counter:
@@ -80,11 +63,8 @@ def count_apart(texts: list[list[int]]) -> Counter:
     for ids in texts:
         last = None
         for i, pair in enumerate(pairwise(ids)):
-            if last == (pair, i - 1):
-                last = None
-                continue
-            counts[pair] += 1
-            last = (pair, i)
+            last = None if last == (pair, i - 1) else (pair, i)
+            counts[pair] += last is not None
     return counts
 
 
@@ -97,25 +77,15 @@ def merge_first(ids: list[int], pair: Pair, new: int) -> list[int]:
 
 
 def merge_from_right(ids: list[int], pair: Pair, new: int) -> list[int]:
+    """Replace a pair from right to left."""
     return merge(ids[::-1], pair[::-1], new)[::-1]
 
 
 def all_at_once(words: list[str], num_merges: int) -> list[Pair]:
+    """Merge by the counts of the beginning."""
     counts = count_pairs([list(word.encode()) for word in words])
     ordered = sorted(counts, key=lambda pair: (-counts[pair], pair))
     return [pair for pair in ordered if counts[pair] > 1][:num_merges]
-
-
-def first_seen(counts: Counter) -> Pair:
-    return max(counts, key=counts.__getitem__)
-
-
-def last_seen(counts: Counter) -> Pair:
-    return max(reversed(counts), key=counts.__getitem__)
-
-
-def larger_pair(counts: Counter) -> Pair:
-    return max(counts, key=lambda pair: (counts[pair], pair))
 
 
 WORDS = [
@@ -129,136 +99,76 @@ WORDS = [
 ]
 
 
-def make_words(draw: Draw, which: int, num_merges: int) -> dict:
-    return {"words": list(WORDS[which]), "num_merges": num_merges}
-
-
-TRAINING = Model(
+TRAINING = Reference(
     slow_train,
-    count=Piece(
-        "the counts",
-        across_words=("pairs are counted across the border of two words", count_across),
-        each_word_once=(
-            "a word that comes several times is counted once",
-            count_words_once,
-        ),
-        once_a_word=("a pair that occurs twice in a word is counted once", count_texts),
-        no_overlap=(
-            "overlapping pairs are not counted: aaa holds the pair aa twice",
-            count_apart,
-        ),
+    """
+    [count] the counts = [list(word.encode("utf-8")) for word in {words}]
+        | dict(enumerate(list(word.encode("utf-8")) for word in {words})) | {words}
+        | list({words}) | {it} + 1
+    across-words: pairs are counted across the border of two words
+    each-word-once: a word that comes several times is counted once
+    once-a-word: a pair that occurs twice in a word is counted once
+    no-overlap: overlapping pairs are not counted: aaa holds the pair aa twice
+    [whole] the counting = {it} + 1
+    counted-once: the pairs are not counted again after a merge
+    [choose] the choice = min({counts}, key=lambda pair: (-{counts}[pair], pair))
+        | min({counts}, key=lambda pair: (-{counts}[pair], pair), default=None)
+        | min({counts}.items(), key=lambda item: (-item[1], item[0]))
+        | (-{counts}[{pair}], {pair})
+    first-seen: of equally frequent pairs the one seen first is taken, not the smaller
+    larger-pair: of equally frequent pairs the larger one is taken
+    rarest: the rarest pair is merged
+    ~ last-seen: of equally frequent pairs the one seen last is taken, not the smaller
+    [join] the merge
+    first-occurrence: only the first occurrence in each word is merged
+    from-the-right: pairs are replaced from right to left
+    [least] the least count = max({counts}.values(), default=0) < 2
+        | {counts}[{pair}] < 2
+    single-pairs = 1: merging goes on with pairs that occur only once
+    triples-wanted = 3: a pair must occur three times to be merged, not twice
+    [first] the first new id = 256 + {i} | 256 + len({merges}) | 256
+    ids-from-255: the first new id is 255, which is a byte
+    ids-from-257: the first new id is 257
+    ~ ids-from-zero = 0: the first new id is 0, which is a byte
+    ~ ids-from-128 = 128: the first new id is 128, a byte
+    [to_ids] the bytes = [list(word.encode("utf-8")) for word in {words}]
+        | list({word}.encode("utf-8"))
+    characters: words are cut into characters (`ord`) instead of UTF-8 bytes
+    spaces-lost: the spaces at the ends of words are lost
+    ~ lower-case: capitals are lost: the words are put into lower case
+    [given] the words = {num_merges} | range({num_merges})
+        | [list(word.encode("utf-8")) for word in {words}]
+    one-text: the words are put together into one text, so that pairs across their
+        borders are counted and merged
+    ~ one-fewer: the last merge is missing
+    ~ one-more: there is one merge too many
+    [result] the merges = {merges}
+    backwards: the merges are in reverse order, the last one first
+    ~ last-merge-lost: the last merge found is lost
+    """,
+    across_words=lambda texts: Counter(pairwise([i for ids in texts for i in ids])),
+    each_word_once=lambda texts: count_pairs([*dict.fromkeys(map(tuple, texts))]),
+    once_a_word=lambda texts: Counter(
+        pair for ids in texts for pair in set(pairwise(ids))
     ),
-    whole=Piece(
-        "the counting",
-        counted_once=("the pairs are not counted again after a merge", all_at_once),
-    ),
-    choose=Piece(
-        "the choice",
-        first_seen=(
-            "of equally frequent pairs the one seen first is taken, not the smaller",
-            first_seen,
-        ),
-        larger_pair=("of equally frequent pairs the larger one is taken", larger_pair),
-        rarest=(
-            "the rarest pair is merged",
-            lambda counts: min(counts, key=lambda p: (counts[p], p)),
-        ),
-    ).rarely(
-        last_seen=(
-            "of equally frequent pairs the one seen last is taken, not the smaller",
-            last_seen,
-        )
-    ),
-    join=Piece(
-        "the merge",
-        first_occurrence=(
-            "only the first occurrence in each word is merged",
-            merge_first,
-        ),
-        from_the_right=("pairs are replaced from right to left", merge_from_right),
-    ),
-    least=Piece(
-        "the least count",
-        single_pairs=("merging goes on with pairs that occur only once", 1),
-        triples_wanted=("a pair must occur three times to be merged, not twice", 3),
-    ),
-    first=Piece(
-        "the first new id",
-        ids_from_255=("the first new id is 255, which is a byte", BYTES - 1),
-        ids_from_257=("the first new id is 257", BYTES + 1),
-    ).rarely(
-        ids_from_zero=("the first new id is 0, which is a byte", 0),
-        ids_from_128=("the first new id is 128, a byte", 128),
-    ),
-    to_ids=Piece(
-        "the bytes",
-        characters=(
-            "words are cut into characters (`ord`) instead of UTF-8 bytes",
-            lambda word: list(map(ord, word)),
-        ),
-        spaces_lost=(
-            "the spaces at the ends of words are lost",
-            lambda word: list(word.strip().encode()),
-        ),
-    ).rarely(
-        lower_case=(
-            "capitals are lost: the words are put into lower case",
-            lambda word: list(word.lower().encode()),
-        )
-    ),
-    given=Piece(
-        "the words",
-        one_text=(
-            "the words are put together into one text, so that pairs across their "
-            "borders are counted and merged",
-            lambda words, num_merges: (["".join(words)], num_merges),
-        ),
-    ).rarely(
-        one_fewer=(
-            "the last merge is missing",
-            lambda words, num_merges: (words, max(0, num_merges - 1)),
-        ),
-        one_more=(
-            "there is one merge too many",
-            lambda words, num_merges: (words, num_merges + 1),
-        ),
-    ),
-    result=Piece(
-        "the merges",
-        backwards=(
-            "the merges are in reverse order, the last one first",
-            lambda merges: merges[::-1],
-        ),
-    ).rarely(
-        last_merge_lost=("the last merge found is lost", lambda merges: merges[:-1])
-    ),
-).written(
-    count=(
-        '[list(word.encode("utf-8")) for word in {words}]',
-        'dict(enumerate(list(word.encode("utf-8")) for word in {words}))',
-        "{words}",
-        "list({words})",
-        "{it} + 1",
-    ),
-    whole=("{it} + 1",),
-    choose=(
-        "min({counts}, key=lambda pair: (-{counts}[pair], pair))",
-        "min({counts}, key=lambda pair: (-{counts}[pair], pair), default=None)",
-        "min({counts}.items(), key=lambda item: (-item[1], item[0]))",
-        "(-{counts}[{pair}], {pair})",
-    ),
-    least=("max({counts}.values(), default=0) < 2", "{counts}[{pair}] < 2"),
-    first=("256 + {i}", "256 + len({merges})", "256"),
-    to_ids=(
-        '[list(word.encode("utf-8")) for word in {words}]',
-        'list({word}.encode("utf-8"))',
-    ),
-    given=(
-        "{num_merges}",
-        "range({num_merges})",
-        '[list(word.encode("utf-8")) for word in {words}]',
-    ),
-    result=("{merges}",),
+    no_overlap=count_apart,
+    counted_once=all_at_once,
+    first_seen=lambda counts: max(counts, key=counts.get),
+    larger_pair=lambda counts: max(counts, key=lambda pair: (counts[pair], pair)),
+    rarest=lambda counts: min(counts, key=lambda p: (counts[p], p)),
+    last_seen=lambda counts: max(reversed(counts), key=counts.get),
+    first_occurrence=merge_first,
+    from_the_right=merge_from_right,
+    ids_from_255=BYTES - 1,
+    ids_from_257=BYTES + 1,
+    characters=lambda word: list(map(ord, word)),
+    spaces_lost=lambda word: list(word.strip().encode()),
+    lower_case=lambda word: list(word.lower().encode()),
+    one_text=lambda words, num_merges: (["".join(words)], num_merges),
+    one_fewer=lambda words, num_merges: (words, max(0, num_merges - 1)),
+    one_more=lambda words, num_merges: (words, num_merges + 1),
+    backwards=lambda merges: merges[::-1],
+    last_merge_lost=lambda merges: merges[:-1],
 )
 
 
@@ -283,41 +193,78 @@ def values_of_training(words: list[str], num_merges: int) -> Iterator[Value]:
 
 
 def sorted_ids(texts: list[list[int]]) -> tuple[tuple[int, ...], ...]:
+    """Return the ids of all words that have some, sorted."""
     return tuple(sorted(tuple(ids) for ids in texts if ids))
 
 
-bpe_train = Task(
-    **vars(ASKED["bpe_train"]),
+ID_HINTS = Hints(
+    numbers=("256", "255"),
+    rules={
+        "what the loop goes over": {
+            "over: []": (1.0, "enumerate($name, start=256)"),
+            "over: $x": (2.4, "enumerate($name, start=256)"),
+        },
+        "without the argument `start` in it": {
+            "enumerate($x)": (1.6, "enumerate($x, start=256)")
+        },
+    },
+)
+PAIR_HINTS = Hints(
+    rules={
+        "which of equal ones comes first in it": {
+            "$x.most_common(...)[$i][$j]": (
+                1.1,
+                "min($x, key=lambda one: (-$x[one], one))",
+            )
+        },
+        "a condition missing in it": {
+            "test: $x": (1.7, "$x or max($mentioned.values()) < 2")
+        },
+    }
+)
+
+bpe_train = TRAINING.task(
+    "bpe_train",
+    hints=ID_HINTS | PAIR_HINTS,
     reference=train,
-    make=make_words,
-    probes=[
-        Probe(0, {"which": i, "num_merges": n})
-        for i, n in enumerate([6, 7, 6, 8, 3, 4, 0])
-    ],
+    make=lambda draw, which, num_merges: {
+        "words": WORDS[which][:],
+        "num_merges": num_merges,
+    },
+    probes=probes("which num_merges", "0 6 | 1 7 | 2 6 | 3 8 | 4 3 | 5 4 | 6 0"),
     fixed=["num_merges"],
     limit=15.0,
     values=values_of_training,
-    mistakes=TRAINING.mistakes(),
-    model=TRAINING,
 )
 
 
-def encode(text: str, merges: Sequence[Pair]) -> list[int]:
-    """Encode with the package's merge, lowest rank first."""
+def encode(
+    text: str, merges: Sequence[Pair], *, join=merge, ordered=list, most=math.inf
+) -> list[int]:
+    """Encode with the package's merge, lowest rank first; `most`: the largest id."""
     ids = list(text.encode())
-    for rank, pair in enumerate(merges):
-        ids = merge(ids, pair, BYTES + rank)
+    for rank, pair in ordered([*enumerate(merges)]):
+        if max(pair) < most:
+            ids = join(ids, pair, BYTES + rank)
     return ids
+
+
+def bytes_of_tokens(merges: Sequence[Pair]) -> dict[int, bytes]:
+    """Return the bytes of every token."""
+    parts = {i: bytes([i]) for i in range(BYTES)}
+    for rank, (a, b) in enumerate(merges):
+        parts[BYTES + rank] = parts[a] + parts[b]
+    return parts
 
 
 def encode_with(
     text: str,
     merges: Sequence[Pair],
     *,
-    to_ids: Callable[[str], list[int]] = lambda text: list(text.encode()),
-    choose: Callable[[list[tuple[int, int]], list[int]], int] | None = None,
-    first: int = BYTES,
-    join: Callable[[list[int], Pair, int], list[int]] = merge,
+    to_ids=lambda text: list(text.encode()),
+    choose=None,
+    first=BYTES,
+    join=merge,
 ) -> list[int]:
     """Encode in pieces; `choose` gets (rank, place) of what can merge."""
     ids, ranks = to_ids(text), {pair: rank for rank, pair in enumerate(merges)}
@@ -338,6 +285,7 @@ def encode_with(
 
 
 def by_frequency(found: list[tuple[int, int]], ids: list[int]) -> int:
+    """Choose the most frequent pair of a text."""
     counts = Counter(rank for rank, _ in found)
     return min(counts, key=lambda rank: (-counts[rank], rank))
 
@@ -356,11 +304,9 @@ def one_pass(text: str, merges: Sequence[Pair]) -> list[int]:
 
 def longest_token(text: str, merges: Sequence[Pair]) -> list[int]:
     """Take the longest known token at each place."""
-    tokens = {bytes([i]): i for i in range(BYTES)}
-    parts = {i: bytes([i]) for i in range(BYTES)}
-    for rank, (a, b) in enumerate(merges):
-        parts[BYTES + rank] = parts[a] + parts[b]
-        tokens.setdefault(parts[BYTES + rank], BYTES + rank)
+    tokens: dict[bytes, int] = {}
+    for i, part in bytes_of_tokens(merges).items():
+        tokens.setdefault(part, i)
     data, ids = text.encode(), []
     while data:
         length = max(n for n in range(1, len(data) + 1) if data[:n] in tokens)
@@ -383,168 +329,95 @@ def any_pair(text: str, merges: Sequence[Pair]) -> list[int]:
     return ids
 
 
-def backwards(text: str, merges: Sequence[Pair]) -> list[int]:
-    ids = list(text.encode())
-    for rank, pair in reversed(list(enumerate(merges))):
-        ids = merge(ids, pair, BYTES + rank)
-    return ids
-
-
-def first_round(text: str, merges: Sequence[Pair]) -> list[int]:
-    """Merge pairs of bytes only; merged tokens never merge again."""
-    ids = list(text.encode())
-    for rank, pair in enumerate(merges):
-        if max(pair) < BYTES:
-            ids = merge(ids, pair, BYTES + rank)
-    return ids
-
-
-MERGES = [
-    [(108, 111), (256, 119), (101, 114)],  # lo, low, er
-    [(97, 98), (98, 99), (99, 97), (256, 258), (257, 97)],  # ab, bc, ca, abca, bca
-    [(97, 97), (256, 256), (256, 97), (32, 97)],  # aa, aaaa, aaa, " a"
-    [(195, 175), (110, 97), (257, 256), (118, 101)],  # ï, na, naï, ve
-    [(98, 99), (97, 256), (97, 98), (258, 99)],  # bc, abc, ab, abc again
-    [(120, 121), (121, 122), (257, 120), (256, 122)],  # xy, yz, yzx, xyz
-    [(97, 97)],
-    [(99, 99)],
-    [(98, 32)],
-    [(97, 97)],
-    [(97, 98), (256, 99)],
-    [(76, 111), (108, 111), (256, 119)],  # Lo, lo, Low
-]
+# A text, its merges, and what these give.
 TEXTS = [
-    "slow lower",
-    "abcabc cabca bcab",
-    "aaaaa aaaaaaa a",
-    "naïve naïf",
-    " abc ab cab ",
-    "xyzxyyzyzxyzyz",
-    "",
-    "c",
-    "cb",
-    "aa",
-    "abc",
-    "Low LOW low",
+    ("slow lower", [(108, 111), (256, 119), (101, 114)]),  # lo, low, er
+    (
+        "abcabc cabca bcab",
+        [(97, 98), (98, 99), (99, 97), (256, 258), (257, 97)],  # ab, bc, ca, abca, bca
+    ),
+    ("aaaaa aaaaaaa a", [(97, 97), (256, 256), (256, 97), (32, 97)]),  # aa to " a"
+    ("naïve naïf", [(195, 175), (110, 97), (257, 256), (118, 101)]),  # ï, na, naï, ve
+    (" abc ab cab ", [(98, 99), (97, 256), (97, 98), (258, 99)]),  # bc, abc, ab, abc
+    ("xyzxyyzyzxyzyz", [(120, 121), (121, 122), (257, 120), (256, 122)]),  # xy to xyz
+    ("", [(97, 97)]),
+    ("c", [(99, 99)]),
+    ("cb", [(98, 32)]),
+    ("aa", [(97, 97)]),
+    ("abc", [(97, 98), (256, 99)]),
+    ("Low LOW low", [(76, 111), (108, 111), (256, 119)]),  # Lo, lo, Low
 ]
 
 
-def make_text(draw: Draw, which: int) -> dict:
-    return {"text": TEXTS[which], "merges": list(MERGES[which])}
-
-
-def once_each(text: str, merges: Sequence[Pair]) -> list[int]:
-    ids = list(text.encode())
-    for rank, pair in enumerate(merges):
-        ids = merge_first(ids, pair, BYTES + rank)
-    return ids
-
-
-ENCODING = Model(
+ENCODING = Reference(
     encode_with,
-    choose=Piece(
-        "the choice",
-        frequency_for_rank=(
-            "the pair that is most frequent in this text goes first, not the one that "
-            "training merged first",
-            by_frequency,
-        ),
-        leftmost_for_rank=(
-            "the leftmost pair goes first, not the one that training merged first",
-            lambda found, ids: min(found, key=lambda f: f[1])[0],
-        ),
-        last_rank_first=(
-            "the pair that training merged last goes first",
-            lambda found, ids: max(found)[0],
-        ),
-    ),
-    together=Piece(
-        "choice and merge",
-        leftmost_one=(
-            "the leftmost known pair is merged, one place at a time; it is the rank "
-            "that decides",
-            {
-                "choose": lambda found, ids: min(found, key=lambda f: f[1])[0],
-                "join": merge_first,
-            },
-        ),
-    ),
-    whole=Piece(
-        "the merging",
-        any_pair=(
-            "the text is swept from left to right and any known pair is merged; it is "
-            "the rank that decides",
-            any_pair,
-        ),
-        merges_backwards=(
-            "the merges are gone through once, from the last to the first",
-            backwards,
-        ),
-        one_pass=("the text is gone through only once, from left to right", one_pass),
-        longest_token=("the longest token is taken at each place", longest_token),
-        bytes_only=("merged tokens are never merged again", first_round),
-        first_occurrence=("each merge is made only at its first occurrence", once_each),
-    ),
-    join=Piece(
-        "the merge",
-        from_the_right=("pairs are replaced from right to left", merge_from_right),
-    ),
-    first=Piece(
-        "the first new id",
-        ids_from_255=("the first merge gives id 255", BYTES - 1),
-        ids_from_257=("the first merge gives id 257", BYTES + 1),
-    ).rarely(ids_from_zero=("a merge gives its index as the id, without 256 added", 0)),
-    to_ids=Piece(
-        "the bytes",
-        characters=(
-            "the text is cut into characters (`ord`) instead of UTF-8 bytes",
-            lambda text: list(map(ord, text)),
-        ),
-        spaces_lost=(
-            "the spaces are lost",
-            lambda text: list(text.replace(" ", "").encode()),
-        ),
-        lower_case=(
-            "capitals are lost: the text is put into lower case",
-            lambda text: list(text.lower().encode()),
-        ),
-        ends_stripped=(
-            "the spaces at the ends of the text are lost",
-            lambda text: list(text.strip().encode()),
-        ),
-    ),
-    given=Piece(
-        "the merges", no_merges=("nothing is merged", lambda text, merges: (text, []))
-    ).rarely(
-        last_merge_missing=(
-            "the last of the merges is never made",
-            lambda text, merges: (text, merges[:-1]),
-        ),
-        first_merge_missing=(
-            "the first of the merges is never made",
-            lambda text, merges: (text, [(-1, -1), *merges[1:]]),
-        ),
-    ),
-    result=Piece("the ids").rarely(
-        last_id_missing=(
-            "the last id is lost: the loop ends one place too early",
-            lambda ids: ids[:-1],
-        )
-    ),
-).written(
-    first=("256 + {i}", "256"),
-    to_ids=('list({text}.encode("utf-8"))', '{text}.encode("utf-8")'),
-    given=("{merges}", "enumerate({merges})"),
-    whole=("{merges}", "enumerate({merges})"),
-    result=("{ids}",),
+    """
+    [choose] the choice
+    frequency-for-rank: the pair that is most frequent in this text goes first, not the
+        one that training merged first
+    leftmost-for-rank: the leftmost pair goes first, not the one that training merged
+        first
+    last-rank-first: the pair that training merged last goes first
+    [whole] the merging = {merges} | enumerate({merges})
+    any-pair: the text is swept from left to right and any known pair is merged; it is
+        the rank that decides
+    merges-backwards: the merges are gone through once, from the last to the first
+    one-pass: the text is gone through only once, from left to right
+    longest-token: the longest token is taken at each place
+    bytes-only: merged tokens are never merged again
+    first-occurrence: each merge is made only at its first occurrence
+    [join] the merge
+    from-the-right: pairs are replaced from right to left
+    [first] the first new id = 256 + {i} | 256
+    ids-from-255: the first merge gives id 255
+    ids-from-257: the first merge gives id 257
+    ~ ids-from-zero = 0: a merge gives its index as the id, without 256 added
+    [to_ids] the bytes = list({text}.encode("utf-8")) | {text}.encode("utf-8")
+    characters: the text is cut into characters (`ord`) instead of UTF-8 bytes
+    spaces-lost: the spaces are lost
+    lower-case: capitals are lost: the text is put into lower case
+    ends-stripped: the spaces at the ends of the text are lost
+    [given] the merges = {merges} | enumerate({merges})
+    no-merges: nothing is merged
+    ~ last-merge-missing: the last of the merges is never made
+    ~ first-merge-missing: the first of the merges is never made
+    [result] the ids = {ids}
+    ~ last-id-missing: the last id is lost: the loop ends one place too early
+    [together] choice and merge
+    leftmost-one: the leftmost known pair is merged, one place at a time; it is the rank
+        that decides
+    """,
+    frequency_for_rank=by_frequency,
+    leftmost_for_rank=lambda found, ids: min(found, key=lambda f: f[1])[0],
+    last_rank_first=lambda found, ids: max(found)[0],
+    any_pair=any_pair,
+    merges_backwards=partial(encode, ordered=reversed),
+    one_pass=one_pass,
+    longest_token=longest_token,
+    bytes_only=partial(encode, most=BYTES),
+    first_occurrence=partial(encode, join=merge_first),
+    from_the_right=merge_from_right,
+    ids_from_255=BYTES - 1,
+    ids_from_257=BYTES + 1,
+    characters=lambda text: list(map(ord, text)),
+    spaces_lost=lambda text: list(text.replace(" ", "").encode()),
+    lower_case=lambda text: list(text.lower().encode()),
+    ends_stripped=lambda text: list(text.strip().encode()),
+    no_merges=lambda text, merges: (text, []),
+    last_merge_missing=lambda text, merges: (text, merges[:-1]),
+    first_merge_missing=lambda text, merges: (text, [(-1, -1), *merges[1:]]),
+    last_id_missing=lambda ids: ids[:-1],
+    leftmost_one={
+        "choose": lambda found, ids: min(found, key=lambda f: f[1])[0],
+        "join": merge_first,
+    },
 )
 
 
-def round_trip(ids: list[int], arguments: Arguments) -> str | None:
+def round_trip(ids, arguments):
+    """Whether the ids stand for the bytes of the text."""
     text, merges = arguments.values()
-    parts = {i: bytes([i]) for i in range(BYTES)}
-    for rank, (a, b) in enumerate(merges):
-        parts[BYTES + rank] = parts[a] + parts[b]
+    parts = bytes_of_tokens(merges)
     if b"".join(parts.get(i, b"?") for i in ids) == text.encode():
         return None
     return "The bytes behind your ids, put together, are not the bytes of the text."
@@ -561,14 +434,13 @@ def values_of_encoding(text: str, merges: Sequence[Pair]) -> Iterator[Value]:
             yield Value(name, "ids", tuple(ids), [tuple(before)], merges)
 
 
-bpe_encode = Task(
-    **vars(ASKED["bpe_encode"]),
+bpe_encode = ENCODING.task(
+    "bpe_encode",
+    hints=ID_HINTS,
     reference=encode,
-    make=make_text,
+    make=lambda draw, which: {"text": TEXTS[which][0], "merges": TEXTS[which][1][:]},
     probes=[Probe(0, {"which": i}) for i in range(len(TEXTS))],
     properties=[Property("round trip", result_of, round_trip)],
     fixed=["merges"],
     values=values_of_encoding,
-    mistakes=ENCODING.mistakes(),
-    model=ENCODING,
 )

@@ -13,12 +13,4 @@ declare namespace Activations {
   }
   type State = ReturnType<typeof import("./widget.mjs").activationsState>;
   type Quantity = "value" | "slope";
-  /** The rows of the explorer's data, by role. */
-  interface Rows {
-    x: Float32Array;
-    value: Float32Array[];
-    slope: Float32Array[];
-    phi: Float32Array | null;
-    difference: Float32Array | null;
-  }
 }

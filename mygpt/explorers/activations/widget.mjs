@@ -1,21 +1,18 @@
 import { axisHandle, choice } from "../kit/controls.mjs";
 import { cursorPlot, curveHint, curveTable, shownAmong } from "../kit/curves.mjs";
-import { html, speaker, svg } from "../kit/elements.mjs";
+import { drawAll, explorerRoot, html, svg } from "../kit/elements.mjs";
 import { clamp, extent, fixed, floats, linearTicks } from "../kit/geometry.mjs";
 import { mount, store, allViews } from "../kit/mounting.mjs";
-import { nearestIndex, padded, powerOfTen } from "../kit/picture.mjs";
+import { nearestIndex, padded, powerOfTen } from "../kit/parts/picture.mjs";
 
 const DECIMALS = 4;
 const LEAST_DIP = 0.005;
 const ROOM = 0.05; // of the height, under the curves: the handle covers none
-/** @type {[Activations.Quantity, string][]} */
-const QUANTITIES = [
-  ["value", "Value"],
-  ["slope", "Slope"],
-];
+const QUANTITIES = /** @type {[Activations.Quantity, string][]} */ (Object.entries({ value: "Value", slope: "Slope" }));
 
 /** The rows of the explorer's data, by role.
- * @type {(view: DataView, parts: { names: string[]; points: number; hasPhi: boolean; compare: string[] }) => Activations.Rows} */
+ * @param {DataView} view
+ * @param {{ names: string[]; points: number; hasPhi: boolean; compare: string[] }} parts */
 export function unpackActivations(view, { names, points, hasPhi, compare }) {
   const numbers = floats(view);
   let next = 0;
@@ -87,7 +84,7 @@ export function activationsState(model) {
 }
 
 /** @type {(state: Activations.State) => string} */
-const drawnText = (state) => `The ${state.get("quantity")}s are drawn.`;
+const drawnText = (state) => `The ${state.quantity}s are drawn.`;
 
 /** The lowest places of the shown curves that have a dip.
  * @type {(state: Activations.State) => { mark: number; at: number; low: number; text: string }[]} */
@@ -112,30 +109,24 @@ function sentenceOf({ names, value, slope, shown, at, xText }) {
 function headView(state) {
   const { phi } = state;
   const switcher = choice("What the curves show", QUANTITIES, (quantity) => state.write({ quantity }));
-  const [xOut, phiOut] = [1, 2].map(() => html("span", { class: "mygpt-number" }));
+  const [xOut, phiOut] = [1, 2].map(() => html("span.number"));
   const node = html(
-    "div",
-    { class: "mygpt-head" },
-    switcher.node,
-    html(
-      "p",
-      { class: "mygpt-at" },
-      html("span", {}, html("i", {}, "x"), " = ", xOut),
-      ...(phi ? [html("span", {}, "Φ(", html("i", {}, "x"), ") = ", phiOut)] : []),
-    ),
+    "div.head",
+    switcher,
+    html("p.at", html("span", html("i", "x"), " = ", xOut), phi && html("span", "Φ(", html("i", "x"), ") = ", phiOut)),
   );
   const drawCursor = () => {
     xOut.textContent = state.xText(state.at);
     if (phi) phiOut.textContent = fixed(phi[state.at], DECIMALS);
   };
-  return { node, draw: () => switcher.show(state.get("quantity")), drawCursor };
+  return { node, draw: () => switcher.show(state.quantity), drawCursor };
 }
 
 /** @type {(state: Activations.State) => { node: HTMLElement; handle: HTMLElement; draw(): void; drawCursor(): void; stop(): void }} */
 function curvesView(state) {
   const { domain, indexOf, xText } = state;
   const handle = axisHandle("Position x", state.moveTo);
-  const lowest = html("p", { class: "mygpt-lowest-said" });
+  const lowest = html("p.lowest-said.muted");
   const plot = cursorPlot(state, "position", indexOf, 5, handle.node);
   plot.node.append(handle.node);
   const hint = curveHint(
@@ -146,7 +137,7 @@ function curvesView(state) {
   );
   const draw = () => {
     const { width } = state;
-    const limits = extent(state[state.get("quantity")]) ?? [0, 1];
+    const limits = extent(state[state.quantity]) ?? [0, 1];
     const height = Math.round(clamp(width * 0.48, 240, 340));
     const [bottom, top] = padded(limits, 0.05);
     const y = /** @type {Kit.Pair} */ ([bottom - ROOM * (top - bottom), top]);
@@ -157,7 +148,7 @@ function curvesView(state) {
         height,
         margin: { left: 38, right: 14, top: 26, bottom: 50 },
         x: { domain, ticks: linearTicks(...domain, width / 56), strong: 0, label: "x", drop: 26 },
-        y: { domain: y, ticks: linearTicks(...y, height / 46), strong: 0, label: state.get("quantity") },
+        y: { domain: y, ticks: linearTicks(...y, height / 46), strong: 0, label: state.quantity },
       },
       jumpOf(limits),
     );
@@ -165,7 +156,7 @@ function curvesView(state) {
     const dips = dipsOf(state);
     plot.front.replaceChildren(
       ...dips.map(({ mark, at, low }) =>
-        svg("circle", { class: `mygpt-dip mygpt-curve-${mark}`, cx: scaleX(state.x[at]), cy: scaleY(low), r: 4 }),
+        svg(`circle.dip.curve-${mark}`, { cx: scaleX(state.x[at]), cy: scaleY(low), r: 4 }),
       ),
     );
     lowest.textContent = dips.map(({ text }) => text).join(" ");
@@ -176,9 +167,9 @@ function curvesView(state) {
   const drawCursor = () => {
     plot.drawCursor(state.shown);
     handle.show(state.at, state.x.length - 1, `x = ${xText(state.at)}`);
-    plot.root.setAttribute("aria-label", `${state.get("description")} ${drawnText(state)} ${sentenceOf(state)}`);
+    plot.root.ariaLabel = `${state.description} ${drawnText(state)} ${sentenceOf(state)}`;
   };
-  return { node: html("div", {}, plot.node, lowest), handle: handle.node, draw, drawCursor, stop: plot.stop };
+  return { node: html("div", plot, lowest), handle: handle.node, draw, drawCursor, stop: plot.stop };
 }
 
 /** @type {(state: Activations.State) => Kit.CursorView} */
@@ -186,10 +177,7 @@ const tableView = (state) =>
   curveTable(state, {
     caption: "Value and slope of every curve at x",
     heading: "Curve",
-    columns: [
-      ["value", "value"],
-      ["slope", "slope"],
-    ],
+    columns: { value: "value", slope: "slope" },
     text: (key, i) => fixed(state[key][i][state.at], DECIMALS),
   });
 
@@ -200,13 +188,8 @@ function differenceView(state, difference, handle) {
   /** @type {[string, Kit.Numbers][]} */
   const curves = [["ink", difference]];
   const plot = cursorPlot(state, "position", state.indexOf, 4.5, handle);
-  const out = html("span", { class: "mygpt-number mygpt-difference" });
-  const title = html(
-    "p",
-    { class: "mygpt-title" },
-    html("span", {}, html("bdi", {}, compare[0]), " − ", html("bdi", {}, compare[1])),
-    out,
-  );
+  const out = html("span.number.difference.bold");
+  const title = html("p.title.ends", html("span", html("bdi", compare[0]), " − ", html("bdi", compare[1])), out);
   const label = exponent ? `difference × ${powerOfTen(exponent)}` : "difference";
   const draw = () => {
     const width = plot.node.clientWidth || state.width;
@@ -223,9 +206,9 @@ function differenceView(state, difference, handle) {
     const text = differenceText(difference[state.at], exponent);
     plot.drawCursor(curves);
     out.textContent = text;
-    plot.root.setAttribute("aria-label", `${compare.join(" minus ")}: ${text} at x = ${state.xText(state.at)}.`);
+    plot.root.ariaLabel = `${compare.join(" minus ")}: ${text} at x = ${state.xText(state.at)}.`;
   };
-  const node = html("div", { class: "mygpt-magnified" }, title, plot.node);
+  const node = html("div.magnified", title, plot);
   return { node, draw, drawCursor, stop: plot.stop };
 }
 
@@ -235,42 +218,21 @@ function render({ model, el }) {
   const [head, curves, table] = allViews(state, headView, curvesView, tableView);
   const magnified = state.difference ? [differenceView(state, state.difference, curves.handle)] : [];
   const views = [head, curves, table, ...magnified];
-  const voice = speaker();
-  const root = html(
-    "div",
-    { class: "mygpt-explorer mygpt-activations", role: "group", "aria-label": "Explorer of activations" },
-    head.node,
-    curves.node,
-    html("div", { class: "mygpt-below" }, table.node, ...magnified.map(({ node }) => node)),
-    voice.node,
-  );
-
+  const below = html("div.below", table, magnified);
   const drawCursor = () => views.forEach((view) => view.drawCursor());
   const draw = () => {
-    views.forEach((view) => view.draw());
+    drawAll(views);
     drawCursor();
   };
-  /** @type {(update: () => void, first?: () => string) => () => void} */
-  const speaking =
-    (update, first = () => "") =>
-    () => {
-      update();
-      voice.say(`${first()} ${sentenceOf(state)}`.trim());
-    };
-  return mount({
-    model,
-    el,
-    root,
-    undo: [curves.stop, ...magnified.map(({ stop }) => stop), voice.stop],
+  const said = () => sentenceOf(state);
+  return mount({ model, el }, explorerRoot("activations", "Explorer of activations", head, curves, below), state, {
+    undo: [curves.stop, ...magnified.map(({ stop }) => stop)],
     listeners: {
-      position: speaking(drawCursor),
-      quantity: speaking(draw, () => drawnText(state)),
-      visible: speaking(draw),
+      position: [drawCursor, said],
+      quantity: [draw, () => `${drawnText(state)} ${said()}`],
+      visible: [draw, said],
     },
-    layout: (width) => {
-      state.width = width;
-      draw();
-    },
+    layout: draw,
   });
 }
 

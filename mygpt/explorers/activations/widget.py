@@ -7,13 +7,14 @@ import traitlets
 from matplotlib.figure import Figure
 
 from mygpt import plots
-from mygpt.explorers.kit.base import Explorer, module, stylesheet
+from mygpt.explorers.kit.base import Explorer
 from mygpt.explorers.kit.checks import (
     check_member,
     check_names,
     check_subset,
     checked,
     finite_array,
+    one_row,
 )
 from mygpt.explorers.kit.numbers import Numbers, as_shown
 from mygpt.explorers.kit.text import count
@@ -33,20 +34,17 @@ class Activations(Explorer):
     is 0.1 or more.
     """
 
-    _esm = module("activations")
-    _css = stylesheet("activations")
+    names = traitlets.List(traitlets.Unicode())
+    compare = traitlets.List(traitlets.Unicode())
+    points = traitlets.Int()
+    places = traitlets.Int()
+    has_phi = traitlets.Bool()
+    exponent = traitlets.Int()
+    data = traitlets.Bytes()
 
-    names = traitlets.List(traitlets.Unicode()).tag(sync=True)
-    compare = traitlets.List(traitlets.Unicode()).tag(sync=True)
-    points = traitlets.Int().tag(sync=True)
-    places = traitlets.Int().tag(sync=True)
-    has_phi = traitlets.Bool().tag(sync=True)
-    exponent = traitlets.Int().tag(sync=True)
-    data = traitlets.Bytes().tag(sync=True)
-
-    position = traitlets.Float().tag(sync=True)
-    quantity = traitlets.Unicode().tag(sync=True)
-    visible = traitlets.List(traitlets.Unicode()).tag(sync=True)
+    position = traitlets.Float()
+    quantity = traitlets.Unicode()
+    visible = traitlets.List(traitlets.Unicode())
 
     def __init__(
         self,
@@ -68,12 +66,10 @@ class Activations(Explorer):
                 f"got {list(slopes)}"
             )
         shape = self.x.shape
-        self.values = {
-            n: finite_array(f"values[{n!r}]", values[n], shape) for n in names
-        }
-        self.slopes = {
-            n: finite_array(f"slopes[{n!r}]", slopes[n], shape) for n in names
-        }
+        self.values, self.slopes = (
+            {n: finite_array(f"{name}[{n!r}]", arrays[n], shape) for n in names}
+            for name, arrays in (("values", values), ("slopes", slopes))
+        )
         self.phi = None if phi is None else finite_array("phi", phi, shape)
         compare = () if compare is None else check_names("compare", compare, 2)
         if len(compare) == 1:
@@ -147,11 +143,7 @@ class Activations(Explorer):
 
 
 def _grid(x: Numbers) -> np.ndarray:
-    grid = finite_array("x", x)
-    if grid.ndim != 1 or not 2 <= len(grid) <= MAX_POINTS:
-        raise ValueError(
-            f"x must hold 2 to {MAX_POINTS} numbers in one row, got shape {grid.shape}"
-        )
+    grid = one_row("x", x, 2, MAX_POINTS)
     steps = np.diff(grid)
     step = (grid[-1] - grid[0]) / (len(grid) - 1)
     if step <= 0 or np.abs(steps - step).max() > 1e-3 * step:

@@ -1,7 +1,8 @@
 // The heads beside each other, each as a small map of its weights, of which one is chosen.
 
+import { times } from "../kit/geometry.mjs";
 import { choice } from "../kit/controls.mjs";
-import { html } from "../kit/elements.mjs";
+import { UNHEARD, html } from "../kit/elements.mjs";
 
 const ACROSS = 8; // heads in a row, at most
 
@@ -9,13 +10,11 @@ const ACROSS = 8; // heads in a row, at most
  * @type {(state: Attention.State, weightsAt: (head: number) => Float64Array, colours: (weights: Float64Array) => Uint8ClampedArray<ArrayBuffer>) => { node: HTMLElement; paint(): void; draw(): void }} */
 export function headsView({ length, get, write }, weightsAt, colours) {
   const count = get("heads");
-  const maps = Array.from({ length: count }, () =>
-    html("canvas", { width: length, height: length, "aria-hidden": "true" }),
-  );
+  const maps = times(count, () => html("canvas", UNHEARD, { width: length, height: length }));
   /** @type {[number, Node][]} */
-  const options = maps.map((map, head) => [head, html("span", {}, map, String(head))]);
+  const options = maps.map((map, head) => [head, html("span", map, String(head))]);
   const { node: group, show } = choice("Head", options, (head) => write({ head }));
-  const node = html("div", { class: "mygpt-heads" }, html("span", { "aria-hidden": "true" }, "Head"), group);
+  const node = html("div.heads.muted", html("span", UNHEARD, "Head"), group);
   node.style.setProperty("--across", String(Math.min(count, ACROSS)));
   const paint = () => {
     if (!node.isConnected) return; // the colours are known on a page alone

@@ -1,10 +1,10 @@
-import { cellNumbers, roomForNumbers, shadeLegend } from "../kit/cells.mjs";
+import { cellNumbers, roomForNumbers, shadeLegend } from "../kit/parts/cells.mjs";
 import { slider, tick } from "../kit/controls.mjs";
-import { html, speaker, titled, tooltip } from "../kit/elements.mjs";
-import { clamp, fixed, floats, softmax } from "../kit/geometry.mjs";
+import { UNHEARD, explorerRoot, flag, html, paragraph, titled, tooltip } from "../kit/elements.mjs";
+import { clamp, descending, fixed, floats, softmax, times } from "../kit/geometry.mjs";
 import { mount, store, allViews } from "../kit/mounting.mjs";
-import { dragging, hovering, keeping } from "../kit/pointers.mjs";
-import { heatmap, roomFor, rowLabels, textWidth, themed, visibleText } from "../kit/heat.mjs";
+import { dragging, hovering, keeping, upAndDown } from "../kit/pointers.mjs";
+import { heatmap, roomFor, rowLabels, textWidth, themed, visibleText } from "../kit/parts/heat.mjs";
 import { fanView, fanWidth } from "./fan.mjs";
 import { headsView } from "./heads.mjs";
 
@@ -32,19 +32,19 @@ export const shadeOf = Math.sqrt;
 /** The places of the words that a row can read, the largest weight first, of equals the first.
  * @type {(weights: Float64Array, readable: number) => number[]} */
 export function byWeight(weights, readable) {
-  return [...weights.keys()].slice(0, readable).sort((a, b) => weights[b] - weights[a] || a - b);
+  return descending(weights.slice(0, readable));
 }
 
 /** The map's sizes in pixels at a width, and which words over the columns are `free` to be shown. Where there is room the
  * lines stand `beside` the map, in so many pixels, of which the words that are read have `words`.
- * @type {(words: string[], width: number) => Attention.Sizes} */
+ * @param {string[]} words
+ * @param {number} width */
 export function sizesOf(words, width) {
   const widths = words.map(textWidth);
   const widest = Math.max(...widths);
   const stacked = width < 520;
   const gutter = clamp(widest + 12, 44, width < 420 ? 84 : 120);
-  /** @type {(numbered: boolean) => Attention.Sizes} */
-  const sizes = (numbered) => {
+  const sizes = (/** @type {boolean} */ numbered) => {
     const named = gutter + (numbered ? 0 : 46);
     const room = width - gutter - (stacked ? 0 : fanWidth + named);
     const height = Math.round(clamp(36 * words.length, 56, clamp(0.75 * room, 280, 430)));
@@ -64,7 +64,7 @@ export function sizesOf(words, width) {
 export function staircase(length) {
   /** @type {(column: number, row: number) => string} */
   const at = (column, row) => `${(100 * column) / length}% ${(100 * row) / length}%`;
-  const corners = Array.from({ length }, (_, row) => [at(row + 1, row), at(row + 1, row + 1)]);
+  const corners = times(length, (row) => [at(row + 1, row), at(row + 1, row + 1)]);
   return [...corners.flat(), at(length, 0)].join(", ");
 }
 
@@ -82,7 +82,7 @@ export function attentionState(model) {
     ...sizesOf(words, 640),
   };
   const state = store(model, fields);
-  const readable = (/** @type {number} */ row) => (state.get("causal") ? row + 1 : length);
+  const readable = (/** @type {number} */ row) => (state.causal ? row + 1 : length);
   const rowWeights = (/** @type {number} */ row) => state.weights.subarray(row * length, (row + 1) * length);
   /** @type {Kit.TextAt} */
   const weightText = (row, column) => (column < readable(row) ? fixed(rowWeights(row)[column], DECIMALS) : MASKED);
@@ -91,21 +91,19 @@ export function attentionState(model) {
 
 /** The weights of a head at the temperature and mask of now.
  * @type {(state: Attention.State, head: number) => Float64Array} */
-function weightsAt({ scores, length, get }, head) {
-  return weightsOf(scores, length, head, get("temperature"), get("causal"));
+function weightsAt({ scores, length, temperature, causal }, head) {
+  return weightsOf(scores, length, head, temperature, causal);
 }
 
 /** @type {(state: Attention.State) => string} */
-function settingText({ get }) {
-  return `Head ${get("head")}, temperature ${get("temperature")}, ${
-    get("causal") ? "with" : "without"
-  } the causal mask.`;
+function settingText({ head, temperature, causal }) {
+  return `Head ${head}, temperature ${temperature}, ${causal ? "with" : "without"} the causal mask.`;
 }
 
 /** @type {(state: Attention.State) => string} */
 function sentenceOf(state) {
   const { words, rowWeights, readable, weightText } = state;
-  const row = state.get("row");
+  const { row } = state;
   const strong = byWeight(rowWeights(row), readable(row))
     .slice(0, 3)
     .map((place) => `“${words[place]}” at ${place}, ${weightText(row, place)}`);
@@ -126,7 +124,7 @@ export function answerText({ words, rowWeights, readable }, row) {
 function settingsView({ get, write }) {
   const temperature = slider("Temperature", get("temperatures"), String, (value) => write({ temperature: value }));
   const causal = tick(["Causal mask"], (on) => write({ causal: on }));
-  const node = html("div", { class: "mygpt-controls" }, temperature.node, causal.node);
+  const node = html("div.controls", temperature, causal);
   const drawWeights = () => {
     temperature.show(get("temperature"));
     causal.show(get("causal"));
@@ -137,11 +135,11 @@ function settingsView({ get, write }) {
 /** The words over the columns, slanted where they are wider than a column.
  * @type {(state: Attention.State) => { node: HTMLElement; draw(state: Attention.State): void }} */
 function columnLabels({ words, length }) {
-  const labels = words.map((word) => html("span", {}, titled(word)));
-  const node = html("div", { class: "mygpt-columns", "aria-hidden": "true" }, ...labels);
+  const labels = words.map((word) => html("span.muted.fine.clipped", titled(word)));
+  const node = html("div.columns", UNHEARD, labels);
   /** @type {(state: Attention.State) => void} */
   const draw = ({ room, slanted, free }) => {
-    node.classList.toggle("mygpt-slanted", slanted);
+    flag(node, "slanted", slanted);
     labels.forEach((label, place) => {
       const middle = ((place + 0.5) / length) * room;
       label.hidden = !free[place];
@@ -163,14 +161,8 @@ function hintView(state) {
       hint.hide();
       return;
     }
-    const {
-      width,
-      gutter,
-      room,
-      top,
-      height,
-      hovered: { row, column },
-    } = state;
+    const { width, gutter, room, top, height } = state;
+    const { row, column } = state.hovered;
     const y = top + ((row + 1) * height) / length + 6;
     const frame = { left: gutter, right: width, top: y, bottom: y };
     hint.show(
@@ -179,26 +171,26 @@ function hintView(state) {
       width,
       [],
       [
-        html("span", {}, "reads", html("b", {}, titled(words[row]))),
-        html("span", {}, "is read", html("b", {}, titled(words[column]))),
-        html("span", {}, "weight", html("b", {}, weightText(row, column))),
+        html("span", "reads", html("b", titled(words[row]))),
+        html("span", "is read", html("b", titled(words[column]))),
+        html("span", "weight", html("b", weightText(row, column))),
       ],
     );
   };
   return { node: hint.node, draw };
 }
 
-/** @type {(state: Attention.State) => Attention.MapView} */
-function mapView(state) {
+/** @param {Attention.State} state */
+export function mapView(state) {
   const { words, length } = state;
   const [heat, rows, columns, hint] = [heatmap(), rowLabels(words), columnLabels(state), hintView(state)];
-  const [numbers, masked] = [cellNumbers(), html("span", { class: "mygpt-masked-shade" }, html("i"), MASKED)];
+  const [numbers, masked] = [cellNumbers(), html("span.masked-shade.kept", html("i"), MASKED)];
   const legend = shadeLegend(SHADES, [masked]);
-  const forbidden = html("span", { class: "mygpt-forbidden" });
+  const forbidden = html("span.forbidden");
   forbidden.style.clipPath = `polygon(${staircase(length)})`;
   heat.canvas.after(forbidden, numbers.node);
   const fan = fanView(state);
-  const node = html("div", { class: "mygpt-map" }, columns.node, rows.node, heat.node, fan.node, hint.node);
+  const node = html("div.map", columns, rows, heat, fan, hint);
   hovering(heat.node, heat.under, (cell) => {
     state.hovered = cell;
     hint.draw();
@@ -207,7 +199,7 @@ function mapView(state) {
     const { gutter, top, stacked, named } = state;
     const sizes = { "--gutter": gutter, "--top": top, "--words": named, "--beside": stacked ? 0 : fanWidth + named };
     for (const [name, size] of Object.entries(sizes)) node.style.setProperty(name, `${size}px`);
-    node.classList.toggle("mygpt-stacked-map", stacked);
+    flag(node, "stacked-map", stacked);
     columns.draw(state);
     fan.lay();
   };
@@ -216,27 +208,26 @@ function mapView(state) {
     const { weights, height, readable } = state;
     const shape = { rows: length, columns: length };
     const bytes = heat.draw({ numbers: weights, ...shape, height, limit: 1, shade: shadeOf });
-    const [row, { numbered }] = [state.get("row"), state];
+    const [row, { numbered }] = [state.row, state];
     const shown = (/** @type {number} */ one) => length <= FEW || one === row;
     numbers.draw(weights, bytes, shape, numbered, (one, column) => shown(one) && column < readable(one));
     const [most] = byWeight(state.rowWeights(row), readable(row));
     [...numbers.node.children].forEach((cell, i) => {
-      cell.classList.toggle("mygpt-largest", i === row * length + most);
+      flag(cell, "largest", i === row * length + most);
     });
     legend.draw(heat.colours(SHADES, 1, shadeOf));
   };
   const drawWeights = () => {
-    forbidden.hidden = !state.get("causal");
-    masked.hidden = !state.get("causal");
+    for (const part of [forbidden, masked]) part.hidden = !state.causal;
     hint.draw();
   };
   const drawRow = () => {
-    const chosen = state.get("row");
+    const chosen = state.row;
     paint();
     heat.mark(chosen, null);
     rows.draw({ height: state.height, chosen });
     fan.draw();
-    heat.canvas.setAttribute("aria-label", `${state.get("description")} ${sentenceOf(state)}`);
+    heat.canvas.ariaLabel = `${state.description} ${sentenceOf(state)}`;
   };
   /** @type {(event: PointerEvent) => void} */
   const choose = (event) => state.write({ row: heat.under(event).row });
@@ -257,63 +248,35 @@ function rowView({ words, get, write }) {
     (row) => `${row}  \u2068${words[row]}\u2069`,
     (row) => write({ row }),
   );
-  node.classList.add("mygpt-unseen");
+  flag(node, "unseen");
   const handle = /** @type {HTMLElement} */ (node.control);
-  handle.addEventListener("keydown", (event) => {
-    // the rows go down the page: so do the keys
-    const step = { ArrowDown: 1, ArrowUp: -1 }[event.key];
-    if (!step) return;
-    event.preventDefault();
-    write({ row: clamp(get("row") + step, 0, words.length - 1) });
-  });
+  // The rows go down the page: so do the keys.
+  upAndDown(handle, (step) => write({ row: clamp(get("row") + step, 0, words.length - 1) }));
   return { node, handle, drawRow: () => show(get("row")) };
-}
-
-/** What is read most, in words.
- * @type {(state: Attention.State) => { node: HTMLElement; drawRow(): void }} */
-function answerView(state) {
-  const node = html("p", { class: "mygpt-answer" });
-  const drawRow = () => {
-    node.textContent = answerText(state, state.get("row"));
-  };
-  return { node, drawRow };
-}
-
-/** The setting in words, for paper.
- * @type {(state: Attention.State) => { node: HTMLElement; drawWeights(): void }} */
-function settingView(state) {
-  const node = html("p", { class: "mygpt-setting" });
-  return {
-    node,
-    drawWeights: () => {
-      node.textContent = settingText(state);
-    },
-  };
 }
 
 /** What is drawn when a row, a head or the weights of all heads are new.
  * @type {(state: Attention.State) => { parts: Node[]; map: Attention.MapView; handle: HTMLElement; drawRow(): void; drawHead(): void; drawWeights(): void }} */
 function everyView(state) {
-  const [settings, map, row, answer, setting] = allViews(
-    state,
-    settingsView,
-    mapView,
-    rowView,
-    answerView,
-    settingView,
-  );
+  const [settings, map, row] = allViews(state, settingsView, mapView, rowView);
+  const answer = paragraph("mygpt-answer", () => answerText(state, state.row));
+  const setting = paragraph("mygpt-setting", () => settingText(state));
   const heads = headsView(
     state,
     (head) => weightsAt(state, head),
     (weights) => map.colours(weights, 1, shadeOf),
   );
-  const note = html("p", { class: "mygpt-note" }, "Choose a row to see what its word reads.");
-  const head = html("div", { class: "mygpt-head" }, note, map.legend);
+  const note = html("p.note.muted.fine", "Choose a row to see what its word reads.");
+  const head = html("div.head", note, map.legend);
   if (state.length > 1) map.node.prepend(row.node);
-  const drawRow = () => [map, row, answer].forEach((view) => view.drawRow());
+  const drawRow = () => {
+    for (const view of [map, row]) view.drawRow();
+    answer.draw();
+  };
   const drawHead = () => {
-    state.weights = weightsAt(state, state.get("head"));
-    [settings, map, setting].forEach((view) => view.drawWeights());
+    state.weights = weightsAt(state, state.head);
+    for (const view of [settings, map]) view.drawWeights();
+    setting.draw();
     heads.draw();
     drawRow();
   };
@@ -322,7 +285,7 @@ function everyView(state) {
     drawHead();
   };
   const parts = [head, map.node, answer.node, settings.node, setting.node];
-  if (state.get("heads") > 1) parts.unshift(heads.node);
+  if (state.heads > 1) parts.unshift(heads.node);
   return { parts, map, handle: row.handle, drawRow, drawHead, drawWeights };
 }
 
@@ -330,29 +293,10 @@ function everyView(state) {
 function render({ model, el }) {
   const state = attentionState(model);
   const { parts, map, handle, drawRow, drawHead, drawWeights } = everyView(state);
-  const voice = speaker();
-  const root = html(
-    "div",
-    { class: "mygpt-explorer mygpt-attention", role: "group", "aria-label": "Explorer of attention" },
-    ...parts,
-    voice.node,
-  );
-  /** @type {(update: () => void) => () => void} */
-  const speaking = (update) => () => {
-    update();
-    voice.say(sentenceOf(state));
-  };
-  return mount({
-    model,
-    el,
-    root,
-    undo: [map.follow(handle), themed(drawWeights), voice.stop],
-    listeners: {
-      head: speaking(drawHead),
-      temperature: speaking(drawWeights),
-      causal: speaking(drawWeights),
-      row: speaking(drawRow),
-    },
+  const said = () => sentenceOf(state);
+  return mount({ model, el }, explorerRoot("attention", "Explorer of attention", parts), state, {
+    undo: [map.follow(handle), themed(drawWeights)],
+    listeners: { head: [drawHead, said], "temperature causal": [drawWeights, said], row: [drawRow, said] },
     layout: (width) => {
       Object.assign(state, sizesOf(state.words, width));
       map.lay();

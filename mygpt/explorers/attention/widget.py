@@ -7,7 +7,7 @@ import traitlets
 from matplotlib.figure import Figure
 
 from mygpt import plots
-from mygpt.explorers.kit.base import Explorer, module, stylesheet
+from mygpt.explorers.kit.base import Explorer
 from mygpt.explorers.kit.checks import (
     check_index,
     check_member,
@@ -15,7 +15,7 @@ from mygpt.explorers.kit.checks import (
     checked,
     finite_array,
 )
-from mygpt.explorers.kit.numbers import Numbers
+from mygpt.explorers.kit.numbers import Numbers, softmax
 from mygpt.explorers.kit.text import count, label_tokens
 
 MAX_HEADS = 16
@@ -34,18 +34,15 @@ class Attention(Explorer):
     `row` is the position that reads, at first the last. Read-outs show three decimals.
     """
 
-    _esm = module("attention")
-    _css = stylesheet("attention")
+    heads = traitlets.Int()
+    tokens = traitlets.List(traitlets.Unicode())
+    temperatures = traitlets.List(traitlets.Float())
+    data = traitlets.Bytes()
 
-    heads = traitlets.Int().tag(sync=True)
-    tokens = traitlets.List(traitlets.Unicode()).tag(sync=True)
-    temperatures = traitlets.List(traitlets.Float()).tag(sync=True)
-    data = traitlets.Bytes().tag(sync=True)
-
-    head = traitlets.Int().tag(sync=True)
-    row = traitlets.Int().tag(sync=True)
-    temperature = traitlets.Float().tag(sync=True)
-    causal = traitlets.Bool().tag(sync=True)
+    head = traitlets.Int()
+    row = traitlets.Int()
+    temperature = traitlets.Float()
+    causal = traitlets.Bool()
 
     def __init__(
         self,
@@ -88,9 +85,7 @@ class Attention(Explorer):
         heads = len(self.scores)
         head = self.head if head is None else check_index("head", head, heads)
         scores = self.scores[head] / self.temperature
-        scores = np.where(self._readable(), scores, -np.inf)
-        powers = np.exp(scores - scores.max(axis=-1, keepdims=True))
-        return powers / powers.sum(axis=-1, keepdims=True)
+        return softmax(np.where(self._readable(), scores, -np.inf))
 
     def _readable(self) -> np.ndarray:
         """[T, T] bool: which positions each may read."""

@@ -11,7 +11,5 @@ declare namespace BlockWalk {
     position: number;
   }
   type State = ReturnType<typeof import("./widget.mjs").walkState>;
-  interface Frame extends Kit.Axes {
-    band: Kit.Band;
-  }
+  type Frame = Kit.Axes & { band: Kit.Band };
 }

@@ -1,9 +1,9 @@
 import { blockDrawing } from "../kit/block.mjs";
 import { button, choice, folded } from "../kit/controls.mjs";
-import { html, speaker, svg, titled, tooltip } from "../kit/elements.mjs";
-import { bandScale, barBox, extent, fixed, floats, linearScale, linearTicks } from "../kit/geometry.mjs";
+import { UNHEARD, explorerRoot, flag, html, paragraph, svg, titled, tooltip, trace } from "../kit/elements.mjs";
+import { bandScale, barBox, extent, fixed, floats, linearScale, linearTicks, momentsOf } from "../kit/geometry.mjs";
 import { mount, store, allViews } from "../kit/mounting.mjs";
-import { padded, picture } from "../kit/picture.mjs";
+import { padded, picture } from "../kit/parts/picture.mjs";
 
 const DECIMALS = 3;
 const MARGIN = { left: 42, right: 6, top: 8, bottom: 42 };
@@ -38,14 +38,6 @@ export function stripPath(vector, limit, height, negative = false) {
   }).join("");
 }
 
-/** Mean and population standard deviation.
- * @type {(vector: Float32Array) => { mean: number; std: number }} */
-export function momentsOf(vector) {
-  const mean = vector.reduce((total, number) => total + number, 0) / vector.length;
-  const variance = vector.reduce((total, number) => total + (number - mean) ** 2, 0) / vector.length;
-  return { mean, std: Math.sqrt(variance) };
-}
-
 /** The traits are stage and position.
  * @param {Kit.Model<BlockWalk.Traits & Kit.Described>} model */
 export function walkState(model) {
@@ -56,7 +48,7 @@ export function walkState(model) {
   const state = store(model, { names, notes, before, widths, parts, tokens, width: 640 });
   const vectorOf = (/** @type {number} */ stage, /** @type {number} */ position) =>
     vectorAt(numbers, shape, stage, position);
-  const vector = (/** @type {number} */ stage) => vectorOf(stage, state.get("position"));
+  const vector = (/** @type {number} */ stage) => vectorOf(stage, state.position);
   /** Of every word: they share each scale. */
   const everyVector = (/** @type {number} */ stage) => tokens.map((_, position) => vectorOf(stage, position));
   /** Whether a stage's bars are too thin for an outline to be seen around them. */
@@ -68,8 +60,8 @@ export function walkState(model) {
 const numberText = (value) => fixed(value, DECIMALS);
 
 /** @type {(state: BlockWalk.State) => string} */
-function placeText({ tokens, get }) {
-  return `position ${get("position")}, “${tokens[get("position")]}”`;
+function placeText({ tokens, position }) {
+  return `position ${position}, “${tokens[position]}”`;
 }
 
 /** @type {(vector: Float32Array) => string} */
@@ -99,7 +91,7 @@ function noteText({ names, notes, before, vector, thin }, stage) {
 
 /** @type {(state: BlockWalk.State) => string} */
 function sentenceOf(state) {
-  const stage = state.get("stage");
+  const { stage } = state;
   return `${state.names[stage]}, ${placeText(state)}: ${state.widths[stage]} channels, ${momentsText(
     state.vector(stage),
   )}${longestText(state, stage)}. ${noteText(state, stage)}`;
@@ -111,7 +103,7 @@ function wordsView({ tokens, get, write }) {
   /** @type {[number, Node][]} */
   const words = tokens.map((token, position) => [position, titled(token || "(empty)")]);
   const { node, show } = choice("Position", words, (position) => write({ position }));
-  node.classList.add("mygpt-words");
+  flag(node, "words");
   return { node, drawPosition: () => show(get("position")) };
 }
 
@@ -128,7 +120,7 @@ function stepsView({ names, get, write }) {
       able(ready);
       node.title = ready ? "" : `This is the ${end} stage`;
     });
-  return { node: html("div", { class: "mygpt-walk" }, ...steps.map(({ node }) => node)), drawStage };
+  return { node: html("div.walk", steps), drawStage };
 }
 
 /** The drawn block with the length of each stage's vector, of which a stage is chosen.
@@ -155,20 +147,20 @@ function blockView(state) {
 function headView(state) {
   const { names } = state;
   const name = html("b");
-  const says = html("span", { class: "mygpt-number" });
+  const says = html("span.number");
   const notes = names.map(() => html("span"));
-  const title = html("p", { class: "mygpt-stage-name" }, name, says);
-  const note = html("p", { class: "mygpt-note" }, ...notes);
+  const title = html("p.stage-name.ends", name, says);
+  const note = html("p.note", notes);
   const drawPosition = () =>
     notes.forEach((one, stage) => {
       one.textContent = noteText(state, stage);
     });
   const drawStage = () => {
-    const stage = state.get("stage");
+    const { stage } = state;
     name.textContent = `${stage + 1}. ${names[stage]}`;
     const longest = state.width < WIDE ? "" : longestText(state, stage); // on a phone it would take a line more
     says.textContent = momentsText(state.vector(stage)) + longest;
-    notes.forEach((one, i) => one.classList.toggle("mygpt-now", i === stage));
+    notes.forEach((one, i) => flag(one, "now", i === stage));
   };
   return { name: title, note, drawPosition, drawStage };
 }
@@ -213,7 +205,7 @@ function plotView(state) {
   /** @type {(stage: number) => Float32Array} */
   const oldOf = (stage) => (before[stage] < 0 ? new Float32Array(0) : vector(before[stage]));
   const drawStage = () => {
-    const stage = state.get("stage");
+    const { stage } = state;
     const [now, old, count] = [vector(stage), oldOf(stage), widths[stage]];
     const domain = domains.get(count) ?? domainOf(state, stage);
     domains.set(count, domain);
@@ -228,21 +220,21 @@ function plotView(state) {
     frame = { ...axes, band: bandScale(count, axes.left, axes.right, count > 80 ? 0 : 0.2) };
     const outlines = state.thin(stage) ? capsOf(old, frame) : barsOf(old, "mygpt-outline", frame);
     plot.curves.replaceChildren(...barsOf(now, "mygpt-bar", frame), ...outlines);
-    plot.root.setAttribute("aria-label", `${state.get("description")} ${sentenceOf(state)}`);
+    plot.root.ariaLabel = `${state.description} ${sentenceOf(state)}`;
     hint.hide();
   };
   /** @type {(event: PointerEvent) => void} */
   const drawHint = (event) => {
-    const stage = state.get("stage");
+    const { stage } = state;
     if (!frame) return;
     const { band, scaleY } = frame;
     const channel = band.invert(plot.pointerX(event));
     const [now, old] = [vector(stage), oldOf(stage)];
     const points = Array.from(now, (number, i) => /** @type {Kit.Pair} */ ([band.middle(i), scaleY(number)]));
     /** @type {(text: string, number: number) => HTMLElement} */
-    const value = (text, number) => html("span", {}, text, html("b", {}, numberText(number)));
+    const value = (text, number) => html("span", text, html("b", numberText(number)));
     hint.show(band.middle(channel), frame, state.width, points, [
-      html("strong", {}, `Channel ${channel}`),
+      html("strong", `Channel ${channel}`),
       value("value", now[channel]),
       ...(old.length ? [value("before", old[channel])] : []),
     ]);
@@ -257,19 +249,15 @@ function plotView(state) {
 function stagesView({ names, vector, everyVector, get, write }) {
   const rows = names.map((text, stage) => {
     const paths = ["mygpt-bar", "mygpt-bar mygpt-negative"].map((kind) => svg("path", { class: kind }));
-    const strip = svg(
-      "svg",
-      { class: "mygpt-strip", viewBox: `0 0 100 ${STRIP}`, preserveAspectRatio: "none", "aria-hidden": "true" },
-      ...paths,
-    );
-    const length = html("span", { class: "mygpt-number" });
-    const node = html("div", { class: "mygpt-row" }, html("span", {}, html("bdi", {}, text)), strip, length);
-    node.addEventListener("click", () => write({ stage }));
+    const strip = svg("svg.strip", UNHEARD, { viewBox: `0 0 100 ${STRIP}`, preserveAspectRatio: "none" }, paths);
+    const length = html("span.number");
+    const name = html("span", html("bdi", text));
+    const node = html("div.row", { onclick: () => write({ stage }) }, name, strip, length);
     return { node, paths, length };
   });
-  const heads = ["stage", "channels", "length"].map((text) => html("span", {}, text));
-  const head = html("p", { class: "mygpt-stages-head" }, ...heads);
-  const table = html("div", { class: "mygpt-stages" }, head, ...rows.map((row) => row.node));
+  const heads = ["stage", "channels", "length"].map((text) => html("span", text));
+  const head = html("p.stages-head", heads);
+  const table = html("div.stages", head, rows);
   const node = folded("All stages on one scale", table);
   const drawPosition = () => {
     if (!node.open) return;
@@ -277,71 +265,47 @@ function stagesView({ names, vector, everyVector, get, write }) {
     const every = names.flatMap((_, stage) => everyVector(stage));
     const limit = Math.max(...(extent(every) ?? [0, 0]).map(Math.abs), 1e-9);
     rows.forEach(({ paths, length }, i) => {
-      paths.forEach((path, sign) => path.setAttribute("d", stripPath(vectors[i], limit, STRIP, sign === 1)));
+      paths.forEach((path, sign) => trace(path, stripPath(vectors[i], limit, STRIP, sign === 1)));
       length.textContent = numberText(normOf(vectors[i]));
     });
   };
-  const drawStage = () => rows.forEach((row, i) => row.node.classList.toggle("mygpt-now", i === get("stage")));
+  const drawStage = () => rows.forEach((row, i) => flag(row.node, "now", i === get("stage")));
   node.addEventListener("toggle", drawPosition);
   return { node, drawPosition, drawStage };
-}
-
-/** The setting in words, for paper.
- * @type {(state: BlockWalk.State) => { node: HTMLElement; drawStage(): void }} */
-function settingView(state) {
-  const node = html("p", { class: "mygpt-setting" });
-  const drawStage = () => {
-    node.textContent = `Stage ${state.get("stage") + 1} of ${state.names.length}, ${placeText(state)}.`;
-  };
-  return { node, drawStage };
 }
 
 /** @type {(given: Kit.Given<BlockWalk.Traits>) => () => void} */
 function render({ model, el }) {
   const state = walkState(model);
-  const [words, steps, block, head, plot, stages, setting] = allViews(
-    state,
-    wordsView,
-    stepsView,
-    blockView,
-    headView,
-    plotView,
-    stagesView,
-    settingView,
-  );
-  const voice = speaker();
-  const root = html(
-    "div",
-    { class: "mygpt-explorer mygpt-block-walk", role: "group", "aria-label": "Walk through a block" },
-    html("div", { class: "mygpt-steps" }, words.node, steps.node),
-    block.node,
-    html("p", { class: "mygpt-key" }, "Thicker line: longer vector. Bold: the longest."),
+  const views = allViews(state, wordsView, stepsView, blockView, headView, plotView, stagesView);
+  const [words, steps, block, head, plot, stages] = views;
+  const placed = () => `Stage ${state.stage + 1} of ${state.names.length}, ${placeText(state)}.`;
+  const setting = paragraph("mygpt-setting", placed);
+  const explorer = explorerRoot(
+    "block-walk",
+    "Walk through a block",
+    html("div.steps.ends", words, steps),
+    block,
+    html("p.key.muted.fine", "Thicker line: longer vector. Bold: the longest."),
     head.name,
-    plot.node,
+    plot,
     head.note,
-    stages.node,
-    setting.node,
-    voice.node,
+    stages,
+    setting,
   );
 
-  const drawStage = () => [steps, block, head, plot, stages, setting].forEach((view) => view.drawStage());
+  const drawStage = () => {
+    for (const view of [steps, block, head, plot, stages]) view.drawStage();
+    setting.draw();
+  };
   const drawPosition = () => {
     [words, block, head, stages].forEach((view) => view.drawPosition());
     drawStage();
   };
-  /** @type {(update: () => void) => () => void} */
-  const speaking = (update) => () => {
-    update();
-    voice.say(sentenceOf(state));
-  };
-  return mount({
-    model,
-    el,
-    root,
-    undo: [voice.stop],
-    listeners: { stage: speaking(drawStage), position: speaking(drawPosition) },
-    layout: (width) => {
-      state.width = width;
+  const said = () => sentenceOf(state);
+  return mount({ model, el }, explorer, state, {
+    listeners: { stage: [drawStage, said], position: [drawPosition, said] },
+    layout: () => {
       block.lay();
       drawPosition();
     },

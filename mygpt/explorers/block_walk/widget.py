@@ -7,7 +7,7 @@ import traitlets
 from matplotlib.figure import Figure
 
 from mygpt import plots
-from mygpt.explorers.kit.base import Explorer, module, stylesheet
+from mygpt.explorers.kit.base import Explorer
 from mygpt.explorers.kit.block import PLACES, draw_block
 from mygpt.explorers.kit.checks import check_index, check_names, checked, finite_array
 from mygpt.explorers.kit.numbers import Numbers
@@ -45,19 +45,16 @@ class BlockWalk(Explorer):
     Read-outs show three decimals.
     """
 
-    _esm = module("block_walk")
-    _css = stylesheet("block_walk")
+    names = traitlets.List(traitlets.Unicode())
+    notes = traitlets.List(traitlets.Unicode())
+    before = traitlets.List(traitlets.Int())
+    widths = traitlets.List(traitlets.Int())
+    tokens = traitlets.List(traitlets.Unicode())
+    parts = traitlets.List(traitlets.Unicode())
+    data = traitlets.Bytes()
 
-    names = traitlets.List(traitlets.Unicode()).tag(sync=True)
-    notes = traitlets.List(traitlets.Unicode()).tag(sync=True)
-    before = traitlets.List(traitlets.Int()).tag(sync=True)
-    widths = traitlets.List(traitlets.Int()).tag(sync=True)
-    tokens = traitlets.List(traitlets.Unicode()).tag(sync=True)
-    parts = traitlets.List(traitlets.Unicode()).tag(sync=True)
-    data = traitlets.Bytes().tag(sync=True)
-
-    stage = traitlets.Int().tag(sync=True)
-    position = traitlets.Int().tag(sync=True)
+    stage = traitlets.Int()
+    position = traitlets.Int()
 
     def __init__(
         self,

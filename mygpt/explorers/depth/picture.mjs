@@ -4,7 +4,7 @@ import { axisHandle } from "../kit/controls.mjs";
 import { cursorPlot, curveHint } from "../kit/curves.mjs";
 import { svg } from "../kit/elements.mjs";
 import { clamp, linearTicks } from "../kit/geometry.mjs";
-import { logTicks, nearestIndex, spread } from "../kit/picture.mjs";
+import { logTicks, nearestIndex, spread } from "../kit/parts/picture.mjs";
 import { fates, spanOf, trend } from "./stored.mjs";
 import { fateText, layerText, numberText, placeText, sentenceOf, settingText } from "./words.mjs";
 
@@ -14,10 +14,10 @@ const KNOB = 18; // px over the axis that are the handle's
 
 /** The axes for the curves that are shown; a wide picture has their names at the right.
  * @type {(state: Depth.State) => Kit.Frame} */
-function frameOf({ shown, width, depth, get }) {
+function frameOf({ shown, width, depth, quantity }) {
   const height = Math.round(clamp(width * 0.5, 240, 350));
   const lists = shown.map(([, list]) => list);
-  const [low, high] = spanOf(lists, get("quantity"));
+  const [low, high] = spanOf(lists, quantity);
   const ticks = logTicks(low, high, height / 40);
   const below = ((high - low) * KNOB) / (height - MARGIN.top - MARGIN.bottom - KNOB);
   const longest = Math.max(...ticks.map(({ label }) => label.length));
@@ -44,33 +44,25 @@ function endTexts({ names, shown, width, depth }, { scaleY, left, right, top, bo
     top,
     bottom - 4,
   );
-  return shown.map(([i], n) =>
-    svg("text", { class: `mygpt-end mygpt-curve-${i}`, x: right + 10, y: ends[n], dy: "0.34em" }, names[i]),
-  );
+  return shown.map(([i], n) => svg(`text.end.curve-${i}`, { x: right + 10, y: ends[n], dy: "0.34em" }, names[i]));
 }
 
 /** The bands where a signal has died or exploded, and their names.
  * @type {(state: Depth.State, axes: Kit.Axes) => { bands: SVGElement[]; texts: SVGElement[] }} */
-function fateMarks({ shown, get }, { scaleY, left, right, bottom }) {
+function fateMarks({ shown, quantity }, { scaleY, left, right, bottom }) {
   const lists = shown.map(([, list]) => list);
-  const back = get("quantity") === "gradients";
-  const [, top] = spanOf(lists, get("quantity"));
-  const found = fates(lists, get("quantity"), [scaleY.invert(bottom), top]);
+  const back = quantity === "gradients";
+  const [, top] = spanOf(lists, quantity);
+  const found = fates(lists, quantity, [scaleY.invert(bottom), top]);
   const bands = found.map(({ low, high }) =>
-    svg("rect", {
-      class: "mygpt-fate",
-      x: left,
-      width: right - left,
-      y: scaleY(high),
-      height: scaleY(low) - scaleY(high),
-    }),
+    svg("rect.fate", { x: left, width: right - left, y: scaleY(high), height: scaleY(low) - scaleY(high) }),
   );
   const texts = found
     .filter(({ low, high }) => scaleY(low) - scaleY(high) > 20)
     .map(({ text, high }) => {
       const y = text.startsWith("died") ? bottom - 16 : scaleY(high) + 15;
       const place = back ? { x: right - 8, "text-anchor": "end" } : { x: left + 8 }; // where the curves begin
-      return svg("text", { class: "mygpt-fate-name", ...place, y }, text);
+      return svg("text.fate-name.fine.plate", { ...place, y }, text);
     });
   return { bands, texts };
 }
@@ -97,10 +89,7 @@ export function curvesView(state) {
     plot.drawCursor(shown);
     handle.show(at, depth, placeText(state));
     const trends = shown.map(([i, list]) => ` ${names[i]} ${trend(list)}.`).join("");
-    plot.root.setAttribute(
-      "aria-label",
-      `${state.get("description")} ${sentenceOf(state)}${trends} ${fateText(state)} ${settingText(state)}`,
-    );
+    plot.root.ariaLabel = `${state.description} ${sentenceOf(state)}${trends} ${fateText(state)} ${settingText(state)}`;
   };
   return { node: plot.node, draw, drawCursor, stop: plot.stop };
 }

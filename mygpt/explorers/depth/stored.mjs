@@ -1,7 +1,7 @@
 // The stored curves: where one setting's stand, how far they reach, and which way they go.
 
-import { extent } from "../kit/geometry.mjs";
-import { padded, significant } from "../kit/picture.mjs";
+import { extent, meanOf, times } from "../kit/geometry.mjs";
+import { padded, significant } from "../kit/parts/picture.mjs";
 
 const FATAL = 3; // powers of ten
 const NEARLY = 0.3; // powers of ten, which is twice as much
@@ -16,7 +16,7 @@ const EDGE = 0.6; // powers of ten of a band that are always seen
 export function curvesAt(numbers, { kinds, gains, widths, biases, depths }, at) {
   const block = depths.reduce((total, depth) => total + depth + 1, 0);
   const before = depths.slice(0, at.depth).reduce((total, depth) => total + depth + 1, 0);
-  return Array.from({ length: kinds }, (_, kind) => {
+  return times(kinds, (kind) => {
     const row = ((kind * gains + at.gain) * widths + at.width) * biases + at.bias;
     const start = row * block + before;
     return numbers.subarray(start, start + depths[at.depth] + 1);
@@ -41,7 +41,7 @@ const startOf = (curve, quantity) => curve[quantity === "gradients" ? curve.leng
 function commonStart(curves, quantity) {
   const starts = curves.map((curve) => startOf(curve, quantity));
   const apart = Math.max(...starts) - Math.min(...starts);
-  return apart <= APART ? starts.reduce((total, one) => total + one, 0) / starts.length : NaN;
+  return apart <= APART ? meanOf(starts) : NaN;
 }
 
 /** What the log axis spans: the curves, and on both sides of where they begin the edge of a band.

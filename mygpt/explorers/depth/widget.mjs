@@ -1,18 +1,16 @@
 import { choice, named, tick, traitSlider } from "../kit/controls.mjs";
 import { curveTable, shownAmong } from "../kit/curves.mjs";
-import { html, speaker } from "../kit/elements.mjs";
-import { floats } from "../kit/geometry.mjs";
+import { drawAll, explorerRoot, flag, html, paragraph } from "../kit/elements.mjs";
+import { floats, times } from "../kit/geometry.mjs";
 import { allViews, mount, store } from "../kit/mounting.mjs";
 import { curvesView } from "./picture.mjs";
 import { curvesAt } from "./stored.mjs";
 import { fateText, layerText, numberText, sentenceOf, settingText } from "./words.mjs";
 
 const FEW = 4; // values that are buttons
-/** @type {[Depth.Quantity, string][]} */
-const QUANTITIES = [
-  ["activations", "Std of activations"],
-  ["gradients", "Length of gradient"],
-];
+const QUANTITIES = /** @type {[Depth.Quantity, string][]} */ (
+  Object.entries({ activations: "Std of activations", gradients: "Length of gradient" })
+);
 
 /** The traits are gain, width, depth, bias, quantity, visible and layer.
  * @param {Kit.Model<Depth.Traits & Kit.Described>} model */
@@ -63,7 +61,7 @@ function choose(state) {
     bias: biases.indexOf(get("bias")),
   };
   for (const [key] of QUANTITIES) state[key] = curvesAt(data[key], counts, at);
-  state.x = Array.from({ length: get("depth") + 1 }, (_, layer) => layer);
+  state.x = times(get("depth") + 1, (layer) => layer);
 }
 
 /** A slider over the values of a trait, or buttons where there are few.
@@ -85,19 +83,19 @@ function settingsView(state) {
     { values: gains, ...settingOf(state, "gain", "Gain", gains, (value) => `× ${value}`) },
     { values: widths, ...settingOf(state, "width", "Width", widths, String) },
     { values: depths, ...settingOf(state, "depth", "Layers", depths, String) },
-    { values: biases, node: bias.node, draw: () => bias.show(state.get("bias")) },
+    { values: biases, node: bias.node, draw: () => bias.show(state.bias) },
   ].filter(({ values }) => values.length > 1);
-  const node = html("div", { class: "mygpt-controls" }, ...parts.map((part) => part.node));
-  return { node, draw: () => parts.forEach((part) => part.draw()) };
+  const node = html("div.controls", parts);
+  return { node, draw: () => drawAll(parts) };
 }
 
 /** The switch of the quantity, and under all controls what becomes of it.
  * @type {(state: Depth.State) => Kit.View & { switcher: HTMLElement }} */
 function headView(state) {
   const switcher = choice("What the curves show", QUANTITIES, (quantity) => state.write({ quantity }));
-  const said = html("p", { class: "mygpt-said" });
+  const said = html("p.said.bold");
   const draw = () => {
-    switcher.show(state.get("quantity"));
+    switcher.show(state.quantity);
     said.textContent = fateText(state);
   };
   return { node: said, switcher: switcher.node, draw };
@@ -109,14 +107,11 @@ function tableView(state) {
   const table = curveTable(state, {
     caption: "Standard deviation and gradient of every stack at the layer",
     heading: "Stack",
-    columns: [
-      ["activations", "std of activations"],
-      ["gradients", "length of gradient"],
-    ],
+    columns: { activations: "std of activations", gradients: "length of gradient" },
     text: (key, i) => numberText(state[key][i][state.at]),
   });
   const corner = /** @type {Element} */ (table.node.querySelector("th"));
-  corner.classList.add("mygpt-at");
+  flag(corner, "at");
   const drawCursor = () => {
     const { at, depth } = state;
     corner.textContent = `${layerText(at)}${at === 0 ? "" : ` of ${depth}`}`;
@@ -130,50 +125,31 @@ function render({ model, el }) {
   const state = depthState(model);
   const views = allViews(state, settingsView, headView, curvesView, tableView);
   const [settings, head, curves, table] = views;
-  head.node.classList.toggle("mygpt-few", state.names.length < 3);
-  const setting = html("p", { class: "mygpt-setting" });
-  const voice = speaker();
-  const root = html(
-    "div",
-    { class: "mygpt-explorer mygpt-depth", role: "group", "aria-label": "Explorer of depth" },
-    html("div", { class: "mygpt-switches" }, settings.node, head.switcher),
-    head.node,
-    curves.node,
-    html("div", { class: "mygpt-below" }, table.node),
+  flag(head.node, "few", state.names.length < 3);
+  const setting = paragraph("mygpt-setting", () => settingText(state));
+  const explorer = explorerRoot(
+    "depth",
+    "Explorer of depth",
+    html("div.switches.flow", settings, head.switcher),
+    head,
+    curves,
+    html("div.below", table),
     setting,
-    voice.node,
   );
 
   const drawCursor = () => [curves, table].forEach((view) => view.drawCursor());
   const draw = () => {
     choose(state);
-    views.forEach((view) => view.draw());
-    setting.textContent = settingText(state);
+    drawAll(views);
+    setting.draw();
     drawCursor();
   };
-  /** @type {(update: () => void, more?: () => string) => () => void} */
-  const speaking =
-    (update, more = () => "") =>
-    () => {
-      update();
-      voice.say(`${sentenceOf(state)} ${more()}`.trim());
-    };
-  const drawn = ["gain", "width", "depth", "bias", "quantity", "visible"];
-  return mount({
-    model,
-    el,
-    root,
-    undo: [curves.stop, voice.stop],
-    listeners: {
-      ...Object.fromEntries(
-        drawn.map((trait) => [trait, speaking(draw, () => `${fateText(state)} ${settingText(state)}`)]),
-      ),
-      layer: speaking(drawCursor),
-    },
-    layout: (width) => {
-      state.width = width;
-      draw();
-    },
+  const said = () => sentenceOf(state);
+  const all = () => `${said()} ${fateText(state)} ${settingText(state)}`;
+  return mount({ model, el }, explorer, state, {
+    undo: [curves.stop],
+    listeners: { "gain width depth bias quantity visible": [draw, all], layer: [drawCursor, said] },
+    layout: draw,
   });
 }
 

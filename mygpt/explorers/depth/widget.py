@@ -9,7 +9,7 @@ from matplotlib.figure import Figure
 from matplotlib.ticker import MaxNLocator
 
 from mygpt import plots
-from mygpt.explorers.kit.base import Explorer, module, stylesheet
+from mygpt.explorers.kit.base import Explorer
 from mygpt.explorers.kit.checks import (
     check_index,
     check_member,
@@ -38,23 +38,20 @@ class Depth(Explorer):
     digits.
     """
 
-    _esm = module("depth")
-    _css = stylesheet("depth")
+    kinds = traitlets.List(traitlets.Unicode())
+    gains = traitlets.List(traitlets.Float())
+    widths = traitlets.List(traitlets.Int())
+    biases = traitlets.List(traitlets.Bool())
+    depths = traitlets.List(traitlets.Int())
+    data = traitlets.Bytes()
 
-    kinds = traitlets.List(traitlets.Unicode()).tag(sync=True)
-    gains = traitlets.List(traitlets.Float()).tag(sync=True)
-    widths = traitlets.List(traitlets.Int()).tag(sync=True)
-    biases = traitlets.List(traitlets.Bool()).tag(sync=True)
-    depths = traitlets.List(traitlets.Int()).tag(sync=True)
-    data = traitlets.Bytes().tag(sync=True)
-
-    gain = traitlets.Float().tag(sync=True)
-    width = traitlets.Int().tag(sync=True)
-    bias = traitlets.Bool().tag(sync=True)
-    depth = traitlets.Int().tag(sync=True)
-    quantity = traitlets.Unicode().tag(sync=True)
-    layer = traitlets.Int().tag(sync=True)
-    visible = traitlets.List(traitlets.Unicode()).tag(sync=True)
+    gain = traitlets.Float()
+    width = traitlets.Int()
+    bias = traitlets.Bool()
+    depth = traitlets.Int()
+    quantity = traitlets.Unicode()
+    layer = traitlets.Int()
+    visible = traitlets.List(traitlets.Unicode())
 
     def __init__(
         self,

@@ -1,6 +1,6 @@
 // What the explorer says: beside the picture, under it, and to screen readers.
 
-import { significant } from "../kit/picture.mjs";
+import { significant } from "../kit/parts/picture.mjs";
 import { fateOf } from "./stored.mjs";
 
 const NAMES = { activations: "standard deviation of the activations", gradients: "length of the gradient" };
@@ -37,5 +37,5 @@ export function fateText({ names, shown, get }) {
 export function sentenceOf(state) {
   const { names, shown, at } = state;
   const read = shown.map(([i, list]) => `${names[i]} ${numberText(list[at])}`).join(", ");
-  return `${NAMES[state.get("quantity")]} at ${placeText(state)}: ${read || "no stack shown"}.`;
+  return `${NAMES[state.quantity]} at ${placeText(state)}: ${read || "no stack shown"}.`;
 }

@@ -1,12 +1,12 @@
 // Two weights: lines of equal loss with the steps as seen from above, and the line that they make.
 
-import { html, svg } from "../kit/elements.mjs";
-import { clamp, fixed, linearTicks } from "../kit/geometry.mjs";
+import { UNHEARD, flag, html, svg, trace } from "../kit/elements.mjs";
+import { clamp, fixed, linearTicks, times } from "../kit/geometry.mjs";
 import { dragging, keeping } from "../kit/pointers.mjs";
 import { STRIDE, axisName, gripName, pathThrough, startHandle, stepMarks } from "./marks.mjs";
 import { EXAMPLES, twoWeights, valley } from "./steps.mjs";
 import { LIMITS, outsideText, sentenceOf } from "./words.mjs";
-import { axesWindow, dotsAt, emptyPath, panel, panelWidths, picture, valueSlider } from "../kit/picture.mjs";
+import { axesWindow, dotsAt, emptyPath, panel, panelWidths, picture, valueSlider } from "../kit/parts/picture.mjs";
 
 const LEVELS = [0.1, 0.5, 2, 5, 10, 20, 40, 80];
 const NAMED_LEVELS = [2, 20];
@@ -23,7 +23,7 @@ const [ENDS_X, ENDS_Y] = [
  * @type {(loss: number, count?: number) => Kit.Pair[]} */
 export function levelLine(loss, count = 90) {
   const { across, along } = valley(loss);
-  return Array.from({ length: count + 1 }, (_, i) => {
+  return times(count + 1, (i) => {
     const [c, s] = [Math.cos((2 * Math.PI * i) / count), Math.sin((2 * Math.PI * i) / count)];
     const place = (/** @type {0 | 1} */ axis) => MINIMUM[axis] + c * across[axis] + s * along[axis];
     return /** @type {Kit.Pair} */ ([place(0), place(1)]);
@@ -44,24 +44,22 @@ export function levelName(loss) {
 function levelMarks({ scaleX, scaleY }) {
   /** @type {(points: Kit.Pair[]) => Kit.Pair[]} */
   const onPicture = (points) => points.map(([x, y]) => [scaleX(x), scaleY(y)]);
-  const lines = LEVELS.map((level) =>
-    svg("path", { class: "mygpt-level", d: pathThrough(onPicture(levelLine(level))) }),
-  );
+  const lines = LEVELS.map((level) => svg("path.level", { d: pathThrough(onPicture(levelLine(level))) }));
   const [[x, y]] = onPicture([MINIMUM]);
   const names = NAMED_LEVELS.map((level) => {
     const { at, angle } = levelName(level);
     const [across, down] = [scaleX(at[0]), scaleY(at[1])];
     const place = { transform: `translate(${across} ${down}) rotate(${angle})`, dy: "0.34em", "text-anchor": "middle" };
-    return svg("text", { class: "mygpt-level-name", ...place }, `loss ${level}`);
+    return svg("text.level-name.plate", { ...place }, `loss ${level}`);
   });
-  const cross = svg("path", { class: "mygpt-lowest", d: `M${x - 5} ${y}h10M${x} ${y - 5}v10` });
+  const cross = svg("path.lowest.hollow", { d: `M${x - 5} ${y}h10M${x} ${y - 5}v10` });
   return [...lines, ...names, cross];
 }
 
 /** The handle of the second weight of the start, on the y axis.
- * @type {(state: Descent.State, plot: Descent.Drawn) => { node: HTMLElement; show(): void; stop(): void }} */
+ * @type {(state: Descent.State, plot: Kit.Drawn) => { node: HTMLElement; show(): void; stop(): void }} */
 function sideHandle(state, plot) {
-  const node = html("div", { class: "mygpt-side-handle", "aria-orientation": "vertical" });
+  const node = html("div.side-handle", { "aria-orientation": "vertical" });
   /** @type {(w2: number) => void} */
   const choose = (w2) => state.moveTo(state.start[0], w2);
   const [low, high] = LIMITS[1];
@@ -80,7 +78,7 @@ function sideHandle(state, plot) {
 /** The loss from above. Both weights have one scale, so that right angles look right.
  * @type {(state: Descent.State) => { node: HTMLElement; lay(width: number, height: number): void; draw(): void; stop: (() => void)[] }} */
 function landscape(state) {
-  const plot = /** @type {Descent.Drawn} */ (picture());
+  const plot = /** @type {Kit.Drawn} */ (picture());
   const ground = svg("g");
   const marks = stepMarks();
   const grip = gripName("start");
@@ -88,9 +86,9 @@ function landscape(state) {
   const view = axesWindow(plot, ground, guide, ...marks.nodes, grip.node);
   const handle = startHandle(state, "w₁");
   const side = sideHandle(state, plot);
-  const ring = html("div", { class: "mygpt-ring", "aria-hidden": "true" });
+  const ring = html("div.ring", UNHEARD);
   plot.node.append(handle.node, side.node, ring);
-  plot.node.classList.add("mygpt-map");
+  flag(plot.node, "map");
 
   /** @type {(width: number, height: number) => void} */
   function lay(width, height) {
@@ -116,12 +114,9 @@ function landscape(state) {
     const { left, right, bottom } = plot.axes;
     const [x, y] = [scaleX(w1), scaleY(w2)];
     grip.show(clamp(x, left + 20, right - 20), y + 24 < bottom - 8 ? y + 24 : y - 15);
-    guide.setAttribute("d", `M${left} ${y}H${x}V${bottom}`);
+    trace(guide, `M${left} ${y}H${x}V${bottom}`);
     Object.assign(ring.style, { left: `${x - 18}px`, top: `${y - 18}px` });
-    plot.root.setAttribute(
-      "aria-label",
-      `The loss of two weights from above, an elongated valley. ${sentenceOf(state)}`,
-    );
+    plot.root.ariaLabel = `The loss of two weights from above, an elongated valley. ${sentenceOf(state)}`;
   }
   /** @type {(event: PointerEvent) => void} */
   const aim = (event) =>
@@ -133,7 +128,7 @@ function landscape(state) {
 /** The line of the two weights, its points, and how far it misses them.
  * @type {(state: Descent.State) => { node: HTMLElement; lay(width: number, height: number): void; draw(): void }} */
 function linePicture(state) {
-  const plot = /** @type {Descent.Drawn} */ (picture());
+  const plot = /** @type {Kit.Drawn} */ (picture());
   const [misses, line, points] = ["mygpt-misses", "mygpt-curve mygpt-fit", "mygpt-points"].map(emptyPath);
   const view = axesWindow(plot, misses, line, points);
   /** @type {(width: number, height: number) => void} */
@@ -147,8 +142,8 @@ function linePicture(state) {
     });
     const { scaleX, scaleY } = plot.axes;
     view.lay(plot.axes);
-    points.setAttribute(
-      "d",
+    trace(
+      points,
       dotsAt(
         EXAMPLES.map(([x, y]) => [scaleX(x), scaleY(y)]),
         4,
@@ -161,9 +156,9 @@ function linePicture(state) {
       const [w1, w2] = state.now.weights;
       return Math.max(-1e4, Math.min(scaleY(w1 * x + w2), 1e4));
     };
-    line.setAttribute("d", pathThrough(ENDS_X.map((x) => [scaleX(x), height(x)])));
-    misses.setAttribute("d", EXAMPLES.map(([x, y]) => `M${scaleX(x)} ${scaleY(y)}V${height(x)}`).join(""));
-    plot.root.setAttribute("aria-label", `The line w₁x + w₂ and the ${EXAMPLES.length} points.`);
+    trace(line, pathThrough(ENDS_X.map((x) => [scaleX(x), height(x)])));
+    trace(misses, EXAMPLES.map(([x, y]) => `M${scaleX(x)} ${scaleY(y)}V${height(x)}`).join(""));
+    plot.root.ariaLabel = `The line w₁x + w₂ and the ${EXAMPLES.length} points.`;
   }
   return { node: panel("The line and its misses", plot), lay, draw };
 }
@@ -171,7 +166,7 @@ function linePicture(state) {
 /** @type {(state: Descent.State) => Descent.Picture} */
 export function contourView(state) {
   const [seen, line] = [landscape(state), linePicture(state)];
-  const node = html("div", { class: "mygpt-panels mygpt-uneven" }, seen.node, line.node);
+  const node = html("div.panels.uneven", seen, line);
   /** @type {(width: number) => void} */
   function lay(width) {
     const [first, second] = panelWidths(width, 0.58);

@@ -1,16 +1,17 @@
 // One weight: its loss as a curve, with its slope where the weight stands.
 
-import { clamp, linearTicks } from "../kit/geometry.mjs";
+import { trace } from "../kit/elements.mjs";
+import { clamp, linearTicks, times } from "../kit/geometry.mjs";
 import { dragging, keeping } from "../kit/pointers.mjs";
 import { axisName, gripName, isFar, showGrip, startHandle, stepMarks } from "./marks.mjs";
 import { EXAMPLE, oneWeight } from "./steps.mjs";
 import { LIMITS, outsideText, sentenceOf } from "./words.mjs";
-import { axesWindow, emptyPath, linePath, picture } from "../kit/picture.mjs";
+import { axesWindow, emptyPath, linePath, picture } from "../kit/parts/picture.mjs";
 
 const HIGHEST = 66; // loss
 const TANGENT = 80; // px on either side
 const [LOW, HIGH] = LIMITS[0];
-const WEIGHTS = Array.from({ length: 161 }, (_, i) => LOW + ((HIGH - LOW) * i) / 160);
+const WEIGHTS = times(161, (i) => LOW + ((HIGH - LOW) * i) / 160);
 
 /** A line through a point with the slope that it has in pixels, of a set length.
  * @type {(x: number, y: number, slope: number) => string} */
@@ -23,8 +24,8 @@ export function tangentPath(x, y, slope) {
 
 /** @type {(state: Descent.State) => Descent.Picture} */
 export function curveView(state) {
-  const plot = /** @type {Descent.Drawn} */ (picture());
-  const [curve, tangent] = ["mygpt-curve mygpt-loss", "mygpt-tangent"].map(emptyPath);
+  const plot = /** @type {Kit.Drawn} */ (picture());
+  const [curve, tangent] = ["mygpt-curve mygpt-loss", "mygpt-tangent mygpt-curve mygpt-curve-0"].map(emptyPath);
   const marks = stepMarks();
   const grip = gripName("start w");
   const view = axesWindow(plot, curve, tangent, ...marks.nodes, grip.node);
@@ -43,8 +44,8 @@ export function curveView(state) {
     const { scaleX, scaleY } = plot.axes;
     view.lay(plot.axes);
     plot.front.replaceChildren(axisName(4, 14, "loss"));
-    curve.setAttribute(
-      "d",
+    trace(
+      curve,
       linePath(
         WEIGHTS,
         WEIGHTS.map((w) => oneWeight(Float64Array.of(w), new Float64Array(1))),
@@ -65,9 +66,9 @@ export function curveView(state) {
     showGrip(grip, plot.axes, state.start[0]);
     const [x, y] = [scaleX(weights[0]), scaleY(loss)];
     const pixels = (scaleY(1) - scaleY(0)) / (scaleX(1) - scaleX(0));
-    tangent.setAttribute("d", isFar([x, y]) ? "" : tangentPath(x, y, slope[0] * pixels));
+    trace(tangent, isFar([x, y]) ? "" : tangentPath(x, y, slope[0] * pixels));
     handle.show();
-    plot.root.setAttribute("aria-label", `The loss of one weight as a curve. ${sentenceOf(state)}`);
+    plot.root.ariaLabel = `The loss of one weight as a curve. ${sentenceOf(state)}`;
   }
   /** @type {(event: PointerEvent) => void} */
   const aim = (event) => state.moveTo(plot.axes.scaleX.invert(plot.pointerX(event)));

@@ -1,11 +1,21 @@
 // The pictures of the network: what it makes of the curve, and its loss by step.
 
-import { html, svg } from "../kit/elements.mjs";
+import { steadyAxes } from "../compute/losses.mjs";
+import { drawAll, html, svg, trace } from "../kit/elements.mjs";
 import { extent, linearTicks } from "../kit/geometry.mjs";
 import { CURVE, REACH, outputs } from "./network.mjs";
 import { MAX_STEPS } from "./steps.mjs";
 import { numberText, sentenceOf } from "./words.mjs";
-import { axesWindow, dotsAt, emptyPath, linePath, logTicks, panel, panelWidths, picture } from "../kit/picture.mjs";
+import {
+  axesWindow,
+  dotsAt,
+  emptyPath,
+  linePath,
+  logTicks,
+  panel,
+  panelWidths,
+  picture,
+} from "../kit/parts/picture.mjs";
 
 const TALLEST = 1.7; // of the fit
 const LOWEST_POWER = -12;
@@ -17,7 +27,7 @@ const GRID = Float64Array.from({ length: 121 }, (_, i) => (2 * REACH * i) / 120 
 const powerOf = (loss) => (loss > 0 ? Math.max(Math.log10(loss), LOWEST_POWER) : LOWEST_POWER);
 
 /** What the axes of the losses span: steps up to a round number, and whole powers of ten.
- * @type {(losses: number[]) => Descent.LossSpan} */
+ * @param {number[]} losses */
 export function lossSpan(losses) {
   const [low, high] = extent([losses.filter(Number.isFinite).map(powerOf)]) ?? [0, 0];
   const bottom = Math.min(Math.floor(low), -1);
@@ -56,7 +66,7 @@ function fitPanel(state) {
     view.lay(axes);
     const { scaleX, scaleY } = axes;
     const places = [...CURVE.x].map((x, i) => /** @type {Kit.Pair} */ ([scaleX(x), scaleY(CURVE.y[i])]));
-    points.setAttribute("d", dotsAt(places, 2.6));
+    trace(points, dotsAt(places, 2.6));
   }
   function draw() {
     if (!axes) return;
@@ -64,15 +74,12 @@ function fitPanel(state) {
     const ys = outputs(state.now.weights, state.activation, GRID).map((y) =>
       Number.isFinite(y) ? Math.max(-9, Math.min(y, 9)) : NaN,
     );
-    curve.setAttribute("d", linePath(GRID, ys, scaleX, scaleY));
+    trace(curve, linePath(GRID, ys, scaleX, scaleY));
     const place = { x: (left + right) / 2, y: scaleY(-1.25), dy: "0.34em", "text-anchor": "middle" };
     plot.front.replaceChildren(
       ...(state.now.lost ? [svg("text", place, "The network’s curve is too large to draw.")] : []),
     );
-    plot.root.setAttribute(
-      "aria-label",
-      `The ${CURVE.x.length} points of sin 2x, and the network's curve. ${sentenceOf(state)}`,
-    );
+    plot.root.ariaLabel = `The ${CURVE.x.length} points of sin 2x, and the network's curve. ${sentenceOf(state)}`;
   }
   return { node: panel("sin 2x, and the network’s curve", plot), lay, draw };
 }
@@ -83,42 +90,21 @@ function lossPanel(state) {
   const plot = picture();
   const [curve, last] = ["mygpt-curve mygpt-losses", "mygpt-last"].map(emptyPath);
   plot.curves.replaceChildren(curve, last);
-  let axes = /** @type {Kit.Axes | null} */ (null);
-  let size = { width: 1, height: 1 };
-  let drawn = "";
-
-  /** @type {(span: Descent.LossSpan) => Kit.Axes} */
-  function frame(span) {
-    const { end, bottom, top } = span;
-    if (axes && JSON.stringify(span) === drawn) return axes;
-    drawn = JSON.stringify(span);
-    const ticks = logTicks(bottom, top, 6);
-    const longest = Math.max(...ticks.map(({ label }) => label.length));
-    axes = plot.frame({
-      ...size,
-      margin: { left: 15 + 7 * longest, right: 14, top: 6, bottom: 40 },
-      x: { domain: [0, end], ticks: linearTicks(0, end, 4, 1), label: "step" },
-      y: { domain: [bottom, top], ticks },
-    });
-    return axes;
-  }
-  /** @type {(width: number, height: number) => void} */
-  function lay(width, height) {
-    [size, drawn] = [{ width, height }, ""];
-  }
+  const { lay, frame } = steadyAxes(plot, { left: 15, right: 14 });
   function draw() {
     const { losses, done, lost, loss } = state.now;
-    const { scaleX, scaleY } = frame(lossSpan(losses));
+    const { end, bottom, top } = lossSpan(losses);
+    const { scaleX, scaleY } = frame(
+      { domain: [0, end], ticks: linearTicks(0, end, 4, 1), label: "step" },
+      { domain: [bottom, top], ticks: logTicks(bottom, top, 6) },
+    );
     const places = sampled(losses.length);
     const powers = places.map((i) => (Number.isFinite(losses[i]) ? powerOf(losses[i]) : NaN));
-    curve.setAttribute("d", linePath(places, powers, scaleX, scaleY));
-    last.setAttribute("d", Number.isFinite(loss) ? dotsAt([[scaleX(done), scaleY(powerOf(loss))]], 4.5) : "");
-    plot.root.setAttribute(
-      "aria-label",
-      `The loss at each of ${done} steps, from ${numberText(
-        losses[0],
-      )} to ${numberText(loss)}${lost ? ", where it is too large" : ""}.`,
-    );
+    trace(curve, linePath(places, powers, scaleX, scaleY));
+    trace(last, Number.isFinite(loss) ? dotsAt([[scaleX(done), scaleY(powerOf(loss))]], 4.5) : "");
+    plot.root.ariaLabel = `The loss at each of ${done} steps, from ${numberText(
+      losses[0],
+    )} to ${numberText(loss)}${lost ? ", where it is too large" : ""}.`;
   }
   return { node: panel("Loss by step", plot), lay, draw };
 }
@@ -127,13 +113,13 @@ function lossPanel(state) {
  * @type {(state: Descent.State) => Descent.Picture} */
 export function networkView(state) {
   const panels = [fitPanel(state), lossPanel(state)];
-  const node = html("div", { class: "mygpt-panels" }, ...panels.map((one) => one.node));
+  const node = html("div.panels", panels);
   /** @type {(width: number) => void} */
   const lay = (width) => {
     const widths = panelWidths(width);
     panels.forEach((one, i) => one.lay(widths[i], widths[i] < width ? 280 : 190));
   };
-  const draw = () => panels.forEach((one) => one.draw());
+  const draw = () => drawAll(panels);
   const about = "The loss is the mean squared miss of a network of two layers at the points.";
   return { node, about, lay, draw, stop: [] };
 }

@@ -1,9 +1,9 @@
 // What the pictures of descent share: the steps taken, and the start in the reader's hand.
 
 import { axisHandle } from "../kit/controls.mjs";
-import { svg } from "../kit/elements.mjs";
+import { svg, trace } from "../kit/elements.mjs";
 import { clamp, fixed } from "../kit/geometry.mjs";
-import { dotsAt, emptyPath } from "../kit/picture.mjs";
+import { dotsAt, emptyPath } from "../kit/parts/picture.mjs";
 import { LIMITS } from "./words.mjs";
 
 export const STRIDE = 0.05; // of the start
@@ -81,9 +81,9 @@ function outMarks(out, { left, right, top, bottom }, text) {
   const wide = LETTER * Math.max(...lines.map((line) => line.length));
   const from = clamp(x > (left + right) / 2 ? x - 14 - wide : x + 14, left + 8, Math.max(right - 8 - wide, left + 8));
   const first = clamp(y + 16, top + 16, bottom - 34 - LINE * (lines.length - 1));
-  const said = svg("text", { class: "mygpt-out-name", x: from, y: first });
+  const said = svg("text.out-name.bold.plate", { x: from, y: first });
   said.append(...lines.map((line, i) => svg("tspan", { x: from, dy: i ? LINE : 0 }, line)));
-  return [svg("path", { class: "mygpt-out", d: `${pathThrough(arrow)}Z` }), said];
+  return [svg("path.out", { d: `${pathThrough(arrow)}Z` }), said];
 }
 
 /** The marks of the steps taken; `draw(places, axes, beyond)` puts them on the picture, and at its edge what is
@@ -97,12 +97,12 @@ export function stepMarks() {
   const draw = (places, axes, beyond) => {
     const points = places.map(([x, y]) => /** @type {Kit.Pair} */ ([axes.scaleX(x), axes.scaleY(y)]));
     const few = thinned(points, axes);
-    line.setAttribute("d", pathThrough(few));
+    trace(line, pathThrough(few));
     out.replaceChildren(...outMarks(wayOut(points, axes), axes, beyond));
-    steps.setAttribute("d", dotsAt(few.slice(1, -1), 2.4));
-    first.setAttribute("d", dotsAt(points.slice(0, 1), 6));
-    last.setAttribute(
-      "d",
+    trace(steps, dotsAt(few.slice(1, -1), 2.4));
+    trace(first, dotsAt(points.slice(0, 1), 6));
+    trace(
+      last,
       dotsAt(
         points.slice(-1).filter((point) => isWithin(point, axes)),
         6,
@@ -113,7 +113,8 @@ export function stepMarks() {
 }
 
 /** The handle of the first weight of the start, on the x axis.
- * @type {(state: Descent.State, name: string) => Omit<Kit.Handle, "show"> & { show(): void }} */
+ * @param {Descent.State} state
+ * @param {string} name */
 export function startHandle(state, name) {
   const [[low, high]] = LIMITS;
   const handle = axisHandle(`Start ${name}`, (i) => state.moveTo(low + i * STRIDE));
@@ -127,7 +128,7 @@ export function startHandle(state, name) {
 /** The name of a handle, which is moved with it.
  * @type {(name: string) => { node: SVGElement; show(x: number, y: number, anchor?: string): void }} */
 export function gripName(name) {
-  const node = svg("text", { class: "mygpt-grip-name" }, name);
+  const node = svg("text.grip-name.plate", name);
   const show = (/** @type {number} */ x, /** @type {number} */ y, anchor = "middle") => {
     for (const [key, value] of Object.entries({ x, y, "text-anchor": anchor })) node.setAttribute(key, String(value));
   };
@@ -142,4 +143,4 @@ export function showGrip(grip, { scaleX, left, right, bottom }, value) {
 
 /** The name of the upward axis.
  * @type {(x: number, y: number, text: string) => SVGElement} */
-export const axisName = (x, y, text) => svg("text", { class: "mygpt-axis-name", x, y }, text);
+export const axisName = (x, y, text) => svg("text.axis-name", { x, y }, text);

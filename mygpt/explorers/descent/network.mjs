@@ -1,6 +1,7 @@
 // A network of two layers that learns a curve of 32 points; no page is touched here. Its weights
 // are one list: those into each neuron, their biases, those out of each neuron, and the last bias.
 
+import { mlpBackward, mlpForward } from "../compute/mlp.mjs";
 import { gelu, relu } from "../kit/activations.mjs";
 import { mulberry32 } from "../kit/numbers.mjs";
 
@@ -25,57 +26,38 @@ export function initialWeights(width, seed) {
   return Float64Array.from({ length: 3 * width + 1 }, (_, i) => (2 * next() - 1) * (i < 2 * width ? 1 : out));
 }
 
+/** The two layers in a list of weights, or of their slopes.
+ * @type {(list: Float64Array) => Compute.Mlp} */
+function layersOf(list) {
+  const width = (list.length - 1) / 3;
+  const [into, bias, out, last] = [0, 1, 2, 3].map((part) => list.subarray(part * width, (part + 1) * width));
+  return { fc1: { weight: into, bias }, fc2: { weight: out, bias: last } };
+}
+
+/** Room for the neurons on so many inputs.
+ * @type {(width: number, inputs: number) => Compute.Neurons} */
+const neuronsOf = (width, inputs) => ({ z: new Float64Array(width * inputs), a: new Float64Array(width * inputs) });
+
 /** The network's outputs for a list of inputs.
  * @type {(weights: Float64Array, activation: string, xs: Float64Array) => Float64Array} */
 export function outputs(weights, activation, xs) {
-  const width = (weights.length - 1) / 3;
-  const [value] = NEURONS[activation];
-  return xs.map((x) => {
-    let y = weights[3 * width];
-    for (let j = 0; j < width; j += 1) {
-      y += weights[2 * width + j] * value(weights[j] * x + weights[width + j]);
-    }
-    return y;
-  });
+  const layers = layersOf(weights);
+  const neurons = neuronsOf(layers.fc1.bias.length, xs.length);
+  return mlpForward(new Float64Array(xs.length), xs, layers, neurons, NEURONS[activation], xs.length);
 }
 
 /** The mean squared error on a curve, as a problem: its loss, and its slope for every weight.
  * @type {(width: number, activation: string, curve?: { x: Float64Array; y: Float64Array }) => Descent.Problem} */
 export function network(width, activation, { x, y } = CURVE) {
-  const [value, slopeAt] = NEURONS[activation];
-  const [z, a] = [new Float64Array(width), new Float64Array(width)];
-  const [bias, out, last] = [width, 2 * width, 3 * width]; // where each kind of weight begins
-
-  /** @type {(weights: Float64Array, input: number) => number} */
-  function forward(weights, input) {
-    let sum = weights[last];
-    for (let j = 0; j < width; j += 1) {
-      z[j] = weights[j] * input + weights[bias + j];
-      a[j] = value(z[j]);
-      sum += weights[out + j] * a[j];
-    }
-    return sum;
-  }
-
-  /** @type {(weights: Float64Array, slope: Float64Array, input: number, share: number) => void} */
-  function backward(weights, slope, input, share) {
-    slope[last] += share;
-    for (let j = 0; j < width; j += 1) {
-      slope[out + j] += share * a[j];
-      const inner = share * weights[out + j] * slopeAt(z[j], a[j]);
-      slope[j] += inner * input;
-      slope[bias + j] += inner;
-    }
-  }
-
+  const count = x.length;
+  const neurons = neuronsOf(width, count);
+  const [given, hidden] = [new Float64Array(count), new Float64Array(width * count)];
   return (weights, slope) => {
-    let loss = 0;
-    slope.fill(0);
-    for (let i = 0; i < x.length; i += 1) {
-      const error = forward(weights, x[i]) - y[i];
-      loss += (error * error) / x.length;
-      backward(weights, slope, x[i], (2 * error) / x.length);
-    }
-    return loss;
+    const layers = layersOf(weights);
+    mlpForward(given, x, layers, neurons, NEURONS[activation], count);
+    const errors = given.map((one, i) => one - y[i]);
+    const shares = errors.map((error) => (2 * error) / count);
+    mlpBackward(null, shares, x, layers, layersOf(slope), neurons, hidden, NEURONS[activation], count);
+    return errors.reduce((loss, error) => loss + (error * error) / count, 0);
   };
 }

@@ -1,5 +1,6 @@
 // Taking steps one by one, in a run, or many at once; in frames, so that the page stays at hand.
 
+import { Runner } from "../compute/runner.mjs";
 import { clamp } from "../kit/geometry.mjs";
 import { MAX_STEPS, settled, takeStep } from "./steps.mjs";
 
@@ -26,115 +27,92 @@ export function ended(now) {
   return now.lost || Boolean(now.refused) || now.done >= MAX_STEPS || settled(now);
 }
 
-/** How many steps a press of “Run” takes at once, or 0 where it starts a run.
- * @type {(run: Descent.Run) => number} */
-const leapOf = ({ still, state }) => (still.matches ? LEAPS[state.view] : 0);
+/** Drives `state.now`, which `state.begin()` makes anew. What `reach` asks for is not drawn before it is there; a run is
+ * drawn as it goes. */
+export const DescentRunner = class extends Runner {
+  before = 0; // the time of the last frame
+  due = 0; // the part of a step that has come due
 
-/** Asks for the steps that have come due since the last frame.
- * @type {(run: Descent.Run, time: number) => void} */
-function ask(run, time) {
-  run.due += (clamp(time - run.before, 0, 100) * PACE[run.state.view]) / 1000;
-  run.target = Math.min(run.target + Math.floor(run.due), MAX_STEPS);
-  run.due %= 1;
-}
-
-/** @type {(run: Descent.Run) => void} */
-function save(run) {
-  if (run.state.now.lost) run.target = run.state.now.done;
-  run.saved = performance.now();
-  run.state.write({ steps: run.target });
-}
-
-/** @type {(run: Descent.Run) => void} */
-function arrived(run) {
-  run.draw();
-  if (!run.running) run.rest();
-}
-
-/** @type {(run: Descent.Run) => boolean} */
-function inTime(run) {
-  return advance(run.state.now, run.target, performance.now() + BUDGET);
-}
-
-/** @type {(run: Descent.Run) => void} */
-function nextFrame(run) {
-  run.frame ||= requestAnimationFrame((time) => {
-    run.frame = 0;
-    frameOf(run, time);
-  });
-}
-
-/** @type {(run: Descent.Run, time: number) => void} */
-function frameOf(run, time) {
-  const { done } = run.state.now;
-  if (run.running && done >= run.target) ask(run, time);
-  run.before = time;
-  const there = inTime(run);
-  if (there && run.running && ended(run.state.now)) return pause(run);
-  if (there && !run.running) return arrived(run);
-  if (run.running && run.state.now.done !== done) run.draw();
-  if (there && time - run.saved > SAVED_EVERY) save(run);
-  return nextFrame(run);
-}
-
-/** Sees to it that so many steps are done, soon.
- * @type {(run: Descent.Run, target: number) => void} */
-function reach(run, target) {
-  run.target = target;
-  if (target < run.state.now.done) run.state.begin();
-  if (inTime(run)) arrived(run);
-  else nextFrame(run);
-}
-
-/** @type {(run: Descent.Run, count: number) => void} */
-function leap(run, count) {
-  const { done, lost } = run.state.now;
-  run.target = Math.min((lost ? done : run.target) + count, MAX_STEPS);
-  run.state.write({ steps: run.target });
-  reach(run, run.target);
-}
-
-/** @type {(run: Descent.Run) => void} */
-function pause(run) {
-  if (!run.running) return;
-  run.running = false;
-  save(run);
-  arrived(run);
-}
-
-/** @type {(run: Descent.Run) => void} */
-function toggle(run) {
-  if (run.running) {
-    pause(run);
-  } else if (leapOf(run)) {
-    leap(run, leapOf(run));
-  } else {
-    Object.assign(run, { running: true, before: performance.now(), due: 1 });
-    run.draw();
-    nextFrame(run);
+  /** @param {Descent.State} state
+   * @param {Compute.Calls} calls */
+  constructor(state, calls) {
+    super(state, calls);
+    this.state = state;
   }
-}
-
-/**
- * Drives `state.now`, which `state.begin()` makes anew. `draw` is called when there is something
- * new to see, and `rest` when no more comes by itself. What `reach` asks for is not drawn before it
- * is there; a run is drawn as it goes. The trait `steps` follows a run from time to time.
- * @type {(state: Descent.State, calls: { draw(): void; rest(): void }) => Descent.Runner}
- */
-export function runner(state, { draw, rest }) {
-  const still = matchMedia("(prefers-reduced-motion: reduce)");
-  const run = { state, draw, rest, still, running: false, target: 0, frame: 0, before: 0, due: 0, saved: 0 };
-  still.addEventListener("change", draw);
-  return Object.assign(run, {
-    leapOf: () => leapOf(run),
-    reach: (/** @type {number} */ target) => reach(run, target),
-    leap: (/** @type {number} */ count) => leap(run, count),
-    toggle: () => toggle(run),
-    pause: () => pause(run),
-    stop: () => {
-      run.running = false;
-      cancelAnimationFrame(run.frame);
-      still.removeEventListener("change", draw);
-    },
-  });
-}
+  /** How many steps a press of “Run” takes at once, or 0 where it starts a run. */
+  get leapOf() {
+    return this.still.matches ? LEAPS[this.state.view] : 0;
+  }
+  arrived() {
+    this.draw();
+    if (!this.running) this.rest();
+  }
+  inTime() {
+    return advance(this.state.now, this.target, performance.now() + BUDGET);
+  }
+  /** Asks for the steps that have come due since the last frame.
+   * @type {(time: number) => void} */
+  ask(time) {
+    this.due += (clamp(time - this.before, 0, 100) * PACE[this.state.view]) / 1000;
+    this.aim(Math.min(this.target + Math.floor(this.due), MAX_STEPS));
+    this.due %= 1;
+  }
+  /** @type {(time: number) => void} */
+  frame(time) {
+    const { now } = this.state;
+    const { done } = now;
+    if (this.running && done >= this.target) this.ask(time);
+    this.before = time;
+    const there = this.inTime();
+    if (there && (!this.running || ended(now))) {
+      this.end();
+      return;
+    }
+    if (this.running && now.done !== done) this.draw();
+    if (there && time - this.saved > SAVED_EVERY) this.keep();
+    this.frames.soon();
+  }
+  keep() {
+    const { now } = this.state;
+    if (now.lost) this.aim(now.done);
+    this.save(this.target);
+  }
+  /** The steps are done, or no more are wanted. */
+  end() {
+    const { running } = this;
+    this.move("halt");
+    if (running) this.keep();
+    this.arrived();
+  }
+  /** Sees to it that so many steps are done, soon.
+   * @type {(target: number) => void} */
+  reach(target) {
+    this.aim(target);
+    if (target < this.state.now.done) this.state.begin();
+    if (this.inTime()) this.arrived();
+    else this.frames.soon();
+  }
+  /** @type {(count: number) => void} */
+  leap(count) {
+    const { done, lost } = this.state.now;
+    const target = Math.min((lost ? done : this.target) + count, MAX_STEPS);
+    this.aim(target);
+    this.write(target);
+    this.reach(target);
+  }
+  pause() {
+    if (this.running) this.end();
+  }
+  toggle() {
+    if (this.running) {
+      this.end();
+    } else if (this.leapOf) {
+      this.leap(this.leapOf);
+    } else {
+      this.move("start");
+      Object.assign(this, { before: performance.now(), due: 1 });
+      this.draw();
+      this.frames.soon();
+    }
+  }
+};

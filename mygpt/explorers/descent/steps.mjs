@@ -1,6 +1,8 @@
 // How a loss is brought down step by step; no page is touched here. A problem is a function that
 // gives the loss of some weights and writes its slope for each of them. All numbers are float64.
 
+import { adamMove, adamScales } from "../compute/adam.mjs";
+
 export const MAX_STEPS = 2000;
 export const TOO_LARGE = 1e9; // a loss above this is followed no further
 export const EXAMPLE = { x: 2, y: 6 };
@@ -10,7 +12,7 @@ export const EXAMPLES = [
   [2, 7],
 ];
 const STILL = 1e-6;
-const [KEPT, KEPT_OF_SQUARES, SMALL] = [0.9, 0.999, 1e-8]; // PyTorch's values
+const KEPT = 0.9; // by momentum
 
 /** The squared error of w · x for one example.
  * @type {Descent.Problem} */
@@ -42,17 +44,13 @@ export const RULES = {
     mean[i] = KEPT * mean[i] + slope[i];
     return mean[i];
   },
-  adam: ({ slope, mean, square, done }, i) => {
-    mean[i] = KEPT * mean[i] + (1 - KEPT) * slope[i];
-    square[i] = KEPT_OF_SQUARES * square[i] + (1 - KEPT_OF_SQUARES) * slope[i] ** 2;
-    const first = mean[i] / (1 - KEPT ** (done + 1));
-    const second = square[i] / (1 - KEPT_OF_SQUARES ** (done + 1));
-    return first / (Math.sqrt(second) + SMALL);
-  },
+  adam: (now, i) => adamMove(now, i, ...adamScales(now.done + 1, 1)),
 };
 
 /** A descent before its first step. One or two weights leave a trail, of weights and of slopes.
- * @type {(problem: Descent.Problem, start: Iterable<number>, rule: { rule: string; rate: number }) => Descent.Now} */
+ * @param {Descent.Problem} problem
+ * @param {Iterable<number>} start
+ * @param {{ rule: string; rate: number }} rule */
 export function descent(problem, start, { rule, rate }) {
   const weights = Float64Array.from(start);
   const [slope, mean, square] = [1, 2, 3].map(() => new Float64Array(weights.length));
@@ -64,6 +62,7 @@ export function descent(problem, start, { rule, rate }) {
     rule,
     rate,
     problem,
+    refused: false, // by the page: its rate takes no weight down
     losses: /** @type {number[]} */ ([]),
     trail: /** @type {number[][]} */ ([]),
     slopes: /** @type {number[][]} */ ([]),

@@ -1,29 +1,19 @@
 import { button, choice, named, slider, stepper } from "../kit/controls.mjs";
-import { html, speaker } from "../kit/elements.mjs";
-import { clamp } from "../kit/geometry.mjs";
+import { drawAll, explorerRoot, flag, html } from "../kit/elements.mjs";
+import { clamp, nearestStop, times } from "../kit/geometry.mjs";
 import { mount, store, unseen, allViews } from "../kit/mounting.mjs";
+import { rateText } from "../kit/parts/picture.mjs";
 import { contourView } from "./contour.mjs";
 import { curveView } from "./curve.mjs";
 import { networkView } from "./fit.mjs";
 import { snapped } from "./marks.mjs";
 import { MAX_WIDTH, NEURONS, initialWeights, network } from "./network.mjs";
-import { ended, runner } from "./run.mjs";
+import { DescentRunner, ended } from "./run.mjs";
 import { MAX_STEPS, RULES, descent, oneWeight, twoWeights } from "./steps.mjs";
-import { LIMITS, RULE_NAMES, nextLines, numbersOf, rateText, sentenceOf, settingText, verdict } from "./words.mjs";
+import { LIMITS, RULE_NAMES, nextLines, numbersOf, sentenceOf, settingText, verdict } from "./words.mjs";
 
-/** @type {[string, string][]} */
-const VIEWS = [
-  ["one", "One weight"],
-  ["two", "Two weights"],
-  ["network", "Network"],
-];
-/** @type {[string, string][]} */
-const ACTIVATION_NAMES = [
-  ["none", "None"],
-  ["relu", "ReLU"],
-  ["tanh", "tanh"],
-  ["gelu", "GELU"],
-];
+const VIEWS = Object.entries({ one: "One weight", two: "Two weights", network: "Network" });
+const ACTIVATION_NAMES = Object.entries({ none: "None", relu: "ReLU", tanh: "tanh", gelu: "GELU" });
 const MAX_SEED = 99;
 const NARROW = 420; // px, as in mount
 const DIGITS = [1, 1.2, 1.5, 2, 2.5, 3, 4, 5, 6, 8];
@@ -31,20 +21,13 @@ const DIGITS = [1, 1.2, 1.5, 2, 2.5, 3, 4, 5, 6, 8];
 /** The learning rates of the slider: ten a decade, from a thousandth to ten. */
 export const RATES = [-3, -2, -1, 0].flatMap((power) => DIGITS.map((digit) => Number(`${digit}e${power}`))).concat(10);
 
-/** The place among the slider's rates that is nearest to a rate, by ratio.
- * @type {(rate: number) => number} */
-export function nearestRate(rate) {
-  const away = RATES.map((one) => Math.abs(Math.log(one / rate)));
-  return Math.max(0, away.indexOf(Math.min(...away)));
-}
-
 /** @type {(value: number, low: number, high: number) => number} */
 const whole = (value, low, high) => clamp(Math.round(value) || low, low, high);
 /** @type {(value: string, names: object, otherwise: string) => string} */
 const known = (value, names, otherwise) => (Object.hasOwn(names, value) ? value : otherwise);
 
 /** A descent before its first step, as the traits have it; what no page can use is put right.
- * @type {(get: Kit.Model<Descent.Traits>["get"]) => Descent.Begun} */
+ * @param {Kit.Model<Descent.Traits>["get"]} get */
 export function begun(get) {
   const rate = get("rate");
   const view = known(get("view"), Object.fromEntries(VIEWS), "one");
@@ -85,7 +68,7 @@ function settingsView(state) {
   const setting = (trait) => (value) => state.write({ [trait]: value });
   const rate = stepper("Learning rate", (place) => state.write({ rate: RATES[place] }));
   /** @type {(low: number, high: number) => number[]} */
-  const numbers = (low, high) => Array.from({ length: high - low + 1 }, (_, i) => low + i);
+  const numbers = (low, high) => times(high - low + 1, (i) => low + i);
   const parts = {
     rule: named("Rule", RULE_NAMES, setting("rule")),
     activation: named("Activation", ACTIVATION_NAMES, setting("activation")),
@@ -93,14 +76,14 @@ function settingsView(state) {
     seed: slider("Seed", numbers(0, MAX_SEED), String, setting("seed")),
   };
   /** @type {(...nodes: Node[]) => HTMLElement} */
-  const row = (...nodes) => html("div", { class: "mygpt-controls" }, ...nodes);
+  const row = (...nodes) => html("div.controls", nodes);
   const ofNetwork = row(parts.activation.node, parts.neurons.node, parts.seed.node);
   const draw = () => {
     parts.rule.show(state.rule);
     parts.activation.show(state.activation);
     parts.neurons.show(state.neurons);
     parts.seed.show(state.seed);
-    rate.show(nearestRate(state.rate), RATES.length - 1, rateText(state.rate));
+    rate.show(nearestStop(RATES, state.rate), RATES.length - 1, rateText(state.rate));
     ofNetwork.hidden = state.view !== "network";
   };
   return { node: row(parts.rule.node, rate.node), network: ofNetwork, draw };
@@ -110,25 +93,23 @@ function settingsView(state) {
  * @type {(state: Descent.State, choose: (view: string) => void) => { node: HTMLElement; about: HTMLElement; draw(): void }} */
 function headView(state, choose) {
   const views = choice("What learns", VIEWS, choose);
-  const about = html("p", { class: "mygpt-about" });
+  const about = html("p.about");
   const draw = () => {
     views.show(state.view);
     about.textContent = state.picture?.about ?? "";
   };
-  return { node: html("div", { class: "mygpt-head" }, views.node), about, draw };
+  return { node: html("div.head", views), about, draw };
 }
 
 /** The numbers where the descent stands, with their names.
  * @type {(state: Descent.State) => { node: HTMLElement; draw(): void; drawNow(): void }} */
 function numbersView(state) {
-  const node = html("p", { class: "mygpt-numbers" });
+  const node = html("p.numbers");
   /** @type {HTMLElement[]} */
   let cells = [];
   const draw = () => {
-    cells = numbersOf(state).map(() => html("b", { class: "mygpt-number" }));
-    node.replaceChildren(
-      ...numbersOf(state).map(([name], i) => html("span", {}, html("span", {}, name), " ", cells[i])),
-    );
+    cells = numbersOf(state).map(() => html("b.number"));
+    node.replaceChildren(...numbersOf(state).map(([name], i) => html("span", html("span", name), " ", cells[i])));
   };
   const drawNow = () =>
     numbersOf(state).forEach(([, text], i) => {
@@ -144,17 +125,17 @@ function actionsView(state, run, numbers) {
     run.pause();
     run.leap(1);
   });
-  const many = button("Run", run.toggle, { class: "mygpt-button mygpt-run" });
+  const many = button("Run", () => run.toggle(), { class: "mygpt-button mygpt-run" });
   const reset = button("Reset", () => {
     run.pause();
     state.write({ steps: 0 });
   });
-  const node = html("div", { class: "mygpt-actions" }, one.node, many.node, reset.node, numbers.node);
+  const node = html("div.actions.flow", one, many, reset, numbers);
   const drawNow = () => {
     const { now } = state;
     one.able(!now.lost && !now.refused && now.done < MAX_STEPS);
     many.able(run.running || !ended(now));
-    many.node.textContent = run.running ? "Pause" : `Run ${run.leapOf() || ""}`.trim();
+    many.node.textContent = run.running ? "Pause" : `Run ${run.leapOf || ""}`.trim();
     reset.able(now.done > 0);
   };
   return { node, drawNow };
@@ -163,15 +144,15 @@ function actionsView(state, run, numbers) {
 /** What the last step did, and what the next one will do.
  * @type {(state: Descent.State) => { said: HTMLElement; more: HTMLElement[]; draw(): void; drawNow(): void }} */
 function wordsView(state) {
-  const [said, next, setting] = ["said", "next", "setting"].map((name) => html("p", { class: `mygpt-${name}` }));
+  const [said, next, setting] = ["said", "next", "setting"].map((name) => html(`p.${name}`));
   const draw = () => {
     next.hidden = state.view !== "one";
     said.dataset.view = state.view;
   };
   const drawNow = () => {
     said.textContent = verdict(state);
-    said.classList.toggle("mygpt-lost", state.now.lost);
-    next.replaceChildren(...nextLines(state).map((line) => html("span", {}, line)));
+    flag(said, "lost", state.now.lost);
+    next.replaceChildren(...nextLines(state).map((line) => html("span", line)));
     setting.textContent = settingText(state);
   };
   return { said, more: [next, setting], draw, drawNow };
@@ -184,17 +165,13 @@ function placeOf({ view, width }, settings, shown) {
   return view === "one" ? shown : shown.firstElementChild;
 }
 
-const LOOKS = { class: "mygpt-explorer mygpt-descent", role: "group", "aria-label": "Explorer of descent" };
-/** @type {(keyof Descent.Traits)[]} */
-const SETTING_TRAITS = ["view", "rule", "rate", "start", "width", "activation", "seed"];
-
 /** @type {(given: Kit.Given<Descent.Traits>) => () => void} */
 function render({ model, el }) {
   const state = descentState(model);
   /** @type {Record<string, Descent.Picture>} */
   const pictures = { one: curveView(state), two: contourView(state), network: networkView(state) };
-  const voice = speaker();
-  const run = runner(state, { draw: drawNow, rest: () => void (state.moved && voice.say(sentenceOf(state))) });
+  const rest = () => void (state.moved && voice.say(sentenceOf(state)));
+  const run = new DescentRunner(state, { draw: drawNow, rest });
   const head = headView(state, (view) => {
     if (view === state.view) return;
     run.pause();
@@ -204,8 +181,9 @@ function render({ model, el }) {
   const actions = actionsView(state, run, numbers);
   const acts = [actions.node, words.said];
   const above = [head.node, settings.node, ...acts];
-  const below = [settings.network, head.about, ...words.more, voice.node];
-  const root = html("div", LOOKS, ...above, ...Object.values(pictures).map(({ node }) => node), ...below);
+  const below = [settings.network, head.about, ...words.more];
+  const shown = Object.values(pictures).map(({ node }) => node);
+  const { root, voice } = explorerRoot("descent", "Explorer of descent", above, shown, below);
 
   function drawNow() {
     state.picture?.draw();
@@ -215,7 +193,7 @@ function render({ model, el }) {
     const laid = state.picture;
     state.picture = pictures[state.view];
     for (const [view, { node }] of Object.entries(pictures)) node.hidden = view !== state.view;
-    for (const part of [head, settings, words]) part.draw();
+    drawAll([head, settings, words]);
     if (state.picture === laid) return;
     placeOf(state, settings.node, pictures[state.view].node)?.after(...acts);
     numbers.draw();
@@ -229,17 +207,15 @@ function render({ model, el }) {
   };
   const follow = () => {
     state.moved = true;
-    if (state.get("steps") !== run.target) run.reach(whole(state.get("steps"), 0, MAX_STEPS));
+    if (state.steps !== run.target) run.reach(whole(state.steps, 0, MAX_STEPS));
   };
-  run.target = whole(state.get("steps"), 0, MAX_STEPS);
-  return mount({
-    model,
-    el,
-    root,
-    undo: [...Object.values(pictures).flatMap(({ stop }) => stop), unseen(root, run.pause), run.stop, voice.stop],
-    listeners: { ...Object.fromEntries(SETTING_TRAITS.map((trait) => [trait, begin])), steps: follow },
-    layout: (width) => {
-      Object.assign(state, { width, picture: null });
+  run.aim(whole(state.steps, 0, MAX_STEPS));
+  const undo = [unseen(root, () => run.pause()), () => run.stop()];
+  return mount({ model, el }, { root, voice }, state, {
+    undo: [...undo, ...Object.values(pictures).flatMap(({ stop }) => stop)],
+    listeners: { "view rule rate start width activation seed": begin, steps: follow },
+    layout: () => {
+      state.picture = null;
       draw();
       drawNow();
       if (state.now.done < run.target && !state.now.lost) run.reach(run.target);

@@ -9,7 +9,7 @@ from matplotlib.figure import Figure
 
 from mygpt import plots
 from mygpt.explorers.descent import steps as maths
-from mygpt.explorers.kit.base import Explorer, module, stylesheet
+from mygpt.explorers.kit.base import Explorer
 from mygpt.explorers.kit.checks import check_member, check_span, checked, finite_array
 from mygpt.explorers.kit.numbers import Numbers
 from mygpt.explorers.kit.text import count
@@ -34,17 +34,14 @@ class Descent(Explorer):
     `steps` steps of this setting give, 0 to 2,000.
     """
 
-    _esm = module("descent")
-    _css = stylesheet("descent")
-
-    view = traitlets.Unicode().tag(sync=True)
-    rule = traitlets.Unicode().tag(sync=True)
-    rate = traitlets.Float().tag(sync=True)
-    start = traitlets.List(traitlets.Float()).tag(sync=True)
-    width = traitlets.Int().tag(sync=True)
-    activation = traitlets.Unicode().tag(sync=True)
-    seed = traitlets.Int().tag(sync=True)
-    steps = traitlets.Int().tag(sync=True)
+    view = traitlets.Unicode()
+    rule = traitlets.Unicode()
+    rate = traitlets.Float()
+    start = traitlets.List(traitlets.Float())
+    width = traitlets.Int()
+    activation = traitlets.Unicode()
+    seed = traitlets.Int()
+    steps = traitlets.Int()
 
     def __init__(
         self,

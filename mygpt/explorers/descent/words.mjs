@@ -1,15 +1,10 @@
 // What a descent has to say, in words and numbers; no page is touched here.
 
 import { fixed } from "../kit/geometry.mjs";
-import { significant } from "../kit/picture.mjs";
+import { rateText, significant } from "../kit/parts/picture.mjs";
 import { nextMove, valley } from "./steps.mjs";
 
-/** @type {[string, string][]} */
-export const RULE_NAMES = [
-  ["plain", "Plain"],
-  ["momentum", "Momentum"],
-  ["adam", "Adam"],
-];
+export const RULE_NAMES = Object.entries({ plain: "Plain", momentum: "Momentum", adam: "Adam" });
 /** @type {Kit.Pair[]} */
 export const LIMITS = [
   [-1, 7],
@@ -27,38 +22,16 @@ export function numberText(value) {
   return value && !(size >= 0.001 && size < 1e3) ? significant(value) : fixed(value, 4);
 }
 
-/** @type {(rate: number) => string} */
-export const rateText = (rate) => (rate >= 0.001 ? String(Number(rate.toPrecision(4))) : significant(rate));
-
 /** @type {(value: number) => string} */
 const bracketed = (value) => (value < 0 ? `(${numberText(value)})` : numberText(value));
 
 /** What stands over the picture: names and numbers.
  * @type {(state: Descent.Said) => [string, string][]} */
 export function numbersOf({ view, now }) {
-  const weights = [...now.weights].map(numberText);
-  const loss = numberText(now.loss);
-  const step = String(now.done);
-  /** @type {Record<string, [string, string][]>} */
-  const all = {
-    network: [
-      ["step", step],
-      ["loss", loss],
-    ],
-    two: [
-      ["step", step],
-      ["w₁", weights[0]],
-      ["w₂", weights[1]],
-      ["loss", loss],
-    ],
-    one: [
-      ["step", step],
-      ["w", weights[0]],
-      ["loss", loss],
-      ["slope", numberText(now.slope[0])],
-    ],
-  };
-  return all[view] ?? all.one;
+  const [step, loss, slope] = [String(now.done), numberText(now.loss), numberText(now.slope[0])];
+  const [w1, w2] = [...now.weights].map(numberText);
+  const all = { network: { step, loss }, two: { step, "w₁": w1, "w₂": w2, loss }, one: { step, w: w1, loss, slope } };
+  return Object.entries(all[/** @type {keyof typeof all} */ (view)] ?? all.one);
 }
 
 /** @type {(now: Descent.Now) => number} */
@@ -187,11 +160,11 @@ export function nextLines({ view, now }) {
 export function settingText({ view, now, start, neurons, activation, seed }) {
   const name = RULE_NAMES.find(([rule]) => rule === now.rule)?.[1];
   const [w1, w2] = start.map((one) => fixed(one, 2));
-  const from =
-    new Map([
-      ["one", `from w = ${w1}`],
-      ["two", `from w₁ = ${w1}, w₂ = ${w2}`],
-    ]).get(view) ?? `of a network with ${neurons} neurons, activation ${activation}, seed ${seed}`;
+  const from = {
+    one: `from w = ${w1}`,
+    two: `from w₁ = ${w1}, w₂ = ${w2}`,
+    network: `of a network with ${neurons} neurons, activation ${activation}, seed ${seed}`,
+  }[view];
   return `${name} steps at rate ${rateText(now.rate)}, ${from}.`;
 }
 

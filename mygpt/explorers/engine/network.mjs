@@ -9,7 +9,9 @@ const KINDS = ["gelu_tanh", "gelu", "relu", "silu"];
 const [BELOW, UP_TO, FROM] = [1, 2, 3]; // parts of a product that a causal mask leaves, as in kernels.ts
 
 /** A model with room for `batch` rows of `length` tokens; its weights are 0. `plain`: without WebAssembly.
- * @type {(config: Engine.Config, batch: number, length: number, plain?: boolean) => Engine.Network} */
+ * @param {Engine.Config} config
+ * @param {number} batch
+ * @param {number} length */
 export function makeNetwork(config, batch, length, plain = false) {
   const plan = planOf(config, batch, length);
   const kind = KINDS.indexOf(config.activation);

@@ -25,8 +25,9 @@ function shareOf(kind, h) {
 }
 
 /** Products, and sums of rows.
- * @type {(f: Float32Array) => Pick<Engine.Kernels, "pack" | "product" | "add" | "multiply" | "sumRows" | "squares">} */
+ * @param {Float32Array} f */
 const products = (f) => ({
+  /** @type {(b: number, down: number, across: number, terms: number, columns: number, to: number) => void} */
   pack(b, down, across, terms, columns, to) {
     let at = to >> 2;
     for (let j = 0; j < columns; j += 8) {
@@ -37,6 +38,7 @@ const products = (f) => ({
       }
     }
   },
+  /** @type {(a: number, down: number, across: number, packed: number, start: number, startStep: number, c: number, step: number, rows: number, terms: number, columns: number, part: number) => void} */
   product(a, down, across, packed, start, startStep, c, step, rows, terms, columns, part) {
     const sums = new Float64Array(8);
     for (let i = 0; i < rows; i += 1) {
@@ -56,17 +58,21 @@ const products = (f) => ({
       }
     }
   },
+  /** @type {(x: number, y: number, count: number) => void} */
   add(x, y, count) {
     for (let i = 0; i < count; i += 1) f[(x >> 2) + i] += f[(y >> 2) + i];
   },
+  /** @type {(x: number, y: number, count: number) => void} */
   multiply(x, y, count) {
     for (let i = 0; i < count; i += 1) f[(x >> 2) + i] *= f[(y >> 2) + i];
   },
+  /** @type {(x: number, step: number, rows: number, columns: number, to: number) => void} */
   sumRows(x, step, rows, columns, to) {
     for (let i = 0; i < rows; i += 1) {
       for (let j = 0; j < columns; j += 1) f[(to >> 2) + j] += f[((x + i * step) >> 2) + j];
     }
   },
+  /** @type {(x: number, count: number) => number} */
   squares(x, count) {
     let sum = 0;
     for (let i = 0; i < count; i += 1) sum += f[(x >> 2) + i] ** 2;
@@ -75,8 +81,9 @@ const products = (f) => ({
 });
 
 /** Layer norm and the activations.
- * @type {(f: Float32Array) => Pick<Engine.Kernels, "norm" | "normBackward" | "activate">} */
+ * @param {Float32Array} f */
 const layers = (f) => ({
+  /** @type {(x: number, weight: number, bias: number, to: number, kept: number, rows: number, width: number, eps: number) => void} */
   norm(x, weight, bias, to, kept, rows, width, eps) {
     const [w, b] = [weight >> 2, bias >> 2];
     for (let row = 0; row < rows; row += 1) {
@@ -91,6 +98,7 @@ const layers = (f) => ({
       }
     }
   },
+  /** @type {(gradient: number, x: number, kept: number, weight: number, toX: number, toWeight: number, toBias: number, rows: number, width: number) => void} */
   normBackward(gradient, x, kept, weight, toX, toWeight, toBias, rows, width) {
     const [w, toW, toB] = [weight >> 2, toWeight >> 2, toBias >> 2];
     const normal = new Float64Array(width);
@@ -108,6 +116,7 @@ const layers = (f) => ({
       for (let i = 0; i < width; i += 1) f[into + i] += (f[g + i] * f[w + i] - level - normal[i] * slant) * scale;
     }
   },
+  /** @type {(kind: number, x: number, to: number, count: number) => void} */
   activate(kind, x, to, count) {
     for (let i = 0; i < count; i += 1) {
       const h = f[(x >> 2) + i];
@@ -119,8 +128,10 @@ const layers = (f) => ({
 });
 
 /** The softmax of attention and of the loss.
- * @type {(f: Float32Array, ids: Int32Array) => Pick<Engine.Kernels, "weigh" | "weighBackward" | "crossEntropy">} */
+ * @param {Float32Array} f
+ * @param {Int32Array} ids */
 const softmaxes = (f, ids) => ({
+  /** @type {(scores: number, length: number, scale: number) => void} */
   weigh(scores, length, scale) {
     for (let row = 0; row < length; row += 1) {
       const line = f.subarray((scores >> 2) + row * length, (scores >> 2) + (row + 1) * length);
@@ -131,6 +142,7 @@ const softmaxes = (f, ids) => ({
       line.fill(0, row + 1);
     }
   },
+  /** @type {(gradient: number, weights: number, length: number, scale: number) => void} */
   weighBackward(gradient, weights, length, scale) {
     for (let row = 0; row < length; row += 1) {
       const [g, w] = [(gradient >> 2) + row * length, (weights >> 2) + row * length];
@@ -140,6 +152,7 @@ const softmaxes = (f, ids) => ({
       f.fill(0, g + row + 1, g + length);
     }
   },
+  /** @type {(logits: number, step: number, targets: number, rows: number, classes: number, among: number) => number} */
   crossEntropy(logits, step, targets, rows, classes, among) {
     let loss = 0;
     for (let row = 0; row < rows; row += 1) {
@@ -163,8 +176,10 @@ const softmaxes = (f, ids) => ({
 });
 
 /** The embeddings, and AdamW.
- * @type {(f: Float32Array, ids: Int32Array) => Pick<Engine.Kernels, "embed" | "embedBackward" | "adamw">} */
+ * @param {Float32Array} f
+ * @param {Int32Array} ids */
 const ends = (f, ids) => ({
+  /** @type {(ids: number, tokens: number, places: number, to: number, rows: number, length: number, width: number) => void} */
   embed(given, tokens, places, to, rows, length, width) {
     for (let row = 0; row < rows; row += 1) {
       const token = (tokens >> 2) + ids[(given >> 2) + row] * width;
@@ -172,6 +187,7 @@ const ends = (f, ids) => ({
       for (let i = 0; i < width; i += 1) f[(to >> 2) + row * width + i] = f[token + i] + f[place + i];
     }
   },
+  /** @type {(ids: number, gradient: number, toTokens: number, toPlaces: number, rows: number, length: number, width: number) => void} */
   embedBackward(given, gradient, toTokens, toPlaces, rows, length, width) {
     for (let row = 0; row < rows; row += 1) {
       const token = (toTokens >> 2) + ids[(given >> 2) + row] * width;
@@ -183,6 +199,7 @@ const ends = (f, ids) => ({
       }
     }
   },
+  /** @type {(weights: number, gradients: number, first: number, second: number, count: number, rate: number, even: number, keep: number, shrink: number, beta1: number, beta2: number, eps: number) => void} */
   adamw(weights, gradients, first, second, count, rate, even, keep, shrink, beta1, beta2, eps) {
     const [w, g, m, v] = [weights, gradients, first, second].map((one) => one >> 2);
     for (let i = 0; i < count; i += 1) {
@@ -195,7 +212,7 @@ const ends = (f, ids) => ({
 });
 
 /** The kernels over a memory of so many bytes.
- * @type {(bytes: number) => Engine.Kernels} */
+ * @param {number} bytes */
 export function plainKernels(bytes) {
   const buffer = new ArrayBuffer(bytes);
   const [f, ids] = [new Float32Array(buffer), new Int32Array(buffer)];

@@ -61,7 +61,9 @@ function packedRoom({ width, heads, hidden }, { classes, rows, stride }) {
 
 /** The plan of a model that reads `batch` rows of at most `length` tokens. `stride` is the length of a row in memory;
  * what a row has too many is padding that nothing reads.
- * @type {(config: Engine.Config, batch: number, length: number) => Engine.Plan} */
+ * @param {Engine.Config} config
+ * @param {number} batch
+ * @param {number} length */
 export function planOf(config, batch, length) {
   const { vocab, positions, width, heads, layers, hidden } = config;
   const size = width / heads;

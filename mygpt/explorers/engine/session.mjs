@@ -31,7 +31,7 @@ function initialise(network, draw) {
 }
 
 /** A training, before its first step or where another was left: with `kept`, its weights, moments and steps.
- * @type {(given: Engine.Given) => Engine.Session} */
+ * @param {Engine.Given} given */
 export function beginSession({ config, batch, length, seed, learn, held, kept, plain }) {
   const network = makeNetwork(config, batch, length, plain);
   initialise(network, mulberry32(seed));
@@ -72,14 +72,21 @@ export function rateAt(step, steps, peak) {
   return peak * (1 - 0.9 * ((1 - Math.cos(Math.PI * done)) / 2));
 }
 
+/** The loss on the pieces of a text that begin at some places.
+ * @type {(network: Engine.Network, ids: Int32Array, starts: number[], length: number, gradients?: boolean) => number} */
+function lossAt(network, ids, starts, length, gradients = false) {
+  const [rows, targets] = [0, 1].map((from) =>
+    starts.map((start) => ids.subarray(start + from, start + from + length)),
+  );
+  return lossOf(network, rows, targets, gradients);
+}
+
 /** One step on a batch of pieces from random places; returns the loss before it. A loss or a gradient that is no
  * finite number changes no weight.
  * @type {(session: Engine.Session, settings: { steps: number; rate: number }) => number} */
 export function trainStep({ network, learn, draw, batch, length }, { steps, rate }) {
   const starts = Array.from({ length: batch }, () => Math.floor(draw() * (learn.length - length)));
-  const piece = (/** @type {number} */ from) =>
-    starts.map((start) => learn.subarray(start + from, start + from + length));
-  const loss = lossOf(network, piece(0), piece(1), true);
+  const loss = lossAt(network, learn, starts, length, true);
   if (!Number.isFinite(loss)) return loss;
   const size = adamStep(network, { rate: rateAt(network.steps, steps, rate), ...STEP });
   return Number.isFinite(size) ? loss : size;
@@ -96,9 +103,7 @@ export function heldLoss({ network, held, batch, length: longest }) {
   let sum = 0;
   for (let i = 0; i < count; i += batch) {
     const some = starts.slice(i, i + batch);
-    const piece = (/** @type {number} */ from) =>
-      some.map((start) => held.subarray(start + from, start + from + length));
-    sum += lossOf(network, piece(0), piece(1)) * some.length;
+    sum += lossAt(network, held, some, length) * some.length;
   }
   return sum / count;
 }

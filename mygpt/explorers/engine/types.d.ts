@@ -13,77 +13,7 @@ declare namespace Engine {
   }
 
   /** The functions of kernels.ts, and the memory that they work on. */
-  interface Kernels {
-    buffer: ArrayBuffer;
-    pack(b: number, down: number, across: number, terms: number, columns: number, to: number): void;
-    product(
-      a: number,
-      down: number,
-      across: number,
-      packed: number,
-      start: number,
-      startStep: number,
-      c: number,
-      step: number,
-      rows: number,
-      terms: number,
-      columns: number,
-      part: number,
-    ): void;
-    add(x: number, y: number, count: number): void;
-    multiply(x: number, y: number, count: number): void;
-    sumRows(x: number, step: number, rows: number, columns: number, to: number): void;
-    squares(x: number, count: number): number;
-    norm(
-      x: number,
-      weight: number,
-      bias: number,
-      to: number,
-      kept: number,
-      rows: number,
-      width: number,
-      eps: number,
-    ): void;
-    normBackward(
-      gradient: number,
-      x: number,
-      kept: number,
-      weight: number,
-      toX: number,
-      toWeight: number,
-      toBias: number,
-      rows: number,
-      width: number,
-    ): void;
-    activate(kind: number, x: number, to: number, count: number): void;
-    weigh(scores: number, length: number, scale: number): void;
-    weighBackward(gradient: number, weights: number, length: number, scale: number): void;
-    crossEntropy(logits: number, step: number, targets: number, rows: number, classes: number, among: number): number;
-    adamw(
-      weights: number,
-      gradients: number,
-      first: number,
-      second: number,
-      count: number,
-      rate: number,
-      even: number,
-      keep: number,
-      shrink: number,
-      beta1: number,
-      beta2: number,
-      eps: number,
-    ): void;
-    embed(ids: number, tokens: number, places: number, to: number, rows: number, length: number, width: number): void;
-    embedBackward(
-      ids: number,
-      gradient: number,
-      toTokens: number,
-      toPlaces: number,
-      rows: number,
-      length: number,
-      width: number,
-    ): void;
-  }
+  type Kernels = ReturnType<typeof import("./plain.mjs").plainKernels>;
 
   interface Part {
     shape: number[];
@@ -99,45 +29,8 @@ declare namespace Engine {
     number
   >;
 
-  interface Plan {
-    config: Config;
-    batch: number;
-    length: number;
-    stride: number;
-    rows: number;
-    classes: number;
-    size: number;
-    parts: Map<string, Part>;
-    parameters: { at: number; count: number; decayed: number };
-    gradients: number;
-    first: number;
-    second: number;
-    ids: number;
-    targets: number;
-    blocks: Kept[];
-    stream: number;
-    normF: number;
-    keptF: number;
-    logits: number;
-    zeros: number;
-    toStream: number;
-    toNorm: number;
-    toQkv: number;
-    toHidden: number;
-    toWeights: number;
-    packed: number;
-    bytes: number;
-  }
-
-  interface Network {
-    plan: Plan;
-    kernels: Kernels;
-    numbers: Float32Array;
-    whole: Int32Array;
-    kind: number;
-    steps: number;
-    simd: boolean;
-  }
+  type Plan = ReturnType<typeof import("./plan.mjs").planOf>;
+  type Network = ReturnType<typeof import("./network.mjs").makeNetwork>;
 
   /** A step of AdamW: its learning rate, weight decay, largest norm of the gradient, betas and eps. */
   interface Step {
@@ -168,14 +61,7 @@ declare namespace Engine {
     plain?: boolean;
   }
 
-  interface Session {
-    network: Network;
-    learn: Int32Array;
-    held: Int32Array;
-    draw: () => number;
-    batch: number;
-    length: number;
-  }
+  type Session = ReturnType<typeof import("./session.mjs").beginSession>;
 
   /** Of a run: its steps, its highest learning rate, and how a sample begins and how long it is. */
   interface Settings {

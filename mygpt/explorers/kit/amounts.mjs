@@ -27,9 +27,6 @@ export function inWords(number, words = SCALES, from = 1e6) {
 /** @type {(number: number) => string} */
 export const inBytes = (number) => inWords(number, BYTES, 1000);
 
-/** @type {(parts: Record<string, number> | number[]) => number} */
-export const total = (parts) => Object.values(parts).reduce((sum, one) => sum + one, 0);
-
 /** From where to where each amount goes in a bar of that width, on which `most` is the whole.
  * @type {(amounts: number[], most: number, width: number) => { start: number; size: number }[]} */
 export function stacked(amounts, most, width) {
@@ -50,11 +47,4 @@ export function doublings(longest) {
     if (power > 1 && power * 1.5 < longest) stops.push(power * 1.5);
   }
   return [...stops, longest];
-}
-
-/** The place among the stops that is nearest to a number, by ratio.
- * @type {(stops: number[], number: number) => number} */
-export function nearestStop(stops, number) {
-  const away = stops.map((stop) => Math.abs(Math.log(stop / number)));
-  return away.indexOf(Math.min(...away));
 }

@@ -24,13 +24,19 @@ _KIT = Path(__file__).resolve().parent
 MODEL = _KIT / "model.mjs"  # what a page has in the place of a kernel
 SHARED = 4  # explorers that use a module, for it to be loaded on its own
 _IMPORT = re.compile(r'^import\b[^;]*? from "(\.\.?/[\w/]+\.mjs)";\n', re.MULTILINE)
+_DATA = re.compile(
+    r'^import (\w+) from "([\w/.]+\.json)" with \{ type: "json" \};$', re.MULTILINE
+)
 _NAMES = re.compile(r'^import \{([^}]*)\} from "([^"]+)";$', re.MULTILINE)
 _EXPORT = re.compile(
     r"^export (?=(?:const|(?:async )?function\*?) (\w+))", re.MULTILINE
 )
 _WITHIN = re.compile(r'/\* joined: ([\w/.]+) \*/ ""')
 _DEFAULT = re.compile(r"^export default .*\n", re.MULTILINE)
-_DOCUMENTATION = re.compile(r"^ */\*\*(?:(?!\*/).)*\*/\n", re.MULTILINE | re.DOTALL)
+_UNREAD = re.compile(r"/\*.*?\*/\s*|^\s+", re.MULTILINE | re.DOTALL)
+_COMMENT = re.compile(
+    r"^ */\*\*(?:(?!\*/).)*\*/\n|^ *// [^\n]*\n", re.MULTILINE | re.DOTALL
+)
 
 
 def module(name: str) -> str:
@@ -41,9 +47,10 @@ def module(name: str) -> str:
 def joined(files: Iterable[Path]) -> str:
     """Some modules as one scope, without what only other modules and readers need.
 
-    Taken away are imports, the word export, and comments that document, with the types;
-    of an explorer that another one shows, the default export. Where a module has the
-    text of others, `/* joined: NAME.mjs */ ""`, that is put in.
+    Taken away are imports, the word export, and comments on lines of their own, with
+    the types; of an explorer that another one shows, the default export. Where a module
+    has the text of others, `/* joined: NAME.mjs */ ""`, that is put in, and so are
+    imported data.
     """
     *others, last = map(_bare, files)
     return "\n".join([*(_DEFAULT.sub("", one) for one in others), last])
@@ -52,9 +59,17 @@ def joined(files: Iterable[Path]) -> str:
 def _bare(file: Path) -> str:
     """A module's text for `joined`."""
     text = file.read_text("utf-8")
-    for what in (_DOCUMENTATION, _IMPORT, _EXPORT):
+    for what in (_COMMENT, _IMPORT, _EXPORT):
         text = what.sub("", text)
+    text = _DATA.sub(lambda found: _constant(file.parent / found[2], found[1]), text)
     return _WITHIN.sub(lambda _: json.dumps(joined(parts_within(file))), text)
+
+
+def _constant(data: Path, name: str) -> str:
+    """Declare the content of a JSON file under a name."""
+    content = json.loads(data.read_text("utf-8"))
+    text = json.dumps(content, separators=(",", ":"), ensure_ascii=False)
+    return f"const {name} = {text};"
 
 
 def parts_within(file: Path) -> tuple[Path, ...]:
@@ -69,7 +84,8 @@ def stylesheet(name: str) -> str:
 
 
 def text_of(sheets: Iterable[Path]) -> str:
-    return "\n".join(one.read_text("utf-8") for one in sheets)
+    """Join some style sheets, without comments and indents."""
+    return "\n".join(_UNREAD.sub("", one.read_text("utf-8")) for one in sheets)
 
 
 def _sheets(modules: Iterable[Path]) -> list[Path]:
@@ -137,7 +153,20 @@ def _in_order(first: Iterable[Path]) -> tuple[Path, ...]:
 
 
 class Explorer(anywidget.AnyWidget):
-    """An anywidget with a stable repr and a still for readers without JavaScript."""
+    """An anywidget with a stable repr and a still for readers without JavaScript.
+
+    Its module and its stylesheet are those of the folder that its class is in, and the
+    page has all of its traits.
+    """
+
+    def __init_subclass__(cls, **kwargs) -> None:
+        if not hasattr(cls, "_esm"):  # traitlets makes classes of its own from this one
+            name = cls.__module__.split(".")[-2]
+            cls._esm, cls._css = module(name), stylesheet(name)
+            for own in vars(cls).values():
+                if isinstance(own, traitlets.TraitType):
+                    own.tag(sync=True)
+        super().__init_subclass__(**kwargs)
 
     description = traitlets.Unicode().tag(sync=True)
 

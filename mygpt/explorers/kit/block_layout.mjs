@@ -1,6 +1,6 @@
 // Where the stages of a drawn block stand, and the wires between them; no page is touched here.
 
-import { bandScale, clamp } from "./geometry.mjs";
+import { bandScale, clamp, times, total } from "./geometry.mjs";
 
 /** Where a stage may stand in a block, in order, with what stands there when no stage does.
  * @type {Record<string, string>} */
@@ -55,7 +55,7 @@ function boxesOf(places, left, top, widths, gap) {
  * @type {(names: string[], room: number) => number[]} */
 export function widthsFor(names, room) {
   const shares = names.map((name) => clamp(name.length, 7, 10) + 2);
-  const all = shares.reduce((sum, share) => sum + share, 0);
+  const all = total(shares);
   return shares.map((share) => Math.min((room * share) / all, 11 * share));
 }
 
@@ -102,7 +102,7 @@ function wideBlock(places, width) {
   const [start, end, top, gap, turn] = [24, width - 24, 24, 16, 22];
   const stream = top + BOX + 34;
   const size = Math.min((end - start - (count - 2) * gap - 3 * turn) / count, 128);
-  const sizes = Array.from({ length: count }, () => size);
+  const sizes = times(count, () => size);
   const one = boxesOf(first, start, top, sizes, gap);
   const two = boxesOf(second, end - turn - second.length * (size + gap) + gap, top, sizes, gap);
   const sum = one.right + turn;
@@ -185,7 +185,7 @@ function lineOfStages(count, width) {
   const rows = Math.ceil(count / Math.max(1, Math.floor(width / APART)));
   const across = Math.ceil(count / rows);
   const [band, pitch] = [bandScale(across, 0, width), 76];
-  const dots = Array.from({ length: count }, (_, i) => {
+  const dots = times(count, (i) => {
     return /** @type {Kit.Pair} */ ([band.middle(i % across), DOT + 3 + pitch * Math.floor(i / across)]);
   });
   const wires = dots.map(([x, y], i) => {

@@ -1,6 +1,6 @@
 """Checks of what an explorer is given: each returns it as the explorer holds it."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
 import numpy as np
@@ -34,6 +34,17 @@ def real_array(
         raise ValueError(f"{name} must be an array of numbers: {error}") from error
     if shape is not None and numbers.shape != tuple(shape):
         raise ValueError(f"{name} must have shape {tuple(shape)}, got {numbers.shape}")
+    return numbers
+
+
+def one_row(name: str, array: Numbers, low: int, high: int) -> np.ndarray:
+    """Return `array` as `low` to `high` finite float64 numbers in one row."""
+    numbers = finite_array(name, array)
+    if numbers.ndim != 1 or not low <= len(numbers) <= high:
+        raise ValueError(
+            f"{name} must be {low} to {high} numbers in one row, "
+            f"got shape {numbers.shape}"
+        )
     return numbers
 
 
@@ -100,6 +111,15 @@ def check_tokens(name: str, tokens: Iterable[str], length: int) -> list[str]:
     return given
 
 
+def check_keys(what: str, given: Iterable[str], names: Iterable[str]) -> None:
+    """Refuse keys that are not exactly those that a kind of thing has."""
+    odd = [name for name in given if name not in names]
+    missing = [name for name in names if name not in given]
+    if odd or missing:
+        which = f"no {odd[0]!r} is known" if odd else f"{missing[0]!r} is missing"
+        raise ValueError(f"{what} {list(names)}: {which}")
+
+
 def check_whole(name: str, value: object, low: int, high: int) -> int:
     """Return `value` if it is a whole number in that span."""
     whole = isinstance(value, int) and not isinstance(value, bool)
@@ -119,16 +139,17 @@ def check_above_zero(name: str, value: object, largest: float) -> float:
     return float(value)
 
 
-def checked(**traits: tuple) -> traitlets.traitlets.ValidateHandler:
+def checked(**traits: tuple | Callable) -> traitlets.traitlets.ValidateHandler:
     """Validate traits of an explorer, each by a check of this module and its limits.
 
-    A limit that follows from the explorer is a function of it.
+    A limit that follows from the explorer is a function of it, and so may the check be.
     """
 
     @traitlets.validate(*traits)
     def check(self, proposal) -> Any:
         name = proposal["trait"].name
-        of_one, *limits = traits[name]
+        given = traits[name]
+        of_one, *limits = given if isinstance(given, tuple) else (given(self),)
         limits = [each(self) if callable(each) else each for each in limits]
         return of_one(name, proposal["value"], *limits)
 

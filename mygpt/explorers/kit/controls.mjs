@@ -1,40 +1,36 @@
 // What the reader presses, moves and ticks.
 
-import { html } from "./elements.mjs";
+import { UNHEARD, html } from "./elements.mjs";
 import { oneFinger, wish } from "./pointers.mjs";
 
 /** An element that takes the keyboard: JupyterLab must leave its keys alone.
- * @type {<K extends keyof HTMLElementTagNameMap>(tag: K, attributes?: Kit.Attributes, ...children: Kit.Child[]) => HTMLElementTagNameMap[K]} */
-export function control(tag, attributes = {}, ...children) {
-  return html(tag, { "data-lm-suppress-shortcuts": "true", ...attributes }, ...children);
-}
+ * @type {typeof html} */
+export const control = (tag, ...given) => html(tag, { "data-lm-suppress-shortcuts": "true" }, given);
 
 /** A secondary button; while `able(false)` it keeps its focus and does nothing.
- * @type {(text: string, press: () => void, attributes?: Kit.Attributes) => Kit.Button} */
+ * @param {string} text
+ * @param {() => void} press
+ * @param {Kit.Attributes} attributes */
 export function button(text, press, attributes = {}) {
-  const node = control("button", { type: "button", class: "mygpt-button", ...attributes }, text);
   let ready = true;
+  const onclick = () => ready && press();
+  const node = control("button.button", { type: "button", onclick, ...attributes }, text);
   /** @type {(now: boolean) => void} */
   const able = (now) => {
     ready = now;
     node.setAttribute("aria-disabled", !now);
   };
-  node.addEventListener("click", () => {
-    if (ready) press();
-  });
   return { node, able };
 }
 
 /** Buttons of which one is pressed, and is where Tab stops; arrow keys press the next, Home and End the first and the
  * last. `show(value)` presses another.
- * @type {<V>(label: string, options: [V, Kit.Child][], choose: (value: V) => void) => Kit.Control<V | undefined>} */
+ * @type {<V>(label: string, options: [V, Kit.Content][], choose: (value: V) => void) => Kit.Control<V | undefined>} */
 export function choice(label, options, choose) {
-  const buttons = options.map(([value, text]) => {
-    const one = control("button", { type: "button" }, text);
-    one.addEventListener("click", () => choose(value));
-    return one;
-  });
-  const group = html("div", { class: "mygpt-choice", role: "toolbar", "aria-label": label }, ...buttons);
+  const buttons = options.map(([value, text]) =>
+    control("button", { type: "button", onclick: () => choose(value) }, text),
+  );
+  const group = html("div.choice", { role: "toolbar", "aria-label": label }, buttons);
   group.addEventListener("keydown", (event) => {
     const last = buttons.length - 1;
     const at = buttons.findIndex((one) => one === event.target);
@@ -60,8 +56,8 @@ export function choice(label, options, choose) {
  * @type {<V>(label: string, options: [V, string][], choose: (value: V) => void) => Kit.Control<V | undefined>} */
 export function named(label, options, choose) {
   const part = choice(label, options, choose);
-  const title = html("span", { class: "mygpt-slider-head", "aria-hidden": "true" }, label);
-  return { ...part, node: html("div", { class: "mygpt-named" }, title, part.node) };
+  const title = html("span.slider-head", UNHEARD, label);
+  return { ...part, node: html("div.named", title, part) };
 }
 
 /**
@@ -70,7 +66,6 @@ export function named(label, options, choose) {
  * @type {(choose: (number: number) => void, attributes?: Kit.Attributes) => HTMLInputElement}
  */
 function rangeInput(choose, attributes = {}) {
-  const input = control("input", { type: "range", step: 1, ...attributes });
   /** @type {{ from: PointerEvent; kept: string; asked: string; wanted: ReturnType<typeof wish> } | null} */
   let held = null;
   /** @type {(value: string) => void} */
@@ -78,46 +73,66 @@ function rangeInput(choose, attributes = {}) {
     input.value = value;
     choose(input.valueAsNumber);
   };
-  input.addEventListener("input", () => {
-    if (held) held.asked = input.value;
-    if (!held || held.wanted === "drag") choose(input.valueAsNumber);
-    else input.value = held.kept;
-  });
-  input.addEventListener("pointerdown", (event) => {
-    if (event.pointerType !== "touch") return;
-    held = { from: event, kept: input.value, asked: input.value, wanted: "" };
-  });
-  input.addEventListener("pointermove", (event) => {
-    if (!held || held.wanted) return;
-    held.wanted = wish(held.from, event, false);
-    if (held.wanted === "drag") take(held.asked);
-  });
-  input.addEventListener("pointerup", () => {
-    if (held?.wanted === "" && oneFinger() && held.asked !== held.kept) take(held.asked);
-    held = null;
-  });
-  input.addEventListener("pointercancel", () => {
-    if (held?.wanted === "drag") take(held.kept);
-    held = null;
+  const input = control("input", {
+    type: "range",
+    step: 1,
+    ...attributes,
+    oninput: () => {
+      if (held) held.asked = input.value;
+      if (!held || held.wanted === "drag") choose(input.valueAsNumber);
+      else input.value = held.kept;
+    },
+    onpointerdown: (event) => {
+      if (event.pointerType === "touch") held = { from: event, kept: input.value, asked: input.value, wanted: "" };
+    },
+    onpointermove: (event) => {
+      if (!held || held.wanted) return;
+      held.wanted = wish(held.from, event, false);
+      if (held.wanted === "drag") take(held.asked);
+    },
+    onpointerup: () => {
+      if (held?.wanted === "" && oneFinger() && held.asked !== held.kept) take(held.asked);
+      held = null;
+    },
+    onpointercancel: () => {
+      if (held?.wanted === "drag") take(held.kept);
+      held = null;
+    },
   });
   return input;
+}
+
+/** Moves a range input, and says where it stands.
+ * @type {(input: HTMLInputElement, index: number, last: number, text: string) => void} */
+export function showRange(input, index, last, text) {
+  input.max = String(last);
+  input.value = String(index);
+  input.ariaValueText = text;
+}
+
+/** A range input under its name and what it says; `show(index, last, text)` moves it.
+ * @type {(label: string, choose: (index: number) => void) => Kit.Stepper & { node: HTMLLabelElement; input: HTMLInputElement }} */
+function labelledRange(label, choose) {
+  const input = rangeInput(choose, { min: 0 });
+  const output = html("span.number", UNHEARD);
+  const head = html("span.slider-head", html("span.clipped", label), output);
+  const node = html("label.slider.label", head, input);
+  /** @type {Kit.Stepper["show"]} */
+  const show = (index, last, text) => {
+    showRange(input, index, last, text);
+    output.textContent = text;
+    input.style.setProperty("--filled", `${(100 * index) / (last || 1)}%`);
+  };
+  return { node, input, show };
 }
 
 /** A labelled slider over a short list of values; `show(value)` moves it.
  * @type {<V>(label: string, values: V[], format: (value: V) => string, choose: (value: V) => void) => Kit.Control<V> & { node: HTMLLabelElement }} */
 export function slider(label, values, format, choose) {
-  const input = rangeInput((index) => choose(values[index]), { min: 0, max: values.length - 1 });
-  const output = html("span", { class: "mygpt-number", "aria-hidden": "true" });
-  const head = html("span", { class: "mygpt-slider-head" }, html("span", {}, label), output);
-  const node = html("label", { class: "mygpt-slider" }, head, input);
+  const { node, show } = labelledRange(label, (index) => choose(values[index]));
   /** @type {(index: number) => void} */
-  const at = (index) => {
-    const text = format(values[index]);
-    input.value = String(index);
-    output.textContent = text;
-    input.setAttribute("aria-valuetext", text);
-    input.style.setProperty("--filled", `${(100 * index) / (values.length - 1)}%`);
-  };
+  const at = (index) => show(index, values.length - 1, format(values[index]));
+  at(0);
   return { node, show: (value) => at(values.indexOf(value)) };
 }
 
@@ -132,60 +147,45 @@ export function traitSlider(state, trait, label, values, format) {
 /** A labelled slider from 0 to a last value that may change; `show(index, last, text)` moves it.
  * @type {(label: string, choose: (index: number) => void) => Kit.Stepper} */
 export function stepper(label, choose) {
-  const input = rangeInput(choose, { min: 0 });
-  const output = html("span", { class: "mygpt-number", "aria-hidden": "true" });
-  const head = html("span", { class: "mygpt-slider-head" }, html("span", {}, label), output);
-  const node = html("label", { class: "mygpt-slider" }, head, input);
-  /** @type {Kit.Stepper["show"]} */
-  const show = (index, last, text) => {
-    input.max = String(last);
-    input.value = String(index);
-    input.disabled = last === 0;
-    input.setAttribute("aria-valuetext", text);
-    input.style.setProperty("--filled", `${(100 * index) / (last || 1)}%`);
-    output.textContent = text;
+  const { node, input, show } = labelledRange(label, choose);
+  return {
+    node,
+    show: (index, last, text) => {
+      show(index, last, text);
+      input.disabled = last === 0;
+    },
   };
-  return { node, show };
 }
 
 /** Parts of the page that the reader unfolds.
- * @type {(title: string, ...parts: Node[]) => HTMLDetailsElement} */
-export function folded(title, ...parts) {
-  return html("details", { class: "mygpt-folded" }, control("summary", {}, title), ...parts);
-}
+ * @type {(title: Kit.Content, ...parts: Kit.Content[]) => HTMLDetailsElement} */
+export const folded = (title, ...parts) => html("details.folded", control("summary", title), parts);
 
 /** A labelled checkbox; `show(checked)` sets it.
- * @type {(content: Kit.Child[], choose: (checked: boolean) => void) => Kit.Control<boolean>} */
+ * @type {(content: Kit.Content, choose: (checked: boolean) => void) => Kit.Control<boolean>} */
 export function tick(content, choose) {
-  const input = control("input", { type: "checkbox" });
-  input.addEventListener("change", () => choose(input.checked));
-  const node = html("label", { class: "mygpt-tick" }, input, ...content);
-  return {
-    node,
-    show: (checked) => {
-      input.checked = checked;
-    },
+  const input = control("input", { type: "checkbox", onchange: () => choose(input.checked) });
+  const node = html("label.tick", input, content);
+  /** @type {(checked: boolean) => void} */
+  const show = (checked) => {
+    input.checked = checked;
   };
+  return { node, show };
 }
 
 /**
  * A native range input laid over the x axis of a picture, so that its thumb is the handle of the
  * cursor: arrow keys, touch and screen readers come with it.
- * @type {(label: string, choose: (index: number) => void) => Kit.Handle}
+ * @param {string} label
+ * @param {(index: number) => void} choose
  */
 export function axisHandle(label, choose) {
   const input = rangeInput(choose, { class: "mygpt-handle", "aria-label": label });
-  /** @type {Kit.Handle["place"]} */
+  /** @type {(box: Pick<Kit.Box, "left" | "right" | "bottom">) => void} */
   const place = ({ left, right, bottom }) => {
     input.style.left = `${left - 12}px`;
     input.style.width = `${right - left + 24}px`;
     input.style.top = `${bottom - 22}px`;
   };
-  /** @type {Kit.Handle["show"]} */
-  const show = (index, last, text) => {
-    input.max = String(last);
-    input.value = String(index);
-    input.setAttribute("aria-valuetext", text);
-  };
-  return { node: input, place, show };
+  return { node: input, place, show: showRange.bind(null, input) };
 }

@@ -2,10 +2,11 @@
 // [index, numbers], the numbers `x` of their points, the cursor's index `at`, `moveTo(index)`, the
 // `hovered` index and the `width`; `quantity` and `visible` are traits.
 
+import { times } from "./geometry.mjs";
 import { tick } from "./controls.mjs";
-import { html, svg, tooltip } from "./elements.mjs";
+import { flag, html, svg, tooltip, trace } from "./elements.mjs";
 import { dragging, hovering, keeping } from "./pointers.mjs";
-import { linePath, markerPath, picture, readings, sample } from "./picture.mjs";
+import { linePath, markerPath, picture, readings, sample } from "./parts/picture.mjs";
 
 /** The places of the curves that the reader has ticked, and their numbers.
  * @type {<L>(lists: L[], state: { names: string[]; get(trait: "visible"): string[] }) => [number, L][]} */
@@ -22,24 +23,26 @@ export const radiiOf = (heights, radius) =>
   heights.map((y, i) => radius + RIM * heights.slice(i + 1).filter((other) => Math.abs(other - y) < radius).length);
 
 /** A picture of curves, each [its mark, its numbers], with a cursor, a trait, that a held pointer moves.
- * @type {(state: Kit.CurveState, trait: string, indexOf: (x: number) => number, radius: number, handle: HTMLElement) => Kit.CursorPlot} */
+ * @param {Kit.CurveState} state
+ * @param {string} trait
+ * @param {(x: number) => number} indexOf
+ * @param {number} radius
+ * @param {HTMLElement} handle */
 export function cursorPlot(state, trait, indexOf, radius, handle) {
-  const plot = /** @type {Kit.CursorPlot} */ (picture());
-  /** @type {Kit.CursorPlot["under"]} */
+  const plot = /** @type {Kit.Drawn} */ (picture());
+  flag(plot.root, "swept");
+  /** @type {(event: MouseEvent) => number} */
   const under = (event) => indexOf(plot.axes.scaleX.invert(plot.pointerX(event)));
-  /** @type {Kit.CursorPlot["draw"]} */
+  /** @type {(curves: [string | number, Kit.Numbers][], frame: Kit.Frame, jump?: number) => void} */
   const draw = (curves, frame, jump) => {
     plot.axes = plot.frame(frame);
     plot.curves.replaceChildren(
       ...curves.map(([mark, list]) =>
-        svg("path", {
-          class: `mygpt-curve mygpt-curve-${mark}`,
-          d: linePath(state.x, list, plot.axes.scaleX, plot.axes.scaleY, jump),
-        }),
+        svg(`path.curve.curve-${mark}`, { d: linePath(state.x, list, plot.axes.scaleX, plot.axes.scaleY, jump) }),
       ),
     );
   };
-  /** @type {Kit.CursorPlot["drawCursor"]} */
+  /** @type {(curves: [string | number, Kit.Numbers][]) => void} */
   const drawCursor = (curves) => {
     const { scaleX, scaleY, top, bottom } = plot.axes;
     const x = scaleX(state.x[state.at]);
@@ -47,12 +50,9 @@ export function cursorPlot(state, trait, indexOf, radius, handle) {
     const heights = seen.map(([, list]) => scaleY(list[state.at]));
     const radii = radiiOf(heights, radius);
     plot.cursor.replaceChildren(
-      svg("path", { class: "mygpt-crosshair", d: `M${x} ${top}V${bottom}` }),
+      svg("path.crosshair", { d: `M${x} ${top}V${bottom}` }),
       ...seen.map(([mark], i) =>
-        svg("path", {
-          class: `mygpt-marker mygpt-curve-${mark}`,
-          d: markerPath(Number(mark) || 0, x, heights[i], radii[i]),
-        }),
+        svg(`path.marker.curve-${mark}`, { d: markerPath(Number(mark) || 0, x, heights[i], radii[i]) }),
       ),
     );
   };
@@ -64,31 +64,29 @@ export function cursorPlot(state, trait, indexOf, radius, handle) {
  * @type {(state: Kit.CurveState, plot: Kit.CursorPlot, title: (at: number) => string, text: (value: number) => string) => { draw(): void; hide(): void }} */
 export function curveHint(state, plot, title, text) {
   const hint = tooltip();
-  const whisker = svg("path", { class: "mygpt-whisker" });
+  const whisker = svg("path.whisker");
   plot.root.insertBefore(whisker, plot.cursor);
   plot.node.append(hint.node);
   const draw = () => {
     const { x, shown, hovered } = state;
     if (hovered === null || !shown.length) {
       hint.hide();
-      whisker.setAttribute("d", "");
+      trace(whisker, "");
       return;
     }
     const at = Math.min(hovered, x.length - 1);
     const { scaleX, scaleY, top, bottom } = plot.axes;
     const count = Math.min(100, x.length);
     const points = shown.flatMap(([, list]) =>
-      Array.from({ length: count }, (_, n) => {
+      times(count, (n) => {
         const one = Math.floor((n * x.length) / count);
         return /** @type {Kit.Pair} */ ([scaleX(x[one]), scaleY(list[one])]);
       }),
     );
-    whisker.setAttribute("d", `M${scaleX(x[at])} ${top}V${bottom}`);
+    trace(whisker, `M${scaleX(x[at])} ${top}V${bottom}`);
     hint.show(scaleX(x[at]), plot.axes, state.width, points, [
-      html("strong", {}, title(at)),
-      ...shown.map(([i, list]) =>
-        html("span", {}, sample(i), html("bdi", {}, state.names[i]), html("b", {}, text(list[at]))),
-      ),
+      html("strong", title(at)),
+      ...shown.map(([i, list]) => html("span", sample(i), html("bdi", state.names[i]), html("b", text(list[at])))),
     ]);
   };
   /** @type {(at: number | null) => void} */
@@ -111,26 +109,23 @@ export function curveTable(state, { caption, heading, columns, text }) {
   /** @type {(name: string) => boolean} */
   const isShown = (name) => state.get("visible").includes(name);
   const ticks = names.map((name, i) =>
-    tick([sample(i), html("bdi", {}, name)], (checked) =>
+    tick([sample(i), html("bdi", name)], (checked) =>
       state.write({ visible: names.filter((other) => (other === name ? checked : isShown(other))) }),
     ),
   );
-  const table = readings(
-    caption,
-    heading,
-    columns,
-    ticks.map(({ node }) => node),
-  );
+  const keys = /** @type {(keyof typeof columns)[]} */ (Object.keys(columns));
+  const rows = ticks.map(({ node }) => node);
+  const { node, cells, body, mark } = readings(caption, heading, columns, rows);
   const draw = () => {
-    table.mark(state.get("quantity"));
+    mark(state.get("quantity"));
     names.forEach((name, i) => {
       ticks[i].show(isShown(name));
-      table.body[i].classList.toggle("mygpt-off", !isShown(name));
+      flag(body[i], "off", !isShown(name));
     });
   };
   const drawCursor = () =>
-    table.cells.forEach((row, i) => {
-      for (const [key] of columns) row[key].textContent = text(key, i);
+    cells.forEach((row, i) => {
+      for (const key of keys) row[key].textContent = text(key, i);
     });
-  return { node: table.node, draw, drawCursor };
+  return { node, draw, drawCursor };
 }

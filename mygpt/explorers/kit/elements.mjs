@@ -4,24 +4,51 @@ import { clamp, emptiest, tooltipPlaces } from "./geometry.mjs";
 
 const SVG = "http://www.w3.org/2000/svg";
 
-/** @type {<N extends Element>(node: N, attributes: Kit.Attributes, children: Kit.Child[]) => N} */
-function fill(node, attributes, children) {
+/** Sets the attributes that have a value; a function, as `onclick`, listens to its event.
+ * @type {(node: Element, attributes: Kit.Attributes) => void} */
+export function setAll(node, attributes) {
   for (const [name, value] of Object.entries(attributes)) {
     if (value === false || value === null || value === undefined) continue;
-    node.setAttribute(name, value === true ? "" : value);
+    if (typeof value === "function") node.addEventListener(name.slice(2), value);
+    else node.setAttribute(name, value === true ? "" : value);
   }
-  node.append(...children);
+}
+
+/** A new element. Its tag may name classes, as "p.note" for mygpt-note; it is given attributes, and as children texts, nodes, views
+ * (their nodes) and lists of these. Null, undefined and false add nothing.
+ * @type {(create: (name: string) => Element, tag: string, given: Kit.Content[]) => any} */
+function made(create, tag, given) {
+  const [name, ...classes] = tag.split(".");
+  const node = create(name);
+  if (classes.length) node.setAttribute("class", classes.map((one) => `mygpt-${one}`).join(" "));
+  for (const one of /** @type {any[]} */ (given).flat(Infinity)) {
+    if (typeof one === "string" || one instanceof Node) node.append(one);
+    else if (one?.node) node.append(one.node);
+    else if (one) setAll(node, one);
+  }
   return node;
 }
 
-/** @type {<K extends keyof HTMLElementTagNameMap>(tag: K, attributes?: Kit.Attributes, ...children: Kit.Child[]) => HTMLElementTagNameMap[K]} */
-export function html(tag, attributes = {}, ...children) {
-  return fill(document.createElement(tag), attributes, children);
-}
+/** @type {<K extends keyof HTMLElementTagNameMap>(tag: K | `${K}.${string}`, ...given: Kit.Content[]) => HTMLElementTagNameMap[K]} */
+export const html = (tag, ...given) => made((name) => document.createElement(name), tag, given);
 
-/** @type {<K extends keyof SVGElementTagNameMap>(tag: K, attributes?: Kit.Attributes, ...children: Kit.Child[]) => SVGElementTagNameMap[K]} */
-export function svg(tag, attributes = {}, ...children) {
-  return fill(document.createElementNS(SVG, tag), attributes, children);
+/** @type {<K extends keyof SVGElementTagNameMap>(tag: K | `${K}.${string}`, ...given: Kit.Content[]) => SVGElementTagNameMap[K]} */
+export const svg = (tag, ...given) => made((name) => document.createElementNS(SVG, name), tag, given);
+
+/** Attributes of what only repeats for the eye what is said elsewhere. */
+export const UNHEARD = { "aria-hidden": "true" };
+
+/** Gives an element a class, or takes it away.
+ * @type {(node: Element, name: string, on?: boolean) => void} */
+export const flag = (node, name, on = true) => void node.classList.toggle(`mygpt-${name}`, on);
+
+/** Draws a path anew.
+ * @type {(path: Element, d: string) => void} */
+export const trace = (path, d) => path.setAttribute("d", d);
+
+/** @type {<G extends unknown[]>(views: Iterable<{ draw(...given: G): void }>, ...given: G) => void} */
+export function drawAll(views, ...given) {
+  for (const view of views) view.draw(...given);
 }
 
 /** Writes a text that may be cut on the page, with the whole of it as its title.
@@ -32,11 +59,38 @@ export function titled(text, node = html("bdi")) {
   return node;
 }
 
-/** A box of rows beside the cursor, where it hides the least of `points`.
- * @type {() => Kit.Tooltip} */
+/** A paragraph that says `text(…)` of what it is drawn with.
+ * @type {<G extends unknown[]>(name: string, text: (...given: G) => string) => { node: HTMLElement; draw(...given: G): void }} */
+export function paragraph(name, text) {
+  const node = html("p", { class: name });
+  /** @type {(...given: Parameters<typeof text>) => void} */
+  const draw = (...given) => {
+    node.textContent = text(...given);
+  };
+  return { node, draw };
+}
+
+/** A table with a caption that is only heard: what comes before its body, and the body's rows.
+ * @type {(name: string, caption: string, head: Node[], rows: Node[]) => HTMLTableElement} */
+export function table(name, caption, head, rows) {
+  const told = html("caption.unseen", caption);
+  return html("table", { class: `${name} mygpt-table` }, told, head, html("tbody", rows));
+}
+
+/** The element of an explorer: its parts, and at the end what speaks for it.
+ * @param {string} name
+ * @param {string} label
+ * @param {Kit.Content[]} parts */
+export function explorerRoot(name, label, ...parts) {
+  const voice = speaker();
+  const given = { class: `mygpt-explorer mygpt-${name}`, role: "group", "aria-label": label };
+  return { root: html("div", given, parts, voice), voice };
+}
+
+/** A box of rows beside the cursor, where it hides the least of `points`. */
 export function tooltip() {
-  const node = html("div", { class: "mygpt-tooltip", "aria-hidden": "true", hidden: true });
-  /** @type {Kit.Tooltip["show"]} */
+  const node = html("div.tooltip", UNHEARD, { hidden: true });
+  /** @type {(x: number, axes: Kit.Box, width: number, points: Kit.Pair[], rows: Kit.Child[]) => void} */
   const show = (x, axes, width, points, rows) => {
     node.replaceChildren(...rows);
     node.hidden = false;
@@ -47,19 +101,16 @@ export function tooltip() {
     node.style.top = `${place.top}px`;
     node.style.left = `${clamp(from, 0, Math.max(0, width - wide))}px`;
   };
-  return {
-    node,
-    show,
-    hide: () => {
-      node.hidden = true;
-    },
+  const hide = () => {
+    node.hidden = true;
   };
+  return { node, show, hide };
 }
 
 /** Says a sentence to screen readers once the reader has rested for a moment, and takes it away later.
  * @type {() => { node: HTMLElement; say(sentence: string): void; stop(): void }} */
 export function speaker() {
-  const node = html("p", { class: "mygpt-unseen", role: "status" });
+  const node = html("p.unseen", { role: "status" });
   let timer = 0;
   /** @type {(sentence: string) => void} */
   const say = (sentence) => {

@@ -11,13 +11,47 @@ export function fixed(value, decimals) {
   return (value < 0 && Number(text) !== 0 ? "−" : "") + text;
 }
 
+/** A list of what `make` gives for 0, 1 and so on.
+ * @type {<T>(count: number, make: (i: number) => T) => T[]} */
+export const times = (count, make) => Array.from({ length: count }, (_, i) => make(i));
+
+/** @type {(parts: Record<string, number> | ArrayLike<number>) => number} */
+export const total = (parts) => Object.values(parts).reduce((sum, one) => sum + one, 0);
+
+/** @type {(numbers: Kit.Numbers) => number} */
+export const meanOf = (numbers) => total(numbers) / numbers.length;
+
+/** Mean, population variance and standard deviation.
+ * @param {Kit.Numbers} numbers */
+export function momentsOf(numbers) {
+  const mean = meanOf(numbers);
+  const variance = meanOf(Array.from(numbers, (one) => (one - mean) ** 2));
+  return { mean, variance, std: Math.sqrt(variance) };
+}
+
+/** The visible signs of common spaces and controls.
+ * @type {Record<string, string>} */
+export const BLANK_SIGNS = { " ": "·", "\n": "↵", "\r": "␍", "\t": "⇥" };
+
+/** The code of a sign that has no visible one.
+ * @type {(sign: string) => string} */
+export const codeOf = (sign) => `U+${(sign.codePointAt(0) ?? 0).toString(16).toUpperCase().padStart(4, "0")}`;
+
 /** @type {(value: number, low: number, high: number) => number} */
 export function clamp(value, low, high) {
   return Math.min(Math.max(value, low), high);
 }
 
+/** The place among the stops that is nearest to a number, by ratio; the first for a number that has none.
+ * @type {(stops: number[], number: number) => number} */
+export function nearestStop(stops, number) {
+  const away = stops.map((stop) => Math.abs(Math.log(stop / number)));
+  return Math.max(0, away.indexOf(Math.min(...away)));
+}
+
 /** Maps [d0, d1] onto [r0, r1]; `invert` goes back.
- * @type {(domain: Kit.Pair, range: Kit.Pair) => Kit.Scale} */
+ * @param {Kit.Pair} domain
+ * @param {Kit.Pair} range */
 export function linearScale([d0, d1], [r0, r1]) {
   const slope = (r1 - r0) / (d1 - d0 || 1);
   const scale = (/** @type {number} */ value) => r0 + (value - d0) * slope;
@@ -26,15 +60,17 @@ export function linearScale([d0, d1], [r0, r1]) {
 }
 
 /** Where `count` equal bands lie between `low` and `high`, with a share of each left empty.
- * @type {(count: number, low: number, high: number, gap?: number) => Kit.Band} */
+ * @param {number} count
+ * @param {number} low
+ * @param {number} high */
 export function bandScale(count, low, high, gap = 0.2) {
   const step = (high - low) / count;
   return {
     step,
     width: step * (1 - gap),
-    start: (index) => low + step * (index + gap / 2),
-    middle: (index) => low + step * (index + 0.5),
-    invert: (position) => clamp(Math.floor((position - low) / step), 0, count - 1),
+    start: (/** @type {number} */ index) => low + step * (index + gap / 2),
+    middle: (/** @type {number} */ index) => low + step * (index + 0.5),
+    invert: (/** @type {number} */ position) => clamp(Math.floor((position - low) / step), 0, count - 1),
   };
 }
 
@@ -108,8 +144,38 @@ export function tooltipPlaces(x, { left, right, top, bottom }, size) {
 export function softmax(numbers) {
   const largest = Math.max(...numbers);
   const powers = Array.from(numbers, (number) => Math.exp(number - largest));
-  const total = powers.reduce((sum, power) => sum + power, 0);
-  return powers.map((power) => power / total);
+  const sum = total(powers);
+  return powers.map((power) => power / sum);
+}
+
+/** The place of the largest number, of equals the first.
+ * @type {(numbers: Kit.Numbers) => number} */
+export function largestAt(numbers) {
+  let place = 0;
+  for (let i = 1; i < numbers.length; i += 1) if (numbers[i] > numbers[place]) place = i;
+  return place;
+}
+
+/** The places of the `count` largest numbers, the largest first, of equals the first.
+ * @type {(numbers: Kit.Numbers, count?: number) => number[]} */
+export function descending(numbers, count) {
+  const places = Array.from(numbers, (_, place) => place);
+  return places.sort((a, b) => numbers[b] - numbers[a] || a - b).slice(0, count);
+}
+
+/** The bytes of some numbers.
+ * @type {(numbers: ArrayBufferView) => Uint8Array} */
+export const bytesOf = ({ buffer, byteOffset, byteLength }) => new Uint8Array(buffer, byteOffset, byteLength);
+
+/** @type {(parts: Uint8Array[]) => Uint8Array<ArrayBuffer>} */
+export function joinedBytes(parts) {
+  const all = new Uint8Array(total(parts.map(({ length }) => length)));
+  let at = 0;
+  for (const part of parts) {
+    all.set(part, at);
+    at += part.length;
+  }
+  return all;
 }
 
 /** The float32 numbers of a binary trait (a DataView that may start anywhere).

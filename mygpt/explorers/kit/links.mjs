@@ -25,7 +25,7 @@ export async function copyLink(hash) {
  * @type {(root: Element, take: (hash: string) => boolean) => () => void}
  */
 export function followLinks(root, take) {
-  const refusal = html("p", { class: "mygpt-refusal", role: "alert", hidden: true });
+  const refusal = html("p.refusal", { role: "alert", hidden: true });
   root.prepend(refusal);
   const show = () => root.scrollIntoView({ behavior: "instant" });
   const follow = () => {

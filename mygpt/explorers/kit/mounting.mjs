@@ -1,11 +1,12 @@
 // How an explorer holds its state and stands on the page.
 
-import { html } from "./elements.mjs";
+import { flag, html } from "./elements.mjs";
 
 /**
  * The one state object of an explorer: `fields` (what is derived or passing: the width, the hovered
- * cell) and the traits, by `get(trait)` and `write(changes)`, which sets those that differ.
- * @type {<T, F>(model: Kit.Model<T>, fields: F & ThisType<F & Kit.Store<T>>) => F & Kit.Store<T>}
+ * cell) and the traits, by their names, where no field has the same, or by `get(trait)`; `write(changes)` sets those that
+ * differ.
+ * @type {<T, F>(model: Kit.Model<T>, fields: F & ThisType<F & Kit.Store<T>>) => Kit.State<T, F>}
  */
 export function store(model, fields) {
   /** @type {typeof model.get} */
@@ -17,7 +18,12 @@ export function store(model, fields) {
     for (const [trait, value] of news) model.set(trait, /** @type {NonNullable<typeof value>} */ (value));
     if (fresh.length) model.save_changes();
   };
-  return Object.assign(fields, { get, write });
+  const known = Object.assign(fields, { get, write });
+  return /** @type {any} */ (
+    new Proxy(known, {
+      get: (_, name, whole) => (name in known ? Reflect.get(known, name, whole) : known.get(/** @type {any} */ (name))),
+    })
+  );
 }
 
 /** What each of several views makes of a state.
@@ -141,36 +147,48 @@ function comingIntoView(root) {
 }
 
 /**
- * Puts an explorer on the page and keeps it drawn: `layout(width)` at every new width, and the
- * listener of a trait when that trait changes. Returns the function that takes it down again.
- * @type {<T>(parts: Kit.Mounted<T>) => () => void}
+ * Puts an explorer on the page and keeps it drawn: `layout(width)` at every new width, which is kept in `state`, and the
+ * listener of some traits ("word order") when one of these changes; `voice` says what a listener has to say. Returns the
+ * function that takes it down again.
+ * @type {(given: Kit.Given<any>, made: ReturnType<typeof import("./elements.mjs").explorerRoot>, state: object, parts: Kit.Mounted) => () => void}
  */
-export function mount({ model, el, root, layout, listeners, undo }) {
-  const ruler = html("div", { class: "mygpt-ruler" });
+export function mount({ model, el }, { root, voice }, state, { layout, listeners, undo = [] }) {
+  const ruler = html("div.ruler");
   root.prepend(ruler);
   el.append(root);
   comingIntoView(root);
   let width = 0;
+  const lay = (/** @type {number} */ now) => {
+    Object.assign(state, { width: now });
+    layout(now);
+  };
   const measure = () => {
     const now = Math.floor(ruler.getBoundingClientRect().width);
     if (now > 0 && now !== width) {
       width = now;
-      root.classList.toggle("mygpt-narrow", width < 420);
-      root.classList.toggle("mygpt-tiny", width < 300);
-      layout(width);
+      flag(root, "narrow", width < 420);
+      flag(root, "tiny", width < 300);
+      lay(width);
     }
   };
   measure();
-  if (!width) layout(640); // it is not on the page yet
+  if (!width) lay(640); // it is not on the page yet
   const observer = new ResizeObserver(measure);
   observer.observe(ruler);
-  const calls = /** @type {[string, () => void][]} */ (Object.entries(listeners));
-  const events = calls.map(([trait, call]) => /** @type {const} */ ([`change:${trait}`, () => call()]));
+  const events = Object.entries(listeners).flatMap(([traits, call]) => {
+    const [update, sentence] = typeof call === "function" ? [call] : call;
+    const listen = () => {
+      update();
+      if (sentence) voice.say(sentence());
+    };
+    return traits.split(" ").map((trait) => /** @type {const} */ ([`change:${trait}`, listen]));
+  });
   for (const [event, call] of events) model.on(event, call);
   return () => {
     observer.disconnect();
     for (const [event, call] of events) model.off(event, call);
     for (const stop of undo) stop();
+    voice.stop();
     root.remove();
   };
 }

@@ -19,6 +19,12 @@ def thousandths(shown: np.ndarray) -> bytes:
     return np.rint(shown * 1000).astype("<i4").tobytes()
 
 
+def softmax(numbers: np.ndarray) -> np.ndarray:
+    """Softmax over the last axis, of which -inf gets 0."""
+    powers = np.exp(numbers - numbers.max(axis=-1, keepdims=True))
+    return powers / powers.sum(axis=-1, keepdims=True)
+
+
 def mulberry32(seed: int, numbers: int) -> list[float]:
     """Random numbers from 0 up to 1, the same as the page's for the same seed."""
     mask = 2**32 - 1

@@ -9,6 +9,24 @@ export const keeping =
     return () => write(kept);
   };
 
+/** Where a pointer is on an element, as shares of its width and height.
+ * @type {(node: Element, event: MouseEvent) => { x: number; y: number }} */
+export function shareAt(node, event) {
+  const { left, top, width, height } = node.getBoundingClientRect();
+  return { x: (event.clientX - left) / (width || 1), y: (event.clientY - top) / (height || 1) };
+}
+
+/** Calls `move` with 1 at the arrow key down and -1 at that up, which then do nothing else.
+ * @type {(node: HTMLElement, move: (step: number, event: KeyboardEvent) => void) => void} */
+export function upAndDown(node, move) {
+  node.addEventListener("keydown", (event) => {
+    const step = { ArrowDown: 1, ArrowUp: -1 }[event.key];
+    if (!step) return;
+    event.preventDefault();
+    move(step, event);
+  });
+}
+
 const FINGER = 8; // pixels that a finger goes before it drags
 
 /** What a finger wants that came down at `from`: as long as it has hardly moved, nothing yet.

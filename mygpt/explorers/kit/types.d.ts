@@ -5,7 +5,9 @@ declare namespace Kit {
   /** Numbers in a row: a list, or typed. */
   type Numbers = ArrayLike<number> & Iterable<number>;
   type Child = Node | string;
-  type Attributes = Record<string, string | number | boolean | null | undefined>;
+  type Attributes = Record<string, string | number | boolean | null | undefined | ((event: any) => void)>;
+  /** What an element is made of; see kit/elements.mjs. */
+  type Content = Child | Attributes | { node: Node } | Content[] | false | null | undefined;
 
   /** A widget's model, as anywidget and kit/model.mjs have it, of which T are the traits. */
   interface Model<T> {
@@ -41,17 +43,17 @@ declare namespace Kit {
     get<K extends keyof T>(trait: K): T[K];
     write(changes: Partial<T>): void;
   }
+  type State<T, F> = F & Store<T> & Readonly<Omit<T, keyof F>>;
   type Explorer = {
     render(given: { model: Model<any>; el: HTMLElement }): unknown;
     initialize?(given: { model: Model<any> }): unknown;
   };
 
-  /** What `mount` puts on the page: the listener of each trait, and what takes the explorer down. */
-  interface Mounted<T> extends Given<T> {
-    root: HTMLElement;
+  /** `listeners` are what the change of some traits calls; with a second function, what is said after it. */
+  interface Mounted {
     layout(width: number): void;
-    listeners: Partial<Record<keyof (T & Described), () => void>>;
-    undo: (() => void)[];
+    listeners: Record<string, (() => void) | [update: () => void, sentence: () => string]>;
+    undo?: (() => void)[];
   }
 
   /** A piece of an explorer: its node, and what draws it anew from the state. */
@@ -79,10 +81,7 @@ declare namespace Kit {
     left: number;
     right: number;
   }
-  interface Scale {
-    (value: number): number;
-    invert(position: number): number;
-  }
+  type Scale = ReturnType<typeof import("./geometry.mjs").linearScale>;
   interface Tick {
     at: number;
     label: string;
@@ -104,28 +103,10 @@ declare namespace Kit {
     scaleX: Scale;
     scaleY: Scale;
   }
-  interface Band {
-    step: number;
-    width: number;
-    start(index: number): number;
-    middle(index: number): number;
-    invert(position: number): number;
-  }
-  interface Picture {
-    node: HTMLElement;
-    root: SVGSVGElement;
-    curves: SVGGElement;
-    cursor: SVGGElement;
-    front: SVGGElement;
-    frame(frame: Frame): Axes;
-    pointerX(event: MouseEvent): number;
-    pointerY(event: MouseEvent): number;
-  }
-  interface Tooltip {
-    node: HTMLElement;
-    show(x: number, axes: Box, width: number, points: Pair[], rows: Child[]): void;
-    hide(): void;
-  }
+  type Band = ReturnType<typeof import("./geometry.mjs").bandScale>;
+  /** A picture whose axes have been drawn. */
+  type Drawn = Picture & { axes: Axes };
+  type Picture = ReturnType<typeof import("./parts/picture.mjs").picture>;
   interface Cell {
     row: number;
     column: number;
@@ -152,29 +133,9 @@ declare namespace Kit {
     node: HTMLElement;
     show(index: number, last: number, text: string): void;
   }
-  interface Handle extends Stepper {
-    node: HTMLInputElement;
-    place(box: Pick<Box, "left" | "right" | "bottom">): void;
-  }
-  /** What a field does with what is typed; see kit/fields.mjs. */
-  interface Entry extends Stopped {
-    typed(): void;
-    settle(): void;
-  }
-  interface Field {
-    node: HTMLElement;
-    input: HTMLInputElement;
-    show(value: number): void;
-    wrong(now: boolean): void;
-  }
-  interface OptionList {
-    node: HTMLElement;
-    open(texts: string[], index: number): void;
-    close(): void;
-    move(step: number): void;
-    isOpen(): boolean;
-    active(): string | undefined;
-  }
+  /** What a field does with what is typed; see kit/parts/fields.mjs. */
+  type Entry = ReturnType<typeof import("./parts/fields.mjs").rested>;
+  type Field = ReturnType<typeof import("./parts/fields.mjs").numberField>;
   /** A stage of a drawn block: see kit/block.mjs. */
   interface BlockStage {
     place: string;
@@ -217,24 +178,7 @@ declare namespace Kit {
     place: string;
     node: SVGElement;
   }
-  interface BlockLines {
-    node: SVGElement;
-    lay(layout: BlockLayout, width: number): void;
-    draw(amountAt: (place: string) => number, most: number): void;
-    light(chosen: string, order: string[]): void;
-  }
-  interface BlockPart {
-    node: HTMLElement;
-    radio: HTMLInputElement;
-    text: HTMLElement;
-  }
-  interface BlockDrawing {
-    node: HTMLElement;
-    lay(width: number): void;
-    fill(amounts: { amount: number; text: string }[], text: string, most?: number): void;
-    show(stage: number): void;
-  }
-  /** The settings of a combobox; see kit/combobox.mjs. */
+  /** The settings of a combobox; see kit/parts/combobox.mjs. */
   interface Combobox {
     id: string;
     span(text: string, caret: number): { start: number; end: number };
@@ -260,24 +204,7 @@ declare namespace Kit {
     body: HTMLTableRowElement[];
     mark(key: string): void;
   }
-  interface Heatmap {
-    node: HTMLElement;
-    canvas: HTMLCanvasElement;
-    legend: HTMLElement;
-    colours(numbers: Numbers, limit: number, shade?: (share: number) => number): Uint8ClampedArray<ArrayBuffer>;
-    draw(heat: Heat): Uint8ClampedArray<ArrayBuffer>;
-    mark(row: number | null, column: number | null): void;
-    under(event: MouseEvent): Cell;
-  }
-  interface RowLabels {
-    node: HTMLElement;
-    fill(words: string[]): void;
-    draw(room: { height: number; least?: number; chosen: number }): boolean[];
-  }
-  interface Button {
-    node: HTMLButtonElement;
-    able(now: boolean): void;
-  }
+  type Button = ReturnType<typeof import("./controls.mjs").button>;
 
   /** A text with a number, and a neuron's list of them. */
   interface TextAndNumber {
@@ -297,14 +224,8 @@ declare namespace Kit {
     get(trait: "quantity"): string;
     write(changes: { visible: string[] }): void;
   }
-  interface CursorPlot extends Picture {
-    axes: Axes;
-    under(event: MouseEvent): number;
-    draw(curves: [string | number, Numbers][], frame: Frame, jump?: number): void;
-    drawCursor(curves: [string | number, Numbers][]): void;
-    stop(): void;
-  }
-  /** The state of an explorer of memories; see kit/neurons.mjs. */
+  type CursorPlot = ReturnType<typeof import("./curves.mjs").cursorPlot>;
+  /** The state of an explorer of memories; see kit/parts/neurons.mjs. */
   interface NeuronState {
     tokens: string[];
     neurons: number;
@@ -324,7 +245,7 @@ declare namespace Kit {
   interface CurveTable<K extends string> {
     caption: string;
     heading: string;
-    columns: [K, string][];
+    columns: Record<K, string>;
     text(key: K, i: number): string;
   }
   /** The value of an activation at z, and its slope there, where its value is a. */

@@ -1,8 +1,8 @@
 // The vector channel by channel, and how numbers and sentences are written.
 
 import { html } from "../kit/elements.mjs";
-import { fixed } from "../kit/geometry.mjs";
-import { readings } from "../kit/picture.mjs";
+import { fixed, times } from "../kit/geometry.mjs";
+import { readings } from "../kit/parts/picture.mjs";
 
 const DECIMALS = 4;
 export const MOVED = 1; // decimals of what the reader moves
@@ -14,21 +14,16 @@ export const four = (value) => fixed(value, DECIMALS);
 
 /** @type {(state: LayerNorm.State) => Kit.View} */
 export function tableView(state) {
-  const names = Array.from({ length: state.channels }, (_, i) => html("span", {}, String(i)));
+  const names = times(state.channels, (i) => html("span", String(i)));
   const { node, cells } = readings(
     "The vector, channel by channel",
     "Channel",
-    [
-      ["x", "x"],
-      ["deviation", "x − mean"],
-      ["normalised", "normalised"],
-      ["result", "result"],
-    ],
+    { x: "x", deviation: "x − mean", normalised: "normalised", result: "result" },
     names,
   );
   const draw = () => {
     const { mean, normalised, result } = state.norm;
-    state.get("values").forEach((number, i) => {
+    state.values.forEach((number, i) => {
       cells[i].x.textContent = signed(number);
       cells[i].deviation.textContent = four(number - mean);
       cells[i].normalised.textContent = four(normalised[i]);
@@ -36,16 +31,4 @@ export function tableView(state) {
     });
   };
   return { node, draw };
-}
-
-/** A paragraph that says `text()`.
- * @type {(name: string, text: () => string) => Kit.View} */
-export function textView(name, text) {
-  const node = html("p", { class: name });
-  return {
-    node,
-    draw: () => {
-      node.textContent = text();
-    },
-  };
 }

@@ -1,10 +1,10 @@
 import { button, folded, traitSlider } from "../kit/controls.mjs";
-import { html, speaker, svg } from "../kit/elements.mjs";
-import { bandScale, barBox, clamp, linearTicks } from "../kit/geometry.mjs";
+import { drawAll, explorerRoot, flag, html, paragraph, setAll, svg, trace } from "../kit/elements.mjs";
+import { bandScale, barBox, clamp, linearTicks, momentsOf, times } from "../kit/geometry.mjs";
 import { mount, store, allViews } from "../kit/mounting.mjs";
 import { dragging, keeping } from "../kit/pointers.mjs";
-import { picture, powerOfTen, valueSlider } from "../kit/picture.mjs";
-import { MOVED, four, signed, tableView, textView } from "./table.mjs";
+import { picture, powerOfTen, valueSlider } from "../kit/parts/picture.mjs";
+import { MOVED, four, signed, tableView } from "./table.mjs";
 import { actOf, answerText, axisText, whyText } from "./words.mjs";
 
 const GAP = 0.3;
@@ -12,19 +12,9 @@ const HEIGHT = 220; // px
 const GRIP = 5; // px, of the handle at a bar's end: it lies outside, so that a small bar is seen
 const FARTHEST = 1000; // that a number may be, as widget.py has it
 
-/** @type {(numbers: number[]) => number} */
-const sum = (numbers) => numbers.reduce((total, number) => total + number, 0);
-
-/** Mean, population variance and standard deviation.
- * @type {(numbers: number[]) => LayerNorm.Moments} */
-function momentsOf(numbers) {
-  const mean = sum(numbers) / numbers.length;
-  const variance = sum(numbers.map((number) => (number - mean) ** 2)) / numbers.length;
-  return { mean, variance, std: Math.sqrt(variance) };
-}
-
 /** Mean, variance, normalised vector and result, added up channel by channel.
- * @type {(x: number[], parameters: { gamma: number; beta: number; eps: number }) => LayerNorm.Norm} */
+ * @param {number[]} x
+ * @param {{ gamma: number; beta: number; eps: number }} parameters */
 export function layerNorm(x, { gamma, beta, eps }) {
   const { mean, variance } = momentsOf(x);
   const normalised = x.map((number) => (number - mean) / Math.sqrt(variance + eps));
@@ -42,8 +32,8 @@ export function roundLimit(numbers) {
  * @type {(numbers: number[], limit: number) => number} */
 export function axisFor(numbers, limit) {
   const largest = Math.max(...numbers.map(Math.abs));
-  const times = [1, 2, 5, 10, 20, 50, 100].find((one) => one * limit >= largest);
-  return Math.min(FARTHEST, times ? times * limit : FARTHEST);
+  const factor = [1, 2, 5, 10, 20, 50, 100].find((one) => one * limit >= largest) ?? Infinity;
+  return Math.min(FARTHEST, factor * limit);
 }
 
 /** What moves the whole vector at once, or null where a number would leave the limits.
@@ -112,31 +102,31 @@ export function normState(model) {
 }
 
 /** @type {(state: LayerNorm.State) => string} */
-function settingText({ get }) {
-  return `γ = ${signed(get("gamma"))}, β = ${signed(get("beta"))}, ε = ${epsilonText(get("log10_eps"))}.`;
+function settingText({ gamma, beta, log10_eps }) {
+  return `γ = ${signed(gamma)}, β = ${signed(beta)}, ε = ${epsilonText(log10_eps)}.`;
 }
 
 /** @type {(moments: { mean: number; std: number }) => string} */
 const momentsText = ({ mean, std }) => `mean ${four(mean)}, std ${four(std)}`;
 
 /** @type {(state: LayerNorm.State) => string} */
-function sentenceOf({ norm, get }) {
-  return `Mean ${four(norm.mean)}. ${noteText(norm.variance, get("log10_eps"))} Result: ${momentsText(
+function sentenceOf({ norm, log10_eps }) {
+  return `Mean ${four(norm.mean)}. ${noteText(norm.variance, log10_eps)} Result: ${momentsText(
     momentsOf(norm.result),
   )}.`;
 }
 
 /** @type {(state: LayerNorm.State) => Kit.View} */
 function settingsView(state) {
-  const tenths = Array.from({ length: 61 }, (_, i) => (i - 30) / 10);
-  const powers = Array.from({ length: 9 }, (_, i) => i - 8);
+  const tenths = times(61, (i) => (i - 30) / 10);
+  const powers = times(9, (i) => i - 8);
   const parts = [
     traitSlider(state, "gamma", "γ scales all", tenths, signed),
     traitSlider(state, "beta", "β shifts all", tenths, signed),
     traitSlider(state, "log10_eps", "ε keeps the divisor from 0", powers, epsilonText),
   ];
-  const node = html("div", { class: "mygpt-controls" }, ...parts.map((part) => part.node));
-  return { node, draw: () => parts.forEach((part) => part.draw()) };
+  const node = html("div.controls", parts);
+  return { node, draw: () => drawAll(parts) };
 }
 
 /** What moves the whole vector; a button rests where a number would leave the limits.
@@ -156,7 +146,7 @@ function actionsView({ get, write }) {
     change,
     ...button(text, () => write({ values: change(get("values")) ?? get("values") })),
   }));
-  const node = html("div", { class: "mygpt-actions" }, ...actions.map((action) => action.node));
+  const node = html("div.actions", actions);
   const draw = () => {
     const off = actions.filter(({ change }) => !change(get("values")));
     for (const action of actions) {
@@ -168,9 +158,10 @@ function actionsView({ get, write }) {
 }
 
 /** Bars, mean and spread of `channels` numbers on axes to ±limit; `show(numbers, moments)` moves them.
- * @type {(plot: Kit.Picture, bars: { channels: number; limit: number; size: number; knobbed: boolean }) => LayerNorm.Marks} */
-function barMarks(plot, { channels, limit, size, knobbed }) {
-  const ticks = Array.from({ length: channels }, (_, i) => ({ at: i + 0.5, label: String(i) }));
+ * @param {Kit.Picture} plot
+ * @param {{ channels: number; limit: number; size: number; knobbed: boolean }} bars */
+export function barMarks(plot, { channels, limit, size, knobbed }) {
+  const ticks = times(channels, (i) => ({ at: i + 0.5, label: String(i) }));
   const frame = plot.frame({
     width: size,
     height: HEIGHT,
@@ -179,13 +170,10 @@ function barMarks(plot, { channels, limit, size, knobbed }) {
     y: { domain: [-limit, limit], ticks: linearTicks(-limit, limit, 6), strong: 0 },
   });
   const band = bandScale(channels, frame.left, frame.right, GAP);
-  const bars = Array.from({ length: channels }, (_, i) =>
-    svg("rect", { class: "mygpt-bar", x: band.start(i), width: band.width, rx: 2 }),
-  );
+  const bars = times(channels, (i) => svg("rect.bar", { x: band.start(i), width: band.width, rx: 2 }));
   const knobs = knobbed
     ? bars.map((_, i) =>
-        svg("rect", {
-          class: "mygpt-knob",
+        svg("rect.knob", {
           x: band.middle(i) - Math.min(11, band.width / 2),
           width: Math.min(22, band.width),
           height: GRIP,
@@ -193,38 +181,32 @@ function barMarks(plot, { channels, limit, size, knobbed }) {
         }),
       )
     : [];
-  const spread = svg("rect", { class: "mygpt-spread", x: frame.left, width: frame.right - frame.left });
-  const middle = svg("path", { class: "mygpt-mean" });
+  const spread = svg("rect.spread", { x: frame.left, width: frame.right - frame.left });
+  const middle = svg("path.mean.hollow");
   plot.curves.replaceChildren(spread, ...bars);
   plot.cursor.replaceChildren(middle, ...knobs);
   /** @type {(numbers: number[], moments: { mean: number; std: number }) => void} */
   const show = (numbers, { mean, std }) => {
     numbers.forEach((number, i) => {
       const { start, size: height } = barBox(number, frame.scaleY);
-      bars[i].setAttribute("y", start);
-      bars[i].setAttribute("height", height);
-      bars[i].classList.toggle("mygpt-negative", number < 0);
+      setAll(bars[i], { y: start, height });
+      flag(bars[i], "negative", number < 0);
       knobs[i]?.setAttribute("y", frame.scaleY(number) - (number > 0 ? GRIP : number < 0 ? 0 : GRIP / 2)); // at the bar's end
     });
     const [top, bottom] = [mean + std, mean - std].map((value) => clamp(frame.scaleY(value), frame.top, frame.bottom));
-    spread.setAttribute("y", top);
-    spread.setAttribute("height", bottom - top);
-    middle.setAttribute("d", `M${frame.left} ${frame.scaleY(mean)}H${frame.right}`);
+    setAll(spread, { y: top, height: bottom - top });
+    trace(middle, `M${frame.left} ${frame.scaleY(mean)}H${frame.right}`);
   };
   return { limit, size, frame, band, show };
 }
 
 /** A vector, `numbersOf()`, as bars on axes that change when `limitOf(numbers)` does.
- * @type {(state: LayerNorm.State, panel: { name: string; numbersOf(): number[]; limitOf(numbers: number[]): number; label(numbers: number[]): string; ends(limit: number): Node[]; knobbed?: boolean }) => LayerNorm.Panel} */
-function panelView(state, { name, numbersOf, limitOf, label, ends, knobbed = false }) {
+ * @param {LayerNorm.State} state
+ * @param {{ name: string; numbersOf(): number[]; limitOf(numbers: number[]): number; label(numbers: number[]): string; ends(limit: number): Node[]; knobbed?: boolean }} panel */
+export function panelView(state, { name, numbersOf, limitOf, label, ends, knobbed = false }) {
   const plot = picture();
-  const [says, aside] = [1, 2].map(() => html("span", { class: "mygpt-number" }));
-  const node = html(
-    "div",
-    {},
-    html("p", { class: "mygpt-panel-name" }, html("span", {}, html("b", {}, name), " ", aside), says),
-    plot.node,
-  );
+  const [says, aside] = [1, 2].map(() => html("span.number"));
+  const node = html("div", html("p.panel-name.muted", html("span", html("b", name), " ", aside), says), plot);
   const marks = /** @type {LayerNorm.Marks | null} */ (null);
   const panel = { node, plot, marks, draw };
   function draw() {
@@ -239,7 +221,7 @@ function panelView(state, { name, numbersOf, limitOf, label, ends, knobbed = fal
     const text = momentsText(moments);
     panel.marks.show(numbers, moments);
     says.textContent = text;
-    plot.root.setAttribute("aria-label", `${label(numbers)}; ${text}.`);
+    plot.root.ariaLabel = `${label(numbers)}; ${text}.`;
   }
   return panel;
 }
@@ -251,13 +233,10 @@ const listText = (numbers, format) => numbers.map(format).join(", ");
 const beforeView = (state) =>
   panelView(state, {
     name: "Before",
-    numbersOf: () => state.get("values"),
+    numbersOf: () => state.values,
     limitOf: () => state.axis,
-    ends: () => [
-      html("span", { class: "mygpt-by-mouse" }, "drag a bar"),
-      html("span", { class: "mygpt-by-touch" }, "tap a bar, then drag it"),
-    ],
-    label: (numbers) => `${state.get("description")} Before: ${listText(numbers, signed)}`,
+    ends: () => [html("span.by-mouse", "drag a bar"), html("span.by-touch", "tap a bar, then drag it")],
+    label: (numbers) => `${state.description} Before: ${listText(numbers, signed)}`,
     knobbed: true,
   });
 
@@ -285,15 +264,14 @@ function gripsView(state, panel) {
       values[i] = rounded;
       write({ values });
     };
-    const hold = html("span", { class: "mygpt-hold" });
-    const node = html("div", { class: "mygpt-grip" }, hold);
+    const hold = html("span.hold");
+    const node = html("div.grip", hold);
     const part = valueSlider(node, { label: `Channel ${i}`, low: -FARTHEST, high: FARTHEST, step: 0.1, choose });
     const stop = dragging(
       node,
       (event) => {
         if (!panel.marks) return;
-        const box = panel.plot.root.getBoundingClientRect();
-        const at = panel.marks.frame.scaleY.invert(((event.clientY - box.top) * HEIGHT) / (box.height || 1));
+        const at = panel.marks.frame.scaleY.invert(panel.plot.pointerY(event));
         choose(clamp(at, -state.axis, state.axis));
       },
       keeping(state, "values"),
@@ -318,8 +296,7 @@ function gripsView(state, panel) {
     get("values").forEach((number, i) => {
       const { node, show, hold } = grips[i];
       show(number, `${signed(number)}, normalised ${four(state.norm.normalised[i])}`);
-      node.setAttribute("aria-valuemin", -state.axis);
-      node.setAttribute("aria-valuemax", state.axis);
+      setAll(node, { "aria-valuemin": -state.axis, "aria-valuemax": state.axis });
       hold.style.top = `${50 - (50 * number) / state.axis}%`;
     });
   return { lay, draw, stop: grips.map(({ stop }) => stop) };
@@ -337,39 +314,34 @@ function render({ model, el }) {
     tableView,
   );
   const grips = gripsView(state, before);
-  const answer = textView("mygpt-answer", () => answerText(state.from, state.last));
-  const note = textView("mygpt-note", () => noteText(state.norm.variance, state.get("log10_eps")));
-  const setting = textView("mygpt-setting", () => settingText(state));
-  const voice = speaker();
-  const root = html(
-    "div",
-    { class: "mygpt-explorer mygpt-layer-norm", role: "group", "aria-label": "Explorer of layer norm" },
-    html("div", { class: "mygpt-panels" }, before.node, after.node),
-    answer.node,
-    actions.node,
-    settings.node,
-    folded("Channel by channel", note.node, table.node),
-    setting.node,
-    voice.node,
+  const answer = paragraph("mygpt-answer", () => answerText(state.from, state.last));
+  const note = paragraph("mygpt-note", () => noteText(state.norm.variance, state.log10_eps));
+  const setting = paragraph("mygpt-setting", () => settingText(state));
+  const { root, voice } = explorerRoot(
+    "layer-norm",
+    "Explorer of layer norm",
+    html("div.panels", before, after),
+    answer,
+    actions,
+    settings,
+    folded("Channel by channel", note, table),
+    setting,
   );
 
   const draw = () => {
     state.normalise();
-    for (const view of [settings, actions, before, after, grips, answer, note, table, setting]) view.draw();
+    drawAll([settings, actions, before, after, grips, answer, note, table, setting]);
   };
   const speaking = () => {
     draw();
-    const values = state.get("values");
+    const { values } = state;
     const change = changeText(state.said, values) || settingText(state);
     voice.say(`${change} ${answerText(state.from, state.last)} ${sentenceOf(state)}`);
     state.said = values;
   };
-  return mount({
-    model,
-    el,
-    root,
-    undo: [...grips.stop, voice.stop],
-    listeners: { values: speaking, gamma: speaking, beta: speaking, log10_eps: speaking },
+  return mount({ model, el }, { root, voice }, state, {
+    undo: grips.stop,
+    listeners: { "values gamma beta log10_eps": speaking },
     layout: (width) => {
       state.size = Math.floor(width < 542 ? width : (width - 22) / 2);
       draw();

@@ -7,8 +7,8 @@ import traitlets
 from matplotlib.figure import Figure
 
 from mygpt import plots
-from mygpt.explorers.kit.base import Explorer, module, stylesheet
-from mygpt.explorers.kit.checks import check_span, checked, finite_array
+from mygpt.explorers.kit.base import Explorer
+from mygpt.explorers.kit.checks import check_span, checked, finite_array, one_row
 from mygpt.explorers.kit.numbers import Numbers
 from mygpt.explorers.kit.text import count
 
@@ -35,16 +35,13 @@ class LayerNorm(Explorer):
     read-outs show four decimals.
     """
 
-    _esm = module("layer_norm")
-    _css = stylesheet("layer_norm")
+    start = traitlets.List(traitlets.Float())
+    limit = traitlets.Float()
 
-    start = traitlets.List(traitlets.Float()).tag(sync=True)
-    limit = traitlets.Float().tag(sync=True)
-
-    values = traitlets.List(traitlets.Float()).tag(sync=True)
-    gamma = traitlets.Float().tag(sync=True)
-    beta = traitlets.Float().tag(sync=True)
-    log10_eps = traitlets.Int().tag(sync=True)
+    values = traitlets.List(traitlets.Float())
+    gamma = traitlets.Float()
+    beta = traitlets.Float()
+    log10_eps = traitlets.Int()
 
     def __init__(
         self,
@@ -127,10 +124,5 @@ def _sum(numbers: list[float]) -> float:
 
 
 def _vector(name: str, x: Numbers, limit: float) -> list[float]:
-    numbers = finite_array(name, x)
-    if numbers.ndim != 1 or not 1 <= len(numbers) <= MAX_CHANNELS:
-        raise ValueError(
-            f"{name} must be 1 to {MAX_CHANNELS} numbers in one row, "
-            f"got shape {numbers.shape}"
-        )
-    return [_rounded(name, number, limit) for number in numbers.tolist()]
+    numbers = one_row(name, x, 1, MAX_CHANNELS).tolist()
+    return [_rounded(name, number, limit) for number in numbers]

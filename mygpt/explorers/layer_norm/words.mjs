@@ -1,6 +1,6 @@
 // What the explorer says of its buttons and axes, and of what the last act did.
 
-import { fixed } from "../kit/geometry.mjs";
+import { fixed, meanOf } from "../kit/geometry.mjs";
 
 const SAME = 5e-4; // of two results that agree in three decimals
 
@@ -19,9 +19,8 @@ export const whyText = (text, limit) => `${text} would pass ±${limit}, where th
 /** What a norm has forgotten where its result has stayed: whether the numbers were shifted, scaled or both.
  * @type {(old: number[], now: number[]) => string} */
 function forgotten(old, now) {
-  const mean = (/** @type {number[]} */ numbers) => numbers.reduce((sum, one) => sum + one, 0) / numbers.length;
   const spread = (/** @type {number[]} */ numbers) => Math.max(...numbers) - Math.min(...numbers);
-  const moved = Math.abs(mean(now) - mean(old)) > 1e-6;
+  const moved = Math.abs(meanOf(now) - meanOf(old)) > 1e-6;
   const sized = Math.abs(spread(now) - spread(old)) > 1e-6;
   if (sized) {
     const scaled = old.every((one, i) => Math.abs(one * spread(now) - now[i] * spread(old)) < 1e-6 * spread(old));

@@ -1,5 +1,6 @@
 // Fields for characters: a prompt of them, which needs no list to complete it, and a choice of one.
 
+import { UNCORRECTED } from "../kit/parts/combobox.mjs";
 import { button, control } from "../kit/controls.mjs";
 import { html } from "../kit/elements.mjs";
 
@@ -7,15 +8,7 @@ import { html } from "../kit/elements.mjs";
  * `typed(text, caret)` is called at every change by the reader; `set(text)` writes a text.
  * @type {(label: string, id: string, typed: (text: string, caret: number) => void, written: (text: string) => string) => { node: HTMLElement; set(text: string): void }} */
 export function characterField(label, id, typed, written) {
-  const input = control("input", {
-    type: "text",
-    id,
-    "aria-label": label,
-    autocomplete: "off",
-    autocapitalize: "none",
-    autocorrect: "off",
-    spellcheck: "false",
-  });
+  const input = control("input", { type: "text", id, "aria-label": label, ...UNCORRECTED });
   const tell = () => typed(input.value, input.selectionEnd ?? 0);
   /** @type {(text: string) => void} */
   const put = (text) => {
@@ -41,7 +34,7 @@ export function characterField(label, id, typed, written) {
       if (input !== document.activeElement) input.scrollLeft = input.scrollWidth; // its end is what counts
     });
   };
-  return { node: html("span", { class: "mygpt-complete" }, input), set };
+  return { node: html("span.complete", input), set };
 }
 
 /** One of the model's characters, and the button that does something with it; the parts are those of `wordField`.
@@ -63,8 +56,5 @@ export function characterChoice({ words, pieces, untouched }, label, verb, act, 
     select.value = offer(chosen) || untouched.best;
   };
   suggest();
-  return {
-    node: html("div", { class: "mygpt-ask" }, html("label", {}, html("span", {}, label), select), go.node),
-    suggest,
-  };
+  return { node: html("div.ask.flow", html("label.label", html("span", label), select), go), suggest };
 }

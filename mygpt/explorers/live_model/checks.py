@@ -72,16 +72,16 @@ class Checks:
             )
         ]
 
-    def edits(self, edits: Iterable[Any]) -> list[Edit]:
+    def edits(self, name: str, edits: Iterable[Any]) -> list[Edit]:
         given = list(edits)
         if len(given) > MAX_EDITS:
-            raise ValueError(f"edits must be at most {MAX_EDITS}, got {len(given)}")
+            raise ValueError(f"{name} must be at most {MAX_EDITS}, got {len(given)}")
         last, off, checked = self.layers[-1], False, []
         for i, one in enumerate(given):
-            edit = self._edit(f"edits[{i}]", one)
+            edit = self._edit(f"{name}[{i}]", one)
             if edit["kind"] == "rewrite" and off:
                 raise ValueError(
-                    f"edits[{i}] rewrites a fact while the network of layer {last}, "
+                    f"{name}[{i}] rewrites a fact while the network of layer {last}, "
                     "which it changes, is off"
                 )
             if edit["kind"] == "part" and edit["part"] == "network":

@@ -1,7 +1,7 @@
 // What is done at one press: what an answer hangs on is switched off, or the answer rewritten.
 
 import { button, folded } from "../kit/controls.mjs";
-import { html } from "../kit/elements.mjs";
+import { flag, html } from "../kit/elements.mjs";
 import { neuronsInWords, testedInWords } from "./happened.mjs";
 import { holders, survivals } from "./holders.mjs";
 import { otherAnswer } from "./known.mjs";
@@ -38,7 +38,7 @@ export function switchOffHolders(state) {
  * @type {(state: LiveModel.State, word: string) => void} */
 function rewriteTo(state, word) {
   if (state.now.best === word) tell(state, `It already says “${word}”.`);
-  else addEdit(state, { kind: "rewrite", prompt: state.get("prompt"), word });
+  else addEdit(state, { kind: "rewrite", prompt: state.prompt, word });
 }
 
 /** What was switched off last and still is: the answer that it holds, and the place of its edit.
@@ -61,7 +61,7 @@ export function switchedOff({ sought, compiled, get }) {
 /** Switches on again what an edit switched off; later edits stay.
  * @type {(state: LiveModel.State, at: number) => void} */
 function switchOn(state, at) {
-  const edits = state.get("edits");
+  const { edits } = state;
   const edit = edits[at];
   if (edit.kind === "part") switchPart(state, edit, true);
   else if (at === edits.length - 1) state.write({ edits: edits.slice(0, at) });
@@ -96,7 +96,7 @@ function offered(state) {
 function makeView(state) {
   let word = "";
   const make = button("", () => rewriteTo(state, word));
-  make.node.classList.add("mygpt-make");
+  flag(make.node, "make");
   const draw = () => make.able(word !== state.now.best);
   const drawPrompt = () => {
     word = otherAnswer({ ...state, now: state.untouched });
@@ -109,7 +109,7 @@ function makeView(state) {
 /** The three things to do, and what came of the last. On the cover an answer of the reader's own is folded.
  * @type {(state: LiveModel.State) => Kit.View & { drawPrompt(): void }} */
 export function coverView(state) {
-  const goBack = () => state.write({ edits: state.get("edits").slice(0, -1) });
+  const goBack = () => state.write({ edits: state.edits.slice(0, -1) });
   const off = button("", () => {
     const made = switchedOff(state);
     if (made) switchOn(state, made.at);
@@ -128,17 +128,16 @@ export function coverView(state) {
   off.node.addEventListener("click", (event) => event.detail > 1 && event.stopImmediatePropagation(), {
     capture: true,
   });
-  const brief = state.get("form") === "cover" && state.factor;
+  const brief = state.form === "cover" && state.factor;
   const make = brief ? makeView(state) : null;
-  const own = folded("Type another answer", rewrite.node);
-  const told = html("p", { class: "mygpt-happened", "data-room": longest(state) }, text);
+  const own = folded("Type another answer", rewrite);
+  const told = html("p.happened", { "data-room": longest(state) }, text);
   const node = html(
-    "div",
-    { class: "mygpt-cover" },
-    html("div", { class: "mygpt-row mygpt-first" }, off.node, ...(make ? [make.node] : []), undo.node),
-    ...(state.factor && !make ? [rewrite.node] : []),
+    "div.cover",
+    html("div.row.first.flow", off, make && make, undo),
+    state.factor && !make && rewrite,
     told,
-    ...(make ? [own] : []),
+    make && own,
   );
   node.addEventListener("click", (event) => {
     if (/** @type {Element} */ (event.target).closest("button")) bringToSight(told);
@@ -147,14 +146,14 @@ export function coverView(state) {
     if (event.key === "Enter" && /** @type {Element} */ (event.target).closest("input")) bringToSight(told);
   });
   function draw() {
-    const edits = state.get("edits");
+    const { edits } = state;
     const made = switchedOff(state);
     off.node.textContent = `Switch ${made ? "on" : "off"} what holds “${made?.word ?? state.now.best}”`;
     make?.draw();
     undo.able(edits.length > 0);
     const [answer, others] = state.happened;
     const said = state.note && !edits.length ? state.note : [state.note, answer].filter(Boolean).join(" ");
-    text.replaceChildren(said, ...(others ? ["\n", html("b", {}, others)] : []));
+    text.replaceChildren(said, ...(others ? ["\n", html("b", others)] : []));
   }
   const drawPrompt = () => [rewrite.suggest, make?.drawPrompt].forEach((one) => one?.());
   return { node, draw, drawPrompt };

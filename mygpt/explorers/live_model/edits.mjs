@@ -1,7 +1,7 @@
 // The edits, and what they do to the facts.
 
 import { button, control, folded, tick } from "../kit/controls.mjs";
-import { html } from "../kit/elements.mjs";
+import { UNHEARD, drawAll, flag, html } from "../kit/elements.mjs";
 import { fixed } from "../kit/geometry.mjs";
 import { partsOf, switchPart, typePrompt } from "./state.mjs";
 import { editInWords, isOn, partInWords } from "./words.mjs";
@@ -12,40 +12,32 @@ export function partsView(state) {
   const parts = partsOf(state);
   const ticks = parts.map((one) => tick([partInWords(one)], (on) => switchPart(state, one, on)));
   const node = html(
-    "div",
-    { class: "mygpt-parts", role: "group", "aria-label": "Parts switched on" },
-    html("span", { class: "mygpt-title", "aria-hidden": "true" }, "Switched on"),
-    ...ticks.map((one) => one.node),
+    "div.parts.flow",
+    { role: "group", "aria-label": "Parts switched on" },
+    html("span.title", UNHEARD, "Switched on"),
+    ticks,
   );
-  const draw = () => parts.forEach(({ layer, part }, i) => ticks[i].show(isOn(state.get("edits"), layer, part)));
+  const draw = () => parts.forEach(({ layer, part }, i) => ticks[i].show(isOn(state.edits, layer, part)));
   return { node, draw };
 }
 
-/** A fold with what there is to say of its parts beside its title.
- * @type {(title: string, news: Node, ...parts: Node[]) => HTMLDetailsElement} */
-function foldWith(title, news, ...parts) {
-  const fold = folded(title, ...parts);
-  fold.firstElementChild?.append(" ", news);
-  return fold;
-}
-
 /** The edits in a fold, with `copy` a button that copies a link to them.
- * @type {(state: LiveModel.State, copy?: () => void) => LiveModel.NotedView} */
+ * @type {(state: LiveModel.State, copy?: () => void) => Kit.View & { drawNote(): void }} */
 export function editsView(state, copy) {
   const reset = button("Reset", () => state.write({ edits: [] }));
   const buttons = [reset, ...(copy ? [button("Copy link", copy)] : [])];
-  const list = html("ol", { class: "mygpt-edits" });
-  const note = html("p", { class: "mygpt-note" });
-  const news = html("span", { class: "mygpt-sum" });
-  const row = html("div", { class: "mygpt-row" }, ...buttons.map((one) => one.node));
-  const node = foldWith("Edits", news, list, row, note);
+  const list = html("ol.edits");
+  const note = html("p.note.muted");
+  const news = html("span.sum.muted");
+  const row = html("div.row.flow", buttons);
+  const node = folded(["Edits ", news], list, row, note);
   const drawNote = () => {
     note.textContent = [state.note, state.copied].filter(Boolean).join(" ");
   };
   function draw() {
-    const edits = state.get("edits");
+    const { edits } = state;
     news.textContent = edits.length ? String(edits.length) : "none";
-    list.replaceChildren(...edits.map((one) => html("li", {}, editInWords(one), ".")));
+    list.replaceChildren(...edits.map((one) => html("li", editInWords(one), ".")));
     list.hidden = edits.length === 0;
     reset.able(edits.length > 0);
     drawNote();
@@ -56,29 +48,25 @@ export function editsView(state, copy) {
 /** A fact: its prompt and right answer, what the model says, and a sign.
  * @type {(state: LiveModel.State, fact: LiveModel.Fact, i: number) => { node: HTMLElement; draw(): void; drawPrompt(): void }} */
 function factRow(state, [text, right], i) {
-  const [word, share, sign] = [html("bdi"), html("span", { class: "mygpt-number" }), html("span")];
+  const [word, share, sign] = [html("bdi"), html("span.number"), html("span")];
   const node = control(
-    "button",
-    { type: "button", class: "mygpt-fact" },
-    html("bdi", { class: "mygpt-asked" }, text),
-    html("span", { class: "mygpt-right" }, html("span", { class: "mygpt-aside" }, "right: "), html("bdi", {}, right)),
-    html("span", { class: "mygpt-said" }, html("span", { class: "mygpt-unseen" }, "the model says: "), word, share),
-    html("span", { class: "mygpt-sign" }, sign),
+    "button.fact.bare",
+    { type: "button", onclick: () => typePrompt(state, text) },
+    html("bdi.asked", text),
+    html("span.right.muted", html("span.unseen-wide", "right: "), html("bdi", right)),
+    html("span.said", html("span.unseen", "the model says: "), word, share),
+    html("span.sign.muted", sign),
   );
-  node.addEventListener("click", () => typePrompt(state, text));
-  const drawPrompt = () => node.setAttribute("aria-current", text === state.get("prompt"));
+  const drawPrompt = () => node.setAttribute("aria-current", text === state.prompt);
   function draw() {
     const said = state.said[i];
     word.textContent = said.word;
     share.textContent = fixed(said.share, 3);
     const mark = said.changed ? "changed" : said.good ? "right" : "wrong";
     sign.textContent = `${said.good ? "✓" : "✗"} ${mark}`;
-    node.setAttribute(
-      "aria-label",
-      `${text}. Right: ${right}. The model says: ${said.word} ${share.textContent}, ${mark}.`,
-    );
-    node.classList.toggle("mygpt-changed", said.changed);
-    node.classList.toggle("mygpt-good", said.good);
+    node.ariaLabel = `${text}. Right: ${right}. The model says: ${said.word} ${share.textContent}, ${mark}.`;
+    flag(node, "changed", said.changed);
+    flag(node, "good", said.good);
   }
   return { node, draw, drawPrompt };
 }
@@ -87,24 +75,25 @@ function factRow(state, [text, right], i) {
  * @type {(state: LiveModel.State) => { node: HTMLElement; draw(): void; drawPrompt(): void }} */
 export function factsView(state) {
   const rows = state.facts.map((fact, i) => factRow(state, fact, i));
-  const form = state.get("form");
-  const sum = html("span", { class: "mygpt-number mygpt-sum" });
-  const heads = ["Prompt", "Right", "The model says", ""].map((text) => html("span", {}, text));
+  const { form } = state;
+  const sum = html("span.number.sum.muted");
+  const heads = ["Prompt", "Right", "The model says", ""].map((text) => html("span", text));
   const table = [
-    html("p", { class: "mygpt-fact-head", "aria-hidden": "true" }, ...heads),
-    html("ul", { class: "mygpt-fact-list" }, ...rows.map((row) => html("li", {}, row.node))),
+    html("p.fact-head.muted", UNHEARD, heads),
+    html(
+      "ul.fact-list.list",
+      rows.map((row) => html("li", row)),
+    ),
   ];
-  const title = html("p", { class: "mygpt-title" }, form === "cover" ? "Ask something else" : "Also asked");
+  const title = html("p.title", form === "cover" ? "Ask something else" : "Also asked");
   const node =
-    form === "whole"
-      ? foldWith("All facts", sum, ...table)
-      : html("div", { class: "mygpt-facts" }, html("div", { class: "mygpt-head" }, title, sum), ...table);
+    form === "whole" ? folded(["All facts ", sum], table) : html("div.facts", html("div.head", title, sum), table);
   const drawPrompt = () => rows.forEach((row) => row.drawPrompt());
   function draw() {
-    rows.forEach((row) => row.draw());
+    drawAll(rows);
     const right = state.said.filter((one) => one.good).length;
     const changed = state.said.filter((one) => one.changed).length;
-    const told = form === "small" && state.get("edits").length > 0; // elsewhere a sentence says it
+    const told = form === "small" && state.edits.length > 0; // elsewhere a sentence says it
     sum.textContent = `${right} of ${rows.length} right${told ? `, ${changed} changed by the edits` : ""}`;
   }
   return { node, draw, drawPrompt };

@@ -1,39 +1,31 @@
 // A live model of a GPT that was trained in the page, from the same float32 weights.
 
+import { bytesOf, joinedBytes, largestAt, times } from "../kit/geometry.mjs";
 import { makeModel } from "../kit/model.mjs";
-import { forward, largestFirst, loadModel } from "./gpt.mjs";
+import { forward, loadModel } from "./gpt.mjs";
 import { promptPieces } from "./pieces.mjs";
 import { contributions } from "./writing.mjs";
 
 const REWRITING = { step: 0.2, enough: 0.997, steps: 200 }; // as in mygpt/inside/editing.py
 
-/** Numbers as the bytes of a trait.
- * @type {(numbers: Float32Array | Int32Array) => DataView} */
-const bytesOf = ({ buffer, byteOffset, byteLength }) => new DataView(buffer, byteOffset, byteLength);
+/** Lists of numbers as the bytes of a trait.
+ * @type {(...lists: ArrayBufferView[]) => DataView} */
+const viewOf = (...lists) => new DataView(joinedBytes(lists.map(bytesOf)).buffer);
 
 /** The tensors, by name, as traits: names and shapes, and all numbers one after another.
  * @type {(config: Engine.Config, tensors: LiveModel.Tensors) => { shapes: [string, number[]][]; weights: DataView }} */
 function packedTensors({ width, hidden, vocab, positions }, tensors) {
-  const parts = tensors instanceof Map ? [...tensors] : Object.entries(tensors);
-  const known = new Map([
-    ["token.embedding.weight", vocab * width],
-    ["position.weight", positions * width],
-  ]);
+  /** @type {Record<string, number>} */
+  const known = { "token.embedding.weight": vocab * width, "position.weight": positions * width };
   /** @type {[string, number[]][]} */
-  const shapes = parts.map(([name, { length }]) => {
-    const wanted = known.get(name) ?? length;
+  const shapes = Array.from(tensors, ([name, { length }]) => {
+    const wanted = known[name] ?? length;
     if (length !== wanted) throw new Error(`expected ${wanted} numbers of ${name}, got ${length}`);
     const columns = name.endsWith("fc2.weight") ? hidden : width;
     const vector = name.endsWith("bias") || /(^|\.)ln\w*\.weight$/.test(name);
     return [name, vector ? [length] : [length / columns, columns]];
   });
-  const numbers = new Float32Array(parts.reduce((sum, [, { length }]) => sum + length, 0));
-  let at = 0;
-  for (const [, part] of parts) {
-    numbers.set(part, at);
-    at += part.length;
-  }
-  return { shapes, weights: bytesOf(numbers) };
+  return { shapes, weights: viewOf(...tensors.values()) };
 }
 
 /** The lower triangle of a symmetric matrix, row by row.
@@ -65,8 +57,8 @@ function readPrompt(text, pieces, places, positions) {
  * @type {(gpt: LiveModel.Gpt, ids: number[], layer: number) => number} */
 function firstNeuron(gpt, ids, layer) {
   const pass = forward(gpt, ids);
-  const [likeliest] = largestFirst(pass.logits, 1);
-  return largestFirst(contributions(gpt, pass, layer, likeliest), 1)[0];
+  const likeliest = largestAt(pass.logits);
+  return largestAt(contributions(gpt, pass, layer, likeliest));
 }
 
 /**
@@ -79,7 +71,7 @@ export function liveModelOf({ config, tensors, tokenizer, prompt, facts = [], mo
   const { vocab, width, heads, layers, hidden, positions, activation, attentionOnly } = config;
   const { kind, tokens } = tokenizer;
   if (tokens.length !== vocab) throw new Error(`expected ${vocab} tokens, got ${tokens.length}`);
-  const layer = Array.from({ length: layers }, (_, i) => i).findLast((i) => !attentionOnly.includes(i));
+  const layer = times(layers, (i) => i).findLast((i) => !attentionOnly.includes(i));
   if (layer === undefined) throw new Error("expected a model with a feed-forward network, got attention alone");
   const pieces = promptPieces(kind, tokens);
   const places = new Map(pieces.names(tokens).map((name, place) => [name, place]));
@@ -109,10 +101,10 @@ export function liveModelOf({ config, tensors, tokenizer, prompt, facts = [], mo
       heads,
       activation,
       rewriting: REWRITING,
-      moment_data: bytesOf(rewrites ? lowerTriangle(moment, hidden) : new Float32Array(0)),
+      moment_data: viewOf(...(rewrites ? [lowerTriangle(moment, hidden)] : [])),
       texts: triggers?.texts ?? [],
       trigger_layers: triggers?.layers ?? [],
-      trigger_data: bytesOf(triggers?.data ?? new Int32Array(0)),
+      trigger_data: viewOf(...(triggers ? [triggers.data] : [])),
       facts: asked,
       form: "whole",
       prompt: first.prompt,

@@ -2,7 +2,7 @@
 // float16 or float32; all sums are in float64, JavaScript's own.
 
 import { gelu, geluTanh, relu, silu } from "../kit/activations.mjs";
-import { floats } from "../kit/geometry.mjs";
+import { floats, softmax } from "../kit/geometry.mjs";
 
 const LIVE_EPS = 1e-5; // of the norms
 const HALF_STEPS = Float64Array.from({ length: 32 }, (_, power) => 2 ** (Math.max(power, 1) - 25));
@@ -40,7 +40,7 @@ function transposed(matrix, rows, columns) {
  * `layers[i].mlp` is null where a block has attention alone; else `values` holds neuron j's value,
  * column j of fc2, as row j. `rewriting` holds the constants of `rewrite`: Adam's step, in root mean
  * squares of the layer's output, the probability that is enough, and the most steps.
- * @type {(packed: LiveModel.Packed) => LiveModel.Gpt}
+ * @param {LiveModel.Packed} packed
  */
 export function loadModel({ layout, bytes, dtype, heads, activation, rewriting }) {
   const numbers = dtype === "float32" ? Float64Array.from(floats(bytes)) : halfFloats(bytes);
@@ -93,6 +93,7 @@ export function loadModel({ layout, bytes, dtype, heads, activation, rewriting }
     embedding: partOf("token.embedding.weight").data,
     position: partOf("position.weight").data,
     lnF: norm("ln_f"),
+    directions: /** @type {Float64Array | undefined} */ (undefined), // of `scoreDirections`
   };
 }
 
@@ -137,7 +138,7 @@ export function dotAt(a, fromA, b, fromB, count) {
 
 /** Each row's layer norm into `out`; returns each row's √(variance + eps).
  * @type {(norm: LiveModel.Norm, x: Float64Array, rows: number, out: Float64Array) => Float64Array} */
-export function normInto({ weight, bias }, x, rows, out) {
+function normInto({ weight, bias }, x, rows, out) {
   const width = weight.length;
   const stds = new Float64Array(rows);
   for (let row = 0; row < rows; row += 1) {
@@ -241,8 +242,8 @@ function networkInto(model, mlp, edit, stream, rows) {
 }
 
 /** The logits of each row of the stream, and what the last norm divides the rows by.
- * @type {(model: LiveModel.Gpt, stream: Float64Array, all: boolean) => { logits: Float64Array; stds: Float64Array }} */
-function headOf({ width, vocab, embedding, lnF }, stream, all) {
+ * @type {(model: LiveModel.Gpt, stream: Float64Array, all?: boolean) => { logits: Float64Array; stds: Float64Array }} */
+export function headOf({ width, vocab, embedding, lnF }, stream, all = false) {
   const rows = stream.length / width;
   const normed = new Float64Array(stream.length);
   const stds = normInto(lnF, stream, rows, normed);
@@ -268,20 +269,15 @@ function sharedStart(ids, earlier = []) {
   return differs < 0 ? ids.length - 1 : Math.min(differs, ids.length - 1);
 }
 
+/** @type {("hidden" | "own" | "keys" | "values" | "reads" | "inputs")[]} */
+const LISTS = ["hidden", "own", "keys", "values", "reads", "inputs"];
+
 /** What an earlier pass keeps of the layers below one, or nothing: lists for those of another pass.
  * @type {(model: LiveModel.Gpt, earlier: LiveModel.Pass | null | undefined, layer: number) => LiveModel.KeptOfLayers} */
 function keptBelow(model, earlier, layer) {
-  /** @type {<T>(lists?: T[]) => T[]} */
-  const start = (lists) => lists?.slice(0, layer) ?? [];
-  return {
-    hidden: start(earlier?.hidden),
-    own: start(earlier?.own),
-    keys: start(earlier?.keys),
-    values: start(earlier?.values),
-    reads: start(earlier?.reads),
-    inputs: start(earlier?.inputs),
-    steps: model.layers.map((_, i) => (earlier && i < layer ? earlier.steps[i] : [])),
-  };
+  const lists = LISTS.map((name) => [name, earlier?.[name].slice(0, layer) ?? []]);
+  const steps = model.layers.map((_, i) => (earlier && i < layer ? earlier.steps[i] : []));
+  return { ...Object.fromEntries(lists), steps };
 }
 
 /**
@@ -360,7 +356,7 @@ export function logitsAgain(model, pass, edits) {
   const last = model.layers.length - 1;
   const stream = pass.steps[last][1].slice();
   networkInto(model, networkOf(model, last), edits?.[last], stream, 1);
-  return headOf(model, stream, false).logits;
+  return headOf(model, stream).logits;
 }
 
 /** The network of a layer that has one.
@@ -373,28 +369,4 @@ export function networkOf(model, layer) {
 
 /** Softmax of one row of logits.
  * @type {(logits: Float64Array) => Float64Array} */
-export function probabilities(logits) {
-  let largest = -Infinity;
-  for (const one of logits) if (one > largest) largest = one;
-  const powers = logits.map((one) => Math.exp(one - largest));
-  let total = 0;
-  for (const one of powers) total += one;
-  return powers.map((one) => one / total);
-}
-
-/** The place of the largest number, of equals the first.
- * @type {(numbers: Kit.Numbers) => number} */
-function firstLargest(numbers) {
-  let place = 0;
-  for (let i = 1; i < numbers.length; i += 1) if (numbers[i] > numbers[place]) place = i;
-  return place;
-}
-
-/** The places of the `count` largest numbers, the largest first and of equals the first place.
- * @type {(numbers: Kit.Numbers, count?: number) => number[]} */
-export function largestFirst(numbers, count = numbers.length) {
-  if (count === 1) return [firstLargest(numbers)];
-  return Array.from(numbers, (_, i) => i)
-    .sort((a, b) => numbers[b] - numbers[a] || a - b)
-    .slice(0, count);
-}
+export const probabilities = (logits) => Float64Array.from(softmax(logits));

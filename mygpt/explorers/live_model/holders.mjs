@@ -1,14 +1,12 @@
 // Which neurons an answer hangs on, or else which heads. No page is touched here.
 
-import { forward, largestFirst, logitsAgain } from "./gpt.mjs";
-import { compileEdits, contributions } from "./writing.mjs";
+import { descending, largestAt, times } from "../kit/geometry.mjs";
+import { forward, logitsAgain } from "./gpt.mjs";
+import { compileEdits, contributions, unchanged } from "./writing.mjs";
 import { mulberry32 } from "../kit/numbers.mjs";
 
 export const MOST_NEURONS = 32;
 export const DRAWS = 20;
-
-/** @type {(logits: Float64Array) => number} */
-const best = (logits) => largestFirst(logits, 1)[0];
 
 /** The answer to the ids of a pass after the edits with some neurons of a layer off as well. In the last layer nothing
  * but its network need be computed again.
@@ -16,7 +14,7 @@ const best = (logits) => largestFirst(logits, 1)[0];
 function bestWithout(gpt, pass, edits, layer, neurons) {
   const edited = silenced(gpt, edits, layer, neurons);
   const last = layer === gpt.layers.length - 1;
-  return best(
+  return largestAt(
     last ? logitsAgain(gpt, pass, edited) : forward(gpt, pass.ids, { edits: edited, after: pass, from: layer }).logits,
   );
 }
@@ -25,7 +23,7 @@ function bestWithout(gpt, pass, edits, layer, neurons) {
  * @type {(gpt: LiveModel.Gpt, edits: LiveModel.Edits, layer: number, change: (own: LiveModel.Compiled) => Partial<LiveModel.Compiled>) => (LiveModel.Compiled | null)[]} */
 function withLayer(gpt, edits, layer, change) {
   const all = [...(edits ?? compileEdits(gpt, []))];
-  const own = all[layer] ?? { scale: null, values: new Map(), additions: [], heads: 1, network: 1 };
+  const own = all[layer] ?? unchanged();
   all[layer] = { ...own, ...change(own) };
   return all;
 }
@@ -44,7 +42,7 @@ export function silenced(gpt, edits, layer, neurons) {
  * @type {(gpt: LiveModel.Gpt, pass: LiveModel.Pass, edits: LiveModel.Edits, layer: number, word: number) => number[]} */
 function pushing(gpt, pass, edits, layer, word) {
   const amounts = contributions(gpt, pass, layer, word, edits);
-  return largestFirst(amounts, Math.min(MOST_NEURONS, gpt.neurons >> 1)).filter((neuron) => amounts[neuron] > 0);
+  return descending(amounts, Math.min(MOST_NEURONS, gpt.neurons >> 1)).filter((neuron) => amounts[neuron] > 0);
 }
 
 /**
@@ -55,13 +53,13 @@ function pushing(gpt, pass, edits, layer, word) {
  */
 export function holders(gpt, ids, layer, edits = null) {
   const pass = forward(gpt, ids, { edits });
-  const word = best(pass.logits);
+  const word = largestAt(pass.logits);
   const neurons = pushing(gpt, pass, edits, layer, word);
   const fewest = neurons.findIndex((_, i) => bestWithout(gpt, pass, edits, layer, neurons.slice(0, i + 1)) !== word);
   if (fewest >= 0) return { neurons: neurons.slice(0, fewest + 1) };
   const heads = gpt.layers.findLastIndex((_, at) => {
     const edited = withLayer(gpt, edits, at, () => ({ heads: 0 }));
-    return best(forward(gpt, ids, { edits: edited, after: pass, from: at }).logits) !== word;
+    return largestAt(forward(gpt, ids, { edits: edited, after: pass, from: at }).logits) !== word;
   });
   return heads >= 0 ? { heads } : null;
 }
@@ -83,7 +81,7 @@ function drawn(next, count, size, without) {
 export function survivals(gpt, ids, layer, neurons, edits = null) {
   const next = mulberry32(neurons.length);
   const pass = forward(gpt, ids, { edits });
-  const word = best(pass.logits);
-  const draws = Array.from({ length: DRAWS }, () => drawn(next, neurons.length, gpt.neurons, neurons));
+  const word = largestAt(pass.logits);
+  const draws = times(DRAWS, () => drawn(next, neurons.length, gpt.neurons, neurons));
   return draws.filter((one) => bestWithout(gpt, pass, edits, layer, one) === word).length;
 }

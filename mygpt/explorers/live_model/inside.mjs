@@ -21,29 +21,23 @@ export function insideView(state) {
     state.layers.map((layer) => [layer, `Layer ${layer}`]),
     (layer) => state.write({ layer }),
   );
-  const head = html(
-    "div",
-    { class: "mygpt-inside-head" },
-    ...(state.several ? [layers.node] : []),
-    parts.node,
-    neurons.off,
-  );
-  const each = folded("Neurons one by one", neurons.node, neuron.node);
-  const node = folded("Look inside", answer.node, head, stages.node, each);
+  const head = html("div.inside-head.flow", state.several && layers, parts, neurons.off);
+  const each = folded("Neurons one by one", neurons, neuron);
+  const node = folded("Look inside", answer, head, stages, each);
 
   function drawNeuron() {
     for (const part of [neurons, stages]) part.drawNeuron();
     neuron.draw();
     const off = offNeurons(state);
     const which = off.length ? ` Off in this layer: ${off.join(", ")}.` : "";
-    neurons.describe(`${state.get("description")} ${describe(state)}${which}`);
+    neurons.describe(`${state.description} ${describe(state)}${which}`);
   }
   function drawToken() {
     neurons.drawToken();
     drawNeuron();
   }
   function drawLayer() {
-    layers.show(state.get("layer"));
+    layers.show(state.layer);
     answer.draw();
     stages.draw();
     drawToken();

@@ -15,7 +15,7 @@ export function toLink(state) {
 }
 
 /** What `toLink` put into an address's hash; undefined for another hash. Throws for a damaged one.
- * @type {(hash: string) => Partial<LiveModel.Linked> | undefined} */
+ * @type {(hash: string) => Partial<LiveModel.Linked & { of: number }> | undefined} */
 export function fromLink(hash) {
   if (!hash.startsWith(LINK)) return undefined;
   const letters = hash.slice(LINK.length).replaceAll("-", "+").replaceAll("_", "/");
@@ -31,7 +31,8 @@ export function fromLink(hash) {
  * The prompt, layer, neuron, token and edits of `given`, checked as Python checks them; throws
  * where it does. `known` has words (a Set), longest, blocks and layers (the numbers of all, and of
  * those with a network), neurons and rewrites.
- * @type {(given: any, known: LiveModel.Known) => LiveModel.Linked}
+ * @param {any} given
+ * @param {Pick<LiveModel.Unpacked, "longest" | "blocks" | "layers" | "neurons"> & { words: { has(word: string): boolean }; rewrites: boolean }} known
  */
 export function checkedState(given, known) {
   /** @type {(right: unknown, what: string) => void} */
@@ -73,6 +74,7 @@ export function checkedState(given, known) {
     must([0, 1, 2].includes(factor), "edit");
     return { kind, layer, neuron, factor };
   };
+  /** @type {Record<string, any>} */
   const { layer, neuron, token, edits } = given ?? {};
   const prompt = text(given?.prompt, "prompt");
   must(known.layers.includes(layer), "layer");

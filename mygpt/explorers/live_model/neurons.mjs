@@ -1,10 +1,9 @@
 // The chosen neuron: what it says, what it writes, and what can be done to it.
 
 import { button, control } from "../kit/controls.mjs";
-import { html } from "../kit/elements.mjs";
-import { fixed } from "../kit/geometry.mjs";
-import { pairTable } from "../kit/neurons.mjs";
-import { largestFirst } from "./gpt.mjs";
+import { UNHEARD, drawAll, html } from "../kit/elements.mjs";
+import { descending, fixed, times } from "../kit/geometry.mjs";
+import { pairTable } from "../kit/parts/neurons.mjs";
 import { quoted, wordField } from "./prompt.mjs";
 import { neuronEffect } from "./stages.mjs";
 import { addEdit, hiddenAt, scaleNeuron, scaleOf, tokenOf } from "./state.mjs";
@@ -17,12 +16,12 @@ const NEAREST = 4;
 /** What the chosen neuron says at the token, and what it adds at the last one.
  * @type {(state: LiveModel.State) => { nodes: HTMLElement[]; draw(): void }} */
 function readOuts(state) {
-  const title = html("p", { class: "mygpt-title mygpt-number" });
-  const coefficient = html("p", { class: "mygpt-number" });
-  const added = html("p", { class: "mygpt-number" });
+  const title = html("p.title.number");
+  const coefficient = html("p.number");
+  const added = html("p.number");
   function draw() {
     const { now, neurons, amounts, adding, several } = state;
-    const [layer, neuron, row] = [state.get("layer"), state.get("neuron"), tokenOf(state)];
+    const [layer, neuron, row] = [state.layer, state.neuron, tokenOf(state)];
     const [here, own] = [hiddenAt(state, row, neuron), hiddenAt(state, row, neuron, "own")];
     title.textContent = `Neuron ${neuron}${several ? ` of layer ${layer}` : ""}${scaleOf(state) === 0 ? ", off" : ""}`;
     coefficient.replaceChildren(
@@ -47,22 +46,21 @@ function alikeView(state) {
   const count = Math.min(NEAREST, state.neurons - 1);
   /** @type {number[]} */
   let found = [];
-  const buttons = Array.from({ length: count }, (_, i) => {
-    const one = control("button", { type: "button", class: "mygpt-button mygpt-number" });
-    one.addEventListener("click", () => state.write({ neuron: found[i] }));
-    return one;
+  const buttons = times(count, (i) => {
+    const onclick = () => state.write({ neuron: found[i] });
+    return control("button.button.number", { type: "button", onclick });
   });
   const node = html(
-    "div",
-    { class: "mygpt-row mygpt-alike", role: "group", "aria-label": "Nearest by what they write", hidden: !count },
-    html("span", { "aria-hidden": "true" }, "Nearest by what they write"),
-    ...buttons,
+    "div.row.alike.flow",
+    { role: "group", "aria-label": "Nearest by what they write", hidden: !count },
+    html("span", UNHEARD, "Nearest by what they write"),
+    buttons,
   );
   function draw() {
-    found = nearest(state.gpt, state.get("layer"), state.get("neuron"), count, state.compiled(state.get("edits")));
+    found = nearest(state.gpt, state.layer, state.neuron, count, state.compiled(state.edits));
     buttons.forEach((one, i) => {
       one.textContent = String(found[i]);
-      one.setAttribute("aria-label", `Neuron ${found[i]}`);
+      one.ariaLabel = `Neuron ${found[i]}`;
     });
   }
   return { node, draw };
@@ -92,28 +90,27 @@ export function neuronView(state) {
   const toggle = button("Switch off", () => scaleNeuron(state, scaleOf(state) === 0 ? 1 : 0)).node;
   const double = button("Double", () => scaleNeuron(state, scaleOf(state) === 2 ? 1 : 2)).node;
   const point = wordField(state, "Point its value at", "Point", (word) =>
-    addEdit(state, { kind: "value", layer: state.get("layer"), neuron: state.get("neuron"), word }),
+    addEdit(state, { kind: "value", layer: state.layer, neuron: state.neuron, word }),
   );
   const [title, ...more] = outs.nodes;
   const part = html(
-    "div",
-    { class: "mygpt-part mygpt-chosen" },
+    "div.part.chosen",
     title,
-    html("div", { class: "mygpt-row" }, toggle, double, effect.node), // above what grows by an edit
-    ...more,
+    html("div.row.flow", toggle, double, effect), // above what grows by an edit
+    more,
   );
 
   function draw() {
-    const [layer, neuron] = [state.get("layer"), state.get("neuron")];
-    for (const one of [outs, alike, effect]) one.draw();
+    const { layer, neuron } = state;
+    drawAll([outs, alike, effect]);
     const block = triggerLayers.indexOf(layer);
     triggerTable.node.hidden = block < 0;
     if (block >= 0) triggerTable.show(triggers[block * neurons + neuron]);
-    const scores = promoted(state.gpt, layer, neuron, state.compiled(state.get("edits")));
-    promotedTable.show(largestFirst(scores, PROMOTED).map((place) => ({ text: words[place], number: scores[place] })));
+    const scores = promoted(state.gpt, layer, neuron, state.compiled(state.edits));
+    promotedTable.show(descending(scores, PROMOTED).map((place) => ({ text: words[place], number: scores[place] })));
     toggle.textContent = scaleOf(state) === 0 ? "Switch on" : "Switch off";
     double.textContent = scaleOf(state) === 2 ? "Undo doubling" : "Double";
   }
   const tables = [...(triggers.length ? [triggerTable.node] : []), promotedTable.node];
-  return { node: html("div", { class: "mygpt-four" }, part, html("div", {}, alike.node, point.node), ...tables), draw };
+  return { node: html("div.four", part, html("div", alike, point), tables), draw };
 }

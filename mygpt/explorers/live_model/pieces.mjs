@@ -1,11 +1,12 @@
 // What a prompt is made of: words of the book's world, words between white space, or characters. No page is touched
 // here. A token has a name without blanks that is its own alone; prompts are written on one line.
 
+import { codeOf } from "../kit/geometry.mjs";
 import { spanAt, splitPrompt, withStop } from "./words.mjs";
 
 const MAX_PROMPT = 31; // words of the world
-const SEPARATORS = String.fromCharCode(0x1c, 0x1d, 0x1e, 0x1f);
-const BETWEEN_WORDS = new RegExp(`[\\p{White_Space}${SEPARATORS}]+`, "u"); // what Python's str.split splits at
+const SEPARATORS = String.fromCharCode(0x1c, 0x1d, 0x1e, 0x1f); // of files, groups, records and units
+export const BETWEEN_WORDS = new RegExp(`[\\p{White_Space}${SEPARATORS}]+`, "u"); // what Python's str.split splits at
 const UNSEEN = /[\p{Cc}\p{Cf}\p{Cs}\p{Co}\p{Z}\p{Default_Ignorable_Code_Point}]/u;
 const MARK = /\p{M}/u;
 /** A character that is not seen or not written on one line, its signs, and what it is called.
@@ -51,21 +52,17 @@ const WORDS = {
   longest: (positions) => positions,
 };
 
-/** The number of a character, as U+00A0.
- * @type {(character: string) => string} */
-const numberOf = (character) => `U+${(character.codePointAt(0) ?? 0).toString(16).toUpperCase().padStart(4, "0")}`;
-
 /** Characters; `tokens` says which signs are free to stand for others.
  * @type {(tokens: string[]) => LiveModel.Pieces} */
 function characters(tokens) {
   const taken = new Set(tokens);
   const signed = SIGNS.map(([one, signs, name]) => ({ one, name, sign: signs.find((sign) => !taken.has(sign)) }));
-  const nameOf = new Map(signed.map(({ one, sign }) => [one, sign ?? numberOf(one)]));
+  const nameOf = new Map(signed.map(({ one, sign }) => [one, sign ?? codeOf(one)]));
   const standing = new Map(signed.map(({ one, sign }) => [sign, one]));
   /** @type {(character: string) => string} */
   const named = (character) => {
     const one = standing.get(character) ?? character;
-    return nameOf.get(one) ?? (UNSEEN.test(one) ? numberOf(one) : MARK.test(one) ? `◌${one}` : one);
+    return nameOf.get(one) ?? (UNSEEN.test(one) ? codeOf(one) : MARK.test(one) ? `◌${one}` : one);
   };
   /** @type {(name: string) => string} */
   const written = (name) => {

@@ -1,9 +1,9 @@
 // The prompt, and what comes next.
 
-import { combobox } from "../kit/combobox.mjs";
+import { combobox } from "../kit/parts/combobox.mjs";
 import { button } from "../kit/controls.mjs";
-import { html, titled } from "../kit/elements.mjs";
-import { fixed } from "../kit/geometry.mjs";
+import { UNHEARD, drawAll, flag, html, titled } from "../kit/elements.mjs";
+import { fixed, times } from "../kit/geometry.mjs";
 import { characterChoice, characterField } from "./characters.mjs";
 import { refused } from "./known.mjs";
 import { WORLD } from "./pieces.mjs";
@@ -13,7 +13,7 @@ import { STOP, completions, tailOf } from "./words.mjs";
 const LEAST_MARK = 0.01; // a smaller share's outline would be a line
 
 /** @type {(text: string) => HTMLElement} */
-export const quoted = (text) => html("bdi", { class: "mygpt-quoted" }, text);
+export const quoted = (text) => html("bdi.quoted.bold", text);
 
 /** The likeliest next words; none while the prompt in the field is not the one that they follow.
  * @type {(state: Pick<LiveModel.State, "reading" | "now" | "words">) => string[]} */
@@ -64,15 +64,15 @@ function promptBox(state) {
 /** @type {(state: LiveModel.State) => Kit.View} */
 export function promptView(state) {
   const box = promptBox(state);
-  const message = html("p", { class: "mygpt-message" });
-  const hint = html("span", { class: "mygpt-hint" }, "↓ lists the likeliest next");
-  const label = html("label", { for: `${state.id}-prompt-field` }, "Prompt");
-  const head = html("div", { class: "mygpt-prompt-head" }, label, ...(state.get("form") === "cover" ? [hint] : []));
-  const node = html("div", { class: "mygpt-prompt" }, head, box.node, message);
+  const message = html("p.message.muted");
+  const hint = html("span.hint.muted", "↓ lists the likeliest next");
+  const label = html("label.label", { for: `${state.id}-prompt-field` }, "Prompt");
+  const head = html("div.prompt-head", label, state.form === "cover" && hint);
+  const node = html("div.prompt", head, box, message);
   const draw = () => {
     box.set(state.draft);
     const { reading } = state;
-    node.classList.toggle("mygpt-wrong", Boolean(reading?.wrong || reading?.long));
+    flag(node, "wrong", Boolean(reading?.wrong || reading?.long));
     message.textContent = reading?.message ?? "";
   };
   return { node, draw };
@@ -120,7 +120,7 @@ export function wordField(state, label, verb, act, offer = (/** @type {string} *
     dim();
   };
   suggest();
-  const node = html("div", { class: "mygpt-ask" }, html("label", {}, html("span", {}, label), box.node), go.node);
+  const node = html("div.ask.flow", html("label.label", html("span", label), box), go);
   return { node, suggest };
 }
 
@@ -132,24 +132,28 @@ export function barPlaces({ now, untouched }, most) {
   return places.includes(first) ? places : [...places.slice(0, -1), first];
 }
 
+/** A name with a bar and a number.
+ * @param {Kit.Content[]} marks of the bar's track */
+export function barLine(...marks) {
+  const [name, bar, amount] = [html("bdi.clipped"), html("span.now"), html("span.number")];
+  const track = html("span.track", UNHEARD, bar, marks);
+  return { name, bar, amount, node: html("li", name, track, amount) };
+}
+
 /** One of the likeliest words: its bar, outlined where the untouched model's would end.
  * @type {(state: LiveModel.State, i: number, most: number) => Kit.View} */
 function shareLine(state, i, most) {
-  const word = html("bdi");
-  const bar = html("span", { class: "mygpt-now" });
-  const was = html("span", { class: "mygpt-was" });
-  const share = html("span", { class: "mygpt-number" });
-  const track = html("span", { class: "mygpt-track", "aria-hidden": "true" }, bar, was);
-  const node = html("li", {}, word, track, share);
+  const was = html("span.was");
+  const { name, bar, amount, node } = barLine(was);
   const draw = () => {
     const place = barPlaces(state, most)[i];
     const [now, before] = [state.now, state.untouched].map(({ shares }) => shares[place]);
-    titled(state.words[place], word);
+    titled(state.words[place], name);
     bar.style.width = `${100 * now}%`;
     was.style.width = `${100 * before}%`;
-    was.hidden = !state.get("edits").length || before < LEAST_MARK;
-    share.textContent = fixed(now, 3);
-    node.classList.toggle("mygpt-apart", place !== state.now.order[i]);
+    was.hidden = !state.edits.length || before < LEAST_MARK;
+    amount.textContent = fixed(now, 3);
+    flag(node, "apart", place !== state.now.order[i]);
   };
   return { node, draw };
 }
@@ -157,29 +161,29 @@ function shareLine(state, i, most) {
 /** @type {(state: LiveModel.State, most: number) => { node: HTMLElement; draw(): void; drawStale(): void }} */
 export function nextView(state, most) {
   const prompt = quoted("");
-  const stale = html("span", { class: "mygpt-old", hidden: true }, " after ", prompt);
+  const stale = html("span.old", { hidden: true }, " after ", prompt);
   const count = Math.min(most, state.words.length);
-  const lines = Array.from({ length: count }, (_, i) => shareLine(state, i, count));
-  const before = html("p", { class: "mygpt-before" });
-  const title = html("p", { class: "mygpt-title" }, `Next ${state.pieces.noun}`, stale);
-  const list = html("ol", { class: "mygpt-likeliest" }, ...lines.map((line) => line.node));
-  const node = html("div", { class: "mygpt-next" }, html("div", { class: "mygpt-next-head" }, title, before), list);
+  const lines = times(count, (i) => shareLine(state, i, count));
+  const before = html("p.before.muted");
+  const title = html("p.title", `Next ${state.pieces.noun}`, stale);
+  const list = html("ol.likeliest.list", lines);
+  const node = html("div.next", html("div.next-head.ends", title, before), list);
 
   /** Whether the words are those of the prompt in the field. */
   function drawStale() {
     const { reading } = state;
-    node.classList.toggle("mygpt-stale", !reading?.good);
+    flag(node, "stale", !reading?.good);
     stale.hidden = !reading?.wrong && !reading?.long;
   }
   function draw() {
-    const text = state.get("prompt");
+    const text = state.prompt;
     prompt.textContent = tailOf(text || STOP, state.width < 420 ? 30 : 44);
     prompt.title = text;
-    for (const line of lines) line.draw();
+    drawAll(lines);
     const { best, share } = state.untouched;
-    const was = html("span", { class: "mygpt-was", "aria-hidden": "true" });
+    const was = html("span.was", UNHEARD);
     before.replaceChildren(
-      ...(state.get("edits").length ? [was, "As trained: ", html("bdi", {}, best), ` ${fixed(share, 3)}`] : []),
+      ...(state.edits.length ? [was, "As trained: ", html("bdi", best), ` ${fixed(share, 3)}`] : []),
     );
   }
   return { node, draw, drawStale };
@@ -188,14 +192,9 @@ export function nextView(state, most) {
 /** What the model says now, where the prediction is out of sight; or a note that was made.
  * @type {(state: LiveModel.State) => Kit.View} */
 export function answerLine(state) {
-  const text = html("p", { class: "mygpt-answer mygpt-number" });
-  const bar = html("span", { class: "mygpt-now" });
-  const node = html(
-    "div",
-    { class: "mygpt-pinned" },
-    text,
-    html("span", { class: "mygpt-track", "aria-hidden": "true" }, bar),
-  );
+  const text = html("p.answer.number");
+  const bar = html("span.now");
+  const node = html("div.pinned", text, html("span.track", UNHEARD, bar));
   const draw = () => {
     const { now, note } = state;
     text.replaceChildren(...(note ? [note] : ["The model says ", quoted(now.best), ` ${fixed(now.share, 3)}`]));

@@ -2,12 +2,11 @@
 
 import { blockDrawing } from "../kit/block.mjs";
 import { button } from "../kit/controls.mjs";
-import { html } from "../kit/elements.mjs";
-import { fixed } from "../kit/geometry.mjs";
+import { drawAll, flag, html } from "../kit/elements.mjs";
+import { descending, fixed, times } from "../kit/geometry.mjs";
 import { allViews } from "../kit/mounting.mjs";
-import { neuronList } from "../kit/neurons.mjs";
-import { largestFirst } from "./gpt.mjs";
-import { quoted } from "./prompt.mjs";
+import { neuronList } from "../kit/parts/neurons.mjs";
+import { barLine, quoted } from "./prompt.mjs";
 import { STRONGEST, addEdit, hiddenAt, offNeurons, scaleNeuron, scaleOf, strongest } from "./state.mjs";
 import { signed } from "./words.mjs";
 import { addedBy, readOut } from "./writing.mjs";
@@ -32,22 +31,18 @@ export function stageAmounts({ gpt, now, places, get }) {
 }
 
 /** A list of names, each with a bar and a number; `draw` fills as many lines as it is given.
- * @type {(count: number) => LiveModel.BarList} */
+ * @param {number} count */
 function barList(count) {
-  const lines = Array.from({ length: count }, () => {
-    const [name, bar, amount] = [html("bdi"), html("span"), html("span", { class: "mygpt-number" })];
-    const track = html("span", { class: "mygpt-track", "aria-hidden": "true" }, bar);
-    return { name, bar, amount, node: html("li", {}, name, track, amount) };
-  });
-  const node = html("ol", { class: "mygpt-strongest mygpt-heads" }, ...lines.map((line) => line.node));
-  /** @type {LiveModel.BarList["draw"]} */
+  const lines = times(count, () => barLine());
+  const node = html("ol.strongest.heads.list", lines);
+  /** @type {(rows: { name: string; amount: number; text: string }[], most: number) => void} */
   const draw = (rows, most) =>
     lines.forEach((line, i) => {
       line.node.hidden = i >= rows.length;
       if (line.node.hidden) return;
       const { name, amount, text } = rows[i];
       line.name.textContent = name;
-      line.bar.className = amount < 0 ? "mygpt-now mygpt-against" : "mygpt-now";
+      flag(line.bar, "against", amount < 0);
       line.bar.style.width = `${(100 * Math.abs(amount)) / most}%`;
       line.amount.textContent = text;
     });
@@ -58,33 +53,33 @@ function barList(count) {
  * @type {(state: LiveModel.State) => Kit.View} */
 function headsView(state) {
   const list = barList(Math.min(STRONGEST, state.gpt.heads));
-  const names = ["Heads", "", "adds"].map((text) => html("span", {}, text));
-  const head = html("p", { class: "mygpt-strong-head" }, ...names);
+  const names = ["Heads", "", "adds"].map((text) => html("span", text));
+  const head = html("p.strong-head", names);
   function draw() {
     const { headAmounts } = state;
-    const rows = largestFirst(headAmounts).map((one) => {
+    const rows = descending(headAmounts).map((one) => {
       return { name: `Head ${one}`, amount: headAmounts[one], text: signed(headAmounts[one], 2) };
     });
     list.draw(rows.slice(0, STRONGEST), Math.max(...headAmounts.map(Math.abs)) || 1);
   }
-  return { node: html("div", { class: "mygpt-part" }, head, list.node), draw };
+  return { node: html("div.part", head, list), draw };
 }
 
 /** The words that the stream at a stage says, if it went to the last norm as it is.
  * @type {(state: LiveModel.State) => Kit.View} */
 function readOutView(state) {
   const list = barList(Math.min(STRONGEST, state.words.length));
-  const head = html("p", { class: "mygpt-strong-head" }, html("span", {}, "The stream read here says"));
+  const head = html("p.strong-head", html("span", "The stream read here says"));
   function draw() {
     if (state.stage % 2) return; // it is no stream
-    const row = state.now.pass.steps[state.get("layer")][state.stage / 2];
+    const row = state.now.pass.steps[state.layer][state.stage / 2];
     const shares = readOut(state.gpt, row);
-    const rows = largestFirst(shares, STRONGEST).map((place) => {
+    const rows = descending(shares, STRONGEST).map((place) => {
       return { name: state.words[place], amount: shares[place], text: fixed(shares[place], 3) };
     });
     list.draw(rows, 1);
   }
-  return { node: html("div", { class: "mygpt-part" }, head, list.node), draw };
+  return { node: html("div.part", head, list), draw };
 }
 
 /** The neurons of the layer that add most to the likeliest word.
@@ -95,8 +90,8 @@ function addersView(state) {
     parts: ["neuron", "activation", "added"],
     neuronAt: (i) => state.adding[i],
   });
-  const names = ["Neurons", "coefficient", "adds"].map((text) => html("span", {}, text));
-  const head = html("p", { class: "mygpt-strong-head" }, ...names);
+  const names = ["Neurons", "coefficient", "adds"].map((text) => html("span", text));
+  const head = html("p.strong-head", names);
   function draw() {
     const off = offNeurons(state);
     list.draw((neuron) => [
@@ -106,18 +101,18 @@ function addersView(state) {
     ]);
     for (const one of list.node.querySelectorAll("button")) {
       const [name, coefficient, adds] = Array.from(one.children, (cell) => cell.textContent);
-      one.setAttribute("aria-label", `${name}: coefficient ${coefficient}, adds ${adds}`);
+      one.ariaLabel = `${name}: coefficient ${coefficient}, adds ${adds}`;
     }
     list.press();
   }
-  return { node: html("div", { class: "mygpt-part mygpt-adders" }, head, list.node), draw, press: list.press };
+  return { node: html("div.part.adders", head, list), draw, press: list.press };
 }
 
 /** A button that switches off the neurons that add most, together.
  * @type {(state: LiveModel.State) => Kit.View} */
 function silencer(state) {
   const { node } = button("", () =>
-    addEdit(state, { kind: "scale", layer: state.get("layer"), neuron: strongest(state), factor: 0 }),
+    addEdit(state, { kind: "scale", layer: state.layer, neuron: strongest(state), factor: 0 }),
   );
   function draw() {
     const count = strongest(state).length;
@@ -130,7 +125,7 @@ function silencer(state) {
 /** What the last press on the chosen neuron did to the answer, as "tide: 0.798 → 0.765".
  * @type {(state: LiveModel.State) => Kit.View} */
 export function neuronEffect(state) {
-  const node = html("span", { class: "mygpt-effect mygpt-number" });
+  const node = html("span.effect.number.clipped");
   const draw = () => {
     const { get, now, answer } = state;
     const edits = get("edits");
@@ -149,7 +144,7 @@ export function neuronSwitch(state) {
   const isOff = () => scaleOf(state) === 0;
   const { node } = button("", () => scaleNeuron(state, isOff() ? 1 : 0));
   const draw = () => {
-    node.textContent = `Switch ${isOff() ? "on" : "off"} neuron ${state.get("neuron")}`;
+    node.textContent = `Switch ${isOff() ? "on" : "off"} neuron ${state.neuron}`;
   };
   return { node, draw };
 }
@@ -167,38 +162,38 @@ function stageInWords({ stage, neurons, gpt, pieces, get }) {
 }
 
 /** The drawn block, and under it the list of the chosen stage.
- * @type {(state: LiveModel.State) => LiveModel.StagesView} */
+ * @param {LiveModel.State} state */
 export function stagesView(state) {
   const [heads, read, adders, silence] = [headsView(state), readOutView(state), addersView(state), silencer(state)];
-  const title = html("p", { class: "mygpt-title" });
+  const title = html("p.title");
   const block = blockDrawing("Stage of the layer", STAGES, (stage) => {
     state.stage = stage;
     drawStage();
   });
-  const words = html("p", { class: "mygpt-aside-text" });
+  const words = html("p.aside-text.muted");
   const [one, effect] = allViews(state, neuronSwitch, neuronEffect);
-  const press = html("div", { class: "mygpt-pressed" }, one.node, effect.node);
-  const beside = html("div", { class: "mygpt-part" }, press, words, silence.node);
-  const four = html("div", { class: "mygpt-four mygpt-writers" }, adders.node, heads.node, read.node, beside);
-  const node = html("div", { class: "mygpt-stages" }, title, block.node, four);
+  const press = html("div.pressed", one, effect);
+  const beside = html("div.part", press, words, silence);
+  const four = html("div.four.writers", adders, heads, read, beside);
+  const node = html("div.stages", title, block, four);
 
   function drawStage() {
     const { stage } = state;
     block.show(stage);
     adders.node.hidden = stage !== NETWORK;
     press.hidden = stage !== NETWORK;
-    silence.node.classList.toggle("mygpt-away", stage !== NETWORK);
+    flag(silence.node, "away", stage !== NETWORK);
     heads.node.hidden = stage !== HEADS;
     read.node.hidden = stage % 2 === 1;
     words.textContent = stageInWords(state);
     read.draw();
   }
   function draw() {
-    const layer = state.get("layer");
+    const { layer } = state;
     const amounts = stageAmounts(state);
     const direct = layer < state.gpt.layers.length - 1 ? "directly " : "";
     title.replaceChildren(`What layer ${layer} ${direct}adds to the score of `, quoted(state.now.best));
-    for (const part of [heads, adders, silence]) part.draw();
+    drawAll([heads, adders, silence]);
     const texts = amounts.map((amount, i) => (i % 2 ? signed(amount, 2) : fixed(amount, 2)));
     block.fill(
       amounts.map((amount, i) => ({ amount: Math.max(0, amount), text: texts[i] })),
@@ -209,7 +204,7 @@ export function stagesView(state) {
     drawStage();
   }
   function drawNeuron() {
-    for (const part of [one, effect]) part.draw();
+    drawAll([one, effect]);
     adders.press();
   }
   return { node, draw, drawNeuron, lay: () => block.lay(state.width) };

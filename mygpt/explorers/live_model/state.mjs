@@ -1,10 +1,10 @@
 // What the live model knows: its words, its answers to the prompt with and without the edits, and
 // what follows from the traits. No page is touched here.
 
-import { fixed, floats, integers } from "../kit/geometry.mjs";
+import { descending, fixed, floats, integers } from "../kit/geometry.mjs";
 import { store } from "../kit/mounting.mjs";
-import { ranking, unpackPairs } from "../kit/neurons.mjs";
-import { forward, largestFirst, loadModel, probabilities } from "./gpt.mjs";
+import { ranking, unpackPairs } from "../kit/parts/neurons.mjs";
+import { forward, loadModel, probabilities } from "./gpt.mjs";
 import { happenedTo } from "./happened.mjs";
 import { WORLD, promptPieces } from "./pieces.mjs";
 import { STOP, completions, isOn, listed, signed } from "./words.mjs";
@@ -31,8 +31,8 @@ export function symmetric(lower, size) {
 }
 
 /** The model and all that is said of it, unpacked.
- * @type {(model: Kit.Model<LiveModel.Traits>) => LiveModel.Unpacked} */
-function unpacked(model) {
+ * @param {Kit.Model<LiveModel.Traits>} model */
+export function unpacked(model) {
   const pieces = promptPieces(model.get("pieces"), model.get("words"));
   const words = pieces.names(model.get("words"));
   const gpt = loadModel({
@@ -71,7 +71,7 @@ export const namesOf = (pieces, prompt) => pieces.begun(pieces.split(prompt));
 
 /** The functions that ask the model. Compiled edits are kept, as Undo comes back to them, and the last answers, from
  * which those to prompts that begin alike go on.
- * @type {(parts: LiveModel.Unpacked) => LiveModel.Asking} */
+ * @param {LiveModel.Unpacked} parts */
 function asking({ gpt, pieces, words, places, factor, facts }) {
   const idOf = (/** @type {string} */ word) => places.get(word) ?? -1;
   /** @type {(prompt: string) => number[]} */
@@ -84,7 +84,7 @@ function asking({ gpt, pieces, words, places, factor, facts }) {
     if (edit.kind === "rewrite") return { kind: edit.kind, ids: ids(edit.prompt), word: idOf(edit.word) };
     return edit.kind === "value" ? { ...edit, word: idOf(edit.word) } : edit;
   };
-  /** @type {LiveModel.Asking["compiled"]} */
+  /** @type {(edits: LiveModel.Edit[]) => LiveModel.Edits} */
   function compiled(edits) {
     if (!edits.length) return null;
     const key = JSON.stringify(edits);
@@ -98,12 +98,12 @@ function asking({ gpt, pieces, words, places, factor, facts }) {
   function asked(prompt, edits, after, from) {
     const pass = forward(gpt, ids(prompt), { edits: compiled(edits), after, from });
     const shares = probabilities(pass.logits);
-    const order = largestFirst(shares, LIKELIEST);
+    const order = descending(shares, LIKELIEST);
     return { pass, shares, order, best: words[order[0]], share: shares[order[0]] };
   }
   /** @type {Map<string, { answer: LiveModel.Answer; edits: string }>} */
   const answered = new Map();
-  /** @type {LiveModel.Asking["answer"]} */
+  /** @type {(prompt: string, edits: LiveModel.Edit[]) => LiveModel.Answer} */
   function answer(prompt, edits) {
     const made = JSON.stringify(edits);
     const key = JSON.stringify([prompt, made]);
@@ -120,7 +120,7 @@ function asking({ gpt, pieces, words, places, factor, facts }) {
     for (const old of [...answered.keys()].slice(0, -ANSWERS)) answered.delete(old);
     return found.answer;
   }
-  /** @type {LiveModel.Asking["answers"]} */
+  /** @type {(edits: LiveModel.Edit[]) => { word: string; share: number }[]} */
   const answers = (edits) =>
     facts.map(([prompt]) => {
       const { best, share } = asked(prompt, edits);
@@ -162,7 +162,7 @@ export function liveState(model, say) {
     adding: /** @type {number[]} */ ([]), // the neurons by that
     headAmounts: /** @type {Float64Array} */ (new Float64Array(0)), // what each head of the layer adds
     ranked: /** @type {number[]} */ ([]), // and by their coefficients at the token
-    said: /** @type {(LiveModel.ToFact & { good: boolean; changed: boolean })[]} */ ([]), // what is answered to each fact
+    said: /** @type {{ word: string; share: number; good: boolean; changed: boolean }[]} */ ([]), // what is answered to each fact
     happened: /** @type {[string, string]} */ (["", ""]), // what the last edit did to the answer, and to others
     effect: "", // the same as one text
   });
@@ -182,7 +182,9 @@ function fewOf(pieces) {
 }
 
 /** What a text in the field is: a `good` prompt, or else what is wrong with it.
- * @type {(text: string, caret: number, state: LiveModel.State) => LiveModel.Reading} */
+ * @param {string} text
+ * @param {number} caret
+ * @param {Pick<LiveModel.Unpacked, "words" | "places" | "longest"> & { pieces?: LiveModel.Pieces; get(trait: "prompt"): string }} state */
 export function readDraft(text, caret, { pieces = WORLD, words, places, longest, get }) {
   const { noun, least, suggests, span, fold } = pieces;
   const given = pieces.split(text);
@@ -211,7 +213,7 @@ export function typePrompt(state, text, caret = text.length) {
   Object.assign(state, { draft: text, reading });
   state.redraw.draft();
   if (reading.wrong) state.say(reading.message);
-  if (!reading.good || reading.prompt === state.get("prompt")) return;
+  if (!reading.good || reading.prompt === state.prompt) return;
   state.write({ prompt: reading.prompt, token: namesOf(state.pieces, text).length - 1 });
   state.say(predictionOf(state));
 }
@@ -226,7 +228,7 @@ export function tell(state, text) {
 
 /** @type {(state: LiveModel.State, edit: LiveModel.Edit) => void} */
 export function addEdit(state, edit) {
-  const edits = state.get("edits");
+  const { edits } = state;
   const last = state.blocks[state.blocks.length - 1];
   if (edits.length >= MAX_EDITS) tell(state, `At most ${MAX_EDITS} edits.`);
   else if (edit.kind === "rewrite" && !isOn(edits, last, "network")) {
@@ -240,7 +242,7 @@ export function addEdit(state, edit) {
  * @type {(state: LiveModel.State, part: LiveModel.Part, on: boolean) => void}
  */
 export function switchPart(state, { layer, part }, on) {
-  const edits = state.get("edits");
+  const { edits } = state;
   /** @type {(edit: LiveModel.Edit) => boolean} */
   const same = (edit) => edit.kind === "part" && edit.layer === layer && edit.part === part;
   const rewritten = edits.some(({ kind }) => kind === "rewrite");
@@ -253,7 +255,7 @@ export function switchPart(state, { layer, part }, on) {
 /** Multiplies the chosen neuron's activations.
  * @type {(state: LiveModel.State, factor: number) => void} */
 export function scaleNeuron(state, factor) {
-  addEdit(state, { kind: "scale", layer: state.get("layer"), neuron: state.get("neuron"), factor });
+  addEdit(state, { kind: "scale", layer: state.layer, neuron: state.neuron, factor });
 }
 
 /** @type {(state: LiveModel.State) => number} */
@@ -297,7 +299,7 @@ export function strongest({ adding, amounts }) {
 /** What follows from the prompt and the edits.
  * @type {(state: LiveModel.State) => void} */
 export function readAnswer(state) {
-  const [prompt, edits] = [state.get("prompt"), state.get("edits")];
+  const { prompt, edits } = state;
   state.now = state.answer(prompt, edits);
   state.untouched = edits.length ? state.answer(prompt, []) : state.now;
   const tokens = namesOf(state.pieces, prompt);
@@ -311,21 +313,21 @@ export function readLayer(state) {
   const [layer, word] = [get("layer"), places.get(now.best) ?? -1];
   state.amounts = contributions(gpt, now.pass, layer, word, compiled(get("edits")));
   state.headAmounts = headContributions(gpt, now.pass, layer, word);
-  state.adding = largestFirst(state.amounts);
+  state.adding = descending(state.amounts);
 }
 
 /** What follows from the token. A neuron that is switched off keeps its place.
  * @type {(state: LiveModel.State) => void} */
 export function readToken(state) {
   const start = tokenOf(state) * state.neurons;
-  const own = state.now.pass.own[state.get("layer")] ?? new Float64Array(0);
+  const own = state.now.pass.own[state.layer] ?? new Float64Array(0);
   state.ranked = ranking(own.subarray(start, start + state.neurons));
 }
 
 /** What is answered to the facts.
  * @type {(state: LiveModel.State) => void} */
 export function readFacts(state) {
-  const edits = state.get("edits");
+  const { edits } = state;
   const { facts, trained } = state;
   const said = edits.length ? state.answers(edits) : trained;
   state.said = said.map((one, i) => ({

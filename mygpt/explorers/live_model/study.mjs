@@ -1,6 +1,7 @@
 // A text read by a GPT that was trained in the page: where each neuron fires most, and what rewriting a fact needs of
 // the last layer. The engine reads it, in slices of time that leave the page fluid.
 
+import { times } from "../kit/geometry.mjs";
 import { logitsOf, makeNetwork, numbersOf } from "../engine/network.mjs";
 import { promptPieces } from "./pieces.mjs";
 
@@ -18,7 +19,7 @@ export function samplesOf(text, pieces, places, count, length) {
   const room = pieces.noun === "word" ? 24 * length : 2 * length + 2;
   const last = Math.max(0, text.length - room);
   const number = Math.min(count, 1 + Math.ceil(last / length));
-  const starts = Array.from({ length: number }, (_, i) => Math.floor((last * i) / Math.max(1, number - 1)));
+  const starts = times(number, (i) => Math.floor((last * i) / Math.max(1, number - 1)));
   return starts
     .map((at) => {
       const part = text
@@ -91,8 +92,11 @@ function momentFrom(total, hidden, count) {
 export const pause = () => new Promise((resume) => setTimeout(resume));
 
 /** The triggers as traits have them: each different text once, and packed pairs.
- * @type {(found: ReturnType<typeof strongestSamples>, samples: ReturnType<typeof samplesOf>, pieces: LiveModel.Pieces, layers: number[]) => LiveModel.Triggers} */
-function packedTriggers({ numbers, places }, samples, pieces, layers) {
+ * @param {ReturnType<typeof strongestSamples>} found
+ * @param {ReturnType<typeof samplesOf>} samples
+ * @param {LiveModel.Pieces} pieces
+ * @param {number[]} layers */
+export function packedTriggers({ numbers, places }, samples, pieces, layers) {
   const most = SHOWN[/** @type {"characters" | "words"} */ (pieces.kind)];
   /** @type {Map<string, number>} */
   const texts = new Map();
@@ -131,14 +135,13 @@ export async function studyText({ config, tensors, tokenizer, text, rewriting = 
   const pieces = promptPieces(tokenizer.kind, tokenizer.tokens);
   const places = new Map(pieces.names(tokenizer.tokens).map((name, place) => [name, place]));
   const network = makeNetwork(config, 1, Math.min(positions, FAST));
-  const parts = tensors instanceof Map ? tensors : new Map(Object.entries(tensors));
   for (const name of network.plan.parts.keys()) {
-    const part = parts.get(name);
+    const part = tensors.get(name);
     if (!part) throw new Error(`expected a tensor ${name}`);
     numbersOf(network, name).set(part);
   }
   const samples = samplesOf(text, pieces, places, SAMPLES, Math.min(positions, network.simd ? FAST : SLOW));
-  const known = network.plan.blocks.map((_, i) => i).filter((i) => !attentionOnly.includes(i));
+  const known = [...network.plan.blocks.keys()].filter((i) => !attentionOnly.includes(i));
   const found = strongestSamples(known.length * hidden);
   const total = new Float64Array(rewriting && known.includes(layers - 1) ? hidden * hidden : 0);
   const rows = samples.reduce((sum, { ids }) => sum + ids.length, 0);

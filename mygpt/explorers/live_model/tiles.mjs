@@ -1,10 +1,10 @@
 // The neurons of a layer as tiles, the strongest first: one tile a neuron, large enough for a finger.
 
 import { button, control } from "../kit/controls.mjs";
-import { html, tooltip } from "../kit/elements.mjs";
+import { UNHEARD, html, tooltip } from "../kit/elements.mjs";
 import { extent, fixed } from "../kit/geometry.mjs";
-import { heatmap } from "../kit/heat.mjs";
-import { neuronField, rankSteps, tokenSelect } from "../kit/neurons.mjs";
+import { heatmap } from "../kit/parts/heat.mjs";
+import { neuronField, rankSteps, tokenSelect } from "../kit/parts/neurons.mjs";
 import { dragging, hovering, keeping } from "../kit/pointers.mjs";
 import { neuronSwitch } from "./stages.mjs";
 import { hiddenAt, offNeurons, partsOf, tokenOf } from "./state.mjs";
@@ -15,7 +15,9 @@ const [DESK_ROWS, PHONE_ROWS] = [10, 6]; // of what is shown at first
 const OFF_NAMED = 12; // of the neurons that are off
 
 /** How the tiles of so many neurons stand at a width: with `all` every one, or else some rows.
- * @type {(neurons: number, width: number, all: boolean) => LiveModel.Tiling} */
+ * @param {number} neurons
+ * @param {number} width
+ * @param {boolean} all */
 export function tiling(neurons, width, all) {
   const narrow = width < 420;
   const columns = Math.max(1, Math.min(neurons, Math.floor(width / (narrow ? TOUCHED : TILE))));
@@ -40,8 +42,8 @@ function tileHint(state, neuronAt) {
     const [x, y] = [(column + 0.5) * side, (row + 1) * side + 8];
     const token = tokenOf(state);
     const rows = [
-      html("strong", {}, `Neuron ${neuron}${offNeurons(state).includes(neuron) ? ", off" : ""}`),
-      html("span", {}, html("bdi", {}, state.tokens[token]), html("b", {}, fixed(hiddenAt(state, token, neuron), 3))),
+      html("strong", `Neuron ${neuron}${offNeurons(state).includes(neuron) ? ", off" : ""}`),
+      html("span", html("bdi", state.tokens[token]), html("b", fixed(hiddenAt(state, token, neuron), 3))),
     ];
     show(x, { left: 0, right: columns * side, top: y, bottom: y }, state.width, [], rows);
   }
@@ -51,14 +53,14 @@ function tileHint(state, neuronAt) {
 /** Crosses over the tiles of the neurons that are off.
  * @type {(state: LiveModel.State) => { node: HTMLElement; draw(size: LiveModel.Tiling): void }} */
 function crosses(state) {
-  const node = html("span", { "aria-hidden": "true" });
+  const node = html("span", UNHEARD);
   /** @type {(size: LiveModel.Tiling) => void} */
   function draw({ shown, columns, side }) {
     const places = offNeurons(state).map((neuron) => state.ranked.indexOf(neuron));
     const made = places
       .filter((at) => at < shown)
       .map((at) => {
-        const cross = html("span", { class: "mygpt-off" });
+        const cross = html("span.off");
         cross.style.left = `${(at % columns) * side}px`;
         cross.style.top = `${Math.floor(at / columns) * side}px`;
         return cross;
@@ -69,10 +71,10 @@ function crosses(state) {
 }
 
 /** The tiles, and a button for those that are not shown at first.
- * @type {(state: LiveModel.State) => LiveModel.TileView} */
+ * @param {LiveModel.State} state */
 function tileView(state) {
   const heat = heatmap();
-  const rest = html("span", { class: "mygpt-rest" }); // behind the last neuron
+  const rest = html("span.rest"); // behind the last neuron
   const off = crosses(state);
   heat.node.append(rest, off.node);
   let all = false;
@@ -84,7 +86,7 @@ function tileView(state) {
   /** @type {(cell: Kit.Cell) => number | undefined} */
   const neuronAt = ({ row, column }) => state.ranked.slice(0, size.shown)[row * size.columns + column];
   const hint = tileHint(state, neuronAt);
-  const node = html("div", { class: "mygpt-tiles" }, heat.node, hint.node);
+  const node = html("div.tiles", heat, hint);
 
   function paint() {
     if (!node.isConnected) return; // the colours are known on a page alone
@@ -95,7 +97,7 @@ function tileView(state) {
     heat.draw({ numbers, rows, columns, height: rows * side, limit: Math.max(-low, high) || 1, signed: true });
   }
   function drawNeuron() {
-    const at = state.ranked.indexOf(state.get("neuron"));
+    const at = state.ranked.indexOf(state.neuron);
     const here = at < size.shown;
     heat.mark(here ? Math.floor(at / size.columns) : null, here ? at % size.columns : null);
   }
@@ -129,36 +131,27 @@ function tileView(state) {
  * other layers. A neuron that is chosen here is switched on here.
  * @type {(state: LiveModel.State) => Kit.View & { drawNeuron(): void }} */
 function offList(state) {
-  const node = html("div", {
-    class: "mygpt-row mygpt-alike mygpt-off-list",
-    role: "group",
-    "aria-label": "Switched off",
-  });
+  const node = html("div.row.alike.off-list.muted.flow", { role: "group", "aria-label": "Switched off" });
   let chosen = -1;
   const on = neuronSwitch(state);
   /** @type {(neuron: number) => HTMLElement} */
   const chooser = (neuron) => {
-    const label = `Neuron ${neuron}, off`;
-    const one = control(
-      "button",
-      { type: "button", class: "mygpt-button mygpt-number", "aria-label": label },
-      String(neuron),
-    );
-    one.addEventListener("click", () => {
+    const onclick = () => {
       chosen = neuron;
       state.write({ neuron });
       drawNeuron();
-    });
-    return one;
+    };
+    const given = { type: "button", "aria-label": `Neuron ${neuron}, off`, onclick };
+    return control("button.button.number", given, String(neuron));
   };
   let shown = "";
   function drawNeuron() {
-    on.node.hidden = chosen !== state.get("neuron") || !offNeurons(state).includes(chosen);
+    on.node.hidden = chosen !== state.neuron || !offNeurons(state).includes(chosen);
     if (on.node.hidden) chosen = -1;
     else on.draw();
   }
   function draw() {
-    const [here, edits] = [state.get("layer"), state.get("edits")];
+    const [here, edits] = [state.layer, state.edits];
     const off = offNeurons(state);
     const parts = partsOf(state).filter(({ layer, part }) => !isOn(edits, layer, part));
     const elsewhere = state.layers.flatMap((layer) => {
@@ -169,13 +162,13 @@ function offList(state) {
     const now = JSON.stringify([off, texts]);
     if (shown === now) return; // a button that is pressed keeps its focus
     shown = now;
-    const cross = html("span", { class: "mygpt-off", "aria-hidden": "true" });
+    const cross = html("span.off", UNHEARD);
     const more = off.length - OFF_NAMED;
     node.replaceChildren(
-      html("span", {}, cross, off.length || texts.length ? "Off:" : "Off: none"),
-      ...(texts.length ? [html("span", {}, texts.join(", "))] : []),
+      html("span", cross, off.length || texts.length ? "Off:" : "Off: none"),
+      ...(texts.length ? [html("span", texts.join(", "))] : []),
       ...off.slice(0, OFF_NAMED).map(chooser),
-      ...(more > 0 ? [html("span", {}, `and ${more} more`)] : []),
+      ...(more > 0 ? [html("span", `and ${more} more`)] : []),
       on.node,
     );
   }
@@ -183,20 +176,19 @@ function offList(state) {
 }
 
 /** The tiles with what chooses the token and the neuron beside them.
- * @type {(state: LiveModel.State) => LiveModel.NeuronsView} */
+ * @param {LiveModel.State} state */
 export function neuronsView(state) {
   const tiles = tileView(state);
-  const title = html("p", { class: "mygpt-title" });
+  const title = html("p.title");
   const select = tokenSelect(state);
   const steps = rankSteps(state);
   const find = neuronField(state);
   const off = offList(state);
   const node = html(
-    "div",
-    { class: "mygpt-neurons" },
-    html("div", { class: "mygpt-head" }, title, select.node),
-    tiles.node,
-    html("div", { class: "mygpt-row mygpt-foot" }, find.node, ...steps.nodes, tiles.more, tiles.legend),
+    "div.neurons",
+    html("div.head", title, select),
+    tiles,
+    html("div.row.foot.flow", find, steps.nodes, tiles.more, tiles.legend),
   );
   /** @type {string[] | null} */
   let filled = null;
@@ -206,7 +198,7 @@ export function neuronsView(state) {
       filled = state.tokens;
       select.fill();
     }
-    title.textContent = `Neurons of layer ${state.get("layer")}, strongest first`;
+    title.textContent = `Neurons of layer ${state.layer}, strongest first`;
     select.draw(tokenOf(state));
     tiles.draw();
   }

@@ -29,15 +29,11 @@ declare namespace LiveModel {
     enough: number;
     steps: number;
   }
-  /** A model as it is sent. */
-  interface Packed {
-    layout: [name: string, shape: number[]][];
+  /** A model as it is sent; `dtype` is "float16", if nothing else is said, or "float32". */
+  interface Packed extends Pick<Traits, "heads" | "activation" | "rewriting"> {
+    layout: Traits["shapes"];
     bytes: DataView;
-    /** "float16", if nothing else is said, or "float32". */
     dtype?: string;
-    heads: number;
-    activation: string;
-    rewriting: Rewriting;
   }
   interface Linear {
     outs: number;
@@ -45,38 +41,16 @@ declare namespace LiveModel {
     weight: Float64Array;
     bias: Float64Array;
   }
-  interface Norm {
-    weight: Float64Array;
-    bias: Float64Array;
-  }
-  interface Mlp {
-    fc1: Linear;
-    fc2: Linear;
+  type Norm = Pick<Linear, "weight" | "bias">;
+  interface Mlp extends Record<"fc1" | "fc2", Linear> {
     values: Float64Array;
     ln: Norm;
   }
-  interface Layer {
+  interface Layer extends Record<"q" | "k" | "v" | "o", Linear> {
     ln: Norm;
-    q: Linear;
-    k: Linear;
-    v: Linear;
-    o: Linear;
     mlp: Mlp | null;
   }
-  interface Gpt {
-    vocab: number;
-    width: number;
-    heads: number;
-    layers: Layer[];
-    rewriting: Rewriting;
-    activation(z: number): number;
-    neurons: number;
-    positions: number;
-    embedding: Float64Array;
-    position: Float64Array;
-    lnF: Norm;
-    directions?: Float64Array;
-  }
+  type Gpt = ReturnType<typeof import("./gpt.mjs").loadModel>;
   interface Addition {
     u: Float64Array;
     v: Float64Array;
@@ -91,13 +65,10 @@ declare namespace LiveModel {
   }
   type Edits = (Compiled | null)[] | null;
   /** What a pass keeps, a list for each layer. */
-  interface KeptOfLayers {
-    hidden: (Float64Array | null)[];
-    own: (Float64Array | null)[];
-    keys: Float64Array[];
-    values: Float64Array[];
-    reads: Float64Array[];
-    inputs: Float64Array[];
+  interface KeptOfLayers
+    extends
+      Record<"hidden" | "own", (Float64Array | null)[]>,
+      Record<"keys" | "values" | "reads" | "inputs", Float64Array[]> {
     steps: Float64Array[][];
   }
   interface Pass extends KeptOfLayers {
@@ -110,18 +81,15 @@ declare namespace LiveModel {
     layer: number;
     part: "heads" | "network";
   }
-  /** An edit, which names words as they are written. */
-  type Edit =
+  /** An edit whose words are W, and whose prompt is P. */
+  type EditOf<W, P> =
     | { kind: "scale"; layer: number; neuron: number | number[]; factor: number; prompt?: undefined }
-    | { kind: "value"; layer: number; neuron: number; word: string; prompt?: undefined }
-    | { kind: "rewrite"; prompt: string; word: string }
-    | { kind: "part"; layer: number; part: "heads" | "network"; factor: number; prompt?: undefined };
-  /** The same with words by their ids. */
-  type NumberedEdit =
-    | { kind: "scale"; layer: number; neuron: number | number[]; factor: number }
-    | { kind: "value"; layer: number; neuron: number; word: number }
-    | { kind: "rewrite"; ids: number[]; word: number }
-    | { kind: "part"; layer: number; part: "heads" | "network"; factor: number };
+    | { kind: "value"; layer: number; neuron: number; word: W; prompt?: undefined }
+    | ({ kind: "rewrite"; word: W } & P)
+    | ({ kind: "part"; factor: number; prompt?: undefined } & Part);
+  /** An edit, which names words as they are written, and the same with words by their ids. */
+  type Edit = EditOf<string, { prompt: string }>;
+  type NumberedEdit = EditOf<number, { ids: number[] }>;
   type Held = { neurons: number[]; heads?: undefined } | { neurons?: undefined; heads: number };
   /** What is answered: a word, and its probability. */
   interface Said {
@@ -132,10 +100,6 @@ declare namespace LiveModel {
     pass: Pass;
     shares: Float64Array;
     order: number[];
-  }
-  interface ToFact {
-    word: string;
-    share: number;
   }
   /** The answers that are tested: those that changed by name, how many there are, whether another one changed as
    * well, and of how many of the rest the model is less sure. */
@@ -169,7 +133,7 @@ declare namespace LiveModel {
     /** A sentence with words for signs. */
     spoken(text: string): string;
   }
-  type Tensors = Map<string, Float32Array> | Record<string, Float32Array>;
+  type Tensors = Map<string, Float32Array>;
   /** A GPT that was trained in the page; `kind` is "characters" or "words". */
   interface Trained {
     config: Engine.Config;
@@ -177,12 +141,7 @@ declare namespace LiveModel {
     tensors: Tensors;
     tokenizer: { kind: string; tokens: string[] };
   }
-  /** Of the neurons of some layers the texts that trigger them, as the traits have them. */
-  interface Triggers {
-    layers: number[];
-    texts: string[];
-    data: Int32Array;
-  }
+  type Triggers = ReturnType<typeof import("./study.mjs").packedTriggers>;
   interface Made extends Trained {
     prompt: string;
     facts?: Fact[];
@@ -194,86 +153,10 @@ declare namespace LiveModel {
     rewriting?: boolean;
     signal?: AbortSignal;
   }
-  /** The model, and all that is said of it. */
-  interface Unpacked {
-    pieces: Pieces;
-    words: string[];
-    places: Map<string, number>;
-    gpt: Gpt;
-    neurons: number;
-    blocks: number[];
-    layers: number[];
-    several: boolean;
-    factor: Float64Array | null;
-    longest: number;
-    triggerLayers: number[];
-    triggers: Kit.TextAndNumber[][];
-    facts: Fact[];
-  }
-  interface Asking {
-    compiled(edits: Edit[]): Edits;
-    answer(prompt: string, edits: Edit[]): Answer;
-    answers(edits: Edit[]): ToFact[];
-  }
-  /** What a text in the field is: a good prompt, or what is wrong with it. */
-  interface Reading {
-    prompt: string;
-    good: boolean;
-    wrong: boolean;
-    long: boolean;
-    message: string;
-  }
-  interface Linked {
-    of?: number;
-    prompt: string;
-    layer: number;
-    neuron: number;
-    token: number;
-    edits: Edit[];
-  }
-  interface Known {
-    words: { has(word: string): boolean };
-    longest: number;
-    blocks: number[];
-    layers: number[];
-    neurons: number;
-    rewrites: boolean;
-  }
-  /** A view that also shows the note. */
-  interface NotedView extends Kit.View {
-    drawNote(): void;
-  }
-  /** Up to so many lines, each a name with a bar and what stands behind it. */
-  interface BarList {
-    node: HTMLElement;
-    draw(rows: { name: string; amount: number; text: string }[], most: number): void;
-  }
-  interface StagesView extends Kit.View {
-    drawNeuron(): void;
-    lay(): void;
-  }
+  type Unpacked = ReturnType<typeof import("./state.mjs").unpacked>;
+  type Reading = ReturnType<typeof import("./state.mjs").readDraft>;
+  type Linked = ReturnType<typeof import("./links.mjs").checkedState>;
   /** How the tiles of the neurons stand: `shown` of them, in so many rows; `whole` if that is all. */
-  interface Tiling extends Kit.Cells {
-    side: number;
-    shown: number;
-    whole: boolean;
-  }
-  interface TileView extends Kit.View {
-    canvas: HTMLCanvasElement;
-    legend: HTMLElement;
-    more: HTMLElement;
-    paint(): void;
-    drawNeuron(): void;
-    follow(): () => void;
-  }
-  interface NeuronsView {
-    node: HTMLElement;
-    off: HTMLElement;
-    drawToken(): void;
-    drawNeuron(): void;
-    describe(text: string): void;
-    paint(): void;
-    follow(): () => void;
-  }
+  type Tiling = ReturnType<typeof import("./tiles.mjs").tiling>;
   type Views = ReturnType<typeof import("./widget.mjs").liveViews>;
 }

@@ -1,4 +1,4 @@
-"""The weights of LiveModel: rounded as they are sent, checked, and a GPT of them."""
+"""The weights of LiveModel and the second moment that rewriting a fact needs."""
 
 from collections.abc import Mapping
 from typing import Any
@@ -13,9 +13,11 @@ from mygpt.explorers.kit.numbers import Numbers
 from mygpt.explorers.kit.text import count
 from mygpt.gpt import GPT, GPTConfig
 from mygpt.inside.hooks import memory_layers
+from mygpt.inside.memory import values
 
 TABLES = ("token.embedding.weight", "position.weight")
 MAX_WEIGHTS = 1_000_000
+LEAST = 1e-9  # of a second moment: its smallest eigenvalue by its largest
 
 Shapes = dict[str, tuple[int, ...]]
 
@@ -121,3 +123,37 @@ def _shapes_of_a_gpt(weights: Mapping[str, Float[Tensor, "..."]]) -> Shapes:
 
 def _linear(name: str, *shape: int) -> Shapes:
     return {f"{name}.weight": shape, f"{name}.bias": shape[:1]}
+
+
+def check_second_moment(
+    given: Mapping[int, Numbers] | None, model: GPT
+) -> np.ndarray | None:
+    """Return the last layer's, symmetric and positive definite, rounded to float32."""
+    if not given:
+        return None
+    last = len(model.blocks) - 1
+    if list(given) != [last] or last not in memory_layers(model):
+        raise ValueError(
+            "second_moment must be of the last layer alone, and that must have a "
+            f"feed-forward network: {last}; got {list(given)}"
+        )
+    neurons = len(values(model, last))
+    moment = finite_array(f"second_moment[{last}]", given[last], (neurons, neurons))
+    if not np.allclose(moment, moment.T, rtol=1e-4, atol=1e-6):
+        raise ValueError(f"second_moment[{last}] must be symmetric")
+    moment = np.tril(moment.astype("<f4").astype(np.float64))
+    moment = moment + np.tril(moment, -1).T
+    spectrum = np.linalg.eigvalsh(moment)
+    if not spectrum[0] > LEAST * spectrum[-1]:
+        raise ValueError(
+            f"second_moment[{last}] must be positive definite; add a small "
+            "multiple of the identity"
+        )
+    return moment
+
+
+def lower_half(moment: np.ndarray | None) -> bytes:
+    """The lower triangle, row by row, as float32."""
+    if moment is None:
+        return b""
+    return moment[np.tril_indices(len(moment))].astype("<f4").tobytes()

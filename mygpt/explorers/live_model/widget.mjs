@@ -1,7 +1,7 @@
-import { html, speaker } from "../kit/elements.mjs";
+import { drawAll, explorerRoot, flag, html } from "../kit/elements.mjs";
 import { followLinks } from "../kit/links.mjs";
 import { allViews, followFolds, mount } from "../kit/mounting.mjs";
-import { themed } from "../kit/heat.mjs";
+import { themed } from "../kit/parts/heat.mjs";
 import { coverView } from "./cover.mjs";
 import { editsView, factsView, partsView } from "./edits.mjs";
 import { insideView } from "./inside.mjs";
@@ -21,30 +21,19 @@ import {
   typePrompt,
 } from "./state.mjs";
 
-/** @type {Record<"prompt" | "edits" | "layer" | "token" | "neuron", (state: LiveModel.State) => string>} */
-const SPOKEN = {
-  prompt: predictionOf,
-  edits: (state) => state.effect,
-  layer: chosenOf,
-  token: chosenOf,
-  neuron: chosenOf,
-};
-
-const TRAITS = /** @type {(keyof typeof SPOKEN)[]} */ (Object.keys(SPOKEN));
-
 /** The views, and their nodes in the order of the page.
  * @param {LiveModel.State} state
  * @param {() => void} [copy]
  */
 export function liveViews(state, copy) {
   const [prompt, facts, cover, parts] = allViews(state, promptView, factsView, coverView, partsView);
-  const form = state.get("form");
+  const { form } = state;
   const inside = form === "whole" ? insideView(state) : null;
   const next = nextView(state, form === "cover" ? 3 : LIKELIEST);
   const edits = editsView(state, copy);
-  const setting = html("p", { class: "mygpt-setting" });
+  const setting = html("p.setting");
   const asked = state.facts.length ? [facts.node] : [];
-  const folds = html("div", { class: "mygpt-folds" }, ...asked, ...(inside ? [inside.node] : []), edits.node);
+  const folds = html("div.folds", asked, inside && inside, edits);
   const nodes = {
     whole: [prompt.node, next.node, cover.node, folds, setting],
     small: [prompt.node, next.node, parts.node, ...asked],
@@ -59,7 +48,7 @@ export function liveViews(state, copy) {
  * @type {(state: LiveModel.State, draw: () => void) => () => void} */
 const answered = (state, draw) => () => {
   readAnswer(state);
-  const text = state.get("prompt");
+  const text = state.prompt;
   if (state.reading?.prompt !== text) typePrompt(state, text);
   draw();
 };
@@ -68,21 +57,17 @@ const answered = (state, draw) => () => {
  * chooses, who has them before him, come into sight.
  * @type {(state: LiveModel.State, views: LiveModel.Views) => Record<"prompt" | "edits" | "layer" | "token" | "neuron" | "width", () => void>} */
 function drawing(state, { prompt, next, parts, inside, facts, edits, cover, setting }) {
-  function drawNeuron() {
-    inside?.drawNeuron();
-    setting.textContent = describe(state);
-  }
-  function drawToken() {
-    readToken(state);
-    inside?.drawToken();
-    setting.textContent = describe(state);
-  }
-  function drawLayer() {
-    readLayer(state);
-    readToken(state);
-    inside?.drawLayer();
-    setting.textContent = describe(state);
-  }
+  /** @type {(name: "drawNeuron" | "drawToken" | "drawLayer", ...reads: ((state: LiveModel.State) => void)[]) => () => void} */
+  const within =
+    (name, ...reads) =>
+    () => {
+      for (const read of reads) read(state);
+      inside?.[name]();
+      setting.textContent = describe(state);
+    };
+  const drawNeuron = within("drawNeuron");
+  const drawToken = within("drawToken", readToken);
+  const drawLayer = within("drawLayer", readLayer, readToken);
   function drawPrompt() {
     readEffect(state);
     cover.draw();
@@ -99,7 +84,7 @@ function drawing(state, { prompt, next, parts, inside, facts, edits, cover, sett
   function drawEdits() {
     Object.assign(state, { note: "", copied: "" });
     readFacts(state);
-    for (const one of [facts, parts, edits]) one.draw();
+    drawAll([facts, parts, edits]);
     inside?.drawParts();
     drawPrompt();
   }
@@ -124,47 +109,34 @@ function drawing(state, { prompt, next, parts, inside, facts, edits, cover, sett
 /** Shows a live model, also as a part of another explorer.
  * @type {(given: Kit.Given<LiveModel.Traits>) => () => void} */
 export function renderLive({ model, el }) {
-  const voice = speaker();
   const say = (/** @type {string} */ text) => voice.say(state.pieces.spoken(text));
   const state = liveState(model, say);
   const linked = window.bookHost && model.get("form") === "whole" && state.pieces.kind === "world";
   const links = linked ? stateLinks(state, model) : null; // a model made in the page is gone with it
   const views = liveViews(state, links?.copy);
   const drawn = drawing(state, views);
-  const root = html(
-    "div",
-    {
-      class: `mygpt-explorer mygpt-live-model mygpt-form-${model.get("form")} mygpt-of-${state.pieces.kind}`,
-      role: "group",
-      "aria-label": "Live model",
-    },
-    ...views.nodes,
-    voice.node,
-  );
+  const name = `live-model mygpt-form-${model.get("form")} mygpt-of-${state.pieces.kind}`;
+  const { root, voice } = explorerRoot(name, "Live model", views.nodes);
+  /** @type {(text: (state: LiveModel.State) => string) => () => string} */
+  const spoken = (text) => () => state.pieces.spoken(text(state));
+  const chosen = spoken(chosenOf);
   drawn.edits();
   views.drawFolds();
-  return mount({
-    model,
-    el,
-    root,
+  return mount({ model, el }, { root, voice }, state, {
     undo: [
-      voice.stop,
       ...(views.inside ? [views.inside.follow(), themed(views.inside.paint)] : []),
       ...(links ? [followLinks(root, links.take)] : []),
     ],
-    listeners: Object.fromEntries([
-      ["unfolded", views.drawFolds],
-      ...TRAITS.map((trait) => [
-        trait,
-        () => {
-          drawn[trait]();
-          say(SPOKEN[trait](state));
-        },
-      ]),
-    ]),
+    listeners: {
+      unfolded: views.drawFolds,
+      prompt: [drawn.prompt, spoken(predictionOf)],
+      edits: [drawn.edits, spoken(({ effect }) => effect)],
+      layer: [drawn.layer, chosen],
+      token: [drawn.token, chosen],
+      neuron: [drawn.neuron, chosen],
+    },
     layout: (width) => {
-      state.width = width;
-      root.classList.toggle("mygpt-wide", width >= 600);
+      flag(root, "wide", width >= 600);
       drawn.width();
     },
   });

@@ -12,20 +12,21 @@ from matplotlib.figure import Figure
 from torch import Tensor
 
 from mygpt import plots
-from mygpt.explorers.kit.base import Explorer, module, stylesheet
+from mygpt.explorers.kit.base import Explorer
 from mygpt.explorers.kit.checks import check_index, check_member, check_members, checked
 from mygpt.explorers.kit.neurons import Pairs, pack_pairs
 from mygpt.explorers.kit.numbers import Numbers
 from mygpt.explorers.kit.text import count, drawable, label_tokens
 from mygpt.explorers.live_model.checks import Checks, Edit
 from mygpt.explorers.live_model.edits import EditedModel
-from mygpt.explorers.live_model.second_moment import check_second_moment, lower_half
 from mygpt.explorers.live_model.vocabulary import Vocabulary
 from mygpt.explorers.live_model.weights import (
     TABLES,
     Shapes,
     as_sent,
     build_gpt,
+    check_second_moment,
+    lower_half,
     packed,
 )
 from mygpt.feed_forward import ACTIVATIONS
@@ -76,30 +77,27 @@ class LiveModel(Explorer):
     "neurons", and "edits".
     """
 
-    _esm = module("live_model")
-    _css = stylesheet("live_model")
+    words = traitlets.List(traitlets.Unicode())
+    shapes = traitlets.List()
+    weights = traitlets.Bytes()
+    dtype = traitlets.Unicode("float16")  # of the weights
+    pieces = traitlets.Unicode("world")  # what a prompt is made of
+    heads = traitlets.Int()
+    activation = traitlets.Unicode()
+    facts = traitlets.List()
+    texts = traitlets.List(traitlets.Unicode())
+    trigger_layers = traitlets.List(traitlets.Int())
+    trigger_data = traitlets.Bytes()
+    moment_data = traitlets.Bytes()
+    rewriting = traitlets.Dict()  # the constants: step, enough, steps
+    form = traitlets.Unicode()
 
-    words = traitlets.List(traitlets.Unicode()).tag(sync=True)
-    shapes = traitlets.List().tag(sync=True)
-    weights = traitlets.Bytes().tag(sync=True)
-    dtype = traitlets.Unicode("float16").tag(sync=True)  # of the weights
-    pieces = traitlets.Unicode("world").tag(sync=True)  # what a prompt is made of
-    heads = traitlets.Int().tag(sync=True)
-    activation = traitlets.Unicode().tag(sync=True)
-    facts = traitlets.List().tag(sync=True)
-    texts = traitlets.List(traitlets.Unicode()).tag(sync=True)
-    trigger_layers = traitlets.List(traitlets.Int()).tag(sync=True)
-    trigger_data = traitlets.Bytes().tag(sync=True)
-    moment_data = traitlets.Bytes().tag(sync=True)
-    rewriting = traitlets.Dict().tag(sync=True)  # the constants: step, enough, steps
-    form = traitlets.Unicode().tag(sync=True)
-
-    prompt = traitlets.Unicode().tag(sync=True)
-    layer = traitlets.Int().tag(sync=True)
-    neuron = traitlets.Int().tag(sync=True)
-    token = traitlets.Int().tag(sync=True)
-    edits = traitlets.List(traitlets.Dict()).tag(sync=True)
-    unfolded = traitlets.List(traitlets.Unicode()).tag(sync=True)
+    prompt = traitlets.Unicode()
+    layer = traitlets.Int()
+    neuron = traitlets.Int()
+    token = traitlets.Int()
+    edits = traitlets.List(traitlets.Dict())
+    unfolded = traitlets.List(traitlets.Unicode())
 
     def __init__(
         self,
@@ -183,7 +181,7 @@ class LiveModel(Explorer):
         prompt = self._vocabulary.check_prompt("prompt", prompt)
         layer = self._checks.memories[-1] if layer is None else layer
         self._checks.layer("layer", layer)
-        edits = self._checks.edits(edits)
+        edits = self._checks.edits("edits", edits)
         tokens = len(self._vocabulary.ids(prompt))
         token = tokens - 1 if token is None else check_index("token", token, tokens)
         if neuron is None:
@@ -253,23 +251,14 @@ class LiveModel(Explorer):
             lines.append(f"{drawable(prompt, 26)}: {drawable(said, 10)}")
         ax.text(0, 1, "\n".join(lines), va="top", transform=ax.transAxes)
 
-    @traitlets.validate("prompt")
-    def _known_prompt(self, proposal) -> str:
-        return self._vocabulary.check_prompt("prompt", proposal["value"])
-
-    @traitlets.validate("layer")
-    def _known_layer(self, proposal) -> int:
-        return self._checks.layer("layer", proposal["value"])
-
     _checked = checked(
-        neuron=(check_index, lambda self: self._checks.neurons),
+        prompt=lambda self: self._vocabulary.check_prompt,
+        layer=lambda self: self._checks.layer,
+        neuron=lambda self: self._checks.neuron,
+        edits=lambda self: self._checks.edits,
         token=(check_index, lambda self: len(self._vocabulary.ids(self.prompt))),
         unfolded=(check_members, FOLDS),
     )
-
-    @traitlets.validate("edits")
-    def _known_edits(self, proposal) -> list[Edit]:
-        return self._checks.edits(proposal["value"])
 
     @traitlets.observe("prompt")
     def _keep_token(self, change) -> None:

@@ -1,7 +1,9 @@
 // What the neurons of a GPT write, and edits of it: values that point at words, rewritten facts. No
 // page is touched here.
 
-import { addEdits, dotAt, forward, largestFirst, linearInto, networkOf, normInto, probabilities } from "./gpt.mjs";
+import { adamMove, adamScales } from "../compute/adam.mjs";
+import { descending, largestAt } from "../kit/geometry.mjs";
+import { addEdits, dotAt, forward, headOf, linearInto, networkOf, probabilities } from "./gpt.mjs";
 
 const POINT_STEPS = 1000;
 
@@ -58,9 +60,7 @@ export function promotion(model, vector) {
 
 /** `promotion` of a neuron's value: the scores of every word.
  * @type {(model: LiveModel.Gpt, layer: number, neuron: number, edits?: LiveModel.Edits) => Float64Array} */
-export function promoted(model, layer, neuron, edits = null) {
-  return promotion(model, valueOf(model, layer, neuron, edits));
-}
+export const promoted = (model, layer, neuron, edits) => promotion(model, valueOf(model, layer, neuron, edits));
 
 /**
  * What each neuron of a layer adds to a word's score at the last position of a pass, given the
@@ -109,13 +109,7 @@ export function addedBy(model, row, word, std) {
 
 /** The probabilities of all words if a row of the stream went to the last norm as it is.
  * @type {(model: LiveModel.Gpt, row: Float64Array) => Float64Array} */
-export function readOut({ vocab, width, embedding, lnF }, row) {
-  const normed = new Float64Array(width);
-  normInto(lnF, row, 1, normed);
-  return probabilities(
-    Float64Array.from({ length: vocab }, (_, word) => dotAt(embedding, word * width, normed, 0, width)),
-  );
-}
+export const readOut = (model, row) => probabilities(headOf(model, row).logits);
 
 /** The neurons of a layer whose values point most nearly where a neuron's own does, the nearest first.
  * @type {(model: LiveModel.Gpt, layer: number, neuron: number, count: number, edits?: LiveModel.Edits) => number[]} */
@@ -127,7 +121,7 @@ export function nearest(model, layer, neuron, count, edits = null) {
     const value = valueOf(model, layer, other, edits);
     return dotAt(own, 0, value, 0, width) / Math.sqrt(dotAt(value, 0, value, 0, width) || 1);
   });
-  return largestFirst(likeness, Math.min(count, neurons - 1));
+  return descending(likeness, Math.min(count, neurons - 1));
 }
 
 /**
@@ -141,7 +135,7 @@ export function pointedAt(model, word, length) {
   const own = directions.subarray(word * width, (word + 1) * width);
   const value = Float64Array.from(own);
   for (let step = 0; step < POINT_STEPS; step += 1) {
-    const [first] = largestFirst(promotion(model, value), 1);
+    const first = largestAt(promotion(model, value));
     if (first === word) break;
     for (let i = 0; i < width; i += 1) value[i] += own[i] - directions[first * width + i];
   }
@@ -182,12 +176,8 @@ export function solveCholesky(factor, b) {
  * @type {(model: LiveModel.Gpt, stream: Float64Array, target: number) => { probability: number; gradient: Float64Array }} */
 export function lossGradient(model, stream, target) {
   const { width, vocab, embedding, lnF } = model;
-  const normed = new Float64Array(width);
-  const [std] = normInto(lnF, stream, 1, normed);
-  const logits = new Float64Array(vocab);
-  for (let word = 0; word < vocab; word += 1) {
-    logits[word] = dotAt(embedding, word * width, normed, 0, width);
-  }
+  const { logits, stds } = headOf(model, stream);
+  const [std] = stds;
   const shares = probabilities(logits);
   const slope = new Float64Array(width); // by what the norm gives, then by the unit vector in it
   for (let word = 0; word < vocab; word += 1) {
@@ -228,11 +218,9 @@ export function rewrite(model, ids, target, factor, edits = null) {
   let { probability, gradient } = lossGradient(model, stream, target);
   while (probability < rewriting.enough && steps < rewriting.steps) {
     steps += 1;
+    const [first, second] = adamScales(steps, size);
     for (let i = 0; i < width; i += 1) {
-      mean[i] = 0.9 * mean[i] + 0.1 * gradient[i];
-      square[i] = 0.999 * square[i] + 0.001 * gradient[i] ** 2;
-      const rms = Math.sqrt(square[i] / (1 - 0.999 ** steps)) + 1e-8;
-      const move = (size * mean[i]) / (1 - 0.9 ** steps) / rms;
+      const move = adamMove({ slope: gradient, mean, square }, i, first, second);
       u[i] -= move;
       stream[i] -= move;
     }
@@ -242,6 +230,10 @@ export function rewrite(model, ids, target, factor, edits = null) {
   const scale = dotAt(key, 0, solved, 0, key.length);
   return { u, v: solved.map((one) => one / scale), probability, steps };
 }
+
+/** The edits of a layer that change nothing.
+ * @type {() => LiveModel.Compiled} */
+export const unchanged = () => ({ scale: null, values: new Map(), additions: [], heads: 1, network: 1 });
 
 /**
  * Edits in words, one after the other, as `forward` takes them: a factor for neurons or for a whole
@@ -256,9 +248,7 @@ export function compileEdits(model, edits, factor = null) {
   const { width } = model;
   for (const edit of edits) {
     const layer = edit.kind === "rewrite" ? model.layers.length - 1 : edit.layer;
-    /** @type {LiveModel.Compiled} */
-    const changes = compiled[layer] ?? { scale: null, values: new Map(), additions: [], heads: 1, network: 1 };
-    compiled[layer] = changes;
+    const changes = (compiled[layer] ??= unchanged());
     if (edit.kind === "part") {
       changes[edit.part] = edit.factor;
     } else if (edit.kind === "scale") {

@@ -1,13 +1,13 @@
 // What is asked: the word and the token; and more neurons: how they are sorted, and which are in view.
 
-import { combobox } from "../kit/combobox.mjs";
-import { button, choice, control, folded } from "../kit/controls.mjs";
-import { html, svg } from "../kit/elements.mjs";
-import { clamp } from "../kit/geometry.mjs";
+import { combobox } from "../kit/parts/combobox.mjs";
+import { button, choice, control, folded, showRange } from "../kit/controls.mjs";
+import { UNHEARD, drawAll, flag, html, setAll, svg, trace } from "../kit/elements.mjs";
+import { clamp, descending, times } from "../kit/geometry.mjs";
 import { unfolding } from "../kit/mounting.mjs";
-import { dragging } from "../kit/pointers.mjs";
-import { neuronField } from "../kit/neurons.mjs";
-import { activationsAt, descending, isApart, nearest, pageOf, rangeOf, ranksInView, score } from "./state.mjs";
+import { dragging, shareAt } from "../kit/pointers.mjs";
+import { neuronField } from "../kit/parts/neurons.mjs";
+import { activationsAt, isApart, nearest, pageOf, rangeOf, ranksInView, score } from "./state.mjs";
 
 const SUGGESTED = 8;
 const NEAREST = 5;
@@ -36,23 +36,24 @@ export function wordView(state) {
     typed: (text) => {
       const word = known(text);
       wrong(word === undefined && text.trim() !== "");
-      if (word !== undefined && word !== state.get("word")) state.write({ word, order: "adds" });
+      if (word !== undefined && word !== state.word) state.write({ word, order: "adds" });
     },
     left: () => draw(),
   });
   const input = /** @type {HTMLInputElement} */ (box.node.querySelector("input"));
   input.addEventListener("focus", () => input.select());
-  const node = html("label", { class: "mygpt-asked" }, name, box.node);
+  const node = html("label.asked.inline.muted", name, box);
   const begun = () => suggestions(words, state.totals, input.value).length > 0;
   /** @type {(now: boolean) => void} */
   function wrong(now) {
     const none = now && !begun();
     input.setAttribute("aria-invalid", none);
-    name.classList.toggle("mygpt-told", none);
+    flag(name, "told", none);
+    flag(name, "unseen-narrow", !none);
     name.textContent = none ? `None of its ${words.length} words` : "Word to write";
   }
   function draw() {
-    box.set(state.get("word"));
+    box.set(state.word);
     wrong(false);
   }
   return { node, draw };
@@ -67,8 +68,8 @@ function orderView(state) {
     ["number", "number"],
   ];
   const part = choice("Sort by", state.writing ? every : every.slice(1), (order) => state.write({ order }));
-  const node = html("div", { class: "mygpt-order" }, html("span", { "aria-hidden": "true" }, "Sort by"), part.node);
-  return { node, draw: () => part.show(state.get("order")) };
+  const node = html("div.order.inline.muted", html("span", UNHEARD, "Sort by"), part);
+  return { node, draw: () => part.show(state.order) };
 }
 
 /** The outline of bars of so many numbers, from the line of zero.
@@ -85,11 +86,12 @@ export function outline(numbers) {
 /** All neurons in their order as small bars, with a frame around those in view that can be moved.
  * @type {(state: Memory.State, turned: () => void) => Kit.View} */
 function pagerView(state, turned) {
-  const bars = svg("path", { class: "mygpt-spark-bars" });
-  const frame = svg("rect", { class: "mygpt-spark-frame", y: 0, height: SPARK_TALL });
+  const bars = svg("path.spark-bars");
+  const frame = svg("rect.spark-frame", { y: 0, height: SPARK_TALL });
   const box = { viewBox: `0 0 ${SPARK_WIDE} ${SPARK_TALL}`, preserveAspectRatio: "none", "aria-hidden": "true" };
-  const picture = svg("svg", { class: "mygpt-spark", ...box }, bars, frame);
-  const range = control("input", { type: "range", min: 0, step: 1, "aria-label": "Neurons in view" });
+  const picture = svg("svg.spark.pressable", { ...box }, bars, frame);
+  const oninput = () => turn(range.valueAsNumber);
+  const range = control("input.over", { type: "range", min: 0, step: 1, "aria-label": "Neurons in view", oninput });
   const pages = () => pageOf(state.neurons - 1, state.count) + 1;
   /** @type {(page: number) => void} */
   const turn = (page) => {
@@ -98,30 +100,24 @@ function pagerView(state, turned) {
     state.page = now;
     turned();
   };
-  range.addEventListener("input", () => turn(range.valueAsNumber));
   /** @type {(event: MouseEvent) => void} */
-  const move = (event) => {
-    const { left, width } = picture.getBoundingClientRect();
-    turn(pageOf(Math.floor(((event.clientX - left) / width) * state.neurons), state.count));
-  };
+  const move = (event) => turn(pageOf(Math.floor(shareAt(picture, event).x * state.neurons), state.count));
   const keep = () => turn.bind(null, state.page);
   dragging(picture, move, keep, range);
   const back = button("‹", () => turn(state.page - 1), { "aria-label": "Previous neurons" });
   const on = button("›", () => turn(state.page + 1), { "aria-label": "Next neurons" });
-  const node = html("div", { class: "mygpt-strip" }, back.node, range, picture, on.node);
+  const node = html("div.strip.inline", back, range, picture, on);
   function draw() {
     const { ranked, neurons, page, writing, added } = state;
-    const numbers = writing && state.get("order") !== "fires" ? added[0] : activationsAt(state);
+    const numbers = writing && state.order !== "fires" ? added[0] : activationsAt(state);
     const sorted = ranked.map((neuron) => numbers[neuron]);
-    bars.setAttribute("d", outline(sorted));
+    trace(bars, outline(sorted));
     const [first, last] = ranksInView(state);
-    frame.setAttribute("x", (first / neurons) * SPARK_WIDE);
-    frame.setAttribute("width", ((last - first) / neurons) * SPARK_WIDE);
-    range.max = String(pages() - 1);
-    range.value = String(page);
+    const part = SPARK_WIDE / neurons;
+    setAll(frame, { x: first * part, width: (last - first) * part });
+    showRange(range, page, pages() - 1, rangeOf(state));
     back.able(page > 0);
     on.able(page < pages() - 1);
-    range.setAttribute("aria-valuetext", rangeOf(state));
   }
   return { node, draw };
 }
@@ -132,21 +128,19 @@ function nearestView(state) {
   const { writing, neurons } = state;
   /** @type {[number, number][]} */
   let found = [];
-  const buttons = Array.from({ length: Math.min(NEAREST, neurons - 1) }, (_, i) =>
-    button("", () => state.write({ neuron: found[i][0] })),
-  );
-  const places = html("span", { class: "mygpt-near" }, ...buttons.map((one) => one.node));
-  const node = html("p", { class: "mygpt-nearest" }, html("span", {}, "Nearest by what it writes (cosine)"), places);
+  const buttons = times(Math.min(NEAREST, neurons - 1), (i) => button("", () => state.write({ neuron: found[i][0] })));
+  const places = html("span.near", buttons);
+  const node = html("p.nearest.flow.muted", html("span", "Nearest by what it writes (cosine)"), places);
   node.hidden = !writing || neurons === 1;
   let shown = -1;
   const draw = () => {
-    const neuron = state.get("neuron");
+    const { neuron } = state;
     if (!writing || neuron === shown) return;
     shown = neuron;
     found = nearest(writing.values, writing.channels, neuron, NEAREST);
     found.forEach(([n, cosine], i) => {
       buttons[i].node.textContent = `${n} (${score(cosine)})`;
-      buttons[i].node.setAttribute("aria-label", `Neuron ${n}, cosine ${score(cosine)}`);
+      buttons[i].node.ariaLabel = `Neuron ${n}, cosine ${score(cosine)}`;
     });
   };
   return { node, draw };
@@ -161,28 +155,28 @@ export function moreView(state, turned) {
     neuronField(state),
     nearestView(state),
   ];
-  const sorting = html("div", { class: "mygpt-sorting" }, order.node, number.node);
-  const node = folded("More neurons", pager.node, sorting, near.node);
-  return { node, draw: unfolding(node, () => [pager, order, number, near].forEach((part) => part.draw())) };
+  const sorting = html("div.sorting.flow", order, number);
+  const node = folded("More neurons", pager, sorting, near);
+  return { node, draw: unfolding(node, () => drawAll([pager, order, number, near])) };
 }
 
 /** Which neurons are in view, what they add, what the arrow keys do while they have the focus, and the way back to the first; `home` takes the focus from there.
  * @type {(state: Memory.State, turned: () => void, home: HTMLElement) => Kit.View} */
 export function rangeView(state, turned, home) {
   const said = html("span");
-  const name = html("span", { class: "mygpt-wide" }, "Neurons ");
-  const text = html("p", { class: "mygpt-sum mygpt-number" }, name, said);
+  const name = html("span.wide", "Neurons ");
+  const text = html("p.sum.number.clipped.muted", name, said);
   const back = button("Back to the first", () => {
     state.page = 0;
     state.write({ neuron: state.ranked[0] });
     turned();
     home.focus({ preventScroll: true });
   });
-  const keys = html("span", { class: "mygpt-keys-hint", "aria-hidden": "true" }, "← → neuron, ↑ ↓ word");
-  const node = html("div", { class: "mygpt-range" }, text, keys, back.node);
+  const keys = html("span.keys-hint.muted.small", UNHEARD, "← → neuron, ↑ ↓ word");
+  const node = html("div.range.inline", text, keys, back);
   const draw = () => {
     said.textContent = rangeOf(state);
-    back.node.classList.toggle("mygpt-away", state.page === 0 && !isApart(state));
+    flag(back.node, "away", state.page === 0 && !isApart(state));
   };
   return { node, draw };
 }

@@ -1,11 +1,11 @@
 // The maps and the bars that have the same neurons as columns: keys above, values below.
 
-import { control, folded } from "../kit/controls.mjs";
-import { html, titled, tooltip } from "../kit/elements.mjs";
-import { clamp, fixed } from "../kit/geometry.mjs";
-import { roomFor } from "../kit/heat.mjs";
+import { control, folded, showRange } from "../kit/controls.mjs";
+import { UNHEARD, flag, html, titled, tooltip } from "../kit/elements.mjs";
+import { clamp, fixed, times } from "../kit/geometry.mjs";
+import { cellUnder, rampLegend, roomFor } from "../kit/parts/heat.mjs";
 import { unfolding } from "../kit/mounting.mjs";
-import { dragging, hovering, keeping } from "../kit/pointers.mjs";
+import { dragging, hovering, keeping, shareAt, upAndDown } from "../kit/pointers.mjs";
 import { activationsAt, inView, limitOf, score, sentenceOf, signedScore } from "./state.mjs";
 
 const FAINT = 0.3; // the share of the colour below which a cell has no number
@@ -23,38 +23,15 @@ export function cellOf(value, limit) {
 
 /** Words for which a phone has no room.
  * @type {(text: string) => HTMLElement} */
-const wide = (text) => html("span", { class: "mygpt-wide" }, text);
+const wide = (text) => html("span.wide", text);
 
 /** The legend of a map: its colours, from what to what, and of what.
  * @type {(unit: string) => { node: HTMLElement; draw(limit: number, more: boolean): void }} */
 function legend(unit) {
-  const [least, most] = [html("span"), html("span")];
-  const ramp = html("span", { class: "mygpt-ramp mygpt-signed" });
-  const node = html(
-    "span",
-    { class: "mygpt-legend mygpt-number", "aria-hidden": "true" },
-    wide(unit),
-    least,
-    ramp,
-    most,
-  );
-  /** @type {(limit: number, more: boolean) => void} */
-  const draw = (limit, more) => {
-    least.textContent = fixed(-limit, 1);
-    most.replaceChildren(fixed(limit, 1), ...(more ? [wide(" or more")] : []));
-  };
-  return { node, draw };
-}
-
-/** Which cell of a box of cells is under the pointer.
- * @type {(box: HTMLElement, shape: Kit.Cells, event: MouseEvent) => Kit.Cell} */
-function cellUnder(box, { rows, columns }, event) {
-  const { left, top, width, height } = box.getBoundingClientRect();
-  const at = (/** @type {number} */ share, /** @type {number} */ count) =>
-    clamp(Math.floor(share * count), 0, count - 1);
+  const { node, draw } = rampLegend("span", wide(unit));
   return {
-    row: at((event.clientY - top) / (height || 1), rows),
-    column: at((event.clientX - left) / (width || 1), columns),
+    node,
+    draw: (limit, more) => draw(fixed(-limit, 1), [fixed(limit, 1), ...(more ? [wide(" or more")] : [])], true),
   };
 }
 
@@ -83,17 +60,14 @@ function cellHint(box, shape, textOf) {
 /** The names of a map's rows, each a button: one stop of the Tab key, and arrows go from one to the next.
  * @type {(label: string, pick: (row: number) => void) => { node: HTMLElement; draw(words: string[], tall: number, chosen: number): void }} */
 function rowNames(label, pick) {
-  const node = html("div", { class: "mygpt-row-names", role: "group", "aria-label": label });
+  const node = html("div.row-names", { role: "group", "aria-label": label });
   /** @type {HTMLButtonElement[]} */
   let names = [];
   const stopAt = (/** @type {number} */ row) =>
     names.forEach((one, i) => {
       one.tabIndex = i === row ? 0 : -1;
     });
-  node.addEventListener("keydown", (event) => {
-    const step = { ArrowDown: 1, ArrowUp: -1 }[event.key];
-    if (!step) return;
-    event.preventDefault();
+  upAndDown(node, (step, event) => {
     const seen = names.filter((one) => !one.hidden);
     const at = seen.indexOf(/** @type {HTMLButtonElement} */ (event.target));
     const next = seen[clamp(at + step, 0, seen.length - 1)];
@@ -101,9 +75,8 @@ function rowNames(label, pick) {
     next.focus();
   });
   const fresh = (/** @type {number} */ row) => {
-    const one = control("button", { type: "button" }, html("bdi"));
-    one.addEventListener("click", () => pick(row));
-    return one;
+    const given = { type: "button", onclick: () => pick(row) };
+    return control("button.bare.kept.muted.fine", given, html("bdi.clipped"));
   };
   /** @type {(words: string[], tall: number, chosen: number) => void} */
   function draw(words, tall, chosen) {
@@ -122,22 +95,44 @@ function rowNames(label, pick) {
   return { node, draw };
 }
 
-/** The cells of a map alone, with the frames of the chosen row and column.
- * @type {(shape: Kit.Cells) => { box: HTMLElement; paint(cells: Memory.Cells): void }} */
-function cellGrid(shape) {
-  const cells = html("div", { class: "mygpt-cells", role: "img" });
-  const column = html("span", { class: "mygpt-column" });
-  const row = html("span", { class: "mygpt-row-frame" });
-  const box = html("div", { class: "mygpt-cell-box" }, cells, row, column);
+/** The columns of a map or of bars, one a neuron in view, with a frame around the chosen one; a press chooses another, and
+ * `hint` is what the mouse is told of a cell.
+ * @param {Memory.State} state
+ * @param {Kit.Content} content
+ * @param {Memory.Columns} parts */
+function columnsOf(state, content, { choose, hint }) {
+  const shape = { rows: 1, columns: 1 };
+  const column = html("span.column");
+  const box = html("div.cell-box.pressable", content, column);
+  const bubble = cellHint(box, shape, hint);
+  /** @type {(node: HTMLElement, chosen: number) => void} */
+  const draw = (node, chosen) => {
+    bubble.hide();
+    node.style.setProperty("--columns", String(shape.columns));
+    column.hidden = chosen < 0;
+    column.style.left = `${(100 * chosen) / shape.columns}%`;
+  };
+  const lay = (/** @type {number} */ columns) => {
+    shape.columns = columns;
+  };
+  const at = (/** @type {MouseEvent} */ event) => choose(inView(state)[cellUnder(box, shape, event).column]);
+  const follow = (/** @type {HTMLElement} */ keyboard) => dragging(box, at, keeping(state, "neuron"), keyboard);
+  return { nodes: [box, bubble.node], shape, draw, lay, follow };
+}
+
+/** The cells of a map alone, with the frame of the chosen row.
+ * @type {() => { nodes: HTMLElement[]; paint(cells: Memory.Cells, shape: Kit.Cells): void }} */
+function cellGrid() {
+  const cells = html("div.cells.number", { role: "img" });
+  const row = html("span.row-frame");
   /** @type {HTMLElement[]} */
   let spans = [];
   /** @type {string[]} */
   let looks = [];
-  /** @type {(cells: Memory.Cells) => void} */
-  function paint({ numbers, limit, row: at, column: chosen, label }) {
-    const { rows, columns } = shape;
+  /** @type {(cells: Memory.Cells, shape: Kit.Cells) => void} */
+  function paint({ numbers, limit, row: at, label }, { rows, columns }) {
     if (spans.length !== rows * columns) {
-      spans = Array.from({ length: rows * columns }, () => html("span"));
+      spans = times(rows * columns, () => html("span"));
       looks = [];
       cells.replaceChildren(...spans);
     }
@@ -153,48 +148,43 @@ function cellGrid(shape) {
         spans[place].textContent = text;
       }),
     );
-    column.hidden = chosen < 0;
     row.hidden = at < 0;
-    column.style.left = `${(100 * chosen) / columns}%`;
     row.style.top = `${(100 * at) / rows}%`;
-    cells.setAttribute("aria-label", label);
+    cells.ariaLabel = label;
   }
-  return { box, paint };
+  return { nodes: [cells, row], paint };
 }
 
 /**
- * A map of cells under a title with its legend. A cell chooses its neuron, by `choose(column)`, and the
+ * A map of cells under a title with its legend. A cell chooses its neuron, by `choose(neuron)`, and the
  * name of a row that row, by `pick(row)`; `hint(row, column)` is what the mouse is told of a cell.
- * @type {(title: HTMLElement, unit: string, name: string, parts: { named: string; choose(column: number): void; pick(row: number): void; hint(row: number, column: number): Kit.Child[]; keep: () => () => void }) => Memory.CellMap}
+ * @param {Memory.State} state
+ * @param {HTMLElement} title
+ * @param {string} unit
+ * @param {string} name
+ * @param {Memory.Columns & { named: string; pick(row: number): void }} parts
  */
-function cellMap(title, unit, name, { named, choose, pick, hint, keep }) {
-  const shape = { rows: 1, columns: 1 };
+function cellMap(state, title, unit, name, { named, pick, ...parts }) {
   const colours = legend(unit);
   const labels = rowNames(named, pick);
-  const { box, paint } = cellGrid(shape);
-  const bubble = cellHint(box, shape, hint);
-  const grid = html("div", { class: "mygpt-cell-map" }, labels.node, box, bubble.node);
-  const node = html("div", { class: name }, html("div", { class: "mygpt-map-head" }, title, colours.node), grid);
+  const grid = cellGrid();
+  const { nodes, shape, lay, follow, draw: drawColumns } = columnsOf(state, grid.nodes, parts);
+  const map = html("div.cell-map", labels, nodes);
+  const node = html(`div.${name}`, html("div.map-head.inline", title, colours), map);
 
-  /** @type {Memory.CellMap["draw"]} */
+  /** @param {Memory.Cells} cells */
   function draw(cells) {
     const { rows, limit, numbers } = cells;
     shape.rows = rows.length;
-    bubble.hide();
     const tall = rowHeight(rows.length);
     node.style.setProperty("--cell", `${tall}px`);
-    node.style.setProperty("--columns", String(shape.columns));
+    drawColumns(node, cells.column);
     labels.draw(rows, tall, cells.row);
-    node.classList.toggle("mygpt-thin", tall < 16);
-    paint(cells);
+    flag(node, "thin", tall < 16);
+    grid.paint(cells, shape);
     const more = numbers.some((line) => line.some((value) => Math.abs(value) > limit * 1.001));
     colours.draw(limit, more);
   }
-  const lay = (/** @type {number} */ columns) => {
-    shape.columns = columns;
-  };
-  const follow = (/** @type {HTMLElement} */ keyboard) =>
-    dragging(box, (event) => choose(cellUnder(box, shape, event).column), keep, keyboard);
   return { node, lay, draw, follow };
 }
 
@@ -203,27 +193,18 @@ function cellMap(title, unit, name, { named, choose, pick, hint, keep }) {
 export const rowHeight = (rows) => clamp(Math.floor(170 / rows), 8, 27);
 
 /** The map of the keys: how strongly the neurons in view fire at each word of the text.
- * @type {(state: Memory.State, actions: { token(token: number): void; neuron(neuron: number): void }) => Memory.CellMap & { draw(): void }} */
+ * @param {Memory.State} state
+ * @param {{ token(token: number): void; neuron(neuron: number): void }} actions */
 export function keysView(state, actions) {
   const { tokens, get } = state;
-  const title = html(
-    "p",
-    { class: "mygpt-map-title" },
-    html("b", {}, "Keys"),
-    ": how each ",
-    wide("neuron "),
-    "fires",
-    wide(" at each word"),
-  );
-  const map = cellMap(title, "activation", "mygpt-keys", {
+  const title = html("p.map-title", html("b", "Keys"), ": how each ", wide("neuron "), "fires", wide(" at each word"));
+  const map = cellMap(state, title, "activation", "keys", {
     named: "Token",
-    choose: (at) => actions.neuron(inView(state)[at]),
+    choose: actions.neuron,
     pick: actions.token,
-    keep: keeping(state, "neuron"),
     hint: (row, at) => {
       const neuron = inView(state)[at];
-      const value = html("b", {}, score(activationsAt(state, row)[neuron]));
-      return [html("strong", {}, `Neuron ${neuron}`), html("span", {}, html("bdi", {}, tokens[row]), value)];
+      return neuronHint(neuron, tokens[row], score(activationsAt(state, row)[neuron]));
     },
   });
   const draw = () => {
@@ -245,12 +226,18 @@ export function keysView(state, actions) {
 const inWords = (state, seen, numbers, write) =>
   seen.map((neuron, i) => `neuron ${neuron} ${write(numbers[i])}`).join(", ");
 
+/** What the mouse is told of a neuron: its number at a word.
+ * @type {(neuron: number, word: string, number: string) => Kit.Child[]} */
+const neuronHint = (neuron, word, number) => [
+  html("strong", `Neuron ${neuron}`),
+  html("span", html("bdi", word), html("b", number)),
+];
+
 /** What the mouse is told of what a neuron adds to a word.
  * @type {(state: Memory.State, column: number, word: string, added: number[]) => Kit.Child[]} */
 function addedHint(state, column, word, added) {
   const neuron = inView(state)[column];
-  const value = html("b", {}, signedScore(added[neuron]));
-  return [html("strong", {}, `Neuron ${neuron}`), html("span", {}, html("bdi", {}, word), value)];
+  return neuronHint(neuron, word, signedScore(added[neuron]));
 }
 
 /** Where a bar stands between the lowest and the highest number: its top and size as shares of the height.
@@ -261,67 +248,55 @@ export function barOf(value, low, high) {
 }
 
 /** What the neurons in view add to the chosen word, as bars.
- * @type {(state: Memory.State, choose: (neuron: number) => void) => Memory.Part} */
+ * @param {Memory.State} state
+ * @param {(neuron: number) => void} choose */
 export function barsView(state, choose) {
   const { get, tokens } = state;
-  const shape = { rows: 1, columns: 1 };
-  const bars = html("div", { class: "mygpt-adding", role: "img" });
-  const column = html("span", { class: "mygpt-column" });
-  const box = html("div", { class: "mygpt-cell-box" }, bars, column);
-  const hint = cellHint(box, shape, (_, at) => addedHint(state, at, get("word"), state.added[0]));
+  const bars = html("div.adding.number.fine", { role: "img" });
+  /** @type {Memory.Columns["hint"]} */
+  const hint = (_, at) => addedHint(state, at, get("word"), state.added[0]);
+  const columns = columnsOf(state, bars, { choose, hint });
   const word = html("bdi");
-  const name = html("span", { class: "mygpt-bars-name", "aria-hidden": "true" }, word);
-  const node = html("div", { class: "mygpt-cell-map mygpt-added" }, name, box, hint.node);
+  const name = html("span.bars-name.clipped.bold", UNHEARD, word);
+  const node = html("div.cell-map.added", name, columns.nodes);
   const draw = () => {
     const seen = inView(state);
     const numbers = seen.map((neuron) => state.added[0][neuron]);
     const [low, high] = [Math.min(0, ...state.added[0]), Math.max(0, ...state.added[0])];
-    hint.hide();
     titled(get("word"), word);
     bars.replaceChildren(
       ...numbers.map((value) => {
         const { top, size } = barOf(value, low, high);
         const text = fixed(value, 1);
-        const bar = html(
-          "span",
-          { class: value < 0 && "mygpt-negative" },
-          html("b", {}, /[1-9]/.test(text) ? text : ""),
-        );
+        const bar = html("span", { class: value < 0 && "mygpt-negative" }, html("b", /[1-9]/.test(text) ? text : ""));
         bar.style.setProperty("--top", `${(100 * top).toFixed(1)}%`);
         bar.style.setProperty("--size", `${(100 * size).toFixed(1)}%`);
-        return html("span", {}, bar);
+        return html("span", bar);
       }),
     );
     node.style.setProperty("--zero", `${((100 * high) / (high - low || 1)).toFixed(1)}%`);
-    node.style.setProperty("--columns", String(shape.columns));
-    const chosen = seen.indexOf(get("neuron"));
-    column.hidden = chosen < 0;
-    column.style.left = `${(100 * chosen) / shape.columns}%`;
+    columns.draw(node, seen.indexOf(get("neuron")));
     const said = inWords(state, seen, numbers, signedScore);
-    bars.setAttribute("aria-label", `What they add to “${get("word")}” at “${tokens[get("token")]}”: ${said}.`);
+    bars.ariaLabel = `What they add to “${get("word")}” at “${tokens[get("token")]}”: ${said}.`;
   };
-  const lay = (/** @type {number} */ columns) => {
-    shape.columns = columns;
-  };
-  const at = (/** @type {MouseEvent} */ event) => choose(inView(state)[cellUnder(box, shape, event).column]);
-  return { node, lay, draw, follow: (keyboard) => dragging(box, at, keeping(state, "neuron"), keyboard) };
+  return { ...columns, node, draw };
 }
 
 /** Other words, and what the neurons in view add to each of them: a map that is folded.
- * @type {(state: Memory.State, actions: { word(word: string): void; neuron(neuron: number): void }) => Memory.Part} */
+ * @param {Memory.State} state
+ * @param {{ word(word: string): void; neuron(neuron: number): void }} actions */
 export function othersView(state, actions) {
   const { writing, get, tokens, neurons } = state;
   const words = writing?.words ?? [];
   const at = html("bdi");
-  const title = html("p", { class: "mygpt-map-title" }, `All ${neurons} neurons add most to these, at `, at);
-  const map = cellMap(title, "added", "mygpt-values", {
+  const title = html("p.map-title", `All ${neurons} neurons add most to these, at `, at);
+  const map = cellMap(state, title, "added", "values", {
     named: "Word to write",
-    choose: (column) => actions.neuron(inView(state)[column]),
+    choose: actions.neuron,
     pick: (row) => actions.word(words[state.rows[row + 1]]),
-    keep: keeping(state, "neuron"),
     hint: (row, column) => addedHint(state, column, words[state.rows[row + 1]], state.added[row + 1]),
   });
-  const node = folded("Other words", map.node);
+  const node = folded("Other words", map);
   const draw = unfolding(node, () => {
     const seen = inView(state);
     const rows = state.rows.slice(1).map((word) => words[word]);
@@ -344,35 +319,32 @@ export function othersView(state, actions) {
  * and right choose a neuron, up and down a token.
  * @type {(state: Memory.State, choose: (neuron: number) => void, pick: (token: number) => void) => { node: HTMLElement; slider: HTMLInputElement; draw(): void; follow(): () => void }} */
 export function headsView(state, choose, pick) {
-  const slider = control("input", { type: "range", min: 0, step: 1, "aria-label": "Neuron" });
-  slider.setAttribute("aria-description", "Up and down: another word of the text");
-  slider.max = String(state.neurons - 1);
-  slider.addEventListener("input", () => choose(state.ranked[slider.valueAsNumber]));
-  slider.addEventListener("keydown", (event) => {
-    const step = { ArrowDown: 1, ArrowUp: -1 }[event.key];
-    if (!step) return;
-    event.preventDefault();
-    pick(clamp(state.get("token") + step, 0, state.tokens.length - 1));
+  const slider = control("input.over", {
+    type: "range",
+    min: 0,
+    step: 1,
+    "aria-label": "Neuron",
+    "aria-description": "Up and down: another word of the text",
+    oninput: () => choose(state.ranked[slider.valueAsNumber]),
   });
-  const numbers = html("div", { class: "mygpt-neuron-heads mygpt-number", "aria-hidden": "true" });
-  const name = html("span", { class: "mygpt-heads-name", "aria-hidden": "true" }, "neuron");
-  const node = html("div", { class: "mygpt-heads" }, name, slider, numbers);
+  upAndDown(slider, (step) => pick(clamp(state.token + step, 0, state.tokens.length - 1)));
+  const numbers = html("div.neuron-heads.number.pressable.muted", UNHEARD);
+  const name = html("span.heads-name.muted.fine", UNHEARD, "neuron");
+  const node = html("div.heads", name, slider, numbers);
   const draw = () => {
-    const neuron = state.get("neuron");
+    const { neuron } = state;
     const seen = inView(state);
     numbers.replaceChildren(
       ...seen.map((one) => html("span", { class: one === neuron && "mygpt-chosen" }, String(one))),
     );
     node.style.setProperty("--columns", String(state.count));
-    slider.value = String(state.ranked.indexOf(neuron));
-    slider.setAttribute("aria-valuetext", sentenceOf(state));
+    showRange(slider, state.ranked.indexOf(neuron), state.neurons - 1, sentenceOf(state));
   };
   const follow = () => {
     /** @type {(event: MouseEvent) => void} */
     const move = (event) => {
-      const { left, width } = numbers.getBoundingClientRect();
       const seen = inView(state);
-      choose(seen[clamp(Math.floor(((event.clientX - left) / width) * state.count), 0, seen.length - 1)]);
+      choose(seen[clamp(Math.floor(shareAt(numbers, event).x * state.count), 0, seen.length - 1)]);
     };
     return dragging(numbers, move, keeping(state, "neuron"), slider);
   };

@@ -1,9 +1,9 @@
 // The state of the explorer, and what follows from it: scores, ranks and the neurons in view.
 
-import { clamp, extent, fixed, integers } from "../kit/geometry.mjs";
-import { visibleText } from "../kit/heat.mjs";
+import { clamp, descending, extent, fixed, integers, times } from "../kit/geometry.mjs";
+import { visibleText } from "../kit/parts/heat.mjs";
 import { store } from "../kit/mounting.mjs";
-import { ranking, unpackPairs } from "../kit/neurons.mjs";
+import { ranking, unpackPairs } from "../kit/parts/neurons.mjs";
 
 export const BESIDE = 5; // words beside the chosen one
 export const PROMOTED = 5; // words said of a neuron
@@ -30,24 +30,18 @@ export function packedRows(view, rows) {
  * @type {(matrix: Kit.Numbers, row: Kit.Numbers) => number[]} */
 export function products(matrix, row) {
   const { length } = row;
-  return Array.from({ length: matrix.length / length }, (_, at) => {
+  return times(matrix.length / length, (at) => {
     let sum = 0;
     for (let i = 0; i < length; i += 1) sum += matrix[at * length + i] * row[i];
     return sum;
   });
 }
 
-/** The places of numbers, the largest first, of equals the first.
- * @type {(numbers: Kit.Numbers) => number[]} */
-export function descending(numbers) {
-  return Array.from(numbers, (_, place) => place).sort((a, b) => numbers[b] - numbers[a] || a - b);
-}
-
 /** The other neurons whose values have the largest cosine with that of one, with it.
  * @type {(values: Float64Array, channels: number, neuron: number, most: number) => [number, number][]} */
 export function nearest(values, channels, neuron, most) {
   const own = values.subarray(neuron * channels, (neuron + 1) * channels);
-  const sizes = Array.from({ length: values.length / channels }, (_, n) => {
+  const sizes = times(values.length / channels, (n) => {
     let sum = 0;
     for (let i = n * channels; i < (n + 1) * channels; i += 1) sum += values[i] * values[i];
     return Math.sqrt(sum);
@@ -67,8 +61,8 @@ export const firstOf = (page, count, neurons) => clamp(page && page * count - 1,
 export const pageOf = (rank, count) => (rank < count ? 0 : Math.floor((rank + 1) / count));
 
 /** What the neurons write, where the explorer was given it.
- * @type {(model: Kit.Model<Memory.Traits & Kit.Described>) => Memory.Writing | null} */
-function writingOf(model) {
+ * @param {Kit.Model<Memory.Traits & Kit.Described>} model */
+export function writingOf(model) {
   const words = model.get("words");
   if (!words.length) return null;
   const vectors = packedRows(model.get("vector_data"), words.length);
@@ -174,13 +168,13 @@ export function ranksInView(state) {
  * @type {(state: Memory.State) => number[]} */
 export function inView(state) {
   const seen = state.ranked.slice(...ranksInView(state));
-  return isApart(state) ? [...seen, state.get("neuron")] : seen;
+  return isApart(state) ? [...seen, state.neuron] : seen;
 }
 
 /** Turns to the page of the chosen neuron, unless it is in view in its own place.
  * @type {(state: Memory.State) => void} */
 export function reveal(state) {
-  const rank = state.ranked.indexOf(state.get("neuron"));
+  const rank = state.ranked.indexOf(state.neuron);
   const [first, last] = ranksInView(state);
   if (rank < first || rank >= last) state.page = pageOf(rank, state.count);
 }

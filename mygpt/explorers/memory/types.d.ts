@@ -17,13 +17,10 @@ declare namespace Memory {
     token: number;
   }
   type State = ReturnType<typeof import("./state.mjs").memoryState>;
-  /** What the neurons write: `values` has a row of `channels` numbers a neuron, `vectors` one a word. */
-  interface Writing {
-    words: string[];
-    values: Float64Array;
-    vectors: Float64Array;
-    channels: number;
-    norms: number[];
+  type Writing = NonNullable<ReturnType<typeof import("./state.mjs").writingOf>>;
+  interface Columns {
+    choose(neuron: number): void;
+    hint(row: number, column: number): Kit.Child[];
   }
   /** The cells of a map: numbers [row, column], and what a full colour stands for. */
   interface Cells {
@@ -33,18 +30,5 @@ declare namespace Memory {
     row: number;
     column: number;
     label: string;
-  }
-  interface CellMap {
-    node: HTMLElement;
-    lay(columns: number): void;
-    draw(cells: Cells): void;
-    follow(keyboard: HTMLElement): () => void;
-  }
-  /** A part of the picture whose columns are the neurons in view. */
-  interface Part {
-    node: HTMLElement;
-    lay(columns: number): void;
-    draw(): void;
-    follow(keyboard: HTMLElement): () => void;
   }
 }

@@ -1,9 +1,9 @@
 import { folded } from "../kit/controls.mjs";
-import { html, speaker } from "../kit/elements.mjs";
+import { drawAll, explorerRoot, flag, html, paragraph } from "../kit/elements.mjs";
 import { clamp } from "../kit/geometry.mjs";
-import { textWidth } from "../kit/heat.mjs";
+import { textWidth } from "../kit/parts/heat.mjs";
 import { mount } from "../kit/mounting.mjs";
-import { pairTable, tokenSelect } from "../kit/neurons.mjs";
+import { pairTable, tokenSelect } from "../kit/parts/neurons.mjs";
 import { moreView, rangeView, wordView } from "./controls.mjs";
 import { barsView, headsView, keysView, othersView, rowHeight } from "./maps.mjs";
 import { PROMOTED, compute, isApart, memoryState, partsOf, promotedBy, reveal, sentenceOf } from "./state.mjs";
@@ -29,12 +29,12 @@ const longest = (lists) => Math.max(1, ...lists.map((pairs) => pairs.length));
 /** What the chosen neuron adds, number by number, each over its name.
  * @type {(state: Memory.State) => Kit.View} */
 function productView(state) {
-  const node = html("p", { class: "mygpt-product" });
+  const node = html("p.product");
   node.hidden = !state.writing;
   const draw = () =>
     node.replaceChildren(
       ...partsOf(state).map(([sign, number, name]) =>
-        html("span", {}, html("b", { class: "mygpt-number" }, `${sign} ${number}`.trim()), " ", html("span", {}, name)),
+        html("span", html("b.number", `${sign} ${number}`.trim()), " ", html("span.muted.fine", name)),
       ),
     );
   return { node, draw };
@@ -59,15 +59,15 @@ function cardView(state) {
     "score",
     promoted.length ? longest(promoted) : PROMOTED,
   );
-  const sentence = html("p", { class: "mygpt-sentence mygpt-number" });
+  const sentence = html("p.sentence.number");
   const product = productView(state);
-  const below = html("div", { class: "mygpt-below" }, fires.node, writes.node);
+  const below = html("div.below", fires, writes);
   const lists = folded("Where it fires most, what it writes", below);
-  lists.classList.add("mygpt-lists");
-  const node = html("div", { class: "mygpt-card" }, sentence, product.node);
+  flag(lists, "lists");
+  const node = html("div.card", sentence, product);
   let shown = -1;
   const draw = () => {
-    const neuron = state.get("neuron");
+    const { neuron } = state;
     sentence.textContent = sentenceOf(state);
     product.draw();
     if (neuron === shown) return;
@@ -78,16 +78,13 @@ function cardView(state) {
   return { node, lists, draw };
 }
 
-/** @type {(state: Memory.State) => Kit.View} */
-function settingView(state) {
-  const node = html("p", { class: "mygpt-setting" });
-  const draw = () => {
-    const token = state.get("token");
-    const word = state.writing ? `, word “${state.get("word")}”` : "";
-    node.textContent = `Neuron ${state.get("neuron")}, token ${token}, “${state.tokens[token]}”${word}.`;
-  };
-  return { node, draw };
-}
+/** The setting in words, for paper.
+ * @type {(state: Memory.State) => Kit.View} */
+const settingView = ({ get, tokens, writing }) =>
+  paragraph("mygpt-setting", () => {
+    const [token, word] = [get("token"), writing ? `, word “${get("word")}”` : ""];
+    return `Neuron ${get("neuron")}, token ${token}, “${tokens[token]}”${word}.`;
+  });
 
 /** The list of tokens, where a text is too long for the names of all its rows.
  * @type {(state: Memory.State) => Kit.View | null} */
@@ -95,7 +92,7 @@ function tokensView(state) {
   if (rowHeight(state.tokens.length) >= NAMED_ROW) return null;
   const list = tokenSelect(state);
   list.fill();
-  return { node: list.node, draw: () => list.draw(state.get("token")) };
+  return { node: list.node, draw: () => list.draw(state.token) };
 }
 
 /** The field of the word, over what is added to it.
@@ -103,10 +100,10 @@ function tokensView(state) {
 function askedView(state) {
   const word = wordView(state);
   const at = html("bdi");
-  const title = html("p", { class: "mygpt-map-title" }, html("b", {}, "Values"), ": what each adds at ", at);
-  const node = html("div", { class: "mygpt-question" }, title, word.node);
+  const title = html("p.map-title", html("b", "Values"), ": what each adds at ", at);
+  const node = html("div.question.inline", title, word);
   const draw = () => {
-    at.textContent = `“${state.tokens[state.get("token")]}”`;
+    at.textContent = `“${state.tokens[state.token]}”`;
     word.draw();
   };
   return { node, draw };
@@ -131,14 +128,14 @@ function pictureView(state, turned) {
   const lower = written ? [written.asked.node, written.bars.node] : [];
   const folds = [more.node, ...(written ? [written.others.node] : [])];
   const above = list ? [list.node] : [];
-  const node = html("div", { class: "mygpt-maps" }, ...above, keys.node, heads.node, ...lower, range.node);
+  const node = html("div.maps", above, keys, heads, lower, range);
   return {
     node,
     folds,
     lay: () => parts.forEach((part) => part.lay(state.count)),
     draw: () => {
       const views = [...parts, heads, range, more, ...(list ? [list] : []), ...(written ? [written.asked] : [])];
-      views.forEach((part) => part.draw());
+      drawAll(views);
     },
     follow: () => {
       const stops = [...parts.map((part) => part.follow(heads.slider)), heads.follow()];
@@ -152,19 +149,17 @@ function render({ model, el }) {
   const state = memoryState(model);
   const [card, setting] = [cardView(state), settingView(state)];
   const picture = pictureView(state, draw);
-  const voice = speaker();
-  const root = html(
-    "div",
-    { class: "mygpt-explorer mygpt-memory", role: "group", "aria-label": "Explorer of memories" },
-    picture.node,
-    card.node,
-    html("div", { class: "mygpt-folds" }, card.lists, ...picture.folds),
-    setting.node,
-    voice.node,
+  const { root, voice } = explorerRoot(
+    "memory",
+    "Explorer of memories",
+    picture,
+    card,
+    html("div.folds", card.lists, picture.folds),
+    setting,
   );
   function draw() {
-    root.classList.toggle("mygpt-apart", isApart(state));
-    for (const part of [picture, card, setting]) part.draw();
+    flag(root, "apart", isApart(state));
+    drawAll([picture, card, setting]);
   }
   let asked = false;
   let waiting = false;
@@ -186,14 +181,10 @@ function render({ model, el }) {
     waiting = true;
   };
   compute(state);
-  return mount({
-    model,
-    el,
-    root,
-    undo: [picture.follow(), voice.stop],
-    listeners: { token: changed(true), word: changed(true), order: changed(true), neuron: changed(false) },
-    layout: (width) => {
-      state.width = width;
+  return mount({ model, el }, { root, voice }, state, {
+    undo: [picture.follow()],
+    listeners: { "token word order": changed(true), neuron: changed(false) },
+    layout: () => {
       layOut(state, root);
       state.page = 0;
       picture.lay();

@@ -8,7 +8,7 @@ import traitlets
 from matplotlib.figure import Figure
 
 from mygpt import plots
-from mygpt.explorers.kit.base import Explorer, module, stylesheet
+from mygpt.explorers.kit.base import Explorer
 from mygpt.explorers.kit.checks import (
     check_index,
     check_member,
@@ -51,24 +51,21 @@ class Memory(Explorer):
     the size with which each "fires", or by "number"; the neuron at first is the first.
     """
 
-    _esm = module("memory")
-    _css = stylesheet("memory")
+    tokens = traitlets.List(traitlets.Unicode())
+    neurons = traitlets.Int()
+    texts = traitlets.List(traitlets.Unicode())
+    data = traitlets.Bytes()
+    trigger_data = traitlets.Bytes()
+    promoted_data = traitlets.Bytes()
+    words = traitlets.List(traitlets.Unicode())
+    value_data = traitlets.Bytes()
+    vector_data = traitlets.Bytes()
+    norms = traitlets.List(traitlets.Float())
 
-    tokens = traitlets.List(traitlets.Unicode()).tag(sync=True)
-    neurons = traitlets.Int().tag(sync=True)
-    texts = traitlets.List(traitlets.Unicode()).tag(sync=True)
-    data = traitlets.Bytes().tag(sync=True)
-    trigger_data = traitlets.Bytes().tag(sync=True)
-    promoted_data = traitlets.Bytes().tag(sync=True)
-    words = traitlets.List(traitlets.Unicode()).tag(sync=True)
-    value_data = traitlets.Bytes().tag(sync=True)
-    vector_data = traitlets.Bytes().tag(sync=True)
-    norms = traitlets.List(traitlets.Float()).tag(sync=True)
-
-    word = traitlets.Unicode().tag(sync=True)
-    order = traitlets.Unicode("fires").tag(sync=True)
-    neuron = traitlets.Int().tag(sync=True)
-    token = traitlets.Int().tag(sync=True)
+    word = traitlets.Unicode()
+    order = traitlets.Unicode("fires")
+    neuron = traitlets.Int()
+    token = traitlets.Int()
 
     def __init__(
         self,

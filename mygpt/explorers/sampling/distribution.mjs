@@ -1,14 +1,8 @@
 // What mygpt.sampling makes of logits, and what is drawn from it; no page is touched here.
 
-import { clamp, softmax } from "../kit/geometry.mjs";
+import { clamp, descending, softmax, times, total } from "../kit/geometry.mjs";
 
 export const SHOWN = 12;
-
-/** Ids from the largest number to the smallest, of equal ones the earlier first.
- * @type {(numbers: Kit.Numbers) => number[]} */
-export function descending(numbers) {
-  return Array.from(numbers, (_, i) => i).sort((a, b) => numbers[b] - numbers[a] || a - b);
-}
 
 /** How many of the probabilities, from the largest to the smallest, top-p keeps.
  * @type {(ordered: number[], topP: number) => number} */
@@ -25,7 +19,8 @@ function nucleus(ordered, topP) {
  * What mygpt.sampling makes of the logits: softmax of logits / temperature over what top-k, and
  * then top-p, leave. `topK` null and `topP` 1 are off. `before` is the softmax of them all,
  * `share` what those that are kept have of it, and `limited` what those that top-k kept have.
- * @type {(logits: Kit.Numbers, setting: Sampling.Setting) => Sampling.Distribution}
+ * @param {Kit.Numbers} logits
+ * @param {Sampling.Setting} setting
  */
 export function distribution(logits, { temperature, topK, topP }) {
   const scaled = Array.from(logits, (logit) => logit / temperature);
@@ -60,7 +55,7 @@ export function settingFor(logits, setting, count) {
   if (keptBy(setting.topP) === limited) return { ...setting, topK: count < logits.length ? count : null };
   /** @type {(topP: number) => number} */
   const away = (topP) => Math.abs(keptBy(topP) - count);
-  const steps = Array.from({ length: 100 }, (_, i) => (100 - i) / 100);
+  const steps = times(100, (i) => (100 - i) / 100);
   const topP = steps.reduce((best, one) => (away(one) < away(best) ? one : best), setting.topP);
   return { ...setting, topP };
 }
@@ -69,10 +64,7 @@ export function settingFor(logits, setting, count) {
  * @type {(rows: { ids: number[] }[], cut: number) => number} */
 export function keptAbove(rows, cut) {
   const counts = rows.map(({ ids: { length } }, i) => clamp(Math.round((cut - i) * length), 0, length));
-  return Math.max(
-    1,
-    counts.reduce((sum, one) => sum + one, 0),
-  );
+  return Math.max(1, total(counts));
 }
 
 /** Entropy in bits.

@@ -1,11 +1,11 @@
 // The tokens with their shares, as bars with the cut, which is dragged, and every number of them.
 
 import { folded } from "../kit/controls.mjs";
-import { html, svg } from "../kit/elements.mjs";
+import { UNHEARD, flag, html, setAll, svg, table, trace } from "../kit/elements.mjs";
 import { bandScale, barBox, fixed, linearScale, linearTicks } from "../kit/geometry.mjs";
 import { unfolding } from "../kit/mounting.mjs";
-import { markerPath, readings } from "../kit/picture.mjs";
-import { dragging, keeping } from "../kit/pointers.mjs";
+import { markerPath, readings } from "../kit/parts/picture.mjs";
+import { dragging, keeping, shareAt } from "../kit/pointers.mjs";
 import { keptAbove, settingFor } from "./distribution.mjs";
 import { DECIMALS, nowText, sentenceOf } from "./words.mjs";
 
@@ -14,22 +14,21 @@ const THIN = 5; // px of a bar that is cut
 const [RAIL, THUMB, GRASP] = [44, 26, 22]; // px: the width of what the cut is dragged on, where its thumb is, and how far from its thumb a finger may be
 
 /** A row's marks in the picture, at the height of `y`.
- * @type {(row: Sampling.Row, y: number) => Sampling.Marks} */
-function rowMarks({ warm }, y) {
-  const lost = svg("rect", { class: "mygpt-lost", height: THIN, y: y - THIN / 2 });
-  const bar = svg("rect", { class: "mygpt-bar", height: 16, y: y - 8 });
-  const outline = svg("path", { class: "mygpt-before" });
-  const marker = svg("path", { class: "mygpt-drawn" });
-  /** @type {Sampling.Marks["draw"]} */
+ * @param {Sampling.Row} row
+ * @param {number} y */
+export function rowMarks({ warm }, y) {
+  const lost = svg("rect.lost", { height: THIN, y: y - THIN / 2 });
+  const bar = svg("rect.bar", { height: 16, y: y - 8 });
+  const outline = svg("path.before.hollow");
+  const marker = svg("path.drawn");
+  /** @type {(share: Sampling.Share, scale: Kit.Scale, total: number) => void} */
   function draw({ now, before, left, drawn }, scale, total) {
     const length = barBox(now, scale);
-    bar.setAttribute("x", length.start);
-    bar.setAttribute("width", length.size);
-    outline.setAttribute("d", `M${scale(warm).toFixed(1)} ${y - 11}v22`);
+    setAll(bar, { x: length.start, width: length.size });
+    trace(outline, `M${scale(warm).toFixed(1)} ${y - 11}v22`);
     const gone = barBox(left ? 0 : before, scale);
-    lost.setAttribute("x", gone.start);
-    lost.setAttribute("width", gone.size);
-    marker.setAttribute("d", drawn && left ? markerPath(2, scale(drawn / total), y, 5) : "");
+    setAll(lost, { x: gone.start, width: gone.size });
+    trace(marker, drawn && left ? markerPath(2, scale(drawn / total), y, 5) : "");
   }
   return { lost, bar, outline, marker, draw };
 }
@@ -38,15 +37,15 @@ function rowMarks({ warm }, y) {
  * first that is, and heard at each.
  * @type {(row: Sampling.Row, bars: Node[]) => { node: HTMLElement; draw(share: Sampling.Share, first: boolean): void }} */
 function tableRow({ ids, several, name, title }, bars) {
-  const label = html(several ? "i" : "bdi", {}, name);
-  const now = html("td", { class: "mygpt-now" });
-  const node = html("tr", {}, html("th", { scope: "row", title }, label), ...bars, now);
+  const label = html(several ? "i" : "bdi", name);
+  const now = html("td.now");
+  const node = html("tr", html("th", { scope: "row", title }, label), bars, now);
   /** @type {(share: Sampling.Share, first: boolean) => void} */
   function draw(share, first) {
     const { left } = share;
-    node.classList.toggle("mygpt-is-cut", !left);
+    flag(node, "is-cut", !left);
     const text = nowText(share);
-    now.replaceChildren(left || first ? text : html("span", { class: "mygpt-unseen" }, text));
+    now.replaceChildren(left || first ? text : html("span.unseen", text));
     if (several) label.textContent = left && left < ids.length ? `${left} of ${name}` : name;
   }
   return { node, draw };
@@ -57,8 +56,8 @@ function tableRow({ ids, several, name, title }, bars) {
 function tableHead() {
   const names = ["Token", "Probability", "now"];
   const columns = names.map(() => html("col"));
-  const heads = names.map((text) => html("th", { scope: "col" }, html("span", { class: "mygpt-unseen" }, text)));
-  const nodes = [html("colgroup", {}, ...columns), html("thead", {}, html("tr", {}, ...heads))];
+  const heads = names.map((text) => html("th", { scope: "col" }, html("span.unseen", text)));
+  const nodes = [html("colgroup", columns), html("thead", html("tr", heads))];
   /** @type {(name: number, now: number) => void} */
   const lay = (name, now) => {
     columns[0].style.width = `${name}px`;
@@ -80,15 +79,15 @@ function barsPicture(rows) {
   const band = bandScale(rows.length, 0, height);
   const marks = rows.map((row, i) => rowMarks(row, band.middle(i)));
   const grid = svg("g");
-  const line = svg("path", { class: "mygpt-cut-line" });
-  const kept = svg("text", { class: "mygpt-cut-text", "text-anchor": "end" });
+  const line = svg("path.cut-line");
+  const kept = svg("text.cut-text", { "text-anchor": "end" });
   const node = svg(
-    "svg",
-    { class: "mygpt-picture", role: "img", preserveAspectRatio: "none" },
+    "svg.picture",
+    { role: "img", preserveAspectRatio: "none" },
     grid,
-    ...marks.flatMap(({ lost, bar }) => [lost, bar]),
-    ...marks.map(({ outline }) => outline),
-    ...marks.map(({ marker }) => marker),
+    marks.flatMap(({ lost, bar }) => [lost, bar]),
+    marks.map(({ outline }) => outline),
+    marks.map(({ marker }) => marker),
     line,
     kept,
   );
@@ -98,8 +97,7 @@ function barsPicture(rows) {
 
   /** @type {(room: number, left: number, past: number) => void} */
   function lay(room, left, past) {
-    node.setAttribute("viewBox", `0 0 ${room} ${height}`);
-    node.setAttribute("width", room);
+    setAll(node, { viewBox: `0 0 ${room} ${height}`, width: room });
     node.style.height = `${height}px`; // each row at its line, whatever the column's width
     scale = linearScale([0, 1], [8, room - 8]); // room for half a marker
     right = room;
@@ -122,10 +120,9 @@ function barsPicture(rows) {
     const at = cutAfter(rows, shares);
     const y = at * ROW;
     const cut = at < rows.length;
-    line.setAttribute("d", cut ? `M${ends[0]} ${y.toFixed(1)}H${ends[1]}` : "");
+    trace(line, cut ? `M${ends[0]} ${y.toFixed(1)}H${ends[1]}` : "");
     kept.textContent = cut ? `${fixed(share, DECIMALS)} kept` : "";
-    kept.setAttribute("x", right - 4);
-    kept.setAttribute("y", y + (y + 20 < height ? 16 : -6)); // under the line, where no bar is
+    setAll(kept, { x: right - 4, y: y + (y + 20 < height ? 16 : -6) }); // under the line, where no bar is
   }
   return { node, lay, draw };
 }
@@ -136,19 +133,18 @@ function railView(state) {
   const { rows, logits } = state;
   const height = rows.length * ROW;
   const [x, tops] = [THUMB, { rx: 2, width: 4 }];
-  const below = svg("rect", { class: "mygpt-rail-below", x: x - 2, y: 0, height, ...tops });
-  const above = svg("rect", { class: "mygpt-rail-above", x: x - 2, y: 0, ...tops });
-  const thumb = svg("circle", { class: "mygpt-thumb", cx: x, r: 8 });
-  const hold = html("div", { class: "mygpt-hold-cut" }); // no part of a drawing: there browsers take a drag for a scroll
+  const below = svg("rect.rail-below", { x: x - 2, y: 0, height, ...tops });
+  const above = svg("rect.rail-above", { x: x - 2, y: 0, ...tops });
+  const thumb = svg("circle.thumb", { cx: x, r: 8 });
+  const hold = html("div.hold-cut"); // no part of a drawing: there browsers take a drag for a scroll
   const ground = svg("rect", { width: RAIL, height, fill: "transparent" });
   const given = { width: RAIL, height, viewBox: `0 0 ${RAIL} ${height}`, "aria-hidden": "true" };
-  const image = svg("svg", given, svg("title", {}, "Drag the cut"), ground, below, above, thumb);
-  const node = html("div", { class: "mygpt-rail" }, image, hold);
+  const image = svg("svg", given, svg("title", "Drag the cut"), ground, below, above, thumb);
+  const node = html("div.rail", image, hold);
   /** @type {(event: PointerEvent) => void} */
   const move = (event) => {
-    const box = node.getBoundingClientRect();
-    const cut = ((event.clientY - box.top) / (box.height || 1)) * rows.length;
-    const setting = { temperature: state.get("temperature"), topK: state.get("top_k"), topP: state.get("top_p") };
+    const cut = shareAt(node, event).y * rows.length;
+    const setting = { temperature: state.temperature, topK: state.top_k, topP: state.top_p };
     const { topK, topP } = settingFor(logits, setting, keptAbove(rows, cut));
     state.write({ top_k: topK, top_p: topP });
   };
@@ -168,17 +164,12 @@ export function sharesView(state) {
   const { rows } = state;
   const image = barsPicture(rows);
   const rail = railView(state);
-  const bars = html("td", { class: "mygpt-bars", rowspan: rows.length }, image.node);
+  const bars = html("td.bars", { rowspan: rows.length }, image);
   const lines = rows.map((row, i) => tableRow(row, i ? [] : [bars]));
   const head = tableHead();
-  const table = html(
-    "table",
-    { class: "mygpt-shares" },
-    html("caption", { class: "mygpt-unseen" }, "Probability of each token"),
-    ...head.nodes,
-    html("tbody", {}, ...lines.map((line) => line.node)),
-  );
-  const node = html("div", { class: "mygpt-shares-and-cut" }, table, rail.node);
+  const body = lines.map((line) => line.node);
+  const all = table("mygpt-shares", "Probability of each token", head.nodes, body);
+  const node = html("div.shares-and-cut", all, rail);
 
   function lay() {
     const width = state.width - RAIL + 9; // the rail's own margin
@@ -189,15 +180,15 @@ export function sharesView(state) {
   }
   function draw() {
     const { shares } = state;
-    image.draw(shares, state.get("draws"), state.found.share);
+    image.draw(shares, state.draws, state.found.share);
     rail.draw();
     const last = Math.ceil(cutAfter(rows, shares)) - 1;
     const first = shares.findIndex(({ left }) => !left);
     lines.forEach((line, i) => {
       line.draw(shares[i], i === first);
-      line.node.classList.toggle("mygpt-last-kept", i === last && i < rows.length - 1);
+      flag(line.node, "last-kept", i === last && i < rows.length - 1);
     });
-    image.node.setAttribute("aria-label", `${state.get("description")} ${sentenceOf(state)}`);
+    image.node.ariaLabel = `${state.description} ${sentenceOf(state)}`;
   }
   return { node, lay, draw, undo: rail.undo };
 }
@@ -206,25 +197,20 @@ export function sharesView(state) {
  * @type {(state: Sampling.State) => Kit.View} */
 export function numbersFold(state) {
   const { rows } = state;
-  const table = readings(
+  const told = readings(
     "Probability of each token at temperature 1 and before the cut, together with those above it, and its draws",
     "Token",
-    [
-      ["warm", "at temperature 1"],
-      ["before", "before the cut"],
-      ["together", "down to it"],
-      ["drawn", "drawn"],
-    ],
-    rows.map(({ name, several }) => html(several ? "i" : "bdi", {}, name)),
+    { warm: "at temperature 1", before: "before the cut", together: "down to it", drawn: "drawn" },
+    rows.map(({ name, several }) => html(several ? "i" : "bdi", name)),
   );
-  const node = folded("Every number", table.node);
+  const node = folded("Every number", told);
   const draw = () =>
     state.shares.forEach(({ before, together, drawn }, i) => {
-      const { warm, before: uncut, together: sum, drawn: times } = table.cells[i];
+      const { warm, before: uncut, together: sum, drawn: times } = told.cells[i];
       warm.textContent = fixed(rows[i].warm, DECIMALS);
       uncut.textContent = fixed(before, DECIMALS);
       sum.textContent = fixed(together, DECIMALS);
-      times.textContent = state.get("draws") ? String(drawn) : "–";
+      times.textContent = state.draws ? String(drawn) : "–";
     });
   return { node, draw: unfolding(node, draw) };
 }
@@ -232,16 +218,16 @@ export function numbersFold(state) {
 /** @type {(text: string, width: number, ...shapes: SVGElement[]) => HTMLElement} */
 function key(text, width, ...shapes) {
   const size = { width, height: 14, viewBox: `0 0 ${width} 14` };
-  return html("span", {}, svg("svg", { ...size, "aria-hidden": "true" }, ...shapes), text);
+  return html("span", svg("svg", UNHEARD, { ...size }, shapes), text);
 }
 
 /** @type {() => HTMLElement} */
 export function keys() {
   return html(
-    "p",
-    { class: "mygpt-key", "aria-hidden": "true" },
-    key("temperature 1, uncut", 8, svg("path", { class: "mygpt-before", d: "M4 0V14" })),
-    key("cut", 24, svg("rect", { class: "mygpt-lost", y: 7 - THIN / 2, width: 24, height: THIN })),
-    key("drawn", 14, svg("path", { class: "mygpt-drawn", d: markerPath(2, 7, 7, 5) })),
+    "p.key.muted.fine",
+    UNHEARD,
+    key("temperature 1, uncut", 8, svg("path.before.hollow", { d: "M4 0V14" })),
+    key("cut", 24, svg("rect.lost", { y: 7 - THIN / 2, width: 24, height: THIN })),
+    key("drawn", 14, svg("path.drawn", { d: markerPath(2, 7, 7, 5) })),
   );
 }

@@ -15,21 +15,7 @@ declare namespace Sampling {
     topK: number | null;
     topP: number;
   }
-  interface Distribution {
-    probabilities: number[];
-    kept: boolean[];
-    before: number[];
-    limited: number;
-    share: number;
-  }
-  /** A row of the figure: a token, or several others. */
-  interface Row {
-    ids: number[];
-    several: boolean;
-    name: string;
-    title: string;
-    warm: number;
-  }
+  type Row = ReturnType<typeof import("./widget.mjs").rowsOf>[number];
   /** What a row has of the distribution and of the draws, what all rows down to it have before the cut,
    * and how many of its tokens are kept. */
   interface Share {
@@ -39,11 +25,5 @@ declare namespace Sampling {
     left: number;
     drawn: number;
   }
-  interface Marks {
-    lost: SVGElement;
-    bar: SVGElement;
-    outline: SVGElement;
-    marker: SVGElement;
-    draw(share: Share, scale: Kit.Scale, total: number): void;
-  }
+  type Marks = ReturnType<typeof import("./table.mjs").rowMarks>;
 }

@@ -1,9 +1,9 @@
 import { button, traitSlider } from "../kit/controls.mjs";
-import { html, speaker } from "../kit/elements.mjs";
-import { fixed, floats } from "../kit/geometry.mjs";
+import { drawAll, explorerRoot, html, paragraph } from "../kit/elements.mjs";
+import { descending, fixed, floats, times } from "../kit/geometry.mjs";
 import { mount, store, allViews } from "../kit/mounting.mjs";
 import { mulberry32 } from "../kit/numbers.mjs";
-import { SHOWN, descending, distribution, drawCounts, grouped } from "./distribution.mjs";
+import { SHOWN, distribution, drawCounts, grouped } from "./distribution.mjs";
 import { keys, numbersFold, sharesView } from "./table.mjs";
 import { drawnOf, outcomeOf, sentenceOf, settingOf, shown } from "./words.mjs";
 
@@ -13,8 +13,9 @@ const MAX_DRAWS = 10000;
 const sumOf = (ids, numbers) => ids.reduce((sum, id) => sum + Number(numbers[id]), 0);
 
 /** The rows of the figure: their ids, name and title, and their share at temperature 1.
- * @type {(tokens: string[], logits: Float32Array) => Sampling.Row[]} */
-function rowsOf(tokens, logits) {
+ * @param {string[]} tokens
+ * @param {Float32Array} logits */
+export function rowsOf(tokens, logits) {
   const warm = distribution(logits, { temperature: 1, topK: null, topP: 1 }).probabilities;
   return grouped(descending(logits)).map((ids, i) => {
     const [several, names] = [i === SHOWN, ids.map((id) => shown(tokens[id]))];
@@ -49,7 +50,7 @@ export function samplingState(model) {
 /** The numbers that the seed's generator gives for the draws; those once drawn stay.
  * @type {(state: Sampling.State) => number[]} */
 function numbersOf(state) {
-  const [seed, draws] = [state.get("seed"), state.get("draws")];
+  const { seed, draws } = state;
   if (seed !== state.seeded) Object.assign(state, { seeded: seed, generator: mulberry32(seed), numbers: [] });
   while (state.numbers.length < draws) state.numbers.push(state.generator());
   return state.numbers.slice(0, draws);
@@ -76,7 +77,7 @@ function readSetting(state) {
 /** @type {(state: Sampling.State) => Kit.View} */
 function settingsView(state) {
   /** @type {(count: number, parts: number) => number[]} */
-  const steps = (count, cuts) => Array.from({ length: count }, (_, i) => (i + 1) / cuts);
+  const steps = (count, cuts) => times(count, (i) => (i + 1) / cuts);
   /** @type {(number | null)[]} */
   const counts = [...state.tokens.map((_, i) => i + 1), null];
   const parts = [
@@ -84,14 +85,14 @@ function settingsView(state) {
     traitSlider(state, "top_k", "Top-k", counts, (value) => (value === null ? "off" : String(value))),
     traitSlider(state, "top_p", "Top-p", steps(100, 100), (value) => (value === 1 ? "off" : fixed(value, 2))),
   ];
-  const node = html("div", { class: "mygpt-controls" }, ...parts.map((part) => part.node));
-  return { node, draw: () => parts.forEach((part) => part.draw()) };
+  const node = html("div.controls", parts);
+  return { node, draw: () => drawAll(parts) };
 }
 
 /** @type {(state: Sampling.State) => Kit.View} */
 function outcomeView(state) {
-  const node = html("p", { class: "mygpt-outcome" });
-  const draw = () => node.replaceChildren(...outcomeOf(state).map(([tag, text]) => (tag ? html(tag, {}, text) : text)));
+  const node = html("p.outcome.muted");
+  const draw = () => node.replaceChildren(...outcomeOf(state).map(([tag, text]) => (tag ? html(tag, text) : text)));
   return { node, draw };
 }
 
@@ -99,13 +100,13 @@ function outcomeView(state) {
  * @type {(state: Sampling.State) => Kit.View} */
 function drawsView(state) {
   /** @type {(count: number) => void} */
-  const drawMore = (count) => state.write({ draws: Math.min(state.get("draws") + count, MAX_DRAWS) });
+  const drawMore = (count) => state.write({ draws: Math.min(state.draws + count, MAX_DRAWS) });
   const more = [button("Draw", () => drawMore(1)), button("Draw 100", () => drawMore(100))];
   const reset = button("Reset", () => state.write({ draws: 0 }));
-  const out = html("p", { class: "mygpt-last" });
-  const node = html("div", { class: "mygpt-actions" }, ...more.map((one) => one.node), reset.node, out);
+  const out = html("p.last.clipped.muted");
+  const node = html("div.actions.flow", more, reset, out);
   function draw() {
-    const [total, token] = [state.get("draws"), state.tokens[state.last]];
+    const [total, token] = [state.draws, state.tokens[state.last]];
     const last = html("bdi", { title: token }, shown(token ?? ""));
     const [{ name }] = state.rows;
     const often = [", the last ", last, "; ", html("span", { dir: "auto" }, name), ` ${state.shares[0].drawn} times`];
@@ -116,35 +117,18 @@ function drawsView(state) {
   return { node, draw };
 }
 
-/** @type {(state: Sampling.State) => Kit.View} */
-function settingView(state) {
-  const node = html("p", { class: "mygpt-setting" });
-  return {
-    node,
-    draw: () => {
-      node.textContent = settingOf(state);
-    },
-  };
-}
-
 /** @type {(given: Kit.Given<Sampling.Traits>) => () => void} */
 function render({ model, el }) {
   const state = samplingState(model);
   const shares = sharesView(state);
-  const parts = [shares, ...allViews(state, settingsView, outcomeView, numbersFold, drawsView, settingView)];
-  const [table, controls, outcome, numbers, actions, setting] = parts.map(({ node }) => node);
-  const prompt = html(
-    "p",
-    { class: "mygpt-prompt" },
-    "The next token after “",
-    html("bdi", {}, state.get("prompt")),
-    "”",
-  );
-  const voice = speaker();
-  const root = html(
-    "div",
-    { class: "mygpt-explorer mygpt-sampling", role: "group", "aria-label": "Explorer of sampling" },
-    ...(state.get("prompt") ? [prompt] : []),
+  const setting = paragraph("mygpt-setting", () => settingOf(state));
+  const parts = [shares, ...allViews(state, settingsView, outcomeView, numbersFold, drawsView)];
+  const [table, controls, outcome, numbers, actions] = parts.map(({ node }) => node);
+  const prompt = html("p.prompt.muted", "The next token after “", html("bdi", state.prompt), "”");
+  const explorer = explorerRoot(
+    "sampling",
+    "Explorer of sampling",
+    state.prompt && prompt,
     controls,
     table,
     keys(),
@@ -152,30 +136,16 @@ function render({ model, el }) {
     actions,
     numbers,
     setting,
-    voice.node,
   );
 
   function draw() {
     readSetting(state);
-    for (const part of parts) part.draw();
+    drawAll([...parts, setting]);
   }
-  /** @type {(sentence: (state: Sampling.State) => string) => () => void} */
-  const speaking = (sentence) => () => {
-    draw();
-    voice.say(sentence(state));
-  };
-  const settings = ["temperature", "top_k", "top_p", "seed"];
-  return mount({
-    model,
-    el,
-    root,
-    undo: [shares.undo, voice.stop],
-    listeners: {
-      ...Object.fromEntries(settings.map((trait) => [trait, speaking(sentenceOf)])),
-      draws: speaking(drawnOf),
-    },
-    layout: (width) => {
-      state.width = width;
+  return mount({ model, el }, explorer, state, {
+    undo: [shares.undo],
+    listeners: { "temperature top_k top_p seed": [draw, () => sentenceOf(state)], draws: [draw, () => drawnOf(state)] },
+    layout: () => {
       shares.lay();
       draw();
     },

@@ -7,9 +7,9 @@ import traitlets
 from matplotlib.figure import Figure
 
 from mygpt import plots
-from mygpt.explorers.kit.base import Explorer, module, stylesheet
-from mygpt.explorers.kit.checks import check_span, checked, finite_array
-from mygpt.explorers.kit.numbers import Numbers, mulberry32
+from mygpt.explorers.kit.base import Explorer
+from mygpt.explorers.kit.checks import check_span, checked, finite_array, one_row
+from mygpt.explorers.kit.numbers import Numbers, mulberry32, softmax
 from mygpt.explorers.kit.text import count, drawable, shown
 
 MAX_TOKENS = 60
@@ -41,18 +41,15 @@ class Sampling(Explorer):
     other tokens. Probabilities are shares of 1 with three decimals.
     """
 
-    _esm = module("sampling")
-    _css = stylesheet("sampling")
+    tokens = traitlets.List(traitlets.Unicode())
+    prompt = traitlets.Unicode()
+    data = traitlets.Bytes()
 
-    tokens = traitlets.List(traitlets.Unicode()).tag(sync=True)
-    prompt = traitlets.Unicode().tag(sync=True)
-    data = traitlets.Bytes().tag(sync=True)
-
-    temperature = traitlets.Float().tag(sync=True)
-    top_k = traitlets.Int(None, allow_none=True).tag(sync=True)
-    top_p = traitlets.Float().tag(sync=True)
-    seed = traitlets.Int().tag(sync=True)
-    draws = traitlets.Int().tag(sync=True)
+    temperature = traitlets.Float()
+    top_k = traitlets.Int(None, allow_none=True)
+    top_p = traitlets.Float()
+    seed = traitlets.Int()
+    draws = traitlets.Int()
 
     def __init__(
         self,
@@ -100,15 +97,15 @@ class Sampling(Explorer):
             scaled[scaled < np.sort(scaled)[-self.top_k]] = -np.inf
         if self.top_p < 1:
             order = np.argsort(-scaled, kind="stable")
-            ordered = _softmax(scaled[order])
+            ordered = softmax(scaled[order])
             outside = ordered.cumsum() - ordered >= self.top_p
             outside[0] = False
             scaled[order[outside]] = -np.inf
-        return _softmax(scaled)
+        return softmax(scaled)
 
     def share(self) -> float:
         """The probability of the tokens kept, before it is made to sum to 1."""
-        everything = _softmax(self.logits / self.temperature)
+        everything = softmax(self.logits / self.temperature)
         return float(everything[self.probabilities() > 0].sum())
 
     def entropy(self) -> float:
@@ -145,7 +142,7 @@ class Sampling(Explorer):
         first, others = order[:SHOWN], order[SHOWN:]
         names = [drawable(shown(self.tokens[i])) for i in first]
         rows = []
-        for probabilities in (self.probabilities(), _softmax(self.logits)):
+        for probabilities in (self.probabilities(), softmax(self.logits)):
             rest = [probabilities[others].sum()] if len(others) else []
             rows.append([*probabilities[first], *rest])
         names += [count(len(others), "other")] if len(others) else []
@@ -164,12 +161,7 @@ class Sampling(Explorer):
 
 def _row(logits: Numbers) -> np.ndarray:
     """`logits` as the page gets them: float32 numbers, here in float64."""
-    numbers = finite_array("logits", logits)
-    if numbers.ndim != 1 or not 2 <= len(numbers) <= MAX_TOKENS:
-        raise ValueError(
-            f"logits must be 2 to {MAX_TOKENS} numbers in one row, "
-            f"got shape {numbers.shape}"
-        )
+    numbers = one_row("logits", logits, 2, MAX_TOKENS)
     if np.abs(numbers).max() > MAX_LOGIT:
         raise ValueError(
             f"logits must be within ±{MAX_LOGIT:,.0f}, "
@@ -193,8 +185,3 @@ def _different(tokens: Sequence, V: int) -> list[str]:
         if token in given[:place]:
             raise ValueError(f"tokens must be different, got {token!r} twice")
     return given
-
-
-def _softmax(numbers: np.ndarray) -> np.ndarray:
-    powers = np.exp(numbers - numbers.max())
-    return powers / powers.sum()

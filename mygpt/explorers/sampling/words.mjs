@@ -1,24 +1,19 @@
 // What Sampling has to say; no page is touched here.
 
-import { fixed } from "../kit/geometry.mjs";
+import { BLANK_SIGNS, codeOf, fixed } from "../kit/geometry.mjs";
 import { entropy } from "./distribution.mjs";
 
 export const DECIMALS = 3;
-/** @type {Record<string, string>} */
-const SIGNS = { " ": "·", "\n": "↵", "\r": "␍", "\t": "⇥" };
 
 /** The text with a visible sign for each space and control: a common one's own, or its code.
  * @type {(text: string) => string} */
 export function shown(text) {
-  return text.replace(
-    /[\p{Z}\p{Cc}]/gu,
-    (sign) => SIGNS[sign] ?? `U+${(sign.codePointAt(0) ?? 0).toString(16).toUpperCase().padStart(4, "0")}`,
-  );
+  return text.replace(/[\p{Z}\p{Cc}]/gu, (sign) => BLANK_SIGNS[sign] ?? codeOf(sign));
 }
 
 /** How many are kept and what they have; in a line of its own, what becomes of it.
  * @type {(state: Sampling.State) => ["b" | "br" | "", string][]} */
-export function outcomeOf({ tokens, found, get }) {
+export function outcomeOf({ tokens, found, top_p, top_k }) {
   const left = found.kept.filter(Boolean).length;
   /** @type {["b" | "br" | "", string][]} */
   const bits = [
@@ -29,7 +24,7 @@ export function outcomeOf({ tokens, found, get }) {
   if (left === tokens.length) {
     return [["b", String(left)], ["", ` of ${left} tokens kept: none is cut. `], ["br", ""], ...bits];
   }
-  const both = get("top_p") < 1 && get("top_k") !== null; // then top-p counts shares of what top-k keeps
+  const both = top_p < 1 && top_k !== null; // then top-p counts shares of what top-k keeps
   return [
     ["b", String(left)],
     ["", ` of ${tokens.length} tokens kept: `],
@@ -68,8 +63,6 @@ export function sentenceOf(state) {
 }
 
 /** @type {(state: Sampling.State) => string} */
-export function drawnOf({ get, tokens, last }) {
-  return get("draws")
-    ? `“${shown(tokens[last])}” is draw ${get("draws")} of seed ${get("seed")}.`
-    : "Nothing is drawn.";
+export function drawnOf({ draws, seed, tokens, last }) {
+  return draws ? `“${shown(tokens[last])}” is draw ${draws} of seed ${seed}.` : "Nothing is drawn.";
 }

@@ -1,24 +1,14 @@
 // What the reader asks of a run: which model, on how many of which devices, held and joined in which way.
 
 import { control } from "../kit/controls.mjs";
-import { html } from "../kit/elements.mjs";
-import { numberField, rested } from "../kit/fields.mjs";
+import { flag, html } from "../kit/elements.mjs";
+import { numberField, rested } from "../kit/parts/fields.mjs";
 import { DATA, DEVICES, MODELS, nameOf } from "./count.mjs";
 import { devicesProblem, splitText, stillText } from "./words.mjs";
 
 const OWN = "own numbers";
-/** @type {[string, string][]} */
-const SPREADS = [
-  ["copies", "as copies"],
-  ["optimizer", "optimizer split"],
-  ["sharded", "fully sharded"],
-];
-/** @type {[string, string][]} */
-const NETWORKS = [
-  ["own", "its own network"],
-  ["office", "10 Gbit/s"],
-  ["home", "home, 100 Mbit/s"],
-];
+const SPREADS = Object.entries({ copies: "as copies", optimizer: "optimizer split", sharded: "fully sharded" });
+const NETWORKS = Object.entries({ own: "its own network", office: "10 Gbit/s", home: "home, 100 Mbit/s" });
 /** @type {Record<string, number>} */
 const SPEEDS = { office: 1.25e9, home: 12.5e6 }; // bytes a second
 
@@ -27,14 +17,12 @@ const SPEEDS = { office: 1.25e9, home: 12.5e6 }; // bytes a second
 function pick(label, options, choose) {
   const other = html("option", { value: "", hidden: true }, OWN);
   const known = options.map(([value, text]) => html("option", { value }, text));
-  const node = control("select", { "aria-label": label }, ...known, other);
-  node.addEventListener("change", () => choose(node.value));
-  return {
-    node,
-    show: (value) => {
-      node.value = value ?? "";
-    },
+  const node = control("select", { "aria-label": label, onchange: () => choose(node.value) }, known, other);
+  /** @type {(value?: string) => void} */
+  const show = (value) => {
+    node.value = value ?? "";
   };
+  return { node, show };
 }
 
 /** The device's preset, whatever network it has.
@@ -52,24 +40,19 @@ function picks(state) {
     const known = Object.keys(SPEEDS).find((name) => SPEEDS[name] === device.between);
     return known ?? (ownOf(device).between === device.between ? "own" : undefined);
   };
-  const names = Object.keys(MODELS).map((name) => /** @type {[string, string]} */ ([name, name]));
-  const models = pick("Model", names, (name) => {
+  /** @type {(presets: object) => [string, string][]} */
+  const namesOf = (presets) => Object.keys(presets).map((name) => [name, name]);
+  const models = pick("Model", namesOf(MODELS), (name) => {
     const { kept, ...data } = DATA[name];
-    state.take({ model: MODELS[name], training: { ...data, share: state.get("training").share }, kept });
+    state.take({ model: MODELS[name], training: { ...data, share: state.training.share }, kept });
   });
-  /** @type {[string, string][]} */
-  const kinds = [
-    ["laptop core", "laptop core"],
-    ["A100", "A100"],
-    ["H100", "H100"],
-  ];
-  const devices = pick("Device", kinds, (name) => {
-    const between = networkOf(state.get("device")) ?? "";
+  const devices = pick("Device", namesOf(DEVICES), (name) => {
+    const between = networkOf(state.device) ?? "";
     state.take({ device: { ...DEVICES[name], ...(between === "own" ? {} : { between: SPEEDS[between] }) } });
   });
   const spreads = pick("What every device holds", SPREADS, (spread) => state.take({ spread }));
   const networks = pick("Network between machines", NETWORKS, (name) => {
-    const device = state.get("device");
+    const { device } = state;
     state.take({ device: { ...device, between: SPEEDS[name] ?? ownOf(device).between } });
   });
   /** @type {(run: Scale.Run) => void} */
@@ -100,28 +83,27 @@ export function askView(state, tell) {
     },
   );
   const field = numberField("Devices", "n", entry, { max: 100_000, "aria-describedby": id });
-  const note = html("p", { class: "mygpt-expected", id });
+  flag(/** @type {Element} */ (field.node.firstElementChild), "unseen");
+  const note = html("p.expected", { id });
   /** @type {(run: Scale.Run) => void} */
   const drawNote = (run) => {
     const wrong = state.problems.devices;
     field.wrong(wrong !== "");
     note.textContent = state.stale() ? `${wrong} ${stillText(run)}`.trim() : state.changed || splitText(run);
-    note.classList.toggle("mygpt-wrong", state.stale());
+    flag(note, "wrong", state.stale());
   };
-  const words = ["Train", "on", "×", "over"].map((word) => html("span", {}, word));
+  const words = ["Train", "on", "×", "over"].map((word) => html("span", word));
   const [train, on, times, over] = words;
   /** @type {(...parts: HTMLElement[]) => HTMLElement} */
-  const together = (...parts) => html("span", { class: "mygpt-phrase" }, ...parts);
+  const together = (...parts) => html("span.phrase", parts);
   const node = html(
-    "div",
-    { class: "mygpt-controls mygpt-asked" },
+    "div.controls.asked",
     html(
-      "div",
-      { class: "mygpt-sentence-of-choices" },
+      "div.sentence-of-choices.flow",
       together(train, model),
       together(on, field.node),
       together(times, device),
-      html("span", { class: "mygpt-break" }),
+      html("span.break"),
       spread,
       together(over, network),
     ),
@@ -135,7 +117,7 @@ export function askView(state, tell) {
   const reset = () => {
     entry.stop();
     state.problems.devices = "";
-    field.show(state.get("devices"));
+    field.show(state.devices);
   };
   return { node, draw, drawNote, reset, stop: entry.stop };
 }

@@ -1,51 +1,19 @@
 // What a training run costs on many devices, as mygpt/distributed/cost.py counts it; no page is touched here.
 // A run is { model, device, tokens, batch_tokens, at_once, share, devices, spread, kept }.
 
-import { total } from "../kit/amounts.mjs";
+import { times, total } from "../kit/geometry.mjs";
+import STORED from "../../distributed/training_runs.json" with { type: "json" };
 
 /** @type {Record<string, number>} */
-export const LIMITS = {
-  parameters: 1e14,
-  num_layers: 1e4,
-  embed_dim: 1e6,
-  num_heads: 1e5,
-  length: 1e8,
-  tokens: 1e15,
-  batch_tokens: 1e12,
-  at_once: 1e6,
-  devices: 1e5,
-  per_machine: 1e5,
-};
+export const LIMITS = STORED.limits;
 export const MOST = 1e21; // bytes, FLOPs a second, bytes a second
 
-/** @type {(parameters: number, num_layers: number, embed_dim: number, num_heads: number, length: number) => Scale.Model} */
-const sized = (parameters, num_layers, embed_dim, num_heads, length) => ({
-  parameters,
-  num_layers,
-  embed_dim,
-  num_heads,
-  length,
-});
 /** @type {Record<string, Scale.Model>} */
-export const MODELS = {
-  "GPT-2 small": sized(124_439_808, 12, 768, 12, 1024),
-  "GPT-2 XL": sized(1_557_611_200, 48, 1600, 25, 1024),
-  "GPT-3 175B": sized(175e9, 96, 12_288, 96, 2048),
-  "Llama 3 405B": sized(405e9, 126, 16_384, 128, 8192),
-};
+export const MODELS = STORED.models;
 /** @type {Record<string, Scale.Data>} */
-export const DATA = {
-  "GPT-2 small": { tokens: 1e10, batch_tokens: 2 ** 19, at_once: 16, kept: "no scores" },
-  "GPT-2 XL": { tokens: 3e10, batch_tokens: 2 ** 20, at_once: 4, kept: "no scores" },
-  "GPT-3 175B": { tokens: 3e11, batch_tokens: 1536 * 2048, at_once: 1, kept: "inputs" },
-  "Llama 3 405B": { tokens: 156e11, batch_tokens: 2 ** 24, at_once: 1, kept: "inputs" },
-};
+export const DATA = STORED.data;
 /** @type {Record<string, Scale.Device>} */
-export const DEVICES = {
-  "laptop core": { memory: 16e9, peak: 1e11, within: 125e6, between: 125e6, per_machine: 1 },
-  A100: { memory: 80e9, peak: 312e12, within: 300e9, between: 200e9, per_machine: 8 },
-  H100: { memory: 80e9, peak: 989e12, within: 450e9, between: 400e9, per_machine: 8 },
-};
+export const DEVICES = STORED.devices;
 const PER_PARAMETER = { weight: 2, gradient: 2, optimizer: 12 }; // for each parameter
 const INTERRUPTIONS = 419 / (54 * 24 * 16_384); // unexpected, in a device-hour
 
@@ -100,11 +68,8 @@ export function activationsOf({ num_layers: L, embed_dim: C, num_heads: H, lengt
 /** Bytes of one device, by what they are for.
  * @type {(run: Scale.Run) => Record<string, number>} */
 export function memoryOf(run) {
-  const {
-    model: { parameters: N, num_layers: L },
-    devices: n,
-    spread,
-  } = run;
+  const { devices: n, spread } = run;
+  const { parameters: N, num_layers: L } = run.model;
   const states = spread === "sharded" ? n : 1;
   return {
     weights: (PER_PARAMETER.weight * N) / states,
@@ -148,8 +113,8 @@ export function bandwidthOf({ device, devices }) {
   return devices <= device.per_machine ? device.within : Math.min(device.within, device.between);
 }
 
-/** Seconds of one step.
- * @type {(run: Scale.Run) => Scale.Times} */
+/** Seconds of arithmetic and of talking in one step.
+ * @param {Scale.Run} run */
 export function stepTime(run) {
   const tokens = mostSequences(run) * run.model.length;
   return {
@@ -175,7 +140,7 @@ const both = ([least, most], change) => [change(least), change(most)];
 
 /** The shares of the time in which a device talks and does not compute, least and most.
  * @type {(times: Scale.Times) => Kit.Pair} */
-export const lostTo = (times) => both(bounds(times), (all) => (all - times.arithmetic) / all);
+export const lostTo = (took) => both(bounds(took), (all) => (all - took.arithmetic) / all);
 
 /** @type {(run: Scale.Run) => Kit.Pair} */
 export const deviceHours = (run) => both(bounds(trainingTime(run)), (one) => (run.devices / 3600) * one);
@@ -217,50 +182,14 @@ export function limitStarts(zones) {
     .map((zone) => ({ ...zone, once: kinds.lastIndexOf(zone.limit) === kinds.indexOf(zone.limit) }));
 }
 
-/** @type {Scale.Run} */
-const GPT3 = {
-  model: { ...MODELS["GPT-3 175B"], parameters: 174.6e9 },
-  device: DEVICES.A100,
-  devices: 768,
-  tokens: 3e11,
-  batch_tokens: 1536 * 2048,
-  spread: "sharded",
-  kept: "inputs",
-  at_once: 2,
-  share: 144 / 312,
-};
-/** @type {Scale.Run} */
-const LARGE = {
-  ...GPT3,
-  model: sized(529.6e9, 105, 20_480, 128, 2048),
-  devices: 560,
-  batch_tokens: 2240 * 2048,
-  at_once: 4,
-};
-/** @type {Scale.Run} */
-const LLAMA = {
-  model: MODELS["Llama 3 405B"],
-  device: DEVICES.H100,
-  devices: 2048,
-  ...DATA["Llama 3 405B"],
-  spread: "sharded",
-  kept: "no scores",
-  share: 0.41,
-};
-/** Published runs, as mygpt/distributed/published_runs.py has them.
+/** Published runs; a bound that was not reported is infinite.
  * @type {Scale.Published[]} */
-export const PUBLISHED = [
-  { name: "Llama 3 405B", run: LLAMA, quantity: "device-hours", reported: [30.84e6, 30.84e6] },
-  { name: "GPT-3 on 768 A100", run: GPT3, quantity: "days", reported: [74, 74] },
-  { name: "GPT-3 on 1,536 A100", run: { ...GPT3, devices: 1536, at_once: 1 }, quantity: "days", reported: [74, 74] },
-  { name: "530B on 560 A100", run: LARGE, quantity: "bytes", reported: [80e9, Infinity] },
-  {
-    name: "530B on 640 A100",
-    run: { ...LARGE, devices: 640, batch_tokens: 2560 * 2048 },
-    quantity: "bytes",
-    reported: [0, 80e9],
-  },
-];
+export const PUBLISHED = STORED.published.map(({ name, quantity, reported, model, device, plan }) => {
+  const [low, high] = reported.map((one) => one ?? Infinity);
+  /** @type {Record<string, Scale.Model>} */
+  const models = STORED.published_models;
+  return { name, quantity, reported: [low, high], run: { model: models[model], device: DEVICES[device], ...plan } };
+});
 
 /** The least and the most that the calculator says of a published run.
  * @type {(published: Scale.Published) => Kit.Pair} */
@@ -285,8 +214,8 @@ export function missOf(published) {
  */
 export function deviceGrid(run, count = 120) {
   const [all, most] = [sequencesOf(run), mostDevices(run)];
-  const even = Array.from({ length: count }, (_, i) => Math.round(most ** (i / (count - 1))));
-  const steps = Array.from({ length: 40 }, (_, i) => Math.ceil(all / (i + 1))).flatMap((n) => [n - 1, n]);
+  const even = times(count, (i) => Math.round(most ** (i / (count - 1))));
+  const steps = times(40, (i) => Math.ceil(all / (i + 1))).flatMap((n) => [n - 1, n]);
   const inside = [...even, ...steps].filter((n) => n >= 1 && n <= most);
   return [...new Set(inside)].sort((a, b) => a - b);
 }

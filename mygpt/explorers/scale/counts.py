@@ -4,48 +4,20 @@ from collections.abc import Mapping
 from dataclasses import asdict, fields
 from typing import Any
 
-from mygpt.distributed.cost import (
-    DATA,
-    DEVICES,
-    LIMITS,
-    MODELS,
-    Device,
-    Model,
-    Plan,
-    least_devices,
-    memory_per_device,
-    step_time,
-)
-from mygpt.distributed.published_runs import PUBLISHED
+from mygpt.distributed import cost
 from mygpt.explorers.kit.checks import check_member
 
-__all__ = [
-    "DATA",
-    "DEVICES",
-    "LIMITS",
-    "MODELS",
-    "PUBLISHED",
-    "Device",
-    "Model",
-    "Plan",
-    "asdict",
-    "least_devices",
-    "memory_per_device",
-    "run_of",
-    "step_time",
-    "unnamed",
-]
 TRAINING = ("tokens", "batch_tokens", "at_once", "share")
 SHARE = 0.4  # of the peak, where a run is given by its name
 
 
-def run_of(state: Mapping[str, Any]) -> Plan:
+def run_of(state: Mapping[str, Any]) -> cost.Plan:
     """The run of an explorer's traits; a ValueError where they make none."""
     _check_names("training", state["training"], TRAINING)
     numbers = {name: state[name] for name in ("devices", "spread", "kept")}
-    model = _made("model", Model, state["model"])
-    device = _made("device", Device, state["device"])
-    return Plan(model, device, **state["training"], **numbers)
+    model = _made("model", cost.Model, state["model"])
+    device = _made("device", cost.Device, state["device"])
+    return cost.Plan(model, device, **state["training"], **numbers)
 
 
 def unnamed(trait: str, value: Any) -> Any:
@@ -53,7 +25,7 @@ def unnamed(trait: str, value: Any) -> Any:
     if not isinstance(value, str) or trait not in ("model", "device", "training"):
         return value
     every: dict[str, Mapping[str, Any]]
-    every = {"model": MODELS, "device": DEVICES, "training": DATA}
+    every = {"model": cost.MODELS, "device": cost.DEVICES, "training": cost.DATA}
     presets = every[trait]
     check_member(trait, value, list(presets))
     if trait != "training":

@@ -87,18 +87,18 @@ export function limitParts(zones, run, { scaleX, left, right, top, bottom }, nar
     svg("text", { x: left - 8, y: y + STRIP, "text-anchor": "end" }, "limit"),
     ...rows.flatMap((row, i) =>
       rowOf(row, { left, right }).map(({ text, x }) =>
-        svg("text", { class: `mygpt-limit-${kindOf(text)}`, x, y: y - ROW * (rows.length - 1 - i) - 5 }, text),
+        svg(`text.limit-${kindOf(text)}`, { x, y: y - ROW * (rows.length - 1 - i) - 5 }, text),
       ),
     ),
     ...zones.map(({ limit, from }, i) => {
       const [x, end] = [from, zones[i + 1]?.from ?? mostDevices(run)].map((one) => scaleX(Math.log10(one)));
-      return svg("rect", { class: `mygpt-limit-${limit}`, x, y, width: Math.max(end - x, 2), height: STRIP });
+      return svg(`rect.limit-${limit}`, { x, y, width: Math.max(end - x, 2), height: STRIP });
     }),
     ...starts
       .filter(({ limit, from }) => from > 1 && ["network", "batch"].includes(limit))
       .map(({ limit, from }) => {
         const x = scaleX(Math.log10(from));
-        return svg("path", { class: `mygpt-whisker mygpt-limit-${limit}`, d: `M${x} ${y}V${bottom}` });
+        return svg(`path.whisker.limit-${limit}`, { d: `M${x} ${y}V${bottom}` });
       }),
   ];
 }

@@ -1,11 +1,11 @@
 // The time of a step by the number of devices.
 
-import { exact, nearestStop } from "../kit/amounts.mjs";
+import { exact } from "../kit/amounts.mjs";
 import { axisHandle } from "../kit/controls.mjs";
-import { html, svg } from "../kit/elements.mjs";
-import { extent } from "../kit/geometry.mjs";
+import { flag, html, svg } from "../kit/elements.mjs";
+import { extent, nearestStop } from "../kit/geometry.mjs";
 import { dragging, keeping } from "../kit/pointers.mjs";
-import { linePath, logTicks, markerPath, padded, picture, sample } from "../kit/picture.mjs";
+import { linePath, logTicks, markerPath, padded, picture, sample } from "../kit/parts/picture.mjs";
 import { deviceGrid, leastDevices, limitStarts, mostDevices, stepTime } from "./count.mjs";
 import { limitParts, roomOf, zonesKept } from "./limits.mjs";
 import { duration, many, zonesText } from "./words.mjs";
@@ -69,10 +69,10 @@ export function timeCurves(run) {
 /** Over the picture its title, and the names of the two curves with their seconds now.
  * @type {() => { node: HTMLElement; draw(here: Scale.Times): void }} */
 function legendOf() {
-  const seconds = KINDS.map(() => html("b", { class: "mygpt-number" }));
-  const names = KINDS.map((kind, i) => html("span", {}, sample(i), html("span", {}, NAMES[kind], " ", seconds[i])));
-  const title = html("p", { class: "mygpt-panel-name" }, "Time of a step");
-  const node = html("div", { class: "mygpt-head" }, title, html("p", { class: "mygpt-legend" }, ...names));
+  const seconds = KINDS.map(() => html("b.number"));
+  const names = KINDS.map((kind, i) => html("span", sample(i), html("span", NAMES[kind], " ", seconds[i])));
+  const title = html("p.panel-name", "Time of a step");
+  const node = html("div.head", title, html("p.legend", names));
   /** @type {(here: Scale.Times) => void} */
   const draw = (here) =>
     seconds.forEach((one, i) => {
@@ -93,16 +93,17 @@ function labelOf(run, zones) {
 }
 
 /** The two curves; the number of devices is moved on them. Shaded: where the memory is too small.
- * @type {(state: Scale.State) => Scale.TimePlot} */
+ * @param {Scale.State} state */
 export function timePlot(state) {
   const plot = picture();
+  flag(plot.root, "swept");
   let stops = [1];
   const zonesOf = zonesKept();
   /** @type {Kit.Axes} */
   let axes;
   /** @type {(place: number) => void} */
   const choose = (place) => {
-    if (stops[place] !== state.get("devices")) state.take({ devices: stops[place] });
+    if (stops[place] !== state.devices) state.take({ devices: stops[place] });
   };
   const handle = axisHandle("Number of devices", choose);
   plot.node.prepend(handle.node);
@@ -114,7 +115,7 @@ export function timePlot(state) {
     handle.node,
   );
   const legend = legendOf();
-  const node = html("div", { class: "mygpt-times" }, legend.node, plot.node);
+  const node = html("div.times", legend, plot);
   /** @type {(run: Scale.Run) => void} */
   const draw = (run) => {
     const { x, lists } = timeCurves(run);
@@ -140,15 +141,13 @@ export function timePlot(state) {
     plot.curves.replaceChildren(
       ...(fewest === 1 ? [] : tooSmall(fewest, axes)),
       ...limitParts(zones, run, axes, narrow),
-      ...lists.map((list, i) =>
-        svg("path", { class: `mygpt-curve mygpt-curve-${i}`, d: linePath(x, list, scaleX, scaleY) }),
-      ),
+      ...lists.map((list, i) => svg(`path.curve.curve-${i}`, { d: linePath(x, list, scaleX, scaleY) })),
     );
     plot.cursor.replaceChildren(...cursorParts(now, run.devices, axes));
     stops = deviceStops(mostDevices(run));
     handle.place(axes);
     handle.show(nearestStop(stops, run.devices), stops.length - 1, exact(run.devices));
-    plot.root.setAttribute("aria-label", labelOf(run, zones));
+    plot.root.ariaLabel = labelOf(run, zones);
   };
   return { node, draw, undo };
 }
@@ -157,8 +156,8 @@ export function timePlot(state) {
  * @type {(least: number | null, axes: Kit.Axes) => SVGElement[]} */
 function tooSmall(least, { scaleX, left, right, top, bottom }) {
   const x = least === null ? right : scaleX(logOf(least));
-  const shade = svg("rect", { class: "mygpt-too-small", x: left, y: top, width: x - left, height: bottom - top });
-  return least === null ? [shade] : [shade, svg("path", { class: "mygpt-whisker", d: `M${x} ${top}V${bottom}` })];
+  const shade = svg("rect.too-small", { x: left, y: top, width: x - left, height: bottom - top });
+  return least === null ? [shade] : [shade, svg("path.whisker", { d: `M${x} ${top}V${bottom}` })];
 }
 
 /** The reader's devices: a line with a mark on each curve, and the knob that is moved, with their number.
@@ -169,13 +168,11 @@ function cursorParts(now, devices, { scaleX, scaleY, left, right, top, bottom })
   const width = text.length * 7.6 + 8;
   const middle = Math.min(Math.max(at, left - 40 + width / 2), right + 16 - width / 2);
   return [
-    svg("path", { class: "mygpt-crosshair", d: `M${at} ${top}V${bottom}` }),
+    svg("path.crosshair", { d: `M${at} ${top}V${bottom}` }),
     ...now.flatMap((value, i) =>
-      Number.isNaN(value)
-        ? []
-        : [svg("path", { class: `mygpt-marker mygpt-curve-${i}`, d: markerPath(i, at, scaleY(value), 5) })],
+      Number.isNaN(value) ? [] : [svg(`path.marker.curve-${i}`, { d: markerPath(i, at, scaleY(value), 5) })],
     ),
-    svg("rect", { class: "mygpt-knob", x: middle - width / 2, y: bottom - 11, width, height: 26, rx: 13 }),
-    svg("text", { class: "mygpt-knob-text", x: middle, y: bottom + 2, dy: "0.36em", "text-anchor": "middle" }, text),
+    svg("rect.knob", { x: middle - width / 2, y: bottom - 11, width, height: 26, rx: 13 }),
+    svg("text.knob-text", { x: middle, y: bottom + 2, dy: "0.36em", "text-anchor": "middle" }, text),
   ];
 }

@@ -42,11 +42,7 @@ declare namespace Scale {
     spread: string;
     kept: string;
   }
-  /** Seconds of arithmetic and of talking. */
-  interface Times {
-    arithmetic: number;
-    talking: number;
-  }
+  type Times = ReturnType<typeof import("./count.mjs").stepTime>;
   type Limit = ReturnType<typeof import("./count.mjs").limitOf>;
   interface Zone {
     limit: Limit;
@@ -58,13 +54,7 @@ declare namespace Scale {
     quantity: string;
     reported: Kit.Pair;
   }
-  interface Field {
-    trait: "model" | "training" | "device";
-    name: string;
-    label: string;
-    letter: string;
-    unit: number;
-  }
+  type Field = (typeof import("./words.mjs").FIELDS)[number];
   interface View {
     node: HTMLElement;
     draw(run: Run): void;
@@ -73,8 +63,5 @@ declare namespace Scale {
   interface Asked extends View, Kit.Stopped {
     drawNote(run: Run): void;
     reset(): void;
-  }
-  interface TimePlot extends View {
-    undo: () => void;
   }
 }

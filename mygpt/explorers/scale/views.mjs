@@ -1,11 +1,11 @@
 // What Scale shows of a run: figures, memory, how they are counted, and published runs.
 
-import { total } from "../kit/amounts.mjs";
-import { stackedBar, swatch } from "../kit/bars.mjs";
+import { total } from "../kit/geometry.mjs";
+import { stackedBar, swatch } from "../kit/parts/bars.mjs";
 import { button, folded } from "../kit/controls.mjs";
-import { html, svg } from "../kit/elements.mjs";
+import { drawAll, html, paragraph, svg, trace } from "../kit/elements.mjs";
 import { unfolding } from "../kit/mounting.mjs";
-import { readings } from "../kit/picture.mjs";
+import { readings } from "../kit/parts/picture.mjs";
 import { PUBLISHED, memoryOf } from "./count.mjs";
 import { networkKept } from "./limits.mjs";
 import {
@@ -24,18 +24,6 @@ import {
 
 const CAPACITY = 104; // px for the words of what a device has
 
-/** A paragraph that says `text(run)`.
- * @type {(name: string, text: (run: Scale.Run) => string) => Scale.View} */
-export function textView(name, text) {
-  const node = html("p", { class: name });
-  return {
-    node,
-    draw: (run) => {
-      node.textContent = text(run);
-    },
-  };
-}
-
 /** What is folded on the page and stands in a print.
  * @type {(tag: "b" | "span", name?: string) => HTMLElement} */
 const printed = (tag, name = "") => html(tag, { class: `mygpt-on-paper ${name}`.trim() });
@@ -43,9 +31,9 @@ const printed = (tag, name = "") => html(tag, { class: `mygpt-on-paper ${name}`.
 /** What limits the run, and how long it takes, in large type; over which network it would be limited by that is folded.
  * @type {() => Scale.View} */
 export function answerView() {
-  const [answer, limit] = [html("b", { class: "mygpt-number" }), html("span")];
+  const [answer, limit] = [html("b.number"), html("span")];
   const [detail, network] = [printed("span"), printed("span")];
-  const node = html("p", { class: "mygpt-sentence" }, answer, " ", limit);
+  const node = html("p.sentence", answer, " ", limit);
   const networkText = networkKept();
   /** @type {(run: Scale.Run) => void} */
   const draw = (run) => {
@@ -60,46 +48,39 @@ export function answerView() {
 
 /** @type {() => Scale.View} */
 function figuresView() {
-  const list = html("dl", { class: "mygpt-figures" });
+  const list = html("dl.figures");
   const node = html(
     "div",
-    {},
     list,
     html(
-      "p",
-      { class: "mygpt-aside" },
+      "p.aside",
       "The first number of two: a device communicates while "
         + "it computes, with full overlap. The second: it does one after the other, without overlap.",
     ),
   );
   /** @type {(run: Scale.Run) => void} */
   const draw = (run) =>
-    list.replaceChildren(
-      ...figures(run).map(([name, text]) =>
-        html("div", {}, html("dt", {}, name), html("dd", { class: "mygpt-number" }, text)),
-      ),
-    );
+    list.replaceChildren(...figures(run).map(([name, text]) => html("div", html("dt", name), html("dd.number", text))));
   return { node, draw };
 }
 
 /** The memory of one device: a bar in the frame of what it has, whose size stands in the frame where it has room.
  * @type {(state: Scale.State) => Scale.View} */
 export function memoryView(state) {
-  const [need, rest] = [html("b", { class: "mygpt-number" }), html("span")];
+  const [need, rest] = [html("b.number"), html("span")];
   const bar = stackedBar(28);
-  const frame = svg("path", { class: "mygpt-capacity" });
-  const named = svg("text", { class: "mygpt-has-name", y: 14, dy: "0.35em", "text-anchor": "end" });
+  const frame = svg("path.capacity.hollow");
+  const named = svg("text.has-name", { y: 14, dy: "0.35em", "text-anchor": "end" });
   const limit = ["mygpt-has mygpt-edge", "mygpt-has"].map((one) => svg("path", { class: one }));
   const sizes = PARTS.map(() => printed("b", "mygpt-number"));
   const names = PARTS.map(([mark, name], i) =>
-    html("span", { class: "mygpt-named-part" }, swatch(mark), html("span", {}, name.split(",")[0], " ", sizes[i])),
+    html("span.named-part.inline", swatch(mark), html("span", name.split(",")[0], " ", sizes[i])),
   );
   const node = html(
-    "div",
-    { class: "mygpt-memory-bar" },
-    html("p", { class: "mygpt-panel-name" }, "Each device needs ", need, " ", rest),
-    bar.node,
-    html("p", { class: "mygpt-legend mygpt-parts" }, ...names),
+    "div.memory-bar",
+    html("p.panel-name", "Each device needs ", need, " ", rest),
+    bar,
+    html("p.legend.parts", names),
   );
   /** @type {(run: Scale.Run) => void} */
   const draw = (run) => {
@@ -120,8 +101,8 @@ export function memoryView(state) {
     PARTS.forEach(([, name], i) => {
       sizes[i].textContent = bytesText(parts[name]);
     });
-    for (const one of limit) one.setAttribute("d", `M${line} -4V32`);
-    frame.setAttribute("d", `M0.5 0.5H${line}V27.5H0.5Z`);
+    for (const one of limit) trace(one, `M${line} -4V32`);
+    trace(frame, `M0.5 0.5H${line}V27.5H0.5Z`);
     named.setAttribute("x", String(line - 9));
     named.textContent = room ? `has ${bytesText(has)}` : "";
     bar.node.append(frame, ...limit, named);
@@ -132,19 +113,9 @@ export function memoryView(state) {
 /** The parts of the memory with their formulas.
  * @type {() => Scale.View} */
 function partsTable() {
-  const rows = PARTS.map(([mark, name]) =>
-    html("span", { class: "mygpt-named-part" }, swatch(mark), html("span", {}, name)),
-  );
-  const table = readings(
-    "Memory of one device",
-    "Memory of one device",
-    [
-      ["bytes", "bytes"],
-      ["formula", "formula"],
-    ],
-    rows,
-  );
-  const node = html("div", { class: "mygpt-memory-of-one" }, table.node);
+  const rows = PARTS.map(([mark, name]) => html("span.named-part.inline", swatch(mark), html("span", name)));
+  const table = readings("Memory of one device", "Memory of one device", { bytes: "bytes", formula: "formula" }, rows);
+  const node = html("div.memory-of-one", table);
   /** @type {(run: Scale.Run) => void} */
   const draw = (run) => {
     const parts = memoryOf(run);
@@ -162,32 +133,30 @@ export function figuresFold(state) {
   const networkText = networkKept();
   /** @type {(run: Scale.Run) => string} */
   const limits = (run) => `${limitText(run)} ${networkText(run)}`.trim();
-  const parts = [textView("mygpt-aside", limits), figuresView(), partsTable(), textView("mygpt-aside", leastText)];
+  const parts = [paragraph("mygpt-aside", limits), figuresView(), partsTable(), paragraph("mygpt-aside", leastText)];
   const counted = countedView();
   /** @type {(text: string) => HTMLElement} */
-  const title = (text) => html("p", { class: "mygpt-panel-name" }, text);
+  const title = (text) => html("p.panel-name", text);
   const node = folded(
     "Figures, formulas and published runs",
-    html("div", { class: "mygpt-result" }, ...parts.map((part) => part.node)),
+    html("div.result", parts),
     title("How it is counted"),
-    counted.node,
+    counted,
     title("Where it misses: published runs"),
     publishedView(state),
   );
-  return { node, draw: unfolding(node, () => [...parts, counted].forEach((part) => part.draw(state.run()))) };
+  return { node, draw: unfolding(node, () => drawAll([...parts, counted], state.run())) };
 }
 
 /** How every figure is counted, with its source.
  * @type {() => Scale.View} */
 function countedView() {
-  const body = html("div", { class: "mygpt-counted mygpt-result" });
+  const body = html("div.counted.result");
   const node = html(
     "div",
-    {},
     body,
     html(
-      "p",
-      { class: "mygpt-aside" },
+      "p.aside",
       "Memory: Rajbhandari et al. 2020 (ZeRO), section 3.1; a whole layer: Zhao et al. 2023 (FSDP); activations: "
         + "Korthikanti et al. 2022, equation 1. Left out: latency, the logits, the optimizer’s own time, unused gaps in "
         + "memory, and models whose layers or matrices are split. Devices: NVIDIA’s data sheets, of NVLink half, which is one "
@@ -201,14 +170,12 @@ function countedView() {
     body.replaceChildren(
       html(
         "dl",
-        {},
-        ...countedRows(run).map(([name, value, formula, source]) =>
+        countedRows(run).map(([name, value, formula, source]) =>
           html(
             "div",
-            {},
-            html("dt", {}, name),
-            html("dd", { class: "mygpt-number" }, value),
-            html("dd", {}, formula, source ? html("span", {}, ` ${source}`) : ""),
+            html("dt", name),
+            html("dd.number", value),
+            html("dd", formula, source ? html("span", ` ${source}`) : ""),
           ),
         ),
       ),
@@ -226,25 +193,20 @@ function publishedView(state) {
     }),
   );
   const list = html(
-    "ul",
-    { class: "mygpt-published" },
-    ...PUBLISHED.map((one, i) => {
+    "ul.published.list",
+    PUBLISHED.map((one, i) => {
       const { said, reported, miss } = publishedRow(one);
-      const parts = [
-        ["calculated", said],
-        ["reported", reported],
-        ["miss", miss],
-      ].map(([name, text]) => html("span", {}, `${name} `, html("b", { class: "mygpt-number" }, text)));
-      return html("li", {}, presses[i].node, ...parts);
+      const parts = Object.entries({ calculated: said, reported, miss }).map(([name, text]) =>
+        html("span", `${name} `, html("b.number", text)),
+      );
+      return html("li", presses[i], parts);
     }),
   );
   return html(
     "div",
-    {},
     list,
     html(
-      "p",
-      { class: "mygpt-aside" },
+      "p.aside",
       "A button sets the calculator to its run. Llama 3: the share of the peak, 41 %, is in the paper’s table 4, the hours in its model card; they used 16,384 "
         + "devices and split the model too, and lost time to interruptions and to later stages. GPT-3 and 530B: ZeRO-3 in "
         + "Narayanan et al. 2021, table 2; the share is the one measured on 384 devices, so that the days test the network: "

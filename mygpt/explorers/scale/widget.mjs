@@ -1,11 +1,11 @@
 import { folded, named } from "../kit/controls.mjs";
-import { html, speaker } from "../kit/elements.mjs";
+import { drawAll, explorerRoot, flag, html, paragraph } from "../kit/elements.mjs";
 import { mount, store } from "../kit/mounting.mjs";
-import { numberField, rested } from "../kit/fields.mjs";
+import { numberField, rested } from "../kit/parts/fields.mjs";
 import { askView } from "./ask.mjs";
 import { mostDevices, unnamed } from "./count.mjs";
 import { timePlot } from "./plot.mjs";
-import { answerView, figuresFold, memoryView, textView } from "./views.mjs";
+import { answerView, figuresFold, memoryView } from "./views.mjs";
 import {
   FIELDS,
   answerText,
@@ -20,12 +20,7 @@ import {
   typedNumber,
 } from "./words.mjs";
 
-/** @type {[string, string][]} */
-const KEPT = [
-  ["everything", "Everything"],
-  ["no scores", "All but scores"],
-  ["inputs", "Layers’ inputs"],
-];
+const KEPT = Object.entries({ everything: "Everything", "no scores": "All but scores", inputs: "Layers’ inputs" });
 /** @type {(keyof Scale.Traits)[]} */
 const TRAITS = ["model", "device", "training", "devices", "spread", "kept"];
 
@@ -103,7 +98,7 @@ function checked(model, state, refusal) {
     const fresh = TRAITS.filter((name) => JSON.stringify(model.get(name)) !== JSON.stringify(last[name]));
     if (wrong && !model.widget_manager) refuse(wrong);
     if (wrong || fresh.length === 0) return;
-    Object.assign(state, { wanted: state.get("devices"), changed: "" });
+    Object.assign(state, { wanted: state.devices, changed: "" });
     state.listener.changed(fresh);
   };
   return { changed, take };
@@ -112,13 +107,9 @@ function checked(model, state, refusal) {
 /** The fields in folds, by what they are of.
  * @type {(fields: [Scale.Field, Kit.Field][]) => HTMLElement[]} */
 const fieldGroups = (fields) =>
-  [
-    ["The model", "model"],
-    ["The data", "training"],
-    ["The device", "device"],
-  ].map(([title, trait]) => {
+  Object.entries({ model: "The model", training: "The data", device: "The device" }).map(([trait, title]) => {
     const nodes = fields.filter(([spec]) => spec.trait === trait).map(([, one]) => one.node);
-    return folded(title, html("div", { class: "mygpt-fields" }, ...nodes));
+    return folded(title, html("div.fields", nodes));
   });
 
 /** The fields behind the presets, folded; the answer stays in sight over them.
@@ -127,8 +118,8 @@ function settingsView(state, tell) {
   const id = `mygpt-scale-${Math.random().toString(36).slice(2)}`;
   const taken = () => {
     const problems = fields.map(([spec, { input }]) => fieldProblem(spec, input.value));
-    const { get } = state;
-    const groups = { model: { ...get("model") }, training: { ...get("training") }, device: { ...get("device") } };
+    const { model, training, device } = state;
+    const groups = { model: { ...model }, training: { ...training }, device: { ...device } };
     for (const [spec, { input }] of fields) {
       const group = /** @type {Record<string, number>} */ (/** @type {unknown} */ (groups[spec.trait]));
       const same = Number(input.value) === shownNumber(spec, group[spec.name]);
@@ -153,14 +144,14 @@ function settingsView(state, tell) {
     }),
   ]);
   const kept = named("Kept for the backward pass", KEPT, (value) => state.take({ kept: value }));
-  const note = html("p", { class: "mygpt-expected", id });
+  const note = html("p.expected", { id });
   const drawNote = () => {
     const wrong = state.problems.settings;
     note.textContent = wrong || "Bandwidths are in one direction; datasheets often add up both.";
-    note.classList.toggle("mygpt-wrong", wrong !== "");
+    flag(note, "wrong", wrong !== "");
   };
-  const answer = textView("mygpt-pinned mygpt-number mygpt-result", answerText);
-  const node = folded("More settings", answer.node, ...fieldGroups(fields), note, kept.node);
+  const answer = paragraph("mygpt-pinned mygpt-number mygpt-result", answerText);
+  const node = folded("More settings", answer, fieldGroups(fields), note, kept);
   /** @type {(run: Scale.Run) => void} */
   const draw = (run) => {
     kept.show(run.kept);
@@ -181,31 +172,29 @@ function settingsView(state, tell) {
 /** @type {(given: Kit.Given<Scale.Traits>) => () => void} */
 function render({ model, el }) {
   const state = scaleState(model);
-  const voice = speaker();
   /** @type {(wrong: string) => void} */
   const tell = (wrong) => voice.say(wrong || `${answerText(state.run())} ${limitText(state.run())}`);
   const [ask, settings] = [askView(state, tell), settingsView(state, tell)];
   const [answer, plot, memory] = [answerView(), timePlot(state), memoryView(state)];
-  const [figures, setting] = [figuresFold(state), textView("mygpt-setting", settingText)];
-  const refusal = html("p", { class: "mygpt-refusal", role: "alert", hidden: true });
-  const root = html(
-    "div",
-    { class: "mygpt-explorer mygpt-scale", role: "group", "aria-label": "Explorer of a training run" },
+  const [figures, setting] = [figuresFold(state), paragraph("mygpt-setting", settingText)];
+  const refusal = html("p.refusal", { role: "alert", hidden: true });
+  const { root, voice } = explorerRoot(
+    "scale mygpt-roomy",
+    "Explorer of a training run",
     refusal,
-    ask.node,
-    html("div", { class: "mygpt-result" }, answer.node, plot.node, memory.node),
-    ...[settings, figures, setting].map(({ node }) => node),
-    voice.node,
+    ask,
+    html("div.result", answer, plot, memory),
+    [settings, figures, setting],
   );
 
   const outside = checked(model, state, refusal);
   /** Draws the run, unless it is none: then what is drawn stays. */
   const draw = () => {
     const run = state.run();
-    if (!runProblem(run)) for (const one of [ask, settings, answer, plot, memory, figures, setting]) one.draw(run);
+    if (!runProblem(run)) drawAll([ask, settings, answer, plot, memory, figures, setting], run);
   };
   state.listener.waited = () => {
-    root.classList.toggle("mygpt-waiting", state.stale());
+    flag(root, "waiting", state.stale());
     for (const one of [ask, settings]) one.drawNote(state.run());
   };
   /** Draws what the traits of these names have become; what is typed stays where it is the same. */
@@ -219,15 +208,11 @@ function render({ model, el }) {
   };
   ask.reset();
   settings.reset();
-  return mount({
-    model,
-    el,
-    root,
-    undo: [plot.undo, ask.stop, settings.stop, voice.stop],
-    listeners: Object.fromEntries(TRAITS.map((name) => [name, outside.changed])),
+  return mount({ model, el }, { root, voice }, state, {
+    undo: [plot.undo, ask.stop, settings.stop],
+    listeners: { [TRAITS.join(" ")]: outside.changed },
     layout: (width) => {
-      state.width = width;
-      root.classList.toggle("mygpt-slim", width < 600);
+      flag(root, "slim", width < 600);
       draw();
     },
   });

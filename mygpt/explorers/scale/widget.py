@@ -1,7 +1,7 @@
 """Chapter 17: a training run on many devices, its memory, its traffic, its time."""
 
 from collections.abc import Mapping
-from dataclasses import replace
+from dataclasses import asdict, replace
 from typing import Any
 
 import numpy as np
@@ -10,9 +10,10 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
 from mygpt import plots
-from mygpt.explorers.kit.base import Explorer, module, stylesheet
+from mygpt.explorers.kit.base import Explorer
 from mygpt.explorers.kit.checks import check_member
 from mygpt.explorers.scale import counts
+from mygpt.explorers.scale.counts import cost
 
 TRAITS = ("model", "device", "training", "devices", "spread", "kept")
 LOOKS = {  # of the parts of the memory, in the page's order
@@ -34,20 +35,17 @@ class Scale(Explorer):
     sequences. The traits `model`, `device` and `training` take such a name too.
     """
 
-    _esm = module("scale")
-    _css = stylesheet("scale")
-
-    model = traitlets.Union([traitlets.Dict(), traitlets.Unicode()]).tag(sync=True)
-    device = traitlets.Union([traitlets.Dict(), traitlets.Unicode()]).tag(sync=True)
-    training = traitlets.Union([traitlets.Dict(), traitlets.Unicode()]).tag(sync=True)
-    devices = traitlets.Int().tag(sync=True)
-    spread = traitlets.Unicode().tag(sync=True)
-    kept = traitlets.Unicode().tag(sync=True)
+    model = traitlets.Union([traitlets.Dict(), traitlets.Unicode()])
+    device = traitlets.Union([traitlets.Dict(), traitlets.Unicode()])
+    training = traitlets.Union([traitlets.Dict(), traitlets.Unicode()])
+    devices = traitlets.Int()
+    spread = traitlets.Unicode()
+    kept = traitlets.Unicode()
 
     def __init__(
         self,
-        model: str | counts.Model = "GPT-3 175B",
-        device: str | counts.Device = "A100",
+        model: str | cost.Model = "GPT-3 175B",
+        device: str | cost.Device = "A100",
         *,
         devices: int | None = None,
         spread: str = "sharded",
@@ -57,17 +55,17 @@ class Scale(Explorer):
         at_once: int | None = None,
         share: int | float = 0.4,
     ) -> None:
-        data = counts.DATA["GPT-3 175B"]
+        data = cost.DATA["GPT-3 175B"]
         if isinstance(model, str):
-            name = check_member("model", model, list(counts.MODELS))
-            model, data = counts.MODELS[name], counts.DATA[name]
+            name = check_member("model", model, list(cost.MODELS))
+            model, data = cost.MODELS[name], cost.DATA[name]
         if isinstance(device, str):
-            name = check_member("device", device, list(counts.DEVICES))
-            device = counts.DEVICES[name]
+            name = check_member("device", device, list(cost.DEVICES))
+            device = cost.DEVICES[name]
         own = {"tokens": tokens, "batch_tokens": batch_tokens, "at_once": at_once}
         own |= {"kept": kept}
         given = {key: one for key, one in own.items() if one is not None}
-        run = counts.Plan(
+        run = cost.Plan(
             model,
             device,
             devices=1 if devices is None else devices,
@@ -84,12 +82,12 @@ class Scale(Explorer):
 
     def __repr__(self) -> str:
         run = self.run
-        names = [_name(counts.MODELS, run.model), _name(counts.DEVICES, run.device)]
+        names = [_name(cost.MODELS, run.model), _name(cost.DEVICES, run.device)]
         what, on = (name or own for name, own in zip(names, OWN, strict=True))
         return f"Scale({what} on {run.devices:,} × {on}, {run.spread})"
 
     @property
-    def run(self) -> counts.Plan:
+    def run(self) -> cost.Plan:
         """The run that is shown, for the functions of `mygpt.distributed.cost`."""
         return counts.run_of({name: getattr(self, name) for name in TRAITS})
 
@@ -118,7 +116,7 @@ class Scale(Explorer):
         run = self.run
         most = _most_devices({name: getattr(self, name) for name in TRAITS})
         grid = np.unique(np.geomspace(1, most, 160).round().astype(int)).tolist()
-        times = [counts.step_time(replace(run, devices=n)) for n in grid]
+        times = [cost.step_time(replace(run, devices=n)) for n in grid]
         ax.plot(grid, [one.arithmetic for one in times], label="arithmetic")
         ax.plot(grid, [one.talking or np.nan for one in times], label="talking")
         ax.axvline(run.devices, color=plots.PALETTE["ink"], linewidth=1)
@@ -127,7 +125,7 @@ class Scale(Explorer):
 
     def _draw_memory(self, ax: Axes) -> None:
         run, left = self.run, 0.0
-        for part, size in counts.memory_per_device(run).items():
+        for part, size in cost.memory_per_device(run).items():
             ax.barh(0, size / 1e9, left=left, label=part, **LOOKS[part])
             left += size / 1e9
         ax.axvline(run.device.memory / 1e9, color=plots.PALETTE["ink"], linestyle="--")
@@ -140,9 +138,9 @@ class Scale(Explorer):
 OWN = ("a model", "a device")
 
 
-def _state(run: counts.Plan) -> dict[str, Any]:
+def _state(run: cost.Plan) -> dict[str, Any]:
     """The traits of a run."""
-    state = counts.asdict(run)
+    state = asdict(run)
     kept = {name: state.pop(name) for name in counts.TRAINING}
     return state | {"training": kept}
 
@@ -150,7 +148,7 @@ def _state(run: counts.Plan) -> dict[str, Any]:
 def _most_devices(state: Mapping[str, Any]) -> int:
     """As many as a batch can be split over, at least one."""
     run = counts.run_of({**state, "devices": 1})
-    return min(run.sequences, counts.LIMITS["devices"])
+    return min(run.sequences, cost.LIMITS["devices"])
 
 
 def _name(presets: Mapping[str, Any], one: Any) -> str:

@@ -1,7 +1,8 @@
 // What Scale has to say; no page is touched here.
 
-import { exact, inBytes, inWords, percent, total } from "../kit/amounts.mjs";
-import { significant } from "../kit/picture.mjs";
+import { total } from "../kit/geometry.mjs";
+import { exact, inBytes, inWords, percent } from "../kit/amounts.mjs";
+import { significant } from "../kit/parts/picture.mjs";
 import {
   DEVICES,
   LIMITS,
@@ -30,7 +31,7 @@ import {
   trainingTime,
 } from "./count.mjs";
 
-/** @type {[Scale.Field["trait"], string, string, string, number][]} */
+/** @type {["model" | "training" | "device", string, string, string, number][]} */
 const FIELD_ROWS = [
   ["model", "parameters", "Parameters, billions", "N", 1e9],
   ["model", "num_layers", "Layers", "L", 1],
@@ -47,11 +48,8 @@ const FIELD_ROWS = [
   ["device", "between", "Out of a machine, GB/s", "", 1e9],
   ["device", "per_machine", "Devices in a machine", "", 1],
 ];
-/**
- * Of each field the trait that holds it, its name, its label, its letter, how many of the number are one
- * of the field's, and the words for those; a field without `most` takes any number above 0.
- * @type {Scale.Field[]}
- */
+/** Of each field the trait that holds it, its name, its label, its letter, and how many of the number are one of the
+ * field's. */
 export const FIELDS = FIELD_ROWS.map(([trait, name, label, letter, unit]) => ({ trait, name, label, letter, unit }));
 /** Of each part of the memory its mark, its name and its bytes, N being split or not.
  * @type {[mark: string, name: string, formula: string][]} */
@@ -105,8 +103,6 @@ const hoursText = (hours) => (hours >= 1e5 && hours < 1e6 ? `${(hours / 1e6).toP
 
 /** @type {(bytes: number) => string} */
 export const bytesText = (bytes) => (bytes < 1e17 ? inBytes(Math.round(bytes)) : `${significant(bytes / 1e15)} PB`);
-/** @type {(bytes: number) => string} */
-const rateText = (bytes) => `${bytesText(bytes)}/s`;
 
 /** From the least to the most, once where both read the same.
  * @type {(span: Kit.Pair, text: (number: number) => string) => string} */
@@ -325,7 +321,7 @@ export function countedRows(run) {
       `${times} × 2N`,
       run.spread === "copies" ? "Patarasuk and Yuan 2009" : "ZeRO 2020, section 7",
     ],
-    ["Bandwidth of the ring", rateText(bandwidthOf(run)), "its slowest part", "NCCL tests, PERFORMANCE.md"],
+    ["Bandwidth of the ring", `${bytesText(bandwidthOf(run))}/s`, "its slowest part", "NCCL tests, PERFORMANCE.md"],
     ["Communication of a step", duration(talking), "sent / bandwidth", "NCCL tests, PERFORMANCE.md"],
     ["Steps", exact(stepsOf(run)), "tokens / tokens of a batch", ""],
     [

@@ -1,8 +1,10 @@
 // A model drawn with areas: as large as its parts are, and cut into its layers.
 
-import { exact, inWords, percent, stacked, total } from "../kit/amounts.mjs";
-import { html, svg } from "../kit/elements.mjs";
-import { valueSlider } from "../kit/picture.mjs";
+import { times, total } from "../kit/geometry.mjs";
+import { exact, inWords, percent, stacked } from "../kit/amounts.mjs";
+import { drawAll, html, setAll, svg } from "../kit/elements.mjs";
+import { valueSlider } from "../kit/parts/picture.mjs";
+import { shareAt } from "../kit/pointers.mjs";
 import { PARTS, areaText, barText, layersText, markOf, partNamed, sentenceOf, shapeName } from "./words.mjs";
 
 const LAYERED = ["attention", "scores", "network"]; // parts that every layer has
@@ -20,7 +22,7 @@ const [SIGN, LINE] = [7.1, 17]; // px, of a sign at most about, and of a line
  * @type {(layers: number, height: number) => number[]} */
 export function cutsOf(layers, height) {
   if (height / layers < LEAST) return [];
-  return Array.from({ length: layers - 1 }, (_, i) => ((i + 1) * height) / layers);
+  return times(layers - 1, (i) => ((i + 1) * height) / layers);
 }
 
 /** The words in the middle of a part, on a plate that keeps them clear of the layers.
@@ -33,10 +35,7 @@ function wordsOf(mark, lines, { start, size }, height) {
   const width = Math.min(SIGN * Math.max(...lines.map((line) => line.length)) + 12, size - 2);
   const tall = LINE * lines.length + 6;
   const box = { x: x - width / 2, y: (height - tall) / 2, width, height: tall };
-  return [
-    svg("rect", { class: `mygpt-part-${mark}`, ...box }),
-    svg("text", { class: `mygpt-on-${mark}`, "text-anchor": "middle" }, ...spans),
-  ];
+  return [svg(`rect.part-${mark}`, { ...box }), svg(`text.on-${mark}`, { "text-anchor": "middle" }, spans)];
 }
 
 /** Names in a row, each with where it begins, its colour before it: those that have room before `end`.
@@ -58,10 +57,10 @@ function footOf(start, end, layers, height, small) {
   const beside = layers.map((text) => namesIn(small, end - SIGN * text.length - 10));
   const at = beside[0].length < small.length ? 1 : 0; // the shares of the layers give way to a name
   return [
-    svg("path", { class: "mygpt-axis", d: `M${start + 0.5} ${height + 3}v4H${end - 0.5}v-4` }),
+    svg("path.axis", { d: `M${start + 0.5} ${height + 3}v4H${end - 0.5}v-4` }),
     svg("text", { x: end, y, "text-anchor": "end" }, layers[at]),
     ...beside[at].flatMap(({ mark, text, x }) => [
-      svg("rect", { class: `mygpt-part-${mark}`, x, y: y - 9, width: 9, height: 9, rx: 1.5 }),
+      svg(`rect.part-${mark}`, { x, y: y - 9, width: 9, height: 9, rx: 1.5 }),
       svg("text", { x: x + KEY, y }, text),
     ]),
   ];
@@ -87,7 +86,7 @@ function frameOf(places, mark, height) {
  * @type {(state: Shapes.State) => Kit.View} */
 function chooserView(state) {
   const marks = PARTS.map(([mark]) => mark);
-  const chooser = valueSlider(html("div", { class: "mygpt-chooser" }), {
+  const chooser = valueSlider(html("div.chooser"), {
     label: "Part of the model",
     low: 0,
     high: marks.length - 1,
@@ -95,8 +94,8 @@ function chooserView(state) {
     choose: (place) => state.write({ part: partNamed(marks[place]) }),
   });
   const draw = () => {
-    const mark = markOf(state.get("part"));
-    chooser.show(marks.indexOf(mark), sentenceOf(state.get("shape"), state.get("length"), mark));
+    const mark = markOf(state.part);
+    chooser.show(marks.indexOf(mark), sentenceOf(state.shape, state.length, mark));
   };
   return { node: chooser.node, draw };
 }
@@ -111,21 +110,20 @@ const unnamedOf = (places) =>
 /** The areas of one count of the shape; a click chooses a part, and calls `chosen`.
  * @type {(state: Shapes.State, count: Shapes.Count, chosen: () => void) => Kit.View} */
 function areasView(state, { name, partsOf, keys }, chosen) {
-  const whole = html("b", { class: "mygpt-number" });
-  const picture = svg("svg", { class: "mygpt-picture mygpt-stacked", role: "img" });
-  const box = html("div", { class: "mygpt-parts" }, picture);
-  const node = html("div", {}, html("p", { class: "mygpt-panel-name" }, `${name}: `, whole), box);
+  const whole = html("b.number");
+  const picture = svg("svg.picture.stacked", { role: "img" });
+  const box = html("div.parts", picture);
+  const node = html("div", html("p.panel-name", `${name}: `, whole), box);
   /** @type {Shapes.Place[]} */
   let drawn = [];
   box.addEventListener("click", (event) => {
-    const { left, width } = picture.getBoundingClientRect();
     const all = drawn.reduce((sum, { size }) => sum + size, 0);
-    const mark = partAt(drawn, ((event.clientX - left) * all) / (width || 1));
+    const mark = partAt(drawn, shareAt(picture, event).x * all);
     if (mark) state.write({ part: partNamed(mark) });
     chosen();
   });
   const draw = () => {
-    const [shape, length] = [state.get("shape"), state.get("length")];
+    const { shape, length } = state;
     const wide = state.width >= 520;
     const [width, height] = wide ? [(state.width - 24) / 2, 150] : [state.width, 96];
     const parts = partsOf(shape, length);
@@ -142,19 +140,19 @@ function areasView(state, { name, partsOf, keys }, chosen) {
     const layers = layersText(shape.num_layers);
     const text = exact(sum);
     whole.textContent = text.length > LONGEST ? inWords(sum) : text;
-    picture.setAttribute("viewBox", `0 0 ${width} ${height + FOOT}`);
-    picture.setAttribute("aria-label", `${barText(`${name}, ${shapeName(shape)}`, parts)}`);
+    const label = barText(`${name}, ${shapeName(shape)}`, parts);
+    setAll(picture, { viewBox: `0 0 ${width} ${height + FOOT}`, "aria-label": label });
     picture.replaceChildren(
       ...places.map(({ mark, start: x, size }) =>
-        svg("rect", { class: `mygpt-part mygpt-part-${mark}`, x, width: size > 3 ? size - 1 : size, height }),
+        svg(`rect.part.part-${mark}`, { x, width: size > 3 ? size - 1 : size, height }),
       ),
-      svg("path", { class: "mygpt-cuts", d: cuts.join("") }),
+      svg("path.cuts", { d: cuts.join("") }),
       ...places.flatMap(({ mark, key, share, start: x, size }) => {
         const lines = areaText(key, percent(share), size, exact(parts[key]));
         return lines.length ? wordsOf(mark, lines, { start: x, size }, height) : [];
       }),
       ...footOf(start, end, [`${layers}, ${percent((end - start) / width)}`, layers], height, unnamedOf(places)),
-      ...frameOf(places, markOf(state.get("part")), height),
+      ...frameOf(places, markOf(state.part), height),
     );
   };
   return { node, draw };
@@ -166,6 +164,6 @@ export function pairView(state, counts) {
   const chooser = chooserView(state);
   const areas = counts.map((count) => areasView(state, count, () => chooser.node.focus({ preventScroll: true })));
   const views = [...areas, chooser];
-  const node = html("div", { class: "mygpt-areas" }, ...views.map((view) => view.node));
-  return { node, draw: () => views.forEach((view) => view.draw()) };
+  const node = html("div.areas", views);
+  return { node, draw: () => drawAll(views) };
 }

@@ -1,7 +1,7 @@
 // What a GPT's shape costs, as mygpt/sizes.py counts it; no page is touched here. Every number is a
 // whole one below 2^53, which the limits see to.
 
-import { total } from "../kit/amounts.mjs";
+import { total } from "../kit/geometry.mjs";
 
 const GPT2 = { vocab_size: 50257, max_seq_len: 1024 };
 

@@ -6,18 +6,13 @@ from mygpt.gpt import GPT2_SIZES, GPTConfig
 from mygpt.sizes import flops_per_token, memory, parameters_by_part
 
 SIZES = tuple(GPT2_SIZES)
+SHAPE = ("vocab_size", "max_seq_len", "embed_dim", "num_heads", "num_layers")
 
 
 def size_of(name: str) -> dict[str, int]:
     """The shape of one of GPT-2's sizes."""
     config = GPTConfig.gpt2(name)
-    return {
-        "vocab_size": config.vocab_size,
-        "max_seq_len": config.max_seq_len,
-        "embed_dim": config.embed_dim,
-        "num_heads": config.num_heads,
-        "num_layers": config.num_layers,
-    }
+    return {name: getattr(config, name) for name in SHAPE}
 
 
 def parameters(shape: Mapping[str, int]) -> dict[str, int]:

@@ -1,19 +1,14 @@
 // The numbers of a shape, each typed or stepped.
 
+import { times } from "../kit/geometry.mjs";
 import { doublings } from "../kit/amounts.mjs";
 import { choice, control } from "../kit/controls.mjs";
-import { html } from "../kit/elements.mjs";
-import { numberField, rested } from "../kit/fields.mjs";
+import { drawAll, flag, html } from "../kit/elements.mjs";
+import { numberField, rested } from "../kit/parts/fields.mjs";
 import { LIMITS, SIZES, problemOf, shapeOf, sizeOf } from "./count.mjs";
 import { FIELDS, derivedText, problemText } from "./words.mjs";
 
-/** @type {[string, string][]} */
-const SIZE_NAMES = [
-  ["small", "Small"],
-  ["medium", "Medium"],
-  ["large", "Large"],
-  ["xl", "XL"],
-];
+const SIZE_NAMES = Object.entries({ small: "Small", medium: "Medium", large: "Large", xl: "XL" });
 const WIDTHS = [1, 2, 4, 8, 16, 24, 32, 48, 64, 80, 96, 128, 160, 192, 256]; // of a head
 const MOST_HEADS = 128;
 /** @type {Shapes.Name[]} */
@@ -27,7 +22,7 @@ export function stopsOf(name, { embed_dim: C, num_heads: H }) {
     vocab_size: () => [...doublings(2 ** 18), 50_257].filter((one) => one >= 64).sort((a, b) => a - b),
     max_seq_len: () => doublings(2 ** 17).filter((one) => one >= 16),
     embed_dim: () => WIDTHS.map((width) => width * H).filter((one) => one <= LIMITS.embed_dim),
-    num_heads: () => Array.from({ length: MOST_HEADS }, (_, i) => i + 1).filter((one) => C % one === 0),
+    num_heads: () => times(MOST_HEADS, (i) => i + 1).filter((one) => C % one === 0),
     num_layers: () => doublings(128),
   };
   return stops[name]();
@@ -46,17 +41,15 @@ export function nextStop(name, shape, way) {
 function steppedField(state, field, name, label, moved) {
   /** @type {(way: number) => void} */
   const step = (way) => {
-    const next = nextStop(name, state.get("shape"), way);
+    const next = nextStop(name, state.shape, way);
     if (next === undefined) return;
-    state.take({ ...state.get("shape"), [name]: next });
+    state.take({ ...state.shape, [name]: next });
     moved();
   };
   const buttons = [-1, 1].map((way) => {
-    const given = { type: "button", class: "mygpt-step", tabindex: -1 };
-    const one = control("button", { ...given, "aria-label": `${label}: ${way > 0 ? "more" : "fewer"}` });
-    one.textContent = way > 0 ? "+" : "−";
-    one.addEventListener("click", () => step(way));
-    return one;
+    const given = { type: "button", tabindex: -1, onclick: () => step(way) };
+    const [sign, does] = way > 0 ? ["+", "more"] : ["−", "fewer"];
+    return control("button.step.bare", { ...given, "aria-label": `${label}: ${does}` }, sign);
   });
   field.input.addEventListener("keydown", (event) => {
     const way = { ArrowUp: 1, ArrowDown: -1 }[event.key];
@@ -65,15 +58,17 @@ function steppedField(state, field, name, label, moved) {
     step(way);
   });
   const draw = () => {
-    const shape = state.get("shape");
+    const { shape } = state;
     field.show(shape[name]);
     buttons.forEach((one, i) => one.setAttribute("aria-disabled", nextStop(name, shape, [-1, 1][i]) === undefined));
   };
-  return { node: html("div", { class: "mygpt-size" }, field.node, ...buttons), draw };
+  return { node: html("div.size", field, buttons), draw };
 }
 
 /** GPT-2's sizes, the five numbers of a shape, and what is expected of them.
- * @type {(state: Shapes.State, wait: () => void, tell: () => void) => Shapes.Asked} */
+ * @param {Shapes.State} state
+ * @param {() => void} wait
+ * @param {() => void} tell */
 export function shapeView(state, wait, tell) {
   const id = `mygpt-shapes-${Math.random().toString(36).slice(2)}`;
   const sizes = choice("Sizes of GPT-2", SIZE_NAMES, (size) => {
@@ -100,20 +95,20 @@ export function shapeView(state, wait, tell) {
     numberField(label, letter, entry, { max: LIMITS[name], "aria-describedby": id }),
   ]);
   const parts = fields.map(([name, field], i) => steppedField(state, field, name, FIELDS[i][1], () => draw()));
-  const note = html("p", { class: "mygpt-expected", id });
+  const note = html("p.expected", { id });
   const drawNote = () => {
-    const { problem, texts, get } = state;
+    const { problem, texts, shape } = state;
     for (const [name, field] of fields) field.wrong(problem.includes(name));
-    note.textContent = problem.length ? problemText(problem, texts) : derivedText(get("shape"));
-    note.classList.toggle("mygpt-wrong", problem.length > 0);
+    note.textContent = problem.length ? problemText(problem, texts) : derivedText(shape);
+    flag(note, "wrong", problem.length > 0);
     wait();
   };
   const draw = () => {
     entry.stop();
     state.typing = false;
     state.problem = [];
-    sizes.show(sizeOf(state.get("shape")));
-    for (const part of parts) part.draw();
+    sizes.show(sizeOf(state.shape));
+    drawAll(parts);
     drawNote();
   };
   return { sizes: sizes.node, fields: parts.map(({ node }) => node), note, draw, stop: entry.stop };

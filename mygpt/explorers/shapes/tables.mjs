@@ -1,9 +1,10 @@
 // The tables of Shapes: every part, and the memory.
 
-import { exact, inBytes, inWords, percent, total } from "../kit/amounts.mjs";
-import { swatch } from "../kit/bars.mjs";
-import { html } from "../kit/elements.mjs";
-import { readings } from "../kit/picture.mjs";
+import { total } from "../kit/geometry.mjs";
+import { exact, inBytes, inWords, percent } from "../kit/amounts.mjs";
+import { swatch } from "../kit/parts/bars.mjs";
+import { flag, html } from "../kit/elements.mjs";
+import { readings } from "../kit/parts/picture.mjs";
 import { flopsPerToken, memoryOf, parametersByPart } from "./count.mjs";
 import { PARTS } from "./words.mjs";
 
@@ -19,23 +20,16 @@ function cellText(number, width) {
 
 /** @type {(state: Shapes.State) => Kit.View} */
 export function partsView(state) {
-  const names = PARTS.map(([mark, name]) =>
-    html("span", { class: "mygpt-named-part" }, swatch(mark), html("span", {}, name)),
-  );
+  const names = PARTS.map(([mark, name]) => html("span.named-part.inline", swatch(mark), html("span", name)));
   const table = readings(
     "Parameters and FLOPs of every part",
     "Part",
-    [
-      ["parameters", "parameters"],
-      ["held", "share"],
-      ["flops", "FLOPs of a token"],
-      ["work", "share"],
-    ],
-    [...names, html("b", {}, "all")],
+    { parameters: "parameters", held: "share", flops: "FLOPs of a token", work: "share" },
+    [...names, html("b", "all")],
   );
   const draw = () => {
-    const shape = state.get("shape");
-    const [held, work] = [parametersByPart(shape), flopsPerToken(shape, state.get("length"))];
+    const { shape } = state;
+    const [held, work] = [parametersByPart(shape), flopsPerToken(shape, state.length)];
     /** @type {(cells: Record<string, HTMLElement>, parts: Record<string, number>, key: string | null, names: [string, string]) => void} */
     const write = (cells, parts, key, [amount, share]) => {
       const value = key ? parts[key] : total(parts);
@@ -58,19 +52,11 @@ export function memoryView(state) {
     "training with AdamW",
     "key-value cache, float32",
     "key-value cache, 2 bytes each",
-  ].map((name) => html("span", {}, name));
-  const table = readings(
-    "Memory in bytes",
-    "Memory",
-    [
-      ["bytes", "bytes"],
-      ["words", "that is"],
-    ],
-    names,
-  );
-  table.node.classList.add("mygpt-bytes");
+  ].map((name) => html("span", name));
+  const table = readings("Memory in bytes", "Memory", { bytes: "bytes", words: "that is" }, names);
+  flag(table.node, "bytes");
   const draw = () => {
-    const [four, two] = [4, 2].map((each) => memoryOf(state.get("shape"), state.get("length"), each));
+    const [four, two] = [4, 2].map((each) => memoryOf(state.shape, state.length, each));
     const training = four.weights + four.gradients + four["AdamW's averages"];
     const all = [four.weights, two.weights, training, four["key-value cache"], two["key-value cache"]];
     all.forEach((bytes, i) => {
@@ -78,7 +64,7 @@ export function memoryView(state) {
       table.cells[i].words.textContent = inBytes(bytes);
     });
     const long = all.some((bytes) => exact(bytes).length > LONG + 1);
-    table.node.classList.toggle("mygpt-long", long);
+    flag(table.node, "long", long);
   };
   return { node: table.node, draw };
 }

@@ -26,15 +26,4 @@ declare namespace Shapes {
     start: number;
     size: number;
   }
-  /** The fields of a shape, and their note. */
-  interface Asked extends Kit.Stopped {
-    sizes: HTMLElement;
-    fields: HTMLElement[];
-    note: HTMLElement;
-    draw(): void;
-  }
-  interface Bar {
-    node: HTMLElement;
-    draw(called: string, parts: Record<string, number>, keys: Count["keys"], most: number, width: number): void;
-  }
 }

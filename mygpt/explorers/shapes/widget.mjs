@@ -1,7 +1,8 @@
-import { doublings, exact, inWords, nearestStop, total } from "../kit/amounts.mjs";
-import { stackedBar } from "../kit/bars.mjs";
+import { doublings, exact, inWords } from "../kit/amounts.mjs";
+import { stackedBar } from "../kit/parts/bars.mjs";
 import { choice, control, folded, stepper } from "../kit/controls.mjs";
-import { html, speaker } from "../kit/elements.mjs";
+import { drawAll, explorerRoot, flag, html, paragraph } from "../kit/elements.mjs";
+import { nearestStop, total } from "../kit/geometry.mjs";
 import { mount, store, unfolding } from "../kit/mounting.mjs";
 import { pairView } from "./areas.mjs";
 import { SIZES, flopsPerToken, parametersByPart, problemOf, sameShape, sizeOf } from "./count.mjs";
@@ -25,11 +26,7 @@ import {
   workText,
 } from "./words.mjs";
 
-/** @type {[string, string][]} */
-const BAR_NAMES = [
-  ["amounts", "Amounts"],
-  ["shares", "Shares"],
-];
+const BAR_NAMES = Object.entries({ amounts: "Amounts", shares: "Shares" });
 const SLIM = 600; // px: under it without the shares
 
 /** The traits are shape, length, compare, bars and part; the `texts` are those of the fields.
@@ -49,12 +46,12 @@ export function shapesState(model) {
   const take = (/** @type {Shapes.Shape} */ shape) => {
     const length = Math.min(state.wanted, shape.max_seq_len);
     state.taking = true;
-    state.write({ ...(sameShape(shape, state.get("shape")) ? {} : { shape }), length });
+    state.write({ ...(sameShape(shape, state.shape) ? {} : { shape }), length });
     state.taking = false;
   };
   /** What is set from elsewhere is wanted. */
   const follow = () => {
-    if (!state.taking) state.wanted = state.get("length");
+    if (!state.taking) state.wanted = state.length;
   };
   return Object.assign(state, { take, follow, stale });
 }
@@ -66,25 +63,25 @@ function lengthView(state) {
     state.write({ length: stops[place] });
   });
   const draw = () => {
-    const length = state.get("length");
-    stops = doublings(state.get("shape").max_seq_len);
+    const { length } = state;
+    stops = doublings(state.shape.max_seq_len);
     part.show(nearestStop(stops, length), stops.length - 1, exact(length));
   };
   return { node: part.node, draw };
 }
 
 /** A stacked bar with its name and its whole.
- * @type {(second: boolean) => Shapes.Bar} */
+ * @param {boolean} second */
 function barView(second) {
-  const [name, whole, words] = [html("span"), html("b", { class: "mygpt-number" }), html("span")];
+  const [name, whole, words] = [html("span"), html("b.number"), html("span")];
   const bar = stackedBar(second ? 22 : 30);
   const node = html(
     "div",
     { class: second ? "mygpt-second" : "" },
-    html("p", { class: "mygpt-bar-name" }, name, html("span", {}, whole, " ", words)),
-    bar.node,
+    html("p.bar-name.ends", name, html("span", whole, " ", words)),
+    bar,
   );
-  /** @type {Shapes.Bar["draw"]} */
+  /** @type {(called: string, parts: Record<string, number>, keys: Shapes.Count["keys"], most: number, width: number) => void} */
   const draw = (called, parts, keys, most, width) => {
     const sum = total(parts);
     name.textContent = called;
@@ -107,23 +104,18 @@ function barView(second) {
 function barsView(state, { title, partsOf, keys, shorter }) {
   const head = html("span");
   const pair = [barView(false), barView(true)];
-  const node = html(
-    "div",
-    { class: "mygpt-bars" },
-    html("p", { class: "mygpt-panel-name" }, head),
-    ...pair.map((one) => one.node),
-  );
+  const node = html("div.bars", html("p.panel-name", head), pair);
   const draw = () => {
-    const [shape, length] = [state.get("shape"), state.get("length")];
+    const { shape, length } = state;
     head.textContent = title(length);
-    const shapes = [shape, ...comparedTo(shape, state.get("compare"))];
+    const shapes = [shape, ...comparedTo(shape, state.compare)];
     const lengths = shapes.map((one) => Math.min(length, one.max_seq_len));
     const counts = shapes.map((one, i) => partsOf(one, lengths[i]));
     const most = Math.max(...counts.map(total));
     pair.forEach((bar, i) => {
       bar.node.hidden = i >= shapes.length;
       if (i >= shapes.length) return;
-      const whole = state.get("bars") === "shares" ? total(counts[i]) : most;
+      const whole = state.bars === "shares" ? total(counts[i]) : most;
       const called = shapeName(shapes[i]) + (lengths[i] < length ? shorter(lengths[i]) : "");
       bar.draw(called, counts[i], keys, whole, state.width);
     });
@@ -150,35 +142,22 @@ const FLOPS = {
 
 /** A paragraph that says `text(shape, length)`.
  * @type {(state: Shapes.State, name: string, text: Shapes.Saying) => Kit.View} */
-function sayingView(state, name, text) {
-  const node = html("p", { class: name });
-  return {
-    node,
-    draw: () => {
-      node.textContent = text(state.get("shape"), state.get("length"));
-    },
-  };
-}
+const sayingView = ({ get }, name, text) => paragraph(name, () => text(get("shape"), get("length")));
 
 /** The name of the shape and how many parameters it has: in large type, or where its fields are.
  * @type {(state: Shapes.State, name?: string) => Kit.View} */
-function answerView(state, name = "mygpt-answer") {
-  const node = html("p", { class: `${name} mygpt-number` });
-  const draw = () => {
-    node.textContent = answerText(state.get("shape"), state.stale());
-  };
-  return { node, draw };
-}
+const answerView = (state, name = "mygpt-answer") =>
+  paragraph(`${name} mygpt-number`, () => answerText(state.shape, state.stale()));
 
 /** What the part that is chosen holds and does.
  * @type {(state: Shapes.State) => Kit.View} */
 function sentenceView(state) {
-  const [held, work] = [html("b", { class: "mygpt-number" }), html("span", { class: "mygpt-number" })];
-  const node = html("p", { class: "mygpt-sentence" }, held, " ", work);
+  const [held, work] = [html("b.number"), html("span.number")];
+  const node = html("p.sentence", held, " ", work);
   const draw = () => {
-    const mark = markOf(state.get("part"));
-    held.textContent = heldText(state.get("shape"), mark);
-    work.textContent = workText(state.get("shape"), state.get("length"), mark);
+    const mark = markOf(state.part);
+    held.textContent = heldText(state.shape, mark);
+    work.textContent = workText(state.shape, state.length, mark);
   };
   return { node, draw };
 }
@@ -189,13 +168,12 @@ function besideView(state) {
   const options = [...Object.keys(SIZES), ""].map((value) =>
     html("option", { value }, value ? shapeName(SIZES[value]) : "nothing"),
   );
-  const list = control("select", {}, ...options);
-  list.addEventListener("change", () => state.write({ compare: list.value }));
-  const note = html("span", {});
-  const node = html("label", { class: "mygpt-beside" }, html("span", {}, "Beside it"), list, note);
+  const list = control("select", { onchange: () => state.write({ compare: list.value }) }, options);
+  const note = html("span");
+  const node = html("label.beside.flow.label", html("span", "Beside it"), list, note);
   const draw = () => {
-    list.value = state.get("compare");
-    note.textContent = sizeOf(state.get("shape")) === list.value ? "the same: choose another" : "";
+    list.value = state.compare;
+    note.textContent = sizeOf(state.shape) === list.value ? "the same: choose another" : "";
   };
   return { node, draw };
 }
@@ -203,9 +181,9 @@ function besideView(state) {
 /** Views as one.
  * @type {(title: string, bars: HTMLElement[], views: Kit.View[]) => Kit.View} */
 function foldedViews(title, bars, views) {
-  const result = html("div", { class: "mygpt-result" }, ...bars, ...views.map(({ node }) => node));
+  const result = html("div.result", bars, views);
   const node = folded(title, result);
-  return { node, draw: unfolding(node, () => views.forEach((view) => view.draw())) };
+  return { node, draw: unfolding(node, () => drawAll(views)) };
 }
 
 /** The bars of both counts, beside those of the size that is compared, and every part in numbers.
@@ -215,7 +193,7 @@ function everyView(state) {
   const beside = besideView(state);
   const { node, draw } = foldedViews(
     "Every part, and another size beside it",
-    [html("div", { class: "mygpt-head" }, beside.node, bars.node)],
+    [html("div.head", beside, bars)],
     [
       ...[PARAMETERS, FLOPS].map((what) => barsView(state, what)),
       partsView(state),
@@ -225,7 +203,7 @@ function everyView(state) {
   return {
     node,
     draw: () => {
-      bars.show(state.get("bars"));
+      bars.show(state.bars);
       beside.draw();
       draw();
     },
@@ -238,16 +216,16 @@ const memoryFold = (state) =>
 
 /** What is said to those who listen: the sizes, or what is wrong with the fields.
  * @type {(state: Shapes.State) => string} */
-const spokenOf = ({ problem, texts, get }) =>
-  problem.length ? problemText(problem, texts) : sentenceOf(get("shape"), get("length"), markOf(get("part")));
+const spokenOf = ({ problem, texts, shape, length, part }) =>
+  problem.length ? problemText(problem, texts) : sentenceOf(shape, length, markOf(part));
 
 /** Draws a new shape. One that is set from elsewhere and is none goes back, and the refusal is said; a kernel refuses
  * it itself.
  * @type {(model: Kit.Model<Shapes.Traits & Kit.Described>, state: Shapes.State, refusal: HTMLElement, draw: () => void) => () => void} */
 function checked(model, state, refusal, draw) {
-  let last = state.get("shape");
+  let last = state.shape;
   return () => {
-    const shape = state.get("shape");
+    const { shape } = state;
     const texts = /** @type {Shapes.Texts} */ (
       Object.fromEntries(Object.entries(shape).map(([name, value]) => [name, String(value)]))
     );
@@ -268,11 +246,10 @@ function checked(model, state, refusal, draw) {
 /** @type {(given: Kit.Given<Shapes.Traits>) => () => void} */
 function render({ model, el }) {
   const state = shapesState(model);
-  const voice = speaker();
   const sayNow = () => voice.say(spokenOf(state));
   const wait = () => {
-    root.classList.toggle("mygpt-waiting", state.stale());
-    for (const one of [answer, pinned]) one.draw();
+    flag(root, "waiting", state.stale());
+    drawAll([answer, pinned]);
   };
   const shape = shapeView(state, wait, sayNow);
   const [answer, pinned] = [answerView(state), answerView(state, "mygpt-pinned")];
@@ -280,31 +257,27 @@ function render({ model, el }) {
   const both = pairView(state, [PARAMETERS, FLOPS]);
   const [every, memory] = [everyView(state), memoryFold(state)];
   const setting = sayingView(state, "mygpt-setting", settingText);
-  const refusal = html("p", { class: "mygpt-refusal", role: "alert", hidden: true });
-  const root = html(
-    "div",
-    { class: "mygpt-explorer mygpt-shapes", role: "group", "aria-label": "Explorer of shapes" },
+  const refusal = html("p.refusal", { role: "alert", hidden: true });
+  const { root, voice } = explorerRoot(
+    "shapes mygpt-roomy",
+    "Explorer of shapes",
     refusal,
-    html("div", { class: "mygpt-top" }, answer.node, shape.sizes),
-    html("div", { class: "mygpt-result" }, both.node, sentence.node),
-    html("div", { class: "mygpt-controls" }, length.node),
-    folded("Own shape", pinned.node, html("div", { class: "mygpt-numbers" }, ...shape.fields), shape.note),
-    ...[every, memory, setting].map(({ node }) => node),
-    voice.node,
+    html("div.top.inline", answer, shape.sizes),
+    html("div.result", both, sentence),
+    html("div.controls", length),
+    folded("Own shape", pinned, html("div.numbers", shape.fields), shape.note),
+    [every, memory, setting],
   );
   const drawn = [length, answer, pinned, sentence, both, every, memory, setting];
   const drawFigures = () => {
-    for (const one of drawn) one.draw();
+    drawAll(drawn);
   };
   const speaking = () => {
     drawFigures();
     sayNow();
   };
-  return mount({
-    model,
-    el,
-    root,
-    undo: [shape.stop, voice.stop],
+  return mount({ model, el }, { root, voice }, state, {
+    undo: [shape.stop],
     listeners: {
       shape: checked(model, state, refusal, () => {
         shape.draw();
@@ -314,13 +287,11 @@ function render({ model, el }) {
         state.follow();
         speaking();
       },
-      compare: drawFigures,
-      bars: drawFigures,
+      "compare bars": drawFigures,
       part: speaking,
     },
     layout: (width) => {
-      state.width = width;
-      root.classList.toggle("mygpt-slim", width < SLIM);
+      flag(root, "slim", width < SLIM);
       if (!state.stale()) shape.draw();
       drawFigures();
     },

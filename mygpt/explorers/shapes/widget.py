@@ -8,8 +8,8 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
 from mygpt import plots
-from mygpt.explorers.kit.base import Explorer, module, stylesheet
-from mygpt.explorers.kit.checks import check_member, check_whole, checked
+from mygpt.explorers.kit.base import Explorer
+from mygpt.explorers.kit.checks import check_keys, check_member, check_whole, checked
 from mygpt.explorers.shapes import counts
 
 LIMITS = {
@@ -51,14 +51,11 @@ class Shapes(Explorer):
     "amounts" or "shares". `part`, one of PARTS, is what the sentence is about.
     """
 
-    _esm = module("shapes")
-    _css = stylesheet("shapes")
-
-    shape = traitlets.Dict().tag(sync=True)
-    length = traitlets.Int().tag(sync=True)
-    compare = traitlets.Unicode().tag(sync=True)
-    bars = traitlets.Unicode().tag(sync=True)
-    part = traitlets.Unicode("feed-forward").tag(sync=True)
+    shape = traitlets.Dict()
+    length = traitlets.Int()
+    compare = traitlets.Unicode()
+    bars = traitlets.Unicode()
+    part = traitlets.Unicode("feed-forward")
 
     def __init__(
         self,
@@ -74,15 +71,10 @@ class Shapes(Explorer):
         bars: str = "amounts",
         part: str = "feed-forward",
     ) -> None:
-        own = {
-            "vocab_size": vocab_size,
-            "max_seq_len": max_seq_len,
-            "embed_dim": embed_dim,
-            "num_heads": num_heads,
-            "num_layers": num_layers,
-        }
+        own = (vocab_size, max_seq_len, embed_dim, num_heads, num_layers)
+        given = zip(LIMITS, own, strict=True)
         shape = counts.size_of(check_member("size", size, counts.SIZES))
-        shape |= {name: value for name, value in own.items() if value is not None}
+        shape |= {name: value for name, value in given if value is not None}
         shape = checked_shape(shape)
         super().__init__(
             shape=shape,
@@ -115,11 +107,8 @@ class Shapes(Explorer):
         sizes = [one for one in counts.SIZES if counts.size_of(one) == self.shape]
         return "".join(sizes)
 
-    @traitlets.validate("shape")
-    def _possible_shape(self, proposal) -> dict[str, int]:
-        return checked_shape(proposal["value"])
-
     _checked = checked(
+        shape=(lambda name, shape: checked_shape(shape),),
         length=(check_whole, 1, lambda self: self.shape["max_seq_len"]),
         compare=(check_member, (*counts.SIZES, "")),
         bars=(check_member, BARS),
@@ -169,11 +158,7 @@ class Shapes(Explorer):
 
 def checked_shape(given: Mapping[str, Any]) -> dict[str, int]:
     """Return a shape; raise a ValueError for one that no model or no page can have."""
-    odd = [name for name in given if name not in LIMITS]
-    missing = [name for name in LIMITS if name not in given]
-    if odd or missing:
-        which = f"no {odd[0]!r} is known" if odd else f"{missing[0]!r} is missing"
-        raise ValueError(f"a shape has the numbers {list(LIMITS)}: {which}")
+    check_keys("a shape has the numbers", given, LIMITS)
     shape = {
         name: check_whole(name, given[name], 1, most) for name, most in LIMITS.items()
     }

@@ -1,6 +1,7 @@
 // What Shapes has to say; no page is touched here.
 
-import { exact, inWords, percent, total } from "../kit/amounts.mjs";
+import { total } from "../kit/geometry.mjs";
+import { exact, inWords, percent } from "../kit/amounts.mjs";
 import { LIMITS, SIZES, blockParts, divisible, flopsPerToken, parametersByPart, sizeOf, trainingOf } from "./count.mjs";
 
 /** @type {[name: Shapes.Name, label: string, letter: string][]} */

@@ -1,12 +1,12 @@
 // GPT-2's byte pairs: how a text is cut, how a piece is merged, and how its bytes are written. No
 // page is touched here.
 
+import { BLANK_SIGNS, codeOf } from "../kit/geometry.mjs";
+
 export const MAX_TEXT = 500;
 export const LONGEST = 32; // bytes of a piece whose merges are still shown one by one
 const LIVELY = 3; // merges of a piece that is worth a look
 const CACHED = 5000;
-/** @type {Record<string, string>} */
-const SIGNS = { " ": "·", "\n": "↵", "\r": "␍", "\t": "⇥" };
 // JavaScript's \s has U+FEFF and lacks U+0085; Python's is Unicode's White_Space.
 const SPLIT = new RegExp(
   "'s|'t|'re|'ve|'m|'ll|'d| ?\\p{L}+| ?\\p{N}+| ?[^\\p{White_Space}\\p{L}\\p{N}]+"
@@ -28,10 +28,10 @@ export function tidy(text, most = MAX_TEXT) {
 }
 
 /** The ids of the 256 bytes, and of each pair the rank of its merge and the id of both.
- * @type {(view: DataView) => Tokens.Encoder} */
+ * @param {DataView} view */
 export function makeEncoder(view) {
   const numbers = new Uint16Array(view.buffer.slice(view.byteOffset, view.byteOffset + view.byteLength));
-  const joined = new Map();
+  const joined = /** @type {Map<number, { rank: number; id: number }>} */ (new Map());
   for (let i = 256, rank = 0; i < numbers.length; i += 3, rank += 1) {
     const pair = numbers[i] * 65536 + numbers[i + 1];
     if (!joined.has(pair)) joined.set(pair, { rank, id: numbers[i + 2] });
@@ -42,7 +42,8 @@ export function makeEncoder(view) {
 /**
  * Merges the bytes of one piece, always the pair of the lowest rank, leftmost first. Gives the ids
  * and where their tokens end, and each merge as its rank and the place of its left part.
- * @type {(bytes: Uint8Array, encoder: Tokens.Encoder) => Tokens.Merged}
+ * @param {Uint8Array} bytes
+ * @param {Tokens.Encoder} encoder
  */
 export function merge(bytes, { byteIds, joined }) {
   const ids = Array.from(bytes, (byte) => byteIds[byte]);
@@ -80,17 +81,6 @@ export function remembering(encoder) {
   };
 }
 
-/** The ids of a text.
- * @type {(text: string, encoder: Tokens.Encoder) => number[]} */
-export function encode(text, encoder) {
-  return split(text).flatMap(
-    (
-      (read) => (piece) =>
-        read(piece).ids
-    )(remembering(encoder)),
-  );
-}
-
 /** Where the parts of a piece end, at first and after each of its merges.
  * @type {(merged: Tokens.Merged) => number[][]} */
 export function rowsOf({ bytes, steps }) {
@@ -126,7 +116,7 @@ export function spell(bytes) {
       i += 1;
     } else {
       const sign = utf8.decode(bytes.subarray(i, i + size));
-      if (SIGNS[sign]) put("text", SIGNS[sign]);
+      if (BLANK_SIGNS[sign]) put("text", BLANK_SIGNS[sign]);
       else if (/[\p{Z}\p{C}]/u.test(sign)) put("code", codeOf(sign));
       else put("text", /\p{M}/u.test(sign) && parts.at(-1)?.text === undefined ? `◌${sign}` : sign);
       i += size;
@@ -134,9 +124,6 @@ export function spell(bytes) {
   }
   return parts;
 }
-
-/** @type {(sign: string) => string} */
-const codeOf = (sign) => `U+${(sign.codePointAt(0) ?? 0).toString(16).toUpperCase().padStart(4, "0")}`;
 
 /** The readable parts as one line of text.
  * @type {(parts: Tokens.Spelled[]) => string} */

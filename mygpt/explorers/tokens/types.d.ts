@@ -7,25 +7,13 @@ declare namespace Tokens {
     merges_done: number | null;
   }
   type State = ReturnType<typeof import("./widget.mjs").tokensState>;
-  interface Encoder {
-    byteIds: Uint16Array;
-    joined: Map<number, { rank: number; id: number }>;
-  }
-  /** A piece after all its merges. */
-  interface Merged {
-    bytes: Uint8Array;
-    ids: number[];
-    ends: number[];
-    steps: { rank: number; at: number }[];
-  }
+  type Encoder = ReturnType<typeof import("./merges.mjs").makeEncoder>;
+  type Merged = ReturnType<typeof import("./merges.mjs").merge>;
   /** A readable part of some bytes, of one of these kinds. */
   interface Spelled {
     text?: string;
     hex?: string;
     code?: string;
   }
-  interface Label {
-    node: HTMLElement;
-    radio: HTMLInputElement;
-  }
+  type Label = ReturnType<typeof import("./widget.mjs").pieceLabel>;
 }

@@ -1,5 +1,5 @@
 import { control, stepper } from "../kit/controls.mjs";
-import { html, speaker } from "../kit/elements.mjs";
+import { drawAll, explorerRoot, flag, html, paragraph, table } from "../kit/elements.mjs";
 import { clamp } from "../kit/geometry.mjs";
 import { mount, store, allViews } from "../kit/mounting.mjs";
 import {
@@ -27,9 +27,7 @@ function spelled(bytes, className) {
   return html(
     "bdi",
     { class: className },
-    ...parts.map(({ text, hex, code }) =>
-      text === undefined ? html("span", { class: "mygpt-code" }, hex ?? code ?? "") : text,
-    ),
+    parts.map(({ text, hex, code }) => (text === undefined ? html("span.code", hex ?? code ?? "") : text)),
   );
 }
 
@@ -60,7 +58,7 @@ function readText(state) {
 /** What follows from the chosen piece.
  * @type {(state: Tokens.State) => void} */
 function readPiece(state) {
-  state.at = Math.min(state.get("piece"), state.found.length - 1);
+  state.at = Math.min(state.piece, state.found.length - 1);
   const chosen = state.found[state.at];
   if (chosen !== state.chosen) {
     state.chosen = chosen;
@@ -68,7 +66,7 @@ function readPiece(state) {
   }
   state.last = chosen ? chosen.steps.length : 0;
   // One merge has no slider: it is shown.
-  state.done = state.last < 2 ? state.last : clamp(state.get("merges_done") ?? state.last, 0, state.last);
+  state.done = state.last < 2 ? state.last : clamp(state.merges_done ?? state.last, 0, state.last);
 }
 
 /** @type {(state: Tokens.State) => string} */
@@ -115,13 +113,12 @@ function textView(state) {
     autocapitalize: "off",
     dir: "auto",
   });
-  const label = html("label", { class: "mygpt-typed" }, html("span", {}, `Text, up to ${MAX_TEXT} characters`), field);
-  const counts = html("p", { class: "mygpt-counts mygpt-number" });
+  const label = html("label.typed.muted.label", html("span", `Text, up to ${MAX_TEXT} characters`), field);
+  const counts = html("p.counts.number");
   const hint = html(
-    "p",
-    { class: "mygpt-hint" },
-    `Vocabulary of ${state.get("vocab_size").toLocaleString("en")} (GPT-2’s: 50,257). `,
-    html("b", {}, "·"),
+    "p.hint.muted.small",
+    `Vocabulary of ${state.vocab_size.toLocaleString("en")} (GPT-2’s: 50,257). `,
+    html("b", "·"),
     " is a space. Choose a piece to see its merges.",
   );
   let written = ""; // what stands in the field
@@ -140,7 +137,7 @@ function textView(state) {
       field.setSelectionRange(caret, caret);
     }
     const pieces = split(text);
-    const piece = livelyPiece(pieces.map(state.read), state.get("piece"), (at) => pieces[at] === state.picked);
+    const piece = livelyPiece(pieces.map(state.read), state.piece, (at) => pieces[at] === state.picked);
     state.write({ text, piece });
   });
   // JupyterLab listens here after every key, and forbids line breaks.
@@ -159,29 +156,31 @@ function chip(bytes, id) {
   const name = plain(spell(bytes));
   const hex = Array.from(bytes, (byte) => byte.toString(16).padStart(2, "0")).join(" ");
   return html(
-    "span",
-    { class: "mygpt-chip", title: `${name}, id ${id}, bytes ${hex}` },
-    spelled(bytes, "mygpt-chip-text"),
-    html("span", { class: "mygpt-chip-id" }, String(id)),
+    "span.chip",
+    { title: `${name}, id ${id}, bytes ${hex}` },
+    spelled(bytes, "mygpt-chip-text mygpt-clipped"),
+    html("span.chip-id.number", String(id)),
   );
 }
 
 /** A piece of the text with its tokens, as a radio button.
- * @type {(one: Tokens.Merged, group: string, choose: () => void) => Tokens.Label} */
-function pieceLabel(one, group, choose) {
+ * @param {Tokens.Merged} one
+ * @param {string} group
+ * @param {() => void} choose */
+export function pieceLabel(one, group, choose) {
   const { bytes, ids, ends } = one;
   const few = ids.slice(0, MOST_CHIPS);
   const more = ids.length > few.length ? `and ${ids.length - few.length} more` : "";
   const name = plain(spell(bytes.subarray(0, ends[few.length - 1])));
-  const radio = control("input", {
+  const radio = control("input.over", {
     type: "radio",
     name: group,
+    onchange: choose,
     "aria-label": `${name}: ${ids.length === 1 ? "id" : "ids"} ${few.join(", ")} ${more}`.trim(),
   });
   const chips = few.map((id, i) => chip(partOf(one, ends, i), id));
-  if (more) chips.push(html("span", { class: "mygpt-more" }, more));
-  const node = html("label", { class: "mygpt-word" }, radio, html("span", { class: "mygpt-chips" }, ...chips));
-  radio.addEventListener("change", choose);
+  if (more) chips.push(html("span.more.muted", more));
+  const node = html("label.word", radio, html("span.chips", chips));
   return { node, radio };
 }
 
@@ -190,7 +189,7 @@ function pieceLabel(one, group, choose) {
 function piecesView(state) {
   // Not counted: Jupyter runs this module anew for every widget.
   const group = `mygpt-tokens-${Math.random().toString(36).slice(2)}`;
-  const node = html("div", { class: "mygpt-words", role: "radiogroup" });
+  const node = html("div.words", { role: "radiogroup" });
   /** @type {Tokens.Label[]} */
   const labels = [];
   /** @type {string[]} */
@@ -214,16 +213,13 @@ function piecesView(state) {
     pieces = state.pieces;
     let total = 0;
     state.found.forEach(({ ids }, i) => {
-      labels[i].node.classList.toggle("mygpt-odd", total % 2 === 1);
+      flag(labels[i].node, "odd", total % 2 === 1);
       total += ids.length;
     });
   }
   function draw() {
     if (state.at >= 0) labels[state.at].radio.checked = true;
-    node.setAttribute(
-      "aria-label",
-      `${state.get("description")} ${countsOf(state)}. Pieces of the text; choose one to see its merges`,
-    );
+    node.ariaLabel = `${state.description} ${countsOf(state)}. Pieces of the text; choose one to see its merges`;
   }
   return { node, drawText, draw };
 }
@@ -239,37 +235,24 @@ function ladderRow(chosen, steps, number) {
     html("span", { class: step?.at === i ? "mygpt-part mygpt-joined" : "mygpt-part" }, part(ends, i)),
   );
   /** @type {(text: string) => HTMLElement} */
-  const rank = (text) => html("span", { class: "mygpt-rank" }, text);
+  const rank = (text) => html("span.rank.muted", text);
   const pair = step
-    ? [
-        html("span", { class: "mygpt-pair" }, part(before, step.at), " + ", part(before, step.at + 1)),
-        " ",
-        rank(`rank ${step.rank}`),
-      ]
+    ? [html("span.pair", part(before, step.at), " + ", part(before, step.at + 1)), " ", rank(`rank ${step.rank}`)]
     : [rank("bytes")];
   return html(
     "tr",
-    {},
-    html("th", { scope: "row" }, html("span", { class: "mygpt-unseen" }, `After ${plural(number, "merge")}`)),
-    html("td", {}, html("span", { class: "mygpt-parts" }, ...parts)),
-    html("td", {}, html("span", { class: "mygpt-how" }, ...pair)),
+    html("th", { scope: "row" }, html("span.unseen", `After ${plural(number, "merge")}`)),
+    html("td", html("span.parts", parts)),
+    html("td", html("span.how", pair)),
   );
 }
 
 /** The merges of the chosen piece, one to a row.
  * @type {(state: Tokens.State) => Kit.View} */
 function ladderView(state) {
-  const body = html("tbody");
-  const node = html(
-    "table",
-    { class: "mygpt-ladder" },
-    html(
-      "caption",
-      { class: "mygpt-unseen" },
-      "The parts of the chosen piece after each merge; the rank is the place in the list of merges, from 0",
-    ),
-    body,
-  );
+  const caption = "The parts of the chosen piece after each merge; the rank is the place in the list of merges, from 0";
+  const node = table("mygpt-ladder", caption, [], []);
+  const body = node.tBodies[0];
   /** @type {HTMLElement[]} */
   let rows = [];
   /** @type {number[][] | null} */
@@ -282,7 +265,7 @@ function ladderView(state) {
       body.replaceChildren(...rows);
       node.hidden = !rows.length;
     }
-    rows.forEach((row, number) => row.classList.toggle("mygpt-to-come", number > state.done));
+    rows.forEach((row, number) => flag(row, "to-come", number > state.done));
   }
   return { node, draw };
 }
@@ -293,15 +276,8 @@ function mergesView(state) {
   const slide = stepper("Merges done", (index) => state.write({ merges_done: index }));
   const out = html("span");
   const ladder = ladderView(state);
-  const tooLong = html("p", { class: "mygpt-chosen" }, `The merges are shown for pieces of up to ${LONGEST} bytes.`);
-  const node = html(
-    "div",
-    { class: "mygpt-merges" },
-    html("p", { class: "mygpt-chosen" }, out),
-    slide.node,
-    ladder.node,
-    tooLong,
-  );
+  const tooLong = html("p.chosen.muted", `The merges are shown for pieces of up to ${LONGEST} bytes.`);
+  const node = html("div.merges", html("p.chosen.muted", out), slide, ladder, tooLong);
   /** @type {Tokens.Merged | null} */
   let drawn = null;
 
@@ -317,41 +293,27 @@ function mergesView(state) {
     drawn = chosen;
     out.replaceChildren(
       "Chosen: ",
-      html("b", {}, spelled(chosen.bytes, "mygpt-chosen-text")),
+      html("b", spelled(chosen.bytes, "mygpt-chosen-text")),
       ` – ${plural(chosen.bytes.length, "byte")}, ${plural(last, "merge")}, ` + plural(chosen.ids.length, "token"),
     );
   }
   return { node, draw };
 }
 
-/** @type {(state: Tokens.State) => Kit.View} */
-function settingView(state) {
-  const node = html("p", { class: "mygpt-setting" });
-  const draw = () => {
-    const { chosen, done, last } = state;
-    node.textContent = chosen ? `${done} of ${plural(last, "merge")} shown.` : "";
-  };
-  return { node, draw };
-}
+/** The setting in words, for paper.
+ * @type {(state: Tokens.State) => Kit.View} */
+const settingView = (state) =>
+  paragraph("mygpt-setting", () => (state.chosen ? `${state.done} of ${plural(state.last, "merge")} shown.` : ""));
 
 /** @type {(given: Kit.Given<Tokens.Traits>) => () => void} */
 function render({ model, el }) {
   const state = tokensState(model);
   const [text, pieces, merges, setting] = allViews(state, textView, piecesView, mergesView, settingView);
-  const voice = speaker();
-  const root = html(
-    "div",
-    { class: "mygpt-explorer mygpt-tokens", role: "group", "aria-label": "Explorer of tokens" },
-    ...text.nodes,
-    pieces.node,
-    merges.node,
-    setting.node,
-    voice.node,
-  );
+  const nodes = [...text.nodes, pieces.node, merges.node, setting.node];
 
   function drawPiece() {
     readPiece(state);
-    for (const part of [pieces, merges, setting]) part.draw();
+    drawAll([pieces, merges, setting]);
   }
   function draw() {
     readText(state);
@@ -359,21 +321,9 @@ function render({ model, el }) {
     pieces.drawText();
     drawPiece();
   }
-  /** @type {(update: () => void, sentence: (state: Tokens.State) => string) => () => void} */
-  const speaking = (update, sentence) => () => {
-    update();
-    voice.say(sentence(state));
-  };
-  return mount({
-    model,
-    el,
-    root,
-    undo: [voice.stop],
-    listeners: {
-      text: speaking(draw, countsOf),
-      piece: speaking(drawPiece, sentenceOf),
-      merges_done: speaking(drawPiece, sentenceOf),
-    },
+  const said = () => sentenceOf(state);
+  return mount({ model, el }, explorerRoot("tokens", "Explorer of tokens", nodes), state, {
+    listeners: { text: [draw, () => countsOf(state)], "piece merges_done": [drawPiece, said] },
     layout: draw,
   });
 }

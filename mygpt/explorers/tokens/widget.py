@@ -9,7 +9,7 @@ from matplotlib.figure import Figure
 from matplotlib.patches import Rectangle
 
 from mygpt import plots
-from mygpt.explorers.kit.base import Explorer, module, stylesheet
+from mygpt.explorers.kit.base import Explorer
 from mygpt.explorers.kit.text import count, drawable, shown
 
 MAX_VOCAB = 5_000
@@ -32,15 +32,12 @@ class Tokens(Explorer):
     The page itself encodes what is typed. A still has all of them, those to come paler.
     """
 
-    _esm = module("tokens")
-    _css = stylesheet("tokens")
+    vocab_size = traitlets.Int()
+    data = traitlets.Bytes()
 
-    vocab_size = traitlets.Int().tag(sync=True)
-    data = traitlets.Bytes().tag(sync=True)
-
-    text = traitlets.Unicode().tag(sync=True)
-    piece = traitlets.Int().tag(sync=True)
-    merges_done = traitlets.Int(None, allow_none=True).tag(sync=True)
+    text = traitlets.Unicode()
+    piece = traitlets.Int()
+    merges_done = traitlets.Int(None, allow_none=True)
 
     def __init__(
         self,

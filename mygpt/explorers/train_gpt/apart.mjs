@@ -1,21 +1,21 @@
 // The trained model in the views of the live model: what each layer would say, its heads, its neurons.
 
+import { exact } from "../kit/amounts.mjs";
 import { button, control } from "../kit/controls.mjs";
 import { html } from "../kit/elements.mjs";
 import { liveModelOf } from "../live_model/from_page.mjs";
 import { pause, studyText } from "../live_model/study.mjs";
 import { renderLive } from "../live_model/widget.mjs";
-import { refusalText, shapeOf, startOf } from "./state.mjs";
-import { grouped } from "./words.mjs";
+import { refusalText, startOf, trainedOf } from "./state.mjs";
 
 const READ = 200_000; // tokens of the text, for what the neurons fire on
 
 /** What is taken apart: the model that was kept last, with its text.
- * @type {(state: TrainGPT.State) => TrainGPT.Apart | null} */
+ * @param {TrainGPT.State} state */
 function madeOf(state) {
-  const { prepared, opened, kept } = state;
-  const [config, tokenizer] = [shapeOf(state), opened?.tokenizer ?? prepared?.tokenizer];
-  if (!config || !tokenizer || !kept) return null;
+  const [trained, { prepared }] = [trainedOf(state), state];
+  if (!trained) return null;
+  const { config, tokenizer, kept } = trained;
   const start = prepared ? startOf(prepared) : [0];
   const text = prepared ? tokenizer.decode(prepared.learn.subarray(0, READ)) : "";
   return { config, tokenizer, tensors: kept.weights, prompt: tokenizer.decode(start), text, step: kept.step };
@@ -31,18 +31,24 @@ function bringTo(node) {
 /** The heading of the views, with the way back.
  * @type {(back: () => void) => { node: HTMLElement; title: HTMLElement }} */
 function headView(back) {
-  const look = { class: "mygpt-apart-title", role: "heading", "aria-level": 4, "aria-live": "polite", tabindex: -1 };
+  const look = {
+    class: "mygpt-apart-title mygpt-bold",
+    role: "heading",
+    "aria-level": 4,
+    "aria-live": "polite",
+    tabindex: -1,
+  };
   const title = control("p", look);
   const leave = button("Back to the training", back);
-  return { node: html("div", { class: "mygpt-apart-head" }, title, leave.node), title };
+  return { node: html("div.apart-head.flow", title, leave), title };
 }
 
 /** The button that takes the model apart, and where its views are; `back` leads to the training.
  * @type {(state: TrainGPT.State, back: () => void) => Kit.View & { button: HTMLElement; stop(): void }} */
 export function apartView(state, back) {
   const { node: head, title } = headView(back);
-  const holder = html("div", { class: "mygpt-apart-views" });
-  const node = html("div", { class: "mygpt-apart", hidden: true }, head, holder);
+  const holder = html("div.apart-views");
+  const node = html("div.apart", { hidden: true }, head, holder);
   let shown = -1; // the step of the model in the views
   let stop = () => {};
   const close = () => {
@@ -52,7 +58,7 @@ export function apartView(state, back) {
     node.hidden = true;
     holder.replaceChildren();
   };
-  /** @type {(made: TrainGPT.Apart) => Promise<void>} */
+  /** @type {(made: NonNullable<ReturnType<typeof madeOf>>) => Promise<void>} */
   const show = async (made) => {
     close();
     const reading = new AbortController();
@@ -69,7 +75,7 @@ export function apartView(state, back) {
       const model = /** @type {any} */ (liveModelOf({ ...made, ...found }));
       await pause(); // two tasks
       if (reading.signal.aborted) return;
-      title.textContent = `The model of step ${grouped(made.step)}, taken apart.`;
+      title.textContent = `The model of step ${exact(made.step)}, taken apart.`;
       stop = renderLive({ model, el: holder });
       if (document.activeElement === title) bringTo(title);
     } catch (error) {

@@ -6,7 +6,8 @@ const SILENT = 60_000; // ms without news, of a page that is seen, after which a
 const WATCHED = 5_000; // ms between two looks at that
 
 /** A worker that trains; what it tells goes to `hear`, and `lose` is called, once, when it is gone.
- * @type {(hear: (news: Engine.News) => void, lose: (why: string) => void) => TrainGPT.Driver} */
+ * @param {(news: Engine.News) => void} hear
+ * @param {(why: string) => void} lose */
 export function engineDriver(hear, lose) {
   /** @type {Worker | null} */
   let worker = null;
@@ -21,7 +22,7 @@ export function engineDriver(hear, lose) {
     stop();
     lose(why);
   };
-  /** @type {TrainGPT.Driver["ask"]} */
+  /** @type {(asked: Engine.Asked) => void} */
   const ask = (asked) => {
     if (asked.kind === "begin" || (asked.kind === "write" && !worker)) start();
     worker?.postMessage(asked);
@@ -47,8 +48,7 @@ export function engineDriver(hear, lose) {
       gone(`The worker that trains has stopped${event.message ? `: ${event.message}` : "."}`);
     };
   }
-  /** Watches for news until the run has ended, while the page is seen.
-   * @type {TrainGPT.Driver["watch"]} */
+  /** Watches for news until the run has ended, while the page is seen. */
   const watch = () => {
     clearInterval(watching);
     heard = performance.now();

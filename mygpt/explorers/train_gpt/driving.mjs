@@ -1,9 +1,10 @@
 // What drives a run, and where it stands.
 
+import { exact } from "../kit/amounts.mjs";
 import { button } from "../kit/controls.mjs";
 import { html } from "../kit/elements.mjs";
 import { goes } from "./state.mjs";
-import { grouped, rateWarning, stepBack, stepLine, verdict } from "./words.mjs";
+import { rateWarning, stepBack, stepLine, verdict } from "./words.mjs";
 
 const QUICK = 600; // ms after Stop, or after the end of a run; until then a press is meant for Stop
 
@@ -49,11 +50,11 @@ export function drivingView(state, { toggle, reset, undo, redo, back }) {
   const run = runButton(state, toggle);
   const [again, undone, redone] = [button("Reset", reset), button("Undo", undo), button("Redo", redo)];
   const backward = button("", back);
-  const where = html("span", { class: "mygpt-number" });
-  const said = html("p", { class: "mygpt-verdict" });
-  const note = html("p", { class: "mygpt-note", role: "status" });
+  const where = html("span.number");
+  const said = html("p.verdict.bold");
+  const note = html("p.note.bold", { role: "status" });
   const buttons = [again, undone, redone].map((one) => one.node);
-  const node = html("div", { class: "mygpt-driving" }, run.node, ...buttons, where, said, note, backward.node);
+  const node = html("div.driving.flow", run, buttons, where, said, note, backward);
   const draw = () => {
     run.draw();
     again.able(state.phase !== "new");
@@ -61,11 +62,11 @@ export function drivingView(state, { toggle, reset, undo, redo, back }) {
     redone.node.hidden = !state.after.length;
     where.textContent = stepLine(state);
     said.textContent = verdict(state);
-    const warns = !goes(state) && state.phase !== "diverged" && rateWarning(state.get("rate"));
+    const warns = !goes(state) && state.phase !== "diverged" && rateWarning(state.rate);
     note.textContent = [state.note, warns].filter(Boolean).join(" ");
     const step = stepBack(state);
     backward.node.hidden = step === undefined;
-    if (step !== undefined) backward.node.textContent = `Back to the model of step ${grouped(step)}`;
+    if (step !== undefined) backward.node.textContent = `Back to the model of step ${exact(step)}`;
   };
   return { node, draw, run: run.node };
 }

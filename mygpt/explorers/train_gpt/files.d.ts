@@ -39,29 +39,5 @@ declare namespace TrainGPT {
     files: Record<string, unknown>;
   }
 
-  /** An entry of a .zip file's directory. */
-  interface Entry {
-    name: string;
-    flags: number;
-    method: number;
-    sum: number;
-    stored: number;
-    size: number;
-    at: number;
-  }
-
-  /** A text for training, and what was done to it, in a sentence or "". */
-  interface Text {
-    text: string;
-    note: string;
-  }
-
-  /** Ids to train on and ids held out, and the held-out losses of two models that need no training. `uniform`: ln V. */
-  interface Material {
-    tokenizer: Tokenizer;
-    training: number[];
-    held: number[];
-    uniform: number;
-    bigram: number;
-  }
+  type Entry = ReturnType<typeof import("./zip.mjs").entryAt>["entry"];
 }

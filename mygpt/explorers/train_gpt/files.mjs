@@ -3,7 +3,7 @@
 import { button, control } from "../kit/controls.mjs";
 import { html } from "../kit/elements.mjs";
 import { checkpointFiles, readCheckpoint } from "./checkpoint.mjs";
-import { goes, refusalText, shapeOf } from "./state.mjs";
+import { goes, refusalText, trainedOf } from "./state.mjs";
 import { zipped } from "./zip.mjs";
 
 /** Has the browser save some bytes.
@@ -28,9 +28,9 @@ const filesIn = (list) =>
  * @type {(state: TrainGPT.State, open: (checkpoint: TrainGPT.Checkpoint) => void, draw: () => void) => Kit.View} */
 export function filesView(state, open, draw) {
   const save = button("Save", () => {
-    const [config, { prepared, opened, kept }] = [shapeOf(state), state];
-    const tokenizer = opened?.tokenizer ?? prepared?.tokenizer;
-    if (!config || !tokenizer || !kept) return;
+    const trained = trainedOf(state);
+    if (!trained) return;
+    const { config, tokenizer, kept } = trained;
     const { step, weights: tensors } = kept;
     const files = checkpointFiles({ config, tokenizer, tensors, step });
     const name = `mygpt-step-${step}.zip`;
@@ -54,14 +54,14 @@ export function filesView(state, open, draw) {
     multiple: true,
     hidden: true,
     "aria-label": "The files of a checkpoint",
-  });
-  field.addEventListener("change", async () => {
-    if (field.files?.length) await take([...field.files]);
-    field.value = "";
+    onchange: async () => {
+      if (field.files?.length) await take([...field.files]);
+      field.value = "";
+    },
   });
   const choose = button("Open a checkpoint", () => field.click());
-  const said = html("p", { class: "mygpt-filed", role: "status" });
-  const node = html("div", { class: "mygpt-files" }, save.node, choose.node, field, said);
+  const said = html("p.filed.bold.muted", { role: "status" });
+  const node = html("div.files.flow", save, choose, field, said);
   return {
     node,
     draw: () => {
@@ -70,7 +70,7 @@ export function filesView(state, open, draw) {
       const none = state.kept ? "" : "After a training, the model can be taken apart and saved.";
       const needs = state.opened && !state.prepared ? "To train on, give it its text: Your own text." : "";
       const parts = [state.filed || none, needs].filter(Boolean).join(" ").split("`");
-      said.replaceChildren(...parts.map((one, i) => (i % 2 ? html("code", {}, one) : one)));
+      said.replaceChildren(...parts.map((one, i) => (i % 2 ? html("code", one) : one)));
     },
   };
 }

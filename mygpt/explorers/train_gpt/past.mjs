@@ -1,7 +1,7 @@
 // The models that Undo and Redo bring back.
 
+import { exact } from "../kit/amounts.mjs";
 import { forget, prepare, takesText, untrained } from "./state.mjs";
-import { grouped } from "./words.mjs";
 
 const MOST = 3; // of them
 /** @type {(keyof TrainGPT.Choices)[]} */
@@ -34,7 +34,7 @@ export function freeText(state) {
   if (losses.length) putAside(state);
   const { step } = kept;
   const note = losses.length ? "Undo brings back its curves on the last text." : "";
-  const until = step + state.get("steps");
+  const until = step + state.steps;
   Object.assign(state, untrained(), { kept, step, note, from: step, until, phase: "stopped", lost: true, filed: "" });
 }
 
@@ -52,7 +52,7 @@ export function takeUp(state, kept) {
     losses: losses.slice(0, losses.length - state.step + step),
     held: held.filter(([at]) => at <= step),
     samples: samples.filter((one) => one.step <= step),
-    ...(from > step && { from: step, until: step + state.get("steps") }),
+    ...(from > step && { from: step, until: step + state.steps }),
   });
 }
 
@@ -65,7 +65,7 @@ export function beginAnew(state) {
   forget(state);
   prepare(state);
   const last = state.before.at(-1)?.fields;
-  if (last?.kept) state.note = `Undo brings back the model of step ${grouped(last.kept.step)}.`;
+  if (last?.kept) state.note = `Undo brings back the model of step ${exact(last.kept.step)}.`;
 }
 
 /** Brings back the model that was put aside last, or with `from` as "after" the one that Undo put aside. The reader's
@@ -79,7 +79,7 @@ export function bringBack(state, from = "before") {
   const ofOwn = choices.source === "own" && Boolean(fields.own?.length);
   const givesWay = ofOwn && own.length > 0 && own !== fields.own;
   const free = Boolean(fields.opened && !fields.losses?.length && !ofOwn && own.length); // of any text
-  const source = free ? state.get("source") : choices.source;
+  const source = free ? state.source : choices.source;
   putAside(state, from === "before" ? "after" : "before", givesWay);
   state[from] = state[from].slice(0, -1);
   state.write({ ...choices, source });
@@ -92,7 +92,7 @@ export function bringBack(state, from = "before") {
   }
   takeUp(state, state.kept);
   const newer = givesWay && !kept ? ` ${from === "before" ? "Redo" : "Undo"} brings back your newer text.` : "";
-  state.note = `The model of step ${grouped(state.step)} is back.${newer}`;
+  state.note = `The model of step ${exact(state.step)} is back.${newer}`;
 }
 
 /** Goes back to the best model of this training; of one that did not diverge, the last is put aside.
@@ -101,5 +101,5 @@ export function goBack(state) {
   if (!state.best) return;
   if (state.phase !== "diverged") putAside(state);
   takeUp(state, state.best.kept);
-  state.note = `Back at the model of step ${grouped(state.step)}.`;
+  state.note = `Back at the model of step ${exact(state.step)}.`;
 }

@@ -1,27 +1,30 @@
 // The losses of a run, and what the model wrote on its way.
 
+import { thinnedLosses } from "../compute/losses.mjs";
+import { exact } from "../kit/amounts.mjs";
 import { button, control, folded } from "../kit/controls.mjs";
-import { html, svg } from "../kit/elements.mjs";
+import { flag, html, svg, trace } from "../kit/elements.mjs";
 import { fixed, linearTicks } from "../kit/geometry.mjs";
-import { emptyPath, linePath, markerPath, picture, spread } from "../kit/picture.mjs";
-import { grouped, nothingYet, thinned, verdict } from "./words.mjs";
+import { emptyPath, linePath, markerPath, picture, spread } from "../kit/parts/picture.mjs";
+import { nothingYet, verdict } from "./words.mjs";
 
 const MARGIN = { left: 34, right: 8, top: 12, bottom: 38 };
 const NEWEST = 4; // samples beside the picture
+const MOST_POINTS = 150; // of the curve of training
 
 /** A level that a loss is compared with.
  * @type {(name: string) => { node: SVGElement; draw(at: number, axes: Kit.Axes, text: string, low: number): void }} */
 function level(name) {
   const line = emptyPath(`mygpt-level ${name}`);
-  const said = svg("text", { class: "mygpt-level-name", "text-anchor": "end" });
+  const said = svg("text.level-name", { "text-anchor": "end" });
   /** @type {(at: number, axes: Kit.Axes, text: string, low: number) => void} */
   const draw = (at, { left, right, scaleY }, text, low) => {
-    line.setAttribute("d", `M${left} ${scaleY(at).toFixed(1)}H${right}`);
+    trace(line, `M${left} ${scaleY(at).toFixed(1)}H${right}`);
     said.setAttribute("x", String(right - 4));
     said.setAttribute("y", String(low - 5));
     said.textContent = text;
   };
-  return { node: svg("g", {}, line, said), draw };
+  return { node: svg("g", line, said), draw };
 }
 
 /** Path data of an arrow at the border, for what lies above it.
@@ -40,14 +43,9 @@ export function lossView(state) {
   ];
   const [guess, bigram] = [level("mygpt-guess"), level("mygpt-bigram")];
   plot.curves.replaceChildren(guess.node, bigram.node, learnt, held, dots, learntAbove);
-  const key = html(
-    "p",
-    { class: "mygpt-key" },
-    html("span", { class: "mygpt-key-learnt" }, "training"),
-    html("span", { class: "mygpt-key-held" }, "held-out text"),
-  );
-  const title = html("p", { class: "mygpt-panel-name" }, "Loss, in nats", key);
-  const node = html("div", { class: "mygpt-losses" }, title, plot.node);
+  const key = html("p.key", html("span.key-learnt", "training"), html("span.key-held", "held-out text"));
+  const title = html("p.panel-name.ends.muted", "Loss, in nats", key);
+  const node = html("div.losses", title, plot);
   const size = { width: 300, height: 276 };
   const lay = (/** @type {number} */ width) => {
     size.width = width;
@@ -55,8 +53,9 @@ export function lossView(state) {
   const draw = () => {
     const { prepared, step, until } = state;
     const [top, low] = [prepared?.guessing ?? 4, prepared?.bigram ?? 0];
-    const losses = thinned(state.losses, step - state.losses.length);
-    const highest = Math.min(1.6 * top, Math.max(1.06 * top, ...losses.means));
+    const { steps, means } = thinnedLosses(state.losses, MOST_POINTS);
+    const after = steps.map((one) => one + step - state.losses.length + 0.5);
+    const highest = Math.min(1.6 * top, Math.max(1.06 * top, ...means));
     const last = Math.max(step, until);
     const axes = plot.frame({
       ...size,
@@ -69,19 +68,19 @@ export function lossView(state) {
     guess.draw(top, axes, `guessing, ln V ${fixed(top, 2)}`, places[0]);
     bigram.draw(low, axes, `bigram model ${fixed(low, 2)}`, places[1]);
     for (const one of [guess, bigram]) one.node.toggleAttribute("hidden", !prepared);
-    const cut = losses.means.map((one) => Math.min(one, highest));
-    learnt.setAttribute("d", linePath(losses.steps, cut, scaleX, scaleY));
+    const cut = means.map((one) => Math.min(one, highest));
+    trace(learnt, linePath(after, cut, scaleX, scaleY));
     const points = state.held.map(([at, loss]) => /** @type {Kit.Pair} */ ([at, Math.min(loss, highest)]));
     const [xs, ys] = [0, 1].map((i) => points.map((point) => point[i]));
-    held.setAttribute("d", linePath(xs, ys, scaleX, scaleY));
+    trace(held, linePath(xs, ys, scaleX, scaleY));
     const above = (/** @type {number} */ at) => arrowPath(scaleX(at), axes.top);
     const marks = state.held.map(([at, loss]) =>
       loss > highest ? above(at) : markerPath(0, scaleX(at), scaleY(loss), 2.6),
     );
-    dots.setAttribute("d", marks.join(""));
-    const over = losses.means.indexOf(Math.max(...losses.means));
-    learntAbove.setAttribute("d", losses.means[over] > highest ? above(losses.steps[over]) : "");
-    plot.root.setAttribute("aria-label", `The loss at each of ${grouped(step)} steps. ${verdict(state)}`);
+    trace(dots, marks.join(""));
+    const over = means.indexOf(Math.max(...means));
+    trace(learntAbove, means[over] > highest ? above(after[over]) : "");
+    plot.root.ariaLabel = `The loss at each of ${exact(step)} steps. ${verdict(state)}`;
   };
   return { node, lay, draw };
 }
@@ -90,9 +89,8 @@ export function lossView(state) {
  * @type {(sample: TrainGPT.Sample) => HTMLElement} */
 const sampleNode = ({ step, text }) =>
   html(
-    "div",
-    { class: "mygpt-sample-text" },
-    html("b", { class: "mygpt-number" }, `step ${grouped(step)}`),
+    "div.sample-text.small",
+    html("b.number", `step ${exact(step)}`),
     html("p", { dir: "auto", title: text }, text.replace(/\s+/g, " ")),
   );
 
@@ -104,20 +102,16 @@ function composeView(state, compose) {
     "aria-label": "Your prompt",
     placeholder: "Your prompt",
     dir: "auto",
+    onkeydown: ({ key, isComposing, target }) => key === "Enter" && !isComposing && compose(target.value),
   });
   const write = button("Write", () => compose(field.value));
-  field.addEventListener("keydown", (event) => {
-    if (event.key === "Enter" && !event.isComposing) compose(field.value);
-  });
   const said = html("div");
-  const node = html("div", { class: "mygpt-compose" }, field, write.node, said);
+  const node = html("div.compose", field, write, said);
   const draw = () => {
     const { wrote, kept } = state;
     node.hidden = !kept;
     const known = wrote && !Number.isNaN(wrote.step);
-    said.replaceChildren(
-      ...(wrote ? [known ? sampleNode(wrote) : html("p", { class: "mygpt-wrong" }, wrote.text)] : []),
-    );
+    said.replaceChildren(...(wrote ? [known ? sampleNode(wrote) : html("p.wrong", wrote.text)] : []));
   };
   return { node, draw };
 }
@@ -125,15 +119,15 @@ function composeView(state, compose) {
 /** What the model wrote: the newest texts, what it writes after the reader's prompt, and folded the others.
  * @type {(state: TrainGPT.State, compose: (prompt: string) => void) => { node: HTMLElement; draw(): void }} */
 export function samplesView(state, compose) {
-  const newest = html("div", { class: "mygpt-newest" });
+  const newest = html("div.newest");
   const own = composeView(state, compose);
   const rest = html("div");
   const all = folded("All its texts", rest);
-  const title = html("p", { class: "mygpt-panel-name" }, "What it writes");
-  const node = html("div", { class: "mygpt-samples" }, title, newest, own.node, all);
+  const title = html("p.panel-name.ends.muted", "What it writes");
+  const node = html("div.samples", title, newest, own, all);
   /** @type {TrainGPT.Sample[] | null} */
   let drawn = null;
-  const none = html("p", { class: "mygpt-none" });
+  const none = html("p.none.muted");
   const draw = () => {
     const { samples } = state;
     own.draw();
@@ -144,7 +138,7 @@ export function samplesView(state, compose) {
     newest.replaceChildren(...few.map(sampleNode));
     if (!samples.length) newest.append(none);
     rest.replaceChildren(...samples.map(sampleNode));
-    all.classList.toggle("mygpt-away", samples.length <= NEWEST);
+    flag(all, "away", samples.length <= NEWEST);
   };
   return { node, draw };
 }

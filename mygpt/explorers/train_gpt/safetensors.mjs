@@ -1,6 +1,6 @@
 // The file format safetensors, for float32: the length of a header, the header in JSON, and the numbers in a row.
 
-import { joinedBytes } from "./zip.mjs";
+import { bytesOf, joinedBytes } from "../kit/geometry.mjs";
 
 const LENGTH_SIZE = 8;
 
@@ -18,7 +18,7 @@ export function tensorsFile(tensors) {
   for (const name of names) {
     const { shape, numbers } = /** @type {TrainGPT.Tensor} */ (tensors.get(name));
     header[name] = { dtype: "F32", shape, data_offsets: [at, at + numbers.byteLength] };
-    parts.push(new Uint8Array(numbers.buffer, numbers.byteOffset, numbers.byteLength));
+    parts.push(bytesOf(numbers));
     at += numbers.byteLength;
   }
   const text = new TextEncoder().encode(JSON.stringify(header));

@@ -1,37 +1,41 @@
 // The text to learn from, and what is settled before the first step.
 
+import { exact } from "../kit/amounts.mjs";
 import { button, choice, control, folded, stepper } from "../kit/controls.mjs";
-import { html } from "../kit/elements.mjs";
+import { flag, html } from "../kit/elements.mjs";
+import { rested } from "../kit/parts/fields.mjs";
 import { sizeOf, takesText } from "./state.mjs";
-import { MAX_SEED, PIECE_NAMES, RATES, SIZE_NAMES, SOURCE_NAMES, STEPS, grouped, textLine } from "./words.mjs";
+import { MAX_SEED, PIECE_NAMES, RATES, SIZE_NAMES, SOURCE_NAMES, STEPS, textLine } from "./words.mjs";
 
-const TYPED_AFTER = 400; // ms without a key after which a pasted text is read
 const SHOWN_IN_FIELD = 2000; // bytes of a file that its field shows
 
 /** The field for a text of the reader's own; a file may be chosen or dropped on it. `take` is given the text, or the
  * bytes of a file with its name; `tell` why it could not be.
  * @type {(state: TrainGPT.State, take: (given: string | Uint8Array, name?: string) => void, tell: (why: string) => void) => Kit.View} */
 function ownView(state, take, tell) {
-  const field = control("textarea", {
-    class: "mygpt-own-text",
+  const entry = rested(
+    () => {},
+    () => take(field.value),
+  );
+  const field = control("textarea.own-text", {
     rows: 4,
     "aria-label": "Your own text",
     placeholder: "Paste at least 2,000 characters here, or drop a text file.",
     spellcheck: "false",
     dir: "auto",
-  });
-  let waiting = 0;
-  field.addEventListener("input", () => {
-    clearTimeout(waiting);
-    waiting = setTimeout(() => take(field.value), TYPED_AFTER);
+    oninput: entry.typed,
   });
   const file = control("input", {
     type: "file",
     "aria-label": "A text file",
     accept: ".txt,.md,.csv,text/*",
     hidden: true,
+    onchange: () => {
+      read(file.files?.[0]);
+      file.value = "";
+    },
   });
-  const from = html("span", { class: "mygpt-file-name" });
+  const from = html("span.file-name");
   const open = button("Choose a file", () => file.click());
   /** @type {(one: File | undefined) => Promise<void>} */
   const read = async (one) => {
@@ -42,11 +46,8 @@ function ownView(state, take, tell) {
       tell(`${one.name} cannot be read: expected a text file.`);
     }
   };
-  file.addEventListener("change", () => {
-    read(file.files?.[0]);
-    file.value = "";
-  });
-  const node = html("div", { class: "mygpt-own" }, field, html("div", { class: "mygpt-file" }, open.node, file, from));
+  const chosen = html("div.file.flow", open, file, from);
+  const node = html("div.own", field, chosen);
   node.addEventListener("dragover", (event) => event.preventDefault());
   node.addEventListener("drop", (event) => {
     event.preventDefault();
@@ -58,7 +59,7 @@ function ownView(state, take, tell) {
   });
   let drawn = state.own;
   const draw = () => {
-    node.hidden = state.get("source") !== "own";
+    node.hidden = state.source !== "own";
     const { own } = state;
     if (own !== drawn) {
       drawn = own;
@@ -80,16 +81,16 @@ export function sourceView(state, { settle, take }) {
     state.refusal = why;
     draw();
   });
-  const line = html("p", { class: "mygpt-text-line", role: "status" });
-  const choices = html("div", { class: "mygpt-choices" }, source.node, pieces.node, size.node);
-  const node = html("div", { class: "mygpt-source" }, choices, own.node, line);
+  const line = html("p.text-line.muted", { role: "status" });
+  const choices = html("div.choices", source, pieces, size);
+  const node = html("div.source", choices, own, line);
   const draw = () => {
-    source.show(state.get("source"));
-    pieces.show(state.get("pieces"));
-    size.show(state.opened ? sizeOf(state.opened.config) : state.get("size"));
+    source.show(state.source);
+    pieces.show(state.pieces);
+    size.show(state.opened ? sizeOf(state.opened.config) : state.size);
     own.draw();
     line.textContent = state.refusal || (state.prepared ? textLine(state.prepared) : "Train needs a text.");
-    line.classList.toggle("mygpt-wrong", Boolean(state.refusal));
+    flag(line, "wrong", Boolean(state.refusal));
   };
   return { node, draw };
 }
@@ -108,12 +109,12 @@ export function settingsView(state, settle) {
   const rate = stepper("Learning rate", (place) => settle({ rate: RATES[place] }));
   const steps = stepper("Steps a run", (place) => settle({ steps: STEPS[place] }));
   const seed = stepper("Seed", (one) => settle({ seed: one }));
-  const node = folded("Settings", html("div", { class: "mygpt-controls" }, rate.node, steps.node, seed.node));
+  const node = folded("Settings", html("div.controls", rate, steps, seed));
   const draw = () => {
-    const [peak, count] = [state.get("rate"), state.get("steps")];
+    const [peak, count] = [state.rate, state.steps];
     rate.show(lastUpTo(RATES, peak), RATES.length - 1, String(peak));
-    steps.show(lastUpTo(STEPS, count), STEPS.length - 1, grouped(count));
-    seed.show(state.get("seed"), MAX_SEED, String(state.get("seed")));
+    steps.show(lastUpTo(STEPS, count), STEPS.length - 1, exact(count));
+    seed.show(state.seed, MAX_SEED, String(state.seed));
   };
   return { node, draw };
 }

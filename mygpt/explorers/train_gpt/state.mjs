@@ -1,29 +1,31 @@
 // The state of TrainGPT: the text, the model that is trained on it, and what the worker has told. No page is touched.
 
+import { exact } from "../kit/amounts.mjs";
 import { floats } from "../kit/geometry.mjs";
 import { store } from "../kit/mounting.mjs";
 import { materialOf, readText } from "./text.mjs";
 import { piecesOf, shownPiece } from "./tokenizers.mjs";
-import { LENGTH, SIZES, grouped } from "./words.mjs";
+import { LENGTH, SIZES } from "./words.mjs";
 
 const SAMPLE = { characters: 160, words: 36 }; // tokens
 const START = { characters: 10, words: 2 };
 const MOST_DIFFERENT = 12_000; // tokens; each has a row in the embedding
 const SMOOTH = 0.2; // of the newest time a step
 
-/** @type {() => TrainGPT.Trained} */
+/** A run so far. `held` are steps with the held-out loss; `kept` is what the worker gave last, `lost` whether it must
+ * begin from there, `wrote` the text after the reader's prompt; `best` what it gave with the lowest held-out loss. */
 export const untrained = () => ({
   step: 0,
-  losses: [],
-  held: [],
-  samples: [],
-  kept: null,
-  best: null,
+  losses: /** @type {number[]} */ ([]),
+  held: /** @type {[step: number, loss: number][]} */ ([]),
+  samples: /** @type {TrainGPT.Sample[]} */ ([]),
+  kept: /** @type {Engine.Snapshot | null} */ (null),
+  best: /** @type {{ kept: Engine.Snapshot; loss: number } | null} */ (null),
   perStep: 0,
-  phase: "new",
+  phase: /** @type {TrainGPT.Phase} */ ("new"),
   note: "",
   lost: false,
-  wrote: null,
+  wrote: /** @type {TrainGPT.Sample | null} */ (null),
 });
 
 /** @param {Kit.Model<TrainGPT.Traits>} model */
@@ -64,25 +66,25 @@ export const takesText = ({ phase, opened }) => phase === "new" || (phase === "s
 /** Forgets what was trained.
  * @type {(state: TrainGPT.State) => void} */
 export function forget(state) {
-  Object.assign(state, untrained(), { opened: null, from: 0, until: state.get("steps"), filed: "" });
+  Object.assign(state, untrained(), { opened: null, from: 0, until: state.steps, filed: "" });
 }
 
 /** Makes ready the text that is chosen, or says why it cannot be learnt from.
  * @type {(state: TrainGPT.State) => void} */
 export function prepare(state) {
-  const given = state.get("source") === "given" ? state.get("text") : state.own;
+  const given = state.source === "given" ? state.text : state.own;
   Object.assign(state, { prepared: null, refusal: "" });
   if (given === "") return;
   try {
     const { text, note } = readText(given);
     const known = state.opened?.tokenizer;
-    const kind = known?.kind ?? state.get("pieces");
+    const kind = known?.kind ?? state.pieces;
     if (known) refuseStrange(known, text);
     const { tokenizer, training, held, uniform, bigram } = materialOf(kind, text, LENGTH, known);
     const [learn, rest] = [training, held].map((ids) => Int32Array.from(ids));
     const most = MOST_DIFFERENT;
     if (tokenizer.tokens.length > most) {
-      throw new Error(`expected at most ${grouped(most)} different words, got ${grouped(tokenizer.tokens.length)}`);
+      throw new Error(`expected at most ${exact(most)} different words, got ${exact(tokenizer.tokens.length)}`);
     }
     state.prepared = { tokenizer, learn, held: rest, guessing: uniform, bigram, note };
   } catch (error) {
@@ -114,12 +116,20 @@ export function refusalText(error) {
 
 /** The shape of the model that is trained: that of the settings, or of the checkpoint that was opened.
  * @type {(state: TrainGPT.State) => Engine.Config | null} */
-export function shapeOf({ opened, prepared, get }) {
+export function shapeOf({ opened, prepared, size }) {
   if (opened) return opened.config;
   if (!prepared) return null;
-  const { layers, width, heads } = SIZES[get("size")];
+  const { layers, width, heads } = SIZES[size];
   const shape = { vocab: prepared.tokenizer.tokens.length, positions: LENGTH, width, heads, layers, hidden: 4 * width };
   return { ...shape, activation: "gelu_tanh", bias: true, attentionOnly: [] };
+}
+
+/** What was trained: the shape and the tokenizer of the model that was kept, or null.
+ * @type {(state: TrainGPT.State) => { config: Engine.Config; tokenizer: TrainGPT.Tokenizer; kept: Engine.Snapshot } | null} */
+export function trainedOf(state) {
+  const { prepared, opened, kept } = state;
+  const [config, tokenizer] = [shapeOf(state), opened?.tokenizer ?? prepared?.tokenizer];
+  return config && tokenizer && kept ? { config, tokenizer, kept } : null;
 }
 
 /** How a sample begins: with the first tokens of the held-out text after a space.
@@ -134,16 +144,17 @@ export function startOf({ held, tokenizer }) {
 /** @type {(state: TrainGPT.State, prepared: TrainGPT.Prepared) => Engine.Settings} */
 export function settingsOf(state, prepared) {
   const count = SAMPLE[prepared.tokenizer.kind];
-  return { steps: state.until, rate: state.get("rate"), start: startOf(prepared), count };
+  return { steps: state.until, rate: state.rate, start: startOf(prepared), count };
 }
 
 /** What the worker is asked for a text after a prompt, or after nothing the beginning of the samples, by the model that was
  * kept; null without one. A prompt that the model cannot read is an Error.
  * @type {(state: TrainGPT.State, prompt: string) => Extract<Engine.Asked, { kind: "write" }> | null} */
 export function writingOf(state, prompt) {
-  const { kept, prepared, opened } = state;
-  const [config, tokenizer] = [shapeOf(state), opened?.tokenizer ?? prepared?.tokenizer];
-  if (!config || !tokenizer || !kept) return null;
+  const { prepared } = state;
+  const trained = trainedOf(state);
+  if (!trained) return null;
+  const { config, tokenizer, kept } = trained;
   refuseStrange(tokenizer, prompt, "prompt");
   const typed = tokenizer.encode(prompt);
   const [start, count] = [prepared ? startOf(prepared) : [0], SAMPLE[tokenizer.kind]];
@@ -156,10 +167,10 @@ export function writingOf(state, prompt) {
 /** What a worker begins with: a new model, the one that Python gave, or the one that was kept.
  * @type {(state: TrainGPT.State, prepared: TrainGPT.Prepared, config: Engine.Config) => Engine.Given} */
 export function givenOf(state, { learn, held }, config) {
-  const { batch } = SIZES[state.get("size")];
+  const { batch } = SIZES[state.size];
   const length = Math.min(LENGTH, config.positions);
   const kept = state.kept ?? givenWeights(state);
-  return { config, batch, length, seed: state.get("seed"), learn, held, ...(kept && { kept }) };
+  return { config, batch, length, seed: state.seed, learn, held, ...(kept && { kept }) };
 }
 
 /** The size that a model has; undefined, if it is none of those to choose from.
@@ -176,27 +187,27 @@ export function sizeOf({ layers, width, heads }) {
  * @type {(state: TrainGPT.State, checkpoint: TrainGPT.Checkpoint) => void} */
 export function takeCheckpoint(state, checkpoint) {
   const { step, tensors, config, tokenizer } = checkpoint;
-  state.write({ pieces: tokenizer.kind, size: sizeOf(config) ?? state.get("size") });
+  state.write({ pieces: tokenizer.kind, size: sizeOf(config) ?? state.size });
   forget(state);
-  const until = step + state.get("steps");
+  const until = step + state.steps;
   Object.assign(state, { opened: checkpoint, phase: "stopped", lost: true, step, from: step, until });
   state.kept = { step, weights: tensors };
   state.saved = state.kept;
   prepare(state);
-  if (state.refusal && state.get("source") === "given") state.write({ source: "own" }); // which is asked for
+  if (state.refusal && state.source === "given") state.write({ source: "own" }); // which is asked for
   if (state.refusal) prepare(state);
   state.refusal = ""; // of a text that was chosen for another model
   const shape = `${config.layers} blocks × ${config.width}`;
-  state.filed = `Opened a model of step ${grouped(step)}: ${shape}, ${grouped(config.vocab)} ${tokenizer.kind}.`;
+  state.filed = `Opened a model of step ${exact(step)}: ${shape}, ${exact(config.vocab)} ${tokenizer.kind}.`;
   if (state.prepared) state.filed += " It trains on with the text chosen above.";
 }
 
 /** The weights of the trait, if it has any.
  * @type {(state: TrainGPT.State) => Engine.Snapshot | null} */
 function givenWeights(state) {
-  const shapes = state.get("shapes");
-  if (!shapes.length || state.get("source") !== "given") return null;
-  const numbers = floats(state.get("weights"));
+  const { shapes } = state;
+  if (!shapes.length || state.source !== "given") return null;
+  const numbers = floats(state.weights);
   let at = 0;
   /** @type {Map<string, Float32Array>} */
   const weights = new Map();

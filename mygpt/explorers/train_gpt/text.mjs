@@ -40,7 +40,7 @@ function decodedText(bytes) {
 
 /** The text to train on, as mygpt.data.load_corpus reads it: line ends become \n, a byte order mark goes. `size`: of the
  * whole file, where `given` is its first `MOST_BYTES` and some. What cannot be used is an Error of one sentence.
- * @type {(given: string | Uint8Array, size?: number) => TrainGPT.Text} */
+ * @type {(given: string | Uint8Array, size?: number) => { text: string; note: string }} */
 export function readText(given, size) {
   const half = typeof given === "string" ? given.search(/\p{Surrogate}/u) : -1;
   if (half >= 0) throw new Error(`expected whole characters, got half of one at index ${exact(half)}`);
@@ -85,7 +85,10 @@ export function bigramLoss(training, held, vocab, amount) {
 /** A text as ids, with the losses of two models that need no training: one that guesses all tokens alike, and the better
  * of the bigram models of chapter 2. `length`: positions that the GPT reads. `known`: a tokenizer
  * that has been trained before.
- * @type {(kind: TrainGPT.Kind, text: string, length: number, known?: TrainGPT.Tokenizer) => TrainGPT.Material} */
+ * @param {TrainGPT.Kind} kind
+ * @param {string} text
+ * @param {number} length
+ * @param {TrainGPT.Tokenizer} [known] */
 export function materialOf(kind, text, length, known) {
   const tokenizer = known ?? trainTokenizer(kind, text);
   const vocab = tokenizer.tokens.length;

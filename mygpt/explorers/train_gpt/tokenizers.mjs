@@ -1,14 +1,13 @@
 // Characters and words as tokens, with the ids of mygpt.tokenizers.
 
-const KIND_NAMES = /** @type {Record<TrainGPT.Kind, string>} */ ({ characters: "character", words: "word" });
+import { BETWEEN_WORDS } from "../live_model/pieces.mjs";
 
-// What Python's str.split splits at: Unicode's white space, and four separators of files, groups, records and units.
-const WHITE_SPACE = new RegExp(`[\\p{White_Space}${String.fromCharCode(0x1c, 0x1d, 0x1e, 0x1f)}]+`, "u");
+const KIND_NAMES = /** @type {Record<TrainGPT.Kind, string>} */ ({ characters: "character", words: "word" });
 
 /** The pieces of a text: its code points, or what stands between white space.
  * @type {(kind: TrainGPT.Kind, text: string) => string[]} */
 export function piecesOf(kind, text) {
-  return kind === "characters" ? Array.from(text) : text.split(WHITE_SPACE).filter(Boolean);
+  return kind === "characters" ? Array.from(text) : text.split(BETWEEN_WORDS).filter(Boolean);
 }
 
 /** Before or after, by code points; JavaScript's own order is that of UTF-16, where 😀 comes before U+FFFD.

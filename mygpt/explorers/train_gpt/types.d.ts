@@ -33,21 +33,7 @@ declare namespace TrainGPT {
     text: string;
   }
 
-  /** A run so far. `held` are steps with the held-out loss; `kept` is what the worker gave last, `lost` whether it must
-   * begin from there, `wrote` the text after the reader's prompt; `best` what it gave with the lowest held-out loss. */
-  interface Trained {
-    step: number;
-    losses: number[];
-    held: [step: number, loss: number][];
-    samples: Sample[];
-    kept: Engine.Snapshot | null;
-    best: { kept: Engine.Snapshot; loss: number } | null;
-    perStep: number;
-    phase: Phase;
-    note: string;
-    lost: boolean;
-    wrote: Sample | null;
-  }
+  type Trained = ReturnType<typeof import("./state.mjs").untrained>;
 
   /** What the held-out loss is judged by. */
   type Judged = Pick<State, "held" | "best" | "losses" | "step" | "phase" | "prepared" | "opened">;
@@ -63,31 +49,6 @@ declare namespace TrainGPT {
 
   type State = ReturnType<typeof import("./state.mjs").trainState>;
 
-  /** A model with what its views need. */
-  interface Apart {
-    config: Engine.Config;
-    tokenizer: Tokenizer;
-    tensors: Map<string, Float32Array>;
-    prompt: string;
-    text: string;
-    step: number;
-  }
-
-  interface Driver {
-    ask(asked: Engine.Asked): void;
-    watch(): void;
-    stop(): void;
-  }
-
-  interface Acts {
-    toggle(): void;
-    reset(): void;
-    undo(): void;
-    redo(): void;
-    back(): void;
-    settle(changes: Partial<Traits>): void;
-    take(given: string | Uint8Array, name?: string): void;
-    open(checkpoint: Checkpoint): void;
-    compose(prompt: string): void;
-  }
+  type Driver = ReturnType<typeof import("./driver.mjs").engineDriver>;
+  type Acts = ReturnType<typeof import("./widget.mjs").acting>;
 }

@@ -1,6 +1,8 @@
 // Chapter 13: a GPT that is trained in the page on a text of the reader's own, and taken apart.
 
-import { html, speaker } from "../kit/elements.mjs";
+import { frames } from "../compute/frames.mjs";
+import { exact } from "../kit/amounts.mjs";
+import { drawAll, explorerRoot, flag, html, paragraph } from "../kit/elements.mjs";
 import { mount } from "../kit/mounting.mjs";
 import { apartView } from "./apart.mjs";
 import { engineDriver } from "./driver.mjs";
@@ -22,14 +24,14 @@ import {
   takeProgress,
   takesText,
   trainState,
+  trainedOf,
   unsaved,
   writingOf,
 } from "./state.mjs";
-import { grouped, lowerRate, settingText, verdict } from "./words.mjs";
+import { lowerRate, settingText, verdict } from "./words.mjs";
 
 const WIDE = 560;
 const RESET_FIRST = "Press Reset first. Undo then brings this model back.";
-const LOOKS = { class: "mygpt-explorer mygpt-train-gpt", role: "group", "aria-label": "Train a GPT" };
 /** @type {(keyof TrainGPT.Traits)[]} */
 const SETTLED = ["source", "pieces", "size", "seed"]; // until Reset
 
@@ -43,7 +45,7 @@ function hearing(state, { draw, say }) {
   };
   const from = () => {
     const step = state.kept?.step ?? 0;
-    return step ? `It trains on from step ${grouped(step)}.` : "Train on begins again.";
+    return step ? `It trains on from step ${exact(step)}.` : "Train on begins again.";
   };
   /** @type {{ [K in Engine.News["kind"]]: (news: Extract<Engine.News, { kind: K }>) => void }} */
   const heard = {
@@ -57,9 +59,9 @@ function hearing(state, { draw, say }) {
       takeBest(state);
     },
     wrote({ step, text }) {
-      const tokenizer = state.opened?.tokenizer ?? state.prepared?.tokenizer;
-      if (!tokenizer || !state.kept) return;
-      const one = { step, text: tokenizer.decode(text) };
+      const trained = trainedOf(state);
+      if (!trained) return;
+      const one = { step, text: trained.tokenizer.decode(text) };
       if (state.samples.length) state.wrote = one;
       else state.samples = [one]; // of a model that was opened
       say(one.text);
@@ -69,7 +71,7 @@ function hearing(state, { draw, say }) {
       rest(
         "diverged",
         state.losses.length || step > (state.kept?.step ?? 0)
-          ? `The loss is no longer a number after step ${grouped(step)}. ${lowerRate({ ...state, phase: "diverged" })}`
+          ? `The loss is no longer a number after step ${exact(step)}. ${lowerRate({ ...state, phase: "diverged" })}`
           : "The loss of this model is no number before a step is taken: it cannot be trained. Press Reset.",
       ),
     failed: ({ message }) => rest(state.step ? "stopped" : "new", `It cannot be trained here: ${message}.`),
@@ -88,20 +90,21 @@ function hearing(state, { draw, say }) {
 }
 
 /** What the reader chooses before training, and the text that is given.
- * @type {(state: TrainGPT.State, draw: () => void) => Pick<TrainGPT.Acts, "settle" | "take">} */
+ * @param {TrainGPT.State} state
+ * @param {() => void} draw */
 function choosing(state, draw) {
-  /** @type {TrainGPT.Acts["settle"]} */
+  /** @type {(changes: Partial<TrainGPT.Traits>) => void} */
   const settle = (changes) => {
     const { source } = changes;
     const free = source ? takesText(state) : state.phase === "new";
     if (!free && SETTLED.some((name) => name in changes)) state.note = RESET_FIRST;
     else {
-      if (source && source !== state.get("source")) freeText(state);
+      if (source && source !== state.source) freeText(state);
       state.write(changes);
     }
     draw();
   };
-  /** @type {TrainGPT.Acts["take"]} */
+  /** @type {(given: string | Uint8Array, name?: string) => void} */
   const take = (given, name = "") => {
     if (!takesText(state)) state.note = RESET_FIRST;
     else {
@@ -115,13 +118,16 @@ function choosing(state, draw) {
 }
 
 /** What the reader's presses do.
- * @type {(state: TrainGPT.State, driver: TrainGPT.Driver, draw: () => void, say: (text: string) => void) => TrainGPT.Acts} */
-function acting(state, driver, draw, say) {
+ * @param {TrainGPT.State} state
+ * @param {TrainGPT.Driver} driver
+ * @param {() => void} draw
+ * @param {(text: string) => void} say */
+export function acting(state, driver, draw, say) {
   const go = () => {
     const [config, { prepared }] = [shapeOf(state), state];
     if (!prepared || !config) return;
     if (state.phase !== "new" && state.step >= state.until) {
-      Object.assign(state, { from: state.step, until: state.step + state.get("steps") });
+      Object.assign(state, { from: state.step, until: state.step + state.steps });
     }
     const settings = settingsOf(state, prepared);
     if (state.phase === "new" || state.lost) {
@@ -149,14 +155,14 @@ function acting(state, driver, draw, say) {
   const undo = instead(() => bringBack(state));
   const redo = instead(() => bringBack(state, "after"));
   const back = instead(() => goBack(state));
-  /** @type {TrainGPT.Acts["open"]} */
+  /** @type {(checkpoint: TrainGPT.Checkpoint) => void} */
   const open = (checkpoint) => {
     driver.stop();
     putAside(state);
     takeCheckpoint(state, checkpoint);
     compose("");
   };
-  /** @type {TrainGPT.Acts["compose"]} */
+  /** @type {(prompt: string) => void} */
   function compose(prompt) {
     try {
       const asked = writingOf(state, prompt);
@@ -178,19 +184,6 @@ function backTo(root, run, curves) {
   curves.scrollIntoView({ block: "nearest", behavior: "instant" });
 }
 
-/** Draws once before the next frame, however often that is asked for.
- * @type {(draw: () => void) => { soon(): void; stop(): void }} */
-function nextFrame(draw) {
-  let frame = 0;
-  const soon = () => {
-    frame ||= requestAnimationFrame(() => {
-      frame = 0;
-      draw();
-    });
-  };
-  return { soon, stop: () => cancelAnimationFrame(frame) };
-}
-
 /** What has the browser ask before the page is left, or no longer.
  * @type {() => (asks: boolean) => void} */
 function leaving() {
@@ -200,51 +193,45 @@ function leaving() {
 
 /** @type {(given: Kit.Given<TrainGPT.Traits>) => () => void} */
 function render({ model, el }) {
-  const [voice, hold] = [speaker(), leaving()];
+  const hold = leaving();
   const state = trainState(model);
   prepare(state);
-  const frame = nextFrame(() => draw());
+  const frame = frames(() => draw());
   const driver = engineDriver(
     (news) => hearer.hear(news),
     (why) => hearer.lose(why),
   );
-  const hearer = hearing(state, { draw: frame.soon, say: voice.say });
-  const acts = acting(state, driver, () => draw(), voice.say);
+  const say = (/** @type {string} */ text) => voice.say(text);
+  const hearer = hearing(state, { draw: frame.soon, say });
+  const acts = acting(state, driver, () => draw(), say);
   const [losses, samples] = [lossView(state), samplesView(state, acts.compose)];
   const driven = drivingView(state, acts);
   const taken = apartView(state, () => backTo(root, driven.run, losses.node));
   const filing = filesView(state, acts.open, () => draw());
-  const views = [sourceView(state, acts), driven, settingsView(state, acts.settle), taken, filing];
-  const [source, driving, settings, apart, files] = views.map(({ node }) => node);
+  const setting = paragraph("mygpt-setting", () => settingText(state));
+  const views = [sourceView(state, acts), driven, settingsView(state, acts.settle), taken, filing, setting];
+  const [source, driving, settings, apart, files, said] = views.map(({ node }) => node);
   files.prepend(taken.button);
-  const desk = html("div", { class: "mygpt-desk" }, losses.node, samples.node);
-  const setting = html("p", { class: "mygpt-setting" });
-  const root = html("div", LOOKS, ...[source, driving, desk, settings, files, apart, setting, voice.node]);
+  const desk = html("div.desk", losses, samples);
+  const parts = [source, driving, desk, settings, files, apart, said];
+  const { root, voice } = explorerRoot("train-gpt", "Train a GPT", parts);
   function draw() {
-    for (const one of [...views, losses, samples]) one.draw();
-    setting.textContent = settingText(state);
+    drawAll([...views, losses, samples]);
     hold(unsaved(state));
   }
   /** @type {(anew: boolean) => () => void} */
   const chosen = (anew) => () => {
     if (state.phase === "new") forget(state);
-    else if (!goes(state)) state.until = Math.max(state.step, state.from + state.get("steps"));
+    else if (!goes(state)) state.until = Math.max(state.step, state.from + state.steps);
     if (anew) prepare(state);
     draw();
   };
-  return mount({
-    model,
-    el,
-    root,
-    undo: [() => hold(false), driver.stop, taken.stop, voice.stop, frame.stop],
-    listeners: {
-      ...{ text: chosen(true), source: chosen(true), pieces: chosen(true) },
-      ...{ size: chosen(false), seed: chosen(false), rate: chosen(false), steps: chosen(false) },
-    },
+  return mount({ model, el }, { root, voice }, state, {
+    undo: [() => hold(false), driver.stop, taken.stop, frame.stop],
+    listeners: { "text source pieces": chosen(true), "size seed rate steps": chosen(false) },
     layout: (width) => {
-      state.width = width;
       const wide = width >= WIDE;
-      root.classList.toggle("mygpt-wide", wide);
+      flag(root, "wide", wide);
       losses.lay(wide ? Math.floor((width - 20) / 2) : width);
       draw();
     },

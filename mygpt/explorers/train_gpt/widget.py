@@ -11,7 +11,7 @@ from matplotlib.figure import Figure
 
 from mygpt import plots
 from mygpt.data import load_corpus, split
-from mygpt.explorers.kit.base import Explorer, module, stylesheet
+from mygpt.explorers.kit.base import Explorer
 from mygpt.explorers.kit.checks import (
     check_above_zero,
     check_member,
@@ -47,18 +47,15 @@ class TrainGPT(Explorer):
     are those of the text.
     """
 
-    _esm = module("train_gpt")
-    _css = stylesheet("train_gpt")
-
-    text = traitlets.Unicode().tag(sync=True)
-    source = traitlets.Unicode().tag(sync=True)
-    pieces = traitlets.Unicode().tag(sync=True)
-    size = traitlets.Unicode().tag(sync=True)
-    rate = traitlets.Float().tag(sync=True)
-    steps = traitlets.Int().tag(sync=True)
-    seed = traitlets.Int().tag(sync=True)
-    shapes = traitlets.List().tag(sync=True)
-    weights = traitlets.Bytes().tag(sync=True)
+    text = traitlets.Unicode()
+    source = traitlets.Unicode()
+    pieces = traitlets.Unicode()
+    size = traitlets.Unicode()
+    rate = traitlets.Float()
+    steps = traitlets.Int()
+    seed = traitlets.Int()
+    shapes = traitlets.List()
+    weights = traitlets.Bytes()
 
     def __init__(
         self,

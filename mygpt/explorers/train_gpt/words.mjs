@@ -1,22 +1,17 @@
 // What TrainGPT has to say; no page is touched here.
 
-import { fixed } from "../kit/geometry.mjs";
+import { exact } from "../kit/amounts.mjs";
+import { fixed, meanOf } from "../kit/geometry.mjs";
 
-/** @type {[TrainGPT.Size, string][]} */
-export const SIZE_NAMES = [
-  ["small", "2 blocks × 64"],
-  ["large", "4 blocks × 128"],
-];
-/** @type {[TrainGPT.Kind, string][]} */
-export const PIECE_NAMES = [
-  ["characters", "Characters"],
-  ["words", "Words"],
-];
-/** @type {[TrainGPT.Source, string][]} */
-export const SOURCE_NAMES = [
-  ["given", "Harbour stories"],
-  ["own", "Your own text"],
-];
+export const SIZE_NAMES = /** @type {[TrainGPT.Size, string][]} */ (
+  Object.entries({ small: "2 blocks × 64", large: "4 blocks × 128" })
+);
+export const PIECE_NAMES = /** @type {[TrainGPT.Kind, string][]} */ (
+  Object.entries({ characters: "Characters", words: "Words" })
+);
+export const SOURCE_NAMES = /** @type {[TrainGPT.Source, string][]} */ (
+  Object.entries({ given: "Harbour stories", own: "Your own text" })
+);
 /** Of each size: blocks, channels, heads, and rows of a batch.
  * @type {Record<TrainGPT.Size, { layers: number; width: number; heads: number; batch: number }>} */
 export const SIZES = {
@@ -31,9 +26,6 @@ const [GOOD_RATE, TOO_HIGH] = [0.006, 0.05];
 const [RISEN, NEARLY] = [0.03, 0.1]; // nats
 const AROUND = 50; // steps of a mean
 
-/** @type {(count: number) => string} */
-export const grouped = (count) => count.toLocaleString("en");
-
 /** A duration: "about 20 s", "about 3 min".
  * @type {(ms: number) => string} */
 export function about(ms) {
@@ -45,9 +37,9 @@ export function about(ms) {
 /** What is said of a text that can be learnt from.
  * @type {(text: TrainGPT.Prepared) => string} */
 export function textLine({ learn, held, tokenizer, note }) {
-  const count = grouped(learn.length + held.length);
+  const count = exact(learn.length + held.length);
   const piece = tokenizer.kind;
-  const parts = `${count} ${piece}, ${grouped(tokenizer.tokens.length)} different; the last tenth is held out.`;
+  const parts = `${count} ${piece}, ${exact(tokenizer.tokens.length)} different; the last tenth is held out.`;
   return [note, parts].filter(Boolean).join(" ");
 }
 
@@ -55,8 +47,8 @@ export function textLine({ learn, held, tokenizer, note }) {
  * @type {(state: Pick<TrainGPT.State, "step" | "from" | "until" | "phase" | "perStep">) => string} */
 export function stepLine({ step, from, until, phase, perStep }) {
   const left = phase === "running" && perStep ? `, ${about((until - step) * perStep)} left` : "";
-  const run = from ? ` (this run: ${grouped(until - from)})` : "";
-  return `step ${grouped(step)} of ${grouped(until)}${run}${left}`;
+  const run = from ? ` (this run: ${exact(until - from)})` : "";
+  return `step ${exact(step)} of ${exact(until)}${run}${left}`;
 }
 
 /** A sentence on a rate with which no model of these sizes learns well.
@@ -73,9 +65,6 @@ export function nothingYet({ phase, prepared, opened }) {
   if (!prepared) return "Nothing yet. It needs a text to learn from.";
   return `Nothing yet. Press ${phase === "new" ? "Train" : "Train on"}.`;
 }
-
-/** @type {(numbers: number[]) => number} */
-const mean = (numbers) => numbers.reduce((sum, one) => sum + one, 0) / numbers.length;
 
 /** Where the held-out loss was lowest, if it has risen since.
  * @type {(held: TrainGPT.Trained["held"]) => { step: number; loss: number } | null} */
@@ -104,7 +93,7 @@ export const lowerRate = (state) =>
 function byHeart(state, learnt) {
   const risen = risenSince(state.held);
   const back = stepBack(state) ? "go back" : stepBack({ ...state, phase: "stopped" }) ? "press Stop and go back" : "";
-  const since = risen ? `, rising since step ${grouped(risen.step)}, where it was ${fixed(risen.loss, 2)}` : "";
+  const since = risen ? `, rising since step ${exact(risen.step)}, where it was ${fixed(risen.loss, 2)}` : "";
   const helps = risen ? `: ${[back, "take a longer text"].filter(Boolean).join(", or ")}` : "; a longer text helps";
   return `${since}; the loss in training is ${fixed(learnt, 2)}. The model is learning its text by heart${helps}.`;
 }
@@ -116,15 +105,15 @@ export function verdict(state) {
   const [at, loss] = held.at(-1) ?? [0, NaN];
   if (Number.isNaN(loss) || !prepared) return "";
   const { guessing, bigram } = prepared;
-  const now = `Held-out loss ${fixed(loss, 2)}${at === step ? "" : ` at step ${grouped(at)}`}`;
+  const now = `Held-out loss ${fixed(loss, 2)}${at === step ? "" : ` at step ${exact(at)}`}`;
   if (!at && Math.abs(loss - guessing) < NEARLY) {
     return `${now}: before its first step it guesses, and ln V is ${fixed(guessing, 2)}.`;
   }
   const taken = losses.slice(0, Math.max(0, losses.length - (step - at))); // in training, until then
-  const learnt = mean(taken.slice(-AROUND));
+  const learnt = meanOf(taken.slice(-AROUND));
   const risen = risenSince(held);
   const upTo = risen ? taken.slice(0, Math.max(1, taken.length - (at - risen.step))) : taken.slice(0, 1);
-  const falls = learnt < mean(upTo.slice(-AROUND));
+  const falls = learnt < meanOf(upTo.slice(-AROUND));
   if (falls && (risen || learnt < loss / 2)) return now + byHeart(state, learnt);
   if (loss >= guessing) {
     const worse = learnt > taken[0] + NEARLY;
@@ -132,22 +121,8 @@ export function verdict(state) {
   }
   const was = held.some(([, one]) => one < bigram);
   const than = loss < bigram ? "below" : was ? "again above" : "not yet below";
-  const lowest = risen ? ` It was lowest, ${fixed(risen.loss, 2)}, at step ${grouped(risen.step)}.` : "";
+  const lowest = risen ? ` It was lowest, ${fixed(risen.loss, 2)}, at step ${exact(risen.step)}.` : "";
   return `${now}: ${than} the bigram model’s ${fixed(bigram, 2)}.${lowest}`;
-}
-
-/** Means of a long list of losses, and the steps after which they stand.
- * @type {(losses: number[], first: number, most?: number) => { steps: number[]; means: number[] }} */
-export function thinned(losses, first, most = 150) {
-  const size = Math.max(1, Math.ceil(losses.length / most));
-  /** @type {{ steps: number[]; means: number[] }} */
-  const found = { steps: [], means: [] };
-  for (let i = 0; i < losses.length; i += size) {
-    const some = losses.slice(i, i + size);
-    found.steps.push(first + i + some.length / 2);
-    found.means.push(mean(some));
-  }
-  return found;
 }
 
 /** The setting in words, for paper.
@@ -156,5 +131,5 @@ export function settingText({ get, step }) {
   const named = (/** @type {[string, string][]} */ names, /** @type {string} */ one) => new Map(names).get(one);
   const text = named(SOURCE_NAMES, get("source"));
   const size = named(SIZE_NAMES, get("size"));
-  return `${text}, ${get("pieces")}; ${size} channels; learning rate ${get("rate")}, step ${grouped(step)}.`;
+  return `${text}, ${get("pieces")}; ${size} channels; learning rate ${get("rate")}, step ${exact(step)}.`;
 }

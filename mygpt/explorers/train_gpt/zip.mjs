@@ -1,5 +1,7 @@
 // Files in one .zip: written as they are, read as they are or deflated.
 
+import { joinedBytes, total } from "../kit/geometry.mjs";
+
 const [ENTRY_SIGN, DIRECTORY_SIGN, END_SIGN] = [0x04034b50, 0x02014b50, 0x06054b50];
 const [ENTRY_SIZE, DIRECTORY_SIZE, END_SIZE] = [30, 46, 22];
 const LONGEST_COMMENT = 65535;
@@ -33,17 +35,6 @@ function packedNumbers(layout, numbers) {
   return Uint8Array.from(bytes);
 }
 
-/** @type {(parts: Uint8Array[]) => Uint8Array<ArrayBuffer>} */
-export function joinedBytes(parts) {
-  const all = new Uint8Array(parts.reduce((sum, part) => sum + part.length, 0));
-  let at = 0;
-  for (const part of parts) {
-    all.set(part, at);
-    at += part.length;
-  }
-  return all;
-}
-
 /** The time and the day as MS-DOS counts them: in two seconds, and from 1980 on.
  * @type {(when: Date) => [number, number]} */
 function dosTime(when) {
@@ -64,7 +55,7 @@ export function zipped(files, when = new Date()) {
     directory.push(packedNumbers("42222224442222244", row), path);
     at += ENTRY_SIZE + path.length + bytes.length;
   }
-  const size = directory.reduce((sum, part) => sum + part.length, 0);
+  const size = total(directory.map(({ length }) => length));
   const end = packedNumbers("42222442", [END_SIGN, 0, 0, files.length, files.length, size, at, 0]);
   return joinedBytes([...entries, ...directory, end]);
 }
@@ -73,8 +64,9 @@ export function zipped(files, when = new Date()) {
 export const isZip = (bytes) => bytes[0] === 0x50 && bytes[1] === 0x4b && [3, 5].includes(bytes[2]);
 
 /** The entry at a place of the directory, and the place of the next.
- * @type {(view: DataView, at: number) => { entry: TrainGPT.Entry; next: number }} */
-function entryAt(view, at) {
+ * @param {DataView} view
+ * @param {number} at */
+export function entryAt(view, at) {
   const short = (/** @type {number} */ of) => view.getUint16(at + of, true);
   const long = (/** @type {number} */ of) => view.getUint32(at + of, true);
   const start = view.byteOffset + at + DIRECTORY_SIZE;
@@ -147,7 +139,7 @@ export async function unzipped(bytes) {
   const own = Uint8Array.from(bytes);
   const view = new DataView(own.buffer);
   const entries = directoryOf(view).filter(({ name }) => !name.endsWith("/"));
-  const size = entries.reduce((sum, entry) => sum + entry.size, 0);
+  const size = total(entries.map((entry) => entry.size));
   if (size > MOST_UNZIPPED) throw new Error(`expected a .zip of at most ${MOST_UNZIPPED} bytes, got ${size}`);
   const files = [];
   for (const entry of entries) files.push({ name: entry.name, bytes: await extracted(own, view, entry) });

@@ -1,6 +1,7 @@
 // What a stack learns, and how: two tasks, its first weights, its steps; no page is touched here.
 
 import { forward, lossAndGradient, lossInParts, shapesOf, stack, wholeOf, WIDTH } from "./net.mjs";
+import { adamMove, adamScales } from "../compute/adam.mjs";
 import { mulberry32 } from "../kit/numbers.mjs";
 
 /** Points on two spirals; with `batch` a step reads so many of them, drawn at random.
@@ -12,7 +13,6 @@ export const VIEWED = 64; // points that are looked at in one go
 const TOO_LARGE = 1e9; // a loss above this is followed no further
 const NOISE = 0.03;
 export const LOOKED_BACK = 20; // steps
-const [KEPT, KEPT_OF_SQUARES, SMALL] = [0.9, 0.999, 1e-8]; // PyTorch's values
 
 /** `count` points, one after the other on the one spiral and on the other, as chapter 7 draws them.
  * @type {(next: () => number, count: number, winding: number) => TrainStack.Points} */
@@ -54,9 +54,8 @@ export function firstWeights({ depth, wiring, gain, seed }) {
   return weights;
 }
 
-/** A training before its first step, made in parts.
- * @param {TrainStack.Setting & { task: string }} setting
- * @returns {Generator<void, TrainStack.Now>} */
+/** A training before its first step, made in parts; `viewer` looks at points, with the same weights.
+ * @param {TrainStack.Setting & { task: string }} setting */
 export function* beginInParts(setting) {
   const { learnt, unseen } = pointsOf(setting.task, setting.seed);
   const rows = TASKS[setting.task].batch ?? learnt.answers.length;
@@ -87,11 +86,11 @@ export function* beginInParts(setting) {
 }
 
 /** A training before its first step.
- * @type {(setting: TrainStack.Setting & { task: string }) => TrainStack.Now} */
+ * @param {TrainStack.Setting & { task: string }} setting */
 export const begin = (setting) => wholeOf(beginInParts(setting));
 
 /** Fills the batch of the next step: all points, or some of them drawn at random.
- * @type {(now: TrainStack.Now) => void} */
+ * @type {(now: { batch: TrainStack.Batch; learnt: TrainStack.Points; setting: { task: string }; draw(): number }) => void} */
 function fillBatch({ batch, learnt, setting, draw }) {
   const count = learnt.answers.length;
   for (let r = 0; r < batch.rows; r += 1) {
@@ -113,21 +112,10 @@ function look(now) {
  * @type {(now: TrainStack.Now) => void} */
 export function takeStep(now) {
   if (now.lost) return;
-  const {
-    net: { weights, slope },
-    mean,
-    square,
-    setting: { rate },
-    done,
-  } = now;
-  const first = rate / (1 - KEPT ** (done + 1));
-  const second = Math.sqrt(1 - KEPT_OF_SQUARES ** (done + 1));
-  for (let i = 0; i < weights.length; i += 1) {
-    const g = slope[i];
-    mean[i] = KEPT * mean[i] + (1 - KEPT) * g;
-    square[i] = KEPT_OF_SQUARES * square[i] + (1 - KEPT_OF_SQUARES) * g * g;
-    weights[i] -= (first * mean[i]) / (Math.sqrt(square[i]) / second + SMALL);
-  }
+  const { weights, slope } = now.net;
+  const [first, second] = adamScales(now.done + 1, now.setting.rate);
+  const moments = { slope, mean: now.mean, square: now.square };
+  for (let i = 0; i < weights.length; i += 1) weights[i] -= adamMove(moments, i, first, second);
   look(now);
 }
 

@@ -1,7 +1,8 @@
 // A stack of feed-forward networks between two linear layers, its loss and its gradient; no page is
-// touched here. All parameters are one list, in the order of `shapesOf`. Rows of a batch follow each
-// other: number c of row r of n channels stands at r * n + c.
+// touched here. All parameters are one list, in the order of `shapesOf`.
 
+import { times } from "../kit/geometry.mjs";
+import { affine, affineBack, mlpBackward, mlpForward } from "../compute/mlp.mjs";
 import { quickGelu, relu, silu } from "../kit/activations.mjs";
 
 export const WIDTH = 8;
@@ -47,7 +48,7 @@ export function shapesOf(depth, wiring) {
   ];
   return [
     ...linear("first", WIDTH, INPUTS),
-    ...Array.from({ length: depth }, (_, l) => block(`blocks.${l}`)).flat(),
+    ...times(depth, (l) => block(`blocks.${l}`)).flat(),
     ...(WIRINGS[wiring].norm === "pre" ? norm("norm") : []),
     ...linear("last", CLASSES, WIDTH),
   ];
@@ -61,133 +62,15 @@ function viewsOf(list, shapes) {
   let from = 0;
   for (const { name, rows, columns } of shapes) {
     const dot = name.lastIndexOf(".");
-    const [layer, kind] = [name.slice(0, dot), /** @type {keyof TrainStack.Layer} */ (name.slice(dot + 1))];
+    const [layer, kind] = [name.slice(0, dot), /** @type {keyof Compute.Layer} */ (name.slice(dot + 1))];
     views[layer] = { ...views[layer], [kind]: list.subarray(from, from + rows * columns) };
     from += rows * columns;
   }
   return views;
 }
 
-/**
- * y = x Wᵀ + b for every row, as nn.Linear has it. The sums over eight inputs are written out: a
- * browser does not do that by itself, and it makes training twice as fast.
- * @type {TrainStack.Affine}
- */
-function affine(y, x, { weight, bias }, rows, ins, outs) {
-  if (ins % 8) return affineOfFew(y, x, { weight, bias }, rows, ins, outs);
-  for (let r = 0; r < rows; r += 1) for (let o = 0; o < outs; o += 1) y[r * outs + o] = bias[o];
-  for (let i = 0; i < ins; i += 8) {
-    for (let r = 0; r < rows; r += 1) {
-      const k = r * ins + i;
-      const [x0, x1, x2, x3] = [x[k], x[k + 1], x[k + 2], x[k + 3]];
-      const [x4, x5, x6, x7] = [x[k + 4], x[k + 5], x[k + 6], x[k + 7]];
-      for (let o = 0, w = i, at = r * outs; o < outs; o += 1, w += ins, at += 1) {
-        y[at] +=
-          weight[w] * x0
-          + weight[w + 1] * x1
-          + weight[w + 2] * x2
-          + weight[w + 3] * x3
-          + weight[w + 4] * x4
-          + weight[w + 5] * x5
-          + weight[w + 6] * x6
-          + weight[w + 7] * x7;
-      }
-    }
-  }
-  return y;
-}
-
-/** @type {TrainStack.Affine} */
-function affineOfFew(y, x, { weight, bias }, rows, ins, outs) {
-  for (let r = 0; r < rows; r += 1) {
-    for (let o = 0; o < outs; o += 1) {
-      let sum = bias[o];
-      for (let i = 0; i < ins; i += 1) sum += weight[o * ins + i] * x[r * ins + i];
-      y[r * outs + o] = sum;
-    }
-  }
-  return y;
-}
-
-/** What x gets of the gradient dy: dx = dy W, eight inputs at a time.
- * @type {(dx: Float64Array, dy: Float64Array, part: TrainStack.Layer, rows: number, ins: number, outs: number) => void} */
-function backToInput(dx, dy, { weight }, rows, ins, outs) {
-  for (let i = 0; i < ins; i += 8) {
-    for (let r = 0; r < rows; r += 1) {
-      let [x0, x1, x2, x3, x4, x5, x6, x7] = [0, 0, 0, 0, 0, 0, 0, 0];
-      for (let o = 0, w = i, at = r * outs; o < outs; o += 1, w += ins, at += 1) {
-        const d = dy[at];
-        x0 += d * weight[w];
-        x1 += d * weight[w + 1];
-        x2 += d * weight[w + 2];
-        x3 += d * weight[w + 3];
-        x4 += d * weight[w + 4];
-        x5 += d * weight[w + 5];
-        x6 += d * weight[w + 6];
-        x7 += d * weight[w + 7];
-      }
-      const k = r * ins + i;
-      dx[k] = x0;
-      dx[k + 1] = x1;
-      dx[k + 2] = x2;
-      dx[k + 3] = x3;
-      dx[k + 4] = x4;
-      dx[k + 5] = x5;
-      dx[k + 6] = x6;
-      dx[k + 7] = x7;
-    }
-  }
-}
-
-/** What the parameters get of it, eight inputs at a time where there are so many.
- * @type {(grad: TrainStack.Layer, dy: Float64Array, x: Float64Array, rows: number, ins: number, outs: number) => void} */
-function backToWeights(grad, dy, x, rows, ins, outs) {
-  const { weight, bias } = grad;
-  for (let o = 0; o < outs; o += 1) {
-    let sum = 0;
-    for (let r = 0; r < rows; r += 1) sum += dy[r * outs + o];
-    bias[o] = sum;
-    if (ins % 8) {
-      for (let i = 0; i < ins; i += 1) {
-        let total = 0;
-        for (let r = 0; r < rows; r += 1) total += dy[r * outs + o] * x[r * ins + i];
-        weight[o * ins + i] = total;
-      }
-    }
-    for (let i = 0; i + 8 <= ins; i += 8) {
-      let [g0, g1, g2, g3, g4, g5, g6, g7] = [0, 0, 0, 0, 0, 0, 0, 0];
-      for (let r = 0, k = i, at = o; r < rows; r += 1, k += ins, at += outs) {
-        const d = dy[at];
-        g0 += d * x[k];
-        g1 += d * x[k + 1];
-        g2 += d * x[k + 2];
-        g3 += d * x[k + 3];
-        g4 += d * x[k + 4];
-        g5 += d * x[k + 5];
-        g6 += d * x[k + 6];
-        g7 += d * x[k + 7];
-      }
-      const w = o * ins + i;
-      weight[w] = g0;
-      weight[w + 1] = g1;
-      weight[w + 2] = g2;
-      weight[w + 3] = g3;
-      weight[w + 4] = g4;
-      weight[w + 5] = g5;
-      weight[w + 6] = g6;
-      weight[w + 7] = g7;
-    }
-  }
-}
-
-/** @type {(dx: Float64Array | null, dy: Float64Array, x: Float64Array, part: TrainStack.Layer, grad: TrainStack.Layer, rows: number, ins: number, outs: number) => void} */
-function affineBack(dx, dy, x, part, grad, rows, ins, outs) {
-  backToWeights(grad, dy, x, rows, ins, outs);
-  if (dx) backToInput(dx, dy, part, rows, ins, outs);
-}
-
 /** Layer norm of every row: `unit` has mean 0 and size 1, `scale` is what it was divided by.
- * @type {(y: Float64Array, kept: TrainStack.Normed, x: Float64Array, part: TrainStack.Layer, rows: number) => void} */
+ * @type {(y: Float64Array, kept: TrainStack.Normed, x: Float64Array, part: Compute.Layer, rows: number) => void} */
 function normalise(y, { unit, scale }, x, { weight, bias }, rows) {
   for (let r = 0; r < rows; r += 1) {
     const from = r * WIDTH;
@@ -204,7 +87,7 @@ function normalise(y, { unit, scale }, x, { weight, bias }, rows) {
 }
 
 /** The same backwards; what x gets is added to dx, or is dx where that is dy itself.
- * @type {(dx: Float64Array, dy: Float64Array, kept: TrainStack.Normed, part: TrainStack.Layer, grad: TrainStack.Layer, rows: number) => void} */
+ * @type {(dx: Float64Array, dy: Float64Array, kept: TrainStack.Normed, part: Compute.Layer, grad: Compute.Layer, rows: number) => void} */
 function normaliseBack(dx, dy, { unit, scale }, { weight }, grad, rows) {
   for (let r = 0; r < rows; r += 1) {
     const from = r * WIDTH;
@@ -255,9 +138,13 @@ export function stack({ depth, wiring, activation }, weights, most, learns = tru
   /** As many of them as the blocks need, or the same few again and again.
    * @type {<T>(count: number, few: number, make: () => T) => T[]} */
   function each(count, few, make) {
-    const own = Array.from({ length: learns ? count : few }, make);
-    return Array.from({ length: count }, (_, l) => own[l % own.length]);
+    const own = times(learns ? count : few, make);
+    return times(count, (l) => own[l % own.length]);
   }
+  const [parts, grads] = [viewsOf(weights, shapes), viewsOf(slope, learns ? shapes : [])];
+  const [mlps, mlpGrads] = [parts, grads].map((views) =>
+    times(depth, (l) => ({ fc1: views[`blocks.${l}.mlp.fc1`], fc2: views[`blocks.${l}.mlp.fc2`] })),
+  );
   return {
     depth,
     ...WIRINGS[wiring],
@@ -265,8 +152,7 @@ export function stack({ depth, wiring, activation }, weights, most, learns = tru
     shapes,
     weights,
     slope,
-    parts: viewsOf(weights, shapes),
-    grads: viewsOf(slope, learns ? shapes : []),
+    ...{ parts, grads, mlps, mlpGrads },
     states: each(depth + 1, 2, () => rowsOf(WIDTH)),
     caches: each(depth, 1, () => ({
       read: rowsOf(WIDTH),
@@ -283,45 +169,29 @@ export function stack({ depth, wiring, activation }, weights, most, learns = tru
 
 /** @type {(net: TrainStack.Net, l: number, rows: number) => void} */
 function blockForward(net, l, rows) {
-  const {
-    adds,
-    norm,
-    parts,
-    bend: [value],
-  } = net;
-  const [name, x, y] = [`blocks.${l}`, net.states[l], net.states[l + 1]];
-  const cache = net.caches[l];
-  const before = norm === "pre";
-  if (before) normalise(cache.read, cache, x, parts[`${name}.norm`], rows);
-  affine(cache.z, before ? cache.read : x, parts[`${name}.mlp.fc1`], rows, WIDTH, HIDDEN);
-  for (let i = 0; i < rows * HIDDEN; i += 1) cache.a[i] = value(cache.z[i]);
+  const { adds, norm } = net;
+  const [x, y, cache, part] = [net.states[l], net.states[l + 1], net.caches[l], net.parts[`blocks.${l}.norm`]];
+  const read = norm === "pre" ? cache.read : x;
+  if (norm === "pre") normalise(read, cache, x, part, rows);
   const sum = norm === "post" ? cache.sum : y;
-  affine(sum, cache.a, parts[`${name}.mlp.fc2`], rows, HIDDEN, WIDTH);
+  mlpForward(sum, read, net.mlps[l], cache, net.bend, rows);
   if (adds) for (let i = 0; i < rows * WIDTH; i += 1) sum[i] += x[i];
-  if (norm === "post") normalise(y, cache, sum, parts[`${name}.norm`], rows);
+  if (norm === "post") normalise(y, cache, sum, part, rows);
 }
 
 /** Takes back.state from what leaves block l to what enters it.
  * @type {(net: TrainStack.Net, l: number, rows: number) => void} */
 function blockBackward(net, l, rows) {
-  const {
-    adds,
-    norm,
-    parts,
-    grads,
-    back,
-    bend: [, slopeAt],
-  } = net;
-  const [name, cache] = [`blocks.${l}`, net.caches[l]];
+  const { adds, norm, back, bend } = net;
+  const cache = net.caches[l];
+  const [part, grad] = [net.parts, net.grads].map((views) => views[`blocks.${l}.norm`]);
   const d = back.state;
-  if (norm === "post") normaliseBack(d, d, cache, parts[`${name}.norm`], grads[`${name}.norm`], rows);
-  affineBack(back.hidden, d, cache.a, parts[`${name}.mlp.fc2`], grads[`${name}.mlp.fc2`], rows, HIDDEN, WIDTH);
-  for (let i = 0; i < rows * HIDDEN; i += 1) back.hidden[i] *= slopeAt(cache.z[i], cache.a[i]);
+  if (norm === "post") normaliseBack(d, d, cache, part, grad, rows);
   const into = adds ? back.read : d;
   const x = norm === "pre" ? cache.read : net.states[l];
-  affineBack(into, back.hidden, x, parts[`${name}.mlp.fc1`], grads[`${name}.mlp.fc1`], rows, WIDTH, HIDDEN);
+  mlpBackward(into, d, x, net.mlps[l], net.mlpGrads[l], cache, back.hidden, bend, rows);
   if (norm === "pre") {
-    normaliseBack(d, into, cache, parts[`${name}.norm`], grads[`${name}.norm`], rows);
+    normaliseBack(d, into, cache, part, grad, rows);
   } else if (adds) {
     for (let i = 0; i < rows * WIDTH; i += 1) d[i] += into[i];
   }
@@ -331,14 +201,14 @@ function blockBackward(net, l, rows) {
  * @type {(net: TrainStack.Net, points: Float64Array, rows: number) => Generator<void, Float64Array>} */
 function* forwardInParts(net, points, rows) {
   const { depth, parts, states, logits } = net;
-  affine(states[0], points, parts.first, rows, INPUTS, WIDTH);
+  affine(states[0], points, parts.first, rows);
   for (let l = 0; l < depth; l += 1) {
     blockForward(net, l, rows);
     yield;
   }
   const end = parts.norm ? net.end.read : states[depth];
   if (parts.norm) normalise(end, net.end, states[depth], parts.norm, rows);
-  affine(logits, end, parts.last, rows, WIDTH, CLASSES);
+  affine(logits, end, parts.last, rows);
   return logits;
 }
 
@@ -349,13 +219,13 @@ export function* lossInParts(net, { points, answers, rows }) {
   const loss = crossEntropy(back.logits, yield* forwardInParts(net, points, rows), answers, rows);
   net.slope.fill(0);
   const end = parts.norm ? net.end.read : states[depth];
-  affineBack(back.state, back.logits, end, parts.last, grads.last, rows, WIDTH, CLASSES);
+  affineBack(back.state, back.logits, end, parts.last, grads.last, rows);
   if (parts.norm) normaliseBack(back.state, back.state, net.end, parts.norm, grads.norm, rows);
   for (let l = depth - 1; l >= 0; l -= 1) {
     blockBackward(net, l, rows);
     yield;
   }
-  affineBack(null, back.state, points, parts.first, grads.first, rows, INPUTS, WIDTH);
+  affineBack(null, back.state, points, parts.first, grads.first, rows);
   return loss;
 }
 

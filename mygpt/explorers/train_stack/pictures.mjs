@@ -1,9 +1,19 @@
 // The pictures of TrainStack: what a stack says of the plane, the losses, and the sizes by block.
 
-import { html, svg } from "../kit/elements.mjs";
+import { steadyAxes, thinnedLosses } from "../compute/losses.mjs";
+import { UNHEARD, flag, html, svg, trace } from "../kit/elements.mjs";
 import { fixed, linearTicks } from "../kit/geometry.mjs";
-import { channels } from "../kit/heat.mjs";
-import { axesWindow, emptyPath, linePath, logTicks, markerPath, panel, picture, sample } from "../kit/picture.mjs";
+import { channels } from "../kit/parts/heat.mjs";
+import {
+  axesWindow,
+  emptyPath,
+  linePath,
+  logTicks,
+  markerPath,
+  panel,
+  picture,
+  sample,
+} from "../kit/parts/picture.mjs";
 import { WIRINGS } from "./net.mjs";
 import { GRID, REACH } from "./run.mjs";
 import {
@@ -15,7 +25,6 @@ import {
   shareText,
   shownStep,
   sideName,
-  thinnedLosses,
   titleText,
   verdict,
 } from "./words.mjs";
@@ -49,8 +58,8 @@ export function planeColours(leaning, [first, second]) {
 function drawPoints(marks, { points, answers }, { scaleX, scaleY }) {
   const r = answers.length > 200 ? 1.7 : 2.6;
   marks.forEach((mark, arm) =>
-    mark.setAttribute(
-      "d",
+    trace(
+      mark,
       Array.from(answers, (answer, k) =>
         answer === arm ? markerPath(3 * arm, scaleX(points[2 * k]), scaleY(points[2 * k + 1]), r) : "",
       ).join(""),
@@ -67,10 +76,10 @@ const planeText = (now, { right }) =>
  * @type {() => { mark: HTMLElement; name: HTMLElement; loss: HTMLElement; right: HTMLElement; said: HTMLElement; title: HTMLElement; told: HTMLElement }} */
 function planeTexts() {
   const [mark, name, loss, right] = [html("span"), html("bdi"), html("b"), html("b")];
-  const said = html("p", { class: "mygpt-said" });
-  const numbers = [html("span", {}, "loss ", loss), html("span", {}, "new points right ", right)];
-  const title = html("p", { class: "mygpt-panel-name" }, mark, name);
-  const told = html("p", { class: "mygpt-numbers mygpt-number" }, ...numbers);
+  const said = html("p.said");
+  const numbers = [html("span", "loss ", loss), html("span", "new points right ", right)];
+  const title = html("p.panel-name", mark, name);
+  const told = html("p.numbers.number.muted", numbers);
   return { mark, name, loss, right, said, title, told };
 }
 
@@ -78,13 +87,13 @@ function planeTexts() {
  * @type {(state: TrainStack.State, i: number) => { node: HTMLElement; lay(size: number): void; draw(): void; repaint(): void }} */
 export function planeView(state, i) {
   const plot = picture();
-  const canvas = html("canvas", { class: "mygpt-plane", width: GRID, height: GRID, "aria-hidden": "true" });
+  const canvas = html("canvas.plane", UNHEARD, { width: GRID, height: GRID });
   const marks = MARKS.map((name) => emptyPath(`mygpt-${name}`));
-  plot.root.setAttribute("aria-label", "The plane of a stack that is being made.");
+  plot.root.ariaLabel = "The plane of a stack that is being made.";
   plot.node.prepend(canvas);
   plot.curves.replaceChildren(...marks);
   const { mark, name, loss, right, said, title, told } = planeTexts();
-  const node = html("div", { class: "mygpt-side" }, title, said, plot.node, told);
+  const node = html("div.side", title, said, plot, told);
   /** @type {{ axes: Kit.Axes | null; learnt: TrainStack.Points | null; painted: Float64Array | null }} */
   const frame = { axes: null, learnt: null, painted: null };
 
@@ -123,8 +132,8 @@ export function planeView(state, i) {
     loss.textContent = lossText(look.loss);
     right.textContent = shareText(look.right);
     said.textContent = verdict(look);
-    said.classList.toggle("mygpt-before", !look.step);
-    plot.root.setAttribute("aria-label", planeText(now, look));
+    flag(said, "before", !look.step);
+    plot.root.ariaLabel = planeText(now, look);
   }
   const repaint = () => {
     frame.painted = null;
@@ -133,35 +142,17 @@ export function planeView(state, i) {
   return { node, lay, draw, repaint };
 }
 
-/** A picture whose axes are drawn anew only when they change.
- * @type {(title: string) => TrainStack.Steady} */
+/** A picture of two curves. As long as the stacks that are asked for have not been looked at, what is drawn stays, and
+ * is faint.
+ * @param {string} title */
 function steadyPicture(title) {
   const plot = picture();
   const lines = [0, 1].map(() => emptyPath("mygpt-curve"));
   const view = axesWindow(plot, ...lines);
-  const node = panel(title, plot);
-  let axes = /** @type {Kit.Axes | null} */ (null);
-  let size = { width: 1, height: 1 };
-  let drawn = "";
-  /** @type {(width: number, height: number) => void} */
-  const lay = (width, height) => {
-    [size, drawn] = [{ width, height }, ""];
-  };
-  /** @type {TrainStack.Steady["frame"]} */
-  const frame = (x, y) => {
-    const key = JSON.stringify([x, y]);
-    if (axes && key === drawn) return axes;
-    drawn = key;
-    const longest = Math.max(...y.ticks.map(({ label }) => label.length));
-    const margin = { left: 16 + 7 * longest, right: 12, top: 6, bottom: 40 };
-    axes = plot.frame({ ...size, margin, x, y });
-    view.lay(axes);
-    return axes;
-  };
-  /** Whether what is drawn stays until the stacks have been looked at that are asked for: it is faint as long.
-   * @type {TrainStack.Steady["steady"]} */
-  const steady = (looks) => !looks.length && drawn !== "";
-  return { plot, node, lines, lay, frame, steady };
+  const { lay, frame, isDrawn } = steadyAxes(plot, { left: 16, right: 12 }, view.lay);
+  /** @type {(looks: TrainStack.Look[]) => boolean} */
+  const steady = (looks) => !looks.length && isDrawn();
+  return { plot, node: panel(title, plot), lines, lay, frame, steady };
 }
 
 /** @type {(lines: SVGElement[], sides: TrainStack.Side[]) => void} */
@@ -169,13 +160,13 @@ const dress = (lines, sides) =>
   looksOf(sides).forEach((look, i) => lines[i].setAttribute("class", `mygpt-curve mygpt-curve-${look}`));
 
 /** The loss of every stack by step.
- * @type {(state: TrainStack.State) => TrainStack.Curves} */
+ * @param {TrainStack.State} state */
 export function lossesView(state) {
   const { plot, node, lines, lay, frame, steady } = steadyPicture("Loss by step");
-  const guess = [svg("path", { class: "mygpt-guess" }), svg("text", { "text-anchor": "end" }, "guessing")];
+  const guess = [svg("path.guess.hollow"), svg("text", { "text-anchor": "end" }, "guessing")];
   const ends = svg("g");
   plot.front.replaceChildren(...guess, ends);
-  node.classList.add("mygpt-losses");
+  flag(node, "losses");
   function draw() {
     const looks = looksAt(state);
     if (steady(looks)) return;
@@ -185,7 +176,7 @@ export function lossesView(state) {
       { domain: [0, TALLEST], ticks: linearTicks(0, 1, 2) },
     );
     const y = scaleY(Math.LN2);
-    guess[0].setAttribute("d", `M${left} ${y}H${right}`);
+    trace(guess[0], `M${left} ${y}H${right}`);
     guess[1].setAttribute("x", right - 2);
     guess[1].setAttribute("y", y - 6);
     dress(lines, state.sides);
@@ -193,7 +184,7 @@ export function lossesView(state) {
       const losses = looks[i] ? state.sides[i].now.losses.slice(0, looks[i].step + 1) : [];
       const { steps, means } = thinnedLosses(losses);
       const shown = means.map((one) => Math.min(one, 9));
-      line.setAttribute("d", linePath(steps, shown, scaleX, scaleY));
+      trace(line, linePath(steps, shown, scaleX, scaleY));
     });
     ends.replaceChildren(
       ...looks
@@ -203,16 +194,14 @@ export function lossesView(state) {
     const told = looks.map(
       ({ loss }, i) => `${sideName(state, i)}: from ${lossText(state.sides[i].now.losses[0])} to ${lossText(loss)}.`,
     );
-    plot.root.setAttribute(
-      "aria-label",
-      `The loss at each of ${shownStep(state)} steps; guessing has ${fixed(Math.LN2, 2)}. ${told.join(" ")}`,
-    );
+    plot.root.ariaLabel = `The loss at each of ${shownStep(state)} steps; guessing has ${fixed(Math.LN2, 2)}. ${told.join(" ")}`;
   }
   return { node, lay, draw };
 }
 
 /** A size by block, of every stack, on a log scale.
- * @type {(state: TrainStack.State, block: { title: string; what: string; key: keyof TrainStack.Sizes; first: number; label: string }) => TrainStack.Curves} */
+ * @param {TrainStack.State} state
+ * @param {{ title: string; what: string; key: keyof TrainStack.Sizes; first: number; label: string }} block */
 function byBlockView(state, { title, what, key, first, label }) {
   const { plot, node, lines, lay, frame, steady } = steadyPicture(title);
   function draw() {
@@ -230,7 +219,7 @@ function byBlockView(state, { title, what, key, first, label }) {
       const list = lists[i] ?? [];
       const places = list.map((_, l) => l + first);
       const path = linePath(places, list, scaleX, scaleY);
-      line.setAttribute("d", path.includes("L") ? path : `${path}${path && "h0.1"}`);
+      trace(line, path.includes("L") ? path : `${path}${path && "h0.1"}`);
     });
     const ends = looks.map(
       ({ sizes }, i) =>
@@ -238,12 +227,12 @@ function byBlockView(state, { title, what, key, first, label }) {
           sizes[key][0],
         )} at block ${first}, ${lossText(sizes[key][sizes[key].length - 1])} at the last.`,
     );
-    plot.root.setAttribute("aria-label", `${what} ${ends.join(" ")}`);
+    plot.root.ariaLabel = `${what} ${ends.join(" ")}`;
   }
   return { node, lay, draw };
 }
 
-/** @type {(state: TrainStack.State) => TrainStack.Curves} */
+/** @param {TrainStack.State} state */
 export const signalView = (state) =>
   byBlockView(state, {
     title: "Signal after each block",
@@ -253,7 +242,7 @@ export const signalView = (state) =>
     label: "block (0: what enters the first)",
   });
 
-/** @type {(state: TrainStack.State) => TrainStack.Curves} */
+/** @param {TrainStack.State} state */
 export const gradientView = (state) =>
   byBlockView(state, {
     title: "Gradient of each block’s first matrix",

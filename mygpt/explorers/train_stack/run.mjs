@@ -13,6 +13,7 @@ import {
   sizes,
   takeStep,
 } from "./course.mjs";
+import { Runner } from "../compute/runner.mjs";
 import { shownStep } from "./words.mjs";
 
 export const GRID = 44; // places along each side of the picture of the plane
@@ -30,15 +31,19 @@ const CELLS = Float64Array.from({ length: 2 * GRID * GRID }, (_, i) => {
   return (2 * REACH * (along + 0.5)) / GRID - REACH;
 });
 
-/** What the pictures show of a training before its first step.
- * @type {(setting: TrainStack.Setting, now: TrainStack.Now) => TrainStack.Side} */
+/** What the pictures show of a training before its first step: how far it has been looked at, from a step on, the last
+ * whole look, and the one that is shown.
+ * @param {TrainStack.Setting} setting
+ * @param {TrainStack.Now} now */
 function sideWith(setting, now) {
+  const none = /** @type {TrainStack.Look | null} */ (null);
   const plane = new Float64Array(GRID * GRID);
-  return { setting, now, plane, judged: 0, found: 0, looked: 0, from: -1, look: null, seen: null };
+  return { setting, now, plane, judged: 0, found: 0, looked: 0, from: -1, look: none, seen: none };
 }
 
 /** A side before its first step.
- * @type {(setting: TrainStack.Setting, task: string) => TrainStack.Side} */
+ * @param {TrainStack.Setting} setting
+ * @param {string} task */
 export const sideOf = (setting, task) => sideWith(setting, begin({ ...setting, task }));
 
 /** The stacks that are asked for, made in parts.
@@ -111,211 +116,161 @@ export function advanceAll(state, target, until = Infinity) {
   return state.done >= target || isOver(state);
 }
 
-/** The step that has been asked for: two quick presses of a button ask for two steps.
- * @type {(run: TrainStack.Run) => number} */
-const due = ({ busy, target, state }) => (busy ? target : state.done);
-
-/** @type {(run: TrainStack.Run) => void} */
-function save(run) {
-  run.saved = performance.now();
-  run.state.write({ steps: run.state.done });
-}
-
-/** Asks for a frame, unless one has been asked for.
- * @type {(run: TrainStack.Run) => void} */
-function drawSoon(run) {
-  run.frame ||= requestAnimationFrame(() => {
-    run.frame = 0;
-    run.draw();
-    if (!run.busy && !run.looking && !run.walking && run.state.sides.length) run.rest();
-  });
-}
-
-/** Asks for a task, unless one has been asked for.
- * @type {(run: TrainStack.Run) => void} */
-function wake(run) {
-  if (!run.awake) run.channel.port2.postMessage(0);
-  run.awake = true;
-}
-
-/** The stacks are to be looked at as they are; no step is taken before they have been.
- * @type {(run: TrainStack.Run) => void} */
-function lookSoon(run) {
-  Object.assign(run, { looking: true, begun: performance.now() });
-}
-
-/** Goes on looking until a moment. What is seen of all stacks is shown at once.
- * @type {(run: TrainStack.Run, until: number) => void} */
-function lookAtAll(run, until) {
-  const { sides } = run.state;
-  if (!sides.every((side) => lookAround(side, until))) return;
-  for (const side of sides) side.seen = side.look;
-  const now = performance.now();
-  Object.assign(run, { looking: false, next: now + Math.max(LOOKED_EVERY, 3 * (now - run.begun)) });
-  drawSoon(run);
-}
-
-/** Takes steps until a moment, and sees whether it is time for a look.
- * @type {(run: TrainStack.Run, until: number) => void} */
-function advance(run, until) {
-  if (advanceAll(run.state, run.target, until)) {
-    end(run);
-    return;
-  }
-  const now = performance.now();
-  if (!run.still.matches && now > run.next) lookSoon(run);
-  if (run.running && now - run.saved > SAVED_EVERY) save(run);
-}
-
-/** One task: a part of what is to be made or looked at, or some steps; and the next task if there is more to do.
- * @type {(run: TrainStack.Run) => void} */
-function work(run) {
-  const { state } = run;
-  const until = performance.now() + SLICE;
-  run.awake = false;
-  if (!state.sides.length) {
-    makeSome(state, until);
-    if (!run.busy || !run.still.matches) lookSoon(run);
-  } else if (run.looking) lookAtAll(run, until);
-  else if (run.busy) advance(run, until);
-  if (run.looking || run.busy || !state.sides.length) wake(run);
-}
-
-/** The steps that were asked for are done, or no more are wanted.
- * @type {(run: TrainStack.Run) => void} */
-function end(run) {
-  Object.assign(run, { busy: false, running: false, target: run.state.done });
-  save(run);
-  lookSoon(run);
-  wake(run);
-}
-
-/** @type {(run: TrainStack.Run) => void} */
-function halt(run) {
-  run.walking = false;
-  clearTimeout(run.timer);
-  end(run);
-}
-
-/** Sees to it that so many steps are done, soon, and shows them when they are.
- * @type {(run: TrainStack.Run, target: number) => void} */
-function reach(run, target) {
-  const { state } = run;
-  if (target < state.done) state.begin();
-  run.target = run.running ? run.goal : target;
-  run.busy ||= run.target > state.done;
-  if (!run.busy) lookSoon(run);
-  wake(run);
-  drawSoon(run);
-}
-
-/** Whether steps are taken, or have been that are not shown yet.
- * @type {(run: TrainStack.Run) => boolean} */
-const goes = ({ busy, walking, state }) => busy || walking || shownStep(state) !== state.done;
-
-/** @type {(run: TrainStack.Run) => void} */
-function toggle(run) {
-  if (goes(run)) return halt(run);
-  const goal = nextStop(run.state.done);
-  Object.assign(run, { running: !run.still.matches, goal, saved: performance.now() });
-  return reach(run, goal);
-}
-
-/** The first run gives way to what is asked for: the trait keeps the steps that it has been given.
- * @type {(run: TrainStack.Run) => void} */
-function giveWay(run) {
-  if (!run.walking) return;
-  clearTimeout(run.timer);
-  Object.assign(run, { walking: false, busy: false });
-}
-
-/** The settings are about to change: what trains then goes on from step 0, to where it would have ended.
- * @type {(run: TrainStack.Run) => void} */
-function goOn(run) {
-  const { busy, walking } = run;
-  if (!busy && !walking) return;
-  giveWay(run);
-  Object.assign(run, { running: true, saved: performance.now(), goal: walking ? nextStop(0) : run.target });
-}
-
-/** Nothing is trained any more: other settings are to be seen before their first step.
- * @type {(run: TrainStack.Run) => void} */
-function drop(run) {
-  clearTimeout(run.timer);
-  Object.assign(run, { busy: false, running: false, walking: false });
-}
-
-/** The first steps one by one, slowly enough to be watched.
- * @type {(run: TrainStack.Run) => void} */
-function walk(run) {
-  const { state } = run;
-  run.held = false;
-  run.walking = state.done < WALK && !isOver(state);
-  if (!run.walking) {
-    halt(run);
-    return;
-  }
-  if (!run.busy && !run.looking && state.sides.length) reach(run, state.done + 1);
-  run.timer = setTimeout(() => walk(run), PACE);
-}
-
 /**
- * Drives the stacks of `state.asked`: makes those that `state.begin()` asks for, and takes one step of
- * each in turn. `draw` is called when there is something new to see, and `rest` when no more comes by
- * itself; where motion is not wanted, a run is drawn at its end. The trait `steps` follows a run from time to time.
- * @type {(state: TrainStack.State, calls: { draw(): void; rest(): void }) => TrainStack.Runner}
+ * Drives the stacks of `state.asked`: makes those that `state.begin()` asks for, and takes one step of each in turn.
+ * Where motion is not wanted, a run is drawn at its end.
  */
-export function stackRunner(state, { draw, rest }) {
-  const still = matchMedia("(prefers-reduced-motion: reduce)");
-  const channel = new MessageChannel();
-  const flags = { awake: false, busy: false, running: false, walking: false, looking: false, held: false };
-  const run = {
-    state,
-    draw,
-    rest,
-    still,
-    channel,
-    ...flags,
-    target: 0,
-    goal: 0,
-    timer: 0,
-    frame: 0,
-    begun: 0,
-    next: 0,
-    saved: 0,
-  };
-  const pause = () => {
-    if (run.running || run.walking) halt(run);
-  };
-  /** It is no longer seen: the first run goes on when it is. */
-  const leave = () => {
-    const { walking } = run;
-    pause();
-    run.held ||= walking;
-  };
-  const changed = () => {
-    if (run.walking) halt(run);
-    draw();
-  };
-  channel.port1.onmessage = () => work(run);
-  still.addEventListener("change", changed);
-  state.changing = () => goOn(run);
-  return Object.assign(run, {
-    over: () => isOver(state),
-    goes: () => goes(run),
-    due: () => due(run),
-    reach: (/** @type {number} */ target) => reach(run, target),
-    toggle: () => toggle(run),
-    walk: () => walk(run),
-    giveWay: () => giveWay(run),
-    drop: () => drop(run),
-    pause,
-    leave,
-    stop: () => {
-      drop(run);
-      channel.port1.close();
-      cancelAnimationFrame(run.frame);
-      still.removeEventListener("change", changed);
-    },
-  });
-}
+export const StackRunner = class extends Runner {
+  awake = false; // a task has been asked for
+  looking = false; // no step is taken before all stacks have been looked at
+  begun = 0; // when that look began
+  next = 0; // when another may begin
+  timer = 0; // of the next step of a walk
+  channel = new MessageChannel();
+
+  /** @param {TrainStack.State} state
+   * @param {Compute.Calls} calls */
+  constructor(state, calls) {
+    super(state, calls);
+    this.state = state;
+    this.channel.port1.onmessage = () => this.work();
+    state.changing = () => this.goOn();
+  }
+  /** Whether steps are due. */
+  get busy() {
+    return this.target > this.state.done;
+  }
+  get over() {
+    return isOver(this.state);
+  }
+  /** Whether steps are taken, or have been that are not shown yet. */
+  get goes() {
+    return this.busy || this.mode === "walk" || shownStep(this.state) !== this.state.done;
+  }
+  frame() {
+    this.draw();
+    if (!this.busy && !this.looking && this.mode !== "walk" && this.state.sides.length) this.rest();
+  }
+  /** Asks for a task, unless one has been asked for. */
+  wake() {
+    if (!this.awake) this.channel.port2.postMessage(0);
+    this.awake = true;
+  }
+  /** Shows the stacks as they are, before another step is taken. */
+  lookSoon() {
+    Object.assign(this, { looking: true, begun: performance.now() });
+  }
+  /** Goes on looking until a moment. What is seen of all stacks is shown at once.
+   * @type {(until: number) => void} */
+  look(until) {
+    const { sides } = this.state;
+    if (!sides.every((side) => lookAround(side, until))) return;
+    for (const side of sides) side.seen = side.look;
+    const now = performance.now();
+    Object.assign(this, { looking: false, next: now + Math.max(LOOKED_EVERY, 3 * (now - this.begun)) });
+    this.frames.soon();
+  }
+  /** Takes steps until a moment, and sees whether it is time for a look.
+   * @type {(until: number) => void} */
+  advance(until) {
+    if (advanceAll(this.state, this.target, until)) {
+      this.move("arrive");
+      this.end();
+      return;
+    }
+    const now = performance.now();
+    if (!this.still.matches && now > this.next) this.lookSoon();
+    if (this.running && now - this.saved > SAVED_EVERY) this.save(this.state.done);
+  }
+  /** One task: a part of what is to be made or looked at, or some steps; and the next task if there is more to do. */
+  work() {
+    const { state } = this;
+    const until = performance.now() + SLICE;
+    this.awake = false;
+    if (!state.sides.length) {
+      makeSome(state, until);
+      if (!this.busy || !this.still.matches) this.lookSoon();
+    } else if (this.looking) this.look(until);
+    else if (this.busy) this.advance(until);
+    if (this.looking || this.busy || !state.sides.length) this.wake();
+  }
+  /** The steps that were asked for are done, or no more are wanted. */
+  end() {
+    this.aim(this.state.done);
+    this.save(this.state.done);
+    this.lookSoon();
+    this.wake();
+  }
+  /** Sees to it that so many steps are done, soon, and shows them when they are.
+   * @type {(target: number) => void} */
+  reach(target) {
+    if (target < this.state.done) this.state.begin();
+    if (!this.running) this.aim(target);
+    if (!this.busy) this.lookSoon();
+    this.wake();
+    this.frames.soon();
+  }
+  /** Begins a run to a step, which keeps its end when the settings change.
+   * @type {(goal: number) => void} */
+  start(goal) {
+    this.move("start");
+    this.aim(goal);
+    this.saved = performance.now();
+  }
+  toggle() {
+    if (this.goes) {
+      this.halt("halt");
+      return;
+    }
+    const goal = nextStop(this.state.done);
+    if (!this.still.matches) this.start(goal);
+    this.reach(goal);
+  }
+  /** @type {(event: Compute.Event) => void} */
+  halt(event) {
+    this.move(event);
+    clearTimeout(this.timer);
+    this.end();
+  }
+  /** Stops what moves by itself: a run, or a walk. */
+  pause() {
+    if (["run", "walk"].includes(this.mode)) this.halt("halt");
+  }
+  /** It is no longer seen: a walk goes on when it is. */
+  leave() {
+    if (["run", "walk"].includes(this.mode)) this.halt("leave");
+  }
+  /** Takes no more steps, so that other settings are shown before their first step. */
+  drop() {
+    this.move("halt");
+    clearTimeout(this.timer);
+    this.aim(this.state.done);
+  }
+  /** A walk gives way to what is asked for: the trait keeps the steps that it has been given. */
+  giveWay() {
+    if (this.mode === "walk") this.drop();
+  }
+  /** The settings are about to change: what trains then goes on from step 0, to where it would have ended. */
+  goOn() {
+    const walks = this.mode === "walk";
+    if (!walks && !this.busy) return;
+    clearTimeout(this.timer);
+    this.start(walks ? nextStop(0) : this.target);
+  }
+  /** The first steps one by one, slowly enough to be watched. */
+  walk() {
+    const { state } = this;
+    this.move("walk");
+    if (state.done >= WALK || this.over) {
+      this.halt("halt");
+      return;
+    }
+    if (!this.busy && !this.looking && state.sides.length) this.reach(state.done + 1);
+    this.timer = setTimeout(() => this.walk(), PACE);
+  }
+  stop() {
+    this.drop();
+    this.channel.port1.close();
+    super.stop();
+  }
+};

@@ -1,8 +1,9 @@
 // What the reader sets: the task, whether there is a second stack, and of each stack its parts.
 
+import { nearestStop } from "../kit/geometry.mjs";
 import { choice, folded, stepper, tick } from "../kit/controls.mjs";
-import { html } from "../kit/elements.mjs";
-import { sample } from "../kit/picture.mjs";
+import { UNHEARD, drawAll, html } from "../kit/elements.mjs";
+import { rateText, sample } from "../kit/parts/picture.mjs";
 import { looksOf } from "./pictures.mjs";
 import {
   BEND_NAMES,
@@ -14,8 +15,6 @@ import {
   WIRING_NAMES,
   differenceText,
   gainText,
-  nearest,
-  rateText,
   sideName,
 } from "./words.mjs";
 
@@ -27,12 +26,10 @@ const TRAITS = ["left", "right"];
 function controlsOf(state, i) {
   /** @type {(name: keyof TrainStack.Setting) => (value: string | number | undefined) => void} */
   const set = (name) => (value) => {
-    const traits = state.together && state.asked.length > 1 ? TRAITS : [TRAITS[i]];
-    const fresh = traits
-      .map((one) => ({ one, setting: state.asked[TRAITS.indexOf(one)].setting }))
-      .filter(({ setting }) => setting[name] !== value);
-    if (!fresh.length) return;
-    state.change(Object.fromEntries(fresh.map(({ one, setting }) => [one, { ...setting, [name]: value }])));
+    const fresh = state.asked.flatMap(({ setting }, side) =>
+      (state.together || side === i) && setting[name] !== value ? [[TRAITS[side], { ...setting, [name]: value }]] : [],
+    );
+    if (fresh.length) state.change(Object.fromEntries(fresh));
   };
   const wiring = choice("Wiring", WIRING_NAMES, set("wiring"));
   const bend = choice("Activation", BEND_NAMES, set("activation"));
@@ -47,8 +44,8 @@ function controlsOf(state, i) {
     wiring.show(setting.wiring);
     bend.show(setting.activation);
     depth.show(setting.depth - 1, MAX_DEPTH - 1, String(setting.depth));
-    gain.show(nearest(GAINS, setting.gain), GAINS.length - 1, `× ${gainText(setting.gain)}`);
-    rate.show(nearest(RATES, setting.rate), RATES.length - 1, rateText(setting.rate));
+    gain.show(nearestStop(GAINS, setting.gain), GAINS.length - 1, `× ${gainText(setting.gain)}`);
+    rate.show(nearestStop(RATES, setting.rate), RATES.length - 1, rateText(setting.rate));
     seed.show(setting.seed, MAX_SEED, String(setting.seed));
   };
   return { main: [wiring.node], more: [depth.node, bend.node, rate.node, gain.node, seed.node], draw };
@@ -57,14 +54,14 @@ function controlsOf(state, i) {
 /** Some controls of one stack, under its name where there are two.
  * @type {(state: TrainStack.State, i: number, controls: HTMLElement[]) => Kit.View} */
 function groupOf(state, i, controls) {
-  const title = html("p", { class: "mygpt-legend-name", "aria-hidden": "true" });
-  const node = html("div", { class: "mygpt-stack", role: "group" }, title, ...controls);
+  const title = html("p.legend-name.inline.bold", UNHEARD);
+  const node = html("div.stack", { role: "group" }, title, controls);
   const draw = () => {
     const sides = state.asked;
     node.hidden = i >= sides.length;
     if (node.hidden) return;
     const name = sideName({ sides }, i);
-    node.setAttribute("aria-label", name);
+    node.ariaLabel = name;
     title.hidden = sides.length < 2;
     title.replaceChildren(sample(looksOf(sides)[i]), name.split(" ")[0]);
   };
@@ -88,7 +85,7 @@ function topView(state) {
     two.show(state.asked.length > 1);
     both.node.hidden = state.asked.length < 2;
   };
-  return { node: html("div", { class: "mygpt-head" }, task.node, two.node, both.node), draw };
+  return { node: html("div.head", task, two, both), draw };
 }
 
 /** The settings of the stacks: the wirings in sight, and under a fold the rest and what makes a link of them.
@@ -98,12 +95,12 @@ export function settingsView(state, link) {
   const both = [0, 1].map((i) => controlsOf(state, i));
   const mains = both.map(({ main }, i) => groupOf(state, i, main));
   const mores = both.map(({ more }, i) => groupOf(state, i, more));
-  const main = html("div", { class: "mygpt-stacks mygpt-main" }, ...mains.map(({ node }) => node));
-  const difference = html("p", { class: "mygpt-difference" });
-  const stacks = html("div", { class: "mygpt-stacks" }, ...mores.map(({ node }) => node));
-  const more = folded("More settings", top.node, stacks, difference, ...link);
+  const main = html("div.stacks.main", mains);
+  const difference = html("p.difference.muted");
+  const stacks = html("div.stacks", mores);
+  const more = folded("More settings", top, stacks, difference, link);
   const draw = () => {
-    for (const one of [top, ...mains, ...mores]) one.draw();
+    drawAll([top, ...mains, ...mores]);
     state.asked.forEach((_, i) => both[i].draw());
     difference.textContent = differenceText(state.asked);
     difference.hidden = state.asked.length < 2;

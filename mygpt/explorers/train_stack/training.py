@@ -75,7 +75,7 @@ class Stack(nn.Module):
 
 
 @dataclass(frozen=True)
-class Task:
+class StackTask:
     """Points of two spirals in float64, those to be learnt and new ones."""
 
     points: Float[Tensor, "N 2"]
@@ -84,7 +84,7 @@ class Task:
     new_arm: Int[Tensor, "M"]
 
 
-def spirals(task: str, seed: int) -> Task:
+def spirals(task: str, seed: int) -> StackTask:
     """Draw the points of "short" or "long", as the page draws them."""
     count = POINTS[task]
     draws = torch.tensor(
@@ -96,7 +96,7 @@ def spirals(task: str, seed: int) -> Task:
     far, way = NOISE * (-2 * (1 - v).log()).sqrt(), 2 * math.pi * w
     places = torch.stack([angle.cos(), angle.sin()], 1) * radius[:, None] / 1.5
     places += torch.stack([way.cos(), way.sin()], 1) * far[:, None]
-    return Task(places[:count], arm[:count], places[count:], arm[count:])
+    return StackTask(places[:count], arm[:count], places[count:], arm[count:])
 
 
 def first_stack(setting: Mapping[str, Any]) -> Stack:
@@ -180,7 +180,7 @@ def plane(stack: Stack, reach: float, places: int) -> np.ndarray:
 
 
 @torch.no_grad()
-def share_right(stack: Stack, task: Task) -> float:
+def share_right(stack: Stack, task: StackTask) -> float:
     """The share of the new points that the stack puts on their spiral."""
     answers = stack(task.new_points).argmax(-1)
     return (answers == task.new_arm).double().mean().item()

@@ -24,19 +24,7 @@ declare namespace TrainStack {
     bound?: number;
     value?: number;
   }
-  interface Layer {
-    weight: Float64Array;
-    bias: Float64Array;
-  }
-  type Views = Record<string, Layer>;
-  type Affine = (
-    y: Float64Array,
-    x: Float64Array,
-    part: Layer,
-    rows: number,
-    ins: number,
-    outs: number,
-  ) => Float64Array;
+  type Views = Record<string, Compute.Layer>;
   interface Normed {
     unit: Float64Array;
     scale: Float64Array;
@@ -49,42 +37,14 @@ declare namespace TrainStack {
   interface Batch extends Points {
     rows: number;
   }
-  interface Now {
-    setting: Setting & { task: string };
-    learnt: Points;
-    unseen: Points;
-    mean: Float64Array;
-    square: Float64Array;
-    net: Net;
-    /** Looks at points, with the same weights. */
-    viewer: Net;
-    batch: Batch;
-    losses: number[];
-    draw(): number;
-    readonly done: number;
-    readonly loss: number;
-    readonly lost: boolean;
-  }
-  interface Sizes {
-    signal: number[];
-    gradient: number[];
-  }
+  type Now = ReturnType<typeof import("./course.mjs").begin>;
+  type Sizes = Record<"signal" | "gradient", number[]>;
   /** A stack that is to be trained. */
   interface Asked {
     setting: Setting;
   }
   /** A stack's training, and what the pictures show of it. */
-  interface Side extends Asked {
-    now: Now;
-    plane: Float64Array;
-    judged: number;
-    found: number;
-    looked: number;
-    from: number;
-    /** The last whole look, and the one that is shown. */
-    look: Look | null;
-    seen: Look | null;
-  }
+  type Side = ReturnType<typeof import("./run.mjs").sideOf>;
   /** All that is to be seen of a stack after one of its steps. */
   interface Look {
     step: number;
@@ -95,62 +55,7 @@ declare namespace TrainStack {
     sizes: Sizes;
     plane: Float64Array;
   }
-  /** Stacks that are asked for, how far they are made, and all once they are. */
-  interface Making {
-    task: string;
-    asked: Asked[];
-    making: Generator<void, Side[]> | null;
-    sides: Side[];
-  }
-  interface Steps {
-    sides: Side[];
-    done: number;
-  }
-  interface Run {
-    state: State;
-    draw(): void;
-    rest(): void;
-    still: MediaQueryList;
-    channel: MessageChannel;
-    awake: boolean;
-    busy: boolean;
-    running: boolean;
-    walking: boolean;
-    looking: boolean;
-    held: boolean;
-    timer: number;
-    target: number;
-    goal: number;
-    frame: number;
-    begun: number;
-    next: number;
-    saved: number;
-  }
-  interface Runner extends Run {
-    over(): boolean;
-    goes(): boolean;
-    due(): number;
-    reach(target: number): void;
-    toggle(): void;
-    walk(): void;
-    giveWay(): void;
-    drop(): void;
-    pause(): void;
-    leave(): void;
-    stop(): void;
-  }
-  interface Curves {
-    node: HTMLElement;
-    lay(width: number, height: number): void;
-    draw(): void;
-  }
-  /** A picture of two curves whose axes are drawn anew only when they change. */
-  interface Steady {
-    plot: Kit.Picture;
-    node: HTMLElement;
-    lines: SVGElement[];
-    lay(width: number, height: number): void;
-    frame(x: Kit.Axis, y: Kit.Axis): Kit.Axes;
-    steady(looks: Look[]): boolean;
-  }
+  type Making = Pick<State, "task" | "asked" | "making" | "sides">;
+  type Steps = Pick<State, "sides" | "done">;
+  type Runner = InstanceType<typeof import("./run.mjs").StackRunner>;
 }

@@ -1,12 +1,12 @@
 import { button, folded } from "../kit/controls.mjs";
-import { html, speaker } from "../kit/elements.mjs";
+import { drawAll, explorerRoot, flag, html } from "../kit/elements.mjs";
 import { copyLink, followLinks } from "../kit/links.mjs";
 import { followFolds, mount, store, unseen, allViews } from "../kit/mounting.mjs";
-import { themed } from "../kit/heat.mjs";
+import { themed } from "../kit/parts/heat.mjs";
 import { MAX_STEPS } from "./course.mjs";
 import { firstRun } from "./first.mjs";
 import { gradientView, lossesView, planeView, signalView } from "./pictures.mjs";
-import { nextStop, stackRunner } from "./run.mjs";
+import { StackRunner, nextStop } from "./run.mjs";
 import { settingsView } from "./settings.mjs";
 import { linkOf, linkedSettings, looksAt, sentenceOf, settingOf, settingText, shownStep, stepsOf } from "./words.mjs";
 
@@ -14,7 +14,6 @@ const WIDE = 600; // px: from it on the losses stand beside the planes
 const LAST = 204; // px: their column there, beside two planes
 const ONE = 300; // px: one plane there
 const GAP = 16;
-const LOOKS = { class: "mygpt-explorer mygpt-train-stack", role: "group", "aria-label": "Explorer that trains stacks" };
 
 /** The traits are task, left, right (empty where there is one stack), steps and unfolded. `asked` is what
  * they ask for, `sides` are the stacks once they are made.
@@ -69,20 +68,19 @@ function drivingView(state, run) {
     run.pause();
     run.reach(steps());
   };
-  const one = button("Step", () => go(() => Math.min(run.due() + 1, MAX_STEPS)));
+  const one = button("Step", () => go(() => Math.min(run.target + 1, MAX_STEPS)));
   const reset = button("Reset", () => {
     go(() => 0);
     state.write({ steps: 0 });
   });
   const steps = html("b");
-  const note = html("p", { class: "mygpt-note", role: "status" });
-  const reading = html("span", { class: "mygpt-number" }, "step ", steps);
-  const row = html("div", { class: "mygpt-actions" }, train.node, one.node, reset.node, reading);
-  const node = html("div", { class: "mygpt-driving" }, row, note);
+  const note = html("p.note.muted.bold", { role: "status" });
+  const reading = html("span.number", "step ", steps);
+  const row = html("div.actions.flow", train, one, reset, reading);
+  const node = html("div.driving", row, note);
   const drawNow = () => {
-    const over = run.over();
+    const { over, goes } = run;
     one.able(!over);
-    const goes = run.goes();
     train.able(goes || !over);
     train.node.textContent = goes ? "Stop" : `Train to ${nextStop(state.done).toLocaleString("en")}`;
     reset.able(state.done > 0);
@@ -114,13 +112,13 @@ function picturesView(state, folds) {
     for (const one of [signal, gradient]) one.lay(wide ? half : width, wide ? 190 : 160);
   };
   const draw = () => {
-    for (const one of [...planes, losses]) one.draw();
-    if (folds().includes("blocks")) for (const one of [signal, gradient]) one.draw();
+    drawAll([...planes, losses]);
+    if (folds().includes("blocks")) drawAll([signal, gradient]);
   };
-  const sides = html("div", { class: "mygpt-planes" }, ...planes.map(({ node }) => node));
+  const sides = html("div.planes", planes);
   return {
-    desk: html("div", { class: "mygpt-desk" }, sides, losses.node),
-    blocks: html("div", { class: "mygpt-blocks" }, signal.node, gradient.node),
+    desk: html("div.desk", sides, losses),
+    blocks: html("div.blocks", signal, gradient),
     lay,
     draw,
     repaint: () => planes.forEach((one) => one.repaint()),
@@ -160,21 +158,21 @@ function stackViews(state, root, run, copy) {
   const pictures = picturesView(state, () => names.filter((name) => folds[name].open));
   const folds = { settings: settings.more, blocks: folded("Signal and gradient at each block", pictures.blocks) };
   const names = /** @type {(keyof typeof folds)[]} */ (Object.keys(folds));
-  const setting = html("p", { class: "mygpt-setting" });
-  const top = html("div", { class: "mygpt-top" }, driving.node, settings.main);
+  const setting = html("p.setting");
+  const top = html("div.top.flow", driving, settings.main);
   const nodes = [top, pictures.desk, folds.settings, folds.blocks, setting];
   let laid = "";
   const drawNow = () => {
     const now = `${state.width} ${state.asked.length} ${names.filter((name) => folds[name].open)}`;
     if (now !== laid) pictures.lay();
     laid = now;
-    root.classList.toggle("mygpt-stale", !looksAt(state).length);
+    flag(root, "stale", !looksAt(state).length);
     pictures.draw();
     driving.drawNow();
   };
   const draw = () => {
     settings.draw();
-    root.classList.toggle("mygpt-two", state.asked.length > 1);
+    flag(root, "two", state.asked.length > 1);
     setting.textContent = settingText({ task: state.task, sides: state.asked });
     drawNow();
   };
@@ -188,32 +186,31 @@ function stackViews(state, root, run, copy) {
 const mayWalk = (state, run, model) =>
   !model.widget_manager
   && !run.still.matches
-  && !run.walking
-  && (run.held || (!state.get("steps") && !state.done && !run.busy));
+  && (run.mode === "held" || (run.mode === "rest" && !state.steps && !state.done && !run.busy));
 
 /** @type {(given: Kit.Given<TrainStack.Traits>) => () => void} */
 function render({ model, el }) {
   const state = stackState(model);
-  const voice = speaker();
-  const root = html("div", LOOKS);
+  const { root, voice } = explorerRoot("train-stack", "Explorer that trains stacks");
   const tell = (/** @type {string} */ note) => {
     state.note = note;
     views.drawNote();
   };
-  const run = stackRunner(state, {
+  const run = new StackRunner(state, {
     draw: () => views.drawNow(),
     rest: () => void (state.moved && voice.say(sentenceOf(state))),
   });
   const first = firstRun(root, {
     begin: () => void (mayWalk(state, run, /** @type {any} */ (model)) && run.walk()),
-    stop: run.pause,
+    stop: () => run.pause(),
   });
   const links = window.bookHost ? stackLinks(state, run, () => root, tell) : null;
   const views = stackViews(state, root, run, links?.copy);
-  root.append(...views.nodes, voice.node);
+  root.prepend(...views.nodes);
   views.drawNote();
   const asked = () => {
-    for (const call of [first.undo, run.giveWay]) call();
+    first.undo();
+    run.giveWay();
     state.moved = true;
   };
   const begin = () => {
@@ -221,35 +218,25 @@ function render({ model, el }) {
     state.begin();
     if (state.note) tell("");
     views.draw();
-    run.reach(stepsOf(state.get("steps")));
+    run.reach(stepsOf(state.steps));
   };
   const follow = () => {
-    const steps = stepsOf(state.get("steps"));
-    if (run.running || steps === run.due()) return;
+    const steps = stepsOf(state.steps);
+    if (run.running || steps === run.target) return;
     asked();
     run.reach(steps);
   };
   views.drawFolds();
-  const takeDown = mount({
-    model,
-    el,
-    root,
-    undo: [
-      unseen(root, run.leave),
-      themed(() => views.repaint()),
-      first.undo,
-      run.stop,
-      voice.stop,
-      ...(links ? [followLinks(root, links.take)] : []),
-    ],
-    listeners: { task: begin, left: begin, right: begin, steps: follow, unfolded: views.drawFolds },
+  const undo = [unseen(root, () => run.leave()), themed(views.repaint), first.undo, () => run.stop()];
+  const takeDown = mount({ model, el }, { root, voice }, state, {
+    undo: links ? [...undo, followLinks(root, links.take)] : undo,
+    listeners: { "task left right": begin, steps: follow, unfolded: views.drawFolds },
     layout: (width) => {
-      state.width = width;
-      root.classList.toggle("mygpt-slim", width < WIDE);
+      flag(root, "slim", width < WIDE);
       views.draw();
     },
   });
-  run.reach(stepsOf(state.get("steps")));
+  run.reach(stepsOf(state.steps));
   return takeDown;
 }
 

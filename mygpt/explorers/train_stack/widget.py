@@ -10,9 +10,10 @@ from matplotlib.colors import to_rgb
 from matplotlib.figure import Figure
 
 from mygpt import plots
-from mygpt.explorers.kit.base import Explorer, module, stylesheet
+from mygpt.explorers.kit.base import Explorer
 from mygpt.explorers.kit.checks import (
     check_above_zero,
+    check_keys,
     check_member,
     check_members,
     check_whole,
@@ -28,6 +29,14 @@ MAX_SEED = 99
 LARGEST = 10.0  # gain and learning rate
 REACH = 2.3  # of the picture of the plane
 FOLDS = ("settings", "blocks")
+SETTINGS: dict[str, Any] = {  # of a stack, each with its check and the limits
+    "wiring": (check_member, plots.WIRINGS),
+    "depth": (check_whole, 1, MAX_DEPTH),
+    "activation": (check_member, ACTIVATIONS),
+    "gain": (check_above_zero, LARGEST),
+    "rate": (check_above_zero, LARGEST),
+    "seed": (check_whole, 0, MAX_SEED),
+}
 USUAL: dict[str, Any] = {"activation": "relu", "gain": 1.0, "rate": 0.003, "seed": 0}
 
 
@@ -52,14 +61,11 @@ class TrainStack(Explorer):
     at each block.
     """
 
-    _esm = module("train_stack")
-    _css = stylesheet("train_stack")
-
-    task = traitlets.Unicode().tag(sync=True)
-    left = traitlets.Dict().tag(sync=True)
-    right = traitlets.Dict().tag(sync=True)  # empty where there is one stack
-    steps = traitlets.Int().tag(sync=True)
-    unfolded = traitlets.List(traitlets.Unicode()).tag(sync=True)
+    task = traitlets.Unicode()
+    left = traitlets.Dict()
+    right = traitlets.Dict()  # empty where there is one stack
+    steps = traitlets.Int()
+    unfolded = traitlets.List(traitlets.Unicode())
 
     def __init__(
         self,
@@ -75,14 +81,8 @@ class TrainStack(Explorer):
         steps: int = 0,
         unfolded: Iterable[str] = (),
     ) -> None:
-        left = {
-            "wiring": wiring,
-            "depth": depth,
-            "activation": activation,
-            "gain": gain,
-            "rate": rate,
-            "seed": seed,
-        }
+        setting = (wiring, depth, activation, gain, rate, seed)
+        left = dict(zip(SETTINGS, setting, strict=True))
         super().__init__(
             task=task,
             left=left,
@@ -178,19 +178,10 @@ def _title(setting: Mapping[str, Any], settings: Iterable[Mapping[str, Any]]) ->
 
 def checked_setting(given: Mapping[str, Any]) -> dict[str, Any]:
     """Return a setting of a stack; raise a ValueError for one that it cannot have."""
-    names = ("wiring", "depth", "activation", "gain", "rate", "seed")
-    odd = [name for name in given if name not in names]
-    missing = [name for name in names if name not in given]
-    if odd or missing:
-        which = f"no {odd[0]!r} is known" if odd else f"{missing[0]!r} is missing"
-        raise ValueError(f"a stack has the settings {list(names)}: {which}")
+    check_keys("a stack has the settings", given, SETTINGS)
     return {
-        "wiring": check_member("wiring", given["wiring"], plots.WIRINGS),
-        "depth": check_whole("depth", given["depth"], 1, MAX_DEPTH),
-        "activation": check_member("activation", given["activation"], ACTIVATIONS),
-        "gain": check_above_zero("gain", given["gain"], LARGEST),
-        "rate": check_above_zero("rate", given["rate"], LARGEST),
-        "seed": check_whole("seed", given["seed"], 0, MAX_SEED),
+        name: check(name, given[name], *limits)
+        for name, (check, *limits) in SETTINGS.items()
     }
 
 

@@ -3,26 +3,16 @@
 import { clamp } from "../kit/geometry.mjs";
 import { LOOKED_BACK, MAX_STEPS, TASKS } from "./course.mjs";
 import { BENDS, WIRINGS } from "./net.mjs";
-import { significant } from "../kit/picture.mjs";
+import { rateText, significant } from "../kit/parts/picture.mjs";
 
-/** @type {[string, string][]} */
-export const TASK_NAMES = [
-  ["short", "Short spirals"],
-  ["long", "Long spirals"],
-];
-/** @type {[string, string][]} */
-export const WIRING_NAMES = [
-  ["plain", "Plain"],
-  ["residual", "Residual"],
-  ["pre-norm", "Pre-norm"],
-  ["post-norm", "Post-norm"],
-];
-/** @type {[string, string][]} */
-export const BEND_NAMES = [
-  ["relu", "ReLU"],
-  ["gelu", "GELU"],
-  ["silu", "SiLU"],
-];
+export const TASK_NAMES = Object.entries({ short: "Short spirals", long: "Long spirals" });
+export const WIRING_NAMES = Object.entries({
+  plain: "Plain",
+  residual: "Residual",
+  "pre-norm": "Pre-norm",
+  "post-norm": "Post-norm",
+});
+export const BEND_NAMES = Object.entries({ relu: "ReLU", gelu: "GELU", silu: "SiLU" });
 export const MAX_DEPTH = 40;
 export const MAX_SEED = 99;
 export const GAINS = [0.5, 0.7, 0.85, 1, 1.2, 1.4, 1.7, 2, 2.4, 2.8, 3.3, 4];
@@ -34,13 +24,6 @@ export const DEFAULT = { wiring: "residual", depth: 20, activation: "relu", gain
 const LINK = "#stack=";
 const GUESSING = Math.LN2;
 const BY_HEART = 0.1; // loss
-
-/** The place among some values that is nearest to one, by ratio.
- * @type {(values: number[], value: number) => number} */
-export function nearest(values, value) {
-  const away = values.map((one) => Math.abs(Math.log(one / value)));
-  return Math.max(0, away.indexOf(Math.min(...away)));
-}
 
 /** @type {(low: number, high: number) => TrainStack.Fits} */
 const isWhole = (low, high) => (value) => Number.isInteger(value) && Number(value) >= low && Number(value) <= high;
@@ -105,9 +88,6 @@ const SIDES = ["Left", "Right"];
 const nameOf = (names, key) => names.find(([one]) => one === key)?.[1] ?? key;
 /** @type {(depth: number) => string} */
 const blocks = (depth) => `${depth} block${depth === 1 ? "" : "s"}`;
-/** @type {(rate: number) => string} */
-export const rateText = (rate) => (rate >= 0.001 ? String(Number(rate.toPrecision(4))) : significant(rate));
-
 /** @type {(gain: number) => string} */
 export const gainText = (gain) => String(Number(gain.toPrecision(4)));
 
@@ -221,21 +201,6 @@ export function sentenceOf(state) {
  * @type {(done: number) => number} */
 export function lastStep(done) {
   return [50, 100, 200, 500, 1000, 2000, MAX_STEPS].find((end) => end >= done) ?? MAX_STEPS;
-}
-
-/** At most some points of a list of losses: its own, or the means of stretches of equal length.
- * @type {(losses: number[], most?: number) => { steps: number[]; means: number[] }} */
-export function thinnedLosses(losses, most = 250) {
-  const stretch = Math.ceil(losses.length / most);
-  const steps = [];
-  const means = [];
-  for (let from = 0; from < losses.length; from += stretch) {
-    const part = losses.slice(from, from + stretch);
-    const mean = part.reduce((sum, one) => sum + one, 0) / part.length;
-    steps.push(from + (part.length - 1) / 2);
-    means.push(Number.isFinite(mean) ? mean : NaN);
-  }
-  return { steps, means };
 }
 
 /** The powers of ten of some sizes; NaN for what has none.

@@ -17,7 +17,13 @@ from mygpt.inside.experiments.answers import (
     is_right,
     share,
 )
-from mygpt.inside.hooks import Prompts, final_logits, hidden, make_prompts, record
+from mygpt.inside.hooks import (
+    Prompts,
+    final_logits,
+    hidden,
+    make_prompts,
+    record_ends,
+)
 from mygpt.inside.memory import contributions
 from mygpt.inside.world_models import WorldModel
 from mygpt.support.arguments import check_choice
@@ -242,13 +248,11 @@ def _once(prompts: Prompts, fact: int, new: int) -> Prompts:
     return make_prompts([text], [new])
 
 
-@torch.no_grad()
 def _last_step(made: WorldModel, prompts: Prompts) -> tuple[Tensor, Tensor]:
     """The last network's coefficients and the last stream, at the prompts' ends."""
-    at = torch.arange(len(prompts)), prompts.last
-    places = hidden(len(made.model.blocks) - 1), "ln_f.input"
-    found = record(made.model, prompts.ids, places)
-    return found[places[0]][at], found[places[1]][at]
+    place = hidden(len(made.model.blocks) - 1)
+    fired, stream = record_ends(made.model, prompts, place, "ln_f.input")
+    return fired, stream
 
 
 @torch.no_grad()

@@ -6,10 +6,9 @@ from torch import Tensor
 
 from mygpt.inside.editing import falls, matched_sets, strongest
 from mygpt.inside.experiments.answers import COUNTRIES, EACH, PHRASINGS, share
-from mygpt.inside.hooks import Prompts
+from mygpt.inside.hooks import Prompts, hidden, record_ends
 from mygpt.inside.memory import (
     agreement,
-    coefficients,
     contributions,
     patterns,
     triggers,
@@ -77,10 +76,8 @@ def chosen_elsewhere(
     tested = same & (torch.arange(len(prompts)) != first)
     chosen = strongest(contributions(model, prompts[first], layer), NEURONS)[tested]
     others = prompts[tested]
-    at = torch.arange(len(others)), others.last
-    written = coefficients(model, others.ids)[layer][at] * values(model, layer).norm(
-        dim=-1
-    )
+    (fired,) = record_ends(model, others, hidden(layer))
+    written = fired * values(model, layer).norm(dim=-1)
     dice = torch.Generator().manual_seed(0)
     fall = falls(model, others, chosen[None])[0]
     usual = falls(model, others, matched_sets(written, chosen, draws, dice))

@@ -1,0 +1,96 @@
+"""Which edit is told where several make a program right, and how sure it is."""
+
+import ast
+from dataclasses import replace
+
+from mygpt.check.mends.names import (
+    ASSIGNED,
+    bound_names,
+    lines_that_make,
+    names_loaded,
+    names_read,
+)
+from mygpt.check.mends.source import Edit, Mend, statements_of
+from mygpt.check.mends.trial import Trial
+
+LIKELY = 1.8  # the cost up to which an edit of another line speaks against the first
+SHARE = 0.15  # of the work of the search is for these
+CONSTANTS = ("a number in it", "one that should be True", "one that should be False")
+DEARER = 0.6  # what an edit may cost more that only leaves something out,
+MAKES = 1.0  # and one of the number that the line reads
+
+
+def chosen(trial: Trial, mend: Mend) -> Mend:
+    """Return the mend that reads best; note whether other lines have one, too.
+
+    The number that a line reads comes before the line, and what leaves something out
+    before what puts something in its place. If an edit leaves a name without use, the
+    line that gives the name its value is told.
+    """
+    if len(mend.edits) > 1:
+        return replace(mend, alone=False)
+    (first,), source = mend.edits, trial.source
+    makers = lines_that_make(source.tree, first.line)
+    found, best, others = [], first, False
+    end = trial.spent + SHARE
+
+    def order(edit: Edit) -> tuple[bool, float]:
+        near = edit.line == first.line and edit.cost <= first.cost + DEARER
+        return not (near or edit.line in makers), edit.cost
+
+    tried = [each for each in trial.cheap if each.cost <= most(each, makers)]
+    for edit in sorted(tried, key=order):
+        if others := trial.spent > end:
+            break
+        if trial.passes(source, edit):
+            found.append(edit)
+    for edit in found:
+        makes = edit.line in makers - {best.line} and edit.kind in CONSTANTS
+        if makes and edit.cost <= first.cost + MAKES:
+            best = edit
+        elif edit.line == best.line and edit.longer < 0 <= best.longer:
+            best = edit if edit.cost <= best.cost + DEARER else best
+    lines = {best.line, *makers} if best is not first else {best.line}
+    others = others or any(edit.line not in lines for edit in (first, *found))
+    unused = left_unused(trial, best) or unpacked(trial, best)
+    return replace(trial.mend_of(best), alone=not (others or unused), unused=unused)
+
+
+def most(edit: Edit, makers: set[int]) -> float:
+    """The cost up to which an edit is tried."""
+    makes = edit.line in makers and edit.kind in CONSTANTS
+    return LIKELY + MAKES * makes
+
+
+def left_unused(trial: Trial, edit: Edit) -> tuple[str, int] | None:
+    """Return a name that nothing reads any more with an edit, and where it is set.
+
+    None where an edit only leaves something out.
+    """
+    before = trial.source.tree
+    after = ast.parse(edit.applied(trial.source.text.text))
+    if count_nodes(after) < count_nodes(before) - 1:
+        return None
+    gone = {*names_loaded(before)} - {*names_loaded(after)}
+    for one, own in statements_of(before):
+        names = gone & {*bound_names(one)} if isinstance(one, ASSIGNED) else set()
+        computed = names and [*names_read(one)]  # not a number alone
+        if computed and edit.line not in own:
+            return min(names), min(own)
+    return None
+
+
+def unpacked(trial: Trial, edit: Edit) -> tuple[str, int] | None:
+    """Return two names that an edit exchanges, where one call gives both; its line."""
+    if edit.kind != "the order of two names in it":
+        return None
+    for one, own in statements_of(trial.source.tree):
+        if isinstance(one, ast.Assign) and isinstance(one.value, ast.Call):
+            names = [name for name in bound_names(one) if name in edit.new]
+            if len(names) == 2 and edit.line not in own:
+                return "`, `".join(names), min(own)
+    return None
+
+
+def count_nodes(tree: ast.AST) -> int:
+    return sum(1 for _ in ast.walk(tree))

@@ -1,0 +1,1 @@
+"""The process that runs a reader's program, and what comes out of it."""

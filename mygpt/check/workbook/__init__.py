@@ -1,0 +1,1 @@
+"""The reader's workbook: a folder of files or a notebook, and how far it is solved."""

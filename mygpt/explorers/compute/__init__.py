@@ -1,0 +1,1 @@
+"""What more than one explorer that trains in the page computes with: scripts alone."""

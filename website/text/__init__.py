@@ -1,0 +1,1 @@
+"""Transforms of the text: numbers, terms, claims, folded readings."""

@@ -7,6 +7,7 @@ everywhere.
 """
 
 import ast
+import gc
 import math
 import signal
 import sys
@@ -87,7 +88,7 @@ def calls_in(run: Callable[[], Any]) -> int:
         count += event in ("call", "c_call")
 
     before = sys.getprofile()
-    with timers_held():
+    with nothing_between():
         sys.setprofile(seen)
         try:
             run()
@@ -97,16 +98,19 @@ def calls_in(run: Callable[[], Any]) -> int:
 
 
 @contextmanager
-def timers_held() -> Iterator[None]:
-    """Let no timer's signal in, whose handler would be counted."""
-    if not hasattr(signal, "pthread_sigmask"):
-        yield
-        return
-    before = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGALRM})
+def nothing_between() -> Iterator[None]:
+    """Let no timer and no garbage collection in, whose handlers would be counted."""
+    mask = getattr(signal, "pthread_sigmask", None)  # Windows has none
+    before = mask and mask(signal.SIG_BLOCK, {signal.SIGALRM})
+    collects = gc.isenabled()
+    gc.disable()
     try:
         yield
     finally:
-        signal.pthread_sigmask(signal.SIG_SETMASK, before)
+        if collects:
+            gc.enable()
+        if mask:
+            mask(signal.SIG_SETMASK, before)
 
 
 class Rounds:

@@ -1,6 +1,7 @@
 """The same answer on every machine, and the line in which a mistake was made."""
 
 import ast
+import gc
 import json
 from pathlib import Path
 
@@ -113,14 +114,26 @@ def test_the_line_is_the_one_in_which_the_mistake_was_made(
     assert said in " ".join(told)
 
 
+@pytest.fixture
+def collected():
+    """Somebody looks on, as Hypothesis does, when Python collects garbage."""
+    before = gc.get_threshold()
+    gc.callbacks.append(lambda *_: None)
+    yield
+    gc.callbacks.pop()
+    gc.set_threshold(*before)
+
+
+@pytest.mark.usefixtures("collected")
 @pytest.mark.parametrize("task", ["softmax", "gelu_tanh"])
-def test_an_answer_takes_the_same_work_whatever_was_checked_before(tmp_path, task):
+def test_an_answer_takes_the_same_work_whatever_was_before(tmp_path, task):
     path = tmp_path / f"{task}.py"
     path.write_text(
         f"import torch\ndef {task}(x):\n    return x.tanh() * torch.ones(()) + 0.1\n"
     )
     program, counts, found = getattr(load(path), task), [], []
-    for _ in range(2):
+    for threshold in (10**6, 20):
+        gc.set_threshold(threshold)
         start = work.now()
         result, _ = examine(TASKS[task], program)
         mend = find_mend(TASKS[task], program, result.line, seconds=0.3)

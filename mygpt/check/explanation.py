@@ -25,6 +25,7 @@ from mygpt.check.shrink import shrink
 from mygpt.check.slips import (
     kept_between_calls,
     last_line,
+    only_line,
     slips,
     slips_with_lines,
 )
@@ -53,6 +54,7 @@ MEMORY = (
     "Your program asked for more memory than it may have. Its inputs are small: is a "
     "shape or a count larger than meant?"
 )
+WHOLE = r"torch\.(int|long|short|uint)|\.(long|int|short)\("  # a type is chosen
 KINDS = {
     "type": ("type", "Your program gives the wrong kind of result"),
     "shape": ("shape", "The shape is wrong"),
@@ -82,8 +84,10 @@ def explain(submission: Submission) -> Result:
 
             said, line = crash_of(got.error, task, submission.program, is_right)
             text = f"{said} {text}".strip()
-        elif stage == "type" and got.value is None:
+        elif stage == "type" and "got None" in text:
             line = last_line(submission.program)
+        elif stage == "type" and "tensor of torch.int" in text:
+            line = only_line(submission.program, WHOLE)
         return failed(
             task,
             stage,

@@ -19,6 +19,7 @@ from mygpt.check.process.run import PATIENCE, OutOfTime, Unusable, own_state, ti
 from mygpt.check.process.supervisor import copies_ended
 from mygpt.check.properties import check_effects, check_properties
 from mygpt.check.result import NotRight, Result, failed
+from mygpt.check.slips import slips_with_lines
 from mygpt.check.syntax import innermost, lines_of, tree_of
 from mygpt.check.task import Program, Task
 from mygpt.check.values import Submission, dtype_for
@@ -73,7 +74,7 @@ def examine(
         except Unusable as error:
             result = failed(task, "load", str(error))
         except OutOfTime as error:
-            result = stopped(task, seconds, error)
+            result = stopped(task, program, seconds, error)
         except SystemExit as error:
             text = f"Your program ends Python itself with {one_line(error)}."
             result = failed(task, "run", text)
@@ -118,7 +119,7 @@ def passes(task: Task, program: Program, dtype: torch.dtype) -> bool:
     return False
 
 
-def stopped(task: Task, seconds: int | float, error: OutOfTime) -> Result:
+def stopped(task: Task, program: Any, seconds: int | float, error: OutOfTime) -> Result:
     """Return the result of a program that has had its time, with the line it was in."""
     frames = readers_frames(error)
     text = time_over(seconds, error)
@@ -127,9 +128,12 @@ def stopped(task: Task, seconds: int | float, error: OutOfTime) -> Result:
     file, line = frames[-1].filename, frames[-1].lineno or 0
     if WAITS.search(frames[-1].line or ""):
         return failed(task, "time", f"{text} It is in {place(file, line)}.", line=line)
-    loop = innermost(tree_of(file), line, ast.While, ast.For)
-    line = lines_of(loop)[0] or line
-    return failed(task, "time", text, line=line, where=f"line {line}")
+    for kind in (ast.For, ast.While):  # a `for` loop ends, unless its list grows
+        line = lines_of(innermost(tree_of(file), line, kind))[0] or line
+    slips = slips_with_lines(program)
+    line = slips[0][1] if slips else line
+    hints = [slip for slip, _ in slips]
+    return failed(task, "time", text, line=line, where=f"line {line}", hints=hints)
 
 
 def time_over(

@@ -48,11 +48,12 @@ def line_of_effect(submission: Submission, arguments: Arguments) -> int | None:
     """Return the line after which an argument, or a global state, is another."""
     code = getattr(inspect.unwrap(submission.program), "__code__", None)
     given = convert(arguments, submission.dtype)
-    copies, lines, before = copy_of(given), [], all_state()
+    copies, lines, before = copy_of(given), [], []
 
     def see(frame: FrameType, event: str) -> None:
+        before[:] = before or [all_state()]  # in what decorates the program, too
         if not lines or lines[-1] is not None:
-            same = unchanged(given, copies) and all_state() == before
+            same = unchanged(given, copies) and [all_state()] == before
             lines.append(frame.f_lineno if same else None)
 
     with suppress(Exception), kept_state(), watching(code.co_filename, see):

@@ -2,6 +2,7 @@
 
 import ast
 import inspect
+import re
 import textwrap
 from collections.abc import Iterator
 from contextlib import suppress
@@ -59,6 +60,15 @@ def last_line(program: Any) -> int | None:
     """Return the first line of a function's last statement."""
     tree = tree_of(program)
     return tree and program.__code__.co_firstlineno + tree.body[-1].lineno - 1
+
+
+def only_line(program: Any, pattern: str) -> int | None:
+    """Return the line of a function in which a pattern is, if it is a single one."""
+    with suppress(OSError, TypeError):
+        lines, first = inspect.getsourcelines(program)
+        found = [i for i, one in enumerate(lines) if re.search(pattern, one)]
+        return max(first, 1) + found[0] if len(found) == 1 else None
+    return None
 
 
 def early_returns(tree: ast.FunctionDef) -> Iterator[tuple[str, int]]:
@@ -141,6 +151,13 @@ def thrown_away(
                 yield (
                     f"`{ast.unparse(method)}` alone on a line does nothing: a call "
                     f"needs brackets, `{ast.unparse(method)}()`.",
+                    statement.lineno,
+                )
+                continue
+            case ast.Expr(ast.BinOp() | ast.Compare() as idle):
+                yield (
+                    f"`{ast.unparse(idle)}` alone on a line does nothing: its value is "
+                    "kept nowhere.",
                     statement.lineno,
                 )
                 continue

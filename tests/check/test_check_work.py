@@ -87,6 +87,50 @@ def top_k(logits, k):
         y = logits * 2
     return y
 """
+COUNT = """\
+def top_k(logits, k):
+    i = 0
+    while i < k:
+        for _ in range(2):
+            i + 1
+"""
+WHOLE = """\
+import torch
+def row_times_matrix(x, W):
+    out = torch.zeros(len(W[0]), dtype=torch.int64)
+    for j in range(len(out)):
+        out[j] = x @ W[:, j]
+    return out
+"""
+DRAWN = """\
+import torch
+@torch.no_grad()
+def top_k(x, k):
+    y = x.softmax(-1)
+    z = torch.multinomial(y, k)
+    return torch.zeros_like(y).scatter(-1, z, 1.0)
+"""
+COEFFICIENT = """\
+import torch
+K = 0.44715
+def mlp(x, W1, b1, W2, b2):
+    h = x @ W1 + b1
+    h = 0.5 * h * (1 + torch.tanh((2 / torch.pi) ** 0.5 * (h + K * h**3)))
+    return x + (h @ W2 + b2)
+"""
+OUTSIDE = """\
+def layer_norm(x, weight, bias, eps):
+    y = x - x.mean(-1, keepdim=True)
+    std = y.square().mean(-1, keepdim=True).sqrt()
+    return weight * (y / (std + eps)) + bias
+"""
+CHUNKS = """\
+import torch
+def attention(x, W_Q, W_K, W_V):
+    q, v, k = (x @ torch.cat([W_Q, W_K, W_V], 1)).chunk(3, -1)
+    s = (q @ k.mT / q.shape[-1] ** 0.5) + torch.full((x.shape[1],) * 2, -torch.inf).triu(1)
+    return s.softmax(-1) @ v
+"""
 MADE = [  # a program, the line in which its mistake was made, and what is said
     ("layer_norm", NORM, 3, "eps is fixed at 0.001"),
     ("attention", CAUSAL, 2, "Line 2 is the only thing wrong: a number in it."),
@@ -99,6 +143,13 @@ MADE = [  # a program, the line in which its mistake was made, and what is said
     ("embedding", ONE_HOT, 3, "give it `num_classes`"),
     ("embedding", UNPACKED, 3, "Probably line 3 is wrong, which sets `T`"),
     ("top_k", ENDLESS, 3, "is there a loop that never ends?"),
+    ("top_k", COUNT, 5, "`i + 1` alone on a line does nothing"),
+    ("row_times_matrix", WHOLE, 3, "got a tensor of torch.int64"),
+    ("softmax", "def softmax(x):\n    print(x.softmax(-1))\n", 2, "`return` missing"),
+    ("layer_norm", OUTSIDE, 4, "the only thing wrong: where `eps` is added in it"),
+    ("attention", CHUNKS, 3, "Line 3 is the only thing wrong: the order of"),
+    ("top_k", DRAWN, 5, "result is random"),
+    ("mlp", COEFFICIENT, 2, "line 2 (the coefficient in the activation)"),
     ("top_p", "def top_p(x, p):\n    return input()\n", 2, "a check has none"),
 ]
 
@@ -107,7 +158,7 @@ MADE = [  # a program, the line in which its mistake was made, and what is said
 def test_the_line_is_the_one_in_which_the_mistake_was_made(
     mygpt, my, task, text, line, said
 ):
-    limit = 1 if text is ENDLESS else 60
+    limit = 1 if text in (ENDLESS, COUNT) else 60
     found = json.loads(mygpt("check", task, my(text), "--json", "--limit", limit)[1])
     assert found["line"] == line
     told = [found["message"], found["only"], *found["hints"]]

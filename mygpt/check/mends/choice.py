@@ -10,13 +10,21 @@ from mygpt.check.mends.names import (
     names_loaded,
     names_read,
 )
-from mygpt.check.mends.source import Edit, Mend, statements_of
+from mygpt.check.mends.shift import Shift
+from mygpt.check.mends.source import Edit, Mend, SourceText, statements_of
+from mygpt.check.mends.statements import TARGETS
 from mygpt.check.mends.trial import Trial
 
 LIKELY = 1.8  # the cost up to which an edit of another line speaks against the first
 SHARE = 0.15  # of the work of the search is for these
-CONSTANTS = ("a number in it", "one that should be True", "one that should be False")
+MADE = (  # kinds of edits of the line that gives a name its value
+    "a number in it",
+    "one that should be True",
+    "one that should be False",
+    TARGETS,
+)
 DEARER = 0.6  # what an edit may cost more that only leaves something out,
+MOST = 40  # that are tried in place of one of two
 MAKES = 1.0  # and one of the number that the line reads
 
 
@@ -28,7 +36,7 @@ def chosen(trial: Trial, mend: Mend) -> Mend:
     line that gives the name its value is told.
     """
     if len(mend.edits) > 1:
-        return replace(mend, alone=False)
+        return replace(chosen_pair(trial, mend), alone=False)
     (first,), source = mend.edits, trial.source
     makers = lines_that_make(source.tree, first.line)
     found, best, others = [], first, False
@@ -45,7 +53,7 @@ def chosen(trial: Trial, mend: Mend) -> Mend:
         if trial.passes(source, edit):
             found.append(edit)
     for edit in found:
-        makes = edit.line in makers - {best.line} and edit.kind in CONSTANTS
+        makes = edit.line in makers - {best.line} and edit.kind in MADE
         if makes and edit.cost <= first.cost + MAKES:
             best = edit
         elif edit.line == best.line and edit.longer < 0 <= best.longer:
@@ -56,9 +64,52 @@ def chosen(trial: Trial, mend: Mend) -> Mend:
     return replace(trial.mend_of(best), alone=not (others or unused), unused=unused)
 
 
+def chosen_pair(trial: Trial, mend: Mend) -> Mend:
+    """Return a mend of two edits, of which each changes what its line reads, if it can.
+
+    A line that is changed comes before the same line once more.
+    """
+    text, first = trial.source.text, mend.edits[0]
+    second = Shift(text, first).before(mend.edits[1])
+    pair = [first, second]
+    if second is None:
+        return mend
+    for k in (0, 1):
+        kept, old = pair[1 - k], pair[k]
+        source, shift = trial.source.edited(kept), Shift(text, kept)
+        for edit in instead(trial, old):
+            elsewhere = shift.elsewhere(edit)
+            if elsewhere and trial.passes(source, elsewhere):
+                pair[k] = edit
+                break
+    if pair == [first, second]:
+        return mend
+    return trial.mend_of(pair[0], Shift(text, pair[0]).elsewhere(pair[1]))
+
+
+def instead(trial: Trial, old: Edit) -> list[Edit]:
+    """The edits, up to some, that are tried in place of one of two."""
+    makers = lines_that_make(trial.source.tree, old.line)
+    text, added = trial.source.text, old.new.strip() if "\n" in old.new else None
+    found = [
+        each
+        for each in trial.cheap
+        if (each.line in makers and each.kind in MADE)
+        or ("\n" not in each.new and line_of(text, each) == added)
+    ]
+    return sorted(found, key=lambda each: each.cost)[:MOST]
+
+
+def line_of(text: SourceText, edit: Edit) -> str:
+    """The line of an edit, as the edit leaves it."""
+    start, end = text.at(edit.line, 0), text.at(edit.line + 1, 0)
+    inside = start <= edit.start and edit.end < end
+    return text.changed(start, end, [(edit.start, edit.end, edit.new)]).strip() * inside
+
+
 def most(edit: Edit, makers: set[int]) -> float:
     """The cost up to which an edit is tried."""
-    makes = edit.line in makers and edit.kind in CONSTANTS
+    makes = edit.line in makers and edit.kind in MADE
     return LIKELY + MAKES * makes
 
 
@@ -74,7 +125,9 @@ def left_unused(trial: Trial, edit: Edit) -> tuple[str, int] | None:
     gone = {*names_loaded(before)} - {*names_loaded(after)}
     for one, own in statements_of(before):
         names = gone & {*bound_names(one)} if isinstance(one, ASSIGNED) else set()
-        computed = names and [*names_read(one)]  # not a number alone
+        others = {*bound_names(one)} - names if names else set()
+        part = not others or edit.new in others  # of several: another part of the same
+        computed = part and names and [*names_read(one)]  # not a number alone
         if computed and edit.line not in own:
             return min(names), min(own)
     return None

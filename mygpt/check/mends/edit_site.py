@@ -4,6 +4,7 @@ import ast
 import string
 from collections.abc import Callable, Iterator, Sequence
 from functools import cached_property, lru_cache
+from itertools import permutations
 from typing import Any
 
 from mygpt.check.mends.names import (
@@ -178,6 +179,11 @@ class EditSite:
         calls = [self.names.sums[name] for name in names if name in self.names.sums]
         return [self.held(of) for of, _ in map(subject, calls) if of is not None]
 
+    def sizes(self) -> list[str]:
+        """The whole numbers that it reads."""
+        found = dict.fromkeys(one.id for one in names_read(self.node))
+        return [one for one in found if self.names.kinds.get(one) == "int"]
+
     def read(self) -> list[str]:
         """The tensors that it reads."""
         found = dict.fromkeys(one.id for one in names_read(self.node))
@@ -194,6 +200,7 @@ CHOICES: dict[str, Callable[[EditSite], Sequence[str]]] = {
     "round": EditSite.rounds,
     "target": EditSite.target,
     "mentioned": lambda site: [each.id for each in names_read(site.node)][:2],
+    "apart": lambda site: [f"{a} - {b}" for a, b in permutations(site.sizes(), 2)],
     "few": lambda site: site.counts()[:3],
     "read": lambda site: site.read()[:3],
     "unused": lambda site: site.names.unused,

@@ -19,7 +19,11 @@ from mygpt.check.task import NO_HINTS, Hints
 # and in functions, whose names are known.
 Edits = tuple[Callable[..., Iterator[Edit]], ...]
 ANYWHERE: dict[type, Edits] = {
-    ast.Call: (expressions.exchanged, expressions.fewer_arguments),
+    ast.Call: (
+        expressions.exchanged,
+        expressions.calls_exchanged,
+        expressions.fewer_arguments,
+    ),
     ast.Tuple: (expressions.exchanged, expressions.shorter_index),
     ast.List: (expressions.exchanged,),
 }
@@ -27,7 +31,11 @@ WITH_NAMES: dict[type, Edits] = {
     ast.Name: (statements.other_target,),
     ast.Call: (expressions.moved_call, throughout.counted),
     ast.Subscript: (throughout.all_cut, throughout.counted),
-    ast.Assign: (statements.two_operations, statements.into_loop),
+    ast.Assign: (
+        statements.two_operations,
+        statements.targets_exchanged,
+        statements.into_loop,
+    ),
     ast.Expr: (statements.into_loop, throughout.restored),
 }
 NO_NAMES = FunctionNames(ast.parse("def nothing(): pass").body[0])  # type: ignore

@@ -33,6 +33,16 @@ def exchanged(site: EditSite, node: ast.expr) -> Iterator[Edit]:
             yield Edit(start, end, new, site.line, kind, 1.3 + 0.2 * (j > i + 1))
 
 
+def calls_exchanged(site: EditSite, node: ast.Call) -> Iterator[Edit]:
+    """Yield two calls, the one of what the other gives, in each other's places."""
+    match node:
+        case ast.Call(outer, [ast.Call(inner, [_], []) as within], []):
+            parts = {outer: site.of(inner), inner: site.of(outer)}
+            if site.of(outer) != site.of(inner) and within.func is inner:
+                new = site.text.replaced(node, parts)
+                yield site.expression(new, "the order of two calls in it", 1.4)
+
+
 def fewer_arguments(site: EditSite, node: ast.Call) -> Iterator[Edit]:
     """Yield a call without one of its named arguments, or without the last."""
     given = [*node.args, *node.keywords]

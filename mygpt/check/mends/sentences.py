@@ -7,6 +7,7 @@ from dataclasses import replace
 from difflib import SequenceMatcher
 from typing import Any
 
+from mygpt.check.mends.names import names_loaded
 from mygpt.check.mends.source import Edit, Mend, SourceText
 from mygpt.check.mends.statements import ORDER
 from mygpt.check.result import Result
@@ -53,6 +54,10 @@ def as_json(mend: Mend) -> dict[str, Any]:
         only = f"Lines {numbers} hold the only thing that is wrong: {kinds[0]}."
         likely = f"Probably lines {numbers} are wrong: {kinds[0]}."
         lines = [lines[0] if lines[0] in changed else changed[0]]
+    elif len(kinds) == 1 and changed and lines != changed:
+        lines = changed  # beside lines that are added
+        only = f"Line {lines[0]} is the only thing wrong: {kinds[0]}."
+        likely = f"Probably line {lines[0]} is wrong: {kinds[0]}."
     elif adds_lines(mend.texts[0], mend.edits[0]):
         only = f"{capital(places[0])}, and nothing else is wrong."
         likely = f"Probably {places[0]}."
@@ -68,8 +73,19 @@ def as_json(mend: Mend) -> dict[str, Any]:
         "only": only if mend.alone and len(kinds) == 1 else likely,
         "kind": ", and ".join(kinds),
         "mend": mend.text,
-        "edit": f"{capital(' and '.join(changes))} it passes everything.",
+        "edit": f"{capital(' and '.join(changes))} it passes everything.{idle(mend)}",
     }
+
+
+def idle(mend: Mend) -> str:
+    """Say which names nothing reads any more, if their own line can go."""
+    before, after = ast.parse(mend.texts[0]), ast.parse(mend.text)
+    gone = {*names_loaded(before)} - {*names_loaded(after)}
+    plain = [one.targets for one in ast.walk(after) if isinstance(one, ast.Assign)]
+    names = sorted(
+        gone & {each.id for (each, *_) in plain if isinstance(each, ast.Name)}
+    )
+    return f" Nothing reads {' and '.join(map(quoted, names))} then." if names else ""
 
 
 def lines_of(mend: Mend) -> list[int]:

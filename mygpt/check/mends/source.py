@@ -3,7 +3,7 @@
 import ast
 import inspect
 import linecache
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Set
 from dataclasses import dataclass
 from difflib import SequenceMatcher
 from functools import cached_property, lru_cache
@@ -210,15 +210,22 @@ class NoSource(Exception):
 class EditableSource:
     """A text, by its statements at the outermost level.
 
-    file: its name, as code objects have it; flags: of `from __future__`.
+    file: its name, as code objects have it; flags: of `from __future__`; anew: the
+    names outside functions that an edit gives other values.
     """
 
-    def __init__(self, text: str, file: str, flags: int = 0) -> None:
+    def __init__(
+        self, text: str, file: str, flags: int = 0, anew: Set[str] = frozenset()
+    ) -> None:
         self.text, self.file, self.flags = SourceText(text), file, flags
-        self.tree = ast.parse(text)
+        self.tree, self.anew = ast.parse(text), anew
 
     def edited(self, edit: Edit) -> "EditableSource":
-        return EditableSource(edit.applied(self.text.text), self.file, self.flags)
+        text, hit = edit.applied(self.text.text), self.text.line_at(edit.start)
+        found = EditableSource(text, self.file, self.flags)
+        made = [names_in(one) for one in found.tree.body if is_assigned(one, hit)]
+        found.anew = self.anew.union(*made)
+        return found
 
     def program(self, name: str, around: dict[str, Any], edit: Edit | None) -> Any:
         """Run the definitions in a copy of a namespace; return what has a name.
@@ -239,7 +246,7 @@ class EditableSource:
     @cached_property
     def again(self) -> list[ast.stmt]:
         """The definitions, and the assignments of what they define."""
-        return again_in(self.tree.body)
+        return again_in(self.tree.body, self.anew)
 
     def codes_with(self, edit: Edit) -> list[CodeType]:
         """The codes with an edit; only the statement that it is in is read anew."""
@@ -248,9 +255,7 @@ class EditableSource:
             if start <= edit.start and edit.end <= end:
                 code = self.code_of(one, edit)
                 return [*self.codes[:i], code, *self.codes[i + 1 :]]
-        text, hit = edit.applied(self.text.text), self.text.line_at(edit.start)
-        anew = EditableSource(text, self.file, self.flags)
-        return [anew.code_of(one) for one in again_in(anew.tree.body, hit)]
+        return self.edited(edit).codes
 
     def code_of(self, statement: ast.stmt, edit: Edit | None = None) -> CodeType:
         """The code of a statement's lines, with an edit of them."""
@@ -270,16 +275,21 @@ def code_of_lines(lines: str, above: int, file: str, flags: int) -> CodeType:
     return compile(tree, file, "exec", flags, dont_inherit=True)
 
 
-def again_in(body: list[ast.stmt], hit: int = 0) -> list[ast.stmt]:
-    """The definitions, what is assigned of them, and the assignment in a line."""
+def again_in(body: list[ast.stmt], anew: Set[str]) -> list[ast.stmt]:
+    """The definitions, what is assigned of them, and what gives some names values."""
     defined = {one.name for one in body if isinstance(one, DEFINITIONS)}
     return [
         one
         for one in body
         if isinstance(one, DEFINITIONS)
-        or (isinstance(one, ast.Assign) and hit in all_lines(one))
         or (isinstance(one, ast.Assign) and defined & {*names_in(one.value)})
+        or (isinstance(one, ast.Assign) and anew & {*names_in(one)})
     ]
+
+
+def is_assigned(one: ast.stmt, line: int) -> bool:
+    """Whether a statement gives a name a value, in a line."""
+    return isinstance(one, ast.Assign) and line in all_lines(one)
 
 
 def source_of(program: Any) -> tuple[EditableSource, str, dict[str, Any]]:

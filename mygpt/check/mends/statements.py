@@ -1,6 +1,7 @@
 """Edits of statements: one too many, in another place, missing or kept elsewhere."""
 
 import ast
+import itertools
 import textwrap
 from collections.abc import Iterator, Sequence
 
@@ -14,6 +15,7 @@ ORDER = "their order"
 INDENTATION = "its indentation"
 LOOP = "its place: before the loop or in it"
 KEPT = "where its result is kept"
+TARGETS = "the order of the names in it"
 ABOVE, BELOW = "a line missing above it", "a line missing below it"
 AGAIN = 0.5  # added to the cost of a line that stands elsewhere already
 MOST = 10  # names that are tried
@@ -51,6 +53,9 @@ def in_block(
     own = text.text[start:end]
     if len(block) > 1 and not isinstance(one, ast.Return | ast.FunctionDef):
         yield Edit(start, end, "", line, "it is one too many", 1.8)
+    if isinstance(one, ast.Break | ast.Continue):
+        new = "continue" if isinstance(one, ast.Break) else "break"
+        yield Edit(*text.span(one), new, line, f"`{text.of(one)}`", 1.4)
     if isinstance(one, ast.If) and not one.orelse:
         inside = text.text[slice(*text.rows(*one.body))]
         freed = indented(inside, one.body[0].col_offset - 4)
@@ -131,6 +136,17 @@ def other_target(site: EditSite, node: ast.Name) -> Iterator[Edit]:
         if name != node.id:
             usual = name in read or name in names.optional
             yield site.edit(name, KEPT, 1.3 if usual else 1.8)
+
+
+def targets_exchanged(site: EditSite, node: ast.Assign) -> Iterator[Edit]:
+    """Yield two names that are given the parts of a value, in each other's places."""
+    names = getattr(node.targets[0], "elts", ())
+    if isinstance(node.value, ast.Tuple) or site.of(node.value).endswith("shape"):
+        return
+    for one, other in itertools.combinations(names, 2):
+        start, end = site.text.span(one)[0], site.text.span(other)[1]
+        new = site.of(other) + site.text.between(one, other) + site.of(one)
+        yield Edit(start, end, new, site.line, TARGETS, 1.5)
 
 
 def into_loop(site: EditSite, node: ast.stmt) -> Iterator[Edit]:

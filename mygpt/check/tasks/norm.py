@@ -234,7 +234,14 @@ def stages_of_norm(x, weight, bias, eps):
     yield stage("n * weight + bias", n * weight + bias)
 
 
-EPS_HINTS = Hints(numbers=("1e-5",))
+EPS_HINTS = Hints(
+    numbers=("1e-5",),
+    rules={
+        "where `eps` is added in it": {
+            "$x / ($name + $e)": (1.5, "$x / ($name ** 2 + $e) ** 0.5")
+        }
+    },
+)
 
 layer_norm = NORM.task(
     "layer_norm",

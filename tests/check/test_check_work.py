@@ -128,7 +128,8 @@ CHUNKS = """\
 import torch
 def attention(x, W_Q, W_K, W_V):
     q, v, k = (x @ torch.cat([W_Q, W_K, W_V], 1)).chunk(3, -1)
-    s = (q @ k.mT / q.shape[-1] ** 0.5) + torch.full((x.shape[1],) * 2, -torch.inf).triu(1)
+    s = q @ k.mT / q.shape[-1] ** 0.5
+    s = s + torch.full(s.shape[-2:], -torch.inf).triu(1)
     return s.softmax(-1) @ v
 """
 MADE = [  # a program, the line in which its mistake was made, and what is said

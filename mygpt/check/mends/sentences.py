@@ -81,11 +81,14 @@ def idle(mend: Mend) -> str:
     """Say which names nothing reads any more, if their own line can go."""
     before, after = ast.parse(mend.texts[0]), ast.parse(mend.text)
     gone = {*names_loaded(before)} - {*names_loaded(after)}
-    plain = [one.targets for one in ast.walk(after) if isinstance(one, ast.Assign)]
-    names = sorted(
-        gone & {each.id for (each, *_) in plain if isinstance(each, ast.Name)}
-    )
-    return f" Nothing reads {' and '.join(map(quoted, names))} then." if names else ""
+    set_alone = {
+        target.id
+        for one in ast.walk(after)
+        for target in getattr(one, "targets", ())
+        if isinstance(one, ast.Assign) and isinstance(target, ast.Name)
+    }
+    names = " and ".join(map(quoted, sorted(gone & set_alone)))
+    return f" Nothing reads {names} then." if names else ""
 
 
 def lines_of(mend: Mend) -> list[int]:

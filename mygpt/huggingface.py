@@ -35,9 +35,13 @@ NOT_READ = ("bos_token_id", "eos_token_id", "pad_token_id", "task_specific_param
 ACTIVATION_NAMES = {  # theirs: ours
     "gelu_new": "gelu_tanh",
     "gelu_pytorch_tanh": "gelu_tanh",
+    "gelu_fast": "gelu_tanh",
+    "gelu_accurate": "gelu_tanh",
     "gelu": "gelu",
+    "gelu_python": "gelu",
     "relu": "relu",
     "silu": "silu",
+    "swish": "silu",
 }
 FIXED = {  # their settings that this GPT does not vary
     "model_type": "gpt2",
@@ -45,10 +49,10 @@ FIXED = {  # their settings that this GPT does not vary
     "scale_attn_weights": True,
     "scale_attn_by_inverse_layer_idx": False,
     "add_cross_attention": False,
-    "tie_word_embeddings": True,
 }
+TIED = "tie_word_embeddings"  # may be False where the two arrays are equal
 DROPOUTS = ("embd_pdrop", "attn_pdrop", "resid_pdrop")  # 0.1 where not given
-PREFIX = "transformer."
+PREFIX, EMBEDDING, HEAD = "transformer.", "wte.weight", "lm_head.weight"
 BLOCK = re.compile(r"\bh\.(\d+)\.")
 MASKS = re.compile(r"h\.\d+\.attn\.(masked_)?bias")  # constants in old checkpoints
 
@@ -97,6 +101,8 @@ def load_gpt2(folder_or_name: str | Path) -> GPT:
     config = read_config(folder / CONFIG)
     with ExitStack() as stack:
         tensors = StoredTensors(folder, stack)
+        if not read_json(folder / CONFIG).get(TIED, True) and HEAD not in tensors.files:
+            raise ValueError(f"{folder / CONFIG}: {TIED} = False, and no {HEAD}")
         tensors.check_layers(config.num_layers)
         model = build_empty(GPT, config, folder / CONFIG)
         state = {
@@ -243,6 +249,7 @@ def their_config(config: GPTConfig) -> dict:
         theirs for theirs, ours in ACTIVATION_NAMES.items() if ours == config.activation
     )
     return FIXED | {
+        TIED: True,
         "architectures": ["GPT2LMHeadModel"],
         "vocab_size": config.vocab_size,
         "n_positions": config.max_seq_len,
@@ -327,20 +334,23 @@ class StoredTensors:
                 )
             file = stack.enter_context(open_tensors(self.source))
             self.files = dict.fromkeys(file.keys(), file)
-        self.prefix = PREFIX if f"{PREFIX}wte.weight" in self.files else ""
+        self.prefix = PREFIX if any(n.startswith(PREFIX) for n in self.files) else ""
 
     def read(self, name: str, part: int | None, shape: torch.Size) -> Tensor:
         """A float32 copy of a tensor, or of a part of it, of the shape expected."""
-        stored = self.files.get(self.prefix + name)
+        theirs = self.prefix + name
+        if name == EMBEDDING and theirs not in self.files and HEAD in self.files:
+            theirs = HEAD  # a writer may store shared numbers once, as the head
+        stored = self.files.get(theirs)
         if stored is None:
-            raise ValueError(f"{self.source}: no tensor {self.prefix + name}")
-        whole = stored.get_slice(self.prefix + name)
+            raise ValueError(f"{self.source}: no tensor {theirs}")
+        whole = stored.get_slice(theirs)
         expected = list(transpose_conv1d(name, torch.empty(shape, device="meta")).shape)
         if part is not None:
             expected[-1] *= 3
         if whole.get_shape() != expected:
             raise ValueError(
-                f"{self.source}: expected {self.prefix + name} of shape {expected}, "
+                f"{self.source}: expected {theirs} of shape {expected}, "
                 f"got {whole.get_shape()}"
             )
         width = shape[0]
@@ -349,9 +359,7 @@ class StoredTensors:
         copy = torch.empty(shape).copy_(transpose_conv1d(name, tensor))
         extremes = torch.stack(copy.aminmax())  # NaN if there is one anywhere
         if not tensor.is_floating_point() or not extremes.isfinite().all():
-            raise ValueError(
-                f"{self.source}: expected finite numbers in {self.prefix + name}"
-            )
+            raise ValueError(f"{self.source}: expected finite numbers in {theirs}")
         return copy
 
     def check_layers(self, num_layers: int) -> None:
@@ -367,16 +375,14 @@ class StoredTensors:
         """Raise a ValueError for tensors that a GPT-2 does not have."""
         names = {name.removeprefix(self.prefix) for name in self.files} - used
         rest = sorted(name for name in names if not MASKS.fullmatch(name))
-        if "lm_head.weight" in rest:
-            rest.remove("lm_head.weight")
+        if HEAD in rest:
+            rest.remove(HEAD)
             self.check_tied()
         if rest:
             raise ValueError(f"{self.source}: unexpected tensors {', '.join(rest[:5])}")
 
     def check_tied(self) -> None:
-        head = self.files["lm_head.weight"].get_tensor("lm_head.weight")
-        name = f"{self.prefix}wte.weight"
-        if not torch.equal(head, self.files[name].get_tensor(name)):
-            raise ValueError(
-                f"{self.source}: expected lm_head.weight equal to {name} (tied)"
-            )
+        head, name = self.files[HEAD].get_tensor(HEAD), self.prefix + EMBEDDING
+        tokens = self.files.get(name)
+        if tokens and not torch.equal(head, tokens.get_tensor(name)):
+            raise ValueError(f"{self.source}: expected {HEAD} equal to {name} (tied)")

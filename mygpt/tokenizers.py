@@ -288,11 +288,16 @@ class BPETokenizer:
     def save(self, folder: str | Path) -> None:
         """Write vocab.json and merges.txt, as GPT-2 has them.
 
-        Added tokens need a tokenizer.json beside them.
+        Added tokens need a tokenizer.json beside them. A tokenizer_config.json says
+        whether <|endoftext|> is one: else transformers adds it, as an id too many.
         """
         folder = Path(folder)
         folder.mkdir(parents=True, exist_ok=True)
         write_json(folder / "vocab.json", self.vocab)
+        end = None if self.end_of_text is None else END_OF_TEXT
+        special = dict.fromkeys(("unk_token", "bos_token", "eos_token"), end)
+        settings = {"tokenizer_class": "GPT2Tokenizer", "pad_token": None} | special
+        write_json(folder / tokenizer_files.CONFIG, settings)
         lines = ["#version: 0.2", *(f"{a} {b}" for a, b in self.merges)]
         text = "\n".join(lines) + "\n"
         write_atomically(

@@ -3,17 +3,25 @@
 import json
 import random
 import shutil
+from functools import partial
 
 import pytest
 import torch
 from helpers.gpt2_checkpoints import their_model, written
 from helpers.parameters import count, same_weights
 from helpers.refusals import refused
-from transformers import GPT2LMHeadModel
+from transformers import AutoTokenizer, GPT2LMHeadModel
 from transformers.models.gpt2.modeling_gpt2 import GPT2MLP as TheirMLP
 
 from mygpt.gpt import GPT, GPTConfig
-from mygpt.huggingface import DROPOUTS, GPT2MLP, load_gpt2, save_gpt2
+from mygpt.huggingface import (
+    ACTIVATION_NAMES,
+    DROPOUTS,
+    GPT2MLP,
+    load_gpt2,
+    save_gpt2,
+)
+from mygpt.tokenizers import BPETokenizer
 
 
 @pytest.fixture(scope="module")
@@ -50,9 +58,9 @@ def test_logits_equal_hugging_faces(seed, length, tmp_path):
     assert difference(ours, theirs, torch.randint(53, (2, length))) < 1e-5
 
 
-def test_other_shapes_and_activations_are_read(tmp_path):
+def test_other_shapes_are_read(tmp_path):
     ids = torch.randint(53, (2, 11))
-    for change in ({"n_inner": 63}, {"activation_function": "gelu"}, {"n_layer": 3}):
+    for change in ({"n_inner": 63}, {"n_layer": 3}):
         theirs = their_model(5, **change)
         ours = load_gpt2(written(theirs, tmp_path / str(change)))
         assert difference(ours, theirs, ids) < 1e-5
@@ -190,7 +198,7 @@ test_a_contradictory_config_is_refused = refused(
     ({"activation_function": "tanh"}, "activation_function .* got 'tanh'"),
     ({"activation_function": ["relu"]}, r"activation_function .* got \['relu'\]"),
     ({"scale_attn_by_inverse_layer_idx": True}, "inverse_layer_idx = False"),
-    ({"tie_word_embeddings": False}, "tie_word_embeddings = True, got False"),
+    ({"tie_word_embeddings": False}, r"embeddings = False, and no lm_head\.weight"),
     (dict.fromkeys(DROPOUTS, "x"), "embd_pdrop must be .* got 'x'"),
     naming=r"damaged.(config\.json|model\.safetensors)",
 )
@@ -233,6 +241,43 @@ def test_a_tied_head_and_old_masks_are_ignored(damaged):
 
     ours = load_gpt2(rewritten(damaged(), edit))
     assert difference(ours, their_model(), torch.randint(53, (1, 5))) < 1e-5
+
+
+def test_a_head_of_its_own_with_equal_numbers_and_a_head_alone_are_read(damaged):
+    def head(tensors, take):
+        tensors["lm_head.weight"] = take(tensors)("transformer.wte.weight").clone()
+
+    ids = torch.randint(53, (1, 5))
+    for take in (lambda t: t.get, lambda t: t.pop):
+        folder = rewritten(damaged(tie_word_embeddings=False), partial(head, take=take))
+        assert difference(load_gpt2(folder), their_model(), ids) < 1e-5
+
+
+@pytest.mark.parametrize("name", ACTIVATION_NAMES)
+def test_every_name_of_an_activation_is_the_librarys_function(name, tmp_path):
+    theirs = their_model(activation_function=name)
+    ours = load_gpt2(written(theirs, tmp_path))
+    assert difference(ours, theirs, torch.randint(53, (2, 13))) < 1e-5
+
+
+@pytest.mark.parametrize("vocab_size", [262, 300])
+def test_transformers_finds_our_ids_and_no_more_in_an_exported_folder(
+    vocab_size, tmp_path
+):
+    tokenizer = BPETokenizer.train("the ferry and the other ferry " * 9, vocab_size)
+    size = tokenizer.vocab_size
+    save_gpt2(GPT(GPTConfig(size, 16, 8, 2, 1)), tmp_path)
+    tokenizer.save(tmp_path)
+    theirs = AutoTokenizer.from_pretrained(tmp_path)
+    theirs.pad_token = theirs.convert_ids_to_tokens(0)
+    texts = ["the ferry", "the"]
+    batch = theirs(texts, padding=True, return_tensors="pt")
+    first, second = map(tokenizer.encode, texts)
+    assert len(theirs) == size
+    assert theirs.eos_token is None
+    assert batch.input_ids.tolist() == [first, second + [0] * len(first[len(second) :])]
+    model = GPT2LMHeadModel.from_pretrained(tmp_path)
+    assert model(**batch).logits.shape == (2, len(first), size)
 
 
 def test_a_file_cut_anywhere_is_refused(damaged):

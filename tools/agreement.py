@@ -12,6 +12,7 @@ from collections.abc import Iterator
 import numpy as np
 
 from tools.comparison import difference
+from tools.figures import figures_differ
 
 CLOSE = 1e-3
 # How the explorers pack arrays, by class and trait; other bytes must be equal.
@@ -42,6 +43,10 @@ def differences(stored: dict, fresh: dict) -> Iterator[tuple[str, str]]:
             *map(_printed, (stored["outputs"].get(cell, []), outputs))
         ):
             yield cell, f"printed something else: {why}"
+    old, new = (one.get("figures", {}) for one in (stored, fresh))
+    for cell in sorted(old.keys() | new.keys()):
+        if why := figures_differ(old.get(cell, []), new.get(cell, [])):
+            yield cell, f"its figures' state differs: {why}"
     if _links(stored) != _links(fresh):
         yield fresh["views"][-1][0], "its explorers are linked in another way"
 

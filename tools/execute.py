@@ -24,7 +24,7 @@ import struct
 import sys
 import tempfile
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
@@ -33,10 +33,10 @@ from nbclient import NotebookClient
 from nbclient.exceptions import CellExecutionError, CellTimeoutError, DeadKernelError
 from nbformat import v4
 
-from tools import patience, states
+from tools import figures, patience, states
 from tools.agreement import differences
 from tools.executed import keep_for_the_book, kept_run
-from tools.live_lab import STATE, still
+from tools.live_lab import STATE, failure, still
 from tools.processors import settings
 from tools.publication import publication
 from tools.release import SettingError
@@ -57,9 +57,8 @@ STILL_TEXT = "<a still of the live lab: run the notebook to move its controls>"
 CELL_SECONDS = 300
 AT_ONCE = 2  # notebooks that run for the book
 # The last cell of a run says which modules of the package it loaded.
-LOADED = (
-    """print(*sorted(n for n in __import__("sys").modules if n.startswith("mygpt")))"""
-)
+LOADED = f"""import sys; print(*sorted(n for n in sys.modules if n.startswith("mygpt")))
+{figures.TELL}"""
 
 
 class ChapterError(Exception):
@@ -75,22 +74,36 @@ def first_cell(root: Path = ROOT) -> str:
 
 
 def execute(
-    notebook: nbformat.NotebookNode, folder: Path, *, allow_errors: bool = False
+    notebook: nbformat.NotebookNode,
+    folder: Path,
+    *,
+    allow_errors: bool = False,
+    begin: Callable[..., None] | None = None,
 ) -> None:
-    """Run every cell in a fresh kernel of this environment, in `folder`."""
+    """Run every cell in a fresh kernel of this environment, in `folder`.
+
+    `begin` is called with each `cell`, and its `cell_index`, before it runs.
+    """
     with noting_modules(notebook):
-        client(notebook, folder, allow_errors).execute()
+        runner = client(notebook, folder, allow_errors)
+        runner.on_cell_start = begin
+        runner.execute()
 
 
 @contextmanager
 def noting_modules(notebook: nbformat.NotebookNode) -> Iterator[None]:
-    """Note in a notebook that runs which modules of the package it loads."""
+    """Note in a notebook that runs which modules of the package it loads.
+
+    And what its figures draw.
+    """
     notebook.cells.append(v4.new_code_cell(LOADED))
     try:
         yield
     finally:
         outputs = notebook.cells.pop().outputs
-        notebook.metadata["loaded"] = sorted(outputs[0].text.split()) if outputs else []
+        names, told = outputs[0].text.split("\n", 1) if outputs else ("", "{}")
+        notebook.metadata["loaded"] = sorted(names.split())
+        notebook.metadata["figures"] = figures.by_cell(notebook, told)
 
 
 def client(
@@ -98,7 +111,7 @@ def client(
 ) -> NotebookClient:
     patience.mend()
     os.environ.pop("MPLBACKEND", None)  # figures must come back inline
-    return NotebookClient(
+    runner = NotebookClient(
         notebook,
         kernel_name="python3",
         timeout=CELL_SECONDS * (settings.SLOWER if settings.active() else 1),
@@ -109,6 +122,10 @@ def client(
         store_widget_state=True,
         extra_arguments=["--log-level=ERROR"],
     )
+    runner.on_notebook_start = lambda notebook: runner.kc.execute(
+        figures.SEE, silent=True, store_history=False
+    )
+    return runner
 
 
 def normalise(notebook: nbformat.NotebookNode, first: str) -> dict:
@@ -117,6 +134,7 @@ def normalise(notebook: nbformat.NotebookNode, first: str) -> dict:
     Doing it twice changes nothing.
     """
     widget_state = notebook.metadata.get("widgets", {}).get(STATE, {}).get("state", {})
+    drawn = notebook.metadata.get("figures", {})
     notebook.metadata = nbformat.from_dict(METADATA)
     notebook.nbformat, notebook.nbformat_minor = 4, 5
     put_setup_cell(notebook, first)
@@ -132,7 +150,7 @@ def normalise(notebook: nbformat.NotebookNode, first: str) -> dict:
     taken = states.take(notebook, widget_state)
     fold_second_reading(notebook)
     nbformat.validate(notebook)
-    return taken
+    return taken | {"figures": drawn, "pictures": figures.pictures(notebook)}
 
 
 def of_page(notebook: nbformat.NotebookNode) -> dict:
@@ -142,7 +160,9 @@ def of_page(notebook: nbformat.NotebookNode) -> dict:
     for cell in codes:
         cell.outputs = normal_outputs(cell, models)
     taken = states.take(notebook, models)
-    return taken | {"outputs": {cell.id: cell.outputs for cell in codes}}
+    drawn = notebook.metadata.get("figures", {})
+    outputs = {cell.id: cell.outputs for cell in codes}
+    return taken | {"outputs": outputs, "figures": drawn, "pictures": {}}
 
 
 def fold_second_reading(notebook: nbformat.NotebookNode) -> None:
@@ -191,6 +211,10 @@ def normal_outputs(cell: nbformat.NotebookNode, widget_state: dict) -> list:
     if is_setup(cell):
         return []  # what it says depends on the machine
     if "live-lab" in cell.metadata.get("tags", []):
+        if error := failure(cell.outputs, widget_state):
+            raise ChapterError(
+                f"the live lab of cell {cell.execution_count} raised {error}"
+            )
         picture = still(cell.outputs, widget_state)
         if picture is None:
             raise ChapterError(
@@ -327,7 +351,8 @@ def store_states(path: Path, taken: dict, loaded: list[str]) -> bool:
     """Write a chapter's states unless those that are stored agree; say whether."""
     try:
         stored = states.load(path)
-        if stored["modules"] == loaded and not any(differences(stored, taken)):
+        same = stored["modules"] == loaded and stored["pictures"] == taken["pictures"]
+        if same and not any(differences(stored, taken)):
             return False
     except states.StateError:
         pass

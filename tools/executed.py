@@ -16,7 +16,8 @@ from tools import states
 
 ROOT = Path(__file__).resolve().parents[1]
 # The files that a notebook's outputs depend on.
-EXECUTED_WITH = ("mygpt/**/*.py", "mygpt/data/stored/*.json", *states.PINS)
+DATA = tuple(f"mygpt/data/{pattern}" for pattern in states.DATA)
+EXECUTED_WITH = ("mygpt/**/*.py", *DATA, *states.PINS)
 # What makes a run another than the plain one: see tools/processors.
 SETTINGS = (
     "ATEN_CPU_CAPABILITY",
@@ -70,8 +71,13 @@ def kept_run(path: Path, root: Path = ROOT) -> nbformat.NotebookNode | None:
     kept = folder_of(root) / f"{path.stem}.ipynb"
     if not kept.is_file():
         return None
-    notebook = nbformat.read(kept, as_version=4)
-    return notebook if sources(notebook) == sources(states.read(path)) else None
+    notebook, now = nbformat.read(kept, as_version=4), states.read(path)
+    if sources(notebook) != sources(now):
+        return None
+    codes = ((c for c in n.cells if c.cell_type == "code") for n in (notebook, now))
+    for old, new in zip(*codes, strict=True):
+        old.metadata = new.metadata  # captions, which jupyter-cache looks at too
+    return notebook
 
 
 def sources(notebook: nbformat.NotebookNode) -> list[str]:

@@ -1,6 +1,8 @@
 """The picture that stands in for a live lab where there is no kernel."""
 
 import base64
+import itertools
+from collections.abc import Iterator
 
 VIEW = "application/vnd.jupyter.widget-view+json"
 STATE = "application/vnd.jupyter.widget-state+json"
@@ -11,25 +13,41 @@ def still(outputs: list[dict], widget_state: dict) -> bytes | None:
     """The last PNG that a live lab drew, found from its cell's outputs.
 
     `outputs` are those of the cell; `widget_state` is the `state` entry of the
-    notebook's `metadata.widgets`, by model id. `interact` draws into an Output model
-    below the widget that the cell shows: every model reachable from the cell's views
-    is searched.
+    notebook's `metadata.widgets`, by model id.
+    """
+    pictures = map(_last_png, shown(outputs, widget_state))
+    return next(filter(None, reversed([*pictures])), None)
+
+
+def failure(outputs: list[dict], widget_state: dict) -> str | None:
+    """The error that a live lab shows, which no client takes for an error."""
+    for one in itertools.chain.from_iterable(shown(outputs, widget_state)):
+        if one.get("output_type") == "error":
+            return f"{one['ename']}: {one['evalue']}"
+    return None
+
+
+def shown(outputs: list[dict], widget_state: dict) -> Iterator[list[dict]]:
+    """Yield the outputs of a cell, and those of the widgets that it shows.
+
+    `interact` draws into an Output model below the widget that the cell shows: every
+    model reachable from the cell's views is searched.
     """
     waiting = [
         output["data"][VIEW]["model_id"]
         for output in outputs
         if VIEW in output.get("data", {})
     ]
-    seen, picture = set(), _last_png(outputs)
+    seen: set[str] = set()
+    yield outputs
     while waiting:
         model_id = waiting.pop(0)
         if model_id in seen or model_id not in widget_state:
             continue
         seen.add(model_id)
         state = widget_state[model_id].get("state", {})
-        picture = _last_png(state.get("outputs") or []) or picture
+        yield state.get("outputs") or []
         waiting += _references(state)
-    return picture
 
 
 def _last_png(outputs: list[dict]) -> bytes | None:

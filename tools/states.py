@@ -24,7 +24,7 @@ from tools.live_lab import REFERENCE, STATE, VIEW
 
 ROOT = Path(__file__).resolve().parents[1]
 KEYS = "keys.json"
-VERSION = 1  # of the files' format
+VERSION = 2  # of the files' format
 CODE = "\n```{code-cell}"
 OURS = re.compile(r"mygpt\.explorers\.(\w+)\.widget\.\w+")
 LINKS = ("LinkModel", "DirectionalLinkModel")

@@ -83,6 +83,31 @@ def paired(
     return [(each, value) for each in target.elts] if unpacked else []
 
 
+def passes_on(tree: ast.AST, line: int) -> bool:
+    """Whether a line only passes on what is made elsewhere in a file.
+
+    It heads a block, returns a name, or calls what the file defines.
+    """
+    statement = innermost(tree, line, ast.stmt)
+    if hasattr(statement, "body") or isinstance(
+        getattr(statement, "value", None)
+        if isinstance(statement, ast.Return)
+        else None,
+        ast.Name,
+    ):
+        return True
+    made = set()
+    for node in ast.walk(tree):
+        match node:
+            case ast.FunctionDef(name) | ast.ClassDef(name):
+                made.add(name)
+            case ast.Assign([ast.Name(name)], ast.Lambda()) | ast.For(ast.Name(name)):
+                made.add(name)
+    calls = (one.func for one in ast.walk(statement) if isinstance(one, ast.Call))
+    names = {getattr(one, "attr", getattr(one, "id", "")) for one in calls}
+    return bool(names & made)
+
+
 def idle(text: str) -> int:
     """Count what does nothing: `x * 1`, `x + 0`, `1 ** x`, `--x`, `x = x`."""
     return sum(map(is_idle, ast.walk(ast.parse(text))))

@@ -143,6 +143,17 @@ def test_a_live_lab_without_a_figure_is_refused():
         normalise(chapter(code("x", "live-lab")), FIRST_CELL)
 
 
+def test_a_live_lab_that_raised_is_refused():
+    raised = {"output_type": "error", "ename": "NameError", "evalue": "idz"}
+    lab = code("x", "live-lab", outputs=[VIEWED], count=1)
+    state = lab_state(NOTED)
+    first = next(iter(state.values()))["state"]
+    first["outputs"] = [raised, *first.get("outputs", [])]
+    made = chapter(lab, widgets={STATE: {"state": state}})
+    with pytest.raises(ChapterError, match="lab of cell 1 raised NameError: idz"):
+        normalise(made, FIRST_CELL)
+
+
 def test_cell_ids_are_kept_and_missing_or_repeated_ones_replaced():
     made = chapter(code("1", id="same"), code("2"))
     made.cells[2].id = "same"

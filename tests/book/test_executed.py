@@ -63,9 +63,24 @@ def test_a_changed_cell_is_not_found(root):
         get_cache(root / "cache").match_cache_notebook(other)
 
 
-def test_a_changed_package_has_nothing_kept(root):
+def test_a_chapter_with_another_caption_is_found(root):
     keep(root)
-    (root / "mygpt" / "a.py").write_text("A = 2\n")
+    other = bare(PRINTED)
+    other.cells[0].metadata["mystnb"] = {"figure": {"caption": "Another."}}
+    nbformat.write(other, root / "chapters" / "01_a.ipynb")
+    executed.fill(root / "cache", root)
+    _, merged = get_cache(root / "cache").merge_match_into_notebook(other)
+    assert merged.cells[0].outputs[0].text == "1\n"
+
+
+@pytest.mark.parametrize(
+    "name", ["a.py", "data/corpora/stories.txt", "data/models/a.safetensors"]
+)
+def test_a_changed_package_has_nothing_kept(root, name):
+    keep(root)
+    path = root / "mygpt" / name
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_text("A = 2\n")
     assert executed.fill(root / "cache", root) == []
 
 

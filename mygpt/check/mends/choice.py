@@ -1,6 +1,7 @@
 """Which edit is told where several make a program right, and how sure it is."""
 
 import ast
+from contextlib import suppress
 from dataclasses import replace
 
 from mygpt.check.mends.names import (
@@ -122,6 +123,8 @@ def left_unused(trial: Trial, edit: Edit) -> tuple[str, int] | None:
     after = ast.parse(edit.applied(trial.source.text.text))
     if count_nodes(after) < count_nodes(before) - 1:
         return None
+    if is_sum(trial.source.text.text[edit.start : edit.end]):
+        return None  # the names in it may be right
     gone = {*names_loaded(before)} - {*names_loaded(after)}
     for one, own in statements_of(before):
         names = gone & {*bound_names(one)} if isinstance(one, ASSIGNED) else set()
@@ -131,6 +134,15 @@ def left_unused(trial: Trial, edit: Edit) -> tuple[str, int] | None:
         if computed and edit.line not in own:
             return min(names), min(own)
     return None
+
+
+def is_sum(text: str) -> bool:
+    """Whether a text is a sum, a difference, a product or a quotient."""
+    with suppress(SyntaxError):
+        match ast.parse(text, mode="eval").body:
+            case ast.BinOp(op=ast.Add() | ast.Sub() | ast.Mult() | ast.Div()):
+                return True
+    return False
 
 
 def unpacked(trial: Trial, edit: Edit) -> tuple[str, int] | None:

@@ -8,6 +8,7 @@ import json
 import os
 import sys
 import tokenize
+from dataclasses import replace
 from importlib.machinery import ModuleSpec, PathFinder
 from importlib.util import module_from_spec, spec_from_file_location
 from io import BytesIO, TextIOWrapper
@@ -29,6 +30,7 @@ from mygpt.check.process.errors import one_line, own_failure, trace_of
 from mygpt.check.process.run import OutOfTime, Unusable, time_limit
 from mygpt.check.process.transport import evidence_of
 from mygpt.check.result import NotRight, Result, failed
+from mygpt.check.syntax import parsed, passes_on
 from mygpt.check.task import Task
 from mygpt.check.values import Submission
 
@@ -67,7 +69,7 @@ def in_child(
     try:
         task = find_task(name, gpt2)
         result, evidence, module = check_here(task, path, seconds, sent)
-        found = told(result, evidence)
+        found = told(without_guess(result, path), evidence)
     except (ValueError, OSError, ImportError) as error:
         found = {"needs": str(error)}  # in the task, not in the reader's program
     except Exception as error:
@@ -85,6 +87,14 @@ def in_child(
         task, program, result.line, parameters, mistake=result.mistake
     ):
         send(mend_as_json(mend), sent.with_name("mend"))
+
+
+def without_guess(result: Result, path: Path) -> Result:
+    """Leave out the line of a named mistake where it only passes values on."""
+    guess = result.mistake and result.line and not (result.sure or result.file)
+    if guess and passes_on(parsed(path.read_text("utf-8")), result.line):
+        return replace(result, line=None, where="")
+    return result
 
 
 def send(found: dict[str, Any], sent: Path) -> None:

@@ -88,15 +88,10 @@ def passes_on(tree: ast.AST, line: int) -> bool:
 
     It heads a block, returns a name, or calls what the file defines.
     """
-    statement = innermost(tree, line, ast.stmt)
-    if hasattr(statement, "body") or isinstance(
-        getattr(statement, "value", None)
-        if isinstance(statement, ast.Return)
-        else None,
-        ast.Name,
-    ):
-        return True
-    made = set()
+    statement, made = innermost(tree, line, ast.stmt), set()
+    match statement:
+        case ast.Return(ast.Name()) | ast.For() | ast.While() | ast.With() | ast.If():
+            return True
     for node in ast.walk(tree):
         match node:
             case ast.FunctionDef(name) | ast.ClassDef(name):

@@ -30,7 +30,7 @@ from mygpt.check.process.errors import one_line, own_failure, trace_of
 from mygpt.check.process.run import OutOfTime, Unusable, time_limit
 from mygpt.check.process.transport import evidence_of
 from mygpt.check.result import NotRight, Result, failed
-from mygpt.check.syntax import parsed, passes_on
+from mygpt.check.syntax import passes_on, tree_of
 from mygpt.check.task import Task
 from mygpt.check.values import Submission
 
@@ -92,7 +92,7 @@ def in_child(
 def without_guess(result: Result, path: Path) -> Result:
     """Leave out the line of a named mistake where it only passes values on."""
     guess = result.mistake and result.line and not (result.sure or result.file)
-    if guess and passes_on(parsed(path.read_text("utf-8")), result.line):
+    if guess and passes_on(tree_of(str(path)), result.line):
         return replace(result, line=None, where="")
     return result
 

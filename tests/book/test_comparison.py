@@ -283,6 +283,14 @@ FAILS = {
         cell("x = 1", "a\n", tags=["varies"]),
         "gives no output",
     ),
+    "an empty line where it varies": (
+        cell("print()", "a\n", tags=["varies"]),
+        "gives no output",
+    ),
+    "a figure before the text": (
+        cell(f"print('a')\n{FIGURE}", shown(image_png="eQ=="), "a\n"),
+        "gives stdout; image/png, stored is image/png; stdout",
+    ),
     "a figure too few": (
         cell(f"{FIGURE}\nprint('a')", "a\n"),
         "stores 0 pictures and drew 1",

@@ -22,14 +22,14 @@ DRAWN = {
 def run(tmp_path_factory):
     """The figures of a real run by cell: as it is, and with another number."""
     cells = [
-        code(text.format(number), id=f"{name}-{number}")
+        code(text.format(number), id=f"{name}-{number:g}".replace(".", "-"))
         for number in (1.0, 1.5)
         for name, text in DRAWN.items()
     ]
     ran = notebook(code(PLOTS, id="plots"), *cells)
     execute(ran, tmp_path_factory.mktemp("run"))
     drawn = ran.metadata["figures"]
-    return [{name: drawn.get(f"{name}-{n}") for name in DRAWN} for n in (1.0, 1.5)]
+    return [{name: drawn[f"{name}-{n}"] for name in DRAWN} for n in ("1", "1-5")]
 
 
 def test_each_cell_that_draws_has_its_figure(run):

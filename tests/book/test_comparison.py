@@ -323,12 +323,20 @@ FAILS = {
 }
 
 
+DIES = {
+    "before the kernel ends": prints("a", "a"),
+    "the end of the kernel": cell("import os; os._exit(3)", count=2),
+    "after the kernel ended": prints("b", "b"),
+}
+
+
 def verdicts(folder):
     """Why each case failed under nbval and the chapters' conftest; "" if it passed."""
     shutil.copy(ROOT / "chapters" / "conftest.py", folder)
     (folder / "pytest.ini").write_text("[pytest]\nfilterwarnings = error\n")
-    names = {"passes": list(PASSES), "fails": list(FAILS)}
+    names = {"passes": list(PASSES), "fails": list(FAILS), "dies": list(DIES)}
     cells = {"passes": PASSES.values(), "fails": (case for case, _ in FAILS.values())}
+    cells["dies"] = DIES.values()
     for stem in names:
         write(folder / f"{stem}.ipynb", *cells[stem])
     options = "--nbval --nbval-current-env -p no:xdist --color=no"
@@ -338,8 +346,8 @@ def verdicts(folder):
     run_python(*command, status=1, cwd=folder, env=outer, timeout=300)
     found = {}
     for case in ElementTree.parse(folder / "report.xml").iter("testcase"):
-        passes = "passes" in case.get("classname") + case.get("name")
-        stem = "passes" if passes else "fails"
+        where = case.get("classname") + case.get("name")
+        stem = next(each for each in names if each in where)
         name = names[stem][int(case.get("name").split()[-1])]
         found[name] = "".join(part.text or "" for part in case)
     return found
@@ -350,5 +358,7 @@ def test_nbval_gives_the_right_verdict_on_every_case(tmp_path):
     failed = {name: found[name] for name in PASSES if found[name]}
     passed = {name: found[name] for name in FAILS if FAILS[name][1] not in found[name]}
     assert (failed, passed) == ({}, {})
+    ended = {name for name in DIES if "did not run to its end" in found[name]}
+    assert ended == {*DIES} - {"before the kernel ends"}
     place = f"cell {FAILS['two units'][0].id!r} printed something else: stdout, line 1"
     assert place in found["two units"]

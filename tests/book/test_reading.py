@@ -12,7 +12,8 @@ from tools.execute import chosen
 from tools.prose import slug
 from tools.reading import Limits
 
-PATHS = [path for path in chosen([]) if path.stem not in ("claims", "gallery")]
+PAGES = ("claims", "gallery", "libraries")
+PATHS = [path for path in chosen([]) if path.stem not in PAGES]
 WITHOUT_BARE = {"tensors", "10_memory", "11_rewriting", "15_gpt2", "17_many_machines"}
 # Chapters of the second edition: no more ideas and folds than they have, and the words
 # and lines that were allowed then. An edited chapter leaves the table.

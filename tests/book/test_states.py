@@ -257,7 +257,7 @@ def test_a_planted_change_of_a_state_turns_its_cell_red(kind, plant, why):
     fresh = nbformat.read(path, as_version=4)
     states.put(fresh, content)
     fresh.metadata["loaded"] = content["modules"]
-    item = SimpleNamespace(path=path)
+    item = SimpleNamespace(path=path, nb=nbformat.read(path, as_version=4))
     conftest.Chapter.compare_states(item, fresh)
     assert list(item.wrong_states) == [cell]
     assert any(word in item.wrong_states[cell] for word in why.split("|"))

@@ -1,9 +1,9 @@
 #!/usr/bin/env bash
 # tokenizers 0.23.3, Python 3.11.
 # Guess: an added token of a tokenizer.json keeps the id that the file gives it, or the
-#   file is refused: the id is the row of the model's table that the token reads.
-# Seen: in a vocabulary of 3 tokens, a token that the file gives id 10 loads in silence
-#   with id 3, the next one that is free, and is saved with it.
+#   file is refused: the id picks the row of the embedding table.
+# Seen: in a vocabulary of 3 tokens, a token that the file gives id 10 is loaded without
+#   an error as id 3, the next free one, and saved as 3.
 set -euo pipefail
 folder=$(mktemp -d)
 trap 'rm -rf "$folder"' EXIT

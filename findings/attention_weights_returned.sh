@@ -1,9 +1,9 @@
 #!/usr/bin/env bash
 # torch 2.13.0, Python 3.11, on the CPU.
-# Guess: the weights that nn.MultiheadAttention returns are the softmax: rows sum to
-#   1, in training too.
-# Seen: in training they are the weights after dropout: zeros among them, the rest
-#   enlarged, rows summing to anything. Pictures and entropies of attention need
+# Guess: the weights that nn.MultiheadAttention returns are the softmax: rows sum to 1,
+#   in training too.
+# Seen: in training they are the weights after dropout: some are zero, the rest are
+#   scaled up, and rows no longer sum to 1. Pictures and entropies of attention need
 #   eval().
 set -euo pipefail
 folder=$(mktemp -d)

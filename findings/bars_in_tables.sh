@@ -3,8 +3,8 @@
 # Guess: a cell $|x|$ in a Markdown table is cut at its bars, and the rest of the table
 #   stays a table.
 # Seen: in the HTML the whole table is a paragraph of bars and dashes, the rows before
-#   it too, without a warning: a row with too many cells makes mistune give the table
-#   up. $\lvert x\rvert$ is safe.
+#   it too, without a warning: a row with too many cells makes mistune give up on the
+#   table. $\lvert x\rvert$ is safe.
 set -euo pipefail
 folder=$(mktemp -d)
 trap 'rm -rf "$folder"' EXIT

@@ -2,8 +2,9 @@
 # ml_dtypes 0.6.0, onnx 1.23.2, onnxruntime 1.32.0, torch 2.13.0 (CPU), numpy 2.4.6, Python 3.11.
 # Guess: 1000 as float8_e4m3fn, whose largest number is 448, is the same in every
 #   library: 448, or not a number.
-# Seen: torch and ONNX Runtime give 448, ml_dtypes gives NaN. A weight that is a little
-#   too large is cut in the one and spoils the whole product in the other.
+# Seen: torch and ONNX Runtime give 448, ml_dtypes gives NaN. A weight that is far too
+#   large is clipped by two of them; in the third it becomes NaN and spoils every
+#   product.
 set -euo pipefail
 folder=$(mktemp -d)
 trap 'rm -rf "$folder"' EXIT

@@ -1,8 +1,8 @@
 #!/usr/bin/env bash
 # ml_dtypes 0.6.0, numpy 2.4.6, Python 3.11.
 # Guess: numpy.save and numpy.load keep a bfloat16 array when ml_dtypes is imported.
-# Seen: it comes back as two raw bytes a number (dtype V2), in silence, also from an
-#   .npz file; .view(ml_dtypes.bfloat16) brings the numbers back.
+# Seen: it comes back as two raw bytes per number (dtype V2), in
+#   silence;.view(ml_dtypes.bfloat16) brings the numbers back.
 set -euo pipefail
 folder=$(mktemp -d)
 trap 'rm -rf "$folder"' EXIT

@@ -2,8 +2,8 @@
 # katex 0.19.1, Node.js 20.
 # Guess: \mathbf{\mu} is bold or refused, and \mathbb{1} is a double-struck 1 or
 #   refused, in KaTeX's HTML as in its MathML.
-# Seen: without a warning the HTML, which is seen, is the same as that of \mu and of 1,
-#   while the MathML, which is read aloud, is bold and double-struck: one formula says
+# Seen: without a warning the visible HTML, is the same as that of \mu and of 1, while
+#   the MathML, which screen readers use, is bold and double-struck: one formula says
 #   two things. \boldsymbol{\mu} is bold in both, \mathbb{R} double-struck in both.
 set -euo pipefail
 folder=$(mktemp -d)

@@ -1,11 +1,10 @@
 #!/usr/bin/env bash
 # torch 2.13.0, Python 3.11, on the CPU.
-# Guess: nn.TransformerEncoder(x, is_causal=True) hides the future, or it always
-#   raises where it needs a mask too.
-# Seen: without a mask it raises in training, and after eval() it raises while
-#   gradients are on; after eval() under no_grad it runs, and every token sees the
-#   future, with no warning. A model may so be written that trains with a mask and
-#   generates without one.
+# Guess: nn.TransformerEncoder(x, is_causal=True) hides the future, or it always raises
+#   where it needs a mask too.
+# Seen: without a mask it raises in training, and after eval() it raises while gradients
+#   are on; after eval() under no_grad it runs, and every token sees the future, with no
+#   warning. So a model can train with a mask and, by mistake, generate without one.
 set -euo pipefail
 folder=$(mktemp -d)
 trap 'rm -rf "$folder"' EXIT

@@ -1,11 +1,9 @@
 #!/usr/bin/env bash
 # @resvg/resvg-js 2.6.2, Node.js 20.
-# Guess: resvg draws fill="var(--line, red)" in red, the value that stands there for a
-#   program without the variable.
-# Seen: it draws black, in silence: the whole value is unknown, and black is what an
-#   unknown fill becomes. oklch(...) is black too; a colour that is named, #rrggbb or
-#   hsl(...) is drawn. A figure drawn with a theme's variables turns black where resvg
-#   makes the picture.
+# Guess: resvg draws fill="var(--line, red)" in red, the fallback.
+# Seen: it draws black, in silence: it cannot read the value, and black is the default
+#   fill. oklch(...) is black too; a named colour and hsl(...) are drawn. A figure drawn
+#   with a theme's variables turns black where resvg makes the picture.
 set -euo pipefail
 folder=$(mktemp -d)
 trap 'rm -rf "$folder"' EXIT

@@ -1,8 +1,8 @@
 #!/usr/bin/env bash
 # traitlets 5.16.1, numpy 2.4.6, Python 3.11.
-# Guess: a Float trait of a widget takes a number of NumPy, float32 as well as float64;
+# Guess: a Float trait of a widget takes a NumPy number, float32 as well as float64;
 #   under hold_trait_notifications a change from 0 to 1 and back sends nothing.
-# Seen: float64 is a kind of Python's float and is taken, float32 (what a model gives)
+# Seen: np.float64 is a subclass of float and is taken, float32 (what a model gives)
 #   raises TraitError, and so does np.bool_ for a Bool; an Int takes np.int64. The
 #   change and its return send one message with old 0 and new 0.
 set -euo pipefail

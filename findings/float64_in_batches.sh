@@ -2,9 +2,9 @@
 # datasets 5.2.0, pyarrow 26.0.1, pandas 3.1.1, numpy 2.4.6, Python 3.11.
 # Guess: a float64 column read with with_format("numpy") is float64, and uint16 token
 #   ids stay uint16.
-# Seen: one row keeps its types; two rows or the whole column are float32 and int64, in
-#   silence. One third read alone and read in a batch are not equal, and ids take four
-#   times the memory. with_format("numpy", dtype=...) sets one type for all.
+# Seen: one row keeps its types; two rows are float32 and int64, in silence. The same
+#   third, read alone and in a batch, is not equal, and ids take four times the memory.
+#   with_format("numpy", dtype=...) sets one type for all.
 set -euo pipefail
 folder=$(mktemp -d)
 trap 'rm -rf "$folder"' EXIT

@@ -3,7 +3,7 @@
 # Guess: Dataset.from_generator called again after the text file that the generator
 #   opens has changed gives the new text.
 # Seen: it gives the old text: the cache knows the generator's code and arguments, not
-#   what the code reads. load_dataset("text", ...) of the changed file does give the new
+#   what the code reads. load_dataset("text",...) of the changed file does give the new
 #   text.
 set -euo pipefail
 folder=$(mktemp -d)

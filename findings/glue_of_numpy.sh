@@ -1,9 +1,9 @@
 #!/usr/bin/env bash
 # myst-nb 1.4.0, ipykernel 7.4.0, numpy 2.4.6, Python 3.11.
-# Guess: a page that glues a number of NumPy shows it in its text as 2.5, and as 2.50
-#   with :.2f.
-# Seen: it shows np.float64(2.5), and with :.2f nothing at all, beside a warning;
-#   Python's own float shows 2.50. A loss from NumPy has to be glued as float(loss).
+# Guess: a page that glues a NumPy number shows it in its text as 2.5, and as 2.50 with
+#   :.2f.
+# Seen: it shows np.float64(2.5), and with :.2f nothing at all; a Python float shows
+#   2.50. A loss from NumPy has to be glued as float(loss).
 set -euo pipefail
 folder=$(mktemp -d)
 trap 'rm -rf "$folder"' EXIT

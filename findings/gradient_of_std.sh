@@ -3,8 +3,7 @@
 # Guess: the standard deviation of a vector of equal numbers has gradient NaN in every
 #   form, and F.normalize of the zero vector has gradient 0.
 # Seen: x.std() has gradient 0 in PyTorch, x.var().sqrt() NaN, and jnp.std NaN.
-#   F.normalize at 0 has gradient 1e12, the inverse of its epsilon, and rms_norm
-#   2,896, so a layer norm written by hand may pass where its port does not.
+#   F.normalize at 0 has gradient 1e12, the inverse of its epsilon.
 set -euo pipefail
 folder=$(mktemp -d)
 trap 'rm -rf "$folder"' EXIT
@@ -29,7 +28,6 @@ other = float(jax.grad(jnp.std)(jnp.full(4, 2.0))[0])
 print("std", std, "var().sqrt()", root, "jnp.std", other)
 assert std == 0 and root != root and other != other
 unit = slope(lambda x: F.normalize(x, dim=0), zero)
-rms = slope(lambda x: F.rms_norm(x, (4,)), zero)
-print("normalize", unit, "rms_norm", rms)
-assert abs(unit / 1e12 - 1) < 1e-5 and 2890 < rms < 2900
+print("normalize", unit)
+assert abs(unit / 1e12 - 1) < 1e-5
 PYTHON

@@ -1,12 +1,12 @@
 #!/usr/bin/env bash
 # torch 2.13.0, Python 3.11, on the CPU.
-# Guess: a token that stands 5,000 times in a batch, each time with gradient 1, gets
-#   the gradient 5,000, rounded to the type of the table: sums of half-precision
-#   numbers are kept in float32.
+# Guess: a token that occurs 5,000 times in a batch, each time with gradient 1, gets the
+#   gradient 5,000, rounded to the type of the table: sums of half-precision numbers are
+#   kept in float32.
 # Seen: in bfloat16 it gets 256 and in float16 2,048: the rows are added one by one in
 #   the table's own type, and 256 + 1 is 256. The same product with one-hot rows gives
-#   4,992 (5,000 rounded) and 5,000. Frequent tokens lose nearly all of their
-#   gradient; a master copy in float32 avoids it.
+#   4,992 (5,000 rounded) and 5,000. Frequent tokens lose nearly all of their gradient;
+#   a master copy in float32 avoids it.
 set -euo pipefail
 folder=$(mktemp -d)
 trap 'rm -rf "$folder"' EXIT

@@ -3,7 +3,7 @@
 # Guess: cross_entropy of float16 logits sums in float32 and rounds at the end: a mean
 #   of 2.5 comes out as 2.5, however many tokens there are.
 # Seen: on the CPU the sum and the count are float16: with 40,000 tokens the loss is
-#   inf, with 70,000 NaN (inf / inf). Call .float() on the logits first.
+#   inf, with 70,000 NaN (inf / inf). Call.float() on the logits first.
 set -euo pipefail
 folder=$(mktemp -d)
 trap 'rm -rf "$folder"' EXIT

@@ -1,12 +1,12 @@
 #!/usr/bin/env bash
 # transformer-lens 4.3.0, transformers 5.24.0, torch 2.13.0, Python 3.11, on the CPU.
-# Guess: from transformer_lens import HookedTransformer works, as it did up to 3.9.0;
-#   where it does not, hasattr(transformer_lens, "HookedTransformer") answers False.
-# Seen: the class was removed in 4.0. The import raises an ImportError that says so, and
-#   hasattr raises the same error, so a program that asks before it imports fails too.
-#   TransformerBridge is there instead. It wraps a model of transformers, also one from
-#   a folder, and keeps the names of the hooks; its logits are those of transformers
-#   until enable_compatibility_mode(), which centers them as HookedTransformer did.
+# Guess: hasattr(transformer_lens, "HookedTransformer") answers False where the class is
+#   gone.
+# Seen: the class was removed in 4.0, and hasattr raises the ImportError of the import,
+#   so a program that asks before it imports fails too. TransformerBridge is there
+#   instead. It wraps a model of transformers, also one from a folder, and keeps the
+#   names of the hooks; its logits are those of transformers until
+#   enable_compatibility_mode(), which centres them.
 set -euo pipefail
 folder=$(mktemp -d)
 trap 'rm -rf "$folder"' EXIT

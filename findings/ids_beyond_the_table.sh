@@ -3,8 +3,8 @@
 # Guess: a token id beyond an embedding table of 10 rows raises an error outside jit, as
 #   in torch, or reads the last row in both libraries, as JAX is said to clamp.
 # Seen: flax gives NaN, equinox the last row, both in silence; the id -50 reads the
-#   first row in equinox and is NaN in flax. A GPT with too small a table goes on in
-#   equinox with a wrong word.
+#   first row in equinox and is NaN in flax. In equinox, a GPT whose table is too small
+#   goes on with the wrong word.
 set -euo pipefail
 folder=$(mktemp -d)
 trap 'rm -rf "$folder"' EXIT

@@ -3,9 +3,8 @@
 # Guess: torch.autograd.grad(y, x, v) in eager mode imports nothing; it is as cheap to
 #   call first as torch.autograd.grad((y * v).sum(), x), which has the same gradient.
 # Seen: the first call that is given v imports sympy and the compiler's symbolic shapes,
-#   more than 400 modules, about a second on a laptop; the sum imports none. The same
-#   holds of y.backward(v). A short command that takes one gradient is better off with
-#   the sum.
+#   more than 400 modules; the sum imports none. A short command that takes one gradient
+#   is better off with the sum.
 set -euo pipefail
 folder=$(mktemp -d)
 trap 'rm -rf "$folder"' EXIT

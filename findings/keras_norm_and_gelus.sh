@@ -1,13 +1,13 @@
 #!/usr/bin/env bash
 # keras 3.15.1 on the torch 2.13.0 backend, Python 3.11, on the CPU.
-# Guess: Keras has one GELU, and its layer normalization adds PyTorch's 1e-5 to the
-#   variance by default.
+# Guess: Keras agrees with itself: keras.ops.gelu is keras.activations.gelu, and the
+#   layer and the function of layer normalization add the same epsilon.
 # Seen: keras.ops.gelu is the tanh form by default; keras.activations.gelu, which a
 #   layer with activation="gelu" takes, is the erf form, as in PyTorch.
 #   LayerNormalization adds 1e-3, and keras.ops.layer_normalization adds 1e-7. Where the
-#   variance is 1e-4, the same number becomes 0.30 in the layer, 0.95 in PyTorch and 1.00
-#   in the function. Code that takes over weights from PyTorch has to give approximate
-#   and epsilon itself.
+#   variance is 1e-4, the same number becomes 0.30 in the layer, 0.95 in PyTorch and
+#   1.00 in the function. Code that loads PyTorch weights has to set approximate and
+#   epsilon itself.
 set -euo pipefail
 folder=$(mktemp -d)
 trap 'rm -rf "$folder"' EXIT

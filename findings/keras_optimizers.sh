@@ -3,10 +3,10 @@
 # Guess: Keras's Adam and SGD are PyTorch's when learning rate, betas and epsilon are
 #   the same; weight_decay in Adam is the coupled one, and clipnorm=1.0 is
 #   clip_grad_norm_(parameters, 1.0).
-# Seen: Keras's Adam(weight_decay=) is AdamW; its epsilon stands beside the
-#   uncorrected average: for a gradient as large as epsilon the first step is 0.031
-#   lr, PyTorch's 0.5 lr; clipnorm clips each variable by itself (global_clipnorm
-#   clips all); and SGD's momentum holds the old learning rate when the rate falls.
+# Seen: Keras's Adam(weight_decay=) is AdamW; its epsilon is added to the uncorrected
+#   average: for a gradient as large as epsilon the first step is 0.031 lr, PyTorch's
+#   0.5 lr; clipnorm clips each variable by itself (global_clipnorm clips all); and
+#   SGD's momentum holds the old learning rate when the rate falls.
 set -euo pipefail
 folder=$(mktemp -d)
 trap 'rm -rf "$folder"' EXIT

@@ -1,11 +1,11 @@
 #!/usr/bin/env bash
 # flax 0.12.8, jax 0.10.2, numpy 2.4.6, Python 3.11, on the CPU.
-# Guess: layer normalization of 64 numbers near 1000 with a spread of 1 agrees in flax
-#   with the formula to 1e-4, as torch's does: the mean is subtracted before the squares
-#   are taken.
+# Guess: layer normalization of 64 numbers near 1000 with a standard deviation of 1
+#   agrees in flax with the formula to 1e-4, as torch's does: the mean is subtracted
+#   before the squares are taken.
 # Seen: flax takes the mean of the squares less the square of the mean in float32
-#   (use_fast_variance=True): it is wrong by a tenth and more near 1000, and by hundreds
-#   near 10,000. jax.nn.standardize does the same. use_fast_variance=False agrees.
+#   (use_fast_variance=True): it is wrong by 0.1 or more near 1000, and by hundreds near
+#   10,000. jax.nn.standardize does the same. use_fast_variance=False agrees.
 set -euo pipefail
 folder=$(mktemp -d)
 trap 'rm -rf "$folder"' EXIT

@@ -3,9 +3,8 @@
 # Guess: decay_steps means the same in optax's warmup_cosine_decay_schedule and in
 #   Keras's CosineDecay with a warm-up: the steps of the cosine.
 # Seen: in optax it is the whole length, warm-up and all; in Keras the cosine's length
-#   after the warm-up. With a warm-up of 10 and decay_steps of 100 the one ends at
-#   step 100, the other at 110. The first step of both has the rate 0 and changes
-#   nothing.
+#   after the warm-up. With a warm-up of 10 and decay_steps of 100 the one ends at step
+#   100, the other at 110.
 set -euo pipefail
 folder=$(mktemp -d)
 trap 'rm -rf "$folder"' EXIT

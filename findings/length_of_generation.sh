@@ -3,8 +3,7 @@
 # Guess: generate without any limit ends at 20 tokens in all, the prompt counted
 #   (max_length=20).
 # Seen: 5 tokens become 25: 20 are new ones. A prompt of 25 in a context of 32 is filled
-#   to 32. max_new_tokens beyond the context raises IndexError after the friendly
-#   reminder.
+#   to 32. max_new_tokens beyond the context raises IndexError.
 set -euo pipefail
 folder=$(mktemp -d)
 trap 'rm -rf "$folder"' EXIT

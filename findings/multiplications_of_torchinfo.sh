@@ -2,8 +2,8 @@
 # torch 2.13.0 (CPU), torchinfo 1.8.0, Python 3.11.
 # Guess: torchinfo's multiply-adds of nn.Linear(64, 64) on (B, T, 64) are B T 64 64, and
 #   a tied head is counted once in the parameters.
-# Seen: T is left out: 1, 10 or 100 positions all are 4,160, the size of the weights and
-#   biases, times B. A head tied to its embedding is counted twice.
+# Seen: T is left out: 1, 10 or 100 positions all give 4,160 (the number of weights and
+#   biases) times B. A head tied to its embedding is counted twice.
 set -euo pipefail
 folder=$(mktemp -d)
 trap 'rm -rf "$folder"' EXIT

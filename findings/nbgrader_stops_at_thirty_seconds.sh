@@ -2,10 +2,10 @@
 # nbgrader 0.9.6, nbclient 0.11.0, ipykernel 7.4.0, Python 3.11.
 # Guess: nbgrader autograde lets a cell run as long as it takes, or the command fails
 #   when it has to stop one: a right answer gets its point however slow it is.
-# Seen: each cell may take 30 seconds. A right answer that takes 35 is interrupted and
-#   gets 0 points, with no mark that a person has to look at it; the command ends with
-#   status 0, and only its log tells of the timeout. With
-#   --ExecutePreprocessor.timeout=60 the same submission gets its point.
+# Seen: each cell may take 30 seconds. A correct answer that takes 35 is interrupted,
+#   gets 0 points, and is not marked for manual grading; the command ends with status 0,
+#   and only its log tells of the timeout. With --ExecutePreprocessor.timeout=60 the
+#   same submission gets its point.
 set -euo pipefail
 folder=$(mktemp -d)
 trap 'rm -rf "$folder"' EXIT

@@ -4,8 +4,7 @@
 #   text of two lines survives encoding and decoding.
 # Seen: the newline is unknown and comes back as the sign U+2047; under the usual rule
 #   it comes back as a space. A model keeps it when it is a symbol of its own
-#   (user_defined_symbols) or bytes stand in (byte_fallback). The lines of a play are
-#   lost otherwise.
+#   (user_defined_symbols). Otherwise the line breaks of a play are lost.
 set -euo pipefail
 folder=$(mktemp -d)
 trap 'rm -rf "$folder"' EXIT

@@ -3,10 +3,10 @@
 # Guess: a DataLoader that accelerate has prepared for one process reads what the bare
 #   one reads: one batch when one is asked for, and a run with the same seed gives the
 #   same numbers.
-# Seen: it reads one batch ahead, to know the last one: when the loop has its first
-#   batch the second is read. A data set that draws its crops with torch's generator and
-#   a model with dropout take turns in another order, so from the second draw on the
-#   numbers are others; the shuffled order itself is the same.
+# Seen: it reads one batch ahead, to know which is the last: when the loop has its first
+#   batch, the second has been read too. A data set that draws its crops with torch's
+#   generator and a model with dropout then draw in a different order, so the numbers
+#   differ from the second draw on.
 set -euo pipefail
 folder=$(mktemp -d)
 trap 'rm -rf "$folder"' EXIT

@@ -4,8 +4,7 @@
 # Seen: both are the same Mersenne Twister with the same seeding. torch.rand is the
 #   lowest 24 bits of NumPy's 32-bit words, divided by 2**24, number for number;
 #   torch.randint(0, n) is the word modulo n. A program in NumPy can draw PyTorch's
-#   uniform numbers exactly. np.random.rand and random.random differ, as they use
-#   other bits or another seeding.
+#   uniform numbers exactly. np.random.rand differs.
 set -euo pipefail
 folder=$(mktemp -d)
 trap 'rm -rf "$folder"' EXIT

@@ -4,8 +4,8 @@
 #   computes.
 # Seen: a line that begins with % and a name, as the second of the lines `r = (7`, `%m`
 #   and `)`, is taken for a magic command and made a comment: the notebook's r is 1, the
-#   script's 7. So is a line that is a variable named ls, cat or cp alone. With a space
-#   after the % (as formatters write it) the line stays.
+#   script's 7. So is a line that holds only a variable named ls. With a space after the
+#   % (as formatters write it) the line stays.
 set -euo pipefail
 folder=$(mktemp -d)
 trap 'rm -rf "$folder"' EXIT

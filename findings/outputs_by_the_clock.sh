@@ -4,7 +4,7 @@
 #   them.
 # Seen: with a second between them they are two outputs, without it one: the number of
 #   outputs of a stored notebook depends on the machine's speed. coalesce_streams=True
-#   of nbclient joins them. Two prints round one to stderr lose their order.
+#   of nbclient joins them.
 set -euo pipefail
 folder=$(mktemp -d)
 trap 'rm -rf "$folder"' EXIT

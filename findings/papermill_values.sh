@@ -4,7 +4,7 @@
 #   and 0.001, and a tuple given from Python arrives as a tuple or a list.
 # Seen: the notebook gets the texts 'false', which counts as true, and '1e-3', and for
 #   the tuple (2, 3) the text "(2, 3)". -p flag False and -p lr 1e-3 give a boolean and
-#   a float; YAML wants a point, 1.0e-3.
+#   a float.
 set -euo pipefail
 folder=$(mktemp -d)
 trap 'rm -rf "$folder"' EXIT

@@ -1,10 +1,10 @@
 #!/usr/bin/env bash
 # onnxruntime 1.32.0, onnx 1.23.2, numpy 2.4.6, Python 3.11, on the CPU.
-# Guess: Sigmoid and Tanh in float32 are right to the last two units, as in NumPy.
-# Seen: Sigmoid is right to 1e-6 beside 1, but not beside its own size: at -16 it is off
-#   by more than a tenth, at -18 and below it is 0 (the true value is 1.5e-8, and
-#   float32 goes on to 1e-38). Tanh is up to 4 units off. A small probability, or its
-#   logarithm, should not be read from such an output.
+# Guess: Sigmoid and Tanh in float32 are right to the last two units.
+# Seen: Sigmoid has a small absolute error (1e-6), but not a small relative one: at -16
+#   it is off by more than a tenth, at -18 and below it is 0 (the true value is 1.5e-8,
+#   and float32 goes on to 1e-38). Tanh is up to 4.5 units off. A small probability, or
+#   its logarithm, should not be read from such an output.
 set -euo pipefail
 folder=$(mktemp -d)
 trap 'rm -rf "$folder"' EXIT

@@ -2,10 +2,10 @@
 # gguf 0.19.0, numpy 2.4.6, Python 3.11.
 # Guess: the 4-bit format Q4_0, one scale for 32 numbers, keeps a block of +1 and -1
 #   exactly.
-# Seen: its whole numbers go from -8 to 7 and the number that is largest in size, the
-#   first among equals, is made the -8: the other sign is cut at 7/8. A block that
-#   begins with +1 has -0.875 for each -1, one that begins with -1 has 0.875 for each
-#   +1.
+# Seen: its whole numbers go from -8 to 7 and the number that is largest in absolute
+#   value, the first among equals, is made the -8: the other sign is cut at 7/8. A block
+#   that begins with +1 has -0.875 for each -1, one that begins with -1 has 0.875 for
+#   each +1.
 set -euo pipefail
 folder=$(mktemp -d)
 trap 'rm -rf "$folder"' EXIT

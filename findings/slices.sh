@@ -2,9 +2,10 @@
 # safetensors 0.8.0, numpy 2.4.6, Python 3.11.
 # Guess: get_slice(name) of an open file takes the slices that NumPy takes: [-1:] is the
 #   last row, and [0:99] of two rows is both.
-# Seen: steps, single numbers and an ellipsis work; a negative start raises
-#   OverflowError, and an end beyond the last row raises SafetensorError, where NumPy
-#   cuts it off. A loop that reads a table in blocks fails at its last block.
+# Seen: steps work, as was guessed (row 34 of guesses.md); found by the same probe:
+#   steps, single numbers and an ellipsis work; a negative start raises OverflowError,
+#   and an end beyond the last row raises SafetensorError, where NumPy cuts it off. A
+#   loop that reads a table in blocks fails at its last block.
 set -euo pipefail
 folder=$(mktemp -d)
 trap 'rm -rf "$folder"' EXIT

@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # ml_dtypes 0.6.0, numpy 2.4.6, Python 3.11.
 # Guess: the sum of 1,000 ones in bfloat16 is 1000, as in torch and for NumPy's own
-#   float16: sums are kept in float32 or made in pairs.
+#   float16: sums are kept in float32 or pairwise.
 # Seen: NumPy adds an ml_dtypes array one number at a time in bfloat16, which has 8
 #   bits: the sum stops at 256, and the mean of 1,000 ones is 0.256. With
 #   dtype=np.float32 both are right.

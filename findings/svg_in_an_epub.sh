@@ -1,11 +1,10 @@
 #!/usr/bin/env bash
 # EbookLib 0.20, lxml 6.1.3, Python 3.11.
-# Guess: EbookLib writes a chapter's inline SVG and MathML as they are given, and the
-#   manifest names them (properties="svg mathml"), as EPUB asks for.
-# Seen: the chapter goes through a parser of HTML that makes every name small: viewBox
+# Guess: EbookLib writes a chapter's inline SVG as it is given, and the manifest names
+#   it (properties="svg"), as EPUB asks for.
+# Seen: the chapter goes through a parser of HTML that lowercases the names: viewBox
 #   becomes viewbox and linearGradient lineargradient, which XHTML does not know, so the
-#   picture loses its scale and its colours. The manifest names neither unless
-#   item.properties is set by hand.
+#   picture loses its scale and its gradient. The manifest does not name it.
 set -euo pipefail
 folder=$(mktemp -d)
 trap 'rm -rf "$folder"' EXIT

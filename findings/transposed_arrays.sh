@@ -3,10 +3,10 @@
 # Guess: safetensors.numpy.save stores the numbers of a transposed array, as numpy.save
 #   does, or refuses it, as it does for a torch tensor that is not contiguous.
 # Seen: it stores the new shape with the old order of the numbers, in silence: [[0, 3],
-#   [1, 4], [2, 5]] comes back as [[0, 1], [2, 3], [4, 5]]. An array in Fortran order is
-#   mixed up likewise. Release 0.7.0 stored both well. A GPT-2 file keeps the weights of
-#   its Conv1D transposed, so w.T before saving is common: numpy.ascontiguousarray(w.T)
-#   is needed.
+#   [1, 4], [2, 5]] comes back as [[0, 1], [2, 3], [4, 5]]. An array in Fortran order
+#   comes back wrong too. Release 0.7.0 stored both correctly. A GPT-2 file keeps the
+#   weights of its Conv1D transposed, so w.T before saving is common:
+#   numpy.ascontiguousarray(w.T) is needed.
 set -euo pipefail
 folder=$(mktemp -d)
 trap 'rm -rf "$folder"' EXIT

@@ -2,9 +2,8 @@
 # torch 2.13.0 (CPU), transformers 5.23.0, peft 0.21.2, Python 3.11.
 # Guess: LoRA added to a model in bfloat16 has bfloat16 matrices, as the layers beside
 #   them.
-# Seen: they are float32 (autocast_adapter_dtype=True), and so are their gradients and
-#   the optimizer's numbers, while the logits stay bfloat16; with False they are
-#   bfloat16. The layer's input is cast to float32 and back at each use.
+# Seen: they are float32 (autocast_adapter_dtype=True), while the logits stay bfloat16;
+#   with False they are bfloat16.
 set -euo pipefail
 folder=$(mktemp -d)
 trap 'rm -rf "$folder"' EXIT

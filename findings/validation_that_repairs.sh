@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # nbformat 5.11.1, Python 3.11.
-# Guess: nbformat.validate raises for a notebook in which two cells have one id, as the
-#   format forbids it, and leaves the notebook as it is.
+# Guess: nbformat.validate raises for a notebook in which two cells have the same id, as
+#   the format forbids it, and leaves the notebook as it is.
 # Seen: it warns, writes a new random id into the second cell of the object that it was
 #   given, and returns; a second call is silent. reads does the same, so that one file
 #   read twice gives two different notebooks. nbformat.validator.isvalid answers False

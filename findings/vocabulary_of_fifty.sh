@@ -4,8 +4,8 @@
 #   error, or makes 50 tokens.
 # Seen: it makes 256 tokens and no merge, in silence: the size bounds the merges, not
 #   the alphabet. A table of 50 rows made from the number that was asked for is too
-#   small. Without an alphabet of its own it likewise keeps each character that it
-#   meets; limit_alphabet bounds them.
+#   small. Without initial_alphabet it likewise keeps each character that it meets;
+#   limit_alphabet bounds them.
 set -euo pipefail
 folder=$(mktemp -d)
 trap 'rm -rf "$folder"' EXIT

@@ -1,9 +1,9 @@
 #!/usr/bin/env bash
 # datasets 5.2.0, pyarrow 26.0.1, pandas 3.1.1, Python 3.11.
 # Guess: in a CSV file of words and counts the words null, NA, nan and None are words,
-#   above all where the column's type is given as string.
-# Seen: each becomes Python's None, with the type given or not; keep_default_na=False
-#   keeps them.
+#   at least where the column's type is given as string.
+# Seen: each becomes Python's None, with the type given; keep_default_na=False keeps
+#   them.
 set -euo pipefail
 folder=$(mktemp -d)
 trap 'rm -rf "$folder"' EXIT

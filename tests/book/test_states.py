@@ -256,7 +256,7 @@ def test_a_planted_change_of_a_state_turns_its_cell_red(kind, plant, why):
     plant(model)
     fresh = nbformat.read(path, as_version=4)
     states.put(fresh, content)
-    fresh.metadata["loaded"] = content["modules"]
+    fresh.metadata |= {"loaded": content["modules"], "figures": content["figures"]}
     item = SimpleNamespace(path=path, nb=nbformat.read(path, as_version=4))
     conftest.Chapter.compare_states(item, fresh)
     assert list(item.wrong_states) == [cell]

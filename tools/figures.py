@@ -7,12 +7,14 @@ other artist its class and a few numbers (how many, mean, spread, ends), and its
 
 import hashlib
 import json
+from decimal import Decimal
 
 import nbformat
 
 from tools.comparison import difference
 
 NEAR = 0.02  # of an artist's largest number, by which one may differ
+IN_TEXT = Decimal("0.05")  # of a number in a text
 
 SEE = """
 def _see():
@@ -95,7 +97,8 @@ def figures_differ(stored: list, fresh: list) -> str | None:
     if len(stored) != len(fresh):
         return f"{len(stored)} figures became {len(fresh)}"
     for number, (old, new) in enumerate(zip(stored, fresh, strict=True), 1):
-        if why := difference(*("\n".join(one["texts"]) for one in (old, new))):
+        texts = ("\n".join(one["texts"]) for one in (old, new))
+        if why := difference(*texts, IN_TEXT):
             return f"figure {number}, a text: {why}"
         ours, theirs = (
             [a for axes in one["artists"] for a in axes] for one in (old, new)

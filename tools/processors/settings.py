@@ -131,7 +131,8 @@ class Kept:
     def surroundings(self) -> dict:
         pins = [ROOT / "requirements.txt", *sorted(ROOT.glob("requirements/*.txt"))]
         noisy = os.environ.get("MYGPT_ROUNDING_NOISE")
-        tools = sorted(IN_EVERY_PROCESS.glob("*.py")) if noisy else []
+        tools = [ROOT / "tools" / "figures.py"]  # what a run notes
+        tools += sorted(IN_EVERY_PROCESS.glob("*.py")) if noisy else []
         variables = {name: os.environ.get(name) for name in VARIABLES}
         return {
             "tools": [hash_of(path) for path in tools],

@@ -25,8 +25,8 @@ MADE = (  # kinds of edits of the line that gives a name its value
     TARGETS,
 )
 DEARER = 0.6  # what an edit may cost more that only leaves something out,
-MOST = 40  # that are tried in place of one of two
 MAKES = 1.0  # and one of the number that the line reads
+MOST = 40  # that are tried in place of one of two
 
 
 def chosen(trial: Trial, mend: Mend) -> Mend:
@@ -83,9 +83,8 @@ def chosen_pair(trial: Trial, mend: Mend) -> Mend:
             if elsewhere and trial.passes(source, elsewhere):
                 pair[k] = edit
                 break
-    if pair == [first, second]:
-        return mend
-    return trial.mend_of(pair[0], Shift(text, pair[0]).elsewhere(pair[1]))
+    last = Shift(text, pair[0]).elsewhere(pair[1])
+    return trial.mend_of(pair[0], last) if last and pair != [first, second] else mend
 
 
 def instead(trial: Trial, old: Edit) -> list[Edit]:

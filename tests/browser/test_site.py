@@ -179,7 +179,12 @@ def figure_labels(chapter_path):
     chapter = re.search(r"/(\d\d)_", chapter_path)
     if chapter:
         return (f"{int(chapter.group(1))}.{number}" for number in count(1))
-    firsts = {"tensors": 2, "claims": 5, "gallery": 5}  # 1 is the cover's
+    firsts = {
+        "tensors": 2,
+        "claims": 5,
+        "libraries": 5,
+        "gallery": 5,
+    }  # 1 is the cover's
     return count(firsts[Path(chapter_path).stem])
 
 

@@ -59,15 +59,13 @@ def run(options: argparse.Namespace) -> None:
 
 
 def draw_only(model: Any, tokens: int) -> None:
-    """Never draw a row of the model without a token: its score becomes -inf."""
+    """Leave out the scores of rows without a token.
+
+    A score of -inf would do, but the draw takes a random number for each score: for the
+    same seed the text would depend on the number of such rows.
+    """
     logits = model.logits
-
-    def masked(states: torch.Tensor) -> torch.Tensor:
-        scores = logits(states)
-        scores[..., tokens:] = -torch.inf
-        return scores
-
-    model.logits = masked
+    model.logits = lambda states: logits(states)[..., :tokens]
 
 
 def converted(model: LanguageModel, form: str) -> LanguageModel:

@@ -43,6 +43,10 @@ def differences(stored: dict, fresh: dict) -> Iterator[tuple[str, str]]:
             *map(_printed, (stored["outputs"].get(cell, []), outputs))
         ):
             yield cell, f"printed something else: {why}"
+    old, new = (one.get("labs", {}) for one in (stored, fresh))
+    for cell in sorted(old.keys() | new.keys()):
+        if why := difference(old.get(cell, ""), new.get(cell, "")):
+            yield cell, f"its live lab printed something else: {why}"
     old, new = (one.get("figures", {}) for one in (stored, fresh))
     for cell in sorted(old.keys() | new.keys()):
         if why := figures_differ(old.get(cell, []), new.get(cell, [])):

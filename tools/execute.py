@@ -36,7 +36,7 @@ from nbformat import v4
 from tools import figures, patience, states
 from tools.agreement import differences
 from tools.executed import keep_for_the_book, kept_run
-from tools.live_lab import STATE, failure, still
+from tools.live_lab import STATE, failure, printed, still
 from tools.processors import settings
 from tools.publication import publication
 from tools.release import SettingError
@@ -139,6 +139,7 @@ def normalise(notebook: nbformat.NotebookNode, first: str) -> dict:
     notebook.nbformat, notebook.nbformat_minor = 4, 5
     put_setup_cell(notebook, first)
     number_cells(notebook)
+    labs = {}
     for cell in notebook.cells:
         cell.metadata = nbformat.from_dict(
             {key: cell.metadata[key] for key in CELL_METADATA if cell.metadata.get(key)}
@@ -146,11 +147,14 @@ def normalise(notebook: nbformat.NotebookNode, first: str) -> dict:
         cell.source = cell.source.strip("\n")
         if cell.cell_type == "code":
             cell.source = "\n".join(map(str.rstrip, cell.source.splitlines()))
+            if is_lab(cell) and (text := printed(cell.outputs, widget_state)):
+                labs[cell.id] = text
             cell.outputs = normal_outputs(cell, widget_state)
     taken = states.take(notebook, widget_state)
     fold_second_reading(notebook)
     nbformat.validate(notebook)
-    return taken | {"figures": drawn, "pictures": figures.pictures(notebook)}
+    pictures = figures.pictures(notebook)
+    return taken | {"figures": drawn, "labs": labs, "pictures": pictures}
 
 
 def of_page(notebook: nbformat.NotebookNode) -> dict:
@@ -191,6 +195,10 @@ def is_setup(cell: nbformat.NotebookNode) -> bool:
     return "setup" in cell.metadata.get("tags", [])
 
 
+def is_lab(cell: nbformat.NotebookNode) -> bool:
+    return "live-lab" in cell.metadata.get("tags", [])
+
+
 def number_cells(notebook: nbformat.NotebookNode) -> None:
     """Unique ids, kept where there are some, and counts from 1 for what has run."""
     used, count = set(), 0
@@ -210,7 +218,7 @@ def normal_outputs(cell: nbformat.NotebookNode, widget_state: dict) -> list:
     """The outputs of a cell without frames or notes in pictures."""
     if is_setup(cell):
         return []  # what it says depends on the machine
-    if "live-lab" in cell.metadata.get("tags", []):
+    if is_lab(cell):
         if error := failure(cell.outputs, widget_state):
             raise ChapterError(
                 f"the live lab of cell {cell.execution_count} raised {error}"

@@ -27,6 +27,12 @@ def failure(outputs: list[dict], widget_state: dict) -> str | None:
     return None
 
 
+def printed(outputs: list[dict], widget_state: dict) -> str:
+    """The text that a live lab shows."""
+    every = itertools.chain.from_iterable(shown(outputs, widget_state))
+    return "".join(one.get("text", "") for one in every)
+
+
 def shown(outputs: list[dict], widget_state: dict) -> Iterator[list[dict]]:
     """Yield the outputs of a cell, and those of the widgets that it shows.
 

@@ -14,6 +14,7 @@ from helpers.notebooks import code, notebook, printed, read, text
 from nbformat import v4
 
 from tools import execute, executed, patience
+from tools.agreement import differences
 from tools.execute import ChapterError, normalise, put_setup_cell, text_of
 from tools.live_lab import STATE, VIEW, still
 
@@ -143,13 +144,29 @@ def test_a_live_lab_without_a_figure_is_refused():
         normalise(chapter(code("x", "live-lab")), FIRST_CELL)
 
 
-def test_a_live_lab_that_raised_is_refused():
-    raised = {"output_type": "error", "ename": "NameError", "evalue": "idz"}
-    lab = code("x", "live-lab", outputs=[VIEWED], count=1)
+def chapter_of_lab(shown):
     state = lab_state(NOTED)
     first = next(iter(state.values()))["state"]
-    first["outputs"] = [raised, *first.get("outputs", [])]
-    made = chapter(lab, widgets={STATE: {"state": state}})
+    first["outputs"] = [shown, *first.get("outputs", [])]
+    lab = code("x", "live-lab", outputs=[VIEWED], count=1, id="lab")
+    return chapter(lab, widgets={STATE: {"state": state}})
+
+
+def test_the_text_that_a_live_lab_prints_is_compared():
+    texts = ("loss 2.31\n", "loss 2.32\n", "loss 2.41\n")
+    stored, near, other = (
+        normalise(chapter_of_lab({"output_type": "stream", "text": text}), FIRST_CELL)
+        for text in texts
+    )
+    assert not [*differences(stored, near)]
+    ((_, why),) = differences(stored, other)
+    assert "its live lab printed something else" in why
+    assert "2.31 became 2.41" in why
+
+
+def test_a_live_lab_that_raised_is_refused():
+    raised = {"output_type": "error", "ename": "NameError", "evalue": "idz"}
+    made = chapter_of_lab(raised)
     with pytest.raises(ChapterError, match="lab of cell 1 raised NameError: idz"):
         normalise(made, FIRST_CELL)
 

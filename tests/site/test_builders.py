@@ -34,6 +34,18 @@ loss
 loss function
   A number.
 :::
+
+:::{exercise}
+:label: ex-b
+Try again.
+:::
+
+:::{prf:theorem} Of the mean
+:label: th-a
+It is in the middle.
+:::
+
+{prf:ref}`th-a` is true.
 """
 # All in one process, with jupyter-book's own configuration.
 RUN = """
@@ -140,6 +152,15 @@ def test_an_e_book_holds_no_script_and_nothing_that_only_pages_of_the_site_need(
     chapters = "".join(book[name] for name in book if name.startswith("chapters/"))
     for absent in ("<script", "<details", "launch-line", "%pip install", "katex-html"):
         assert absent not in chapters
+
+
+def test_a_theorem_and_two_exercises_stand_on_a_page_of_the_e_book(pages):
+    page = pages["intro.xhtml"]
+    ids = [one.get("id") for one in page.iter() if one.get("id")]
+    assert len(ids) == len(set(ids))
+    said = text(page)
+    for part in ("Theorem 1", "Of the mean", "in the middle", "Try.", "Try again."):
+        assert part in said
 
 
 def test_an_explorer_is_a_still_with_a_line_that_leads_to_the_moving_one(pages):

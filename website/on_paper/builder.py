@@ -23,6 +23,10 @@ DEPRECATED = ' role="doc-biblioentry"'
 class Book(Epub3Builder):
     """An e-book with nothing of the site's scripts and style sheets."""
 
+    def prepare_writing(self, docnames: set[str]) -> None:
+        super().prepare_writing(docnames)
+        self.domain_indices = []  # a list of theorems would want a page of its own
+
     def copy_static_files(self) -> None:
         ensuredir(self.outdir / "_static")
         self.create_pygments_style_file()

@@ -193,9 +193,11 @@ class ChapterCell(IPyNbCell):
             )
         if self.varies:
             empty = test and not any(map(said, test)) and any(map(said, ref))
-            if (test or not ref) and not empty:
-                return True
-            return self.differ("gives no output")
+            if empty or (ref and not test):
+                return self.differ("gives no output")
+            if ref and not {*kinds(test)} & {*kinds(ref)}:
+                return self.differ(f"gives {kinds(test)}, stored is {kinds(ref)}")
+            return True
         if count(test) != count(ref):
             return self.differ(f"stores {count(ref)} pictures and drew {count(test)}")
         now, then = kinds(test), kinds(ref)

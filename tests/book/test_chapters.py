@@ -28,6 +28,7 @@ MACHINE_PATH = re.compile(
     r"(?<![\w.:/])/(home|root|tmp|work|Users|opt|usr)/|\b[CD]:\\+Users"
 )
 ADDRESS = re.compile(r"\bat 0x[0-9a-f]{6,}")
+OVERWRITTEN = re.compile(r"[^\n]*\r(?!\n)")
 TIMING = re.compile(r"\d ?(ns|µs|us|ms|s|sec|secs|seconds|minutes)\b")
 BANNED = re.compile(r"\b(simply|obviously|trivially|just works)\b", re.IGNORECASE)
 ALT_LENGTH, CELL_LINES, MEDIAN_LINES, FILE_BYTES = 30, 20, 6, 400_000
@@ -129,6 +130,8 @@ def portable(chapter):
             if found := MACHINE_PATH.search(one) or ADDRESS.search(one):
                 yield f"cell {cell.id!r} holds {found[0]!r}"
         for one in stored[1:]:
+            if found := OVERWRITTEN.search(one):
+                yield f"cell {cell.id!r} holds text that is overwritten: {found[0]!r}"
             found = TIMING.search(one)
             if found and "varies" not in tags(cell):
                 yield f"cell {cell.id!r} prints a duration: {found[0]!r}"
@@ -404,6 +407,7 @@ SPOILED = [
     (portable, "/home/", lambda c: prints_text(c[1], "see /home/me/x")),
     (portable, "/home/", lambda c: change(c[1], source="open('/home/me/x')")),
     (portable, "at 0x", lambda c: prints_text(c[1], "<X at 0x7f01ab23>")),
+    (portable, "overwritten: 'stale", lambda c: prints_text(c[1], "stale\rnew")),
     (portable, "a duration: '1 s'", lambda c: prints_text(c[1], "took 3.1 s")),
     (size, "21 lines", lambda c: change(c[1], source="x\n" * 21)),
     (size, "median", lambda c: [change(cell, source="x\n" * 7) for cell in c[1:4]]),

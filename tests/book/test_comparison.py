@@ -287,6 +287,10 @@ FAILS = {
         cell("print()", "a\n", tags=["varies"]),
         "gives no output",
     ),
+    "another kind of output where it varies": (
+        cell("print('a')", html("<b>a</b>"), tags=["varies"]),
+        "gives ['stdout'], stored is ['text/html, text/plain']",
+    ),
     "a figure before the text": (
         cell(f"print('a')\n{FIGURE}", shown(image_png="eQ=="), "a\n"),
         "gives stdout; image/png, stored is image/png; stdout",

@@ -84,6 +84,9 @@ def explain(submission: Submission) -> Result:
 
             said, line = crash_of(got.error, task, submission.program, is_right)
             text = f"{said} {text}".strip()
+            kept = kept_between_calls(submission.program)
+            if kept and first:  # the first call ran
+                text, line = f"{text} {kept[0]}", kept[1]
         elif stage == "type" and "got None" in text:
             line = last_line(submission.program)
         elif stage == "type" and "tensor of torch.int" in text:

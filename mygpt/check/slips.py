@@ -106,8 +106,11 @@ KEPT = "`{}` is made once, and every call changes the same: make it in the funct
 def made_once(tree: ast.AST) -> Iterator[tuple[str, ast.expr, ast.AST]]:
     """Yield lists and the like that are no call's own: name, value, and who has it."""
     for node in getattr(tree, "body", ()):
-        if isinstance(node, ast.Assign) and isinstance(node.value, OPEN):
-            for name in syntax.names_in(ast.Tuple(node.targets)):
+        if isinstance(node, ast.Assign | ast.AnnAssign) and isinstance(
+            node.value, OPEN
+        ):
+            targets = getattr(node, "targets", None) or [node.target]
+            for name in syntax.names_in(ast.Tuple(targets)):
                 yield name, node.value, tree
     for node in ast.walk(tree):
         if isinstance(node, ast.FunctionDef):
@@ -119,13 +122,19 @@ def made_once(tree: ast.AST) -> Iterator[tuple[str, ast.expr, ast.AST]]:
 
 
 def bound_in(owner: ast.AST, name: str) -> set[str]:
-    """The name itself, if a function sets it anew."""
-    stored = {
-        part.id
+    """The name itself, if a function sets it anew; `name += …` changes a list."""
+    inside = [
+        part
         for one in ast.walk(owner)
         if isinstance(one, ast.FunctionDef)
         for part in ast.walk(one)
+    ]
+    added = {part.target for part in inside if isinstance(part, ast.AugAssign)}
+    stored = {
+        part.id
+        for part in inside
         if isinstance(part, ast.Name) and isinstance(part.ctx, ast.Store)
+        if part not in added
     }
     return stored & {name}
 

@@ -538,6 +538,19 @@ def test_a_fault_is_told_with_its_stage_and_leaves_no_trace(task, program, stage
     assert torch.is_grad_enabled()
 
 
+def test_a_check_in_a_notebook_uses_one_thread():
+    """Two that wait for each other made a check ten times as long on a busy machine."""
+    seen, before = set(), torch.get_num_threads()
+    torch.set_num_threads(2)
+    try:
+        assert check.softmax(
+            lambda scores: seen.add(torch.get_num_threads()) or scores.softmax(-1)
+        )
+        assert (seen, torch.get_num_threads()) == ({1}, 2)
+    finally:
+        torch.set_num_threads(before)
+
+
 def test_an_unknown_mistake_gets_the_plain_difference():
     result = check.softmax(lambda scores: scores.softmax(-1) ** 1.5)
     assert (result.stage, result.mistake) == ("value", None)

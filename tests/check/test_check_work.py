@@ -150,7 +150,7 @@ MADE = [  # a program, the line in which its mistake was made, and what is said
     ("layer_norm", OUTSIDE, 4, "the only thing wrong: where `eps` is added in it"),
     ("attention", CHUNKS, 3, "Line 3 is the only thing wrong: the order of"),
     ("top_k", DRAWN, 5, "result is random"),
-    ("mlp", COEFFICIENT, 2, "line 2 (the coefficient in the activation)"),
+    ("mlp", COEFFICIENT, 2, "Probably two places are wrong: line 2 and "),
     ("top_p", "def top_p(x, p):\n    return input()\n", 2, "a check has none"),
 ]
 

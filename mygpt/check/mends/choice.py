@@ -1,6 +1,7 @@
 """Which edit is told where several make a program right, and how sure it is."""
 
 import ast
+from collections import Counter
 from contextlib import suppress
 from dataclasses import replace
 
@@ -11,6 +12,7 @@ from mygpt.check.mends.names import (
     names_loaded,
     names_read,
 )
+from mygpt.check.mends.sentences import idle
 from mygpt.check.mends.shift import Shift
 from mygpt.check.mends.source import Edit, Mend, SourceText, statements_of
 from mygpt.check.mends.statements import TARGETS
@@ -154,6 +156,36 @@ def unpacked(trial: Trial, edit: Edit) -> tuple[str, int] | None:
             if len(names) == 2 and edit.line not in own:
                 return "`, `".join(names), min(own)
     return None
+
+
+def goes_around(mend: Mend) -> bool:
+    """Whether edits may leave the mistakes where they are, or read oddly.
+
+    Of two nothing reads some name any more then, a line stands there once more, or the
+    second changes what the first has written. One writes a long expression twice.
+    """
+    first, *more = mend.edits
+    for edit in mend.edits:
+        long = (ast.unparse(one) for one in calls_in(edit.new))
+        if max(Counter(long).values(), default=0) > 1:
+            return True
+    if not more:
+        return False
+    start, end = first.start, first.start + len(first.new)
+    if start < more[0].end and more[0].start < end and "\n" in first.new:
+        return True
+    texts = (mend.texts[0], mend.text)
+    before, after = (Counter(map(str.strip, one.split("\n"))) for one in texts)
+    repeated = any(line in before for line in after - before if len(line) > 5)
+    return repeated or bool(idle(mend))
+
+
+def calls_in(text: str) -> list[ast.Call]:
+    """The calls with arguments in a text; none where it is no expression."""
+    with suppress(SyntaxError):
+        every = ast.walk(ast.parse(text.strip()))
+        return [one for one in every if isinstance(one, ast.Call) and len(one.args) > 1]
+    return []
 
 
 def count_nodes(tree: ast.AST) -> int:

@@ -174,6 +174,25 @@ def names_loaded(tree: ast.AST) -> Iterator[str]:
             yield node.id
 
 
+def names_used(tree: ast.AST) -> set[str]:
+    """The names that are read in a tree, but for lists that are only appended to."""
+    appended = {
+        id(one.value.func.value)
+        for one in ast.walk(tree)
+        if isinstance(one, ast.Expr)
+        and isinstance(one.value, ast.Call)
+        and isinstance(one.value.func, ast.Attribute)
+        and one.value.func.attr == "append"
+    }
+    return {
+        one.id
+        for one in ast.walk(tree)
+        if isinstance(one, ast.Name)
+        and isinstance(one.ctx, ast.Load)
+        and id(one) not in appended
+    }
+
+
 def names_read(node: ast.AST) -> Iterator[ast.Name]:
     """The names that an expression reads, without what it calls."""
     functions = {id(one.func) for one in ast.walk(node) if isinstance(one, ast.Call)}

@@ -9,7 +9,7 @@ from io import StringIO
 from typing import Any
 
 from mygpt.check.mends import pairs, pieces
-from mygpt.check.mends.choice import chosen
+from mygpt.check.mends.choice import chosen, goes_around
 from mygpt.check.mends.source import Mend, NoSource
 from mygpt.check.mends.spellings import Written
 from mygpt.check.mends.trial import Trial
@@ -82,7 +82,7 @@ def first_of_all(trial: Trial, written: Written) -> Mend | None:
     """Return the first mend of all stages, up to some work."""
     tries = (stage(trial, written) for stage in STAGES)
     found = trial.until(1.0, itertools.chain.from_iterable(tries))
-    mend = next(filter(None, found), None)
+    mend = next((one for one in found if one and not goes_around(one)), None)
     best = mend and chosen(trial, mend)
     return best if best and trial.is_right_anew(best) else None
 

@@ -2,12 +2,13 @@
 
 import ast
 import json
+import re
 from collections.abc import Iterator
 from dataclasses import replace
 from difflib import SequenceMatcher
 from typing import Any
 
-from mygpt.check.mends.names import names_loaded
+from mygpt.check.mends.names import names_used
 from mygpt.check.mends.source import Edit, Mend, SourceText
 from mygpt.check.mends.statements import ORDER
 from mygpt.check.result import Result
@@ -15,6 +16,7 @@ from mygpt.check.result import Result
 STAGES = ("run", "type", "shape", "value", "gradient", "property", "effect", "time")
 NAMES = ("line", "only", "kind", "mend", "edit")
 SHORT = 6  # characters of what is shown of a line, at least
+KIND = re.compile(r" \([^()]*\)")
 LATER = (
     "An edit is known that makes it right. Look for it first: after a second failed "
     "try, with another source, {how} shows it."
@@ -80,7 +82,7 @@ def as_json(mend: Mend) -> dict[str, Any]:
 def idle(mend: Mend) -> str:
     """Say which names nothing reads any more, if their own line can go."""
     before, after = ast.parse(mend.texts[0]), ast.parse(mend.text)
-    gone = {*names_loaded(before)} - {*names_loaded(after)}
+    gone = names_used(before) - names_used(after)
     set_alone = {
         target.id
         for one in ast.walk(after)
@@ -165,6 +167,15 @@ def with_mend(result: Result, mend: Mend | bytes) -> Result:
     line, was = named["line"], f"line {result.line}"
     was += f" of {result.file}" if result.file else ""
     where = "" if result.where == was else result.where
+    told = re.search(r" of yours .*\(line (\d+)\)", where)
+    if " of yours " in where and not (
+        told and re.search(rf"\b{told[1]}\b", named["only"])
+    ):
+        where = ""  # the mistake is known, and is not there
+    if (
+        result.mistake and " places are wrong: " in named["only"]
+    ):  # they are named above
+        named["only"] = KIND.sub("", named["only"])
     if line != result.line or result.file:
         where = where.replace(f" ({was}).", ".")
     return replace(result, where=where, file="", **named)

@@ -246,6 +246,11 @@ PASSES = {
     "one unit in a result": cell("0.25", RESULT),
     "a tolerance": prints("loss 1.02 after 5", "loss 1.00 after 5", "rtol-2e-2"),
     "varies": prints("took 17", "took 12", "varies"),
+    "an explorer that varies": cell(
+        f"import base64\n{FIGURE.replace('image/png', 'text/html')}",
+        shown(text_html="eA==", image_png="eQ=="),
+        tags=["varies"],
+    ),
     "an offer where there is a GPU": cell("print('doctor')", tags=["setup"]),
     "stored stderr": cell(WARNS, printed("careful\n", "stderr")),
     "an expected error": cell("1 / 0", DIVIDED, tags=RAISES),
@@ -289,7 +294,7 @@ FAILS = {
     ),
     "another kind of output where it varies": (
         cell("print('a')", html("<b>a</b>"), tags=["varies"]),
-        "gives ['stdout'], stored is ['text/html, text/plain']",
+        "gives ['stdout'], stored is ['text/html', 'text/plain']",
     ),
     "a figure before the text": (
         cell(f"print('a')\n{FIGURE}", shown(image_png="eQ=="), "a\n"),

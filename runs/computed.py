@@ -147,6 +147,13 @@ def beside(mlp, place, W1, b1, values, at):
     return at.wrote + mlp.act(getattr(at, place) @ W1.T + b1) @ values
 
 
+def without_threshold(mlp, W1, b1, values, at):
+    """The same messages, each as loud as its neuron hears its key, on every text."""
+    heard = (at.x @ W1.T + b1) / computed.SHARP + computed.THRESHOLD
+    loud = mlp.act(torch.tensor(computed.SHARP * (1 - computed.THRESHOLD)))
+    return at.wrote + loud * heard @ values
+
+
 def added(model, wanted, seed):
     """Forty neurons more, and their nulls."""
     use = CAPITAL & model.known
@@ -169,6 +176,7 @@ def added(model, wanted, seed):
 
     return {
         "added": partial(network, more),
+        "without threshold": partial(without_threshold, mlp, W1, b1, values),
         "whitened": reading("x", whiten=True),
         "one phrasing": reading("x", CAPITAL & (torch.arange(640) % 4 == 0)),
         "backs moved": partial(beside, mlp, "x", W1, b1, values.roll(1, 0)),
@@ -255,6 +263,9 @@ def claims(run):
             mean("256 random keys", "prompt") < 0.6,
             mean("replaced", "loss") > mean("1024 random keys", "loss"),
         ),
+        "without a threshold they drown the other facts": [
+            draw["without threshold"]["other facts"] < 0.5 for draw in draws
+        ],
         "one after another they disturb each other": (
             mean("one after another", "prompt") < mean("added", "prompt") - 0.05,
             mean("one after another", "other facts")

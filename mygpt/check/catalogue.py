@@ -11,6 +11,7 @@ from mygpt.check.tasks import (
     embedding,
     feed_forward,
     gpt,
+    memory,
     norm,
     sampling,
     tensors,
@@ -19,8 +20,8 @@ from mygpt.check.tasks import (
 )
 from mygpt.workbook.asked import ASKED
 
-MODULES = (tensors, tokens, embedding, attention, feed_forward, norm, block, gpt)
-MODULES += (training, sampling, last)
+MODULES = (tensors, tokens, embedding, attention, feed_forward, norm, block, memory)
+MODULES += (gpt, training, sampling, last)
 MADE = {t.name: t for m in MODULES for t in vars(m).values() if isinstance(t, Task)}
 TASKS = {name: MADE[name] for name in ASKED}
 IN_ORDER = tuple(TASKS.values())

@@ -104,24 +104,35 @@ def add_facts(
     of one share a number, and its key is the mean of what they give to read. `text` is
     what the network reads in ordinary text.
     """
-    new = checked(model, prompts, fact)
-    x, stream = entering(model, prompts)
-    keys = mean_of_each(x, fact)
-    w, centre = listeners(keys, text.x)
-    check_apart(keys, w, centre)
+    W1, b1, W2 = cards(model, prompts, fact, text.x.mean(0))
     mlp = model.blocks[-1].mlp
-    final = mean_of_each((stream + mlp(x)).detach(), fact)
-    old, towards = model.logits(model.ln_f(final)).argmax(-1), directions(model)
-    loud = mlp.act(torch.tensor(SHARP * (1 - THRESHOLD)))
-    values = FIRM / loud * F.normalize(towards[new] - towards[old])
-    W1, b1 = gates(w, centre)
     return with_network(
         model,
         torch.cat([mlp.fc1.weight.detach(), W1]),
         torch.cat([mlp.fc1.bias.detach(), b1]),
-        torch.cat([mlp.fc2.weight.detach(), values.T], dim=1),
+        torch.cat([mlp.fc2.weight.detach(), W2], dim=1),
         mlp.fc2.bias.detach(),
     )
+
+
+def cards(
+    model: GPT, prompts: Prompts, fact: Int[Tensor, "B"], centre: Float[Tensor, "C"]
+) -> tuple[Float[Tensor, "N C"], Float[Tensor, "N"], Float[Tensor, "C N"]]:
+    """W1, b1 and W2 of a neuron for each fact, as `add_facts` adds them.
+
+    `centre` is the mean of what the last network reads in ordinary text.
+    """
+    new = checked(model, prompts, fact)
+    x, stream = entering(model, prompts)
+    keys = mean_of_each(x, fact)
+    w, _ = listeners(keys, centre[None])
+    check_apart(keys, w, centre)
+    mlp = model.blocks[-1].mlp
+    final = mean_of_each((stream + mlp(x)).detach(), fact)
+    old, towards = model.logits(model.ln_f(final)).argmax(-1), directions(model)
+    loud = mlp.act.forward(torch.tensor(SHARP * (1 - THRESHOLD)))  # past the hooks
+    values = FIRM / loud * F.normalize(towards[new] - towards[old])
+    return *gates(w, centre), values.T
 
 
 def compute_network(

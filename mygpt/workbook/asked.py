@@ -15,6 +15,7 @@ CHAPTERS = {
     "06_activations": "6. GELU and ReLU",
     "08_layer_norm": "8. Layer normalisation",
     "09_transformer_block": "9. The transformer block",
+    "10_memory": "10. The feed-forward network is a memory",
     "12_gpt": "12. GPT",
     "13_training": "13. Training",
     "14_generation": "14. Generation",
@@ -242,6 +243,21 @@ ln2 of it. The norms have eps 1e-5; GELU in either form.
 >>> y = block(torch.tensor([[[1.0, 3.0]]]), weights, 1)
 >>> y.round(decimals=2)
 tensor([[[0., 4.]]])
+# write_facts, 10_memory, check-write-facts, Write the cards, train nothing
+Write N facts into a network relu(x W1ᵀ + b1) W2ᵀ, a neuron for each. keys[n] is what
+the network reads where fact n is asked, and centre what it reads on average. Neuron n
+hears h = (x - centre) · w, with w = (keys[n] - centre) / |keys[n] - centre|², and gives
+relu(h - threshold). At its own key, where h is 1, it adds exactly messages[n]. W1 and
+W2 have the shapes that nn.Linear keeps.
+    keys: (N, C)
+    centre: (C,)
+    messages: (N, C)
+    threshold: float below 1
+    returns: a tuple (W1, b1, W2) of shapes (N, C), (N,), (C, N)
+>>> keys = torch.tensor([[3.0, 1.0], [1.0, 5.0]])
+>>> messages = torch.tensor([[0.0, 2.0], [1.0, 3.0]])
+>>> [part.tolist() for part in write_facts(keys, torch.ones(2), messages, 0.75)]
+[[[0.5, 0.0], [0.0, 0.25]], [-1.25, -1.0], [[0.0, 4.0], [8.0, 12.0]]]
 # gpt, 12_gpt, check-gpt, Write it yourself
 A GPT's forward pass: token vectors plus position vectors, the blocks in order, the last
 norm (eps 1e-5), and as logits the products with every row of the token table. The loss

@@ -7,6 +7,7 @@ import math
 import random
 
 import pytest
+import torch
 from helpers.programs import run_python
 
 from make import ROOT
@@ -63,6 +64,16 @@ def test_each_claim_can_fail(topic):
         other = claims(changed(runs, change))
         broken |= {name for name, holds in other.items() if not holds}
     assert [name for name in claims(runs) if name not in broken] == []
+
+
+@pytest.mark.parametrize(
+    ("loss", "bits"), [(0.0, 6), (math.log(64), 0), (2 * math.log(64), -6)]
+)
+def test_a_model_keeps_of_a_string_what_it_saves(loss, bits):
+    """Of each of 32 symbols of 64 kinds: all if it is sure, none if it guesses."""
+    strings = torch.zeros(3, 33, dtype=torch.long)
+    kept = script("capacity").kept(lambda *_: (None, torch.tensor(loss)), strings)
+    assert kept == pytest.approx(3 * 32 * bits, abs=1e-3)
 
 
 def changed(runs, change):

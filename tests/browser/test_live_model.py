@@ -570,6 +570,40 @@ def test_traits_that_change_from_elsewhere_move_the_figure(explorer):
     assert root.get("prompt", "token") == ["don . fun", 3]
 
 
+def test_facts_of_the_readers_own_are_written_and_taken_back(explorer):
+    """What Python refuses is refused in words; a link brings what was written."""
+    root = explorer(unfolded=["written"])
+    lines = root.get_by_label("A fact a line")
+    problem, told = map(root.locator, (".mygpt-wrong-line", ".mygpt-written-sum"))
+    assert lines.input_value() == "fun has ban\ndofu is kiki"
+    for text, why in (("fun has bam", "“bam” is not one"), ("fun", "two words and a")):
+        lines.fill(text)
+        root.press("Write 1")
+        assert why in problem.inner_text()
+        assert root.get("edits") == []
+    lines.fill("fun has lemn\ndofu is kiki")
+    assert problem.inner_text() == ""
+    root.press("Write 2")
+    edits = [
+        {"kind": "write", "facts": [["fun", "has", "lemn"], ["dofu", "is", "kiki"]]}
+    ]
+    root.python.edits = edits
+    assert likeliest(root)[:5] == expected(root.python)[:5]
+    assert told.inner_text().startswith("2 written, from neuron 23 on")
+    assert told.inner_text().endswith("gives 2 of 2 new answers.")
+    root.press("Write 2")
+    assert problem.inner_text() == "These facts are written."
+    row = root.get_by_role("button", name="kin fun. New: lemn.")
+    row.click()
+    assert has_focus(row)
+    assert likeliest(root)[0][0] == "lemn"
+    root.press("Switch off what holds “lemn”")
+    assert "A neuron that was written holds “lemn”." in happened(root)
+    root.press("Undo")
+    answers(root, prompt="kin fun", edits=[])
+    assert told.inner_text() == ""
+
+
 NAME_OF_FOCUSED = """root => {
   const at = document.activeElement;
   if (!root.contains(at)) return null;

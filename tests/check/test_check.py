@@ -178,6 +178,18 @@ def test_the_generate_task_is_the_packages_greedy_generation():
     assert torch.equal(got, generate(model, ids, 6, greedy=True))
 
 
+def test_the_write_facts_task_writes_the_cards_of_the_package():
+    from mygpt.inside import computed
+
+    task = TASKS["write_facts"]
+    keys, centre, messages, threshold = task.arguments_of(task.probes[0]).values()
+    W1, b1, W2 = task.reference(keys, centre, messages, threshold)
+    w, _ = computed.listeners(keys, centre[None])
+    torch.testing.assert_close((W1, b1), computed.gates(w, centre, threshold, 1.0))
+    loud = (keys @ W1.T + b1).relu().diagonal()
+    torch.testing.assert_close(loud * W2, messages.T)
+
+
 # What a reader is told
 
 

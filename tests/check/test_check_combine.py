@@ -116,6 +116,7 @@ PLANTED = [
     ("wiring", ["no-first-residual", "no-second-norm", "mlp-subtracted"]),
     ("block", ["no-first-residual", "no-scale"]),
     ("block", ["no-mask", "relu"]),
+    ("write_facts", ["mean-for-sum", "bias-positive", "second-transposed"]),
     ("gpt", ["no-positions", "relu"]),
     ("adamw_step", ["no-root", "uphill", "no-first-correction"]),
     ("train", ["zero-grad-forgotten", "evaluation-mode"]),

@@ -168,7 +168,7 @@ def test_edits_are_those_of_the_weights_and_leave_the_model_alone(tmp_path):
 const edits = [{
   scale: Float64Array.from(given.scale),
   values: new Map(Object.entries(given.values).map(([n, value]) => [Number(n), value])),
-  additions: given.additions.map(([u, v]) => ({ u, v })),
+  additions: given.additions.map(([u, v]) => ({ u, v })), cards: [],
 }, null];
 const logits = (settings) => given.lists.map((ids) =>
   gpt.forward(model, ids, { all: true, ...settings }).logits);

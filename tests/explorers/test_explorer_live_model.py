@@ -33,6 +33,7 @@ OFF = {"kind": "scale", "layer": 1, "neuron": 7, "factor": 0.0}
 MANY = {"kind": "scale", "layer": 1, "neuron": [3, 22], "factor": 2.0}
 VALUE = {"kind": "value", "layer": 1, "neuron": 5, "word": "kiki"}
 REWRITE = {"kind": "rewrite", "prompt": "fun", "word": "ban"}
+WRITE = {"kind": "write", "facts": [["fun", "has", "lemn"], ["dofu", "is", "kiki"]]}
 HEADS_OFF = {"kind": "part", "layer": 0, "part": "heads", "factor": 0.0}
 NETWORK_OFF = {"kind": "part", "layer": 1, "part": "network", "factor": 0.0}
 PARTS = (
@@ -42,7 +43,15 @@ PARTS = (
     [NETWORK_OFF, HEADS_OFF, NETWORK_OFF | {"factor": 1.0}, REWRITE],
 )
 SINGLE = [OFF], [VALUE], [REWRITE]
-SEQUENCES = ([], *PARTS, *SINGLE, [MANY, OFF], [OFF, REWRITE, VALUE, MANY])
+WRITING = [OFF, WRITE], [WRITE, REWRITE, VALUE, WRITE], [WRITE, NETWORK_OFF]
+SEQUENCES = (
+    [],
+    *PARTS,
+    *SINGLE,
+    [MANY, OFF],
+    [OFF, REWRITE, VALUE, MANY],
+    *WRITING,
+)
 
 
 def in_page(explorer, tmp_path):
@@ -62,7 +71,7 @@ const { shares } = state.answer(given.prompt, given.edits);
 @pytest.mark.parametrize("sequence", range(len(SEQUENCES)))
 def test_the_page_predicts_what_python_predicts(sequence, tmp_path):
     explorer = live(edits=SEQUENCES[sequence])
-    for prompt in (PROMPT, "", "kiki. dolem ban"):
+    for prompt in (PROMPT, "", "kiki. dolem ban", "kin fun"):
         explorer.prompt = prompt
         page = in_page(explorer, tmp_path)
         mine = explorer.predictions(len(WORDS))
@@ -155,6 +164,23 @@ def test_a_rewritten_fact_is_answered_and_neurons_switched_off_are_silent():
     assert hidden[0][:, 7].all()
     assert not hidden[1][:, 7].any()
     np.testing.assert_allclose(hidden[2][:, 22], 2 * hidden[0][:, 22])
+
+
+def test_written_facts_are_answered_in_all_their_prompts():
+    explorer = live(edits=[WRITE])
+    for prompt, answer in (("kin fun", "lemn"), ("fun don", "lemn"), ("dofu", "kiki")):
+        explorer.prompt, explorer.edits = prompt, []
+        before = explorer.predictions(1)[0][0]
+        explorer.edits = [WRITE]
+        assert explorer.predictions(1)[0][0] == answer != before
+
+
+def test_facts_that_the_network_cannot_tell_apart_are_not_written():
+    explorer = live(templates={"has": ["{} kin"], "is": ["{} kin"]})
+    facts = [["fun", "has", "ban"], ["fun", "is", "ban"]]
+    explorer.edits = [{"kind": "write", "facts": facts}]
+    with pytest.raises(ValueError, match="that the network can tell apart"):
+        explorer.predictions(1)
 
 
 def test_a_part_that_is_off_brings_nothing():
@@ -273,6 +299,21 @@ BAD = [
     ({"edits": [HEADS_OFF | {"factor": 2.0}]}, r"factor must .*\[0.0, 1.0\], got"),
     ({"edits": [NETWORK_OFF, OFF, REWRITE]}, r"\[2\] rewrites .* layer 1, .* is off"),
     ({"edits": [REWRITE], "second_moment": None}, r"\[0\] rewrites .* needs a second"),
+    ({"edits": [NETWORK_OFF, WRITE]}, r"\[1\] writes facts .* layer 1, .* is off"),
+    (
+        {"edits": [WRITE], "centre": None, "new_facts": ()},
+        r"\[0\] writes facts: that needs a centre",
+    ),
+    ({"edits": [WRITE | {"facts": []}]}, "facts must be 1 to 40, got 0"),
+    ({"new_facts": [["fun", "has", "x"]]}, "new_facts must be of .* got 'x'"),
+    ({"new_facts": [["fun", "had", "ban"]]}, "relation must be one of .* got 'had'"),
+    ({"new_facts": ["fun"]}, r"\(subject, relation, answer\), got 'fun'"),
+    ({"new_facts": [["fun", "has", "ban"]] * 2}, "new_facts has fun has twice"),
+    ({"new_facts": [["fun", "has", "ban"]] * 41}, "facts must be 0 to 40, got 41"),
+    ({"centre": np.zeros(3)}, r"centre .*\(20,\), got \(3,\)"),
+    ({"activation": "silu"}, "centre needs a network with GELU or ReLU, got SiLU"),
+    ({"templates": {}}, "templates must be one or more a relation"),
+    ({"templates": {"has": ["fun"]}}, r"templates\['has'\] must have one .* each"),
 ]
 
 

@@ -68,6 +68,9 @@ def live(state=None, words=WORDS, **settings):
         "facts": FACTS,
         "triggers": triggers(),
         "second_moment": {1: moment()},
+        "centre": np.random.default_rng(3).standard_normal(WIDTH) / 4,
+        "templates": {"has": ["kin {}", "{} don"], "is": ["{}"]},
+        "new_facts": [["fun", "has", "ban"], ["dofu", "is", "kiki"]],
     }
     state = arrays() if state is None else state
     return LiveModel(state, words, **(defaults | settings))

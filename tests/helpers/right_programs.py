@@ -1778,6 +1778,19 @@ CLASSES["block"] = {
 }
 
 
+# Facts that are written
+
+for style, squares in {
+    "norm": "away.norm(dim=1)[:, None] ** 2",
+    "diagonal": "(away @ away.T).diag()[:, None]",
+    "products": "(away[:, None] @ away[..., None])[:, 0]",
+}.items():
+    made = edited("workbook/write_facts", "(away**2).sum(-1, keepdim=True)", squares)
+    ONE_BY_ONE["write_facts", style] = {"float64": made, "float32": in_float32(made)}
+own_zeros = edited("right/write_facts_loops", ", dtype=keys.dtype", "")
+ONE_BY_ONE["write_facts", "loops"] = {"own float32 zeros": own_zeros}
+
+
 # A GPT
 
 NEXT = {

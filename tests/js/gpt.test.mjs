@@ -120,7 +120,7 @@ test("what the stages of a layer add is what its heads and neurons add, and ends
   near([writing.addedBy(model, pass.steps[0][2], 4, pass.stds[2])], [output], 1e-12);
   near(writing.readOut(model, pass.steps[0][2]), probabilities(pass.logits), 1e-12);
   near(pass.steps[0][2], pass.stream.slice(-2), 0);
-  const edits = [{ scale: null, values: new Map(), additions: [], heads: 1, network: 0 }];
+  const edits = [{ scale: null, values: new Map(), additions: [], cards: [], heads: 1, network: 0 }];
   const [, after, last] = forward(model, [1, 3, 2], { edits }).steps[0];
   near(last, after, 0); // a network that is off
 });

@@ -6,6 +6,7 @@ import { checkedState, checksum, fromLink, toLink } from "../../mygpt/explorers/
 import { barPlaces, begunAt, likeliest } from "../../mygpt/explorers/live_model/prompt.mjs";
 import * as states from "../../mygpt/explorers/live_model/state.mjs";
 import * as wording from "../../mygpt/explorers/live_model/words.mjs";
+import { readLines, writtenInWords } from "../../mygpt/explorers/live_model/written.mjs";
 import { assert, gives, says, stateOf, test } from "./common.mjs";
 
 test("a prompt is split at blanks and around full stops", () => {
@@ -107,6 +108,7 @@ const STATE = {
     { kind: "value", layer: 2, neuron: 3, word: "of" },
     { kind: "rewrite", prompt: "of", word: "größe" },
     { kind: "part", layer: 0, part: "heads", factor: 0 },
+    { kind: "write", facts: [["of", "has", "größe"]] },
     { kind: "part", layer: 2, part: "network", factor: 0 },
   ],
 };
@@ -116,6 +118,7 @@ const KNOWN = {
   blocks: [0, 1, 2],
   layers: [1, 2],
   neurons: 13,
+  templates: { has: ["{}", "größe {}"] },
   rewrites: true,
 };
 
@@ -163,6 +166,10 @@ const BAD = {
   "network of a layer without": { edits: [{ ...off(NETWORK), layer: 0 }] },
   "half a part": { edits: [{ ...off(HEADS), factor: 0.5 }] },
   "rewriting a network that is off": { edits: [{ ...off(NETWORK), layer: 2 }, STATE.edits[2]] },
+  "writing into a network that is off": { edits: [{ ...off(NETWORK), layer: 2 }, STATE.edits[4]] },
+  "no facts": { edits: [{ kind: "write", facts: "of has of" }] },
+  "facts of another relation": { edits: [{ kind: "write", facts: [["of", "toString", "of"]] }] },
+  "many facts": { edits: [{ kind: "write", facts: [["of", "has", "of", "of"]] }] },
   "rewritten prompt": { edits: [{ ...STATE.edits[2], prompt: "rome" }] },
 };
 
@@ -172,6 +179,39 @@ test("a state that Python would refuse is refused", () => {
     assert.throws(() => checkedState(given, KNOWN), /does not fit this model/, name);
   }
   assert.throws(() => checkedState(STATE, { ...KNOWN, rewrites: false }), /its edit does not fit/);
+});
+
+test("facts are read from lines, and the first that cannot be written is named", () => {
+  const read = (text) => {
+    const { facts, wrong } = readLines(text, { places: KNOWN.words, templates: KNOWN.templates });
+    return wrong || facts.join(";");
+  };
+  gives(
+    read,
+    [
+      "of has größe\n\n OF, has: of",
+      "of has",
+      "of had of",
+      "of has them",
+      "of has of\nof has größe",
+      " \n",
+      "a b c\n".repeat(3),
+    ],
+    [
+      "“of has” is there twice.",
+      "“of has”: expected two words and a new answer.",
+      "“of had of”: the second word must be “has”.",
+      "“them” is not one of the model’s words.",
+      "“of has” is there twice.",
+      "There is no fact to write.",
+      "“a b c”: the second word must be “has”.",
+    ],
+  );
+  assert.equal(read("of has größe\n\n Größe -> HAS: of."), "of,has,größe;größe,has,of");
+  says(
+    writtenInWords(1, 0, 13),
+    "1 written, from neuron 13 on, beside 13 that were trained. The model gives 0 of 1 new answers.",
+  );
 });
 
 test("the checksum is FNV-1a, and depends on the order of the bytes", () => {

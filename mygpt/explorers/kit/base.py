@@ -35,7 +35,8 @@ _WITHIN = re.compile(r'/\* joined: ([\w/.]+) \*/ ""')
 _DEFAULT = re.compile(r"^export default .*\n", re.MULTILINE)
 _UNREAD = re.compile(r"/\*.*?\*/\s*|^\s+", re.MULTILINE | re.DOTALL)
 _COMMENT = re.compile(
-    r"^ */\*\*(?:(?!\*/).)*\*/\n|^ *// [^\n]*\n", re.MULTILINE | re.DOTALL
+    r"^ */\*\*(?:(?!\*/).)*\*/\n|^ *// [^\n]*\n|/\*\* @\w+ [^\n]*?\*/ ?",
+    re.MULTILINE | re.DOTALL,
 )
 
 
@@ -47,7 +48,7 @@ def module(name: str) -> str:
 def joined(files: Iterable[Path]) -> str:
     """Some modules as one scope, without what only other modules and readers need.
 
-    Taken away are imports, the word export, and comments on lines of their own, with
+    Taken away are imports, the word export, comments on lines of their own, and
     the types; of an explorer that another one shows, the default export. Where a module
     has the text of others, `/* joined: NAME.mjs */ ""`, that is put in, and so are
     imported data.

@@ -11,6 +11,7 @@ from mygpt.explorers.live_model.weights import Shapes
 
 MAX_FACTS = 10
 MAX_EDITS = 64
+MAX_WRITTEN = 40  # facts at once
 FACTORS = (0.0, 1.0, 2.0)
 ON_OFF = (0.0, 1.0)
 KINDS = {
@@ -18,7 +19,9 @@ KINDS = {
     "scale": ("kind", "layer", "neuron", "factor"),
     "value": ("kind", "layer", "neuron", "word"),
     "rewrite": ("kind", "prompt", "word"),
+    "write": ("kind", "facts"),
 }
+CHANGES = {"rewrite": "rewrites a fact", "write": "writes facts"}  # in the last network
 
 Edit = dict[str, Any]
 
@@ -26,11 +29,19 @@ Edit = dict[str, Any]
 class Checks:
     """Checks against a model of these weights, of which only the shapes are needed.
 
-    A fact can be rewritten if there is a second moment.
+    A fact can be rewritten if there is a second moment, facts be written that are asked
+    with one of the templates.
     """
 
-    def __init__(self, shapes: Shapes, vocabulary: Vocabulary, rewrites: bool):
+    def __init__(
+        self,
+        shapes: Shapes,
+        vocabulary: Vocabulary,
+        rewrites: bool,
+        templates: Mapping[str, list[str]],
+    ):
         self.vocabulary, self.rewrites = vocabulary, rewrites
+        self.templates = templates
         self.layers = list(range(sum(name.endswith("ln1.weight") for name in shapes)))
         value = "blocks.{}.mlp.fc2.weight".format
         self.memories = [layer for layer in self.layers if value(layer) in shapes]
@@ -79,10 +90,10 @@ class Checks:
         last, off, checked = self.layers[-1], False, []
         for i, one in enumerate(given):
             edit = self._edit(f"{name}[{i}]", one)
-            if edit["kind"] == "rewrite" and off:
+            if edit["kind"] in CHANGES and off:
                 raise ValueError(
-                    f"{name}[{i}] rewrites a fact while the network of layer {last}, "
-                    "which it changes, is off"
+                    f"{name}[{i}] {CHANGES[edit['kind']]} while the network of layer "
+                    f"{last}, which it changes, is off"
                 )
             if edit["kind"] == "part" and edit["part"] == "network":
                 off = not edit["factor"] if edit["layer"] == last else off
@@ -101,6 +112,7 @@ class Checks:
             "scale": self._scale,
             "value": self._value,
             "rewrite": self._rewrite,
+            "write": self._write,
         }[kind]
         return {"kind": kind} | check(name, edit)
 
@@ -143,6 +155,33 @@ class Checks:
             "prompt": self.vocabulary.check_prompt(name, edit["prompt"]),
             "word": self.vocabulary.check_word(name, edit["word"]),
         }
+
+    def _write(self, name: str, edit: Edit) -> Edit:
+        if not self.templates:
+            raise ValueError(f"{name} writes facts: that needs a centre and templates")
+        return {"facts": self.written(name, edit["facts"])}
+
+    def written(self, name: str, facts: Any, least: int = 1) -> list[list[str]]:
+        """Return facts to write: subject, relation and new answer."""
+        given = list(facts)
+        if not least <= len(given) <= MAX_WRITTEN:
+            raise ValueError(
+                f"{name}: facts must be {least} to {MAX_WRITTEN}, got {len(given)}"
+            )
+        seen = set()
+        for fact in given:
+            if not isinstance(fact, list | tuple) or len(fact) != 3:
+                raise ValueError(
+                    f"{name}: a fact must be (subject, relation, answer), got {fact!r}"
+                )
+            subject, relation, answer = fact
+            for word in subject, answer:
+                self.vocabulary.check_word(name, word)
+            check_member(f"{name}: relation", relation, tuple(self.templates))
+            if (subject, relation) in seen:
+                raise ValueError(f"{name} has {subject} {relation} twice")
+            seen.add((subject, relation))
+        return [list(fact) for fact in given]
 
     def _number(self, name: str, neuron: Any) -> int:
         if isinstance(neuron, bool) or not isinstance(neuron, int):

@@ -2,6 +2,8 @@
 
 import { button, folded } from "../kit/controls.mjs";
 import { flag, html } from "../kit/elements.mjs";
+import { largestAt } from "../kit/geometry.mjs";
+import { forward } from "./gpt.mjs";
 import { neuronsInWords, testedInWords } from "./happened.mjs";
 import { holders, survivals } from "./holders.mjs";
 import { otherAnswer } from "./known.mjs";
@@ -17,6 +19,11 @@ export function switchOffHolders(state) {
   const layer = state.layers[state.layers.length - 1];
   const ids = namesOf(pieces, get("prompt")).map((name) => places.get(name) ?? -1);
   const made = compiled(edits);
+  const bare = made?.map((one) => one && { ...one, cards: [] });
+  if (bare && largestAt(forward(gpt, ids, { edits: bare }).logits) !== state.now.order[0]) {
+    tell(state, `A neuron that was written holds “${state.now.best}”. It is listed under “Write facts”.`);
+    return;
+  }
   const found = holders(gpt, ids, layer, made);
   if (!found) {
     tell(state, `Neither a small set of neurons nor the heads of one layer hold this ${pieces.noun}.`);

@@ -45,26 +45,26 @@ export function editsView(state, copy) {
   return { node, draw, drawNote };
 }
 
-/** A fact: its prompt and right answer, what the model says, and a sign.
- * @type {(state: LiveModel.State, fact: LiveModel.Fact, i: number) => { node: HTMLElement; draw(): void; drawPrompt(): void }} */
-function factRow(state, [text, right], i) {
+/** A fact: its prompt and right answer, what the model says, and a sign, or what else is told of it.
+ * @type {(state: LiveModel.State, fact: LiveModel.Fact, saying: () => LiveModel.State["said"][number], told?: string) => { node: HTMLElement; draw(): void; drawPrompt(): void }} */
+export function factRow(state, [text, right], saying, told) {
   const [word, share, sign] = [html("bdi"), html("span.number"), html("span")];
   const node = control(
     "button.fact.bare",
     { type: "button", onclick: () => typePrompt(state, text) },
     html("bdi.asked", text),
-    html("span.right.muted", html("span.unseen-wide", "right: "), html("bdi", right)),
+    html("span.right.muted", html("span.unseen-wide", told ? "new: " : "right: "), html("bdi", right)),
     html("span.said", html("span.unseen", "the model says: "), word, share),
     html("span.sign.muted", sign),
   );
   const drawPrompt = () => node.setAttribute("aria-current", text === state.prompt);
   function draw() {
-    const said = state.said[i];
+    const said = saying();
     word.textContent = said.word;
     share.textContent = fixed(said.share, 3);
-    const mark = said.changed ? "changed" : said.good ? "right" : "wrong";
+    const mark = told ?? (said.changed ? "changed" : said.good ? "right" : "wrong");
     sign.textContent = `${said.good ? "✓" : "✗"} ${mark}`;
-    node.ariaLabel = `${text}. Right: ${right}. The model says: ${said.word} ${share.textContent}, ${mark}.`;
+    node.ariaLabel = `${text}. ${told ? "New" : "Right"}: ${right}. The model says: ${said.word} ${share.textContent}, ${mark}.`;
     flag(node, "changed", said.changed);
     flag(node, "good", said.good);
   }
@@ -74,7 +74,7 @@ function factRow(state, [text, right], i) {
 /** The facts: in the whole form in a fold.
  * @type {(state: LiveModel.State) => { node: HTMLElement; draw(): void; drawPrompt(): void }} */
 export function factsView(state) {
-  const rows = state.facts.map((fact, i) => factRow(state, fact, i));
+  const rows = state.facts.map((fact, i) => factRow(state, fact, () => state.said[i]));
   const { form } = state;
   const sum = html("span.number.sum.muted");
   const heads = ["Prompt", "Right", "The model says", ""].map((text) => html("span", text));

@@ -5,10 +5,12 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 import torch
+import torch.nn.functional as F
 from jaxtyping import Float
 from torch import Tensor
 
 from mygpt.gpt import GPT
+from mygpt.inside.computed import cards
 from mygpt.inside.editing import (
     mean_key,
     output_for,
@@ -38,7 +40,9 @@ class EditedModel:
     "neuron", "factor" or "word"}, {"kind", "layer", "part", "factor"} or {"kind",
     "ids", "word"}. A factor multiplies the coefficients, or what a whole part brings; a
     value points at its word in the layer as earlier edits left it; a fact is rewritten
-    in the last layer, with the second moment (F, F) of its coefficients.
+    in the last layer, with the second moment (F, F) of its coefficients. {"kind",
+    "prompts", "words"} writes a neuron for each fact: its prompts' ids and its new
+    word, with the mean (C,) of what the last network reads.
     """
 
     def __init__(
@@ -46,6 +50,7 @@ class EditedModel:
         model: GPT,
         edits: Iterable[Mapping[str, Any]],
         moment: Float[Tensor, "F F"] | None = None,
+        centre: Float[Tensor, "C"] | None = None,
     ):
         self.trained, self.model = model, copy.deepcopy(model)
         self.factors = {
@@ -61,6 +66,8 @@ class EditedModel:
                 self.factors[edit["layer"]][edit["neuron"]] = edit["factor"]
             elif edit["kind"] == "value":
                 self.point(edit["layer"], edit["neuron"], edit["word"])
+            elif edit["kind"] == "write":
+                self.write(edit["prompts"], edit["words"], centre)
             else:
                 self.rewrite(edit["ids"], edit["word"], moment)
 
@@ -82,6 +89,20 @@ class EditedModel:
             change = output_for(self.model, prompts, layer)
             key = mean_key(self.model, prompts, layer)
         self.weight(layer).add_(rank_one_change(key, change, moment))
+
+    def write(
+        self, prompts: Sequence[Sequence[Sequence[int]]], words: Sequence[int], centre
+    ) -> None:
+        fact = [i for i, several in enumerate(prompts) for _ in several]
+        ids = [one for several in prompts for one in several]
+        asked = make_prompts(ids, [words[i] for i in fact])
+        with changed(self.model, self.changes()):
+            W1, b1, W2 = cards(self.model, asked, torch.tensor(fact), centre)
+        mlp = self.model.blocks[-1].mlp
+        act = mlp.act.forward  # past the hooks
+        mlp.register_forward_hook(
+            lambda _, inputs, out: out + F.linear(act(F.linear(inputs[0], W1, b1)), W2)
+        )
 
     def read(
         self, ids: Sequence[int]

@@ -138,7 +138,7 @@ export function dotAt(a, fromA, b, fromB, count) {
 
 /** Each row's layer norm into `out`; returns each row's √(variance + eps).
  * @type {(norm: LiveModel.Norm, x: Float64Array, rows: number, out: Float64Array) => Float64Array} */
-function normInto({ weight, bias }, x, rows, out) {
+export function normInto({ weight, bias }, x, rows, out) {
   const width = weight.length;
   const stds = new Float64Array(rows);
   for (let row = 0; row < rows; row += 1) {
@@ -205,6 +205,15 @@ export function addEdits({ values, additions }, mlp, hidden, from, out, to) {
   }
 }
 
+/** Adds to `out` what cards answer to one row of what a network reads.
+ * @type {(cards: LiveModel.Card[], model: Pick<LiveModel.Gpt, "width" | "activation">, read: Float64Array, out: Float64Array, from: number) => void} */
+function addCards(cards, { width, activation }, read, out, from) {
+  for (const { weight, bias, value } of cards) {
+    const amount = activation(bias + dotAt(weight, 0, read, from, width));
+    for (let i = 0; i < width; i += 1) out[from + i] += amount * value[i];
+  }
+}
+
 /** The stream before the first layer: each id's embedding and position.
  * @type {(model: LiveModel.Gpt, ids: number[]) => Float64Array} */
 function embedded({ width, vocab, embedding, position, positions }, ids) {
@@ -236,6 +245,7 @@ function networkInto(model, mlp, edit, stream, rows) {
   linearInto(fc2, fired, rows, out);
   for (let row = 0; edit && row < rows; row += 1) {
     addEdits(edit, mlp, fired, row * fc2.ins, out, row * model.width);
+    addCards(edit.cards, model, normed, out, row * model.width);
   }
   for (let i = 0; i < out.length; i += 1) stream[i] += out[i];
   return { fired, active };
@@ -282,8 +292,8 @@ function keptBelow(model, earlier, layer) {
 
 /**
  * One pass over the ids. `edits` is null or one per layer: null, or
- * { scale, values, additions, heads, network }, where scale (null or one number a neuron)
- * multiplies the activations before fc2, and `heads` and `network` are 1, or 0 where all heads or
+ * { scale, values, additions, cards, heads, network }, where scale (null or one number a neuron)
+ * multiplies the activations before fc2, cards are more neurons, and `heads` and `network` are 1, or 0 where all heads or
  * the whole network are switched off. `after` is an earlier pass with the same edits: what it knows of
  * the ids with which both begin is not computed again; or one of the same ids, with edits that are the same
  * below layer `from`, from which on all is computed. Returns

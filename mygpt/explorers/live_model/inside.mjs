@@ -23,7 +23,8 @@ export function insideView(state) {
   );
   const head = html("div.inside-head.flow", state.several && layers, parts, neurons.off);
   const each = folded("Neurons one by one", neurons, neuron);
-  const node = folded("Look inside", answer, head, stages, each);
+  const more = html("p.muted");
+  const node = folded("Look inside", answer, head, stages, more, each);
 
   function drawNeuron() {
     for (const part of [neurons, stages]) part.drawNeuron();
@@ -40,6 +41,8 @@ export function insideView(state) {
     layers.show(state.layer);
     answer.draw();
     stages.draw();
+    const written = state.compiled(state.edits)?.[state.layer]?.cards.length;
+    more.textContent = written ? `The network has ${written} written neurons more; they are under “Write facts”.` : "";
     drawToken();
   }
   const open = (/** @type {boolean} */ one) => {

@@ -1,8 +1,9 @@
 // Links to a state of the live model.
 
 import { copyLink } from "../kit/links.mjs";
-import { MAX_EDITS, tokenOf, typePrompt } from "./state.mjs";
+import { CHANGES, MAX_EDITS, tokenOf, typePrompt } from "./state.mjs";
 import { isOn, splitPrompt, withStop } from "./words.mjs";
+import { readLines } from "./written.mjs";
 
 const LINK = "#live=";
 
@@ -27,12 +28,21 @@ export function fromLink(hash) {
   }
 }
 
+/** The facts of an edit that writes some; none, if they cannot be written.
+ * @type {(given: any, known: { words: { has(word: string): boolean }; templates: LiveModel.Traits["templates"] }) => LiveModel.NewFact[]} */
+function checkedFacts(given, { words, templates }) {
+  if (!Array.isArray(given)) return [];
+  const lines = given.map((fact) => [fact].flat().join(" "));
+  const { facts } = readLines(lines.join("\n"), { places: words, templates });
+  return facts.length === lines.length ? facts : [];
+}
+
 /**
  * The prompt, layer, neuron, token and edits of `given`, checked as Python checks them; throws
  * where it does. `known` has words (a Set), longest, blocks and layers (the numbers of all, and of
- * those with a network), neurons and rewrites.
+ * those with a network), neurons, rewrites and the templates of facts.
  * @param {any} given
- * @param {Pick<LiveModel.Unpacked, "longest" | "blocks" | "layers" | "neurons"> & { words: { has(word: string): boolean }; rewrites: boolean }} known
+ * @param {Pick<LiveModel.Unpacked, "longest" | "blocks" | "layers" | "neurons" | "templates"> & { words: { has(word: string): boolean }; rewrites: boolean }} known
  */
 export function checkedState(given, known) {
   /** @type {(right: unknown, what: string) => void} */
@@ -54,6 +64,11 @@ export function checkedState(given, known) {
     if (kind === "rewrite") {
       must(known.rewrites && known.words.has(word), "edit");
       return { kind, prompt: text(edit.prompt, "edit"), word };
+    }
+    if (kind === "write") {
+      const facts = checkedFacts(edit.facts, known);
+      must(facts.length > 0, "edit");
+      return { kind, facts };
     }
     if (kind === "part") {
       /** @type {Record<string, number[]>} */
@@ -84,7 +99,7 @@ export function checkedState(given, known) {
   const checked = /** @type {LiveModel.Edit[]} */ (edits.map(one));
   const last = known.blocks[known.blocks.length - 1];
   must(
-    checked.every((edit, i) => edit.kind !== "rewrite" || isOn(checked.slice(0, i), last, "network")),
+    checked.every((edit, i) => !CHANGES[edit.kind] || isOn(checked.slice(0, i), last, "network")),
     "list of edits",
   );
   return { prompt, layer, neuron, token, edits: checked };
@@ -102,8 +117,8 @@ export function checksum(bytes) {
  * @type {(state: LiveModel.State, model: Kit.Model<LiveModel.Traits>) => { copy(): void; take(hash: string): boolean }} */
 export function stateLinks(state, model) {
   const of = checksum(model.get("weights"));
-  const { places, longest, blocks, layers, neurons } = state;
-  const known = { words: places, longest, blocks, layers, neurons, rewrites: state.factor !== null };
+  const { places, longest, blocks, layers, neurons, templates } = state;
+  const known = { words: places, longest, blocks, layers, neurons, templates, rewrites: state.factor !== null };
 
   async function copy() {
     const { get } = state;
@@ -120,6 +135,7 @@ export function stateLinks(state, model) {
     if (other && document.querySelectorAll(".mygpt-live-model").length > 1) return false;
     if (other) throw new Error("it is for another model");
     const { prompt, ...rest } = checkedState(given, known);
+    state.compiled(rest.edits);
     typePrompt(state, prompt);
     state.write(rest);
     Object.assign(state, { note: "", copied: "" });

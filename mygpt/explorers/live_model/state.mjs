@@ -14,6 +14,8 @@ export const LIKELIEST = 6;
 export const STRONGEST = 5;
 export const MAX_EDITS = 64;
 const COMPILED = 64;
+/** @type {Record<string, string>} */
+export const CHANGES = { rewrite: "rewrite a fact", write: "write facts" }; // of the last network's weights
 const ANSWERS = 6; // that are kept with all that the model computed for them
 const STRANGE = 4; // of the pieces that the model does not have
 
@@ -48,6 +50,7 @@ export function unpacked(model) {
   const layers = blocks.filter((layer) => gpt.layers[layer].mlp);
   const lower = floats(model.get("moment_data"));
   const triggerLayers = model.get("trigger_layers");
+  const centre = floats(model.get("centre_data"));
   return {
     pieces,
     words,
@@ -62,6 +65,8 @@ export function unpacked(model) {
     triggerLayers,
     triggers: unpackPairs(integers(model.get("trigger_data")), neurons * triggerLayers.length, model.get("texts")),
     facts: model.get("facts"),
+    templates: model.get("templates"),
+    writing: centre.length ? { ...model.get("writing"), centre } : null,
   };
 }
 
@@ -69,28 +74,42 @@ export function unpacked(model) {
  * @type {(pieces: LiveModel.Pieces, prompt: string) => string[]} */
 export const namesOf = (pieces, prompt) => pieces.begun(pieces.split(prompt));
 
+/** The prompts that ask for a fact.
+ * @type {(state: Pick<LiveModel.Unpacked, "templates">, fact: LiveModel.NewFact) => string[]} */
+export const asksFor = ({ templates }, [subject, relation]) =>
+  templates[relation].map((one) => one.replace("{}", subject));
+
+/** What puts ids in the place of an edit's words and prompts.
+ * @type {(idOf: (word: string) => number, ids: (prompt: string) => number[], templates: LiveModel.Traits["templates"]) => (edit: LiveModel.Edit) => LiveModel.NumberedEdit} */
+const numbering = (idOf, ids, templates) => (edit) => {
+  if (edit.kind === "rewrite") return { kind: edit.kind, ids: ids(edit.prompt), word: idOf(edit.word) };
+  if (edit.kind !== "write") return edit.kind === "value" ? { ...edit, word: idOf(edit.word) } : edit;
+  const facts = edit.facts.map((fact) => ({
+    name: `${fact[0]} ${fact[1]}`,
+    prompts: asksFor({ templates }, fact).map(ids),
+    word: idOf(fact[2]),
+  }));
+  return { kind: edit.kind, facts };
+};
+
 /** The functions that ask the model. Compiled edits are kept, as Undo comes back to them, and the last answers, from
  * which those to prompts that begin alike go on.
  * @param {LiveModel.Unpacked} parts */
-function asking({ gpt, pieces, words, places, factor, facts }) {
+function asking({ gpt, pieces, words, places, factor, facts, templates, writing }) {
   const idOf = (/** @type {string} */ word) => places.get(word) ?? -1;
   /** @type {(prompt: string) => number[]} */
   const ids = (prompt) => namesOf(pieces, prompt).map(idOf);
   /** @type {Map<string, (LiveModel.Compiled | null)[]>} */
   const kept = new Map();
 
-  /** @type {(edit: LiveModel.Edit) => LiveModel.NumberedEdit} */
-  const numbered = (edit) => {
-    if (edit.kind === "rewrite") return { kind: edit.kind, ids: ids(edit.prompt), word: idOf(edit.word) };
-    return edit.kind === "value" ? { ...edit, word: idOf(edit.word) } : edit;
-  };
+  const numbered = numbering(idOf, ids, templates);
   /** @type {(edits: LiveModel.Edit[]) => LiveModel.Edits} */
   function compiled(edits) {
     if (!edits.length) return null;
     const key = JSON.stringify(edits);
     if (!kept.has(key)) {
       if (kept.size > COMPILED) kept.clear();
-      kept.set(key, compileEdits(gpt, edits.map(numbered), factor));
+      kept.set(key, compileEdits(gpt, edits.map(numbered), factor, writing));
     }
     return kept.get(key) ?? null;
   }
@@ -126,7 +145,7 @@ function asking({ gpt, pieces, words, places, factor, facts }) {
       const { best, share } = asked(prompt, edits);
       return { word: best, share };
     });
-  return { compiled, answer, answers };
+  return { compiled, asked, answer, answers };
 }
 
 /**
@@ -231,13 +250,13 @@ export function addEdit(state, edit) {
   const { edits } = state;
   const last = state.blocks[state.blocks.length - 1];
   if (edits.length >= MAX_EDITS) tell(state, `At most ${MAX_EDITS} edits.`);
-  else if (edit.kind === "rewrite" && !isOn(edits, last, "network")) {
-    tell(state, `Network ${last} is off: switch it on to rewrite a fact in it.`);
+  else if (CHANGES[edit.kind] && !isOn(edits, last, "network")) {
+    tell(state, `Network ${last} is off: switch it on to ${CHANGES[edit.kind]} in it.`);
   } else state.write({ edits: [...edits, edit] });
 }
 
 /**
- * Switches a part on or off. Earlier switchings of it no longer count, unless a fact was rewritten
+ * Switches a part on or off. Earlier switchings of it no longer count, unless a fact was rewritten or written
  * meanwhile.
  * @type {(state: LiveModel.State, part: LiveModel.Part, on: boolean) => void}
  */
@@ -245,7 +264,7 @@ export function switchPart(state, { layer, part }, on) {
   const { edits } = state;
   /** @type {(edit: LiveModel.Edit) => boolean} */
   const same = (edit) => edit.kind === "part" && edit.layer === layer && edit.part === part;
-  const rewritten = edits.some(({ kind }) => kind === "rewrite");
+  const rewritten = edits.some(({ kind }) => CHANGES[kind]);
   const kept = rewritten ? edits : edits.filter((edit) => !same(edit));
   if (isOn(kept, layer, part) === on) state.write({ edits: kept });
   else if (kept.length >= MAX_EDITS) tell(state, `At most ${MAX_EDITS} edits.`);

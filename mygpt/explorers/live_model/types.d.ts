@@ -13,6 +13,10 @@ declare namespace LiveModel {
     trigger_data: DataView;
     moment_data: DataView;
     rewriting: Rewriting;
+    centre_data: DataView;
+    templates: Record<string, string[]>;
+    new_facts: NewFact[];
+    writing: Omit<Writing, "centre">;
     form: "whole" | "small" | "cover";
     prompt: string;
     layer: number;
@@ -22,6 +26,27 @@ declare namespace LiveModel {
     unfolded: string[];
   }
   type State = ReturnType<typeof import("./state.mjs").liveState>;
+  type NewFact = [subject: string, relation: string, answer: string];
+  /** A fact to write: its name, the ids of its prompts, and the new word's. */
+  interface AskedFact {
+    name: string;
+    prompts: number[][];
+    word: number;
+  }
+  /** How facts are written: what the last network reads on the average, and the constants of computed.py. */
+  interface Writing {
+    centre: Float32Array;
+    threshold: number;
+    sharp: number;
+    firm: number;
+    like: number;
+  }
+  /** A neuron that was written. */
+  interface Card {
+    weight: Float64Array;
+    bias: number;
+    value: Float64Array;
+  }
   /** A prompt, and its right answer. */
   type Fact = [prompt: string, right: string];
   interface Rewriting {
@@ -60,6 +85,7 @@ declare namespace LiveModel {
     scale: Float64Array | null;
     values: Map<number, Float64Array>;
     additions: Addition[];
+    cards: Card[];
     heads: number;
     network: number;
   }
@@ -81,15 +107,16 @@ declare namespace LiveModel {
     layer: number;
     part: "heads" | "network";
   }
-  /** An edit whose words are W, and whose prompt is P. */
-  type EditOf<W, P> =
+  /** An edit whose words are W, whose prompt is P, and whose facts are N. */
+  type EditOf<W, P, N> =
     | { kind: "scale"; layer: number; neuron: number | number[]; factor: number; prompt?: undefined }
     | { kind: "value"; layer: number; neuron: number; word: W; prompt?: undefined }
     | ({ kind: "rewrite"; word: W } & P)
+    | { kind: "write"; facts: N[]; prompt?: undefined }
     | ({ kind: "part"; factor: number; prompt?: undefined } & Part);
   /** An edit, which names words as they are written, and the same with words by their ids. */
-  type Edit = EditOf<string, { prompt: string }>;
-  type NumberedEdit = EditOf<number, { ids: number[] }>;
+  type Edit = EditOf<string, { prompt: string }, NewFact>;
+  type NumberedEdit = EditOf<number, { ids: number[] }, AskedFact>;
   type Held = { neurons: number[]; heads?: undefined } | { neurons?: undefined; heads: number };
   /** What is answered: a word, and its probability. */
   interface Said {

@@ -6,6 +6,7 @@ from typing import Any
 from mygpt.explorers.kit.text import count
 
 STOP = "."
+BLANK = "{}"  # of a template, where its subject stands
 
 
 class Vocabulary:
@@ -22,8 +23,20 @@ class Vocabulary:
             words.insert(0, STOP)
         return [self.places[word] for word in words]
 
-    def with_ids(self, edit: Mapping[str, Any]) -> dict[str, Any]:
-        """An edit with its word's id for the word, and with the ids of its prompt."""
+    def with_ids(
+        self, edit: Mapping[str, Any], templates: Mapping[str, Iterable[str]]
+    ) -> dict[str, Any]:
+        """An edit with its word's id for the word, and with the ids of its prompt.
+
+        Written facts have the ids of all their prompts, and of their answers.
+        """
+        if edit["kind"] == "write":
+            prompts = [
+                [self.ids(one.replace(BLANK, subject)) for one in templates[relation]]
+                for subject, relation, _ in edit["facts"]
+            ]
+            words = [self.places[answer] for *_, answer in edit["facts"]]
+            return {"kind": "write", "prompts": prompts, "words": words}
         word = {"word": self.places[edit["word"]]} if "word" in edit else {}
         ids = {"ids": self.ids(edit["prompt"])} if "prompt" in edit else {}
         return {**edit, **word, **ids}
@@ -69,3 +82,20 @@ def check_words(words: Iterable[Any], size: int) -> list[str]:
     if len(set(given)) != size or STOP not in given:
         raise ValueError("words must be different, and the full stop one of them")
     return given
+
+
+def check_templates(
+    templates: Mapping[str, Iterable[str]] | None, vocabulary: Vocabulary
+) -> dict[str, list[str]]:
+    """Return for each relation its prompts, each with one blank for the subject."""
+    checked = {relation: list(some) for relation, some in (templates or {}).items()}
+    if not all(checked.values()) or not checked:
+        raise ValueError(f"templates must be one or more a relation, got {templates}")
+    for relation, prompts in checked.items():
+        for one in prompts:
+            if one.split().count(BLANK) != 1:
+                raise ValueError(
+                    f"templates[{relation!r}] must have one {BLANK} each, got {one!r}"
+                )
+            vocabulary.check_prompt("templates", one.replace(BLANK, STOP))
+    return checked

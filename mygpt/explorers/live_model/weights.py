@@ -157,3 +157,17 @@ def lower_half(moment: np.ndarray | None) -> bytes:
     if moment is None:
         return b""
     return moment[np.tril_indices(len(moment))].astype("<f4").tobytes()
+
+
+def check_centre(given: Numbers | None, model: GPT) -> np.ndarray | None:
+    """Return what the last network reads on average, rounded to float32."""
+    if given is None:
+        return None
+    last, width = len(model.blocks) - 1, model.config.embed_dim
+    if last not in memory_layers(model):
+        raise ValueError("centre needs a feed-forward network in the last layer")
+    act = model.blocks[last].mlp.act
+    if not isinstance(act, nn.GELU | nn.ReLU):
+        raise ValueError(f"centre needs a network with GELU or ReLU, got {act}")
+    centre = finite_array("centre", given, (width,))
+    return centre.astype("<f4").astype(np.float64)

@@ -5,6 +5,7 @@ import { themed } from "../kit/parts/heat.mjs";
 import { coverView } from "./cover.mjs";
 import { editsView, factsView, partsView } from "./edits.mjs";
 import { insideView } from "./inside.mjs";
+import { writtenView } from "./written.mjs";
 import { stateLinks } from "./links.mjs";
 import { nextView, promptView } from "./prompt.mjs";
 import {
@@ -32,16 +33,23 @@ export function liveViews(state, copy) {
   const next = nextView(state, form === "cover" ? 3 : LIKELIEST);
   const edits = editsView(state, copy);
   const setting = html("p.setting");
+  const written = form === "whole" && state.writing ? writtenView(state) : null;
   const asked = state.facts.length ? [facts.node] : [];
-  const folds = html("div.folds", asked, inside && inside, edits);
+  const folds = html("div.folds", asked, inside && inside, written && written, edits);
   const nodes = {
     whole: [prompt.node, next.node, cover.node, folds, setting],
     small: [prompt.node, next.node, parts.node, ...asked],
     cover: [prompt.node, next.node, cover.node, ...asked],
   }[form];
-  const unfolded = inside && { facts: facts.node, inside: inside.node, neurons: inside.each, edits: edits.node };
+  const unfolded = inside && {
+    facts: facts.node,
+    inside: inside.node,
+    neurons: inside.each,
+    ...(written && { written: written.node }),
+    edits: edits.node,
+  };
   const drawFolds = followFolds(state, /** @type {Record<string, HTMLDetailsElement>} */ (unfolded ?? {}));
-  return { prompt, next, facts, cover, inside, parts, edits, setting, nodes, drawFolds };
+  return { prompt, next, facts, cover, inside, written, parts, edits, setting, nodes, drawFolds };
 }
 
 /** The model is asked first; a prompt that did not come from the field is put there.
@@ -56,7 +64,7 @@ const answered = (state, draw) => () => {
 /** For each trait the function that draws what depends on it. The neurons that another than the reader
  * chooses, who has them before him, come into sight.
  * @type {(state: LiveModel.State, views: LiveModel.Views) => Record<"prompt" | "edits" | "layer" | "token" | "neuron" | "width", () => void>} */
-function drawing(state, { prompt, next, parts, inside, facts, edits, cover, setting }) {
+function drawing(state, { prompt, next, parts, inside, written, facts, edits, cover, setting }) {
   /** @type {(name: "drawNeuron" | "drawToken" | "drawLayer", ...reads: ((state: LiveModel.State) => void)[]) => () => void} */
   const within =
     (name, ...reads) =>
@@ -72,6 +80,7 @@ function drawing(state, { prompt, next, parts, inside, facts, edits, cover, sett
     readEffect(state);
     cover.draw();
     facts.drawPrompt();
+    written?.draw();
     next.draw();
     drawLayer();
   }

@@ -19,24 +19,26 @@ from mygpt.explorers.kit.numbers import Numbers
 from mygpt.explorers.kit.text import count, drawable, label_tokens
 from mygpt.explorers.live_model.checks import Checks, Edit
 from mygpt.explorers.live_model.edits import EditedModel
-from mygpt.explorers.live_model.vocabulary import Vocabulary
+from mygpt.explorers.live_model.vocabulary import Vocabulary, check_templates
 from mygpt.explorers.live_model.weights import (
     TABLES,
     Shapes,
     as_sent,
     build_gpt,
+    check_centre,
     check_second_moment,
     lower_half,
     packed,
 )
 from mygpt.feed_forward import ACTIVATIONS
+from mygpt.inside.computed import FIRM, LIKE, SHARP, THRESHOLD
 from mygpt.inside.editing import ENOUGH, MOST_STEPS, STEP
 from mygpt.inside.hooks import make_prompts
 from mygpt.inside.memory import contributions
 
 MAX_PROMPT = 31  # words
 FORMS = ("whole", "small", "cover")
-FOLDS = ("facts", "inside", "neurons", "edits")
+FOLDS = ("facts", "inside", "neurons", "written", "edits")
 
 
 def vocabulary_of(words: Iterable[Any], shapes: Shapes) -> Vocabulary:
@@ -55,7 +57,10 @@ class LiveModel(Explorer):
     answer), asked again after each edit. `triggers` maps a layer to a list for each
     neuron of up to 8 pairs (text, activation). `second_moment` maps the last layer, and
     no other, to the second moment (F, F) of its activations over a corpus, which
-    rewriting a fact needs.
+    rewriting a fact needs. `centre` (C,) is the mean of what the last network reads
+    over a corpus, which writing facts needs, with `templates`: for each relation the
+    prompts that ask for it, `{}` in the place of the subject. `new_facts` are up to 40
+    triples (subject, relation, answer) that the reader may write or change.
 
     Layers, neurons and tokens count from 0; token 0 is the full stop before the prompt.
     At first the layer is the last that has a feed-forward network, the token the
@@ -69,12 +74,13 @@ class LiveModel(Explorer):
         {"kind": "scale", "layer": 1, "neuron": 17, "factor": 0.0}  # 0.0, 1.0 or 2.0
         {"kind": "value", "layer": 1, "neuron": 17, "word": "rome"}
         {"kind": "rewrite", "prompt": "the capital of france is", "word": "rome"}
+        {"kind": "write", "facts": [["france", "capital", "rome"]]}  # up to 40
 
     The `form` "small" shows only the prompt, the next words, switches for the parts and
     the facts; "cover" has in place of the switches a button that switches off what the
     answer depends on and, given a second moment, a field that rewrites the answer.
-    `unfolded` names the parts of the whole form that are open: "facts", "inside", in it
-    "neurons", and "edits".
+    `unfolded` names the parts of the whole form that are open: "facts", "inside" and in
+    it "neurons", "written", "edits".
     """
 
     words = traitlets.List(traitlets.Unicode())
@@ -90,6 +96,10 @@ class LiveModel(Explorer):
     trigger_data = traitlets.Bytes()
     moment_data = traitlets.Bytes()
     rewriting = traitlets.Dict()  # the constants: step, enough, steps
+    centre_data = traitlets.Bytes()
+    templates = traitlets.Dict()
+    new_facts = traitlets.List()
+    writing = traitlets.Dict()  # the constants: threshold, sharp, firm, like
     form = traitlets.Unicode()
 
     prompt = traitlets.Unicode()
@@ -110,6 +120,9 @@ class LiveModel(Explorer):
         facts: Iterable[Any] = (),
         triggers: Mapping[int, Pairs] | None = None,
         second_moment: Mapping[int, Numbers] | None = None,
+        centre: Numbers | None = None,
+        templates: Mapping[str, Iterable[str]] | None = None,
+        new_facts: Iterable[Any] = (),
         layer: int | None = None,
         neuron: int | None = None,
         token: int | None = None,
@@ -125,7 +138,11 @@ class LiveModel(Explorer):
         shapes = {name: one.shape for name, one in weights.items()}
         self._vocabulary = vocabulary_of(words, shapes)
         self._moment = check_second_moment(second_moment, self.model)
-        self._checks = Checks(shapes, self._vocabulary, self._moment is not None)
+        self._centre = check_centre(centre, self.model)
+        asking = {} if centre is None else check_templates(templates, self._vocabulary)
+        self._checks = Checks(
+            shapes, self._vocabulary, self._moment is not None, asking
+        )
         super().__init__(
             words=self._vocabulary.words,
             **packed(weights),
@@ -133,6 +150,17 @@ class LiveModel(Explorer):
             activation=activation,
             moment_data=lower_half(self._moment),
             rewriting={"step": STEP, "enough": ENOUGH, "steps": MOST_STEPS},
+            centre_data=(
+                b"" if centre is None else self._centre.astype("<f4").tobytes()
+            ),
+            templates=asking,
+            new_facts=self._checks.written("new_facts", new_facts, 0),
+            writing={
+                "threshold": THRESHOLD,
+                "sharp": SHARP,
+                "firm": FIRM,
+                "like": LIKE,
+            },
             **self._packed_triggers(triggers or {}),
             **self._first_setting(prompt, layer, neuron, token, edits),
             facts=self._checks.facts(facts),
@@ -153,7 +181,8 @@ class LiveModel(Explorer):
     @functools.cached_property
     def _checks(self) -> Checks:
         """Those of a saved state; a new explorer brings its own."""
-        return Checks(self._sizes(), self._vocabulary, bool(self.moment_data))
+        moment, templates = bool(self.moment_data), self.templates
+        return Checks(self._sizes(), self._vocabulary, moment, templates)
 
     def _sizes(self) -> Shapes:
         return {name: tuple(shape) for name, shape in self.shapes}
@@ -268,6 +297,10 @@ class LiveModel(Explorer):
 
     def _read(self, prompt: str, edits: Iterable[Edit]) -> tuple[Tensor, dict]:
         """The scores after the prompt, and the coefficients of every layer."""
-        named = [self._vocabulary.with_ids(edit) for edit in edits]
-        moment = None if self._moment is None else torch.from_numpy(self._moment)
-        return EditedModel(self.model, named, moment).read(self._vocabulary.ids(prompt))
+        named = [self._vocabulary.with_ids(edit, self.templates) for edit in edits]
+        moment, centre = (
+            None if one is None else torch.from_numpy(one)
+            for one in (self._moment, self._centre)
+        )
+        edited = EditedModel(self.model, named, moment, centre)
+        return edited.read(self._vocabulary.ids(prompt))

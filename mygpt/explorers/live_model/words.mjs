@@ -79,6 +79,10 @@ export function isOn(edits, layer, part) {
  * @type {(edit: LiveModel.Edit) => string} */
 export function editInWords(edit) {
   if (edit.kind === "rewrite") return `“${edit.prompt}” rewritten to “${edit.word}”`;
+  if (edit.kind === "write") {
+    const [[subject, relation, answer], ...more] = edit.facts;
+    return more.length ? `${more.length + 1} facts written` : `“${subject} ${relation}” written as “${answer}”`;
+  }
   if (edit.kind === "part") return `${partInWords(edit)} switched ${edit.factor ? "on" : "off"}`;
   const neurons = [edit.neuron].flat();
   const several = neurons.length > 1;

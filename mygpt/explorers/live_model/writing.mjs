@@ -3,7 +3,9 @@
 
 import { adamMove, adamScales } from "../compute/adam.mjs";
 import { descending, largestAt } from "../kit/geometry.mjs";
-import { addEdits, dotAt, forward, headOf, linearInto, networkOf, probabilities } from "./gpt.mjs";
+import { cardsOf } from "./cards.mjs";
+import { scoreDirections } from "./directions.mjs";
+import { dotAt, forward, headOf, networkOf, probabilities } from "./gpt.mjs";
 
 const POINT_STEPS = 1000;
 
@@ -22,27 +24,6 @@ export function valueOf(model, layer, neuron, edits = null) {
     for (let i = 0; i < width; i += 1) value[i] += u[i] * v[neuron];
   }
   return value;
-}
-
-/**
- * For each word the direction in the stream that raises its score most: its embedding times the
- * last norm's weight, centred over the channels. One row a word; kept with the model.
- * @type {(model: LiveModel.Gpt) => Float64Array}
- */
-export function scoreDirections(model) {
-  if (model.directions) return model.directions;
-  const { vocab, width, embedding, lnF } = model;
-  const directions = new Float64Array(vocab * width);
-  for (let word = 0; word < vocab; word += 1) {
-    let mean = 0;
-    for (let i = word * width; i < (word + 1) * width; i += 1) {
-      directions[i] = embedding[i] * lnF.weight[i - word * width];
-      mean += directions[i] / width;
-    }
-    for (let i = word * width; i < (word + 1) * width; i += 1) directions[i] -= mean;
-  }
-  model.directions = directions;
-  return directions;
 }
 
 /**
@@ -210,8 +191,7 @@ export function rewrite(model, ids, target, factor, edits = null) {
   const pass = forward(model, ids, { edits });
   const key = hiddenOf(pass, layer).subarray((ids.length - 1) * mlp.fc2.ins);
   const stream = pass.stream.slice((ids.length - 1) * width);
-  const output = linearInto(mlp.fc2, key, 1, new Float64Array(width));
-  if (edits?.[layer]) addEdits(edits[layer], mlp, key, 0, output, 0);
+  const output = stream.map((one, i) => one - pass.steps[layer][1][i]);
   const size = rewriting.step * Math.sqrt(dotAt(output, 0, output, 0, width) / width);
   const [u, mean, square] = [0, 0, 0].map(() => new Float64Array(width));
   let steps = 0;
@@ -233,21 +213,22 @@ export function rewrite(model, ids, target, factor, edits = null) {
 
 /** The edits of a layer that change nothing.
  * @type {() => LiveModel.Compiled} */
-export const unchanged = () => ({ scale: null, values: new Map(), additions: [], heads: 1, network: 1 });
+export const unchanged = () => ({ scale: null, values: new Map(), additions: [], cards: [], heads: 1, network: 1 });
 
 /**
  * Edits in words, one after the other, as `forward` takes them: a factor for neurons or for a whole
  * part (the last one counts), a value that points at a word (of the old value's length), a
- * rewritten fact. `edits` name words by their ids: { kind, layer, neuron, factor | word },
- * { kind, layer, part, factor } or { kind, ids, word }.
- * @type {(model: LiveModel.Gpt, edits: LiveModel.NumberedEdit[], factor?: Float64Array | null) => (LiveModel.Compiled | null)[]}
+ * rewritten fact, facts written in neurons of their own. `edits` name words by their ids: { kind, layer, neuron,
+ * factor | word }, { kind, layer, part, factor }, { kind, ids, word } or { kind, facts }. Facts that the network
+ * cannot tell apart are an error.
+ * @type {(model: LiveModel.Gpt, edits: LiveModel.NumberedEdit[], factor?: Float64Array | null, writing?: LiveModel.Writing | null) => (LiveModel.Compiled | null)[]}
  */
-export function compileEdits(model, edits, factor = null) {
+export function compileEdits(model, edits, factor = null, writing = null) {
   /** @type {(LiveModel.Compiled | null)[]} */
   const compiled = model.layers.map(() => null);
   const { width } = model;
   for (const edit of edits) {
-    const layer = edit.kind === "rewrite" ? model.layers.length - 1 : edit.layer;
+    const layer = "layer" in edit ? edit.layer : model.layers.length - 1;
     const changes = (compiled[layer] ??= unchanged());
     if (edit.kind === "part") {
       changes[edit.part] = edit.factor;
@@ -265,6 +246,8 @@ export function compileEdits(model, edits, factor = null) {
         for (let i = 0; i < width; i += 1) value[i] -= u[i] * v[neuron];
       }
       changes.values.set(neuron, value);
+    } else if (edit.kind === "write") {
+      if (writing) changes.cards.push(...cardsOf(model, edit.facts, writing, compiled));
     } else if (factor) {
       changes.additions.push(rewrite(model, edit.ids, edit.word, factor, compiled));
     }

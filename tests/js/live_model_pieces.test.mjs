@@ -134,7 +134,14 @@ test("a pass that goes on from another is the same as one of its own, with edits
     rewriting: {},
   });
   const scale = Float64Array.from({ length: 64 }, (_, i) => i % 3);
-  const edit = { scale, values: new Map([[3, new Float64Array(16).fill(1)]]), additions: [], cards: [], heads: 1, network: 1 };
+  const edit = {
+    scale,
+    values: new Map([[3, new Float64Array(16).fill(1)]]),
+    additions: [],
+    cards: [],
+    heads: 1,
+    network: 1,
+  };
   for (const edits of [null, [edit, null], [{ ...edit, heads: 0 }, edit]]) {
     for (const pair of ["123 12345", "1234 12", "1234 1254", "42 12", "12 12"]) {
       const [before, ids] = pair.split(" ").map((text) => [...text].map(Number));

@@ -54,17 +54,18 @@ SEQUENCES = (
 )
 
 
-def in_page(explorer, tmp_path):
+STATE = "const state = liveState({ get: (name) => given[name] }, () => {});\n"
+ANSWER = STATE + "const { shares } = state.answer(given.prompt, given.edits);"
+SHARES = "descending(shares).map((i) => [given.words[i], fixed(shares[i], 3)])"
+WHY = "try { state.compiled(given.edits); } catch (error) { why = error.message; }"
+
+
+def in_page(explorer, tmp_path, script=SHARES, first=ANSWER):
     """The page's own predictions, as it writes them: all words and shares."""
     own = explorer.traits().keys() - AnyWidget.class_traits().keys()
     state = {name: getattr(explorer, name) for name in own}
     imports = {"{ descending, fixed }": "kit/geometry"}
     imports |= {"{ liveState }": "live_model/state"}
-    first = """
-const state = liveState({ get: (name) => given[name] }, () => {});
-const { shares } = state.answer(given.prompt, given.edits);
-"""
-    script = "descending(shares).map((i) => [given.words[i], fixed(shares[i], 3)])"
     return in_node(script, state, tmp_path, imports, first)
 
 
@@ -175,12 +176,14 @@ def test_written_facts_are_answered_in_all_their_prompts():
         assert explorer.predictions(1)[0][0] == answer != before
 
 
-def test_facts_that_the_network_cannot_tell_apart_are_not_written():
+def test_facts_that_the_network_cannot_tell_apart_are_not_written(tmp_path):
     explorer = live(templates={"has": ["{} kin"], "is": ["{} kin"]})
     facts = [["fun", "has", "ban"], ["fun", "is", "ban"]]
     explorer.edits = [{"kind": "write", "facts": facts}]
     with pytest.raises(ValueError, match="that the network can tell apart"):
         explorer.predictions(1)
+    why = in_page(explorer, tmp_path, "why", f'{STATE}let why = "";\n{WHY}')
+    assert "cannot tell “fun has” and “fun is” apart" in why
 
 
 def test_a_part_that_is_off_brings_nothing():

@@ -43,14 +43,16 @@ function cardOf(model, { name, prompts, word }, { centre, threshold, sharp, firm
  */
 export function cardsOf(model, facts, writing, edits = null) {
   const cards = facts.map((fact) => cardOf(model, fact, writing, edits));
-  for (const { away, name } of cards) {
-    for (const { listens, name: other } of cards) {
-      const heard = dotAt(away, 0, listens, 0, model.width);
-      if (name === other || heard <= writing.like) continue;
-      throw new Error(
-        `the network cannot tell “${name}” and “${other}” apart: the neuron of one hears the other as ${heard.toFixed(2)}`,
-      );
-    }
+  const pairs = cards.flatMap(({ away, name }) =>
+    cards.map((card) => ({ name, other: card.name, heard: dotAt(away, 0, card.listens, 0, model.width) })),
+  );
+  const apart = pairs.filter(({ name, other }) => name !== other);
+  const [most] = apart.sort((one, other) => other.heard - one.heard);
+  if (most?.heard > writing.like) {
+    const { name, other, heard } = most;
+    throw new Error(
+      `the network cannot tell “${name}” and “${other}” apart: the neuron of one hears the other as ${heard.toFixed(2)}`,
+    );
   }
   return cards;
 }

@@ -59,7 +59,7 @@ def test_imported_data_are_declared_as_they_are(monkeypatch, tmp_path):
     assert base.module("top") == 'const DATA = {"a":[1,null,"\\\\"]};\nDATA.a;\n'
 
 
-def test_documentation_is_not_sent_and_comments_within_a_line_stay(
+def test_documentation_and_types_are_not_sent_and_other_comments_stay(
     monkeypatch, tmp_path
 ):
     widget = (
@@ -71,7 +71,7 @@ def test_documentation_is_not_sent_and_comments_within_a_line_stay(
     _modules(tmp_path, monkeypatch, widget=widget)
     assert base.module("top") == (
         "function a() {\n  const b = [];\n"
-        "  return /** @type {any} */ (\n    b\n  );\n}\n"
+        "  return (\n    b\n  );\n}\n"
         "const c = a; // how\nexport default {};\n"
     )
 

@@ -27,82 +27,66 @@ def adam(p, m, v, t, lr, beta1=0.9, beta2=0.999, eps=1e-8):
 # Chapter 1: Tokens
 
 
+def merge(ids, pair, new):
+    merged = []
+    for i in ids:
+        if merged and (merged[-1], i) == pair:
+            merged[-1] = new
+        else:
+            merged.append(i)
+    return merged
+
+
 from collections import Counter
 from itertools import pairwise
 
 
-def merge(ids, pair, new):
-    merged = []
-    for i in ids:
-        merged.append(i)
-        # the last two are the pair
-        if tuple(merged[-2:]) == pair:
-            merged[-2:] = [new]
-    return merged
+def pairs_in(texts):
+    pairs = Counter()
+    for ids in texts:
+        for pair in pairwise(ids):
+            pairs[pair] += 1
+    return pairs
 
 
 def bpe_train(words, num_merges):
-    # bytes: how often
-    texts = Counter(tuple(word.encode()) for word in words)
+    texts = [list(word.encode()) for word in words]
     merges = []
-    while len(merges) < num_merges:
-        pairs = Counter()
-        for ids, times in texts.items():
-            for pair in pairwise(ids):
-                pairs[pair] += times
-        # the most frequent pair, and of equally frequent ones the smaller
-        best = min(pairs, key=lambda pair: (-pairs[pair], pair), default=None)
-        if pairs[best] < 2:
+    for new in range(256, 256 + num_merges):
+        pairs = pairs_in(texts)
+        most = max(pairs.values(), default=0)
+        if most < 2:
             break
-        new = 256 + len(merges)
-        texts = Counter({tuple(merge(ids, best, new)): n for ids, n in texts.items()})
+        tied = [pair for pair in pairs if pairs[pair] == most]
+        best = min(tied)
+        texts = [merge(ids, best, new) for ids in texts]
         merges.append(best)
     return merges
 
 
 def bpe_encode(text, merges):
     ids = list(text.encode())  # bytes, 0 to 255
-    for rank, pair in enumerate(merges):
-        ids = merge(ids, pair, 256 + rank)
+    for new, pair in enumerate(merges, start=256):
+        ids = merge(ids, pair, new)
     return ids
 
 
 def bpe_decode(ids, merges):
-    # id: its bytes
+    # the bytes of each id
     spelling = {i: bytes([i]) for i in range(256)}
-    for rank, (left, right) in enumerate(merges):
-        spelling[256 + rank] = spelling[left] + spelling[right]
-    return b"".join(spelling[i] for i in ids).decode(errors="replace")
+    for new, (left, right) in enumerate(merges, start=256):
+        spelling[new] = spelling[left] + spelling[right]
+    parts = [spelling[i] for i in ids]
+    return b"".join(parts).decode(errors="replace")
 
 
 # Chapter 2: Embeddings, positions, and a first language model
 
 
-def sample(probabilities):  # (..., V)
-    # (..., V), where each piece ends
-    ends = probabilities.cumsum(dim=-1)
-    dart = torch.rand(*ends.shape[:-1], 1) * ends[..., -1:]  # (..., 1)
-    # (...), pieces left of the dart
-    return (ends <= dart).sum(dim=-1)
-
-
-def softmax(scores):  # (..., V)
-    powers = (scores - scores.amax(dim=-1, keepdim=True)).exp()  # (..., V)
-    # rows that sum to 1
-    return powers / powers.sum(dim=-1, keepdim=True)
-
-
-def cross_entropy(logits, targets):  # (N, V), (N,)
-    z = logits - logits.amax(dim=-1, keepdim=True)  # (N, V)
-    # (N,), one of each row
-    right = z[torch.arange(len(targets)), targets]
-    # one number
-    return (z.exp().sum(dim=-1).log() - right).mean()
-
-
 class Embedding(nn.Module):
     def __init__(self, V, C, max_T):
         super().__init__()
+        # PyTorch's class for one such table: nn.Embedding
         self.tokens = nn.Parameter(0.02 * torch.randn(V, C))
         self.positions = nn.Parameter(0.02 * torch.randn(max_T, C))
 
@@ -113,6 +97,44 @@ class Embedding(nn.Module):
         return self.tokens[ids] + self.positions[places]
 
 
+def sample(probabilities):  # (..., V)
+    # (..., V), where each piece ends
+    ends = probabilities.cumsum(dim=-1)
+    # (..., 1), the last end
+    length = ends[..., -1:]
+    # (..., 1), a place on the stick
+    dart = torch.rand(length.shape) * length
+    # (...), ends left of the dart
+    return (ends <= dart).sum(dim=-1)
+
+
+def softmax(scores):  # (..., V)
+    # (..., V), the largest of each row subtracted
+    powers = (scores - scores.amax(dim=-1, keepdim=True)).exp()
+    # rows that sum to 1
+    return powers / powers.sum(dim=-1, keepdim=True)
+
+
+def cross_entropy(logits, targets):  # (N, V), (N,)
+    # (N, V), the largest of each row subtracted
+    z = logits - logits.amax(dim=-1, keepdim=True)
+    sums = z.exp().sum(dim=-1, keepdim=True)  # (N, 1)
+    # (N, V), -ln p of every token
+    costs = sums.log() - z
+    # (N,): 0, 1, 2, …
+    rows = torch.arange(len(targets))
+    return costs[rows, targets].mean()
+
+
+def fit(parameters, loss_now, rate=0.3, steps=100):
+    optimizer = torch.optim.Adam(parameters, lr=rate)
+    for _ in range(steps):
+        optimizer.zero_grad()  # forget old slopes
+        loss_now().backward()
+        optimizer.step()
+    return loss_now().item()
+
+
 # Chapter 3: Attention
 
 
@@ -121,7 +143,7 @@ class Head(nn.Module):
         super().__init__()
         # what a position looks for
         self.W_Q = nn.Linear(C, D, bias=False)
-        # what it offers
+        # what it is found by
         self.W_K = nn.Linear(C, D, bias=False)
         # what it says
         self.W_V = nn.Linear(C, D, bias=False)
@@ -134,6 +156,14 @@ class Head(nn.Module):
 
     def forward(self, x):  # (B, T, C)
         return self.weights(x) @ self.W_V(x)  # (B, T, D)
+
+
+def leaks(layer, x):  # (B, T, C)
+    changed = x.clone()  # a copy
+    changed[:, -1] = torch.randn_like(x[:, -1])  # another last token
+    # all outputs but the last
+    before, after = layer(x)[:, :-1], layer(changed)[:, :-1]
+    return not torch.allclose(before, after, atol=1e-6)
 
 
 # Chapter 4: Many heads

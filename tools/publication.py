@@ -59,14 +59,19 @@ except ModuleNotFoundError:
     raise ModuleNotFoundError("this kernel has no mygpt: run `make lab` in the book's "
                               "folder, or `pip install .[notebooks]` there") from None
 """
-OFFER = """\
+ONE_THREAD = """\
+# a second core does not help with tensors this small
+torch.set_num_threads(1)"""
+OFFER = f"""\
 
 import sys
 import torch
 
+{ONE_THREAD}
+
 if torch.cuda.is_available() or torch.backends.mps.is_available():
     print("The chapters use the CPU. Before you train on this machine's GPU, see "
-          f'whether it computes right: !"{sys.executable}" -m mygpt doctor')\
+          f'whether it computes right: !"{{sys.executable}}" -m mygpt doctor')\
 """
 
 
@@ -110,7 +115,8 @@ class Publication:
         """The first cell of a notebook that is outside the book's folder."""
         if self.package:
             return self.first_cell()
-        return NOT_HERE.format(line=self.install_line())
+        found = NOT_HERE.format(line=self.install_line())
+        return f"{found}\n\nimport torch\n\n{ONE_THREAD}"
 
     def first_cell(self) -> str:
         """The code that finds or installs the package, and offers `mygpt doctor`."""

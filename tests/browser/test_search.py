@@ -13,7 +13,7 @@ FIRST = {
         "chapters/08_layer_norm.html"
         "#the-idea-brightness-and-contrast-one-photo-at-a-time"
     ),
-    "W_Q": "chapters/03_attention.html#in-code",
+    "W_Q": "chapters/03_attention.html#by-hand",
     "8C² + 5C": "chapters/05_feed_forward.html#in-code",
     "ln V": "chapters/12_gpt.html#the-first-loss-lies-a-little-above-ln-v",
     "divides by C - 1": "chapters/08_layer_norm.html#in-code",

@@ -18,8 +18,8 @@ CLOSE = 1e-3
 # How the explorers pack arrays, by class and trait; other bytes must be equal.
 FLOATS = (
     *("Activations.data", "Attention.data", "BlockWalk.data", "Depth.data"),
-    *("LiveModel.moment_data", "LiveModel.weights", "Sampling.data"),
-    "TrainGPT.weights",
+    *("LiveModel.centre_data", "LiveModel.moment_data", "LiveModel.weights"),
+    *("Sampling.data", "TrainGPT.weights"),
 )
 STEPS = {"Activations.data": 1e-4, "Depth.data": math.log10(1.01)}
 THOUSANDTHS = ("Memory.data",)

@@ -10,10 +10,12 @@ from types import SimpleNamespace
 import nbformat
 import numpy as np
 import pytest
+import traitlets
 from nbformat import v4
 
 from chapters import conftest
-from tools import executed, states
+from mygpt import explorers
+from tools import agreement, executed, states
 from tools.agreement import differences, unpacked
 from tools.execute import CHAPTERS, execute, normalise, of_page
 from tools.live_lab import STATE, VIEW
@@ -299,3 +301,16 @@ def test_packed_rows_are_read_as_the_explorer_packs_them():
     read, units = unpacked(data, 7)
     np.testing.assert_array_equal(read, kept)
     assert np.abs(read - numbers).max() <= units.max() / 2
+
+
+def test_each_array_that_an_explorer_packs_is_compared_by_its_numbers():
+    """Bytes that no list names would have to be equal, which no other CPU's are."""
+    packed = {
+        f"{kind.__name__}.{name}"
+        for kind in (getattr(explorers, each) for each in explorers.__all__)
+        for name, trait in kind.class_traits().items()
+        if isinstance(trait, traitlets.Bytes)
+    }
+    numbers = {*agreement.FLOATS, *agreement.THOUSANDTHS, *agreement.PAIRS}
+    whole = packed - numbers - set(agreement.PACKED_ROWS)
+    assert whole == {"Tokens.data"}

@@ -67,7 +67,7 @@ def wait_for(root, name, pattern):
     """Wait until a text of the explorer is such, and return it."""
     part = root.locator(f".mygpt-{name}").first
     try:
-        part.filter(has_text=re.compile(pattern)).wait_for(timeout=60_000)
+        part.filter(has_text=re.compile(pattern)).wait_for(timeout=180_000)
     except Exception as error:
         raise AssertionError(f"expected {pattern}, got {part.inner_text()}") from error
     return part.inner_text()

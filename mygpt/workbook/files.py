@@ -29,8 +29,8 @@ The commands are for this folder. From elsewhere, name the file or the folder:
 were judged right in another process. What a program starts ends with its check.
 `--traceback` shows where an error arose. A message names the section of the book that
 explains the task. In a notebook, `from mygpt import check` and `check.write("softmax")`
-give you a cell to fill in. If you would rather write a class, say which of its
-parameters is which weight, in the same file:
+give you a cell to fill in. If you would rather write a class, `mlp` or `MLP`, say which
+of its parameters is which weight, in the same file:
 
     mlp_parameters = {{"W1": "fc1.weight.T", "b1": "fc1.bias",
                       "W2": "fc2.weight.T", "b2": "fc2.bias"}}

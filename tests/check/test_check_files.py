@@ -138,11 +138,12 @@ def test_a_file_finds_its_neighbours(mygpt, my, tmp_path):
     assert not (tmp_path / "__pycache__").exists()
 
 
-def test_a_class_in_a_file_says_its_parameters(mygpt, my):
-    text = (
-        "from torch import nn\nclass layer_norm(nn.LayerNorm):\n    pass\n"
-        "layer_norm_parameters = {'weight': 'weight', 'bias': 'bias'}\n"
-    )
+@pytest.mark.parametrize("name", ["layer_norm", "LayerNorm"])
+def test_a_class_in_a_file_says_its_parameters(mygpt, my, name):
+    text = f"from torch import nn\nclass {name}(nn.LayerNorm):\n    pass\n"
+    said = mygpt("check", "layer_norm", my(text))[1]
+    assert f"{name} is a class. Say in the file which of its" in said
+    text += "layer_norm_parameters = {'weight': 'weight', 'bias': 'bias'}\n"
     assert mygpt("check", "layer_norm", my(text))[0] == 0
 
 

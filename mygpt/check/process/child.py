@@ -212,13 +212,17 @@ def check_module(
     task: Task, path: Path, module: Any, seconds: int | float
 ) -> tuple[Result, Submission | None]:
     """Check the function, or the class, of a task's name in a module."""
-    program = getattr(module, task.name, None)
-    if program is None:
-        return failed(task, "load", no_function(task, path, module)), None
+    if not hasattr(module, task.name):
+        plain = task.name.replace("_", "")
+        named = [one for one in vars(module) if one.replace("_", "").lower() == plain]
+        if len(named) != 1 or not isinstance(getattr(module, named[0]), type):
+            return failed(task, "load", no_function(task, path, module)), None
+        setattr(module, task.name, getattr(module, named[0]))  # LayerNorm, say
+    program = getattr(module, task.name)
     parameters = getattr(module, f"{task.name}_parameters", None)
     if isinstance(program, type) and task.sizes and parameters is None:
         text = (
-            f"{path.name}: {task.name} is a class. Say in the file which of its "
+            f"{path.name}: {program.__name__} is a class. Say in the file which of its "
             f"parameters is which weight: {task.name}_parameters = "
             f"{{{first_entry(task)}, …}}."
         )

@@ -167,6 +167,10 @@ def compare_two(figure):
 
 def switch_off_the_strongest(figure):
     click(figure, "canvas", 0.5 / 23)
+    facts = figure.unfold().get_by_label("A fact a line")
+    append(facts, "\n")  # JupyterLab ends a new line wherever a key was pressed
+    assert facts.input_value().endswith("\n")
+    facts.press("Backspace")
     figure.get_by_role("combobox", name="Prompt").fill("fun kin don")
     figure.press("Switch off")
 

@@ -3,9 +3,15 @@
 import { UNHEARD, html } from "./elements.mjs";
 import { oneFinger, wish } from "./pointers.mjs";
 
-/** An element that takes the keyboard: JupyterLab must leave its keys alone.
+// JupyterLab must leave the keys alone; it also listens at whatever a key was pressed on, and ends a new line there.
+const OWN_KEYS = {
+  "data-lm-suppress-shortcuts": "true",
+  onbeforeinput: (/** @type {Event} */ event) => event.stopImmediatePropagation(),
+};
+
+/** An element that takes the keyboard.
  * @type {typeof html} */
-export const control = (tag, ...given) => html(tag, { "data-lm-suppress-shortcuts": "true" }, given);
+export const control = (tag, ...given) => html(tag, OWN_KEYS, given);
 
 /** A secondary button; while `able(false)` it keeps its focus and does nothing.
  * @param {string} text

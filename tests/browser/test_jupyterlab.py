@@ -427,7 +427,7 @@ def address(tmp_path):
 
 def wait_for(process, url, log):
     """Wait until the server answers."""
-    end = time.monotonic() + 30
+    end = time.monotonic() + 120
     while time.monotonic() < end and process.poll() is None:
         try:
             with urllib.request.urlopen(f"{url}/api", timeout=5):

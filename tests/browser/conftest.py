@@ -224,7 +224,7 @@ def page_opener(browser):
             )
             contexts.append(context)
             page = context.new_page()
-            page.set_default_timeout(10_000)
+            page.set_default_timeout(30_000)
             page.watch = Watch(page)
             page.goto(address, wait_until="load")
             if javascript:

@@ -11,8 +11,11 @@ from mygpt.check.tasks import (
     embedding,
     feed_forward,
     gpt,
+    gpt2,
+    machines,
     memory,
     norm,
+    rotary,
     sampling,
     tensors,
     tokens,
@@ -21,7 +24,7 @@ from mygpt.check.tasks import (
 from mygpt.workbook.asked import ASKED
 
 MODULES = (tensors, tokens, embedding, attention, feed_forward, norm, block, memory)
-MODULES += (gpt, training, sampling, last)
+MODULES += (gpt, training, sampling, last, gpt2, rotary, machines)
 MADE = {t.name: t for m in MODULES for t in vars(m).values() if isinstance(t, Task)}
 TASKS = {name: MADE[name] for name in ASKED}
 IN_ORDER = tuple(TASKS.values())

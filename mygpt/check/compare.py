@@ -9,7 +9,7 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from mygpt.check.tree import is_decimal, mapped, parts
+from mygpt.check.tree import is_decimal, mapped, parts, parts_of
 
 TOLERANCE = 2e-5  # of the largest expected value: float32 passes, the mistakes do not
 DIGITS = 4  # significant ones, where no more are needed
@@ -217,7 +217,7 @@ def show(value: Any, room: int = 12, digits: int = DIGITS) -> list[str]:
         lines = [show_number(value, digits)]
     elif isinstance(value, list) and value and isinstance(value[0], float):
         lines = [nested(value, digits)]
-    elif isinstance(value, list | tuple) and any(isinstance(v, Tensor) for v in value):
+    elif isinstance(value, list | tuple) and parts_of(value, Tensor):
         lines = [line for part in value for line in show(part, room, digits)]
     elif isinstance(value, Mapping):
         lines = []

@@ -19,6 +19,9 @@ CHAPTERS = {
     "12_gpt": "12. GPT",
     "13_training": "13. Training",
     "14_generation": "14. Generation",
+    "15_gpt2": "15. GPT-2's weights",
+    "16_after_gpt2": "16. After GPT-2",
+    "17_many_machines": "17. More than one machine",
 }
 
 
@@ -389,6 +392,44 @@ model.decode(ids) a text.
 >>> from mygpt.check import world_model
 >>> answer("the capital of france is", world_model(), 1)
 'paris'
+# translate, 15_gpt2, check-translate, In code: the loader
+Translate an array of a GPT-2 file, as Hugging Face stores it, for chapter 12's GPT.
+Drop a leading `transformer.`; h.0 becomes blocks.0, wte.weight embedding.tokens,
+wpe.weight embedding.positions, ln_1 ln1, ln_2 ln2, attn.c_proj heads.W_O, mlp.c_fc
+mlp.fc1, mlp.c_proj mlp.fc2; ln_f stays. Transpose the matrices of linear layers.
+attn.c_attn, weight and bias, holds those of heads.W_Q, heads.W_K and heads.W_V side by
+side: give three pairs. Names that end in `.attn.bias` or `.attn.masked_bias` are old
+causal masks: give none.
+    name: str
+    array: the tensor of this name
+    returns: a list of pairs (our name, our array)
+>>> translate("h.3.attn.c_proj.weight", torch.tensor([[1.0, 2.0], [3.0, 4.0]]))
+[('blocks.3.heads.W_O.weight', tensor([[1., 3.],
+        [2., 4.]]))]
+# rotate, 16_after_gpt2, check-rotate, Rotary positions: turn, do not add
+Rotary positions: position t of x stands at place start + t. Channels i and i + D/2, for
+i from 0 to D/2 - 1, are a pair (a, b): turn it by the angle place · 10000^(-i / (D/2)),
+to a cos - b sin and a sin + b cos.
+    x: (B, H, T, D), D even
+    start: int, from 0
+    returns: a tensor of shape (B, H, T, D)
+    gradients: x
+>>> rotate(torch.tensor([[[[1.0, 0.0], [1.0, 0.0]]]]), 1)
+tensor([[[[ 0.5403,  0.8415],
+          [-0.4161,  0.9093]]]])
+# ring, 17_many_machines, check-ring, How workers agree
+One turn of n workers in a ring; row w of team holds the n parts of worker w. Worker w
+hands part (w - turn) mod n to worker w + 1, the last one to worker 0, all at the same
+time. In turns 0 to n - 2 a worker adds what it gets to its own part, in turns n - 1 to
+2n - 3 it keeps what it gets in place of its own. Return a new tensor; team stays as it
+is.
+    team: (n, n)
+    turn: int, from 0 to 2n - 3
+    returns: a tensor of shape (n, n), the table after the turn
+>>> ring(torch.tensor([[1, 2, 3], [10, 20, 30], [100, 200, 300]]), 0)
+tensor([[  1,   2, 303],
+        [ 11,  20,  30],
+        [100, 220, 300]])
 """
 
 

@@ -126,6 +126,10 @@ PLANTED = [
     ("top_p", ["last-one-missing", "least-likely"]),
     ("cached_step", ["positions-from-zero", "no-last-norm"]),
     ("generate", ["unlikeliest", "one-too-few"]),
+    ("translate", ["prefix-kept", "cut-along-inputs"]),
+    ("rotate", ["start-ignored", "whole-width", "backwards"]),
+    ("ring", ["turn-added", "one-turn-too-late", "backwards"]),
+    ("ring", ["same-part", "in-place"]),
     ("bpe_train", ["larger-pair", "ids-from-257"]),
     ("bpe_encode", ["lower-case", "ids-from-257", "from-the-right"]),
 ]

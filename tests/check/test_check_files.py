@@ -187,7 +187,7 @@ def test_the_list_has_every_task_and_its_chapter(mygpt):
     assert status == 0
     assert len(lines) == len(TASKS)
     assert lines[0].split("  ")[0] == "row_times_matrix(x, W)"
-    assert lines[-1].endswith("14. Generation")
+    assert lines[-1].endswith("17. More than one machine")
 
 
 def test_the_list_of_a_chapter_has_its_tasks(mygpt):

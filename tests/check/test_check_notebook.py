@@ -75,28 +75,28 @@ def test_a_cell_is_written_filled_in_and_checked_in_a_notebook():
     )
     with client.setup_kernel():
         said = client.run(cell)
-        assert said.startswith("softmax, 4 of 25, in “2. Embeddings, positions,")
+        assert said.startswith("softmax, 4 of 28, in “2. Embeddings, positions,")
         assert "def my_softmax(scores):" in cell.source
         assert cell.source.endswith("check.softmax(my_softmax)")
         stub = cell.source
 
         said = client.run(cell)
         assert said.startswith("softmax: not begun\n")
-        assert said.endswith("\n\n0 of 25 right so far")
+        assert said.endswith("\n\n0 of 28 right so far")
 
         cell.source = stub.replace(STUB_LINE, "return torch.softmax(scores, 0)")
         said = client.run(cell)
         assert "the sum runs down each column" in said
-        assert said.endswith("\n\n0 of 25 right so far")
+        assert said.endswith("\n\n0 of 28 right so far")
 
         cell.source = stub.replace(STUB_LINE, "return torch.softmax(scores, -1)")
         said = client.run(cell)
-        assert said.startswith("softmax: right\n\n1 of 25 right so far\n")
+        assert said.startswith("softmax: right\n\n1 of 28 right so far\n")
         assert "next: cross_entropy, in “2. Embeddings" in said
         assert said.endswith('check.write("cross_entropy")')
 
         cell.source = "check.write()"
-        assert client.run(cell).startswith("cross_entropy, 5 of 25")
+        assert client.run(cell).startswith("cross_entropy, 5 of 28")
 
 
 def test_colab_gets_the_cell_below_and_is_told_what_to_do_if_there_is_none(
@@ -145,16 +145,16 @@ def test_the_examples_call_the_function_by_the_cells_name():
 def test_what_was_right_and_is_no_longer_is_not_counted():
     right = check.gelu(lambda x: x * (1 + (x / 2**0.5).erf()) / 2)
     assert right.passed
-    assert notebook.so_far("gelu").startswith("1 of 25 right so far\nnext: gelu_tanh,")
+    assert notebook.so_far("gelu").startswith("1 of 28 right so far\nnext: gelu_tanh,")
     assert not check.gelu(lambda x: x.relu())
-    assert notebook.so_far("gelu") == "0 of 25 right so far"
+    assert notebook.so_far("gelu") == "0 of 28 right so far"
 
 
 def test_the_count_stands_where_a_notebook_shows_a_result_and_not_in_print():
     result = check.gelu(lambda x: x.relu())
     written = []
     result._repr_pretty_(SimpleNamespace(text=written.append), False)
-    assert written == [f"{result!r}\n\n0 of 25 right so far"]
+    assert written == [f"{result!r}\n\n0 of 28 right so far"]
     assert "so far" not in str(result)
 
 
@@ -196,7 +196,7 @@ def test_no_chapter_asks_for_a_function_under_a_name_that_it_uses():
 def test_at_the_end_nothing_is_next(shell, capsys):
     for name in TASKS:
         notebook.counted(Result(name, True))
-    assert notebook.so_far("answer") == "25 of 25 right so far"
+    assert notebook.so_far("ring") == "28 of 28 right so far"
     check.write()
-    assert capsys.readouterr().out == "All 25 are right.\n"
+    assert capsys.readouterr().out == "All 28 are right.\n"
     assert shell.cells == []

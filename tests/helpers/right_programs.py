@@ -1791,6 +1791,22 @@ own_zeros = edited("right/write_facts_loops", ", dtype=keys.dtype", "")
 ONE_BY_ONE["write_facts", "loops"] = {"own float32 zeros": own_zeros}
 
 
+# After the GPT
+
+for task, style, old, new in (
+    ("translate", "split", "array.chunk(3)", "array.split(len(array) // 3)"),
+    ("translate", "unflatten", "array.chunk(3)", "array.unflatten(0, (3, -1))"),
+    ("translate", "copy", "array = array.T", "array = array.T.clone()"),
+    ("rotate", "exp", "10_000.0 ** -(", "torch.exp(-9.210340371976184 * "),
+    ("rotate", "range", "start + torch.arange(T)", "torch.arange(T + start)[start:]"),
+    ("rotate", "double", "torch.arange(half)", "torch.arange(half).double()"),
+    ("ring", "backwards", "in range(n)", "in reversed(range(n))"),
+    ("ring", "negative", "(worker + 1) % n", "worker + 1 - n"),
+    ("ring", "zeros", "team.clone()", "team + team.new_zeros(n, n)"),
+):
+    ONE_BY_ONE[task, style] = {new: edited(f"workbook/{task}", old, new)}
+
+
 # A GPT
 
 NEXT = {

@@ -457,6 +457,41 @@ def generate(model, ids, n, temperature=1.0, k=None, p=None):
 # Chapter 16: After GPT-2
 
 
+def rotate(x):  # (B, H, T, D)
+    T, half = x.shape[2], x.shape[3] // 2
+    # (half,): 1, then slower
+    speeds = 10_000.0 ** -(torch.arange(half) / half)
+    # (T, half)
+    angles = torch.arange(T)[:, None] * speeds
+    cos, sin = angles.cos().to(x), angles.sin().to(x)
+    # the pairs
+    a, b = x[..., :half], x[..., half:]
+    return torch.cat([a * cos - b * sin, a * sin + b * cos], dim=-1)
+
+
+class RotaryHeads(Heads):
+    def weights(self, x):  # (B, T, C)
+        q, k = self.split(self.W_Q(x)), self.split(self.W_K(x))
+        q, k = rotate(q), rotate(k)  # the new line
+        scores = q @ k.transpose(2, 3) / q.shape[-1]**0.5  # (B, H, T, T)
+        later = torch.ones_like(scores).triu(1).bool()
+        return softmax(scores.masked_fill(later, float("-inf")))
+
+
+class SharedHeads(Heads):
+    # H heads, K sets of keys and values
+    def __init__(self, C, H, K):
+        super().__init__(C, H)
+        self.D = C // H
+        self.W_Q, self.W_O = nn.Linear(C, C, bias=False), nn.Linear(C, C, bias=False)
+        self.W_K = nn.Linear(C, K * self.D, bias=False)
+        self.W_V = nn.Linear(C, K * self.D, bias=False)
+
+    def split(self, x):  # (B, T, H * D) or (B, T, K * D)
+        x = x.unflatten(-1, (-1, self.D)).transpose(1, 2)  # (B, H or K, T, D)
+        return x.repeat_interleave(self.H // x.shape[1], dim=1)  # (B, H, T, D)
+
+
 def unit(x):  # (..., n)
     return x / (x.square().mean(-1, keepdim=True) + 1e-6).sqrt()
 
@@ -470,18 +505,6 @@ class RMSNorm(nn.Module):
     def forward(self, x):  # (..., C)
         # GPT-2: γ · (x − mean) / σ + β
         return self.weight * unit(x)
-
-
-def rotate(x):  # (B, H, T, D)
-    T, half = x.shape[2], x.shape[3] // 2
-    # (half,): 1, then slower
-    speeds = 10_000.0 ** -(torch.arange(half) / half)
-    # (T, half)
-    angles = torch.arange(T)[:, None] * speeds
-    cos, sin = angles.cos().to(x), angles.sin().to(x)
-    # the pairs
-    a, b = x[..., :half], x[..., half:]
-    return torch.cat([a * cos - b * sin, a * sin + b * cos], dim=-1)
 
 
 # GPT-2: fc2(gelu(fc1(x)))
@@ -500,27 +523,14 @@ def squared_relu(x):
     return relu(x).square()
 
 
-class SharedHeads(nn.Module):
-    # H heads, K sets of keys
-    def __init__(self, C, H, K):
-        super().__init__()
-        self.D, self.group = C // H, H // K
-        self.W_Q, self.W_O = nn.Linear(C, C, bias=False), nn.Linear(C, C, bias=False)
-        self.W_K = nn.Linear(C, K * self.D, bias=False)
-        self.W_V = nn.Linear(C, K * self.D, bias=False)
-
-    def forward(self, x):  # (B, T, C)
-        q, k, v = (W(x).unflatten(-1, (-1, self.D)).transpose(1, 2)
-                   # (B, H or K, T, D)
-                   for W in (self.W_Q, self.W_K, self.W_V))
+class TodaysHeads(SharedHeads):
+    def weights(self, x):  # (B, T, C)
+        q, k = self.split(self.W_Q(x)), self.split(self.W_K(x))
         # QK-norm, then places
         q, k = rotate(unit(q)), rotate(unit(k))
-        # K becomes H
-        k, v = (u.repeat_interleave(self.group, dim=1) for u in (k, v))
         scores = q @ k.transpose(2, 3) / self.D**0.5  # (B, H, T, T)
         later = torch.ones_like(scores).triu(1).bool()
-        out = softmax(scores.masked_fill(later, float("-inf"))) @ v
-        return self.W_O(out.transpose(1, 2).flatten(2))  # (B, T, C)
+        return softmax(scores.masked_fill(later, float("-inf")))
 
 
 def orthogonalise(G, steps=5):  # (R, C)
@@ -546,7 +556,7 @@ def muon(p, m, lr, momentum=0.95):
 def renew(model, C, H, K):
     for block in model.blocks:
         block.ln1, block.ln2 = RMSNorm(C), RMSNorm(C)
-        block.heads, block.mlp = SharedHeads(C, H, K), SwiGLU(C, 8 * C // 3)
+        block.heads, block.mlp = TodaysHeads(C, H, K), SwiGLU(C, 8 * C // 3)
     model.ln_f = RMSNorm(C)
     initialise(model)  # of chapter 12
     # both write nothing at first

@@ -21,7 +21,6 @@ SECOND_EDITION = {
     "13_training": Limits(7, 2300, 110, 10),
     "14_generation": Limits(4, 2300, 110, 13),
     "15_gpt2": Limits(7, 2300, 110, 12),
-    "16_after_gpt2": Limits(9, 2300, 110, 23),
     "17_many_machines": Limits(6, 2300, 110, 5),
 }
 

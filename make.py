@@ -476,7 +476,7 @@ def test_chapter(word: str, *names: str) -> None:
 def chapters_map() -> "dict[str, list[list[str]]]":
     """The names in each column after the first, by notebook."""
     rows = re.findall(
-        r"^\| (tensors|\d\d_\w+) \|(.*)\|$",
+        r"^\| (tensors|\d\d[a-z]?_\w+) \|(.*)\|$",
         (ROOT / "CONTRIBUTING.md").read_text("utf-8"),
         re.M,
     )

@@ -389,42 +389,43 @@ def resume(path, model):
     return saved["state"]
 
 
-# Chapter 14: Generation
+# Chapter 14: Choosing the next word
 
 
 def keep_top_k(logits, k):  # (B, V)
     k = min(k, logits.shape[-1])
-    # (B, 1), the k-th largest
-    least = logits.topk(k).values[:, -1:]
+    least = logits.topk(k).values[:, -1:]  # (B, 1), the k-th largest
     return logits.masked_fill(logits < least, float("-inf"))
 
 
 def keep_top_p(logits, p):  # (B, V), 0 < p < 1
     ordered, order = logits.sort(descending=True, stable=True)  # (B, V) each
     shares = softmax(ordered)
-    # those before it hold p already
-    out = shares.cumsum(-1) - shares >= p
-    # back at the tokens' places
-    out = out.scatter(1, order, out)
-    return logits.masked_fill(out, float("-inf"))
+    before = shares.cumsum(dim=-1) - shares
+    cut = torch.empty_like(before).scatter(1, order, before) >= p
+    return logits.masked_fill(cut, float("-inf"))
 
 
-# x: (B, T, C), new positions
-def cached_heads(heads, x, past):
-    q, k, v = (heads.split(W(x)) for W in (heads.W_Q, heads.W_K, heads.W_V))
+# Chapter 14b: Not computing it twice
+
+
+def cached_heads(heads, x, past):  # x: (B, T, C), new positions
+    q = heads.split(heads.W_Q(x))  # (B, H, T, D)
+    k = heads.split(heads.W_K(x))
+    v = heads.split(heads.W_V(x))
     if past:
-        # (B, H, S, D), all positions
-        k = torch.cat([past[0], k], dim=2)
+        k = torch.cat([past[0], k], dim=2)  # (B, H, S, D)
         v = torch.cat([past[1], v], dim=2)
     past[:] = [k, v]
-    scores = q @ k.transpose(2, 3) / q.shape[-1]**0.5  # (B, H, T, S)
-    later = torch.ones_like(scores).triu(k.shape[2] - q.shape[2] + 1).bool()
-    out = softmax(scores.masked_fill(later, float("-inf"))) @ v  # (B, H, T, D)
+    T, S = q.shape[2], k.shape[2]
+    scores = q @ k.transpose(2, 3) / q.shape[3]**0.5  # (B, H, T, S)
+    later = torch.ones(T, S).triu(S - T + 1).bool()
+    weights = softmax(scores.masked_fill(later, float("-inf")))
+    out = weights @ v  # (B, H, T, D)
     return heads.W_O(out.transpose(1, 2).flatten(2))  # (B, T, C)
 
 
-# ids: (B, T), new ones
-def next_logits(model, ids, cache):
+def next_logits(model, ids, cache):  # ids: (B, T), new ones
     start = cache[0][0].shape[2] if cache[0] else 0
     places = torch.arange(start, start + ids.shape[1])
     x = model.embedding.tokens[ids] + model.embedding.positions[places]  # (B, T, C)
@@ -434,11 +435,10 @@ def next_logits(model, ids, cache):
     return model.ln_f(x[:, -1]) @ model.embedding.tokens.T  # (B, V)
 
 
-# ids: (B, T)
-def generate(model, ids, n, temperature=1.0, k=None, p=None):
+def generate(model, ids, n, temperature=1.0, k=None, p=None):  # ids: (B, T)
     max_T = len(model.embedding.positions)
-    # what fits
-    cache, new = [[] for _ in model.blocks], ids[:, -max_T:]
+    cache = [[] for _ in model.blocks]
+    new = ids[:, -max_T:]  # what fits
     for _ in range(n):
         with torch.no_grad():
             logits = next_logits(model, new, cache) / temperature  # (B, V)
@@ -448,9 +448,9 @@ def generate(model, ids, n, temperature=1.0, k=None, p=None):
             logits = keep_top_p(logits, p)
         new = sample(softmax(logits))[:, None]  # (B, 1)
         ids = torch.cat([ids, new], dim=1)
-        # no place is left
-        if cache[0][0].shape[2] == max_T:
-            cache, new = [[] for _ in model.blocks], ids[:, -(max_T // 2) - 1:]
+        if cache[0][0].shape[2] == max_T:  # no place is left
+            cache = [[] for _ in model.blocks]
+            new = ids[:, -(max_T // 2) - 1:]
     return ids
 
 

@@ -56,8 +56,8 @@ def bare_text(paths: list[Path] | None = None) -> str:
     pieces = [HEAD]
     for path in chapters_in_order() if paths is None else paths:
         if cells := bare_cells(path):
-            number = path.stem.split("_")[0]
-            name = f"Chapter {int(number)}: " if number.isdigit() else ""
+            number = path.stem.split("_")[0].removeprefix("0")
+            name = f"Chapter {number}: " if number[0].isdigit() else ""
             pieces += [f"# {name}{title(path)}", *cells]
     return "\n\n\n".join(piece.strip("\n") for piece in pieces) + "\n"
 

@@ -18,7 +18,8 @@ CHAPTERS = {
     "10_memory": "10. The feed-forward network is a memory",
     "12_gpt": "12. GPT",
     "13_training": "13. Training",
-    "14_generation": "14. Generation",
+    "14_generation": "14. Choosing the next word",
+    "14b_cache": "14b. Not computing it twice",
     "15_gpt2": "15. GPT-2's weights",
     "16_after_gpt2": "16. After GPT-2",
     "17_many_machines": "17. More than one machine",
@@ -330,7 +331,7 @@ it had before. Batches as for `train`.
 ...         return None, targets.float().mean()
 >>> evaluate(Model(), [torch.tensor([[0, 1]]), torch.tensor([[0, 4, 4, 4]])])
 3.25
-# top_k, 14_generation, check-top-k
+# top_k, 14_generation, check-top-k, Write it yourself
 The probabilities after top-k: keep each row's k largest logits, give all others
 probability 0, and take the softmax of what is left. k may exceed V.
     logits: (N, V)
@@ -338,7 +339,7 @@ probability 0, and take the softmax of what is left. k may exceed V.
     returns: a tensor of shape (N, V)
 >>> top_k(torch.tensor([[0.0, 2.0, 1.0]]), 2)
 tensor([[0.0000, 0.7311, 0.2689]])
-# top_p, 14_generation, check-top-p
+# top_p, 14_generation, check-top-p, Write it yourself
 The probabilities after top-p (nucleus sampling): of each row keep the fewest likeliest
 tokens whose probabilities add up to at least p (to exactly p is enough), give all
 others probability 0, and take the softmax of what is left. The likeliest always stays.
@@ -347,7 +348,7 @@ others probability 0, and take the softmax of what is left. The likeliest always
     returns: a tensor of shape (N, V)
 >>> top_p(torch.tensor([[0.0, 2.0, 1.0]]), 0.7)
 tensor([[0.0000, 0.7311, 0.2689]])
-# cached_step, 14_generation, check-cache, Keep the keys and values
+# cached_step, 14b_cache, check-cache, Write it yourself
 A GPT's forward pass, as for `gpt`, for new ids that follow those already read. cache
 holds what you kept of those, in a form of your own; None at first. Each block keeps its
 keys and values, so the earlier positions are not computed again; the positions go on
@@ -366,7 +367,7 @@ the one that you are given as it is.
 ...     logits, cache = cached_step(ids, model.weights, model.num_heads, cache)
 >>> model.decode([int(logits[0].argmax())])
 'paris'
-# generate, 14_generation, check-generate, Keep the keys and values
+# generate, 14b_cache, check-generate, Write it yourself
 Continue ids by max_new_tokens, each time by the likeliest next id (greedy). step(ids,
 cache) gives (logits, cache), logits of shape (B, V) for the id that follows; give it
 the prompt with the cache None, then each time only the new ids with the cache that it
@@ -380,7 +381,7 @@ returned.
 ...     return -(torch.arange(9) - total).abs(), total
 >>> generate(step, torch.tensor([[1, 2]]), 2)
 tensor([[1, 2, 3, 6]])
-# answer, 14_generation, check-answer, A whole GPT in one file
+# answer, 14b_cache, check-answer, Write it yourself
 Put your parts together: encode the prompt, continue it by max_new_tokens, always with
 the likeliest token, and return the text of the new tokens. model.weights and
 model.num_heads are as for `gpt`; model.encode(text) gives a list of ids,
@@ -406,7 +407,7 @@ causal masks: give none.
 >>> translate("h.3.attn.c_proj.weight", torch.tensor([[1.0, 2.0], [3.0, 4.0]]))
 [('blocks.3.heads.W_O.weight', tensor([[1., 3.],
         [2., 4.]]))]
-# rotate, 16_after_gpt2, check-rotate, Rotary positions: turn, do not add
+# rotate, 16_after_gpt2, check-rotate, Write it yourself
 Rotary positions: position t of x stands at place start + t. Channels i and i + D/2, for
 i from 0 to D/2 - 1, are a pair (a, b): turn it by the angle place · 10000^(-i / (D/2)),
 to a cos - b sin and a sin + b cos.
@@ -417,7 +418,7 @@ to a cos - b sin and a sin + b cos.
 >>> rotate(torch.tensor([[[[1.0, 0.0], [1.0, 0.0]]]]), 1)
 tensor([[[[ 0.5403,  0.8415],
           [-0.4161,  0.9093]]]])
-# ring, 17_many_machines, check-ring, How workers agree
+# ring, 17_many_machines, check-ring, Write it yourself
 One turn of n workers in a ring; row w of team holds the n parts of worker w. Worker w
 hands part (w - turn) mod n to worker w + 1, the last one to worker 0, all at the same
 time. In turns 0 to n - 2 a worker adds what it gets to its own part, in turns n - 1 to

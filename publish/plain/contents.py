@@ -9,7 +9,7 @@ from nbformat import NotebookNode, v4
 
 CONTENTS = "00_contents"  # before all others by name
 TITLE = re.compile(r"^# (.+)$", re.MULTILINE)
-NUMBERED = re.compile(r"(\d\d)_")
+NUMBERED = re.compile(r"(\d\d[a-z]?)_")
 OPENING = """\
 # mygpt: a GPT-2 from nothing
 
@@ -34,7 +34,7 @@ def contents(root: Path, notebooks: dict[str, NotebookNode]) -> NotebookNode:
 
 def link(name: str, notebook: NotebookNode) -> str:
     found = NUMBERED.match(name)
-    number = f"{int(found[1])}. " if found else ""
+    number = f"{found[1].removeprefix('0')}. " if found else ""
     title = TITLE.search(notebook.cells[0].source)[1]
     return f"- [{number}{title}]({name}.ipynb)"
 

@@ -13,7 +13,7 @@ from myst_parser.mdit_to_docutils.base import default_slugify
 from publish.plain.marks import ROLE, Block, NotPlain, bare, blocks, titled
 from tools.terms import glossary
 
-NUMBERED = re.compile(r"(\d\d)_.*")
+NUMBERED = re.compile(r"(\d\d[a-z]?)_.*")
 FIGURES, EXERCISES = ("figure-md", "figure"), ("exercise-start", "exercise")
 SENTENCE = re.compile(r"(.+?[.!?])(?=\s|$)", re.S)
 
@@ -82,7 +82,7 @@ class Reader:
     def __init__(self, name: str, labels: Labels, unnumbered: dict[str, int]):
         self.name, self.labels = name, labels
         found = NUMBERED.fullmatch(name)
-        self.chapter = f"{int(found[1])}." if found else ""
+        self.chapter = f"{found[1].removeprefix('0')}." if found else ""
         self.counts = dict.fromkeys(unnumbered, 0) if found else unnumbered
         self.heading = ""
         self.slugs = labels.headings.setdefault(name, {})

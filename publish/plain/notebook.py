@@ -115,7 +115,7 @@ class Writer:
     def about(self) -> NotebookNode:
         """What the notebook is, and how to use it."""
         found = NUMBERED.match(self.words.notebook)
-        what = f"Chapter {int(found[1])} of" if found else "A page of"
+        what = f"Chapter {found[1].removeprefix('0')} of" if found else "A page of"
         return v4.new_markdown_cell(ABOUT.format(what=what), id="in-this-notebook")
 
     def code_cell(

@@ -15,7 +15,7 @@ from tools.prose import slug
 NOTEBOOK = nbformat.read(PAGE, as_version=4)
 ROW = re.compile(
     r"\| \[(?P<claim>[^|]+)\]\(#(?P<anchor>.+?)\) \| \*\*(?P<verdict>[^|]+)\*\* "
-    r"\| (?P<measured>[^|]+) \(\[chapter (?P<number>\d+)\]"
+    r"\| (?P<measured>[^|]+) \(\[chapter (?P<number>\d+[a-z]?)\]"
     r"\((?P<file>.+)#(?P<section>.+)\)\) \|"
 )
 HEADING = re.compile(r"^(#{2,3}) (.+)$", re.MULTILINE)
@@ -82,7 +82,7 @@ def test_a_line_leads_to_its_section_and_both_lead_to_one_that_a_chapter_has():
         names = {slug(text) for _, text in headings(PAGE.parent / row["file"])}
         assert row["section"] in names, row
         assert f"]({row['file']}#" in below[row["claim"]], row
-        assert int(row["file"].split("_")[0]) == int(row["number"])
+        assert row["file"].split("_")[0].removeprefix("0") == row["number"]
 
 
 class Page:

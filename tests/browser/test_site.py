@@ -176,9 +176,9 @@ def test_every_picture_is_in_a_numbered_figure(site, chapter_path):
 
 def figure_labels(chapter_path):
     """6.1, 6.2, … in chapter 6; the pages without a number count on."""
-    chapter = re.search(r"/(\d\d)_", chapter_path)
+    chapter = re.search(r"/(\d\d[a-z]?)_", chapter_path)
     if chapter:
-        return (f"{int(chapter.group(1))}.{number}" for number in count(1))
+        return (f"{chapter[1].removeprefix('0')}.{number}" for number in count(1))
     firsts = {
         "tensors": 2,
         "claims": 5,

@@ -26,7 +26,7 @@ PATH = re.compile(rf"{START}(?:(?:[\w.*-]+/)+[\w.*-]*|[\w.*-]+\.(?:{ENDS})\b)")
 MODULE = re.compile(r"-m (\w+(?:\.\w+)+)")
 PLACEHOLDER = re.compile("NAME|NN")
 # A row of the map, whose names have neither folder nor suffix.
-ROW = re.compile(r"^\| (tensors|\d\d_\w+) \|(.+)\|$", re.MULTILINE)
+ROW = re.compile(r"^\| (tensors|\d\d[a-z]?_\w+) \|(.+)\|$", re.MULTILINE)
 CHAPTERS = {path.stem: path for path in chosen([]) if is_chapter(path)}
 
 

@@ -41,7 +41,7 @@ class Book:
             self.trees[page] = self.env.get_doctree(page)
         return self.trees[page]
 
-    def number(self, page: str) -> tuple[int, ...]:
+    def number(self, page: str) -> tuple[str, ...]:
         return self.env.titles[page].get("secnumber") or ()
 
     def title(self, page: str) -> str:

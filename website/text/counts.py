@@ -128,7 +128,7 @@ def row(path: Path) -> str:
 def short(name: str) -> str:
     """A chapter's number, or the name of the page before the first."""
     number = name.partition("_")[0]
-    return str(int(number)) if number.isdigit() else name
+    return number.removeprefix("0") if name[0].isdigit() else name
 
 
 def label(name: str) -> str:

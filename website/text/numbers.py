@@ -7,7 +7,7 @@ from sphinx.application import Sphinx
 from sphinx.environment import BuildEnvironment
 from sphinx.environment.collectors.toctree import TocTreeCollector
 
-NUMBERED = re.compile(r"(?:.*/)?(\d\d)_[^/]*")
+NUMBERED = re.compile(r"(?:.*/)?(\d\d[a-z]?)_[^/]*")
 
 
 def assign_section_numbers(self: TocTreeCollector, env: BuildEnvironment) -> list[str]:
@@ -21,7 +21,7 @@ def assign_section_numbers(self: TocTreeCollector, env: BuildEnvironment) -> lis
         found = NUMBERED.fullmatch(docname)
         if not found:
             continue
-        number = (int(found.group(1)),)
+        number = (found[1].removeprefix("0"),)  # "6", "14b"
         headings = list(contents.findall(nodes.reference))
         for heading in headings:
             heading["secnumber"] = number if heading is headings[0] else None

@@ -160,9 +160,7 @@ TRANSLATION = Reference(
 )
 
 
-def make_stored(
-    draw: Draw, name: str, thirds: int, V: int, layer: int
-) -> Arguments:
+def make_stored(draw: Draw, name: str, thirds: int, V: int, layer: int) -> Arguments:
     """Make an array of a file, of three times so many channels."""
     C, axes = 3 * thirds, STORED[name]
     sizes = {"1": 1, "C": C, "E": 3 * C, "F": 4 * C, "V": V}

@@ -117,9 +117,7 @@ ROTATION = Reference(
 )
 
 
-def make_heads(
-    draw: Draw, B: int, H: int, T: int, pairs: int, start: int
-) -> Arguments:
+def make_heads(draw: Draw, B: int, H: int, T: int, pairs: int, start: int) -> Arguments:
     """Make heads of a width of so many pairs."""
     return {"x": draw.normal(B, H, T, 2 * pairs, mean=0.5), "start": start}
 
@@ -150,7 +148,5 @@ rotate = ROTATION.task(
     make=make_heads,
     stages=stages_of_rotation,
     least={"pairs": 2, "start": 0},
-    probes=probes(
-        "B H T pairs start", "1 2 3 2 4 | 2 1 4 3 0 | 1 3 2 4 7 | 3 4 5 1 1"
-    ),
+    probes=probes("B H T pairs start", "1 2 3 2 4 | 2 1 4 3 0 | 1 3 2 4 7 | 3 4 5 1 1"),
 )

@@ -2,7 +2,7 @@
 
     python -m runs.generation [--seeds 0 1 2 3 4] [--out FILE]
 
-For each seed one training of chapter 14's model, 192 texts, and the times of three
+For each seed one training on the stories' words, 192 texts, and the times of three
 models on one core. Ten minutes of one core.
 """
 
@@ -207,7 +207,7 @@ def query_times() -> dict:
 def run(seed: int) -> dict:
     torch.set_num_threads(1)
     names, ids = numbered(words_of(load_corpus("stories")))
-    split = 28_000  # as in the chapter
+    split = 28_000
     seen = ids[:split].tolist()
     known = set(pairwise(seen))
     model = trained(ids[:split], len(names), seed)

@@ -141,7 +141,7 @@ def text_outside_code(notebook):
 
 @pytest.mark.parametrize("mark", MARKS)
 def test_no_mark_of_the_sites_markdown_is_left(notebooks, mark):
-    assert len(notebooks) == 23
+    assert len(notebooks) == 24
     found = [
         (name, cell, match[0])
         for name, notebook in notebooks.items()
@@ -224,7 +224,7 @@ def test_no_solution_is_seen_unasked(notebooks):
             for output in cell.outputs:
                 assert output.get("text", "") in holder
         found += len(texts)
-    assert found == 126
+    assert found == 128
 
 
 def test_second_readings_are_folded_behind_their_headings(notebooks):
@@ -246,7 +246,7 @@ def test_every_notebook_is_small(edition):
 
 
 def test_a_second_run_changes_no_byte(edition, tmp_path):
-    assert write_edition(edition, tmp_path) == 23
+    assert write_edition(edition, tmp_path) == 24
     (tmp_path / "mine.ipynb").write_text("{}")
     assert write_edition(plain_edition(FIRST_CELL), tmp_path) == 0
     assert (tmp_path / "mine.ipynb").exists()
